@@ -1,12 +1,15 @@
-# Layers: functions that hold parameters. layer(x) computes, layer$weight is a parameter.
+# Layers: functions that hold parameters. layer(x) computes, layer$weight is a parameter. nn.R makes most of them.
 
-new_layer <- function(kind, fields, forward) {
-  own <- new.env(parent = emptyenv())
-  for (name in names(fields)) assign(name, fields[[name]], envir = own)
-  structure(
-    function(x, ...) forward(own, x, ...),
-    class = c(kind, "Layer"), fields = own, order = names(fields)
-  )
+#' A layer of weights, the last ones of which, as many as buffers, are no parameters; NULL is one that is left out.
+new_layer <- function(kind, weights, buffers, settings, forward) {
+  here <- !vapply(weights, is.null, NA)
+  learned <- seq_along(weights) <= length(weights) - buffers
+  for (weight in weights[here & learned]) .Call(C_set_requires_grad, weight, TRUE)
+  for (weight in weights[here & !learned]) .Call(C_set_requires_grad, weight, FALSE)
+  .Call(C_realize, weights[here & !learned])
+  fields <- c(weights, settings)
+  own <- list2env(fields, parent = emptyenv())
+  structure(function(x, ...) forward(own, x, ...), class = c(kind, "Layer"), fields = own, order = names(fields))
 }
 
 `$.Layer` <- function(x, name) get0(name, envir = attr(x, "fields"), inherits = FALSE)
@@ -38,130 +41,103 @@ print.Layer <- function(x, ...) {
   invisible(x)
 }
 
-#' A whole number that a layer is made with.
-need_size <- function(layer, name, value, least = 1) need_sizes(layer, name, value, least, 1L)
-
-#' Whole numbers; counts says how many there may be, NULL some.
-need_sizes <- function(layer, name, value, least = 1, counts = NULL) {
-  known <- is.numeric(value) && !is.object(value) && length(value) > 0L && all(is.finite(value)) &&
-    all(value == floor(value) & value >= least)
-  if (known && (is.null(counts) || length(value) %in% counts)) return(invisible())
-  several <- trimws(paste(paste(counts, collapse = " or "), "whole numbers"))
-  expected <- if (identical(counts, 1L)) "a whole number" else several
-  raise(sprintf("%s: %s: %s, expected %s from %d", layer, name, brief(value), expected, least))
-}
-
-#' A value as text for an error message.
-brief <- function(value) {
-  if (!is.atomic(value) || length(value) == 0L) return(class(value)[1L])
-  text <- as.character(utils::head(value, 8L))
-  if (is.character(value)) text <- paste0("'", text, "'")
-  paste(c(text, if (length(value) > 8L) "..."), collapse = ", ")
-}
-
-need_flag <- function(layer, name, value) {
-  if (!is.logical(value) || length(value) != 1L || is.na(value)) {
-    raise(sprintf("%s: %s: expected TRUE or FALSE", layer, name))
-  }
-}
-
-Linear <- function(in_features, out_features, bias = TRUE) {
-  need_size("Linear", "in_features", in_features, 0)
-  need_size("Linear", "out_features", out_features, 0)
-  need_flag("Linear", "bias", bias)
-  bound <- if (in_features > 0) 1 / sqrt(in_features) else 0
-  fields <- list(
-    weight = tensor_statics$uniform(out_features, in_features, low = -bound, high = bound, requires_grad = TRUE),
-    bias = if (bias) tensor_statics$uniform(out_features, low = -bound, high = bound, requires_grad = TRUE)
-  )
-  new_layer("Linear", fields, function(self, x) .External(C_op, OP_LINEAR, as_input(x), .External(C_op, OP_T, self$weight), self$bias))
-}
-
 #' The input of a layer: a Tensor, or numbers, which become a float32 Tensor.
 as_input <- function(x) if (is_tensor(x)) x else Tensor(x, dtype = if (is.double(x) || is.data.frame(x)) "float32")
 
-LayerNorm <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE) {
-  need_sizes("LayerNorm", "normalized_shape", normalized_shape, 0)
-  need_setting("LayerNorm", "eps", eps)
-  need_flag("LayerNorm", "elementwise_affine", elementwise_affine)
-  fields <- list(
-    weight = if (elementwise_affine) tensor_statics$ones(normalized_shape, requires_grad = TRUE),
-    bias = if (elementwise_affine) tensor_statics$zeros(normalized_shape, requires_grad = TRUE),
-    normalized_shape = normalized_shape, eps = eps
-  )
-  new_layer("LayerNorm", fields, function(self, x) {
-    x <- as_input(x)
-    shape <- .Call(C_shape, x)
-    n <- length(self$normalized_shape)
-    if (!identical(as.numeric(utils::tail(shape, n)), as.numeric(self$normalized_shape))) {
-      raise(sprintf(
-        "LayerNorm: x: shape (%s), expected the last axes to be (%s)",
-        paste(shape, collapse = ", "), paste(self$normalized_shape, collapse = ", ")
-      ))
-    }
-    .External(C_op, OP_LAYERNORM, x, -rev(seq_len(n)), self$eps, self$weight, self$bias)
-  })
+#' Calls a layer that moves running statistics.
+moving <- function(self, x, op, ...) {
+  now <- is_training() && !is.null(self$running_mean) && !.Call(C_tracing)
+  # The statistics are computed below, for the running ones, and from what x is computed of once: so are the gradients,
+  # which come to x from all three.
+  if (now) .Call(C_realize, list(x))
+  out <- .External(C_op, op, x, ...)
+  if (length(out) > 1L) {
+    if (now) .Call(C_realize, out[2:3])
+    .Call(C_assign_all, list(self$running_mean, self$running_var, self$num_batches_tracked), out[4:6])
+  }
+  out[[1L]]
 }
 
-LayerNorm2d <- function(normalized_shape, eps = 1e-5, elementwise_affine = TRUE) {
-  need_size("LayerNorm2d", "normalized_shape", normalized_shape, 0)
-  layer <- LayerNorm(normalized_shape, eps, elementwise_affine)
-  fields <- lapply(stats::setNames(nm = names(layer)), function(name) `$.Layer`(layer, name))
-  new_layer("LayerNorm2d", fields, function(self, x) {
-    x <- as_input(x)
-    shape <- .Call(C_shape, x)
-    if (length(shape) != 4L) {
-      raise(sprintf("LayerNorm2d: x: shape (%s), expected 4 dimensions", paste(shape, collapse = ", ")))
-    }
-    last <- tensor_methods$permute(x, c(1, 3, 4, 2))
-    tensor_methods$permute(.External(C_op, OP_LAYERNORM, last, -1L, self$eps, self$weight, self$bias), c(1, 4, 2, 3))
-  })
+#' The states h and c that a layer begins with.
+states_of <- function(hc) if (is.list(hc)) lapply(hc, as_input) else hc
+
+#' The names of the weights of an LSTM, in their order.
+lstm_weights <- function(num_layers, bias, bidirectional) {
+  parts <- c("weight_ih", "weight_hh", if (bias) c("bias_ih", "bias_hh"))
+  layers <- paste0("_l", rep(seq_len(num_layers) - 1L, each = 1L + bidirectional), c("", if (bidirectional) "_reverse"))
+  paste0(parts, rep(layers, each = length(parts)))
 }
 
-RMSNorm <- function(dim, eps = 1e-6, elementwise_affine = TRUE) {
-  need_size("RMSNorm", "dim", dim, 0)
-  need_setting("RMSNorm", "eps", eps)
-  need_flag("RMSNorm", "elementwise_affine", elementwise_affine)
-  fields <- list(weight = if (elementwise_affine) tensor_statics$ones(dim, requires_grad = TRUE), eps = eps)
-  new_layer("RMSNorm", fields, function(self, x) .External(C_op, OP_RMSNORM, as_input(x), self$eps, self$weight))
-}
+lstm_weights_of <- function(self) unname(mget(lstm_weights(self$num_layers, self$bias, self$bidirectional), envir = self))
 
-GroupNorm <- function(num_groups, num_channels, eps = 1e-5, affine = TRUE) {
-  need_size("GroupNorm", "num_groups", num_groups)
-  need_size("GroupNorm", "num_channels", num_channels)
-  group_norm("GroupNorm", num_groups, num_channels, eps, affine)
-}
-
-group_norm <- function(kind, num_groups, num_channels, eps, affine) {
-  need_setting(kind, "eps", eps)
-  need_flag(kind, "affine", affine)
-  fields <- list(
-    weight = if (affine) tensor_statics$ones(num_channels, requires_grad = TRUE),
-    bias = if (affine) tensor_statics$zeros(num_channels, requires_grad = TRUE),
-    num_groups = num_groups, eps = eps
-  )
-  new_layer(kind, fields, function(self, x) {
-    .External(C_op, OP_GROUPNORM, as_input(x), self$num_groups, self$eps, self$weight, self$bias)
-  })
-}
-
-Embedding <- function(vocab_size, embed_size) {
-  need_size("Embedding", "vocab_size", vocab_size)
-  need_size("Embedding", "embed_size", embed_size)
-  fields <- list(weight = tensor_statics$glorot_uniform(vocab_size, embed_size, requires_grad = TRUE))
-  new_layer("Embedding", fields, function(self, x) .External(C_op, OP_EMBEDDING, self$weight, x))
-}
-
-Dropout <- function(p = 0.5) {
-  need_probability("Dropout", p)
-  new_layer("Dropout", list(p = p), function(self, x) tensor_methods$dropout(as_input(x), self$p))
-}
+# Layers of layers
 
 Sequential <- function(...) {
   layers <- tensor_list(...)
   if (!all(vapply(layers, is.function, NA))) raise("Sequential: expected layers and functions of one tensor")
-  new_layer("Sequential", list(layers = layers), function(self, x) {
+  new_layer("Sequential", list(), 0L, list(layers = layers), function(self, x) {
     for (layer in self$layers) x <- layer(x)
     x
+  })
+}
+
+#' A whole number of at least 1.
+need_size <- function(kind, name, value) {
+  known <- is.numeric(value) && length(value) == 1L && is.finite(value) && value == floor(value) && value >= 1
+  if (!known) raise(sprintf("%s: %s: %s, expected a whole number from 1", kind, name, brief(value)))
+}
+
+#' A count that must divide another one.
+need_part <- function(kind, name, value, whole) {
+  need_size(kind, name, value)
+  if (whole %% value != 0) raise(sprintf("%s: %s: %g, expected a part of %g", kind, name, value, whole))
+}
+
+MultiHeadAttention <- function(embed_dim, num_heads, num_kv_heads = num_heads, bias = TRUE, dropout = 0) {
+  kind <- "MultiHeadAttention"
+  need_size(kind, "embed_dim", embed_dim)
+  need_part(kind, "num_heads", num_heads, embed_dim)
+  need_part(kind, "num_kv_heads", num_kv_heads, num_heads)
+  need_probability(kind, dropout)
+  head_dim <- embed_dim / num_heads
+  projections <- list(
+    q_proj = Linear(embed_dim, embed_dim, bias), k_proj = Linear(embed_dim, head_dim * num_kv_heads, bias),
+    v_proj = Linear(embed_dim, head_dim * num_kv_heads, bias), o_proj = Linear(embed_dim, embed_dim, bias)
+  )
+  heads <- function(layer, x) {
+    tensor_methods$transpose(tensor_methods$unflatten(layer(x), -1, c(-1, head_dim)), -3, -2)
+  }
+  new_layer(kind, list(), 0L, projections, function(self, query, key = query, value = key, attn_mask = NULL, is_causal = FALSE) {
+    out <- tensor_methods$scaled_dot_product_attention(
+      heads(self$q_proj, query), heads(self$k_proj, key), heads(self$v_proj, value), attn_mask, dropout, is_causal,
+      num_kv_heads != num_heads
+    )
+    self$o_proj(tensor_methods$flatten(tensor_methods$transpose(out, -3, -2), -2))
+  })
+}
+
+TransformerBlock <- function(embed_dim, num_heads, ff_dim = 4 * embed_dim, num_kv_heads = num_heads, bias = TRUE,
+                             dropout = 0, causal = FALSE, pre_norm = TRUE, norm = "layer",
+                             activation = function(x) x$gelu()) {
+  kind <- "TransformerBlock"
+  need_size(kind, "ff_dim", ff_dim)
+  for (name in c("causal", "pre_norm")) need_flag(kind, name, get(name))
+  need_choice(kind, "norm", norm, c("layer", "rms"))
+  if (!is.function(activation)) raise(sprintf("%s: activation: expected a function", kind))
+  norm_of <- if (norm == "rms") RMSNorm else LayerNorm
+  layers <- list(
+    attn_norm = norm_of(embed_dim), attn = MultiHeadAttention(embed_dim, num_heads, num_kv_heads, bias, dropout),
+    ff_norm = norm_of(embed_dim), up = Linear(embed_dim, ff_dim, bias), down = Linear(ff_dim, embed_dim, bias)
+  )
+  new_layer(kind, list(), 0L, layers, function(self, x, attn_mask = NULL) {
+    x <- as_input(x)
+    attend <- function(y) tensor_methods$dropout(self$attn(y, attn_mask = attn_mask, is_causal = causal), dropout)
+    feed <- function(y) tensor_methods$dropout(self$down(activation(self$up(y))), dropout)
+    if (!pre_norm) {
+      x <- self$attn_norm(x + attend(x))
+      return(self$ff_norm(x + feed(x)))
+    }
+    x <- x + attend(self$attn_norm(x))
+    x + feed(self$ff_norm(x))
   })
 }

@@ -29,6 +29,20 @@ raise <- function(message, call = NULL) {
   stop(structure(list(message = message, call = call), class = c("polygrad_error", "error", "condition")))
 }
 
+#' A value as text for an error message.
+brief <- function(value) {
+  if (!is.atomic(value) || length(value) == 0L) return(class(value)[1L])
+  text <- as.character(utils::head(value, 8L))
+  if (is.character(value)) text <- paste0("'", text, "'")
+  paste(c(text, if (length(value) > 8L) "..."), collapse = ", ")
+}
+
+need_flag <- function(kind, name, value) {
+  if (!is.logical(value) || length(value) != 1L || is.na(value)) {
+    raise(sprintf("%s: %s: expected TRUE or FALSE", kind, name))
+  }
+}
+
 #' The number behind a name, which must be one of those known.
 number_of <- function(what, name, known) {
   at <- match(name, names(known))

@@ -183,9 +183,9 @@ determinant.Tensor <- function(x, logarithm = TRUE, ...) {
 tensor_methods$keccak <- function(self, cfg = "sha3_256") {
   if (is.character(cfg)) return(.External(C_op, OP_KECCAK, self, cfg))
   if (!is.numeric(cfg) || length(cfg) != 2L) raise("keccak: cfg: expected a name or two numbers, rate and suffix")
-  .Call(C_keccak, list(self), cfg[[1L]], cfg[[2L]])
+  .Call(C_keccak, self, cfg[[1L]], cfg[[2L]])
 }
-tensor_methods$hash <- function(self) .Call(C_hash, list(self))
+tensor_methods$hash <- function(self) .Call(C_hash, self)
 
 # Selecting by tensors of positions, which are counted from 1
 

@@ -1,4 +1,4 @@
-# Optimizers: they hold parameters and change them by their gradients.
+# Optimizers: they hold parameters and change them by their gradients. nn.R makes them.
 
 #' A hyperparameter: a number in [0, below).
 need_setting <- function(kind, name, value, below = Inf) {
@@ -7,23 +7,30 @@ need_setting <- function(kind, name, value, below = Inf) {
   raise(sprintf("%s: %s: %s, expected 0 or more%s", kind, name, brief(value), limit))
 }
 
-#' make makes the optimizer of the library for the parameters.
-new_optimizer <- function(kind, params, lr, make, fields = list()) {
+#' make makes the optimizer of the library for the parameters; shared and states are the names of its state, common to
+#' all parameters and of each.
+new_optimizer <- function(kind, params, settings, shared, states, make) {
   if (is_tensor(params)) raise(sprintf("%s: params is a tensor, expected a list of them", kind))
   if (!is.list(params) || !all(vapply(params, is_tensor, NA))) raise(sprintf("%s: params: expected a list of tensors", kind))
   # Integer tensors and tensors with requires_grad = FALSE are not parameters.
-  params <- Filter(may_learn, unique_tensors(params))
+  params <- unname(Filter(may_learn, unique_tensors(params)))
   if (length(params) == 0L) raise(sprintf("%s: params is empty", kind))
-  need_setting(kind, "lr", lr)
-  self <- list2env(fields, parent = emptyenv())
-  self$params <- unname(params)
-  self$optim <- make(self$params, lr)
-  self$rate <- .Call(C_optim_state, self$optim, 0L, 1L)
+  self <- list2env(settings, parent = emptyenv())
+  made <- make(params)
+  self$params <- params
+  self$optim <- made[[1L]]
+  state <- function(what, i) .Call(C_optim_state, self$optim, what, i)
+  self$rate <- state(0L, 1L)
+  for (i in seq_along(shared)) self[[shared[i]]] <- state(2L, i)
+  for (i in seq_along(states)) {
+    self[[states[i]]] <- if (i <= made[[2L]]) lapply(seq_along(params), function(k) state(i + 2L, k)) else list()
+  }
   structure(list(self = self), class = c(kind, "Optimizer"))
 }
 
-#' The state of each parameter: the momentum, or the first (3) or the second moment (4).
-state_of <- function(self, what) lapply(seq_along(self$params), function(i) .Call(C_optim_state, self$optim, what, i))
+need_betas <- function(kind, betas) {
+  if (!is.numeric(betas) || length(betas) != 2L) raise(sprintf("%s: betas: %s, expected two numbers", kind, brief(betas)))
+}
 
 unique_tensors <- function(tensors) {
   out <- list()
@@ -93,71 +100,6 @@ print.OptimizerGroup <- function(x, ...) {
   invisible(x)
 }
 
-lars <- function(kind, params, lr, momentum, weight_decay, ns_steps, ns_coefficients, nesterov, classic, pre_wd, tcoef) {
-  for (name in c("momentum", "weight_decay", "tcoef")) need_setting(kind, name, get(name))
-  for (name in c("nesterov", "classic", "pre_wd")) need_flag(kind, name, get(name))
-  need_size(kind, "ns_steps", ns_steps, 0)
-  if (!is.null(ns_coefficients) && !is.numeric(ns_coefficients)) {
-    raise(sprintf("%s: ns_coefficients: %s, expected numbers", kind, brief(ns_coefficients)))
-  }
-  if (length(ns_coefficients) > 0L && is.list(params)) {
-    scalar <- vapply(params, function(p) is_tensor(p) && length(.Call(C_sizes, p)) == 0L, NA)
-    if (any(scalar)) raise(sprintf("%s: params: a scalar, expected 1 dimension or more", kind))
-  }
-  out <- new_optimizer(kind, params, lr, function(params, lr) {
-    .Call(
-      C_optim_lars, params, lr, as.numeric(c(momentum, weight_decay, tcoef, ns_steps)), c(nesterov, classic, !pre_wd),
-      as.numeric(ns_coefficients)
-    )
-  }, list(momentum = momentum, weight_decay = weight_decay))
-  self <- .subset2(out, "self")
-  self$b <- if (momentum > 0) state_of(self, 3L) else list()
-  out
-}
-
-LARS <- function(params, lr = 0.001, momentum = 0.9, weight_decay = 1e-4, ns_steps = 0, ns_coefficients = NULL,
-                 nesterov = FALSE, classic = TRUE, pre_wd = TRUE, tcoef = 0.001) {
-  lars("LARS", params, lr, momentum, weight_decay, ns_steps, ns_coefficients, nesterov, classic, pre_wd, tcoef)
-}
-
-SGD <- function(params, lr = 0.001, momentum = 0, weight_decay = 0, nesterov = FALSE, classic = FALSE) {
-  lars("SGD", params, lr, momentum, weight_decay, 0, NULL, nesterov, classic, TRUE, 0)
-}
-
-Muon <- function(params, lr = 0.001, momentum = 0.95, weight_decay = 0.1, ns_steps = 5,
-                 ns_coefficients = c(3.4445, -4.775, 2.0315), nesterov = TRUE) {
-  lars("Muon", params, lr, momentum, weight_decay, ns_steps, ns_coefficients, nesterov, FALSE, FALSE, 0)
-}
-
-lamb <- function(kind, params, lr, betas, eps, weight_decay, adam, coupled) {
-  if (!is.numeric(betas) || length(betas) != 2L) raise(sprintf("%s: betas: %s, expected two numbers", kind, brief(betas)))
-  for (beta in betas) need_setting(kind, "betas", beta, 1)
-  need_setting(kind, "eps", eps)
-  need_setting(kind, "weight_decay", weight_decay)
-  need_flag(kind, "adam", adam)
-  out <- new_optimizer(kind, params, lr, function(params, lr) {
-    .Call(C_optim_lamb, params, lr, as.numeric(c(betas, eps, weight_decay)), c(adam, coupled))
-  }, list(betas = betas, eps = eps, weight_decay = weight_decay))
-  self <- .subset2(out, "self")
-  # The powers beta^t, in float64 because they come close to 1 and are subtracted from it.
-  self$powers <- lapply(1:2, function(i) .Call(C_optim_state, self$optim, 2L, i))
-  self$m <- state_of(self, 3L)
-  self$v <- state_of(self, 4L)
-  out
-}
-
-LAMB <- function(params, lr = 0.001, betas = c(0.9, 0.999), eps = 1e-6, weight_decay = 0, adam = FALSE) {
-  lamb("LAMB", params, lr, betas, eps, weight_decay, adam, FALSE)
-}
-
-Adam <- function(params, lr = 0.001, betas = c(0.9, 0.999), eps = 1e-8, weight_decay = 0) {
-  lamb("Adam", params, lr, betas, eps, weight_decay, TRUE, TRUE)
-}
-
-AdamW <- function(params, lr = 0.001, betas = c(0.9, 0.999), eps = 1e-8, weight_decay = 0.01) {
-  lamb("AdamW", params, lr, betas, eps, weight_decay, TRUE, FALSE)
-}
-
 #' The parameters that have a gradient, each once.
 with_gradients <- function(name, parameters) {
   if (is_tensor(parameters)) parameters <- list(parameters)
@@ -178,7 +120,7 @@ clip_grad_norm <- function(parameters, max_norm, norm_type = 2, error_if_nonfini
   chosen <- with_gradients("clip_grad_norm", parameters)
   if (length(chosen) == 0L) return(from_r(0, "float32", scalar = TRUE))
   grads <- lapply(chosen, function(p) .Call(C_gradient_of, p))
-  out <- .Call(C_clip_grad_norm, grads, max_norm, norm_type)
+  out <- .External(C_op, OP_CLIP_GRAD_NORM, grads, max_norm, norm_type)
   if (!.Call(C_tracing)) .Call(C_realize, out)
   norm <- out[[1L]]
   if (error_if_nonfinite && !is.finite(as.vector(r_values(norm)))) {

@@ -26,6 +26,7 @@ enum {
   DTYPE = 'd',
   PAIRS = 'P',     /* two numbers for each axis, one after the other */
   ITEMS = 'm',     /* an index: see add_item */
+  PADDING = 'G',   /* numbers, or a name */
   NAMED_INTS = 'N'      /* numbers with names */
 };
 
@@ -296,6 +297,11 @@ static void add_given(Pack *p, const Param *param, SEXP x) {
       add(p, POLY_PASS_I(v > 0 ? v - 1 : v));
       return;
     }
+    case PADDING:
+      if (TYPEOF(x) == STRSXP) {
+        add(p, POLY_PASS_TEXT(arg_string(&a, x, p->name)));
+        return;
+      } /* FALLTHROUGH */
     case INTS:
     case AXES:
       if (x == R_NilValue) wrong(p, "NULL", "whole numbers");
@@ -373,6 +379,10 @@ static void failed(const Method *m, Pack *p) {
                   p->axis[i].name, (long long)p->axis[i].at, n, most, most);
     }
   }
+  int param, end = 0;
+  if (sscanf(text, "poly_optim_new: args: %*[^:]: params[%d]%n", &param, &end) == 1 && end > 0) {
+    raise_error("%s: params[[%d]]%s", p->function, param + 1, text + end);
+  }
   long long class, last;
   at = strstr(text, ": class ");
   if (at != NULL && sscanf(at, ": class %lld is out of range, expected 0 to %lld", &class, &last) == 2) {
@@ -384,15 +394,20 @@ static void failed(const Method *m, Pack *p) {
 
 static int numbers[N_METHODS]; /* of the library, plus 1 */
 
-static SEXP run(const Method *m, Pack *p) {
+static int number_of(const Method *m) {
   int *number = &numbers[m - methods];
   if (*number == 0 && (*number = P.poly_op(m->name) + 1) == 0) fail();
+  return *number - 1;
+}
+
+static SEXP run(const Method *m, Pack *p) {
+  int number = number_of(m);
   PolyArray *few[8], **out = few;
   PolyCtx *ctx = context();
-  int count = P.poly_array_call(ctx, *number - 1, p->args, p->used, out, 8);
+  int count = P.poly_array_call(ctx, number, p->args, p->used, out, 8);
   if (count > 8) {
     out = (PolyArray **)R_alloc((size_t)count, sizeof *out);
-    count = P.poly_array_call(ctx, *number - 1, p->args, p->used, out, count);
+    count = P.poly_array_call(ctx, number, p->args, p->used, out, count);
   }
   if (count < 0) failed(m, p);
   if (m->results == 1) {
@@ -402,7 +417,7 @@ static SEXP run(const Method *m, Pack *p) {
   }
   SEXP list = PROTECT(Rf_allocVector(VECSXP, count));
   for (int i = 0; i < count; i++) {
-    SET_VECTOR_ELT(list, i, m->from_one >> i & 1 ? from_one(out[i]) : wrap(out[i]));
+    if (out[i] != NULL) SET_VECTOR_ELT(list, i, m->from_one >> i & 1 ? from_one(out[i]) : wrap(out[i]));
   }
   UNPROTECT(p->kept + 1);
   return list;
@@ -413,6 +428,14 @@ static const Method *begin_call(Pack *p, SEXP *args) {
   const Method *m = &methods[INTEGER(CAR(*args))[0]];
   *args = CDR(*args);
   begin_pack(p, m->name);
+  const char *dot = strchr(m->name, '.');
+  if (dot != NULL) { /* Linear.forward is the call of a Linear */
+    size_t n = (size_t)(dot - m->name);
+    char *class = R_alloc(n + 1, 1);
+    memcpy(class, m->name, n);
+    class[n] = 0;
+    p->function = class;
+  }
   context();
   if (m->form == 0) return m;
   p->self = CAR(*args);
@@ -438,6 +461,23 @@ SEXP x_op(SEXP args) {
   SEXP out = run(m, &p);
   vmaxset(top);
   return out;
+}
+
+/* .External(C_optim_new, number, parameters, settings): the optimizer, and how many tensors of state each parameter has. */
+SEXP x_optim_new(SEXP args) {
+  Pack p;
+  const void *top = vmaxget();
+  const Method *m = begin_call(&p, &args);
+  for (int i = 0; i < m->n; i++, args = CDR(args)) add_param(&p, &m->params[i], CAR(args));
+  int states;
+  PolyOptim *optim = P.poly_optim_new(context(), number_of(m), p.args, p.used, &states);
+  if (optim == NULL) failed(m, &p);
+  SEXP list = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(list, 0, owned(optim, RELEASE(poly_optim_release), R_NilValue));
+  SET_VECTOR_ELT(list, 1, Rf_ScalarInteger(states));
+  UNPROTECT(p.kept + 1);
+  vmaxset(top);
+  return list;
 }
 
 /* The same for a method with one list of numbers, which are given together, or NULL and one by one. */

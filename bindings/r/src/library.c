@@ -55,8 +55,9 @@ void fail(void) {
 
 /* text begins with the name of a C function, and of the operation if that is another one. */
 void fail_in(const char *function, const char *text) {
-  static const char call[] = "poly_array_call: args: ";
-  if (strncmp(text, call, sizeof call - 1) == 0) text += sizeof call - 1;
+  static const char args[] = ": args: ";
+  const char *packed = strncmp(text, "poly_", 5) == 0 ? strstr(text, args) : NULL;
+  if (packed != NULL) text = packed + sizeof args - 1;
   const char *rest = strstr(text, ": ");
   rest = rest != NULL ? rest + 2 : text;
   /* The library calls a target Y, as tinygrad does. */

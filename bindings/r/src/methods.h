@@ -154,6 +154,55 @@ static const Param p220[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
 static const Param p221[] = {{"dtype", 'd', 1}};
 static const Param p222[] = {{"dtype", 'd', 1}};
 static const Param p223[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
+static const Param p224[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
+static const Param p225[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p226[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p227[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p228[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p229[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p230[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p231[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p232[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p233[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p234[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p235[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p236[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p237[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p238[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p239[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p240[] = {{"weight", 't', 0}};
+static const Param p241[] = {{"p", 'f', 0}};
+static const Param p242[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p243[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p244[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p245[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p246[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p247[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p248[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p249[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p250[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p251[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p252[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p253[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p254[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p255[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p256[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p257[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p258[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p259[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p260[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p261[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p262[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p263[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p264[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p265[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p266[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p267[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p268[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p269[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p270[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p271[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p272[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -380,4 +429,53 @@ static const Method methods[] = {
     {"rand_like", p221, 1, 'm', 1, 0, 0},
     {"randn_like", p222, 1, 'm', 1, 0, 0},
     {"multinomial", p223, 2, 'm', 1, 1, 0},
+    {"clip_grad_norm", p224, 2, 'j', 0, 0, 0},
+    {"Linear", p225, 3, 0, 0, 0, 0},
+    {"Linear.forward", p226, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p227, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p228, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p229, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p230, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p231, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p232, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p233, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p234, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p235, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p236, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p237, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p238, 7, 'm', 0, 0, 0},
+    {"Embedding", p239, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p240, 1, 'm', 1, 0, 0},
+    {"Dropout", p241, 1, 0, 0, 0, 0},
+    {"Conv2d", p242, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p243, 6, 'm', 1, 0, 0},
+    {"Conv1d", p244, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p245, 6, 'm', 1, 0, 0},
+    {"Conv3d", p246, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p247, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p248, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p249, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p250, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p251, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p252, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p253, 5, 'm', 2, 0, 0},
+    {"LSTM", p254, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p255, 7, 'm', 3, 0, 0},
+    {"LARS", p256, 9, 'j', 0, 0, 0},
+    {"SGD", p257, 5, 'j', 0, 0, 0},
+    {"Muon", p258, 6, 'j', 0, 0, 0},
+    {"LAMB", p259, 6, 'j', 0, 0, 0},
+    {"Adam", p260, 5, 'j', 0, 0, 0},
+    {"AdamW", p261, 5, 'j', 0, 0, 0},
+    {"StepLR", p262, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p263, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p264, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p265, 3, 'm', 1, 0, 0},
+    {"LinearLR", p266, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p267, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p268, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p269, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p270, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p271, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p272, 12, 'm', 4, 0, 0},
 };

@@ -346,7 +346,7 @@ var convolutions = []Class{
 func (w *start) channels(n int) (in, out int64, kernel []int64) {
 	for _, name := range []string{"kernel_size", "stride", "dilation"} {
 		if list := w.perAxis(name, n); len(list) != n && w.err == nil {
-			w.err = bad(name, "%d numbers, expected 1 or %d", len(list), n)
+			w.err = bad(name, "%d numbers, expected %s", len(list), []string{"1", "1 or 2", "1 or 3"}[n-1])
 		}
 	}
 	in, out, kernel = w.int("in_channels"), w.int("out_channels"), w.perAxis("kernel_size", n)

@@ -11,7 +11,7 @@ test_that("layers compute what they say", {
   centred <- as.matrix(LayerNorm(3)(x))
   expect_equal(rowMeans(centred), rep(0, 4), tolerance = 1e-5)
   expect_equal(rowMeans(centred^2), rep(1, 4), tolerance = 1e-3)
-  expect_polygrad(LayerNorm(4)(x), "shape \\(4, 3\\)")
+  expect_polygrad(LayerNorm(4)(x), "LayerNorm: x: shape \\(4,3\\)")
   expect_same(RMSNorm(3)(x), x / sqrt(rowMeans(x^2) + 1e-6), tolerance = 1e-5)
   expect_null(RMSNorm(3, elementwise_affine = FALSE)$weight)
   images <- array(rnorm(2 * 3 * 4 * 5), c(2, 3, 4, 5))
@@ -153,7 +153,10 @@ test_that("optimizers do what their formulas say", {
 test_that("optimizers check what they get", {
   expect_polygrad(SGD(Tensor(1)), "expected a list")
   expect_polygrad(SGD(list()), "empty")
-  expect_polygrad(SGD(list(Tensor(1)), lr = -1), "lr: -1")
+  expect_polygrad(SGD(list(Tensor(1)), lr = -1), "^SGD: lr: -1, expected 0 or more")
+  expect_polygrad(AdamW(list(Tensor(1)), betas = c(0.9, 1)), "^AdamW: b2: 1, expected 0 or more and less than 1")
+  expect_polygrad(AdamW(list(Tensor(1)), betas = 0.9), "betas: 0.9, expected two numbers")
+  expect_polygrad(Muon(list(Tensor(matrix(1)), Tensor$zeros())), "Muon: params\\[\\[2\\]\\]: a scalar")
   optimizer <- SGD(list(Tensor(1)), lr = 0.5)
   optimizer$lr <- 0.25
   expect_equal(optimizer$lr, 0.25)

@@ -43,7 +43,7 @@ func TestJavaScriptMethodsAreGenerated(t *testing.T) {
 }
 
 func TestRMethodsAreGenerated(t *testing.T) {
-	files := map[string][]byte{"R/methods.R": rMethods(), "src/methods.h": rTable()}
+	files := map[string][]byte{"R/methods.R": rMethods(), "R/nn.R": rClasses(), "src/methods.h": rTable()}
 	for name, text := range rManual() {
 		files["man/"+name] = text
 	}

@@ -85,6 +85,7 @@ func rKind(op *ops.Op, p *ops.Param) (kind byte, optional bool) {
 	switch {
 	case p.Name == "ignore_index":
 		return 'C', true
+	case ofClass(op) && (p.Name == "kernel_size" || p.Name == "dim"):
 	case p.Name == "kernel_size":
 		return 'K', false
 	case p.Kind == ops.Tensor && (p.Name == "index" || p.Name == "indices"):
@@ -96,7 +97,7 @@ func rKind(op *ops.Op, p *ops.Param) (kind byte, optional bool) {
 	}
 	return map[ops.Kind]byte{
 		ops.Tensor: 't', ops.Operand: 'o', ops.Tensors: 'T', ops.Int: 'i', ops.Ints: 'I', ops.Axes: 'X', ops.Float: 'f', ops.Floats: 'F',
-		ops.Number: 'n', ops.Bool: 'b', ops.Text: 's', ops.DType: 'd', ops.Shape: 'I', ops.Pairs: 'P', ops.Items: 'm', ops.Sizes: 'N',
+		ops.Number: 'n', ops.Bool: 'b', ops.Text: 's', ops.DType: 'd', ops.Shape: 'I', ops.Pairs: 'P', ops.Items: 'm', ops.Sizes: 'N', ops.Padding: 'G',
 	}[p.Kind], optional
 }
 
@@ -107,12 +108,26 @@ func rName(p *ops.Param) string {
 	return p.Name
 }
 
-func rConstant(op *ops.Op) string { return "OP_" + strings.ToUpper(op.Name) }
+// ofClass reports whether an operation makes or calls objects of a class.
+func ofClass(op *ops.Op) bool {
+	class, _, _ := strings.Cut(op.Name, ".")
+	_, is := ops.ClassNamed(class)
+	return is
+}
+
+// rConstant is the constant for the place of an operation in the table.
+func rConstant(op *ops.Op) string {
+	prefix := "OP_"
+	if ofClass(op) {
+		prefix = "NN_"
+	}
+	return prefix + strings.ToUpper(strings.ReplaceAll(op.Name, ".", "_"))
+}
 
 // rTable writes the table of operations for the C code of the package.
 func rTable() []byte {
 	var params, table bytes.Buffer
-	for i, op := range ops.All() {
+	for i, op := range rTableOps() {
 		list := "NULL"
 		if len(op.Params) > 0 {
 			list = fmt.Sprintf("p%d", i)
@@ -227,9 +242,14 @@ func rValue(p *ops.Param) string {
 	case int64:
 		return fmt.Sprint(from1(v))
 	case float64:
+		if v == 1.0/3 {
+			return "1 / 3"
+		}
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case []int64: // equal numbers are one for all axes
 		return fmt.Sprint(from1(v[0]))
+	case []float64:
+		return numbers("c(", v, ")")
 	}
 	if p.Kind == ops.DType {
 		return fmt.Sprintf("%q", fmt.Sprint(p.Default))
@@ -243,10 +263,10 @@ var rPagesText string
 // An rPage is a page of the manual: what stands before the operations of its topics and behind them.
 type rPage struct {
 	title, head, tail string
-	topics            []string
+	topics, classes   []string
 }
 
-// rPages reads the pages: "= name: title", "topics: …", what comes first, "sections", and what comes last.
+// rPages reads the pages: "= name: title", "topics: …" or "classes: …", what comes first, "sections", and what comes last.
 func rPages() (names []string, pages map[string]*rPage) {
 	pages = map[string]*rPage{}
 	var page *rPage
@@ -260,6 +280,10 @@ func rPages() (names []string, pages map[string]*rPage) {
 		}
 		if list, is := strings.CutPrefix(line, "topics: "); is {
 			page.topics = strings.Split(list, ", ")
+			continue
+		}
+		if list, is := strings.CutPrefix(line, "classes: "); is {
+			page.classes = strings.Split(list, ", ")
 			continue
 		}
 		if line == "sections" {
@@ -286,7 +310,14 @@ func rManual() map[string][]byte {
 				fmt.Fprintf(&b, "\\alias{Tensor$%s}\n", op.Name)
 			}
 		}
-		fmt.Fprintf(&b, "\\title{%s}\n%s", page.title, page.head)
+		for _, class := range page.classes {
+			fmt.Fprintf(&b, "\\alias{%s}\n", class)
+		}
+		usage := "\\usage{\n"
+		fmt.Fprintf(&b, "\\title{%s}\n%s", page.title, strings.Replace(page.head, usage, usage+rClassUsages(page.classes), 1))
+		if page.classes != nil {
+			rClassItems(&b, page.classes)
+		}
 		for _, t := range ops.Topics {
 			if !slices.Contains(page.topics, t.Name) {
 				continue
