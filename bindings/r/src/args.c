@@ -23,6 +23,16 @@ const char *kind_of(SEXP x) {
   }
 }
 
+/* What was given where one value is expected. */
+const char *given_for_one(SEXP x) {
+  if (x == R_NilValue || Rf_xlength(x) == 1) {
+    return TYPEOF(x) == LGLSXP && LOGICAL(x)[0] == NA_LOGICAL ? "NA" : kind_of(x);
+  }
+  char *text = R_alloc(64, 1);
+  snprintf(text, 64, "%s of length %lld", kind_of(x), (long long)Rf_xlength(x));
+  return text;
+}
+
 static void wrong(const char *function, const char *name, const char *given, const char *expected) NORETURN;
 
 static void wrong(const char *function, const char *name, const char *given, const char *expected) {
@@ -67,11 +77,7 @@ int64_t whole_at(const char *function, const char *name, SEXP x, R_xlen_t i) {
 #define WRONG(given, expected) wrong(a->function, name, given, expected)
 
 int64_t arg_int64(Args *a, SEXP x, const char *name) {
-  if (Rf_xlength(x) != 1) {
-    char given[64];
-    snprintf(given, sizeof given, "%s of length %lld", kind_of(x), (long long)Rf_xlength(x));
-    WRONG(x == R_NilValue ? "NULL" : given, "one whole number");
-  }
+  if (Rf_xlength(x) != 1) WRONG(given_for_one(x), "one whole number");
   return whole_at(a->function, name, x, 0);
 }
 
@@ -90,9 +96,9 @@ double arg_double(Args *a, SEXP x, const char *name) {
   if (Rf_xlength(x) == 1) {
     if (TYPEOF(x) == REALSXP && !is_integer64(x)) return REAL(x)[0];
     if (TYPEOF(x) == REALSXP) return (double)whole_at(a->function, name, x, 0);
-    if (TYPEOF(x) == INTSXP || TYPEOF(x) == LGLSXP) return Rf_asReal(x);
+    if (TYPEOF(x) == INTSXP || (TYPEOF(x) == LGLSXP && LOGICAL(x)[0] != NA_LOGICAL)) return Rf_asReal(x);
   }
-  WRONG(kind_of(x), "one number");
+  WRONG(given_for_one(x), "one number");
 }
 
 double *arg_doubles(Args *a, SEXP x, const char *name, int *n) {

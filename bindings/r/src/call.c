@@ -119,10 +119,7 @@ static PolyCallArg axis(Pack *p, SEXP x, R_xlen_t i) {
 }
 
 static void one(Pack *p, SEXP x) {
-  if (length_of(x) == 1) return;
-  char given[64];
-  snprintf(given, sizeof given, "%s of length %lld", kind_of(x), (long long)Rf_xlength(x));
-  wrong(p, x == R_NilValue ? "NULL" : given, "one whole number");
+  if (length_of(x) != 1) wrong(p, given_for_one(x), "one whole number");
 }
 
 /* Raises for a position of 0 where positions are known already: it would be taken for the first one. */

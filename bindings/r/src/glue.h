@@ -77,6 +77,7 @@ typedef struct Args {
 
 Args begin(const char *function);
 const char *kind_of(SEXP x);
+const char *given_for_one(SEXP x);
 int64_t whole_at(const char *function, const char *name, SEXP x, R_xlen_t i);
 int arg_int(Args *a, SEXP x, const char *name);
 int64_t arg_int64(Args *a, SEXP x, const char *name);
