@@ -116,7 +116,7 @@ func reference(root string) ([]byte, error) {
 	}
 	for name := range p.python {
 		if !seen[name] && !strings.HasPrefix(name, "class ") {
-			return nil, fmt.Errorf("Python's Tensor.%s has no place in the reference: see beside", name)
+			return nil, fmt.Errorf("no place in the reference for Tensor.%s of Python: see beside", name)
 		}
 	}
 	for _, group := range ops.Classes {
