@@ -8,7 +8,7 @@
 
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { Tensor, Linear, Sequential, AdamW, compileStep, getParameters } from '../bindings/js/index.mjs'
+import { Tensor, Linear, Sequential, AdamW, compileStep, getParameters } from '../bindings/js/index.js'
 
 const SEED = 42
 const BATCH = 128

@@ -1,5 +1,8 @@
 'use strict'
-/** Tensors, gradients and a compiler behind one native library. */
+/**
+ * Tensors, gradients and a compiler behind one native library. Modules import names from this file as well: Node finds those of an
+ * object literal of names and of spread calls of require.
+ */
 
 const { lib, PolygradError, JitError } = require('./lib/library.js')
 const { Tensor } = require('./lib/tensor.js')
@@ -13,6 +16,7 @@ const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
 const safetensors = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
+const version = lib.poly_version()
 
 module.exports = {
   Tensor,
@@ -24,14 +28,12 @@ module.exports = {
   Device,
   dtypes,
   nn,
-  ...nn,
+  ...require('./lib/nn/index.js'),
   Instance,
   hf,
-  ...hf,
+  ...require('./lib/hf.js'),
   safetensors,
   viz,
-  /** The number of nodes that the library keeps for this thread, for leak tests. */
   liveNodes,
-  /** The version of the library that was loaded. */
-  version: lib.poly_version()
+  version
 }

@@ -16,7 +16,7 @@ def test_package_holds_the_library(npm_package: Path) -> None:
         assert file is not None
         assert file.read() == LIBRARY.read_bytes()
         names = {m.name.removeprefix("package/") for m in archive.getmembers()}
-    assert {"package.json", "README.md", "index.js", "index.mjs", "index.d.ts", "LICENSE"} <= names
+    assert {"package.json", "README.md", "index.js", "index.d.ts", "LICENSE"} <= names
     assert not {name for name in names if name.startswith(("test/", "node_modules/"))}
 
 

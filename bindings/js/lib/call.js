@@ -146,7 +146,7 @@ function result () {
 }
 
 function allResults (n) {
-  return Array.from({ length: n }, (_, i) => get(out, i)).map(made)
+  return Array.from({ length: n }, (_, i) => get(out, i)).map((handle) => handle === 0 ? null : made(handle))
 }
 
 /** Packs self, an operand, a list of them or undefined for a new tensor, and values behind it. */
@@ -164,7 +164,7 @@ function call1 (number, self, values) {
   return result()
 }
 
-/** The results of an operation. */
+/** The results of an operation, null for one that there is not. */
 function call (number, self, values) {
   begin(self, values)
   return allResults(execute(number))
@@ -248,6 +248,12 @@ class Operation {
     for (parameter = 0; parameter < n; parameter++) pack(args[parameter])
   }
 
+  /** The address of packed arguments, and how many there are; they serve one call. */
+  packed (args) {
+    this._begin(undefined, args)
+    return [place, at]
+  }
+
   /** Arguments in the order of the parameters. */
   _values (args) {
     const { params, title } = this
@@ -270,6 +276,11 @@ class Operation {
     }
     return values
   }
+}
+
+/** The operation that makes objects of settings, by these with their defaults. */
+function operationOf (name, settings) {
+  return new Operation(name, settings.map(([key, value]) => typeof value === 'boolean' ? `${key}:b` : key).join(' '))
 }
 
 /** Combines a tensor and an operand, or (swapped) the operand and the tensor, by the library's number of a binary operation. */
@@ -312,4 +323,4 @@ function finish (tensor, { device, requiresGrad }) {
   return tensor
 }
 
-module.exports = { operation, Operation, call, call1, combine, isReversed, packed, packedItems, finish, Slice, REST }
+module.exports = { operation, Operation, operationOf, call, call1, combine, isReversed, packed, packedItems, finish, Slice, REST }

@@ -137,4 +137,16 @@ const DECODERS = {
   fp8e4m3: (bits) => (bits & 0x7f) === 0x7f ? NaN : 256 * half((bits & 0x80) << 8 | (bits & 0x7f) << 7)
 }
 
-module.exports = { Display }
+/** Lets objects of a class show their properties and some getters, and no internals. */
+function showsItself (Class, ...getters) {
+  Class.prototype[inspect.custom] = function (depth, options) {
+    const { name } = this.constructor
+    if (depth < 0) return `[${name}]`
+    if ((this._program ?? this)._handle === 0) return `${name}(disposed)`
+    const more = tracing() ? [] : getters // while a function is traced there are no values
+    const entries = [...Object.entries(this).filter(([key]) => !key.startsWith('_')), ...more.map((key) => [key, this[key]])]
+    return `${name} ${inspect(Object.fromEntries(entries), { ...options, depth })}`
+  }
+}
+
+module.exports = { Display, showsItself }

@@ -6,6 +6,7 @@ const { floatsAt } = require('./memory.js')
 const { tidy } = require('./base.js')
 const { Tensor } = require('./tensor.js')
 const { named, small, number, integer, get, show } = require('./arguments.js')
+const { showsItself } = require('./display.js')
 const { Instance } = require('./instance.js')
 const { Tokenizer, Writer } = require('./text.js')
 
@@ -99,6 +100,7 @@ class Generator {
     this._handle = 0
   }
 }
+showsItself(Generator)
 Generator.prototype[Symbol.dispose] = Generator.prototype.dispose
 
 /** Rows of numbers, from one row or several. */

@@ -5,6 +5,7 @@ const { lib, fail, PolygradError } = require('./library.js')
 const { Device } = require('./device.js')
 const { addresses, inThread } = require('./handles.js')
 const { count } = require('./base.js')
+const { showsItself } = require('./display.js')
 const { named, get, number, string, record, show } = require('./arguments.js')
 const { floatsAt, taken, bytesOf } = require('./memory.js')
 
@@ -304,6 +305,7 @@ class Instance {
     this._buffers.clear()
   }
 }
+showsItself(Instance, 'shapes', 'roles')
 Instance.prototype[Symbol.dispose] = Instance.prototype.dispose
 
 /** { layers, batchSize } as JSON with the keys of the library. */

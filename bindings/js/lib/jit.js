@@ -3,6 +3,7 @@
 
 const { constants: c, JitError } = require('./library.js')
 const { Base } = require('./base.js')
+const { showsItself } = require('./display.js')
 const { Arguments, kindOf, sameKind, kindText, differenceOf } = require('./jit_arguments.js')
 const { Compiled, tracing } = require('./trace.js')
 const { isOptions, named, show } = require('./arguments.js')
@@ -129,8 +130,8 @@ class TinyJit extends Function {
   _capture (self, args) {
     const captured = new CapturedJit((...given) => this.fn.apply(self, given), args, this.prune)
     this.captured = captured
-    const result = captured.first
-    captured.first = null
+    const result = captured._first
+    captured._first = null
     return result
   }
 }
@@ -152,8 +153,8 @@ class CapturedJit {
     this._program = new Compiled('TinyJit', trace, tensors, prune ? c.POLY_TRACE_PRUNE : 0)
     // Tensors from before that are results: they are returned themselves.
     this._same = this._program.same.map((same, i) => same === null ? null : made[i])
-    /** The result of the call that captured. */
-    this.first = this._fill(tensors, this._program.run('TinyJit', tensors, variables))
+    // The result of the call that captured.
+    this._first = this._fill(tensors, this._program.run('TinyJit', tensors, variables))
   }
 
   /** The number of kernels that a call launches. */
@@ -204,6 +205,8 @@ class CapturedJit {
     return filled(this._program.result, tensors, made.map((tensor, i) => this._same[i] ?? tensor))
   }
 }
+
+showsItself(CapturedJit, 'nKernels', 'nIntermediates')
 
 /**
  * How a result is made in each call: { given } is an argument, { made } a tensor that is computed, which goes to made, and

@@ -84,9 +84,12 @@ class JitError extends PolygradError {
  */
 function fail () {
   const said = lastError() || 'the library reported no error'
-  const text = said.replace(CALLED, (_, method, argument) => `${camel(method)}: ${camel(argument === 'Y' ? 'target' : argument)}: `)
+  const text = said.replace(CALLED, (_, method, argument, rest) => {
+    const words = rest.replace(WORDS, (word) => word.startsWith('"') ? word : camel(word))
+    return `${camel(method)}: ${NAMES[argument] ?? camel(argument)}: ${words}`
+  })
     .replace(ARRAYS, (_, method) => `${METHODS[method] ?? camel(method)}: `)
-  if (/out of (range|bounds)/.test(text)) throw new RangeError(text)
+  if (/out of (range|bounds)|: -?[\d.e+-]+, expected -?[\d.]+ (to -?[\d.]+$|or more)/.test(text)) throw new RangeError(text)
   if (TRACED.test(text)) throw new JitError(text)
   const inner = /internal error|forked|stale/.test(text)
   if (!inner && (/\btype\b/.test(text) || EXPECTED.test(text))) throw new TypeError(text)
@@ -94,7 +97,9 @@ function fail () {
 }
 
 // Operations called by name are known by the names of methods, and so are functions on arrays.
-const CALLED = /^poly_array_call: args: (\w+): (\w+): /
+const CALLED = /^poly_(?:array_call|optim_new): args: (\w+)(?:\.forward)?: (\w+(?:\[\d+\])?): ([^]*)/
+const WORDS = /"[^"]*"|\b[a-z]+(?:_[a-z0-9]+)+\b/g
+const NAMES = { Y: 'target', b1: 'betas', b2: 'betas' }
 const ARRAYS = /^poly_(?:array|optim|function)_(?:call: args: )?(\w+?)(?:_n|_async)?: (?:arguments: )?/
 const METHODS = { set: 'setitem', pin: 'data', read: 'toArray', require_grad: 'requiresGrad', set_grad: 'grad' }
 

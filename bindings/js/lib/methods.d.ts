@@ -731,8 +731,7 @@ export class Methods {
   /**
    * softmax(scale * x @ key.T + attnMask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
    * scale is 1/sqrt(the size of the last axis) unless given. attnMask is bool, true where a key counts, or is added. enableGqa repeats
-   * heads
-   * of key and value for groups of those of x.
+   * heads of key and value for groups of those of x.
    * @param dropoutP 0 by default
    */
   scaledDotProductAttention(key: TensorLike, value: TensorLike, attnMask?: TensorLike | null, dropoutP?: number, isCausal?: boolean, enableGqa?: boolean, scale?: number | null): Tensor
@@ -816,7 +815,7 @@ export class Methods {
   avgPool2d(options: { kernelSize?: PerAxis, stride?: PerAxis | null, dilation?: PerAxis, padding?: PerAxis, ceilMode?: boolean, countIncludePad?: boolean }): Tensor
 
   /**
-   * Values put back where max_pool2d found them, 0 elsewhere.
+   * Values put back where maxPool2d found them, 0 elsewhere.
    * outputSize is the shape of the result, or its last axes: the least one from which the pool makes x unless given.
    * @param kernelSize [2, 2] by default
    * @param dilation 1 by default
@@ -878,8 +877,7 @@ export class Methods {
   /**
    * The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).
    * The classes are axis 1, of a vector axis 0, unless axis is given. A class that does not exist is an error where target is in
-   * memory, and counts as 0
-   * elsewhere.
+   * memory, and counts as 0 elsewhere.
    * @param reduction mean by default
    * @param labelSmoothing 0 by default
    */
@@ -907,7 +905,7 @@ export class Methods {
   binaryCrossentropy(options: { target: TensorLike, reduction?: 'mean' | 'sum' | 'none' }): Tensor
 
   /**
-   * binary_crossentropy of sigmoid(x), without overflow.
+   * binaryCrossentropy of sigmoid(x), without overflow.
    * @param reduction mean by default
    */
   binaryCrossentropyLogits(target: TensorLike, reduction?: 'mean' | 'sum' | 'none', posWeight?: TensorLike | null): Tensor
@@ -917,8 +915,7 @@ export class Methods {
   /**
    * -x[n, target[n]] * weight[target[n]] for log probabilities x (N, C, …).
    * Classes of ignoreIndex do not count; the mean is divided by the sum of the weights. A class that does not exist is an error where
-   * target is in
-   * memory, and counts as 0 elsewhere.
+   * target is in memory, and counts as 0 elsewhere.
    * @param reduction mean by default
    */
   nllLoss(target: TensorLike, weight?: TensorLike | null, ignoreIndex?: number | null, reduction?: 'mean' | 'sum' | 'none'): Tensor

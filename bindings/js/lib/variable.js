@@ -1,6 +1,7 @@
 'use strict'
 /** Variables: integers in shapes and indices that get their values when a program runs. */
 
+const { inspect } = require('node:util')
 const { lib, constants: c, fail, PolygradError } = require('./library.js')
 const { CTX, ownNode, dropNode } = require('./handles.js')
 const { setSizeReader } = require('./base.js')
@@ -142,6 +143,10 @@ class SymInt {
   [Symbol.toPrimitive] (hint) {
     if (hint !== 'string') throw new TypeError(`${this} is no number: use its methods, or val`)
     return this.toString()
+  }
+
+  [inspect.custom] () {
+    return `${this.constructor.name}(${this})`
   }
 
   /** The size as text: n*2+1, with values n=3. */

@@ -10,6 +10,15 @@ const path = require('node:path')
 const root = path.join(__dirname, '..')
 const native = path.join(root, 'native')
 const license = path.join(root, 'LICENSE')
+const description = path.join(root, 'package.json')
+const PUBLISHED = 'x64'
+
+/** Lets npm refuse to install the package for a processor that the library in it is not for. */
+function setProcessor (cpu) {
+  const text = fs.readFileSync(description, 'utf8')
+  const now = text.replace(/("cpu": \["?).*?("?\])/, `$1${cpu}$2`)
+  if (now !== text) fs.writeFileSync(description, now)
+}
 
 function before () {
   const library = process.env.POLYGRAD_LIB ?? path.join(root, '..', '..', 'build', 'libpolygrad.so')
@@ -21,11 +30,13 @@ function before () {
   fs.mkdirSync(folder, { recursive: true })
   fs.copyFileSync(library, path.join(folder, 'libpolygrad.so'))
   fs.copyFileSync(path.join(root, '..', '..', 'LICENSE'), license)
+  setProcessor(process.arch)
 }
 
 function after () {
   fs.rmSync(native, { recursive: true, force: true })
   fs.rmSync(license, { force: true })
+  setProcessor(PUBLISHED)
 }
 
 if (process.argv[2] === 'after') after()

@@ -29,7 +29,7 @@ test('layers compute what they say', () => {
   assert.deepStrictEqual(new nn.ConvTranspose2d(3, 4, 2, { stride: 2 }).forward(Tensor.rand(2, 3, 4, 4)).shape, [2, 4, 8, 8])
   const both = new nn.Sequential(linear, (t) => t.relu())
   near(both.forward(x).toArray(), linear.forward(x).relu().toArray())
-  assert.throws(() => new nn.LayerNorm(4).forward(x), /LayerNorm: x: shape \[2,3\], expected \[…, 4\]/)
+  assert.throws(() => new nn.LayerNorm(4).forward(x), /LayerNorm: x: shape \(2,3\), expected \(…, 4\)/)
   assert.throws(() => new nn.Conv2d(1, 1, 3, { padding: 'same', stride: 2 }), /stride of 1/)
 })
 

@@ -403,8 +403,8 @@ h = sigmoid(o) * tanh(c). weight_ih is (4 * hidden_size, input_size), weight_hh 
 		"h and c, each (…, hidden_size), after an input of shape (…, input_size).\nhc are h and c before, zeros if there are none.", func(a *Args) ([]*uop.UOp, error) {
 			w := tensor.LSTMWeights{Input: a.tensor("weight_ih"), Hidden: a.tensor("weight_hh"), InputBias: a.tensor("bias_ih"), HiddenBias: a.tensor("bias_hh")}
 			s, hidden := slices.Clone(a.X.Shape()), w.Hidden.Shape()
-			if len(s) == 0 || len(hidden) != 2 {
-				return nil, bad("x", "shape %s, expected (…, input_size)", s)
+			if in := w.Input.Shape(); len(s) == 0 || len(hidden) != 2 || len(in) != 2 || !s[len(s)-1:].Equal(in[1:]) {
+				return nil, bad("x", "shape %s, expected (…, %s)", s, in[len(in)-1])
 			}
 			s[len(s)-1] = hidden[1]
 			hc, err := a.states(s)

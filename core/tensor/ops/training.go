@@ -119,7 +119,7 @@ var schedules = []Class{
 	schedule("ConstantLR", "factor float = 0.3333333333333333, total_iters float = 5", "The rate times factor before total_iters steps, then the rate itself.", tensor.RateConstant, nil),
 	schedule("LinearLR", "start_factor float = 0.3333333333333333, end_factor float = 1, total_iters float = 5",
 		`The rate times a factor that goes from start_factor to end_factor in total_iters steps.
-A warmup: LinearLR(optimizer, 0.01, total_iters=100), and another schedule behind it in SequentialLR.`, tensor.RateLinear, nil),
+With a small start_factor it is a warmup, behind which another schedule follows in SequentialLR.`, tensor.RateLinear, nil),
 	schedule("PolynomialLR", "total_iters float = 5, power float = 1", "The rate times (1 - t/total_iters)^power after t steps, 0 from total_iters on.", tensor.RatePolynomial, nil),
 	schedule("CosineAnnealingLR", "T_max float, eta_min float = 0", "The rate goes down to eta_min along a half cosine of T_max steps, and up again.\n"+sgdr, tensor.RateCosine, nil),
 	schedule("CosineAnnealingLRWithWarmup", "base_lr float [0,], end_lr float, warmup_steps float, decay_steps float",

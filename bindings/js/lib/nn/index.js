@@ -1,12 +1,21 @@
 'use strict'
 /** Layers, optimizers, and tools for training loops. */
 
+const { Sequential } = require('./layer.js')
+const { Optimizer, OptimizerGroup } = require('./optimizer.js')
+const { LRScheduler, LambdaLR, SequentialLR } = require('./scheduler.js')
+
 module.exports = {
   ...require('./layers.js'),
-  ...require('./recurrent.js'),
+  Sequential,
   ...require('./attention.js'),
+  Optimizer,
+  OptimizerGroup,
   ...require('./optim.js'),
+  LRScheduler,
   ...require('./schedules.js'),
+  LambdaLR,
+  SequentialLR,
   ...require('./clip.js'),
   ...require('./state.js'),
   ...require('./files.js'),

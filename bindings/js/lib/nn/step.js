@@ -4,6 +4,7 @@
 const { constants: c, JitError, PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
 const { Compiled } = require('../trace.js')
+const { showsItself } = require('../display.js')
 const { getStateDict } = require('./state.js')
 const { show } = require('../arguments.js')
 
@@ -52,6 +53,7 @@ class CompiledTrainingStep {
     this._program.dispose()
   }
 }
+showsItself(CompiledTrainingStep, 'nKernels', 'nIntermediates')
 CompiledTrainingStep.prototype[Symbol.dispose] = CompiledTrainingStep.prototype.dispose
 
 /**

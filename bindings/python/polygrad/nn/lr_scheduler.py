@@ -132,8 +132,7 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """The rate times a factor that goes from start_factor to end_factor in total_iters steps.
 
-    A warmup: LinearLR(optimizer, 0.01, total_iters=100), and another schedule behind it in
-    SequentialLR.
+    With a small start_factor it is a warmup, behind which another schedule follows in SequentialLR.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)

@@ -87,20 +87,13 @@ func javascriptName(p *ops.Param) string {
 // javascriptDoc writes the text of an operation and lines of notes as a comment.
 func javascriptDoc(b *bytes.Buffer, op *ops.Op, notes []string) {
 	doc := op.Doc
-	for i := range op.Params {
-		p := &op.Params[i]
-		doc = regexp.MustCompile(`\b`+p.Name+`\b`).ReplaceAllString(doc, javascriptName(p))
+	for name, other := range javascriptNames {
+		if slices.ContainsFunc(op.Params, func(p ops.Param) bool { return p.Name == name }) {
+			doc = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(doc, other)
+		}
 	}
-	var lines []string
-	for line := range strings.SplitSeq(doc, "\n") {
-		lines = append(lines, wrap(line, 130)...)
-	}
-	lines = append(lines, notes...)
-	if len(lines) == 1 {
-		b.WriteString("\n  /** " + lines[0] + " */\n")
-		return
-	}
-	b.WriteString("\n  /**\n   * " + strings.Join(lines, "\n   * ") + "\n   */\n")
+	b.WriteString("\n")
+	comment(b, "  ", append(scriptLines(doc), notes...))
 }
 
 // javascriptParameters are the parameters of an operation as JavaScript's Operation takes them.
@@ -170,7 +163,9 @@ func javascriptValue(v any) string {
 		if len(v) == 1 {
 			return fmt.Sprint(v[0])
 		}
-		return strings.ReplaceAll(fmt.Sprint(v), " ", ", ")
+		return numbers("[", v, "]")
+	case []float64:
+		return numbers("[", v, "]")
 	}
 	return fmt.Sprint(v)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 var javascriptTypes = map[ops.Kind]string{
 	ops.Tensor: "TensorLike", ops.Operand: "Operand", ops.Int: "number", ops.Ints: "PerAxis", ops.Axes: "PerAxis",
 	ops.Float: "number", ops.Floats: "readonly number[]", ops.Number: "Scalar", ops.Bool: "boolean", ops.Text: "string", ops.DType: "DTypeLike",
-	ops.Shape: "Size | readonly Size[]", ops.Pairs: "ReadonlyArray<readonly [Size, Size] | null>",
+	ops.Shape: "Size | readonly Size[]", ops.Pairs: "ReadonlyArray<readonly [Size, Size] | null>", ops.Padding: "PerAxis | 'same'",
 }
 
 // javascriptForms are further ways to call an operation.
@@ -67,6 +68,42 @@ func group(left string, list []declaration, right string) string {
 	return left + strings.Join(words, ", ") + right
 }
 
+// declare is the declaration of a parameter.
+func declare(p *ops.Param) declaration {
+	typ := javascriptTypes[p.Kind]
+	if len(p.Choices) > 0 {
+		typ = "'" + strings.Join(p.Choices, "' | '") + "'"
+	}
+	switch {
+	case !p.Optional || p.Default != nil:
+	case p.Kind == ops.Axes:
+		typ = "Axes"
+	default:
+		typ += " | null"
+	}
+	return declaration{javascriptName(p), typ, p.Optional}
+}
+
+// noteOf tells the default and the limits of a parameter.
+func noteOf(p *ops.Param) string {
+	var note []string
+	if p.Default != nil && p.Default != false {
+		note = append(note, strings.Trim(javascriptValue(p.Default), "'")+" by default")
+	}
+	if l := p.Limits; l != nil {
+		least, most := strconv.FormatFloat(l.Least, 'g', -1, 64), strconv.FormatFloat(l.Most, 'g', -1, 64)
+		switch {
+		case math.IsInf(l.Most, 1):
+			note = append(note, least+" or more")
+		case l.Open:
+			note = append(note, "from "+least+" to less than "+most)
+		default:
+			note = append(note, "from "+least+" to "+most)
+		}
+	}
+	return strings.Join(note, ", ")
+}
+
 // javascriptParams are the parameters of an operation in TypeScript, and lines that tell their defaults and limits.
 func javascriptParams(op *ops.Op) (list []declaration, notes []string) {
 	for i := range op.Params {
@@ -77,28 +114,10 @@ func javascriptParams(op *ops.Op) (list []declaration, notes []string) {
 			}
 			continue
 		}
-		typ := javascriptTypes[p.Kind]
-		if len(p.Choices) > 0 {
-			typ = "'" + strings.Join(p.Choices, "' | '") + "'"
-		}
-		switch {
-		case !p.Optional || p.Default != nil:
-		case p.Kind == ops.Axes:
-			typ = "Axes"
-		default:
-			typ += " | null"
-		}
-		d := declaration{javascriptName(p), typ, p.Optional}
+		d := declare(p)
 		list = append(list, d)
-		var note []string
-		if p.Default != nil && p.Default != false {
-			note = append(note, strings.Trim(javascriptValue(p.Default), "'")+" by default")
-		}
-		if l := p.Limits; l != nil {
-			note = append(note, "from "+strconv.FormatFloat(l.Least, 'g', -1, 64)+" to "+strconv.FormatFloat(l.Most, 'g', -1, 64))
-		}
-		if len(note) > 0 {
-			notes = append(notes, "@param "+d.name+" "+strings.Join(note, ", "))
+		if note := noteOf(p); note != "" {
+			notes = append(notes, "@param "+d.name+" "+note)
 		}
 	}
 	// What stands before a needed parameter must be given.
@@ -106,6 +125,30 @@ func javascriptParams(op *ops.Op) (list []declaration, notes []string) {
 		list[i].optional = list[i].optional && list[i+1].optional
 	}
 	return list, notes
+}
+
+// waysToCall are the parameters of a function that takes arguments by position, by name, or some first ones by position.
+func waysToCall(list []declaration, firsts ...int) [][]declaration {
+	ways := [][]declaration{list}
+	if len(list) == 0 {
+		return ways
+	}
+	options := func(rest []declaration) declaration { return declaration{"options", group("{ ", rest, " }"), false} }
+	if len(list) == 1 {
+		d := list[0]
+		d.typ += " | { " + d.String() + " }"
+		return [][]declaration{{d}}
+	}
+	for _, n := range slices.Compact(firsts) {
+		if 0 < n && n < len(list) {
+			first := slices.Clone(list[:n])
+			for i := range first {
+				first[i].optional = false
+			}
+			ways = append(ways, append(first, options(list[n:])))
+		}
+	}
+	return append(ways, []declaration{options(list)})
 }
 
 // javascriptResult is the type of the results.
@@ -130,9 +173,6 @@ func declareJavaScript(b *bytes.Buffer, op *ops.Op) {
 	javascriptDoc(b, op, notes)
 	result := javascriptResult(op)
 	way := func(prefix, params string) { fmt.Fprintf(b, "  %s%s(%s): %s\n", prefix, name, params, result) }
-	options := func(rest []declaration) declaration {
-		return declaration{"options", group("{ ", rest, " }"), false}
-	}
 	if form := javascriptForms[op.Name]; form != "" {
 		b.WriteString("  " + form + "\n")
 	}
@@ -182,22 +222,10 @@ func declareJavaScript(b *bytes.Buffer, op *ops.Op) {
 		}
 		way("", "..."+list[0].name+": "+each+"[]")
 		way("", list[0].name+": readonly "+each+"[] | { "+list[0].name+": readonly "+each+"[] }")
-	case len(list) == 1:
-		d := list[0]
-		d.typ += " | { " + d.String() + " }"
-		way("", d.String())
 	default:
-		way("", group("", list, ""))
-		for _, n := range slices.Compact([]int{1, needs(list)}) {
-			if 0 < n && n < len(list) {
-				first := slices.Clone(list[:n])
-				for i := range first {
-					first[i].optional = false
-				}
-				way("", group("", append(first, options(list[n:])), ""))
-			}
+		for _, list := range waysToCall(list, 1, needs(list)) {
+			way("", group("", list, ""))
 		}
-		way("", options(list).String())
 	}
 }
 

@@ -40,6 +40,11 @@ func main() {
 	if err == nil {
 		err = os.WriteFile("bindings/js/lib/methods.d.ts", javascriptDeclarations(), 0o644)
 	}
+	for name, text := range javascriptClasses() {
+		if err == nil {
+			err = os.WriteFile("bindings/js/lib/nn/"+name, text, 0o644)
+		}
+	}
 	if err == nil {
 		err = os.WriteFile("bindings/r/R/methods.R", rMethods(), 0o644)
 	}

@@ -35,7 +35,11 @@ func TestPythonMethodsAreGenerated(t *testing.T) {
 }
 
 func TestJavaScriptMethodsAreGenerated(t *testing.T) {
-	for name, want := range map[string][]byte{"methods.js": javascriptMethods(), "methods.d.ts": javascriptDeclarations()} {
+	files := map[string][]byte{"methods.js": javascriptMethods(), "methods.d.ts": javascriptDeclarations()}
+	for name, text := range javascriptClasses() {
+		files["nn/"+name] = text
+	}
+	for name, want := range files {
 		if have, err := os.ReadFile("../../../../bindings/js/lib/" + name); err != nil || !bytes.Equal(have, want) {
 			t.Errorf("%s is not what the descriptions of operations give (%v): run go generate", name, err)
 		}

@@ -91,8 +91,8 @@ func pythonClasses() map[string][]byte {
 			c := &group.Classes[i]
 			all = append(all, c.Name)
 			for _, op := range []*ops.Op{c.Make, c.Forward} {
-				if op != nil && strings.HasPrefix(op.Name, c.Name) {
-					fmt.Fprintf(&constants, "%s = operation(%q)\n", classConstant(op), op.Name)
+				if isOwn(c, op) {
+					fmt.Fprintf(&constants, "%s = operation(%q)\n", pythonClassConstant(op), op.Name)
 				}
 			}
 			pythonClass(&b, group.Name, c, examples[c.Name])
@@ -113,9 +113,7 @@ func pythonRank(name string) int {
 	return 1
 }
 
-func classConstant(op *ops.Op) string {
-	return "_" + strings.ToUpper(strings.ReplaceAll(op.Name, ".", "_"))
-}
+func pythonClassConstant(op *ops.Op) string { return "_" + classConstant(op) }
 
 func pythonClass(b *bytes.Buffer, group string, c *ops.Class, examples []string) {
 	base := map[string]string{"Layers": "", "Optimizers": "(Optimizer)", "Schedules": "(LRScheduler)"}[group]
@@ -171,7 +169,7 @@ func pythonClass(b *bytes.Buffer, group string, c *ops.Class, examples []string)
 	case "Schedules":
 		params = append([]string{"self", "optimizer: Optimizer"}, params...)
 		b.WriteString(pythonHead("__init__", params, "None") + "\n")
-		b.WriteString(pythonCall("self._begin", append([]string{classConstant(c.Forward), "optimizer"}, values...)) + "\n")
+		b.WriteString(pythonCall("self._begin", append([]string{pythonClassConstant(c.Forward), "optimizer"}, values...)) + "\n")
 	}
 }
 
@@ -206,7 +204,7 @@ func pythonLayer(b *bytes.Buffer, c *ops.Class, params, values, kept []string) {
 		b.WriteString("\n")
 	}
 	b.WriteString(pythonHead("__init__", append([]string{"self"}, params...), "None") + "\n")
-	made := append([]string{classConstant(c.Make), fmt.Sprint(len(c.Weights) - c.Buffers)}, values...)
+	made := append([]string{pythonClassConstant(c.Make), fmt.Sprint(len(c.Weights) - c.Buffers)}, values...)
 	switch len(names) {
 	case 0:
 		if c.Name == "LSTM" {
@@ -245,18 +243,14 @@ func pythonLayer(b *bytes.Buffer, c *ops.Class, params, values, kept []string) {
 func pythonForward(b *bytes.Buffer, c *ops.Class) {
 	op := c.Forward
 	params := []string{"self", c.Input + ": Tensor"}
-	args := []string{classConstant(op)}
+	args := []string{pythonClassConstant(op)}
 	need := "need(self, " + c.Input + ")"
 	if c.Input != "x" {
 		need = fmt.Sprintf("need(self, %s, %q)", c.Input, c.Input)
 	}
-	own := func(name string) bool {
-		return slices.ContainsFunc(c.Weights, func(w ops.Weight) bool { return w.Name == name }) ||
-			slices.ContainsFunc(c.Params, func(p ops.Param) bool { return p.Name == name })
-	}
-	for _, p := range op.Params {
+	for _, p := range forwardParams(c) {
 		switch {
-		case own(p.Name):
+		case p.own:
 			args = append(args, "self."+p.Name)
 		case p.Name == "weights":
 			args = append(args, "[getattr(self, name) for name in lstm_weights(self)]")
@@ -273,7 +267,7 @@ func pythonForward(b *bytes.Buffer, c *ops.Class) {
 		result = "tuple[Tensor, Tensor]"
 	}
 	fmt.Fprintf(b, "\n%s\n", pythonHead("__call__", params, result))
-	if !strings.HasPrefix(op.Name, c.Name) { // a method of tensors
+	if !isOwn(c, op) { // a method of tensors
 		fmt.Fprintf(b, "        \"\"\"Return %s\"\"\"\n        return %s.%s(self.%s)\n", lower(op.Doc), need, op.Name, op.Params[0].Name)
 		return
 	}
@@ -312,7 +306,7 @@ func pythonOptimizer(b *bytes.Buffer, c *ops.Class, params, values, late []strin
 	if betas {
 		b.WriteString("        if betas is not None:\n            b1, b2 = betas\n")
 	}
-	b.WriteString(pythonCall("self._begin", append([]string{classConstant(c.Make), "params", "fused"}, values...)) + "\n")
+	b.WriteString(pythonCall("self._begin", append([]string{pythonClassConstant(c.Make), "params", "fused"}, values...)) + "\n")
 }
 
 func pythonTuple(names []string) string {

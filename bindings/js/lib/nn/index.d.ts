@@ -1,0 +1,201 @@
+/** Layers, optimizers, and tools for training loops. */
+
+import type { Disposing, Tensor, TensorData, TypedArray } from '../../index.js'
+import type { Dropout, LayerNorm, Linear, RMSNorm } from './layers.js'
+
+export type { PerAxis, Tensor } from '../../index.js'
+export * from './layers.js'
+export * from './optim.js'
+export * from './schedules.js'
+export { LRScheduler, LambdaLR, SequentialLR } from './scheduler.js'
+
+/** Something that turns a tensor into another. */
+export interface Layer {
+  forward(x: Tensor): Tensor
+}
+
+/** Layers and functions one after another. */
+export class Sequential implements Layer {
+  constructor(...layers: Array<Layer | ((x: Tensor) => Tensor)>)
+  readonly layers: Array<Layer | ((x: Tensor) => Tensor)>
+  /** What the last layer makes of x. */
+  forward(x: Tensor): Tensor
+}
+
+/** The state of an LSTM: h and c. */
+export type LSTMState = readonly [h: Tensor, c: Tensor]
+
+/**
+ * Attention of numHeads heads (Vaswani et al., Attention Is All You Need, arXiv:1706.03762). qProj, kProj and vProj
+ * make queries, keys and values of embedDim / numHeads numbers for each head, oProj makes the result of what all heads
+ * give. numKvHeads, a divisor of numHeads, lets several query heads share one of keys and values (Ainslie et al., GQA,
+ * arXiv:2305.13245). dropout (0) acts on the weights while Tensor.training is set.
+ */
+export class MultiHeadAttention implements Layer {
+  constructor(embedDim: number, numHeads: number, options?: { numKvHeads?: number | null, bias?: boolean, dropout?: number })
+  readonly numHeads: number
+  readonly numKvHeads: number
+  readonly headDim: number
+  dropout: number
+  qProj: Linear
+  kProj: Linear
+  vProj: Linear
+  oProj: Linear
+  /**
+   * The attention of query (…, L, embedDim) to key and value (…, S, embedDim); key is query if it is not given, and
+   * value is key. attnMask, which broadcasts to (…, heads, L, S), is bool and tells which pairs may attend, or is added
+   * to the scores; isCausal masks the keys after the query.
+   */
+  forward(query: Tensor, options?: { key?: Tensor | null, value?: Tensor | null, attnMask?: Tensor | null, isCausal?: boolean }): Tensor
+  forward(query: Tensor, key: Tensor | null, value?: Tensor | null, attnMask?: Tensor | null, isCausal?: boolean): Tensor
+}
+
+/**
+ * The block of a transformer: attention, then two linear layers, each beside a way past it:
+ * x + attn(attnNorm(x)), and that plus down(activation(up(ffNorm(…)))). norm says which: "layer" (default) or "rms";
+ * without preNorm the norms come behind the sums instead. up has ffDim units, 4 * embedDim by default; activation is
+ * gelu by default. dropout (0) acts on weights of attention and on what is added, while Tensor.training is set. causal
+ * hides what comes later.
+ */
+export class TransformerBlock implements Layer {
+  constructor(embedDim: number, numHeads: number, options?: {
+    ffDim?: number | null, numKvHeads?: number | null, bias?: boolean, dropout?: number, causal?: boolean, preNorm?: boolean,
+    norm?: 'layer' | 'rms', activation?: (x: Tensor) => Tensor
+  })
+  causal: boolean
+  readonly preNorm: boolean
+  activation: (x: Tensor) => Tensor
+  attnNorm: LayerNorm | RMSNorm
+  attn: MultiHeadAttention
+  ffNorm: LayerNorm | RMSNorm
+  up: Linear
+  down: Linear
+  dropout: Dropout
+  /** A tensor of the shape of x, (…, L, embedDim); attnMask as in attention. */
+  forward(x: Tensor, options?: { attnMask?: Tensor | null }): Tensor
+}
+
+/**
+ * What all optimizers share. step() computes all new values from the old ones, in one program, and
+ * writes them in place; it works outside of Tensor.train() too.
+ */
+export abstract class Optimizer {
+  /** The parameters, each once. */
+  readonly params: Tensor[]
+  /** What no step changes: tensors whose requiresGrad is false, and integers. */
+  readonly buffers: Tensor[]
+  /** The learning rate. Programs of compileStep read it: another one compiles nothing. */
+  lr: number
+  /** Forgets the gradients of all parameters. */
+  zeroGrad(): void
+  /** Changes each parameter that has a gradient. */
+  step(): void
+  /** step computed in another thread. */
+  stepAsync(): Promise<void>
+}
+
+/** Several optimizers whose step is one program. */
+export class OptimizerGroup {
+  constructor(...optimizers: Optimizer[])
+  readonly optimizers: Optimizer[]
+  /** The parameters of all optimizers. */
+  readonly params: Tensor[]
+  /** What the optimizers were given and do not change. */
+  readonly buffers: Tensor[]
+  /** Forgets the gradients of all parameters. */
+  zeroGrad(): void
+  /** Changes each parameter that has a gradient. */
+  step(): void
+  /** step computed in another thread. */
+  stepAsync(): Promise<void>
+}
+
+/**
+ * Scales gradients so that their norm, as one vector, is at most maxNorm, and returns the norm before, a scalar tensor.
+ * They are multiplied by min(1, maxNorm / (norm + 1e-6)) (Pascanu, Mikolov and Bengio, arXiv:1211.5063). normType (2)
+ * is the order of the norm, Infinity for the greatest element. With errorIfNonfinite a norm that is infinite or NaN is
+ * an error, which looks at its value: not inside of compileStep. Parameters without a gradient do not count.
+ */
+export function clipGradNorm(parameters: Tensor | Iterable<Tensor>, maxNorm: number,
+  options?: { normType?: number, errorIfNonfinite?: boolean }): Tensor
+
+/** Clips the elements of gradients to -clipValue … clipValue. */
+export function clipGradValue(parameters: Tensor | Iterable<Tensor>, clipValue: number): void
+
+/** The tensors in an object, its properties, lists and maps, by dotted name. */
+export function getStateDict(object: unknown, prefix?: string): Record<string, Tensor>
+
+/**
+ * The tensors in an object that an optimizer may change, each once: those of floating types whose requiresGrad is
+ * true, or null, which an optimizer makes true.
+ */
+export function getParameters(object: unknown): Tensor[]
+
+/**
+ * Copies tensors (or lists, or typed arrays) into the tensors of the same names in a model, converted to their
+ * types. With strict (the default), each tensor of the model must be there; what the model lacks is a warning, if
+ * verbose (the default). A tensor of shape [] may stand for one of [1]. All is checked before the first tensor changes.
+ */
+export function loadStateDict(model: unknown, stateDict: Record<string, TensorData> | Map<string, TensorData>,
+  options?: { strict?: boolean, verbose?: boolean }): void
+
+/** A program that was traced from a function of tensors; see compileStep. */
+export class CompiledTrainingStep implements Disposing {
+  private constructor()
+  /** Executes all kernels: forward, backward and the update. */
+  run(): void
+  /** run in another thread: the event loop goes on meanwhile. */
+  runAsync(): Promise<void>
+  /** The loss of the last run, computed before its update. */
+  lossValue(): number
+  /** The memory of all results of the function, written by each run. */
+  readonly outputs: TypedArray[]
+  /** The number of compiled kernels. */
+  readonly nKernels: number
+  /** The number of intermediate buffers. */
+  readonly nIntermediates: number
+  dispose(): void
+  [Symbol.dispose](): void
+}
+
+/**
+ * Traces a training step and compiles it into one program.
+ *
+ * fn(...args) is called once. It may compute, call backward and step an optimizer, and returns the
+ * loss, a list of tensors (the loss first) or nothing; it must not look at values. The tensors it
+ * used are inputs of the program: change them in place (x.data.set(…)) and run() again. What it did
+ * not find in tensors (numbers, the shape of things) stays as it was.
+ */
+export function compileStep<A extends unknown[]>(fn: (...args: A) => Tensor | Tensor[] | void, ...args: A): CompiledTrainingStep
+
+/** A model file: a path, or its contents. */
+export type ModelFile = string | ArrayBufferView | ArrayBuffer | Tensor
+
+/**
+ * The tensors of a safetensors file by name, on its mapped memory. A path may be that of a folder with model.safetensors or
+ * with shards and their index, or of such an index.
+ */
+export function safeLoad(file: ModelFile): Record<string, Tensor>
+
+/** What a safetensors file says about itself. */
+export function safeLoadMetadata(file: ModelFile): Record<string, string> | null
+
+/** Options of safeSave: texts about the tensors, and the most bytes of a file before it is cut into shards. */
+export interface SaveOptions {
+  metadata?: Record<string, string> | null
+  maxShardSize?: number | null
+}
+
+/** Writes tensors to a safetensors file, or to shards and their index. */
+export function safeSave(tensors: Record<string, Tensor>, path: string, options?: SaveOptions): void
+
+/**
+ * The metadata of a GGUF file and its tensors by name. Quantised tensors stay packed; realize() unpacks them for good.
+ */
+export function ggufLoad(file: ModelFile): [Record<string, unknown>, Record<string, Tensor>]
+
+/** What torch.save of PyTorch wrote, with tensors of polygrad; no code of it is run. */
+export function torchLoad(file: ModelFile): any
+
+/** The n numbers, float32, that blocks of a quantised type stand for; type is ggml's number for it. */
+export function ggmlDataToTensor(blocks: Tensor, n: number, type: number): Tensor

@@ -1,0 +1,72 @@
+'use strict'
+/** What layers share, and the one that is made of others. */
+
+const { tensorOf } = require('../base.js')
+const { operationOf, call } = require('../call.js')
+const { Tensor } = require('../tensor.js')
+const { assign } = require('../writing.js')
+const { tracing } = require('../trace.js')
+const { named, show } = require('../arguments.js')
+
+/** How a layer is made: an operation, settings with their defaults, and the names of weights, of which the first ones are parameters. */
+function made (name, settings, weights, parameters = weights.length) {
+  return { make: operationOf(name, Object.entries(settings)), settings, weights, parameters }
+}
+
+/** A layer: an object with weights and settings, whose classes tell how they are made. */
+class Layer {
+  constructor (...args) {
+    const { make, settings, weights, parameters } = new.target._made
+    const values = named(make.title, args, settings)
+    const tensors = make.all(undefined, Object.values(values))
+    const names = tensors.length > weights.length ? lstmWeights(values) : weights
+    names.forEach((key, i) => {
+      const tensor = this[key] = tensors[i]
+      if (tensor === null) return
+      tensor.requiresGrad = names !== weights || i < parameters
+      if (!tensor.requiresGrad) tensor.realize()
+    })
+    for (const key in values) if (!names.includes(key)) this[key] = values[key]
+  }
+}
+
+/** An input of a layer, which must be a tensor. */
+function need (layer, x, name = 'x') {
+  return tensorOf(x, `${layer.constructor.name}: ${name}`)
+}
+
+/** Calls a layer that moves running statistics while Tensor.training is set. */
+function moving (layer, op, x, args) {
+  const now = layer.runningMean !== null && !tracing() && Tensor.training
+  // The statistics are computed below, for the running ones, and from what x is computed of once: so are the gradients.
+  if (now) x.realize()
+  const [y, mean, variance, ...moved] = call(op, x, args)
+  if (mean === undefined) return y
+  if (now) mean.realize(variance)
+  assign([layer.runningMean, layer.runningVar, layer.numBatchesTracked], moved)
+  return y
+}
+
+/** The names of the weights of an LSTM, in their order. */
+function lstmWeights ({ bidirectional, bias, numLayers }) {
+  const ways = bidirectional ? ['', 'Reverse'] : ['']
+  const parts = ['weightIh', 'weightHh', ...(bias ? ['biasIh', 'biasHh'] : [])]
+  return Array.from({ length: numLayers }, (_, k) => ways.flatMap((way) => parts.map((part) => `${part}L${k}${way}`))).flat()
+}
+
+/** Layers and functions one after another. */
+class Sequential {
+  constructor (...layers) {
+    this.layers = layers.flat()
+    for (const layer of this.layers) {
+      if (typeof layer === 'function' || typeof layer?.forward === 'function') continue
+      throw new TypeError(`Sequential: layers: ${show(layer)}, expected a function or an object with forward`)
+    }
+  }
+
+  forward (x) {
+    return this.layers.reduce((y, layer) => typeof layer === 'function' ? layer(y) : layer.forward(y), x)
+  }
+}
+
+module.exports = { Layer, Sequential, made, need, call, moving, lstmWeights }

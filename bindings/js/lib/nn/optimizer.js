@@ -1,0 +1,128 @@
+'use strict'
+/** What optimizers share. */
+
+const { lib, fail, PolygradError } = require('../library.js')
+const { CTX, prepare } = require('../handles.js')
+const { made: tensorOf, tensorsOf } = require('../base.js')
+const { operationOf } = require('../call.js')
+const { showsItself } = require('../display.js')
+const { named, number, list, put, show } = require('../arguments.js')
+
+const registry = new FinalizationRegistry((handle) => lib.poly_optim_release(handle))
+
+// What poly_optim_state is asked for.
+const [RATE, , SHARED, FIRST] = Array(4).keys()
+
+/** How an optimizer is made: an operation, settings with their defaults, and names of its state: common to all parameters, and of each. */
+function made (name, settings, shared, states) {
+  const names = Object.entries(settings).flatMap(([key, value]) => key === 'betas' ? [[key, 0], [key, 0]] : [[key, value]])
+  return { rule: operationOf(name, [['params', []], ...names]), settings, shared, states }
+}
+
+/**
+ * What all optimizers share. step() computes all new values from the old ones, in one program, and
+ * writes them in place.
+ */
+class Optimizer {
+  constructor (params, ...args) {
+    if (new.target._made === undefined) throw new TypeError('Optimizer is only a base: use SGD, Adam or another one')
+    const { rule, settings, shared, states } = new.target._made
+    const name = rule.title
+    const { lr, ...values } = named(name, args, settings)
+    if ('betas' in values && list(values.betas).length !== 2) {
+      throw new PolygradError(`${name}: betas: ${show(values.betas)}, expected two numbers`)
+    }
+    const given = tensorsOf(params, `${name}: params`)
+    const isBuffer = (param) => param.requiresGrad === false || !param.isFloatingPoint()
+    /** What no step changes: tensors that want no gradient, and integers. */
+    this.buffers = given.filter(isBuffer)
+    /** The parameters, each once: a model may use one in two places. */
+    this.params = given.filter((param) => !isBuffer(param))
+    if (this.params.length === 0) throw new PolygradError(`${name}: params: is empty, expected tensors of floating types`)
+    const numbers = Object.entries(values).flatMap(([key, value]) => key === 'betas' ? list(value) : [value])
+    const count = new Int32Array(1)
+    const handle = lib.poly_optim_new(CTX, rule.number, ...rule.packed([this.params, lr, ...numbers]), count)
+    if (handle === 0) fail()
+    this._optim = handle
+    registry.register(this, handle)
+    for (const param of this.params) param._wants = true
+    Object.assign(this, values)
+    // A leaf rather than a constant: another rate needs no other program.
+    this._lr = stateOf(this, RATE, 0)
+    shared.forEach((key, i) => { this[key] = stateOf(this, SHARED, i) })
+    states.forEach((key, k) => { this[key] = k < count[0] ? this.params.map((_, i) => stateOf(this, FIRST + k, i)) : [] })
+  }
+
+  /** The learning rate; setting it changes the rate of the steps that follow, also in compiled ones, and compiles nothing. */
+  get lr () {
+    return this._lr.item()
+  }
+
+  set lr (value) {
+    const what = `${this.constructor.name}: lr`
+    if (!(number(value, what) >= 0 && value < Infinity)) throw new RangeError(`${what}: ${value}, expected 0 or more`)
+    this._lr.assign(value)
+  }
+
+  /** Forgets the gradients of all parameters. */
+  zeroGrad () {
+    for (const param of this.params) param.grad = null
+  }
+
+  /** Changes each parameter that has a gradient. */
+  step () {
+    const members = this._members()
+    const given = new Int32Array(2 * members.length)
+    members.forEach((member, i) => put(given, i, member._optim))
+    prepare()
+    if (lib.poly_optim_step(given, members.length) !== 0) fail()
+  }
+
+  /** step, whose gradients are computed in another thread. */
+  async stepAsync () {
+    const grads = this.params.map((param) => param.grad).filter((grad) => grad !== null)
+    if (grads.length > 0) await grads[0].realizeAsync(...grads.slice(1))
+    this.step()
+  }
+
+  /** The optimizers that step. */
+  _members () {
+    return [this]
+  }
+}
+showsItself(Optimizer, 'lr')
+
+/** A tensor of the state of an optimizer. */
+function stateOf (optimizer, what, i) {
+  const tensor = tensorOf(lib.poly_optim_state(optimizer._optim, what, i)).keep()
+  tensor._wants = false
+  return tensor
+}
+
+/** Several optimizers whose step is one program. */
+class OptimizerGroup {
+  constructor (...optimizers) {
+    if (optimizers.length === 0) throw new PolygradError('OptimizerGroup: no optimizers, expected one or more')
+    for (const optimizer of optimizers) {
+      if (!(optimizer instanceof Optimizer)) throw new TypeError(`OptimizerGroup: ${show(optimizer)}, expected optimizers`)
+    }
+    this.optimizers = optimizers
+  }
+
+  /** The parameters of all optimizers. */
+  get params () {
+    return this.optimizers.flatMap((o) => o.params)
+  }
+
+  /** What the optimizers were given and do not change. */
+  get buffers () {
+    return this.optimizers.flatMap((o) => o.buffers)
+  }
+
+  _members () {
+    return this.optimizers
+  }
+}
+for (const name of ['zeroGrad', 'step', 'stepAsync']) OptimizerGroup.prototype[name] = Optimizer.prototype[name]
+
+module.exports = { Optimizer, OptimizerGroup, made }

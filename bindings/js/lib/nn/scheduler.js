@@ -1,0 +1,170 @@
+'use strict'
+/** What schedules of learning rates share, and those that are made of functions or others. */
+
+const { PolygradError } = require('../library.js')
+const { Tensor } = require('../tensor.js')
+const { assign } = require('../writing.js')
+const { tidy } = require('../base.js')
+const { operationOf } = require('../call.js')
+const { showsItself } = require('../display.js')
+const { tracing } = require('../trace.js')
+const { Optimizer, OptimizerGroup } = require('./optimizer.js')
+const { named, number, integer, list, show } = require('../arguments.js')
+
+/** How a schedule is made: an operation, and settings with their defaults. */
+function made (name, settings) {
+  const before = name === 'ReduceLROnPlateau' ? [['metric'], ['best'], ['bad'], ['cooling']] : [['t']]
+  return { name, rate: operationOf(name, [...before, ...Object.entries(settings)]), settings }
+}
+
+function needOptimizer (name, optimizer) {
+  if (optimizer instanceof OptimizerGroup) {
+    throw new TypeError(`${name}: optimizer: a group; make a schedule for each of its optimizers`)
+  }
+  if (!(optimizer instanceof Optimizer)) throw new TypeError(`${name}: optimizer: ${show(optimizer)}, expected an optimizer`)
+  return optimizer
+}
+
+/** A tensor of one number that a schedule keeps. */
+function counter (array) {
+  return new Tensor(array, { shape: [], requiresGrad: false }).keep()
+}
+
+/** Carries updates out; temporary tensors go. */
+function change (updates) {
+  const run = () => { assign(...updates()) }
+  if (tracing()) run()
+  else tidy(run)
+}
+
+/**
+ * What schedules share: the number of steps so far, epochCounter, and a rate made of it. The first
+ * schedule of an optimizer keeps its rate; all of its schedules begin with that.
+ */
+class LRScheduler {
+  constructor (optimizer, ...args) {
+    this._begin(new.target._made, optimizer, args)
+  }
+
+  /** Sets the rate of the first step. */
+  _begin ({ name, rate, settings }, optimizer, args) {
+    const values = named(name, args, settings)
+    this._operation = rate
+    this._numbers = Object.values(values)
+    this.optimizer = needOptimizer(name, optimizer)
+    if ('baseLr' in values) {
+      optimizer.lr = values.baseLr
+      optimizer._initialLr = null
+    }
+    if (optimizer._initialLr == null) optimizer._initialLr = counter(Float32Array.of(optimizer.lr))
+    this.baseLr = optimizer._initialLr
+    this.epochCounter = counter(Int32Array.of(0))
+    change(() => [[optimizer._lr], [this.getLr()]])
+  }
+
+  /** The rate for the number of steps so far, a tensor of one element. */
+  getLr () {
+    return this._rate(this.baseLr, this.epochCounter)
+  }
+
+  /** The rate of the optimizer, in a list. */
+  getLastLr () {
+    return [this.optimizer.lr]
+  }
+
+  /** Counts a step and sets the rate of the next one. */
+  step () {
+    change(() => {
+      const now = this.epochCounter.add(1)
+      return [[this.epochCounter, this.optimizer._lr], [now, this._rate(this.baseLr, now)]]
+    })
+  }
+
+  /** The rate after t steps of a schedule that begins with lr. */
+  _rate (lr, t) {
+    return this._operation.one(lr, [t, ...this._numbers])
+  }
+}
+
+showsItself(LRScheduler)
+
+/**
+ * The rate times fn(t) after t steps. t is a number, but inside of compileStep a tensor of one element, of
+ * which fn must make its result by operations of tensors.
+ */
+class LambdaLR extends LRScheduler {
+  _begin (_, optimizer, [lrLambda]) {
+    if (typeof lrLambda !== 'function') throw new TypeError(`LambdaLR: lrLambda: ${show(lrLambda)}, expected a function`)
+    this.lrLambda = lrLambda
+    super._begin({ name: 'LambdaLR', settings: {} }, optimizer, [])
+  }
+
+  _rate (lr, t) {
+    return lr.mul(tracing() ? this.lrLambda(t) : number(this.lrLambda(t.item()), 'LambdaLR: what lrLambda returns'))
+  }
+}
+
+/** Schedules of one optimizer one after the other; each begins anew at its milestone. */
+class SequentialLR extends LRScheduler {
+  _begin (_, optimizer, args) {
+    const { schedulers, milestones } = named('SequentialLR', args, { schedulers: [], milestones: [] })
+    if (!Array.isArray(schedulers)) throw new TypeError(`SequentialLR: schedulers: ${show(schedulers)}, expected a list of schedules`)
+    const steps = list(milestones).map((m) => Number(integer(m, 'SequentialLR: milestones')))
+    if (schedulers.length !== steps.length + 1 || steps.some((m, i) => i > 0 && m < steps[i - 1])) {
+      throw new PolygradError(`SequentialLR: milestones: ${show(steps)} for ${schedulers.length} schedules, expected the steps, ` +
+        'in their order, at which the ones after the first begin')
+    }
+    if (schedulers.some((s) => !(s instanceof LRScheduler) || s.optimizer !== optimizer)) {
+      throw new PolygradError('SequentialLR: schedulers: expected schedules of the optimizer')
+    }
+    this.schedulers = schedulers
+    this.milestones = steps
+    super._begin({ name: 'SequentialLR', settings: {} }, optimizer, [])
+  }
+
+  _rate (lr, t) {
+    return this.schedulers.slice(1).reduce((rate, schedule, i) => {
+      const begin = this.milestones[i]
+      return t.ge(begin).where(schedule._rate(schedule.baseLr, t.sub(begin)), rate)
+    }, this.schedulers[0]._rate(this.schedulers[0].baseLr, t))
+  }
+}
+
+/** What ReduceLROnPlateau does. */
+class Plateau {
+  constructor (optimizer, ...args) {
+    const { name, rate, settings } = new.target._made
+    const values = named(name, args, settings)
+    this.optimizer = needOptimizer(name, optimizer)
+    this._operation = rate
+    this._numbers = Object.values(values)
+    this.best = counter(Float32Array.of(values.mode === 'max' ? -Infinity : Infinity))
+    this.numBadEpochs = counter(Int32Array.of(0))
+    this.cooldownCounter = counter(Int32Array.of(0))
+    // Arguments that do not fit are an error here.
+    tidy(() => { this._next(this.best) })
+  }
+
+  _next (metric) {
+    const state = [this.optimizer._lr, this.best, this.numBadEpochs, this.cooldownCounter]
+    return [state, this._operation.all(state[0], [metric, ...state.slice(1), ...this._numbers])]
+  }
+
+  /** Looks at a metric, which is a number or a tensor of one element. */
+  step (metrics) {
+    const name = `${this.constructor.name}: metrics`
+    change(() => {
+      const value = metrics instanceof Tensor ? metrics : new Tensor(Float32Array.of(number(metrics, name)))
+      return this._next(value.detach())
+    })
+  }
+
+  /** The rate of the optimizer, in a list. */
+  getLastLr () {
+    return [this.optimizer.lr]
+  }
+}
+
+showsItself(Plateau)
+
+module.exports = { LRScheduler, LambdaLR, SequentialLR, Plateau, made }
