@@ -14,16 +14,16 @@ import (
 	"polygrad/core/settings"
 )
 
-// rows returns the table of environment variables in README: what each row says by the variable it is about.
+// rows returns the table of environment variables in docs/guide/settings.md: what each row says by the variable it is about.
 func rows(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../docs/guide/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, found := strings.Cut(string(text), "| variable | what it does |\n|---|---|\n")
 	if !found {
-		t.Fatal("README has no table of environment variables")
+		t.Fatal("settings.md has no table of environment variables")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	said := map[string]string{}
@@ -36,13 +36,13 @@ func rows(t *testing.T) map[string]string {
 	return said
 }
 
-// TestReadmeHasTheSettings compares README's table with that of core/settings: names, values and defaults.
-func TestReadmeHasTheSettings(t *testing.T) {
+// TestThePageHasTheSettings compares the page's table with that of core/settings: names, values and defaults.
+func TestThePageHasTheSettings(t *testing.T) {
 	said := rows(t)
 	for _, v := range settings.Table {
 		what, found := said[v.Name]
 		if !found {
-			t.Errorf("README has no row for %s", v.Name)
+			t.Errorf("settings.md has no row for %s", v.Name)
 			continue
 		}
 		var words []string
@@ -52,7 +52,7 @@ func TestReadmeHasTheSettings(t *testing.T) {
 		for _, word := range append(words, v.Default) {
 			// What is off unless it is set needs no words for its default.
 			if word != "" && !(word == "0" || word == "1") && !strings.Contains(what, "`"+word+"`") {
-				t.Errorf("README's row for %s does not name `%s`", v.Name, word)
+				t.Errorf("the row of settings.md for %s does not name `%s`", v.Name, word)
 			}
 		}
 	}
@@ -97,8 +97,8 @@ var reads = map[string]*regexp.Regexp{
 	".R":  regexp.MustCompile(`Sys\.getenv\(["'](\w+)["']`),
 }
 
-// TestReadmeHasWhatBindingsRead finds the environment variables of C and of the bindings in README's table.
-func TestReadmeHasWhatBindingsRead(t *testing.T) {
+// TestThePageHasWhatBindingsRead finds the environment variables of C and of the bindings in the page's table.
+func TestThePageHasWhatBindingsRead(t *testing.T) {
 	said := rows(t)
 	found := map[string]int{}
 	for extension, pattern := range reads {
@@ -114,7 +114,7 @@ func TestReadmeHasWhatBindingsRead(t *testing.T) {
 				for name := range strings.FieldsFuncSeq(strings.Join(match[1:], ","), func(r rune) bool { return r == ',' || r == ' ' }) {
 					found[extension]++
 					if said[name] == "" {
-						t.Errorf("%s reads %s, for which README has no row", path, name)
+						t.Errorf("%s reads %s, for which settings.md has no row", path, name)
 					}
 				}
 			}

@@ -137,7 +137,18 @@ def test_the_readme_lists_all(suffix: str) -> None:
     assert not missing
 
 
-def test_the_examples_of_the_concepts_are_true() -> None:
-    done = doctest.testfile(str(ROOT / "docs" / "concepts.md"), module_relative=False)
-    assert done.attempted > 20
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if ">>> " in p.read_text()], ids=lambda p: p.stem)
+def test_the_examples_of_the_pages_are_true(page: Path) -> None:
+    done = doctest.testfile(str(page), module_relative=False)
+    assert done.attempted > 2
     assert done.failed == 0
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda p: p.stem)
+def test_links_lead_to_files(page: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    assert not [link for link in links if not (page.parent / link).exists()]
