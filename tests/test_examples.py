@@ -138,16 +138,17 @@ def test_the_readme_lists_all(suffix: str) -> None:
 
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
+DOCTESTS = [page for page in PAGES if ">>> " in page.read_text()]
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if ">>> " in p.read_text()], ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", DOCTESTS, ids=lambda page: page.stem)
 def test_the_examples_of_the_pages_are_true(page: Path) -> None:
     done = doctest.testfile(str(page), module_relative=False)
     assert done.attempted > 2
     assert done.failed == 0
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
 def test_links_lead_to_files(page: Path) -> None:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)

@@ -36,8 +36,7 @@ def test_kernels_of_programs_are_tinygrads_but_for_known_reasons():
     assert equal + known == whole
     page = " ".join((COMPARE.parents[3] / "docs" / "guide" / "numerics.md").read_text().split())
     assert (
-        f"Of {whole} programs in the interface that both share, the kernels of {equal} are"
-        in page
+        f"Of {whole} programs in the interface that both share, the kernels of {equal} are" in page
     )
     assert f"for the other {known} " in page
 
