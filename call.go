@@ -63,7 +63,8 @@ func NewAxis() Index { return Index{item: tensor.NewAxis()} }
 // Ellipsis keeps all axes that no other index is for.
 func Ellipsis() Index { return Index{item: tensor.Ellipsis()} }
 
-// Take selects elements by an integer tensor, whose shape replaces the axis.
+// Take selects elements by an integer tensor, whose shape replaces the axis, or by a mask, a tensor of bools of the shape of some axes,
+// which become one.
 func Take(t *Tensor) Index {
 	if t == nil {
 		t = failed("Take", errors.New("the tensor is nil"))

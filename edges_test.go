@@ -32,7 +32,7 @@ func floats(t *testing.T, x *polygrad.Tensor) []float32 {
 func TestSetGradients(t *testing.T) {
 	for _, computed := range []bool{false, true} {
 		for _, quiet := range []bool{false, true} {
-			for name, at := range map[string]polygrad.Index{"view": polygrad.At(1), "take": polygrad.Take(polygrad.From([]int32{1}))} {
+			for name, at := range map[string]polygrad.Index{"view": polygrad.At(1), "take": polygrad.Take(polygrad.From([]int32{1})), "mask": polygrad.Take(polygrad.From([]bool{false, true, false}))} {
 				t.Run(fmt.Sprintf("computed=%t,quiet=%t,%s", computed, quiet, name), func(t *testing.T) {
 					x := polygrad.From([]float32{1, 2, 3}).SetRequiresGrad(true)
 					w := polygrad.From([]float32{5}, []int{}...).SetRequiresGrad(true)

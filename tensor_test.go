@@ -35,6 +35,10 @@ func TestOperations(t *testing.T) {
 	want(t, x.Reshape(4), 1, 2, 3, 4)
 	want(t, x.Index(polygrad.At(1)), 3, 4)
 	want(t, x.Index(polygrad.All(), polygrad.Slice(1, 2)), 2, 4)
+	want(t, x.Index(polygrad.Take(polygrad.From([]bool{false, true}))), 3, 4)
+	want(t, x.Index(polygrad.Take(x.Gt(1))), 2, 3, 4)
+	want(t, x.Index(polygrad.Ellipsis(), polygrad.Take(polygrad.From([]bool{false, true}))), 2, 4)
+	want(t, x.Clone().Set(polygrad.From([]float32{7, 8}), polygrad.Take(x.Gt(2))), 1, 2, 7, 8)
 	want(t, x.Pad([][2]int{{0, 0}, {1, 0}}, polygrad.WithValue(9)), 9, 1, 2, 9, 3, 4)
 	want(t, polygrad.Cat([]*polygrad.Tensor{x, x}), 1, 2, 3, 4, 1, 2, 3, 4)
 	want(t, polygrad.Arange(0, 3, 1, polygrad.WithDType(polygrad.Float32)), 0, 1, 2)
@@ -55,6 +59,9 @@ func TestOperations(t *testing.T) {
 // A mistake is told once, at the end of the chain, with function, argument, what was given and what was expected.
 func TestErrors(t *testing.T) {
 	x := polygrad.From([]float32{1, 2, 3, 4}, 2, 2)
+	if err := x.Index(polygrad.Take(polygrad.From([]bool{true}))).Err(); err == nil || !strings.Contains(err.Error(), "a mask of shape (1), expected that of axis 0") {
+		t.Errorf("a mask that does not fit: %v", err)
+	}
 	other, err := polygrad.NewContext("")
 	if err != nil {
 		t.Fatal(err)

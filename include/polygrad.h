@@ -630,7 +630,7 @@ POLY_API int poly_array_update(PolyArray *x, const PolyCallArg *value);
 POLY_API int poly_array_assign_n(PolyArray **targets, PolyArray **values, int n);
 
 /* Gives the elements that an index selects those of value: n items, each a
- * POLY_CALL_INT, SLICE, TENSOR (of positions), NONE (a new axis) or ELLIPSIS. Since 2.0. */
+ * POLY_CALL_INT, SLICE, TENSOR (of positions, or a mask), NONE (a new axis) or ELLIPSIS. Since 2.0. */
 POLY_API int poly_array_set(PolyArray *x, const PolyCallArg *items, int n, const PolyCallArg *value);
 
 /* Lets an array stand for what another one stands for: a write to one is seen in

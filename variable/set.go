@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
 )
 
@@ -165,11 +166,19 @@ func (x *cell) wants() bool {
 // Set gives the elements that an index expression selects those of x, which broadcasts to them. An expression with tensors takes
 // from, the variables of those. Gradients flow to x, and through the other elements to what v was computed from.
 func (v *Variable) Set(x *Variable, items []tensor.Index, from ...*Variable) error {
-	part, err := tensor.GetItem(v.Node(), items...)
-	if err != nil {
-		return err
-	}
 	c, old := v.ctx, v.cell.value
+	// A mask of the shape of v, and one element: where it holds need not be known.
+	mask := tensor.WholeMask(v.Node(), items)
+	var part *uop.UOp
+	if n, err := tensor.MostElements(x.Node().Shape()); err != nil || n != 1 || mask == nil {
+		mask = nil
+		if items, err = tensor.WithoutMasks(v.Node(), items, func(m *uop.UOp) (int64, error) { return ops.Count(m, c.valueOf) }); err != nil {
+			return err
+		}
+		if part, err = tensor.GetItem(v.Node(), items...); err != nil {
+			return err
+		}
+	}
 	if x.ctx != c {
 		return fmt.Errorf("x: %w", ErrForeign)
 	}
@@ -182,18 +191,29 @@ func (v *Variable) Set(x *Variable, items []tensor.Index, from ...*Variable) err
 		return errors.New("x: a gradient flows through it, and the tensor requires one of its own: see Detach")
 	}
 	follows = follows || old.flow == flowAlways && !parameter
-	if is, err := tensor.IsView(part, old.node); err == nil && is && !follows {
-		shown := v.newView(part)
-		defer shown.Drop()
-		return shown.Assign(x)
+	if part != nil && !follows {
+		if is, err := tensor.IsView(part, old.node); err == nil && is {
+			shown := v.newView(part)
+			defer shown.Drop()
+			return shown.Assign(x)
+		}
 	}
+	var err error
 	if c.Quiet() {
 		if x, err = x.Detach(); err != nil {
 			return err
 		}
 		defer x.Drop()
 	}
-	whole, err := tensor.SetItem(v.Node(), x.Node(), items...)
+	var whole *uop.UOp
+	if mask == nil {
+		whole, err = tensor.SetItem(v.Node(), x.Node(), items...)
+	} else {
+		whole, err = tensor.Reshape(x.Node(), uop.Shape{})
+		if err == nil {
+			whole, err = tensor.Where(mask, whole, v.Node())
+		}
+	}
 	if err != nil {
 		return err
 	}

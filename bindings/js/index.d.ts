@@ -47,19 +47,17 @@ export type PerAxis = number | readonly number[]
 export type Axes = number | readonly number[] | null
 
 /** A start (included), an end (excluded) and a step; null stands for an omitted part. */
-export type Slice =
-  | readonly [start?: Size | null, stop?: Size | null, step?: number | null]
-  | { start?: Size | null, stop?: Size | null, step?: number | null }
+export interface Slice { start?: Size | null, stop?: Size | null, step?: number | null }
 
 /** Booleans in nested lists. */
 export type BooleanList = ReadonlyArray<boolean | BooleanList>
 
-/** Integers in nested lists of two levels or more: a single level is a slice. */
-export type PositionList = ReadonlyArray<readonly number[] | PositionList>
+/** Integers in nested lists. */
+export type PositionList = ReadonlyArray<number | PositionList>
 
 /**
- * One item of an index: an integer, a slice, a new axis, all other axes ('...'), positions (a tensor, a typed array or
- * nested lists), or a mask (a tensor or a list of booleans). Other texts are slices: 'start:stop:step'.
+ * One item of an index: an integer, a slice ('1:3', '::-1', or { start: 1, stop: 3 }), a new axis (null), all other axes ('...'),
+ * positions (integers in a list, a typed array or a tensor), or a mask (booleans in a list or a tensor).
  */
 export type IndexItem = number | bigint | SymInt | Slice | null | '...' | (string & {}) | Tensor | TypedArray | BooleanList | PositionList
 

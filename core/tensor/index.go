@@ -1,6 +1,9 @@
 package tensor
 
 import (
+	"fmt"
+	"slices"
+
 	"polygrad/core/uop"
 )
 
@@ -60,8 +63,72 @@ func NewAxis() Index { return Index{kind: indexNew} }
 func Ellipsis() Index { return Index{kind: indexRest} }
 
 // Take selects elements of an axis by an integer tensor; its shape replaces the axis. Negative numbers count from the end;
-// numbers out of range give 0.
+// numbers out of range give 0. A tensor of bools is a mask: see WithoutMasks.
 func Take(t *uop.UOp) Index { return Index{kind: indexTake, t: t} }
+
+// isMask reports whether an entry says of each element of some axes if it is taken: a tensor of bools.
+func (e Index) isMask() bool { return e.kind == indexTake && e.t.DType == uop.Bool }
+
+// takes is the number of axes that an entry stands for.
+func (e Index) takes() int {
+	switch {
+	case e.kind == indexNew || e.kind == indexRest:
+		return 0
+	case e.isMask():
+		return len(e.t.Shape())
+	}
+	return 1
+}
+
+// WithoutMasks returns an index expression with the positions where masks hold instead of the masks. count tells how many these are.
+func WithoutMasks(x *uop.UOp, entries []Index, count func(mask *uop.UOp) (int64, error)) (out []Index, err error) {
+	if !slices.ContainsFunc(entries, Index.isMask) {
+		return entries, nil
+	}
+	defer guard("WithoutMasks", &err)
+	s := x.Shape()
+	for i, e := range entries {
+		if !e.isMask() {
+			out = append(out, e)
+			continue
+		}
+		axis, rest := 0, false
+		for _, before := range entries[:i] {
+			axis, rest = axis+before.takes(), rest || before.kind == indexRest
+		}
+		if rest {
+			axis = len(s)
+			for _, after := range entries[i:] {
+				axis -= after.takes()
+			}
+		}
+		own := e.t.Shape()
+		if n := len(own); n == 0 || axis < 0 || axis+n > len(s) || !own.Equal(s[axis:axis+n]) {
+			axes := fmt.Sprintf("axis %d", axis)
+			if n > 1 {
+				axes = fmt.Sprintf("axes %d to %d", axis, axis+n-1)
+			}
+			fail("index", "a mask of shape %s, expected that of %s of a tensor of shape %s", own, axes, s)
+		}
+		n, err := count(e.t)
+		if err != nil {
+			return nil, err
+		}
+		places := nonzero(e.t, n)
+		for k := range own {
+			out = append(out, Take(index(places, Whole(), At(int64(k)))))
+		}
+	}
+	return out, nil
+}
+
+// WholeMask is the mask that an index expression consists of, if it has the shape of x; else nil.
+func WholeMask(x *uop.UOp, entries []Index) *uop.UOp {
+	if len(entries) == 1 && entries[0].isMask() && entries[0].t.Shape().Equal(x.Shape()) {
+		return entries[0].t
+	}
+	return nil
+}
 
 // parsedIndex is an entry with resolved bounds.
 type parsedIndex struct {

@@ -1,5 +1,5 @@
 'use strict'
-/** Tensor methods that select, place and order elements. */
+/** Tensor methods that select elements by an index expression. */
 
 const { PolygradError } = require('./library.js')
 const { Base, registered, describe, tensorOf } = require('./base.js')
@@ -10,10 +10,10 @@ const { types } = require('./dtype.js')
 const { MAX_DIMS, integer, isOptions, show } = require('./arguments.js')
 
 const GETITEM = new Operation('getitem', 'items')
-const ALL = []
-const EXPECTED = "expected integers, [start, stop, step], 'start:stop:step', null, '...', tensors and masks"
+const EXPECTED = "expected integers, 'start:stop:step', { start, stop, step }, null, '...', positions and masks"
 const LARGEST = 2 ** 53 - 1
 const SMALLEST = -(2 ** 46) // far smaller numbers encode symbolic sizes
+const PARTS = ['start', 'stop', 'step']
 
 function bound (value, what) {
   if (value == null || value instanceof SymInt) return value
@@ -22,86 +22,63 @@ function bound (value, what) {
   return Math.max(SMALLEST, Math.min(n, LARGEST))
 }
 
-const isTyped = (item) => ArrayBuffer.isView(item) && !(item instanceof DataView)
-
-/** A list of positions or booleans, not a slice [start, stop, step]. */
-function isList (item) {
-  return isTyped(item) || (Array.isArray(item) && item.some((part) => typeof part === 'boolean' || Array.isArray(part)))
+/** The slice of a text start:stop:step, or of an object. */
+function sliceOf (item, what) {
+  if (typeof item === 'object') {
+    const other = Object.keys(item).find((key) => !PARTS.includes(key))
+    if (other !== undefined) throw new TypeError(`${what}: a slice has no ${other}, expected start, stop and step`)
+    return new Slice(PARTS.map((part) => bound(item[part], what)))
+  }
+  const found = /^\s*([-+]?\d+)?\s*:\s*([-+]?\d+)?\s*(?::\s*([-+]?\d+)?\s*)?$/.exec(item)
+  if (found === null) throw new TypeError(`${what}: ${show(item)}, ${EXPECTED}`)
+  return new Slice(found.slice(1, 4).map((number) => number === undefined ? null : bound(Number(number), what)))
 }
 
-/** The slice that a text start:stop:step stands for. */
-function sliceOf (text, what) {
-  const found = /^\s*([-+]?\d+)?\s*:\s*([-+]?\d+)?\s*(?::\s*([-+]?\d+)?\s*)?$/.exec(text)
-  if (found === null) throw new TypeError(`${what}: ${show(text)}, ${EXPECTED}`)
-  return found.slice(1, 4).map((number) => number === undefined ? null : Number(number))
+const isList = (item) => Array.isArray(item) || (ArrayBuffer.isView(item) && !(item instanceof DataView))
+
+/** A list of positions or of booleans as a tensor. */
+function tensorOfList (list, what) {
+  if (!Array.isArray(list)) return registered.Tensor.from(list)
+  const parts = list.flat(Infinity)
+  const isMask = parts.length > 0 && parts.every((part) => typeof part === 'boolean')
+  if (!isMask && !parts.every(Number.isInteger)) {
+    throw new TypeError(`${what}: ${show(list)}, expected integers or booleans alone; slices are '1:3' or { start: 1, stop: 3 }`)
+  }
+  return registered.Tensor.from(list, { dtype: isMask ? 'bool' : 'int32' })
 }
 
-/** An index expression as integers, slices, null, '...' and tensors of positions; masks stand for where they hold. */
-function plain (given, of, what) {
-  const some = given.map((item) => {
-    if (typeof item === 'string' && item !== '...') return sliceOf(item, what)
-    if (!isList(item)) return item
-    if (isTyped(item)) return registered.Tensor.from(item)
-    const found = new Set(item.flat(Infinity).map((part) => typeof part))
-    if (found.size > 1) throw new TypeError(`${what}: ${show(item)}, expected integers or booleans alone`)
-    return registered.Tensor.from(item, { dtype: found.has('boolean') ? 'bool' : 'int32' })
-  })
-  const { shape } = describe(of)
-  some.forEach((item, i) => {
-    if (!isList(given[i]) || isMask(item)) return
-    mustExist(isTyped(given[i]) ? given[i] : given[i].flat(MAX_DIMS), axisOf(some, i, shape.length), shape, what)
-  })
-  return some.flatMap((item, i) => isMask(item) ? places(item, axisOf(some, i, shape.length), shape, what) : [item])
+/** The number of axes that an item takes; '...' counts as none. */
+function axesOf (item) {
+  if (item === REST || item === null) return 0
+  return item instanceof Base && describe(item).dtype === types.bool ? describe(item).shape.length : 1
 }
 
-/** Refuses positions of a list or typed array, which are known, that an axis does not have. */
-function mustExist (positions, axis, shape, what) {
+/** Refuses positions of a list, which are known, that an axis does not have. */
+function mustExist (list, i, made, shape, what) {
+  const sum = (part) => part.reduce((n, item) => n + axesOf(item), 0)
+  const axis = made.slice(0, i).includes(REST) ? shape.length - sum(made.slice(i)) : sum(made.slice(0, i))
   const n = shape[axis]
-  const bad = typeof n === 'number' ? positions.find((at) => at < -n || at >= n) : undefined
+  const bad = typeof n === 'number' ? list.find((at) => at < -n || at >= n) : undefined
   if (bad !== undefined) throw new RangeError(`${what}: ${bad} is out of bounds for axis ${axis} of size ${n}`)
 }
 
-function isMask (item) {
-  return item instanceof Base && describe(item).dtype === types.bool
-}
-
-/** The number of axes that an item of an index takes; '...' counts as none. */
-function axes (item) {
-  if (item === null || item === '...') return 0
-  return isMask(item) ? describe(item).shape.length : 1
-}
-
-/** The axis that item i of an index begins at. */
-function axisOf (given, i, ndim) {
-  const sum = (part) => part.reduce((n, item) => n + axes(item), 0)
-  return given.slice(0, i).includes('...') ? ndim - sum(given.slice(i)) : sum(given.slice(0, i))
-}
-
-/** The positions where a mask holds, a vector for each of its axes; how many there are is computed. */
-function places (mask, axis, shape, what) {
-  const own = describe(mask).shape
-  if (own.length === 0 || own.some((n, k) => n !== shape[axis + k])) {
-    const axesText = own.length > 1 ? `axes ${axis} to ${axis + own.length - 1}` : `axis ${axis}`
-    throw new RangeError(`${what}: a mask of shape [${own}], expected that of ${axesText} of a tensor of shape [${shape}]`)
-  }
-  const found = mask.nonzero()
-  return own.map((_, k) => found.getitem(ALL, k))
-}
-
 /** The items of an index expression as arguments of an operation. */
-function items (indices, of, what) {
-  const given = plain(indices, of, what)
+function items (given, of, what) {
   if (given.length > 2 * MAX_DIMS) throw new PolygradError(`${what}: ${given.length} items, expected at most ${2 * MAX_DIMS}`)
-  return given.map((item) => {
+  const made = given.map((item) => {
     if (typeof item === 'number' || typeof item === 'bigint' || item instanceof SymInt) return bound(item, what)
     if (item === null) return null
     if (item === '...') return REST
     if (item instanceof Base) return tensorOf(item, what)
-    if (!Array.isArray(item) && !isOptions(item)) throw new TypeError(`${what}: ${show(item)}, ${EXPECTED}`)
-    const slice = Array.isArray(item) ? item : [item.start, item.stop, item.step]
-    if (slice.length > 3) throw new TypeError(`${what}: ${show(item)}, expected [start, stop, step]; use a tensor for several positions`)
-    return new Slice([0, 1, 2].map((k) => bound(slice[k], what)))
+    if (isList(item)) return tensorOfList(item, what)
+    if (typeof item === 'string' || isOptions(item)) return sliceOf(item, what)
+    throw new TypeError(`${what}: ${show(item)}, ${EXPECTED}`)
   })
+  given.forEach((item, i) => {
+    if (!isList(item) || axesOf(made[i]) !== 1) return
+    mustExist(Array.isArray(item) ? item.flat(Infinity) : item, i, made, describe(of).shape, what)
+  })
+  return made
 }
 
 class Indexing extends Movement {

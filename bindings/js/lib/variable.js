@@ -164,7 +164,7 @@ class SymInt {
  *
  * @example
  * const n = new Variable('n', 1, 4)
- * new Tensor([1, 2, 3, 4]).getitem([null, n.bind(3)]).sum().item() // 6
+ * new Tensor([1, 2, 3, 4]).getitem({ stop: n.bind(3) }).sum().item() // 6
  */
 class Variable extends SymInt {
   /**

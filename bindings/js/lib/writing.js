@@ -13,7 +13,6 @@ const { named, get, show } = require('./arguments.js')
 
 const assignAt = find('poly_array_assign', 'int', ['uintptr_t', 'uintptr_t'])
 const setAt = find('poly_array_set', 'int', ['uintptr_t', 'uintptr_t', 'int', 'uintptr_t'])
-const updateAt = find('poly_array_update', 'int', ['uintptr_t', 'uintptr_t'])
 const gradAt = find('poly_array_grad', 'int', ['uintptr_t', 'uintptr_t'])
 const gradient = new Int32Array(2)
 const gradientAt = addressOf(gradient)
@@ -58,10 +57,7 @@ class Writing extends Values {
     const index = Array.isArray(list) ? list : [list]
     if (this._wants === true) throw new PolygradError('setitem: a tensor that requires a gradient cannot be changed in place')
     prepare()
-    const status = index.length === 1 && isWholeMask(index[0], this) && isSingle(to)
-      ? updateAt(handleOf(this), packed(index[0].where(to instanceof Base ? to.reshape([]) : to, this))[0])
-      : setAt(handleOf(this), ...packedItems(items(index, this, 'setitem'), to))
-    if (status !== 0) fail()
+    if (setAt(handleOf(this), ...packedItems(items(index, this, 'setitem'), to)) !== 0) fail()
     return this
   }
 
@@ -161,15 +157,6 @@ function given (tensor, x, what) {
   const value = x instanceof Base ? tensorOf(x, what) : new registered.Tensor(x, { dtype: dtype.name })
   if (value.dtype !== dtype.name) throw new PolygradError(`${what}: ${value.dtype}, expected ${dtype.name} as the tensor has`)
   return value
-}
-
-/** Whether an item of an index says of each element of a tensor if it is taken. */
-function isWholeMask (item, tensor) {
-  return item instanceof Base && item.dtype === 'bool' && String(item.shape) === String(tensor.shape)
-}
-
-function isSingle (value) {
-  return !(value instanceof Base) || value.numel() === 1
 }
 
 function mustBroadcast (tensor, value) {

@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { Tensor, TinyJit, JitError } = require('..')
+const { Tensor, TinyJit, JitError, PolygradError } = require('..')
 
 const LIST = [0, 100, 200].map((i) => [0, 10, 20, 30].map((k) => [i + k, i + k + 1]))
 const make = () => new Tensor(LIST)
@@ -15,6 +15,10 @@ const CASES = {
   'spaces and signs': [[' 0 : -1 ', '-1::-2', 0], LIST.slice(0, -1).map((m) => [m[3][0], m[1][0]])],
   'all of an axis': [[':', 2], LIST.map((m) => m[2])],
   'a typed array': [[Int32Array.of(2, -3), ':', 1], [LIST[2], LIST[0]].map((m) => m.map((r) => r[1]))],
+  'a list': [[[0, 2], [1, 0]], [LIST[0][1], LIST[2][0]]],
+  'one list': [[[0, 2]], [LIST[0], LIST[2]]],
+  'no position': [[[]], []],
+  'an object': [[{ start: 0, stop: 2 }], LIST.slice(0, 2)],
   'nested positions': [[[[0, 2], [1, 0]]], [[LIST[0], LIST[2]], [LIST[1], LIST[0]]]],
   'two lists': [[int(0, 2), Uint8Array.of(3, 1)], [LIST[0][3], LIST[2][1]]],
   'lists apart': [[int(0, 2), ':', int(1, 0)], [LIST[0].map((r) => r[1]), LIST[2].map((r) => r[0])]],
@@ -69,10 +73,11 @@ test('gradients go through positions and masks', () => {
 test('bad indices are refused', () => {
   const t = make()
   const refused = [
-    [() => t.getitem([true, false]), RangeError, /getitem: a mask of shape \[2\], expected that of axis 0 of a tensor of shape \[3,4,2\]/],
-    [() => t.getitem(0, new Tensor(BOOLS)), RangeError, /mask of shape \[3,4\], expected that of axes 1 to 2/],
-    [() => t.getitem('...', new Tensor(BOOLS)), RangeError, /axes 1 to 2/],
-    [() => t.getitem(new Tensor(true)), RangeError, /mask of shape \[\]/],
+    [() => t.getitem([true, false]), PolygradError,
+      /getitem: index: a mask of shape \(2\), expected that of axis 0 of a tensor of shape \(3,4,2\)/],
+    [() => t.getitem(0, new Tensor(BOOLS)), PolygradError, /mask of shape \(3,4\), expected that of axes 1 to 2/],
+    [() => t.getitem('...', new Tensor(BOOLS)), PolygradError, /axes 1 to 2/],
+    [() => t.getitem(new Tensor(true)), PolygradError, /mask of shape \(\)/],
     [() => t.getitem('1:2:3:4'), TypeError, /"1:2:3:4"/],
     [() => t.getitem('a:'), TypeError, /'start:stop:step'/],
     [() => t.getitem('1'), TypeError, /"1"/],
@@ -82,7 +87,9 @@ test('bad indices are refused', () => {
     [() => t.getitem(0, 0, 0, 0), Error, /too many|4 ind|dimension|axes/],
     [() => t.getitem([[1, true]]), TypeError, /./],
     [() => t.setitem('x', 1), TypeError, /setitem: "x"/],
-    [() => t.setitem([[true, true]], 1), RangeError, /setitem: a mask/]
+    [() => t.setitem([[true, true]], 1), PolygradError, /setitem: .*a mask/],
+    [() => t.getitem([0, null]), TypeError, /\[0, null\], expected integers or booleans alone; slices are/],
+    [() => t.getitem({ start: 0, end: 1 }), TypeError, /a slice has no end/]
   ]
   for (const [call, name, message] of refused) assert.throws(call, (e) => e instanceof name && message.test(e.message), String(call))
   assert.deepStrictEqual(t.tolist(), LIST)
@@ -101,7 +108,7 @@ test('several masks choose elements together', () => {
 
 test('an end may be as far away as a number can be', () => {
   const t = new Tensor([1, 2, 3])
-  assert.deepStrictEqual(t.getitem([-(2 ** 60), 2 ** 60]).tolist(), [1, 2, 3])
+  assert.deepStrictEqual(t.getitem({ start: -(2 ** 60), stop: 2 ** 60 }).tolist(), [1, 2, 3])
   assert.deepStrictEqual(t.getitem('1:99999999999999999999').tolist(), [2, 3])
   assert.throws(() => t.getitem(2 ** 60), /out of bounds for axis 0 of size 3/)
 })

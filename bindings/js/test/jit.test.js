@@ -70,9 +70,9 @@ test('prune leaves what changes', async () => {
   const square = w.matmul(w).realize()
   const noise = new Set()
   for (let i = 1; i < 7; i++) {
-    const part = x.getitem([null, new Variable('n', 1, 8).bind(i)])
+    const part = x.getitem({ stop: new Variable('n', 1, 8).bind(i) })
     const [product, sum, random, same] = (i < 5 ? f(part) : await f.callAsync(part)).map((t) => t.item())
-    near([product, sum, same], [x.getitem([null, i]).matmul(square).sum().item(), 4 * i, square.sum().item()], 1e-4)
+    near([product, sum, same], [x.getitem({ stop: i }).matmul(square).sum().item(), 4 * i, square.sum().item()], 1e-4)
     noise.add(random)
   }
   assert.strictEqual(noise.size, 6)
@@ -170,7 +170,7 @@ function train (steps, make) {
   })
   const losses = Tensor.train(() => Array.from({ length: steps }, (_, i) => Tensor.tidy(() => {
     const x = numbers(16, 4).add(i).sin()
-    return call(x, x.getitem([], [0, 2]).mul(3)).item()
+    return call(x, x.getitem(':', '0:2').mul(3)).item()
   })))
   return [losses, parameters.flatMap((p) => [...p.toArray()])]
 }
@@ -189,12 +189,12 @@ test('one program serves all values of variables', () => {
   const [x, y] = [numbers(8, 3).realize(), numbers(5, 3).realize()]
   const f = new TinyJit((a, b) => [a.cat(b).mul(2).realize(), a.mean(0)])
   for (const [i, j] of [[1, 1], [2, 5], [8, 3], [5, 2], [3, 4]]) {
-    const [both, mean] = f(x.getitem([0, n.bind(i)]), y.getitem([0, m.bind(j)]))
+    const [both, mean] = f(x.getitem({ stop: n.bind(i) }), y.getitem({ stop: m.bind(j) }))
     assert.ok(both.shape[0].equals(n.bind(i).add(m.bind(j))))
-    near(both.tolist(), x.getitem([0, i]).cat(y.getitem([0, j])).mul(2).tolist())
-    near(mean.tolist(), x.getitem([0, i]).mean(0).tolist())
+    near(both.tolist(), x.getitem({ stop: i }).cat(y.getitem({ stop: j })).mul(2).tolist())
+    near(mean.tolist(), x.getitem({ stop: i }).mean(0).tolist())
   }
-  assert.throws(() => f(x.getitem([0, n.bind(2)]), y.getitem([0, n.bind(2)])), /of shape \[m,3\]/)
+  assert.throws(() => f(x.getitem({ stop: n.bind(2) }), y.getitem({ stop: n.bind(2) })), /of shape \[m,3\]/)
 })
 
 test('variables as arguments', () => {
@@ -277,7 +277,7 @@ test('a call that is refused changes nothing', () => {
 })
 
 test('empty results and types', () => {
-  const f = new TinyJit((a) => [a.getitem([0, 0]), a.cast('int8'), a.gt(1), a.cast('bfloat16')])
+  const f = new TinyJit((a) => [a.getitem('0:0'), a.cast('int8'), a.gt(1), a.cast('bfloat16')])
   for (let i = 0; i < 4; i++) {
     const [empty, small, mask, half] = f(X)
     assert.deepStrictEqual([empty.shape, small.dtype, half.dtype], [[0], 'int8', 'bfloat16'])
@@ -289,7 +289,7 @@ test('arguments need not be computed', () => {
   const f = new TinyJit((a) => a.add(1))
   for (let i = 0; i < 4; i++) {
     const x = new Tensor([1, 2]).mul(i)
-    assert.deepStrictEqual([f(x.getitem([1])).tolist(), f(x.getitem([0, 1])).tolist()], [[2 * i + 1], [i + 1]])
+    assert.deepStrictEqual([f(x.getitem('1:')).tolist(), f(x.getitem('0:1')).tolist()], [[2 * i + 1], [i + 1]])
   }
 })
 
@@ -317,7 +317,7 @@ test('tensors made in the function are made in each call', () => {
     for (let i = 0; i < 3; i++) total.assign(total.add(x.getitem(i)))
     const rows = Tensor.zeros(2, 2).contiguous()
     rows.setitem([0], total)
-    rows.setitem([[], 1], rows.getitem([], 1).add(1))
+    rows.setitem([':', 1], rows.getitem(':', 1).add(1))
     const half = new Tensor([0], { dtype: 'bfloat16' })
     half.assign(half.add(1))
     return [total, rows, new Tensor([5]), half]
@@ -334,8 +334,8 @@ test('a cache is written at a symbolic place', () => {
   const cache = Tensor.zeros(8, 3).contiguous().realize()
   const expected = Array.from({ length: 8 }, () => [0, 0, 0])
   const f = new TinyJit((row, i) => {
-    cache.getitem([i, i.add(1)]).assign(row)
-    const known = cache.getitem([null, i.add(1)])
+    cache.getitem({ start: i, stop: i.add(1) }).assign(row)
+    const known = cache.getitem({ stop: i.add(1) })
     return [known.sum(0), known.matmul(row.T).realize()]
   })
   for (const i of [2, 0, 7, 3, 5]) {

@@ -21,7 +21,12 @@ class Machine {
   value (given) { return typeof given === 'object' ? this.variables[given.var] : given }
 
   items (items) {
-    return items.map((item) => typeof item !== 'object' || item === null ? item : item.slice ?? this.value(item))
+    return items.map((item) => {
+      if (typeof item !== 'object' || item === null) return item
+      if (item.slice === undefined) return this.value(item)
+      const [start, stop, step] = item.slice
+      return { start, stop, step }
+    })
   }
 
   run (s) {

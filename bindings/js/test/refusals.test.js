@@ -13,7 +13,7 @@ itself[0] = itself
 const gone = new Tensor([1])
 gone.dispose()
 const linear = new nn.Linear(2, 2)
-const part = x.flatten().getitem([0, new Variable('n', 1, 4).bind(2)])
+const part = x.flatten().getitem({ stop: new Variable('n', 1, 4).bind(2) })
 const net = Instance.mlp({ layers: [2, 1] })
 
 // What is called, and what the error says.

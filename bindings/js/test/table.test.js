@@ -40,7 +40,9 @@ function plain (value) {
 
 function item (entry, inputs) {
   if (typeof entry !== 'object' || entry === null) return entry
-  return entry.slice ?? inputs[entry.input]
+  if (entry.slice === undefined) return inputs[entry.input]
+  const [start, stop, step] = entry.slice
+  return { start, stop, step }
 }
 
 /** Makes the call of a case and returns its results. */

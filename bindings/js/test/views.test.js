@@ -146,7 +146,7 @@ class Model {
     const list = (rows, columns, f) => Array.from({ length: rows * columns }, (_, i) => f(Math.floor(i / columns), i % columns))
     const [tensor, places, shape] = [
       () => [v.tensor.T, list(m, n, (i, k) => at(k, i)), [m, n]],
-      () => [v.tensor.getitem([0, 1]), list(1, m, (i, k) => at(i, k)), [1, m]],
+      () => [v.tensor.getitem('0:1'), list(1, m, (i, k) => at(i, k)), [1, m]],
       () => [v.tensor.getitem(':', '1:').reshape(1, -1), list(n, m - 1, (i, k) => at(i, k + 1)), [1, n * (m - 1)]],
       () => [v.tensor.reshape(1, -1), v.places, [1, n * m]],
       () => [v.tensor.flip(1), list(n, m, (i, k) => at(i, m - 1 - k)), [n, m]],

@@ -232,7 +232,6 @@ func (a *Args) bool(name string) bool            { return get[bool](a, name) }
 func (a *Args) text(name string) string          { return get[string](a, name) }
 func (a *Args) dtype(name string) *uop.DType     { return get[*uop.DType](a, name) }
 func (a *Args) shape(name string) uop.Shape      { return get[uop.Shape](a, name) }
-func (a *Args) items(name string) []tensor.Index { return get[[]tensor.Index](a, name) }
 
 // axes are the axes of an argument; nil if it is not given: all.
 func (a *Args) axes(name string) []int {
@@ -245,6 +244,11 @@ func (a *Args) axes(name string) []int {
 		out[i] = int(n)
 	}
 	return out
+}
+
+// items are the items of an index of x, with positions instead of masks, which are computed.
+func (a *Args) items(name string) ([]tensor.Index, error) {
+	return tensor.WithoutMasks(a.X, get[[]tensor.Index](a, name), a.count)
 }
 
 // operand is an argument as a tensor beside x: a number takes its type from x.
@@ -314,7 +318,10 @@ func (a *Args) spatialAxes() (int, error) {
 }
 
 // count computes how many elements of a tensor are not 0.
-func (a *Args) count(x *uop.UOp) (int64, error) {
+func (a *Args) count(x *uop.UOp) (int64, error) { return Count(x, a.Value) }
+
+// Count is how many elements of a tensor are not 0; value computes a tensor of one element.
+func Count(x *uop.UOp, value func(x *uop.UOp) (uop.Const, error)) (int64, error) {
 	b, err := tensor.Cast(x, uop.Bool)
 	if err == nil {
 		b, err = tensor.Sum(b, nil, false)
@@ -322,7 +329,7 @@ func (a *Args) count(x *uop.UOp) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := a.Value(b)
+	n, err := value(b)
 	if err != nil {
 		return 0, err
 	}

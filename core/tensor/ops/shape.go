@@ -138,15 +138,24 @@ func (a *Args) source() (*uop.UOp, error) {
 }
 
 var indexing = []Op{
-	view("getitem", "items items", "Elements by an index expression: numbers, slices, new axes, an ellipsis and tensors of positions.", func(a *Args) (*uop.UOp, error) {
-		return tensor.GetItem(a.X, a.items("items")...)
+	view("getitem", "items items", `Elements by an index expression: numbers, slices, new axes, an ellipsis, tensors of positions and masks.
+A mask, a tensor of bools, has the shape of the axes that it stands for, which become one; it is computed at once.`, func(a *Args) (*uop.UOp, error) {
+		items, err := a.items("items")
+		if err != nil {
+			return nil, err
+		}
+		return tensor.GetItem(a.X, items...)
 	}),
 	method("with_item", "items items, value operand", "The tensor with the elements of an index expression replaced by value.", func(a *Args) (*uop.UOp, error) {
 		v, err := a.operand("value", a.X)
 		if err != nil {
 			return nil, err
 		}
-		return tensor.SetItem(a.X, v, a.items("items")...)
+		items, err := a.items("items")
+		if err != nil {
+			return nil, err
+		}
+		return tensor.SetItem(a.X, v, items...)
 	}),
 	method("gather", "dim int, index tensor", "Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].", func(a *Args) (*uop.UOp, error) {
 		return tensor.Gather(a.X, a.axis("dim"), a.tensor("index"))
