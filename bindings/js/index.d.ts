@@ -276,7 +276,10 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
 
   /** Computes this tensor, and others with it, and returns it. A compiled function computes them into memory of their own. */
   realize(...others: Tensor[]): this
-  /** realize in another thread: the event loop goes on meanwhile. */
+  /**
+   * realize in another thread: the event loop goes on meanwhile. Typed arrays that tensors share, and data, must not be written before
+   * the promise settles; assign and setitem may write at any time.
+   */
   realizeAsync(...others: Tensor[]): Promise<this>
 
   /**
@@ -657,6 +660,9 @@ export function loadHfBytes(config: string | ArrayBufferView, weights: readonly 
 /** Tokens of one row or of several, which may be of different lengths. */
 export type Tokens = ArrayLike<number> | ReadonlyArray<ArrayLike<number>>
 
+/** What comes of a row of tokens, and of rows. */
+type Continued<T extends Tokens> = T extends ArrayLike<number> ? number[] : number[][]
+
 /** How tokens are drawn: temperature 0 takes the most likely one; topK > 0 and topP < 1 leave the most likely ones. */
 export interface Sampling {
   temperature?: number
@@ -691,14 +697,14 @@ type Told<T extends string | readonly string[]> = ToldOptions<Piece<T>> & { toke
 /** What comes of a text, and of texts, one after the other. */
 type Piece<T extends string | readonly string[]> = T extends string ? string : string[]
 
-/** Token sequences continued by up to maxNewTokens tokens, or a text or texts; the input comes first. */
-export function generate(instance: Instance, tokens: Tokens, maxNewTokens: number, options?: ToldOptions<Int32Array>): number[][]
+/** A row or rows of tokens continued by up to maxNewTokens tokens, or a text or texts; the input comes first. */
+export function generate<T extends Tokens>(instance: Instance, tokens: T, maxNewTokens: number, options?: ToldOptions<Int32Array>): Continued<T>
 export function generate<T extends string | readonly string[]>(
   instance: Instance, texts: T, maxNewTokens: number, options: Told<T>): Piece<T>
 
 /** generate in another thread: the event loop goes on meanwhile. */
-export function generateAsync(
-  instance: Instance, tokens: Tokens, maxNewTokens: number, options?: ToldOptions<Int32Array>): Promise<number[][]>
+export function generateAsync<T extends Tokens>(
+  instance: Instance, tokens: T, maxNewTokens: number, options?: ToldOptions<Int32Array>): Promise<Continued<T>>
 export function generateAsync<T extends string | readonly string[]>(
   instance: Instance, texts: T, maxNewTokens: number, options: Told<T>): Promise<Piece<T>>
 

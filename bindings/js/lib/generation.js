@@ -103,9 +103,10 @@ class Generator {
 showsItself(Generator)
 Generator.prototype[Symbol.dispose] = Generator.prototype.dispose
 
+const isRow = (x) => Array.isArray(x) || (ArrayBuffer.isView(x) && !(x instanceof DataView))
+
 /** Rows of numbers, from one row or several. */
 function rowsOf (fn, tokens) {
-  const isRow = (x) => Array.isArray(x) || (ArrayBuffer.isView(x) && !(x instanceof DataView))
   if (!isRow(tokens)) throw new TypeError(`${fn}: tokens: ${show(tokens)}, expected numbers or rows of numbers`)
   const rows = (isRow(tokens[0]) ? Array.from(tokens) : [tokens])
   return rows.map((row) => {
@@ -117,7 +118,7 @@ function rowsOf (fn, tokens) {
 /**
  * Texts continued by up to maxNewTokens tokens. tokens are numbers, or rows of numbers, which may be of different
  * lengths; or a text or texts, which need a tokenizer: an object with encode and decode, such as that of
- * @huggingface/tokenizers. What comes back includes what was given: rows of numbers, or a text or texts.
+ * @huggingface/tokenizers. What comes back includes what was given: a row or rows of numbers, or a text or texts.
  *
  * temperature 0 always takes the most likely token; topK > 0 chooses among the k most likely ones, topP < 1 among
  * the most likely ones whose probabilities first sum up to p. Draws depend on seed, which follows from
@@ -181,6 +182,7 @@ class Run {
     this._texts = this._alone ? [tokens] : typeof tokens?.[0] === 'string' ? Array.from(tokens) : null
     if (this._texts === null) {
       this._rows = rowsOf(fn, tokens)
+      this._alone = !isRow(tokens[0])
       this._writer = null
     } else {
       const words = new Tokenizer(fn, tokenizer)
@@ -244,7 +246,7 @@ class Run {
 
   /** What was given and what was made of it. */
   whole () {
-    if (this._writer === null) return this._rows
+    if (this._writer === null) return this._alone ? this._rows[0] : this._rows
     this._pieces(this._writer.rest()) // of a generation that was ended
     return this._alone ? this._texts[0] : this._texts
   }

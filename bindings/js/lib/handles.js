@@ -266,8 +266,17 @@ function liveNodes () {
 
 // Jobs
 
-// Jobs of one context run one after the other: more threads that wait would only be occupied.
-let turn = Promise.resolve()
+// Jobs of one context run one after the other: more threads that wait would only be occupied. Those of training and those that ask for
+// values take turns, so that no step waits for a thousand requests.
+const waiting = { values: [], training: [] }
+let running = null
+
+/** Lets the next job begin. */
+function pass () {
+  const other = running === 'training' ? 'values' : 'training'
+  running = waiting[other].length > 0 ? other : waiting.values.length > 0 ? 'values' : waiting.training.length > 0 ? 'training' : null
+  waiting[running]?.shift()()
+}
 
 // What jobs work on, which must not be collected before they are done.
 const busy = new Set()
@@ -283,26 +292,29 @@ function inThread (fn, args) {
  * Does something when it is its turn: begin returns a job of the library, whose end is waited for in another thread, or the promise
  * of something else. owner stays alive meanwhile.
  */
-async function inTurn (owner, begin) {
-  const before = turn
-  let done
-  turn = new Promise((resolve) => { done = resolve })
+async function inTurn (owner, begin, kind = 'values') {
   busy.add(owner)
   try {
-    await before
-    prepare()
-    const job = begin()
-    if (typeof job !== 'number') return await job
-    if (job === 0) fail()
+    await new Promise((resolve) => {
+      waiting[kind].push(resolve)
+      if (running === null) pass()
+    })
     try {
-      // Error texts stay in the thread of a call: one that failed is repeated here.
-      if (await inThread(lib.poly_job_wait, [job, -1]) !== 0 && lib.poly_job_wait(job, -1) !== 0) fail()
+      prepare()
+      const job = begin()
+      if (typeof job !== 'number') return await job
+      if (job === 0) fail()
+      try {
+        // Error texts stay in the thread of a call: one that failed is repeated here.
+        if (await inThread(lib.poly_job_wait, [job, -1]) !== 0 && lib.poly_job_wait(job, -1) !== 0) fail()
+      } finally {
+        lib.poly_job_release(job)
+      }
     } finally {
-      lib.poly_job_release(job)
+      pass()
     }
   } finally {
     busy.delete(owner)
-    done()
   }
 }
 

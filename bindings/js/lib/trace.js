@@ -102,7 +102,7 @@ class Compiled {
     const { handle } = this
     await inTurn(this, async () => {
       if (await inThread(lib.poly_function_rerun, [handle]) !== 0) this.rerun()
-    })
+    }, 'training')
   }
 
   /** The number of compiled kernels. */

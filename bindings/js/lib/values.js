@@ -43,13 +43,7 @@ class Values extends Display {
 
   /** realize in another thread: the event loop goes on meanwhile. */
   async realizeAsync (...others) {
-    // The tensors may be disposed meanwhile.
-    const tensors = tidy(() => checked([this, ...others]).map((tensor) => made(lib.poly_array_retain(tensor._handle)).keep()))
-    try {
-      await inTurn(tensors, () => lib.poly_array_realize_async(CTX, handlesOf(tensors), tensors.length))
-    } finally {
-      for (const tensor of tensors) tensor.dispose()
-    }
+    await realizeInTurn([this, ...others], 'values')
     return this
   }
 
@@ -140,9 +134,20 @@ class Values extends Display {
   }
 }
 
+/** Computes tensors in another thread. */
+async function realizeInTurn (given, kind) {
+  // The tensors may be disposed meanwhile.
+  const tensors = tidy(() => checked(given).map((tensor) => made(lib.poly_array_retain(tensor._handle)).keep()))
+  try {
+    await inTurn(tensors, () => lib.poly_array_realize_async(CTX, handlesOf(tensors), tensors.length), kind)
+  } finally {
+    for (const tensor of tensors) tensor.dispose()
+  }
+}
+
 function checked (tensors) {
   for (const tensor of tensors) tensorOf(tensor, 'realize')
   return tensors
 }
 
-module.exports = { Values }
+module.exports = { Values, realizeInTurn }

@@ -5,7 +5,7 @@ const { lib, find, fail, PolygradError } = require('./library.js')
 const { addressOf, bury, prepare, own, handlesOf, inTurn } = require('./handles.js')
 const { Base, registered, made, describe, handleOf, tensorOf, optional, keep } = require('./base.js')
 const { packed, packedItems } = require('./call.js')
-const { Values } = require('./values.js')
+const { Values, realizeInTurn } = require('./values.js')
 const { items } = require('./indexing.js')
 const { tracing } = require('./trace.js')
 const { types } = require('./dtype.js')
@@ -128,8 +128,8 @@ class Writing extends Values {
   /** backward computed in another thread. */
   async backwardAsync (...args) {
     const seed = seedOf('backward', args)
-    await this.realizeAsync()
-    await inTurn([this, args], () => lib.poly_array_backward_async(handleOf(this), seed))
+    await realizeInTurn([this], 'training')
+    await inTurn([this, args], () => lib.poly_array_backward_async(handleOf(this), seed), 'training')
     return this
   }
 

@@ -109,3 +109,34 @@ test('gradients of several threads add up, and those that are gone do not count'
   await running
   assert.deepStrictEqual(w.grad.tolist(), [5, 5])
 })
+
+test('a training step does not wait for all who ask for values', async () => {
+  const model = new Linear(4, 2)
+  const optimizer = new SGD(getParameters(model), { lr: 0.01 })
+  const x = Tensor.rand(8, 4).realize()
+  let going = true
+  let served = 0
+  const ask = async (k) => { for (; going; served++) await x.add(k).sum().itemAsync() }
+  const all = Array.from({ length: 200 }, (_, k) => ask(k))
+  for (let i = 0; i < 5; i++) {
+    optimizer.zeroGrad()
+    const loss = model.forward(x).square().mean()
+    const before = served
+    await loss.backwardAsync()
+    await optimizer.stepAsync()
+    assert.ok(served - before < 20, `${served - before} values came first`)
+  }
+  going = false
+  await Promise.all(all)
+  assert.ok(served >= 200)
+})
+
+test('what tensors are given while they are computed from changes no result', async () => {
+  const x = Tensor.rand(300, 300).realize()
+  const want = x.matmul(x).sum().item()
+  const sum = x.matmul(x).sum()
+  const going = sum.realizeAsync()
+  x.assign(0)
+  await going
+  assert.strictEqual(sum.item(), want)
+})

@@ -56,7 +56,7 @@ test('streams give what generate gives', async () => {
 test('draws follow the logits', () => {
   const logits = new Generator(model, 1).feed([[1, 2]]).logits()
   const order = [...logits.keys()].sort((a, b) => logits[b] - logits[a])
-  const next = (options) => new Set(Array.from({ length: 60 }, (_, seed) => generate(model, [1, 2], 1, { seed, ...options })[0][2]))
+  const next = (options) => new Set(Array.from({ length: 60 }, (_, seed) => generate(model, [1, 2], 1, { seed, ...options })[2]))
   assert.deepStrictEqual(next({ temperature: 0 }), new Set([order[0]]))
   assert.deepStrictEqual([...next({ topK: 3, temperature: 20 })].sort(), order.slice(0, 3).sort())
   assert.deepStrictEqual(next({ topP: 1e-9 }), new Set([order[0]]))
@@ -85,13 +85,13 @@ test('a stream that is left gives its memory back', async () => {
   }
   let calls = 0
   const ended = await generateAsync(model, [1], 40, { seed: 1, onToken: () => ++calls === 3 })
-  assert.deepStrictEqual([calls, ended[0].length], [3, 4])
+  assert.deepStrictEqual([calls, ended.length], [3, 4])
 })
 
 test('texts', async () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     const options = { seed, temperature: 3, tokenizer }
-    const ids = generate(model, [...Buffer.from('grün')], 30, { seed, temperature: 3 })[0]
+    const ids = generate(model, [...Buffer.from('grün')], 30, { seed, temperature: 3 })
     const want = tokenizer.decode(ids)
     const whole = generate(model, 'grün', 30, options)
     assert.strictEqual(whole, want)
@@ -113,7 +113,7 @@ test('texts', async () => {
 test('texts end where the model says', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'polygrad-'))
   try {
-    const first = generate(model, [65], 3, { temperature: 0 })[0]
+    const first = generate(model, [65], 3, { temperature: 0 })
     fs.writeFileSync(path.join(folder, 'config.json'), JSON.stringify({ ...CONFIG, eos_token_id: first[3] }))
     fs.writeFileSync(path.join(folder, 'model.safetensors'), weights())
     const ending = loadHf(folder)
@@ -121,7 +121,7 @@ test('texts end where the model says', () => {
     const count = (options) => [...generateSteps(ending, 'A', 20, { temperature: 0, tokenizer, ...options })].length
     const at = first.indexOf(first[3], 1)
     assert.ok(count() <= at && count({ eosTokenId: [] }) > at)
-    assert.strictEqual(generate(ending, [65], 20, { temperature: 0 })[0].length, 21, 'numbers go on')
+    assert.strictEqual(generate(ending, [65], 20, { temperature: 0 }).length, 21, 'numbers go on')
     fs.writeFileSync(path.join(folder, 'generation_config.json'), '{"eos_token_id": [1, 256]}')
     assert.deepStrictEqual(loadHf(folder).eosTokenIds, [1, 256])
     fs.writeFileSync(path.join(folder, 'generation_config.json'), '{"eos_token_id": "x"}')
@@ -160,7 +160,7 @@ test('onToken may be async where the generation is', async () => {
     told.push(step[0])
     return told.length === 3
   }
-  assert.strictEqual((await generateAsync(model, [1], 9, { seed: 1, onToken }))[0].length, 4)
+  assert.strictEqual((await generateAsync(model, [1], 9, { seed: 1, onToken })).length, 4)
   assert.strictEqual(told.length, 3)
   assert.throws(() => generate(model, [1], 9, { onToken }), /^TypeError: generate: onToken: returned a promise, expected/)
 })

@@ -3,6 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
+const fs = require('node:fs')
 const path = require('node:path')
 const { execFileSync } = require('node:child_process')
 const polygrad = require('..')
@@ -21,6 +22,28 @@ test('tsc --strict accepts the declarations, and what it compiles runs', () => {
   const run = (file) => execFileSync(process.execPath, [path.join(__dirname, 'types', 'out', file)], { encoding: 'utf8' })
   assert.match(run('sample.js'), /^\d+ checks\n$/)
   assert.strictEqual(run('module.mjs'), 'module\n')
+})
+
+test('the examples of the pages are right in TypeScript', () => {
+  const root = path.join(__dirname, '..', '..', '..')
+  const pages = ['README.md', 'bindings/js/README.md', 'docs/tutorial/javascript.md'].map((page) => path.join(root, page))
+  const blocks = pages.flatMap((page) => [...fs.readFileSync(page, 'utf8').matchAll(/```m?js\n([^]*?)```/g)].map((found) => found[1]))
+    .filter((text) => !text.includes('@huggingface/'))
+  assert.ok(blocks.length > 5)
+  const folder = fs.mkdtempSync(path.join(__dirname, 'types', 'pages-'))
+  try {
+    const files = blocks.map((text, i) => {
+      const file = path.join(folder, `${i}.mts`)
+      fs.writeFileSync(file, `${text.replace(/const (\{[^}]*\}) = require\('([\w:]+)'\)/g, "import $1 from '$2'")}\nexport {}\n`)
+      return file
+    })
+    const module = { module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16, target: ts.ScriptTarget.ES2022 }
+    const options = { strict: true, noEmit: true, types: ['node'], lib: ['lib.es2022.d.ts'], ...module }
+    const wrong = ts.getPreEmitDiagnostics(ts.createProgram(files, options))
+    assert.strictEqual(wrong.map((d) => `${d.file?.text}\n${ts.flattenDiagnosticMessageText(d.messageText, ' ')}`).join('\n'), '')
+  } finally {
+    fs.rmSync(folder, { recursive: true })
+  }
 })
 
 /** The members of a declared class and its bases, each with whether it has a comment. */

@@ -4,6 +4,7 @@
 const { lib, fail, PolygradError } = require('../library.js')
 const { CTX, prepare } = require('../handles.js')
 const { made: tensorOf, tensorsOf } = require('../base.js')
+const { realizeInTurn } = require('../values.js')
 const { operationOf } = require('../call.js')
 const { showsItself } = require('../display.js')
 const { named, number, list, put, show } = require('../arguments.js')
@@ -81,7 +82,7 @@ class Optimizer {
   /** step, whose gradients are computed in another thread. */
   async stepAsync () {
     const grads = this.params.map((param) => param.grad).filter((grad) => grad !== null)
-    if (grads.length > 0) await grads[0].realizeAsync(...grads.slice(1))
+    if (grads.length > 0) await realizeInTurn(grads, 'training')
     this.step()
   }
 

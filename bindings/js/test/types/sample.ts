@@ -74,7 +74,8 @@ try { scaled(Tensor.ones(3), { by: Tensor.ones(2) }) } catch (error) { checks.pu
 new TinyJit((a: Tensor) => a.item())
 
 const continuations = (language: Instance, words: TextTokenizer) => [
-  generate(language, [1, 2], 3, { topK: 2 })[0]![0] satisfies number | undefined,
+  generate(language, [1, 2], 3, { topK: 2 })[0] satisfies number | undefined,
+  generate(language, [[1, 2], new Int32Array(2)], 3)[1]?.[0] satisfies number | undefined,
   generate(language, 'once', 3, { tokenizer: words, onToken: (piece) => piece.length }) satisfies string,
   generate(language, ['once', 'twice'], 3, { tokenizer: words }).map((text) => text.length),
   (async () => { for await (const step of generateStream(language, [[1], [2]], 3)) step satisfies Int32Array })
