@@ -148,6 +148,8 @@ var (
 	opPad                           = described("pad")
 	opRoll                          = described("roll")
 	opUnfold                        = described("unfold")
+	opShrinkTo                      = described("shrink_to")
+	opPadTo                         = described("pad_to")
 	opDiagonal                      = described("diagonal")
 	opDiag                          = described("diag")
 	opTril                          = described("tril")
@@ -185,6 +187,7 @@ var (
 	opLeastSquares                  = described("lstsq")
 	opNewtonSchulz                  = described("newton_schulz")
 	opKeccak                        = described("keccak")
+	opHash                          = described("hash")
 	opConv2D                        = described("conv2d")
 	opConvTranspose2D               = described("conv_transpose2d")
 	opAvgPool2D                     = described("avg_pool2d")
@@ -343,15 +346,11 @@ func (t *Tensor) Clamp(opts ...Option) *Tensor { return t.call1(opClamp, opts) }
 
 // IsClose returns where |x - other| <= atol + rtol * |other|; NaN is close to NaN with equal_nan.
 // Options: WithRtol (1e-05), WithAtol (1e-08), WithEqualNan (false).
-func (t *Tensor) IsClose(other *Tensor, opts ...Option) *Tensor {
-	return t.call1(opIsClose, opts, other)
-}
+func (t *Tensor) IsClose(other any, opts ...Option) *Tensor { return t.call1(opIsClose, opts, other) }
 
 // AllClose returns whether isclose holds everywhere.
 // Options: WithRtol (1e-05), WithAtol (1e-08), WithEqualNan (false).
-func (t *Tensor) AllClose(other *Tensor, opts ...Option) *Tensor {
-	return t.call1(opAllClose, opts, other)
-}
+func (t *Tensor) AllClose(other any, opts ...Option) *Tensor { return t.call1(opAllClose, opts, other) }
 
 // Functions of each element
 
@@ -466,8 +465,9 @@ func (t *Tensor) Digamma() *Tensor { return t.call1(opDigamma, nil) }
 // IsNaN returns where x is NaN: bool.
 func (t *Tensor) IsNaN() *Tensor { return t.call1(opIsNaN, nil) }
 
-// IsInf returns where x is infinite: bool.
-func (t *Tensor) IsInf() *Tensor { return t.call1(opIsInf, nil) }
+// IsInf returns where x is infinite, of either sign or of one: bool.
+// Options: WithDetectPositive (true), WithDetectNegative (true).
+func (t *Tensor) IsInf(opts ...Option) *Tensor { return t.call1(opIsInf, opts) }
 
 // IsFinite returns where x is neither infinite nor NaN: bool.
 func (t *Tensor) IsFinite() *Tensor { return t.call1(opIsFinite, nil) }
@@ -704,7 +704,7 @@ func (t *Tensor) TopK(k int, opts ...Option) (*Tensor, *Tensor) {
 
 // Shape
 
-// Reshape returns the same elements in another shape; one size may be -1.
+// Reshape returns the same elements in another shape; one size may be -1, nothing keeps a size.
 func (t *Tensor) Reshape(shape ...int) *Tensor { return t.call1(opReshape, nil, shape) }
 
 // View returns reshape(shape).
@@ -726,7 +726,7 @@ func (t *Tensor) Squeeze(opts ...Option) *Tensor { return t.call1(opSqueeze, opt
 // Unsqueeze returns the tensor with an axis of size 1 inserted.
 func (t *Tensor) Unsqueeze(dim int) *Tensor { return t.call1(opUnsqueeze, nil, dim) }
 
-// Expand returns axes of size 1 repeated up to a shape; -1 keeps a size.
+// Expand returns axes of size 1 repeated up to a shape; -1, or nothing, keeps a size.
 func (t *Tensor) Expand(shape ...int) *Tensor { return t.call1(opExpand, nil, shape) }
 
 // Repeat returns the tensor repeated along each axis.
@@ -755,7 +755,7 @@ func (t *Tensor) Flip(axis ...int) *Tensor { return t.call1(opFlip, nil, axis) }
 func (t *Tensor) Shrink(arg ...[2]int) *Tensor { return t.call1(opShrink, nil, arg) }
 
 // Pad returns elements added before and after each axis; negative numbers cut off.
-// They are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).
+// padding has a pair for each axis, or nothing; or numbers in a row, those of the last axis first. The elements are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).
 // Options: WithMode (constant), WithValue (0).
 func (t *Tensor) Pad(padding [][2]int, opts ...Option) *Tensor { return t.call1(opPad, opts, padding) }
 
@@ -767,6 +767,12 @@ func (t *Tensor) Roll(shifts []int, opts ...Option) *Tensor { return t.call1(opR
 func (t *Tensor) Unfold(dim int, size int, step int) *Tensor {
 	return t.call1(opUnfold, nil, dim, size, step)
 }
+
+// ShrinkTo returns the first elements of each axis, as many as a shape says; nothing keeps all.
+func (t *Tensor) ShrinkTo(shape ...int) *Tensor { return t.call1(opShrinkTo, nil, shape) }
+
+// PadTo returns the tensor with zeros at the end of axes up to a shape; nothing keeps a size.
+func (t *Tensor) PadTo(shape ...int) *Tensor { return t.call1(opPadTo, nil, shape) }
 
 // Diagonal returns the diagonal of two axes, as a new last axis.
 // Options: WithOffset (0), WithDim1 (0), WithDim2 (1).
@@ -861,7 +867,9 @@ func (t *Tensor) MatMul(x *Tensor, opts ...Option) *Tensor { return t.call1(opMa
 func (t *Tensor) Dot(x *Tensor, opts ...Option) *Tensor { return t.call1(opDot, opts, x) }
 
 // Linear returns x @ weight + bias, for weight (in, out) and bias (out).
-// Options: WithBias.
+// A weight of one axis multiplies element by element; one of shape (out, in), as layers keep it, is transposed where only that fits. With dtype,
+// all three are converted first.
+// Options: WithBias, WithDType.
 func (t *Tensor) Linear(weight *Tensor, opts ...Option) *Tensor {
 	return t.call1(opLinear, opts, weight)
 }
@@ -870,8 +878,9 @@ func (t *Tensor) Linear(weight *Tensor, opts ...Option) *Tensor {
 func Einsum(xs []*Tensor, formula string) *Tensor { return join(opEinsum, xs, nil, formula)[0] }
 
 // ScaledDotProductAttention returns softmax(scale * x @ key.T + attn_mask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
-// scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key counts, or is added. enable_gqa repeats heads
-// of key and value for groups of those of x.
+// scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key counts, or is added; is_causal hides keys after
+// the query. enable_gqa repeats heads (axis -3) of key and value for groups of those of x. Weights are dropped with probability dropout_p
+// in training mode. What is hidden may be left out of the computation: a NaN there shows in the result or not, as the sizes have it.
 // Options: WithAttnMask, WithDropoutP (0), WithIsCausal (false), WithEnableGQA (false), WithScale.
 func (t *Tensor) ScaledDotProductAttention(key *Tensor, value *Tensor, opts ...Option) *Tensor {
 	return t.call1(opScaledDotProductAttention, opts, key, value)
@@ -937,13 +946,21 @@ func (t *Tensor) NewtonSchulz(steps int, params []float64, opts ...Option) *Tens
 }
 
 // Keccak returns the hash of the bytes of the last axis: a function of FIPS 202.
+// cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
+// (200 - rate) / 2 bytes. Messages have fewer than 256 times the rate bytes: hash takes more.
 // Options: WithConfig (sha3_256).
 func (t *Tensor) Keccak(opts ...Option) *Tensor { return t.call1(opKeccak, opts) }
+
+// Hash returns 16 bytes, uint8, that depend on all bytes of the tensor.
+// They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: it takes long even for small
+// tensors.
+func (t *Tensor) Hash() *Tensor { return t.call1(opHash, nil) }
 
 // Convolutions and windows
 
 // Conv2D returns the convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.
-// Options: WithBias, WithGroups (1), WithStride (1), WithDilation (1), WithPadding (0).
+// An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. With dtype, x and weight are converted first.
+// Options: WithBias, WithGroups (1), WithStride (1), WithDilation (1), WithPadding (0), WithDType.
 func (t *Tensor) Conv2D(weight *Tensor, opts ...Option) *Tensor {
 	return t.call1(opConv2D, opts, weight)
 }
@@ -1248,7 +1265,7 @@ func WithBias(bias *Tensor) Option { return Option{"bias", bias} }
 func WithCeilMode(ceilMode bool) Option { return Option{"ceil_mode", ceilMode} }
 
 // WithConfig is the argument cfg of Keccak.
-func WithConfig(config string) Option { return Option{"cfg", config} }
+func WithConfig(config any) Option { return Option{"cfg", config} }
 
 // WithCorrection is the argument correction of Var, Std, VarMean, StdMean.
 func WithCorrection(correction float64) Option { return Option{"correction", correction} }
@@ -1263,6 +1280,12 @@ func WithDelta(delta float64) Option { return Option{"delta", delta} }
 
 // WithDescending is the argument descending of Sort, ArgSort.
 func WithDescending(descending bool) Option { return Option{"descending", descending} }
+
+// WithDetectNegative is the argument detect_negative of IsInf.
+func WithDetectNegative(detectNegative bool) Option { return Option{"detect_negative", detectNegative} }
+
+// WithDetectPositive is the argument detect_positive of IsInf.
+func WithDetectPositive(detectPositive bool) Option { return Option{"detect_positive", detectPositive} }
 
 // WithDiagonal is the argument diagonal of Tril, Triu.
 func WithDiagonal(diagonal int) Option { return Option{"diagonal", diagonal} }

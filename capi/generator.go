@@ -79,6 +79,19 @@ func go_poly_generator_sampling(h C.uintptr_t, temperature C.double, topK C.int,
 	})
 }
 
+//export go_poly_generator_ends
+func go_poly_generator_ends(h C.uintptr_t, tokens *C.int32_t, n C.int) C.int {
+	return tellGenerator("poly_generator_ends", h, func(g *generator) error {
+		switch {
+		case n < 0 || int64(n) > g.Vocab():
+			return wrong("n", "%d tokens, expected 0 to %d", n, g.Vocab())
+		case n > 0 && tokens == nil:
+			return wrong("tokens", "is NULL, expected %d tokens", n)
+		}
+		return g.SetEnds(unsafe.Slice((*int32)(unsafe.Pointer(tokens)), n))
+	})
+}
+
 //export go_poly_generator_feed
 func go_poly_generator_feed(h C.uintptr_t, tokens, lengths *C.int32_t, rows C.int) C.int {
 	return tellGenerator("poly_generator_feed", h, func(g *generator) error {
@@ -109,17 +122,20 @@ func go_poly_generator_feed(h C.uintptr_t, tokens, lengths *C.int32_t, rows C.in
 
 //export go_poly_generator_next
 func go_poly_generator_next(h C.uintptr_t, tokens *C.int32_t, rows C.int) C.int {
-	return tellGenerator("poly_generator_next", h, func(g *generator) error {
+	return askGenerator("poly_generator_next", h, -1, func(g *generator) (C.int, error) {
 		if int64(rows) != g.Rows() {
-			return wrong("rows", "%d, expected the %d of the generator", rows, g.Rows())
+			return 0, wrong("rows", "%d, expected the %d of the generator", rows, g.Rows())
 		}
 		if tokens == nil {
-			return wrong("tokens", "is NULL, expected room for %d tokens", rows)
+			return 0, wrong("tokens", "is NULL, expected room for %d tokens", rows)
 		}
 		out := make([]int32, rows)
 		check(g.Next(out))
 		copy(unsafe.Slice((*int32)(unsafe.Pointer(tokens)), rows), out)
-		return nil
+		if g.Ended() {
+			return 1, nil
+		}
+		return 0, nil
 	})
 }
 

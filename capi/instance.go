@@ -135,6 +135,32 @@ func loadHF(fn string, config *C.char, n C.int, files **C.uint8_t, lens *C.int64
 	})
 }
 
+//export go_poly_hf_open
+func go_poly_hf_open(path *C.char, batch, seq C.int, weights *C.char) C.uintptr_t {
+	return newInstance("poly_hf_open", func(e *exec.Executor) (*model.Instance, error) {
+		if path == nil {
+			return nil, wrong("path", "is NULL, expected a path")
+		}
+		o := model.HFOptions{Batch: int64(batch), Seq: int64(seq)}
+		if weights != nil {
+			o.Weights = goString(weights)
+		}
+		return model.OpenHF(e, goString(path), o)
+	})
+}
+
+//export go_poly_instance_ends
+func go_poly_instance_ends(inst C.uintptr_t, tokens *C.int32_t, room C.int) C.int {
+	return askInstance("poly_instance_ends", inst, -1, func(i *instance) (C.int, error) {
+		if room < 0 || room > 0 && tokens == nil {
+			return 0, wrong("tokens", "room for %d at %p, expected 0 or more and their address", room, tokens)
+		}
+		ends := i.Ends()
+		copy(unsafe.Slice((*int32)(unsafe.Pointer(tokens)), min(int(room), len(ends))), ends)
+		return C.int(len(ends)), nil
+	})
+}
+
 //export go_poly_instance_from_ir
 func go_poly_instance_from_ir(ir *C.uint8_t, n C.int, weights *C.uint8_t, nWeights C.int) C.uintptr_t {
 	return newInstance("poly_instance_from_ir", func(e *exec.Executor) (*model.Instance, error) {

@@ -759,6 +759,10 @@ func parameters(fn string) string {
 		return "config config_len files file_lens n_files batch seq"
 	case "poly_hf_load_as":
 		return "config config_len files file_lens n_files batch seq weights"
+	case "poly_hf_open":
+		return "path batch seq weights"
+	case "poly_instance_ends":
+		return "inst tokens room"
 	case "poly_instance_from_ir":
 		return "ir ir_len weights weights_len"
 	case "poly_instance_from_bundle":
@@ -831,6 +835,8 @@ func parameters(fn string) string {
 		return "gen temperature top_k top_p seed"
 	case "poly_generator_feed":
 		return "gen tokens lengths rows"
+	case "poly_generator_ends":
+		return "gen tokens n"
 	case "poly_generator_next":
 		return "gen tokens rows"
 	case "poly_generator_logits":

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"polygrad/core/tensor"
@@ -115,7 +116,10 @@ func (r *reader) read(arg string, depth int) (any, error) {
 		}
 		text := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(r.rest))), a.n)
 		r.rest = r.rest[words:]
-		return string([]byte(text)), nil
+		if strings.Contains(text, "\x00") {
+			return nil, wrong(arg, "%q, expected no NUL", text)
+		}
+		return strings.Clone(text), nil
 	case callInts:
 		return append([]int64{}, unsafe.Slice((*int64)(pointer), a.n)...), nil
 	case callFloats:
@@ -176,10 +180,10 @@ func (r *reader) argument(p *ops.Param) (any, error) {
 			return out, nil
 		}
 	case !areInts(list[:n]):
-	case p.Kind == ops.Shape:
+	case p.Kind == ops.Shape || p.Kind == ops.NewShape:
 		r.rest = list[n:]
 		return shapeOfInts(list[:n]), nil
-	case p.Kind == ops.Ints || p.Kind == ops.Axes || p.Kind == ops.Padding:
+	case p.Kind == ops.Ints || p.Kind == ops.Axes || p.Kind == ops.IntsOrText:
 		r.rest = list[n:]
 		out := make([]int64, n)
 		for i := range out {
@@ -308,7 +312,7 @@ func (r *reader) slice(arg string) (x tensor.Index, err error) {
 func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 	if s, is := v.(uop.Sint); is {
 		switch p.Kind {
-		case ops.Shape:
+		case ops.Shape, ops.NewShape:
 			return uop.Shape{s}, nil
 		}
 		return tensor.FromSize(r.c.g, s)
@@ -326,7 +330,7 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 	switch p.Kind {
 	case ops.Tensors:
 		return each[*uop.UOp](p, list)
-	case ops.Ints, ops.Axes, ops.Padding:
+	case ops.Ints, ops.Axes, ops.IntsOrText:
 		for i, x := range list {
 			list[i] = whole(x)
 		}
@@ -338,9 +342,19 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 			}
 		}
 		return each[float64](p, list)
+	case ops.NewShape:
+		for i, x := range list {
+			if x == nil {
+				list[i] = int64(ops.Kept)
+			}
+		}
+		return sizesOf(p.Name, list)
 	case ops.Shape:
 		return sizesOf(p.Name, list)
 	case ops.Pairs:
+		if len(list) > 0 && !slices.ContainsFunc(list, isPair) {
+			return sizesOf(p.Name, list)
+		}
 		out := make([][]uop.Sint, len(list))
 		for i, x := range list {
 			switch x := x.(type) {
@@ -371,6 +385,15 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 		return out, nil
 	}
 	return v, nil
+}
+
+// isPair reports whether an argument is that of an axis, and no number.
+func isPair(v any) bool {
+	switch v.(type) {
+	case int64, float64, uop.Sint:
+		return false
+	}
+	return true
 }
 
 // whole is a float without a fraction as an integer; anything else as it is.
@@ -417,7 +440,7 @@ func each[T any](p *ops.Param, list []any) ([]T, error) {
 	return out, nil
 }
 
-var oneOf = map[ops.Kind]string{ops.Tensors: "a tensor", ops.Ints: "an integer", ops.Axes: "an integer", ops.Padding: "an integer", ops.Floats: "a number"}
+var oneOf = map[ops.Kind]string{ops.Tensors: "a tensor", ops.Ints: "an integer", ops.Axes: "an integer", ops.IntsOrText: "an integer", ops.Floats: "a number"}
 
 // arguments reads the arguments of an operation into a.
 func (r *reader) arguments(op *ops.Op, a *ops.Args) error {

@@ -1528,6 +1528,14 @@ PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t 
   return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, batch, seq, (char *)weights);
 }
 
+PolyInstance *poly_hf_open(const char *path, int batch, int seq, const char *weights) {
+  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)go_poly_hf_open((char *)path, batch, seq, (char *)weights);
+}
+
+int poly_instance_ends(PolyInstance *inst, int32_t *tokens, int room) {
+  return poly_enter("poly_instance_ends") ? -1 : go_poly_instance_ends((uintptr_t)inst, tokens, room);
+}
+
 PolyInstance *poly_instance_from_ir(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len) {
   return poly_enter("poly_instance_from_ir") ? NULL : (PolyInstance *)go_poly_instance_from_ir((uint8_t *)ir, ir_len, (uint8_t *)weights, weights_len);
 }
@@ -1670,6 +1678,10 @@ int poly_generator_sampling(PolyGenerator *gen, double temperature, int top_k, d
 
 int poly_generator_feed(PolyGenerator *gen, const int32_t *tokens, const int32_t *lengths, int rows) {
   return poly_enter("poly_generator_feed") ? -1 : go_poly_generator_feed((uintptr_t)gen, (int32_t *)tokens, (int32_t *)lengths, rows);
+}
+
+int poly_generator_ends(PolyGenerator *gen, const int32_t *tokens, int n) {
+  return poly_enter("poly_generator_ends") ? -1 : go_poly_generator_ends((uintptr_t)gen, (int32_t *)tokens, n);
 }
 
 int poly_generator_next(PolyGenerator *gen, int32_t *tokens, int rows) {

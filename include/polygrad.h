@@ -2143,6 +2143,17 @@ POLY_API PolyInstance *poly_hf_load_as(const char *config, int config_len, const
                                        const int64_t *file_lens, int n_files, int batch, int seq,
                                        const char *weights);
 
+/* poly_hf_load_as of a folder: config.json, and the safetensors files that
+ * model.safetensors.index.json names, or model.safetensors, or else all there are.
+ * They are mapped into memory while they are read. NULL also if one of them cannot
+ * be read. Since 2.0. */
+POLY_API PolyInstance *poly_hf_open(const char *path, int batch, int seq, const char *weights);
+
+/* The tokens that end a text, as generation_config.json of the model's folder, or
+ * else its config.json, says (eos_token_id): up to room of them are copied to
+ * tokens. Their number, or -1 on error. Since 2.0. */
+POLY_API int poly_instance_ends(PolyInstance *inst, int32_t *tokens, int room);
+
 /* A model from the bytes of poly_instance_export_ir and (or NULL, 0: zeros) of
  * poly_instance_export_weights, or from those of poly_instance_save_bundle.
  * Nothing keeps the bytes. NULL if they are damaged. Since 1.0. */
@@ -2282,15 +2293,21 @@ POLY_API int poly_generator_sampling(PolyGenerator *gen, double temperature, int
  * costs as much as T tokens. 0 or -1. Since 2.0. */
 POLY_API int poly_generator_feed(PolyGenerator *gen, const int32_t *tokens, const int32_t *lengths, int rows);
 
+/* The n tokens that end a text, none at first. A text that has ended is continued
+ * with the token that ended it. 0 or -1. Since 2.0. */
+POLY_API int poly_generator_ends(PolyGenerator *gen, const int32_t *tokens, int n);
+
 /* Draws the next token of each text and appends it; tokens gets one for each of
- * the rows. 0 or -1. Since 2.0. */
+ * the rows. 1 if all texts have ended by now (see poly_generator_ends), else 0, or
+ * -1 on error. Since 2.0. */
 POLY_API int poly_generator_next(PolyGenerator *gen, int32_t *tokens, int rows);
 
 /* The logits (rows, vocab) of the tokens that come next. The pointer stays valid
  * until poly_generator_free; each call overwrites the values. Since 2.0. */
 POLY_API const float *poly_generator_logits(PolyGenerator *gen, int64_t *numel_out);
 
-/* Drops all tokens and keeps the settings of poly_generator_sampling. 0 or -1.
+/* Drops all tokens and keeps the settings of poly_generator_sampling and
+ * poly_generator_ends. 0 or -1.
  * Since 2.0. */
 POLY_API int poly_generator_reset(PolyGenerator *gen);
 

@@ -20,6 +20,9 @@ type Generator struct {
 	logits  []float32 // (rows, vocab) after the last tokens
 	memory  *block    // of the logits, which C may read
 	pending []int32   // drawn last by Next, not yet fed to the model
+	ends    []int32   // the tokens that end a text
+	last    []int32   // drawn last by Next
+	ended   []bool    // the texts that have ended
 	sampling
 }
 
@@ -70,7 +73,7 @@ func (m *Instance) newGenerator(rows int64) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.texts = make([][]int32, rows)
+	g.texts, g.ended = make([][]int32, rows), make([]bool, rows)
 	if g.memory, err = newBlock(rows * g.vocab); err != nil {
 		g.engine.free()
 		return nil, err
@@ -104,6 +107,7 @@ func (g *Generator) Reset() error {
 			g.texts[i] = nil
 		}
 		g.pending = nil
+		clear(g.ended)
 		g.restart(g.rows)
 		return nil
 	})
@@ -228,6 +232,22 @@ func (g *Generator) settle() error {
 	return g.feed(tokens)
 }
 
+// SetEnds says which tokens end a text. A text that has ended is continued with the token that ended it.
+func (g *Generator) SetEnds(tokens []int32) error {
+	return g.do("SetEnds", func() error {
+		g.ends = slices.Clone(tokens)
+		clear(g.ended)
+		return nil
+	})
+}
+
+// Ended reports whether all texts have ended.
+func (g *Generator) Ended() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !slices.Contains(g.ended, false)
+}
+
 // Next draws the next token of each row and appends it. out has room for one token a row.
 func (g *Generator) Next(out []int32) error {
 	return g.do("Next", func() error {
@@ -238,13 +258,21 @@ func (g *Generator) Next(out []int32) error {
 			return err
 		}
 		for r := range g.rows {
+			if g.ended[r] {
+				out[r] = g.last[r]
+				continue
+			}
 			t, err := g.draw(int(r), g.logits[r*g.vocab:(r+1)*g.vocab])
 			if err != nil {
 				return fmt.Errorf("row %d: %w", r, err)
 			}
 			out[r] = t
 		}
-		g.pending = slices.Clone(out)
+		for r, t := range out { // only when all are drawn: after an error they are drawn again
+			g.ended[r] = g.ended[r] || slices.Contains(g.ends, t)
+		}
+		g.last = slices.Clone(out)
+		g.pending = g.last
 		return nil
 	})
 }

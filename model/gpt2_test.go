@@ -3,6 +3,8 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -181,6 +183,22 @@ func TestGPT2FromFiles(t *testing.T) {
 			t.Errorf("%s: notes %q", c.dtype, n)
 		}
 		checkLogits(t, m, weights, c.f)
+		folder := t.TempDir()
+		texts := map[string][]byte{"config.json": []byte(config), "generation_config.json": []byte(`{"eos_token_id": [3, 5]}`), "a.safetensors": parts[0], "b.safetensors": parts[1]}
+		for name, text := range texts {
+			if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		opened, err := OpenHF(device(t), folder, HFOptions{Batch: c.batch, Seq: c.seq})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Free()
+		if ends := opened.Ends(); !slices.Equal(ends, []int32{3, 5}) {
+			t.Errorf("texts end with %v, expected 3 and 5", ends)
+		}
+		checkLogits(t, opened, weights, c.f)
 		bundle, err := m.SaveBundle()
 		if err != nil {
 			t.Fatal(err)

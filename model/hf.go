@@ -24,10 +24,22 @@ type HFOptions struct {
 // LoadHF makes a model from a Hugging Face config.json and its safetensors files. Numbers of any type become float32. Files
 // that cannot be read and tensors that do not fit are left out and noted (Notes). The model types are those of hfFamilies.
 func LoadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
-	m, err := loadHF(e, config, weights, o)
+	var opened []*files.File
+	var notes []string
+	for i, b := range weights {
+		f, err := files.Read(b, files.Safetensors, false)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("files[%d]: %v", i, errors.Unwrap(err)))
+			continue
+		}
+		defer f.Close()
+		opened = append(opened, f)
+	}
+	m, err := loadHF(e, config, opened, o)
 	if err != nil {
 		return nil, fmt.Errorf("model.LoadHF: %w", err)
 	}
+	m.notes = append(notes, m.notes...)
 	return m, nil
 }
 
@@ -119,14 +131,19 @@ func readBert(_ string, j *Config, o HFOptions, has func(string) bool) (*hfModel
 	return &hfModel{define: func(b *builder) { c.define(b, o.Batch) }, names: bertNames}, nil
 }
 
-func loadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
+func loadHF(e *exec.Executor, config []byte, opened []*files.File, o HFOptions) (*Instance, error) {
 	dt, err := storage(o.Weights)
 	if err != nil {
 		return nil, err
 	}
 	// A downloaded file is checked more strictly than a hand-written configuration: no duplicate key, no deep nesting.
-	if _, err := files.ParseObject(config); err != nil {
+	object, err := files.ParseObject(config)
+	if err != nil {
 		return nil, fmt.Errorf("config: %w", errors.Unwrap(err))
+	}
+	ends, err := endsOf(object)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
 	}
 	j, err := ParseConfig(config)
 	if err != nil {
@@ -140,16 +157,8 @@ func loadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*In
 	if o.Batch < 1 || o.Batch > 1<<30 {
 		return nil, fmt.Errorf("batch: %d, expected at least 1", o.Batch)
 	}
-	opened := make([]*files.File, len(weights))
-	there, notes := map[string]bool{}, []string(nil)
-	for i, b := range weights {
-		f, err := files.Read(b, files.Safetensors, false)
-		if err != nil {
-			notes = append(notes, fmt.Sprintf("files[%d]: %v", i, errors.Unwrap(err)))
-			continue
-		}
-		defer f.Close()
-		opened[i] = f
+	there := map[string]bool{}
+	for _, f := range opened {
 		for _, t := range f.Tensors {
 			there[t.Name] = true
 		}
@@ -165,7 +174,7 @@ func loadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*In
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	m.text, m.notes = c.text, notes
+	m.text, m.ends = c.text, ends
 	m.loadFiles(opened, &c.names)
 	return m, nil
 }

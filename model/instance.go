@@ -49,6 +49,8 @@ type Instance struct {
 	storedMemory *block
 	// text is the language model of the instance, nil if it is none.
 	text decoder
+	// ends are the tokens that end a text.
+	ends []int32
 
 	ir       []byte    // the file it was loaded from, nil if the definition was made here
 	sections []Section // unknown sections of a loaded bundle

@@ -74,6 +74,6 @@ func needHeld(name string, dt *uop.DType, v uop.Const) {
 		lowest = dt.Max().Neg()
 	}
 	if whole := v.As(uop.IndexT); whole.Cmp(lowest) < 0 || whole.Cmp(dt.Max()) > 0 {
-		fail(name, "is %s, expected integers from %s to %s for %s", v, dt.Min(), dt.Max(), dt)
+		fail(name, "is %s, expected integers from %s to %s for %s", v, dt.Min(), dt.Max(), dt.NumpyName())
 	}
 }

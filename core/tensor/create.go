@@ -114,7 +114,7 @@ func triFor(x *uop.UOp, diagonal int64) *uop.UOp {
 func Full(g *uop.Graph, shape uop.Shape, v uop.Const, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("Full", &err)
 	needType("dtype", dt)
-	needHeld("v", dt, v)
+	needHeld("fill_value", dt, v)
 	return full(g, shape, v, dt), nil
 }
 
@@ -122,7 +122,7 @@ func Full(g *uop.Graph, shape uop.Shape, v uop.Const, dt *uop.DType) (r *uop.UOp
 func FullLike(x *uop.UOp, v uop.Const) (r *uop.UOp, err error) {
 	defer guard("FullLike", &err)
 	need("x", x)
-	needHeld("v", x.DType, v)
+	needHeld("fill_value", x.DType, v)
 	return fullLike(x, v), nil
 }
 

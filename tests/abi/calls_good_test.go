@@ -208,6 +208,9 @@ var goodArguments = map[string]map[string]string{
 	"poly_buffer_var":            {"dtype": "f->dtype", "inner": "f->shape"},
 	"poly_instance_load_weights": {"data": "f->weights", "len": "f->weights_len"},
 	"poly_hf_load_as":            {"weights": `"int8"`},
+	"poly_hf_open":               {"path": `"."`, "weights": `"int8"`},
+	"poly_instance_ends":         {"tokens": "f->output", "room": "1"},
+	"poly_generator_ends":        {"n": "1"},
 	"poly_generator_new":         {"inst": "f->text", "rows": "1"},
 	"poly_generator_feed":        {"rows": "1"},
 	"poly_generator_next":        {"rows": "1", "tokens": "f->output"},
@@ -228,6 +231,7 @@ var optional = map[string][]string{
 	"poly_update_async":            {"leaves"},
 	"poly_model_new":               {"user"},
 	"poly_hf_load_as":              {"weights"},
+	"poly_hf_open":                 {"weights"},
 	"poly_model_config_get_string": {"missing"},
 
 	"poly_size_info":     {"lo", "hi", "value"},

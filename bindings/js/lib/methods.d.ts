@@ -132,9 +132,9 @@ export class Methods {
    * @param rtol 1e-05 by default
    * @param atol 1e-08 by default
    */
-  isclose(other: TensorLike, rtol?: number, atol?: number, equalNan?: boolean): Tensor
-  isclose(other: TensorLike, options: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
-  isclose(options: { other: TensorLike, rtol?: number, atol?: number, equalNan?: boolean }): Tensor
+  isclose(other: Operand, rtol?: number, atol?: number, equalNan?: boolean): Tensor
+  isclose(other: Operand, options: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
+  isclose(options: { other: Operand, rtol?: number, atol?: number, equalNan?: boolean }): Tensor
 
   // Functions of each element
 
@@ -249,8 +249,14 @@ export class Methods {
   /** Where x is NaN: bool. */
   isnan(): Tensor
 
-  /** Where x is infinite: bool. */
-  isinf(): Tensor
+  /**
+   * Where x is infinite, of either sign or of one: bool.
+   * @param detectPositive true by default
+   * @param detectNegative true by default
+   */
+  isinf(detectPositive?: boolean, detectNegative?: boolean): Tensor
+  isinf(detectPositive: boolean, options: { detectNegative?: boolean }): Tensor
+  isinf(options: { detectPositive?: boolean, detectNegative?: boolean }): Tensor
 
   /** Where x is neither infinite nor NaN: bool. */
   isfinite(): Tensor
@@ -730,8 +736,10 @@ export class Methods {
 
   /**
    * softmax(scale * x @ key.T + attnMask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
-   * scale is 1/sqrt(the size of the last axis) unless given. attnMask is bool, true where a key counts, or is added. enableGqa repeats
-   * heads of key and value for groups of those of x.
+   * scale is 1/sqrt(the size of the last axis) unless given. attnMask is bool, true where a key counts, or is added; isCausal hides
+   * keys after the query. enableGqa repeats heads (axis -3) of key and value for groups of those of x. Weights are dropped with
+   * probability dropoutP in training mode. What is hidden may be left out of the computation: a NaN there shows in the result or not,
+   * as the sizes have it.
    * @param dropoutP 0 by default
    */
   scaledDotProductAttention(key: TensorLike, value: TensorLike, attnMask?: TensorLike | null, dropoutP?: number, isCausal?: boolean, enableGqa?: boolean, scale?: number | null): Tensor
@@ -788,6 +796,13 @@ export class Methods {
   newtonSchulz(steps: number, options: { params: readonly number[], eps?: number }): Tensor
   newtonSchulz(steps: number, params: readonly number[], options: { eps?: number }): Tensor
   newtonSchulz(options: { steps: number, params: readonly number[], eps?: number }): Tensor
+
+  /**
+   * 16 bytes, uint8, that depend on all bytes of the tensor.
+   * They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: it takes long even
+   * for small tensors.
+   */
+  hash(): Tensor
 
   // Convolutions and windows
 

@@ -61,7 +61,7 @@ const NDTRI = new Operation('ndtri')
 const LGAMMA = new Operation('lgamma')
 const DIGAMMA = new Operation('digamma')
 const ISNAN = new Operation('isnan')
-const ISINF = new Operation('isinf')
+const ISINF = new Operation('isinf', 'detectPositive:b detectNegative:b')
 const ISFINITE = new Operation('isfinite')
 const LOGICAL_NOT = new Operation('logical_not')
 const BITWISE_NOT = new Operation('bitwise_not')
@@ -161,6 +161,7 @@ const SVD = new Operation('svd', 'fullMatrices:b')
 const EIGH = new Operation('eigh', 'upper:b')
 const LSTSQ = new Operation('lstsq', 'b:t rcond')
 const NEWTON_SCHULZ = new Operation('newton_schulz', 'steps params eps')
+const HASH = new Operation('hash')
 const CONV_TRANSPOSE2D = new Operation('conv_transpose2d', 'weight:t bias:t groups stride dilation padding outputPadding')
 const AVG_POOL2D = new Operation('avg_pool2d', 'kernelSize:k stride dilation padding ceilMode:b countIncludePad:b')
 const MAX_UNPOOL2D = new Operation('max_unpool2d', 'indices:t kernelSize:k stride dilation padding outputSize')
@@ -477,8 +478,8 @@ class Methods extends Base {
     return ISNAN.one(this, NOTHING)
   }
 
-  isinf () {
-    return ISINF.one(this, NOTHING)
+  isinf (...args) {
+    return ISINF.one(this, args)
   }
 
   isfinite () {
@@ -897,6 +898,10 @@ class Methods extends Base {
 
   newtonSchulz (...args) {
     return NEWTON_SCHULZ.one(this, args)
+  }
+
+  hash () {
+    return HASH.one(this, NOTHING)
   }
 
   // Convolutions and windows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_int, c_int64, c_uint64, c_void_p
+from ctypes import byref, c_int, c_int64, c_uint64
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import numpy as np
@@ -18,7 +18,8 @@ from polygrad._graph import (
     pointer,
     pointers,
 )
-from polygrad._library import fail, lib
+from polygrad._library import ArgumentError, fail, lib
+from polygrad.device import Device
 from polygrad.dtype import DType, dtype_by_id, dtypes
 from polygrad.dtype import to_dtype as _to_dtype
 from polygrad.variable import SymInt, size_of
@@ -45,7 +46,25 @@ _lent: set[int] = set()
 _tokens = (c_uint64 * 64)()
 
 
-class Base:
+_training = False
+
+
+class Mode(type):
+    """The class of classes of tensors, which share a mode."""
+
+    @property
+    def training(cls) -> bool:
+        """Whether dropout drops: see Tensor.train."""
+        return _training
+
+    @training.setter
+    def training(cls, on: bool) -> None:
+        global _training
+        lib.poly_training(CTX, bool(on))
+        _training = bool(on)
+
+
+class Base(metaclass=Mode):
     """A variable of the library, by its handle."""
 
     __slots__ = ("__weakref__", "_frozen", "_handle", "_known")
@@ -55,8 +74,11 @@ class Base:
     # Said by requires_grad = False: no optimizer changes the tensor.
     _frozen: bool
 
-    if TYPE_CHECKING:  # bind gives them to the class
+    if TYPE_CHECKING:  # bind gives the calls to the class, Tensor has the others
+        requires_grad: bool | None
 
+        def item(self) -> Any: ...
+        def _in_place(self, result: Base) -> Self: ...
         def _call1(self, op: int, *args: Any) -> Self: ...
         def _call(self, op: int, *args: Any) -> tuple[Self, ...]: ...
         def _binary(self, op: int, other: Any, swapped: bool = False) -> Self: ...
@@ -74,6 +96,41 @@ def made(cls: type[T], handle: int | None) -> T:
 def join(tensors: Sequence[T], op: int, *args: Any) -> tuple[T, ...]:
     """Call an operation of a list of tensors."""
     return make_all(type(tensors[0]), op, tensors, *args)
+
+
+def given(first: T, rest: tuple[T, ...]) -> list[T]:
+    """Return the tensors of f(a, b) or f([a, b])."""
+    if isinstance(first, (list, tuple)):
+        if rest:
+            raise ArgumentError("expected tensors or one list of them, got a list and more")
+        if not first:
+            raise ArgumentError("no tensors, expected one or more")
+        return list(first)
+    return [first, *rest]
+
+
+def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the integers of f(2, 3) or f((2, 3)) or f([2, 3]).
+
+    >>> sizes((2, 3)), sizes(((2, 3),))
+    ((2, 3), (2, 3))
+    """
+    if shape and isinstance(shape[0], np.ndarray):
+        shape = (plain(shape[0]), *shape[1:])
+    if shape and isinstance(shape[0], (tuple, list)):
+        if len(shape) > 1:
+            raise ArgumentError(f"shape: {shape!r}, expected integers or one list of them")
+        shape = tuple(shape[0])
+    return shape
+
+
+def finish(tensor: T, device: str | None, requires_grad: bool | None) -> T:
+    """Check where a new tensor is to live, and say whether it wants a gradient."""
+    if device is not None:
+        Device.require(device)
+    if requires_grad is not None:
+        tensor.requires_grad = requires_grad
+    return tensor
 
 
 def operation(name: str) -> int:
@@ -131,17 +188,19 @@ def operand(value: Any, like: Base) -> Any:
     raise TypeError(f"expected a tensor or a number, got {kind.__name__}")
 
 
-def as_tensor(value: Any, like: T) -> T:
-    """Return an operand as a tensor; a number has the type that it takes from another one."""
-    value = operand(value, like)
-    if value is None or isinstance(value, type(like)):
-        return value  # type: ignore[return-value]
-    dtype = describe(like)[1]
-    if not dtypes.is_float(dtype) and isinstance(value, float):
-        dtype = dtypes.default_float
-    new: Any = type(like)
-    result: T = new(value) if isinstance(value, SymInt) else new.full((), value, dtype)
+def combine(x: T, code: int, other: Any, swapped: bool) -> T:
+    """Return what an operator gives; an operand that it does not know is an error."""
+    result = x._binary(code, other, bool(swapped))
+    if result is NotImplemented:
+        raise TypeError(f"expected a tensor or a number, got {type(other).__name__}")
     return result
+
+
+def source(value: Any, like: T) -> Any:
+    """Return what scatter writes; an array has the type of the tensor that it is written to."""
+    if isinstance(value, (np.ndarray, list, tuple)) and np.ndim(value):
+        return type(like)(value, dtype=describe(like)[1])  # type: ignore[call-arg]
+    return operand(value, like)
 
 
 def large(value: int, like: Base) -> float:
@@ -161,6 +220,11 @@ def pair(size: Any) -> Any:
 def to_dtype(kind: Any) -> DType | None:
     """Return a data type; None stands for the default."""
     return None if kind is None else _to_dtype(kind)
+
+
+def float_type(kind: Any) -> DType:
+    """Return a data type; None stands for the default one of floats."""
+    return _to_dtype(kind or dtypes.default_float)
 
 
 def describe(tensor: Base) -> tuple[tuple[Any, ...], DType]:
@@ -265,32 +329,3 @@ if TYPE_CHECKING:
 else:
     make, make_all = _calls["make"], _calls["make_all"]
     arguments, bury = _calls["arguments"], _calls["bury"]
-
-
-def by_nodes(name: str, count: int, first: T, *args: Any) -> tuple[T, ...]:
-    """Call a function of the library on nodes, of which the first one comes first."""
-    tensors: list[Base] = []
-    nodes = []
-    given = []
-    for value in (first, *args):
-        if isinstance(value, (np.ndarray, list, tuple, range)):
-            value = type(first)(value)  # type: ignore[call-arg]
-        if isinstance(value, Base):
-            tensors.append(value)
-            nodes.append(node_of(value))
-            # As a pointer: where a number is expected, that is an error.
-            value = c_void_p(nodes[-1].handle)
-        given.append(value)
-    function = getattr(lib, name)
-    if count == 1:
-        results = [Node(function(CTX, *given))]
-    else:
-        out = (c_void_p * count)()
-        if function(CTX, *given, out) != 0:
-            fail()
-        results = [Node(handle) for handle in out]
-    sources = handles(tensors)
-    return tuple(
-        made(type(first), lib.poly_array_of(CTX, node.handle, sources, len(tensors)))
-        for node in results
-    )

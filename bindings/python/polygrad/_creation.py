@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad import _methods as op
-from polygrad._base import Base, describe, made, make, share
+from polygrad._base import describe, finish, made, make, share, sizes
 from polygrad._graph import CTX, Node, plain_scalar, several
-from polygrad._library import ArgumentError, lib
-from polygrad._movement import sizes
-from polygrad.device import Device
-from polygrad.dtype import DType, DTypeLike, dtypes, need_held, to_dtype
+from polygrad._library import ArgumentError, fail, lib
+from polygrad._methods import Methods
+from polygrad.dtype import DTypeLike, dtypes, to_dtype
 from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
@@ -24,26 +23,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def float_type(dtype: DTypeLike | None) -> DType:
-    return to_dtype(dtype or dtypes.default_float)
-
-
-class Creation(Base):
-    """Class methods that make tensors. All of them are lazy.
+class Creation(Methods):
+    """Class methods that make tensors, in ways of their own. All of them are lazy.
 
     dtype is the data type of the result, device where it lives, and requires_grad whether
     backward gives it a gradient.
     """
 
     __slots__ = ()
-
-    def _finish(self, device: str | None, requires_grad: bool | None) -> Self:
-        """Check where a new tensor is to live, and say whether it wants a gradient."""
-        if device is not None:
-            Device.require(device)
-        if requires_grad is not None:
-            self.requires_grad_(requires_grad)  # type: ignore[attr-defined]
-        return self
 
     @classmethod
     def full(
@@ -59,46 +46,16 @@ class Creation(Base):
         >>> Tensor.full((2, 2), 7).tolist()
         [[7, 7], [7, 7]]
         """
-        new = several(shape)
-        val = plain_scalar(fill_value)
+        new, val = several(shape), plain_scalar(fill_value)
         if isinstance(val, SymInt):
-            filled: Any = cls(val)  # type: ignore[call-arg]
-            filled = filled.expand(*new)
-            wide: Self = filled if dtype is None else filled.cast(dtype)
-            return wide
+            filled = cls(val).expand(new)  # type: ignore[call-arg]
+            return filled if dtype is None else filled.cast(dtype)
         if not isinstance(val, (int, float, np.generic)):
             raise TypeError(f"full: fill_value: {val!r}, expected a number")
-        if dtype is not None:
-            kind = to_dtype(dtype)
-        elif type(val) is int and not -(1 << 31) <= val < 1 << 31:
-            kind = dtypes.int64
-        else:
-            kind = to_dtype(type(val))
-        if isinstance(val, np.generic):
-            val = val.item()
-        if isinstance(val, int) and not dtypes.is_float(kind):
-            need_held("full: fill_value", kind, val)
-        elif isinstance(val, int) and not -(1 << 63) <= val < 1 << 64:
-            val = float(val)
-        return make(cls, op.FULL, new, val, kind)._finish(device, requires_grad)
-
-    @classmethod
-    def zeros(cls, *shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Self:
-        """Return a tensor of zeros.
-
-        >>> Tensor.zeros(2, 3).tolist()
-        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
-        """
-        return cls.full(sizes(shape), 0.0, dtype or dtypes.default_float, **kwargs)
-
-    @classmethod
-    def ones(cls, *shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Self:
-        """Return a tensor of ones.
-
-        >>> Tensor.ones(2, dtype="int32").tolist()
-        [1, 1]
-        """
-        return cls.full(sizes(shape), 1.0, dtype or dtypes.default_float, **kwargs)
+        wide = type(val) is int and not -(1 << 31) <= val < 1 << 31
+        kind = to_dtype(dtype or (dtypes.int64 if wide else type(val)))
+        value = float(val) if wide and dtypes.is_float(kind) else val
+        return finish(make(cls, op.FULL, new, value, kind), device, requires_grad)
 
     @classmethod
     def empty(
@@ -144,7 +101,7 @@ class Creation(Base):
             raise ArgumentError(f"from_blob: shape: {sizes_}, expected no negative size")
         memory = (c_char * (math.prod(sizes_) * kind.itemsize)).from_address(address)
         array = np.frombuffer(memory, kind.storage).reshape(sizes_)
-        return share(cls, array, kind, sizes_)._finish(device, requires_grad)
+        return finish(share(cls, array, kind, sizes_), device, requires_grad)
 
     @classmethod
     def from_url(
@@ -169,31 +126,6 @@ class Creation(Base):
         kind = to_dtype(dtype or dtypes.uint8)
         return cls(data, kind, device, requires_grad)  # type: ignore[call-arg]
 
-    def full_like(self, fill_value: float | bool, **kwargs: Any) -> Self:
-        """Return a tensor of the shape and type of self, filled with a value.
-
-        >>> Tensor([1, 2]).full_like(3).tolist()
-        [3, 3]
-        """
-        shape, own = describe(self)
-        return self.full(shape, fill_value, **{"dtype": own, **kwargs})
-
-    def zeros_like(self, **kwargs: Any) -> Self:
-        """Return zeros of the shape and type of self.
-
-        >>> Tensor([1, 2]).zeros_like().tolist()
-        [0, 0]
-        """
-        return self.full_like(0, **kwargs)
-
-    def ones_like(self, **kwargs: Any) -> Self:
-        """Return ones of the shape and type of self.
-
-        >>> Tensor([1, 2]).ones_like(dtype="float32").tolist()
-        [1.0, 1.0]
-        """
-        return self.full_like(1, **kwargs)
-
     def empty_like(self, **kwargs: Any) -> Self:
         """Return a tensor of the shape and type of self, whose contents do not matter.
 
@@ -202,6 +134,42 @@ class Creation(Base):
         """
         shape, own = describe(self)
         return self.empty(shape, **{"dtype": own, **kwargs})
+
+    @staticmethod
+    def manual_seed(seed: int = 0) -> None:
+        """Seed later random tensors: equal to tinygrad's for the same seed.
+
+        >>> Tensor.manual_seed(42)
+        >>> a = Tensor.rand(3).tolist()
+        >>> Tensor.manual_seed(42)
+        >>> a == Tensor.rand(3).tolist()
+        True
+        """
+        if lib.poly_seed(CTX, index(seed) % 2**64) != 0:
+            fail()
+
+    @classmethod
+    def randint(
+        cls,
+        *shape: Any,
+        low: int = 0,
+        high: int = 10,
+        dtype: DTypeLike = dtypes.int32,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Self:
+        """Return integers in [low, high), of an integer type, int32 by default.
+
+        randint(low, high, shape) is understood too, where shape is a tuple or list.
+
+        >>> t = Tensor.randint(50, low=2, high=5)
+        >>> t.shape, t.min().item() >= 2, t.max().item() < 5
+        ((50,), True, True)
+        """
+        if len(shape) == 3 and isinstance(shape[2], (tuple, list)):
+            low, high, shape = shape
+        numbers = make(cls, op.RANDINT, sizes(shape), low, high, to_dtype(dtype))
+        return finish(numbers, device, requires_grad)
 
     def const_like(self, b: float | bool) -> Self:
         """Return full_like(b) for a number that the type of self holds.
@@ -256,39 +224,4 @@ class Creation(Base):
             result = made(cls, lib.poly_array_of(CTX, node.handle, None, 0))
         else:
             result = make(cls, op.ARANGE, *numbers, to_dtype(dtype))
-        return result._finish(device, requires_grad)
-
-    @classmethod
-    def linspace(
-        cls,
-        start: float,
-        stop: float,
-        steps: int,
-        dtype: DTypeLike | None = None,
-        device: str | None = None,
-        requires_grad: bool | None = None,
-    ) -> Self:
-        """Return steps values from start to stop, both included.
-
-        >>> Tensor.linspace(0, 1, 5).tolist()
-        [0.0, 0.25, 0.5, 0.75, 1.0]
-        """
-        result = make(cls, op.LINSPACE, start, stop, steps, float_type(dtype))
-        return result._finish(device, requires_grad)
-
-    @classmethod
-    def eye(
-        cls,
-        n: int,
-        m: int | None = None,
-        dtype: DTypeLike | None = None,
-        device: str | None = None,
-        requires_grad: bool | None = None,
-    ) -> Self:
-        """Return the identity matrix, n rows and m (default n) columns.
-
-        >>> Tensor.eye(2).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
-        """
-        result = make(cls, op.EYE, n, m, float_type(dtype))
-        return result._finish(device, requires_grad)
+        return finish(result, device, requires_grad)

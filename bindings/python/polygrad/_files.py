@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from polygrad import _prototypes as c
-from polygrad._base import by_nodes, share
+from polygrad._base import operation, share
 from polygrad._graph import MAX_DIMS, pointer
 from polygrad._library import fail, lib
 from polygrad.dtype import DType, dtype_by_id, dtypes
@@ -196,9 +196,12 @@ SAFETENSORS, GGUF = c.POLY_FILE_SAFETENSORS, c.POLY_FILE_GGUF
 TORCH, RAW = c.POLY_FILE_TORCH, c.POLY_FILE_RAW
 
 
+_DEQUANTIZE = operation("dequantize")
+
+
 def dequantize(blocks: Tensor, n: int, kind: int) -> Tensor:
     """Return the n numbers of packed blocks."""
     try:
-        return by_nodes("poly_dequantize", 1, blocks, kind, n)[0]
+        return blocks._call1(_DEQUANTIZE, kind, n)
     except TypeError as error:  # it speaks of the type of the blocks
         raise ValueError(str(error)) from None

@@ -64,10 +64,23 @@ class Generator:
         most likely tokens, top_p < 1 among the most likely ones whose probabilities first sum up
         to p. The same seed draws the same tokens on every machine.
         """
+        for name, value, kind in (
+            ("temperature", temperature, (int, float, np.number)),
+            ("top_k", top_k, (int, np.integer)),
+            ("top_p", top_p, (int, float, np.number)),
+        ):
+            if not isinstance(value, kind):
+                raise ValueError(f"Generator.sampling: {name}: {value!r}, expected a number")
         status = lib.poly_generator_sampling(
             self._handle, temperature, top_k, top_p, seed & 0xFFFFFFFFFFFFFFFF
         )
         if status != 0:
+            fail(ValueError)
+
+    def ends(self, tokens: Sequence[int] | npt.NDArray[Any]) -> None:
+        """Say which tokens end a row, which goes on with the one that ended it."""
+        ends = _numbers("Generator.ends: tokens", tokens).astype(np.int32)
+        if lib.poly_generator_ends(self._handle, ends.ctypes.data, len(ends)) != 0:
             fail(ValueError)
 
     def feed(self, tokens: Sequence[Any] | npt.NDArray[Any]) -> None:
@@ -82,10 +95,12 @@ class Generator:
             fail(ValueError)
 
     def next(self) -> _Ids:
-        """Draw the next token of each row, append and return it."""
+        """Draw the next token of each row, append and return it; ended tells if all rows have."""
         out = np.empty(self.rows, np.int32)
-        if lib.poly_generator_next(self._handle, out.ctypes.data, self.rows) != 0:
+        status = lib.poly_generator_next(self._handle, out.ctypes.data, self.rows)
+        if status < 0:
             fail(ValueError)
+        self.ended = status == 1
         return out
 
     @property
@@ -154,10 +169,6 @@ def generate(
     """
     if not isinstance(max_new_tokens, (int, np.integer)) or max_new_tokens < 0:
         raise ValueError(f"generate: max_new_tokens: {max_new_tokens!r}, expected 0 or more")
-    if not isinstance(top_k, (int, np.integer)) or not 0 <= top_k < 1 << 31:
-        raise ValueError(f"generate: top_k: {top_k!r}, expected 0 or more")
-    if not isinstance(temperature, (int, float, np.number)) or not 0 <= temperature < np.inf:
-        raise ValueError(f"generate: temperature: {temperature!r}, expected 0 or more")
     if seed is not None and not isinstance(seed, (int, np.integer)):
         raise ValueError(f"generate: seed: {seed!r}, expected an integer or None")
     if not hasattr(tokens, "__len__"):
@@ -175,12 +186,11 @@ def generate(
         rows = _rows_of(tokens)
     ends = _numbers("generate: eos_token_id", [] if eos_token_id is None else eos_token_id)
     number = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed)
-    steps = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends)
     drawn: list[_Ids] = []
-    pieces = _pieces(
-        iter(track(steps, total=max_new_tokens, unit="tokens", show=True)) if progress else steps,
-        drawn,
-    )
+    pieces: Iterator[Any]
+    pieces = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends, drawn)
+    if progress:
+        pieces = iter(track(pieces, total=max_new_tokens, unit="tokens", show=True))
     if tokenizer is not None:
         pieces = _texts(pieces, Writer(tokenizer, rows), ends, isinstance(tokens, str))
     if callback is not None:
@@ -227,30 +237,20 @@ def _steps(
     count: int,
     sampling: tuple[float, int, float, int],
     ends: Tokens,
+    drawn: list[_Ids],
 ) -> Iterator[_Ids]:
     """Draw the next tokens until all rows have ended. Generators are used again."""
     generator = inst._generators.pop(len(rows), None) or Generator(inst, len(rows))
-    generator.reset()
-    generator.sampling(*sampling)
-    generator.feed(rows)
     try:
-        done = np.zeros(len(rows), bool)
-        last = np.zeros(len(rows), np.int32)
-        for _ in range(count):
-            new = np.where(done, last, generator.next())
-            last = new.astype(np.int32)
-            done |= np.isin(last, ends)
-            yield last
-            if done.all():
-                break
+        generator.reset()
+        generator.sampling(*sampling)
+        generator.ends(ends)
+        generator.feed(rows)
+        while len(drawn) < count and not (drawn and generator.ended):
+            drawn.append(generator.next())
+            yield drawn[-1]
     finally:
         inst._generators[len(rows)] = generator
-
-
-def _pieces(steps: Iterator[_Ids], drawn: list[_Ids]) -> Iterator[Any]:
-    for step in steps:
-        drawn.append(step)
-        yield step
 
 
 def _texts(

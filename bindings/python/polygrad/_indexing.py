@@ -1,4 +1,4 @@
-"""Tensor methods that select and replace elements."""
+"""Index expressions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad import _methods as op
-from polygrad._base import Base, Number, as_tensor, describe, operand
+from polygrad._base import Base, describe
 from polygrad._graph import plain_scalar
 from polygrad.dtype import dtypes
 from polygrad.variable import SymInt
@@ -22,7 +22,7 @@ _SMALLEST = -(1 << 46)  # far smaller numbers encode symbolic sizes
 
 
 class Indexing(Base):
-    """Indexing and scattering."""
+    """Elements by index expressions."""
 
     __slots__ = ()
 
@@ -50,39 +50,6 @@ class Indexing(Base):
         if isinstance(indices[0], slice) and indices == _ALL and describe(self)[0]:
             return self
         return self._call1(op.GETITEM, items(indices, self))
-
-    def scatter(self, dim: int, index: Base, src: Base | Number, reduce: str | None = None) -> Self:
-        """Write src along an axis by index: for axis 1, out[i, index[i, j]] = src[i, j].
-
-        Of several values for one place the last one wins. A number as src may be combined with
-        the old element, by reduce "add" or "multiply".
-
-        >>> Tensor([[0, 0, 0]]).scatter(1, Tensor([[2, 0]]), Tensor([[5, 6]])).tolist()
-        [[6, 0, 5]]
-        """
-        if reduce not in (None, "add", "multiply"):
-            raise TypeError(f"scatter: reduce: {reduce!r}, expected None, 'add' or 'multiply'")
-        if isinstance(src, (np.ndarray, list, tuple)) and np.ndim(src):
-            src = type(self)(src, dtype=describe(self)[1])
-        if isinstance(src, Base) and reduce is not None:
-            raise TypeError("scatter: reduce is for a number as src: see scatter_reduce")
-        return self._call1(op.SCATTER, dim, as_tensor(index, self), operand(src, self), reduce)
-
-    def scatter_reduce(
-        self, dim: int, index: Base, src: Base, reduce: str, include_self: bool = True
-    ) -> Self:
-        """Combine values of src for one place: reduce is "sum", "prod", "mean", "amax" or "amin".
-
-        include_self says whether what self holds there counts too.
-
-        >>> x = Tensor([[1, 1, 1]])
-        >>> x.scatter_reduce(1, Tensor([[2, 2]]), Tensor([[5, 6]]), "sum").tolist()
-        [[1, 1, 12]]
-        """
-        if isinstance(src, (np.ndarray, list, tuple)):
-            src = type(self)(src, dtype=describe(self)[1])  # type: ignore[call-arg]
-        at, values = as_tensor(index, self), as_tensor(src, self)
-        return self._call1(op.SCATTER_REDUCE, dim, at, values, reduce, bool(include_self))
 
 
 def expression(indices: Any) -> tuple[Any, ...]:

@@ -162,12 +162,14 @@ def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
     out of range and wrong types from it.
     """
     text = last_error() or "the library reported no error"
-    text = _PREFIX.sub(lambda m: m[1] or "Tensor." + (f"{m[2]}: " if m[2] else ""), text)
+    text = _PREFIX.sub(_method, text)
     if "traces the function" in text or "inside of " in text:
         kind = JitError
     if kind is ArgumentError:
         if text.startswith("Tensor.getitem"):
             kind = ArgumentError if "step" in text else RangeError
+        elif "expected integers from" in text:
+            kind = OutOfBoundsError
         elif _EXPECTED.search(text):
             kind = ArgumentTypeError
         elif "out of range" in text or "out of bounds" in text:
@@ -185,8 +187,18 @@ _EXPECTED = re.compile(
     r"sizes|an index)(?! from| for)"
 )
 
-# Functions of arrays are known by the names of the methods that call them.
-# The operations of classes begin with a capital letter.
+# Functions are known by the names of the methods that call them; a match for the name of a function
+# in front of an error. The operations of classes begin with a capital letter.
 _PREFIX = re.compile(
-    r"^poly_(?:(?:array_call|optim_new): args: ((?:[A-Z]\w+|clip_grad_norm): )?|array_(\w+): )"
+    r"^poly_(?:(?:array_call|optim_new): args: ((?:[A-Z]\w+|clip_grad_norm): )?|"
+    r"(array|generator)_(\w+): |hf_(open|load)\w*: )"
 )
+_LOADERS = {"open": "load_hf: ", "load": "load_hf_bytes: "}
+
+
+def _method(found: re.Match[str]) -> str:
+    """Return the name of the method that called a function."""
+    operation, owner, name, loader = found.groups()
+    if owner:
+        return f"{'Tensor' if owner == 'array' else 'Generator'}.{name}: "
+    return operation or _LOADERS.get(loader, "Tensor.")

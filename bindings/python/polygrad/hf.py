@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import json
-import mmap
+import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,68 +41,28 @@ def load_hf(
     which token each position should give, the next one in a text, or a negative number where that
     does not count. The loss is the mean cross entropy.
     """
-    folder = Path(path)
+    folder, kind = Path(path), _kind(dtype)
     config = folder / "config.json"
     if not config.is_file():
         raise FileNotFoundError(f"{config} does not exist")
-    files = _weight_files(folder)
-    if not files:
+    if not any(folder.glob("*.safetensors*")):
         raise FileNotFoundError(f"{folder} holds no .safetensors file")
-    weights = [_mapped(f) for f in files]
-    inst = load_hf_bytes(config.read_bytes(), weights, max_batch, max_seq_len, dtype)
+    handle = lib.poly_hf_open(os.fsencode(folder), max_batch, max_seq_len, kind)
+    inst = _noted(Instance(handle, ValueError))
     inst._folder = folder
-    inst.eos_token_ids = _ends(folder)
     return inst
 
 
-def _mapped(file: Path) -> Any:
-    """Return the bytes of a file without reading them before they are used."""
-    with file.open("rb") as f:
-        if file.stat().st_size == 0:
-            return b""
-        return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+def _kind(dtype: str | DType) -> bytes:
+    kind = dtype.name if isinstance(dtype, DType) else str(dtype)
+    return c_text("dtype", {"float": "float32", "half": "float16"}.get(kind, kind))
 
 
-def _object(file: Path) -> dict[str, Any]:
-    """Return the JSON object of a file."""
-    try:
-        found = json.loads(file.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"load_hf: path: {file}: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"load_hf: path: {file} holds {type(found).__name__}, expected an object")
-    return found
-
-
-def _weight_files(folder: Path) -> list[Path]:
-    """Return the files that the index names, or model.safetensors, or else all of them.
-
-    Folders may have the same weights once more, in one file for other programs.
-    """
-    index, single = folder / "model.safetensors.index.json", folder / "model.safetensors"
-    if not index.is_file():
-        return [single] if single.is_file() else sorted(folder.glob("*.safetensors"))
-    places = _object(index).get("weight_map")
-    if not isinstance(places, dict):
-        raise ValueError(f"load_hf: path: {index} has no weight_map, expected files by tensors")
-    for name in places.values():
-        # A model that came from elsewhere names no files of other folders.
-        if not isinstance(name, str) or name in ("", "..") or name != Path(name).name:
-            raise ValueError(f"load_hf: path: {index}: {name!r}, expected a file beside the index")
-    return [folder / name for name in sorted(set(places.values()))]
-
-
-def _ends(folder: Path) -> tuple[int, ...]:
-    """Return the tokens that end a text."""
-    for name in ("generation_config.json", "config.json"):
-        file = folder / name
-        ends = _object(file).get("eos_token_id") if file.is_file() else None
-        if ends is not None:
-            tokens = tuple(ends) if isinstance(ends, list) else (ends,)
-            if not all(type(token) is int for token in tokens):
-                raise ValueError(f"load_hf: path: {file}: eos_token_id: {ends!r}, expected tokens")
-            return tokens
-    return ()
+def _noted(inst: Instance) -> Instance:
+    """Warn about what was odd about the weights of a model."""
+    if inst.notes:
+        warnings.warn("; ".join(inst.notes), stacklevel=3)
+    return inst
 
 
 def load_hf_bytes(
@@ -129,21 +88,15 @@ def load_hf_bytes(
     blocks = [_block(i, w) for i, w in enumerate(weights)]
     files = (ctypes.c_void_p * n)(*[b.ctypes.data for b in blocks])
     lengths = (ctypes.c_int64 * n)(*[b.size for b in blocks])
-    kind = dtype.name if isinstance(dtype, DType) else str(dtype)
-    kind = {"float": "float32", "half": "float16"}.get(kind, kind)
-    sizes = (n, max_batch, max_seq_len)
-    if kind == "float32":
-        inst = Instance(lib.poly_hf_load(text, len(text), files, lengths, *sizes))
-    else:
-        inst = Instance(
-            lib.poly_hf_load_as(text, len(text), files, lengths, *sizes, c_text("dtype", kind))
+    inst = Instance(
+        lib.poly_hf_load_as(
+            text, len(text), files, lengths, n, max_batch, max_seq_len, _kind(dtype)
         )
+    )
     broken = [note for note in inst.notes if note.startswith("files[")]
     if broken:
         raise ValueError(f"load_hf_bytes: weights: {'; '.join(broken)}")
-    if inst.notes:
-        warnings.warn("; ".join(inst.notes), stacklevel=2)
-    return inst
+    return _noted(inst)
 
 
 def _block(i: int, content: Any) -> np.ndarray[Any, Any]:

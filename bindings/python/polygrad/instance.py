@@ -72,9 +72,9 @@ class Instance:
     (1, 1)
     """
 
-    def __init__(self, handle: int | None) -> None:
+    def __init__(self, handle: int | None, error: type[Exception] = RuntimeError) -> None:
         if handle is None:
-            fail(RuntimeError)
+            fail(error)
         self._handle = handle
         self._owner = _Owner(handle)
         self._kinds: dict[str, str] = {}
@@ -82,7 +82,10 @@ class Instance:
         self._generators: dict[int, Any] = {}
         self._folder: Path | None = None
         self._tokenizer: Tokenizer | None = None
-        self.eos_token_ids: tuple[int, ...] = ()
+        ends = (ctypes.c_int32 * lib.poly_instance_ends(handle, None, 0))()
+        lib.poly_instance_ends(handle, ends, len(ends))
+        #: The tokens that end a text, by the configuration of a language model.
+        self.eos_token_ids: tuple[int, ...] = tuple(ends)
         self._buffers: dict[str, FloatArray] = {}
         for i in range(lib.poly_instance_buf_count(handle)):
             name = lib.poly_instance_buf_name(handle, i).decode()

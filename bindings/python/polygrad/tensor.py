@@ -6,7 +6,7 @@ import re
 from contextlib import ContextDecorator
 from ctypes import byref, c_int, c_int64, c_void_p
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +23,11 @@ from polygrad._base import (
     release_dead,
     share,
 )
+from polygrad._creation import Creation
 from polygrad._display import Display
 from polygrad._exchange import Exchange
+from polygrad._forms import Forms
 from polygrad._graph import CTX, Node, pointer
-from polygrad._hashing import Hashing
 from polygrad._indexing import Indexing, items
 from polygrad._job import Job
 from polygrad._library import (
@@ -37,9 +38,6 @@ from polygrad._library import (
     last_error,
     lib,
 )
-from polygrad._movement import Movement
-from polygrad._operators import Operators
-from polygrad._sampling import Sampling
 from polygrad.device import Device
 from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, need_held, to_dtype
 from polygrad.variable import SymInt, values
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-class Tensor(Operators, Sampling, Movement, Indexing, Hashing, Exchange, Display):
+class Tensor(Creation, Forms, Indexing, Exchange, Display):
     """An array that is computed when its value is needed.
 
     data is a number, a nested list, an array, another tensor, None for no elements, or bytes: the
@@ -101,9 +99,6 @@ class Tensor(Operators, Sampling, Movement, Indexing, Hashing, Exchange, Display
     """
 
     __slots__ = ()
-
-    # Whether dropout drops: see train().
-    training: ClassVar[bool] = False
 
     # numpy leaves `array + tensor` to the tensor.
     __array_ufunc__ = None
@@ -174,14 +169,6 @@ class Tensor(Operators, Sampling, Movement, Indexing, Hashing, Exchange, Display
         """
         shape = self.shape
         return prod(shape)
-
-    def size(self, dim: int | None = None) -> Any:
-        """Return the shape, or the size of one axis.
-
-        >>> Tensor.zeros(2, 3).size(), Tensor.zeros(2, 3).size(-1)
-        ((2, 3), 3)
-        """
-        return self.shape if dim is None else self._size(dim)
 
     def element_size(self) -> int:
         """Return the number of bytes of an element."""
@@ -432,46 +419,7 @@ class Tensor(Operators, Sampling, Movement, Indexing, Hashing, Exchange, Display
     def __delitem__(self, indices: Any) -> None:
         raise TypeError("elements of a tensor cannot be deleted")
 
-    def __iadd__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self + x)
-
-    def __isub__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self - x)
-
-    def __imul__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self * x)
-
-    def __itruediv__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self / x)
-
-    def __ifloordiv__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self // x)
-
-    def __imod__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self % x)
-
-    def __ipow__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self**x)
-
-    def __imatmul__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self @ x)
-
-    def __iand__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self & x)
-
-    def __ior__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self | x)
-
-    def __ixor__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self ^ x)
-
-    def __ilshift__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self << x)
-
-    def __irshift__(self, x: Any) -> Tensor:  # type: ignore[misc]
-        return self._in_place(self >> x)
-
-    def _in_place(self, result: Tensor) -> Tensor:
+    def _in_place(self, result: Any) -> Tensor:
         """Give the tensor the elements of a result, or those of another shape or type."""
         if describe(result) == describe(self):
             release_dead()

@@ -173,9 +173,9 @@ def test_integers_hold_what_they_are_made_of(kind, held, beyond):
         assert Tensor([value], dtype=kind).tolist() == want
     for value in beyond:
         numbers = f"{value}, expected integers from {np.iinfo(kind).min} to {np.iinfo(kind).max}"
-        with pytest.raises(OverflowError, match=f"full: fill_value: {numbers}"):
+        with pytest.raises(OverflowError, match=f"{numbers}|{value} does not fit in 64 bits"):
             Tensor.full((1,), value, dtype=kind)
-        with pytest.raises(OverflowError, match=f"full: fill_value: {numbers}"):
+        with pytest.raises(OverflowError, match=f"{numbers}|{value} does not fit in 64 bits"):
             Tensor.zeros(2, dtype=kind).full_like(value)
 
 
@@ -204,7 +204,7 @@ def test_integers_are_no_other_numbers():
     ],
 )
 def test_formulas_are_texts_to_their_end(call):
-    with pytest.raises(ValueError, match="expected a text without NUL"):
+    with pytest.raises(ValueError, match=r"formula: .*, expected no NUL"):
         call("ij,jk->ik\0garbage")
-    with pytest.raises(TypeError, match="formula: int, expected str"):
+    with pytest.raises(TypeError, match="formula: is 5, expected a text"):
         call(5)

@@ -428,20 +428,23 @@ def test_bad_arguments(model):
         Generator(model, -1)
 
 
+INDEX = "model.safetensors.index.json"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("model.safetensors.index.json", '{"weight_map": {"a": "../a"}}', "'../a', expected a"),
-        ("model.safetensors.index.json", '{"weight_map": {"a": "/etc/a"}}', "'/etc/a', expected a"),
-        ("model.safetensors.index.json", '{"weight_map": {"a": ".."}}', "'..', expected a file"),
-        ("model.safetensors.index.json", '{"weight_map": {"a": 5}}', "5, expected a file"),
-        ("model.safetensors.index.json", '{"weight_map": 5}', "has no weight_map"),
-        ("model.safetensors.index.json", "[]", "holds list, expected an object"),
-        ("model.safetensors.index.json", "{", "index.json: Expecting"),
-        ("model.safetensors.index.json", "[" * 100_000, "recursion"),
-        ("generation_config.json", "[]", "holds list, expected an object"),
-        ("generation_config.json", '{"eos_token_id": "x"}', "eos_token_id: 'x', expected tokens"),
-        ("generation_config.json", '{"eos_token_id": [1.5]}', r"eos_token_id: \[1.5\], expected"),
+        (INDEX, '{"weight_map": {"a": "../a"}}', '"../a", expected the name of a file'),
+        (INDEX, '{"weight_map": {"a": "/etc/a"}}', '"/etc/a", expected the name of a file'),
+        (INDEX, '{"weight_map": {"a": ".."}}', '"..", expected the name of a file'),
+        (INDEX, '{"weight_map": {"a": 5}}', '"5", expected a string'),
+        (INDEX, '{"weight_map": 5}', '"5", expected an object'),
+        (INDEX, "[]", "expected an object"),
+        (INDEX, "{", "the index: "),
+        (INDEX, "[" * 100_000, "the index: "),
+        ("generation_config.json", "[]", "is no JSON object"),
+        ("generation_config.json", '{"eos_token_id": "x"}', "eos_token_id: x, expected tokens"),
+        ("generation_config.json", '{"eos_token_id": [1.5]}', r"eos_token_id: 1\.5, expected"),
     ],
 )
 def test_bad_folders(tmp_path, weights, name, text, message):

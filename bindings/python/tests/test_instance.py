@@ -374,7 +374,7 @@ def test_errors_of_the_loader(tmp_path, folder):
         load_hf(tmp_path / "nowhere")
     with pytest.raises(RuntimeError, match="model_type"):
         load_hf_bytes('{"model_type": "other"}', [])
-    with pytest.raises(RuntimeError, match="poly_hf_load"):
+    with pytest.raises(RuntimeError, match="load_hf_bytes"):
         load_hf_bytes("nonsense", [])
     with pytest.warns(UserWarning, match=r"wte\.weight.*missing"):
         load_hf_bytes(json.dumps(CONFIG), [])

@@ -80,7 +80,7 @@ def test_embedding():
 
 def test_dropout():
     x = Tensor.ones(1000)
-    assert Dropout(0.5)(x) is x
+    assert Dropout(0.5)(x).tolist() == x.tolist()
     with Tensor.train():
         a, b = Dropout(0.25)(x).numpy(), Dropout(0.25)(x).numpy()
     assert not Tensor.training

@@ -678,7 +678,7 @@ def test_names_of_other_operations():
     assert t.to_("cpu") is t
     assert t.shrink_to((None, 1)).shape == (1, 1)
     assert t.pad_to(None, 3).shape == (1, 3)
-    with pytest.raises(ValueError, match="pad_to: 1 sizes"):
+    with pytest.raises(ValueError, match="pad_to: shape: 1 sizes"):
         t.pad_to(3)
 
 

@@ -394,6 +394,8 @@ struct poly_api {
   PolyInstance *(*poly_nam_instance)(const char *, int);
   PolyInstance *(*poly_hf_load)(const char *, int, const uint8_t **, const int64_t *, int, int, int);
   PolyInstance *(*poly_hf_load_as)(const char *, int, const uint8_t **, const int64_t *, int, int, int, const char *);
+  PolyInstance *(*poly_hf_open)(const char *, int, int, const char *);
+  int (*poly_instance_ends)(PolyInstance *, int32_t *, int);
   PolyInstance *(*poly_instance_from_ir)(const uint8_t *, int, const uint8_t *, int);
   PolyInstance *(*poly_instance_from_bundle)(const uint8_t *, int);
   void (*poly_instance_free)(PolyInstance *);
@@ -430,6 +432,7 @@ struct poly_api {
   int64_t (*poly_generator_room)(PolyGenerator *);
   int (*poly_generator_sampling)(PolyGenerator *, double, int, double, uint64_t);
   int (*poly_generator_feed)(PolyGenerator *, const int32_t *, const int32_t *, int);
+  int (*poly_generator_ends)(PolyGenerator *, const int32_t *, int);
   int (*poly_generator_next)(PolyGenerator *, int32_t *, int);
   const float *(*poly_generator_logits)(PolyGenerator *, int64_t *);
   int (*poly_generator_reset)(PolyGenerator *);
@@ -956,6 +959,8 @@ struct poly_api {
   X(poly_nam_instance) \
   X(poly_hf_load) \
   X(poly_hf_load_as) \
+  X(poly_hf_open) \
+  X(poly_instance_ends) \
   X(poly_instance_from_ir) \
   X(poly_instance_from_bundle) \
   X(poly_instance_free) \
@@ -992,6 +997,7 @@ struct poly_api {
   X(poly_generator_room) \
   X(poly_generator_sampling) \
   X(poly_generator_feed) \
+  X(poly_generator_ends) \
   X(poly_generator_next) \
   X(poly_generator_logits) \
   X(poly_generator_reset) \

@@ -27,16 +27,26 @@ func product(name string) Op {
 var algebra = []Op{
 	product("matmul"),
 	product("dot"),
-	method("linear", "weight tensor, bias tensor?", "x @ weight + bias, for weight (in, out) and bias (out).", func(a *Args) (*uop.UOp, error) {
-		return tensor.Dense(a.X, a.tensor("weight"), a.tensor("bias"))
+	method("linear", "weight tensor, bias tensor?, dtype dtype?", `x @ weight + bias, for weight (in, out) and bias (out).
+A weight of one axis multiplies element by element; one of shape (out, in), as layers keep it, is transposed where only that fits. With dtype,
+all three are converted first.`, func(a *Args) (*uop.UOp, error) {
+		us, err := a.converted(a.X, a.tensor("weight"), a.tensor("bias"))
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Dense(us[0], us[1], us[2])
 	}),
 	joiner("einsum", "formula text", `Sums of products by a formula such as "ij,jk->ik".`, func(a *Args) (*uop.UOp, error) {
 		return tensor.Einsum(a.text("formula"), a.Xs...)
 	}),
 	method("scaled_dot_product_attention", "key tensor, value tensor, attn_mask tensor?, dropout_p float = 0, is_causal bool = false, enable_gqa bool = false, scale float?",
 		`softmax(scale * x @ key.T + attn_mask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
-scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key counts, or is added. enable_gqa repeats heads
-of key and value for groups of those of x.`, func(a *Args) (*uop.UOp, error) {
+scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key counts, or is added; is_causal hides keys after
+the query. enable_gqa repeats heads (axis -3) of key and value for groups of those of x. Weights are dropped with probability dropout_p
+in training mode. What is hidden may be left out of the computation: a NaN there shows in the result or not, as the sizes have it.`, func(a *Args) (*uop.UOp, error) {
+			if a.given("scale") && a.float("scale") == 0 {
+				return nil, bad("scale", "0, expected another number")
+			}
 			o := tensor.AttentionOptions{Mask: a.tensor("attn_mask"), Causal: a.bool("is_causal"), Grouped: a.bool("enable_gqa")}
 			return a.attention(o)
 		}),
@@ -76,11 +86,45 @@ Singular values up to rcond times the greatest count as 0 in the rank: the epsil
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.NewtonSchulz(a.X, int(a.int("steps")), get[[]float64](a, "params"), a.float("eps"))
 		}),
-	method("keccak", "cfg text = sha3_256 {sha3_224 sha3_256 sha3_384 sha3_512 shake_128 shake_256}", "The hash of the bytes of the last axis: a function of FIPS 202.", func(a *Args) (*uop.UOp, error) {
+	method("keccak", "cfg ints|text = sha3_256 {sha3_224 sha3_256 sha3_384 sha3_512 shake_128 shake_256}", `The hash of the bytes of the last axis: a function of FIPS 202.
+cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
+(200 - rate) / 2 bytes. Messages have fewer than 256 times the rate bytes: hash takes more.`, func(a *Args) (*uop.UOp, error) {
 		h := hashes[a.text("cfg")]
+		if given := a.ints("cfg"); given != nil {
+			if len(given) != 2 || given[1] != int64(byte(given[1])) {
+				return nil, bad("cfg", "%v, expected a name, or a rate and a number of a byte", given)
+			}
+			h = [2]int64(given)
+		}
 		return tensor.Keccak(a.X, h[0], byte(h[1]))
 	}),
+	unary("hash", `16 bytes, uint8, that depend on all bytes of the tensor.
+They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: it takes long even for small
+tensors.`, tensor.Hash),
 }
+
+// converted are tensors as those of the argument dtype, if it is given.
+func (a *Args) converted(us ...*uop.UOp) ([]*uop.UOp, error) {
+	dt := a.dtype("dtype")
+	if dt == nil {
+		return us, nil
+	}
+	for i, u := range us {
+		if u == nil {
+			continue
+		}
+		var err error
+		if us[i], err = tensor.Cast(u, dt); err != nil {
+			return nil, err
+		}
+	}
+	return us, nil
+}
+
+// dequantize is what stands for a quantised type of a file.
+var dequantize = method("dequantize", "type int, n int", "The n numbers of blocks of bytes of a type of ggml's, by its number.", func(a *Args) (*uop.UOp, error) {
+	return tensor.Dequantize(a.X, int(a.int("type")), a.int("n"))
+})
 
 func (a *Args) attention(o tensor.AttentionOptions) (*uop.UOp, error) {
 	o.Scale = a.float("scale")
@@ -121,13 +165,18 @@ const slide = "stride ints = 1, dilation ints = 1, padding ints = 0"
 var interpolations = map[string]tensor.Interpolation{"linear": tensor.Bilinear, "nearest": tensor.Nearest, "nearest-exact": tensor.NearestExact}
 
 var spatial = []Op{
-	method("conv2d", "weight tensor, bias tensor?, groups int = 1, "+slide, "The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.",
+	method("conv2d", "weight tensor, bias tensor?, groups int = 1, "+slide+", dtype dtype?", `The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.
+An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. With dtype, x and weight are converted first.`,
 		func(a *Args) (*uop.UOp, error) {
 			n, err := a.spatialAxes()
 			if err != nil {
 				return nil, err
 			}
-			return tensor.Conv(a.X, a.tensor("weight"), a.tensor("bias"), a.int("groups"), a.window(n))
+			us, err := a.converted(a.X, a.tensor("weight"))
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Conv(us[0], us[1], a.tensor("bias"), a.int("groups"), a.window(n))
 		}),
 	method("conv_transpose2d", "weight tensor, bias tensor?, groups int = 1, "+slide+", output_padding ints = 0",
 		"The transpose of conv2d as a linear function, for weight (in, out/groups, …).", func(a *Args) (*uop.UOp, error) {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,24 +75,24 @@ func (p *Param) accept(value any) (any, error) {
 		ok = p.Kind == Tensors
 	case int64:
 		switch p.Kind {
-		case Ints, Axes, Padding:
+		case Ints, Axes, IntsOrText:
 			return []int64{v}, p.within(float64(v))
 		case Float:
 			return float64(v), p.within(float64(v))
 		case Operand, Number:
 			return uop.Int(v), nil
-		case Shape:
+		case Shape, NewShape:
 			return uop.ShapeOf(v), nil
 		}
 		ok, err = p.Kind == Int, p.within(float64(v))
 	case []int64:
 		switch {
-		case p.Kind == Shape:
+		case p.Kind == Shape || p.Kind == NewShape || p.Kind == Pairs:
 			return uop.ShapeOf(v...), nil
 		case p.Kind == Int && len(v) == 1:
 			return v[0], p.within(float64(v[0]))
 		}
-		ok = p.Kind == Ints || p.Kind == Axes || p.Kind == Padding
+		ok = p.Kind == Ints || p.Kind == Axes || p.Kind == IntsOrText
 		for _, n := range v {
 			if err == nil {
 				err = p.within(float64(n))
@@ -112,11 +113,11 @@ func (p *Param) accept(value any) (any, error) {
 	case []float64:
 		ok = p.Kind == Floats
 	case string:
-		ok, err = p.Kind == Text || p.Kind == Padding, p.chosen(v)
+		ok, err = p.Kind == Text || p.Kind == IntsOrText, p.chosen(v)
 	case *uop.DType:
 		ok = p.Kind == DType
 	case uop.Shape:
-		ok = p.Kind == Shape
+		ok = p.Kind == Shape || p.Kind == NewShape || p.Kind == Pairs
 	case [][]uop.Sint:
 		ok = p.Kind == Pairs
 	case []tensor.Index:
@@ -150,7 +151,7 @@ func (p *Param) chosen(text string) error {
 var expected = map[Kind]string{
 	Tensor: "a tensor", Operand: "a tensor or a number", Tensors: "a list of tensors", Int: "an integer", Ints: "integers", Axes: "axes",
 	Float: "a number", Floats: "numbers", Number: "a number", Bool: "a bool", Text: "a text", DType: "a data type", Shape: "sizes",
-	Pairs: "two integers for each axis", Items: "an index", Sizes: "sizes by name", Padding: "integers",
+	NewShape: "sizes", Pairs: "two integers for each axis", Items: "an index", Sizes: "sizes by name", IntsOrText: "integers or a text",
 }
 
 // Describe names a value that is no argument for a parameter.
@@ -260,10 +261,31 @@ func (a *Args) operand(name string, x *uop.UOp) (*uop.UOp, error) {
 	return u, err
 }
 
+// Kept stands for the size that an axis has, in a NewShape.
+const Kept = math.MinInt64
+
+// resized is a new shape, with the size that keep gives for an axis whose size is kept.
+func (a *Args) resized(name string, keep func(axis int) uop.Sint) (uop.Shape, error) {
+	s := slices.Clone(a.shape(name))
+	for i := range s {
+		if s[i].U != nil || s[i].N != Kept {
+			continue
+		}
+		if i >= len(a.X.Shape()) {
+			return nil, bad(name, "keeps the size of axis %d, but x has %d axes", i, len(a.X.Shape()))
+		}
+		s[i] = keep(i)
+	}
+	return s, nil
+}
+
 // pairs are two numbers for each axis of x; an axis without them has those of missing.
 func (a *Args) pairs(name string, missing func(axis int) uop.Pair) ([]uop.Pair, error) {
 	given := get[[][]uop.Sint](a, name)
 	n := len(a.X.Shape())
+	if a.shape(name) != nil {
+		return nil, bad(name, "is a list of numbers, expected two for each axis")
+	}
 	if len(given) != n {
 		return nil, bad(name, "%d pairs, expected %d: one for each axis", len(given), n)
 	}
@@ -277,6 +299,22 @@ func (a *Args) pairs(name string, missing func(axis int) uop.Pair) ([]uop.Pair, 
 		default:
 			return nil, bad(name, "%d numbers for axis %d, expected 2", len(p), i)
 		}
+	}
+	return out, nil
+}
+
+// margins are pairs, which may also be numbers in a row: those of the last axis first.
+func (a *Args) margins(name string) ([]uop.Pair, error) {
+	row, n := a.shape(name), len(a.X.Shape())
+	if row == nil {
+		return a.pairs(name, noPair)
+	}
+	if len(row)%2 != 0 || len(row) > 2*n {
+		return nil, bad(name, "%d numbers, expected two for each of up to %d axes", len(row), n)
+	}
+	out := slices.Repeat([]uop.Pair{noPair(0)}, n)
+	for i := 0; i < len(row); i += 2 {
+		out[n-1-i/2] = uop.Pair{Lo: row[i], Hi: row[i+1]}
 	}
 	return out, nil
 }

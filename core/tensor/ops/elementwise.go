@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"math"
+
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -170,8 +172,12 @@ func clamp(name, low, high, doc string) Op {
 }
 
 func closeness(name, doc string, f func(a, b *uop.UOp, rtol, atol float64, equalNaN bool) (*uop.UOp, error)) Op {
-	return method(name, "other tensor, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", doc, func(a *Args) (*uop.UOp, error) {
-		return f(a.X, a.tensor("other"), a.float("rtol"), a.float("atol"), a.bool("equal_nan"))
+	return method(name, "other operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", doc, func(a *Args) (*uop.UOp, error) {
+		other, err := a.operand("other", a.X)
+		if err != nil {
+			return nil, err
+		}
+		return f(a.X, other, a.float("rtol"), a.float("atol"), a.bool("equal_nan"))
 	})
 }
 
@@ -213,7 +219,21 @@ var functions = []Op{
 	unary("lgamma", "The logarithm of |gamma(x)|.", tensor.Lgamma),
 	unary("digamma", "The derivative of the logarithm of gamma(x).", tensor.Digamma),
 	unary("isnan", "Where x is NaN: bool.", tensor.IsNaN),
-	unary("isinf", "Where x is infinite: bool.", tensor.IsInf),
+	method("isinf", "detect_positive bool = true, detect_negative bool = true", "Where x is infinite, of either sign or of one: bool.", func(a *Args) (*uop.UOp, error) {
+		plus, minus := a.bool("detect_positive"), a.bool("detect_negative")
+		if plus && minus {
+			return tensor.IsInf(a.X)
+		}
+		end := math.NaN() // equals nothing
+		if plus || minus {
+			end = math.Inf(map[bool]int{true: 1, false: -1}[plus])
+		}
+		x, y, err := tensor.Meet(a.X, uop.Float(end), tensor.BeyondCompares)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Eq(x, y)
+	}),
 	unary("isfinite", "Where x is neither infinite nor NaN: bool.", tensor.IsFinite),
 	unary("logical_not", "Where x is 0: bool.", tensor.LogicalNot),
 	unary("bitwise_not", "The bits that x does not have, for integers and bools.", tensor.BitNot),
@@ -248,14 +268,14 @@ var activations = []Op{
 	method("hardtanh", "min_val float = -1, max_val float = 1", "min(max(min_val, x), max_val).", func(a *Args) (*uop.UOp, error) {
 		return tensor.ClampTo(a.X, a.float("min_val"), a.float("max_val"))
 	}),
-	method("dropout", "p float = 0.5", "x with elements 0 with probability p, others / (1 - p), while training; else x.", func(a *Args) (*uop.UOp, error) {
+	method("dropout", "p float = 0.5 [0,1]", "x with elements 0 with probability p, others / (1 - p), while training; else x.", func(a *Args) (*uop.UOp, error) {
 		return a.dropout(a.X, a.float("p"))
 	}),
 }
 
 // dropout drops elements of x in training mode.
 func (a *Args) dropout(x *uop.UOp, p float64) (*uop.UOp, error) {
-	if !a.Training {
+	if !a.Training || p == 0 {
 		return x, nil
 	}
 	seed, err := a.seed(x.Shape(), 4)

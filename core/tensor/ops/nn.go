@@ -61,7 +61,7 @@ func ClassNamed(name string) (*Class, bool) {
 
 // Callable returns all operations that can be called by name: those of tensors, and what training needs.
 func Callable() []*Op {
-	all := append(All(), &clipNorm)
+	all := append(All(), &clipNorm, &dequantize)
 	for _, group := range Classes {
 		for i := range group.Classes {
 			for _, op := range []*Op{group.Classes[i].Make, group.Classes[i].Forward} {
@@ -295,7 +295,7 @@ const slides = "groups int = 1 [1,], bias bool = true"
 
 // convolution describes a layer of convolution over n axes.
 func convolution(name string, n int, axes string) Class {
-	c := layer(name, "in_channels int [1,], out_channels int [1,], kernel_size ints [1,], stride ints = 1 [1,], padding padding = 0 [0,], dilation ints = 1 [1,], "+slides,
+	c := layer(name, "in_channels int [1,], out_channels int [1,], kernel_size ints [1,], stride ints = 1 [1,], padding ints|text = 0 [0,], dilation ints = 1 [1,], "+slides,
 		"weight bias?", "The convolution of (N, in, "+axes+"), plus bias.\nweight has the shape (out, in/groups, kernel…). padding \"same\" keeps sizes. Weights begin uniform in ±1/sqrt(in/groups * kernel).", func(w *start) {
 			in, out, kernel := w.channels(n)
 			if _, err := w.paddings(kernel); err != nil {
@@ -303,7 +303,7 @@ func convolution(name string, n int, axes string) Class {
 				return
 			}
 			w.kernel(out, in/w.int("groups"), out, kernel)
-		}, "weight tensor, bias tensor?, groups int, stride ints, dilation ints, padding padding", "The convolution of x, plus bias.", func(a *Args) (*uop.UOp, error) {
+		}, "weight tensor, bias tensor?, groups int, stride ints, dilation ints, padding ints|text", "The convolution of x, plus bias.", func(a *Args) (*uop.UOp, error) {
 			n, err := a.spatialAxes()
 			if err != nil {
 				return nil, err

@@ -31,28 +31,29 @@ type Kind uint8
 
 // The kinds.
 const (
-	Tensor  Kind = iota // *uop.UOp
-	Operand             // *uop.UOp or uop.Const: a number takes its type from the tensor that it meets
-	Tensors             // []*uop.UOp
-	Int                 // int64
-	Ints                // []int64; one number stands for a list of one
-	Axes                // []int64: axes of the operand
-	Float               // float64
-	Floats              // []float64
-	Number              // uop.Const
-	Bool                // bool
-	Text                // string
-	DType               // *uop.DType
-	Shape               // uop.Shape
-	Pairs               // [][]uop.Sint: before and after each axis; a nil pair leaves an axis as it is
-	Items               // []tensor.Index
-	Sizes               // map[string]int64
-	Padding             // []int64, or a string: the name of a way to pad
+	Tensor     Kind = iota // *uop.UOp
+	Operand                // *uop.UOp or uop.Const: a number takes its type from the tensor that it meets
+	Tensors                // []*uop.UOp
+	Int                    // int64
+	Ints                   // []int64; one number stands for a list of one
+	Axes                   // []int64: axes of the operand
+	Float                  // float64
+	Floats                 // []float64
+	Number                 // uop.Const
+	Bool                   // bool
+	Text                   // string
+	DType                  // *uop.DType
+	Shape                  // uop.Shape
+	NewShape               // uop.Shape, in which Kept stands for the size of the axis of the operand
+	Pairs                  // [][]uop.Sint: before and after each axis, a nil pair leaves an axis as it is; or all in a row: uop.Shape
+	Items                  // []tensor.Index
+	Sizes                  // map[string]int64
+	IntsOrText             // []int64, or a string: a name that stands for them
 )
 
 var kinds = []string{
-	"tensor", "operand", "tensors", "int", "ints", "axes", "float", "floats", "number", "bool", "text", "dtype", "shape", "pairs", "items",
-	"sizes", "padding",
+	"tensor", "operand", "tensors", "int", "ints", "axes", "float", "floats", "number", "bool", "text", "dtype", "shape", "newshape", "pairs",
+	"items", "sizes", "ints|text",
 }
 
 func (k Kind) String() string { return kinds[k] }
@@ -217,7 +218,7 @@ func parseDefault(name string, k Kind, text string) any {
 			all = append(all, f)
 		}
 		return all
-	case Ints, Axes, Padding:
+	case Ints, Axes:
 		var all []int64
 		for word := range strings.FieldsSeq(text) {
 			n, err := strconv.ParseInt(word, 10, 64)
@@ -238,6 +239,11 @@ func parseDefault(name string, k Kind, text string) any {
 		bad(err)
 		return b
 	case Text:
+		return text
+	case IntsOrText:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return []int64{n}
+		}
 		return text
 	case DType:
 		dt, err := uop.ParseDType(text)

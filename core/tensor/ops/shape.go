@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -10,11 +12,34 @@ func noPair(int) uop.Pair { return uop.Pair{Lo: uop.N(0), Hi: uop.N(0)} }
 
 var padModes = map[string]tensor.PadMode{"reflect": tensor.PadReflect, "replicate": tensor.PadReplicate, "circular": tensor.PadCircular}
 
+// upTo are pairs for the sizes of shape, none for axes that are kept.
+func (a *Args) upTo(pair func(old, size uop.Sint) uop.Pair) ([]uop.Pair, error) {
+	old := a.X.Shape()
+	s, err := a.resized("shape", func(axis int) uop.Sint { return old[axis] })
+	if err != nil {
+		return nil, err
+	}
+	if len(s) != len(old) {
+		return nil, bad("shape", "%d sizes, expected one for each of %d axes", len(s), len(old))
+	}
+	p := make([]uop.Pair, len(s))
+	for i := range s {
+		p[i] = pair(old[i], s[i])
+	}
+	return p, nil
+}
+
+func (a *Args) reshaped() (*uop.UOp, error) {
+	s, err := a.resized("shape", func(axis int) uop.Sint { return a.X.Shape()[axis] })
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Reshape(a.X, s)
+}
+
 var shapes = []Op{
-	view("reshape", "shape shape", "The same elements in another shape; one size may be -1.", func(a *Args) (*uop.UOp, error) {
-		return tensor.Reshape(a.X, a.shape("shape"))
-	}),
-	view("view", "shape shape", "reshape(shape).", func(a *Args) (*uop.UOp, error) { return tensor.Reshape(a.X, a.shape("shape")) }),
+	view("reshape", "shape newshape", "The same elements in another shape; one size may be -1, nothing keeps a size.", (*Args).reshaped),
+	view("view", "shape newshape", "reshape(shape).", (*Args).reshaped),
 	view("flatten", "start_dim int = 0, end_dim int = -1", "The axes start_dim to end_dim as one.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Flatten(a.X, a.axis("start_dim"), a.axis("end_dim"))
 	}),
@@ -28,8 +53,14 @@ var shapes = []Op{
 		return tensor.Squeeze(a.X, a.axis("dim"))
 	}),
 	view("unsqueeze", "dim int", "The tensor with an axis of size 1 inserted.", func(a *Args) (*uop.UOp, error) { return tensor.Unsqueeze(a.X, a.axis("dim")) }),
-	method("expand", "shape shape", "Axes of size 1 repeated up to a shape; -1 keeps a size.", func(a *Args) (*uop.UOp, error) {
-		return tensor.Expand(a.X, a.shape("shape"))
+	method("expand", "shape newshape", "Axes of size 1 repeated up to a shape; -1, or nothing, keeps a size.", func(a *Args) (*uop.UOp, error) {
+		s := slices.Clone(a.shape("shape"))
+		for i := range s {
+			if s[i].U == nil && s[i].N == Kept {
+				s[i] = uop.N(-1)
+			}
+		}
+		return tensor.Expand(a.X, s)
 	}),
 	method("repeat", "repeats shape", "The tensor repeated along each axis.", func(a *Args) (*uop.UOp, error) {
 		return tensor.RepeatSizes(a.X, a.shape("repeats"))
@@ -66,9 +97,9 @@ var shapes = []Op{
 		return tensor.Shrink(a.X, p)
 	}),
 	method("pad", "padding pairs, mode text = constant {constant reflect replicate circular}, value number = 0", `Elements added before and after each axis; negative numbers cut off.
-They are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).`,
+padding has a pair for each axis, or nothing; or numbers in a row, those of the last axis first. The elements are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).`,
 		func(a *Args) (*uop.UOp, error) {
-			p, err := a.pairs("padding", noPair)
+			p, err := a.margins("padding")
 			if err != nil {
 				return nil, err
 			}
@@ -84,6 +115,20 @@ They are value, or with mode elements of the tensor: "reflect" (mirrored at the 
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.Unfold(a.X, a.axis("dim"), a.int("size"), a.int("step"))
 		}),
+	view("shrink_to", "shape newshape", "The first elements of each axis, as many as a shape says; nothing keeps all.", func(a *Args) (*uop.UOp, error) {
+		p, err := a.upTo(func(old, s uop.Sint) uop.Pair { return uop.Pair{Lo: uop.N(0), Hi: s} })
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Shrink(a.X, p)
+	}),
+	method("pad_to", "shape newshape", "The tensor with zeros at the end of axes up to a shape; nothing keeps a size.", func(a *Args) (*uop.UOp, error) {
+		p, err := a.upTo(func(old, s uop.Sint) uop.Pair { return uop.Pair{Lo: uop.N(0), Hi: s.Sub(old)} })
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Pad(a.X, p, uop.Int(0))
+	}),
 	view("diagonal", "offset int = 0, dim1 int = 0, dim2 int = 1", "The diagonal of two axes, as a new last axis.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Diagonal(a.X, a.int("offset"), a.axis("dim1"), a.axis("dim2"))
 	}),

@@ -158,6 +158,14 @@ static void generators(void) {
   CHECK(poly_generator_feed(g, prompt, lengths, 2) == 0 && poly_generator_next(g, token, 2) == 0);
   CHECK(poly_generator_reset(g) == 0 && poly_generator_feed(g, prompt, lengths, 2) == 0);
   CHECK(poly_generator_next(g, again, 2) == 0 && again[0] == token[0] && again[1] == token[1]);
+  CHECK(poly_generator_reset(g) == 0 && poly_generator_ends(g, token, 1) == 0 && poly_generator_feed(g, prompt, lengths, 2) == 0);
+  int ended = poly_generator_next(g, again, 2); /* the second text goes on, unless it drew the same */
+  CHECK(ended == (token[0] == token[1]) && again[0] == token[0]);
+  CHECK(poly_generator_next(g, again, 2) >= 0 && again[0] == token[0]);
+  CHECK(poly_generator_ends(g, NULL, 0) == 0);
+  FAILS(poly_generator_ends(g, NULL, 1) == 0, "poly_generator_ends", "tokens");
+  CHECK(poly_instance_ends(m, NULL, 0) == 0);
+  FAILS(poly_hf_open("/nowhere", 1, 0, NULL), "poly_hf_open", "path");
   FAILS(poly_generator_feed(g, prompt, lengths, 2) == 0, "poly_generator_feed", "row 1");
   FAILS(poly_generator_sampling(g, -1, 0, 1, 7) == 0, "poly_generator_sampling", "temperature");
   prompt[0] = 11;

@@ -157,6 +157,8 @@ static inline void fixture_arrays(struct fixture *f) {
   atexit(forget_folder);
   f->path = "model.safetensors";
   need(poly_safetensors_save(f->path, f->file_tensors, 1, NULL, 0) == 1, "poly_safetensors_save");
+  FILE *config = fopen("config.json", "w");
+  need(config && fputs(HF_CONFIG, config) >= 0 && fclose(config) == 0, "config.json");
   *f->view = (PolySafetensorViewEx){tensor_name, numbers, {4, 4}, 2, 16, POLY_SAFETENSOR_F32};
   *f->dtype = (PolyDType){13, 32, "float", 'f', 1, false, 0, 1, -1};
   *f->one = (PolyArg){.kind = POLY_ARG_FLOAT, .u.f = 1};

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad import _trace
 from polygrad._base import make_all
-from polygrad._graph import CTX
-from polygrad._library import lib
 from polygrad.tensor import Tensor, assign
 
 if TYPE_CHECKING:
@@ -38,12 +36,6 @@ def weights(op: int, parameters: int, *args: Any) -> tuple[Any, ...]:
     return made
 
 
-def call_all(x: Tensor, op: int, *args: Any) -> tuple[Tensor, ...]:
-    """Call a layer that has several results, or looks at the mode."""
-    lib.poly_training(CTX, Tensor.training)
-    return x._call(op, *args)
-
-
 def moving(layer: Any, x: Tensor, op: int, *args: Any) -> Tensor:
     """Call a layer that moves running statistics."""
     now = Tensor.training and layer.running_mean is not None and not _trace.active()
@@ -51,7 +43,7 @@ def moving(layer: Any, x: Tensor, op: int, *args: Any) -> Tensor:
         # The statistics are computed below, for the running ones, and from what x is computed
         # of once: so are the gradients, which come to x from all three.
         x.realize()
-    y, *rest = call_all(x, op, *args)
+    y, *rest = x._call(op, *args)
     if rest:
         if now:
             rest[0].realize(rest[1])

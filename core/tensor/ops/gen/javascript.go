@@ -16,7 +16,7 @@ var javascriptByHand = map[string]string{
 	"reshape": "takes null for a size that stays", "view": "is reshape", "expand": "takes null for a size that stays",
 	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "einsum": "takes the formula first", "linear": "takes a dtype",
 	"conv2d": "takes a dtype", "max_pool2d": "takes returnIndices", "max_pool2d_with_indices": "is maxPool2d", "embedding": "is Embedding",
-	"keccak": "takes a pair", "full": "has types of its own", "arange": "takes its end first", "dropout": "gives the tensor itself outside of training",
+	"keccak": "takes a pair", "shrink_to": "takes null for a size that stays", "pad_to": "takes null for a size that stays", "full": "has types of its own", "arange": "takes its end first", "dropout": "gives the tensor itself outside of training",
 }
 
 // javascriptBinary are the quick operations of two operands, by the name of their PolyBinaryOp.

@@ -15,7 +15,7 @@ import (
 var javascriptTypes = map[ops.Kind]string{
 	ops.Tensor: "TensorLike", ops.Operand: "Operand", ops.Int: "number", ops.Ints: "PerAxis", ops.Axes: "PerAxis",
 	ops.Float: "number", ops.Floats: "readonly number[]", ops.Number: "Scalar", ops.Bool: "boolean", ops.Text: "string", ops.DType: "DTypeLike",
-	ops.Shape: "Size | readonly Size[]", ops.Pairs: "ReadonlyArray<readonly [Size, Size] | null>", ops.Padding: "PerAxis | 'same'",
+	ops.Shape: "Size | readonly Size[]", ops.Pairs: "ReadonlyArray<readonly [Size, Size] | null>", ops.NewShape: "Size | readonly Size[]", ops.IntsOrText: "PerAxis | 'same'",
 }
 
 // javascriptForms are further ways to call an operation.

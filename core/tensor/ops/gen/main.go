@@ -17,7 +17,7 @@ var byHand = []string{"arange", "getitem"}
 
 var goTypes = map[ops.Kind]string{
 	ops.Tensor: "*Tensor", ops.Operand: "any", ops.Int: "int", ops.Ints: "[]int", ops.Axes: "[]int", ops.Float: "float64",
-	ops.Floats: "[]float64", ops.Number: "any", ops.Bool: "bool", ops.Text: "string", ops.DType: "DType", ops.Shape: "[]int",
+	ops.Floats: "[]float64", ops.Number: "any", ops.Bool: "bool", ops.Text: "string", ops.DType: "DType", ops.Shape: "[]int", ops.NewShape: "[]int", ops.IntsOrText: "any",
 	ops.Pairs: "[][2]int", ops.Items: "[]Index", ops.Sizes: "map[string]int",
 }
 

@@ -20,7 +20,7 @@ var rByHand = map[string]string{
 	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "shrink": "counts from 1", "cat": "takes tensors one by one",
 	"stack": "takes tensors one by one", "meshgrid": "takes tensors one by one", "einsum": "takes tensors one by one",
 	"linear": "takes a dtype", "dot": "has no reverse", "conv2d": "takes a dtype", "max_pool2d": "takes return_indices",
-	"dropout": "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair",
+	"dropout": "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair", "hash": "has a function of its own", "shrink_to": "takes sizes one by one", "pad_to": "takes sizes one by one",
 	"full": "takes the type of R's number", "arange": "takes Variables", "randint": "has its shape last", "one_hot": "counts from 1",
 	"where":   "has numbers of the type of the other operand",
 	"scatter": "makes src of the type of x", "scatter_reduce": "makes src of the type of x",
@@ -97,7 +97,7 @@ func rKind(op *ops.Op, p *ops.Param) (kind byte, optional bool) {
 	}
 	return map[ops.Kind]byte{
 		ops.Tensor: 't', ops.Operand: 'o', ops.Tensors: 'T', ops.Int: 'i', ops.Ints: 'I', ops.Axes: 'X', ops.Float: 'f', ops.Floats: 'F',
-		ops.Number: 'n', ops.Bool: 'b', ops.Text: 's', ops.DType: 'd', ops.Shape: 'I', ops.Pairs: 'P', ops.Items: 'm', ops.Sizes: 'N', ops.Padding: 'G',
+		ops.Number: 'n', ops.Bool: 'b', ops.Text: 's', ops.DType: 'd', ops.Shape: 'I', ops.Pairs: 'P', ops.Items: 'm', ops.Sizes: 'N', ops.NewShape: 'I', ops.IntsOrText: 'G',
 	}[p.Kind], optional
 }
 
