@@ -114,7 +114,7 @@ func rCalls(counts map[string]int) string {
 func rInit(counts map[string]int) string {
 	names := slices.Sorted(maps.Keys(counts))
 	var b strings.Builder
-	b.WriteString(generated + "#include \"glue.h\"\n\n#include <R_ext/Rdynload.h>\n#include <R_ext/Visibility.h>\n")
+	b.WriteString(generated + "#include \"glue.h\"\n\n#include <R_ext/Visibility.h>\n")
 	for _, kind := range []struct{ prefix, typ, list string }{{"r_", "R_CallMethodDef", "calls"}, {"x_", "R_ExternalMethodDef", "externals"}} {
 		fmt.Fprintf(&b, "\nstatic const %s %s[] = {\n", kind.typ, kind.list)
 		for _, name := range names {
@@ -129,6 +129,6 @@ func rInit(counts map[string]int) string {
 		b.WriteString("    {NULL, NULL, 0},\n};\n")
 	}
 	b.WriteString("\nattribute_visible void R_init_polygrad(DllInfo *dll);\n\nvoid R_init_polygrad(DllInfo *dll) {\n")
-	b.WriteString("  R_registerRoutines(dll, NULL, calls, NULL, externals);\n  R_useDynamicSymbols(dll, FALSE);\n  R_forceSymbols(dll, TRUE);\n}\n")
+	b.WriteString("  R_registerRoutines(dll, NULL, calls, NULL, externals);\n  R_useDynamicSymbols(dll, FALSE);\n  R_forceSymbols(dll, TRUE);\n  make_classes(dll);\n}\n")
 	return b.String()
 }

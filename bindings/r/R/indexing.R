@@ -107,6 +107,7 @@ select <- function(x, items, drop) {
 
 #' A new tensor with other values, as R changes an array.
 with_items <- function(x, indices, value) {
+  x <- as_wide(x, value)
   shape <- .Call(C_sizes, x)
   if (length(indices) == 1L && length(shape) != 1L && !is.null(indices[[1L]])) {
     mask <- mask_of(indices[[1L]], shape)
@@ -125,6 +126,20 @@ with_items <- function(x, indices, value) {
   if (sum(vapply(items, is_tensor, NA)) > 1L) items <- crossed(items, shape)
   by <- replacement(value, .Call(C_sizes, .External(C_op, OP_GETITEM, x, items)), x)
   .Call(C_set_item, .Call(C_clone, x), items, by)
+}
+
+#' x, converted if its type is of a smaller kind than that of a value, as R does: bool, integer, floating.
+as_wide <- function(x, value) {
+  kind <- function(type) if (type == "bool") 0L else if (grepl("float|fp8", type)) 2L else 1L
+  type <- if (is_tensor(value)) {
+    dtype(value)
+  } else if (is.logical(value)) {
+    "bool"
+  } else {
+    value <- plain(value)
+    if (all(value == floor(value), na.rm = TRUE) && !anyNA(value)) "int32" else default_dtype(1)
+  }
+  if (kind(type) > kind(dtype(x))) .External(C_op, OP_CAST, x, type) else x
 }
 
 #' A logical index of all elements as a Tensor; NULL for another one.

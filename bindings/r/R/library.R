@@ -25,7 +25,21 @@ library_path <- function() {
   normalizePath(found[1L])
 }
 
-raise <- function(message, call = NULL) {
+raise <- function(message) {
+  # The call by the user: the outermost one of the package, through what R calls for it.
+  call <- NULL
+  for (i in rev(seq_len(sys.nframe() - 1L))) {
+    home <- environmentName(topenv(environment(sys.function(i))))
+    if (home == "polygrad") {
+      call <- sys.call(i)
+      generic <- get0(".Generic", sys.frame(i), inherits = FALSE)
+      if (!is.null(generic)) call[[1L]] <- as.name(generic)
+    } else if (!home %in% c("base", "methods")) {
+      break
+    }
+  }
+  # Values of tensors in it would be computed and printed.
+  for (i in seq_along(call)) if (is_tensor(call[[i]])) call[[i]] <- quote(x)
   stop(structure(list(message = message, call = call), class = c("polygrad_error", "error", "condition")))
 }
 

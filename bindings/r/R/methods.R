@@ -377,8 +377,6 @@ tensor_methods$var_mean <- function(self, axis = NULL, keepdim = FALSE, correcti
 tensor_methods$std_mean <- function(self, axis = NULL, keepdim = FALSE, correction = 1) {
   .External(C_op, OP_STD_MEAN, self, axis, keepdim, correction)
 }
-tensor_methods$argmax <- function(self, axis = NULL, keepdim = FALSE) .External(C_op, OP_ARGMAX, self, axis, keepdim)
-tensor_methods$argmin <- function(self, axis = NULL, keepdim = FALSE) .External(C_op, OP_ARGMIN, self, axis, keepdim)
 tensor_methods$softmax <- function(self, axis = -1, dtype = NULL) .External(C_op, OP_SOFTMAX, self, axis, dtype)
 tensor_methods$log_softmax <- function(self, axis = -1, dtype = NULL) .External(C_op, OP_LOG_SOFTMAX, self, axis, dtype)
 
@@ -405,9 +403,6 @@ tensor_methods$flatten <- function(self, start_dim = 1, end_dim = -1) {
 tensor_methods$unflatten <- function(self, dim, sizes) .External(C_op, OP_UNFLATTEN, self, dim, sizes)
 tensor_methods$squeeze <- function(self, dim = NULL) .External(C_op, OP_SQUEEZE, self, dim)
 tensor_methods$unsqueeze <- function(self, dim) .External(C_op, OP_UNSQUEEZE, self, dim)
-tensor_methods$repeat_interleave <- function(self, repeats, dim = NULL) {
-  .External(C_op, OP_REPEAT_INTERLEAVE, self, repeats, dim)
-}
 tensor_methods$transpose <- function(self, dim0 = 2, dim1 = 1) .External(C_op, OP_TRANSPOSE, self, dim0, dim1)
 tensor_methods$flip <- function(self, axis) .External(C_op, OP_FLIP, self, axis)
 tensor_methods$roll <- function(self, shifts, dims = NULL) .External(C_op, OP_ROLL, self, shifts, dims)
@@ -425,8 +420,6 @@ tensor_methods$chunk <- function(self, chunks, dim = 1) .External(C_op, OP_CHUNK
 
 tensor_methods$gather <- function(self, dim, index) .External(C_op, OP_GATHER, self, dim, index)
 tensor_methods$index_select <- function(self, dim, index) .External(C_op, OP_INDEX_SELECT, self, dim, index)
-tensor_methods$masked_select <- function(self, mask) .External(C_op, OP_MASKED_SELECT, self, mask)
-tensor_methods$nonzero <- function(self) .External(C_op, OP_NONZERO, self)
 
 # Linear algebra
 

@@ -53,6 +53,26 @@ class_target <- function(target, logits) {
   if (length(.Call(C_shape, target)) < length(.Call(C_shape, logits))) .Call(C_from_zero, target) else target
 }
 
+# Positions and lists of elements follow R's order, column by column: x[x$argmax()] is max(x).
+tensor_methods$argmax <- function(self, axis = NULL, keepdim = FALSE) place_of(OP_ARGMAX, self, axis, keepdim)
+tensor_methods$argmin <- function(self, axis = NULL, keepdim = FALSE) place_of(OP_ARGMIN, self, axis, keepdim)
+place_of <- function(op, x, axis, keepdim) {
+  if (!is.null(axis)) return(.External(C_op, op, x, axis, keepdim))
+  out <- .External(C_op, op, flat_columns(x), NULL, FALSE)
+  if (isTRUE(keepdim)) .External(C_op, OP_RESHAPE, out, rep(1L, length(.Call(C_sizes, x)))) else out
+}
+tensor_methods$masked_select <- function(self, mask) {
+  mask <- .External(C_op, OP_EXPAND, as_tensor(mask), .Call(C_sizes, self))
+  .External(C_op, OP_MASKED_SELECT, reversed(self), reversed(mask))
+}
+tensor_methods$nonzero <- function(self) {
+  places <- .External(C_op, OP_NONZERO, reversed(self))
+  .External(C_op, OP_FLIP, places, 2L)
+}
+tensor_methods$repeat_interleave <- function(self, repeats, dim = NULL) {
+  .External(C_op, OP_REPEAT_INTERLEAVE, if (is.null(dim)) flat_columns(self) else self, repeats, dim)
+}
+
 tensor_methods$one_hot <- function(self, num_classes = NULL) {
   if (is.null(num_classes)) {
     if (length(self) == 0) raise("one_hot: num_classes: NULL for no classes at all, expected their number")

@@ -40,6 +40,8 @@ math_ops <- list2env(list(
 
 Math.Tensor <- function(x, ...) {
   op <- math_ops[[.Generic]]
+  whole <- c("abs", "sign", "floor", "ceiling", "trunc", "round", "cumsum", "cumprod", "cummax", "cummin")
+  if (!.Generic %in% whole && !tensor_methods$is_floating_point(x)) x <- tensor_methods$cast(x, default_dtype(1))
   if (!is.null(op)) return(.External(C_op, op, x))
   switch(.Generic,
     log = {
@@ -56,22 +58,36 @@ Math.Tensor <- function(x, ...) {
     cummax = ,
     cummin = {
       # R's functions run through the elements column by column and return a vector.
-      flat <- if (length(.Call(C_shape, x)) > 1L) flat_columns(x) else x
-      out <- tensor_methods[[.Generic]](flat, 1L)
+      out <- tensor_methods[[.Generic]](wide(.Generic, flat_columns(x)), 1L)
       if (is_tensor(out)) out else out[[1L]]
     },
     raise(sprintf("%s is not available for tensors", .Generic))
   )
 }
 
-flat_columns <- function(x) .External(C_op, OP_RESHAPE, reversed(x), -1L)
+#' The elements column by column, as R counts them.
+flat_columns <- function(x) if (length(.Call(C_sizes, x)) == 1L) x else .External(C_op, OP_RESHAPE, reversed(x), -1L)
 
 # Group generic Summary, with axis and keepdim beside R's arguments.
 Summary.Tensor <- function(..., axis = NULL, keepdim = FALSE, na.rm = FALSE) {
-  if (!isFALSE(na.rm)) no_missing(.Generic)
-  values <- lapply(list(...), function(x) if (is_tensor(x)) x else Tensor(x))
-  over <- function(name) Reduce(joining[[name]], lapply(values, function(x) tensor_methods[[name]](x, axis, keepdim)))
+  over <- function(name) {
+    parts <- lapply(list(...), function(x) {
+      x <- wide(name, as_tensor(x))
+      if (na.rm && tensor_methods$is_floating_point(x)) x <- tensor_methods$where(is.na.Tensor(x), neutral[[name]], x)
+      tensor_methods[[name]](x, axis, keepdim)
+    })
+    Reduce(joining[[name]], parts)
+  }
   if (.Generic == "range") .External(C_op, OP_STACK, list(over("min"), over("max")), 1L) else over(.Generic)
+}
+
+#' What changes nothing, in the place of a missing value.
+neutral <- c(sum = 0, prod = 1, min = Inf, max = -Inf, any = FALSE, all = TRUE)
+
+#' Integers in a type that holds their sums: int64, of which R's numbers hold 53 bits, and for products R's numbers.
+wide <- function(name, x) {
+  if (!name %in% c("sum", "prod", "mean", "cumsum", "cumprod") || tensor_methods$is_floating_point(x)) return(x)
+  .External(C_op, OP_CAST, x, if (name %in% c("sum", "cumsum")) "int64" else "float64")
 }
 
 #' Combines the results of several tensors into one.
@@ -80,15 +96,10 @@ joining <- list(
   min = function(a, b) tensor_methods$minimum(a, b)
 )
 
-mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, ...) {
-  others <- list(...)
-  if (!isFALSE(others$na.rm) && !is.null(others$na.rm)) no_missing("mean")
-  if (length(others) > sum(names(others) == "na.rm")) raise("mean: a tensor takes no arguments but axis and keepdim")
-  tensor_methods$mean(x, axis, keepdim)
-}
-
-no_missing <- function(name) {
-  raise(sprintf("%s: na.rm: missing values of a tensor cannot be left out; replace them first: is.na(x)$where(0, x)", name))
+mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, na.rm = FALSE, ...) {
+  if (...length() > 0L) raise("mean: a tensor takes no arguments but axis, keepdim and na.rm")
+  if (na.rm) return(sum(x, axis = axis, keepdim = keepdim, na.rm = TRUE) / sum(!is.na(x), axis = axis, keepdim = keepdim))
+  tensor_methods$mean(wide("mean", x), axis, keepdim)
 }
 
 anyNA.Tensor <- function(x, recursive = FALSE) anyNA(r_values(x))
@@ -99,8 +110,7 @@ is.infinite.Tensor <- function(x) .External(C_op, OP_ISINF, x)
 is.finite.Tensor <- function(x) .External(C_op, OP_ISFINITE, x)
 
 rev.Tensor <- function(x) {
-  flat <- if (length(.Call(C_shape, x)) > 1L) flat_columns(x) else x
-  .External(C_op, OP_FLIP, flat, 1L)
+  .External(C_op, OP_FLIP, flat_columns(x), 1L)
 }
 
 c.Tensor <- function(...) {
@@ -109,8 +119,7 @@ c.Tensor <- function(...) {
 }
 
 sort.Tensor <- function(x, decreasing = FALSE, ...) {
-  flat <- if (length(.Call(C_shape, x)) > 1L) flat_columns(x) else x
-  .External(C_op, OP_SORT, flat, 1L, decreasing)[[1L]]
+  .External(C_op, OP_SORT, flat_columns(x), 1L, decreasing)[[1L]]
 }
 
 # cbind() and rbind(): a vector is a column or a row, a number is repeated.
@@ -140,3 +149,70 @@ methods::setMethod("cbind2", methods::signature("Tensor", "ANY"), function(x, y,
 methods::setMethod("cbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(list(x, y), 2L))
 methods::setMethod("rbind2", methods::signature("Tensor", "ANY"), function(x, y, ...) bind(list(x, y), 1L))
 methods::setMethod("rbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(list(x, y), 1L))
+
+# Functions of R that compute Tensors of Tensors. Others of R's functions see numbers.
+
+rep.Tensor <- function(x, ...) flat_columns(x)[rep(seq_len(length(x)), ...)]
+
+diff.Tensor <- function(x, lag = 1L, differences = 1L, ...) {
+  along <- function(x, places) if (length(.Call(C_sizes, x)) == 1L) x[places] else x[places, , drop = FALSE]
+  for (i in seq_len(differences)) {
+    n <- .Call(C_shape, x)[1L]
+    x <- along(x, seq_len(max(n - lag, 0L)) + lag) - along(x, seq_len(max(n - lag, 0L)))
+  }
+  x
+}
+
+as_columns <- function(x) if (length(.Call(C_sizes, x)) > 1L) x else .External(C_op, OP_RESHAPE, x, c(-1L, 1L))
+
+setGeneric("crossprod")
+setGeneric("tcrossprod")
+cross <- function(x, y, first, second) {
+  x <- as_columns(as_tensor(x))
+  y <- if (is.null(y)) x else as_columns(as_tensor(y))
+  .External(C_op, OP_MATMUL, first(x), second(y))
+}
+for (signature in list(c("Tensor", "Tensor"), c("Tensor", "ANY"), c("ANY", "Tensor"))) {
+  setMethod("crossprod", signature, function(x, y = NULL) cross(x, y, t, identity))
+  setMethod("tcrossprod", signature, function(x, y = NULL) cross(x, y, identity, t))
+}
+
+#' Sums or means over the first dims axes, or over the others.
+setGeneric("rowSums")
+setGeneric("colSums")
+setGeneric("rowMeans")
+setGeneric("colMeans")
+over_rows <- function(generic, x, dims, na.rm) generic(x, axis = seq_along(.Call(C_sizes, x))[-seq_len(dims)], na.rm = na.rm)
+setMethod("rowSums", "Tensor", function(x, na.rm = FALSE, dims = 1L) over_rows(sum, x, dims, na.rm))
+setMethod("rowMeans", "Tensor", function(x, na.rm = FALSE, dims = 1L) over_rows(mean, x, dims, na.rm))
+setMethod("colSums", "Tensor", function(x, na.rm = FALSE, dims = 1L) sum(x, axis = seq_len(dims), na.rm = na.rm))
+setMethod("colMeans", "Tensor", function(x, na.rm = FALSE, dims = 1L) mean(x, axis = seq_len(dims), na.rm = na.rm))
+
+setGeneric("diag")
+setMethod("diag", "Tensor", function(x = 1, nrow, ncol, names = TRUE) {
+  if (length(.Call(C_sizes, x)) > 1L) tensor_methods$diagonal(x) else tensor_methods$diag(x)
+})
+
+setGeneric("var")
+setMethod("var", "Tensor", function(x, y = NULL, na.rm = FALSE, use) {
+  if (!is.null(y) || na.rm) raise("var: a tensor takes no y, and no missing values")
+  if (length(.Call(C_sizes, x)) < 2L) return(tensor_methods$var(x))
+  centred <- x - colMeans(x)
+  crossprod(centred) / (.Call(C_shape, x)[1L] - 1L)
+})
+
+setGeneric("ifelse")
+setMethod("ifelse", "Tensor", function(test, yes, no) tensor_methods$where(test, yes, no))
+
+setGeneric("atan2")
+for (signature in list(c("Tensor", "Tensor"), c("Tensor", "ANY"), c("ANY", "Tensor"))) {
+  setMethod("atan2", signature, function(y, x) tensor_methods$atan2(as_tensor(y), x))
+}
+
+pmax <- function(..., na.rm = FALSE) extremes(base::pmax, "maximum", list(...), na.rm)
+pmin <- function(..., na.rm = FALSE) extremes(base::pmin, "minimum", list(...), na.rm)
+extremes <- function(plain, name, numbers, na.rm) {
+  if (!any(vapply(numbers, is_tensor, NA))) return(do.call(plain, c(numbers, na.rm = na.rm)))
+  if (na.rm) raise(sprintf("p%s: na.rm: expected FALSE for tensors", substr(name, 1, 3)))
+  Reduce(function(x, y) tensor_methods[[name]](as_tensor(x), y), numbers)
+}

@@ -236,9 +236,14 @@ print.Tensor <- function(x, ...) {
   cat(headline(x), "\n", sep = "")
   unbound <- Filter(function(n) is_size(n) && is.null(.Call(C_size_info, n)[[3L]]), as.list(.Call(C_sizes, x)))
   if (.Call(C_tracing) || length(unbound) > 0L) return(invisible(x))
-  values <- r_values(x)
+  shape <- .Call(C_shape, x)
+  # The first elements of a large tensor.
+  most <- if (length(shape) < 2L) 100 else c(10, 6, rep(2, length(shape) - 2L))
+  large <- prod(shape) > getOption("polygrad.max_print", 1000)
+  values <- r_values(if (large) .External(C_op, OP_GETITEM, x, lapply(pmin(shape, most), function(n) c(1, n, 1))) else x)
   if (length(dim(values)) < 2L) values <- as.vector(values)
   print(values, ...)
+  if (large) cat("... the first ", paste(pmin(shape, most), collapse = " x "), "; as.array(x) has all\n", sep = "")
   invisible(x)
 }
 

@@ -9,6 +9,7 @@ Args begin(const char *function) {
 }
 
 const char *kind_of(SEXP x) {
+  if (is_tensor(x)) return "a Tensor";
   if (Rf_isFactor(x)) return "a factor";
   switch (TYPEOF(x)) {
     case NILSXP: return "NULL";
@@ -18,7 +19,7 @@ const char *kind_of(SEXP x) {
     case STRSXP: return "a string";
     case VECSXP: return "a list";
     case CLOSXP: return "a function";
-    case EXTPTRSXP: return is_size(x) ? "a Variable" : is_tensor(x) ? "a Tensor" : "a pointer";
+    case EXTPTRSXP: return is_size(x) ? "a Variable" : "a pointer";
     default: return Rf_type2char(TYPEOF(x));
   }
 }

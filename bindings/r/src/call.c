@@ -515,6 +515,7 @@ SEXP r_set_item(SEXP x, SEXP items, SEXP value) {
   add_param(&to, &number, value);
   PolyArray *array = array_of(x);
   before_run();
+  written();
   finish(P.poly_array_set(array, p.args, p.n, to.args));
   UNPROTECT(p.kept + to.kept);
   vmaxset(top);

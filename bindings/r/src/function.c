@@ -22,7 +22,7 @@ static PolyArray **in(SEXP raw) { return (PolyArray **)RAW(raw); }
 
 /* Lets Tensors stand for others while a function is traced. */
 static void stand_for(SEXP tensors, SEXP handles) {
-  for (R_xlen_t i = 0; i < Rf_xlength(tensors); i++) R_SetExternalPtrAddr(VECTOR_ELT(tensors, i), in(handles)[i]);
+  for (R_xlen_t i = 0; i < Rf_xlength(tensors); i++) set_array(VECTOR_ELT(tensors, i), in(handles)[i]);
 }
 
 /* Begins to trace a function of Tensors, which stand for its arguments from then on. Returns what they stood for. */
@@ -47,9 +47,10 @@ SEXP r_trace_begin(SEXP name, SEXP tensors) {
 
 static void end(SEXP tensors, SEXP before) {
   active = 0;
+  written();
   R_xlen_t n = Rf_xlength(tensors);
   PolyArray **given = (PolyArray **)R_alloc((size_t)n + 1, sizeof *given);
-  for (R_xlen_t i = 0; i < n; i++) given[i] = R_ExternalPtrAddr(VECTOR_ELT(tensors, i));
+  for (R_xlen_t i = 0; i < n; i++) given[i] = array_of(VECTOR_ELT(tensors, i));
   stand_for(tensors, before);
   P.poly_array_release_n(given, (int)n);
 }
@@ -106,6 +107,7 @@ SEXP r_function_run(SEXP function, SEXP tensors, SEXP variables, SEXP values) {
   PolyArray **made = (PolyArray **)R_alloc((size_t)count + 1, sizeof *made);
   draw_for(function);
   before_run();
+  written();
   int status = P.poly_function_run(f, arrays, n, vars, n_vars, made, count), given;
   if (status < 0 && sscanf(P.poly_last_error(), "poly_function_run: args: argument %d is a view", &given) == 1) {
     raise_error("TinyJit: the function assigns tensor %d of the arguments, which is a view", given + 1);
@@ -121,6 +123,7 @@ SEXP r_function_run(SEXP function, SEXP tensors, SEXP variables, SEXP values) {
 SEXP r_function_rerun(SEXP function) {
   PolyFunction *f = function_of(function);
   draw_for(function);
+  written();
   finish(P.poly_function_rerun(f));
   return R_NilValue;
 }
@@ -161,7 +164,7 @@ SEXP r_are_kinds(SEXP tensors, SEXP kinds) {
     SEXP x = VECTOR_ELT(tensors, i);
     if (!is_tensor(x)) return Rf_ScalarLogical(0);
     for (R_xlen_t j = 0; j < i; j++) {
-      if (VECTOR_ELT(tensors, j) == x) return Rf_ScalarLogical(0);
+      if (same_tensor(VECTOR_ELT(tensors, j), x)) return Rf_ScalarLogical(0);
     }
     SEXP kind = r_kind(x);
     if (strcmp(CHAR(STRING_ELT(kind, 0)), CHAR(STRING_ELT(kinds, i))) != 0 || strstr(CHAR(STRING_ELT(kind, 0)), " at most")) {

@@ -1,5 +1,4 @@
-/* What the files of the glue share. A Tensor in R is an external pointer to an array of the library (PolyArray),
- * with the class of the S4 class Tensor; its protected field is FALSE after requires_grad <- FALSE. */
+/* What the files of the glue share. */
 #ifndef POLYGRAD_R_GLUE_H
 #define POLYGRAD_R_GLUE_H
 
@@ -7,6 +6,7 @@
 #define STRICT_R_HEADERS
 #include <R.h>
 #include <Rinternals.h>
+#include <R_ext/Rdynload.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,6 +45,7 @@ typedef void (*Release)(void *);
 #define RELEASE(name) ((Release)P.name)
 SEXP owned(void *object, Release release, SEXP kept); /* NULL raises the library's error */
 void *held(SEXP x, Release release, const char *what);
+void make_unsaved(DllInfo *dll);
 void let_go(SEXP x); /* before the collector does */
 
 /* tensor.c: handles of arrays, and their values */
@@ -55,6 +56,11 @@ typedef struct Shape {
 
 int is_tensor(SEXP x);
 PolyArray *array_of(SEXP x); /* of a Tensor; raises if it is none */
+int same_tensor(SEXP x, SEXP y);
+void set_array(SEXP x, PolyArray *array);
+void refuse_gradient(SEXP x);  /* requires_grad is FALSE */
+void written(void);            /* whoever writes to Tensors says so before */
+void make_classes(DllInfo *dll);
 SEXP wrap(PolyArray *array); /* a new Tensor; NULL raises the library's error */
 PolyArray **arrays_of(const char *what, SEXP tensors);
 Shape describe(PolyArray *array);

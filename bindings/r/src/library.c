@@ -6,6 +6,8 @@
 
 #include "glue.h"
 
+#include <R_ext/Altrep.h>
+
 struct poly_api P;
 
 static PolyCtx *the_context;
@@ -139,9 +141,30 @@ static void finalize(SEXP x) {
   if (release != NULL) release(object);
 }
 
+/* What R would write of a pointer is an error of saveRDS, not one of whoever reads it. */
+static SEXP unsaved;
+
+static SEXP refuse_method(SEXP x) {
+  (void)x;
+  raise_error("saveRDS: save get_state_dict(x) of an optimizer, model$save_bundle() of a model; programs are compiled again");
+}
+
+static R_xlen_t one_method(SEXP x) {
+  (void)x;
+  return 1;
+}
+
+void make_unsaved(DllInfo *dll) {
+  R_altrep_class_t class = R_make_altraw_class("unsaved", "polygrad", dll);
+  R_set_altrep_Length_method(class, one_method);
+  R_set_altrep_Serialized_state_method(class, refuse_method);
+  unsaved = R_new_altrep(class, R_NilValue, R_NilValue);
+  R_PreserveObject(unsaved);
+}
+
 SEXP owned(void *object, Release release, SEXP kept) {
   if (object == NULL) fail();
-  SEXP tag = PROTECT(R_MakeExternalPtrFn((DL_FUNC)release, R_NilValue, R_NilValue));
+  SEXP tag = PROTECT(R_MakeExternalPtrFn((DL_FUNC)release, R_NilValue, unsaved));
   SEXP x = PROTECT(R_MakeExternalPtr(object, tag, kept));
   R_RegisterCFinalizerEx(x, finalize, TRUE);
   UNPROTECT(2);

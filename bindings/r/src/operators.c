@@ -6,7 +6,7 @@
 
 int is_number(SEXP x) {
   SEXPTYPE type = TYPEOF(x);
-  return (type == REALSXP || type == INTSXP || type == LGLSXP) && Rf_xlength(x) == 1 &&
+  return (type == REALSXP || type == INTSXP || type == LGLSXP) && !is_tensor(x) && Rf_xlength(x) == 1 &&
          (ATTRIB(x) == R_NilValue || (!Rf_isFactor(x) && Rf_getAttrib(x, R_DimSymbol) == R_NilValue));
 }
 
@@ -36,20 +36,50 @@ SEXP tensor_of(SEXP x, SEXP beside) {
   return call_package("Tensor", x, NULL);
 }
 
+/* The type of R's numbers. */
+static int default_float(void) {
+  Args a = {"Tensor"};
+  SEXP option = Rf_GetOption1(Rf_install("polygrad.dtype"));
+  return option == R_NilValue ? POLY_DTYPE_FLOAT64 : arg_dtype(&a, option, "polygrad.dtype");
+}
+
+/* An operation of a Tensor and a number. R's integers beside a double become doubles, which hold them all. */
+static PolyArray *with_number(int op, SEXP x, SEXP number, int reverse) {
+  PolyArray *array = array_of(x);
+  PolyCallArg arg = number_arg(number);
+  if (arg.kind == POLY_CALL_FLOAT || op == POLY_DIV) {
+    int dtype;
+    P.poly_array_describe(array, NULL, 0, &dtype);
+    int compares = op == POLY_EQ || op == POLY_NE || op == POLY_LT || op == POLY_LE || op == POLY_GT || op == POLY_GE;
+    if (is_float(dtype)) {
+    } else if (compares && fabs(arg.as.f) <= INT32_MAX && arg.as.f == floor(arg.as.f)) {
+      arg = POLY_PASS_I((int64_t)arg.as.f);
+    } else {
+      x = wrap(cast(array, default_float()));
+      array = array_of(x);
+    }
+  }
+  PROTECT(x);
+  PolyArray *out = P.poly_array_binary_number(op, array, &arg, reverse);
+  UNPROTECT(1);
+  return out;
+}
+
 /* e1 op e2, one of which is a Tensor; name is that of the operator. */
 static SEXP combine(const char *name, int op, SEXP e1, SEXP e2) {
   PolyArray *out;
   if (is_number(e2)) {
-    PolyCallArg number = number_arg(e2);
-    out = P.poly_array_binary_number(op, array_of(e1), &number, 0);
+    out = with_number(op, e1, e2, 0);
   } else if (is_number(e1)) {
-    PolyCallArg number = number_arg(e1);
-    out = P.poly_array_binary_number(op, array_of(e2), &number, 1);
+    out = with_number(op, e2, e1, 1);
   } else {
     SEXP x = PROTECT(is_tensor(e1) ? e1 : tensor_of(e1, e2));
     SEXP y = PROTECT(tensor_of(e2, x));
+    int whole = op == POLY_DIV && !is_float(describe(array_of(x)).dtype) && !is_float(describe(array_of(y)).dtype);
+    if (whole) x = wrap(cast(array_of(x), default_float()));
+    PROTECT(x);
     out = P.poly_array_binary(op, array_of(x), array_of(y));
-    UNPROTECT(2);
+    UNPROTECT(3);
   }
   if (out == NULL) fail_in(name, P.poly_last_error());
   return wrap(out);

@@ -1,8 +1,14 @@
-/* Tensors: handles of the library's arrays, their values and gradients. */
+/* Tensors: handles of the library's arrays, their values and gradients.
+ *
+ * A Tensor is a vector of R whose elements are computed when R asks for them (ALTREP): functions that know nothing of
+ * Tensors, "if" and "for" see numbers. Its first field is an external pointer to the array, whose protected field is FALSE
+ * after requires_grad <- FALSE; its second one keeps the elements that R has asked for. Copies share the pointer. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "glue.h"
+
+#include <R_ext/Altrep.h>
 
 static SEXP tag, tensor_class;
 
@@ -15,6 +21,8 @@ SEXP r_set_class(SEXP name) {
 }
 
 /* Handles of Tensors that are gone, given back many at a time. */
+static SEXP values_of(PolyArray *array, int integer64);
+
 #define RELEASE_AT 256
 static PolyArray **dead;
 static int n_dead, room;
@@ -52,25 +60,163 @@ void before_run(void) {
   enough = 2 * used > LEAST ? 2 * used : LEAST;
 }
 
-int is_tensor(SEXP x) { return TYPEOF(x) == EXTPTRSXP && R_ExternalPtrTag(x) == tag; }
+static R_altrep_class_t logicals, integers, doubles;
+
+static SEXP pointer_of(SEXP x) { return R_altrep_data1(x); }
+
+static int has_pointer(SEXP x) {
+  return ALTREP(x) && TYPEOF(pointer_of(x)) == EXTPTRSXP && R_ExternalPtrTag(pointer_of(x)) == tag;
+}
+
+int is_tensor(SEXP x) { return Rf_isObject(x) && has_pointer(x); }
+
+static PolyArray *array_at(SEXP x) {
+  context(); /* which may be computing, or belong to another process */
+  return R_ExternalPtrAddr(pointer_of(x));
+}
 
 PolyArray *array_of(SEXP x) {
-  if (!is_tensor(x)) raise_error("%s, expected a Tensor", Rf_type2char(TYPEOF(x)));
-  PolyArray *array = R_ExternalPtrAddr(x);
-  if (array == NULL) raise_error("a Tensor of another session cannot be used: save as.array(x) instead");
-  context(); /* which may be computing, or belong to another process */
-  return array;
+  if (!is_tensor(x)) {
+    raise_error("%s, expected a Tensor%s", kind_of(x), Rf_inherits(x, "Tensor") ? "; attributes of this one were changed" : "");
+  }
+  return array_at(x);
+}
+
+void set_array(SEXP x, PolyArray *array) { R_SetExternalPtrAddr(pointer_of(x), array); }
+
+Shape describe(PolyArray *array) {
+  Shape s;
+  s.ndim = P.poly_array_describe(array, s.dims, POLY_MAX_DIMS, &s.dtype);
+  if (s.ndim < 0) fail();
+  s.symbolic = 0;
+  for (int i = 0; i < s.ndim; i++) s.symbolic |= s.dims[i] < 0;
+  return s;
+}
+
+/* A Tensor without its class. */
+static SEXP vector_for(SEXP pointer, int dtype) {
+  int small = dtype == POLY_DTYPE_INT8 || dtype == POLY_DTYPE_UINT8 || dtype == POLY_DTYPE_INT16 ||
+              dtype == POLY_DTYPE_UINT16 || dtype == POLY_DTYPE_INT32;
+  return R_new_altrep(dtype == POLY_DTYPE_BOOL ? logicals : small ? integers : doubles, pointer, R_NilValue);
+}
+
+static SEXP new_pointer(PolyArray *array) {
+  SEXP pointer = PROTECT(R_MakeExternalPtr(array, tag, R_NilValue));
+  R_RegisterCFinalizerEx(pointer, finalize, FALSE);
+  UNPROTECT(1);
+  return pointer;
+}
+
+/* Functions of R that are written in C look at the attribute dim. */
+static void set_dim_attribute(SEXP x, const Shape *s) {
+  if (s->ndim > 1 && !s->symbolic) set_dims(x, s->ndim, s->dims);
 }
 
 SEXP wrap(PolyArray *array) {
   if (array == NULL) fail();
-  SEXP x = PROTECT(R_MakeExternalPtr(array, tag, R_NilValue));
+  Shape s = describe(array);
+  SEXP pointer = PROTECT(new_pointer(array)), x = PROTECT(vector_for(pointer, s.dtype));
+  set_dim_attribute(x, &s);
   Rf_setAttrib(x, R_ClassSymbol, tensor_class);
   x = Rf_asS4(x, TRUE, 0);
-  R_RegisterCFinalizerEx(x, finalize, FALSE);
+  UNPROTECT(2);
+  return x;
+}
+
+/* The number of writes so far, after which elements that were asked for are others. */
+static double writes;
+
+void written(void) { writes++; }
+
+/* The elements of a Tensor as R's vector, column by column. */
+static SEXP elements_of(SEXP x) {
+  SEXP kept = R_altrep_data2(x);
+  if (kept != R_NilValue && REAL(VECTOR_ELT(kept, 1))[0] == writes) return VECTOR_ELT(kept, 0);
+  SEXP values = PROTECT(values_of(array_at(x), 0));
+  values = PROTECT(Rf_coerceVector(values, TYPEOF(x)));
+  kept = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(kept, 0, values);
+  SET_VECTOR_ELT(kept, 1, Rf_ScalarReal(writes));
+  R_set_altrep_data2(x, kept);
+  UNPROTECT(3);
+  return values;
+}
+
+static R_xlen_t length_method(SEXP x) {
+  Shape s = describe(array_at(x));
+  return (R_xlen_t)sizes_now(array_at(x), &s);
+}
+
+static void *data_method(SEXP x, Rboolean writable) {
+  (void)writable;
+  return DATAPTR(elements_of(x));
+}
+
+static const void *data_or_null_method(SEXP x) {
+  SEXP kept = R_altrep_data2(x);
+  if (kept == R_NilValue || REAL(VECTOR_ELT(kept, 1))[0] != writes) return NULL;
+  return DATAPTR(VECTOR_ELT(kept, 0));
+}
+
+static SEXP copy_method(SEXP x, Rboolean deep) {
+  (void)deep;
+  return vector_for(pointer_of(x), describe(array_at(x)).dtype);
+}
+
+/* What saveRDS writes of a Tensor: data type, sizes, bytes, and the flag for gradients. */
+static SEXP state_method(SEXP x) {
+  PolyArray *array = array_at(x);
+  Shape s = describe(array);
+  int64_t bytes = sizes_now(array, &s) * P.poly_dtype_id_size(s.dtype);
+  SEXP state = PROTECT(Rf_allocVector(VECSXP, 4)), dims = Rf_allocVector(REALSXP, s.ndim), data;
+  SET_VECTOR_ELT(state, 0, Rf_mkString(P.poly_dtype_id_name(s.dtype)));
+  SET_VECTOR_ELT(state, 1, dims);
+  for (int i = 0; i < s.ndim; i++) REAL(dims)[i] = (double)s.dims[i];
+  SET_VECTOR_ELT(state, 2, data = Rf_allocVector(RAWSXP, (R_xlen_t)bytes));
+  read_values(array, RAW(data), bytes);
+  int learns = P.poly_array_requires_grad(array) == 1;
+  SET_VECTOR_ELT(state, 3, learns ? Rf_ScalarLogical(1) : R_ExternalPtrProtected(pointer_of(x)));
+  UNPROTECT(1);
+  return state;
+}
+
+static SEXP unstate_method(SEXP class, SEXP state) {
+  (void)class;
+  Args a = begin("readRDS");
+  int dtype = arg_dtype(&a, VECTOR_ELT(state, 0), "dtype"), ndim = (int)Rf_xlength(VECTOR_ELT(state, 1));
+  int64_t dims[POLY_MAX_DIMS];
+  for (int i = 0; i < ndim && i < POLY_MAX_DIMS; i++) dims[i] = (int64_t)REAL(VECTOR_ELT(state, 1))[i];
+  SEXP data = VECTOR_ELT(state, 2), learns = VECTOR_ELT(state, 3);
+  PolyArray *array = P.poly_array_new(context(), dtype, dims, ndim, RAW(data), (size_t)Rf_xlength(data));
+  if (array == NULL) fail();
+  SEXP pointer = PROTECT(new_pointer(array));
+  if (learns != R_NilValue && LOGICAL(learns)[0]) {
+    if (P.poly_array_require_grad(array, 1) != 0) fail();
+  } else {
+    R_SetExternalPtrProtected(pointer, learns);
+  }
+  SEXP x = vector_for(pointer, dtype);
   UNPROTECT(1);
   return x;
 }
+
+void make_classes(DllInfo *dll) {
+  logicals = R_make_altlogical_class("logicals", "polygrad", dll);
+  integers = R_make_altinteger_class("integers", "polygrad", dll);
+  doubles = R_make_altreal_class("doubles", "polygrad", dll);
+  R_altrep_class_t all[] = {logicals, integers, doubles};
+  for (int i = 0; i < 3; i++) {
+    R_set_altrep_Length_method(all[i], length_method);
+    R_set_altvec_Dataptr_method(all[i], data_method);
+    R_set_altvec_Dataptr_or_null_method(all[i], data_or_null_method);
+    R_set_altrep_Duplicate_method(all[i], copy_method);
+    R_set_altrep_Serialized_state_method(all[i], state_method);
+    R_set_altrep_Unserialize_method(all[i], unstate_method);
+  }
+  make_unsaved(dll);
+}
+
+void refuse_gradient(SEXP x) { R_SetExternalPtrProtected(pointer_of(x), Rf_ScalarLogical(0)); }
 
 /* The handles of a list of Tensors, there until vmaxset. */
 PolyArray **arrays_of(const char *what, SEXP tensors) {
@@ -82,15 +228,6 @@ PolyArray **arrays_of(const char *what, SEXP tensors) {
     out[i] = array_of(x);
   }
   return out;
-}
-
-Shape describe(PolyArray *array) {
-  Shape s;
-  s.ndim = P.poly_array_describe(array, s.dims, POLY_MAX_DIMS, &s.dtype);
-  if (s.ndim < 0) fail();
-  s.symbolic = 0;
-  for (int i = 0; i < s.ndim; i++) s.symbolic |= s.dims[i] < 0;
-  return s;
 }
 
 int64_t sizes_now(PolyArray *array, Shape *s) {
@@ -217,15 +354,16 @@ SEXP r_sizes(SEXP x) {
 SEXP r_dtype(SEXP x) { return Rf_mkString(P.poly_dtype_id_name(describe(array_of(x)).dtype)); }
 
 /* Whether two Tensors are one. */
-SEXP r_same(SEXP x, SEXP y) { return Rf_ScalarLogical(x == y); }
+int same_tensor(SEXP x, SEXP y) { return pointer_of(x) == pointer_of(y); }
+
+SEXP r_same(SEXP x, SEXP y) { return Rf_ScalarLogical(same_tensor(x, y)); }
 
 /* The values of a Tensor as R's array. */
-SEXP r_values(SEXP x, SEXP integer64) {
-  PolyArray *array = array_of(x);
+static SEXP values_of(PolyArray *array, int integer64) {
   Shape s = describe(array);
   if (through_float(s.dtype)) {
     SEXP wide = PROTECT(wrap(cast(array, POLY_DTYPE_FLOAT32)));
-    SEXP out = r_values(wide, integer64);
+    SEXP out = values_of(array_of(wide), integer64);
     UNPROTECT(1);
     return out;
   }
@@ -233,16 +371,18 @@ SEXP r_values(SEXP x, SEXP integer64) {
   int64_t count = sizes_now(array, &s), bytes = count * P.poly_dtype_id_size(s.dtype);
   SEXP out;
   if (bytes > 1 << 16 && !s.symbolic) {
-    out = pinned_values(array, &s, count, Rf_asLogical(integer64));
+    out = pinned_values(array, &s, count, integer64);
   } else {
     double small[64];
     void *memory = bytes <= (int64_t)sizeof small ? (void *)small : R_alloc((size_t)bytes, 1);
     read_values(array, memory, bytes);
-    out = from_storage(memory, s.dtype, s.ndim, s.dims, Rf_asLogical(integer64));
+    out = from_storage(memory, s.dtype, s.ndim, s.dims, integer64);
   }
   vmaxset(top);
   return out;
 }
+
+SEXP r_values(SEXP x, SEXP integer64) { return values_of(array_of(x), Rf_asLogical(integer64)); }
 
 /* A Tensor on a copy of R's numbers; scalar: no dimension. */
 SEXP r_leaf(SEXP data, SEXP dtype, SEXP scalar) {
@@ -329,6 +469,7 @@ SEXP r_assign(SEXP x, SEXP value) {
   PolyArray *array = array_of(x);
   PolyCallArg arg = is_tensor(value) ? POLY_PASS_T(array_of(value)) : number_arg(value);
   before_run();
+  written();
   finish(P.poly_array_assign(array, &arg));
   return x;
 }
@@ -346,6 +487,7 @@ SEXP r_assign_all(SEXP targets, SEXP values) {
     SET_VECTOR_ELT(kept, i, wrap(from[i]));
   }
   before_run();
+  written();
   finish(P.poly_array_assign_n(to, from, n));
   UNPROTECT(1);
   vmaxset(top);
@@ -355,13 +497,17 @@ SEXP r_assign_all(SEXP targets, SEXP values) {
 /* Lets x stand for what y stands for. */
 SEXP r_replace(SEXP x, SEXP y) {
   if (!is_tensor(y)) raise_error("replace: x: %s, expected a Tensor", Rf_type2char(TYPEOF(y)));
+  written();
   if (P.poly_array_replace(array_of(x), array_of(y)) != 0) fail();
+  Shape s = describe(array_of(x));
+  Rf_setAttrib(x, R_DimSymbol, R_NilValue);
+  set_dim_attribute(x, &s);
   return x;
 }
 
 SEXP r_detach(SEXP x) {
   SEXP out = wrap(P.poly_array_detach(array_of(x)));
-  R_SetExternalPtrProtected(out, Rf_ScalarLogical(0));
+  refuse_gradient(out);
   return out;
 }
 
@@ -373,7 +519,7 @@ SEXP r_clone(SEXP x) { return wrap(P.poly_array_clone(array_of(x))); }
 SEXP r_requires_grad(SEXP x) {
   int on = P.poly_array_requires_grad(array_of(x));
   if (on < 0) fail();
-  return on ? Rf_ScalarLogical(1) : R_ExternalPtrProtected(x);
+  return on ? Rf_ScalarLogical(1) : R_ExternalPtrProtected(pointer_of(x));
 }
 
 SEXP r_set_requires_grad(SEXP x, SEXP value) {
@@ -386,7 +532,7 @@ SEXP r_set_requires_grad(SEXP x, SEXP value) {
     raise_error("requires_grad: the tensor is %s, expected a floating type", P.poly_dtype_id_name(dtype));
   }
   if (P.poly_array_require_grad(array, on) != 0) fail();
-  R_SetExternalPtrProtected(x, value != R_NilValue && !on ? Rf_ScalarLogical(0) : R_NilValue);
+  R_SetExternalPtrProtected(pointer_of(x), value != R_NilValue && !on ? Rf_ScalarLogical(0) : R_NilValue);
   return x;
 }
 

@@ -8,6 +8,7 @@ SEXP r_optim_step(SEXP optimizers) {
   PolyOptim **list = (PolyOptim **)R_alloc((size_t)n + 1, sizeof *list);
   for (R_xlen_t i = 0; i < n; i++) list[i] = optim_of(VECTOR_ELT(optimizers, i));
   before_run();
+  written();
   finish(P.poly_optim_step(list, (int)n));
   return R_NilValue;
 }
@@ -15,7 +16,7 @@ SEXP r_optim_step(SEXP optimizers) {
 /* i counts from 1. */
 SEXP r_optim_state(SEXP optimizer, SEXP what, SEXP i) {
   SEXP out = wrap(P.poly_optim_state(optim_of(optimizer), Rf_asInteger(what), Rf_asInteger(i) - 1));
-  R_SetExternalPtrProtected(out, Rf_ScalarLogical(0));
+  refuse_gradient(out);
   return out;
 }
 

@@ -62,6 +62,14 @@ run <- function(case, inputs) {
     if (op == "getitem") return(list(do.call(inputs[[1L]]$getitem, items)))
     return(list(do.call(inputs[[1L]]$setitem, c(items, list(value = inputs[[2L]])))))
   }
+  # R counts the elements of a whole tensor column by column, which are the rows with the axes reversed.
+  whole <- op %in% c("masked_select", "nonzero") || op %in% c("argmax", "argmin") && is.null(args$axis) ||
+    op == "repeat_interleave" && is.null(args$dim)
+  turn <- function(x) if (is_tensor(x) && x$ndim > 1) x$permute(rev(seq_len(x$ndim))) else x
+  if (whole) {
+    operands <- lapply(operands, turn)
+    args <- lapply(args, turn)
+  }
   if (case$kind == "property") return(list(do.call("$", list(inputs[[1L]], op))))
   made <- if (case$kind == "static") {
     do.call(do.call("$", list(Tensor, op)), args)
@@ -74,6 +82,7 @@ run <- function(case, inputs) {
   } else {
     do.call(do.call("$", list(operands[[1L]], op)), c(operands[-1L], args))
   }
+  if (op == "nonzero") made <- made$flip(2)
   if (is.list(made) && !is_tensor(made)) made else list(made)
 }
 

@@ -87,7 +87,7 @@ test_that("integer64 keeps 64 bits without its package", {
 
 test_that("tensors print what they hold", {
   expect_output(print(Tensor(matrix(1:4, 2))), "<Tensor 2 x 2 int32>")
-  expect_output(print(sum(Tensor(1:4))), "<Tensor scalar int32>")
+  expect_output(print(sum(Tensor(1:4))), "<Tensor scalar int64>")
   expect_output(show(Tensor(1, requires_grad = TRUE)), "requires_grad")
   expect_output(print(summary(Tensor(m))), "Median")
   expect_output(str(Tensor(m)), "2 x 3 float64")
@@ -135,14 +135,6 @@ test_that("all.equal compares values", {
   expect_match(all.equal(Tensor(m), m + 1), "difference")
 })
 
-test_that("a tensor of another session is an error", {
-  path <- tempfile(fileext = ".rds")
-  on.exit(unlink(path))
-  saveRDS(Tensor(1), path)
-  expect_polygrad(as.array(readRDS(path)), "another session")
-  expect_polygrad(readRDS(path) + 1, "another session")
-})
-
 test_that("variables are shared, clones are not", {
   x <- Tensor(c(1, 2))
   y <- x
@@ -183,4 +175,48 @@ test_that("a tensor says whether it is computed, and which infinity it holds", {
   expect_same(x$isinf(detect_positive = FALSE), array(c(TRUE, FALSE, FALSE)))
   expect_same(x$isinf(FALSE, FALSE), array(c(FALSE, FALSE, FALSE)))
   expect_polygrad(x$isinf(NA), "isinf: detect_positive")
+})
+
+test_that("a large tensor prints its first elements", {
+  out <- capture.output(print(Tensor$arange(1000 * 1000)$reshape(1000, 1000)))
+  expect_lt(length(out), 20L)
+  expect_match(out[length(out)], "the first 10 x 6; as.array")
+  expect_lt(length(capture.output(print(Tensor$zeros(100000)))), 20L)
+  expect_lt(length(capture.output(print(Tensor$zeros(20, 20, 20, 20)))), 70L)
+})
+
+test_that("conditions have the call of the user", {
+  call_of <- function(code) deparse(conditionCall(tryCatch(code, error = identity)))
+  x <- Tensor(m)
+  f <- function(v) v$reshape(5)
+  environment(call_of) <- environment(f) <- globalenv() # functions of the tests would be the package's
+  expect_identical(call_of(f(x)), "v$reshape(5)")
+  expect_identical(call_of(x + Tensor(1:5)), "x + Tensor(1:5)")
+  expect_identical(call_of(sum(x, axis = 9)), "sum(x, axis = 9, na.rm = FALSE)")
+  expect_identical(call_of(x[9, 9]), "x[9, 9]")
+  expect_identical(call_of(Linear("a", 1)), 'Linear("a", 1)')
+  expect_match(call_of(Linear(2, 1)(x)), "Linear(2, 1)(x)", fixed = TRUE)
+})
+
+test_that("tensors and models are saved by saveRDS", {
+  path <- tempfile(fileext = ".rds")
+  on.exit(unlink(path))
+  again <- function(x) {
+    saveRDS(x, path)
+    readRDS(path)
+  }
+  for (type in c("bool", "int32", "uint8", "int64", "float16", "bfloat16", "float32", "float64")) {
+    y <- again(Tensor(matrix(0:5, 2), dtype = type))
+    expect_identical(dtype(y), type)
+    expect_same(y, as.array(Tensor(matrix(0:5, 2), dtype = type)))
+  }
+  x <- Tensor(m, requires_grad = TRUE)
+  y <- again(list(x, x$detach(), (x * 2)[1, ]))
+  sum(y[[1L]]^2)$backward()
+  expect_same(y[[1L]]$grad, 2 * m)
+  expect_false(y[[2L]]$requires_grad)
+  expect_same(y[[3L]], array(2 * m[1, ]))
+  model <- Sequential(Linear(3, 4), BatchNorm(4), function(x) x$relu())
+  expect_same(again(model)(m), as.array(model(m)))
+  expect_polygrad(again(SGD(get_parameters(model))), "saveRDS: save get_state_dict")
 })

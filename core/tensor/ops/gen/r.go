@@ -22,7 +22,9 @@ var rByHand = map[string]string{
 	"linear": "takes a dtype", "dot": "has no reverse", "conv2d": "takes a dtype", "max_pool2d": "takes return_indices",
 	"dropout": "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair", "hash": "has a function of its own", "shrink_to": "takes sizes one by one", "pad_to": "takes sizes one by one",
 	"full": "takes the type of R's number", "arange": "takes Variables", "randint": "has its shape last", "one_hot": "counts from 1",
-	"where":   "has numbers of the type of the other operand",
+	"where":  "has numbers of the type of the other operand",
+	"argmax": "counts column by column", "argmin": "counts column by column", "masked_select": "goes column by column",
+	"nonzero": "goes column by column", "repeat_interleave": "goes column by column",
 	"scatter": "makes src of the type of x", "scatter_reduce": "makes src of the type of x",
 }
 
@@ -48,20 +50,26 @@ var rUsage = map[string]string{
 
 // rDocs are the texts of operations in which numbers are counted from 1, or that take something else in R.
 var rDocs = map[string]string{
-	"gather":        "Elements along an axis by positions: for axis 2, out[i, j] = x[i, index[i, j]].",
-	"scatter":       "src written along an axis by positions: for axis 2, out[i, index[i, j]] = src[i, j].\nThe last of several values for one place wins, or reduce \"add\" or \"multiply\" combines them with the old one.",
-	"randperm":      "1 to n in random order.",
-	"multinomial":   "Class numbers from 1, drawn with the weights of the last axis.",
-	"cross_entropy": "The cross entropy of logits (N, C, …) and class numbers (N, …), from 1, or probabilities (N, C, …).\nThe classes are axis 2, of a vector axis 1, unless axis is given. A factor is its class numbers. A class that does not exist is an error where target is in memory, and counts as 0 elsewhere.",
-	"shrink":        "Elements from start to end of each axis, both included; NULL keeps an axis as it is.",
-	"one_hot":       "Rows with a 1 at the place of each class from 1. NULL computes the tensor: its greatest value.",
-	"getitem":       "Elements by items as the library has them: NULL (all of an axis), a position, c(first, last, step), slc(), a Tensor of positions, \"newaxis\", \"...\".",
-	"max_pool2d":    "The maximum of windows over as many last axes as kernel_size has numbers, or all but two.\nstride is kernel_size unless given. With return_indices also where each was in the flattened last axes, from 1.",
-	"linear":        "x %*% weight + bias, for weight (in, out) and bias (out); with dtype all three are converted first.",
-	"meshgrid":      "A list: vectors along the axes of a grid, one grid for each; indexing \"xy\" swaps the first two axes.",
-	"permute":       "The axes in another order: axis i of the result is axis order[i], from 1.",
-	"pad":           "Elements added before and after each axis; negative numbers cut off.\npadding is a list of pairs, one for each axis, NULL for none; or numbers in a row, those of the last axis first. The elements are value, or with mode elements of the tensor: \"reflect\" (mirrored at the edge), \"replicate\" (the edge), \"circular\" (of the other end).",
-	"keccak":        "The hash of the bytes of the last axis: a function of FIPS 202, or its rate in bytes and its suffix.",
+	"argmax":            "The position of the greatest value along an axis, or column by column in the whole tensor, the first of several: x[x$argmax()] is max(x). Positions count from 1.",
+	"argmin":            "The position of the least value along an axis, or column by column in the whole tensor, the first of several. Positions count from 1.",
+	"masked_select":     "The elements for which a mask holds, column by column as a vector: x[mask]. The mask is computed at once.",
+	"nonzero":           "The positions of the elements that are not 0, one in each row, column by column: which(x != 0, arr.ind = TRUE). The tensor is computed at once.",
+	"repeat_interleave": "Each element repeated along an axis, or of all elements column by column.",
+	"flatten":           "Axes from start_dim to end_dim as one, its last one fastest, as in the other languages: the same memory. c(x) goes column by column.",
+	"gather":            "Elements along an axis by positions: for axis 2, out[i, j] = x[i, index[i, j]].",
+	"scatter":           "src written along an axis by positions: for axis 2, out[i, index[i, j]] = src[i, j].\nThe last of several values for one place wins, or reduce \"add\" or \"multiply\" combines them with the old one.",
+	"randperm":          "1 to n in random order.",
+	"multinomial":       "Class numbers from 1, drawn with the weights of the last axis.",
+	"cross_entropy":     "The cross entropy of logits (N, C, …) and class numbers (N, …), from 1, or probabilities (N, C, …).\nThe classes are axis 2, of a vector axis 1, unless axis is given. A factor is its class numbers. A class that does not exist is an error where target is in memory, and counts as 0 elsewhere.",
+	"shrink":            "Elements from start to end of each axis, both included; NULL keeps an axis as it is.",
+	"one_hot":           "Rows with a 1 at the place of each class from 1. NULL computes the tensor: its greatest value.",
+	"getitem":           "Elements by items as the library has them: NULL (all of an axis), a position, c(first, last, step), slc(), a Tensor of positions, \"newaxis\", \"...\".",
+	"max_pool2d":        "The maximum of windows over as many last axes as kernel_size has numbers, or all but two.\nstride is kernel_size unless given. With return_indices also where each was in the flattened last axes, from 1.",
+	"linear":            "x %*% weight + bias, for weight (in, out) and bias (out); with dtype all three are converted first.",
+	"meshgrid":          "A list: vectors along the axes of a grid, one grid for each; indexing \"xy\" swaps the first two axes.",
+	"permute":           "The axes in another order: axis i of the result is axis order[i], from 1.",
+	"pad":               "Elements added before and after each axis; negative numbers cut off.\npadding is a list of pairs, one for each axis, NULL for none; or numbers in a row, those of the last axis first. The elements are value, or with mode elements of the tensor: \"reflect\" (mirrored at the edge), \"replicate\" (the edge), \"circular\" (of the other end).",
+	"keccak":            "The hash of the bytes of the last axis: a function of FIPS 202, or its rate in bytes and its suffix.",
 }
 
 // rNames are parameters with another name in R.
