@@ -256,7 +256,7 @@ test_that("LSTMCell and LSTM do what they say", {
   expect_polygrad(deep(x, list(x, x)), "LSTM: h: shape \\(4,5,3\\), expected \\(2,5,2\\)")
   expect_polygrad(deep(matrix(1, 4, 3)), "3 dimensions")
   expect_polygrad(LSTM(3, 0), "hidden_size")
-  expect_polygrad(cell(matrix(1, 2, 3)), "w_ih")
+  expect_polygrad(cell(matrix(1, 2, 3)), "LSTMCell: x: shape \\(2,3\\), expected")
 })
 
 test_that("attention and blocks of transformers do what they say", {
