@@ -2,7 +2,7 @@
 /** Tensors, gradients and a compiler behind one native library. */
 
 import { Methods } from './lib/methods.js'
-import type { CompiledTrainingStep, ModelFile } from './lib/nn/index.js'
+import type { CompiledTrainingStep, safeLoad } from './lib/nn/index.js'
 
 export * from './lib/nn/index.js'
 /** Layers, optimizers, and tools for training loops. */
@@ -813,8 +813,8 @@ export const viz: {
 
 /** Files of tensors in the safetensors format. */
 export const safetensors: {
-  /** The tensors of a file, by name. */
-  decode(data: ArrayBufferView | ArrayBuffer): Record<string, Tensor>
+  /** safeLoad. */
+  decode: typeof safeLoad
   /** A file of float32 tensors, and metadata, an object of strings. */
   encode(tensors: Record<string, Tensor>, metadata?: Record<string, string> | null): Uint8Array
 }

@@ -14,8 +14,9 @@ const { liveNodes } = require('./lib/handles.js')
 const { Instance } = require('./lib/instance.js')
 const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
-const safetensors = require('./lib/safetensors.js')
+const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
+const safetensors = { decode: nn.safeLoad, encode }
 const version = lib.poly_version()
 
 module.exports = {

@@ -4,7 +4,8 @@
 const { lib, fail, PolygradError } = require('./library.js')
 const { Device } = require('./device.js')
 const { addresses, inThread } = require('./handles.js')
-const { count } = require('./base.js')
+const { count, tidy } = require('./base.js')
+const { Tensor } = require('./tensor.js')
 const { showsItself } = require('./display.js')
 const { named, get, number, string, record, show } = require('./arguments.js')
 const { floatsAt, taken, bytesOf } = require('./memory.js')
@@ -318,46 +319,25 @@ function fromConfig (make, config = {}) {
 
 /** The numbers of an input as floats of a shape, if need be (and partial) in the front corner of zeros. */
 function floats (what, value, shape, partial) {
-  const sizes = []
-  let flat = value
-  if (ArrayBuffer.isView(value)) sizes.push(value.length)
-  else if (typeof value?.toArray === 'function') {
-    sizes.push(...value.shape)
-    flat = value.toArray()
-  } else {
-    for (let at = value; Array.isArray(at) && sizes.length <= MAX_DIMS; at = at[0]) sizes.push(at.length)
-    flat = Array.isArray(value) ? value.flat(MAX_DIMS) : [value]
-  }
-  if (flat.length !== count(sizes)) throw new PolygradError(`${what}: a ragged list, expected shape [${shape}]`)
-  const array = flat instanceof Float32Array ? flat : Float32Array.from(flat, (v) => toNumber(v, what))
-  if (array.length === count(shape)) return array
-  if (!partial) throw new PolygradError(`${what}: shape [${sizes}], expected [${shape}]`)
-  if (sizes.length !== shape.length || sizes.some((n, i) => n > shape[i])) {
-    throw new PolygradError(`${what}: shape [${sizes}], expected at most [${shape}]`)
-  }
-  const filled = new Float32Array(count(shape))
-  place(array, sizes, filled, shape)
-  return filled
-}
-
-function toNumber (value, what) {
-  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return Number(value)
-  throw new TypeError(`${what}: ${show(value)}, expected a number`)
-}
-
-/** Copies an array into the front corner of a larger one, row by row. */
-function place (from, sizes, to, shape) {
-  const row = sizes.at(-1)
-  for (let at = 0; at < from.length; at += row) {
-    let rest = at / row
-    let offset = 0
-    let stride = shape.at(-1)
-    for (let axis = sizes.length - 2; axis >= 0; axis--) {
-      offset += rest % sizes[axis] * stride
-      rest = Math.floor(rest / sizes[axis])
-      stride *= shape[axis]
+  const n = count(shape)
+  if (value instanceof Float32Array && value.length === n) return value
+  return tidy(() => {
+    const given = value instanceof Tensor ? value : inputOf(what, value)
+    if (given.numel() === n) return given.float().toArray()
+    if (!partial) throw new PolygradError(`${what}: shape [${given.shape}], expected [${shape}]`)
+    if (given.ndim !== shape.length || given.shape.some((size, i) => size > shape[i])) {
+      throw new PolygradError(`${what}: shape [${given.shape}], expected at most [${shape}]`)
     }
-    to.set(from.subarray(at, at + row), offset)
+    return given.float().padTo(shape).toArray()
+  })
+}
+
+function inputOf (what, value) {
+  try {
+    return new Tensor(value, ArrayBuffer.isView(value) ? {} : { dtype: 'float32' })
+  } catch (error) {
+    error.message = error.message.replace('Tensor: data', what)
+    throw error
   }
 }
 

@@ -1,79 +1,55 @@
 'use strict'
-/** Files of tensors in the safetensors format. */
+/** Tensors by name as the library takes them to write a safetensors file. */
 
-const { lib, koffi, fail, PolygradError } = require('./library.js')
+const { lib, PolygradError } = require('./library.js')
 const { addresses } = require('./handles.js')
+const { describe } = require('./base.js')
 const { Tensor } = require('./tensor.js')
-const { bytesOf, taken } = require('./memory.js')
+const { taken } = require('./memory.js')
 const { put, record, strings, show } = require('./arguments.js')
 
-// Types by their number in the library; float16 and bfloat16 come as bits.
-const TYPES = [
-  'float32', 'float16', 'bfloat16', 'float64', 'int64', 'int32', 'int16', 'int8', 'uint8', 'bool', 'uint16', 'uint32', 'uint64',
-  'fp8e4m3', 'fp8e5m2'
-]
-const ARRAYS = [
-  Float32Array, Uint16Array, Uint16Array, Float64Array, BigInt64Array, Int32Array, Int16Array, Int8Array, Uint8Array, Uint8Array,
-  Uint16Array, Uint32Array, BigUint64Array, Uint8Array, Uint8Array
-]
+// The layout of PolyFileTensor and PolySafetensorEntry in 64-bit words; ndim and the type share the last one.
+const WORDS = 4
+const NDIM = 3
 
-// The layout of PolySafetensorViewEx and PolySafetensorEntry in 64-bit words.
-const VIEW = { words: 13, name: 0, data: 1, shape: 2, ndim: 10, numel: 11, dtype: 12 }
-const ENTRY = { words: 4, name: 0, data: 1, shape: 2, ndim: 3 }
-
-/** The tensors of a safetensors file, by name, in the order of their data. */
-function decode (data) {
-  const bytes = bytesOf(data, 'decode: data')
-  const n = new Int32Array(1)
-  const records = lib.poly_safetensors_decode_ex(bytes, bytes.length, n, null)
-  if (records === null) fail()
-  const words = n[0] > 0 ? new BigUint64Array(koffi.view(records, 8 * VIEW.words * n[0])) : []
-  const start = koffi.address(bytes)
-  const found = []
-  for (let at = 0; at < words.length; at += VIEW.words) {
-    const dtype = Number(words[at + VIEW.dtype] & 0xffffffffn)
-    const ndim = Number(words[at + VIEW.ndim] & 0xffffffffn)
-    const shape = Array.from({ length: ndim }, (_, i) => Number(words[at + VIEW.shape + i]))
-    const numel = Number(words[at + VIEW.numel])
-    const offset = Number(words[at + VIEW.data] - start)
-    // A copy: what lies in a file may not be aligned.
-    const copy = bytes.slice(offset, offset + numel * ARRAYS[dtype].BYTES_PER_ELEMENT)
-    const tensor = tensorOf(new ARRAYS[dtype](copy.buffer, 0, numel), TYPES[dtype], shape)
-    found.push([koffi.decode.string(words[at + VIEW.name]), tensor])
-    koffi.free(words[at + VIEW.name])
+/** Records for C of tensors. */
+function recordsOf (fn, tensors) {
+  const entries = Object.entries(record(tensors, `${fn}: tensors`))
+  for (const [name, tensor] of entries) {
+    if (!(tensor instanceof Tensor)) throw new TypeError(`${fn}: ${name}: ${show(tensor)}, expected a tensor`)
+    if (tensor.shape.some((n) => typeof n !== 'number')) {
+      throw new PolygradError(`${fn}: ${name}: shape [${tensor.shape}], expected sizes without variables`)
+    }
+    if (name.includes('\0')) throw new PolygradError(`${fn}: the name ${JSON.stringify(name)} has a character 0`)
   }
-  koffi.free(records)
-  return Object.fromEntries(found) // __proto__ is a name as all others
+  if (entries.length > 0) entries[0][1].realize(...entries.slice(1).map(([, tensor]) => tensor))
+  const held = entries.map(([name, tensor]) => [Buffer.from(`${name}\0`), tensor.data, BigInt64Array.from(tensor.shape, BigInt)])
+  const records = new Int32Array(2 * WORDS * held.length)
+  held.forEach((item, i) => {
+    addresses(item).forEach((address, k) => put(records, WORDS * i + k, address))
+    records[2 * (WORDS * i + NDIM)] = item[2].length
+    records[2 * (WORDS * i + NDIM) + 1] = describe(entries[i][1]).dtype.id
+  })
+  records.held = held // stays alive with them
+  return [records, held.length]
 }
 
-function tensorOf (array, dtype, shape) {
-  const tensor = new Tensor(array, { shape })
-  if (tensor.dtype === dtype) return tensor
-  return dtype === 'bool' ? tensor.cast('bool') : tensor.bitcast(dtype)
+/** Metadata, an object of strings, as JSON; null if there is none. */
+function metadataOf (fn, metadata) {
+  return metadata === null ? null : JSON.stringify(strings(metadata, `${fn}: metadata`))
 }
 
 /** A safetensors file of float32 tensors, given by name, and metadata, an object of strings. */
 function encode (tensors, metadata = null) {
-  const held = Object.entries(record(tensors, 'encode: tensors')).map(([name, tensor]) => {
+  for (const [name, tensor] of Object.entries(record(tensors, 'encode: tensors'))) {
     if (!(tensor instanceof Tensor) || tensor.dtype !== 'float32') {
       throw new TypeError(`encode: ${name}: ${show(tensor)}, expected a tensor of float32`)
     }
-    if (tensor.shape.some((n) => typeof n !== 'number')) {
-      throw new PolygradError(`encode: ${name}: shape [${tensor.shape}], expected sizes without variables`)
-    }
-    const shape = BigInt64Array.from(tensor.shape, BigInt)
-    if (shape.length > 8) throw new PolygradError(`encode: ${name}: ${shape.length} dimensions, expected at most 8`)
-    return [Buffer.from(`${name}\0`), tensor.data, shape]
-  })
-  const records = new Int32Array(2 * ENTRY.words * held.length)
-  held.forEach((item, i) => {
-    addresses(item).forEach((address, k) => put(records, ENTRY.words * i + k, address))
-    put(records, ENTRY.words * i + ENTRY.ndim, item[2].length)
-  })
-  const n = new Int32Array(1)
-  const meta = metadata === null ? null : JSON.stringify(strings(metadata, 'encode: metadata'))
-  const address = lib.poly_safetensors_encode(records, held.length, meta, n)
-  return taken(address, n[0])
+    if (tensor.ndim > 8) throw new PolygradError(`encode: ${name}: ${tensor.ndim} dimensions, expected at most 8`)
+  }
+  const length = new Int32Array(1)
+  const address = lib.poly_safetensors_encode(...recordsOf('encode', tensors), metadataOf('encode', metadata), length)
+  return taken(address, length[0])
 }
 
-module.exports = { decode, encode }
+module.exports = { recordsOf, metadataOf, encode }

@@ -7,26 +7,10 @@ const { handleOf } = require('./base.js')
 const { Tensor } = require('./tensor.js')
 const { CompiledTrainingStep } = require('./nn/step.js')
 const { TinyJit } = require('./jit.js')
-const { show } = require('./arguments.js')
+const { choice, named, show } = require('./arguments.js')
 
 const FORMATS = {
   text: c.POLY_VIEW_TEXT, json: c.POLY_VIEW_JSON, dot: c.POLY_VIEW_DOT, svg: c.POLY_VIEW_SVG, code: c.POLY_VIEW_CODE
-}
-
-/** The options of a function, over their defaults. */
-function optionsOf (name, given, defaults) {
-  if (given === null || typeof given !== 'object') throw new TypeError(`${name}: options: ${show(given)}, expected an object`)
-  for (const key of Object.keys(given)) {
-    if (!(key in defaults)) throw new TypeError(`${name}: there is no option ${key}, expected ${Object.keys(defaults).join(', ')}`)
-  }
-  return { ...defaults, ...given }
-}
-
-function formatNumber (name, format) {
-  if (!Object.hasOwn(FORMATS, format)) {
-    throw new RangeError(`${name}: format: ${show(format)}, expected one of ${Object.keys(FORMATS).join(', ')}`)
-  }
-  return FORMATS[format]
 }
 
 /** Calls a function with the nodes of tensors, as an array for C and their number: of a computed one that by which it was computed. */
@@ -58,8 +42,8 @@ function taken (address) {
  * ("svg", at most 3000 nodes), as "json", or with nothing left out, one node a line ("code").
  */
 function graph (tensors, options = {}) {
-  const { format } = optionsOf('graph', options, { format: 'text' })
-  const number = formatNumber('graph', format)
+  const { format } = named('graph', [options], { format: 'text' })
+  const number = choice(FORMATS, format, 'graph: format')
   return withNodes('graph', tensors, (nodes, n) => taken(lib.poly_view_graph(CTX, nodes, n, number)))
 }
 
@@ -77,8 +61,8 @@ function programOf (what) {
  * computes and its machine code.
  */
 function kernels (what, options = {}) {
-  const { format, runs } = optionsOf('kernels', options, { format: 'text', runs: 0 })
-  const number = formatNumber('kernels', format)
+  const { format, runs } = named('kernels', [options], { format: 'text', runs: 0 })
+  const number = choice(FORMATS, format, 'kernels: format')
   if (!Number.isInteger(runs)) throw new TypeError(`kernels: runs: ${show(runs)}, expected an integer`)
   const program = programOf(what)
   if (program !== null) return taken(lib.poly_view_function(program.handle, runs, number))
@@ -108,7 +92,7 @@ class Profile {
 
 /** Times each kernel of tensors, a compiled step or a TinyJit. */
 function profile (what, options = {}) {
-  const { runs } = optionsOf('profile', options, { runs: 20 })
+  const { runs } = named('profile', [options], { runs: 20 })
   return new Profile(JSON.parse(kernels(what, { runs, format: 'json' })))
 }
 

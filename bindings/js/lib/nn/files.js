@@ -8,13 +8,13 @@
  */
 
 const { lib, koffi, constants, PolygradError, lastError } = require('../library.js')
-const { addresses } = require('../handles.js')
-const { describe, count, byNodes } = require('../base.js')
+const { count, byNodes } = require('../base.js')
 const { onMemory } = require('../data.js')
-const { MAX_DIMS, get, put, show, small, string, strings, record, named } = require('../arguments.js')
+const { MAX_DIMS, get, show, small, string, named } = require('../arguments.js')
 const { byId, types } = require('../dtype.js')
 const { bytesOf } = require('../memory.js')
 const { Tensor } = require('../tensor.js')
+const { recordsOf, metadataOf } = require('../safetensors.js')
 
 // Everything that is wrong with a file is an error of the file, whatever words say it.
 function failed () {
@@ -125,9 +125,6 @@ function safeLoadMetadata (file) {
   return reading(file, constants.POLY_FILE_SAFETENSORS, 'safeLoadMetadata', (f) => f.value())
 }
 
-// The layout of PolyFileTensor in 64-bit words; ndim and dtype share the last one.
-const ENTRY = { words: 4, name: 0, data: 1, shape: 2, ndim: 3 }
-
 /**
  * Writes tensors, given by name, to a safetensors file.
  *
@@ -141,28 +138,11 @@ const ENTRY = { words: 4, name: 0, data: 1, shape: 2, ndim: 3 }
 function safeSave (tensors, path, ...options) {
   const { metadata, maxShardSize } = named('safeSave', options, { metadata: null, maxShardSize: null })
   string(path, 'safeSave: path')
-  const meta = metadata === null ? null : JSON.stringify(strings(metadata, 'safeSave: metadata'))
   if (maxShardSize !== null && !(Number.isSafeInteger(maxShardSize) && maxShardSize > 0)) {
     throw new RangeError(`safeSave: maxShardSize: ${show(maxShardSize)}, expected at least 1 byte`)
   }
-  const entries = Object.entries(record(tensors, 'safeSave: tensors'))
-  for (const [name, tensor] of entries) {
-    if (!(tensor instanceof Tensor)) throw new TypeError(`safeSave: ${name}: ${show(tensor)}, expected a tensor`)
-    if (tensor.shape.some((n) => typeof n !== 'number')) {
-      throw new PolygradError(`safeSave: ${name}: shape [${tensor.shape}], expected sizes without variables`)
-    }
-    if (name.includes('\0')) throw new PolygradError(`safeSave: the name ${JSON.stringify(name)} has a character 0`)
-  }
-  if (entries.length > 0) entries[0][1].realize(...entries.slice(1).map(([, tensor]) => tensor))
-  const held = entries.map(([name, tensor]) => [Buffer.from(`${name}\0`), tensor.data, BigInt64Array.from(tensor.shape, BigInt)])
-  const records = new Int32Array(2 * ENTRY.words * held.length)
-  held.forEach((item, i) => {
-    addresses(item).forEach((address, k) => put(records, ENTRY.words * i + k, address))
-    const at = 2 * (ENTRY.words * i + ENTRY.ndim)
-    records[at] = item[2].length
-    records[at + 1] = describe(entries[i][1]).dtype.id
-  })
-  if (lib.poly_safetensors_save(path, records, held.length, meta, maxShardSize ?? 0) < 0) failed()
+  const meta = metadataOf('safeSave', metadata)
+  if (lib.poly_safetensors_save(path, ...recordsOf('safeSave', tensors), meta, maxShardSize ?? 0) < 0) failed()
 }
 
 /**
