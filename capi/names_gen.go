@@ -25,28 +25,6 @@ func parameters(fn string) string {
 		return "ctx"
 	case "poly_ctx_live_nodes":
 		return "ctx"
-	case "poly_uop_release":
-		return "ctx x"
-	case "poly_uop_release_n":
-		return "ctx xs n"
-	case "poly_uop_retain":
-		return "ctx x"
-	case "poly_ndim":
-		return "ctx x"
-	case "poly_shape":
-		return "ctx x dims cap"
-	case "poly_numel":
-		return "ctx x"
-	case "poly_dtype":
-		return "ctx x"
-	case "poly_describe":
-		return "ctx x dims cap dtype"
-	case "poly_uop_op":
-		return "ctx x"
-	case "poly_uop_print":
-		return "ctx x"
-	case "poly_uop_substitute":
-		return "ctx root from to n"
 	case "poly_op":
 		return "name"
 	case "poly_call":
@@ -105,6 +83,10 @@ func parameters(fn string) string {
 		return "x"
 	case "poly_array_clone":
 		return "x"
+	case "poly_training":
+		return "ctx on"
+	case "poly_seed":
+		return "ctx seed"
 	case "poly_array_require_grad":
 		return "x on"
 	case "poly_array_requires_grad":
@@ -119,12 +101,8 @@ func parameters(fn string) string {
 		return "x grad"
 	case "poly_array_set_grad":
 		return "x grad"
-	case "poly_training":
-		return "ctx on"
 	case "poly_no_grad":
 		return "ctx on"
-	case "poly_seed":
-		return "ctx seed"
 	case "poly_trace_begin":
 		return "ctx name args n given"
 	case "poly_trace_end":
@@ -165,6 +143,28 @@ func parameters(fn string) string {
 		return "schedule"
 	case "poly_python_methods":
 		return "python objects n"
+	case "poly_uop_release":
+		return "ctx x"
+	case "poly_uop_release_n":
+		return "ctx xs n"
+	case "poly_uop_retain":
+		return "ctx x"
+	case "poly_ndim":
+		return "ctx x"
+	case "poly_shape":
+		return "ctx x dims cap"
+	case "poly_numel":
+		return "ctx x"
+	case "poly_dtype":
+		return "ctx x"
+	case "poly_describe":
+		return "ctx x dims cap dtype"
+	case "poly_uop_op":
+		return "ctx x"
+	case "poly_uop_print":
+		return "ctx x"
+	case "poly_uop_substitute":
+		return "ctx root from to n"
 	case "poly_define_var":
 		return "ctx name lo hi"
 	case "poly_bind_var":
@@ -189,12 +189,6 @@ func parameters(fn string) string {
 		return "ctx size"
 	case "poly_arange_size":
 		return "ctx dtype start stop step"
-	case "poly_const_float":
-		return "ctx value"
-	case "poly_const_double":
-		return "ctx value"
-	case "poly_const_int":
-		return "ctx value"
 	case "poly_const_by_id":
 		return "ctx dtype value"
 	case "poly_const_int_by_id":
@@ -205,10 +199,6 @@ func parameters(fn string) string {
 		return "ctx x value"
 	case "poly_const_like_bool":
 		return "ctx x value"
-	case "poly_buffer_f32":
-		return "ctx size"
-	case "poly_buffer_f64":
-		return "ctx size"
 	case "poly_buffer_by_id":
 		return "ctx size dtype"
 	case "poly_buffer_host":
@@ -259,8 +249,6 @@ func parameters(fn string) string {
 		return "ctx x n replacement seed"
 	case "poly_dropout":
 		return "ctx x p seed"
-	case "poly_alu1":
-		return "ctx op x"
 	case "poly_exp":
 		return "ctx x"
 	case "poly_exp2":
@@ -393,10 +381,6 @@ func parameters(fn string) string {
 		return "ctx x"
 	case "poly_contiguous_backward":
 		return "ctx x"
-	case "poly_alu2":
-		return "ctx op a b"
-	case "poly_alu3":
-		return "ctx op a b c"
 	case "poly_binary":
 		return "ctx op a b"
 	case "poly_binary_float":
@@ -408,16 +392,6 @@ func parameters(fn string) string {
 	case "poly_maximum":
 		return "ctx a b"
 	case "poly_minimum":
-		return "ctx a b"
-	case "poly_eq":
-		return "ctx a b"
-	case "poly_ne":
-		return "ctx a b"
-	case "poly_gt":
-		return "ctx a b"
-	case "poly_ge":
-		return "ctx a b"
-	case "poly_le":
 		return "ctx a b"
 	case "poly_where_op":
 		return "ctx cond x y"
@@ -493,8 +467,6 @@ func parameters(fn string) string {
 		return "ctx x mask count"
 	case "poly_nonzero":
 		return "ctx x count"
-	case "poly_gather":
-		return "ctx table t_shape t_ndim idx i_shape i_ndim shape_out ndim_out"
 	case "poly_cat":
 		return "ctx xs n axis"
 	case "poly_stack":
@@ -509,20 +481,6 @@ func parameters(fn string) string {
 		return "ctx x shape ndim diagonal"
 	case "poly_triu":
 		return "ctx x shape ndim diagonal"
-	case "poly_causal_mask":
-		return "ctx T shape_out ndim_out"
-	case "poly_reduce_axis":
-		return "ctx op src axes n_axes"
-	case "poly_sum_reduce":
-		return "ctx x shape ndim axis keep shape_out ndim_out"
-	case "poly_max_reduce":
-		return "ctx x shape ndim axis keep shape_out ndim_out"
-	case "poly_mean_reduce":
-		return "ctx x shape ndim axis keep shape_out ndim_out"
-	case "poly_var_reduce":
-		return "ctx x shape ndim axis keep corr shape_out ndim_out"
-	case "poly_logsumexp":
-		return "ctx x shape ndim axis keep shape_out ndim_out"
 	case "poly_reduce":
 		return "ctx op x axes n_axes keepdim correction"
 	case "poly_reduce_as":
@@ -543,12 +501,12 @@ func parameters(fn string) string {
 		return "ctx x axis descending"
 	case "poly_topk":
 		return "ctx x k axis largest out"
+	case "poly_logsumexp":
+		return "ctx x shape ndim axis keep shape_out ndim_out"
 	case "poly_softmax":
 		return "ctx x shape ndim axis"
 	case "poly_log_softmax":
 		return "ctx x shape ndim axis"
-	case "poly_layernorm":
-		return "ctx x shape ndim axis eps shape_out ndim_out"
 	case "poly_layernorm_axes":
 		return "ctx x axes n_axes eps weight bias"
 	case "poly_rmsnorm":
@@ -573,14 +531,10 @@ func parameters(fn string) string {
 		return "ctx x indices kernel stride dilation padding n output_size"
 	case "poly_interpolate":
 		return "ctx x size n mode align_corners"
-	case "poly_dot":
-		return "ctx x x_shape x_ndim w w_shape w_ndim shape_out ndim_out"
 	case "poly_matmul":
 		return "ctx a b"
 	case "poly_matmul_as":
 		return "ctx a b dtype"
-	case "poly_linear":
-		return "ctx x x_shape x_ndim w w_shape w_ndim bias b_shape b_ndim shape_out ndim_out"
 	case "poly_affine":
 		return "ctx x w bias"
 	case "poly_dense":
@@ -615,8 +569,6 @@ func parameters(fn string) string {
 		return "ctx x rate suffix"
 	case "poly_hash":
 		return "ctx x"
-	case "poly_cross_entropy":
-		return "ctx logits l_shape l_ndim target t_shape t_ndim axis shape_out ndim_out"
 	case "poly_cross_entropy_loss":
 		return "ctx logits target axis label_smoothing reduction"
 	case "poly_sparse_cross_entropy_loss":
@@ -651,6 +603,14 @@ func parameters(fn string) string {
 		return "ctx y wrt"
 	case "poly_grad_many":
 		return "ctx y seed wrts n out"
+	case "poly_realize_into":
+		return "ctx values data n leaves"
+	case "poly_update":
+		return "ctx values data n leaves targets updates n_updates"
+	case "poly_copy_from_host":
+		return "ctx buffer data nbytes"
+	case "poly_copy_to_host":
+		return "ctx x data nbytes"
 	case "poly_store_val":
 		return "ctx buf value"
 	case "poly_assign":
@@ -663,22 +623,6 @@ func parameters(fn string) string {
 		return "ctx sink binds n_binds"
 	case "poly_realize_ex":
 		return "ctx sink binds n_binds vars n_vars"
-	case "poly_realize_flat":
-		return "ctx sink buffers datas n"
-	case "poly_realize_begin":
-		return "ctx"
-	case "poly_realize_bind":
-		return "ctx buffer data"
-	case "poly_realize_exec":
-		return "ctx sink"
-	case "poly_realize_into":
-		return "ctx values data n leaves"
-	case "poly_update":
-		return "ctx values data n leaves targets updates n_updates"
-	case "poly_copy_from_host":
-		return "ctx buffer data nbytes"
-	case "poly_copy_to_host":
-		return "ctx x data nbytes"
 	case "poly_realize_async":
 		return "ctx values data n leaves"
 	case "poly_update_async":
@@ -723,32 +667,32 @@ func parameters(fn string) string {
 		return "step i"
 	case "poly_step_buf_uop":
 		return "step idx"
-	case "poly_render_step_wasm_plan":
-		return "ctx sink"
-	case "poly_wasm_stepplan_destroy":
-		return "plan"
-	case "poly_wasm_stepplan_n_kernels":
-		return "plan"
-	case "poly_wasm_stepplan_n_buffers":
-		return "plan"
-	case "poly_wasm_stepplan_n_bindable_buffers":
-		return "plan"
-	case "poly_wasm_stepplan_bindable_buf_index":
-		return "plan i"
-	case "poly_wasm_stepplan_kernel_bytes":
-		return "plan k len_out"
-	case "poly_wasm_stepplan_kernel_n_params":
-		return "plan k"
-	case "poly_wasm_stepplan_kernel_param_buf_index":
-		return "plan k i"
-	case "poly_wasm_stepplan_exec_order":
-		return "plan n_out"
-	case "poly_wasm_stepplan_buf_uop":
-		return "plan i"
-	case "poly_wasm_stepplan_buf_size":
-		return "plan i"
-	case "poly_wasm_stepplan_buf_nbytes":
-		return "plan i"
+	case "poly_file_open":
+		return "path format"
+	case "poly_file_read":
+		return "data len format"
+	case "poly_file_free":
+		return "file"
+	case "poly_file_format":
+		return "file"
+	case "poly_file_count":
+		return "file"
+	case "poly_file_name":
+		return "file i"
+	case "poly_file_type":
+		return "file i"
+	case "poly_file_describe":
+		return "file i dims cap dtype"
+	case "poly_file_quant":
+		return "file i"
+	case "poly_file_data":
+		return "file i len_out"
+	case "poly_file_value":
+		return "file"
+	case "poly_dequantize":
+		return "ctx x type n"
+	case "poly_safetensors_save":
+		return "path tensors n meta max_shard_bytes"
 	case "poly_mlp_instance":
 		return "json json_len"
 	case "poly_tabm_instance":
@@ -843,6 +787,44 @@ func parameters(fn string) string {
 		return "gen numel_out"
 	case "poly_generator_reset":
 		return "gen"
+	case "poly_model_config_from_json":
+		return "json len"
+	case "poly_model_config_free":
+		return "config"
+	case "poly_model_config_set_int":
+		return "config key value"
+	case "poly_model_config_set_float":
+		return "config key value"
+	case "poly_model_config_set_string":
+		return "config key value"
+	case "poly_model_config_set_ints":
+		return "config key values n"
+	case "poly_model_config_get_int":
+		return "config key missing"
+	case "poly_model_config_get_float":
+		return "config key missing"
+	case "poly_model_config_get_string":
+		return "config key missing"
+	case "poly_model_register":
+		return "kind create"
+	case "poly_model_create":
+		return "ctx kind config"
+	case "poly_model_new":
+		return "ctx forward user release"
+	case "poly_model_add_parameter":
+		return "model name node"
+	case "poly_model_free":
+		return "model"
+	case "poly_model_forward":
+		return "model inputs n n_out"
+	case "poly_model_parameter":
+		return "model name"
+	case "poly_model_parameter_count":
+		return "model"
+	case "poly_model_parameter_name":
+		return "model i"
+	case "poly_model_parameter_data":
+		return "model name numel_out"
 	case "poly_bundle_encode":
 		return "ir ir_len weights weights_len meta len_out"
 	case "poly_bundle_decode":
@@ -861,64 +843,72 @@ func parameters(fn string) string {
 		return "seed name data n fan_in"
 	case "poly_gpt2_build":
 		return "config batch"
-	case "poly_file_open":
-		return "path format"
-	case "poly_file_read":
-		return "data len format"
-	case "poly_file_free":
-		return "file"
-	case "poly_file_format":
-		return "file"
-	case "poly_file_count":
-		return "file"
-	case "poly_file_name":
-		return "file i"
-	case "poly_file_type":
-		return "file i"
-	case "poly_file_describe":
-		return "file i dims cap dtype"
-	case "poly_file_quant":
-		return "file i"
-	case "poly_file_data":
-		return "file i len_out"
-	case "poly_file_value":
-		return "file"
-	case "poly_dequantize":
-		return "ctx x type n"
-	case "poly_safetensors_save":
-		return "path tensors n meta max_shard_bytes"
-	case "poly_dtype_of":
-		return "dtype"
-	case "poly_dtype_number":
-		return "dtype"
-	case "poly_dtype_eq":
-		return "a b"
-	case "poly_dtype_is_float":
-		return "dtype"
-	case "poly_dtype_is_int":
-		return "dtype"
-	case "poly_dtype_is_unsigned":
-		return "dtype"
-	case "poly_dtype_is_bool":
-		return "dtype"
-	case "poly_dtype_itemsize":
-		return "dtype"
-	case "poly_dtype_name":
-		return "dtype"
-	case "poly_dtype_vec":
-		return "dtype n"
-	case "poly_dtype_scalar":
-		return "dtype"
-	case "poly_dtype_ptr":
-		return "dtype size space"
-	case "poly_cast":
-		return "ctx x dtype"
-	case "poly_const_typed":
-		return "ctx dtype value"
-	case "poly_buffer":
-		return "ctx dtype size"
-	case "poly_buffer_var":
-		return "ctx dtype var inner n_inner"
+	case "poly_ir_export":
+		return "spec len_out"
+	case "poly_ir_import":
+		return "data len out"
+	case "poly_ir_spec_free":
+		return "spec"
+	case "poly_view_graph":
+		return "ctx roots n view"
+	case "poly_view_kernels":
+		return "ctx values n targets updates n_updates runs view"
+	case "poly_schedule":
+		return "ctx sink"
+	case "poly_schedule_for":
+		return "ctx sink mode"
+	case "poly_schedule_free":
+		return "schedule"
+	case "poly_schedule_n_kernels":
+		return "schedule"
+	case "poly_schedule_kernel":
+		return "schedule i"
+	case "poly_compile_schedule":
+		return "ctx prepared device"
+	case "poly_compiled_plan_free":
+		return "plan"
+	case "poly_get_plan":
+		return "ctx sink device"
+	case "poly_compiled_plan_run":
+		return "plan slot_data n_slots vars n_vars"
+	case "poly_compiled_plan_n_slots":
+		return "plan"
+	case "poly_compiled_plan_slot_buf":
+		return "plan i"
+	case "poly_backend_get":
+		return "device"
+	case "poly_const_buffer_data":
+		return "ctx buf"
+	case "poly_render_step_wasm_plan":
+		return "ctx sink"
+	case "poly_wasm_stepplan_destroy":
+		return "plan"
+	case "poly_wasm_stepplan_n_kernels":
+		return "plan"
+	case "poly_wasm_stepplan_n_buffers":
+		return "plan"
+	case "poly_wasm_stepplan_n_bindable_buffers":
+		return "plan"
+	case "poly_wasm_stepplan_bindable_buf_index":
+		return "plan i"
+	case "poly_wasm_stepplan_kernel_bytes":
+		return "plan k len_out"
+	case "poly_wasm_stepplan_kernel_n_params":
+		return "plan k"
+	case "poly_wasm_stepplan_kernel_param_buf_index":
+		return "plan k i"
+	case "poly_wasm_stepplan_exec_order":
+		return "plan n_out"
+	case "poly_wasm_stepplan_buf_uop":
+		return "plan i"
+	case "poly_wasm_stepplan_buf_size":
+		return "plan i"
+	case "poly_wasm_stepplan_buf_nbytes":
+		return "plan i"
+	case "poly_render_kernel_wasm":
+		return "ctx sink len_out n_bufs_out"
+	case "poly_kernel_buf":
+		return "ctx index"
 	case "poly_uop":
 		return "ctx op dtype src n_src arg"
 	case "poly_uop0":
@@ -957,6 +947,94 @@ func parameters(fn string) string {
 		return "ctx p"
 	case "poly_debug_uop":
 		return "ctx x"
+	case "poly_dtype_of":
+		return "dtype"
+	case "poly_dtype_number":
+		return "dtype"
+	case "poly_dtype_eq":
+		return "a b"
+	case "poly_dtype_is_float":
+		return "dtype"
+	case "poly_dtype_is_int":
+		return "dtype"
+	case "poly_dtype_is_unsigned":
+		return "dtype"
+	case "poly_dtype_is_bool":
+		return "dtype"
+	case "poly_dtype_itemsize":
+		return "dtype"
+	case "poly_dtype_name":
+		return "dtype"
+	case "poly_dtype_vec":
+		return "dtype n"
+	case "poly_dtype_scalar":
+		return "dtype"
+	case "poly_dtype_ptr":
+		return "dtype size space"
+	case "poly_cast":
+		return "ctx x dtype"
+	case "poly_const_typed":
+		return "ctx dtype value"
+	case "poly_buffer":
+		return "ctx dtype size"
+	case "poly_buffer_var":
+		return "ctx dtype var inner n_inner"
+	case "poly_const_float":
+		return "ctx value"
+	case "poly_const_double":
+		return "ctx value"
+	case "poly_const_int":
+		return "ctx value"
+	case "poly_buffer_f32":
+		return "ctx size"
+	case "poly_buffer_f64":
+		return "ctx size"
+	case "poly_alu1":
+		return "ctx op x"
+	case "poly_alu2":
+		return "ctx op a b"
+	case "poly_alu3":
+		return "ctx op a b c"
+	case "poly_eq":
+		return "ctx a b"
+	case "poly_ne":
+		return "ctx a b"
+	case "poly_gt":
+		return "ctx a b"
+	case "poly_ge":
+		return "ctx a b"
+	case "poly_le":
+		return "ctx a b"
+	case "poly_reduce_axis":
+		return "ctx op src axes n_axes"
+	case "poly_sum_reduce":
+		return "ctx x shape ndim axis keep shape_out ndim_out"
+	case "poly_max_reduce":
+		return "ctx x shape ndim axis keep shape_out ndim_out"
+	case "poly_mean_reduce":
+		return "ctx x shape ndim axis keep shape_out ndim_out"
+	case "poly_var_reduce":
+		return "ctx x shape ndim axis keep corr shape_out ndim_out"
+	case "poly_layernorm":
+		return "ctx x shape ndim axis eps shape_out ndim_out"
+	case "poly_gather":
+		return "ctx table t_shape t_ndim idx i_shape i_ndim shape_out ndim_out"
+	case "poly_causal_mask":
+		return "ctx T shape_out ndim_out"
+	case "poly_dot":
+		return "ctx x x_shape x_ndim w w_shape w_ndim shape_out ndim_out"
+	case "poly_linear":
+		return "ctx x x_shape x_ndim w w_shape w_ndim bias b_shape b_ndim shape_out ndim_out"
+	case "poly_cross_entropy":
+		return "ctx logits l_shape l_ndim target t_shape t_ndim axis shape_out ndim_out"
+	case "poly_realize_flat":
+		return "ctx sink buffers datas n"
+	case "poly_realize_begin":
+		return "ctx"
+	case "poly_realize_bind":
+		return "ctx buffer data"
+	case "poly_realize_exec":
+		return "ctx sink"
 	case "poly_tensor_zeros":
 		return "shape ndim"
 	case "poly_tensor_ones":
@@ -1025,84 +1103,6 @@ func parameters(fn string) string {
 		return "params n_params lr"
 	case "poly_sgd_step":
 		return "opt ctx loss loss_out"
-	case "poly_schedule":
-		return "ctx sink"
-	case "poly_schedule_for":
-		return "ctx sink mode"
-	case "poly_schedule_free":
-		return "schedule"
-	case "poly_schedule_n_kernels":
-		return "schedule"
-	case "poly_schedule_kernel":
-		return "schedule i"
-	case "poly_compile_schedule":
-		return "ctx prepared device"
-	case "poly_compiled_plan_free":
-		return "plan"
-	case "poly_get_plan":
-		return "ctx sink device"
-	case "poly_compiled_plan_run":
-		return "plan slot_data n_slots vars n_vars"
-	case "poly_compiled_plan_n_slots":
-		return "plan"
-	case "poly_compiled_plan_slot_buf":
-		return "plan i"
-	case "poly_backend_get":
-		return "device"
-	case "poly_render_kernel_wasm":
-		return "ctx sink len_out n_bufs_out"
-	case "poly_kernel_buf":
-		return "ctx index"
-	case "poly_const_buffer_data":
-		return "ctx buf"
-	case "poly_view_graph":
-		return "ctx roots n view"
-	case "poly_view_kernels":
-		return "ctx values n targets updates n_updates runs view"
-	case "poly_model_config_from_json":
-		return "json len"
-	case "poly_model_config_free":
-		return "config"
-	case "poly_model_config_set_int":
-		return "config key value"
-	case "poly_model_config_set_float":
-		return "config key value"
-	case "poly_model_config_set_string":
-		return "config key value"
-	case "poly_model_config_set_ints":
-		return "config key values n"
-	case "poly_model_config_get_int":
-		return "config key missing"
-	case "poly_model_config_get_float":
-		return "config key missing"
-	case "poly_model_config_get_string":
-		return "config key missing"
-	case "poly_model_register":
-		return "kind create"
-	case "poly_model_create":
-		return "ctx kind config"
-	case "poly_model_new":
-		return "ctx forward user release"
-	case "poly_model_add_parameter":
-		return "model name node"
-	case "poly_model_free":
-		return "model"
-	case "poly_model_forward":
-		return "model inputs n n_out"
-	case "poly_model_parameter":
-		return "model name"
-	case "poly_model_parameter_count":
-		return "model"
-	case "poly_model_parameter_name":
-		return "model i"
-	case "poly_model_parameter_data":
-		return "model name numel_out"
-	case "poly_ir_export":
-		return "spec len_out"
-	case "poly_ir_import":
-		return "data len out"
-	case "poly_ir_spec_free":
-		return "spec"
 	}
 	return ""
 }

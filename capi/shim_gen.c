@@ -72,50 +72,6 @@ int64_t poly_ctx_live_nodes(PolyCtx *ctx) {
   return poly_enter("poly_ctx_live_nodes") ? -1 : go_poly_ctx_live_nodes((uintptr_t)ctx);
 }
 
-void poly_uop_release(PolyCtx *ctx, PolyUOp *x) {
-  if (!poly_forked) go_poly_uop_release((uintptr_t)ctx, (uintptr_t)x);
-}
-
-void poly_uop_release_n(PolyCtx *ctx, PolyUOp **xs, int n) {
-  if (!poly_forked) go_poly_uop_release_n((uintptr_t)ctx, (uintptr_t *)xs, n);
-}
-
-PolyUOp *poly_uop_retain(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_uop_retain") ? NULL : (PolyUOp *)go_poly_uop_retain((uintptr_t)ctx, (uintptr_t)x);
-}
-
-int poly_ndim(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_ndim") ? -1 : go_poly_ndim((uintptr_t)ctx, (uintptr_t)x);
-}
-
-int poly_shape(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap) {
-  return poly_enter("poly_shape") ? -1 : go_poly_shape((uintptr_t)ctx, (uintptr_t)x, dims, cap);
-}
-
-int64_t poly_numel(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_numel") ? -1 : go_poly_numel((uintptr_t)ctx, (uintptr_t)x);
-}
-
-int poly_dtype(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_dtype") ? -1 : go_poly_dtype((uintptr_t)ctx, (uintptr_t)x);
-}
-
-int poly_describe(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap, int *dtype) {
-  return poly_enter("poly_describe") ? -1 : go_poly_describe((uintptr_t)ctx, (uintptr_t)x, dims, cap, dtype);
-}
-
-int poly_uop_op(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_uop_op") ? -1 : go_poly_uop_op((uintptr_t)ctx, (uintptr_t)x);
-}
-
-char *poly_uop_print(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_uop_print") ? NULL : go_poly_uop_print((uintptr_t)ctx, (uintptr_t)x);
-}
-
-PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUOp **to, int n) {
-  return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (uintptr_t *)from, (uintptr_t *)to, n);
-}
-
 int poly_op(const char *name) {
   return poly_enter("poly_op") ? -1 : go_poly_op((char *)name);
 }
@@ -236,6 +192,14 @@ int64_t poly_array_memory(void) {
   return poly_enter("poly_array_memory") ? -1 : go_poly_array_memory();
 }
 
+int poly_training(PolyCtx *ctx, int on) {
+  return poly_enter("poly_training") ? -1 : go_poly_training((uintptr_t)ctx, on);
+}
+
+int poly_seed(PolyCtx *ctx, uint64_t seed) {
+  return poly_enter("poly_seed") ? -1 : go_poly_seed((uintptr_t)ctx, seed);
+}
+
 int poly_array_require_grad(PolyArray *x, int on) {
   return poly_enter("poly_array_require_grad") ? -1 : go_poly_array_require_grad((uintptr_t)x, on);
 }
@@ -264,16 +228,8 @@ int poly_array_set_grad(PolyArray *x, PolyArray *grad) {
   return poly_enter("poly_array_set_grad") ? -1 : go_poly_array_set_grad((uintptr_t)x, (uintptr_t)grad);
 }
 
-int poly_training(PolyCtx *ctx, int on) {
-  return poly_enter("poly_training") ? -1 : go_poly_training((uintptr_t)ctx, on);
-}
-
 int poly_no_grad(PolyCtx *ctx, int on) {
   return poly_enter("poly_no_grad") ? -1 : go_poly_no_grad((uintptr_t)ctx, on);
-}
-
-int poly_seed(PolyCtx *ctx, uint64_t seed) {
-  return poly_enter("poly_seed") ? -1 : go_poly_seed((uintptr_t)ctx, seed);
 }
 
 int poly_trace_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, PolyArray **given) {
@@ -348,6 +304,50 @@ void poly_rate_schedule_release(PolyRateScheduler *schedule) {
   if (!poly_forked) go_poly_rate_schedule_release((uintptr_t)schedule);
 }
 
+void poly_uop_release(PolyCtx *ctx, PolyUOp *x) {
+  if (!poly_forked) go_poly_uop_release((uintptr_t)ctx, (uintptr_t)x);
+}
+
+void poly_uop_release_n(PolyCtx *ctx, PolyUOp **xs, int n) {
+  if (!poly_forked) go_poly_uop_release_n((uintptr_t)ctx, (uintptr_t *)xs, n);
+}
+
+PolyUOp *poly_uop_retain(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_uop_retain") ? NULL : (PolyUOp *)go_poly_uop_retain((uintptr_t)ctx, (uintptr_t)x);
+}
+
+int poly_ndim(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_ndim") ? -1 : go_poly_ndim((uintptr_t)ctx, (uintptr_t)x);
+}
+
+int poly_shape(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap) {
+  return poly_enter("poly_shape") ? -1 : go_poly_shape((uintptr_t)ctx, (uintptr_t)x, dims, cap);
+}
+
+int64_t poly_numel(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_numel") ? -1 : go_poly_numel((uintptr_t)ctx, (uintptr_t)x);
+}
+
+int poly_dtype(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_dtype") ? -1 : go_poly_dtype((uintptr_t)ctx, (uintptr_t)x);
+}
+
+int poly_describe(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap, int *dtype) {
+  return poly_enter("poly_describe") ? -1 : go_poly_describe((uintptr_t)ctx, (uintptr_t)x, dims, cap, dtype);
+}
+
+int poly_uop_op(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_uop_op") ? -1 : go_poly_uop_op((uintptr_t)ctx, (uintptr_t)x);
+}
+
+char *poly_uop_print(PolyCtx *ctx, PolyUOp *x) {
+  return poly_enter("poly_uop_print") ? NULL : go_poly_uop_print((uintptr_t)ctx, (uintptr_t)x);
+}
+
+PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUOp **to, int n) {
+  return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (uintptr_t *)from, (uintptr_t *)to, n);
+}
+
 PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi) {
   return poly_enter("poly_define_var") ? NULL : (PolyUOp *)go_poly_define_var((uintptr_t)ctx, (char *)name, lo, hi);
 }
@@ -396,18 +396,6 @@ PolyUOp *poly_arange_size(PolyCtx *ctx, int dtype, int64_t start, int64_t stop, 
   return poly_enter("poly_arange_size") ? NULL : (PolyUOp *)go_poly_arange_size((uintptr_t)ctx, dtype, start, stop, step);
 }
 
-PolyUOp *poly_const_float(PolyCtx *ctx, double value) {
-  return poly_enter("poly_const_float") ? NULL : (PolyUOp *)go_poly_const_float((uintptr_t)ctx, value);
-}
-
-PolyUOp *poly_const_double(PolyCtx *ctx, double value) {
-  return poly_enter("poly_const_double") ? NULL : (PolyUOp *)go_poly_const_double((uintptr_t)ctx, value);
-}
-
-PolyUOp *poly_const_int(PolyCtx *ctx, int64_t value) {
-  return poly_enter("poly_const_int") ? NULL : (PolyUOp *)go_poly_const_int((uintptr_t)ctx, value);
-}
-
 PolyUOp *poly_const_by_id(PolyCtx *ctx, int dtype, double value) {
   return poly_enter("poly_const_by_id") ? NULL : (PolyUOp *)go_poly_const_by_id((uintptr_t)ctx, dtype, value);
 }
@@ -426,14 +414,6 @@ PolyUOp *poly_const_like_int(PolyCtx *ctx, PolyUOp *x, int64_t value) {
 
 PolyUOp *poly_const_like_bool(PolyCtx *ctx, PolyUOp *x, int value) {
   return poly_enter("poly_const_like_bool") ? NULL : (PolyUOp *)go_poly_const_like_bool((uintptr_t)ctx, (uintptr_t)x, value);
-}
-
-PolyUOp *poly_buffer_f32(PolyCtx *ctx, int64_t size) {
-  return poly_enter("poly_buffer_f32") ? NULL : (PolyUOp *)go_poly_buffer_f32((uintptr_t)ctx, size);
-}
-
-PolyUOp *poly_buffer_f64(PolyCtx *ctx, int64_t size) {
-  return poly_enter("poly_buffer_f64") ? NULL : (PolyUOp *)go_poly_buffer_f64((uintptr_t)ctx, size);
 }
 
 PolyUOp *poly_buffer_by_id(PolyCtx *ctx, int64_t size, int dtype) {
@@ -534,10 +514,6 @@ PolyUOp *poly_multinomial(PolyCtx *ctx, PolyUOp *x, int64_t n, int replacement, 
 
 PolyUOp *poly_dropout(PolyCtx *ctx, PolyUOp *x, double p, PolyUOp *seed) {
   return poly_enter("poly_dropout") ? NULL : (PolyUOp *)go_poly_dropout((uintptr_t)ctx, (uintptr_t)x, p, (uintptr_t)seed);
-}
-
-PolyUOp *poly_alu1(PolyCtx *ctx, PolyOps op, PolyUOp *x) {
-  return poly_enter("poly_alu1") ? NULL : (PolyUOp *)go_poly_alu1((uintptr_t)ctx, op, (uintptr_t)x);
 }
 
 PolyUOp *poly_exp(PolyCtx *ctx, PolyUOp *x) {
@@ -804,14 +780,6 @@ PolyUOp *poly_contiguous_backward(PolyCtx *ctx, PolyUOp *x) {
   return poly_enter("poly_contiguous_backward") ? NULL : (PolyUOp *)go_poly_contiguous_backward((uintptr_t)ctx, (uintptr_t)x);
 }
 
-PolyUOp *poly_alu2(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_alu2") ? NULL : (PolyUOp *)go_poly_alu2((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b);
-}
-
-PolyUOp *poly_alu3(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b, PolyUOp *c) {
-  return poly_enter("poly_alu3") ? NULL : (PolyUOp *)go_poly_alu3((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c);
-}
-
 PolyUOp *poly_binary(PolyCtx *ctx, int op, PolyUOp *a, PolyUOp *b) {
   return poly_enter("poly_binary") ? NULL : (PolyUOp *)go_poly_binary((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b);
 }
@@ -834,26 +802,6 @@ PolyUOp *poly_maximum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
 
 PolyUOp *poly_minimum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
   return poly_enter("poly_minimum") ? NULL : (PolyUOp *)go_poly_minimum((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
-}
-
-PolyUOp *poly_eq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_eq") ? NULL : (PolyUOp *)go_poly_eq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
-}
-
-PolyUOp *poly_ne(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_ne") ? NULL : (PolyUOp *)go_poly_ne((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
-}
-
-PolyUOp *poly_gt(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_gt") ? NULL : (PolyUOp *)go_poly_gt((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
-}
-
-PolyUOp *poly_ge(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_ge") ? NULL : (PolyUOp *)go_poly_ge((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
-}
-
-PolyUOp *poly_le(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_le") ? NULL : (PolyUOp *)go_poly_le((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
 }
 
 PolyUOp *poly_where_op(PolyCtx *ctx, PolyUOp *cond, PolyUOp *x, PolyUOp *y) {
@@ -1004,10 +952,6 @@ PolyUOp *poly_nonzero(PolyCtx *ctx, PolyUOp *x, int64_t count) {
   return poly_enter("poly_nonzero") ? NULL : (PolyUOp *)go_poly_nonzero((uintptr_t)ctx, (uintptr_t)x, count);
 }
 
-PolyUOp *poly_gather(PolyCtx *ctx, PolyUOp *table, const int64_t *t_shape, int t_ndim, PolyUOp *idx, const int64_t *i_shape, int i_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_gather") ? NULL : (PolyUOp *)go_poly_gather((uintptr_t)ctx, (uintptr_t)table, (int64_t *)t_shape, t_ndim, (uintptr_t)idx, (int64_t *)i_shape, i_ndim, shape_out, ndim_out);
-}
-
 PolyUOp *poly_cat(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
   return poly_enter("poly_cat") ? NULL : (PolyUOp *)go_poly_cat((uintptr_t)ctx, (uintptr_t *)xs, n, axis);
 }
@@ -1034,34 +978,6 @@ PolyUOp *poly_tril(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int
 
 PolyUOp *poly_triu(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal) {
   return poly_enter("poly_triu") ? NULL : (PolyUOp *)go_poly_triu((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, diagonal);
-}
-
-PolyUOp *poly_causal_mask(PolyCtx *ctx, int64_t T, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_causal_mask") ? NULL : (PolyUOp *)go_poly_causal_mask((uintptr_t)ctx, T, shape_out, ndim_out);
-}
-
-PolyUOp *poly_reduce_axis(PolyCtx *ctx, PolyOps op, PolyUOp *src, int64_t *axes, int n_axes) {
-  return poly_enter("poly_reduce_axis") ? NULL : (PolyUOp *)go_poly_reduce_axis((uintptr_t)ctx, op, (uintptr_t)src, axes, n_axes);
-}
-
-PolyUOp *poly_sum_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_sum_reduce") ? NULL : (PolyUOp *)go_poly_sum_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
-}
-
-PolyUOp *poly_max_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_max_reduce") ? NULL : (PolyUOp *)go_poly_max_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
-}
-
-PolyUOp *poly_mean_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_mean_reduce") ? NULL : (PolyUOp *)go_poly_mean_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
-}
-
-PolyUOp *poly_var_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int corr, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_var_reduce") ? NULL : (PolyUOp *)go_poly_var_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, corr, shape_out, ndim_out);
-}
-
-PolyUOp *poly_logsumexp(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_logsumexp") ? NULL : (PolyUOp *)go_poly_logsumexp((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
 }
 
 PolyUOp *poly_reduce(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim, int correction) {
@@ -1104,16 +1020,16 @@ int poly_topk(PolyCtx *ctx, PolyUOp *x, int64_t k, int axis, int largest, PolyUO
   return poly_enter("poly_topk") ? -1 : go_poly_topk((uintptr_t)ctx, (uintptr_t)x, k, axis, largest, (uintptr_t *)out);
 }
 
+PolyUOp *poly_logsumexp(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_logsumexp") ? NULL : (PolyUOp *)go_poly_logsumexp((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+}
+
 PolyUOp *poly_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
   return poly_enter("poly_softmax") ? NULL : (PolyUOp *)go_poly_softmax((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis);
 }
 
 PolyUOp *poly_log_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
   return poly_enter("poly_log_softmax") ? NULL : (PolyUOp *)go_poly_log_softmax((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis);
-}
-
-PolyUOp *poly_layernorm(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, double eps, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_layernorm") ? NULL : (PolyUOp *)go_poly_layernorm((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, eps, shape_out, ndim_out);
 }
 
 PolyUOp *poly_layernorm_axes(PolyCtx *ctx, PolyUOp *x, const int64_t *axes, int n_axes, double eps, PolyUOp *weight, PolyUOp *bias) {
@@ -1164,20 +1080,12 @@ PolyUOp *poly_interpolate(PolyCtx *ctx, PolyUOp *x, const int64_t *size, int n, 
   return poly_enter("poly_interpolate") ? NULL : (PolyUOp *)go_poly_interpolate((uintptr_t)ctx, (uintptr_t)x, (int64_t *)size, n, mode, align_corners);
 }
 
-PolyUOp *poly_dot(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_dot") ? NULL : (PolyUOp *)go_poly_dot((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, shape_out, ndim_out);
-}
-
 PolyUOp *poly_matmul(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
   return poly_enter("poly_matmul") ? NULL : (PolyUOp *)go_poly_matmul((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
 }
 
 PolyUOp *poly_matmul_as(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, int dtype) {
   return poly_enter("poly_matmul_as") ? NULL : (PolyUOp *)go_poly_matmul_as((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, dtype);
-}
-
-PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, PolyUOp *bias, const int64_t *b_shape, int b_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_linear") ? NULL : (PolyUOp *)go_poly_linear((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, (uintptr_t)bias, (int64_t *)b_shape, b_ndim, shape_out, ndim_out);
 }
 
 PolyUOp *poly_affine(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias) {
@@ -1248,10 +1156,6 @@ PolyUOp *poly_hash(PolyCtx *ctx, PolyUOp *x) {
   return poly_enter("poly_hash") ? NULL : (PolyUOp *)go_poly_hash((uintptr_t)ctx, (uintptr_t)x);
 }
 
-PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target, const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_cross_entropy") ? NULL : (PolyUOp *)go_poly_cross_entropy((uintptr_t)ctx, (uintptr_t)logits, (int64_t *)l_shape, l_ndim, (uintptr_t)target, (int64_t *)t_shape, t_ndim, axis, shape_out, ndim_out);
-}
-
 PolyUOp *poly_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, PolyUOp *target, int axis, double label_smoothing, int reduction) {
   return poly_enter("poly_cross_entropy_loss") ? NULL : (PolyUOp *)go_poly_cross_entropy_loss((uintptr_t)ctx, (uintptr_t)logits, (uintptr_t)target, axis, label_smoothing, reduction);
 }
@@ -1320,6 +1224,22 @@ int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **wrts, int 
   return poly_enter("poly_grad_many") ? -1 : go_poly_grad_many((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)seed, (uintptr_t *)wrts, n, (uintptr_t *)out);
 }
 
+int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
+  return poly_enter("poly_realize_into") ? -1 : go_poly_realize_into((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves);
+}
+
+int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
+  return poly_enter("poly_update") ? -1 : go_poly_update((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
+}
+
+int poly_copy_from_host(PolyCtx *ctx, PolyUOp *buffer, const void *data, size_t nbytes) {
+  return poly_enter("poly_copy_from_host") ? -1 : go_poly_copy_from_host((uintptr_t)ctx, (uintptr_t)buffer, (void *)data, nbytes);
+}
+
+int poly_copy_to_host(PolyCtx *ctx, PolyUOp *x, void *data, size_t nbytes) {
+  return poly_enter("poly_copy_to_host") ? -1 : go_poly_copy_to_host((uintptr_t)ctx, (uintptr_t)x, data, nbytes);
+}
+
 PolyUOp *poly_store_val(PolyCtx *ctx, PolyUOp *buf, PolyUOp *value) {
   return poly_enter("poly_store_val") ? NULL : (PolyUOp *)go_poly_store_val((uintptr_t)ctx, (uintptr_t)buf, (uintptr_t)value);
 }
@@ -1342,38 +1262,6 @@ int poly_realize(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_bi
 
 int poly_realize_ex(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
   return poly_enter("poly_realize_ex") ? -1 : go_poly_realize_ex((uintptr_t)ctx, (uintptr_t)sink, (void *)binds, n_binds, (void *)vars, n_vars);
-}
-
-int poly_realize_flat(PolyCtx *ctx, PolyUOp *sink, PolyUOp **buffers, void **datas, int n) {
-  return poly_enter("poly_realize_flat") ? -1 : go_poly_realize_flat((uintptr_t)ctx, (uintptr_t)sink, (uintptr_t *)buffers, datas, n);
-}
-
-void poly_realize_begin(PolyCtx *ctx) {
-  if (!poly_forked) go_poly_realize_begin((uintptr_t)ctx);
-}
-
-void poly_realize_bind(PolyCtx *ctx, PolyUOp *buffer, void *data) {
-  if (!poly_forked) go_poly_realize_bind((uintptr_t)ctx, (uintptr_t)buffer, data);
-}
-
-int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink) {
-  return poly_enter("poly_realize_exec") ? -1 : go_poly_realize_exec((uintptr_t)ctx, (uintptr_t)sink);
-}
-
-int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
-  return poly_enter("poly_realize_into") ? -1 : go_poly_realize_into((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves);
-}
-
-int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_update") ? -1 : go_poly_update((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
-}
-
-int poly_copy_from_host(PolyCtx *ctx, PolyUOp *buffer, const void *data, size_t nbytes) {
-  return poly_enter("poly_copy_from_host") ? -1 : go_poly_copy_from_host((uintptr_t)ctx, (uintptr_t)buffer, (void *)data, nbytes);
-}
-
-int poly_copy_to_host(PolyCtx *ctx, PolyUOp *x, void *data, size_t nbytes) {
-  return poly_enter("poly_copy_to_host") ? -1 : go_poly_copy_to_host((uintptr_t)ctx, (uintptr_t)x, data, nbytes);
 }
 
 PolyJob *poly_realize_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
@@ -1456,56 +1344,56 @@ PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx) {
   return poly_enter("poly_step_buf_uop") ? NULL : (PolyUOp *)go_poly_step_buf_uop((uintptr_t)step, idx);
 }
 
-PolyWasmStepPlan *poly_render_step_wasm_plan(PolyCtx *ctx, PolyUOp *sink) {
-  return poly_enter("poly_render_step_wasm_plan") ? NULL : (PolyWasmStepPlan *)go_poly_render_step_wasm_plan((uintptr_t)ctx, (uintptr_t)sink);
+PolyFile *poly_file_open(const char *path, int format) {
+  return poly_enter("poly_file_open") ? NULL : (PolyFile *)go_poly_file_open((char *)path, format);
 }
 
-void poly_wasm_stepplan_destroy(PolyWasmStepPlan *plan) {
-  if (!poly_forked) go_poly_wasm_stepplan_destroy((uintptr_t)plan);
+PolyFile *poly_file_read(const void *data, int64_t len, int format) {
+  return poly_enter("poly_file_read") ? NULL : (PolyFile *)go_poly_file_read((void *)data, len, format);
 }
 
-int poly_wasm_stepplan_n_kernels(const PolyWasmStepPlan *plan) {
-  return poly_enter("poly_wasm_stepplan_n_kernels") ? -1 : go_poly_wasm_stepplan_n_kernels((uintptr_t)plan);
+void poly_file_free(PolyFile *file) {
+  if (!poly_forked) go_poly_file_free((uintptr_t)file);
 }
 
-int poly_wasm_stepplan_n_buffers(const PolyWasmStepPlan *plan) {
-  return poly_enter("poly_wasm_stepplan_n_buffers") ? -1 : go_poly_wasm_stepplan_n_buffers((uintptr_t)plan);
+int poly_file_format(PolyFile *file) {
+  return poly_enter("poly_file_format") ? -1 : go_poly_file_format((uintptr_t)file);
 }
 
-int poly_wasm_stepplan_n_bindable_buffers(const PolyWasmStepPlan *plan) {
-  return poly_enter("poly_wasm_stepplan_n_bindable_buffers") ? -1 : go_poly_wasm_stepplan_n_bindable_buffers((uintptr_t)plan);
+int poly_file_count(PolyFile *file) {
+  return poly_enter("poly_file_count") ? -1 : go_poly_file_count((uintptr_t)file);
 }
 
-int poly_wasm_stepplan_bindable_buf_index(const PolyWasmStepPlan *plan, int i) {
-  return poly_enter("poly_wasm_stepplan_bindable_buf_index") ? -1 : go_poly_wasm_stepplan_bindable_buf_index((uintptr_t)plan, i);
+const char *poly_file_name(PolyFile *file, int i) {
+  return poly_enter("poly_file_name") ? NULL : go_poly_file_name((uintptr_t)file, i);
 }
 
-const uint8_t *poly_wasm_stepplan_kernel_bytes(const PolyWasmStepPlan *plan, int k, int *len_out) {
-  return poly_enter("poly_wasm_stepplan_kernel_bytes") ? NULL : go_poly_wasm_stepplan_kernel_bytes((uintptr_t)plan, k, len_out);
+const char *poly_file_type(PolyFile *file, int i) {
+  return poly_enter("poly_file_type") ? NULL : go_poly_file_type((uintptr_t)file, i);
 }
 
-int poly_wasm_stepplan_kernel_n_params(const PolyWasmStepPlan *plan, int k) {
-  return poly_enter("poly_wasm_stepplan_kernel_n_params") ? -1 : go_poly_wasm_stepplan_kernel_n_params((uintptr_t)plan, k);
+int poly_file_describe(PolyFile *file, int i, int64_t *dims, int cap, int *dtype) {
+  return poly_enter("poly_file_describe") ? -1 : go_poly_file_describe((uintptr_t)file, i, dims, cap, dtype);
 }
 
-int poly_wasm_stepplan_kernel_param_buf_index(const PolyWasmStepPlan *plan, int k, int i) {
-  return poly_enter("poly_wasm_stepplan_kernel_param_buf_index") ? -1 : go_poly_wasm_stepplan_kernel_param_buf_index((uintptr_t)plan, k, i);
+int poly_file_quant(PolyFile *file, int i) {
+  return poly_enter("poly_file_quant") ? -1 : go_poly_file_quant((uintptr_t)file, i);
 }
 
-const int *poly_wasm_stepplan_exec_order(const PolyWasmStepPlan *plan, int *n_out) {
-  return poly_enter("poly_wasm_stepplan_exec_order") ? NULL : go_poly_wasm_stepplan_exec_order((uintptr_t)plan, n_out);
+void *poly_file_data(PolyFile *file, int i, int64_t *len_out) {
+  return poly_enter("poly_file_data") ? NULL : go_poly_file_data((uintptr_t)file, i, len_out);
 }
 
-PolyUOp *poly_wasm_stepplan_buf_uop(const PolyWasmStepPlan *plan, int i) {
-  return poly_enter("poly_wasm_stepplan_buf_uop") ? NULL : (PolyUOp *)go_poly_wasm_stepplan_buf_uop((uintptr_t)plan, i);
+const char *poly_file_value(PolyFile *file) {
+  return poly_enter("poly_file_value") ? NULL : go_poly_file_value((uintptr_t)file);
 }
 
-int64_t poly_wasm_stepplan_buf_size(const PolyWasmStepPlan *plan, int i) {
-  return poly_enter("poly_wasm_stepplan_buf_size") ? -1 : go_poly_wasm_stepplan_buf_size((uintptr_t)plan, i);
+PolyUOp *poly_dequantize(PolyCtx *ctx, PolyUOp *x, int type, int64_t n) {
+  return poly_enter("poly_dequantize") ? NULL : (PolyUOp *)go_poly_dequantize((uintptr_t)ctx, (uintptr_t)x, type, n);
 }
 
-int64_t poly_wasm_stepplan_buf_nbytes(const PolyWasmStepPlan *plan, int i) {
-  return poly_enter("poly_wasm_stepplan_buf_nbytes") ? -1 : go_poly_wasm_stepplan_buf_nbytes((uintptr_t)plan, i);
+int poly_safetensors_save(const char *path, const PolyFileTensor *tensors, int n, const char *meta, int64_t max_shard_bytes) {
+  return poly_enter("poly_safetensors_save") ? -1 : go_poly_safetensors_save((char *)path, (PolyFileTensor *)tensors, n, (char *)meta, max_shard_bytes);
 }
 
 PolyInstance *poly_mlp_instance(const char *json, int json_len) {
@@ -1696,6 +1584,86 @@ int poly_generator_reset(PolyGenerator *gen) {
   return poly_enter("poly_generator_reset") ? -1 : go_poly_generator_reset((uintptr_t)gen);
 }
 
+PolyModelConfig *poly_model_config_new(void) {
+  return poly_enter("poly_model_config_new") ? NULL : (PolyModelConfig *)go_poly_model_config_new();
+}
+
+PolyModelConfig *poly_model_config_from_json(const char *json, int len) {
+  return poly_enter("poly_model_config_from_json") ? NULL : (PolyModelConfig *)go_poly_model_config_from_json((char *)json, len);
+}
+
+void poly_model_config_free(PolyModelConfig *config) {
+  if (!poly_forked) go_poly_model_config_free((uintptr_t)config);
+}
+
+void poly_model_config_set_int(PolyModelConfig *config, const char *key, int value) {
+  if (!poly_enter("poly_model_config_set_int")) go_poly_model_config_set_int((uintptr_t)config, (char *)key, value);
+}
+
+void poly_model_config_set_float(PolyModelConfig *config, const char *key, float value) {
+  if (!poly_enter("poly_model_config_set_float")) go_poly_model_config_set_float((uintptr_t)config, (char *)key, value);
+}
+
+void poly_model_config_set_string(PolyModelConfig *config, const char *key, const char *value) {
+  if (!poly_enter("poly_model_config_set_string")) go_poly_model_config_set_string((uintptr_t)config, (char *)key, (char *)value);
+}
+
+void poly_model_config_set_ints(PolyModelConfig *config, const char *key, const int64_t *values, int n) {
+  if (!poly_enter("poly_model_config_set_ints")) go_poly_model_config_set_ints((uintptr_t)config, (char *)key, (int64_t *)values, n);
+}
+
+int poly_model_config_get_int(const PolyModelConfig *config, const char *key, int missing) {
+  return poly_enter("poly_model_config_get_int") ? -1 : go_poly_model_config_get_int((uintptr_t)config, (char *)key, missing);
+}
+
+float poly_model_config_get_float(const PolyModelConfig *config, const char *key, float missing) {
+  return poly_enter("poly_model_config_get_float") ? 0 : go_poly_model_config_get_float((uintptr_t)config, (char *)key, missing);
+}
+
+const char *poly_model_config_get_string(const PolyModelConfig *config, const char *key, const char *missing) {
+  return poly_enter("poly_model_config_get_string") ? NULL : go_poly_model_config_get_string((uintptr_t)config, (char *)key, (char *)missing);
+}
+
+void poly_model_register(const char *kind, PolyModelCreateFn create) {
+  if (!poly_enter("poly_model_register")) go_poly_model_register((char *)kind, (void *)create);
+}
+
+PolyModel *poly_model_create(PolyCtx *ctx, const char *kind, PolyModelConfig *config) {
+  return poly_enter("poly_model_create") ? NULL : (PolyModel *)go_poly_model_create((uintptr_t)ctx, (char *)kind, (uintptr_t)config);
+}
+
+PolyModel *poly_model_new(PolyCtx *ctx, PolyModelForwardFn forward, void *user, PolyModelReleaseFn release) {
+  return poly_enter("poly_model_new") ? NULL : (PolyModel *)go_poly_model_new((uintptr_t)ctx, (void *)forward, user, (void *)release);
+}
+
+int poly_model_add_parameter(PolyModel *model, const char *name, PolyUOp *node) {
+  return poly_enter("poly_model_add_parameter") ? -1 : go_poly_model_add_parameter((uintptr_t)model, (char *)name, (uintptr_t)node);
+}
+
+void poly_model_free(PolyModel *model) {
+  if (!poly_forked) go_poly_model_free((uintptr_t)model);
+}
+
+PolyUOp **poly_model_forward(PolyModel *model, PolyUOp **inputs, int n, int *n_out) {
+  return poly_enter("poly_model_forward") ? NULL : go_poly_model_forward((uintptr_t)model, (uintptr_t *)inputs, n, n_out);
+}
+
+PolyUOp *poly_model_parameter(PolyModel *model, const char *name) {
+  return poly_enter("poly_model_parameter") ? NULL : (PolyUOp *)go_poly_model_parameter((uintptr_t)model, (char *)name);
+}
+
+int poly_model_parameter_count(PolyModel *model) {
+  return poly_enter("poly_model_parameter_count") ? -1 : go_poly_model_parameter_count((uintptr_t)model);
+}
+
+const char *poly_model_parameter_name(PolyModel *model, int i) {
+  return poly_enter("poly_model_parameter_name") ? NULL : go_poly_model_parameter_name((uintptr_t)model, i);
+}
+
+float *poly_model_parameter_data(PolyModel *model, const char *name, int64_t *numel_out) {
+  return poly_enter("poly_model_parameter_data") ? NULL : go_poly_model_parameter_data((uintptr_t)model, (char *)name, numel_out);
+}
+
 uint8_t *poly_bundle_encode(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len, const char *meta, int *len_out) {
   return poly_enter("poly_bundle_encode") ? NULL : go_poly_bundle_encode((uint8_t *)ir, ir_len, (uint8_t *)weights, weights_len, (char *)meta, len_out);
 }
@@ -1732,76 +1700,136 @@ PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch) {
   return poly_enter("poly_gpt2_build") ? NULL : (PolyInstance *)go_poly_gpt2_build((GPT2Config *)config, batch);
 }
 
-PolyFile *poly_file_open(const char *path, int format) {
-  return poly_enter("poly_file_open") ? NULL : (PolyFile *)go_poly_file_open((char *)path, format);
+uint8_t *poly_ir_export(const PolyIrSpec *spec, int *len_out) {
+  return poly_enter("poly_ir_export") ? NULL : go_poly_ir_export((void *)spec, len_out);
 }
 
-PolyFile *poly_file_read(const void *data, int64_t len, int format) {
-  return poly_enter("poly_file_read") ? NULL : (PolyFile *)go_poly_file_read((void *)data, len, format);
+int poly_ir_import(const uint8_t *data, int len, PolyIrSpec *out) {
+  return poly_enter("poly_ir_import") ? -1 : go_poly_ir_import((uint8_t *)data, len, (void *)out);
 }
 
-void poly_file_free(PolyFile *file) {
-  if (!poly_forked) go_poly_file_free((uintptr_t)file);
+void poly_ir_spec_free(PolyIrSpec *spec) {
+  if (!poly_forked) go_poly_ir_spec_free((void *)spec);
 }
 
-int poly_file_format(PolyFile *file) {
-  return poly_enter("poly_file_format") ? -1 : go_poly_file_format((uintptr_t)file);
+char *poly_view_graph(PolyCtx *ctx, PolyUOp **roots, int n, int view) {
+  return poly_enter("poly_view_graph") ? NULL : go_poly_view_graph((uintptr_t)ctx, (uintptr_t *)roots, n, view);
 }
 
-int poly_file_count(PolyFile *file) {
-  return poly_enter("poly_file_count") ? -1 : go_poly_file_count((uintptr_t)file);
+char *poly_view_kernels(PolyCtx *ctx, PolyUOp **values, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, int runs, int view) {
+  return poly_enter("poly_view_kernels") ? NULL : go_poly_view_kernels((uintptr_t)ctx, (uintptr_t *)values, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates, runs, view);
 }
 
-const char *poly_file_name(PolyFile *file, int i) {
-  return poly_enter("poly_file_name") ? NULL : go_poly_file_name((uintptr_t)file, i);
+PolyUOp *poly_schedule(PolyCtx *ctx, PolyUOp *sink) {
+  return poly_enter("poly_schedule") ? NULL : (PolyUOp *)go_poly_schedule((uintptr_t)ctx, (uintptr_t)sink);
 }
 
-const char *poly_file_type(PolyFile *file, int i) {
-  return poly_enter("poly_file_type") ? NULL : go_poly_file_type((uintptr_t)file, i);
+PolySchedule *poly_schedule_for(PolyCtx *ctx, PolyUOp *sink, int mode) {
+  return poly_enter("poly_schedule_for") ? NULL : (PolySchedule *)go_poly_schedule_for((uintptr_t)ctx, (uintptr_t)sink, mode);
 }
 
-int poly_file_describe(PolyFile *file, int i, int64_t *dims, int cap, int *dtype) {
-  return poly_enter("poly_file_describe") ? -1 : go_poly_file_describe((uintptr_t)file, i, dims, cap, dtype);
+void poly_schedule_free(PolySchedule *schedule) {
+  if (!poly_forked) go_poly_schedule_free((uintptr_t)schedule);
 }
 
-int poly_file_quant(PolyFile *file, int i) {
-  return poly_enter("poly_file_quant") ? -1 : go_poly_file_quant((uintptr_t)file, i);
+int poly_schedule_n_kernels(PolySchedule *schedule) {
+  return poly_enter("poly_schedule_n_kernels") ? -1 : go_poly_schedule_n_kernels((uintptr_t)schedule);
 }
 
-void *poly_file_data(PolyFile *file, int i, int64_t *len_out) {
-  return poly_enter("poly_file_data") ? NULL : go_poly_file_data((uintptr_t)file, i, len_out);
+PolyUOp *poly_schedule_kernel(PolySchedule *schedule, int i) {
+  return poly_enter("poly_schedule_kernel") ? NULL : (PolyUOp *)go_poly_schedule_kernel((uintptr_t)schedule, i);
 }
 
-const char *poly_file_value(PolyFile *file) {
-  return poly_enter("poly_file_value") ? NULL : go_poly_file_value((uintptr_t)file);
+PolyCompiledPlan *poly_compile_schedule(PolyCtx *ctx, PolySchedule *prepared, int device) {
+  return poly_enter("poly_compile_schedule") ? NULL : (PolyCompiledPlan *)go_poly_compile_schedule((uintptr_t)ctx, (uintptr_t)prepared, device);
 }
 
-PolyUOp *poly_dequantize(PolyCtx *ctx, PolyUOp *x, int type, int64_t n) {
-  return poly_enter("poly_dequantize") ? NULL : (PolyUOp *)go_poly_dequantize((uintptr_t)ctx, (uintptr_t)x, type, n);
+void poly_compiled_plan_free(PolyCompiledPlan *plan) {
+  if (!poly_forked) go_poly_compiled_plan_free((uintptr_t)plan);
 }
 
-int poly_safetensors_save(const char *path, const PolyFileTensor *tensors, int n, const char *meta, int64_t max_shard_bytes) {
-  return poly_enter("poly_safetensors_save") ? -1 : go_poly_safetensors_save((char *)path, (PolyFileTensor *)tensors, n, (char *)meta, max_shard_bytes);
+PolyCompiledPlan *poly_get_plan(PolyCtx *ctx, PolyUOp *sink, int device) {
+  return poly_enter("poly_get_plan") ? NULL : (PolyCompiledPlan *)go_poly_get_plan((uintptr_t)ctx, (uintptr_t)sink, device);
 }
 
-const char *poly_dtype_name(PolyDType dtype) {
-  return poly_enter("poly_dtype_name") ? NULL : go_poly_dtype_name((void *)&dtype);
+int poly_compiled_plan_run(PolyCompiledPlan *plan, void **slot_data, int n_slots, PolyVarBinding *vars, int n_vars) {
+  return poly_enter("poly_compiled_plan_run") ? -1 : go_poly_compiled_plan_run((uintptr_t)plan, slot_data, n_slots, (void *)vars, n_vars);
 }
 
-PolyUOp *poly_cast(PolyCtx *ctx, PolyUOp *x, PolyDType dtype) {
-  return poly_enter("poly_cast") ? NULL : (PolyUOp *)go_poly_cast((uintptr_t)ctx, (uintptr_t)x, (void *)&dtype);
+int poly_compiled_plan_n_slots(PolyCompiledPlan *plan) {
+  return poly_enter("poly_compiled_plan_n_slots") ? -1 : go_poly_compiled_plan_n_slots((uintptr_t)plan);
 }
 
-PolyUOp *poly_const_typed(PolyCtx *ctx, PolyDType dtype, double value) {
-  return poly_enter("poly_const_typed") ? NULL : (PolyUOp *)go_poly_const_typed((uintptr_t)ctx, (void *)&dtype, value);
+PolyUOp *poly_compiled_plan_slot_buf(PolyCompiledPlan *plan, int i) {
+  return poly_enter("poly_compiled_plan_slot_buf") ? NULL : (PolyUOp *)go_poly_compiled_plan_slot_buf((uintptr_t)plan, i);
 }
 
-PolyUOp *poly_buffer(PolyCtx *ctx, PolyDType dtype, int64_t size) {
-  return poly_enter("poly_buffer") ? NULL : (PolyUOp *)go_poly_buffer((uintptr_t)ctx, (void *)&dtype, size);
+const PolyBackendDesc *poly_backend_get(int device) {
+  return poly_enter("poly_backend_get") ? NULL : go_poly_backend_get(device);
 }
 
-PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, const int64_t *inner, int n_inner) {
-  return poly_enter("poly_buffer_var") ? NULL : (PolyUOp *)go_poly_buffer_var((uintptr_t)ctx, (void *)&dtype, (uintptr_t)var, (int64_t *)inner, n_inner);
+const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf) {
+  return poly_enter("poly_const_buffer_data") ? NULL : go_poly_const_buffer_data((uintptr_t)ctx, (uintptr_t)buf);
+}
+
+PolyWasmStepPlan *poly_render_step_wasm_plan(PolyCtx *ctx, PolyUOp *sink) {
+  return poly_enter("poly_render_step_wasm_plan") ? NULL : (PolyWasmStepPlan *)go_poly_render_step_wasm_plan((uintptr_t)ctx, (uintptr_t)sink);
+}
+
+void poly_wasm_stepplan_destroy(PolyWasmStepPlan *plan) {
+  if (!poly_forked) go_poly_wasm_stepplan_destroy((uintptr_t)plan);
+}
+
+int poly_wasm_stepplan_n_kernels(const PolyWasmStepPlan *plan) {
+  return poly_enter("poly_wasm_stepplan_n_kernels") ? -1 : go_poly_wasm_stepplan_n_kernels((uintptr_t)plan);
+}
+
+int poly_wasm_stepplan_n_buffers(const PolyWasmStepPlan *plan) {
+  return poly_enter("poly_wasm_stepplan_n_buffers") ? -1 : go_poly_wasm_stepplan_n_buffers((uintptr_t)plan);
+}
+
+int poly_wasm_stepplan_n_bindable_buffers(const PolyWasmStepPlan *plan) {
+  return poly_enter("poly_wasm_stepplan_n_bindable_buffers") ? -1 : go_poly_wasm_stepplan_n_bindable_buffers((uintptr_t)plan);
+}
+
+int poly_wasm_stepplan_bindable_buf_index(const PolyWasmStepPlan *plan, int i) {
+  return poly_enter("poly_wasm_stepplan_bindable_buf_index") ? -1 : go_poly_wasm_stepplan_bindable_buf_index((uintptr_t)plan, i);
+}
+
+const uint8_t *poly_wasm_stepplan_kernel_bytes(const PolyWasmStepPlan *plan, int k, int *len_out) {
+  return poly_enter("poly_wasm_stepplan_kernel_bytes") ? NULL : go_poly_wasm_stepplan_kernel_bytes((uintptr_t)plan, k, len_out);
+}
+
+int poly_wasm_stepplan_kernel_n_params(const PolyWasmStepPlan *plan, int k) {
+  return poly_enter("poly_wasm_stepplan_kernel_n_params") ? -1 : go_poly_wasm_stepplan_kernel_n_params((uintptr_t)plan, k);
+}
+
+int poly_wasm_stepplan_kernel_param_buf_index(const PolyWasmStepPlan *plan, int k, int i) {
+  return poly_enter("poly_wasm_stepplan_kernel_param_buf_index") ? -1 : go_poly_wasm_stepplan_kernel_param_buf_index((uintptr_t)plan, k, i);
+}
+
+const int *poly_wasm_stepplan_exec_order(const PolyWasmStepPlan *plan, int *n_out) {
+  return poly_enter("poly_wasm_stepplan_exec_order") ? NULL : go_poly_wasm_stepplan_exec_order((uintptr_t)plan, n_out);
+}
+
+PolyUOp *poly_wasm_stepplan_buf_uop(const PolyWasmStepPlan *plan, int i) {
+  return poly_enter("poly_wasm_stepplan_buf_uop") ? NULL : (PolyUOp *)go_poly_wasm_stepplan_buf_uop((uintptr_t)plan, i);
+}
+
+int64_t poly_wasm_stepplan_buf_size(const PolyWasmStepPlan *plan, int i) {
+  return poly_enter("poly_wasm_stepplan_buf_size") ? -1 : go_poly_wasm_stepplan_buf_size((uintptr_t)plan, i);
+}
+
+int64_t poly_wasm_stepplan_buf_nbytes(const PolyWasmStepPlan *plan, int i) {
+  return poly_enter("poly_wasm_stepplan_buf_nbytes") ? -1 : go_poly_wasm_stepplan_buf_nbytes((uintptr_t)plan, i);
+}
+
+uint8_t *poly_render_kernel_wasm(PolyCtx *ctx, PolyUOp *sink, int *len_out, int *n_bufs_out) {
+  return poly_enter("poly_render_kernel_wasm") ? NULL : go_poly_render_kernel_wasm((uintptr_t)ctx, (uintptr_t)sink, len_out, n_bufs_out);
+}
+
+PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index) {
+  return poly_enter("poly_kernel_buf") ? NULL : (PolyUOp *)go_poly_kernel_buf((uintptr_t)ctx, index);
 }
 
 PolyUOp *poly_uop(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp **src, int n_src, PolyArg arg) {
@@ -1858,6 +1886,138 @@ void poly_debug_uop(PolyCtx *ctx, PolyUOp *x) {
 
 void poly_debug_opsets(void) {
   if (!poly_forked) go_poly_debug_opsets();
+}
+
+const char *poly_dtype_name(PolyDType dtype) {
+  return poly_enter("poly_dtype_name") ? NULL : go_poly_dtype_name((void *)&dtype);
+}
+
+PolyUOp *poly_cast(PolyCtx *ctx, PolyUOp *x, PolyDType dtype) {
+  return poly_enter("poly_cast") ? NULL : (PolyUOp *)go_poly_cast((uintptr_t)ctx, (uintptr_t)x, (void *)&dtype);
+}
+
+PolyUOp *poly_const_typed(PolyCtx *ctx, PolyDType dtype, double value) {
+  return poly_enter("poly_const_typed") ? NULL : (PolyUOp *)go_poly_const_typed((uintptr_t)ctx, (void *)&dtype, value);
+}
+
+PolyUOp *poly_buffer(PolyCtx *ctx, PolyDType dtype, int64_t size) {
+  return poly_enter("poly_buffer") ? NULL : (PolyUOp *)go_poly_buffer((uintptr_t)ctx, (void *)&dtype, size);
+}
+
+PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, const int64_t *inner, int n_inner) {
+  return poly_enter("poly_buffer_var") ? NULL : (PolyUOp *)go_poly_buffer_var((uintptr_t)ctx, (void *)&dtype, (uintptr_t)var, (int64_t *)inner, n_inner);
+}
+
+PolyUOp *poly_const_float(PolyCtx *ctx, double value) {
+  return poly_enter("poly_const_float") ? NULL : (PolyUOp *)go_poly_const_float((uintptr_t)ctx, value);
+}
+
+PolyUOp *poly_const_double(PolyCtx *ctx, double value) {
+  return poly_enter("poly_const_double") ? NULL : (PolyUOp *)go_poly_const_double((uintptr_t)ctx, value);
+}
+
+PolyUOp *poly_const_int(PolyCtx *ctx, int64_t value) {
+  return poly_enter("poly_const_int") ? NULL : (PolyUOp *)go_poly_const_int((uintptr_t)ctx, value);
+}
+
+PolyUOp *poly_buffer_f32(PolyCtx *ctx, int64_t size) {
+  return poly_enter("poly_buffer_f32") ? NULL : (PolyUOp *)go_poly_buffer_f32((uintptr_t)ctx, size);
+}
+
+PolyUOp *poly_buffer_f64(PolyCtx *ctx, int64_t size) {
+  return poly_enter("poly_buffer_f64") ? NULL : (PolyUOp *)go_poly_buffer_f64((uintptr_t)ctx, size);
+}
+
+PolyUOp *poly_alu1(PolyCtx *ctx, PolyOps op, PolyUOp *x) {
+  return poly_enter("poly_alu1") ? NULL : (PolyUOp *)go_poly_alu1((uintptr_t)ctx, op, (uintptr_t)x);
+}
+
+PolyUOp *poly_alu2(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_alu2") ? NULL : (PolyUOp *)go_poly_alu2((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_alu3(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b, PolyUOp *c) {
+  return poly_enter("poly_alu3") ? NULL : (PolyUOp *)go_poly_alu3((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c);
+}
+
+PolyUOp *poly_eq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_eq") ? NULL : (PolyUOp *)go_poly_eq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_ne(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_ne") ? NULL : (PolyUOp *)go_poly_ne((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_gt(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_gt") ? NULL : (PolyUOp *)go_poly_gt((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_ge(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_ge") ? NULL : (PolyUOp *)go_poly_ge((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_le(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
+  return poly_enter("poly_le") ? NULL : (PolyUOp *)go_poly_le((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+}
+
+PolyUOp *poly_reduce_axis(PolyCtx *ctx, PolyOps op, PolyUOp *src, int64_t *axes, int n_axes) {
+  return poly_enter("poly_reduce_axis") ? NULL : (PolyUOp *)go_poly_reduce_axis((uintptr_t)ctx, op, (uintptr_t)src, axes, n_axes);
+}
+
+PolyUOp *poly_sum_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_sum_reduce") ? NULL : (PolyUOp *)go_poly_sum_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+}
+
+PolyUOp *poly_max_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_max_reduce") ? NULL : (PolyUOp *)go_poly_max_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+}
+
+PolyUOp *poly_mean_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_mean_reduce") ? NULL : (PolyUOp *)go_poly_mean_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+}
+
+PolyUOp *poly_var_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int corr, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_var_reduce") ? NULL : (PolyUOp *)go_poly_var_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, corr, shape_out, ndim_out);
+}
+
+PolyUOp *poly_layernorm(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, double eps, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_layernorm") ? NULL : (PolyUOp *)go_poly_layernorm((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, eps, shape_out, ndim_out);
+}
+
+PolyUOp *poly_gather(PolyCtx *ctx, PolyUOp *table, const int64_t *t_shape, int t_ndim, PolyUOp *idx, const int64_t *i_shape, int i_ndim, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_gather") ? NULL : (PolyUOp *)go_poly_gather((uintptr_t)ctx, (uintptr_t)table, (int64_t *)t_shape, t_ndim, (uintptr_t)idx, (int64_t *)i_shape, i_ndim, shape_out, ndim_out);
+}
+
+PolyUOp *poly_causal_mask(PolyCtx *ctx, int64_t T, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_causal_mask") ? NULL : (PolyUOp *)go_poly_causal_mask((uintptr_t)ctx, T, shape_out, ndim_out);
+}
+
+PolyUOp *poly_dot(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_dot") ? NULL : (PolyUOp *)go_poly_dot((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, shape_out, ndim_out);
+}
+
+PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, PolyUOp *bias, const int64_t *b_shape, int b_ndim, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_linear") ? NULL : (PolyUOp *)go_poly_linear((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, (uintptr_t)bias, (int64_t *)b_shape, b_ndim, shape_out, ndim_out);
+}
+
+PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target, const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out) {
+  return poly_enter("poly_cross_entropy") ? NULL : (PolyUOp *)go_poly_cross_entropy((uintptr_t)ctx, (uintptr_t)logits, (int64_t *)l_shape, l_ndim, (uintptr_t)target, (int64_t *)t_shape, t_ndim, axis, shape_out, ndim_out);
+}
+
+int poly_realize_flat(PolyCtx *ctx, PolyUOp *sink, PolyUOp **buffers, void **datas, int n) {
+  return poly_enter("poly_realize_flat") ? -1 : go_poly_realize_flat((uintptr_t)ctx, (uintptr_t)sink, (uintptr_t *)buffers, datas, n);
+}
+
+void poly_realize_begin(PolyCtx *ctx) {
+  if (!poly_forked) go_poly_realize_begin((uintptr_t)ctx);
+}
+
+void poly_realize_bind(PolyCtx *ctx, PolyUOp *buffer, void *data) {
+  if (!poly_forked) go_poly_realize_bind((uintptr_t)ctx, (uintptr_t)buffer, data);
+}
+
+int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink) {
+  return poly_enter("poly_realize_exec") ? -1 : go_poly_realize_exec((uintptr_t)ctx, (uintptr_t)sink);
 }
 
 PolyTensor *poly_tensor_zeros(int64_t *shape, int ndim) {
@@ -1990,164 +2150,4 @@ void poly_nn_seed(uint32_t seed) {
 
 int poly_sgd_step(PolySGD *opt, PolyCtx *ctx, PolyTensor *loss, float *loss_out) {
   return poly_enter("poly_sgd_step") ? -1 : go_poly_sgd_step((void *)opt, (uintptr_t)ctx, (uintptr_t)loss, loss_out);
-}
-
-PolyUOp *poly_schedule(PolyCtx *ctx, PolyUOp *sink) {
-  return poly_enter("poly_schedule") ? NULL : (PolyUOp *)go_poly_schedule((uintptr_t)ctx, (uintptr_t)sink);
-}
-
-PolySchedule *poly_schedule_for(PolyCtx *ctx, PolyUOp *sink, int mode) {
-  return poly_enter("poly_schedule_for") ? NULL : (PolySchedule *)go_poly_schedule_for((uintptr_t)ctx, (uintptr_t)sink, mode);
-}
-
-void poly_schedule_free(PolySchedule *schedule) {
-  if (!poly_forked) go_poly_schedule_free((uintptr_t)schedule);
-}
-
-int poly_schedule_n_kernels(PolySchedule *schedule) {
-  return poly_enter("poly_schedule_n_kernels") ? -1 : go_poly_schedule_n_kernels((uintptr_t)schedule);
-}
-
-PolyUOp *poly_schedule_kernel(PolySchedule *schedule, int i) {
-  return poly_enter("poly_schedule_kernel") ? NULL : (PolyUOp *)go_poly_schedule_kernel((uintptr_t)schedule, i);
-}
-
-PolyCompiledPlan *poly_compile_schedule(PolyCtx *ctx, PolySchedule *prepared, int device) {
-  return poly_enter("poly_compile_schedule") ? NULL : (PolyCompiledPlan *)go_poly_compile_schedule((uintptr_t)ctx, (uintptr_t)prepared, device);
-}
-
-void poly_compiled_plan_free(PolyCompiledPlan *plan) {
-  if (!poly_forked) go_poly_compiled_plan_free((uintptr_t)plan);
-}
-
-PolyCompiledPlan *poly_get_plan(PolyCtx *ctx, PolyUOp *sink, int device) {
-  return poly_enter("poly_get_plan") ? NULL : (PolyCompiledPlan *)go_poly_get_plan((uintptr_t)ctx, (uintptr_t)sink, device);
-}
-
-int poly_compiled_plan_run(PolyCompiledPlan *plan, void **slot_data, int n_slots, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_compiled_plan_run") ? -1 : go_poly_compiled_plan_run((uintptr_t)plan, slot_data, n_slots, (void *)vars, n_vars);
-}
-
-int poly_compiled_plan_n_slots(PolyCompiledPlan *plan) {
-  return poly_enter("poly_compiled_plan_n_slots") ? -1 : go_poly_compiled_plan_n_slots((uintptr_t)plan);
-}
-
-PolyUOp *poly_compiled_plan_slot_buf(PolyCompiledPlan *plan, int i) {
-  return poly_enter("poly_compiled_plan_slot_buf") ? NULL : (PolyUOp *)go_poly_compiled_plan_slot_buf((uintptr_t)plan, i);
-}
-
-const PolyBackendDesc *poly_backend_get(int device) {
-  return poly_enter("poly_backend_get") ? NULL : go_poly_backend_get(device);
-}
-
-uint8_t *poly_render_kernel_wasm(PolyCtx *ctx, PolyUOp *sink, int *len_out, int *n_bufs_out) {
-  return poly_enter("poly_render_kernel_wasm") ? NULL : go_poly_render_kernel_wasm((uintptr_t)ctx, (uintptr_t)sink, len_out, n_bufs_out);
-}
-
-PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index) {
-  return poly_enter("poly_kernel_buf") ? NULL : (PolyUOp *)go_poly_kernel_buf((uintptr_t)ctx, index);
-}
-
-const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf) {
-  return poly_enter("poly_const_buffer_data") ? NULL : go_poly_const_buffer_data((uintptr_t)ctx, (uintptr_t)buf);
-}
-
-char *poly_view_graph(PolyCtx *ctx, PolyUOp **roots, int n, int view) {
-  return poly_enter("poly_view_graph") ? NULL : go_poly_view_graph((uintptr_t)ctx, (uintptr_t *)roots, n, view);
-}
-
-char *poly_view_kernels(PolyCtx *ctx, PolyUOp **values, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, int runs, int view) {
-  return poly_enter("poly_view_kernels") ? NULL : go_poly_view_kernels((uintptr_t)ctx, (uintptr_t *)values, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates, runs, view);
-}
-
-PolyModelConfig *poly_model_config_new(void) {
-  return poly_enter("poly_model_config_new") ? NULL : (PolyModelConfig *)go_poly_model_config_new();
-}
-
-PolyModelConfig *poly_model_config_from_json(const char *json, int len) {
-  return poly_enter("poly_model_config_from_json") ? NULL : (PolyModelConfig *)go_poly_model_config_from_json((char *)json, len);
-}
-
-void poly_model_config_free(PolyModelConfig *config) {
-  if (!poly_forked) go_poly_model_config_free((uintptr_t)config);
-}
-
-void poly_model_config_set_int(PolyModelConfig *config, const char *key, int value) {
-  if (!poly_enter("poly_model_config_set_int")) go_poly_model_config_set_int((uintptr_t)config, (char *)key, value);
-}
-
-void poly_model_config_set_float(PolyModelConfig *config, const char *key, float value) {
-  if (!poly_enter("poly_model_config_set_float")) go_poly_model_config_set_float((uintptr_t)config, (char *)key, value);
-}
-
-void poly_model_config_set_string(PolyModelConfig *config, const char *key, const char *value) {
-  if (!poly_enter("poly_model_config_set_string")) go_poly_model_config_set_string((uintptr_t)config, (char *)key, (char *)value);
-}
-
-void poly_model_config_set_ints(PolyModelConfig *config, const char *key, const int64_t *values, int n) {
-  if (!poly_enter("poly_model_config_set_ints")) go_poly_model_config_set_ints((uintptr_t)config, (char *)key, (int64_t *)values, n);
-}
-
-int poly_model_config_get_int(const PolyModelConfig *config, const char *key, int missing) {
-  return poly_enter("poly_model_config_get_int") ? -1 : go_poly_model_config_get_int((uintptr_t)config, (char *)key, missing);
-}
-
-float poly_model_config_get_float(const PolyModelConfig *config, const char *key, float missing) {
-  return poly_enter("poly_model_config_get_float") ? 0 : go_poly_model_config_get_float((uintptr_t)config, (char *)key, missing);
-}
-
-const char *poly_model_config_get_string(const PolyModelConfig *config, const char *key, const char *missing) {
-  return poly_enter("poly_model_config_get_string") ? NULL : go_poly_model_config_get_string((uintptr_t)config, (char *)key, (char *)missing);
-}
-
-void poly_model_register(const char *kind, PolyModelCreateFn create) {
-  if (!poly_enter("poly_model_register")) go_poly_model_register((char *)kind, (void *)create);
-}
-
-PolyModel *poly_model_create(PolyCtx *ctx, const char *kind, PolyModelConfig *config) {
-  return poly_enter("poly_model_create") ? NULL : (PolyModel *)go_poly_model_create((uintptr_t)ctx, (char *)kind, (uintptr_t)config);
-}
-
-PolyModel *poly_model_new(PolyCtx *ctx, PolyModelForwardFn forward, void *user, PolyModelReleaseFn release) {
-  return poly_enter("poly_model_new") ? NULL : (PolyModel *)go_poly_model_new((uintptr_t)ctx, (void *)forward, user, (void *)release);
-}
-
-int poly_model_add_parameter(PolyModel *model, const char *name, PolyUOp *node) {
-  return poly_enter("poly_model_add_parameter") ? -1 : go_poly_model_add_parameter((uintptr_t)model, (char *)name, (uintptr_t)node);
-}
-
-void poly_model_free(PolyModel *model) {
-  if (!poly_forked) go_poly_model_free((uintptr_t)model);
-}
-
-PolyUOp **poly_model_forward(PolyModel *model, PolyUOp **inputs, int n, int *n_out) {
-  return poly_enter("poly_model_forward") ? NULL : go_poly_model_forward((uintptr_t)model, (uintptr_t *)inputs, n, n_out);
-}
-
-PolyUOp *poly_model_parameter(PolyModel *model, const char *name) {
-  return poly_enter("poly_model_parameter") ? NULL : (PolyUOp *)go_poly_model_parameter((uintptr_t)model, (char *)name);
-}
-
-int poly_model_parameter_count(PolyModel *model) {
-  return poly_enter("poly_model_parameter_count") ? -1 : go_poly_model_parameter_count((uintptr_t)model);
-}
-
-const char *poly_model_parameter_name(PolyModel *model, int i) {
-  return poly_enter("poly_model_parameter_name") ? NULL : go_poly_model_parameter_name((uintptr_t)model, i);
-}
-
-float *poly_model_parameter_data(PolyModel *model, const char *name, int64_t *numel_out) {
-  return poly_enter("poly_model_parameter_data") ? NULL : go_poly_model_parameter_data((uintptr_t)model, (char *)name, numel_out);
-}
-
-uint8_t *poly_ir_export(const PolyIrSpec *spec, int *len_out) {
-  return poly_enter("poly_ir_export") ? NULL : go_poly_ir_export((void *)spec, len_out);
-}
-
-int poly_ir_import(const uint8_t *data, int len, PolyIrSpec *out) {
-  return poly_enter("poly_ir_import") ? -1 : go_poly_ir_import((uint8_t *)data, len, (void *)out);
-}
-
-void poly_ir_spec_free(PolyIrSpec *spec) {
-  if (!poly_forked) go_poly_ir_spec_free((void *)spec);
 }

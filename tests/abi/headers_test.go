@@ -65,6 +65,38 @@ func TestContentsOfTheHeader(t *testing.T) {
 	}
 }
 
+var (
+	headerExample = regexp.MustCompile(`(?s) \*     #include <polygrad\.h>\n.*?\n \*     \}\n`)
+	printed       = regexp.MustCompile(`printf\(.*\);  // (.*)\n`)
+)
+
+// The complete programs in the overview of the header print what their comments say.
+func TestExamplesOfTheHeader(t *testing.T) {
+	text, err := os.ReadFile(include + "/polygrad.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := headerExample.FindAll(text, -1)
+	if len(examples) < 3 {
+		t.Fatalf("%d examples, expected one of nodes, one of arrays and one of a traced function", len(examples))
+	}
+	for _, e := range examples {
+		code := strings.ReplaceAll(string(e), " *     ", "")
+		m := printed.FindStringSubmatch(code)
+		if m == nil {
+			t.Fatalf("an example prints nothing:\n%s", code)
+		}
+		source, program := filepath.Join(t.TempDir(), "example.c"), filepath.Join(t.TempDir(), "example")
+		if err := os.WriteFile(source, []byte(code), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run(t, "gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I"+include, source, "-o", program, library, "-Wl,-rpath,"+filepath.Dir(library))
+		if got, want := run(t, program), m[1]+"\n"; got != want {
+			t.Errorf("printed %q, expected %q:\n%s", got, want, code)
+		}
+	}
+}
+
 // The header has a name for every operation, with the number and the name that the library tells.
 func TestOperationsOfTheHeader(t *testing.T) {
 	text, err := os.ReadFile(include + "/polygrad.h")

@@ -26,17 +26,6 @@ struct poly_api {
   PolyCtx *(*poly_ctx_new)(void);
   void (*poly_ctx_destroy)(PolyCtx *);
   int64_t (*poly_ctx_live_nodes)(PolyCtx *);
-  void (*poly_uop_release)(PolyCtx *, PolyUOp *);
-  void (*poly_uop_release_n)(PolyCtx *, PolyUOp **, int);
-  PolyUOp *(*poly_uop_retain)(PolyCtx *, PolyUOp *);
-  int (*poly_ndim)(PolyCtx *, PolyUOp *);
-  int (*poly_shape)(PolyCtx *, PolyUOp *, int64_t *, int);
-  int64_t (*poly_numel)(PolyCtx *, PolyUOp *);
-  int (*poly_dtype)(PolyCtx *, PolyUOp *);
-  int (*poly_describe)(PolyCtx *, PolyUOp *, int64_t *, int, int *);
-  int (*poly_uop_op)(PolyCtx *, PolyUOp *);
-  char *(*poly_uop_print)(PolyCtx *, PolyUOp *);
-  PolyUOp *(*poly_uop_substitute)(PolyCtx *, PolyUOp *, PolyUOp **, PolyUOp **, int);
   int (*poly_op)(const char *);
   int (*poly_call)(PolyCtx *, int, const PolyCallArg *, int, PolyUOp **, int);
   PolyArray *(*poly_array_new)(PolyCtx *, int, const int64_t *, int, const void *, size_t);
@@ -67,6 +56,8 @@ struct poly_api {
   PolyArray *(*poly_array_detach)(PolyArray *);
   PolyArray *(*poly_array_clone)(PolyArray *);
   int64_t (*poly_array_memory)(void);
+  int (*poly_training)(PolyCtx *, int);
+  int (*poly_seed)(PolyCtx *, uint64_t);
   int (*poly_array_require_grad)(PolyArray *, int);
   int (*poly_array_requires_grad)(PolyArray *);
   int (*poly_array_backward)(PolyArray *, PolyArray *);
@@ -74,9 +65,7 @@ struct poly_api {
   int (*poly_array_gradient)(PolyArray *, PolyArray **, int, PolyArray *, int, PolyArray **);
   int (*poly_array_grad)(PolyArray *, PolyArray **);
   int (*poly_array_set_grad)(PolyArray *, PolyArray *);
-  int (*poly_training)(PolyCtx *, int);
   int (*poly_no_grad)(PolyCtx *, int);
-  int (*poly_seed)(PolyCtx *, uint64_t);
   int (*poly_trace_begin)(PolyCtx *, const char *, PolyArray **, int, PolyArray **);
   PolyFunction *(*poly_trace_end)(PolyCtx *, PolyArray **, int, int);
   int (*poly_trace_abandon)(PolyCtx *);
@@ -97,6 +86,17 @@ struct poly_api {
   PolyArray *(*poly_rate_schedule_count)(PolyRateScheduler *);
   void (*poly_rate_schedule_release)(PolyRateScheduler *);
   const void *(*poly_python_methods)(void *, void *const *, int);
+  void (*poly_uop_release)(PolyCtx *, PolyUOp *);
+  void (*poly_uop_release_n)(PolyCtx *, PolyUOp **, int);
+  PolyUOp *(*poly_uop_retain)(PolyCtx *, PolyUOp *);
+  int (*poly_ndim)(PolyCtx *, PolyUOp *);
+  int (*poly_shape)(PolyCtx *, PolyUOp *, int64_t *, int);
+  int64_t (*poly_numel)(PolyCtx *, PolyUOp *);
+  int (*poly_dtype)(PolyCtx *, PolyUOp *);
+  int (*poly_describe)(PolyCtx *, PolyUOp *, int64_t *, int, int *);
+  int (*poly_uop_op)(PolyCtx *, PolyUOp *);
+  char *(*poly_uop_print)(PolyCtx *, PolyUOp *);
+  PolyUOp *(*poly_uop_substitute)(PolyCtx *, PolyUOp *, PolyUOp **, PolyUOp **, int);
   PolyUOp *(*poly_define_var)(PolyCtx *, const char *, int64_t, int64_t);
   PolyUOp *(*poly_bind_var)(PolyCtx *, PolyUOp *, int64_t);
   PolyUOp *(*poly_size_op)(PolyCtx *, int, int64_t, int64_t);
@@ -109,16 +109,11 @@ struct poly_api {
   int (*poly_size_text)(PolyCtx *, PolyUOp *, char *, int);
   PolyUOp *(*poly_size_tensor)(PolyCtx *, int64_t);
   PolyUOp *(*poly_arange_size)(PolyCtx *, int, int64_t, int64_t, int64_t);
-  PolyUOp *(*poly_const_float)(PolyCtx *, double);
-  PolyUOp *(*poly_const_double)(PolyCtx *, double);
-  PolyUOp *(*poly_const_int)(PolyCtx *, int64_t);
   PolyUOp *(*poly_const_by_id)(PolyCtx *, int, double);
   PolyUOp *(*poly_const_int_by_id)(PolyCtx *, int, int64_t);
   PolyUOp *(*poly_const_like_float)(PolyCtx *, PolyUOp *, double);
   PolyUOp *(*poly_const_like_int)(PolyCtx *, PolyUOp *, int64_t);
   PolyUOp *(*poly_const_like_bool)(PolyCtx *, PolyUOp *, int);
-  PolyUOp *(*poly_buffer_f32)(PolyCtx *, int64_t);
-  PolyUOp *(*poly_buffer_f64)(PolyCtx *, int64_t);
   PolyUOp *(*poly_buffer_by_id)(PolyCtx *, int64_t, int);
   PolyUOp *(*poly_buffer_host)(PolyCtx *, int, const int64_t *, int, void *, size_t);
   PolyUOp *(*poly_from_host)(PolyCtx *, int, const int64_t *, int, const void *, size_t);
@@ -144,7 +139,6 @@ struct poly_api {
   PolyUOp *(*poly_randperm_seeded)(PolyCtx *, int, int64_t, PolyUOp *);
   PolyUOp *(*poly_multinomial)(PolyCtx *, PolyUOp *, int64_t, int, PolyUOp *);
   PolyUOp *(*poly_dropout)(PolyCtx *, PolyUOp *, double, PolyUOp *);
-  PolyUOp *(*poly_alu1)(PolyCtx *, PolyOps, PolyUOp *);
   PolyUOp *(*poly_exp)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_exp2)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_expm1)(PolyCtx *, PolyUOp *);
@@ -211,19 +205,12 @@ struct poly_api {
   PolyUOp *(*poly_detach)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_contiguous)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_contiguous_backward)(PolyCtx *, PolyUOp *);
-  PolyUOp *(*poly_alu2)(PolyCtx *, PolyOps, PolyUOp *, PolyUOp *);
-  PolyUOp *(*poly_alu3)(PolyCtx *, PolyOps, PolyUOp *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_binary)(PolyCtx *, int, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_binary_float)(PolyCtx *, int, PolyUOp *, double, int);
   PolyUOp *(*poly_binary_int)(PolyCtx *, int, PolyUOp *, int64_t, int);
   PolyUOp *(*poly_binary_bool)(PolyCtx *, int, PolyUOp *, int, int);
   PolyUOp *(*poly_maximum)(PolyCtx *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_minimum)(PolyCtx *, PolyUOp *, PolyUOp *);
-  PolyUOp *(*poly_eq)(PolyCtx *, PolyUOp *, PolyUOp *);
-  PolyUOp *(*poly_ne)(PolyCtx *, PolyUOp *, PolyUOp *);
-  PolyUOp *(*poly_gt)(PolyCtx *, PolyUOp *, PolyUOp *);
-  PolyUOp *(*poly_ge)(PolyCtx *, PolyUOp *, PolyUOp *);
-  PolyUOp *(*poly_le)(PolyCtx *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_where_op)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_lerp)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_isclose)(PolyCtx *, PolyUOp *, PolyUOp *, double, double, int);
@@ -261,7 +248,6 @@ struct poly_api {
   PolyUOp *(*poly_scatter_reduce)(PolyCtx *, PolyUOp *, int, PolyUOp *, PolyUOp *, int, int);
   PolyUOp *(*poly_masked_select)(PolyCtx *, PolyUOp *, PolyUOp *, int64_t);
   PolyUOp *(*poly_nonzero)(PolyCtx *, PolyUOp *, int64_t);
-  PolyUOp *(*poly_gather)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int64_t *, int *);
   PolyUOp *(*poly_cat)(PolyCtx *, PolyUOp **, int, int);
   PolyUOp *(*poly_stack)(PolyCtx *, PolyUOp **, int, int);
   int (*poly_meshgrid)(PolyCtx *, PolyUOp **, int, int, PolyUOp **);
@@ -269,13 +255,6 @@ struct poly_api {
   PolyUOp *(*poly_one_hot)(PolyCtx *, PolyUOp *, int64_t);
   PolyUOp *(*poly_tril)(PolyCtx *, PolyUOp *, const int64_t *, int, int);
   PolyUOp *(*poly_triu)(PolyCtx *, PolyUOp *, const int64_t *, int, int);
-  PolyUOp *(*poly_causal_mask)(PolyCtx *, int64_t, int64_t *, int *);
-  PolyUOp *(*poly_reduce_axis)(PolyCtx *, PolyOps, PolyUOp *, int64_t *, int);
-  PolyUOp *(*poly_sum_reduce)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int64_t *, int *);
-  PolyUOp *(*poly_max_reduce)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int64_t *, int *);
-  PolyUOp *(*poly_mean_reduce)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int64_t *, int *);
-  PolyUOp *(*poly_var_reduce)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int, int64_t *, int *);
-  PolyUOp *(*poly_logsumexp)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int64_t *, int *);
   PolyUOp *(*poly_reduce)(PolyCtx *, int, PolyUOp *, const int64_t *, int, int, int);
   PolyUOp *(*poly_reduce_as)(PolyCtx *, int, PolyUOp *, const int64_t *, int, int, int);
   PolyUOp *(*poly_cumsum)(PolyCtx *, PolyUOp *, int);
@@ -286,9 +265,9 @@ struct poly_api {
   int (*poly_sort)(PolyCtx *, PolyUOp *, int, int, PolyUOp **);
   PolyUOp *(*poly_argsort)(PolyCtx *, PolyUOp *, int, int);
   int (*poly_topk)(PolyCtx *, PolyUOp *, int64_t, int, int, PolyUOp **);
+  PolyUOp *(*poly_logsumexp)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int64_t *, int *);
   PolyUOp *(*poly_softmax)(PolyCtx *, PolyUOp *, const int64_t *, int, int);
   PolyUOp *(*poly_log_softmax)(PolyCtx *, PolyUOp *, const int64_t *, int, int);
-  PolyUOp *(*poly_layernorm)(PolyCtx *, PolyUOp *, const int64_t *, int, int, double, int64_t *, int *);
   PolyUOp *(*poly_layernorm_axes)(PolyCtx *, PolyUOp *, const int64_t *, int, double, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_rmsnorm)(PolyCtx *, PolyUOp *, double, PolyUOp *);
   PolyUOp *(*poly_groupnorm)(PolyCtx *, PolyUOp *, int64_t, double, PolyUOp *, PolyUOp *);
@@ -301,10 +280,8 @@ struct poly_api {
   int (*poly_max_pool_indices)(PolyCtx *, PolyUOp *, const int64_t *, const int64_t *, const int64_t *, const int64_t *, int, int, PolyUOp **);
   PolyUOp *(*poly_max_unpool)(PolyCtx *, PolyUOp *, PolyUOp *, const int64_t *, const int64_t *, const int64_t *, const int64_t *, int, const int64_t *);
   PolyUOp *(*poly_interpolate)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int);
-  PolyUOp *(*poly_dot)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int64_t *, int *);
   PolyUOp *(*poly_matmul)(PolyCtx *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_matmul_as)(PolyCtx *, PolyUOp *, PolyUOp *, int);
-  PolyUOp *(*poly_linear)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int64_t *, int *);
   PolyUOp *(*poly_affine)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_dense)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_einsum)(PolyCtx *, const char *, PolyUOp **, const int64_t **, const int *, int, int64_t *, int *);
@@ -322,7 +299,6 @@ struct poly_api {
   PolyUOp *(*poly_attention)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, int, int, double, double, PolyUOp *);
   PolyUOp *(*poly_keccak)(PolyCtx *, PolyUOp *, int, int);
   PolyUOp *(*poly_hash)(PolyCtx *, PolyUOp *);
-  PolyUOp *(*poly_cross_entropy)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int, int64_t *, int *);
   PolyUOp *(*poly_cross_entropy_loss)(PolyCtx *, PolyUOp *, PolyUOp *, int, double, int);
   PolyUOp *(*poly_sparse_cross_entropy_loss)(PolyCtx *, PolyUOp *, PolyUOp *, int64_t, double, int);
   PolyUOp *(*poly_nll_loss)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, int, int64_t, int);
@@ -340,20 +316,16 @@ struct poly_api {
   int (*poly_lstm)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, PolyUOp *, int, int, PolyUOp **);
   PolyUOp *(*poly_grad)(PolyCtx *, PolyUOp *, PolyUOp *);
   int (*poly_grad_many)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp **, int, PolyUOp **);
+  int (*poly_realize_into)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **);
+  int (*poly_update)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, PolyUOp **, int);
+  int (*poly_copy_from_host)(PolyCtx *, PolyUOp *, const void *, size_t);
+  int (*poly_copy_to_host)(PolyCtx *, PolyUOp *, void *, size_t);
   PolyUOp *(*poly_store_val)(PolyCtx *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_assign)(PolyCtx *, PolyUOp *, PolyUOp *);
   PolyUOp *(*poly_sink1)(PolyCtx *, PolyUOp *);
   PolyUOp *(*poly_sink_n)(PolyCtx *, PolyUOp **, int);
   int (*poly_realize)(PolyCtx *, PolyUOp *, PolyBufferBinding *, int);
   int (*poly_realize_ex)(PolyCtx *, PolyUOp *, PolyBufferBinding *, int, PolyVarBinding *, int);
-  int (*poly_realize_flat)(PolyCtx *, PolyUOp *, PolyUOp **, void **, int);
-  void (*poly_realize_begin)(PolyCtx *);
-  void (*poly_realize_bind)(PolyCtx *, PolyUOp *, void *);
-  int (*poly_realize_exec)(PolyCtx *, PolyUOp *);
-  int (*poly_realize_into)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **);
-  int (*poly_update)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, PolyUOp **, int);
-  int (*poly_copy_from_host)(PolyCtx *, PolyUOp *, const void *, size_t);
-  int (*poly_copy_to_host)(PolyCtx *, PolyUOp *, void *, size_t);
   PolyJob *(*poly_realize_async)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **);
   PolyJob *(*poly_update_async)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, PolyUOp **, int);
   PolyJob *(*poly_step_run_async)(PolyStep *, PolyBufferBinding *, int, PolyVarBinding *, int);
@@ -376,19 +348,19 @@ struct poly_api {
   int (*poly_step_buf_index)(const PolyStep *, PolyUOp *);
   int (*poly_step_value_index)(const PolyStep *, int);
   PolyUOp *(*poly_step_buf_uop)(const PolyStep *, int);
-  PolyWasmStepPlan *(*poly_render_step_wasm_plan)(PolyCtx *, PolyUOp *);
-  void (*poly_wasm_stepplan_destroy)(PolyWasmStepPlan *);
-  int (*poly_wasm_stepplan_n_kernels)(const PolyWasmStepPlan *);
-  int (*poly_wasm_stepplan_n_buffers)(const PolyWasmStepPlan *);
-  int (*poly_wasm_stepplan_n_bindable_buffers)(const PolyWasmStepPlan *);
-  int (*poly_wasm_stepplan_bindable_buf_index)(const PolyWasmStepPlan *, int);
-  const uint8_t *(*poly_wasm_stepplan_kernel_bytes)(const PolyWasmStepPlan *, int, int *);
-  int (*poly_wasm_stepplan_kernel_n_params)(const PolyWasmStepPlan *, int);
-  int (*poly_wasm_stepplan_kernel_param_buf_index)(const PolyWasmStepPlan *, int, int);
-  const int *(*poly_wasm_stepplan_exec_order)(const PolyWasmStepPlan *, int *);
-  PolyUOp *(*poly_wasm_stepplan_buf_uop)(const PolyWasmStepPlan *, int);
-  int64_t (*poly_wasm_stepplan_buf_size)(const PolyWasmStepPlan *, int);
-  int64_t (*poly_wasm_stepplan_buf_nbytes)(const PolyWasmStepPlan *, int);
+  PolyFile *(*poly_file_open)(const char *, int);
+  PolyFile *(*poly_file_read)(const void *, int64_t, int);
+  void (*poly_file_free)(PolyFile *);
+  int (*poly_file_format)(PolyFile *);
+  int (*poly_file_count)(PolyFile *);
+  const char *(*poly_file_name)(PolyFile *, int);
+  const char *(*poly_file_type)(PolyFile *, int);
+  int (*poly_file_describe)(PolyFile *, int, int64_t *, int, int *);
+  int (*poly_file_quant)(PolyFile *, int);
+  void *(*poly_file_data)(PolyFile *, int, int64_t *);
+  const char *(*poly_file_value)(PolyFile *);
+  PolyUOp *(*poly_dequantize)(PolyCtx *, PolyUOp *, int, int64_t);
+  int (*poly_safetensors_save)(const char *, const PolyFileTensor *, int, const char *, int64_t);
   PolyInstance *(*poly_mlp_instance)(const char *, int);
   PolyInstance *(*poly_tabm_instance)(const char *, int);
   PolyInstance *(*poly_nam_instance)(const char *, int);
@@ -436,6 +408,26 @@ struct poly_api {
   int (*poly_generator_next)(PolyGenerator *, int32_t *, int);
   const float *(*poly_generator_logits)(PolyGenerator *, int64_t *);
   int (*poly_generator_reset)(PolyGenerator *);
+  PolyModelConfig *(*poly_model_config_new)(void);
+  PolyModelConfig *(*poly_model_config_from_json)(const char *, int);
+  void (*poly_model_config_free)(PolyModelConfig *);
+  void (*poly_model_config_set_int)(PolyModelConfig *, const char *, int);
+  void (*poly_model_config_set_float)(PolyModelConfig *, const char *, float);
+  void (*poly_model_config_set_string)(PolyModelConfig *, const char *, const char *);
+  void (*poly_model_config_set_ints)(PolyModelConfig *, const char *, const int64_t *, int);
+  int (*poly_model_config_get_int)(const PolyModelConfig *, const char *, int);
+  float (*poly_model_config_get_float)(const PolyModelConfig *, const char *, float);
+  const char *(*poly_model_config_get_string)(const PolyModelConfig *, const char *, const char *);
+  void (*poly_model_register)(const char *, PolyModelCreateFn);
+  PolyModel *(*poly_model_create)(PolyCtx *, const char *, PolyModelConfig *);
+  PolyModel *(*poly_model_new)(PolyCtx *, PolyModelForwardFn, void *, PolyModelReleaseFn);
+  int (*poly_model_add_parameter)(PolyModel *, const char *, PolyUOp *);
+  void (*poly_model_free)(PolyModel *);
+  PolyUOp **(*poly_model_forward)(PolyModel *, PolyUOp **, int, int *);
+  PolyUOp *(*poly_model_parameter)(PolyModel *, const char *);
+  int (*poly_model_parameter_count)(PolyModel *);
+  const char *(*poly_model_parameter_name)(PolyModel *, int);
+  float *(*poly_model_parameter_data)(PolyModel *, const char *, int64_t *);
   uint8_t *(*poly_bundle_encode)(const uint8_t *, int, const uint8_t *, int, const char *, int *);
   int (*poly_bundle_decode)(const uint8_t *, int, PolyBundleSections *);
   int (*poly_safetensor_dtype_size)(int);
@@ -445,35 +437,39 @@ struct poly_api {
   float *(*poly_safetensors_to_f32)(const PolySafetensorViewEx *);
   void (*poly_init_param_kaiming)(uint64_t, const char *, float *, int64_t, int64_t);
   PolyInstance *(*poly_gpt2_build)(const GPT2Config *, int);
-  PolyFile *(*poly_file_open)(const char *, int);
-  PolyFile *(*poly_file_read)(const void *, int64_t, int);
-  void (*poly_file_free)(PolyFile *);
-  int (*poly_file_format)(PolyFile *);
-  int (*poly_file_count)(PolyFile *);
-  const char *(*poly_file_name)(PolyFile *, int);
-  const char *(*poly_file_type)(PolyFile *, int);
-  int (*poly_file_describe)(PolyFile *, int, int64_t *, int, int *);
-  int (*poly_file_quant)(PolyFile *, int);
-  void *(*poly_file_data)(PolyFile *, int, int64_t *);
-  const char *(*poly_file_value)(PolyFile *);
-  PolyUOp *(*poly_dequantize)(PolyCtx *, PolyUOp *, int, int64_t);
-  int (*poly_safetensors_save)(const char *, const PolyFileTensor *, int, const char *, int64_t);
-  PolyDType (*poly_dtype_of)(int);
-  int (*poly_dtype_number)(PolyDType);
-  bool (*poly_dtype_eq)(PolyDType, PolyDType);
-  bool (*poly_dtype_is_float)(PolyDType);
-  bool (*poly_dtype_is_int)(PolyDType);
-  bool (*poly_dtype_is_unsigned)(PolyDType);
-  bool (*poly_dtype_is_bool)(PolyDType);
-  int (*poly_dtype_itemsize)(PolyDType);
-  const char *(*poly_dtype_name)(PolyDType);
-  PolyDType (*poly_dtype_vec)(PolyDType, int);
-  PolyDType (*poly_dtype_scalar)(PolyDType);
-  PolyDType (*poly_dtype_ptr)(PolyDType, int64_t, PolyAddrSpace);
-  PolyUOp *(*poly_cast)(PolyCtx *, PolyUOp *, PolyDType);
-  PolyUOp *(*poly_const_typed)(PolyCtx *, PolyDType, double);
-  PolyUOp *(*poly_buffer)(PolyCtx *, PolyDType, int64_t);
-  PolyUOp *(*poly_buffer_var)(PolyCtx *, PolyDType, PolyUOp *, const int64_t *, int);
+  uint8_t *(*poly_ir_export)(const PolyIrSpec *, int *);
+  int (*poly_ir_import)(const uint8_t *, int, PolyIrSpec *);
+  void (*poly_ir_spec_free)(PolyIrSpec *);
+  char *(*poly_view_graph)(PolyCtx *, PolyUOp **, int, int);
+  char *(*poly_view_kernels)(PolyCtx *, PolyUOp **, int, PolyUOp **, PolyUOp **, int, int, int);
+  PolyUOp *(*poly_schedule)(PolyCtx *, PolyUOp *);
+  PolySchedule *(*poly_schedule_for)(PolyCtx *, PolyUOp *, int);
+  void (*poly_schedule_free)(PolySchedule *);
+  int (*poly_schedule_n_kernels)(PolySchedule *);
+  PolyUOp *(*poly_schedule_kernel)(PolySchedule *, int);
+  PolyCompiledPlan *(*poly_compile_schedule)(PolyCtx *, PolySchedule *, int);
+  void (*poly_compiled_plan_free)(PolyCompiledPlan *);
+  PolyCompiledPlan *(*poly_get_plan)(PolyCtx *, PolyUOp *, int);
+  int (*poly_compiled_plan_run)(PolyCompiledPlan *, void **, int, PolyVarBinding *, int);
+  int (*poly_compiled_plan_n_slots)(PolyCompiledPlan *);
+  PolyUOp *(*poly_compiled_plan_slot_buf)(PolyCompiledPlan *, int);
+  const PolyBackendDesc *(*poly_backend_get)(int);
+  const void *(*poly_const_buffer_data)(PolyCtx *, PolyUOp *);
+  PolyWasmStepPlan *(*poly_render_step_wasm_plan)(PolyCtx *, PolyUOp *);
+  void (*poly_wasm_stepplan_destroy)(PolyWasmStepPlan *);
+  int (*poly_wasm_stepplan_n_kernels)(const PolyWasmStepPlan *);
+  int (*poly_wasm_stepplan_n_buffers)(const PolyWasmStepPlan *);
+  int (*poly_wasm_stepplan_n_bindable_buffers)(const PolyWasmStepPlan *);
+  int (*poly_wasm_stepplan_bindable_buf_index)(const PolyWasmStepPlan *, int);
+  const uint8_t *(*poly_wasm_stepplan_kernel_bytes)(const PolyWasmStepPlan *, int, int *);
+  int (*poly_wasm_stepplan_kernel_n_params)(const PolyWasmStepPlan *, int);
+  int (*poly_wasm_stepplan_kernel_param_buf_index)(const PolyWasmStepPlan *, int, int);
+  const int *(*poly_wasm_stepplan_exec_order)(const PolyWasmStepPlan *, int *);
+  PolyUOp *(*poly_wasm_stepplan_buf_uop)(const PolyWasmStepPlan *, int);
+  int64_t (*poly_wasm_stepplan_buf_size)(const PolyWasmStepPlan *, int);
+  int64_t (*poly_wasm_stepplan_buf_nbytes)(const PolyWasmStepPlan *, int);
+  uint8_t *(*poly_render_kernel_wasm)(PolyCtx *, PolyUOp *, int *, int *);
+  PolyUOp *(*poly_kernel_buf)(PolyCtx *, int);
   PolyUOp *(*poly_uop)(PolyCtx *, PolyOps, PolyDType, PolyUOp **, int, PolyArg);
   PolyUOp *(*poly_uop0)(PolyCtx *, PolyOps, PolyDType, PolyArg);
   PolyUOp *(*poly_uop1)(PolyCtx *, PolyOps, PolyDType, PolyUOp *, PolyArg);
@@ -494,6 +490,50 @@ struct poly_api {
   bool (*poly_ctx_owns_ptr)(PolyCtx *, const void *);
   void (*poly_debug_uop)(PolyCtx *, PolyUOp *);
   void (*poly_debug_opsets)(void);
+  PolyDType (*poly_dtype_of)(int);
+  int (*poly_dtype_number)(PolyDType);
+  bool (*poly_dtype_eq)(PolyDType, PolyDType);
+  bool (*poly_dtype_is_float)(PolyDType);
+  bool (*poly_dtype_is_int)(PolyDType);
+  bool (*poly_dtype_is_unsigned)(PolyDType);
+  bool (*poly_dtype_is_bool)(PolyDType);
+  int (*poly_dtype_itemsize)(PolyDType);
+  const char *(*poly_dtype_name)(PolyDType);
+  PolyDType (*poly_dtype_vec)(PolyDType, int);
+  PolyDType (*poly_dtype_scalar)(PolyDType);
+  PolyDType (*poly_dtype_ptr)(PolyDType, int64_t, PolyAddrSpace);
+  PolyUOp *(*poly_cast)(PolyCtx *, PolyUOp *, PolyDType);
+  PolyUOp *(*poly_const_typed)(PolyCtx *, PolyDType, double);
+  PolyUOp *(*poly_buffer)(PolyCtx *, PolyDType, int64_t);
+  PolyUOp *(*poly_buffer_var)(PolyCtx *, PolyDType, PolyUOp *, const int64_t *, int);
+  PolyUOp *(*poly_const_float)(PolyCtx *, double);
+  PolyUOp *(*poly_const_double)(PolyCtx *, double);
+  PolyUOp *(*poly_const_int)(PolyCtx *, int64_t);
+  PolyUOp *(*poly_buffer_f32)(PolyCtx *, int64_t);
+  PolyUOp *(*poly_buffer_f64)(PolyCtx *, int64_t);
+  PolyUOp *(*poly_alu1)(PolyCtx *, PolyOps, PolyUOp *);
+  PolyUOp *(*poly_alu2)(PolyCtx *, PolyOps, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_alu3)(PolyCtx *, PolyOps, PolyUOp *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_eq)(PolyCtx *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_ne)(PolyCtx *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_gt)(PolyCtx *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_ge)(PolyCtx *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_le)(PolyCtx *, PolyUOp *, PolyUOp *);
+  PolyUOp *(*poly_reduce_axis)(PolyCtx *, PolyOps, PolyUOp *, int64_t *, int);
+  PolyUOp *(*poly_sum_reduce)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int64_t *, int *);
+  PolyUOp *(*poly_max_reduce)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int64_t *, int *);
+  PolyUOp *(*poly_mean_reduce)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int64_t *, int *);
+  PolyUOp *(*poly_var_reduce)(PolyCtx *, PolyUOp *, const int64_t *, int, int, int, int, int64_t *, int *);
+  PolyUOp *(*poly_layernorm)(PolyCtx *, PolyUOp *, const int64_t *, int, int, double, int64_t *, int *);
+  PolyUOp *(*poly_gather)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int64_t *, int *);
+  PolyUOp *(*poly_causal_mask)(PolyCtx *, int64_t, int64_t *, int *);
+  PolyUOp *(*poly_dot)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int64_t *, int *);
+  PolyUOp *(*poly_linear)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int64_t *, int *);
+  PolyUOp *(*poly_cross_entropy)(PolyCtx *, PolyUOp *, const int64_t *, int, PolyUOp *, const int64_t *, int, int, int64_t *, int *);
+  int (*poly_realize_flat)(PolyCtx *, PolyUOp *, PolyUOp **, void **, int);
+  void (*poly_realize_begin)(PolyCtx *);
+  void (*poly_realize_bind)(PolyCtx *, PolyUOp *, void *);
+  int (*poly_realize_exec)(PolyCtx *, PolyUOp *);
   PolyTensor *(*poly_tensor_zeros)(int64_t *, int);
   PolyTensor *(*poly_tensor_ones)(int64_t *, int);
   PolyTensor *(*poly_tensor_rand)(int64_t *, int);
@@ -528,46 +568,6 @@ struct poly_api {
   void (*poly_nn_seed)(uint32_t);
   PolySGD (*poly_sgd_new)(PolyTensor **, int, float);
   int (*poly_sgd_step)(PolySGD *, PolyCtx *, PolyTensor *, float *);
-  PolyUOp *(*poly_schedule)(PolyCtx *, PolyUOp *);
-  PolySchedule *(*poly_schedule_for)(PolyCtx *, PolyUOp *, int);
-  void (*poly_schedule_free)(PolySchedule *);
-  int (*poly_schedule_n_kernels)(PolySchedule *);
-  PolyUOp *(*poly_schedule_kernel)(PolySchedule *, int);
-  PolyCompiledPlan *(*poly_compile_schedule)(PolyCtx *, PolySchedule *, int);
-  void (*poly_compiled_plan_free)(PolyCompiledPlan *);
-  PolyCompiledPlan *(*poly_get_plan)(PolyCtx *, PolyUOp *, int);
-  int (*poly_compiled_plan_run)(PolyCompiledPlan *, void **, int, PolyVarBinding *, int);
-  int (*poly_compiled_plan_n_slots)(PolyCompiledPlan *);
-  PolyUOp *(*poly_compiled_plan_slot_buf)(PolyCompiledPlan *, int);
-  const PolyBackendDesc *(*poly_backend_get)(int);
-  uint8_t *(*poly_render_kernel_wasm)(PolyCtx *, PolyUOp *, int *, int *);
-  PolyUOp *(*poly_kernel_buf)(PolyCtx *, int);
-  const void *(*poly_const_buffer_data)(PolyCtx *, PolyUOp *);
-  char *(*poly_view_graph)(PolyCtx *, PolyUOp **, int, int);
-  char *(*poly_view_kernels)(PolyCtx *, PolyUOp **, int, PolyUOp **, PolyUOp **, int, int, int);
-  PolyModelConfig *(*poly_model_config_new)(void);
-  PolyModelConfig *(*poly_model_config_from_json)(const char *, int);
-  void (*poly_model_config_free)(PolyModelConfig *);
-  void (*poly_model_config_set_int)(PolyModelConfig *, const char *, int);
-  void (*poly_model_config_set_float)(PolyModelConfig *, const char *, float);
-  void (*poly_model_config_set_string)(PolyModelConfig *, const char *, const char *);
-  void (*poly_model_config_set_ints)(PolyModelConfig *, const char *, const int64_t *, int);
-  int (*poly_model_config_get_int)(const PolyModelConfig *, const char *, int);
-  float (*poly_model_config_get_float)(const PolyModelConfig *, const char *, float);
-  const char *(*poly_model_config_get_string)(const PolyModelConfig *, const char *, const char *);
-  void (*poly_model_register)(const char *, PolyModelCreateFn);
-  PolyModel *(*poly_model_create)(PolyCtx *, const char *, PolyModelConfig *);
-  PolyModel *(*poly_model_new)(PolyCtx *, PolyModelForwardFn, void *, PolyModelReleaseFn);
-  int (*poly_model_add_parameter)(PolyModel *, const char *, PolyUOp *);
-  void (*poly_model_free)(PolyModel *);
-  PolyUOp **(*poly_model_forward)(PolyModel *, PolyUOp **, int, int *);
-  PolyUOp *(*poly_model_parameter)(PolyModel *, const char *);
-  int (*poly_model_parameter_count)(PolyModel *);
-  const char *(*poly_model_parameter_name)(PolyModel *, int);
-  float *(*poly_model_parameter_data)(PolyModel *, const char *, int64_t *);
-  uint8_t *(*poly_ir_export)(const PolyIrSpec *, int *);
-  int (*poly_ir_import)(const uint8_t *, int, PolyIrSpec *);
-  void (*poly_ir_spec_free)(PolyIrSpec *);
 };
 
 #define POLY_FUNCTIONS(X) \
@@ -591,17 +591,6 @@ struct poly_api {
   X(poly_ctx_new) \
   X(poly_ctx_destroy) \
   X(poly_ctx_live_nodes) \
-  X(poly_uop_release) \
-  X(poly_uop_release_n) \
-  X(poly_uop_retain) \
-  X(poly_ndim) \
-  X(poly_shape) \
-  X(poly_numel) \
-  X(poly_dtype) \
-  X(poly_describe) \
-  X(poly_uop_op) \
-  X(poly_uop_print) \
-  X(poly_uop_substitute) \
   X(poly_op) \
   X(poly_call) \
   X(poly_array_new) \
@@ -632,6 +621,8 @@ struct poly_api {
   X(poly_array_detach) \
   X(poly_array_clone) \
   X(poly_array_memory) \
+  X(poly_training) \
+  X(poly_seed) \
   X(poly_array_require_grad) \
   X(poly_array_requires_grad) \
   X(poly_array_backward) \
@@ -639,9 +630,7 @@ struct poly_api {
   X(poly_array_gradient) \
   X(poly_array_grad) \
   X(poly_array_set_grad) \
-  X(poly_training) \
   X(poly_no_grad) \
-  X(poly_seed) \
   X(poly_trace_begin) \
   X(poly_trace_end) \
   X(poly_trace_abandon) \
@@ -662,6 +651,17 @@ struct poly_api {
   X(poly_rate_schedule_count) \
   X(poly_rate_schedule_release) \
   X(poly_python_methods) \
+  X(poly_uop_release) \
+  X(poly_uop_release_n) \
+  X(poly_uop_retain) \
+  X(poly_ndim) \
+  X(poly_shape) \
+  X(poly_numel) \
+  X(poly_dtype) \
+  X(poly_describe) \
+  X(poly_uop_op) \
+  X(poly_uop_print) \
+  X(poly_uop_substitute) \
   X(poly_define_var) \
   X(poly_bind_var) \
   X(poly_size_op) \
@@ -674,16 +674,11 @@ struct poly_api {
   X(poly_size_text) \
   X(poly_size_tensor) \
   X(poly_arange_size) \
-  X(poly_const_float) \
-  X(poly_const_double) \
-  X(poly_const_int) \
   X(poly_const_by_id) \
   X(poly_const_int_by_id) \
   X(poly_const_like_float) \
   X(poly_const_like_int) \
   X(poly_const_like_bool) \
-  X(poly_buffer_f32) \
-  X(poly_buffer_f64) \
   X(poly_buffer_by_id) \
   X(poly_buffer_host) \
   X(poly_from_host) \
@@ -709,7 +704,6 @@ struct poly_api {
   X(poly_randperm_seeded) \
   X(poly_multinomial) \
   X(poly_dropout) \
-  X(poly_alu1) \
   X(poly_exp) \
   X(poly_exp2) \
   X(poly_expm1) \
@@ -776,19 +770,12 @@ struct poly_api {
   X(poly_detach) \
   X(poly_contiguous) \
   X(poly_contiguous_backward) \
-  X(poly_alu2) \
-  X(poly_alu3) \
   X(poly_binary) \
   X(poly_binary_float) \
   X(poly_binary_int) \
   X(poly_binary_bool) \
   X(poly_maximum) \
   X(poly_minimum) \
-  X(poly_eq) \
-  X(poly_ne) \
-  X(poly_gt) \
-  X(poly_ge) \
-  X(poly_le) \
   X(poly_where_op) \
   X(poly_lerp) \
   X(poly_isclose) \
@@ -826,7 +813,6 @@ struct poly_api {
   X(poly_scatter_reduce) \
   X(poly_masked_select) \
   X(poly_nonzero) \
-  X(poly_gather) \
   X(poly_cat) \
   X(poly_stack) \
   X(poly_meshgrid) \
@@ -834,13 +820,6 @@ struct poly_api {
   X(poly_one_hot) \
   X(poly_tril) \
   X(poly_triu) \
-  X(poly_causal_mask) \
-  X(poly_reduce_axis) \
-  X(poly_sum_reduce) \
-  X(poly_max_reduce) \
-  X(poly_mean_reduce) \
-  X(poly_var_reduce) \
-  X(poly_logsumexp) \
   X(poly_reduce) \
   X(poly_reduce_as) \
   X(poly_cumsum) \
@@ -851,9 +830,9 @@ struct poly_api {
   X(poly_sort) \
   X(poly_argsort) \
   X(poly_topk) \
+  X(poly_logsumexp) \
   X(poly_softmax) \
   X(poly_log_softmax) \
-  X(poly_layernorm) \
   X(poly_layernorm_axes) \
   X(poly_rmsnorm) \
   X(poly_groupnorm) \
@@ -866,10 +845,8 @@ struct poly_api {
   X(poly_max_pool_indices) \
   X(poly_max_unpool) \
   X(poly_interpolate) \
-  X(poly_dot) \
   X(poly_matmul) \
   X(poly_matmul_as) \
-  X(poly_linear) \
   X(poly_affine) \
   X(poly_dense) \
   X(poly_einsum) \
@@ -887,7 +864,6 @@ struct poly_api {
   X(poly_attention) \
   X(poly_keccak) \
   X(poly_hash) \
-  X(poly_cross_entropy) \
   X(poly_cross_entropy_loss) \
   X(poly_sparse_cross_entropy_loss) \
   X(poly_nll_loss) \
@@ -905,20 +881,16 @@ struct poly_api {
   X(poly_lstm) \
   X(poly_grad) \
   X(poly_grad_many) \
+  X(poly_realize_into) \
+  X(poly_update) \
+  X(poly_copy_from_host) \
+  X(poly_copy_to_host) \
   X(poly_store_val) \
   X(poly_assign) \
   X(poly_sink1) \
   X(poly_sink_n) \
   X(poly_realize) \
   X(poly_realize_ex) \
-  X(poly_realize_flat) \
-  X(poly_realize_begin) \
-  X(poly_realize_bind) \
-  X(poly_realize_exec) \
-  X(poly_realize_into) \
-  X(poly_update) \
-  X(poly_copy_from_host) \
-  X(poly_copy_to_host) \
   X(poly_realize_async) \
   X(poly_update_async) \
   X(poly_step_run_async) \
@@ -941,19 +913,19 @@ struct poly_api {
   X(poly_step_buf_index) \
   X(poly_step_value_index) \
   X(poly_step_buf_uop) \
-  X(poly_render_step_wasm_plan) \
-  X(poly_wasm_stepplan_destroy) \
-  X(poly_wasm_stepplan_n_kernels) \
-  X(poly_wasm_stepplan_n_buffers) \
-  X(poly_wasm_stepplan_n_bindable_buffers) \
-  X(poly_wasm_stepplan_bindable_buf_index) \
-  X(poly_wasm_stepplan_kernel_bytes) \
-  X(poly_wasm_stepplan_kernel_n_params) \
-  X(poly_wasm_stepplan_kernel_param_buf_index) \
-  X(poly_wasm_stepplan_exec_order) \
-  X(poly_wasm_stepplan_buf_uop) \
-  X(poly_wasm_stepplan_buf_size) \
-  X(poly_wasm_stepplan_buf_nbytes) \
+  X(poly_file_open) \
+  X(poly_file_read) \
+  X(poly_file_free) \
+  X(poly_file_format) \
+  X(poly_file_count) \
+  X(poly_file_name) \
+  X(poly_file_type) \
+  X(poly_file_describe) \
+  X(poly_file_quant) \
+  X(poly_file_data) \
+  X(poly_file_value) \
+  X(poly_dequantize) \
+  X(poly_safetensors_save) \
   X(poly_mlp_instance) \
   X(poly_tabm_instance) \
   X(poly_nam_instance) \
@@ -1001,6 +973,26 @@ struct poly_api {
   X(poly_generator_next) \
   X(poly_generator_logits) \
   X(poly_generator_reset) \
+  X(poly_model_config_new) \
+  X(poly_model_config_from_json) \
+  X(poly_model_config_free) \
+  X(poly_model_config_set_int) \
+  X(poly_model_config_set_float) \
+  X(poly_model_config_set_string) \
+  X(poly_model_config_set_ints) \
+  X(poly_model_config_get_int) \
+  X(poly_model_config_get_float) \
+  X(poly_model_config_get_string) \
+  X(poly_model_register) \
+  X(poly_model_create) \
+  X(poly_model_new) \
+  X(poly_model_add_parameter) \
+  X(poly_model_free) \
+  X(poly_model_forward) \
+  X(poly_model_parameter) \
+  X(poly_model_parameter_count) \
+  X(poly_model_parameter_name) \
+  X(poly_model_parameter_data) \
   X(poly_bundle_encode) \
   X(poly_bundle_decode) \
   X(poly_safetensor_dtype_size) \
@@ -1010,35 +1002,39 @@ struct poly_api {
   X(poly_safetensors_to_f32) \
   X(poly_init_param_kaiming) \
   X(poly_gpt2_build) \
-  X(poly_file_open) \
-  X(poly_file_read) \
-  X(poly_file_free) \
-  X(poly_file_format) \
-  X(poly_file_count) \
-  X(poly_file_name) \
-  X(poly_file_type) \
-  X(poly_file_describe) \
-  X(poly_file_quant) \
-  X(poly_file_data) \
-  X(poly_file_value) \
-  X(poly_dequantize) \
-  X(poly_safetensors_save) \
-  X(poly_dtype_of) \
-  X(poly_dtype_number) \
-  X(poly_dtype_eq) \
-  X(poly_dtype_is_float) \
-  X(poly_dtype_is_int) \
-  X(poly_dtype_is_unsigned) \
-  X(poly_dtype_is_bool) \
-  X(poly_dtype_itemsize) \
-  X(poly_dtype_name) \
-  X(poly_dtype_vec) \
-  X(poly_dtype_scalar) \
-  X(poly_dtype_ptr) \
-  X(poly_cast) \
-  X(poly_const_typed) \
-  X(poly_buffer) \
-  X(poly_buffer_var) \
+  X(poly_ir_export) \
+  X(poly_ir_import) \
+  X(poly_ir_spec_free) \
+  X(poly_view_graph) \
+  X(poly_view_kernels) \
+  X(poly_schedule) \
+  X(poly_schedule_for) \
+  X(poly_schedule_free) \
+  X(poly_schedule_n_kernels) \
+  X(poly_schedule_kernel) \
+  X(poly_compile_schedule) \
+  X(poly_compiled_plan_free) \
+  X(poly_get_plan) \
+  X(poly_compiled_plan_run) \
+  X(poly_compiled_plan_n_slots) \
+  X(poly_compiled_plan_slot_buf) \
+  X(poly_backend_get) \
+  X(poly_const_buffer_data) \
+  X(poly_render_step_wasm_plan) \
+  X(poly_wasm_stepplan_destroy) \
+  X(poly_wasm_stepplan_n_kernels) \
+  X(poly_wasm_stepplan_n_buffers) \
+  X(poly_wasm_stepplan_n_bindable_buffers) \
+  X(poly_wasm_stepplan_bindable_buf_index) \
+  X(poly_wasm_stepplan_kernel_bytes) \
+  X(poly_wasm_stepplan_kernel_n_params) \
+  X(poly_wasm_stepplan_kernel_param_buf_index) \
+  X(poly_wasm_stepplan_exec_order) \
+  X(poly_wasm_stepplan_buf_uop) \
+  X(poly_wasm_stepplan_buf_size) \
+  X(poly_wasm_stepplan_buf_nbytes) \
+  X(poly_render_kernel_wasm) \
+  X(poly_kernel_buf) \
   X(poly_uop) \
   X(poly_uop0) \
   X(poly_uop1) \
@@ -1059,6 +1055,50 @@ struct poly_api {
   X(poly_ctx_owns_ptr) \
   X(poly_debug_uop) \
   X(poly_debug_opsets) \
+  X(poly_dtype_of) \
+  X(poly_dtype_number) \
+  X(poly_dtype_eq) \
+  X(poly_dtype_is_float) \
+  X(poly_dtype_is_int) \
+  X(poly_dtype_is_unsigned) \
+  X(poly_dtype_is_bool) \
+  X(poly_dtype_itemsize) \
+  X(poly_dtype_name) \
+  X(poly_dtype_vec) \
+  X(poly_dtype_scalar) \
+  X(poly_dtype_ptr) \
+  X(poly_cast) \
+  X(poly_const_typed) \
+  X(poly_buffer) \
+  X(poly_buffer_var) \
+  X(poly_const_float) \
+  X(poly_const_double) \
+  X(poly_const_int) \
+  X(poly_buffer_f32) \
+  X(poly_buffer_f64) \
+  X(poly_alu1) \
+  X(poly_alu2) \
+  X(poly_alu3) \
+  X(poly_eq) \
+  X(poly_ne) \
+  X(poly_gt) \
+  X(poly_ge) \
+  X(poly_le) \
+  X(poly_reduce_axis) \
+  X(poly_sum_reduce) \
+  X(poly_max_reduce) \
+  X(poly_mean_reduce) \
+  X(poly_var_reduce) \
+  X(poly_layernorm) \
+  X(poly_gather) \
+  X(poly_causal_mask) \
+  X(poly_dot) \
+  X(poly_linear) \
+  X(poly_cross_entropy) \
+  X(poly_realize_flat) \
+  X(poly_realize_begin) \
+  X(poly_realize_bind) \
+  X(poly_realize_exec) \
   X(poly_tensor_zeros) \
   X(poly_tensor_ones) \
   X(poly_tensor_rand) \
@@ -1092,46 +1132,6 @@ struct poly_api {
   X(poly_nn_linear_forward) \
   X(poly_nn_seed) \
   X(poly_sgd_new) \
-  X(poly_sgd_step) \
-  X(poly_schedule) \
-  X(poly_schedule_for) \
-  X(poly_schedule_free) \
-  X(poly_schedule_n_kernels) \
-  X(poly_schedule_kernel) \
-  X(poly_compile_schedule) \
-  X(poly_compiled_plan_free) \
-  X(poly_get_plan) \
-  X(poly_compiled_plan_run) \
-  X(poly_compiled_plan_n_slots) \
-  X(poly_compiled_plan_slot_buf) \
-  X(poly_backend_get) \
-  X(poly_render_kernel_wasm) \
-  X(poly_kernel_buf) \
-  X(poly_const_buffer_data) \
-  X(poly_view_graph) \
-  X(poly_view_kernels) \
-  X(poly_model_config_new) \
-  X(poly_model_config_from_json) \
-  X(poly_model_config_free) \
-  X(poly_model_config_set_int) \
-  X(poly_model_config_set_float) \
-  X(poly_model_config_set_string) \
-  X(poly_model_config_set_ints) \
-  X(poly_model_config_get_int) \
-  X(poly_model_config_get_float) \
-  X(poly_model_config_get_string) \
-  X(poly_model_register) \
-  X(poly_model_create) \
-  X(poly_model_new) \
-  X(poly_model_add_parameter) \
-  X(poly_model_free) \
-  X(poly_model_forward) \
-  X(poly_model_parameter) \
-  X(poly_model_parameter_count) \
-  X(poly_model_parameter_name) \
-  X(poly_model_parameter_data) \
-  X(poly_ir_export) \
-  X(poly_ir_import) \
-  X(poly_ir_spec_free)
+  X(poly_sgd_step)
 
 #endif
