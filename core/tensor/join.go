@@ -86,11 +86,22 @@ func splitEvery(x *uop.UOp, size int64, axis int) []*uop.UOp {
 	if size < 0 || size == 0 && n > 0 {
 		fail("size", "%d is not positive", size)
 	}
+	needParts("size", size, ceil64(n, max(size, 1)))
 	var sizes []int64
 	for at := int64(0); at < max(n, 1); at += max(size, 1) {
 		sizes = append(sizes, min(size, n-at))
 	}
 	return split(x, sizes, axis)
+}
+
+// maxParts is the greatest number of parts that a tensor is split into.
+const maxParts = 1 << 20
+
+// needParts is an error if the value of an argument asks for too many parts.
+func needParts(arg string, value, parts int64) {
+	if parts > maxParts {
+		fail(arg, "%d gives %d parts, need at most %d", value, parts, maxParts)
+	}
 }
 
 func chunk(x *uop.UOp, n int64, axis int) []*uop.UOp {
@@ -104,6 +115,7 @@ func chunk(x *uop.UOp, n int64, axis int) []*uop.UOp {
 	}
 	size := intSize("dim", s, axis)
 	if size == 0 {
+		needParts("chunks", n, n)
 		return split(x, make([]int64, n), axis)
 	}
 	return splitEvery(x, ceil64(size, n), axis)

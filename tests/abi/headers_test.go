@@ -81,7 +81,7 @@ func TestExamplesOfTheHeader(t *testing.T) {
 		t.Fatalf("%d examples, expected one of nodes, one of arrays and one of a traced function", len(examples))
 	}
 	for _, e := range examples {
-		code := strings.ReplaceAll(string(e), " *     ", "")
+		code := strings.ReplaceAll(strings.ReplaceAll(string(e), " *     ", ""), " *\n", "\n")
 		m := printed.FindStringSubmatch(code)
 		if m == nil {
 			t.Fatalf("an example prints nothing:\n%s", code)
