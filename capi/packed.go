@@ -422,7 +422,7 @@ func sizesOf(arg string, list []any) (uop.Shape, error) {
 // notOneOf is the error of an element that is not what a list holds.
 func notOneOf(arg string, x any, expected string) error {
 	if f, is := x.(float64); is && f == math.Trunc(f) && expected == "an integer" {
-		return wrong(arg, "%g is out of range, expected less than 2^53", f)
+		return wrong(arg, "%s is out of range, expected less than 2^53", ops.Describe(f))
 	}
 	return wrong(arg, "is %s, expected %s", ops.Describe(x), expected)
 }

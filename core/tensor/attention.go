@@ -57,7 +57,7 @@ func ScaledDotProductAttention(q, k, v *uop.UOp, o AttentionOptions) (r *uop.UOp
 	if o.Mask != nil {
 		needSame("mask", q, o.Mask)
 		if o.Causal {
-			fail("mask", "is given with causal, need one of them")
+			fail("mask", "is given together with causal attention, need one of them")
 		}
 	}
 	if o.Grouped {

@@ -6,27 +6,31 @@ import (
 	"polygrad/core/uop"
 )
 
-// argError is a bad argument found somewhere below an exported function. Compositions call each other without error returns,
-// so they read as formulas; a bad argument unwinds as a panic of this type, and every exported function turns it into an
-// error with its own name (guard).
-type argError struct{ arg, text string }
+// An Error is a bad argument of an exported function. Compositions call each other without error returns, so they read as formulas:
+// a bad argument unwinds as a panic of this type, and every exported function returns it with its own name (guard).
+type Error struct{ Func, Arg, Text string }
 
-// fail reports a bad argument of the current exported function.
+func (e *Error) Error() string { return "tensor." + e.Func + ": " + e.Arg + ": " + e.Text }
+
+// fail reports a bad argument of the current exported function. Data types have the names that users know.
 func fail(arg, format string, a ...any) {
-	panic(argError{arg, fmt.Sprintf(format, a...)})
+	for i, v := range a {
+		if dt, ok := v.(*uop.DType); ok && dt != nil {
+			a[i] = dt.NumpyName()
+		}
+	}
+	panic(&Error{Arg: arg, Text: fmt.Sprintf(format, a...)})
 }
 
 // guard turns a bad argument into the error of the exported function fn. Other panics pass through.
 func guard(fn string, err *error) {
-	r := recover()
-	if r == nil {
-		return
-	}
-	e, ok := r.(argError)
-	if !ok {
+	switch r := recover().(type) {
+	case nil:
+	case *Error:
+		*err = &Error{fn, r.Arg, r.Text}
+	default:
 		panic(r)
 	}
-	*err = fmt.Errorf("tensor.%s: %s: %s", fn, e.arg, e.text)
 }
 
 // need checks that u is a tensor: a node with a shape and a numeric type.

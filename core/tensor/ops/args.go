@@ -35,7 +35,29 @@ type Error struct{ Arg, Text string }
 
 func (e *Error) Error() string { return e.Arg + ": " + e.Text }
 
-func bad(arg, format string, a ...any) error { return &Error{arg, fmt.Sprintf(format, a...)} }
+// bad makes an Error. Data types and numbers are written as users of all languages know them.
+func bad(arg, format string, a ...any) error {
+	for i, v := range a {
+		switch v := v.(type) {
+		case *uop.DType:
+			a[i] = v.NumpyName()
+		case float64:
+			a[i] = number(v)
+		}
+	}
+	return &Error{arg, fmt.Sprintf(format, a...)}
+}
+
+// number is a number as a text.
+func number(x float64) string {
+	switch {
+	case math.IsInf(x, 1):
+		return "infinity"
+	case math.IsInf(x, -1):
+		return "-infinity"
+	}
+	return fmt.Sprint(x)
+}
 
 // Set gives a parameter a value, which must be of its kind; nil stands for one that is left out.
 func (a *Args) Set(name string, value any) error {
@@ -161,6 +183,8 @@ func Describe(value any) string {
 		return "not given"
 	case string:
 		return strconv.Quote(v)
+	case float64:
+		return number(v)
 	case *uop.UOp:
 		return "a tensor"
 	case *uop.DType:
@@ -205,7 +229,52 @@ func (a *Args) Results() ([]*uop.UOp, error) {
 			return nil, bad(p.Name, "is missing, expected %s", expected[p.Kind])
 		}
 	}
-	return a.op.Build(a)
+	results, err := a.op.Build(a)
+	return results, a.op.named(err)
+}
+
+// argumentNames are the possible names in descriptions of an argument that core/tensor calls otherwise.
+var argumentNames = map[string][]string{
+	"a":           {"x"},
+	"axes":        {"axis"},
+	"bounds":      {"padding", "arg"},
+	"classes":     {"num_classes"},
+	"dim0":        {"x"},
+	"kernel_size": {"weight"},
+	"mask":        {"attn_mask"},
+	"n":           {"num_samples"},
+	"q":           {"x"},
+	"repeats":     {"kernel_size"},
+	"shape":       {"sizes", "mask", "value", "num_samples", "n"},
+	"size":        {"sizes"},
+	"target":      {"Y"},
+	"v":           {"fill_value"},
+	"weight":      {"x"},
+	"xs":          {"tensors"},
+}
+
+// named is an error of core/tensor in the names of an operation's parameters. An error of the operands of a composition concerns all
+// operands of the operation.
+func (op *Op) named(err error) error {
+	e, ok := err.(*tensor.Error)
+	if !ok {
+		return err
+	}
+	has := func(name string) bool {
+		return name == "x" && op.Form == Method || name == "tensors" && op.Form == Joiner ||
+			slices.ContainsFunc(op.Params, func(p Param) bool { return p.Name == name })
+	}
+	arg := e.Arg
+	switch {
+	case has(arg):
+	case arg == "tensors":
+		arg = "operands"
+	default:
+		if i := slices.IndexFunc(argumentNames[arg], has); i >= 0 {
+			arg = argumentNames[arg][i]
+		}
+	}
+	return &Error{arg, e.Text}
 }
 
 func (a *Args) at(name string) any {

@@ -150,6 +150,9 @@ rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its 
 
 func clamp(name, low, high, doc string) Op {
 	return method(name, low+" operand?, "+high+" operand?", doc, func(a *Args) (*uop.UOp, error) {
+		if !a.given(low) && !a.given(high) {
+			return nil, bad(low, "and %s are both missing, expected one of them", high)
+		}
 		bounds := [2]*uop.UOp{}
 		x := a.X
 		for i, name := range []string{low, high} {

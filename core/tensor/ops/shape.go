@@ -84,7 +84,12 @@ var shapes = []Op{
 	view("transpose", "dim0 int = 1, dim1 int = 0", "The tensor with two axes swapped.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Transpose(a.X, a.axis("dim0"), a.axis("dim1"))
 	}),
-	view("T", "", "The tensor with its last two axes swapped.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, -2, -1) }),
+	view("T", "", "The tensor with its last two axes swapped.", func(a *Args) (*uop.UOp, error) {
+		if n := len(a.X.Shape()); n < 2 {
+			return nil, bad("x", "has %d dimensions, expected 2 or more", n)
+		}
+		return tensor.Transpose(a.X, -2, -1)
+	}),
 	view("flip", "axis axes", "The tensor with the order of elements along axes reversed.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Flip(a.X, a.axes("axis")...)
 	}),
