@@ -14,7 +14,7 @@ import (
 	"polygrad/variable"
 )
 
-// An Option is an argument by name, of an operation that may be called without it. See the With functions.
+// An Option is an optional argument of an operation, by name. See the With functions.
 type Option struct {
 	name  string
 	value any
@@ -28,10 +28,10 @@ type Index struct {
 	step  int64
 }
 
-// At selects one element and removes the axis; a negative number counts from the end.
+// At selects element i and removes the axis; a negative i counts from the end.
 func At(i int) Index { return Index{item: tensor.At(int64(i))} }
 
-// Slice keeps start (included) to stop (excluded); negative numbers count from the end.
+// Slice selects the elements from start (included) to stop (excluded); negative numbers count from the end. Bounds are clipped to the axis.
 func Slice(start, stop int) Index { return SliceBy(start, stop, 1) }
 
 // SliceBy is Slice with a step, which may be negative.
@@ -40,13 +40,13 @@ func SliceBy(start, stop, step int) Index {
 	return Index{item: tensor.Slice(&lo, &hi, int64(step))}
 }
 
-// SliceFrom keeps start to the end.
+// SliceFrom selects the elements from start to the end.
 func SliceFrom(start int) Index {
 	lo := int64(start)
 	return Index{item: tensor.Slice(&lo, nil, 1)}
 }
 
-// SliceSizes is Slice with bounds that may be variable: an int or a *Size each; nil leaves one open.
+// SliceSizes is Slice with bounds that may be symbolic: each is an int, a *Size, or nil for the end of the axis.
 func SliceSizes(start, stop any) Index { return SliceSteps(start, stop, 1) }
 
 // SliceSteps is SliceSizes with a step, which may be negative.
@@ -54,25 +54,26 @@ func SliceSteps(start, stop any, step int) Index {
 	return Index{sizes: &[2]any{start, stop}, step: int64(step)}
 }
 
-// All keeps an axis.
+// All selects all elements of an axis.
 func All() Index { return Index{item: tensor.Whole()} }
 
 // NewAxis inserts an axis of size 1.
 func NewAxis() Index { return Index{item: tensor.NewAxis()} }
 
-// Ellipsis keeps all axes that no other index is for.
+// Ellipsis selects all elements of the axes that the other items do not select from.
 func Ellipsis() Index { return Index{item: tensor.Ellipsis()} }
 
-// Take selects elements by an integer tensor, whose shape replaces the axis, or by a mask, a tensor of bools of the shape of some axes,
-// which become one.
+// Take selects elements by a tensor. An integer tensor has positions, and its shape replaces the axis; negative positions count from the
+// end, and a position out of range is an error if the tensor is realized, otherwise it selects 0. A bool tensor is a mask of the shape of
+// one or more axes, which become one axis with the elements where it is true.
 func Take(t *Tensor) Index {
 	if t == nil {
-		t = failed("Take", errors.New("the tensor is nil"))
+		t = failedTensor("Take", errors.New("the tensor is nil"))
 	}
 	return Index{take: t}
 }
 
-func described(name string) *ops.Op {
+func mustFind(name string) *ops.Op {
 	op, ok := ops.Find(name)
 	if !ok {
 		panic("polygrad: no operation " + name)
@@ -92,7 +93,7 @@ func (t *Tensor) call1(op *ops.Op, opts []Option, args ...any) *Tensor {
 // call calls a method with several results.
 func (t *Tensor) call(op *ops.Op, opts []Option, args ...any) []*Tensor {
 	if err := t.Err(); err != nil {
-		return many(op, &Tensor{err: err})
+		return repeatResult(op, &Tensor{err: err})
 	}
 	defer runtime.KeepAlive(t)
 	return t.c.several(op, t, nil, opts, args)
@@ -106,18 +107,20 @@ func (c *Context) make1(op *ops.Op, opts []Option, args ...any) *Tensor {
 // join calls a joiner.
 func join(op *ops.Op, xs []*Tensor, opts []Option, args ...any) []*Tensor {
 	if len(xs) == 0 {
-		return many(op, failed(ops.GoName(op.Name), errors.New("xs: no tensors, expected one or more")))
+		return repeatResult(op, failedTensor(ops.GoName(op.Name), errors.New("xs: no tensors, expected one or more")))
 	}
 	for _, x := range xs {
 		if err := x.Err(); err != nil {
-			return many(op, &Tensor{err: err})
+			return repeatResult(op, &Tensor{err: err})
 		}
 	}
 	return xs[0].c.several(op, nil, xs, opts, args)
 }
 
-// many is an error as every result of an operation.
-func many(op *ops.Op, t *Tensor) []*Tensor { return slices.Repeat([]*Tensor{t}, max(op.Results, 1)) }
+// repeatResult is an error as every result of an operation.
+func repeatResult(op *ops.Op, t *Tensor) []*Tensor {
+	return slices.Repeat([]*Tensor{t}, max(op.Results, 1))
+}
 
 // one calls an operation with one result.
 func (c *Context) one(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, args []any) *Tensor {
@@ -125,7 +128,7 @@ func (c *Context) one(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, args [
 	defer c.unlock()
 	outs, err := c.run(op, x, xs, opts, args)
 	if err != nil {
-		return failed(ops.GoName(op.Name), err)
+		return failedTensor(ops.GoName(op.Name), err)
 	}
 	return c.tensor(outs[0])
 }
@@ -136,7 +139,7 @@ func (c *Context) several(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, ar
 	defer c.unlock()
 	outs, err := c.run(op, x, xs, opts, args)
 	if err != nil {
-		return many(op, failed(ops.GoName(op.Name), err))
+		return repeatResult(op, failedTensor(ops.GoName(op.Name), err))
 	}
 	results := make([]*Tensor, len(outs))
 	for i, v := range outs {

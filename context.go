@@ -11,18 +11,19 @@ import (
 	"polygrad/variable"
 )
 
-// A Context holds tensors, the random stream that they are drawn from and the modes of a program: tensors of different contexts cannot
-// meet. It may be used from any goroutine; its calls run one after another. The functions of the package use a context that it makes.
+// A Context owns tensors, a random stream, the training and gradient modes, and a device. Tensors of different contexts cannot be
+// combined. Any goroutine may use a context; its calls are serialized. The functions of the package use the context Default.
 type Context struct {
 	mu   sync.Mutex
 	vars *variable.Context
 
-	lostMu sync.Mutex
-	lost   []*variable.Variable // of tensors that the collector has found
+	garbageMu sync.Mutex
+	garbage   []*variable.Variable // of tensors that the collector has found
 }
 
-// NewContext makes a context on a device: "native", "wasm", "clang", "interp", or "" for that of the environment variable POLY_DEVICE,
-// which is "native" unless it is set and the processor or the build has no native code.
+// NewContext returns a context that runs kernels on a device: "native" (machine code), "wasm", "clang", "interp", or "" for the device
+// that the environment variable POLY_DEVICE names. Without that variable "" is "native", or "wasm" where the processor or the build has
+// no native code. A device that is unknown or not available is an error.
 func NewContext(device string) (*Context, error) {
 	e, err := executorOf(device)
 	if err != nil {
@@ -35,7 +36,7 @@ func NewContext(device string) (*Context, error) {
 	return &Context{vars: variable.NewContext(g, func() (*exec.Executor, error) { return e, nil })}, nil
 }
 
-// Default returns the context of the package's functions.
+// Default returns the context of the package's functions, on the device of POLY_DEVICE. It panics if that is not available.
 var Default = sync.OnceValue(func() *Context {
 	c, err := NewContext("")
 	if err != nil {
@@ -63,7 +64,7 @@ func executorOf(device string) (*exec.Executor, error) {
 func (c *Context) lock() {
 	c.mu.Lock()
 	collected := collectGarbage()
-	c.dropLost()
+	c.dropGarbage()
 	if collected {
 		afterGC.Store(variable.InUse())
 	}
@@ -77,38 +78,39 @@ func (c *Context) unlock() { c.mu.Unlock() }
 // tensor is the tensor of a variable, which the collector drops.
 func (c *Context) tensor(v *variable.Variable) *Tensor {
 	t := &Tensor{c: c, v: v}
-	runtime.AddCleanup(t, c.lose, v)
+	runtime.AddCleanup(t, c.dropLater, v)
 	return t
 }
 
-// lose notes the variable of a tensor that the collector has found. The next call drops it, or a timer if there is none.
-func (c *Context) lose(v *variable.Variable) {
-	c.lostMu.Lock()
-	defer c.lostMu.Unlock()
-	if c.lost = append(c.lost, v); len(c.lost) == 1 {
-		time.AfterFunc(lostAtMost, func() {
+// dropLater notes the variable of a tensor that the collector has found. The next call drops it, or a timer if there is none.
+func (c *Context) dropLater(v *variable.Variable) {
+	c.garbageMu.Lock()
+	defer c.garbageMu.Unlock()
+	if c.garbage = append(c.garbage, v); len(c.garbage) == 1 {
+		time.AfterFunc(maxDropDelay, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.dropLost()
+			c.dropGarbage()
 		})
 	}
 }
 
-// lostAtMost is how long a variable whose tensor the collector has found may wait to be dropped.
-const lostAtMost = 20 * time.Millisecond
+// maxDropDelay is how long a variable whose tensor the collector has found may wait to be dropped.
+const maxDropDelay = 20 * time.Millisecond
 
-// dropLost drops variables whose tensors the collector has found.
-func (c *Context) dropLost() {
-	c.lostMu.Lock()
-	lost := c.lost
-	c.lost = nil
-	c.lostMu.Unlock()
-	for _, v := range lost {
+// dropGarbage drops variables whose tensors the collector has found.
+func (c *Context) dropGarbage() {
+	c.garbageMu.Lock()
+	garbage := c.garbage
+	c.garbage = nil
+	c.garbageMu.Unlock()
+	for _, v := range garbage {
 		v.Drop()
 	}
 }
 
-// SetTraining sets whether dropout drops and batch normalisation learns, and returns what was set before.
+// SetTraining sets training mode, in which Dropout drops elements and batch normalisation uses and updates batch statistics, and returns
+// the mode before the call.
 func (c *Context) SetTraining(on bool) (before bool) {
 	c.lock()
 	defer c.unlock()
@@ -123,7 +125,8 @@ func (c *Context) Training() bool {
 	return c.vars.Training
 }
 
-// NoGrad calls f; what is computed from tensors meanwhile, by any goroutine, has no gradients.
+// NoGrad calls f and returns its error. Until f returns, results of operations in the context, by any goroutine, do not require
+// gradients.
 func (c *Context) NoGrad(f func() error) error {
 	set := func(on bool) {
 		c.lock()
@@ -135,7 +138,7 @@ func (c *Context) NoGrad(f func() error) error {
 	return f()
 }
 
-// Seed begins the random stream again. Equal seeds give equal numbers on every device, in every language and in tinygrad.
+// Seed restarts the random stream of the context. Equal seeds give equal numbers on every device, in every language and in tinygrad.
 func (c *Context) Seed(seed uint64) {
 	c.lock()
 	defer c.unlock()

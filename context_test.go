@@ -186,7 +186,7 @@ func TestAbandonedContext(t *testing.T) {
 		if variable.InUse() <= before {
 			return
 		}
-		time.Sleep(lostAtMost)
+		time.Sleep(maxDropDelay)
 	}
 	t.Errorf("%d bytes are in use, %d were before", variable.InUse(), before)
 }

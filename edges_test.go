@@ -11,7 +11,7 @@ import (
 )
 
 // told checks that an error says something.
-func told(t *testing.T, what string, err error, text string) {
+func expectError(t *testing.T, what string, err error, text string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), text) {
 		t.Errorf("%s: error %v, expected one about %q", what, err, text)
@@ -99,7 +99,7 @@ func TestSetGradients(t *testing.T) {
 		})
 	}
 	w := polygrad.From([]float32{1, 2}).SetRequiresGrad(true)
-	told(t, "a parameter", w.Set(w.Sum(), polygrad.At(0)).Err(), "Detach")
+	expectError(t, "a parameter", w.Set(w.Sum(), polygrad.At(0)).Err(), "Detach")
 	if err := w.Set(7, polygrad.At(0)).Err(); err != nil || !slices.Equal(floats(t, w), []float32{7, 2}) {
 		t.Errorf("a number: %v %v", err, floats(t, w))
 	}
@@ -172,44 +172,44 @@ func TestSizeOverflow(t *testing.T) {
 	if _, most := k.Bounds(); k.Err() != nil || most != math.MaxInt32*math.MaxInt32 {
 		t.Errorf("%v: at most %d", k, most)
 	}
-	told(t, "product", k.Mul(n).Err(), "int64")
-	told(t, "product with a number", n.Mul(1<<40).Err(), "int64")
-	told(t, "sum", k.Add(math.MaxInt64).Err(), "int64")
-	told(t, "difference", polygrad.Variable("over_k", -5, -1).Sub(math.MaxInt64).Err(), "int64")
+	expectError(t, "product", k.Mul(n).Err(), "int64")
+	expectError(t, "product with a number", n.Mul(1<<40).Err(), "int64")
+	expectError(t, "sum", k.Add(math.MaxInt64).Err(), "int64")
+	expectError(t, "difference", polygrad.Variable("over_k", -5, -1).Sub(math.MaxInt64).Err(), "int64")
 }
 
 // What is nil or empty is told, not dereferenced.
 func TestNil(t *testing.T) {
 	for name, z := range map[string]*polygrad.Size{"nil": nil, "empty": {}} {
 		for what, r := range map[string]*polygrad.Size{"Bind": z.Bind(1), "Add": z.Add(1), "Mod": z.Mod(2)} {
-			told(t, what, r.Err(), name)
+			expectError(t, what, r.Err(), name)
 		}
 		_, err := z.Value()
-		told(t, "Value", err, name)
-		told(t, "Err", z.Err(), name)
+		expectError(t, "Value", err, name)
+		expectError(t, "Err", z.Err(), name)
 		least, most := z.Bounds()
 		if s := z.String(); least != 0 || most != 0 || !strings.Contains(s, name) {
 			t.Errorf("%s: %d to %d", s, least, most)
 		}
-		told(t, "operand", polygrad.Variable("nil_n", 1, 5).Add(z).Err(), name)
+		expectError(t, "operand", polygrad.Variable("nil_n", 1, 5).Add(z).Err(), name)
 	}
 	for _, o := range []*polygrad.Optimizer{nil, {}} {
 		o.ZeroGrad()
-		told(t, "Optimizer.Step", o.Step(), "nil or empty")
+		expectError(t, "Optimizer.Step", o.Step(), "nil or empty")
 	}
 	for _, s := range []*polygrad.Step{nil, {}} {
 		_, err := s.Run()
-		told(t, "Step.Run", err, "nil or empty")
+		expectError(t, "Step.Run", err, "nil or empty")
 		if s.Kernels() != 0 {
 			t.Error("kernels of no step")
 		}
 	}
 	_, err := polygrad.Compile(nil)
-	told(t, "Compile", err, "expected a function")
-	told(t, "empty tensor", new(polygrad.Tensor).Add(1).Err(), "empty")
+	expectError(t, "Compile", err, "expected a function")
+	expectError(t, "empty tensor", new(polygrad.Tensor).Add(1).Err(), "empty")
 	x := polygrad.From([]float32{1, 2})
-	told(t, "Index", x.Index(polygrad.Take(nil)).Err(), "nil")
-	told(t, "Set", x.Set(1, polygrad.Take(nil)).Err(), "nil")
+	expectError(t, "Index", x.Index(polygrad.Take(nil)).Err(), "nil")
+	expectError(t, "Set", x.Set(1, polygrad.Take(nil)).Err(), "nil")
 	if n := polygrad.From([]float32{1}, 7).Numel(); n != 0 {
 		t.Errorf("a tensor with an error has %d elements", n)
 	}
@@ -262,18 +262,18 @@ func TestStateEdges(t *testing.T) {
 	given := map[string]*polygrad.Tensor{
 		"a": polygrad.From([]float32{5, 6}), "bias": one(), "weight": polygrad.FromIn(other, []float32{5, 6}),
 	}
-	told(t, "LoadState", polygrad.LoadState(m, given), "another context")
+	expectError(t, "LoadState", polygrad.LoadState(m, given), "another context")
 	if got := floats(t, m.A); got[0] != 1 {
 		t.Errorf("%v was written", got)
 	}
 	m.Weight = one().Add(polygrad.From([]float32{1, 2, 3}))
 	given["weight"] = one()
-	told(t, "LoadState", polygrad.LoadState(m, given), "weight")
+	expectError(t, "LoadState", polygrad.LoadState(m, given), "weight")
 	if got := floats(t, m.A); got[0] != 1 {
 		t.Errorf("%v was written", got)
 	}
 	_, err = polygrad.NewSGD(polygrad.Parameters(m), 0.1, polygrad.SGDOptions{})
-	told(t, "NewSGD", err, "broadcast")
+	expectError(t, "NewSGD", err, "broadcast")
 }
 
 // A compiled function leaves the gradients that the function would leave: it adds them up, begins again after ZeroGrad, and passes them
@@ -433,7 +433,7 @@ func TestGradientsOfArguments(t *testing.T) {
 		_, _ = f(args...)
 		return nil, fmt.Errorf("on purpose")
 	}, z, y)
-	told(t, "a function that fails", err, "on purpose")
+	expectError(t, "a function that fails", err, "on purpose")
 	if got := floats(t, z.Grad()); got[0] != 3 {
 		t.Errorf("it left %v", got)
 	}

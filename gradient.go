@@ -7,30 +7,31 @@ import (
 	"polygrad/variable"
 )
 
-// RequiresGrad reports whether Backward gives the tensor, or one that it is computed from, a gradient.
+// RequiresGrad reports whether the tensor, or a tensor it is computed from, receives a gradient in Backward.
 func (t *Tensor) RequiresGrad() (requires bool) {
-	t.ask(func() { requires = t.v.RequiresGrad() })
+	t.withLock(func() { requires = t.v.RequiresGrad() })
 	return requires
 }
 
-// SetRequiresGrad says whether Backward gives the tensor a gradient, and returns it. Elements of integer types have none.
+// SetRequiresGrad sets whether the tensor receives a gradient in Backward, and returns it. A tensor that is not of a floating type is an
+// error.
 func (t *Tensor) SetRequiresGrad(on bool) *Tensor {
-	return t.change("SetRequiresGrad", func() error { return t.v.Require(on) })
+	return t.mutate("SetRequiresGrad", func() error { return t.v.Require(on) })
 }
 
-// change locks the context of a tensor for f, and returns the tensor, or one with the error of f.
-func (t *Tensor) change(fn string, f func() error) *Tensor {
+// mutate locks the context of a tensor for f, and returns the tensor, or one with the error of f.
+func (t *Tensor) mutate(fn string, f func() error) *Tensor {
 	var err error
-	t.ask(func() { err = f() })
+	t.withLock(func() { err = f() })
 	if err != nil {
-		return failed(fn, err)
+		return failedTensor(fn, err)
 	}
 	return t
 }
 
-// Grad returns the gradient that Backward calls have added up, or nil.
+// Grad returns the sum of the gradients of all Backward calls since ZeroGrad, of the shape of the tensor, or nil if there is none.
 func (t *Tensor) Grad() (grad *Tensor) {
-	t.ask(func() {
+	t.withLock(func() {
 		if g := t.v.Grad(); g != nil {
 			grad = t.c.tensor(g.Retain())
 		}
@@ -38,14 +39,15 @@ func (t *Tensor) Grad() (grad *Tensor) {
 	return grad
 }
 
-// ZeroGrad forgets the gradient.
-func (t *Tensor) ZeroGrad() { t.ask(func() { t.v.SetGrad(nil) }) }
+// ZeroGrad removes the gradient: Grad is nil afterwards.
+func (t *Tensor) ZeroGrad() { t.withLock(func() { t.v.SetGrad(nil) }) }
 
-// Backward computes the gradients of the tensor for all tensors that require one, adds them to these tensors' Grad, and returns the
-// tensor. A tensor of several elements needs the gradient that comes in, of its own shape: see WithGradient.
+// Backward computes the gradients of the tensor with respect to all tensors that it is computed from and that require one, adds them to
+// their Grad, and returns the tensor. It is an error if there is no such tensor. A tensor of several elements needs an incoming gradient.
+// Options: WithGradient (ones for one element).
 func (t *Tensor) Backward(opts ...Option) *Tensor {
-	return t.change("Backward", func() error {
-		seed, err := incoming(opts)
+	return t.mutate("Backward", func() error {
+		seed, err := incomingGradient(opts)
 		if err != nil {
 			return err
 		}
@@ -53,11 +55,11 @@ func (t *Tensor) Backward(opts ...Option) *Tensor {
 	})
 }
 
-// WithGradient is the gradient of the tensor whose gradients are asked for, of its shape.
+// WithGradient is the incoming gradient of Backward and Gradient, of the shape of the tensor they are called on.
 func WithGradient(g *Tensor) Option { return Option{"gradient", g} }
 
-// incoming is the gradient that comes in, as an option; nil for none.
-func incoming(opts []Option) (seed *variable.Variable, err error) {
+// incomingGradient is the gradient that comes in, as an option; nil for none.
+func incomingGradient(opts []Option) (seed *variable.Variable, err error) {
 	for _, o := range opts {
 		g, ok := o.value.(*Tensor)
 		if o.name != "gradient" || !ok {
@@ -71,15 +73,16 @@ func incoming(opts []Option) (seed *variable.Variable, err error) {
 	return seed, nil
 }
 
-// Gradient returns the gradients of the tensor with respect to others, and stores none. Targets on which it does not depend have
-// gradients of zeros.
+// Gradient returns the gradients of the tensor with respect to targets, each of the shape of its target, without adding to Grad. They can
+// be differentiated again. The gradient of a target that the tensor does not depend on is zeros. An error comes as every result.
+// Options: WithGradient (ones for one element).
 func (t *Tensor) Gradient(targets []*Tensor, opts ...Option) []*Tensor {
 	out := make([]*Tensor, len(targets))
 	err := t.Err()
-	t.ask(func() {
+	t.withLock(func() {
 		var seed *variable.Variable
 		var vs, grads []*variable.Variable
-		if seed, err = incoming(opts); err == nil {
+		if seed, err = incomingGradient(opts); err == nil {
 			vs, err = variables(targets)
 		}
 		if err == nil {
@@ -91,7 +94,7 @@ func (t *Tensor) Gradient(targets []*Tensor, opts ...Option) []*Tensor {
 	})
 	if err != nil {
 		for i := range out {
-			out[i] = failed("Gradient", err)
+			out[i] = failedTensor("Gradient", err)
 		}
 	}
 	return out

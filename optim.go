@@ -9,43 +9,46 @@ import (
 	"polygrad/variable"
 )
 
-// An Optimizer changes parameters by their gradients.
+// An Optimizer updates parameters by their gradients. It owns its state: momentum buffers, moments and step counts, float32 or, for
+// parameters of Float64, float64.
 type Optimizer struct {
-	// LR is the learning rate, a tensor of one element: write it to change the rate, also that of compiled steps.
+	// LR is the learning rate, a tensor of shape (1). Assign to it to change the rate of later steps, also of compiled ones.
 	LR     *Tensor
 	params []*Tensor
 	o      *variable.Optimizer
 }
 
-// SGDOptions are the settings of SGD and LARS.
+// SGDOptions are the settings of NewSGD. The zero value is plain gradient descent.
 type SGDOptions struct {
 	Momentum, WeightDecay float64
-	// Nesterov looks one step ahead: p -= lr * (g + momentum * b).
+	// Nesterov selects Nesterov momentum: p -= lr * (g + momentum * b).
 	Nesterov bool
-	// Trust scales the step of a parameter by Trust * |p| / (|g| + WeightDecay * |p|) (LARS, arXiv:1708.03888); 0 turns that off.
+	// Trust multiplies the step of a parameter by Trust * |p| / (|g| + WeightDecay * |p|) (LARS, arXiv:1708.03888); 0: it does not.
 	Trust float64
 }
 
-// NewSGD returns gradient descent: g += weight decay * p, b = momentum * b + g, p -= lr * b.
+// NewSGD returns gradient descent with momentum: g += weight decay * p, b = momentum * b + g, p -= lr * b. params are tensors of
+// floating types, one or more; they require gradients from now on. Other tensors are an error.
 func NewSGD(params []*Tensor, lr float64, o SGDOptions) (*Optimizer, error) {
 	return newLARS("SGD", params, lr, tensor.LARSOptions{
 		Momentum: o.Momentum, WeightDecay: o.WeightDecay, Nesterov: o.Nesterov, Trust: o.Trust, Classic: o.Trust != 0,
 	})
 }
 
-// MuonOptions are the settings of Muon.
+// MuonOptions are the settings of NewMuon: see DefaultMuon.
 type MuonOptions struct {
 	Momentum, WeightDecay float64
 	Nesterov              bool
-	// Steps of the Newton-Schulz iteration with Coefficients.
+	// Steps is the number of Newton-Schulz iterations, with Coefficients.
 	Steps        int
 	Coefficients []float64
 }
 
-// DefaultMuon are the usual settings of Muon.
+// DefaultMuon are the default settings of Muon.
 var DefaultMuon = MuonOptions{Momentum: 0.95, WeightDecay: 0.1, Nesterov: true, Steps: 5, Coefficients: []float64{3.4445, -4.775, 2.0315}}
 
-// NewMuon returns gradient descent by orthogonal steps, for matrices (Jordan et al., 2024; Liu et al., arXiv:2502.16982).
+// NewMuon returns Muon, gradient descent with momentum whose updates of matrices are orthogonalized (Jordan et al., 2024; Liu et al.,
+// arXiv:2502.16982). params are as for NewSGD.
 func NewMuon(params []*Tensor, lr float64, o MuonOptions) (*Optimizer, error) {
 	return newLARS("Muon", params, lr, tensor.LARSOptions{
 		Momentum: o.Momentum, WeightDecay: o.WeightDecay, Nesterov: o.Nesterov, DecoupledDecay: true, Steps: o.Steps, Coefficients: o.Coefficients,
@@ -56,23 +59,24 @@ func newLARS(name string, params []*Tensor, lr float64, o tensor.LARSOptions) (*
 	return newOptimizer(name, params, func(vs []*variable.Variable) (*variable.Optimizer, error) { return variable.NewLARS(vs, lr, o) })
 }
 
-// AdamOptions are the settings of Adam, AdamW and LAMB.
+// AdamOptions are the settings of NewAdam, NewAdamW and NewLAMB: see DefaultAdam.
 type AdamOptions struct{ Beta1, Beta2, Eps, WeightDecay float64 }
 
-// DefaultAdam are the usual settings of Adam.
+// DefaultAdam are the default settings of Adam, without weight decay.
 var DefaultAdam = AdamOptions{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
 
-// NewAdam returns Adam (Kingma and Ba, arXiv:1412.6980); weight decay is added to the gradient.
+// NewAdam returns Adam (Kingma and Ba, arXiv:1412.6980); weight decay is added to the gradient. params are as for NewSGD.
 func NewAdam(params []*Tensor, lr float64, o AdamOptions) (*Optimizer, error) {
 	return newLAMB("Adam", params, lr, o, true, true)
 }
 
-// NewAdamW returns Adam with weight decay of the parameter itself (Loshchilov and Hutter, arXiv:1711.05101).
+// NewAdamW returns Adam with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101). params are as for NewSGD.
 func NewAdamW(params []*Tensor, lr float64, o AdamOptions) (*Optimizer, error) {
 	return newLAMB("AdamW", params, lr, o, true, false)
 }
 
-// NewLAMB returns Adam with steps as long as lr times the parameter (You et al., arXiv:1904.00962).
+// NewLAMB returns LAMB, Adam whose update of a parameter is scaled to the norm of the parameter (You et al., arXiv:1904.00962). params
+// are as for NewSGD.
 func NewLAMB(params []*Tensor, lr float64, o AdamOptions) (*Optimizer, error) {
 	return newLAMB("LAMB", params, lr, o, false, false)
 }
@@ -88,25 +92,25 @@ func newOptimizer(name string, params []*Tensor, make func(vs []*variable.Variab
 		err = errors.New("params: none, expected tensors of floating types")
 	}
 	if err != nil {
-		return nil, told(name, err)
+		return nil, wrapError(name, err)
 	}
 	c := params[0].c
 	c.lock()
 	defer c.unlock()
 	o, err := make(vs)
 	if err != nil {
-		return nil, told(name, err)
+		return nil, wrapError(name, err)
 	}
 	made := &Optimizer{LR: c.tensor(o.LR.Retain()), params: params, o: o}
 	runtime.AddCleanup(made, func(o *variable.Optimizer) {
 		for _, v := range o.Kept() {
-			c.lose(v)
+			c.dropLater(v)
 		}
 	}, o)
 	return made, nil
 }
 
-// ZeroGrad forgets the gradients of the parameters.
+// ZeroGrad removes the gradients of the parameters.
 func (o *Optimizer) ZeroGrad() {
 	if o == nil {
 		return
@@ -116,7 +120,7 @@ func (o *Optimizer) ZeroGrad() {
 	}
 }
 
-// Step changes each parameter that has a gradient. All new values are computed from the old ones, in one program.
+// Step updates each parameter that has a gradient, in one program. All new values are computed from the old ones.
 func (o *Optimizer) Step() error {
 	if o == nil || o.o == nil {
 		return errors.New("polygrad: Optimizer.Step: the optimizer is nil or empty: see NewSGD")
@@ -131,5 +135,5 @@ func (o *Optimizer) Step() error {
 		o.o.LR.Drop()
 		o.o.LR = o.LR.v.Retain()
 	}
-	return told("Optimizer.Step", c.vars.Steps(o.o))
+	return wrapError("Optimizer.Step", c.vars.Steps(o.o))
 }

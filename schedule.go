@@ -7,7 +7,7 @@ import (
 	"polygrad/variable"
 )
 
-// A Rate is how a learning rate depends on the number of steps t; lr is the optimizer's first rate. See the functions that make one.
+// A Rate is a learning rate as a function of t, the number of steps so far. lr is the optimizer's rate when the schedule is created.
 type Rate struct {
 	kind   tensor.RateSchedule
 	params []float64
@@ -16,7 +16,7 @@ type Rate struct {
 // StepRate is lr * gamma^floor(t / size).
 func StepRate(size, gamma float64) Rate { return Rate{tensor.RateStep, []float64{size, gamma}} }
 
-// MultiStepRate is lr times gamma for each milestone that t has reached.
+// MultiStepRate is lr * gamma^k, where k is the number of milestones up to t.
 func MultiStepRate(gamma float64, milestones ...float64) Rate {
 	return Rate{tensor.RateMultiStep, append([]float64{gamma}, milestones...)}
 }
@@ -34,44 +34,44 @@ func PolynomialRate(total, power float64) Rate {
 	return Rate{tensor.RatePolynomial, []float64{total, power}}
 }
 
-// CosineRate falls from lr to least in total steps, and rises again (Loshchilov and Hutter, arXiv:1608.03983).
+// CosineRate is least + (lr - least) * (1 + cos(pi * t / total)) / 2 (Loshchilov and Hutter, arXiv:1608.03983).
 func CosineRate(total, least float64) Rate { return Rate{tensor.RateCosine, []float64{total, least}} }
 
-// CosineRestartsRate falls from lr to least in first steps and begins again, each time with factor times as many steps
-// (Loshchilov and Hutter, arXiv:1608.03983).
+// CosineRestartsRate falls from lr to least by a half cosine in cycles of first, first * factor, first * factor^2, … steps (Loshchilov
+// and Hutter, arXiv:1608.03983).
 func CosineRestartsRate(first, factor, least float64) Rate {
 	return Rate{tensor.RateCosineRestarts, []float64{first, factor, least}}
 }
 
-// WarmupCosineRate rises from 0 to lr in warmup steps and falls to least in decay steps.
+// WarmupCosineRate is lr * (t + 1) / warmup before warmup steps, then falls to least by a half cosine in decay steps.
 func WarmupCosineRate(warmup, decay, least float64) Rate {
 	return Rate{tensor.RateWarmupCosine, []float64{warmup, decay, least}}
 }
 
-// A Schedule sets the learning rate of an optimizer.
+// A Schedule sets the learning rate of an optimizer after each step.
 type Schedule struct {
 	optimizer *Optimizer
 	s         *variable.Schedule
 }
 
-// NewSchedule sets the rate of step 0. Step counts the steps.
+// NewSchedule returns a schedule and sets the optimizer's rate to that of t = 0. Parameters of the rate that are out of range are an error.
 func NewSchedule(o *Optimizer, rate Rate) (*Schedule, error) {
 	c := o.LR.c
 	c.lock()
 	defer c.unlock()
 	s, err := o.o.NewSchedule(rate.kind, rate.params)
 	if err != nil {
-		return nil, told("NewSchedule", err)
+		return nil, wrapError("NewSchedule", err)
 	}
 	made := &Schedule{o, s}
-	runtime.AddCleanup(made, c.lose, s.Count)
+	runtime.AddCleanup(made, c.dropLater, s.Count)
 	return made, nil
 }
 
-// Step counts a step and sets the rate of the next one. In a function given to Compile it is part of the program.
+// Step increments t and sets the optimizer's rate. In a function given to Compile it is part of the program.
 func (s *Schedule) Step() error {
 	c := s.optimizer.LR.c
 	c.lock()
 	defer c.unlock()
-	return told("Schedule.Step", s.s.Step())
+	return wrapError("Schedule.Step", s.s.Step())
 }

@@ -9,32 +9,35 @@ import (
 	"polygrad/variable"
 )
 
-// Arange returns start, start + step, … before stop, in int32 if all are integers, else in float32 or the type of WithDType.
+// Arange returns the vector start, start + step, … before stop: Int32 if all three are integers, else Float32. A step of 0 is an error.
+// Options: WithDType.
 func Arange(start, stop, step any, opts ...Option) *Tensor {
 	return Default().Arange(start, stop, step, opts...)
 }
 
-// Arange is Arange in a context.
+// Arange is the function Arange in the context.
 func (c *Context) Arange(start, stop, step any, opts ...Option) *Tensor {
 	return c.make1(opArange, opts, start, stop, step)
 }
 
-// Index selects elements by an index expression. Without Take the result is a view: writes to it arrive in the tensor.
+// Index selects elements by one Index per axis; missing ones are All. Without Take the result is a view: a write to it changes the
+// tensor. An At out of range is an error, Slice bounds are clipped.
 func (t *Tensor) Index(items ...Index) *Tensor { return t.call1(opIndex, nil, items) }
 
-// Detach returns the tensor without its history, as a view: no gradient flows through it.
-func (t *Tensor) Detach() *Tensor { return t.other("Detach", (*variable.Variable).Detach) }
+// Detach returns a view through which no gradient flows.
+func (t *Tensor) Detach() *Tensor { return t.derive("Detach", (*variable.Variable).Detach) }
 
-// Clone returns a tensor with the same values. Writes to one of the two do not change the other; the memory is shared until then.
-func (t *Tensor) Clone() *Tensor { return t.other("Clone", (*variable.Variable).Clone) }
+// Clone returns a copy: a write to the tensor or to the copy is not visible in the other one. Memory is shared until the first such
+// write. Gradients flow through it.
+func (t *Tensor) Clone() *Tensor { return t.derive("Clone", (*variable.Variable).Clone) }
 
-// other is a tensor of what f makes of the variable.
-func (t *Tensor) other(fn string, f func(v *variable.Variable) (*variable.Variable, error)) *Tensor {
+// derive is a tensor of what f makes of the variable.
+func (t *Tensor) derive(fn string, f func(v *variable.Variable) (*variable.Variable, error)) *Tensor {
 	r := t
-	t.ask(func() {
+	t.withLock(func() {
 		v, err := f(t.v)
 		if err != nil {
-			r = failed(fn, err)
+			r = failedTensor(fn, err)
 			return
 		}
 		r = t.c.tensor(v)
@@ -42,16 +45,17 @@ func (t *Tensor) other(fn string, f func(v *variable.Variable) (*variable.Variab
 	return r
 }
 
-// Assign gives the tensor the values of x, a tensor or a number of its type, and broadcasts them to its shape. It returns the tensor, or
-// one with the error of a write that failed; the tensor keeps its values then.
+// Assign replaces the elements of the tensor by those of x, a tensor of the same type that broadcasts to its shape, or a number. It
+// returns the tensor, or, if the write fails, a tensor with the error; the elements are not changed then.
 func (t *Tensor) Assign(x any) *Tensor {
-	return t.change("Assign", func() error { return t.written(x, t.v.Assign) })
+	return t.mutate("Assign", func() error { return t.writeFrom(x, t.v.Assign) })
 }
 
-// Set gives the elements that an index expression selects the values of x: see Assign.
+// Set replaces the elements that an index expression selects (see Index) by x, a tensor of the same type that broadcasts to their shape,
+// or a number. Gradients flow to x. It returns the tensor, or, if the write fails, a tensor with the error.
 func (t *Tensor) Set(x any, items ...Index) *Tensor {
-	return t.change("Set", func() error {
-		return t.written(x, func(v *variable.Variable) error {
+	return t.mutate("Set", func() error {
+		return t.writeFrom(x, func(v *variable.Variable) error {
 			var from []*variable.Variable
 			for _, i := range items {
 				if i.take != nil && i.take.Err() == nil {
@@ -77,8 +81,8 @@ func (n nodes) Operand(v *variable.Variable) (*uop.UOp, error) {
 	return v.Node(), nil
 }
 
-// written calls write on x, a tensor or a number of the tensor's type.
-func (t *Tensor) written(x any, write func(v *variable.Variable) error) error {
+// writeFrom calls write on x, a tensor or a number of the tensor's type.
+func (t *Tensor) writeFrom(x any, write func(v *variable.Variable) error) error {
 	if from, is := x.(*Tensor); is {
 		if err := from.Err(); err != nil {
 			return err
@@ -115,11 +119,11 @@ func (t *Tensor) written(x any, write func(v *variable.Variable) error) error {
 	return write(v)
 }
 
-// Arg is an argument of an operation by its name: see Call.
+// Arg is an optional argument of an operation by the name of its parameter, for Call.
 func Arg(name string, value any) Option { return Option{name, value} }
 
-// Call calls an operation by its name in the table of operations, such as "log_softmax", on the operands that come first in its method,
-// tensors or numbers.
+// Call calls an operation by its name in docs/api.md, such as "log_softmax", and returns its results. operands are the arguments of the
+// operation in order, the tensor of a method first; Arg passes further ones by name.
 func Call(name string, operands []any, opts ...Option) ([]*Tensor, error) {
 	op, ok := ops.Find(name)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"polygrad/variable"
 )
 
-// A Size is a number made of variables: the size of an axis, or a bound of an index, that differs from run to run. A kernel, and a step
-// of Compile, serves all values. A Size with an error gives it to what is made of it.
+// A Size is an integer that may depend on variables: the size of an axis, or a bound of an index. Kernels and compiled steps are compiled
+// once for all values of the variables. A Size that fails carries an error (Err), and so does every size and tensor made from it.
 type Size struct {
 	ctx *Context
 	s   uop.Sint
@@ -21,12 +21,13 @@ type Size struct {
 	err error
 }
 
-// Variable returns a variable of the default context.
+// Variable is Context.Variable in the default context.
 func Variable(name string, least, greatest int) *Size {
 	return Default().Variable(name, least, greatest)
 }
 
-// Variable returns a number between least and greatest, both included, that gets its value by Bind. Equal names are equal variables.
+// Variable returns a variable with values from least to greatest, both included, within int32. Bind gives it a value. The same name and
+// bounds give the same variable.
 func (c *Context) Variable(name string, least, greatest int) *Size {
 	switch {
 	case name == "":
@@ -44,17 +45,17 @@ func (c *Context) Variable(name string, least, greatest int) *Size {
 // size makes a size.
 func (c *Context) size(s uop.Sint, fn string, err error) *Size {
 	if err != nil {
-		return &Size{err: failed(fn, err).err}
+		return &Size{err: failedTensor(fn, err).err}
 	}
 	z := &Size{ctx: c, s: s}
 	if s.Symbolic() {
 		z.v = c.vars.Make(s.U)
-		runtime.AddCleanup(z, c.lose, z.v)
+		runtime.AddCleanup(z, c.dropLater, z.v)
 	}
 	return z
 }
 
-// Bind returns a variable with a value.
+// Bind returns the variable with the value n. A size that is not a variable, or a value outside of its bounds, is an error.
 func (z *Size) Bind(n int) *Size {
 	if err := z.Err(); err != nil {
 		return &Size{err: err}
@@ -79,7 +80,7 @@ func (z *Size) Bind(n int) *Size {
 	return c.size(s, "Size.Bind", err)
 }
 
-// Add returns the sum of the size and x, an int or a *Size.
+// Add returns the sum of the size and x, an int or a *Size of the same context.
 func (z *Size) Add(x any) *Size { return z.with("Size.Add", tensor.SizeAdd, x) }
 
 // Sub returns the difference of the size and x.
@@ -91,7 +92,7 @@ func (z *Size) Mul(x any) *Size { return z.with("Size.Mul", tensor.SizeMul, x) }
 // Div returns the quotient of the size and x, rounded down.
 func (z *Size) Div(x any) *Size { return z.with("Size.Div", tensor.SizeDiv, x) }
 
-// Mod returns the remainder of Div.
+// Mod returns the remainder of Div, with the sign of x.
 func (z *Size) Mod(x any) *Size { return z.with("Size.Mod", tensor.SizeMod, x) }
 
 func (z *Size) with(fn string, op tensor.SizeOperation, x any) *Size {
@@ -126,7 +127,7 @@ func (c *Context) sint(x any) (uop.Sint, error) {
 	return uop.Sint{}, fmt.Errorf("a size is %T, expected int or *Size", x)
 }
 
-// Value returns the value of a size whose variables are bound.
+// Value returns the value of a size. It is an error if a variable is not bound.
 func (z *Size) Value() (n int, err error) {
 	if err := z.Err(); err != nil {
 		return 0, err
@@ -138,7 +139,7 @@ func (z *Size) Value() (n int, err error) {
 	return int(v), nil
 }
 
-// Bounds returns the least and the greatest value, 0 and 0 of a size with an error.
+// Bounds returns the least and the greatest value of a size; 0, 0 if it has an error.
 func (z *Size) Bounds() (least, greatest int) {
 	if z.Err() != nil {
 		return 0, 0
@@ -147,7 +148,7 @@ func (z *Size) Bounds() (least, greatest int) {
 	return int(lo), int(hi)
 }
 
-// Err returns the first error on the way to the size, or nil.
+// Err returns the error of the size, the first one in the chain of operations that made it, or nil.
 func (z *Size) Err() error {
 	switch {
 	case z == nil:
@@ -165,9 +166,9 @@ func (z *Size) String() string {
 	return tensor.SizeString(z.s)
 }
 
-// Sizes returns the size of each axis, of which variables may be part.
+// Sizes returns the size of each axis as a Size, which may be symbolic; nil if the tensor has an error.
 func (t *Tensor) Sizes() (sizes []*Size) {
-	t.ask(func() {
+	t.withLock(func() {
 		for _, s := range t.v.Node().Shape() {
 			sizes = append(sizes, t.c.size(s, "Sizes", nil))
 		}

@@ -14,16 +14,16 @@ import (
 	"polygrad/variable"
 )
 
-// State returns the tensors that an object holds, by name: in exported fields of structs and of those they embed, in slices, arrays, maps with string keys and
-// behind pointers. The name of a field is that of its tag polygrad:"…", or the field's in snake_case; parts are joined by dots, so
-// that the names are those of the same model in other languages: layers.0.weight.
+// State returns the tensors of an object by name. It looks in exported fields of structs and of embedded structs, in slices, arrays and
+// maps with string keys, and behind pointers. The name of a field is its tag polygrad:"…", or its name in snake_case; parts are joined by
+// dots, so a model has the same names in all languages: layers.0.weight.
 func State(object any) map[string]*Tensor {
 	found := map[string]*Tensor{}
 	collect(reflect.ValueOf(object), "", found, map[uintptr]bool{})
 	return found
 }
 
-func collect(v reflect.Value, name string, found map[string]*Tensor, onWay map[uintptr]bool) {
+func collect(v reflect.Value, name string, found map[string]*Tensor, visiting map[uintptr]bool) {
 	below := func(part string) string {
 		if name == "" {
 			return part
@@ -42,19 +42,19 @@ func collect(v reflect.Value, name string, found map[string]*Tensor, onWay map[u
 			}
 		}
 		if v.Kind() == reflect.Pointer {
-			if onWay[v.Pointer()] {
+			if visiting[v.Pointer()] {
 				return
 			}
-			onWay[v.Pointer()] = true
-			defer delete(onWay, v.Pointer())
+			visiting[v.Pointer()] = true
+			defer delete(visiting, v.Pointer())
 		}
-		collect(v.Elem(), name, found, onWay)
+		collect(v.Elem(), name, found, visiting)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			if !f.IsExported() {
 				if f.Anonymous && isStruct(f.Type) { // its exported fields are the object's
-					collect(v.Field(i), name, found, onWay)
+					collect(v.Field(i), name, found, visiting)
 				}
 				continue
 			}
@@ -63,19 +63,19 @@ func collect(v reflect.Value, name string, found map[string]*Tensor, onWay map[u
 				part = snake(f.Name)
 			}
 			if f.Anonymous {
-				collect(v.Field(i), name, found, onWay)
+				collect(v.Field(i), name, found, visiting)
 			} else {
-				collect(v.Field(i), below(part), found, onWay)
+				collect(v.Field(i), below(part), found, visiting)
 			}
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			collect(v.Index(i), below(strconv.Itoa(i)), found, onWay)
+			collect(v.Index(i), below(strconv.Itoa(i)), found, visiting)
 		}
 	case reflect.Map:
 		if v.Type().Key().Kind() == reflect.String {
 			for k, item := range v.Seq2() {
-				collect(item, below(k.String()), found, onWay)
+				collect(item, below(k.String()), found, visiting)
 			}
 		}
 	}
@@ -106,8 +106,8 @@ func snake(name string) string {
 	return b.String()
 }
 
-// Parameters returns the tensors of floating types that an object holds, in the order of their names, each once. Tensors with an error are
-// among them: what uses them, such as an optimizer, tells it.
+// Parameters returns the tensors of floating types in the State of an object, sorted by name, each once. It includes tensors with errors,
+// so that what uses them, such as an optimizer, returns the error.
 func Parameters(object any) []*Tensor {
 	state := State(object)
 	var out []*Tensor
@@ -156,7 +156,7 @@ func LoadState(object any, state map[string]*Tensor) error {
 	return nil
 }
 
-// Save writes tensors to a file in the format safetensors, which is replaced as a whole. meta may be nil.
+// Save computes tensors and writes them, with metadata (which may be nil), to a safetensors file. An existing file is replaced as a whole.
 func Save(path string, tensors map[string]*Tensor, meta map[string]string) error {
 	var list []*files.Tensor
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {
@@ -192,11 +192,11 @@ func Save(path string, tensors map[string]*Tensor, meta map[string]string) error
 	return nil
 }
 
-// Load reads the tensors of a file: safetensors (a file, or a folder of shards), GGUF, or PyTorch's .pth. Quantised tensors are decoded
-// to float32.
+// Load reads the tensors of a file by name: safetensors (a file, or a folder of shards), GGUF, or PyTorch's .pth. Quantised tensors become
+// Float32. A damaged file is an error.
 func Load(path string) (map[string]*Tensor, error) { return Default().Load(path) }
 
-// Load is Load in a context.
+// Load is the function Load in the context.
 func (c *Context) Load(path string) (map[string]*Tensor, error) {
 	f, err := files.Open(path, files.Auto)
 	if err != nil {

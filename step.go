@@ -10,26 +10,29 @@ import (
 	"polygrad/variable"
 )
 
-// A Step is a function of tensors, compiled into one program: forward and backward passes and the update of an optimizer, as the
-// function has them. See Compile.
+// A Step is a function of tensors that was compiled into one program, including its backward pass and optimizer updates. See Compile.
 type Step struct {
 	c *Context
 	s *variable.Step
 }
 
-// Compile traces a function of tensors, by calling it once on tensors like args, and compiles it. The function must not look at values
-// (Values, Item), and computes the same for tensors of the same shapes and types: what else it depends on is part of the program. It
-// may write tensors and call Backward and an optimizer's Step. Tensors that it uses besides its arguments are read, and written, where
-// they are at each run. Random numbers are drawn by runs, not by tracing. A run leaves the gradients that the function would leave, but
-// none where they began at ZeroGrad and an optimizer in the function has used them. While the function is traced no other goroutine may
-// use its context.
+// Compile traces a function by calling it once on placeholders with the shapes and types of args, and compiles what it did.
+//
+//   - The function may compute, write tensors, and call Backward and an optimizer's Step. It must not read elements (Values, Item).
+//   - Tensors from outside are read and written at each run. Go values and the branches that were taken are constants.
+//   - Random numbers are drawn at each run, none during the trace.
+//   - A run leaves the gradients that the function leaves. Exception: gradients that begin at ZeroGrad in the function and are used by an
+//     optimizer in it are temporaries, and the run leaves none.
+//
+// No other goroutine may use the context during the trace. An error of the function, or of a result, is an error of Compile; it then has
+// no effect.
 func Compile(f func(args ...*Tensor) ([]*Tensor, error), args ...*Tensor) (*Step, error) {
 	c := Default()
 	if len(args) > 0 && args[0].Err() == nil {
 		c = args[0].c
 	}
 	s, err := c.compile(f, args)
-	return s, told("Compile", err)
+	return s, wrapError("Compile", err)
 }
 
 func (c *Context) compile(f func(args ...*Tensor) ([]*Tensor, error), args []*Tensor) (*Step, error) {
@@ -42,12 +45,12 @@ func (c *Context) compile(f func(args ...*Tensor) ([]*Tensor, error), args []*Te
 	}
 	c.lock()
 	defer func() { c.unlock() }()
-	t, stand, err := c.vars.Trace("Compile", vs)
+	t, placeholders, err := c.vars.Trace("Compile", vs)
 	if err != nil {
 		return nil, err
 	}
 	given := make([]*Tensor, len(args))
-	for i, v := range stand {
+	for i, v := range placeholders {
 		given[i] = c.tensor(v)
 	}
 	ended := false
@@ -86,16 +89,16 @@ func (c *Context) compile(f func(args ...*Tensor) ([]*Tensor, error), args []*Te
 	made := &Step{c, s}
 	runtime.AddCleanup(made, func(keep []*variable.Variable) {
 		for _, v := range keep {
-			c.lose(v)
+			c.dropLater(v)
 		}
 	}, s.Kept())
 	return made, nil
 }
 
-// Run runs the program on arguments with the shapes and types of those that it was compiled for.
+// Run runs the program on arguments with the shapes and types of those that it was compiled for, and returns the results of the function.
 func (s *Step) Run(args ...*Tensor) ([]*Tensor, error) {
 	out, err := s.run(args)
-	return out, told("Step.Run", err)
+	return out, wrapError("Step.Run", err)
 }
 
 func (s *Step) run(args []*Tensor) ([]*Tensor, error) {
@@ -124,7 +127,7 @@ func (s *Step) run(args []*Tensor) ([]*Tensor, error) {
 	return out, nil
 }
 
-// Kernels returns the number of kernels of a run.
+// Kernels returns the number of kernels that a run executes.
 func (s *Step) Kernels() int {
 	if s == nil || s.s == nil {
 		return 0
@@ -132,8 +135,8 @@ func (s *Step) Kernels() int {
 	return s.s.Kernels()
 }
 
-// Jit returns a function that does what f does: its first call runs f, the second compiles it (see Compile), the later ones run the
-// program, on arguments of the shapes and types of the second call.
+// Jit returns a compiled version of f: its first call calls f, its second call compiles f (see Compile), and all calls from the second on
+// run the program, with arguments of the shapes and types of the second call.
 func Jit(f func(args ...*Tensor) ([]*Tensor, error)) func(args ...*Tensor) ([]*Tensor, error) {
 	if f == nil {
 		err := errors.New("polygrad: Jit: f: is nil, expected a function")

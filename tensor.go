@@ -11,21 +11,18 @@ import (
 	"polygrad/variable"
 )
 
-// A Tensor is an array of elements of one type, whose values are computed when they are needed. Operations return new tensors at once;
-// Realize, Values, Item and Backward compute.
-//
-// A method that cannot do what it is asked returns a tensor with an error, and so do all operations on that: check Err, or the error of
-// Realize, Values or Item, once at the end.
+// A Tensor is an n-dimensional array of elements of one type that is computed lazily: operations return new tensors at once, and
+// Realize, Values, Item and Backward compute them. See the package documentation for errors, views and writes.
 type Tensor struct {
 	c   *Context
 	v   *variable.Variable
 	err error
 }
 
-// A DType is the type of elements.
+// A DType is the type of a tensor's elements, by its name.
 type DType string
 
-// The types of elements. Go has no numbers of BFloat16, Float16 and the float8 types: cast them to read them.
+// The element types. Go has no types for the elements of BFloat16, Float16, FP8E4M3 and FP8E5M2: Cast such tensors before Values.
 const (
 	Bool     DType = "bool"
 	Int8     DType = "int8"
@@ -52,7 +49,7 @@ func (d DType) uop() (*uop.DType, error) {
 	return dt, nil
 }
 
-// An Element is a Go type of elements.
+// An Element is a Go type that tensors are made from and read into; bool is Bool, float32 is Float32, and so on.
 type Element interface {
 	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
@@ -83,41 +80,42 @@ func typeOf[T Element]() DType {
 	return Float64
 }
 
-// From returns a tensor with a copy of elements, in row-major order. Without a shape it is a vector.
+// From returns a tensor of the type T and the given shape with a copy of data, in row-major order. Without a shape it is a vector. It is
+// an error if the shape has another number of elements than data.
 func From[T Element](data []T, shape ...int) *Tensor { return FromIn(Default(), data, shape...) }
 
-// FromIn is From in a context.
+// FromIn is From in the context c.
 func FromIn[T Element](c *Context, data []T, shape ...int) *Tensor {
-	shape, err := fitting(data, shape)
+	shape, err := checkedShape(data, shape)
 	if err != nil {
-		return failed("From", err)
+		return failedTensor("From", err)
 	}
 	return c.fill("From", typeOf[T](), shape, func(b []byte) { copy(b, bytesOf(data)) })
 }
 
-// Share returns a tensor on the memory of elements, in row-major order, without a copy: what is written to the tensor arrives in data.
-// Nobody may write to data while the tensor, or one that was made of it and is not computed, is in use.
+// Share is From without a copy: writes to the tensor change data. The program must not write to data while the tensor, or an unrealized
+// tensor that was computed from it, is in use.
 func Share[T Element](data []T, shape ...int) *Tensor {
-	shape, err := fitting(data, shape)
+	shape, err := checkedShape(data, shape)
 	if err != nil {
-		return failed("Share", err)
+		return failedTensor("Share", err)
 	}
 	c := Default()
 	c.lock()
 	defer c.unlock()
 	dt, err := typeOf[T]().uop()
 	if err != nil {
-		return failed("Share", err)
+		return failedTensor("Share", err)
 	}
 	v, err := c.vars.Share(dt, shapeOf(shape), unsafe.Pointer(unsafe.SliceData(data)), data)
 	if err != nil {
-		return failed("Share", err)
+		return failedTensor("Share", err)
 	}
 	return c.tensor(v)
 }
 
-// fitting is a shape for elements, that of a vector if none is given.
-func fitting[T Element](data []T, shape []int) ([]int, error) {
+// checkedShape is a shape for elements, that of a vector if none is given.
+func checkedShape[T Element](data []T, shape []int) ([]int, error) {
 	if shape == nil {
 		return []int{len(data)}, nil
 	}
@@ -136,7 +134,7 @@ func fitting[T Element](data []T, shape []int) ([]int, error) {
 	return shape, nil
 }
 
-// Scalar returns a tensor of one element and no axes.
+// Scalar returns a tensor of shape () with one element of the type T.
 func Scalar[T Element](x T) *Tensor { return FromIn(Default(), []T{x}, []int{}...) }
 
 // bytesOf are the bytes of elements.
@@ -150,11 +148,11 @@ func (c *Context) fill(fn string, d DType, shape []int, write func(b []byte)) *T
 	defer c.unlock()
 	dt, err := d.uop()
 	if err != nil {
-		return failed(fn, err)
+		return failedTensor(fn, err)
 	}
 	v, err := c.vars.Fill(dt, shapeOf(shape), func(b []byte) error { write(b); return nil })
 	if err != nil {
-		return failed(fn, err)
+		return failedTensor(fn, err)
 	}
 	return c.tensor(v)
 }
@@ -167,8 +165,8 @@ func shapeOf(sizes []int) uop.Shape {
 	return s
 }
 
-// failed is a tensor with an error of a function.
-func failed(fn string, err error) *Tensor {
+// failedTensor is a tensor with an error of a function.
+func failedTensor(fn string, err error) *Tensor {
 	text := err.Error()
 	if i := strings.Index(text, ": "); i > 0 && strings.HasPrefix(text, "tensor.") {
 		text = text[i+2:]
@@ -176,7 +174,7 @@ func failed(fn string, err error) *Tensor {
 	return &Tensor{err: fmt.Errorf("polygrad: %s: %s", fn, text)}
 }
 
-// Err returns the first error on the way to the tensor, or nil.
+// Err returns the error of the tensor: the first one in the chain of operations that made it, or nil.
 func (t *Tensor) Err() error {
 	switch {
 	case t == nil:
@@ -187,8 +185,8 @@ func (t *Tensor) Err() error {
 	return t.err
 }
 
-// ask locks the context of a tensor for f; without a tensor it does nothing.
-func (t *Tensor) ask(f func()) {
+// withLock locks the context of a tensor for f; without a tensor it does nothing.
+func (t *Tensor) withLock(f func()) {
 	if t.Err() != nil {
 		return
 	}
@@ -197,9 +195,9 @@ func (t *Tensor) ask(f func()) {
 	f()
 }
 
-// Shape returns the size of each axis, the greatest possible one where it is variable (see Sizes); nil if the tensor has an error.
+// Shape returns the size of each axis, the greatest possible one of a symbolic size (see Sizes); nil if the tensor has an error.
 func (t *Tensor) Shape() (shape []int) {
-	t.ask(func() {
+	t.withLock(func() {
 		shape = []int{}
 		for _, d := range t.v.Node().Shape() {
 			shape = append(shape, int(d.Max()))
@@ -208,7 +206,7 @@ func (t *Tensor) Shape() (shape []int) {
 	return shape
 }
 
-// NDim returns the number of axes.
+// NDim returns the number of axes, 0 if the tensor has an error.
 func (t *Tensor) NDim() int { return len(t.Shape()) }
 
 // Numel returns the number of elements, 0 if the tensor has an error.
@@ -223,13 +221,13 @@ func (t *Tensor) Numel() int {
 	return n
 }
 
-// DType returns the type of the elements.
+// DType returns the type of the elements, "" if the tensor has an error.
 func (t *Tensor) DType() (d DType) {
-	t.ask(func() { d = DType(t.v.Node().DType.NumpyName()) })
+	t.withLock(func() { d = DType(t.v.Node().DType.NumpyName()) })
 	return d
 }
 
-// String describes the tensor; it shows no values.
+// String returns the shape and type of the tensor, or its error. It does not compute the elements.
 func (t *Tensor) String() string {
 	if err := t.Err(); err != nil {
 		return "Tensor(" + err.Error() + ")"
@@ -237,13 +235,13 @@ func (t *Tensor) String() string {
 	return fmt.Sprintf("Tensor(shape=%v, dtype=%s)", t.Shape(), t.DType())
 }
 
-// IsRealized reports whether the values, or those that the tensor is a view of, are computed.
+// IsRealized reports whether the elements of the tensor, or of the tensor it is a view of, have been computed.
 func (t *Tensor) IsRealized() (is bool) {
-	t.ask(func() { is = t.v.IsComputed() })
+	t.withLock(func() { is = t.v.IsComputed() })
 	return is
 }
 
-// Realize computes tensors, in one program.
+// Realize computes tensors of one context in one program. It returns the first error of a tensor, or that of the computation.
 func Realize(ts ...*Tensor) error {
 	for i, t := range ts {
 		if err := t.Err(); err != nil {
@@ -263,21 +261,21 @@ func Realize(ts ...*Tensor) error {
 	for i, t := range ts {
 		vs[i] = t.v
 	}
-	return told("Realize", c.vars.Realize(vs...))
+	return wrapError("Realize", c.vars.Realize(vs...))
 }
 
-// told is an error with the function it comes from.
-func told(fn string, err error) error {
+// wrapError is an error with the function it comes from.
+func wrapError(fn string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return failed(fn, err).err
+	return failedTensor(fn, err).err
 }
 
-// Realize computes the tensor.
+// Realize computes the tensor and returns its error, or that of the computation.
 func (t *Tensor) Realize() error { return Realize(t) }
 
-// Values computes a tensor and returns a copy of its elements, in row-major order. T is the tensor's type.
+// Values computes a tensor and returns a copy of its elements in row-major order. T must be the type of the tensor: see Cast.
 func Values[T Element](t *Tensor) ([]T, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -292,10 +290,10 @@ func Values[T Element](t *Tensor) ([]T, error) {
 		out = make([]T, len(b)/int(unsafe.Sizeof(*new(T))))
 		copy(bytesOf(out), b)
 	})
-	return out, told("Values", err)
+	return out, wrapError("Values", err)
 }
 
-// Item computes a tensor of one element and returns that.
+// Item computes a tensor of one element and returns that as a float64. A tensor of several elements is an error.
 func (t *Tensor) Item() (float64, error) {
 	if err := t.Err(); err != nil {
 		return 0, err
@@ -303,5 +301,5 @@ func (t *Tensor) Item() (float64, error) {
 	t.c.lock()
 	defer t.c.unlock()
 	c, err := t.v.Item()
-	return c.F(), told("Item", err)
+	return c.F(), wrapError("Item", err)
 }

@@ -76,7 +76,7 @@ Singular values up to rcond times the greatest count as 0 in the rank: the epsil
 		cutoff := -1.0
 		if a.given("rcond") {
 			if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
-				return nil, bad("rcond", "%g, expected 0 or more and less than 1", cutoff)
+				return nil, bad("rcond", "%v, expected 0 or more and less than 1", cutoff)
 			}
 		}
 		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
