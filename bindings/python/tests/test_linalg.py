@@ -234,16 +234,16 @@ def test_losses(how: str) -> None:
 def test_loss_errors() -> None:
     x = Tensor.ones(2, 3)
     for call, says in (
-        (lambda: x.mse_loss(Tensor.ones(4)), "mse_loss: target: has shape"),
+        (lambda: x.mse_loss(Tensor.ones(4)), "mse_loss: Y: has shape"),
         (lambda: x.mse_loss(x, "max"), "reduction"),
         (lambda: x.huber_loss(x, -1), "delta"),
         (lambda: x.cross_entropy(Tensor([0, 1]), label_smoothing=2), "label_smoothing"),
-        (lambda: x.nll_loss(Tensor([0, 1, 2])), "nll_loss: target"),
+        (lambda: x.nll_loss(Tensor([0, 1, 2])), "nll_loss: Y"),
         (lambda: x.nll_loss(Tensor([0, 1]), Tensor.ones(2)), "weight"),
         (lambda: x.solve(x), "square"),
         (lambda: Tensor.ones(2, 2).solve(Tensor.ones(3)), "solve: b"),
-        (lambda: Tensor.ones(3).qr(), "qr: a"),
-        (lambda: x.int().inv(), "inv: a"),
+        (lambda: Tensor.ones(3).qr(), "qr: x"),
+        (lambda: x.int().inv(), "inv: x"),
     ):
         with pytest.raises((ValueError, TypeError), match=says):
             call()  # type: ignore[no-untyped-call]
