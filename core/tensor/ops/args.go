@@ -237,12 +237,13 @@ func (a *Args) Results() ([]*uop.UOp, error) {
 var argumentNames = map[string][]string{
 	"a":           {"x"},
 	"axes":        {"axis"},
-	"bounds":      {"padding", "arg"},
+	"bounds":      {"padding", "arg", "shape"},
 	"classes":     {"num_classes"},
 	"dim0":        {"x"},
 	"kernel_size": {"weight"},
 	"mask":        {"attn_mask"},
 	"n":           {"num_samples"},
+	"padding":     {"shape"},
 	"q":           {"x"},
 	"rate":        {"cfg"},
 	"repeats":     {"kernel_size"},
@@ -293,17 +294,17 @@ func get[T any](a *Args, name string) T {
 	return v
 }
 
-func (a *Args) given(name string) bool           { return a.at(name) != nil }
-func (a *Args) tensor(name string) *uop.UOp      { return get[*uop.UOp](a, name) }
-func (a *Args) int(name string) int64            { return get[int64](a, name) }
-func (a *Args) axis(name string) int             { return int(get[int64](a, name)) }
-func (a *Args) ints(name string) []int64         { return get[[]int64](a, name) }
-func (a *Args) float(name string) float64        { return get[float64](a, name) }
-func (a *Args) number(name string) uop.Const     { return get[uop.Const](a, name) }
-func (a *Args) bool(name string) bool            { return get[bool](a, name) }
-func (a *Args) text(name string) string          { return get[string](a, name) }
-func (a *Args) dtype(name string) *uop.DType     { return get[*uop.DType](a, name) }
-func (a *Args) shape(name string) uop.Shape      { return get[uop.Shape](a, name) }
+func (a *Args) given(name string) bool       { return a.at(name) != nil }
+func (a *Args) tensor(name string) *uop.UOp  { return get[*uop.UOp](a, name) }
+func (a *Args) int(name string) int64        { return get[int64](a, name) }
+func (a *Args) axis(name string) int         { return int(get[int64](a, name)) }
+func (a *Args) ints(name string) []int64     { return get[[]int64](a, name) }
+func (a *Args) float(name string) float64    { return get[float64](a, name) }
+func (a *Args) number(name string) uop.Const { return get[uop.Const](a, name) }
+func (a *Args) bool(name string) bool        { return get[bool](a, name) }
+func (a *Args) text(name string) string      { return get[string](a, name) }
+func (a *Args) dtype(name string) *uop.DType { return get[*uop.DType](a, name) }
+func (a *Args) shape(name string) uop.Shape  { return get[uop.Shape](a, name) }
 
 // axes are the axes of an argument; nil if it is not given: all.
 func (a *Args) axes(name string) []int {
