@@ -375,26 +375,6 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** Whether isclose holds everywhere; computed at once. */
   allclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): boolean
 
-  /** The same elements in another shape; one size may be -1, null keeps the size of that axis. */
-  reshape(...shape: Array<Size | null>): Tensor
-  reshape(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
-  /** reshape(...shape). */
-  view(...shape: Array<Size | null>): Tensor
-  view(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
-  /** Axes of size 1 repeated up to a shape; -1 or null keeps a size. */
-  expand(...shape: Array<Size | null>): Tensor
-  expand(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
-  /** The first elements of each axis, as many as a shape says; null keeps all. */
-  shrinkTo(...shape: Array<Size | null | ReadonlyArray<Size | null>>): Tensor
-  /** Zeros added at the end of axes up to a shape; null keeps a size. */
-  padTo(...shape: Array<Size | null | ReadonlyArray<Size | null>>): Tensor
-  /**
-   * Elements added before and after each axis; null adds none. A flat list has before and after of the
-   * last axis first. mode is the kind of padding: a value, or elements of the tensor.
-   */
-  pad(padding: Padding, mode?: PadMode, value?: number): Tensor
-  pad(padding: Padding, options: { mode?: PadMode, value?: number }): Tensor
-  pad(options: { padding: Padding, mode?: PadMode, value?: number }): Tensor
   /** Axes rearranged as einops does: rearrange('b (h w) -> b h w', { h: 2 }). */
   rearrange(formula: string, sizes?: Record<string, number>): Tensor
   rearrange(options: { formula: string, sizes?: Record<string, number> }): Tensor
@@ -406,21 +386,8 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
    */
   getitem(...indices: IndexItem[]): Tensor
 
-  /** x @ weight + bias for a weight of shape (in, out), or x * weight + bias for one of one axis; with dtype, all three are converted first. One of shape (out, in) is turned where only that fits. */
-  linear(weight: Tensor, bias?: Tensor | null, options?: { dtype?: DTypeLike | null }): Tensor
-  linear(weight: Tensor, options: { bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
-  linear(options: { weight: Tensor, bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
   /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */
   static einsum(formula: string, ...operands: Array<Tensor | readonly Tensor[]>): Tensor
-  /** The hash of the bytes of the last axis, as FIPS 202 defines it: a name, or the rate in bytes and the suffix. */
-  keccak(cfg?: Sponge | readonly [rate: number, suffix: number]): Tensor
-  /** 16 bytes that depend on all bytes of the tensor: a tree of SHAKE128. */
-  hash(): Tensor
-
-  /** The convolution with weights of shape (out, in/groups, …), plus a bias of shape (out); with dtype, both are converted first. */
-  conv2d(weight: Tensor, options?: ConvOptions & { bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
-  conv2d(weight: Tensor, bias: Tensor | null, options?: ConvOptions & { dtype?: DTypeLike | null }): Tensor
-  conv2d(options: ConvOptions & { weight: Tensor, bias?: Tensor | null, dtype?: DTypeLike | null }): Tensor
   /** The greatest value of windows, and with returnIndices also where it was. */
   maxPool2d(options: PoolOptions & { returnIndices: true }): [values: Tensor, indices: Tensor]
   maxPool2d(options?: PoolOptions & { returnIndices?: false }): Tensor
@@ -432,9 +399,6 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
 /** The sizes of f(2, 3), f([2, 3]) or f(2, 3, { dtype }). */
 export type Shape<More = unknown> = Array<Size | readonly Size[] | (CreationOptions & More)>
 export type ShapeOptions = CreationOptions & { shape: readonly Size[] }
-type Padding = ReadonlyArray<readonly [Size, Size] | null> | readonly Size[]
-type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular'
-type Sponge = 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256'
 
 /** All data types by name: dtypes.float32 is 'float32'. */
 export const dtypes: Readonly<Record<DType, DType> & Record<Exclude<DTypeLike, DType>, DType>> & {

@@ -6,7 +6,7 @@ const { CTX } = require('./handles.js')
 const { byNodes } = require('./base.js')
 const { Operation, finish } = require('./call.js')
 const { SymInt } = require('./variable.js')
-const { Hashing } = require('./hashing.js')
+const { Indexing } = require('./indexing.js')
 const { named, integer, number } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
 
@@ -15,7 +15,7 @@ const FULL = new Operation('full', 'shape fillValue dtype:d')
 const ARANGE = new Operation('arange', 'start stop step dtype:d')
 const TYPES = { number: 'float32', boolean: 'bool', bigint: 'int64' }
 
-class Creation extends Hashing {
+class Creation extends Indexing {
   static full (...args) {
     const { shape, fillValue, dtype, ...options } = named('full', args, { shape: undefined, fillValue: undefined, ...CREATION })
     return finish(FULL.one(undefined, [shape, fillValue, dtype ?? TYPES[typeof fillValue]]), options)

@@ -35,6 +35,8 @@ class Generator {
     this.rows = Number(lib.poly_generator_rows(this._handle))
     this.vocab = Number(lib.poly_generator_vocab(this._handle))
     this.room = Number(lib.poly_generator_room(this._handle))
+    // Whether all rows have ended.
+    this._over = false
   }
 
   _alive () {
@@ -67,14 +69,17 @@ class Generator {
   /** Draws the next token of each row, appends and returns it. */
   next () {
     const out = new Int32Array(this.rows)
-    if (lib.poly_generator_next(this._alive(), out, this.rows) !== 0) fail()
+    const status = lib.poly_generator_next(this._alive(), out, this.rows)
+    if (status < 0) fail()
+    this._over = status === 1
     return out
   }
 
   /** next in another thread: the event loop goes on meanwhile. */
   async nextAsync () {
     const out = new Int32Array(this.rows)
-    await this._instance._later({ fn: lib.poly_generator_next, args: [this._alive(), out, this.rows], done: () => null })
+    const status = await this._instance._later({ fn: lib.poly_generator_next, args: [this._alive(), out, this.rows], done: (code) => code })
+    this._over = status === 1
     return out
   }
 
@@ -191,11 +196,12 @@ class Run {
       eosTokenId ??= instance?.eosTokenIds
     }
     this._ends = new Set([eosTokenId ?? []].flat().map((t) => small(t, `${fn}: eosTokenId`)))
-    this._last = null
     this._generator = new Generator(instance, this._rows.length)
     try {
       this._generator.sampling({ temperature, topK, topP, seed: seed ?? takeSeed() })
       this._generator.feed(this._rows)
+      const ends = Int32Array.from(this._ends)
+      if (lib.poly_generator_ends(this._generator._handle, ends, ends.length) !== 0) fail()
     } catch (error) {
       this._generator.dispose()
       throw error
@@ -204,7 +210,7 @@ class Run {
 
   * steps () {
     try {
-      for (let i = 0; i < this._count && !this._over; i++) yield this._take(this._generator.next())
+      for (let i = 0; i < this._count && !this._generator._over; i++) yield this._take(this._generator.next())
       yield * this._rest()
     } finally {
       this._generator.dispose()
@@ -213,23 +219,15 @@ class Run {
 
   async * stream () {
     try {
-      for (let i = 0; i < this._count && !this._over; i++) yield this._take(await this._generator.nextAsync())
+      for (let i = 0; i < this._count && !this._generator._over; i++) yield this._take(await this._generator.nextAsync())
       yield * this._rest()
     } finally {
       this._generator.dispose()
     }
   }
 
-  /** Whether all rows have ended. */
-  get _over () {
-    return this._last !== null && this._last.every((t) => this._ends.has(t))
-  }
-
   /** Appends new tokens; returns what is told of them. */
   _take (step) {
-    const before = this._last
-    if (before !== null) step.forEach((_, k) => { if (this._ends.has(before[k])) step[k] = before[k] })
-    this._last = step
     this._rows.forEach((row, k) => row.push(step[k]))
     return this._writer === null ? step.slice() : this._pieces(this._writer.write(step, this._ends))
   }

@@ -4,16 +4,12 @@
  * qwen2, qwen3; bert.
  */
 
-const fs = require('node:fs')
-const path = require('node:path')
 const { lib, PolygradError } = require('./library.js')
 const { addresses } = require('./handles.js')
 const { Instance } = require('./instance.js')
 const { Generator, generate, generateAsync, generateSteps, generateStream } = require('./generation.js')
 const { bytesOf } = require('./memory.js')
 const { toDType } = require('./dtype.js')
-const { withMapped } = require('./mapped.js')
-const { given, endsOf, weightNames } = require('./hf_folder.js')
 const { downloadHf } = require('./hub.js')
 const { named, small, string, show } = require('./arguments.js')
 
@@ -24,17 +20,10 @@ const OPTIONS = { maxBatch: 1, maxSeqLen: 0, dtype: 'float32' }
  * 4096 for models with rotary positions. dtype is explained at loadHfBytes.
  */
 function loadHf (folder, ...args) {
-  const options = named('loadHf', args, OPTIONS)
-  string(folder, 'loadHf: folder')
-  const what = 'loadHf: folder'
-  const files = weightNames(what, folder, given(what, () => fs.readdirSync(folder)))
-  if (files.length === 0) throw new PolygradError(`${what}: ${folder} holds no .safetensors file`)
-  const config = given(what, () => fs.readFileSync(path.join(folder, 'config.json'), 'utf8'))
-  const ends = endsOf(what, folder)
-  const places = files.map((name) => path.join(folder, name))
-  const instance = withMapped(what, places, (weights) => load('loadHf', config, weights, options))
-  instance.eosTokenIds = ends
-  return instance
+  const { maxBatch, maxSeqLen, dtype } = named('loadHf', args, OPTIONS)
+  const path = string(folder, 'loadHf: folder')
+  const sizes = [small(maxBatch, 'loadHf: maxBatch'), small(maxSeqLen, 'loadHf: maxSeqLen')]
+  return checked('loadHf', lib.poly_hf_open(path, ...sizes, toDType(dtype).name))
 }
 
 /**
@@ -49,19 +38,18 @@ function loadHfBytes (config, weights, ...args) {
   const text = typeof config === 'string' ? config : Buffer.from(bytesOf(config, 'loadHfBytes: config')).toString()
   if (!Array.isArray(weights)) throw new TypeError(`loadHfBytes: weights: ${show(weights)}, expected a list of the bytes of files`)
   const files = weights.map((w) => bytesOf(w, 'loadHfBytes: weights'))
-  return load('loadHfBytes', text, Array.from(addresses(files), (address, i) => ({ address, length: files[i].length })), options)
+  const lengths = BigInt64Array.from(files, ({ length }) => BigInt(length))
+  return checked('loadHfBytes', lib.poly_hf_load_as(text, Buffer.byteLength(text), addresses(files), lengths, files.length,
+    small(options.maxBatch, 'loadHfBytes: maxBatch'), small(options.maxSeqLen, 'loadHfBytes: maxSeqLen'), toDType(options.dtype).name))
 }
 
-/** A model from a text and places in memory. */
-function load (fn, config, weights, { maxBatch, maxSeqLen, dtype }) {
-  const addressesOf = BigUint64Array.from(weights, ({ address }) => BigInt(address))
-  const lengths = BigInt64Array.from(weights, ({ length }) => BigInt(length))
-  const handle = lib.poly_hf_load_as(config, Buffer.byteLength(config), addressesOf, lengths, weights.length,
-    small(maxBatch, `${fn}: maxBatch`), small(maxSeqLen, `${fn}: maxSeqLen`), toDType(dtype).name)
+/** A model, unless files of it cannot be read; what else is odd is a warning. */
+function checked (fn, handle) {
   const instance = new Instance(handle)
-  const broken = instance.notes.filter((note) => note.startsWith('files['))
+  const { notes } = instance
+  const broken = notes.filter((note) => note.startsWith('files['))
   if (broken.length > 0) throw new PolygradError(`${fn}: weights: ${broken.join('; ')}`)
-  if (instance.notes.length > 0) process.emitWarning(instance.notes.join('; '), 'PolygradWarning')
+  if (notes.length > 0) process.emitWarning(notes.join('; '), 'PolygradWarning')
   return instance
 }
 

@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { PolygradError } = require('./library.js')
-const { small, show } = require('./arguments.js')
+const { show } = require('./arguments.js')
 
 const SINGLE = 'model.safetensors'
 const INDEX = `${SINGLE}.index.json`
@@ -27,16 +27,6 @@ function parsedFile (what, file) {
   return parsed(`${what}: ${file}`, given(what, () => fs.readFileSync(file, 'utf8')))
 }
 
-/** The tokens that end a text. */
-function endsOf (what, folder) {
-  for (const name of ['generation_config.json', 'config.json']) {
-    const file = path.join(folder, name)
-    const ends = fs.existsSync(file) ? parsedFile(what, file)?.eos_token_id : null
-    if (ends != null) return [ends].flat().map((end) => small(end, `${what}: ${file}: eos_token_id`))
-  }
-  return []
-}
-
 /**
  * Those of the names of a folder's files that hold the weights: what its index names, or model.safetensors, or else all
  * of them. Folders may have the same weights once more, in one file for other programs.
@@ -57,4 +47,4 @@ function weightNames (what, folder, names) {
   return [...new Set(Object.values(places))].sort()
 }
 
-module.exports = { INDEX, given, parsed, endsOf, weightNames }
+module.exports = { INDEX, parsed, weightNames }

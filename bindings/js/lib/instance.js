@@ -13,6 +13,7 @@ const { floatsAt, taken, bytesOf } = require('./memory.js')
 const ROLES = ['param', 'input', 'target', 'output', 'aux']
 const OPTIMIZERS = ['none', 'sgd', 'adam', 'adamw']
 const MAX_DIMS = 8
+const MAX_ENDS = 64
 
 const registry = new FinalizationRegistry((handle) => lib.poly_instance_free(handle))
 
@@ -35,7 +36,8 @@ class Instance {
     this._buffers = new Map()
     this._shared = false
     /** The tokens that end a text, of a model that loadHf has read. */
-    this.eosTokenIds = []
+    const ends = new Int32Array(MAX_ENDS)
+    this.eosTokenIds = Array.from(ends.subarray(0, Math.max(0, lib.poly_instance_ends(handle, ends, MAX_ENDS))))
     const dims = new Int32Array(2 * MAX_DIMS)
     const n = new Int32Array(2)
     for (let i = 0; i < lib.poly_instance_buf_count(handle); i++) {
@@ -169,8 +171,9 @@ class Instance {
   }
 
   _now ({ fn, args, done }) {
-    if (fn(...args) !== 0) fail()
-    return done()
+    const status = fn(...args)
+    if (status < 0) fail()
+    return done(status)
   }
 
   /** The same in another thread. An error text stays there: a call that failed is repeated here. */
@@ -182,7 +185,7 @@ class Instance {
       await before
       // Not alive any more if it was disposed meanwhile: the library says so.
       const status = await inThread(call.fn, call.args)
-      return status === 0 ? call.done() : this._now(call)
+      return status >= 0 ? call.done(status) : this._now(call)
     } finally {
       release()
     }

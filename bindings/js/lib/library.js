@@ -88,7 +88,7 @@ function fail () {
     const words = rest.replace(WORDS, (word) => word.startsWith('"') ? word : camel(word))
     return `${camel(method)}: ${NAMES[argument] ?? camel(argument)}: ${words}`
   })
-    .replace(ARRAYS, (_, method) => `${METHODS[method] ?? camel(method)}: `)
+    .replace('poly_hf_open: path: ', 'loadHf: folder: ').replace(ARRAYS, (_, method) => `${METHODS[method] ?? camel(method)}: `)
   if (/out of (range|bounds)|: -?[\d.e+-]+, expected -?[\d.]+ (to -?[\d.]+$|or more)/.test(text)) throw new RangeError(text)
   if (TRACED.test(text)) throw new JitError(text)
   const inner = /internal error|forked|stale/.test(text)

@@ -554,6 +554,14 @@ export class Methods {
 
   // Shape
 
+  /** The same elements in another shape; one size may be -1, nothing keeps a size. */
+  reshape(...shape: Array<Size | null>): Tensor
+  reshape(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
+
+  /** reshape(shape). */
+  view(...shape: Array<Size | null>): Tensor
+  view(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
+
   /**
    * The axes startDim to endDim as one.
    * @param startDim 0 by default
@@ -574,9 +582,13 @@ export class Methods {
   /** The tensor with an axis of size 1 inserted. */
   unsqueeze(dim: number | { dim: number }): Tensor
 
+  /** Axes of size 1 repeated up to a shape; -1, or nothing, keeps a size. */
+  expand(...shape: Array<Size | null>): Tensor
+  expand(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
+
   /** The tensor repeated along each axis. */
-  repeat(...repeats: Size[]): Tensor
-  repeat(repeats: readonly Size[] | { repeats: readonly Size[] }): Tensor
+  repeat(...repeats: Array<Size>): Tensor
+  repeat(repeats: ReadonlyArray<Size> | { repeats: ReadonlyArray<Size> }): Tensor
 
   /** Each element repeated along an axis, or of the flattened tensor. */
   repeatInterleave(repeats: number, dim?: number | null): Tensor
@@ -584,8 +596,8 @@ export class Methods {
   repeatInterleave(options: { repeats: number, dim?: number | null }): Tensor
 
   /** The axes in another order: axis i of the result is axis order[i]. */
-  permute(...order: number[]): Tensor
-  permute(order: readonly number[] | { order: readonly number[] }): Tensor
+  permute(...order: Array<number>): Tensor
+  permute(order: ReadonlyArray<number> | { order: ReadonlyArray<number> }): Tensor
 
   /**
    * The tensor with two axes swapped.
@@ -597,11 +609,22 @@ export class Methods {
   transpose(options: { dim0?: number, dim1?: number }): Tensor
 
   /** The tensor with the order of elements along axes reversed. */
-  flip(...axis: number[]): Tensor
-  flip(axis: readonly number[] | { axis: readonly number[] }): Tensor
+  flip(...axis: Array<number>): Tensor
+  flip(axis: ReadonlyArray<number> | { axis: ReadonlyArray<number> }): Tensor
 
   /** Elements start (included) to end (excluded) of each axis. */
-  shrink(arg: ReadonlyArray<readonly [Size, Size] | null> | { arg: ReadonlyArray<readonly [Size, Size] | null> }): Tensor
+  shrink(arg: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[] | { arg: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[] }): Tensor
+
+  /**
+   * Elements added before and after each axis; negative numbers cut off.
+   * padding has a pair for each axis, or nothing; or numbers in a row, those of the last axis first. The elements are value, or with
+   * mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).
+   * @param mode constant by default
+   * @param value 0 by default
+   */
+  pad(padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar): Tensor
+  pad(padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], options: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar }): Tensor
+  pad(options: { padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar }): Tensor
 
   /** Elements moved along axes; what leaves one end enters at the other. */
   roll(shifts: PerAxis, dims?: Axes): Tensor
@@ -612,6 +635,14 @@ export class Methods {
   unfold(dim: number, size: number, step: number): Tensor
   unfold(dim: number, options: { size: number, step: number }): Tensor
   unfold(options: { dim: number, size: number, step: number }): Tensor
+
+  /** The first elements of each axis, as many as a shape says; nothing keeps all. */
+  shrinkTo(...shape: Array<Size | null>): Tensor
+  shrinkTo(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
+
+  /** The tensor with zeros at the end of axes up to a shape; nothing keeps a size. */
+  padTo(...shape: Array<Size | null>): Tensor
+  padTo(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
 
   /**
    * The diagonal of two axes, as a new last axis.
@@ -735,6 +766,15 @@ export class Methods {
   dot(options: { x: TensorLike, reverse?: boolean, dtype?: DTypeLike | null }): Tensor
 
   /**
+   * x @ weight + bias, for weight (in, out) and bias (out).
+   * A weight of one axis multiplies element by element; one of shape (out, in), as layers keep it, is transposed where only that fits.
+   * With dtype, all three are converted first.
+   */
+  linear(weight: TensorLike, bias?: TensorLike | null, dtype?: DTypeLike | null): Tensor
+  linear(weight: TensorLike, options: { bias?: TensorLike | null, dtype?: DTypeLike | null }): Tensor
+  linear(options: { weight: TensorLike, bias?: TensorLike | null, dtype?: DTypeLike | null }): Tensor
+
+  /**
    * softmax(scale * x @ key.T + attnMask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
    * scale is 1/sqrt(the size of the last axis) unless given. attnMask is bool, true where a key counts, or is added; isCausal hides
    * keys after the query. enableGqa repeats heads (axis -3) of key and value for groups of those of x. Weights are dropped with
@@ -798,6 +838,14 @@ export class Methods {
   newtonSchulz(options: { steps: number, params: readonly number[], eps?: number }): Tensor
 
   /**
+   * The hash of the bytes of the last axis: a function of FIPS 202.
+   * cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
+   * (200 - rate) / 2 bytes. Messages have fewer than 256 times the rate bytes: hash takes more.
+   * @param cfg sha3_256 by default
+   */
+  keccak(cfg?: 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256' | PerAxis | { cfg?: 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256' | PerAxis }): Tensor
+
+  /**
    * 16 bytes, uint8, that depend on all bytes of the tensor.
    * They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: it takes long even
    * for small tensors.
@@ -805,6 +853,19 @@ export class Methods {
   hash(): Tensor
 
   // Convolutions and windows
+
+  /**
+   * The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.
+   * An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. With dtype, x and weight are converted
+   * first.
+   * @param groups 1 by default
+   * @param stride 1 by default
+   * @param dilation 1 by default
+   * @param padding 0 by default
+   */
+  conv2d(weight: TensorLike, bias?: TensorLike | null, groups?: number, stride?: PerAxis, dilation?: PerAxis, padding?: PerAxis, dtype?: DTypeLike | null): Tensor
+  conv2d(weight: TensorLike, options: { bias?: TensorLike | null, groups?: number, stride?: PerAxis, dilation?: PerAxis, padding?: PerAxis, dtype?: DTypeLike | null }): Tensor
+  conv2d(options: { weight: TensorLike, bias?: TensorLike | null, groups?: number, stride?: PerAxis, dilation?: PerAxis, padding?: PerAxis, dtype?: DTypeLike | null }): Tensor
 
   /**
    * The transpose of conv2d as a linear function, for weight (in, out/groups, …).

@@ -119,18 +119,24 @@ const CUMMIN = new Operation('cummin', 'axis')
 const SORT = new Operation('sort', 'dim descending:b')
 const ARGSORT = new Operation('argsort', 'dim descending:b')
 const TOPK = new Operation('topk', 'k dim largest:b sorted:b')
+const RESHAPE = new Operation('reshape', '...shape')
+const VIEW = new Operation('view', '...shape')
 const FLATTEN = new Operation('flatten', 'startDim endDim')
 const UNFLATTEN = new Operation('unflatten', 'dim sizes')
 const SQUEEZE = new Operation('squeeze', 'dim')
 const UNSQUEEZE = new Operation('unsqueeze', 'dim')
+const EXPAND = new Operation('expand', '...shape')
 const REPEAT = new Operation('repeat', '...repeats')
 const REPEAT_INTERLEAVE = new Operation('repeat_interleave', 'repeats dim')
 const PERMUTE = new Operation('permute', '...order')
 const TRANSPOSE = new Operation('transpose', 'dim0 dim1')
 const FLIP = new Operation('flip', '...axis')
 const SHRINK = new Operation('shrink', 'arg')
+const PAD = new Operation('pad', 'padding mode value')
 const ROLL = new Operation('roll', 'shifts dims')
 const UNFOLD = new Operation('unfold', 'dim size step')
+const SHRINK_TO = new Operation('shrink_to', '...shape')
+const PAD_TO = new Operation('pad_to', '...shape')
 const DIAGONAL = new Operation('diagonal', 'offset dim1 dim2')
 const DIAG = new Operation('diag')
 const TRIL = new Operation('tril', 'diagonal')
@@ -149,6 +155,7 @@ const NONZERO = new Operation('nonzero')
 const ONE_HOT = new Operation('one_hot', 'numClasses')
 const MATMUL = new Operation('matmul', 'x:t reverse:b dtype:d')
 const DOT = new Operation('dot', 'x:t reverse:b dtype:d')
+const LINEAR = new Operation('linear', 'weight:t bias:t dtype:d')
 const SCALED_DOT_PRODUCT_ATTENTION = new Operation('scaled_dot_product_attention', 'key:t value:t attnMask:t dropoutP isCausal:b enableGqa:b scale')
 const CHOLESKY = new Operation('cholesky', 'upper:b')
 const TRIANGULAR_SOLVE = new Operation('triangular_solve', 'b:t upper:b transpose:b unitDiagonal:b')
@@ -161,7 +168,9 @@ const SVD = new Operation('svd', 'fullMatrices:b')
 const EIGH = new Operation('eigh', 'upper:b')
 const LSTSQ = new Operation('lstsq', 'b:t rcond')
 const NEWTON_SCHULZ = new Operation('newton_schulz', 'steps params eps')
+const KECCAK = new Operation('keccak', 'cfg')
 const HASH = new Operation('hash')
+const CONV2D = new Operation('conv2d', 'weight:t bias:t groups stride dilation padding dtype:d')
 const CONV_TRANSPOSE2D = new Operation('conv_transpose2d', 'weight:t bias:t groups stride dilation padding outputPadding')
 const AVG_POOL2D = new Operation('avg_pool2d', 'kernelSize:k stride dilation padding ceilMode:b countIncludePad:b')
 const MAX_UNPOOL2D = new Operation('max_unpool2d', 'indices:t kernelSize:k stride dilation padding outputSize')
@@ -720,6 +729,14 @@ class Methods extends Base {
 
   // Shape
 
+  reshape (...args) {
+    return RESHAPE.one(this, args)
+  }
+
+  view (...args) {
+    return VIEW.one(this, args)
+  }
+
   flatten (...args) {
     return FLATTEN.one(this, args)
   }
@@ -734,6 +751,10 @@ class Methods extends Base {
 
   unsqueeze (...args) {
     return UNSQUEEZE.one(this, args)
+  }
+
+  expand (...args) {
+    return EXPAND.one(this, args)
   }
 
   repeat (...args) {
@@ -760,12 +781,24 @@ class Methods extends Base {
     return SHRINK.one(this, args)
   }
 
+  pad (...args) {
+    return PAD.one(this, args)
+  }
+
   roll (...args) {
     return ROLL.one(this, args)
   }
 
   unfold (...args) {
     return UNFOLD.one(this, args)
+  }
+
+  shrinkTo (...args) {
+    return SHRINK_TO.one(this, args)
+  }
+
+  padTo (...args) {
+    return PAD_TO.one(this, args)
   }
 
   diagonal (...args) {
@@ -852,6 +885,10 @@ class Methods extends Base {
     return DOT.one(this, args)
   }
 
+  linear (...args) {
+    return LINEAR.one(this, args)
+  }
+
   scaledDotProductAttention (...args) {
     return SCALED_DOT_PRODUCT_ATTENTION.one(this, args)
   }
@@ -900,11 +937,19 @@ class Methods extends Base {
     return NEWTON_SCHULZ.one(this, args)
   }
 
+  keccak (...args) {
+    return KECCAK.one(this, args)
+  }
+
   hash () {
     return HASH.one(this, NOTHING)
   }
 
   // Convolutions and windows
+
+  conv2d (...args) {
+    return CONV2D.one(this, args)
+  }
 
   convTranspose2d (...args) {
     return CONV_TRANSPOSE2D.one(this, args)

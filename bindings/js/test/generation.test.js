@@ -125,9 +125,9 @@ test('texts end where the model says', () => {
     fs.writeFileSync(path.join(folder, 'generation_config.json'), '{"eos_token_id": [1, 256]}')
     assert.deepStrictEqual(loadHf(folder).eosTokenIds, [1, 256])
     fs.writeFileSync(path.join(folder, 'generation_config.json'), '{"eos_token_id": "x"}')
-    assert.throws(() => loadHf(folder), /generation_config.json: eos_token_id: "x", expected an integer/)
+    assert.throws(() => loadHf(folder), /loadHf: folder: .*generation_config.json: eos_token_id: x, expected tokens/)
     fs.writeFileSync(path.join(folder, 'generation_config.json'), '{')
-    assert.throws(() => loadHf(folder), /generation_config.json: .*JSON/)
+    assert.throws(() => loadHf(folder), /loadHf: folder: .*generation_config.json: /)
   } finally {
     fs.rmSync(folder, { recursive: true })
   }

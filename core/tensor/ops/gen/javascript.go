@@ -13,10 +13,8 @@ import (
 // javascriptByHand are operations that JavaScript writes in its own way, with the reason.
 var javascriptByHand = map[string]string{
 	"getitem": "takes items one by one", "with_item": "is setitem", "T": "is a property", "allclose": "gives a boolean",
-	"reshape": "takes null for a size that stays", "view": "is reshape", "expand": "takes null for a size that stays",
-	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "einsum": "takes the formula first", "linear": "takes a dtype",
-	"conv2d": "takes a dtype", "max_pool2d": "takes returnIndices", "max_pool2d_with_indices": "is maxPool2d", "embedding": "is Embedding",
-	"keccak": "takes a pair", "shrink_to": "takes null for a size that stays", "pad_to": "takes null for a size that stays", "full": "has types of its own", "arange": "takes its end first", "dropout": "gives the tensor itself outside of training",
+	"rearrange": "takes sizes by name", "einsum": "takes the formula first", "max_pool2d": "takes returnIndices", "max_pool2d_with_indices": "is maxPool2d", "embedding": "is Embedding",
+	"full": "has types of its own", "arange": "takes its end first", "dropout": "gives the tensor itself outside of training",
 }
 
 // javascriptBinary are the quick operations of two operands, by the name of their PolyBinaryOp.
@@ -26,7 +24,7 @@ var javascriptBinary = map[string]string{
 }
 
 // javascriptVariadic are operations that take the elements of their first parameter one by one.
-var javascriptVariadic = []string{"permute", "flip", "repeat"}
+var javascriptVariadic = []string{"permute", "flip", "repeat", "reshape", "view", "expand", "shrink_to", "pad_to"}
 
 // javascriptNames are parameters with another name in JavaScript.
 var javascriptNames = map[string]string{"Y": "target"}

@@ -15,7 +15,7 @@ import (
 var javascriptTypes = map[ops.Kind]string{
 	ops.Tensor: "TensorLike", ops.Operand: "Operand", ops.Int: "number", ops.Ints: "PerAxis", ops.Axes: "PerAxis",
 	ops.Float: "number", ops.Floats: "readonly number[]", ops.Number: "Scalar", ops.Bool: "boolean", ops.Text: "string", ops.DType: "DTypeLike",
-	ops.Shape: "Size | readonly Size[]", ops.Pairs: "ReadonlyArray<readonly [Size, Size] | null>", ops.NewShape: "Size | readonly Size[]", ops.IntsOrText: "PerAxis | 'same'",
+	ops.Shape: "Size | readonly Size[]", ops.Pairs: "ReadonlyArray<readonly [Size, Size] | null> | readonly Size[]", ops.NewShape: "Size | readonly Size[]", ops.IntsOrText: "PerAxis | 'same'",
 }
 
 // javascriptForms are further ways to call an operation.
@@ -73,6 +73,9 @@ func declare(p *ops.Param) declaration {
 	typ := javascriptTypes[p.Kind]
 	if len(p.Choices) > 0 {
 		typ = "'" + strings.Join(p.Choices, "' | '") + "'"
+		if p.Kind != ops.Text {
+			typ += " | PerAxis"
+		}
 	}
 	switch {
 	case !p.Optional || p.Default != nil:
@@ -217,11 +220,14 @@ func declareJavaScript(b *bytes.Buffer, op *ops.Op) {
 		way("", "x: Operand, options?: { reverse?: boolean }")
 	case slices.Contains(javascriptVariadic, op.Name):
 		each := "number"
-		if op.Params[0].Kind == ops.Shape {
+		switch {
+		case op.Params[0].Kind == ops.NewShape:
+			each = "Size | null"
+		case op.Params[0].Kind == ops.Shape:
 			each = "Size"
 		}
-		way("", "..."+list[0].name+": "+each+"[]")
-		way("", list[0].name+": readonly "+each+"[] | { "+list[0].name+": readonly "+each+"[] }")
+		way("", "..."+list[0].name+": Array<"+each+">")
+		way("", list[0].name+": ReadonlyArray<"+each+"> | { "+list[0].name+": ReadonlyArray<"+each+"> }")
 	default:
 		for _, list := range waysToCall(list, 1, needs(list)) {
 			way("", group("", list, ""))
