@@ -13,8 +13,19 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from polygrad import Instance
+from polygrad import Instance, Tensor
 from polygrad._library import lib
+from polygrad.nn import (
+    SGD,
+    Adam,
+    AdamW,
+    LayerNorm,
+    Linear,
+    get_parameters,
+    get_state_dict,
+    load_state_dict,
+)
+from polygrad.nn.files import safe_load, safe_save
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "model" / "testdata"
@@ -218,6 +229,47 @@ def test_weights_are_those_of_an_uninterrupted_run(tmp_path: Path) -> None:
         assert set(weights) == set(model.params)
         for name, array in model.params.items():
             assert (weights[name] == array).all()
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "sgd": lambda p: SGD(p, lr=0.05, momentum=0.9),
+    "adam": lambda p: Adam(p, lr=0.01),
+    "adamw": lambda p: AdamW(p, lr=0.01, weight_decay=0.1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_of_optimizers_move_to_r_and_back(
+    kind: str, tmp_path: Path, r_library: Path
+) -> None:
+    layers: list[Any] = [Linear(4, 8), LayerNorm(8), Linear(8, 2)]
+    optimizer = KINDS[kind](get_parameters(layers))
+    everything = {"net": {"layers": layers}, "optimizer": optimizer}
+    data = {n: Tensor(RNG.normal(size=(6, k)).astype("f")) for n, k in (("x", 4), ("y", 2))}
+
+    def train() -> list[float]:
+        losses = []
+        for _ in range(5):
+            optimizer.zero_grad()
+            out = layers[2](layers[1](layers[0](data["x"])).relu())
+            loss = (out - data["y"]).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    train()
+    safe_save(get_state_dict(everything), str(tmp_path / "state.safetensors"))
+    safe_save(data, str(tmp_path / "data.safetensors"))
+    run("Rscript", HERE / "state.R", tmp_path, kind, R_LIBS=str(r_library))
+    losses = train()
+    back = safe_load(str(tmp_path / "back.safetensors"))
+    assert back.pop("losses").tolist() == losses
+    want = {name: tensor.numpy().copy() for name, tensor in get_state_dict(everything).items()}
+    assert set(back) == set(want)
+    load_state_dict(everything, back)
+    for name, tensor in get_state_dict(everything).items():
+        assert (tensor.numpy() == want[name]).all(), name
 
 
 STATE = """if True:
