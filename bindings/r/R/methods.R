@@ -441,6 +441,7 @@ tensor_methods$lstsq <- function(self, b, rcond = NULL) .External(C_op, OP_LSTSQ
 tensor_methods$newton_schulz <- function(self, steps, params, eps = 1e-07) {
   .External(C_op, OP_NEWTON_SCHULZ, self, steps, params, eps)
 }
+tensor_methods$hash <- function(self) .External(C_op, OP_HASH, self)
 
 # Convolutions and windows
 

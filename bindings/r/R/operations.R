@@ -205,7 +205,6 @@ tensor_methods$keccak <- function(self, cfg = "sha3_256") {
   if (!is.numeric(cfg) || length(cfg) != 2L) raise("keccak: cfg: expected a name or two numbers, rate and suffix")
   .Call(C_keccak, self, cfg[[1L]], cfg[[2L]])
 }
-tensor_methods$hash <- function(self) .Call(C_hash, self)
 
 # Selecting by tensors of positions, which are counted from 1
 

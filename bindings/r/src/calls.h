@@ -30,7 +30,6 @@ SEXP r_generator_reset(SEXP);
 SEXP r_generator_sampling(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP r_gradient(SEXP, SEXP, SEXP, SEXP);
 SEXP r_gradient_of(SEXP);
-SEXP r_hash(SEXP);
 SEXP r_instance_buffers(SEXP);
 SEXP r_instance_bytes(SEXP, SEXP);
 SEXP r_instance_call(SEXP, SEXP, SEXP);

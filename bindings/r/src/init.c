@@ -35,7 +35,6 @@ static const R_CallMethodDef calls[] = {
     {"generator_sampling", (DL_FUNC)&r_generator_sampling, 5},
     {"gradient", (DL_FUNC)&r_gradient, 4},
     {"gradient_of", (DL_FUNC)&r_gradient_of, 1},
-    {"hash", (DL_FUNC)&r_hash, 1},
     {"instance_buffers", (DL_FUNC)&r_instance_buffers, 1},
     {"instance_bytes", (DL_FUNC)&r_instance_bytes, 2},
     {"instance_call", (DL_FUNC)&r_instance_call, 3},

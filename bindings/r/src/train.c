@@ -1,4 +1,4 @@
-/* Optimizers of the library, and hashes. */
+/* Optimizers of the library, and one hash. */
 #include "glue.h"
 
 static PolyOptim *optim_of(SEXP optimizer) { return held(optimizer, RELEASE(poly_optim_release), "an optimizer"); }
@@ -20,27 +20,16 @@ SEXP r_optim_state(SEXP optimizer, SEXP what, SEXP i) {
   return out;
 }
 
-/* The Tensor of a node that was made of x's. */
-static SEXP made_of(const char *function, PolyArray *x, PolyUOp *node, PolyUOp *out) {
-  if (node != NULL) P.poly_uop_release(context(), node);
-  if (out == NULL) fail_in(function, P.poly_last_error());
-  PolyArray *made = P.poly_array_of(context(), out, &x, 1);
-  P.poly_uop_release(context(), out);
-  return wrap(made);
-}
-
+/* The hash with a rate and a suffix, of no name. */
 SEXP r_keccak(SEXP x, SEXP rate, SEXP suffix) {
   NEED(poly_keccak);
   Args a = begin("keccak");
   int bytes = arg_int(&a, rate, "cfg"), end = arg_int(&a, suffix, "cfg");
   PolyArray *array = array_of(x);
-  PolyUOp *node = P.poly_array_node(array);
-  return made_of(a.function, array, node, P.poly_keccak(context(), node, bytes, end));
-}
-
-SEXP r_hash(SEXP x) {
-  NEED(poly_hash);
-  PolyArray *array = array_of(x);
-  PolyUOp *node = P.poly_array_node(array);
-  return made_of("hash", array, node, P.poly_hash(context(), node));
+  PolyUOp *node = P.poly_array_node(array), *out = P.poly_keccak(context(), node, bytes, end);
+  if (node != NULL) P.poly_uop_release(context(), node);
+  if (out == NULL) fail_in(a.function, P.poly_last_error());
+  PolyArray *made = P.poly_array_of(context(), out, &array, 1);
+  P.poly_uop_release(context(), out);
+  return wrap(made);
 }

@@ -20,7 +20,7 @@ var rByHand = map[string]string{
 	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "shrink": "counts from 1", "cat": "takes tensors one by one",
 	"stack": "takes tensors one by one", "meshgrid": "takes tensors one by one", "einsum": "takes tensors one by one",
 	"linear": "takes a dtype", "dot": "has no reverse", "conv2d": "takes a dtype", "max_pool2d": "takes return_indices",
-	"dropout": "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair", "hash": "has a function of its own", "shrink_to": "takes sizes one by one", "pad_to": "takes sizes one by one",
+	"dropout": "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair", "shrink_to": "takes sizes one by one", "pad_to": "takes sizes one by one",
 	"full": "takes the type of R's number", "arange": "takes Variables", "randint": "has its shape last", "one_hot": "counts from 1",
 	"where":  "has numbers of the type of the other operand",
 	"argmax": "counts column by column", "argmin": "counts column by column", "masked_select": "goes column by column",
