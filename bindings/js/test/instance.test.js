@@ -196,7 +196,7 @@ test('a model in the format of Hugging Face', () => {
       fs.writeFileSync(index, `{"weight_map": {"a": ${name}}}`)
       assert.throws(() => loadHf(folder), /loadHf: folder: .*the index: /)
     }
-    for (const [text, message] of [['{', /index.json: /], ['[]', /index.json: /], ['{"weight_map": 5}', /index.json: /]]) {
+    for (const [text, message] of [['{', /the index: /], ['[]', /the index: /], ['{"weight_map": 5}', /the index: /]]) {
       fs.writeFileSync(index, text)
       assert.throws(() => loadHf(folder), message)
     }
