@@ -87,7 +87,9 @@ func scriptLines(text string) []string {
 // classBase is the class that a class extends: another one of the same settings and more, or what is common to all.
 func classBase(c *ops.Class, base string) string {
 	other, _ := ops.ClassNamed(c.Base)
-	has := func(p ops.Param) bool { return slices.ContainsFunc(c.Params, func(q ops.Param) bool { return q.Name == p.Name }) }
+	has := func(p ops.Param) bool {
+		return slices.ContainsFunc(c.Params, func(q ops.Param) bool { return q.Name == p.Name })
+	}
 	switch {
 	case other != nil && !slices.ContainsFunc(other.Params, func(p ops.Param) bool { return !has(p) }):
 		return other.Name
