@@ -818,26 +818,31 @@ func (t *Tensor) Chunk(chunks int, opts ...Option) []*Tensor { return t.call(opC
 // Indexing
 
 // WithItem returns the tensor with the elements of an index expression replaced by value.
+// A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
 func (t *Tensor) WithItem(items []Index, value any) *Tensor {
 	return t.call1(opWithItem, nil, items, value)
 }
 
 // Gather returns elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].
+// A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
 func (t *Tensor) Gather(dim int, index *Tensor) *Tensor { return t.call1(opGather, nil, dim, index) }
 
-// IndexSelect returns elements along an axis by a vector of positions.
+// IndexSelect returns elements along an axis by a vector of positions, negative ones from the end.
+// A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
 func (t *Tensor) IndexSelect(dim int, index *Tensor) *Tensor {
 	return t.call1(opIndexSelect, nil, dim, index)
 }
 
 // Scatter returns src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
 // The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.
+// A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
 // Options: WithReduce.
 func (t *Tensor) Scatter(dim int, index *Tensor, src any, opts ...Option) *Tensor {
 	return t.call1(opScatter, opts, dim, index, src)
 }
 
 // ScatterReduce returns values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.
+// A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
 // Options: WithIncludeSelf (true).
 func (t *Tensor) ScatterReduce(dim int, index *Tensor, src any, reduce string, opts ...Option) *Tensor {
 	return t.call1(opScatterReduce, opts, dim, index, src, reduce)
@@ -850,10 +855,12 @@ func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor { return t.call1(opMaskedSel
 func (t *Tensor) NonZero() *Tensor { return t.call1(opNonZero, nil) }
 
 // OneHot returns rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
+// A class that does not exist is an error where the tensor is in memory, and gives a row of 0 elsewhere.
 // Options: WithNumClasses (-1).
 func (t *Tensor) OneHot(opts ...Option) *Tensor { return t.call1(opOneHot, opts) }
 
 // Embedding returns rows of a matrix by positions: the shape of index, then the length of a row.
+// A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
 func (t *Tensor) Embedding(index *Tensor) *Tensor { return t.call1(opEmbedding, nil, index) }
 
 // Linear algebra
@@ -988,6 +995,7 @@ func (t *Tensor) MaxPool2DWithIndices(opts ...Option) (*Tensor, *Tensor) {
 
 // MaxUnpool2D returns values put back where max_pool2d found them, 0 elsewhere.
 // output_size is the shape of the result, or its last axes: the least one from which the pool makes x unless given.
+// A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
 // Options: WithKernelSize (2 2), WithStride, WithDilation (1), WithPadding (0), WithOutputSize.
 func (t *Tensor) MaxUnpool2D(indices *Tensor, opts ...Option) *Tensor {
 	return t.call1(opMaxUnpool2D, opts, indices)

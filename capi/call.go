@@ -89,7 +89,7 @@ type nodeCall struct {
 	tensor   func(arg string, h uintptr) (*uop.UOp, error)
 	seed     func(words uint64) (*uop.UOp, error)
 	value    func(u *uop.UOp) (uop.Const, error)
-	elements func(u *uop.UOp) ([]byte, bool)
+	elements ops.Elements
 }
 
 func (c *context) newNodeCall() nodeCall {
@@ -123,9 +123,9 @@ func (c *context) call(op *ops.Op, args []callArg) ([]value, error) {
 	return singles(us), err
 }
 
-// elements are those of a node that is in the memory of the host.
-func (c *context) elements(u *uop.UOp) ([]byte, bool) {
-	h, ok := c.host[ops.InMemory(u)]
+// elements are those of a buffer that is in the memory of the host.
+func (c *context) elements(buffer *uop.UOp) ([]byte, bool) {
+	h, ok := c.host[buffer]
 	if !ok || h.data == nil {
 		return nil, false
 	}

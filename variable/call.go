@@ -136,14 +136,10 @@ func (c *Context) takeSeed(words uint64) (*uop.UOp, error) {
 	return v.node, nil
 }
 
-// elements are those of a node that is in memory.
-func (c *Context) elements(node *uop.UOp) ([]byte, bool) {
-	b := ops.InMemory(node)
-	if b == nil {
-		return nil, false
-	}
-	m := c.memory[b]
-	if m == nil || m.data == nil {
+// elements are those of a buffer of the context, unless a job may be writing it.
+func (c *Context) elements(buffer *uop.UOp) ([]byte, bool) {
+	m := c.memory[buffer]
+	if m == nil || m.data == nil || len(c.jobs) > 0 {
 		return nil, false
 	}
 	return m.bytes(), true

@@ -9,6 +9,7 @@ import (
 
 	"polygrad/core/rewrite"
 	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
 	"polygrad/exec"
 )
@@ -37,7 +38,7 @@ type Context struct {
 	now        Call
 	seed       func(words uint64) (*uop.UOp, error)
 	valueOf    func(node *uop.UOp) (uop.Const, error)
-	elementsOf func(node *uop.UOp) ([]byte, bool)
+	elementsOf ops.Elements
 	jobs       []*Job   // that run, in their order
 	released   []uint64 // tokens of shared memory that is no longer used
 }

@@ -175,6 +175,9 @@ func (v *Variable) Set(x *Variable, items []tensor.Index, from ...*Variable) err
 		if items, err = tensor.WithoutMasks(v.Node(), items, func(m *uop.UOp) (int64, error) { return ops.Count(m, c.valueOf) }); err != nil {
 			return err
 		}
+		if err := c.elementsOf.Items(v.Node(), items); err != nil {
+			return err
+		}
 		if part, err = tensor.GetItem(v.Node(), items...); err != nil {
 			return err
 		}

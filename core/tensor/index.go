@@ -146,6 +146,33 @@ func index(x *uop.UOp, entries ...Index) *uop.UOp {
 	return takeAxes(x, axes)
 }
 
+// A Taken is an index tensor of an expression, and the axis that it indexes.
+type Taken struct {
+	Index *uop.UOp
+	Axis  int
+	Size  uop.Sint
+}
+
+// Takes are the index tensors of an expression for x.
+func Takes(x *uop.UOp, entries ...Index) (taken []Taken, err error) {
+	defer guard("GetItem", &err)
+	if !slices.ContainsFunc(entries, func(e Index) bool { return e.kind == indexTake }) {
+		return nil, nil
+	}
+	need("x", x)
+	axis := 0
+	for _, e := range fillEllipsis(entries, len(x.Shape())) {
+		if e.kind == indexTake {
+			need("index", e.t)
+			taken = append(taken, Taken{e.t, axis, x.Shape()[axis]})
+		}
+		if e.kind != indexNew {
+			axis++
+		}
+	}
+	return taken, nil
+}
+
 // fillEllipsis replaces the ellipsis, or the missing end, by whole axes.
 func fillEllipsis(entries []Index, n int) []Index {
 	used, rest := 0, -1

@@ -137,3 +137,14 @@ func common(sizes, strides []int64) (step int64, ok bool) {
 	}
 	return step, true
 }
+
+// ShownBuffer is the buffer whose elements a tensor may show as a view, nil if it has to be computed.
+func ShownBuffer(x *uop.UOp) *uop.UOp {
+	for showsOnce(x) || x.Op == uop.Pad {
+		x = x.Src[0]
+	}
+	if x.Op != uop.Buffer {
+		return nil
+	}
+	return x
+}

@@ -725,6 +725,7 @@ def compiled() -> list[Program]:
 
 def mistakes() -> list[Program]:
     """What is wrong is an error, and changes nothing."""
+    far = {"var": "far"}
     cases: list[tuple[str, str, Statement]] = [
         ("assigned a tensor of another shape", "broadcast", assign("x", "three")),
         ("assigned a tensor of another type", "int32", assign("x", "whole")),
@@ -740,6 +741,10 @@ def mistakes() -> list[Program]:
             let("y", "matmul", "x", "x"),
         ),
         ("summed along an axis that it has not", "range", let("y", "sum", "x", axis=2)),
+        ("indexed beyond its end", "out of bounds", let("y", "getitem", "x", items=[far])),
+        ("set beyond its end", "out of bounds", put("x", [far], 1)),
+        ("told a class that there is not", "class", let("y", "cross_entropy", "x", "classes")),
+        ("beside a class beyond those", "class", let("y", "one_hot", "classes", num_classes=4)),
     ]
     out = []
     for what, error, statement in cases:
@@ -749,6 +754,10 @@ def mistakes() -> list[Program]:
             )
             p.do(tensor("three", 1, 2, 3, 4, 5), tensor("four", 1, 2, 3, 4))
             p.do({"let": "whole", "data": [1, 2, 3], "shape": [3], "dtype": "int32"})
+            # As part of a longer tensor: positions and classes come in batches.
+            p.do({"let": "all", "data": [1, 9, 2, -9], "shape": [4], "dtype": "int32"})
+            p.do(let("far", "getitem", "all", items=[{"slice": [0, 2, None]}]))
+            p.do({"let": "classes", "data": [1, 2, 2, 9], "shape": [4], "dtype": "int32"})
             p.that({"error": error, "do": statement})
             out.append(p.expect("x"))
     return out

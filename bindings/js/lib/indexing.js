@@ -2,11 +2,10 @@
 /** Tensor methods that select elements by an index expression. */
 
 const { PolygradError } = require('./library.js')
-const { Base, registered, describe, tensorOf } = require('./base.js')
+const { Base, registered, tensorOf } = require('./base.js')
 const { Operation, Slice, REST } = require('./call.js')
 const { Movement } = require('./movement.js')
 const { SymInt } = require('./variable.js')
-const { types } = require('./dtype.js')
 const { MAX_DIMS, integer, isOptions, show } = require('./arguments.js')
 
 const GETITEM = new Operation('getitem', 'items')
@@ -47,25 +46,10 @@ function tensorOfList (list, what) {
   return registered.Tensor.from(list, { dtype: isMask ? 'bool' : 'int32' })
 }
 
-/** The number of axes that an item takes; '...' counts as none. */
-function axesOf (item) {
-  if (item === REST || item === null) return 0
-  return item instanceof Base && describe(item).dtype === types.bool ? describe(item).shape.length : 1
-}
-
-/** Refuses positions of a list, which are known, that an axis does not have. */
-function mustExist (list, i, made, shape, what) {
-  const sum = (part) => part.reduce((n, item) => n + axesOf(item), 0)
-  const axis = made.slice(0, i).includes(REST) ? shape.length - sum(made.slice(i)) : sum(made.slice(0, i))
-  const n = shape[axis]
-  const bad = typeof n === 'number' ? list.find((at) => at < -n || at >= n) : undefined
-  if (bad !== undefined) throw new RangeError(`${what}: ${bad} is out of bounds for axis ${axis} of size ${n}`)
-}
-
 /** The items of an index expression as arguments of an operation. */
-function items (given, of, what) {
+function items (given, what) {
   if (given.length > 2 * MAX_DIMS) throw new PolygradError(`${what}: ${given.length} items, expected at most ${2 * MAX_DIMS}`)
-  const made = given.map((item) => {
+  return given.map((item) => {
     if (typeof item === 'number' || typeof item === 'bigint' || item instanceof SymInt) return bound(item, what)
     if (item === null) return null
     if (item === '...') return REST
@@ -74,16 +58,11 @@ function items (given, of, what) {
     if (typeof item === 'string' || isOptions(item)) return sliceOf(item, what)
     throw new TypeError(`${what}: ${show(item)}, ${EXPECTED}`)
   })
-  given.forEach((item, i) => {
-    if (!isList(item) || axesOf(made[i]) !== 1) return
-    mustExist(Array.isArray(item) ? item.flat(Infinity) : item, i, made, describe(of).shape, what)
-  })
-  return made
 }
 
 class Indexing extends Movement {
   getitem (...indices) {
-    return GETITEM.one(this, [items(indices, this, 'getitem')])
+    return GETITEM.one(this, [items(indices, 'getitem')])
   }
 }
 

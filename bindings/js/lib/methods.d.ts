@@ -713,12 +713,18 @@ export class Methods {
 
   // Indexing
 
-  /** Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]]. */
+  /**
+   * Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].
+   * A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+   */
   gather(dim: number, index: TensorLike): Tensor
   gather(dim: number, options: { index: TensorLike }): Tensor
   gather(options: { dim: number, index: TensorLike }): Tensor
 
-  /** Elements along an axis by a vector of positions. */
+  /**
+   * Elements along an axis by a vector of positions, negative ones from the end.
+   * A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+   */
   indexSelect(dim: number, index: TensorLike): Tensor
   indexSelect(dim: number, options: { index: TensorLike }): Tensor
   indexSelect(options: { dim: number, index: TensorLike }): Tensor
@@ -726,6 +732,7 @@ export class Methods {
   /**
    * src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
    * The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.
+   * A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
    */
   scatter(dim: number, index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null): Tensor
   scatter(dim: number, options: { index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null }): Tensor
@@ -734,6 +741,7 @@ export class Methods {
 
   /**
    * Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; includeSelf: with what x has there.
+   * A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
    * @param includeSelf true by default
    */
   scatterReduce(dim: number, index: TensorLike, src: Operand, reduce: 'sum' | 'prod' | 'mean' | 'amax' | 'amin', includeSelf?: boolean): Tensor
@@ -749,6 +757,7 @@ export class Methods {
 
   /**
    * Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
+   * A class that does not exist is an error where the tensor is in memory, and gives a row of 0 elsewhere.
    * @param numClasses -1 by default
    */
   oneHot(numClasses?: number | { numClasses?: number }): Tensor
@@ -893,6 +902,7 @@ export class Methods {
   /**
    * Values put back where maxPool2d found them, 0 elsewhere.
    * outputSize is the shape of the result, or its last axes: the least one from which the pool makes x unless given.
+   * A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
    * @param kernelSize [2, 2] by default
    * @param dilation 1 by default
    * @param padding 0 by default

@@ -57,7 +57,7 @@ class Writing extends Values {
     const index = Array.isArray(list) ? list : [list]
     if (this._wants === true) throw new PolygradError('setitem: a tensor that requires a gradient cannot be changed in place')
     prepare()
-    if (setAt(handleOf(this), ...packedItems(items(index, this, 'setitem'), to)) !== 0) fail()
+    if (setAt(handleOf(this), ...packedItems(items(index, 'setitem'), to)) !== 0) fail()
     return this
   }
 

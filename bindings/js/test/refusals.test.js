@@ -19,9 +19,9 @@ const net = Instance.mlp({ layers: [2, 1] })
 // What is called, and what the error says.
 const REFUSED = [
   [() => x.sum({ constructor: 1 }), 'sum: constructor: unknown argument, expected axis, keepdim, dtype'],
-  [() => x.getitem(Int32Array.of(0, 2)), 'getitem: 2 is out of bounds for axis 0 of size 2'],
-  [() => x.getitem('...', [[0, -3]]), 'getitem: -3 is out of bounds for axis 1 of size 2'],
-  [() => x.setitem([0, Uint8Array.of(2)], 1), 'setitem: 2 is out of bounds for axis 1 of size 2'],
+  [() => x.getitem(Int32Array.of(0, 2)), 'getitem: index: 2 is out of bounds for axis 0 of size 2'],
+  [() => x.getitem('...', [[0, -3]]), 'getitem: index: -3 is out of bounds for axis 1 of size 2'],
+  [() => x.setitem([0, Uint8Array.of(2)], 1), 'setitem: index: 2 is out of bounds for axis 1 of size 2'],
   [() => x.sum(0, { axis: 1 }), 'sum: axis: is given twice, expected one value'],
   [() => x.div(2, { roundingMode: 'constructor' }), 'div: roundingMode: "constructor", expected one of "floor", "trunc"'],
   [() => x.mseLoss(x, { reduction: 'toString' }), 'mseLoss: reduction: "toString", expected one of "mean", "none", "sum"'],

@@ -65,11 +65,7 @@ def _is_number(item: Any) -> bool:
 
 def items(indices: Any, of: Base) -> list[Any]:
     """Return the items of an index as arguments of an operation."""
-    given = expression(indices)
-    found = [_as_tensor(item, of) for item in given]
-    for i, item in enumerate(found):
-        if item is not given[i] and isinstance(item, Base):
-            _check_positions(found, i, np.asarray(given[i]), describe(of)[0])
+    found = [_as_tensor(item, of) for item in expression(indices)]
     return [_index_item(item) for item in _without_masks(found, of)]
 
 
@@ -80,19 +76,6 @@ def _as_tensor(item: Any, of: Any) -> Any:
         # An empty list says nothing of its type.
         return type(of)(item, dtype=None if len(item) else dtypes.default_int)
     return item
-
-
-def _check_positions(
-    items: list[Any], i: int, positions: np.ndarray[Any, Any], shape: tuple[Any, ...]
-) -> None:
-    """Refuse positions of a list or array, which are known, that an axis does not have."""
-    axis = _axis(items, i, len(shape))
-    if positions.dtype.kind not in "iu" or not positions.size or axis >= len(shape):
-        return
-    low, high, n = int(positions.min()), int(positions.max()), shape[axis]
-    if isinstance(n, int) and not -n <= low <= high < n:
-        bad = high if high >= n else low
-        raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
 
 
 def _axis(items: list[Any], i: int, ndim: int) -> int:

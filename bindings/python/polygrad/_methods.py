@@ -1465,13 +1465,19 @@ class Methods(Base):
     def gather(self, dim: _int, index: Operand) -> Self:
         """Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].
 
+        A position that does not exist is an error where it is in memory; one that has to be
+        computed gives 0.
+
         >>> Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[0, 0], [1, 0]])).tolist()
         [[1, 1], [4, 3]]
         """
         return self._call1(GATHER, dim, operand(index, self))
 
     def index_select(self, dim: _int, index: Operand) -> Self:
-        """Elements along an axis by a vector of positions.
+        """Elements along an axis by a vector of positions, negative ones from the end.
+
+        A position that does not exist is an error where it is in memory; one that has to be
+        computed gives 0.
 
         >>> Tensor([[1, 2], [3, 4]]).index_select(1, Tensor([1, 1, 0])).tolist()
         [[2, 2, 1], [4, 4, 3]]
@@ -1530,6 +1536,9 @@ class Methods(Base):
 
     def one_hot(self, num_classes: _int = -1) -> Self:
         """Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
+
+        A class that does not exist is an error where the tensor is in memory, and gives a row of 0
+        elsewhere.
 
         >>> Tensor([0, 2]).one_hot(3).tolist()
         [[1, 0, 0], [0, 0, 1]]
@@ -1820,7 +1829,8 @@ class Methods(Base):
         """Values put back where max_pool2d found them, 0 elsewhere.
 
         output_size is the shape of the result, or its last axes: the least one from which the pool
-        makes x unless given.
+        makes x unless given. A position that does not exist is an error where it is in memory; at
+        one that has to be computed nothing is written.
 
         >>> values, places = Tensor([[[[1.0, 2.0], [3.0, 6.0]]]]).max_pool2d(return_indices=True)
         >>> values.max_unpool2d(places).tolist()

@@ -146,8 +146,11 @@ SEXP from_zero(SEXP positions) {
   need_positions(array);
   PolyCallArg zero = POLY_PASS_I(0);
   SEXP is_positive = PROTECT(wrap(P.poly_array_binary_number(POLY_GT, array, &zero, 0)));
-  SEXP out = wrap(P.poly_array_binary(POLY_SUB, array, array_of(is_positive)));
-  UNPROTECT(1);
+  SEXP out = PROTECT(wrap(P.poly_array_binary(POLY_SUB, array, array_of(is_positive))));
+  // The library checks positions that are in memory. While a function is traced nothing can be computed.
+  PolyArray *computed = array_of(out);
+  if (P.poly_array_is_computed(array) == 1) P.poly_array_realize(&computed, 1);
+  UNPROTECT(2);
   return out;
 }
 

@@ -201,10 +201,19 @@ An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride 
 	}),
 	method("max_unpool2d", "indices tensor, kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, output_size ints?",
 		`Values put back where max_pool2d found them, 0 elsewhere.
-output_size is the shape of the result, or its last axes: the least one from which the pool makes x unless given.`, func(a *Args) (*uop.UOp, error) {
+output_size is the shape of the result, or its last axes: the least one from which the pool makes x unless given.`+doesNothing, func(a *Args) (*uop.UOp, error) {
 			k, size := a.ints("kernel_size"), a.ints("output_size")
 			size = size[max(0, len(size)-len(k)):]
-			return tensor.MaxUnpool(a.X, a.tensor("indices"), k, a.window(len(k)), size)
+			u, err := tensor.MaxUnpool(a.X, a.tensor("indices"), k, a.window(len(k)), size)
+			if err != nil {
+				return nil, err
+			}
+			s := u.Shape()
+			room := s[len(s)-len(k):].MaxNumel()
+			if wrong, found := a.Elements.outside(a.tensor("indices"), 0, room-1); found {
+				return nil, bad("indices", "%d is out of bounds for %d elements of the last axes", wrong, room)
+			}
+			return u, nil
 		}),
 	method("interpolate", "size ints, mode text = linear {linear nearest nearest-exact}, align_corners bool = false", `The last axes resized: mode is "linear", "nearest" or "nearest-exact".`,
 		func(a *Args) (*uop.UOp, error) {
@@ -237,7 +246,7 @@ elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			if a.given("axis") {
 				axis = a.axis("axis")
 			}
-			if err := a.classes("Y", axis, nil); err != nil {
+			if err := a.classes("Y", axis); err != nil {
 				return nil, err
 			}
 			return tensor.CrossEntropy(a.X, a.tensor("Y"), axis, r, a.float("label_smoothing"))
@@ -245,8 +254,7 @@ elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 	loss("sparse_categorical_crossentropy", "Y tensor, ignore_index int = -1, label_smoothing float = 0, reduction text = mean {mean sum none}",
 		`The cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.
 A class that does not exist is an error where Y is in memory, and counts as 0 elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
-			ignore := a.int("ignore_index")
-			if err := a.classes("Y", -1, &ignore); err != nil {
+			if err := a.classes("Y", -1, a.int("ignore_index")); err != nil {
 				return nil, err
 			}
 			return tensor.SparseCategoricalCrossEntropy(a.X, a.tensor("Y"), int(a.int("ignore_index")), r, a.float("label_smoothing"))
@@ -263,16 +271,12 @@ Classes of ignore_index do not count; the mean is divided by the sum of the weig
 memory, and counts as 0 elsewhere.`,
 		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			var ignore *int
+			var skip []int64
 			if a.given("ignore_index") {
 				n := int(a.int("ignore_index"))
-				ignore = &n
+				ignore, skip = &n, []int64{int64(n)}
 			}
-			var skip *int64
-			if ignore != nil {
-				n := int64(*ignore)
-				skip = &n
-			}
-			if err := a.classes("Y", min(1, len(a.X.Shape())-1), skip); err != nil {
+			if err := a.classes("Y", min(1, len(a.X.Shape())-1), skip...); err != nil {
 				return nil, err
 			}
 			return tensor.NLLLoss(a.X, a.tensor("Y"), a.tensor("weight"), ignore, r)

@@ -24,8 +24,8 @@ type Args struct {
 	Seed func(words uint64) (*uop.UOp, error)
 	// Value computes a tensor of one element, for operations whose result's shape depends on values.
 	Value func(x *uop.UOp) (uop.Const, error)
-	// Elements are the elements of a tensor if they are in memory, for checks; nil if nobody knows.
-	Elements func(x *uop.UOp) ([]byte, bool)
+	// Elements are for checks of positions and classes; nil if nobody knows them.
+	Elements Elements
 	// Training: dropout drops.
 	Training bool
 }

@@ -201,9 +201,12 @@ var layers = slices.Concat([]Class{
 				w.drawn(true, func(s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 					return tensor.InitSeeded(tensor.InitGlorotUniform, s, 0, uop.Float32, seed)
 				}, w.int("vocab_size"), w.int("embed_size"))
-			}, "weight tensor", "The rows of tokens idx, shape idx.shape + (embed_size).", func(a *Args) (*uop.UOp, error) {
+			}, "weight tensor", "The rows of tokens idx, shape idx.shape + (embed_size)."+gives0, func(a *Args) (*uop.UOp, error) {
 				if !a.X.DType.IsInt() {
 					return nil, bad("idx", "Expected integer dtype for index, got the type %s", a.X.DType)
+				}
+				if err := a.Elements.positions("idx", a.X, a.tensor("weight"), 0, false); err != nil {
+					return nil, err
 				}
 				return tensor.Embedding(a.tensor("weight"), a.X)
 			})

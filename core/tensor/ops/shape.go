@@ -187,16 +187,26 @@ func (a *Args) source() (*uop.UOp, error) {
 	return tensor.Expand(v, a.tensor("index").Shape())
 }
 
+// What becomes of positions that do not exist.
+const (
+	gives0      = "\nA position that does not exist is an error where it is in memory; one that has to be computed gives 0."
+	doesNothing = "\nA position that does not exist is an error where it is in memory; at one that has to be computed nothing is written."
+)
+
 var indexing = []Op{
 	view("getitem", "items items", `Elements by an index expression: numbers, slices, new axes, an ellipsis, tensors of positions and masks.
-A mask, a tensor of bools, has the shape of the axes that it stands for, which become one; it is computed at once.`, func(a *Args) (*uop.UOp, error) {
+A mask, a tensor of bools, has the shape of the axes that it stands for, which become one; it is computed at once. Negative positions count
+from the end.`+gives0, func(a *Args) (*uop.UOp, error) {
 		items, err := a.items("items")
 		if err != nil {
 			return nil, err
 		}
+		if err := a.Elements.Items(a.X, items); err != nil {
+			return nil, err
+		}
 		return tensor.GetItem(a.X, items...)
 	}),
-	method("with_item", "items items, value operand", "The tensor with the elements of an index expression replaced by value.", func(a *Args) (*uop.UOp, error) {
+	method("with_item", "items items, value operand", "The tensor with the elements of an index expression replaced by value."+doesNothing, func(a *Args) (*uop.UOp, error) {
 		v, err := a.operand("value", a.X)
 		if err != nil {
 			return nil, err
@@ -205,16 +215,28 @@ A mask, a tensor of bools, has the shape of the axes that it stands for, which b
 		if err != nil {
 			return nil, err
 		}
+		if err := a.Elements.Items(a.X, items); err != nil {
+			return nil, err
+		}
 		return tensor.SetItem(a.X, v, items...)
 	}),
-	method("gather", "dim int, index tensor", "Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].", func(a *Args) (*uop.UOp, error) {
+	method("gather", "dim int, index tensor", "Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]]."+gives0, func(a *Args) (*uop.UOp, error) {
+		if err := a.positions("index", a.tensor("index"), a.axis("dim")); err != nil {
+			return nil, err
+		}
 		return tensor.Gather(a.X, a.axis("dim"), a.tensor("index"))
 	}),
-	method("index_select", "dim int, index tensor", "Elements along an axis by a vector of positions.", func(a *Args) (*uop.UOp, error) {
+	method("index_select", "dim int, index tensor", "Elements along an axis by a vector of positions, negative ones from the end."+gives0, func(a *Args) (*uop.UOp, error) {
+		if err := a.Elements.positions("index", a.tensor("index"), a.X, a.axis("dim"), true); err != nil {
+			return nil, err
+		}
 		return tensor.IndexSelect(a.X, a.axis("dim"), a.tensor("index"))
 	}),
 	method("scatter", "dim int, index tensor, src operand, reduce text? {add multiply}", `src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
-The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.`, func(a *Args) (*uop.UOp, error) {
+The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.`+doesNothing, func(a *Args) (*uop.UOp, error) {
+		if err := a.positions("index", a.tensor("index"), a.axis("dim")); err != nil {
+			return nil, err
+		}
 		src, err := a.source()
 		if err != nil {
 			return nil, err
@@ -229,7 +251,10 @@ The last of several values for one place wins, or reduce "add" or "multiply" com
 		return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, mode, true)
 	}),
 	method("scatter_reduce", "dim int, index tensor, src operand, reduce text {sum prod mean amax amin}, include_self bool = true",
-		`Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.`, func(a *Args) (*uop.UOp, error) {
+		`Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.`+doesNothing, func(a *Args) (*uop.UOp, error) {
+			if err := a.positions("index", a.tensor("index"), a.axis("dim")); err != nil {
+				return nil, err
+			}
 			src, err := a.source()
 			if err != nil {
 				return nil, err
@@ -254,7 +279,8 @@ The last of several values for one place wins, or reduce "add" or "multiply" com
 		}
 		return tensor.NonZero(a.X, n)
 	}),
-	method("one_hot", "num_classes int = -1", "Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.", func(a *Args) (*uop.UOp, error) {
+	method("one_hot", "num_classes int = -1", `Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
+A class that does not exist is an error where the tensor is in memory, and gives a row of 0 elsewhere.`, func(a *Args) (*uop.UOp, error) {
 		n := a.int("num_classes")
 		if n == -1 {
 			if _, err := tensor.OneHot(a.X, 0); err != nil { // of a wrong type
@@ -270,9 +296,15 @@ The last of several values for one place wins, or reduce "add" or "multiply" com
 			}
 			n = c.I() + 1
 		}
+		if err := a.below("x", a.X, n); err != nil {
+			return nil, err
+		}
 		return tensor.OneHot(a.X, n)
 	}),
-	method("embedding", "index tensor", "Rows of a matrix by positions: the shape of index, then the length of a row.", func(a *Args) (*uop.UOp, error) {
+	method("embedding", "index tensor", "Rows of a matrix by positions: the shape of index, then the length of a row."+gives0, func(a *Args) (*uop.UOp, error) {
+		if err := a.positions("index", a.tensor("index"), 0); err != nil {
+			return nil, err
+		}
 		return tensor.Embedding(a.X, a.tensor("index"))
 	}),
 }

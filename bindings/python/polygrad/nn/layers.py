@@ -288,7 +288,11 @@ class Embedding:
         self.embed_size = embed_size
 
     def __call__(self, idx: Tensor) -> Tensor:
-        """Return the rows of tokens idx, shape idx.shape + (embed_size)."""
+        """Return the rows of tokens idx, shape idx.shape + (embed_size).
+
+        A position that does not exist is an error where it is in memory; one that has to be
+        computed gives 0.
+        """
         return need(self, idx, "idx")._call1(_EMBEDDING_FORWARD, self.weight)
 
 
