@@ -3,6 +3,7 @@ package main
 /*
 #include <stdlib.h>
 #include "../include/polygrad.h"
+#include "guard.h"
 */
 import "C"
 
@@ -62,7 +63,9 @@ func static(s string) *C.char {
 	if p, ok := cStrings.Load(s); ok {
 		return p.(*C.char)
 	}
-	p, _ := cStrings.LoadOrStore(s, C.CString(s))
+	made := (*C.char)(C.poly_permanent(C.size_t(len(s) + 1)))
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(made)), len(s)+1), s+"\x00")
+	p, _ := cStrings.LoadOrStore(s, made)
 	return p.(*C.char)
 }
 

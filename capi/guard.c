@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../include/polygrad.h"
@@ -65,3 +66,17 @@ const char *poly_last_error(void) { return poly_error.failed ? poly_error.text :
 void poly_clear_error(void) { poly_error.failed = poly_error.before = poly_error.text[0] = 0; }
 
 int poly_abi_version(void) { return POLY_ABI_VERSION; }
+
+/* What is only known to Go looks lost to who looks through the memory of C. */
+static struct permanent {
+  struct permanent *older;
+} *all_permanent;
+
+void *poly_permanent(size_t n) {
+  struct permanent *p = malloc(sizeof *p + n);
+  if (p == NULL) return NULL;
+  p->older = __atomic_load_n(&all_permanent, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&all_permanent, &p->older, p, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
+  return p + 1;
+}

@@ -25,6 +25,9 @@ POLY_HIDDEN void poly_fail(const char *text, size_t n);
 /* Keeps the error that the previous call left; if it left none, sets text, and names the failure before. */
 POLY_HIDDEN void poly_fail_keep(const char *text, size_t n);
 
+/* Memory that is never freed, as checkers of leaks can see; NULL if there is none. */
+POLY_HIDDEN void *poly_permanent(size_t n);
+
 /* Says that fn cannot work in a forked child. */
 POLY_HIDDEN void poly_refuse(const char *fn);
 

@@ -1,6 +1,7 @@
 package main
 
 /*
+#include "guard.h"
 #include "records.h"
 
 #include <stdlib.h>
@@ -248,7 +249,7 @@ func go_poly_backend_get(device C.int) unsafe.Pointer {
 	defer backendDescs.Unlock()
 	d := backendDescs.byDevice[device]
 	if d == nil {
-		d = (*C.PolyBackendDesc)(C.malloc(C.size_t(unsafe.Sizeof(C.PolyBackendDesc{}))))
+		d = (*C.PolyBackendDesc)(C.poly_permanent(C.size_t(unsafe.Sizeof(C.PolyBackendDesc{}))))
 		*d = C.PolyBackendDesc{device: C.int32_t(device), name: static(devices[device].name), runs_on: static(e.Device().Name())}
 		if backendDescs.byDevice == nil {
 			backendDescs.byDevice = map[C.int]*C.PolyBackendDesc{}

@@ -29,7 +29,7 @@ struct poly_quick_step {
   struct call *calls;
   uint64_t *words, *next_word;
   void *arena;
-  poly_quick_step *next; /* free */
+  poly_quick_step *next, *older; /* free; of all */
 };
 
 /* Steps by some bits of their token. A step that finds its place taken takes it. */
@@ -37,8 +37,8 @@ enum { PLACES = 4096, SLOT_SHIFT = 18 };
 static poly_quick_step *places[PLACES];
 
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
-static poly_quick_context *free_contexts;
-static poly_quick_step *free_steps;
+static poly_quick_context *free_contexts, *all_contexts;
+static poly_quick_step *free_steps, *all_steps;
 
 static poly_quick_step **place(uintptr_t token) { return &places[token >> SLOT_SHIFT & (PLACES - 1)]; }
 
@@ -77,8 +77,8 @@ poly_quick_step *poly_quick_new(int n, int64_t words, size_t bytes, uintptr_t *a
   pthread_mutex_lock(&lists);
   poly_quick_step *q = free_steps;
   if (q != NULL) free_steps = q->next;
+  if (q == NULL && (q = calloc(1, sizeof *q)) != NULL) q->older = all_steps, all_steps = q;
   pthread_mutex_unlock(&lists);
-  if (q == NULL) q = calloc(1, sizeof *q);
   if (q == NULL) {
     free(calls), free(w), free(memory);
     return NULL;
@@ -122,8 +122,8 @@ poly_quick_context *poly_quick_context_new(void) {
   pthread_mutex_lock(&lists);
   poly_quick_context *c = free_contexts;
   if (c != NULL) free_contexts = c->next;
+  if (c == NULL && (c = calloc(1, sizeof *c)) != NULL) c->older = all_contexts, all_contexts = c;
   pthread_mutex_unlock(&lists);
-  if (c == NULL) c = calloc(1, sizeof *c);
   if (c != NULL) c->jobs = 0;
   return c;
 }

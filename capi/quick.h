@@ -6,12 +6,13 @@
 
 #include "guard.h"
 
-/* What C knows of a context. It is used again after the context, but never freed: whoever looks at it late finds memory. */
+/* What C knows of a context. It is used again after the context, but never freed: whoever looks at it late finds memory. Go holds it
+ * where no checker of leaks looks, so C has a list of all. */
 typedef struct poly_quick_context {
   uint32_t lock;    /* 1: somebody works in the context, in Go or here */
   uint32_t jobs;    /* 1: jobs of it may run */
   uint64_t unbound; /* how often a buffer of it lost its memory */
-  struct poly_quick_context *next;
+  struct poly_quick_context *next, *older; /* free; of all */
 } poly_quick_context;
 
 /* A step as calls of generated code with all their arguments. */

@@ -72,6 +72,9 @@ func go_poly_reduce(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n
 		if err != nil {
 			return nil, err
 		}
+		if n == 0 && axes == nil {
+			return nil, wrong("n_axes", "0 and axes NULL, expected axes, or -1 for all")
+		}
 		if n == 0 {
 			list = []int{}
 		}

@@ -197,7 +197,11 @@ func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
 		if err != nil {
 			return nil, at(i, err)
 		}
-		out = append(out, exec.Binding{Buffer: b, Ptr: *(*unsafe.Pointer)(unsafe.Add(p, 8*(i*words+1)))})
+		bound := exec.Binding{Buffer: b, Ptr: *(*unsafe.Pointer)(unsafe.Add(p, 8*(i*words+1)))}
+		if n > 1 && words == 4 {
+			bound.Bytes = int64(word(p, i*words+2))
+		}
+		out = append(out, bound)
 	}
 	c.given = out
 	return out, nil

@@ -352,7 +352,8 @@ typedef struct PolyDType {
   int64_t ptr_size;
 } PolyDType;
 
-/* The memory of a PolyBufferBinding. The library reads only ptr. */
+/* The memory of a PolyBufferBinding. The library reads ptr, and nbytes if it is not 0 and
+ * there are two or more bindings: memory that is too small is an error. */
 typedef struct PolyBufferHandle {
   void *ptr;
   size_t nbytes;
@@ -1506,7 +1507,8 @@ typedef enum PolyReduceOp {
   POLY_REDUCE_STD = 11
 } PolyReduceOp;
 
-/* x reduced over n_axes axes (-1: over all). The axes stay with size 1 if keepdim is not 0
+/* x reduced over n_axes axes (-1: over all). axes NULL with n_axes 0 is an error; axes that
+ * are not NULL with n_axes 0 reduce nothing. The axes stay with size 1 if keepdim is not 0
  * and are removed otherwise. correction is for VAR and STD only (1: sample, 0: population).
  * Since 2.0. */
 POLY_API PolyUOp *poly_reduce(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim,
@@ -1923,7 +1925,8 @@ POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **w
  * LIMIT. The buffers of one kernel may take 4 GiB together; more is an error. */
 
 /* Computes n values and writes each in row-major order and in its own type to data[i],
- * which must not overlap memory that the values are computed from: use poly_update to
+ * which must have room for it: the function is given no size, so it checks none. It does
+ * for a target of poly_update, whose size poly_buffer_host takes. data[i] must not overlap memory that the values are computed from: use poly_update to
  * replace the contents of a buffer. If leaves is not NULL, leaves[i] receives a new buffer
  * of the value's shape on data[i], as from poly_buffer_host. 0 or -1. Since 2.0. */
 POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves);

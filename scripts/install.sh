@@ -98,6 +98,7 @@ case "${1:-}" in
     put 644 <(cmake_config) "$cmake/polygrad-config.cmake"
     put 644 <(cmake_version) "$cmake/polygrad-config-version.cmake"
     put 644 "$root/LICENSE" "$doc/LICENSE"
+    put 644 "$root/scripts/polygrad.supp" "$doc/polygrad.supp"
     refresh_linker
     echo "polygrad $version is in $dest$prefix"
     ;;

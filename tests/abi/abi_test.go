@@ -76,7 +76,11 @@ func exported(t *testing.T) []string {
 	for _, line := range strings.Split(run(t, "nm", "-D", "--defined-only", library), "\n") {
 		f := strings.Fields(line)
 		if len(f) == 3 {
-			names = append(names, f[2])
+			if name, _, versioned := strings.Cut(f[2], "@@POLYGRAD_2"); versioned {
+				names = append(names, name)
+			} else if f[2] != "POLYGRAD_2" { // the version itself
+				t.Errorf("%s has no version", f[2])
+			}
 		}
 	}
 	slices.Sort(names)
@@ -149,9 +153,9 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// Memory errors of the library in the caller's memory show under AddressSanitizer.
+// Memory errors of the library in the caller's memory show under AddressSanitizer, and leaks.
 func TestProgramsWithAddressSanitizer(t *testing.T) {
-	for _, source := range []string{"contract.c", "badinput.c", "files.c", "records.c", "stress.c"} {
+	for _, source := range []string{"contract.c", "badinput.c", "files.c", "records.c", "stress.c", "alive.c"} {
 		t.Run(source, func(t *testing.T) {
 			program := compile(t, source, "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer")
 			cmd := exec.Command(program)

@@ -38,6 +38,6 @@ func TestFaults(t *testing.T) {
 // Steps that C runs by itself behave as others do.
 func TestQuickSteps(t *testing.T) {
 	for _, program := range []string{compile(t, "quick.c"), compile(t, "quick.c", "-fsanitize=address", "-fno-omit-frame-pointer")} {
-		within(t, []string{"POLY_DEVICE=native", "ASAN_OPTIONS=detect_leaks=0:handle_segv=0:use_sigaltstack=0"}, program)
+		within(t, []string{"POLY_DEVICE=native", addressSanitizer}, program)
 	}
 }

@@ -37,7 +37,7 @@ func TestOldHeaderProgramsWithAddressSanitizer(t *testing.T) {
 	for _, source := range oldHeaders {
 		t.Run(source, func(t *testing.T) {
 			cmd := exec.Command(compile(t, source, "-fsanitize=address", "-fno-omit-frame-pointer"))
-			cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:handle_segv=0:use_sigaltstack=0")
+			cmd.Env = append(os.Environ(), addressSanitizer+":detect_leaks=0")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}

@@ -75,6 +75,21 @@ func TestKernelsUnderValgrind(t *testing.T) {
 	}
 }
 
+// With the suppressions that are installed beside the library valgrind reports nothing of a good program.
+func TestSuppressionsOfValgrind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("valgrind simulates every instruction")
+	}
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		t.Skip(err)
+	}
+	run := exec.Command("valgrind", "--suppressions=../../scripts/polygrad.supp", "--leak-check=full", "--error-exitcode=9", "--error-limit=no", compile(t, "alive.c"))
+	run.Env = append(os.Environ(), "POLY_CPU=avx2") // valgrind knows no wider vectors
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, firstLines(out, 60))
+	}
+}
+
 // TestPerfShowsKernels lets perf look at a program: it knows the names of kernels.
 func TestPerfShowsKernels(t *testing.T) {
 	if err := exec.Command("perf", "record", "-o", filepath.Join(t.TempDir(), "nothing"), "true").Run(); err != nil {

@@ -62,7 +62,7 @@ def test_name_and_links_of_the_library(moved: Path) -> None:
 @pytest.mark.parametrize("library", ["build/libpolygrad.so", f"build/libpolygrad.so.{VERSION}"])
 def test_only_our_names_are_exported(library: str) -> None:
     symbols = output(["nm", "-D", "--defined-only", str(ROOT / library)]).splitlines()
-    names = {line.split()[-1] for line in symbols}
+    names = {line.split()[-1].split("@@")[0] for line in symbols} - {"POLYGRAD_2"}
     assert {"poly_ctx_new", "poly_last_error"} <= names
     assert {name for name in names if not name.startswith("poly_")} == set()
 

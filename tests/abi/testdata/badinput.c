@@ -104,6 +104,7 @@ static void shapes_and_axes(void) {
   FAILS(poly_reduce_axis(ctx, POLY_OP_ADD, x, d, 1), "poly_reduce_axis", "out of range");
   FAILS(poly_reduce_axis(ctx, POLY_OP_SIN, x, d, 1), "poly_reduce_axis", "op");
   FAILS(poly_reduce(ctx, 99, x, NULL, -1, 0, 0), "poly_reduce", "op");
+  FAILS(poly_reduce(ctx, POLY_REDUCE_SUM, x, NULL, 0, 0, 0), "poly_reduce", "n_axes: 0 and axes NULL");
   FAILS(poly_softmax(ctx, x, NULL, 0, 9), "poly_softmax", "out of range");
   FAILS(poly_matmul(ctx, x, x), "poly_matmul", "shape");
   FAILS(poly_alu1(ctx, 999, x), "poly_alu1", "op");
@@ -168,6 +169,8 @@ static void programs(void) {
   FAILS(poly_realize(ctx, sink, b, 2) == 0, "poly_realize", "binds[1]: is NULL");
   b[1].buffer = y, b[1].handle.ptr = out;
   CHECK(poly_realize(ctx, sink, b, 2) == 0 && near(out[3], 54.59815));
+  b[0].handle.nbytes = 16, b[1].handle.nbytes = 15;
+  FAILS(poly_realize(ctx, sink, b, 2) == 0, "poly_realize", "needs 16 bytes, is bound to 15");
   FAILS(poly_compile_step(ctx, x), "poly_compile_step", "sink");
   FAILS(poly_compile_value_and_grad(ctx, x, &x, 1, NULL, NULL), "poly_compile_value_and_grad", "loss");
   int64_t shape[1] = {4};
