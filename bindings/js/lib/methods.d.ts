@@ -731,8 +731,8 @@ export class Methods {
 
   /**
    * src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
-   * The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.
-   * A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
+   * The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one. A position that does
+   * not exist is an error where it is in memory; at one that has to be computed nothing is written.
    */
   scatter(dim: number, index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null): Tensor
   scatter(dim: number, options: { index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null }): Tensor
@@ -901,8 +901,8 @@ export class Methods {
 
   /**
    * Values put back where maxPool2d found them, 0 elsewhere.
-   * outputSize is the shape of the result, or its last axes: the least one from which the pool makes x unless given.
-   * A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
+   * outputSize is the shape of the result, or its last axes: the least one from which the pool makes x unless given. A position that
+   * does not exist is an error where it is in memory; at one that has to be computed nothing is written.
    * @param kernelSize [2, 2] by default
    * @param dilation 1 by default
    * @param padding 0 by default

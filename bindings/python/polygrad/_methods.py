@@ -1488,7 +1488,8 @@ class Methods(Base):
         """src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
 
         The last of several values for one place wins, or reduce "add" or "multiply" combines them
-        with the old one.
+        with the old one. A position that does not exist is an error where it is in memory; at one
+        that has to be computed nothing is written.
 
         >>> Tensor([[0, 0, 0]]).scatter(1, Tensor([[2, 0]]), Tensor([[5, 6]])).tolist()
         [[6, 0, 5]]
@@ -1504,6 +1505,9 @@ class Methods(Base):
         include_self: _bool = True,
     ) -> Self:
         """Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.
+
+        A position that does not exist is an error where it is in memory; at one that has to be
+        computed nothing is written.
 
         >>> x = Tensor([[1, 1, 1]])
         >>> x.scatter_reduce(1, Tensor([[2, 2]]), Tensor([[5, 6]]), "sum").tolist()

@@ -172,7 +172,10 @@ export class Embedding implements Layer {
   weight: Tensor
   vocabSize: number
   embedSize: number
-  /** The rows of tokens idx, shape idx.shape + (embedSize). */
+  /**
+   * The rows of tokens idx, shape idx.shape + (embedSize).
+   * A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+   */
   forward(idx: Tensor): Tensor
 }
 
