@@ -129,3 +129,22 @@ test('a compiled step keeps what it works on', () => {
   step.run()
   assert.strictEqual(step.lossValue(), 5)
 })
+
+test('eager training steps that neither await nor tidy have flat memory', () => {
+  const layer = new Linear(4, 2)
+  const optimizer = new Adam(getParameters(layer), { lr: 0.01 })
+  const x = Tensor.rand(8, 4).realize()
+  const run = (steps) => {
+    for (let i = 0; i < steps; i++) {
+      optimizer.zeroGrad()
+      layer.forward(x).square().mean().backward()
+      optimizer.step()
+    }
+  }
+  run(2000)
+  const before = process.memoryUsage.rss()
+  run(4000)
+  const grown = (process.memoryUsage.rss() - before) / 2 ** 20
+  assert.ok(grown < 64, `${grown.toFixed(0)} MiB more`)
+  assert.ok(liveNodes() < 30_000, `${liveNodes()} nodes`)
+})
