@@ -100,7 +100,7 @@ var anyDType = uop.Ops(uop.Unique, uop.Device, uop.Store, uop.Sink)
 func (r *irBuilder) node(i int, n *irNode) (v Readings, err error) {
 	want, known := needSources[n.op]
 	switch {
-	case n.op == uop.Sink, n.op == uop.Buffer && len(n.src) > 0:
+	case n.op == uop.Sink, n.op == uop.PrefixAxis && len(n.src) > 0, n.op == uop.Buffer && len(n.src) > 0:
 	case !known:
 		return v, fmt.Errorf("is no operation of a model")
 	case len(n.src) != want:
@@ -143,6 +143,8 @@ func (r *irBuilder) node(i int, n *irNode) (v Readings, err error) {
 		return r.write(n.op, src)
 	case n.op == uop.ReduceAxis:
 		return reduce(n, src[0])
+	case n.op == uop.PrefixAxis:
+		return prefix(n, src)
 	case uop.GroupMovement.Has(n.op):
 		return r.movement(n, src[0])
 	}
@@ -247,6 +249,30 @@ func reduce(n *irNode, x Readings) (Readings, error) {
 		drop = without(drop, axes)
 	}
 	return Feasible(keep, drop, err, dropErr)
+}
+
+// prefix reads a running reduction: its arg are the operation, and the axis with 1 for the reverse direction.
+func prefix(n *irNode, src []Readings) (Readings, error) {
+	op := uop.Op(n.arg.num)
+	if n.arg.kind != argReduce || len(n.arg.nums) != 2 || op != uop.Add && op != uop.Mul && op != uop.Max && op != uop.MulAcc {
+		return Readings{}, fmt.Errorf("has no operation ADD, MUL, MAX or MULACC along an axis")
+	}
+	a := uop.PrefixArg{Op: op, Axis: int(n.arg.nums[0]), Reverse: n.arg.nums[1] != 0}
+	shape := src[0].Keep.Shape()
+	if n.arg.nums[0] < 0 || n.arg.nums[0] >= int64(len(shape)) {
+		return Readings{}, fmt.Errorf("axis %d of shape %s", n.arg.nums[0], shape)
+	}
+	operands := make([]*uop.UOp, len(src))
+	for i, s := range src {
+		operands[i] = s.Keep
+		if !s.Keep.Shape().Equal(shape) || s.Keep.DType != src[0].Keep.DType {
+			return Readings{}, fmt.Errorf("source %d is %s %s, expected %s %s", i, s.Keep.DType, s.Keep.Shape(), src[0].Keep.DType, shape)
+		}
+	}
+	if len(src) != a.Operands() {
+		return Readings{}, fmt.Errorf("has %d sources, expected %d", len(src), a.Operands())
+	}
+	return Readings{Keep: operands[0].PrefixAlong(a, operands[1:]...)}, nil
 }
 
 // without removes reduced axes from the shape.

@@ -133,6 +133,12 @@ func (w *irWriter) arg(u *uop.UOp) (a irArg, err error) {
 		return a, nil
 	case uop.AxisReduce:
 		return irArg{kind: argReduce, num: int64(v.Op), nums: widen(v.Axes)}, nil
+	case uop.PrefixArg:
+		a = irArg{kind: argReduce, num: int64(v.Op), nums: []int64{int64(v.Axis), 0}}
+		if v.Reverse {
+			a.nums[1] = 1
+		}
+		return a, nil
 	case uop.Const:
 		return constArg(v)
 	case uop.VarArg:

@@ -12,7 +12,7 @@ var kinds = map[uop.Op]Kind{
 	uop.Buffer: Memory, uop.Param: Memory, uop.Load: Memory, uop.Store: Memory, uop.Assign: Memory, uop.Contiguous: Memory,
 	uop.Copy: Memory, uop.Index: Memory, uop.DefineVar: Constant, uop.Bind: Constant, uop.ConstOp: Constant, uop.VConstOp: Constant,
 	uop.Reshape: Movement, uop.Expand: Movement, uop.Permute: Movement, uop.Pad: Movement, uop.Shrink: Movement, uop.Flip: Movement,
-	uop.ReduceAxis: Reduce, uop.Reduce: Reduce,
+	uop.ReduceAxis: Reduce, uop.Reduce: Reduce, uop.PrefixAxis: Reduce, uop.Prefix: Reduce,
 	uop.Sink: Control, uop.Range: Control, uop.End: Control, uop.If: Control, uop.EndIf: Control, uop.After: Control,
 }
 

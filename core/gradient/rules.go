@@ -25,6 +25,7 @@ var rules = map[uop.Op]Rule{
 	uop.Where:      whereRule,
 	uop.ReduceAxis: reduceAxisRule,
 	uop.Reduce:     reduceRule,
+	uop.PrefixAxis: prefixRule,
 	// steps: the derivative is 0 wherever it exists
 	uop.CmpLt:   noGradient,
 	uop.CmpNe:   noGradient,
@@ -138,6 +139,40 @@ func reduction(g, u *uop.UOp, op uop.Op, axes []int) []*uop.UOp {
 		return []*uop.UOp{div(mask, back(count)).Mul(back(g))}
 	}
 	return []*uop.UOp{div(back(g.Mul(u)), x)}
+}
+
+// prefixRule: let l[t] be the gradient of y[t] with all that later elements take from it. It is a prefix in the other direction:
+//
+//	ADD     l[t] = g[t] + l[t+1]                    dx = l
+//	MUL     l[t] = g[t] + x[t+1] l[t+1]             dx = l[t] y[t-1]
+//	MULACC  l[t] = g[t] + a[t+1] l[t+1]             da = l[t] y[t-1], db = l
+//	MAX     l[t] = g[t] + (new[t+1] ? 0 : l[t+1])   dx = new ? l : 0
+//
+// where new says that x[t] is greater than all elements before it. Of equal maxima the first one takes the gradient.
+func prefixRule(g, u *uop.UOp) []*uop.UOp {
+	p := u.Arg.(uop.PrefixArg)
+	if len(u.Src) > p.Operands() {
+		panic("gradient: a PREFIX_AXIS with an initial value is made by the scheduler only")
+	}
+	back := uop.PrefixArg{Op: p.Op, Axis: p.Axis, Reverse: !p.Reverse}
+	switch p.Op {
+	case uop.Add:
+		return []*uop.UOp{g.PrefixAlong(back)}
+	case uop.Max:
+		x := u.Src[0]
+		no := x.ConstLike(uop.Int(0)).Cast(uop.Bool)
+		isNew := no.NeighbourAlong(p, -1, uop.BoolConst(true)).Or(x.Gt(u.NeighbourAlong(p, -1, uop.Int(0))))
+		back.Op = uop.MulAcc
+		l := isNew.NeighbourAlong(p, 1, uop.BoolConst(true)).Where(number(g, 0), number(g, 1)).PrefixAlong(back, g)
+		return []*uop.UOp{isNew.Where(l, number(l, 0))}
+	}
+	back.Op = uop.MulAcc
+	l := u.Src[0].NeighbourAlong(p, 1, uop.Int(0)).PrefixAlong(back, g)
+	before := l.Mul(u.NeighbourAlong(p, -1, p.Identity(u.DType)))
+	if p.Op == uop.Mul {
+		return []*uop.UOp{before}
+	}
+	return []*uop.UOp{before, l}
 }
 
 func reshapeRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Reshape(u.Src[0].Shape())} }

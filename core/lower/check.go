@@ -54,7 +54,7 @@ func checkBuffers(sink *uop.UOp, _ *Target) error { return without(sink, uop.Ops
 
 // checkReduced demands that no REDUCE is left and that every range is closed at the end.
 func checkReduced(sink *uop.UOp, _ *Target) error {
-	if err := without(sink, uop.Ops(uop.Reduce)); err != nil {
+	if err := without(sink, uop.Ops(uop.Reduce, uop.Prefix)); err != nil {
 		return err
 	}
 	return checkClosed(sink)

@@ -61,7 +61,8 @@ var Passes = []Pass{
 		return rewrite.Graph(s, addLocalBuffers, &ranges.Counter{})
 	}, Check: checkBuffers},
 	{Name: "remove_reduce", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
-		return rewrite.Graph(ranges.SeparateReduces(s), removeReduce, &reduceState{})
+		s = ranges.SeparateReduces(s)
+		return rewrite.Graph(s, removeReduce, newReduceState(s))
 	}, Check: checkReduced},
 	{Name: "add gpudims", Required: true, Run: table("add gpudims", addLaunch), Check: checkLaunch},
 	{Name: "** add loads (code)", Required: true, Run: table("add loads", addLoads), Check: checkLoads},

@@ -11,6 +11,8 @@ import (
 type reduceState struct {
 	accumulators int64
 	loops        []reduceLoop
+	// ends are the ENDs of a kernel that has prefixes.
+	ends []*uop.UOp
 }
 
 // reduceLoop are the accumulations that end the same ranges.
@@ -70,6 +72,54 @@ func accumulate(ctx any, red *uop.UOp) *uop.UOp {
 	return acc.AfterOps(end).IndexBy(first)
 }
 
+// runPrefix turns a PREFIX into an accumulator that is initialized before its loop and updated in it; the result is its
+// value after each update.
+func runPrefix(ctx any, u *uop.UOp) *uop.UOp {
+	st := ctx.(*reduceState)
+	a, last := u.Arg.(uop.PrefixArg), len(u.Src)-1
+	operands, loops := u.Src[:a.Operands()], u.Src[last].OwnRanges()
+	g := u.Graph()
+	acc := g.New(uop.DefineReg, u.DType.Ptr(1, uop.Reg), nil, uop.Num(st.accumulators), nil)
+	st.accumulators++
+	at := g.Const(uop.Int32, uop.Int(0))
+	first := g.Const(u.DType, a.Identity(u.DType.Scalar()))
+	if len(operands) < last {
+		first = u.Src[last-1]
+	}
+	for _, r := range loops {
+		if first.InRange(r) {
+			fail("the initial value of %s varies along its loop", u)
+		}
+	}
+	set := acc.AfterOps(st.around(loops)...).IndexBy(at).Store(first)
+	before := acc.AfterOps(prepend(set, loops...)...).IndexBy(at)
+	return acc.AfterOps(acc.IndexBy(at).Store(a.Step(before, operands))).IndexBy(at)
+}
+
+// around are the loops that end where the loops of a prefix end.
+func (st *reduceState) around(loops []*uop.UOp) []*uop.UOp {
+	for _, e := range st.ends {
+		all := e.Graph().Sink(nil, e.EndedRanges()...).OwnRanges()
+		if slices.Contains(all, loops[0]) {
+			return slices.DeleteFunc(slices.Clone(all), func(r *uop.UOp) bool { return slices.Contains(loops, r) })
+		}
+	}
+	return nil
+}
+
+// newReduceState is the state for a kernel.
+func newReduceState(sink *uop.UOp) *reduceState {
+	st := &reduceState{}
+	if sink.HasOp(uop.Ops(uop.Prefix)) {
+		for _, u := range sink.Toposort() {
+			if u.Op == uop.End {
+				st.ends = append(st.ends, u)
+			}
+		}
+	}
+	return st
+}
+
 func combine(op uop.Op, parts []*uop.UOp) *uop.UOp {
 	r := parts[0]
 	for _, p := range parts[1:] {
@@ -119,6 +169,7 @@ func mergeLoops(ctx any, sink *uop.UOp) *uop.UOp {
 
 var reduceRules = rewrite.New("reduce",
 	&rewrite.Rule{Name: "REDUCE to accumulator", Ops: uop.Ops(uop.Reduce), Fn: accumulate},
+	&rewrite.Rule{Name: "PREFIX to accumulator", Ops: uop.Ops(uop.Prefix), Fn: runPrefix},
 	&rewrite.Rule{Name: "one loop for equal ranges", Ops: uop.Ops(uop.Sink), Fn: mergeLoops},
 )
 

@@ -17,6 +17,7 @@ func (r *run) rangeify() bool {
 
 var applyTable = rewrite.New("apply rangeify",
 	&rewrite.Rule{Name: "reduce over ranges", Ops: ops(uop.ReduceAxis), Fn: reduceOverRanges},
+	&rewrite.Rule{Name: "prefix along a range", Ops: ops(uop.PrefixAxis), Fn: prefixAlongRange},
 	&rewrite.Rule{Name: "pad to where", Ops: ops(uop.Pad), Fn: padToWhere},
 	&rewrite.Rule{Name: "movement of target", Ops: ops(uop.Assign), Fn: keepTargetMovement},
 	&rewrite.Rule{Name: "bufferize and index", Ops: uop.GroupAll, Fn: bufferizeAndIndex},
@@ -39,6 +40,13 @@ func reduceOverRanges(ctx any, u *uop.UOp) *uop.UOp {
 		}
 	}
 	return x.replaceBy(u, x.g.New(uop.Reduce, u.DType, src, uop.OpArg(arg.Op), u.Tag))
+}
+
+func prefixAlongRange(ctx any, u *uop.UOp) *uop.UOp {
+	x := ctx.(*indexing)
+	arg := u.Arg.(uop.PrefixArg)
+	r := x.at(u).out[arg.Axis].Ranges()[0]
+	return x.replaceBy(u, x.g.New(uop.Prefix, u.DType, append(slices.Clone(u.Src), r), arg, u.Tag))
 }
 
 func padToWhere(ctx any, u *uop.UOp) *uop.UOp {

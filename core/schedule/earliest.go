@@ -32,7 +32,7 @@ func ops(o ...uop.Op) uop.OpSet { return uop.Ops(o...) }
 var earliestTable = rewrite.Concat("earliest rewrites", ranges.SyntacticSugar, ranges.MovementOps, rewrite.New("",
 	&rewrite.Rule{Name: "reshape of reshape", Ops: ops(uop.Reshape), Need: ops(uop.Reshape), Fn: joinReshape},
 	&rewrite.Rule{Name: "drop detach", Ops: ops(uop.Detach, uop.ContiguousBackward), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0] }},
-	&rewrite.Rule{Name: "contiguous of buffer", Ops: ops(uop.Contiguous), Need: ops(uop.Reshape), Fn: dropContiguous},
+	&rewrite.Rule{Name: "contiguous of buffer", Ops: ops(uop.Contiguous), Fn: dropContiguous},
 	&rewrite.Rule{Name: "split reduce", Ops: ops(uop.ReduceAxis), Fn: splitReduce},
 	&rewrite.Rule{Name: "reduce of nothing", Ops: ops(uop.ReduceAxis), Fn: reduceNothing},
 	&rewrite.Rule{Name: "size 0", Ops: func() uop.OpSet { return uop.GroupAll.Minus(uop.Sink) }(), Fn: sizeZero},
@@ -64,10 +64,21 @@ func joinReshape(_ any, u *uop.UOp) *uop.UOp {
 
 func dropContiguous(_ any, u *uop.UOp) *uop.UOp {
 	r := u.Src[0]
+	if base := r.Base(); len(u.Src) == 1 && base.Op == uop.PrefixAxis && reshaped(r) {
+		return r.WithTag(joinTags(r.Tag, u.Tag)) // it has a buffer anyway
+	}
 	if len(u.Src) != 1 || r.Op != uop.Reshape || r.Src[0].Op != uop.Param && r.Src[0].Op != uop.Contiguous {
 		return nil
 	}
 	return r.WithTag(u.Tag)
+}
+
+// reshaped reports whether a view only has another shape than its base.
+func reshaped(u *uop.UOp) bool {
+	for u.Op == uop.Reshape {
+		u = u.Src[0]
+	}
+	return u == u.Base()
 }
 
 func reduceNothing(ctx any, u *uop.UOp) *uop.UOp {

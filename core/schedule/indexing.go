@@ -352,6 +352,21 @@ func (x *indexing) scattersAlong(u *uop.UOp) bool {
 	return x.scatters(u).has(last)
 }
 
+// runsAlong reports whether a running reduction goes along its last axis, so that its operands are no vectors.
+func runsAlong(u *uop.UOp) bool {
+	a, ok := u.Arg.(uop.PrefixArg)
+	if !ok {
+		return false
+	}
+	last := 0
+	for i, s := range u.Shape() {
+		if !s.IsNum(1) {
+			last = i
+		}
+	}
+	return a.Axis == last
+}
+
 // summedAxes are the axes that are added up.
 func summedAxes(u *uop.UOp) axisSet {
 	out := axisSet(0)
@@ -375,7 +390,7 @@ func (x *indexing) findFactors(n *nodeRanges) {
 		m := x.at(c)
 		same := c.Op == uop.Cast || uop.GroupMovement.Has(c.Op)
 		n.term = n.term || same && m.term || c.Op == uop.ReduceAxis && c.Arg.(uop.AxisReduce).Op == uop.Add
-		n.oneByOne = n.oneByOne || m.oneByOne && !m.realize && (same || c.Op == uop.Where) || x.scattersAlong(c)
+		n.oneByOne = n.oneByOne || m.oneByOne && !m.realize && (same || c.Op == uop.Where) || x.scattersAlong(c) || runsAlong(c)
 		n.factor = n.factor || m.factor && !m.realize && (same || uop.GroupElementwise.Has(c.Op)) || c.Op == uop.Mul && m.term
 	}
 }
@@ -530,8 +545,17 @@ func (x *indexing) realizeAll(u *uop.UOp, n *nodeRanges) {
 	shape := u.Shape()
 	n.realize = true
 	n.out = make([]*uop.UOp, len(shape))
+	prefix, isPrefix := u.Arg.(uop.PrefixArg)
 	for i, s := range shape {
-		n.out[i] = x.newRange(s, uop.AxisLoop)
+		if !isPrefix || i != prefix.Axis {
+			n.out[i] = x.newRange(s, uop.AxisLoop)
+			continue
+		}
+		n.keep = true
+		r := x.newRange(s, uop.AxisPrefix)
+		if n.out[i] = r; prefix.Reverse {
+			n.out[i] = s.Sub(uop.N(1)).Sub(uop.S(r)).UOp(x.g)
+		}
 	}
 }
 
@@ -579,9 +603,11 @@ func allSame(users [][]*uop.UOp, i int) bool {
 	return true
 }
 
-// reducedOver reports whether loops are those of a reduction.
+// reducedOver reports whether loops are those of a reduction, or of a running one.
 func reducedOver(loops []*uop.UOp) bool {
-	return slices.ContainsFunc(loops, func(r *uop.UOp) bool { return r.RangeID().Type == uop.AxisReduceT })
+	return slices.ContainsFunc(loops, func(r *uop.UOp) bool {
+		return r.RangeID().Type == uop.AxisReduceT || r.RangeID().Type == uop.AxisPrefix
+	})
 }
 
 // endsRange reports whether an index that an EXPAND does not pass on depends on a range.

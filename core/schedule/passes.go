@@ -69,7 +69,7 @@ var passes = []Pass[*run]{
 	{Name: "number the uops", Run: (*run).number, Leaves: without()},
 	{Name: "earliest rewrites", Run: (*run).earliest, Leaves: without(uop.Detach, uop.ContiguousBackward)},
 	{Name: "get realize", Run: (*run).getRealize, Leaves: without()},
-	{Name: "apply rangeify", Run: (*run).rangeify, Leaves: without(uop.ReduceAxis)},
+	{Name: "apply rangeify", Run: (*run).rangeify, Leaves: without(uop.ReduceAxis, uop.PrefixAxis)},
 	{Name: "symbolic+reduce_collapse+debuf", Run: (*run).debuf, Leaves: without()},
 	{Name: "limit buffers", Run: (*run).limitBuffers, Leaves: without()},
 	{Name: "bufferize to store", Run: (*run).bufferize, Leaves: without(uop.Bufferize)},

@@ -20,7 +20,7 @@ func (r *run) getRealize() bool {
 					mark(b)
 				}
 			}
-		case uop.Contiguous:
+		case uop.Contiguous, uop.PrefixAxis:
 			mark(u)
 		case uop.Copy, uop.Assign:
 			mark(u)

@@ -3,6 +3,7 @@ package tensor
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -206,13 +207,26 @@ func LogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 	if len(s) == 0 {
 		return x, nil
 	}
-	last := len(s) - 1
-	t := transpose(x, axis, -1)
-	n := intSize("axis", t.Shape(), last)
-	most := detach(scan(t, -1, uop.Max))
-	most = unsqueeze(where(isFinite(most), most, 0), -1)
-	wide := expand(unsqueeze(t, -2), joinShapes(t.Shape()[:last], uop.ShapeOf(n, n)))
-	so := tril(full(x.Graph(), uop.ShapeOf(n, n), uop.BoolConst(true), uop.Bool), 0)
-	e := where(so, exp(sub(where(so, wide, math.Inf(-1)), most)), 0)
-	return transpose(add(log(sum(e, []int{-1}, false)), squeeze(most, -1)), -1, axis), nil
+	if slices.ContainsFunc(s, func(d uop.Sint) bool { return d.IsNum(0) }) {
+		return x, nil
+	}
+	intSize("axis", s, axis)
+	if smallFloats[x.DType] {
+		return cast(logPrefix(cast(x, uop.Float32), axis), x.DType), nil
+	}
+	return logPrefix(x, axis), nil
+}
+
+// logPrefix is m[t] + log(s[t]) with the running maximum m and
+//
+//	s[t] = s[t-1] * e^(m[t-1] - m[t]) + e^(x[t] - m[t])
+//
+// An infinite maximum is not subtracted.
+func logPrefix(x *uop.UOp, axis int) *uop.UOp {
+	finite := func(m *uop.UOp) *uop.UOp { return where(isFinite(m), m, 0) }
+	most := detach(scan(x, axis, uop.Max))
+	before := most.NeighbourAlong(uop.PrefixArg{Axis: axis}, -1, uop.Float(math.Inf(-1)))
+	m := finite(most)
+	kept := where(eq(before, math.Inf(-1)), 0, exp(sub(finite(before), m)))
+	return add(log(prefix(kept, axis, uop.MulAcc, exp(sub(x, m)))), m)
 }

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"polygrad/core/uop"
 )
 
@@ -32,18 +34,36 @@ func cumulate(x *uop.UOp, axis int, op uop.Op, withInitial bool) *uop.UOp {
 // scanBlock is the block length for long axes: scanned inside every block first, then over the block totals.
 const scanBlock = 256
 
-// scan is cumulate in two stages for long axes.
+// prefix is the running reduction along an axis by an operation of uop.PrefixArg, in the order of the axis.
+func prefix(x *uop.UOp, axis int, op uop.Op, more ...*uop.UOp) *uop.UOp {
+	return x.PrefixAlong(uop.PrefixArg{Op: op, Axis: axis}, more...)
+}
+
+// scan is the running reduction along an axis. Sums are in the type that sum accumulates in, those and products of small floats are
+// rounded at the end.
 func scan(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
-	if len(s) == 0 {
+	if len(s) == 0 || slices.ContainsFunc(s, func(d uop.Sint) bool { return d.IsNum(0) }) {
 		return x
 	}
-	for _, d := range s {
-		if d.IsNum(0) {
-			return x
-		}
+	intSize("axis", s, axis)
+	switch {
+	case asTinygrad(x):
+		return scanWindows(x, axis, op)
+	case smallFloats[x.DType] && op != uop.Max:
+		return cast(prefix(cast(x, uop.Float32), axis, op), x.DType)
+	case op == uop.Mul && x.DType.IsBool():
+		x = cast(x, uop.Int32)
+	case op == uop.Add:
+		x = cast(x, uop.SumAcc(x.DType))
 	}
+	return prefix(x, axis, op)
+}
+
+// scanWindows is cumulate in two stages for long axes.
+func scanWindows(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
+	s := x.Shape()
 	n := intSize("axis", s, axis)
 	if n <= scanBlock*2 {
 		return cumulate(x, axis, op, false)
@@ -72,12 +92,32 @@ func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, in
 	if n == 0 {
 		return values, full(x.Graph(), s, uop.Int(0), uop.Int32)
 	}
+	if !asTinygrad(x) {
+		return values, newestMaximum(x, values, axis)
+	}
 	xt, vt := transpose(x, axis, -1), transpose(values, axis, -1)
 	upper := triu(full(x.Graph(), uop.ShapeOf(n, n), uop.Float(1), uop.DefaultFloat), 0)
 	match := mul(same(unsqueeze(xt, -1), unsqueeze(vt, -2)), upper)
 	down := dims(arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), uop.DefaultInt), n, 1)
 	best := maxOf(mul(match, down), []int{-2}, false)
 	return values, transpose(cast(add(neg(best), int(n)), uop.Int32), -1, axis)
+}
+
+// newestMaximum is the position, int32, at which each running maximum was found first; NaN is the greatest.
+func newestMaximum(x, values *uop.UOp, axis int) *uop.UOp {
+	before := values.NeighbourAlong(uop.PrefixArg{Axis: axis}, -1, x.DType.Min())
+	found := gt(x, before)
+	if x.DType.IsFloat() {
+		found = bitOr(found, bitAnd(isNaN(x), logicalNot(isNaN(before))))
+	}
+	place := make(uop.Shape, len(x.Shape()))
+	for i := range place {
+		place[i] = uop.N(1)
+	}
+	place[axis] = x.Shape()[axis]
+	n := intSize("axis", x.Shape(), axis)
+	at := reshape(arange(x.Graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Int32), place)
+	return prefix(where(found, expand(at, x.Shape()), 0), axis, uop.Max)
 }
 
 // CumSum is the running sum along an axis.

@@ -38,6 +38,44 @@ type AxisReduce struct {
 	Axes []int
 }
 
+// PrefixArg is the arg of PREFIX_AXIS and PREFIX. Element t of the result is
+//
+//	ADD, MUL, MAX  y[t] = y[t-1] op x[t]         sources x and, if given, the initial value
+//	MULACC         y[t] = y[t-1] * a[t] + b[t]   sources a, b and, if given, the initial value
+//
+// where y[-1] is the initial value, else the identity element of the operation (0 for MULACC). The initial value has the shape of
+// x and does not vary along the axis.
+type PrefixArg struct {
+	Op   Op
+	Axis int
+	// Reverse runs from the last element to the first.
+	Reverse bool
+}
+
+// Operands is the number of sources of a step.
+func (a PrefixArg) Operands() int {
+	if a.Op == MulAcc {
+		return 2
+	}
+	return 1
+}
+
+// Step is the next value of a prefix, from the one before and the operands of the step.
+func (a PrefixArg) Step(before *UOp, operands []*UOp) *UOp {
+	if a.Op == MulAcc {
+		return before.Mul(operands[0]).Add(operands[1])
+	}
+	return before.Alu(a.Op, operands[0])
+}
+
+// Identity is the value that a prefix begins with.
+func (a PrefixArg) Identity(dt *DType) Const {
+	if a.Op == MulAcc {
+		return IdentityElement(Add, dt)
+	}
+	return IdentityElement(a.Op, dt)
+}
+
 // VarArg is the arg of DEFINE_VAR: name and inclusive bounds.
 type VarArg struct {
 	Name     string
@@ -94,9 +132,11 @@ const (
 	AxisThread
 	AxisOuter
 	AxisPlaceholder
+	// AxisPrefix is a loop whose iterations run in order, since each goes on from the one before. tinygrad has none.
+	AxisPrefix
 )
 
-var axisNames = [...]string{"", "GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "OUTER", "PLACEHOLDER"}
+var axisNames = [...]string{"", "GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "OUTER", "PLACEHOLDER", "PREFIX"}
 
 // String is the upper-case name of the axis type.
 func (a AxisType) String() string { return axisNames[a] }
@@ -159,6 +199,9 @@ func (a AxisReduce) Equal(b Arg) bool {
 	o, ok := b.(AxisReduce)
 	return ok && a.Op == o.Op && equalSlices(a.Axes, o.Axes)
 }
+
+// Equal compares two args.
+func (a PrefixArg) Equal(b Arg) bool { o, ok := b.(PrefixArg); return ok && a == o }
 
 // Equal compares two args.
 func (a VarArg) Equal(b Arg) bool {
@@ -229,6 +272,15 @@ func (a Consts) String() string { return tuple(a, Const.String) }
 
 // String prints the arg.
 func (a AxisReduce) String() string { return a.Op.String() + tuple(a.Axes, strconv.Itoa) }
+
+// String prints the arg.
+func (a PrefixArg) String() string {
+	s := a.Op.String() + "(" + strconv.Itoa(a.Axis) + ")"
+	if a.Reverse {
+		s += " reverse"
+	}
+	return s
+}
 
 // String prints the arg.
 func (a VarArg) String() string { return a.Name + "[" + a.Min.String() + "," + a.Max.String() + "]" }
@@ -333,6 +385,13 @@ func (a Consts) Hash() uint64 {
 	return h
 }
 func (a AxisReduce) Hash() uint64 { return hashInts(a.Axes) + uint64(a.Op) }
+func (a PrefixArg) Hash() uint64 {
+	h := uint64(a.Op)<<16 | uint64(a.Axis)<<1
+	if a.Reverse {
+		h++
+	}
+	return h
+}
 func (a VarArg) Hash() uint64     { return mix(hashString(a.Name), a.Min.Hash()+3*a.Max.Hash()) }
 func (a AxisSizes) Hash() uint64 {
 	h := uint64(len(a))

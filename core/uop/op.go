@@ -111,6 +111,10 @@ const (
 	Tanh
 	// CustomGradient is its first source. Its arg (gradient.Stated) says what the gradients of the other sources are.
 	CustomGradient
+	// PrefixAxis is a running reduction along an axis (PrefixArg), Prefix the same in a kernel: its last source is the RANGE
+	// of the axis, whose iterations run in order.
+	PrefixAxis
+	Prefix
 	// NumAllOps is one more than the last operation.
 	NumAllOps
 )
@@ -124,7 +128,7 @@ var opNames = [NumAllOps]string{
 	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
 	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
 	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
-	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT",
+	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX",
 }
 
 var opByName = func() map[string]Op {

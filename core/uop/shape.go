@@ -264,6 +264,48 @@ func (u *UOp) ReduceAxes(op Op, axes ...int) *UOp {
 	return u.g.New(ReduceAxis, u.DType, []*UOp{u}, AxisReduce{op, out}, nil)
 }
 
+// PrefixAlong is the running reduction of u, and of further operands, along an axis; PrefixArg says what it computes.
+func (u *UOp) PrefixAlong(a PrefixArg, more ...*UOp) *UOp {
+	if u.Shape()[a.Axis].IsNum(1) {
+		switch src := append([]*UOp{u}, more...); {
+		case len(src) > a.Operands():
+			return a.Step(src[a.Operands()], src[:a.Operands()])
+		default:
+			return src[a.Operands()-1] // it begins with the identity element
+		}
+	}
+	return u.g.New(PrefixAxis, u.DType, append([]*UOp{u}, more...), a, nil)
+}
+
+// NeighbourAlong is the element a step before (-1) or after (1) each one in the direction of a prefix, where there is one, else a
+// value.
+func (u *UOp) NeighbourAlong(p PrefixArg, step int64, value Const) *UOp {
+	if p.Reverse {
+		step = -step
+	}
+	s := u.Shape()
+	keep, pads := make([]Pair, len(s)), make([]Pair, len(s))
+	for i, d := range s {
+		keep[i], pads[i] = Pair{N(0), d}, Pair{N(0), N(0)}
+	}
+	if step < 0 {
+		keep[p.Axis].Hi, pads[p.Axis].Lo = s[p.Axis].Sub(N(1)), N(1)
+	} else {
+		keep[p.Axis].Lo, pads[p.Axis].Hi = N(1), N(1)
+	}
+	return u.Shrink(keep).PadWith(pads, value)
+}
+
+// PadWith adds a value before and after each axis.
+func (u *UOp) PadWith(ps []Pair, value Const) *UOp {
+	padded := u.Pad(ps)
+	if !value.Truth() || padded == u {
+		return padded
+	}
+	inside := u.ConstLike(Int(1)).Cast(Bool).Pad(ps)
+	return inside.Where(padded, padded.ConstLike(value))
+}
+
 // sizeAt is element i of an index vector.
 func (u *UOp) sizeAt(i int) Sint {
 	switch u.Op {

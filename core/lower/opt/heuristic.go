@@ -23,7 +23,7 @@ func Apply(ast *uop.UOp, m Machine) (*uop.UOp, error) {
 				return nil, err
 			}
 		}
-	case !m.Plain && len(info.AppliedOpts) == 0 && !ast.HasOp(uop.Ops(uop.Bufferize)):
+	case !m.Plain && !ast.HasOp(uop.Ops(uop.Prefix)) && len(info.AppliedOpts) == 0 && !ast.HasOp(uop.Ops(uop.Bufferize)):
 		if err := k.handCoded(); err != nil {
 			return nil, err
 		}

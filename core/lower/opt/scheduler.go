@@ -44,7 +44,7 @@ func refuse(format string, args ...any) error {
 // axisPos orders the loops of a kernel, outermost first.
 var axisPos = map[uop.AxisType]int{
 	uop.AxisLoop: -1, uop.AxisThread: 0, uop.AxisGlobal: 0, uop.AxisWarp: 1, uop.AxisLocal: 2, uop.AxisUpcast: 3,
-	uop.AxisGroupReduce: 2, uop.AxisReduceT: 4, uop.AxisUnroll: 5, uop.AxisOuter: -2,
+	uop.AxisGroupReduce: 2, uop.AxisReduceT: 4, uop.AxisUnroll: 5, uop.AxisOuter: -2, uop.AxisPrefix: 4,
 }
 
 // Scheduler is a kernel under optimisation.

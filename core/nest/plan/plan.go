@@ -101,6 +101,8 @@ func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 	collects := slices.ContainsFunc(inner, func(r *analysis.Region) bool { return !r.Writes })
 	nested := slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes })
 	switch {
+	case nested && !pl.plain && !p.ordered() && !slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && len(r.Carried()) == 0 }):
+		pl.planPrefix(p)
 	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
 	case nested:
 		p.Along = true
@@ -117,8 +119,11 @@ func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 	return p
 }
 
-// findOrdered finds the axes with indirect stores: their addresses depend on values loaded from memory.
+// findOrdered finds the axes with indirect stores, whose addresses depend on values loaded from memory, and the loops of prefixes.
 func (pl *planner) findOrdered(p *Band) {
+	for _, a := range p.Axes {
+		a.ordered = len(a.Region.Carried()) > 0
+	}
 	for _, x := range p.Leaf.Accesses(1, nil) {
 		if x.U.Op != uop.Store {
 			continue
@@ -195,6 +200,45 @@ func (pl *planner) planElements(p *Band) {
 		return
 	}
 	vec.Units = p.want.or(knobTileVectors, vec.Units, max(vec.Count/vec.Unit, 1))
+}
+
+// planPrefix lays out a band around the loop of a prefix: the lanes of vectors are iterations of an axis along which memory is
+// contiguous, else several rows run side by side, so that their chains of operations overlap.
+func (pl *planner) planPrefix(p *Band) {
+	acc := p.Leaf.Accesses(1, nil)
+	all, best := 0.0, 0.0
+	for _, a := range acc {
+		all += a.Times
+	}
+	var vec, rows *Axis
+	for _, a := range p.Axes {
+		if a.Dynamic || a.Count < 2 {
+			continue
+		}
+		if rows == nil || a.Count > rows.Count {
+			rows = a
+		}
+		if cost := pl.vectorCost(acc, a.Region.Rng) * pl.fill(a.Count); p.want.allows(knobVectorAxis, a) && (vec == nil || cost < best) {
+			vec, best = a, cost
+		}
+	}
+	most := int64(256)
+	if pl.m.SlowLoops {
+		most = 1024
+	}
+	weight := int64(0)
+	for _, r := range p.Leaf.Loops() {
+		weight += pl.Weight(r)
+	}
+	switch {
+	case vec != nil && best <= 2*costSpread*all:
+		vec.Vector, vec.Unit = true, int64(pl.Lanes)
+		for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
+		}
+	case rows != nil:
+		for rows.Units = chains; rows.Units > 1 && (rows.Units*weight > most || rows.Units > rows.Count); rows.Units /= 2 {
+		}
+	}
 }
 
 // chooseItems says which loop the threads share: the first one with an iteration for each, or else the outermost.

@@ -19,6 +19,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: graphPass(sinkTurns), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "shrink reductions", Reason: "of a reduction only what is used is computed and stored",
 		Run: graphPass(shrinkReductions), Needs: tensorGraph, Leaves: tensorGraph},
+	{Name: "split prefixes", Reason: "running reductions of few long rows are computed in parts, side by side",
+		Run: graphPass(splitPrefixes), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",
 		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "kernels", Reason: "tinygrad's passes (core/schedule) make a kernel of each reduction and each stored value",

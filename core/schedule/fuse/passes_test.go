@@ -63,6 +63,7 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			sums := g.in(64, 128, 32).ReduceAxes(uop.Add, 2).Reshape(uop.ShapeOf(64, 128))
 			return []*uop.UOp{sums.Shrink([]uop.Pair{{Hi: uop.N(64)}, {Lo: uop.N(1), Hi: uop.N(9)}}).ContiguousOp()}
 		},
+		func(g graph) []*uop.UOp { return []*uop.UOp{g.ok(tensor.CumSum(g.in(1<<14), 0))} },
 		func(g graph) []*uop.UOp {
 			table := g.in(fuse.MinScatterRows, 32)
 			taken := g.ok(tensor.Embedding(table, g.NewBuffer("CPU", 40, uop.Int32)))

@@ -1,0 +1,121 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+const (
+	// prefixRows is how many rows a running reduction should have: threads share them, and several side by side hide the latency of
+	// the operations of one.
+	prefixRows = rowsForThreads
+	// minPrefixPart is the shortest part that a row is cut into.
+	minPrefixPart = 64
+)
+
+// splitPrefixes cuts the rows of running reductions into parts where there are few rows and long ones: the reduction of each part
+// comes first, the running reduction of those gives each part its initial value, then all parts run side by side.
+func splitPrefixes(root *uop.UOp) *uop.UOp {
+	order := root.Toposort()
+	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.PrefixAxis }) {
+		return root
+	}
+	t := newImages()
+	for _, u := range order {
+		to := rebuilt(u, t)
+		if to.Op == uop.PrefixAxis {
+			if parts, length := prefixParts(to); parts > 1 {
+				to = splitPrefix(to, parts, length)
+			}
+		}
+		t.set(u, to)
+	}
+	out := t.get(root)
+	freeImages.Put(t)
+	return out
+}
+
+// prefixParts is into how many parts of which length the rows of a running reduction are cut: a divisor of the length of a row, if
+// there is one, else the last part is longer than what is left.
+func prefixParts(u *uop.UOp) (parts, length int64) {
+	a := u.Arg.(uop.PrefixArg)
+	n, numbers := u.Shape().Ints()
+	if !numbers || len(u.Src) > a.Operands() {
+		return 1, 0
+	}
+	rows := int64(1)
+	for i, d := range n {
+		if i != a.Axis {
+			rows *= d
+		}
+	}
+	long := n[a.Axis]
+	least := (prefixRows + rows - 1) / max(rows, 1)
+	if rows == 0 || least < 2 || long < minPrefixPart*least {
+		return 1, long
+	}
+	for parts = least; parts < 16*least && parts*minPrefixPart <= long; parts++ {
+		if long%parts == 0 {
+			return parts, long / parts
+		}
+	}
+	return least, (long + least - 1) / least
+}
+
+// splitPrefix is a running reduction whose rows are cut into parts.
+func splitPrefix(u *uop.UOp, parts, length int64) *uop.UOp {
+	a := u.Arg.(uop.PrefixArg)
+	shape := u.Shape()
+	cut := slices.Insert(slices.Clone(shape), a.Axis, uop.N(parts))
+	cut[a.Axis+1] = uop.N(length)
+	added := parts*length - shape[a.Axis].N
+	inner := uop.PrefixArg{Op: a.Op, Axis: a.Axis + 1, Reverse: a.Reverse}
+	operands := make([]*uop.UOp, a.Operands())
+	for i, s := range u.Src {
+		// What is added stands behind the end of a row, where nothing reads it, or before its start in reverse: there it must
+		// change nothing.
+		operands[i] = extended(s, a.Axis, added, a.Identity(s.DType)).Reshape(cut)
+		if a.Op == uop.MulAcc && i == 0 {
+			operands[i] = extended(s, a.Axis, added, uop.IdentityElement(uop.Mul, s.DType)).Reshape(cut)
+		}
+	}
+	outer := a
+	total := []*uop.UOp{operands[0].ReduceAxes(a.Op, a.Axis+1)}
+	if a.Op == uop.MulAcc {
+		last := length - 1
+		if a.Reverse {
+			last = 0
+		}
+		keep := wholeOf(cut)
+		keep[a.Axis+1] = uop.Pair{Lo: uop.N(last), Hi: uop.N(last + 1)}
+		total = []*uop.UOp{operands[0].ReduceAxes(uop.Mul, a.Axis+1), operands[0].PrefixAlong(inner, operands[1]).Shrink(keep)}
+	}
+	through := total[0].PrefixAlong(outer, total[1:]...)
+	initial := through.NeighbourAlong(outer, -1, a.Identity(u.DType)).Expand(cut)
+	y := operands[0].PrefixAlong(inner, append(operands[1:], initial)...)
+	y = y.Reshape(slices.Replace(slices.Clone(shape), a.Axis, a.Axis+1, uop.N(parts*length)))
+	keep := wholeOf(shape)
+	return y.Shrink(keep)
+}
+
+func wholeOf(s uop.Shape) []uop.Pair {
+	out := make([]uop.Pair, len(s))
+	for i, d := range s {
+		out[i] = uop.Pair{Lo: uop.N(0), Hi: d}
+	}
+	return out
+}
+
+// extended has some more elements at the end of an axis.
+func extended(v *uop.UOp, axis int, by int64, value uop.Const) *uop.UOp {
+	if by == 0 {
+		return v
+	}
+	pads := make([]uop.Pair, len(v.Shape()))
+	for i := range pads {
+		pads[i] = uop.Pair{Lo: uop.N(0), Hi: uop.N(0)}
+	}
+	pads[axis].Hi = uop.N(by)
+	return v.PadWith(pads, value)
+}
