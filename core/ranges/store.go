@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -67,6 +68,8 @@ func bufferizeToStore(c *Counter, u *uop.UOp, locals bool) *uop.UOp {
 	switch {
 	case v.Op == uop.Assign:
 		return assignToStore(u, v, ptr, rngs)
+	case v.Op == uop.Scatter || v.Op == uop.Fetch:
+		return scatterToStores(c, u)
 	case opts.Space == uop.Global:
 		id := g.New(uop.LUnique, uop.Void, nil, uop.Num(c.next()), nil)
 		buf := g.New(uop.Buffer, u.DType, []*uop.UOp{id, g.DeviceOp(opts.Device)}, uop.Num(size), nil)
@@ -77,6 +80,55 @@ func bufferizeToStore(c *Counter, u *uop.UOp, locals bool) *uop.UOp {
 		return buf.AfterOps(g.New(uop.Barrier, uop.Void, []*uop.UOp{store}, nil, nil))
 	}
 	return nil
+}
+
+// scatterToStores makes two kernels of a SCATTER or FETCH: one stores what is changed to memory of its own, the other changes
+// its elements, and FETCH stores what they were.
+func scatterToStores(c *Counter, u *uop.UOp) *uop.UOp {
+	g, v, arg := u.Graph(), u.Src[0], u.Src[0].Arg.(uop.ScatterArg)
+	newBuffer := func(size int64) *uop.UOp {
+		id := g.New(uop.LUnique, uop.Void, nil, uop.Num(c.next()), nil)
+		return g.New(uop.Buffer, u.DType, []*uop.UOp{id, g.DeviceOp(u.Arg.(uop.BufferizeOpts).Device)}, uop.Num(size), nil)
+	}
+	changed, changes := v, v.Src[1]
+	if v.Op == uop.Fetch {
+		changed, changes = v.Src[2], v
+	}
+	// The ranges of all axes, 0 for those of size 1.
+	own, at := changed.LoopRanges(), changes.LoopRanges()
+	index, x := changes.Src[0].Cast(uop.IndexT), changes.Src[1]
+	element, place, size := g.ConstInt(0), g.ConstInt(0), int64(1)
+	var loops []*uop.UOp
+	for i := len(own) - 1; i >= 0; i-- {
+		q, n := g.ConstInt(0), int64(1)
+		if own[i].Op == uop.Range {
+			q, n = at[i], own[i].Src[0].ConstVal().I()
+			loops = append(loops, own[i])
+		}
+		if i == arg.Axis {
+			q = index.Valid(index.GeInt(0).And(index.LtInt(n)))
+		}
+		stride := g.ConstInt(size)
+		element, place, size = own[i].Mul(stride).Add(element), q.Mul(stride).Add(place), size*n
+	}
+	slices.Reverse(loops)
+	place = symbolic.Simplify(place)
+	to := newBuffer(size)
+	ptr := u.DType.Ptr(size, uop.Global)
+	to = to.AfterOps(to.IndexAs(ptr, symbolic.Simplify(element)).Store(changed.Src[0]).EndRanges(loops...))
+	before := to.IndexBy(place)
+	if arg.Op != uop.Store {
+		x = before.Alu(arg.Op, x)
+	}
+	store := to.IndexAs(ptr, place).Store(x)
+	at = slices.DeleteFunc(slices.Clone(at), func(r *uop.UOp) bool { return r.Op != uop.Range })
+	if v.Op == uop.Scatter {
+		return to.AfterOps(store.WithTag(u.Tag).EndRanges(at...))
+	}
+	n := u.Shape()[0].N
+	out := newBuffer(n)
+	fetched := out.IndexAs(out.DType.Ptr(n, uop.Global), u.Src[1]).Store(before)
+	return out.AfterOps(g.Group(fetched.WithTag(u.Tag), store).EndRanges(at...))
 }
 
 // assignToStore stores an ASSIGN through its target, which is an INDEX by now, and applies the movement

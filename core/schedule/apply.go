@@ -18,6 +18,7 @@ func (r *run) rangeify() bool {
 var applyTable = rewrite.New("apply rangeify",
 	&rewrite.Rule{Name: "reduce over ranges", Ops: ops(uop.ReduceAxis), Fn: reduceOverRanges},
 	&rewrite.Rule{Name: "prefix along a range", Ops: ops(uop.PrefixAxis), Fn: prefixAlongRange},
+	&rewrite.Rule{Name: "loops of scattered values", Ops: ops(uop.Scatter, uop.Fetch, uop.Loops), Fn: loopsOfScatter},
 	&rewrite.Rule{Name: "pad to where", Ops: ops(uop.Pad), Fn: padToWhere},
 	&rewrite.Rule{Name: "movement of target", Ops: ops(uop.Assign), Fn: keepTargetMovement},
 	&rewrite.Rule{Name: "bufferize and index", Ops: uop.GroupAll, Fn: bufferizeAndIndex},
@@ -47,6 +48,14 @@ func prefixAlongRange(ctx any, u *uop.UOp) *uop.UOp {
 	arg := u.Arg.(uop.PrefixArg)
 	r := x.at(u).out[arg.Axis].Ranges()[0]
 	return x.replaceBy(u, x.g.New(uop.Prefix, u.DType, append(slices.Clone(u.Src), r), arg, u.Tag))
+}
+
+func loopsOfScatter(ctx any, u *uop.UOp) *uop.UOp {
+	x := ctx.(*indexing)
+	if len(u.LoopRanges()) > 0 {
+		return nil
+	}
+	return x.replaceBy(u, u.With(slices.Concat(u.Src, x.at(u).out)...))
 }
 
 func padToWhere(ctx any, u *uop.UOp) *uop.UOp {

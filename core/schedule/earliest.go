@@ -64,7 +64,7 @@ func joinReshape(_ any, u *uop.UOp) *uop.UOp {
 
 func dropContiguous(_ any, u *uop.UOp) *uop.UOp {
 	r := u.Src[0]
-	if base := r.Base(); len(u.Src) == 1 && base.Op == uop.PrefixAxis && reshaped(r) {
+	if base := r.Base(); len(u.Src) == 1 && inOrder.Has(base.Op) && reshaped(r) {
 		return r.WithTag(joinTags(r.Tag, u.Tag)) // it has a buffer anyway
 	}
 	if len(u.Src) != 1 || r.Op != uop.Reshape || r.Src[0].Op != uop.Param && r.Src[0].Op != uop.Contiguous {

@@ -175,6 +175,14 @@ func (x *indexing) assignRanges() {
 
 func (x *indexing) assign(u *uop.UOp) {
 	n := x.at(u)
+	if u.Op == uop.Loops {
+		x.realizeAll(u, n)
+		n.realize, n.known, n.in, n.kernels = false, true, n.out, 1
+		for _, r := range n.out {
+			n.loops = union(n.loops, r.Ranges())
+		}
+		return
+	}
 	for _, c := range x.usersOf(n) {
 		n.ended = n.ended || x.at(c).ended
 	}
@@ -352,19 +360,19 @@ func (x *indexing) scattersAlong(u *uop.UOp) bool {
 	return x.scatters(u).has(last)
 }
 
-// runsAlong reports whether a running reduction goes along its last axis, so that its operands are no vectors.
+// runsAlong reports whether loops run in order along the last axis, so that what they need is computed one by one.
 func runsAlong(u *uop.UOp) bool {
-	a, ok := u.Arg.(uop.PrefixArg)
-	if !ok {
+	axis := axisInOrder(u)
+	if axis < 0 {
 		return false
 	}
 	last := 0
-	for i, s := range u.Shape() {
+	for i, s := range u.Src[0].Shape() {
 		if !s.IsNum(1) {
 			last = i
 		}
 	}
-	return a.Axis == last
+	return axis == last
 }
 
 // summedAxes are the axes that are added up.
@@ -543,20 +551,48 @@ func (x *indexing) outputRanges(u *uop.UOp, n *nodeRanges) bool {
 // realizeAll gives u a buffer and new ranges.
 func (x *indexing) realizeAll(u *uop.UOp, n *nodeRanges) {
 	shape := u.Shape()
+	if u.Op == uop.Loops {
+		shape = u.Src[0].Shape()
+	}
 	n.realize = true
 	n.out = make([]*uop.UOp, len(shape))
-	prefix, isPrefix := u.Arg.(uop.PrefixArg)
+	along := axisInOrder(u)
+	n.keep = n.keep || inOrder.Has(u.Op)
 	for i, s := range shape {
-		if !isPrefix || i != prefix.Axis {
+		if i != along {
 			n.out[i] = x.newRange(s, uop.AxisLoop)
 			continue
 		}
-		n.keep = true
 		r := x.newRange(s, uop.AxisPrefix)
-		if n.out[i] = r; prefix.Reverse {
+		if n.out[i] = r; reversed(u) {
 			n.out[i] = s.Sub(uop.N(1)).Sub(uop.S(r)).UOp(x.g)
 		}
 	}
+}
+
+// inOrder are the operations that always have a buffer: their loops run in order.
+var inOrder = ops(uop.PrefixAxis, uop.Scatter, uop.Fetch)
+
+// axisInOrder is the axis along which the loops of an operation run in order, -1 for none.
+func axisInOrder(u *uop.UOp) int {
+	switch a := u.Arg.(type) {
+	case uop.PrefixArg:
+		return a.Axis
+	case uop.ScatterArg:
+		if u.Op == uop.Fetch {
+			return a.Axis
+		}
+	case uop.Num:
+		if u.Op == uop.Loops {
+			return int(a)
+		}
+	}
+	return -1
+}
+
+func reversed(u *uop.UOp) bool {
+	a, ok := u.Arg.(uop.PrefixArg)
+	return ok && a.Reverse
 }
 
 // sameIndices reports whether all users read at the same indices, whatever the conditions.

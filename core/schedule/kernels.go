@@ -85,6 +85,9 @@ func splitStore(ctx any, u *uop.UOp) *uop.UOp {
 	if store.Op == uop.End {
 		store = store.Src[0]
 	}
+	if store.Op == uop.Group {
+		store = store.Src[0]
+	}
 	if store.Op != uop.Store {
 		panic("kernel ends in " + store.Op.String())
 	}

@@ -20,7 +20,7 @@ func (r *run) getRealize() bool {
 					mark(b)
 				}
 			}
-		case uop.Contiguous, uop.PrefixAxis:
+		case uop.Contiguous, uop.PrefixAxis, uop.Scatter, uop.Fetch:
 			mark(u)
 		case uop.Copy, uop.Assign:
 			mark(u)

@@ -203,7 +203,7 @@ func whole(target, view, assign *uop.UOp) *uop.UOp {
 
 var throughReduce = rewrite.New("assigned values", &rewrite.Rule{Name: "see what was assigned", Ops: uop.GroupAll,
 	Fn: func(ctx any, u *uop.UOp) *uop.UOp {
-		if u.Op == uop.ReduceAxis || u.Op == uop.PrefixAxis || u.Op == uop.Assign || u.Op == uop.Contiguous {
+		if u.Op == uop.ReduceAxis || inOrder.Has(u.Op) || u.Op == uop.Assign || u.Op == uop.Contiguous {
 			return rewrite.Gate
 		}
 		return ctx.(rewrite.Map)[u]

@@ -27,7 +27,7 @@ func RunInvariant(sink *uop.UOp, changing []*uop.UOp) []*uop.UOp {
 	}
 	found := map[*uop.UOp]bool{}
 	sink.ToposortGated(func(u *uop.UOp) bool {
-		if !changes[u] && (u.Op == uop.Contiguous || (u.Op == uop.ReduceAxis || u.Op == uop.PrefixAxis) && reads[u]) {
+		if !changes[u] && (u.Op == uop.Contiguous || (u.Op == uop.ReduceAxis || inOrder.Has(u.Op)) && reads[u]) {
 			found[u] = true
 		}
 		return !found[u]

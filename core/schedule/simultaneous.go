@@ -71,7 +71,7 @@ func readTargets(v *uop.UOp, at map[*uop.UOp]int, own int) []int {
 	for len(stack) > 0 {
 		u := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if seen[u] || u.Op == uop.ReduceAxis || u.Op == uop.PrefixAxis || u.Op == uop.Assign || u.Op == uop.Contiguous {
+		if seen[u] || u.Op == uop.ReduceAxis || inOrder.Has(u.Op) || u.Op == uop.Assign || u.Op == uop.Contiguous {
 			continue
 		}
 		seen[u] = true

@@ -27,8 +27,8 @@ func gather(x *uop.UOp, axis int, idx *uop.UOp) *uop.UOp {
 	return sumAs(where(hot, x, 0), x.DType, []int{-1}, false)
 }
 
-// scatterParts spreads src over a new last axis with a mask of the target indices, both padded to the shape of x.
-func scatterParts(x *uop.UOp, axis int, idx, src *uop.UOp) (values, mask *uop.UOp) {
+// needScatter checks the shapes and types of what is scattered.
+func needScatter(x *uop.UOp, axis int, idx, src *uop.UOp) {
 	s, is, ss := x.Shape(), idx.Shape(), src.Shape()
 	needInt("index", idx)
 	if len(s) == 0 || len(is) != len(s) || len(ss) != len(s) {
@@ -43,6 +43,12 @@ func scatterParts(x *uop.UOp, axis int, idx, src *uop.UOp) (values, mask *uop.UO
 	if src.DType != x.DType {
 		fail("src", "is %s, need %s as x", src.DType, x.DType)
 	}
+}
+
+// scatterParts spreads src over a new last axis with a mask of the target indices, both padded to the shape of x.
+func scatterParts(x *uop.UOp, axis int, idx, src *uop.UOp) (values, mask *uop.UOp) {
+	s, is := x.Shape(), idx.Shape()
+	axis = axisOf("dim", axis, len(s))
 	src = shrinkTo(src, is)
 	n := intSize("x", s, axis)
 	values = transpose(expand(unsqueeze(src, -1), joinShapes(is, uop.ShapeOf(n))), -1, axis)
@@ -82,7 +88,8 @@ const (
 	ScatterMean
 )
 
-func scatterReduce(x *uop.UOp, axis int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) *uop.UOp {
+// scatterOneHot is scatterReduce as reductions over all places of the index, each of which is compared with all numbers.
+func scatterOneHot(x *uop.UOp, axis int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) *uop.UOp {
 	values, mask := scatterParts(x, axis, idx, src)
 	last := []int{-1}
 	own := func(kept, neutral operand) operand {
@@ -107,6 +114,105 @@ func scatterReduce(x *uop.UOp, axis int, idx, src *uop.UOp, mode ScatterMode, in
 	return div(add(sum(where(mask, values, 0), last, false), own(x, 0)), count)
 }
 
+// placesOf is SCATTER along an axis, whose index may be smaller than x. ok is false for what it cannot do: symbolic sizes.
+func placesOf(x *uop.UOp, axis int, op uop.Op, idx, src *uop.UOp) (r *uop.UOp, ok bool) {
+	for _, v := range []*uop.UOp{x, idx, src} {
+		if _, numbers := v.Shape().Ints(); !numbers {
+			return nil, false
+		}
+	}
+	if asTinygrad(x) || idx.Shape().MaxNumel() == 0 || x.Shape().MaxNumel() == 0 {
+		return nil, false
+	}
+	if idx.DType != uop.Int32 && idx.DType != uop.Int64 {
+		idx = cast(idx, uop.Int64)
+	}
+	return x.ScatterTo(uop.ScatterArg{Op: op, Axis: axis}, idx, shrinkTo(src, idx.Shape())), true
+}
+
+// scatterSet is x with src at the places of idx, the last one of several for one place.
+func scatterSet(x *uop.UOp, dim int, idx, src *uop.UOp) *uop.UOp {
+	needScatter(x, dim, idx, src)
+	axis := axisOf("dim", dim, len(x.Shape()))
+	r, ok := placesOf(x, axis, uop.Store, idx, src)
+	if !ok {
+		values, mask := scatterParts(x, dim, idx, src)
+		return maskedSet(x, values, mask, []int{-1})
+	}
+	if !x.DType.IsFloat() {
+		return r
+	}
+	// The gradient goes to the elements that were written last, and to what was not overwritten.
+	is := idx.Shape()
+	number := onesShape(len(is))
+	number[axis] = is[axis]
+	turn := expand(reshape(cast(count0(x.Graph(), is[axis].N), uop.Int32), number), is)
+	last, _ := placesOf(full(x.Graph(), x.Shape(), uop.Int(-1), uop.Int32), axis, uop.Store, idx, turn)
+	wins := where(eq(gather(last, axis, idx), turn), shrinkTo(src, is), 0)
+	kept := where(lt(last, 0), x, 0)
+	return differentiatedAs(r, add(kept, scatterOneHot(kept.ConstLike(uop.Int(0)), axis, idx, wins, ScatterSum, true)))
+}
+
+// scatterReduce combines the elements of src for one place of x with each other and, if they are to be, with that of x.
+func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) *uop.UOp {
+	needScatter(x, dim, idx, src)
+	axis := axisOf("dim", dim, len(x.Shape()))
+	slow := func() *uop.UOp { return scatterOneHot(x, dim, idx, src, mode, includeSelf) }
+	own := x
+	if !includeSelf {
+		touched, ok := placesOf(full(x.Graph(), x.Shape(), uop.BoolConst(false), uop.Bool), axis, uop.Store, idx, full(x.Graph(), idx.Shape(), uop.BoolConst(true), uop.Bool))
+		if !ok {
+			return slow()
+		}
+		neutral := map[ScatterMode]uop.Const{ScatterSum: uop.Int(0), ScatterMean: uop.Int(0), ScatterProd: uop.Int(1), ScatterMax: x.DType.Min(), ScatterMin: x.DType.Max()}
+		own = where(touched, neutral[mode], x)
+	}
+	combined := func(v *uop.UOp, op uop.Op, src *uop.UOp) *uop.UOp {
+		dt := v.DType
+		if op == uop.Add {
+			dt = uop.SumAcc(dt)
+		} else if smallFloats[dt] {
+			dt = uop.Float32
+		}
+		r, _ := placesOf(cast(v, dt), axis, op, idx, cast(src, dt))
+		if smallFloats[v.DType] {
+			return cast(r, v.DType)
+		}
+		return r
+	}
+	if _, ok := placesOf(x, axis, uop.Add, idx, src); !ok {
+		return slow()
+	}
+	switch mode {
+	case ScatterSum:
+		return differentiatedAs(combined(own, uop.Add, src), slow())
+	case ScatterProd:
+		return differentiatedAs(combined(own, uop.Mul, src), slow())
+	case ScatterMax, ScatterMin:
+		at, to := src, own
+		if mode == ScatterMin {
+			at, to = inverse(src), inverse(own)
+		}
+		r := combined(to, uop.Max, at)
+		if mode == ScatterMin {
+			r = inverse(r)
+		}
+		if !x.DType.IsFloat() {
+			return r
+		}
+		// Those that are as great share the gradient.
+		most := detach(r)
+		mine, theirs := cast(equalOrNaN(own, most), x.DType), cast(equalOrNaN(shrinkTo(src, idx.Shape()), gather(most, axis, idx)), x.DType)
+		count := detach(combined(mine, uop.Add, theirs))
+		mine, theirs = div(detach(mine), count), div(detach(theirs), gather(count, axis, idx))
+		return differentiatedAs(r, scatterOneHot(mul(own, mine), axis, idx, mul(shrinkTo(src, idx.Shape()), theirs), ScatterSum, true))
+	}
+	ones := func(s uop.Shape) *uop.UOp { return full(x.Graph(), s, uop.Int(1), uop.DefaultInt) }
+	sums := scatterReduce(x, dim, idx, src, ScatterSum, includeSelf)
+	counts := scatterReduce(ones(x.Shape()), dim, idx, ones(idx.Shape()), ScatterSum, includeSelf)
+	return div(sums, counts)
+}
+
 // embedding looks up rows of a table: a sum over the one-hot rows of the indices.
 func embedding(table, idx *uop.UOp) *uop.UOp {
 	hot := eq(count0(table.Graph(), intSize("weight", table.Shape(), 0)), unsqueeze(idx, -1))
@@ -126,8 +232,7 @@ func Gather(x *uop.UOp, dim int, idx *uop.UOp) (r *uop.UOp, err error) {
 func Scatter(x *uop.UOp, dim int, idx, src *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Scatter", &err)
 	needSame("operands", x, idx, src)
-	values, mask := scatterParts(x, dim, idx, src)
-	return maskedSet(x, values, mask, []int{-1}), nil
+	return scatterSet(x, dim, idx, src), nil
 }
 
 // ScatterReduce is Scatter with the values for one place combined, with or without the element of x there.

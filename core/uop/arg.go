@@ -76,6 +76,20 @@ func (a PrefixArg) Identity(dt *DType) Const {
 	return IdentityElement(a.Op, dt)
 }
 
+// ScatterArg is the arg of SCATTER and FETCH. For each position p of an index, in row-major order,
+//
+//	y[q] = x[p]             if Op is STORE
+//	y[q] = y[q] op x[p]     for ADD, MUL and MAX
+//
+// where q is p, but for the axis: there it is the index; what lies out of range is left out. SCATTER(y, LOOPS(index, x)) is y after
+// that; FETCH(index, x, LOOPS(y)) has for each p what y[q] was before, 0 for what is left out. Where y has size 1 along another
+// axis than the index, q is 0 there: then no two of the positions that go to one element may differ along that axis, as threads
+// share it.
+type ScatterArg struct {
+	Op   Op
+	Axis int
+}
+
 // VarArg is the arg of DEFINE_VAR: name and inclusive bounds.
 type VarArg struct {
 	Name     string
@@ -204,6 +218,9 @@ func (a AxisReduce) Equal(b Arg) bool {
 func (a PrefixArg) Equal(b Arg) bool { o, ok := b.(PrefixArg); return ok && a == o }
 
 // Equal compares two args.
+func (a ScatterArg) Equal(b Arg) bool { o, ok := b.(ScatterArg); return ok && a == o }
+
+// Equal compares two args.
 func (a VarArg) Equal(b Arg) bool {
 	o, ok := b.(VarArg)
 	return ok && a.Name == o.Name && a.Min.Same(o.Min) && a.Max.Same(o.Max)
@@ -281,6 +298,9 @@ func (a PrefixArg) String() string {
 	}
 	return s
 }
+
+// String prints the arg.
+func (a ScatterArg) String() string { return a.Op.String() + "(" + strconv.Itoa(a.Axis) + ")" }
 
 // String prints the arg.
 func (a VarArg) String() string { return a.Name + "[" + a.Min.String() + "," + a.Max.String() + "]" }
@@ -392,6 +412,7 @@ func (a PrefixArg) Hash() uint64 {
 	}
 	return h
 }
+func (a ScatterArg) Hash() uint64 { return uint64(a.Op)<<16 | uint64(a.Axis) }
 func (a VarArg) Hash() uint64     { return mix(hashString(a.Name), a.Min.Hash()+3*a.Max.Hash()) }
 func (a AxisSizes) Hash() uint64 {
 	h := uint64(len(a))

@@ -115,6 +115,11 @@ const (
 	// of the axis, whose iterations run in order.
 	PrefixAxis
 	Prefix
+	// Scatter is a copy of its first source in which elements are changed, one after the other (ScatterArg); Fetch is what those
+	// elements were before. Loops are values that have loops of their own; its arg is the axis along which those run in order.
+	Scatter
+	Fetch
+	Loops
 	// NumAllOps is one more than the last operation.
 	NumAllOps
 )
@@ -128,7 +133,7 @@ var opNames = [NumAllOps]string{
 	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
 	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
 	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
-	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX",
+	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS",
 }
 
 var opByName = func() map[string]Op {

@@ -33,8 +33,19 @@ func (u *UOp) EndedRanges() []*UOp {
 		return p.ended
 	case Copy, BufferView:
 		return u.Src[0].Ranges()
+	case Loops:
+		return u.LoopRanges()
 	}
 	return nil
+}
+
+// LoopRanges are the loops that a kernel has for LOOPS, SCATTER or FETCH: its last sources.
+func (u *UOp) LoopRanges() []*UOp {
+	n := len(u.Src)
+	for n > 0 && u.Src[n-1].DType.IsIndex() {
+		n--
+	}
+	return u.Src[n:]
 }
 
 // Ranges are the RANGEs that u is inside of, in order of first appearance; a RANGE is inside itself.

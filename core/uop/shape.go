@@ -277,6 +277,16 @@ func (u *UOp) PrefixAlong(a PrefixArg, more ...*UOp) *UOp {
 	return u.g.New(PrefixAxis, u.DType, append([]*UOp{u}, more...), a, nil)
 }
 
+// ScatterTo is SCATTER: u with elements changed by x at the positions of an index.
+func (u *UOp) ScatterTo(a ScatterArg, index, x *UOp) *UOp {
+	return u.g.New(Scatter, u.DType, []*UOp{u, u.g.New(Loops, Void, []*UOp{index, x}, Num(a.Axis), nil)}, a, nil)
+}
+
+// FetchFrom is FETCH: what elements of u were when they were changed by x at the positions of an index.
+func (u *UOp) FetchFrom(a ScatterArg, index, x *UOp) *UOp {
+	return u.g.New(Fetch, u.DType, []*UOp{index, x, u.g.New(Loops, Void, []*UOp{u}, Num(-1), nil)}, a, nil)
+}
+
 // NeighbourAlong is the element a step before (-1) or after (1) each one in the direction of a prefix, where there is one, else a
 // value.
 func (u *UOp) NeighbourAlong(p PrefixArg, step int64, value Const) *UOp {
@@ -377,9 +387,9 @@ func (u *UOp) sourcesAre(f func(*UOp) bool) bool {
 }
 
 var noShape = Ops(Unique, LUnique, Device, Range, Load, If, Barrier, Custom, CustomI, Vectorize, VConstOp, Gep, Special,
-	Unroll, Contract, Cat, PtrCat, Sink, Linear, Program, Source, Binary, Ins, EndIf)
+	Unroll, Contract, Cat, PtrCat, Sink, Linear, Program, Source, Binary, Ins, EndIf, Loops)
 
-var shapeOfSrc0 = Ops(Reduce, MStack, MSelect, Detach, Contiguous, ContiguousBackward, After, End, Call, CustomGradient)
+var shapeOfSrc0 = Ops(Reduce, MStack, MSelect, Detach, Contiguous, ContiguousBackward, After, End, Call, CustomGradient, Scatter)
 
 func (u *UOp) computeShape() Shape {
 	switch {

@@ -368,31 +368,14 @@ func (r *Region) Written(out []Slot) []Slot {
 	return out
 }
 
-// Carried are the registers that an iteration of a loop takes over from the one before, if the loop writes memory: those of
-// prefixes.
-func (r *Region) Carried() []Slot {
-	if !r.Writes {
-		return nil
-	}
-	var carried []Slot
-	r.carried(map[Slot]bool{}, &carried)
-	return slices.DeleteFunc(carried, func(s Slot) bool { return !slices.Contains(r.Written(nil), s) })
+// InOrder reports whether the iterations of a loop run in order: those of prefixes and of what is scattered.
+func (r *Region) InOrder() bool {
+	return r.Rng != nil && r.Rng.RangeID().Type == uop.AxisPrefix
 }
 
-// carried lists the registers that are read before they are set.
-func (r *Region) carried(set map[Slot]bool, out *[]Slot) {
-	for _, p := range r.Parts {
-		switch {
-		case p.Sub != nil:
-			p.Sub.carried(set, out)
-		case p.U.Op == uop.Load && isRegister(p.U):
-			if s := SlotOf(p.U.Src[0]); !set[s] && !slices.Contains(*out, s) {
-				*out = append(*out, s)
-			}
-		case p.U.Op == uop.Store && isRegister(p.U):
-			set[SlotOf(p.U.Src[0])] = true
-		}
-	}
+// AnyInOrder reports whether that is so for a loop in the region.
+func (r *Region) AnyInOrder() bool {
+	return r.InOrder() || slices.ContainsFunc(r.Loops(), (*Region).AnyInOrder)
 }
 
 func KindFor(dt *uop.DType) ir.Kind {

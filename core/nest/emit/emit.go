@@ -61,7 +61,7 @@ func (im *emitter) loops(r *analysis.Region, copies []*env) {
 	switch {
 	case !r.Writes:
 		im.reduce(r, copies)
-	case len(copies) > 1 || len(r.Carried()) > 0:
+	case len(copies) > 1 || r.InOrder():
 		im.sequential(r, copies)
 	default:
 		im.band(r, copies[0])

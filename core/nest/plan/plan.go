@@ -101,7 +101,7 @@ func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 	collects := slices.ContainsFunc(inner, func(r *analysis.Region) bool { return !r.Writes })
 	nested := slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes })
 	switch {
-	case nested && !pl.plain && !p.ordered() && !slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && len(r.Carried()) == 0 }):
+	case nested && !pl.plain && !p.ordered() && !slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && !r.InOrder() }):
 		pl.planPrefix(p)
 	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
 	case nested:
@@ -119,10 +119,14 @@ func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 	return p
 }
 
-// findOrdered finds the axes with indirect stores, whose addresses depend on values loaded from memory, and the loops of prefixes.
+// findOrdered finds the axes whose iterations run in order: those of indirect stores, whose addresses depend on values loaded from
+// memory, unless the loops of the kernel say it.
 func (pl *planner) findOrdered(p *Band) {
-	for _, a := range p.Axes {
-		a.ordered = len(a.Region.Carried()) > 0
+	if pl.Tree.AnyInOrder() { // such kernels say which loops these are
+		for _, a := range p.Axes {
+			a.ordered = a.Region.InOrder()
+		}
+		return
 	}
 	for _, x := range p.Leaf.Accesses(1, nil) {
 		if x.U.Op != uop.Store {
