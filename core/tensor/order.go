@@ -65,6 +65,8 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 	case x.DType.IsBool():
 		p := ordered(cast(x, uop.Uint8), axis, descending)
 		return placed{cast(p.value, uop.Bool), p.at}
+	case size > shortRow && isNumbers(s) && x.DType.Itemsize() <= 8:
+		return orderedByDigits(x, axis, descending)
 	case size >= longAxis:
 		return orderedPairs(x, axis, descending)
 	case !x.DType.IsFloat():
@@ -153,6 +155,10 @@ func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp,
 	if s[dim] = uop.N(k); asTinygrad(x) {
 		values, indices = sortAxis(x, dim, largest)
 		return shrinkTo(values, s), shrinkTo(indices, s), nil
+	}
+	if n := x.Shape()[dim].N; k > 0 && k <= mostSelected && n > shortRow && 2*k <= n && isNumbers(x.Shape()) && x.DType.Itemsize() <= 4 && !x.DType.IsBool() {
+		p := selected(x, k, dim, largest)
+		return p.value, p.at, nil
 	}
 	p := ordered(x, dim, largest)
 	return shrinkTo(p.value, s), shrinkTo(p.at, s), nil

@@ -56,23 +56,10 @@ func takeAxes(x *uop.UOp, axes []parsedIndex) *uop.UOp {
 
 // linear fuses neighbouring index tensors into one index of the flattened axes.
 func (t takes) linear(x *uop.UOp) *uop.UOp {
-	s, at, ts, big := x.Shape(), t.at, t.ts, t.shape
+	s, at, big := x.Shape(), t.at, t.shape
 	first, last := at[0], at[len(at)-1]
 	pre, post := s[:first], s[last+1:]
-	var linear, valid *uop.UOp
-	for i, idx := range ts {
-		stride := int64(1)
-		for _, d := range s[at[i]+1 : last+1] {
-			stride *= d.N
-		}
-		part := mul(broadcastTo(idx, big), int(stride))
-		inside := bitAnd(ge(idx, 0), lt(idx, int(s[at[i]].N)))
-		if i == 0 {
-			linear, valid = part, inside
-		} else {
-			linear, valid = add(linear, part), bitAnd(valid, inside)
-		}
-	}
+	linear, valid := t.places(s)
 	x = reshape(x, joinShapes(pre, uop.Shape{numel("x", s[first:last+1])}, post))
 	entries := make([]Index, 0, len(pre)+1)
 	for range pre {
@@ -80,6 +67,63 @@ func (t takes) linear(x *uop.UOp) *uop.UOp {
 	}
 	x = index(x, append(entries, Take(where(valid, linear, 0)))...)
 	return where(reshape(valid, joinShapes(onesShape(len(pre)), big, onesShape(len(post)))), x, 0)
+}
+
+// places are the positions of the indexed elements among those of all indexed axes, of the shape of the index tensors, and which
+// of them are in range.
+func (t takes) places(s uop.Shape) (linear, valid *uop.UOp) {
+	for i, idx := range t.ts {
+		stride := int64(1)
+		for _, a := range t.at[i+1:] {
+			stride *= s[a].N
+		}
+		part := mul(broadcastTo(idx, t.shape), int(stride))
+		inside := bitAnd(ge(idx, 0), lt(idx, int(s[t.at[i]].N)))
+		if i == 0 {
+			linear, valid = part, inside
+		} else {
+			linear, valid = add(linear, part), bitAnd(valid, inside)
+		}
+	}
+	return linear, valid
+}
+
+// scatter replaces the elements that the index tensors select by v, which has their shape where it stands in that of the result. ok is
+// false where a size is symbolic.
+func (t takes) scatter(x, v *uop.UOp) (r *uop.UOp, ok bool) {
+	s := x.Shape()
+	_, numbers := s.Ints()
+	if _, known := v.Shape().Ints(); !numbers || !known || asTinygrad(x) || v.Shape().MaxNumel() == 0 || s.MaxNumel() == 0 {
+		return nil, false
+	}
+	first := t.at[0]
+	var order []int
+	if !t.consecutive() {
+		// The indexed axes come first, as their elements do.
+		order = append(order, t.at...)
+		for i := range s {
+			if !slices.Contains(t.at, i) {
+				order = append(order, i)
+			}
+		}
+		first, x = 0, permute(x, order)
+	}
+	moved := x.Shape()
+	pre, post := moved[:first], moved[first+len(t.at):]
+	linear, valid := t.places(s)
+	count := numel("index", t.shape)
+	at := reshape(broadcastTo(where(valid, linear, -1), t.shape), joinShapes(onesShape(len(pre)), uop.Shape{count}, onesShape(len(post))))
+	wide := joinShapes(pre, uop.Shape{count}, post)
+	flat := reshape(x, joinShapes(pre, uop.Shape{numel("x", moved[first:first+len(t.at)])}, post))
+	r = reshape(scatterSet(flat, first, expand(at, wide), reshape(v, wide)), moved)
+	if order != nil {
+		back := make([]int, len(order))
+		for i, o := range order {
+			back[o] = i
+		}
+		r = permute(r, back)
+	}
+	return r, true
 }
 
 // masked gives the elements selected by the index tensors, the one-hot mask, the summed axes, and whether the shape of the index

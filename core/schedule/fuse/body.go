@@ -50,7 +50,7 @@ func (f *fuser) bodyOf(k schedule.Kernel) *body {
 		case !fusible.Has(u.Op) || u.Op == uop.Index && len(u.Src) != 2:
 			return nil
 		case u.Op == uop.Range:
-			if len(u.RangeID().ID) != 1 {
+			if len(u.RangeID().ID) != 1 || u.RangeID().Type == uop.AxisPrefix { // loops that run in order stay as they are
 				return nil
 			}
 			rs = append(rs, u)

@@ -1,0 +1,140 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// A stable sort by digits, the least significant one first: a pass counts the digits (SCATTER), their running sum says where each one
+// begins, FETCH gives each element its place, and SCATTER brings it there. Rows are cut into parts that count for themselves, so
+// that threads and overlapping loads have work with a single row, too.
+
+const (
+	// leastDigit and mostDigit are the widths of digits in bits.
+	leastDigit, mostDigit = 4, 11
+	// radixParts is how many parts all rows should have, radixPart the length of the shortest.
+	radixParts, radixPart = 16, 1 << 12
+	// shortRow is the size up to which a network of comparisons is faster.
+	shortRow = 32
+)
+
+// sortKey is an unsigned integer for each element, in the order of the elements; equal elements have equal keys. NaN is the greatest.
+func sortKey(x *uop.UOp, descending bool) *uop.UOp {
+	size := x.DType.Itemsize()
+	dt := uintOfSize[size]
+	top := uint64(1) << (8*size - 1)
+	var key *uop.UOp
+	switch {
+	case x.DType.IsFloat():
+		x = where(isNaN(x), math.NaN(), where(eq(x, 0), 0, x)) // one NaN, one zero
+		bits := bitcast(x, dt)
+		negative := ne(bitAnd(bits, uop.Uint(top)), 0)
+		key = where(negative, bitXor(bits, uop.Uint(2*top-1)), bitOr(bits, uop.Uint(top)))
+	case x.DType.IsUnsigned():
+		key = x
+	default:
+		key = bitXor(bitcast(x, dt), uop.Uint(top))
+	}
+	if descending {
+		key = bitXor(key, uop.Uint(2*top-1))
+	}
+	return key
+}
+
+// digitWidth is the width of digits for which the passes over n elements of so many bits, and over the counts of their digits, are
+// shortest.
+func digitWidth(bits, n int64) int64 {
+	steps := func(width int64) int64 { return (bits + width - 1) / width * (n + 1<<width) }
+	best := int64(leastDigit)
+	for width := best + 1; width <= min(mostDigit, bits); width++ {
+		if steps(width) < steps(best) {
+			best = width
+		}
+	}
+	return best
+}
+
+// radixOrder gives the positions, int32, that sort each row of the last axis of x, of shape (rows, n).
+func radixOrder(x *uop.UOp, descending bool) *uop.UOp {
+	rows, n := x.Shape()[0].N, x.Shape()[1].N
+	g, key := x.Graph(), sortKey(x, descending)
+	size := key.DType.Itemsize()
+	parts := int64(1)
+	for rows*parts < radixParts && n >= 2*parts*radixPart {
+		parts *= 2
+	}
+	length := (n + parts - 1) / parts
+	padded := parts * length
+	at := expand(reshape(count0(g, padded), uop.ShapeOf(1, parts, length)), uop.ShapeOf(rows, parts, length))
+	// What fills the last part sorts last: it has the greatest key and stands behind its equals.
+	key = reshape(padAxis(key, 1, 0, padded-n, key.DType.Max()), uop.ShapeOf(rows, parts, length))
+	// Keys up to 32 bits and positions are moved as one number.
+	packed := size <= 4
+	shift := int64(0)
+	at = cast(at, uop.Int32)
+	if packed {
+		key = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), cast(at, uop.Uint64))
+		shift = 32
+	}
+	bits := digitWidth(int64(8*size), length)
+	for done := int64(0); done < int64(8*size); done += bits {
+		width := min(bits, int64(8*size)-done)
+		bins := int64(1) << width
+		digit := cast(bitAnd(shiftRight(key, int(shift+done)), uop.Uint(uint64(bins-1))), uop.Int32)
+		add1 := uop.ScatterArg{Op: uop.Add, Axis: 2}
+		ones := full(g, digit.Shape(), uop.Int(1), uop.Int32)
+		counts := full(g, uop.ShapeOf(rows, parts, bins), uop.Int(0), uop.Int32).ScatterTo(add1, digit, ones)
+		flat := reshape(permute(counts, []int{0, 2, 1}), uop.ShapeOf(rows, bins*parts))
+		start := sub(prefix(flat, 1, uop.Add), flat)
+		start = permute(reshape(start, uop.ShapeOf(rows, bins, parts)), []int{0, 2, 1})
+		place := start.FetchFrom(add1, digit, ones)
+		move := func(v *uop.UOp) *uop.UOp {
+			to := full(g, uop.ShapeOf(rows, 1, padded), uop.Int(0), v.DType)
+			return reshape(to.ScatterTo(uop.ScatterArg{Op: uop.Store, Axis: 2}, place, v), uop.ShapeOf(rows, parts, length))
+		}
+		key = move(key)
+		if !packed {
+			at = move(at)
+		}
+	}
+	if packed {
+		at = cast(bitAnd(key, uop.Uint(1<<32-1)), uop.Int32)
+	}
+	return shrinkTo(reshape(at, uop.ShapeOf(rows, padded)), uop.ShapeOf(rows, n))
+}
+
+// mostSelected is how many of the greatest elements are selected one after the other, without sorting the others.
+const mostSelected = 16
+
+// selected gives the k greatest or least elements along an axis: each round takes the greatest number of those below the one of
+// the round before. The number of an element is its key, then its position from the end, so that the first of equal ones is found.
+func selected(x *uop.UOp, k int64, axis int, largest bool) placed {
+	last := len(x.Shape()) - 1
+	t := transpose(x, axis, -1)
+	n := t.Shape()[last].N
+	const low = 1<<32 - 1
+	fromEnd := bitXor(cast(count0(x.Graph(), n), uop.Uint64), uop.Uint(low))
+	number := bitOr(shiftLeft(cast(sortKey(detach(t), !largest), uop.Uint64), int(32)), expand(reshape(fromEnd, joinShapes(onesShape(last), uop.ShapeOf(n))), t.Shape()))
+	var found []*uop.UOp
+	left := number
+	for range k {
+		m := maxOf(left, []int{-1}, true)
+		found = append(found, m)
+		left = where(lt(number, m), number, 0)
+	}
+	at := cast(bitXor(bitAnd(cat(found, last), uop.Uint(low)), uop.Uint(low)), uop.Int32)
+	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
+}
+
+func isNumbers(s uop.Shape) bool { _, ok := s.Ints(); return ok && !s.Numel().IsNum(0) }
+
+// orderedByDigits sorts along an axis.
+func orderedByDigits(x *uop.UOp, axis int, descending bool) placed {
+	last := len(x.Shape()) - 1
+	t := transpose(x, axis, -1)
+	n := t.Shape()[last]
+	rows := reshape(t, uop.Shape{numel("x", t.Shape()[:last]), n})
+	at := reshape(radixOrder(detach(rows), descending), t.Shape())
+	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
+}
