@@ -26,8 +26,8 @@ func (r *run) debuf() bool {
 	return true
 }
 
-// alwaysRun are operations requested by the user: their buffer is never optimised away.
-var alwaysRun = ops(uop.Contiguous, uop.Copy, uop.Assign)
+// alwaysRun are operations requested by the user, and those whose loops run in order: their buffer is never optimised away.
+var alwaysRun = ops(uop.Contiguous, uop.Copy, uop.Assign, uop.Prefix, uop.Scatter, uop.Fetch)
 
 // cleanupDeadAxes drops the axes of a buffer along which its value is constant; the tag moves to the EXPAND that restores them.
 func cleanupDeadAxes(_ any, u *uop.UOp) *uop.UOp {

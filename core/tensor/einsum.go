@@ -1,6 +1,9 @@
 package tensor
 
 import (
+	"math"
+	"math/bits"
+	"slices"
 	"sort"
 	"strings"
 
@@ -129,7 +132,7 @@ func diagonalOfLast(x *uop.UOp) *uop.UOp {
 	return index(unflatten(flat, -1, uop.ShapeOf(n, n+1)), Ellipsis(), At(0))
 }
 
-// einsum aligns all operands to the sorted letters, multiplies, sums over letters missing in the result, and permutes.
+// einsum takes diagonals, and multiplies and sums in a good order.
 func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 	ranks := make([]int, len(xs))
 	for i, x := range xs {
@@ -150,14 +153,20 @@ func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 			}
 		}
 	}
-	letters := make([]byte, 0, len(sizes))
-	for c := range sizes {
-		letters = append(letters, c)
+	if len(xs) > 1 && !asTinygrad(xs[0]) && !slices.ContainsFunc(xs, func(x *uop.UOp) bool { return !x.DType.IsFloat() }) {
+		xs, terms.in = einsumPairs(xs, terms, sizes)
 	}
-	sort.Slice(letters, func(i, j int) bool { return letters[i] < letters[j] })
+	return einsumProduct(xs, terms.in, terms.out, sizes)
+}
+
+// einsumProduct aligns all operands to the sorted letters, multiplies, sums over letters missing in the result, and permutes.
+func einsumProduct(xs []*uop.UOp, in []string, out string, sizes map[byte]uop.Sint) *uop.UOp {
+	letters := []byte(strings.Join(in, ""))
+	slices.Sort(letters)
+	letters = slices.Compact(letters)
 	var r *uop.UOp
 	for i, x := range xs {
-		if x = einsumAlign(x, terms.in[i], letters, sizes); r == nil {
+		if x = einsumAlign(x, in[i], letters, sizes); r == nil {
 			r = x
 		} else {
 			r = mul(r, x)
@@ -166,7 +175,7 @@ func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 	gone := []int{}
 	kept := ""
 	for i, c := range letters {
-		if strings.IndexByte(terms.out, c) < 0 {
+		if strings.IndexByte(out, c) < 0 {
 			gone = append(gone, i)
 		} else {
 			kept += string(c)
@@ -175,9 +184,120 @@ func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 	r = sum(r, gone, false)
 	order := make([]int, len(kept))
 	for i := range order {
-		order[i] = strings.IndexByte(kept, terms.out[i])
+		order[i] = strings.IndexByte(kept, out[i])
 	}
 	return permute(r, order)
+}
+
+// einsumPairs sums over the letters that only one operand has, and then multiplies two operands at a time until two are left, in
+// the order that takes the fewest operations.
+func einsumPairs(xs []*uop.UOp, terms einsumTerms, sizes map[byte]uop.Sint) ([]*uop.UOp, []string) {
+	xs, in := slices.Clone(xs), slices.Clone(terms.in)
+	kept := func(s string, without ...int) string {
+		out := ""
+		for _, c := range s {
+			elsewhere := func(i int) bool { return !slices.Contains(without, i) && strings.ContainsRune(in[i], c) }
+			if !strings.ContainsRune(out, c) && (strings.ContainsRune(terms.out, c) || slices.ContainsFunc(countTo(len(in)), elsewhere)) {
+				out += string(c)
+			}
+		}
+		return out
+	}
+	for i := range xs {
+		if left := kept(in[i], i); left != in[i] {
+			xs[i], in[i] = einsumProduct(xs[i:i+1], in[i:i+1], left, sizes), left
+		}
+	}
+	for len(xs) > 2 {
+		i, j := einsumNext(in, terms.out, sizes)
+		out := kept(in[i]+in[j], i, j)
+		r := einsumProduct([]*uop.UOp{xs[i], xs[j]}, []string{in[i], in[j]}, out, sizes)
+		xs, in = append(slices.Delete(slices.Delete(xs, j, j+1), i, i+1), r), append(slices.Delete(slices.Delete(in, j, j+1), i, i+1), out)
+	}
+	return xs, in
+}
+
+const (
+	// mostOrdered is the number of operands up to which all orders are compared; of more the cheapest pair comes first.
+	mostOrdered = 8
+	// storedWork is what an element of an intermediate result costs, in multiplications: it is stored and loaded again.
+	storedWork = 8
+)
+
+// einsumNext is the pair of operands i < j that is multiplied first.
+func einsumNext(in []string, out string, sizes map[byte]uop.Sint) (int, int) {
+	if len(in) > mostOrdered {
+		return einsumCheapest(in, sizes)
+	}
+	// The letters of a set of operands that are needed outside of it, and all of them.
+	letters := func(set int) (needed, all string) {
+		outside := out
+		for i, s := range in {
+			if set>>i&1 == 0 {
+				outside += s
+			} else {
+				all += s
+			}
+		}
+		for _, c := range all {
+			if strings.ContainsRune(outside, c) {
+				needed += string(c)
+			}
+		}
+		return needed, all
+	}
+	volume := einsumVolume(sizes)
+	full := 1<<len(in) - 1
+	cost, split := make([]float64, full+1), make([]int, full+1)
+	for set := 1; set <= full; set++ {
+		if set&(set-1) == 0 {
+			continue
+		}
+		cost[set] = math.Inf(1)
+		own, _ := letters(set)
+		for part := (set - 1) & set; part > 0; part = (part - 1) & set {
+			a, _ := letters(part)
+			b, _ := letters(set &^ part)
+			if c := cost[part] + cost[set&^part] + volume(a+b) + storedWork*volume(own); c < cost[set] {
+				cost[set], split[set] = c, part
+			}
+		}
+	}
+	set := full
+	for bits.OnesCount(uint(set)) > 2 {
+		if bits.OnesCount(uint(split[set])) > 1 {
+			set = split[set]
+		} else {
+			set &^= split[set]
+		}
+	}
+	return bits.TrailingZeros(uint(set)), bits.Len(uint(set)) - 1
+}
+
+// einsumCheapest is the pair of operands whose product takes the fewest operations.
+func einsumCheapest(in []string, sizes map[byte]uop.Sint) (first, second int) {
+	volume, best := einsumVolume(sizes), math.Inf(1)
+	for j := range in {
+		for i := range j {
+			if c := volume(in[i] + in[j]); c < best {
+				first, second, best = i, j, c
+			}
+		}
+	}
+	return first, second
+}
+
+// einsumVolume gives the number of elements of some letters, each of which counts once.
+func einsumVolume(sizes map[byte]uop.Sint) func(letters string) float64 {
+	return func(letters string) float64 {
+		n := 1.0
+		for i := range letters {
+			if strings.IndexByte(letters[:i], letters[i]) < 0 {
+				n *= float64(sizes[letters[i]].Max())
+			}
+		}
+		return n
+	}
 }
 
 // einsumAlign permutes the axes of x into the order of the letters and expands it to all of them.
