@@ -22,9 +22,14 @@ func gather(x *uop.UOp, axis int, idx *uop.UOp) *uop.UOp {
 			fail("index", "has shape %s, need at most %s outside of axis %d", is, s, axis)
 		}
 	}
+	from := x
 	x = transpose(unsqueeze(shrinkTo(x, to), -1), -1, axis)
 	hot := oneHot(unsqueeze(idx, -1), intSize("x", s, axis), -1)
-	return sumAs(where(hot, x, 0), x.DType, []int{-1}, false)
+	r := sumAs(where(hot, x, 0), x.DType, []int{-1}, false)
+	if !isNumbers(s) || !isNumbers(is) {
+		return r
+	}
+	return customGradient(gradientOfGather, r, []*uop.UOp{from, idx}, []int64{int64(axis)})
 }
 
 // needScatter checks the shapes and types of what is scattered.

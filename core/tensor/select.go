@@ -6,14 +6,21 @@ import (
 	"polygrad/core/uop"
 )
 
-// truePositions are the indices of the first count true elements of a vector, then its length. The running count of true
-// elements is monotonic, so all indices are found by one bisection in parallel.
+// truePositions are the indices of the first count true elements of a vector, then its length. As tinygrad's graph they are
+// found by one bisection in parallel: the running count of true elements is monotonic.
 func truePositions(mask *uop.UOp, count int64) *uop.UOp {
 	n := intSize("mask", mask.Shape(), 0)
 	if count == 0 || n == 0 {
 		return full(mask.Graph(), uop.ShapeOf(count), uop.Int(n), uop.DefaultInt)
 	}
-	number := scan(cast(mask, uop.Int32), 0, uop.Add).ContiguousOp()
+	number := scan(cast(mask, uop.Int32), 0, uop.Add)
+	missing := full(mask.Graph(), uop.ShapeOf(count), uop.Int(n), uop.DefaultInt)
+	// Each true element writes its position to the place of its number.
+	positions := cast(count0(mask.Graph(), n), missing.DType)
+	if at, ok := placesOf(missing, 0, uop.Store, where(mask, sub(number, 1), -1), positions); ok {
+		return at
+	}
+	number = number.ContiguousOp()
 	wanted := count0(mask.Graph(), count)
 	at := full(mask.Graph(), uop.ShapeOf(count), uop.Int(0), wanted.DType)
 	for step := int64(1) << (bits.Len64(uint64(n)) - 1); step > 0; step >>= 1 {

@@ -38,7 +38,7 @@ func (t takes) set(x, v *uop.UOp) *uop.UOp {
 		fail("value", "of shape %s does not broadcast to %s", v.Shape(), r.Shape())
 	}
 	v = broadcastTo(v, s)
-	if r, ok := t.scatter(x, v); ok {
+	if r, ok := t.scatter(x, v, scatterSet); ok {
 		return r
 	}
 	for _, a := range axes {

@@ -48,9 +48,35 @@ func takeAxes(x *uop.UOp, axes []parsedIndex) *uop.UOp {
 	case len(t.ts) == 0:
 		return x
 	case len(t.ts) > 1 && t.consecutive() && !t.symbolic(x):
-		return t.linear(x)
+		return t.differentiated(t.linear(x), x)
 	}
 	r, _, _, _ := t.masked(x)
+	return t.differentiated(r, x)
+}
+
+// differentiated is what was taken from x, with a gradient that is added up where it was taken from.
+func (t takes) differentiated(r, x *uop.UOp) *uop.UOp {
+	if _, numbers := x.Shape().Ints(); !numbers || !isNumbers(r.Shape()) {
+		return r
+	}
+	at := make([]int64, len(t.at))
+	for i, a := range t.at {
+		at[i] = int64(a)
+	}
+	return customGradient(gradientOfTake, r, append([]*uop.UOp{x}, t.ts...), at)
+}
+
+// takeRule is the gradient for what elements were taken from.
+func takeRule(g, u *uop.UOp, at []int) *uop.UOp {
+	x, t := u.Src[1], takes{at: at, ts: u.Src[2:]}
+	shapes := make([]uop.Shape, len(t.ts))
+	for i, idx := range t.ts {
+		shapes[i] = idx.Shape()
+	}
+	t.shape, _ = broadcastShape(shapes...)
+	r, _ := t.scatter(fullLike(x, 0), g, func(flat *uop.UOp, axis int, idx, v *uop.UOp) *uop.UOp {
+		return scatterReduce(flat, axis, idx, v, ScatterSum, true)
+	})
 	return r
 }
 
@@ -88,9 +114,9 @@ func (t takes) places(s uop.Shape) (linear, valid *uop.UOp) {
 	return linear, valid
 }
 
-// scatter replaces the elements that the index tensors select by v, which has their shape where it stands in that of the result. ok is
-// false where a size is symbolic.
-func (t takes) scatter(x, v *uop.UOp) (r *uop.UOp, ok bool) {
+// scatter changes the elements that the index tensors select by v, which has their shape where it stands in that of the result, as a
+// function does along an axis. ok is false where a size is symbolic.
+func (t takes) scatter(x, v *uop.UOp, change func(x *uop.UOp, axis int, idx, v *uop.UOp) *uop.UOp) (r *uop.UOp, ok bool) {
 	s := x.Shape()
 	_, numbers := s.Ints()
 	if _, known := v.Shape().Ints(); !numbers || !known || asTinygrad(x) || v.Shape().MaxNumel() == 0 || s.MaxNumel() == 0 {
@@ -115,7 +141,7 @@ func (t takes) scatter(x, v *uop.UOp) (r *uop.UOp, ok bool) {
 	at := reshape(broadcastTo(where(valid, linear, -1), t.shape), joinShapes(onesShape(len(pre)), uop.Shape{count}, onesShape(len(post))))
 	wide := joinShapes(pre, uop.Shape{count}, post)
 	flat := reshape(x, joinShapes(pre, uop.Shape{numel("x", moved[first:first+len(t.at)])}, post))
-	r = reshape(scatterSet(flat, first, expand(at, wide), reshape(v, wide)), moved)
+	r = reshape(change(flat, first, expand(at, wide), reshape(v, wide)), moved)
 	if order != nil {
 		back := make([]int, len(order))
 		for i, o := range order {

@@ -23,9 +23,11 @@ const (
 	gradientOfProduct                       // numbers are the axes of the product
 	gradientOfWindows                       // kernel, stride and dilation of each axis
 	gradientOfConvolution                   // stride and dilation of each axis, and the number of groups
+	gradientOfGather                        // the axis
+	gradientOfTake                          // the indexed axes
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -45,6 +47,10 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return windowsRule(g, u)
 	case gradientOfConvolution:
 		return convRule(g, u)
+	case gradientOfGather:
+		return []*uop.UOp{nil, scatterReduce(fullLike(u.Src[1], 0), s.numbers[0], u.Src[2], g, ScatterSum, true)}
+	case gradientOfTake:
+		return []*uop.UOp{nil, takeRule(g, u, s.numbers)}
 	}
 	return []*uop.UOp{nil, g}
 }
