@@ -123,10 +123,17 @@ func slotOf(param *uop.UOp) int { return int(param.Arg.(uop.Num)) }
 // accessed is the slot of the parameter of a LOAD or STORE; ok is false if it accesses other memory.
 func accessed(u *uop.UOp) (slot int, ok bool) {
 	idx := uncast(u.Src[0])
-	if idx.Op != uop.Index || idx.Src[0].Op != uop.Param {
+	if idx.Op != uop.Index {
 		return 0, false
 	}
-	return slotOf(idx.Src[0]), true
+	memory := idx.Src[0]
+	for memory.Op == uop.After {
+		memory = memory.Src[0]
+	}
+	if memory.Op != uop.Param {
+		return 0, false
+	}
+	return slotOf(memory), true
 }
 
 // checking reports whether invariants are checked between passes.

@@ -61,7 +61,7 @@ var Passes = []Pass{
 		return rewrite.Graph(s, addLocalBuffers, &ranges.Counter{})
 	}, Check: checkBuffers},
 	{Name: "remove_reduce", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
-		s = ranges.SeparateReduces(s)
+		s = accessInOrder(ranges.SeparateReduces(s))
 		return rewrite.Graph(s, removeReduce, newReduceState(s))
 	}, Check: checkReduced},
 	{Name: "add gpudims", Required: true, Run: table("add gpudims", addLaunch), Check: checkLaunch},

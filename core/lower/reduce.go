@@ -107,6 +107,44 @@ func (st *reduceState) around(loops []*uop.UOp) []*uop.UOp {
 	return nil
 }
 
+// accessInOrder makes accesses of memory that a loop in order changes depend on the loop, where their addresses do not: else they would
+// be made before it.
+func accessInOrder(sink *uop.UOp) *uop.UOp {
+	m := rewrite.Map{}
+	for _, e := range sink.Toposort() {
+		if e.Op != uop.End {
+			continue
+		}
+		var loops []*uop.UOp
+		for _, ended := range e.EndedRanges() {
+			for _, r := range ended.OwnRanges() {
+				if r.RangeID().Type == uop.AxisPrefix {
+					loops = append(loops, r)
+				}
+			}
+		}
+		if len(loops) == 0 {
+			continue
+		}
+		changed := map[*uop.UOp]bool{}
+		inside := e.Src[0].Toposort()
+		for _, u := range inside {
+			if u.Op == uop.Store {
+				changed[u.Src[0].Src[0]] = true
+			}
+		}
+		for _, u := range inside {
+			if u.Op == uop.Index && u.Src[0].Op == uop.Param && changed[u.Src[0]] && !slices.ContainsFunc(loops, u.InRange) {
+				m[u] = u.With(prepend(u.Src[0].AfterOps(loops...), u.Src[1:]...)...)
+			}
+		}
+	}
+	if len(m) == 0 {
+		return sink
+	}
+	return rewrite.Substitute(sink, m)
+}
+
 // newReduceState is the state for a kernel.
 func newReduceState(sink *uop.UOp) *reduceState {
 	st := &reduceState{}

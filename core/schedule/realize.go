@@ -4,7 +4,7 @@ import "polygrad/core/uop"
 
 // alwaysContiguous are operations whose value is in memory, or needs none.
 var alwaysContiguous = ops(uop.Contiguous, uop.Assign, uop.Copy, uop.Buffer, uop.ConstOp, uop.Bind, uop.Device, uop.Param,
-	uop.DefineLocal, uop.DefineReg, uop.Load, uop.Call, uop.After)
+	uop.DefineLocal, uop.DefineReg, uop.Load, uop.Call, uop.After).Union(inOrder)
 
 // getRealize marks the nodes that must have a buffer: what is asked for, what is made contiguous, copied or assigned,
 // and what copies and assigns read.

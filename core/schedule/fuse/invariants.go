@@ -29,7 +29,9 @@ func checkTensorGraph(f *fuser) error {
 	if f.root.Op != uop.Sink || f.request != nil && len(f.root.Src) != len(f.request.Sink.Src) {
 		return fmt.Errorf("the root is %s of %d sources", f.root, len(f.root.Src))
 	}
-	if u := f.root.Find(func(u *uop.UOp) bool { return u.Op == uop.Store || u.Op == uop.Range || u.Op == uop.Reduce || u.Op == uop.Prefix }); u != nil {
+	if u := f.root.Find(func(u *uop.UOp) bool {
+		return u.Op == uop.Store || u.Op == uop.Range || u.Op == uop.Reduce || u.Op == uop.Prefix
+	}); u != nil {
 		return fmt.Errorf("%s is in the graph", u)
 	}
 	return nil
