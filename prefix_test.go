@@ -101,3 +101,14 @@ func TestPrefixes(t *testing.T) {
 		}
 	}
 }
+
+// The mean of integers does not wrap, though their sum in 32 bits would.
+func TestMeanOfManyIntegers(t *testing.T) {
+	x := make([]int32, 100_000)
+	for i := range x {
+		x[i] = 1 << 20
+	}
+	if m, err := From(x).Mean().Item(); err != nil || m != 1<<20 {
+		t.Errorf("mean of 2^20 is %v, %v", m, err)
+	}
+}

@@ -125,7 +125,11 @@ func mean(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	if !out.IsFloat() {
 		out = uop.Float32
 	}
-	total := sum(cast(x, uop.SumAcc(x.DType)), axes, keep)
+	acc := uop.SumAcc(x.DType)
+	if !x.DType.IsBool() && (acc == uop.Int32 || acc == uop.Uint32) && !asTinygrad(x) {
+		acc = uop.Int64 // many integers have a mean though their sum does not fit
+	}
+	total := sum(cast(x, acc), axes, keep)
 	return cast(div(total, reducedCount(x, axes)), out)
 }
 
