@@ -119,6 +119,7 @@ var (
 	opStd                           = mustFind("std")
 	opVarMean                       = mustFind("var_mean")
 	opStdMean                       = mustFind("std_mean")
+	opQuantile                      = mustFind("quantile")
 	opArgMax                        = mustFind("argmax")
 	opArgMin                        = mustFind("argmin")
 	opSoftmax                       = mustFind("softmax")
@@ -639,6 +640,11 @@ func (t *Tensor) StdMean(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opStdMean, opts)
 	return r[0], r[1]
 }
+
+// Quantile returns the value below which the share q of the elements along an axis, or of the flattened tensor, lies.
+// Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). quantile(0.5) is the median. NaN if an element is.
+// Options: WithAxis, WithKeepDim (false).
+func (t *Tensor) Quantile(q float64, opts ...Option) *Tensor { return t.call1(opQuantile, opts, q) }
 
 // ArgMax returns the position of the greatest value along an axis, or in the flattened tensor; the first of several.
 // Options: WithAxis, WithKeepDim (false).

@@ -236,3 +236,36 @@ func logPrefix(x *uop.UOp, axis int) *uop.UOp {
 	kept := where(eq(before, math.Inf(-1)), 0, exp(sub(finite(before), m)))
 	return add(log(prefix(kept, axis, uop.MulAcc, exp(sub(x, m)))), m)
 }
+
+// Quantile is the value below which the share q of the elements along an axis lies: elements are sorted, and between two of them it is
+// interpolated linearly (definition 7 of Hyndman and Fan, Sample quantiles in statistical packages, 1996). It is NaN if an element is.
+func Quantile(x *uop.UOp, q float64, axis int, keepdim bool) (r *uop.UOp, err error) {
+	defer guard("Quantile", &err)
+	need("x", x)
+	if !(q >= 0 && q <= 1) {
+		fail("q", "is %v, need 0 to 1", q)
+	}
+	x = asFloat(x)
+	s := x.Shape()
+	axis = axisOf("axis", axis, len(s))
+	if len(s) == 0 {
+		return x, nil
+	}
+	n := intSize("axis", s, axis)
+	if n == 0 {
+		fail("x", "has no elements along axis %d of shape %s", axis, s)
+	}
+	sorted := ordered(x, axis, false).value
+	element := func(i int64) *uop.UOp { return shrinkAxis(sorted, axis, uop.N(i), uop.N(i+1)) }
+	place := q * float64(n-1)
+	below := int64(place)
+	if r = element(below); float64(below) < place {
+		above := element(below + 1)
+		r = where(eq(r, above), r, add(r, mul(sub(above, r), place-float64(below)))) // infinity - infinity is NaN
+	}
+	r = where(isNaN(element(n-1)), math.NaN(), r)
+	if !keepdim {
+		r = squeeze(r, axis)
+	}
+	return r, nil
+}

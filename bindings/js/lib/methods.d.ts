@@ -468,6 +468,16 @@ export class Methods {
   stdMean(axis: Axes, options: { keepdim?: boolean, correction?: number }): [std: Tensor, mean: Tensor]
   stdMean(options: { axis?: Axes, keepdim?: boolean, correction?: number }): [std: Tensor, mean: Tensor]
 
+  /**
+   * The value below which the share q of the elements along an axis, or of the flattened tensor, lies.
+   * Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). quantile(0.5) is the median. NaN if an
+   * element is.
+   * @param q from 0 to 1
+   */
+  quantile(q: number, axis?: number | null, keepdim?: boolean): Tensor
+  quantile(q: number, options: { axis?: number | null, keepdim?: boolean }): Tensor
+  quantile(options: { q: number, axis?: number | null, keepdim?: boolean }): Tensor
+
   /** The position of the greatest value along an axis, or in the flattened tensor; the first of several. */
   argmax(axis?: number | null, keepdim?: boolean): Tensor
   argmax(axis: number | null, options: { keepdim?: boolean }): Tensor

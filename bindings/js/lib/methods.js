@@ -107,6 +107,7 @@ const VAR = new Operation('var', 'axis keepdim:b correction')
 const STD = new Operation('std', 'axis keepdim:b correction')
 const VAR_MEAN = new Operation('var_mean', 'axis keepdim:b correction')
 const STD_MEAN = new Operation('std_mean', 'axis keepdim:b correction')
+const QUANTILE = new Operation('quantile', 'q axis keepdim:b')
 const ARGMAX = new Operation('argmax', 'axis keepdim:b')
 const ARGMIN = new Operation('argmin', 'axis keepdim:b')
 const SOFTMAX = new Operation('softmax', 'axis dtype:d')
@@ -675,6 +676,10 @@ class Methods extends Base {
 
   stdMean (...args) {
     return STD_MEAN.all(this, args)
+  }
+
+  quantile (...args) {
+    return QUANTILE.one(this, args)
   }
 
   argmax (...args) {

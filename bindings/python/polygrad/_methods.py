@@ -153,6 +153,7 @@ VAR = operation("var")
 STD = operation("std")
 VAR_MEAN = operation("var_mean")
 STD_MEAN = operation("std_mean")
+QUANTILE = operation("quantile")
 ARGMAX = operation("argmax")
 ARGMIN = operation("argmin")
 SOFTMAX = operation("softmax")
@@ -1138,6 +1139,14 @@ class Methods(Base):
     ) -> tuple[Self, ...]:
         """std and mean along axes."""
         return self._call(STD_MEAN, axis, _bool(keepdim), correction)
+
+    def quantile(self, q: _float, axis: _int | None = None, keepdim: _bool = False) -> Self:
+        """The value below which the share q of the elements along an axis, or of the flattened tensor, lies.
+
+        Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7).
+        quantile(0.5) is the median. NaN if an element is.
+        """
+        return self._call1(QUANTILE, q, axis, _bool(keepdim))
 
     def argmax(self, axis: _int | None = None, keepdim: _bool = False) -> Self:
         """The position of the greatest value along an axis, or in the flattened tensor; the first of several.

@@ -55,158 +55,159 @@ static const Param p112[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction
 static const Param p113[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
 static const Param p114[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
 static const Param p115[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
-static const Param p116[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
+static const Param p116[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
 static const Param p117[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p118[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
+static const Param p118[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
 static const Param p119[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
-static const Param p120[] = {{"axis", 'x', 0}};
+static const Param p120[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
 static const Param p121[] = {{"axis", 'x', 0}};
 static const Param p122[] = {{"axis", 'x', 0}};
 static const Param p123[] = {{"axis", 'x', 0}};
 static const Param p124[] = {{"axis", 'x', 0}};
-static const Param p125[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p125[] = {{"axis", 'x', 0}};
 static const Param p126[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
-static const Param p127[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
-static const Param p128[] = {{"shape", 'I', 0}};
+static const Param p127[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p128[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
 static const Param p129[] = {{"shape", 'I', 0}};
-static const Param p130[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
-static const Param p131[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
-static const Param p132[] = {{"dim", 'x', 1}};
-static const Param p133[] = {{"dim", 'x', 0}};
-static const Param p134[] = {{"shape", 'I', 0}};
-static const Param p135[] = {{"repeats", 'I', 0}};
-static const Param p136[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
-static const Param p137[] = {{"order", 'X', 0}};
-static const Param p138[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
-static const Param p140[] = {{"axis", 'X', 0}};
-static const Param p141[] = {{"arg", 'P', 0}};
-static const Param p142[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
-static const Param p143[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
-static const Param p144[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
-static const Param p145[] = {{"shape", 'I', 0}};
+static const Param p130[] = {{"shape", 'I', 0}};
+static const Param p131[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
+static const Param p132[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
+static const Param p133[] = {{"dim", 'x', 1}};
+static const Param p134[] = {{"dim", 'x', 0}};
+static const Param p135[] = {{"shape", 'I', 0}};
+static const Param p136[] = {{"repeats", 'I', 0}};
+static const Param p137[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
+static const Param p138[] = {{"order", 'X', 0}};
+static const Param p139[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
+static const Param p141[] = {{"axis", 'X', 0}};
+static const Param p142[] = {{"arg", 'P', 0}};
+static const Param p143[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
+static const Param p144[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
+static const Param p145[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
 static const Param p146[] = {{"shape", 'I', 0}};
-static const Param p147[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
-static const Param p149[] = {{"diagonal", 'i', 0}};
+static const Param p147[] = {{"shape", 'I', 0}};
+static const Param p148[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
 static const Param p150[] = {{"diagonal", 'i', 0}};
-static const Param p151[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
-static const Param p152[] = {{"dim", 'x', 0}};
+static const Param p151[] = {{"diagonal", 'i', 0}};
+static const Param p152[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
 static const Param p153[] = {{"dim", 'x', 0}};
-static const Param p154[] = {{"indexing", 's', 0}};
-static const Param p155[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
-static const Param p156[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
-static const Param p157[] = {{"items", 'm', 0}};
-static const Param p158[] = {{"items", 'm', 0}, {"value", 'o', 0}};
-static const Param p159[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p154[] = {{"dim", 'x', 0}};
+static const Param p155[] = {{"indexing", 's', 0}};
+static const Param p156[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
+static const Param p157[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
+static const Param p158[] = {{"items", 'm', 0}};
+static const Param p159[] = {{"items", 'm', 0}, {"value", 'o', 0}};
 static const Param p160[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
-static const Param p161[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
-static const Param p162[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
-static const Param p163[] = {{"mask", 't', 0}};
-static const Param p165[] = {{"num_classes", 'i', 0}};
-static const Param p166[] = {{"index", 'p', 0}};
-static const Param p167[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p161[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p162[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
+static const Param p163[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
+static const Param p164[] = {{"mask", 't', 0}};
+static const Param p166[] = {{"num_classes", 'i', 0}};
+static const Param p167[] = {{"index", 'p', 0}};
 static const Param p168[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p169[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
-static const Param p170[] = {{"formula", 's', 0}};
-static const Param p171[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
-static const Param p172[] = {{"upper", 'b', 0}};
-static const Param p173[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p174[] = {{"b", 't', 0}};
-static const Param p179[] = {{"full_matrices", 'b', 0}};
-static const Param p180[] = {{"upper", 'b', 0}};
-static const Param p181[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p182[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
-static const Param p183[] = {{"cfg", 'G', 0}};
-static const Param p185[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
-static const Param p186[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p187[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
-static const Param p188[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p169[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p170[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
+static const Param p171[] = {{"formula", 's', 0}};
+static const Param p172[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
+static const Param p173[] = {{"upper", 'b', 0}};
+static const Param p174[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p175[] = {{"b", 't', 0}};
+static const Param p180[] = {{"full_matrices", 'b', 0}};
+static const Param p181[] = {{"upper", 'b', 0}};
+static const Param p182[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p183[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
+static const Param p184[] = {{"cfg", 'G', 0}};
+static const Param p186[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
+static const Param p187[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p188[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
 static const Param p189[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p190[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
-static const Param p191[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
-static const Param p192[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p193[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p194[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p195[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
-static const Param p197[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
-static const Param p198[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
-static const Param p199[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p200[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
-static const Param p201[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
-static const Param p202[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p190[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p191[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
+static const Param p192[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
+static const Param p193[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p194[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p195[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p196[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
+static const Param p198[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
+static const Param p199[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
+static const Param p200[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p201[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
+static const Param p202[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
 static const Param p203[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p204[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
-static const Param p205[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p204[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p205[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
 static const Param p206[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p207[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p208[] = {{"dtype", 'd', 1}};
+static const Param p207[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p208[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
 static const Param p209[] = {{"dtype", 'd', 1}};
-static const Param p210[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p211[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p212[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p213[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
-static const Param p214[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p210[] = {{"dtype", 'd', 1}};
+static const Param p211[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p212[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p213[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p214[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
 static const Param p215[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p216[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p217[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p218[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p219[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p216[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p217[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p218[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p219[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
 static const Param p220[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p221[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p221[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
 static const Param p222[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p223[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p224[] = {{"dtype", 'd', 1}};
+static const Param p223[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p224[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
 static const Param p225[] = {{"dtype", 'd', 1}};
-static const Param p226[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
-static const Param p227[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
-static const Param p228[] = {{"type", 'i', 0}, {"n", 'i', 0}};
-static const Param p229[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p230[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p231[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p232[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p233[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p234[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p235[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p236[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p237[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p238[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p239[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p240[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p241[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p242[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p243[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p244[] = {{"weight", 't', 0}};
-static const Param p245[] = {{"p", 'f', 0}};
-static const Param p246[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p247[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p248[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p249[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p250[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p251[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p252[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p253[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p254[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p255[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p256[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p257[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p258[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p259[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p260[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p261[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p262[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p263[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p264[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p226[] = {{"dtype", 'd', 1}};
+static const Param p227[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
+static const Param p228[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
+static const Param p229[] = {{"type", 'i', 0}, {"n", 'i', 0}};
+static const Param p230[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p231[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p232[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p233[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p234[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p235[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p236[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p237[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p238[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p239[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p240[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p241[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p242[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p243[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p244[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p245[] = {{"weight", 't', 0}};
+static const Param p246[] = {{"p", 'f', 0}};
+static const Param p247[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p248[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p249[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p250[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p251[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p252[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p253[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p254[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p255[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p256[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p257[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p258[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p259[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p260[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p261[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p262[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p263[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p264[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
 static const Param p265[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p266[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p267[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p268[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p269[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p270[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p271[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p272[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p273[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p274[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p275[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p276[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p266[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p267[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p268[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p269[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p270[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p271[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p272[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p273[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p274[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p275[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p276[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p277[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -325,165 +326,166 @@ static const Method methods[] = {
     {"std", p113, 3, 'm', 1, 0, 0},
     {"var_mean", p114, 3, 'm', 2, 0, 0},
     {"std_mean", p115, 3, 'm', 2, 0, 0},
-    {"argmax", p116, 2, 'm', 1, 1, 0},
-    {"argmin", p117, 2, 'm', 1, 1, 0},
-    {"softmax", p118, 2, 'm', 1, 0, 0},
-    {"log_softmax", p119, 2, 'm', 1, 0, 0},
-    {"cumsum", p120, 1, 'm', 1, 0, 0},
-    {"cumprod", p121, 1, 'm', 1, 0, 0},
-    {"logcumsumexp", p122, 1, 'm', 1, 0, 0},
-    {"cummax", p123, 1, 'm', 2, 2, 0},
-    {"cummin", p124, 1, 'm', 2, 2, 0},
-    {"sort", p125, 2, 'm', 2, 2, 0},
-    {"argsort", p126, 2, 'm', 1, 1, 0},
-    {"topk", p127, 4, 'm', 2, 2, 0},
-    {"reshape", p128, 1, 'm', 1, 0, 0},
-    {"view", p129, 1, 'm', 1, 0, 0},
-    {"flatten", p130, 2, 'm', 1, 0, 0},
-    {"unflatten", p131, 2, 'm', 1, 0, 0},
-    {"squeeze", p132, 1, 'm', 1, 0, 0},
-    {"unsqueeze", p133, 1, 'm', 1, 0, 1},
-    {"expand", p134, 1, 'm', 1, 0, 0},
-    {"repeat", p135, 1, 'm', 1, 0, 0},
-    {"repeat_interleave", p136, 2, 'm', 1, 0, 0},
-    {"permute", p137, 1, 'm', 1, 0, 0},
-    {"transpose", p138, 2, 'm', 1, 0, 0},
+    {"quantile", p116, 3, 'm', 1, 0, 0},
+    {"argmax", p117, 2, 'm', 1, 1, 0},
+    {"argmin", p118, 2, 'm', 1, 1, 0},
+    {"softmax", p119, 2, 'm', 1, 0, 0},
+    {"log_softmax", p120, 2, 'm', 1, 0, 0},
+    {"cumsum", p121, 1, 'm', 1, 0, 0},
+    {"cumprod", p122, 1, 'm', 1, 0, 0},
+    {"logcumsumexp", p123, 1, 'm', 1, 0, 0},
+    {"cummax", p124, 1, 'm', 2, 2, 0},
+    {"cummin", p125, 1, 'm', 2, 2, 0},
+    {"sort", p126, 2, 'm', 2, 2, 0},
+    {"argsort", p127, 2, 'm', 1, 1, 0},
+    {"topk", p128, 4, 'm', 2, 2, 0},
+    {"reshape", p129, 1, 'm', 1, 0, 0},
+    {"view", p130, 1, 'm', 1, 0, 0},
+    {"flatten", p131, 2, 'm', 1, 0, 0},
+    {"unflatten", p132, 2, 'm', 1, 0, 0},
+    {"squeeze", p133, 1, 'm', 1, 0, 0},
+    {"unsqueeze", p134, 1, 'm', 1, 0, 1},
+    {"expand", p135, 1, 'm', 1, 0, 0},
+    {"repeat", p136, 1, 'm', 1, 0, 0},
+    {"repeat_interleave", p137, 2, 'm', 1, 0, 0},
+    {"permute", p138, 1, 'm', 1, 0, 0},
+    {"transpose", p139, 2, 'm', 1, 0, 0},
     {"T", NULL, 0, 'm', 1, 0, 0},
-    {"flip", p140, 1, 'm', 1, 0, 0},
-    {"shrink", p141, 1, 'm', 1, 0, 0},
-    {"pad", p142, 3, 'm', 1, 0, 0},
-    {"roll", p143, 2, 'm', 1, 0, 0},
-    {"unfold", p144, 3, 'm', 1, 0, 0},
-    {"shrink_to", p145, 1, 'm', 1, 0, 0},
-    {"pad_to", p146, 1, 'm', 1, 0, 0},
-    {"diagonal", p147, 3, 'm', 1, 0, 0},
+    {"flip", p141, 1, 'm', 1, 0, 0},
+    {"shrink", p142, 1, 'm', 1, 0, 0},
+    {"pad", p143, 3, 'm', 1, 0, 0},
+    {"roll", p144, 2, 'm', 1, 0, 0},
+    {"unfold", p145, 3, 'm', 1, 0, 0},
+    {"shrink_to", p146, 1, 'm', 1, 0, 0},
+    {"pad_to", p147, 1, 'm', 1, 0, 0},
+    {"diagonal", p148, 3, 'm', 1, 0, 0},
     {"diag", NULL, 0, 'm', 1, 0, 0},
-    {"tril", p149, 1, 'm', 1, 0, 0},
-    {"triu", p150, 1, 'm', 1, 0, 0},
-    {"rearrange", p151, 2, 'm', 1, 0, 0},
-    {"cat", p152, 1, 'j', 1, 0, 0},
-    {"stack", p153, 1, 'j', 1, 0, 1},
-    {"meshgrid", p154, 1, 'j', 0, 0, 0},
-    {"split", p155, 2, 'm', 0, 0, 0},
-    {"chunk", p156, 2, 'm', 0, 0, 0},
-    {"getitem", p157, 1, 'm', 1, 0, 0},
-    {"with_item", p158, 2, 'm', 1, 0, 0},
-    {"gather", p159, 2, 'm', 1, 0, 0},
-    {"index_select", p160, 2, 'm', 1, 0, 0},
-    {"scatter", p161, 4, 'm', 1, 0, 0},
-    {"scatter_reduce", p162, 5, 'm', 1, 0, 0},
-    {"masked_select", p163, 1, 'm', 1, 0, 0},
+    {"tril", p150, 1, 'm', 1, 0, 0},
+    {"triu", p151, 1, 'm', 1, 0, 0},
+    {"rearrange", p152, 2, 'm', 1, 0, 0},
+    {"cat", p153, 1, 'j', 1, 0, 0},
+    {"stack", p154, 1, 'j', 1, 0, 1},
+    {"meshgrid", p155, 1, 'j', 0, 0, 0},
+    {"split", p156, 2, 'm', 0, 0, 0},
+    {"chunk", p157, 2, 'm', 0, 0, 0},
+    {"getitem", p158, 1, 'm', 1, 0, 0},
+    {"with_item", p159, 2, 'm', 1, 0, 0},
+    {"gather", p160, 2, 'm', 1, 0, 0},
+    {"index_select", p161, 2, 'm', 1, 0, 0},
+    {"scatter", p162, 4, 'm', 1, 0, 0},
+    {"scatter_reduce", p163, 5, 'm', 1, 0, 0},
+    {"masked_select", p164, 1, 'm', 1, 0, 0},
     {"nonzero", NULL, 0, 'm', 1, 1, 0},
-    {"one_hot", p165, 1, 'm', 1, 0, 0},
-    {"embedding", p166, 1, 'm', 1, 0, 0},
-    {"matmul", p167, 3, 'm', 1, 0, 0},
-    {"dot", p168, 3, 'm', 1, 0, 0},
-    {"linear", p169, 3, 'm', 1, 0, 0},
-    {"einsum", p170, 1, 'j', 1, 0, 0},
-    {"scaled_dot_product_attention", p171, 7, 'm', 1, 0, 0},
-    {"cholesky", p172, 1, 'm', 1, 0, 0},
-    {"triangular_solve", p173, 4, 'm', 1, 0, 0},
-    {"solve", p174, 1, 'm', 1, 0, 0},
+    {"one_hot", p166, 1, 'm', 1, 0, 0},
+    {"embedding", p167, 1, 'm', 1, 0, 0},
+    {"matmul", p168, 3, 'm', 1, 0, 0},
+    {"dot", p169, 3, 'm', 1, 0, 0},
+    {"linear", p170, 3, 'm', 1, 0, 0},
+    {"einsum", p171, 1, 'j', 1, 0, 0},
+    {"scaled_dot_product_attention", p172, 7, 'm', 1, 0, 0},
+    {"cholesky", p173, 1, 'm', 1, 0, 0},
+    {"triangular_solve", p174, 4, 'm', 1, 0, 0},
+    {"solve", p175, 1, 'm', 1, 0, 0},
     {"inv", NULL, 0, 'm', 1, 0, 0},
     {"det", NULL, 0, 'm', 1, 0, 0},
     {"slogdet", NULL, 0, 'm', 2, 0, 0},
     {"qr", NULL, 0, 'm', 2, 0, 0},
-    {"svd", p179, 1, 'm', 3, 0, 0},
-    {"eigh", p180, 1, 'm', 2, 0, 0},
-    {"lstsq", p181, 2, 'm', 4, 0, 0},
-    {"newton_schulz", p182, 3, 'm', 1, 0, 0},
-    {"keccak", p183, 1, 'm', 1, 0, 0},
+    {"svd", p180, 1, 'm', 3, 0, 0},
+    {"eigh", p181, 1, 'm', 2, 0, 0},
+    {"lstsq", p182, 2, 'm', 4, 0, 0},
+    {"newton_schulz", p183, 3, 'm', 1, 0, 0},
+    {"keccak", p184, 1, 'm', 1, 0, 0},
     {"hash", NULL, 0, 'm', 1, 0, 0},
-    {"conv2d", p185, 7, 'm', 1, 0, 0},
-    {"conv_transpose2d", p186, 7, 'm', 1, 0, 0},
-    {"avg_pool2d", p187, 6, 'm', 1, 0, 0},
-    {"max_pool2d", p188, 5, 'm', 1, 0, 0},
-    {"max_pool2d_with_indices", p189, 5, 'm', 2, 2, 0},
-    {"max_unpool2d", p190, 6, 'm', 1, 0, 0},
-    {"interpolate", p191, 3, 'm', 1, 0, 0},
-    {"layernorm", p192, 4, 'm', 1, 0, 0},
-    {"rmsnorm", p193, 2, 'm', 1, 0, 0},
-    {"groupnorm", p194, 4, 'm', 1, 0, 0},
-    {"batchnorm", p195, 5, 'm', 1, 0, 0},
+    {"conv2d", p186, 7, 'm', 1, 0, 0},
+    {"conv_transpose2d", p187, 7, 'm', 1, 0, 0},
+    {"avg_pool2d", p188, 6, 'm', 1, 0, 0},
+    {"max_pool2d", p189, 5, 'm', 1, 0, 0},
+    {"max_pool2d_with_indices", p190, 5, 'm', 2, 2, 0},
+    {"max_unpool2d", p191, 6, 'm', 1, 0, 0},
+    {"interpolate", p192, 3, 'm', 1, 0, 0},
+    {"layernorm", p193, 4, 'm', 1, 0, 0},
+    {"rmsnorm", p194, 2, 'm', 1, 0, 0},
+    {"groupnorm", p195, 4, 'm', 1, 0, 0},
+    {"batchnorm", p196, 5, 'm', 1, 0, 0},
     {"batchnorm_stats", NULL, 0, 'm', 2, 0, 0},
-    {"cross_entropy", p197, 4, 'm', 1, 0, 0},
-    {"sparse_categorical_crossentropy", p198, 4, 'm', 1, 0, 0},
-    {"binary_crossentropy", p199, 2, 'm', 1, 0, 0},
-    {"binary_crossentropy_logits", p200, 3, 'm', 1, 0, 0},
-    {"nll_loss", p201, 4, 'm', 1, 0, 0},
-    {"mse_loss", p202, 2, 'm', 1, 0, 0},
-    {"l1_loss", p203, 2, 'm', 1, 0, 0},
-    {"huber_loss", p204, 3, 'm', 1, 0, 0},
-    {"zeros", p205, 2, 0, 1, 0, 0},
-    {"ones", p206, 2, 0, 1, 0, 0},
-    {"full", p207, 3, 0, 1, 0, 0},
-    {"zeros_like", p208, 1, 'm', 1, 0, 0},
-    {"ones_like", p209, 1, 'm', 1, 0, 0},
-    {"full_like", p210, 2, 'm', 1, 0, 0},
-    {"arange", p211, 4, 0, 1, 0, 0},
-    {"linspace", p212, 4, 0, 1, 0, 0},
-    {"eye", p213, 3, 0, 1, 0, 0},
-    {"rand", p214, 2, 0, 1, 0, 0},
-    {"randn", p215, 2, 0, 1, 0, 0},
-    {"randint", p216, 4, 0, 1, 0, 0},
-    {"uniform", p217, 4, 0, 1, 0, 0},
-    {"normal", p218, 4, 0, 1, 0, 0},
-    {"scaled_uniform", p219, 2, 0, 1, 0, 0},
-    {"glorot_uniform", p220, 2, 0, 1, 0, 0},
-    {"kaiming_uniform", p221, 3, 0, 1, 0, 0},
-    {"kaiming_normal", p222, 3, 0, 1, 0, 0},
-    {"randperm", p223, 2, 0, 1, 1, 0},
-    {"rand_like", p224, 1, 'm', 1, 0, 0},
-    {"randn_like", p225, 1, 'm', 1, 0, 0},
-    {"multinomial", p226, 2, 'm', 1, 1, 0},
-    {"clip_grad_norm", p227, 2, 'j', 0, 0, 0},
-    {"dequantize", p228, 2, 'm', 1, 0, 0},
-    {"Linear", p229, 3, 0, 0, 0, 0},
-    {"Linear.forward", p230, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p231, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p232, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p233, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p234, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p235, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p236, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p237, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p238, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p239, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p240, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p241, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p242, 7, 'm', 0, 0, 0},
-    {"Embedding", p243, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p244, 1, 'm', 1, 0, 0},
-    {"Dropout", p245, 1, 0, 0, 0, 0},
-    {"Conv2d", p246, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p247, 6, 'm', 1, 0, 0},
-    {"Conv1d", p248, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p249, 6, 'm', 1, 0, 0},
-    {"Conv3d", p250, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p251, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p252, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p253, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p254, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p255, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p256, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p257, 5, 'm', 2, 0, 0},
-    {"LSTM", p258, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p259, 7, 'm', 3, 0, 0},
-    {"LARS", p260, 9, 'j', 0, 0, 0},
-    {"SGD", p261, 5, 'j', 0, 0, 0},
-    {"Muon", p262, 6, 'j', 0, 0, 0},
-    {"LAMB", p263, 6, 'j', 0, 0, 0},
-    {"Adam", p264, 5, 'j', 0, 0, 0},
-    {"AdamW", p265, 5, 'j', 0, 0, 0},
-    {"StepLR", p266, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p267, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p268, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p269, 3, 'm', 1, 0, 0},
-    {"LinearLR", p270, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p271, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p272, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p273, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p274, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p275, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p276, 12, 'm', 4, 0, 0},
+    {"cross_entropy", p198, 4, 'm', 1, 0, 0},
+    {"sparse_categorical_crossentropy", p199, 4, 'm', 1, 0, 0},
+    {"binary_crossentropy", p200, 2, 'm', 1, 0, 0},
+    {"binary_crossentropy_logits", p201, 3, 'm', 1, 0, 0},
+    {"nll_loss", p202, 4, 'm', 1, 0, 0},
+    {"mse_loss", p203, 2, 'm', 1, 0, 0},
+    {"l1_loss", p204, 2, 'm', 1, 0, 0},
+    {"huber_loss", p205, 3, 'm', 1, 0, 0},
+    {"zeros", p206, 2, 0, 1, 0, 0},
+    {"ones", p207, 2, 0, 1, 0, 0},
+    {"full", p208, 3, 0, 1, 0, 0},
+    {"zeros_like", p209, 1, 'm', 1, 0, 0},
+    {"ones_like", p210, 1, 'm', 1, 0, 0},
+    {"full_like", p211, 2, 'm', 1, 0, 0},
+    {"arange", p212, 4, 0, 1, 0, 0},
+    {"linspace", p213, 4, 0, 1, 0, 0},
+    {"eye", p214, 3, 0, 1, 0, 0},
+    {"rand", p215, 2, 0, 1, 0, 0},
+    {"randn", p216, 2, 0, 1, 0, 0},
+    {"randint", p217, 4, 0, 1, 0, 0},
+    {"uniform", p218, 4, 0, 1, 0, 0},
+    {"normal", p219, 4, 0, 1, 0, 0},
+    {"scaled_uniform", p220, 2, 0, 1, 0, 0},
+    {"glorot_uniform", p221, 2, 0, 1, 0, 0},
+    {"kaiming_uniform", p222, 3, 0, 1, 0, 0},
+    {"kaiming_normal", p223, 3, 0, 1, 0, 0},
+    {"randperm", p224, 2, 0, 1, 1, 0},
+    {"rand_like", p225, 1, 'm', 1, 0, 0},
+    {"randn_like", p226, 1, 'm', 1, 0, 0},
+    {"multinomial", p227, 2, 'm', 1, 1, 0},
+    {"clip_grad_norm", p228, 2, 'j', 0, 0, 0},
+    {"dequantize", p229, 2, 'm', 1, 0, 0},
+    {"Linear", p230, 3, 0, 0, 0, 0},
+    {"Linear.forward", p231, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p232, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p233, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p234, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p235, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p236, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p237, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p238, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p239, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p240, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p241, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p242, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p243, 7, 'm', 0, 0, 0},
+    {"Embedding", p244, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p245, 1, 'm', 1, 0, 0},
+    {"Dropout", p246, 1, 0, 0, 0, 0},
+    {"Conv2d", p247, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p248, 6, 'm', 1, 0, 0},
+    {"Conv1d", p249, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p250, 6, 'm', 1, 0, 0},
+    {"Conv3d", p251, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p252, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p253, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p254, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p255, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p256, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p257, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p258, 5, 'm', 2, 0, 0},
+    {"LSTM", p259, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p260, 7, 'm', 3, 0, 0},
+    {"LARS", p261, 9, 'j', 0, 0, 0},
+    {"SGD", p262, 5, 'j', 0, 0, 0},
+    {"Muon", p263, 6, 'j', 0, 0, 0},
+    {"LAMB", p264, 6, 'j', 0, 0, 0},
+    {"Adam", p265, 5, 'j', 0, 0, 0},
+    {"AdamW", p266, 5, 'j', 0, 0, 0},
+    {"StepLR", p267, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p268, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p269, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p270, 3, 'm', 1, 0, 0},
+    {"LinearLR", p271, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p272, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p273, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p274, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p275, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p276, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p277, 12, 'm', 4, 0, 0},
 };

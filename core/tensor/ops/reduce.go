@@ -42,24 +42,27 @@ func spreadMean(name, result, doc string, f func(x *uop.UOp, axes []int, keepdim
 
 // position is where along one axis, or in the flattened tensor, a value is found.
 func position(name, doc string, f func(x *uop.UOp, axis int, keepdim bool) (*uop.UOp, error)) Op {
-	return method(name, "axis int?, keepdim bool = false", doc, func(a *Args) (*uop.UOp, error) {
-		if a.given("axis") {
-			return f(a.X, a.axis("axis"), a.bool("keepdim"))
-		}
-		flat, err := tensor.Flatten(a.X, 0, -1)
-		if err != nil {
-			return nil, err
-		}
-		r, err := f(flat, 0, false)
-		if err != nil || !a.bool("keepdim") {
-			return r, err
-		}
-		shape := uop.ShapeOf()
-		for range a.X.Shape() {
-			shape = append(shape, uop.N(1))
-		}
-		return tensor.Reshape(r, shape)
-	})
+	return method(name, "axis int?, keepdim bool = false", doc, func(a *Args) (*uop.UOp, error) { return a.alongOrFlat(f) })
+}
+
+// alongOrFlat applies a function along the axis that is given, or to the flattened tensor.
+func (a *Args) alongOrFlat(f func(x *uop.UOp, axis int, keepdim bool) (*uop.UOp, error)) (*uop.UOp, error) {
+	if a.given("axis") {
+		return f(a.X, a.axis("axis"), a.bool("keepdim"))
+	}
+	flat, err := tensor.Flatten(a.X, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	r, err := f(flat, 0, false)
+	if err != nil || !a.bool("keepdim") {
+		return r, err
+	}
+	shape := uop.ShapeOf()
+	for range a.X.Shape() {
+		shape = append(shape, uop.N(1))
+	}
+	return tensor.Reshape(r, shape)
 }
 
 func along(name, param, missing, doc string, f func(x *uop.UOp, axis int) (*uop.UOp, error)) Op {
@@ -84,6 +87,13 @@ dtype is the type of accumulator and result. By default small integers and bools
 	spread("std", "The standard deviation along axes, the square root of var.", tensor.Std),
 	spreadMean("var_mean", "variance", "var and mean along axes.", tensor.Var),
 	spreadMean("std_mean", "std", "std and mean along axes.", tensor.Std),
+	method("quantile", "q float [0,1], axis int?, keepdim bool = false", `The value below which the share q of the elements along an axis, or of the flattened tensor, lies.
+Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). quantile(0.5) is the median. NaN if an element is.`,
+		func(a *Args) (*uop.UOp, error) {
+			return a.alongOrFlat(func(x *uop.UOp, axis int, keepdim bool) (*uop.UOp, error) {
+				return tensor.Quantile(x, a.float("q"), axis, keepdim)
+			})
+		}),
 	position("argmax", "The position of the greatest value along an axis, or in the flattened tensor; the first of several.", tensor.ArgMax),
 	position("argmin", "The position of the least value along an axis, or in the flattened tensor; the first of several.", tensor.ArgMin),
 	method("softmax", "axis int = -1, dtype dtype?", "e^x / sum(e^x) along an axis; with dtype x is converted first.", func(a *Args) (*uop.UOp, error) {

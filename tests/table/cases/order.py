@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cases.builder import INF, NAN, Draw, Tensor, case
+from cases.builder import INF, NAN, Draw, Tensor, case, error
 
 NEAR = {"rtol": 4e-6, "atol": 2e-6}
 
@@ -16,6 +16,7 @@ def add() -> None:
     """Add the cases of this group."""
     _sort()
     _topk()
+    _quantile()
     _running()
     _not_numbers()
 
@@ -118,6 +119,52 @@ def _running_extreme(greatest: bool, axis: int) -> Callable[[Any], tuple[Any, An
         return np.moveaxis(values, -1, axis), np.moveaxis(places, -1, axis)
 
     return fn
+
+
+def _quantile() -> None:
+    draw = Draw("quantile")
+    for axis, q in ((0, 0.5), (1, 0.25), (-1, 0.9), (1, 0.0), (0, 1.0)):
+        case(
+            f"quantile {q} axis {axis}",
+            "quantile",
+            [Tensor(draw.reals([4, 5], -5, 5))],
+            lambda v, a=axis, share=q: np.quantile(v, share, axis=a),
+            {"q": q, "axis": axis},
+            grad=True,
+            **NEAR,
+        )
+    case(
+        "quantile of all, keepdim",
+        "quantile",
+        [Tensor(draw.reals([3, 2, 7], -5, 5))],
+        lambda v: np.quantile(v, 0.3, keepdims=True),
+        {"q": 0.3, "keepdim": True},
+        **NEAR,
+    )
+    case(
+        "quantile of int32 is float32",
+        "quantile",
+        [Tensor([5, 1, 4, 2], "int32")],
+        lambda v: np.quantile(v, 0.5),
+        {"q": 0.5},
+        out="float32",
+    )
+    case(
+        "quantile of many elements",
+        "quantile",
+        [Tensor(draw.reals([2, 50], -5, 5))],
+        lambda v: np.quantile(v, 0.123, axis=1),
+        {"q": 0.123, "axis": 1},
+        **NEAR,
+    )
+    case(
+        "quantile of NaN is NaN",
+        "quantile",
+        [Tensor([[1.0, NAN, 2.0], [INF, 3.0, -INF]])],
+        lambda v: np.array([NAN, 3.0]),
+        {"q": 0.5, "axis": 1},
+    )
+    error("quantile of a share above 1", "quantile", [Tensor([1.0, 2.0])], "expected 0 to 1", {"q": 1.5})
 
 
 def _log_sum(axis: int) -> Callable[[Any], Any]:
