@@ -33,6 +33,7 @@ var (
 	opMaskedFill                    = mustFind("masked_fill")
 	opLerp                          = mustFind("lerp")
 	opClamp                         = mustFind("clamp")
+	opClip                          = mustFind("clip")
 	opIsClose                       = mustFind("isclose")
 	opAllClose                      = mustFind("allclose")
 	opExp                           = mustFind("exp")
@@ -211,9 +212,12 @@ var (
 	opHuberLoss                     = mustFind("huber_loss")
 	opZeros                         = mustFind("zeros")
 	opOnes                          = mustFind("ones")
+	opEmpty                         = mustFind("empty")
 	opFull                          = mustFind("full")
 	opZerosLike                     = mustFind("zeros_like")
 	opOnesLike                      = mustFind("ones_like")
+	opEmptyLike                     = mustFind("empty_like")
+	opConstLike                     = mustFind("const_like")
 	opFullLike                      = mustFind("full_like")
 	opArange                        = mustFind("arange")
 	opLinspace                      = mustFind("linspace")
@@ -344,6 +348,10 @@ func (t *Tensor) Lerp(end *Tensor, weight any) *Tensor { return t.call1(opLerp, 
 // Clamp returns the tensor with values below min_ and above max_ replaced by these.
 // Options: WithMin, WithMax.
 func (t *Tensor) Clamp(opts ...Option) *Tensor { return t.call1(opClamp, opts) }
+
+// Clip returns clamp(min_, max_).
+// Options: WithMin, WithMax.
+func (t *Tensor) Clip(opts ...Option) *Tensor { return t.call1(opClip, opts) }
 
 // IsClose returns where |x - other| <= atol + rtol * |other|; NaN is close to NaN with equal_nan.
 // Options: WithRtol (1e-05), WithAtol (1e-08), WithEqualNan (false).
@@ -888,7 +896,11 @@ func (t *Tensor) Linear(weight *Tensor, opts ...Option) *Tensor {
 }
 
 // Einsum returns sums of products by a formula such as "ij,jk->ik".
-func Einsum(xs []*Tensor, formula string) *Tensor { return join(opEinsum, xs, nil, formula)[0] }
+// With dtype, the tensors are converted first.
+// Options: WithDType.
+func Einsum(xs []*Tensor, formula string, opts ...Option) *Tensor {
+	return join(opEinsum, xs, opts, formula)[0]
+}
 
 // ScaledDotProductAttention returns softmax(scale * x @ key.T + attn_mask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
 // scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key counts, or is added; is_causal hides keys after
@@ -1104,6 +1116,13 @@ func (c *Context) Ones(shape []int, opts ...Option) *Tensor { return c.make1(opO
 // Ones is that of the default context.
 func Ones(shape []int, opts ...Option) *Tensor { return Default().Ones(shape, opts...) }
 
+// Empty returns a tensor whose contents do not matter.
+// Options: WithDType (float).
+func (c *Context) Empty(shape []int, opts ...Option) *Tensor { return c.make1(opEmpty, opts, shape) }
+
+// Empty is that of the default context.
+func Empty(shape []int, opts ...Option) *Tensor { return Default().Empty(shape, opts...) }
+
 // Full returns fill_value everywhere; its own type is bool, int32 or float32.
 // Options: WithDType.
 func (c *Context) Full(shape []int, fillValue any, opts ...Option) *Tensor {
@@ -1122,6 +1141,13 @@ func (t *Tensor) ZerosLike(opts ...Option) *Tensor { return t.call1(opZerosLike,
 // OnesLike returns ones of the shape and type of x.
 // Options: WithDType.
 func (t *Tensor) OnesLike(opts ...Option) *Tensor { return t.call1(opOnesLike, opts) }
+
+// EmptyLike returns a tensor of the shape and type of x, whose contents do not matter.
+// Options: WithDType.
+func (t *Tensor) EmptyLike(opts ...Option) *Tensor { return t.call1(opEmptyLike, opts) }
+
+// ConstLike returns full_like(b), for a number that the type of x holds.
+func (t *Tensor) ConstLike(b any) *Tensor { return t.call1(opConstLike, nil, b) }
 
 // FullLike returns fill_value in the shape and type of x.
 // Options: WithDType.
@@ -1384,7 +1410,7 @@ func WithLow(low any) Option { return Option{"low", low} }
 // WithM is the argument m of Eye.
 func WithM(m int) Option { return Option{"m", m} }
 
-// WithMax is the argument max_ of Clamp.
+// WithMax is the argument max_ of Clamp, Clip.
 func WithMax(max any) Option { return Option{"max_", max} }
 
 // WithMaxVal is the argument max_val of HardTanh.
@@ -1393,7 +1419,7 @@ func WithMaxVal(maxVal float64) Option { return Option{"max_val", maxVal} }
 // WithMean is the argument mean of Normal.
 func WithMean(mean float64) Option { return Option{"mean", mean} }
 
-// WithMin is the argument min_ of Clamp.
+// WithMin is the argument min_ of Clamp, Clip.
 func WithMin(min any) Option { return Option{"min_", min} }
 
 // WithMinVal is the argument min_val of HardTanh.

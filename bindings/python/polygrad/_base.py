@@ -162,13 +162,10 @@ def _plain(value: Any) -> Any:
 
 def _beside(value: Any, tensor: Base) -> Any:
     """Return the other operand of an operator as a tensor or a number."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (np.ndarray, list, tuple, SymInt)):
+    if isinstance(value, SymInt):
         return type(tensor)(value)  # type: ignore[call-arg]
-    if type(value) is int:
-        return large(value, tensor)
-    return value.__index__() if isinstance(value, int) else NotImplemented
+    known = (np.generic, np.ndarray, list, tuple, int)
+    return operand(value, tensor) if isinstance(value, known) else NotImplemented
 
 
 def operand(value: Any, like: Base) -> Any:

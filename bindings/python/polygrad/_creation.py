@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad import _methods as op
-from polygrad._base import describe, finish, made, make, share, sizes
+from polygrad._base import finish, made, make, share, sizes
 from polygrad._graph import CTX, Node, plain_scalar, several
 from polygrad._library import ArgumentError, fail, lib
 from polygrad._methods import Methods
@@ -56,21 +56,6 @@ class Creation(Methods):
         kind = to_dtype(dtype or (dtypes.int64 if wide else type(val)))
         value = float(val) if wide and dtypes.is_float(kind) else val
         return finish(make(cls, op.FULL, new, value, kind), device, requires_grad)
-
-    @classmethod
-    def empty(
-        cls,
-        *shape: Any,
-        device: str | None = None,
-        dtype: DTypeLike | None = None,
-        requires_grad: bool | None = None,
-    ) -> Self:
-        """Return a tensor whose contents do not matter.
-
-        >>> Tensor.empty(2, 3).shape
-        (2, 3)
-        """
-        return cls.zeros(*shape, device=device, dtype=dtype, requires_grad=requires_grad)
 
     @classmethod
     def from_blob(
@@ -126,15 +111,6 @@ class Creation(Methods):
         kind = to_dtype(dtype or dtypes.uint8)
         return cls(data, kind, device, requires_grad)  # type: ignore[call-arg]
 
-    def empty_like(self, **kwargs: Any) -> Self:
-        """Return a tensor of the shape and type of self, whose contents do not matter.
-
-        >>> Tensor([[1, 2]]).empty_like().shape
-        (1, 2)
-        """
-        shape, own = describe(self)
-        return self.empty(shape, **{"dtype": own, **kwargs})
-
     @staticmethod
     def manual_seed(seed: int = 0) -> None:
         """Seed later random tensors: equal to tinygrad's for the same seed.
@@ -170,14 +146,6 @@ class Creation(Methods):
             low, high, shape = shape
         numbers = make(cls, op.RANDINT, sizes(shape), low, high, to_dtype(dtype))
         return finish(numbers, device, requires_grad)
-
-    def const_like(self, b: float | bool) -> Self:
-        """Return full_like(b) for a number that the type of self holds.
-
-        >>> Tensor([1.0, 2.0]).const_like(3).tolist()
-        [3.0, 3.0]
-        """
-        return self.full_like(b)
 
     @classmethod
     def arange(

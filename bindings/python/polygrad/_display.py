@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad import _trace
-from polygrad._base import Base, describe
-from polygrad.dtype import DType, dtypes
+from polygrad._base import Base, copied, describe
 
 # A notebook shows this many rows and columns of a matrix, the first and the last ones.
 _ROWS, _COLUMNS = 10, 8
@@ -55,7 +54,7 @@ class Display(Base):
         text = "lazy"
         stored = self._stored()
         if stored is not None:
-            values, threshold = _shown(stored, dtype)
+            values, threshold = _shown(self, stored)
             prefix = f"{name}("
             text = np.array2string(values, separator=", ", prefix=prefix, threshold=threshold)
         wants = ", requires_grad=True" if self.requires_grad else ""
@@ -88,7 +87,7 @@ class Display(Base):
             facts["gradient"] = "required" if self.grad is None else "computed"
         items = " · ".join(f"{name} <b>{text}</b>" for name, text in facts.items())
         head = f'<div style="font-size: smaller">{type(self).__name__}: {items}</div>'
-        return f"<div>{head}{'' if stored is None else _body(stored, dtype)}</div>"
+        return f"<div>{head}{'' if stored is None else _body(self, stored)}</div>"
 
     def __dir__(self) -> list[str]:
         """Return the public names and Python's special methods, for completion."""
@@ -96,7 +95,7 @@ class Display(Base):
         return [n for n in names if not n.startswith("_") or n.startswith("__")]
 
 
-def _shown(stored: np.ndarray[Any, Any], dtype: DType) -> tuple[np.ndarray[Any, Any], int]:
+def _shown(tensor: Any, stored: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
     """Return an array that prints as a stored one does, and numpy's threshold for it.
 
     Of a large one only the corners are looked at: numpy leaves out the middle of an axis with
@@ -105,29 +104,20 @@ def _shown(stored: np.ndarray[Any, Any], dtype: DType) -> tuple[np.ndarray[Any, 
     options = np.get_printoptions()
     threshold, edge = int(options["threshold"]), int(options["edgeitems"])
     if stored.size <= threshold:
-        return decode(stored, dtype), threshold
+        return _values(tensor, stored), threshold
     places = [
         np.r_[: edge + 1, n - edge : n] if n > 2 * edge + 1 else np.arange(n) for n in stored.shape
     ]
-    return decode(stored[np.ix_(*places)], dtype), 0
+    return _values(tensor, stored[np.ix_(*places)]), 0
 
 
-def decode(stored: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
-    """Return the values of stored elements: bfloat16 and fp8, which numpy lacks, as floats.
-
-    >>> decode(np.array([0x3FC0, 0xC000], "uint16"), dtypes.bfloat16)
-    array([ 1.5, -2. ], dtype=float32)
-    """
-    if dtype.numpy is not None:
+def _values(tensor: Any, stored: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the values of stored elements: bfloat16 and fp8, which numpy lacks, as float32."""
+    if tensor.dtype.numpy is not None:
         return stored
-    if dtype is dtypes.bfloat16:
-        return (stored.astype(np.uint32) << 16).view(np.float32)
-    bits = stored.astype(np.uint16)
-    if dtype is dtypes.fp8e5m2:  # the upper half of a float16
-        return (bits << 8).view(np.float16)
-    # fp8e4m3 has one bit less of exponent than float16, no infinity and two NaNs.
-    halves = ((bits & 0x80) << 8 | (bits & 0x7F) << 7).view(np.float16)
-    return np.where(bits & 0x7F == 0x7F, np.float16("nan"), halves * np.float16(256))
+    array: np.ndarray[Any, Any]
+    array = copied(type(tensor), np.ascontiguousarray(stored), tensor.dtype).numpy()
+    return array
 
 
 def _bytes(n: int) -> str:
@@ -142,16 +132,16 @@ def _bytes(n: int) -> str:
     return f"{n / (1 << 10 * steps):.1f} {'KMGTPE'[steps - 1]}iB"
 
 
-def _body(stored: np.ndarray[Any, Any], dtype: DType) -> str:
+def _body(tensor: Any, stored: np.ndarray[Any, Any]) -> str:
     """Return the values as HTML: a table for vectors and matrices, else what numpy prints."""
     if stored.ndim not in (1, 2) or stored.size == 0:
-        values, threshold = _shown(stored, dtype)
+        values, threshold = _shown(tensor, stored)
         text = np.array2string(values, separator=", ", threshold=threshold)
         return f"<pre>{text}</pre>"
     matrix = stored if stored.ndim == 2 else stored[None]
     rows, columns = (_some(n, most) for n, most in zip(matrix.shape, (_ROWS, _COLUMNS)))
     places = ([i for i in axis if i is not None] for axis in (rows, columns))
-    texts = map(_number, decode(matrix[np.ix_(*places)], dtype).ravel().tolist())
+    texts = map(_number, _values(tensor, matrix[np.ix_(*places)]).ravel().tolist())
 
     def cells(i: int | None) -> str:
         known = ["…" if i is None or j is None else next(texts) for j in columns]

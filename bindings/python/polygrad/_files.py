@@ -43,9 +43,9 @@ class OpenFile:
         if self.handle is None:
             fail(ValueError)
 
-    def __del__(self) -> None:
+    def __del__(self, _free: Any = lib.poly_file_free) -> None:
         if self.handle is not None:
-            lib.poly_file_free(self.handle)
+            _free(self.handle)
 
     def __len__(self) -> int:
         count: int = lib.poly_file_count(self.handle)
@@ -149,16 +149,6 @@ class _Entry(ctypes.Structure):
         ("ndim", ctypes.c_int32),
         ("dtype", ctypes.c_int32),
     )
-
-
-def check_text(what: str, text: str) -> None:
-    """Raise if a text cannot be written: as UTF-8, and through C."""
-    if "\0" in text:
-        raise ValueError(f"safe_save: {what}: {text!r} has a character 0")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"safe_save: {what}: {text!r} has half of a surrogate pair") from None
 
 
 def save(

@@ -191,19 +191,21 @@ def generate(
     pieces = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends, drawn)
     if progress:
         pieces = iter(track(pieces, total=max_new_tokens, unit="tokens", show=True))
-    if tokenizer is not None:
-        pieces = _texts(pieces, Writer(tokenizer, rows), ends, isinstance(tokens, str))
+    writer = None if tokenizer is None else Writer(tokenizer, rows)
+    alone = isinstance(tokens, str)
+    if writer is not None:
+        pieces = _texts(pieces, writer, ends, alone)
     if callback is not None:
         pieces = _called(pieces, callback)
     if stream:
         return pieces
-    for _ in pieces:
-        pass
+    found = list(pieces)
+    if writer is not None:
+        parts = [[piece] for piece in found] if alone else found
+        written = ["".join(row) for row in zip(texts, *parts, writer.rest())]
+        return written[0] if alone else written
     new = np.stack(drawn, axis=1) if drawn else np.empty((len(rows), 0), np.int32)
     whole = [np.concatenate([row, more.astype(np.int64)]) for row, more in zip(rows, new)]
-    if tokenizer is not None:
-        written = [text + more for text, more in zip(texts, _decoded(tokenizer, rows, new, ends))]
-        return written[0] if isinstance(tokens, str) else written
     return np.stack(whole) if len({len(row) for row in rows}) == 1 else whole
 
 
@@ -269,12 +271,3 @@ def _called(steps: Iterator[Any], callback: Callable[[Any], object]) -> Iterator
         yield step
         if callback(step):
             break
-
-
-def _decoded(tokenizer: Tokenizer, rows: list[Tokens], new: _Ids, ends: Tokens) -> list[str]:
-    """Return the texts of new tokens up to the end of each row."""
-    writer = Writer(tokenizer, rows)
-    texts = [""] * len(rows)
-    for step in new.T:
-        texts = [a + b for a, b in zip(texts, writer.write(step, ends))]
-    return [a + b for a, b in zip(texts, writer.rest())]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import threading
 from array import array as packed
 from ctypes import addressof, c_char, c_void_p
 from typing import TYPE_CHECKING, Any
@@ -31,32 +30,6 @@ def _destroy() -> None:
     lib.poly_ctx_destroy(CTX)
 
 
-class Released:
-    """Handles of objects that are gone, given back to the library many at a time."""
-
-    def __init__(self, release: Any, *context: int) -> None:
-        self.handles: list[int] = []
-        self._lock = threading.Lock()
-        self._release, self._context = release, context
-
-    def give_back(self) -> None:
-        """Give the handles back."""
-        # A finalizer may run inside this function: it must not wait for the lock.
-        if not self._lock.acquire(blocking=False):
-            return
-        try:
-            n = len(self.handles)
-            given = pointers(self.handles[:n])
-            del self.handles[:n]
-        finally:
-            self._lock.release()
-        self._release(*self._context, given, n)
-
-
-_AT_ONCE = 256
-_nodes = Released(lib.poly_uop_release_n, CTX)
-
-
 class Node:
     """A node of the graph: a symbolic size, or what a tensor stands for at a time."""
 
@@ -70,12 +43,10 @@ class Node:
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a node of the graph cannot be copied: its handle has one owner")
 
-    def __del__(self, _gone: Released = _nodes) -> None:
+    def __del__(self, _release: Any = lib.poly_uop_release, _context: int = CTX) -> None:
         handle = getattr(self, "handle", None)
         if handle is not None:
-            _gone.handles.append(handle)
-            if len(_gone.handles) >= _AT_ONCE:
-                _gone.give_back()
+            _release(_context, handle)
 
 
 def dims(shape: Sequence[int], name: str = "shape") -> Any:

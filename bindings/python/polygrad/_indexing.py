@@ -65,8 +65,7 @@ def _is_number(item: Any) -> bool:
 
 def items(indices: Any, of: Base) -> list[Any]:
     """Return the items of an index as arguments of an operation."""
-    found = [_as_tensor(item, of) for item in expression(indices)]
-    return [_index_item(item) for item in _without_masks(found, of)]
+    return [_index_item(_as_tensor(item, of)) for item in expression(indices)]
 
 
 def _as_tensor(item: Any, of: Any) -> Any:
@@ -76,44 +75,6 @@ def _as_tensor(item: Any, of: Any) -> Any:
         # An empty list says nothing of its type.
         return type(of)(item, dtype=None if len(item) else dtypes.default_int)
     return item
-
-
-def _axis(items: list[Any], i: int, ndim: int) -> int:
-    """Return the axis that an item of an index begins at."""
-    if any(other is Ellipsis for other in items[:i]):
-        return ndim - sum(map(_axes, items[i:]))
-    return sum(map(_axes, items[:i]))
-
-
-def _axes(item: Any) -> int:
-    """Return the number of axes that an item of an index takes; ... counts as none."""
-    if item is None or item is Ellipsis:
-        return 0
-    if isinstance(item, Base):
-        shape, dtype = describe(item)
-        return len(shape) if dtype is dtypes.bool else 1
-    return 1
-
-
-def _without_masks(items: list[Any], of: Base) -> list[Any]:
-    """Return an index with the positions where masks hold instead of the masks."""
-    result: list[Any] = []
-    for i, item in enumerate(items):
-        if not isinstance(item, Base) or describe(item)[1] is not dtypes.bool:
-            result.append(item)
-            continue
-        mask: Any = item
-        shape = describe(of)[0]
-        axis = _axis(items, i, len(shape))
-        n = len(mask.shape)
-        if n == 0 or mask.shape != shape[axis : axis + n]:
-            raise IndexError(
-                f"index: a mask of shape {mask.shape}, expected that of axes "
-                f"{axis} to {axis + max(n, 1) - 1} of a tensor of shape {shape}"
-            )
-        places = mask.nonzero()
-        result += [places[:, k] for k in range(n)]
-    return result
 
 
 def _bounded(value: Any) -> Any:

@@ -80,15 +80,12 @@ _CHECKED: dict[Any, Any] = {ctypes.c_int: _Int, ctypes.c_int64: _Int64}
 # Called most, with integers that the package itself makes or has looked at.
 _INNER = frozenset(
     {
-        "poly_array_binary",
-        "poly_array_binary_number",
-        "poly_array_call",
         "poly_array_describe",
         "poly_array_realize",
         "poly_array_release_n",
         "poly_function_rerun",
         "poly_function_run",
-        "poly_uop_release_n",
+        "poly_uop_release",
     }
 )
 
@@ -139,6 +136,20 @@ def c_text(argument: str, value: Any) -> bytes:
     if "\0" in value:
         raise ArgumentError(f"{argument}: {value!r}, expected a text without NUL")
     return value.encode()
+
+
+_libc = ctypes.CDLL(None)
+_libc.free.argtypes = [ctypes.c_void_p]
+
+
+def taken(address: int | None, length: int = -1, error: type[Exception] = ArgumentError) -> bytes:
+    """Return bytes, or a text, that the library made, which are freed; NULL raises its error."""
+    if not address:
+        fail(error)
+    try:
+        return ctypes.string_at(address, length)
+    finally:
+        _libc.free(address)
 
 
 class JitError(RuntimeError):

@@ -67,6 +67,7 @@ WHERE = operation("where")
 MASKED_FILL = operation("masked_fill")
 LERP = operation("lerp")
 CLAMP = operation("clamp")
+CLIP = operation("clip")
 ISCLOSE = operation("isclose")
 ALLCLOSE = operation("allclose")
 EXP = operation("exp")
@@ -245,9 +246,12 @@ L1_LOSS = operation("l1_loss")
 HUBER_LOSS = operation("huber_loss")
 ZEROS = operation("zeros")
 ONES = operation("ones")
+EMPTY = operation("empty")
 FULL = operation("full")
 ZEROS_LIKE = operation("zeros_like")
 ONES_LIKE = operation("ones_like")
+EMPTY_LIKE = operation("empty_like")
+CONST_LIKE = operation("const_like")
 FULL_LIKE = operation("full_like")
 ARANGE = operation("arange")
 LINSPACE = operation("linspace")
@@ -594,6 +598,10 @@ class Methods(Base):
         [-1.0, 0.5, 1.0]
         """
         return self._call1(CLAMP, operand(min_, self), operand(max_, self))
+
+    def clip(self, min_: Operand | None = None, max_: Operand | None = None) -> Self:
+        """clamp(min_, max_)."""
+        return self._call1(CLIP, operand(min_, self), operand(max_, self))
 
     def isclose(
         self,
@@ -1588,6 +1596,18 @@ class Methods(Base):
         """
         return self._call1(LINEAR, operand(weight, self), operand(bias, self), to_dtype(dtype))
 
+    @classmethod
+    def einsum(cls, formula: str, *operands: Any, dtype: DTypeLike | None = None) -> Self:
+        """Sums of products by a formula such as "ij,jk->ik".
+
+        With dtype, the tensors are converted first.
+
+        >>> a, b = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[5.0, 6.0], [7.0, 8.0]])
+        >>> Tensor.einsum("ij,jk->ik", a, b).tolist(), Tensor.einsum("ii", a).item()
+        ([[19.0, 22.0], [43.0, 50.0]], 5.0)
+        """
+        return make(cls, EINSUM, sizes(operands), formula, to_dtype(dtype))
+
     def scaled_dot_product_attention(
         self,
         key: Operand,
@@ -1830,6 +1850,26 @@ class Methods(Base):
             _bool(count_include_pad),
         )
 
+    def max_pool2d(
+        self,
+        kernel_size: Sizes = (2, 2),
+        stride: Sizes | None = None,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        ceil_mode: _bool = False,
+        return_indices: _bool = False,
+    ) -> Any:
+        """The maximum of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given. With return_indices, also the place of each maximum in the flattened axes.
+
+        >>> values, places = Tensor([[[[1.0, 2.0], [3.0, 6.0]]]]).max_pool2d(return_indices=True)
+        >>> values.tolist(), places.tolist()
+        ([[[[6.0]]]], [[[[3]]]])
+        """
+        window = (pair(kernel_size), stride, dilation, padding, _bool(ceil_mode))
+        if return_indices:
+            return self._call(MAX_POOL2D_WITH_INDICES, *window)
+        return self._call1(MAX_POOL2D, *window)
+
     def max_unpool2d(
         self,
         indices: Operand,
@@ -2069,6 +2109,17 @@ class Methods(Base):
         """Ones."""
         return finish(make(cls, ONES, sizes(shape), float_type(dtype)), device, requires_grad)
 
+    @classmethod
+    def empty(
+        cls,
+        *shape: Any,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: _bool | None = None,
+    ) -> Self:
+        """A tensor whose contents do not matter."""
+        return finish(make(cls, EMPTY, sizes(shape), float_type(dtype)), device, requires_grad)
+
     def zeros_like(
         self,
         dtype: DTypeLike | None = None,
@@ -2094,6 +2145,24 @@ class Methods(Base):
         [1.0, 1.0]
         """
         return finish(self._call1(ONES_LIKE, to_dtype(dtype)), device, requires_grad)
+
+    def empty_like(
+        self,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: _bool | None = None,
+    ) -> Self:
+        """A tensor of the shape and type of x, whose contents do not matter."""
+        return finish(self._call1(EMPTY_LIKE, to_dtype(dtype)), device, requires_grad)
+
+    def const_like(
+        self,
+        b: _float,
+        device: str | None = None,
+        requires_grad: _bool | None = None,
+    ) -> Self:
+        """full_like(b), for a number that the type of x holds."""
+        return finish(self._call1(CONST_LIKE, b), device, requires_grad)
 
     def full_like(
         self,

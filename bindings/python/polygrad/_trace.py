@@ -31,6 +31,22 @@ def active() -> bool:
     return bool(_running)
 
 
+class Program:
+    """What runs a compiled function."""
+
+    _function: Function
+
+    @property
+    def n_kernels(self) -> int:
+        """The number of kernels that a run launches."""
+        return self._function.counts()[0]
+
+    @property
+    def n_intermediates(self) -> int:
+        """The number of buffers between the kernels."""
+        return self._function.counts()[1]
+
+
 class Function:
     """A function of tensors that is compiled: it runs where its arguments and what it uses are.
 
@@ -95,17 +111,8 @@ class Function:
             fail(JitError)
         return [made(cls, handle) for handle in out]
 
-    @property
-    def n_kernels(self) -> int:
-        """The number of kernels that a run launches."""
-        return self._info()[0]
-
-    @property
-    def n_intermediates(self) -> int:
-        """The number of buffers between the kernels."""
-        return self._info()[1]
-
-    def _info(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
+        """Return the numbers of kernels and of buffers between them."""
         kernels, between = c_int(), c_int()
         if lib.poly_function_info(self._handle, None, byref(kernels), byref(between)) != 0:
             fail()

@@ -59,11 +59,7 @@ class DType(str):
         return f"dtypes.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_by_name, (self.name,))
-
-
-def _by_name(name: str) -> DType:
-    return _NAMES[name]
+        return (getattr, (dtypes, self.name))
 
 
 DTypeLike = Union[DType, str, "np.dtype[Any]", type]
@@ -209,38 +205,12 @@ def _from_python() -> dict[type, DType]:
     return {bool: dtypes.bool, int: dtypes.default_int, float: dtypes.default_float}
 
 
-ALL: tuple[DType, ...] = (
-    dtypes.bool,
-    dtypes.int8,
-    dtypes.uint8,
-    dtypes.int16,
-    dtypes.uint16,
-    dtypes.int32,
-    dtypes.uint32,
-    dtypes.int64,
-    dtypes.uint64,
-    dtypes.fp8e4m3,
-    dtypes.fp8e5m2,
-    dtypes.float16,
-    dtypes.bfloat16,
-    dtypes.float32,
-    dtypes.float64,
-)
+ALL: tuple[DType, ...] = tuple(dict.fromkeys(d for d in vars(dtypes).values() if type(d) is DType))
 _BY_ID: dict[int, DType] = {d.id: d for d in ALL}
-_NAMES: dict[str, DType] = {d.name: d for d in ALL}
-_NAMES.update(
-    char=dtypes.int8,
-    uchar=dtypes.uint8,
-    short=dtypes.int16,
-    ushort=dtypes.uint16,
-    int=dtypes.int32,
-    uint=dtypes.uint32,
-    long=dtypes.int64,
-    ulong=dtypes.uint64,
-    half=dtypes.float16,
-    float=dtypes.float32,
-    double=dtypes.float64,
-)
+# The names, and C's.
+_NAMES: dict[str, DType] = {
+    name: d for name, d in vars(dtypes).items() if type(d) is DType and "_" not in name
+}
 _NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL if d.numpy is not None}
 
 

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polygrad._library import c_text, fail, lib
+from polygrad._library import c_text, fail, lib, taken
 from polygrad._tokenizer import Tokenizer
 from polygrad.device import Device
 
 FloatArray = npt.NDArray[np.float32]
-
-_libc = ctypes.CDLL(None)
-_libc.free.argtypes = [ctypes.c_void_p]
 
 _ROLES = ("param", "input", "target", "output", "aux")
 _OPTIMIZERS = {"none": 0, "sgd": 1, "adam": 2, "adamw": 3}
@@ -171,10 +168,15 @@ class Instance:
 
     # Running
 
-    def _bind(
-        self, arrays: dict[str, Any], partial: bool = False
-    ) -> tuple[Any, int, list[FloatArray]]:
-        """Return bindings for C and the arrays behind them.
+    def _do(
+        self,
+        function: Any,
+        first: list[Any],
+        arrays: dict[str, Any],
+        *last: Any,
+        partial: bool = False,
+    ) -> None:
+        """Call a function of the library with named arrays.
 
         partial allows arrays that are smaller than the model's.
         """
@@ -195,7 +197,8 @@ class Instance:
         for binding, name, array in zip(bindings, arrays, held):
             binding.name = c_text("name", name)
             binding.data = array.ctypes.data
-        return bindings, len(held), held
+        if function(self._handle, *first, bindings, len(held), *last) != 0:
+            fail(RuntimeError)
 
     def forward(self, **inputs: Any) -> dict[str, FloatArray]:
         """Run the model on named inputs and return copies of its outputs by name.
@@ -215,10 +218,7 @@ class Instance:
         return self._run(entry, arrays, partial=False)
 
     def _run(self, entry: str, arrays: dict[str, Any], partial: bool) -> dict[str, FloatArray]:
-        bindings, n, held = self._bind(arrays, partial)
-        if lib.poly_instance_call(self._handle, c_text("entry", entry), bindings, n) != 0:
-            fail(RuntimeError)
-        del held
+        self._do(lib.poly_instance_call, [c_text("entry", entry)], arrays, partial=partial)
         return {n: a.copy() for n, a in self._with_role("output").items()}
 
     def value_and_grad(
@@ -231,14 +231,9 @@ class Instance:
         >>> grads["layers.0.weight"].shape
         (1, 2)
         """
-        bindings, n, held = self._bind(arrays)
         loss = ctypes.c_float()
-        status = lib.poly_instance_value_and_grad(
-            self._handle, c_text("entry", entry), bindings, n, ctypes.byref(loss)
-        )
-        if status != 0:
-            fail(RuntimeError)
-        del held
+        first = [c_text("entry", entry)]
+        self._do(lib.poly_instance_value_and_grad, first, arrays, ctypes.byref(loss))
         grads = {}
         for i, (name, param) in enumerate(self.params.items()):
             grad = np.empty(param.shape, np.float32)
@@ -275,12 +270,8 @@ class Instance:
 
     def train_step(self, **arrays: Any) -> float:
         """Do one step of the optimizer on named inputs and targets; return the loss before it."""
-        bindings, n, held = self._bind(arrays)
         loss = ctypes.c_float()
-        status = lib.poly_instance_train_step(self._handle, bindings, n, ctypes.byref(loss))
-        if status != 0:
-            fail(RuntimeError)
-        del held
+        self._do(lib.poly_instance_train_step, [], arrays, ctypes.byref(loss))
         return loss.value
 
     # Bytes
@@ -288,12 +279,7 @@ class Instance:
     def _bytes(self, export: Any) -> bytes:
         length = ctypes.c_int()
         address = export(self._handle, ctypes.byref(length))
-        if not address:
-            fail(RuntimeError)
-        try:
-            return ctypes.string_at(address, length.value)
-        finally:
-            _libc.free(address)
+        return taken(address, length.value, RuntimeError)
 
     def export_ir(self) -> bytes:
         """Return the graph as bytes."""

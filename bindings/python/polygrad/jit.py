@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from polygrad._base import describe
 from polygrad._library import JitError
 from polygrad._prototypes import POLY_TRACE_PRUNE
-from polygrad._trace import Function, VarBinding, active
+from polygrad._trace import Function, Program, VarBinding, active
 from polygrad.tensor import Tensor
 from polygrad.variable import SymInt
 
@@ -124,7 +124,7 @@ class TinyJit(Generic[R]):
         return returned
 
 
-class CapturedJit:
+class CapturedJit(Program):
     """A function as a program, with its arguments and results."""
 
     def __init__(
@@ -154,16 +154,6 @@ class CapturedJit:
         self._same = [t if s is not None else None for t, s in zip(made, self._function.same)]
         #: The result of the call that captured.
         self.first: Any = self._run(tensors, variables)
-
-    @property
-    def n_kernels(self) -> int:
-        """The number of kernels that a call launches."""
-        return self._function.n_kernels
-
-    @property
-    def n_intermediates(self) -> int:
-        """The number of intermediate buffers."""
-        return self._function.n_intermediates
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program on arguments like those it was captured with."""
@@ -207,25 +197,36 @@ class CapturedJit:
             bindings = kind(*[VarBinding(v._node.handle, x) for v, x in variables.items()])
         made = self._function.run(Tensor, tensors, bindings, n)
         made = [new if same is None else same for new, same in zip(made, self._same)]
-        return _fill(self._function.result, tensors, made)
+        return self._function.result(tensors, made)
 
 
-def _form(value: Any, at: dict[int, int], made: list[Tensor]) -> Any:
+# What makes a result from the arguments of a call and the tensors that it computed.
+Form = Callable[["Sequence[Tensor]", "Sequence[Tensor]"], Any]
+
+
+def _form(value: Any, at: dict[int, int], made: list[Tensor]) -> Form:
     """Return how a result is made in each call; add its tensors to made."""
     if isinstance(value, Tensor):
         if id(value) in at:
-            return _Given(at[id(value)])
+            i = at[id(value)]
+            return lambda given, new: given[i]
         made.append(value)
-        return _Made(len(made) - 1)
-    if isinstance(value, (list, tuple)):
-        items = [_form(v, at, made) for v in value]
-        return _Items(_maker(value), items)
-    if isinstance(value, dict):
-        items = [_form(v, at, made) for v in value.values()]
-        keys = list(value)
-        return _Items(lambda found: dict(zip(keys, found)), items)
+        n = len(made) - 1
+        return lambda given, new: new[n]
+    if isinstance(value, (list, tuple, dict)):
+        kind, keys = type(value), list(value)
+        parts = value.values() if isinstance(value, dict) else value
+        forms = [_form(part, at, made) for part in parts]
+
+        def items(given: Sequence[Tensor], new: Sequence[Tensor]) -> Any:
+            found = [form(given, new) for form in forms]
+            if isinstance(value, dict):
+                return dict(zip(keys, found))
+            return kind(*found) if hasattr(kind, "_fields") else kind(found)
+
+        return items
     if value is None:
-        return None
+        return lambda given, new: None
     raise JitError(
         f"TinyJit: the function returns {value!r} of type {type(value).__name__}, "
         "expected tensors: other values would be frozen as they were captured"
@@ -302,45 +303,6 @@ class _Other:
 
     def __repr__(self) -> str:
         return repr(self.value)
-
-
-class _Given:
-    """A result that is an argument."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-class _Made:
-    """A result that is computed."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-class _Items:
-    """Results in a container."""
-
-    def __init__(self, make: Callable[[list[Any]], Any], items: list[Any]) -> None:
-        self.make = make
-        self.items = items
-
-
-def _fill(form: Any, given: Sequence[Tensor], made: list[Tensor]) -> Any:
-    """Make a result of its form."""
-    if type(form) is _Made:
-        return made[form.index]
-    if type(form) is _Given:
-        return given[form.index]
-    if type(form) is _Items:
-        return form.make([_fill(item, given, made) for item in form.items])
-    return form
-
-
-def _maker(value: Any) -> Callable[[list[Any]], Any]:
-    """Return what makes a sequence of the kind of value from a list."""
-    kind = type(value)
-    return (lambda found: kind(*found)) if hasattr(value, "_fields") else kind
 
 
 def _unbound(size: Any) -> Any:

@@ -15,7 +15,7 @@ from polygrad._graph import CTX, Node
 from polygrad._library import ArgumentError, fail, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from typing_extensions import TypeAlias
 
@@ -26,6 +26,16 @@ _TEXT = 4096
 
 # Sizes by handle: equal sizes are one object.
 _known: WeakValueDictionary[int, SymInt] = WeakValueDictionary()
+
+
+def _operator(op: int) -> tuple[Callable[[SymInt, Any], Any], Callable[[SymInt, Any], Any]]:
+    """Return the methods of an operator, with the size on its left and on its right."""
+    return (lambda x, y: x._op(op, y)), (lambda x, y: x._op(op, y, True))
+
+
+def _comparison(strict: bool, swapped: bool) -> Callable[[SymInt, Any], Any]:
+    """Return the method of a comparison: of x < y or x <= y, or of y < x or y <= x."""
+    return lambda x, y: x._below(y, strict, swapped)
 
 
 class SymInt:
@@ -133,35 +143,11 @@ class SymInt:
         a, b = (other, self) if swapped else (self, other)
         return of_handle(lib.poly_size_op(CTX, op, a, b))
 
-    def __add__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_ADD, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_ADD, other, True)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_SUB, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_SUB, other, True)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_MUL, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_MUL, other, True)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_DIV, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_DIV, other, True)
-
-    def __mod__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_MOD, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return self._op(c.POLY_SIZE_MOD, other, True)
+    __add__, __radd__ = _operator(c.POLY_SIZE_ADD)
+    __sub__, __rsub__ = _operator(c.POLY_SIZE_SUB)
+    __mul__, __rmul__ = _operator(c.POLY_SIZE_MUL)
+    __floordiv__, __rfloordiv__ = _operator(c.POLY_SIZE_DIV)
+    __mod__, __rmod__ = _operator(c.POLY_SIZE_MOD)
 
     def __neg__(self) -> Any:
         return 0 - self
@@ -178,7 +164,7 @@ class SymInt:
         """Return the greater of two."""
         return self._op(c.POLY_SIZE_MAX, other)
 
-    def _below(self, other: Any, strict: bool, swapped: bool = False) -> Any:
+    def _below(self, other: Any, strict: bool, swapped: bool) -> Any:
         """Tell whether self < other (or <=) for all values; an error if that depends on them."""
         distance = self._op(c.POLY_SIZE_SUB, other, not swapped)  # other - self
         if distance is NotImplemented:
@@ -193,17 +179,10 @@ class SymInt:
             "or bounds by .min and .max"
         )
 
-    def __lt__(self, other: Any) -> Any:
-        return self._below(other, True)
-
-    def __le__(self, other: Any) -> Any:
-        return self._below(other, False)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._below(other, True, True)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._below(other, False, True)
+    __lt__ = _comparison(True, False)
+    __le__ = _comparison(False, False)
+    __gt__ = _comparison(True, True)
+    __ge__ = _comparison(False, True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SymInt) and other._size == self._size

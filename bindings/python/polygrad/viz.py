@@ -19,7 +19,6 @@ The same from a shell: python -m polygrad "Tensor.rand(64, 64) @ Tensor.rand(64,
 
 from __future__ import annotations
 
-import ctypes
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad import _prototypes as c
 from polygrad._graph import CTX, Node, pointers
-from polygrad._library import fail, lib
+from polygrad._library import lib, taken
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ FORMATS = {
     "svg": c.POLY_VIEW_SVG,
     "code": c.POLY_VIEW_CODE,
 }
-_libc = ctypes.CDLL(None)
-_libc.free.argtypes = [ctypes.c_void_p]
 
 
 class View(str):
@@ -137,7 +134,9 @@ def graph(*tensors: Tensor, format: str = "text") -> View:
     """
     nodes = _nodes("graph", tensors)
     number = _number("graph", format)
-    return View(_taken(lib.poly_view_graph(CTX, _handles(nodes), len(nodes), number)), format)
+    return View(
+        taken(lib.poly_view_graph(CTX, _handles(nodes), len(nodes), number)).decode(), format
+    )
 
 
 def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
@@ -153,10 +152,11 @@ def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
     number = _number("kernels", format)
     function = _function(what)
     if function is not None:
-        return View(_taken(lib.poly_view_function(function._handle, runs, number)), format)
+        text = taken(lib.poly_view_function(function._handle, runs, number))
+        return View(text.decode(), format)
     nodes = _nodes("kernels", what)
     address = lib.poly_view_kernels(CTX, _handles(nodes), len(nodes), None, None, 0, runs, number)
-    return View(_taken(address), format)
+    return View(taken(address).decode(), format)
 
 
 def profile(*what: Any, runs: int = 20) -> Profile:
@@ -226,13 +226,3 @@ def _function(what: Sequence[Any]) -> Any:
     if compiled is None:
         raise ValueError("kernels: the TinyJit has no program before its second call")
     return getattr(compiled, "_function", None)
-
-
-def _taken(address: int | None) -> str:
-    """Return a text that the library made, which is freed."""
-    if address is None:
-        fail()
-    try:
-        return ctypes.string_at(address).decode()
-    finally:
-        _libc.free(address)

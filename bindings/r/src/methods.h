@@ -30,184 +30,188 @@ static const Param p26[] = {{"x", 'o', 0}, {"y", 'o', 0}};
 static const Param p27[] = {{"mask", 't', 0}, {"value", 'o', 0}};
 static const Param p28[] = {{"end", 't', 0}, {"weight", 'o', 0}};
 static const Param p29[] = {{"min_", 'o', 1}, {"max_", 'o', 1}};
-static const Param p30[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p30[] = {{"min_", 'o', 1}, {"max_", 'o', 1}};
 static const Param p31[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p69[] = {{"detect_positive", 'b', 0}, {"detect_negative", 'b', 0}};
-static const Param p84[] = {{"alpha", 'f', 0}, {"beta", 'f', 0}};
-static const Param p85[] = {{"neg_slope", 'f', 0}};
-static const Param p86[] = {{"alpha", 'f', 0}};
+static const Param p32[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p70[] = {{"detect_positive", 'b', 0}, {"detect_negative", 'b', 0}};
+static const Param p85[] = {{"alpha", 'f', 0}, {"beta", 'f', 0}};
+static const Param p86[] = {{"neg_slope", 'f', 0}};
 static const Param p87[] = {{"alpha", 'f', 0}};
-static const Param p88[] = {{"alpha", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p89[] = {{"beta", 'f', 0}};
-static const Param p90[] = {{"min_val", 'f', 0}, {"max_val", 'f', 0}};
-static const Param p91[] = {{"p", 'f', 0}};
-static const Param p92[] = {{"dtype", 'd', 0}};
+static const Param p88[] = {{"alpha", 'f', 0}};
+static const Param p89[] = {{"alpha", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p90[] = {{"beta", 'f', 0}};
+static const Param p91[] = {{"min_val", 'f', 0}, {"max_val", 'f', 0}};
+static const Param p92[] = {{"p", 'f', 0}};
 static const Param p93[] = {{"dtype", 'd', 0}};
-static const Param p104[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p94[] = {{"dtype", 'd', 0}};
 static const Param p105[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p106[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
+static const Param p106[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
 static const Param p107[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p108[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p109[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p110[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p111[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
-static const Param p112[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p112[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p113[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
 static const Param p114[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
 static const Param p115[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
-static const Param p116[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p117[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
+static const Param p116[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p117[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
 static const Param p118[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p119[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
+static const Param p119[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
 static const Param p120[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
-static const Param p121[] = {{"axis", 'x', 0}};
+static const Param p121[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
 static const Param p122[] = {{"axis", 'x', 0}};
 static const Param p123[] = {{"axis", 'x', 0}};
 static const Param p124[] = {{"axis", 'x', 0}};
 static const Param p125[] = {{"axis", 'x', 0}};
-static const Param p126[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p126[] = {{"axis", 'x', 0}};
 static const Param p127[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
-static const Param p128[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
-static const Param p129[] = {{"shape", 'I', 0}};
+static const Param p128[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p129[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
 static const Param p130[] = {{"shape", 'I', 0}};
-static const Param p131[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
-static const Param p132[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
-static const Param p133[] = {{"dim", 'x', 1}};
-static const Param p134[] = {{"dim", 'x', 0}};
-static const Param p135[] = {{"shape", 'I', 0}};
-static const Param p136[] = {{"repeats", 'I', 0}};
-static const Param p137[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
-static const Param p138[] = {{"order", 'X', 0}};
-static const Param p139[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
-static const Param p141[] = {{"axis", 'X', 0}};
-static const Param p142[] = {{"arg", 'P', 0}};
-static const Param p143[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
-static const Param p144[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
-static const Param p145[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
-static const Param p146[] = {{"shape", 'I', 0}};
+static const Param p131[] = {{"shape", 'I', 0}};
+static const Param p132[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
+static const Param p133[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
+static const Param p134[] = {{"dim", 'x', 1}};
+static const Param p135[] = {{"dim", 'x', 0}};
+static const Param p136[] = {{"shape", 'I', 0}};
+static const Param p137[] = {{"repeats", 'I', 0}};
+static const Param p138[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
+static const Param p139[] = {{"order", 'X', 0}};
+static const Param p140[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
+static const Param p142[] = {{"axis", 'X', 0}};
+static const Param p143[] = {{"arg", 'P', 0}};
+static const Param p144[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
+static const Param p145[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
+static const Param p146[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
 static const Param p147[] = {{"shape", 'I', 0}};
-static const Param p148[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
-static const Param p150[] = {{"diagonal", 'i', 0}};
+static const Param p148[] = {{"shape", 'I', 0}};
+static const Param p149[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
 static const Param p151[] = {{"diagonal", 'i', 0}};
-static const Param p152[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
-static const Param p153[] = {{"dim", 'x', 0}};
+static const Param p152[] = {{"diagonal", 'i', 0}};
+static const Param p153[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
 static const Param p154[] = {{"dim", 'x', 0}};
-static const Param p155[] = {{"indexing", 's', 0}};
-static const Param p156[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
-static const Param p157[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
-static const Param p158[] = {{"items", 'm', 0}};
-static const Param p159[] = {{"items", 'm', 0}, {"value", 'o', 0}};
-static const Param p160[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p155[] = {{"dim", 'x', 0}};
+static const Param p156[] = {{"indexing", 's', 0}};
+static const Param p157[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
+static const Param p158[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
+static const Param p159[] = {{"items", 'm', 0}};
+static const Param p160[] = {{"items", 'm', 0}, {"value", 'o', 0}};
 static const Param p161[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
-static const Param p162[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
-static const Param p163[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
-static const Param p164[] = {{"mask", 't', 0}};
-static const Param p166[] = {{"num_classes", 'i', 0}};
-static const Param p167[] = {{"index", 'p', 0}};
-static const Param p168[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p162[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p163[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
+static const Param p164[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
+static const Param p165[] = {{"mask", 't', 0}};
+static const Param p167[] = {{"num_classes", 'i', 0}};
+static const Param p168[] = {{"index", 'p', 0}};
 static const Param p169[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p170[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
-static const Param p171[] = {{"formula", 's', 0}};
-static const Param p172[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
-static const Param p173[] = {{"upper", 'b', 0}};
-static const Param p174[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p175[] = {{"b", 't', 0}};
-static const Param p180[] = {{"full_matrices", 'b', 0}};
-static const Param p181[] = {{"upper", 'b', 0}};
-static const Param p182[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p183[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
-static const Param p184[] = {{"cfg", 'G', 0}};
-static const Param p186[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
-static const Param p187[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p188[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
-static const Param p189[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p170[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p171[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
+static const Param p172[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
+static const Param p173[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
+static const Param p174[] = {{"upper", 'b', 0}};
+static const Param p175[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p176[] = {{"b", 't', 0}};
+static const Param p181[] = {{"full_matrices", 'b', 0}};
+static const Param p182[] = {{"upper", 'b', 0}};
+static const Param p183[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p184[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
+static const Param p185[] = {{"cfg", 'G', 0}};
+static const Param p187[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
+static const Param p188[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p189[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
 static const Param p190[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p191[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
-static const Param p192[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
-static const Param p193[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p194[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p195[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p196[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
-static const Param p198[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
-static const Param p199[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
-static const Param p200[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p201[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
-static const Param p202[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
-static const Param p203[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p191[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p192[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
+static const Param p193[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
+static const Param p194[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p195[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p196[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p197[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
+static const Param p199[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
+static const Param p200[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
+static const Param p201[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p202[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
+static const Param p203[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
 static const Param p204[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p205[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
-static const Param p206[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p205[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p206[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
 static const Param p207[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p208[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p209[] = {{"dtype", 'd', 1}};
-static const Param p210[] = {{"dtype", 'd', 1}};
-static const Param p211[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p212[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p213[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p214[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
-static const Param p215[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p216[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p217[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p218[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p219[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p208[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p209[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p210[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p211[] = {{"dtype", 'd', 1}};
+static const Param p212[] = {{"dtype", 'd', 1}};
+static const Param p213[] = {{"dtype", 'd', 1}};
+static const Param p214[] = {{"b", 'n', 0}};
+static const Param p215[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p216[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p217[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p218[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
+static const Param p219[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
 static const Param p220[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p221[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p222[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p223[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p224[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p225[] = {{"dtype", 'd', 1}};
-static const Param p226[] = {{"dtype", 'd', 1}};
-static const Param p227[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
-static const Param p228[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
-static const Param p229[] = {{"type", 'i', 0}, {"n", 'i', 0}};
-static const Param p230[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p231[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p232[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p233[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p234[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p235[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p236[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p237[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p238[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p239[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p240[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p241[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p242[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p243[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p244[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p245[] = {{"weight", 't', 0}};
-static const Param p246[] = {{"p", 'f', 0}};
-static const Param p247[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p248[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p249[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p250[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p221[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p222[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p223[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p224[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p225[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p226[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p227[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p228[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p229[] = {{"dtype", 'd', 1}};
+static const Param p230[] = {{"dtype", 'd', 1}};
+static const Param p231[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
+static const Param p232[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
+static const Param p233[] = {{"type", 'i', 0}, {"n", 'i', 0}};
+static const Param p234[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p235[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p236[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p237[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p238[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p239[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p240[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p241[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p242[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p243[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p244[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p245[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p246[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p247[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p248[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p249[] = {{"weight", 't', 0}};
+static const Param p250[] = {{"p", 'f', 0}};
 static const Param p251[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
 static const Param p252[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p253[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p254[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p255[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p256[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p257[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p258[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p259[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p260[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p261[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p262[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p263[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p264[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p265[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p266[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p267[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p268[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p269[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p270[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p271[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p272[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p273[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p274[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p275[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p276[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p277[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p253[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p254[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p255[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p256[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p257[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p258[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p259[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p260[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p261[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p262[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p263[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p264[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p265[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p266[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p267[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p268[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p269[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p270[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p271[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p272[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p273[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p274[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p275[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p276[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p277[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p278[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p279[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p280[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p281[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -240,8 +244,9 @@ static const Method methods[] = {
     {"masked_fill", p27, 2, 'm', 1, 0, 0},
     {"lerp", p28, 2, 'm', 1, 0, 0},
     {"clamp", p29, 2, 'm', 1, 0, 0},
-    {"isclose", p30, 4, 'm', 1, 0, 0},
-    {"allclose", p31, 4, 'm', 1, 0, 0},
+    {"clip", p30, 2, 'm', 1, 0, 0},
+    {"isclose", p31, 4, 'm', 1, 0, 0},
+    {"allclose", p32, 4, 'm', 1, 0, 0},
     {"exp", NULL, 0, 'm', 1, 0, 0},
     {"exp2", NULL, 0, 'm', 1, 0, 0},
     {"expm1", NULL, 0, 'm', 1, 0, 0},
@@ -279,7 +284,7 @@ static const Method methods[] = {
     {"lgamma", NULL, 0, 'm', 1, 0, 0},
     {"digamma", NULL, 0, 'm', 1, 0, 0},
     {"isnan", NULL, 0, 'm', 1, 0, 0},
-    {"isinf", p69, 2, 'm', 1, 0, 0},
+    {"isinf", p70, 2, 'm', 1, 0, 0},
     {"isfinite", NULL, 0, 'm', 1, 0, 0},
     {"logical_not", NULL, 0, 'm', 1, 0, 0},
     {"bitwise_not", NULL, 0, 'm', 1, 0, 0},
@@ -294,16 +299,16 @@ static const Method methods[] = {
     {"mish", NULL, 0, 'm', 1, 0, 0},
     {"softsign", NULL, 0, 'm', 1, 0, 0},
     {"hardswish", NULL, 0, 'm', 1, 0, 0},
-    {"hardsigmoid", p84, 2, 'm', 1, 0, 0},
-    {"leaky_relu", p85, 1, 'm', 1, 0, 0},
-    {"elu", p86, 1, 'm', 1, 0, 0},
-    {"celu", p87, 1, 'm', 1, 0, 0},
-    {"selu", p88, 2, 'm', 1, 0, 0},
-    {"softplus", p89, 1, 'm', 1, 0, 0},
-    {"hardtanh", p90, 2, 'm', 1, 0, 0},
-    {"dropout", p91, 1, 'm', 1, 0, 0},
-    {"cast", p92, 1, 'm', 1, 0, 0},
-    {"bitcast", p93, 1, 'm', 1, 0, 0},
+    {"hardsigmoid", p85, 2, 'm', 1, 0, 0},
+    {"leaky_relu", p86, 1, 'm', 1, 0, 0},
+    {"elu", p87, 1, 'm', 1, 0, 0},
+    {"celu", p88, 1, 'm', 1, 0, 0},
+    {"selu", p89, 2, 'm', 1, 0, 0},
+    {"softplus", p90, 1, 'm', 1, 0, 0},
+    {"hardtanh", p91, 2, 'm', 1, 0, 0},
+    {"dropout", p92, 1, 'm', 1, 0, 0},
+    {"cast", p93, 1, 'm', 1, 0, 0},
+    {"bitcast", p94, 1, 'm', 1, 0, 0},
     {"float", NULL, 0, 'm', 1, 0, 0},
     {"double", NULL, 0, 'm', 1, 0, 0},
     {"half", NULL, 0, 'm', 1, 0, 0},
@@ -314,178 +319,181 @@ static const Method methods[] = {
     {"bool", NULL, 0, 'm', 1, 0, 0},
     {"contiguous", NULL, 0, 'm', 1, 0, 0},
     {"contiguous_backward", NULL, 0, 'm', 1, 0, 0},
-    {"sum", p104, 3, 'm', 1, 0, 0},
-    {"prod", p105, 3, 'm', 1, 0, 0},
-    {"max", p106, 2, 'm', 1, 0, 0},
-    {"min", p107, 2, 'm', 1, 0, 0},
-    {"mean", p108, 2, 'm', 1, 0, 0},
-    {"any", p109, 2, 'm', 1, 0, 0},
-    {"all", p110, 2, 'm', 1, 0, 0},
-    {"logsumexp", p111, 2, 'm', 1, 0, 0},
-    {"var", p112, 3, 'm', 1, 0, 0},
-    {"std", p113, 3, 'm', 1, 0, 0},
-    {"var_mean", p114, 3, 'm', 2, 0, 0},
-    {"std_mean", p115, 3, 'm', 2, 0, 0},
-    {"quantile", p116, 3, 'm', 1, 0, 0},
-    {"argmax", p117, 2, 'm', 1, 1, 0},
-    {"argmin", p118, 2, 'm', 1, 1, 0},
-    {"softmax", p119, 2, 'm', 1, 0, 0},
-    {"log_softmax", p120, 2, 'm', 1, 0, 0},
-    {"cumsum", p121, 1, 'm', 1, 0, 0},
-    {"cumprod", p122, 1, 'm', 1, 0, 0},
-    {"logcumsumexp", p123, 1, 'm', 1, 0, 0},
-    {"cummax", p124, 1, 'm', 2, 2, 0},
-    {"cummin", p125, 1, 'm', 2, 2, 0},
-    {"sort", p126, 2, 'm', 2, 2, 0},
-    {"argsort", p127, 2, 'm', 1, 1, 0},
-    {"topk", p128, 4, 'm', 2, 2, 0},
-    {"reshape", p129, 1, 'm', 1, 0, 0},
-    {"view", p130, 1, 'm', 1, 0, 0},
-    {"flatten", p131, 2, 'm', 1, 0, 0},
-    {"unflatten", p132, 2, 'm', 1, 0, 0},
-    {"squeeze", p133, 1, 'm', 1, 0, 0},
-    {"unsqueeze", p134, 1, 'm', 1, 0, 1},
-    {"expand", p135, 1, 'm', 1, 0, 0},
-    {"repeat", p136, 1, 'm', 1, 0, 0},
-    {"repeat_interleave", p137, 2, 'm', 1, 0, 0},
-    {"permute", p138, 1, 'm', 1, 0, 0},
-    {"transpose", p139, 2, 'm', 1, 0, 0},
+    {"sum", p105, 3, 'm', 1, 0, 0},
+    {"prod", p106, 3, 'm', 1, 0, 0},
+    {"max", p107, 2, 'm', 1, 0, 0},
+    {"min", p108, 2, 'm', 1, 0, 0},
+    {"mean", p109, 2, 'm', 1, 0, 0},
+    {"any", p110, 2, 'm', 1, 0, 0},
+    {"all", p111, 2, 'm', 1, 0, 0},
+    {"logsumexp", p112, 2, 'm', 1, 0, 0},
+    {"var", p113, 3, 'm', 1, 0, 0},
+    {"std", p114, 3, 'm', 1, 0, 0},
+    {"var_mean", p115, 3, 'm', 2, 0, 0},
+    {"std_mean", p116, 3, 'm', 2, 0, 0},
+    {"quantile", p117, 3, 'm', 1, 0, 0},
+    {"argmax", p118, 2, 'm', 1, 1, 0},
+    {"argmin", p119, 2, 'm', 1, 1, 0},
+    {"softmax", p120, 2, 'm', 1, 0, 0},
+    {"log_softmax", p121, 2, 'm', 1, 0, 0},
+    {"cumsum", p122, 1, 'm', 1, 0, 0},
+    {"cumprod", p123, 1, 'm', 1, 0, 0},
+    {"logcumsumexp", p124, 1, 'm', 1, 0, 0},
+    {"cummax", p125, 1, 'm', 2, 2, 0},
+    {"cummin", p126, 1, 'm', 2, 2, 0},
+    {"sort", p127, 2, 'm', 2, 2, 0},
+    {"argsort", p128, 2, 'm', 1, 1, 0},
+    {"topk", p129, 4, 'm', 2, 2, 0},
+    {"reshape", p130, 1, 'm', 1, 0, 0},
+    {"view", p131, 1, 'm', 1, 0, 0},
+    {"flatten", p132, 2, 'm', 1, 0, 0},
+    {"unflatten", p133, 2, 'm', 1, 0, 0},
+    {"squeeze", p134, 1, 'm', 1, 0, 0},
+    {"unsqueeze", p135, 1, 'm', 1, 0, 1},
+    {"expand", p136, 1, 'm', 1, 0, 0},
+    {"repeat", p137, 1, 'm', 1, 0, 0},
+    {"repeat_interleave", p138, 2, 'm', 1, 0, 0},
+    {"permute", p139, 1, 'm', 1, 0, 0},
+    {"transpose", p140, 2, 'm', 1, 0, 0},
     {"T", NULL, 0, 'm', 1, 0, 0},
-    {"flip", p141, 1, 'm', 1, 0, 0},
-    {"shrink", p142, 1, 'm', 1, 0, 0},
-    {"pad", p143, 3, 'm', 1, 0, 0},
-    {"roll", p144, 2, 'm', 1, 0, 0},
-    {"unfold", p145, 3, 'm', 1, 0, 0},
-    {"shrink_to", p146, 1, 'm', 1, 0, 0},
-    {"pad_to", p147, 1, 'm', 1, 0, 0},
-    {"diagonal", p148, 3, 'm', 1, 0, 0},
+    {"flip", p142, 1, 'm', 1, 0, 0},
+    {"shrink", p143, 1, 'm', 1, 0, 0},
+    {"pad", p144, 3, 'm', 1, 0, 0},
+    {"roll", p145, 2, 'm', 1, 0, 0},
+    {"unfold", p146, 3, 'm', 1, 0, 0},
+    {"shrink_to", p147, 1, 'm', 1, 0, 0},
+    {"pad_to", p148, 1, 'm', 1, 0, 0},
+    {"diagonal", p149, 3, 'm', 1, 0, 0},
     {"diag", NULL, 0, 'm', 1, 0, 0},
-    {"tril", p150, 1, 'm', 1, 0, 0},
-    {"triu", p151, 1, 'm', 1, 0, 0},
-    {"rearrange", p152, 2, 'm', 1, 0, 0},
-    {"cat", p153, 1, 'j', 1, 0, 0},
-    {"stack", p154, 1, 'j', 1, 0, 1},
-    {"meshgrid", p155, 1, 'j', 0, 0, 0},
-    {"split", p156, 2, 'm', 0, 0, 0},
-    {"chunk", p157, 2, 'm', 0, 0, 0},
-    {"getitem", p158, 1, 'm', 1, 0, 0},
-    {"with_item", p159, 2, 'm', 1, 0, 0},
-    {"gather", p160, 2, 'm', 1, 0, 0},
-    {"index_select", p161, 2, 'm', 1, 0, 0},
-    {"scatter", p162, 4, 'm', 1, 0, 0},
-    {"scatter_reduce", p163, 5, 'm', 1, 0, 0},
-    {"masked_select", p164, 1, 'm', 1, 0, 0},
+    {"tril", p151, 1, 'm', 1, 0, 0},
+    {"triu", p152, 1, 'm', 1, 0, 0},
+    {"rearrange", p153, 2, 'm', 1, 0, 0},
+    {"cat", p154, 1, 'j', 1, 0, 0},
+    {"stack", p155, 1, 'j', 1, 0, 1},
+    {"meshgrid", p156, 1, 'j', 0, 0, 0},
+    {"split", p157, 2, 'm', 0, 0, 0},
+    {"chunk", p158, 2, 'm', 0, 0, 0},
+    {"getitem", p159, 1, 'm', 1, 0, 0},
+    {"with_item", p160, 2, 'm', 1, 0, 0},
+    {"gather", p161, 2, 'm', 1, 0, 0},
+    {"index_select", p162, 2, 'm', 1, 0, 0},
+    {"scatter", p163, 4, 'm', 1, 0, 0},
+    {"scatter_reduce", p164, 5, 'm', 1, 0, 0},
+    {"masked_select", p165, 1, 'm', 1, 0, 0},
     {"nonzero", NULL, 0, 'm', 1, 1, 0},
-    {"one_hot", p166, 1, 'm', 1, 0, 0},
-    {"embedding", p167, 1, 'm', 1, 0, 0},
-    {"matmul", p168, 3, 'm', 1, 0, 0},
-    {"dot", p169, 3, 'm', 1, 0, 0},
-    {"linear", p170, 3, 'm', 1, 0, 0},
-    {"einsum", p171, 1, 'j', 1, 0, 0},
-    {"scaled_dot_product_attention", p172, 7, 'm', 1, 0, 0},
-    {"cholesky", p173, 1, 'm', 1, 0, 0},
-    {"triangular_solve", p174, 4, 'm', 1, 0, 0},
-    {"solve", p175, 1, 'm', 1, 0, 0},
+    {"one_hot", p167, 1, 'm', 1, 0, 0},
+    {"embedding", p168, 1, 'm', 1, 0, 0},
+    {"matmul", p169, 3, 'm', 1, 0, 0},
+    {"dot", p170, 3, 'm', 1, 0, 0},
+    {"linear", p171, 3, 'm', 1, 0, 0},
+    {"einsum", p172, 2, 'j', 1, 0, 0},
+    {"scaled_dot_product_attention", p173, 7, 'm', 1, 0, 0},
+    {"cholesky", p174, 1, 'm', 1, 0, 0},
+    {"triangular_solve", p175, 4, 'm', 1, 0, 0},
+    {"solve", p176, 1, 'm', 1, 0, 0},
     {"inv", NULL, 0, 'm', 1, 0, 0},
     {"det", NULL, 0, 'm', 1, 0, 0},
     {"slogdet", NULL, 0, 'm', 2, 0, 0},
     {"qr", NULL, 0, 'm', 2, 0, 0},
-    {"svd", p180, 1, 'm', 3, 0, 0},
-    {"eigh", p181, 1, 'm', 2, 0, 0},
-    {"lstsq", p182, 2, 'm', 4, 0, 0},
-    {"newton_schulz", p183, 3, 'm', 1, 0, 0},
-    {"keccak", p184, 1, 'm', 1, 0, 0},
+    {"svd", p181, 1, 'm', 3, 0, 0},
+    {"eigh", p182, 1, 'm', 2, 0, 0},
+    {"lstsq", p183, 2, 'm', 4, 0, 0},
+    {"newton_schulz", p184, 3, 'm', 1, 0, 0},
+    {"keccak", p185, 1, 'm', 1, 0, 0},
     {"hash", NULL, 0, 'm', 1, 0, 0},
-    {"conv2d", p186, 7, 'm', 1, 0, 0},
-    {"conv_transpose2d", p187, 7, 'm', 1, 0, 0},
-    {"avg_pool2d", p188, 6, 'm', 1, 0, 0},
-    {"max_pool2d", p189, 5, 'm', 1, 0, 0},
-    {"max_pool2d_with_indices", p190, 5, 'm', 2, 2, 0},
-    {"max_unpool2d", p191, 6, 'm', 1, 0, 0},
-    {"interpolate", p192, 3, 'm', 1, 0, 0},
-    {"layernorm", p193, 4, 'm', 1, 0, 0},
-    {"rmsnorm", p194, 2, 'm', 1, 0, 0},
-    {"groupnorm", p195, 4, 'm', 1, 0, 0},
-    {"batchnorm", p196, 5, 'm', 1, 0, 0},
+    {"conv2d", p187, 7, 'm', 1, 0, 0},
+    {"conv_transpose2d", p188, 7, 'm', 1, 0, 0},
+    {"avg_pool2d", p189, 6, 'm', 1, 0, 0},
+    {"max_pool2d", p190, 5, 'm', 1, 0, 0},
+    {"max_pool2d_with_indices", p191, 5, 'm', 2, 2, 0},
+    {"max_unpool2d", p192, 6, 'm', 1, 0, 0},
+    {"interpolate", p193, 3, 'm', 1, 0, 0},
+    {"layernorm", p194, 4, 'm', 1, 0, 0},
+    {"rmsnorm", p195, 2, 'm', 1, 0, 0},
+    {"groupnorm", p196, 4, 'm', 1, 0, 0},
+    {"batchnorm", p197, 5, 'm', 1, 0, 0},
     {"batchnorm_stats", NULL, 0, 'm', 2, 0, 0},
-    {"cross_entropy", p198, 4, 'm', 1, 0, 0},
-    {"sparse_categorical_crossentropy", p199, 4, 'm', 1, 0, 0},
-    {"binary_crossentropy", p200, 2, 'm', 1, 0, 0},
-    {"binary_crossentropy_logits", p201, 3, 'm', 1, 0, 0},
-    {"nll_loss", p202, 4, 'm', 1, 0, 0},
-    {"mse_loss", p203, 2, 'm', 1, 0, 0},
-    {"l1_loss", p204, 2, 'm', 1, 0, 0},
-    {"huber_loss", p205, 3, 'm', 1, 0, 0},
-    {"zeros", p206, 2, 0, 1, 0, 0},
-    {"ones", p207, 2, 0, 1, 0, 0},
-    {"full", p208, 3, 0, 1, 0, 0},
-    {"zeros_like", p209, 1, 'm', 1, 0, 0},
-    {"ones_like", p210, 1, 'm', 1, 0, 0},
-    {"full_like", p211, 2, 'm', 1, 0, 0},
-    {"arange", p212, 4, 0, 1, 0, 0},
-    {"linspace", p213, 4, 0, 1, 0, 0},
-    {"eye", p214, 3, 0, 1, 0, 0},
-    {"rand", p215, 2, 0, 1, 0, 0},
-    {"randn", p216, 2, 0, 1, 0, 0},
-    {"randint", p217, 4, 0, 1, 0, 0},
-    {"uniform", p218, 4, 0, 1, 0, 0},
-    {"normal", p219, 4, 0, 1, 0, 0},
-    {"scaled_uniform", p220, 2, 0, 1, 0, 0},
-    {"glorot_uniform", p221, 2, 0, 1, 0, 0},
-    {"kaiming_uniform", p222, 3, 0, 1, 0, 0},
-    {"kaiming_normal", p223, 3, 0, 1, 0, 0},
-    {"randperm", p224, 2, 0, 1, 1, 0},
-    {"rand_like", p225, 1, 'm', 1, 0, 0},
-    {"randn_like", p226, 1, 'm', 1, 0, 0},
-    {"multinomial", p227, 2, 'm', 1, 1, 0},
-    {"clip_grad_norm", p228, 2, 'j', 0, 0, 0},
-    {"dequantize", p229, 2, 'm', 1, 0, 0},
-    {"Linear", p230, 3, 0, 0, 0, 0},
-    {"Linear.forward", p231, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p232, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p233, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p234, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p235, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p236, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p237, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p238, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p239, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p240, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p241, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p242, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p243, 7, 'm', 0, 0, 0},
-    {"Embedding", p244, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p245, 1, 'm', 1, 0, 0},
-    {"Dropout", p246, 1, 0, 0, 0, 0},
-    {"Conv2d", p247, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p248, 6, 'm', 1, 0, 0},
-    {"Conv1d", p249, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p250, 6, 'm', 1, 0, 0},
-    {"Conv3d", p251, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p252, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p253, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p254, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p255, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p256, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p257, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p258, 5, 'm', 2, 0, 0},
-    {"LSTM", p259, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p260, 7, 'm', 3, 0, 0},
-    {"LARS", p261, 9, 'j', 0, 0, 0},
-    {"SGD", p262, 5, 'j', 0, 0, 0},
-    {"Muon", p263, 6, 'j', 0, 0, 0},
-    {"LAMB", p264, 6, 'j', 0, 0, 0},
-    {"Adam", p265, 5, 'j', 0, 0, 0},
-    {"AdamW", p266, 5, 'j', 0, 0, 0},
-    {"StepLR", p267, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p268, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p269, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p270, 3, 'm', 1, 0, 0},
-    {"LinearLR", p271, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p272, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p273, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p274, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p275, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p276, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p277, 12, 'm', 4, 0, 0},
+    {"cross_entropy", p199, 4, 'm', 1, 0, 0},
+    {"sparse_categorical_crossentropy", p200, 4, 'm', 1, 0, 0},
+    {"binary_crossentropy", p201, 2, 'm', 1, 0, 0},
+    {"binary_crossentropy_logits", p202, 3, 'm', 1, 0, 0},
+    {"nll_loss", p203, 4, 'm', 1, 0, 0},
+    {"mse_loss", p204, 2, 'm', 1, 0, 0},
+    {"l1_loss", p205, 2, 'm', 1, 0, 0},
+    {"huber_loss", p206, 3, 'm', 1, 0, 0},
+    {"zeros", p207, 2, 0, 1, 0, 0},
+    {"ones", p208, 2, 0, 1, 0, 0},
+    {"empty", p209, 2, 0, 1, 0, 0},
+    {"full", p210, 3, 0, 1, 0, 0},
+    {"zeros_like", p211, 1, 'm', 1, 0, 0},
+    {"ones_like", p212, 1, 'm', 1, 0, 0},
+    {"empty_like", p213, 1, 'm', 1, 0, 0},
+    {"const_like", p214, 1, 'm', 1, 0, 0},
+    {"full_like", p215, 2, 'm', 1, 0, 0},
+    {"arange", p216, 4, 0, 1, 0, 0},
+    {"linspace", p217, 4, 0, 1, 0, 0},
+    {"eye", p218, 3, 0, 1, 0, 0},
+    {"rand", p219, 2, 0, 1, 0, 0},
+    {"randn", p220, 2, 0, 1, 0, 0},
+    {"randint", p221, 4, 0, 1, 0, 0},
+    {"uniform", p222, 4, 0, 1, 0, 0},
+    {"normal", p223, 4, 0, 1, 0, 0},
+    {"scaled_uniform", p224, 2, 0, 1, 0, 0},
+    {"glorot_uniform", p225, 2, 0, 1, 0, 0},
+    {"kaiming_uniform", p226, 3, 0, 1, 0, 0},
+    {"kaiming_normal", p227, 3, 0, 1, 0, 0},
+    {"randperm", p228, 2, 0, 1, 1, 0},
+    {"rand_like", p229, 1, 'm', 1, 0, 0},
+    {"randn_like", p230, 1, 'm', 1, 0, 0},
+    {"multinomial", p231, 2, 'm', 1, 1, 0},
+    {"clip_grad_norm", p232, 2, 'j', 0, 0, 0},
+    {"dequantize", p233, 2, 'm', 1, 0, 0},
+    {"Linear", p234, 3, 0, 0, 0, 0},
+    {"Linear.forward", p235, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p236, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p237, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p238, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p239, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p240, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p241, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p242, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p243, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p244, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p245, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p246, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p247, 7, 'm', 0, 0, 0},
+    {"Embedding", p248, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p249, 1, 'm', 1, 0, 0},
+    {"Dropout", p250, 1, 0, 0, 0, 0},
+    {"Conv2d", p251, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p252, 6, 'm', 1, 0, 0},
+    {"Conv1d", p253, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p254, 6, 'm', 1, 0, 0},
+    {"Conv3d", p255, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p256, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p257, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p258, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p259, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p260, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p261, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p262, 5, 'm', 2, 0, 0},
+    {"LSTM", p263, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p264, 7, 'm', 3, 0, 0},
+    {"LARS", p265, 9, 'j', 0, 0, 0},
+    {"SGD", p266, 5, 'j', 0, 0, 0},
+    {"Muon", p267, 6, 'j', 0, 0, 0},
+    {"LAMB", p268, 6, 'j', 0, 0, 0},
+    {"Adam", p269, 5, 'j', 0, 0, 0},
+    {"AdamW", p270, 5, 'j', 0, 0, 0},
+    {"StepLR", p271, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p272, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p273, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p274, 3, 'm', 1, 0, 0},
+    {"LinearLR", p275, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p276, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p277, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p278, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p279, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p280, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p281, 12, 'm', 4, 0, 0},
 };

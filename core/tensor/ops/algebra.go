@@ -36,8 +36,13 @@ all three are converted first.`, func(a *Args) (*uop.UOp, error) {
 		}
 		return tensor.Dense(us[0], us[1], us[2])
 	}),
-	joiner("einsum", "formula text", `Sums of products by a formula such as "ij,jk->ik".`, func(a *Args) (*uop.UOp, error) {
-		return tensor.Einsum(a.text("formula"), a.Xs...)
+	joiner("einsum", "formula text, dtype dtype?", `Sums of products by a formula such as "ij,jk->ik".
+With dtype, the tensors are converted first.`, func(a *Args) (*uop.UOp, error) {
+		us, err := a.converted(slices.Clone(a.Xs)...)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Einsum(a.text("formula"), us...)
 	}),
 	method("scaled_dot_product_attention", "key tensor, value tensor, attn_mask tensor?, dropout_p float = 0, is_causal bool = false, enable_gqa bool = false, scale float?",
 		`softmax(scale * x @ key.T + attn_mask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).

@@ -144,6 +144,7 @@ rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its 
 		return tensor.Lerp(a.X, a.tensor("end"), w)
 	}),
 	clamp("clamp", "min_", "max_", "The tensor with values below min_ and above max_ replaced by these."),
+	clamp("clip", "min_", "max_", "clamp(min_, max_)."),
 	closeness("isclose", "Where |x - other| <= atol + rtol * |other|; NaN is close to NaN with equal_nan.", tensor.IsClose),
 	closeness("allclose", "Whether isclose holds everywhere.", tensor.AllClose),
 }

@@ -29,6 +29,7 @@ func (a *Args) like(v uop.Const) (*uop.UOp, error) {
 var makers = []Op{
 	filled("zeros", "Zeros.", uop.Int(0)),
 	filled("ones", "Ones.", uop.Int(1)),
+	filled("empty", "A tensor whose contents do not matter.", uop.Int(0)),
 	maker("full", "shape shape, fill_value number, dtype dtype?", "fill_value everywhere; its own type is bool, int32 or float32.", func(a *Args) (*uop.UOp, error) {
 		v, dt := a.number("fill_value"), a.dtype("dtype")
 		if dt == nil {
@@ -38,6 +39,10 @@ var makers = []Op{
 	}),
 	like("zeros_like", "Zeros of the shape and type of x.", uop.Int(0)),
 	like("ones_like", "Ones of the shape and type of x.", uop.Int(1)),
+	like("empty_like", "A tensor of the shape and type of x, whose contents do not matter.", uop.Int(0)),
+	method("const_like", "b number", "full_like(b), for a number that the type of x holds.", func(a *Args) (*uop.UOp, error) {
+		return tensor.FullLike(a.X, a.number("b"))
+	}),
 	method("full_like", "fill_value number, dtype dtype?", "fill_value in the shape and type of x.", func(a *Args) (*uop.UOp, error) { return a.like(a.number("fill_value")) }),
 	maker("arange", "start number?, stop number?, step number = 1, dtype dtype?", "start, start + step, … before stop; arange(n) is 0 to n - 1.", func(a *Args) (*uop.UOp, error) {
 		start, stop := a.number("start"), a.number("stop")

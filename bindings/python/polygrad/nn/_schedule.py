@@ -24,7 +24,17 @@ def _need_optimizer(owner: object, optimizer: Any) -> Optimizer:
     return optimizer
 
 
-class LRScheduler:
+class _Schedule:
+    """What belongs to an optimizer."""
+
+    optimizer: Optimizer
+
+    def get_last_lr(self) -> list[float]:
+        """Return the rate of the optimizer as a list of one number."""
+        return [float(self.optimizer.lr.item())]
+
+
+class LRScheduler(_Schedule):
     """What schedules share: the number of steps so far, epoch_counter, and a rate made of it.
 
     The first schedule of an optimizer keeps its rate as initial_lr; all of its schedules begin
@@ -53,10 +63,6 @@ class LRScheduler:
     def get_lr(self) -> Tensor:
         """Return the rate for the number of steps so far, a tensor of one element."""
         return self._rate(self.base_lr, self.epoch_counter)
-
-    def get_last_lr(self) -> list[float]:
-        """Return the rate of the optimizer as a list of one number."""
-        return [float(self.optimizer.lr.item())]
 
     def step(self) -> None:
         """Count a step and set the rate of the next one."""
@@ -136,7 +142,7 @@ class SequentialLR(LRScheduler):
         return rate
 
 
-class Plateau:
+class Plateau(_Schedule):
     """What ReduceLROnPlateau does."""
 
     def _begin(self, op: int, optimizer: Optimizer, **settings: Any) -> None:
@@ -156,10 +162,6 @@ class Plateau:
         if not isinstance(metrics, Tensor):
             metrics = Tensor(np.array([metrics], np.float32))
         assign(*self._next(metrics.detach()))
-
-    def get_last_lr(self) -> list[float]:
-        """Return the rate of the optimizer as a list of one number."""
-        return [float(self.optimizer.lr.item())]
 
 
 class LRSchedulerGroup:

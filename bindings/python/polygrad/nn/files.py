@@ -17,22 +17,12 @@ import numpy as np
 
 from polygrad import _files
 from polygrad._files import OpenFile, Source
+from polygrad._library import c_text
 from polygrad.dtype import dtypes
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_UNITS = {
-    "": 1,
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "KIB": 1 << 10,
-    "MIB": 1 << 20,
-    "GIB": 1 << 30,
-}
 
 
 def safe_load(fn: Source) -> dict[str, Tensor]:
@@ -99,12 +89,11 @@ def safe_save(
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             raise TypeError(f"safe_save: tensors: {name!r}: {tensor!r}, expected tensors by name")
-        _files.check_text("tensors", name)
+        c_text("safe_save: tensors", name)
     for key, text in (metadata or {}).items():
         if not isinstance(key, str) or not isinstance(text, str):
             raise TypeError(f"safe_save: metadata: {key!r}: {text!r}, expected strings")
-        _files.check_text("metadata", key)
-        _files.check_text("metadata", text)
+        c_text("safe_save: metadata", key), c_text("safe_save: metadata", text)
     _files.save(tensors, fn, metadata, _bytes(max_shard_size))
 
 
@@ -112,16 +101,11 @@ def _bytes(size: int | str | None) -> int:
     """Return a number of bytes, 0 for no limit."""
     if size is None:
         return 0
-    if not isinstance(size, (str, int, np.integer)):
-        raise TypeError(f"safe_save: max_shard_size: {size!r}, expected bytes or e.g. '5GB'")
-    if isinstance(size, str):
-        found = re.fullmatch(r"\s*(\d+)\s*([KMG]?i?B?)\s*", size, re.IGNORECASE)
-        if found is None or found[2].upper() not in _UNITS:
-            raise ValueError(f"safe_save: max_shard_size: {size!r}, expected bytes or e.g. '5GB'")
-        size = int(found[1]) * _UNITS[found[2].upper()]
-    if size < 1:
-        raise ValueError(f"safe_save: max_shard_size: {size} bytes, expected at least 1")
-    return int(size)
+    text = f"{size}" if isinstance(size, (int, np.integer)) else size
+    found = isinstance(text, str) and re.fullmatch(r"\s*(\d+)\s*([KMG]?)(i?)B?\s*", text, re.I)
+    if not found or (found[3] and not found[2]) or int(found[1]) < 1:
+        raise ValueError(f"safe_save: max_shard_size: {size!r}, expected bytes or e.g. '5GB'")
+    return int(found[1]) * (1024 if found[3] else 1000) ** " KMG".index(found[2].upper() or " ")
 
 
 def gguf_load(fn: Source) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._library import ArgumentError, fail, lib
 from polygrad._prototypes import POLY_TRACE_FIXED
-from polygrad._trace import Function
+from polygrad._trace import Function, Program
 from polygrad.nn.state import get_state_dict
 from polygrad.tensor import Tensor
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _rerun = lib.poly_function_rerun
 
 
-class CompiledTrainingStep:
+class CompiledTrainingStep(Program):
     """A program that was traced from a function of tensors; see compile_step."""
 
     def __init__(self, function: Function) -> None:
@@ -46,16 +46,6 @@ class CompiledTrainingStep:
     def outputs(self) -> list[np.ndarray[Any, Any]]:
         """The memory of all results of the function, written by each run."""
         return [result._data for result in self._results]
-
-    @property
-    def n_kernels(self) -> int:
-        """The number of compiled kernels."""
-        return self._function.n_kernels
-
-    @property
-    def n_intermediates(self) -> int:
-        """The number of intermediate buffers."""
-        return self._function.n_intermediates
 
 
 def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> CompiledTrainingStep:

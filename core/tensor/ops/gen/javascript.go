@@ -14,7 +14,7 @@ import (
 var javascriptByHand = map[string]string{
 	"getitem": "takes items one by one", "with_item": "is setitem", "T": "is a property", "allclose": "gives a boolean",
 	"rearrange": "takes sizes by name", "einsum": "takes the formula first", "max_pool2d": "takes returnIndices", "max_pool2d_with_indices": "is maxPool2d", "embedding": "is Embedding",
-	"full": "has types of its own", "arange": "takes its end first", "dropout": "gives the tensor itself outside of training",
+	"clip": "is clamp", "empty": "is zeros", "empty_like": "is zerosLike", "const_like": "is fullLike", "full": "has types of its own", "arange": "takes its end first", "dropout": "gives the tensor itself outside of training",
 }
 
 // javascriptBinary are the quick operations of two operands, by the name of their PolyBinaryOp.

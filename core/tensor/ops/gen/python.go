@@ -16,8 +16,8 @@ import (
 
 // pythonByHand are operations that Python writes in its own way, with the reason.
 var pythonByHand = map[string]string{
-	"getitem": "is x[…]", "with_item": "is x[…] = value", "bitcast": "is no step of a gradient", "einsum": "takes the formula first",
-	"max_pool2d": "takes return_indices", "max_pool2d_with_indices": "is max_pool2d", "embedding": "is nn.Embedding",
+	"getitem": "is x[…]", "with_item": "is x[…] = value", "bitcast": "is no step of a gradient",
+	"max_pool2d_with_indices": "is max_pool2d", "embedding": "is nn.Embedding",
 	"full": "has types of its own", "randint": "has its shape last, too", "arange": "takes its end first", "where": "has numbers of the type of the other operand",
 }
 
@@ -209,7 +209,7 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 		param, value := pythonParam(op, i)
 		params, args = append(params, param), append(args, value)
 	}
-	result, decorator := "Self", ""
+	result, decorator, doc := "Self", "", op.Doc
 	if op.Results != 1 {
 		result = "tuple[Self, ...]"
 	}
@@ -217,6 +217,15 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 	switch quick := pythonQuick[op.Name]; {
 	case quick != "":
 		body = pythonCall("return combine", []string{"self", "c.POLY_" + quick, "x", "reverse"})
+	case op.Name == "einsum": // takes the formula first
+		decorator = "    @classmethod\n"
+		params = []string{"cls", params[1], "*operands: Any", params[2]}
+		body = pythonCall("return make", append([]string{"cls", args[0], "sizes(operands)"}, args[1:]...))
+	case op.Name == "max_pool2d":
+		params, result = append(params, "return_indices: _bool = False"), "Any"
+		body = "        window = (" + strings.Join(args[1:], ", ") + ")\n        if return_indices:\n" +
+			"            return self._call(MAX_POOL2D_WITH_INDICES, *window)\n        return self._call1(MAX_POOL2D, *window)"
+		doc += " With return_indices, also the place of each maximum in the flattened axes."
 	case op.Form == ops.Joiner:
 		params = append([]string{"self", "*args: Self"}, params[1:]...)
 		body = pythonCall("return join", append([]string{"given(self, args)"}, args...))
@@ -262,7 +271,7 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 		body = pythonCall("return self._call", args)
 	}
 	b.WriteString("\n" + decorator + pythonHead(op.Name, params, result) + "\n")
-	pythonDoc(b, "        ", op.Doc, examples)
+	pythonDoc(b, "        ", doc, examples)
 	b.WriteString(body + "\n")
 }
 

@@ -61,12 +61,12 @@ var spellings = map[string]spelling{
 
 // beside are the methods that are no operations, by their topics.
 var beside = []struct{ topic, names string }{
-	{"Values and memory", "realize realize_async is_realized item tolist numpy data clone from_numpy from_dlpack from_blob from_url empty empty_like const_like"},
+	{"Values and memory", "realize realize_async is_realized item tolist numpy data clone from_numpy from_dlpack from_blob from_url"},
 	{"Gradients", "requires_grad requires_grad_ backward grad gradient detach"},
 	{"Writes", "assign replace"},
 	{"Shape, type and device", "shape ndim size numel dtype element_size nbytes is_floating_point device to to_ cpu cuda"},
 	{"Modes and the random stream", "train training manual_seed"},
-	{"Short forms", "clip sequential"},
+	{"Short forms", "sequential"},
 }
 
 // A page is the reference while it is written.
