@@ -42,14 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--format {options.format}: --code is text")
     try:
         found = evaluate(options.what)
-    except Wrong as error:
-        parser.error(str(error))
-    try:
         text = "\n".join(_view(part, found, options) for part in parts)
         if options.output:
             Path(options.output).write_text(text, encoding="utf-8")
             return 0
-    except (Wrong, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:
         parser.error(str(error))
     try:
         print(text, end="", flush=True)
@@ -83,17 +80,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
-class Wrong(Exception):
-    """What is to be shown is not understood."""
-
-
 def _view(part: str, found: list[Any], options: argparse.Namespace) -> str:
     if part == "code":
         return viz.kernels(*found, format="code")
     if part == "kernels":
         return viz.kernels(*found, runs=options.runs, format=options.format)
     if not isinstance(found[0], Tensor):
-        raise Wrong(f"a {type(found[0]).__name__} has no graph: ask for --kernels or --code")
+        raise ValueError(f"a {type(found[0]).__name__} has no graph: ask for --kernels or --code")
     return viz.graph(*found, format=options.format)
 
 
@@ -110,7 +103,7 @@ def evaluate(what: str) -> list[Any]:
         value = _run(what)
     found = list(_tensors(value))
     if not found:
-        raise Wrong(f"{what!r} gives {type(value).__name__}, expected tensors")
+        raise ValueError(f"{what!r} gives {type(value).__name__}, expected tensors")
     return found
 
 
@@ -121,7 +114,7 @@ def _is_module(name: str) -> bool:
 def _call(place: str, name: str) -> Any:
     if place.endswith(".py"):
         if not Path(place).is_file():
-            raise Wrong(f"{place} does not exist")
+            raise ValueError(f"{place} does not exist")
         sys.path.insert(0, str(Path(place).resolve().parent))
         function = runpy.run_path(place).get(name)
     else:
@@ -129,9 +122,9 @@ def _call(place: str, name: str) -> Any:
         try:
             function = getattr(importlib.import_module(place), name, None)
         except ImportError as error:
-            raise Wrong(str(error)) from None
+            raise ValueError(str(error)) from None
     if not callable(function):
-        raise Wrong(f"{place} has no function {name}")
+        raise ValueError(f"{place} has no function {name}")
     return function()
 
 
@@ -140,9 +133,9 @@ def _run(code: str) -> Any:
     try:
         tree = ast.parse(code, "<expression>")
     except SyntaxError as error:
-        raise Wrong(f"{code!r}: {error.msg}") from None
+        raise ValueError(f"{code!r}: {error.msg}") from None
     if not tree.body or not isinstance(tree.body[-1], ast.Expr):
-        raise Wrong(f"{code!r} does not end with an expression")
+        raise ValueError(f"{code!r} does not end with an expression")
     last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
     names = {**vars(polygrad), "nn": nn, "viz": viz, "np": np, "math": math}
     exec(compile(tree, "<expression>", "exec"), names)

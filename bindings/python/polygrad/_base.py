@@ -302,15 +302,11 @@ def share(
     return tensor
 
 
-def copied(
-    cls: type[T], array: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...] | None = None
-) -> T:
+def copied(cls: type[T], array: np.ndarray[Any, Any], dtype: DType) -> T:
     """Make a tensor of the elements of a contiguous array."""
-    if shape is None:
-        shape = array.shape
-    n = len(shape)
-    handle = lib.poly_array_new(CTX, dtype.id, dims(shape), n, pointer(array), array.nbytes)
-    tensor = made(cls, handle)
+    shape = array.shape
+    at = pointer(array)
+    tensor = made(cls, lib.poly_array_new(CTX, dtype.id, dims(shape), len(shape), at, array.nbytes))
     tensor._known = shape, dtype
     return tensor
 

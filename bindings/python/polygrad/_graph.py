@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-from array import array as packed
 from ctypes import addressof, c_char, c_void_p
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from polygrad._library import fail, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 _context = lib.poly_ctx_new()
 if not _context:
@@ -49,25 +49,11 @@ class Node:
             _release(_context, handle)
 
 
-def dims(shape: Sequence[int], name: str = "shape") -> Any:
-    """Return a shape, or other numbers of which each axis has one, as an array of int64 for C."""
+def dims(shape: Sequence[int]) -> Any:
+    """Return a shape as an array of int64 for C."""
     if len(shape) > MAX_DIMS:
-        raise ValueError(f"{name}: {len(shape)} dimensions, expected at most {MAX_DIMS}")
-    return _dims_types[len(shape)](*integers(shape, name))
-
-
-def integers(values: Iterable[Any], name: str) -> packed[int]:
-    """Check that integers fit in 64 bits and return them: ctypes would truncate others."""
-    try:
-        return packed("q", values)
-    except TypeError:
-        pass
-    try:
-        return packed("q", [getattr(v, "_size", v) for v in values])
-    except TypeError:
-        raise TypeError(f"{name}: {values!r}, expected integers") from None
-    except OverflowError:
-        raise OverflowError(f"{name}: {values!r} does not fit in 64 bits") from None
+        raise ValueError(f"shape: {len(shape)} dimensions, expected at most {MAX_DIMS}")
+    return _dims_types[len(shape)](*map(index, shape))
 
 
 def several(value: Any) -> tuple[Any, ...]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polygrad import _prototypes as c
 from polygrad._base import (
     Base,
     combine,
@@ -21,6 +20,26 @@ from polygrad._base import (
     sizes,
     source,
     to_dtype,
+)
+from polygrad._prototypes import (
+    POLY_ADD,
+    POLY_AND,
+    POLY_DIV,
+    POLY_EQ,
+    POLY_FLOORDIV,
+    POLY_GE,
+    POLY_GT,
+    POLY_LE,
+    POLY_LT,
+    POLY_MOD,
+    POLY_MUL,
+    POLY_NE,
+    POLY_OR,
+    POLY_POW,
+    POLY_SHL,
+    POLY_SHR,
+    POLY_SUB,
+    POLY_XOR,
 )
 from polygrad.dtype import dtypes
 
@@ -279,94 +298,94 @@ class Methods(Base):
     # Operators
 
     def __add__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_ADD, x)
+        return self._binary(POLY_ADD, x)
 
     def __radd__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_ADD, x, True)
+        return self._binary(POLY_ADD, x, True)
 
     def __sub__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_SUB, x)
+        return self._binary(POLY_SUB, x)
 
     def __rsub__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_SUB, x, True)
+        return self._binary(POLY_SUB, x, True)
 
     def __mul__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_MUL, x)
+        return self._binary(POLY_MUL, x)
 
     def __rmul__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_MUL, x, True)
+        return self._binary(POLY_MUL, x, True)
 
     def __truediv__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_DIV, x)
+        return self._binary(POLY_DIV, x)
 
     def __rtruediv__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_DIV, x, True)
+        return self._binary(POLY_DIV, x, True)
 
     def __floordiv__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_FLOORDIV, x)
+        return self._binary(POLY_FLOORDIV, x)
 
     def __rfloordiv__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_FLOORDIV, x, True)
+        return self._binary(POLY_FLOORDIV, x, True)
 
     def __mod__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_MOD, x)
+        return self._binary(POLY_MOD, x)
 
     def __rmod__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_MOD, x, True)
+        return self._binary(POLY_MOD, x, True)
 
     def __pow__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_POW, x)
+        return self._binary(POLY_POW, x)
 
     def __rpow__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_POW, x, True)
+        return self._binary(POLY_POW, x, True)
 
     def __and__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_AND, x)
+        return self._binary(POLY_AND, x)
 
     def __rand__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_AND, x, True)
+        return self._binary(POLY_AND, x, True)
 
     def __or__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_OR, x)
+        return self._binary(POLY_OR, x)
 
     def __ror__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_OR, x, True)
+        return self._binary(POLY_OR, x, True)
 
     def __xor__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_XOR, x)
+        return self._binary(POLY_XOR, x)
 
     def __rxor__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_XOR, x, True)
+        return self._binary(POLY_XOR, x, True)
 
     def __lshift__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_SHL, x)
+        return self._binary(POLY_SHL, x)
 
     def __rlshift__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_SHL, x, True)
+        return self._binary(POLY_SHL, x, True)
 
     def __rshift__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_SHR, x)
+        return self._binary(POLY_SHR, x)
 
     def __rrshift__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_SHR, x, True)
+        return self._binary(POLY_SHR, x, True)
 
     def __lt__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_LT, x)
+        return self._binary(POLY_LT, x)
 
     def __le__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_LE, x)
+        return self._binary(POLY_LE, x)
 
     def __gt__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_GT, x)
+        return self._binary(POLY_GT, x)
 
     def __ge__(self, x: Operand) -> Self:
-        return self._binary(c.POLY_GE, x)
+        return self._binary(POLY_GE, x)
 
     def __eq__(self, x: object) -> Self:  # type: ignore[override]
-        return self._binary(c.POLY_EQ, x)
+        return self._binary(POLY_EQ, x)
 
     def __ne__(self, x: object) -> Self:  # type: ignore[override]
-        return self._binary(c.POLY_NE, x)
+        return self._binary(POLY_NE, x)
 
     __hash__ = object.__hash__
 
@@ -435,7 +454,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0]).add(10).tolist()
         [11.0, 12.0]
         """
-        return combine(self, c.POLY_ADD, x, reverse)
+        return combine(self, POLY_ADD, x, reverse)
 
     def sub(self, x: Operand, reverse: _bool = False) -> Self:
         """The difference x - y.
@@ -443,7 +462,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0]).sub(1, reverse=True).tolist()
         [0.0, -1.0]
         """
-        return combine(self, c.POLY_SUB, x, reverse)
+        return combine(self, POLY_SUB, x, reverse)
 
     def mul(self, x: Operand, reverse: _bool = False) -> Self:
         """The product x * y.
@@ -451,7 +470,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0]).mul(Tensor([3.0, 4.0])).tolist()
         [3.0, 8.0]
         """
-        return combine(self, c.POLY_MUL, x, reverse)
+        return combine(self, POLY_MUL, x, reverse)
 
     def div(self, x: Operand, reverse: _bool = False, rounding_mode: str | None = None) -> Self:
         """The quotient x / y; integers give float32.

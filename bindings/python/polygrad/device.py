@@ -45,13 +45,13 @@ class _Devices:
     def require(self, name: str | None) -> str:
         """Return the name of a device, which must be there."""
         device = self.canonicalize(name)
-        if device != "CPU" and not self._available(device):
+        if device != "CPU" and device not in self.available():
             raise RuntimeError(f"device: {device} is not available in this process")
         return device
 
     def cuda_available(self) -> bool:
         """Tell whether kernels can run on an NVIDIA GPU."""
-        return self._available("CUDA")
+        return "CUDA" in self.available()
 
     def number(self, name: str) -> int:
         """Return the library's number of a device or back end.
@@ -79,9 +79,6 @@ class _Devices:
         True
         """
         return [name for i, name in enumerate(self._names()) if lib.poly_device_available(i)]
-
-    def _available(self, name: str) -> bool:
-        return bool(lib.poly_device_available(self._names().index(name)))
 
     def _names(self) -> list[str]:
         names = (lib.poly_device_name(i) for i in range(lib.poly_device_count()))

@@ -107,21 +107,16 @@ class _Line:
     """A line of text, with the methods of tqdm's bar that are used here."""
 
     def __init__(self, desc: str, total: int | None, unit: str) -> None:
-        self._name = f"{desc}: " if desc else ""
+        self._name, self._unit = f"{desc}: " if desc else "", unit
         self._of = "" if total is None else f"/{total}"
-        self._unit = unit
-        self._count = 0
-        self._after = ""
-        self._width = 0
-        self._start = time.monotonic()
-        self._shown = self._start
+        self._count, self._after = 0, ""
+        self._start = self._shown = time.monotonic()
 
     def update(self) -> None:
         """Count a step."""
         self._count += 1
-        now = time.monotonic()
-        if now - self._shown > _PAUSE:
-            self._write(now, "")
+        if time.monotonic() - self._shown > _PAUSE:
+            self._write("")
 
     def set_postfix_str(self, text: str) -> None:
         """Show a text behind the numbers, the next time."""
@@ -129,14 +124,11 @@ class _Line:
 
     def close(self) -> None:
         """Show the end."""
-        self._write(time.monotonic(), "\n")
+        self._write("\n")
 
-    def _write(self, now: float, end: str) -> None:
-        self._shown = now
-        speed = self._count / max(now - self._start, 1e-9)
-        text = (
-            f"{self._name}{self._count}{self._of} {self._unit}, {speed:.1f} a second{self._after}"
-        )
-        gap = " " * max(0, self._width - len(text))  # overwrites the rest of a longer line
-        self._width = len(text)
-        print(f"\r{text}{gap}", end=end, file=sys.stderr, flush=True)
+    def _write(self, end: str) -> None:
+        self._shown = time.monotonic()
+        speed = self._count / max(self._shown - self._start, 1e-9)
+        text = f"{self._name}{self._count}{self._of} {self._unit}, {speed:.1f} a second"
+        clear = "\x1b[K"  # the rest of a longer line
+        print(f"\r{text}{self._after}{clear}", end=end, file=sys.stderr, flush=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import ContextDecorator
+from contextlib import contextmanager
 from ctypes import byref, c_int, c_int64, c_void_p
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -531,25 +531,21 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
 
     # Modes
 
-    class train(ContextDecorator):
-        """A context in which Tensor.training is set, which dropout looks at; also a decorator.
+    @staticmethod
+    @contextmanager
+    def train(mode: bool = True) -> Iterator[None]:
+        """Set Tensor.training in a with statement, or in the function that this decorates.
 
         >>> with Tensor.train():
         ...     Tensor.training
         True
         """
-
-        def __init__(self, mode: bool = True) -> None:
-            self.mode = mode
-
-        def __enter__(self) -> None:
-            """Set the mode."""
-            self.before = Tensor.training
-            Tensor.training = self.mode
-
-        def __exit__(self, *_: object) -> None:
-            """Go back to the mode before."""
-            Tensor.training = self.before
+        before = Tensor.training
+        Tensor.training = mode
+        try:
+            yield
+        finally:
+            Tensor.training = before
 
 
 class _Memory:
@@ -649,7 +645,7 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
     if given.numpy is None:
         wide = copied(Tensor, np.require(array, np.float32, ["C", "A"]), dtypes.float32)
         return wide.cast(given).realize()
-    return copied(Tensor, np.require(array, given.numpy, ["C", "A"]), given, array.shape)
+    return copied(Tensor, np.require(array, given.numpy, ["C", "A"]).reshape(array.shape), given)
 
 
 def _fits_int32(array: np.ndarray[Any, Any]) -> bool:

@@ -101,11 +101,13 @@ def _bytes(size: int | str | None) -> int:
     """Return a number of bytes, 0 for no limit."""
     if size is None:
         return 0
-    text = f"{size}" if isinstance(size, (int, np.integer)) else size
-    found = isinstance(text, str) and re.fullmatch(r"\s*(\d+)\s*([KMG]?)(i?)B?\s*", text, re.I)
-    if not found or (found[3] and not found[2]) or int(found[1]) < 1:
-        raise ValueError(f"safe_save: max_shard_size: {size!r}, expected bytes or e.g. '5GB'")
-    return int(found[1]) * (1024 if found[3] else 1000) ** " KMG".index(found[2].upper() or " ")
+    if not isinstance(size, (str, int, np.integer)):
+        raise TypeError(f"safe_save: max_shard_size: {size!r}, expected bytes or e.g. '5GB'")
+    found = re.fullmatch(r"\s*(\d+)\s*([KMG]?)(i?)B?\s*", str(size), re.IGNORECASE)
+    if found is None or (found[3] and not found[2]) or int(found[1]) < 1:
+        raise ValueError(f"safe_save: max_shard_size: {size!r}, expected at least 1, or e.g. '5GB'")
+    unit: int = (1024 if found[3] else 1000) ** " KMG".index(found[2].upper() or " ")
+    return int(found[1]) * unit
 
 
 def gguf_load(fn: Source) -> tuple[dict[str, Any], dict[str, Tensor]]:

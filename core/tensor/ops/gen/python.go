@@ -90,7 +90,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polygrad import _prototypes as c
 from polygrad._base import (
     Base,
     combine,
@@ -105,6 +104,9 @@ from polygrad._base import (
     sizes,
     source,
     to_dtype,
+)
+from polygrad._prototypes import (
+    `+pythonOperatorConstants()+`,
 )
 from polygrad.dtype import dtypes
 
@@ -124,6 +126,18 @@ _bool = bool
 `), names.Bytes(), []byte("\n\nclass Methods(Base):\n    \"\"\"Operations on tensors.\"\"\"\n\n    __slots__ = ()\n"), pythonDunders(), b.Bytes())
 }
 
+// pythonOperatorConstants are the numbers of the operators, sorted.
+func pythonOperatorConstants() string {
+	names := []string{"POLY_LT", "POLY_LE", "POLY_GT", "POLY_GE", "POLY_EQ", "POLY_NE"}
+	for _, o := range pythonOperators {
+		if o[1] != "" {
+			names = append(names, "POLY_"+o[1])
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",\n    ")
+}
+
 // pythonDunders writes the methods behind the operators.
 func pythonDunders() []byte {
 	var b bytes.Buffer
@@ -132,14 +146,14 @@ func pythonDunders() []byte {
 		fmt.Fprintf(&b, "\n    def __%s__(self%s) -> Self:\n        return %s\n", name, params, body)
 	}
 	for _, o := range pythonOperators[:len(pythonOperators)-1] {
-		one(o[0], ", x: Operand", "self._binary(c.POLY_"+o[1]+", x)")
-		one("r"+o[0], ", x: Operand", "self._binary(c.POLY_"+o[1]+", x, True)")
+		one(o[0], ", x: Operand", "self._binary(POLY_"+o[1]+", x)")
+		one("r"+o[0], ", x: Operand", "self._binary(POLY_"+o[1]+", x, True)")
 	}
 	for _, name := range []string{"lt", "le", "gt", "ge"} {
-		one(name, ", x: Operand", "self._binary(c.POLY_"+strings.ToUpper(name)+", x)")
+		one(name, ", x: Operand", "self._binary(POLY_"+strings.ToUpper(name)+", x)")
 	}
 	for _, name := range []string{"eq", "ne"} {
-		fmt.Fprintf(&b, "\n    def __%s__(self, x: object) -> Self:  # type: ignore[override]\n        return self._binary(c.POLY_%s, x)\n", name, strings.ToUpper(name))
+		fmt.Fprintf(&b, "\n    def __%s__(self, x: object) -> Self:  # type: ignore[override]\n        return self._binary(POLY_%s, x)\n", name, strings.ToUpper(name))
 	}
 	b.WriteString("\n    __hash__ = object.__hash__\n")
 	one("matmul", ", x: Operand", "self.matmul(x)")
@@ -216,7 +230,7 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 	body := pythonCall("return self._call1", args)
 	switch quick := pythonQuick[op.Name]; {
 	case quick != "":
-		body = pythonCall("return combine", []string{"self", "c.POLY_" + quick, "x", "reverse"})
+		body = pythonCall("return combine", []string{"self", "POLY_" + quick, "x", "reverse"})
 	case op.Name == "einsum": // takes the formula first
 		decorator = "    @classmethod\n"
 		params = []string{"cls", params[1], "*operands: Any", params[2]}
