@@ -62,7 +62,7 @@ func TestCtypesTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := ctypesTable(protos, []header.Constant{{Name: "POLY_RED"}})
+	text, err := ctypesTable("", protos, []header.Constant{{Name: "POLY_RED"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestCtypesTable(t *testing.T) {
 			t.Errorf("%s, which takes or returns a record or takes a function, is in\n%s", name, text)
 		}
 	}
-	if _, err := ctypesTable([]header.Proto{{Ret: "struct tm", Name: "poly_now"}}, nil); err == nil {
+	if _, err := ctypesTable("", []header.Proto{{Ret: "struct tm", Name: "poly_now"}}, nil); err == nil {
 		t.Error("an unknown type is no error")
 	}
 }

@@ -47,7 +47,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	table, err := ctypesTable(protos, constants)
+	records, err := ctypesClasses(string(text))
+	if err != nil {
+		return err
+	}
+	table, err := ctypesTable(records, protos, constants)
 	if err != nil {
 		return err
 	}

@@ -175,21 +175,15 @@ class Creation(Methods):
             if given[name] is not None:
                 raise TypeError(f"arange: {name} is given twice")
             given[name] = value
-        given = {name: plain_scalar(value) for name, value in given.items()}
-        if given["stop"] is None:
+        numbers = [plain_scalar(value) for value in given.values()]
+        if numbers[1] is None:
             raise TypeError("arange: stop is missing")
-        numbers = [
-            given["start"] or 0,
-            given["stop"],
-            1 if given["step"] is None else given["step"],
-        ]
-        if dtype is None:
-            whole = all(isinstance(v, (int, np.integer, SymInt)) for v in numbers)
-            dtype = dtypes.default_int if whole else dtypes.default_float
+        whole = all(v is None or isinstance(v, (int, np.integer, SymInt)) for v in numbers)
+        kind = to_dtype(dtype or (dtypes.default_int if whole else dtypes.default_float))
         if any(isinstance(v, SymInt) for v in numbers):
-            handle = lib.poly_arange_size(CTX, to_dtype(dtype).id, *numbers)
-            node = Node(handle)
+            first, last, by = numbers[0] or 0, numbers[1], 1 if numbers[2] is None else numbers[2]
+            node = Node(lib.poly_arange_size(CTX, kind.id, first, last, by))
             result = made(cls, lib.poly_array_of(CTX, node.handle, None, 0))
         else:
-            result = make(cls, op.ARANGE, *numbers, to_dtype(dtype))
+            result = make(cls, op.ARANGE, *numbers, kind)
         return finish(result, device, requires_grad)

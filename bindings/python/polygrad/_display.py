@@ -141,7 +141,8 @@ def _body(tensor: Any, stored: np.ndarray[Any, Any]) -> str:
     matrix = stored if stored.ndim == 2 else stored[None]
     rows, columns = (_some(n, most) for n, most in zip(matrix.shape, (_ROWS, _COLUMNS)))
     places = ([i for i in axis if i is not None] for axis in (rows, columns))
-    texts = map(_number, _values(tensor, matrix[np.ix_(*places)]).ravel().tolist())
+    shown = _values(tensor, matrix[np.ix_(*places)]).ravel().tolist()
+    texts = (f"{v:.6g}" if isinstance(v, float) else str(v) for v in shown)
 
     def cells(i: int | None) -> str:
         known = ["…" if i is None or j is None else next(texts) for j in columns]
@@ -161,7 +162,3 @@ def _some(n: int, most: int) -> list[int | None]:
         return list(range(n))
     half = most // 2
     return [*range(half), None, *range(n - half, n)]
-
-
-def _number(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ import numpy as np
 
 from polygrad import _prototypes as c
 from polygrad._base import operation, share
-from polygrad._graph import MAX_DIMS, pointer
+from polygrad._graph import MAX_DIMS, Memory, pointer
 from polygrad._library import fail, lib
 from polygrad.dtype import DType, dtype_by_id, dtypes
 from polygrad.tensor import Tensor
@@ -80,8 +80,8 @@ class OpenFile:
             if length.value or shape is None or prod(shape):
                 fail(ValueError)
             return np.empty(shape, dtype.storage)
-        memory = _Memory(self, address, (length.value,) if shape is None else shape, dtype)
-        return np.asarray(memory)
+        shape = (length.value,) if shape is None else shape
+        return np.asarray(Memory(self, address, shape, dtype.storage))
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors by name."""
@@ -115,19 +115,6 @@ _SPECIAL: dict[str, Any] = {
 }
 
 
-class _Memory:
-    """Memory of an open file, as the base of the array on it."""
-
-    def __init__(self, file: OpenFile, address: int, shape: tuple[int, ...], dtype: DType) -> None:
-        self.file = file
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": shape,
-            "typestr": dtype.storage.str,
-            "data": (address, False),
-        }
-
-
 def _contents(source: bytes | Tensor, name: str) -> np.ndarray[Any, Any]:
     if isinstance(source, bytes):
         return np.frombuffer(source, np.uint8)
@@ -137,18 +124,6 @@ def _contents(source: bytes | Tensor, name: str) -> np.ndarray[Any, Any]:
             "expected uint8 and one dimension"
         )
     return np.ascontiguousarray(source.numpy())
-
-
-class _Entry(ctypes.Structure):
-    """PolyFileTensor."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("data", ctypes.c_void_p),
-        ("shape", ctypes.c_void_p),
-        ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_int32),
-    )
 
 
 def save(
@@ -169,7 +144,7 @@ def save(
         values[0].realize(*values[1:])
     arrays = [np.ascontiguousarray(t._data) for t in values]
     shapes = [(ctypes.c_int64 * t.ndim)(*t.shape) for t in values]
-    entries = (_Entry * len(values))()
+    entries = (c.PolyFileTensor * len(values))()
     for entry, name, value, array, shape in zip(entries, tensors, values, arrays, shapes):
         entry.name, entry.data = name.encode(), pointer(array)
         entry.shape, entry.ndim = ctypes.addressof(shape), value.ndim

@@ -21,13 +21,35 @@ if not _context:
 CTX: int = _context
 
 MAX_DIMS = 16
-_dims_types = [ctypes.c_int64 * n for n in range(MAX_DIMS + 1)]
-_pointers = [c_void_p * n for n in range(5)]  # the usual sizes, made once
 
 
 @atexit.register
 def _destroy() -> None:
     lib.poly_ctx_destroy(CTX)
+
+
+class Memory:
+    """Memory that belongs to an owner, as the base of arrays on it."""
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(
+        self,
+        owner: object,
+        address: int | None,
+        shape: tuple[int, ...],
+        kind: np.dtype[Any],
+        writable: bool = True,
+        strides: tuple[int, ...] | None = None,
+    ) -> None:
+        self._owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": kind.str,
+            "data": (address or 64, not writable),
+            "strides": strides,
+        }
 
 
 class Node:
@@ -53,7 +75,7 @@ def dims(shape: Sequence[int]) -> Any:
     """Return a shape as an array of int64 for C."""
     if len(shape) > MAX_DIMS:
         raise ValueError(f"shape: {len(shape)} dimensions, expected at most {MAX_DIMS}")
-    return _dims_types[len(shape)](*map(index, shape))
+    return (ctypes.c_int64 * len(shape))(*map(index, shape))
 
 
 def several(value: Any) -> tuple[Any, ...]:
@@ -74,9 +96,7 @@ def plain(value: Any) -> Any:
 
 def pointers(values: Sequence[int]) -> Any:
     """Return handles or addresses as an array for C."""
-    n = len(values)
-    kind = _pointers[n] if n < len(_pointers) else c_void_p * n
-    return kind(*values)
+    return (c_void_p * len(values))(*values)
 
 
 def pointer(array: np.ndarray[Any, Any]) -> int:

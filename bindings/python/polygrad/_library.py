@@ -53,29 +53,21 @@ def _load() -> Any:
     return library
 
 
-class _Int(ctypes.c_int):
-    """A C int; ctypes itself would cut off the upper bits of a number that does not fit."""
+def _checked(kind: Any, bits: int) -> Any:
+    """Return an integer type of C; ctypes itself would cut off the upper bits of others."""
 
-    @classmethod
-    def from_param(cls, value: Any) -> ctypes.c_int:
-        value = index(value)
-        if not -(1 << 31) <= value < 1 << 31:
-            raise OverflowError(f"{value} does not fit in 32 bits")
-        return ctypes.c_int(value)
-
-
-class _Int64(ctypes.c_int64):
-    """A C int64_t, checked likewise."""
-
-    @classmethod
-    def from_param(cls, value: Any) -> ctypes.c_int64:
+    def from_param(cls: Any, value: Any) -> Any:
         value = getattr(value, "_size", None) or index(value)
-        if not -(1 << 63) <= value < 1 << 63:
-            raise OverflowError(f"{value} does not fit in 64 bits")
-        return ctypes.c_int64(value)
+        if not -(1 << bits - 1) <= value < 1 << bits - 1:
+            raise OverflowError(f"{value} does not fit in {bits} bits")
+        return kind(value)
+
+    return type("Checked", (kind,), {"from_param": classmethod(from_param)})
 
 
-_CHECKED: dict[Any, Any] = {ctypes.c_int: _Int, ctypes.c_int64: _Int64}
+_CHECKED = {
+    kind: _checked(kind, 8 * ctypes.sizeof(kind)) for kind in (ctypes.c_int, ctypes.c_int64)
+}
 
 # Called most, with integers that the package itself makes or has looked at.
 _INNER = frozenset(

@@ -2,11 +2,13 @@
 """The prototypes of the library, as ctypes needs them, and its constants."""
 
 from ctypes import (
+    Structure,
     c_bool,
     c_char_p,
     c_double,
     c_float,
     c_int,
+    c_int32,
     c_int64,
     c_size_t,
     c_uint32,
@@ -14,6 +16,47 @@ from ctypes import (
     c_void_p,
 )
 from typing import Any
+
+
+class PolyVarBinding(Structure):
+    """A record of the library."""
+
+    _fields_ = (
+        ("var", c_void_p),
+        ("value", c_int32),
+    )
+
+
+class PolyIOBinding(Structure):
+    """A record of the library."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("data", c_void_p),
+    )
+
+
+class PolyFileTensor(Structure):
+    """A record of the library."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("data", c_void_p),
+        ("shape", c_void_p),
+        ("ndim", c_int32),
+        ("dtype", c_int32),
+    )
+
+
+class PolyBackendDesc(Structure):
+    """A record of the library."""
+
+    _fields_ = (
+        ("device", c_int32),
+        ("name", c_char_p),
+        ("runs_on", c_char_p),
+    )
+
 
 # name: (result, arguments)
 PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from ctypes import byref, c_int, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +17,6 @@ if TYPE_CHECKING:
 _running: list[str] = []
 
 _run = lib.poly_function_run
-
-
-class VarBinding(ctypes.Structure):
-    """PolyVarBinding: a variable and its value."""
-
-    _fields_ = (("var", c_void_p), ("value", ctypes.c_int32))
 
 
 def active() -> bool:

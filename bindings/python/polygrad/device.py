@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-
 from polygrad import _prototypes as c
 from polygrad._library import fail, lib
-
-
-class _Description(ctypes.Structure):
-    """PolyBackendDesc."""
-
-    _fields_ = (("device", ctypes.c_int32), ("name", ctypes.c_char_p), ("runs_on", ctypes.c_char_p))
 
 
 class _Devices:
@@ -70,7 +62,7 @@ class _Devices:
         address = lib.poly_backend_get(c.POLY_DEVICE_CPU)
         if not address:
             fail(RuntimeError)
-        return str(_Description.from_address(address).runs_on.decode())
+        return str(c.PolyBackendDesc.from_address(address).runs_on.decode())
 
     def available(self) -> list[str]:
         """Return the names of the devices and back ends that can run kernels here.

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polygrad._graph import Memory
 from polygrad._library import c_text, fail, lib, taken
+from polygrad._prototypes import PolyIOBinding
 from polygrad._tokenizer import Tokenizer
 from polygrad.device import Device
 
@@ -19,12 +21,6 @@ FloatArray = npt.NDArray[np.float32]
 _ROLES = ("param", "input", "target", "output", "aux")
 _OPTIMIZERS = {"none": 0, "sgd": 1, "adam": 2, "adamw": 3}
 MAX_DIMS = 8
-
-
-class _IOBinding(ctypes.Structure):
-    """A named array, as the library takes it."""
-
-    _fields_ = (("name", ctypes.c_char_p), ("data", ctypes.c_void_p))
 
 
 class _Owner:
@@ -38,19 +34,6 @@ class _Owner:
 
     def __del__(self, _free: Any = lib.poly_instance_free) -> None:
         _free(self.handle)
-
-
-class _Memory:
-    """Memory of an instance, which it keeps alive."""
-
-    def __init__(self, owner: _Owner, address: int, shape: tuple[int, ...]) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "<f4",
-            "shape": shape,
-            "data": (address, False),
-        }
 
 
 class Instance:
@@ -92,7 +75,7 @@ class Instance:
             shape = tuple(dims[:n])
             memory: Any = np.empty(shape, np.float32)
             if address:
-                memory = np.asarray(_Memory(self._owner, address, shape))
+                memory = np.asarray(Memory(self._owner, address, shape, np.dtype(np.float32)))
             self._buffers[name] = memory
             self._kinds[name] = _ROLES[lib.poly_instance_buf_role(handle, i)]
 
@@ -193,7 +176,7 @@ class Instance:
             if array.shape != shape:
                 array = _fit(name, array, shape, partial)
             held.append(array)
-        bindings = (_IOBinding * len(held))()
+        bindings = (PolyIOBinding * len(held))()
         for binding, name, array in zip(bindings, arrays, held):
             binding.name = c_text("name", name)
             binding.data = array.ctypes.data
@@ -245,11 +228,8 @@ class Instance:
 
     def set_device(self, name: str) -> None:
         """Choose what runs the model's kernels, one of Device.available()."""
-        known = Device.available()
-        if name.upper() not in known:
-            raise ValueError(f"name: {name!r} is not available, expected one of {known}")
         if lib.poly_instance_set_device(self._handle, Device.number(name)) != 0:
-            fail(RuntimeError)
+            fail(ValueError)
 
     def set_optimizer(
         self,

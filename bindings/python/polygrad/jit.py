@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 from polygrad._base import describe
 from polygrad._library import JitError
-from polygrad._prototypes import POLY_TRACE_PRUNE
-from polygrad._trace import Function, Program, VarBinding, active
+from polygrad._prototypes import POLY_TRACE_PRUNE, PolyVarBinding
+from polygrad._trace import Function, Program, active
 from polygrad.tensor import Tensor
 from polygrad.variable import SymInt
 
@@ -179,9 +179,10 @@ class CapturedJit(Program):
             raise JitError(_difference(given.static, self._static))
         for i, (tensor, kind) in enumerate(zip(given.tensors, self._kinds)):
             if _kind(tensor) != kind:
+                (shape, dtype), (old, old_dtype) = _kind(tensor), kind
                 raise JitError(
-                    f"TinyJit: tensor {i} of the arguments is {_text(_kind(tensor))}, "
-                    f"expected {_text(kind)} as it was captured"
+                    f"TinyJit: tensor {i} of the arguments is {dtype.name} of shape {shape}, "
+                    f"expected {old_dtype.name} of shape {old} as it was captured"
                 )
 
     def _run(self, tensors: Sequence[Tensor], variables: dict[SymInt, int]) -> Any:
@@ -193,8 +194,8 @@ class CapturedJit(Program):
         n = len(variables)
         bindings = None
         if variables:
-            kind = VarBinding * n
-            bindings = kind(*[VarBinding(v._node.handle, x) for v, x in variables.items()])
+            kind = PolyVarBinding * n
+            bindings = kind(*[PolyVarBinding(v._node.handle, x) for v, x in variables.items()])
         made = self._function.run(Tensor, tensors, bindings, n)
         made = [new if same is None else same for new, same in zip(made, self._same)]
         return self._function.result(tensors, made)
@@ -313,10 +314,6 @@ def _kind(tensor: Tensor) -> tuple[tuple[Any, ...], DType]:
     """Return shape and type of a tensor, without the values of variables."""
     shape, dtype = describe(tensor)
     return tuple(map(_unbound, shape)), dtype
-
-
-def _text(kind: tuple[tuple[Any, ...], DType]) -> str:
-    return f"{kind[1].name} of shape {kind[0]}"
 
 
 def _difference(a: list[Any], b: list[Any]) -> str:

@@ -27,7 +27,7 @@ from polygrad._creation import Creation
 from polygrad._display import Display
 from polygrad._exchange import Exchange
 from polygrad._forms import Forms
-from polygrad._graph import CTX, Node, pointer
+from polygrad._graph import CTX, Memory, Node, pointer
 from polygrad._indexing import Indexing, items
 from polygrad._job import Job
 from polygrad._library import (
@@ -167,8 +167,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         >>> Tensor.zeros(2, 3).numel()
         6
         """
-        shape = self.shape
-        return prod(shape)
+        return prod(self.shape)
 
     def element_size(self) -> int:
         """Return the number of bytes of an element."""
@@ -262,8 +261,9 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         pin = lib.poly_array_pin(self._handle, byref(address), strides, n, byref(writable))
         if pin is None:
             fail(RuntimeError)
-        now = values(shape)
-        return np.asarray(_Memory(pin, address.value, now, strides, dtype, writable.value))
+        steps = tuple([dtype.itemsize * s for s in strides])
+        place = (address.value, values(shape), dtype.storage, bool(writable.value), steps)
+        return np.asarray(Memory(_Pin(pin), *place))
 
     def _read(self) -> np.ndarray[Any, Any]:
         """Return a copy of the values."""
@@ -548,29 +548,13 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
             Tensor.training = before
 
 
-class _Memory:
-    """Memory of a tensor, as the base of arrays on it."""
+class _Pin:
+    """What keeps the memory of a tensor where it is."""
 
-    __slots__ = ("__array_interface__", "_pin")
+    __slots__ = ("_pin",)
 
-    def __init__(
-        self,
-        pin: int,
-        address: int | None,
-        shape: tuple[int, ...],
-        strides: Any,
-        dtype: DType,
-        writable: int,
-    ) -> None:
+    def __init__(self, pin: int) -> None:
         self._pin = pin
-        size = dtype.itemsize
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": shape,
-            "typestr": dtype.storage.str,
-            "data": (address or 64, not writable),
-            "strides": tuple([size * s for s in strides]),
-        }
 
     def __del__(self, _unpin: Any = lib.poly_array_unpin) -> None:
         _unpin(self._pin)

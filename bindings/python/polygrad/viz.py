@@ -20,7 +20,7 @@ The same from a shell: python -m polygrad "Tensor.rand(64, 64) @ Tensor.rand(64,
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,18 +170,14 @@ def profile(*what: Any, runs: int = 20) -> Profile:
     ...
     """
     records = json.loads(kernels(*what, runs=runs, format="json"))
-    return Profile(
-        device=records["device"],
-        kernels=tuple(
-            Kernel(**{**k, "reads": tuple(k["reads"]), "writes": tuple(k["writes"])})
-            for k in records["kernels"]
-        ),
-        buffers=tuple(Buffer(**{**b, "shape": tuple(b["shape"])}) for b in records["buffers"]),
-        runs=records["runs"],
-        compile_seconds=records["compile_seconds"],
-        temporary_bytes=records["temporary_bytes"],
-        text=records["text"],
+    records["kernels"] = tuple(
+        Kernel(**{**k, "reads": tuple(k["reads"]), "writes": tuple(k["writes"])})
+        for k in records["kernels"]
     )
+    records["buffers"] = tuple(
+        Buffer(**{**b, "shape": tuple(b["shape"])}) for b in records["buffers"]
+    )
+    return Profile(**{field.name: records[field.name] for field in fields(Profile)})
 
 
 def save(path: str | Path, *tensors: Tensor) -> None:

@@ -219,7 +219,7 @@ def test_command_options(capsys, tmp_path):
         (["--format", "dot", "--code", "Tensor([1])"], "--code is text"),
         (["--format", "png", "Tensor([1])"], "invalid choice"),
         (["--runs", "-1", "Tensor([1])"], "expected 0 to 1000000"),
-        (["--runs", "many", "Tensor([1])"], "'many', expected 0 to 1000000"),
+        (["--runs", "many", "Tensor([1])"], "invalid int value: 'many'"),
         (["-o", "/nothing/at/all", "Tensor([1]) + 1"], "No such file or directory"),
         (
             [

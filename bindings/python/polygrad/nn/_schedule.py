@@ -24,17 +24,7 @@ def _need_optimizer(owner: object, optimizer: Any) -> Optimizer:
     return optimizer
 
 
-class _Schedule:
-    """What belongs to an optimizer."""
-
-    optimizer: Optimizer
-
-    def get_last_lr(self) -> list[float]:
-        """Return the rate of the optimizer as a list of one number."""
-        return [float(self.optimizer.lr.item())]
-
-
-class LRScheduler(_Schedule):
+class LRScheduler:
     """What schedules share: the number of steps so far, epoch_counter, and a rate made of it.
 
     The first schedule of an optimizer keeps its rate as initial_lr; all of its schedules begin
@@ -63,6 +53,10 @@ class LRScheduler(_Schedule):
     def get_lr(self) -> Tensor:
         """Return the rate for the number of steps so far, a tensor of one element."""
         return self._rate(self.base_lr, self.epoch_counter)
+
+    def get_last_lr(self) -> list[float]:
+        """Return the rate of the optimizer as a list of one number."""
+        return [float(self.optimizer.lr.item())]
 
     def step(self) -> None:
         """Count a step and set the rate of the next one."""
@@ -142,8 +136,10 @@ class SequentialLR(LRScheduler):
         return rate
 
 
-class Plateau(_Schedule):
+class Plateau:
     """What ReduceLROnPlateau does."""
+
+    get_last_lr = LRScheduler.get_last_lr
 
     def _begin(self, op: int, optimizer: Optimizer, **settings: Any) -> None:
         self._op, self._settings = op, tuple(settings.values())
