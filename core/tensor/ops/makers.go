@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"slices"
 
 	"polygrad/core/tensor"
@@ -41,7 +42,11 @@ var makers = []Op{
 	like("ones_like", "Ones of the shape and type of x.", uop.Int(1)),
 	like("empty_like", "A tensor of the shape and type of x, whose contents do not matter.", uop.Int(0)),
 	method("const_like", "b number", "full_like(b), for a number that the type of x holds.", func(a *Args) (*uop.UOp, error) {
-		return tensor.FullLike(a.X, a.number("b"))
+		u, err := tensor.FullLike(a.X, a.number("b"))
+		if e := (*tensor.Error)(nil); errors.As(err, &e) {
+			err = bad("b", "%s", e.Text)
+		}
+		return u, err
 	}),
 	method("full_like", "fill_value number, dtype dtype?", "fill_value in the shape and type of x.", func(a *Args) (*uop.UOp, error) { return a.like(a.number("fill_value")) }),
 	maker("arange", "start number?, stop number?, step number = 1, dtype dtype?", "start, start + step, … before stop; arange(n) is 0 to n - 1.", func(a *Args) (*uop.UOp, error) {
