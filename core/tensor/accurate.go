@@ -4,19 +4,33 @@ import "polygrad/core/uop"
 
 // Functions whose formulas in tinygrad lose relative accuracy, drop NaN, or make NaN of infinity, rewritten without these flaws.
 
-// accurateErf is erf by Cody's approximations; see erfc. The first one is valid beyond its range here.
+// accurateErf is erf by Cody's approximations; see erfc.
 func accurateErf(x *uop.UOp) *uop.UOp {
 	if asTinygrad(x) {
 		return erf(x)
 	}
+	if x.DType.Itemsize() <= 4 {
+		return erf32(x)
+	}
 	s := signOf(x)
 	a := mul(x, s)
-	limit := 0.5
-	if x.DType.Itemsize() <= 4 {
-		limit = 1 // up to here the approximation beats 1 - erfc
-	}
-	near, far := le(a, limit), gt(a, 4)
+	near, far := le(a, 0.5), gt(a, 4)
 	return where(near, erfNear(where(near, x, 0)), mul(s, sub(1, erfcTail(a, a, near, far))))
+}
+
+// erf32 is erf for float32 and narrower types: x + x p(x^2) for |x| <= 0.95, else the sign of x times 1 - e^(t q(t)) with t = |x|, at
+// most 4. p and q are minimax polynomials; the error is at most 1.3 units of the last place in float32.
+func erf32(x *uop.UOp) *uop.UOp {
+	s := signOf(x)
+	a := mul(x, s)
+	near := le(a, 0.95)
+	t := where(lt(a, 4), a, where(ne(a, a), a, 4))
+	p := horner(square(x), 8.185093611245975e-05, -0.0008097703685052693, 0.005196952261030674, -0.026857705786824226, 0.11283663660287857,
+		-0.37612631916999817, 0.12837916612625122)
+	q := horner(t, -1.2339317436271813e-05, 0.00033395897480659187, -0.0036881030537188053, 0.023859262466430664, -0.10635055601596832,
+		-0.6350820660591125, -1.1286656856536865)
+	x = where(near, x, 0) // where both are differentiated, the other one is finite
+	return where(near, add(x, mul(x, where(near, p, 0))), mul(s, sub(1, exp(mul(t, q)))))
 }
 
 // accurateSoftplus is max(y, 0) + log(1 + e^-|y|) for y = beta*x, over beta. Its gradient at 0 is 1/2.
