@@ -425,13 +425,25 @@ func go_poly_array_binary(op C.int, a, b C.uintptr_t) (h C.uintptr_t) {
 		if err != nil {
 			return err
 		}
-		v, err := c.vars.Apply(func(us []*uop.UOp) (*uop.UOp, error) { return tensor.Binary(tensor.BinaryOp(op), us[0], us[1]) }, x, y)
+		v, err := c.vars.Apply(func(us []*uop.UOp) (*uop.UOp, error) {
+			r, err := tensor.Binary(tensor.BinaryOp(op), us[0], us[1])
+			return r, ofBinary(op, err)
+		}, x, y)
 		if err == nil {
 			h, err = c.outArray(v)
 		}
 		return err
 	}, func() { h = 0 })
 	return h
+}
+
+// ofBinary adds the name of the operation to an error of its operands.
+func ofBinary(op C.int, err error) error {
+	name := tensor.BinaryOp(op).String()
+	if err == nil || name == "" {
+		return err
+	}
+	return &argError{name, err}
 }
 
 //export go_poly_array_binary_number
@@ -442,7 +454,8 @@ func go_poly_array_binary_number(op C.int, x C.uintptr_t, number unsafe.Pointer,
 			return nil, err
 		}
 		return c.vars.Apply(func(us []*uop.UOp) (*uop.UOp, error) {
-			return tensor.BinaryNumber(tensor.BinaryOp(op), us[0], n, reversed != 0)
+			r, err := tensor.BinaryNumber(tensor.BinaryOp(op), us[0], n, reversed != 0)
+			return r, ofBinary(op, err)
 		}, v)
 	})
 }

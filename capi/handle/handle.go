@@ -6,6 +6,7 @@ package handle
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -85,7 +86,11 @@ var (
 
 func init() {
 	for k, name := range kindNames {
-		errNotKinds[k] = errors.New("is a handle of another kind, not a " + name)
+		article := "a "
+		if strings.ContainsRune("aeiou", rune(name[0])) {
+			article = "an "
+		}
+		errNotKinds[k] = errors.New("is a handle of another kind, not " + article + name)
 	}
 }
 

@@ -12,22 +12,34 @@ const (
 	binaryShr BinaryOp = 19
 )
 
-// binaryOps are the operations, with the treatment of a number out of the range of the integer operand.
+// binaryOps are the operations, by the names of their methods, with the treatment of a number out of the range of the integer
+// operand.
 var binaryOps = []struct {
+	name   string
 	run    func(a, b *uop.UOp) (*uop.UOp, error)
 	beyond Beyond
 }{
-	{Add, BeyondWraps}, {Sub, BeyondWraps}, {Mul, BeyondWraps}, {Div, BeyondFloats},
-	{FloorDiv, BeyondFails}, {Mod, BeyondFails}, {Pow, BeyondFails},
-	{Maximum, BeyondBelow}, {Minimum, BeyondAbove},
-	{Lt, BeyondCompares}, {Le, BeyondCompares}, {Gt, BeyondCompares}, {Ge, BeyondCompares}, {Eq, BeyondCompares}, {Ne, BeyondCompares},
-	{BitAnd, BeyondWraps}, {BitOr, BeyondWraps}, {BitXor, BeyondWraps},
-	{ShiftLeft, BeyondFails}, {ShiftRight, BeyondFails}, {TruncDiv, BeyondFails},
-	{LogAddExp, BeyondFloats}, {CopySign, BeyondFails}, {TruncMod, BeyondFails}, {Atan2, BeyondFloats}, {Hypot, BeyondFloats},
+	{"add", Add, BeyondWraps}, {"sub", Sub, BeyondWraps}, {"mul", Mul, BeyondWraps}, {"div", Div, BeyondFloats},
+	{"floordiv", FloorDiv, BeyondFails}, {"mod", Mod, BeyondFails}, {"pow", Pow, BeyondFails},
+	{"maximum", Maximum, BeyondBelow}, {"minimum", Minimum, BeyondAbove},
+	{"lt", Lt, BeyondCompares}, {"le", Le, BeyondCompares}, {"gt", Gt, BeyondCompares}, {"ge", Ge, BeyondCompares},
+	{"eq", Eq, BeyondCompares}, {"ne", Ne, BeyondCompares},
+	{"bitwise_and", BitAnd, BeyondWraps}, {"bitwise_or", BitOr, BeyondWraps}, {"bitwise_xor", BitXor, BeyondWraps},
+	{"lshift", ShiftLeft, BeyondFails}, {"rshift", ShiftRight, BeyondFails}, {"idiv", TruncDiv, BeyondFails},
+	{"logaddexp", LogAddExp, BeyondFloats}, {"copysign", CopySign, BeyondFails}, {"fmod", TruncMod, BeyondFails},
+	{"atan2", Atan2, BeyondFloats}, {"hypot", Hypot, BeyondFloats},
+}
+
+// String is the name of the method that runs the operation, "" if there is no such operation.
+func (op BinaryOp) String() string {
+	if op < 0 || int(op) >= len(binaryOps) {
+		return ""
+	}
+	return binaryOps[op].name
 }
 
 func needBinary(op BinaryOp) {
-	if op < 0 || int(op) >= len(binaryOps) {
+	if op.String() == "" {
 		fail("op", "%d is not a binary operation, expected 0 to %d", op, len(binaryOps)-1)
 	}
 }

@@ -105,9 +105,9 @@ function choice (table, name, what) {
   throw new TypeError(`${what}: ${show(name)}, expected one of ${Object.keys(table).join(', ')}`)
 }
 
-/** A plain object (not null, not an array). */
+/** A plain object. */
 function record (value, what) {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)) return value
+  if (isOptions(value)) return value
   throw new TypeError(`${what}: ${show(value)}, expected an object`)
 }
 
@@ -129,6 +129,11 @@ function strings (value, what) {
   return value
 }
 
+/** A noun with its article. */
+function article (noun) {
+  return `${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}`
+}
+
 /** A value as it appears in an error, in short if it is large. */
 function show (value, depth = 0) {
   if (typeof value === 'string') return JSON.stringify(value.length > LENGTH ? `${value.slice(0, LENGTH)}…` : value)
@@ -137,7 +142,7 @@ function show (value, depth = 0) {
     const items = value.slice(0, SHOWN).map((item) => show(item, depth + 1))
     return `[${items.join(', ')}${value.length > SHOWN ? ', …' : ''}]`
   }
-  if (typeof value === 'object' && value !== null) return `a ${value.constructor?.name ?? 'object'}`
+  if (typeof value === 'object' && value !== null) return article(isOptions(value) ? 'object' : value.constructor?.name ?? 'object')
   return typeof value === 'function' ? `the function ${value.name || 'without a name'}` : String(value)
 }
 
@@ -189,5 +194,6 @@ function shape (values, what) {
 }
 
 module.exports = {
-  MAX_DIMS, isOptions, named, shaped, list, integer, small, number, string, choice, record, strings, within, show, put, get, dims, shape
+  MAX_DIMS, isOptions, named, shaped, list, integer, small, number, string, choice, record, strings, within, article, show, put, get, dims,
+  shape
 }

@@ -7,7 +7,7 @@ const { byNodes } = require('./base.js')
 const { Operation, finish } = require('./call.js')
 const { SymInt } = require('./variable.js')
 const { Indexing } = require('./indexing.js')
-const { named, integer, number } = require('./arguments.js')
+const { named, integer, number, isOptions } = require('./arguments.js')
 const { toDType } = require('./dtype.js')
 
 const CREATION = { dtype: null, device: null, requiresGrad: null }
@@ -54,7 +54,8 @@ class Creation extends Indexing {
 
   static randint (...args) {
     const [low, high, shape, ...rest] = args
-    return super.randint(...(Array.isArray(shape) ? [shape, { low, high, ...rest[0] }] : args))
+    const ofRange = Array.isArray(shape) && (rest.length === 0 || isOptions(rest[0]))
+    return super.randint(...(ofRange ? [shape, { low, high, ...rest[0] }] : args))
   }
 }
 

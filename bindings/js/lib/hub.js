@@ -10,7 +10,7 @@ const path = require('node:path')
 const { randomUUID } = require('node:crypto')
 const { threadId } = require('node:worker_threads')
 const { PolygradError } = require('./library.js')
-const { named, string, record, show } = require('./arguments.js')
+const { named, string, record, article, show } = require('./arguments.js')
 const { INDEX, weightNames, parsed } = require('./hf_folder.js')
 const { Refusal, Interruption, fetchBytes, fetchFile } = require('./transfer.js')
 const { ProgressLine } = require('./progress.js')
@@ -79,7 +79,7 @@ function checked (repoId, options) {
   }
   for (const [name, type] of [['show', 'boolean'], ['onProgress', 'function']]) {
     const value = options[name]
-    if (value !== null && typeof value !== type) throw new TypeError(`downloadHf: ${name}: ${show(value)}, expected a ${type}`)
+    if (value !== null && typeof value !== type) throw new TypeError(`downloadHf: ${name}: ${show(value)}, expected ${article(type)}`)
   }
   const { HF_HUB_CACHE, HF_HOME, HF_ENDPOINT, XDG_CACHE_HOME } = process.env
   const home = HF_HOME || path.join(XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'huggingface')

@@ -141,7 +141,7 @@ class Instance {
   _entry (fn, entry, arrays, partial) {
     const held = this._bind(fn, arrays, partial)
     const args = [this._alive(), string(entry, `${fn}: entry`), held.records, held.n]
-    return { fn: lib.poly_instance_call, args, held, done: () => this._outputs() }
+    return { who: fn, fn: lib.poly_instance_call, args, held, done: () => this._outputs() }
   }
 
   _outputs () {
@@ -161,18 +161,20 @@ class Instance {
       })
       return [loss[0], Object.fromEntries(grads)]
     }
-    return { fn: lib.poly_instance_value_and_grad, args: [this._alive(), to, held.records, held.n, loss], held, done }
+    const args = [this._alive(), to, held.records, held.n, loss]
+    return { who: 'valueAndGrad', fn: lib.poly_instance_value_and_grad, args, held, done }
   }
 
   _step (arrays) {
     const held = this._bind('trainStep', arrays, false)
     const loss = new Float32Array(1)
-    return { fn: lib.poly_instance_train_step, args: [this._alive(), held.records, held.n, loss], held, done: () => loss[0] }
+    const args = [this._alive(), held.records, held.n, loss]
+    return { who: 'trainStep', fn: lib.poly_instance_train_step, args, held, done: () => loss[0] }
   }
 
-  _now ({ fn, args, done }) {
+  _now ({ who, fn, args, done }) {
     const status = fn(...args)
-    if (status < 0) fail()
+    if (status < 0) fail(who)
     return done(status)
   }
 

@@ -65,11 +65,6 @@ for (const [name, [result, args]] of Object.entries(PROTOTYPES)) {
   })
 }
 
-/** The library's message about the last call of this thread that failed. */
-function lastError () {
-  return lib.poly_last_error()
-}
-
 /** A function that cannot be captured, or a call that does not match the captured one. */
 class JitError extends PolygradError {
   constructor (message) {
@@ -78,17 +73,23 @@ class JitError extends PolygradError {
   }
 }
 
+/** The library's message about this thread's last call that failed; who is what was called, where its name is another one. */
+function said (who) {
+  const text = lib.poly_last_error() || 'the library reported no error'
+  return text.replace(CALLED, (_, method, argument, rest) => {
+    const words = rest.replace(WORDS, (word) => word.startsWith('"') ? word : camel(word))
+    return `${camel(method)}: ${NAMES[argument] ?? camel(argument)}: ${words}`
+  })
+    .replace('poly_hf_open: path: ', 'loadHf: folder: ')
+    .replace(FUNCTION, (_, method) => `${who ?? METHODS[method] ?? camel(method)}: `)
+}
+
 /**
  * Throws the last error of the library: a RangeError, a TypeError or a JitError if the message says so, a
  * PolygradError otherwise.
  */
-function fail () {
-  const said = lastError() || 'the library reported no error'
-  const text = said.replace(CALLED, (_, method, argument, rest) => {
-    const words = rest.replace(WORDS, (word) => word.startsWith('"') ? word : camel(word))
-    return `${camel(method)}: ${NAMES[argument] ?? camel(argument)}: ${words}`
-  })
-    .replace('poly_hf_open: path: ', 'loadHf: folder: ').replace(ARRAYS, (_, method) => `${METHODS[method] ?? camel(method)}: `)
+function fail (who) {
+  const text = said(who)
   if (/out of (range|bounds)|: -?[\d.e+-]+, expected -?[\d.]+ (to -?[\d.]+$|or more)/.test(text)) throw new RangeError(text)
   if (TRACED.test(text)) throw new JitError(text)
   const inner = /internal error|forked|stale/.test(text)
@@ -96,12 +97,28 @@ function fail () {
   throw new PolygradError(text)
 }
 
-// Operations called by name are known by the names of methods, and so are functions on arrays.
-const CALLED = /^poly_(?:array_call|optim_new): args: (\w+)(?:\.forward)?: (\w+(?:\[\d+\])?): ([^]*)/
+// Operations called by name are known by the names of methods, and so are other functions.
+const CALLED = /^poly_(?:array_call|optim_new|array_binary(?:_number)?): arg(?:ument)?s: (\w+)(?:\.forward)?: (\w+(?:\[\d+\])?): ([^]*)/
 const WORDS = /"[^"]*"|\b[a-z]+(?:_[a-z0-9]+)+\b/g
 const NAMES = { Y: 'target', b1: 'betas', b2: 'betas' }
-const ARRAYS = /^poly_(?:array|optim|function)_(?:call: args: )?(\w+?)(?:_n|_async)?: (?:arguments: )?/
-const METHODS = { set: 'setitem', pin: 'data', read: 'toArray', require_grad: 'requiresGrad', set_grad: 'grad' }
+const FUNCTION = /^poly_(?:(?:array|optim|function|generator|instance|size)_)?(?:call: args: )?(\w+?)(?:_n|_async)?: (?:arguments: )?/
+const METHODS = {
+  bind_var: 'bind',
+  define_var: 'Variable',
+  hf_load_as: 'loadHfBytes',
+  load_weights: 'importWeights',
+  mlp_instance: 'mlp',
+  nam_instance: 'nam',
+  new: 'Generator',
+  pin: 'data',
+  read: 'toArray',
+  require_grad: 'requiresGrad',
+  safetensors_encode: 'encode',
+  seed: 'manualSeed',
+  set: 'setitem',
+  set_grad: 'grad',
+  tabm_instance: 'tabm'
+}
 
 // A function that is traced asks for a value, or for something that only works outside.
 const TRACED = /while .* traces the function|inside of /
@@ -115,4 +132,4 @@ function camel (name) {
   return name.replace(/_$/, '').replace(/_(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-module.exports = { lib, koffi, find, constants, PolygradError, JitError, lastError, camel, fail }
+module.exports = { lib, koffi, find, constants, PolygradError, JitError, camel, said, fail }

@@ -138,10 +138,9 @@ function resultsOf (call) {
 /** Throws what the library says about a program as an error of who runs it. */
 function failed (who) {
   try {
-    fail()
-  } catch (error) {
-    const text = error.message.replace(/^(?:poly_\w+|run|rerun|end|begin): (?:args: |results: )?/, '')
-    throw new JitError(text.startsWith('internal error') ? error.message : `${who}: ${text}`)
+    fail(who)
+  } catch ({ message }) {
+    throw new JitError(message.replace(/: (?:args|results): /, ': '))
   }
 }
 

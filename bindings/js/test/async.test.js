@@ -58,7 +58,7 @@ test('instances', async () => {
   const both = await Promise.all([net.forwardAsync({ x: [[1, 2]] }), net.forwardAsync({ x: [[3, 4]] })])
   assert.notStrictEqual(both[0].output[0], both[1].output[0])
   assert.strictEqual((await net.callAsync('loss', data)).loss.length, 1)
-  await assert.rejects(net.callAsync('nothing'), /poly_instance_call: entry: there is no "nothing"/)
+  await assert.rejects(net.callAsync('nothing'), /callAsync: entry: there is no "nothing"/)
 })
 
 test('errors reject', async () => {

@@ -137,7 +137,7 @@ test('what is refused', async () => {
   assert.strictEqual(hf.generateStream, generateStream)
   const refused = [
     [() => generate(model, 'a', 3), TypeError, /generate: tokenizer: undefined, expected an object with encode and decode/],
-    [() => generate(model, 'a', 3, { tokenizer: {} }), TypeError, /generate: tokenizer: a Object/],
+    [() => generate(model, 'a', 3, { tokenizer: {} }), TypeError, /generate: tokenizer: an object/],
     [() => generate(model, ['a', [1]], 3, { tokenizer }), TypeError, /generate: tokens: \[1\], expected a text/],
     [() => generate(model, '', 3, { tokenizer }), Error, /generate: tokens: "" has no tokens/],
     [() => generate(model, 'a', 3, { tokenizer: { encode: () => 3, decode: String } }), TypeError, /encode returns 3/],

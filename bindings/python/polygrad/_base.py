@@ -18,7 +18,7 @@ from polygrad._graph import (
     pointer,
     pointers,
 )
-from polygrad._library import ArgumentError, fail, lib
+from polygrad._library import ArgumentError, ArgumentTypeError, a_type, caller, fail, lib
 from polygrad.device import Device
 from polygrad.dtype import DType, dtype_by_id, dtypes
 from polygrad.dtype import to_dtype as _to_dtype
@@ -157,7 +157,11 @@ def _plain(value: Any) -> Any:
         return value.__index__()
     if hasattr(value, "__float__"):
         return float(value)
-    raise TypeError(f"expected a tensor or a number, got {type(value).__name__}")
+    raise _no_operand(value)
+
+
+def _no_operand(value: Any) -> TypeError:
+    return TypeError(f"{caller()}: {a_type(value)}, expected a tensor or a number")
 
 
 def _beside(value: Any, tensor: Base) -> Any:
@@ -182,14 +186,14 @@ def operand(value: Any, like: Base) -> Any:
         return type(like)(value)  # type: ignore[call-arg]
     if isinstance(value, (int, float)):
         return value
-    raise TypeError(f"expected a tensor or a number, got {kind.__name__}")
+    raise _no_operand(value)
 
 
 def combine(x: T, code: int, other: Any, swapped: bool) -> T:
     """Return what an operator gives; an operand that it does not know is an error."""
     result = x._binary(code, other, bool(swapped))
     if result is NotImplemented:
-        raise TypeError(f"expected a tensor or a number, got {type(other).__name__}")
+        raise _no_operand(other)
     return result
 
 
@@ -248,9 +252,16 @@ def largest(shape: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(getattr(n, "max", n) for n in shape)
 
 
-def handles(tensors: Iterable[Base]) -> Any:
+def handle_of(value: Any, what: str) -> int:
+    """Return the handle of an argument that must be a tensor."""
+    if not isinstance(value, Base):
+        raise ArgumentTypeError(f"{what}: {a_type(value)}, expected a tensor")
+    return value._handle
+
+
+def handles(tensors: Iterable[Base], what: str = "tensors") -> Any:
     """Return the handles of tensors as an array for C."""
-    return pointers([t._handle for t in tensors])
+    return pointers([handle_of(t, what) for t in tensors])
 
 
 def node_of(tensor: Base) -> Node:

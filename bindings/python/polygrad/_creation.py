@@ -12,7 +12,7 @@ import numpy as np
 from polygrad import _methods as op
 from polygrad._base import finish, made, make, share, sizes
 from polygrad._graph import CTX, Node, plain_scalar, several
-from polygrad._library import ArgumentError, fail, lib
+from polygrad._library import ArgumentError, ArgumentTypeError, a_type, fail, integer, lib
 from polygrad._methods import Methods
 from polygrad.dtype import DTypeLike, dtypes, to_dtype
 from polygrad.variable import SymInt
@@ -76,7 +76,7 @@ class Creation(Methods):
         [1, 2, 3]
         """
         sizes_, kind = several(shape), to_dtype(dtype or dtypes.default_float)
-        address = index(ptr)
+        address = integer("from_blob: ptr", ptr)
         if address <= 0 or address % kind.itemsize:
             raise ArgumentError(
                 f"from_blob: ptr: {address:#x}, expected an address that is a multiple of "
@@ -107,6 +107,8 @@ class Creation(Methods):
         """
         from polygrad._download import download  # HTTP and its ciphers: 12 MiB that few need
 
+        if not isinstance(url, str):
+            raise ArgumentTypeError(f"from_url: url: {a_type(url)}, expected a text")
         data = download(url, gunzip)
         kind = to_dtype(dtype or dtypes.uint8)
         return cls(data, kind, device, requires_grad)  # type: ignore[call-arg]
@@ -121,7 +123,7 @@ class Creation(Methods):
         >>> a == Tensor.rand(3).tolist()
         True
         """
-        if lib.poly_seed(CTX, index(seed) % 2**64) != 0:
+        if lib.poly_seed(CTX, integer("manual_seed: seed", seed) % 2**64) != 0:
             fail()
 
     @classmethod

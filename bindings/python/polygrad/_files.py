@@ -40,8 +40,9 @@ class OpenFile:
             self.handle = lib.poly_file_open(os.fsencode(source), kind)
         else:
             raise TypeError(f"{name}: fn: {source!r}, expected a path, bytes or a tensor of uint8")
+        self.who = name
         if self.handle is None:
-            fail(ValueError)
+            fail(ValueError, name)
 
     def __del__(self, _free: Any = lib.poly_file_free) -> None:
         if self.handle is not None:
@@ -78,7 +79,7 @@ class OpenFile:
         address = lib.poly_file_data(self.handle, i, ctypes.byref(length))
         if address is None:
             if length.value or shape is None or prod(shape):
-                fail(ValueError)
+                fail(ValueError, self.who)
             return np.empty(shape, dtype.storage)
         shape = (length.value,) if shape is None else shape
         return np.asarray(Memory(self, address, shape, dtype.storage))
@@ -91,7 +92,7 @@ class OpenFile:
         """Return the metadata of the file."""
         text = lib.poly_file_value(self.handle)
         if text is None:
-            fail(ValueError)
+            fail(ValueError, self.who)
         return json.loads(text, object_hook=self._special)
 
     def _special(self, found: dict[str, Any]) -> Any:
@@ -153,7 +154,7 @@ def save(
     path = os.fsencode(fn)
     made: int = lib.poly_safetensors_save(path, entries, len(values), meta, max_shard_bytes)
     if made < 0:
-        fail(ValueError)
+        fail(ValueError, "safe_save")
     return made
 
 

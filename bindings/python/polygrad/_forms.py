@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 from polygrad import _methods as op
 from polygrad._base import Base, Operand, describe, operand, to_dtype
+from polygrad._library import integer
 from polygrad._methods import Methods
 from polygrad.dtype import DTypeLike
 
@@ -49,7 +49,7 @@ class Forms(Methods):
         shape = describe(self)[0]
         if dim is None:
             return shape
-        dim = index(dim)
+        dim = integer("size: dim", dim)
         if not -len(shape) <= dim < len(shape):
             raise IndexError(f"dim: {dim} is out of range for {len(shape)} dimensions")
         return shape[dim]

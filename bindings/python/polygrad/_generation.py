@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polygrad._library import fail, lib
+from polygrad._library import a_type, fail, lib
 from polygrad._tokenizer import Tokenizer, Writer
 from polygrad.instance import Instance
 from polygrad.progress import track
@@ -42,6 +42,8 @@ class Generator:
     """
 
     def __init__(self, inst: Instance, rows: int = 0) -> None:
+        if not isinstance(inst, Instance):
+            raise TypeError(f"Generator: inst: {a_type(inst)}, expected an Instance")
         self._handle = lib.poly_generator_new(inst._handle, rows)
         if not self._handle:
             fail(ValueError)
@@ -167,6 +169,8 @@ def generate(
     [0 0]
     [0 0]
     """
+    if not isinstance(inst, Instance):
+        raise TypeError(f"generate: inst: {a_type(inst)}, expected an Instance")
     if not isinstance(max_new_tokens, (int, np.integer)) or max_new_tokens < 0:
         raise ValueError(f"generate: max_new_tokens: {max_new_tokens!r}, expected 0 or more")
     if seed is not None and not isinstance(seed, (int, np.integer)):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._base import Base, handles, release_dead
 from polygrad._graph import CTX
-from polygrad._library import fail, last_error, lib
+from polygrad._library import ArgumentTypeError, a_type, fail, last_error, lib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +27,14 @@ class Job:
     """
 
     def __init__(self, tensors: Sequence[Base]) -> None:
+        if not isinstance(tensors, (list, tuple)):
+            raise ArgumentTypeError(f"Job: tensors: {a_type(tensors)}, expected a list of tensors")
         release_dead()
         self._error = ""
         self._ended = False
-        self._handle = lib.poly_array_realize_async(CTX, handles(tensors), len(tensors))
+        self._handle = lib.poly_array_realize_async(
+            CTX, handles(tensors, "realize_async: others"), len(tensors)
+        )
         if self._handle is None:
             fail(RuntimeError)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import sys
 from operator import index
 from pathlib import Path
 from typing import Any, NoReturn
@@ -90,7 +91,7 @@ def _explained(name: str, function: Any) -> Any:
             return function(*arguments)
         except ctypes.ArgumentError as error:
             kind = OverflowError if "OverflowError" in str(error) else TypeError
-            raise kind(f"{name}: {error}") from None
+            raise kind(f"{_method(name[5:])}: {error}") from None
 
     return explained
 
@@ -144,6 +145,29 @@ def taken(address: int | None, length: int = -1, error: type[Exception] = Argume
         _libc.free(address)
 
 
+def caller() -> str:
+    """Return the name of what the user called: the outermost function of the package."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_back.f_globals.get("__package__", "") in _PACKAGES:
+        frame = frame.f_back
+    name, owner = frame.f_code.co_name, frame.f_locals.get("self")
+    if owner is None:
+        return name
+    kind = type(owner).__name__
+    return kind if name in {"__init__", "__call__"} else f"{kind}.{name.strip('_')}"
+
+
+_PACKAGES = {"polygrad", "polygrad.nn"}
+
+
+def integer(argument: str, value: Any) -> int:
+    """Return an integer, whatever type it has."""
+    try:
+        return index(value)
+    except TypeError:
+        raise ArgumentTypeError(f"{argument}: {a_type(value)}, expected an integer") from None
+
+
 class JitError(RuntimeError):
     """A function that cannot be captured, or a call that does not match the captured one."""
 
@@ -158,14 +182,29 @@ def last_error() -> str:
     return text.decode()
 
 
-def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
+def a_type(value: Any) -> str:
+    """Return the name of a value's type with its article.
+
+    >>> a_type(3), a_type("")
+    ('an int', 'a str')
+    """
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def fail(kind: type[Exception] = ArgumentError, who: str | None = None) -> NoReturn:
     """Raise the last error of the library.
 
     kind is the exception for a bad argument of the failed call; the message distinguishes indices
-    out of range and wrong types from it.
+    out of range and wrong types from it. who is what the user called, where that is not the method
+    of the same name.
     """
     text = last_error() or "the library reported no error"
-    text = _PREFIX.sub(_method, text)
+    operation = _OPERATION.match(text)
+    if operation:
+        text = (operation[1] or "Tensor.") + text[operation.end() :]
+    else:
+        text = _FUNCTION.sub(lambda found: f"{who or _method(found[1])}: ", text)
     if "traces the function" in text or "inside of " in text:
         kind = JitError
     if kind is ArgumentError:
@@ -190,18 +229,36 @@ _EXPECTED = re.compile(
     r"sizes|an index)(?! from| for)"
 )
 
-# Functions are known by the names of the methods that call them; a match for the name of a function
-# in front of an error. The operations of classes begin with a capital letter.
-_PREFIX = re.compile(
-    r"^poly_(?:(?:array_call|optim_new): args: ((?:[A-Z]\w+|clip_grad_norm): )?|"
-    r"(array|generator)_(\w+): |hf_(open|load)\w*: )"
+# What stands in front of the name of an operation; those of classes begin with a capital letter.
+_OPERATION = re.compile(
+    r"^poly_(?:(?:array_call|optim_new): args|array_binary(?:_number)?: arguments): "
+    r"((?:[A-Z]\w+|clip_grad_norm): )?"
 )
-_LOADERS = {"open": "load_hf: ", "load": "load_hf_bytes: "}
+# Other functions are known by the methods that call them.
+_FUNCTION = re.compile(r"^poly_(\w+): (?:arguments: )?")
+_OWNERS = {"array": "Tensor", "generator": "Generator", "instance": "Instance", "size": "Variable"}
+_METHODS = {
+    "array_assign_n": "Tensor.assign",
+    "array_pin": "Tensor.numpy",
+    "array_require_grad": "Tensor.requires_grad",
+    "array_set": "Tensor.setitem",
+    "array_set_grad": "Tensor.grad",
+    "bind_var": "Variable.bind",
+    "define_var": "Variable",
+    "generator_new": "Generator",
+    "hf_load_as": "load_hf_bytes",
+    "hf_open": "load_hf",
+    "instance_load_weights": "Instance.import_weights",
+    "mlp_instance": "Instance.mlp",
+    "nam_instance": "Instance.nam",
+    "seed": "Tensor.manual_seed",
+    "tabm_instance": "Instance.tabm",
+}
 
 
-def _method(found: re.Match[str]) -> str:
-    """Return the name of the method that called a function."""
-    operation, owner, name, loader = found.groups()
-    if owner:
-        return f"{'Tensor' if owner == 'array' else 'Generator'}.{name}: "
-    return operation or _LOADERS.get(loader, "Tensor.")
+def _method(function: str) -> str:
+    """Return the name of the method that calls a function."""
+    owner, _, name = function.partition("_")
+    if owner in _OWNERS:
+        function = f"{_OWNERS[owner]}.{name}"
+    return _METHODS.get(f"{owner}_{name}".rstrip("_"), function)

@@ -29,7 +29,7 @@ class _Devices:
         """
         if name is None:
             return self.DEFAULT
-        upper = name.upper().partition(":")[0]
+        upper = str(name).upper().partition(":")[0]
         if upper not in ("CPU", "CUDA", "WEBGPU"):
             raise ValueError(f"device: {name!r} is unknown, expected one of CPU, CUDA, WEBGPU")
         return upper
@@ -52,9 +52,10 @@ class _Devices:
         1
         """
         names = self._names()
-        if name.upper() not in names:
+        upper = str(name).upper()
+        if upper not in names:
             raise ValueError(f"device: {name!r} is unknown, expected one of {', '.join(names)}")
-        return names.index(name.upper())
+        return names.index(upper)
 
     @property
     def backend(self) -> str:

@@ -26,6 +26,8 @@ class DType(str):
 
     def __new__(cls, name: str) -> DType:
         """Look a type up by its name in the library."""
+        if not isinstance(name, str):
+            raise UnknownTypeError(f"{name!r} is not a data type of tensors")
         self = super().__new__(cls, name)
         self.id = lib.poly_dtype_id_parse(name.encode())
         if self.id < 0:
@@ -107,22 +109,23 @@ class dtypes:
         >>> dtypes.is_float(dtypes.bfloat16)
         True
         """
-        return "float" in dtype.name or dtype.name.startswith("fp8")
+        name = to_dtype(dtype).name
+        return "float" in name or name.startswith("fp8")
 
     @staticmethod
     def is_int(dtype: DType) -> Any:
         """Tell whether a type is an integer one (bool is not)."""
-        return "int" in dtype.name
+        return "int" in to_dtype(dtype).name
 
     @staticmethod
     def is_unsigned(dtype: DType) -> Any:
         """Tell whether a type is an unsigned integer one."""
-        return dtype.name.startswith("uint")
+        return to_dtype(dtype).name.startswith("uint")
 
     @staticmethod
     def is_bool(dtype: DType) -> Any:
         """Tell whether a type is bool."""
-        return dtype.name == "bool"
+        return to_dtype(dtype).name == "bool"
 
     @staticmethod
     def min(dtype: DType) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygrad._graph import Memory
-from polygrad._library import c_text, fail, lib, taken
+from polygrad._library import a_type, c_text, fail, lib, taken
 from polygrad._prototypes import PolyIOBinding
 from polygrad._tokenizer import Tokenizer
 from polygrad.device import Device
@@ -21,6 +21,11 @@ FloatArray = npt.NDArray[np.float32]
 _ROLES = ("param", "input", "target", "output", "aux")
 _OPTIMIZERS = {"none": 0, "sgd": 1, "adam": 2, "adamw": 3}
 MAX_DIMS = 8
+
+
+def _need_bytes(argument: str, value: Any) -> None:
+    if not isinstance(value, bytes):
+        raise TypeError(f"{argument}: {a_type(value)}, expected bytes")
 
 
 class _Owner:
@@ -55,6 +60,8 @@ class Instance:
     def __init__(self, handle: int | None, error: type[Exception] = RuntimeError) -> None:
         if handle is None:
             fail(error)
+        if not isinstance(handle, int) or (count := lib.poly_instance_ends(handle, None, 0)) < 0:
+            raise TypeError(f"Instance: {handle!r}, expected what mlp, from_bundle and others make")
         self._handle = handle
         self._owner = _Owner(handle)
         self._kinds: dict[str, str] = {}
@@ -62,7 +69,7 @@ class Instance:
         self._generators: dict[int, Any] = {}
         self._folder: Path | None = None
         self._tokenizer: Tokenizer | None = None
-        ends = (ctypes.c_int32 * lib.poly_instance_ends(handle, None, 0))()
+        ends = (ctypes.c_int32 * count)()
         lib.poly_instance_ends(handle, ends, len(ends))
         #: The tokens that end a text, by the configuration of a language model.
         self.eos_token_ids: tuple[int, ...] = tuple(ends)
@@ -108,6 +115,8 @@ class Instance:
     @classmethod
     def from_ir(cls, ir: bytes, weights: bytes | None = None) -> Instance:
         """Load what export_ir and (or zeros) export_weights wrote."""
+        _need_bytes("from_ir: ir", ir)
+        _need_bytes("from_ir: weights", weights or b"")
         return cls(lib.poly_instance_from_ir(ir, len(ir), weights, len(weights or b"")))
 
     @classmethod
@@ -119,6 +128,7 @@ class Instance:
         >>> (same.params["layers.0.weight"] == net.params["layers.0.weight"]).all()
         np.True_
         """
+        _need_bytes("from_bundle: data", data)
         return cls(lib.poly_instance_from_bundle(data, len(data)))
 
     # What it holds
@@ -181,7 +191,7 @@ class Instance:
             binding.name = c_text("name", name)
             binding.data = array.ctypes.data
         if function(self._handle, *first, bindings, len(held), *last) != 0:
-            fail(RuntimeError)
+            fail(RuntimeError, "Instance.forward" if partial else None)
 
     def forward(self, **inputs: Any) -> dict[str, FloatArray]:
         """Run the model on named inputs and return copies of its outputs by name.
@@ -245,6 +255,9 @@ class Instance:
             raise ValueError(f"kind: {kind!r}, expected one of {list(_OPTIMIZERS)}")
         number = _OPTIMIZERS[kind]
         options = (lr, beta1, beta2, eps, weight_decay)
+        for option in options:
+            if not hasattr(option, "__float__"):
+                raise TypeError(f"set_optimizer: {a_type(option)}, expected numbers")
         if lib.poly_instance_set_optimizer(self._handle, number, *options) != 0:
             fail(RuntimeError)
 
@@ -279,6 +292,7 @@ class Instance:
         With strict, every tensor must fit and every parameter must be there, or nothing is
         changed; otherwise mismatches are left out and listed in notes.
         """
+        _need_bytes("import_weights: data", data)
         read = lib.poly_instance_load_weights if strict else lib.poly_instance_import_weights
         if read(self._handle, data, len(data)) != 0:
             fail(RuntimeError)

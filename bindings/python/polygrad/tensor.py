@@ -6,6 +6,7 @@ import re
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_int64, c_void_p
 from math import prod
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from polygrad._base import (
     arguments,
     copied,
     describe,
+    handle_of,
     handles,
     join,
     made,
@@ -34,6 +36,7 @@ from polygrad._library import (
     ArgumentError,
     ArgumentTypeError,
     RangeError,
+    a_type,
     fail,
     last_error,
     lib,
@@ -235,7 +238,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         [2.0]
         """
         release_dead()
-        if lib.poly_array_realize(handles((self, *lst)), 1 + len(lst)) != 0:
+        if lib.poly_array_realize(handles((self, *lst), "realize: lst"), 1 + len(lst)) != 0:
             fail(RuntimeError)
         return self
 
@@ -265,15 +268,15 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         place = (address.value, values(shape), dtype.storage, bool(writable.value), steps)
         return np.asarray(Memory(_Pin(pin), *place))
 
-    def _read(self) -> np.ndarray[Any, Any]:
-        """Return a copy of the values."""
+    def _read(self, who: str) -> np.ndarray[Any, Any]:
+        """Return a copy of the values; who asks, for errors."""
         shape, dtype = describe(self)
         if dtype.numpy is None:
-            return self.cast(dtypes.float32)._read()
+            return self.cast(dtypes.float32)._read(who)
         array = np.empty(values(shape), dtype.numpy)
         release_dead()
         if lib.poly_array_read(self._handle, pointer(array), array.nbytes) != 0:
-            fail(RuntimeError)
+            fail(RuntimeError, who)
         return array
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -295,7 +298,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         >>> Tensor([[2.5]]).item()
         2.5
         """
-        array = self._read()
+        array = self._read("Tensor.item")
         if array.size != 1:
             raise ValueError(f"item of a tensor of shape {array.shape}, expected one element")
         return array.item()
@@ -306,7 +309,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         >>> Tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
-        return self._read().tolist()
+        return self._read("Tensor.tolist").tolist()
 
     def detach(self) -> Tensor:
         """Return the tensor without its history, as a view: no gradient flows through it.
@@ -389,6 +392,8 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         [0.0, 2.0]
         """
         x = self
+        if not hasattr(ll, "__iter__"):
+            raise ArgumentTypeError(f"sequential: ll: {a_type(ll)}, expected a list of functions")
         for function in ll:
             x = function(x)
         return x
@@ -401,7 +406,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         (True, [2.0])
         """
         if not isinstance(x, Tensor):
-            raise TypeError(f"replace: x: a {type(x).__name__}, expected a tensor")
+            raise TypeError(f"replace: x: {a_type(x)}, expected a tensor")
         if lib.poly_array_replace(self._handle, x._handle) != 0:
             fail()
         if hasattr(self, "_known"):
@@ -480,7 +485,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"grad: a {type(value).__name__}, expected a tensor or None")
+            raise TypeError(f"grad: {a_type(value)}, expected a tensor or None")
         handle = None if value is None else value._handle
         if lib.poly_array_set_grad(self._handle, handle) != 0:
             fail()
@@ -503,7 +508,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         [3.0, 12.0]
         """
         release_dead()
-        handle = None if gradient is None else gradient._handle
+        handle = None if gradient is None else handle_of(gradient, "backward: gradient")
         if lib.poly_array_backward(self._handle, handle) != 0:
             fail()
         return self
@@ -523,8 +528,8 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         """
         n = len(targets)
         out = (c_void_p * n)()
-        incoming = None if gradient is None else gradient._handle
-        given = (handles(targets), n, incoming, bool(materialize_grads), out)
+        incoming = None if gradient is None else handle_of(gradient, "gradient: gradient")
+        given = (handles(targets, "gradient: targets"), n, incoming, bool(materialize_grads), out)
         if lib.poly_array_gradient(self._handle, *given) != 0:
             fail()
         return [made(type(self), handle) for handle in out]
@@ -546,6 +551,14 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
             yield
         finally:
             Tensor.training = before
+
+
+# Python's own errors of calls name the functions of the classes above by it.
+for _class in Tensor.__mro__[1:-1]:
+    for _name, _value in vars(_class).items():
+        _function = getattr(_value, "__func__", _value)
+        if isinstance(_function, FunctionType):
+            _function.__qualname__ = f"Tensor.{_name}"
 
 
 class _Pin:

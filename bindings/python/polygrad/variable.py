@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import byref
-from operator import index
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from polygrad import _prototypes as c
 from polygrad._graph import CTX, Node
-from polygrad._library import ArgumentError, fail, lib
+from polygrad._library import ArgumentError, fail, integer, lib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -214,7 +213,7 @@ class Variable(SymInt):
     def __init__(self, name: str, min_val: int, max_val: int) -> None:
         if not isinstance(name, str) or not name.isidentifier():
             raise ArgumentError(f"Variable: name: {name!r}, expected an identifier")
-        lo, hi = index(min_val), index(max_val)
+        lo, hi = integer("Variable: min_val", min_val), integer("Variable: max_val", max_val)
         if not -(1 << 31) <= lo <= hi < 1 << 31:
             raise ArgumentError(f"Variable: {lo} to {hi}, expected an interval of int32")
         handle = lib.poly_define_var(CTX, name.encode(), lo, hi)
@@ -238,7 +237,7 @@ class Variable(SymInt):
         >>> Variable("n", 1, 4).bind(3).val
         3
         """
-        handle = lib.poly_bind_var(CTX, self._var.handle, index(val))
+        handle = lib.poly_bind_var(CTX, self._var.handle, integer("Variable.bind: val", val))
         if handle is None:
             fail()
         bound = Node(handle)

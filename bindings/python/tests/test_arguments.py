@@ -5,10 +5,15 @@ A case is a function of how integers, floats and sequences are given.
 
 from __future__ import annotations
 
+import random
+import re
+
 import numpy as np
 import pytest
 
-from polygrad import Tensor
+from polygrad import Device, Tensor, Variable, dtypes, hf, nn
+from polygrad.instance import Instance
+from polygrad.nn import state
 
 X = Tensor(np.arange(24, dtype="float32").reshape(2, 3, 4) + 1)
 INTS = Tensor(np.arange(24).reshape(2, 3, 4))
@@ -208,3 +213,106 @@ def test_formulas_are_texts_to_their_end(call):
         call("ij,jk->ik\0garbage")
     with pytest.raises(TypeError, match="formula: is 5, expected a text"):
         call(5)
+
+
+# What C, classes inside and Python say of values that nobody has checked.
+INSIDE = re.compile(
+    r"poly_|: arguments: |_handle|\b(?:Base|Creation|Display|Exchange|Forms|Indexing|Methods)\.|"
+    r"binary_number|has no attribute|has no len|not supported between|unsupported operand|"
+    r"object is not|cannot be interpreted|\ba [aeiou]\w+,|Array length|internal error"
+)
+
+
+class Odd:
+    """What no argument may be."""
+
+
+NET = Instance.mlp(layers=[2, 1], loss="mse")
+REFUSED = {
+    "add": (lambda: X + Tensor([1.0, 2.0, 3.0]), "Tensor.add: operands: shapes "),
+    "lshift": (lambda: INTS << 1.5, "Tensor.lshift: operands: is float32"),
+    "sub": (lambda: X.sub("x"), "Tensor.sub: a str, expected a tensor or a number"),
+    "where": (lambda: (X > 1).where("x", 2), "Tensor.where: a str, expected"),
+    "realize": (lambda: X.realize(1), "realize: lst: an int, expected a tensor"),
+    "realize_async": (lambda: X.realize_async(1), "realize_async: others: an int, expected"),
+    "backward": (lambda: X.sum().backward(1), "backward: gradient: an int, expected a tensor"),
+    "gradient": (lambda: X.sum().gradient(1), "gradient: targets: an int, expected a tensor"),
+    "memory": (lambda: Tensor.zeros(2**40).realize(), "Tensor.realize: memory: none for "),
+    "setitem": (lambda: changed(X + 0, 9, 1), "Tensor.setitem: index: 9 is out of bounds"),
+    "full": (Tensor.full, r"Tensor.full\(\) missing 2|^full\(\) missing 2"),
+    "scatter": (lambda: X.scatter(), r"Tensor.scatter\(\) missing 3|^scatter\(\) missing 3"),
+    "device": (lambda: Tensor(1, device=1.5), "device: 1.5 is unknown, expected one of CPU"),
+    "to": (lambda: X.to(1.5), "device: 1.5 is unknown"),
+    "Device.number": (lambda: Device.number(3), "device: 3 is unknown"),
+    "from_url": (lambda: Tensor.from_url(1.5), "from_url: url: a float, expected a text"),
+    "manual_seed": (lambda: Tensor.manual_seed("x"), "manual_seed: seed: a str, expected an int"),
+    "is_float": (lambda: dtypes.is_float(True), "True is not a data type of tensors"),
+    "DType": (lambda: type(dtypes.int8)(True), "True is not a data type of tensors"),
+    "bind": (
+        lambda: Variable("n", 1, 4).bind(9),
+        r"Variable.bind: value: 9 is outside of n\[1,4\]",
+    ),
+    "bind a text": (lambda: Variable("n", 1, 4).bind("x"), "Variable.bind: val: a str, expected"),
+    "get_state_dict": (lambda: nn.get_state_dict(X, Odd()), "prefix: an Odd, expected a text"),
+    "safe_load": (lambda: state.safe_load(b"123"), "safe_load: data: 3 bytes, expected at least 8"),
+    "attention": (lambda: nn.MultiHeadAttention("a", "b"), "MultiHeadAttention: num_heads: 'b'"),
+    "attention's dropout": (
+        lambda: nn.MultiHeadAttention(4, 2, dropout="x"),
+        "dropout: .x., expected 0 to 1",
+    ),
+    "SGD": (lambda: nn.SGD(3), "SGD: params: an int, expected a list of tensors"),
+    "compile_step": (lambda: nn.compile_step(4), "compile_step: function: an int, expected a func"),
+    "CompiledTrainingStep": (lambda: nn.CompiledTrainingStep(1), "CompiledTrainingStep: an int, "),
+    "Instance": (lambda: Instance(5), "Instance: 5, expected"),
+    "Instance of a text": (lambda: Instance("x"), "Instance: 'x', expected"),
+    "call": (lambda: NET.call("nothing"), 'Instance.call: entry: there is no "nothing"'),
+    "train_step": (lambda: NET.train_step(), "Instance.train_step: no optimizer is set"),
+    "set_optimizer": (lambda: NET.set_optimizer("sgd", lr="x"), "set_optimizer: a str, expected"),
+    "Generator": (lambda: hf.Generator(X), "Generator: inst: a Tensor, expected an Instance"),
+    "generate": (lambda: hf.generate(3, [1], 1), "generate: inst: an int, expected an Instance"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_errors_are_in_the_words_of_the_user(case):
+    call, want = REFUSED[case]
+    with pytest.raises((TypeError, ValueError, RuntimeError, IndexError)) as caught:
+        call()
+    assert re.search(want, str(caught.value)), str(caught.value)
+    assert not INSIDE.search(str(caught.value)), str(caught.value)
+
+
+JUNK = (None, True, 0, -1, 1.5, float("nan"), 2**70, "", "x", b"x", [], [1], [None], ["x"], (0, 1))
+JUNK += ({}, {"a": 1}, Odd(), object, ..., 1j, np.ones(2), Tensor([[1.0, 2.0]]), Tensor([0, 1]), X)
+# They write to the screen, wait, or make tensors of Python's own things.
+LEFT = {"from_blob", "from_url", "train", "test", "sequential", "training"}
+
+
+def names(owner):
+    return [n for n in dir(owner) if n[0] != "_" and n not in LEFT and callable(getattr(owner, n))]
+
+
+@pytest.mark.parametrize(
+    ("owner", "some"),
+    [
+        (SQUARE, names(SQUARE)),
+        (INTS, names(INTS)),
+        (nn, [n for n in names(nn) if n != "TrainableModel"]),
+        (NET, names(NET)),
+        (dtypes, ["is_float", "is_int", "is_unsigned", "is_bool", "min", "max"]),
+        (Device, ["canonicalize", "require", "number"]),
+    ],
+    ids=["floats", "integers", "nn", "Instance", "dtypes", "Device"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_no_error_speaks_of_what_is_inside(owner, some, capsys):
+    draw = random.Random(1)
+    assert some
+    for name in some:
+        for _ in range(25):
+            given = [draw.choice(JUNK) for _ in range(draw.randrange(4))]
+            try:
+                getattr(owner, name)(*given)
+            except Exception as error:
+                text = f"{name}{tuple(map(type, given))}: {type(error).__name__}: {error}"
+                assert not INSIDE.search(str(error)), text

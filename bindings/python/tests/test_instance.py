@@ -212,7 +212,7 @@ def test_bundles_of_the_original(name):
 def test_weights():
     net = Instance.mlp(layers=[2, 3], seed=1)
     other = Instance.mlp(layers=[2, 3, 1], seed=2)
-    with pytest.raises(RuntimeError, match="poly_instance_load_weights"):
+    with pytest.raises(RuntimeError, match=r"Instance\.import_weights"):
         net.import_weights(other.export_weights())
     net.import_weights(other.export_weights(), strict=False)
     assert (net.params["layers.0.weight"] == other.params["layers.0.weight"]).all()
@@ -233,20 +233,20 @@ def test_devices():
 def test_errors():
     with pytest.raises(RuntimeError, match="layers"):
         Instance.mlp(layers=[3])
-    with pytest.raises(RuntimeError, match="poly_instance_from_bundle"):
+    with pytest.raises(RuntimeError, match=r"Instance\.from_bundle"):
         Instance.from_bundle(b"nonsense")
-    with pytest.raises(RuntimeError, match="poly_instance_from_ir"):
+    with pytest.raises(RuntimeError, match=r"Instance\.from_ir"):
         Instance.from_ir(b"")
     net = Instance.mlp(layers=[2, 1], seed=1)
     with pytest.raises(ValueError, match="not an input"):
         net.forward(z=[1.0])
     with pytest.raises(ValueError, match="shape"):
         net.forward(x=[[1.0, 2.0, 3.0]])
-    with pytest.raises(RuntimeError, match="poly_instance_train_step"):
+    with pytest.raises(RuntimeError, match=r"Instance\.train_step"):
         net.train_step(x=[[1.0, 2.0]])
     with pytest.raises(ValueError, match="kind"):
         net.set_optimizer("magic")
-    with pytest.raises(RuntimeError, match="poly_instance_load_weights: data"):
+    with pytest.raises(RuntimeError, match=r"Instance\.import_weights: data"):
         net.import_weights(b"12345678")
 
 

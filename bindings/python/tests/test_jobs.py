@@ -193,7 +193,7 @@ def test_a_failing_job_says_why() -> None:
     assert "not bound" in last_error()
     assert lib.poly_job_wait(job, -1) == -1
     lib.poly_job_release(job)
-    with pytest.raises((ValueError, RuntimeError), match="poly_realize_async: values"):
+    with pytest.raises((ValueError, RuntimeError), match="realize_async: values"):
         fail() if lib.poly_realize_async(CTX, None, None, 1, None) is None else None
 
 

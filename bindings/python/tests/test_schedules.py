@@ -231,7 +231,7 @@ def test_bad_arguments() -> None:
     o = SGD([Tensor([1.0])], lr=0.3)
     step = nn.StepLR(o, 1)
     cases: list[tuple[Any, type[Exception], str]] = [
-        (lambda: nn.StepLR(3, 1), TypeError, "StepLR: optimizer: a int"),  # type: ignore[arg-type]
+        (lambda: nn.StepLR(3, 1), TypeError, "StepLR: optimizer: an int"),  # type: ignore[arg-type]
         (lambda: nn.StepLR(nn.OptimizerGroup(o), 1), TypeError, "each of its optimizers"),
         (lambda: nn.StepLR(o, 0), ValueError, "step_size: is 0"),
         (lambda: nn.ExponentialLR(o, math.nan), ValueError, "finite"),

@@ -49,17 +49,21 @@ SEXP call_package(const char *name, SEXP x, SEXP y) {
 
 /* Functions of arrays are known by what they do: poly_array_assign is assign. */
 void fail(void) {
-  static const char prefix[] = "poly_array_";
+  static const char prefix[] = "poly_array_", arguments[] = ": arguments: ";
   const char *text = P.poly_last_error();
   if (strncmp(text, prefix, sizeof prefix - 1) == 0) text += sizeof prefix - 1;
+  size_t n = strcspn(text, ":");
+  if (strncmp(text + n, arguments, sizeof arguments - 1) == 0)
+    raise_error("%.*s: %s", (int)n, text, text + n + sizeof arguments - 1);
   raise_error("%s", *text ? text : "the library reported no error");
 }
 
 /* text begins with the name of a C function, and of the operation if that is another one. */
 void fail_in(const char *function, const char *text) {
-  static const char args[] = ": args: ";
+  static const char binary[] = "poly_array_binary";
+  const char *args = strncmp(text, binary, sizeof binary - 1) == 0 ? ": arguments: " : ": args: ";
   const char *packed = strncmp(text, "poly_", 5) == 0 ? strstr(text, args) : NULL;
-  if (packed != NULL) text = packed + sizeof args - 1;
+  if (packed != NULL) text = packed + strlen(args);
   const char *rest = strstr(text, ": ");
   rest = rest != NULL ? rest + 2 : text;
   /* The library calls a target Y, as tinygrad does. */

@@ -7,7 +7,7 @@
  * damaged or hostile file throws a PolygradError with the file, the tensor and the numbers; nothing in it is run.
  */
 
-const { lib, koffi, constants, PolygradError, lastError } = require('../library.js')
+const { lib, koffi, constants, PolygradError, said } = require('../library.js')
 const { count, byNodes } = require('../base.js')
 const { onMemory } = require('../data.js')
 const { MAX_DIMS, get, show, small, string, named } = require('../arguments.js')
@@ -17,8 +17,8 @@ const { Tensor } = require('../tensor.js')
 const { recordsOf, metadataOf } = require('../safetensors.js')
 
 // Everything that is wrong with a file is an error of the file, whatever words say it.
-function failed () {
-  throw new PolygradError(lastError())
+function failed (who) {
+  throw new PolygradError(said(who).replace(/^(\w+): (?:path|data): /, '$1: file: '))
 }
 
 // Files end when no memory of theirs is in use any more.
@@ -33,7 +33,8 @@ class OpenFile {
       const bytes = bytesOf(source instanceof Tensor ? source.data : source, `${name}: file`)
       this.handle = lib.poly_file_read(bytes, bytes.length, format)
     }
-    if (this.handle === 0) failed()
+    this.name = name
+    if (this.handle === 0) failed(name)
     this.users = 1
   }
 
@@ -62,7 +63,7 @@ class OpenFile {
     const length = new BigInt64Array(1)
     const address = lib.poly_file_data(this.handle, i, length)
     if (address === null) {
-      if (lib.poly_file_type(this.handle, i) === null || length[0] > 0n) failed()
+      if (lib.poly_file_type(this.handle, i) === null || length[0] > 0n) failed(this.name)
       return new dtype.Array(0)
     }
     const buffer = koffi.view(address, Number(length[0]))
@@ -74,7 +75,7 @@ class OpenFile {
   /** What the file says besides its tensors. */
   value () {
     const text = lib.poly_file_value(this.handle)
-    if (text === null) failed()
+    if (text === null) failed(this.name)
     const made = new Map()
     return JSON.parse(text, (_, value) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
@@ -142,7 +143,7 @@ function safeSave (tensors, path, ...options) {
     throw new RangeError(`safeSave: maxShardSize: ${show(maxShardSize)}, expected at least 1 byte`)
   }
   const meta = metadataOf('safeSave', metadata)
-  if (lib.poly_safetensors_save(path, ...recordsOf('safeSave', tensors), meta, maxShardSize ?? 0) < 0) failed()
+  if (lib.poly_safetensors_save(path, ...recordsOf('safeSave', tensors), meta, maxShardSize ?? 0) < 0) failed('safeSave')
 }
 
 /**
@@ -174,7 +175,7 @@ function ggmlDataToTensor (blocks, n, type) {
   try {
     return byNodes('poly_dequantize', 1, blocks, type, n)[0]
   } catch {
-    return failed()
+    return failed('ggmlDataToTensor')
   }
 }
 

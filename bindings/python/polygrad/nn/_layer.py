@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad import _trace
 from polygrad._base import make_all
+from polygrad._library import a_type
 from polygrad.tensor import Tensor, assign
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ class Sequential:
     def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
         for i, layer in enumerate(layers):
             if not callable(layer):
-                kind = type(layer).__name__
-                raise TypeError(f"Sequential: layer {i}: a {kind}, expected a layer or a function")
+                kind = a_type(layer)
+                raise TypeError(f"Sequential: layer {i}: {kind}, expected a layer or a function")
         self.layers = list(layers)
 
     def __call__(self, x: Tensor) -> Tensor:

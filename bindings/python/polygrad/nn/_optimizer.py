@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._base import arguments, made, release_dead
 from polygrad._graph import CTX
-from polygrad._library import fail, lib
+from polygrad._library import a_type, fail, lib
 from polygrad.dtype import dtypes
 from polygrad.tensor import Tensor
 
@@ -48,10 +48,12 @@ class Optimizer:
         name = type(self).__name__
         if isinstance(params, Tensor):
             raise TypeError(f"{name}: params is a tensor, expected a list of them")
+        if not hasattr(params, "__iter__"):
+            raise TypeError(f"{name}: params: {a_type(params)}, expected a list of tensors")
         given = list({id(p): p for p in params}.values())
         for i, p in enumerate(given):
             if not isinstance(p, Tensor):
-                raise TypeError(f"{name}: params[{i}]: a {type(p).__name__}, expected a tensor")
+                raise TypeError(f"{name}: params[{i}]: {a_type(p)}, expected a tensor")
         self.buffers = [
             p for p in given if p.requires_grad is False or not dtypes.is_float(p.dtype)
         ]
@@ -166,8 +168,7 @@ class OptimizerGroup(Optimizer):
             raise ValueError("OptimizerGroup: no optimizers, expected one or more")
         for optimizer in optimizers:
             if not isinstance(optimizer, Optimizer):
-                kind = type(optimizer).__name__
-                raise TypeError(f"OptimizerGroup: a {kind}, expected optimizers")
+                raise TypeError(f"OptimizerGroup: {a_type(optimizer)}, expected optimizers")
         self.optimizers = optimizers
         self.params = [p for o in optimizers for p in o.params]
         self.buffers = [b for o in optimizers for b in o.buffers]

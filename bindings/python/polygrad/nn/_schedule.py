@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygrad import _trace
+from polygrad._library import a_type
 from polygrad.nn._optimizer import Optimizer, OptimizerGroup
 from polygrad.tensor import Tensor, assign
 
@@ -20,7 +21,7 @@ def _need_optimizer(owner: object, optimizer: Any) -> Optimizer:
     if isinstance(optimizer, OptimizerGroup):
         raise TypeError(f"{name}: optimizer: a group; make a schedule for each of its optimizers")
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{name}: optimizer: a {type(optimizer).__name__}, expected an optimizer")
+        raise TypeError(f"{name}: optimizer: {a_type(optimizer)}, expected an optimizer")
     return optimizer
 
 
@@ -84,8 +85,7 @@ class LambdaLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[Any], Any]) -> None:
         if not callable(lr_lambda):
-            kind = type(lr_lambda).__name__
-            raise TypeError(f"LambdaLR: lr_lambda: a {kind}, expected a function")
+            raise TypeError(f"LambdaLR: lr_lambda: {a_type(lr_lambda)}, expected a function")
         self.lr_lambda = lr_lambda
         super().__init__(optimizer)
 
@@ -118,6 +118,9 @@ class SequentialLR(LRScheduler):
         schedulers: Sequence[LRScheduler],
         milestones: Sequence[int],
     ) -> None:
+        for what, given in ("schedulers", schedulers), ("milestones", milestones):
+            if not isinstance(given, (list, tuple)):
+                raise TypeError(f"SequentialLR: {what}: {a_type(given)}, expected a list")
         if len(schedulers) != len(milestones) + 1 or list(milestones) != sorted(milestones):
             raise ValueError(
                 f"SequentialLR: milestones: {list(milestones)} for {len(schedulers)} schedules, "

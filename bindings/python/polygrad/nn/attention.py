@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from polygrad._library import integer
 from polygrad.nn.layers import Dropout, LayerNorm, Linear, RMSNorm
 from polygrad.tensor import Tensor
 
@@ -37,10 +38,13 @@ class MultiHeadAttention:
             ("num_heads", num_heads, embed_dim),
             ("num_kv_heads", shared, num_heads),
         ):
+            if not (hasattr(value, "__index__") and hasattr(whole, "__index__")):
+                given = f"{name}: {value!r} for {whole!r}"
+                raise TypeError(f"MultiHeadAttention: {given}, expected integers")
             if value < 1 or whole % value:
                 raise ValueError(f"MultiHeadAttention: {name}: {value}, expected a part of {whole}")
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"MultiHeadAttention: dropout: {dropout}, expected 0 to 1")
+        if not hasattr(dropout, "__float__") or not 0 <= dropout <= 1:
+            raise ValueError(f"MultiHeadAttention: dropout: {dropout!r}, expected 0 to 1")
         self.num_heads, self.num_kv_heads, self.dropout = num_heads, shared, dropout
         self.head_dim = embed_dim // num_heads
         self.q_proj = Linear(embed_dim, embed_dim, bias)
@@ -104,6 +108,7 @@ class TransformerBlock:
     ) -> None:
         if norm not in _NORMS:
             raise ValueError(f"TransformerBlock: norm: {norm!r}, expected 'layer' or 'rms'")
+        embed_dim = integer("TransformerBlock: embed_dim", embed_dim)
         ff_dim = 4 * embed_dim if ff_dim is None else ff_dim
         self.causal, self.pre_norm, self.activation = causal, pre_norm, activation
         self.attn_norm, self.ff_norm = _NORMS[norm](embed_dim), _NORMS[norm](embed_dim)

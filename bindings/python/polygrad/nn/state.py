@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polygrad._library import ArgumentTypeError, a_type
 from polygrad.dtype import dtypes
 from polygrad.nn.files import (
     ggml_data_to_tensor,
@@ -40,6 +41,8 @@ def get_state_dict(obj: Any, prefix: str = "", tensor_type: type = Tensor) -> di
     >>> sorted(get_state_dict({"first": Linear(2, 3)}, "model"))
     ['model.first.bias', 'model.first.weight']
     """
+    if not isinstance(prefix, str):
+        raise ArgumentTypeError(f"get_state_dict: prefix: {a_type(prefix)}, expected a text")
     found: dict[str, Any] = {}
     _collect(obj, prefix.rstrip("."), found, set(), tensor_type)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polygrad._library import ArgumentError, fail, lib
+from polygrad._library import ArgumentError, a_type, fail, lib
 from polygrad._prototypes import POLY_TRACE_FIXED
 from polygrad._trace import Function, Program
 from polygrad.nn.state import get_state_dict
@@ -23,6 +23,10 @@ class CompiledTrainingStep(Program):
     """A program that was traced from a function of tensors; see compile_step."""
 
     def __init__(self, function: Function) -> None:
+        if not isinstance(function, Function):
+            raise TypeError(
+                f"CompiledTrainingStep: {a_type(function)}, expected what compile_step makes"
+            )
         self._function = function
         self._handle = function._handle
         self._results = [result for result in function.same if result is not None]
@@ -30,7 +34,7 @@ class CompiledTrainingStep(Program):
     def run(self) -> None:
         """Execute all kernels: forward, backward and the update."""
         if _rerun(self._handle) != 0:
-            fail(RuntimeError)
+            fail(RuntimeError, "CompiledTrainingStep.run")
 
     def __call__(self) -> None:
         """Execute all kernels."""
@@ -72,6 +76,8 @@ def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Com
     >>> step.loss_value() < 1e-3
     True
     """
+    if not callable(function):
+        raise TypeError(f"compile_step: function: {a_type(function)}, expected a function")
     inputs = list(get_state_dict([args, kwargs]).values())
     if inputs:
         inputs[0].realize(*inputs[1:])

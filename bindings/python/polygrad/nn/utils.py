@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad import _trace
 from polygrad._base import join, operation
+from polygrad._library import a_type
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -16,11 +17,12 @@ _CLIP_GRAD_NORM = operation("clip_grad_norm")
 
 def _with_gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """Return the parameters that have a gradient, each once."""
+    if not hasattr(parameters, "__iter__"):
+        raise TypeError(f"{name}: parameters: {a_type(parameters)}, expected tensors")
     given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     for i, p in enumerate(given):
         if not isinstance(p, Tensor):
-            kind = type(p).__name__
-            raise TypeError(f"{name}: parameters[{i}]: a {kind}, expected a tensor")
+            raise TypeError(f"{name}: parameters[{i}]: {a_type(p)}, expected a tensor")
     return list({id(p): p for p in given if p.grad is not None}.values())
 
 
