@@ -2,9 +2,9 @@
 /** What all groups of tensor methods stand on. */
 
 const { lib, find, fail, PolygradError } = require('./library.js')
-const { CTX, addressOf, bury, own, handlesOf } = require('./handles.js')
+const { CTX, addressOf, bury, own } = require('./handles.js')
 const { byId } = require('./dtype.js')
-const { MAX_DIMS, get, put, show } = require('./arguments.js')
+const { MAX_DIMS, get, show } = require('./arguments.js')
 
 // Tensors that were made since a tidy began; null outside of one.
 let scope = null
@@ -195,42 +195,17 @@ function release (tensor) {
   tensor._group = own(tensor, tensor._handle)
 }
 
-/** Calls a function of the library on nodes, of which tensors and lists of tensors among args are made, with n results. */
-function byNodes (name, n, ...args) {
-  const given = args.flat().filter((value) => value instanceof Base)
-  const nodes = []
-  const nodeOf = (tensor) => {
-    const node = lib.poly_array_node(handleOf(tensor))
-    if (node === 0) fail()
-    nodes.push(node)
-    return node
-  }
+/** Makes a tensor of a node that is given and computed of no other tensor; NULL throws the error of the library. */
+function ofNode (node) {
+  if (node === 0) fail()
   try {
-    const values = args.map((value) => {
-      if (value instanceof Base) return nodeOf(value)
-      return Array.isArray(value) ? handlesOf(value.map((tensor) => ({ _handle: nodeOf(tensor) }))) : value
-    })
-    const out = new Int32Array(2 * n)
-    if (n === 1) {
-      const node = lib[name](CTX, ...values)
-      if (node === 0) fail()
-      put(out, 0, node)
-    } else if (lib[name](CTX, ...values, out) !== 0) {
-      fail()
-    }
-    const results = Array.from({ length: n }, (_, i) => get(out, i))
-    nodes.push(...results)
-    return results.map((node) => ofNode(node, given))
+    return made(lib.poly_array_of(CTX, node, null, 0))
   } finally {
-    for (const node of nodes) lib.poly_uop_release(CTX, node)
+    lib.poly_uop_release(CTX, node)
   }
-}
-
-function ofNode (node, given) {
-  return made(lib.poly_array_of(CTX, node, handlesOf(given), given.length))
 }
 
 module.exports = {
   HANDLE, Base, registered, made, madeOf, setSizeReader, describe, count, handleOf, tensorOf, optional, tensorsOf, fits, operandOf, tidy,
-  keep, byNodes
+  keep, ofNode
 }

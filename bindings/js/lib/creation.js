@@ -3,7 +3,7 @@
 
 const { lib, fail } = require('./library.js')
 const { CTX } = require('./handles.js')
-const { byNodes } = require('./base.js')
+const { ofNode } = require('./base.js')
 const { Operation, finish } = require('./call.js')
 const { SymInt } = require('./variable.js')
 const { Indexing } = require('./indexing.js')
@@ -41,7 +41,7 @@ class Creation extends Indexing {
     values.forEach((v, i) => v instanceof SymInt || number(v, `arange: ${names[i]}`))
     const type = dtype ?? (symbolic || values.every(Number.isInteger) ? 'int32' : 'float32')
     const tensor = symbolic
-      ? byNodes('poly_arange_size', 1, toDType(type).id, ...values.map((v) => integer(v, 'arange: start')))[0]
+      ? ofNode(lib.poly_arange_size(CTX, toDType(type).id, ...values.map((v, i) => integer(v, `arange: ${names[i]}`))))
       : ARANGE.one(undefined, [...values, type])
     return finish(tensor, options)
   }

@@ -2,9 +2,9 @@
 /** How tensors show themselves: the values of those that have been computed, in short for large ones. */
 
 const { inspect } = require('node:util')
-const { describe, count } = require('./base.js')
+const { describe, count, tidy } = require('./base.js')
 const { Exchange } = require('./exchange.js')
-const { read } = require('./data.js')
+const { onMemory, read } = require('./data.js')
 const { valuesOf } = require('./variable.js')
 const { types } = require('./dtype.js')
 const { tracing } = require('./trace.js')
@@ -86,10 +86,15 @@ function joined (items, depth, indent) {
 /** Texts of numbers of one width. */
 function aligned (numbers, dtype) {
   const texts = dtype.isFloat
-    ? floats(numbers.map(DECODERS[dtype.name] ?? Number), dtype)
+    ? floats(dtype.isRaw ? decoded(numbers, dtype) : numbers, dtype)
     : numbers.map((v) => String(dtype === types.bool ? v !== 0 : v))
   const width = Math.max(0, ...texts.map((t) => t.length))
   return texts.map((t) => t.padStart(width))
+}
+
+/** The numbers that bits stand for, of types that JavaScript lacks. */
+function decoded (bits, dtype) {
+  return tidy(() => onMemory(dtype.Array.from(bits), dtype, [bits.length]).cast('float32').tolist())
 }
 
 function floats (numbers, dtype) {
@@ -114,27 +119,6 @@ function shortest (v, round, method) {
     if (round(Number(written)) === v) return written
   }
   return v[method](DIGITS)
-}
-
-const word = new DataView(new ArrayBuffer(4))
-
-function half (bits) {
-  const [sign, exponent, fraction] = [bits & 0x8000 ? -1 : 1, bits >> 10 & 31, bits & 1023]
-  if (exponent === 31) return fraction ? NaN : sign * Infinity
-  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15))
-}
-
-/** The numbers that bits stand for, of types that JavaScript lacks. */
-const DECODERS = {
-  float16: half,
-  bfloat16 (bits) {
-    word.setUint16(0, bits)
-    return word.getFloat32(0)
-  },
-  // The upper half of a float16.
-  fp8e5m2: (bits) => half(bits << 8),
-  // One bit less of exponent than float16, no infinity and two NaNs.
-  fp8e4m3: (bits) => (bits & 0x7f) === 0x7f ? NaN : 256 * half((bits & 0x80) << 8 | (bits & 0x7f) << 7)
 }
 
 /** Lets objects of a class show their properties and some getters, and no internals. */

@@ -8,9 +8,8 @@ const { createHash, randomUUID } = require('node:crypto')
 const { promisify } = require('node:util')
 const zlib = require('node:zlib')
 const { PolygradError } = require('./library.js')
+const { fetchBytes } = require('./transfer.js')
 const { string, show } = require('./arguments.js')
-
-const TIMEOUT = 30_000 // milliseconds until a server answers
 
 function folder () {
   return path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'polygrad', 'downloads')
@@ -40,17 +39,10 @@ async function download (url, gunzip) {
 }
 
 async function fetched (url) {
-  const giveUp = new AbortController()
-  const timer = setTimeout(() => giveUp.abort(new Error(`no answer for ${TIMEOUT / 1000} seconds`)), TIMEOUT)
   try {
-    const answer = await fetch(url, { headers: { 'User-Agent': 'polygrad' }, signal: giveUp.signal })
-    clearTimeout(timer)
-    if (!answer.ok) throw new Error(`the server answered ${answer.status} ${answer.statusText}`)
-    return Buffer.from(await answer.arrayBuffer())
+    return await fetchBytes(url, {}, Infinity)
   } catch (error) {
-    throw new PolygradError(`fromUrl: url: ${url}: ${error.cause?.message ?? error.message}`)
-  } finally {
-    clearTimeout(timer)
+    throw new PolygradError(`fromUrl: url: ${url}: ${error.message}`)
   }
 }
 

@@ -3,7 +3,7 @@
 
 const { lib } = require('./library.js')
 const { CTX } = require('./handles.js')
-const { HANDLE, Base, registered, made, describe, count, tensorOf } = require('./base.js')
+const { HANDLE, Base, registered, describe, count, tensorOf, ofNode } = require('./base.js')
 const { SymInt } = require('./variable.js')
 const { Writing } = require('./writing.js')
 const { MAX_DIMS, named, list, show } = require('./arguments.js')
@@ -164,22 +164,12 @@ registered.Tensor = Tensor
 function madeFrom (data, dtype, shape, requiresGrad) {
   let tensor = null
   if (data instanceof Base) tensor = tensorOf(data, 'Tensor: data')
-  else if (data instanceof SymInt) tensor = ofSize(data)
+  else if (data instanceof SymInt) tensor = ofNode(lib.poly_size_tensor(CTX, data.symbolicSize))
   else if (hasTensors(data)) tensor = Tensor.stack(data.map((t) => t instanceof Base ? t : new Tensor(t)))
   if (tensor === null) return tensorFrom(data, dtype, shape)
   if (dtype !== null) tensor = tensor.cast(dtype.name)
   if (shape !== null) tensor = tensor.reshape(shape)
   return requiresGrad === false ? tensor.detach() : tensor.clone()
-}
-
-/** A size as a tensor. */
-function ofSize (size) {
-  const node = lib.poly_size_tensor(CTX, size.symbolicSize)
-  try {
-    return made(lib.poly_array_of(CTX, node, null, 0))
-  } finally {
-    lib.poly_uop_release(CTX, node)
-  }
 }
 
 function hasTensors (data, depth = 0) {

@@ -66,12 +66,6 @@ class Values extends Display {
     return describe(this).dtype.isRaw ? tidy(() => read(this.cast('float32'))) : this.data
   }
 
-  /** toArray computed in another thread. */
-  async toArrayAsync () {
-    await this.realizeAsync()
-    return this.toArray()
-  }
-
   /** The value of a tensor with one element: a number, a bigint (64-bit integers) or a boolean. */
   item () {
     if (this.numel() !== 1) throw new PolygradError(`item: the tensor has shape [${this.shape}], expected one element`)
@@ -84,12 +78,6 @@ class Values extends Display {
     return dtype === types.bool ? value !== 0 : value
   }
 
-  /** item computed in another thread. */
-  async itemAsync () {
-    await this.realizeAsync()
-    return this.item()
-  }
-
   /** The values as nested lists; a number for a tensor without axes. */
   tolist () {
     const { shape, dtype } = describe(this)
@@ -99,12 +87,6 @@ class Values extends Display {
 
   /** What JSON.stringify writes of the tensor: tolist. */
   toJSON () {
-    return this.tolist()
-  }
-
-  /** tolist computed in another thread. */
-  async tolistAsync () {
-    await this.realizeAsync()
     return this.tolist()
   }
 
@@ -131,6 +113,14 @@ class Values extends Display {
    */
   static tidy (fn) {
     return tidy(fn)
+  }
+}
+
+// What is read when the tensor has been computed in another thread.
+for (const name of ['toArray', 'item', 'tolist']) {
+  Values.prototype[`${name}Async`] = async function () {
+    await this.realizeAsync()
+    return this[name]()
   }
 }
 

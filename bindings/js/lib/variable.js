@@ -94,49 +94,14 @@ class SymInt {
     }))
   }
 
-  /** this + other. */
-  add (other) {
-    return compute(c.POLY_SIZE_ADD, this, other, 'add: other')
-  }
-
-  /** this - other. */
-  sub (other) {
-    return compute(c.POLY_SIZE_SUB, this, other, 'sub: other')
-  }
-
-  /** this times other. */
-  mul (other) {
-    return compute(c.POLY_SIZE_MUL, this, other, 'mul: other')
-  }
-
-  /** this divided by other, rounded down. */
-  floordiv (other) {
-    return compute(c.POLY_SIZE_DIV, this, other, 'floordiv: other')
-  }
-
-  /** The remainder of floordiv, which has the sign of other. */
-  mod (other) {
-    return compute(c.POLY_SIZE_MOD, this, other, 'mod: other')
-  }
-
-  /** -this. */
-  neg () {
-    return compute(c.POLY_SIZE_SUB, 0, this, 'neg')
-  }
-
   /** Whether other is the same expression with the same values. */
   equals (other) {
     return other instanceof SymInt && other.symbolicSize === this.symbolicSize
   }
 
-  /** The lesser of two. */
-  minimum (other) {
-    return compute(c.POLY_SIZE_MIN, this, other, 'minimum: other')
-  }
-
-  /** The greater of two. */
-  maximum (other) {
-    return compute(c.POLY_SIZE_MAX, this, other, 'maximum: other')
+  /** -this. */
+  neg () {
+    return compute(c.POLY_SIZE_SUB, 0, this, 'neg')
   }
 
   /** A size is no number: an operator of JavaScript on it is an error, not NaN. */
@@ -156,6 +121,20 @@ class SymInt {
     if (n < 0) fail()
     return text.toString('utf8', 0, Math.min(n, TEXT - 1))
   }
+}
+
+// What is computed from this and other: floordiv rounds down, and mod, its remainder, has the sign of other.
+const OPERATIONS = {
+  add: c.POLY_SIZE_ADD,
+  sub: c.POLY_SIZE_SUB,
+  mul: c.POLY_SIZE_MUL,
+  floordiv: c.POLY_SIZE_DIV,
+  mod: c.POLY_SIZE_MOD,
+  minimum: c.POLY_SIZE_MIN,
+  maximum: c.POLY_SIZE_MAX
+}
+for (const [name, op] of Object.entries(OPERATIONS)) {
+  SymInt.prototype[name] = function (other) { return compute(op, this, other, `${name}: other`) }
 }
 
 /**

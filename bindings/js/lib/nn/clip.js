@@ -3,10 +3,13 @@
 
 const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
-const { Base, tensorsOf, byNodes } = require('../base.js')
+const { Base, tensorsOf } = require('../base.js')
+const { operation, call } = require('../call.js')
 const { assign } = require('../writing.js')
 const { tracing } = require('../trace.js')
 const { named, number } = require('../arguments.js')
+
+const CLIP = operation('clip_grad_norm')
 
 /** The parameters that have a gradient, each once. */
 function withGradients (name, parameters) {
@@ -34,7 +37,7 @@ function clipGradNorm (parameters, ...args) {
   const grads = chosen.map((p) => p.grad)
   const order = number(normType, `${name}: normType`)
   const most = number(maxNorm, `${name}: maxNorm`)
-  const [norm, ...clipped] = byNodes('poly_clip_grad_norm', grads.length + 1, grads, grads.length, most, order)
+  const [norm, ...clipped] = call(CLIP, grads, [most, order])
   if (!tracing()) norm.realize(...clipped)
   if (errorIfNonfinite && !Number.isFinite(norm.item())) {
     throw new PolygradError(`${name}: the norm of the gradients is ${norm.item()}`)

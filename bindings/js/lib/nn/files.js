@@ -8,13 +8,16 @@
  */
 
 const { lib, koffi, constants, PolygradError, said } = require('../library.js')
-const { count, byNodes } = require('../base.js')
+const { count } = require('../base.js')
+const { operation, call1 } = require('../call.js')
 const { onMemory } = require('../data.js')
 const { MAX_DIMS, get, show, small, string, named } = require('../arguments.js')
 const { byId, types } = require('../dtype.js')
 const { bytesOf } = require('../memory.js')
 const { Tensor } = require('../tensor.js')
 const { recordsOf, metadataOf } = require('../safetensors.js')
+
+const DEQUANTIZE = operation('dequantize')
 
 // Everything that is wrong with a file is an error of the file, whatever words say it.
 function failed (who) {
@@ -173,9 +176,9 @@ function ggmlDataToTensor (blocks, n, type) {
   small(type, 'ggmlDataToTensor: type')
   if (!Number.isSafeInteger(n)) throw new TypeError(`ggmlDataToTensor: n: ${show(n)}, expected an integer`)
   try {
-    return byNodes('poly_dequantize', 1, blocks, type, n)[0]
-  } catch {
-    return failed('ggmlDataToTensor')
+    return call1(DEQUANTIZE, blocks, [type, n])
+  } catch ({ message }) {
+    throw new PolygradError(message.replace('dequantize', 'ggmlDataToTensor'))
   }
 }
 
