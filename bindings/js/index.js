@@ -2,6 +2,8 @@
 /**
  * Tensors, gradients and a compiler behind one native library. Modules import names from this file as well: Node finds those of an
  * object literal of names and of spread calls of require.
+ *
+ * What users call is described where its types are declared: index.d.ts, and the .d.ts files in lib.
  */
 
 const { lib, PolygradError, JitError } = require('./lib/library.js')

@@ -47,7 +47,6 @@ class Base {
     if (this._grad !== null) this._grad.dispose()
   }
 
-  /** Whether dispose was called. */
   get isDisposed () {
     return this._handle === 0
   }

@@ -14,10 +14,8 @@ function upperCase (name) {
 
 /** What the library can compute on. */
 const Device = {
-  /** Where tensors live if nothing else is said. */
   DEFAULT: 'CPU',
 
-  /** The name of a device as tensors show it; nothing means the default. */
   canonicalize (name) {
     if (name == null) return Device.DEFAULT
     const upper = upperCase(name).split(':')[0]
@@ -34,19 +32,16 @@ const Device = {
     return device
   },
 
-  /** Whether kernels can run on an NVIDIA GPU. */
   cudaAvailable () {
     return Device.available().includes('CUDA')
   },
 
-  /** The library's number of a device or back end. */
   number (name) {
     const i = names.indexOf(upperCase(name))
     if (i < 0) throw new RangeError(`device: ${show(name)} is unknown, expected one of ${names.join(', ')}`)
     return i
   },
 
-  /** The names of the devices and back ends that can run kernels here. */
   available () {
     return names.filter((_, i) => lib.poly_device_available(i) === 1)
   }

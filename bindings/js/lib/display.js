@@ -17,7 +17,6 @@ const DIGITS = 8
 
 /** Texts of tensors. None of them computes anything: of a lazy tensor there are no values. */
 class Display extends Exchange {
-  /** The values if they have been computed, in short for large tensors, and shape and type. */
   toString () {
     return text(this, Infinity)
   }

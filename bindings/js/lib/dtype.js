@@ -102,11 +102,8 @@ const dtypes = Object.freeze({
   ...ALIASES,
   defaultFloat: 'float32',
   defaultInt: 'int32',
-  /** Whether a type is a floating one. */
   isFloat: (dtype) => toDType(dtype).isFloat,
-  /** Whether a type is an integer one (bool is not). */
   isInt: (dtype) => toDType(dtype).isInt,
-  /** Whether a type is an unsigned integer one. */
   isUnsigned: (dtype) => toDType(dtype).name.startsWith('uint')
 })
 

@@ -57,7 +57,6 @@ class Generator {
     return this
   }
 
-  /** Appends tokens to each row. Only the first rows may be of different lengths. */
   feed (tokens) {
     const rows = rowsOf('feed', tokens)
     const flat = Int32Array.from(rows.flat())
@@ -66,7 +65,6 @@ class Generator {
     return this
   }
 
-  /** Draws the next token of each row, appends and returns it. */
   next () {
     const out = new Int32Array(this.rows)
     const status = lib.poly_generator_next(this._alive(), out, this.rows)
@@ -75,7 +73,6 @@ class Generator {
     return out
   }
 
-  /** next in another thread: the event loop goes on meanwhile. */
   async nextAsync () {
     const out = new Int32Array(this.rows)
     const status = await this._instance._later({ fn: lib.poly_generator_next, args: [this._alive(), out, this.rows], done: (code) => code })
@@ -83,7 +80,6 @@ class Generator {
     return out
   }
 
-  /** A copy of the logits of the tokens that come next, row by row. */
   logits () {
     const n = new Int32Array(2)
     const address = lib.poly_generator_logits(this._alive(), n)
@@ -142,7 +138,6 @@ function generate (instance, tokens, ...args) {
   return run.whole()
 }
 
-/** generate in another thread: the event loop goes on meanwhile. */
 async function generateAsync (instance, tokens, ...args) {
   const { onToken, ...options } = optionsOf('generateAsync', args, true)
   const run = new Run('generateAsync', instance, tokens, options)
@@ -158,7 +153,6 @@ function generateSteps (instance, tokens, ...args) {
   return new Run('generateSteps', instance, tokens, optionsOf('generateSteps', args, false)).steps()
 }
 
-/** generateSteps as an asynchronous iterator: each token is computed in another thread. */
 function generateStream (instance, tokens, ...args) {
   return new Run('generateStream', instance, tokens, optionsOf('generateStream', args, false)).stream()
 }

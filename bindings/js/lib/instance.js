@@ -74,14 +74,12 @@ class Instance {
     return fromConfig(lib.poly_nam_instance, config)
   }
 
-  /** Loads what exportIr and (or zeros) exportWeights wrote. */
   static fromIr (ir, weights = null) {
     const graph = bytesOf(ir, 'fromIr: ir')
     const values = weights === null ? null : bytesOf(weights, 'fromIr: weights')
     return new Instance(lib.poly_instance_from_ir(graph, graph.length, values, values === null ? 0 : values.length))
   }
 
-  /** Loads what saveBundle wrote. */
   static fromBundle (data) {
     const bytes = bytesOf(data, 'fromBundle: data')
     return new Instance(lib.poly_instance_from_bundle(bytes, bytes.length))
@@ -89,19 +87,16 @@ class Instance {
 
   // What it holds
 
-  /** The parameters by name: their memory, row by row. */
   get params () {
     this._shared = true
     return this._pick((buffer) => buffer.role === 'param', (buffer) => buffer.data)
   }
 
-  /** All named arrays by name. */
   get buffers () {
     this._shared = true
     return this._pick(() => true, (buffer) => buffer.data)
   }
 
-  /** The shape of each array by name. */
   get shapes () {
     return this._pick(() => true, (buffer) => buffer.shape.slice())
   }
@@ -148,9 +143,9 @@ class Instance {
     return this._pick((buffer) => buffer.role === 'output', (buffer) => buffer.data.slice())
   }
 
-  _gradients (entry, arrays) {
-    const to = string(entry, 'valueAndGrad: entry')
-    const held = this._bind('valueAndGrad', arrays, false)
+  _gradients (fn, entry, arrays) {
+    const to = string(entry, `${fn}: entry`)
+    const held = this._bind(fn, arrays, false)
     const loss = new Float32Array(1)
     const done = () => {
       const n = new Int32Array(2)
@@ -165,8 +160,8 @@ class Instance {
     return { who: 'valueAndGrad', fn: lib.poly_instance_value_and_grad, args, held, done }
   }
 
-  _step (arrays) {
-    const held = this._bind('trainStep', arrays, false)
+  _step (fn, arrays) {
+    const held = this._bind(fn, arrays, false)
     const loss = new Float32Array(1)
     const args = [this._alive(), held.records, held.n, loss]
     return { who: 'trainStep', fn: lib.poly_instance_train_step, args, held, done: () => loss[0] }
@@ -193,41 +188,6 @@ class Instance {
     }
   }
 
-  /**
-   * Runs the model on named inputs and returns copies of its outputs by name. Inputs that are not
-   * given keep their last value. A nested input may be smaller than the model's (fewer rows, fewer
-   * tokens): it fills the front of each axis, the rest is 0.
-   */
-  forward (inputs = {}) {
-    return this._now(this._entry('forward', 'forward', inputs, true))
-  }
-
-  /** forward in another thread: the event loop goes on meanwhile. */
-  forwardAsync (inputs = {}) {
-    return this._later(this._entry('forwardAsync', 'forward', inputs, true))
-  }
-
-  /** Runs an entry point on named inputs and targets; returns copies of the outputs. */
-  call (entry, arrays = {}) {
-    return this._now(this._entry('call', entry, arrays, false))
-  }
-
-  /** call in another thread. */
-  callAsync (entry, arrays = {}) {
-    return this._later(this._entry('callAsync', entry, arrays, false))
-  }
-
-  /** The loss and copies of its gradients by parameter: [loss, grads]; parameters stay. */
-  valueAndGrad (arrays = {}, entry = 'loss') {
-    return this._now(this._gradients(entry, arrays))
-  }
-
-  /** valueAndGrad in another thread. */
-  valueAndGradAsync (arrays = {}, entry = 'loss') {
-    return this._later(this._gradients(entry, arrays))
-  }
-
-  /** Chooses what runs the model's kernels, one of Device.available(). */
   setDevice (name) {
     const known = Device.available()
     if (typeof name !== 'string' || !known.includes(name.toUpperCase())) {
@@ -246,16 +206,6 @@ class Instance {
     if (lib.poly_instance_set_optimizer(this._alive(), i, ...values) !== 0) fail()
   }
 
-  /** Does one step of the optimizer on named inputs and targets; returns the loss before it. */
-  trainStep (arrays = {}) {
-    return this._now(this._step(arrays))
-  }
-
-  /** trainStep in another thread. */
-  trainStepAsync (arrays = {}) {
-    return this._later(this._step(arrays))
-  }
-
   // Bytes
 
   _bytes (fn) {
@@ -264,17 +214,14 @@ class Instance {
     return taken(address, n[0])
   }
 
-  /** The graph as bytes. */
   exportIr () {
     return this._bytes(lib.poly_instance_export_ir)
   }
 
-  /** The parameters as a safetensors file. */
   exportWeights () {
     return this._bytes(lib.poly_instance_export_weights)
   }
 
-  /** Graph, parameters and the state of the optimizer as bytes. */
   saveBundle () {
     return this._bytes(lib.poly_instance_save_bundle)
   }
@@ -290,7 +237,6 @@ class Instance {
     if (read(this._alive(), bytes, bytes.length) !== 0) fail()
   }
 
-  /** What was odd about the weights that were read last: missing, unknown, other shapes. */
   get notes () {
     const text = lib.poly_instance_notes(this._alive())
     if (text === null) fail()
@@ -311,6 +257,19 @@ class Instance {
     this._buffers.clear()
   }
 }
+// What a model does, at once or in another thread: how each begins.
+const RUNS = {
+  forward: (model, fn, inputs = {}) => model._entry(fn, 'forward', inputs, true),
+  call: (model, fn, entry, arrays = {}) => model._entry(fn, entry, arrays, false),
+  valueAndGrad: (model, fn, arrays = {}, entry = 'loss') => model._gradients(fn, entry, arrays),
+  trainStep: (model, fn, arrays = {}) => model._step(fn, arrays)
+}
+for (const [name, begin] of Object.entries(RUNS)) {
+  const later = `${name}Async`
+  Instance.prototype[name] = function (...args) { return this._now(begin(this, name, ...args)) }
+  Instance.prototype[later] = function (...args) { return this._later(begin(this, later, ...args)) }
+}
+
 showsItself(Instance, 'shapes', 'roles')
 Instance.prototype[Symbol.dispose] = Instance.prototype.dispose
 

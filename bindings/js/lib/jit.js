@@ -4,7 +4,7 @@
 const { constants: c, JitError } = require('./library.js')
 const { Base } = require('./base.js')
 const { showsItself } = require('./display.js')
-const { Arguments, kindOf, sameKind, kindText, differenceOf } = require('./jit_arguments.js')
+const { Arguments, differenceOf } = require('./jit_arguments.js')
 const { Compiled, tracing } = require('./trace.js')
 const { isOptions, named, show } = require('./arguments.js')
 
@@ -65,7 +65,6 @@ class TinyJit extends Function {
     return jit
   }
 
-  /** Forgets the program: the next call runs the function, the one after it captures. */
   reset () {
     /** The number of calls so far. */
     this.cnt = 0
@@ -74,7 +73,6 @@ class TinyJit extends Function {
     this._generation++
   }
 
-  /** The call in another thread; the first two calls run and capture the function in this one. */
   async callAsync (...args) {
     return this._for(undefined)._callAsync(undefined, args)
   }
@@ -144,8 +142,6 @@ class CapturedJit {
     const { tensors } = given
     const variables = given.values()
     this._static = given.static
-    this._kinds = tensors.map(kindOf)
-    this._variables = variables.map(([variable]) => variable)
 
     // While the function is traced its arguments have no values that it could look at.
     const made = []
@@ -157,12 +153,10 @@ class CapturedJit {
     this._first = this._fill(tensors, this._program.run('TinyJit', tensors, variables))
   }
 
-  /** The number of kernels that a call launches. */
   get nKernels () {
     return this._program.nKernels
   }
 
-  /** The number of intermediate buffers. */
   get nIntermediates () {
     return this._program.nIntermediates
   }
@@ -173,32 +167,19 @@ class CapturedJit {
     return this._fill(tensors, this._program.run('TinyJit', tensors, variables))
   }
 
-  /** run in another thread. */
   async runAsync (args) {
     const [tensors, variables] = this._check(args)
     if (tensors.length > 0) await tensors[0].realizeAsync(...tensors.slice(1))
     return this._fill(tensors, await this._program.runAsync('TinyJit', tensors, variables))
   }
 
-  /** The tensors of arguments and the values of variables; throws if they do not match the capture. */
+  /** The tensors of arguments and the values of variables; throws if the rest does not match the capture. The library checks tensors. */
   _check (args) {
     const given = new Arguments(args)
     const difference = differenceOf(given.static, this._static)
     if (difference !== null) throw new JitError(difference)
     given.checkOnce()
-    given.tensors.forEach((tensor, i) => {
-      const kind = kindOf(tensor)
-      if (!sameKind(kind, this._kinds[i])) {
-        throw new JitError(`TinyJit: tensor ${i} of the arguments is ${kindText(kind)}, ` +
-          `expected ${kindText(this._kinds[i])} as it was captured`)
-      }
-    })
-    const values = given.values()
-    if (values.length !== this._variables.length || values.some(([v], i) => !v.equals(this._variables[i]))) {
-      throw new JitError(`TinyJit: the variables of the arguments are [${values.map(([v]) => v)}], ` +
-        `expected [${this._variables}] as it was captured`)
-    }
-    return [given.tensors, values]
+    return [given.tensors, given.values()]
   }
 
   _fill (tensors, made) {

@@ -2,7 +2,7 @@
 /** The arguments of compiled functions: tensors, variables with values, and all the rest. */
 
 const { JitError } = require('./library.js')
-const { Base, describe } = require('./base.js')
+const { Base } = require('./base.js')
 const { SymInt } = require('./variable.js')
 const { isOptions, show } = require('./arguments.js')
 
@@ -42,40 +42,22 @@ class Arguments {
     }
   }
 
-  /** The variables that take part in the arguments, with their values, in one order. */
+  /** The variables of sizes among the arguments, with their values. The library finds those of shapes. */
   values () {
     const found = new Map()
-    const sizes = [...this._sizes, ...this.tensors.flatMap((tensor) => describe(tensor).shape)]
-    for (const size of sizes) {
-      if (!(size instanceof SymInt)) continue
+    for (const size of this._sizes) {
       for (const [variable, value] of size.variables) {
         if (value === null) throw new JitError(`TinyJit: ${size} has no value: bind its variables`)
-        const known = found.get(variable.symbolicSize)
-        if (known !== undefined && known[1] !== value) throw new JitError(`TinyJit: ${variable} is both ${known[1]} and ${value}`)
-        found.set(variable.symbolicSize, [variable, value])
+        const known = found.get(variable) ?? value
+        if (known !== value) throw new JitError(`TinyJit: ${variable} is both ${known} and ${value}`)
+        found.set(variable, value)
       }
     }
-    return [...found].sort(([a], [b]) => a - b).map(([, pair]) => pair)
+    return [...found]
   }
 }
 
 const same = (a, b) => a instanceof SymInt ? a.equals(b) : Object.is(a, b)
-
-/** Shape and type of a tensor, without the values of variables. */
-function kindOf (tensor) {
-  const { shape, dtype } = describe(tensor)
-  return { shape: shape.map((n) => n instanceof SymInt ? n.unbound : n), dtype }
-}
-
-/** Whether two tensors have one shape and type. */
-function sameKind (a, b) {
-  return a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => same(n, b.shape[i]))
-}
-
-/** Shape and type in words. */
-function kindText ({ shape, dtype }) {
-  return `${dtype.name} of shape [${shape}]`
-}
 
 /** How the arguments of a call, apart from tensors, differ from those of the capture; null if they do not. */
 function differenceOf (given, captured) {
@@ -89,4 +71,4 @@ function differenceOf (given, captured) {
     'what changes from call to call must be a Tensor or a Variable'
 }
 
-module.exports = { Arguments, kindOf, sameKind, kindText, differenceOf }
+module.exports = { Arguments, differenceOf }

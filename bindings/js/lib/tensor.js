@@ -36,34 +36,28 @@ class Tensor extends Writing {
     return new.target === Tensor ? tensor : Object.setPrototypeOf(tensor, new.target.prototype)
   }
 
-  /** A tensor of numbers: the same as new Tensor(data, options). */
   static from (data, options) {
     return new Tensor(data, options)
   }
 
   // What it is
 
-  /** The size of each axis. */
   get shape () {
     return describe(this).shape.slice()
   }
 
-  /** The number of axes. */
   get ndim () {
     return describe(this).shape.length
   }
 
-  /** The name of the data type. */
   get dtype () {
     return describe(this).dtype.name
   }
 
-  /** Where the tensor lives. */
   get device () {
     return Device.DEFAULT
   }
 
-  /** The number of elements. */
   numel () {
     const { shape } = describe(this)
     const symbolic = shape.filter((n) => n instanceof SymInt)
@@ -71,47 +65,39 @@ class Tensor extends Writing {
     return symbolic.reduce((n, size) => size.mul(n), count(shape.filter((n) => !(n instanceof SymInt))))
   }
 
-  /** The number of bytes of an element. */
   elementSize () {
     return describe(this).dtype.Array.BYTES_PER_ELEMENT
   }
 
-  /** The number of bytes of all elements. */
   nbytes () {
     return this.numel() * this.elementSize()
   }
 
-  /** Whether the data type is a floating one. */
   isFloatingPoint () {
     return describe(this).dtype.isFloat
   }
 
-  /** The size of the first axis. */
   get length () {
     const { shape } = describe(this)
     if (shape.length === 0) throw new TypeError('length: the tensor has no axes')
     return shape[0]
   }
 
-  /** The tensors along the first axis. */
   * [Symbol.iterator] () {
     for (let i = 0; i < this.length; i++) yield this.getitem(i)
   }
 
   // Devices
 
-  /** The tensor on a device. */
   to (device) {
     Device.require(device)
     return this
   }
 
-  /** The tensor, moved to a device. */
   to_ (device) {
     return this.to(device)
   }
 
-  /** What functions make of the tensor, each of the result of the one before. */
   sequential (functions) {
     if (!Array.isArray(functions) || functions.some((fn) => typeof fn !== 'function')) {
       throw new TypeError(`sequential: functions: ${show(functions)}, expected a list of functions`)
@@ -119,19 +105,16 @@ class Tensor extends Writing {
     return functions.reduce((x, fn) => fn(x), this)
   }
 
-  /** to('cpu'). */
   cpu () {
     return this.to('cpu')
   }
 
-  /** to('cuda'). */
   cuda () {
     return this.to('cuda')
   }
 
   // Modes
 
-  /** Whether dropout drops and batch norms use the batch: see train. */
   static get training () {
     return lib.poly_training(CTX, -1) === 1
   }

@@ -82,7 +82,6 @@ class Compiled {
     return resultsOf(call)
   }
 
-  /** run in another thread. */
   runAsync (who, args, variables) {
     const call = this._call(args, variables)
     return inTurn([this, args], async () => {
@@ -105,12 +104,10 @@ class Compiled {
     }, 'training')
   }
 
-  /** The number of compiled kernels. */
   get nKernels () {
     return this._info(1)
   }
 
-  /** The number of intermediate buffers. */
   get nIntermediates () {
     return this._info(2)
   }

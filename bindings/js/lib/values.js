@@ -27,7 +27,6 @@ class Values extends Display {
     return is === 1
   }
 
-  /** Computes this tensor, and others with it, and returns it. A compiled function computes them into memory of their own. */
   realize (...others) {
     prepare()
     let status
@@ -41,7 +40,6 @@ class Values extends Display {
     return this
   }
 
-  /** realize in another thread: the event loop goes on meanwhile. */
   async realizeAsync (...others) {
     await realizeInTurn([this, ...others], 'values')
     return this
@@ -78,14 +76,12 @@ class Values extends Display {
     return dtype === types.bool ? value !== 0 : value
   }
 
-  /** The values as nested lists; a number for a tensor without axes. */
   tolist () {
     const { shape, dtype } = describe(this)
     if (dtype.isRaw) return tidy(() => this.cast('float32').tolist())
     return nested(read(this), valuesOf(shape), dtype === types.bool)
   }
 
-  /** What JSON.stringify writes of the tensor: tolist. */
   toJSON () {
     return this.tolist()
   }
@@ -97,12 +93,10 @@ class Values extends Display {
     return tensor
   }
 
-  /** A tensor with the same elements, of its own: memory is shared until one of the two is written. Gradients flow through it. */
   clone () {
     return made(lib.poly_array_clone(handleOf(this)))
   }
 
-  /** Keeps the tensor when the tidy in which it was made ends; returns it. */
   keep () {
     return keep(this)
   }

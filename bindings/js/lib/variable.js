@@ -46,7 +46,6 @@ function fill (size, handle) {
   Object.defineProperties(size, {
     _handle: { value: handle },
     _value: { value: has === 1 ? get(result, 0) : null },
-    /** The number that stands for the size in a call. */
     symbolicSize: { value: -handle },
     min: { value: get(low, 0), enumerable: true },
     max: { value: get(high, 0), enumerable: true }
@@ -71,18 +70,15 @@ class SymInt {
     throw new TypeError('SymInt: sizes are made from a Variable')
   }
 
-  /** The value; an error unless all variables are bound. */
   get val () {
     if (this._value === null) throw new PolygradError(`val: ${this} has no value: bind its variables`)
     return this._value
   }
 
-  /** The same without the values of its variables. */
   get unbound () {
     return ofHandle(lib.poly_size_unbind(CTX, this._handle))
   }
 
-  /** The variables of the size, with their values, null for unbound ones. */
   get variables () {
     const handle = this._handle
     const count = lib.poly_size_n_variables(CTX, handle)
@@ -94,12 +90,10 @@ class SymInt {
     }))
   }
 
-  /** Whether other is the same expression with the same values. */
   equals (other) {
     return other instanceof SymInt && other.symbolicSize === this.symbolicSize
   }
 
-  /** -this. */
   neg () {
     return compute(c.POLY_SIZE_SUB, 0, this, 'neg')
   }
@@ -164,7 +158,6 @@ class Variable extends SymInt {
     return self
   }
 
-  /** The variable with a value. */
   bind (value) {
     const bound = lib.poly_bind_var(CTX, this._variable, integer(value, 'bind: value'))
     if (bound === 0) fail()

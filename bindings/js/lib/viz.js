@@ -72,7 +72,6 @@ function kernels (what, options = {}) {
 const camel = (key) => key.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())
 const renamed = (record) => Object.fromEntries(Object.entries(record).map(([key, value]) => [camel(key), value]))
 
-/** The kernels of a computation, in the order in which they run; prints as tables. */
 class Profile {
   constructor (records) {
     Object.assign(this, renamed(records))

@@ -87,10 +87,6 @@ class Writing extends Values {
     if (!tracing()) this._grad = value == null ? null : keep(value)
   }
 
-  /**
-   * Whether backward gives this tensor, or one that it was computed from, a gradient. null means that nobody has
-   * said: an optimizer makes it true, and leaves alone what is false.
-   */
   get requiresGrad () {
     const on = lib.poly_array_requires_grad(handleOf(this))
     if (on < 0) fail()
@@ -108,16 +104,11 @@ class Writing extends Values {
     this._wants = wanted
   }
 
-  /** Sets requiresGrad and returns the tensor. */
   requiresGrad_ (wanted = true) {
     this.requiresGrad = wanted
     return this
   }
 
-  /**
-   * Computes the gradients of this tensor for all tensors that require one and adds them to grad. A
-   * tensor that is not a scalar needs its incoming gradient, of its own shape.
-   */
   backward (...args) {
     const seed = seedOf('backward', args)
     prepare()
@@ -125,7 +116,6 @@ class Writing extends Values {
     return this
   }
 
-  /** backward computed in another thread. */
   async backwardAsync (...args) {
     const seed = seedOf('backward', args)
     await realizeInTurn([this], 'training')

@@ -35,11 +35,6 @@ class MultiHeadAttention {
     this.oProj = new Linear(embedDim, embedDim, bias)
   }
 
-  /**
-   * The attention of query (…, L, embedDim) to key and value (…, S, embedDim); key is query if it is not given, and
-   * value is key. attnMask, which broadcasts to (…, heads, L, S), is bool and tells which pairs may attend, or is added
-   * to the scores; isCausal masks the keys after the query.
-   */
   forward (query, ...args) {
     const { key, value, attnMask, isCausal } = named('MultiHeadAttention', args,
       { key: null, value: null, attnMask: null, isCausal: false })
@@ -81,7 +76,6 @@ class TransformerBlock {
     this.dropout = new Dropout(dropout)
   }
 
-  /** A tensor of the shape of x, (…, L, embedDim); attnMask as in attention. */
   forward (x, ...args) {
     const { attnMask } = named('TransformerBlock', args, { attnMask: null })
     tensorOf(x, 'TransformerBlock: x')

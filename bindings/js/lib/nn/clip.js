@@ -22,13 +22,6 @@ function replace (parameters, grads) {
   else if (grads.length > 0) assign(parameters.map((p) => p.grad), grads)
 }
 
-/**
- * Scales gradients so that their norm, as one vector, is at most maxNorm, and returns the norm before, a
- * scalar tensor. They are multiplied by min(1, maxNorm / (norm + 1e-6)) (Pascanu, Mikolov and Bengio,
- * arXiv:1211.5063). normType (2) is the order of the norm, Infinity for the greatest element. With
- * errorIfNonfinite a norm that is infinite or NaN is an error, which looks at its value: not inside of
- * compileStep. Parameters without a gradient do not count.
- */
 function clipGradNorm (parameters, ...args) {
   const name = 'clipGradNorm'
   const { maxNorm, normType, errorIfNonfinite } = named(name, args, { maxNorm: undefined, normType: 2, errorIfNonfinite: false })
@@ -46,7 +39,6 @@ function clipGradNorm (parameters, ...args) {
   return norm
 }
 
-/** Clips the elements of gradients to -clipValue … clipValue. */
 function clipGradValue (parameters, clipValue) {
   if (!(number(clipValue, 'clipGradValue: clipValue') >= 0)) {
     throw new RangeError(`clipGradValue: clipValue: ${clipValue}, expected 0 or more`)

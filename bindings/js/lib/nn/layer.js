@@ -54,7 +54,6 @@ function lstmWeights ({ bidirectional, bias, numLayers }) {
   return Array.from({ length: numLayers }, (_, k) => ways.flatMap((way) => parts.map((part) => `${part}L${k}${way}`))).flat()
 }
 
-/** Layers and functions one after another. */
 class Sequential {
   constructor (...layers) {
     this.layers = layers.flat()

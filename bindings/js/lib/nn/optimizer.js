@@ -20,10 +20,6 @@ function made (name, settings, shared, states) {
   return { rule: operationOf(name, [['params', []], ...names]), settings, shared, states }
 }
 
-/**
- * What all optimizers share. step() computes all new values from the old ones, in one program, and
- * writes them in place.
- */
 class Optimizer {
   constructor (params, ...args) {
     if (new.target._made === undefined) throw new TypeError('Optimizer is only a base: use SGD, Adam or another one')
@@ -65,12 +61,10 @@ class Optimizer {
     this._lr.assign(value)
   }
 
-  /** Forgets the gradients of all parameters. */
   zeroGrad () {
     for (const param of this.params) param.grad = null
   }
 
-  /** Changes each parameter that has a gradient. */
   step () {
     const members = this._members()
     const given = new Int32Array(2 * members.length)
@@ -100,7 +94,6 @@ function stateOf (optimizer, what, i) {
   return tensor
 }
 
-/** Several optimizers whose step is one program. */
 class OptimizerGroup {
   constructor (...optimizers) {
     if (optimizers.length === 0) throw new PolygradError('OptimizerGroup: no optimizers, expected one or more')
@@ -110,12 +103,10 @@ class OptimizerGroup {
     this.optimizers = optimizers
   }
 
-  /** The parameters of all optimizers. */
   get params () {
     return this.optimizers.flatMap((o) => o.params)
   }
 
-  /** What the optimizers were given and do not change. */
   get buffers () {
     return this.optimizers.flatMap((o) => o.buffers)
   }

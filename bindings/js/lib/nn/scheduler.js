@@ -62,17 +62,14 @@ class LRScheduler {
     change(() => [[optimizer._lr], [this.getLr()]])
   }
 
-  /** The rate for the number of steps so far, a tensor of one element. */
   getLr () {
     return this._rate(this.baseLr, this.epochCounter)
   }
 
-  /** The rate of the optimizer, in a list. */
   getLastLr () {
     return [this.optimizer.lr]
   }
 
-  /** Counts a step and sets the rate of the next one. */
   step () {
     change(() => {
       const now = this.epochCounter.add(1)
@@ -104,7 +101,6 @@ class LambdaLR extends LRScheduler {
   }
 }
 
-/** Schedules of one optimizer one after the other; each begins anew at its milestone. */
 class SequentialLR extends LRScheduler {
   _begin (_, optimizer, args) {
     const { schedulers, milestones } = named('SequentialLR', args, { schedulers: [], milestones: [] })
@@ -130,7 +126,6 @@ class SequentialLR extends LRScheduler {
   }
 }
 
-/** What ReduceLROnPlateau does. */
 class Plateau {
   constructor (optimizer, ...args) {
     const { name, rate, settings } = new.target._made
@@ -150,7 +145,6 @@ class Plateau {
     return [state, this._operation.all(state[0], [metric, ...state.slice(1), ...this._numbers])]
   }
 
-  /** Looks at a metric, which is a number or a tensor of one element. */
   step (metrics) {
     const name = `${this.constructor.name}: metrics`
     change(() => {
@@ -159,7 +153,6 @@ class Plateau {
     })
   }
 
-  /** The rate of the optimizer, in a list. */
   getLastLr () {
     return [this.optimizer.lr]
   }

@@ -5,7 +5,6 @@ const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
 const { named, record, string, show } = require('../arguments.js')
 
-/** The tensors in an object, its properties, lists and maps, by dotted name. */
 function getStateDict (object, prefix = '') {
   const found = new Map()
   collect(object, string(prefix, 'getStateDict: prefix'), found, new Set())
@@ -30,10 +29,6 @@ function collect (object, prefix, found, onWay) {
   onWay.delete(object)
 }
 
-/**
- * The tensors in an object that an optimizer may change, each once: those of floating types whose requiresGrad is
- * true, or null, which an optimizer makes true.
- */
 function getParameters (object) {
   return [...new Set(Object.values(getStateDict(object)).filter((t) => t.requiresGrad !== false && t.isFloatingPoint()))]
 }

@@ -8,23 +8,19 @@ const { showsItself } = require('../display.js')
 const { getStateDict } = require('./state.js')
 const { show } = require('../arguments.js')
 
-/** A program that was traced from a function of tensors; see compileStep. */
 class CompiledTrainingStep {
   constructor (program) {
     this._program = program
   }
 
-  /** Executes all kernels: forward, backward and the update. */
   run () {
     this._program.rerun()
   }
 
-  /** run in another thread: the event loop goes on meanwhile. */
   runAsync () {
     return this._program.rerunAsync()
   }
 
-  /** The loss of the last run, computed before its update. */
   lossValue () {
     const [loss] = this._program.same
     if (loss === undefined || loss.numel() !== 1) {
@@ -33,17 +29,14 @@ class CompiledTrainingStep {
     return Number(loss.item())
   }
 
-  /** The memory of all results of the function, written by each run. */
   get outputs () {
     return this._program.same.map((result) => result.data)
   }
 
-  /** The number of compiled kernels. */
   get nKernels () {
     return this._program.nKernels
   }
 
-  /** The number of intermediate buffers. */
   get nIntermediates () {
     return this._program.nIntermediates
   }
@@ -56,14 +49,6 @@ class CompiledTrainingStep {
 showsItself(CompiledTrainingStep, 'nKernels', 'nIntermediates')
 CompiledTrainingStep.prototype[Symbol.dispose] = CompiledTrainingStep.prototype.dispose
 
-/**
- * Traces a training step and compiles it into one program.
- *
- * fn(...args) is called once. It may compute, call backward and step an optimizer, and returns the
- * loss, a list of tensors (the loss first) or nothing; it must not look at values. The tensors it
- * used are inputs of the program: change them in place (x.data.set(…)) and run() again. What it did
- * not find in tensors (numbers, the shape of things) stays as it was.
- */
 function compileStep (fn, ...args) {
   if (typeof fn !== 'function') throw new TypeError(`compileStep: fn: ${show(fn)}, expected a function`)
   const inputs = Object.values(getStateDict(args))
