@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"polygrad/core/rewrite"
 	"polygrad/core/schedule"
@@ -271,7 +272,7 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 			return nil, fmt.Errorf("argument %d: %w", i, err)
 		}
 		if have.DType != want.DType || !same {
-			return nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, have.DType.NumpyName(), have.Shape(), want.DType.NumpyName(), want.Shape())
+			return nil, fmt.Errorf("argument %d is %s, expected %s", i, kindText(have), kindText(want))
 		}
 	}
 	c.settle()
@@ -341,6 +342,15 @@ func sameButValues(have, want uop.Shape, values map[string]int64) (bool, error) 
 		}
 	}
 	return true, nil
+}
+
+// kindText is the type and the shape of a tensor, without the values of variables.
+func kindText(u *uop.UOp) string {
+	var sizes []string
+	for _, d := range u.Shape() {
+		sizes = append(sizes, tensor.SizeString(tensor.Unbound(d)))
+	}
+	return fmt.Sprintf("%s of shape [%s]", u.DType.NumpyName(), strings.Join(sizes, ","))
 }
 
 // written is the cell that a change writes in this run: of an argument, or of a tensor of before.

@@ -121,7 +121,7 @@ export type Size = number | SymInt
 
 /**
  * An integer made of variables: a size, a bound or an index of a tensor. What is computed from
- * sizes are sizes, or numbers where no variable is left.
+ * sizes are sizes, or numbers where no variable is left; equal ones are the same object.
  */
 export class SymInt {
   protected constructor()
@@ -162,6 +162,10 @@ export class SymInt {
 /**
  * An integer from min to max, both included, whose value a program gets as it runs: one compiled
  * program serves all values.
+ *
+ * @example
+ * const n = new Variable('n', 1, 4)
+ * new Tensor([1, 2, 3, 4]).getitem({ stop: n.bind(3) }).sum().item() // 6
  */
 export class Variable extends SymInt {
   constructor(name: string, min: number, max: number)
@@ -340,13 +344,17 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
 
   // Changing a tensor
 
-  /** Gives the tensor new values, of its shape, in its memory; they are computed at once. */
+  /**
+   * Gives the tensor new values, which are broadcast to its shape and have its type; they are computed at once.
+   * A view (what reshape, permute, flip, slices and the like make) writes them where it shows them. What was
+   * made of the tensor before keeps its values.
+   */
   assign(x: TensorData): this
   /** assign computed in another thread. */
   assignAsync(x: TensorData): Promise<this>
-  /** Lets the tensor stand for what x stands for; whether it requires a gradient stays. */
+  /** Lets the tensor stand for what x stands for: a write to one is seen in both. Whether it requires a gradient stays. */
   replace(x: Tensor): this
-  /** Changes the elements that getitem(...items) takes. */
+  /** Changes the elements that getitem(...items) takes: setitem(items, value). */
   setitem(items: IndexItem | readonly IndexItem[], value: Operand): this
 
   // Gradients
@@ -361,7 +369,7 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   backward(options: { gradient?: Tensor | null }): this
   /** backward computed in another thread. */
   backwardAsync(gradient?: Tensor | null): Promise<this>
-  /** The gradients of this tensor with respect to others, as lazy tensors. */
+  /** The gradients of this tensor with respect to others, as lazy tensors: x.gradient(a, b, { gradient }). */
   gradient(...targets: Array<Tensor | { gradient?: Tensor | null }>): Tensor[]
 
   /** Runs a function while Tensor.training has a value (true if none is given); it may be async. */
@@ -447,21 +455,28 @@ export interface CapturedJit {
  *
  * The first call runs the function as it is, the second one captures it: all that it computes, and what it
  * assigns, becomes one program. From then on the program runs on the tensors that are given, and the function
- * itself is not called again. A training step may be such a function.
+ * itself is not called again. A training step may be such a function: gradients and steps of an optimizer are
+ * captured with the rest.
  *
  * Tensors are found among the arguments, also in arrays and object literals, and must keep their shapes and
- * types; sizes may be variables, which one program serves with all values. Variables may be arguments too. All
- * other arguments must stay what they were, and what the function found elsewhere is seen as it is when the
- * program runs if it is a tensor, or else as it was. Random tensors are new in each call. Results have memory
- * of their own and no history. A violation is a JitError. As a method of a class it has one program for each object.
- * With the environment variable JIT=0 nothing is captured: each call runs the function.
+ * types; sizes may be variables, which one program serves with all values. Variables may be arguments too.
+ * All other arguments must stay what they were: what the function made of them is part of the program, and
+ * so is what it found elsewhere (the memory of other tensors is shared, their values are seen as they are
+ * when the program runs). Random tensors are new in each call. The function returns tensors, in arrays and
+ * object literals, or nothing; they have memory of their own and no history. A violation is a JitError.
  *
  * With prune, what depends on no argument, no random number and nothing that the function assigns is computed once, when
  * the function is captured: sums, products and contiguous tensors of weights that never change.
  *
+ * With the environment variable JIT=0 nothing is captured: each call runs the function.
+ *
+ * As a method of a class it has one program for each object.
+ *
  * @example
- * const scaled = new TinyJit((x: Tensor, y: Tensor) => x.mul(2).add(y))
- * for (let i = 0; i < 4; i++) scaled(new Tensor([1, i]), new Tensor([0.5, 0.5]))
+ * const scaled = new TinyJit((x, y) => x.mul(2).add(y))
+ * let result
+ * for (let i = 0; i < 4; i++) result = scaled(new Tensor([1, i]), new Tensor([0.5, 0.5]))
+ * result.tolist() // [2.5, 6.5]
  */
 export class TinyJit<A extends any[] = any[], R extends JitResult = any, This = any> {
   constructor(fn: (this: This, ...args: A) => R, options?: { prune?: boolean })
@@ -498,12 +513,17 @@ export interface ModelConfig {
 }
 
 /**
- * A model that owns its parameters, inputs, outputs and optimizer. Arrays of the model (params,
- * buffers) are views of its memory: writes to them change the model.
+ * A model that owns its parameters, inputs, outputs and optimizer.
+ *
+ * Arrays of the model (params, buffers) are views of its memory: writes to them change the model. Arrays
+ * that go in may be flat or nested, typed or not, or tensors.
  */
 export class Instance implements Disposing {
   private constructor()
-  /** A multi-layer perceptron: layers [inputs, …, outputs]. */
+  /**
+   * A multi-layer perceptron: layers [inputs, …, outputs]; activation relu, gelu, silu, tanh, sigmoid
+   * or none; bias; loss mse, cross_entropy or none; batchSize; seed.
+   */
   static mlp(config: ModelConfig & {
     layers: readonly number[], activation?: 'relu' | 'gelu' | 'silu' | 'tanh' | 'sigmoid' | 'none', bias?: boolean
   }): Instance
@@ -566,8 +586,8 @@ export class Instance implements Disposing {
   /** Graph, parameters and the state of the optimizer as bytes. */
   saveBundle(): Uint8Array
   /**
-   * Reads parameters from a safetensors file of float32. With strict (the default), every tensor must
-   * fit and every parameter must be there, or nothing is changed.
+   * Reads parameters from a safetensors file of float32. With strict (the default), every tensor must fit and every
+   * parameter must be there, or nothing is changed; otherwise mismatches are left out and listed in notes.
    */
   importWeights(data: ArrayBufferView | ArrayBuffer, options?: { strict?: boolean }): void
 
@@ -583,7 +603,10 @@ export interface HfOptions {
   dtype?: 'float32' | 'float16' | 'bfloat16' | 'int8'
 }
 
-/** A model (gpt2; llama, mistral, qwen2, qwen3; bert) from a folder with config.json and *.safetensors. */
+/**
+ * A model (gpt2; llama, mistral, qwen2, qwen3; bert) from a folder with config.json and *.safetensors; maxSeqLen 0: as long as the model allows, but
+ * 4096 for models with rotary positions. dtype is explained at loadHfBytes.
+ */
 export function loadHf(folder: string, options?: HfOptions): Instance
 
 /** Options of downloads from the Hugging Face Hub. */
@@ -618,7 +641,13 @@ export interface DownloadOptions {
  */
 export function downloadHf(repoId: string, options?: DownloadOptions): Promise<string>
 
-/** A model from the contents of config.json and of safetensors files. */
+/**
+ * A model from the contents of config.json (text or bytes) and of safetensors files. Tensors that are
+ * missing or do not fit are warned about: missing ones are zeros. dtype is the type in which matrices
+ * are kept: float32; float16 and bfloat16, which round; int8, which keeps q * s with one number s
+ * for each output of a layer, the greatest |w| there / 127. Smaller ones make generate faster; they cannot
+ * be trained or saved.
+ */
 export function loadHfBytes(config: string | ArrayBufferView, weights: readonly ArrayBufferView[], options?: HfOptions): Instance
 
 /** Tokens of one row or of several, which may be of different lengths. */
@@ -661,7 +690,17 @@ type Told<T extends string | readonly string[]> = ToldOptions<Piece<T>> & { toke
 /** What comes of a text, and of texts, one after the other. */
 type Piece<T extends string | readonly string[]> = T extends string ? string : string[]
 
-/** A row or rows of tokens continued by up to maxNewTokens tokens, or a text or texts; the input comes first. */
+/**
+ * Texts continued by up to maxNewTokens tokens. tokens are numbers, or rows of numbers, which may be of different
+ * lengths; or a text or texts, which need a tokenizer: an object with encode and decode, such as that of
+ * @huggingface/tokenizers. What comes back includes what was given: a row or rows of numbers, or a text or texts.
+ *
+ * temperature 0 always takes the most likely token; topK > 0 chooses among the k most likely ones, topP < 1 among
+ * the most likely ones whose probabilities first sum up to p. Draws depend on seed, which follows from
+ * Tensor.manualSeed if it is not given. A row ends at eosTokenId (a number or several; for texts the model's own
+ * if it is not given), and is filled with it while others go on. onToken gets what generateSteps yields each time;
+ * what is true from it ends the generation. A model with room for T tokens sees the last T.
+ */
 export function generate<T extends Tokens>(instance: Instance, tokens: T, maxNewTokens: number, options?: ToldOptions<Int32Array>): Continued<T>
 export function generate<T extends string | readonly string[]>(
   instance: Instance, texts: T, maxNewTokens: number, options: Told<T>): Piece<T>
@@ -672,7 +711,10 @@ export function generateAsync<T extends Tokens>(
 export function generateAsync<T extends string | readonly string[]>(
   instance: Instance, texts: T, maxNewTokens: number, options: Told<T>): Promise<Piece<T>>
 
-/** generate one step after the other: the new tokens, one a row, or for a text the next piece of it. */
+/**
+ * generate one step after the other: an iterator over the new tokens (Int32Array, one a row); for a text over the
+ * next pieces of it, for texts over lists of pieces.
+ */
 export function generateSteps(instance: Instance, tokens: Tokens, maxNewTokens: number, options?: GenerateOptions): Generator_<Int32Array>
 export function generateSteps<T extends string | readonly string[]>(
   instance: Instance, texts: T, maxNewTokens: number, options: GenerateOptions & { tokenizer: TextTokenizer }): Generator_<Piece<T>>
@@ -686,7 +728,12 @@ export function generateStream<T extends string | readonly string[]>(
 
 type Generator_<T> = globalThis.Generator<T, void, unknown>
 
-/** Rows of tokens that a causal language model continues: it keeps the keys and values of the tokens so far. */
+/**
+ * Rows of tokens that a causal language model continues. It keeps what the model has to know of the
+ * tokens so far (keys and values): each further token costs one pass over the weights. Models of
+ * loadHf can continue any number of rows; others, such as a GPT-2 from a bundle, as many as they
+ * have, and see all tokens again for each new one.
+ */
 export class Generator {
   constructor(instance: Instance, rows?: number)
   readonly rows: number

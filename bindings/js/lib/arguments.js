@@ -13,49 +13,42 @@ function isOptions (value) {
   return proto === null || Object.getPrototypeOf(proto) === null // also literals of other realms
 }
 
+/** Arguments in the order of the parameters: args by position, and the others by name, in last, which may be null. */
+function ordered (fn, params, args, last) {
+  const n = args.length
+  if (n > params.length) throw new TypeError(`${fn}: ${n} arguments, expected at most ${params.length}`)
+  if (last === null) return args
+  const values = args.slice()
+  for (const name in last) {
+    const i = params.indexOf(name)
+    if (i < 0) throw new TypeError(`${fn}: ${name}: unknown argument, expected ${params.join(', ')}`)
+    if (last[name] === undefined) continue
+    if (values[i] !== undefined) throw new TypeError(`${fn}: ${name}: is given twice, expected one value`)
+    while (values.length <= i) values.push(undefined)
+    values[i] = last[name]
+  }
+  return values
+}
+
+/** The named arguments at the end of others, null if there are none. */
+function namedOf (args) {
+  return args.length > 0 && isOptions(args[args.length - 1]) ? args[args.length - 1] : null
+}
+
 /**
- * The arguments of f(a, b), f({ a, b }) or f(a, { b }) by name.
+ * The arguments of a function by name.
  *
  * @param {string} fn name of the function, for errors
  * @param {unknown[]} args what it was called with
  * @param {object} defaults every argument in order, with the value it has if it is not given
  */
 function named (fn, args, defaults) {
-  const values = { ...defaults }
-  let n = args.length
-  let given = null
-  if (n > 0 && isOptions(args[n - 1])) {
-    given = args[--n]
-    for (const name in given) {
-      if (!Object.hasOwn(defaults, name)) {
-        throw new TypeError(`${fn}: ${name}: unknown argument, expected ${Object.keys(defaults).join(', ')}`)
-      }
-      if (given[name] !== undefined) values[name] = given[name]
-    }
-  }
-  if (n === 0) return values
   const names = Object.keys(defaults)
-  if (n > names.length) throw new TypeError(`${fn}: ${n} arguments, expected at most ${names.length}`)
-  for (let i = 0; i < n; i++) {
-    if (args[i] === undefined) continue
-    if (given !== null && given[names[i]] !== undefined) throw new TypeError(`${fn}: ${names[i]}: is given twice, expected one value`)
-    values[names[i]] = args[i]
-  }
-  return values
-}
-
-/**
- * The arguments of f(2, 3), f([2, 3]), f(2, 3, { dtype }) or f({ shape: [2, 3], dtype }).
- * The sizes are under the first name of defaults.
- */
-function shaped (fn, args, defaults) {
-  const n = args.length
-  const last = n > 0 && isOptions(args[n - 1]) ? args[n - 1] : undefined
-  const sizes = last === undefined ? args : args.slice(0, n - 1)
-  const values = named(fn, last === undefined ? [] : [last], defaults)
-  const name = Object.keys(defaults)[0]
-  if (sizes.length > 0 || values[name] == null) values[name] = sizes
-  values[name] = list(values[name].length === 1 ? values[name][0] : values[name])
+  const last = namedOf(args)
+  const values = { ...defaults }
+  ordered(fn, names, last === null ? args : args.slice(0, -1), last).forEach((value, i) => {
+    if (value !== undefined) values[names[i]] = value
+  })
   return values
 }
 
@@ -162,38 +155,17 @@ function get (halves, i) {
   return (halves[2 * i] >>> 0) + halves[2 * i + 1] * TWO32
 }
 
-// Calls are synchronous, so that the arrays of one call may serve the next; each call uses a slot once.
-const slots = Array.from({ length: 6 }, () => new Int32Array(2 * 2 * MAX_DIMS))
+// Calls are synchronous, so that the array of one call may serve the next.
+const sizes = new Int32Array(2 * MAX_DIMS)
 
-/**
- * Integers, of which each axis has one, as int64_t for C. The memory serves the next call with the
- * same slot: one call of the library must not need one slot twice.
- */
-function dims (values, what, slot = 0) {
-  const n = values.length
-  const halves = n <= 2 * MAX_DIMS ? slots[slot] : new Int32Array(2 * n)
-  for (let i = 0; i < n; i++) {
-    const value = values[i]
-    // The usual case first: it needs no call.
-    if (typeof value === 'number' && value === (value | 0)) {
-      halves[2 * i] = value
-      halves[2 * i + 1] = value >> 31
-    } else {
-      put(halves, i, integer(value, what))
-    }
-  }
-  return halves
-}
-
-/** A shape as int64_t for C. */
+/** A shape as int64_t for C, in memory that serves the next call. */
 function shape (values, what) {
-  if (values.length > MAX_DIMS) {
-    throw new PolygradError(`${what}: ${values.length} dimensions, expected at most ${MAX_DIMS}`)
-  }
-  return dims(values, what)
+  if (values.length > MAX_DIMS) throw new PolygradError(`${what}: ${values.length} dimensions, expected at most ${MAX_DIMS}`)
+  values.forEach((value, i) => put(sizes, i, integer(value, what)))
+  return sizes
 }
 
 module.exports = {
-  MAX_DIMS, isOptions, named, shaped, list, integer, small, number, string, choice, record, strings, within, article, show, put, get, dims,
+  MAX_DIMS, isOptions, named, namedOf, ordered, list, integer, small, number, string, choice, record, strings, within, article, show, put, get,
   shape
 }

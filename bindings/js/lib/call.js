@@ -5,7 +5,7 @@ const { lib, find, fail, camel, PolygradError } = require('./library.js')
 const { CTX, addressOf } = require('./handles.js')
 const { Base, made, handleOf, operandOf, fits } = require('./base.js')
 const { DType, toDType } = require('./dtype.js')
-const { put, get, show, isOptions, named } = require('./arguments.js')
+const { put, get, show, isOptions, named, namedOf, ordered } = require('./arguments.js')
 const { Device } = require('./device.js')
 
 /** The number of an operation. */
@@ -256,25 +256,13 @@ class Operation {
 
   /** Arguments in the order of the parameters. */
   _values (args) {
-    const { params, title } = this
-    let n = args.length
-    const options = n > 0 && isOptions(args[n - 1]) ? args[--n] : null
-    if (this.variadic && n > 0) {
-      args = [n === 1 && (Array.isArray(args[0]) || ArrayBuffer.isView(args[0])) ? args[0] : args.slice(0, n)]
-      n = 1
+    const last = namedOf(args)
+    let first = last === null ? args : args.slice(0, -1)
+    if (this.variadic && first.length > 0) {
+      const alone = first.length === 1 && (Array.isArray(first[0]) || ArrayBuffer.isView(first[0]))
+      first = alone ? first : [first]
     }
-    if (n > params.length) throw new TypeError(`${title}: ${n} arguments, expected at most ${params.length}`)
-    if (options === null) return args
-    const values = args.slice(0, n)
-    for (const name in options) {
-      const i = params.indexOf(name)
-      if (i < 0) throw new TypeError(`${title}: ${name}: unknown argument, expected ${params.join(', ')}`)
-      if (options[name] === undefined) continue
-      if (i < n && args[i] !== undefined) throw new TypeError(`${title}: ${name}: is given twice, expected one value`)
-      while (values.length <= i) values.push(undefined)
-      values[i] = options[name]
-    }
-    return values
+    return ordered(this.title, this.params, first, last)
   }
 }
 

@@ -67,20 +67,8 @@ const byId = []
 for (const type of Object.values(types)) byId[type.id] = type
 
 // By their tags, which subclasses and the arrays of other realms have too.
-const BY_ARRAY = new Map(Object.entries({
-  Int8Array: types.int8,
-  Uint8Array: types.uint8,
-  Uint8ClampedArray: types.uint8,
-  Int16Array: types.int16,
-  Uint16Array: types.uint16,
-  Int32Array: types.int32,
-  Uint32Array: types.uint32,
-  BigInt64Array: types.int64,
-  BigUint64Array: types.uint64,
-  Float16Array: types.float16,
-  Float32Array: types.float32,
-  Float64Array: types.float64
-}))
+const BY_ARRAY = new Map(Object.values(types).filter((type) => type !== types.bool && !type.isRaw).map((type) => [type.Array.name, type]))
+BY_ARRAY.set('Uint8ClampedArray', types.uint8).set('Float16Array', types.float16)
 
 /** The data type of a name. */
 function toDType (name) {

@@ -13,11 +13,6 @@ const { toDType, types } = require('./dtype.js')
 
 /** Tensors from addresses and from the network. */
 class Exchange extends Creation {
-  /**
-   * A tensor on memory that belongs to somebody else, at an address (a number or a bigint, as foreign functions
-   * give it). Nothing is copied: the elements must stay there, in row-major order, as long as the tensor and
-   * what is computed from it. The type is float32 if none is given.
-   */
   static fromBlob (...args) {
     const { ptr, shape, ...options } = named('fromBlob', args, { ptr: undefined, shape: undefined, ...CREATION })
     const dtype = options.dtype === null ? types.float32 : toDType(options.dtype)
@@ -33,14 +28,6 @@ class Exchange extends Creation {
     return finish(onMemory(array, dtype, sizes), options)
   }
 
-  /**
-   * The contents of a URL (http, https, file or data) as bytes, uint8. What comes over the network is kept in
-   * polygrad/downloads of the user's cache folder and read from there the next time. gunzip unpacks it; dtype
-   * reads the bytes as another type.
-   *
-   * @example
-   * (await Tensor.fromUrl('data:,hello')).tolist() // [104, 101, 108, 108, 111]
-   */
   static async fromUrl (...args) {
     const { url, gunzip, ...options } = named('fromUrl', args, { url: undefined, gunzip: false, ...CREATION })
     const dtype = options.dtype === null ? types.uint8 : toDType(options.dtype)

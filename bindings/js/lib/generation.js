@@ -18,12 +18,6 @@ function takeSeed () {
 
 const registry = new FinalizationRegistry((handle) => lib.poly_generator_free(handle))
 
-/**
- * Rows of tokens that a causal language model continues. It keeps what the model has to know of the
- * tokens so far (keys and values): each further token costs one pass over the weights. Models of
- * loadHf can continue any number of rows; others, such as a GPT-2 from a bundle, as many as they
- * have, and see all tokens again for each new one.
- */
 class Generator {
   /** @param {Instance} instance the model; rows 0: as many as it has */
   constructor (instance, rows = 0) {
@@ -116,17 +110,6 @@ function rowsOf (fn, tokens) {
   })
 }
 
-/**
- * Texts continued by up to maxNewTokens tokens. tokens are numbers, or rows of numbers, which may be of different
- * lengths; or a text or texts, which need a tokenizer: an object with encode and decode, such as that of
- * @huggingface/tokenizers. What comes back includes what was given: a row or rows of numbers, or a text or texts.
- *
- * temperature 0 always takes the most likely token; topK > 0 chooses among the k most likely ones, topP < 1 among
- * the most likely ones whose probabilities first sum up to p. Draws depend on seed, which follows from
- * Tensor.manualSeed if it is not given. A row ends at eosTokenId (a number or several; for texts the model's own
- * if it is not given), and is filled with it while others go on. onToken gets what generateSteps yields each time;
- * what is true from it ends the generation. A model with room for T tokens sees the last T.
- */
 function generate (instance, tokens, ...args) {
   const { onToken, ...options } = optionsOf('generate', args, true)
   const run = new Run('generate', instance, tokens, options)
@@ -145,10 +128,6 @@ async function generateAsync (instance, tokens, ...args) {
   return run.whole()
 }
 
-/**
- * generate one step after the other: an iterator over the new tokens (Int32Array, one a row); for a text over the
- * next pieces of it, for texts over lists of pieces.
- */
 function generateSteps (instance, tokens, ...args) {
   return new Run('generateSteps', instance, tokens, optionsOf('generateSteps', args, false)).steps()
 }

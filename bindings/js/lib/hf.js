@@ -15,10 +15,6 @@ const { named, small, string, show } = require('./arguments.js')
 
 const OPTIONS = { maxBatch: 1, maxSeqLen: 0, dtype: 'float32' }
 
-/**
- * A model from a folder with config.json and *.safetensors; maxSeqLen 0: as long as the model allows, but
- * 4096 for models with rotary positions. dtype is explained at loadHfBytes.
- */
 function loadHf (folder, ...args) {
   const { maxBatch, maxSeqLen, dtype } = named('loadHf', args, OPTIONS)
   const path = string(folder, 'loadHf: folder')
@@ -26,13 +22,6 @@ function loadHf (folder, ...args) {
   return checked('loadHf', lib.poly_hf_open(path, ...sizes, toDType(dtype).name))
 }
 
-/**
- * A model from the contents of config.json (text or bytes) and of safetensors files. Tensors that are
- * missing or do not fit are warned about: missing ones are zeros. dtype is the type in which matrices
- * are kept: float32; float16 and bfloat16, which round; int8, which keeps q * s with one number s
- * for each output of a layer, the greatest |w| there / 127. Smaller ones make generate faster; they cannot
- * be trained or saved.
- */
 function loadHfBytes (config, weights, ...args) {
   const options = named('loadHfBytes', args, OPTIONS)
   const text = typeof config === 'string' ? config : Buffer.from(bytesOf(config, 'loadHfBytes: config')).toString()

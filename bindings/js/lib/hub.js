@@ -32,10 +32,6 @@ function offline () {
   throw new PolygradError(`HF_HUB_OFFLINE: got '${value}', expected 1 or 0`)
 }
 
-/**
- * Downloads a model of the Hugging Face Hub, as much as loadHf and a tokenizer need, and returns the folder. What is
- * there already is not downloaded again; what was cut off goes on where it ended.
- */
 async function downloadHf (repoId, ...args) {
   const options = checked(repoId, named('downloadHf', args, DEFAULTS))
   const store = path.join(options.cacheDir, `models--${repoId.replace('/', '--')}`)

@@ -20,12 +20,6 @@ const registry = new FinalizationRegistry((handle) => lib.poly_instance_free(han
 // Arrays on the memory of an instance keep it alive, however they were derived.
 const owners = new WeakMap()
 
-/**
- * A model that owns its parameters, inputs, outputs and optimizer.
- *
- * Arrays of the model (params, buffers) are views of its memory: writes to them change the model. Arrays
- * that go in may be flat or nested, typed or not, or tensors.
- */
 class Instance {
   /** Instances are made by Instance.mlp and its relatives. */
   constructor (handle) {
@@ -56,10 +50,6 @@ class Instance {
 
   // Construction
 
-  /**
-   * A multi-layer perceptron: layers [inputs, …, outputs]; activation relu, gelu, silu, tanh, sigmoid
-   * or none; bias; loss mse, cross_entropy or none; batchSize; seed.
-   */
   static mlp (config) {
     return fromConfig(lib.poly_mlp_instance, config)
   }
@@ -226,10 +216,6 @@ class Instance {
     return this._bytes(lib.poly_instance_save_bundle)
   }
 
-  /**
-   * Reads parameters from a safetensors file of float32. With strict, every tensor must fit and every
-   * parameter must be there, or nothing is changed; otherwise mismatches are left out and listed in notes.
-   */
   importWeights (data, ...args) {
     const { strict } = named('importWeights', args, { strict: true })
     const bytes = bytesOf(data, 'importWeights: data')

@@ -5,7 +5,7 @@ const { constants: c, JitError } = require('./library.js')
 const { Base } = require('./base.js')
 const { showsItself } = require('./display.js')
 const { Arguments, differenceOf } = require('./jit_arguments.js')
-const { Compiled, tracing } = require('./trace.js')
+const { Compiled, Running, tracing } = require('./trace.js')
 const { isOptions, named, show } = require('./arguments.js')
 
 /** Whether functions are captured, by the environment variable JIT. */
@@ -15,32 +15,6 @@ function enabled () {
   return value !== '0'
 }
 
-/**
- * A function of tensors that is compiled, and then only run.
- *
- * The first call runs the function as it is, the second one captures it: all that it computes, and what it
- * assigns, becomes one program. From then on the program runs on the tensors that are given, and the function
- * itself is not called again. A training step may be such a function: gradients and steps of an optimizer are
- * captured with the rest.
- *
- * Tensors are found among the arguments, also in arrays and object literals, and must keep their shapes and
- * types; sizes may be variables, which one program serves with all values. Variables may be arguments too.
- * All other arguments must stay what they were: what the function made of them is part of the program, and
- * so is what it found elsewhere (the memory of other tensors is shared, their values are seen as they are
- * when the program runs). Random tensors are new in each call. The function returns tensors, in arrays and
- * object literals, or nothing; they have memory of their own and no history. A violation is a JitError.
- *
- * With prune, what depends on no argument, no random number and nothing that the function assigns is computed once, when
- * the function is captured: sums, products and contiguous tensors of weights that never change.
- *
- * As a method of a class it has one program for each object.
- *
- * @example
- * const scaled = new TinyJit((x, y) => x.mul(2).add(y))
- * let result
- * for (let i = 0; i < 4; i++) result = scaled(new Tensor([1, i]), new Tensor([0.5, 0.5]))
- * result.tolist() // [2.5, 6.5]
- */
 class TinyJit extends Function {
   /** @param {Function} fn the function to compile; @param {object} [options] prune */
   constructor (fn, ...options) {
@@ -135,8 +109,9 @@ class TinyJit extends Function {
 }
 
 /** A function as a program, with its arguments and results. */
-class CapturedJit {
+class CapturedJit extends Running {
   constructor (fn, args, prune) {
+    super()
     const given = new Arguments(args)
     given.checkOnce()
     const { tensors } = given
@@ -151,14 +126,6 @@ class CapturedJit {
     this._same = this._program.same.map((same, i) => same === null ? null : made[i])
     // The result of the call that captured.
     this._first = this._fill(tensors, this._program.run('TinyJit', tensors, variables))
-  }
-
-  get nKernels () {
-    return this._program.nKernels
-  }
-
-  get nIntermediates () {
-    return this._program.nIntermediates
   }
 
   /** Runs the program on arguments like those it was captured with. */

@@ -104,6 +104,17 @@ class Compiled {
     }, 'training')
   }
 
+  /** Frees the program; it cannot run any more. */
+  dispose () {
+    if (this._handle === 0) return
+    lib.poly_function_release(this._handle)
+    registry.unregister(this)
+    this._handle = 0
+  }
+}
+
+/** What runs a compiled function, its _program. */
+class Running {
   get nKernels () {
     return this._info(1)
   }
@@ -114,16 +125,8 @@ class Compiled {
 
   _info (i) {
     const numbers = [0, 0, 0].map(() => new Int32Array(1))
-    if (lib.poly_function_info(this.handle, ...numbers) !== 0) fail()
+    if (lib.poly_function_info(this._program.handle, ...numbers) !== 0) fail()
     return numbers[i][0]
-  }
-
-  /** Frees the program; it cannot run any more. */
-  dispose () {
-    if (this._handle === 0) return
-    lib.poly_function_release(this._handle)
-    registry.unregister(this)
-    this._handle = 0
   }
 }
 
@@ -141,4 +144,4 @@ function failed (who) {
   }
 }
 
-module.exports = { Compiled, tracing }
+module.exports = { Compiled, Running, tracing }

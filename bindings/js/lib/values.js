@@ -45,11 +45,6 @@ class Values extends Display {
     return this
   }
 
-  /**
-   * The memory of the computed tensor, without a copy: writes to it change the tensor.
-   * float16, bfloat16 and fp8 are there as bits, bools as 0 and 1. Elements of a view that do not lie
-   * one after the other in memory are copied, and so are those of a tensor with symbolic sizes.
-   */
   get data () {
     const { shape, dtype } = describe(this)
     const n = count(shape)
@@ -59,12 +54,10 @@ class Values extends Display {
     return this._memory ?? read(this)
   }
 
-  /** The values as a typed array: the memory itself; float16, bfloat16 and fp8 as a new Float32Array. */
   toArray () {
     return describe(this).dtype.isRaw ? tidy(() => read(this.cast('float32'))) : this.data
   }
 
-  /** The value of a tensor with one element: a number, a bigint (64-bit integers) or a boolean. */
   item () {
     if (this.numel() !== 1) throw new PolygradError(`item: the tensor has shape [${this.shape}], expected one element`)
     const { dtype } = describe(this)
@@ -101,10 +94,6 @@ class Values extends Display {
     return keep(this)
   }
 
-  /**
-   * Runs a function and disposes of the tensors that were made meanwhile, except those in its result
-   * and those that require a gradient. It gives memory back at once; the garbage collector does so later.
-   */
   static tidy (fn) {
     return tidy(fn)
   }

@@ -61,10 +61,6 @@ function compute (op, a, b, what) {
   return ofHandle(lib.poly_size_op(CTX, op, sizeOf(a, what), sizeOf(b, what)))
 }
 
-/**
- * An integer made of variables: a size, a bound or an index of a tensor. What is computed from
- * sizes are sizes, or numbers where no variable is left; equal ones are the same object.
- */
 class SymInt {
   constructor () {
     throw new TypeError('SymInt: sizes are made from a Variable')
@@ -131,14 +127,6 @@ for (const [name, op] of Object.entries(OPERATIONS)) {
   SymInt.prototype[name] = function (other) { return compute(op, this, other, `${name}: other`) }
 }
 
-/**
- * An integer from min to max, both included, whose value a program gets as it runs: one compiled
- * program serves all values.
- *
- * @example
- * const n = new Variable('n', 1, 4)
- * new Tensor([1, 2, 3, 4]).getitem({ stop: n.bind(3) }).sum().item() // 6
- */
 class Variable extends SymInt {
   /**
    * @param {string} name an identifier; the same name and bounds give the same variable

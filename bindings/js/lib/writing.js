@@ -19,11 +19,6 @@ const gradientAt = addressOf(gradient)
 
 /** Writes, and what gradients are asked for. */
 class Writing extends Values {
-  /**
-   * Gives the tensor new values, which are broadcast to its shape and have its type; they are computed at once.
-   * A view (what reshape, permute, flip, slices and the like make) writes them where it shows them. What was
-   * made of the tensor before keeps its values.
-   */
   assign (x) {
     const value = given(this, x, 'assign: x')
     if (value instanceof Base) mustBroadcast(this, value)
@@ -41,7 +36,6 @@ class Writing extends Values {
     return this.assign(value)
   }
 
-  /** Lets the tensor stand for what x stands for: a write to one is seen in both. Whether it requires a gradient stays. */
   replace (x) {
     tensorOf(this, 'replace')
     if (lib.poly_array_replace(this._handle, tensorOf(x, 'replace: x')._handle) !== 0) fail()
@@ -50,7 +44,6 @@ class Writing extends Values {
     return this
   }
 
-  /** Changes the elements that getitem(...items) takes: setitem(items, value). */
   setitem (...args) {
     const { items: list, value } = named('setitem', args, { items: undefined, value: undefined })
     const to = given(this, value, 'setitem: value')
@@ -123,7 +116,6 @@ class Writing extends Values {
     return this
   }
 
-  /** The gradients of this tensor with respect to others, as lazy tensors: x.gradient(a, b, { gradient }). */
   gradient (...args) {
     const targets = args.filter((t) => t instanceof Base)
     targets.forEach((t) => tensorOf(t, 'gradient'))

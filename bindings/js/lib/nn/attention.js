@@ -13,12 +13,6 @@ function part (value, whole, what) {
   throw new PolygradError(`${what}: ${n}, expected a part of ${whole}`)
 }
 
-/**
- * Attention of numHeads heads (Vaswani et al., Attention Is All You Need, arXiv:1706.03762). qProj, kProj and vProj
- * (Linear) make queries, keys and values of embedDim / numHeads numbers for each head, oProj makes the result of what
- * all heads give. numKvHeads, a divisor of numHeads, lets several query heads share one of keys and values (Ainslie et
- * al., GQA, arXiv:2305.13245). dropout acts on the weights while Tensor.training is set.
- */
 class MultiHeadAttention {
   constructor (embedDim, numHeads, ...args) {
     const name = 'MultiHeadAttention'
@@ -50,12 +44,6 @@ class MultiHeadAttention {
 
 const NORMS = { layer: LayerNorm, rms: RMSNorm }
 
-/**
- * The block of a transformer: attention, then two linear layers, each beside a way past it:
- * x + attn(attnNorm(x)), and that plus down(activation(up(ffNorm(…)))). norm says which: "layer" or "rms"; without
- * preNorm the norms come behind the sums instead. up has ffDim units, 4 * embedDim by default. dropout acts on weights
- * of attention and on what is added, while Tensor.training is set. causal hides what comes later.
- */
 class TransformerBlock {
   constructor (embedDim, numHeads, ...args) {
     const { ffDim, numKvHeads, bias, dropout, causal, preNorm, norm, activation } = named('TransformerBlock', args, {

@@ -111,15 +111,6 @@ function reading (source, format, name, read) {
   }
 }
 
-/**
- * The tensors of a safetensors file by name, in the order of its header.
- *
- * @param {string|Uint8Array|ArrayBuffer|Tensor} file a path: of a file, of a folder with model.safetensors or with shards and
- *   their index, or of such an index; or the contents of a file
- * @example
- * safeSave({ weight: new Tensor([[1, 2]]) }, 'model.safetensors')
- * safeLoad('model.safetensors').weight.tolist() // [[1, 2]]
- */
 function safeLoad (file) {
   return reading(file, constants.POLY_FILE_SAFETENSORS, 'safeLoad', (f) => Object.fromEntries(f.tensors()))
 }
@@ -129,16 +120,6 @@ function safeLoadMetadata (file) {
   return reading(file, constants.POLY_FILE_SAFETENSORS, 'safeLoadMetadata', (f) => f.value())
 }
 
-/**
- * Writes tensors, given by name, to a safetensors file.
- *
- * If they have more bytes than maxShardSize together, they are written to shards, model-00001-of-00003.safetensors and so on
- * for model.safetensors, with an index. A file appears whole or not at all.
- *
- * @param {Record<string, Tensor>} tensors
- * @param {string} path
- * @param {object} [options] metadata, an object of strings, and maxShardSize, in bytes
- */
 function safeSave (tensors, path, ...options) {
   const { metadata, maxShardSize } = named('safeSave', options, { metadata: null, maxShardSize: null })
   string(path, 'safeSave: path')
@@ -149,28 +130,14 @@ function safeSave (tensors, path, ...options) {
   if (lib.poly_safetensors_save(path, ...recordsOf('safeSave', tensors), meta, maxShardSize ?? 0) < 0) failed('safeSave')
 }
 
-/**
- * The metadata of a GGUF file and its tensors by name. Quantised tensors stay packed in the mapped memory: their numbers,
- * float32, are computed where they are used, and realize() unpacks them for good.
- *
- * @returns {[object, Record<string, Tensor>]}
- */
 function ggufLoad (file) {
   return reading(file, constants.POLY_FILE_GGUF, 'ggufLoad', (f) => [f.value(), Object.fromEntries(f.tensors())])
 }
 
-/**
- * What torch.save wrote, with tensors of polygrad: objects, arrays, numbers (BigInt beyond 53 bits), strings; a Map where
- * keys are no strings. Anything that would need code of Python is refused by its name.
- */
 function torchLoad (file) {
   return reading(file, constants.POLY_FILE_TORCH, 'torchLoad', (f) => f.value())
 }
 
-/**
- * The n numbers that ggml's blocks stand for, lazily: blocks are uint8 in any shape, and type is ggml's number: 0 F32, 1 F16,
- * 2 Q4_0, 3 Q4_1, 6 Q5_0, 7 Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 30 BF16, 39 MXFP4.
- */
 function ggmlDataToTensor (blocks, n, type) {
   if (!(blocks instanceof Tensor)) throw new TypeError(`ggmlDataToTensor: blocks: ${show(blocks)}, expected a tensor`)
   small(type, 'ggmlDataToTensor: type')

@@ -172,8 +172,13 @@ export function compileStep<A extends unknown[]>(fn: (...args: A) => Tensor | Te
 export type ModelFile = string | ArrayBufferView | ArrayBuffer | Tensor
 
 /**
- * The tensors of a safetensors file by name, on its mapped memory. A path may be that of a folder with model.safetensors or
- * with shards and their index, or of such an index.
+ * The tensors of a safetensors file by name, in the order of its header, on its mapped memory.
+ *
+ * @param file a path: of a file, of a folder with model.safetensors or with shards and their index, or of such an index;
+ *   or the contents of a file
+ * @example
+ * safeSave({ weight: new Tensor([[1, 2]]) }, 'model.safetensors')
+ * safeLoad('model.safetensors').weight.tolist() // [[1, 2]]
  */
 export function safeLoad(file: ModelFile): Record<string, Tensor>
 
@@ -186,16 +191,30 @@ export interface SaveOptions {
   maxShardSize?: number | null
 }
 
-/** Writes tensors to a safetensors file, or to shards and their index. */
+/**
+ * Writes tensors, given by name, to a safetensors file.
+ *
+ * If they have more bytes than maxShardSize together, they are written to shards, model-00001-of-00003.safetensors and so on
+ * for model.safetensors, with an index. A file appears whole or not at all.
+ *
+ * @param options metadata, an object of strings, and maxShardSize, in bytes
+ */
 export function safeSave(tensors: Record<string, Tensor>, path: string, options?: SaveOptions): void
 
 /**
- * The metadata of a GGUF file and its tensors by name. Quantised tensors stay packed; realize() unpacks them for good.
+ * The metadata of a GGUF file and its tensors by name. Quantised tensors stay packed in the mapped memory: their numbers,
+ * float32, are computed where they are used, and realize() unpacks them for good.
  */
 export function ggufLoad(file: ModelFile): [Record<string, unknown>, Record<string, Tensor>]
 
-/** What torch.save of PyTorch wrote, with tensors of polygrad; no code of it is run. */
+/**
+ * What torch.save wrote, with tensors of polygrad: objects, arrays, numbers (BigInt beyond 53 bits), strings; a Map where
+ * keys are no strings. Anything that would need code of Python is refused by its name.
+ */
 export function torchLoad(file: ModelFile): any
 
-/** The n numbers, float32, that blocks of a quantised type stand for; type is ggml's number for it. */
+/**
+ * The n numbers that ggml's blocks stand for, lazily: blocks are uint8 in any shape, and type is ggml's number: 0 F32, 1 F16,
+ * 2 Q4_0, 3 Q4_1, 6 Q5_0, 7 Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 30 BF16, 39 MXFP4.
+ */
 export function ggmlDataToTensor(blocks: Tensor, n: number, type: number): Tensor

@@ -37,10 +37,6 @@ function change (updates) {
   else tidy(run)
 }
 
-/**
- * What schedules share: the number of steps so far, epochCounter, and a rate made of it. The first
- * schedule of an optimizer keeps its rate; all of its schedules begin with that.
- */
 class LRScheduler {
   constructor (optimizer, ...args) {
     this._begin(new.target._made, optimizer, args)
@@ -85,10 +81,6 @@ class LRScheduler {
 
 showsItself(LRScheduler)
 
-/**
- * The rate times fn(t) after t steps. t is a number, but inside of compileStep a tensor of one element, of
- * which fn must make its result by operations of tensors.
- */
 class LambdaLR extends LRScheduler {
   _begin (_, optimizer, [lrLambda]) {
     if (typeof lrLambda !== 'function') throw new TypeError(`LambdaLR: lrLambda: ${show(lrLambda)}, expected a function`)

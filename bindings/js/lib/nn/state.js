@@ -33,11 +33,6 @@ function getParameters (object) {
   return [...new Set(Object.values(getStateDict(object)).filter((t) => t.requiresGrad !== false && t.isFloatingPoint()))]
 }
 
-/**
- * Copies tensors (or nested lists, or typed arrays) into the tensors of the same names in a model, converted
- * to their types. With strict, each tensor of the model must be there; what the model lacks is a warning, if
- * verbose. A tensor of shape [] may stand for one of [1]. All is checked before the first tensor changes.
- */
 function loadStateDict (model, stateDict, ...args) {
   const { strict, verbose } = named('loadStateDict', args, { strict: true, verbose: true })
   const own = getStateDict(model)

@@ -3,13 +3,14 @@
 
 const { constants: c, JitError, PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
-const { Compiled } = require('../trace.js')
+const { Compiled, Running } = require('../trace.js')
 const { showsItself } = require('../display.js')
 const { getStateDict } = require('./state.js')
 const { show } = require('../arguments.js')
 
-class CompiledTrainingStep {
+class CompiledTrainingStep extends Running {
   constructor (program) {
+    super()
     this._program = program
   }
 
@@ -31,14 +32,6 @@ class CompiledTrainingStep {
 
   get outputs () {
     return this._program.same.map((result) => result.data)
-  }
-
-  get nKernels () {
-    return this._program.nKernels
-  }
-
-  get nIntermediates () {
-    return this._program.nIntermediates
   }
 
   /** Frees the step; it cannot run any more. */
