@@ -166,6 +166,6 @@ function shape (values, what) {
 }
 
 module.exports = {
-  MAX_DIMS, isOptions, named, namedOf, ordered, list, integer, small, number, string, choice, record, strings, within, article, show, put, get,
-  shape
+  MAX_DIMS, isOptions, named, namedOf, ordered, list, integer, small, number, string, choice, record, strings, within, article, show, put,
+  get, shape
 }

@@ -5,7 +5,7 @@ const { lib, fail, PolygradError } = require('./library.js')
 const { share, copied, prepare } = require('./handles.js')
 const { madeOf, describe, count, handleOf } = require('./base.js')
 const { valuesOf } = require('./variable.js')
-const { types, toDType, ofArray } = require('./dtype.js')
+const { types, ofArray } = require('./dtype.js')
 const { MAX_DIMS, show } = require('./arguments.js')
 
 /** A tensor of a number, a nested list or a typed array. */
@@ -60,14 +60,9 @@ function flatten (item, sizes, depth, flat) {
   }
 }
 
-/** The data type of numbers: float32, bool if all are booleans, int64 if all are bigints. */
+/** The data type of numbers, which convert checks: bool if all are booleans, int64 if there are bigints, or else float32. */
 function guess (flat) {
   const kinds = new Set(flat.map((v) => typeof v))
-  for (const kind of kinds) {
-    if (kind !== 'number' && kind !== 'boolean' && kind !== 'bigint') {
-      throw new TypeError(`Tensor: data: ${show(flat.find((v) => typeof v === kind))} is not a number of a tensor`)
-    }
-  }
   if (kinds.size === 1 && kinds.has('boolean')) return types.bool
   if (kinds.has('bigint')) return types.int64
   return types.float32
@@ -103,11 +98,6 @@ function nested (array, shape, isBool) {
   return level(0)
 }
 
-/** The data type of an option, null if none is given. */
-function typeOf (dtype) {
-  return dtype == null ? null : toDType(dtype)
-}
-
 /** A copy of the elements of a tensor. */
 function read (tensor) {
   const { shape, dtype } = describe(tensor)
@@ -123,4 +113,4 @@ function read (tensor) {
   return array
 }
 
-module.exports = { tensorFrom, onMemory, nested, read, typeOf }
+module.exports = { tensorFrom, onMemory, nested, read }

@@ -8,7 +8,8 @@ const { SymInt } = require('./variable.js')
 const { Writing } = require('./writing.js')
 const { MAX_DIMS, named, list, show } = require('./arguments.js')
 const { Device } = require('./device.js')
-const { tensorFrom, typeOf } = require('./data.js')
+const { tensorFrom } = require('./data.js')
+const { toDType } = require('./dtype.js')
 
 const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
 
@@ -31,7 +32,7 @@ class Tensor extends Writing {
     }
     const { dtype, device, requiresGrad, shape } = named('Tensor', options === undefined ? [] : [options], OPTIONS)
     if (device !== null) Device.require(device)
-    const tensor = madeFrom(data, typeOf(dtype), shape === null ? null : list(shape), requiresGrad)
+    const tensor = madeFrom(data, dtype === null ? null : toDType(dtype), shape === null ? null : list(shape), requiresGrad)
     if (requiresGrad !== null) tensor.requiresGrad = requiresGrad
     return new.target === Tensor ? tensor : Object.setPrototypeOf(tensor, new.target.prototype)
   }
