@@ -330,6 +330,10 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** to('cuda'). */
   cuda(): this
 
+  /**
+   * Gives back what the tensor holds, without waiting for the garbage collector. Tensors that were
+   * computed from it go on working; the tensor itself does not. A second call does nothing.
+   */
   dispose(): void
   [Symbol.dispose](): void
   /** Keeps the tensor when the tidy in which it was made ends; returns it. */
@@ -591,6 +595,10 @@ export class Instance implements Disposing {
    */
   importWeights(data: ArrayBufferView | ArrayBuffer, options?: { strict?: boolean }): void
 
+  /**
+   * Ends the model. Its memory is given back at once, or, if params or buffers handed out arrays of
+   * it, when the last of them is gone.
+   */
   dispose(): void
   [Symbol.dispose](): void
 }
@@ -739,6 +747,11 @@ export class Generator {
   readonly rows: number
   readonly vocab: number
   readonly room: number
+  /**
+   * How tokens are drawn; without, the most likely one is taken. temperature divides the logits, 0
+   * takes the most likely token; topK > 0 draws among the k most likely ones, topP < 1 among the most
+   * likely ones whose probabilities first sum up to p. The same seed draws the same tokens everywhere.
+   */
   sampling(options?: Sampling): this
   /** Appends tokens to each row. Only the first rows may be of different lengths. */
   feed(tokens: Tokens): this
@@ -748,6 +761,7 @@ export class Generator {
   nextAsync(): Promise<Int32Array>
   /** A copy of the logits of the tokens that come next, row by row. */
   logits(): Float32Array
+  /** Forgets all tokens; random numbers begin anew. */
   reset(): this
   dispose(): void
   [Symbol.dispose](): void
@@ -813,9 +827,16 @@ export interface Profile {
 
 /** What is computed and how: graphs, kernels, their code and their times. */
 export const viz: {
-  /** The graph by which tensors are computed. */
+  /**
+   * The graph by which a tensor, or several, are computed: as "text" (a tree), for Graphviz ("dot"), as a picture
+   * ("svg", at most 3000 nodes), as "json", or with nothing left out, one node a line ("code").
+   */
   graph(tensors: Tensor | Tensor[], options?: { format?: ViewFormat }): string
-  /** The kernels of tensors, a compiled step or a TinyJit; with runs each is timed. */
+  /**
+   * The kernels that compute tensors, or those of a compiled step or a TinyJit. They are compiled anew and, with runs, run so often
+   * and timed; what they write is put back. Formats are those of graph; "text" are tables, "code" what each kernel
+   * computes and its machine code.
+   */
   kernels(what: Tensor | Tensor[] | CompiledTrainingStep | TinyJit<any, any, any>, options?: { format?: ViewFormat, runs?: number }): string
   /** Times each kernel, 20 times if runs is not given. What is written is put back. */
   profile(what: Tensor | Tensor[] | CompiledTrainingStep | TinyJit<any, any, any>, options?: { runs?: number }): Profile

@@ -34,10 +34,6 @@ class Base {
     }
   }
 
-  /**
-   * Gives back what the tensor holds, without waiting for the garbage collector. Tensors that were
-   * computed from it go on working; the tensor itself does not. A second call does nothing.
-   */
   dispose () {
     if (this._handle === 0) return
     bury(this._handle)

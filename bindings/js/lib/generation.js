@@ -38,11 +38,6 @@ class Generator {
     return this._handle
   }
 
-  /**
-   * How tokens are drawn; without, the most likely one is taken. temperature divides the logits, 0
-   * takes the most likely token; topK > 0 draws among the k most likely ones, topP < 1 among the most
-   * likely ones whose probabilities first sum up to p. The same seed draws the same tokens everywhere.
-   */
   sampling (...args) {
     const { temperature, topK, topP, seed } = named('sampling', args, { temperature: 1, topK: 0, topP: 1, seed: 0 })
     const bits = BigInt.asUintN(64, typeof seed === 'bigint' ? seed : BigInt(integer(seed, 'sampling: seed')))
@@ -81,7 +76,6 @@ class Generator {
     return floatsAt(address, get(n, 0)).slice()
   }
 
-  /** Forgets all tokens; random numbers begin anew. */
   reset () {
     if (lib.poly_generator_reset(this._alive()) !== 0) fail()
     return this

@@ -229,10 +229,6 @@ class Instance {
     return text.split('\n').filter((line) => line !== '')
   }
 
-  /**
-   * Ends the model. Its memory is given back at once, or, if params or buffers handed out arrays of
-   * it, when the last of them is gone.
-   */
   dispose () {
     if (this._handle === 0) return
     if (!this._shared) {

@@ -37,10 +37,6 @@ function taken (address) {
   return text
 }
 
-/**
- * The graph by which a tensor, or several, are computed: as "text" (a tree), for Graphviz ("dot"), as a picture
- * ("svg", at most 3000 nodes), as "json", or with nothing left out, one node a line ("code").
- */
 function graph (tensors, options = {}) {
   const { format } = named('graph', [options], { format: 'text' })
   const number = choice(FORMATS, format, 'graph: format')
@@ -55,11 +51,6 @@ function programOf (what) {
   return what.captured._program
 }
 
-/**
- * The kernels that compute tensors, or those of a compiled step or a TinyJit. They are compiled anew and, with runs, run so often
- * and timed; what they write is put back. Formats are those of graph; "text" are tables, "code" what each kernel
- * computes and its machine code.
- */
 function kernels (what, options = {}) {
   const { format, runs } = named('kernels', [options], { format: 'text', runs: 0 })
   const number = choice(FORMATS, format, 'kernels: format')
