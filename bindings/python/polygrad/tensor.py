@@ -14,6 +14,7 @@ import numpy as np
 from polygrad import _dlpack
 from polygrad import _methods as op
 from polygrad._base import (
+    _lent,
     arguments,
     copied,
     describe,
@@ -409,6 +410,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
             raise TypeError(f"replace: x: {a_type(x)}, expected a tensor")
         if lib.poly_array_replace(self._handle, x._handle) != 0:
             fail()
+        _lent.discard(self._handle)  # it is on other memory now
         if hasattr(self, "_known"):
             del self._known
         return self
