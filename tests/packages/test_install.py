@@ -23,6 +23,7 @@ FILES = {
     "lib/cmake/polygrad/polygrad-config.cmake",
     "lib/cmake/polygrad/polygrad-config-version.cmake",
     "share/doc/polygrad/LICENSE",
+    "share/doc/polygrad/polygrad.supp",
 }
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 

@@ -25,6 +25,14 @@ func program(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	header, err := os.ReadFile(include + "/polygrad.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Newer operations have no function on nodes of their own: C calls them by their name, as the bindings do.
+	cases = slices.DeleteFunc(cases, func(c *Case) bool {
+		return cOps[c.Op] == nil && !strings.Contains(string(header), " poly_"+c.Op+"(") && !strings.Contains(string(header), "*poly_"+c.Op+"(")
+	})
 	parts := make([]string, pieces)
 	for k := range parts {
 		var b, calls strings.Builder

@@ -164,7 +164,8 @@ def _quantile() -> None:
         lambda v: np.array([NAN, 3.0]),
         {"q": 0.5, "axis": 1},
     )
-    error("quantile of a share above 1", "quantile", [Tensor([1.0, 2.0])], "expected 0 to 1", {"q": 1.5})
+    share = {"q": 1.5}
+    error("quantile of a share above 1", "quantile", [Tensor([1.0, 2.0])], "expected 0 to 1", share)
 
 
 def _log_sum(axis: int) -> Callable[[Any], Any]:
