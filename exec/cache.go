@@ -51,7 +51,7 @@ func (e *Executor) keep(root *uop.UOp, p *plan) {
 // forget empties the caches.
 func (e *Executor) forget() {
 	e.requests, e.plans, e.launches = symbolic.NewGraph(), map[*uop.UOp]*plan{}, 0
-	e.families = map[*uop.UOp]*family{}
+	e.families = map[familyKey]*family{}
 	e.asts, e.kernels = symbolic.NewGraph(), map[*uop.UOp]*kernel{}
 }
 
@@ -61,7 +61,12 @@ func (e *Executor) sweep() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.requests.Crowded() {
-		e.requests.Sweep(func(mark func(*uop.UOp)) { keysOf(e.plans)(mark); keysOf(e.families)(mark) })
+		e.requests.Sweep(func(mark func(*uop.UOp)) {
+			keysOf(e.plans)(mark)
+			for key := range e.families {
+				mark(key.blank)
+			}
+		})
 	}
 	if e.asts.Crowded() {
 		e.asts.Sweep(keysOf(e.kernels))

@@ -41,8 +41,8 @@ type Executor struct {
 	// requests interns requests.
 	requests *uop.Graph
 	plans    map[*uop.UOp]*plan
-	families map[*uop.UOp]*family // by their requests with arguments for all numbers
-	launches int                  // of all plans
+	families map[familyKey]*family
+	launches int // of all plans
 	limits   limits
 }
 

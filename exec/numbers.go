@@ -11,6 +11,13 @@ import (
 // family; in its later members the numbers that have differed are arguments: constants are buffers of one element after those of the
 // request, starts of slices and widths of padding are variables.
 
+// familyKey is a request with arguments for all numbers, and how many buffers it has without them: an argument looks like a buffer of one
+// element, which another request may have in its place.
+type familyKey struct {
+	blank   *uop.UOp
+	buffers int
+}
+
 // family is requests that are equal but for their numbers.
 type family struct {
 	seen   int
@@ -64,14 +71,14 @@ func (e *Executor) share(root *uop.UOp, s *Step) (general *uop.UOp, inputs []*uo
 
 // family counts a member of a family, and returns its numbers that are to be arguments.
 func (e *Executor) family(nodes []*uop.UOp, numbers []number, buffers int) (varying []number) {
-	blank := withArguments(nodes, numbers, buffers)
-	f := e.families[blank]
+	key := familyKey{withArguments(nodes, numbers, buffers), buffers}
+	f := e.families[key]
 	if f == nil {
 		f = &family{first: make([]uop.Const, len(numbers)), varies: make([]bool, len(numbers))}
 		for i, n := range numbers {
 			f.first[i] = n.value()
 		}
-		e.families[blank] = f
+		e.families[key] = f
 	}
 	f.seen++
 	for i, n := range numbers {

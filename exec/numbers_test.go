@@ -187,3 +187,27 @@ func TestNumbersOfManyGoroutines(t *testing.T) {
 		all.Wait()
 	}
 }
+
+// A request that reads a buffer of one element where another one has a number is of another family.
+func TestNumbersAndBuffersOfOneElement(t *testing.T) {
+	e := New(interp.New())
+	in, one, out := [2]float32{1, 2}, [1]float32{7}, [2]float32{}
+	for i := range 2 * usual.constants {
+		g := symbolic.NewGraph()
+		x, y, z := g.NewBuffer("CPU", 2, uop.Float32), g.NewBuffer("CPU", 1, uop.Float32), g.NewBuffer("CPU", 2, uop.Float32)
+		number := scalar(x, float64(i))
+		binds := []Binding{{Buffer: x, Ptr: unsafe.Pointer(&in)}, {Buffer: z, Ptr: unsafe.Pointer(&out)}}
+		other, want := scalar(x, 0.5), 0.5
+		if i%2 == 0 {
+			other, want = must(tensor.Reshape(y, uop.Shape{})), 7
+			binds = append(binds, Binding{Buffer: y, Ptr: unsafe.Pointer(&one)})
+		}
+		sum := must(tensor.Add(must(tensor.Mul(x, must(tensor.Expand(other, x.Shape())))), number))
+		if err := e.Realize(g.Sink(nil, must(tensor.Store(z, sum))), binds, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := float64(out[1]); got != 2*want+float64(i) {
+			t.Errorf("request %d: %v, expected %v", i, got, 2*want+float64(i))
+		}
+	}
+}
