@@ -21,7 +21,7 @@ PEERS := build/peers
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz bench-variations parity profile generate fmt lint install uninstall clean
+.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
@@ -49,18 +49,22 @@ ci: ## make test, with what make test-peers compares if that can be installed
 	$(MAKE) $(TEST_PEERS)/installed || echo "PyTorch and transformers cannot be installed: they are not compared with"
 	$(MAKE) test
 
-bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write bench/RESULTS.md
+bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write bench/RESULTS.md and bench/SWEEP.md
 	scripts/require.sh gcc g++ clang
 	scripts/binding.sh js
 	scripts/binding.sh r
 	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(PY) bench/run.py
+	$(MAKE) bench-sweep
 
 bench-fuzz: build $(VENV)/installed ## time random programs, fused and step by step; FUZZ="--seed 1000 --write bench/FUZZ.md"
 	POLYGRAD_LIB=$(LIB) PYTHONPATH=bindings/python $(PY) bench/fuzz.py $(FUZZ)
 
 bench-variations: build $(VENV)/installed $(PEERS)/installed ## time variations of the benchmark's shapes and write bench/VARIATIONS.md
 	$(PY) bench/variations.py --write bench/VARIATIONS.md
+
+bench-sweep: build $(VENV)/installed $(PEERS)/installed ## time every operation, with gradients, and write bench/SWEEP.md; SWEEP="--only sort"
+	PYTHONPATH=bench:bindings/python $(PY) -m sweep $(or $(SWEEP),--write bench/SWEEP.md)
 
 parity: $(VENV)/installed ## compare the kernels with tinygrad's: case by case, and of programs in Python
 	$(GO) run ./tests/parity/cmd/parity

@@ -91,7 +91,6 @@ func TestGradientsOfClonesAndComputedTensors(t *testing.T) {
 	}
 }
 
-// NoGrad of several goroutines ends with the last of them.
 // What is written to a clone of a parameter is no write to the parameter: gradients flow to its other elements.
 func TestAClonedParameterIsWritten(t *testing.T) {
 	w := vector(1, 2, 3).SetRequiresGrad(true)
@@ -102,6 +101,20 @@ func TestAClonedParameterIsWritten(t *testing.T) {
 	want(t, w.Grad(), 2, 0, 2)
 }
 
+// A clone of a tensor whose memory the program lends has memory of its own, and gradients flow through it.
+func TestGradientsFlowThroughClonesOfSharedMemory(t *testing.T) {
+	data := []float32{1, 2, 3}
+	x := polygrad.Share(data).SetRequiresGrad(true)
+	c := x.Clone()
+	data[0] = 9
+	want(t, c, 1, 2, 3)
+	c.Set(vector(5), polygrad.SliceBy(1, 3, 2)) // a step beyond the end: one element
+	c.Mul(2).Sum().Backward()
+	want(t, c, 1, 5, 3)
+	want(t, x.Grad(), 2, 0, 2)
+}
+
+// NoGrad of several goroutines ends with the last of them.
 func TestNoGradOverlaps(t *testing.T) {
 	c, err := polygrad.NewContext("")
 	if err != nil {

@@ -27,6 +27,9 @@ from contestants import BEAM, OURS, SPLIT
 from duel import SEARCH_BUDGET, Contestant, Outcome, Pace, duel, prepare
 from limits import bounds
 from rows import Row, failures, row
+from sweep import cases
+from sweep.__main__ import Row as Swept
+from sweep.__main__ import page
 from tasks import BY_NAME, PARITY, TASKS, UNSEARCHED, Task, int8, normal
 
 # Goal, gate and peer for two threads of what was promised from the start.
@@ -473,3 +476,41 @@ def test_variations_are_rows_with_two_ratios() -> None:
         assert 0.1 < v.task.flops / (base.flops or base.moved) < 7, v.task.name
     found = variations.Result(variations.VARIATIONS[0], 2, 2e-3, 1.31, 4e-3, 0.5, [])
     assert found.cells()[1:] == ["2", "2.00 ms", "1.31 **missed**", "4.00 ms", "0.50"]
+
+
+def test_the_sweep_has_arguments_for_every_operation() -> None:
+    operations = cases.described()
+    chosen = [c for c in cases.cases(operations, [cases.TINY]) if c.dtype == "float32"]
+    assert {c.op["Name"] for c in chosen} == {op["Name"] for op in operations}
+    assert len({c.name for c in chosen}) == len(chosen)
+    for case in chosen:
+        task = cases.task(case)
+        run = peers.polygrad.program(task.program, task.arrays()[1])
+        assert run() >= 0, case.name
+        assert all(np.asarray(result).ndim < 6 for result in run.results), case.name
+
+
+def test_the_sweep_finds_tasks_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    operations = cases.described()
+    monkeypatch.setattr(cases, "FILE", tmp_path / "operations.json")
+    cases.FILE.write_text(json.dumps(operations))
+    case = next(c for c in cases.cases(operations) if c.name == "sum axis 0, odd, float64")
+    wanted = cases.task(case, [[1021]])
+    assert wanted.name == "sum axis 0, odd, float64, gradients of 1021"
+    found = cases.find(wanted.name)
+    assert found.name == wanted.name
+    assert [a.shape for a in found.arrays()[1]] == [(127, 1021), (1021,)]
+    assert {a.dtype for a in found.arrays()[1]} == {np.dtype(np.float64)}
+
+
+def test_the_page_of_the_sweep_names_the_worst() -> None:
+    rows = [
+        Swept("exp, odd, float32", "Functions", {OURS: 1e-3, "numpy": 5e-4, "torch": 1e-3}, []),
+        Swept("sum, odd, float32", "Reductions", {OURS: 1e-3, "numpy": 1e-3}, ["other values"]),
+        Swept("hash, odd, uint8", "Linear algebra", {OURS: 1e-3}, []),
+    ]
+    text = page(rows, 1, 0.5)
+    assert "| all | 2 | 1.50 | 50% | 50% | 2.0 |" in text
+    assert "| exp, odd, float32 | 2.00 | 1.00 ms | 500 us | numpy |" in text
+    assert "- sum, odd, float32: other values" in text
+    assert "## No peer\n\nhash." in text

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import values
+from sweep import cases
 from tasks import TRAINING_RATE
 from variations import BY_NAME
 
@@ -48,6 +49,7 @@ class Worker:
         self.model: Any = None
         self.ops: Any = importlib.import_module(f"peers.{framework}")
         self.ops.setup(threads, variant)
+        gc.freeze()  # a collection need not look through the framework
         self.check: Callable[[Any], None] = getattr(self.ops, "check", lambda result: None)
         self.run: Any = None
         self.calls = 1
@@ -59,7 +61,7 @@ class Worker:
     def prepare(self, task: str, folder: str = "") -> dict[str, Any]:
         """Make a task ready to be timed; write what it computes into a folder if one is given."""
         self.drop()
-        wanted = BY_NAME[task]
+        wanted = BY_NAME[task] if task in BY_NAME else cases.find(task)
         to = Path(folder) if folder else None
         if to and wanted.parameters and hasattr(self.ops, "gradients"):
             self.keep(to, "gradient", self.ops.gradients(wanted.program, *wanted.arrays()))

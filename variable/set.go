@@ -42,9 +42,17 @@ func (v *Variable) Clone() (*Variable, error) {
 	if v.ctx.Quiet() {
 		x = v.ctx.detach(x)
 	}
-	w := v.ctx.variable(x)
-	if x.mem != nil && x.mem.shared() { // that memory belongs to v
-		if err := w.cell.split(v.ctx); err != nil {
+	if x.mem == nil || !x.mem.shared() {
+		return v.ctx.variable(x), nil
+	}
+	// That memory belongs to v: the clone is computed from it.
+	node, err := tensor.Contiguous(x.node)
+	if err != nil {
+		return nil, err
+	}
+	w := v.ctx.variable(v.ctx.newValue(node, x))
+	if v.ctx.trace == nil {
+		if err := v.ctx.Realize(w); err != nil {
 			w.Drop()
 			return nil, err
 		}

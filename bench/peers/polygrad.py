@@ -62,8 +62,24 @@ def _run(step: CompiledTrainingStep) -> Run:
     return run
 
 
-def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Run:
-    """Return what computes function once."""
+class Call:
+    """A call of a function that cannot be compiled."""
+
+    def __init__(self, function: Callable[..., Any], arrays: Sequence[Array]) -> None:
+        self.function, self.arrays = function, [array(a) for a in arrays]
+        self.results: list[Any] = []
+
+    def __call__(self) -> int:
+        """Compute the results."""
+        self.results = self.function(OPS, *self.arrays)
+        Tensor.realize(*self.results)
+        return 0
+
+
+def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Run | Call:
+    """Return what computes function once; it is compiled if it says nothing else."""
+    if getattr(function, "eager", False):
+        return Call(function, arrays)
     return _run(compile_step(partial(function, OPS), *map(array, arrays)))
 
 

@@ -82,7 +82,7 @@ func setSlices(x, v *uop.UOp, s uop.Shape, parsed []parsedIndex) *uop.UOp {
 			fail("index", "axis %d has symbolic bounds, need numbers", d)
 		}
 		lo, hi, step := p.bounds.Lo.N, p.bounds.Hi.N, absInt(p.stride)
-		if step != 1 && v.Shape()[d].N > 1 {
+		if step != 1 && hi-lo > 1 {
 			v = unstride(v, d, step, hi-lo)
 		}
 		idx := reshape(count0(x.Graph(), n), joinShapes(onesShape(d), uop.ShapeOf(n), onesShape(len(xs)-d-1)))

@@ -1,0 +1,1 @@
+"""Every described operation, timed against the fastest peer."""
