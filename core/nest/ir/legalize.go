@@ -176,6 +176,28 @@ func (b *Builder) Compare(op Op, x, y *Value) *Value {
 	return b.Do(op, Bool, args...)
 }
 
+// interval is the condition low < v and v < high for constants low and high as one unsigned comparison, which positions in tensors are
+// checked by. Nil for other conditions.
+func (b *Builder) interval(x, y *Value) *Value {
+	if x.Op != Less || y.Op != Less {
+		return nil
+	}
+	if x.Args[0].Op != Const {
+		x, y = y, x
+	}
+	low, v, high := x.Args[0], x.Args[1], y.Args[1]
+	unsigned := map[Kind]Kind{I32: U32, I64: U64}[v.Kind]
+	if low.Op != Const || high.Op != Const || y.Args[0] != v || v.Op == Const || unsigned == 0 || unsigned == U64 && v.Lanes > 1 {
+		return nil
+	}
+	first, end := IntOf(v.Kind, low.Bits)+1, IntOf(v.Kind, high.Bits)
+	if first >= end {
+		return nil
+	}
+	offset := b.Legal(Sub, unsigned, b.Cast(unsigned, v), b.Int(unsigned, first))
+	return b.Compare(Less, offset, b.Int(unsigned, end-first))
+}
+
 // logic is an operation on conditions. Sums are alternatives and products conjunctions, as for numbers that are 0 or not.
 func (b *Builder) logic(op Op, a []*Value) *Value {
 	switch op {
@@ -214,6 +236,11 @@ func (b *Builder) logic(op Op, a []*Value) *Value {
 			return b.Constant(Bool, 0)
 		}
 		return x
+	}
+	if op == And {
+		if v := b.interval(x, y); v != nil {
+			return v
+		}
 	}
 	switch {
 	case x == y && (op == And || op == Or):

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 	"unsafe"
 
@@ -98,17 +99,20 @@ func (e Elements) outside(x *uop.UOp, least, most int64, ignore ...int64) (wrong
 	}
 	sizes, _ := x.Shape().Ints()
 	v := strided{b, sizes, strides, offset}
-	find := func(value int64) bool { return (value < least || value > most) && !slices.Contains(ignore, value) }
+	within := span{least, uint64(most - least), ignore}
+	if most < least {
+		within = span{math.MaxInt64, 0, ignore} // no element is in an empty span
+	}
 	signed := !x.DType.IsUnsigned()
 	switch x.DType.Itemsize() {
 	case 1:
-		return of[int8, uint8](signed)(v, find)
+		return of[int8, uint8](signed)(v, within)
 	case 2:
-		return of[int16, uint16](signed)(v, find)
+		return of[int16, uint16](signed)(v, within)
 	case 4:
-		return of[int32, uint32](signed)(v, find)
+		return of[int32, uint32](signed)(v, within)
 	}
-	return of[int64, uint64](signed)(v, find)
+	return of[int64, uint64](signed)(v, within)
 }
 
 // strided are elements of memory with strides.
@@ -118,34 +122,77 @@ type strided struct {
 	offset         int64
 }
 
+// span is the integers from least to least + size, and those of others.
+type span struct {
+	least  int64
+	size   uint64
+	others []int64
+}
+
 type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-func of[S, U integer](signed bool) func(v strided, is func(int64) bool) (int64, bool) {
+func of[S, U integer](signed bool) func(strided, span) (int64, bool) {
 	if signed {
-		return first[S]
+		return firstOutside[S]
 	}
-	return first[U]
+	return firstOutside[U]
 }
 
-// first is the first element that is as asked for.
-func first[T integer](v strided, is func(int64) bool) (int64, bool) {
+// firstOutside is the first element that is not in the span. Large tensors of positions are checked at each use, so the loop over the
+// last axis has one comparison for an element.
+func firstOutside[T integer](v strided, s span) (int64, bool) {
 	var item T
 	elements := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(v.memory))), len(v.memory)/int(unsafe.Sizeof(item)))
+	// Axes that follow each other in memory are one.
+	sizes, strides := []int64{1}, []int64{1}
+	for i, n := range v.sizes {
+		last := len(sizes) - 1
+		switch {
+		case n == 1:
+		case sizes[last] == 1 || strides[last] == n*v.strides[i]:
+			sizes[last], strides[last] = sizes[last]*n, v.strides[i]
+		default:
+			sizes, strides = append(sizes, n), append(strides, v.strides[i])
+		}
+	}
+	last := len(sizes) - 1
 	var walk func(axis int, at int64) (int64, bool)
 	walk = func(axis int, at int64) (int64, bool) {
-		if axis == len(v.sizes) {
-			value := int64(elements[at])
-			return value, is(value)
+		stride := strides[axis]
+		if axis < last {
+			for range sizes[axis] {
+				if value, found := walk(axis+1, at); found {
+					return value, true
+				}
+				at += stride
+			}
+			return 0, false
 		}
-		for range v.sizes[axis] {
-			if value, found := walk(axis+1, at); found {
+		if stride == 0 {
+			return outsideOf(elements[at:at+min(sizes[axis], 1)], s)
+		}
+		if stride == 1 {
+			return outsideOf(elements[at:at+sizes[axis]], s)
+		}
+		for range sizes[axis] {
+			if value, found := outsideOf(elements[at:at+1], s); found {
 				return value, true
 			}
-			at += v.strides[axis]
+			at += stride
 		}
 		return 0, false
 	}
 	return walk(0, v.offset)
+}
+
+func outsideOf[T integer](elements []T, s span) (int64, bool) {
+	least, size := s.least, s.size
+	for _, element := range elements {
+		if value := int64(element); uint64(value-least) > size && !slices.Contains(s.others, value) {
+			return value, true
+		}
+	}
+	return 0, false
 }
