@@ -99,7 +99,7 @@ func costlyValues(values []*uop.UOp) map[*uop.UOp]bool {
 			w += work[s]
 		}
 		work[u] = w
-		out[u] = w >= scratchWork && u.DType.IsFloat()
+		out[u] = w >= scratchWork
 	}
 	return out
 }
