@@ -102,6 +102,56 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// Running sums and maxima of numbers from 0 to 2 are exact in every type, forwards and backwards.
+func TestPrefixesOfTypes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, dt := range []DType{Bool, Int8, Uint8, Int16, Uint16, Int32, Uint32, Int64, Uint64, Float16, BFloat16, Float32, Float64} {
+		most := 3
+		if dt == Bool {
+			most = 2
+		}
+		for _, shape := range [][]int{{3, 7}, {2, 64}, {5, 101}, {1, 40}, {70, 33}} {
+			rows, n := shape[0], shape[1]
+			x := make([]float64, rows*n)
+			for i := range x {
+				x[i] = float64(r.IntN(most))
+			}
+			for _, backwards := range []bool{false, true} {
+				v := From(x, rows, n).Cast(dt)
+				if backwards {
+					v = v.Flip(1)
+				}
+				sums := v.CumSum(WithAxis(1))
+				maxima, _ := v.CumMax(WithAxis(1))
+				if backwards {
+					sums, maxima = sums.Flip(1), maxima.Flip(1)
+				}
+				gotSums, err := Values[float64](sums.Cast(Float64))
+				if err != nil {
+					t.Fatal(dt, shape, err)
+				}
+				gotMaxima, err := Values[float64](maxima.Cast(Float64))
+				if err != nil {
+					t.Fatal(dt, shape, err)
+				}
+				for row := range rows {
+					sum, most := 0.0, 0.0
+					for k := range n {
+						i := row*n + k
+						if backwards {
+							i = row*n + n - 1 - k
+						}
+						sum, most = sum+x[i], max(most, x[i])
+						if gotSums[i] != sum || gotMaxima[i] != most {
+							t.Fatalf("%s %v, backwards %v: element %d is %v and %v, want %v and %v", dt, shape, backwards, i, gotSums[i], gotMaxima[i], sum, most)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // The mean of integers does not wrap, though their sum in 32 bits would.
 func TestMeanOfManyIntegers(t *testing.T) {
 	x := make([]int32, 100_000)

@@ -39,6 +39,8 @@ type Update struct {
 	store *uop.UOp
 	Op    ir.Op      // of a reduction, 0 for others
 	Terms []*uop.UOp // what is combined with the register
+	// before is the load of the register that the terms are combined with.
+	before *uop.UOp
 }
 
 // Trip is the number of iterations of a loop, -1 if it is not constant.
@@ -138,6 +140,9 @@ func ConstIndex(ix *uop.UOp) bool {
 	return ix.Op == uop.Index && ix.Src[1].Op == uop.ConstOp
 }
 
+// Stores reports whether an update is that of a store.
+func (up *Update) Stores(st *uop.UOp) bool { return up.store == st }
+
 // SlotOf is the scalar of a register that an INDEX stands for.
 func SlotOf(ix *uop.UOp) Slot {
 	for ix.Op == uop.Cast {
@@ -204,6 +209,7 @@ func (up *Update) isAcc(u *uop.UOp) bool {
 // collect takes a chain of one operation apart: it ends in the register, everything else is a term.
 func (up *Update) collect(u *uop.UOp, op uop.Op) bool {
 	if up.isAcc(u) {
+		up.before = u
 		return true
 	}
 	if u.Op != op {
@@ -249,4 +255,44 @@ func (r *Region) readsElsewhere(up *Update) bool {
 		}
 		return slices.ContainsFunc(o.Terms, up.uses)
 	})
+}
+
+// Prefixes are the registers of a loop in order that hold running reductions: each iteration combines a register once with terms, and
+// nothing else reads what it held before. ok is false if the loop has no registers, or others.
+func (r *Region) Prefixes() (ups []*Update, ok bool) {
+	for _, p := range r.Parts {
+		if p.Sub != nil {
+			return nil, false
+		}
+		if p.U.Op == uop.Store && p.U.Src[0].DType.Space == uop.Reg {
+			if !ConstIndex(p.U.Src[0]) {
+				return nil, false
+			}
+			up := newUpdate(p.U)
+			if up.Op == 0 || slices.ContainsFunc(ups, func(o *Update) bool { return o.Slot == up.Slot }) {
+				return nil, false
+			}
+			ups = append(ups, up)
+		}
+	}
+	for _, up := range ups {
+		for _, p := range r.Parts {
+			if p.U.Op == uop.Store && p.U != up.store && slices.ContainsFunc(p.U.Src, func(u *uop.UOp) bool { return reachesLoad(u, up.before, map[*uop.UOp]bool{}) }) {
+				return nil, false
+			}
+		}
+	}
+	return ups, len(ups) > 0
+}
+
+// reachesLoad reports whether a value depends on a load, by other ways than memory.
+func reachesLoad(u, load *uop.UOp, seen map[*uop.UOp]bool) bool {
+	if u == load {
+		return true
+	}
+	if seen[u] || u.Op == uop.After || u.Op == uop.Store || u.Op == uop.End || u.Op == uop.Range {
+		return false
+	}
+	seen[u] = true
+	return slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return reachesLoad(s, load, seen) })
 }

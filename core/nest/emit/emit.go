@@ -58,13 +58,16 @@ func (im *emitter) loops(r *analysis.Region, copies []*env) {
 	for _, b := range im.keepStill(r) {
 		defer im.EndReadOnly(b)
 	}
+	p := im.planned.BandOf[r]
 	switch {
 	case !r.Writes:
 		im.reduce(r, copies)
+	case p != nil && r.InOrder() && p.Axes[0].Vector:
+		im.prefixes(p.Axes[0], copies)
 	case len(copies) > 1 || r.InOrder():
 		im.sequential(r, copies)
 	default:
-		im.band(r, copies[0])
+		im.band(p, copies[0])
 	}
 }
 
@@ -87,6 +90,11 @@ func (im *emitter) sequential(r *analysis.Region, copies []*env) {
 	if s := im.span(r); s.n >= 0 {
 		from, count = s.from, im.Int(ir.I64, s.n)
 	}
+	im.inOrder(r, copies, from, count)
+}
+
+// inOrder emits so many iterations of a loop, from one on, one at a time.
+func (im *emitter) inOrder(r *analysis.Region, copies []*env, from linear, count *ir.Value) {
 	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
 		im.carried(l, r, copies, func(inner []*env) {
 			for _, e := range inner {

@@ -28,6 +28,8 @@ type env struct {
 	vector bool
 	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
 	tail *ir.Value
+	// prefix are the running reductions whose steps are the lanes of vectors, nil for none.
+	prefix *prefix
 	// cross is the loop along which vectors may be loaded to be transposed in registers, nil for none.
 	cross *cross
 }
@@ -35,7 +37,7 @@ type env struct {
 func newEnv(outer *env) *env {
 	e := &env{outer: outer}
 	if outer != nil {
-		e.tail, e.vector, e.cross = outer.tail, outer.vector, outer.cross
+		e.tail, e.vector, e.prefix, e.cross = outer.tail, outer.vector, outer.prefix, outer.cross
 	}
 	return e
 }

@@ -206,6 +206,10 @@ func (im *emitter) load(u *uop.UOp) *ir.Value {
 
 func (im *emitter) store(u *uop.UOp) {
 	if u.Src[0].DType.Space == uop.Reg && analysis.ConstIndex(u.Src[0]) {
+		if p := im.env.prefix; p != nil {
+			im.env.regs.set(analysis.SlotOf(u.Src[0]), im.running(p, u))
+			return
+		}
 		v := im.eval(u.Src[1])
 		if from, ok := im.Chains.StartsFrom[u]; ok {
 			v = im.register(im.env, from)

@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
 )
@@ -49,8 +48,8 @@ func (p *openBand) trip(s *plan.SumLoops, i int) int64 {
 }
 
 // band emits a band of parallel loops as planned.
-func (im *emitter) band(r *analysis.Region, e *env) {
-	p := &openBand{Band: im.planned.BandOf[r], tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
+func (im *emitter) band(b *plan.Band, e *env) {
+	p := &openBand{Band: b, tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
 	im.env = e
 	for _, a := range p.Axes {
 		t := &tiling{Axis: a, vec: a.Vector}

@@ -49,3 +49,8 @@ func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 func (im *emitter) lanesUpTo(n int64) *ir.Value {
 	return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, n))
 }
+
+// lanesFrom is a mask of the lanes from lane n on.
+func (im *emitter) lanesFrom(n int64) *ir.Value {
+	return im.Do(ir.Less, ir.Bool, im.Int(ir.I32, n-1), im.New(ir.Lane, ir.I32, im.Lanes, 0))
+}

@@ -19,8 +19,10 @@ type Axis struct {
 	Rows   bool // it has tiles, if only of one iteration each
 	// ordered axes are those whose iterations may store to the same place, and have to be done one after the other.
 	ordered bool
-	Units   int64 // units in a tile
-	Unit    int64 // iterations in a unit
+	// Descending axes have their first iteration in the last lane of a vector.
+	Descending bool
+	Units      int64 // units in a tile
+	Unit       int64 // iterations in a unit
 	// Broadcast says that packed rows have each element in all lanes of a vector.
 	Broadcast bool
 	// Group is the number of tiles in a block of the cache, 0 for no blocks.

@@ -85,8 +85,8 @@ func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 	return sum
 }
 
-// plan makes the layout of a band.
-func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
+// plan makes the layout of a band; the band around is nil for none.
+func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 	p := &Band{Leaf: c[len(c)-1], Items: -1, Masks: pl.Masks}
 	for i, r := range c {
 		a := &Axis{Region: r, Count: r.Trip(), Number: int64(i + 1), Units: 1, Unit: 1}
@@ -101,6 +101,11 @@ func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 	collects := slices.ContainsFunc(inner, func(r *analysis.Region) bool { return !r.Writes })
 	nested := slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes })
 	switch {
+	case len(c) == 1 && p.Leaf.InOrder():
+		a := p.Axes[0]
+		if step := pl.prefixStep(p.Leaf); step != 0 && !around.vectors() && p.want.allows(knobVectorAxis, a) {
+			a.Vector, a.Unit, a.Descending = true, int64(pl.Lanes), step < 0
+		}
 	case nested && !pl.plain && !p.ordered() && !slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && !r.InOrder() }):
 		pl.planPrefix(p)
 	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
@@ -112,7 +117,7 @@ func (pl *planner) plan(c []*analysis.Region, outermost bool) *Band {
 		pl.planReduction(p)
 	}
 	pl.order(p)
-	if outermost {
+	if around == nil {
 		pl.chooseItems(p)
 	}
 	p.record(collects && !nested)
@@ -240,9 +245,45 @@ func (pl *planner) planPrefix(p *Band) {
 		for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
 		}
 	case rows != nil:
-		for rows.Units = chains; rows.Units > 1 && (rows.Units*weight > most || rows.Units > rows.Count); rows.Units /= 2 {
+		rows.Units = chains
+		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.InOrder() && pl.prefixStep(r) == 0 }) {
+			rows.Units = vectorChains
+		}
+		for ; rows.Units > 1 && (rows.Units*weight > most || rows.Units > rows.Count); rows.Units /= 2 {
 		}
 	}
+}
+
+// vectorChains is how many rows of running reductions run side by side where the lanes of vectors are steps of a row.
+const vectorChains = 2
+
+// prefixStep says that the lanes of vectors may be steps of the running reductions of a loop: 1 if memory is written forwards, -1 if
+// backwards, 0 if they may not.
+func (pl *planner) prefixStep(r *analysis.Region) int64 {
+	ups, ok := r.Prefixes()
+	ofBools := slices.ContainsFunc(ups, func(u *analysis.Update) bool { return u.Slot.Reg.DType.Base().IsBool() }) // their vectors are masks
+	if !ok || ofBools || pl.plain || pl.Lanes < 4 || r.Trip() < 2*int64(pl.Lanes) {
+		return 0
+	}
+	s, step := pl.Slopes(r.Rng), int64(0)
+	acc := r.Accesses(1, nil)
+	for _, a := range acc {
+		d := s.Of(a.U.Src[0])
+		if a.U.Op == uop.Store {
+			if d.Irregular || d.Step != 1 && d.Step != -1 || step != 0 && d.Step != step {
+				return 0
+			}
+			step = d.Step
+		}
+	}
+	for _, a := range acc {
+		d := s.Of(a.U.Src[0])
+		d.Step *= step
+		if b := pl.Buffers[analysis.Definition(a.U.Src[0])]; a.U.Op == uop.Load && (costOf(d, a.U) > costSpread || pl.WritesTo(r, b)) {
+			return 0
+		}
+	}
+	return step
 }
 
 // chooseItems says which loop the threads share: the first one with an iteration for each, or else the outermost.
@@ -306,6 +347,11 @@ func (l level) iterations() int64 {
 
 // manyItems are enough for any number of threads.
 const manyItems = 64
+
+// vectors reports whether there is a band, and an axis of it has vectors.
+func (p *Band) vectors() bool {
+	return p != nil && slices.ContainsFunc(p.Axes, func(a *Axis) bool { return a.Vector })
+}
 
 // ordered reports whether an axis has to run sequentially.
 func (p *Band) ordered() bool {

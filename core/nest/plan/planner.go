@@ -69,7 +69,7 @@ func (pl *planner) region(r *analysis.Region, around *Band) {
 			pl.reduction(in, around)
 			continue
 		}
-		p := pl.plan(analysis.Chain(in), around == nil)
+		p := pl.plan(analysis.Chain(in), around)
 		pl.BandOf[in] = p
 		pl.bands = append(pl.bands, p)
 		pl.region(p.Leaf, p)
