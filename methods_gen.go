@@ -133,6 +133,11 @@ var (
 	opSort                          = mustFind("sort")
 	opArgSort                       = mustFind("argsort")
 	opTopK                          = mustFind("topk")
+	opSearchSorted                  = mustFind("searchsorted")
+	opIsIn                          = mustFind("isin")
+	opUnique                        = mustFind("unique")
+	opBinCount                      = mustFind("bincount")
+	opHistogram                     = mustFind("histogram")
 	opReshape                       = mustFind("reshape")
 	opView                          = mustFind("view")
 	opFlatten                       = mustFind("flatten")
@@ -713,6 +718,37 @@ func (t *Tensor) ArgSort(opts ...Option) *Tensor { return t.call1(opArgSort, opt
 // Options: WithDim (-1), WithLargest (true), WithSorted (true).
 func (t *Tensor) TopK(k int, opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opTopK, opts, k)
+	return r[0], r[1]
+}
+
+// SearchSorted returns where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
+// The tensor is a vector, or has the shape of values but for the last axis. NaN is the greatest number.
+// Options: WithRight (false).
+func (t *Tensor) SearchSorted(values *Tensor, opts ...Option) *Tensor {
+	return t.call1(opSearchSorted, opts, values)
+}
+
+// IsIn returns whether each element is one of values: bool. NaN is not.
+func (t *Tensor) IsIn(values *Tensor) *Tensor { return t.call1(opIsIn, nil, values) }
+
+// Unique returns the different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
+// NaN are equal to each other. The tensor is computed at once.
+func (t *Tensor) Unique() (*Tensor, *Tensor, *Tensor) {
+	r := t.call(opUnique, nil)
+	return r[0], r[1], r[2]
+}
+
+// BinCount returns how often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
+// The result has minlength elements or more. The tensor is computed at once. A negative number is an error where the tensor is in memory, and does
+// not count elsewhere.
+// Options: WithWeights, WithMinlength (0).
+func (t *Tensor) BinCount(opts ...Option) *Tensor { return t.call1(opBinCount, opts) }
+
+// Histogram returns how many elements lie in each of bins intervals of the same width from low to high, int32, and their bins + 1 edges.
+// low and high are the least and the greatest element unless given. An interval includes its lower edge, the last one both. NaN lies in none.
+// Options: WithBins (10), WithLow, WithHigh.
+func (t *Tensor) Histogram(opts ...Option) (*Tensor, *Tensor) {
+	r := t.call(opHistogram, opts)
 	return r[0], r[1]
 }
 
@@ -1301,6 +1337,9 @@ func WithBeta(beta float64) Option { return Option{"beta", beta} }
 // WithBias is the argument bias of Linear, Conv2D, ConvTranspose2D, LayerNorm, GroupNorm, BatchNorm.
 func WithBias(bias *Tensor) Option { return Option{"bias", bias} }
 
+// WithBins is the argument bins of Histogram.
+func WithBins(bins int) Option { return Option{"bins", bins} }
+
 // WithCeilMode is the argument ceil_mode of AvgPool2D, MaxPool2D, MaxPool2DWithIndices.
 func WithCeilMode(ceilMode bool) Option { return Option{"ceil_mode", ceilMode} }
 
@@ -1375,7 +1414,7 @@ func WithGamma(gamma float64) Option { return Option{"gamma", gamma} }
 // WithGroups is the argument groups of Conv2D, ConvTranspose2D.
 func WithGroups(groups int) Option { return Option{"groups", groups} }
 
-// WithHigh is the argument high of RandInt, Uniform.
+// WithHigh is the argument high of Histogram, RandInt, Uniform.
 func WithHigh(high any) Option { return Option{"high", high} }
 
 // WithIgnoreIndex is the argument ignore_index of SparseCategoricalCrossEntropy, NLLLoss.
@@ -1404,7 +1443,7 @@ func WithLabelSmoothing(labelSmoothing float64) Option {
 // WithLargest is the argument largest of TopK.
 func WithLargest(largest bool) Option { return Option{"largest", largest} }
 
-// WithLow is the argument low of RandInt, Uniform.
+// WithLow is the argument low of Histogram, RandInt, Uniform.
 func WithLow(low any) Option { return Option{"low", low} }
 
 // WithM is the argument m of Eye.
@@ -1424,6 +1463,9 @@ func WithMin(min any) Option { return Option{"min_", min} }
 
 // WithMinVal is the argument min_val of HardTanh.
 func WithMinVal(minVal float64) Option { return Option{"min_val", minVal} }
+
+// WithMinlength is the argument minlength of BinCount.
+func WithMinlength(minlength int) Option { return Option{"minlength", minlength} }
 
 // WithMode is the argument mode of Pad, Interpolate.
 func WithMode(mode string) Option { return Option{"mode", mode} }
@@ -1469,6 +1511,9 @@ func WithReplacement(replacement bool) Option { return Option{"replacement", rep
 
 // WithReverse is the argument reverse of Add, Sub, Mul, Div, FloorDiv, TruncDiv and others.
 func WithReverse(reverse bool) Option { return Option{"reverse", reverse} }
+
+// WithRight is the argument right of SearchSorted.
+func WithRight(right bool) Option { return Option{"right", right} }
 
 // WithRoundingMode is the argument rounding_mode of Div.
 func WithRoundingMode(roundingMode string) Option { return Option{"rounding_mode", roundingMode} }
@@ -1517,3 +1562,6 @@ func WithValue(value any) Option { return Option{"value", value} }
 
 // WithWeight is the argument weight of LayerNorm, RMSNorm, GroupNorm, BatchNorm, NLLLoss.
 func WithWeight(weight *Tensor) Option { return Option{"weight", weight} }
+
+// WithWeights is the argument weights of BinCount.
+func WithWeights(weights *Tensor) Option { return Option{"weights", weights} }

@@ -562,6 +562,43 @@ export class Methods {
   topk(k: number, options: { dim?: number, largest?: boolean, sorted?: boolean }): [values: Tensor, indices: Tensor]
   topk(options: { k: number, dim?: number, largest?: boolean, sorted?: boolean }): [values: Tensor, indices: Tensor]
 
+  /**
+   * Where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
+   * The tensor is a vector, or has the shape of values but for the last axis. NaN is the greatest number.
+   */
+  searchsorted(values: TensorLike, right?: boolean): Tensor
+  searchsorted(values: TensorLike, options: { right?: boolean }): Tensor
+  searchsorted(options: { values: TensorLike, right?: boolean }): Tensor
+
+  /** Whether each element is one of values: bool. NaN is not. */
+  isin(values: TensorLike | { values: TensorLike }): Tensor
+
+  /**
+   * The different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
+   * NaN are equal to each other. The tensor is computed at once.
+   */
+  unique(): [values: Tensor, inverse: Tensor, counts: Tensor]
+
+  /**
+   * How often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
+   * The result has minlength elements or more. The tensor is computed at once. A negative number is an error where the tensor is in
+   * memory, and does not count elsewhere.
+   * @param minlength 0 by default
+   */
+  bincount(weights?: TensorLike | null, minlength?: number): Tensor
+  bincount(weights: TensorLike | null, options: { minlength?: number }): Tensor
+  bincount(options: { weights?: TensorLike | null, minlength?: number }): Tensor
+
+  /**
+   * How many elements lie in each of bins intervals of the same width from low to high, int32, and their bins + 1 edges.
+   * low and high are the least and the greatest element unless given. An interval includes its lower edge, the last one both. NaN lies
+   * in none.
+   * @param bins 10 by default
+   */
+  histogram(bins?: number, low?: number | null, high?: number | null): [counts: Tensor, edges: Tensor]
+  histogram(bins: number, options: { low?: number | null, high?: number | null }): [counts: Tensor, edges: Tensor]
+  histogram(options: { bins?: number, low?: number | null, high?: number | null }): [counts: Tensor, edges: Tensor]
+
   // Shape
 
   /** The same elements in another shape; one size may be -1, nothing keeps a size. */

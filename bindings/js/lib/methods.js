@@ -120,6 +120,11 @@ const CUMMIN = new Operation('cummin', 'axis')
 const SORT = new Operation('sort', 'dim descending:b')
 const ARGSORT = new Operation('argsort', 'dim descending:b')
 const TOPK = new Operation('topk', 'k dim largest:b sorted:b')
+const SEARCHSORTED = new Operation('searchsorted', 'values:t right:b')
+const ISIN = new Operation('isin', 'values:t')
+const UNIQUE = new Operation('unique')
+const BINCOUNT = new Operation('bincount', 'weights:t minlength')
+const HISTOGRAM = new Operation('histogram', 'bins low high')
 const RESHAPE = new Operation('reshape', '...shape')
 const VIEW = new Operation('view', '...shape')
 const FLATTEN = new Operation('flatten', 'startDim endDim')
@@ -730,6 +735,26 @@ class Methods extends Base {
 
   topk (...args) {
     return TOPK.all(this, args)
+  }
+
+  searchsorted (...args) {
+    return SEARCHSORTED.one(this, args)
+  }
+
+  isin (...args) {
+    return ISIN.one(this, args)
+  }
+
+  unique () {
+    return UNIQUE.all(this, NOTHING)
+  }
+
+  bincount (...args) {
+    return BINCOUNT.one(this, args)
+  }
+
+  histogram (...args) {
+    return HISTOGRAM.all(this, args)
   }
 
   // Shape

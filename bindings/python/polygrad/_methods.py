@@ -186,6 +186,11 @@ CUMMIN = operation("cummin")
 SORT = operation("sort")
 ARGSORT = operation("argsort")
 TOPK = operation("topk")
+SEARCHSORTED = operation("searchsorted")
+ISIN = operation("isin")
+UNIQUE = operation("unique")
+BINCOUNT = operation("bincount")
+HISTOGRAM = operation("histogram")
 RESHAPE = operation("reshape")
 VIEW = operation("view")
 FLATTEN = operation("flatten")
@@ -1278,6 +1283,46 @@ class Methods(Base):
         ([3.0, 2.0], [0, 2])
         """
         return self._call(TOPK, k, dim, _bool(largest), _bool(sorted_))
+
+    def searchsorted(self, values: Operand, right: _bool = False) -> Self:
+        """Where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
+
+        The tensor is a vector, or has the shape of values but for the last axis. NaN is the
+        greatest number.
+        """
+        return self._call1(SEARCHSORTED, operand(values, self), _bool(right))
+
+    def isin(self, values: Operand) -> Self:
+        """Whether each element is one of values: bool. NaN is not."""
+        return self._call1(ISIN, operand(values, self))
+
+    def unique(self) -> tuple[Self, ...]:
+        """The different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
+
+        NaN are equal to each other. The tensor is computed at once.
+        """
+        return self._call(UNIQUE)
+
+    def bincount(self, weights: Operand | None = None, minlength: _int = 0) -> Self:
+        """How often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
+
+        The result has minlength elements or more. The tensor is computed at once. A negative number
+        is an error where the tensor is in memory, and does not count elsewhere.
+        """
+        return self._call1(BINCOUNT, operand(weights, self), minlength)
+
+    def histogram(
+        self,
+        bins: _int = 10,
+        low: _float | None = None,
+        high: _float | None = None,
+    ) -> tuple[Self, ...]:
+        """How many elements lie in each of bins intervals of the same width from low to high, int32, and their bins + 1 edges.
+
+        low and high are the least and the greatest element unless given. An interval includes its
+        lower edge, the last one both. NaN lies in none.
+        """
+        return self._call(HISTOGRAM, bins, low, high)
 
     # Shape
 

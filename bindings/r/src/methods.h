@@ -69,149 +69,153 @@ static const Param p126[] = {{"axis", 'x', 0}};
 static const Param p127[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
 static const Param p128[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
 static const Param p129[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
-static const Param p130[] = {{"shape", 'I', 0}};
-static const Param p131[] = {{"shape", 'I', 0}};
-static const Param p132[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
-static const Param p133[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
-static const Param p134[] = {{"dim", 'x', 1}};
-static const Param p135[] = {{"dim", 'x', 0}};
+static const Param p130[] = {{"values", 't', 0}, {"right", 'b', 0}};
+static const Param p131[] = {{"values", 't', 0}};
+static const Param p133[] = {{"weights", 't', 1}, {"minlength", 'i', 0}};
+static const Param p134[] = {{"bins", 'i', 0}, {"low", 'f', 1}, {"high", 'f', 1}};
+static const Param p135[] = {{"shape", 'I', 0}};
 static const Param p136[] = {{"shape", 'I', 0}};
-static const Param p137[] = {{"repeats", 'I', 0}};
-static const Param p138[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
-static const Param p139[] = {{"order", 'X', 0}};
-static const Param p140[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
-static const Param p142[] = {{"axis", 'X', 0}};
-static const Param p143[] = {{"arg", 'P', 0}};
-static const Param p144[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
-static const Param p145[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
-static const Param p146[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
-static const Param p147[] = {{"shape", 'I', 0}};
-static const Param p148[] = {{"shape", 'I', 0}};
-static const Param p149[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
-static const Param p151[] = {{"diagonal", 'i', 0}};
-static const Param p152[] = {{"diagonal", 'i', 0}};
-static const Param p153[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
-static const Param p154[] = {{"dim", 'x', 0}};
-static const Param p155[] = {{"dim", 'x', 0}};
-static const Param p156[] = {{"indexing", 's', 0}};
-static const Param p157[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
-static const Param p158[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
-static const Param p159[] = {{"items", 'm', 0}};
-static const Param p160[] = {{"items", 'm', 0}, {"value", 'o', 0}};
-static const Param p161[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
-static const Param p162[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
-static const Param p163[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
-static const Param p164[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
-static const Param p165[] = {{"mask", 't', 0}};
-static const Param p167[] = {{"num_classes", 'i', 0}};
-static const Param p168[] = {{"index", 'p', 0}};
-static const Param p169[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p170[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p171[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
-static const Param p172[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
-static const Param p173[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
-static const Param p174[] = {{"upper", 'b', 0}};
-static const Param p175[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p176[] = {{"b", 't', 0}};
-static const Param p181[] = {{"full_matrices", 'b', 0}};
-static const Param p182[] = {{"upper", 'b', 0}};
-static const Param p183[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p184[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
-static const Param p185[] = {{"cfg", 'G', 0}};
-static const Param p187[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
-static const Param p188[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p189[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
-static const Param p190[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p191[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p192[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
-static const Param p193[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
-static const Param p194[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p195[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p196[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p197[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
-static const Param p199[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
-static const Param p200[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
-static const Param p201[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p202[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
-static const Param p203[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
-static const Param p204[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p205[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p206[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
-static const Param p207[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p208[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p209[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p210[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p211[] = {{"dtype", 'd', 1}};
-static const Param p212[] = {{"dtype", 'd', 1}};
-static const Param p213[] = {{"dtype", 'd', 1}};
-static const Param p214[] = {{"b", 'n', 0}};
-static const Param p215[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p216[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p217[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p218[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
-static const Param p219[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p220[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p221[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p222[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p223[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p137[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
+static const Param p138[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
+static const Param p139[] = {{"dim", 'x', 1}};
+static const Param p140[] = {{"dim", 'x', 0}};
+static const Param p141[] = {{"shape", 'I', 0}};
+static const Param p142[] = {{"repeats", 'I', 0}};
+static const Param p143[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
+static const Param p144[] = {{"order", 'X', 0}};
+static const Param p145[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
+static const Param p147[] = {{"axis", 'X', 0}};
+static const Param p148[] = {{"arg", 'P', 0}};
+static const Param p149[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
+static const Param p150[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
+static const Param p151[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
+static const Param p152[] = {{"shape", 'I', 0}};
+static const Param p153[] = {{"shape", 'I', 0}};
+static const Param p154[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
+static const Param p156[] = {{"diagonal", 'i', 0}};
+static const Param p157[] = {{"diagonal", 'i', 0}};
+static const Param p158[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
+static const Param p159[] = {{"dim", 'x', 0}};
+static const Param p160[] = {{"dim", 'x', 0}};
+static const Param p161[] = {{"indexing", 's', 0}};
+static const Param p162[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
+static const Param p163[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
+static const Param p164[] = {{"items", 'm', 0}};
+static const Param p165[] = {{"items", 'm', 0}, {"value", 'o', 0}};
+static const Param p166[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p167[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p168[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
+static const Param p169[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
+static const Param p170[] = {{"mask", 't', 0}};
+static const Param p172[] = {{"num_classes", 'i', 0}};
+static const Param p173[] = {{"index", 'p', 0}};
+static const Param p174[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p175[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p176[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
+static const Param p177[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
+static const Param p178[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
+static const Param p179[] = {{"upper", 'b', 0}};
+static const Param p180[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p181[] = {{"b", 't', 0}};
+static const Param p186[] = {{"full_matrices", 'b', 0}};
+static const Param p187[] = {{"upper", 'b', 0}};
+static const Param p188[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p189[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
+static const Param p190[] = {{"cfg", 'G', 0}};
+static const Param p192[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
+static const Param p193[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p194[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
+static const Param p195[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p196[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p197[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
+static const Param p198[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
+static const Param p199[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p200[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p201[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p202[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
+static const Param p204[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
+static const Param p205[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
+static const Param p206[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p207[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
+static const Param p208[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
+static const Param p209[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p210[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p211[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
+static const Param p212[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p213[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p214[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p215[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p216[] = {{"dtype", 'd', 1}};
+static const Param p217[] = {{"dtype", 'd', 1}};
+static const Param p218[] = {{"dtype", 'd', 1}};
+static const Param p219[] = {{"b", 'n', 0}};
+static const Param p220[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p221[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p222[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p223[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
 static const Param p224[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
 static const Param p225[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p226[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p227[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p228[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p229[] = {{"dtype", 'd', 1}};
-static const Param p230[] = {{"dtype", 'd', 1}};
-static const Param p231[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
-static const Param p232[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
-static const Param p233[] = {{"type", 'i', 0}, {"n", 'i', 0}};
-static const Param p234[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p235[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p236[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p237[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p238[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p239[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p240[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p241[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p242[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p243[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p244[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p245[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p246[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p247[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p248[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p249[] = {{"weight", 't', 0}};
-static const Param p250[] = {{"p", 'f', 0}};
-static const Param p251[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p252[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p253[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p254[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p255[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p256[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p257[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p258[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p259[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p260[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p261[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p262[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p263[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p264[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p265[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p266[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p267[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p268[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p269[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p270[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p271[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p272[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p273[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p274[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p275[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p276[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p277[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p278[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p279[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p280[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p281[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p226[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p227[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p228[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p229[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p230[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p231[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p232[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p233[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p234[] = {{"dtype", 'd', 1}};
+static const Param p235[] = {{"dtype", 'd', 1}};
+static const Param p236[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
+static const Param p237[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
+static const Param p238[] = {{"type", 'i', 0}, {"n", 'i', 0}};
+static const Param p239[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p240[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p241[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p242[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p243[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p244[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p245[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p246[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p247[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p248[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p249[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p250[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p251[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p252[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p253[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p254[] = {{"weight", 't', 0}};
+static const Param p255[] = {{"p", 'f', 0}};
+static const Param p256[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p257[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p258[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p259[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p260[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p261[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p262[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p263[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p264[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p265[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p266[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p267[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p268[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p269[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p270[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p271[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p272[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p273[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p274[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p275[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p276[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p277[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p278[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p279[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p280[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p281[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p282[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p283[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p284[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p285[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p286[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -344,156 +348,161 @@ static const Method methods[] = {
     {"sort", p127, 2, 'm', 2, 2, 0},
     {"argsort", p128, 2, 'm', 1, 1, 0},
     {"topk", p129, 4, 'm', 2, 2, 0},
-    {"reshape", p130, 1, 'm', 1, 0, 0},
-    {"view", p131, 1, 'm', 1, 0, 0},
-    {"flatten", p132, 2, 'm', 1, 0, 0},
-    {"unflatten", p133, 2, 'm', 1, 0, 0},
-    {"squeeze", p134, 1, 'm', 1, 0, 0},
-    {"unsqueeze", p135, 1, 'm', 1, 0, 1},
-    {"expand", p136, 1, 'm', 1, 0, 0},
-    {"repeat", p137, 1, 'm', 1, 0, 0},
-    {"repeat_interleave", p138, 2, 'm', 1, 0, 0},
-    {"permute", p139, 1, 'm', 1, 0, 0},
-    {"transpose", p140, 2, 'm', 1, 0, 0},
+    {"searchsorted", p130, 2, 'm', 1, 0, 0},
+    {"isin", p131, 1, 'm', 1, 0, 0},
+    {"unique", NULL, 0, 'm', 3, 2, 0},
+    {"bincount", p133, 2, 'm', 1, 0, 0},
+    {"histogram", p134, 3, 'm', 2, 0, 0},
+    {"reshape", p135, 1, 'm', 1, 0, 0},
+    {"view", p136, 1, 'm', 1, 0, 0},
+    {"flatten", p137, 2, 'm', 1, 0, 0},
+    {"unflatten", p138, 2, 'm', 1, 0, 0},
+    {"squeeze", p139, 1, 'm', 1, 0, 0},
+    {"unsqueeze", p140, 1, 'm', 1, 0, 1},
+    {"expand", p141, 1, 'm', 1, 0, 0},
+    {"repeat", p142, 1, 'm', 1, 0, 0},
+    {"repeat_interleave", p143, 2, 'm', 1, 0, 0},
+    {"permute", p144, 1, 'm', 1, 0, 0},
+    {"transpose", p145, 2, 'm', 1, 0, 0},
     {"T", NULL, 0, 'm', 1, 0, 0},
-    {"flip", p142, 1, 'm', 1, 0, 0},
-    {"shrink", p143, 1, 'm', 1, 0, 0},
-    {"pad", p144, 3, 'm', 1, 0, 0},
-    {"roll", p145, 2, 'm', 1, 0, 0},
-    {"unfold", p146, 3, 'm', 1, 0, 0},
-    {"shrink_to", p147, 1, 'm', 1, 0, 0},
-    {"pad_to", p148, 1, 'm', 1, 0, 0},
-    {"diagonal", p149, 3, 'm', 1, 0, 0},
+    {"flip", p147, 1, 'm', 1, 0, 0},
+    {"shrink", p148, 1, 'm', 1, 0, 0},
+    {"pad", p149, 3, 'm', 1, 0, 0},
+    {"roll", p150, 2, 'm', 1, 0, 0},
+    {"unfold", p151, 3, 'm', 1, 0, 0},
+    {"shrink_to", p152, 1, 'm', 1, 0, 0},
+    {"pad_to", p153, 1, 'm', 1, 0, 0},
+    {"diagonal", p154, 3, 'm', 1, 0, 0},
     {"diag", NULL, 0, 'm', 1, 0, 0},
-    {"tril", p151, 1, 'm', 1, 0, 0},
-    {"triu", p152, 1, 'm', 1, 0, 0},
-    {"rearrange", p153, 2, 'm', 1, 0, 0},
-    {"cat", p154, 1, 'j', 1, 0, 0},
-    {"stack", p155, 1, 'j', 1, 0, 1},
-    {"meshgrid", p156, 1, 'j', 0, 0, 0},
-    {"split", p157, 2, 'm', 0, 0, 0},
-    {"chunk", p158, 2, 'm', 0, 0, 0},
-    {"getitem", p159, 1, 'm', 1, 0, 0},
-    {"with_item", p160, 2, 'm', 1, 0, 0},
-    {"gather", p161, 2, 'm', 1, 0, 0},
-    {"index_select", p162, 2, 'm', 1, 0, 0},
-    {"scatter", p163, 4, 'm', 1, 0, 0},
-    {"scatter_reduce", p164, 5, 'm', 1, 0, 0},
-    {"masked_select", p165, 1, 'm', 1, 0, 0},
+    {"tril", p156, 1, 'm', 1, 0, 0},
+    {"triu", p157, 1, 'm', 1, 0, 0},
+    {"rearrange", p158, 2, 'm', 1, 0, 0},
+    {"cat", p159, 1, 'j', 1, 0, 0},
+    {"stack", p160, 1, 'j', 1, 0, 1},
+    {"meshgrid", p161, 1, 'j', 0, 0, 0},
+    {"split", p162, 2, 'm', 0, 0, 0},
+    {"chunk", p163, 2, 'm', 0, 0, 0},
+    {"getitem", p164, 1, 'm', 1, 0, 0},
+    {"with_item", p165, 2, 'm', 1, 0, 0},
+    {"gather", p166, 2, 'm', 1, 0, 0},
+    {"index_select", p167, 2, 'm', 1, 0, 0},
+    {"scatter", p168, 4, 'm', 1, 0, 0},
+    {"scatter_reduce", p169, 5, 'm', 1, 0, 0},
+    {"masked_select", p170, 1, 'm', 1, 0, 0},
     {"nonzero", NULL, 0, 'm', 1, 1, 0},
-    {"one_hot", p167, 1, 'm', 1, 0, 0},
-    {"embedding", p168, 1, 'm', 1, 0, 0},
-    {"matmul", p169, 3, 'm', 1, 0, 0},
-    {"dot", p170, 3, 'm', 1, 0, 0},
-    {"linear", p171, 3, 'm', 1, 0, 0},
-    {"einsum", p172, 2, 'j', 1, 0, 0},
-    {"scaled_dot_product_attention", p173, 7, 'm', 1, 0, 0},
-    {"cholesky", p174, 1, 'm', 1, 0, 0},
-    {"triangular_solve", p175, 4, 'm', 1, 0, 0},
-    {"solve", p176, 1, 'm', 1, 0, 0},
+    {"one_hot", p172, 1, 'm', 1, 0, 0},
+    {"embedding", p173, 1, 'm', 1, 0, 0},
+    {"matmul", p174, 3, 'm', 1, 0, 0},
+    {"dot", p175, 3, 'm', 1, 0, 0},
+    {"linear", p176, 3, 'm', 1, 0, 0},
+    {"einsum", p177, 2, 'j', 1, 0, 0},
+    {"scaled_dot_product_attention", p178, 7, 'm', 1, 0, 0},
+    {"cholesky", p179, 1, 'm', 1, 0, 0},
+    {"triangular_solve", p180, 4, 'm', 1, 0, 0},
+    {"solve", p181, 1, 'm', 1, 0, 0},
     {"inv", NULL, 0, 'm', 1, 0, 0},
     {"det", NULL, 0, 'm', 1, 0, 0},
     {"slogdet", NULL, 0, 'm', 2, 0, 0},
     {"qr", NULL, 0, 'm', 2, 0, 0},
-    {"svd", p181, 1, 'm', 3, 0, 0},
-    {"eigh", p182, 1, 'm', 2, 0, 0},
-    {"lstsq", p183, 2, 'm', 4, 0, 0},
-    {"newton_schulz", p184, 3, 'm', 1, 0, 0},
-    {"keccak", p185, 1, 'm', 1, 0, 0},
+    {"svd", p186, 1, 'm', 3, 0, 0},
+    {"eigh", p187, 1, 'm', 2, 0, 0},
+    {"lstsq", p188, 2, 'm', 4, 0, 0},
+    {"newton_schulz", p189, 3, 'm', 1, 0, 0},
+    {"keccak", p190, 1, 'm', 1, 0, 0},
     {"hash", NULL, 0, 'm', 1, 0, 0},
-    {"conv2d", p187, 7, 'm', 1, 0, 0},
-    {"conv_transpose2d", p188, 7, 'm', 1, 0, 0},
-    {"avg_pool2d", p189, 6, 'm', 1, 0, 0},
-    {"max_pool2d", p190, 5, 'm', 1, 0, 0},
-    {"max_pool2d_with_indices", p191, 5, 'm', 2, 2, 0},
-    {"max_unpool2d", p192, 6, 'm', 1, 0, 0},
-    {"interpolate", p193, 3, 'm', 1, 0, 0},
-    {"layernorm", p194, 4, 'm', 1, 0, 0},
-    {"rmsnorm", p195, 2, 'm', 1, 0, 0},
-    {"groupnorm", p196, 4, 'm', 1, 0, 0},
-    {"batchnorm", p197, 5, 'm', 1, 0, 0},
+    {"conv2d", p192, 7, 'm', 1, 0, 0},
+    {"conv_transpose2d", p193, 7, 'm', 1, 0, 0},
+    {"avg_pool2d", p194, 6, 'm', 1, 0, 0},
+    {"max_pool2d", p195, 5, 'm', 1, 0, 0},
+    {"max_pool2d_with_indices", p196, 5, 'm', 2, 2, 0},
+    {"max_unpool2d", p197, 6, 'm', 1, 0, 0},
+    {"interpolate", p198, 3, 'm', 1, 0, 0},
+    {"layernorm", p199, 4, 'm', 1, 0, 0},
+    {"rmsnorm", p200, 2, 'm', 1, 0, 0},
+    {"groupnorm", p201, 4, 'm', 1, 0, 0},
+    {"batchnorm", p202, 5, 'm', 1, 0, 0},
     {"batchnorm_stats", NULL, 0, 'm', 2, 0, 0},
-    {"cross_entropy", p199, 4, 'm', 1, 0, 0},
-    {"sparse_categorical_crossentropy", p200, 4, 'm', 1, 0, 0},
-    {"binary_crossentropy", p201, 2, 'm', 1, 0, 0},
-    {"binary_crossentropy_logits", p202, 3, 'm', 1, 0, 0},
-    {"nll_loss", p203, 4, 'm', 1, 0, 0},
-    {"mse_loss", p204, 2, 'm', 1, 0, 0},
-    {"l1_loss", p205, 2, 'm', 1, 0, 0},
-    {"huber_loss", p206, 3, 'm', 1, 0, 0},
-    {"zeros", p207, 2, 0, 1, 0, 0},
-    {"ones", p208, 2, 0, 1, 0, 0},
-    {"empty", p209, 2, 0, 1, 0, 0},
-    {"full", p210, 3, 0, 1, 0, 0},
-    {"zeros_like", p211, 1, 'm', 1, 0, 0},
-    {"ones_like", p212, 1, 'm', 1, 0, 0},
-    {"empty_like", p213, 1, 'm', 1, 0, 0},
-    {"const_like", p214, 1, 'm', 1, 0, 0},
-    {"full_like", p215, 2, 'm', 1, 0, 0},
-    {"arange", p216, 4, 0, 1, 0, 0},
-    {"linspace", p217, 4, 0, 1, 0, 0},
-    {"eye", p218, 3, 0, 1, 0, 0},
-    {"rand", p219, 2, 0, 1, 0, 0},
-    {"randn", p220, 2, 0, 1, 0, 0},
-    {"randint", p221, 4, 0, 1, 0, 0},
-    {"uniform", p222, 4, 0, 1, 0, 0},
-    {"normal", p223, 4, 0, 1, 0, 0},
-    {"scaled_uniform", p224, 2, 0, 1, 0, 0},
-    {"glorot_uniform", p225, 2, 0, 1, 0, 0},
-    {"kaiming_uniform", p226, 3, 0, 1, 0, 0},
-    {"kaiming_normal", p227, 3, 0, 1, 0, 0},
-    {"randperm", p228, 2, 0, 1, 1, 0},
-    {"rand_like", p229, 1, 'm', 1, 0, 0},
-    {"randn_like", p230, 1, 'm', 1, 0, 0},
-    {"multinomial", p231, 2, 'm', 1, 1, 0},
-    {"clip_grad_norm", p232, 2, 'j', 0, 0, 0},
-    {"dequantize", p233, 2, 'm', 1, 0, 0},
-    {"Linear", p234, 3, 0, 0, 0, 0},
-    {"Linear.forward", p235, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p236, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p237, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p238, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p239, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p240, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p241, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p242, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p243, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p244, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p245, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p246, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p247, 7, 'm', 0, 0, 0},
-    {"Embedding", p248, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p249, 1, 'm', 1, 0, 0},
-    {"Dropout", p250, 1, 0, 0, 0, 0},
-    {"Conv2d", p251, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p252, 6, 'm', 1, 0, 0},
-    {"Conv1d", p253, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p254, 6, 'm', 1, 0, 0},
-    {"Conv3d", p255, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p256, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p257, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p258, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p259, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p260, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p261, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p262, 5, 'm', 2, 0, 0},
-    {"LSTM", p263, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p264, 7, 'm', 3, 0, 0},
-    {"LARS", p265, 9, 'j', 0, 0, 0},
-    {"SGD", p266, 5, 'j', 0, 0, 0},
-    {"Muon", p267, 6, 'j', 0, 0, 0},
-    {"LAMB", p268, 6, 'j', 0, 0, 0},
-    {"Adam", p269, 5, 'j', 0, 0, 0},
-    {"AdamW", p270, 5, 'j', 0, 0, 0},
-    {"StepLR", p271, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p272, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p273, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p274, 3, 'm', 1, 0, 0},
-    {"LinearLR", p275, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p276, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p277, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p278, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p279, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p280, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p281, 12, 'm', 4, 0, 0},
+    {"cross_entropy", p204, 4, 'm', 1, 0, 0},
+    {"sparse_categorical_crossentropy", p205, 4, 'm', 1, 0, 0},
+    {"binary_crossentropy", p206, 2, 'm', 1, 0, 0},
+    {"binary_crossentropy_logits", p207, 3, 'm', 1, 0, 0},
+    {"nll_loss", p208, 4, 'm', 1, 0, 0},
+    {"mse_loss", p209, 2, 'm', 1, 0, 0},
+    {"l1_loss", p210, 2, 'm', 1, 0, 0},
+    {"huber_loss", p211, 3, 'm', 1, 0, 0},
+    {"zeros", p212, 2, 0, 1, 0, 0},
+    {"ones", p213, 2, 0, 1, 0, 0},
+    {"empty", p214, 2, 0, 1, 0, 0},
+    {"full", p215, 3, 0, 1, 0, 0},
+    {"zeros_like", p216, 1, 'm', 1, 0, 0},
+    {"ones_like", p217, 1, 'm', 1, 0, 0},
+    {"empty_like", p218, 1, 'm', 1, 0, 0},
+    {"const_like", p219, 1, 'm', 1, 0, 0},
+    {"full_like", p220, 2, 'm', 1, 0, 0},
+    {"arange", p221, 4, 0, 1, 0, 0},
+    {"linspace", p222, 4, 0, 1, 0, 0},
+    {"eye", p223, 3, 0, 1, 0, 0},
+    {"rand", p224, 2, 0, 1, 0, 0},
+    {"randn", p225, 2, 0, 1, 0, 0},
+    {"randint", p226, 4, 0, 1, 0, 0},
+    {"uniform", p227, 4, 0, 1, 0, 0},
+    {"normal", p228, 4, 0, 1, 0, 0},
+    {"scaled_uniform", p229, 2, 0, 1, 0, 0},
+    {"glorot_uniform", p230, 2, 0, 1, 0, 0},
+    {"kaiming_uniform", p231, 3, 0, 1, 0, 0},
+    {"kaiming_normal", p232, 3, 0, 1, 0, 0},
+    {"randperm", p233, 2, 0, 1, 1, 0},
+    {"rand_like", p234, 1, 'm', 1, 0, 0},
+    {"randn_like", p235, 1, 'm', 1, 0, 0},
+    {"multinomial", p236, 2, 'm', 1, 1, 0},
+    {"clip_grad_norm", p237, 2, 'j', 0, 0, 0},
+    {"dequantize", p238, 2, 'm', 1, 0, 0},
+    {"Linear", p239, 3, 0, 0, 0, 0},
+    {"Linear.forward", p240, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p241, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p242, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p243, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p244, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p245, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p246, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p247, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p248, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p249, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p250, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p251, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p252, 7, 'm', 0, 0, 0},
+    {"Embedding", p253, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p254, 1, 'm', 1, 0, 0},
+    {"Dropout", p255, 1, 0, 0, 0, 0},
+    {"Conv2d", p256, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p257, 6, 'm', 1, 0, 0},
+    {"Conv1d", p258, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p259, 6, 'm', 1, 0, 0},
+    {"Conv3d", p260, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p261, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p262, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p263, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p264, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p265, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p266, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p267, 5, 'm', 2, 0, 0},
+    {"LSTM", p268, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p269, 7, 'm', 3, 0, 0},
+    {"LARS", p270, 9, 'j', 0, 0, 0},
+    {"SGD", p271, 5, 'j', 0, 0, 0},
+    {"Muon", p272, 6, 'j', 0, 0, 0},
+    {"LAMB", p273, 6, 'j', 0, 0, 0},
+    {"Adam", p274, 5, 'j', 0, 0, 0},
+    {"AdamW", p275, 5, 'j', 0, 0, 0},
+    {"StepLR", p276, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p277, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p278, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p279, 3, 'm', 1, 0, 0},
+    {"LinearLR", p280, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p281, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p282, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p283, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p284, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p285, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p286, 12, 'm', 4, 0, 0},
 };

@@ -8,7 +8,7 @@ var spelled = map[string]string{
 	"isclose": "IsClose", "allclose": "AllClose", "logsumexp": "LogSumExp", "logaddexp": "LogAddExp", "logcumsumexp": "LogCumSumExp",
 	"cumsum": "CumSum", "cumprod": "CumProd", "cummax": "CumMax", "cummin": "CumMin", "matmul": "MatMul", "floordiv": "FloorDiv",
 	"copysign": "CopySign", "lshift": "ShiftLeft", "rshift": "ShiftRight", "getitem": "Index", "onehot": "OneHot", "layernorm": "LayerNorm",
-	"rmsnorm": "RMSNorm", "groupnorm": "GroupNorm", "batchnorm": "BatchNorm", "nonzero": "NonZero", "logsigmoid": "LogSigmoid",
+	"rmsnorm": "RMSNorm", "groupnorm": "GroupNorm", "batchnorm": "BatchNorm", "nonzero": "NonZero", "searchsorted": "SearchSorted", "isin": "IsIn", "bincount": "BinCount", "logsigmoid": "LogSigmoid",
 	"gelu": "GELU", "relu": "ReLU", "relu6": "ReLU6", "silu": "SiLU", "elu": "ELU", "celu": "CELU", "selu": "SELU", "mse": "MSE", "nll": "NLL",
 	"svd": "SVD", "qr": "QR", "conv2d": "Conv2D", "pool2d": "Pool2D", "unpool2d": "Unpool2D", "transpose2d": "Transpose2D", "keepdim": "KeepDim",
 	"dtype": "DType", "randint": "RandInt", "randperm": "RandPerm", "crossentropy": "CrossEntropy", "gqa": "GQA", "bfloat16": "BFloat16",

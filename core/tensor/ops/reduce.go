@@ -132,6 +132,64 @@ var scans = []Op{
 		func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.TopK(a.X, a.int("k"), a.axis("dim"), a.bool("largest")))
 		}),
+	method("searchsorted", "values tensor, right bool = false", `Where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
+The tensor is a vector, or has the shape of values but for the last axis. NaN is the greatest number.`, func(a *Args) (*uop.UOp, error) {
+		return tensor.SearchSorted(a.X, a.tensor("values"), a.bool("right"))
+	}),
+	method("isin", "values tensor", "Whether each element is one of values: bool. NaN is not.", func(a *Args) (*uop.UOp, error) {
+		return tensor.IsIn(a.X, a.tensor("values"))
+	}),
+	several("values inverse counts", "unique", "", `The different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
+NaN are equal to each other. The tensor is computed at once.`, func(a *Args) ([]*uop.UOp, error) {
+		first, err := tensor.Distinct(a.X)
+		if err != nil {
+			return nil, err
+		}
+		n, err := a.count(first)
+		if err != nil {
+			return nil, err
+		}
+		values, inverse, counts, err := tensor.Unique(a.X, n)
+		return []*uop.UOp{values, inverse, counts}, err
+	}),
+	method("bincount", "weights tensor?, minlength int = 0", `How often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
+The result has minlength elements or more. The tensor is computed at once. A negative number is an error where the tensor is in memory, and does
+not count elsewhere.`, func(a *Args) (*uop.UOp, error) {
+		n := a.int("minlength")
+		if n < 0 {
+			return nil, bad("minlength", "%d, expected 0 or more", n)
+		}
+		if _, err := tensor.BinCount(a.X, a.tensor("weights"), 0); err != nil { // of a wrong type
+			return nil, err
+		}
+		if a.X.Shape().MaxNumel() > 0 {
+			most, err := tensor.Max(a.X, nil, false)
+			if err != nil {
+				return nil, err
+			}
+			c, err := a.Value(most)
+			if err != nil {
+				return nil, err
+			}
+			n = max(n, c.I()+1)
+		}
+		if wrong, found := a.Elements.outside(a.X, 0, n-1); found {
+			return nil, bad("x", "has an element %d, expected 0 or more", wrong)
+		}
+		return tensor.BinCount(a.X, a.tensor("weights"), n)
+	}),
+	several("counts edges", "histogram", "bins int = 10, low float?, high float?", `How many elements lie in each of bins intervals of the same width from low to high, int32, and their bins + 1 edges.
+low and high are the least and the greatest element unless given. An interval includes its lower edge, the last one both. NaN lies in none.`,
+		func(a *Args) ([]*uop.UOp, error) {
+			bound := func(name string) *float64 {
+				if !a.given(name) {
+					return nil
+				}
+				v := a.float(name)
+				return &v
+			}
+			return pair(tensor.Histogram(a.X, a.int("bins"), bound("low"), bound("high")))
+		}),
 }
 
 func weightAndBias(x, weight, bias *uop.UOp, err error) (*uop.UOp, error) {

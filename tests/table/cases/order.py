@@ -17,6 +17,9 @@ def add() -> None:
     _sort()
     _topk()
     _quantile()
+    _search()
+    _distinct()
+    _counts()
     _running()
     _not_numbers()
 
@@ -166,6 +169,95 @@ def _quantile() -> None:
     )
     share = {"q": 1.5}
     error("quantile of a share above 1", "quantile", [Tensor([1.0, 2.0])], "expected 0 to 1", share)
+
+
+def _search() -> None:
+    draw = Draw("search")
+    for what, x, values in (
+        ("reals", Tensor(np.sort(draw.reals([20], -3, 3))), Tensor(draw.reals([2, 7], -4, 4))),
+        ("equals", Tensor([1, 2, 2, 2, 5], "int32"), Tensor([0, 1, 2, 3, 5, 6], "int32")),
+        ("not a number", Tensor([-INF, 1.0, NAN, NAN]), Tensor([NAN, INF, -INF, 1.0])),
+        ("no elements", Tensor(np.zeros(0)), Tensor([1.0, 2.0])),
+    ):
+        for right in (False, True):
+            case(
+                f"searchsorted {what}, right {right}",
+                "searchsorted",
+                [x, values],
+                lambda v, w, side=("left", "right")[right]: np.searchsorted(v, w, side=side),
+                {"right": right},
+                out="int32",
+            )
+    case(
+        "searchsorted of rows",
+        "searchsorted",
+        [Tensor(np.sort(draw.reals([3, 40], -3, 3), axis=1)), Tensor(draw.reals([3, 5], -4, 4))],
+        lambda v, w: np.stack([np.searchsorted(a, b) for a, b in zip(v, w)]),
+        out="int32",
+    )
+    wrong = [Tensor(draw.reals([3, 4])), Tensor(draw.reals([2, 5]))]
+    error("searchsorted of other rows", "searchsorted", wrong, "but for the last axis")
+    for what, x, values in (
+        ("int32", Tensor([[1, 5, 3], [0, 9, 5]], "int32"), Tensor([5, 0, 7, 5], "int32")),
+        ("not a number", Tensor([NAN, 1.0, 2.0]), Tensor([NAN, 2.0])),
+        ("none", Tensor([1.0, 2.0]), Tensor(np.zeros(0))),
+    ):
+        case(f"isin {what}", "isin", [x, values], lambda v, w: np.isin(v, w), out="bool")
+
+
+def _distinct() -> None:
+    draw = Draw("unique")
+    many = Tensor((draw.reals([70], 0, 9)).astype(np.int64), "int32")
+    for what, x in (
+        ("int32", Tensor([[3, 1, 3], [2, 1, 1]], "int32")),
+        ("bool", Tensor([True, False, True], "bool")),
+        ("uint8", Tensor([255, 0, 255, 7], "uint8")),
+        ("not a number", Tensor([NAN, 1.0, -0.0, NAN, 0.0, -INF])),
+        ("one element", Tensor([2.5])),
+        ("no elements", Tensor(np.zeros([2, 0]))),
+        ("many elements", many),
+    ):
+        case(
+            f"unique {what}",
+            "unique",
+            [x],
+            lambda v: np.unique(v, return_inverse=True, return_counts=True),
+            out=[x.dtype, "int32", "int32"],
+            rtol=0,
+            atol=0,
+            index_out=[1],
+        )
+
+
+def _counts() -> None:
+    draw = Draw("counts")
+    x = Tensor([[3, 1, 3], [0, 6, 3]], "int32")
+    case("bincount", "bincount", [x], lambda v: np.bincount(v.ravel()), out="int32")
+    for n in (3, 10):
+        fn = lambda v, least=n: np.bincount(v.ravel(), minlength=least)
+        case(f"bincount at least {n}", "bincount", [x], fn, {"minlength": n}, out="int32")
+    none = Tensor(np.zeros(0, np.int64), "int64")
+    case("bincount of none", "bincount", [none], lambda v: np.zeros(0, np.int64), out="int32")
+    case("bincount of uint8", "bincount", [Tensor([2, 0, 2], "uint8")], np.bincount, out="int32")
+    error("bincount of reals", "bincount", [Tensor([1.0, 2.0])], "an integer type")
+    error("bincount of a negative length", "bincount", [x], "expected 0 or more", {"minlength": -1})
+    values = draw.reals([50], -3, 3)
+    for what, inputs, args, bounds in (
+        ("reals", [Tensor(values)], {"bins": 7}, None),
+        ("bounds", [Tensor(values)], {"bins": 6, "low": -1.5, "high": 1.5}, (-1.5, 1.5)),
+        ("edges", [Tensor(np.arange(50.0))], {"bins": 7}, None),
+        ("one value", [Tensor([2.0, 2.0])], {}, None),
+        ("no elements", [Tensor(np.zeros(0))], {"bins": 3}, None),
+    ):
+        case(
+            f"histogram {what}",
+            "histogram",
+            inputs,
+            lambda v, n=args.get("bins", 10), b=bounds: np.histogram(v, n, b),
+            args,
+            out=["int32", "float32"],
+        )
+    error("histogram of no bins", "histogram", [Tensor(values)], "1 or more", {"bins": 0})
 
 
 def _log_sum(axis: int) -> Callable[[Any], Any]:

@@ -82,7 +82,7 @@ var rAxes = []string{"axis", "dim", "dim0", "dim1", "dim2", "start_dim", "end_di
 // rPositions are the results that are positions.
 var rPositions = map[string]int{
 	"argmax": 1, "argmin": 1, "argsort": 1, "randperm": 1, "multinomial": 1, "nonzero": 1, "cummax": 2, "cummin": 2, "sort": 2, "topk": 2,
-	"max_pool2d_with_indices": 2,
+	"max_pool2d_with_indices": 2, "unique": 2,
 }
 
 // rLonger are operations that count the axes of a tensor with one more.

@@ -1,0 +1,184 @@
+package tensor
+
+import (
+	"math/bits"
+
+	"polygrad/core/uop"
+)
+
+// searchSorted is, for each value, how many elements of the sorted last axis of x are less, or not greater, by bisection of all values at
+// once.
+func searchSorted(x, values *uop.UOp, right bool) *uop.UOp {
+	s, last := x.Shape(), len(x.Shape())-1
+	n := intSize("x", s, last)
+	at := full(x.Graph(), values.Shape(), uop.Int(0), uop.Int32)
+	if n == 0 || values.Shape().MaxNumel() == 0 {
+		return at
+	}
+	wanted := sortKey(detach(values), false)
+	x = detach(x)
+	for step := int64(1) << (bits.Len64(uint64(n)) - 1); step > 0; step >>= 1 {
+		next := add(at, int(step))
+		element := sub(next, 1)
+		if last == 0 {
+			element = index(x, Take(element))
+		} else {
+			element = gather(x, last, element)
+		}
+		key := sortKey(element, false)
+		before := lt(key, wanted)
+		if right {
+			before = le(key, wanted)
+		}
+		at = where(bitAnd(le(next, int(n)), before), next, at)
+	}
+	return at
+}
+
+// sameType are tensors in the least type that holds the values of both.
+func sameType(x, y *uop.UOp) (*uop.UOp, *uop.UOp) {
+	dt := uop.LeastUpper(x.DType, y.DType)
+	if dt.IsBool() {
+		dt = uop.Uint8
+	}
+	return cast(x, dt), cast(y, dt)
+}
+
+// SearchSorted is where values would have to be inserted into the sorted last axis of x, int32: in front of equal elements, or with
+// right behind them. x is a vector, or has the shape of values but for the last axis. NaN is the greatest number.
+func SearchSorted(x, values *uop.UOp, right bool) (r *uop.UOp, err error) {
+	defer guard("SearchSorted", &err)
+	needSame("operands", x, values)
+	s, vs := x.Shape(), values.Shape()
+	if len(s) == 0 {
+		fail("x", "is a scalar, need at least 1 dimension")
+	}
+	if leading := s[:len(s)-1]; len(leading) > 0 && (len(vs) != len(s) || !leading.Equal(vs[:len(vs)-1])) {
+		fail("values", "has shape %s, need the shape %s of x but for the last axis", vs, s)
+	}
+	x, values = sameType(x, values)
+	return searchSorted(x, values, right), nil
+}
+
+// IsIn is whether each element of x is one of values: bool, of the shape of x. NaN is not.
+func IsIn(x, values *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("IsIn", &err)
+	needSame("operands", x, values)
+	x, values = sameType(x, values)
+	values = flatten(values, 0, -1)
+	if values.Shape().MaxNumel() == 0 || x.Shape().MaxNumel() == 0 {
+		return full(x.Graph(), x.Shape(), uop.BoolConst(false), uop.Bool), nil
+	}
+	sorted := ordered(values, 0, false).value
+	at := searchSorted(sorted, x, false)
+	found := bitAnd(lt(at, int(intSize("values", values.Shape(), 0))), eq(index(sorted, Take(at)), x))
+	return found, nil
+}
+
+// BinCount is how often each number from 0 to n-1 is an element of x, int32, or the sum of the weights of these elements.
+func BinCount(x, weights *uop.UOp, n int64) (r *uop.UOp, err error) {
+	defer guard("BinCount", &err)
+	need("x", x)
+	needInt("x", x)
+	needCount(n)
+	if weights == nil {
+		weights = full(x.Graph(), x.Shape(), uop.Int(1), uop.Int32)
+	}
+	needSame("operands", x, weights)
+	if !weights.Shape().Equal(x.Shape()) {
+		fail("weights", "has shape %s, need %s as x", weights.Shape(), x.Shape())
+	}
+	zeros := full(x.Graph(), uop.ShapeOf(n), uop.Int(0), weights.DType)
+	if n == 0 || x.Shape().MaxNumel() == 0 {
+		return zeros, nil
+	}
+	return scatterReduce(zeros, 0, flatten(x, 0, -1), flatten(weights, 0, -1), ScatterSum, true), nil
+}
+
+// Histogram is how many elements of x lie in each of bins intervals of the same width, int32, and their edges. The intervals go from low
+// to high, from the least to the greatest element where these are nil; the last one includes its upper edge.
+func Histogram(x *uop.UOp, bins int64, low, high *float64) (counts, edges *uop.UOp, err error) {
+	defer guard("Histogram", &err)
+	need("x", x)
+	if bins < 1 || bins > maxElements {
+		fail("bins", "is %d, need 1 or more", bins)
+	}
+	x = flatten(asFloat(detach(x)), 0, -1)
+	empty := x.Shape().MaxNumel() == 0
+	bound := func(given *float64, of func(*uop.UOp, []int, bool) *uop.UOp, otherwise float64) *uop.UOp {
+		if given != nil {
+			return full(x.Graph(), nil, uop.Float(*given), x.DType)
+		}
+		if empty {
+			return full(x.Graph(), nil, uop.Float(otherwise), x.DType)
+		}
+		return of(x, []int{0}, false)
+	}
+	if low != nil && high != nil && !(*low <= *high) {
+		fail("high", "is %v, need %v or more, as low", *high, *low)
+	}
+	lo, hi := bound(low, minOf, 0), bound(high, maxOf, 1)
+	point := eq(lo, hi)
+	lo, hi = where(point, sub(lo, 0.5), lo), where(point, add(hi, 0.5), hi)
+	// A division by a number would multiply by its reciprocal, which is rounded: this one is exact where the edges are.
+	number := where(gt(hi, lo), float64(bins), 1)
+	step := div(sub(hi, lo), number)
+	edge := func(i *uop.UOp) *uop.UOp {
+		i = cast(i, x.DType)
+		return where(eq(i, float64(bins)), hi, add(lo, mul(i, step)))
+	}
+	edges = edge(count0(x.Graph(), bins+1))
+	if empty {
+		return full(x.Graph(), uop.ShapeOf(bins), uop.Int(0), uop.Int32), edges, nil
+	}
+	share := div(sub(x, lo), step)
+	at := cast(minimum(maximum(floor(where(isNaN(share), 0, share)), 0), float64(bins-1)), uop.Int32)
+	// The quotient may be rounded across an edge.
+	at = sub(at, cast(lt(x, edge(at)), uop.Int32))
+	at = add(at, cast(bitAnd(ge(x, edge(add(at, 1))), lt(at, int(bins-1))), uop.Int32))
+	at = where(bitAnd(ge(x, lo), le(x, hi)), at, -1)
+	zeros := full(x.Graph(), uop.ShapeOf(bins), uop.Int(0), uop.Int32)
+	return scatterReduce(zeros, 0, at, full(x.Graph(), x.Shape(), uop.Int(1), uop.Int32), ScatterSum, true), edges, nil
+}
+
+// distinct sorts the elements of the flattened x: their positions, and which of them differ from the one before.
+func distinct(x *uop.UOp) (flat, at, first *uop.UOp) {
+	flat = flatten(x, 0, -1)
+	at = ordered(flat, 0, false).at
+	key := sortKey(index(detach(flat), Take(at)), false)
+	n := intSize("x", flat.Shape(), 0)
+	start := int64(1)
+	differs := ne(index(key, Slice(&start, nil, 1)), shrinkAxis(key, 0, uop.N(0), uop.N(n-1)))
+	return flat, at, cat([]*uop.UOp{full(x.Graph(), uop.ShapeOf(1), uop.BoolConst(true), uop.Bool), differs}, 0)
+}
+
+// Distinct marks one of each of the different elements of x, in the order of the sorted vector: their number is the count of Unique.
+func Distinct(x *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Unique", &err)
+	need("x", x)
+	if x.Shape().MaxNumel() == 0 {
+		return full(x.Graph(), uop.ShapeOf(0), uop.BoolConst(false), uop.Bool), nil
+	}
+	_, _, r = distinct(x)
+	return r, nil
+}
+
+// Unique are the count different elements of x, ascending, the place of each element of x among them, of the shape of x, and how often
+// each of them is in x; int32. NaN are equal to each other.
+func Unique(x *uop.UOp, count int64) (values, inverse, counts *uop.UOp, err error) {
+	defer guard("Unique", &err)
+	need("x", x)
+	needCount(count)
+	g, s := x.Graph(), x.Shape()
+	counts = full(g, uop.ShapeOf(count), uop.Int(0), uop.Int32)
+	if s.MaxNumel() == 0 {
+		return full(g, uop.ShapeOf(count), uop.Int(0), x.DType), full(g, s, uop.Int(0), uop.Int32), counts, nil
+	}
+	flat, at, first := distinct(x)
+	number := sub(scan(cast(first, uop.Int32), 0, uop.Add), 1).ContiguousOp()
+	none := full(g, flat.Shape(), uop.Int(0), uop.Int32)
+	inverse = reshape(scatterSet(none, 0, at, number), s)
+	counts = scatterReduce(counts, 0, number, add(none, 1), ScatterSum, true)
+	firsts := scatterSet(full(g, uop.ShapeOf(count), uop.Int(0), uop.Int32), 0, where(first, number, -1), at)
+	return index(flat, Take(firsts)), inverse, counts, nil
+}
