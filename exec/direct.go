@@ -20,7 +20,7 @@ const (
 // Direct is nil if the step cannot run directly, or not yet.
 func (b *Bound) Direct() *Direct {
 	p := b.step.plan
-	if len(p.before)+len(p.after)+len(p.vars) > 0 || len(p.launches) > maxDirectCalls || p.arena > maxDirectMemory {
+	if len(p.before)+len(p.after)+len(p.vars)+len(p.loops) > 0 || len(p.launches) > maxDirectCalls || p.arena > maxDirectMemory {
 		return nil
 	}
 	d := &Direct{bound: b, Arena: aligned(p.arena)}

@@ -93,6 +93,7 @@ func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 		}
 		in.report.Kernels = append(in.report.Kernels, r)
 	}
+	p.repeat(in.sched.Loops)
 	return nil
 }
 
@@ -248,5 +249,6 @@ func (in *inspection) once(s *Step, binds []Binding, times []time.Duration) erro
 	if err := s.bind(r.bufs, binds); err != nil {
 		return err
 	}
+	clear(times)
 	return p.run(r, s.vars, nil, poll.Load(), times)
 }

@@ -91,7 +91,8 @@ func (e *Executor) family(nodes []*uop.UOp, numbers []number, buffers int) (vary
 }
 
 // numbersOf are the numbers of a request that may be arguments. A constant exponent is a better power than an argument, and the only one
-// of integers. What a reduction of constants alone computes, such as the positions of an axis, is folded, which needs the values.
+// of integers. What a reduction of constants alone computes, such as the positions of an axis, is folded, which needs the values. The body of a REPEAT reads its own
+// sources alone.
 func numbersOf(nodes []*uop.UOp) []number {
 	reads, folded := make(map[*uop.UOp]bool, len(nodes)), map[*uop.UOp]bool{}
 	for _, u := range nodes {
@@ -103,7 +104,7 @@ func numbersOf(nodes []*uop.UOp) []number {
 	for i := len(nodes) - 1; i >= 0; i-- {
 		u := nodes[i]
 		for _, s := range u.Src {
-			if folded[u] || !reads[s] && (u.Op == uop.ReduceAxis || u.Op == uop.Pow && s == u.Src[1]) {
+			if folded[u] || u.Op == uop.Repeat && s == u.Src[0] || !reads[s] && (u.Op == uop.ReduceAxis || u.Op == uop.Pow && s == u.Src[1]) {
 				folded[s] = true
 			}
 		}

@@ -23,10 +23,17 @@ type move struct {
 	bytes    int64
 }
 
+// loop is a run of launches that is repeated, with a variable that counts.
+type loop struct {
+	first, last, variable int
+	count                 int64
+}
+
 // plan is a request as a list of launches.
 type plan struct {
 	before   []move // copies of inputs, done first
 	launches []launch
+	loops    []loop // outer ones before those in them
 	after    []move
 	inputs   int
 	slots    int
@@ -65,7 +72,15 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 	for i, k := range sched.Kernels {
 		p.add(kernels[i], slot, k.Bufs)
 	}
+	p.repeat(sched.Loops)
 	return p, nil
+}
+
+// repeat repeats launches.
+func (p *plan) repeat(loops []schedule.Loop) {
+	for _, l := range loops {
+		p.loops = append(p.loops, loop{l.First, l.Last, p.variable(l.Variable), l.Count})
+	}
 }
 
 // add appends the launch of a kernel. slot maps the schedule's slots to the plan's, bufs the kernel's PARAMs to the schedule's.

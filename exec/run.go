@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"polygrad/exec/device"
@@ -71,7 +72,32 @@ func (p *plan) enqueue(r *run, stop *func() bool, times []time.Duration) error {
 	if err := r.move(p.before); err != nil {
 		return err
 	}
-	for i := range p.launches {
+	if err := p.launch(r, 0, len(p.launches), p.loops, stop, times); err != nil {
+		return err
+	}
+	if err := r.move(p.after); err != nil {
+		return err
+	}
+	return r.copyOut(p.written)
+}
+
+// launch launches the kernels from first to last-1, and repeats those in loops.
+func (p *plan) launch(r *run, first, last int, loops []loop, stop *func() bool, times []time.Duration) error {
+	for i := first; i < last; {
+		if len(loops) > 0 && loops[0].first == i {
+			l := &loops[0]
+			inner := loops[1:]
+			for loops = inner; len(loops) > 0 && loops[0].first < l.last; loops = loops[1:] {
+			}
+			for n := range l.count {
+				r.vals[l.variable] = n
+				if err := p.launch(r, l.first, l.last, inner[:len(inner)-len(loops)], stop, times); err != nil {
+					return err
+				}
+			}
+			i = l.last
+			continue
+		}
 		if stop != nil && stopped(stop) {
 			return ErrInterrupted
 		}
@@ -82,17 +108,18 @@ func (p *plan) enqueue(r *run, stop *func() bool, times []time.Duration) error {
 		} else if err := p.launches[i].run(r); err != nil {
 			return err
 		}
+		i++
 	}
-	if err := r.move(p.after); err != nil {
-		return err
-	}
-	return r.copyOut(p.written)
+	return nil
 }
 
 // variables sets the values of the variables: vars takes precedence over the request's bindings.
 func (p *plan) variables(r *run, bound, vars map[string]int64) error {
 	for i := range p.vars {
 		arg := &p.vars[i]
+		if slices.ContainsFunc(p.loops, func(l loop) bool { return l.variable == i }) {
+			continue
+		}
 		v, ok := vars[arg.Name]
 		if !ok {
 			v, ok = bound[arg.Name]
@@ -140,6 +167,6 @@ func (l *launch) time(r *run, took *time.Duration) error {
 	if waited := r.queue.Wait(); err == nil {
 		err = waited
 	}
-	*took = time.Since(start)
+	*took += time.Since(start)
 	return err
 }

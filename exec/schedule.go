@@ -27,14 +27,16 @@ type shapeKeeper interface{ KeepsShapes() bool }
 // cut cuts a request into kernels of at most so many buffers (0 for any number), fused if fusion is not nil, which store
 // values in their shapes if shapes is set.
 func cut(root *uop.UOp, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
-	if fusion == nil {
-		opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
-		if shapes {
-			opts = append(opts, schedule.WithShapes())
+	return schedule.Repeated(root, func(root *uop.UOp) (*schedule.Schedule, error) {
+		if fusion == nil {
+			opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
+			if shapes {
+				opts = append(opts, schedule.WithShapes())
+			}
+			return schedule.OfRequest(root, opts...)
 		}
-		return schedule.OfRequest(root, opts...)
-	}
-	return fuse.New(root, *fusion)
+		return fuse.New(root, *fusion)
+	})
 }
 
 // check is an error if the device cannot run the kernels of a schedule.

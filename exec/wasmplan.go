@@ -38,6 +38,9 @@ func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(sched.Loops) > 0 {
+		return nil, fmt.Errorf("exec.NewWasmPlan: kernels are repeated, which a plan has no place for")
+	}
 	layout := newPlan(buffers)
 	slot := layout.layout(sched)
 	p := &WasmPlan{Inputs: buffers, Buffers: make([]WasmBuffer, layout.slots)}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 
 	"polygrad/core/uop"
@@ -74,6 +75,9 @@ func (w *irWriter) add(u *uop.UOp) error {
 		}
 		w.index[u] = w.index[u.Src[0]]
 		return nil
+	}
+	if u.Op == uop.Repeat {
+		return errors.New("a loop, as decompositions of matrices have, cannot be written")
 	}
 	n := irNode{op: u.Op, dtype: u.DType}
 	for _, s := range nodeSources(u) {

@@ -69,5 +69,13 @@ func (s *Schedule) temporaries() []*temporary {
 			bySlot[b].last = i
 		}
 	}
+	// What is needed around a loop is needed until it ends; inner loops come after those around them.
+	for _, l := range slices.Backward(s.Loops) {
+		for _, t := range out {
+			if inside := t.first < l.Last && t.last >= l.First; inside && (t.first < l.First || t.last >= l.Last) {
+				t.first, t.last = min(t.first, l.First), max(t.last, l.Last-1)
+			}
+		}
+	}
 	return out
 }

@@ -23,6 +23,8 @@ type Schedule struct {
 	Slots []Slot
 	// Outputs has an entry for each source of the SINK.
 	Outputs []Output
+	// Loops are the kernels that are repeated, outer loops before those in them.
+	Loops []Loop
 	// Copies take effect before the first kernel, as if all were done at once.
 	Copies []Copy
 	// ArenaBytes is the size of the memory in which all temporaries lie.
@@ -84,6 +86,9 @@ func (s *Schedule) Dump() string {
 	}
 	for i, k := range s.Kernels {
 		fmt.Fprintf(&b, "kernel %d on slots %v\n%s", i, k.Bufs, k.AST.Dump())
+	}
+	for _, l := range s.Loops {
+		fmt.Fprintf(&b, "kernels %d to %d are run for each %s\n", l.First, l.Last-1, l.Variable)
 	}
 	for i, o := range s.Outputs {
 		fmt.Fprintf(&b, "output %d: slot %d", i, o.Slot)

@@ -142,6 +142,26 @@ var derivatives = []derivative{
 	from("slogdet", func(x T) T { _, v := must2(tensor.SlogDet(x.UOp)); return v }, 3, 3),
 	from("qr q", func(x T) T { v, _ := must2(tensor.QR(x.UOp)); return v }, 3, 2),
 	from("qr r", func(x T) T { _, v := must2(tensor.QR(x.UOp)); return v }, 3, 3),
+	from("qr of rows", func(x T) T { _, v := must2(tensor.QR(x.UOp)); return v }, 2, 4),
+	from("cholesky", func(x T) T { return must(tensor.Cholesky(positive(x), false)) }, 2, 3, 3),
+	from("upper cholesky", func(x T) T { return must(tensor.Cholesky(positive(x), true)) }, 3, 3),
+	{"triangular solve", 1, 2, shapes(dim(3, 3), dim(2, 3, 2)), func(in inputs) T {
+		return must(tensor.TriangularSolve(in[0].UOp, in[1].UOp, true, true, false))
+	}},
+	from("eigenvalues", func(x T) T { v, _ := must2(tensor.Eigh(x.UOp, false)); return v }, 3, 3),
+	from("eigenvectors", func(x T) T { _, v := must2(tensor.Eigh(x.UOp, true)); return v.do(tensor.Square) }, 3, 3),
+	from("singular vectors", func(x T) T {
+		u, _, _, err := tensor.SVD(x.UOp, false)
+		return must(u, err).do(tensor.Square)
+	}, 4, 2),
+	from("singular vectors of rows", func(x T) T {
+		_, _, vt, err := tensor.SVD(x.UOp, true)
+		return must(vt, err).do(tensor.Square)
+	}, 2, 3),
+	from("least squares", func(x T) T {
+		v, _, _, _, err := tensor.LeastSquares(x.UOp, x.do(tensor.Square).UOp, -1)
+		return must(v, err)
+	}, 4, 2),
 	from("singular values", func(x T) T {
 		_, v, _, err := tensor.SVD(x.UOp, false)
 		return must(v, err)

@@ -3,52 +3,53 @@ package tensor
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"polygrad/core/uop"
 )
 
-// Eigenvalues and singular values by Jacobi's rotations of pairs of columns. In each round the columns are paired as in a
-// round-robin tournament: the first one stays and the others move on by one place, so that a round is a few kernels.
+// Eigenvalues and singular values by Jacobi's rotations of pairs of vectors, the rows of u (s, n, m), until all are orthogonal. In each
+// round the rows are paired as in a round-robin tournament: the first one stays and the others move on by one place.
 // (Demmel and Veselić: Jacobi's method is more accurate than QR, LAPACK working note 15.)
 
-// rotation is the angle of each pair, cosine c and sine s of shape (…, 1, n/2).
+// rotation is the angle of each pair, cosine c and sine s of shape (s, n/2, 1).
 type rotation struct{ c, s *uop.UOp }
 
-// rotationOf is the rotation of two columns that makes their dot product 0; left and right are their squared norms.
+// rotationOf is the rotation of two vectors that makes their dot product 0; left and right are their squared norms.
 func rotationOf(left, right, product *uop.UOp) rotation {
 	turn := ne(product, 0)
 	tau := div(sub(right, left), mul(2, where(turn, product, 1)))
 	t := div(where(lt(tau, 0), likeConst(tau, -1), likeConst(tau, 1)), add(abs(tau), sqrt(add(1, square(tau)))))
 	t = where(turn, t, 0)
-	c := rsqrt(add(1, square(t))).ContiguousOp()
-	return rotation{c, mul(c, t).ContiguousOp()}
+	c := rsqrt(add(1, square(t)))
+	return rotation{c, mul(c, t)}
 }
 
-// halves are the left columns, their partners, and the idle column if the number is odd.
+// halves are the first rows, their partners, and the idle row if the number is odd.
 func halves(x *uop.UOp) (left, right, odd *uop.UOp) {
-	n := intSize("a", x.Shape(), len(x.Shape())-1)
-	parts := split(x, []int64{n / 2, n / 2, n % 2}, -1)
+	n := x.Shape()[1].N
+	parts := split(x, []int64{n / 2, n / 2, n % 2}, 1)
 	return parts[0], parts[1], parts[2]
 }
 
-// turned rotates the pairs of columns and moves them to their next places.
+// turned rotates the pairs of rows and moves them to their next places.
 func (r rotation) turned(x *uop.UOp) *uop.UOp {
 	left, right, odd := halves(x)
 	left, right = sub(mul(r.c, left), mul(r.s, right)), add(mul(r.s, left), mul(r.c, right))
-	n := intSize("a", x.Shape(), len(x.Shape())-1)
+	n := x.Shape()[1].N
 	half := n / 2
-	// The circle of places: left from first to last, then right backwards; column i has its partner half the circle on.
-	circle := []*uop.UOp{left, flip(right, -1)}
+	// The circle of places: left from first to last, then right backwards; row i has its partner half the circle on.
+	circle := []*uop.UOp{left, flip(right, 1)}
 	fixed := int64(1)
-	if n%2 == 1 { // all move: one column is idle
+	if n%2 == 1 { // all move: one row is idle
 		circle, fixed = append(circle, odd), 0
 	}
-	ends := split(cat(circle, -1), []int64{fixed, n - 1 - fixed, 1}, -1)
-	parts := split(cat([]*uop.UOp{ends[0], ends[2], ends[1]}, -1), []int64{half, half, n % 2}, -1)
-	return cat([]*uop.UOp{parts[0], flip(parts[1], -1), parts[2]}, -1).ContiguousOp()
+	ends := split(cat(circle, 1), []int64{fixed, n - 1 - fixed, 1}, 1)
+	parts := split(cat([]*uop.UOp{ends[0], ends[2], ends[1]}, 1), []int64{half, half, n % 2}, 1)
+	return cat([]*uop.UOp{parts[0], flip(parts[1], 1), parts[2]}, 1)
 }
 
-// jacobiRounds is enough rounds for n columns in any floating type: a sweep of n rounds pairs all columns once, and convergence
+// jacobiRounds is enough rounds for n vectors in any floating type: a sweep of n rounds pairs all of them once, and convergence
 // is quadratic after a number of sweeps that grows with log2(n).
 func jacobiRounds(n int64) int64 {
 	if n < 2 {
@@ -57,82 +58,83 @@ func jacobiRounds(n int64) int64 {
 	return n * int64(3+bits.Len64(uint64(n)))
 }
 
-// orthogonalised makes the columns of u (…, n, n) orthogonal, and does the same to v.
-func orthogonalised(u, v *uop.UOp) (*uop.UOp, *uop.UOp) {
-	for range jacobiRounds(intSize("a", u.Shape(), len(u.Shape())-1)) {
-		l, r, _ := halves(u)
-		by := rotationOf(sum(square(l), []int{-2}, true), sum(square(r), []int{-2}, true), sum(mul(l, r), []int{-2}, true))
-		u, v = by.turned(u), by.turned(v)
+// orthogonalised makes the rows of the first of some tensors (s, n, m) orthogonal, and does the same to the others.
+func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
+	stack, n, m := sizes(xs[0])
+	if n < 2 {
+		return xs
 	}
-	return u, v
+	zeros := full(xs[0].Graph(), uop.ShapeOf(stack, n/2, 1), uop.Int(0), xs[0].DType)
+	states := slices.Concat(xs, xs, []*uop.UOp{zeros, zeros})
+	steps := loop{"round", (jacobiRounds(n) + 1) / 2, stack >= manyLanes && max(m, n) <= maxLanes}
+	return steps.run(states, nil, func(b *loopBody, _ uop.Sint, s, _ []*uop.UOp) {
+		k := len(xs)
+		c := rotation{s[2*k], s[2*k+1]}
+		for _, way := range [][2]int{{0, k}, {k, 0}} { // what is turned is written to other memory
+			l, r, _ := halves(s[way[0]])
+			dots := func(x, y *uop.UOp) *uop.UOp { return sum(mul(x, y), []int{-1}, true) }
+			by := rotationOf(dots(l, l), dots(r, r), dots(l, r))
+			b.do(c.c.AssignTo(by.c), c.s.AssignTo(by.s))
+			var writes []*uop.UOp
+			for i := range k {
+				writes = append(writes, s[way[1]+i].AssignTo(c.turned(s[way[0]+i])))
+			}
+			b.do(writes...)
+		}
+	})[:len(xs)]
 }
 
-// diagonalised makes the symmetric matrices a (…, n, n) diagonal by rotating rows and columns, and rotates the columns of v.
-func diagonalised(a, v *uop.UOp) (*uop.UOp, *uop.UOp) {
-	for range jacobiRounds(intSize("a", a.Shape(), len(a.Shape())-1)) {
-		l, r, _ := halves(a)
-		ll, lr, _ := halves(transpose(l, -2, -1))
-		_, rr, _ := halves(transpose(r, -2, -1))
-		across := func(x *uop.UOp) *uop.UOp { return unsqueeze(diagonalOf(x), -2) }
-		by := rotationOf(across(ll), across(rr), across(lr))
-		a = by.turned(transpose(by.turned(a), -2, -1))
-		v = by.turned(v)
-	}
-	return a, v
-}
-
-// orthonormal replaces the zero columns of u (…, n, n), the last ones, by columns that make the matrix orthonormal.
+// orthonormal replaces the zero columns of u (s, n, n), the last ones, by columns that make the matrix orthonormal.
 func orthonormal(u *uop.UOp) *uop.UOp {
-	q, r := qr(u)
+	q, r := qr(u, u.Shape()[1].N)
 	d := unsqueeze(diagonalOf(r), -2)
 	return where(lt(d, 0), neg(q), q)
 }
 
-// picked are the columns of x (…, n, n) at positions (…, n).
+// picked are the columns of x (s, m, n) at positions (s, n).
 func picked(x, at *uop.UOp) *uop.UOp {
 	return gather(x, -1, expand(unsqueeze(at, -2), x.Shape()))
 }
 
-// svd reduces the matrix to a square one by QR, orthogonalises its columns by rotations, and sorts them by length.
+// svd reduces matrices (s, m, n) to square ones by QR, orthogonalises their columns by rotations, and sorts them by length.
 func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
-	shape := a.Shape()
-	m, n := intSize("a", shape, len(shape)-2), intSize("a", shape, len(shape)-1)
+	stack, m, n := sizes(a)
 	if m < n {
 		u, s, vt = svd(transpose(a, -2, -1), fullMatrices)
 		return transpose(vt, -2, -1), s, transpose(u, -2, -1)
 	}
-	q, r := qr(a)
-	lead := shape[:len(shape)-2]
-	u, v := orthogonalised(shrinkTo(r, joinShapes(lead, uop.ShapeOf(n, n))), identityLike(a, n))
-	length := sqrtOrZero(sum(square(u), []int{-2}, false))
+	columns := n
+	if fullMatrices {
+		columns = m
+	}
+	q, r := qr(a, columns)
+	square1 := shrinkTo(r, uop.ShapeOf(stack, n, n))
+	turned := orthogonalised(transpose(square1, -2, -1), identityLike(square1, n))
+	length := sqrt(sum(square(turned[0]), []int{-1}, false))
 	sorted := ordered(length, -1, true)
 	s = sorted.value
-	u = orthonormal(div(picked(u, sorted.at), unsqueeze(where(ne(s, 0), s, 1), -2)))
-	vt = transpose(picked(v, sorted.at), -2, -1)
-	u = dot(shrinkTo(q, joinShapes(lead, uop.ShapeOf(m, n))), u, nil)
+	u = orthonormal(div(picked(transpose(turned[0], -2, -1), sorted.at), unsqueeze(where(ne(s, 0), s, 1), -2)))
+	vt = transpose(picked(transpose(turned[1], -2, -1), sorted.at), -2, -1)
+	u = dot(shrinkTo(q, uop.ShapeOf(stack, m, n)), u, nil)
 	if fullMatrices && m > n {
-		rest := shrinkAxis(q, len(shape)-1, uop.N(n), uop.N(m))
-		u = cat([]*uop.UOp{u, rest}, -1)
+		u = cat([]*uop.UOp{u, shrinkAxis(q, 2, uop.N(n), uop.N(m))}, -1)
 	}
 	return u, s, vt
 }
 
-// sqrtOrZero is sqrt with the gradient 0 at 0.
-func sqrtOrZero(x *uop.UOp) *uop.UOp {
-	some := gt(x, 0)
-	return where(some, sqrt(where(some, x, 1)), x)
-}
-
-// eigh rotates the symmetric matrix given by one triangle of a until it is diagonal.
+// eigh makes the rows of the symmetric matrices given by one triangle of a (s, n, n) orthogonal, after a shift that makes all
+// eigenvalues positive: then they are the eigenvectors, times the eigenvalues.
 func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
-	n := squareSize("a", a)
+	n := a.Shape()[1].N
 	if upper {
 		a = transpose(a, -2, -1)
 	}
 	a = add(tril(a, 0), transpose(tril(a, -1), -2, -1))
-	a, v := diagonalised(a, identityLike(a, n))
-	sorted := ordered(diagonalOf(a), -1, false)
-	return sorted.value, picked(v, sorted.at)
+	shift := mul(2, maxOf(sum(abs(a), []int{-1}, true), []int{-2}, true))
+	v := orthogonalised(add(a, mul(identityLike(a, n), where(gt(shift, 0), shift, 1))))[0]
+	v = div(v, sqrt(sum(square(v), []int{-1}, true)))
+	sorted := ordered(sum(mul(v, dot(v, a, nil)), []int{-1}, false), -1, false)
+	return sorted.value, picked(transpose(v, -2, -1), sorted.at)
 }
 
 // SVD is the singular value decomposition a = u diag(s) vt of matrices (…, m, n), with k = min(m, n) singular values s in
@@ -140,8 +142,11 @@ func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
 func SVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
 	defer guard("SVD", &err)
 	a = needMatrices("a", a)
-	u, s, vt = svd(a, fullMatrices)
-	return u, s, vt, nil
+	u, s, vt = svd(flattened(a), fullMatrices)
+	part := func(x *uop.UOp, which int64) *uop.UOp {
+		return customGradient(gradientOfSVD, likeStack(x, a), []*uop.UOp{a}, []int64{flag(fullMatrices), which})
+	}
+	return part(u, 0), part(s, 1), part(vt, 2), nil
 }
 
 // Eigh are the eigenvalues (…, n) of symmetric matrices (…, n, n) in ascending order, and orthonormal eigenvectors, the columns
@@ -149,8 +154,12 @@ func SVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
 func Eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp, err error) {
 	defer guard("Eigh", &err)
 	a = needMatrices("a", a)
-	values, vectors = eigh(a, upper)
-	return values, vectors, nil
+	squareSize("a", a)
+	values, vectors = eigh(flattened(a), upper)
+	part := func(x *uop.UOp, which int64) *uop.UOp {
+		return customGradient(gradientOfEigh, likeStack(x, a), []*uop.UOp{a}, []int64{flag(upper), which})
+	}
+	return part(values, 0), part(vectors, 1), nil
 }
 
 // LeastSquares is the minimum-norm x (…, n) or (…, n, k) that minimizes |a x - b|, for matrices a (…, m, n) and b of shape
@@ -169,7 +178,10 @@ func LeastSquares(a, b *uop.UOp, cutoff float64) (x, squares, rank, s *uop.UOp, 
 		fail("rcond", "is %v, need a number below 1", cutoff)
 	}
 	b, vector := asColumns(transpose(a, -2, -1), b)
-	u, s, vt := svd(a, false)
+	u, s, vt, err := SVD(a, false)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
 	keep := gt(s, mul(index(s, Ellipsis(), Slice(ptr(0), ptr(1), 1)), cutoff))
 	inverse := where(keep, reciprocal(where(keep, s, 1)), 0)
 	x = dot(transpose(vt, -2, -1), mul(unsqueeze(inverse, -1), dot(transpose(u, -2, -1), b, nil)), nil)

@@ -202,3 +202,175 @@ func TestNewtonSchulz(t *testing.T) {
 	ra := array{a.shape, l.values(r)}
 	l.close("orthogonal", ra.transposed().product(ra), identity(3, 3), 1e-9)
 }
+
+// positive are symmetric positive definite matrices made of square ones.
+func positive(x T) *uop.UOp {
+	n := x.Shape()[len(x.Shape())-1].N
+	t := must(tensor.Transpose(x.UOp, -1, -2))
+	return must(tensor.Add(must(tensor.MatMul(x.UOp, t.UOp)).UOp, must(tensor.Eye(x.Graph(), n, n, x.DType)).UOp)).UOp
+}
+
+// residuals are the greatest errors of the decompositions of matrices, relative to their greatest element.
+func (l *lab) residuals(a array, dt *uop.DType) map[string]float64 {
+	n := len(a.shape)
+	x := a.tensor(l, dt).UOp
+	of := func(t T) array {
+		shape, _ := t.Shape().Ints()
+		return array{shape, l.values(t)}
+	}
+	largest := 0.0
+	for _, v := range a.v {
+		largest = max(largest, math.Abs(v))
+	}
+	out := map[string]float64{}
+	note := func(name string, got, want array) {
+		l.t.Helper()
+		if len(got.v) != len(want.v) {
+			l.t.Fatalf("%s of %v: %v", name, a.shape, got.shape)
+		}
+		worst := 0.0
+		for i, v := range got.v {
+			if d := math.Abs(v - want.v[i]); !(d <= worst) {
+				worst = d
+			}
+		}
+		out[name] = worst / largest
+	}
+	unit := func(name string, q array) {
+		p := q.transposed().product(q)
+		for i := range p.v {
+			p.v[i] *= largest
+		}
+		note(name, p, build(func(i []int64) float64 { return largest * identity(p.shape...).at(i...) }, p.shape...))
+	}
+	q, r := must2(tensor.QR(x))
+	note("q r", of(q).product(of(r)), a)
+	unit("q", of(q))
+	if a.shape[n-1] == a.shape[n-2] {
+		p := of(T{positive(T{x})})
+		c := of(must(tensor.Cholesky(p.tensor(l, dt).UOp, false)))
+		keep := largest
+		largest = 0
+		for _, v := range p.v {
+			largest = max(largest, math.Abs(v))
+		}
+		note("l lᵀ", c.product(c.transposed()), p)
+		largest = keep
+	}
+	return out
+}
+
+// Sizes below, at and beyond the size of a block and of a matrix of one panel.
+func TestBlocks(t *testing.T) {
+	for _, device := range []string{"wasm", "native"} {
+		l := newLab(t, device)
+		for _, dt := range []*uop.DType{uop.Float32, uop.Float64} {
+			_, digits := dt.FloatInfo()
+			for _, s := range [][]int64{{7, 7}, {32, 32}, {33, 33}, {40, 70}, {70, 40}, {2, 65, 65}, {17, 3, 3}, {17, 5, 2}} {
+				n := float64(max(s[len(s)-1], s[len(s)-2]))
+				for name, e := range l.residuals(random(dt, -1, 1, len(s), s...), dt) {
+					if limit := 10 * n * math.Ldexp(1, -digits); !(e <= limit) {
+						t.Errorf("%s, %s of %s %v: error %g, expected at most %g", device, name, dt, s, e, limit)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Systems of more than one block and panel, with triangles that must not be read.
+func TestTriangles(t *testing.T) {
+	l := newLab(t, "native")
+	for _, n := range []int64{3, 40, 300} {
+		for i := range 8 {
+			upper, transposed, unit := i&1 > 0, i&2 > 0, i&4 > 0
+			a := random(uop.Float64, -1, 1, 60+i, n, n)
+			used := build(func(at []int64) float64 {
+				switch {
+				case at[0] == at[1] && unit:
+					return 1
+				case at[0] == at[1]:
+					return 2 + a.at(at...)
+				case (at[0] < at[1]) != upper:
+					return 0
+				}
+				return a.at(at...) / float64(n)
+			}, n, n)
+			given := build(func(at []int64) float64 {
+				if used.at(at...) == 0 || at[0] == at[1] && unit {
+					return math.NaN()
+				}
+				return used.at(at...)
+			}, n, n)
+			b := random(uop.Float64, -1, 1, 70, 2, n, 3)
+			x := must(tensor.TriangularSolve(given.tensor(l, uop.Float64).UOp, b.tensor(l, uop.Float64).UOp, upper, transposed, unit))
+			if transposed {
+				used = used.transposed()
+			}
+			both := build(func(at []int64) float64 { return used.at(at[1:]...) }, 2, n, n)
+			l.close("triangle", both.product(array{b.shape, l.values(x)}), b, 1e-13*float64(n))
+		}
+	}
+}
+
+// The same system, badly scaled, singular and many times over.
+func TestSystems(t *testing.T) {
+	l := newLab(t, "native")
+	for _, n := range []int64{2, 40, 130} {
+		hilbert := build(func(i []int64) float64 { return 1 / float64(i[0]+i[1]+1) }, n, n)
+		b := random(uop.Float64, -1, 1, 80, n, 1)
+		x := array{b.shape, l.values(must(tensor.Solve(hilbert.tensor(l, uop.Float64).UOp, b.tensor(l, uop.Float64).UOp)))}
+		largest := 0.0
+		for _, v := range x.v {
+			largest = max(largest, math.Abs(v))
+		}
+		l.close("a x", hilbert.product(x), b, 10*float64(n)*math.Ldexp(largest+1, -53))
+	}
+	singular := build(func(i []int64) float64 { return float64(i[0] * i[1]) }, 50, 50)
+	if d := l.values(must(tensor.Det(singular.tensor(l, uop.Float64).UOp))); d[0] != 0 {
+		t.Errorf("the determinant of a singular matrix is %v", d)
+	}
+	a := matrices(81, 20, 4, 4)
+	one := must(tensor.Solve(a.tensor(l, uop.Float64).UOp, identity(4, 4).tensor(l, uop.Float64).UOp))
+	l.close("many", a.product(array{a.shape, l.values(one)}), identity(20, 4, 4), 1e-9)
+	for _, empty := range [][]int64{{0, 3, 3}, {2, 0, 0}} {
+		x := tensorOf(l, empty)
+		if s := must(tensor.Inv(x)).Shape(); !s.Equal(uop.ShapeOf(empty...)) {
+			t.Errorf("inverse of %v has shape %s", empty, s)
+		}
+		if s := must(tensor.Cholesky(x, false)).Shape(); !s.Equal(uop.ShapeOf(empty...)) {
+			t.Errorf("factor of %v has shape %s", empty, s)
+		}
+		for i, d := range l.values(must(tensor.Det(x))) {
+			if d != 1 {
+				t.Errorf("determinant %d of %v is %v", i, empty, d)
+			}
+		}
+	}
+}
+
+func tensorOf(l *lab, shape []int64) *uop.UOp {
+	return must(tensor.Full(l.g, uop.ShapeOf(shape...), uop.Int(0), uop.Float64)).UOp
+}
+
+func TestEigh(t *testing.T) {
+	l := newLab(t, "native")
+	for _, s := range [][]int64{{1, 1}, {2, 2}, {3, 5, 5}, {20, 4, 4}, {40, 40}} {
+		n := len(s)
+		a := random(uop.Float64, -1, 1, 90, s...)
+		sym := build(func(i []int64) float64 {
+			j := append([]int64(nil), i...)
+			if j[n-2] < j[n-1] {
+				j[n-2], j[n-1] = j[n-1], j[n-2]
+			}
+			return a.at(j...)
+		}, s...)
+		w, v := must2(tensor.Eigh(a.tensor(l, uop.Float64).UOp, false))
+		wa, va := array{s[:n-1], l.values(w)}, array{s, l.values(v)}
+		l.close("vᵀ v", va.transposed().product(va), identity(s...), 1e-12)
+		scaled := build(func(i []int64) float64 {
+			return va.at(i...) * wa.at(append(append([]int64(nil), i[:n-2]...), i[n-1])...)
+		}, s...)
+		l.close("a v", sym.product(va), scaled, 1e-11)
+	}
+}

@@ -4,40 +4,122 @@ import (
 	"polygrad/core/uop"
 )
 
-// factored is the result of Gaussian elimination of the matrices a with right sides b of a x = b.
+// factored are triangular factors of matrices a (s, n, n): row k of lower @ upper is row pivots[k] of a.
 type factored struct {
-	upper *uop.UOp // (…, n, n), valid on and above the diagonal
-	right *uop.UOp // b after the same steps, nil without one
-	sign  *uop.UOp // (…), -1 for an odd number of exchanged rows, else 1
+	// lower has ones on the diagonal; of both only the named triangle is valid.
+	lower, upper *uop.UOp
+	pivots       *uop.UOp // (s, n), int32
 }
 
-// eliminate processes one column after the other: it swaps the row of the largest element with the row of the diagonal and
-// subtracts its multiples from the rows below. Each step is realized, since the graph would otherwise repeat all steps before
-// it. A zero column subtracts nothing, so singular matrices stay finite.
-func eliminate(a, b *uop.UOp) factored {
-	n := squareSize("a", a)
-	rows := count0(a.Graph(), n)
-	sign := full(a.Graph(), a.Shape()[:len(a.Shape())-2], uop.Float(1), a.DType)
-	for j := range n {
-		at := argMaxNaN(where(ge(rows, int(j)), abs(detach(column(a, j))), -1.0), -1, true)
-		chosen, here := unsqueeze(eq(rows, at), -1), unsqueeze(eq(rows, int(j)), -1)
-		sign = where(eq(squeeze(at, -1), int(j)), sign, neg(sign))
-		exchange := func(x *uop.UOp) (swapped, top *uop.UOp) {
-			top = sum(where(chosen, x, 0), []int{-2}, true)
-			below := where(chosen, unsqueeze(line(x, j), -2), x)
-			return where(here, top, below), top
-		}
-		swapped, top := exchange(a)
-		pivot := unsqueeze(index(top, Ellipsis(), At(j)), -1)
-		factor := div(unsqueeze(column(swapped, j), -1), where(ne(pivot, 0), pivot, 1))
-		factor = where(unsqueeze(gt(rows, int(j)), -1), factor, 0).ContiguousOp()
-		if b != nil {
-			moved, first := exchange(b)
-			b = sub(moved, mul(factor, first)).ContiguousOp()
-		}
-		a = sub(swapped, mul(factor, top)).ContiguousOp()
+// Rows are not exchanged while a matrix is factored: each column has a pivot among the rows that are open, which closes that row, and
+// multiples of it are subtracted from the open rows alone. So columns and multipliers are stored as rows (s, n, m), in which the rows
+// of the matrix are neighbours, and put in order in the end.
+
+// pivoted are some columns t (s, w, m) after their pivots were found: elements of the factors, multipliers and the pivots (s, w, 1);
+// open (s, 1, m) are the rows that are still open.
+type pivoted struct{ t, multipliers, pivots, open *uop.UOp }
+
+// pivotedBlock processes one column after the other. A column of zeros subtracts nothing, so singular matrices stay finite.
+func pivotedBlock(t, open *uop.UOp) pivoted {
+	stack, w, m := sizes(t)
+	g := t.Graph()
+	zeros := func(dt *uop.DType, rows, columns int64) *uop.UOp {
+		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), dt)
 	}
-	return factored{a, b, sign}
+	columns, rows := unsqueeze(count0(g, w), -1), count0(g, m)
+	states := []*uop.UOp{t, zeros(t.DType, w, m), zeros(uop.Int32, w, 1), open, zeros(t.DType, 1, m), zeros(t.DType, w, 1), zeros(uop.Int32, 1, 1)}
+	steps := loop{"column", w, stack >= manyLanes && m <= maxLanes}
+	r := steps.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+		t, multipliers, pivots, open, l, u, p := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
+		x := block(t, 1, j, 1)
+		b.do(p.AssignTo(argMaxNaN(where(open, abs(x), -1.0), -1, true)))
+		b.do(u.AssignTo(gather(t, 2, expand(p, u.Shape()))), block(pivots, 1, j, 1).AssignTo(p), open.AssignTo(bitAnd(open, ne(rows, p))))
+		pivot := block(u, 1, j, 1)
+		b.do(l.AssignTo(where(open, div(x, where(ne(pivot, 0), pivot, 1)), 0)))
+		b.do(t.AssignTo(where(gt(columns, sizeLike(t, j)), sub(t, mul(u, l)), t)), block(multipliers, 1, j, 1).AssignTo(l))
+	})
+	return pivoted{r[0], r[1], r[2], r[3]}
+}
+
+// atPivots are the elements of t (s, w, m) in the rows of pivots (s, k, 1): (s, w, k).
+func atPivots(t, pivots *uop.UOp) *uop.UOp {
+	s := t.Shape()
+	return gather(t, 2, expand(transpose(pivots, -2, -1), uop.Shape{s[0], s[1], pivots.Shape()[1]}))
+}
+
+// subtracted are columns t (s, c, m) after those of a block were processed.
+func (p pivoted) subtracted(t *uop.UOp) *uop.UOp {
+	inv := lowerInverse(transpose(atPivots(p.multipliers, p.pivots), -2, -1), true)
+	return sub(t, dot(dot(atPivots(t, p.pivots), transpose(inv, -2, -1), nil), p.multipliers, nil))
+}
+
+// pivotedPanel processes one block of columns after the other.
+func pivotedPanel(t, open *uop.UOp) pivoted {
+	stack, w, m := sizes(t)
+	if w <= maxLanes {
+		return pivotedBlock(t, open)
+	}
+	g, size := t.Graph(), int64(blockSize)
+	zeros := func(dt *uop.DType, rows, columns int64) *uop.UOp {
+		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), dt)
+	}
+	states := []*uop.UOp{t, zeros(t.DType, w, m), zeros(uop.Int32, w, 1), open,
+		zeros(t.DType, size, m), zeros(t.DType, size, m), zeros(uop.Int32, size, 1), zeros(t.DType, w, size)}
+	columns := unsqueeze(count0(g, w), -1)
+	r := loop{"block", w / size, false}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
+		at := i.Mul(uop.N(size))
+		t, multipliers, pivots := s[0], s[1], s[2]
+		part := pivotedBlock(block(t, 1, at, size), s[3])
+		b.do(s[4].AssignTo(part.t), s[5].AssignTo(part.multipliers), s[6].AssignTo(part.pivots), s[3].AssignTo(part.open))
+		b.do(block(t, 1, at, size).AssignTo(s[4]), block(multipliers, 1, at, size).AssignTo(s[5]), block(pivots, 1, at, size).AssignTo(s[6]))
+		inv := lowerInverse(transpose(atPivots(s[5], s[6]), -2, -1), true)
+		b.do(s[7].AssignTo(where(ge(columns, sizeLike(t, at.Add(uop.N(size)))), dot(atPivots(t, s[6]), transpose(inv, -2, -1), nil), 0)))
+		b.do(t.AssignTo(sub(t, dot(s[7], s[5], nil))))
+	})
+	return pivoted{r[0], r[1], r[2], r[3]}
+}
+
+// factor is Gaussian elimination with the largest element of each column as the pivot.
+func factor(a *uop.UOp) factored {
+	stack, n, _ := sizes(a)
+	m, width := n, panelSize(n)
+	if n > maxLanes {
+		m = ceil64(n, blockSize) * blockSize
+	}
+	a = padded(a, m, m)
+	rest := transpose(a, -2, -1)
+	open := full(a.Graph(), uop.ShapeOf(stack, 1, m), uop.BoolConst(true), uop.Bool)
+	var t, multipliers, pivots []*uop.UOp
+	for at := int64(0); at < m; at += width {
+		w := min(width, m-at)
+		p := pivotedPanel(shrinkAxis(rest, 1, uop.N(0), uop.N(w)), open)
+		t, multipliers, pivots, open = append(t, p.t), append(multipliers, p.multipliers), append(pivots, p.pivots), p.open
+		if at+w < m {
+			rest = p.subtracted(shrinkAxis(rest, 1, uop.N(w), rest.Shape()[1])).ContiguousOp()
+		}
+	}
+	p := sideBySide(pivots, 1)
+	ordered := func(parts []*uop.UOp) *uop.UOp {
+		return shrinkTo(transpose(atPivots(sideBySide(parts, 1), p), -2, -1), uop.ShapeOf(stack, n, n))
+	}
+	return factored{ordered(multipliers), ordered(t), shrinkTo(squeeze(p, -1), uop.ShapeOf(stack, n))}
+}
+
+// sideBySide is cat, or the only one.
+func sideBySide(parts []*uop.UOp, axis int) *uop.UOp {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return cat(parts, axis)
+}
+
+// sign is -1 for an odd permutation, else 1: (s).
+func (f factored) sign() *uop.UOp {
+	p, dt := f.pivots, f.upper.DType
+	rows := count0(p.Graph(), p.Shape()[1].N)
+	exchanged := bitAnd(gt(unsqueeze(p, -1), unsqueeze(p, -2)), lt(unsqueeze(rows, -1), rows))
+	odd := bitAnd(sum(cast(exchanged, uop.Int32), []int{-2, -1}, false), 1)
+	return cast(sub(1, mul(odd, 2)), dt)
 }
 
 // asColumns makes a matrix of a right side that is a vector, or a stack of vectors, one for each matrix of a.
@@ -57,9 +139,31 @@ func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 	return b, vector
 }
 
+// solve is x with a x = b for a (…, n, n) and b (…, n, k).
 func solve(a, b *uop.UOp) *uop.UOp {
-	f := eliminate(a, b)
-	return triangularSolve(f.upper, f.right, true, false)
+	x, y, lead := stacked(a, b)
+	if y.Shape().MaxNumel() > 0 {
+		f := factor(flattened(a))
+		if repeats := x.Shape()[0].N; repeats != f.pivots.Shape()[0].N { // one matrix has several stacks of right sides
+			f = factor(x)
+		}
+		y = gather(y, 1, expand(unsqueeze(f.pivots, -1), y.Shape()))
+		y = triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)
+	}
+	return customGradient(gradientOfSolve, reshape(y, joinShapes(lead, y.Shape()[1:])), []*uop.UOp{a, b})
+}
+
+// matrixInverse is the inverse of matrices with any leading axes, with its gradient.
+func matrixInverse(a *uop.UOp) *uop.UOp {
+	n := squareSize("a", a)
+	r := a
+	if a.Shape().MaxNumel() > 0 {
+		x := flattened(a)
+		f := factor(x)
+		y := cast(eq(unsqueeze(f.pivots, -1), count0(a.Graph(), n)), a.DType)
+		r = likeStack(triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false), a)
+	}
+	return customGradient(gradientOfInverse, r, []*uop.UOp{a})
 }
 
 // diagonalOf is the diagonal of the last two axes.
@@ -84,23 +188,42 @@ func Inv(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Inv", &err)
 	need("a", a)
 	a = asFloat(a)
-	n := squareSize("a", a)
-	return solve(a, eye(a.Graph(), n, n, a.DType)), nil
+	squareSize("a", a)
+	return matrixInverse(a), nil
+}
+
+// determinants are the signs of determinants, and something of the diagonal of the upper factors.
+func determinants(a *uop.UOp, of func(diagonal *uop.UOp) (sign, value *uop.UOp)) (sign, value *uop.UOp) {
+	squareSize("a", a)
+	if a.Shape().MaxNumel() == 0 {
+		lead := a.Shape()[:len(a.Shape())-2]
+		return of(full(a.Graph(), joinShapes(lead, uop.ShapeOf(0)), uop.Int(1), a.DType))
+	}
+	f := factor(flattened(a))
+	sign, value = of(diagonalOf(f.upper))
+	lead := a.Shape()[:len(a.Shape())-2]
+	return reshape(mul(f.sign(), sign), lead), reshape(value, lead)
 }
 
 // Det is the determinant of square matrices (…, n, n). Its gradient is NaN where it is 0.
 func Det(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Det", &err)
 	need("a", a)
-	f := eliminate(asFloat(a), nil)
-	return mul(f.sign, prod(diagonalOf(f.upper), []int{-1}, false)), nil
+	a = asFloat(a)
+	sign, value := determinants(a, func(d *uop.UOp) (sign, value *uop.UOp) {
+		p := prod(d, []int{-1}, false)
+		return fullLike(p, 1), p
+	})
+	return customGradient(gradientOfDeterminant, mul(sign, value), []*uop.UOp{a}, []int64{0}), nil
 }
 
 // SlogDet is the sign of the determinant and the logarithm of its absolute value, which cannot overflow.
 func SlogDet(a *uop.UOp) (signs, logs *uop.UOp, err error) {
 	defer guard("SlogDet", &err)
 	need("a", a)
-	f := eliminate(asFloat(a), nil)
-	d := diagonalOf(f.upper)
-	return mul(f.sign, prod(sign(d), []int{-1}, false)), sum(log(abs(d)), []int{-1}, false), nil
+	a = asFloat(a)
+	signs, logs = determinants(a, func(d *uop.UOp) (s, value *uop.UOp) {
+		return prod(sign(d), []int{-1}, false), sum(log(abs(d)), []int{-1}, false)
+	})
+	return detach(signs), customGradient(gradientOfDeterminant, logs, []*uop.UOp{a}, []int64{1}), nil
 }

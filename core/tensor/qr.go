@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"polygrad/core/uop"
 )
 
@@ -10,35 +12,117 @@ func identityLike(x *uop.UOp, n int64) *uop.UOp {
 	return expand(eye(x.Graph(), n, n, x.DType), joinShapes(s[:len(s)-2], uop.ShapeOf(n, n)))
 }
 
-// householder is the reflection I - tau w wᵀ that zeroes the column x below row i, with w[i] = 1 and w[:i] = 0; tau is 0 where
-// the column is zero already (as LAPACK's dlarfg).
-func householder(x *uop.UOp, i int64) (w, tau *uop.UOp) {
-	rows := count0(x.Graph(), intSize("a", x.Shape(), len(x.Shape())-1))
-	head := index(x, Ellipsis(), Slice(&i, ptr(i+1), 1))
-	rest := where(gt(rows, int(i)), x, 0)
-	below := sum(square(rest), []int{-1}, true)
-	some := ne(below, 0)
-	norm := sqrt(where(some, add(square(head), below), 1))
-	beta := where(lt(head, 0), norm, neg(norm))
-	w = where(eq(rows, int(i)), 1, where(some, div(rest, where(some, sub(head, beta), 1)), 0))
-	return w, where(some, div(sub(beta, head), beta), 0)
-}
-
 func ptr(v int64) *int64 { return &v }
 
-// qr reflects one column after the other; each step is realized.
-func qr(a *uop.UOp) (q, r *uop.UOp) {
-	s := a.Shape()
-	m, n := intSize("a", s, len(s)-2), intSize("a", s, len(s)-1)
-	q, r = identityLike(a, m), a
-	for i := range min(m-1, n) {
-		w, tau := householder(column(r, i), i)
-		w, tau = unsqueeze(w, -1).ContiguousOp(), unsqueeze(tau, -1).ContiguousOp()
-		wt := transpose(w, -2, -1)
-		r = sub(r, mul(mul(tau, w), dot(wt, r, nil))).ContiguousOp()
-		q = sub(q, mul(dot(q, w, nil), mul(tau, wt))).ContiguousOp()
+// reflections are those of some columns as one product I - vᵀ w v, with the reflectors in the rows of v (s, k, m) and w (s, k, k)
+// (Schreiber and Van Loan, A storage-efficient WY representation for products of Householder transformations, 1989).
+type reflections struct{ v, w *uop.UOp }
+
+// reflectedBlock reflects the columns of a matrix, given as rows t (s, k, m): that of row j, so that it is 0 behind element at + j, and
+// those after it, by I - tau vᵀ v with v[at+j] = 1 and v[:at+j] = 0; tau is 0 where it is zero there already (as LAPACK's dlarfg).
+func reflectedBlock(t *uop.UOp, at uop.Sint) (reflected, v, tau *uop.UOp) {
+	stack, k, m := sizes(t)
+	g := t.Graph()
+	zeros := func(rows, columns int64) *uop.UOp {
+		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), t.DType)
 	}
-	return q, triu(r, 0)
+	columns, rows := unsqueeze(count0(g, k), -1), count0(g, m)
+	start := cast(reshape(likeConst(count0(g, 1), 0), uop.ShapeOf(1, 1, 1)), uop.Int32)
+	start = add(start, sizeLike(t, at))
+	states := []*uop.UOp{t, zeros(k, m), zeros(k, 1), zeros(k, 1), zeros(k, 1)}
+	steps := loop{"column", k, stack >= manyLanes && m <= maxLanes}
+	r := steps.run(states, []*uop.UOp{expand(start, uop.ShapeOf(stack, 1, 1))}, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
+		t, v, tau, products, heads := s[0], s[1], s[2], s[3], s[4]
+		here := add(read[0], sizeLike(t, j))
+		x := block(t, 1, j, 1)
+		b.do(products.AssignTo(sum(where(gt(rows, here), mul(x, t), 0), []int{-1}, true)), heads.AssignTo(sum(where(eq(rows, here), t, 0), []int{-1}, true)))
+		head, below := block(heads, 1, j, 1), block(products, 1, j, 1)
+		some := ne(below, 0)
+		norm := sqrt(add(square(head), below))
+		beta := where(some, where(lt(head, 0), norm, neg(norm)), head)
+		scale := where(some, reciprocal(where(some, sub(head, beta), 1)), 0)
+		factor := where(some, div(sub(beta, head), where(some, beta, 1)), 0)
+		b.do(block(v, 1, j, 1).AssignTo(where(gt(rows, here), mul(x, scale), where(eq(rows, here), 1, 0))), block(tau, 1, j, 1).AssignTo(factor),
+			products.AssignTo(mul(factor, add(heads, mul(scale, products)))))
+		own := bitAnd(eq(columns, sizeLike(t, j)), gt(rows, here))
+		b.do(t.AssignTo(where(own, 0, where(ge(columns, sizeLike(t, j)), sub(t, mul(products, block(v, 1, j, 1))), t))))
+	})
+	return r[0], r[1], r[2]
+}
+
+// merged is w of reflections v (s, k, m) with factors tau (s, k, 1).
+func merged(v, tau *uop.UOp) *uop.UOp {
+	products := dot(v, transpose(v, -2, -1), nil)
+	// w = d (I + n d)⁻¹ for the diagonal matrix d of tau and the strict upper triangle n of the products.
+	inv := lowerInverse(mul(tau, transpose(triu(products, 1), -2, -1)), true) // transposed
+	return mul(tau, transpose(inv, -2, -1))
+}
+
+// reflected are the columns of t (s, c, m), given as rows, after the reflections.
+func (r reflections) reflected(t *uop.UOp) *uop.UOp {
+	return sub(t, dot(dot(dot(t, transpose(r.v, -2, -1), nil), r.w, nil), r.v, nil))
+}
+
+// reflectedPanel reflects the columns of t (s, k, m), given as rows, from element at on.
+func reflectedPanel(t *uop.UOp, at int64) (*uop.UOp, reflections) {
+	stack, k, m := sizes(t)
+	if k <= blockSize {
+		t, v, tau := reflectedBlock(t, uop.N(at))
+		return t, reflections{v, merged(v, tau)}
+	}
+	g, size := t.Graph(), int64(blockSize)
+	zeros := func(rows, columns int64) *uop.UOp {
+		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), t.DType)
+	}
+	columns := unsqueeze(count0(g, k), -1)
+	states := []*uop.UOp{t, zeros(k, m), zeros(k, 1), zeros(size, m), zeros(size, m), zeros(size, 1), zeros(k, size)}
+	r := loop{"block", k / size, false}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
+		first := i.Mul(uop.N(size))
+		t := s[0]
+		part, v, tau := reflectedBlock(block(t, 1, first, size), first.Add(uop.N(at)))
+		b.do(s[3].AssignTo(part), s[4].AssignTo(v), s[5].AssignTo(tau))
+		b.do(block(t, 1, first, size).AssignTo(s[3]), block(s[1], 1, first, size).AssignTo(s[4]), block(s[2], 1, first, size).AssignTo(s[5]))
+		after := ge(columns, sizeLike(t, first.Add(uop.N(size))))
+		b.do(s[6].AssignTo(where(after, dot(dot(t, transpose(s[4], -2, -1), nil), merged(s[4], s[5]), nil), 0)))
+		b.do(t.AssignTo(sub(t, dot(s[6], s[4], nil))))
+	})
+	return r[0], reflections{r[1], merged(r[1], r[2])}
+}
+
+// qr are the first columns, count of them, of q of matrices a (s, m, n), and r (s, m, n).
+func qr(a *uop.UOp, count int64) (q, r *uop.UOp) {
+	stack, m, n := sizes(a)
+	k := min(m, n)
+	rest := transpose(a, -2, -1)
+	width := k
+	if k > blockSize {
+		width = panelSize(k)
+	}
+	var done []*uop.UOp
+	var all []reflections
+	for at := int64(0); at < k; at += width {
+		w := min(width, k-at)
+		columns := w
+		if w > blockSize {
+			columns = ceil64(w, blockSize) * blockSize
+		}
+		t := padTo(shrinkAxis(rest, 1, uop.N(0), uop.N(w)), uop.ShapeOf(stack, columns, m))
+		t, by := reflectedPanel(t, at)
+		done, all = append(done, shrinkAxis(t, 1, uop.N(0), uop.N(w))), append(all, by)
+		if rest = shrinkAxis(rest, 1, uop.N(w), rest.Shape()[1]); rest.Shape()[1].N > 0 {
+			rest = by.reflected(rest).ContiguousOp()
+		}
+	}
+	if rest.Shape()[1].N > 0 {
+		done = append(done, rest)
+	}
+	r = triu(transpose(sideBySide(done, 1), -2, -1), 0)
+	q = expand(eye(a.Graph(), m, count, a.DType), uop.ShapeOf(stack, m, count))
+	for _, by := range slices.Backward(all) {
+		v := transpose(by.v, -2, -1)
+		q = sub(q, dot(v, dot(by.w, dot(by.v, q, nil), nil), nil)).ContiguousOp()
+	}
+	return q, shrinkTo(r, uop.ShapeOf(stack, m, n))
 }
 
 // maxIterations bounds the iterations of a caller: each is part of the graph.
@@ -82,8 +166,10 @@ func needMatrices(arg string, a *uop.UOp) *uop.UOp {
 func QR(a *uop.UOp) (q, r *uop.UOp, err error) {
 	defer guard("QR", &err)
 	a = needMatrices("a", a)
-	q, r = qr(a)
-	return q, r, nil
+	x := flattened(a)
+	q, r = qr(x, x.Shape()[1].N)
+	q = customGradient(gradientOfQR, likeStack(q, a), []*uop.UOp{a}, []int64{0})
+	return q, customGradient(gradientOfQR, likeStack(r, a), []*uop.UOp{a}, []int64{1}), nil
 }
 
 // NewtonSchulz brings the singular values of matrices near 1 by steps of the odd polynomial with coefficients params

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"math"
+
 	"polygrad/core/uop"
 )
 
@@ -17,58 +19,325 @@ func squareSize(arg string, x *uop.UOp) int64 {
 func column(x *uop.UOp, i int64) *uop.UOp { return index(x, Ellipsis(), Whole(), At(i)) }
 func line(x *uop.UOp, i int64) *uop.UOp   { return index(x, Ellipsis(), At(i), Whole()) }
 
-// cholesky processes one column after the other: l = a[:, j] / sqrt(a[j, j]), a -= l lᵀ. Only the lower triangle of a is read.
-// Each step is realized, since the graph would otherwise repeat all steps before it.
-func cholesky(a *uop.UOp, upper bool) *uop.UOp {
-	n := squareSize("x", a)
-	rows := count0(a.Graph(), n)
-	if upper {
-		a = transpose(a, -2, -1)
-	}
-	columns := make([]*uop.UOp, n)
-	for j := range n {
-		c := column(a, j)
-		root := sqrt(index(c, Ellipsis(), At(j)))
-		l := where(ge(rows, int(j)), div(c, unsqueeze(root, -1)), 0).ContiguousOp()
-		columns[j] = l
-		if j < n-1 {
-			a = sub(a, mul(unsqueeze(l, -1), unsqueeze(l, -2))).ContiguousOp()
-		}
-	}
-	if n == 0 {
-		return a
-	}
-	axis := -1
-	if upper {
-		axis = -2
-	}
-	return stack(columns, axis)
+// Factorisations are made of blocks: those on the diagonal are factored and inverted column by column, the others by products of
+// matrices. Only the loops over columns and blocks are long, not the graph.
+const (
+	blockSize = 32
+	// manyLanes are enough matrices to compute them side by side, if they are no larger than maxLanes.
+	manyLanes, maxLanes = 16, 32
+	// maxPanels is the number of panels of a matrix: their graph is written out, as each is smaller than the one before.
+	maxPanels = 8
+	// manyColumns are enough right sides to multiply them with inverses.
+	manyColumns = 64
+)
+
+// flattened is a stack of matrices with one leading axis.
+func flattened(a *uop.UOp) *uop.UOp {
+	s := a.Shape()
+	return reshape(a, joinShapes(uop.ShapeOf(s[:len(s)-2].MaxNumel()), s[len(s)-2:]))
 }
 
-// triangularSolve computes one row of x after the other and subtracts its part from b: x_i = b_i / a_ii, b -= a[:, i] x_i.
-func triangularSolve(a, b *uop.UOp, upper, unitDiagonal bool) *uop.UOp {
-	n := squareSize("a", a)
-	known := make([]*uop.UOp, n)
-	for step := range n {
-		i := step
+// likeStack gives a stack of matrices the leading axes of another one.
+func likeStack(x, a *uop.UOp) *uop.UOp {
+	s := a.Shape()
+	return reshape(x, joinShapes(s[:len(s)-2], x.Shape()[1:]))
+}
+
+// sizes are the numbers of matrices (s, m, n), and of their rows and columns.
+func sizes(a *uop.UOp) (stack, m, n int64) {
+	s := a.Shape()
+	return s[0].N, s[1].N, s[2].N
+}
+
+// eliminated subtracts multiples of each row of the diagonal from the rows below it, so that a (s, n, m) becomes upper triangular;
+// below the diagonal are remainders. If positive, pivots that are not positive give NaN.
+func eliminated(a *uop.UOp, positive bool) *uop.UOp {
+	stack, n, m := sizes(a)
+	rows := unsqueeze(count0(a.Graph(), n), -1)
+	c := full(a.Graph(), uop.ShapeOf(stack, n, 1), uop.Int(0), a.DType)
+	w := full(a.Graph(), uop.ShapeOf(stack, 1, m), uop.Int(0), a.DType)
+	steps := loop{"column", n, stack >= manyLanes && m <= 2*maxLanes}
+	return steps.run([]*uop.UOp{a, c, w}, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+		a, c, w := s[0], s[1], s[2]
+		row := block(a, 1, j, 1)
+		pivot := block(row, 2, j, 1)
+		if positive {
+			pivot = where(gt(pivot, 0), pivot, math.NaN())
+		}
+		b.do(c.AssignTo(where(gt(rows, sizeLike(a, j)), div(block(a, 2, j, 1), pivot), 0)), w.AssignTo(row))
+		b.do(a.AssignTo(where(gt(rows, sizeLike(a, j)), sub(a, mul(c, w)), a)))
+	})[0]
+}
+
+// choleskyBlock is the factor of a stack of matrices, and its inverse if that is asked for. Only lower triangles are read.
+func choleskyBlock(a *uop.UOp, inverse bool) (l, inv *uop.UOp) {
+	_, n, _ := sizes(a)
+	rows, columns := unsqueeze(count0(a.Graph(), n), -1), count0(a.Graph(), n)
+	u := where(ge(rows, columns), a, transpose(a, -2, -1))
+	if inverse {
+		u = cat([]*uop.UOp{u, identityLike(u, n)}, -1)
+	}
+	u = eliminated(u, true)
+	root := unsqueeze(sqrt(diagonalOf(shrinkTo(u, a.Shape()))), -2)
+	l = where(ge(rows, columns), div(transpose(shrinkTo(u, a.Shape()), -2, -1), root), 0)
+	if inverse {
+		inv = where(ge(rows, columns), div(shrinkAxis(u, 2, uop.N(n), uop.N(2*n)), transpose(root, -2, -1)), 0)
+	}
+	return l, inv
+}
+
+// choleskyPanel is the part of the factor in the first columns of matrices (s, m, n), m >= n, of which only those columns are given.
+func choleskyPanel(a *uop.UOp) *uop.UOp {
+	stack, m, n := sizes(a)
+	g, size := a.Graph(), int64(blockSize)
+	zeros := func(rows, columns int64) *uop.UOp {
+		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), a.DType)
+	}
+	rows := unsqueeze(count0(g, m), -1)
+	states := []*uop.UOp{zeros(m, n), zeros(m, size), zeros(size, size), zeros(size, size)}
+	return loop{"block", n / size, false}.run(states, []*uop.UOp{a}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+		x, c, l, inv := s[0], s[1], s[2], s[3]
+		at := i.Mul(uop.N(size))
+		b.do(c.AssignTo(sub(block(read[0], 2, at, size), dot(x, transpose(block(x, 1, at, size), -2, -1), nil))))
+		factor, inverse := choleskyBlock(block(c, 1, at, size), true)
+		b.do(l.AssignTo(factor), inv.AssignTo(inverse))
+		below := ge(rows, sizeLike(a, at.Add(uop.N(size))))
+		b.do(block(x, 2, at, size).AssignTo(where(below, dot(c, transpose(inv, -2, -1), nil), 0)))
+		b.do(block(block(x, 1, at, size), 2, at, size).AssignTo(l))
+	})[0]
+}
+
+// panelSize is the number of columns of the panels of a matrix of n columns, a multiple of the size of blocks.
+func panelSize(n int64) int64 {
+	return max(ceil64(ceil64(n, maxPanels), blockSize)*blockSize, 2*blockSize)
+}
+
+// padded makes matrices (s, m, n) larger: ones on the diagonal, else zeros.
+func padded(a *uop.UOp, m, n int64) *uop.UOp {
+	_, rows, columns := sizes(a)
+	if rows == m && columns == n {
+		return a
+	}
+	a = padTo(a, uop.ShapeOf(a.Shape()[0].N, m, n))
+	r, c := unsqueeze(count0(a.Graph(), m), -1), count0(a.Graph(), n)
+	return where(bitAnd(eq(r, c), ge(c, int(columns))), 1, a)
+}
+
+// cholesky computes panels of columns from left to right: what the panels before them contribute is subtracted first.
+func cholesky(a *uop.UOp, upper bool) *uop.UOp {
+	n := squareSize("x", a)
+	if a.Shape().MaxNumel() == 0 {
+		return a
+	}
+	x := flattened(a)
+	if upper {
+		x = transpose(x, -2, -1)
+	}
+	var l *uop.UOp
+	if n <= maxLanes {
+		l, _ = choleskyBlock(x, false)
+	} else {
+		l = choleskyPanels(x)
+	}
+	if upper {
+		l = transpose(l, -2, -1)
+	}
+	return likeStack(l, a)
+}
+
+func choleskyPanels(a *uop.UOp) *uop.UOp {
+	stack, n, _ := sizes(a)
+	m, width := ceil64(n, blockSize)*blockSize, panelSize(n)
+	rest := padded(a, m, m)
+	var panels []*uop.UOp // the rows that are left
+	var columns []*uop.UOp
+	for at := int64(0); at < m; at += width {
+		width := min(width, m-at)
+		p := shrink(rest, []uop.Pair{{Hi: uop.N(stack)}, {Lo: uop.N(at), Hi: uop.N(m)}, {Lo: uop.N(at), Hi: uop.N(at + width)}})
+		if at > 0 {
+			left := panels[0]
+			if len(panels) > 1 {
+				left = cat(panels, -1)
+			}
+			p = sub(p, dot(left, transpose(shrinkAxis(left, 1, uop.N(0), uop.N(width)), -2, -1), nil))
+		}
+		p = choleskyPanel(p)
+		columns = append(columns, padAxis(p, 1, at, 0, 0))
+		panels = append(panels, p)
+		for i, q := range panels {
+			panels[i] = shrinkAxis(q, 1, uop.N(width), q.Shape()[1])
+		}
+	}
+	return shrinkTo(cat(columns, -1), a.Shape())
+}
+
+// lowerInverse is the inverse of lower triangular matrices (s, n, n), of which only that triangle is read: of blocks on the diagonal
+// by elimination, then of blocks twice as large by products, and so on.
+func lowerInverse(a *uop.UOp, unit bool) *uop.UOp {
+	stack, n, _ := sizes(a)
+	blocks := int64(1)
+	for ceil64(n, blocks) > blockSize {
+		blocks *= 2
+	}
+	size := ceil64(n, blocks)
+	a = padded(a, size*blocks, size*blocks)
+	d := diagonal(reshape(a, uop.ShapeOf(stack, blocks, size, blocks, size)), 0, 1, 3)
+	d = reshape(permute(d, []int{0, 3, 1, 2}), uop.ShapeOf(stack*blocks, size, size))
+	x := lowerSolve(d, identityLike(d, size), unit)
+	for ; blocks > 1; size, blocks = 2*size, blocks/2 {
+		pairs := diagonal(reshape(a, uop.ShapeOf(stack, blocks/2, 2*size, blocks/2, 2*size)), 0, 1, 3)
+		pairs = reshape(permute(pairs, []int{0, 3, 1, 2}), uop.ShapeOf(stack*blocks/2, 2*size, 2*size))
+		below := block(block(pairs, 1, uop.N(size), size), 2, uop.N(0), size)
+		x = reshape(x, uop.ShapeOf(stack*blocks/2, 2, size, size))
+		first, second := index(x, Whole(), At(0)), index(x, Whole(), At(1))
+		corner := neg(dot(second, dot(below, first, nil), nil))
+		x = cat([]*uop.UOp{padAxis(first, 2, 0, size, 0), cat([]*uop.UOp{corner, second}, 2)}, 1)
+	}
+	return shrinkTo(x, uop.ShapeOf(stack, n, n))
+}
+
+// lowerSolve is x with a x = b for small lower triangular matrices (s, n, n) and b (s, n, k).
+func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
+	_, n, _ := sizes(a)
+	rows, columns := unsqueeze(count0(a.Graph(), n), -1), count0(a.Graph(), n)
+	if unit {
+		a = where(eq(rows, columns), 1, a)
+	}
+	a = where(ge(rows, columns), a, 0)
+	x := shrinkAxis(eliminated(cat([]*uop.UOp{a, b}, -1), false), 2, uop.N(n), uop.N(n).Add(b.Shape()[2]))
+	if unit {
+		return x
+	}
+	return div(x, unsqueeze(diagonalOf(a), -1))
+}
+
+// triangularSolve is x with a x = b for triangular matrices a (s, n, n) and b (s, n, k): one block of rows after the other. Only the
+// named triangle of a is read.
+func triangularSolve(a, b *uop.UOp, upper, unit bool) *uop.UOp {
+	stack, n, k := sizes(b)
+	g, size := a.Graph(), int64(blockSize)
+	if n <= maxLanes {
 		if upper {
-			i = n - 1 - step
+			return flip(lowerSolve(flip(a, 1, 2), flip(b, 1), unit), 1)
 		}
-		x := line(b, i)
-		c := column(a, i)
-		if !unitDiagonal {
-			x = div(x, unsqueeze(index(c, Ellipsis(), At(i)), -1))
+		return lowerSolve(a, b, unit)
+	}
+	m := ceil64(n, size) * size
+	blocks := m / size
+	a, b = padded(a, m, m), padTo(b, uop.ShapeOf(stack, m, k))
+	d := diagonal(reshape(a, uop.ShapeOf(stack, blocks, size, blocks, size)), 0, 1, 3)
+	d = reshape(permute(d, []int{0, 3, 1, 2}), uop.ShapeOf(stack*blocks, size, size))
+	rows, columns := unsqueeze(count0(g, m), -1), count0(g, m)
+	off := where(gt(rows, columns), a, 0)
+	if upper {
+		d, off = flip(d, 1, 2), where(lt(rows, columns), a, 0)
+	}
+	rows, columns = unsqueeze(count0(g, size), -1), count0(g, size)
+	if d = where(ge(rows, columns), d, 0); unit {
+		d = where(eq(rows, columns), 1, d)
+	}
+	var inv *uop.UOp
+	if k >= manyColumns {
+		inv = lowerInverse(d, false)
+		if upper {
+			d, inv = flip(d, 1, 2), flip(inv, 1, 2)
 		}
-		x = x.ContiguousOp()
-		known[i] = x
-		if step < n-1 {
-			b = sub(b, mul(unsqueeze(c, -1), unsqueeze(x, -2))).ContiguousOp()
+		inv = reshape(inv, uop.ShapeOf(stack, blocks, size, size))
+	}
+	d = reshape(d, uop.ShapeOf(stack, blocks, size, size))
+	width := panelSize(m)
+	var x *uop.UOp // of the panels that are known, which lie side by side
+	for done := int64(0); done < m; done += width {
+		w := min(width, m-done)
+		at, known := done, int64(0)
+		if upper {
+			at, known = m-done-w, m-done
+		}
+		right := block(b, 1, uop.N(at), w)
+		if done > 0 {
+			right = sub(right, dot(block(block(off, 1, uop.N(at), w), 2, uop.N(known), done), x, nil))
+		}
+		part := []*uop.UOp{block(block(off, 1, uop.N(at), w), 2, uop.N(at), w), right, block(d, 1, uop.N(at/size), w/size)}
+		if inv != nil {
+			part = append(part, block(inv, 1, uop.N(at/size), w/size))
+		}
+		p := triangularPanel(part, upper)
+		switch {
+		case done == 0:
+			x = p
+		case upper:
+			x = cat([]*uop.UOp{p, x}, 1)
+		default:
+			x = cat([]*uop.UOp{x, p}, 1)
 		}
 	}
-	if n == 0 {
-		return b
+	return shrinkTo(x, uop.ShapeOf(stack, n, k))
+}
+
+// triangularPanel is triangularSolve with what is beside the blocks on the diagonal, the right sides, and those blocks
+// (s, n/size, size, size), as lower triangles unless their inverses are given. A product with an inverse is followed by a correction:
+// its error is that of the inverse, which can be far greater than that of elimination.
+func triangularPanel(of []*uop.UOp, upper bool) *uop.UOp {
+	stack, n, k := sizes(of[1])
+	size := int64(blockSize)
+	zeros := func(rows int64) *uop.UOp {
+		return full(of[1].Graph(), uop.ShapeOf(stack, rows, k), uop.Int(0), of[1].DType)
 	}
-	return stack(known, -2)
+	states := []*uop.UOp{zeros(n), zeros(size), zeros(size), zeros(size)}
+	return loop{"block", n / size, false}.run(states, of, func(l *loopBody, i uop.Sint, s, of []*uop.UOp) {
+		if upper {
+			i = uop.N(n/size - 1).Sub(i)
+		}
+		at := i.Mul(uop.N(size))
+		x := block(s[0], 1, at, size)
+		one := func(x *uop.UOp) *uop.UOp { return squeeze(block(x, 1, i, 1), 1) }
+		l.do(s[1].AssignTo(sub(block(of[1], 1, at, size), dot(block(of[0], 1, at, size), s[0], nil))))
+		switch {
+		case len(of) > 3:
+			inv := one(of[3])
+			l.do(s[2].AssignTo(dot(inv, s[1], nil)))
+			l.do(s[3].AssignTo(sub(s[1], dot(one(of[2]), s[2], nil))))
+			l.do(x.AssignTo(add(s[2], dot(inv, s[3], nil))))
+		case upper:
+			l.do(x.AssignTo(flip(lowerSolve(one(of[2]), flip(s[1], 1), false), 1)))
+		default:
+			l.do(x.AssignTo(lowerSolve(one(of[2]), s[1], false)))
+		}
+	})[0]
+}
+
+// stacked are matrices a (…, n, n) and right sides b (…, n, k) with one leading axis each, and the leading axes of the result.
+func stacked(a, b *uop.UOp) (x, y *uop.UOp, lead uop.Shape) {
+	as, bs := a.Shape(), b.Shape()
+	lead, _ = broadcastShape(as[:len(as)-2], bs[:len(bs)-2])
+	x = flattened(expand(padShape(a, len(lead)), joinShapes(lead, as[len(as)-2:])))
+	y = flattened(expand(padShape(b, len(lead)), joinShapes(lead, bs[len(bs)-2:])))
+	return x, y, lead
+}
+
+// padShape gives matrices n leading axes.
+func padShape(x *uop.UOp, n int) *uop.UOp {
+	s := x.Shape()
+	return reshape(x, joinShapes(onesShape(n+2-len(s)), s))
+}
+
+// triangularSolution is triangularSolve for matrices with any leading axes, with its gradient.
+func triangularSolution(a, b *uop.UOp, upper, unit bool) *uop.UOp {
+	x, y, lead := stacked(a, b)
+	r := y
+	if y.Shape().MaxNumel() > 0 {
+		r = triangularSolve(x, y, upper, unit)
+	}
+	r = reshape(r, joinShapes(lead, y.Shape()[1:]))
+	return customGradient(gradientOfTriangularSolve, r, []*uop.UOp{a, b}, []int64{flag(upper), flag(unit)})
+}
+
+// flag is a condition as a number of a stated gradient.
+func flag(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // Cholesky is the triangular factor of symmetric positive definite matrices x (…, n, n): L with x = L Lᵀ, or U with x = Uᵀ U if
@@ -77,7 +346,7 @@ func Cholesky(x *uop.UOp, upper bool) (r *uop.UOp, err error) {
 	defer guard("Cholesky", &err)
 	need("x", x)
 	needFloat("x", x)
-	return cholesky(x, upper), nil
+	return customGradient(gradientOfCholesky, cholesky(x, upper), []*uop.UOp{x}, []int64{flag(upper)}), nil
 }
 
 // TriangularSolve is x with a x = b for triangular matrices a (…, n, n), and b of shape (…, n) or (…, n, k). transposed solves
@@ -91,7 +360,7 @@ func TriangularSolve(a, b *uop.UOp, upper, transposed, unitDiagonal bool) (r *uo
 		a, upper = transpose(a, -2, -1), !upper
 	}
 	b, vector := asColumns(a, b)
-	r = triangularSolve(a, b, upper, unitDiagonal)
+	r = triangularSolution(a, b, upper, unitDiagonal)
 	if vector {
 		r = squeeze(r, -1)
 	}

@@ -19,15 +19,23 @@ type stated struct {
 type statedRule uint8
 
 const (
-	gradientOfOther       statedRule = iota // of another expression for the same value
-	gradientOfProduct                       // numbers are the axes of the product
-	gradientOfWindows                       // kernel, stride and dilation of each axis
-	gradientOfConvolution                   // stride and dilation of each axis, and the number of groups
-	gradientOfGather                        // the axis
-	gradientOfTake                          // the indexed axes
+	gradientOfOther           statedRule = iota // of another expression for the same value
+	gradientOfProduct                           // numbers are the axes of the product
+	gradientOfWindows                           // kernel, stride and dilation of each axis
+	gradientOfConvolution                       // stride and dilation of each axis, and the number of groups
+	gradientOfGather                            // the axis
+	gradientOfTake                              // the indexed axes
+	gradientOfCholesky                          // 1 for the upper triangle
+	gradientOfTriangularSolve                   // 1 for the upper triangle, 1 for a diagonal of ones
+	gradientOfSolve
+	gradientOfInverse
+	gradientOfQR          // 1 for r
+	gradientOfEigh        // 1 for the upper triangle, 1 for the vectors
+	gradientOfSVD         // 1 for full matrices, and which of u, s, vt
+	gradientOfDeterminant // 1 for its logarithm
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -51,6 +59,22 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return []*uop.UOp{nil, scatterReduce(fullLike(u.Src[1], 0), s.numbers[0], u.Src[2], g, ScatterSum, true)}
 	case gradientOfTake:
 		return []*uop.UOp{nil, takeRule(g, u, s.numbers)}
+	case gradientOfCholesky:
+		return choleskyRule(g, u, s.numbers[0] == 1)
+	case gradientOfTriangularSolve:
+		return triangularSolveRule(g, u, s.numbers[0] == 1, s.numbers[1] == 1)
+	case gradientOfSolve:
+		return solveRule(g, u)
+	case gradientOfInverse:
+		return inverseRule(g, u)
+	case gradientOfQR:
+		return qrRule(g, u, s.numbers[0] == 1)
+	case gradientOfEigh:
+		return eighRule(g, u, s.numbers[0] == 1, s.numbers[1] == 1)
+	case gradientOfSVD:
+		return svdRule(g, u, s.numbers[0] == 1, s.numbers[1])
+	case gradientOfDeterminant:
+		return determinantRule(g, u, s.numbers[0] == 1)
 	}
 	return []*uop.UOp{nil, g}
 }

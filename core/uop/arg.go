@@ -90,6 +90,16 @@ type ScatterArg struct {
 	Axis int
 }
 
+// RepeatArg is the arg of REPEAT. Its sources are a SINK of statements, the states, and what the statements read beside them. A
+// statement is a SINK of STOREs and ASSIGNs, a request: PARAM i in it is the i-th of the other sources of the REPEAT as a row of
+// elements, and those that are states may be written to. All statements are run, one after the other, Count times, with a variable
+// from 0 to Count-1.
+type RepeatArg struct {
+	Variable string
+	Count    int64
+	States   int
+}
+
 // VarArg is the arg of DEFINE_VAR: name and inclusive bounds.
 type VarArg struct {
 	Name     string
@@ -221,6 +231,9 @@ func (a PrefixArg) Equal(b Arg) bool { o, ok := b.(PrefixArg); return ok && a ==
 func (a ScatterArg) Equal(b Arg) bool { o, ok := b.(ScatterArg); return ok && a == o }
 
 // Equal compares two args.
+func (a RepeatArg) Equal(b Arg) bool { o, ok := b.(RepeatArg); return ok && a == o }
+
+// Equal compares two args.
 func (a VarArg) Equal(b Arg) bool {
 	o, ok := b.(VarArg)
 	return ok && a.Name == o.Name && a.Min.Same(o.Min) && a.Max.Same(o.Max)
@@ -301,6 +314,11 @@ func (a PrefixArg) String() string {
 
 // String prints the arg.
 func (a ScatterArg) String() string { return a.Op.String() + "(" + strconv.Itoa(a.Axis) + ")" }
+
+// String prints the arg.
+func (a RepeatArg) String() string {
+	return a.Variable + "<" + strconv.FormatInt(a.Count, 10) + " states " + strconv.Itoa(a.States)
+}
 
 // String prints the arg.
 func (a VarArg) String() string { return a.Name + "[" + a.Min.String() + "," + a.Max.String() + "]" }
@@ -413,7 +431,10 @@ func (a PrefixArg) Hash() uint64 {
 	return h
 }
 func (a ScatterArg) Hash() uint64 { return uint64(a.Op)<<16 | uint64(a.Axis) }
-func (a VarArg) Hash() uint64     { return mix(hashString(a.Name), a.Min.Hash()+3*a.Max.Hash()) }
+func (a RepeatArg) Hash() uint64 {
+	return mix(hashString(a.Variable), uint64(a.Count)<<8+uint64(a.States))
+}
+func (a VarArg) Hash() uint64 { return mix(hashString(a.Name), a.Min.Hash()+3*a.Max.Hash()) }
 func (a AxisSizes) Hash() uint64 {
 	h := uint64(len(a))
 	for _, s := range a {

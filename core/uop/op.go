@@ -120,6 +120,10 @@ const (
 	Scatter
 	Fetch
 	Loops
+	// Repeat runs statements, its first source, again and again on states, the sources that follow (RepeatArg); Result is what one of
+	// the states is after that.
+	Repeat
+	Result
 	// NumAllOps is one more than the last operation.
 	NumAllOps
 )
@@ -133,7 +137,7 @@ var opNames = [NumAllOps]string{
 	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
 	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
 	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
-	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS",
+	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS", "REPEAT", "RESULT",
 }
 
 var opByName = func() map[string]Op {

@@ -287,6 +287,17 @@ func (u *UOp) FetchFrom(a ScatterArg, index, x *UOp) *UOp {
 	return u.g.New(Fetch, u.DType, []*UOp{index, x, u.g.New(Loops, Void, []*UOp{u}, Num(-1), nil)}, a, nil)
 }
 
+// RepeatOn is REPEAT: statements that are run on states, and on what they only read. The results are the states after that.
+func (g *Graph) RepeatOn(a RepeatArg, statements []*UOp, states, read []*UOp) []*UOp {
+	src := append([]*UOp{g.Sink(nil, statements...)}, states...)
+	u := g.New(Repeat, Void, append(src, read...), a, nil)
+	out := make([]*UOp, len(states))
+	for i, s := range states {
+		out[i] = g.New(Result, s.DType, []*UOp{u}, Num(i), nil)
+	}
+	return out
+}
+
 // NeighbourAlong is the element a step before (-1) or after (1) each one in the direction of a prefix, where there is one, else a
 // value.
 func (u *UOp) NeighbourAlong(p PrefixArg, step int64, value Const) *UOp {
@@ -387,7 +398,7 @@ func (u *UOp) sourcesAre(f func(*UOp) bool) bool {
 }
 
 var noShape = Ops(Unique, LUnique, Device, Range, Load, If, Barrier, Custom, CustomI, Vectorize, VConstOp, Gep, Special,
-	Unroll, Contract, Cat, PtrCat, Sink, Linear, Program, Source, Binary, Ins, EndIf, Loops)
+	Unroll, Contract, Cat, PtrCat, Sink, Linear, Program, Source, Binary, Ins, EndIf, Loops, Repeat)
 
 var shapeOfSrc0 = Ops(Reduce, MStack, MSelect, Detach, Contiguous, ContiguousBackward, After, End, Call, CustomGradient, Scatter)
 
@@ -442,6 +453,8 @@ func (u *UOp) computeShape() Shape {
 		return s
 	case Assign:
 		return u.Src[1].Shape()
+	case Result:
+		return u.Src[0].Src[1+int(u.Arg.(Num))].Shape()
 	case Store:
 		// What is stored in a buffer may have another shape with as many elements; then the node has none.
 		if to, from := u.Src[0].Shape(), u.Src[1].Shape(); to != nil && from != nil && !to.Equal(from) {

@@ -11,7 +11,7 @@ const (
 
 var (
 	deviceSources = Ops(Device, Bufferize)
-	shapeSources  = Ops(Buffer, BufferView, EncDec, Bufferize, DefineLocal, DefineReg, Param, ReduceAxis).Union(GroupMovement)
+	shapeSources  = Ops(Buffer, BufferView, EncDec, Bufferize, DefineLocal, DefineReg, Param, ReduceAxis, Result).Union(GroupMovement)
 	// shapeIfDevice have the shape of a scalar, but only on a device.
 	shapeIfDevice = Ops(ConstOp, DefineVar, Bind)
 )

@@ -1,0 +1,362 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// Loop is a run of kernels that is repeated: those from First to Last-1, with the variable from 0 to Count-1.
+type Loop struct {
+	First, Last int
+	Variable    uop.VarArg
+	Count       int64
+}
+
+// Repeated schedules a normalised request that may have REPEATs in it. The request is cut where they are: what they need is stored,
+// the statements of their bodies are scheduled once, each as a request of its own, and their states are buffers of the rest. cut
+// schedules a request without REPEATs.
+func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error)) (*Schedule, error) {
+	if !root.HasOp(ops(uop.Repeat)) {
+		return cut(root)
+	}
+	r := &repeats{s: &Schedule{}, cut: cut, slots: map[int]int{}}
+	for _, u := range outside(root) {
+		if u.Op == uop.Param {
+			r.next = max(r.next, int(u.Arg.(uop.Num))+1)
+		}
+	}
+	r.inputs = r.next
+	if err := r.request(root); err != nil {
+		return nil, err
+	}
+	for i, o := range r.s.Outputs {
+		if s := &r.s.Slots[o.Slot]; s.Input < 0 && s.Output < 0 {
+			s.Output = i
+		}
+	}
+	r.s.PlanMemory()
+	return r.s, nil
+}
+
+// repeats is a schedule in the making.
+type repeats struct {
+	s   *Schedule
+	cut func(root *uop.UOp) (*Schedule, error)
+	// Inputs of the request are PARAMs below inputs; buffers that are made for REPEATs are those below next.
+	inputs, next int
+	slots        map[int]int // of PARAMs
+	depth        int         // of REPEATs around
+}
+
+// outside are the nodes of a graph, sources first, without those inside of REPEATs.
+func outside(root *uop.UOp) []*uop.UOp {
+	var list []*uop.UOp
+	seen := map[*uop.UOp]bool{}
+	var visit func(u *uop.UOp)
+	visit = func(u *uop.UOp) {
+		if seen[u] {
+			return
+		}
+		seen[u] = true
+		src := u.Src
+		if u.Op == uop.Repeat {
+			src = src[1:]
+		}
+		for _, s := range src {
+			visit(s)
+		}
+		list = append(list, u)
+	}
+	visit(root)
+	return list
+}
+
+// replaced is a graph with nodes outside of REPEATs replaced; what replaces them is kept as it is.
+func replaced(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
+	if len(m) == 0 {
+		return root
+	}
+	made := make(map[*uop.UOp]*uop.UOp, len(m))
+	for _, u := range outside(root) {
+		if v, ok := m[u]; ok {
+			made[u] = v
+			continue
+		}
+		src, same := slices.Clone(u.Src), true
+		for i, s := range u.Src {
+			if u.Op == uop.Repeat && i == 0 {
+				continue
+			}
+			src[i] = made[s]
+			same = same && src[i] == s
+		}
+		made[u] = u
+		if !same {
+			made[u] = u.With(src...)
+		}
+	}
+	return made[root]
+}
+
+// heavy are the operations whose values are stored if they are needed before a REPEAT and after it.
+var heavy = inOrder.Union(ops(uop.ReduceAxis, uop.Contiguous))
+
+// request appends a request to the schedule.
+func (r *repeats) request(root *uop.UOp) error {
+	for {
+		loops := firstRepeats(root)
+		if len(loops) == 0 {
+			return r.part(root)
+		}
+		g := root.Graph()
+		before := map[*uop.UOp]bool{}
+		for _, u := range loops {
+			for _, s := range u.Src[1:] {
+				for _, v := range outside(s) {
+					before[v] = true
+				}
+			}
+		}
+		results := map[*uop.UOp]*uop.UOp{}
+		states := make([][]*uop.UOp, len(loops))
+		for i, u := range loops {
+			for _, s := range u.Src[1 : 1+u.Arg.(uop.RepeatArg).States] {
+				states[i] = append(states[i], r.buffer(s))
+			}
+		}
+		for _, u := range outside(root) {
+			if u.Op == uop.Result {
+				if i := slices.Index(loops, u.Src[0]); i >= 0 {
+					results[u] = states[i][int(u.Arg.(uop.Num))].Reshape(u.Shape())
+				}
+			}
+		}
+		rest := replaced(root, results)
+		// What is needed before and after is stored.
+		var stores []*uop.UOp
+		stored := map[*uop.UOp]*uop.UOp{}
+		store := func(v *uop.UOp) *uop.UOp {
+			b := stored[v]
+			if b == nil {
+				b = r.buffer(v)
+				stored[v] = b.Reshape(v.Shape())
+				stores = append(stores, b.Store(v))
+			}
+			return b
+		}
+		seen := map[*uop.UOp]bool{}
+		var visit func(u *uop.UOp)
+		visit = func(u *uop.UOp) {
+			if seen[u] {
+				return
+			}
+			seen[u] = true
+			src := u.Src
+			switch {
+			case u.Op == uop.Repeat:
+				src = src[1:]
+			case before[u] && heavy.Has(u.Op):
+				store(u)
+				return
+			}
+			for _, s := range src {
+				visit(s)
+			}
+		}
+		visit(rest)
+		bodies := make([][]*uop.UOp, len(loops))
+		for i, u := range loops {
+			n := len(states[i])
+			for k, s := range u.Src[1 : 1+n] {
+				stores = append(stores, states[i][k].Store(s))
+			}
+			bodies[i] = slices.Clone(states[i])
+			for _, s := range u.Src[1+n:] {
+				if p := unshaped(s); p.Op == uop.Param {
+					bodies[i] = append(bodies[i], p)
+				} else if v := stored[s]; v != nil {
+					bodies[i] = append(bodies[i], unshaped(v))
+				} else {
+					bodies[i] = append(bodies[i], unshaped(store(s)))
+				}
+			}
+		}
+		if err := r.part(g.Sink(nil, stores...)); err != nil {
+			return err
+		}
+		for i, u := range loops {
+			if err := r.loop(u, bodies[i]); err != nil {
+				return err
+			}
+		}
+		root = replaced(rest, stored)
+	}
+}
+
+// firstRepeats are the REPEATs that need no other one.
+func firstRepeats(root *uop.UOp) (first []*uop.UOp) {
+	needs := map[*uop.UOp]bool{}
+	for _, u := range outside(root) {
+		for _, s := range u.Src {
+			needs[u] = needs[u] || needs[s] || s.Op == uop.Repeat
+		}
+		if u.Op == uop.Repeat {
+			after := false
+			for _, s := range u.Src[1:] {
+				after = after || needs[s]
+			}
+			if !after {
+				first = append(first, u)
+			}
+		}
+	}
+	return first
+}
+
+// buffer is a new buffer for a value.
+func (r *repeats) buffer(v *uop.UOp) *uop.UOp {
+	g := v.Graph()
+	r.next++
+	return g.New(uop.Param, v.DType, []*uop.UOp{g.ShapeArg(uop.ShapeOf(v.Size())), g.DeviceOp(v.Device())}, uop.Num(r.next-1), nil)
+}
+
+// loop appends the kernels of the body of a REPEAT, with the buffers of its sources.
+func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
+	arg := u.Arg.(uop.RepeatArg)
+	first := len(r.s.Kernels)
+	at := len(r.s.Loops)
+	v := uop.VarArg{Name: arg.Variable, Min: uop.Int(0), Max: uop.Int(arg.Count - 1)}
+	r.s.Loops = append(r.s.Loops, Loop{First: first, Variable: v, Count: arg.Count})
+	for _, statement := range u.Src[0].Src {
+		m := map[*uop.UOp]*uop.UOp{}
+		for _, p := range outside(statement) {
+			if p.Op != uop.Param {
+				continue
+			}
+			i := int(p.Arg.(uop.Num))
+			if i >= len(buffers) || !p.Shape().Equal(buffers[i].Shape()) {
+				return fmt.Errorf("schedule.Repeated: %s in the body of %s, which is no source of it", p, u)
+			}
+			m[p] = buffers[i]
+		}
+		r.depth++
+		err := r.request(replaced(statement, m))
+		r.depth--
+		if err != nil {
+			return err
+		}
+	}
+	r.s.Loops[at].Last = len(r.s.Kernels)
+	return nil
+}
+
+// part appends the kernels of a request without REPEATs.
+func (r *repeats) part(root *uop.UOp) error {
+	if len(root.Src) == 0 {
+		return nil
+	}
+	s, err := r.cut(root)
+	if err != nil {
+		return err
+	}
+	// A value is computed where it is stored, unless something reads what was there before.
+	place := make([]int, len(s.Slots))
+	taken := map[int]bool{}
+	for i, x := range s.Slots {
+		place[i] = -1
+		if x.Input >= 0 {
+			place[i] = r.slot(x.Input, x.DType, x.Size)
+			taken[x.Input] = true
+			if x.Output >= 0 && x.Input < r.inputs {
+				r.s.Slots[place[i]].Output = 0 // written by an ASSIGN
+			}
+		}
+	}
+	g := root.Graph()
+	var late []*uop.UOp
+	params := map[int]*uop.UOp{}
+	for _, u := range outside(root) {
+		if u.Op == uop.Param {
+			params[int(u.Arg.(uop.Num))] = u
+		}
+	}
+	copyTo := func(to, from int) {
+		late = append(late, g.Sink(nil, params[to].AssignTo(params[from].ContiguousOp())))
+	}
+	var outputs []Output
+	for _, o := range s.Outputs {
+		switch {
+		case o.Target < 0:
+		case o.Target < r.inputs && r.depth == 0:
+			outputs = append(outputs, o)
+		case place[o.Slot] < 0 && !taken[o.Target]:
+			place[o.Slot] = r.slot(o.Target, s.Slots[o.Slot].DType, s.Slots[o.Slot].Size)
+			taken[o.Target] = true
+		default:
+			if s.Slots[o.Slot].Input < 0 {
+				if place[o.Slot] < 0 {
+					p := r.buffer(params[o.Target])
+					params[int(p.Arg.(uop.Num))] = p
+					place[o.Slot] = r.slot(int(p.Arg.(uop.Num)), p.DType, p.Size())
+				}
+				for n, slot := range r.slots {
+					if slot == place[o.Slot] {
+						copyTo(o.Target, n)
+						break
+					}
+				}
+				continue
+			}
+			copyTo(o.Target, s.Slots[o.Slot].Input)
+		}
+	}
+	for i, x := range s.Slots {
+		if place[i] < 0 {
+			place[i] = len(r.s.Slots)
+			r.s.Slots = append(r.s.Slots, Slot{DType: x.DType, Size: x.Size, Input: -1, Output: -1})
+		}
+	}
+	for _, o := range outputs {
+		r.s.Outputs = append(r.s.Outputs, Output{Slot: place[o.Slot], Target: o.Target, Value: o.Value})
+	}
+	for _, c := range s.Copies {
+		switch {
+		case c.To >= r.inputs || r.depth > 0:
+			copyTo(c.To, c.From)
+		case c.From >= r.inputs:
+			r.s.Outputs = append(r.s.Outputs, Output{Slot: r.slots[c.From], Target: c.To})
+		default:
+			r.s.Copies = append(r.s.Copies, c)
+		}
+	}
+	for _, k := range s.Kernels {
+		bufs := make([]int, len(k.Bufs))
+		for i, b := range k.Bufs {
+			bufs[i] = place[b]
+		}
+		r.s.Kernels = append(r.s.Kernels, Kernel{AST: k.AST, Bufs: bufs, Vars: k.Vars})
+	}
+	for _, c := range late {
+		if err := r.part(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slot is the slot of a buffer.
+func (r *repeats) slot(param int, dt *uop.DType, size int64) int {
+	n, ok := r.slots[param]
+	if !ok {
+		n = len(r.s.Slots)
+		r.slots[param] = n
+		x := Slot{DType: dt, Size: size, Input: -1, Output: -1}
+		if param < r.inputs {
+			x.Input = param
+		}
+		r.s.Slots = append(r.s.Slots, x)
+	}
+	return n
+}

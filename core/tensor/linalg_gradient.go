@@ -1,0 +1,207 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// The gradients of decompositions are formulas of their results, which can be differentiated again. (Giles, Collected matrix derivative
+// results for forward and reverse mode algorithmic differentiation, 2008; Walter and Lehmann, Algorithmic differentiation of linear
+// algebra functions with application in optimum experimental design, 2010.)
+
+// sumTo adds up what a gradient has for the leading axes along which a value was repeated.
+func sumTo(g *uop.UOp, s uop.Shape) *uop.UOp {
+	gs := g.Shape()
+	var axes []int
+	for i := range gs {
+		if k := i - len(gs) + len(s); k < 0 || s[k].IsNum(1) && !gs[i].IsNum(1) {
+			axes = append(axes, i)
+		}
+	}
+	if len(axes) > 0 {
+		g = sum(g, axes, true)
+	}
+	return reshape(g, s)
+}
+
+// triangularSolveRule: a x = b gives db = a⁻ᵀ g and da = -db xᵀ, in the triangle that is read.
+func triangularSolveRule(g, u *uop.UOp, upper, unit bool) []*uop.UOp {
+	a, b := u.Src[1], u.Src[2]
+	gb := triangularSolution(transpose(a, -2, -1), g, !upper, unit)
+	ga := neg(dot(gb, transpose(u, -2, -1), nil))
+	off := int64(0)
+	if unit {
+		off = 1
+	}
+	if upper {
+		ga = triu(ga, off)
+	} else {
+		ga = tril(ga, -off)
+	}
+	return []*uop.UOp{nil, sumTo(ga, a.Shape()), sumTo(gb, b.Shape())}
+}
+
+// choleskyRule (Murray, Differentiation of the Cholesky decomposition, 2016): with P = Φ(lᵀ g), Φ the lower triangle with half of the
+// diagonal, the gradient of the lower triangle of a is that of the symmetric matrix l⁻ᵀ P l⁻¹.
+func choleskyRule(g, u *uop.UOp, upper bool) []*uop.UOp {
+	l := u
+	if upper {
+		l, g = transpose(u, -2, -1), transpose(g, -2, -1)
+	}
+	n := squareSize("x", l)
+	rows, columns := unsqueeze(count0(g.Graph(), n), -1), count0(g.Graph(), n)
+	p := dot(transpose(l, -2, -1), tril(g, 0), nil)
+	p = where(gt(rows, columns), p, where(eq(rows, columns), mul(p, 0.5), 0))
+	lt := transpose(l, -2, -1)
+	s := triangularSolution(lt, p, true, false)                                      // l⁻ᵀ P
+	s = transpose(triangularSolution(lt, transpose(s, -2, -1), true, false), -2, -1) // l⁻ᵀ P l⁻¹
+	s = add(s, transpose(s, -2, -1))
+	s = where(gt(rows, columns), s, where(eq(rows, columns), mul(s, 0.5), 0))
+	if upper {
+		s = transpose(s, -2, -1)
+	}
+	return []*uop.UOp{nil, s}
+}
+
+// solveRule: a x = b gives db = a⁻ᵀ g and da = -db xᵀ.
+func solveRule(g, u *uop.UOp) []*uop.UOp {
+	a, b := u.Src[1], u.Src[2]
+	gb := solve(transpose(a, -2, -1), g)
+	ga := neg(dot(gb, transpose(u, -2, -1), nil))
+	return []*uop.UOp{nil, sumTo(ga, a.Shape()), sumTo(gb, b.Shape())}
+}
+
+// inverseRule: da = -yᵀ g yᵀ for y = a⁻¹.
+func inverseRule(g, u *uop.UOp) []*uop.UOp {
+	t := transpose(u, -2, -1)
+	return []*uop.UOp{nil, neg(dot(t, dot(g, t, nil), nil))}
+}
+
+// determinantRule: the gradient of log |det a| is a⁻ᵀ, that of det a is det a times that.
+func determinantRule(g, u *uop.UOp, logarithm bool) []*uop.UOp {
+	a := u.Src[1]
+	if !logarithm {
+		g = mul(g, u)
+	}
+	return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), transpose(matrixInverse(a), -2, -1))}
+}
+
+// qrRule: with M = r grᵀ - gqᵀ q, and M̄ the symmetric matrix of its lower triangle, da = (gq + q M̄) r⁻ᵀ. Columns of a beyond the rows
+// are qᵀ times them in r.
+func qrRule(g, u *uop.UOp, ofR bool) []*uop.UOp {
+	a := u.Src[1]
+	q, r, err := QR(a)
+	must(err)
+	s := a.Shape()
+	lead, m, n := s[:len(s)-2], s[len(s)-2].N, s[len(s)-1].N
+	k := min(m, n)
+	all := q
+	q, square := shrinkTo(q, joinShapes(lead, uop.ShapeOf(m, k))), shrinkTo(r, joinShapes(lead, uop.ShapeOf(k, k)))
+	var gq, beyond *uop.UOp
+	var products *uop.UOp // M
+	if ofR {
+		products = dot(square, transpose(shrinkTo(triu(g, 0), square.Shape()), -2, -1), nil)
+		if n > m {
+			wide := shrinkAxis(g, len(s)-1, uop.N(m), uop.N(n))
+			gq = dot(shrinkAxis(a, len(s)-1, uop.N(m), uop.N(n)), transpose(wide, -2, -1), nil)
+			beyond = dot(q, wide, nil)
+		}
+	} else {
+		gq = ofFirst(g, all, k)
+	}
+	if gq != nil {
+		part := neg(dot(transpose(gq, -2, -1), q, nil))
+		if products != nil {
+			part = add(products, part)
+		}
+		products = part
+	}
+	right := dot(q, add(tril(products, 0), transpose(tril(products, -1), -2, -1)), nil)
+	if gq != nil {
+		right = add(gq, right)
+	}
+	ga := transpose(triangularSolution(square, transpose(right, -2, -1), true, false), -2, -1)
+	if beyond != nil {
+		ga = cat([]*uop.UOp{ga, beyond}, -1)
+	} else if n > m {
+		ga = padTo(ga, s)
+	}
+	return []*uop.UOp{nil, ga}
+}
+
+// ofFirst is the gradient of the first k columns of an orthogonal matrix q, of which others follow that are orthogonal to them: a change
+// dq of the first ones turns the others by -q dqᵀ, and not among themselves, where any turn would do.
+func ofFirst(g, q *uop.UOp, k int64) *uop.UOp {
+	s := q.Shape()
+	last, n := len(s)-1, s[len(s)-1].N
+	gk := shrinkAxis(g, last, uop.N(0), uop.N(k))
+	if n == k {
+		return gk
+	}
+	first, rest := shrinkAxis(q, last, uop.N(0), uop.N(k)), shrinkAxis(q, last, uop.N(k), uop.N(n))
+	turn := dot(transpose(shrinkAxis(g, last, uop.N(k), uop.N(n)), -2, -1), first, nil)
+	return sub(gk, dot(rest, turn, nil))
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// differences are 1 / (x[j] - x[i]) (…, n, n), 0 where that does not exist.
+func differences(x *uop.UOp) *uop.UOp {
+	d := sub(unsqueeze(x, -2), unsqueeze(x, -1))
+	some := ne(d, 0)
+	return where(some, reciprocal(where(some, d, 1)), 0)
+}
+
+// eighRule: da = v (diag(gw) + F ∘ vᵀ gv) vᵀ with F[i, j] = 1 / (w[j] - w[i]), as the gradient of one triangle.
+func eighRule(g, u *uop.UOp, upper, ofVectors bool) []*uop.UOp {
+	a := u.Src[1]
+	w, v, err := Eigh(a, upper)
+	must(err)
+	vt := transpose(v, -2, -1)
+	var inner *uop.UOp
+	if ofVectors {
+		inner = dot(mul(differences(w), dot(vt, g, nil)), vt, nil)
+	} else {
+		inner = mul(unsqueeze(g, -1), vt)
+	}
+	s := dot(v, inner, nil)
+	st := transpose(s, -2, -1)
+	if upper {
+		return []*uop.UOp{nil, add(triu(s, 0), triu(st, 1))}
+	}
+	return []*uop.UOp{nil, add(tril(s, 0), tril(st, -1))}
+}
+
+// svdRule: da = u (E ∘ skew(uᵀ gu) s + s E ∘ skew(vᵀ gv) + diag(gs)) vᵀ + (I - u uᵀ) gu s⁻¹ vᵀ + u s⁻¹ gvᵀ (I - v vᵀ) with
+// E[i, j] = 1 / (s[j]² - s[i]²) and skew(x) = x - xᵀ.
+func svdRule(g, node *uop.UOp, full bool, which int) []*uop.UOp {
+	a := node.Src[1]
+	u, s, vt, err := SVD(a, full)
+	must(err)
+	last, k := len(a.Shape())-1, s.Shape()[len(a.Shape())-2].N
+	allU, allV := u, transpose(vt, -2, -1)
+	u, vt = shrinkAxis(u, last, uop.N(0), uop.N(k)), shrinkAxis(vt, last-1, uop.N(0), uop.N(k))
+	v, ut := transpose(vt, -2, -1), transpose(u, -2, -1)
+	if which == 1 {
+		return []*uop.UOp{nil, dot(u, mul(unsqueeze(g, -1), vt), nil)}
+	}
+	some := ne(s, 0)
+	inverse := where(some, reciprocal(where(some, s, 1)), 0)
+	e := differences(square(s))
+	skew := func(x *uop.UOp) *uop.UOp { return sub(x, transpose(x, -2, -1)) }
+	if which == 0 {
+		g = ofFirst(g, allU, k)
+		p := dot(ut, g, nil)
+		inner := mul(mul(e, skew(p)), unsqueeze(s, -2))
+		rest := mul(sub(g, dot(u, p, nil)), unsqueeze(inverse, -2))
+		return []*uop.UOp{nil, dot(add(dot(u, inner, nil), rest), vt, nil)}
+	}
+	g = ofFirst(transpose(g, -2, -1), allV, k)
+	p := dot(vt, g, nil)
+	inner := mul(mul(e, skew(p)), unsqueeze(s, -1))
+	rest := mul(transpose(sub(g, dot(v, p, nil)), -2, -1), unsqueeze(inverse, -1))
+	return []*uop.UOp{nil, dot(u, add(dot(inner, vt, nil), rest), nil)}
+}

@@ -1,0 +1,84 @@
+package tensor
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// loopBody is the body of a loop in the making: statements on buffers.
+type loopBody struct {
+	statements []*uop.UOp
+}
+
+// do adds a statement: writes that take effect together, each from what was there before the statement.
+func (b *loopBody) do(writes ...*uop.UOp) {
+	b.statements = append(b.statements, writes[0].Graph().Sink(nil, writes...))
+}
+
+// loop says how statements are repeated: how often, with which variable, and whether the first axis of all states, that of a batch,
+// lies last in memory, so that its elements are the lanes of vectors. Loops in one another have different variables.
+type loop struct {
+	variable string
+	count    int64
+	lanes    bool
+}
+
+// run runs the statements of a body on states, and on tensors that it only reads. The body gets the variable that counts, the states
+// and the tensors; it writes to views of states by AssignTo. The results are the states after that.
+func (l loop) run(states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, states, read []*uop.UOp)) []*uop.UOp {
+	if l.count == 0 {
+		return states
+	}
+	g := states[0].Graph()
+	inside := make([]*uop.UOp, 0, len(states)+len(read))
+	outside := make([]*uop.UOp, 0, len(states)+len(read))
+	for k, s := range slices.Concat(states, read) {
+		s = l.stored(s)
+		outside = append(outside, s)
+		size := g.ShapeArg(uop.ShapeOf(s.Size()))
+		p := g.New(uop.Param, s.DType, []*uop.UOp{size, g.DeviceOp(s.Device())}, uop.Num(k), nil)
+		inside = append(inside, l.seen(p.Reshape(s.Shape())))
+	}
+	i := uop.N(0)
+	if l.count > 1 {
+		i = uop.S(g.Variable(l.variable, uop.Int(0), uop.Int(l.count-1), uop.IndexT))
+	}
+	var b loopBody
+	n := len(states)
+	body(&b, i, inside[:n], inside[n:])
+	results := g.RepeatOn(uop.RepeatArg{Variable: l.variable, Count: l.count, States: n}, b.statements, outside[:n], outside[n:])
+	for k, r := range results {
+		results[k] = l.seen(r)
+	}
+	return results
+}
+
+// stored is a tensor as it lies in memory, seen the other way round.
+func (l loop) stored(x *uop.UOp) *uop.UOp {
+	if !l.lanes {
+		return x
+	}
+	return permute(x, append(countTo(len(x.Shape()))[1:], 0))
+}
+
+func (l loop) seen(x *uop.UOp) *uop.UOp {
+	if !l.lanes {
+		return x
+	}
+	n := len(x.Shape())
+	return permute(x, append([]int{n - 1}, countTo(n-1)...))
+}
+
+// sizeLike is a size as a tensor of integers.
+func sizeLike(x *uop.UOp, s uop.Sint) operand {
+	if s.Symbolic() {
+		return sizeTensor(x, s.U)
+	}
+	return int(s.N)
+}
+
+// block is the part of an axis from start on.
+func block(x *uop.UOp, axis int, start uop.Sint, size int64) *uop.UOp {
+	return shrinkAxis(x, axis, start, start.Add(uop.N(size)))
+}
