@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"polygrad/core/tensor"
+	"polygrad/core/tensor/ops"
 	"polygrad/variable"
 )
 
@@ -59,7 +60,7 @@ func NewSchedule(o *Optimizer, rate Rate) (*Schedule, error) {
 	c := o.LR.c
 	c.lock()
 	defer c.unlock()
-	s, err := o.o.NewSchedule(rate.kind, rate.params)
+	s, err := o.o.NewSchedule(ops.Rate{Schedule: rate.kind, Params: rate.params})
 	if err != nil {
 		return nil, wrapError("NewSchedule", err)
 	}

@@ -10,6 +10,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -23,7 +24,7 @@ type argError struct {
 }
 
 func (e *argError) Error() string {
-	return e.arg + ": " + strings.TrimPrefix(withoutOrigin(e.err.Error()), e.arg+": ")
+	return e.arg + ": " + strings.TrimPrefix(withoutOrigins(e.err.Error()), e.arg+": ")
 }
 
 func (e *argError) Unwrap() error { return e.err }
@@ -35,7 +36,7 @@ func wrong(arg, format string, a ...any) error {
 
 // fail sets the last error of the calling thread. A NULL operand keeps the error that made it NULL.
 func fail(fn string, err error) {
-	text := fn + ": " + inWordsOf(fn, withoutOrigin(err.Error()))
+	text := fn + ": " + inWordsOf(fn, err.Error())
 	p, n := (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text))
 	if errors.Is(err, handle.ErrNull) {
 		C.poly_fail_keep(p, n)
@@ -44,13 +45,17 @@ func fail(fn string, err error) {
 	}
 }
 
-// withoutOrigin removes the name of the Go function from an error: C callers know the C name.
-func withoutOrigin(text string) string {
-	origin, rest, ok := strings.Cut(text, ": ")
-	if pkg, _, qualified := strings.Cut(origin, "."); ok && qualified && !strings.ContainsAny(pkg, " (") {
-		return rest
-	}
-	return text
+// withoutOrigins removes the names of Go functions, as tensor.Reshape, that errors begin with: C callers know the C name.
+func withoutOrigins(text string) string {
+	parts := strings.Split(text, ": ")
+	last := len(parts) - 1
+	return strings.Join(append(slices.DeleteFunc(parts[:last:last], isOrigin), parts[last]), ": ")
+}
+
+// isOrigin tells whether a word is the name of a Go function in its package.
+func isOrigin(word string) bool {
+	pkg, name, _ := strings.Cut(word, ".")
+	return strings.Trim(pkg, "abcdefghijklmnopqrstuvwxyz") == "" && name != "" && 'A' <= name[0] && name[0] <= 'Z' && !strings.Contains(name, " ")
 }
 
 // rescue turns a panic into an error. Every entry point defers it.

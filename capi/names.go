@@ -1,7 +1,6 @@
 package main
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -39,13 +38,10 @@ var headerNames = map[string][]string{
 	"poly_eye_by_id shape": {"n"}, "poly_eye_by_id repeats": {"n"}, "poly_eye_by_id stop": {"n"},
 }
 
-// origins are names of Go functions at the beginning of errors.
-var origins = regexp.MustCompile(`\b[a-z]+\.[A-Z]\w*: `)
-
 // inWordsOf prefixes an error with the header's name of the argument of fn. An error inside a composed operation concerns its
 // arguments together.
 func inWordsOf(fn, text string) string {
-	text = origins.ReplaceAllString(text, "")
+	text = withoutOrigins(text)
 	i := strings.IndexAny(text, ":[ ")
 	if i < 0 || text[i] == ' ' {
 		return text

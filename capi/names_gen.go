@@ -133,6 +133,8 @@ func parameters(fn string) string {
 		return "optimizer what i"
 	case "poly_optim_release":
 		return "optimizer"
+	case "poly_rate_schedule_new":
+		return "optimizer op args n"
 	case "poly_optim_schedule":
 		return "optimizer schedule params n"
 	case "poly_rate_schedule_step":

@@ -12,6 +12,9 @@ func TestErrorsNameArgumentsAsTheHeaderDoes(t *testing.T) {
 		{"poly_exp", "reshape: does not fit", "arguments: reshape: does not fit"},
 		{"poly_sum_reduce", "shape: tensor.Reshape: cannot", "shape: cannot"},
 		{"poly_exp", "x: is NULL", "x: is NULL"},
+		{"poly_exp", "tensor.Exp: x: tensor.Cast: cannot", "x: cannot"},
+		{"poly_exp", "x: of layer h.0.Attn: 1.5: is odd", "x: of layer h.0.Attn: 1.5: is odd"},
+		{"poly_exp", "x: exec.Run", "x: exec.Run"},
 		{"poly_exp", "no colon", "no colon"},
 	} {
 		if got := inWordsOf(c.fn, c.text); got != c.want {

@@ -175,19 +175,55 @@ func go_poly_optim_schedule(optimizer C.uintptr_t, schedule C.int, params *C.dou
 		if n < 0 || n > 0 && params == nil {
 			return wrong("params", "%d at %p, expected 0 or more and their address", n, unsafe.Pointer(params))
 		}
-		s, err := o.NewSchedule(tensor.RateSchedule(schedule), append([]float64{}, unsafe.Slice((*float64)(params), n)...))
+		h, err = c.rateSchedule(o, ops.Rate{Schedule: tensor.RateSchedule(schedule), Params: append([]float64{}, unsafe.Slice((*float64)(params), n)...)})
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+//export go_poly_rate_schedule_new
+func go_poly_rate_schedule_new(optimizer C.uintptr_t, number C.int, args unsafe.Pointer, n C.int) (h C.uintptr_t) {
+	askBy("poly_rate_schedule_new", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
+		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
 		if err != nil {
 			return err
 		}
-		e, err := handles.New(handle.RateSchedule, c, s)
-		if err != nil {
-			s.Drop()
-			return err
+		op := must(operation(number))
+		class, known := ops.ClassNamed(op.Name)
+		if !known || class.Rate == nil {
+			return wrong("op", "%s is no schedule of the number of steps", op.Name)
 		}
-		h = C.uintptr_t(e.Token())
+		a := class.Settings.Call(c.g)
+		r := reader{c: c, rest: must(callArgs("args", args, n)), tensor: func(arg string, h uintptr) (*uop.UOp, error) {
+			return nil, wrong(arg, "is a tensor, expected numbers and texts")
+		}}
+		var rate ops.Rate
+		if err = r.arguments(class.Settings, a); err == nil {
+			rate, err = class.Rate(a)
+		}
+		if err == nil {
+			h, err = c.rateSchedule(o, rate)
+		}
+		if err != nil {
+			return wrong("args", "%s: %w", op.Name, err)
+		}
 		return nil
 	}, func() { h = 0 })
 	return h
+}
+
+// rateSchedule is the handle of a new schedule.
+func (c *context) rateSchedule(o *variable.Optimizer, rate ops.Rate) (C.uintptr_t, error) {
+	s, err := o.NewSchedule(rate)
+	if err != nil {
+		return 0, err
+	}
+	e, err := handles.New(handle.RateSchedule, c, s)
+	if err != nil {
+		s.Drop()
+		return 0, err
+	}
+	return C.uintptr_t(e.Token()), nil
 }
 
 //export go_poly_rate_schedule_step

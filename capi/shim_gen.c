@@ -288,6 +288,10 @@ void poly_optim_release(PolyOptim *optimizer) {
   if (!poly_forked) go_poly_optim_release((uintptr_t)optimizer);
 }
 
+PolyRateScheduler *poly_rate_schedule_new(PolyOptim *optimizer, int op, const PolyCallArg *args, int n) {
+  return poly_enter("poly_rate_schedule_new") ? NULL : (PolyRateScheduler *)go_poly_rate_schedule_new((uintptr_t)optimizer, op, (PolyCallArg *)args, n);
+}
+
 PolyRateScheduler *poly_optim_schedule(PolyOptim *optimizer, int schedule, const double *params, int n) {
   return poly_enter("poly_optim_schedule") ? NULL : (PolyRateScheduler *)go_poly_optim_schedule((uintptr_t)optimizer, schedule, (double *)params, n);
 }

@@ -845,8 +845,13 @@ POLY_API PolyArray *poly_optim_state(PolyOptim *optimizer, int what, int i);
 /* Releases an optimizer. NULL and stale handles are ignored. Since 2.0. */
 POLY_API void poly_optim_release(PolyOptim *optimizer);
 
-/* Creates a learning rate schedule (PolyRateSchedule, with its n params) and sets the
- * optimizer's rate to that of step 0. Since 2.0. */
+/* Creates a learning rate schedule by its name, poly_op("CosineAnnealingLR"), and sets the
+ * optimizer's rate to that of step 0. args are the settings in the order of docs/api.md;
+ * those that are left out at the end take their defaults. ReduceLROnPlateau, which depends
+ * on a metric, is no such schedule: see poly_plateau. Since 2.0. */
+POLY_API PolyRateScheduler *poly_rate_schedule_new(PolyOptim *optimizer, int op, const PolyCallArg *args, int n);
+
+/* The same by the number of a schedule (PolyRateSchedule), with its n params. Since 2.0. */
 POLY_API PolyRateScheduler *poly_optim_schedule(PolyOptim *optimizer, int schedule, const double *params, int n);
 
 /* Advances a schedule by one step and sets the optimizer's rate; may be traced. 0 or -1.

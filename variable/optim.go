@@ -97,9 +97,6 @@ func newOptimizer(params []*Variable, lr float64, states int, o *Optimizer) (_ *
 			o.Drop()
 		}
 	}()
-	fill := func(dt *uop.DType, s uop.Shape, x float64) (*Variable, error) {
-		return c.Fill(dt, s, func(b []byte) error { fillWith(b, dt, x); return nil })
-	}
 	for i, p := range params {
 		if slices.Contains(o.Params, p) {
 			continue
@@ -116,7 +113,7 @@ func newOptimizer(params []*Variable, lr float64, states int, o *Optimizer) (_ *
 		kind := stateType(p)
 		o.Params, o.State = append(o.Params, p.Retain()), append(o.State, nil)
 		for range states {
-			s, err := fill(kind, p.Node().Shape(), 0)
+			s, err := c.filled(kind, p.Node().Shape(), 0)
 			if err != nil {
 				return nil, err
 			}
@@ -126,14 +123,14 @@ func newOptimizer(params []*Variable, lr float64, states int, o *Optimizer) (_ *
 	if o.lamb != nil {
 		// The powers of the betas are float64: they come close to 1 and are subtracted from it.
 		for range 2 {
-			power, err := fill(uop.Float64, uop.ShapeOf(1), 1)
+			power, err := c.filled(uop.Float64, uop.ShapeOf(1), 1)
 			if err != nil {
 				return nil, err
 			}
 			o.Shared = append(o.Shared, power)
 		}
 	}
-	o.LR, err = fill(stateType(o.Params[0]), uop.ShapeOf(1), lr)
+	o.LR, err = c.filled(stateType(o.Params[0]), uop.ShapeOf(1), lr)
 	return o, err
 }
 
@@ -143,6 +140,11 @@ func stateType(p *Variable) *uop.DType {
 		return uop.Float64
 	}
 	return uop.Float32
+}
+
+// filled makes a variable whose elements are a number.
+func (c *Context) filled(dt *uop.DType, s uop.Shape, x float64) (*Variable, error) {
+	return c.Fill(dt, s, func(b []byte) error { fillWith(b, dt, x); return nil })
 }
 
 // fillWith fills memory with a number.
@@ -263,31 +265,48 @@ func (o *Optimizer) next(p, g *uop.UOp, state []*Variable, powers []*uop.UOp) ([
 // A Schedule sets the learning rate of an optimizer.
 type Schedule struct {
 	optimizer *Optimizer
-	kind      tensor.RateSchedule
-	params    []float64
+	rate      ops.Rate
 	// Count is how many steps there were, one int32.
 	Count *Variable
 }
 
 // NewSchedule sets the rate of step 0. Step counts the steps. See tensor.LearningRate.
-func (o *Optimizer) NewSchedule(kind tensor.RateSchedule, params []float64) (*Schedule, error) {
-	if o.first == nil {
-		first, err := o.LR.Clone()
-		if err != nil {
-			return nil, err
-		}
-		o.first = first
+func (o *Optimizer) NewSchedule(rate ops.Rate) (*Schedule, error) {
+	if err := o.begin(rate.Base); err != nil {
+		return nil, err
 	}
 	count, err := o.ctx.Fill(uop.Int32, uop.ShapeOf(1), func(b []byte) error { clear(b); return nil })
 	if err != nil {
 		return nil, err
 	}
-	s := &Schedule{o, kind, params, count}
+	s := &Schedule{o, rate, count}
 	if err := s.set(count); err != nil {
 		s.Drop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// begin keeps the rate that schedules begin with: that of the first schedule, or base.
+func (o *Optimizer) begin(base *float64) error {
+	if o.first != nil && base == nil {
+		return nil
+	}
+	var first *Variable
+	var err error
+	if base == nil {
+		first, err = o.LR.Clone()
+	} else {
+		first, err = o.ctx.filled(o.LR.Node().DType, uop.ShapeOf(1), *base)
+	}
+	if err != nil {
+		return err
+	}
+	if o.first != nil {
+		o.first.Drop()
+	}
+	o.first = first
+	return nil
 }
 
 // Drop ends the use of a schedule.
@@ -311,7 +330,7 @@ func (s *Schedule) Step() error {
 // set writes the rate after a number of steps.
 func (s *Schedule) set(count *Variable) error {
 	o := s.optimizer
-	node, err := tensor.LearningRate(o.first.Node(), count.Node(), s.kind, s.params)
+	node, err := tensor.LearningRate(o.first.Node(), count.Node(), s.rate.Schedule, s.rate.Params)
 	if err != nil {
 		return err
 	}

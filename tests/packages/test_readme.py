@@ -64,6 +64,21 @@ def test_c(moved: Path, tmp_path: Path) -> None:
         says_what_it_promises(code.replace("printf", "print"), output([program]), "//")
 
 
+def test_go(tmp_path: Path) -> None:
+    output(["go", "mod", "download"], cwd=ROOT)  # skips without a network
+    (install,) = re.findall(r"^\| Go .*`(go mod edit .*)`", README.read_text(), re.MULTILINE)
+    output(["go", "mod", "init", "example"], cwd=tmp_path)
+    output(install.replace("PATH", str(ROOT)).split(), cwd=tmp_path)
+    for code in blocks(README, "go"):
+        (tmp_path / "main.go").write_text(code)
+        output(["go", "mod", "tidy"], cwd=tmp_path)
+        said = output(["go", "run", "."], cwd=tmp_path)
+        (promised,) = re.findall(r"Print.*// about (.*)$", code, re.MULTILINE)
+        numbers = [[float(n) for n in re.findall(r"\d[\d.]*", text)] for text in (said, promised)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=0.05), said
+        assert re.sub(r"\d[\d.]*", "0", said).split() == re.sub(r"\d+", "0", promised).split()
+
+
 def test_targets_named_in_the_readme_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     named = re.findall(r"`?make ([a-z]+)\b", README.read_text())

@@ -77,6 +77,7 @@ exports.PROTOTYPES = {
   poly_optim_step: ['int', ['void *', 'int']],
   poly_optim_state: ['uintptr_t', ['uintptr_t', 'int', 'int']],
   poly_optim_release: ['void', ['uintptr_t']],
+  poly_rate_schedule_new: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int']],
   poly_optim_schedule: ['uintptr_t', ['uintptr_t', 'int', 'void *', 'int']],
   poly_rate_schedule_step: ['int', ['uintptr_t']],
   poly_rate_schedule_count: ['uintptr_t', ['uintptr_t']],

@@ -174,6 +174,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "poly_optim_step": (c_int, (c_void_p, c_int)),
     "poly_optim_state": (c_void_p, (c_void_p, c_int, c_int)),
     "poly_optim_release": (None, (c_void_p,)),
+    "poly_rate_schedule_new": (c_void_p, (c_void_p, c_int, c_void_p, c_int)),
     "poly_optim_schedule": (c_void_p, (c_void_p, c_int, c_void_p, c_int)),
     "poly_rate_schedule_step": (c_int, (c_void_p,)),
     "poly_rate_schedule_count": (c_void_p, (c_void_p,)),

@@ -81,6 +81,7 @@ struct poly_api {
   int (*poly_optim_step)(PolyOptim **, int);
   PolyArray *(*poly_optim_state)(PolyOptim *, int, int);
   void (*poly_optim_release)(PolyOptim *);
+  PolyRateScheduler *(*poly_rate_schedule_new)(PolyOptim *, int, const PolyCallArg *, int);
   PolyRateScheduler *(*poly_optim_schedule)(PolyOptim *, int, const double *, int);
   int (*poly_rate_schedule_step)(PolyRateScheduler *);
   PolyArray *(*poly_rate_schedule_count)(PolyRateScheduler *);
@@ -646,6 +647,7 @@ struct poly_api {
   X(poly_optim_step) \
   X(poly_optim_state) \
   X(poly_optim_release) \
+  X(poly_rate_schedule_new) \
   X(poly_optim_schedule) \
   X(poly_rate_schedule_step) \
   X(poly_rate_schedule_count) \

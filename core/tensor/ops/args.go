@@ -101,6 +101,8 @@ func (p *Param) accept(value any) (any, error) {
 			return []int64{v}, p.within(float64(v))
 		case Float:
 			return float64(v), p.within(float64(v))
+		case Floats:
+			return []float64{float64(v)}, nil
 		case Operand, Number:
 			return uop.Int(v), nil
 		case Shape, NewShape:
@@ -113,6 +115,12 @@ func (p *Param) accept(value any) (any, error) {
 			return uop.ShapeOf(v...), nil
 		case p.Kind == Int && len(v) == 1:
 			return v[0], p.within(float64(v[0]))
+		case p.Kind == Floats:
+			list := make([]float64, len(v))
+			for i, n := range v {
+				list[i] = float64(n)
+			}
+			return list, nil
 		}
 		ok = p.Kind == Ints || p.Kind == Axes || p.Kind == IntsOrText
 		for _, n := range v {
@@ -121,8 +129,11 @@ func (p *Param) accept(value any) (any, error) {
 			}
 		}
 	case float64:
-		if p.Kind == Operand || p.Kind == Number {
+		switch p.Kind {
+		case Operand, Number:
 			return uop.Float(v), nil
+		case Floats:
+			return []float64{v}, nil
 		}
 		ok, err = p.Kind == Float, p.within(v)
 	case uop.Const:

@@ -29,8 +29,18 @@ type Class struct {
 	Input string
 	// Rule is the rate of an optimizer and what it does: tensor.LARSOptions or tensor.LAMBOptions.
 	Rule func(a *Args) (lr float64, o any, err error)
+	// Settings are what a schedule of the number of steps is made with; Rate is the schedule with them.
+	Settings *Op
+	Rate     func(a *Args) (Rate, error)
 	// Shared and States are the names of an optimizer's state: common to all parameters, and of each.
 	Shared, States []string
+}
+
+// A Rate is a schedule with its numbers. Base, unless it is nil, is the rate that the optimizer begins with.
+type Rate struct {
+	Schedule tensor.RateSchedule
+	Params   []float64
+	Base     *float64
 }
 
 // A Weight is a tensor of a layer.

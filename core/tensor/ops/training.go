@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"strings"
 
 	"polygrad/core/tensor"
@@ -89,22 +90,35 @@ var clipNorm = describe(Joiner, "clip_grad_norm", "max_norm float, norm_type flo
 
 // schedule describes a schedule: its settings are the numbers of a tensor.RateSchedule in their order, unless numbers says which.
 func schedule(name, params, doc string, kind tensor.RateSchedule, numbers func(a *Args) ([]float64, error)) Class {
-	op := method(name, "t tensor, "+params, "The rate after t steps from the rate x.", func(a *Args) (*uop.UOp, error) {
-		var list []float64
-		var err error
-		if numbers != nil {
-			list, err = numbers(a)
-		} else {
-			for _, p := range a.op.Params[1:] {
+	settings := describe(Maker, name, params, doc, func(a *Args) ([]*uop.UOp, error) { return nil, nil })
+	if numbers == nil {
+		numbers = func(a *Args) (list []float64, _ error) {
+			for _, p := range settings.Params {
 				list = append(list, a.float(p.Name))
 			}
+			return list, nil
 		}
+	}
+	op := method(name, "t tensor, "+params, "The rate after t steps from the rate x.", func(a *Args) (*uop.UOp, error) {
+		list, err := numbers(a)
 		if err != nil {
 			return nil, err
 		}
 		return tensor.LearningRate(a.X, a.tensor("t"), kind, list)
 	})
-	return Class{Name: name, Doc: doc, Params: op.Params[1:], Forward: &op}
+	return Class{Name: name, Doc: doc, Params: settings.Params, Forward: &op, Settings: &settings, Rate: func(a *Args) (Rate, error) {
+		_, err := a.Results() // fills in the defaults
+		if err != nil {
+			return Rate{}, err
+		}
+		r := Rate{Schedule: kind}
+		if slices.ContainsFunc(settings.Params, func(p Param) bool { return p.Name == "base_lr" }) {
+			base := a.float("base_lr")
+			r.Base = &base
+		}
+		r.Params, err = numbers(a)
+		return r, err
+	}}
 }
 
 const sgdr = "Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983."

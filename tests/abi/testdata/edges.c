@@ -125,8 +125,46 @@ static void jobs(void) {
   CHECK(poly_array_memory() == before);
 }
 
+/* Learning rate schedules by name and by number give the same rates. */
+static void schedules(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  float data[3] = {1, 2, 3}, rates[2];
+  int64_t shape[1] = {3};
+  PolyArray *x = poly_array_new(ctx, POLY_DTYPE_FLOAT32, shape, 1, data, sizeof data);
+  PolyOptim *o[2];
+  for (int i = 0; i < 2; i++) o[i] = poly_optim_new(ctx, poly_op("SGD"), (PolyCallArg[]){POLY_PASS_TENSORS(&x, 1), POLY_PASS_F(0.5)}, 2, NULL);
+  PolyRateScheduler *named[3] = {
+      poly_rate_schedule_new(o[0], poly_op("LinearLR"), (PolyCallArg[]){POLY_PASS_F(0.25)}, 1),
+      poly_rate_schedule_new(o[0], poly_op("MultiStepLR"), (PolyCallArg[]){POLY_PASS_INTS(((int64_t[]){1, 2}), 2)}, 1),
+      poly_rate_schedule_new(o[0], poly_op("CosineAnnealingLRWithWarmup"), (PolyCallArg[]){POLY_PASS_F(0.5), POLY_PASS_F(0.1), POLY_PASS_I(1), POLY_PASS_I(4)}, 4),
+  };
+  PolyRateScheduler *numbered[3] = {
+      poly_optim_schedule(o[1], POLY_RATE_LINEAR, (double[]){0.25, 1, 5}, 3),
+      poly_optim_schedule(o[1], POLY_RATE_MULTISTEP, (double[]){0.1, 1, 2}, 3),
+      poly_optim_schedule(o[1], POLY_RATE_WARMUP_COSINE, (double[]){1, 4, 0.1}, 3),
+  };
+  for (int i = 0; i < 3; i++) {
+    for (int step = 0; step < 3; step++) {
+      CHECK(poly_rate_schedule_step(named[i]) == 0 && poly_rate_schedule_step(numbered[i]) == 0);
+      for (int j = 0; j < 2; j++) CHECK(poly_array_read(poly_optim_state(o[j], 0, 0), &rates[j], sizeof *rates) == 0);
+      CHECK(rates[0] == rates[1] && rates[0] > 0 && (i != 1 || step != 1 || (rates[0] > 0.0049f && rates[0] < 0.0051f)));
+    }
+  }
+  /* base_lr is the rate that this schedule, and later ones, begin with. */
+  poly_rate_schedule_new(o[0], poly_op("CosineAnnealingLRWithWarmup"), (PolyCallArg[]){POLY_PASS_F(3), POLY_PASS_F(0), POLY_PASS_I(2), POLY_PASS_I(4)}, 4);
+  CHECK(poly_array_read(poly_optim_state(o[0], 0, 0), rates, sizeof *rates) == 0 && rates[0] == 1.5f);
+  FAILS(poly_rate_schedule_new(o[0], poly_op("SGD"), NULL, 0), "poly_rate_schedule_new", "op: SGD is no schedule");
+  FAILS(poly_rate_schedule_new(o[0], poly_op("ReduceLROnPlateau"), NULL, 0), "poly_rate_schedule_new", "ReduceLROnPlateau is no schedule of the number of steps");
+  FAILS(poly_rate_schedule_new(o[0], poly_op("StepLR"), NULL, 0), "poly_rate_schedule_new", "args: StepLR: step_size: is missing, expected a number");
+  FAILS(poly_rate_schedule_new(o[0], poly_op("StepLR"), (PolyCallArg[]){POLY_PASS_T(x)}, 1), "poly_rate_schedule_new", "args: StepLR: step_size: is a tensor");
+  FAILS(poly_rate_schedule_new(o[0], poly_op("OneCycleLR"), (PolyCallArg[]){POLY_PASS_F(1)}, 1), "poly_rate_schedule_new", "total_steps: not given");
+  FAILS(poly_rate_schedule_new(NULL, poly_op("StepLR"), NULL, 0), "poly_rate_schedule_new", "optimizer: is NULL");
+  poly_ctx_destroy(ctx);
+}
+
 int main(void) {
   empty();
+  schedules();
   jobs();
   variables();
   bools();

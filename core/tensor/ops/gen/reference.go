@@ -347,7 +347,10 @@ func (p *page) class(group string, c *ops.Class) {
 	case "Optimizers":
 		golang, called = p.golang["New"+c.Name], fmt.Sprintf("poly_optim_new with poly_op(%q): tensors, %s", c.Name, settings)
 	case "Schedules":
-		golang, called = p.golang[goRates[c.Name]], "poly_optim_schedule with a PolyRateSchedule: "+settings
+		golang = p.golang[goRates[c.Name]]
+		if c.Rate != nil {
+			called = fmt.Sprintf("poly_rate_schedule_new with poly_op(%q): %s", c.Name, settings)
+		}
 	}
 	javascript := strings.Replace(p.javascript["class "+c.Name], ", options?", ", { "+optionsOf(c)+" }?", 1)
 	if group == "Optimizers" {
