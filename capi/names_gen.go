@@ -704,9 +704,9 @@ func parameters(fn string) string {
 	case "poly_hf_load":
 		return "config config_len files file_lens n_files batch seq"
 	case "poly_hf_load_as":
-		return "config config_len files file_lens n_files batch seq weights"
+		return "config config_len files file_lens n_files max_batch max_seq_len dtype"
 	case "poly_hf_open":
-		return "path batch seq weights"
+		return "path max_batch max_seq_len dtype"
 	case "poly_instance_ends":
 		return "inst tokens room"
 	case "poly_instance_from_ir":

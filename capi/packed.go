@@ -42,6 +42,7 @@ const (
 	callTensors
 	callSlice
 	callEllipsis
+	callOther
 )
 
 // maxCallDepth is how deep lists of arguments nest.
@@ -59,6 +60,16 @@ type reader struct {
 type ellipsis struct{}
 
 func (ellipsis) String() string { return "an ellipsis" }
+
+// other is the name of a type of the caller's language that no parameter takes.
+type other string
+
+func (o other) String() string {
+	if strings.ContainsRune("AEIOUaeiou", rune(o[0])) {
+		return "an " + string(o)
+	}
+	return "a " + string(o)
+}
 
 // slice is the argument start:stop:step where it cannot be.
 type slice struct{}
@@ -109,7 +120,7 @@ func (r *reader) read(arg string, depth int) (any, error) {
 			return nil, wrong(arg, "is NULL, expected a text")
 		}
 		return C.GoString((*C.char)(pointer)), nil
-	case callChars:
+	case callChars, callOther:
 		words := (int(a.n) + 15) / 16
 		if a.n < 0 || words > len(r.rest) {
 			return nil, wrong(arg, "a text of %d bytes, %d follow", a.n, 16*len(r.rest))
@@ -119,7 +130,11 @@ func (r *reader) read(arg string, depth int) (any, error) {
 		if strings.Contains(text, "\x00") {
 			return nil, wrong(arg, "%q, expected no NUL", text)
 		}
-		return strings.Clone(text), nil
+		text = strings.Clone(text)
+		if a.kind == callOther && text != "" {
+			return other(text), nil
+		}
+		return text, nil
 	case callInts:
 		return append([]int64{}, unsafe.Slice((*int64)(pointer), a.n)...), nil
 	case callFloats:
@@ -142,7 +157,7 @@ func (r *reader) read(arg string, depth int) (any, error) {
 	case callEllipsis:
 		return ellipsis{}, nil
 	}
-	return nil, wrong(arg, "kind %d, expected 0 to %d", a.kind, callEllipsis)
+	return nil, wrong(arg, "kind %d, expected 0 to %d", a.kind, callOther)
 }
 
 // list reads a list: []int64, []float64, []*uop.UOp or []any.

@@ -50,10 +50,10 @@ static struct {
     object *int_type, *float_type, *bool_type, *str_type, *tuple_type, *list_type, *range_type, *slice_type;
     object *none, *ellipsis, *yes, *not_implemented;
     object *tensor, *dtype, *symbol;                                /* classes */
-    object *handle, *id, *node, *node_handle, *start, *stop, *step; /* names of attributes */
+    object *handle, *id, *node, *node_handle, *start, *stop, *step, *name; /* names of attributes */
     object *lent;        /* a set: handles of tensors on memory of the host, which is given back at once */
     object *fail;        /* raises the last error */
-    object *plain;       /* (value): a value of a type that pack knows, or an error */
+    object *plain;       /* (value): a value of a type that pack knows, or NotImplemented */
     object *beside;      /* (value, tensor): a tensor, a number, or NotImplemented */
     object *release_now; /* gives what the library is done with back */
     object *ends;        /* tells whether Python ends */
@@ -140,7 +140,8 @@ static int pack_attribute(struct args *a, object *value, object *name, int depth
   return rc;
 }
 
-static int pack_text(struct args *a, object *value) {
+/* Adds a text, or (POLY_CALL_OTHER) the name of a type. */
+static int pack_text(struct args *a, object *value, int kind) {
   object *bytes = py.utf8(value);
   char *text;
   size n;
@@ -148,7 +149,7 @@ static int pack_text(struct args *a, object *value) {
   size words = rc < 0 ? 0 : (n + (size)sizeof *a->at - 1) / (size)sizeof *a->at;
   if (rc == 0) rc = reserve(a, 1 + words);
   if (rc == 0) {
-    add(a, POLY_CALL_CHARS, n, 0);
+    add(a, kind, n, 0);
     memset(a->at + a->n, 0, (size_t)words * sizeof *a->at);
     memcpy(a->at + a->n, text, (size_t)n);
     a->n += (int)words;
@@ -220,7 +221,7 @@ static int pack(struct args *a, object *value, int depth) {
   } else if (value == py.ellipsis) {
     return add(a, POLY_CALL_ELLIPSIS, 0, 0);
   } else if (is_a(type, py.str_type)) {
-    return pack_text(a, value);
+    return pack_text(a, value, POLY_CALL_CHARS);
   } else if (is_a(type, py.symbol)) {
     object *node = py.attribute(value, py.node);
     uintptr_t h = node == NULL ? 0 : handle_of(node, py.node_handle);
@@ -229,7 +230,14 @@ static int pack(struct args *a, object *value, int depth) {
   }
   object *simpler = call(py.plain, value, NULL);
   if (simpler == NULL) return -1;
-  int rc = pack(a, simpler, depth + 1);
+  int rc;
+  if (simpler == py.not_implemented) {
+    object *name = py.attribute(type, py.name);
+    rc = name == NULL ? -1 : pack_text(a, name, POLY_CALL_OTHER);
+    if (name != NULL) py.release(name);
+  } else {
+    rc = pack(a, simpler, depth + 1);
+  }
   py.release(simpler);
   return rc;
 }

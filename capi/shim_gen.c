@@ -1416,12 +1416,12 @@ PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **f
   return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)go_poly_hf_load((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, batch, seq);
 }
 
-PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **files, const int64_t *file_lens, int n_files, int batch, int seq, const char *weights) {
-  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, batch, seq, (char *)weights);
+PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **files, const int64_t *file_lens, int n_files, int max_batch, int max_seq_len, const char *dtype) {
+  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, max_batch, max_seq_len, (char *)dtype);
 }
 
-PolyInstance *poly_hf_open(const char *path, int batch, int seq, const char *weights) {
-  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)go_poly_hf_open((char *)path, batch, seq, (char *)weights);
+PolyInstance *poly_hf_open(const char *path, int max_batch, int max_seq_len, const char *dtype) {
+  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)go_poly_hf_open((char *)path, max_batch, max_seq_len, (char *)dtype);
 }
 
 int poly_instance_ends(PolyInstance *inst, int32_t *tokens, int room) {

@@ -515,7 +515,9 @@ typedef enum PolyCallKind {
   POLY_CALL_FLOATS = 12,  /* (p) n double */
   POLY_CALL_TENSORS = 13, /* (p) n nodes, or in poly_array_call arrays */
   POLY_CALL_SLICE = 14,   /* of an index: start, stop and step follow; NONE leaves one open */
-  POLY_CALL_ELLIPSIS = 15 /* of an index: all axes that the other items do not select from */
+  POLY_CALL_ELLIPSIS = 15, /* of an index: all axes that the other items do not select from */
+  POLY_CALL_OTHER = 16    /* stored as CHARS: the name of a type of the caller's language that
+                           * no parameter takes, for the error */
 } PolyCallKind;
 
 /* One argument. A parameter that is a list of numbers also takes a single number, as a list
@@ -2250,20 +2252,20 @@ POLY_API PolyInstance *poly_hf_load(const char *config, int config_len, const ui
                                     const int64_t *file_lens, int n_files, int batch, int seq);
 
 /* poly_hf_load that stores matrices (linear layers and the token table) in another format:
- * weights is "float32" (as is NULL), "float16", "bfloat16" (rounded) or "int8": q * s with
+ * dtype is "float32" (as is NULL), "float16", "bfloat16" (rounded) or "int8": q * s with
  * one float32 s per output of a layer (per token of the table), the greatest |w| there /
  * 127, so that no weight changes by more than s / 2. Arithmetic stays in float32. Smaller
  * weights speed up generation, which is bound by reading them. Matrices that are not
  * float32 are not buffers, and such a model can be neither trained nor saved. Since 2.0. */
 POLY_API PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **files,
-                                       const int64_t *file_lens, int n_files, int batch, int seq,
-                                       const char *weights);
+                                       const int64_t *file_lens, int n_files, int max_batch, int max_seq_len,
+                                       const char *dtype);
 
 /* poly_hf_load_as of a folder: config.json, and the safetensors files that
  * model.safetensors.index.json names, else model.safetensors, else all safetensors files of
  * the folder, mapped into memory while they are read. NULL also if one of them cannot be
  * read. Since 2.0. */
-POLY_API PolyInstance *poly_hf_open(const char *path, int batch, int seq, const char *weights);
+POLY_API PolyInstance *poly_hf_open(const char *path, int max_batch, int max_seq_len, const char *dtype);
 
 /* The tokens that end a text (eos_token_id in generation_config.json of the model's folder,
  * else in its config.json): copies at most room of them to tokens and returns their number;

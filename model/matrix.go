@@ -22,7 +22,7 @@ func storage(name string) (*uop.DType, error) {
 	case name == "" || dt == uop.Float32:
 		return nil, nil
 	case !ok:
-		return nil, fmt.Errorf("weights: %q, expected one of %q", name, slices.Sorted(maps.Keys(storages)))
+		return nil, fmt.Errorf("dtype: %q, expected one of %q", name, slices.Sorted(maps.Keys(storages)))
 	}
 	return dt, nil
 }

@@ -21,13 +21,13 @@ func ctypesTable(records string, protos []header.Proto, constants []header.Const
 	b.WriteString(")\n")
 	b.WriteString("from typing import Any\n\n")
 	b.WriteString(records)
-	b.WriteString("# name: (result, arguments)\nPROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {\n")
+	b.WriteString("# name: (result, arguments, their names)\nPROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {\n")
 	for _, p := range protos {
 		ret, err := ctype(p.Ret)
 		if err != nil {
 			return "", fmt.Errorf("%s: result: %w", p.Name, err)
 		}
-		var args []string
+		var args, names []string
 		usable := ret != ""
 		for _, a := range p.Params {
 			t, err := ctype(a.Type)
@@ -35,7 +35,7 @@ func ctypesTable(records string, protos []header.Proto, constants []header.Const
 				return "", fmt.Errorf("%s: %s: %w", p.Name, a.Name, err)
 			}
 			usable = usable && t != ""
-			args = append(args, t)
+			args, names = append(args, t), append(names, a.Name)
 		}
 		if !usable {
 			continue
@@ -44,9 +44,13 @@ func ctypesTable(records string, protos []header.Proto, constants []header.Const
 		if len(args) == 1 {
 			list += ","
 		}
-		line := fmt.Sprintf("    %q: (%s, (%s)),\n", p.Name, ret, list)
-		if len(line) > 100 {
-			line = fmt.Sprintf("    %q: (\n        %s,\n        (\n            %s,\n        ),\n    ),\n", p.Name, ret, strings.Join(args, ",\n            "))
+		given := fmt.Sprintf("%q", strings.Join(names, " "))
+		line := fmt.Sprintf("    %q: (%s, (%s), %s),\n", p.Name, ret, list, given)
+		if len(line) > 101 {
+			if i := strings.LastIndex(given[:min(len(given), 88)], " "); len(given) > 90 {
+				given = given[:i] + " \"\n        \"" + given[i+1:]
+			}
+			line = fmt.Sprintf("    %q: (\n        %s,\n        (\n            %s,\n        ),\n        %s,\n    ),\n", p.Name, ret, strings.Join(args, ",\n            "), given)
 		}
 		b.WriteString(line)
 	}

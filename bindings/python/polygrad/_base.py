@@ -18,10 +18,9 @@ from polygrad._graph import (
     pointer,
     pointers,
 )
-from polygrad._library import ArgumentError, ArgumentTypeError, a_type, caller, fail, lib
+from polygrad._library import caller, fail, lib, need, need_error, wrong
 from polygrad.device import Device
-from polygrad.dtype import DType, dtype_by_id, dtypes
-from polygrad.dtype import to_dtype as _to_dtype
+from polygrad.dtype import DType, dtype_by_id, dtypes, known_dtype
 from polygrad.variable import SymInt, size_of
 
 if TYPE_CHECKING:
@@ -76,8 +75,14 @@ class Base(metaclass=Mode):
 
     if TYPE_CHECKING:  # bind gives the calls to the class, Tensor has the others
         requires_grad: bool | None
+        grad: Any
 
         def item(self) -> Any: ...
+        def numpy(self) -> np.ndarray[Any, Any]: ...
+        @property
+        def _data(self) -> np.ndarray[Any, Any]: ...
+        @property
+        def is_realized(self) -> bool: ...
         def _in_place(self, result: Base) -> Self: ...
         def _call1(self, op: int, *args: Any) -> Self: ...
         def _call(self, op: int, *args: Any) -> tuple[Self, ...]: ...
@@ -102,9 +107,9 @@ def given(first: T, rest: tuple[T, ...]) -> list[T]:
     """Return the tensors of f(a, b) or f([a, b])."""
     if isinstance(first, (list, tuple)):
         if rest:
-            raise ArgumentError("expected tensors or one list of them, got a list and more")
+            raise wrong("tensors", "a list and more", "tensors or one list of them")
         if not first:
-            raise ArgumentError("no tensors, expected one or more")
+            raise wrong("tensors", "none", "one or more")
         return list(first)
     return [first, *rest]
 
@@ -119,7 +124,7 @@ def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
         shape = (plain(shape[0]), *shape[1:])
     if shape and isinstance(shape[0], (tuple, list)):
         if len(shape) > 1:
-            raise ArgumentError(f"shape: {shape!r}, expected integers or one list of them")
+            raise wrong("shape", shape, "integers or one list of them")
         shape = tuple(shape[0])
     return shape
 
@@ -142,7 +147,7 @@ def operation(name: str) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as one of a type that arguments of operations have."""
+    """Return a value as one of a type that arguments of operations have, or NotImplemented."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -150,18 +155,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return [item for pair in value.items() for item in pair]
     if type(value) is int:
-        raise OverflowError(f"{value} does not fit in 64 bits")
+        raise OverflowError(f"{caller()}: {value} does not fit in 64 bits")
     if isinstance(value, (list, tuple, range)):
-        raise RecursionError("the list is too deep")
+        raise RecursionError(f"{caller()}: the list is too deep")
     if hasattr(value, "__index__"):
         return value.__index__()
     if hasattr(value, "__float__"):
         return float(value)
-    raise _no_operand(value)
-
-
-def _no_operand(value: Any) -> TypeError:
-    return TypeError(f"{caller()}: {a_type(value)}, expected a tensor or a number")
+    return NotImplemented
 
 
 def _beside(value: Any, tensor: Base) -> Any:
@@ -184,16 +185,14 @@ def operand(value: Any, like: Base) -> Any:
         return operand(value.item(), like)
     if isinstance(value, (np.ndarray, list, tuple, range)):
         return type(like)(value)  # type: ignore[call-arg]
-    if isinstance(value, (int, float)):
-        return value
-    raise _no_operand(value)
+    return value
 
 
 def combine(x: T, code: int, other: Any, swapped: bool) -> T:
     """Return what an operator gives; an operand that it does not know is an error."""
     result = x._binary(code, other, bool(swapped))
     if result is NotImplemented:
-        raise _no_operand(other)
+        raise need_error("x", other, "a tensor or a number")
     return result
 
 
@@ -218,14 +217,9 @@ def pair(size: Any) -> Any:
     return size if hasattr(size, "__iter__") else (size, size)
 
 
-def to_dtype(kind: Any) -> DType | None:
-    """Return a data type; None stands for the default."""
-    return None if kind is None else _to_dtype(kind)
-
-
-def float_type(kind: Any) -> DType:
+def float_type(kind: Any) -> Any:
     """Return a data type; None stands for the default one of floats."""
-    return _to_dtype(kind or dtypes.default_float)
+    return known_dtype(dtypes.default_float if kind is None else kind)
 
 
 def describe(tensor: Base) -> tuple[tuple[Any, ...], DType]:
@@ -247,16 +241,10 @@ def describe(tensor: Base) -> tuple[tuple[Any, ...], DType]:
     return known
 
 
-def largest(shape: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the shape of the memory of a tensor: symbolic sizes as the largest they can be."""
-    return tuple(getattr(n, "max", n) for n in shape)
-
-
 def handle_of(value: Any, what: str) -> int:
     """Return the handle of an argument that must be a tensor."""
-    if not isinstance(value, Base):
-        raise ArgumentTypeError(f"{what}: {a_type(value)}, expected a tensor")
-    return value._handle
+    handle: int = need(Base, what, value, "a tensor")._handle
+    return handle
 
 
 def handles(tensors: Iterable[Base], what: str = "tensors") -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Objects in the order in which the library takes them.
 _TYPES = (int, float, bool, str, tuple, list, range, slice)
 _VALUES = (None, Ellipsis, True, NotImplemented)
-_NAMES = ("_handle", "id", "_node", "handle", "start", "stop", "step")
+_NAMES = ("_handle", "id", "_node", "handle", "start", "stop", "step", "__name__")
 
 # The library borrows them.
 _kept: list[Any] = []
@@ -46,7 +46,7 @@ def bind(
     """Give the class of tensors its methods and return the other functions by their names.
 
     lent are the handles that are released at once, by release; plain(value) makes a value of
-    another type one that the library knows, beside(value, tensor) an operand.
+    another type one that the library knows, or NotImplemented; beside(value, tensor) an operand.
     """
     own = (tensor, DType, SymInt, *_NAMES, lent, fail, plain, beside, release, is_finalizing)
     objects = (*_TYPES, *_VALUES, *own)

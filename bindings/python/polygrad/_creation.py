@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
 from ctypes import c_char
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from polygrad import _methods as op
 from polygrad._base import finish, made, make, share, sizes
 from polygrad._graph import CTX, Node, plain_scalar, several
-from polygrad._library import ArgumentError, ArgumentTypeError, a_type, fail, integer, lib
+from polygrad._library import fail, integer, lib, need, wrong
 from polygrad._methods import Methods
-from polygrad.dtype import DTypeLike, dtypes, to_dtype
+from polygrad.dtype import DTypeLike, dtypes, known_dtype, to_dtype
 from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
@@ -50,11 +50,10 @@ class Creation(Methods):
         if isinstance(val, SymInt):
             filled = cls(val).expand(new)  # type: ignore[call-arg]
             return filled if dtype is None else filled.cast(dtype)
-        if not isinstance(val, (int, float, np.generic)):
-            raise TypeError(f"full: fill_value: {val!r}, expected a number")
+        need((int, float, np.generic), "fill_value", val, "a number")
         wide = type(val) is int and not -(1 << 31) <= val < 1 << 31
-        kind = to_dtype(dtype or (dtypes.int64 if wide else type(val)))
-        value = float(val) if wide and dtypes.is_float(kind) else val
+        kind = known_dtype((dtypes.int64 if wide else type(val)) if dtype is None else dtype)
+        value = float(val) if wide and kind in dtypes.floats else val
         return finish(make(cls, op.FULL, new, value, kind), device, requires_grad)
 
     @classmethod
@@ -75,15 +74,13 @@ class Creation(Methods):
         >>> Tensor.from_blob(a.ctypes.data, (3,), dtype="int32").tolist()
         [1, 2, 3]
         """
-        sizes_, kind = several(shape), to_dtype(dtype or dtypes.default_float)
-        address = integer("from_blob: ptr", ptr)
+        sizes_, kind = several(shape), to_dtype(dtypes.default_float if dtype is None else dtype)
+        address = integer("ptr", ptr)
         if address <= 0 or address % kind.itemsize:
-            raise ArgumentError(
-                f"from_blob: ptr: {address:#x}, expected an address that is a multiple of "
-                f"{kind.itemsize}, the size of {kind.name}"
-            )
-        if any(index(size) < 0 for size in sizes_):
-            raise ArgumentError(f"from_blob: shape: {sizes_}, expected no negative size")
+            expected = f"a multiple of {kind.itemsize}, the size of {kind.name}"
+            raise wrong("ptr", hex(address), expected)
+        if any(integer("shape", size) < 0 for size in sizes_):
+            raise wrong("shape", sizes_, "no negative size")
         memory = (c_char * (math.prod(sizes_) * kind.itemsize)).from_address(address)
         array = np.frombuffer(memory, kind.storage).reshape(sizes_)
         return finish(share(cls, array, kind, sizes_), device, requires_grad)
@@ -107,10 +104,10 @@ class Creation(Methods):
         """
         from polygrad._download import download  # HTTP and its ciphers: 12 MiB that few need
 
-        if not isinstance(url, str):
-            raise ArgumentTypeError(f"from_url: url: {a_type(url)}, expected a text")
-        data = download(url, gunzip)
-        kind = to_dtype(dtype or dtypes.uint8)
+        if not re.match(r"\w+:", need(str, "url", url, "a text")):
+            raise wrong("url", repr(url), "a URL")
+        data = download(url, need(bool, "gunzip", gunzip, "a bool"))
+        kind = dtypes.uint8 if dtype is None else dtype
         return cls(data, kind, device, requires_grad)  # type: ignore[call-arg]
 
     @staticmethod
@@ -123,7 +120,7 @@ class Creation(Methods):
         >>> a == Tensor.rand(3).tolist()
         True
         """
-        if lib.poly_seed(CTX, integer("manual_seed: seed", seed) % 2**64) != 0:
+        if lib.poly_seed(CTX, integer("seed", seed) % 2**64) != 0:
             fail()
 
     @classmethod
@@ -146,7 +143,7 @@ class Creation(Methods):
         """
         if len(shape) == 3 and isinstance(shape[2], (tuple, list)):
             low, high, shape = shape
-        numbers = make(cls, op.RANDINT, sizes(shape), low, high, to_dtype(dtype))
+        numbers = make(cls, op.RANDINT, sizes(shape), low, high, known_dtype(dtype))
         return finish(numbers, device, requires_grad)
 
     @classmethod
@@ -172,16 +169,20 @@ class Creation(Methods):
         given = {"start": start, "stop": stop, "step": step}
         names = ["stop"] if len(bounds) == 1 and stop is None else list(given)
         if len(bounds) > len(names):
-            raise TypeError(f"arange: {len(bounds)} numbers, expected at most start, stop and step")
+            raise TypeError(
+                f"Tensor.arange: {len(bounds)} numbers, expected at most start, stop and step"
+            )
         for name, value in zip(names, bounds):
             if given[name] is not None:
-                raise TypeError(f"arange: {name} is given twice")
+                raise TypeError(f"Tensor.arange: {name} is given twice")
             given[name] = value
         numbers = [plain_scalar(value) for value in given.values()]
         if numbers[1] is None:
-            raise TypeError("arange: stop is missing")
+            raise TypeError("Tensor.arange: stop is missing")
         whole = all(v is None or isinstance(v, (int, np.integer, SymInt)) for v in numbers)
-        kind = to_dtype(dtype or (dtypes.default_int if whole else dtypes.default_float))
+        kind = known_dtype(dtype)
+        if kind is None:
+            kind = dtypes.default_int if whole else dtypes.default_float
         if any(isinstance(v, SymInt) for v in numbers):
             first, last, by = numbers[0] or 0, numbers[1], 1 if numbers[2] is None else numbers[2]
             node = Node(lib.poly_arange_size(CTX, kind.id, first, last, by))

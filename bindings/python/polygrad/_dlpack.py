@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from polygrad._library import need_error, wrong
 from polygrad.dtype import ALL, DType
 
 CPU = (1, 0)  # kDLCPU and its number
@@ -79,10 +80,10 @@ def _opened(capsule: Any) -> tuple[_Tensor, int]:
     if name == b"dltensor":
         return _Tensor.from_address(_pointer_of(capsule, name)), 0
     if name != b"dltensor_versioned":
-        raise BufferError(f"from_dlpack: a capsule called {name!r}, expected one that is not used")
+        raise wrong("x", f"a capsule called {name!r}", "one that is not used", BufferError)
     managed = _Versioned.from_address(_pointer_of(capsule, name))
     if managed.major != 1:
-        raise BufferError(f"from_dlpack: DLPack {managed.major}.{managed.minor}, expected 1")
+        raise BufferError(f"Tensor.from_dlpack: DLPack {managed.major}.{managed.minor}, expected 1")
     return managed.tensor, managed.flags
 
 
@@ -115,10 +116,8 @@ class _AsIntegers:
         kind = tensor.dtype
         dtype = _TYPES.get((kind.code, kind.bits))
         if dtype is None or kind.lanes != 1:
-            raise BufferError(
-                f"from_dlpack: elements of DLPack type {kind.code} with {kind.bits} bits and "
-                f"{kind.lanes} lanes, expected one of {', '.join(d.name for d in ALL)}"
-            )
+            given = f"DLPack type {kind.code}, {kind.bits} bits, {kind.lanes} lanes"
+            raise wrong("x", given, f"one of {', '.join(d.name for d in ALL)}", BufferError)
         kind.code = _UINT
         self.dtype = dtype
         self.read_only = bool(flags & _READ_ONLY)
@@ -146,7 +145,7 @@ def load(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], DType]:
     if not _VERSIONED and isinstance(x, np.ndarray) and not x.flags.writeable:
         # Such numpy hands out nothing that is read-only.
         if copy is False:
-            raise BufferError("from_dlpack: copy is False, but the memory is read-only")
+            raise BufferError("Tensor.from_dlpack: copy is False, but the memory is read-only")
         x = x.copy()
     ints = _AsIntegers(x if isinstance(x, _Capsule) else _capsule_of(x))
     array = np.from_dlpack(ints)
@@ -155,7 +154,7 @@ def load(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], DType]:
     fits = array.flags.carray
     if copy is False and not fits:
         why = "read-only" if array.flags.c_contiguous else "not contiguous"
-        raise BufferError(f"from_dlpack: copy is False, but the memory is {why}")
+        raise BufferError(f"Tensor.from_dlpack: copy is False, but the memory is {why}")
     if copy or not fits:
         array = np.array(array, order="C", copy=True)
     return array.view(ints.dtype.storage), ints.dtype
@@ -163,13 +162,11 @@ def load(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], DType]:
 
 def _capsule_of(x: Any) -> Any:
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
-        raise TypeError(f"from_dlpack: {type(x).__name__}, expected an object with __dlpack__")
+        raise need_error("x", x, "an object with __dlpack__")
     device = tuple(map(int, x.__dlpack_device__()))
     if device[0] != CPU[0]:
-        raise BufferError(
-            f"from_dlpack: the tensor is on DLPack device {device}, expected the processor's "
-            f"{CPU}: move it there first"
-        )
+        expected = f"the processor's {CPU}: move it there first"
+        raise wrong("x", f"a tensor on DLPack device {device}", expected, BufferError)
     try:
         return x.__dlpack__(max_version=(1, 0))
     except TypeError:  # of the time before versions

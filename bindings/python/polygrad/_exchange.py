@@ -8,6 +8,7 @@ import numpy as np
 
 from polygrad import _dlpack
 from polygrad._base import Base, describe, share
+from polygrad._library import need
 from polygrad.dtype import to_dtype
 
 if TYPE_CHECKING:
@@ -24,13 +25,6 @@ class Exchange(Base):
     """
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        @property
-        def _data(self) -> np.ndarray[Any, Any]: ...
-        def numpy(self) -> np.ndarray[Any, Any]:
-            """See Tensor."""
 
     # To others
 
@@ -124,9 +118,7 @@ class Exchange(Base):
         >>> t.tolist()
         [3.0, 3.0]
         """
-        if not isinstance(x, np.ndarray):
-            raise TypeError(f"from_numpy: {type(x).__name__}, expected a numpy array")
-        return cls(x)  # type: ignore[call-arg]
+        return cls(need(np.ndarray, "x", x, "a numpy array"))  # type: ignore[call-arg]
 
     # To files and other processes
 
@@ -137,7 +129,7 @@ class Exchange(Base):
         """
         values = (type(self), self._data, describe(self)[1].name)
         # A class made of Tensor may have attributes of its own.
-        return _restore, (*values, _wish(self)), getattr(self, "__dict__", None)
+        return _restore, (*values, self.requires_grad), getattr(self, "__dict__", None)
 
     def __copy__(self) -> Self:
         """Return a tensor with memory of its own and the same values."""
@@ -146,18 +138,12 @@ class Exchange(Base):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return a tensor with memory of its own and the same values."""
         name = describe(self)[1].name
-        made = _restore(type(self), self._data.copy(), name, _wish(self))
+        made = _restore(type(self), self._data.copy(), name, self.requires_grad)
         vars_of = getattr(self, "__dict__", None)
         if vars_of:
             made.__dict__.update(vars_of)
         memo[id(self)] = made
         return made
-
-
-def _wish(tensor: Any) -> bool | None:
-    """Return the requires_grad that a copy of a tensor has, None if unset."""
-    wish: bool | None = tensor.requires_grad
-    return wish
 
 
 def _restore(

@@ -15,7 +15,7 @@ import numpy as np
 from polygrad import _prototypes as c
 from polygrad._base import operation, share
 from polygrad._graph import MAX_DIMS, Memory, pointer
-from polygrad._library import fail, lib
+from polygrad._library import ArgumentTypeError, fail, lib, need, need_error, wrong
 from polygrad.dtype import DType, dtype_by_id, dtypes
 from polygrad.tensor import Tensor
 
@@ -29,44 +29,29 @@ Source = Union[str, "os.PathLike[str]", bytes, Tensor]
 class OpenFile:
     """A file that the library has open, until nothing uses its memory any more."""
 
-    def __init__(self, source: Source, kind: int, name: str) -> None:
+    def __init__(self, source: Source, kind: int) -> None:
         self.handle: int | None = None
         self._made: dict[int, Tensor] = {}
         if isinstance(source, (bytes, Tensor)):
-            data = _contents(source, name)
+            data = _contents(source)
             self.handle = lib.poly_file_read(pointer(data), data.nbytes, kind)
         elif isinstance(source, (str, os.PathLike)):
             os.stat(source)  # Python's own errors for missing files
             self.handle = lib.poly_file_open(os.fsencode(source), kind)
         else:
-            raise TypeError(f"{name}: fn: {source!r}, expected a path, bytes or a tensor of uint8")
-        self.who = name
+            raise need_error("fn", source, "a path, bytes or a tensor of uint8")
         if self.handle is None:
-            fail(ValueError, name)
+            fail(ValueError)
 
     def __del__(self, _free: Any = lib.poly_file_free) -> None:
         if self.handle is not None:
             _free(self.handle)
 
-    def __len__(self) -> int:
-        count: int = lib.poly_file_count(self.handle)
-        return count
-
-    def name(self, i: int) -> str:
-        """Return the name of tensor i."""
-        text: bytes = lib.poly_file_name(self.handle, i)
-        return text.decode()
-
-    def describe(self, i: int) -> tuple[tuple[int, ...], DType]:
-        """Return the shape and the type that tensor i has."""
-        sizes = (ctypes.c_int64 * MAX_DIMS)()
-        number = ctypes.c_int()
-        ndim = lib.poly_file_describe(self.handle, i, sizes, MAX_DIMS, ctypes.byref(number))
-        return tuple(sizes[:ndim]), dtype_by_id(number.value)
-
     def tensor(self, i: int) -> Tensor:
         """Return tensor i on the memory of the file."""
-        shape, dtype = self.describe(i)
+        sizes, number = (ctypes.c_int64 * MAX_DIMS)(), ctypes.c_int()
+        ndim = lib.poly_file_describe(self.handle, i, sizes, MAX_DIMS, ctypes.byref(number))
+        shape, dtype = tuple(sizes[:ndim]), dtype_by_id(number.value)
         quant = lib.poly_file_quant(self.handle, i)
         if not quant:
             return share(Tensor, self._array(i, shape, dtype), dtype, shape)
@@ -79,20 +64,21 @@ class OpenFile:
         address = lib.poly_file_data(self.handle, i, ctypes.byref(length))
         if address is None:
             if length.value or shape is None or prod(shape):
-                fail(ValueError, self.who)
+                fail(ValueError)
             return np.empty(shape, dtype.storage)
         shape = (length.value,) if shape is None else shape
         return np.asarray(Memory(self, address, shape, dtype.storage))
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors by name."""
-        return {self.name(i): self.tensor(i) for i in range(len(self))}
+        places = range(lib.poly_file_count(self.handle))
+        return {lib.poly_file_name(self.handle, i).decode(): self.tensor(i) for i in places}
 
     def value(self) -> Any:
         """Return the metadata of the file."""
         text = lib.poly_file_value(self.handle)
         if text is None:
-            fail(ValueError, self.who)
+            fail(ValueError)
         return json.loads(text, object_hook=self._special)
 
     def _special(self, found: dict[str, Any]) -> Any:
@@ -116,14 +102,12 @@ _SPECIAL: dict[str, Any] = {
 }
 
 
-def _contents(source: bytes | Tensor, name: str) -> np.ndarray[Any, Any]:
+def _contents(source: bytes | Tensor) -> np.ndarray[Any, Any]:
     if isinstance(source, bytes):
         return np.frombuffer(source, np.uint8)
     if source.dtype != dtypes.uint8 or source.ndim != 1:
-        raise TypeError(
-            f"{name}: fn: a tensor of {source.dtype.name} with shape {source.shape}, "
-            "expected uint8 and one dimension"
-        )
+        given = f"a tensor of {source.dtype.name} with shape {source.shape}"
+        raise wrong("fn", given, "uint8 and one dimension", ArgumentTypeError)
     return np.ascontiguousarray(source.numpy())
 
 
@@ -134,8 +118,7 @@ def save(
     max_shard_bytes: int,
 ) -> int:
     """Write a safetensors file, or shards and their index; return the number of files."""
-    if not isinstance(fn, (str, os.PathLike)):
-        raise TypeError(f"safe_save: fn: {fn!r}, expected a path")
+    need((str, os.PathLike), "fn", fn, "a path")
     # Python's own errors for places where no file can be.
     if os.path.isdir(fn):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(fn))
@@ -154,7 +137,7 @@ def save(
     path = os.fsencode(fn)
     made: int = lib.poly_safetensors_save(path, entries, len(values), meta, max_shard_bytes)
     if made < 0:
-        fail(ValueError, "safe_save")
+        fail(ValueError)
     return made
 
 

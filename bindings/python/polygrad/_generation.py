@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polygrad._library import a_type, fail, lib
+from polygrad._library import fail, integer, lib, need, wrong
 from polygrad._tokenizer import Tokenizer, Writer
 from polygrad.instance import Instance
 from polygrad.progress import track
@@ -42,8 +42,7 @@ class Generator:
     """
 
     def __init__(self, inst: Instance, rows: int = 0) -> None:
-        if not isinstance(inst, Instance):
-            raise TypeError(f"Generator: inst: {a_type(inst)}, expected an Instance")
+        need(Instance, "inst", inst, "an Instance")
         self._handle = lib.poly_generator_new(inst._handle, rows)
         if not self._handle:
             fail(ValueError)
@@ -66,28 +65,20 @@ class Generator:
         most likely tokens, top_p < 1 among the most likely ones whose probabilities first sum up
         to p. The same seed draws the same tokens on every machine.
         """
-        for name, value, kind in (
-            ("temperature", temperature, (int, float, np.number)),
-            ("top_k", top_k, (int, np.integer)),
-            ("top_p", top_p, (int, float, np.number)),
-        ):
-            if not isinstance(value, kind):
-                raise ValueError(f"Generator.sampling: {name}: {value!r}, expected a number")
-        status = lib.poly_generator_sampling(
-            self._handle, temperature, top_k, top_p, seed & 0xFFFFFFFFFFFFFFFF
-        )
-        if status != 0:
+        drawn_by = (temperature, top_k, top_p, integer("seed", seed) % 2**64)
+        if lib.poly_generator_sampling(self._handle, *drawn_by) != 0:
             fail(ValueError)
 
     def ends(self, tokens: Sequence[int] | npt.NDArray[Any]) -> None:
         """Say which tokens end a row, which goes on with the one that ended it."""
-        ends = _numbers("Generator.ends: tokens", tokens).astype(np.int32)
+        ends = _numbers("tokens", tokens).astype(np.int32)
         if lib.poly_generator_ends(self._handle, ends.ctypes.data, len(ends)) != 0:
             fail(ValueError)
 
     def feed(self, tokens: Sequence[Any] | npt.NDArray[Any]) -> None:
         """Append tokens to each row. Only the first rows may be of different lengths."""
-        rows = [_numbers("Generator.feed: tokens", row).astype(np.int32) for row in tokens]
+        need(Iterable, "tokens", tokens, "rows of integers")
+        rows = [_numbers("tokens", row).astype(np.int32) for row in tokens]
         lengths = np.array([len(row) for row in rows], dtype=np.int32)
         flat = np.concatenate(rows) if rows else lengths
         status = lib.poly_generator_feed(
@@ -169,14 +160,12 @@ def generate(
     [0 0]
     [0 0]
     """
-    if not isinstance(inst, Instance):
-        raise TypeError(f"generate: inst: {a_type(inst)}, expected an Instance")
-    if not isinstance(max_new_tokens, (int, np.integer)) or max_new_tokens < 0:
-        raise ValueError(f"generate: max_new_tokens: {max_new_tokens!r}, expected 0 or more")
-    if seed is not None and not isinstance(seed, (int, np.integer)):
-        raise ValueError(f"generate: seed: {seed!r}, expected an integer or None")
-    if not hasattr(tokens, "__len__"):
-        raise TypeError(f"generate: tokens: {tokens!r}, expected numbers, a text, or rows of them")
+    need(Instance, "inst", inst, "an Instance")
+    if integer("max_new_tokens", max_new_tokens) < 0:
+        raise wrong("max_new_tokens", max_new_tokens, "0 or more")
+    need(Sized, "tokens", tokens, "numbers, a text, or rows of them")
+    need((Callable, type(None)), "callback", callback, "a function or None")
+    need((Tokenizer, type(None)), "tokenizer", tokenizer, "a Tokenizer or None")
     texts = [tokens] if isinstance(tokens, str) else tokens
     if len(texts) > 0 and isinstance(texts[0], str):
         tokenizer = tokenizer or inst.tokenizer
@@ -188,8 +177,8 @@ def generate(
     else:
         tokenizer = None
         rows = _rows_of(tokens)
-    ends = _numbers("generate: eos_token_id", [] if eos_token_id is None else eos_token_id)
-    number = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed)
+    ends = _numbers("eos_token_id", [] if eos_token_id is None else eos_token_id)
+    number = int.from_bytes(os.urandom(8), "little") if seed is None else integer("seed", seed)
     drawn: list[_Ids] = []
     pieces: Iterator[Any]
     pieces = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends, drawn)
@@ -219,8 +208,8 @@ def _rows_of(tokens: Any) -> list[Tokens]:
     rows = [np.asarray(row) for row in (tokens if nested else [tokens])]
     for row in rows:
         if row.ndim != 1 or row.size == 0:
-            raise ValueError(f"generate: tokens: a row of shape {row.shape}, expected (n,), n >= 1")
-    return [_numbers("generate: tokens", row) for row in rows]
+            raise wrong("tokens", f"a row of shape {row.shape}", "(n,), n >= 1")
+    return [_numbers("tokens", row) for row in rows]
 
 
 def _numbers(what: str, tokens: Any) -> Tokens:
@@ -229,11 +218,11 @@ def _numbers(what: str, tokens: Any) -> Tokens:
     if given.size == 0:
         return given.astype(np.int64)
     if np.issubdtype(given.dtype, np.number) and not np.iscomplexobj(given):
-        wrong = given[~((given >= -(1 << 31)) & (given < 1 << 31) & (given == np.trunc(given)))]
+        odd = given[~((given >= -(1 << 31)) & (given < 1 << 31) & (given == np.trunc(given)))]
     else:
-        wrong = given
-    if wrong.size:
-        raise ValueError(f"{what}: {wrong[0].item()!r}, expected integers of 32 bits")
+        odd = given
+    if odd.size:
+        raise wrong(what, repr(odd.tolist()[0]), "integers of 32 bits")
     return given.astype(np.int64)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +10,12 @@ from polygrad import _methods as op
 from polygrad._base import Base, describe
 from polygrad._graph import plain_scalar
 from polygrad.dtype import dtypes
-from polygrad.variable import SymInt
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_LARGEST = (1 << 63) - 1
 _ALL = (slice(None),)
-_SMALLEST = -(1 << 46)  # far smaller numbers encode symbolic sizes
+_FAR = 1 << 46  # beyond any axis
 
 
 class Indexing(Base):
@@ -63,38 +60,22 @@ def _is_number(item: Any) -> bool:
     return isinstance(item, (int, np.integer, np.bool_))
 
 
+def _bounded(item: Any) -> Any:
+    """Return an integer of any size as one that C has, which selects the same of any axis."""
+    return max(-_FAR, min(item, _FAR)) if type(item) is int else item
+
+
 def items(indices: Any, of: Base) -> list[Any]:
     """Return the items of an index as arguments of an operation."""
-    return [_index_item(_as_tensor(item, of)) for item in expression(indices)]
+    return [_as_tensor(item, of) for item in expression(indices)]
 
 
 def _as_tensor(item: Any, of: Any) -> Any:
     """Return lists and arrays as tensors, other items as they are."""
-    item = plain_scalar(item)
+    item = _bounded(plain_scalar(item))
+    if isinstance(item, slice):
+        return slice(*map(_bounded, (item.start, item.stop, item.step)))
     if isinstance(item, (list, tuple, np.ndarray)):
         # An empty list says nothing of its type.
         return type(of)(item, dtype=None if len(item) else dtypes.default_int)
     return item
-
-
-def _bounded(value: Any) -> Any:
-    """Return an index, or one as good for any axis if it is too large for C."""
-    if value is None or isinstance(value, SymInt):
-        return value
-    return max(_SMALLEST, min(index(value), _LARGEST))
-
-
-def _index_item(item: Any) -> Any:
-    """Return an item of an index expression with numbers that C holds."""
-    if item is None or item is Ellipsis or isinstance(item, (SymInt, Base)):
-        return item
-    if isinstance(item, (bool, np.bool_)):
-        raise IndexError("index: a bool is not an index, expected integers, slices, tensors")
-    if isinstance(item, (int, np.integer)):
-        return _bounded(int(item))
-    if isinstance(item, slice):
-        return slice(_bounded(item.start), _bounded(item.stop), _bounded(item.step))
-    raise IndexError(
-        f"index: {type(item).__name__} is not an index, "
-        "expected integers, slices, None, ... and tensors"
-    )

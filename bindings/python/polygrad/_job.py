@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._base import Base, handles, release_dead
 from polygrad._graph import CTX
-from polygrad._library import ArgumentTypeError, a_type, fail, last_error, lib
+from polygrad._library import fail, in_words, last_error, lib, need, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,14 +27,12 @@ class Job:
     """
 
     def __init__(self, tensors: Sequence[Base]) -> None:
-        if not isinstance(tensors, (list, tuple)):
-            raise ArgumentTypeError(f"Job: tensors: {a_type(tensors)}, expected a list of tensors")
+        need((list, tuple), "tensors", tensors, "a list of tensors")
         release_dead()
         self._error = ""
         self._ended = False
-        self._handle = lib.poly_array_realize_async(
-            CTX, handles(tensors, "realize_async: others"), len(tensors)
-        )
+        given = handles(tensors, "others")
+        self._handle = lib.poly_array_realize_async(CTX, given, len(tensors))
         if self._handle is None:
             fail(RuntimeError)
 
@@ -43,13 +41,13 @@ class Job:
 
         Several threads may wait. A job that fails raises its error for each of them.
         """
+        milliseconds = -1 if timeout is None else max(0, int(number("timeout", timeout) * 1000))
         if not self._ended:
-            milliseconds = -1 if timeout is None else max(0, int(timeout * 1000))
             status = lib.poly_job_wait(self._handle, milliseconds)
             if status == 1:
                 return False
             if status != 0:
-                self._error = last_error() or "the library reported no error"
+                self._error = in_words(last_error() or "the library reported no error")
             self._ended = True
         if self._error:
             raise RuntimeError(self._error)

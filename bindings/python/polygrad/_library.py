@@ -8,28 +8,23 @@ import re
 import sys
 from operator import index
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat, SupportsIndex, TypeVar
 
 from polygrad._prototypes import PROTOTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+T = TypeVar("T")
 
 _NAME = "libpolygrad.so"
 
 
-def _candidates() -> list[Path]:
-    """Return the places where the library may be, the most wanted first."""
-    chosen = os.environ.get("POLYGRAD_LIB")
-    if chosen:
-        return [Path(chosen)]
-    here = Path(__file__).resolve().parent
-    # Beside this file when installed; in build/ when run from a checkout.
-    places = [here / _NAME]
-    if len(here.parents) > 2:
-        places.append(here.parents[2] / "build" / _NAME)
-    return places
-
-
 def _load() -> Any:
-    places = _candidates()
+    # Beside this file when installed; in build/ when run from a checkout.
+    here = Path(__file__).resolve().parent
+    chosen = os.environ.get("POLYGRAD_LIB")
+    places = [Path(chosen)] if chosen else [here / _NAME, here.parents[2] / "build" / _NAME]
     path = next((p for p in places if p.is_file()), None)
     if path is None:
         tried = ", ".join(map(str, places))
@@ -38,7 +33,7 @@ def _load() -> Any:
             "or set POLYGRAD_LIB to its path"
         )
     library = ctypes.CDLL(str(path))
-    for name, (result, arguments) in PROTOTYPES.items():
+    for name, (result, kinds, names) in PROTOTYPES.items():
         function = getattr(library, name, None)
         if function is None:
             raise ImportError(
@@ -46,11 +41,11 @@ def _load() -> Any:
                 "again with `make build`, or set POLYGRAD_LIB to one that fits"
             )
         function.restype = result
-        if name not in _INNER and any(kind in _CHECKED for kind in arguments):
-            function.argtypes = [_CHECKED.get(kind, kind) for kind in arguments]
-            setattr(library, name, _explained(name, function))
+        if name not in _INNER and any(kind in _CHECKED for kind in kinds):
+            function.argtypes = [_CHECKED.get(kind, kind) for kind in kinds]
+            setattr(library, name, _explained(function, kinds, names.split()))
         else:
-            function.argtypes = arguments
+            function.argtypes = kinds
     return library
 
 
@@ -83,15 +78,22 @@ _INNER = frozenset(
 )
 
 
-def _explained(name: str, function: Any) -> Any:
-    """Return a function that raises Python's own exceptions, with its name, for bad arguments."""
+def _explained(function: Any, kinds: Sequence[Any], names: Sequence[str]) -> Any:
+    """Return a function that raises Python's own exceptions, with its names, for bad arguments."""
 
     def explained(*arguments: Any) -> Any:
         try:
             return function(*arguments)
         except ctypes.ArgumentError as error:
-            kind = OverflowError if "OverflowError" in str(error) else TypeError
-            raise kind(f"{_method(name[5:])}: {error}") from None
+            place = int(re.findall(r"argument (\d+)", str(error))[0]) - 1
+            name, given = names[place], arguments[place]
+        try:
+            whole = index(given)
+        except TypeError:
+            expected = "an integer" if kinds[place] in _CHECKED else "a number"
+            raise need_error(name, given, expected) from None
+        bits = 8 * ctypes.sizeof(kinds[place])
+        raise OverflowError(f"{caller()}: {name}: {whole} does not fit in {bits} bits")
 
     return explained
 
@@ -106,10 +108,6 @@ class ArgumentError(ValueError, RuntimeError):
     """An argument that does not fit, or arguments that do not fit each other."""
 
 
-class ChoiceError(ArgumentError, NotImplementedError):
-    """A name that is none of those an argument may have."""
-
-
 class OutOfBoundsError(ArgumentError, OverflowError):
     """A number that integers of a type are not."""
 
@@ -122,13 +120,60 @@ class ArgumentTypeError(TypeError, RuntimeError):
     """A tensor of a data type that the operation does not have."""
 
 
-def c_text(argument: str, value: Any) -> bytes:
+def caller() -> str:
+    """Return the name of what the user called: the outermost public function of the package."""
+    frame, found = sys._getframe(1), ""
+    while frame and frame.f_globals.get("__package__", "") in _PACKAGES:
+        name, of = frame.f_code.co_name, frame.f_locals
+        owner = of.get("cls", type(of["self"]) if "self" in of else None)
+        where = owner.__name__.lstrip("_") if owner else ""
+        if where and (name in {"__init__", "__new__", "__call__"} or "." not in found):
+            found = where
+        if frame.f_globals is not globals() and name.isidentifier() and _PUBLIC.match(name):
+            found = f"{where}.{name.strip('_')}" if where else name
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+_PACKAGES = {"polygrad", "polygrad.nn"}
+_PUBLIC = re.compile(r"[^_]|__(?!init__|new__|call__)")
+
+
+def need_error(argument: str, given: Any, expected: str) -> ArgumentTypeError:
+    """Return the error of an argument of another type than the function takes."""
+    return ArgumentTypeError(f"{caller()}: {argument}: {_a_type(given)}, expected {expected}")
+
+
+def need(kind: Any, argument: str, given: T, expected: str) -> T:
+    """Return an argument, which must be of a type."""
+    if not isinstance(given, kind):
+        raise need_error(argument, given, expected)
+    return given
+
+
+def wrong(
+    argument: str, given: Any, expected: Any, kind: type[Exception] = ArgumentError
+) -> Exception:
+    """Return the error of an argument with another value than the function takes."""
+    return kind(f"{caller()}: {argument}: {given}, expected {expected}")
+
+
+def integer(argument: str, given: Any) -> int:
+    """Return an integer, whatever type it has."""
+    return index(need(SupportsIndex, argument, given, "an integer"))
+
+
+def number(argument: str, given: Any) -> float:
+    """Return a number, whatever type it has."""
+    return float(need((SupportsFloat, SupportsIndex), argument, given, "a number"))
+
+
+def c_text(argument: str, given: Any) -> bytes:
     """Return a text for C, where it ends at its first NUL."""
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{argument}: {type(value).__name__}, expected str")
-    if "\0" in value:
-        raise ArgumentError(f"{argument}: {value!r}, expected a text without NUL")
-    return value.encode()
+    if "\0" in need(str, argument, given, "a text"):
+        raise wrong(argument, repr(given), "a text without NUL")
+    text: bytes = given.encode()
+    return text
 
 
 _libc = ctypes.CDLL(None)
@@ -145,29 +190,6 @@ def taken(address: int | None, length: int = -1, error: type[Exception] = Argume
         _libc.free(address)
 
 
-def caller() -> str:
-    """Return the name of what the user called: the outermost function of the package."""
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_back.f_globals.get("__package__", "") in _PACKAGES:
-        frame = frame.f_back
-    name, owner = frame.f_code.co_name, frame.f_locals.get("self")
-    if owner is None:
-        return name
-    kind = type(owner).__name__
-    return kind if name in {"__init__", "__call__"} else f"{kind}.{name.strip('_')}"
-
-
-_PACKAGES = {"polygrad", "polygrad.nn"}
-
-
-def integer(argument: str, value: Any) -> int:
-    """Return an integer, whatever type it has."""
-    try:
-        return index(value)
-    except TypeError:
-        raise ArgumentTypeError(f"{argument}: {a_type(value)}, expected an integer") from None
-
-
 class JitError(RuntimeError):
     """A function that cannot be captured, or a call that does not match the captured one."""
 
@@ -182,29 +204,32 @@ def last_error() -> str:
     return text.decode()
 
 
-def a_type(value: Any) -> str:
+def _a_type(value: Any) -> str:
     """Return the name of a value's type with its article.
 
-    >>> a_type(3), a_type("")
+    >>> _a_type(3), _a_type("")
     ('an int', 'a str')
     """
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
-def fail(kind: type[Exception] = ArgumentError, who: str | None = None) -> NoReturn:
+def in_words(text: str) -> str:
+    """Return an error of the library with the name of what the user called."""
+    operation = _OPERATION.match(text)
+    if operation:
+        owner = operation[1] or "Tensor."
+        return (f"{caller()}: " if owner[0].islower() else owner) + text[operation.end() :]
+    return _FUNCTION.sub(lambda found: f"{caller() or found[1]}: ", text)
+
+
+def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
     """Raise the last error of the library.
 
     kind is the exception for a bad argument of the failed call; the message distinguishes indices
-    out of range and wrong types from it. who is what the user called, where that is not the method
-    of the same name.
+    out of range and wrong types from it.
     """
-    text = last_error() or "the library reported no error"
-    operation = _OPERATION.match(text)
-    if operation:
-        text = (operation[1] or "Tensor.") + text[operation.end() :]
-    else:
-        text = _FUNCTION.sub(lambda found: f"{who or _method(found[1])}: ", text)
+    text = in_words(last_error() or "the library reported no error")
     if "traces the function" in text or "inside of " in text:
         kind = JitError
     if kind is ArgumentError:
@@ -229,36 +254,10 @@ _EXPECTED = re.compile(
     r"sizes|an index)(?! from| for)"
 )
 
-# What stands in front of the name of an operation; those of classes begin with a capital letter.
+# What stands in front of the name of an operation: those of classes begin with a capital letter,
+# and what is no method has a function in Python.
 _OPERATION = re.compile(
     r"^poly_(?:(?:array_call|optim_new): args|array_binary(?:_number)?: arguments): "
-    r"((?:[A-Z]\w+|clip_grad_norm): )?"
+    r"((?:[A-Z]\w+|clip_grad_norm|dequantize): )?"
 )
-# Other functions are known by the methods that call them.
 _FUNCTION = re.compile(r"^poly_(\w+): (?:arguments: )?")
-_OWNERS = {"array": "Tensor", "generator": "Generator", "instance": "Instance", "size": "Variable"}
-_METHODS = {
-    "array_assign_n": "Tensor.assign",
-    "array_pin": "Tensor.numpy",
-    "array_require_grad": "Tensor.requires_grad",
-    "array_set": "Tensor.setitem",
-    "array_set_grad": "Tensor.grad",
-    "bind_var": "Variable.bind",
-    "define_var": "Variable",
-    "generator_new": "Generator",
-    "hf_load_as": "load_hf_bytes",
-    "hf_open": "load_hf",
-    "instance_load_weights": "Instance.import_weights",
-    "mlp_instance": "Instance.mlp",
-    "nam_instance": "Instance.nam",
-    "seed": "Tensor.manual_seed",
-    "tabm_instance": "Instance.tabm",
-}
-
-
-def _method(function: str) -> str:
-    """Return the name of the method that calls a function."""
-    owner, _, name = function.partition("_")
-    if owner in _OWNERS:
-        function = f"{_OWNERS[owner]}.{name}"
-    return _METHODS.get(f"{owner}_{name}".rstrip("_"), function)

@@ -19,7 +19,6 @@ from polygrad._base import (
     pair,
     sizes,
     source,
-    to_dtype,
 )
 from polygrad._prototypes import (
     POLY_ADD,
@@ -41,7 +40,7 @@ from polygrad._prototypes import (
     POLY_SUB,
     POLY_XOR,
 )
-from polygrad.dtype import dtypes
+from polygrad.dtype import dtypes, known_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -485,7 +484,7 @@ class Methods(Base):
         >>> Tensor([1, 2]).div(4).tolist(), Tensor([-7]).div(2, rounding_mode="trunc").tolist()
         ([0.25, 0.5], [-3])
         """
-        return self._call1(DIV, operand(x, self), _bool(reverse), rounding_mode)
+        return self._call1(DIV, operand(x, self), reverse, rounding_mode)
 
     def idiv(self, x: Operand, reverse: _bool = False) -> Self:
         """The quotient of integers x / y, rounded towards zero.
@@ -493,7 +492,7 @@ class Methods(Base):
         >>> Tensor([-7, 7]).idiv(2).tolist()
         [-3, 3]
         """
-        return self._call1(IDIV, operand(x, self), _bool(reverse))
+        return self._call1(IDIV, operand(x, self), reverse)
 
     def mod(self, x: Operand, reverse: _bool = False) -> Self:
         """The remainder of x / y with the sign of y.
@@ -501,7 +500,7 @@ class Methods(Base):
         >>> Tensor([-7, 7]).mod(4).tolist()
         [1, 3]
         """
-        return self._call1(MOD, operand(x, self), _bool(reverse))
+        return self._call1(MOD, operand(x, self), reverse)
 
     def fmod(self, x: Operand, reverse: _bool = False) -> Self:
         """The remainder of x / y with the sign of x.
@@ -509,7 +508,7 @@ class Methods(Base):
         >>> Tensor([-7.0, 7.0]).fmod(4).tolist()
         [-3.0, 3.0]
         """
-        return self._call1(FMOD, operand(x, self), _bool(reverse))
+        return self._call1(FMOD, operand(x, self), reverse)
 
     def pow(self, x: Operand, reverse: _bool = False) -> Self:
         """The power x^y.
@@ -517,7 +516,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0, 3.0]).pow(2).tolist()
         [1.0, 4.0, 9.0]
         """
-        return self._call1(POW, operand(x, self), _bool(reverse))
+        return self._call1(POW, operand(x, self), reverse)
 
     def maximum(self, x: Operand) -> Self:
         """The greater of x and y.
@@ -537,23 +536,23 @@ class Methods(Base):
 
     def bitwise_and(self, x: Operand, reverse: _bool = False) -> Self:
         """The bits that x and y have, for integers and bools."""
-        return self._call1(BITWISE_AND, operand(x, self), _bool(reverse))
+        return self._call1(BITWISE_AND, operand(x, self), reverse)
 
     def bitwise_or(self, x: Operand, reverse: _bool = False) -> Self:
         """The bits that x or y has, for integers and bools."""
-        return self._call1(BITWISE_OR, operand(x, self), _bool(reverse))
+        return self._call1(BITWISE_OR, operand(x, self), reverse)
 
     def bitwise_xor(self, x: Operand, reverse: _bool = False) -> Self:
         """The bits that differ, for integers and bools."""
-        return self._call1(BITWISE_XOR, operand(x, self), _bool(reverse))
+        return self._call1(BITWISE_XOR, operand(x, self), reverse)
 
     def lshift(self, x: Operand, reverse: _bool = False) -> Self:
         """x shifted to the left by y bits, for integers."""
-        return self._call1(LSHIFT, operand(x, self), _bool(reverse))
+        return self._call1(LSHIFT, operand(x, self), reverse)
 
     def rshift(self, x: Operand, reverse: _bool = False) -> Self:
         """x shifted to the right by y bits, for integers."""
-        return self._call1(RSHIFT, operand(x, self), _bool(reverse))
+        return self._call1(RSHIFT, operand(x, self), reverse)
 
     def eq(self, x: Operand) -> Self:
         """Where x = y: bool. NaN equals nothing.
@@ -589,7 +588,7 @@ class Methods(Base):
         >>> Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0])).numpy().round(4)
         array([0.    , 1.5708], dtype=float32)
         """
-        return self._call1(ATAN2, operand(x, self), _bool(reverse))
+        return self._call1(ATAN2, operand(x, self), reverse)
 
     def hypot(self, other: Operand, reverse: _bool = False) -> Self:
         """sqrt(x^2 + y^2).
@@ -597,7 +596,7 @@ class Methods(Base):
         >>> Tensor([3.0]).hypot(4.0).tolist()
         [5.0]
         """
-        return self._call1(HYPOT, operand(other, self), _bool(reverse))
+        return self._call1(HYPOT, operand(other, self), reverse)
 
     def masked_fill(self, mask: Operand, value: Operand) -> Self:
         """The tensor with value where mask is true.
@@ -639,7 +638,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0]).isclose(Tensor([1.000001, 2.1])).tolist()
         [True, False]
         """
-        return self._call1(ISCLOSE, operand(other, self), rtol, atol, _bool(equal_nan))
+        return self._call1(ISCLOSE, operand(other, self), rtol, atol, equal_nan)
 
     def allclose(
         self,
@@ -653,9 +652,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0]).allclose([1.0, 2.0])
         True
         """
-        return _bool(
-            self._call1(ALLCLOSE, operand(other, self), rtol, atol, _bool(equal_nan)).item()
-        )
+        return _bool(self._call1(ALLCLOSE, operand(other, self), rtol, atol, equal_nan).item())
 
     # Functions of each element
 
@@ -862,7 +859,7 @@ class Methods(Base):
         >>> t.isinf().tolist(), t.isinf(detect_negative=False).tolist()
         ([True, False, True], [False, False, True])
         """
-        return self._call1(ISINF, _bool(detect_positive), _bool(detect_negative))
+        return self._call1(ISINF, detect_positive, detect_negative)
 
     def isfinite(self) -> Self:
         """Where x is neither infinite nor NaN: bool."""
@@ -998,7 +995,7 @@ class Methods(Base):
         >>> Tensor([1.7, -1.7]).cast("int32").tolist()
         [1, -1]
         """
-        return self._call1(CAST, to_dtype(dtype))
+        return self._call1(CAST, known_dtype(dtype))
 
     def float(self) -> Self:
         """cast("float")."""
@@ -1061,7 +1058,7 @@ class Methods(Base):
         >>> t.sum().item(), t.sum(0).tolist(), t.sum(1, keepdim=True).tolist()
         (10.0, [4.0, 6.0], [[3.0], [7.0]])
         """
-        return self._call1(SUM, axis, _bool(keepdim), to_dtype(dtype))
+        return self._call1(SUM, axis, keepdim, known_dtype(dtype))
 
     def prod(
         self,
@@ -1074,7 +1071,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0, 3.0]).prod().item()
         6.0
         """
-        return self._call1(PROD, axis, _bool(keepdim), to_dtype(dtype))
+        return self._call1(PROD, axis, keepdim, known_dtype(dtype))
 
     def max(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
         """The greatest value along axes.
@@ -1082,7 +1079,7 @@ class Methods(Base):
         >>> Tensor([[1, 5], [3, 4]]).max(1).tolist()
         [5, 4]
         """
-        return self._call1(MAX, axis, _bool(keepdim))
+        return self._call1(MAX, axis, keepdim)
 
     def min(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
         """The least value along axes.
@@ -1090,7 +1087,7 @@ class Methods(Base):
         >>> Tensor([[1, 5], [3, 4]]).min(0).tolist()
         [1, 4]
         """
-        return self._call1(MIN, axis, _bool(keepdim))
+        return self._call1(MIN, axis, keepdim)
 
     def mean(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
         """The mean along axes; integers give float32.
@@ -1098,7 +1095,7 @@ class Methods(Base):
         >>> Tensor([[1, 5], [3, 4]]).mean().item()
         3.25
         """
-        return self._call1(MEAN, axis, _bool(keepdim))
+        return self._call1(MEAN, axis, keepdim)
 
     def any(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
         """Whether a value along axes is not 0: bool.
@@ -1106,7 +1103,7 @@ class Methods(Base):
         >>> Tensor([[0, 1], [0, 0]]).any(1).tolist()
         [True, False]
         """
-        return self._call1(ANY, axis, _bool(keepdim))
+        return self._call1(ANY, axis, keepdim)
 
     def all(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
         """Whether no value along axes is 0: bool.
@@ -1114,7 +1111,7 @@ class Methods(Base):
         >>> Tensor([[1, 1], [0, 1]]).all(1).tolist()
         [True, False]
         """
-        return self._call1(ALL, axis, _bool(keepdim))
+        return self._call1(ALL, axis, keepdim)
 
     def logsumexp(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
         """log(sum(e^x)) along axes, without overflow.
@@ -1122,7 +1119,7 @@ class Methods(Base):
         >>> round(Tensor([1000.0, 1000.0]).logsumexp().item(), 3)
         1000.693
         """
-        return self._call1(LOGSUMEXP, axis, _bool(keepdim))
+        return self._call1(LOGSUMEXP, axis, keepdim)
 
     def var(
         self,
@@ -1135,7 +1132,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0, 3.0, 4.0]).var(correction=0).item()
         1.25
         """
-        return self._call1(VAR, axis, _bool(keepdim), correction)
+        return self._call1(VAR, axis, keepdim, correction)
 
     def std(
         self,
@@ -1148,7 +1145,7 @@ class Methods(Base):
         >>> Tensor([1.0, 3.0]).std(correction=0).item()
         1.0
         """
-        return self._call1(STD, axis, _bool(keepdim), correction)
+        return self._call1(STD, axis, keepdim, correction)
 
     def var_mean(
         self,
@@ -1161,7 +1158,7 @@ class Methods(Base):
         >>> [t.item() for t in Tensor([1.0, 3.0]).var_mean(correction=0)]
         [1.0, 2.0]
         """
-        return self._call(VAR_MEAN, axis, _bool(keepdim), correction)
+        return self._call(VAR_MEAN, axis, keepdim, correction)
 
     def std_mean(
         self,
@@ -1170,7 +1167,7 @@ class Methods(Base):
         correction: _float = 1,
     ) -> tuple[Self, ...]:
         """std and mean along axes."""
-        return self._call(STD_MEAN, axis, _bool(keepdim), correction)
+        return self._call(STD_MEAN, axis, keepdim, correction)
 
     def quantile(self, q: _float, axis: _int | None = None, keepdim: _bool = False) -> Self:
         """The value below which the share q of the elements along an axis, or of the flattened tensor, lies.
@@ -1178,7 +1175,7 @@ class Methods(Base):
         Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7).
         quantile(0.5) is the median. NaN if an element is.
         """
-        return self._call1(QUANTILE, q, axis, _bool(keepdim))
+        return self._call1(QUANTILE, q, axis, keepdim)
 
     def argmax(self, axis: _int | None = None, keepdim: _bool = False) -> Self:
         """The position of the greatest value along an axis, or in the flattened tensor; the first of several.
@@ -1186,7 +1183,7 @@ class Methods(Base):
         >>> Tensor([[1, 5], [7, 4]]).argmax(1).tolist(), Tensor([[1, 5], [7, 4]]).argmax().item()
         ([1, 0], 2)
         """
-        return self._call1(ARGMAX, axis, _bool(keepdim))
+        return self._call1(ARGMAX, axis, keepdim)
 
     def argmin(self, axis: _int | None = None, keepdim: _bool = False) -> Self:
         """The position of the least value along an axis, or in the flattened tensor; the first of several.
@@ -1194,7 +1191,7 @@ class Methods(Base):
         >>> Tensor([3.0, 1.0, 2.0]).argmin().item()
         1
         """
-        return self._call1(ARGMIN, axis, _bool(keepdim))
+        return self._call1(ARGMIN, axis, keepdim)
 
     def softmax(self, axis: _int = -1, dtype: DTypeLike | None = None) -> Self:
         """e^x / sum(e^x) along an axis; with dtype x is converted first.
@@ -1202,11 +1199,11 @@ class Methods(Base):
         >>> Tensor([0.0, 0.0]).softmax().tolist()
         [0.5, 0.5]
         """
-        return self._call1(SOFTMAX, axis, to_dtype(dtype))
+        return self._call1(SOFTMAX, axis, known_dtype(dtype))
 
     def log_softmax(self, axis: _int = -1, dtype: DTypeLike | None = None) -> Self:
         """log(softmax(x)) along an axis; with dtype x is converted first."""
-        return self._call1(LOG_SOFTMAX, axis, to_dtype(dtype))
+        return self._call1(LOG_SOFTMAX, axis, known_dtype(dtype))
 
     # Scans and sorting
 
@@ -1259,7 +1256,7 @@ class Methods(Base):
         >>> values.tolist(), indices.tolist()
         ([1, 2, 3], [1, 2, 0])
         """
-        return self._call(SORT, dim, _bool(descending))
+        return self._call(SORT, dim, descending)
 
     def argsort(self, dim: _int = -1, descending: _bool = False) -> Self:
         """The positions that sort along an axis.
@@ -1267,7 +1264,7 @@ class Methods(Base):
         >>> Tensor([3, 1, 2]).argsort().tolist()
         [1, 2, 0]
         """
-        return self._call1(ARGSORT, dim, _bool(descending))
+        return self._call1(ARGSORT, dim, descending)
 
     def topk(
         self,
@@ -1282,7 +1279,7 @@ class Methods(Base):
         >>> values.tolist(), indices.tolist()
         ([3.0, 2.0], [0, 2])
         """
-        return self._call(TOPK, k, dim, _bool(largest), _bool(sorted_))
+        return self._call(TOPK, k, dim, largest, sorted_)
 
     def searchsorted(self, values: Operand, right: _bool = False) -> Self:
         """Where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
@@ -1595,12 +1592,7 @@ class Methods(Base):
         [[1, 1, 12]]
         """
         return self._call1(
-            SCATTER_REDUCE,
-            dim,
-            operand(index, self),
-            source(src, self),
-            reduce,
-            _bool(include_self),
+            SCATTER_REDUCE, dim, operand(index, self), source(src, self), reduce, include_self
         )
 
     def masked_select(self, mask: Operand) -> Self:
@@ -1638,11 +1630,11 @@ class Methods(Base):
         >>> Tensor([[1.0, 2.0]]).matmul(Tensor([[3.0], [4.0]])).tolist()
         [[11.0]]
         """
-        return self._call1(MATMUL, operand(x, self), _bool(reverse), to_dtype(dtype))
+        return self._call1(MATMUL, operand(x, self), reverse, known_dtype(dtype))
 
     def dot(self, w: Operand, dtype: DTypeLike | None = None) -> Self:
         """The matrix product x @ y over the last two axes; dtype is the type of the accumulator and the result."""
-        return self._call1(DOT, operand(w, self), False, to_dtype(dtype))
+        return self._call1(DOT, operand(w, self), False, known_dtype(dtype))
 
     def linear(
         self,
@@ -1658,7 +1650,7 @@ class Methods(Base):
         >>> Tensor([1.0, 2.0]).linear(Tensor([[3.0], [4.0]]), Tensor([0.5])).tolist()
         [11.5]
         """
-        return self._call1(LINEAR, operand(weight, self), operand(bias, self), to_dtype(dtype))
+        return self._call1(LINEAR, operand(weight, self), operand(bias, self), known_dtype(dtype))
 
     @classmethod
     def einsum(cls, formula: str, *operands: Any, dtype: DTypeLike | None = None) -> Self:
@@ -1670,7 +1662,7 @@ class Methods(Base):
         >>> Tensor.einsum("ij,jk->ik", a, b).tolist(), Tensor.einsum("ii", a).item()
         ([[19.0, 22.0], [43.0, 50.0]], 5.0)
         """
-        return make(cls, EINSUM, sizes(operands), formula, to_dtype(dtype))
+        return make(cls, EINSUM, sizes(operands), formula, known_dtype(dtype))
 
     def scaled_dot_product_attention(
         self,
@@ -1700,8 +1692,8 @@ class Methods(Base):
             operand(value, self),
             operand(attn_mask, self),
             dropout_p,
-            _bool(is_causal),
-            _bool(enable_gqa),
+            is_causal,
+            enable_gqa,
             scale,
         )
 
@@ -1711,7 +1703,7 @@ class Methods(Base):
         >>> Tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky().tolist()
         [[2.0, 0.0], [1.0, 2.0]]
         """
-        return self._call1(CHOLESKY, _bool(upper))
+        return self._call1(CHOLESKY, upper)
 
     def triangular_solve(
         self,
@@ -1725,9 +1717,7 @@ class Methods(Base):
         >>> Tensor([[2.0, 0.0], [1.0, 4.0]]).triangular_solve(Tensor([2.0, 9.0])).tolist()
         [1.0, 2.0]
         """
-        return self._call1(
-            TRIANGULAR_SOLVE, operand(b, self), _bool(upper), _bool(transpose), _bool(unit_diagonal)
-        )
+        return self._call1(TRIANGULAR_SOLVE, operand(b, self), upper, transpose, unit_diagonal)
 
     def solve(self, b: Operand) -> Self:
         """The solution y of x @ y = b; infinite or NaN where x is singular.
@@ -1777,7 +1767,7 @@ class Methods(Base):
         >>> Tensor([[0.0, 2.0], [3.0, 0.0]]).svd()[1].tolist()
         [3.0, 2.0]
         """
-        return self._call(SVD, _bool(full_matrices))
+        return self._call(SVD, full_matrices)
 
     def eigh(self, upper: _bool = False) -> tuple[Self, ...]:
         """Eigenvalues, ascending, and eigenvectors of symmetric matrices.
@@ -1787,7 +1777,7 @@ class Methods(Base):
         (array([1., 3.], dtype=float32), array([[0.7071, 0.7071],
                [0.7071, 0.7071]], dtype=float32))
         """
-        return self._call(EIGH, _bool(upper))
+        return self._call(EIGH, upper)
 
     def lstsq(self, b: Operand, rcond: _float | None = None) -> tuple[Self, ...]:
         """The least squares solution of x @ y = b, the residuals, the rank and the singular values.
@@ -1860,7 +1850,7 @@ class Methods(Base):
             stride,
             dilation,
             padding,
-            to_dtype(dtype),
+            known_dtype(dtype),
         )
 
     def conv_transpose2d(
@@ -1905,13 +1895,7 @@ class Methods(Base):
         [[[[3.0]]]]
         """
         return self._call1(
-            AVG_POOL2D,
-            pair(kernel_size),
-            stride,
-            dilation,
-            padding,
-            _bool(ceil_mode),
-            _bool(count_include_pad),
+            AVG_POOL2D, pair(kernel_size), stride, dilation, padding, ceil_mode, count_include_pad
         )
 
     def max_pool2d(
@@ -1929,7 +1913,7 @@ class Methods(Base):
         >>> values.tolist(), places.tolist()
         ([[[[6.0]]]], [[[[3]]]])
         """
-        window = (pair(kernel_size), stride, dilation, padding, _bool(ceil_mode))
+        window = (pair(kernel_size), stride, dilation, padding, ceil_mode)
         if return_indices:
             return self._call(MAX_POOL2D_WITH_INDICES, *window)
         return self._call1(MAX_POOL2D, *window)
@@ -1969,7 +1953,7 @@ class Methods(Base):
         >>> Tensor([[[1.0, 3.0]]]).interpolate((3,), align_corners=True).tolist()
         [[[1.0, 2.0, 3.0]]]
         """
-        return self._call1(INTERPOLATE, size, mode, _bool(align_corners))
+        return self._call1(INTERPOLATE, size, mode, align_corners)
 
     # Normalisation
 
@@ -2195,7 +2179,7 @@ class Methods(Base):
         >>> Tensor([1, 2]).zeros_like().tolist()
         [0, 0]
         """
-        return finish(self._call1(ZEROS_LIKE, to_dtype(dtype)), device, requires_grad)
+        return finish(self._call1(ZEROS_LIKE, known_dtype(dtype)), device, requires_grad)
 
     def ones_like(
         self,
@@ -2208,7 +2192,7 @@ class Methods(Base):
         >>> Tensor([1, 2]).ones_like(dtype="float32").tolist()
         [1.0, 1.0]
         """
-        return finish(self._call1(ONES_LIKE, to_dtype(dtype)), device, requires_grad)
+        return finish(self._call1(ONES_LIKE, known_dtype(dtype)), device, requires_grad)
 
     def empty_like(
         self,
@@ -2217,7 +2201,7 @@ class Methods(Base):
         requires_grad: _bool | None = None,
     ) -> Self:
         """A tensor of the shape and type of x, whose contents do not matter."""
-        return finish(self._call1(EMPTY_LIKE, to_dtype(dtype)), device, requires_grad)
+        return finish(self._call1(EMPTY_LIKE, known_dtype(dtype)), device, requires_grad)
 
     def const_like(
         self,
@@ -2240,7 +2224,7 @@ class Methods(Base):
         >>> Tensor([1, 2]).full_like(3).tolist()
         [3, 3]
         """
-        return finish(self._call1(FULL_LIKE, fill_value, to_dtype(dtype)), device, requires_grad)
+        return finish(self._call1(FULL_LIKE, fill_value, known_dtype(dtype)), device, requires_grad)
 
     @classmethod
     def linspace(
@@ -2387,7 +2371,7 @@ class Methods(Base):
         requires_grad: _bool | None = None,
     ) -> Self:
         """0 to n - 1 in random order."""
-        return finish(make(cls, RANDPERM, n, to_dtype(dtype)), device, requires_grad)
+        return finish(make(cls, RANDPERM, n, known_dtype(dtype)), device, requires_grad)
 
     def rand_like(
         self,
@@ -2396,7 +2380,7 @@ class Methods(Base):
         requires_grad: _bool | None = None,
     ) -> Self:
         """Numbers uniform in [0, 1), in the shape and type of x."""
-        return finish(self._call1(RAND_LIKE, to_dtype(dtype)), device, requires_grad)
+        return finish(self._call1(RAND_LIKE, known_dtype(dtype)), device, requires_grad)
 
     def randn_like(
         self,
@@ -2405,8 +2389,8 @@ class Methods(Base):
         requires_grad: _bool | None = None,
     ) -> Self:
         """Numbers of the standard normal distribution, in the shape and type of x."""
-        return finish(self._call1(RANDN_LIKE, to_dtype(dtype)), device, requires_grad)
+        return finish(self._call1(RANDN_LIKE, known_dtype(dtype)), device, requires_grad)
 
     def multinomial(self, num_samples: _int = 1, replacement: _bool = False) -> Self:
         """Class numbers drawn with the weights of the last axis."""
-        return self._call1(MULTINOMIAL, num_samples, _bool(replacement))
+        return self._call1(MULTINOMIAL, num_samples, replacement)

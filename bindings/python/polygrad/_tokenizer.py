@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from polygrad._library import need
 
 
 class Tokenizer:
@@ -15,11 +18,11 @@ class Tokenizer:
     """
 
     def __init__(self, path: str | Path) -> None:
-        file = Path(path)
+        file = Path(need((str, PathLike), "path", path, "a path"))
         if file.is_dir():
             file = file / "tokenizer.json"
         if not file.is_file():
-            raise FileNotFoundError(f"{file} does not exist")
+            raise FileNotFoundError(f"Tokenizer: path: {file} does not exist")
         try:
             tokenizers: Any = importlib.import_module("tokenizers")
         except ImportError:

@@ -56,14 +56,13 @@ class Function:
     ) -> None:
         """Trace a function, which returns anything and the tensors among its results."""
         self._handle = None
-        self._who = who
         if _running:
             raise JitError(f"{who} inside of {_running[0]}")
         n = len(arguments)
         given = (c_void_p * n)()
         release_dead()
         if lib.poly_trace_begin(CTX, who.encode(), handles(arguments), n, given) != 0:
-            fail(JitError, who)
+            fail(JitError)
         _running.append(who)
         from polygrad.tensor import Tensor  # which stands on this module
 
@@ -76,7 +75,7 @@ class Function:
             self.results = len(tensors)
             self._handle = lib.poly_trace_end(CTX, handles(tensors), len(tensors), flags)
             if self._handle is None:
-                fail(error, who)
+                fail(error)
             same = [lib.poly_function_result(self._handle, i) for i in range(self.results)]
             #: The results that are the same in each run, None for others.
             self.same = [None if h is None else made(Tensor, h) for h in same]
@@ -102,7 +101,7 @@ class Function:
         given = handles(arguments)
         release_dead()
         if _run(self._handle, given, len(arguments), variables, count, out, n) < 0:
-            fail(JitError, self._who)
+            fail(JitError)
         return [made(cls, handle) for handle in out]
 
     def counts(self) -> tuple[int, int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from polygrad import _prototypes as c
-from polygrad._library import fail, lib
+from polygrad._library import caller, fail, lib, wrong
 
 
-class _Devices:
+class _Device:
     """What the library can compute on.
 
     >>> Device.DEFAULT
@@ -22,23 +22,23 @@ class _Devices:
 
         >>> Device.canonicalize("cpu")
         'CPU'
-        >>> Device.canonicalize("quantum")
+        >>> Device.canonicalize("quantum")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
           ...
-        ValueError: device: 'quantum' is unknown, expected one of CPU, CUDA, WEBGPU
+        polygrad._library.ArgumentError: Device.canonicalize: device: 'quantum' is unknown, ...
         """
         if name is None:
             return self.DEFAULT
         upper = str(name).upper().partition(":")[0]
         if upper not in ("CPU", "CUDA", "WEBGPU"):
-            raise ValueError(f"device: {name!r} is unknown, expected one of CPU, CUDA, WEBGPU")
+            raise wrong("device", f"{name!r} is unknown", "one of CPU, CUDA, WEBGPU")
         return upper
 
     def require(self, name: str | None) -> str:
         """Return the name of a device, which must be there."""
         device = self.canonicalize(name)
         if device != "CPU" and device not in self.available():
-            raise RuntimeError(f"device: {device} is not available in this process")
+            raise RuntimeError(f"{caller()}: device: {device} is not available in this process")
         return device
 
     def cuda_available(self) -> bool:
@@ -54,7 +54,7 @@ class _Devices:
         names = self._names()
         upper = str(name).upper()
         if upper not in names:
-            raise ValueError(f"device: {name!r} is unknown, expected one of {', '.join(names)}")
+            raise wrong("device", f"{name!r} is unknown", f"one of {', '.join(names)}")
         return names.index(upper)
 
     @property
@@ -78,4 +78,4 @@ class _Devices:
         return [name.decode() for name in names]
 
 
-Device = _Devices()
+Device = _Device()

@@ -6,7 +6,16 @@ from typing import Any, ClassVar, Union
 
 import numpy as np
 
-from polygrad._library import OutOfBoundsError, UnknownTypeError, fail, lib
+from polygrad._library import (
+    OutOfBoundsError,
+    UnknownTypeError,
+    caller,
+    fail,
+    lib,
+    need_error,
+    number,
+    wrong,
+)
 
 
 class DType(str):
@@ -27,7 +36,7 @@ class DType(str):
     def __new__(cls, name: str) -> DType:
         """Look a type up by its name in the library."""
         if not isinstance(name, str):
-            raise UnknownTypeError(f"{name!r} is not a data type of tensors")
+            raise unknown_type(name)
         self = super().__new__(cls, name)
         self.id = lib.poly_dtype_id_parse(name.encode())
         if self.id < 0:
@@ -62,6 +71,11 @@ class DType(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (getattr, (dtypes, self.name))
+
+
+def unknown_type(name: Any) -> Exception:
+    """Return the error of what is no data type."""
+    return UnknownTypeError(f"{caller()}: dtype: {name!r} is not a data type of tensors")
 
 
 DTypeLike = Union[DType, str, "np.dtype[Any]", type]
@@ -160,9 +174,10 @@ class dtypes:
         >>> dtypes.finfo(dtypes.float16)
         (5, 10)
         """
-        if dtype not in _EXPONENT_AND_MANTISSA:
-            raise ValueError(f"finfo: {dtype.name}, expected a floating type")
-        return _EXPONENT_AND_MANTISSA[dtype]
+        kind = to_dtype(dtype)
+        if kind not in _EXPONENT_AND_MANTISSA:
+            raise ValueError(f"finfo: dtype: {kind.name}, expected a floating type")
+        return _EXPONENT_AND_MANTISSA[kind]
 
     @staticmethod
     def from_py(x: Any) -> DType:
@@ -178,7 +193,7 @@ class dtypes:
         for kind, dtype in _from_python().items():
             if type(x) is kind:
                 return dtype
-        raise TypeError(f"from_py: {x!r} is {type(x).__name__}, expected numbers")
+        raise need_error("x", x, "numbers")
 
     @staticmethod
     def as_const(val: Any, dtype: DType) -> Any:
@@ -187,9 +202,10 @@ class dtypes:
         >>> dtypes.as_const(2.9, dtypes.int32), dtypes.as_const(1, dtypes.float32)
         (2, 1.0)
         """
+        value = number("val", val)
         if dtypes.is_float(dtype):
-            return float(val)
-        return bool(val) if dtypes.is_bool(dtype) else int(val)
+            return value
+        return bool(value) if dtypes.is_bool(dtype) else int(val)
 
 
 _INFINITY = float("inf")
@@ -228,22 +244,14 @@ def by_numpy(kind: np.dtype[Any]) -> DType | None:
 
 
 def need_held(argument: str, kind: DType, *values: float) -> None:
-    """Refuse numbers that integers of a type are not; unsigned ones go on below 0, as in C.
-
-    >>> need_held("full: fill", dtypes.int8, 1, 300)
-    Traceback (most recent call last):
-      ...
-    polygrad._library.OutOfBoundsError: full: fill: 300, expected integers from -128 to 127 for int8
-    """
+    """Refuse numbers that integers of a type are not; unsigned ones go on below 0, as in C."""
     if kind.numpy is None or kind.numpy.kind not in "iu":
         return
     limits = np.iinfo(kind.numpy)
     for value in values:
         if not (limits.min or -limits.max) <= value <= limits.max:
-            raise OutOfBoundsError(
-                f"{argument}: {value}, expected integers from {limits.min} to {limits.max} "
-                f"for {kind.name}"
-            )
+            held = f"integers from {limits.min} to {limits.max} for {kind.name}"
+            raise wrong(argument, value, held, OutOfBoundsError)
 
 
 def to_dtype(kind: DTypeLike) -> DType:
@@ -254,9 +262,17 @@ def to_dtype(kind: DTypeLike) -> DType:
     >>> to_dtype("complex64")
     Traceback (most recent call last):
       ...
-    polygrad._library.UnknownTypeError: 'complex64' is not a data type of tensors
+    polygrad._library.UnknownTypeError: to_dtype: dtype: 'complex64' is not a data type of tensors
     """
-    if isinstance(kind, DType):
+    found = known_dtype(kind)
+    if not isinstance(found, DType):
+        raise unknown_type(kind)
+    return found
+
+
+def known_dtype(kind: Any) -> Any:
+    """Return a data type, or what is none as it is: the library knows who asks for it."""
+    if kind is None or isinstance(kind, DType):
         return kind
     if isinstance(kind, np.dtype) and kind in _NUMPY:
         return _NUMPY[kind]
@@ -265,8 +281,5 @@ def to_dtype(kind: DTypeLike) -> DType:
     try:
         name = kind if isinstance(kind, str) else np.dtype(kind).name
     except (TypeError, ValueError):
-        raise UnknownTypeError(f"{kind!r} is not a data type of tensors") from None
-    found = _NAMES.get(name) or _NAMES.get(name.lower())
-    if found is None:
-        raise UnknownTypeError(f"{name!r} is not a data type of tensors")
-    return found
+        return kind
+    return _NAMES.get(name) or _NAMES.get(name.lower()) or kind

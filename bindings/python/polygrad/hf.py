@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from polygrad._generation import Generator, generate
-from polygrad._library import c_text, lib
+from polygrad._library import ArgumentError, c_text, lib, need, need_error
 from polygrad._tokenizer import Tokenizer
 from polygrad.dtype import DType
 from polygrad.instance import Instance
@@ -41,12 +41,11 @@ def load_hf(
     which token each position should give, the next one in a text, or a negative number where that
     does not count. The loss is the mean cross entropy.
     """
-    folder, kind = Path(path), _kind(dtype)
-    config = folder / "config.json"
-    if not config.is_file():
-        raise FileNotFoundError(f"{config} does not exist")
+    folder, kind = Path(need((str, os.PathLike), "path", path, "a path")), _kind(dtype)
+    if not (folder / "config.json").is_file():
+        raise FileNotFoundError(f"load_hf: path: {folder / 'config.json'} does not exist")
     if not any(folder.glob("*.safetensors*")):
-        raise FileNotFoundError(f"{folder} holds no .safetensors file")
+        raise FileNotFoundError(f"load_hf: path: {folder} holds no .safetensors file")
     handle = lib.poly_hf_open(os.fsencode(folder), max_batch, max_seq_len, kind)
     inst = _noted(Instance(handle, ValueError))
     inst._folder = folder
@@ -54,7 +53,7 @@ def load_hf(
 
 
 def _kind(dtype: str | DType) -> bytes:
-    kind = dtype.name if isinstance(dtype, DType) else str(dtype)
+    kind = dtype.name if isinstance(dtype, DType) else need(str, "dtype", dtype, "a data type")
     return c_text("dtype", {"float": "float32", "half": "float16"}.get(kind, kind))
 
 
@@ -82,9 +81,8 @@ def load_hf_bytes(
     Tensors that are missing or do not fit are warned about: missing ones are zeros.
     """
     text = config.encode() if isinstance(config, str) else config
-    if not isinstance(text, bytes):
-        raise TypeError(f"load_hf_bytes: config: {type(config).__name__}, expected str or bytes")
-    n = len(weights)
+    need(bytes, "config", text, "a text or bytes")
+    n = len(need((list, tuple), "weights", weights, "a list of files"))
     blocks = [_block(i, w) for i, w in enumerate(weights)]
     files = (ctypes.c_void_p * n)(*[b.ctypes.data for b in blocks])
     lengths = (ctypes.c_int64 * n)(*[b.size for b in blocks])
@@ -95,7 +93,7 @@ def load_hf_bytes(
     )
     broken = [note for note in inst.notes if note.startswith("files[")]
     if broken:
-        raise ValueError(f"load_hf_bytes: weights: {'; '.join(broken)}")
+        raise ArgumentError(f"load_hf_bytes: weights: {'; '.join(broken)}")
     return _noted(inst)
 
 
@@ -104,8 +102,7 @@ def _block(i: int, content: Any) -> np.ndarray[Any, Any]:
     try:
         return np.frombuffer(content, np.uint8) if len(content) else np.empty(0, np.uint8)
     except TypeError:
-        kind = type(content).__name__
-        raise TypeError(f"load_hf_bytes: weights[{i}]: {kind}, expected bytes") from None
+        raise need_error(f"weights[{i}]", content, "bytes") from None
 
 
 def download_hf(repo_id: str, cache_dir: str | Path | None = None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygrad._graph import Memory
-from polygrad._library import a_type, c_text, fail, lib, taken
+from polygrad._library import ArgumentTypeError, c_text, fail, lib, need, taken, wrong
 from polygrad._prototypes import PolyIOBinding
 from polygrad._tokenizer import Tokenizer
 from polygrad.device import Device
@@ -21,11 +21,6 @@ FloatArray = npt.NDArray[np.float32]
 _ROLES = ("param", "input", "target", "output", "aux")
 _OPTIMIZERS = {"none": 0, "sgd": 1, "adam": 2, "adamw": 3}
 MAX_DIMS = 8
-
-
-def _need_bytes(argument: str, value: Any) -> None:
-    if not isinstance(value, bytes):
-        raise TypeError(f"{argument}: {a_type(value)}, expected bytes")
 
 
 class _Owner:
@@ -61,7 +56,8 @@ class Instance:
         if handle is None:
             fail(error)
         if not isinstance(handle, int) or (count := lib.poly_instance_ends(handle, None, 0)) < 0:
-            raise TypeError(f"Instance: {handle!r}, expected what mlp, from_bundle and others make")
+            expected = "what mlp, from_bundle and others make"
+            raise wrong("handle", repr(handle), expected, ArgumentTypeError)
         self._handle = handle
         self._owner = _Owner(handle)
         self._kinds: dict[str, str] = {}
@@ -115,9 +111,9 @@ class Instance:
     @classmethod
     def from_ir(cls, ir: bytes, weights: bytes | None = None) -> Instance:
         """Load what export_ir and (or zeros) export_weights wrote."""
-        _need_bytes("from_ir: ir", ir)
-        _need_bytes("from_ir: weights", weights or b"")
-        return cls(lib.poly_instance_from_ir(ir, len(ir), weights, len(weights or b"")))
+        need(bytes, "ir", ir, "bytes")
+        given = b"" if weights is None else need(bytes, "weights", weights, "bytes or None")
+        return cls(lib.poly_instance_from_ir(ir, len(ir), given or None, len(given)))
 
     @classmethod
     def from_bundle(cls, data: bytes) -> Instance:
@@ -128,7 +124,7 @@ class Instance:
         >>> (same.params["layers.0.weight"] == net.params["layers.0.weight"]).all()
         np.True_
         """
-        _need_bytes("from_bundle: data", data)
+        need(bytes, "data", data, "bytes")
         return cls(lib.poly_instance_from_bundle(data, len(data)))
 
     # What it holds
@@ -176,22 +172,23 @@ class Instance:
         unknown = [n for n in arrays if self._kinds.get(n) not in ("input", "target")]
         if unknown:
             takes = [n for n, kind in self._kinds.items() if kind in ("input", "target")]
-            raise ValueError(
-                f"{unknown[0]!r} is not an input of the model, expected one of {takes}"
-            )
+            raise wrong(unknown[0], "is not an input of the model", f"one of {takes}")
         held = []
         for name, value in arrays.items():
-            array = np.ascontiguousarray(value, dtype=np.float32)
+            try:
+                array = np.ascontiguousarray(value, dtype=np.float32)
+            except (TypeError, ValueError):
+                raise wrong(name, repr(value), "an array of numbers", ArgumentTypeError) from None
             shape = self._buffers[name].shape
             if array.shape != shape:
                 array = _fit(name, array, shape, partial)
             held.append(array)
         bindings = (PolyIOBinding * len(held))()
         for binding, name, array in zip(bindings, arrays, held):
-            binding.name = c_text("name", name)
+            binding.name = name.encode()
             binding.data = array.ctypes.data
         if function(self._handle, *first, bindings, len(held), *last) != 0:
-            fail(RuntimeError, "Instance.forward" if partial else None)
+            fail(RuntimeError)
 
     def forward(self, **inputs: Any) -> dict[str, FloatArray]:
         """Run the model on named inputs and return copies of its outputs by name.
@@ -251,14 +248,10 @@ class Instance:
         weight_decay: float = 0.0,
     ) -> None:
         """Choose how train_step changes parameters: none, sgd, adam or adamw."""
-        if kind not in _OPTIMIZERS:
-            raise ValueError(f"kind: {kind!r}, expected one of {list(_OPTIMIZERS)}")
-        number = _OPTIMIZERS[kind]
-        options = (lr, beta1, beta2, eps, weight_decay)
-        for option in options:
-            if not hasattr(option, "__float__"):
-                raise TypeError(f"set_optimizer: {a_type(option)}, expected numbers")
-        if lib.poly_instance_set_optimizer(self._handle, number, *options) != 0:
+        if kind not in list(_OPTIMIZERS):
+            raise wrong("kind", repr(kind), f"one of {', '.join(_OPTIMIZERS)}")
+        given = (lr, beta1, beta2, eps, weight_decay)
+        if lib.poly_instance_set_optimizer(self._handle, _OPTIMIZERS[kind], *given) != 0:
             fail(RuntimeError)
 
     def train_step(self, **arrays: Any) -> float:
@@ -292,7 +285,7 @@ class Instance:
         With strict, every tensor must fit and every parameter must be there, or nothing is
         changed; otherwise mismatches are left out and listed in notes.
         """
-        _need_bytes("import_weights: data", data)
+        need(bytes, "data", data, "bytes")
         read = lib.poly_instance_load_weights if strict else lib.poly_instance_import_weights
         if read(self._handle, data, len(data)) != 0:
             fail(RuntimeError)
@@ -312,9 +305,9 @@ def _fit(name: str, array: FloatArray, shape: tuple[int, ...], partial: bool) ->
     if array.size == np.prod(shape):
         return array.reshape(shape)
     if not partial:
-        raise ValueError(f"{name}: shape {array.shape}, expected {shape}")
+        raise wrong(name, f"shape {array.shape}", shape)
     if array.ndim != len(shape) or any(a > s for a, s in zip(array.shape, shape)):
-        raise ValueError(f"{name}: shape {array.shape}, expected at most {shape}")
+        raise wrong(name, f"shape {array.shape}", f"at most {shape}")
     filled = np.zeros(shape, np.float32)
     filled[tuple(slice(n) for n in array.shape)] = array
     return filled

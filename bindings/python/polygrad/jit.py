@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from polygrad._base import describe
-from polygrad._library import JitError
+from polygrad._library import JitError, need
 from polygrad._prototypes import POLY_TRACE_PRUNE, PolyVarBinding
 from polygrad._trace import Function, Program, active
 from polygrad.tensor import Tensor
@@ -71,9 +72,7 @@ class TinyJit(Generic[R]):
     """
 
     def __init__(self, fxn: Callable[..., R], *, prune: bool = False) -> None:
-        if not callable(fxn):
-            raise TypeError(f"TinyJit: {fxn!r}, expected a function")
-        self.fxn = fxn
+        self.fxn = need(Callable, "fxn", fxn, "a function")
         self.prune = bool(prune)
         self._lock = threading.RLock()
         self._of: WeakKeyDictionary[Any, TinyJit[R]] = WeakKeyDictionary()

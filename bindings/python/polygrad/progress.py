@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, Generic, TypeVar
 
+from polygrad._library import integer, need
+
 T = TypeVar("T")
 
 __all__ = ["track", "trange"]
@@ -43,6 +45,8 @@ class track(Generic[T]):
         unit: str = "steps",
         show: bool | None = None,
     ) -> None:
+        need(Iterable, "steps", steps, "a list, or what else a loop goes through")
+        need(str, "desc", desc, "a text"), need(str, "unit", unit, "a text")
         if total is None and isinstance(steps, Sized):
             total = len(steps)
         self.total = total
@@ -86,7 +90,7 @@ def trange(n: int, desc: str = "", unit: str = "steps", show: bool | None = None
     >>> list(trange(3))
     [0, 1, 2]
     """
-    return track(range(n), desc, unit=unit, show=show)
+    return track(range(integer("n", n)), desc, unit=unit, show=show)
 
 
 def _short(value: Any) -> str:

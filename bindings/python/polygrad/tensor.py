@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_int64, c_void_p
 from math import prod
@@ -14,6 +15,8 @@ import numpy as np
 from polygrad import _dlpack
 from polygrad import _methods as op
 from polygrad._base import (
+    Base,
+    Operand,
     _lent,
     arguments,
     copied,
@@ -29,7 +32,6 @@ from polygrad._base import (
 from polygrad._creation import Creation
 from polygrad._display import Display
 from polygrad._exchange import Exchange
-from polygrad._forms import Forms
 from polygrad._graph import CTX, Memory, Node, pointer
 from polygrad._indexing import Indexing, items
 from polygrad._job import Job
@@ -37,20 +39,23 @@ from polygrad._library import (
     ArgumentError,
     ArgumentTypeError,
     RangeError,
-    a_type,
+    caller,
     fail,
+    integer,
     last_error,
     lib,
+    need,
+    wrong,
 )
 from polygrad.device import Device
-from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, need_held, to_dtype
+from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, known_dtype, need_held, to_dtype
 from polygrad.variable import SymInt, values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 
-class Tensor(Creation, Forms, Indexing, Exchange, Display):
+class Tensor(Creation, Indexing, Exchange, Display):
     """An array that is computed when its value is needed.
 
     data is a number, a nested list, an array, another tensor, None for no elements, or bytes: the
@@ -239,7 +244,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         [2.0]
         """
         release_dead()
-        if lib.poly_array_realize(handles((self, *lst), "realize: lst"), 1 + len(lst)) != 0:
+        if lib.poly_array_realize(handles((self, *lst), "lst"), 1 + len(lst)) != 0:
             fail(RuntimeError)
         return self
 
@@ -269,15 +274,15 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         place = (address.value, values(shape), dtype.storage, bool(writable.value), steps)
         return np.asarray(Memory(_Pin(pin), *place))
 
-    def _read(self, who: str) -> np.ndarray[Any, Any]:
-        """Return a copy of the values; who asks, for errors."""
+    def _read(self) -> np.ndarray[Any, Any]:
+        """Return a copy of the values."""
         shape, dtype = describe(self)
         if dtype.numpy is None:
-            return self.cast(dtypes.float32)._read(who)
+            return self.cast(dtypes.float32)._read()
         array = np.empty(values(shape), dtype.numpy)
         release_dead()
         if lib.poly_array_read(self._handle, pointer(array), array.nbytes) != 0:
-            fail(RuntimeError, who)
+            fail(RuntimeError)
         return array
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -299,9 +304,9 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         >>> Tensor([[2.5]]).item()
         2.5
         """
-        array = self._read("Tensor.item")
+        array = self._read()
         if array.size != 1:
-            raise ValueError(f"item of a tensor of shape {array.shape}, expected one element")
+            raise wrong("self", f"a tensor of shape {array.shape}", "one element")
         return array.item()
 
     def tolist(self) -> Any:
@@ -310,7 +315,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         >>> Tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
-        return self._read("Tensor.tolist").tolist()
+        return self._read().tolist()
 
     def detach(self) -> Tensor:
         """Return the tensor without its history, as a view: no gradient flows through it.
@@ -332,6 +337,43 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         [1.0]
         """
         return made(type(self), lib.poly_array_clone(self._handle))
+
+    # Operations that the descriptions do not say all about
+
+    def where(self, x: Operand, y: Operand) -> Tensor:
+        """Return x where self is true, y elsewhere.
+
+        >>> (Tensor([1.0, -2.0, 3.0]) > 0).where(Tensor([10.0, 20.0, 30.0]), 0).tolist()
+        [10.0, 0.0, 30.0]
+        """
+        first = operand(x, y if isinstance(y, Base) else self)
+        return self._call1(op.WHERE, first, operand(y, first if isinstance(first, Base) else self))
+
+    def bitcast(self, dtype: DTypeLike) -> Tensor:
+        """Return the same bits read as another data type; a gradient cannot pass.
+
+        Where the sizes of the types differ, the last axis grows or shrinks.
+
+        >>> Tensor([1.0]).bitcast("uint32").tolist()
+        [1065353216]
+        """
+        if self.requires_grad:
+            raise RuntimeError("Tensor.bitcast: the tensor requires a gradient: detach it first")
+        return self._call1(op.BITCAST, known_dtype(dtype))
+
+    def size(self, dim: int | None = None) -> Any:
+        """Return the shape, or the size of one axis.
+
+        >>> Tensor.zeros(2, 3).size(), Tensor.zeros(2, 3).size(-1)
+        ((2, 3), 3)
+        """
+        shape = describe(self)[0]
+        if dim is None:
+            return shape
+        dim = integer("dim", dim)
+        if not -len(shape) <= dim < len(shape):
+            raise IndexError(f"Tensor.size: dim: {dim} is out of range for {len(shape)} dimensions")
+        return shape[dim]
 
     # Devices
 
@@ -366,12 +408,12 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         [10.0, 20.0]
         """
         release_dead()
-        value = self._given(x, "assign")
+        value = self._given(x)
         if lib.poly_array_assign(self._handle, arguments(value)) != 0:
             fail()
         return self
 
-    def _given(self, x: Any, name: str) -> Any:
+    def _given(self, x: Any) -> Any:
         """Return a value that elements are to have, as a tensor or a number."""
         dtype = describe(self)[1]
         x = operand(x, self) if np.ndim(x) == 0 and not isinstance(x, SymInt) else x
@@ -381,7 +423,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
             other = describe(x)[1]
             if other is not dtype:
                 raise ArgumentTypeError(
-                    f"{name} dtype mismatch: a value of {other.name}, "
+                    f"{caller()}: dtype mismatch: a value of {other.name}, "
                     f"expected the tensor's {dtype.name}"
                 )
         return x
@@ -393,10 +435,8 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         [0.0, 2.0]
         """
         x = self
-        if not hasattr(ll, "__iter__"):
-            raise ArgumentTypeError(f"sequential: ll: {a_type(ll)}, expected a list of functions")
-        for function in ll:
-            x = function(x)
+        for function in need(Iterable, "ll", ll, "a list of functions"):
+            x = need(Callable, "ll", function, "functions")(x)
         return x
 
     def replace(self, x: Tensor) -> Tensor:
@@ -406,9 +446,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         >>> w.replace(Tensor([2.0])).requires_grad, w.tolist()
         (True, [2.0])
         """
-        if not isinstance(x, Tensor):
-            raise TypeError(f"replace: x: {a_type(x)}, expected a tensor")
-        if lib.poly_array_replace(self._handle, x._handle) != 0:
+        if lib.poly_array_replace(self._handle, handle_of(x, "x")) != 0:
             fail()
         _lent.discard(self._handle)  # it is on other memory now
         if hasattr(self, "_known"):
@@ -419,7 +457,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         release_dead()
         chosen = items(indices, self)
         place = arguments(chosen)[16:]
-        value = self._given(value, "setitem")
+        value = self._given(value)
         if lib.poly_array_set(self._handle, place, len(place) >> 4, arguments(value)) != 0:
             fail(ArgumentError if _VALUE.search(last_error()) else RangeError)
 
@@ -435,7 +473,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
             return self
         if lib.poly_array_is_view(self._handle) == 1:
             raise ArgumentTypeError(
-                f"in place: the result has shape {result.shape} and type {result.dtype.name}, "
+                f"{caller()}: the result has shape {result.shape} and type {result.dtype.name}, "
                 f"expected those of the view, {self.shape} and {self.dtype.name}"
             )
         return self.replace(result)
@@ -462,9 +500,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         if value:
             dtype = describe(self)[1]
             if not dtypes.is_float(dtype):
-                raise ArgumentTypeError(
-                    f"requires_grad: the tensor is {dtype}, expected a floating type"
-                )
+                raise wrong("self", f"is {dtype.name}", "a floating type", ArgumentTypeError)
         if lib.poly_array_require_grad(self._handle, bool(value)) != 0:
             fail()
         self._frozen = value is False
@@ -486,9 +522,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
-        if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"grad: {a_type(value)}, expected a tensor or None")
-        handle = None if value is None else value._handle
+        handle = None if value is None else handle_of(value, "value")
         if lib.poly_array_set_grad(self._handle, handle) != 0:
             fail()
 
@@ -510,7 +544,7 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         [3.0, 12.0]
         """
         release_dead()
-        handle = None if gradient is None else handle_of(gradient, "backward: gradient")
+        handle = None if gradient is None else handle_of(gradient, "gradient")
         if lib.poly_array_backward(self._handle, handle) != 0:
             fail()
         return self
@@ -530,8 +564,8 @@ class Tensor(Creation, Forms, Indexing, Exchange, Display):
         """
         n = len(targets)
         out = (c_void_p * n)()
-        incoming = None if gradient is None else handle_of(gradient, "gradient: gradient")
-        given = (handles(targets, "gradient: targets"), n, incoming, bool(materialize_grads), out)
+        incoming = None if gradient is None else handle_of(gradient, "gradient")
+        given = (handles(targets, "targets"), n, incoming, bool(materialize_grads), out)
         if lib.poly_array_gradient(self._handle, *given) != 0:
             fail()
         return [made(type(self), handle) for handle in out]
@@ -609,7 +643,7 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, bytes) for d in data):
         rows = [np.frombuffer(row, np.uint8) for row in data]
         if len({row.size for row in rows}) > 1:
-            raise ArgumentError("Tensor: bytes of several lengths, expected one length")
+            raise wrong("data", "bytes of several lengths", "one length")
         data = np.stack(rows)
     if isinstance(data, (bytes, bytearray)):
         given = kind or dtypes.uint8
@@ -626,13 +660,13 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
     else:
         array = np.asarray(data)
     if array.dtype == object or array.dtype.kind in "USVmMc":
-        raise TypeError(f"Tensor: data of type {array.dtype} are not numbers of a tensor")
+        raise wrong("data", f"elements of type {array.dtype}", "numbers", ArgumentTypeError)
     if kind is not None:
         given = kind
         if array.size and array.dtype.kind == "f" and not hasattr(data, "__array__"):
             # whole numbers wrap around, which C leaves undefined for others
             ends = array.min(), array.max()
-            need_held("Tensor: data", kind, *(np.trunc(end).item() for end in ends))
+            need_held("data", kind, *(np.trunc(end).item() for end in ends))
     elif isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__"):
         given = to_dtype(array.dtype.newbyteorder("="))
     elif array.dtype.kind == "f":

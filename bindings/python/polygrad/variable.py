@@ -11,7 +11,7 @@ import numpy as np
 
 from polygrad import _prototypes as c
 from polygrad._graph import CTX, Node
-from polygrad._library import ArgumentError, fail, integer, lib
+from polygrad._library import ArgumentError, fail, integer, last_error, lib, need, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -137,10 +137,14 @@ class SymInt:
         raise TypeError(f"{self!r} belongs to a running program and cannot be copied")
 
     def _op(self, op: int, other: Any, swapped: bool = False) -> Any:
-        if not isinstance(other, (SymInt, int, np.integer)):
+        if not isinstance(other, _SIZES):
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
-        return of_handle(lib.poly_size_op(CTX, op, a, b))
+        handle = lib.poly_size_op(CTX, op, a, b)
+        if handle is None:
+            reason = last_error().rpartition(": ")[2]
+            raise ArgumentError(f"Variable: {a!r} {_SYMBOLS[op]} {b!r}: {reason}")
+        return of_handle(handle)
 
     __add__, __radd__ = _operator(c.POLY_SIZE_ADD)
     __sub__, __rsub__ = _operator(c.POLY_SIZE_SUB)
@@ -157,11 +161,11 @@ class SymInt:
         >>> Variable("n", 1, 8).bind(6).minimum(4).val
         4
         """
-        return self._op(c.POLY_SIZE_MIN, other)
+        return self._op(c.POLY_SIZE_MIN, need(_SIZES, "other", other, "an integer or a size"))
 
     def maximum(self, other: Size) -> Any:
         """Return the greater of two."""
-        return self._op(c.POLY_SIZE_MAX, other)
+        return self._op(c.POLY_SIZE_MAX, need(_SIZES, "other", other, "an integer or a size"))
 
     def _below(self, other: Any, strict: bool, swapped: bool) -> Any:
         """Tell whether self < other (or <=) for all values; an error if that depends on them."""
@@ -195,6 +199,11 @@ class SymInt:
         return True
 
 
+_SIZES = (SymInt, int, np.integer)
+# In the order of PolySizeOp.
+_SYMBOLS = ("+", "-", "*", "//", "%", "minimum", "maximum")
+
+
 class Variable(SymInt):
     """An integer from min_val to max_val, both included, bound to a value in each run of a program.
 
@@ -212,10 +221,10 @@ class Variable(SymInt):
 
     def __init__(self, name: str, min_val: int, max_val: int) -> None:
         if not isinstance(name, str) or not name.isidentifier():
-            raise ArgumentError(f"Variable: name: {name!r}, expected an identifier")
-        lo, hi = integer("Variable: min_val", min_val), integer("Variable: max_val", max_val)
+            raise wrong("name", repr(name), "an identifier")
+        lo, hi = integer("min_val", min_val), integer("max_val", max_val)
         if not -(1 << 31) <= lo <= hi < 1 << 31:
-            raise ArgumentError(f"Variable: {lo} to {hi}, expected an interval of int32")
+            raise wrong("min_val", f"{lo} to {hi}", "an interval of int32")
         handle = lib.poly_define_var(CTX, name.encode(), lo, hi)
         if handle is None:
             fail()
@@ -237,7 +246,7 @@ class Variable(SymInt):
         >>> Variable("n", 1, 4).bind(3).val
         3
         """
-        handle = lib.poly_bind_var(CTX, self._var.handle, integer("Variable.bind: val", val))
+        handle = lib.poly_bind_var(CTX, self._var.handle, integer("val", val))
         if handle is None:
             fail()
         bound = Node(handle)

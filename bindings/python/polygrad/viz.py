@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygrad import _prototypes as c
+from polygrad._base import handle_of
 from polygrad._graph import CTX, Node, pointers
-from polygrad._library import lib, taken
+from polygrad._library import ArgumentTypeError, caller, lib, need, taken, wrong
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -132,8 +134,8 @@ def graph(*tensors: Tensor, format: str = "text") -> View:
     >>> view.splitlines()[0]
     'digraph {'
     """
-    nodes = _nodes("graph", tensors)
-    number = _number("graph", format)
+    nodes = _nodes("tensors", tensors)
+    number = _number(format)
     return View(
         taken(lib.poly_view_graph(CTX, _handles(nodes), len(nodes), number)).decode(), format
     )
@@ -149,12 +151,12 @@ def kernels(*what: Any, runs: int = 0, format: str = "text") -> View:
     >>> print(viz.kernels(Tensor([1.0]) + Tensor([2.0])).splitlines()[0].partition(" on ")[0])
     1 kernel
     """
-    number = _number("kernels", format)
+    number = _number(format)
     function = _function(what)
     if function is not None:
         text = taken(lib.poly_view_function(function._handle, runs, number))
         return View(text.decode(), format)
-    nodes = _nodes("kernels", what)
+    nodes = _nodes("what", what)
     address = lib.poly_view_kernels(CTX, _handles(nodes), len(nodes), None, None, 0, runs, number)
     return View(taken(address).decode(), format)
 
@@ -187,27 +189,24 @@ def save(path: str | Path, *tensors: Tensor) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     viz.save(f"{folder}/sum.svg", Tensor([1.0, 2.0]).sum())
     """
-    path = Path(path)
+    path = Path(need((str, PathLike), "path", path, "a path"))
     names = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json", ".txt": "text"}
     if path.suffix not in names:
-        raise ValueError(f"save: path: {str(path)!r}, expected a name with {', '.join(names)}")
+        raise wrong("path", repr(str(path)), f"a name with {', '.join(names)}")
     path.write_text(graph(*tensors, format=names[path.suffix]), encoding="utf-8")
 
 
-def _number(function: str, format: str) -> int:
-    if not isinstance(format, str) or format not in FORMATS:
-        raise ValueError(f"{function}: format: {format!r}, expected one of {', '.join(FORMATS)}")
+def _number(format: str) -> int:
+    if format not in list(FORMATS):
+        raise wrong("format", repr(format), f"one of {', '.join(FORMATS)}")
     return FORMATS[format]
 
 
-def _nodes(function: str, tensors: Sequence[Any]) -> list[Node]:
+def _nodes(argument: str, tensors: Sequence[Any]) -> list[Node]:
     """Return the nodes of tensors: for a computed one that by which it was computed."""
     if not tensors:
-        raise TypeError(f"{function}: no tensors, expected at least one")
-    for tensor in tensors:
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{function}: {type(tensor).__name__}, expected a Tensor")
-    return [Node(lib.poly_array_origin(t._handle)) for t in tensors]
+        raise wrong(argument, "none", "at least one", ArgumentTypeError)
+    return [Node(lib.poly_array_origin(handle_of(t, argument))) for t in tensors]
 
 
 def _handles(nodes: Sequence[Node]) -> Any:
@@ -219,6 +218,6 @@ def _function(what: Sequence[Any]) -> Any:
     if len(what) != 1 or isinstance(what[0], Tensor):
         return None
     compiled = getattr(what[0], "captured", what[0])  # of a TinyJit
-    if compiled is None:
-        raise ValueError("kernels: the TinyJit has no program before its second call")
+    if compiled is None and what[0] is not None:
+        raise ValueError(f"{caller()}: the TinyJit has no program before its second call")
     return getattr(compiled, "_function", None)

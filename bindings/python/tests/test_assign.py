@@ -322,11 +322,11 @@ def test_assign_broadcasts() -> None:
 
 def test_another_type_is_refused() -> None:
     t = Tensor.zeros(4).realize()
-    with pytest.raises(RuntimeError, match=r"assign dtype mismatch.*int32.*float32"):
+    with pytest.raises(RuntimeError, match=r"assign: dtype mismatch.*int32.*float32"):
         t.assign(Tensor([1, 2, 3, 4]))
-    with pytest.raises(RuntimeError, match="setitem dtype mismatch"):
+    with pytest.raises(RuntimeError, match="setitem: dtype mismatch"):
         t[1:3] = Tensor([1, 2])
-    with pytest.raises(TypeError, match="assign dtype mismatch"):
+    with pytest.raises(TypeError, match="assign: dtype mismatch"):
         Tensor([1, 2]).assign(Tensor([1.5, 2.5]))
     t[1:3] = [1, 2]
     t[3] = True

@@ -78,35 +78,20 @@ def test_format():
         f"{Tensor([1.0, 2.0]):.3f}"
 
 
-def rows(html):
-    """Return the texts of a table's cells."""
-    return [re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*?)</tr>", html)]
-
-
 def test_html_of_matrices():
     html = Tensor([[1.5, 2.0], [3.0, 4.0]])._repr_html_()
-    assert rows(html) == [["", "0", "1"], ["0", "1.5", "2"], ["1", "3", "4"]]
+    assert "<pre>[[1.5, 2. ],\n [3. , 4. ]]</pre>" in html
     for fact in ("(2, 2)", "float32", "16 bytes", "computed"):
         assert f"<b>{fact}</b>" in html
-    assert rows(Tensor([True, False])._repr_html_())[1] == ["0", "True", "False"]
+    assert "<pre>[ True, False]</pre>" in Tensor([True, False])._repr_html_()
 
 
 def test_html_is_small():
     t = Tensor.arange(10**6).reshape(1000, 1000).realize()
     html = t._repr_html_()
-    assert len(html) < 5000
-    table = rows(html)
-    assert table[0] == ["", "0", "1", "2", "3", "…", "996", "997", "998", "999"]
-    assert [row[0] for row in table[1:]] == [*"01234", "…", "995", "996", "997", "998", "999"]
-    assert table[-1][1:] == [
-        "999000",
-        "999001",
-        "999002",
-        "999003",
-        "…",
-        *map(str, range(999996, 10**6)),
-    ]
-    assert set(table[6][1:]) == {"…"}
+    assert len(html) < 1000
+    assert "[     0,      1,      2, ...,    997,    998,    999]" in html
+    assert "..., 999997, 999998, 999999]]</pre>" in html
 
 
 def test_html_of_others():

@@ -307,7 +307,7 @@ def test_errors():
         Tensor([1.0]).add(None)
     with pytest.raises(TypeError):
         Tensor([1.5]) & Tensor([1.5])
-    with pytest.raises(TypeError, match="not a data type"):
+    with pytest.raises(TypeError, match="expected a data type"):
         Tensor([1.0]).cast("complex64")
     assert Tensor([1.0, 2.0]).tolist() == [1.0, 2.0]
 

@@ -149,7 +149,7 @@ def test_shards_and_types(weights):
     assert 0 < np.abs(error).max() < 0.1 * np.abs(want).max()
     with pytest.raises(RuntimeError, match="float32"):
         small.save_bundle()
-    with pytest.raises(RuntimeError, match=r"weights: .*int4"):
+    with pytest.raises(RuntimeError, match=r"dtype: .*int4"):
         load_hf_bytes(json.dumps(LLAMA), parts, dtype="int4")
 
 
@@ -402,10 +402,10 @@ def test_bad_arguments(model):
         ("seed", 0.5),
         ("eos_token_id", [1.5]),
     ):
-        with pytest.raises(ValueError, match=f"{name}: "):
+        with pytest.raises((TypeError, ValueError), match=f"{name}: "):
             generate(model, [1], 1, **{name: value})
     for count in (-1, 1.5):
-        with pytest.raises(ValueError, match="max_new_tokens: "):
+        with pytest.raises((TypeError, ValueError), match="max_new_tokens: "):
             generate(model, [1], count)
     # Nothing is cut to fit into C's int.
     for tokens in (np.array([2**32 + 1]), [1.7], [float("nan")], [True]):
@@ -413,11 +413,11 @@ def test_bad_arguments(model):
             generate(model, tokens, 1)
         with pytest.raises(ValueError, match=r"Generator.feed: tokens: .*, expected integers"):
             Generator(model, 1).feed([tokens])
-    with pytest.raises(TypeError, match="tokens: None"):
+    with pytest.raises(TypeError, match="tokens: a NoneType"):
         generate(model, None, 1)
-    with pytest.raises(TypeError, match="config: int, expected str or bytes"):
+    with pytest.raises(TypeError, match="config: an int, expected a text or bytes"):
         load_hf_bytes(1, [])
-    with pytest.raises(TypeError, match=r"weights\[0\]: int, expected bytes"):
+    with pytest.raises(TypeError, match=r"weights\[0\]: an int, expected bytes"):
         load_hf_bytes("{}", [1])
     rows = Generator(model, 1)
     with pytest.raises(ValueError, match="no tokens"):

@@ -351,7 +351,7 @@ def test_training_memory_is_flat():
 def test_bad_arguments_of_layers_and_steps():
     with pytest.raises(ValueError, match="in_features: -1, expected 0 or more"):
         Linear(-1, 2)
-    with pytest.raises(TypeError, match="params is a tensor"):
+    with pytest.raises(TypeError, match="params: a Tensor, expected a list of tensors"):
         SGD(Tensor([1.0]))
     with pytest.raises(TypeError, match="must return tensors"):
         compile_step(lambda x: 1.0, Tensor([1.0]))
@@ -438,6 +438,6 @@ def test_layers_say_that_they_want_tensors(layer, name):
     for wrong in (5, [1.0, 2.0], np.ones(2), None):
         kind = type(wrong).__name__
         with pytest.raises(
-            TypeError, match=f"^{type(layer).__name__}: {name}: {kind}, expected a Tensor"
+            TypeError, match=f"^{type(layer).__name__}: {name}: an? {kind}, expected a tensor"
         ):
             layer(wrong)

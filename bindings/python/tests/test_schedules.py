@@ -232,7 +232,11 @@ def test_bad_arguments() -> None:
     step = nn.StepLR(o, 1)
     cases: list[tuple[Any, type[Exception], str]] = [
         (lambda: nn.StepLR(3, 1), TypeError, "StepLR: optimizer: an int"),  # type: ignore[arg-type]
-        (lambda: nn.StepLR(nn.OptimizerGroup(o), 1), TypeError, "each of its optimizers"),
+        (
+            lambda: nn.StepLR(nn.OptimizerGroup(o), 1),
+            TypeError,
+            "a group, expected one of its optimizers",
+        ),
         (lambda: nn.StepLR(o, 0), ValueError, "step_size: is 0"),
         (lambda: nn.ExponentialLR(o, math.nan), ValueError, "finite"),
         (lambda: nn.ConstantLR(o, 0.5, -1), ValueError, "total_iters"),

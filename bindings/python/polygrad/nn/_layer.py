@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from polygrad import _trace
 from polygrad._base import make_all
-from polygrad._library import a_type
+from polygrad._library import integer, need
 from polygrad.tensor import Tensor, assign
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-
-
-def need(layer: object, x: Any, name: str = "x") -> Tensor:
-    """Return an input of a layer, which must be a tensor."""
-    if isinstance(x, Tensor):
-        return x
-    kind = type(x).__name__
-    raise TypeError(f"{type(layer).__name__}: {name}: {kind}, expected a Tensor")
 
 
 def weights(op: int, parameters: int, *args: Any) -> tuple[Any, ...]:
@@ -56,7 +46,7 @@ def lstm_weights(layer: Any) -> list[str]:
     """Return the names of the weights of an LSTM, in their order."""
     ways = ("", "_reverse") if layer.bidirectional else ("",)
     parts = _PARTS if layer.bias else _PARTS[:2]
-    layers = range(layer.num_layers)
+    layers = range(integer("num_layers", layer.num_layers))
     return [f"{part}_l{i}{way}" for i in layers for way in ways for part in parts]
 
 
@@ -71,14 +61,12 @@ class Sequential:
 
     def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
         for i, layer in enumerate(layers):
-            if not callable(layer):
-                kind = a_type(layer)
-                raise TypeError(f"Sequential: layer {i}: {kind}, expected a layer or a function")
+            need(Callable, f"layers[{i}]", layer, "a layer or a function")
         self.layers = list(layers)
 
     def __call__(self, x: Tensor) -> Tensor:
         """Apply the layers in order."""
-        return need(self, x).sequential(self.layers)
+        return need(Tensor, "x", x, "a tensor").sequential(self.layers)
 
     def __getitem__(self, i: int) -> Callable[[Tensor], Tensor]:
         return self.layers[i]

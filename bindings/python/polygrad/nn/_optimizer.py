@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from polygrad._base import arguments, made, release_dead
 from polygrad._graph import CTX
-from polygrad._library import a_type, fail, lib
+from polygrad._library import fail, lib, need, need_error, number, wrong
 from polygrad.dtype import dtypes
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
 # What poly_optim_state is asked for.
 _RATE, _POWERS, _FIRST = 0, 2, 3
 _ARGUMENT = 16  # bytes of a PolyCallArg
+
+
+def tensors(argument: str, given: Any) -> list[Tensor]:
+    """Return an argument as a list of tensors."""
+    expected = "a list of tensors"
+    if isinstance(given, Tensor):
+        raise need_error(argument, given, expected)
+    all_ = list(need(Iterable, argument, given, expected))
+    return [need(Tensor, f"{argument}[{i}]", t, "a tensor") for i, t in enumerate(all_)]
+
+
+def two(argument: str, given: Any) -> tuple[Any, Any]:
+    """Return an argument as two numbers."""
+    if len(need((list, tuple), argument, given, "two numbers")) != 2:
+        raise wrong(argument, given, "two numbers")
+    return given[0], given[1]
 
 
 class Optimizer:
@@ -45,22 +62,14 @@ class Optimizer:
 
     def _begin(self, op: int, params: Iterable[Tensor], fused: bool, **settings: Any) -> None:
         """Make the optimizer of the library."""
-        name = type(self).__name__
-        if isinstance(params, Tensor):
-            raise TypeError(f"{name}: params is a tensor, expected a list of them")
-        if not hasattr(params, "__iter__"):
-            raise TypeError(f"{name}: params: {a_type(params)}, expected a list of tensors")
-        given = list({id(p): p for p in params}.values())
-        for i, p in enumerate(given):
-            if not isinstance(p, Tensor):
-                raise TypeError(f"{name}: params[{i}]: {a_type(p)}, expected a tensor")
+        given = list({id(p): p for p in tensors("params", params)}.values())
         self.buffers = [
             p for p in given if p.requires_grad is False or not dtypes.is_float(p.dtype)
         ]
         left = set(map(id, self.buffers))
         self.params = [p for p in given if id(p) not in left]
         if not self.params:
-            raise ValueError(f"{name}: params is empty, expected tensors of floating types")
+            raise wrong("params", "is empty", "tensors of floating types")
         states, packed = ctypes.c_int(), arguments(self.params, *settings.values())
         self._optim = lib.poly_optim_new(
             CTX, op, packed, len(packed) // _ARGUMENT, ctypes.byref(states)
@@ -105,10 +114,10 @@ class Optimizer:
         if isinstance(value, Tensor):
             self._lr.assign(value.reshape(1).cast(self._lr.dtype))
         else:
-            number = float(value)
-            if not 0 <= number < math.inf:
-                raise ValueError(f"{type(self).__name__}: lr: {value}, expected 0 or more")
-            self._lr.assign(number)
+            rate = number("lr", value)
+            if not 0 <= rate < math.inf:
+                raise wrong("lr", value, "0 or more")
+            self._lr.assign(rate)
 
     @property
     def device(self) -> str:
@@ -165,10 +174,9 @@ class OptimizerGroup(Optimizer):
 
     def __init__(self, *optimizers: Optimizer) -> None:
         if not optimizers:
-            raise ValueError("OptimizerGroup: no optimizers, expected one or more")
+            raise wrong("optimizers", "none", "one or more")
         for optimizer in optimizers:
-            if not isinstance(optimizer, Optimizer):
-                raise TypeError(f"OptimizerGroup: {a_type(optimizer)}, expected optimizers")
+            need(Optimizer, "optimizers", optimizer, "optimizers")
         self.optimizers = optimizers
         self.params = [p for o in optimizers for p in o.params]
         self.buffers = [b for o in optimizers for b in o.buffers]

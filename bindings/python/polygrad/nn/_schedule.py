@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polygrad import _trace
-from polygrad._library import a_type
+from polygrad._library import ArgumentTypeError, need, number, wrong
 from polygrad.nn._optimizer import Optimizer, OptimizerGroup
 from polygrad.tensor import Tensor, assign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
-def _need_optimizer(owner: object, optimizer: Any) -> Optimizer:
-    name = type(owner).__name__
+def _need_optimizer(optimizer: Any) -> Optimizer:
     if isinstance(optimizer, OptimizerGroup):
-        raise TypeError(f"{name}: optimizer: a group; make a schedule for each of its optimizers")
-    if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{name}: optimizer: {a_type(optimizer)}, expected an optimizer")
-    return optimizer
+        raise wrong("optimizer", "a group", "one of its optimizers", ArgumentTypeError)
+    found: Optimizer = need(Optimizer, "optimizer", optimizer, "an optimizer")
+    return found
 
 
 class LRScheduler:
@@ -36,14 +35,16 @@ class LRScheduler:
     _settings: tuple[Any, ...] = ()
 
     def __init__(self, optimizer: Optimizer) -> None:
+        if self._op < 0 and type(self) is LRScheduler:
+            raise TypeError("LRScheduler is only a base; use StepLR, LambdaLR or another one")
         self._begin(self._op, optimizer)
 
     def _begin(self, op: int, optimizer: Optimizer, **settings: Any) -> None:
         """Set the rate of the first step."""
         self._op, self._settings = op, tuple(settings.values())
-        self.optimizer = _need_optimizer(self, optimizer)
+        self.optimizer = _need_optimizer(optimizer)
         if "base_lr" in settings:
-            optimizer.lr = settings["base_lr"]
+            optimizer.lr = number("base_lr", settings["base_lr"])
             optimizer.initial_lr = None
         if optimizer.initial_lr is None:
             optimizer.initial_lr = optimizer.lr.clone()
@@ -84,9 +85,7 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[Any], Any]) -> None:
-        if not callable(lr_lambda):
-            raise TypeError(f"LambdaLR: lr_lambda: {a_type(lr_lambda)}, expected a function")
-        self.lr_lambda = lr_lambda
+        self.lr_lambda = need(Callable, "lr_lambda", lr_lambda, "a function")
         super().__init__(optimizer)
 
     def _rate(self, lr: Tensor, t: Tensor) -> Tensor:
@@ -119,16 +118,13 @@ class SequentialLR(LRScheduler):
         milestones: Sequence[int],
     ) -> None:
         for what, given in ("schedulers", schedulers), ("milestones", milestones):
-            if not isinstance(given, (list, tuple)):
-                raise TypeError(f"SequentialLR: {what}: {a_type(given)}, expected a list")
+            need((list, tuple), what, given, "a list")
         if len(schedulers) != len(milestones) + 1 or list(milestones) != sorted(milestones):
-            raise ValueError(
-                f"SequentialLR: milestones: {list(milestones)} for {len(schedulers)} schedules, "
-                "expected the steps, in their order, at which the ones after the first begin"
-            )
+            expected = "the steps, in their order, at which the ones after the first begin"
+            raise wrong("milestones", f"{milestones} for {len(schedulers)} schedules", expected)
         for schedule in schedulers:
             if not isinstance(schedule, LRScheduler) or schedule.optimizer is not optimizer:
-                raise ValueError("SequentialLR: schedulers: expected schedules of the optimizer")
+                raise wrong("schedulers", repr(schedule), "schedules of the optimizer")
         self.schedulers, self.milestones = tuple(schedulers), tuple(milestones)
         super().__init__(optimizer)
 
@@ -146,7 +142,7 @@ class Plateau:
 
     def _begin(self, op: int, optimizer: Optimizer, **settings: Any) -> None:
         self._op, self._settings = op, tuple(settings.values())
-        self.optimizer = _need_optimizer(self, optimizer)
+        self.optimizer = _need_optimizer(optimizer)
         first = -math.inf if settings["mode"] == "max" else math.inf
         self.best = Tensor(np.array([first], np.float32), requires_grad=False)
         self.num_bad_epochs, self.cooldown_counter = (Tensor(np.zeros(1, np.int32)) for _ in "12")
@@ -159,7 +155,7 @@ class Plateau:
     def step(self, metrics: float | Tensor) -> None:
         """Look at a metric, which is a number or a tensor of one element."""
         if not isinstance(metrics, Tensor):
-            metrics = Tensor(np.array([metrics], np.float32))
+            metrics = Tensor(np.array([number("metrics", metrics)], np.float32))
         assign(*self._next(metrics.detach()))
 
 
@@ -175,6 +171,8 @@ class LRSchedulerGroup:
     """
 
     def __init__(self, *schedulers: LRScheduler) -> None:
+        for schedule in schedulers:
+            need((LRScheduler, Plateau), "schedulers", schedule, "schedules")
         self.schedulers = schedulers
 
     def __getitem__(self, i: int) -> LRScheduler:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from polygrad._library import integer
+from polygrad._library import integer, need, number, wrong
 from polygrad.nn.layers import Dropout, LayerNorm, Linear, RMSNorm
 from polygrad.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class MultiHeadAttention:
@@ -33,18 +30,16 @@ class MultiHeadAttention:
         bias: bool = True,
         dropout: float = 0.0,
     ) -> None:
-        shared = num_heads if num_kv_heads is None else num_kv_heads
+        embed_dim, num_heads = integer("embed_dim", embed_dim), integer("num_heads", num_heads)
+        shared = num_heads if num_kv_heads is None else integer("num_kv_heads", num_kv_heads)
         for name, value, whole in (
             ("num_heads", num_heads, embed_dim),
             ("num_kv_heads", shared, num_heads),
         ):
-            if not (hasattr(value, "__index__") and hasattr(whole, "__index__")):
-                given = f"{name}: {value!r} for {whole!r}"
-                raise TypeError(f"MultiHeadAttention: {given}, expected integers")
             if value < 1 or whole % value:
-                raise ValueError(f"MultiHeadAttention: {name}: {value}, expected a part of {whole}")
-        if not hasattr(dropout, "__float__") or not 0 <= dropout <= 1:
-            raise ValueError(f"MultiHeadAttention: dropout: {dropout!r}, expected 0 to 1")
+                raise wrong(name, value, f"a part of {whole}")
+        if not 0 <= number("dropout", dropout) <= 1:
+            raise wrong("dropout", dropout, "0 to 1")
         self.num_heads, self.num_kv_heads, self.dropout = num_heads, shared, dropout
         self.head_dim = embed_dim // num_heads
         self.q_proj = Linear(embed_dim, embed_dim, bias)
@@ -66,8 +61,9 @@ class MultiHeadAttention:
         (…, heads, L, S), is bool and tells which pairs may attend, or is added to the scores;
         is_causal masks the keys after the query.
         """
-        key = query if key is None else key
-        value = key if value is None else value
+        key = need(Tensor, "query", query, "a tensor") if key is None else key
+        value = need(Tensor, "key", key, "a tensor") if value is None else value
+        need(Tensor, "value", value, "a tensor")
         given = ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))
         q, k, v = (
             layer(x).unflatten(-1, (-1, self.head_dim)).transpose(-3, -2) for layer, x in given
@@ -106,10 +102,11 @@ class TransformerBlock:
         norm: str = "layer",
         activation: Callable[[Tensor], Tensor] = Tensor.gelu,
     ) -> None:
-        if norm not in _NORMS:
-            raise ValueError(f"TransformerBlock: norm: {norm!r}, expected 'layer' or 'rms'")
-        embed_dim = integer("TransformerBlock: embed_dim", embed_dim)
-        ff_dim = 4 * embed_dim if ff_dim is None else ff_dim
+        if norm not in list(_NORMS):
+            raise wrong("norm", repr(norm), "'layer' or 'rms'")
+        need(Callable, "activation", activation, "a function")
+        embed_dim = integer("embed_dim", embed_dim)
+        ff_dim = 4 * embed_dim if ff_dim is None else integer("ff_dim", ff_dim)
         self.causal, self.pre_norm, self.activation = causal, pre_norm, activation
         self.attn_norm, self.ff_norm = _NORMS[norm](embed_dim), _NORMS[norm](embed_dim)
         self.attn = MultiHeadAttention(embed_dim, num_heads, num_kv_heads, bias, dropout)

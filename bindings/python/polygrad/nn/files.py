@@ -11,18 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Any, SupportsIndex
 
 from polygrad import _files
 from polygrad._files import OpenFile, Source
-from polygrad._library import c_text
+from polygrad._library import ArgumentTypeError, c_text, integer, need, wrong
 from polygrad.dtype import dtypes
 from polygrad.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def safe_load(fn: Source) -> dict[str, Tensor]:
@@ -38,7 +34,7 @@ def safe_load(fn: Source) -> dict[str, Tensor]:
     >>> safe_load(path)["weight"].dtype, safe_load(path)["weight"].tolist()
     (dtypes.float16, [[1.0, 2.0]])
     """
-    return OpenFile(fn, _files.SAFETENSORS, "safe_load").tensors()
+    return OpenFile(fn, _files.SAFETENSORS).tensors()
 
 
 def safe_load_metadata(fn: Source) -> tuple[Tensor, int, dict[str, Any]]:
@@ -56,8 +52,8 @@ def safe_load_metadata(fn: Source) -> tuple[Tensor, int, dict[str, Any]]:
     >>> file[start:].bitcast("float32").tolist()
     [1.0, 2.0]
     """
-    OpenFile(fn, _files.SAFETENSORS, "safe_load_metadata")  # checks the whole file
-    raw = OpenFile(fn, _files.RAW, "safe_load_metadata").tensor(0)
+    OpenFile(fn, _files.SAFETENSORS)  # checks the whole file
+    raw = OpenFile(fn, _files.RAW).tensor(0)
     length = int.from_bytes(raw[:8].numpy().tobytes(), "little")
     header: dict[str, Any] = json.loads(raw[8 : 8 + length].numpy().tobytes())
     return raw, 8 + length, header
@@ -83,17 +79,11 @@ def safe_save(
     >>> sorted(os.listdir(folder))[0], sorted(safe_load(folder))
     ('model-00001-of-00002.safetensors', ['a', 'b'])
     """
-    for what, given in (("tensors", tensors), ("metadata", metadata or {})):
-        if not hasattr(given, "items"):
-            raise TypeError(f"safe_save: {what}: {type(given).__name__}, expected a dict")
-    for name, tensor in tensors.items():
-        if not isinstance(name, str) or not isinstance(tensor, Tensor):
-            raise TypeError(f"safe_save: tensors: {name!r}: {tensor!r}, expected tensors by name")
-        c_text("safe_save: tensors", name)
-    for key, text in (metadata or {}).items():
-        if not isinstance(key, str) or not isinstance(text, str):
-            raise TypeError(f"safe_save: metadata: {key!r}: {text!r}, expected strings")
-        c_text("safe_save: metadata", key), c_text("safe_save: metadata", text)
+    for name, tensor in need(Mapping, "tensors", tensors, "tensors by name").items():
+        c_text("tensors", name), need(Tensor, f"tensors[{name!r}]", tensor, "a tensor")
+    texts = {} if metadata is None else need(Mapping, "metadata", metadata, "texts by name")
+    for key, text in texts.items():
+        c_text("metadata", key), c_text(f"metadata[{key!r}]", text)
     _files.save(tensors, fn, metadata, _bytes(max_shard_size))
 
 
@@ -101,11 +91,10 @@ def _bytes(size: int | str | None) -> int:
     """Return a number of bytes, 0 for no limit."""
     if size is None:
         return 0
-    if not isinstance(size, (str, int, np.integer)):
-        raise TypeError(f"safe_save: max_shard_size: {size!r}, expected bytes or e.g. '5GB'")
+    need((str, SupportsIndex), "max_shard_size", size, "bytes or e.g. '5GB'")
     found = re.fullmatch(r"\s*(\d+)\s*([KMG]?)(i?)B?\s*", str(size), re.IGNORECASE)
     if found is None or (found[3] and not found[2]) or int(found[1]) < 1:
-        raise ValueError(f"safe_save: max_shard_size: {size!r}, expected at least 1, or e.g. '5GB'")
+        raise wrong("max_shard_size", repr(size), "at least 1, or e.g. '5GB'")
     unit: int = (1024 if found[3] else 1000) ** " KMG".index(found[2].upper() or " ")
     return int(found[1]) * unit
 
@@ -121,7 +110,7 @@ def gguf_load(fn: Source) -> tuple[dict[str, Any], dict[str, Tensor]]:
     >>> kv["general.architecture"], tensors["blk.0.attn_q.weight"].shape  # doctest: +SKIP
     ('llama', (2048, 2048))
     """
-    file = OpenFile(fn, _files.GGUF, "gguf_load")
+    file = OpenFile(fn, _files.GGUF)
     value: dict[str, Any] = file.value()
     return value, file.tensors()
 
@@ -138,7 +127,7 @@ def torch_load(fn: Source) -> Any:
     >>> state_dict = torch_load("pytorch_model.bin")  # doctest: +SKIP
     >>> load_state_dict(model, state_dict)  # doctest: +SKIP
     """
-    return OpenFile(fn, _files.TORCH, "torch_load").value()
+    return OpenFile(fn, _files.TORCH).value()
 
 
 def ggml_data_to_tensor(t: Tensor, n: int, ggml_type: int) -> Tensor:
@@ -152,7 +141,6 @@ def ggml_data_to_tensor(t: Tensor, n: int, ggml_type: int) -> Tensor:
     >>> ggml_data_to_tensor(block, 32, 8)[:4].tolist()
     [1.0, 2.0, 1.0, 2.0]
     """
-    if not isinstance(t, Tensor) or t.dtype != dtypes.uint8:
-        given = f"a tensor of {t.dtype.name}" if isinstance(t, Tensor) else type(t).__name__
-        raise TypeError(f"ggml_data_to_tensor: t: {given}, expected a tensor of uint8")
-    return _files.dequantize(t, n, ggml_type)
+    if need(Tensor, "t", t, "a tensor of uint8").dtype != dtypes.uint8:
+        raise wrong("t", f"a tensor of {t.dtype.name}", "uint8", ArgumentTypeError)
+    return _files.dequantize(t, integer("n", n), integer("ggml_type", ggml_type))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from polygrad._base import operation
 from polygrad._graph import several
-from polygrad.nn._layer import lstm_weights, moving, need, weights
+from polygrad._library import need
+from polygrad.nn._layer import lstm_weights, moving, weights
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -79,13 +80,13 @@ class Linear:
     bias: Tensor | None
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
-        self.weight, self.bias = weights(_LINEAR, 2, in_features, out_features, bool(bias))
+        self.weight, self.bias = weights(_LINEAR, 2, in_features, out_features, bias)
         self.in_features = in_features
         self.out_features = out_features
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return outputs, shape (…, out_features), of inputs of shape (…, in_features)."""
-        return need(self, x)._call1(_LINEAR_FORWARD, self.weight, self.bias)
+        return need(Tensor, "x", x, "a tensor")._call1(_LINEAR_FORWARD, self.weight, self.bias)
 
 
 class LayerNorm:
@@ -107,14 +108,14 @@ class LayerNorm:
         elementwise_affine: bool = True,
     ) -> None:
         self.weight, self.bias = weights(
-            _LAYERNORM, 2, several(normalized_shape), eps, bool(elementwise_affine)
+            _LAYERNORM, 2, several(normalized_shape), eps, elementwise_affine
         )
         self.normalized_shape = several(normalized_shape)
         self.eps = eps
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _LAYERNORM_FORWARD, self.normalized_shape, self.eps, self.weight, self.bias
         )
 
@@ -133,14 +134,14 @@ class LayerNorm2d(LayerNorm):
         elementwise_affine: bool = True,
     ) -> None:
         self.weight, self.bias = weights(
-            _LAYERNORM2D, 2, several(normalized_shape), eps, bool(elementwise_affine)
+            _LAYERNORM2D, 2, several(normalized_shape), eps, elementwise_affine
         )
         self.normalized_shape = several(normalized_shape)
         self.eps = eps
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _LAYERNORM2D_FORWARD, self.normalized_shape, self.eps, self.weight, self.bias
         )
 
@@ -157,13 +158,13 @@ class RMSNorm:
     weight: Tensor | None
 
     def __init__(self, dim: int, eps: float = 1e-06, elementwise_affine: bool = True) -> None:
-        (self.weight,) = weights(_RMSNORM, 1, dim, eps, bool(elementwise_affine))
+        (self.weight,) = weights(_RMSNORM, 1, dim, eps, elementwise_affine)
         self.dim = dim
         self.eps = eps
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
-        return need(self, x)._call1(_RMSNORM_FORWARD, self.eps, self.weight)
+        return need(Tensor, "x", x, "a tensor")._call1(_RMSNORM_FORWARD, self.eps, self.weight)
 
 
 class GroupNorm:
@@ -185,14 +186,14 @@ class GroupNorm:
         eps: float = 1e-05,
         affine: bool = True,
     ) -> None:
-        self.weight, self.bias = weights(_GROUPNORM, 2, num_groups, num_channels, eps, bool(affine))
+        self.weight, self.bias = weights(_GROUPNORM, 2, num_groups, num_channels, eps, affine)
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _GROUPNORM_FORWARD, self.num_groups, self.eps, self.weight, self.bias
         )
 
@@ -207,13 +208,13 @@ class InstanceNorm(GroupNorm):
     """
 
     def __init__(self, num_features: int, eps: float = 1e-05, affine: bool = True) -> None:
-        self.weight, self.bias = weights(_INSTANCENORM, 2, num_features, eps, bool(affine))
+        self.weight, self.bias = weights(_INSTANCENORM, 2, num_features, eps, affine)
         self.num_features = num_features
         self.eps = eps
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _INSTANCENORM_FORWARD, self.num_features, self.eps, self.weight, self.bias
         )
 
@@ -247,19 +248,19 @@ class BatchNorm:
         track_running_stats: bool = True,
         momentum: float = 0.1,
     ) -> None:
-        made = weights(_BATCHNORM, 2, sz, eps, bool(affine), bool(track_running_stats), momentum)
+        made = weights(_BATCHNORM, 2, sz, eps, affine, track_running_stats, momentum)
         self.weight, self.bias, *rest = made
         self.num_batches_tracked, self.running_mean, self.running_var = rest
         self.num_features = sz
         self.eps = eps
-        self.track_running_stats = bool(track_running_stats)
+        self.track_running_stats = track_running_stats
         self.momentum = momentum
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
         return moving(
             self,
-            need(self, x),
+            need(Tensor, "x", x, "a tensor"),
             _BATCHNORM_FORWARD,
             self.weight,
             self.bias,
@@ -293,7 +294,7 @@ class Embedding:
         A position that does not exist is an error where it is in memory; one that has to be
         computed gives 0.
         """
-        return need(self, idx, "idx")._call1(_EMBEDDING_FORWARD, self.weight)
+        return need(Tensor, "idx", idx, "a tensor")._call1(_EMBEDDING_FORWARD, self.weight)
 
 
 class Dropout:
@@ -309,7 +310,7 @@ class Dropout:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x with elements 0 with probability p, others / (1 - p), while training; else x."""
-        return need(self, x).dropout(self.p)
+        return need(Tensor, "x", x, "a tensor").dropout(self.p)
 
 
 class Conv2d:
@@ -346,7 +347,7 @@ class Conv2d:
             padding,
             dilation,
             groups,
-            bool(bias),
+            bias,
         )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -358,7 +359,7 @@ class Conv2d:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the convolution of x, plus bias."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _CONV2D_FORWARD,
             self.weight,
             self.bias,
@@ -400,7 +401,7 @@ class Conv1d(Conv2d):
             padding,
             dilation,
             groups,
-            bool(bias),
+            bias,
         )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -412,7 +413,7 @@ class Conv1d(Conv2d):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the convolution of x, plus bias."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _CONV1D_FORWARD,
             self.weight,
             self.bias,
@@ -454,7 +455,7 @@ class Conv3d(Conv2d):
             padding,
             dilation,
             groups,
-            bool(bias),
+            bias,
         )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -466,7 +467,7 @@ class Conv3d(Conv2d):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the convolution of x, plus bias."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _CONV3D_FORWARD,
             self.weight,
             self.bias,
@@ -510,7 +511,7 @@ class ConvTranspose2d(Conv2d):
             output_padding,
             dilation,
             groups,
-            bool(bias),
+            bias,
         )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -523,7 +524,7 @@ class ConvTranspose2d(Conv2d):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the transposed convolution of x, plus bias."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _CONVTRANSPOSE2D_FORWARD,
             self.weight,
             self.bias,
@@ -568,7 +569,7 @@ class ConvTranspose1d(Conv2d):
             output_padding,
             dilation,
             groups,
-            bool(bias),
+            bias,
         )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -581,7 +582,7 @@ class ConvTranspose1d(Conv2d):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the transposed convolution of x, plus bias."""
-        return need(self, x)._call1(
+        return need(Tensor, "x", x, "a tensor")._call1(
             _CONVTRANSPOSE1D_FORWARD,
             self.weight,
             self.bias,
@@ -613,7 +614,7 @@ class LSTMCell:
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh = weights(
-            _LSTMCELL, 4, input_size, hidden_size, bool(bias)
+            _LSTMCELL, 4, input_size, hidden_size, bias
         )
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -623,7 +624,7 @@ class LSTMCell:
 
         hc are h and c before, zeros if there are none.
         """
-        h, c = need(self, x)._call(
+        h, c = need(Tensor, "x", x, "a tensor")._call(
             _LSTMCELL_FORWARD, hc, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
         )
         return h, c
@@ -653,23 +654,15 @@ class LSTM:
         bidirectional: bool = False,
     ) -> None:
         made = weights(
-            _LSTM,
-            0,
-            input_size,
-            hidden_size,
-            num_layers,
-            bool(bias),
-            bool(batch_first),
-            dropout,
-            bool(bidirectional),
+            _LSTM, 0, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
         )
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.num_layers = num_layers
-        self.bias = bool(bias)
-        self.batch_first = bool(batch_first)
+        self.bias = bias
+        self.batch_first = batch_first
         self.dropout = dropout
-        self.bidirectional = bool(bidirectional)
+        self.bidirectional = bidirectional
         vars(self).update(zip(lstm_weights(self), made))
 
     def __call__(
@@ -684,7 +677,7 @@ class LSTM:
         (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn, if
         bidirectional; hc are those before, zeros if there are none.
         """
-        out, h, c = need(self, x)._call(
+        out, h, c = need(Tensor, "x", x, "a tensor")._call(
             _LSTM_FORWARD,
             [getattr(self, name) for name in lstm_weights(self)],
             hc,

@@ -296,7 +296,7 @@ class OneCycleLR(LRScheduler):
             anneal_strategy=anneal_strategy,
             div_factor=div_factor,
             final_div_factor=final_div_factor,
-            three_phase=bool(three_phase),
+            three_phase=three_phase,
         )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polygrad._base import operation
-from polygrad.nn._optimizer import Optimizer, OptimizerGroup
+from polygrad.nn._optimizer import Optimizer, OptimizerGroup, two
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ class LARS(Optimizer):
             weight_decay=weight_decay,
             ns_steps=ns_steps,
             ns_coefficients=ns_coefficients,
-            nesterov=bool(nesterov),
-            classic=bool(classic),
-            pre_wd=bool(pre_wd),
+            nesterov=nesterov,
+            classic=classic,
+            pre_wd=pre_wd,
             tcoef=tcoef,
         )
 
@@ -119,8 +119,8 @@ class SGD(LARS):
             lr=lr,
             momentum=momentum,
             weight_decay=weight_decay,
-            nesterov=bool(nesterov),
-            classic=bool(classic),
+            nesterov=nesterov,
+            classic=classic,
         )
 
 
@@ -160,7 +160,7 @@ class Muon(LARS):
             weight_decay=weight_decay,
             ns_steps=ns_steps,
             ns_coefficients=ns_coefficients,
-            nesterov=bool(nesterov),
+            nesterov=nesterov,
         )
 
 
@@ -199,17 +199,9 @@ class LAMB(Optimizer):
         betas: Sequence[float] | None = None,
     ) -> None:
         if betas is not None:
-            b1, b2 = betas
+            b1, b2 = two("betas", betas)
         self._begin(
-            _LAMB,
-            params,
-            fused,
-            lr=lr,
-            b1=b1,
-            b2=b2,
-            eps=eps,
-            weight_decay=weight_decay,
-            adam=bool(adam),
+            _LAMB, params, fused, lr=lr, b1=b1, b2=b2, eps=eps, weight_decay=weight_decay, adam=adam
         )
 
 
@@ -237,7 +229,7 @@ class Adam(LAMB):
         weight_decay: float = 0.0,
     ) -> None:
         if betas is not None:
-            b1, b2 = betas
+            b1, b2 = two("betas", betas)
         self._begin(_ADAM, params, fused, lr=lr, b1=b1, b2=b2, eps=eps, weight_decay=weight_decay)
 
 
@@ -267,5 +259,5 @@ class AdamW(LAMB):
         betas: Sequence[float] | None = None,
     ) -> None:
         if betas is not None:
-            b1, b2 = betas
+            b1, b2 = two("betas", betas)
         self._begin(_ADAMW, params, fused, lr=lr, b1=b1, b2=b2, eps=eps, weight_decay=weight_decay)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from polygrad._library import ArgumentTypeError, a_type
+from polygrad._library import need
 from polygrad.dtype import dtypes
 from polygrad.nn.files import (
     ggml_data_to_tensor,
@@ -41,8 +42,7 @@ def get_state_dict(obj: Any, prefix: str = "", tensor_type: type = Tensor) -> di
     >>> sorted(get_state_dict({"first": Linear(2, 3)}, "model"))
     ['model.first.bias', 'model.first.weight']
     """
-    if not isinstance(prefix, str):
-        raise ArgumentTypeError(f"get_state_dict: prefix: {a_type(prefix)}, expected a text")
+    need(str, "prefix", prefix, "a text"), need(type, "tensor_type", tensor_type, "a class")
     found: dict[str, Any] = {}
     _collect(obj, prefix.rstrip("."), found, set(), tensor_type)
     return found
@@ -110,9 +110,7 @@ def load_state_dict(
     >>> len(loaded), (a.weight == b.weight).all().item()
     (2, True)
     """
-    if not hasattr(state_dict, "keys"):
-        kind = type(state_dict).__name__
-        raise TypeError(f"load_state_dict: state_dict: {kind}, expected a dict")
+    need(Mapping, "state_dict", state_dict, "a dict")
     own = get_state_dict(model)
     missing = [name for name in own if name not in state_dict]
     if missing and strict:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from polygrad._library import ArgumentError, a_type, fail, lib
+from polygrad._library import ArgumentError, caller, fail, lib, need
 from polygrad._prototypes import POLY_TRACE_FIXED
 from polygrad._trace import Function, Program
 from polygrad.nn.state import get_state_dict
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
 
@@ -23,10 +22,7 @@ class CompiledTrainingStep(Program):
     """A program that was traced from a function of tensors; see compile_step."""
 
     def __init__(self, function: Function) -> None:
-        if not isinstance(function, Function):
-            raise TypeError(
-                f"CompiledTrainingStep: {a_type(function)}, expected what compile_step makes"
-            )
+        need(Function, "function", function, "what compile_step makes")
         self._function = function
         self._handle = function._handle
         self._results = [result for result in function.same if result is not None]
@@ -34,7 +30,7 @@ class CompiledTrainingStep(Program):
     def run(self) -> None:
         """Execute all kernels: forward, backward and the update."""
         if _rerun(self._handle) != 0:
-            fail(RuntimeError, "CompiledTrainingStep.run")
+            fail(RuntimeError)
 
     def __call__(self) -> None:
         """Execute all kernels."""
@@ -43,7 +39,7 @@ class CompiledTrainingStep(Program):
     def loss_value(self) -> float:
         """Return the loss of the last run, computed before its update."""
         if not self._results or self._results[0].numel() != 1:
-            raise ValueError("loss_value: the function does not return a tensor with one element")
+            raise ValueError(f"{caller()}: the function does not return a tensor with one element")
         return float(self._results[0].item())
 
     @property
@@ -76,8 +72,7 @@ def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Com
     >>> step.loss_value() < 1e-3
     True
     """
-    if not callable(function):
-        raise TypeError(f"compile_step: function: {a_type(function)}, expected a function")
+    need(Callable, "function", function, "a function")
     inputs = list(get_state_dict([args, kwargs]).values())
     if inputs:
         inputs[0].realize(*inputs[1:])

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad import _trace
 from polygrad._base import join, operation
-from polygrad._library import a_type
+from polygrad._library import number, wrong
+from polygrad.nn._optimizer import tensors
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -15,14 +16,9 @@ if TYPE_CHECKING:
 _CLIP_GRAD_NORM = operation("clip_grad_norm")
 
 
-def _with_gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+def _with_gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """Return the parameters that have a gradient, each once."""
-    if not hasattr(parameters, "__iter__"):
-        raise TypeError(f"{name}: parameters: {a_type(parameters)}, expected tensors")
-    given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    for i, p in enumerate(given):
-        if not isinstance(p, Tensor):
-            raise TypeError(f"{name}: parameters[{i}]: {a_type(p)}, expected a tensor")
+    given = tensors("parameters", [parameters] if isinstance(parameters, Tensor) else parameters)
     return list({id(p): p for p in given if p.grad is not None}.values())
 
 
@@ -57,12 +53,12 @@ def clip_grad_norm_(
     >>> print(p.grad.numpy().round(3))
     [0.6 0.8]
     """
-    chosen = _with_gradients("clip_grad_norm_", parameters)
+    chosen = _with_gradients(parameters)
     if not chosen:
         return Tensor(0.0)
     grads: list[Any] = [p.grad for p in chosen]
     norm: Tensor
-    norm, *clipped = join(grads, _CLIP_GRAD_NORM, float(max_norm), float(norm_type))
+    norm, *clipped = join(grads, _CLIP_GRAD_NORM, max_norm, norm_type)
     if not _trace.active():
         norm.realize(*clipped)
     if error_if_nonfinite and not bool(norm.isfinite().item()):
@@ -80,10 +76,10 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
     >>> p.grad.tolist()
     [1.0, -1.0]
     """
-    limit = float(clip_value)
+    limit = number("clip_value", clip_value)
     if not limit >= 0:
-        raise ValueError(f"clip_grad_value_: clip_value: {clip_value}, expected 0 or more")
-    chosen = _with_gradients("clip_grad_value_", parameters)
+        raise wrong("clip_value", clip_value, "0 or more")
+    chosen = _with_gradients(parameters)
     clipped = [p.grad.clamp(-limit, limit) for p in chosen if p.grad is not None]
     if clipped and not _trace.active():
         clipped[0].realize(*clipped[1:])

@@ -103,12 +103,11 @@ from polygrad._base import (
     pair,
     sizes,
     source,
-    to_dtype,
 )
 from polygrad._prototypes import (
     `+pythonOperatorConstants()+`,
 )
-from polygrad.dtype import dtypes
+from polygrad.dtype import dtypes, known_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,9 +206,7 @@ func pythonParam(op *ops.Op, i int) (param, value string) {
 	case ops.Tensor, ops.Operand:
 		name = "operand(" + name + ", self)"
 	case ops.DType:
-		name = "to_dtype(" + name + ")"
-	case ops.Bool:
-		name = "_bool(" + name + ")"
+		name = "known_dtype(" + name + ")"
 	}
 	return param, name
 }

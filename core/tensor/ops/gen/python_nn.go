@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 from polygrad._base import operation
 from polygrad._graph import several
-from polygrad.nn._layer import lstm_weights, moving, need, weights
+from polygrad._library import need
+from polygrad.nn._layer import lstm_weights, moving, weights
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polygrad._base import operation
-from polygrad.nn._optimizer import Optimizer, OptimizerGroup
+from polygrad.nn._optimizer import Optimizer, OptimizerGroup, two
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -132,10 +133,7 @@ func pythonClass(b *bytes.Buffer, group string, c *ops.Class, examples []string)
 		}
 		typ, value := strings.TrimPrefix(pythonTypes[p.Kind], "_"), name
 		typ = strings.ReplaceAll(typ, "[_", "[")
-		switch {
-		case p.Kind == ops.Bool:
-			value = "bool(" + name + ")"
-		case p.Name == "normalized_shape":
+		if p.Name == "normalized_shape" {
 			value = "several(" + name + ")"
 		}
 		param := name + ": " + typ
@@ -224,7 +222,7 @@ func pythonLayer(b *bytes.Buffer, c *ops.Class, params, values, kept []string) {
 		switch i := slices.IndexFunc(c.Params, func(p ops.Param) bool { return p.Name == name }); {
 		case name == "kernel_size":
 			value = "self.weight.shape[2:]"
-		case c.Params[i].Kind == ops.Bool || name == "normalized_shape":
+		case name == "normalized_shape":
 			value = values[i]
 		case pythonNames[c.Name+"."+name] != "":
 			value = pythonNames[c.Name+"."+name]
@@ -241,10 +239,7 @@ func pythonForward(b *bytes.Buffer, c *ops.Class) {
 	op := c.Forward
 	params := []string{"self", c.Input + ": Tensor"}
 	args := []string{pythonClassConstant(op)}
-	need := "need(self, " + c.Input + ")"
-	if c.Input != "x" {
-		need = fmt.Sprintf("need(self, %s, %q)", c.Input, c.Input)
-	}
+	need := fmt.Sprintf("need(Tensor, %q, %s, \"a tensor\")", c.Input, c.Input)
 	for _, p := range forwardParams(c) {
 		switch {
 		case p.own:
@@ -301,7 +296,7 @@ func pythonOptimizer(b *bytes.Buffer, c *ops.Class, params, values, late []strin
 	}
 	b.WriteString(pythonHead("__init__", params, "None") + "\n")
 	if betas {
-		b.WriteString("        if betas is not None:\n            b1, b2 = betas\n")
+		b.WriteString("        if betas is not None:\n            b1, b2 = two(\"betas\", betas)\n")
 	}
 	b.WriteString(pythonCall("self._begin", append([]string{pythonClassConstant(c.Make), "params", "fused"}, values...)) + "\n")
 }
