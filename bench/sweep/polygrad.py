@@ -50,6 +50,8 @@ def run(program: Program, *arrays: Tensor) -> list[Tensor]:
         x.requires_grad = True
     with Tensor.train(program.op["Name"] == "dropout"):
         results = _several(program.apply(function(program.op), inputs))
+    if program.op["View"]:
+        results = [y.contiguous() for y in results]
     if not upstream:
         return results
     results = [y for y in results if y.is_floating_point()]

@@ -148,7 +148,7 @@ def function(name: str) -> Callable[..., Any] | None:
 
 def _owned(y: Tensor, inputs: Any) -> Tensor:
     """Return a result that is a view as one with memory of its own, which ours has too."""
-    if y._is_view() or any(y is x for x in inputs):
+    if any(y.data_ptr() == x.data_ptr() for x in inputs) or not y.is_contiguous():
         return y.clone(memory_format=torch.contiguous_format)
     return y
 
@@ -161,19 +161,17 @@ def run(program: Program, *arrays: Tensor) -> list[Tensor]:
     named = functools.partial(_renamed, call)
     inputs, upstream = arrays[: program.inputs], arrays[program.inputs :]
     if not upstream:
-        result = program.apply(named, inputs)
-        results = result if isinstance(result, (tuple, list)) else [result]
-        return [_owned(y, inputs) for y in results]
+        return [_owned(y, inputs) for y in _several(program.apply(named, inputs))]
     with torch.enable_grad():
         inputs = tuple(x.detach().requires_grad_(x.is_floating_point()) for x in inputs)
-        result = program.apply(named, inputs)
-        results = [
-            y
-            for y in (result if isinstance(result, (tuple, list)) else [result])
-            if y.is_floating_point()
-        ]
+        results = [y for y in _several(program.apply(named, inputs)) if y.is_floating_point()]
         wanted = [x for x in inputs if x.requires_grad]
-        return [*(y.detach() for y in results), *torch.autograd.grad(results, wanted, upstream)]
+        gradients = torch.autograd.grad(results, wanted, upstream)
+    return [_owned(y.detach(), (*inputs, *upstream)) for y in (*results, *gradients)]
+
+
+def _several(result: Any) -> Any:
+    return result if isinstance(result, (tuple, list)) else [result]
 
 
 def _renamed(call: Callable[..., Any], *args: Any, **options: Any) -> Any:

@@ -44,6 +44,7 @@ var Passes = []Pass{
 	{Name: "split quotients", Needed: func(t *Target) bool { return t.Plain }, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
 		return rewrite.Graph(s, splitQuotients, ranges.Splits{})
 	}},
+	{Name: "rejoin quotients", Needed: func(t *Target) bool { return t.Plain }, Run: table("rejoin quotients", symbolic.RejoinQuotients)},
 	{Name: "initial symbolic", Run: table("initial symbolic", symbolic.Sym, ranges.FlattenRange)},
 	{Name: "simplify ranges", Run: func(s *uop.UOp, _ *Target) *uop.UOp {
 		return ranges.SeparateReduces(rewrite.Graph(s, simplifyRanges, nil))

@@ -1,6 +1,11 @@
 package symbolic
 
-import "polygrad/core/uop"
+import (
+	"slices"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
 
 // quotientOfSum is sum//c3 for sum = x//c1 + c2 as one quotient, if its parts are of the type.
 func quotientOfSum(sum, x, c1, c2, c3 *uop.UOp) *uop.UOp {
@@ -280,4 +285,68 @@ func (m *divmod) factorRemainder(all []*uop.UOp) *uop.UOp {
 		return n.Mod(m.y)
 	}
 	return n.Idiv(m.y).Add(sumFromZero(m.x, quo))
+}
+
+// RejoinQuotients finds quotients and remainders that make a whole although the remainder has lost multiples of the divisor:
+// (x//c)*c + y%c is x if x-y is a multiple of c. tinygrad leaves them.
+var RejoinQuotients = rewrite.New("rejoin quotients", &rewrite.Rule{
+	Name: "(x//c)*c*k + y%c*k", Ops: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+		if !u.DType.IsIndex() || !u.HasOp(uop.Ops(uop.Idiv)) || !u.HasOp(uop.Ops(uop.Mod)) {
+			return nil
+		}
+		terms := u.SplitUOp(uop.Add)
+		for i, a := range terms {
+			quotient, ck := factored(a)
+			if quotient.Op != uop.Idiv || quotient.Src[1].Op != uop.ConstOp {
+				continue
+			}
+			x, c := quotient.Src[0], quotient.Src[1].ConstVal()
+			for j, b := range terms {
+				rest, k := factored(b)
+				if rest.Op != uop.Mod || rest.Src[1] != quotient.Src[1] || c.Sign() <= 0 || !k.Mul(c).Eq(ck) {
+					continue
+				}
+				y := rest.Src[0]
+				if x.Vmin().Sign() >= 0 && y.Vmin().Sign() >= 0 && congruent(x, y, c) {
+					others := slices.Clone(terms)
+					others[i] = scaled(k, x)
+					return uop.SumOf(slices.Delete(others, j, j+1)...)
+				}
+			}
+		}
+		return nil
+	}})
+
+// congruent reports whether x and y certainly differ by a multiple of c.
+func congruent(x, y *uop.UOp, c uop.Const) bool {
+	factors := map[*uop.UOp]uop.Const{}
+	add := func(sum *uop.UOp, sign uop.Const) {
+		for _, t := range sum.SplitUOp(uop.Add) {
+			bare, f := factored(t)
+			if bare.Op == uop.ConstOp {
+				f, bare = f.Mul(bare.ConstVal()), nil
+			}
+			f = f.Mul(sign)
+			if before, ok := factors[bare]; ok {
+				f = f.Add(before)
+			}
+			factors[bare] = f
+		}
+	}
+	add(x, one)
+	add(y, one.Neg())
+	for _, f := range factors {
+		if f.FloorMod(c).Sign() != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// factored takes a constant factor off.
+func factored(u *uop.UOp) (bare *uop.UOp, factor uop.Const) {
+	if u.Op == uop.Mul && u.Src[1].Op == uop.ConstOp {
+		return u.Src[0], u.Src[1].ConstVal()
+	}
+	return u, one
 }

@@ -263,35 +263,89 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 	}
 	for i := 1; i <= len(size); i++ {
 		axis, have, want := n-i, s[n-i], size[len(size)-i]
-		num, den := float64(have), float64(want)
-		if alignCorners {
-			num, den = num-1, den-1
-		}
-		scale := 0.0
-		if den != 0 {
-			scale = num / den
-		}
-		at := arange(x.Graph(), uop.Int(0), uop.Int(want), uop.Int(1), position)
 		narrow := onesShape(n)
 		narrow[axis], wide[axis] = uop.N(want), uop.N(want)
 		lay := func(t *uop.UOp) *uop.UOp { return expand(reshape(t, narrow), wide) }
+		at := arange(x.Graph(), uop.Int(0), uop.Int(want), uop.Int(1), position)
 		if mode != Bilinear {
 			if mode == NearestExact {
 				at = add(at, 0.5)
 			}
-			y = gather(y, axis, lay(cast(mul(scale, at), uop.Int32)))
+			y = gather(y, axis, lay(cast(mul(float64(have)/float64(want), at), uop.Int32)))
 			continue
 		}
-		if alignCorners {
-			at = mul(scale, at)
-		} else {
-			at = sub(mul(scale, add(at, 0.5)), 0.5)
-		}
-		at = clamp(at, 0, int(have-1))
+		at = linearAt(at, have, want, alignCorners)
 		low, high := lay(cast(floor(at), uop.Int32)), lay(cast(ceil(at), uop.Int32))
-		y = lerp(gather(y, axis, low), gather(y, axis, high), lay(sub(at, floor(at))))
+		r := lerp(gather(y, axis, low), gather(y, axis, high), lay(sub(at, floor(at))))
+		if have > 1 && want > 1 {
+			aligned := int64(0)
+			if alignCorners {
+				aligned = 1
+			}
+			r = customGradient(gradientOfLinear, r, []*uop.UOp{y}, []int64{int64(axis), aligned})
+		}
+		y = r
 	}
 	return cast(y, x.DType)
+}
+
+// linearAt is where the elements of an axis of size want lie among those of one of size have.
+func linearAt(at *uop.UOp, have, want int64, alignCorners bool) *uop.UOp {
+	num, den := float64(have), float64(want)
+	if alignCorners {
+		num, den = num-1, den-1
+	}
+	scale := 0.0
+	if den != 0 {
+		scale = num / den
+	}
+	if alignCorners {
+		at = mul(scale, at)
+	} else {
+		at = sub(mul(scale, add(at, 0.5)), 0.5)
+	}
+	return clamp(at, 0, int(have-1))
+}
+
+// linearRule is the gradient of linear interpolation along an axis: element i gets a share of each result that lies between i-1 and
+// i+1, of which there are few.
+func linearRule(g, x *uop.UOp, axis int, alignCorners bool) *uop.UOp {
+	have, want := x.Shape()[axis].N, g.Shape()[axis].N
+	// The first result behind i-1 is floor((a*i + b) / d) + 1.
+	a, b, d := 2*want, -want-have, 2*have
+	if alignCorners {
+		a, b, d = want-1, 1-want, have-1
+	}
+	common := gcd(gcd(a, -b), d)
+	a, b, d = a/common, b/common, d/common
+	ahead := ceil64(-b, d) // keeps the quotient positive
+	count := ceil64(2*a, d)
+	dt := uop.Int32
+	if a*have+d*ahead > math.MaxInt32 {
+		dt = uop.Int64
+	}
+	graph := x.Graph()
+	i := reshape(cast(count0(graph, have), dt), uop.ShapeOf(have, 1))
+	first := sub(truncDiv(add(mul(i, int(a)), int(b+d*ahead)), int(d)), int(ahead-1))
+	from := add(first, reshape(cast(count0(graph, count), dt), uop.ShapeOf(1, count)))
+	position := uop.LeastUpper(x.DType, uop.Float32)
+	distance := sub(linearAt(cast(from, position), have, want, alignCorners), cast(i, position))
+	weight := maximum(sub(1, abs(distance)), 0)
+	n := len(x.Shape())
+	entries := make([]Index, n)
+	for j := range entries {
+		entries[j] = Whole()
+	}
+	entries[axis] = Take(where(lt(from, 0), int(want), from)) // what is out of range is 0
+	few := joinShapes(uop.ShapeOf(have, count), onesShape(n-1-axis))
+	return sumAs(mul(index(g, entries...), reshape(weight, few)), x.DType, []int{axis + 1}, false)
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 func needKernel(x *uop.UOp, kernel []int64) {

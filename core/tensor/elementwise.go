@@ -275,7 +275,15 @@ func atan2(y, x operand) *uop.UOp {
 }
 
 // negative is true below 0, for -0 too.
-func negative(x *uop.UOp) *uop.UOp { return bitOr(lt(x, 0), lt(reciprocal(x), 0)) }
+func negative(x *uop.UOp) *uop.UOp {
+	if signs := signsOf[x.DType]; signs != nil && !asTinygrad(x) {
+		return lt(bitcast(x, signs), 0)
+	}
+	return bitOr(lt(x, 0), lt(reciprocal(x), 0))
+}
+
+// signsOf are the integers with the sign of a float in theirs.
+var signsOf = map[*uop.DType]*uop.DType{uop.Float64: uop.Int64, uop.Float32: uop.Int32, uop.Float16: uop.Int16, uop.BFloat16: uop.Int16}
 
 // hypot is sqrt(a² + b²) without overflow, computed in float32 at least.
 func hypot(a, b operand) *uop.UOp {

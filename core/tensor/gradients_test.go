@@ -200,6 +200,9 @@ var derivatives = []derivative{
 	from("interpolate nearest", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{4}, tensor.Nearest, false)) }, 1, 4),
 	from("interpolate nearest exact", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{4}, tensor.NearestExact, false)) }, 1, 4),
 	from("interpolate", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{7}, tensor.Bilinear, false)) }, 1, 4),
+	from("interpolate two axes", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{2, 8}, tensor.Bilinear, false)) }, 5, 4),
+	from("interpolate to a third", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{3}, tensor.Bilinear, false)) }, 2, 9),
+	from("interpolate aligned", func(x T) T { return must(tensor.Interpolate(x.UOp, []int64{3, 9}, tensor.Bilinear, true)) }, 5, 4),
 
 	{"cross_entropy", -2, 2, shapes(dim(3, 4)), func(in inputs) T {
 		return must(tensor.CrossEntropy(in[0].UOp, indices(in[0], 3, 0, 1).UOp, 1, tensor.ReduceMean, 0.1))

@@ -78,16 +78,18 @@ func round(x *uop.UOp) *uop.UOp {
 	return where(eq(gt(x, 0), even), ceil(sub(x, 0.5)), floor(add(x, 0.5)))
 }
 
-// roundAny is round for numbers of any size. From 2^23 on, in float32, all numbers are whole, and adding 1/2 gives another one;
-// numbers of at most a half lose all but their sign.
+// roundAny is round for numbers of any size: adding 1/2 to a large one gives another one. |x| minus its whole part is exact.
 func roundAny(x *uop.UOp) *uop.UOp {
 	if !x.DType.IsFloat() || asTinygrad(x) {
 		return round(x)
 	}
-	_, bits := x.DType.FloatInfo()
-	whole := math.Ldexp(1, bits)
-	r := where(bitAnd(ge(x, -0.5), le(x, 0.5)), trunc(x), round(x))
-	return where(bitAnd(gt(x, -whole), lt(x, whole)), r, detach(x))
+	minus := negative(x)
+	size := where(minus, neg(x), x)
+	whole := trunc(size)
+	rest, half := sub(size, whole), mul(whole, 0.5)
+	up := bitOr(gt(rest, 0.5), bitAnd(eq(rest, 0.5), ne(trunc(half), half)))
+	r := where(up, add(whole, 1), whole)
+	return where(minus, neg(r), r)
 }
 
 // sigmoid is 1/(1+e^-x).

@@ -14,6 +14,11 @@ func maxUnpool(x, indices *uop.UOp, size []int64) *uop.UOp {
 	}
 	at := reshape(indices, joinShapes(lead, uop.ShapeOf(1, -1)))
 	values := reshape(x, joinShapes(lead, uop.ShapeOf(1, -1)))
+	if !asTinygrad(x) {
+		flat := func(u *uop.UOp) *uop.UOp { return reshape(u, joinShapes(lead, uop.ShapeOf(-1))) }
+		zeros := full(x.Graph(), joinShapes(lead, uop.ShapeOf(total)), uop.Int(0), x.DType)
+		return reshape(scatterReduce(zeros, len(lead), flat(indices), flat(x), ScatterSum, true), joinShapes(lead, uop.ShapeOf(size...)))
+	}
 	hot := oneHot(at, total, len(lead))
 	return reshape(sumAs(where(hot, values, 0), x.DType, []int{-1}, false), joinShapes(lead, uop.ShapeOf(size...)))
 }

@@ -25,6 +25,7 @@ const (
 	gradientOfConvolution                       // stride and dilation of each axis, and the number of groups
 	gradientOfGather                            // the axis
 	gradientOfTake                              // the indexed axes
+	gradientOfLinear                            // the axis, and whether corners are aligned
 	gradientOfCholesky                          // 1 for the upper triangle
 	gradientOfTriangularSolve                   // 1 for the upper triangle, 1 for a diagonal of ones
 	gradientOfSolve
@@ -35,7 +36,7 @@ const (
 	gradientOfDeterminant // 1 for its logarithm
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -59,6 +60,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return []*uop.UOp{nil, scatterReduce(fullLike(u.Src[1], 0), s.numbers[0], u.Src[2], g, ScatterSum, true)}
 	case gradientOfTake:
 		return []*uop.UOp{nil, takeRule(g, u, s.numbers)}
+	case gradientOfLinear:
+		return []*uop.UOp{nil, linearRule(g, u.Src[1], s.numbers[0], s.numbers[1] != 0)}
 	case gradientOfCholesky:
 		return choleskyRule(g, u, s.numbers[0] == 1)
 	case gradientOfTriangularSolve:

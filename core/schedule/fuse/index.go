@@ -136,7 +136,7 @@ func digit(t term, ts []term, at *uop.UOp) (sum *uop.UOp, n int) {
 // simplify multiplies sums in indices out besides: what is a multiple of what shows then.
 func simplify(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, multipliedOut, nil) }
 
-var multipliedOut = rewrite.Concat("fuse", symbolic.Symbolic, rewrite.New("", &rewrite.Rule{
+var multipliedOut = rewrite.Concat("fuse", symbolic.Symbolic, symbolic.RejoinQuotients, rewrite.New("", &rewrite.Rule{
 	Name: "(x+y)*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if !u.DType.IsIndex() || u.Src[0].Op != uop.Add || u.Src[1].Op != uop.ConstOp {
 			return nil

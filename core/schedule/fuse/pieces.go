@@ -17,8 +17,11 @@ import (
 //
 //	for j < 3 { store(x[j+a]) }; for j < n-3 { store(x[j]) }
 
-// maxPieces is the most pieces that a loop is cut into.
-const maxPieces = 4
+// maxPieces is the most pieces that a loop is cut into, maxJoined if there is a load for each: many joined tensors.
+const (
+	maxPieces = 4
+	maxJoined = 64
+)
 
 // loopCycles is how long a loop takes to begin.
 const loopCycles = 8
@@ -59,7 +62,7 @@ func (b *body) selects() bool {
 		if u.Op == uop.Bufferize {
 			return false
 		}
-		found = found || u.Op == uop.CmpLt || u.Op == uop.Mod
+		found = found || u.Op == uop.CmpLt || u.Op == uop.CmpNe || u.Op == uop.Mod
 	}
 	return found
 }
@@ -133,11 +136,19 @@ func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
 	return nil, nil, false
 }
 
-// heavy reports whether iterations of a loop that is not innermost depend on it so that conditions cost much: in a reduction, or with
-// neighbours in memory.
+// heavy reports whether iterations of a loop that is not innermost depend on it so that conditions cost much: in a reduction, of values
+// and loads, or with neighbours in memory.
 func (b *body) heavy(r *uop.UOp) bool {
 	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool {
-		return u.Op == uop.Reduce && u.InRange(r) || u.Op == uop.Index && u.Src[1].Op == uop.Where && strideIn(u.Src[1].GetIdx(), r) == 1
+		switch u.Op {
+		case uop.Reduce:
+			return u.InRange(r)
+		case uop.Where: // of a load, or of its index
+			return u.Src[0].InRange(r)
+		case uop.Index:
+			return u.Src[1].Op == uop.Where && strideIn(u.Src[1].GetIdx(), r) == 1
+		}
+		return false
 	})
 }
 
@@ -212,6 +223,12 @@ func cutsOf(b *body) map[*uop.UOp][]int64 {
 					add(r, floorDiv(c-plus, stride)+1)
 				}
 			}
+		case u.Op == uop.CmpNe && u.Src[1].Op == uop.ConstOp && u.Src[1].DType.IsInt():
+			c, known := u.Src[1].ConstVal().Int64()
+			if r, stride, plus := linear(u.Src[0]); r != nil && known && (c-plus)%stride == 0 {
+				add(r, (c-plus)/stride)
+				add(r, (c-plus)/stride+1)
+			}
 		case (u.Op == uop.Mod || u.Op == uop.Idiv) && u.DType.IsIndex() && u.Src[1].Op == uop.ConstOp:
 			n, known := u.Src[1].ConstVal().Int64()
 			r, stride, plus := linear(u.Src[0])
@@ -229,7 +246,7 @@ func cutsOf(b *body) map[*uop.UOp][]int64 {
 		}
 	}
 	for r, at := range cuts {
-		if len(at) >= maxPieces {
+		if len(at) >= max(maxPieces, min(len(b.loads()), maxJoined)) {
 			delete(cuts, r)
 		}
 	}

@@ -21,6 +21,19 @@ func TestLoopsAreCut(t *testing.T) {
 		{"short rows", func(g graph) *uop.UOp { return pad(g.in(64, 8).Exp2(), 1, 2).ContiguousOp() }, 1, 1},
 		{"joined", func(g graph) *uop.UOp { return joined(g, 256).Exp2().ContiguousOp() }, 1, 0},
 		{"joined rows that turn", func(g graph) *uop.UOp { return joined(g, 256).Permute([]int{1, 0}).ContiguousOp() }, 2, 0},
+		{"many joined", func(g graph) *uop.UOp {
+			all := pad(g.in(64, 256), 0, 11*256)
+			for i := range int64(11) {
+				all = all.Add(pad(g.in(64, 256), 256*(i+1), 256*(10-i)))
+			}
+			return all.Exp2().ContiguousOp()
+		}, 1, 0},
+		{"stacked", func(g graph) *uop.UOp {
+			at := func(k int64) *uop.UOp {
+				return g.in(1, 4096).Pad([]uop.Pair{{Lo: uop.N(k), Hi: uop.N(2 - k)}, {}})
+			}
+			return at(0).Add(at(1)).Add(at(2)).ContiguousOp()
+		}, 3, 0},
 		{"sum", func(g graph) *uop.UOp { return pad(g.in(64, 256), 1, 2).ReduceAxes(uop.Add, 1) }, 1, 0},
 		{"maximum, of which an iteration is a piece", func(g graph) *uop.UOp {
 			x := g.in(64, 256)

@@ -341,13 +341,12 @@ def _interpolate() -> None:
             if align:
                 args["align_corners"] = True
             name = f"interpolate {mode}{' aligned' if align else ''} from {shape} to {size}"
-            smooth = size == [4, 6]
             case(
                 name,
                 "interpolate",
                 [Tensor(Draw(name).reals(shape))],
                 fn,
                 args,
-                grad=smooth,
+                grad=len(size) == 2,
                 **NEAR,
             )

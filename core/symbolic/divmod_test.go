@@ -1,0 +1,34 @@
+package symbolic
+
+import (
+	"testing"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/uop"
+)
+
+// The index of an element that is read in one shape and stored in another is what it was, whatever the sizes.
+func TestQuotientsAndRemaindersJoinAgain(t *testing.T) {
+	for _, c := range []struct{ rows, columns, by int64 }{{127, 1021, 127}, {1021, 127, 1021}, {6, 35, 14}} {
+		g := NewGraph()
+		r, k := g.Range(uop.N(c.rows), uop.AxisLoop, 0), g.Range(uop.N(c.columns), uop.AxisLoop, 1)
+		whole := r.Mul(r.IntLike(c.columns)).Add(k)
+		by := r.IntLike(c.by)
+		index := Simplify(whole.Idiv(by).Mul(by.Mul(r.IntLike(3))).Add(whole.Mod(by).Mul(r.IntLike(3))).Add(r.IntLike(1)))
+		got := Simplify(rewrite.Graph(index, RejoinQuotients, nil))
+		if want := Simplify(whole.Mul(r.IntLike(3)).Add(r.IntLike(1))); got != want && got.HasOp(uop.Ops(uop.Idiv, uop.Mod)) {
+			t.Errorf("%d x %d by %d: %v, expected %v", c.rows, c.columns, c.by, got, want)
+		}
+	}
+	g := NewGraph()
+	r, k := g.Range(uop.N(7), uop.AxisLoop, 0), g.Range(uop.N(9), uop.AxisLoop, 1)
+	four := r.IntLike(4)
+	for _, u := range []*uop.UOp{
+		r.Mul(r.IntLike(9)).Add(k).Idiv(four).Mul(four).Add(k.Mod(four)), // another remainder
+		r.Idiv(four).Mul(r.IntLike(8)).Add(r.Mod(four)),                  // another factor
+	} {
+		if got := rewrite.Graph(u, RejoinQuotients, nil); got != u {
+			t.Errorf("%v became %v", u, got)
+		}
+	}
+}
