@@ -429,6 +429,19 @@ def _masked(size: Size) -> Iterator[Call]:
     yield Call([normal(*size.shape), mask(*size.shape)], [At(1)])
 
 
+def _sought(size: Size) -> Iterator[Call]:
+    n, m = size.pick((1000, 1 << 14), (1 << 16, 1 << 20), (999, 9973), (5, 3))
+
+    def ordered(rng: np.random.Generator) -> Array:
+        return aligned(np.sort(rng.standard_normal(n, np.float32)))
+
+    yield Call([ordered, normal(m)], [At(1)])
+
+
+def _counted(size: Size) -> Input:
+    return positions(size.pick(100, 1000, 97, 4), _length(size))
+
+
 def _choices(size: Size) -> Iterator[Call]:
     n, c = size.pick((16, 64), (256, 1000), (31, 101), (2, 5))
     yield Call([uniform(0.1, 1)(n, c)], [1])
@@ -550,15 +563,20 @@ OVERRIDES: dict[str, Callable[[Size], Iterator[Call]]] = {
     "eye": lambda s: iter([Call([], [s.shape[0], s.shape[1]])]),
     "randperm": lambda s: iter([Call([], [s.pick(10000, 1 << 20, 99991, 5)])]),
     "multinomial": _choices,
+    "searchsorted": _sought,
+    "isin": lambda s: iter([Call([whole(0, 10**6)(*s.shape), whole(0, 10**6)(1000)], [At(1)])]),
+    "unique": lambda s: iter([Call([_counted(s)])]),
+    "bincount": lambda s: iter([Call([_counted(s)])]),
+    "histogram": lambda s: iter([Call([normal(*s.shape)], [50, -3.0, 3.0])]),
 }
 # The shapes of their results depend on values: they are called, not compiled.
-EAGER = {"masked_select", "nonzero"}
+EAGER = {"masked_select", "nonzero", "unique", "bincount"}
 # Factors with signs of their own, gradients of half of a symmetric matrix, and what is drawn.
 UNCOMPARED = {"qr", "svd", "eigh", "lstsq", "cholesky", "dropout"}
 # What has no gradient, one that is 0 everywhere, or one that cannot be told.
 FLAT = {"sign", "ceil", "floor", "trunc", "round", "floordiv"}
 FLAT |= {"zeros_like", "ones_like", "full_like", "const_like", "empty_like"}
-FLAT |= {"qr", "svd", "eigh", "lstsq", "dropout"}
+FLAT |= {"searchsorted", "histogram", "qr", "svd", "eigh", "lstsq", "dropout"}
 
 
 def generic(op: Operation, size: Size) -> Iterator[Call]:

@@ -244,6 +244,8 @@ NAMES: dict[str, Callable[..., Any] | None] = {
     "nll_loss": _nll,
     "mse_loss": _mean_loss(lambda x, y: jnp.square(x - y)),
     "l1_loss": _mean_loss(lambda x, y: jnp.abs(x - y)),
+    "histogram": lambda x, bins, low, high: jnp.histogram(x, bins, (low, high)),
+    **dict.fromkeys(("unique", "bincount"), None),
     "empty": None,
     "empty_like": None,
     "const_like": jnp.full_like,

@@ -153,6 +153,8 @@ NAMES: dict[str, Callable[..., Any] | None] = {
         x / np.sqrt(np.square(x).mean(-1, keepdims=True) + 1e-5) * weight
     ),
     "mse_loss": None,
+    "histogram": lambda x, bins, low, high: np.histogram(x, bins, (low, high)),
+    "unique": functools.partial(np.unique, return_inverse=True, return_counts=True),
     "empty": None,
     "empty_like": None,
     "zeros": functools.partial(np.full, fill_value=np.float32(0)),  # pages of zeros are not made

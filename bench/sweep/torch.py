@@ -126,6 +126,8 @@ NAMES: dict[str, Callable[..., Any] | None] = {
     "sparse_categorical_crossentropy": F.cross_entropy,
     "binary_crossentropy": F.binary_cross_entropy,
     "binary_crossentropy_logits": F.binary_cross_entropy_with_logits,
+    "histogram": lambda x, bins, low, high: torch.histogram(x, bins, range=(low, high)),
+    "unique": functools.partial(torch.unique, return_inverse=True, return_counts=True),
     "empty": None,
     "empty_like": None,
     "const_like": torch.full_like,
