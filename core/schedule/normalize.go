@@ -67,6 +67,9 @@ func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 		if src, ok := n.sources(u, at); ok {
 			v := n.replace(u, src)
 			n.nodes[at].copy = v
+			if u.Op == uop.Sink && at > 0 && !u.HasOp(ops(uop.Buffer, uop.Bind)) {
+				u.SetCopy(v)
+			}
 			for _, w := range n.nodes[at].waiting {
 				n.stack = append(n.stack, normalWork{w, true})
 			}
@@ -81,6 +84,11 @@ func (n *normalizer) push(u *uop.UOp) {
 		return
 	}
 	n.nodes = append(n.nodes, normalNode{node: u})
+	known := (*uop.UOp)(nil)
+	if u.Op == uop.Sink && len(n.nodes) > 1 { // the body of a REPEAT
+		known = u.CopyIn(n.g)
+		n.nodes[len(n.nodes)-1].copy = known
+	}
 	if len(n.nodes)*2 > len(n.index) {
 		n.index = make([]int32, 4*len(n.index))
 		for i := range n.nodes {
@@ -89,7 +97,9 @@ func (n *normalizer) push(u *uop.UOp) {
 	} else {
 		n.put(int32(len(n.nodes) - 1))
 	}
-	n.stack = append(n.stack, normalWork{at: int32(len(n.nodes) - 1)})
+	if known == nil {
+		n.stack = append(n.stack, normalWork{at: int32(len(n.nodes) - 1)})
+	}
 }
 
 // find is the place of a node, -1 if it is new.

@@ -170,7 +170,9 @@ func (r *repeats) request(root *uop.UOp) error {
 		for i, u := range loops {
 			n := len(states[i])
 			for k, s := range u.Src[1 : 1+n] {
-				stores = append(stores, states[i][k].Store(s))
+				if !overwritten(u, k) {
+					stores = append(stores, states[i][k].Store(s))
+				}
 			}
 			bodies[i] = slices.Clone(states[i])
 			for _, s := range u.Src[1+n:] {
@@ -193,6 +195,19 @@ func (r *repeats) request(root *uop.UOp) error {
 		}
 		root = replaced(rest, stored)
 	}
+}
+
+// overwritten reports whether the first statement of the body of a REPEAT stores all of a state, and does not read it.
+func overwritten(u *uop.UOp, state int) bool {
+	first := u.Src[0].Src[0]
+	at := slices.IndexFunc(first.Src, func(s *uop.UOp) bool {
+		return s.Op == uop.Store && s.Src[0].Op == uop.Param && s.Src[0].Arg == uop.Num(state)
+	})
+	if at < 0 {
+		return false
+	}
+	target := first.Src[at].Src[0]
+	return !slices.ContainsFunc(first.Src, func(s *uop.UOp) bool { return slices.Contains(outside(s.Src[1]), target) })
 }
 
 // firstRepeats are the REPEATs that need no other one.
@@ -228,7 +243,9 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	first := len(r.s.Kernels)
 	at := len(r.s.Loops)
 	v := uop.VarArg{Name: arg.Variable, Min: uop.Int(0), Max: uop.Int(arg.Count - 1)}
-	r.s.Loops = append(r.s.Loops, Loop{First: first, Variable: v, Count: arg.Count})
+	if arg.Count > 1 {
+		r.s.Loops = append(r.s.Loops, Loop{First: first, Variable: v, Count: arg.Count})
+	}
 	for _, statement := range u.Src[0].Src {
 		m := map[*uop.UOp]*uop.UOp{}
 		for _, p := range outside(statement) {
@@ -248,7 +265,16 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 			return err
 		}
 	}
+	if arg.Count == 1 {
+		return nil
+	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
+	if at == len(r.s.Loops)-1 {
+		if k, ok := r.s.merged(r.s.Loops[at]); ok {
+			r.s.Kernels = append(r.s.Kernels[:first], k)
+			r.s.Loops = r.s.Loops[:at]
+		}
+	}
 	return nil
 }
 
@@ -274,8 +300,12 @@ func (r *repeats) part(root *uop.UOp) error {
 			}
 		}
 	}
+	from := map[int]bool{} // what is copied as it was
+	for _, c := range s.Copies {
+		taken[c.From], from[c.From] = true, true
+	}
 	g := root.Graph()
-	var late []*uop.UOp
+	var copies, late []*uop.UOp // after the kernels
 	params := map[int]*uop.UOp{}
 	for _, u := range outside(root) {
 		if u.Op == uop.Param {
@@ -283,7 +313,7 @@ func (r *repeats) part(root *uop.UOp) error {
 		}
 	}
 	copyTo := func(to, from int) {
-		late = append(late, g.Sink(nil, params[to].AssignTo(params[from].ContiguousOp())))
+		late = append(late, g.Sink(nil, params[to].AssignTo(params[from])))
 	}
 	var outputs []Output
 	for _, o := range s.Outputs {
@@ -323,8 +353,13 @@ func (r *repeats) part(root *uop.UOp) error {
 	}
 	for _, c := range s.Copies {
 		switch {
+		case (c.To >= r.inputs || r.depth > 0) && from[c.To]:
+			p := r.buffer(params[c.From])
+			params[int(p.Arg.(uop.Num))] = p
+			copies = append(copies, g.Sink(nil, p.AssignTo(params[c.From])))
+			copyTo(c.To, int(p.Arg.(uop.Num)))
 		case c.To >= r.inputs || r.depth > 0:
-			copyTo(c.To, c.From)
+			copies = append(copies, g.Sink(nil, params[c.To].AssignTo(params[c.From])))
 		case c.From >= r.inputs:
 			r.s.Outputs = append(r.s.Outputs, Output{Slot: r.slots[c.From], Target: c.To})
 		default:
@@ -338,7 +373,7 @@ func (r *repeats) part(root *uop.UOp) error {
 		}
 		r.s.Kernels = append(r.s.Kernels, Kernel{AST: k.AST, Bufs: bufs, Vars: k.Vars})
 	}
-	for _, c := range late {
+	for _, c := range append(copies, late...) {
 		if err := r.part(c); err != nil {
 			return err
 		}

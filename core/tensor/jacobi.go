@@ -64,7 +64,7 @@ func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 	if n < 2 {
 		return xs
 	}
-	zeros := full(xs[0].Graph(), uop.ShapeOf(stack, n/2, 1), uop.Int(0), xs[0].DType)
+	zeros := zeros(xs[0], xs[0].DType, stack, n/2, 1)
 	states := slices.Concat(xs, xs, []*uop.UOp{zeros, zeros})
 	steps := loop{"round", (jacobiRounds(n) + 1) / 2, stack >= manyLanes && max(m, n) <= maxLanes}
 	return steps.run(states, nil, func(b *loopBody, _ uop.Sint, s, _ []*uop.UOp) {
@@ -142,11 +142,14 @@ func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
 func SVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
 	defer guard("SVD", &err)
 	a = needMatrices("a", a)
-	u, s, vt = svd(flattened(a), fullMatrices)
+	f := function("svd", []int64{flag(fullMatrices)}, 3, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
+		u, s, vt := svd(in[0], fullMatrices)
+		return []*uop.UOp{u, s, vt}
+	})
 	part := func(x *uop.UOp, which int64) *uop.UOp {
 		return customGradient(gradientOfSVD, likeStack(x, a), []*uop.UOp{a}, []int64{flag(fullMatrices), which})
 	}
-	return part(u, 0), part(s, 1), part(vt, 2), nil
+	return part(f[0], 0), part(f[1], 1), part(f[2], 2), nil
 }
 
 // Eigh are the eigenvalues (…, n) of symmetric matrices (…, n, n) in ascending order, and orthonormal eigenvectors, the columns
@@ -155,11 +158,14 @@ func Eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp, err error) {
 	defer guard("Eigh", &err)
 	a = needMatrices("a", a)
 	squareSize("a", a)
-	values, vectors = eigh(flattened(a), upper)
+	f := function("eigh", []int64{flag(upper)}, 2, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
+		values, vectors := eigh(in[0], upper)
+		return []*uop.UOp{values, vectors}
+	})
 	part := func(x *uop.UOp, which int64) *uop.UOp {
 		return customGradient(gradientOfEigh, likeStack(x, a), []*uop.UOp{a}, []int64{flag(upper), which})
 	}
-	return part(values, 0), part(vectors, 1), nil
+	return part(f[0], 0), part(f[1], 1), nil
 }
 
 // LeastSquares is the minimum-norm x (…, n) or (…, n, k) that minimizes |a x - b|, for matrices a (…, m, n) and b of shape

@@ -24,7 +24,7 @@ func pivotedBlock(t, open *uop.UOp) pivoted {
 	stack, w, m := sizes(t)
 	g := t.Graph()
 	zeros := func(dt *uop.DType, rows, columns int64) *uop.UOp {
-		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), dt)
+		return zeros(t, dt, stack, rows, columns)
 	}
 	columns, rows := unsqueeze(count0(g, w), -1), count0(g, m)
 	states := []*uop.UOp{t, zeros(t.DType, w, m), zeros(uop.Int32, w, 1), open, zeros(t.DType, 1, m), zeros(t.DType, w, 1), zeros(uop.Int32, 1, 1)}
@@ -61,7 +61,7 @@ func pivotedPanel(t, open *uop.UOp) pivoted {
 	}
 	g, size := t.Graph(), int64(blockSize)
 	zeros := func(dt *uop.DType, rows, columns int64) *uop.UOp {
-		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), dt)
+		return zeros(t, dt, stack, rows, columns)
 	}
 	states := []*uop.UOp{t, zeros(t.DType, w, m), zeros(uop.Int32, w, 1), open,
 		zeros(t.DType, size, m), zeros(t.DType, size, m), zeros(uop.Int32, size, 1), zeros(t.DType, w, size)}
@@ -143,12 +143,14 @@ func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 func solve(a, b *uop.UOp) *uop.UOp {
 	x, y, lead := stacked(a, b)
 	if y.Shape().MaxNumel() > 0 {
-		f := factor(flattened(a))
-		if repeats := x.Shape()[0].N; repeats != f.pivots.Shape()[0].N { // one matrix has several stacks of right sides
-			f = factor(x)
+		if own := flattened(a); own.Shape()[0] == x.Shape()[0] {
+			x = own
 		}
-		y = gather(y, 1, expand(unsqueeze(f.pivots, -1), y.Shape()))
-		y = triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)
+		y = function("solve", nil, 1, []*uop.UOp{x, y}, func(in []*uop.UOp) []*uop.UOp {
+			f, y := factor(in[0]), in[1]
+			y = gather(y, 1, expand(unsqueeze(f.pivots, -1), y.Shape()))
+			return []*uop.UOp{triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)}
+		})[0]
 	}
 	return customGradient(gradientOfSolve, reshape(y, joinShapes(lead, y.Shape()[1:])), []*uop.UOp{a, b})
 }
@@ -158,10 +160,11 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
 	r := a
 	if a.Shape().MaxNumel() > 0 {
-		x := flattened(a)
-		f := factor(x)
-		y := cast(eq(unsqueeze(f.pivots, -1), count0(a.Graph(), n)), a.DType)
-		r = likeStack(triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false), a)
+		r = likeStack(function("inverse", nil, 1, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
+			f := factor(in[0])
+			y := cast(eq(unsqueeze(f.pivots, -1), count0(a.Graph(), n)), a.DType)
+			return []*uop.UOp{triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)}
+		})[0], a)
 	}
 	return customGradient(gradientOfInverse, r, []*uop.UOp{a})
 }
@@ -199,10 +202,13 @@ func determinants(a *uop.UOp, of func(diagonal *uop.UOp) (sign, value *uop.UOp))
 		lead := a.Shape()[:len(a.Shape())-2]
 		return of(full(a.Graph(), joinShapes(lead, uop.ShapeOf(0)), uop.Int(1), a.DType))
 	}
-	f := factor(flattened(a))
-	sign, value = of(diagonalOf(f.upper))
+	f := function("determinant", nil, 2, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
+		f := factor(in[0])
+		return []*uop.UOp{f.sign(), diagonalOf(f.upper)}
+	})
+	sign, value = of(f[1])
 	lead := a.Shape()[:len(a.Shape())-2]
-	return reshape(mul(f.sign(), sign), lead), reshape(value, lead)
+	return reshape(mul(f[0], sign), lead), reshape(value, lead)
 }
 
 // Det is the determinant of square matrices (…, n, n). Its gradient is NaN where it is 0.

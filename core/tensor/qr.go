@@ -24,7 +24,7 @@ func reflectedBlock(t *uop.UOp, at uop.Sint) (reflected, v, tau *uop.UOp) {
 	stack, k, m := sizes(t)
 	g := t.Graph()
 	zeros := func(rows, columns int64) *uop.UOp {
-		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), t.DType)
+		return zeros(t, t.DType, stack, rows, columns)
 	}
 	columns, rows := unsqueeze(count0(g, k), -1), count0(g, m)
 	start := cast(reshape(likeConst(count0(g, 1), 0), uop.ShapeOf(1, 1, 1)), uop.Int32)
@@ -72,7 +72,7 @@ func reflectedPanel(t *uop.UOp, at int64) (*uop.UOp, reflections) {
 	}
 	g, size := t.Graph(), int64(blockSize)
 	zeros := func(rows, columns int64) *uop.UOp {
-		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), t.DType)
+		return zeros(t, t.DType, stack, rows, columns)
 	}
 	columns := unsqueeze(count0(g, k), -1)
 	states := []*uop.UOp{t, zeros(k, m), zeros(k, 1), zeros(size, m), zeros(size, m), zeros(size, 1), zeros(k, size)}
@@ -166,10 +166,12 @@ func needMatrices(arg string, a *uop.UOp) *uop.UOp {
 func QR(a *uop.UOp) (q, r *uop.UOp, err error) {
 	defer guard("QR", &err)
 	a = needMatrices("a", a)
-	x := flattened(a)
-	q, r = qr(x, x.Shape()[1].N)
-	q = customGradient(gradientOfQR, likeStack(q, a), []*uop.UOp{a}, []int64{0})
-	return q, customGradient(gradientOfQR, likeStack(r, a), []*uop.UOp{a}, []int64{1}), nil
+	f := function("qr", nil, 2, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
+		q, r := qr(in[0], in[0].Shape()[1].N)
+		return []*uop.UOp{q, r}
+	})
+	q = customGradient(gradientOfQR, likeStack(f[0], a), []*uop.UOp{a}, []int64{0})
+	return q, customGradient(gradientOfQR, likeStack(f[1], a), []*uop.UOp{a}, []int64{1}), nil
 }
 
 // NewtonSchulz brings the singular values of matrices near 1 by steps of the odd polynomial with coefficients params

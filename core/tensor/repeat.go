@@ -8,11 +8,15 @@ import (
 
 // loopBody is the body of a loop in the making: statements on buffers.
 type loopBody struct {
+	of         loop
 	statements []*uop.UOp
 }
 
 // do adds a statement: writes that take effect together, each from what was there before the statement.
 func (b *loopBody) do(writes ...*uop.UOp) {
+	for i, w := range writes {
+		writes[i] = b.of.stored(w.Src[0]).AssignTo(b.of.stored(w.Src[1]))
+	}
 	b.statements = append(b.statements, writes[0].Graph().Sink(nil, writes...))
 }
 
@@ -44,7 +48,7 @@ func (l loop) run(states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, st
 	if l.count > 1 {
 		i = uop.S(g.Variable(l.variable, uop.Int(0), uop.Int(l.count-1), uop.IndexT))
 	}
-	var b loopBody
+	b := loopBody{of: l}
 	n := len(states)
 	body(&b, i, inside[:n], inside[n:])
 	results := g.RepeatOn(uop.RepeatArg{Variable: l.variable, Count: l.count, States: n}, b.statements, outside[:n], outside[n:])
@@ -81,4 +85,10 @@ func sizeLike(x *uop.UOp, s uop.Sint) operand {
 // block is the part of an axis from start on.
 func block(x *uop.UOp, axis int, start uop.Sint, size int64) *uop.UOp {
 	return shrinkAxis(x, axis, start, start.Add(uop.N(size)))
+}
+
+// zeros is full for initial states: equal ones are one node.
+func zeros(x *uop.UOp, dt *uop.DType, sizes ...int64) *uop.UOp {
+	s := uop.ShapeOf(sizes...)
+	return constant(x, dt, uop.Int(0)).Reshape(onesShape(len(s))).Expand(s)
 }

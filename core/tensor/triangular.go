@@ -54,8 +54,8 @@ func sizes(a *uop.UOp) (stack, m, n int64) {
 func eliminated(a *uop.UOp, positive bool) *uop.UOp {
 	stack, n, m := sizes(a)
 	rows := unsqueeze(count0(a.Graph(), n), -1)
-	c := full(a.Graph(), uop.ShapeOf(stack, n, 1), uop.Int(0), a.DType)
-	w := full(a.Graph(), uop.ShapeOf(stack, 1, m), uop.Int(0), a.DType)
+	c := zeros(a, a.DType, stack, n, 1)
+	w := zeros(a, a.DType, stack, 1, m)
 	steps := loop{"column", n, stack >= manyLanes && m <= 2*maxLanes}
 	return steps.run([]*uop.UOp{a, c, w}, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		a, c, w := s[0], s[1], s[2]
@@ -91,7 +91,7 @@ func choleskyPanel(a *uop.UOp) *uop.UOp {
 	stack, m, n := sizes(a)
 	g, size := a.Graph(), int64(blockSize)
 	zeros := func(rows, columns int64) *uop.UOp {
-		return full(g, uop.ShapeOf(stack, rows, columns), uop.Int(0), a.DType)
+		return zeros(a, a.DType, stack, rows, columns)
 	}
 	rows := unsqueeze(count0(g, m), -1)
 	states := []*uop.UOp{zeros(m, n), zeros(m, size), zeros(size, size), zeros(size, size)}
@@ -129,20 +129,22 @@ func cholesky(a *uop.UOp, upper bool) *uop.UOp {
 	if a.Shape().MaxNumel() == 0 {
 		return a
 	}
-	x := flattened(a)
-	if upper {
-		x = transpose(x, -2, -1)
-	}
-	var l *uop.UOp
-	if n <= maxLanes {
-		l, _ = choleskyBlock(x, false)
-	} else {
-		l = choleskyPanels(x)
-	}
-	if upper {
-		l = transpose(l, -2, -1)
-	}
-	return likeStack(l, a)
+	return likeStack(function("cholesky", []int64{flag(upper)}, 1, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
+		x := in[0]
+		if upper {
+			x = transpose(x, -2, -1)
+		}
+		var l *uop.UOp
+		if n <= maxLanes {
+			l, _ = choleskyBlock(x, false)
+		} else {
+			l = choleskyPanels(x)
+		}
+		if upper {
+			l = transpose(l, -2, -1)
+		}
+		return []*uop.UOp{l}
+	})[0], a)
 }
 
 func choleskyPanels(a *uop.UOp) *uop.UOp {
@@ -281,7 +283,7 @@ func triangularPanel(of []*uop.UOp, upper bool) *uop.UOp {
 	stack, n, k := sizes(of[1])
 	size := int64(blockSize)
 	zeros := func(rows int64) *uop.UOp {
-		return full(of[1].Graph(), uop.ShapeOf(stack, rows, k), uop.Int(0), of[1].DType)
+		return zeros(of[1], of[1].DType, stack, rows, k)
 	}
 	states := []*uop.UOp{zeros(n), zeros(size), zeros(size), zeros(size)}
 	return loop{"block", n / size, false}.run(states, of, func(l *loopBody, i uop.Sint, s, of []*uop.UOp) {
@@ -326,7 +328,9 @@ func triangularSolution(a, b *uop.UOp, upper, unit bool) *uop.UOp {
 	x, y, lead := stacked(a, b)
 	r := y
 	if y.Shape().MaxNumel() > 0 {
-		r = triangularSolve(x, y, upper, unit)
+		r = function("triangular_solve", []int64{flag(upper), flag(unit)}, 1, []*uop.UOp{x, y}, func(in []*uop.UOp) []*uop.UOp {
+			return []*uop.UOp{triangularSolve(in[0], in[1], upper, unit)}
+		})[0]
 	}
 	r = reshape(r, joinShapes(lead, y.Shape()[1:]))
 	return customGradient(gradientOfTriangularSolve, r, []*uop.UOp{a, b}, []int64{flag(upper), flag(unit)})

@@ -17,8 +17,40 @@ type Graph struct {
 	unique int64
 	slabs  slabs
 	recent recent
+	// made are graphs that are used again and again, copies the nodes of another graph that equal nodes of this one.
+	made   map[string]*UOp
+	copies map[*UOp]*UOp
 	// tinygrads: operations are composed as tinygrad composes them.
 	tinygrads bool
+}
+
+// Made is what make returned for a name, if that is still in the graph.
+func (g *Graph) Made(name string, make func() *UOp) *UOp {
+	u := g.made[name]
+	if u == nil {
+		u = make()
+		if g.made == nil {
+			g.made = map[string]*UOp{}
+		}
+		g.made[name] = u
+	}
+	return u
+}
+
+// CopyIn is the copy of a node in another graph that SetCopy noted, nil if there is none any more.
+func (u *UOp) CopyIn(g *Graph) *UOp {
+	if v := u.g.copies[u]; v != nil && v.g == g {
+		return v
+	}
+	return nil
+}
+
+// SetCopy notes that a node of another graph equals u.
+func (u *UOp) SetCopy(v *UOp) {
+	if u.g.copies == nil {
+		u.g.copies = map[*UOp]*UOp{}
+	}
+	u.g.copies[u] = v
 }
 
 const (

@@ -37,7 +37,7 @@ func (g *Graph) Sweep(roots func(mark func(*UOp))) {
 	}
 	slices.SortFunc(live, func(a, b *UOp) int { return a.ID() - b.ID() })
 	g.count, g.nextID = len(live), uint32(len(live))
-	g.recent = recent{}
+	g.recent, g.made, g.copies = recent{}, nil, nil
 	g.limit = max(minCrowded, 2*g.count)
 	size := minTable
 	for 3*size < 4*g.limit {

@@ -1,0 +1,97 @@
+package schedule
+
+import (
+	"slices"
+
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// A loop over few elements takes less time than the launches of its kernels, so it becomes one kernel, in which its iterations run in
+// order, and the loops of the kernels one after the other.
+
+// Bounds of the elements that an iteration of such a kernel computes, as it runs on one thread, and of its buffers.
+const (
+	maxMerged        = 1 << 14
+	maxMergedBuffers = 8
+)
+
+// merged is a kernel that does what a loop of kernels does; ok is false if they had better stay apart.
+func (s *Schedule) merged(l Loop) (merged Kernel, ok bool) {
+	kernels := s.Kernels[l.First:l.Last]
+	written := map[int]bool{}
+	work := int64(0)
+	for _, k := range kernels {
+		end := k.AST
+		if end.Op != uop.Sink || len(end.Src) != 1 {
+			return merged, false
+		}
+		volume := int64(1)
+		for _, u := range end.Toposort() {
+			switch u.Op {
+			case uop.Range:
+				if u.Src[0].Op != uop.ConstOp || len(u.RangeID().ID) != 1 || u.RangeID().Type != uop.AxisLoop && u.RangeID().Type != uop.AxisReduceT {
+					return merged, false
+				}
+				volume *= u.Src[0].ConstVal().I()
+			case uop.Store:
+				written[k.Bufs[int(u.Src[0].Src[0].Arg.(uop.Num))]] = true
+			case uop.Index:
+				if u.Src[0].Op != uop.Param {
+					return merged, false
+				}
+			case uop.After, uop.DefineLocal, uop.DefineReg, uop.Bufferize, uop.Prefix:
+				return merged, false
+			}
+		}
+		work += volume
+	}
+	if work > maxMerged {
+		return merged, false
+	}
+	g := symbolic.NewScratch()
+	i := g.Range(uop.N(l.Count), uop.AxisPrefix, 0)
+	ranges := 1
+	var ends []*uop.UOp
+	for _, k := range kernels {
+		m := map[*uop.UOp]*uop.UOp{}
+		for _, u := range g.Import(k.AST).Toposort() {
+			switch {
+			case u.Op == uop.Range:
+				m[u] = u.WithArg(uop.RangeArg{ID: []int{ranges}, Type: u.RangeID().Type})
+				ranges++
+			case u.Op == uop.DefineVar && u.Arg.(uop.VarArg).Name == l.Variable.Name:
+				m[u] = i.Cast(u.DType)
+			case u.Op == uop.Param:
+				slot := k.Bufs[int(u.Arg.(uop.Num))]
+				n := slices.Index(merged.Bufs, slot)
+				if n < 0 {
+					n = len(merged.Bufs)
+					merged.Bufs = append(merged.Bufs, slot)
+				}
+				m[u] = u.WithArg(uop.Num(n))
+				if written[slot] {
+					m[u] = m[u].AfterOps(append([]*uop.UOp{i}, ends...)...)
+				}
+			default:
+				src := make([]*uop.UOp, len(u.Src))
+				for j, s := range u.Src {
+					src[j] = m[s]
+				}
+				m[u] = u.With(src...)
+				if u.Op == uop.Sink {
+					ends = []*uop.UOp{m[u].Src[0]}
+					merged.AST = m[u]
+				}
+			}
+		}
+	}
+	merged.AST = merged.AST.With(ends[0].EndRanges(i))
+	for _, u := range merged.AST.Toposort() {
+		if u.Op == uop.DefineVar {
+			merged.Vars = append(merged.Vars, u)
+		}
+	}
+	SortVars(merged.Vars)
+	return merged, len(merged.Bufs) <= maxMergedBuffers
+}

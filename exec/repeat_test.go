@@ -1,0 +1,82 @@
+package exec
+
+import (
+	"testing"
+	"unsafe"
+
+	"polygrad/core/uop"
+)
+
+// source is the i-th source of a REPEAT in its body.
+func (b *bench) source(i, n int64) *uop.UOp {
+	return b.g.New(uop.Param, uop.Float32, []*uop.UOp{b.g.ShapeArg(uop.ShapeOf(n)), b.g.DeviceOp("CPU")}, uop.Num(i), nil)
+}
+
+// bound is a buffer whose memory is that of a slice.
+func (b *bench) bound(x []float32) *uop.UOp {
+	u := b.g.NewBuffer("CPU", int64(len(x)), uop.Float32)
+	b.b = append(b.b, Binding{u, unsafe.Pointer(unsafe.SliceData(x)), int64(len(x) * 4)})
+	return u
+}
+
+// Writes of one statement see what was there before it, those of the next one what it wrote. What a loop changes is a copy.
+func TestRepeatStatements(t *testing.T) {
+	b := newBench(t)
+	u, v := b.floats(0, 1), b.floats(1, 2)
+	p, q := b.source(0, 2), b.source(1, 2)
+	first, second := p.Store(q), q.Store(p.Add(q))
+	for _, c := range []struct {
+		statements []*uop.UOp
+		want       []float32
+	}{
+		{[]*uop.UOp{b.g.Sink(nil, first, second)}, []float32{8 + 0, 21 + 1}}, // Fibonacci's numbers
+		{[]*uop.UOp{b.g.Sink(nil, first), b.g.Sink(nil, second)}, []float32{32 + 0, 64 + 1}},
+	} {
+		r := b.g.RepeatOn(uop.RepeatArg{Variable: "step", Count: 6, States: 2}, c.statements, []*uop.UOp{u, v}, nil)
+		got := make([]float32, 2)
+		dst := b.bound(got)
+		b.run(dst.Store(r[0].Add(u)))
+		b.expect(got, c.want...)
+	}
+}
+
+// Two states that are exchanged.
+func TestRepeatExchange(t *testing.T) {
+	b := newBench(t)
+	p, q := b.source(0, 2), b.source(1, 2)
+	exchange := b.g.Sink(nil, p.Store(q), q.Store(p))
+	r := b.g.RepeatOn(uop.RepeatArg{Variable: "step", Count: 3, States: 2}, []*uop.UOp{exchange}, []*uop.UOp{b.floats(1, 2), b.floats(3, 4)}, nil)
+	x, y := make([]float32, 2), make([]float32, 2)
+	b.run(b.bound(x).Store(r[0]), b.bound(y).Store(r[1]))
+	b.expect(x, 3, 4)
+	b.expect(y, 1, 2)
+}
+
+// A loop in a loop, both with their variable in offsets of views: y[i] = x[0] + … + x[i], of values that are needed after it, too.
+func TestRepeatNested(t *testing.T) {
+	const n = 5
+	b := newBench(t)
+	variable := func(name string) uop.Sint {
+		return uop.S(b.g.Variable(name, uop.Int(0), uop.Int(n-1), uop.IndexT))
+	}
+	at := func(x *uop.UOp, i uop.Sint) *uop.UOp { return x.Shrink([]uop.Pair{{Lo: i, Hi: i.Add(uop.N(1))}}) }
+	i, j := variable("outer"), variable("inner")
+	total := b.source(0, 1)
+	add := b.g.Sink(nil, total.AssignTo(total.Add(at(b.source(1, n), j).Mul(at(b.source(2, n), j)))))
+	window := b.source(2, 2*n).Shrink([]uop.Pair{{Lo: uop.N(n - 1).Sub(i), Hi: uop.N(2*n - 1).Sub(i)}})
+	zero := b.g.DeviceConst(uop.Float32, uop.Float(0), "CPU", uop.Shape{}).Reshape(uop.ShapeOf(1))
+	inner := b.g.RepeatOn(uop.RepeatArg{Variable: "inner", Count: n, States: 1}, []*uop.UOp{add}, []*uop.UOp{zero}, []*uop.UOp{b.source(1, n), window})
+	body := b.g.Sink(nil, at(b.source(0, n), i).AssignTo(inner[0]))
+	x := b.floats(1, 2, 3, 4, 5)
+	squares := x.Mul(x).ContiguousOp()
+	chosen := b.floats(1, 1, 1, 1, 1, 0, 0, 0, 0, 0)
+	r := b.g.RepeatOn(uop.RepeatArg{Variable: "outer", Count: n, States: 1}, []*uop.UOp{body}, []*uop.UOp{x}, []*uop.UOp{squares, chosen})
+	got := make([]float32, n)
+	dst := b.bound(got)
+	b.run(dst.Store(r[0].Add(squares)))
+	b.expect(got, 1+1, 5+4, 14+9, 30+16, 55+25)
+	// An ASSIGN takes effect after the loop that reads its target.
+	b.run(x.AssignTo(r[0]))
+	b.run(dst.Store(x))
+	b.expect(got, 1, 5, 14, 30, 55)
+}
