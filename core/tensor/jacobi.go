@@ -8,55 +8,37 @@ import (
 	"polygrad/core/uop"
 )
 
-// Eigenvalues and singular values by Jacobi's rotations of pairs of vectors, the rows of u (s, n, m), until all are orthogonal. In each
-// round the rows are paired as in a round-robin tournament: the first one stays and the others move on by one place.
+// Eigenvalues and singular values by Jacobi's rotations of pairs of vectors, the rows of tensors (s, n, m), until all are orthogonal.
 // (Demmel and Veselić: Jacobi's method is more accurate than QR, LAPACK working note 15.)
 
-// rotation is the angle of each pair, cosine c and sine s of shape (s, n/2, 1).
-type rotation struct{ c, s *uop.UOp }
+// partners are the rows that those of n rows are rotated with in a round of a round-robin tournament, (1, n, 1): row i with row
+// round - i modulo the number of rounds, the one that would be its own partner with the last row, or with none if n is odd.
+func partners(x *uop.UOp, n int64, round uop.Sint) *uop.UOp {
+	rounds, rows := int(n-1+n%2), count0(x.Graph(), n)
+	r := sub(sizeLike(rows, round), rows)
+	p := where(lt(r, 0), add(r, rounds), r)
+	if n%2 == 0 {
+		alone := round.Add(sizeModulo(round, 2).Mul(uop.N(int64(rounds)))).Div(uop.N(2))
+		p = where(eq(rows, rounds), sizeLike(rows, alone), where(eq(p, rows), rounds, p))
+	}
+	return reshape(cast(p, uop.Int32), uop.ShapeOf(1, n, 1))
+}
 
-// rotationOf is the rotation of two vectors that makes their dot product 0; left and right are their squared norms.
-func rotationOf(left, right, product *uop.UOp) rotation {
+// rotation are the factors, (s, n, 1), of a row and its partner for the rotation that makes their dot product 0.
+func rotation(row, partner, product, first *uop.UOp) (own, other *uop.UOp) {
 	turn := ne(product, 0)
+	left, right := where(first, row, partner), where(first, partner, row)
 	tau := div(sub(right, left), mul(2, where(turn, product, 1)))
 	t := div(where(lt(tau, 0), likeConst(tau, -1), likeConst(tau, 1)), add(abs(tau), sqrt(add(1, square(tau)))))
 	t = where(turn, t, 0)
 	c := rsqrt(add(1, square(t)))
-	return rotation{c, mul(c, t)}
+	s := mul(c, t)
+	return c, where(first, neg(s), s)
 }
 
-// halves are the first rows, their partners, and the idle row if the number is odd.
-func halves(x *uop.UOp) (left, right, odd *uop.UOp) {
-	n := x.Shape()[1].N
-	parts := split(x, []int64{n / 2, n / 2, n % 2}, 1)
-	return parts[0], parts[1], parts[2]
-}
-
-// turned rotates the pairs of rows and moves them to their next places.
-func (r rotation) turned(x *uop.UOp) *uop.UOp {
-	left, right, odd := halves(x)
-	left, right = sub(mul(r.c, left), mul(r.s, right)), add(mul(r.s, left), mul(r.c, right))
-	n := x.Shape()[1].N
-	half := n / 2
-	// The circle of places: left from first to last, then right backwards; row i has its partner half the circle on.
-	circle := []*uop.UOp{left, flip(right, 1)}
-	fixed := int64(1)
-	if n%2 == 1 { // all move: one row is idle
-		circle, fixed = append(circle, odd), 0
-	}
-	ends := split(cat(circle, 1), []int64{fixed, n - 1 - fixed, 1}, 1)
-	parts := split(cat([]*uop.UOp{ends[0], ends[2], ends[1]}, 1), []int64{half, half, n % 2}, 1)
-	return cat([]*uop.UOp{parts[0], flip(parts[1], 1), parts[2]}, 1)
-}
-
-// jacobiRounds is enough rounds for n vectors in any floating type: a sweep of n rounds pairs all of them once, and convergence
-// is quadratic after a number of sweeps that grows with log2(n).
-func jacobiRounds(n int64) int64 {
-	if n < 2 {
-		return 0
-	}
-	return n * int64(3+bits.Len64(uint64(n)))
-}
+// jacobiSweeps is enough times that all pairs of n vectors are rotated, in any floating type: convergence is quadratic after a number
+// of sweeps that grows with log2(n).
+func jacobiSweeps(n int64) int64 { return int64(3 + bits.Len64(uint64(n))) }
 
 // orthogonalised makes the rows of the first of some tensors (s, n, m) orthogonal, and does the same to the others.
 func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
@@ -64,20 +46,26 @@ func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 	if n < 2 {
 		return xs
 	}
-	zeros := zeros(xs[0], xs[0].DType, stack, n/2, 1)
-	states := slices.Concat(xs, xs, []*uop.UOp{zeros, zeros})
-	steps := loop{"round", (jacobiRounds(n) + 1) / 2, stack >= manyLanes && max(m, n) <= maxLanes}
-	return steps.run(states, nil, func(b *loopBody, _ uop.Sint, s, _ []*uop.UOp) {
+	column := zeros(xs[0], xs[0].DType, stack, n, 1)
+	states := slices.Concat(xs, xs, []*uop.UOp{column, column, column, column})
+	rounds := n - 1 + n%2
+	steps := loop{"round", (jacobiSweeps(n)*rounds + 1) / 2, stack >= manyLanes && max(m, n) <= maxLanes}
+	return steps.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		k := len(xs)
-		c := rotation{s[2*k], s[2*k+1]}
-		for _, way := range [][2]int{{0, k}, {k, 0}} { // what is turned is written to other memory
-			l, r, _ := halves(s[way[0]])
-			dots := func(x, y *uop.UOp) *uop.UOp { return sum(mul(x, y), []int{-1}, true) }
-			by := rotationOf(dots(l, l), dots(r, r), dots(l, r))
-			b.do(c.c.AssignTo(by.c), c.s.AssignTo(by.s))
+		norms, products, own, other := s[2*k], s[2*k+1], s[2*k+2], s[2*k+3]
+		for half, way := range [][2]int{{0, k}, {k, 0}} { // what is rotated is written to other memory
+			at := partners(norms, n, sizeModulo(i.Mul(uop.N(2)).Add(uop.N(int64(half))), rounds))
+			across := func(x *uop.UOp) *uop.UOp { return gather(x, 1, expand(at, x.Shape())) }
+			x := s[way[0]]
+			b.do(norms.AssignTo(sum(square(x), []int{-1}, true)), products.AssignTo(sum(mul(x, across(x)), []int{-1}, true)))
+			first := lt(reshape(count0(x.Graph(), n), uop.ShapeOf(1, n, 1)), at)
+			alone := eq(reshape(count0(x.Graph(), n), uop.ShapeOf(1, n, 1)), at)
+			c, t := rotation(norms, across(norms), where(alone, 0, products), first)
+			b.do(own.AssignTo(c), other.AssignTo(t))
 			var writes []*uop.UOp
 			for i := range k {
-				writes = append(writes, s[way[1]+i].AssignTo(c.turned(s[way[0]+i])))
+				v := s[way[0]+i]
+				writes = append(writes, s[way[1]+i].AssignTo(add(mul(own, v), mul(other, across(v)))))
 			}
 			b.do(writes...)
 		}

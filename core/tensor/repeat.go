@@ -92,3 +92,6 @@ func zeros(x *uop.UOp, dt *uop.DType, sizes ...int64) *uop.UOp {
 	s := uop.ShapeOf(sizes...)
 	return constant(x, dt, uop.Int(0)).Reshape(onesShape(len(s))).Expand(s)
 }
+
+// sizeModulo is s modulo n for s >= 0.
+func sizeModulo(s uop.Sint, n int64) uop.Sint { return s.Sub(s.Div(uop.N(n)).Mul(uop.N(n))) }
