@@ -106,7 +106,10 @@ func scatterToStores(c *Counter, u *uop.UOp) *uop.UOp {
 			loops = append(loops, own[i])
 		}
 		if i == arg.Axis {
-			q = index.Valid(index.GeInt(0).And(index.LtInt(n)))
+			q = index
+			if !arg.Checked {
+				q = index.Valid(index.GeInt(0).And(index.LtInt(n)))
+			}
 		}
 		stride := g.ConstInt(size)
 		element, place, size = own[i].Mul(stride).Add(element), q.Mul(stride).Add(place), size*n

@@ -82,7 +82,7 @@ func radixOrder(x *uop.UOp, descending bool) *uop.UOp {
 		width := min(bits, int64(8*size)-done)
 		bins := int64(1) << width
 		digit := cast(bitAnd(shiftRight(key, int(shift+done)), uop.Uint(uint64(bins-1))), uop.Int32)
-		add1 := uop.ScatterArg{Op: uop.Add, Axis: 2}
+		add1 := uop.ScatterArg{Op: uop.Add, Axis: 2, Checked: true}
 		ones := full(g, digit.Shape(), uop.Int(1), uop.Int32)
 		counts := full(g, uop.ShapeOf(rows, parts, bins), uop.Int(0), uop.Int32).ScatterTo(add1, digit, ones)
 		flat := reshape(permute(counts, []int{0, 2, 1}), uop.ShapeOf(rows, bins*parts))
@@ -91,7 +91,7 @@ func radixOrder(x *uop.UOp, descending bool) *uop.UOp {
 		place := start.FetchFrom(add1, digit, ones)
 		move := func(v *uop.UOp) *uop.UOp {
 			to := full(g, uop.ShapeOf(rows, 1, padded), uop.Int(0), v.DType)
-			return reshape(to.ScatterTo(uop.ScatterArg{Op: uop.Store, Axis: 2}, place, v), uop.ShapeOf(rows, parts, length))
+			return reshape(to.ScatterTo(uop.ScatterArg{Op: uop.Store, Axis: 2, Checked: true}, place, v), uop.ShapeOf(rows, parts, length))
 		}
 		key = move(key)
 		if !packed {

@@ -88,6 +88,8 @@ func (a PrefixArg) Identity(dt *DType) Const {
 type ScatterArg struct {
 	Op   Op
 	Axis int
+	// Checked says that no index is out of range.
+	Checked bool
 }
 
 // RepeatArg is the arg of REPEAT. Its sources are a SINK of statements, the states, and what the statements read beside them. A
@@ -313,7 +315,13 @@ func (a PrefixArg) String() string {
 }
 
 // String prints the arg.
-func (a ScatterArg) String() string { return a.Op.String() + "(" + strconv.Itoa(a.Axis) + ")" }
+func (a ScatterArg) String() string {
+	s := a.Op.String() + "(" + strconv.Itoa(a.Axis) + ")"
+	if a.Checked {
+		s += " checked"
+	}
+	return s
+}
 
 // String prints the arg.
 func (a RepeatArg) String() string {
@@ -430,7 +438,13 @@ func (a PrefixArg) Hash() uint64 {
 	}
 	return h
 }
-func (a ScatterArg) Hash() uint64 { return uint64(a.Op)<<16 | uint64(a.Axis) }
+func (a ScatterArg) Hash() uint64 {
+	h := uint64(a.Op)<<16 | uint64(a.Axis)<<1
+	if a.Checked {
+		h++
+	}
+	return h
+}
 func (a RepeatArg) Hash() uint64 {
 	return mix(hashString(a.Variable), uint64(a.Count)<<8+uint64(a.States))
 }

@@ -386,14 +386,15 @@ func KindFor(dt *uop.DType) ir.Kind {
 	return k
 }
 
-// Chain are the loops of a band: each contains nothing but the next, what is pure, and the last one the work.
+// Chain are the loops of a band: each contains nothing but the next, what is pure, and the last one the work. Loops that run in order
+// are a band of their own.
 func Chain(r *Region) []*Region {
 	out := []*Region{r}
 	for {
 		var next *Region
 		for _, p := range r.Parts {
 			switch {
-			case p.Sub != nil && next == nil && p.Sub.Writes:
+			case p.Sub != nil && next == nil && p.Sub.Writes && p.Sub.InOrder() == r.InOrder():
 				next = p.Sub
 			case p.Sub != nil || p.U.Op == uop.Store:
 				return out
