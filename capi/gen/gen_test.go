@@ -67,9 +67,9 @@ func TestCtypesTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"    \"poly_count\": (c_int, ()),\n", "    \"poly_name\": (c_char_p, (c_int,)),\n",
-		"    \"poly_free\": (None, (c_void_p, c_void_p, c_void_p)),\n", "\nPOLY_RED = 0\n",
-		"    \"poly_item\": (c_float, (c_void_p,)),\n",
+		"    \"poly_count\": (c_int, (), \"\"),\n", "    \"poly_name\": (c_char_p, (c_int,), \"i\"),\n",
+		"    \"poly_free\": (None, (c_void_p, c_void_p, c_void_p), \"step shapes xs\"),\n", "\nPOLY_RED = 0\n",
+		"    \"poly_item\": (c_float, (c_void_p,), \"t\"),\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
