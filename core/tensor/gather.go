@@ -325,5 +325,11 @@ func Diag(x *uop.UOp) (r *uop.UOp, err error) {
 	}
 	n := intSize("x", x.Shape(), 0)
 	flat := flatten(padAxis(unsqueeze(x, -1), 1, 0, n, 0), 0, -1)
-	return dims(shrinkTo(flat, uop.ShapeOf(n*n)), n, n), nil
+	r = dims(shrinkTo(flat, uop.ShapeOf(n*n)), n, n)
+	if asTinygrad(x) {
+		return r, nil
+	}
+	// Rows of zeros with one element need no remainder of each position; the gradient is that of the padded form, a diagonal.
+	at := count0(x.Graph(), n)
+	return differentiatedAs(where(eq(unsqueeze(at, -1), at), unsqueeze(x, -1), 0), r), nil
 }
