@@ -49,15 +49,18 @@ const registry = new FinalizationRegistry(bury)
 const pins = new FinalizationRegistry((handle) => lib.poly_array_unpin(handle))
 
 /*
- * Node tells what was collected only between turns of the event loop, and V8 does not know how much memory a handle stands for. So
- * tensors are also watched in groups: when the memory of tensors, or their number, has doubled, garbage is collected, and the groups
- * of which nothing is left are given back at once, also in a loop that never lets the event loop turn.
+ * Node tells what was collected only between turns of the event loop, V8 does not know how much memory a handle stands for, and it
+ * takes longer to register a tensor than to make it. So tensors are watched in groups, which are lists of them: the handles of a group
+ * of which nothing is left are given back together. The members of a group that outlives a collection are registered one by one.
+ * When many tensors were made, or their memory has doubled, garbage is collected at once, also in a loop that never lets the event loop
+ * turn.
  */
 const GROUP = 64
 const FEW = 5_000 // tensors
+const MANY = 50_000 // tensors that nothing is computed of
 const LITTLE = 2 ** 28 // bytes
 
-let groups = [] // of { ref, handles, pin }
+let groups = [] // of { ref, handles, pin, age }
 let group, handles
 let fresh = 0
 let most = FEW
@@ -65,21 +68,45 @@ let after = 0
 let computations = 0
 
 function newGroup () {
-  group = {}
+  group = []
   handles = []
-  groups.push({ ref: new WeakRef(group), handles, pin: 0 })
+  groups.push({ ref: new WeakRef(group), handles, pin: 0, age: 0 })
 }
 newGroup()
 
 /** Lets a handle be given back when its owner is collected; returns what the owner has to hold on to. */
 function own (owner, handle) {
-  registry.register(owner, handle)
   const mine = group
+  mine.push(owner)
   if (handles.push(handle) === GROUP) {
-    fresh += GROUP
     newGroup()
+    if ((fresh += GROUP) > most + MANY) collect()
   }
   return mine
+}
+
+// Something that is garbage: V8 tells of it when it has collected.
+const garbage = new FinalizationRegistry(() => {
+  garbage.register({}, null)
+  giveBack(1)
+})
+garbage.register({}, null)
+
+/** Gives back what garbage held. Groups that are alive and were there in as many collections as said are registered by member. */
+function giveBack (collections) {
+  newGroup()
+  groups = groups.filter((entry) => {
+    const left = entry.ref.deref()
+    if (left === undefined) {
+      entry.handles.forEach(bury)
+      if (entry.pin !== 0) lib.poly_array_unpin(entry.pin)
+    } else if (entry.pin === 0 && entry.age++ >= collections) {
+      for (const owner of left) registry.register(owner, owner._handle)
+      left.length = 0
+    }
+    return left !== undefined
+  })
+  releaseDead()
 }
 
 let collectGarbage = null
@@ -108,13 +135,7 @@ function collect () {
   if (collectGarbage === null) prepareCollector()
   endTurn()
   collectGarbage()
-  groups = groups.filter((entry) => {
-    if (entry.ref.deref() !== undefined) return true
-    entry.handles.forEach(bury)
-    if (entry.pin !== 0) lib.poly_array_unpin(entry.pin)
-    return false
-  })
-  releaseDead()
+  giveBack(0)
   takeBack()
   fresh = 0
   most = Math.max(FEW, GROUP * groups.length)
@@ -219,7 +240,7 @@ function memoryOf (handle, shape, dtype, n, known) {
   }
   const buffer = koffi.view(from, n * dtype.Array.BYTES_PER_ELEMENT)
   pins.register(buffer, held)
-  groups.push({ ref: new WeakRef(buffer), handles: [], pin: held })
+  groups.push({ ref: new WeakRef(buffer), handles: [], pin: held, age: 0 })
   return pin(new dtype.Array(buffer))
 }
 

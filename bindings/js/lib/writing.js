@@ -69,7 +69,7 @@ class Writing extends Values {
       // Another handle of the tensor that the user holds.
       bury(this._grad._handle)
       this._grad._handle = get(gradient, 0)
-      own(this._grad, this._grad._handle)
+      this._grad._group = own(this._grad, this._grad._handle)
     }
     return this._grad
   }
