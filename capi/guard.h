@@ -3,17 +3,18 @@
 #define POLY_GUARD_H
 
 #include <stddef.h>
+#include <time.h>
 
 #define POLY_HIDDEN __attribute__((visibility("hidden")))
 
 /* What is kept for each thread. failed: its last call set text, the last error.
  * before: failed as the current call found it, for calls that pass an error on.
- * calls: how many there were. */
+ * looked: when a call of it last looked after the signals. */
 struct poly_error {
   int failed;
   int before;
-  unsigned calls;
-  char text[1012];
+  long looked;
+  char text[1008];
 };
 
 POLY_HIDDEN extern __thread struct poly_error poly_error;
@@ -34,15 +35,18 @@ POLY_HIDDEN void poly_refuse(const char *fn);
 /* Makes signal handlers of the host run where there is room (signals.c). */
 POLY_HIDDEN void poly_mind_signals(void);
 
-/* Every so many calls of a thread somebody looks after the signals: 2 us. */
-enum { POLY_CALLS_BETWEEN_LOOKS = 256 };
-
-/* Begins a call: 0 if Go may be entered. */
+/* Begins a call: 0 if Go may be entered. It looks after the signals if it is the first one since the coarse clock ticked
+ * (4 ms): the first signal of a profiler comes later. */
 static inline int poly_enter(const char *fn) {
   struct poly_error *e = &poly_error;
   e->before = e->failed;
   e->failed = 0;
-  if (__builtin_expect(e->calls++ % POLY_CALLS_BETWEEN_LOOKS == 0, 0)) poly_mind_signals();
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  if (__builtin_expect(now.tv_nsec != e->looked, 0)) {
+    e->looked = now.tv_nsec;
+    poly_mind_signals();
+  }
   if (__builtin_expect(poly_forked, 0)) {
     poly_refuse(fn);
     return -1;

@@ -10,7 +10,7 @@
 #include "guard.h"
 
 /* What hosts handle; not what the processor raises, nor what Go sends itself. */
-static const int hosts[] = {SIGINT, SIGALRM, SIGCHLD, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGVTALRM, SIGIO, SIGCONT, SIGTSTP};
+static const int hosts[] = {SIGINT, SIGALRM, SIGCHLD, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGVTALRM, SIGPROF, SIGIO, SIGCONT, SIGTSTP};
 enum { N = sizeof hosts / sizeof hosts[0] };
 
 static sigset_t before;
@@ -29,7 +29,7 @@ __attribute__((constructor)) static void unblock(void) { pthread_sigmask(SIG_SET
 
 /* Second, handlers get SA_ONSTACK, as Go does it for those that it finds when it
  * starts; threads that call Go have an alternate stack. A handler that is installed
- * later is found by one of the next calls. */
+ * later is found by the first call after the next tick of a clock (guard.h). */
 void poly_mind_signals(void) {
   for (int i = 0; i < N; i++) {
     struct sigaction a;

@@ -83,7 +83,7 @@ static pthread_t caller;
 static volatile int over;
 
 static void *strike(void *unused) {
-  while (!over) pthread_kill(caller, SIGUSR1), kill(getpid(), SIGALRM), usleep(50);
+  while (!over) pthread_kill(caller, SIGUSR1), kill(getpid(), SIGALRM), kill(getpid(), SIGPROF), usleep(50);
   return unused;
 }
 
@@ -93,8 +93,10 @@ static void storm(void) {
   a.sa_handler = handler;
   sigaction(SIGUSR1, &a, NULL);
   sigaction(SIGALRM, &a, NULL);
+  sigaction(SIGPROF, &a, NULL);
   PolyCtx *ctx = poly_ctx_new();
-  for (int i = 0; i < 300; i++) poly_op_count(); /* one of them finds the handler */
+  usleep(20000);
+  poly_op_count(); /* finds the handlers */
   caller = pthread_self();
   pthread_t t;
   pthread_create(&t, NULL, strike, NULL);
