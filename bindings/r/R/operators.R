@@ -41,7 +41,7 @@ math_ops <- list2env(list(
 Math.Tensor <- function(x, ...) {
   op <- math_ops[[.Generic]]
   whole <- c("abs", "sign", "floor", "ceiling", "trunc", "round", "cumsum", "cumprod", "cummax", "cummin")
-  if (!.Generic %in% whole && !tensor_methods$is_floating_point(x)) x <- tensor_methods$cast(x, default_dtype(1))
+  if (!.Call(C_is_floating_point, x) && !.Generic %in% whole) x <- tensor_methods$cast(x, default_dtype(1))
   if (!is.null(op)) return(.External(C_op, op, x))
   switch(.Generic,
     log = {

@@ -129,7 +129,7 @@ tensor_methods$size <- function(self, dim = NULL) {
   shape <- .Call(C_sizes, self)
   if (is.null(dim)) shape else shape[[axis_of(dim, length(shape))]]
 }
-tensor_methods$is_floating_point <- function(self) grepl("^(b?float|fp8)", dtype(self))
+tensor_methods$is_floating_point <- function(self) .Call(C_is_floating_point, self)
 tensor_methods$element_size <- function(self) {
   as.integer(gsub("[^0-9]", "", sub("bool", "8", sub("^fp8.*", "8", dtype(self))))) %/% 8L
 }

@@ -45,6 +45,7 @@ SEXP r_instance_set(SEXP, SEXP, SEXP);
 SEXP r_instance_train(SEXP, SEXP);
 SEXP r_instance_value_and_grad(SEXP, SEXP, SEXP);
 SEXP r_instance_weights(SEXP, SEXP, SEXP);
+SEXP r_is_floating_point(SEXP);
 SEXP r_is_realized(SEXP);
 SEXP r_is_size(SEXP);
 SEXP r_is_tensor(SEXP);

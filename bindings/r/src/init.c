@@ -50,6 +50,7 @@ static const R_CallMethodDef calls[] = {
     {"instance_train", (DL_FUNC)&r_instance_train, 2},
     {"instance_value_and_grad", (DL_FUNC)&r_instance_value_and_grad, 3},
     {"instance_weights", (DL_FUNC)&r_instance_weights, 3},
+    {"is_floating_point", (DL_FUNC)&r_is_floating_point, 1},
     {"is_realized", (DL_FUNC)&r_is_realized, 1},
     {"is_size", (DL_FUNC)&r_is_size, 1},
     {"is_tensor", (DL_FUNC)&r_is_tensor, 1},

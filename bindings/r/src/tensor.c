@@ -353,6 +353,8 @@ SEXP r_sizes(SEXP x) {
 
 SEXP r_dtype(SEXP x) { return Rf_mkString(P.poly_dtype_id_name(describe(array_of(x)).dtype)); }
 
+SEXP r_is_floating_point(SEXP x) { return Rf_ScalarLogical(is_float(describe(array_of(x)).dtype)); }
+
 /* Whether two Tensors are one. */
 int same_tensor(SEXP x, SEXP y) { return pointer_of(x) == pointer_of(y); }
 
