@@ -26,12 +26,10 @@ class Base {
     this._grad = null
     // What requiresGrad was set to.
     this._wants = null
-    if (scope === null) {
-      this._group = own(this, handle)
-    } else {
-      this._group = null
-      scope.push(this)
-    }
+    // Keeps the handles of tensors that were made beside it; null in a tidy.
+    this._group = null
+    if (scope === null) own(this)
+    else scope.push(this)
   }
 
   dispose () {
@@ -116,11 +114,6 @@ function tensorOf (value, what) {
   return value
 }
 
-/** A tensor that may be missing. */
-function optional (value, what) {
-  return value == null ? null : tensorOf(value, what)
-}
-
 /** Tensors in a list or another iterable, each once. */
 function tensorsOf (values, what) {
   if (values instanceof Base || typeof values?.[Symbol.iterator] !== 'function') {
@@ -172,22 +165,18 @@ function tidy (fn) {
     scope = outer
     for (const tensor of mine) {
       if (tensor._group !== null || tensor._handle === 0) continue // it was kept, or disposed
-      if (tensor._wants === true) release(tensor)
+      if (tensor._wants === true) own(tensor)
       else if (!kept.has(tensor)) tensor.dispose()
       else if (outer !== null) outer.push(tensor)
-      else release(tensor)
+      else own(tensor)
     }
   }
 }
 
 /** Lets a tensor outlive the tidy in which it was made. */
 function keep (tensor) {
-  if (tensor._group === null && tensor._handle !== 0) release(tensor)
+  if (tensor._group === null && tensor._handle !== 0) own(tensor)
   return tensor
-}
-
-function release (tensor) {
-  tensor._group = own(tensor, tensor._handle)
 }
 
 /** Makes a tensor of a node that is given and computed of no other tensor; NULL throws the error of the library. */
@@ -201,6 +190,6 @@ function ofNode (node) {
 }
 
 module.exports = {
-  HANDLE, Base, registered, made, madeOf, setSizeReader, describe, count, handleOf, tensorOf, optional, tensorsOf, fits, operandOf, tidy,
+  HANDLE, Base, registered, made, madeOf, setSizeReader, describe, count, handleOf, tensorOf, tensorsOf, fits, operandOf, tidy,
   keep, ofNode
 }

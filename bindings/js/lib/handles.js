@@ -46,7 +46,6 @@ function releaseDead () {
 }
 
 const registry = new FinalizationRegistry(bury)
-const pins = new FinalizationRegistry((handle) => lib.poly_array_unpin(handle))
 
 /*
  * Node tells what was collected only between turns of the event loop, V8 does not know how much memory a handle stands for, and it
@@ -74,15 +73,14 @@ function newGroup () {
 }
 newGroup()
 
-/** Lets a handle be given back when its owner is collected; returns what the owner has to hold on to. */
-function own (owner, handle) {
-  const mine = group
-  mine.push(owner)
-  if (handles.push(handle) === GROUP) {
+/** Lets the handle of a tensor be given back when the tensor is collected. */
+function own (tensor) {
+  tensor._group = group
+  group.push(tensor)
+  if (handles.push(tensor._handle) === GROUP) {
     newGroup()
     if ((fresh += GROUP) > most + MANY) collect()
   }
-  return mine
 }
 
 // Something that is garbage: V8 tells of it when it has collected.
@@ -101,7 +99,7 @@ function giveBack (collections) {
       entry.handles.forEach(bury)
       if (entry.pin !== 0) lib.poly_array_unpin(entry.pin)
     } else if (entry.pin === 0 && entry.age++ >= collections) {
-      for (const owner of left) registry.register(owner, owner._handle)
+      for (const tensor of left) registry.register(tensor, tensor._handle)
       left.length = 0
     }
     return left !== undefined
@@ -239,7 +237,6 @@ function memoryOf (handle, shape, dtype, n, known) {
     return null
   }
   const buffer = koffi.view(from, n * dtype.Array.BYTES_PER_ELEMENT)
-  pins.register(buffer, held)
   groups.push({ ref: new WeakRef(buffer), handles: [], pin: held, age: 0 })
   return pin(new dtype.Array(buffer))
 }
@@ -257,9 +254,7 @@ function handlesOf (owners) {
 
 /** The addresses of typed arrays as an array for C. */
 function addresses (arrays) {
-  const out = new BigUint64Array(arrays.length)
-  for (let i = 0; i < arrays.length; i++) if (arrays[i].byteLength > 0) out[i] = koffi.address(arrays[i])
-  return out
+  return BigUint64Array.from(arrays, (array) => array.byteLength > 0 ? koffi.address(array) : 0n)
 }
 
 // Nodes: symbolic sizes, and what a tensor stands for at a time.

@@ -3,7 +3,7 @@
 
 const { lib, find, fail, PolygradError } = require('./library.js')
 const { addressOf, bury, prepare, own, handlesOf, inTurn } = require('./handles.js')
-const { Base, registered, made, describe, handleOf, tensorOf, optional, keep } = require('./base.js')
+const { Base, registered, made, describe, handleOf, tensorOf, keep } = require('./base.js')
 const { packed, packedItems } = require('./call.js')
 const { Values, realizeInTurn } = require('./values.js')
 const { items } = require('./indexing.js')
@@ -69,7 +69,7 @@ class Writing extends Values {
       // Another handle of the tensor that the user holds.
       bury(this._grad._handle)
       this._grad._handle = get(gradient, 0)
-      this._grad._group = own(this._grad, this._grad._handle)
+      own(this._grad)
     }
     return this._grad
   }
@@ -129,7 +129,7 @@ class Writing extends Values {
 /** The handle of the incoming gradient among arguments, NULL for none. */
 function seedOf (fn, args) {
   const options = named(fn, args.map((t) => t instanceof Base ? { gradient: t } : t), { gradient: null })
-  return optional(options.gradient, `${fn}: gradient`)?._handle ?? 0
+  return options.gradient == null ? 0 : tensorOf(options.gradient, `${fn}: gradient`)._handle
 }
 
 /** A value that elements of a tensor are to have: a tensor of its type, or a number. */
