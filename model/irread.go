@@ -335,7 +335,7 @@ func narrow(v []int64) []int {
 }
 
 // primitive are the operations of the compiler; the others are composed of them.
-var primitive = uop.GroupALU.Minus(uop.Neg, uop.Sub, uop.Fdiv, uop.CmpEq, uop.Pow, uop.MulAcc)
+var primitive = uop.GroupALU.Minus(uop.Neg, uop.Sub, uop.Fdiv, uop.CmpEq, uop.Pow)
 
 func elementwise(n *irNode, us []*uop.UOp) (*uop.UOp, error) {
 	u := us[0]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
@@ -70,10 +71,11 @@ func (w *irWriter) add(u *uop.UOp) error {
 		return nil
 	}
 	if u.Op == uop.CustomGradient { // other readers of IR files do not know it
-		if err := w.add(u.Src[0]); err != nil {
+		v := tensor.Composed(u)
+		if err := w.add(v); err != nil {
 			return err
 		}
-		w.index[u] = w.index[u.Src[0]]
+		w.index[u] = w.index[v]
 		return nil
 	}
 	if u.Op == uop.Repeat {

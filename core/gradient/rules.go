@@ -20,6 +20,7 @@ var rules = map[uop.Op]Rule{
 	uop.Sqrt:       sqrtRule,
 	uop.Add:        addRule,
 	uop.Mul:        mulRule,
+	uop.MulAcc:     mulAccRule,
 	uop.Pow:        powRule,
 	uop.Max:        maxRule,
 	uop.Where:      whereRule,
@@ -89,6 +90,8 @@ func addRule(g, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{g, g} }
 func mulRule(g, u *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{u.Src[1].Mul(g), u.Src[0].Mul(g)}
 }
+
+func mulAccRule(g, u *uop.UOp) []*uop.UOp { return append(mulRule(g, u), g) }
 
 // d b^e = e b^(e-1) for the base, which is e at 0^0; b^e ln b for the exponent, which is 0 for
 // b = 0, or -inf if the exponent is negative.

@@ -1,6 +1,10 @@
 package tensor
 
-import "polygrad/core/uop"
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
 
 // Functions whose formulas in tinygrad lose relative accuracy, drop NaN, or make NaN of infinity, rewritten without these flaws.
 
@@ -9,28 +13,14 @@ func accurateErf(x *uop.UOp) *uop.UOp {
 	if asTinygrad(x) {
 		return erf(x)
 	}
-	if x.DType.Itemsize() <= 4 {
-		return erf32(x)
-	}
+	return smooth("erf", erfShort, erfLong, func(x, _ *uop.UOp) *uop.UOp { return mul(bell(x), 2/math.SqrtPi) }, x)
+}
+
+func erfLong(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
 	near, far := le(a, 0.5), gt(a, 4)
 	return where(near, erfNear(where(near, x, 0)), mul(s, sub(1, erfcTail(a, a, near, far))))
-}
-
-// erf32 is erf for float32 and narrower types: x + x p(x^2) for |x| <= 0.95, else the sign of x times 1 - e^(t q(t)) with t = |x|, at
-// most 4. p and q are minimax polynomials; the error is at most 1.3 units of the last place in float32.
-func erf32(x *uop.UOp) *uop.UOp {
-	s := signOf(x)
-	a := mul(x, s)
-	near := le(a, 0.95)
-	t := where(lt(a, 4), a, where(ne(a, a), a, 4))
-	p := horner(square(x), 8.185093611245975e-05, -0.0008097703685052693, 0.005196952261030674, -0.026857705786824226, 0.11283663660287857,
-		-0.37612631916999817, 0.12837916612625122)
-	q := horner(t, -1.2339317436271813e-05, 0.00033395897480659187, -0.0036881030537188053, 0.023859262466430664, -0.10635055601596832,
-		-0.6350820660591125, -1.1286656856536865)
-	x = where(near, x, 0) // where both are differentiated, the other one is finite
-	return where(near, add(x, mul(x, where(near, p, 0))), mul(s, sub(1, exp(mul(t, q)))))
 }
 
 // accurateSoftplus is max(y, 0) + log(1 + e^-|y|) for y = beta*x, over beta. Its gradient at 0 is 1/2.
@@ -39,14 +29,22 @@ func accurateSoftplus(x *uop.UOp, beta float64) *uop.UOp {
 		return softplus(x, beta)
 	}
 	y := mul(x, beta)
-	r := add(where(lt(y, 0), 0, y), log1p(exp(neg(mul(y, signOf(y))))))
-	return mul(r, 1/beta)
+	return mul(add(where(lt(y, 0), 0, y), logOf1AndExp(y)), 1/beta)
+}
+
+// logOf1AndExp is log(1 + e^-|x|).
+func logOf1AndExp(x *uop.UOp) *uop.UOp {
+	below := func(x *uop.UOp) *uop.UOp { return where(lt(x, neg(x)), x, neg(x)) }
+	shortForm := func(x *uop.UOp) *uop.UOp { return log1pBelow1(exp(below(x))) }
+	long := func(x *uop.UOp) *uop.UOp { return log1pLong(exp(below(x))) }
+	return smooth("log(1+e^-|x|)", shortForm, long, func(x, _ *uop.UOp) *uop.UOp { return neg(mul(signOf(x), sigmoid(below(x)))) }, x)
 }
 
 // accurateElu is x above 0, else alpha*(e^(x/width) - 1).
 func accurateElu(x *uop.UOp, alpha, width float64) *uop.UOp {
 	above := gt(x, 0)
-	return where(above, x, mul(alpha, expm1(mul(where(above, 0, x), 1/width))))
+	below := mul(where(above, 0, x), 1/width)
+	return where(above, x, mul(alpha, expm1(below)))
 }
 
 // reluNaN is max(x, 0) and keeps NaN; its gradient at 0 is 0.
@@ -181,10 +179,8 @@ func accurateLogAddExp(a, b operand) *uop.UOp {
 	x = asFloat(x)
 	dt := x.DType
 	x, y = atLeastF32(x), atLeastF32(cast(y, dt))
-	second := lt(x, y)
-	most, d := where(second, y, x), where(second, sub(x, y), sub(y, x))
-	d = where(bitAnd(isInf(x), eq(x, y)), 0, d)
-	return cast(add(most, log1p(exp(d))), dt)
+	d := where(bitAnd(isInf(x), eq(x, y)), 0, sub(x, y))
+	return cast(add(where(lt(x, y), y, x), logOf1AndExp(d)), dt)
 }
 
 // accurateClamp is clamp with bounds that may be NaN: the result is NaN there.
@@ -253,7 +249,26 @@ func LogSigmoid(x *uop.UOp) (*uop.UOp, error) {
 
 // Mish is x*tanh(softplus(x)).
 func Mish(x *uop.UOp) (*uop.UOp, error) {
-	return run1("Mish", inFloat(func(x *uop.UOp) *uop.UOp { return mul(x, tanh(accurateSoftplus(x, 1))) }), x)
+	return run1("Mish", inFloat(func(x *uop.UOp) *uop.UOp {
+		if asTinygrad(x) {
+			return mul(x, tanh(accurateSoftplus(x, 1)))
+		}
+		value := func(x *uop.UOp) *uop.UOp {
+			_, n := mishParts(x)
+			return mul(x, div(n, add(n, 2)))
+		}
+		return smooth("mish", nil, value, func(x, _ *uop.UOp) *uop.UOp {
+			e, n := mishParts(x)
+			r := reciprocal(add(n, 2))
+			return mul(r, add(n, mul(mul(mul(mul(4, x), e), add(e, 1)), r)))
+		}, x)
+	}), x)
+}
+
+// mishParts are e = e^x and n = e(e+2), for tanh(log(1+e)) = n/(n+2), which is 1 from 20 on.
+func mishParts(x *uop.UOp) (e, n *uop.UOp) {
+	e = exp(where(gt(x, 20), 20, x))
+	return e, mul(e, add(e, 2))
 }
 
 // Elu is x for x > 0, else alpha*(e^x-1), accurate near 0.

@@ -21,10 +21,14 @@ func leakyRelu(x *uop.UOp, slope float64) *uop.UOp { return where(lt(x, 0), mul(
 
 func quickGelu(x *uop.UOp) *uop.UOp { return mul(x, sigmoid(mul(x, 1.702))) }
 
-// gelu is 0.5*x*(1+tanh(sqrt(2/pi)*(x+0.044715*x^3))).
+// gelu is 0.5*x*(1+tanh(u)) for u = sqrt(2/pi)*(x+0.044715*x^3), which is x*sigmoid(2u), without the loss of the sum below 0.
 func gelu(x *uop.UOp) *uop.UOp {
-	inner := mul(math.Sqrt(2/math.Pi), add(x, mul(0.044715, pow(x, 3))))
-	return mul(mul(0.5, x), add(1, tanh(inner)))
+	const slope, cube = 0.7978845608028654, 0.044715
+	if asTinygrad(x) {
+		inner := mul(math.Sqrt(2/math.Pi), add(x, mul(cube, pow(x, 3))))
+		return mul(mul(0.5, x), add(1, tanh(inner)))
+	}
+	return mul(x, sigmoid(mul(x, mulAdd(square(x), 2*slope*cube, 2*slope))))
 }
 
 func silu(x *uop.UOp) *uop.UOp { return mul(x, sigmoid(x)) }
@@ -56,7 +60,7 @@ func Sigmoid(x *uop.UOp) (*uop.UOp, error) { return runFloat("Sigmoid", sigmoid,
 func Tanh(x *uop.UOp) (*uop.UOp, error) { return runFloat("Tanh", tanh, x) }
 
 // Gelu is the Gaussian error linear unit in its tanh form.
-func Gelu(x *uop.UOp) (*uop.UOp, error) { return runFloat("Gelu", gelu, x) }
+func Gelu(x *uop.UOp) (*uop.UOp, error) { return run1("Gelu", inFloat(gelu), x) }
 
 // QuickGelu is x*sigmoid(1.702x).
 func QuickGelu(x *uop.UOp) (*uop.UOp, error) { return runFloat("QuickGelu", quickGelu, x) }

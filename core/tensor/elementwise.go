@@ -264,14 +264,35 @@ func logAddExp(a, b operand) *uop.UOp {
 func atan2(y, x operand) *uop.UOp {
 	b, a := matched(y, x)
 	b, a = asFloat(b), asFloat(a)
+	dt := a.DType
+	if !asTinygrad(a) {
+		b, a = atLeastF32(b), atLeastF32(a)
+	}
+	return cast(withSlopes("atan2", of2(atan2Short), of2(atan2Long), func(_ *uop.UOp, of ...*uop.UOp) []*uop.UOp {
+		// by the larger coordinate, since squares may be out of range
+		b, a := of[0], of[1]
+		large := maximum(mul(b, signOf(b)), mul(a, signOf(a)))
+		r := reciprocal(where(eq(large, 0), 1, large))
+		b, a = mul(b, r), mul(a, r)
+		r = mul(r, reciprocal(add(square(a), square(b))))
+		return []*uop.UOp{mul(a, r), neg(mul(b, r))}
+	}, b, a), dt)
+}
+
+func atan2Long(b, a *uop.UOp) *uop.UOp {
 	h, w := where(negative(b), neg(b), b), where(negative(a), neg(a), a)
 	steep := gt(h, w)
 	large := where(steep, h, w)
 	t := div(where(steep, w, h), where(eq(large, 0), 1, large))
-	r := atan(where(bitAnd(isInf(h), isInf(w)), 1, t))
+	r := atanLong(where(bitAnd(isInf(h), isInf(w)), 1, t))
 	r = where(steep, sub(math.Pi/2, r), r)
 	r = where(negative(a), sub(math.Pi, r), r)
 	return where(negative(b), neg(r), r)
+}
+
+// of2 is a function of two numbers as one of several.
+func of2(f func(x, y *uop.UOp) *uop.UOp) func(x ...*uop.UOp) *uop.UOp {
+	return func(x ...*uop.UOp) *uop.UOp { return f(x[0], x[1]) }
 }
 
 // negative is true below 0, for -0 too.
@@ -290,12 +311,20 @@ func hypot(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	x, y = asFloat(x), asFloat(y)
 	dt := x.DType
-	x, y = accurateAbs(atLeastF32(x)), accurateAbs(atLeastF32(y))
+	x, y = atLeastF32(x), atLeastF32(y)
+	return cast(withSlopes("hypot", of2(hypotShort), of2(hypotLong), func(r *uop.UOp, of ...*uop.UOp) []*uop.UOp {
+		r = reciprocal(where(eq(r, 0), 1, r))
+		return []*uop.UOp{mul(of[0], r), mul(of[1], r)}
+	}, x, y), dt)
+}
+
+func hypotLong(x, y *uop.UOp) *uop.UOp {
+	x, y = accurateAbs(x), accurateAbs(y)
 	m := maximum(x, y)
 	unscaled := bitOr(eq(m, 0), isInf(m))
 	scale := where(unscaled, 1, m)
 	r := mul(scale, sqrt(where(unscaled, 1, add(square(div(x, scale)), square(div(y, scale))))))
-	return cast(where(bitOr(isInf(x), isInf(y)), math.Inf(1), where(unscaled, m, r)), dt)
+	return where(bitOr(isInf(x), isInf(y)), math.Inf(1), where(unscaled, m, r))
 }
 
 // isClose is |a-b| <= atol + rtol*|b| for finite values, equality for infinite ones; NaN equals NaN on request.

@@ -9,6 +9,10 @@ import (
 // erfc is 1 - erf(x) without cancellation: W. J. Cody's rational approximations (Math. Comp. 23, 1969, 631-637), on
 // |x| <= 0.46875, up to 4 and beyond, with e^(-x^2) computed in two factors.
 func erfc(x *uop.UOp) *uop.UOp {
+	return smooth("erfc", erfcShort, erfcLong, func(x, _ *uop.UOp) *uop.UOp { return mul(bell(x), -2/math.SqrtPi) }, x)
+}
+
+func erfcLong(x *uop.UOp) *uop.UOp {
 	a := mul(x, signOf(x))
 	near, far := le(a, 0.46875), gt(a, 4)
 	return where(near, sub(1, erfNear(where(near, x, 0))), erfcTail(x, a, near, far))
@@ -79,21 +83,29 @@ func quantile(q, tail *uop.UOp) *uop.UOp {
 
 // ndtri is the inverse of the cumulative normal distribution.
 func ndtri(p *uop.UOp) *uop.UOp {
+	return smooth("ndtri", ndtriShort, ndtriLong, func(_, y *uop.UOp) *uop.UOp { return mul(exp(mul(square(y), 0.5)), math.Sqrt2*math.SqrtPi) }, p)
+}
+
+func ndtriLong(p *uop.UOp) *uop.UOp {
 	q := sub(p, 0.5)
 	return quantile(q, where(gt(q, 0), sub(1, p), p))
 }
 
 // erfinv is the inverse of erf: quantile((1+x)/2) / sqrt(2).
 func erfinv(x *uop.UOp) *uop.UOp {
+	return smooth("erfinv", erfinvShort, erfinvLong, func(_, y *uop.UOp) *uop.UOp { return mul(exp(square(y)), math.SqrtPi/2) }, x)
+}
+
+func erfinvLong(x *uop.UOp) *uop.UOp {
 	a := mul(x, signOf(x))
 	return mul(quantile(mul(x, 0.5), mul(sub(1, a), 0.5)), math.Sqrt2/2)
 }
 
 // Erfc is 1 - erf(x), accurate in the tail.
-func Erfc(x *uop.UOp) (*uop.UOp, error) { return run1("Erfc", inDouble(erfc), x) }
+func Erfc(x *uop.UOp) (*uop.UOp, error) { return run1("Erfc", inFloat(erfc), x) }
 
 // Erfinv is the inverse of the error function; infinite at -1 and 1, NaN outside.
-func Erfinv(x *uop.UOp) (*uop.UOp, error) { return run1("Erfinv", inDouble(erfinv), x) }
+func Erfinv(x *uop.UOp) (*uop.UOp, error) { return run1("Erfinv", inFloat(erfinv), x) }
 
 // Ndtri is the inverse of the cumulative distribution function of the standard normal distribution.
-func Ndtri(x *uop.UOp) (*uop.UOp, error) { return run1("Ndtri", inDouble(ndtri), x) }
+func Ndtri(x *uop.UOp) (*uop.UOp, error) { return run1("Ndtri", inFloat(ndtri), x) }

@@ -85,6 +85,7 @@ var functions = []function{
 	{"atan", tensor.Atan, math.Atan, 4},
 	{"erf", tensor.Erf, math.Erf, 4},
 	{"erfc", tensor.Erfc, math.Erfc, 4},
+	{"erfinv", tensor.Erfinv, math.Erfinv, 6},
 	{"softplus", func(x *uop.UOp) (*uop.UOp, error) { return tensor.Softplus(x, 1) }, softplusRef, 4},
 	{"logsigmoid", tensor.LogSigmoid, func(x float64) float64 { return -softplusRef(-x) }, 4},
 	{"elu", func(x *uop.UOp) (*uop.UOp, error) { return tensor.Elu(x, 1) }, eluRef, 4},

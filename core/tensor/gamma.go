@@ -12,7 +12,13 @@ import (
 func lgamma(x *uop.UOp) *uop.UOp {
 	a := mul(x, signOf(x))
 	low, high := lt(a, 2), ge(a, 8)
-	r := where(low, lgammaBelow2(where(low, a, 1)), where(high, lgammaAbove8(where(high, a, 8)), lgammaMiddle(where(bitOr(low, high), 2, a))))
+	// One logarithm does for all parts.
+	down := le(a, 0.9)
+	middle, product := lgammaMiddle(where(bitOr(low, high), 2, a))
+	l := log(where(bitOr(high, down), a, where(low, 1, product)))
+	r := where(low, lgammaBelow2(where(low, a, 1)), middle)
+	r = add(r, where(down, neg(l), l))
+	r = where(high, lgammaAbove8(where(high, a, 8), l), r)
 	f := sub(a, detach(floor(a)))
 	f = where(gt(f, 0.5), sub(1, f), f)
 	pole := bitAnd(le(x, 0), eq(f, 0))
@@ -25,8 +31,7 @@ func lgamma(x *uop.UOp) *uop.UOp {
 	return where(isNaN(x), x, r)
 }
 
-// lgammaBelow2 is for 0 <= x < 2: polynomials around 1 and around the minimum 1.46 in u = x-1, or in u = x with -log(x)
-// added.
+// lgammaBelow2 is for 0 <= x < 2: polynomials around 1 and around the minimum 1.46 in u = x-1, or up to 0.9 in u = x, less log(x).
 func lgammaBelow2(x *uop.UOp) *uop.UOp {
 	const minimumAt = 0.46163214496836234126
 	down := le(x, 0.9)
@@ -58,12 +63,11 @@ func lgammaBelow2(x *uop.UOp) *uop.UOp {
 		2.45597793713041134822e+00, 1)
 	atBottom := sub(div(p, q), mul(0.5, y))
 
-	r := where(top, atTop, where(bottom, atBottom, around))
-	return where(down, sub(r, log(where(down, x, 1))), r)
+	return where(top, atTop, where(bottom, atBottom, around))
 }
 
-// lgammaMiddle is for 2 <= x < 8: lgamma between 2 and 3 plus the log of the product that leads to x.
-func lgammaMiddle(x *uop.UOp) *uop.UOp {
+// lgammaMiddle is for 2 <= x < 8: lgamma between 2 and 3, and the product that leads to x, of which the logarithm is to be added.
+func lgammaMiddle(x *uop.UOp) (r, product *uop.UOp) {
 	y := sub(x, detach(floor(x)))
 	p := mul(y, horner(y, 3.19475326584100867617e-05, 1.84028451407337715652e-03, 2.66422703033638609560e-02, 1.46350472652464452805e-01,
 		3.25778796408930981787e-01, 2.14982415960608852501e-01, -7.72156649015328655494e-02))
@@ -73,34 +77,62 @@ func lgammaMiddle(x *uop.UOp) *uop.UOp {
 	for k := 3; k <= 6; k++ {
 		z = mul(z, where(ge(x, k+1), add(y, k), 1))
 	}
-	return add(add(mul(0.5, y), div(p, q)), log(z))
+	return add(mul(0.5, y), div(p, q)), z
 }
 
-// lgammaAbove8 is Stirling's series.
-func lgammaAbove8(x *uop.UOp) *uop.UOp {
+// lgammaAbove8 is Stirling's series, with the logarithm of x.
+func lgammaAbove8(x, l *uop.UOp) *uop.UOp {
 	z := reciprocal(x)
 	w := horner(square(z), -1.63092934096575273989e-03, 8.36339918996282139126e-04, -5.95187557450339963135e-04, 7.93650558643019558500e-04,
 		-2.77777777728775536470e-03, 8.33333333333329678849e-02)
-	return add(mul(sub(x, 0.5), sub(log(x), 1)), add(mul(z, w), 4.18938533204672725052e-01))
+	return mulAdd(sub(x, 0.5), sub(l, 1), mulAdd(z, w, 4.18938533204672725052e-01))
 }
 
-// digamma is the derivative of lgamma. For x > 0: a rational approximation between 1 and 2; below 1 psi(x+1) - 1/x; up to 10
-// eight such steps to the asymptotic series. Else psi(1-x) - pi/tan(pi x), NaN at -1, -2 …, infinite at 0. x is float64 for
-// the same reason as in lgamma.
+// digamma is the derivative of lgamma.
 func digamma(x *uop.UOp) *uop.UOp {
+	return smooth("digamma", nil, digammaLong, func(x, _ *uop.UOp) *uop.UOp { return trigamma(x) }, x)
+}
+
+// digammaLong, for x > 0: a rational approximation between 1 and 2; below 1 psi(x+1) - 1/x; up to 10 eight such steps to the
+// asymptotic series. Else psi(1-x) - pi/tan(pi x), NaN at -1, -2 …, infinite at 0. x is float64 for the same reason as in lgamma.
+func digammaLong(x *uop.UOp) *uop.UOp {
 	negative := le(x, 0)
 	y := where(negative, sub(1, x), x)
 	below1, below2 := lt(y, 1), lt(y, 2)
 	t := where(below2, y, 1)
 	low := sub(digamma1To2(where(below1, add(t, 1), t)), where(below1, reciprocal(t), 0))
 	p := where(below2, low, digammaAbove2(where(below2, 2, y)))
-	f := sub(x, detach(floor(x)))
-	f = where(gt(x, -0.5), x, where(gt(f, 0.5), sub(f, 1), f))
+	f := fromWhole(x)
 	angle := mul(math.Pi, where(negative, f, 0.5))
 	p = where(negative, sub(p, mul(math.Pi, div(cos(angle), sin(angle)))), p)
 	// cos/sin loses the sign of a zero; 1/x keeps it, and gives NaN at the other poles.
 	p = where(eq(x, 0), neg(reciprocal(where(eq(x, 0), x, 1))), p)
 	return where(bitAnd(lt(x, 0), eq(f, 0)), math.NaN(), p)
+}
+
+// fromWhole is x less the nearest integer, x itself above -1/2.
+func fromWhole(x *uop.UOp) *uop.UOp {
+	f := sub(x, detach(floor(x)))
+	return where(gt(x, -0.5), x, where(gt(f, 0.5), sub(f, 1), f))
+}
+
+// trigamma is the derivative of digamma: up to 10 ten steps of psi'(x) = psi'(x+1) + 1/x^2 to the asymptotic series, for x <= 0
+// pi^2/sin(pi x)^2 - psi'(1-x).
+func trigamma(x *uop.UOp) *uop.UOp {
+	negative := le(x, 0)
+	y := where(negative, sub(1, x), x)
+	shift := lt(y, 10)
+	low := where(shift, y, 10)
+	total := square(reciprocal(low))
+	for k := 1; k < 10; k++ {
+		total = add(total, square(reciprocal(add(low, k))))
+	}
+	r := reciprocal(where(shift, add(y, 10), y))
+	z := square(r)
+	p := mulAdd(mul(r, z), horner(z, 7.0/6, -691.0/2730, 5.0/66, -1.0/30, 1.0/42, -1.0/30, 1.0/6), mulAdd(z, 0.5, r))
+	p = where(shift, add(p, total), p)
+	sine := sin(mul(math.Pi, where(negative, fromWhole(x), 0.5)))
+	return where(negative, sub(square(mul(math.Pi, reciprocal(sine))), p), p)
 }
 
 // digamma1To2 is digamma between 1 and 2 as the distance from its zero times a rational approximation, of
@@ -121,10 +153,13 @@ func digamma1To2(x *uop.UOp) *uop.UOp {
 func digammaAbove2(x *uop.UOp) *uop.UOp {
 	shift := lt(x, 10)
 	y := where(shift, x, 2)
-	total := reciprocal(y)
+	// the sum of the reciprocals as one quotient
+	over, under := likeConst(y, 1), y
 	for k := 1; k < 8; k++ {
-		total = add(total, reciprocal(add(y, k)))
+		next := add(y, k)
+		over, under = mulAdd(next, over, under), mul(under, next)
 	}
+	total := div(over, under)
 	z := where(shift, add(x, 8), x)
 	r := reciprocal(z)
 	series := horner(square(r), 1.0/12, -691.0/32760, 1.0/132, -1.0/240, 1.0/252, -1.0/120, 1.0/12)
@@ -133,7 +168,11 @@ func digammaAbove2(x *uop.UOp) *uop.UOp {
 }
 
 // Lgamma is log|Gamma(x)|.
-func Lgamma(x *uop.UOp) (*uop.UOp, error) { return run1("Lgamma", inDouble(lgamma), x) }
+func Lgamma(x *uop.UOp) (*uop.UOp, error) {
+	return run1("Lgamma", inDouble(func(x *uop.UOp) *uop.UOp {
+		return smooth("lgamma", nil, lgamma, func(x, _ *uop.UOp) *uop.UOp { return digamma(x) }, x)
+	}), x)
+}
 
 // Digamma is the derivative of Lgamma.
 func Digamma(x *uop.UOp) (*uop.UOp, error) { return run1("Digamma", inDouble(digamma), x) }

@@ -77,6 +77,7 @@ var derivatives = []derivative{
 	pairwise("add", -2, 2, tensor.Add), pairwise("sub", -2, 2, tensor.Sub), pairwise("mul", -2, 2, tensor.Mul),
 	pairwise("div", 0.5, 2, tensor.Div), pairwise("pow", 0.5, 2, tensor.Pow), pairwise("maximum", -2, 2, tensor.Maximum),
 	pairwise("minimum", -2, 2, tensor.Minimum), pairwise("copysign", 0.3, 2, tensor.CopySign), pairwise("logaddexp", -2, 2, tensor.LogAddExp),
+	pairwise("atan2", -2, 2, tensor.Atan2), pairwise("hypot", -2, 2, tensor.Hypot),
 	{"where", -2, 2, shapes(dim(6), dim(6)), func(in inputs) T { return in[0].gt(in[1]).where(in[0].mul(2), in[1].mul(in[1])) }},
 	{"lerp", 0, 1, shapes(dim(4), dim(4), dim(4)), func(in inputs) T { return must(tensor.Lerp(in[0].UOp, in[1].UOp, in[2].UOp)) }},
 
@@ -330,6 +331,69 @@ func TestSecondGradients(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// Functions of float32 have formulas of their own: their first and second derivatives are those of float64.
+func TestDerivativesOfFloat32(t *testing.T) {
+	for _, d := range derivatives {
+		if len(d.shapes) > 2 || len(d.shapes[0]) > 2 {
+			continue
+		}
+		t.Run(d.name, func(t *testing.T) {
+			var got [2][]float64
+			for i, dt := range []*uop.DType{uop.Float32, uop.Float64} {
+				l := newLab(t, "interp")
+				var in inputs
+				k := 0
+				for _, s := range d.shapes {
+					vals := make([]float64, uop.ShapeOf(s...).MaxNumel())
+					for j := range vals {
+						vals[j] = uop.RoundTo(uop.Float32, d.lo+(d.hi-d.lo)*noise(k))
+						k++
+					}
+					in = append(in, l.tensor(dt, vals, s...))
+				}
+				loss := d.f(in).cast(uop.Float64).mul(0.7).sum()
+				for _, g := range loss.grad(in...) {
+					got[i] = append(got[i], l.values(g)...)
+					for _, h := range g.cast(uop.Float64).mul(0.7).sum().grad(in...) {
+						got[i] = append(got[i], l.values(h)...)
+					}
+				}
+			}
+			for i, want := range got[1] {
+				if !same(got[0][i], want, 2e-5) {
+					t.Errorf("number %d is %v, in float64 %v", i, got[0][i], want)
+				}
+			}
+		})
+	}
+}
+
+// What files keep of a function has its values and its derivatives.
+func TestComposedFunctions(t *testing.T) {
+	for name, f := range map[string]func(*uop.UOp) (*uop.UOp, error){
+		"asin": tensor.Asin, "acos": tensor.Acos, "atan": tensor.Atan, "sinh": tensor.Sinh, "cosh": tensor.Cosh, "asinh": tensor.Asinh,
+		"atanh": tensor.Atanh, "log1p": tensor.Log1p, "expm1": tensor.Expm1, "erf": tensor.Erf, "erfc": tensor.Erfc, "erfinv": tensor.Erfinv,
+	} {
+		l := newLab(t, "interp")
+		x := l.tensor(uop.Float32, []float64{-0.9, -0.3, 0.2, 0.7}, 4)
+		y := x.do(f)
+		kept := T{tensor.Composed(y.UOp)}
+		for _, u := range kept.Toposort() {
+			if u.Op == uop.CustomGradient {
+				t.Fatalf("%s: keeps a stated gradient", name)
+			}
+		}
+		for i, pair := range [][2]T{{kept, y}, {kept.sum().grad(x)[0], y.sum().grad(x)[0]}} {
+			got, want := l.values(pair[0]), l.values(pair[1])
+			for j := range want {
+				if !same(got[j], want[j], 1e-5*float64(i)) {
+					t.Errorf("%s: derivative %d of element %d is %v, need %v", name, i, j, got[j], want[j])
+				}
+			}
+		}
 	}
 }
 

@@ -8,11 +8,22 @@ import (
 
 // horner is a polynomial, highest coefficient first.
 func horner(x *uop.UOp, c ...float64) *uop.UOp {
-	r := add(mul(x, c[0]), c[1])
+	r := mulAdd(x, c[0], c[1])
 	for _, v := range c[2:] {
-		r = add(mul(r, x), v)
+		r = mulAdd(r, x, v)
 	}
 	return r
+}
+
+// mulAdd is x*y + z, rounded once where the processor can do that. The simplifier leaves it as it is.
+func mulAdd(x *uop.UOp, y, z operand) *uop.UOp {
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return add(mul(x, y), z)
+	}
+	x, b := matched(x, y)
+	x, c := matched(x, z)
+	x, b = spread(x, b)
+	return x.Alu(uop.MulAcc, b, c)
 }
 
 // same is x, as max(x, floor) with a floor below any x. The simplifier treats floating point sums and products as exact: it
@@ -68,8 +79,8 @@ func scaledExp(x *uop.UOp, by float64) *uop.UOp {
 	return mul(mul(exp2(mul(r, log2e)), exp2(half)), exp2(rest))
 }
 
-// log1p is log(1+x): 2 atanh(x/(2+x)) as a series near 0, where 1+x would round x away.
-func log1p(x *uop.UOp) *uop.UOp {
+// log1pLong is log(1+x): 2 atanh(x/(2+x)) as a series near 0, where 1+x would round x away.
+func log1pLong(x *uop.UOp) *uop.UOp {
 	near := bitAnd(gt(x, -0.5), lt(x, 0.5))
 	small := where(near, x, 0)
 	twice := mul(2, atanhSeries(div(small, add(small, 2)), 8, 18))
@@ -89,8 +100,8 @@ func atanhSeries(s *uop.UOp, n32, n64 int) *uop.UOp {
 	return mul(s, horner(square(s), c...))
 }
 
-// expm1 is e^x - 1: its Taylor series near 0, where the subtraction would cancel.
-func expm1(x *uop.UOp) *uop.UOp {
+// expm1Long is e^x - 1: its Taylor series near 0, where the subtraction would cancel.
+func expm1Long(x *uop.UOp) *uop.UOp {
 	near := bitAnd(gt(x, -0.5), lt(x, 0.5))
 	small := where(near, x, 0)
 	return where(near, mul(small, horner(small, inverseFactorials(x, 10, 17, 1)...)), sub(accurateExp(x), 1))
@@ -113,43 +124,45 @@ func inverseFactorials(x *uop.UOp, n32, n64, step int) []float64 {
 	return c
 }
 
-// sinh is (e^x - e^-x)/2, and its Taylor series near 0.
-func sinh(x *uop.UOp) *uop.UOp {
+// sinhLong is (e^x - e^-x)/2, and its Taylor series near 0.
+func sinhLong(x *uop.UOp) *uop.UOp {
 	near := bitAnd(gt(x, -1), lt(x, 1))
 	small := where(near, x, 0)
 	far := sub(scaledExp(x, -1), scaledExp(neg(x), -1))
 	return where(near, mul(small, horner(square(small), inverseFactorials(x, 11, 21, 2)...)), far)
 }
 
-// cosh is (e^x + e^-x)/2.
-func cosh(x *uop.UOp) *uop.UOp { return add(scaledExp(x, -1), scaledExp(neg(x), -1)) }
+// coshLong is (e^x + e^-x)/2.
+func coshLong(x *uop.UOp) *uop.UOp {
+	return add(scaledExp(x, -1), scaledExp(neg(x), -1))
+}
 
 // huge is where sqrt(x^2 + 1) is x and log(x + x) is log(2x) in every type.
 const huge = 1e9
 
-// asinh is log(x + sqrt(x^2+1)), written with log1p near 0 and as log(2x) far away; odd.
-func asinh(x *uop.UOp) *uop.UOp {
+// asinhLong is log(x + sqrt(x^2+1)), written with log1p near 0 and as log(2x) far away; odd.
+func asinhLong(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
 	far := gt(a, huge)
 	near := where(far, 1, a)
 	n2 := square(near)
-	return mul(s, where(far, add(log(where(far, a, 1)), ln2), log1p(add(near, div(n2, add(1, sqrt(add(n2, 1))))))))
+	return mul(s, where(far, add(log(where(far, a, 1)), ln2), log1pLong(add(near, div(n2, add(1, sqrt(add(n2, 1))))))))
 }
 
-// acosh is log(x + sqrt(x^2-1)), written with log1p(t + sqrt(t)*sqrt(t+2)) for t = x-1 and as log(2x) far away. Below 1 it is
+// acoshLong is log(x + sqrt(x^2-1)), written with log1pLong(t + sqrt(t)*sqrt(t+2)) for t = x-1 and as log(2x) far away. Below 1 it is
 // NaN, below -1 with the formula's gradient 1/sqrt(x^2-1): that of -acosh(-x).
-func acosh(x *uop.UOp) *uop.UOp {
+func acoshLong(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(s, x)
 	far := gt(a, huge)
 	t := same(sub(where(far, 2, a), 1), -huge)
-	r := where(far, add(log(where(far, a, 1)), ln2), log1p(add(t, mul(sqrt(t), sqrt(add(t, 2))))))
+	r := where(far, add(log(where(far, a, 1)), ln2), log1pLong(add(t, mul(sqrt(t), sqrt(add(t, 2))))))
 	return add(mul(s, r), where(lt(x, 1), likeConst(x, math.NaN()), 0))
 }
 
-// atanh is (log(1+a) - log(1-a))/2 for a = |x|, and its series near 0; odd.
-func atanh(x *uop.UOp) *uop.UOp {
+// atanhLong is (log(1+a) - log(1-a))/2 for a = |x|, and its series near 0; odd.
+func atanhLong(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
 	near := lt(a, 0.4)
@@ -177,21 +190,21 @@ func arcParts(x *uop.UOp) (near, small, root, r, s *uop.UOp) {
 	return near, small, root, arcSeries(z), s
 }
 
-func asin(x *uop.UOp) *uop.UOp {
+func asinLong(x *uop.UOp) *uop.UOp {
 	near, small, root, r, s := arcParts(x)
 	far := sub(math.Pi/2, mul(2, add(root, mul(root, r))))
 	return where(near, add(small, mul(small, r)), mul(s, far))
 }
 
-func acos(x *uop.UOp) *uop.UOp {
+func acosLong(x *uop.UOp) *uop.UOp {
 	near, small, root, r, s := arcParts(x)
 	twice := mul(2, add(root, mul(root, r)))
 	far := where(lt(s, 0), sub(math.Pi, twice), twice)
 	return where(near, sub(math.Pi/2, add(small, mul(small, r))), far)
 }
 
-// atan rotates its argument by pi/4 or pi/2 towards 0 and uses the rational approximation of Cephes' atan.c there.
-func atan(x *uop.UOp) *uop.UOp {
+// atanLong rotates its argument by pi/4 or pi/2 towards 0 and uses the rational approximation of Cephes' atan.c there.
+func atanLong(x *uop.UOp) *uop.UOp {
 	s := signOf(x)
 	a := mul(x, s)
 	far, mid := gt(a, 2.41421356237309504880), gt(a, 0.66)

@@ -74,6 +74,12 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 		// A row is multiplied by the reciprocal of its divisor: a division takes ten times as long as a product.
 		return im.ALU(ir.Mul, k, args[0], im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[1]))
 	}
+	if u.Op == uop.MulAcc {
+		if im.Machine.FMA {
+			return im.ALU(ir.FMA, k, args...)
+		}
+		return im.ALU(ir.Add, k, im.ALU(ir.Mul, k, args[0], args[1]), args[2])
+	}
 	op, ok := opOf[u.Op]
 	if !ok {
 		ir.Fail("operation %s is not for the renderer", u.Op)
