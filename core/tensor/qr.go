@@ -63,23 +63,21 @@ func (r reflections) reflected(t *uop.UOp) *uop.UOp {
 	return sub(t, dot(dot(dot(t, transpose(r.v, -2, -1), nil), r.w, nil), r.v, nil))
 }
 
-// reflectedPanel reflects the columns of t (s, k, m), given as rows, from element at on.
-func reflectedPanel(t *uop.UOp, at int64) (*uop.UOp, reflections) {
+// reflectedPanel reflects the columns of t (s, k, m), given as rows.
+func reflectedPanel(t *uop.UOp) (*uop.UOp, reflections) {
 	stack, k, m := sizes(t)
 	if k <= blockSize {
-		t, v, tau := reflectedBlock(t, uop.N(at))
+		t, v, tau := reflectedBlock(t, uop.N(0))
 		return t, reflections{v, merged(v, tau)}
 	}
-	g, size := t.Graph(), int64(blockSize)
-	zeros := func(rows, columns int64) *uop.UOp {
-		return zeros(t, t.DType, stack, rows, columns)
-	}
-	columns := unsqueeze(count0(g, k), -1)
+	size := int64(blockSize)
+	zeros := func(rows, columns int64) *uop.UOp { return zeros(t, t.DType, stack, rows, columns) }
+	columns := unsqueeze(count0(t.Graph(), k), -1)
 	states := []*uop.UOp{t, zeros(k, m), zeros(k, 1), zeros(size, m), zeros(size, m), zeros(size, 1), zeros(k, size)}
 	r := loop{"block", k / size, false}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		first := i.Mul(uop.N(size))
 		t := s[0]
-		part, v, tau := reflectedBlock(block(t, 1, first, size), first.Add(uop.N(at)))
+		part, v, tau := reflectedBlock(block(t, 1, first, size), first)
 		b.do(s[3].AssignTo(part), s[4].AssignTo(v), s[5].AssignTo(tau))
 		b.do(block(t, 1, first, size).AssignTo(s[3]), block(s[1], 1, first, size).AssignTo(s[4]), block(s[2], 1, first, size).AssignTo(s[5]))
 		after := ge(columns, sizeLike(t, first.Add(uop.N(size))))
@@ -89,16 +87,16 @@ func reflectedPanel(t *uop.UOp, at int64) (*uop.UOp, reflections) {
 	return r[0], reflections{r[1], merged(r[1], r[2])}
 }
 
-// qr are the first columns, count of them, of q of matrices a (s, m, n), and r (s, m, n).
+// qr are the first columns, count of them, of q of matrices a (s, m, n), and r (s, m, n), with the rows of r that each panel makes final.
 func qr(a *uop.UOp, count int64) (q, r *uop.UOp) {
 	stack, m, n := sizes(a)
 	k := min(m, n)
 	rest := transpose(a, -2, -1)
-	width := k
-	if k > blockSize {
-		width = panelSize(k)
+	width := panelSize(k)
+	if k <= blockSize {
+		width = k
 	}
-	var done []*uop.UOp
+	var rows []*uop.UOp
 	var all []reflections
 	for at := int64(0); at < k; at += width {
 		w := min(width, k-at)
@@ -106,23 +104,36 @@ func qr(a *uop.UOp, count int64) (q, r *uop.UOp) {
 		if w > blockSize {
 			columns = ceil64(w, blockSize) * blockSize
 		}
-		t := padTo(shrinkAxis(rest, 1, uop.N(0), uop.N(w)), uop.ShapeOf(stack, columns, m))
-		t, by := reflectedPanel(t, at)
-		done, all = append(done, shrinkAxis(t, 1, uop.N(0), uop.N(w))), append(all, by)
-		if rest = shrinkAxis(rest, 1, uop.N(w), rest.Shape()[1]); rest.Shape()[1].N > 0 {
-			rest = by.reflected(rest).ContiguousOp()
+		t, by := reflectedPanel(padTo(block(rest, 1, uop.N(0), w), uop.ShapeOf(stack, columns, m-at)))
+		all = append(all, by)
+		done := []*uop.UOp{block(block(t, 1, uop.N(0), w), 2, uop.N(0), w)}
+		if n > at+w {
+			rest = by.reflected(block(rest, 1, uop.N(w), n-at-w)).ContiguousOp()
+			done = append(done, block(rest, 2, uop.N(0), w))
+			rest = block(rest, 2, uop.N(w), m-at-w)
 		}
+		rows = append(rows, padAxis(transpose(sideBySide(done, 1), -2, -1), 2, at, 0, 0))
 	}
-	if rest.Shape()[1].N > 0 {
-		done = append(done, rest)
-	}
-	r = triu(transpose(sideBySide(done, 1), -2, -1), 0)
-	q = expand(eye(a.Graph(), m, count, a.DType), uop.ShapeOf(stack, m, count))
-	for _, by := range slices.Backward(all) {
+	r = triu(padTo(sideBySide(rows, 1), uop.ShapeOf(stack, m, n)), 0)
+	for i, by := range slices.Backward(all) {
+		at := int64(i) * width
+		if q == nil {
+			q = expand(eye(a.Graph(), m-at, count-at, a.DType), uop.ShapeOf(stack, m-at, count-at))
+		} else {
+			q = below(q, width)
+		}
 		v := transpose(by.v, -2, -1)
 		q = sub(q, dot(v, dot(by.w, dot(by.v, q, nil), nil), nil)).ContiguousOp()
 	}
-	return q, shrinkTo(r, uop.ShapeOf(stack, m, n))
+	return q, r
+}
+
+// below are matrices x (s, m, n) with w ones before them on the diagonal, else zeros.
+func below(x *uop.UOp, w int64) *uop.UOp {
+	_, m, n := sizes(x)
+	rows, columns := unsqueeze(count0(x.Graph(), m+w), -1), count0(x.Graph(), n+w)
+	x = padAxis(padAxis(x, 1, w, 0, 0), 2, w, 0, 0)
+	return where(bitAnd(eq(rows, columns), lt(columns, int(w))), 1, x).ContiguousOp()
 }
 
 // maxIterations bounds the iterations of a caller: each is part of the graph.

@@ -107,9 +107,10 @@ func choleskyPanel(a *uop.UOp) *uop.UOp {
 	})[0]
 }
 
-// panelSize is the number of columns of the panels of a matrix of n columns, a multiple of the size of blocks.
+// panelSize is the number of columns of the panels of a matrix of n columns, a multiple of the size of blocks: four of them or more, as
+// each panel has kernels of its own.
 func panelSize(n int64) int64 {
-	return max(ceil64(ceil64(n, maxPanels), blockSize)*blockSize, 2*blockSize)
+	return max(ceil64(ceil64(n, maxPanels), blockSize)*blockSize, min(ceil64(n, blockSize), 4)*blockSize)
 }
 
 // padded makes matrices (s, m, n) larger: ones on the diagonal, else zeros.
