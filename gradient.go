@@ -16,7 +16,7 @@ func (t *Tensor) RequiresGrad() (requires bool) {
 // SetRequiresGrad sets whether the tensor receives a gradient in Backward, and returns it. A tensor that is not of a floating type is an
 // error.
 func (t *Tensor) SetRequiresGrad(on bool) *Tensor {
-	return t.mutate("SetRequiresGrad", func() error { return t.v.Require(on) })
+	return t.mutate("SetRequiresGrad", func() error { return t.v.SetRequiresGrad(on) })
 }
 
 // mutate locks the context of a tensor for f, and returns the tensor, or one with the error of f.

@@ -103,7 +103,7 @@ func newOptimizer(name string, params []*Tensor, make func(vs []*variable.Variab
 	}
 	made := &Optimizer{LR: c.tensor(o.LR.Retain()), params: params, o: o}
 	runtime.AddCleanup(made, func(o *variable.Optimizer) {
-		for _, v := range o.Kept() {
+		for _, v := range o.Retained() {
 			c.dropLater(v)
 		}
 	}, o)
@@ -135,5 +135,5 @@ func (o *Optimizer) Step() error {
 		o.o.LR.Drop()
 		o.o.LR = o.LR.v.Retain()
 	}
-	return wrapError("Optimizer.Step", c.vars.Steps(o.o))
+	return wrapError("Optimizer.Step", c.vars.StepAll(o.o))
 }

@@ -76,7 +76,7 @@ type nodes struct{ c *Context }
 
 func (n nodes) Operand(v *variable.Variable) (*uop.UOp, error) {
 	if v.Context() != n.c.vars {
-		return nil, variable.ErrForeign
+		return nil, variable.ErrOtherContext
 	}
 	return v.Node(), nil
 }
@@ -105,13 +105,13 @@ func (t *Tensor) writeFrom(x any, write func(v *variable.Variable) error) error 
 	case bool:
 		number = uop.BoolConst(x)
 	case *uop.UOp: // a size
-		v := t.c.vars.Make(x)
+		v := t.c.vars.FromNode(x)
 		defer v.Drop()
 		return write(v)
 	default:
 		return fmt.Errorf("x: is %s, expected a tensor or a number", ops.Describe(x))
 	}
-	v, err := t.v.Number(number)
+	v, err := t.v.ScalarLike(number)
 	if err != nil {
 		return err
 	}

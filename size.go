@@ -49,7 +49,7 @@ func (c *Context) size(s uop.Sint, fn string, err error) *Size {
 	}
 	z := &Size{ctx: c, s: s}
 	if s.Symbolic() {
-		z.v = c.vars.Make(s.U)
+		z.v = c.vars.FromNode(s.U)
 		runtime.AddCleanup(z, c.dropLater, z.v)
 	}
 	return z

@@ -139,7 +139,7 @@ func LoadState(object any, state map[string]*Tensor) error {
 			}
 		}
 		if from.c != to.c {
-			return fmt.Errorf("polygrad: LoadState: %s %w", name, variable.ErrForeign)
+			return fmt.Errorf("polygrad: LoadState: %s %w", name, variable.ErrOtherContext)
 		}
 		if have, want := from.Shape(), to.Shape(); !slices.Equal(have, want) {
 			return fmt.Errorf("polygrad: LoadState: %s has shape %v, expected %v", name, have, want)
@@ -168,7 +168,7 @@ func Save(path string, tensors map[string]*Tensor, meta map[string]string) error
 		t.c.lock()
 		node := t.v.Node()
 		f.DType = node.DType
-		count, err := variable.ShapeNow(node.Shape())
+		count, err := variable.BoundShape(node.Shape())
 		for _, n := range count {
 			f.Shape = append(f.Shape, int64(n))
 		}

@@ -73,7 +73,7 @@ func (c *Context) compile(f func(args ...*Tensor) ([]*Tensor, error), args []*Te
 			return nil, err
 		}
 		if r.c != c {
-			return nil, fmt.Errorf("result %d: %w", i, variable.ErrForeign)
+			return nil, fmt.Errorf("result %d: %w", i, variable.ErrOtherContext)
 		}
 	}
 	if vs, err = variables(results); err != nil {
@@ -91,7 +91,7 @@ func (c *Context) compile(f func(args ...*Tensor) ([]*Tensor, error), args []*Te
 		for _, v := range keep {
 			c.dropLater(v)
 		}
-	}, s.Kept())
+	}, s.Retained())
 	return made, nil
 }
 

@@ -24,11 +24,11 @@ const (
 func ints(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 	switch {
 	case n < 0 || n > maxInts:
-		return nil, wrong(arg, "%d numbers, expected 0 to %d", n, maxInts)
+		return nil, badArg(arg, "%d numbers, expected 0 to %d", n, maxInts)
 	case n == 0:
 		return nil, nil
 	case p == nil:
-		return nil, wrong(arg, "is NULL, expected %d numbers", n)
+		return nil, badArg(arg, "is NULL, expected %d numbers", n)
 	}
 	out := make([]int64, n)
 	for i, v := range unsafe.Slice(p, n) {
@@ -40,7 +40,7 @@ func ints(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 // sizes reads a shape.
 func sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
 	if n > maxDims {
-		return nil, wrong(arg, "%d dimensions, expected at most %d", n, maxDims)
+		return nil, badArg(arg, "%d dimensions, expected at most %d", n, maxDims)
 	}
 	d, err := ints(arg, p, n)
 	if err != nil {
@@ -55,7 +55,7 @@ func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
 		return nil, nil
 	}
 	if n > maxDims {
-		return nil, wrong(arg, "%d axes, expected at most %d", n, maxDims)
+		return nil, badArg(arg, "%d axes, expected at most %d", n, maxDims)
 	}
 	d, err := ints(arg, p, n)
 	if err != nil {
@@ -64,7 +64,7 @@ func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
 	out := make([]int, len(d))
 	for i, v := range d {
 		if v < -maxDims || v > maxDims {
-			return nil, wrong(arg, "axis %d is out of range", v)
+			return nil, badArg(arg, "axis %d is out of range", v)
 		}
 		out[i] = int(v)
 	}
@@ -74,10 +74,10 @@ func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
 // args reads an array of n nodes.
 func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 	if n < 0 {
-		return nil, wrong(arg, "%d nodes, expected 0 or more", n)
+		return nil, badArg(arg, "%d nodes, expected 0 or more", n)
 	}
 	if n > 0 && p == nil {
-		return nil, wrong(arg, "is NULL, expected %d nodes", n)
+		return nil, badArg(arg, "is NULL, expected %d nodes", n)
 	}
 	// The list grows with each valid node: a count that is too large ends at the first invalid entry.
 	var out []value
@@ -85,15 +85,15 @@ func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 		h := *(*uintptr)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 		v, err := c.arg(arg, h)
 		if err != nil {
-			return nil, at(i, err)
+			return nil, atElement(i, err)
 		}
 		out = append(out, v)
 	}
 	return out, nil
 }
 
-// given reshapes an operand to the shape that the caller states; NULL states nothing.
-func (v value) given(arg string, p *C.int64_t, n C.int) (*uop.UOp, error) {
+// withStatedShape reshapes an operand to the shape that the caller states; NULL states nothing.
+func (v value) withStatedShape(arg string, p *C.int64_t, n C.int) (*uop.UOp, error) {
 	if err := v.tensor(arg); err != nil || p == nil {
 		return v.Keep, err
 	}

@@ -11,8 +11,8 @@ import (
 	"polygrad/model"
 )
 
-// attached is the data with the lifetime of a node's handle: memory shown to C, references to other nodes, and compiled plans.
-type attached struct {
+// nodeData is the data with the lifetime of a node's handle: memory shown to C, references to other nodes, and compiled plans.
+type nodeData struct {
 	memory []unsafe.Pointer
 	refs   []uintptr
 	// arg is a PolyArg, nil until requested.
@@ -22,43 +22,43 @@ type attached struct {
 	plans map[string]*step
 }
 
-// attach is the attached data of a value's handle.
-func (c *context) attach(v value) *attached {
-	a := c.attachments[v.Readings]
+// dataOf is the attached data of a value's handle.
+func (c *context) dataOf(v value) *nodeData {
+	a := c.nodeData[v.Readings]
 	if a == nil {
-		a = &attached{}
-		if c.attachments == nil {
-			c.attachments = map[model.Readings]*attached{}
+		a = &nodeData{}
+		if c.nodeData == nil {
+			c.nodeData = map[model.Readings]*nodeData{}
 		}
-		c.attachments[v.Readings] = a
+		c.nodeData[v.Readings] = a
 	}
 	return a
 }
 
 // keep adds a block of C memory to the attached data.
-func (a *attached) keep(p unsafe.Pointer) { a.memory = append(a.memory, p) }
+func (a *nodeData) keep(p unsafe.Pointer) { a.memory = append(a.memory, p) }
 
 // block is a new block of C memory.
-func (a *attached) block(size int) unsafe.Pointer {
+func (a *nodeData) block(size int) unsafe.Pointer {
 	p := C.malloc(C.size_t(max(size, 1)))
 	a.keep(p)
 	return p
 }
 
-func (a *attached) free() {
+func (a *nodeData) free() {
 	for _, p := range a.memory {
 		C.free(p)
 	}
 	a.memory = nil
 }
 
-// detach frees the attached data of a handle.
-func (c *context) detach(r model.Readings) {
-	a := c.attachments[r]
+// freeData frees the attached data of a handle.
+func (c *context) freeData(r model.Readings) {
+	a := c.nodeData[r]
 	if a == nil {
 		return
 	}
-	delete(c.attachments, r)
+	delete(c.nodeData, r)
 	a.free()
 	for _, s := range a.plans {
 		c.drop(s)

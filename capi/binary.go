@@ -15,7 +15,7 @@ type binaryOp func(a, b *uop.UOp) (*uop.UOp, error)
 
 // binary runs an operation of two tensors.
 func binary(fn string, ctx, a, b C.uintptr_t, op binaryOp) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		x := must(c.arg("a", uintptr(a)))
 		y := must(c.arg("b", uintptr(b)))
 		if x.Drop == nil && y.Drop == nil {
@@ -80,7 +80,7 @@ func go_poly_lerp(ctx, start, end, weight C.uintptr_t) C.uintptr_t {
 }
 
 func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, op func(x, y, z *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		var vs [3]value
 		for i, h := range [3]C.uintptr_t{x, y, z} {
 			v := must(c.arg(names[i], uintptr(h)))
@@ -92,7 +92,7 @@ func ternary(fn string, ctx C.uintptr_t, names [3]string, x, y, z C.uintptr_t, o
 
 //export go_poly_clip
 func go_poly_clip(ctx, x, lo, hi C.uintptr_t) C.uintptr_t {
-	return compose("poly_clip", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_clip", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.Clamp(us[0], us[1], us[2])
 	}, operandOf("x", x), optional("lo", lo), optional("hi", hi))
 }
@@ -106,7 +106,7 @@ func go_poly_isclose(ctx, a, b C.uintptr_t, rtol, atol C.double, equalNaN C.int)
 
 //export go_poly_allclose
 func go_poly_allclose(ctx, a, b C.uintptr_t, rtol, atol C.double, equalNaN C.int) C.uintptr_t {
-	return compose("poly_allclose", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_allclose", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.AllClose(us[0], us[1], float64(rtol), float64(atol), equalNaN != 0)
 	}, operandOf("a", a), operandOf("b", b))
 }

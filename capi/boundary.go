@@ -29,14 +29,14 @@ func (e *argError) Error() string {
 
 func (e *argError) Unwrap() error { return e.err }
 
-// wrong makes an argError from the given value and the expected ones.
-func wrong(arg, format string, a ...any) error {
+// badArg makes an argError from the given value and the expected ones.
+func badArg(arg, format string, a ...any) error {
 	return &argError{arg, fmt.Errorf(format, a...)}
 }
 
 // fail sets the last error of the calling thread. A NULL operand keeps the error that made it NULL.
 func fail(fn string, err error) {
-	text := fn + ": " + inWordsOf(fn, err.Error())
+	text := fn + ": " + inHeaderTerms(fn, err.Error())
 	p, n := (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text))
 	if errors.Is(err, handle.ErrNull) {
 		C.poly_fail_keep(p, n)
@@ -62,32 +62,32 @@ func isOrigin(word string) bool {
 func rescue(err *error) {
 	switch r := recover().(type) {
 	case nil:
-	case refused:
+	case abort:
 		*err = r.error
 	default:
 		*err = fmt.Errorf("internal error: %v", r)
 	}
 }
 
-// refused is what check and must panic with.
-type refused struct{ error }
+// abort is the panic value of check and must.
+type abort struct{ error }
 
-// check ends a request that an error makes impossible. It is for the functions that entry points give to build, ask and their
-// kind, which rescue; what may be tried again, as by lift, returns its errors.
+// check aborts a request with an error, by a panic that the entry point rescues. Only functions passed to buildNode, withContext and
+// the like may use it; functions whose errors callers handle (see lift) return them.
 func check(err error) {
 	if err != nil {
-		panic(refused{err})
+		panic(abort{err})
 	}
 }
 
-// must is v, where check(err) lets it.
+// must returns v after check(err).
 func must[T any](v T, err error) T {
 	check(err)
 	return v
 }
 
-// at attributes an error to element i of an array argument.
-func at(i int, err error) error {
+// atElement attributes an error to element i of an array argument.
+func atElement(i int, err error) error {
 	var a *argError
 	if errors.As(err, &a) {
 		return &argError{indexed(a.arg, i), a.err}
@@ -95,8 +95,8 @@ func at(i int, err error) error {
 	return err
 }
 
-// inside adds the index of an element to an error in it; both are about the argument arg.
-func inside(arg string, i int, err error) error {
+// insideElement adds the index of an element to an error in it; both are about the argument arg.
+func insideElement(arg string, i int, err error) error {
 	var a *argError
 	if errors.As(err, &a) && strings.HasPrefix(a.arg, arg) {
 		return &argError{indexed(arg, i) + a.arg[len(arg):], a.err}

@@ -18,10 +18,10 @@ func go_poly_bundle_encode(ir *C.uint8_t, irLen C.int, weights *C.uint8_t, weigh
 	if n != nil {
 		*n = 0
 	}
-	return plainly("poly_bundle_encode", nil, func() (*C.uint8_t, error) {
+	return withoutContext("poly_bundle_encode", nil, func() (*C.uint8_t, error) {
 		b, err := bytesFrom("ir", unsafe.Pointer(ir), C.int64_t(irLen))
 		if err == nil && len(b) == 0 {
-			err = wrong("ir", "is empty")
+			err = badArg("ir", "is empty")
 		}
 		if err != nil {
 			return nil, err
@@ -35,15 +35,15 @@ func go_poly_bundle_encode(ir *C.uint8_t, irLen C.int, weights *C.uint8_t, weigh
 			sections = append(sections, model.Section{Type: model.SectionMetadata, Data: []byte(goString(meta))})
 		}
 		out := must(model.EncodeBundle(sections))
-		return give(out, n)
+		return copyToC(out, n)
 	})
 }
 
 //export go_poly_bundle_decode
 func go_poly_bundle_decode(data *C.uint8_t, n C.int, out *C.PolyBundleSections) C.int {
-	return plainly("poly_bundle_decode", -1, func() (C.int, error) {
+	return withoutContext("poly_bundle_decode", -1, func() (C.int, error) {
 		if out == nil {
-			return -1, wrong("out", "is NULL")
+			return -1, badArg("out", "is NULL")
 		}
 		b := must(bytesFrom("data", unsafe.Pointer(data), C.int64_t(n)))
 		sections, flags, err := model.DecodeBundle(b)
@@ -77,7 +77,7 @@ func go_poly_init_param_kaiming(seed C.uint64_t, name *C.char, data *C.float, n,
 func go_poly_gpt2_build(c *C.GPT2Config, batch C.int) C.uintptr_t {
 	return newInstance("poly_gpt2_build", func(e *exec.Executor) (*model.Instance, error) {
 		if c == nil {
-			return nil, wrong("config", "is NULL")
+			return nil, badArg("config", "is NULL")
 		}
 		return model.NewGPT2(e, model.GPT2Config{
 			Vocab: int64(c.vocab_size), Embd: int64(c.n_embd), Head: int64(c.n_head), Layer: int64(c.n_layer),

@@ -29,14 +29,14 @@ var operations = sync.OnceValues(func() ([]*ops.Op, map[string]int) {
 
 //export go_poly_op
 func go_poly_op(name *C.char) C.int {
-	return plainly("poly_op", -1, func() (C.int, error) {
+	return withoutContext("poly_op", -1, func() (C.int, error) {
 		if name == nil {
-			return 0, wrong("name", "is NULL, expected the name of an operation")
+			return 0, badArg("name", "is NULL, expected the name of an operation")
 		}
 		_, numbers := operations()
 		n, known := numbers[C.GoString(name)]
 		if !known {
-			return 0, wrong("name", "%q is not the name of an operation", C.GoString(name))
+			return 0, badArg("name", "%q is not the name of an operation", C.GoString(name))
 		}
 		return C.int(n), nil
 	})
@@ -45,7 +45,7 @@ func go_poly_op(name *C.char) C.int {
 func operation(number C.int) (*ops.Op, error) {
 	all, _ := operations()
 	if number < 0 || int(number) >= len(all) {
-		return nil, wrong("op", "%d is not the number of an operation, expected one of poly_op", number)
+		return nil, badArg("op", "%d is not the number of an operation, expected one of poly_op", number)
 	}
 	return all[number], nil
 }
@@ -56,7 +56,7 @@ func titleOf(op *ops.Op) string { return strings.TrimSuffix(op.Name, ".forward")
 // callArgs are the arguments of a call from C.
 func callArgs(arg string, args unsafe.Pointer, n C.int) ([]callArg, error) {
 	if n < 0 || n > 0 && args == nil {
-		return nil, wrong(arg, "%d arguments at %p, expected 0 or more and their address", n, args)
+		return nil, badArg(arg, "%d arguments at %p, expected 0 or more and their address", n, args)
 	}
 	return unsafe.Slice((*callArg)(args), n), nil
 }
@@ -66,14 +66,14 @@ var errRandomNode = errors.New("draws random numbers, which an operation on node
 //export go_poly_call
 func go_poly_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, out *C.uintptr_t, room C.int) C.int {
 	count := C.int(-1)
-	ask("poly_call", ctx, func(c *context) error {
+	withContext("poly_call", ctx, func(c *context) error {
 		op := must(operation(number))
 		if room < 0 || room > 0 && out == nil {
-			return wrong("out", "room for %d results at %p, expected 0 or more and their address", room, out)
+			return badArg("out", "room for %d results at %p, expected 0 or more and their address", room, out)
 		}
 		results, err := c.call(op, must(callArgs("args", args, n)))
 		if err != nil {
-			return wrong("args", "%s: %w", titleOf(op), err)
+			return badArg("args", "%s: %w", titleOf(op), err)
 		}
 		if count = C.int(len(results)); count > room {
 			return nil
@@ -100,7 +100,7 @@ func (c *context) newNodeCall() nodeCall {
 				err = v.tensor(arg)
 			}
 			if err == nil && v.Drop != nil {
-				err = wrong(arg, "has another value when dropout drops: see poly_dropout")
+				err = badArg(arg, "has another value when dropout drops: see poly_dropout")
 			}
 			return v.Keep, err
 		},
@@ -111,7 +111,7 @@ func (c *context) newNodeCall() nodeCall {
 
 // call calls an operation on nodes.
 func (c *context) call(op *ops.Op, args []callArg) ([]value, error) {
-	k := &c.now
+	k := &c.nodeArgs
 	r := reader{c: c, rest: args, tensor: k.tensor}
 	a := &k.args
 	op.Begin(a, c.g)

@@ -7,9 +7,9 @@ import "C"
 
 import "polygrad/capi/handle"
 
-// build runs a request that makes a node: it enters the context, returns a handle of the result, and reports errors.
-func build(fn string, ctx C.uintptr_t, f func(c *context) (value, error)) C.uintptr_t {
-	h, err := buildIn(uintptr(ctx), f)
+// buildNode runs a request that makes a node: it enters the context, returns a handle of the result, and reports errors.
+func buildNode(fn string, ctx C.uintptr_t, f func(c *context) (value, error)) C.uintptr_t {
+	h, err := buildNodeIn(uintptr(ctx), f)
 	if err != nil {
 		fail(fn, err)
 		return 0
@@ -17,7 +17,7 @@ func build(fn string, ctx C.uintptr_t, f func(c *context) (value, error)) C.uint
 	return C.uintptr_t(h)
 }
 
-func buildIn(ctx uintptr, f func(c *context) (value, error)) (h uintptr, err error) {
+func buildNodeIn(ctx uintptr, f func(c *context) (value, error)) (h uintptr, err error) {
 	c, err := enter(ctx)
 	if err != nil {
 		return 0, err
@@ -31,15 +31,15 @@ func buildIn(ctx uintptr, f func(c *context) (value, error)) (h uintptr, err err
 	return c.out(v)
 }
 
-// ask runs a request with another kind of result. If it fails, the error is reported and failed called.
-func ask(fn string, ctx C.uintptr_t, f func(c *context) error, failed func()) {
-	if err := askIn(uintptr(ctx), f); err != nil {
+// withContext runs a request with any kind of result. If it fails, it reports the error and calls failed.
+func withContext(fn string, ctx C.uintptr_t, f func(c *context) error, failed func()) {
+	if err := withContextErr(uintptr(ctx), f); err != nil {
 		fail(fn, err)
 		failed()
 	}
 }
 
-func askIn(ctx uintptr, f func(c *context) error) (err error) {
+func withContextErr(ctx uintptr, f func(c *context) error) (err error) {
 	c, err := enter(ctx)
 	if err != nil {
 		return err
@@ -51,12 +51,12 @@ func askIn(ctx uintptr, f func(c *context) error) (err error) {
 
 // status runs a request that gives 0 or -1.
 func status(fn string, ctx C.uintptr_t, f func(c *context) error) (rc C.int) {
-	ask(fn, ctx, f, func() { rc = -1 })
+	withContext(fn, ctx, f, func() { rc = -1 })
 	return rc
 }
 
-// plainly runs a request without a context; missing if it fails.
-func plainly[T any](fn string, missing T, f func() (T, error)) T {
+// withoutContext runs a request that needs no context, and returns missing if it fails.
+func withoutContext[T any](fn string, missing T, f func() (T, error)) T {
 	v, err := func() (v T, err error) {
 		defer rescue(&err)
 		return f()
@@ -68,8 +68,8 @@ func plainly[T any](fn string, missing T, f func() (T, error)) T {
 	return v
 }
 
-// found is the object behind a handle of a kind.
-func found[T any](arg string, h C.uintptr_t, kind handle.Kind) (v T, err error) {
+// objectOf is the object of a handle of a kind.
+func objectOf[T any](arg string, h C.uintptr_t, kind handle.Kind) (v T, err error) {
 	e, err := handles.Get(handle.Token(h), kind)
 	if err != nil {
 		return v, &argError{arg, err}

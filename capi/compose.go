@@ -49,22 +49,22 @@ func (c *context) resolve(ins []operand) ([]*uop.UOp, error) {
 		if err := v.tensor(in.name); err != nil {
 			return nil, err
 		}
-		if us[i], err = v.given(in.shapeName, in.shape, in.ndim); err != nil {
+		if us[i], err = v.withStatedShape(in.shapeName, in.shape, in.ndim); err != nil {
 			return nil, err
 		}
 	}
 	return us, nil
 }
 
-// told is the destination of the result's shape in functions of the original interface; the zero value is none.
-type told struct {
+// resultShape receives the shape of a result in functions of the original interface; the zero value is for none.
+type resultShape struct {
 	dims *C.int64_t
 	ndim *C.int
 }
 
 // build runs a request that makes a node and writes its shape, or its failure.
-func (t told) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, error)) C.uintptr_t {
-	h := build(fn, ctx, func(c *context) (value, error) {
+func (t resultShape) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, error)) C.uintptr_t {
+	h := buildNode(fn, ctx, func(c *context) (value, error) {
 		u := must(f(c))
 		s := u.Shape()
 		writeShape(s, t.dims, maxOutDims)
@@ -80,7 +80,7 @@ func (t told) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, er
 }
 
 // compose runs an operation of several tensors with one result.
-func compose(fn string, ctx C.uintptr_t, t told, f func(us []*uop.UOp) (*uop.UOp, error), ins ...operand) C.uintptr_t {
+func compose(fn string, ctx C.uintptr_t, t resultShape, f func(us []*uop.UOp) (*uop.UOp, error), ins ...operand) C.uintptr_t {
 	return t.build(fn, ctx, func(c *context) (*uop.UOp, error) {
 		us := must(c.resolve(ins))
 		return f(us)
@@ -91,7 +91,7 @@ func compose(fn string, ctx C.uintptr_t, t told, f func(us []*uop.UOp) (*uop.UOp
 func composeAll(fn string, ctx C.uintptr_t, out *C.uintptr_t, f func(us []*uop.UOp) ([]*uop.UOp, error), ins ...operand) C.int {
 	return status(fn, ctx, func(c *context) error {
 		if out == nil {
-			return wrong("out", "is NULL, expected an array for the results")
+			return badArg("out", "is NULL, expected an array for the results")
 		}
 		us := must(c.resolve(ins))
 		made := must(f(us))
@@ -99,8 +99,8 @@ func composeAll(fn string, ctx C.uintptr_t, out *C.uintptr_t, f func(us []*uop.U
 	})
 }
 
-// both collects two results.
-func both(a, b *uop.UOp, err error) ([]*uop.UOp, error) {
+// twoResults collects two results.
+func twoResults(a, b *uop.UOp, err error) ([]*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -17,38 +17,38 @@ var handles handle.Table
 // A context is the object of a PolyCtx: a graph, the handles of its nodes and its compiled programs. Its lock is held during every
 // call on it.
 type context struct {
-	mu    contextLock
-	entry *handle.Entry
-	dead  bool
-	g     *uop.Graph
-	nodes entries
-	host  map[*uop.UOp]hostMemory
-	begun begun
-	// given and bound are reused from run to run.
-	given, bound []exec.Binding
-	steps        map[*step]struct{}
-	plans        map[*wasmPlan]struct{}
-	jobs         map[*job]struct{}
+	mu         contextLock
+	entry      *handle.Entry
+	dead       bool
+	g          *uop.Graph
+	nodes      entries
+	host       map[*uop.UOp]hostMemory
+	beginBinds beginBinds
+	// bindsBuf and bound are reused from run to run.
+	bindsBuf, allBinds []exec.Binding
+	steps              map[*step]struct{}
+	plans              map[*wasmPlan]struct{}
+	jobs               map[*job]struct{}
 	// pending is closed when the last started job has ended; nil if there was none.
 	pending chan struct{}
 
-	attachments map[model.Readings]*attached
-	schedules   map[*scheduled]struct{}
-	models      map[*zooModel]struct{}
-	// farewell are models freed with the context, whose callers are to be notified.
-	farewell []*zooModel
+	nodeData  map[model.Readings]*nodeData
+	schedules map[*scheduled]struct{}
+	models    map[*zooModel]struct{}
+	// freedModels are models freed with the context, whose release callbacks have to be called.
+	freedModels []*zooModel
 	// rendered are the buffers of the last kernel of poly_render_kernel_wasm, nil for scratch memory.
 	rendered []*uop.UOp
 	// wrapped are the persistent tensors in use by the context.
 	wrapped map[*memTensor]leaf
 
-	// vars are the variables of arrays, tracing the trace that has begun, released the tokens of lent memory that is not used.
-	vars    *variable.Context
-	tracing *variable.Trace
-	now     nodeCall
-	// operand is the node of an array that the call of an operation, calling, computes from.
-	operand func(arg string, h uintptr) (*uop.UOp, error)
-	calling *variable.Call
+	// vars are the variables of arrays, tracing the current trace, released the tokens of shared memory that is no longer in use.
+	vars     *variable.Context
+	tracing  *variable.Trace
+	nodeArgs nodeCall
+	// operand adds an array to the current call of an operation, arrayCall, and returns its node.
+	operand   func(arg string, h uintptr) (*uop.UOp, error)
+	arrayCall *variable.Call
 	// functions are those that C may run directly.
 	functions map[*function]struct{}
 	released  []uint64
@@ -80,7 +80,7 @@ func newContext() (*context, error) {
 	if exec.AsTinygrad() {
 		c.g.AsTinygrad()
 	}
-	if err := c.newQuick(); err != nil {
+	if err := c.newLock(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -108,22 +108,22 @@ func enter(ctx uintptr) (*context, error) {
 
 // destroy invalidates all handles of the context.
 func (c *context) destroy() {
-	c.idle()
+	c.waitJobs()
 	c.dead = true
 	handles.Drop(c.entry)
 	for s := range c.steps {
-		s.slow()
+		s.disableDirect()
 	}
 	for f := range c.functions {
-		f.slow()
+		f.disableDirect()
 	}
 	for m := range c.models {
 		if handles.Drop(m.entry) {
 			m.end()
-			c.farewell = append(c.farewell, m)
+			c.freedModels = append(c.freedModels, m)
 		}
 	}
-	for _, a := range c.attachments {
+	for _, a := range c.nodeData {
 		a.free()
 	}
 	handles.DropAll(c)
@@ -131,10 +131,10 @@ func (c *context) destroy() {
 	for _, h := range c.host {
 		h.free()
 	}
-	c.attachments, c.schedules, c.models, c.rendered = nil, nil, nil, nil
-	c.unwrap()
+	c.nodeData, c.schedules, c.models, c.rendered = nil, nil, nil, nil
+	c.releaseWrapped()
 	c.vars, c.tracing, c.functions = nil, nil, nil
-	c.g, c.nodes, c.host, c.steps, c.plans, c.jobs, c.begun = nil, entries{}, nil, nil, nil, nil, begun{}
+	c.g, c.nodes, c.host, c.steps, c.plans, c.jobs, c.beginBinds = nil, entries{}, nil, nil, nil, nil, beginBinds{}
 }
 
 // lookup finds the node of a handle of this context.
@@ -144,7 +144,7 @@ func (c *context) lookup(arg string, h uintptr) (*value, *handle.Entry, error) {
 		return nil, nil, &argError{arg, err}
 	}
 	if e.Owner != any(c) {
-		return nil, nil, wrong(arg, "belongs to another context")
+		return nil, nil, badArg(arg, "belongs to another context")
 	}
 	return e.Value.(*value), e, nil
 }
@@ -198,5 +198,5 @@ func (c *context) release(h uintptr) {
 	}
 	c.nodes.remove(v.Readings)
 	handles.Drop(e)
-	c.detach(v.Readings)
+	c.freeData(v.Readings)
 }

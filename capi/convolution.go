@@ -10,8 +10,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// given reads n numbers, or none for NULL.
-func given(arg string, p *C.int64_t, n C.int) ([]int64, error) {
+// optionalInts reads n numbers, or none for NULL.
+func optionalInts(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 	if p == nil {
 		return nil, nil
 	}
@@ -21,15 +21,15 @@ func given(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 // windowOf reads a sliding window over n axes.
 func windowOf(stride, dilation, padding *C.int64_t, n C.int) (w tensor.Window, err error) {
 	if n < 1 || n > maxDims {
-		return w, wrong("n", "%d axes, expected 1 to %d", n, maxDims)
+		return w, badArg("n", "%d axes, expected 1 to %d", n, maxDims)
 	}
-	if w.Stride, err = given("stride", stride, n); err != nil {
+	if w.Stride, err = optionalInts("stride", stride, n); err != nil {
 		return w, err
 	}
-	if w.Dilation, err = given("dilation", dilation, n); err != nil {
+	if w.Dilation, err = optionalInts("dilation", dilation, n); err != nil {
 		return w, err
 	}
-	flat, err := given("padding", padding, 2*n)
+	flat, err := optionalInts("padding", padding, 2*n)
 	if err != nil || flat == nil {
 		return w, err
 	}
@@ -43,14 +43,14 @@ func windowOf(stride, dilation, padding *C.int64_t, n C.int) (w tensor.Window, e
 // spatial checks that a weight has n axes behind the two channel axes.
 func spatial(weight *uop.UOp, n C.int) error {
 	if have := len(weight.Shape()) - 2; have != int(n) {
-		return wrong("n", "%d axes, expected %d: the weight has shape %s", n, have, weight.Shape())
+		return badArg("n", "%d axes, expected %d: the weight has shape %s", n, have, weight.Shape())
 	}
 	return nil
 }
 
 //export go_poly_conv
 func go_poly_conv(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, stride, dilation, padding *C.int64_t, n C.int) C.uintptr_t {
-	return compose("poly_conv", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_conv", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		w, err := windowOf(stride, dilation, padding, n)
 		if err == nil {
 			err = spatial(us[1], n)
@@ -64,7 +64,7 @@ func go_poly_conv(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, stride, di
 
 //export go_poly_conv_transpose
 func go_poly_conv_transpose(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, stride, dilation, padding, outputPadding *C.int64_t, n C.int) C.uintptr_t {
-	return compose("poly_conv_transpose", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_conv_transpose", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		w, err := windowOf(stride, dilation, padding, n)
 		if err == nil {
 			err = spatial(us[1], n)
@@ -72,7 +72,7 @@ func go_poly_conv_transpose(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, 
 		if err != nil {
 			return nil, err
 		}
-		extra := must(given("output_padding", outputPadding, n))
+		extra := must(optionalInts("output_padding", outputPadding, n))
 		return tensor.ConvTranspose(us[0], us[1], us[2], int64(groups), w, extra)
 	}, operandOf("x", x), operandOf("weight", weight), optional("bias", bias))
 }
@@ -89,7 +89,7 @@ func poolOf(kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int) (si
 
 //export go_poly_avg_pool
 func go_poly_avg_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n, ceilMode, countPad C.int) C.uintptr_t {
-	return compose("poly_avg_pool", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_avg_pool", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		size, w, err := poolOf(kernel, stride, dilation, padding, n, ceilMode)
 		if err != nil {
 			return nil, err
@@ -100,7 +100,7 @@ func go_poly_avg_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.i
 
 //export go_poly_max_pool
 func go_poly_max_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int) C.uintptr_t {
-	return compose("poly_max_pool", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_max_pool", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		size, w, err := poolOf(kernel, stride, dilation, padding, n, ceilMode)
 		if err != nil {
 			return nil, err
@@ -116,28 +116,28 @@ func go_poly_max_pool_indices(ctx, x C.uintptr_t, kernel, stride, dilation, padd
 		if err != nil {
 			return nil, err
 		}
-		return both(tensor.MaxPoolIndices(us[0], size, w))
+		return twoResults(tensor.MaxPoolIndices(us[0], size, w))
 	}, operandOf("x", x))
 }
 
 //export go_poly_max_unpool
 func go_poly_max_unpool(ctx, x, indices C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n C.int, outputSize *C.int64_t) C.uintptr_t {
-	return compose("poly_max_unpool", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_max_unpool", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		size, w, err := poolOf(kernel, stride, dilation, padding, n, 0)
 		if err != nil {
 			return nil, err
 		}
-		to := must(given("output_size", outputSize, n))
+		to := must(optionalInts("output_size", outputSize, n))
 		return tensor.MaxUnpool(us[0], us[1], size, w, to)
 	}, operandOf("x", x), operandOf("indices", indices))
 }
 
 //export go_poly_interpolate
 func go_poly_interpolate(ctx, x C.uintptr_t, size *C.int64_t, n, mode, alignCorners C.int) C.uintptr_t {
-	return compose("poly_interpolate", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_interpolate", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		to := must(ints("size", size, n))
 		if mode < 0 || mode > C.int(tensor.NearestExact) {
-			return nil, wrong("mode", "%d, expected 0 to %d", mode, tensor.NearestExact)
+			return nil, badArg("mode", "%d, expected 0 to %d", mode, tensor.NearestExact)
 		}
 		return tensor.Interpolate(us[0], to, tensor.Interpolation(mode), alignCorners != 0)
 	}, operandOf("x", x))

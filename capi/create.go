@@ -17,7 +17,7 @@ import (
 
 // make1 runs a request that makes a node from numbers.
 func make1(fn string, ctx C.uintptr_t, f func(g *uop.Graph) (*uop.UOp, error)) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		u, err := f(c.g)
 		return single(u), err
 	})
@@ -87,7 +87,7 @@ func go_poly_const_like_bool(ctx, x C.uintptr_t, v C.int) C.uintptr_t {
 }
 
 func constLike(fn string, ctx, x C.uintptr_t, v uop.Const) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		of := must(c.arg("x", uintptr(x)))
 		_, u, err := tensor.Meet(of.Keep, v, tensor.BeyondWraps)
 		return single(u), err
@@ -103,7 +103,7 @@ func buffer(fn string, ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintptr_t
 
 func newBuffer(g *uop.Graph, size C.int64_t, dt *uop.DType) (*uop.UOp, error) {
 	if size < 0 || int64(size) > math.MaxInt64/8 {
-		return nil, wrong("size", "%d elements, expected 0 to %d", size, math.MaxInt64/8)
+		return nil, badArg("size", "%d elements, expected 0 to %d", size, math.MaxInt64/8)
 	}
 	return g.NewBuffer(tensor.DeviceName, int64(size), dt), nil
 }
@@ -125,7 +125,7 @@ func go_poly_buffer_by_id(ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintpt
 
 //export go_poly_buffer_host
 func go_poly_buffer_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
-	return build("poly_buffer_host", ctx, func(c *context) (value, error) {
+	return buildNode("poly_buffer_host", ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		s := must(c.sizes("shape", shape, ndim))
 		v, err := c.hostBuffer(dt, s, data, uintptr(nbytes))
@@ -142,11 +142,11 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 	size := uintptr(n) * uintptr(dt.Itemsize())
 	switch {
 	case size > 0 && data == nil:
-		return value{}, wrong("data", "is NULL, expected %d bytes", size)
+		return value{}, badArg("data", "is NULL, expected %d bytes", size)
 	case nbytes < size:
-		return value{}, wrong("nbytes", "%d bytes, but %s of shape %s needs %d", nbytes, dtypeName(dt), s, size)
+		return value{}, badArg("nbytes", "%d bytes, but %s of shape %s needs %d", nbytes, dtypeName(dt), s, size)
 	case size > 0 && uintptr(data)%uintptr(dt.Itemsize()) != 0:
-		return value{}, wrong("data", "is not aligned to %d bytes", dt.Itemsize())
+		return value{}, badArg("data", "is not aligned to %d bytes", dt.Itemsize())
 	}
 	b := c.g.NewBuffer(tensor.DeviceName, n, dt)
 	u, err := tensor.Beginning(b, s)
@@ -162,10 +162,10 @@ func go_poly_define_var(ctx C.uintptr_t, name *C.char, lo, hi C.int64_t) C.uintp
 	return make1("poly_define_var", ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		text := goString(name)
 		if text == "" {
-			return nil, wrong("name", "is empty")
+			return nil, badArg("name", "is empty")
 		}
 		if lo > hi || lo < math.MinInt32 || hi > math.MaxInt32 {
-			return nil, wrong("lo", "%d to %d, expected an interval of int32", lo, hi)
+			return nil, badArg("lo", "%d to %d, expected an interval of int32", lo, hi)
 		}
 		return g.Variable(text, uop.Int(int64(lo)), uop.Int(int64(hi)), uop.Int32), nil
 	})
@@ -173,11 +173,11 @@ func go_poly_define_var(ctx C.uintptr_t, name *C.char, lo, hi C.int64_t) C.uintp
 
 //export go_poly_bind_var
 func go_poly_bind_var(ctx, x C.uintptr_t, v C.int64_t) C.uintptr_t {
-	return build("poly_bind_var", ctx, func(c *context) (value, error) {
+	return buildNode("poly_bind_var", ctx, func(c *context) (value, error) {
 		u := must(c.variable("var", uintptr(x)))
 		a := u.Arg.(uop.VarArg)
 		if k := uop.Int(int64(v)); k.Less(a.Min) || a.Max.Less(k) {
-			return value{}, wrong("value", "%d is outside of %s", v, a)
+			return value{}, badArg("value", "%d is outside of %s", v, a)
 		}
 		return single(c.g.New(uop.Bind, u.DType, []*uop.UOp{u, c.g.Const(u.DType, uop.Int(int64(v)))}, nil, nil)), nil
 	})
@@ -207,14 +207,14 @@ func (c *context) variable(arg string, h uintptr) (*uop.UOp, error) {
 		u = u.Src[0]
 	}
 	if u.Op != uop.DefineVar {
-		return nil, wrong(arg, "is a %s, expected a variable (poly_define_var)", v.Keep.Op)
+		return nil, badArg(arg, "is a %s, expected a variable (poly_define_var)", v.Keep.Op)
 	}
 	return u, nil
 }
 
 //export go_poly_buffer_var
 func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, inner *C.int64_t, n C.int) C.uintptr_t {
-	return build("poly_buffer_var", ctx, func(c *context) (value, error) {
+	return buildNode("poly_buffer_var", ctx, func(c *context) (value, error) {
 		dt := must(recordScalar("dtype", dtype))
 		v, bound, err := c.size("var", uintptr(x))
 		if err != nil {
@@ -224,7 +224,7 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 		count := must(tensor.MostElements(s))
 		most, _ := v.Arg.(uop.VarArg).Max.Int64()
 		if most < 0 || v.Arg.(uop.VarArg).Min.Sign() < 0 {
-			return value{}, wrong("var", "%s is from %s to %s, expected a size: 0 or more", v.Arg.(uop.VarArg).Name, v.Arg.(uop.VarArg).Min, v.Arg.(uop.VarArg).Max)
+			return value{}, badArg("var", "%s is from %s to %s, expected a size: 0 or more", v.Arg.(uop.VarArg).Name, v.Arg.(uop.VarArg).Min, v.Arg.(uop.VarArg).Max)
 		}
 		b := c.g.NewBuffer(tensor.DeviceName, most*count, dt)
 		u, err := tensor.Beginning(b, append(uop.Shape{uop.S(bound)}, s...))
@@ -234,7 +234,7 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 
 // filled runs a request with a type and a shape.
 func filled(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, f func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error)) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		s := must(c.sizes("shape", shape, ndim))
 		must(tensor.MostElements(s))

@@ -12,31 +12,31 @@ import (
 
 //export go_poly_solve
 func go_poly_solve(ctx, a, b C.uintptr_t) C.uintptr_t {
-	return compose("poly_solve", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_solve", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.Solve(us[0], us[1])
 	}, operandOf("a", a), operandOf("b", b))
 }
 
 //export go_poly_inv
 func go_poly_inv(ctx, a C.uintptr_t) C.uintptr_t {
-	return compose("poly_inv", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) { return tensor.Inv(us[0]) }, operandOf("a", a))
+	return compose("poly_inv", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) { return tensor.Inv(us[0]) }, operandOf("a", a))
 }
 
 //export go_poly_det
 func go_poly_det(ctx, a C.uintptr_t) C.uintptr_t {
-	return compose("poly_det", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) { return tensor.Det(us[0]) }, operandOf("a", a))
+	return compose("poly_det", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) { return tensor.Det(us[0]) }, operandOf("a", a))
 }
 
 //export go_poly_slogdet
 func go_poly_slogdet(ctx, a C.uintptr_t, out *C.uintptr_t) C.int {
 	return composeAll("poly_slogdet", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
-		return both(tensor.SlogDet(us[0]))
+		return twoResults(tensor.SlogDet(us[0]))
 	}, operandOf("a", a))
 }
 
 //export go_poly_qr
 func go_poly_qr(ctx, a C.uintptr_t, out *C.uintptr_t) C.int {
-	return composeAll("poly_qr", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) { return both(tensor.QR(us[0])) }, operandOf("a", a))
+	return composeAll("poly_qr", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) { return twoResults(tensor.QR(us[0])) }, operandOf("a", a))
 }
 
 //export go_poly_svd
@@ -50,7 +50,7 @@ func go_poly_svd(ctx, a C.uintptr_t, fullMatrices C.int, out *C.uintptr_t) C.int
 //export go_poly_eigh
 func go_poly_eigh(ctx, a C.uintptr_t, upper C.int, out *C.uintptr_t) C.int {
 	return composeAll("poly_eigh", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
-		return both(tensor.Eigh(us[0], upper != 0))
+		return twoResults(tensor.Eigh(us[0], upper != 0))
 	}, operandOf("a", a))
 }
 
@@ -64,7 +64,7 @@ func go_poly_lstsq(ctx, a, b C.uintptr_t, rcond C.double, out *C.uintptr_t) C.in
 
 //export go_poly_newton_schulz
 func go_poly_newton_schulz(ctx, a C.uintptr_t, steps C.int, params *C.double, n C.int, eps C.double) C.uintptr_t {
-	return compose("poly_newton_schulz", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_newton_schulz", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		list := must(reals("params", params, n))
 		return tensor.NewtonSchulz(us[0], int(steps), list, float64(eps))
 	}, operandOf("a", a))

@@ -19,18 +19,18 @@ const chosen, none = "", "none"
 // deviceExecutor is the executor of a PolyDeviceId.
 func deviceExecutor(device C.int) (*exec.Executor, error) {
 	if device < 0 || int(device) >= len(devices) {
-		return nil, wrong("device", "%d, expected 0 to %d", device, len(devices)-1)
+		return nil, badArg("device", "%d, expected 0 to %d", device, len(devices)-1)
 	}
 	d := devices[device]
 	if d.backend == none {
-		return nil, wrong("device", "%s cannot run kernels in this build", d.name)
+		return nil, badArg("device", "%s cannot run kernels in this build", d.name)
 	}
 	e, err := executor(d.backend)
 	if err != nil {
 		return nil, &argError{"device", err}
 	}
 	if got := e.Device().Name(); d.backend != chosen && got != d.backend {
-		return nil, wrong("device", "%s is not available in this process, whose kernels are %s", d.name, got)
+		return nil, badArg("device", "%s is not available in this process, whose kernels are %s", d.name, got)
 	}
 	return e, nil
 }
@@ -41,7 +41,7 @@ func go_poly_device_count() C.int { return C.int(len(devices)) }
 //export go_poly_device_name
 func go_poly_device_name(i C.int) *C.char {
 	if i < 0 || int(i) >= len(devices) {
-		fail("poly_device_name", wrong("i", "%d, expected 0 to %d", i, len(devices)-1))
+		fail("poly_device_name", badArg("i", "%d, expected 0 to %d", i, len(devices)-1))
 		return nil
 	}
 	return static(devices[i].name)

@@ -28,14 +28,14 @@ func recordType(arg string, p unsafe.Pointer) (*uop.DType, error) {
 		}
 	}
 	if d == nil || count > maxLanes || count > 1 && d == uop.Void {
-		return nil, wrong(arg, "a record with priority %d, %d bits and %d elements is not a data type", r.priority, r.bitsize, r.count)
+		return nil, badArg(arg, "a record with priority %d, %d bits and %d elements is not a data type", r.priority, r.bitsize, r.count)
 	}
 	d = d.Vec(count)
 	if !r.is_ptr {
 		return d, nil
 	}
 	if r.addrspace < 0 || r.addrspace >= addrSpaces || r.ptr_size < -1 || r.vcount > maxLanes {
-		return nil, wrong(arg, "a pointer to %d elements in address space %d, %d of them, expected -1 or more, 0 to %d, at most %d",
+		return nil, badArg(arg, "a pointer to %d elements in address space %d, %d of them, expected -1 or more, 0 to %d, at most %d",
 			r.ptr_size, r.addrspace, r.vcount, addrSpaces-1, maxLanes)
 	}
 	return d.Ptr(int64(r.ptr_size), uop.AddrSpace(r.addrspace)).Vec(max(int(r.vcount), 1)), nil
@@ -45,7 +45,7 @@ func recordType(arg string, p unsafe.Pointer) (*uop.DType, error) {
 func recordScalar(arg string, p unsafe.Pointer) (*uop.DType, error) {
 	d, err := recordType(arg, p)
 	if err == nil && !slices.Contains(uop.Scalars, d) {
-		err = wrong(arg, "%s is not the type of a tensor", d)
+		err = badArg(arg, "%s is not the type of a tensor", d)
 	}
 	return d, err
 }
@@ -58,16 +58,16 @@ func recordName(d *uop.DType) *C.char {
 	return static(d.Name)
 }
 
-// tellType writes a type to a PolyDType record.
-func tellType(d *uop.DType, p unsafe.Pointer) {
+// writeType writes a type to a PolyDType record.
+func writeType(d *uop.DType, p unsafe.Pointer) {
 	*(*C.PolyDType)(p) = C.PolyDType{
 		priority: C.int8_t(d.Priority), bitsize: C.uint16_t(d.Bits), name: recordName(d), fmt: C.char(d.Fmt), count: C.uint16_t(d.Count),
 		is_ptr: C.bool(d.IsPtr()), addrspace: C.int32_t(d.Space), vcount: C.uint16_t(d.VCnt), ptr_size: C.int64_t(d.Size),
 	}
 }
 
-// changeType derives a type; the record at out is unchanged on error.
-func changeType(fn string, in, out unsafe.Pointer, f func(d *uop.DType) (*uop.DType, error)) {
+// deriveType derives a type; the record at out is unchanged on error.
+func deriveType(fn string, in, out unsafe.Pointer, f func(d *uop.DType) (*uop.DType, error)) {
 	d, err := recordType("dtype", in)
 	if err == nil {
 		d, err = f(d)
@@ -76,17 +76,17 @@ func changeType(fn string, in, out unsafe.Pointer, f func(d *uop.DType) (*uop.DT
 		fail(fn, err)
 		return
 	}
-	tellType(d, out)
+	writeType(d, out)
 }
 
 //export go_dtype_vec
 func go_dtype_vec(in unsafe.Pointer, n C.int, out unsafe.Pointer) {
-	changeType("poly_dtype_vec", in, out, func(d *uop.DType) (*uop.DType, error) {
+	deriveType("poly_dtype_vec", in, out, func(d *uop.DType) (*uop.DType, error) {
 		switch {
 		case n < 1 || n > maxLanes:
-			return nil, wrong("n", "%d elements, expected 1 to %d", n, maxLanes)
+			return nil, badArg("n", "%d elements, expected 1 to %d", n, maxLanes)
 		case d.Count > 1 || d.VCnt > 1:
-			return nil, wrong("dtype", "%s is a vector already", d)
+			return nil, badArg("dtype", "%s is a vector already", d)
 		}
 		return d.Vec(int(n)), nil
 	})
@@ -94,19 +94,19 @@ func go_dtype_vec(in unsafe.Pointer, n C.int, out unsafe.Pointer) {
 
 //export go_dtype_scalar
 func go_dtype_scalar(in, out unsafe.Pointer) {
-	changeType("poly_dtype_scalar", in, out, func(d *uop.DType) (*uop.DType, error) { return d.Scalar(), nil })
+	deriveType("poly_dtype_scalar", in, out, func(d *uop.DType) (*uop.DType, error) { return d.Scalar(), nil })
 }
 
 //export go_dtype_ptr
 func go_dtype_ptr(in unsafe.Pointer, size C.int64_t, space C.int, out unsafe.Pointer) {
-	changeType("poly_dtype_ptr", in, out, func(d *uop.DType) (*uop.DType, error) {
+	deriveType("poly_dtype_ptr", in, out, func(d *uop.DType) (*uop.DType, error) {
 		switch {
 		case d.IsPtr():
-			return nil, wrong("dtype", "%s is a pointer already", d)
+			return nil, badArg("dtype", "%s is a pointer already", d)
 		case size < -1:
-			return nil, wrong("size", "%d elements, expected -1 or more", size)
+			return nil, badArg("size", "%d elements, expected -1 or more", size)
 		case space < 0 || space >= addrSpaces:
-			return nil, wrong("space", "%d, expected 0 to %d", space, addrSpaces-1)
+			return nil, badArg("space", "%d, expected 0 to %d", space, addrSpaces-1)
 		}
 		return d.Ptr(int64(size), uop.AddrSpace(space)), nil
 	})

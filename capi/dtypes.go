@@ -29,11 +29,11 @@ var dtypes = []struct {
 // dtypeOf finds the tensor type of a number from C.
 func dtypeOf(id C.int) (*uop.DType, error) {
 	if id < 0 || int(id) >= len(dtypes) {
-		return nil, wrong("dtype", "%d is not a data type, expected 1 to 13, 15 or 16", id)
+		return nil, badArg("dtype", "%d is not a data type, expected 1 to 13, 15 or 16", id)
 	}
 	d := dtypes[id]
 	if !slices.Contains(uop.Scalars, d.dt) {
-		return nil, wrong("dtype", "%s is not the type of a tensor", d.name)
+		return nil, badArg("dtype", "%s is not the type of a tensor", d.name)
 	}
 	return d.dt, nil
 }
@@ -83,7 +83,7 @@ func go_poly_op_name(op C.int) *C.char {
 //export go_poly_dtype_id_name
 func go_poly_dtype_id_name(id C.int) *C.char {
 	if id < 0 || int(id) >= len(dtypes) {
-		fail("poly_dtype_id_name", wrong("dtype", "%d is not a data type, expected 0 to %d", id, len(dtypes)-1))
+		fail("poly_dtype_id_name", badArg("dtype", "%d is not a data type, expected 0 to %d", id, len(dtypes)-1))
 		return nil
 	}
 	return static(dtypes[id].name)
@@ -102,13 +102,13 @@ func go_poly_dtype_id_size(id C.int) C.int {
 //export go_poly_dtype_id_parse
 func go_poly_dtype_id_parse(name *C.char) C.int {
 	if name == nil {
-		fail("poly_dtype_id_parse", wrong("name", "is NULL"))
+		fail("poly_dtype_id_parse", badArg("name", "is NULL"))
 		return -1
 	}
 	text := goString(name)
 	d, err := uop.ParseDType(text)
 	if err != nil || dtypeID(d) < 0 {
-		fail("poly_dtype_id_parse", wrong("name", "%q is not a data type", text))
+		fail("poly_dtype_id_parse", badArg("name", "%q is not a data type", text))
 		return -1
 	}
 	return dtypeID(d)

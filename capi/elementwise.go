@@ -17,7 +17,7 @@ func unary(fn string, ctx, x C.uintptr_t, op func(*uop.UOp) (*uop.UOp, error)) C
 
 // unaryIn is unary for an operation with nodes as arguments.
 func unaryIn(fn string, ctx, x C.uintptr_t, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		v := must(c.arg("x", uintptr(x)))
 		if v.Drop == nil {
 			u, err := op(c, v.Keep)

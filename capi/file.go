@@ -30,7 +30,7 @@ type file struct {
 
 // newFile runs a request that opens a file.
 func newFile(fn string, f func() (*files.File, error)) C.uintptr_t {
-	return plainly(fn, 0, func() (C.uintptr_t, error) {
+	return withoutContext(fn, 0, func() (C.uintptr_t, error) {
 		opened, err := f()
 		check(err)
 		made := &file{File: opened, names: make([]*C.char, len(opened.Tensors))}
@@ -42,10 +42,10 @@ func newFile(fn string, f func() (*files.File, error)) C.uintptr_t {
 	})
 }
 
-// askFile runs a request on a file, which cannot be freed meanwhile; missing if it fails.
-func askFile[T any](fn string, h C.uintptr_t, missing T, f func(f *file) (T, error)) T {
-	return plainly(fn, missing, func() (T, error) {
-		x := must(found[*file]("file", h, handle.File))
+// withFile runs a request on a file, which cannot be freed meanwhile; missing if it fails.
+func withFile[T any](fn string, h C.uintptr_t, missing T, f func(f *file) (T, error)) T {
+	return withoutContext(fn, missing, func() (T, error) {
+		x := must(objectOf[*file]("file", h, handle.File))
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if x.ended {
@@ -55,11 +55,11 @@ func askFile[T any](fn string, h C.uintptr_t, missing T, f func(f *file) (T, err
 	})
 }
 
-// askTensor is askFile for tensor i.
-func askTensor[T any](fn string, h C.uintptr_t, i C.int, missing T, f func(f *file, t *files.Tensor) (T, error)) T {
-	return askFile(fn, h, missing, func(x *file) (T, error) {
+// withFileTensor is withFile for tensor i.
+func withFileTensor[T any](fn string, h C.uintptr_t, i C.int, missing T, f func(f *file, t *files.Tensor) (T, error)) T {
+	return withFile(fn, h, missing, func(x *file) (T, error) {
 		if i < 0 || int(i) >= len(x.Tensors) {
-			return missing, wrong("i", "%d is out of range, the file has %d tensors", i, len(x.Tensors))
+			return missing, badArg("i", "%d is out of range, the file has %d tensors", i, len(x.Tensors))
 		}
 		return f(x, x.Tensors[i])
 	})
@@ -67,7 +67,7 @@ func askTensor[T any](fn string, h C.uintptr_t, i C.int, missing T, f func(f *fi
 
 func formatFrom(n C.int) (files.Format, error) {
 	if n < 0 || n > 255 || !files.Format(n).Known() {
-		return 0, wrong("format", "%d is no PolyFileFormat", n)
+		return 0, badArg("format", "%d is no PolyFileFormat", n)
 	}
 	return files.Format(n), nil
 }
@@ -77,7 +77,7 @@ func go_poly_file_open(path *C.char, format C.int) C.uintptr_t {
 	return newFile("poly_file_open", func() (*files.File, error) {
 		f := must(formatFrom(format))
 		if path == nil {
-			return nil, wrong("path", "is NULL")
+			return nil, badArg("path", "is NULL")
 		}
 		return files.Open(goString(path), f)
 	})
@@ -115,17 +115,17 @@ func go_poly_file_free(h C.uintptr_t) {
 
 //export go_poly_file_format
 func go_poly_file_format(h C.uintptr_t) C.int {
-	return askFile("poly_file_format", h, -1, func(f *file) (C.int, error) { return C.int(f.Format), nil })
+	return withFile("poly_file_format", h, -1, func(f *file) (C.int, error) { return C.int(f.Format), nil })
 }
 
 //export go_poly_file_count
 func go_poly_file_count(h C.uintptr_t) C.int {
-	return askFile("poly_file_count", h, -1, func(f *file) (C.int, error) { return C.int(len(f.Tensors)), nil })
+	return withFile("poly_file_count", h, -1, func(f *file) (C.int, error) { return C.int(len(f.Tensors)), nil })
 }
 
 //export go_poly_file_name
 func go_poly_file_name(h C.uintptr_t, i C.int) *C.char {
-	return askTensor("poly_file_name", h, i, nil, func(f *file, t *files.Tensor) (*C.char, error) {
+	return withFileTensor("poly_file_name", h, i, nil, func(f *file, t *files.Tensor) (*C.char, error) {
 		if f.names[i] == nil {
 			f.names[i] = C.CString(t.Name)
 		}
@@ -135,12 +135,12 @@ func go_poly_file_name(h C.uintptr_t, i C.int) *C.char {
 
 //export go_poly_file_type
 func go_poly_file_type(h C.uintptr_t, i C.int) *C.char {
-	return askTensor("poly_file_type", h, i, nil, func(_ *file, t *files.Tensor) (*C.char, error) { return static(t.Type), nil })
+	return withFileTensor("poly_file_type", h, i, nil, func(_ *file, t *files.Tensor) (*C.char, error) { return static(t.Type), nil })
 }
 
 //export go_poly_file_describe
 func go_poly_file_describe(h C.uintptr_t, i C.int, dims *C.int64_t, cap C.int, dtype *C.int) C.int {
-	return askTensor("poly_file_describe", h, i, -1, func(_ *file, t *files.Tensor) (C.int, error) {
+	return withFileTensor("poly_file_describe", h, i, -1, func(_ *file, t *files.Tensor) (C.int, error) {
 		writeShape(uop.ShapeOf(t.Shape...), dims, cap)
 		if dtype != nil {
 			*dtype = dtypeID(t.DType)
@@ -151,7 +151,7 @@ func go_poly_file_describe(h C.uintptr_t, i C.int, dims *C.int64_t, cap C.int, d
 
 //export go_poly_file_quant
 func go_poly_file_quant(h C.uintptr_t, i C.int) C.int {
-	return askTensor("poly_file_quant", h, i, -1, func(_ *file, t *files.Tensor) (C.int, error) {
+	return withFileTensor("poly_file_quant", h, i, -1, func(_ *file, t *files.Tensor) (C.int, error) {
 		if t.Quant == nil {
 			return 0, nil
 		}
@@ -161,7 +161,7 @@ func go_poly_file_quant(h C.uintptr_t, i C.int) C.int {
 
 //export go_poly_file_data
 func go_poly_file_data(h C.uintptr_t, i C.int, length *C.int64_t) unsafe.Pointer {
-	return askTensor("poly_file_data", h, i, nil, func(f *file, _ *files.Tensor) (unsafe.Pointer, error) {
+	return withFileTensor("poly_file_data", h, i, nil, func(f *file, _ *files.Tensor) (unsafe.Pointer, error) {
 		mem := must(f.Memory(int(i)))
 		if length != nil {
 			*length = C.int64_t(len(mem))
@@ -175,7 +175,7 @@ func go_poly_file_data(h C.uintptr_t, i C.int, length *C.int64_t) unsafe.Pointer
 
 //export go_poly_file_value
 func go_poly_file_value(h C.uintptr_t) *C.char {
-	return askFile("poly_file_value", h, nil, func(f *file) (*C.char, error) {
+	return withFile("poly_file_value", h, nil, func(f *file) (*C.char, error) {
 		if f.value == nil {
 			text, err := f.ValueJSON()
 			if err != nil {
@@ -189,7 +189,7 @@ func go_poly_file_value(h C.uintptr_t) *C.char {
 
 //export go_poly_dequantize
 func go_poly_dequantize(ctx, x C.uintptr_t, kind C.int, n C.int64_t) C.uintptr_t {
-	return build("poly_dequantize", ctx, func(c *context) (value, error) {
+	return buildNode("poly_dequantize", ctx, func(c *context) (value, error) {
 		v := must(c.arg("x", uintptr(x)))
 		check(v.tensor("x"))
 		u, err := tensor.Dequantize(v.Keep, int(kind), int64(n))
@@ -207,7 +207,7 @@ func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
 		e := unsafe.Slice(list, n)[i]
 		arg := indexed("tensors", i)
 		if e.name == nil {
-			return nil, wrong(arg, "has no name")
+			return nil, badArg(arg, "has no name")
 		}
 		dt, err := dtypeOf(C.int(e.dtype))
 		if err != nil {
@@ -233,18 +233,18 @@ func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
 
 //export go_poly_safetensors_save
 func go_poly_safetensors_save(path *C.char, list *C.PolyFileTensor, n C.int, meta *C.char, limit C.int64_t) C.int {
-	return plainly("poly_safetensors_save", -1, func() (C.int, error) {
+	return withoutContext("poly_safetensors_save", -1, func() (C.int, error) {
 		if path == nil {
-			return -1, wrong("path", "is NULL")
+			return -1, badArg("path", "is NULL")
 		}
 		if limit < 0 {
-			return -1, wrong("max_shard_bytes", "%d, expected 0 or more", limit)
+			return -1, badArg("max_shard_bytes", "%d, expected 0 or more", limit)
 		}
 		tensors := must(entriesFrom(list, n))
 		var texts map[string]string
 		if meta != nil {
 			if err := json.Unmarshal([]byte(goString(meta)), &texts); err != nil {
-				return -1, wrong("meta", "is no JSON object of strings: %v", err)
+				return -1, badArg("meta", "is no JSON object of strings: %v", err)
 			}
 		}
 		paths, err := files.SaveSafetensors(goString(path), tensors, texts, int64(limit))

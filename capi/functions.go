@@ -15,12 +15,12 @@ import (
 
 //export go_poly_array_require_grad
 func go_poly_array_require_grad(x C.uintptr_t, on C.int) C.int {
-	return statusOf("poly_array_require_grad", x, func(_ *context, v *variable.Variable) error { return v.Require(on != 0) })
+	return arrayStatus("poly_array_require_grad", x, func(_ *context, v *variable.Variable) error { return v.SetRequiresGrad(on != 0) })
 }
 
 //export go_poly_array_requires_grad
 func go_poly_array_requires_grad(x C.uintptr_t) C.int {
-	return isSo("poly_array_requires_grad", x, (*variable.Variable).RequiresGrad)
+	return arrayPredicate("poly_array_requires_grad", x, (*variable.Variable).RequiresGrad)
 }
 
 // optionalArray is array for a handle that may be NULL.
@@ -33,9 +33,9 @@ func (c *context) optionalArray(arg string, h C.uintptr_t) (*variable.Variable, 
 
 //export go_poly_array_grad
 func go_poly_array_grad(x C.uintptr_t, grad *C.uintptr_t) (has C.int) {
-	onArray("poly_array_grad", x, func(c *context, v *variable.Variable) (err error) {
+	withArray("poly_array_grad", x, func(c *context, v *variable.Variable) (err error) {
 		if grad == nil {
-			return wrong("grad", "is NULL, expected memory of a handle")
+			return badArg("grad", "is NULL, expected memory of a handle")
 		}
 		*grad = 0
 		if g := v.Grad(); g != nil {
@@ -49,14 +49,14 @@ func go_poly_array_grad(x C.uintptr_t, grad *C.uintptr_t) (has C.int) {
 
 //export go_poly_array_set_grad
 func go_poly_array_set_grad(x, grad C.uintptr_t) C.int {
-	return statusOf("poly_array_set_grad", x, func(c *context, v *variable.Variable) error {
+	return arrayStatus("poly_array_set_grad", x, func(c *context, v *variable.Variable) error {
 		g, err := c.optionalArray("grad", grad)
 		if err != nil {
 			return err
 		}
 		if g != nil {
 			if have, want := g.Node().Shape(), v.Node().Shape(); !have.Equal(want) {
-				return wrong("grad", "has shape %s, expected %s", have, want)
+				return badArg("grad", "has shape %s, expected %s", have, want)
 			}
 			g.Retain()
 		}
@@ -67,7 +67,7 @@ func go_poly_array_set_grad(x, grad C.uintptr_t) C.int {
 
 //export go_poly_array_backward
 func go_poly_array_backward(x, gradient C.uintptr_t) C.int {
-	return statusOf("poly_array_backward", x, func(c *context, v *variable.Variable) error {
+	return arrayStatus("poly_array_backward", x, func(c *context, v *variable.Variable) error {
 		g, err := c.optionalArray("gradient", gradient)
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func go_poly_array_backward(x, gradient C.uintptr_t) C.int {
 
 //export go_poly_array_backward_async
 func go_poly_array_backward_async(x, gradient C.uintptr_t) (h C.uintptr_t) {
-	onArray("poly_array_backward_async", x, func(c *context, v *variable.Variable) error {
+	withArray("poly_array_backward_async", x, func(c *context, v *variable.Variable) error {
 		g, err := c.optionalArray("gradient", gradient)
 		if err == nil {
 			h, err = c.startJob(func(done func(*variable.Job)) error { return v.StartBackward(g, done) })
@@ -90,9 +90,9 @@ func go_poly_array_backward_async(x, gradient C.uintptr_t) (h C.uintptr_t) {
 
 //export go_poly_array_gradient
 func go_poly_array_gradient(x C.uintptr_t, targets *C.uintptr_t, n C.int, gradient C.uintptr_t, zeros C.int, out *C.uintptr_t) C.int {
-	return statusOf("poly_array_gradient", x, func(c *context, v *variable.Variable) error {
+	return arrayStatus("poly_array_gradient", x, func(c *context, v *variable.Variable) error {
 		if out == nil {
-			return wrong("out", "is NULL, expected room for %d handles", n)
+			return badArg("out", "is NULL, expected room for %d handles", n)
 		}
 		ts, err := c.arrays("targets", targets, n)
 		if err != nil {
@@ -113,7 +113,7 @@ func go_poly_array_gradient(x C.uintptr_t, targets *C.uintptr_t, n C.int, gradie
 //export go_poly_training
 func go_poly_training(ctx C.uintptr_t, on C.int) C.int {
 	before := C.int(0)
-	ask("poly_training", ctx, func(c *context) error {
+	withContext("poly_training", ctx, func(c *context) error {
 		if c.vars.Training {
 			before = 1
 		}
@@ -128,8 +128,8 @@ func go_poly_training(ctx C.uintptr_t, on C.int) C.int {
 //export go_poly_no_grad
 func go_poly_no_grad(ctx C.uintptr_t, on C.int) C.int {
 	return status("poly_no_grad", ctx, func(c *context) error {
-		if on == 0 && !c.vars.Quiet() {
-			return wrong("on", "0, but gradients are on")
+		if on == 0 && !c.vars.GradDisabled() {
+			return badArg("on", "0, but gradients are on")
 		}
 		c.vars.NoGrad(on != 0)
 		return nil
@@ -156,7 +156,7 @@ func go_poly_trace_begin(ctx C.uintptr_t, name *C.char, args *C.uintptr_t, n C.i
 			return err
 		}
 		if given == nil && n > 0 {
-			return wrong("given", "is NULL, expected room for %d handles", n)
+			return badArg("given", "is NULL, expected room for %d handles", n)
 		}
 		t, stand, err := c.vars.Trace(who, vs)
 		if err != nil {
@@ -187,9 +187,9 @@ const (
 
 //export go_poly_trace_end
 func go_poly_trace_end(ctx C.uintptr_t, results *C.uintptr_t, n, flags C.int) (h C.uintptr_t) {
-	ask("poly_trace_end", ctx, func(c *context) error {
+	withContext("poly_trace_end", ctx, func(c *context) error {
 		if flags&^(tracePrune|traceFixed) != 0 {
-			return wrong("flags", "%#x, expected POLY_TRACE_PRUNE and POLY_TRACE_FIXED", flags)
+			return badArg("flags", "%#x, expected POLY_TRACE_PRUNE and POLY_TRACE_FIXED", flags)
 		}
 		vs, err := c.arrays("results", results, n)
 		if err != nil {
@@ -230,7 +230,7 @@ func go_poly_trace_abandon(ctx C.uintptr_t) C.int {
 // A function is what a PolyFunction stands for.
 type function struct {
 	*variable.Step
-	quickRun
+	directRun
 	ctx   *context
 	entry *handle.Entry
 	at    uint64 // the context's unbound when it ran last
@@ -238,7 +238,7 @@ type function struct {
 
 // Drop ends a function.
 func (f *function) Drop() {
-	f.slow()
+	f.disableDirect()
 	delete(f.ctx.functions, f)
 	f.Step.Drop()
 }
@@ -251,12 +251,12 @@ func (f *function) rerun() error {
 		v.Drop()
 	}
 	if now := uint64(c.mu.c.unbound); f.at != now {
-		f.slow()
+		f.disableDirect()
 		f.at, f.tries = now, 0
 	}
 	if err == nil && f.quick == nil {
-		if b := f.Steady(); b != nil {
-			f.quicken(c, f.entry, b)
+		if b := f.Rerunnable(); b != nil {
+			f.enableDirect(c, f.entry, b)
 		}
 	}
 	return err
@@ -264,7 +264,7 @@ func (f *function) rerun() error {
 
 //export go_function_rerun
 func go_function_rerun(f C.uintptr_t) (rc C.int) {
-	askBy("poly_function_rerun", "f", f, handle.Function, func(c *context) error {
+	withContextOf("poly_function_rerun", "f", f, handle.Function, func(c *context) error {
 		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
 		if err == nil {
 			err = s.rerun()
@@ -276,7 +276,7 @@ func go_function_rerun(f C.uintptr_t) (rc C.int) {
 
 //export go_poly_function_run
 func go_poly_function_run(f C.uintptr_t, args *C.uintptr_t, n C.int, vars unsafe.Pointer, nVars C.int, out *C.uintptr_t, room C.int) (count C.int) {
-	askBy("poly_function_run", "f", f, handle.Function, func(c *context) error {
+	withContextOf("poly_function_run", "f", f, handle.Function, func(c *context) error {
 		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
 		if err != nil {
 			return err
@@ -286,7 +286,7 @@ func go_poly_function_run(f C.uintptr_t, args *C.uintptr_t, n C.int, vars unsafe
 			return err
 		}
 		if results := s.Results(); room < C.int(results) || results > 0 && out == nil {
-			return wrong("out", "room for %d results at %p, expected %d", room, unsafe.Pointer(out), results)
+			return badArg("out", "room for %d results at %p, expected %d", room, unsafe.Pointer(out), results)
 		}
 		values, err := c.variables(vars, nVars)
 		if err != nil {
@@ -304,17 +304,17 @@ func go_poly_function_run(f C.uintptr_t, args *C.uintptr_t, n C.int, vars unsafe
 
 //export go_poly_function_result
 func go_poly_function_result(f C.uintptr_t, i C.int) (h C.uintptr_t) {
-	askBy("poly_function_result", "f", f, handle.Function, func(c *context) error {
+	withContextOf("poly_function_result", "f", f, handle.Function, func(c *context) error {
 		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
 		if err != nil {
 			return err
 		}
 		if i < 0 || int(i) >= s.Results() {
-			return wrong("i", "%d, expected 0 to %d", i, s.Results()-1)
+			return badArg("i", "%d, expected 0 to %d", i, s.Results()-1)
 		}
 		v := s.Result(int(i))
 		if v == nil {
-			return wrong("f", "makes another array at each run, expected a function compiled with POLY_TRACE_FIXED")
+			return badArg("f", "makes another array at each run, expected a function compiled with POLY_TRACE_FIXED")
 		}
 		h, err = c.outArray(v.Retain())
 		return err
@@ -324,7 +324,7 @@ func go_poly_function_result(f C.uintptr_t, i C.int) (h C.uintptr_t) {
 
 //export go_poly_function_info
 func go_poly_function_info(f C.uintptr_t, results, kernels, temporaries *C.int) (rc C.int) {
-	askBy("poly_function_info", "f", f, handle.Function, func(c *context) error {
+	withContextOf("poly_function_info", "f", f, handle.Function, func(c *context) error {
 		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
 		if err != nil {
 			return err
@@ -345,7 +345,7 @@ func go_poly_function_info(f C.uintptr_t, results, kernels, temporaries *C.int) 
 
 //export go_poly_view_function
 func go_poly_view_function(f C.uintptr_t, runs, view C.int) (text *C.char) {
-	askBy("poly_view_function", "f", f, handle.Function, func(c *context) error {
+	withContextOf("poly_view_function", "f", f, handle.Function, func(c *context) error {
 		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
 		if err != nil {
 			return err

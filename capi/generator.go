@@ -19,19 +19,19 @@ type generator struct {
 	entry *handle.Entry
 }
 
-// askGenerator runs a request on a generator; missing if it fails.
-func askGenerator[T any](fn string, h C.uintptr_t, missing T, f func(g *generator) (T, error)) T {
-	return plainly(fn, missing, func() (T, error) { return f(must(found[*generator]("gen", h, handle.Generator))) })
+// withGenerator runs a request on a generator; missing if it fails.
+func withGenerator[T any](fn string, h C.uintptr_t, missing T, f func(g *generator) (T, error)) T {
+	return withoutContext(fn, missing, func() (T, error) { return f(must(objectOf[*generator]("gen", h, handle.Generator))) })
 }
 
-// tellGenerator runs a request that gives 0 or -1.
-func tellGenerator(fn string, h C.uintptr_t, f func(g *generator) error) C.int {
-	return askGenerator(fn, h, -1, func(g *generator) (C.int, error) { return 0, f(g) })
+// generatorStatus runs a request that gives 0 or -1.
+func generatorStatus(fn string, h C.uintptr_t, f func(g *generator) error) C.int {
+	return withGenerator(fn, h, -1, func(g *generator) (C.int, error) { return 0, f(g) })
 }
 
 //export go_poly_generator_new
 func go_poly_generator_new(inst C.uintptr_t, rows C.int) C.uintptr_t {
-	return askInstance("poly_generator_new", inst, 0, func(i *instance) (C.uintptr_t, error) {
+	return withInstance("poly_generator_new", inst, 0, func(i *instance) (C.uintptr_t, error) {
 		m, err := i.NewGenerator(int64(rows))
 		check(err)
 		g := &generator{Generator: m}
@@ -54,7 +54,7 @@ func go_poly_generator_free(h C.uintptr_t) {
 }
 
 func sizeOfGenerator(fn string, h C.uintptr_t, f func(g *model.Generator) int64) C.int64_t {
-	return askGenerator(fn, h, -1, func(g *generator) (C.int64_t, error) { return C.int64_t(f(g.Generator)), nil })
+	return withGenerator(fn, h, -1, func(g *generator) (C.int64_t, error) { return C.int64_t(f(g.Generator)), nil })
 }
 
 //export go_poly_generator_rows
@@ -74,19 +74,19 @@ func go_poly_generator_room(h C.uintptr_t) C.int64_t {
 
 //export go_poly_generator_sampling
 func go_poly_generator_sampling(h C.uintptr_t, temperature C.double, topK C.int, topP C.double, seed C.uint64_t) C.int {
-	return tellGenerator("poly_generator_sampling", h, func(g *generator) error {
+	return generatorStatus("poly_generator_sampling", h, func(g *generator) error {
 		return g.SetSampling(model.Sampling{Temperature: float64(temperature), TopK: int(topK), TopP: float64(topP), Seed: uint64(seed)})
 	})
 }
 
 //export go_poly_generator_ends
 func go_poly_generator_ends(h C.uintptr_t, tokens *C.int32_t, n C.int) C.int {
-	return tellGenerator("poly_generator_ends", h, func(g *generator) error {
+	return generatorStatus("poly_generator_ends", h, func(g *generator) error {
 		switch {
 		case n < 0 || int64(n) > g.Vocab():
-			return wrong("n", "%d tokens, expected 0 to %d", n, g.Vocab())
+			return badArg("n", "%d tokens, expected 0 to %d", n, g.Vocab())
 		case n > 0 && tokens == nil:
-			return wrong("tokens", "is NULL, expected %d tokens", n)
+			return badArg("tokens", "is NULL, expected %d tokens", n)
 		}
 		return g.SetEnds(unsafe.Slice((*int32)(unsafe.Pointer(tokens)), n))
 	})
@@ -94,22 +94,22 @@ func go_poly_generator_ends(h C.uintptr_t, tokens *C.int32_t, n C.int) C.int {
 
 //export go_poly_generator_feed
 func go_poly_generator_feed(h C.uintptr_t, tokens, lengths *C.int32_t, rows C.int) C.int {
-	return tellGenerator("poly_generator_feed", h, func(g *generator) error {
+	return generatorStatus("poly_generator_feed", h, func(g *generator) error {
 		if int64(rows) != g.Rows() {
-			return wrong("rows", "%d, expected the %d of the generator", rows, g.Rows())
+			return badArg("rows", "%d, expected the %d of the generator", rows, g.Rows())
 		}
 		if lengths == nil {
-			return wrong("lengths", "is NULL, expected %d numbers", rows)
+			return badArg("lengths", "is NULL, expected %d numbers", rows)
 		}
 		total := int64(0)
 		for i, n := range unsafe.Slice(lengths, rows) {
 			if n < 1 {
-				return wrong(indexed("lengths", i), "%d, expected at least 1", n)
+				return badArg(indexed("lengths", i), "%d, expected at least 1", n)
 			}
 			total += int64(n)
 		}
 		if tokens == nil || total > math.MaxInt32 {
-			return wrong("tokens", "is NULL or too long, expected %d tokens", total)
+			return badArg("tokens", "is NULL or too long, expected %d tokens", total)
 		}
 		list, all := make([][]int32, rows), unsafe.Slice((*int32)(unsafe.Pointer(tokens)), total)
 		for i, n := range unsafe.Slice(lengths, rows) {
@@ -122,12 +122,12 @@ func go_poly_generator_feed(h C.uintptr_t, tokens, lengths *C.int32_t, rows C.in
 
 //export go_poly_generator_next
 func go_poly_generator_next(h C.uintptr_t, tokens *C.int32_t, rows C.int) C.int {
-	return askGenerator("poly_generator_next", h, -1, func(g *generator) (C.int, error) {
+	return withGenerator("poly_generator_next", h, -1, func(g *generator) (C.int, error) {
 		if int64(rows) != g.Rows() {
-			return 0, wrong("rows", "%d, expected the %d of the generator", rows, g.Rows())
+			return 0, badArg("rows", "%d, expected the %d of the generator", rows, g.Rows())
 		}
 		if tokens == nil {
-			return 0, wrong("tokens", "is NULL, expected room for %d tokens", rows)
+			return 0, badArg("tokens", "is NULL, expected room for %d tokens", rows)
 		}
 		out := make([]int32, rows)
 		check(g.Next(out))
@@ -144,7 +144,7 @@ func go_poly_generator_logits(h C.uintptr_t, n *C.int64_t) *C.float {
 	if n != nil {
 		*n = 0
 	}
-	return askGenerator("poly_generator_logits", h, nil, func(g *generator) (*C.float, error) {
+	return withGenerator("poly_generator_logits", h, nil, func(g *generator) (*C.float, error) {
 		logits := must(g.Logits())
 		if n != nil {
 			*n = C.int64_t(len(logits))
@@ -155,5 +155,5 @@ func go_poly_generator_logits(h C.uintptr_t, n *C.int64_t) *C.float {
 
 //export go_poly_generator_reset
 func go_poly_generator_reset(h C.uintptr_t) C.int {
-	return tellGenerator("poly_generator_reset", h, func(g *generator) error { return g.Reset() })
+	return generatorStatus("poly_generator_reset", h, func(g *generator) error { return g.Reset() })
 }

@@ -16,7 +16,7 @@ import (
 
 //export go_poly_grad
 func go_poly_grad(ctx, y, wrt C.uintptr_t) C.uintptr_t {
-	return build("poly_grad", ctx, func(c *context) (value, error) {
+	return buildNode("poly_grad", ctx, func(c *context) (value, error) {
 		v := must(c.arg("y", uintptr(y)))
 		w := must(c.arg("wrt", uintptr(wrt)))
 		loss := must(original.Loss(v.Readings))
@@ -32,9 +32,9 @@ func go_poly_grad_many(ctx, y, seed C.uintptr_t, wrts *C.uintptr_t, n C.int, out
 		s := must(c.optional("seed", uintptr(seed)))
 		switch {
 		case n <= 0:
-			return wrong("n", "%d nodes, expected 1 or more", n)
+			return badArg("n", "%d nodes, expected 1 or more", n)
 		case out == nil:
-			return wrong("out", "is NULL, expected room for %d nodes", n)
+			return badArg("out", "is NULL, expected room for %d nodes", n)
 		}
 		ws := must(c.args("wrts", wrts, n))
 		targets := make([]*uop.UOp, len(ws))

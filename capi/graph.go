@@ -13,7 +13,7 @@ import (
 
 //export go_poly_uop_print
 func go_poly_uop_print(ctx, x C.uintptr_t) (text *C.char) {
-	ask("poly_uop_print", ctx, func(c *context) error {
+	withContext("poly_uop_print", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
 			text = C.CString(v.Keep.Dump())
@@ -25,7 +25,7 @@ func go_poly_uop_print(ctx, x C.uintptr_t) (text *C.char) {
 
 //export go_poly_uop_substitute
 func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.int) C.uintptr_t {
-	return build("poly_uop_substitute", ctx, func(c *context) (value, error) {
+	return buildNode("poly_uop_substitute", ctx, func(c *context) (value, error) {
 		r, err := c.arg("root", uintptr(root))
 		if err != nil || n <= 0 {
 			return r, err
@@ -35,7 +35,7 @@ func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.in
 		m := make(map[*uop.UOp]*uop.UOp, n)
 		for i, f := range fs {
 			if !f.Keep.Shape().Equal(ts[i].Keep.Shape()) || f.Keep.DType != ts[i].Keep.DType {
-				return value{}, wrong(indexed("to", i), "is %s %s, expected %s %s as from has",
+				return value{}, badArg(indexed("to", i), "is %s %s, expected %s %s as from has",
 					ts[i].Keep.DType, ts[i].Keep.Shape(), f.Keep.DType, f.Keep.Shape())
 			}
 			if f.Keep != ts[i].Keep {
@@ -44,7 +44,7 @@ func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.in
 		}
 		for i, f := range fs {
 			if m[f.Keep] != nil && returns(m, f.Keep) {
-				return value{}, wrong(indexed("to", i), "leads back to from[%d], which would be replaced without end", i)
+				return value{}, badArg(indexed("to", i), "leads back to from[%d], which would be replaced without end", i)
 			}
 		}
 		return single(rewrite.Substitute(r.Keep, m)), nil

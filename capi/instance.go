@@ -28,7 +28,7 @@ type instance struct {
 
 // newInstance runs a request that makes an instance on the device of the environment.
 func newInstance(fn string, f func(e *exec.Executor) (*model.Instance, error)) C.uintptr_t {
-	return plainly(fn, 0, func() (C.uintptr_t, error) {
+	return withoutContext(fn, 0, func() (C.uintptr_t, error) {
 		m, err := f(must(executor("")))
 		check(err)
 		i := &instance{Instance: m, names: map[*model.Buffer]*C.char{}}
@@ -44,36 +44,36 @@ func newInstance(fn string, f func(e *exec.Executor) (*model.Instance, error)) C
 }
 
 func instanceOf(h C.uintptr_t) (*instance, error) {
-	return found[*instance]("inst", h, handle.Instance)
+	return objectOf[*instance]("inst", h, handle.Instance)
 }
 
-// askInstance runs a request on an instance; missing if it fails.
-func askInstance[T any](fn string, h C.uintptr_t, missing T, f func(i *instance) (T, error)) T {
-	return plainly(fn, missing, func() (T, error) { return f(must(instanceOf(h))) })
+// withInstance runs a request on an instance; missing if it fails.
+func withInstance[T any](fn string, h C.uintptr_t, missing T, f func(i *instance) (T, error)) T {
+	return withoutContext(fn, missing, func() (T, error) { return f(must(instanceOf(h))) })
 }
 
-// tellInstance runs a request that gives 0 or -1.
-func tellInstance(fn string, h C.uintptr_t, f func(i *instance) error) C.int {
-	return askInstance(fn, h, -1, func(i *instance) (C.int, error) { return 0, f(i) })
+// instanceStatus runs a request that gives 0 or -1.
+func instanceStatus(fn string, h C.uintptr_t, f func(i *instance) error) C.int {
+	return withInstance(fn, h, -1, func(i *instance) (C.int, error) { return 0, f(i) })
 }
 
 // bytesFrom is the caller's memory as a slice, for the time of a call.
 func bytesFrom(arg string, p unsafe.Pointer, n C.int64_t) ([]byte, error) {
 	switch {
 	case n < 0:
-		return nil, wrong(arg, "%d bytes, expected 0 or more", n)
+		return nil, badArg(arg, "%d bytes, expected 0 or more", n)
 	case n == 0:
 		return nil, nil
 	case p == nil:
-		return nil, wrong(arg, "is NULL, expected %d bytes", n)
+		return nil, badArg(arg, "is NULL, expected %d bytes", n)
 	}
 	return unsafe.Slice((*byte)(p), n), nil
 }
 
-// give copies bytes to memory for C to free.
-func give(b []byte, n *C.int) (*C.uint8_t, error) {
+// copyToC copies bytes to memory for C to free.
+func copyToC(b []byte, n *C.int) (*C.uint8_t, error) {
 	if len(b) > math.MaxInt32 {
-		return nil, wrong("len_out", "%d bytes do not fit an int", len(b))
+		return nil, badArg("len_out", "%d bytes do not fit an int", len(b))
 	}
 	if n != nil {
 		*n = C.int(len(b))
@@ -139,7 +139,7 @@ func loadHF(fn string, config *C.char, n C.int, files **C.uint8_t, lens *C.int64
 func go_poly_hf_open(path *C.char, batch, seq C.int, weights *C.char) C.uintptr_t {
 	return newInstance("poly_hf_open", func(e *exec.Executor) (*model.Instance, error) {
 		if path == nil {
-			return nil, wrong("path", "is NULL, expected a path")
+			return nil, badArg("path", "is NULL, expected a path")
 		}
 		o := model.HFOptions{Batch: int64(batch), Seq: int64(seq)}
 		if weights != nil {
@@ -151,9 +151,9 @@ func go_poly_hf_open(path *C.char, batch, seq C.int, weights *C.char) C.uintptr_
 
 //export go_poly_instance_ends
 func go_poly_instance_ends(inst C.uintptr_t, tokens *C.int32_t, room C.int) C.int {
-	return askInstance("poly_instance_ends", inst, -1, func(i *instance) (C.int, error) {
+	return withInstance("poly_instance_ends", inst, -1, func(i *instance) (C.int, error) {
 		if room < 0 || room > 0 && tokens == nil {
-			return 0, wrong("tokens", "room for %d at %p, expected 0 or more and their address", room, tokens)
+			return 0, badArg("tokens", "room for %d at %p, expected 0 or more and their address", room, tokens)
 		}
 		ends := i.Ends()
 		copy(unsafe.Slice((*int32)(unsafe.Pointer(tokens)), min(int(room), len(ends))), ends)
@@ -216,14 +216,14 @@ func export(fn string, h C.uintptr_t, n *C.int, f func(m *model.Instance) ([]byt
 	if n != nil {
 		*n = 0
 	}
-	return askInstance(fn, h, nil, func(i *instance) (*C.uint8_t, error) {
+	return withInstance(fn, h, nil, func(i *instance) (*C.uint8_t, error) {
 		b := must(f(i.Instance))
-		return give(b, n)
+		return copyToC(b, n)
 	})
 }
 
 func importWeights(fn string, h C.uintptr_t, data *C.uint8_t, n C.int, strict bool) C.int {
-	return tellInstance(fn, h, func(i *instance) error {
+	return instanceStatus(fn, h, func(i *instance) error {
 		b := must(bytesFrom("data", unsafe.Pointer(data), C.int64_t(n)))
 		return i.ImportWeights(b, strict)
 	})

@@ -13,34 +13,34 @@ import (
 	"polygrad/model"
 )
 
-// A list is the parameters of an instance, or all its buffers.
-type list func(m *model.Instance) []*model.Buffer
+// A bufferList is the parameters of an instance, or all its buffers.
+type bufferList func(m *model.Instance) []*model.Buffer
 
-// askBuffer runs a request on a buffer by its index; missing if there is none.
-func askBuffer[T any](fn string, h C.uintptr_t, of list, k C.int, missing T, f func(i *instance, b *model.Buffer) (T, error)) T {
-	return askInstance(fn, h, missing, func(i *instance) (T, error) {
+// withBuffer runs a request on a buffer by its index; missing if there is none.
+func withBuffer[T any](fn string, h C.uintptr_t, of bufferList, k C.int, missing T, f func(i *instance, b *model.Buffer) (T, error)) T {
+	return withInstance(fn, h, missing, func(i *instance) (T, error) {
 		bs := of(i.Instance)
 		if k < 0 || int(k) >= len(bs) {
-			return missing, wrong("i", "%d is out of range, there are %d", k, len(bs))
+			return missing, badArg("i", "%d is out of range, there are %d", k, len(bs))
 		}
 		return f(i, bs[k])
 	})
 }
 
-func bufferCount(fn string, h C.uintptr_t, of list) C.int {
-	return askInstance(fn, h, 0, func(i *instance) (C.int, error) { return C.int(len(of(i.Instance))), nil })
+func bufferCount(fn string, h C.uintptr_t, of bufferList) C.int {
+	return withInstance(fn, h, 0, func(i *instance) (C.int, error) { return C.int(len(of(i.Instance))), nil })
 }
 
-func bufferName(fn string, h C.uintptr_t, of list, k C.int) *C.char {
-	return askBuffer(fn, h, of, k, nil, func(i *instance, b *model.Buffer) (*C.char, error) { return i.names[b], nil })
+func bufferName(fn string, h C.uintptr_t, of bufferList, k C.int) *C.char {
+	return withBuffer(fn, h, of, k, nil, func(i *instance, b *model.Buffer) (*C.char, error) { return i.names[b], nil })
 }
 
 // floatsOf hands out memory of an instance; it lies outside Go's heap.
-func floatsOf(fn string, h C.uintptr_t, of list, k C.int, n *C.int64_t, data func(b *model.Buffer) []float32) *C.float {
+func floatsOf(fn string, h C.uintptr_t, of bufferList, k C.int, n *C.int64_t, data func(b *model.Buffer) []float32) *C.float {
 	if n != nil {
 		*n = 0
 	}
-	return askBuffer(fn, h, of, k, nil, func(_ *instance, b *model.Buffer) (*C.float, error) {
+	return withBuffer(fn, h, of, k, nil, func(_ *instance, b *model.Buffer) (*C.float, error) {
 		d := data(b)
 		if n != nil {
 			*n = C.int64_t(len(d))
@@ -49,10 +49,10 @@ func floatsOf(fn string, h C.uintptr_t, of list, k C.int, n *C.int64_t, data fun
 	})
 }
 
-func contents(b *model.Buffer) []float32 { return b.Data }
+func bufferData(b *model.Buffer) []float32 { return b.Data }
 
-func bufferShape(fn string, h C.uintptr_t, of list, k C.int, dims *C.int64_t, room C.int) C.int {
-	return askBuffer(fn, h, of, k, 0, func(_ *instance, b *model.Buffer) (C.int, error) {
+func bufferShape(fn string, h C.uintptr_t, of bufferList, k C.int, dims *C.int64_t, room C.int) C.int {
+	return withBuffer(fn, h, of, k, 0, func(_ *instance, b *model.Buffer) (C.int, error) {
 		for i := range min(len(b.Shape), max(int(room), 0)) {
 			if dims != nil {
 				unsafe.Slice(dims, room)[i] = C.int64_t(b.Shape[i])
@@ -66,25 +66,25 @@ func bufferShape(fn string, h C.uintptr_t, of list, k C.int, dims *C.int64_t, ro
 func floatsAt(arg string, p unsafe.Pointer, n C.size_t, b *model.Buffer) ([]float32, error) {
 	switch {
 	case n%4 != 0 || uint64(n) > uint64(len(b.Data))*4:
-		return nil, wrong("len", "%d bytes, expected at most the %d of %q, in whole floats", n, len(b.Data)*4, b.Name)
+		return nil, badArg("len", "%d bytes, expected at most the %d of %q, in whole floats", n, len(b.Data)*4, b.Name)
 	case n == 0:
 		return nil, nil
 	case p == nil:
-		return nil, wrong(arg, "is NULL, expected %d bytes", n)
+		return nil, badArg(arg, "is NULL, expected %d bytes", n)
 	}
 	return unsafe.Slice((*float32)(p), n/4), nil
 }
 
-func upload(fn string, h C.uintptr_t, of list, k C.int, src unsafe.Pointer, n C.size_t) C.int {
-	return askBuffer(fn, h, of, k, -1, func(_ *instance, b *model.Buffer) (C.int, error) {
+func upload(fn string, h C.uintptr_t, of bufferList, k C.int, src unsafe.Pointer, n C.size_t) C.int {
+	return withBuffer(fn, h, of, k, -1, func(_ *instance, b *model.Buffer) (C.int, error) {
 		from, err := floatsAt("src", src, n, b)
 		copy(b.Data, from)
 		return 0, err
 	})
 }
 
-func readback(fn string, h C.uintptr_t, of list, k C.int, dst unsafe.Pointer, n C.size_t) C.int {
-	return askBuffer(fn, h, of, k, -1, func(_ *instance, b *model.Buffer) (C.int, error) {
+func readback(fn string, h C.uintptr_t, of bufferList, k C.int, dst unsafe.Pointer, n C.size_t) C.int {
+	return withBuffer(fn, h, of, k, -1, func(_ *instance, b *model.Buffer) (C.int, error) {
 		to, err := floatsAt("dst", dst, n, b)
 		copy(to, b.Data)
 		return 0, err
@@ -92,8 +92,8 @@ func readback(fn string, h C.uintptr_t, of list, k C.int, dst unsafe.Pointer, n 
 }
 
 var (
-	params  list = (*model.Instance).Params
-	buffers list = (*model.Instance).Buffers
+	params  bufferList = (*model.Instance).Params
+	buffers bufferList = (*model.Instance).Buffers
 )
 
 //export go_poly_instance_param_count
@@ -108,7 +108,7 @@ func go_poly_instance_param_name(h C.uintptr_t, i C.int) *C.char {
 
 //export go_poly_instance_param_data
 func go_poly_instance_param_data(h C.uintptr_t, i C.int, n *C.int64_t) *C.float {
-	return floatsOf("poly_instance_param_data", h, params, i, n, contents)
+	return floatsOf("poly_instance_param_data", h, params, i, n, bufferData)
 }
 
 //export go_poly_instance_param_grad
@@ -133,14 +133,14 @@ func go_poly_instance_buf_name(h C.uintptr_t, i C.int) *C.char {
 
 //export go_poly_instance_buf_role
 func go_poly_instance_buf_role(h C.uintptr_t, i C.int) C.int {
-	return askBuffer("poly_instance_buf_role", h, buffers, i, -1, func(_ *instance, b *model.Buffer) (C.int, error) {
+	return withBuffer("poly_instance_buf_role", h, buffers, i, -1, func(_ *instance, b *model.Buffer) (C.int, error) {
 		return C.int(b.Role), nil
 	})
 }
 
 //export go_poly_instance_buf_data
 func go_poly_instance_buf_data(h C.uintptr_t, i C.int, n *C.int64_t) *C.float {
-	return floatsOf("poly_instance_buf_data", h, buffers, i, n, contents)
+	return floatsOf("poly_instance_buf_data", h, buffers, i, n, bufferData)
 }
 
 //export go_poly_instance_buf_shape
@@ -170,7 +170,7 @@ func go_poly_instance_readback_buf(h C.uintptr_t, i C.int, dst unsafe.Pointer, n
 
 //export go_poly_instance_notes
 func go_poly_instance_notes(h C.uintptr_t) *C.char {
-	return askInstance("poly_instance_notes", h, nil, func(i *instance) (*C.char, error) {
+	return withInstance("poly_instance_notes", h, nil, func(i *instance) (*C.char, error) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		C.free(unsafe.Pointer(i.notes))

@@ -22,14 +22,14 @@ func (i *instance) feeds(p unsafe.Pointer, n C.int) ([]model.Feed, error) {
 		name := *(**C.char)(unsafe.Add(p, 16*k))
 		data := *(*unsafe.Pointer)(unsafe.Add(p, 16*k+8))
 		if name == nil {
-			return nil, wrong(indexed("io", k), "has no name")
+			return nil, badArg(indexed("io", k), "has no name")
 		}
 		text := goString(name)
 		size := i.Size(text)
 		switch {
 		case size < 0:
 		case data == nil && size > 0:
-			return nil, wrong(indexed("io", k), "%q has no data, expected %d floats", text, size)
+			return nil, badArg(indexed("io", k), "%q has no data, expected %d floats", text, size)
 		default:
 			out = append(out, model.Feed{Name: text, Data: unsafe.Slice((*float32)(data), size)})
 		}
@@ -48,15 +48,15 @@ func go_poly_instance_call(h C.uintptr_t, entry *C.char, io unsafe.Pointer, n C.
 }
 
 func callEntry(fn string, h C.uintptr_t, entry string, io unsafe.Pointer, n C.int) C.int {
-	return tellInstance(fn, h, func(i *instance) error {
+	return instanceStatus(fn, h, func(i *instance) error {
 		in := must(i.feeds(io, n))
 		return i.Call(entry, in)
 	})
 }
 
-// learn runs a request that gives a loss.
-func learn(fn string, h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float, f func(i *instance, in []model.Feed) (float32, error)) C.int {
-	return tellInstance(fn, h, func(i *instance) error {
+// trainStep runs a request that gives a loss.
+func trainStep(fn string, h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float, f func(i *instance, in []model.Feed) (float32, error)) C.int {
+	return instanceStatus(fn, h, func(i *instance) error {
 		in := must(i.feeds(io, n))
 		v, err := f(i, in)
 		if err == nil && loss != nil {
@@ -68,23 +68,23 @@ func learn(fn string, h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float, 
 
 //export go_poly_instance_train_step
 func go_poly_instance_train_step(h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float) C.int {
-	return learn("poly_instance_train_step", h, io, n, loss, func(i *instance, in []model.Feed) (float32, error) {
+	return trainStep("poly_instance_train_step", h, io, n, loss, func(i *instance, in []model.Feed) (float32, error) {
 		return i.TrainStep(in)
 	})
 }
 
 //export go_poly_instance_value_and_grad
 func go_poly_instance_value_and_grad(h C.uintptr_t, entry *C.char, io unsafe.Pointer, n C.int, loss *C.float) C.int {
-	return learn("poly_instance_value_and_grad", h, io, n, loss, func(i *instance, in []model.Feed) (float32, error) {
+	return trainStep("poly_instance_value_and_grad", h, io, n, loss, func(i *instance, in []model.Feed) (float32, error) {
 		return i.ValueAndGrad(goString(entry), in)
 	})
 }
 
 //export go_poly_instance_set_optimizer
 func go_poly_instance_set_optimizer(h C.uintptr_t, kind C.int, lr, beta1, beta2, eps, decay C.float) C.int {
-	return tellInstance("poly_instance_set_optimizer", h, func(i *instance) error {
+	return instanceStatus("poly_instance_set_optimizer", h, func(i *instance) error {
 		if kind < 0 || kind > C.int(model.AdamW) {
-			return wrong("kind", "%d, expected 0 (none), 1 (SGD), 2 (Adam) or 3 (AdamW)", kind)
+			return badArg("kind", "%d, expected 0 (none), 1 (SGD), 2 (Adam) or 3 (AdamW)", kind)
 		}
 		return i.SetOptimizer(model.Optimizer{
 			Kind: model.OptimizerKind(kind), LR: float32(lr), Beta1: float32(beta1), Beta2: float32(beta2),
@@ -95,7 +95,7 @@ func go_poly_instance_set_optimizer(h C.uintptr_t, kind C.int, lr, beta1, beta2,
 
 //export go_poly_instance_set_device
 func go_poly_instance_set_device(h C.uintptr_t, device C.int) C.int {
-	return tellInstance("poly_instance_set_device", h, func(i *instance) error {
+	return instanceStatus("poly_instance_set_device", h, func(i *instance) error {
 		e := must(deviceExecutor(device))
 		return i.SetExecutor(e)
 	})

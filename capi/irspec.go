@@ -43,9 +43,9 @@ type irEntry struct {
 func (c *context) definition(s *irSpec) (*model.Definition, error) {
 	switch {
 	case s.nBuffers < 0 || s.nBuffers > 0 && s.buffers == nil:
-		return nil, wrong("spec", "%d buffers at NULL", s.nBuffers)
+		return nil, badArg("spec", "%d buffers at NULL", s.nBuffers)
 	case s.nEntries < 0 || s.nEntries > 0 && s.entries == nil:
-		return nil, wrong("spec", "%d entries at NULL", s.nEntries)
+		return nil, badArg("spec", "%d entries at NULL", s.nEntries)
 	}
 	d := &model.Definition{Graph: c.g}
 	named := map[*uop.UOp]bool{}
@@ -53,11 +53,11 @@ func (c *context) definition(s *irSpec) (*model.Definition, error) {
 		at := indexed("spec.buffers", i)
 		switch {
 		case b.name == nil:
-			return nil, wrong(at, "has no name")
+			return nil, badArg(at, "has no name")
 		case b.role < int32(model.Param) || b.role > int32(model.Aux):
-			return nil, wrong(at, "role %d, expected 0 to %d", b.role, model.Aux)
+			return nil, badArg(at, "role %d, expected 0 to %d", b.role, model.Aux)
 		case b.ndim < 0 || b.ndim > maxOutDims:
-			return nil, wrong(at, "%d dimensions, expected 0 to %d", b.ndim, maxOutDims)
+			return nil, badArg(at, "%d dimensions, expected 0 to %d", b.ndim, maxOutDims)
 		}
 		v := model.Variable{Name: goString(b.name), Role: model.Role(b.role), Shape: slices.Clone(b.shape[:b.ndim])}
 		count, err := tensor.MostElements(uop.ShapeOf(v.Shape...))
@@ -73,7 +73,7 @@ func (c *context) definition(s *irSpec) (*model.Definition, error) {
 				return nil, err
 			}
 			if v.Node.DType != uop.Float32 || tensor.Elements(v.Node) != count {
-				return nil, wrong(at, "is %s of %d elements, expected float of %d", v.Node.DType, tensor.Elements(v.Node), count)
+				return nil, badArg(at, "is %s of %d elements, expected float of %d", v.Node.DType, tensor.Elements(v.Node), count)
 			}
 			named[v.Node] = true
 		}
@@ -82,17 +82,17 @@ func (c *context) definition(s *irSpec) (*model.Definition, error) {
 	for i, e := range unsafe.Slice(s.entries, s.nEntries) {
 		at := indexed("spec.entries", i)
 		if e.name == nil {
-			return nil, wrong(at, "has no name")
+			return nil, badArg(at, "has no name")
 		}
 		x, err := c.arg(at, e.sink)
 		if err != nil {
 			return nil, err
 		}
 		if x.Keep.Op != uop.Sink {
-			return nil, wrong(at, "is a %s, expected a SINK (poly_sink1, poly_sink_n)", x.Keep.Op)
+			return nil, badArg(at, "is a %s, expected a SINK (poly_sink1, poly_sink_n)", x.Keep.Op)
 		}
 		if u := x.Keep.Find(func(u *uop.UOp) bool { return u.Op == uop.Buffer && !named[u] }); u != nil {
-			return nil, wrong(at, "uses a buffer of %s elements that has no name", u.Arg)
+			return nil, badArg(at, "uses a buffer of %s elements that has no name", u.Arg)
 		}
 		d.Entries = append(d.Entries, model.Entry{Name: goString(e.name), Sink: x.Keep})
 	}
@@ -106,17 +106,17 @@ func go_poly_ir_export(spec unsafe.Pointer, n *C.int) (out *C.uint8_t) {
 		*n = 0
 	}
 	if spec == nil {
-		fail(fn, wrong("spec", "is NULL"))
+		fail(fn, badArg("spec", "is NULL"))
 		return nil
 	}
 	s := (*irSpec)(spec)
-	ask(fn, C.uintptr_t(s.ctx), func(c *context) error {
+	withContext(fn, C.uintptr_t(s.ctx), func(c *context) error {
 		d := must(c.definition(s))
 		b, err := model.WriteIR(d)
 		if err != nil {
 			return &argError{"spec", err}
 		}
-		out, err = give(b, n)
+		out, err = copyToC(b, n)
 		return err
 	}, func() {})
 	return out
@@ -126,7 +126,7 @@ func go_poly_ir_export(spec unsafe.Pointer, n *C.int) (out *C.uint8_t) {
 func go_poly_ir_import(data *C.uint8_t, n C.int, out unsafe.Pointer) C.int {
 	const fn = "poly_ir_import"
 	if out == nil {
-		fail(fn, wrong("out", "is NULL"))
+		fail(fn, badArg("out", "is NULL"))
 		return -1
 	}
 	s := (*irSpec)(out)

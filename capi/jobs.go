@@ -22,8 +22,8 @@ type job struct {
 	err   error // to be read when done is closed
 }
 
-// idle waits until no job of the context runs.
-func (c *context) idle() {
+// waitJobs waits until no job of the context runs.
+func (c *context) waitJobs() {
 	if c.pending != nil {
 		<-c.pending
 		c.pending = nil
@@ -33,15 +33,15 @@ func (c *context) idle() {
 
 // execute runs a program after the jobs that were started before.
 func (c *context) execute(s *exec.Step, binds []exec.Binding, vars map[string]int64) error {
-	c.idle()
+	c.waitJobs()
 	return s.Run(c.withHost(s, binds), vars)
 }
 
 // executeBound runs a step on nothing but host buffers. Their memory is looked up again only if some buffer has lost its own.
 func (c *context) executeBound(s *step, vars map[string]int64) error {
-	c.idle()
+	c.waitJobs()
 	if now := uint64(c.mu.c.unbound); s.bound == nil || s.boundAt != now {
-		s.slow()
+		s.disableDirect()
 		b, err := s.exec.Bind(c.withHost(s.exec, nil))
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (c *context) executeBound(s *step, vars map[string]int64) error {
 	if err := s.bound.Run(vars); err != nil {
 		return err
 	}
-	s.quicken(c, s.entry, s.bound)
+	s.enableDirect(c, s.entry, s.bound)
 	return nil
 }
 
@@ -82,8 +82,8 @@ func (c *context) start(s *exec.Step, binds []exec.Binding, vars map[string]int6
 	return j, nil
 }
 
-// ended waits for a job, at most for some milliseconds, or without a limit if these are below 0.
-func (j *job) ended(milliseconds int64) bool {
+// wait waits for a job, at most for some milliseconds, or without a limit if these are below 0.
+func (j *job) wait(milliseconds int64) bool {
 	select {
 	case <-j.done:
 		return true
@@ -111,7 +111,7 @@ const maxWait = 365 * 24 * time.Hour
 
 // startUpdate is runUpdate as a job.
 func startUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) (h C.uintptr_t) {
-	ask(fn, ctx, func(c *context) error {
+	withContext(fn, ctx, func(c *context) error {
 		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		j, err := c.startSink(up)
 		if err == nil && leaves != nil {
@@ -164,7 +164,7 @@ func go_poly_update_async(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Poi
 
 //export go_poly_step_run_async
 func go_poly_step_run_async(h C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) (token C.uintptr_t) {
-	askStep("poly_step_run_async", h, func(s *step) error {
+	withStep("poly_step_run_async", h, func(s *step) error {
 		list := must(s.ctx.bindings(binds, n))
 		v := must(s.ctx.variables(vars, nVars))
 		j, err := s.ctx.start(s.exec, list, v)
@@ -185,7 +185,7 @@ func go_poly_job_wait(h C.uintptr_t, milliseconds C.int64_t) C.int {
 		return -1
 	}
 	j := e.Value.(*job)
-	if !j.ended(int64(milliseconds)) {
+	if !j.wait(int64(milliseconds)) {
 		return 1
 	}
 	if j.err != nil {

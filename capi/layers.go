@@ -17,27 +17,27 @@ import (
 	"polygrad/model"
 )
 
-// starting is where random tensors begin: each is the next stream of the seed.
-var starting = struct {
+// initStream seeds new layers: each tensor takes the next stream of the seed.
+var initStream = struct {
 	sync.Mutex
 	seed  uint64
 	count int
 }{seed: 42}
 
-// begin fills a new tensor with uniform numbers in +-sqrt(6 / fanIn).
-func begin(data []float32, fanIn int64) {
-	starting.Lock()
-	seed, name := starting.seed, fmt.Sprintf("tensor.%d", starting.count)
-	starting.count++
-	starting.Unlock()
+// initUniform fills a new tensor with uniform numbers in +-sqrt(6 / fanIn).
+func initUniform(data []float32, fanIn int64) {
+	initStream.Lock()
+	seed, name := initStream.seed, fmt.Sprintf("tensor.%d", initStream.count)
+	initStream.count++
+	initStream.Unlock()
 	model.InitKaiming(seed, name, data, max(fanIn, 1))
 }
 
 //export go_poly_nn_seed
 func go_poly_nn_seed(seed C.uint32_t) {
-	starting.Lock()
-	defer starting.Unlock()
-	starting.seed, starting.count = uint64(seed), 0
+	initStream.Lock()
+	defer initStream.Unlock()
+	initStream.seed, initStream.count = uint64(seed), 0
 }
 
 // A linearLayer is what a PolyLinear stands for.
@@ -60,7 +60,7 @@ func layerAt(arg string, h C.uintptr_t) (*linearLayer, error) {
 	defer tensors.mu.Unlock()
 	l := tensors.layers[uintptr(h)]
 	if l == nil {
-		return nil, wrong(arg, "is not a layer: it was freed, or it never was one")
+		return nil, badArg(arg, "is not a layer: it was freed, or it never was one")
 	}
 	return l, nil
 }
@@ -80,11 +80,11 @@ func go_poly_nn_linear(in, out C.int, bias C.bool) C.uintptr_t {
 	var err error
 	switch {
 	case in < 1:
-		err = wrong("n_in", "%d, expected 1 or more", in)
+		err = badArg("n_in", "%d, expected 1 or more", in)
 	case out < 1:
-		err = wrong("n_out", "%d, expected 1 or more", out)
+		err = badArg("n_out", "%d, expected 1 or more", out)
 	default:
-		l.weight, err = newPersistent(uop.ShapeOf(int64(out), int64(in)), func(data []float32) { begin(data, int64(in)) })
+		l.weight, err = newPersistent(uop.ShapeOf(int64(out), int64(in)), func(data []float32) { initUniform(data, int64(in)) })
 		if err == nil && bool(bias) {
 			if l.bias, err = newPersistent(uop.ShapeOf(int64(out)), func([]float32) {}); err != nil {
 				C.free(l.weight.data)
@@ -130,7 +130,7 @@ func go_poly_nn_linear_params(h C.uintptr_t, out *C.uintptr_t, most C.int) C.int
 	const fn = "poly_nn_linear_params"
 	l, err := layerAt("l", h)
 	if err == nil && (most < 0 || most > 0 && out == nil) {
-		err = wrong("out", "room for %d tensors at NULL", most)
+		err = badArg("out", "room for %d tensors at NULL", most)
 	}
 	if err != nil {
 		fail(fn, err)

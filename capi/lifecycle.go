@@ -28,7 +28,7 @@ func go_poly_ctx_destroy(ctx C.uintptr_t) {
 	if c, err := enter(uintptr(ctx)); err == nil {
 		c.destroy()
 		c.mu.Unlock()
-		for _, m := range c.farewell {
+		for _, m := range c.freedModels {
 			m.released()
 		}
 	}
@@ -36,7 +36,7 @@ func go_poly_ctx_destroy(ctx C.uintptr_t) {
 
 //export go_poly_ctx_live_nodes
 func go_poly_ctx_live_nodes(ctx C.uintptr_t) (n C.int64_t) {
-	ask("poly_ctx_live_nodes", ctx, func(c *context) error {
+	withContext("poly_ctx_live_nodes", ctx, func(c *context) error {
 		values, _, _ := c.vars.Counts()
 		n = C.int64_t(c.nodes.count + values)
 		return nil
@@ -67,7 +67,7 @@ func go_poly_uop_release_n(ctx C.uintptr_t, xs *C.uintptr_t, n C.int) {
 
 //export go_poly_uop_retain
 func go_poly_uop_retain(ctx, x C.uintptr_t) C.uintptr_t {
-	return build("poly_uop_retain", ctx, func(c *context) (value, error) { return c.arg("x", uintptr(x)) })
+	return buildNode("poly_uop_retain", ctx, func(c *context) (value, error) { return c.arg("x", uintptr(x)) })
 }
 
 // shaped is a node that must have a shape.
@@ -77,7 +77,7 @@ func (c *context) shaped(arg string, h C.uintptr_t) (*uop.UOp, error) {
 		return nil, err
 	}
 	if v.Keep.DType == uop.Void || v.Keep.Shape() == nil {
-		return nil, wrong(arg, "a %s has no shape, expected a tensor", v.Keep.Op)
+		return nil, badArg(arg, "a %s has no shape, expected a tensor", v.Keep.Op)
 	}
 	return v.Keep, nil
 }
@@ -98,13 +98,13 @@ func go_poly_describe(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int, dtype *C.i
 		if dtype != nil {
 			*dtype = dtypeID(u.DType)
 		}
-		tellSizes(u.Shape(), dims, cap)
+		writeSizes(u.Shape(), dims, cap)
 	})
 }
 
 // describe tells about a tensor, and returns the number of its dimensions.
 func describe(fn string, ctx, x C.uintptr_t, tell func(u *uop.UOp)) (ndim C.int) {
-	ask(fn, ctx, func(c *context) error {
+	withContext(fn, ctx, func(c *context) error {
 		u := must(c.shaped("x", x))
 		ndim = C.int(len(u.Shape()))
 		tell(u)
@@ -127,7 +127,7 @@ func writeShape(s uop.Shape, dims *C.int64_t, cap C.int) {
 
 //export go_poly_numel
 func go_poly_numel(ctx, x C.uintptr_t) (n C.int64_t) {
-	ask("poly_numel", ctx, func(c *context) error {
+	withContext("poly_numel", ctx, func(c *context) error {
 		u, err := c.shaped("x", x)
 		if err == nil {
 			n = C.int64_t(tensor.Elements(u))
@@ -139,7 +139,7 @@ func go_poly_numel(ctx, x C.uintptr_t) (n C.int64_t) {
 
 //export go_poly_dtype
 func go_poly_dtype(ctx, x C.uintptr_t) (id C.int) {
-	ask("poly_dtype", ctx, func(c *context) error {
+	withContext("poly_dtype", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
 			id = dtypeID(v.Keep.DType)
@@ -151,7 +151,7 @@ func go_poly_dtype(ctx, x C.uintptr_t) (id C.int) {
 
 //export go_poly_uop_op
 func go_poly_uop_op(ctx, x C.uintptr_t) (op C.int) {
-	ask("poly_uop_op", ctx, func(c *context) error {
+	withContext("poly_uop_op", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
 			op = C.int(v.Keep.Op)

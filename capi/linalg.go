@@ -16,7 +16,7 @@ import (
 
 //export go_poly_dot
 func go_poly_dot(ctx, x C.uintptr_t, xShape *C.int64_t, xNdim C.int, w C.uintptr_t, wShape *C.int64_t, wNdim C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return compose("poly_dot", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_dot", ctx, resultShape{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return original.AtLeastOneAxis(tensor.MatMul(us[0], us[1]))
 	}, shaped("x", x, "x_shape", xShape, xNdim), shaped("w", w, "w_shape", wShape, wNdim))
 }
@@ -25,7 +25,7 @@ func go_poly_dot(ctx, x C.uintptr_t, xShape *C.int64_t, xNdim C.int, w C.uintptr
 func go_poly_linear(ctx, x C.uintptr_t, xShape *C.int64_t, xNdim C.int, w C.uintptr_t, wShape *C.int64_t, wNdim C.int, bias C.uintptr_t, bShape *C.int64_t, bNdim C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
 	add := shaped("bias", bias, "b_shape", bShape, bNdim)
 	add.optional = true
-	return compose("poly_linear", ctx, told{shapeOut, ndimOut}, linear,
+	return compose("poly_linear", ctx, resultShape{shapeOut, ndimOut}, linear,
 		shaped("x", x, "x_shape", xShape, xNdim), shaped("w", w, "w_shape", wShape, wNdim), add)
 }
 
@@ -33,24 +33,24 @@ func linear(us []*uop.UOp) (*uop.UOp, error) { return tensor.Linear(us[0], us[1]
 
 //export go_poly_affine
 func go_poly_affine(ctx, x, w, bias C.uintptr_t) C.uintptr_t {
-	return compose("poly_affine", ctx, told{}, linear, operandOf("x", x), operandOf("w", w), optional("bias", bias))
+	return compose("poly_affine", ctx, resultShape{}, linear, operandOf("x", x), operandOf("w", w), optional("bias", bias))
 }
 
 //export go_poly_dense
 func go_poly_dense(ctx, x, w, bias C.uintptr_t) C.uintptr_t {
-	return compose("poly_dense", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_dense", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.Dense(us[0], us[1], us[2])
 	}, operandOf("x", x), operandOf("w", w), optional("bias", bias))
 }
 
 //export go_poly_einsum
 func go_poly_einsum(ctx C.uintptr_t, formula *C.char, ops *C.uintptr_t, shapes **C.int64_t, ndims *C.int, n C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return told{shapeOut, ndimOut}.build("poly_einsum", ctx, func(c *context) (*uop.UOp, error) {
+	return resultShape{shapeOut, ndimOut}.build("poly_einsum", ctx, func(c *context) (*uop.UOp, error) {
 		if formula == nil {
-			return nil, wrong("formula", "is NULL")
+			return nil, badArg("formula", "is NULL")
 		}
 		if n < 1 || n > 8 {
-			return nil, wrong("n", "%d operands, expected 1 to 8", n)
+			return nil, badArg("n", "%d operands, expected 1 to 8", n)
 		}
 		vs := must(c.args("ops", ops, n))
 		us := make([]*uop.UOp, len(vs))
@@ -59,7 +59,7 @@ func go_poly_einsum(ctx C.uintptr_t, formula *C.char, ops *C.uintptr_t, shapes *
 			if shapes == nil || ndims == nil {
 				continue
 			}
-			us[i] = must(v.given(indexed("shapes", i), unsafe.Slice(shapes, n)[i], unsafe.Slice(ndims, n)[i]))
+			us[i] = must(v.withStatedShape(indexed("shapes", i), unsafe.Slice(shapes, n)[i], unsafe.Slice(ndims, n)[i]))
 		}
 		return tensor.Einsum(goString(formula), us...)
 	})
@@ -67,13 +67,13 @@ func go_poly_einsum(ctx C.uintptr_t, formula *C.char, ops *C.uintptr_t, shapes *
 
 //export go_poly_rearrange
 func go_poly_rearrange(ctx C.uintptr_t, formula *C.char, x C.uintptr_t, shape *C.int64_t, ndim C.int, names *C.char, lengths *C.int64_t, n C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return compose("poly_rearrange", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_rearrange", ctx, resultShape{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		if formula == nil {
-			return nil, wrong("formula", "is NULL")
+			return nil, badArg("formula", "is NULL")
 		}
 		list := strings.Fields(goString(names))
 		if len(list) != int(n) {
-			return nil, wrong("names", "%d names for %d sizes", len(list), n)
+			return nil, badArg("names", "%d names for %d sizes", len(list), n)
 		}
 		known := must(ints("sizes", lengths, n))
 		sizes := make(map[string]int64, len(list))
@@ -86,21 +86,21 @@ func go_poly_rearrange(ctx C.uintptr_t, formula *C.char, x C.uintptr_t, shape *C
 
 //export go_poly_cholesky
 func go_poly_cholesky(ctx, x C.uintptr_t, shape *C.int64_t, ndim, upper C.int) C.uintptr_t {
-	return compose("poly_cholesky", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_cholesky", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.Cholesky(us[0], upper != 0)
 	}, shaped("x", x, "shape", shape, ndim))
 }
 
 //export go_poly_triangular_solve
 func go_poly_triangular_solve(ctx, a C.uintptr_t, aShape *C.int64_t, aNdim C.int, b C.uintptr_t, bShape *C.int64_t, bNdim, upper, transposed, unit C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return compose("poly_triangular_solve", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_triangular_solve", ctx, resultShape{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.TriangularSolve(us[0], us[1], upper != 0, transposed != 0, unit != 0)
 	}, shaped("a", a, "a_shape", aShape, aNdim), shaped("b", b, "b_shape", bShape, bNdim))
 }
 
 //export go_poly_attention
 func go_poly_attention(ctx, q, k, v, mask C.uintptr_t, causal, grouped C.int, scale, dropout C.double, seed C.uintptr_t) C.uintptr_t {
-	return compose("poly_attention", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_attention", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.ScaledDotProductAttention(us[0], us[1], us[2], tensor.AttentionOptions{
 			Mask: us[3], Causal: causal != 0, Grouped: grouped != 0, Scale: float64(scale), Dropout: float64(dropout), Seed: us[4],
 		})
@@ -109,7 +109,7 @@ func go_poly_attention(ctx, q, k, v, mask C.uintptr_t, causal, grouped C.int, sc
 
 //export go_poly_matmul_as
 func go_poly_matmul_as(ctx, a, b C.uintptr_t, dtype C.int) C.uintptr_t {
-	return compose("poly_matmul_as", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_matmul_as", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		dt := must(dtypeOf(dtype))
 		return tensor.MatMulAs(us[0], us[1], dt)
 	}, operandOf("a", a), operandOf("b", b))

@@ -14,9 +14,9 @@ import (
 
 // loss runs a loss of a tensor and its target, with optional weights.
 func loss(fn string, ctx C.uintptr_t, reduction C.int, f func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error), ins ...operand) C.uintptr_t {
-	return compose(fn, ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose(fn, ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		if reduction < 0 || reduction > C.int(tensor.ReduceNone) {
-			return nil, wrong("reduction", "%d, expected 0 to %d", reduction, tensor.ReduceNone)
+			return nil, badArg("reduction", "%d, expected 0 to %d", reduction, tensor.ReduceNone)
 		}
 		return f(us, tensor.Reduction(reduction))
 	}, ins...)
@@ -24,7 +24,7 @@ func loss(fn string, ctx C.uintptr_t, reduction C.int, f func(us []*uop.UOp, r t
 
 //export go_poly_cross_entropy
 func go_poly_cross_entropy(ctx, logits C.uintptr_t, lShape *C.int64_t, lNdim C.int, target C.uintptr_t, tShape *C.int64_t, tNdim, axis C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
-	return compose("poly_cross_entropy", ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_cross_entropy", ctx, resultShape{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.CrossEntropy(us[0], us[1], int(axis), tensor.ReduceMean, 0)
 	}, shaped("logits", logits, "l_shape", lShape, lNdim), shaped("target", target, "t_shape", tShape, tNdim))
 }
@@ -39,7 +39,7 @@ func go_poly_cross_entropy_loss(ctx, logits, target C.uintptr_t, axis C.int, smo
 // classIndex is a class number as an argument of the losses.
 func classIndex(v C.int64_t) (int, error) {
 	if v < math.MinInt32 || v > math.MaxInt32 {
-		return 0, wrong("ignore_index", "%d, expected a number of 32 bits", v)
+		return 0, badArg("ignore_index", "%d, expected a number of 32 bits", v)
 	}
 	return int(v), nil
 }

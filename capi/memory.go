@@ -77,16 +77,16 @@ func (c *context) ownBuffer(dt *uop.DType, s uop.Shape) (value, error) {
 
 //export go_poly_from_host
 func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
-	return build("poly_from_host", ctx, func(c *context) (value, error) {
+	return buildNode("poly_from_host", ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		s := must(sizes("shape", shape, ndim))
 		n := must(tensor.MostElements(s))
 		size := uintptr(n) * uintptr(dt.Itemsize())
 		if uintptr(nbytes) != size {
-			return value{}, wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(dt), s, size)
+			return value{}, badArg("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(dt), s, size)
 		}
 		if size > 0 && data == nil {
-			return value{}, wrong("data", "is NULL, expected %d bytes", size)
+			return value{}, badArg("data", "is NULL, expected %d bytes", size)
 		}
 		v := must(c.ownBuffer(dt, s))
 		copyBytes(c.host[v.host].data, data, size)
@@ -101,16 +101,16 @@ func go_poly_copy_from_host(ctx, buffer C.uintptr_t, data unsafe.Pointer, nbytes
 		b := must(baseBuffer("buffer", v.Keep))
 		h, ok := c.host[b]
 		if !ok {
-			return wrong("buffer", "has no memory, expected a node of poly_buffer_host, poly_from_host or a leaf")
+			return badArg("buffer", "has no memory, expected a node of poly_buffer_host, poly_from_host or a leaf")
 		}
 		size := uintptr(tensor.Elements(b)) * uintptr(b.DType.Itemsize())
 		switch {
 		case uintptr(nbytes) != size:
-			return wrong("nbytes", "%d bytes, but the buffer has %d", nbytes, size)
+			return badArg("nbytes", "%d bytes, but the buffer has %d", nbytes, size)
 		case size > 0 && data == nil:
-			return wrong("data", "is NULL, expected %d bytes", size)
+			return badArg("data", "is NULL, expected %d bytes", size)
 		}
-		c.idle()
+		c.waitJobs()
 		copyBytes(h.data, data, size)
 		return nil
 	})
@@ -124,15 +124,15 @@ func go_poly_copy_to_host(ctx, x C.uintptr_t, data unsafe.Pointer, nbytes C.size
 		size := uintptr(tensor.Elements(v.Keep)) * uintptr(v.Keep.DType.Itemsize())
 		switch {
 		case uintptr(nbytes) < size:
-			return wrong("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(v.Keep.DType), v.Keep.Shape(), size)
+			return badArg("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(v.Keep.DType), v.Keep.Shape(), size)
 		case size == 0:
 			return nil
 		case data == nil:
-			return wrong("data", "is NULL, expected %d bytes", size)
+			return badArg("data", "is NULL, expected %d bytes", size)
 		}
 		if b, err := baseBuffer("x", v.Keep); err == nil {
 			if h, ok := c.host[b]; ok {
-				c.idle()
+				c.waitJobs()
 				copyBytes(data, h.data, size)
 				return nil
 			}

@@ -24,19 +24,19 @@ type modelConfig struct {
 }
 
 func newConfig(fn string, f func() (*model.Config, error)) C.uintptr_t {
-	return plainly(fn, 0, func() (C.uintptr_t, error) {
+	return withoutContext(fn, 0, func() (C.uintptr_t, error) {
 		m := &modelConfig{Config: must(f()), texts: map[string]*C.char{}}
 		m.entry = must(handles.New(handle.ModelConfig, nil, m))
 		return C.uintptr_t(m.entry.Token()), nil
 	})
 }
 
-// askConfig runs a request on a key of a configuration; missing if it fails.
-func askConfig[T any](fn string, h C.uintptr_t, key *C.char, missing T, f func(c *modelConfig, key string) (T, error)) T {
-	return plainly(fn, missing, func() (T, error) {
-		c := must(found[*modelConfig]("config", h, handle.ModelConfig))
+// withConfig runs a request on a key of a configuration; missing if it fails.
+func withConfig[T any](fn string, h C.uintptr_t, key *C.char, missing T, f func(c *modelConfig, key string) (T, error)) T {
+	return withoutContext(fn, missing, func() (T, error) {
+		c := must(objectOf[*modelConfig]("config", h, handle.ModelConfig))
 		if key == nil {
-			return missing, wrong("key", "is NULL")
+			return missing, badArg("key", "is NULL")
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func go_poly_model_config_free(h C.uintptr_t) {
 }
 
 func setConfig(fn string, h C.uintptr_t, key *C.char, v any) {
-	askConfig(fn, h, key, 0, func(c *modelConfig, key string) (int, error) {
+	withConfig(fn, h, key, 0, func(c *modelConfig, key string) (int, error) {
 		if err := c.Set(key, v); err != nil {
 			return 0, &argError{"value", err}
 		}
@@ -98,7 +98,7 @@ func go_poly_model_config_set_float(h C.uintptr_t, key *C.char, v C.float) {
 //export go_poly_model_config_set_string
 func go_poly_model_config_set_string(h C.uintptr_t, key, v *C.char) {
 	if v == nil {
-		fail("poly_model_config_set_string", wrong("value", "is NULL"))
+		fail("poly_model_config_set_string", badArg("value", "is NULL"))
 		return
 	}
 	setConfig("poly_model_config_set_string", h, key, goString(v))
@@ -116,21 +116,21 @@ func go_poly_model_config_set_ints(h C.uintptr_t, key *C.char, values *C.int64_t
 
 //export go_poly_model_config_get_int
 func go_poly_model_config_get_int(h C.uintptr_t, key *C.char, missing C.int) C.int {
-	return askConfig("poly_model_config_get_int", h, key, missing, func(c *modelConfig, key string) (C.int, error) {
+	return withConfig("poly_model_config_get_int", h, key, missing, func(c *modelConfig, key string) (C.int, error) {
 		return C.int(min(max(c.Int(key, int64(missing)), -1<<31), 1<<31-1)), nil
 	})
 }
 
 //export go_poly_model_config_get_float
 func go_poly_model_config_get_float(h C.uintptr_t, key *C.char, missing C.float) C.float {
-	return askConfig("poly_model_config_get_float", h, key, missing, func(c *modelConfig, key string) (C.float, error) {
+	return withConfig("poly_model_config_get_float", h, key, missing, func(c *modelConfig, key string) (C.float, error) {
 		return C.float(c.Number(key, float64(missing))), nil
 	})
 }
 
 //export go_poly_model_config_get_string
 func go_poly_model_config_get_string(h C.uintptr_t, key, missing *C.char) *C.char {
-	return askConfig("poly_model_config_get_string", h, key, missing, func(c *modelConfig, key string) (*C.char, error) {
+	return withConfig("poly_model_config_get_string", h, key, missing, func(c *modelConfig, key string) (*C.char, error) {
 		text, ok := c.StringOf(key)
 		if !ok {
 			return missing, nil

@@ -13,9 +13,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// explicit runs an operation with sizes or axes on the fitting reading of src.
-func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+// movement runs an operation with sizes or axes on the fitting reading of src.
+func movement(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		v := must(c.arg("src", uintptr(src)))
 		u, err := op(c, v.Where(fits))
 		return single(u), err
@@ -24,7 +24,7 @@ func explicit(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op fu
 
 //export go_poly_reshape
 func go_poly_reshape(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr_t {
-	return build("poly_reshape", ctx, func(c *context) (value, error) {
+	return buildNode("poly_reshape", ctx, func(c *context) (value, error) {
 		v := must(c.arg("src", uintptr(src)))
 		s := must(c.sizes("dims", dims, ndim))
 		u, err := tensor.Reshape(v.WithElements(s.MaxNumel()), s)
@@ -34,7 +34,7 @@ func go_poly_reshape(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintpt
 
 //export go_poly_expand
 func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr_t {
-	return build("poly_expand", ctx, func(c *context) (value, error) {
+	return buildNode("poly_expand", ctx, func(c *context) (value, error) {
 		v := must(c.arg("src", uintptr(src)))
 		s := must(c.sizes("dims", dims, ndim))
 		u, err := tensor.Expand(v.WithAxes(len(s)), s)
@@ -44,7 +44,7 @@ func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr
 
 //export go_poly_permute
 func go_poly_permute(ctx, src C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintptr_t {
-	return explicit("poly_permute", ctx, src, hasNdim(ndim), func(_ *context, u *uop.UOp) (*uop.UOp, error) {
+	return movement("poly_permute", ctx, src, hasNdim(ndim), func(_ *context, u *uop.UOp) (*uop.UOp, error) {
 		order := must(axesFrom("perm", perm, max(ndim, 0)))
 		return tensor.Permute(u, order...)
 	})
@@ -56,7 +56,7 @@ func hasNdim(n C.int) func(*uop.UOp) bool {
 
 //export go_poly_shrink
 func go_poly_shrink(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintptr_t {
-	return explicit("poly_shrink", ctx, src, hasNdim(ndim), func(c *context, u *uop.UOp) (*uop.UOp, error) {
+	return movement("poly_shrink", ctx, src, hasNdim(ndim), func(c *context, u *uop.UOp) (*uop.UOp, error) {
 		ps := must(c.pairs("pairs", pairs, ndim))
 		return tensor.Shrink(u, ps)
 	})
@@ -64,12 +64,12 @@ func go_poly_shrink(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintpt
 
 //export go_poly_pad
 func go_poly_pad(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintptr_t {
-	return explicit("poly_pad", ctx, src, hasNdim(ndim), padWith(pairs, ndim, 0))
+	return movement("poly_pad", ctx, src, hasNdim(ndim), padWith(pairs, ndim, 0))
 }
 
 //export go_poly_pad_value
 func go_poly_pad_value(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int, v C.double) C.uintptr_t {
-	return explicit("poly_pad_value", ctx, src, hasNdim(ndim), padWith(pairs, ndim, v))
+	return movement("poly_pad_value", ctx, src, hasNdim(ndim), padWith(pairs, ndim, v))
 }
 
 func padWith(pairs *C.int64_t, ndim C.int, v C.double) func(c *context, u *uop.UOp) (*uop.UOp, error) {
@@ -142,7 +142,7 @@ func go_poly_unflatten(ctx, src C.uintptr_t, axis C.int, dims *C.int64_t, n C.in
 func go_poly_repeat(ctx, src C.uintptr_t, counts *C.int64_t, n C.int) C.uintptr_t {
 	return unaryIn("poly_repeat", ctx, src, func(c *context, u *uop.UOp) (*uop.UOp, error) {
 		if n > maxDims {
-			return nil, wrong("counts", "%d numbers, expected at most %d", n, maxDims)
+			return nil, badArg("counts", "%d numbers, expected at most %d", n, maxDims)
 		}
 		list, err := c.sizeList("counts", counts, n)
 		if err != nil {
@@ -163,7 +163,7 @@ func go_poly_stack(ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int) C.uintptr_t 
 }
 
 func join(fn string, ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int, op func([]*uop.UOp, int) (*uop.UOp, error)) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		vs := must(c.args("xs", xs, n))
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us, int(axis)) }, vs...)
 	})
@@ -181,9 +181,9 @@ func go_poly_split(ctx, x C.uintptr_t, parts *C.int64_t, n, axis C.int, out *C.u
 func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
 	switch {
 	case n < 0:
-		return nil, wrong("n", "%d parts, expected 0 or more", n)
+		return nil, badArg("n", "%d parts, expected 0 or more", n)
 	case n > 0 && p == nil:
-		return nil, wrong("sizes", "is NULL, expected %d numbers", n)
+		return nil, badArg("sizes", "is NULL, expected %d numbers", n)
 	}
 	var list []int64
 	var sum, most int64
@@ -193,7 +193,7 @@ func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
 	for i := range int(n) {
 		v := int64(unsafe.Slice(p, n)[i])
 		if v < 0 || v > most-sum {
-			return nil, wrong(indexed("sizes", i), "%d, but the parts must add up to the size of the axis", v)
+			return nil, badArg(indexed("sizes", i), "%d, but the parts must add up to the size of the axis", v)
 		}
 		sum += v
 		list = append(list, v)
@@ -222,7 +222,7 @@ func (c *context) outAll(vs []value, out []C.uintptr_t) error {
 
 //export go_poly_index
 func go_poly_index(ctx, x C.uintptr_t, kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) C.uintptr_t {
-	return build("poly_index", ctx, func(c *context) (value, error) {
+	return buildNode("poly_index", ctx, func(c *context) (value, error) {
 		v := must(c.arg("x", uintptr(x)))
 		items := must(c.indexItems(kinds, numbers, tensors, n))
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return tensor.GetItem(us[0], items...) }, v)
@@ -244,11 +244,11 @@ const maxItems = 2*maxDims + 1
 func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) ([]tensor.Index, error) {
 	switch {
 	case n < 0 || n > maxItems:
-		return nil, wrong("n", "%d items, expected 0 to %d", n, maxItems)
+		return nil, badArg("n", "%d items, expected 0 to %d", n, maxItems)
 	case n > 0 && kinds == nil:
-		return nil, wrong("kinds", "is NULL, expected %d kinds", n)
+		return nil, badArg("kinds", "is NULL, expected %d kinds", n)
 	case n > 0 && numbers == nil:
-		return nil, wrong("args", "is NULL, expected %d numbers", 3*n)
+		return nil, badArg("args", "is NULL, expected %d numbers", 3*n)
 	}
 	items := make([]tensor.Index, n)
 	for i, kind := range unsafe.Slice(kinds, n) {
@@ -262,11 +262,11 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 			}
 			items[i] = tensor.AtSize(at)
 		case indexSlice:
-			start, err := c.open(name, a[0])
+			start, err := c.sliceBound(name, a[0])
 			if err != nil {
 				return nil, err
 			}
-			stop, err := c.open(name, a[1])
+			stop, err := c.sliceBound(name, a[1])
 			if err != nil {
 				return nil, err
 			}
@@ -275,7 +275,7 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 				step = int64(a[2])
 			}
 			if isNode(step) {
-				return nil, wrong(name, "the step of a slice is symbolic, expected a number")
+				return nil, badArg(name, "the step of a slice is symbolic, expected a number")
 			}
 			items[i] = tensor.SliceSizes(start, stop, step)
 		case indexNewAxis:
@@ -284,7 +284,7 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 			items[i] = tensor.Ellipsis()
 		case indexTensor:
 			if tensors == nil {
-				return nil, wrong("tensors", "is NULL, but item %d is a tensor", i)
+				return nil, badArg("tensors", "is NULL, but item %d is a tensor", i)
 			}
 			t, err := c.arg(indexed("tensors", i), uintptr(unsafe.Slice(tensors, n)[i]))
 			if err != nil {
@@ -292,7 +292,7 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 			}
 			items[i] = tensor.Take(t.Keep)
 		default:
-			return nil, wrong(indexed("kinds", i), "%d is not a kind of index, expected 0 to 4", kind)
+			return nil, badArg(indexed("kinds", i), "%d is not a kind of index, expected 0 to 4", kind)
 		}
 	}
 	return items, nil
@@ -301,8 +301,8 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 // indexNone is POLY_INDEX_NONE.
 const indexNone = -1 << 63
 
-// open is a bound of a slice; POLY_INDEX_NONE is an open one.
-func (c *context) open(arg string, v C.int64_t) (*uop.Sint, error) {
+// sliceBound is a bound of a slice; POLY_INDEX_NONE is an open one.
+func (c *context) sliceBound(arg string, v C.int64_t) (*uop.Sint, error) {
 	if v == indexNone {
 		return nil, nil
 	}

@@ -38,9 +38,9 @@ var headerNames = map[string][]string{
 	"poly_eye_by_id shape": {"n"}, "poly_eye_by_id repeats": {"n"}, "poly_eye_by_id stop": {"n"},
 }
 
-// inWordsOf prefixes an error with the header's name of the argument of fn. An error inside a composed operation concerns its
+// inHeaderTerms prefixes an error with the header's name of the argument of fn. An error inside a composed operation concerns its
 // arguments together.
-func inWordsOf(fn, text string) string {
+func inHeaderTerms(fn, text string) string {
 	text = withoutOrigins(text)
 	i := strings.IndexAny(text, ":[ ")
 	if i < 0 || text[i] == ' ' {

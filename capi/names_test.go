@@ -17,7 +17,7 @@ func TestErrorsNameArgumentsAsTheHeaderDoes(t *testing.T) {
 		{"poly_exp", "x: exec.Run", "x: exec.Run"},
 		{"poly_exp", "no colon", "no colon"},
 	} {
-		if got := inWordsOf(c.fn, c.text); got != c.want {
+		if got := inHeaderTerms(c.fn, c.text); got != c.want {
 			t.Errorf("inWordsOf(%s, %q) = %q, want %q", c.fn, c.text, got, c.want)
 		}
 	}

@@ -51,7 +51,7 @@ func argFrom(p unsafe.Pointer) (a model.NodeArg, err error) {
 	r := (*argRecord)(p)
 	list := func(l argInts, each C.int) {
 		if l.n > math.MaxInt32/2 {
-			err = wrong("arg", "%d numbers are too many", l.n)
+			err = badArg("arg", "%d numbers are too many", l.n)
 			return
 		}
 		var v []int64
@@ -87,13 +87,13 @@ func argFrom(p unsafe.Pointer) (a model.NodeArg, err error) {
 		v := member[argVar](r)
 		a.Text, a.Lo, a.Hi = goString(v.name), v.min, v.max
 	default:
-		err = wrong("arg", "kind %d, expected 0 to %d", r.kind, model.ArgVar)
+		err = badArg("arg", "kind %d, expected 0 to %d", r.kind, model.ArgVar)
 	}
 	return a, err
 }
 
-// tellArg writes a PolyArg; memory allocates the arrays and strings it points to.
-func tellArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
+// writeArg writes a PolyArg; memory allocates the arrays and strings it points to.
+func writeArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
 	r := (*argRecord)(p)
 	*r = argRecord{kind: int32(a.Kind)}
 	list := func(each int) argInts {
@@ -135,9 +135,9 @@ func tellArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
 }
 
 func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []C.uintptr_t, names []string, arg unsafe.Pointer) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		if op < 1 || op >= C.int(uop.NumOps) {
-			return value{}, wrong("op", "%d is not an operation, expected 1 to %d", op, uop.NumOps-1)
+			return value{}, badArg("op", "%d is not an operation, expected 1 to %d", op, uop.NumOps-1)
 		}
 		dt := must(recordType("dtype", dtype))
 		var from []model.Readings // grows with each valid source: a count that is too large ends at the first invalid one
@@ -158,7 +158,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 //export go_poly_uop
 func go_poly_uop(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src *C.uintptr_t, n C.int, arg unsafe.Pointer) C.uintptr_t {
 	if n < 0 || n > 0 && src == nil {
-		fail("poly_uop", wrong("src", "%d nodes at NULL", n))
+		fail("poly_uop", badArg("src", "%d nodes at NULL", n))
 		return 0
 	}
 	return makeNode("poly_uop", ctx, op, dtype, unsafe.Slice(src, n), nil, arg)
@@ -213,10 +213,10 @@ func go_poly_buffer(ctx C.uintptr_t, dtype unsafe.Pointer, size C.int64_t) C.uin
 
 //export go_uop_dtype
 func go_uop_dtype(ctx, x C.uintptr_t, out unsafe.Pointer) {
-	ask("poly_uop_dtype", ctx, func(c *context) error {
+	withContext("poly_uop_dtype", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
-			tellType(v.Keep.DType, out)
+			writeType(v.Keep.DType, out)
 		}
 		return err
 	}, func() {})
@@ -224,7 +224,7 @@ func go_uop_dtype(ctx, x C.uintptr_t, out unsafe.Pointer) {
 
 //export go_poly_uop_n_src
 func go_poly_uop_n_src(ctx, x C.uintptr_t) (n C.int) {
-	ask("poly_uop_n_src", ctx, func(c *context) error {
+	withContext("poly_uop_n_src", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
 			src, _ := model.NodeParts(v.Keep)
@@ -237,11 +237,11 @@ func go_poly_uop_n_src(ctx, x C.uintptr_t) (n C.int) {
 
 //export go_poly_uop_src
 func go_poly_uop_src(ctx, x C.uintptr_t, i C.int) C.uintptr_t {
-	return build("poly_uop_src", ctx, func(c *context) (value, error) {
+	return buildNode("poly_uop_src", ctx, func(c *context) (value, error) {
 		v := must(c.arg("x", uintptr(x)))
 		src, _ := model.NodeParts(v.Keep)
 		if i < 0 || int(i) >= len(src) {
-			return value{}, wrong("i", "%d is out of range, a %s has %d sources here", i, v.Keep.Op, len(src))
+			return value{}, badArg("i", "%d is out of range, a %s has %d sources here", i, v.Keep.Op, len(src))
 		}
 		return single(src[i]), nil
 	})
@@ -249,13 +249,13 @@ func go_poly_uop_src(ctx, x C.uintptr_t, i C.int) C.uintptr_t {
 
 //export go_uop_arg
 func go_uop_arg(ctx, x C.uintptr_t, out unsafe.Pointer) {
-	ask("poly_uop_arg", ctx, func(c *context) error {
+	withContext("poly_uop_arg", ctx, func(c *context) error {
 		v := must(c.arg("x", uintptr(x)))
-		a := c.attach(v)
+		a := c.dataOf(v)
 		if a.arg == nil {
 			a.arg = a.block(int(unsafe.Sizeof(argRecord{})))
 			_, parts := model.NodeParts(v.Keep)
-			tellArg(parts, a.arg, a.keep)
+			writeArg(parts, a.arg, a.keep)
 		}
 		*(*argRecord)(out) = *(*argRecord)(a.arg)
 		return nil
@@ -264,7 +264,7 @@ func go_uop_arg(ctx, x C.uintptr_t, out unsafe.Pointer) {
 
 //export go_uop_shape
 func go_uop_shape(ctx, x C.uintptr_t, dims **C.int64_t, ndim *C.int) {
-	ask("poly_uop_shape", ctx, func(c *context) error {
+	withContext("poly_uop_shape", ctx, func(c *context) error {
 		u := must(c.shaped("x", x))
 		s := u.Shape()
 		if len(s) > 0 {

@@ -18,7 +18,7 @@ import (
 
 // optimizer makes an optimizer of arrays.
 func optimizer(fn string, params *C.uintptr_t, n C.int, f func(vs []*variable.Variable) (*variable.Optimizer, error)) (h C.uintptr_t) {
-	askBy(fn, "params", first(params, n), handle.Array, func(c *context) error {
+	withContextOf(fn, "params", firstHandle(params, n), handle.Array, func(c *context) error {
 		vs, err := c.arrays("params", params, n)
 		if err != nil {
 			return err
@@ -40,11 +40,11 @@ func optimizer(fn string, params *C.uintptr_t, n C.int, f func(vs []*variable.Va
 
 //export go_poly_optim_new
 func go_poly_optim_new(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, states *C.int) (h C.uintptr_t) {
-	ask("poly_optim_new", ctx, func(c *context) error {
+	withContext("poly_optim_new", ctx, func(c *context) error {
 		op := must(operation(number))
 		class, known := ops.ClassNamed(op.Name)
 		if !known || class.Rule == nil {
-			return wrong("op", "%s is no optimizer", op.Name)
+			return badArg("op", "%s is no optimizer", op.Name)
 		}
 		var params []*variable.Variable
 		r := reader{c: c, rest: must(callArgs("args", args, n)), tensor: func(arg string, h uintptr) (*uop.UOp, error) {
@@ -62,7 +62,7 @@ func go_poly_optim_new(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.i
 			o, err = variable.NewOptimizer(class, a, params)
 		}
 		if err != nil {
-			return wrong("args", "%s: %w", op.Name, err)
+			return badArg("args", "%s: %w", op.Name, err)
 		}
 		e, err := handles.New(handle.Optimizer, c, o)
 		if err != nil {
@@ -82,7 +82,7 @@ func go_poly_optim_new(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.i
 func go_poly_optim_lars(params *C.uintptr_t, n C.int, lr, momentum, weightDecay, tcoef C.double, nesterov, classic, decoupled, steps C.int, coefficients *C.double, nCoefficients C.int) C.uintptr_t {
 	return optimizer("poly_optim_lars", params, n, func(vs []*variable.Variable) (*variable.Optimizer, error) {
 		if nCoefficients < 0 || nCoefficients > 0 && coefficients == nil {
-			return nil, wrong("ns_coefficients", "%d at %p, expected 0 or more and their address", nCoefficients, unsafe.Pointer(coefficients))
+			return nil, badArg("ns_coefficients", "%d at %p, expected 0 or more and their address", nCoefficients, unsafe.Pointer(coefficients))
 		}
 		return variable.NewLARS(vs, float64(lr), tensor.LARSOptions{
 			Momentum: float64(momentum), WeightDecay: float64(weightDecay), Trust: float64(tcoef), Nesterov: nesterov != 0, Classic: classic != 0,
@@ -102,7 +102,7 @@ func go_poly_optim_lamb(params *C.uintptr_t, n C.int, lr, beta1, beta2, eps, wei
 
 //export go_poly_optim_step
 func go_poly_optim_step(optimizers *C.uintptr_t, n C.int) (rc C.int) {
-	askBy("poly_optim_step", "optimizers", first(optimizers, n), handle.Optimizer, func(c *context) error {
+	withContextOf("poly_optim_step", "optimizers", firstHandle(optimizers, n), handle.Optimizer, func(c *context) error {
 		var all []*variable.Optimizer
 		for i, h := range unsafe.Slice(optimizers, n) {
 			o, err := owned[*variable.Optimizer](c, indexed("optimizers", i), uintptr(h), handle.Optimizer)
@@ -111,14 +111,14 @@ func go_poly_optim_step(optimizers *C.uintptr_t, n C.int) (rc C.int) {
 			}
 			all = append(all, o)
 		}
-		return c.vars.Steps(all...)
+		return c.vars.StepAll(all...)
 	}, func() { rc = -1 })
 	return rc
 }
 
 //export go_poly_optim_state
 func go_poly_optim_state(optimizer C.uintptr_t, what, i C.int) (h C.uintptr_t) {
-	askBy("poly_optim_state", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
+	withContextOf("poly_optim_state", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
 		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
 		if err != nil {
 			return err
@@ -136,10 +136,10 @@ func go_poly_optim_state(optimizer C.uintptr_t, what, i C.int) (h C.uintptr_t) {
 				list = append(list, s[what-3])
 			}
 		default:
-			return wrong("what", "%d, expected 0 to %d", what, 2+len(o.State[0]))
+			return badArg("what", "%d, expected 0 to %d", what, 2+len(o.State[0]))
 		}
 		if i < 0 || int(i) >= len(list) {
-			return wrong("i", "%d, expected 0 to %d", i, len(list)-1)
+			return badArg("i", "%d, expected 0 to %d", i, len(list)-1)
 		}
 		h, err = c.outArray(list[i].Retain())
 		return err
@@ -154,7 +154,7 @@ func go_poly_optim_release(optimizer C.uintptr_t) {
 
 // release ends an object that its handle owns.
 func release[T interface{ Drop() }](h C.uintptr_t, kind handle.Kind) {
-	c, err := by("", h, kind)
+	c, err := enterContextOf("", h, kind)
 	if err != nil {
 		return
 	}
@@ -167,13 +167,13 @@ func release[T interface{ Drop() }](h C.uintptr_t, kind handle.Kind) {
 
 //export go_poly_optim_schedule
 func go_poly_optim_schedule(optimizer C.uintptr_t, schedule C.int, params *C.double, n C.int) (h C.uintptr_t) {
-	askBy("poly_optim_schedule", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
+	withContextOf("poly_optim_schedule", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
 		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
 		if err != nil {
 			return err
 		}
 		if n < 0 || n > 0 && params == nil {
-			return wrong("params", "%d at %p, expected 0 or more and their address", n, unsafe.Pointer(params))
+			return badArg("params", "%d at %p, expected 0 or more and their address", n, unsafe.Pointer(params))
 		}
 		h, err = c.rateSchedule(o, ops.Rate{Schedule: tensor.RateSchedule(schedule), Params: append([]float64{}, unsafe.Slice((*float64)(params), n)...)})
 		return err
@@ -183,7 +183,7 @@ func go_poly_optim_schedule(optimizer C.uintptr_t, schedule C.int, params *C.dou
 
 //export go_poly_rate_schedule_new
 func go_poly_rate_schedule_new(optimizer C.uintptr_t, number C.int, args unsafe.Pointer, n C.int) (h C.uintptr_t) {
-	askBy("poly_rate_schedule_new", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
+	withContextOf("poly_rate_schedule_new", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
 		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
 		if err != nil {
 			return err
@@ -191,11 +191,11 @@ func go_poly_rate_schedule_new(optimizer C.uintptr_t, number C.int, args unsafe.
 		op := must(operation(number))
 		class, known := ops.ClassNamed(op.Name)
 		if !known || class.Rate == nil {
-			return wrong("op", "%s is no schedule of the number of steps", op.Name)
+			return badArg("op", "%s is no schedule of the number of steps", op.Name)
 		}
 		a := class.Settings.Call(c.g)
 		r := reader{c: c, rest: must(callArgs("args", args, n)), tensor: func(arg string, h uintptr) (*uop.UOp, error) {
-			return nil, wrong(arg, "is a tensor, expected numbers and texts")
+			return nil, badArg(arg, "is a tensor, expected numbers and texts")
 		}}
 		var rate ops.Rate
 		if err = r.arguments(class.Settings, a); err == nil {
@@ -205,7 +205,7 @@ func go_poly_rate_schedule_new(optimizer C.uintptr_t, number C.int, args unsafe.
 			h, err = c.rateSchedule(o, rate)
 		}
 		if err != nil {
-			return wrong("args", "%s: %w", op.Name, err)
+			return badArg("args", "%s: %w", op.Name, err)
 		}
 		return nil
 	}, func() { h = 0 })
@@ -228,7 +228,7 @@ func (c *context) rateSchedule(o *variable.Optimizer, rate ops.Rate) (C.uintptr_
 
 //export go_poly_rate_schedule_step
 func go_poly_rate_schedule_step(schedule C.uintptr_t) (rc C.int) {
-	askBy("poly_rate_schedule_step", "schedule", schedule, handle.RateSchedule, func(c *context) error {
+	withContextOf("poly_rate_schedule_step", "schedule", schedule, handle.RateSchedule, func(c *context) error {
 		s, err := owned[*variable.Schedule](c, "schedule", uintptr(schedule), handle.RateSchedule)
 		if err != nil {
 			return err
@@ -240,7 +240,7 @@ func go_poly_rate_schedule_step(schedule C.uintptr_t) (rc C.int) {
 
 //export go_poly_rate_schedule_count
 func go_poly_rate_schedule_count(schedule C.uintptr_t) (h C.uintptr_t) {
-	askBy("poly_rate_schedule_count", "schedule", schedule, handle.RateSchedule, func(c *context) error {
+	withContextOf("poly_rate_schedule_count", "schedule", schedule, handle.RateSchedule, func(c *context) error {
 		s, err := owned[*variable.Schedule](c, "schedule", uintptr(schedule), handle.RateSchedule)
 		if err == nil {
 			h, err = c.outArray(s.Count.Retain())

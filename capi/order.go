@@ -12,7 +12,7 @@ import (
 
 // pairOf runs an operation of one tensor with two results.
 func pairOf(fn string, ctx, x C.uintptr_t, out *C.uintptr_t, op func(u *uop.UOp) (a, b *uop.UOp, err error)) C.int {
-	return composeAll(fn, ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) { return both(op(us[0])) }, operandOf("x", x))
+	return composeAll(fn, ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) { return twoResults(op(us[0])) }, operandOf("x", x))
 }
 
 // alongAxis runs an operation of one tensor and an axis.
@@ -29,7 +29,7 @@ func go_poly_sort(ctx, x C.uintptr_t, axis, descending C.int, out *C.uintptr_t) 
 
 //export go_poly_argsort
 func go_poly_argsort(ctx, x C.uintptr_t, axis, descending C.int) C.uintptr_t {
-	return compose("poly_argsort", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_argsort", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		_, order, err := tensor.Sort(us[0], int(axis), descending != 0)
 		return order, err
 	}, operandOf("x", x))

@@ -78,7 +78,7 @@ func (slice) String() string { return "a slice" }
 
 func (r *reader) next(arg string) (callArg, error) {
 	if len(r.rest) == 0 {
-		return callArg{}, wrong(arg, "the array of arguments ends within it")
+		return callArg{}, badArg(arg, "the array of arguments ends within it")
 	}
 	a := r.rest[0]
 	r.rest = r.rest[1:]
@@ -95,7 +95,7 @@ func (r *reader) read(arg string, depth int) (any, error) {
 	switch a.kind {
 	case callInts, callFloats, callTensors:
 		if a.n < 0 || a.n > 0 && pointer == nil {
-			return nil, wrong(arg, "%d elements at %p, expected 0 or more and their address", a.n, pointer)
+			return nil, badArg(arg, "%d elements at %p, expected 0 or more and their address", a.n, pointer)
 		}
 	}
 	switch a.kind {
@@ -117,18 +117,18 @@ func (r *reader) read(arg string, depth int) (any, error) {
 		return dtypeOf(C.int(int64(a.word)))
 	case callText:
 		if pointer == nil {
-			return nil, wrong(arg, "is NULL, expected a text")
+			return nil, badArg(arg, "is NULL, expected a text")
 		}
 		return C.GoString((*C.char)(pointer)), nil
 	case callChars, callOther:
 		words := (int(a.n) + 15) / 16
 		if a.n < 0 || words > len(r.rest) {
-			return nil, wrong(arg, "a text of %d bytes, %d follow", a.n, 16*len(r.rest))
+			return nil, badArg(arg, "a text of %d bytes, %d follow", a.n, 16*len(r.rest))
 		}
 		text := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(r.rest))), a.n)
 		r.rest = r.rest[words:]
 		if strings.Contains(text, "\x00") {
-			return nil, wrong(arg, "%q, expected no NUL", text)
+			return nil, badArg(arg, "%q, expected no NUL", text)
 		}
 		text = strings.Clone(text)
 		if a.kind == callOther && text != "" {
@@ -143,7 +143,7 @@ func (r *reader) read(arg string, depth int) (any, error) {
 		us := make([]*uop.UOp, a.n)
 		for i, h := range unsafe.Slice((*uintptr)(pointer), a.n) {
 			if us[i], err = r.tensor(arg, h); err != nil {
-				return nil, inside(arg, i, err)
+				return nil, insideElement(arg, i, err)
 			}
 		}
 		return us, nil
@@ -157,19 +157,19 @@ func (r *reader) read(arg string, depth int) (any, error) {
 	case callEllipsis:
 		return ellipsis{}, nil
 	}
-	return nil, wrong(arg, "kind %d, expected 0 to %d", a.kind, callOther)
+	return nil, badArg(arg, "kind %d, expected 0 to %d", a.kind, callOther)
 }
 
 // list reads a list: []int64, []float64, []*uop.UOp or []any.
 func (r *reader) list(arg string, n, depth int) (any, error) {
 	if n < 0 || n > len(r.rest) || depth >= maxCallDepth {
-		return nil, wrong(arg, "a list of %d at depth %d, %d arguments follow", n, depth, len(r.rest))
+		return nil, badArg(arg, "a list of %d at depth %d, %d arguments follow", n, depth, len(r.rest))
 	}
 	all := make([]any, n)
 	for i := range all {
 		v, err := r.read(arg, depth+1)
 		if err != nil {
-			return nil, inside(arg, i, err)
+			return nil, insideElement(arg, i, err)
 		}
 		all[i] = v
 	}
@@ -252,7 +252,7 @@ func (r *reader) items(arg string, n int) ([]tensor.Index, error) {
 	for i := range out {
 		x, err := r.index(arg)
 		if err != nil {
-			return nil, inside(arg, i, err)
+			return nil, insideElement(arg, i, err)
 		}
 		out[i] = x
 	}
@@ -287,7 +287,7 @@ func (r *reader) index(arg string) (x tensor.Index, err error) {
 	case *uop.UOp:
 		return tensor.Take(v), nil
 	}
-	return x, wrong(arg, "is %s, expected an integer, a slice, a tensor, nothing or an ellipsis", ops.Describe(v))
+	return x, badArg(arg, "is %s, expected an integer, a slice, a tensor, nothing or an ellipsis", ops.Describe(v))
 }
 
 // slice reads start, stop and step.
@@ -296,9 +296,9 @@ func (r *reader) slice(arg string) (x tensor.Index, err error) {
 	for i, name := range [...]string{"start", "stop"} {
 		v, err := r.read(arg, 1)
 		if err != nil {
-			return x, wrong(arg, "%s: %w", name, err)
+			return x, badArg(arg, "%s: %w", name, err)
 		}
-		switch v := whole(v).(type) {
+		switch v := integral(v).(type) {
 		case nil:
 		case int64:
 			n := uop.N(v)
@@ -306,7 +306,7 @@ func (r *reader) slice(arg string) (x tensor.Index, err error) {
 		case uop.Sint:
 			bounds[i] = &v
 		default:
-			return x, wrong(arg, "is %s, expected an integer", ops.Describe(v))
+			return x, badArg(arg, "is %s, expected an integer", ops.Describe(v))
 		}
 	}
 	step := int64(1)
@@ -318,7 +318,7 @@ func (r *reader) slice(arg string) (x tensor.Index, err error) {
 	case int64:
 		step = v
 	default:
-		return x, wrong(arg, "has the step %s, expected an integer", ops.Describe(v))
+		return x, badArg(arg, "has the step %s, expected an integer", ops.Describe(v))
 	}
 	return tensor.SliceSizes(bounds[0], bounds[1], step), nil
 }
@@ -335,28 +335,28 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 	list, isList := v.([]any)
 	switch p.Kind {
 	case ops.Int:
-		return whole(v), nil
+		return integral(v), nil
 	case ops.Float, ops.Operand, ops.Number, ops.Bool, ops.Text, ops.DType, ops.Tensor:
 		return v, nil
 	}
 	if !isList {
-		return whole(v), nil
+		return integral(v), nil
 	}
 	switch p.Kind {
 	case ops.Tensors:
-		return each[*uop.UOp](p, list)
+		return elementsAs[*uop.UOp](p, list)
 	case ops.Ints, ops.Axes, ops.IntsOrText:
 		for i, x := range list {
-			list[i] = whole(x)
+			list[i] = integral(x)
 		}
-		return each[int64](p, list)
+		return elementsAs[int64](p, list)
 	case ops.Floats:
 		for i, x := range list {
 			if n, is := x.(int64); is {
 				list[i] = float64(n)
 			}
 		}
-		return each[float64](p, list)
+		return elementsAs[float64](p, list)
 	case ops.NewShape:
 		for i, x := range list {
 			if x == nil {
@@ -383,7 +383,7 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 			case []int64:
 				out[i] = uop.ShapeOf(x...)
 			default:
-				return nil, wrong(indexed(p.Name, i), "is %s, expected two integers", ops.Describe(x))
+				return nil, badArg(indexed(p.Name, i), "is %s, expected two integers", ops.Describe(x))
 			}
 		}
 		return out, nil
@@ -391,9 +391,9 @@ func (r *reader) adapt(p *ops.Param, v any) (any, error) {
 		out := map[string]int64{}
 		for i := 0; i+1 < len(list); i += 2 {
 			name, isText := list[i].(string)
-			n, isInt := whole(list[i+1]).(int64)
+			n, isInt := integral(list[i+1]).(int64)
 			if !isText || !isInt {
-				return nil, wrong(p.Name, "is not a list of names and integers")
+				return nil, badArg(p.Name, "is not a list of names and integers")
 			}
 			out[name] = n
 		}
@@ -411,8 +411,8 @@ func isPair(v any) bool {
 	return true
 }
 
-// whole is a float without a fraction as an integer; anything else as it is.
-func whole(v any) any {
+// integral converts a float without a fraction to an integer, and leaves other values alone.
+func integral(v any) any {
 	if f, is := v.(float64); is && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int64(f)
 	}
@@ -422,40 +422,40 @@ func whole(v any) any {
 func sizesOf(arg string, list []any) (uop.Shape, error) {
 	s := make(uop.Shape, len(list))
 	for i, x := range list {
-		switch x := whole(x).(type) {
+		switch x := integral(x).(type) {
 		case int64:
 			s[i] = uop.N(x)
 		case uop.Sint:
 			s[i] = x
 		default:
-			return nil, notOneOf(indexed(arg, i), x, "an integer")
+			return nil, badElement(indexed(arg, i), x, "an integer")
 		}
 	}
 	return s, nil
 }
 
-// notOneOf is the error of an element that is not what a list holds.
-func notOneOf(arg string, x any, expected string) error {
+// badElement is the error of an element of a wrong type in a list.
+func badElement(arg string, x any, expected string) error {
 	if f, is := x.(float64); is && f == math.Trunc(f) && expected == "an integer" {
-		return wrong(arg, "%s is out of range, expected less than 2^53", ops.Describe(f))
+		return badArg(arg, "%s is out of range, expected less than 2^53", ops.Describe(f))
 	}
-	return wrong(arg, "is %s, expected %s", ops.Describe(x), expected)
+	return badArg(arg, "is %s, expected %s", ops.Describe(x), expected)
 }
 
-// each is a list of elements of one type.
-func each[T any](p *ops.Param, list []any) ([]T, error) {
+// elementsAs converts a list to elements of one type.
+func elementsAs[T any](p *ops.Param, list []any) ([]T, error) {
 	out := make([]T, len(list))
 	for i, x := range list {
 		v, is := x.(T)
 		if !is {
-			return nil, notOneOf(indexed(p.Name, i), x, oneOf[p.Kind])
+			return nil, badElement(indexed(p.Name, i), x, elementKind[p.Kind])
 		}
 		out[i] = v
 	}
 	return out, nil
 }
 
-var oneOf = map[ops.Kind]string{ops.Tensors: "a tensor", ops.Ints: "an integer", ops.Axes: "an integer", ops.IntsOrText: "an integer", ops.Floats: "a number"}
+var elementKind = map[ops.Kind]string{ops.Tensors: "a tensor", ops.Ints: "an integer", ops.Axes: "an integer", ops.IntsOrText: "an integer", ops.Floats: "a number"}
 
 // arguments reads the arguments of an operation into a.
 func (r *reader) arguments(op *ops.Op, a *ops.Args) error {
@@ -467,7 +467,7 @@ func (r *reader) arguments(op *ops.Op, a *ops.Args) error {
 		}
 		u, is := v.(*uop.UOp)
 		if !is {
-			return wrong("x", "is %s, expected a tensor", ops.Describe(v))
+			return badArg("x", "is %s, expected a tensor", ops.Describe(v))
 		}
 		a.X = u
 	case ops.Joiner:
@@ -477,13 +477,13 @@ func (r *reader) arguments(op *ops.Op, a *ops.Args) error {
 		}
 		us, is := v.([]*uop.UOp)
 		if list, isList := v.([]any); isList {
-			if us, err = each[*uop.UOp](&ops.Param{Name: "xs", Kind: ops.Tensors}, list); err != nil {
+			if us, err = elementsAs[*uop.UOp](&ops.Param{Name: "xs", Kind: ops.Tensors}, list); err != nil {
 				return err
 			}
 			is = true
 		}
 		if !is || len(us) == 0 {
-			return wrong("xs", "is %s, expected one tensor or more", ops.Describe(v))
+			return badArg("xs", "is %s, expected one tensor or more", ops.Describe(v))
 		}
 		a.Xs = append(a.Xs, us...)
 	}

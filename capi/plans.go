@@ -44,10 +44,10 @@ func (c *context) schedule(h C.uintptr_t) (sink *uop.UOp, kernels []*uop.UOp, er
 
 //export go_poly_schedule
 func go_poly_schedule(ctx, sink C.uintptr_t) C.uintptr_t {
-	return build("poly_schedule", ctx, func(c *context) (value, error) {
+	return buildNode("poly_schedule", ctx, func(c *context) (value, error) {
 		_, kernels, err := c.schedule(sink)
 		if err == nil && len(kernels) == 0 {
-			err = wrong("sink", "needs no kernel: it only copies buffers")
+			err = badArg("sink", "needs no kernel: it only copies buffers")
 		}
 		if err != nil {
 			return value{}, err
@@ -58,9 +58,9 @@ func go_poly_schedule(ctx, sink C.uintptr_t) C.uintptr_t {
 
 //export go_poly_schedule_for
 func go_poly_schedule_for(ctx, sink C.uintptr_t, mode C.int) (h C.uintptr_t) {
-	ask("poly_schedule_for", ctx, func(c *context) error {
+	withContext("poly_schedule_for", ctx, func(c *context) error {
 		if mode != 0 {
-			return wrong("mode", "%d, expected 0 (POLY_COMPILE_CALL)", mode)
+			return badArg("mode", "%d, expected 0 (POLY_COMPILE_CALL)", mode)
 		}
 		s := &scheduled{ctx: c}
 		var err error
@@ -91,22 +91,22 @@ func go_poly_schedule_free(h C.uintptr_t) {
 	delete(s.ctx.schedules, s)
 }
 
-// askSchedule runs a request on a schedule, in its context.
-func askSchedule(fn, arg string, h C.uintptr_t, f func(s *scheduled) error, failed func()) {
-	s, err := found[*scheduled](arg, h, handle.Schedule)
+// withSchedule runs a request on a schedule, in its context.
+func withSchedule(fn, arg string, h C.uintptr_t, f func(s *scheduled) error, failed func()) {
+	s, err := objectOf[*scheduled](arg, h, handle.Schedule)
 	if err != nil {
 		fail(fn, err)
 		failed()
 		return
 	}
-	ask(fn, C.uintptr_t(s.ctx.entry.Token()), func(*context) error {
-		return f(must(found[*scheduled](arg, h, handle.Schedule)))
+	withContext(fn, C.uintptr_t(s.ctx.entry.Token()), func(*context) error {
+		return f(must(objectOf[*scheduled](arg, h, handle.Schedule)))
 	}, failed)
 }
 
 //export go_poly_schedule_n_kernels
 func go_poly_schedule_n_kernels(h C.uintptr_t) (n C.int) {
-	askSchedule("poly_schedule_n_kernels", "schedule", h, func(s *scheduled) error {
+	withSchedule("poly_schedule_n_kernels", "schedule", h, func(s *scheduled) error {
 		n = C.int(len(s.kernels))
 		return nil
 	}, func() { n = -1 })
@@ -115,9 +115,9 @@ func go_poly_schedule_n_kernels(h C.uintptr_t) (n C.int) {
 
 //export go_poly_schedule_kernel
 func go_poly_schedule_kernel(h C.uintptr_t, i C.int) (u C.uintptr_t) {
-	askSchedule("poly_schedule_kernel", "schedule", h, func(s *scheduled) error {
+	withSchedule("poly_schedule_kernel", "schedule", h, func(s *scheduled) error {
 		if i < 0 || int(i) >= len(s.kernels) {
-			return wrong("i", "%d is out of range, the schedule has %d kernels", i, len(s.kernels))
+			return badArg("i", "%d is out of range, the schedule has %d kernels", i, len(s.kernels))
 		}
 		t, err := s.ctx.out(single(s.kernels[i]))
 		u = C.uintptr_t(t)
@@ -139,7 +139,7 @@ func go_poly_compile_schedule(ctx, prepared C.uintptr_t, device C.int) C.uintptr
 	const fn = "poly_compile_schedule"
 	var sink *uop.UOp
 	var of *context
-	askSchedule(fn, "prepared", prepared, func(s *scheduled) error {
+	withSchedule(fn, "prepared", prepared, func(s *scheduled) error {
 		sink, of = s.sink, s.ctx
 		return nil
 	}, func() {})
@@ -148,7 +148,7 @@ func go_poly_compile_schedule(ctx, prepared C.uintptr_t, device C.int) C.uintptr
 	}
 	return buildStep(fn, ctx, func(c *context) (*step, error) {
 		if c != of {
-			return nil, wrong("prepared", "belongs to another context")
+			return nil, badArg("prepared", "belongs to another context")
 		}
 		name := must(backend(device))
 		return c.compileOn(name, handle.Plan, sink, nil)
@@ -161,7 +161,7 @@ func go_poly_get_plan(ctx, sink C.uintptr_t, device C.int) C.uintptr_t {
 		u := must(c.sinkArg(sink))
 		name := must(backend(device))
 		v := must(c.arg("sink", uintptr(sink)))
-		a := c.attach(v)
+		a := c.dataOf(v)
 		if s := a.plans[name]; s != nil {
 			return s, nil
 		}
@@ -175,8 +175,8 @@ func go_poly_get_plan(ctx, sink C.uintptr_t, device C.int) C.uintptr_t {
 	})
 }
 
-func askCompiled(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
-	askProgram(fn, "plan", handle.Plan, h, f, failed)
+func withPlan(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
+	withProgram(fn, "plan", handle.Plan, h, f, failed)
 }
 
 //export go_poly_compiled_plan_free
@@ -195,12 +195,12 @@ func go_poly_compiled_plan_free(h C.uintptr_t) {
 
 //export go_poly_compiled_plan_run
 func go_poly_compiled_plan_run(h C.uintptr_t, data *unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) (rc C.int) {
-	askCompiled("poly_compiled_plan_run", h, func(s *step) error {
+	withPlan("poly_compiled_plan_run", h, func(s *step) error {
 		switch {
 		case n < 0:
-			return wrong("n_slots", "%d, expected 0 or more", n)
+			return badArg("n_slots", "%d, expected 0 or more", n)
 		case n > 0 && data == nil:
-			return wrong("slot_data", "is NULL, expected %d pointers", n)
+			return badArg("slot_data", "is NULL, expected %d pointers", n)
 		case n == 0:
 			return s.run(func(*step) ([]exec.Binding, error) { return nil, nil }, vars, nVars)
 		}
@@ -211,7 +211,7 @@ func go_poly_compiled_plan_run(h C.uintptr_t, data *unsafe.Pointer, n C.int, var
 
 //export go_poly_compiled_plan_n_slots
 func go_poly_compiled_plan_n_slots(h C.uintptr_t) (n C.int) {
-	askCompiled("poly_compiled_plan_n_slots", h, func(s *step) error {
+	withPlan("poly_compiled_plan_n_slots", h, func(s *step) error {
 		n = C.int(len(s.buffers))
 		return nil
 	}, func() { n = -1 })
@@ -220,9 +220,9 @@ func go_poly_compiled_plan_n_slots(h C.uintptr_t) (n C.int) {
 
 //export go_poly_compiled_plan_slot_buf
 func go_poly_compiled_plan_slot_buf(h C.uintptr_t, i C.int) (u C.uintptr_t) {
-	askCompiled("poly_compiled_plan_slot_buf", h, func(s *step) error {
+	withPlan("poly_compiled_plan_slot_buf", h, func(s *step) error {
 		if i < 0 || int(i) >= len(s.buffers) {
-			return wrong("i", "%d is out of range, the plan has %d slots", i, len(s.buffers))
+			return badArg("i", "%d is out of range, the plan has %d slots", i, len(s.buffers))
 		}
 		t, err := s.ctx.out(single(s.buffers[i]))
 		u = C.uintptr_t(t)
@@ -267,13 +267,13 @@ func go_poly_render_kernel_wasm(ctx, sink C.uintptr_t, length, buffers *C.int) (
 	if buffers != nil {
 		*buffers = 0
 	}
-	ask("poly_render_kernel_wasm", ctx, func(c *context) error {
+	withContext("poly_render_kernel_wasm", ctx, func(c *context) error {
 		u := must(c.sinkArg(sink))
 		p := must(exec.NewWasmPlan(u))
 		if len(p.Kernels) != 1 {
-			return wrong("sink", "needs %d kernels, expected one; poly_render_step_wasm_plan renders them all", len(p.Kernels))
+			return badArg("sink", "needs %d kernels, expected one; poly_render_step_wasm_plan renders them all", len(p.Kernels))
 		}
-		module = must(give(p.Module, length))
+		module = must(copyToC(p.Module, length))
 		c.rendered = nil
 		for _, b := range p.Kernels[0] {
 			var node *uop.UOp
@@ -292,12 +292,12 @@ func go_poly_render_kernel_wasm(ctx, sink C.uintptr_t, length, buffers *C.int) (
 
 //export go_poly_kernel_buf
 func go_poly_kernel_buf(ctx C.uintptr_t, i C.int) C.uintptr_t {
-	return build("poly_kernel_buf", ctx, func(c *context) (value, error) {
+	return buildNode("poly_kernel_buf", ctx, func(c *context) (value, error) {
 		if i < 0 || int(i) >= len(c.rendered) {
-			return value{}, wrong("index", "%d is out of range, the last kernel that was rendered has %d buffers", i, len(c.rendered))
+			return value{}, badArg("index", "%d is out of range, the last kernel that was rendered has %d buffers", i, len(c.rendered))
 		}
 		if c.rendered[i] == nil {
-			return value{}, wrong("index", "%d is scratch memory of the kernel, not a buffer", i)
+			return value{}, badArg("index", "%d is scratch memory of the kernel, not a buffer", i)
 		}
 		return single(c.rendered[i]), nil
 	})
@@ -305,7 +305,7 @@ func go_poly_kernel_buf(ctx C.uintptr_t, i C.int) C.uintptr_t {
 
 //export go_poly_const_buffer_data
 func go_poly_const_buffer_data(ctx, buf C.uintptr_t) (p unsafe.Pointer) {
-	ask("poly_const_buffer_data", ctx, func(c *context) error {
+	withContext("poly_const_buffer_data", ctx, func(c *context) error {
 		v := must(c.arg("buf", uintptr(buf)))
 		b, err := baseBuffer("buf", v.Keep)
 		if err == nil {
@@ -318,9 +318,9 @@ func go_poly_const_buffer_data(ctx, buf C.uintptr_t) (p unsafe.Pointer) {
 
 //export go_poly_wasm_stepplan_bindable_buf_index
 func go_poly_wasm_stepplan_bindable_buf_index(h C.uintptr_t, i C.int) C.int {
-	return askPlan("poly_wasm_stepplan_bindable_buf_index", h, -1, func(w *wasmPlan) (C.int, error) {
+	return withWasmPlan("poly_wasm_stepplan_bindable_buf_index", h, -1, func(w *wasmPlan) (C.int, error) {
 		if i < 0 || int(i) >= len(w.Inputs) {
-			return -1, wrong("i", "%d is out of range, the plan has %d bindable buffers", i, len(w.Inputs))
+			return -1, badArg("i", "%d is out of range, the plan has %d bindable buffers", i, len(w.Inputs))
 		}
 		return i, nil
 	})

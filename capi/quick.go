@@ -39,8 +39,8 @@ func (l *contextLock) Unlock() {
 	l.mu.Unlock()
 }
 
-// newQuick gives the context its lock.
-func (c *context) newQuick() error {
+// newLock gives the context its lock.
+func (c *context) newLock() error {
 	c.mu.c = C.poly_quick_context_new()
 	if c.mu.c == nil {
 		return errors.New("out of memory")
@@ -50,19 +50,19 @@ func (c *context) newQuick() error {
 	return nil
 }
 
-// quickTries is the number of runs after which a step is examined: the first runs of kernels are timed.
-const quickTries = 16
+// directTries is the number of runs after which a step is examined: the first runs of kernels are timed.
+const directTries = 16
 
-// quickRun is a program that C runs directly.
-type quickRun struct {
+// directRun is a program that C runs directly.
+type directRun struct {
 	quick *C.poly_quick_step // nil if it does not
 	tries int
 }
 
-// quicken lets C run a short program directly. It ran on its memory, which stays until slow is called, or a buffer of the context is
-// unbound.
-func (r *quickRun) quicken(c *context, e *handle.Entry, bound *exec.Bound) {
-	if r.quick != nil || r.tries >= quickTries {
+// enableDirect lets C run a short program directly, on the memory of its last run, until disableDirect is called or a buffer of the
+// context is unbound.
+func (r *directRun) enableDirect(c *context, e *handle.Entry, bound *exec.Bound) {
+	if r.quick != nil || r.tries >= directTries {
 		return
 	}
 	r.tries++
@@ -87,8 +87,8 @@ func (r *quickRun) quicken(c *context, e *handle.Entry, bound *exec.Bound) {
 	r.quick = q
 }
 
-// slow stops C from running the program directly.
-func (r *quickRun) slow() {
+// disableDirect makes C call Go for the program again.
+func (r *directRun) disableDirect() {
 	if r.quick != nil {
 		C.poly_quick_drop(r.quick)
 		r.quick = nil

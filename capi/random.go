@@ -22,11 +22,11 @@ func go_poly_random_seed(seed C.uint64_t) { stream.Seed(uint64(seed)) }
 func go_poly_random_take(words C.int64_t, out *C.uint32_t) C.int {
 	const fn = "poly_random_take"
 	if words < 0 || words > 1<<32 {
-		fail(fn, wrong("words", "%d, expected 0 to 2^32", int64(words)))
+		fail(fn, badArg("words", "%d, expected 0 to 2^32", int64(words)))
 		return -1
 	}
 	if out == nil {
-		fail(fn, wrong("seed_out", "is NULL, expected memory of 3 numbers"))
+		fail(fn, badArg("seed_out", "is NULL, expected memory of 3 numbers"))
 		return -1
 	}
 	for i, w := range stream.Take(uint64(words)) {
@@ -51,7 +51,7 @@ func go_poly_randn(ctx C.uintptr_t, shape *C.int64_t, ndim C.int, seed C.uint64_
 
 // seeded runs a request for random numbers of a type and shape, with the seed in a tensor.
 func seeded(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, seed C.uintptr_t, f func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
-	return build(fn, ctx, func(c *context) (value, error) {
+	return buildNode(fn, ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		s := must(c.sizes("shape", shape, ndim))
 		must(tensor.MostElements(s))
@@ -65,7 +65,7 @@ func needFloat(dt *uop.DType) error {
 	if dt.IsFloat() {
 		return nil
 	}
-	return wrong("dtype", "%s, expected a floating type", dtypeName(dt))
+	return badArg("dtype", "%s, expected a floating type", dtypeName(dt))
 }
 
 //export go_poly_rand_seeded
@@ -93,7 +93,7 @@ func go_poly_randint_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim
 
 //export go_poly_dropout
 func go_poly_dropout(ctx, x C.uintptr_t, p C.double, seed C.uintptr_t) C.uintptr_t {
-	return compose("poly_dropout", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_dropout", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.DropoutSeeded(us[0], float64(p), us[1])
 	}, operandOf("x", x), operandOf("seed", seed))
 }
@@ -116,7 +116,7 @@ func go_poly_normal_seeded(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim 
 func go_poly_init_seeded(ctx C.uintptr_t, scheme, dtype C.int, shape *C.int64_t, ndim C.int, a C.double, seed C.uintptr_t) C.uintptr_t {
 	return seeded("poly_init_seeded", ctx, dtype, shape, ndim, seed, func(dt *uop.DType, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 		if scheme < 0 || scheme > C.int(tensor.InitKaimingNormal) {
-			return nil, wrong("scheme", "%d, expected 0 to %d", scheme, tensor.InitKaimingNormal)
+			return nil, badArg("scheme", "%d, expected 0 to %d", scheme, tensor.InitKaimingNormal)
 		}
 		return tensor.InitSeeded(tensor.InitScheme(scheme), s, float64(a), dt, seed)
 	})
@@ -124,7 +124,7 @@ func go_poly_init_seeded(ctx C.uintptr_t, scheme, dtype C.int, shape *C.int64_t,
 
 //export go_poly_randperm_seeded
 func go_poly_randperm_seeded(ctx C.uintptr_t, dtype C.int, n C.int64_t, seed C.uintptr_t) C.uintptr_t {
-	return compose("poly_randperm_seeded", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_randperm_seeded", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		dt := must(dtypeOf(dtype))
 		return tensor.RandPermSeeded(int64(n), dt, us[0])
 	}, operandOf("seed", seed))
@@ -132,7 +132,7 @@ func go_poly_randperm_seeded(ctx C.uintptr_t, dtype C.int, n C.int64_t, seed C.u
 
 //export go_poly_multinomial
 func go_poly_multinomial(ctx, x C.uintptr_t, n C.int64_t, replacement C.int, seed C.uintptr_t) C.uintptr_t {
-	return compose("poly_multinomial", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_multinomial", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.MultinomialSeeded(us[0], int64(n), replacement != 0, us[1])
 	}, operandOf("x", x), operandOf("seed", seed))
 }

@@ -27,7 +27,7 @@ func lift(op func(us []*uop.UOp) (*uop.UOp, error), vs ...value) (value, error) 
 // tensor is an error for other nodes: STORE, SINK.
 func (v value) tensor(arg string) error {
 	if v.Keep != nil && (v.Keep.DType == uop.Void || v.Keep.Shape() == nil) {
-		return wrong(arg, "a %s is no tensor", v.Keep.Op)
+		return badArg(arg, "a %s is no tensor", v.Keep.Op)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ type reduction func(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error)
 
 //export go_poly_reduce_axis
 func go_poly_reduce_axis(ctx C.uintptr_t, op C.int, src C.uintptr_t, axes *C.int64_t, n C.int) C.uintptr_t {
-	return build("poly_reduce_axis", ctx, func(c *context) (value, error) {
+	return buildNode("poly_reduce_axis", ctx, func(c *context) (value, error) {
 		v := must(c.arg("src", uintptr(src)))
 		list := must(axesFrom("axes", axes, max(n, 0)))
 		if list == nil {
@@ -28,7 +28,7 @@ func go_poly_reduce_axis(ctx C.uintptr_t, op C.int, src C.uintptr_t, axes *C.int
 
 // reduceOne reduces one axis of a tensor with the shape given by the caller, and writes the shape of the result.
 func reduceOne(fn string, ctx, x C.uintptr_t, shape *C.int64_t, ndim, axis, keep C.int, scalar bool, shapeOut *C.int64_t, ndimOut *C.int, f reduction) C.uintptr_t {
-	return compose(fn, ctx, told{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose(fn, ctx, resultShape{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		u, err := f(us[0], []int{int(axis)}, keep != 0)
 		if scalar {
 			return u, err
@@ -73,7 +73,7 @@ func go_poly_reduce(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n
 			return nil, err
 		}
 		if n == 0 && axes == nil {
-			return nil, wrong("n_axes", "0 and axes NULL, expected axes, or -1 for all")
+			return nil, badArg("n_axes", "0 and axes NULL, expected axes, or -1 for all")
 		}
 		if n == 0 {
 			list = []int{}
@@ -84,7 +84,7 @@ func go_poly_reduce(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n
 
 //export go_poly_reduce_as
 func go_poly_reduce_as(ctx C.uintptr_t, op C.int, x C.uintptr_t, axes *C.int64_t, n, keepdim, dtype C.int) C.uintptr_t {
-	return compose("poly_reduce_as", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_reduce_as", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		list := must(axesFrom("axes", axes, n))
 		dt := must(dtypeOf(dtype))
 		return tensor.ReduceAs(tensor.ReduceOp(op), us[0], dt, list, keepdim != 0)

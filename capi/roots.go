@@ -27,7 +27,7 @@ func (c *context) roots(mark func(*uop.UOp)) {
 	for b := range c.host {
 		mark(b)
 	}
-	for _, b := range c.begun.binds {
+	for _, b := range c.beginBinds.binds {
 		mark(b.Buffer)
 	}
 	for s := range c.steps {

@@ -68,15 +68,15 @@ func (c *context) run(sink *uop.UOp, binds []exec.Binding, vars map[string]int64
 
 // withHost adds the memory of host buffers to bindings; of two bindings the first counts.
 func (c *context) withHost(s *exec.Step, binds []exec.Binding) []exec.Binding {
-	c.bound = append(c.bound[:0], binds...)
+	c.allBinds = append(c.allBinds[:0], binds...)
 	for _, b := range s.Buffers() {
 		if h, ok := c.host[b]; ok {
-			c.bound = append(c.bound, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
+			c.allBinds = append(c.allBinds, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
 		} else if bound, ok := c.vars.Memory(b); ok {
-			c.bound = append(c.bound, bound)
+			c.allBinds = append(c.allBinds, bound)
 		}
 	}
-	return c.bound
+	return c.allBinds
 }
 
 // baseBuffer is the BUFFER under a node that is one, perhaps reshaped or of a variable size.
@@ -84,7 +84,7 @@ func baseBuffer(arg string, u *uop.UOp) (*uop.UOp, error) {
 	if b := tensor.BaseBuffer(u); b != nil {
 		return b, nil
 	}
-	return nil, wrong(arg, "is a %s, expected a buffer or a reshaped one", u.Op)
+	return nil, badArg(arg, "is a %s, expected a buffer or a reshaped one", u.Op)
 }
 
 // buffersOf are the buffers behind handles from C.
@@ -104,7 +104,7 @@ func (c *context) buffersOf(arg string, list *C.uintptr_t, n C.int) ([]*uop.UOp,
 
 //export go_poly_store_val
 func go_poly_store_val(ctx, buf, val C.uintptr_t) C.uintptr_t {
-	return build("poly_store_val", ctx, func(c *context) (value, error) {
+	return buildNode("poly_store_val", ctx, func(c *context) (value, error) {
 		t := must(c.arg("buf", uintptr(buf)))
 		v := must(c.arg("value", uintptr(val)))
 		s, err := tensor.Store(t.Keep, v.For(t.Keep))
@@ -114,7 +114,7 @@ func go_poly_store_val(ctx, buf, val C.uintptr_t) C.uintptr_t {
 
 //export go_poly_assign
 func go_poly_assign(ctx, target, val C.uintptr_t) C.uintptr_t {
-	return build("poly_assign", ctx, func(c *context) (value, error) {
+	return buildNode("poly_assign", ctx, func(c *context) (value, error) {
 		t := must(c.arg("target", uintptr(target)))
 		v := must(c.arg("value", uintptr(val)))
 		a, err := tensor.AssignTo(t.Keep, v.For(t.Keep))
@@ -124,7 +124,7 @@ func go_poly_assign(ctx, target, val C.uintptr_t) C.uintptr_t {
 
 //export go_poly_sink1
 func go_poly_sink1(ctx, s C.uintptr_t) C.uintptr_t {
-	return build("poly_sink1", ctx, func(c *context) (value, error) {
+	return buildNode("poly_sink1", ctx, func(c *context) (value, error) {
 		v := must(c.arg("store", uintptr(s)))
 		return c.sink([]value{v})
 	})
@@ -132,7 +132,7 @@ func go_poly_sink1(ctx, s C.uintptr_t) C.uintptr_t {
 
 //export go_poly_sink_n
 func go_poly_sink_n(ctx C.uintptr_t, stores *C.uintptr_t, n C.int) C.uintptr_t {
-	return build("poly_sink_n", ctx, func(c *context) (value, error) {
+	return buildNode("poly_sink_n", ctx, func(c *context) (value, error) {
 		vs := must(c.args("stores", stores, n))
 		return c.sink(vs)
 	})
@@ -142,7 +142,7 @@ func (c *context) sink(stores []value) (value, error) {
 	src := make([]*uop.UOp, len(stores))
 	for i, v := range stores {
 		if v.Keep.Op != uop.Store && v.Keep.Op != uop.Assign {
-			return value{}, wrong(indexed("stores", i), "is a %s, expected a STORE or an ASSIGN", v.Keep.Op)
+			return value{}, badArg(indexed("stores", i), "is a %s, expected a STORE or an ASSIGN", v.Keep.Op)
 		}
 		src[i] = v.Keep
 	}
@@ -156,7 +156,7 @@ func (c *context) sinkArg(h C.uintptr_t) (*uop.UOp, error) {
 		return nil, err
 	}
 	if v.Keep.Op != uop.Sink {
-		return nil, wrong("sink", "is a %s, expected a SINK (poly_sink1, poly_sink_n)", v.Keep.Op)
+		return nil, badArg("sink", "is a %s, expected a SINK (poly_sink1, poly_sink_n)", v.Keep.Op)
 	}
 	return v.Keep, nil
 }
@@ -169,9 +169,9 @@ func word(p unsafe.Pointer, n int) uintptr { return *(*uintptr)(unsafe.Add(p, 8*
 func records(arg string, p unsafe.Pointer, n C.int) error {
 	switch {
 	case n < 0:
-		return wrong(arg, "%d records, expected 0 or more", n)
+		return badArg(arg, "%d records, expected 0 or more", n)
 	case n > 0 && p == nil:
-		return wrong(arg, "is NULL, expected %d records", n)
+		return badArg(arg, "is NULL, expected %d records", n)
 	}
 	return nil
 }
@@ -187,15 +187,15 @@ func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
 	if n > 1 && handle.Looks(handle.Token(word(p, 2))) {
 		words = 2
 	}
-	out := c.given[:0]
+	out := c.bindsBuf[:0]
 	for i := range int(n) {
 		v, err := c.arg("binds", word(p, i*words))
 		if err != nil {
-			return nil, at(i, err)
+			return nil, atElement(i, err)
 		}
 		b, err := baseBuffer("binds", v.Keep)
 		if err != nil {
-			return nil, at(i, err)
+			return nil, atElement(i, err)
 		}
 		bound := exec.Binding{Buffer: b, Ptr: *(*unsafe.Pointer)(unsafe.Add(p, 8*(i*words+1)))}
 		if n > 1 && words == 4 {
@@ -203,7 +203,7 @@ func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
 		}
 		out = append(out, bound)
 	}
-	c.given = out
+	c.bindsBuf = out
 	return out, nil
 }
 
@@ -224,12 +224,12 @@ func (c *context) variables(p unsafe.Pointer, n C.int) (map[string]int64, error)
 			u = u.Src[0]
 		}
 		if u.Op != uop.DefineVar {
-			return nil, wrong(name, "is a %s, expected a variable", u.Op)
+			return nil, badArg(name, "is a %s, expected a variable", u.Op)
 		}
 		a := u.Arg.(uop.VarArg)
 		k := int64(*(*int32)(unsafe.Add(p, 16*i+8)))
 		if c := uop.Int(k); c.Less(a.Min) || a.Max.Less(c) {
-			return nil, wrong(name, "%d is outside of %s", k, a)
+			return nil, badArg(name, "%d is outside of %s", k, a)
 		}
 		out[a.Name] = k
 	}
@@ -261,7 +261,7 @@ func go_poly_realize_flat(ctx, sink C.uintptr_t, buffers *C.uintptr_t, datas *un
 		s := must(c.sinkArg(sink))
 		bs := must(c.buffersOf("buffers", buffers, n))
 		if n > 0 && datas == nil {
-			return wrong("datas", "is NULL, expected %d pointers", n)
+			return badArg("datas", "is NULL, expected %d pointers", n)
 		}
 		binds := make([]exec.Binding, len(bs))
 		for i, b := range bs {
@@ -271,8 +271,8 @@ func go_poly_realize_flat(ctx, sink C.uintptr_t, buffers *C.uintptr_t, datas *un
 	})
 }
 
-// begun is the list that poly_realize_begin starts.
-type begun struct {
+// beginBinds is the list that poly_realize_begin starts.
+type beginBinds struct {
 	binds []exec.Binding
 	err   error // the first bind that failed
 }
@@ -280,7 +280,7 @@ type begun struct {
 //export go_poly_realize_begin
 func go_poly_realize_begin(ctx C.uintptr_t) {
 	if c, err := enter(uintptr(ctx)); err == nil {
-		c.begun = begun{}
+		c.beginBinds = beginBinds{}
 		c.mu.Unlock()
 	}
 }
@@ -296,19 +296,19 @@ func go_poly_realize_bind(ctx, buffer C.uintptr_t, data unsafe.Pointer) {
 	if err == nil {
 		var b *uop.UOp
 		if b, err = baseBuffer("buffer", v.Keep); err == nil {
-			c.begun.binds = append(c.begun.binds, exec.Binding{Buffer: b, Ptr: data})
+			c.beginBinds.binds = append(c.beginBinds.binds, exec.Binding{Buffer: b, Ptr: data})
 		}
 	}
-	if c.begun.err == nil {
-		c.begun.err = err
+	if c.beginBinds.err == nil {
+		c.beginBinds.err = err
 	}
 }
 
 //export go_poly_realize_exec
 func go_poly_realize_exec(ctx, sink C.uintptr_t) C.int {
 	return status("poly_realize_exec", ctx, func(c *context) error {
-		list := c.begun
-		c.begun = begun{}
+		list := c.beginBinds
+		c.beginBinds = beginBinds{}
 		if list.err != nil {
 			return list.err
 		}

@@ -31,7 +31,7 @@ func go_poly_safetensor_dtype_size(d C.int) C.int {
 // safeType finds the data type of a PolySafetensorDType.
 func safeType(arg string, d C.int) (*uop.DType, error) {
 	if d < 0 || int(d) >= len(files.SafeTypes) {
-		return nil, wrong(arg, "%d is no type of safetensors files", d)
+		return nil, badArg(arg, "%d is no type of safetensors files", d)
 	}
 	return files.SafeTypes[d].DType, nil
 }
@@ -41,14 +41,14 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 	if length != nil {
 		*length = 0
 	}
-	return plainly("poly_safetensors_encode", nil, func() (*C.uint8_t, error) {
+	return withoutContext("poly_safetensors_encode", nil, func() (*C.uint8_t, error) {
 		check(records("entries", unsafe.Pointer(entries), n))
 		var list []*files.Tensor
 		for i := range int(n) {
 			e := unsafe.Slice(entries, n)[i]
 			arg := indexed("entries", i)
 			if e.name == nil {
-				return nil, wrong(arg, "has no name")
+				return nil, badArg(arg, "has no name")
 			}
 			s := must(sizes(arg, e.shape, e.ndim))
 			shape, _ := s.Ints()
@@ -62,11 +62,11 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 		var texts map[string]string
 		if meta != nil {
 			if err := json.Unmarshal([]byte(goString(meta)), &texts); err != nil {
-				return nil, wrong("meta", "is no JSON object of strings: %v", err)
+				return nil, badArg("meta", "is no JSON object of strings: %v", err)
 			}
 		}
 		b := must(files.EncodeSafetensors(list, texts))
-		return give(b, length)
+		return copyToC(b, length)
 	})
 }
 
@@ -87,10 +87,10 @@ func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *uop.DType) ([]*fi
 	defer f.Close()
 	for _, t := range f.Tensors {
 		if only != nil && t.DType != only {
-			return nil, wrong("data", "tensor %q has type %s, expected F32 (poly_safetensors_decode_ex takes all)", t.Name, t.Type)
+			return nil, badArg("data", "tensor %q has type %s, expected F32 (poly_safetensors_decode_ex takes all)", t.Name, t.Type)
 		}
 		if len(t.Shape) > maxOutDims {
-			return nil, wrong("data", "tensor %q has %d dimensions, expected at most %d", t.Name, len(t.Shape), maxOutDims)
+			return nil, badArg("data", "tensor %q has %d dimensions, expected at most %d", t.Name, len(t.Shape), maxOutDims)
 		}
 	}
 	list := slices.Clone(f.Tensors)
@@ -120,8 +120,8 @@ func safeNumber(d *uop.DType) C.int32_t {
 	return -1
 }
 
-// room is malloc'd zeroed memory for n records, at least one; nil if there is none.
-func room[T any](n int) (*T, []T) {
+// newArray is malloc'd zeroed memory for n records, at least one; nil if there is none.
+func newArray[T any](n int) (*T, []T) {
 	p := (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(*new(T)))))
 	if p == nil {
 		return nil, nil
@@ -138,15 +138,15 @@ func shapeOut(shape []int64, out *[maxOutDims]C.int64_t) C.int32_t {
 
 //export go_poly_safetensors_decode
 func go_poly_safetensors_decode(data *C.uint8_t, n C.int, count *C.int, meta **C.char) *C.PolySafetensorView {
-	return plainly("poly_safetensors_decode", nil, func() (*C.PolySafetensorView, error) {
+	return withoutContext("poly_safetensors_decode", nil, func() (*C.PolySafetensorView, error) {
 		if count == nil {
-			return nil, wrong("n_out", "is NULL")
+			return nil, badArg("n_out", "is NULL")
 		}
 		*count = 0
 		list := must(decode(data, C.int64_t(n), meta, uop.Float32))
-		p, views := room[C.PolySafetensorView](len(list))
+		p, views := newArray[C.PolySafetensorView](len(list))
 		if p == nil {
-			return nil, wrong("data", "has %d tensors, for which there is no memory", len(list))
+			return nil, badArg("data", "has %d tensors, for which there is no memory", len(list))
 		}
 		for i, t := range list {
 			v := &views[i]
@@ -160,15 +160,15 @@ func go_poly_safetensors_decode(data *C.uint8_t, n C.int, count *C.int, meta **C
 
 //export go_poly_safetensors_decode_ex
 func go_poly_safetensors_decode_ex(data *C.uint8_t, n C.int64_t, count *C.int, meta **C.char) *C.PolySafetensorViewEx {
-	return plainly("poly_safetensors_decode_ex", nil, func() (*C.PolySafetensorViewEx, error) {
+	return withoutContext("poly_safetensors_decode_ex", nil, func() (*C.PolySafetensorViewEx, error) {
 		if count == nil {
-			return nil, wrong("n_out", "is NULL")
+			return nil, badArg("n_out", "is NULL")
 		}
 		*count = 0
 		list := must(decode(data, n, meta, nil))
-		p, views := room[C.PolySafetensorViewEx](len(list))
+		p, views := newArray[C.PolySafetensorViewEx](len(list))
 		if p == nil {
-			return nil, wrong("data", "has %d tensors, for which there is no memory", len(list))
+			return nil, badArg("data", "has %d tensors, for which there is no memory", len(list))
 		}
 		for i, t := range list {
 			v := &views[i]
@@ -182,18 +182,18 @@ func go_poly_safetensors_decode_ex(data *C.uint8_t, n C.int64_t, count *C.int, m
 
 //export go_poly_safetensors_to_f32
 func go_poly_safetensors_to_f32(view *C.PolySafetensorViewEx) *C.float {
-	return plainly("poly_safetensors_to_f32", nil, func() (*C.float, error) {
+	return withoutContext("poly_safetensors_to_f32", nil, func() (*C.float, error) {
 		if view == nil {
-			return nil, wrong("view", "is NULL")
+			return nil, badArg("view", "is NULL")
 		}
 		d, err := safeType("view", C.int(view.dtype))
 		if err != nil || view.numel < 0 || view.numel > math.MaxInt64/16 {
-			return nil, wrong("view", "has type %d and %d elements", view.dtype, view.numel)
+			return nil, badArg("view", "has type %d and %d elements", view.dtype, view.numel)
 		}
 		data := must(bytesFrom("view", view.data, view.numel*C.int64_t(d.Itemsize())))
-		p, out := room[float32](int(view.numel))
+		p, out := newArray[float32](int(view.numel))
 		if p == nil {
-			return nil, wrong("view", "has %d elements, for which there is no memory", view.numel)
+			return nil, badArg("view", "has %d elements, for which there is no memory", view.numel)
 		}
 		t := files.Tensor{DType: d, Shape: []int64{int64(view.numel)}, Data: data}
 		return (*C.float)(p), t.Floats(out)

@@ -53,7 +53,7 @@ func (c *context) sizeList(arg string, p *C.int64_t, n C.int) (uop.Shape, error)
 // sizes reads a shape.
 func (c *context) sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
 	if n > maxDims {
-		return nil, wrong(arg, "%d dimensions, expected at most %d", n, maxDims)
+		return nil, badArg(arg, "%d dimensions, expected at most %d", n, maxDims)
 	}
 	return c.sizeList(arg, p, n)
 }
@@ -61,7 +61,7 @@ func (c *context) sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
 // pairs reads two sizes for each of n axes.
 func (c *context) pairs(arg string, p *C.int64_t, n C.int) ([]uop.Pair, error) {
 	if n < 0 || n > maxDims {
-		return nil, wrong(arg, "%d pairs, expected 0 to %d", n, maxDims)
+		return nil, badArg(arg, "%d pairs, expected 0 to %d", n, maxDims)
 	}
 	s, err := c.sizeList(arg, p, 2*n)
 	if err != nil {
@@ -77,8 +77,8 @@ func (c *context) pairs(arg string, p *C.int64_t, n C.int) ([]uop.Pair, error) {
 // symbolicSize stands for a symbolic size in a shape written for C.
 const symbolicSize = -1
 
-// tellSizes writes the first n sizes of a shape, symbolicSize for symbolic ones.
-func tellSizes(s uop.Shape, dims *C.int64_t, n C.int) {
+// writeSizes writes the first n sizes of a shape, symbolicSize for symbolic ones.
+func writeSizes(s uop.Shape, dims *C.int64_t, n C.int) {
 	if dims == nil {
 		return
 	}
@@ -92,11 +92,11 @@ func tellSizes(s uop.Shape, dims *C.int64_t, n C.int) {
 
 //export go_poly_size_of
 func go_poly_size_of(ctx, x C.uintptr_t, axis C.int) C.uintptr_t {
-	return build("poly_size_of", ctx, func(c *context) (value, error) {
+	return buildNode("poly_size_of", ctx, func(c *context) (value, error) {
 		u := must(c.shaped("x", x))
 		s := u.Shape()
 		if axis < 0 || int(axis) >= len(s) {
-			return value{}, wrong("axis", "%d is out of range for %d dimensions", axis, len(s))
+			return value{}, badArg("axis", "%d is out of range for %d dimensions", axis, len(s))
 		}
 		return c.sizeNode(s[axis]), nil
 	})
@@ -107,9 +107,9 @@ func (c *context) sizeNode(s uop.Sint) value { return single(s.UOp(c.g)) }
 
 //export go_poly_size_op
 func go_poly_size_op(ctx C.uintptr_t, op C.int, a, b C.int64_t) C.uintptr_t {
-	return build("poly_size_op", ctx, func(c *context) (value, error) {
+	return buildNode("poly_size_op", ctx, func(c *context) (value, error) {
 		if op < 0 || op >= C.int(tensor.NumSizeOperations) {
-			return value{}, wrong("op", "%d, expected 0 to %d", op, tensor.NumSizeOperations-1)
+			return value{}, badArg("op", "%d, expected 0 to %d", op, tensor.NumSizeOperations-1)
 		}
 		x := must(c.sizeOf("a", int64(a)))
 		y := must(c.sizeOf("b", int64(b)))
@@ -120,7 +120,7 @@ func go_poly_size_op(ctx C.uintptr_t, op C.int, a, b C.int64_t) C.uintptr_t {
 
 //export go_poly_size_unbind
 func go_poly_size_unbind(ctx, x C.uintptr_t) C.uintptr_t {
-	return build("poly_size_unbind", ctx, func(c *context) (value, error) {
+	return buildNode("poly_size_unbind", ctx, func(c *context) (value, error) {
 		s, err := c.sizeArg(x)
 		return c.sizeNode(tensor.Unbound(s)), err
 	})
@@ -128,7 +128,7 @@ func go_poly_size_unbind(ctx, x C.uintptr_t) C.uintptr_t {
 
 //export go_poly_size_bind
 func go_poly_size_bind(ctx, x C.uintptr_t, vars unsafe.Pointer, n C.int) C.uintptr_t {
-	return build("poly_size_bind", ctx, func(c *context) (value, error) {
+	return buildNode("poly_size_bind", ctx, func(c *context) (value, error) {
 		s := must(c.sizeArg(x))
 		values, err := c.variables(vars, n)
 		return c.sizeNode(tensor.SizeWith(s, values)), err
@@ -150,7 +150,7 @@ func (c *context) sizeArg(x C.uintptr_t) (uop.Sint, error) {
 
 //export go_poly_size_info
 func go_poly_size_info(ctx, x C.uintptr_t, lo, hi, val *C.int64_t) (known C.int) {
-	ask("poly_size_info", ctx, func(c *context) error {
+	withContext("poly_size_info", ctx, func(c *context) error {
 		s := must(c.sizeArg(x))
 		least, greatest := tensor.SizeBounds(s)
 		n, ok := tensor.SizeValue(s)
@@ -172,7 +172,7 @@ func go_poly_size_info(ctx, x C.uintptr_t, lo, hi, val *C.int64_t) (known C.int)
 
 //export go_poly_size_n_variables
 func go_poly_size_n_variables(ctx, x C.uintptr_t) (n C.int) {
-	ask("poly_size_n_variables", ctx, func(c *context) error {
+	withContext("poly_size_n_variables", ctx, func(c *context) error {
 		s, err := c.sizeArg(x)
 		n = C.int(len(tensor.SizeVariables(s)))
 		return err
@@ -182,11 +182,11 @@ func go_poly_size_n_variables(ctx, x C.uintptr_t) (n C.int) {
 
 //export go_poly_size_variable
 func go_poly_size_variable(ctx, x C.uintptr_t, i C.int, val *C.int64_t) C.uintptr_t {
-	return build("poly_size_variable", ctx, func(c *context) (value, error) {
+	return buildNode("poly_size_variable", ctx, func(c *context) (value, error) {
 		s := must(c.sizeArg(x))
 		list := tensor.SizeVariables(s)
 		if i < 0 || int(i) >= len(list) {
-			return value{}, wrong("i", "%d is out of range for %d variables", i, len(list))
+			return value{}, badArg("i", "%d is out of range for %d variables", i, len(list))
 		}
 		v := list[i]
 		if val != nil {
@@ -200,7 +200,7 @@ func go_poly_size_variable(ctx, x C.uintptr_t, i C.int, val *C.int64_t) C.uintpt
 
 //export go_poly_size_text
 func go_poly_size_text(ctx, x C.uintptr_t, out *C.char, capacity C.int) (n C.int) {
-	ask("poly_size_text", ctx, func(c *context) error {
+	withContext("poly_size_text", ctx, func(c *context) error {
 		s := must(c.sizeArg(x))
 		text := tensor.SizeString(s)
 		n = C.int(len(text))
@@ -215,7 +215,7 @@ func go_poly_size_text(ctx, x C.uintptr_t, out *C.char, capacity C.int) (n C.int
 
 //export go_poly_size_tensor
 func go_poly_size_tensor(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
-	return build("poly_size_tensor", ctx, func(c *context) (value, error) {
+	return buildNode("poly_size_tensor", ctx, func(c *context) (value, error) {
 		s := must(c.sizeOf("size", int64(size)))
 		u, err := tensor.FromSize(c.g, s)
 		return single(u), err
@@ -224,7 +224,7 @@ func go_poly_size_tensor(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
 
 //export go_poly_arange_size
 func go_poly_arange_size(ctx C.uintptr_t, dtype C.int, start, stop, step C.int64_t) C.uintptr_t {
-	return build("poly_arange_size", ctx, func(c *context) (value, error) {
+	return buildNode("poly_arange_size", ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		var s [3]uop.Sint
 		for i, n := range []C.int64_t{start, stop, step} {

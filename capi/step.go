@@ -33,7 +33,7 @@ type step struct {
 	// bound is the program on the memory of host buffers; it is valid as long as none of them has been freed since.
 	bound   *exec.Bound
 	boundAt uint64
-	quickRun
+	directRun
 }
 
 // compile makes a step of a sink and its handle.
@@ -64,7 +64,7 @@ func (c *context) compileOn(device string, kind handle.Kind, sink *uop.UOp, leav
 
 // buildStep runs a request that makes a step.
 func buildStep(fn string, ctx C.uintptr_t, f func(c *context) (*step, error)) (h C.uintptr_t) {
-	ask(fn, ctx, func(c *context) error {
+	withContext(fn, ctx, func(c *context) error {
 		s, err := f(c)
 		if err == nil {
 			h = C.uintptr_t(s.entry.Token())
@@ -74,20 +74,20 @@ func buildStep(fn string, ctx C.uintptr_t, f func(c *context) (*step, error)) (h
 	return h
 }
 
-// askStep runs a request on a step, in its context.
-func askStep(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
-	askProgram(fn, "step", handle.Step, h, f, failed)
+// withStep runs a request on a step, in its context.
+func withStep(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
+	withProgram(fn, "step", handle.Step, h, f, failed)
 }
 
-// askProgram is askStep for a handle of any kind of step.
-func askProgram(fn, arg string, kind handle.Kind, h C.uintptr_t, f func(s *step) error, failed func()) {
-	if err := askProgramIn(arg, kind, uintptr(h), f); err != nil {
+// withProgram is withStep for a handle of any kind of step.
+func withProgram(fn, arg string, kind handle.Kind, h C.uintptr_t, f func(s *step) error, failed func()) {
+	if err := withProgramErr(arg, kind, uintptr(h), f); err != nil {
 		fail(fn, err)
 		failed()
 	}
 }
 
-func askProgramIn(arg string, kind handle.Kind, h uintptr, f func(s *step) error) (err error) {
+func withProgramErr(arg string, kind handle.Kind, h uintptr, f func(s *step) error) (err error) {
 	e, err := handles.Get(handle.Token(h), kind)
 	if err != nil {
 		return &argError{arg, err}
@@ -148,12 +148,12 @@ func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, 
 	return buildStep("poly_compile_value_and_grad", ctx, func(c *context) (*step, error) {
 		v := must(c.arg("loss", uintptr(loss)))
 		if n <= 0 {
-			return nil, wrong("n_params", "%d, expected 1 or more", n)
+			return nil, badArg("n_params", "%d, expected 1 or more", n)
 		}
 		ps := must(c.args("params", params, n))
 		y := v.WithElements(1)
 		if tensor.Elements(y) != 1 {
-			return nil, wrong("loss", "has shape %s, expected one element", y.Shape())
+			return nil, badArg("loss", "has shape %s, expected one element", y.Shape())
 		}
 		wrts := make([]*uop.UOp, len(ps))
 		for i, p := range ps {
@@ -202,7 +202,7 @@ func go_poly_step_destroy(h C.uintptr_t) {
 
 // drop frees a step.
 func (c *context) drop(s *step) {
-	s.slow()
+	s.disableDirect()
 	handles.Drop(s.entry)
 	if !c.dead {
 		delete(c.steps, s)
@@ -212,7 +212,7 @@ func (c *context) drop(s *step) {
 }
 
 func runStep(fn string, h C.uintptr_t, f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer, nVars C.int) (rc C.int) {
-	askStep(fn, h, func(s *step) error { return s.run(f, vars, nVars) }, func() { rc = -1 })
+	withStep(fn, h, func(s *step) error { return s.run(f, vars, nVars) }, func() { rc = -1 })
 	return rc
 }
 
@@ -257,24 +257,24 @@ func byIndex(ptrs *unsafe.Pointer, n C.int) func(s *step) ([]exec.Binding, error
 	return func(s *step) ([]exec.Binding, error) {
 		switch {
 		case n <= 0:
-			return nil, wrong("n", "%d pointers, expected 1 or more", n)
+			return nil, badArg("n", "%d pointers, expected 1 or more", n)
 		case ptrs == nil:
-			return nil, wrong("ptrs", "is NULL, expected %d pointers", n)
+			return nil, badArg("ptrs", "is NULL, expected %d pointers", n)
 		}
-		binds := s.ctx.given[:0]
+		binds := s.ctx.bindsBuf[:0]
 		for i, p := range unsafe.Slice(ptrs, min(int(n), len(s.buffers))) {
 			if p != nil {
 				binds = append(binds, exec.Binding{Buffer: s.buffers[i], Ptr: p})
 			}
 		}
-		s.ctx.given = binds
+		s.ctx.bindsBuf = binds
 		return binds, nil
 	}
 }
 
 // countOf is a number of a step; 0 for NULL and stale steps.
 func countOf(fn string, h C.uintptr_t, f func(s *step) int) (n C.int) {
-	askStep(fn, h, func(s *step) error { n = C.int(f(s)); return nil }, func() { n = 0 })
+	withStep(fn, h, func(s *step) error { n = C.int(f(s)); return nil }, func() { n = 0 })
 	return n
 }
 
@@ -307,13 +307,13 @@ const (
 
 //export go_step_buffer_info
 func go_step_buffer_info(h C.uintptr_t, idx C.int, hasOut C.int, role, dtype *C.int, count, nbytes *C.int64_t) (rc C.int) {
-	askStep("poly_step_buffer_info", h, func(s *step) error {
+	withStep("poly_step_buffer_info", h, func(s *step) error {
 		all := len(s.buffers) + s.exec.Temporaries()
 		switch {
 		case idx < 0 || int(idx) >= all:
-			return wrong("idx", "%d is out of range, the step has %d buffers", idx, all)
+			return badArg("idx", "%d is out of range, the step has %d buffers", idx, all)
 		case hasOut == 0:
-			return wrong("out", "is NULL")
+			return badArg("out", "is NULL")
 		case int(idx) >= len(s.buffers):
 			*role, *dtype, *count, *nbytes = roleTemporary, dtypeID(uop.Void), 0, 0
 			return nil
@@ -333,11 +333,11 @@ func go_step_buffer_info(h C.uintptr_t, idx C.int, hasOut C.int, role, dtype *C.
 
 //export go_poly_step_buf_index
 func go_poly_step_buf_index(h, x C.uintptr_t) (i C.int) {
-	askStep("poly_step_buf_index", h, func(s *step) error {
+	withStep("poly_step_buf_index", h, func(s *step) error {
 		v := must(s.ctx.arg("x", uintptr(x)))
 		b := must(baseBuffer("x", v.Keep))
 		if i = s.index(b); i < 0 {
-			return wrong("x", "is no buffer of the step")
+			return badArg("x", "is no buffer of the step")
 		}
 		return nil
 	}, func() { i = -1 })
@@ -346,12 +346,12 @@ func go_poly_step_buf_index(h, x C.uintptr_t) (i C.int) {
 
 //export go_poly_step_value_index
 func go_poly_step_value_index(h C.uintptr_t, n C.int) (i C.int) {
-	askStep("poly_step_value_index", h, func(s *step) error {
+	withStep("poly_step_value_index", h, func(s *step) error {
 		if n < 0 || int(n) >= len(s.leaves) {
-			return wrong("i", "%d is out of range, the step has %d values", n, len(s.leaves))
+			return badArg("i", "%d is out of range, the step has %d values", n, len(s.leaves))
 		}
 		if i = s.index(s.leaves[n].host); i < 0 {
-			return wrong("i", "value %d has no elements", n)
+			return badArg("i", "value %d has no elements", n)
 		}
 		return nil
 	}, func() { i = -1 })
@@ -360,9 +360,9 @@ func go_poly_step_value_index(h C.uintptr_t, n C.int) (i C.int) {
 
 //export go_poly_step_buf_uop
 func go_poly_step_buf_uop(h C.uintptr_t, idx C.int) (u C.uintptr_t) {
-	askStep("poly_step_buf_uop", h, func(s *step) error {
+	withStep("poly_step_buf_uop", h, func(s *step) error {
 		if idx < 0 || int(idx) >= len(s.buffers) {
-			return wrong("idx", "%d is out of range, the step has %d bindable buffers", idx, len(s.buffers))
+			return badArg("idx", "%d is out of range, the step has %d bindable buffers", idx, len(s.buffers))
 		}
 		t, err := s.ctx.out(single(s.buffers[idx]))
 		u = C.uintptr_t(t)

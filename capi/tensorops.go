@@ -68,7 +68,7 @@ func go_poly_tensor_sigmoid(t C.uintptr_t) C.uintptr_t {
 func go_poly_tensor_matmul(a, b C.uintptr_t) C.uintptr_t {
 	return tensorBinary("poly_tensor_matmul", a, b, func(x, y *uop.UOp) (*uop.UOp, error) {
 		if len(x.Shape()) != 2 || len(y.Shape()) != 2 {
-			return nil, wrong("a", "the shapes are %s and %s, expected two matrices", x.Shape(), y.Shape())
+			return nil, badArg("a", "the shapes are %s and %s, expected two matrices", x.Shape(), y.Shape())
 		}
 		return tensor.MatMul(x, y)
 	})
@@ -106,7 +106,7 @@ func tensorReduce(fn string, t C.uintptr_t, axis C.int, op axesOp) C.uintptr_t {
 			return op(u, nil, false)
 		}
 		if axis < 0 || int(axis) >= len(u.Shape()) {
-			return nil, wrong("axis", "%d for shape %s, expected 0 to %d, or -1 for all", axis, u.Shape(), len(u.Shape())-1)
+			return nil, badArg("axis", "%d for shape %s, expected 0 to %d, or -1 for all", axis, u.Shape(), len(u.Shape())-1)
 		}
 		return op(u, []int{int(axis)}, false)
 	})
@@ -164,7 +164,7 @@ func go_poly_tensor_permute(t C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintpt
 func go_poly_tensor_transpose(t C.uintptr_t) C.uintptr_t {
 	return tensorUnary("poly_tensor_transpose", t, func(u *uop.UOp) (*uop.UOp, error) {
 		if len(u.Shape()) != 2 {
-			return nil, wrong("t", "has shape %s, expected a matrix", u.Shape())
+			return nil, badArg("t", "has shape %s, expected a matrix", u.Shape())
 		}
 		return tensor.Transpose(u, 0, 1)
 	})
@@ -197,7 +197,7 @@ func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, para
 		return nil, nil, nil, err
 	}
 	if tensor.Elements(v.Keep) != 1 {
-		return nil, nil, nil, wrong("loss", "has shape %s, expected one number", v.Keep.Shape())
+		return nil, nil, nil, badArg("loss", "has shape %s, expected one number", v.Keep.Shape())
 	}
 	for i, t := range ts {
 		p, err := c.tensor(indexed("params", i), t)
@@ -212,7 +212,7 @@ func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, para
 
 //export go_poly_tensor_backward
 func go_poly_tensor_backward(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int) (out unsafe.Pointer) {
-	ask("poly_tensor_backward", ctx, func(c *context) error {
+	withContext("poly_tensor_backward", ctx, func(c *context) error {
 		ts := must(tensorList("params", params, n))
 		_, _, grads, err := c.gradients(loss, ts)
 		if err != nil {
@@ -247,13 +247,13 @@ type sgdRecord struct {
 func go_poly_sgd_step(opt unsafe.Pointer, ctx, loss C.uintptr_t, out *C.float) C.int {
 	return status("poly_sgd_step", ctx, func(c *context) error {
 		if opt == nil {
-			return wrong("opt", "is NULL")
+			return badArg("opt", "is NULL")
 		}
 		o := (*sgdRecord)(opt)
 		ts := must(tensorList("opt", o.params, o.n))
 		for i, t := range ts {
 			if t.computed() {
-				return wrong(indexed("opt", i), "is computed, expected a tensor with memory of its own")
+				return badArg(indexed("opt", i), "is computed, expected a tensor with memory of its own")
 			}
 		}
 		y, params, grads, err := c.gradients(loss, ts)

@@ -63,8 +63,8 @@ var tensors struct {
 
 const float32Size = 4
 
-// homeContext is the context of operations on persistent tensors only.
-func homeContext() (*context, error) {
+// sharedContext is the context of operations on persistent tensors only.
+func sharedContext() (*context, error) {
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
 	if tensors.home == nil {
@@ -86,7 +86,7 @@ func tensorAt(arg string, h C.uintptr_t) (*memTensor, error) {
 	defer tensors.mu.Unlock()
 	t := tensors.live[uintptr(h)]
 	if t == nil {
-		return nil, wrong(arg, "is not a tensor: it was freed, or it never was one")
+		return nil, badArg(arg, "is not a tensor: it was freed, or it never was one")
 	}
 	return t, nil
 }
@@ -139,7 +139,7 @@ func (t *memTensor) free() {
 	for c, l := range leaves {
 		c.mu.Lock()
 		if !c.dead {
-			c.idle() // wait for jobs on the memory
+			c.waitJobs() // wait for jobs on the memory
 			if t.of == nil {
 				c.unbind(l.v.host)
 			}
@@ -154,8 +154,8 @@ func (t *memTensor) free() {
 	C.free(unsafe.Pointer(t.rec))
 }
 
-// unwrap drops the leaves of persistent tensors in a dying context.
-func (c *context) unwrap() {
+// releaseWrapped drops the leaves of persistent tensors in a dying context.
+func (c *context) releaseWrapped() {
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
 	for t := range c.wrapped {
@@ -170,7 +170,7 @@ func (c *context) tensor(arg string, t *memTensor) (value, error) {
 	case t.ctx == c:
 		return t.leaf.v, nil
 	case t.ctx != nil:
-		return value{}, wrong(arg, "belongs to another context")
+		return value{}, badArg(arg, "belongs to another context")
 	}
 	if l, ok := c.wrapped[t]; ok {
 		return l.v, nil
@@ -200,7 +200,7 @@ func (c *context) tensor(arg string, t *memTensor) (value, error) {
 
 // persistent makes a tensor without a context with memory initialized by fill.
 func persistent(fn string, shape *C.int64_t, ndim C.int, fill func(data []float32)) C.uintptr_t {
-	return plainly(fn, 0, func() (C.uintptr_t, error) {
+	return withoutContext(fn, 0, func() (C.uintptr_t, error) {
 		return must(newPersistent(must(tensorShape(shape, ndim)), fill)).add(), nil
 	})
 }
@@ -218,7 +218,7 @@ func newPersistent(s uop.Shape, fill func(data []float32)) (*memTensor, error) {
 // tensorShape reads the shape of a tensor, of at most POLY_MAX_OUT_DIMS dimensions.
 func tensorShape(shape *C.int64_t, ndim C.int) (uop.Shape, error) {
 	if ndim > maxOutDims {
-		return nil, wrong("shape", "%d dimensions, expected at most %d", ndim, maxOutDims)
+		return nil, badArg("shape", "%d dimensions, expected at most %d", ndim, maxOutDims)
 	}
 	s, err := sizes("shape", shape, ndim)
 	if err == nil {
@@ -242,7 +242,7 @@ func (c *context) inContext(v value, data unsafe.Pointer) (*memTensor, error) {
 
 // buildTensor runs a request that makes a tensor in a context.
 func buildTensor(fn string, ctx C.uintptr_t, f func(c *context) (*memTensor, error)) (h C.uintptr_t) {
-	ask(fn, ctx, func(c *context) error {
+	withContext(fn, ctx, func(c *context) error {
 		t, err := f(c)
 		if err == nil {
 			h = t.add()
@@ -274,7 +274,7 @@ func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, err
 	}
 	if c == nil {
 		var err error
-		if c, err = homeContext(); err != nil {
+		if c, err = sharedContext(); err != nil {
 			fail(fn, err)
 			return 0
 		}
@@ -293,7 +293,7 @@ func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, err
 // realize computes a tensor into memory of its own. The context is locked.
 func (c *context) realizeTensor(t *memTensor) error {
 	n := t.shape.MaxNumel()
-	if err := t.alive(); err != nil {
+	if err := t.checkAlive(); err != nil {
 		return err
 	}
 	if t.data == nil {
@@ -311,8 +311,8 @@ func (c *context) realizeTensor(t *memTensor) error {
 	return c.run(c.g.Sink(nil, b.Store(t.leaf.v.Keep)), []exec.Binding{{Buffer: b, Ptr: t.data, Bytes: n * float32Size}}, nil)
 }
 
-// alive is an error for a tensor with freed memory.
-func (t *memTensor) alive() error {
+// checkAlive is an error for a tensor with freed memory.
+func (t *memTensor) checkAlive() error {
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
 	if t.freed || t.of != nil && t.of.freed {
@@ -343,20 +343,20 @@ func go_poly_tensor_item(h C.uintptr_t) (v C.float) {
 	const fn = "poly_tensor_item"
 	t, err := tensorAt("t", h)
 	if err == nil && t.shape.MaxNumel() == 0 {
-		err = wrong("t", "has shape %s, which has no first element", t.shape)
+		err = badArg("t", "has shape %s, which has no first element", t.shape)
 	}
 	if err != nil {
 		fail(fn, err)
 		return 0
 	}
 	if !t.computed() {
-		if err := t.alive(); err != nil {
+		if err := t.checkAlive(); err != nil {
 			fail(fn, err)
 			return 0
 		}
 		return *(*C.float)(t.data)
 	}
-	ask(fn, C.uintptr_t(t.ctx.entry.Token()), func(c *context) error {
+	withContext(fn, C.uintptr_t(t.ctx.entry.Token()), func(c *context) error {
 		if t.data == nil {
 			check(c.realizeTensor(t))
 		}
@@ -411,7 +411,7 @@ func go_poly_tensor_ones(shape *C.int64_t, ndim C.int) C.uintptr_t {
 
 //export go_poly_tensor_rand
 func go_poly_tensor_rand(shape *C.int64_t, ndim C.int) C.uintptr_t {
-	return persistent("poly_tensor_rand", shape, ndim, func(data []float32) { begin(data, int64(len(data))) })
+	return persistent("poly_tensor_rand", shape, ndim, func(data []float32) { initUniform(data, int64(len(data))) })
 }
 
 //export go_poly_tensor_from_data
@@ -420,7 +420,7 @@ func go_poly_tensor_from_data(data *C.float, shape *C.int64_t, ndim C.int) C.uin
 	s, err := tensorShape(shape, ndim)
 	n := s.MaxNumel()
 	if err == nil && n > 0 && data == nil {
-		err = wrong("data", "is NULL, expected %d numbers", n)
+		err = badArg("data", "is NULL, expected %d numbers", n)
 	}
 	if err != nil {
 		fail(fn, err)

@@ -15,7 +15,7 @@ import (
 // reals are n numbers of an array of C, which may be NULL if n is 0.
 func reals(arg string, p *C.double, n C.int) ([]float64, error) {
 	if n < 0 || n > 0 && p == nil {
-		return nil, wrong(arg, "%d numbers at %v, expected 0 or more numbers", n, p)
+		return nil, badArg(arg, "%d numbers at %v, expected 0 or more numbers", n, p)
 	}
 	list := make([]float64, 0, min(int(n), 64))
 	for _, v := range unsafe.Slice(p, n) {
@@ -56,12 +56,12 @@ func go_poly_clip_grad_norm(ctx C.uintptr_t, grads *C.uintptr_t, n C.int, most, 
 	return status("poly_clip_grad_norm", ctx, func(c *context) error {
 		vs := must(c.args("grads", grads, n))
 		if out == nil {
-			return wrong("out", "is NULL, expected an array for %d results", n+1)
+			return badArg("out", "is NULL, expected an array for %d results", n+1)
 		}
 		us := make([]*uop.UOp, len(vs))
 		for i, v := range vs {
 			if err := v.tensor("grads"); err != nil {
-				return at(i, err)
+				return atElement(i, err)
 			}
 			us[i] = v.Keep
 		}
@@ -75,10 +75,10 @@ func go_poly_clip_grad_norm(ctx C.uintptr_t, grads *C.uintptr_t, n C.int, most, 
 
 //export go_poly_learning_rate
 func go_poly_learning_rate(ctx, lr, t C.uintptr_t, schedule C.int, params *C.double, n C.int) C.uintptr_t {
-	return compose("poly_learning_rate", ctx, told{}, func(us []*uop.UOp) (*uop.UOp, error) {
+	return compose("poly_learning_rate", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		list := must(reals("params", params, n))
 		if schedule < 0 || schedule > 255 {
-			return nil, wrong("schedule", "is %d, expected a PolyRateSchedule", schedule)
+			return nil, badArg("schedule", "is %d, expected a PolyRateSchedule", schedule)
 		}
 		return tensor.LearningRate(us[0], us[1], tensor.RateSchedule(schedule), list)
 	}, operandOf("lr", lr), operandOf("t", t))
@@ -108,7 +108,7 @@ func lstmWeights(us []*uop.UOp) tensor.LSTMWeights {
 //export go_poly_lstm_cell
 func go_poly_lstm_cell(ctx, x, h, c, wih, whh, bih, bhh C.uintptr_t, out *C.uintptr_t) C.int {
 	return composeAll("poly_lstm_cell", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
-		return both(tensor.LSTMCell(us[0], us[1], us[2], lstmWeights(us)))
+		return twoResults(tensor.LSTMCell(us[0], us[1], us[2], lstmWeights(us)))
 	}, lstmOperands(x, h, c, wih, whh, bih, bhh)...)
 }
 

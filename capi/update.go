@@ -27,7 +27,7 @@ func (c *context) update(values *C.uintptr_t, data *unsafe.Pointer, n C.int, tar
 		return up, err
 	}
 	if n > 0 && data == nil {
-		return up, wrong("data", "is NULL, expected %d pointers", n)
+		return up, badArg("data", "is NULL, expected %d pointers", n)
 	}
 	ts, err := c.args("targets", targets, nUpdates)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 	src := make([]*uop.UOp, 0, len(vs)+len(assigns))
 	for i, v := range vs {
 		if err := v.tensor("values"); err != nil {
-			return up, at(i, err)
+			return up, atElement(i, err)
 		}
 		s := v.Keep.Shape()
 		// The caller gave no size: it is that of the value.
@@ -68,7 +68,7 @@ func (c *context) updateOf(vs []value, data []unsafe.Pointer, assigns []*uop.UOp
 		if tensor.Elements(v.Keep) > 0 {
 			into, err := tensor.Store(leaf.Keep, v.For(leaf.Keep))
 			if err != nil {
-				return up, at(i, err)
+				return up, atElement(i, err)
 			}
 			src = append(src, into)
 		}

@@ -19,16 +19,16 @@ import (
 // newVariables makes the variables of a context, which share its graph, its lock and the memory of its buffers.
 func (c *context) newVariables() {
 	c.vars = variable.NewContext(c.g, func() (*exec.Executor, error) { return executor("") })
-	c.functions, c.now = map[*function]struct{}{}, c.newNodeCall()
+	c.functions, c.nodeArgs = map[*function]struct{}{}, c.newNodeCall()
 	c.operand = func(arg string, h uintptr) (*uop.UOp, error) {
 		v, err := c.array(arg, h)
 		if err != nil {
 			return nil, err
 		}
-		return c.calling.Operand(v)
+		return c.arrayCall.Operand(v)
 	}
-	c.vars.Changed = func() { c.mu.c.unbound++ }
-	c.vars.Elsewhere = func(b *uop.UOp) (exec.Binding, bool) {
+	c.vars.OnInvalidate = func() { c.mu.c.unbound++ }
+	c.vars.ExternalMemory = func(b *uop.UOp) (exec.Binding, bool) {
 		h, ok := c.host[b]
 		return exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)}, ok
 	}
@@ -41,7 +41,7 @@ func owned[T any](c *context, arg string, h uintptr, kind handle.Kind) (v T, err
 		return v, &argError{arg, err}
 	}
 	if e.Owner != any(c) {
-		return v, wrong(arg, "belongs to another context")
+		return v, badArg(arg, "belongs to another context")
 	}
 	return e.Value.(T), nil
 }
@@ -53,13 +53,13 @@ func (c *context) array(arg string, h uintptr) (*variable.Variable, error) {
 // arrays are the variables of n handles.
 func (c *context) arrays(arg string, hs *C.uintptr_t, n C.int) ([]*variable.Variable, error) {
 	if n < 0 || n > 0 && hs == nil {
-		return nil, wrong(arg, "%d handles at %p, expected 0 or more and their address", n, hs)
+		return nil, badArg(arg, "%d handles at %p, expected 0 or more and their address", n, hs)
 	}
 	var out []*variable.Variable // grows: a count that is too large ends at the first invalid handle
 	for i, h := range unsafe.Slice(hs, n) {
 		v, err := c.array(arg, uintptr(h))
 		if err != nil {
-			return nil, at(i, err)
+			return nil, atElement(i, err)
 		}
 		out = append(out, v)
 	}
@@ -115,8 +115,8 @@ func (c *context) releaseArray(h uintptr) {
 	e.Value.(*variable.Variable).Drop()
 }
 
-// by enters the context of a handle of a kind.
-func by(arg string, h C.uintptr_t, kind handle.Kind) (*context, error) {
+// enterContextOf locks the context of a handle; the caller unlocks it.
+func enterContextOf(arg string, h C.uintptr_t, kind handle.Kind) (*context, error) {
 	e, err := handles.Get(handle.Token(h), kind)
 	if err != nil {
 		return nil, &argError{arg, err}
@@ -133,10 +133,10 @@ func by(arg string, h C.uintptr_t, kind handle.Kind) (*context, error) {
 	return c, nil
 }
 
-// askBy runs a request in the context of a handle. If it fails, the error is reported and failed called.
-func askBy(fn, arg string, h C.uintptr_t, kind handle.Kind, f func(c *context) error, failed func()) {
+// withContextOf runs a request in the context of a handle. If it fails, the error is reported and failed called.
+func withContextOf(fn, arg string, h C.uintptr_t, kind handle.Kind, f func(c *context) error, failed func()) {
 	if err := func() (err error) {
-		c, err := by(arg, h, kind)
+		c, err := enterContextOf(arg, h, kind)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func askBy(fn, arg string, h C.uintptr_t, kind handle.Kind, f func(c *context) e
 
 // makeArray runs a request that makes a variable, whose reference goes to C.
 func makeArray(fn string, ctx C.uintptr_t, f func(c *context) (*variable.Variable, error)) (h C.uintptr_t) {
-	ask(fn, ctx, func(c *context) (err error) {
+	withContext(fn, ctx, func(c *context) (err error) {
 		v, err := f(c)
 		if err == nil {
 			h, err = c.outArray(v)
@@ -161,9 +161,9 @@ func makeArray(fn string, ctx C.uintptr_t, f func(c *context) (*variable.Variabl
 	return h
 }
 
-// onArray runs a request on a variable.
-func onArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) error, failed func()) {
-	askBy(fn, "x", x, handle.Array, func(c *context) error {
+// withArray runs a request on a variable.
+func withArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) error, failed func()) {
+	withContextOf(fn, "x", x, handle.Array, func(c *context) error {
 		v, err := c.array("x", uintptr(x))
 		if err != nil {
 			return err
@@ -172,15 +172,15 @@ func onArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) 
 	}, failed)
 }
 
-// statusOf runs a request on a variable that gives 0 or -1.
-func statusOf(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) error) (rc C.int) {
-	onArray(fn, x, f, func() { rc = -1 })
+// arrayStatus runs a request on a variable that gives 0 or -1.
+func arrayStatus(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) error) (rc C.int) {
+	withArray(fn, x, f, func() { rc = -1 })
 	return rc
 }
 
-// isSo runs a request on a variable that gives 1, 0 or -1.
-func isSo(fn string, x C.uintptr_t, f func(v *variable.Variable) bool) (is C.int) {
-	onArray(fn, x, func(_ *context, v *variable.Variable) error {
+// arrayPredicate runs a request on a variable with the results 1, 0, and -1 for an error.
+func arrayPredicate(fn string, x C.uintptr_t, f func(v *variable.Variable) bool) (is C.int) {
+	withArray(fn, x, func(_ *context, v *variable.Variable) error {
 		if f(v) {
 			is = 1
 		}
@@ -189,9 +189,9 @@ func isSo(fn string, x C.uintptr_t, f func(v *variable.Variable) bool) (is C.int
 	return is
 }
 
-// another runs a request that makes a variable of one.
-func another(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) (*variable.Variable, error)) (h C.uintptr_t) {
-	onArray(fn, x, func(c *context, v *variable.Variable) error {
+// deriveArray runs a request that derives a variable from another one.
+func deriveArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) (*variable.Variable, error)) (h C.uintptr_t) {
+	withArray(fn, x, func(c *context, v *variable.Variable) error {
 		w, err := f(c, v)
 		if err == nil {
 			h, err = c.outArray(w)
@@ -201,8 +201,8 @@ func another(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) 
 	return h
 }
 
-// first is the first of n handles, by which their context is found.
-func first(hs *C.uintptr_t, n C.int) C.uintptr_t {
+// firstHandle is the first of n handles, which determines the context.
+func firstHandle(hs *C.uintptr_t, n C.int) C.uintptr_t {
 	if hs == nil || n <= 0 {
 		return 0
 	}
@@ -235,9 +235,9 @@ func go_poly_array_share(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.
 			return nil, err
 		}
 		if data == nil && nbytes > 0 {
-			return nil, wrong("data", "is NULL, expected memory of %d bytes", nbytes)
+			return nil, badArg("data", "is NULL, expected memory of %d bytes", nbytes)
 		}
-		return c.vars.Lend(dt, s, data, uint64(token))
+		return c.vars.ShareWithToken(dt, s, data, uint64(token))
 	})
 }
 
@@ -256,7 +256,7 @@ func (c *context) memoryOf(dtype C.int, shape *C.int64_t, ndim C.int, data unsaf
 		return nil, nil, err
 	}
 	if want := n * int64(dt.Itemsize()); data != nil && int64(nbytes) != want {
-		return nil, nil, wrong("nbytes", "%d, expected %d for %s of shape %s", nbytes, want, dtypeName(dt), s)
+		return nil, nil, badArg("nbytes", "%d, expected %d for %s of shape %s", nbytes, want, dtypeName(dt), s)
 	}
 	return dt, s, nil
 }
@@ -264,9 +264,9 @@ func (c *context) memoryOf(dtype C.int, shape *C.int64_t, ndim C.int, data unsaf
 //export go_poly_array_released
 func go_poly_array_released(ctx C.uintptr_t, tokens *C.uint64_t, room C.int) C.int {
 	count := C.int(-1)
-	ask("poly_array_released", ctx, func(c *context) error {
+	withContext("poly_array_released", ctx, func(c *context) error {
 		if room < 0 || room > 0 && tokens == nil {
-			return wrong("tokens", "room for %d at %p, expected 0 or more and its address", room, tokens)
+			return badArg("tokens", "room for %d at %p, expected 0 or more and its address", room, tokens)
 		}
 		c.released = append(c.released, c.vars.Released()...)
 		n := min(int(room), len(c.released))
@@ -282,12 +282,12 @@ func go_poly_array_released(ctx C.uintptr_t, tokens *C.uint64_t, room C.int) C.i
 
 //export go_poly_array_retain
 func go_poly_array_retain(x C.uintptr_t) C.uintptr_t {
-	return another("poly_array_retain", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Retain(), nil })
+	return deriveArray("poly_array_retain", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Retain(), nil })
 }
 
 //export go_poly_array_release
 func go_poly_array_release(x C.uintptr_t) {
-	if c, err := by("x", x, handle.Array); err == nil {
+	if c, err := enterContextOf("x", x, handle.Array); err == nil {
 		c.releaseArray(uintptr(x))
 		c.mu.Unlock()
 	}
@@ -304,7 +304,7 @@ func go_poly_array_release_n(xs *C.uintptr_t, n C.int) {
 			if c != nil {
 				c.mu.Unlock()
 			}
-			if c, _ = by("xs", x, handle.Array); c == nil {
+			if c, _ = enterContextOf("xs", x, handle.Array); c == nil {
 				continue
 			}
 		}
@@ -322,8 +322,8 @@ func (c *context) owns(h C.uintptr_t) bool {
 
 //export go_poly_array_node
 func go_poly_array_node(x C.uintptr_t) (h C.uintptr_t) {
-	onArray("poly_array_node", x, func(c *context, v *variable.Variable) error {
-		out, err := c.out(single(v.Lend()))
+	withArray("poly_array_node", x, func(c *context, v *variable.Variable) error {
+		out, err := c.out(single(v.ExportNode()))
 		h = C.uintptr_t(out)
 		return err
 	}, func() { h = 0 })
@@ -332,7 +332,7 @@ func go_poly_array_node(x C.uintptr_t) (h C.uintptr_t) {
 
 //export go_poly_array_origin
 func go_poly_array_origin(x C.uintptr_t) (h C.uintptr_t) {
-	onArray("poly_array_origin", x, func(c *context, v *variable.Variable) error {
+	withArray("poly_array_origin", x, func(c *context, v *variable.Variable) error {
 		out, err := c.out(single(v.Origin()))
 		h = C.uintptr_t(out)
 		return err
@@ -354,15 +354,15 @@ func go_poly_array_of(ctx, node C.uintptr_t, from *C.uintptr_t, n C.int) C.uintp
 		if err != nil {
 			return nil, err
 		}
-		return c.vars.Make(u.Keep, vs...), nil
+		return c.vars.FromNode(u.Keep, vs...), nil
 	})
 }
 
 //export go_poly_array_describe
 func go_poly_array_describe(x C.uintptr_t, shape *C.int64_t, room C.int, dtype *C.int) (ndim C.int) {
-	onArray("poly_array_describe", x, func(c *context, v *variable.Variable) error {
+	withArray("poly_array_describe", x, func(c *context, v *variable.Variable) error {
 		u := v.Node()
-		tellSizes(u.Shape(), shape, room)
+		writeSizes(u.Shape(), shape, room)
 		if dtype != nil {
 			*dtype = dtypeID(u.DType)
 		}
@@ -393,19 +393,19 @@ func callArrays(ctx uintptr, number C.int, args unsafe.Pointer, n C.int, out *C.
 	defer rescue(&err)
 	op := must(operation(number))
 	if room < 0 || room > 0 && out == nil {
-		return 0, wrong("out", "room for %d results at %p, expected 0 or more and their address", room, out)
+		return 0, badArg("out", "room for %d results at %p, expected 0 or more and their address", room, out)
 	}
 	r := reader{c: c, rest: must(callArgs("args", args, n)), tensor: c.operand}
 	k := c.vars.Call(op)
 	defer k.End()
-	c.calling = k
+	c.arrayCall = k
 	err = r.arguments(op, &k.Args)
 	var results []*variable.Variable
 	if err == nil {
 		results, err = k.Results()
 	}
 	if err != nil {
-		return 0, wrong("args", "%s: %w", titleOf(op), err)
+		return 0, badArg("args", "%s: %w", titleOf(op), err)
 	}
 	if count = C.int(len(results)); count > room {
 		drop(results)
@@ -416,7 +416,7 @@ func callArrays(ctx uintptr, number C.int, args unsafe.Pointer, n C.int, out *C.
 
 //export go_poly_array_binary
 func go_poly_array_binary(op C.int, a, b C.uintptr_t) (h C.uintptr_t) {
-	askBy("poly_array_binary", "a", a, handle.Array, func(c *context) error {
+	withContextOf("poly_array_binary", "a", a, handle.Array, func(c *context) error {
 		x, err := c.array("a", uintptr(a))
 		if err != nil {
 			return err
@@ -448,7 +448,7 @@ func ofBinary(op C.int, err error) error {
 
 //export go_poly_array_binary_number
 func go_poly_array_binary_number(op C.int, x C.uintptr_t, number unsafe.Pointer, reversed C.int) C.uintptr_t {
-	return another("poly_array_binary_number", x, func(c *context, v *variable.Variable) (*variable.Variable, error) {
+	return deriveArray("poly_array_binary_number", x, func(c *context, v *variable.Variable) (*variable.Variable, error) {
 		n, err := numberOf("number", number)
 		if err != nil {
 			return nil, err
@@ -463,13 +463,13 @@ func go_poly_array_binary_number(op C.int, x C.uintptr_t, number unsafe.Pointer,
 // numberOf reads a number.
 func numberOf(arg string, number unsafe.Pointer) (uop.Const, error) {
 	if number == nil {
-		return uop.Const{}, wrong(arg, "is NULL, expected a number")
+		return uop.Const{}, badArg(arg, "is NULL, expected a number")
 	}
 	r := reader{rest: unsafe.Slice((*callArg)(number), 1)}
 	switch k := r.rest[0].kind; k {
 	case callBool, callInt, callUint, callFloat:
 	default:
-		return uop.Const{}, wrong(arg, "kind %d, expected a bool, an integer or a float", k)
+		return uop.Const{}, badArg(arg, "kind %d, expected a bool, an integer or a float", k)
 	}
 	v, err := r.read(arg, 0)
 	switch v := v.(type) {
@@ -488,7 +488,7 @@ func go_poly_array_realize(xs *C.uintptr_t, n C.int) (rc C.int) {
 	if n == 0 {
 		return 0
 	}
-	askBy("poly_array_realize", "xs", first(xs, n), handle.Array, func(c *context) error {
+	withContextOf("poly_array_realize", "xs", firstHandle(xs, n), handle.Array, func(c *context) error {
 		vs, err := c.arrays("xs", xs, n)
 		if err != nil {
 			return err
@@ -524,7 +524,7 @@ func (c *context) startJob(start func(done func(*variable.Job)) error) (h C.uint
 
 //export go_poly_array_realize_async
 func go_poly_array_realize_async(ctx C.uintptr_t, xs *C.uintptr_t, n C.int) (h C.uintptr_t) {
-	ask("poly_array_realize_async", ctx, func(c *context) error {
+	withContext("poly_array_realize_async", ctx, func(c *context) error {
 		vs, err := c.arrays("xs", xs, n)
 		if err == nil {
 			h, err = c.startJob(func(done func(*variable.Job)) error {
@@ -542,23 +542,23 @@ func go_poly_array_memory() C.int64_t { return C.int64_t(variable.InUse()) }
 
 //export go_poly_array_is_computed
 func go_poly_array_is_computed(x C.uintptr_t) C.int {
-	return isSo("poly_array_is_computed", x, (*variable.Variable).IsComputed)
+	return arrayPredicate("poly_array_is_computed", x, (*variable.Variable).IsComputed)
 }
 
 //export go_poly_array_is_view
 func go_poly_array_is_view(x C.uintptr_t) C.int {
-	return isSo("poly_array_is_view", x, (*variable.Variable).IsView)
+	return arrayPredicate("poly_array_is_view", x, (*variable.Variable).IsView)
 }
 
 //export go_poly_array_read
 func go_poly_array_read(x C.uintptr_t, out unsafe.Pointer, nbytes C.size_t) C.int {
-	return statusOf("poly_array_read", x, func(_ *context, v *variable.Variable) (err error) {
+	return arrayStatus("poly_array_read", x, func(_ *context, v *variable.Variable) (err error) {
 		readErr := v.Read(func(b []byte) {
 			switch {
 			case len(b) != int(nbytes):
-				err = wrong("nbytes", "%d, expected the %d of the elements", nbytes, len(b))
+				err = badArg("nbytes", "%d, expected the %d of the elements", nbytes, len(b))
 			case out == nil && nbytes > 0:
-				err = wrong("out", "is NULL, expected memory of %d bytes", nbytes)
+				err = badArg("out", "is NULL, expected memory of %d bytes", nbytes)
 			default:
 				copy(unsafe.Slice((*byte)(out), nbytes), b)
 			}
@@ -572,12 +572,12 @@ func go_poly_array_read(x C.uintptr_t, out unsafe.Pointer, nbytes C.size_t) C.in
 
 //export go_poly_array_pin
 func go_poly_array_pin(x C.uintptr_t, data *unsafe.Pointer, strides *C.int64_t, room C.int, writable *C.int) (h C.uintptr_t) {
-	onArray("poly_array_pin", x, func(c *context, v *variable.Variable) error {
+	withArray("poly_array_pin", x, func(c *context, v *variable.Variable) error {
 		if data == nil {
-			return wrong("data", "is NULL, expected memory of a pointer")
+			return badArg("data", "is NULL, expected memory of a pointer")
 		}
 		if n := len(v.Node().Shape()); room < 0 || int(room) < n && strides != nil {
-			return wrong("strides", "room for %d, expected %d", room, n)
+			return badArg("strides", "room for %d, expected %d", room, n)
 		}
 		layout, p, err := v.Pin()
 		if err != nil {
@@ -616,7 +616,7 @@ func go_poly_array_unpin(pin C.uintptr_t) {
 // operandFor is an array, or a number as one of the type of v, and what ends its use.
 func (c *context) operandFor(arg string, v *variable.Variable, p unsafe.Pointer) (x *variable.Variable, done func(), err error) {
 	if p == nil {
-		return nil, nil, wrong(arg, "is NULL, expected an array or a number")
+		return nil, nil, badArg(arg, "is NULL, expected an array or a number")
 	}
 	if a := (*callArg)(p); a.kind == callTensor {
 		x, err = c.array(arg, uintptr(a.word))
@@ -626,7 +626,7 @@ func (c *context) operandFor(arg string, v *variable.Variable, p unsafe.Pointer)
 	if err != nil {
 		return nil, nil, err
 	}
-	if x, err = v.Number(n); err != nil {
+	if x, err = v.ScalarLike(n); err != nil {
 		return nil, nil, err
 	}
 	return x, x.Drop, nil
@@ -634,7 +634,7 @@ func (c *context) operandFor(arg string, v *variable.Variable, p unsafe.Pointer)
 
 //export go_poly_array_assign
 func go_poly_array_assign(x C.uintptr_t, to unsafe.Pointer) C.int {
-	return statusOf("poly_array_assign", x, func(c *context, v *variable.Variable) error {
+	return arrayStatus("poly_array_assign", x, func(c *context, v *variable.Variable) error {
 		w, done, err := c.operandFor("value", v, to)
 		if err != nil {
 			return err
@@ -646,7 +646,7 @@ func go_poly_array_assign(x C.uintptr_t, to unsafe.Pointer) C.int {
 
 //export go_poly_array_update
 func go_poly_array_update(x C.uintptr_t, to unsafe.Pointer) C.int {
-	return statusOf("poly_array_update", x, func(c *context, v *variable.Variable) error {
+	return arrayStatus("poly_array_update", x, func(c *context, v *variable.Variable) error {
 		w, done, err := c.operandFor("value", v, to)
 		if err != nil {
 			return err
@@ -661,7 +661,7 @@ func go_poly_array_assign_n(targets, values *C.uintptr_t, n C.int) (rc C.int) {
 	if n == 0 {
 		return 0
 	}
-	askBy("poly_array_assign_n", "targets", first(targets, n), handle.Array, func(c *context) error {
+	withContextOf("poly_array_assign_n", "targets", firstHandle(targets, n), handle.Array, func(c *context) error {
 		to, err := c.arrays("targets", targets, n)
 		if err != nil {
 			return err
@@ -677,7 +677,7 @@ func go_poly_array_assign_n(targets, values *C.uintptr_t, n C.int) (rc C.int) {
 
 //export go_poly_array_set
 func go_poly_array_set(x C.uintptr_t, args unsafe.Pointer, n C.int, to unsafe.Pointer) C.int {
-	return statusOf("poly_array_set", x, func(c *context, v *variable.Variable) error {
+	return arrayStatus("poly_array_set", x, func(c *context, v *variable.Variable) error {
 		given, err := callArgs("items", args, n)
 		if err != nil {
 			return err
@@ -695,7 +695,7 @@ func go_poly_array_set(x C.uintptr_t, args unsafe.Pointer, n C.int, to unsafe.Po
 		for i := 0; len(r.rest) > 0; i++ {
 			item, err := r.index("items")
 			if err != nil {
-				return inside("items", i, err)
+				return insideElement("items", i, err)
 			}
 			index = append(index, item)
 		}
@@ -710,7 +710,7 @@ func go_poly_array_set(x C.uintptr_t, args unsafe.Pointer, n C.int, to unsafe.Po
 
 //export go_poly_array_replace
 func go_poly_array_replace(x, by C.uintptr_t) C.int {
-	return statusOf("poly_array_replace", x, func(c *context, v *variable.Variable) error {
+	return arrayStatus("poly_array_replace", x, func(c *context, v *variable.Variable) error {
 		w, err := c.array("by", uintptr(by))
 		if err != nil {
 			return err
@@ -721,10 +721,10 @@ func go_poly_array_replace(x, by C.uintptr_t) C.int {
 
 //export go_poly_array_detach
 func go_poly_array_detach(x C.uintptr_t) C.uintptr_t {
-	return another("poly_array_detach", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Detach() })
+	return deriveArray("poly_array_detach", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Detach() })
 }
 
 //export go_poly_array_clone
 func go_poly_array_clone(x C.uintptr_t) C.uintptr_t {
-	return another("poly_array_clone", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Clone() })
+	return deriveArray("poly_array_clone", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Clone() })
 }

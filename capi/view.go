@@ -16,11 +16,11 @@ import (
 
 //export go_poly_view_graph
 func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (text *C.char) {
-	ask("poly_view_graph", ctx, func(c *context) error {
+	withContext("poly_view_graph", ctx, func(c *context) error {
 		check(knownView(view))
 		vs := must(c.args("roots", roots, n))
 		if len(vs) == 0 {
-			return wrong("n", "%d, expected 1 or more", n)
+			return badArg("n", "%d, expected 1 or more", n)
 		}
 		us := make([]*uop.UOp, len(vs))
 		for i, v := range vs {
@@ -38,7 +38,7 @@ func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (tex
 
 //export go_poly_view_kernels
 func go_poly_view_kernels(ctx C.uintptr_t, values *C.uintptr_t, n C.int, targets, updates *C.uintptr_t, nUpdates, runs, view C.int) (text *C.char) {
-	ask("poly_view_kernels", ctx, func(c *context) error {
+	withContext("poly_view_kernels", ctx, func(c *context) error {
 		sink := must(c.viewed(values, n, targets, updates, nUpdates))
 		text = must(c.viewSink(sink, runs, view))
 		return nil
@@ -55,7 +55,7 @@ func (c *context) viewSink(sink *uop.UOp, runs, view C.int) (*C.char, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.idle()
+	c.waitJobs()
 	r, err := e.Inspect(sink, c.hosts, int(runs))
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (c *context) viewSink(sink *uop.UOp, runs, view C.int) (*C.char, error) {
 // knownView checks a PolyView.
 func knownView(view C.int) error {
 	if view < 0 || draw.Format(view) > report.Code {
-		return wrong("view", "%d, expected 0 (text), 1 (JSON), 2 (DOT), 3 (SVG) or 4 (code)", view)
+		return badArg("view", "%d, expected 0 (text), 1 (JSON), 2 (DOT), 3 (SVG) or 4 (code)", view)
 	}
 	return nil
 }
@@ -90,27 +90,27 @@ func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintp
 		return nil, err
 	}
 	if len(vs)+len(ts) == 0 {
-		return nil, wrong("n", "0 values and 0 updates, expected 1 or more")
+		return nil, badArg("n", "0 values and 0 updates, expected 1 or more")
 	}
 	var src []*uop.UOp
 	for i, v := range vs {
 		if err := v.tensor("values"); err != nil {
-			return nil, at(i, err)
+			return nil, atElement(i, err)
 		}
 		n, err := tensor.MostElements(v.Keep.Shape())
 		if err != nil {
-			return nil, at(i, err)
+			return nil, atElement(i, err)
 		}
 		if n == 0 {
 			continue
 		}
 		u, err := tensor.Beginning(c.g.NewBuffer(tensor.DeviceName, n, v.Keep.DType), v.Keep.Shape())
 		if err != nil {
-			return nil, at(i, err)
+			return nil, atElement(i, err)
 		}
 		into, err := tensor.Store(u, v.For(u))
 		if err != nil {
-			return nil, at(i, err)
+			return nil, atElement(i, err)
 		}
 		src = append(src, into)
 	}

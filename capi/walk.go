@@ -28,14 +28,14 @@ func owner(arg string, x C.uintptr_t) (*context, error) {
 	return e.Owner.(*context), nil
 }
 
-// text runs a request for text on a node, in the node's own context.
-func text(fn, arg string, x C.uintptr_t, f func(u *uop.UOp) string) (out *C.char) {
+// describeNode runs a request for text on a node, in the node's own context.
+func describeNode(fn, arg string, x C.uintptr_t, f func(u *uop.UOp) string) (out *C.char) {
 	c, err := owner(arg, x)
 	if err != nil {
 		fail(fn, err)
 		return nil
 	}
-	ask(fn, C.uintptr_t(c.entry.Token()), func(c *context) error {
+	withContext(fn, C.uintptr_t(c.entry.Token()), func(c *context) error {
 		v, err := c.arg(arg, uintptr(x))
 		if err == nil {
 			out = C.CString(f(v.Keep))
@@ -45,8 +45,8 @@ func text(fn, arg string, x C.uintptr_t, f func(u *uop.UOp) string) (out *C.char
 	return out
 }
 
-// line is a node as one line of text.
-func line(u *uop.UOp) string {
+// nodeLine is a node as one line of text.
+func nodeLine(u *uop.UOp) string {
 	s := u.String()
 	if shape := u.Shape(); shape != nil {
 		s += " shape " + shape.String()
@@ -55,19 +55,19 @@ func line(u *uop.UOp) string {
 }
 
 //export go_poly_uop_str
-func go_poly_uop_str(x C.uintptr_t) *C.char { return text("poly_uop_str", "x", x, line) }
+func go_poly_uop_str(x C.uintptr_t) *C.char { return describeNode("poly_uop_str", "x", x, nodeLine) }
 
 //export go_poly_graph_str
 func go_poly_graph_str(root C.uintptr_t) *C.char {
-	return text("poly_graph_str", "root", root, (*uop.UOp).Dump)
+	return describeNode("poly_graph_str", "root", root, (*uop.UOp).Dump)
 }
 
 //export go_poly_debug_uop
 func go_poly_debug_uop(ctx, x C.uintptr_t) {
-	ask("poly_debug_uop", ctx, func(c *context) error {
+	withContext("poly_debug_uop", ctx, func(c *context) error {
 		v, err := c.arg("x", uintptr(x))
 		if err == nil {
-			fmt.Fprintln(os.Stderr, line(v.Keep))
+			fmt.Fprintln(os.Stderr, nodeLine(v.Keep))
 		}
 		return err
 	}, func() {})
@@ -95,7 +95,7 @@ func go_poly_debug_opsets() {
 
 //export go_poly_ctx_owns_ptr
 func go_poly_ctx_owns_ptr(ctx C.uintptr_t, p unsafe.Pointer) (owns C.bool) {
-	ask("poly_ctx_owns_ptr", ctx, func(c *context) error {
+	withContext("poly_ctx_owns_ptr", ctx, func(c *context) error {
 		e, err := handles.Get(handle.Token(uintptr(p)), handle.Any)
 		owns = C.bool(err == nil && e.Owner == any(c))
 		return nil
@@ -197,7 +197,7 @@ func toposort(fn string, ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, c
 		*n = 0
 	}
 	var w walked
-	ask(fn, ctx, func(c *context) error {
+	withContext(fn, ctx, func(c *context) error {
 		v := must(c.arg("root", uintptr(root)))
 		w = must(c.walk(v.Keep, uintptr(root)))
 		return nil
@@ -209,10 +209,10 @@ func toposort(fn string, ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, c
 	if gate != nil || !calls {
 		list = w.gated(gate, calls)
 	}
-	ask(fn, ctx, func(c *context) error {
+	withContext(fn, ctx, func(c *context) error {
 		defer c.releaseAll(w.handles[:len(w.handles)-1])
 		v := must(c.arg("root", uintptr(root)))
-		a := c.attach(v)
+		a := c.dataOf(v)
 		i := slices.IndexFunc(a.lists, func(l []uintptr) bool { return slices.Equal(l, list) })
 		if i < 0 {
 			i = must(a.addList(c, list, uintptr(root)))
@@ -227,7 +227,7 @@ func toposort(fn string, ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, c
 }
 
 // addList keeps an array of nodes and a reference to each but the root.
-func (a *attached) addList(c *context, list []uintptr, root uintptr) (int, error) {
+func (a *nodeData) addList(c *context, list []uintptr, root uintptr) (int, error) {
 	var entries []*handle.Entry
 	for _, h := range list {
 		if h == root {
@@ -235,7 +235,7 @@ func (a *attached) addList(c *context, list []uintptr, root uintptr) (int, error
 		}
 		_, e, err := c.lookup("root", h)
 		if err != nil {
-			return 0, wrong("gate", "released a node that it was asked about")
+			return 0, badArg("gate", "released a node that it was asked about")
 		}
 		entries = append(entries, e)
 	}

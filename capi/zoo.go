@@ -43,7 +43,7 @@ var kinds struct {
 //export go_poly_model_register
 func go_poly_model_register(kind *C.char, create unsafe.Pointer) {
 	if kind == nil {
-		fail("poly_model_register", wrong("kind", "is NULL"))
+		fail("poly_model_register", badArg("kind", "is NULL"))
 		return
 	}
 	kinds.Lock()
@@ -74,7 +74,7 @@ func (m *zooModel) add() (C.uintptr_t, error) {
 
 // end drops everything that the model holds. The context is locked.
 func (m *zooModel) end() {
-	m.ctx.idle()
+	m.ctx.waitJobs()
 	for _, p := range m.params {
 		C.free(unsafe.Pointer(p.name))
 		if m.ctx.dead {
@@ -113,7 +113,7 @@ func (m *zooModel) addParam(name string, v value, data []float32) error {
 func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h C.uintptr_t) {
 	const fn = "poly_model_create"
 	if kind == nil {
-		fail(fn, wrong("kind", "is NULL"))
+		fail(fn, badArg("kind", "is NULL"))
 		return 0
 	}
 	name := goString(kind)
@@ -124,7 +124,7 @@ func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h 
 		h = C.poly_call_create(create, ctx, config)
 		e, err := handles.Get(handle.Token(h), handle.Model)
 		if err != nil || uintptr(e.Value.(*zooModel).ctx.entry.Token()) != uintptr(ctx) {
-			fail(fn, wrong("kind", "the constructor of %q made no model of this context", name))
+			fail(fn, badArg("kind", "the constructor of %q made no model of this context", name))
 			return 0
 		}
 		return h
@@ -141,7 +141,7 @@ func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h 
 		c = from.Clone()
 		from.mu.Unlock()
 	}
-	ask(fn, ctx, func(in *context) error {
+	withContext(fn, ctx, func(in *context) error {
 		module := must(model.NewModule(name, c))
 		m := &zooModel{ctx: in, module: module}
 		for _, p := range module.Params() {
@@ -162,9 +162,9 @@ func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h 
 
 //export go_poly_model_new
 func go_poly_model_new(ctx C.uintptr_t, forward, user, release unsafe.Pointer) (h C.uintptr_t) {
-	ask("poly_model_new", ctx, func(c *context) error {
+	withContext("poly_model_new", ctx, func(c *context) error {
 		if forward == nil {
-			return wrong("forward", "is NULL")
+			return badArg("forward", "is NULL")
 		}
 		var err error
 		h, err = (&zooModel{ctx: c, forward: forward, user: user, release: release}).add()
@@ -173,29 +173,29 @@ func go_poly_model_new(ctx C.uintptr_t, forward, user, release unsafe.Pointer) (
 	return h
 }
 
-// askModel runs a request on a model, in its context.
-func askModel(fn string, h C.uintptr_t, f func(m *zooModel) error, failed func()) {
-	m, err := found[*zooModel]("model", h, handle.Model)
+// withModel runs a request on a model, in its context.
+func withModel(fn string, h C.uintptr_t, f func(m *zooModel) error, failed func()) {
+	m, err := objectOf[*zooModel]("model", h, handle.Model)
 	if err != nil {
 		fail(fn, err)
 		failed()
 		return
 	}
-	ask(fn, C.uintptr_t(m.ctx.entry.Token()), func(*context) error {
-		return f(must(found[*zooModel]("model", h, handle.Model)))
+	withContext(fn, C.uintptr_t(m.ctx.entry.Token()), func(*context) error {
+		return f(must(objectOf[*zooModel]("model", h, handle.Model)))
 	}, failed)
 }
 
 //export go_poly_model_add_parameter
 func go_poly_model_add_parameter(h C.uintptr_t, name *C.char, node C.uintptr_t) (rc C.int) {
-	askModel("poly_model_add_parameter", h, func(m *zooModel) error {
+	withModel("poly_model_add_parameter", h, func(m *zooModel) error {
 		switch {
 		case m.module != nil:
-			return wrong("model", "has its own parameters")
+			return badArg("model", "has its own parameters")
 		case name == nil:
-			return wrong("name", "is NULL")
+			return badArg("name", "is NULL")
 		case m.param(goString(name)) >= 0:
-			return wrong("name", "there is a parameter %q already", goString(name))
+			return badArg("name", "there is a parameter %q already", goString(name))
 		}
 		v := must(m.ctx.arg("node", uintptr(node)))
 		return m.addParam(goString(name), v, nil)
@@ -237,7 +237,7 @@ func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.
 	}
 	var m *zooModel
 	var count C.int
-	askModel(fn, h, func(of *zooModel) error {
+	withModel(fn, h, func(of *zooModel) error {
 		vs := must(of.ctx.args("inputs", inputs, n))
 		if of.module == nil {
 			m = of
@@ -259,9 +259,9 @@ func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.
 		out = C.poly_call_forward(m.forward, h, m.user, unsafe.Pointer(inputs), n, &count)
 		switch {
 		case out == nil:
-			fail(fn, wrong("model", "its forward function gave no outputs"))
+			fail(fn, badArg("model", "its forward function gave no outputs"))
 		case count < 0:
-			fail(fn, wrong("model", "its forward function gave %d outputs", count))
+			fail(fn, badArg("model", "its forward function gave %d outputs", count))
 			C.free(out)
 			out = nil
 		}
@@ -296,13 +296,13 @@ func (m *zooModel) apply(inputs []*uop.UOp) ([]value, error) {
 
 // named runs a request on a parameter of a model.
 func named(fn string, h C.uintptr_t, name *C.char, f func(m *zooModel, p zooParam) error) {
-	askModel(fn, h, func(m *zooModel) error {
+	withModel(fn, h, func(m *zooModel) error {
 		if name == nil {
-			return wrong("name", "is NULL")
+			return badArg("name", "is NULL")
 		}
 		i := m.param(goString(name))
 		if i < 0 {
-			return wrong("name", "the model has no parameter %q", goString(name))
+			return badArg("name", "the model has no parameter %q", goString(name))
 		}
 		return f(m, m.params[i])
 	}, func() {})
@@ -325,7 +325,7 @@ func go_poly_model_parameter_data(h C.uintptr_t, name *C.char, numel *C.int64_t)
 	}
 	named("poly_model_parameter_data", h, name, func(_ *zooModel, p zooParam) error {
 		if p.data == nil {
-			return wrong("name", "%q was made by the caller, who has its memory", goString(name))
+			return badArg("name", "%q was made by the caller, who has its memory", goString(name))
 		}
 		if numel != nil {
 			*numel = C.int64_t(len(p.data))
@@ -338,7 +338,7 @@ func go_poly_model_parameter_data(h C.uintptr_t, name *C.char, numel *C.int64_t)
 
 //export go_poly_model_parameter_count
 func go_poly_model_parameter_count(h C.uintptr_t) (n C.int) {
-	askModel("poly_model_parameter_count", h, func(m *zooModel) error {
+	withModel("poly_model_parameter_count", h, func(m *zooModel) error {
 		n = C.int(len(m.params))
 		return nil
 	}, func() { n = -1 })
@@ -347,9 +347,9 @@ func go_poly_model_parameter_count(h C.uintptr_t) (n C.int) {
 
 //export go_poly_model_parameter_name
 func go_poly_model_parameter_name(h C.uintptr_t, i C.int) (name *C.char) {
-	askModel("poly_model_parameter_name", h, func(m *zooModel) error {
+	withModel("poly_model_parameter_name", h, func(m *zooModel) error {
 		if i < 0 || int(i) >= len(m.params) {
-			return wrong("i", "%d is out of range, the model has %d parameters", i, len(m.params))
+			return badArg("i", "%d is out of range, the model has %d parameters", i, len(m.params))
 		}
 		name = m.params[i].name
 		return nil

@@ -8,27 +8,27 @@ import (
 	"polygrad/core/uop"
 )
 
-// A Call is an operation on its way: its arguments, and the values among them. A context has one at a time.
+// A Call is a call of an operation: its arguments, and the values of their variables. A context has one at a time.
 type Call struct {
 	Args ops.Args
 	ctx  *Context
 	op   *ops.Op
-	// first is the first operand, of which a method may be a view.
-	first *Variable
-	from  []*value
-	outs  []*Variable
+	// receiver is the first operand, the base if the result is a view.
+	receiver *Variable
+	from     []*value
+	results  []*Variable
 }
 
-// ErrForeign is the error of an operand of another context.
-var ErrForeign = errors.New("belongs to another context")
+// ErrOtherContext is the error of an operand of another context.
+var ErrOtherContext = errors.New("belongs to another context")
 
 // Operand is the node of a variable that the call computes from.
 func (k *Call) Operand(v *Variable) (*uop.UOp, error) {
 	if v.ctx != k.ctx {
-		return nil, ErrForeign
+		return nil, ErrOtherContext
 	}
-	if k.first == nil {
-		k.first = v
+	if k.receiver == nil {
+		k.receiver = v
 	}
 	k.from = append(k.from, v.source())
 	return v.Node(), nil
@@ -36,10 +36,10 @@ func (k *Call) Operand(v *Variable) (*uop.UOp, error) {
 
 // Call begins a call of an operation: the caller sets its arguments, asks for its results, and ends it.
 func (c *Context) Call(op *ops.Op) *Call {
-	k := &c.now
+	k := &c.call
 	op.Begin(&k.Args, c.Graph)
 	k.Args.Training, k.Args.Seed, k.Args.Value, k.Args.Elements = c.Training, c.seed, c.valueOf, c.elementsOf
-	k.op, k.outs = op, k.outs[:0]
+	k.op, k.results = op, k.results[:0]
 	return k
 }
 
@@ -52,27 +52,27 @@ func (k *Call) Results() ([]*Variable, error) {
 	}
 	for _, node := range nodes {
 		if node == nil { // a weight that a layer does not have
-			k.outs = append(k.outs, nil)
+			k.results = append(k.results, nil)
 			continue
 		}
 		if k.op.View && len(k.from) == 1 {
-			if is, err := tensor.IsView(node, k.first.cell.value.node); err == nil && is {
-				shown, err := k.first.viewNow(node)
+			if is, err := tensor.IsView(node, k.receiver.cell.value.node); err == nil && is {
+				shown, err := k.receiver.resultView(node)
 				if err != nil {
 					return nil, err
 				}
-				k.outs = append(k.outs, shown)
+				k.results = append(k.results, shown)
 				continue
 			}
 		}
-		k.outs = append(k.outs, c.result(node, k.from))
+		k.results = append(k.results, c.result(node, k.from))
 	}
-	return k.outs, nil
+	return k.results, nil
 }
 
 // Apply makes a variable of the node that f composes of the nodes of others.
 func (c *Context) Apply(f func(us []*uop.UOp) (*uop.UOp, error), xs ...*Variable) (*Variable, error) {
-	k := &c.now
+	k := &c.call
 	defer k.End()
 	us := k.Args.Xs[:0]
 	for _, x := range xs {
@@ -98,7 +98,7 @@ func (k *Call) End() {
 		}
 	}
 	clear(k.from)
-	k.first, k.from = nil, k.from[:0]
+	k.receiver, k.from = nil, k.from[:0]
 }
 
 // result is a variable of its own for a new node.
@@ -112,15 +112,15 @@ func (c *Context) result(node *uop.UOp, from []*value) *Variable {
 		from      [2]*value
 	}{}
 	v, x, w := &made.v, &made.x, &made.w
-	v.from, v.holders, x.variables = append(made.from[:0], from...), made.holders[:0], append(made.variables[:0], w)
-	c.enlist(v, node)
-	if c.quiet > 0 && v.flow == flowAlways {
+	v.from, v.cells, x.variables = append(made.from[:0], from...), made.holders[:0], append(made.variables[:0], w)
+	c.addValue(v, node)
+	if c.noGradDepth > 0 && v.flow == flowAlways {
 		v.node, _ = tensor.Detach(node) // any tensor can be detached
 		v.flow = flowNever
 	}
 	w.ctx, w.cell, w.refs = c, x, 1
 	if c.trace != nil {
-		c.trace.young[x] = true
+		c.trace.created[x] = true
 	}
 	x.set(v)
 	return w
@@ -132,7 +132,7 @@ func (c *Context) takeSeed(words uint64) (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.now.from = append(c.now.from, v)
+	c.call.from = append(c.call.from, v)
 	return v.node, nil
 }
 

@@ -1,7 +1,7 @@
-// Package variable is what a tensor of a program stands for, in all languages: a variable whose value is a node of the graph. It has
-// views, writes, gradients, the random stream, and functions that are traced and compiled.
+// Package variable implements the tensors of all languages: variables whose values are nodes of the graph, with views, writes,
+// gradients, the random stream, and functions that are traced and compiled.
 //
-// A context and what belongs to it are used by one goroutine at a time: the callers, Go's Tensor and the handles of C, have the lock.
+// A context and its objects are used by one goroutine at a time: the callers, Go's Tensor and the handles of C, hold the lock.
 package variable
 
 import (
@@ -14,49 +14,49 @@ import (
 	"polygrad/exec"
 )
 
-// A Context holds variables, the random stream that they are drawn from and the modes of a program.
+// A Context holds variables, the random stream and the modes of a program.
 type Context struct {
 	Graph *uop.Graph
-	// Stream is where random tensors come from.
+	// Stream is the random stream.
 	Stream tensor.Stream
-	// Training: dropout drops and batch normalisation learns.
+	// Training: dropout is active and batch normalisation updates its statistics.
 	Training bool
-	// Elsewhere finds the memory of buffers that are not the context's; nil if there are none.
-	Elsewhere func(buffer *uop.UOp) (exec.Binding, bool)
+	// ExternalMemory finds the memory of buffers that are not the context's; nil if there are none.
+	ExternalMemory func(buffer *uop.UOp) (exec.Binding, bool)
 
-	// Changed is called when what Step.Steady has told may hold no longer; nil if nobody asks.
-	Changed func()
+	// OnInvalidate, if not nil, is called when a result of Step.Rerunnable may no longer hold.
+	OnInvalidate func()
 
-	executor   func() (*exec.Executor, error)
-	values     value // the head of the list of all values
-	memory     map[*uop.UOp]*memory
-	computed   map[*uop.UOp]*value // the leaves with the elements of lazy nodes
-	known      rewrite.Map         // their nodes
-	quiet      int                 // NoGrad calls that run
-	trace      *Trace
-	binds      []exec.Binding
-	now        Call
-	seed       func(words uint64) (*uop.UOp, error)
-	valueOf    func(node *uop.UOp) (uop.Const, error)
-	elementsOf ops.Elements
-	jobs       []*Job   // that run, in their order
-	released   []uint64 // tokens of shared memory that is no longer used
+	executor    func() (*exec.Executor, error)
+	values      value // the head of the list of all values
+	memory      map[*uop.UOp]*memory
+	computed    map[*uop.UOp]*value // the leaves with the elements of lazy nodes
+	leafNodes   rewrite.Map         // their nodes
+	noGradDepth int                 // NoGrad calls that run
+	trace       *Trace
+	binds       []exec.Binding
+	call        Call
+	seed        func(words uint64) (*uop.UOp, error)
+	valueOf     func(node *uop.UOp) (uop.Const, error)
+	elementsOf  ops.Elements
+	jobs        []*Job   // that run, in their order
+	released    []uint64 // tokens of shared memory that is no longer used
 }
 
 // NewContext makes a context on a graph, whose programs the executor runs.
 func NewContext(g *uop.Graph, executor func() (*exec.Executor, error)) *Context {
-	c := &Context{Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, known: rewrite.Map{}}
-	c.now.ctx, c.seed, c.valueOf, c.elementsOf = c, c.takeSeed, c.value, c.elements
+	c := &Context{Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, leafNodes: rewrite.Map{}}
+	c.call.ctx, c.seed, c.valueOf, c.elementsOf = c, c.takeSeed, c.value, c.elements
 	c.values.prev, c.values.next = &c.values, &c.values
 	return c
 }
 
-// Roots calls mark for the nodes that somebody may use again.
+// Roots calls mark for the nodes that are still in use, as roots of a sweep.
 func (c *Context) Roots(mark func(*uop.UOp)) {
 	for v := c.values.next; v != &c.values; v = v.next {
 		mark(v.node)
-		mark(v.was)
-		for _, x := range v.holders {
+		mark(v.lazyNode)
+		for _, x := range v.cells {
 			for _, w := range x.variables {
 				mark(w.base)
 				mark(w.view)
@@ -68,7 +68,7 @@ func (c *Context) Roots(mark func(*uop.UOp)) {
 	}
 }
 
-// Counts are how many values, buffers and computed nodes there are.
+// Counts returns the numbers of values, buffers and computed nodes, for tests of memory.
 func (c *Context) Counts() (values, buffers, computed int) {
 	for v := c.values.next; v != &c.values; v = v.next {
 		values++
@@ -78,7 +78,7 @@ func (c *Context) Counts() (values, buffers, computed int) {
 
 // Free frees all memory of the context, whose variables are not used any more.
 func (c *Context) Free() {
-	c.settle()
+	c.waitJobs()
 	for v := c.values.next; v != &c.values; v = v.next {
 		if v.mem != nil {
 			v.mem.free()
@@ -87,23 +87,23 @@ func (c *Context) Free() {
 	}
 }
 
-// NoGrad sets, or ends, that what is computed from variables has no gradients. Calls nest.
+// NoGrad disables gradients of results, or enables them again. Calls nest.
 func (c *Context) NoGrad(on bool) {
 	if on {
-		c.quiet++
+		c.noGradDepth++
 	} else {
-		c.quiet--
+		c.noGradDepth--
 	}
 }
 
-// Quiet reports whether NoGrad is set.
-func (c *Context) Quiet() bool { return c.quiet > 0 }
+// GradDisabled reports whether NoGrad is set.
+func (c *Context) GradDisabled() bool { return c.noGradDepth > 0 }
 
 // variable makes a variable on a value.
 func (c *Context) variable(v *value) *Variable {
 	x := &cell{}
 	if c.trace != nil {
-		c.trace.young[x] = true
+		c.trace.created[x] = true
 	}
 	w := &Variable{ctx: c, cell: x, refs: 1}
 	x.variables = []*Variable{w}
@@ -111,8 +111,8 @@ func (c *Context) variable(v *value) *Variable {
 	return w
 }
 
-// Make makes a variable of a node that is computed from others.
-func (c *Context) Make(node *uop.UOp, from ...*Variable) *Variable {
+// FromNode makes a variable of a node that is computed from others.
+func (c *Context) FromNode(node *uop.UOp, from ...*Variable) *Variable {
 	values := make([]*value, len(from))
 	for i, w := range from {
 		values[i] = w.source()
@@ -134,11 +134,11 @@ func (c *Context) Fill(dt *uop.DType, s uop.Shape, write func(b []byte) error) (
 		m.free()
 		return nil, err
 	}
-	return c.onMemory(dt, s, m)
+	return c.fromMemory(dt, s, m)
 }
 
-// onMemory makes a variable on memory, which it owns.
-func (c *Context) onMemory(dt *uop.DType, s uop.Shape, m *memory) (*Variable, error) {
+// fromMemory makes a variable on memory, which it owns.
+func (c *Context) fromMemory(dt *uop.DType, s uop.Shape, m *memory) (*Variable, error) {
 	v, err := c.newLeaf(dt, s, m)
 	if err != nil {
 		m.free()
@@ -147,33 +147,33 @@ func (c *Context) onMemory(dt *uop.DType, s uop.Shape, m *memory) (*Variable, er
 	return c.variable(v), nil
 }
 
-// newView makes a variable that shows the cell of another one.
+// newView makes a view: a variable on the cell of another one.
 func (w *Variable) newView(node *uop.UOp) *Variable {
 	shown := &Variable{ctx: w.ctx, cell: w.cell, view: node, base: w.cell.value.node, detached: w.detached, refs: 1}
 	w.cell.variables = append(w.cell.variables, shown)
 	return shown
 }
 
-// Retain makes one more reference to a variable, and returns it.
+// Retain adds a reference to a variable, and returns it.
 func (w *Variable) Retain() *Variable {
 	w.refs++
 	return w
 }
 
-// Drop ends a reference to a variable.
+// Drop releases a reference to a variable.
 func (w *Variable) Drop() {
 	if w.refs--; w.refs > 0 {
 		return
 	}
-	w.leave()
+	w.leaveCell()
 	if w.grad != nil {
 		w.grad.Drop()
 		w.grad = nil
 	}
 }
 
-// leave takes a variable from its cell, which ends with the last one.
-func (w *Variable) leave() {
+// leaveCell removes a variable from its cell, which is freed with the last one.
+func (w *Variable) leaveCell() {
 	x := w.cell
 	for i, other := range x.variables {
 		if other == w {
@@ -184,15 +184,15 @@ func (w *Variable) leave() {
 			break
 		}
 	}
-	w.show(nil)
+	w.setComputedView(nil)
 	if len(x.variables) == 0 {
 		old := x.value
 		x.value = nil
-		x.leave(old)
+		x.removeFrom(old)
 	}
 }
 
-// newBuffer makes the node of a leaf: a buffer of the greatest size of a shape, seen in that shape.
+// newBuffer makes the node of a leaf: a buffer of the maximum size of a shape, viewed in that shape.
 func (c *Context) newBuffer(dt *uop.DType, s uop.Shape) (*uop.UOp, error) {
 	n, err := tensor.MostElements(s)
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *Context) run(stores []*uop.UOp) error {
 	if len(stores) == 0 {
 		return nil
 	}
-	c.settle()
+	c.waitJobs()
 	step, binds, err := c.program(stores)
 	if err != nil {
 		return err
@@ -235,8 +235,8 @@ func (c *Context) bindings(buffers []*uop.UOp) ([]exec.Binding, error) {
 	c.binds = c.binds[:0]
 	for _, b := range buffers {
 		bound, ok := c.Memory(b)
-		if !ok && c.Elsewhere != nil {
-			bound, ok = c.Elsewhere(b)
+		if !ok && c.ExternalMemory != nil {
+			bound, ok = c.ExternalMemory(b)
 		}
 		if !ok {
 			return nil, errOverwritten
@@ -255,10 +255,10 @@ func (c *Context) Memory(b *uop.UOp) (exec.Binding, bool) {
 	return exec.Binding{Buffer: b, Ptr: m.data, Bytes: int64(m.size)}, true
 }
 
-// Released returns the tokens of memory that was shared and is no longer used, each once.
+// Released returns the tokens of shared memory that is no longer in use, each once.
 func (c *Context) Released() []uint64 {
-	hosts.Lock()
-	defer hosts.Unlock()
+	hostMu.Lock()
+	defer hostMu.Unlock()
 	tokens := c.released
 	c.released = nil
 	return tokens

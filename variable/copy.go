@@ -8,13 +8,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// A region is elements at regular steps in memory, in bytes.
+// A region is strided memory; strides are in bytes.
 type region struct {
 	data    unsafe.Pointer
 	strides []int64
 }
 
-// regionOf is where the elements of a view of a leaf lie in memory, if they lie at regular steps.
+// regionOf is the region of a view of a leaf, if strides describe it.
 func regionOf(node, base *uop.UOp, m *memory) (r region, ok bool) {
 	strides, offset, ok, err := tensor.ViewLayout(node, base)
 	if err != nil || !ok || m == nil || len(strides) != len(node.Shape()) {
@@ -27,8 +27,8 @@ func regionOf(node, base *uop.UOp, m *memory) (r region, ok bool) {
 	return region{unsafe.Add(m.data, offset*item), strides}, true
 }
 
-// copyTo writes a view of a computed tensor, whose memory is m, without a program: an index or a number that differs would be another
-// one. It reports whether it could: if the new elements are one number, or those of another computed tensor.
+// copyTo writes a view of a computed tensor, whose memory is m, on the host: a compiled program would contain the index and the number,
+// so each would compile another one. It reports false if the new elements are neither a number nor those of a computed tensor.
 func (v *Variable) copyTo(m *memory, to *value) bool {
 	node := v.Node()
 	sizes, fixed := node.Shape().Ints()
@@ -62,7 +62,7 @@ func (v *Variable) copyTo(m *memory, to *value) bool {
 	return false
 }
 
-// broadcastRegion is where the elements of a node of a leaf lie, which may be repeated along axes.
+// broadcastRegion is the region of a broadcast view of a leaf, with strides of 0 along expanded axes.
 func broadcastRegion(node *uop.UOp, leaf *value) (r region, ok bool) {
 	if node.Op == uop.Detach {
 		return broadcastRegion(node.Src[0], leaf)

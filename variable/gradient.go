@@ -11,27 +11,27 @@ import (
 	"polygrad/core/uop"
 )
 
-// RequiresGrad reports whether Backward gives the variable, or one that it is computed from, a gradient.
+// RequiresGrad reports whether the variable, or one that it is computed from, receives a gradient in Backward.
 func (v *Variable) RequiresGrad() bool {
-	return v.wants || v.differentiable() && v.Node().DType.IsFloat()
+	return v.requiresGrad || v.differentiable() && v.Node().DType.IsFloat()
 }
 
-// Require says whether Backward gives the variable a gradient. Elements of integer types have none. A detached view gets elements of its
-// own: they are a leaf, whatever the variable is that it was a view of.
-func (v *Variable) Require(on bool) error {
+// SetRequiresGrad sets whether the variable receives a gradient in Backward. Integer types are an error. A detached view becomes a leaf
+// with a copy of its elements.
+func (v *Variable) SetRequiresGrad(on bool) error {
 	if on && v.detached && v.Node().DType.IsFloat() {
-		if err := v.separate(); err != nil {
+		if err := v.materialize(); err != nil {
 			return err
 		}
 	}
-	if !v.IsView() { // a clone has a gradient of its own
-		if err := v.cell.split(v.ctx); err != nil {
+	if !v.IsView() { // clones have separate gradients
+		if err := v.cell.unshare(v.ctx); err != nil {
 			return err
 		}
 	}
 	x := v.cell.value
 	if !on {
-		v.wants = false
+		v.requiresGrad = false
 		if x.leaf && x.origin == nil {
 			x.flow = flowNever
 		}
@@ -41,11 +41,11 @@ func (v *Variable) Require(on bool) error {
 		return fmt.Errorf("the tensor is %s, expected a floating type", x.node.DType.NumpyName())
 	}
 	if !v.IsView() && x.flow != flowAlways && v.ctx.trace == nil {
-		// A variable is a leaf of its own: its gradient is not that of others with the same elements.
+		// Other readers of the elements must not take part in the gradient of this leaf.
 		if err := v.ctx.Realize(v); err != nil {
 			return err
 		}
-		if x = v.cell.value; len(x.holders) > 1 || x.refs > 1 {
+		if x = v.cell.value; len(x.cells) > 1 || x.refs > 1 {
 			own, err := v.ctx.copyOf(x)
 			if err != nil {
 				return err
@@ -54,13 +54,13 @@ func (v *Variable) Require(on bool) error {
 			x = own
 		}
 	}
-	v.wants = true
+	v.requiresGrad = true
 	x.flow = flowAlways
 	return nil
 }
 
-// separate gives a view a cell of its own, with a copy of its elements.
-func (v *Variable) separate() error {
+// materialize turns a view into a variable with a cell and a copy of the elements.
+func (v *Variable) materialize() error {
 	c, node := v.ctx, v.Node()
 	var own *value
 	if c.trace != nil {
@@ -81,10 +81,10 @@ func (v *Variable) separate() error {
 	}
 	own.retain()
 	defer own.release()
-	v.leave()
+	v.leaveCell()
 	v.cell, v.view, v.base, v.detached = &cell{variables: []*Variable{v}}, nil, nil, false
 	if c.trace != nil {
-		c.trace.young[v.cell] = true
+		c.trace.created[v.cell] = true
 	}
 	v.cell.set(own)
 	return nil
@@ -112,16 +112,16 @@ func (v *Variable) Grad() *Variable {
 	return v.grad
 }
 
-// SetGrad gives a variable another gradient, whose reference it takes; nil for none.
+// SetGrad sets the gradient and takes over its reference; nil for none.
 func (v *Variable) SetGrad(g *Variable) {
-	v.cell.value.changed()
+	v.cell.value.invalidate()
 	if t := v.ctx.trace; t != nil {
 		if k := t.gradient(v); k != nil {
 			k.zeroed, k.used = k.zeroed || g == nil, false
 		}
 	}
-	if g != nil && v.ctx.Changed != nil { // a step may have to forget it
-		v.ctx.Changed()
+	if g != nil && v.ctx.OnInvalidate != nil { // a step that removes the gradient is not Rerunnable now
+		v.ctx.OnInvalidate()
 	}
 	if v.grad != nil {
 		v.grad.Drop()
@@ -129,7 +129,7 @@ func (v *Variable) SetGrad(g *Variable) {
 	v.grad = g
 }
 
-// incoming is the gradient that comes in; nil for one element.
+// incoming checks the incoming gradient; nil stands for 1 and needs a variable of one element.
 func (v *Variable) incoming(g *Variable) (*uop.UOp, []*value, error) {
 	node := v.Node()
 	if g == nil {
@@ -139,7 +139,7 @@ func (v *Variable) incoming(g *Variable) (*uop.UOp, []*value, error) {
 		return nil, nil, nil
 	}
 	if g.ctx != v.ctx {
-		return nil, nil, fmt.Errorf("gradient: %w", ErrForeign)
+		return nil, nil, fmt.Errorf("gradient: %w", ErrOtherContext)
 	}
 	u, from := g.Node(), []*value{g.source()}
 	if tensor.Elements(node) == 1 && tensor.Elements(u) == 1 {
@@ -150,11 +150,11 @@ func (v *Variable) incoming(g *Variable) (*uop.UOp, []*value, error) {
 	return u, from, nil
 }
 
-// Backward computes the gradients of a variable for all variables that require one and adds them to those they have. A variable of
-// several elements needs the gradient that comes in.
+// Backward computes the gradients of a variable with respect to all variables that require one and adds them to their gradients. A
+// variable of several elements needs an incoming gradient.
 func (v *Variable) Backward(incoming *Variable) error { return v.backward(incoming, v.ctx.Realize) }
 
-// StartBackward is Backward beside its caller, as Start does it. The gradients are those of the variables at once.
+// StartBackward is Backward as a job (see Start). The gradients are set before it returns and are lazy until the job has ended.
 func (v *Variable) StartBackward(incoming *Variable, done func(*Job)) error {
 	if t := v.ctx.trace; t != nil {
 		return t.valueNeeded()
@@ -165,7 +165,7 @@ func (v *Variable) StartBackward(incoming *Variable, done func(*Job)) error {
 	})
 }
 
-// backward is Backward with what computes variables.
+// backward is Backward, with compute called on the results.
 func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) error) error {
 	seed, from, err := v.incoming(incoming)
 	if err != nil {
@@ -176,13 +176,13 @@ func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) er
 	overwritten := false
 	root.visit(func(x *value) {
 		overwritten = overwritten || x.leaf && x.mem == nil && c.trace == nil
-		holders := x.holders
-		if leaf := c.computed[x.node]; leaf != nil && leaf != x { // who stood for the value stands for the leaf now
-			holders = append(holders[:len(holders):len(holders)], leaf.holders...)
+		holders := x.cells
+		if leaf := c.computed[x.node]; leaf != nil && leaf != x { // the value's cells have moved to its leaf
+			holders = append(holders[:len(holders):len(holders)], leaf.cells...)
 		}
 		for _, h := range holders {
 			for _, w := range h.variables {
-				if w.wants && !slices.Contains(targets, w) {
+				if w.requiresGrad && !slices.Contains(targets, w) {
 					targets = append(targets, w)
 				}
 			}
@@ -216,7 +216,7 @@ func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) er
 			grad.retain()
 			defer grad.release()
 			grad = c.newValue(sum, w.grad.cell.value, grad)
-			if c.trace == nil && !w.grad.IsView() { // who holds the gradient sees the sum
+			if c.trace == nil && !w.grad.IsView() { // other references to the gradient see the sum
 				w.grad.cell.set(grad)
 				made = append(made, w.grad)
 				continue
@@ -232,7 +232,7 @@ func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) er
 	return compute(made...)
 }
 
-// sources are the values that a gradient of x is computed from: x, and what computed values on the way came from.
+// sources are the values that a gradient of x is computed from: x, and the origins of computed values on the way.
 func (x *value) sources() []*value {
 	all := []*value{x}
 	x.visit(func(y *value) {
@@ -243,7 +243,7 @@ func (x *value) sources() []*value {
 	return all
 }
 
-// visit calls f for each value that a gradient of x flows through, x first.
+// visit calls f for each value that a gradient of x flows through, beginning with x.
 func (x *value) visit(f func(x *value)) {
 	seen := map[*value]bool{x: true}
 	for stack := []*value{x}; len(stack) > 0; {
@@ -263,8 +263,8 @@ func (x *value) visit(f func(x *value)) {
 	}
 }
 
-// differentiate returns the gradients of a node, computed from root, with respect to others. Computed tensors on the way are seen as
-// what they were computed from; where their elements are needed, they are read. depends says for each whether the node depends on it.
+// differentiate returns the gradients of a node, computed from root, with respect to wrt. Leaves of computed tensors are replaced by
+// the graphs they came from; the program reads the leaves again (readComputed). depends[i] reports whether node depends on wrt[i].
 func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value) (grads []*uop.UOp, depends []bool, err error) {
 	origins := rewrite.Map{}
 	root.visit(func(x *value) {
@@ -280,8 +280,8 @@ func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value
 	at := make([]*uop.UOp, len(wrt))
 	for i, u := range wrt {
 		at[i] = rewrite.Substitute(u, origins)
-		if !below[at[i]] { // what was computed after it was used stands in the graph as it was
-			at[i] = rewrite.Substitute(u, c.lazily())
+		if !below[at[i]] { // computed after it was used: the graph has its lazy node
+			at[i] = rewrite.Substitute(u, c.lazyNodes())
 		}
 		depends = append(depends, below[at[i]])
 	}
@@ -289,17 +289,17 @@ func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value
 	return grads, depends, err
 }
 
-// lazily are the lazy nodes of leaves that were computed.
-func (c *Context) lazily() rewrite.Map {
-	m := make(rewrite.Map, len(c.known))
-	for lazy, leaf := range c.known {
+// lazyNodes maps leaves to the lazy nodes they were computed from.
+func (c *Context) lazyNodes() rewrite.Map {
+	m := make(rewrite.Map, len(c.leafNodes))
+	for lazy, leaf := range c.leafNodes {
 		m[leaf] = lazy
 	}
 	return m
 }
 
-// Gradients returns the gradients of a variable with respect to others, and stores none. Targets on which it does not depend have
-// gradients of zeros, or else are an error.
+// Gradients returns the gradients of a variable with respect to targets, without adding them to Grad. A target on which it does not
+// depend has a gradient of zeros if zeros is set, else it is an error.
 func (v *Variable) Gradients(targets []*Variable, incoming *Variable, zeros bool) ([]*Variable, error) {
 	seed, from, err := v.incoming(incoming)
 	if err != nil {
@@ -308,7 +308,7 @@ func (v *Variable) Gradients(targets []*Variable, incoming *Variable, zeros bool
 	wrt := make([]*uop.UOp, len(targets))
 	for i, t := range targets {
 		if t.ctx != v.ctx {
-			return nil, fmt.Errorf("targets[%d]: %w", i, ErrForeign)
+			return nil, fmt.Errorf("targets[%d]: %w", i, ErrOtherContext)
 		}
 		from = append(from, t.source())
 		wrt[i] = t.Node()

@@ -6,7 +6,7 @@ import (
 	"polygrad/exec"
 )
 
-// A Job computes variables beside its caller. What is written meanwhile does not change what it reads.
+// A Job computes variables in the background. Writes made meanwhile do not change what it reads.
 type Job struct {
 	b     *batch
 	ran   chan struct{} // closed when the kernels have run
@@ -14,8 +14,8 @@ type Job struct {
 	err   error
 }
 
-// Start begins to compute variables and returns at once. Jobs of a context run one after the other; whatever else computes waits for
-// them. done is called when the kernels have run, without the lock of the context: it takes the lock and calls End.
+// Start begins to compute variables and returns at once. Jobs of a context run one after the other; all other computations wait for
+// them. done is called when the kernels have run, without the lock of the context: it must take the lock and call End.
 func (c *Context) Start(vs []*Variable, done func(*Job)) (*Job, error) {
 	if c.trace != nil {
 		return nil, c.trace.valueNeeded()
@@ -28,10 +28,10 @@ func (c *Context) Start(vs []*Variable, done func(*Job)) (*Job, error) {
 		binds = slices.Clone(binds)
 	}
 	if err != nil {
-		b.drop()
+		b.release()
 		return nil, err
 	}
-	for _, v := range b.apart {
+	for _, v := range b.views {
 		v.refs++
 	}
 	j := &Job{b: b, ran: make(chan struct{})}
@@ -40,7 +40,7 @@ func (c *Context) Start(vs []*Variable, done func(*Job)) (*Job, error) {
 		before = c.jobs[n-1].ran
 	}
 	c.jobs = append(c.jobs, j)
-	c.change()
+	c.invalidate()
 	go func() {
 		if before != j.ran {
 			<-before
@@ -63,20 +63,20 @@ func (j *Job) End() error {
 	b := j.b
 	b.c.jobs = slices.DeleteFunc(b.c.jobs, func(other *Job) bool { return other == j })
 	if j.err == nil {
-		b.finish()
+		b.commit()
 	}
-	b.drop()
-	for _, v := range b.apart {
+	b.release()
+	for _, v := range b.views {
 		v.Drop()
 	}
 	return j.err
 }
 
-// settle waits for the jobs of the context.
-func (c *Context) settle() {
+// waitJobs waits for the jobs of the context.
+func (c *Context) waitJobs() {
 	for len(c.jobs) > 0 {
 		j := c.jobs[0]
 		<-j.ran
-		_ = j.End() // told by who waits for the job
+		_ = j.End() // the error is reported to the caller that waits for the job
 	}
 }

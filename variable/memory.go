@@ -14,21 +14,21 @@ import (
 type memory struct {
 	data unsafe.Pointer
 	size uintptr
-	// keep is what the memory belongs to, for memory that others share; nil for the library's own.
-	keep any
-	// pins counts those who see the memory from outside. It is freed when the last of them has gone.
+	// owner is the object that owns shared memory; nil for the library's own.
+	owner any
+	// pins counts the hosts that use the memory; it is freed after the last one.
 	pins  int
 	freed bool
 }
 
-// hosts guards what hosts change without the lock of a context: pins, freed and the tokens of lent memory.
-var hosts sync.Mutex
+// hostMu guards what hosts change without the lock of a context: pins, freed and the tokens of shared memory.
+var hostMu sync.Mutex
 
-// shared reports whether others see the memory: a variable that is written is written there.
+// shared reports whether a host uses the memory: then writes to the variable must go to this memory.
 func (m *memory) shared() bool {
-	hosts.Lock()
-	defer hosts.Unlock()
-	return m.keep != nil || m.pins > 0
+	hostMu.Lock()
+	defer hostMu.Unlock()
+	return m.owner != nil || m.pins > 0
 }
 
 // alignment of memory: a cache line, and the widest vector.
@@ -36,14 +36,14 @@ const alignment = 64
 
 var (
 	large pages.Cache
-	// small holds freed memory by the logarithm of its size: a step of training would else cost the collector as much as the kernels.
+	// small holds freed blocks by size class: without reuse, garbage collection cost as much as the kernels of a training step.
 	small [23]sync.Pool
 )
 
-// inUse are the bytes of variables.
+// inUse is the number of bytes of all variables.
 var inUse atomic.Int64
 
-// InUse is how many bytes of memory all variables have.
+// InUse returns the bytes of memory of all variables.
 func InUse() int64 { return inUse.Load() }
 
 // allocate makes memory of undefined contents.
@@ -78,54 +78,54 @@ func aligned(size uintptr) unsafe.Pointer {
 	return unsafe.Add(b, -uintptr(b)&(alignment-1))
 }
 
-// free gives memory back, or ends the use of memory that belongs to others.
+// free returns memory, or ends the use of a host's memory.
 func (m *memory) free() {
-	hosts.Lock()
+	hostMu.Lock()
 	pinned := m.pins > 0
 	m.freed = pinned
-	if l, lent := m.keep.(loan); lent && !pinned {
+	if l, lent := m.owner.(hostToken); lent && !pinned {
 		l.ctx.released = append(l.ctx.released, l.token)
 	}
-	hosts.Unlock()
+	hostMu.Unlock()
 	if pinned {
 		return
 	}
-	if m.keep == nil && m.data != nil {
+	if m.owner == nil && m.data != nil {
 		inUse.Add(-int64(m.size))
 	}
 	switch {
-	case m.keep != nil || m.data == nil:
+	case m.owner != nil || m.data == nil:
 	case m.size >= pages.HugeFrom:
 		large.Give(uintptr(m.data), m.size)
 	default:
 		small[sizeClass(m.size)].Put(m.data)
 	}
-	m.data, m.keep = nil, nil
+	m.data, m.owner = nil, nil
 }
 
-// A loan is memory that a host shares, with the token by which it is told that the memory is not used any more.
-type loan struct {
+// A hostToken owns memory shared by a host: Context.Released returns the token when the memory is no longer in use.
+type hostToken struct {
 	ctx   *Context
 	token uint64
 }
 
-// A Pin keeps the memory of a variable while a host sees it.
+// A Pin keeps the memory of a variable alive while a host uses it.
 type Pin struct{ m *memory }
 
-// pin makes memory seen from outside.
+// pin counts a host that uses the memory.
 func (m *memory) pin() *Pin {
-	hosts.Lock()
-	defer hosts.Unlock()
+	hostMu.Lock()
+	defer hostMu.Unlock()
 	m.pins++
 	return &Pin{m}
 }
 
-// Free ends that a host sees the memory. It needs no lock of a context, which may have ended.
+// Free ends the use by the host. It needs no lock of the context, which may have been freed.
 func (p *Pin) Free() {
-	hosts.Lock()
+	hostMu.Lock()
 	p.m.pins--
 	last := p.m.pins == 0 && p.m.freed
-	hosts.Unlock()
+	hostMu.Unlock()
 	if last {
 		p.m.free()
 	}

@@ -14,21 +14,21 @@ import (
 // An Optimizer changes parameters by their gradients.
 type Optimizer struct {
 	ctx *Context
-	// LR is the learning rate, of one element: who writes it changes the rate of the steps that follow, also in compiled functions.
+	// LR is the learning rate, of one element. A write to it changes the rate of later steps, also in compiled functions.
 	LR     *Variable
 	Params []*Variable
-	// State are variables for each parameter: momentum, or two moments. Shared are common to all: the powers of the betas.
+	// State are the variables of each parameter: momentum, or two moments. Shared are common to all: the powers of the betas.
 	State  [][]*Variable
 	Shared []*Variable
-	// first is the rate that schedules begin with, kept by the first of them.
-	first *Variable
-	lars  tensor.LARSOptions
-	lamb  *tensor.LAMBOptions
+	// baseLR is a copy of the initial rate, made for the first schedule.
+	baseLR *Variable
+	lars   tensor.LARSOptions
+	lamb   *tensor.LAMBOptions
 }
 
 // NewLARS makes an optimizer of the family of gradient descent: see tensor.LARS.
 func NewLARS(params []*Variable, lr float64, o tensor.LARSOptions) (*Optimizer, error) {
-	if err := notNegative(setting{"lr", lr}, setting{"momentum", o.Momentum}, setting{"weight_decay", o.WeightDecay}, setting{"trust", o.Trust}); err != nil {
+	if err := checkNonNegative(setting{"lr", lr}, setting{"momentum", o.Momentum}, setting{"weight_decay", o.WeightDecay}, setting{"trust", o.Trust}); err != nil {
 		return nil, err
 	}
 	for i, p := range params {
@@ -45,7 +45,7 @@ func NewLARS(params []*Variable, lr float64, o tensor.LARSOptions) (*Optimizer, 
 
 // NewLAMB makes an optimizer of the family of Adam: see tensor.LAMB.
 func NewLAMB(params []*Variable, lr float64, o tensor.LAMBOptions) (*Optimizer, error) {
-	if err := notNegative(setting{"lr", lr}, setting{"eps", o.Eps}, setting{"weight_decay", o.WeightDecay}); err != nil {
+	if err := checkNonNegative(setting{"lr", lr}, setting{"eps", o.Eps}, setting{"weight_decay", o.WeightDecay}); err != nil {
 		return nil, err
 	}
 	for _, b := range []setting{{"beta1", o.Beta1}, {"beta2", o.Beta2}} {
@@ -73,7 +73,7 @@ type setting struct {
 	value float64
 }
 
-func notNegative(all ...setting) error {
+func checkNonNegative(all ...setting) error {
 	for _, s := range all {
 		if !(s.value >= 0) || math.IsInf(s.value, 0) {
 			return fmt.Errorf("%s: %v, expected 0 or more", s.name, s.value)
@@ -89,7 +89,7 @@ func newOptimizer(params []*Variable, lr float64, states int, o *Optimizer) (_ *
 	}
 	c := params[0].ctx
 	if c.trace != nil {
-		return nil, fmt.Errorf("an optimizer is made inside of %s", c.trace.who)
+		return nil, fmt.Errorf("an optimizer is made inside of %s", c.trace.caller)
 	}
 	o.ctx = c
 	defer func() {
@@ -103,11 +103,11 @@ func newOptimizer(params []*Variable, lr float64, states int, o *Optimizer) (_ *
 		}
 		switch {
 		case p.ctx != c:
-			return nil, fmt.Errorf("params[%d]: %w", i, ErrForeign)
+			return nil, fmt.Errorf("params[%d]: %w", i, ErrOtherContext)
 		case p.IsView():
 			return nil, fmt.Errorf("params[%d]: is a view, expected a tensor with memory of its own", i)
 		}
-		if err := p.Require(true); err != nil {
+		if err := p.SetRequiresGrad(true); err != nil {
 			return nil, fmt.Errorf("params[%d]: %w", i, err)
 		}
 		kind := stateType(p)
@@ -156,30 +156,30 @@ func fillWith(b []byte, dt *uop.DType, x float64) {
 	}
 }
 
-// Kept are the variables that the optimizer works on; who drops them drops the optimizer.
-func (o *Optimizer) Kept() []*Variable {
-	all := slices.Concat(slices.Concat(o.State, [][]*Variable{o.Params, o.Shared, {o.LR, o.first}})...)
+// Retained are the variables of the optimizer; to drop them is to drop the optimizer.
+func (o *Optimizer) Retained() []*Variable {
+	all := slices.Concat(slices.Concat(o.State, [][]*Variable{o.Params, o.Shared, {o.LR, o.baseLR}})...)
 	return slices.DeleteFunc(all, func(v *Variable) bool { return v == nil })
 }
 
-// Drop ends the use of an optimizer.
+// Drop releases the variables of an optimizer.
 func (o *Optimizer) Drop() {
-	for _, v := range o.Kept() {
+	for _, v := range o.Retained() {
 		v.Drop()
 	}
-	o.Params, o.State, o.Shared, o.LR, o.first = nil, nil, nil, nil, nil
+	o.Params, o.State, o.Shared, o.LR, o.baseLR = nil, nil, nil, nil, nil
 }
 
 // Context is the context of the parameters.
 func (o *Optimizer) Context() *Context { return o.ctx }
 
-// Steps changes each parameter of optimizers that has a gradient. All new values are computed from the old ones, in one program.
-func (c *Context) Steps(all ...*Optimizer) error {
+// StepAll changes each parameter of optimizers that has a gradient. All new values are computed from the old ones, in one program.
+func (c *Context) StepAll(all ...*Optimizer) error {
 	var u update
 	defer u.drop()
 	for _, o := range all {
 		if o.ctx != c {
-			return ErrForeign
+			return ErrOtherContext
 		}
 		if err := o.step(&u); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (u *update) drop() {
 // add adds variables, and the nodes of their new values, which are computed from others.
 func (u *update) add(to []*Variable, nodes []*uop.UOp, from ...*Variable) {
 	for i, n := range nodes {
-		u.targets, u.news = append(u.targets, to[i]), append(u.news, to[i].ctx.Make(n, from...))
+		u.targets, u.news = append(u.targets, to[i]), append(u.news, to[i].ctx.FromNode(n, from...))
 	}
 }
 
@@ -266,13 +266,13 @@ func (o *Optimizer) next(p, g *uop.UOp, state []*Variable, powers []*uop.UOp) ([
 type Schedule struct {
 	optimizer *Optimizer
 	rate      ops.Rate
-	// Count is how many steps there were, one int32.
+	// Count is the number of steps, one int32.
 	Count *Variable
 }
 
 // NewSchedule sets the rate of step 0. Step counts the steps. See tensor.LearningRate.
 func (o *Optimizer) NewSchedule(rate ops.Rate) (*Schedule, error) {
-	if err := o.begin(rate.Base); err != nil {
+	if err := o.setBaseLR(rate.Base); err != nil {
 		return nil, err
 	}
 	count, err := o.ctx.Fill(uop.Int32, uop.ShapeOf(1), func(b []byte) error { clear(b); return nil })
@@ -287,9 +287,9 @@ func (o *Optimizer) NewSchedule(rate ops.Rate) (*Schedule, error) {
 	return s, nil
 }
 
-// begin keeps the rate that schedules begin with: that of the first schedule, or base.
-func (o *Optimizer) begin(base *float64) error {
-	if o.first != nil && base == nil {
+// setBaseLR sets the initial rate of schedules to base; without base to the current rate, at the first schedule only.
+func (o *Optimizer) setBaseLR(base *float64) error {
+	if o.baseLR != nil && base == nil {
 		return nil
 	}
 	var first *Variable
@@ -302,14 +302,14 @@ func (o *Optimizer) begin(base *float64) error {
 	if err != nil {
 		return err
 	}
-	if o.first != nil {
-		o.first.Drop()
+	if o.baseLR != nil {
+		o.baseLR.Drop()
 	}
-	o.first = first
+	o.baseLR = first
 	return nil
 }
 
-// Drop ends the use of a schedule.
+// Drop releases the variables of a schedule.
 func (s *Schedule) Drop() { s.Count.Drop() }
 
 // Step counts a step and sets the rate of the next one. In a traced function it is part of the program.
@@ -322,7 +322,7 @@ func (s *Schedule) Step() error {
 	if err != nil {
 		return err
 	}
-	next := s.optimizer.ctx.Make(now, s.Count)
+	next := s.optimizer.ctx.FromNode(now, s.Count)
 	defer next.Drop()
 	return s.set(next)
 }
@@ -330,11 +330,11 @@ func (s *Schedule) Step() error {
 // set writes the rate after a number of steps.
 func (s *Schedule) set(count *Variable) error {
 	o := s.optimizer
-	node, err := tensor.LearningRate(o.first.Node(), count.Node(), s.rate.Schedule, s.rate.Params)
+	node, err := tensor.LearningRate(o.baseLR.Node(), count.Node(), s.rate.Schedule, s.rate.Params)
 	if err != nil {
 		return err
 	}
-	rate := o.ctx.Make(node, count, o.first)
+	rate := o.ctx.FromNode(node, count, o.baseLR)
 	defer rate.Drop()
 	return o.ctx.AssignAll([]*Variable{s.Count, o.LR}, []*Variable{count, rate})
 }

@@ -4,7 +4,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// A seed is where a random tensor begins in the stream: a leaf of three words of uint32, so that programs which differ only in it are
+// A seed is the position of a random tensor in the stream, as a leaf of three uint32, so that programs that differ in it only are
 // compiled once.
 type seed struct {
 	leaf  *value
@@ -17,8 +17,8 @@ func (c *Context) newSeed(words uint64) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.trace == nil { // a run of the step draws
-		c.draw(m, words)
+	if c.trace == nil { // else each run fills it
+		c.fillSeed(m, words)
 	}
 	v, err := c.newLeaf(uop.Uint32, uop.ShapeOf(3), m)
 	if err != nil {
@@ -31,6 +31,6 @@ func (c *Context) newSeed(words uint64) (*value, error) {
 	return v, nil
 }
 
-func (c *Context) draw(m *memory, words uint64) {
+func (c *Context) fillSeed(m *memory, words uint64) {
 	*(*[3]uint32)(m.data) = c.Stream.Take(words)
 }

@@ -32,7 +32,7 @@ func (v *Variable) Read(f func(b []byte)) error {
 		return v.readBox(f)
 	}
 	size := sizeOf(tensor.Elements(node), node.DType)
-	if !v.IsView() || leaf == v.shown || size == 0 {
+	if !v.IsView() || leaf == v.computedView || size == 0 {
 		f(leaf.mem.bytes()[:size])
 		return nil
 	}
@@ -50,25 +50,25 @@ func (v *Variable) Read(f func(b []byte)) error {
 	return nil
 }
 
-// readBox is Read for a tensor of variable size: memory has room for the greatest one.
+// readBox is Read for a tensor of symbolic size, whose memory has room for the maximum.
 func (v *Variable) readBox(f func(b []byte)) error {
 	leaf, node := v.leaf(), v.Node()
-	count, err := ShapeNow(node.Shape())
+	count, err := BoundShape(node.Shape())
 	if err != nil {
 		return err
 	}
 	m := leaf.mem
-	if v.IsView() && leaf != v.shown {
+	if v.IsView() && leaf != v.computedView {
 		if m, err = v.ctx.compute(node); err != nil {
 			return err
 		}
 		defer m.free()
 	}
-	f(box(m.bytes(), node.Shape(), count, node.DType.Itemsize()))
+	f(copyBox(m.bytes(), node.Shape(), count, node.DType.Itemsize()))
 	return nil
 }
 
-// rowMajor reports whether elements with strides follow one another.
+// rowMajor reports whether strides are those of contiguous elements in row-major order.
 func rowMajor(strides []int64, s uop.Shape) bool {
 	next := int64(1)
 	for i, d := range slices.Backward(s) {
@@ -80,8 +80,8 @@ func rowMajor(strides []int64, s uop.Shape) bool {
 	return true
 }
 
-// ShapeNow are the sizes of a shape with the values of its variables.
-func ShapeNow(s uop.Shape) ([]int, error) {
+// BoundShape evaluates a shape with the values bound to its variables.
+func BoundShape(s uop.Shape) ([]int, error) {
 	out := make([]int, len(s))
 	for i, d := range s {
 		n, ok := tensor.SizeValue(d)
@@ -93,8 +93,8 @@ func ShapeNow(s uop.Shape) ([]int, error) {
 	return out, nil
 }
 
-// box copies the first elements of each axis: count of them, of an array of sizes most.
-func box(from []byte, most uop.Shape, count []int, item int) []byte {
+// copyBox copies the leading count[i] elements of each axis i of an array of shape most.
+func copyBox(from []byte, most uop.Shape, count []int, item int) []byte {
 	total, row := item, item
 	for _, n := range count {
 		total *= n
@@ -125,22 +125,22 @@ func box(from []byte, most uop.Shape, count []int, item int) []byte {
 // A Layout is where the elements of a variable lie in memory.
 type Layout struct {
 	Data unsafe.Pointer
-	// Strides are the distances of neighbours along each axis, in elements.
+	// Strides are in elements.
 	Strides []int64
 	// Bytes is the size of the memory from Data on.
 	Bytes uintptr
-	// Copy: writes to the memory do not arrive in the variable.
+	// Copy: the memory is a copy, so writes to it do not change the variable.
 	Copy bool
 }
 
-// Pin computes a variable and returns where its elements lie, until the pin is freed: whoever writes there writes the variable. The
-// elements of a view that do not lie in regular steps are copied.
+// Pin computes a variable and returns the layout of its memory, valid until the pin is freed; writes there change the variable. A view
+// that strides cannot describe is copied.
 func (v *Variable) Pin() (Layout, *Pin, error) {
 	if v.ctx.trace != nil {
 		return Layout{}, nil, v.ctx.trace.valueNeeded()
 	}
 	if !v.IsView() {
-		if err := v.cell.split(v.ctx); err != nil {
+		if err := v.cell.unshare(v.ctx); err != nil {
 			return Layout{}, nil, err
 		}
 	}
@@ -150,7 +150,7 @@ func (v *Variable) Pin() (Layout, *Pin, error) {
 	leaf, node := v.leaf(), v.Node()
 	item := uintptr(node.DType.Itemsize())
 	m := leaf.mem
-	if leaf.node == node || leaf == v.shown || !v.IsView() {
+	if leaf.node == node || leaf == v.computedView || !v.IsView() {
 		return Layout{Data: m.data, Strides: boxStrides(node.Shape()), Bytes: m.size}, m.pin(), nil
 	}
 	if strides, offset, ok, err := tensor.ViewLayout(node, leaf.node); err == nil && ok {
@@ -162,11 +162,11 @@ func (v *Variable) Pin() (Layout, *Pin, error) {
 		return Layout{}, nil, err
 	}
 	p := m.pin()
-	m.free() // when the pin is
+	m.free() // takes effect when the pin is freed
 	return Layout{Data: m.data, Strides: boxStrides(node.Shape()), Bytes: m.size, Copy: true}, p, nil
 }
 
-// boxStrides are the strides of memory that has room for the greatest size of each axis.
+// boxStrides are the strides of an array of the maximum size of each axis.
 func boxStrides(s uop.Shape) []int64 {
 	strides, next := make([]int64, len(s)), int64(1)
 	for i, d := range slices.Backward(s) {
@@ -176,17 +176,17 @@ func boxStrides(s uop.Shape) []int64 {
 	return strides
 }
 
-// Share makes a variable on memory of a host, in row-major order, without a copy: what is written to the variable arrives there. keep
-// is what the memory belongs to.
+// Share makes a variable on memory of a host, in row-major order, without a copy: writes to the variable change the memory. keep is
+// the object that owns the memory.
 func (c *Context) Share(dt *uop.DType, s uop.Shape, data unsafe.Pointer, keep any) (*Variable, error) {
 	n, err := tensor.MostElements(s)
 	if err != nil {
 		return nil, err
 	}
-	return c.onMemory(dt, s, &memory{data: data, size: sizeOf(n, dt), keep: keep})
+	return c.fromMemory(dt, s, &memory{data: data, size: sizeOf(n, dt), owner: keep})
 }
 
-// Lend is Share for memory of a host that asks (see Released) whether the memory is still used.
-func (c *Context) Lend(dt *uop.DType, s uop.Shape, data unsafe.Pointer, token uint64) (*Variable, error) {
-	return c.Share(dt, s, data, loan{c, token})
+// ShareWithToken is Share for a host that polls Released for the token to learn that the memory is no longer in use.
+func (c *Context) ShareWithToken(dt *uop.DType, s uop.Shape, data unsafe.Pointer, token uint64) (*Variable, error) {
+	return c.Share(dt, s, data, hostToken{c, token})
 }

@@ -9,13 +9,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// Realize computes variables, in one program. A view of a computed tensor stays a view. A view of one that is not is computed
-// alone, and stays a view: to compute all of what it is a view of could cost any amount.
+// Realize computes variables in one program. A view of a computed tensor needs no computation. A view of a lazy tensor is computed
+// without its base, which could cost any amount, and stays a view.
 func (c *Context) Realize(vs ...*Variable) error {
 	if c.trace != nil {
 		return c.trace.realize(vs)
 	}
-	c.settle()
+	c.waitJobs()
 	if !slices.ContainsFunc(vs, func(v *Variable) bool { return v.leaf() == nil }) {
 		return nil
 	}
@@ -24,23 +24,23 @@ func (c *Context) Realize(vs ...*Variable) error {
 		err = c.run(stores)
 	}
 	if err == nil {
-		b.finish()
+		b.commit()
 	}
-	b.drop()
+	b.release()
 	return err
 }
 
-// A batch is values that are computed by one program.
+// A batch is a set of values that one program computes.
 type batch struct {
-	c    *Context
-	todo []*value // retained
-	// leaves are where the values are computed to, by node; retained.
+	c      *Context
+	values []*value // retained
+	// leaves are the destinations, by node; retained.
 	leaves map[*uop.UOp]*value
-	// apart are views that are computed alone.
-	apart []*Variable
+	// views are the views computed without their bases.
+	views []*Variable
 }
 
-// prepare finds what has to be computed of variables, and returns the program's stores.
+// prepare collects the lazy ones of the variables, and returns the program's stores.
 func (c *Context) prepare(vs []*Variable) (b *batch, stores []*uop.UOp, err error) {
 	b = &batch{c: c}
 	for _, v := range vs {
@@ -50,7 +50,7 @@ func (c *Context) prepare(vs []*Variable) (b *batch, stores []*uop.UOp, err erro
 			made := c.newValue(v.Node(), v.cell.value)
 			made.flow = v.cell.value.flow
 			b.add(made)
-			b.apart = append(b.apart, v)
+			b.views = append(b.views, v)
 		default:
 			b.add(v.cell.value)
 		}
@@ -61,15 +61,15 @@ func (c *Context) prepare(vs []*Variable) (b *batch, stores []*uop.UOp, err erro
 
 func (b *batch) add(v *value) {
 	v.retain()
-	b.todo = append(b.todo, v)
+	b.values = append(b.values, v)
 }
 
-// stores makes the leaves, and what writes them.
+// stores makes the leaves, and the STOREs that fill them.
 func (b *batch) stores() (stores []*uop.UOp, err error) {
 	c := b.c
-	b.leaves = make(map[*uop.UOp]*value, len(b.todo))
-	stores = make([]*uop.UOp, 0, len(b.todo))
-	for _, v := range b.todo {
+	b.leaves = make(map[*uop.UOp]*value, len(b.values))
+	stores = make([]*uop.UOp, 0, len(b.values))
+	for _, v := range b.values {
 		if b.leaves[v.node] != nil {
 			continue
 		}
@@ -90,7 +90,7 @@ func (b *batch) stores() (stores []*uop.UOp, err error) {
 		leaf.retain()
 		b.leaves[v.node] = leaf
 		if n > 0 {
-			store, err := tensor.Store(leaf.node, c.withKnown(v.node))
+			store, err := tensor.Store(leaf.node, c.readComputed(v.node))
 			if err != nil {
 				return nil, err
 			}
@@ -100,80 +100,80 @@ func (b *batch) stores() (stores []*uop.UOp, err error) {
 	return stores, nil
 }
 
-// finish lets variables stand for the leaves, which have been computed.
-func (b *batch) finish() {
+// commit replaces the values by their leaves, which have been computed.
+func (b *batch) commit() {
 	c := b.c
-	for _, v := range b.todo {
+	for _, v := range b.values {
 		leaf := b.leaves[v.node]
-		if leaf.was == v.node {
-			continue // another value of this node was first
+		if leaf.lazyNode == v.node {
+			continue // another value of the same node was handled
 		}
 		leaf.flow = v.flow
 		if v.flow == flowAlways && v.node.DType.IsFloat() {
 			leaf.origin = v
-			v.remember()
+			v.retainHistory()
 		}
-		c.note(leaf, v.node)
+		c.recordComputed(leaf, v.node)
 	}
-	for _, v := range b.apart {
+	for _, v := range b.views {
 		if leaf := b.leaves[v.Node()]; leaf != nil && v.leaf() == nil {
-			v.show(leaf)
+			v.setComputedView(leaf)
 		}
 	}
-	for _, v := range b.todo {
-		for len(v.holders) > 0 {
-			v.holders[0].set(b.leaves[v.node])
+	for _, v := range b.values {
+		for len(v.cells) > 0 {
+			v.cells[0].set(b.leaves[v.node])
 		}
 	}
 }
 
-// drop lets go of the values.
-func (b *batch) drop() {
-	for _, v := range b.todo {
+// release releases the values and leaves.
+func (b *batch) release() {
+	for _, v := range b.values {
 		v.release()
 	}
 	for _, leaf := range b.leaves {
 		leaf.release()
 	}
-	b.todo, b.leaves = nil, nil
+	b.values, b.leaves = nil, nil
 }
 
-// withKnown is a node that reads leaves instead of lazy nodes that are computed.
-func (c *Context) withKnown(node *uop.UOp) *uop.UOp {
-	if len(c.known) == 0 {
+// readComputed replaces lazy nodes that have been computed by their leaves.
+func (c *Context) readComputed(node *uop.UOp) *uop.UOp {
+	if len(c.leafNodes) == 0 {
 		return node
 	}
-	return rewrite.Substitute(node, c.known)
+	return rewrite.Substitute(node, c.leafNodes)
 }
 
-// Origin is the node that the elements of a computed variable were computed by, as far as it is known; else its node.
+// Origin is the lazy node that a computed variable was computed from, if it is known; else its node.
 func (v *Variable) Origin() *uop.UOp {
 	leaf := v.leaf()
-	if leaf == nil || leaf.was == nil || v.IsView() && leaf != v.shown {
+	if leaf == nil || leaf.lazyNode == nil || v.IsView() && leaf != v.computedView {
 		return v.Node()
 	}
-	known := maps.Clone(v.ctx.known)
-	delete(known, leaf.was)
-	return rewrite.Substitute(leaf.was, known)
+	known := maps.Clone(v.ctx.leafNodes)
+	delete(known, leaf.lazyNode)
+	return rewrite.Substitute(leaf.lazyNode, known)
 }
 
-// note remembers that a leaf has the elements of a lazy node: what is computed from that node reads the leaf.
-func (c *Context) note(leaf *value, node *uop.UOp) {
-	c.forget(leaf)
+// recordComputed records that a leaf has the elements of a lazy node, so that programs read the leaf instead of computing the node.
+func (c *Context) recordComputed(leaf *value, node *uop.UOp) {
+	c.forgetComputed(leaf)
 	if old := c.computed[node]; old != nil {
-		old.was = nil
+		old.lazyNode = nil
 	}
-	leaf.was = node
+	leaf.lazyNode = node
 	c.computed[node] = leaf
-	c.known[node] = leaf.node
+	c.leafNodes[node] = leaf.node
 }
 
-// forget ends that a leaf stands for a lazy node.
-func (c *Context) forget(leaf *value) {
-	if leaf.was != nil {
-		delete(c.computed, leaf.was)
-		delete(c.known, leaf.was)
-		leaf.was = nil
+// forgetComputed removes the record of a leaf.
+func (c *Context) forgetComputed(leaf *value) {
+	if leaf.lazyNode != nil {
+		delete(c.computed, leaf.lazyNode)
+		delete(c.leafNodes, leaf.lazyNode)
+		leaf.lazyNode = nil
 	}
 }
 
@@ -181,7 +181,7 @@ func (c *Context) forget(leaf *value) {
 func (c *Context) compute(node *uop.UOp) (*memory, error) {
 	b := &batch{c: c}
 	b.add(c.newValue(node))
-	defer b.drop()
+	defer b.release()
 	stores, err := b.stores()
 	if err == nil {
 		err = c.run(stores)

@@ -25,9 +25,9 @@ func (v *Variable) detachedView(node *uop.UOp) (*Variable, error) {
 	return shown, nil
 }
 
-// viewNow is a view, through which no gradient flows where NoGrad is set.
-func (v *Variable) viewNow(node *uop.UOp) (*Variable, error) {
-	if v.ctx.Quiet() && v.differentiable() {
+// resultView is a view as the result of an operation, detached under NoGrad.
+func (v *Variable) resultView(node *uop.UOp) (*Variable, error) {
+	if v.ctx.GradDisabled() && v.differentiable() {
 		return v.detachedView(node)
 	}
 	return v.newView(node), nil
@@ -39,13 +39,13 @@ func (v *Variable) Clone() (*Variable, error) {
 	if v.IsView() {
 		x = v.ctx.newValue(v.Node(), x)
 	}
-	if v.ctx.Quiet() {
+	if v.ctx.GradDisabled() {
 		x = v.ctx.detach(x)
 	}
 	if x.mem == nil || !x.mem.shared() {
 		return v.ctx.variable(x), nil
 	}
-	// That memory belongs to v: the clone is computed from it.
+	// The host's memory stays with v: the clone is computed from it.
 	node, err := tensor.Contiguous(x.node)
 	if err != nil {
 		return nil, err
@@ -60,31 +60,31 @@ func (v *Variable) Clone() (*Variable, error) {
 	return w, nil
 }
 
-// Replace lets a variable stand for what another one stands for: writes to either are seen in both. Whether it wants a gradient stays.
+// Replace makes a variable share the cell of another one: writes to either are seen in both. Its requires_grad does not change.
 func (v *Variable) Replace(by *Variable) error {
 	if by.ctx != v.ctx {
-		return fmt.Errorf("by: %w", ErrForeign)
+		return fmt.Errorf("by: %w", ErrOtherContext)
 	}
 	if by == v {
 		return nil
 	}
 	if v.ctx.trace != nil {
-		return fmt.Errorf("a variable is replaced inside of %s: assign to it", v.ctx.trace.who)
+		return fmt.Errorf("a variable is replaced inside of %s: assign to it", v.ctx.trace.caller)
 	}
 	w := *by
-	w.refs, w.wants, w.grad, w.shown = v.refs, v.wants, v.grad, nil
+	w.refs, w.requiresGrad, w.grad, w.computedView = v.refs, v.requiresGrad, v.grad, nil
 	v.grad = nil
-	v.leave()
+	v.leaveCell()
 	*v = w
 	v.cell.variables = append(v.cell.variables, v)
-	if v.wants && !v.differentiable() {
-		return v.Require(true)
+	if v.requiresGrad && !v.differentiable() {
+		return v.SetRequiresGrad(true)
 	}
 	return nil
 }
 
-// Number is a number as a variable of the type of v, without axes. An integer type has no fractions.
-func (v *Variable) Number(x uop.Const) (*Variable, error) {
+// ScalarLike is a variable of shape () and the type of v. A fraction for an integer type is an error.
+func (v *Variable) ScalarLike(x uop.Const) (*Variable, error) {
 	dt := v.Node().DType
 	if x.IsFloat() && !dt.IsFloat() && (math.IsInf(x.F(), 0) || x.F() != math.Trunc(x.F())) {
 		return nil, fmt.Errorf("x: is %s, expected a number of the tensor's %s", x, dt.NumpyName())
@@ -93,13 +93,13 @@ func (v *Variable) Number(x uop.Const) (*Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.ctx.Make(u), nil
+	return v.ctx.FromNode(u), nil
 }
 
 // Assign gives a variable the elements of x, which is of its type and broadcasts to its shape.
 func (v *Variable) Assign(x *Variable) error { return v.ctx.AssignAll([]*Variable{v}, []*Variable{x}) }
 
-// AssignAll assigns to several variables. All elements are computed from those of before, in one program.
+// AssignAll assigns to several variables in one program. All new elements are computed from the old ones.
 func (c *Context) AssignAll(targets, news []*Variable) error {
 	values := make([]*value, len(news))
 	defer func() {
@@ -111,10 +111,10 @@ func (c *Context) AssignAll(targets, news []*Variable) error {
 	}()
 	for i, x := range news {
 		if x.ctx != c || targets[i].ctx != c {
-			return fmt.Errorf("x: %w", ErrForeign)
+			return fmt.Errorf("x: %w", ErrOtherContext)
 		}
 		from := x.source()
-		to := x.cell.value // the value itself: where it is the only reader, the write is in place
+		to := x.cell.value // not its source: the write is in place if this value is the only reader
 		if x.IsView() {
 			to = c.newValue(x.Node(), from)
 		}
@@ -131,13 +131,13 @@ func (c *Context) AssignAll(targets, news []*Variable) error {
 	return c.assign(targets, values)
 }
 
-// Update is an operation in place: the variable, and what it shares elements with, become x, of its type and shape. Where a gradient
-// flows through either, it goes on through x; a variable that backward gives a gradient stays a leaf, and only takes the elements.
+// Update is an in-place operation: the variable and those that share its elements become x, of the same type and shape. If a gradient
+// flows through either, it flows through x from then on; a variable that requires a gradient stays a leaf and only takes the elements.
 func (v *Variable) Update(x *Variable) error {
 	if x.ctx != v.ctx {
-		return fmt.Errorf("x: %w", ErrForeign)
+		return fmt.Errorf("x: %w", ErrOtherContext)
 	}
-	if !v.flowsOn(x.cell.value) || x.detached && !v.differentiable() {
+	if !v.gradContinues(x.cell.value) || x.detached && !v.differentiable() {
 		return v.Assign(x)
 	}
 	from := x.source()
@@ -153,29 +153,29 @@ func (v *Variable) Update(x *Variable) error {
 	}
 	fitted.retain()
 	defer fitted.release()
-	return v.put(fitted)
+	return v.setValue(fitted)
 }
 
-// flowsOn reports whether a gradient flows through a variable that becomes a value.
-func (v *Variable) flowsOn(to *value) bool {
-	return v.ctx.quiet == 0 && !v.cell.wants() && (v.differentiable() || to.flow == flowAlways)
+// gradContinues reports whether a gradient flows through a variable after an in-place operation makes it a value.
+func (v *Variable) gradContinues(to *value) bool {
+	return v.ctx.noGradDepth == 0 && !v.cell.requiresGrad() && (v.differentiable() || to.flow == flowAlways)
 }
 
-// wants reports whether backward gives a variable of a cell a gradient.
-func (x *cell) wants() bool {
+// requiresGrad reports whether a variable of the cell requires a gradient.
+func (x *cell) requiresGrad() bool {
 	for _, v := range x.variables {
-		if v.wants {
+		if v.requiresGrad {
 			return true
 		}
 	}
 	return false
 }
 
-// Set gives the elements that an index expression selects those of x, which broadcasts to them. An expression with tensors takes
-// from, the variables of those. Gradients flow to x, and through the other elements to what v was computed from.
+// Set assigns x to the elements that an index expression selects; x broadcasts to their shape. from are the variables of tensors in
+// the expression. Gradients flow to x, and through the other elements to the history of v.
 func (v *Variable) Set(x *Variable, items []tensor.Index, from ...*Variable) error {
 	c, old := v.ctx, v.cell.value
-	// A mask of the shape of v, and one element: where it holds need not be known.
+	// One element at a mask of v's shape is a WHERE: the mask need not be computed.
 	mask := tensor.WholeMask(v.Node(), items)
 	var part *uop.UOp
 	if n, err := tensor.MostElements(x.Node().Shape()); err != nil || n != 1 || mask == nil {
@@ -191,13 +191,13 @@ func (v *Variable) Set(x *Variable, items []tensor.Index, from ...*Variable) err
 		}
 	}
 	if x.ctx != c {
-		return fmt.Errorf("x: %w", ErrForeign)
+		return fmt.Errorf("x: %w", ErrOtherContext)
 	}
 	if err := v.sameType(x.Node()); err != nil {
 		return err
 	}
-	parameter := v.cell.wants()
-	follows := x.differentiable() && !c.Quiet()
+	parameter := v.cell.requiresGrad()
+	follows := x.differentiable() && !c.GradDisabled()
 	if parameter && follows {
 		return errors.New("x: a gradient flows through it, and the tensor requires one of its own: see Detach")
 	}
@@ -210,7 +210,7 @@ func (v *Variable) Set(x *Variable, items []tensor.Index, from ...*Variable) err
 		}
 	}
 	var err error
-	if c.Quiet() {
+	if c.GradDisabled() {
 		if x, err = x.Detach(); err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (v *Variable) Set(x *Variable, items []tensor.Index, from ...*Variable) err
 	made.retain()
 	defer made.release()
 	if follows {
-		return v.put(made)
+		return v.setValue(made)
 	}
 	return c.assign([]*Variable{v}, []*value{made})
 }

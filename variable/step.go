@@ -23,55 +23,54 @@ type Step struct {
 	bound *exec.Bound
 	binds []exec.Binding
 	made  []*memory
-	// inputs are the leaves that stand for the arguments.
+	// inputs are the placeholders of the arguments.
 	inputs []*value
-	// outputs are the results, and behind them the gradients that are stored.
+	// outputs are the results, followed by the stored gradients.
 	outputs []output
 	results int
 	changes []change
 	grads   []*stepGrad
-	// where says whose memory each buffer of the program is.
-	where        []place
+	// locations says whose memory each buffer of the program is.
+	locations    []location
 	seeds        []seed
-	keep         []*Variable // what the program works on
+	retained     []*Variable // what the program works on
 	prune, fixed bool
 	// symbolic: the shape of an argument has variables.
 	symbolic bool
-	young    map[*cell]bool // the cells that the function made
+	created  map[*cell]bool // the cells that the function made
 }
 
-// An output is a result of a step: computed, into what its leaf stands for, an argument, or a variable of before.
+// An output is a result of a step: computed into new memory for leaf, the argument number input, or an existing variable.
 type output struct {
-	leaf  *value
-	input int
-	same  *Variable
+	leaf     *value
+	input    int
+	variable *Variable
 }
 
-// A place is where a step finds the memory of a buffer: in a tensor, which may be written between runs, in an argument, in a result, or in
-// a gradient.
-type place struct {
+// A location is the owner of a buffer's memory at each run: a tensor, a gradient, an argument or an output.
+type location struct {
 	tensor *Variable
 	grad   *stepGrad
 	input  int
 	output int
 }
 
-// Drop ends the use of a step.
+// Drop releases the variables of a step.
 func (s *Step) Drop() {
-	for _, v := range s.keep {
+	for _, v := range s.retained {
 		v.Drop()
 	}
-	s.keep = nil
+	s.retained = nil
 }
 
-// hold makes a variable that keeps a cell.
-func (x *cell) hold(c *Context) *Variable {
+// newVariable makes a variable on a cell, which keeps it alive.
+func (x *cell) newVariable(c *Context) *Variable {
 	v := &Variable{ctx: c, cell: x, refs: 1}
 	x.variables = append(x.variables, v)
 	return v
 }
 
-// build compiles what was traced.
+// build compiles the recorded writes and results into one program.
 func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, used map[*uop.UOp]*cell) error {
 	c := s.ctx
 	var stores, assigns []*uop.UOp
@@ -86,22 +85,22 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 		}
 		switch {
 		case o.input >= 0:
-		case !s.young[r.cell]:
-			o.same = r.Retain()
-			s.keep = append(s.keep, r)
+		case !s.created[r.cell]:
+			o.variable = r.Retain()
+			s.retained = append(s.retained, r)
 		case s.fixed && i < s.results:
-			ch, err := s.into(v)
+			ch, err := s.newResult(v)
 			if err != nil {
 				return err
 			}
-			o.same = ch.held
+			o.variable = ch.ref
 		default:
 			leaf, err := c.newLeaf(v.node.DType, v.node.Shape(), nil)
 			if err != nil {
 				return err
 			}
 			o.leaf = leaf
-			s.keep = append(s.keep, c.variable(leaf))
+			s.retained = append(s.retained, c.variable(leaf))
 			outs[leaf.node.Base()] = i
 			if tensor.Elements(v.node) > 0 {
 				store, err := tensor.Store(leaf.node, v.node)
@@ -113,7 +112,7 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 		}
 		s.outputs = append(s.outputs, o)
 	}
-	s.young = nil
+	s.created = nil
 	for _, ch := range s.changes {
 		if !ch.before.leaf {
 			return errNotComputed
@@ -131,10 +130,10 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 		return errors.New("the function computes nothing: it returns and writes no tensor")
 	}
 	sink := c.Graph.Sink(nil, append(stores, schedule.Simultaneous(assigns)...)...)
-	sink = c.withKnown(sink)
+	sink = c.readComputed(sink)
 	if s.prune {
 		var err error
-		if sink, err = s.computeOnce(sink); err != nil {
+		if sink, err = s.computeInvariants(sink); err != nil {
 			return err
 		}
 	}
@@ -153,17 +152,17 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 	}
 	s.step, s.sink, s.binds = step, sink, make([]exec.Binding, len(step.Buffers()))
 	for _, b := range step.Buffers() {
-		p, err := s.place(b, outs, used)
+		p, err := s.locate(b, outs, used)
 		if err != nil {
 			return err
 		}
-		s.where = append(s.where, p)
+		s.locations = append(s.locations, p)
 	}
 	return nil
 }
 
-// into makes a variable to which each run writes a result.
-func (s *Step) into(v *value) (change, error) {
+// newResult makes a variable that each run writes a result to.
+func (s *Step) newResult(v *value) (change, error) {
 	c := s.ctx
 	made, err := c.Fill(v.node.DType, v.node.Shape(), func(b []byte) error { clear(b); return nil })
 	if err != nil {
@@ -176,8 +175,8 @@ func (s *Step) into(v *value) (change, error) {
 	return ch, nil
 }
 
-// computeOnce computes the parts of a program that are the same in each run.
-func (s *Step) computeOnce(sink *uop.UOp) (*uop.UOp, error) {
+// computeInvariants computes the parts of a program that do not change between runs, and replaces them by the results.
+func (s *Step) computeInvariants(sink *uop.UOp) (*uop.UOp, error) {
 	c := s.ctx
 	var changing []*uop.UOp
 	for _, in := range s.inputs {
@@ -194,9 +193,9 @@ func (s *Step) computeOnce(sink *uop.UOp) (*uop.UOp, error) {
 	var parts []*Variable
 	nodes := schedule.RunInvariant(sink, changing)
 	for _, u := range nodes {
-		parts = append(parts, c.Make(u))
+		parts = append(parts, c.FromNode(u))
 	}
-	s.keep = append(s.keep, parts...)
+	s.retained = append(s.retained, parts...)
 	if err := c.Realize(parts...); err != nil {
 		return nil, err
 	}
@@ -207,9 +206,9 @@ func (s *Step) computeOnce(sink *uop.UOp) (*uop.UOp, error) {
 	return rewrite.Substitute(sink, known), nil
 }
 
-// place finds whose memory a buffer of the program is.
-func (s *Step) place(b *uop.UOp, outs map[*uop.UOp]int, used map[*uop.UOp]*cell) (place, error) {
-	p := place{input: -1, output: -1}
+// locate finds the owner of a buffer of the program.
+func (s *Step) locate(b *uop.UOp, outs map[*uop.UOp]int, used map[*uop.UOp]*cell) (location, error) {
+	p := location{input: -1, output: -1}
 	if i, ok := outs[b]; ok {
 		p.output = i
 		return p, nil
@@ -232,26 +231,26 @@ func (s *Step) place(b *uop.UOp, outs map[*uop.UOp]int, used map[*uop.UOp]*cell)
 		}
 		switch x := used[b]; {
 		case x != nil && x.value == v:
-			p.tensor = x.hold(s.ctx)
-		case len(v.holders) > 0:
-			p.tensor = v.holders[0].hold(s.ctx)
+			p.tensor = x.newVariable(s.ctx)
+		case len(v.cells) > 0:
+			p.tensor = v.cells[0].newVariable(s.ctx)
 		default:
 			p.tensor = s.ctx.variable(v)
 		}
-		s.keep = append(s.keep, p.tensor)
+		s.retained = append(s.retained, p.tensor)
 		return p, nil
 	}
 	return p, errors.New("a tensor that it reads was overwritten since")
 }
 
-// Kept are the variables that the step works on; who drops them drops the step.
-func (s *Step) Kept() []*Variable { return s.keep }
+// Retained are the variables of the step; to drop them is to drop the step.
+func (s *Step) Retained() []*Variable { return s.retained }
 
 // Context is the context of the step.
 func (s *Step) Context() *Context { return s.ctx }
 
-// Run runs the program on arguments with the shapes and types of those that it was compiled for. values are of variables in sizes that
-// the shapes of the arguments do not tell.
+// Run runs the program on arguments of the shapes and types that it was compiled for. values bind the size variables that do not occur
+// in the shapes of the arguments.
 func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, error) {
 	if len(args) != len(s.inputs) {
 		return nil, fmt.Errorf("%d arguments, expected %d", len(args), len(s.inputs))
@@ -264,28 +263,28 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 	}
 	for i, v := range args {
 		if v.ctx != c {
-			return nil, fmt.Errorf("argument %d %w", i, ErrForeign)
+			return nil, fmt.Errorf("argument %d %w", i, ErrOtherContext)
 		}
 		have, want := v.Node(), s.inputs[i].node
-		same, err := sameButValues(have.Shape(), want.Shape(), sizes)
+		same, err := sameShape(have.Shape(), want.Shape(), sizes)
 		if err != nil {
 			return nil, fmt.Errorf("argument %d: %w", i, err)
 		}
 		if have.DType != want.DType || !same {
-			return nil, fmt.Errorf("argument %d is %s, expected %s", i, kindText(have), kindText(want))
+			return nil, fmt.Errorf("argument %d is %s, expected %s", i, describe(have), describe(want))
 		}
 	}
-	c.settle()
+	c.waitJobs()
 	if err := c.Realize(args...); err != nil {
 		return nil, err
 	}
 	for _, sd := range s.seeds {
-		c.draw(sd.leaf.mem, sd.words)
+		c.fillSeed(sd.leaf.mem, sd.words)
 	}
 	for _, ch := range s.changes {
-		x, err := s.written(ch, args)
-		if err == nil && !x.alone() {
-			err = x.rename(c)
+		x, err := s.writtenCell(ch, args)
+		if err == nil && !x.exclusive() {
+			err = x.renewLeaf(c)
 		}
 		if err != nil {
 			return nil, err
@@ -298,10 +297,10 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 	stored := out[s.results:]
 	for _, g := range s.grads {
 		switch {
-		case g.none:
+		case g.removed:
 			g.variable(args).SetGrad(nil)
-		case !g.same:
-			if v := g.variable(args); v.grad != nil && !g.zeroed && !v.grad.IsView() { // who holds the gradient sees the sum
+		case !g.unchanged:
+			if v := g.variable(args); v.grad != nil && !g.zeroed && !v.grad.IsView() { // other references to the gradient see the sum
 				v.grad.cell.set(stored[0].cell.value)
 				stored[0].Drop()
 			} else {
@@ -318,11 +317,11 @@ func (g *stepGrad) variable(args []*Variable) *Variable {
 	if g.input >= 0 {
 		return args[g.input]
 	}
-	return g.of
+	return g.owner
 }
 
-// sameButValues reports whether shapes are equal but for the values of variables, and notes those of the first.
-func sameButValues(have, want uop.Shape, values map[string]int64) (bool, error) {
+// sameShape reports whether shapes are equal up to the values bound to variables, and adds those bound in have to values.
+func sameShape(have, want uop.Shape, values map[string]int64) (bool, error) {
 	if len(have) != len(want) {
 		return false, nil
 	}
@@ -344,8 +343,8 @@ func sameButValues(have, want uop.Shape, values map[string]int64) (bool, error) 
 	return true, nil
 }
 
-// kindText is the type and the shape of a tensor, without the values of variables.
-func kindText(u *uop.UOp) string {
+// describe is the type and the shape of a tensor, without the values of variables.
+func describe(u *uop.UOp) string {
 	var sizes []string
 	for _, d := range u.Shape() {
 		sizes = append(sizes, tensor.SizeString(tensor.Unbound(d)))
@@ -353,8 +352,8 @@ func kindText(u *uop.UOp) string {
 	return fmt.Sprintf("%s of shape [%s]", u.DType.NumpyName(), strings.Join(sizes, ","))
 }
 
-// written is the cell that a change writes in this run: of an argument, or of a tensor of before.
-func (s *Step) written(ch change, vars []*Variable) (*cell, error) {
+// writtenCell is the cell that a change writes in this run: that of an argument, or of an older tensor.
+func (s *Step) writtenCell(ch change, vars []*Variable) (*cell, error) {
 	for i, in := range s.inputs {
 		if in == ch.before {
 			if vars[i].IsView() {
@@ -366,15 +365,15 @@ func (s *Step) written(ch change, vars []*Variable) (*cell, error) {
 	return ch.cell, nil
 }
 
-// alone reports whether nobody but a cell knows the node of its leaf, which may then be written as it is.
-func (x *cell) alone() bool {
+// exclusive reports whether the node of the leaf has no other readers, so that it may be written without renaming.
+func (x *cell) exclusive() bool {
 	v := x.value
-	return v.leaf && v.mem != nil && !v.read && v.refs == 1 && v.origin == nil && v.was == nil
+	return v.leaf && v.mem != nil && !v.exported && v.refs == 1 && v.origin == nil && v.lazyNode == nil
 }
 
-// rename makes a cell the only reader of its memory, which is about to be written, and gives its node a new name: nodes of the old
-// contents are others.
-func (x *cell) rename(c *Context) error {
+// renewLeaf prepares a cell for a write to its memory: other readers get a copy of it, and the leaf a new node, since nodes denote the
+// same elements forever.
+func (x *cell) renewLeaf(c *Context) error {
 	old := x.value
 	if !old.leaf {
 		return errNotComputed
@@ -393,7 +392,7 @@ func (x *cell) rename(c *Context) error {
 			m = copied
 		}
 	} else {
-		c.forget(old)
+		c.forgetComputed(old)
 		c.unbind(old)
 		old.mem = nil
 	}
@@ -409,7 +408,7 @@ func (x *cell) rename(c *Context) error {
 	return nil
 }
 
-// launch runs the program on the memory of now.
+// launch runs the program on the current memory of its buffers.
 func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable, err error) {
 	c := s.ctx
 	made := s.made[:0]
@@ -442,7 +441,7 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 		}
 	}()
 	for i, b := range s.step.Buffers() {
-		m, p := (*memory)(nil), s.where[i]
+		m, p := (*memory)(nil), s.locations[i]
 		switch {
 		case p.grad != nil:
 			var own bool
@@ -488,8 +487,8 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 	}
 	for i, o := range s.outputs {
 		switch {
-		case o.same != nil:
-			out = append(out, o.same.Retain())
+		case o.variable != nil:
+			out = append(out, o.variable.Retain())
 			continue
 		case o.leaf == nil:
 			out = append(out, args[o.input].Retain())
@@ -509,27 +508,28 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 	return out, nil
 }
 
-// Steady is the program on its memory, if runs without arguments do nothing but run it: until Changed is called.
-func (s *Step) Steady() *exec.Bound {
+// Rerunnable returns the bound program if a run without arguments only runs it; valid until Context.OnInvalidate is called. Otherwise
+// it returns nil.
+func (s *Step) Rerunnable() *exec.Bound {
 	if s.bound == nil || len(s.inputs)+len(s.seeds)+len(s.ctx.jobs) > 0 || s.ctx.trace != nil {
 		return nil
 	}
 	for _, o := range s.outputs {
-		if o.same == nil {
+		if o.variable == nil {
 			return nil
 		}
 	}
 	for _, ch := range s.changes {
-		if !ch.cell.alone() {
+		if !ch.cell.exclusive() {
 			return nil
 		}
 	}
 	for _, g := range s.grads {
-		if !g.none || g.of.grad != nil {
+		if !g.removed || g.owner.grad != nil {
 			return nil
 		}
 	}
-	for i, p := range s.where {
+	for i, p := range s.locations {
 		if p.grad != nil {
 			return nil
 		}
@@ -538,19 +538,19 @@ func (s *Step) Steady() *exec.Bound {
 			return nil
 		}
 	}
-	for _, p := range s.where {
-		p.tensor.cell.value.watched = true
+	for _, p := range s.locations {
+		p.tensor.cell.value.addressUsed = true
 	}
 	return s.bound
 }
 
-// Result is the variable to which each run writes a result; nil if each run makes another one.
-func (s *Step) Result(i int) *Variable { return s.outputs[i].same }
+// Result is the variable that each run writes result i to; nil if each run makes a new one.
+func (s *Step) Result(i int) *Variable { return s.outputs[i].variable }
 
 // Sink is the program of the step.
 func (s *Step) Sink() *uop.UOp { return s.sink }
 
-// memory is the memory of the gradient before a run, which may be the caller's own to free.
+// memory is the memory of the gradient before a run; the caller frees it if own is set.
 func (g *stepGrad) memory(args []*Variable) (m *memory, own bool, err error) {
 	now, node := g.variable(args).grad, g.read.node
 	if now == nil {

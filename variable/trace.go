@@ -10,47 +10,48 @@ import (
 )
 
 // A Trace records what a function does to tensors, so that it can be compiled. Nothing is computed meanwhile: a write only gives its
-// cell another value. At the end all cells and gradients that are older than the trace are put back.
+// cell another value. At the end all cells and gradients that are older than the trace are restored.
 type Trace struct {
-	// Prune: what depends on no argument, no random number and nothing that the function writes is computed once, when it is compiled.
+	// Prune: values that do not change between runs (they depend on no argument, random number or written tensor) are computed once,
+	// by Compile.
 	Prune bool
 	// Fixed: each run writes the results to the same variables.
 	Fixed bool
 
-	who    string
+	caller string
 	ctx    *Context
 	step   *Step
-	given  []*Variable // the arguments of the function
+	params []*Variable // the arguments of the function
 	cells  []*cell
 	before map[*cell]*value // retained
 	grads  map[*Variable]*stepGrad
 	order  []*stepGrad
 	seeds  []seed
-	// young are the cells that the function makes.
-	young map[*cell]bool
-	// used are the cells in which the function has found leaves, by buffer.
-	used map[*uop.UOp]*cell
-	// held keep the cells that have changed.
-	held []*Variable
+	// created are the cells that the function has made.
+	created map[*cell]bool
+	// captured are the older cells whose leaves the function reads, by buffer.
+	captured map[*uop.UOp]*cell
+	// cellRefs keep the changed cells alive.
+	cellRefs []*Variable
 }
 
-// Trace begins to record what a function does to variables, until Compile or Abandon. It returns the variables, like args but without
-// values, that the function is called on.
+// Trace starts recording, until Compile or Abandon. caller names the function in errors. given are placeholders of args without
+// values, to call the traced function on.
 func (c *Context) Trace(who string, args []*Variable) (t *Trace, given []*Variable, err error) {
 	if c.trace != nil {
-		return nil, nil, fmt.Errorf("inside of %s", c.trace.who)
+		return nil, nil, fmt.Errorf("inside of %s", c.trace.caller)
 	}
 	if err := c.Realize(args...); err != nil {
 		return nil, nil, err
 	}
 	t = &Trace{
-		who: who, ctx: c, step: &Step{ctx: c},
-		before: map[*cell]*value{}, grads: map[*Variable]*stepGrad{}, young: map[*cell]bool{}, used: map[*uop.UOp]*cell{},
+		caller: who, ctx: c, step: &Step{ctx: c},
+		before: map[*cell]*value{}, grads: map[*Variable]*stepGrad{}, created: map[*cell]bool{}, captured: map[*uop.UOp]*cell{},
 	}
 	for i, v := range args {
 		if v.ctx != c {
 			t.step.Drop()
-			return nil, nil, fmt.Errorf("argument %d: %w", i, ErrForeign)
+			return nil, nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
 		}
 		node := v.Node()
 		leaf, err := c.newLeaf(node.DType, node.Shape(), nil)
@@ -60,34 +61,34 @@ func (c *Context) Trace(who string, args []*Variable) (t *Trace, given []*Variab
 		}
 		leaf.flow = v.cell.value.flow
 		t.step.inputs = append(t.step.inputs, leaf)
-		t.step.keep = append(t.step.keep, c.variable(leaf))
+		t.step.retained = append(t.step.retained, c.variable(leaf))
 		w := c.variable(leaf)
-		w.wants = v.wants
+		w.requiresGrad = v.requiresGrad
 		if v.grad != nil {
 			w.grad = v.grad.Retain()
 		}
 		given = append(given, w)
 	}
-	t.given = given
+	t.params = given
 	c.trace = t
-	c.change()
+	c.invalidate()
 	return t, given, nil
 }
 
-// Abandon ends a trace and forgets what was recorded.
+// Abandon ends a trace without compiling it.
 func (t *Trace) Abandon() {
-	for _, ch := range t.end() {
+	for _, ch := range t.restore() {
 		ch.release()
-		ch.held.Drop()
+		ch.ref.Drop()
 	}
 	for _, g := range t.order {
 		g.drop()
-		g.of.Drop()
+		g.owner.Drop()
 	}
 	t.step.Drop()
 }
 
-// Compile ends a trace and compiles what the function has done, and what it returns.
+// Compile ends a trace and compiles the recorded writes, gradients and results.
 func (t *Trace) Compile(results []*Variable) (*Step, error) {
 	c, s := t.ctx, t.step
 	nodes := make([]*value, len(results))
@@ -95,31 +96,31 @@ func (t *Trace) Compile(results []*Variable) (*Step, error) {
 		nodes[i] = c.newValue(r.Node(), r.cell.value)
 		nodes[i].retain()
 	}
-	s.prune, s.fixed, s.young = t.Prune, t.Fixed, t.young
-	s.changes, s.seeds, s.grads = t.end(), t.seeds, t.order
+	s.prune, s.fixed, s.created = t.Prune, t.Fixed, t.created
+	s.changes, s.seeds, s.grads = t.restore(), t.seeds, t.order
 	s.results = len(results)
 	for _, g := range s.grads {
-		s.keep = append(s.keep, g.of)
+		s.retained = append(s.retained, g.owner)
 		if g.stored() {
 			results, nodes = append(results, g.after), append(nodes, g.after.cell.value)
 			g.after.cell.value.retain()
 		}
 	}
 	for _, sd := range s.seeds {
-		s.keep = append(s.keep, c.variable(sd.leaf))
+		s.retained = append(s.retained, c.variable(sd.leaf))
 	}
-	err := s.build(results, nodes, t.given, t.used)
+	err := s.build(results, nodes, t.params, t.captured)
 	for _, ch := range s.changes {
 		ch.release()
-		s.keep = append(s.keep, ch.held)
+		s.retained = append(s.retained, ch.ref)
 	}
 	for _, v := range nodes {
 		v.release()
 	}
 	for _, g := range s.grads {
 		g.drop()
-		if g.input >= 0 { // runs have their own
-			g.of.SetGrad(nil)
+		if g.input >= 0 { // the arguments of a run have gradients of their own
+			g.owner.SetGrad(nil)
 		}
 	}
 	if err != nil {
@@ -129,89 +130,90 @@ func (t *Trace) Compile(results []*Variable) (*Step, error) {
 	return s, nil
 }
 
-// A change is a write that a function makes: the leaf of a cell from before, and its new value.
+// A change is a write of a traced function to a cell that is older than the trace.
 type change struct {
 	cell          *cell
-	held          *Variable // keeps the cell
+	ref           *Variable // keeps the cell alive
 	before, after *value    // retained
 }
 
-// release gives up what a change retains.
+// release releases the values.
 func (ch *change) release() {
 	ch.after.release()
 	ch.before.release()
 }
 
-// end puts everything back and returns the writes.
-func (t *Trace) end() []change {
+// restore resets all older cells and gradients, and returns the writes.
+func (t *Trace) restore() []change {
 	t.ctx.trace = nil
 	var changes []change
 	for i, x := range t.cells {
 		before, after := t.before[x], x.value
 		after.retain()
 		x.set(before)
-		changes = append(changes, change{x, t.held[i], before, after})
+		changes = append(changes, change{x, t.cellRefs[i], before, after})
 	}
 	for _, g := range t.order {
-		g.after, g.of.grad, g.before = g.of.grad, g.before, nil
+		g.after, g.owner.grad, g.before = g.owner.grad, g.before, nil
 	}
 	return changes
 }
 
-// keep remembers the value of a cell that is about to change.
-func (t *Trace) keep(x *cell) {
-	if t.young[x] || t.before[x] != nil {
+// save records the value of an older cell that is about to change.
+func (t *Trace) save(x *cell) {
+	if t.created[x] || t.before[x] != nil {
 		return
 	}
-	t.use(x)
+	t.capture(x)
 	x.value.retain()
 	t.before[x] = x.value
 	t.cells = append(t.cells, x)
-	t.held = append(t.held, x.hold(t.ctx))
+	t.cellRefs = append(t.cellRefs, x.newVariable(t.ctx))
 }
 
-// use notes a cell from before in which the function finds a leaf. A lazy one is computed, and a clone gets memory of its own: a run
-// finds the memory by the cell.
-func (t *Trace) use(x *cell) {
-	if t.young[x] || t.before[x] != nil {
+// capture records an older cell that the function reads. A run finds its memory by the cell, so a lazy value is computed and a clone
+// gets memory of its own.
+func (t *Trace) capture(x *cell) {
+	if t.created[x] || t.before[x] != nil {
 		return
 	}
 	c := t.ctx
 	c.trace = nil
 	defer func() { c.trace = t }()
 	if !x.value.leaf {
-		v := x.hold(c)
+		v := x.newVariable(c)
 		err := c.Realize(v)
 		v.Drop()
 		if err != nil {
-			return // told where the value is needed
+			return // the error is reported where the value is used
 		}
 	}
-	if x.split(c) == nil {
-		t.used[x.value.node.Base()] = x
+	if x.unshare(c) == nil {
+		t.captured[x.value.node.Base()] = x
 	}
 }
 
-// A stepGrad is the gradient of a variable from before the trace, or of an argument, which the function reads or changes.
+// A stepGrad is the gradient of an older variable or of an argument, which the function reads or changes.
 type stepGrad struct {
-	of    *Variable
-	input int // the argument it belongs to, or -1
+	owner *Variable
+	input int // the index of the argument, or -1
 	// before is the gradient while the function is traced.
 	before *Variable
-	// read is the leaf that stands for the gradient before a run: zeros if there is none.
+	// read is the placeholder of the gradient before a run, zeros if there is none.
 	read *value
-	// after is what the function leaves, nil for none. A run computes it, unless it began at nothing and an optimizer has used it up.
+	// after is the gradient at the end of the function, nil for none. A run does not store one that was zeroed first and then consumed
+	// by an optimizer.
 	after        *Variable
 	zeroed, used bool
-	// A run leaves none, or the same as before.
-	none, same bool
+	// A run removes the gradient, or leaves it unchanged.
+	removed, unchanged bool
 }
 
-// stored decides what a run leaves, and reports whether it computes that.
+// stored sets removed and unchanged, and reports whether a run stores a gradient.
 func (g *stepGrad) stored() bool {
-	g.none = g.after == nil || g.zeroed && g.used
-	g.same = g.after != nil && g.after.cell.value == g.read
-	return !g.none && !g.same
+	g.removed = g.after == nil || g.zeroed && g.used
+	g.unchanged = g.after != nil && g.after.cell.value == g.read
+	return !g.removed && !g.unchanged
 }
 
 func (g *stepGrad) drop() {
@@ -221,19 +223,19 @@ func (g *stepGrad) drop() {
 	}
 }
 
-// gradient is the record of a variable's gradient; nil if the function has made the variable.
+// gradient is the record of a variable's gradient; nil if the function has created the variable.
 func (t *Trace) gradient(v *Variable) *stepGrad {
 	g := t.grads[v]
-	input := slices.Index(t.given, v)
-	if g == nil && (input >= 0 || !t.young[v.cell]) {
-		g = &stepGrad{of: v.Retain(), input: input, before: v.grad}
+	input := slices.Index(t.params, v)
+	if g == nil && (input >= 0 || !t.created[v.cell]) {
+		g = &stepGrad{owner: v.Retain(), input: input, before: v.grad}
 		v.grad = nil
 		t.grads[v], t.order = g, append(t.order, g)
 	}
 	return g
 }
 
-// readGrad lets a leaf stand for a gradient that the function has not changed yet. Without make it does so only if there is one.
+// readGrad makes a placeholder for a gradient that the function has not changed yet, if there is one or make is set.
 func (t *Trace) readGrad(v *Variable, make bool) {
 	if t.grads[v] != nil || v.grad == nil && !make {
 		return
@@ -248,7 +250,7 @@ func (t *Trace) readGrad(v *Variable, make bool) {
 		panic("variable: " + err.Error()) // v has that shape
 	}
 	g.read, v.grad = leaf, t.ctx.variable(leaf)
-	t.step.keep = append(t.step.keep, t.ctx.variable(leaf))
+	t.step.retained = append(t.step.retained, t.ctx.variable(leaf))
 }
 
 // realize gives lazy tensors memory of their own in the program.
@@ -267,9 +269,9 @@ func (t *Trace) realize(vs []*Variable) error {
 		}
 		made := t.ctx.newValue(node, x)
 		made.retain()
-		for len(x.holders) > 0 {
-			t.keep(x.holders[0])
-			x.holders[0].set(made)
+		for len(x.cells) > 0 {
+			t.save(x.cells[0])
+			x.cells[0].set(made)
 		}
 		made.release()
 	}
@@ -277,7 +279,7 @@ func (t *Trace) realize(vs []*Variable) error {
 }
 
 func (t *Trace) valueNeeded() error {
-	return fmt.Errorf("a value is needed while %s traces the function", t.who)
+	return fmt.Errorf("a value is needed while %s traces the function", t.caller)
 }
 
 func (t *Trace) roots(mark func(*uop.UOp)) {

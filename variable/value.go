@@ -7,32 +7,32 @@ import (
 )
 
 // A value is a node of the graph together with the values it is computed from. A node denotes the same elements forever: a write makes
-// a new leaf, and whoever reads the old one keeps its elements.
+// a new leaf, and readers of the old leaf keep its elements.
 //
-// Values are counted. A leaf that only histories refer to (a computed tensor keeps what it was computed from, for backward) may be
-// overwritten: there is no gradient through it from then on.
+// Values have two reference counts. A computed tensor keeps the values it was computed from for backward; these references are its
+// history. A leaf that only histories refer to may be overwritten, which makes a gradient through it an error.
 type value struct {
 	ctx  *Context
 	node *uop.UOp
 	// from are the values whose memory this one is computed from.
 	from []*value
-	// refs counts the cells and values that refer to this one, histories those of them that only serve gradients.
+	// refs counts the cells and values that read this one, histories the computed values that keep it for gradients only.
 	refs, histories int
 	// mem holds the elements of a leaf; nil for a lazy value, and for a leaf that was overwritten.
 	mem *memory
 	// origin is the lazy value that a leaf was computed from, if a gradient may flow there.
 	origin *value
-	// was is the lazy node that a leaf was computed from.
-	was *uop.UOp
-	// holders are the cells that stand for the value.
-	holders []*cell
-	flow    flow
-	leaf    bool
-	// watched: somebody outside relies on where the elements are (Step.Steady), and hears of it when that ends.
-	watched bool
-	// read: others were computed from the node, and computed leaves may stand for what they were.
-	read bool
-	// All values of a context are a list.
+	// lazyNode is the lazy node that a leaf was computed from.
+	lazyNode *uop.UOp
+	// cells are the cells whose value this is.
+	cells []*cell
+	flow  flow
+	leaf  bool
+	// addressUsed: C holds the address of the elements (Step.Rerunnable), and Context.OnInvalidate is called when that changes.
+	addressUsed bool
+	// exported: other nodes were computed from the node, so its memory must not be overwritten under the same node.
+	exported bool
+	// The values of a context form a doubly linked list.
 	prev, next *value
 }
 
@@ -49,14 +49,14 @@ const (
 type Variable struct {
 	ctx  *Context
 	cell *cell
-	// view is the node of a view when the cell's value was base.
+	// view is the node of a view, derived from base, the node of the cell at that time.
 	base, view *uop.UOp
-	// shown is the leaf with the elements of a view of a variable that is not computed, as long as that keeps its value.
-	shown    *value
-	wants    bool // backward gives it a gradient
-	detached bool // no gradient flows through it
-	grad     *Variable
-	refs     int
+	// computedView is the leaf of a view that was computed alone; valid until the lazy value of the cell changes.
+	computedView *value
+	requiresGrad bool // backward gives it a gradient
+	detached     bool // no gradient flows through it
+	grad         *Variable
+	refs         int
 }
 
 // Context is the context of the variable.
@@ -71,12 +71,12 @@ type cell struct {
 // newValue makes a value that nobody refers to yet.
 func (c *Context) newValue(node *uop.UOp, from ...*value) *value {
 	v := &value{from: from}
-	c.enlist(v, node)
+	c.addValue(v, node)
 	return v
 }
 
-// enlist makes a value one of the context, for a node that is computed from its from.
-func (c *Context) enlist(v *value, node *uop.UOp) {
+// addValue adds a value to the context's list, retains its sources and derives its flow from theirs.
+func (c *Context) addValue(v *value, node *uop.UOp) {
 	v.ctx, v.node, v.prev, v.next = c, node, &c.values, c.values.next
 	c.values.next.prev = v
 	c.values.next = v
@@ -85,8 +85,8 @@ func (c *Context) enlist(v *value, node *uop.UOp) {
 	}
 	for _, s := range v.from {
 		s.retain()
-		s.read = true
-		s.changed()
+		s.exported = true
+		s.invalidate()
 		switch {
 		case s.flow == flowAlways:
 			v.flow = flowAlways
@@ -108,17 +108,17 @@ func (c *Context) newLeaf(dt *uop.DType, s uop.Shape, m *memory) (*value, error)
 	return v, nil
 }
 
-// bind notes the memory of a leaf for kernels.
+// bind makes the memory of a leaf available to kernels.
 func (c *Context) bind(v *value) { c.memory[v.node.Base()] = v.mem }
 
-// historic reports whether only histories refer to a value.
-func (v *value) historic() bool { return v.refs == 0 && v.histories > 0 }
+// historyOnly reports whether only histories refer to a value.
+func (v *value) historyOnly() bool { return v.refs == 0 && v.histories > 0 }
 
 // retain counts one more reader of the elements.
 func (v *value) retain() {
-	was := v.historic()
+	was := v.historyOnly()
 	v.refs++
-	if was { // what it is computed from is read again as well
+	if was { // its sources have a reader again
 		for _, s := range v.from {
 			s.retain()
 			s.histories--
@@ -141,40 +141,40 @@ func (v *value) release() {
 	}
 }
 
-// remember counts one more history of a value that somebody still reads.
-func (v *value) remember() { v.histories++ }
+// retainHistory adds a reference that only serves gradients, to a value that has a reader.
+func (v *value) retainHistory() { v.histories++ }
 
-// forget counts one history less.
-func (v *value) forget() {
+// releaseHistory drops a reference that only serves gradients.
+func (v *value) releaseHistory() {
 	v.histories--
 	if v.refs > 0 || v.histories > 0 {
 		return
 	}
 	for _, s := range v.from {
-		s.forget()
+		s.releaseHistory()
 	}
 	v.from = nil
 	v.free()
 }
 
-// changed tells that a leaf is not what it was.
-func (v *value) changed() {
-	if v.watched {
-		v.watched = false
-		v.ctx.change()
+// invalidate reports that the memory, node or readers of a leaf have changed.
+func (v *value) invalidate() {
+	if v.addressUsed {
+		v.addressUsed = false
+		v.ctx.invalidate()
 	}
 }
 
-func (c *Context) change() {
-	if c.Changed != nil {
-		c.Changed()
+func (c *Context) invalidate() {
+	if c.OnInvalidate != nil {
+		c.OnInvalidate()
 	}
 }
 
 // free drops a value that nobody refers to.
 func (v *value) free() {
 	c := v.ctx
-	v.changed()
+	v.invalidate()
 	v.prev.next, v.next.prev = v.next, v.prev
 	if v.leaf {
 		c.unbind(v)
@@ -183,9 +183,9 @@ func (v *value) free() {
 		v.mem.free()
 		v.mem = nil
 	}
-	c.forget(v)
+	c.forgetComputed(v)
 	if v.origin != nil {
-		v.origin.forget()
+		v.origin.releaseHistory()
 		v.origin = nil
 	}
 	for _, s := range v.from {
@@ -196,31 +196,31 @@ func (v *value) free() {
 
 func (c *Context) unbind(v *value) { delete(c.memory, v.node.Base()) }
 
-// set lets a cell stand for another value.
+// set replaces the value of a cell.
 func (x *cell) set(v *value) {
 	old := x.value
 	if old != nil {
-		old.changed()
+		old.invalidate()
 	}
 	v.retain()
-	v.holders = append(v.holders, x)
+	v.cells = append(v.cells, x)
 	x.value = v
 	if old != nil {
-		x.leave(old)
+		x.removeFrom(old)
 	}
 }
 
-// leave ends that a cell stands for a value.
-func (x *cell) leave(old *value) {
-	i := slices.Index(old.holders, x)
-	old.holders = slices.Delete(old.holders, i, i+1)
+// removeFrom ends that a cell stands for a value.
+func (x *cell) removeFrom(old *value) {
+	i := slices.Index(old.cells, x)
+	old.cells = slices.Delete(old.cells, i, i+1)
 	old.release()
 }
 
-// IsView reports whether a variable shows the cell's value in another way.
+// IsView reports whether a variable is a view of its cell's value.
 func (v *Variable) IsView() bool { return v.view != nil }
 
-// Node is the node that a variable stands for now.
+// Node is the current node of a variable.
 func (v *Variable) Node() *uop.UOp {
 	now := v.cell.value.node
 	switch {
@@ -228,22 +228,22 @@ func (v *Variable) Node() *uop.UOp {
 		return now
 	case v.base != now:
 		v.view, v.base = moveView(v.view, v.base, now), now
-		v.show(nil)
+		v.setComputedView(nil)
 	}
 	return v.view
 }
 
-// Lend is Node for somebody who makes other nodes of it.
-func (v *Variable) Lend() *uop.UOp {
-	v.cell.value.read = true
-	v.cell.value.changed()
+// ExportNode is Node for callers that build other nodes on it.
+func (v *Variable) ExportNode() *uop.UOp {
+	v.cell.value.exported = true
+	v.cell.value.invalidate()
 	return v.Node()
 }
 
-// source is the value that what is made of a variable is computed from. It comes before the variable's node.
+// source is the value that results of an operation on the variable refer to. Call it before Node: a trace may replace the node here.
 func (v *Variable) source() *value {
 	if t := v.ctx.trace; t != nil {
-		t.use(v.cell)
+		t.capture(v.cell)
 	}
 	x := v.cell.value
 	if !v.detached || x.flow != flowAlways {
@@ -254,10 +254,10 @@ func (v *Variable) source() *value {
 	return d
 }
 
-// split gives a cell that shares its leaf with others a leaf of its own.
-func (x *cell) split(c *Context) error {
+// unshare copies the leaf of a cell that shares it with other cells.
+func (x *cell) unshare(c *Context) error {
 	old := x.value
-	if !old.leaf || old.mem == nil || len(old.holders) < 2 {
+	if !old.leaf || old.mem == nil || len(old.cells) < 2 {
 		return nil
 	}
 	own, err := c.copyOf(old)
@@ -272,27 +272,27 @@ func (x *cell) split(c *Context) error {
 // differentiable reports whether a gradient flows through a variable.
 func (v *Variable) differentiable() bool { return v.cell.value.flow == flowAlways && !v.detached }
 
-// show keeps the leaf with the elements of a view; nil for none.
-func (v *Variable) show(leaf *value) {
+// setComputedView sets the leaf of a view that was computed alone; nil for none.
+func (v *Variable) setComputedView(leaf *value) {
 	if leaf != nil {
 		leaf.retain()
 	}
-	if v.shown != nil {
-		v.shown.release()
+	if v.computedView != nil {
+		v.computedView.release()
 	}
-	v.shown = leaf
+	v.computedView = leaf
 }
 
 // IsComputed reports whether the elements, or those that the variable is a view of, are computed.
 func (v *Variable) IsComputed() bool { return v.leaf() != nil }
 
-// leaf is the leaf with the elements of a variable, or of what it is a view of; nil if it is not computed.
+// leaf is the leaf with the elements of a variable or of its base; nil if neither is computed.
 func (v *Variable) leaf() *value {
 	if v.IsView() {
-		v.Node() // lets go of what is shown no more
+		v.Node() // drops a computedView that is out of date
 	}
 	if v.cell.value.leaf {
 		return v.cell.value
 	}
-	return v.shown
+	return v.computedView
 }

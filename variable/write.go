@@ -9,10 +9,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// A write gives a cell another value. What was made of the tensor before keeps the elements of then: they stay where they are and the
-// tensor gets other memory, unless nobody else reads them; then it is written in place.
+// A write gives a cell another value. Results built from the tensor before keep the old elements: the old memory stays with them and
+// the tensor gets other memory. If there are no such results, the write is in place.
 
-// moveView is a view of base as the same view of another node.
+// moveView rebases a view of base to another node.
 func moveView(view, base, to *uop.UOp) *uop.UOp {
 	moved, err := tensor.MoveView(view, base, to)
 	if err != nil {
@@ -21,8 +21,8 @@ func moveView(view, base, to *uop.UOp) *uop.UOp {
 	return moved
 }
 
-// put lets a variable, and all views of its cell, stand for a new value without computing it.
-func (v *Variable) put(to *value) error {
+// setValue gives the cell of a variable a lazy value.
+func (v *Variable) setValue(to *value) error {
 	old := v.cell.value
 	if v.IsView() {
 		node, err := tensor.SetView(v.Node(), old.node, to.node)
@@ -32,31 +32,31 @@ func (v *Variable) put(to *value) error {
 		to = v.ctx.newValue(node, old, to)
 	}
 	if v.ctx.trace != nil {
-		v.ctx.trace.keep(v.cell)
+		v.ctx.trace.save(v.cell)
 	}
 	v.cell.set(to)
 	return nil
 }
 
-// assign writes values of the targets' shapes and types, all computed before any is written. The caller has retained the values.
+// assign writes values of the targets' shapes and types; all are computed before any is written. The caller has retained the values.
 func (c *Context) assign(targets []*Variable, news []*value) error {
-	c.settle()
-	own := owned(news)
-	var written []writing
+	c.waitJobs()
+	own := countReads(news)
+	var written []pendingWrite
 	for i, t := range targets {
 		if news[i] == t.cell.value && !t.IsView() {
 			continue
 		}
 		if c.trace != nil || !t.cell.value.leaf || t.IsView() && t.cell.value.origin != nil { // gradients flow through the other elements
-			if err := t.put(c.detach(news[i])); err != nil {
+			if err := t.setValue(c.detach(news[i])); err != nil {
 				return err
 			}
 			continue
 		}
-		w, err := c.begin(t, news[i], own[t.cell.value])
+		w, err := c.prepareWrite(t, news[i], own[t.cell.value])
 		if err != nil {
 			for _, w := range written {
-				w.fresh.release()
+				w.leaf.release()
 			}
 			return err
 		}
@@ -75,9 +75,9 @@ func (c *Context) assign(targets []*Variable, news []*value) error {
 	err := c.run(append(stores, schedule.Simultaneous(assigns)...))
 	for _, w := range written {
 		if err == nil {
-			w.end()
+			w.commit()
 		}
-		w.fresh.release()
+		w.leaf.release()
 	}
 	return err
 }
@@ -96,21 +96,21 @@ func (c *Context) detach(v *value) *value {
 	return d
 }
 
-// A writing is a write to a leaf that is about to run.
-type writing struct {
+// A pendingWrite is a write to a leaf that has been prepared and has not run.
+type pendingWrite struct {
 	cell *cell
-	// fresh is the leaf of the new contents. In place it gets the memory of the old one.
-	fresh   *value
+	// leaf has the new contents. In place it gets the memory of the old leaf.
+	leaf    *value
 	inPlace bool
 	store   *uop.UOp // nil where there are no elements
-	same    []*cell  // cells of the value that is written: they stand for the new contents
+	aliases []*cell  // cells of the written value, which share the leaf afterwards
 }
 
-// owned counts, for each value, how often values that are about to be written read it, if nothing else is computed from those.
-func owned(news []*value) map[*value]int {
+// countReads counts, for each value, its reads by the new values that have no other readers: these reads end with the write.
+func countReads(news []*value) map[*value]int {
 	own := map[*value]int{}
 	for _, v := range news {
-		if v.refs == 1+len(v.holders) {
+		if v.refs == 1+len(v.cells) {
 			for _, s := range v.from {
 				own[s]++
 			}
@@ -119,43 +119,43 @@ func owned(news []*value) map[*value]int {
 	return own
 }
 
-// begin prepares a write. Of the readers of the old contents, own are values that are about to be written.
-func (c *Context) begin(t *Variable, to *value, own int) (writing, error) {
+// prepareWrite prepares a write. own is the number of reads of the old contents that end with the write (see countReads).
+func (c *Context) prepareWrite(t *Variable, to *value, own int) (pendingWrite, error) {
 	old := t.cell.value
-	w := writing{cell: t.cell, inPlace: old.refs-own == 1}
+	w := pendingWrite{cell: t.cell, inPlace: old.refs-own == 1}
 	if w.inPlace && !t.IsView() && !to.leaf {
-		w.same = slices.Clone(to.holders)
-	} else if len(to.holders) > 0 && own > 0 {
-		w.inPlace = false // who holds the value goes on reading the old contents
+		w.aliases = slices.Clone(to.cells)
+	} else if len(to.cells) > 0 && own > 0 {
+		w.inPlace = false // the value's own cells go on reading the old contents
 	}
 	var err error
-	if w.fresh, err = c.newLeaf(old.node.DType, old.node.Shape(), nil); err != nil {
+	if w.leaf, err = c.newLeaf(old.node.DType, old.node.Shape(), nil); err != nil {
 		return w, err
 	}
-	w.fresh.retain()
-	c.unbind(w.fresh)
+	w.leaf.retain()
+	c.unbind(w.leaf)
 	target := old.node
 	if !w.inPlace {
 		m, err := allocate(old.mem.size)
 		if err != nil {
-			w.fresh.release()
+			w.leaf.release()
 			return w, err
 		}
 		if t.IsView() || old.mem.shared() {
 			copy(m.bytes(), old.mem.bytes())
 		}
-		if old.mem.shared() { // others see this memory: the readers get the copy
+		if old.mem.shared() { // the tensor keeps the host's memory, the readers get the copy
 			old.mem, m = m, old.mem
 			c.bind(old)
 		}
-		w.fresh.mem = m
-		c.bind(w.fresh)
-		target = w.fresh.node
+		w.leaf.mem = m
+		c.bind(w.leaf)
+		target = w.leaf.node
 	}
 	if tensor.Elements(to.node) == 0 {
 		return w, nil
 	}
-	m := w.fresh.mem
+	m := w.leaf.mem
 	if w.inPlace {
 		m = old.mem
 	}
@@ -169,33 +169,33 @@ func (c *Context) begin(t *Variable, to *value, own int) (writing, error) {
 		w.store, err = tensor.Store(target, to.node)
 	}
 	if err != nil {
-		w.fresh.release()
+		w.leaf.release()
 	}
 	return w, err
 }
 
-// end lets cells stand for the new contents.
-func (w *writing) end() {
+// commit replaces the values of the cells by the new leaf.
+func (w *pendingWrite) commit() {
 	old := w.cell.value
 	c := old.ctx
 	if w.inPlace {
-		c.forget(old)
+		c.forgetComputed(old)
 		c.unbind(old)
-		w.fresh.mem, old.mem = old.mem, nil
-		c.bind(w.fresh)
+		w.leaf.mem, old.mem = old.mem, nil
+		c.bind(w.leaf)
 	}
-	w.fresh.flow = flowUnset
+	w.leaf.flow = flowUnset
 	for _, v := range w.cell.variables {
-		if v.wants {
-			w.fresh.flow = flowAlways
+		if v.requiresGrad {
+			w.leaf.flow = flowAlways
 		}
 	}
-	if old.flow == flowNever && w.fresh.flow == flowUnset {
-		w.fresh.flow = flowNever
+	if old.flow == flowNever && w.leaf.flow == flowUnset {
+		w.leaf.flow = flowNever
 	}
-	w.cell.set(w.fresh)
-	for _, x := range w.same {
-		x.set(w.fresh)
+	w.cell.set(w.leaf)
+	for _, x := range w.aliases {
+		x.set(w.leaf)
 	}
 }
 
@@ -207,7 +207,7 @@ func (v *Variable) sameType(x *uop.UOp) error {
 	return nil
 }
 
-// fit is a value in the shape and type of a variable, to be assigned.
+// fit broadcasts a value to the shape of a variable, and checks its type.
 func (v *Variable) fit(to *value) (*value, error) {
 	node, have := v.Node(), to.node
 	if err := v.sameType(have); err != nil {
