@@ -5,8 +5,8 @@ import "polygrad/core/uop"
 // A function of numbers states its derivatives: formulas of their own take a fraction of the time that those of its polynomials
 // and branches take, and they lose nothing.
 
-// function is the arg of a CUSTOM_GRADIENT (gradient.Stated) whose value is a function of the other sources.
-type function struct {
+// elementwise is the arg of a CUSTOM_GRADIENT (gradient.Stated) whose value is a function of the other sources.
+type elementwise struct {
 	name string
 	// slopes are the derivatives with respect to each x at the value y.
 	slopes func(y *uop.UOp, x ...*uop.UOp) []*uop.UOp
@@ -14,17 +14,17 @@ type function struct {
 	long func(x ...*uop.UOp) *uop.UOp
 }
 
-func (f function) Equal(b uop.Arg) bool {
-	o, ok := b.(function)
+func (f elementwise) Equal(b uop.Arg) bool {
+	o, ok := b.(elementwise)
 	return ok && f.name == o.name
 }
 
-func (f function) Hash() uint64 { return uop.Str(f.name).Hash() }
+func (f elementwise) Hash() uint64 { return uop.Str(f.name).Hash() }
 
-func (f function) String() string { return f.name }
+func (f elementwise) String() string { return f.name }
 
 // Gradient is the product with each slope.
-func (f function) Gradient(g, u *uop.UOp) []*uop.UOp {
+func (f elementwise) Gradient(g, u *uop.UOp) []*uop.UOp {
 	out := []*uop.UOp{nil}
 	for _, s := range f.slopes(u, u.Src[1:]...) {
 		out = append(out, mul(g, s))
@@ -36,7 +36,7 @@ func (f function) Gradient(g, u *uop.UOp) []*uop.UOp {
 // kept: as a constant, to which the long formula is added, less itself as a constant, which the compiler leaves out.
 func Composed(u *uop.UOp) *uop.UOp {
 	v := u.Src[0]
-	if f, ok := u.Arg.(function); ok && f.long != nil {
+	if f, ok := u.Arg.(elementwise); ok && f.long != nil {
 		long := f.long(u.Src[1:]...)
 		return add(detach(v), sub(long, detach(long)))
 	}
@@ -48,7 +48,7 @@ func withSlopes(name string, shortForm, long func(x ...*uop.UOp) *uop.UOp, slope
 	if asTinygrad(x[0]) {
 		return long(x...)
 	}
-	f, value := function{name, slopes, nil}, long
+	f, value := elementwise{name, slopes, nil}, long
 	if short(x[0]) && shortForm != nil {
 		f.long, value = long, shortForm
 	}

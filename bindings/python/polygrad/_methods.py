@@ -1287,7 +1287,7 @@ class Methods(Base):
         The tensor is a vector, or has the shape of values but for the last axis. NaN is the
         greatest number.
         """
-        return self._call1(SEARCHSORTED, operand(values, self), _bool(right))
+        return self._call1(SEARCHSORTED, operand(values, self), right)
 
     def isin(self, values: Operand) -> Self:
         """Whether each element is one of values: bool. NaN is not."""
