@@ -122,18 +122,28 @@ func slotOf(param *uop.UOp) int { return int(param.Arg.(uop.Num)) }
 
 // accessed is the slot of the parameter of a LOAD or STORE; ok is false if it accesses other memory.
 func accessed(u *uop.UOp) (slot int, ok bool) {
-	idx := uncast(u.Src[0])
-	if idx.Op != uop.Index {
+	param, ok := paramOf(u)
+	if !ok {
 		return 0, false
 	}
-	memory := idx.Src[0]
+	return slotOf(param), true
+}
+
+// paramOf is the parameter that a LOAD or STORE accesses; ok is false if it accesses other memory.
+func paramOf(u *uop.UOp) (param *uop.UOp, ok bool) {
+	idx := uncast(u.Src[0])
+	if idx.Op != uop.Index {
+		return nil, false
+	}
+	memory := withoutAfter(idx.Src[0])
+	return memory, memory.Op == uop.Param
+}
+
+func withoutAfter(memory *uop.UOp) *uop.UOp {
 	for memory.Op == uop.After {
 		memory = memory.Src[0]
 	}
-	if memory.Op != uop.Param {
-		return 0, false
-	}
-	return slotOf(memory), true
+	return memory
 }
 
 // checking reports whether invariants are checked between passes.

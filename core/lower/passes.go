@@ -90,6 +90,7 @@ var Passes = []Pass{
 		return rewrite.Graph(s, t.table().final, t)
 	}, Check: checkFinal},
 	{Name: "add control flow", Required: true, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
+		s = accessInOrder(s)
 		return rewrite.GraphTopDown(s, addControlFlow, newControlFlow(s))
 	}, Check: checkFinal},
 }

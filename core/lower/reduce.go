@@ -107,8 +107,8 @@ func (st *reduceState) around(loops []*uop.UOp) []*uop.UOp {
 	return nil
 }
 
-// accessInOrder makes accesses of memory that a loop in order changes depend on the loop, where their addresses do not: else they would
-// be made before it.
+// accessInOrder makes accesses of memory that loops in order change depend on those loops that their addresses do not depend on: else
+// they would be made before them. Where simplified addresses depend on less, it is done again.
 func accessInOrder(sink *uop.UOp) *uop.UOp {
 	m := rewrite.Map{}
 	for _, e := range sink.Toposort() {
@@ -130,12 +130,17 @@ func accessInOrder(sink *uop.UOp) *uop.UOp {
 		inside := e.Src[0].Toposort()
 		for _, u := range inside {
 			if u.Op == uop.Store {
-				changed[u.Src[0].Src[0]] = true
+				if memory, ok := paramOf(u); ok {
+					changed[memory] = true
+				}
 			}
 		}
 		for _, u := range inside {
-			if u.Op == uop.Index && u.Src[0].Op == uop.Param && changed[u.Src[0]] && !slices.ContainsFunc(loops, u.InRange) {
-				m[u] = u.With(prepend(u.Src[0].AfterOps(loops...), u.Src[1:]...)...)
+			if u.Op != uop.Index || !changed[withoutAfter(u.Src[0])] {
+				continue
+			}
+			if others := slices.DeleteFunc(slices.Clone(loops), u.InRange); len(others) > 0 {
+				m[u] = u.With(prepend(u.Src[0].AfterOps(others...), u.Src[1:]...)...)
 			}
 		}
 	}

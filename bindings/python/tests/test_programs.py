@@ -1,4 +1,4 @@
-"""Random programs of the public interface against numpy. POLY_PROGRAMS=3000 runs that many."""
+"""Random programs of the public interface against numpy. POLY_PROGRAMS=100000 runs that many."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from programs import failure
 
 from polygrad import Tensor
 
-COUNT = int(os.environ.get("POLY_PROGRAMS", "1000"))
+COUNT = int(os.environ.get("POLY_PROGRAMS", "2000"))
 GROUPS = 8
 
 
@@ -28,7 +28,7 @@ def test_random_programs_on_other_devices(device: str) -> None:
     folder = Path(__file__).parent
     paths = [folder.parent, *filter(None, [os.environ.get("PYTHONPATH")])]
     settings = {"POLY_DEVICE": device, "PYTHONPATH": os.pathsep.join(map(str, paths))}
-    command = [sys.executable, "-m", "programs", str(COUNT // 5), "100000"]
+    command = [sys.executable, "-m", "programs", str(COUNT // 10), "1000000"]
     run = subprocess.run(command, cwd=folder, env={**os.environ, **settings}, capture_output=True)
     assert b"\n0 of" in b"\n" + run.stdout, (run.stdout + run.stderr).decode()
 
@@ -119,3 +119,38 @@ def test_gradients_through_sums_inside_of_sums() -> None:
     ((y[:1] * y + y[1:2]).square().cumsum(0) * y).sum().backward()
     assert y.grad is not None
     assert y.grad.tolist() == [251, 171, 80]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int8", "int32", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (2, 1, 3)])
+def test_repeated_positions_that_are_the_same_in_all_iterations(
+    dtype: str, shape: tuple[int, ...]
+) -> None:
+    x = Tensor([1.0, 2.0], dtype="float64", requires_grad=True)
+    zeros = Tensor(np.arange(6).reshape(shape).astype(dtype)).cast("int32") % 1
+    x[zeros].sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [6, 0]
+    y = Tensor([1.0, 2.0], requires_grad=True)
+    y[Tensor([[1, 0, 1]]).expand(2, 3)].sum().backward()
+    assert y.grad is not None
+    assert y.grad.tolist() == [2, 4]
+    values = Tensor([1, 5, 9, 8], dtype=dtype)
+    if "int" in dtype:
+        places = (values % 1).cast("int32")
+        assert values[:1].scatter_reduce(0, places, values, "amax").tolist() == [9]
+        assert values[2:3].scatter_reduce(0, places, values, "amin").tolist() == [1]
+        assert values[:1].scatter_reduce(0, places, values, "sum").tolist() == [24]
+
+
+def test_joins_of_products_of_large_unsigned_numbers() -> None:
+    values = np.array([6, 2, 4], "uint64")
+    product = Tensor(values) * 2**63
+    joined = product.cat(Tensor(values) % (2**64 - 3), dim=0).roll(1, 0).pad(((1, 0),))
+    expected = np.concatenate([values * np.uint64(2**63), values % np.uint64(2**64 - 3)])
+    assert joined.tolist() == [0, *np.roll(expected, 1).tolist()]
+
+
+@pytest.mark.parametrize("seed", [7004356, 7005051, 7005189, 7007656, 7009701])
+def test_programs_that_have_failed(seed: int) -> None:
+    assert not failure(seed)

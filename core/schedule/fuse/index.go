@@ -40,8 +40,12 @@ func eachTerm(u *uop.UOp, factor int64, f func(t *uop.UOp, factor int64)) {
 	case u.Op == uop.Add:
 		eachTerm(u.Src[0], factor, f)
 		eachTerm(u.Src[1], factor, f)
-	case u.Op == uop.Mul && u.Src[1].Op == uop.ConstOp:
-		eachTerm(u.Src[0], factor*u.Src[1].ConstVal().I(), f)
+	case u.Op == uop.Mul && u.DType.IsInt() && u.Src[1].Op == uop.ConstOp:
+		if k, small := u.Src[1].ConstVal().Int64(); small {
+			eachTerm(u.Src[0], factor*k, f)
+			return
+		}
+		fallthrough
 	default:
 		f(u, factor)
 	}

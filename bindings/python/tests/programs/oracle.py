@@ -29,7 +29,7 @@ class Root:
 class Value:
     """A tensor: an array of places in its root.
 
-    A step function (steps: some cast to integers) has no finite differences to compare with:
+    A step function (steps: some cast to integers or bool) has no finite differences to compare to:
     its gradient flows through the cast.
     """
 
@@ -55,7 +55,7 @@ class State:
         array = np.asarray(array)
         at = np.arange(array.size).reshape(array.shape)
         tracked = tracked or any(v.tracked for v in sources)
-        steps = any(v.steps for v in sources) or (tracked and array.dtype.kind in "iu")
+        steps = any(v.steps for v in sources) or (tracked and array.dtype.kind in "biu")
         self.values[name] = Value(Root(array.reshape(-1).copy()), at, tracked=tracked, steps=steps)
 
     def view(self, name: str, of: str, move: Callable[[np.ndarray], np.ndarray]) -> None:

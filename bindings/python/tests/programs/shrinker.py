@@ -48,7 +48,13 @@ def shrunk(steps: list[Step]) -> list[Step]:
                 found = problem(fewer)
             except (KeyError, Reject, IndexError, ValueError):
                 continue
-            if found and "NameError" not in found:
+            if found and "NameError" not in found and graded(fewer):
                 steps = fewer
         size //= 2
     return steps
+
+
+def graded(steps: list[Step]) -> bool:
+    """Report whether each check of a gradient still has its backward()."""
+    lines = " ".join(step.line for step in steps)
+    return ("check_gradient(" in lines) == (".backward()" in lines)
