@@ -265,6 +265,9 @@ func (x *cell) unshare(c *Context) error {
 		return err
 	}
 	own.flow = old.flow
+	if own.origin = old.origin; own.origin != nil {
+		own.origin.retainHistory()
+	}
 	x.set(own)
 	return nil
 }

@@ -151,6 +151,19 @@ def test_joins_of_products_of_large_unsigned_numbers() -> None:
     assert joined.tolist() == [0, *np.roll(expected, 1).tolist()]
 
 
-@pytest.mark.parametrize("seed", [7004356, 7005051, 7005189, 7007656, 7009701])
+@pytest.mark.parametrize("read", [0, 1, 2])
+def test_gradients_of_equal_tensors_of_which_one_is_read(read: int) -> None:
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    first = x.contiguous()
+    second = first.contiguous()
+    Tensor.realize(second, first)
+    if read:
+        (first, second)[read - 1].numpy()
+    (second * 3 - first).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("seed", [6005748, 7008546, 7023514, 7004356, 7005051, 7005189, 7007656, 7009701])
 def test_programs_that_have_failed(seed: int) -> None:
     assert not failure(seed)
