@@ -34,6 +34,7 @@ const (
 // flattened is a stack of matrices with one leading axis.
 func flattened(a *uop.UOp) *uop.UOp {
 	s := a.Shape()
+	intShape("a", s)
 	return reshape(a, joinShapes(uop.ShapeOf(s[:len(s)-2].MaxNumel()), s[len(s)-2:]))
 }
 
