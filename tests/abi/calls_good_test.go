@@ -184,7 +184,7 @@ var goodArguments = map[string]map[string]string{
 	"poly_optim_lamb":              {"n": "1", "lr": "0.5", "b1": "0.5", "b2": "0.5", "eps": "0.5", "weight_decay": "0.5"},
 	"poly_optim_step":              {"n": "1"},
 	"poly_optim_schedule":          {"schedule": "POLY_RATE_EXPONENTIAL", "n": "1"},
-	"poly_rate_schedule_new":       {"op": "poly_op(\"ExponentialLR\")", "args": "&POLY_PASS_F(0.5)", "n": "1"},
+	"poly_rate_schedule_new":       {"op": "poly_op(\"ExponentialLR\")", "args": "f->number", "n": "1"},
 	"poly_optim_state":             {"what": "0"},
 	"poly_reduce_axis":             {"op": "POLY_OP_ADD"},
 	"poly_einsum":                  {"formula": `"ij,jk->ik"`, "n": "2", "shapes": "NULL", "ndims": "NULL"},
