@@ -71,6 +71,19 @@ func standIn(x *uop.UOp, i int, lo, hi uop.Const) stand {
 // GivenValid simplifies u as far as the truth of valid allows; the result equals u wherever valid
 // holds. With simplex, a sum of non-negative terms that must be positive is also tried term by term.
 func GivenValid(valid, u *uop.UOp, simplex bool) *uop.UOp {
+	if u.HasOp(uop.Ops(uop.After)) {
+		// What was stored before holds for all iterations, not only for those of valid.
+		var stored, back = rewrite.Map{}, rewrite.Map{}
+		for _, x := range u.Toposort() {
+			if x.Op == uop.Load && x.HasOp(uop.Ops(uop.After)) {
+				v := x.Graph().Variable("stored"+strconv.Itoa(len(stored)), x.Vmin(), x.Vmax(), x.DType)
+				stored[x], back[v] = v, x
+			}
+		}
+		if len(stored) > 0 {
+			return rewrite.Substitute(GivenValid(rewrite.Substitute(valid, stored), rewrite.Substitute(u, stored), simplex), back)
+		}
+	}
 	var whole []stand
 	for i, b := range intervals(valid) {
 		w := standIn(b.x, i, b.lo, b.hi)
