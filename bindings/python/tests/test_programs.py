@@ -164,6 +164,8 @@ def test_gradients_of_equal_tensors_of_which_one_is_read(read: int) -> None:
     assert x.grad.tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("seed", [7029141, 6005748, 7008546, 7023514, 7004356, 7005051, 7005189, 7007656, 7009701])
+@pytest.mark.parametrize(
+    "seed", [7029141, 6005748, 7008546, 7023514, 7004356, 7005051, 7005189, 7007656, 7009701]
+)
 def test_programs_that_have_failed(seed: int) -> None:
     assert not failure(seed)
