@@ -16,12 +16,12 @@ type Loop struct {
 
 // Repeated schedules a normalised request that may have REPEATs in it. The request is cut where they are: what they need is stored,
 // the statements of their bodies are scheduled once, each as a request of its own, and their states are buffers of the rest. cut
-// schedules a request without REPEATs.
-func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error)) (*Schedule, error) {
+// schedules a request without REPEATs. With merge, loops over few elements become kernels of one work item.
+func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error), merge bool) (*Schedule, error) {
 	if !root.HasOp(ops(uop.Repeat)) {
 		return cut(root)
 	}
-	r := &repeats{s: &Schedule{}, cut: cut, slots: map[int]int{}}
+	r := &repeats{s: &Schedule{}, cut: cut, merge: merge, slots: map[int]int{}}
 	for _, u := range outside(root) {
 		if u.Op == uop.Param {
 			r.next = max(r.next, int(u.Arg.(uop.Num))+1)
@@ -44,6 +44,8 @@ func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error)) (*Sched
 type repeats struct {
 	s   *Schedule
 	cut func(root *uop.UOp) (*Schedule, error)
+	// merge: a loop over few elements becomes one kernel, whose iterations run in order.
+	merge bool
 	// Inputs of the request are PARAMs below inputs; buffers that are made for REPEATs are those below next.
 	inputs, next int
 	slots        map[int]int // of PARAMs
@@ -269,7 +271,7 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		return nil
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
-	if at == len(r.s.Loops)-1 {
+	if r.merge && at == len(r.s.Loops)-1 {
 		if k, ok := r.s.merged(r.s.Loops[at]); ok {
 			r.s.Kernels = append(r.s.Kernels[:first], k)
 			r.s.Loops = r.s.Loops[:at]

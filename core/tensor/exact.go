@@ -21,7 +21,7 @@ func exactLog(d *uop.UOp) *uop.UOp {
 	ef = where(tiny, sub(ef, 64.0), ef)
 	x := div(sub(m, 1.0), add(m, 1.0))
 	x2 := mul(x, x)
-	t := horner(x2, 0.4374550283, 0.5764790177, 0.9618012905120)
+	t := stepwise(x2, 0.4374550283, 0.5764790177, 0.9618012905120)
 	r := add(mul(t, mul(x, x2)), ef)
 	r = add(r, mul(x, f32(2.8853900432586669922)))
 	r = add(r, mul(same(x, -2), f32(3.2734474483568488616e-08)))
@@ -43,10 +43,19 @@ func exactSin(v *uop.UOp) *uop.UOp {
 	d = add(mul(same(q, -1), f32(-0.00011315941810607910156)), d)
 	d = add(mul(same(q, -2), f32(-1.9841872589410058936e-09)), d)
 	d = add(mul(same(q, -3), f32(-1.2154201256553420762e-10)), d)
-	p := mul(d, horner(mul(d, d), 2.6083159809786593541503e-06, -0.0001981069071916863322258, 0.00833307858556509017944336,
+	p := mul(d, stepwise(mul(d, d), 2.6083159809786593541503e-06, -0.0001981069071916863322258, 0.00833307858556509017944336,
 		-0.166666597127914428710938, 1))
 	odd := ne(bitAnd(n, 1), 0)
 	return mul(mul(p, where(odd, likeConst(p, -1), likeConst(p, 1))), sgn)
+}
+
+// stepwise is horner with every step rounded: random numbers are the same on all processors.
+func stepwise(x *uop.UOp, c ...float64) *uop.UOp {
+	r := add(mul(x, c[0]), c[1])
+	for _, v := range c[2:] {
+		r = add(mul(r, x), v)
+	}
+	return r
 }
 
 func sign32(v *uop.UOp) *uop.UOp {
