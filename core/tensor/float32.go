@@ -189,15 +189,19 @@ func bellShort(a, times *uop.UOp) *uop.UOp {
 	return mul(mul(mulAdd(times, expm1Of(r), times), powerOf2(n, 60)), 0x1p-60)
 }
 
-// erfcShort is 1 - erf(x) for |x| <= 3/4, else e^-x^2 q p(q) for q = 1/(|x| + 3/2), with an error of 2^-25.4, of 2 below 0.
+// erfcShort is 1 - erf(x) for |x| <= 3/4, else e^-x^2 q p(q) for q = 1/(|x| + 3/2), with an error of 2^-29.6, of 2 below 0. It is computed
+// in float64, so that the result is right to a unit in the last place, subnormal numbers included.
 func erfcShort(x *uop.UOp) *uop.UOp {
-	a := clamp(magnitude32(x), nil, 10.3)
+	wide := cast(x, uop.Float64)
+	a := clamp(where(lt(wide, 0), neg(wide), wide), nil, 10.3)
 	near := lt(a, 0.75)
 	q := reciprocal(add(a, 1.5))
-	c := eitherHorner(near, where(near, square(a), sub(q, 0.2646692097187042)), append([]float64{0}, erfNearShort...),
-		[]float64{-5.032121, 1.9436191, 2.0350132, -1.4367167, -1.0001196, 0.92017317, 1.4129514, 0.86375123})
-	y := where(near, sub(1, mulAdd(a, c, a)), bellShort(a, mul(c, q)))
-	return where(lt(x, 0), sub(2, y), y)
+	c := eitherHorner(near, where(near, square(a), sub(q, 0.2646692097187042)),
+		[]float64{0, 0, 0, 9.34463918474e-05, -0.00083333124474, 0.00521510856858, -0.0268642124902, 0.112837700747, -0.376126379546, 0.128379167022},
+		[]float64{14.2191051321, -0.509898560586, -6.12291173707, 1.96583218634, 2.0625387736, -1.43686021572, -1.00036682092, 0.920170836788, 1.4129518679,
+			0.863751245372})
+	y := where(near, sub(1, mulAdd(a, c, a)), mul(exp(neg(square(a))), mul(c, q)))
+	return cast(where(lt(wide, 0), sub(2, y), y), x.DType)
 }
 
 // erfinvOf is erfinv(x) for w = -log((1-x)(1+x)) up to 17: x p(w)/q(w).

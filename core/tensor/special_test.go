@@ -21,7 +21,7 @@ var special = map[string]struct {
 	terms func(x float64) float64
 }{
 	"erf":     {tensor.Erf, 4, nil},
-	"erfc":    {tensor.Erfc, 3, nil},
+	"erfc":    {tensor.Erfc, 1, nil},
 	"erfinv":  {tensor.Erfinv, 3, nil},
 	"ndtri":   {tensor.Ndtri, 3, nil},
 	"lgamma":  {tensor.Lgamma, 1, func(x float64) float64 { return 1 + math.Abs(lgammaRef(math.Abs(x))) }},

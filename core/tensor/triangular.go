@@ -15,10 +15,6 @@ func squareSize(arg string, x *uop.UOp) int64 {
 	return intSize(arg, s, len(s)-1)
 }
 
-// column is x[..., :, i] and line x[..., i, :].
-func column(x *uop.UOp, i int64) *uop.UOp { return index(x, Ellipsis(), Whole(), At(i)) }
-func line(x *uop.UOp, i int64) *uop.UOp   { return index(x, Ellipsis(), At(i), Whole()) }
-
 // Factorisations are made of blocks: those on the diagonal are factored and inverted column by column, the others by products of
 // matrices. Only the loops over columns and blocks are long, not the graph.
 const (
