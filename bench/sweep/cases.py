@@ -23,6 +23,25 @@ ROOT = Path(__file__).resolve().parents[2]
 # The descriptions, for the workers of a run.
 FILE = ROOT / "build" / "operations.json"
 
+
+class NoCounterpart(LookupError):
+    """A peer has no function for an operation: the row has no time of it."""
+
+
+def counterpart(
+    name: str, names: dict[str, Callable[..., Any] | None], places: Sequence[Any]
+) -> Callable[..., Any]:
+    """Return what a peer calls an operation by: as in names, else by its name in one of places."""
+    if name in names:
+        found = names[name]
+    else:
+        candidates = (getattr(place, name, None) for place in places)
+        found = next((candidate for candidate in candidates if callable(candidate)), None)
+    if found is None:
+        raise NoCounterpart(name)
+    return found
+
+
 SIZES = ("cache", "memory", "odd")
 TINY = "tiny"
 SHAPES = {"cache": (128, 512), "memory": (2000, 2048), "odd": (127, 1021), TINY: (3, 5)}

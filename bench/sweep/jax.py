@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
 
-if TYPE_CHECKING:
-    from sweep.cases import Program
+from sweep.cases import NoCounterpart, Program, counterpart
 
 jax.config.update("jax_enable_x64", True)
 Array = Any
@@ -55,7 +54,7 @@ def _avg_pool(x: Array, kernel: Any, **k: Any) -> Array:
 
 def _interpolate(x: Array, size: Any, mode: str = "linear", align_corners: bool = False) -> Array:
     if align_corners or mode == "nearest":
-        raise NotImplementedError("JAX has other positions")
+        raise NoCounterpart("JAX has other positions")
     name = "nearest" if mode.startswith("nearest") else "linear"
     return jax.image.resize(x, (*x.shape[:2], *size), name, antialias=False)
 
@@ -258,20 +257,14 @@ NAMES: dict[str, Callable[..., Any] | None] = {
 }
 
 
-@functools.cache
-def function(name: str) -> Callable[..., Any] | None:
-    """Return what an operation is called by, if it is there."""
-    if name in NAMES:
-        return NAMES[name]
-    found = (getattr(place, name, None) for place in PLACES)
-    return next((function for function in found if callable(function)), None)
+function = functools.cache(functools.partial(counterpart, names=NAMES, places=PLACES))
 
 
 def run(program: Program, *arrays: Array) -> Any:
     """Return the results of a call, and gradients if there are those of the results."""
     call = function(program.op["Name"])
-    if call is None or program.op["Random"]:
-        raise NotImplementedError("JAX has no such function")
+    if program.op["Random"]:
+        raise NoCounterpart("JAX draws from keys")
     inputs, upstream = arrays[: program.inputs], arrays[program.inputs :]
     if not upstream:
         result = program.apply(call, inputs)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-if TYPE_CHECKING:
-    from sweep.cases import Program
+from sweep.cases import Program, counterpart
 
 Tensor = Any
 PLACES = (torch.Tensor, torch, F, torch.special, torch.linalg)
@@ -139,15 +138,6 @@ NAMES: dict[str, Callable[..., Any] | None] = {
 }
 
 
-@functools.cache
-def function(name: str) -> Callable[..., Any] | None:
-    """Return what an operation is called by, if it is there."""
-    if name in NAMES:
-        return NAMES[name]
-    found = (getattr(place, name, None) for place in PLACES)
-    return next((function for function in found if callable(function)), None)
-
-
 def _owned(y: Tensor, inputs: Any) -> Tensor:
     """Return a result that is a view as one with memory of its own, which ours has too."""
     if any(y.data_ptr() == x.data_ptr() for x in inputs) or not y.is_contiguous():
@@ -155,11 +145,12 @@ def _owned(y: Tensor, inputs: Any) -> Tensor:
     return y
 
 
+function = functools.cache(functools.partial(counterpart, names=NAMES, places=PLACES))
+
+
 def run(program: Program, *arrays: Tensor) -> list[Tensor]:
     """Return the results of a call, and gradients if there are those of the results."""
     call = function(program.op["Name"])
-    if call is None:
-        raise NotImplementedError("PyTorch has no such function")
     named = functools.partial(_renamed, call)
     inputs, upstream = arrays[: program.inputs], arrays[program.inputs :]
     if not upstream:

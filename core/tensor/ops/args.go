@@ -438,6 +438,23 @@ func (a *Args) spatialAxes() (int, error) {
 	return n, nil
 }
 
+// classCount computes the number of classes of class numbers: the greatest one + 1.
+func (a *Args) classCount() (int64, error) {
+	most, err := tensor.Max(a.X, nil, false)
+	if err != nil {
+		return 0, err
+	}
+	c, err := a.Value(most)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := c.Int64()
+	if !ok || n == math.MaxInt64 {
+		return 0, bad("x", "has an element %s, expected numbers of classes that fit into memory", c)
+	}
+	return n + 1, nil
+}
+
 // count computes how many elements of a tensor are not 0.
 func (a *Args) count(x *uop.UOp) (int64, error) { return Count(x, a.Value) }
 

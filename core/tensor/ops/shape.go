@@ -286,15 +286,10 @@ A class that does not exist is an error where the tensor is in memory, and gives
 			if _, err := tensor.OneHot(a.X, 0); err != nil { // of a wrong type
 				return nil, err
 			}
-			most, err := tensor.Max(a.X, nil, false)
-			if err != nil {
+			var err error
+			if n, err = a.classCount(); err != nil {
 				return nil, err
 			}
-			c, err := a.Value(most)
-			if err != nil {
-				return nil, err
-			}
-			n = c.I() + 1
 		}
 		if err := a.below("x", a.X, n); err != nil {
 			return nil, err
