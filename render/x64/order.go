@@ -149,9 +149,12 @@ func (g *gen) countPlace(at *ir.Place, b *ir.Block) {
 
 // block emits the effects of a block in order, and before each its operands.
 func (g *gen) block(b *ir.Block) {
-	for _, it := range b.Items {
+	for i, it := range b.Items {
 		switch {
 		case it.Store != nil:
+			if i == 0 || b.Items[i-1].Store == nil {
+				g.interleaveStores(b.Items[i:])
+			}
 			g.store(it.Store)
 		case it.Dot != nil:
 			g.dot(it.Dot)
@@ -280,23 +283,25 @@ func (g *gen) dependsOnPhi(v *ir.Value, p *phi, stamp int32) bool {
 // next computes the next values of a loop's variables. Chains of several operations are interleaved, one operation of each at a time,
 // so the operands die early.
 func (g *gen) next(l *loop) {
+	var now []*ir.Value
 	for t := 0; ; t++ {
-		more := false
+		now = now[:0]
 		for _, p := range l.phis {
 			if t+1 < len(p.chain) {
-				g.need(p.chain[t])
-				more = true
+				now = append(now, p.chain[t])
 			}
 		}
-		if !more {
+		if len(now) == 0 {
 			break
 		}
+		g.all(now)
 	}
 	for _, p := range l.phis {
 		if p.Next.Op != ir.Const {
-			g.need(p.Next)
+			now = append(now, p.Next)
 		}
 	}
+	g.all(now)
 	var moves []pair
 	var consts []*phi
 	for _, p := range l.phis {

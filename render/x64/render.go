@@ -102,6 +102,7 @@ type room struct {
 	outs   [][]asm.Inst // of sections that are closed
 	places placeTable
 	phis   map[*ir.Value]*phi
+	steps  [interleaved][]*ir.Value
 }
 
 func newRoom() *room {
