@@ -64,10 +64,10 @@ func (im *emitter) loops(r *analysis.Region, copies []*env) {
 		im.reduce(r, copies)
 	case p != nil && r.InOrder() && p.Axes[0].Vector:
 		im.prefixes(p.Axes[0], copies)
-	case len(copies) > 1 || r.InOrder():
+	case p == nil || r.InOrder():
 		im.sequential(r, copies)
 	default:
-		im.band(p, copies[0])
+		im.band(p, copies)
 	}
 }
 

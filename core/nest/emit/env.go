@@ -30,6 +30,9 @@ type env struct {
 	tail *ir.Value
 	// prefix are the running reductions whose steps are the lanes of vectors, nil for none.
 	prefix *prefix
+	// row is the number of the row among those of a band that run side by side, nil for none.
+	rows *plan.Band
+	row  int64
 	// cross is the loop along which vectors may be loaded to be transposed in registers, nil for none.
 	cross *cross
 }
@@ -37,7 +40,7 @@ type env struct {
 func newEnv(outer *env) *env {
 	e := &env{outer: outer}
 	if outer != nil {
-		e.tail, e.vector, e.prefix, e.cross = outer.tail, outer.vector, outer.prefix, outer.cross
+		e.tail, e.vector, e.prefix, e.cross, e.rows, e.row = outer.tail, outer.vector, outer.prefix, outer.cross, outer.rows, outer.row
 	}
 	return e
 }

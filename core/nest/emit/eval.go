@@ -152,6 +152,9 @@ func (im *emitter) place(t target) (at *ir.Place, lanes int, ok bool) {
 		l.index = im.valueOf(linear{lane: l.lane, slow: l.slow, split: l.split, index: l.index}, k)
 		l.lane, l.slow = 0, 0
 	}
+	if im.env.rows != nil {
+		l.off += im.env.row * im.env.rows.PerRow(t.buf)
+	}
 	at = &ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: l.lane, Index: l.index}
 	lanes = 1
 	if l.lane != 0 || l.index != nil {
@@ -257,7 +260,7 @@ func (im *emitter) stream(u *uop.UOp, at *ir.Place) {
 
 // scales reports whether the elements of a row are divided by something that was summed up over the row.
 func (im *emitter) scales(x, y *ir.Value) bool {
-	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && x.Block.Depth > y.Block.Depth && summed(y, 6)
+	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && (x.Lanes > 1 || x.Block.Depth > y.Block.Depth) && summed(y, 10)
 }
 
 // summed reports whether a value follows, in a few steps, from the final value of a phi.

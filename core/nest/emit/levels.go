@@ -8,6 +8,8 @@ import (
 // openBand is a band while its loops are emitted.
 type openBand struct {
 	*plan.Band
+	// around are the copies of the iteration around.
+	around  []*env
 	tilings map[*plan.Axis]*tiling
 	// work makes a tile of the pass at work of a sum in passes, adding says that the pass adds a part of it, which is part.
 	work   func(copies []*env)
@@ -47,9 +49,10 @@ func (p *openBand) trip(s *plan.SumLoops, i int) int64 {
 	return s.Loops[i].Trip()
 }
 
-// band emits a band of parallel loops as planned.
-func (im *emitter) band(b *plan.Band, e *env) {
-	p := &openBand{Band: b, tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
+// band emits a band of parallel loops as planned, for copies of the iteration around.
+func (im *emitter) band(b *plan.Band, copies []*env) {
+	e := copies[0]
+	p := &openBand{Band: b, around: copies, tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
 	im.env = e
 	for _, a := range p.Axes {
 		t := &tiling{Axis: a, vec: a.Vector}
@@ -337,6 +340,12 @@ func (im *emitter) rest(p *openBand, i int, e *env) {
 // tile emits the unrolled copies of the innermost iteration: the units of all tiled axes.
 func (im *emitter) tile(p *openBand, e *env) {
 	copies := []*env{newEnv(e)}
+	if len(p.around) > 1 {
+		copies = copies[:0]
+		for _, c := range p.around {
+			copies = append(copies, newEnv(c))
+		}
+	}
 	for _, ax := range p.Axes {
 		a := p.at(ax)
 		if a.Plain() {
@@ -366,6 +375,11 @@ func (im *emitter) tile(p *openBand, e *env) {
 			}
 		}
 		copies = next
+	}
+	for i, c := range copies {
+		if p.SideBySide() {
+			c.row, c.rows = int64(i), p.Band
+		}
 	}
 	outer := im.at
 	im.at = p

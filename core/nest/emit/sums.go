@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
@@ -89,6 +91,18 @@ func (im *emitter) newSums(l *ir.Loop, r *analysis.Region, copies []*env, ways i
 		}
 	}
 	return s
+}
+
+// goOn are the accumulators with the first ways in a further loop, where they begin with their final values.
+func (s *sums) goOn(l *ir.Loop, ways int) *sums {
+	next := *s
+	next.l, next.phis = l, slices.Clone(s.phis)
+	for i, p := range s.phis {
+		if i/len(s.r.Updates)%s.ways < ways {
+			next.phis[i] = s.im.Phi(l, s.im.Final(p))
+		}
+	}
+	return &next
 }
 
 func (s *sums) phi(copy, way, update int) *ir.PhiVar {
@@ -223,33 +237,37 @@ func (im *emitter) along(p *plan.Reduction, copies []*env) {
 	step := ways * lanes
 	full := n / step
 	rest := n % step
+	var s *sums
 	if full > 0 {
-		var s *sums
 		im.Builder.Loop(r.Label(), im.Int(ir.I64, full), func(l *ir.Loop) {
 			s = im.newSums(l, r, copies, int(ways), true)
 			for w := range ways {
 				s.step(int(w), linear{terms: []ir.Term{{V: l.Iter, Coef: step}}, off: w * lanes, lane: 1}, nil, true)
 			}
 		})
-		s.finish(true)
 	}
 	vectors := rest / lanes
 	if im.planned.Masks {
 		vectors = (rest + lanes - 1) / lanes
 	}
 	if vectors > 0 {
-		// What is left is a loop of one iteration, so that it has sums of its own.
-		var s *sums
+		// What is left is a loop of one iteration, which goes on with the same accumulators.
 		im.Builder.Loop(r.Label()+" rest", im.Int(ir.I64, 1), func(l *ir.Loop) {
-			s = im.newSums(l, r, copies, 1, true)
+			if s == nil {
+				s = im.newSums(l, r, copies, int(min(ways, vectors)), true)
+			} else {
+				s = s.goOn(l, int(vectors))
+			}
 			for w := range vectors {
 				var tail *ir.Value
 				if left := rest - w*lanes; left < lanes {
 					tail = im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, left))
 				}
-				s.step(0, linear{off: full*step + w*lanes, lane: 1}, tail, true)
+				s.step(int(w)%s.ways, linear{off: full*step + w*lanes, lane: 1}, tail, true)
 			}
 		})
+	}
+	if s != nil {
 		s.finish(true)
 	}
 	if done := full*step + vectors*lanes; done < n {

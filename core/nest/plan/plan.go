@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -57,6 +58,8 @@ type Band struct {
 	transposed []*uop.UOp
 	Streams    map[*uop.UOp]int64
 	Prefetch   []*uop.UOp
+	// perRow is how many elements of scratch memory each of several rows has that run side by side.
+	perRow map[*ir.Buffer]int64
 	// want is what was chosen for the band, used what it has come to.
 	want Knobs
 	used *Laid
@@ -111,8 +114,9 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
 	case nested:
 		p.Along = true
+		pl.planShortRows(p)
 	case !collects:
-		pl.planElements(p)
+		pl.planElements(p, around.beside())
 	default:
 		pl.planReduction(p)
 	}
@@ -167,8 +171,8 @@ func (pl *planner) order(p *Band) {
 // lightBody is the weight of bodies that take no longer than an iteration of a slow loop costs beside them.
 const lightBody = 8
 
-// planElements lays out a band without reductions.
-func (pl *planner) planElements(p *Band) {
+// planElements lays out a band without reductions, of which some copies are emitted together.
+func (pl *planner) planElements(p *Band, copies int64) {
 	acc := p.Leaf.Accesses(1, nil)
 	var vec *Axis
 	best := 0.0
@@ -203,7 +207,7 @@ func (pl *planner) planElements(p *Band) {
 			units = 16
 		}
 	}
-	for vec.Units = units; vec.Units > 1 && (vec.Units*weight > most || !vec.Dynamic && vec.Tile() > vec.Count || vec.Dynamic && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
+	for vec.Units = max(units/copies, 1); vec.Units > 1 && (vec.Units*weight > most || !vec.Dynamic && vec.Tile() > vec.Count || vec.Dynamic && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
 	}
 	if vec.Dynamic {
 		return
