@@ -21,7 +21,7 @@ import (
 type merging struct{ device.Device }
 
 func (merging) Fusion() fuse.Options {
-	return fuse.Options{RowBytes: 1 << 20, BlockBytes: 256, MinBlock: 1, MinRows: 1, SmallWork: 1 << 20, MaxWork: 4, MaxBuffers: 32, MinScratch: 2, Machine: fuse.Machine{Lanes: 4}}
+	return fuse.Options{RowBytes: 1 << 20, BlockBytes: 256, MinBlock: 1, MinRows: 1, SmallWork: 1 << 20, MaxBuffers: 32, MinScratch: 2, Machine: fuse.Machine{Lanes: 64}}
 }
 
 func mergers() []*run.Executor {

@@ -218,7 +218,7 @@ func (f *fuser) view(d *band, i int) {
 		return
 	}
 	if v.body == nil {
-		v.body = f.cacheFunctionRows(g.body)
+		v.body = f.cacheFunctionRows(g.body, f.o.MinScratch)
 	}
 	b := v.body
 	v.axes, v.kinds, v.blocked, v.inner, v.ok = map[*uop.UOp]int{}, map[*uop.UOp]maskedKind{}, nil, nil, true

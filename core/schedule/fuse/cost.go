@@ -6,33 +6,22 @@ import (
 	"polygrad/core/uop"
 )
 
-var (
-	functions = uop.Ops(uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh, uop.Pow)
-	divisions = uop.Ops(uop.Sqrt, uop.Reciprocal, uop.Fdiv, uop.Idiv, uop.Mod)
-	free      = uop.Ops(uop.ConstOp, uop.Param, uop.Range, uop.DefineVar)
-)
+// weights are the relative costs of operations, as measured; of all others 1.
+var weights = map[uop.Op]float64{
+	uop.ConstOp: 0, uop.Param: 0, uop.Range: 0, uop.DefineVar: 0,
+	uop.Exp: 18, uop.Exp2: 12, uop.Log2: 18, uop.Sin: 24, uop.Cos: 24, uop.Tanh: 36, uop.Pow: 100,
+	uop.Sqrt: 12, uop.Reciprocal: 10, uop.Fdiv: 10, uop.Idiv: 20, uop.Mod: 20,
+}
 
 // weight is the relative cost of an operation.
 func weight(op uop.Op) float64 {
-	switch {
-	case functions.Has(op):
-		return 8
-	case divisions.Has(op):
-		return 3
-	case free.Has(op):
-		return 0
+	if w, ok := weights[op]; ok {
+		return w
 	}
 	return 1
 }
 
-// work estimates the arithmetic of a run: the weight of each value times how often it is computed.
-func (b *body) work() float64 {
-	if b.cost == 0 {
-		b.cost = b.countWork()
-	}
-	return b.cost
-}
-
+// countWork estimates the arithmetic of a run: the weight of each value times how often it is computed.
 func (b *body) countWork() float64 {
 	order, ok := loopOrder(b)
 	if !ok {

@@ -101,8 +101,9 @@ type Costs struct {
 	BytesSaved int64
 	// WorkBefore and WorkAfter estimate the arithmetic of a run.
 	WorkBefore, WorkAfter float64
-	// WaitCycles is how much longer reductions wait for each other, SavedCycles what memory, arithmetic and the launch of a kernel took.
-	WaitCycles, SavedCycles float64
+	// WaitCycles is how much longer reductions wait for each other, AgainCycles how long further arithmetic takes (of a value, computing
+	// it again), SavedCycles what memory, arithmetic and the launch of a kernel took.
+	WaitCycles, AgainCycles, SavedCycles float64
 	// Rows is the trip count of the loops that both have in common, Iterations that of all loops.
 	Rows, Iterations int64
 	// RowBytes is what several loops stream through in a row, or the size of a row between two contractions.
@@ -112,10 +113,9 @@ type Costs struct {
 	// BlockRows is the height of a block of rows.
 	BlockRows int64
 	// Elements is how many a value has, Evaluations how often one would be computed without a store, Work the operations for one
-	// of them. AgainCycles is what computing them again costs, StoreCycles what storing and loading them does.
-	Elements, Evaluations    int64
-	Work                     float64
-	AgainCycles, StoreCycles float64
+	// of them, StoreCycles what storing and loading them costs.
+	Elements, Evaluations int64
+	Work, StoreCycles     float64
 	// GatherCycles is the part of AgainCycles that it takes to load elements one by one.
 	GatherCycles float64
 	// Epilogue says that the consumer joins a contraction.
@@ -134,11 +134,11 @@ func (o *Options) judge(c *Costs) Reason {
 		return TooManyBuffers
 	case c.Rows < o.MinRows && c.Iterations > o.SmallWork:
 		return FewRows
-	case c.WorkAfter > o.MaxWork*c.WorkBefore:
+	case c.AgainCycles > c.SavedCycles:
 		return Recompute
 	case c.RowBytes > o.RowBytes:
 		return RowTooLarge
-	case c.WaitCycles > c.SavedCycles:
+	case c.WaitCycles+c.AgainCycles > c.SavedCycles:
 		return ShortRows
 	}
 	return Pays
@@ -177,8 +177,8 @@ func (d *Decision) String() string {
 	fmt.Fprintf(&b, ": %s: %s", verdict, d.Reason)
 	c, o := &d.Costs, &d.Limits
 	if c.WorkBefore > 0 {
-		fmt.Fprintf(&b, "; saves %d bytes; work %g of %g, limit %g; %d rows, wanted %d unless %d iterations are at most %d; row %d bytes, limit %d; %.0f cycles waited, %.0f saved; %d buffers, limit %d; %d stores",
-			c.BytesSaved, c.WorkAfter, c.WorkBefore, o.MaxWork*c.WorkBefore, c.Rows, o.MinRows, c.Iterations, o.SmallWork, c.RowBytes, o.RowBytes, c.WaitCycles, c.SavedCycles, c.Buffers, o.MaxBuffers, c.Stores)
+		fmt.Fprintf(&b, "; saves %d bytes; work %g of %g; %d rows, wanted %d unless %d iterations are at most %d; row %d bytes, limit %d; %.0f cycles waited, %.0f computed again, %.0f saved; %d buffers, limit %d; %d stores",
+			c.BytesSaved, c.WorkAfter, c.WorkBefore, c.Rows, o.MinRows, c.Iterations, o.SmallWork, c.RowBytes, o.RowBytes, c.WaitCycles, c.AgainCycles, c.SavedCycles, c.Buffers, o.MaxBuffers, c.Stores)
 	} else if c.Rows > 0 {
 		fmt.Fprintf(&b, "; %d rows of %d bytes; blocks of %d rows, at least %d, limit %d bytes", c.Rows, c.RowBytes, c.BlockRows, o.MinBlock, o.BlockBytes)
 	}

@@ -13,8 +13,8 @@ import (
 
 // Costs at a limit pay, costs beyond it do not.
 func TestCostsAreComparedWithLimits(t *testing.T) {
-	o := fuse.Options{RowBytes: 100, MinRows: 8, SmallWork: 1000, MaxWork: 1.5, MaxBuffers: 4}
-	most := fuse.Costs{RowBytes: 100, Rows: 7, Iterations: 1000, WorkBefore: 10, WorkAfter: 15, Buffers: 4, Stores: fuse.MaxEpilogueStores, Epilogue: true}
+	o := fuse.Options{RowBytes: 100, MinRows: 8, SmallWork: 1000, MaxBuffers: 4}
+	most := fuse.Costs{RowBytes: 100, Rows: 7, Iterations: 1000, Buffers: 4, Stores: fuse.MaxEpilogueStores, Epilogue: true}
 	if r := o.Judge(most); r != fuse.Pays {
 		t.Fatalf("all costs at their limits: %s", r)
 	}
@@ -25,7 +25,9 @@ func TestCostsAreComparedWithLimits(t *testing.T) {
 		{func(c *fuse.Costs) { c.RowBytes++ }, fuse.RowTooLarge},
 		{func(c *fuse.Costs) { c.Iterations++ }, fuse.FewRows},
 		{func(c *fuse.Costs) { c.Iterations++; c.Rows++ }, fuse.Pays},
-		{func(c *fuse.Costs) { c.WorkAfter++ }, fuse.Recompute},
+		{func(c *fuse.Costs) { c.AgainCycles++ }, fuse.Recompute},
+		{func(c *fuse.Costs) { c.AgainCycles++; c.SavedCycles++ }, fuse.Pays},
+		{func(c *fuse.Costs) { c.WaitCycles++; c.AgainCycles++; c.SavedCycles++ }, fuse.ShortRows},
 		{func(c *fuse.Costs) { c.WaitCycles++ }, fuse.ShortRows},
 		{func(c *fuse.Costs) { c.WaitCycles++; c.SavedCycles++ }, fuse.Pays},
 		{func(c *fuse.Costs) { c.Buffers++ }, fuse.TooManyBuffers},
@@ -217,9 +219,9 @@ func TestRowBlockDecisions(t *testing.T) {
 
 // A decision is a line that has all numbers.
 func TestDecisionIsPrinted(t *testing.T) {
-	d := fuse.Decision{Pass: "producers", First: []int{0, 2}, Second: []int{5}, Reason: fuse.Recompute, Limits: fuse.Options{MaxWork: 1.5, MaxBuffers: 9, RowBytes: 77},
+	d := fuse.Decision{Pass: "producers", First: []int{0, 2}, Second: []int{5}, Reason: fuse.Recompute, Limits: fuse.Options{MaxBuffers: 9, RowBytes: 77},
 		Costs: fuse.Costs{BytesSaved: 4096, WorkBefore: 100, WorkAfter: 180, Rows: 64, RowBytes: 33, Buffers: 3, Stores: 2}}
-	for _, part := range []string{"producers: 0+2 -> 5: keep: too much recomputation", "saves 4096 bytes", "work 180 of 100, limit 150", "64 rows", "row 33 bytes, limit 77", "3 buffers, limit 9", "2 stores"} {
+	for _, part := range []string{"producers: 0+2 -> 5: keep: too much recomputation", "saves 4096 bytes", "work 180 of 100", "64 rows", "row 33 bytes, limit 77", "3 buffers, limit 9", "2 stores"} {
 		if !strings.Contains(d.String(), part) {
 			t.Errorf("%q, expected it to say %q", d.String(), part)
 		}

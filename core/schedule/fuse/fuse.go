@@ -18,8 +18,6 @@ type Options struct {
 	BlockBytes, MinBlock int64
 	// MinRows is how many rows there must be, for threads to share them; kernels of up to SmallWork elements need none.
 	MinRows, SmallWork int64
-	// MaxWork is the factor by which recomputation may increase the arithmetic.
-	MaxWork float64
 	// MaxBuffers is the most buffers that a merged kernel may have.
 	MaxBuffers int
 	// KernelBuffers is the most buffers that a kernel may have before any is merged, 0 for any number.
@@ -66,5 +64,5 @@ func (m *Machine) computing(operations float64) float64 {
 
 // For returns options for a machine.
 func For(m Machine) Options {
-	return Options{Machine: m, RowBytes: m.L2 / 4, BlockBytes: m.L2 / 2, MinBlock: 16, MinRows: 4 * int64(m.Threads), SmallWork: 1 << 14, MaxWork: 1.6, MaxBuffers: 24, MinScratch: 16}
+	return Options{Machine: m, RowBytes: m.L2 / 4, BlockBytes: m.L2 / 2, MinBlock: 16, MinRows: 4 * int64(m.Threads), SmallWork: 1 << 14, MaxBuffers: 24, MinScratch: 16}
 }

@@ -116,13 +116,12 @@ func TestSoftmaxIsOneKernel(t *testing.T) {
 	}
 }
 
-// Whoever limits rows, their number or the work gets the kernels as they were.
+// Whoever limits rows, their number or buffers gets the kernels as they were.
 func TestLimits(t *testing.T) {
 	for name, change := range map[string]func(o *fuse.Options){
 		"row":     func(o *fuse.Options) { o.RowBytes = 128*4 - 1 },
 		"rows":    func(o *fuse.Options) { o.MinRows, o.SmallWork = 65, 1<<13-1 },
 		"buffers": func(o *fuse.Options) { o.MaxBuffers = 1 },
-		"work":    func(o *fuse.Options) { o.MaxWork = 0.5 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGraph(t)
@@ -331,7 +330,7 @@ func TestNothingRunsInCircles(t *testing.T) {
 	sums := x.ReduceAxes(uop.Add, 1)                                // rows
 	whole := sums.ReduceAxes(uop.Max, 0).ContiguousOp()             // needs all rows
 	y := x.Mul(sums.Expand(x.Shape())).Mul(whole.Expand(x.Shape())) // needs the rows and the whole
-	s := g.fused(fuse.Options{RowBytes: 1 << 20, MinRows: 4, MaxWork: 9, MaxBuffers: 9}, y)
+	s := g.fused(fuse.Options{RowBytes: 1 << 20, MinRows: 4, Machine: fuse.Machine{Lanes: 64}, MaxBuffers: 9}, y)
 	g.expect(s, 3)
 }
 
@@ -341,7 +340,7 @@ func TestWholesRunBeforeRows(t *testing.T) {
 	x := g.in(768, 768)
 	whole := softmax(x.ReduceAxes(uop.Add, 1), 0)
 	o := options
-	o.MaxWork = 9
+	o.Machine.Lanes = 64
 	s := g.fused(o, x.Mul(whole.Expand(x.Shape())).ReduceAxes(uop.Add, 1).Mul(whole))
 	for _, k := range s.Kernels {
 		if rows := k.AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Index && u.Src[0].DType.Size == 768*768 }); rows == nil {
@@ -355,7 +354,7 @@ func TestWholesRunBeforeRows(t *testing.T) {
 
 // Reductions that need each other stay in one kernel where their rows are long: memory takes longer than they wait.
 func TestLongRowsDoNotWait(t *testing.T) {
-	for columns, kernels := range map[int64]int{24: 2, 2048: 1} {
+	for columns, kernels := range map[int64]int{8: 2, 2048: 1} {
 		g := newGraph(t)
 		g.expect(g.fused(options, softmax(softmax(g.in(256, columns), 1), 1)), kernels)
 	}

@@ -17,6 +17,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: graphPass(shareOutputs), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "sink turns", Reason: "what is stored lies like what it is computed of: views in another order are made last",
 		Run: graphPass(sinkTurns), Needs: tensorGraph, Leaves: tensorGraph},
+	{Name: "store turned", Reason: "what is scattered row by row lies in memory row by row",
+		Run: graphPass(storeTurned), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "shrink reductions", Reason: "of a reduction only what is used is computed and stored",
 		Run: graphPass(shrinkReductions), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "split prefixes", Reason: "running reductions of few long rows are computed in parts, side by side",

@@ -32,26 +32,36 @@ func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
 	if slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return u.Op == uop.Reduce && len(b.loopsOf(u)) == 0 }) {
 		rows = nil // it runs before all loops
 	}
-	c := Costs{Rows: volume(rows), Iterations: b.iterations(), RowBytes: b.rowBytes(rows), Stores: len(b.stores), WorkAfter: b.work()}
+	c := Costs{Rows: volume(rows), Iterations: b.iterations(), RowBytes: b.rowBytes(rows), Stores: len(b.stores)}
 	var after int64
 	after, c.Buffers = f.traffic(b)
 	for _, x := range before {
 		bytes, _ := f.traffic(x)
-		c.WorkBefore += x.work()
+		c.WorkBefore += f.workOf(x)
 		c.BytesSaved += bytes
 		c.WaitCycles -= x.waits()
 	}
 	c.BytesSaved -= after
 	c.WaitCycles += b.waits()
 	m := &f.o.Machine
+	c.WorkAfter = f.workOf(b)
+	c.AgainCycles = m.computing(max(c.WorkAfter-c.WorkBefore, 0))
 	c.SavedCycles = launchCycles + m.passing(max(c.BytesSaved, 0)) + m.computing(max(c.WorkBefore-c.WorkAfter, 0))
 	return c
+}
+
+// workOf is the arithmetic of a run of a body, with functions of rows computed once.
+func (f *fuser) workOf(b *body) float64 {
+	if b.cost == 0 {
+		b.cost = f.cacheFunctionRows(b, 1).countWork()
+	}
+	return b.cost
 }
 
 // waits is how many cycles the rows of a body take longer since their reductions need each other: a processor works ahead in the next
 // row while two of them wait, but not while more do.
 func (b *body) waits() float64 {
-	const cycles = 20
+	const cycles = 2
 	level := map[*uop.UOp]int64{}
 	most := int64(0)
 	for _, u := range b.values() {

@@ -246,7 +246,7 @@ func (f *fuser) blocksOfRows(p, k *body) (_, _ *body, outer []*uop.UOp, c candid
 	}
 	inner := slices.DeleteFunc(slices.Clone(k.loops), func(r *uop.UOp) bool { return slices.Contains(outer, r) })
 	k = &body{stores: k.stores, loops: slices.Concat(outer, inner)}
-	return f.cacheFunctionRows(p), k, outer, c
+	return f.cacheFunctionRows(p, f.o.MinScratch), k, outer, c
 }
 
 // blockRows is how many of the innermost rows make a block: the most that fit into the cache and leave a block for each

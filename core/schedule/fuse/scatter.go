@@ -210,5 +210,5 @@ func (f *fuser) addition(st *store, s *scatter, factor *uop.UOp) schedule.Kernel
 	to, from := st.at.Src[0].IndexPtr(index), st.at.Src[0].IndexBy(index)
 	out := &body{loops: loops}
 	out.stores = []store{{st.slot, replace(to, m), symbolic.Simplify(replace(from.Add(s.x.Mul(factor)), m)), loops}}
-	return f.kernelOf(f.cacheFunctionRows(out))
+	return f.kernelOf(f.cacheFunctionRows(out, f.o.MinScratch))
 }

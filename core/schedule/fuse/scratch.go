@@ -12,7 +12,7 @@ func (f *fuser) cacheFunctions() (changed bool) {
 		if g.kernel != nil {
 			continue
 		}
-		if b := f.cacheFunctionRows(g.body); b != g.body {
+		if b := f.cacheFunctionRows(g.body, f.o.MinScratch); b != g.body {
 			f.replace(i, i+1, []*group{groupOf(b, g.kernels)})
 			changed = true
 		}
@@ -21,10 +21,11 @@ func (f *fuser) cacheFunctions() (changed bool) {
 }
 
 // cacheFunctionRows puts functions that several loops over a row compute from the same values into memory of the kernel, one
-// row of it: the exponentials of a softmax are then computed once, added up and scaled.
-func (f *fuser) cacheFunctionRows(b *body) *body {
+// row of it: the exponentials of a softmax are then computed once, added up and scaled. Rows have a length from shortest on: those of
+// one vector stay in a register.
+func (f *fuser) cacheFunctionRows(b *body, shortest int64) *body {
 	for {
-		same := f.repeated(b)
+		same := f.repeated(b, shortest)
 		if same == nil {
 			return b
 		}
@@ -37,13 +38,13 @@ type rowValue struct{ u, inner *uop.UOp }
 
 // repeated lists values that are the same function of the same row, computed in different loops: the outermost of them
 // that are worth it, nil if there are none.
-func (f *fuser) repeated(b *body) []rowValue {
+func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 	places := map[*uop.UOp]*uop.UOp{} // a range for each size, which stands for all of that size
 	groups := map[*uop.UOp][]rowValue{}
 	var order []*uop.UOp
 	add := func(v rowValue, fresh bool) {
 		n := sizeOf(v.inner)
-		if n < f.o.MinScratch || n*int64(v.u.DType.Itemsize()) > f.o.RowBytes/2 {
+		if n < shortest || n*int64(v.u.DType.Itemsize()) > f.o.RowBytes/2 {
 			return
 		}
 		length := v.inner.Src[0]
