@@ -1,16 +1,16 @@
 # x[i, j, ...] and x[i, j, ...] <- value, which mean what they mean for R's arrays.
 
 `[.Tensor` <- function(x, ..., drop = TRUE) {
-  expressions <- eval(substitute(alist(...)))
-  need_flag("[", "drop", drop)
-  n <- length(expressions)
-  given <- vector("list", n)
+  if (!isTRUE(drop)) need_flag("[", "drop", drop)
+  given <- as.list(substitute(list(...)))[-1L]
+  n <- length(given)
+  blank <- tensors <- logical(n)
   for (i in seq_len(n)) {
-    if (!identical(expressions[[i]], quote(expr = ))) given[i] <- list(...elt(i))
+    blank[i] <- identical(given[[i]], quote(expr = ))
+    given[i] <- list(if (!blank[i]) ...elt(i))
   }
-  shape <- .Call(C_sizes, x)
-  blank <- vapply(expressions, identical, NA, quote(expr = ))
   if (n == 0L || n == 1L && blank) return(x)
+  shape <- .Call(C_sizes, x)
   if (n == 1L && length(shape) != 1L) {
     places <- linear(given[[1L]], shape)
     # One number for each element in R's order: as if the columns stood one after the other.
@@ -18,14 +18,17 @@
     shape <- length(x)
     given <- list(places)
   }
-  if (length(given) != length(shape)) {
-    raise(sprintf("[: %d indices, expected %d, one for each axis", length(given), length(shape)))
+  if (n != length(shape)) raise(sprintf("[: %d indices, expected %d, one for each axis", n, length(shape)))
+  for (i in which(!blank)) {
+    item <- item_of(given[[i]], shape[[i]])
+    given[[i]] <- item
+    tensors[i] <- is_tensor(item)
   }
-  items <- vector("list", length(shape))
-  for (i in seq_along(shape)) {
-    if (!blank[i]) items[i] <- list(item_of(given[[i]], shape[[i]]))
-  }
-  select(x, items, drop)
+  x <- if (sum(tensors) < 2L) .External(C_op, OP_GETITEM, x, given) else each_item(x, given, which(tensors))
+  if (!drop) return(x)
+  shape <- .Call(C_sizes, x)
+  one <- if (is.list(shape)) vapply(shape, identical, NA, 1L) else shape == 1L
+  if (any(one)) .External(C_op, OP_SQUEEZE, x) else x
 }
 
 `[[.Tensor` <- function(x, ...) {
@@ -51,6 +54,8 @@ linear <- function(index, shape) {
 
 #' One index as NULL (all), c(first, last, step), a Variable, or a Tensor of positions.
 item_of <- function(index, size) {
+  slice <- .Call(C_slice, index, size)
+  if (!is.null(slice)) return(slice)
   if (is_size(index)) return(list(index, index, 1))
   if (inherits(index, "slc")) return(unclass(index))
   if (is_size(size)) {
@@ -73,30 +78,20 @@ item_of <- function(index, size) {
   }
   if (is.numeric(index) && any(index < 0) && any(index > 0)) raise("[: positive and negative indices cannot be mixed")
   places <- if (is.numeric(index) && all(index > 0)) trunc(index) else seq_len(size)[index]
-  n <- length(places)
-  if (n == 0L) return(c(1, 0, 1))
-  if (n == 1L) return(c(places, places, 1))
-  step <- places[2L] - places[1L]
-  if (step != 0 && all(diff(places) == step)) return(c(places[1L], places[n], step))
-  from_r(as.integer(places), "int32")
+  if (length(places) == 0L) return(c(1, 0, 1))
+  slice <- .Call(C_slice, places, size)
+  if (is.null(slice)) from_r(as.integer(places), "int32") else slice
 }
 
-#' Applies items, then drops axes of one element as R does.
-select <- function(x, items, drop) {
-  tensors <- which(vapply(items, is_tensor, NA))
-  first <- items
-  first[tensors] <- list(NULL)
-  # The library pairs index tensors up, R combines each with all: one call for each.
-  if (length(tensors) == 1L) first <- items
-  x <- .External(C_op, OP_GETITEM, x, first)
-  if (length(tensors) > 1L) {
-    for (i in rev(tensors)) {
-      one <- vector("list", length(.Call(C_sizes, x)))
-      one[[i]] <- items[[i]]
-      x <- .External(C_op, OP_GETITEM, x, one)
-    }
+#' The elements that items select, tensors each with all others, as R has it: the library would pair them up.
+each_item <- function(x, items, tensors) {
+  x <- .External(C_op, OP_GETITEM, x, replace(items, tensors, list(NULL)))
+  for (i in rev(tensors)) {
+    one <- vector("list", length(items))
+    one[[i]] <- items[[i]]
+    x <- .External(C_op, OP_GETITEM, x, one)
   }
-  if (drop && any(vapply(.Call(C_sizes, x), identical, NA, 1L))) .External(C_op, OP_SQUEEZE, x) else x
+  x
 }
 
 `[<-.Tensor` <- function(x, ..., value) {

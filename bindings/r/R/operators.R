@@ -7,6 +7,17 @@ Ops.Tensor <- function(e1, e2) {
 }
 Ops.SymInt <- Ops.Tensor
 
+# Tensors are S4 objects, so that `%*%` has methods. R looks for S4 methods of all operators, then: those for exactly these classes are found
+# faster than the S3 method, once R's table of them is reset, which must be after the package was loaded.
+for (op in c(getGroupMembers("Arith"), getGroupMembers("Compare"))) {
+  method <- eval(bquote(function(e1, e2) .Call(C_ops, .(op), e1, e2)))
+  for (classes in list(c("Tensor", "Tensor"), c("Tensor", "numeric"), c("numeric", "Tensor"))) setMethod(op, classes, method)
+}
+setMethod("-", c("Tensor", "missing"), function(e1, e2) .Call(C_ops_unary, "-", e1))
+setLoadAction(function(ns) {
+  for (op in c(getGroupMembers("Ops", recursive = TRUE), "%*%")) cacheGenericsMetaData(op, getGeneric(op))
+})
+
 methods::setMethod("%*%", methods::signature("Tensor", "Tensor"), function(x, y) matrix_product(x, y))
 methods::setMethod("%*%", methods::signature("Tensor", "ANY"), function(x, y) matrix_product(x, Tensor(y)))
 methods::setMethod("%*%", methods::signature("ANY", "Tensor"), function(x, y) matrix_product(Tensor(x), y))

@@ -299,3 +299,22 @@ SEXP from_storage(const void *memory, int dtype, int ndim, const int64_t *dims, 
   UNPROTECT(1);
   return out;
 }
+
+/* R's positions from 1 as c(first, last, step), if they are evenly spaced on an axis of a size; else NULL. */
+SEXP r_slice(SEXP positions, SEXP size) {
+  R_xlen_t n = TYPEOF(positions) == INTSXP || TYPEOF(positions) == REALSXP ? Rf_xlength(positions) : 0;
+  if (n == 0 || Rf_isObject(positions) || TYPEOF(size) == EXTPTRSXP) return R_NilValue;
+  double most = Rf_asReal(size), first = trunc(number_at(positions, 0)), last = first, step = 1;
+  for (R_xlen_t i = 0; i < n; i++) {
+    double at = trunc(number_at(positions, i));
+    if (!(at >= 1 && at <= most)) return R_NilValue;
+    if (i == 1) step = at - first;
+    if (i > 0 && (step == 0 || at - last != step)) return R_NilValue;
+    last = at;
+  }
+  SEXP out = Rf_allocVector(REALSXP, 3);
+  REAL(out)[0] = first;
+  REAL(out)[1] = last;
+  REAL(out)[2] = step;
+  return out;
+}

@@ -80,6 +80,7 @@ SEXP r_size_text(SEXP);
 SEXP r_size_unbind(SEXP);
 SEXP r_size_variables(SEXP);
 SEXP r_sizes(SEXP);
+SEXP r_slice(SEXP, SEXP);
 SEXP r_trace_abandon(SEXP, SEXP);
 SEXP r_trace_begin(SEXP, SEXP);
 SEXP r_trace_end(SEXP, SEXP, SEXP, SEXP);

@@ -85,6 +85,7 @@ static const R_CallMethodDef calls[] = {
     {"size_unbind", (DL_FUNC)&r_size_unbind, 1},
     {"size_variables", (DL_FUNC)&r_size_variables, 1},
     {"sizes", (DL_FUNC)&r_sizes, 1},
+    {"slice", (DL_FUNC)&r_slice, 2},
     {"trace_abandon", (DL_FUNC)&r_trace_abandon, 2},
     {"trace_begin", (DL_FUNC)&r_trace_begin, 2},
     {"trace_end", (DL_FUNC)&r_trace_end, 4},

@@ -1,22 +1,25 @@
 /* Tensors: handles of the library's arrays, their values and gradients.
  *
  * A Tensor is a vector of R whose elements are computed when R asks for them (ALTREP): functions that know nothing of
- * Tensors, "if" and "for" see numbers. Its first field is an external pointer to the array, whose protected field is FALSE
- * after requires_grad <- FALSE; its second one keeps the elements that R has asked for. Copies share the pointer. */
+ * Tensors, "if" and "for" see numbers. Its first field is a block of bytes with the handle, which copies share; its second
+ * one keeps the elements that R has asked for. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "glue.h"
 
 #include <R_ext/Altrep.h>
+#include <R_ext/Rallocators.h>
 
-static SEXP tag, tensor_class;
+/* An object with the attributes of a Tensor. */
+static SEXP like;
 
 /* The class of Tensors, with the attribute that says which package defines it. */
 SEXP r_set_class(SEXP name) {
-  R_PreserveObject(name);
-  tensor_class = name;
-  tag = Rf_install("Tensor");
+  like = Rf_allocVector(RAWSXP, 0);
+  R_PreserveObject(like);
+  Rf_setAttrib(like, R_ClassSymbol, name);
+  like = Rf_asS4(like, TRUE, 0);
   return R_NilValue;
 }
 
@@ -34,17 +37,52 @@ static void release_dead(void) {
   P.poly_array_release_n(dead, n);
 }
 
-static void finalize(SEXP x) {
+/* What copies of a Tensor share. It lies in memory of ours beside a vector of R, which R's collector gives back to free_block. An
+ * external pointer with a finalizer is three objects that outlive a collection: they cost as much as an operation. */
+typedef struct Shared {
+  PolyArray *array;
+  int refuses; /* requires_grad <- FALSE */
+} Shared;
+
+static void *new_block(R_allocator_t *allocator, size_t size) {
+  Shared *shared = malloc(sizeof *shared + size);
+  if (shared == NULL) return NULL;
+  *shared = (Shared){NULL, 0};
+  allocator->data = shared;
+  return shared + 1;
+}
+
+static void free_block(R_allocator_t *allocator, void *block) {
+  (void)block;
+  Shared *shared = allocator->data;
   if (n_dead == room) {
     PolyArray **more = realloc(dead, (size_t)(2 * room + RELEASE_AT) * sizeof *more);
     if (more == NULL) return;
     dead = more;
     room = 2 * room + RELEASE_AT;
   }
-  dead[n_dead++] = R_ExternalPtrAddr(x);
-  R_ClearExternalPtr(x);
+  if (shared->array != NULL) dead[n_dead++] = shared->array;
+  free(shared);
   if (n_dead >= RELEASE_AT) release_dead();
 }
+
+static SEXP new_shared(PolyArray *array) {
+  R_allocator_t allocator = {new_block, free_block, NULL, NULL};
+  SEXP handle = Rf_allocVector3(RAWSXP, sizeof(Shared *), &allocator);
+  Shared *shared = allocator.data;
+  shared->array = array;
+  memcpy(RAW(handle), &shared, sizeof shared);
+  return handle;
+}
+
+static Shared *shared_of(SEXP x) {
+  Shared *shared;
+  memcpy(&shared, RAW(R_altrep_data1(x)), sizeof shared);
+  return shared;
+}
+
+/* FALSE where requires_grad was set to it, else NULL. */
+static SEXP refusal(SEXP x) { return shared_of(x)->refuses ? Rf_ScalarLogical(0) : R_NilValue; }
 
 /* R's collector sees the handles only, not the memory of the arrays. It runs when that memory has doubled since it
  * last did. */
@@ -62,17 +100,13 @@ void before_run(void) {
 
 static R_altrep_class_t logicals, integers, doubles;
 
-static SEXP pointer_of(SEXP x) { return R_altrep_data1(x); }
-
-static int has_pointer(SEXP x) {
-  return ALTREP(x) && TYPEOF(pointer_of(x)) == EXTPTRSXP && R_ExternalPtrTag(pointer_of(x)) == tag;
+int is_tensor(SEXP x) {
+  return Rf_isObject(x) && (R_altrep_inherits(x, doubles) || R_altrep_inherits(x, integers) || R_altrep_inherits(x, logicals));
 }
-
-int is_tensor(SEXP x) { return Rf_isObject(x) && has_pointer(x); }
 
 static PolyArray *array_at(SEXP x) {
   context(); /* which may be computing, or belong to another process */
-  return R_ExternalPtrAddr(pointer_of(x));
+  return shared_of(x)->array;
 }
 
 PolyArray *array_of(SEXP x) {
@@ -82,7 +116,7 @@ PolyArray *array_of(SEXP x) {
   return array_at(x);
 }
 
-void set_array(SEXP x, PolyArray *array) { R_SetExternalPtrAddr(pointer_of(x), array); }
+void set_array(SEXP x, PolyArray *array) { shared_of(x)->array = array; }
 
 Shape describe(PolyArray *array) {
   Shape s;
@@ -94,17 +128,10 @@ Shape describe(PolyArray *array) {
 }
 
 /* A Tensor without its class. */
-static SEXP vector_for(SEXP pointer, int dtype) {
+static SEXP vector_for(SEXP shared, int dtype) {
   int small = dtype == POLY_DTYPE_INT8 || dtype == POLY_DTYPE_UINT8 || dtype == POLY_DTYPE_INT16 ||
               dtype == POLY_DTYPE_UINT16 || dtype == POLY_DTYPE_INT32;
-  return R_new_altrep(dtype == POLY_DTYPE_BOOL ? logicals : small ? integers : doubles, pointer, R_NilValue);
-}
-
-static SEXP new_pointer(PolyArray *array) {
-  SEXP pointer = PROTECT(R_MakeExternalPtr(array, tag, R_NilValue));
-  R_RegisterCFinalizerEx(pointer, finalize, FALSE);
-  UNPROTECT(1);
-  return pointer;
+  return R_new_altrep(dtype == POLY_DTYPE_BOOL ? logicals : small ? integers : doubles, shared, R_NilValue);
 }
 
 /* Functions of R that are written in C look at the attribute dim. */
@@ -115,10 +142,9 @@ static void set_dim_attribute(SEXP x, const Shape *s) {
 SEXP wrap(PolyArray *array) {
   if (array == NULL) fail();
   Shape s = describe(array);
-  SEXP pointer = PROTECT(new_pointer(array)), x = PROTECT(vector_for(pointer, s.dtype));
+  SEXP shared = PROTECT(new_shared(array)), x = PROTECT(vector_for(shared, s.dtype));
+  SHALLOW_DUPLICATE_ATTRIB(x, like);
   set_dim_attribute(x, &s);
-  Rf_setAttrib(x, R_ClassSymbol, tensor_class);
-  x = Rf_asS4(x, TRUE, 0);
   UNPROTECT(2);
   return x;
 }
@@ -160,7 +186,7 @@ static const void *data_or_null_method(SEXP x) {
 
 static SEXP copy_method(SEXP x, Rboolean deep) {
   (void)deep;
-  return vector_for(pointer_of(x), describe(array_at(x)).dtype);
+  return vector_for(R_altrep_data1(x), describe(array_at(x)).dtype);
 }
 
 /* What saveRDS writes of a Tensor: data type, sizes, bytes, and the flag for gradients. */
@@ -169,13 +195,13 @@ static SEXP state_method(SEXP x) {
   Shape s = describe(array);
   int64_t bytes = sizes_now(array, &s) * P.poly_dtype_id_size(s.dtype);
   SEXP state = PROTECT(Rf_allocVector(VECSXP, 4)), dims = Rf_allocVector(REALSXP, s.ndim), data;
-  SET_VECTOR_ELT(state, 0, Rf_mkString(P.poly_dtype_id_name(s.dtype)));
   SET_VECTOR_ELT(state, 1, dims);
+  SET_VECTOR_ELT(state, 0, Rf_mkString(P.poly_dtype_id_name(s.dtype)));
   for (int i = 0; i < s.ndim; i++) REAL(dims)[i] = (double)s.dims[i];
   SET_VECTOR_ELT(state, 2, data = Rf_allocVector(RAWSXP, (R_xlen_t)bytes));
   read_values(array, RAW(data), bytes);
   int learns = P.poly_array_requires_grad(array) == 1;
-  SET_VECTOR_ELT(state, 3, learns ? Rf_ScalarLogical(1) : R_ExternalPtrProtected(pointer_of(x)));
+  SET_VECTOR_ELT(state, 3, learns ? Rf_ScalarLogical(1) : refusal(x));
   UNPROTECT(1);
   return state;
 }
@@ -189,13 +215,10 @@ static SEXP unstate_method(SEXP class, SEXP state) {
   SEXP data = VECTOR_ELT(state, 2), learns = VECTOR_ELT(state, 3);
   PolyArray *array = P.poly_array_new(context(), dtype, dims, ndim, RAW(data), (size_t)Rf_xlength(data));
   if (array == NULL) fail();
-  SEXP pointer = PROTECT(new_pointer(array));
-  if (learns != R_NilValue && LOGICAL(learns)[0]) {
-    if (P.poly_array_require_grad(array, 1) != 0) fail();
-  } else {
-    R_SetExternalPtrProtected(pointer, learns);
-  }
-  SEXP x = vector_for(pointer, dtype);
+  int wanted = learns != R_NilValue && LOGICAL(learns)[0];
+  if (wanted && P.poly_array_require_grad(array, 1) != 0) fail();
+  SEXP shared = PROTECT(new_shared(array)), x = vector_for(shared, dtype);
+  if (learns != R_NilValue && !wanted) refuse_gradient(x);
   UNPROTECT(1);
   return x;
 }
@@ -216,7 +239,7 @@ void make_classes(DllInfo *dll) {
   make_unsaved(dll);
 }
 
-void refuse_gradient(SEXP x) { R_SetExternalPtrProtected(pointer_of(x), Rf_ScalarLogical(0)); }
+void refuse_gradient(SEXP x) { shared_of(x)->refuses = 1; }
 
 /* The handles of a list of Tensors, there until vmaxset. */
 PolyArray **arrays_of(const char *what, SEXP tensors) {
@@ -356,7 +379,7 @@ SEXP r_dtype(SEXP x) { return Rf_mkString(P.poly_dtype_id_name(describe(array_of
 SEXP r_is_floating_point(SEXP x) { return Rf_ScalarLogical(is_float(describe(array_of(x)).dtype)); }
 
 /* Whether two Tensors are one. */
-int same_tensor(SEXP x, SEXP y) { return pointer_of(x) == pointer_of(y); }
+int same_tensor(SEXP x, SEXP y) { return shared_of(x) == shared_of(y); }
 
 SEXP r_same(SEXP x, SEXP y) { return Rf_ScalarLogical(same_tensor(x, y)); }
 
@@ -521,7 +544,7 @@ SEXP r_clone(SEXP x) { return wrap(P.poly_array_clone(array_of(x))); }
 SEXP r_requires_grad(SEXP x) {
   int on = P.poly_array_requires_grad(array_of(x));
   if (on < 0) fail();
-  return on ? Rf_ScalarLogical(1) : R_ExternalPtrProtected(pointer_of(x));
+  return on ? Rf_ScalarLogical(1) : refusal(x);
 }
 
 SEXP r_set_requires_grad(SEXP x, SEXP value) {
@@ -534,7 +557,7 @@ SEXP r_set_requires_grad(SEXP x, SEXP value) {
     raise_error("requires_grad: the tensor is %s, expected a floating type", P.poly_dtype_id_name(dtype));
   }
   if (P.poly_array_require_grad(array, on) != 0) fail();
-  R_SetExternalPtrProtected(pointer_of(x), value != R_NilValue && !on ? Rf_ScalarLogical(0) : R_NilValue);
+  shared_of(x)->refuses = value != R_NilValue && !on;
   return x;
 }
 

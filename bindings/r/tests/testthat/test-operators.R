@@ -61,6 +61,28 @@ test_that("vectors beside matrices have to be said", {
   expect_polygrad(Tensor(1:3) + "a", "character")
 })
 
+test_that("operators have S4 methods, which those of others do not replace", {
+  x <- Tensor(v <- c(1, 2, 3))
+  for (op in c("+", "-", "*", "/", "^", "%%", "%/%", "==", "!=", "<", ">", "<=", ">=")) {
+    f <- get(op)
+    expect_true(existsMethod(op, c("Tensor", "Tensor")))
+    for (pair in list(list(x, x), list(x, 2), list(2, x), list(x, 2L), list(TRUE, x), list(x, v))) {
+      numbers <- lapply(pair, function(p) if (is_tensor(p)) v else p)
+      expect_same(f(pair[[1]], pair[[2]]), do.call(f, numbers))
+    }
+  }
+  expect_same(-x, -v)
+  setClass("Held", representation(values = "Tensor", n = "numeric"), where = globalenv())
+  on.exit(removeClass("Held", where = globalenv()))
+  setMethod("+", c("Held", "Tensor"), function(e1, e2) new("Held", values = e1@values + e2, n = e1@n + 1), where = globalenv())
+  on.exit(removeMethod("+", c("Held", "Tensor"), where = globalenv()), add = TRUE, after = FALSE)
+  held <- new("Held", values = x, n = 0) + x + x
+  expect_equal(held@n, 2)
+  expect_same(held@values * 2, 6 * v)
+  expect_same(x + x, 2 * v)
+  expect_error(new("Held", values = 1, n = 0), "Tensor")
+})
+
 test_that("the matrix product is R's", {
   x <- Tensor(m)
   v2 <- c(1, 2)
