@@ -19,9 +19,6 @@ import (
 // alignment of the library's memory: a cache line, and the widest vector.
 const alignment = 64
 
-// large caches freed memory of the library.
-var large pages.Cache
-
 // allocate makes memory for free. Go's collector does not see it: it would otherwise let as much garbage accumulate as there are
 // weights.
 func allocate(nbytes uintptr) (unsafe.Pointer, error) {
@@ -29,7 +26,7 @@ func allocate(nbytes uintptr) (unsafe.Pointer, error) {
 	case nbytes == 0:
 		return nil, nil
 	case nbytes >= pages.HugeFrom:
-		p, err := large.Take(nbytes)
+		p, err := pages.Freed.Take(nbytes)
 		return pages.Pointer(p), err
 	}
 	p := C.aligned_alloc(alignment, C.size_t((nbytes+alignment-1)&^(alignment-1)))
@@ -42,7 +39,7 @@ func allocate(nbytes uintptr) (unsafe.Pointer, error) {
 // free frees memory of allocate.
 func free(p unsafe.Pointer, nbytes uintptr) {
 	if nbytes >= pages.HugeFrom {
-		large.Give(uintptr(p), nbytes)
+		pages.Freed.Give(uintptr(p), nbytes)
 	} else {
 		C.free(p)
 	}

@@ -1,58 +1,98 @@
 package exec
 
 import (
+	"polygrad/core/settings"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
+	"polygrad/exec/device"
 )
 
-// The caches are bounded: when one is full it is emptied.
+// The caches of programs are bounded in bytes. When they are full, what was not found again since they were full the last time goes.
 
 // limits bound the caches.
 type limits struct {
-	plans, kernels int
-	bytes          int // estimated; a few plans are kept whatever their size
-	few            int
-	constants      int // members of a family that are compiled with their numbers as constants
+	bytes     int64 // a few plans are kept whatever their size
+	few       int
+	constants int // members of a family that are compiled with their numbers as constants
 }
 
-var usual = limits{plans: 4096, kernels: 8192, bytes: 256 << 20, few: 16, constants: 8}
+func usual() limits { return limits{bytes: settings.CacheBytes(1), few: 16, constants: 8} }
 
-// Estimated bytes of a node of a graph, a launch of a plan, a kernel with its code (measured with training steps on the native
-// device).
+// Bytes of a node of a graph, of a launch of a plan, and of a kernel without its code, or with it where the device does not tell its size
+// (measured).
 const (
-	nodeBytes   = 320
-	launchBytes = 160
-	kernelBytes = 6 << 10
+	nodeBytes    = 320
+	launchBytes  = 160
+	kernelBytes  = 1 << 10
+	unknownBytes = 6 << 10
 )
 
-// bytes estimates the size of the caches.
-func (e *Executor) bytes() int {
-	return nodeBytes*(e.requests.Len()+e.asts.Len()) + launchBytes*e.launches + kernelBytes*len(e.kernels)
+// bytes is the size of the caches.
+func (e *Executor) bytes() int64 {
+	return nodeBytes*int64(e.requests.Len()+e.asts.Len()) + launchBytes*e.launches + e.code
 }
 
-// full reports whether a limit is reached.
-func (e *Executor) full() bool {
-	l := &e.limits
-	return len(e.plans) >= l.plans || len(e.kernels) >= l.kernels || len(e.plans) >= l.few && e.bytes() >= l.bytes
+// bytesOf is the size of a kernel.
+func bytesOf(k device.Kernel) int64 {
+	if s, ok := k.(interface{ CodeBytes() int64 }); ok {
+		return kernelBytes + s.CodeBytes()
+	}
+	return unknownBytes
 }
 
-// keep caches a plan. A full cache is emptied first, and the plan is not kept.
+// keep caches a plan.
 func (e *Executor) keep(root *uop.UOp, p *plan) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.full() {
-		e.forget()
-		return
-	}
 	e.plans[root] = p
-	e.launches += len(p.launches)
+	e.launches += int64(len(p.launches))
+	if len(e.plans) > e.limits.few && e.bytes() > e.limits.bytes {
+		p.used = true
+		e.evict()
+	}
+}
+
+// evict forgets the plans that were not found again since the last call, all of them if the others take most of the bytes. Whoever
+// holds a plan keeps its kernels.
+func (e *Executor) evict() {
+	e.launches, e.code = 0, 0
+	used := map[device.Kernel]bool{}
+	for root, p := range e.plans {
+		if !p.used {
+			delete(e.plans, root)
+			continue
+		}
+		p.used = false
+		e.launches += int64(len(p.launches))
+		for _, l := range p.launches {
+			used[l.code] = true
+		}
+	}
+	for ast, k := range e.kernels {
+		if used[k.code] {
+			e.code += k.bytes
+		} else {
+			delete(e.kernels, ast)
+		}
+	}
+	for key, f := range e.families {
+		if !f.used {
+			delete(e.families, key)
+		}
+		f.used = false
+	}
+	e.sweepRequests()
+	e.asts.Sweep(keysOf(e.kernels))
+	if e.bytes() > e.limits.bytes/4*3 {
+		e.forget()
+	}
 }
 
 // forget empties the caches.
 func (e *Executor) forget() {
 	e.requests, e.plans, e.launches = symbolic.NewGraph(), map[*uop.UOp]*plan{}, 0
 	e.families = map[familyKey]*family{}
-	e.asts, e.kernels = symbolic.NewGraph(), map[*uop.UOp]*kernel{}
+	e.asts, e.kernels, e.code = symbolic.NewGraph(), map[*uop.UOp]*kernel{}, 0
 }
 
 // sweep frees the nodes of requests and kernels that were not cached, such as failed ones. The caller must be building: others
@@ -61,16 +101,20 @@ func (e *Executor) sweep() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.requests.Crowded() {
-		e.requests.Sweep(func(mark func(*uop.UOp)) {
-			keysOf(e.plans)(mark)
-			for key := range e.families {
-				mark(key.blank)
-			}
-		})
+		e.sweepRequests()
 	}
 	if e.asts.Crowded() {
 		e.asts.Sweep(keysOf(e.kernels))
 	}
+}
+
+func (e *Executor) sweepRequests() {
+	e.requests.Sweep(func(mark func(*uop.UOp)) {
+		keysOf(e.plans)(mark)
+		for key := range e.families {
+			mark(key.blank)
+		}
+	})
 }
 
 func keysOf[V any](m map[*uop.UOp]V) func(mark func(*uop.UOp)) {

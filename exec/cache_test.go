@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -10,12 +11,19 @@ import (
 	"polygrad/exec/interp"
 )
 
-// scaled computes 16 numbers times a constant, which makes each constant a request of its own.
-func scaled(t *testing.T, e *Executor, by float64) {
+// scaling is 16 numbers times a constant, which makes each constant a request of its own.
+type scaling struct {
+	by    float64
+	step  *Step
+	binds []Binding
+	x, y  []float32
+}
+
+func newScaling(t *testing.T, e *Executor, by float64) *scaling {
 	t.Helper()
 	g := symbolic.NewGraph()
-	x, y := make([]float32, 16), make([]float32, 16)
-	x[15] = 2
+	s := &scaling{by: by, x: make([]float32, 16), y: make([]float32, 16)}
+	s.x[15] = 2
 	from, to := g.NewBuffer("CPU", 16, uop.Float32), g.NewBuffer("CPU", 16, uop.Float32)
 	factor, err := tensor.Scalar(from, uop.Float(by))
 	if err != nil {
@@ -25,36 +33,44 @@ func scaled(t *testing.T, e *Executor, by float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binds := []Binding{{from, unsafe.Pointer(&x[0]), 64}, {to, unsafe.Pointer(&y[0]), 64}}
-	s, err := e.Compile(g.Sink(nil, to.Store(v)))
-	if err != nil {
+	s.binds = []Binding{{from, unsafe.Pointer(&s.x[0]), 64}, {to, unsafe.Pointer(&s.y[0]), 64}}
+	if s.step, err = e.Compile(g.Sink(nil, to.Store(v))); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Run(binds, nil); err != nil {
+	return s
+}
+
+func (s *scaling) run(t *testing.T) {
+	t.Helper()
+	s.y[15] = 0
+	if err := s.step.Run(s.binds, nil); err != nil {
 		t.Fatal(err)
 	}
-	if y[15] != float32(2*by) {
-		t.Fatalf("2 times %g is %g", by, y[15])
+	if s.y[15] != float32(2*s.by) {
+		t.Fatalf("2 times %g is %g", s.by, s.y[15])
 	}
 }
 
-// TestCachesAreBounded makes distinct requests without end, under each limit.
+func scaled(t *testing.T, e *Executor, by float64) {
+	t.Helper()
+	newScaling(t, e, by).run(t)
+}
+
+// TestCachesAreBounded makes distinct requests without end.
 func TestCachesAreBounded(t *testing.T) {
 	const many = 300
 	for name, c := range map[string]struct {
 		limits   limits
 		from, to int // the most plans that are kept at a time
 	}{
-		"plans":            {limits{plans: 40, kernels: many, bytes: 1 << 30}, 40, 40},
-		"kernels":          {limits{plans: many, kernels: 30, bytes: 1 << 30}, 29, 30},
-		"bytes":            {limits{plans: many, kernels: many, bytes: 500_000, few: 8}, 20, 100},
-		"few, but large":   {limits{plans: many, kernels: many, bytes: 1, few: 8}, 8, 8},
-		"nothing is large": {limits{plans: many + 1, kernels: many + 1, bytes: 1 << 30}, many, many},
+		"bytes":            {limits{bytes: 500_000, few: 8}, 20, 100},
+		"few, but large":   {limits{bytes: 1, few: 8}, 8, 8},
+		"nothing is large": {limits{bytes: 1 << 30}, many, many},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := New(interp.New())
 			e.limits = c.limits
-			most, bytes, again := 0, 0, 0
+			most, bytes, again := 0, int64(0), 0
 			for i := range many {
 				scaled(t, e, float64(i))
 				plans, _ := e.CacheSize()
@@ -69,11 +85,49 @@ func TestCachesAreBounded(t *testing.T) {
 			if (again > 0) != (c.to < many) {
 				t.Errorf("the caches were smaller than before %d times", again)
 			}
-			if e.limits.few > 0 && most > e.limits.few && bytes > e.limits.bytes+kernelBytes+100*nodeBytes {
-				t.Errorf("%d bytes were kept, expected at most %d", bytes, e.limits.bytes)
+			if most > c.limits.few && bytes > c.limits.bytes {
+				t.Errorf("%d bytes were kept, expected at most %d", bytes, c.limits.bytes)
 			}
 		})
 	}
+}
+
+// TestThousandsOfProgramsFitTheBound makes different programs on the usual device. One is used all the time, one is held and used once more
+// at the end.
+func TestThousandsOfProgramsFitTheBound(t *testing.T) {
+	t.Setenv("POLY_CACHE_MB", "4")
+	e, err := Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limit = 1 << 20
+	if e.limits.bytes != limit || e.pool.limit != 2*limit {
+		t.Fatalf("of 4 MiB programs have %d bytes, temporaries %d", e.limits.bytes, e.pool.limit)
+	}
+	held, often := newScaling(t, e, -1), newScaling(t, e, -2)
+	scaled(t, e, -2)
+	plan := often.step.plan
+	var start int64
+	for i := range 4000 {
+		scaled(t, e, float64(i))
+		if i%10 == 0 && newScaling(t, e, -2).step.plan != plan {
+			t.Fatalf("a program that is used all the time was compiled again after %d others", i)
+		}
+		if e.bytes() > limit {
+			t.Fatalf("%d bytes are kept after %d programs, expected at most %d", e.bytes(), i, limit)
+		}
+		if i == 500 {
+			runtime.GC()
+			start = resident(t)
+		}
+	}
+	runtime.GC()
+	runtime.GC() // frees the code of kernels that the first found
+	if grown := resident(t) - start; grown > 64<<20 {
+		t.Errorf("3500 programs took %d bytes", grown)
+	}
+	held.run(t)
+	often.run(t)
 }
 
 // TestCountOfLaunches follows the launches that are kept.

@@ -14,10 +14,12 @@ type kernel struct {
 	globals, outs []int
 	// vars are its variables.
 	vars []uop.VarArg
+	// bytes is its size.
+	bytes int64
 }
 
 func newKernel(p *lower.Program, code device.Kernel) *kernel {
-	k := &kernel{code: code, globals: p.Globals, outs: p.Outs}
+	k := &kernel{code: code, globals: p.Globals, outs: p.Outs, bytes: bytesOf(code)}
 	for _, v := range p.Vars {
 		if a := v.Arg.(uop.VarArg); a.Name != lower.ThreadVar {
 			k.vars = append(k.vars, a)
@@ -48,7 +50,9 @@ func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
 			return nil, err
 		}
 		for i, ast := range fresh {
-			e.kernels[ast] = newKernel(progs[i], code[i])
+			k := newKernel(progs[i], code[i])
+			e.kernels[ast] = k
+			e.code += k.bytes
 		}
 	}
 	out := make([]*kernel, len(asts))

@@ -10,6 +10,7 @@ import (
 
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/settings"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
@@ -42,13 +43,14 @@ type Executor struct {
 	requests *uop.Graph
 	plans    map[*uop.UOp]*plan
 	families map[familyKey]*family
-	launches int // of all plans
+	launches int64 // of all plans
+	code     int64 // bytes of all kernels
 	limits   limits
 }
 
 // New makes an executor for a device.
 func New(dev device.Device) *Executor {
-	e := &Executor{dev: dev, pool: newPool(dev, idleLimit), fusion: fusionOf(dev), limits: usual}
+	e := &Executor{dev: dev, pool: newPool(dev, settings.CacheBytes(2)), fusion: fusionOf(dev), limits: usual()}
 	e.forget()
 	return e
 }
@@ -131,7 +133,9 @@ func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
 	if root, s.buffers, s.vars, err = schedule.Normalize(e.requests, sink); err != nil {
 		return nil, nil, err
 	}
-	s.plan = e.plans[root]
+	if s.plan = e.plans[root]; s.plan != nil {
+		s.plan.used = true
+	}
 	if len(s.buffers) > manyBuffers {
 		s.index = make(map[*uop.UOp]int, len(s.buffers))
 		for i, b := range s.buffers {

@@ -23,6 +23,7 @@ type family struct {
 	seen   int
 	first  []uop.Const // the numbers of the first member
 	varies []bool      // which have differed since
+	used   bool        // since the caches were full
 }
 
 // number is a number of a request that may be an argument: a constant, or the start of a slice or of padding along an axis.
@@ -65,7 +66,9 @@ func (e *Executor) share(root *uop.UOp, s *Step) (general *uop.UOp, inputs []*uo
 		}
 		s.vars[startName(i)] = v.I()
 	}
-	s.plan = e.plans[general]
+	if s.plan = e.plans[general]; s.plan != nil {
+		s.plan.used = true
+	}
 	return general, inputs
 }
 
@@ -81,6 +84,7 @@ func (e *Executor) family(nodes []*uop.UOp, numbers []number, buffers int) (vary
 		e.families[key] = f
 	}
 	f.seen++
+	f.used = true
 	for i, n := range numbers {
 		f.varies[i] = f.varies[i] || !n.value().Same(f.first[i])
 		if f.varies[i] && f.seen > e.limits.constants {

@@ -155,8 +155,8 @@ func TestOneNumberOfMany(t *testing.T) {
 			t.Fatalf("7.5 + %d is %g", i, y[0])
 		}
 	}
-	if plans, _ := e.CacheSize(); plans != usual.constants+1 {
-		t.Errorf("%d plans for 100 numbers, expected %d with constants and one for the others", plans, usual.constants)
+	if plans, _ := e.CacheSize(); plans != usual().constants+1 {
+		t.Errorf("%d plans for 100 numbers, expected %d with constants and one for the others", plans, usual().constants)
 	}
 	for _, f := range e.families {
 		if fmt.Sprint(f.varies) != "[false true]" {
@@ -192,7 +192,7 @@ func TestNumbersOfManyGoroutines(t *testing.T) {
 func TestNumbersAndBuffersOfOneElement(t *testing.T) {
 	e := New(interp.New())
 	in, one, out := [2]float32{1, 2}, [1]float32{7}, [2]float32{}
-	for i := range 2 * usual.constants {
+	for i := range 2 * usual().constants {
 		g := symbolic.NewGraph()
 		x, y, z := g.NewBuffer("CPU", 2, uop.Float32), g.NewBuffer("CPU", 1, uop.Float32), g.NewBuffer("CPU", 2, uop.Float32)
 		number := scalar(x, float64(i))

@@ -46,6 +46,7 @@ type plan struct {
 	written  []bool  // per input: the request changes it
 	maxBufs  int
 	maxVars  int
+	used     bool // found again since the caches were full
 
 	// spare is the state of the last run, for reuse.
 	spare atomic.Pointer[run]

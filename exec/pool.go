@@ -25,9 +25,6 @@ func newPool(dev device.Device, limit int64) *pool {
 	return &pool{dev: dev, limits: dev.Limits(), limit: limit}
 }
 
-// idleLimit is the limit of an executor's pool.
-const idleLimit = 512 << 20
-
 // smallArena is the smallest arena size: most requests fit in any arena.
 const smallArena = 1 << 20
 

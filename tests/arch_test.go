@@ -41,7 +41,7 @@ var below = map[string][]string{
 	"render/regalloc":    nil,
 	"render/wasm":        {"core/nest/ir", "core/uop"},
 	"render/x64":         {"render/regalloc", "core/settings", "core/nest/ir", "core/uop"},
-	"exec/pages":         nil,
+	"exec/pages":         {"core/settings"},
 	"exec/report":        {"core/draw"},
 	"exec/device":        {"exec/pages", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/uop"},
 	"exec/interp":        {"exec/device", "core/lower", "core/uop"},

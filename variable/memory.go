@@ -34,11 +34,9 @@ func (m *memory) shared() bool {
 // alignment of memory: a cache line, and the widest vector.
 const alignment = 64
 
-var (
-	large pages.Cache
-	// small holds freed blocks by size class: without reuse, garbage collection cost as much as the kernels of a training step.
-	small [23]sync.Pool
-)
+// small holds freed blocks by size class: without reuse, garbage collection cost as much as the kernels of a training step. Go's collector
+// empties it.
+var small [23]sync.Pool
 
 // inUse is the number of bytes of all variables.
 var inUse atomic.Int64
@@ -50,7 +48,7 @@ func InUse() int64 { return inUse.Load() }
 func allocate(size uintptr) (*memory, error) {
 	inUse.Add(int64(size))
 	if size >= pages.HugeFrom {
-		p, err := large.Take(size)
+		p, err := pages.Freed.Take(size)
 		if err != nil {
 			inUse.Add(-int64(size))
 			return nil, fmt.Errorf("memory: none for %d bytes", size)
@@ -96,7 +94,7 @@ func (m *memory) free() {
 	switch {
 	case m.owner != nil || m.data == nil:
 	case m.size >= pages.HugeFrom:
-		large.Give(uintptr(m.data), m.size)
+		pages.Freed.Give(uintptr(m.data), m.size)
 	default:
 		small[sizeClass(m.size)].Put(m.data)
 	}

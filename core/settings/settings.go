@@ -72,6 +72,7 @@ var (
 	F32     = Variable{"POLY_F32", OneOf{"exact", "bf16x3"}, "exact", "how matrices of float32 are multiplied"}
 	Fuse    = Variable{"POLY_FUSE", toggle, "1", "kernels are merged"}
 	Beam    = Variable{"POLY_BEAM", Between{0, 64}, "0", "how many choices a search for the fastest kernel goes on from"}
+	CacheMB = Variable{"POLY_CACHE_MB", Between{1, 1 << 20}, "1024", "how many MiB caches keep"}
 	Cache   = Variable{"POLY_CACHE_DIR", Text("a directory"), "", "where such searches keep what they found"}
 	Check   = Variable{"POLY_CHECK", toggle, "0", "invariants are checked between passes"}
 	Dump    = Variable{"POLY_DUMP", Text("what to print"), "", "the pass or code that is printed"}
@@ -80,7 +81,7 @@ var (
 )
 
 // Table has all variables.
-var Table = []*Variable{&Device, &CPU, &Threads, &F32, &Fuse, &Beam, &Cache, &Check, &Dump, &Perf, &GOGC}
+var Table = []*Variable{&Device, &CPU, &Threads, &F32, &Fuse, &Beam, &CacheMB, &Cache, &Check, &Dump, &Perf, &GOGC}
 
 // Copy gives each variable the value that lookup has for its name, "" where it is not set.
 func Copy(lookup func(name string) string) {
@@ -110,6 +111,10 @@ func (v *Variable) Number() int {
 	n, _ := strconv.Atoi(v.Get())
 	return n
 }
+
+// CacheBytes is a part of the bytes that caches keep: compiled programs have a quarter, idle memory of temporaries a half, freed memory
+// of tensors a quarter.
+func CacheBytes(quarters int) int64 { return int64(CacheMB.Number()) << 20 / 4 * int64(quarters) }
 
 // Dumps reports whether POLY_DUMP asks for the graph around a pass: by its name, or by "all".
 func Dumps(pass string) bool {

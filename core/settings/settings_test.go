@@ -49,6 +49,9 @@ func TestValues(t *testing.T) {
 		{&Beam, "64", ""},
 		{&Beam, "-1", `POLY_BEAM: got "-1", expected 0 to 64`},
 		{&Beam, "99999999999999999999", `POLY_BEAM: got "99999999999999999999", expected 0 to 64`},
+		{&CacheMB, "64", ""},
+		{&CacheMB, "0", `POLY_CACHE_MB: got "0", expected 1 to 1048576`},
+		{&CacheMB, "64MB", `POLY_CACHE_MB: got "64MB", expected 1 to 1048576`},
 		{&Cache, "/any/where", ""},
 		{&Check, "1", ""},
 		{&Check, "true", `POLY_CHECK: got "true", expected one of 0, 1`},
@@ -120,5 +123,16 @@ func TestCopy(t *testing.T) {
 		if v.Get() != want || v.IsSet() != (host[v.Name] != "") {
 			t.Errorf("%s is %q, want %q", v.Name, v.Get(), want)
 		}
+	}
+}
+
+func TestPartsOfCaches(t *testing.T) {
+	clear(t)
+	if n := CacheBytes(4); n != 1<<30 {
+		t.Errorf("caches keep %d bytes, expected a GiB", n)
+	}
+	t.Setenv(CacheMB.Name, "1")
+	if n := CacheBytes(1); n != 1<<18 {
+		t.Errorf("a quarter of a MiB is %d bytes", n)
 	}
 }

@@ -183,6 +183,9 @@ type streaming struct {
 	aligned     []int
 }
 
+// CodeBytes is the size of the code.
+func (s *streaming) CodeBytes() int64 { return s.fast.CodeBytes() + s.plain.CodeBytes() }
+
 // Run runs the kernel.
 func (s *streaming) Run(bufs []unsafe.Pointer, vars []int64) error {
 	for _, i := range s.aligned {

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"polygrad/core/settings"
 )
 
-// cacheLimit is the limit of cached bytes.
-const cacheLimit = 256 << 20
+// Freed is the memory of tensors that were freed.
+var Freed = Cache{limit: sync.OnceValue(func() uintptr { return uintptr(settings.CacheBytes(1)) })}
 
-// Cache keeps freed memory for the next request of the same size: fresh memory costs a fault for each page. The zero value is
-// empty. It may be used by several goroutines at once.
+// Cache keeps freed memory for the next request of the same size: fresh memory costs a fault for each page. It may be used by several
+// goroutines at once.
 type Cache struct {
+	limit func() uintptr // of idle bytes
 	mu    sync.Mutex
 	idle  []idle // freed last at the end
 	bytes uintptr
@@ -48,7 +51,7 @@ func (c *Cache) Give(at, n uintptr) {
 	c.idle = append(c.idle, idle{at, whole(n)})
 	c.bytes += whole(n)
 	old := 0
-	for ; c.bytes > cacheLimit; old++ {
+	for ; c.bytes > c.limit(); old++ {
 		c.bytes -= c.idle[old].n
 	}
 	gone := slices.Clone(c.idle[:old])

@@ -17,25 +17,26 @@ func take(t *testing.T, c *Cache, n uintptr) uintptr {
 }
 
 func TestCacheReturnsWhatWasGivenBack(t *testing.T) {
-	var c Cache
-	a, b := take(t, &c, 5<<20), take(t, &c, 9<<20)
+	c := &Cache{limit: func() uintptr { return 64 << 20 }}
+	a, b := take(t, c, 5<<20), take(t, c, 9<<20)
 	c.Give(a, 5<<20)
 	c.Give(b, 9<<20)
 	// Sizes that come to as many pages are one.
-	if got := take(t, &c, 5<<20+1); got != a {
+	if got := take(t, c, 5<<20+1); got != a {
 		t.Errorf("got memory at %#x, expected that at %#x", got, a)
 	}
-	if got := take(t, &c, 5<<20); got == a {
+	if got := take(t, c, 5<<20); got == a {
 		t.Errorf("the memory at %#x was taken twice", a)
 	}
-	if got := take(t, &c, 9<<20); got != b {
+	if got := take(t, c, 9<<20); got != b {
 		t.Errorf("got memory at %#x, expected that at %#x", got, b)
 	}
 }
 
 func TestCacheHasALimit(t *testing.T) {
-	var c Cache
+	const cacheLimit = 256 << 20
 	const n = cacheLimit / 4
+	c := &Cache{limit: func() uintptr { return cacheLimit }}
 	var all []uintptr
 	for range 6 {
 		p, err := c.Take(n)
@@ -50,15 +51,14 @@ func TestCacheHasALimit(t *testing.T) {
 	if len(c.idle) != 4 || c.bytes != cacheLimit || c.idle[0].at != all[2] {
 		t.Errorf("%d blocks of %d bytes are kept, the oldest at %#x; expected 4 with %d, the oldest at %#x", len(c.idle), c.bytes, c.idle[0].at, cacheLimit, all[2])
 	}
-	c.Give(take(t, &c, 3*cacheLimit), 3*cacheLimit)
+	c.Give(take(t, c, 3*cacheLimit), 3*cacheLimit)
 	if len(c.idle) != 0 || c.bytes != 0 {
 		t.Errorf("%d blocks of %d bytes are kept, expected none beside what is more than the limit", len(c.idle), c.bytes)
 	}
 }
 
 func TestMoreThanTheMachineHas(t *testing.T) {
-	var c Cache
-	if _, err := c.Take(1 << 50); err == nil {
+	if _, err := Freed.Take(1 << 50); err == nil {
 		t.Error("a petabyte was taken")
 	}
 }

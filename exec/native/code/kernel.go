@@ -95,6 +95,9 @@ func loadInto(m *memory, specs []Spec) ([]*Kernel, error) {
 
 func aligned(n int64) uintptr { return (uintptr(n) + 63) &^ 63 }
 
+// CodeBytes is the size of the code. Pages of code are mapped twice, and resident twice.
+func (k *Kernel) CodeBytes() int64 { return 2 * int64(k.loaded.at.size) }
+
 // Close frees the memory of the kernel. No run of it may be in progress.
 func (k *Kernel) Close() { k.loaded.free() }
 
