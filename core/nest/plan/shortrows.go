@@ -16,7 +16,7 @@ const (
 // loop waits for the one before, and the next loop for its last, so that a processor has too little to do in one row.
 func (pl *planner) planShortRows(p *Band) {
 	rows, vectors := p.Axes[len(p.Axes)-1], int64(0)
-	if rows.Dynamic || rows.ordered || pl.m.SlowLoops {
+	if rows.Dynamic || rows.ordered {
 		return
 	}
 	for _, r := range p.Leaf.Loops() {
