@@ -31,6 +31,8 @@ type Code[I comparable] struct {
 	Classes [classes]RegClass
 	// Reserved is the size of the caller's area at the beginning of the frame, in bytes.
 	Reserved int32
+	// Interleaved: the order of the instructions overlaps long chains, and is worth more than constants in registers.
+	Interleaved bool
 	// Check verifies the result.
 	Check bool
 }

@@ -52,7 +52,7 @@ func (a *Allocator[I]) tooMany(p, through *[classes]int16) bool {
 }
 
 // pressures are the numbers of live values of each class before each instruction, and of those that are live through a loop
-// without a use in it. Values that can be rematerialised need no register: instructions read them from memory as well.
+// without a use in it.
 func (a *Allocator[I]) pressures() [][classes]int16 {
 	p := grow(a.pressure, len(a.c.Insts)+1)
 	a.pressure = p
@@ -61,8 +61,8 @@ func (a *Allocator[I]) pressures() [][classes]int16 {
 	clear(a.liveThrough)
 	for v := range a.intervals {
 		x := &a.intervals[v]
-		if x.remat != none {
-			continue
+		if x.remat != none && a.c.Interleaved {
+			continue // instructions read it from memory as well
 		}
 		for k := x.acc; k < x.end; k++ {
 			if to := a.liveUntil(x, k); to > a.accs[k].pos {

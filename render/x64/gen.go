@@ -20,6 +20,8 @@ type gen struct {
 	places   placeTable
 	pool     pool
 	room     *room
+	// interleaved: some values are computed in lockstep.
+	interleaved bool
 	// streams: some stores are non-temporal.
 	streams bool
 	// tiles: tile registers are used.

@@ -39,6 +39,7 @@ func (g *gen) lockstep(vs []*ir.Value) {
 			return
 		}
 	}
+	g.interleaved = true
 	for t := 0; ; t++ {
 		more := false
 		for i := range vs {
