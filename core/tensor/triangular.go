@@ -196,19 +196,35 @@ func lowerInverse(a *uop.UOp, unit bool) *uop.UOp {
 	return shrinkTo(x, uop.ShapeOf(stack, n, n))
 }
 
-// lowerSolve is x with a x = b for small lower triangular matrices (s, n, n) and b (s, n, k).
+// lowerSolve is x with a x = b for small lower triangular matrices (s, n, n) and b (s, n, k): multiples of each element of x are
+// subtracted from those below it.
 func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
-	_, n, _ := sizes(a)
+	stack, n, k := sizes(b)
 	rows, columns := unsqueeze(count0(a.Graph(), n), -1), count0(a.Graph(), n)
-	if unit {
-		a = where(eq(rows, columns), 1, a)
+	d := unsqueeze(diagonalOf(a), -2)
+	if !unit {
+		a = div(a, d)
 	}
-	a = where(ge(rows, columns), a, 0)
-	x := shrinkAxis(eliminated(cat([]*uop.UOp{a, b}, -1), false), 2, uop.N(n), uop.N(n).Add(b.Shape()[2]))
+	a = transpose(where(gt(rows, columns), a, 0), -2, -1)
+	lanes := stack >= manyLanes && k <= maxLanes
+	steps := loop{"column", n - 1, lanes}
+	var x *uop.UOp
+	if lanes || k >= maxLanes { // the right sides are neighbours in memory, or the matrices
+		x = steps.run([]*uop.UOp{b, zeros(b, b.DType, stack, 1, k)}, []*uop.UOp{a}, func(l *loopBody, j uop.Sint, s, read []*uop.UOp) {
+			l.do(s[1].AssignTo(block(s[0], 1, j, 1)))
+			l.do(s[0].AssignTo(sub(s[0], mul(transpose(block(read[0], 1, j, 1), -2, -1), s[1]))))
+		})[0]
+	} else {
+		t := steps.run([]*uop.UOp{transpose(b, -2, -1), zeros(b, b.DType, stack, k, 1)}, []*uop.UOp{a}, func(l *loopBody, j uop.Sint, s, read []*uop.UOp) {
+			l.do(s[1].AssignTo(block(s[0], 2, j, 1)))
+			l.do(s[0].AssignTo(sub(s[0], mul(s[1], block(read[0], 1, j, 1)))))
+		})[0]
+		x = transpose(t, -2, -1)
+	}
 	if unit {
 		return x
 	}
-	return div(x, unsqueeze(diagonalOf(a), -1))
+	return div(x, transpose(d, -2, -1))
 }
 
 // triangularSolve is x with a x = b for triangular matrices a (s, n, n) and b (s, n, k): one block of rows after the other. Only the
