@@ -22,29 +22,30 @@ func (s *Schedule) merged(l Loop) (merged Kernel, ok bool) {
 	written := map[int]bool{}
 	work := int64(0)
 	for _, k := range kernels {
-		end := k.AST
-		if end.Op != uop.Sink || len(end.Src) != 1 {
+		if k.AST.Op != uop.Sink {
 			return merged, false
 		}
-		volume := int64(1)
-		for _, u := range end.Toposort() {
+		for _, u := range k.AST.Toposort() {
 			switch u.Op {
 			case uop.Range:
 				if u.Src[0].Op != uop.ConstOp || len(u.RangeID().ID) != 1 || u.RangeID().Type != uop.AxisLoop && u.RangeID().Type != uop.AxisReduceT {
 					return merged, false
 				}
-				volume *= u.Src[0].ConstVal().I()
 			case uop.Store:
 				written[k.Bufs[int(u.Src[0].Src[0].Arg.(uop.Num))]] = true
+				work += volume(u)
+			case uop.Reduce:
+				work += volume(u.Src[0])
+			case uop.Bufferize:
+				work += volume(u.Src[0])
 			case uop.Index:
-				if u.Src[0].Op != uop.Param {
+				if u.Src[0].Op != uop.Param && u.Src[0].Op != uop.Bufferize {
 					return merged, false
 				}
-			case uop.After, uop.DefineLocal, uop.DefineReg, uop.Bufferize, uop.Prefix:
+			case uop.After, uop.DefineLocal, uop.DefineReg, uop.Prefix:
 				return merged, false
 			}
 		}
-		work += volume
 	}
 	if work > maxMerged {
 		return merged, false
@@ -80,13 +81,13 @@ func (s *Schedule) merged(l Loop) (merged Kernel, ok bool) {
 				}
 				m[u] = u.With(src...)
 				if u.Op == uop.Sink {
-					ends = []*uop.UOp{m[u].Src[0]}
+					ends = m[u].Src
 					merged.AST = m[u]
 				}
 			}
 		}
 	}
-	merged.AST = merged.AST.With(ends[0].EndRanges(i))
+	merged.AST = merged.AST.With(g.Group(ends...).EndRanges(i))
 	for _, u := range merged.AST.Toposort() {
 		if u.Op == uop.DefineVar {
 			merged.Vars = append(merged.Vars, u)
@@ -94,4 +95,13 @@ func (s *Schedule) merged(l Loop) (merged Kernel, ok bool) {
 	}
 	SortVars(merged.Vars)
 	return merged, len(merged.Bufs) <= maxMergedBuffers
+}
+
+// volume is how often a value is computed.
+func volume(u *uop.UOp) int64 {
+	n := int64(1)
+	for _, r := range u.Ranges() {
+		n *= r.Src[0].ConstVal().I()
+	}
+	return n
 }

@@ -56,7 +56,7 @@ func (p pivoted) subtracted(t *uop.UOp) *uop.UOp {
 // pivotedPanel processes one block of columns after the other.
 func pivotedPanel(t, open *uop.UOp) pivoted {
 	stack, w, m := sizes(t)
-	if w <= maxLanes {
+	if w <= 2*blockSize { // products of two blocks do not pay
 		return pivotedBlock(t, open)
 	}
 	g, size := t.Graph(), int64(blockSize)
