@@ -8,7 +8,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Eigenvalues and singular values by Jacobi's rotations of pairs of vectors, the rows of tensors (s, n, m), until all are orthogonal.
+// Eigenvalues and singular values of small matrices by Jacobi's rotations of pairs of vectors, the rows of tensors (s, n, m), until all are orthogonal.
 // (Demmel and Veselić: Jacobi's method is more accurate than QR, LAPACK working note 15.)
 
 // partners are the rows that those of n rows are rotated with in a round of a round-robin tournament, (1, n, 1): row i with row
@@ -84,7 +84,7 @@ func picked(x, at *uop.UOp) *uop.UOp {
 	return gather(x, -1, expand(unsqueeze(at, -2), x.Shape()))
 }
 
-// svd reduces matrices (s, m, n) to square ones by QR, orthogonalises their columns by rotations, and sorts them by length.
+// svd reduces matrices (s, m, n) to square ones by QR.
 func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	stack, m, n := sizes(a)
 	if m < n {
@@ -97,12 +97,13 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	}
 	q, r := qr(a, columns)
 	square1 := shrinkTo(r, uop.ShapeOf(stack, n, n))
-	turned := orthogonalised(transpose(square1, -2, -1), identityLike(square1, n))
-	length := sqrt(sum(square(turned[0]), []int{-1}, false))
-	sorted := ordered(length, -1, true)
-	s = sorted.value
-	u = orthonormal(div(picked(transpose(turned[0], -2, -1), sorted.at), unsqueeze(where(ne(s, 0), s, 1), -2)))
-	vt = transpose(picked(transpose(turned[1], -2, -1), sorted.at), -2, -1)
+	if n > 2*maxLanes && a.DType.Itemsize() >= 4 {
+		var v *uop.UOp
+		u, s, v = svdDivided(square1)
+		vt = transpose(v, -2, -1)
+	} else {
+		u, s, vt = rotated(square1)
+	}
 	u = dot(shrinkTo(q, uop.ShapeOf(stack, m, n)), u, nil)
 	if fullMatrices && m > n {
 		u = cat([]*uop.UOp{u, shrinkAxis(q, 2, uop.N(n), uop.N(m))}, -1)
@@ -110,7 +111,17 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	return u, s, vt
 }
 
-// eigh makes the rows of the symmetric matrices given by one triangle of a (s, n, n) orthogonal, after a shift that makes all
+// rotated is the singular value decomposition of square matrices a (s, n, n) by rotations of their columns, sorted by length.
+func rotated(a *uop.UOp) (u, s, vt *uop.UOp) {
+	turned := orthogonalised(transpose(a, -2, -1), identityLike(a, a.Shape()[1].N))
+	length := sqrt(sum(square(turned[0]), []int{-1}, false))
+	sorted := ordered(length, -1, true)
+	s = sorted.value
+	u = orthonormal(div(picked(transpose(turned[0], -2, -1), sorted.at), unsqueeze(where(ne(s, 0), s, 1), -2)))
+	return u, s, transpose(picked(transpose(turned[1], -2, -1), sorted.at), -2, -1)
+}
+
+// eigh makes the rows of small symmetric matrices given by one triangle of a (s, n, n) orthogonal, after a shift that makes all
 // eigenvalues positive: then they are the eigenvectors, times the eigenvalues.
 func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
 	n := a.Shape()[1].N
@@ -118,6 +129,9 @@ func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
 		a = transpose(a, -2, -1)
 	}
 	a = add(tril(a, 0), transpose(tril(a, -1), -2, -1))
+	if n > maxLanes && a.DType.Itemsize() >= 4 {
+		return eighDivided(a)
+	}
 	shift := mul(2, maxOf(sum(abs(a), []int{-1}, true), []int{-2}, true))
 	v := orthogonalised(add(a, mul(identityLike(a, n), where(gt(shift, 0), shift, 1))))[0]
 	v = div(v, sqrt(sum(square(v), []int{-1}, true)))

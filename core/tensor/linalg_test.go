@@ -374,3 +374,73 @@ func TestEigh(t *testing.T) {
 		l.close("a v", sym.product(va), scaled, 1e-11)
 	}
 }
+
+// spectra are symmetric matrices whose eigenvalues are equal, zero, nearly equal or of very different sizes.
+var spectra = map[string]func(i, j int64) float64{
+	"identity": func(i, j int64) float64 { return float64(max(0, 1-(i-j)*(i-j))) },
+	"zeros":    func(i, j int64) float64 { return 0 },
+	"rank one": func(i, j int64) float64 { return float64((i%5-2)*(j%5-2)) / 8 },
+	"graded":   func(i, j int64) float64 { return math.Ldexp(float64((i*j)%7)-2.5, -int(i+j)) },
+	"Wilkinson's, glued": func(i, j int64) float64 {
+		switch {
+		case i == j:
+			return math.Abs(float64(i%21 - 10))
+		case max(i, j)-min(i, j) > 1:
+			return 0
+		case max(i, j)%21 == 0:
+			return 0x1p-23
+		}
+		return 1
+	},
+	"random": func(i, j int64) float64 {
+		return math.Remainder(float64(max(i, j)*max(i, j)*31+min(i, j)*17+7)*0.6180339887, 1)
+	},
+}
+
+// unit fails unless the columns of q are orthonormal to a multiple of rounding errors.
+func (l *lab) unit(name string, q array, limit float64) {
+	l.t.Helper()
+	p := q.transposed().product(q)
+	l.close(name, p, identity(p.shape...), limit)
+}
+
+// Larger matrices are divided and conquered.
+func TestDividedEigenvalues(t *testing.T) {
+	for _, dt := range []*uop.DType{uop.Float32, uop.Float64} {
+		l := newLab(t, "native")
+		_, digits := dt.FloatInfo()
+		for name, element := range spectra {
+			for _, n := range []int64{33, 66} {
+				limit := 4 * float64(n) * math.Ldexp(1, -digits)
+				a := build(func(i []int64) float64 { return float64(float32(element(i[0], i[1]))) }, n, n)
+				largest := 1e-30
+				for _, v := range a.v {
+					largest = max(largest, math.Abs(v))
+				}
+				name := name + " " + dt.String()
+				w, v := must2(tensor.Eigh(a.tensor(l, dt).UOp, false))
+				wa, va := array{[]int64{n}, l.values(w)}, array{[]int64{n, n}, l.values(v)}
+				l.unit("v of "+name, va, limit)
+				l.close("a v of "+name, a.product(va), build(func(i []int64) float64 { return va.at(i...) * wa.at(i[1]) }, n, n), limit*largest)
+				for i := range n - 1 {
+					if wa.at(i) > wa.at(i+1) {
+						t.Errorf("%s: eigenvalues %v are not in order", name, wa.v)
+					}
+				}
+				u, s, vt, err := tensor.SVD(a.tensor(l, dt).UOp, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ua, sa, vta := array{a.shape, l.values(T{u})}, array{[]int64{n}, l.values(T{s})}, array{a.shape, l.values(T{vt})}
+				l.unit("u of "+name, ua, limit)
+				l.unit("v of "+name, vta.transposed(), limit)
+				l.close("u s vt of "+name, build(func(i []int64) float64 { return ua.at(i...) * sa.at(i[1]) }, n, n).product(vta), a, limit*largest)
+				for i := range n {
+					if sa.at(i) < 0 || i > 0 && sa.at(i) > sa.at(i-1) {
+						t.Errorf("%s: singular values %v are not in order", name, sa.v)
+					}
+				}
+			}
+		}
+	}
+}

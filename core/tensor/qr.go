@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/uop"
@@ -19,7 +20,8 @@ func ptr(v int64) *int64 { return &v }
 type reflections struct{ v, w *uop.UOp }
 
 // reflectedBlock reflects the columns of a matrix, given as rows t (s, k, m): that of row j, so that it is 0 behind element at + j, and
-// those after it, by I - tau vᵀ v with v[at+j] = 1 and v[:at+j] = 0; tau is 0 where it is zero there already (as LAPACK's dlarfg).
+// those after it, by I - tau vᵀ v with v[at+j] = 1 and v[:at+j] = 0; tau is 0 where it is zero there already (as LAPACK's dlarfg), or
+// the sum of its squares is negligible, as then it has no accurate root.
 func reflectedBlock(t *uop.UOp, at uop.Sint) (reflected, v, tau *uop.UOp) {
 	stack, k, m := sizes(t)
 	g := t.Graph()
@@ -30,6 +32,8 @@ func reflectedBlock(t *uop.UOp, at uop.Sint) (reflected, v, tau *uop.UOp) {
 	start := cast(reshape(likeConst(count0(g, 1), 0), uop.ShapeOf(1, 1, 1)), uop.Int32)
 	start = add(start, sizeLike(t, at))
 	states := []*uop.UOp{t, zeros(k, m), zeros(k, 1), zeros(k, 1), zeros(k, 1)}
+	_, digits := t.DType.FloatInfo()
+	least := math.Ldexp(1, -4*digits)
 	steps := loop{"column", k, stack >= manyLanes && m <= maxLanes}
 	r := steps.run(states, []*uop.UOp{expand(start, uop.ShapeOf(stack, 1, 1))}, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
 		t, v, tau, products, heads := s[0], s[1], s[2], s[3], s[4]
@@ -37,7 +41,7 @@ func reflectedBlock(t *uop.UOp, at uop.Sint) (reflected, v, tau *uop.UOp) {
 		x := block(t, 1, j, 1)
 		b.do(products.AssignTo(sum(where(gt(rows, here), mul(x, t), 0), []int{-1}, true)), heads.AssignTo(sum(where(eq(rows, here), t, 0), []int{-1}, true)))
 		head, below := block(heads, 1, j, 1), block(products, 1, j, 1)
-		some := ne(below, 0)
+		some := gt(below, least)
 		norm := sqrt(add(square(head), below))
 		beta := where(some, where(lt(head, 0), norm, neg(norm)), head)
 		scale := where(some, reciprocal(where(some, sub(head, beta), 1)), 0)
@@ -91,7 +95,8 @@ func reflectedPanel(t *uop.UOp) (*uop.UOp, reflections) {
 func qr(a *uop.UOp, count int64) (q, r *uop.UOp) {
 	stack, m, n := sizes(a)
 	k := min(m, n)
-	rest := transpose(a, -2, -1)
+	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
+	rest := transpose(div(a, scale), -2, -1)
 	width := panelSize(k)
 	if k <= blockSize {
 		width = k
@@ -114,7 +119,7 @@ func qr(a *uop.UOp, count int64) (q, r *uop.UOp) {
 		}
 		rows = append(rows, padAxis(transpose(sideBySide(done, 1), -2, -1), 2, at, 0, 0))
 	}
-	r = triu(padTo(sideBySide(rows, 1), uop.ShapeOf(stack, m, n)), 0)
+	r = mul(triu(padTo(sideBySide(rows, 1), uop.ShapeOf(stack, m, n)), 0), scale)
 	for i, by := range slices.Backward(all) {
 		at := int64(i) * width
 		if q == nil {

@@ -1,0 +1,285 @@
+package tensor
+
+import (
+	"math"
+	"math/bits"
+
+	"polygrad/core/uop"
+)
+
+// Eigenvalues of larger symmetric matrices: reflections make them tridiagonal, those are divided and conquered (Cuppen 1981; Gu and
+// Eisenstat, A divide-and-conquer algorithm for the symmetric tridiagonal eigenproblem, 1995). A graph has no branches, so nothing is
+// deflated: equal poles are moved apart by rounding errors, and weights are at least a rounding error, which is backward stable.
+
+// tridiagonal are symmetric tridiagonal matrices, the diagonals (s, n) and what is beside them (s, n), 0 in the end, and the
+// reflections by which they were made, those of panels, each of rows and columns from a start on.
+type tridiagonal struct {
+	diagonal, beside *uop.UOp
+	panels           []reflections
+	starts           []int64
+}
+
+// tridiagonalised reflects rows and columns of symmetric matrices a (s, n, n), n > 2.
+func tridiagonalised(a *uop.UOp) tridiagonal {
+	stack, n, _ := sizes(a)
+	width := panelSize(n)
+	var t tridiagonal
+	var diagonals, besides []*uop.UOp
+	for at := int64(0); at < n-2; at += width {
+		w := min(width, n-2-at)
+		m := n - at
+		var v, tau *uop.UOp
+		a, v, tau = tridiagonalPanel(a, w)
+		t.panels, t.starts = append(t.panels, reflections{v, merged(v, tau)}), append(t.starts, at)
+		if at+w == n-2 {
+			w = m
+		}
+		diagonals = append(diagonals, shrinkAxis(diagonalOf(a), 1, uop.N(0), uop.N(w)))
+		next := padTo(diagonal(a, 1, -2, -1), uop.ShapeOf(stack, m))
+		besides = append(besides, shrinkAxis(next, 1, uop.N(0), uop.N(w)))
+		a = shrinkAxis(shrinkAxis(a, 1, uop.N(w), uop.N(m)), 2, uop.N(w), uop.N(m)).ContiguousOp()
+	}
+	t.diagonal, t.beside = sideBySide(diagonals, 1), sideBySide(besides, 1)
+	return t
+}
+
+// tridiagonalPanel reflects the first count rows and columns of a (s, n, n), so that they are 0 beyond the element next to the
+// diagonal, for matrices whose greatest element is near 1; v (s, count, n) are the reflectors and tau (s, count, 1) their factors.
+func tridiagonalPanel(a *uop.UOp, count int64) (rest, v, tau *uop.UOp) {
+	stack, n, _ := sizes(a)
+	zeros := func(rows, columns int64) *uop.UOp { return zeros(a, a.DType, stack, rows, columns) }
+	columns := count0(a.Graph(), n)
+	_, digits := a.DType.FloatInfo()
+	states := []*uop.UOp{a, zeros(count, n), zeros(count, 1), zeros(1, 1), zeros(1, 1), zeros(1, n), zeros(1, 1), zeros(n, 1), zeros(1, 1)}
+	r := loop{"column", count, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+		a, all, factors, head, below, v, tau, p, c := s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8]
+		next := sizeLike(a, j.Add(uop.N(1)))
+		x := block(a, 1, j, 1)
+		b.do(head.AssignTo(sum(where(eq(columns, next), x, 0), []int{-1}, true)), below.AssignTo(sum(where(gt(columns, next), square(x), 0), []int{-1}, true)))
+		some := gt(below, math.Ldexp(1, -4*digits)) // what is smaller does not count
+		norm := sqrt(add(square(head), below))
+		beta := where(lt(head, 0), norm, neg(norm))
+		scale := where(some, reciprocal(where(some, sub(head, beta), 1)), 0)
+		b.do(v.AssignTo(where(gt(columns, next), mul(x, scale), where(eq(columns, next), 1, 0))),
+			tau.AssignTo(where(some, div(sub(beta, head), where(some, beta, 1)), 0)))
+		b.do(p.AssignTo(mul(tau, sum(mul(a, v), []int{-1}, true))), block(all, 1, j, 1).AssignTo(v), block(factors, 1, j, 1).AssignTo(tau))
+		b.do(c.AssignTo(mul(mul(tau, 0.5), sum(mul(v, transpose(p, -2, -1)), []int{-1}, true))))
+		column := transpose(v, -2, -1)
+		b.do(a.AssignTo(sub(sub(a, mul(column, sub(transpose(p, -2, -1), mul(c, v)))), mul(sub(p, mul(c, column)), v))))
+	})
+	return r[0], r[1], r[2]
+}
+
+// secularIterations is enough of them for the roots of a secular equation, with any poles and weights.
+func secularIterations(dt *uop.DType) int64 {
+	if dt == uop.Float64 {
+		return 22
+	}
+	return 16
+}
+
+// secular are roots of 1 + sum z2[i] / (d[i] - x) = 0 (s, n), one above each pole d, which ascend: root j is origin[j] + x[j] with
+// the nearest pole for the origin, as x must have a small relative error. Two poles and a constant are fitted to values and slopes; a
+// point outside of what is known to hold the root is replaced by the geometric mean of its ends.
+func secular(d, z2 *uop.UOp) (origin, x *uop.UOp) {
+	stack, n, _ := sizes(unsqueeze(d, -1))
+	g, dt := d.Graph(), d.DType
+	at := count0(g, n)
+	last := eq(at, int(n-1))
+	after := sideBySide([]*uop.UOp{shrinkAxis(d, 1, uop.N(1), uop.N(n)), shrinkAxis(d, 1, uop.N(n-1), uop.N(n))}, 1) // the next pole
+	before := sideBySide([]*uop.UOp{shrinkAxis(d, 1, uop.N(0), uop.N(n-1)), shrinkAxis(d, 1, uop.N(n-2), uop.N(n-1))}, 1)
+	gap := where(last, sum(z2, []int{-1}, true), sub(after, d))
+	half := mul(gap, 0.5)
+	// The first poles are one sum, the others another: those up to root j, but for the last root all but the last pole.
+	first := le(at, unsqueeze(where(last, int(n-2), at), -1))
+	sums := func(origin, x *uop.UOp) []*uop.UOp {
+		distance := sub(sub(unsqueeze(d, -2), unsqueeze(origin, -1)), unsqueeze(x, -1))
+		q := div(unsqueeze(z2, -2), distance)
+		slope := div(q, distance)
+		return []*uop.UOp{
+			sum(where(first, q, 0), []int{-1}, false), sum(where(first, 0, q), []int{-1}, false),
+			sum(where(first, slope, 0), []int{-1}, false), sum(where(first, 0, slope), []int{-1}, false),
+		}
+	}
+	middle := sums(d, half)
+	value := add(1, add(middle[0], middle[1]))
+	beyond := bitAnd(last, lt(value, 0)) // the last root is beyond the middle
+	left := bitOr(ge(value, 0), last)
+	origin = where(left, d, after).ContiguousOp()
+	side := where(left, likeConst(d, 1), likeConst(d, -1))
+	own := where(left, z2, sideBySide([]*uop.UOp{shrinkAxis(z2, 1, uop.N(1), uop.N(n)), shrinkAxis(z2, 1, uop.N(n-1), uop.N(n))}, 1))
+	least := div(own, maximum(where(left, add(1, middle[1]), sub(-1, middle[0])), div(own, half)))
+	low := where(beyond, half, where(last, 0, least))
+	high := where(beyond, gap, half)
+	firstPole, secondPole := sub(where(last, before, d), origin).ContiguousOp(), sub(after, origin).ContiguousOp()
+	state := func() *uop.UOp { return zeros(d, dt, stack, n) }
+	states := []*uop.UOp{half, low, high, state(), state(), state(), state(), state(), state()}
+	_, digits := dt.FloatInfo()
+	near := math.Ldexp(4, 1-digits)
+	whole := uop.Int32
+	if dt == uop.Float64 {
+		whole = uop.Int64
+	}
+	steps := loop{"step", secularIterations(dt), false}
+	read := []*uop.UOp{d, z2, origin, side, firstPole, secondPole}
+	r := steps.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+		t, low, high := s[0], s[1], s[2]
+		d, z2 = read[0], read[1]
+		origin, side, firstPole, secondPole := read[2], read[3], read[4], read[5]
+		x := mul(side, t)
+		var writes []*uop.UOp
+		for k, v := range sums(origin, x) {
+			writes = append(writes, s[3+k].AssignTo(v))
+		}
+		b.do(writes...)
+		value := add(1, add(s[3], s[4]))
+		large := gt(mul(value, side), 0)
+		b.do(s[7].AssignTo(where(large, low, t)), s[8].AssignTo(where(large, t, high)))
+		lo, hi := s[7], s[8]
+		p, q := sub(firstPole, x), sub(secondPole, x)
+		k := sub(sub(value, mul(s[5], p)), mul(s[6], q))
+		// k h² - (k (p + q) + s[5] p² + s[6] q²) h + value p q = 0
+		c := mul(value, mul(p, q))
+		h := add(mul(k, add(p, q)), add(mul(s[5], square(p)), mul(s[6], square(q))))
+		root := sqrt(maximum(sub(square(h), mul(4, mul(k, c))), likeConst(h, 0)))
+		root = where(last, neg(root), root)
+		h = where(ne(gt(h, 0), last), div(mul(2, c), add(h, root)), div(sub(h, root), mul(2, k)))
+		y := mul(add(x, h), side)
+		good := bitAnd(bitAnd(ge(y, mul(lo, 1-near)), le(y, mul(hi, 1+near))), gt(y, 0))
+		slow := bitAnd(gt(hi, mul(lo, 16)), gt(abs(sub(y, t)), mul(t, 0.25)))
+		bisect := bitAnd(eq(sizeLike(t, sizeModulo(i, 2)), 1), slow)
+		halved := func(v *uop.UOp) *uop.UOp { return shiftRight(bitcast(v, whole), 1) }
+		mean := bitcast(add(halved(lo), halved(hi)), dt)
+		b.do(t.AssignTo(where(bitAnd(good, logicalNot(bisect)), y, mean)), low.AssignTo(lo), high.AssignTo(hi))
+	})
+	return origin, mul(side, r[0])
+}
+
+// conquered are the eigenvalues (s, n), ascending, and eigenvectors of tridiagonal matrices with diagonals d (s, n) and e beside them.
+func conquered(d, e *uop.UOp) (values, vectors *uop.UOp) {
+	stack, n, _ := sizes(unsqueeze(d, -1))
+	m := int64(1) << bits.Len64(uint64(n-1))
+	dt := d.DType
+	_, digits := dt.FloatInfo()
+	epsilon := math.Ldexp(1, 1-digits)
+	scale := maxOf(maximum(abs(d), abs(e)), []int{-1}, true)
+	scale = where(gt(scale, 0), scale, 1).ContiguousOp()
+	g := d.Graph()
+	// Rows that are added have the greatest eigenvalues.
+	diagonal, beside := d, e
+	if m > n {
+		more := mul(mul(scale, 3), add(1, div(cast(count0(g, m-n), dt), int(m-n))))
+		d = cat([]*uop.UOp{d, expand(more, uop.ShapeOf(stack, m-n))}, 1)
+		e = padTo(e, uop.ShapeOf(stack, m))
+	}
+	torn := abs(e)
+	values = sub(sub(d, torn), padAxis(shrinkAxis(torn, 1, uop.N(0), uop.N(m-1)), 1, 1, 0, 0)).ContiguousOp()
+	vectors = expand(likeConst(reshape(d, uop.ShapeOf(stack*m, 1, 1)), 1), uop.ShapeOf(stack*m, 1, 1))
+	for half := int64(1); half < m; half *= 2 {
+		size, count := 2*half, stack*m/(2*half)
+		one := func(x *uop.UOp) *uop.UOp { // of each pair of matrices
+			return reshape(expand(unsqueeze(x, -1), uop.ShapeOf(stack, m/size, 1)), uop.ShapeOf(count, 1))
+		}
+		weight := shrinkAxis(reshape(e, uop.ShapeOf(count, size)), 1, uop.N(half-1), uop.N(half))
+		pairs := reshape(vectors, uop.ShapeOf(count, 2, half, half))
+		row := func(k, r int64) *uop.UOp {
+			return reshape(block(block(pairs, 1, uop.N(k), 1), 2, uop.N(r), 1), uop.ShapeOf(count, half))
+		}
+		z := cat([]*uop.UOp{row(0, half-1), where(lt(weight, 0), neg(row(1, 0)), row(1, 0))}, 1)
+		z = mul(z, sqrt(abs(weight))).ContiguousOp()
+		poles := reshape(values, uop.ShapeOf(count, size))
+		rank, order := ranks(poles)
+		at := count0(g, size)
+		gap := mul(one(scale), 2*epsilon)
+		spread := mul(gap, cast(at, dt))
+		p := sub(gather(poles, 1, order), spread)
+		p = where(le(at, unsqueeze(at, -1)), unsqueeze(p, -2), math.Inf(-1))
+		p = add(maxOf(p, []int{-1}, false), spread).ContiguousOp()
+		smallest := mul(sqrt(one(scale)), epsilon/2)
+		z = gather(z, 1, order)
+		z = where(lt(abs(z), smallest), where(lt(z, 0), neg(smallest), smallest), z).ContiguousOp()
+		origin, x := secular(p, square(z))
+		x = x.ContiguousOp()
+		// The weights for which these are the roots, so that vectors are orthogonal.
+		last := eq(at, int(size-1))
+		next := cat([]*uop.UOp{shrinkAxis(p, 1, uop.N(1), uop.N(size)), shrinkAxis(p, 1, uop.N(size-1), uop.N(size))}, 1)
+		row0 := func(v *uop.UOp) *uop.UOp { return unsqueeze(v, -2) }
+		column := func(v *uop.UOp) *uop.UOp { return unsqueeze(v, -1) }
+		distance := func(p *uop.UOp) *uop.UOp { return sub(sub(column(p), row0(origin)), row0(x)) }
+		below := lt(at, unsqueeze(at, -1))
+		other := sub(column(p), where(below, row0(p), row0(next)))
+		ratio := div(abs(distance(p)), where(last, 1, abs(where(last, 1, other))))
+		z = where(lt(z, 0), likeConst(z, -1), likeConst(z, 1))
+		z = mul(z, sqrt(prod(ratio, []int{-1}, false))).ContiguousOp()
+		v := div(column(gather(z, 1, rank)), distance(gather(p, 1, rank))).ContiguousOp()
+		v = div(v, sqrt(sum(square(v), []int{-2}, true))).ContiguousOp()
+		vectors = reshape(dot(pairs, reshape(v, uop.ShapeOf(count, 2, half, size)), nil), uop.ShapeOf(count, size, size)).ContiguousOp()
+		values = add(origin, x).ContiguousOp()
+	}
+	vectors = shrinkTo(reshape(vectors, uop.ShapeOf(stack, m, m)), uop.ShapeOf(stack, n, n))
+	up := padAxis(shrinkAxis(vectors, 1, uop.N(1), uop.N(n)), 1, 0, 1, 0)
+	down := padAxis(mul(unsqueeze(beside, -1), vectors), 1, 1, 0, 0)
+	image := add(mul(unsqueeze(diagonal, -1), vectors), add(mul(unsqueeze(beside, -1), up), shrinkAxis(down, 1, uop.N(0), uop.N(n))))
+	values = sum(mul(vectors, image), []int{-2}, false).ContiguousOp()
+	_, order := ranks(values)
+	return gather(values, 1, order), picked(vectors, order)
+}
+
+// ranks are the places of elements (s, n) in ascending order, and the elements of the places.
+func ranks(x *uop.UOp) (rank, order *uop.UOp) {
+	n := x.Shape()[1].N
+	at := count0(x.Graph(), n)
+	own, other := unsqueeze(x, -1), unsqueeze(x, -2)
+	less := bitOr(lt(other, own), bitAnd(eq(other, own), lt(at, unsqueeze(at, -1))))
+	rank = sum(cast(less, uop.Int32), []int{-1}, false).ContiguousOp()
+	order = sum(where(eq(unsqueeze(rank, -2), unsqueeze(cast(at, uop.Int32), -1)), cast(at, uop.Int32), 0), []int{-1}, false).ContiguousOp()
+	return rank, order
+}
+
+// eighDivided is eigh of symmetric matrices a (s, n, n), n > 2.
+func eighDivided(a *uop.UOp) (values, vectors *uop.UOp) {
+	n := a.Shape()[1].N
+	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
+	t := tridiagonalised(div(a, scale).ContiguousOp())
+	values, vectors = conquered(t.diagonal, t.beside)
+	for i := len(t.panels) - 1; i >= 0; i-- {
+		at, by := t.starts[i], t.panels[i]
+		part := shrinkAxis(vectors, 1, uop.N(at), uop.N(n))
+		part = sub(part, dot(transpose(by.v, -2, -1), dot(by.w, dot(by.v, part, nil), nil), nil))
+		if at > 0 {
+			part = cat([]*uop.UOp{shrinkAxis(vectors, 1, uop.N(0), uop.N(at)), part}, 1)
+		}
+		vectors = part.ContiguousOp()
+	}
+	return mul(values, squeeze(scale, -1)), vectors
+}
+
+// leadingPower is the greatest power of two that is not above x >= 0, or 1 where x is 0, infinite or NaN, or has a type of 16 bits.
+func leadingPower(x *uop.UOp) *uop.UOp {
+	if x.DType.Itemsize() < 4 {
+		return likeConst(x, 1)
+	}
+	whole, infinity := uop.Int32, int(math.Float32bits(float32(math.Inf(1))))
+	if x.DType == uop.Float64 {
+		whole, infinity = uop.Int64, int(math.Float64bits(math.Inf(1)))
+	}
+	power := bitcast(bitAnd(bitcast(x, whole), infinity), x.DType)
+	return where(bitAnd(gt(power, 0), lt(power, math.Inf(1))), power, 1)
+}
+
+// svdDivided is the singular value decomposition of square matrices a (s, n, n). Eigenvectors of (0 a; aᵀ 0) are u above v; those of
+// eigenvalues that are equal but for their sign may be mixed, so v is made orthogonal, the greatest first, and u and the values are
+// those of a v.
+func svdDivided(a *uop.UOp) (u, s, v *uop.UOp) {
+	n := a.Shape()[1].N
+	both := cat([]*uop.UOp{padAxis(a, 2, n, 0, 0), padAxis(transpose(a, -2, -1), 2, 0, n, 0)}, 1)
+	_, vectors := eighDivided(both.ContiguousOp())
+	v = flip(shrinkAxis(shrinkAxis(vectors, 1, uop.N(n), uop.N(2*n)), 2, uop.N(n), uop.N(2*n)), 2)
+	v, _ = qr(v.ContiguousOp(), n)
+	image := dot(a, v, nil).ContiguousOp()
+	u, _ = qr(image, n)
+	s = sum(mul(u, image), []int{-2}, true)
+	u, s = where(lt(s, 0), neg(u), u), squeeze(abs(s), -2).ContiguousOp()
+	_, order := ranks(neg(s))
+	return picked(u, order), gather(s, 1, order), picked(v, order)
+}
