@@ -80,3 +80,25 @@ func TestRepeatNested(t *testing.T) {
 	b.run(dst.Store(x))
 	b.expect(got, 1, 5, 14, 30, 55)
 }
+
+// ASSIGNs of one statement see what was there before it even where each reads what another one changes.
+func TestRepeatCircle(t *testing.T) {
+	b := newBench(t)
+	p, q, o := b.source(0, 2), b.source(1, 2), b.source(2, 2)
+	for _, c := range []struct {
+		writes []*uop.UOp
+		want   [3][]float32
+	}{
+		{[]*uop.UOp{p.AssignTo(q), q.AssignTo(p)}, [3][]float32{{3, 4}, {1, 2}, {5, 6}}},
+		{[]*uop.UOp{p.AssignTo(p.Add(q)), q.AssignTo(p)}, [3][]float32{{9, 14}, {5, 8}, {5, 6}}},
+		{[]*uop.UOp{p.AssignTo(p.Add(q).Add(o)), q.AssignTo(p.Add(q)), o.AssignTo(p.Add(o))}, [3][]float32{{47, 64}, {32, 44}, {34, 46}}},
+	} {
+		states := []*uop.UOp{b.floats(1, 2), b.floats(3, 4), b.floats(5, 6)}
+		r := b.g.RepeatOn(uop.RepeatArg{Variable: "step", Count: 3, States: 3}, []*uop.UOp{b.g.Sink(nil, c.writes...)}, states, nil)
+		for i, want := range c.want {
+			got := make([]float32, 2)
+			b.run(b.bound(got).Store(r[i]))
+			b.expect(got, want...)
+		}
+	}
+}

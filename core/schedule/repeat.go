@@ -261,11 +261,12 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 			m[p] = buffers[i]
 		}
 		r.depth++
-		err := r.request(replaced(statement, m))
-		r.depth--
-		if err != nil {
-			return err
+		for _, part := range r.untangled(replaced(statement, m)) {
+			if err := r.request(part); err != nil {
+				return err
+			}
 		}
+		r.depth--
 	}
 	if arg.Count == 1 {
 		return nil
@@ -278,6 +279,56 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		}
 	}
 	return nil
+}
+
+// untangled are requests that do the writes of a statement, which take effect together. Writes that read what others of them change are
+// done in order, unless they go round in a circle: then their values are stored first.
+func (r *repeats) untangled(statement *uop.UOp) []*uop.UOp {
+	type write struct {
+		target *uop.UOp
+		reads  map[*uop.UOp]bool
+	}
+	writes := make([]write, len(statement.Src))
+	circle := map[int]bool{}
+	for i, u := range statement.Src {
+		target := u.Src[0]
+		for uop.GroupMovement.Has(target.Op) {
+			target = target.Src[0]
+		}
+		writes[i] = write{target, map[*uop.UOp]bool{}}
+		circle[i] = u.Op == uop.Assign
+		for _, v := range outside(u.Src[1]) {
+			writes[i].reads[v] = v.Op == uop.Param
+		}
+	}
+	// What reads none of the others' targets, or whose target none of the others reads, is in no circle.
+	for before := 0; before != len(circle); {
+		before = len(circle)
+		for i := range writes {
+			reads, isRead := false, false
+			for j := range writes {
+				if circle[i] && circle[j] && i != j {
+					reads, isRead = reads || writes[i].reads[writes[j].target], isRead || writes[j].reads[writes[i].target]
+				}
+			}
+			if !reads || !isRead {
+				delete(circle, i)
+			}
+		}
+	}
+	if len(circle) == 0 {
+		return []*uop.UOp{statement}
+	}
+	var stores []*uop.UOp
+	src := slices.Clone(statement.Src)
+	for i, u := range statement.Src {
+		if circle[i] {
+			b := r.buffer(u.Src[1])
+			stores = append(stores, b.Store(u.Src[1]))
+			src[i] = u.With(u.Src[0], b.Reshape(u.Src[1].Shape()))
+		}
+	}
+	return []*uop.UOp{statement.Graph().Sink(nil, stores...), statement.With(src...)}
 }
 
 // part appends the kernels of a request without REPEATs.

@@ -113,7 +113,7 @@ func secular(d, z2 *uop.UOp) (origin, x *uop.UOp) {
 	high := where(beyond, gap, half)
 	firstPole, secondPole := sub(where(last, before, d), origin).ContiguousOp(), sub(after, origin).ContiguousOp()
 	state := func() *uop.UOp { return zeros(d, dt, stack, n) }
-	states := []*uop.UOp{half, low, high, state(), state(), state(), state(), state(), state()}
+	states := []*uop.UOp{half, low, high, state(), state(), state(), state()}
 	_, digits := dt.FloatInfo()
 	near := math.Ldexp(4, 1-digits)
 	whole := uop.Int32
@@ -134,8 +134,7 @@ func secular(d, z2 *uop.UOp) (origin, x *uop.UOp) {
 		b.do(writes...)
 		value := add(1, add(s[3], s[4]))
 		large := gt(mul(value, side), 0)
-		b.do(s[7].AssignTo(where(large, low, t)), s[8].AssignTo(where(large, t, high)))
-		lo, hi := s[7], s[8]
+		lo, hi := where(large, low, t), where(large, t, high)
 		p, q := sub(firstPole, x), sub(secondPole, x)
 		k := sub(sub(value, mul(s[5], p)), mul(s[6], q))
 		// k h² - (k (p + q) + s[5] p² + s[6] q²) h + value p q = 0
