@@ -66,10 +66,12 @@ func (r *Report) In(f draw.Format) (string, error) {
 	case draw.Text:
 		return r.text(), nil
 	case draw.JSON:
+		all := *r
+		all.Kernels, all.Buffers, all.Copies = list(r.Kernels), list(r.Buffers), list(r.Copies)
 		b, err := json.Marshal(struct {
 			*Report
 			Text string `json:"text"`
-		}{r, r.text()})
+		}{&all, r.text()})
 		return string(b) + "\n", err
 	case draw.DOT, draw.SVG:
 		return r.Graph().In(f)
@@ -78,6 +80,9 @@ func (r *Report) In(f draw.Format) (string, error) {
 	}
 	return "", fmt.Errorf("report: format %d, expected 0 (text), 1 (JSON), 2 (DOT), 3 (SVG) or 4 (code)", f)
 }
+
+// list is a list that is [] in JSON if it is empty, not null.
+func list[E any](s []E) []E { return append([]E{}, s...) }
 
 // Graph is the dependences of kernels and buffers. A buffer that is written again becomes another node.
 func (r *Report) Graph() *draw.Graph {

@@ -126,3 +126,16 @@ func TestCode(t *testing.T) {
 		t.Error("format 5 is none")
 	}
 }
+
+// The lists of a computation without kernels are empty, not null.
+func TestEmptyListsInJSON(t *testing.T) {
+	text, err := (&Report{Device: "native"}).In(draw.JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"kernels":[]`, `"buffers":[]`, `"copies":[]`} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s, expected %s in it", text, part)
+		}
+	}
+}
