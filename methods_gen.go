@@ -1008,13 +1008,13 @@ func (t *Tensor) NewtonSchulz(steps int, params []float64, opts ...Option) *Tens
 
 // Keccak returns the hash of the bytes of the last axis: a function of FIPS 202.
 // cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
-// (200 - rate) / 2 bytes. Messages have fewer than 256 times the rate bytes: hash takes more.
+// (200 - rate) / 2 bytes. The blocks of a message are hashed one after the other: hash is faster for long ones.
 // Options: WithConfig (sha3_256).
 func (t *Tensor) Keccak(opts ...Option) *Tensor { return t.call1(opKeccak, opts) }
 
 // Hash returns 16 bytes, uint8, that depend on all bytes of the tensor.
-// They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: it takes long even for small
-// tensors.
+// They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: the least time is that of a
+// chunk.
 func (t *Tensor) Hash() *Tensor { return t.call1(opHash, nil) }
 
 // Convolutions and windows

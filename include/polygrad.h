@@ -1748,8 +1748,7 @@ POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *
 /* The Keccak sponge of FIPS 202 over the bytes of the last axis of x (uint8). rate is the
  * number of bytes per block, suffix the bits that the hash appends to the message: SHA3-224
  * has rate 144 and suffix 6, SHA3-256 136, SHA3-384 104, SHA3-512 72; SHAKE128 168 and 31,
- * SHAKE256 136. uint8 of shape (..., (200 - rate) / 2). At most 256 blocks; each is 24
- * kernels. Since 2.0. */
+ * SHAKE256 136. uint8 of shape (..., (200 - rate) / 2). Since 2.0. */
 POLY_API PolyUOp *poly_keccak(PolyCtx *ctx, PolyUOp *x, int rate, int suffix);
 
 /* A hash of 16 bytes (uint8) of all bytes of x: a tree of SHAKE128 over blocks of 4096

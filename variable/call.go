@@ -38,7 +38,7 @@ func (k *Call) Operand(v *Variable) (*uop.UOp, error) {
 func (c *Context) Call(op *ops.Op) *Call {
 	k := &c.call
 	op.Begin(&k.Args, c.Graph)
-	k.Args.Training, k.Args.Seed, k.Args.Value, k.Args.Elements = c.Training, c.seed, c.valueOf, c.elementsOf
+	k.Args.Training, k.Args.Seed, k.Args.Value, k.Args.Computed, k.Args.Elements = c.Training, c.seed, c.valueOf, c.computedOf, c.elementsOf
 	k.op, k.results = op, k.results[:0]
 	return k
 }
@@ -156,6 +156,24 @@ func (c *Context) value(node *uop.UOp) (uop.Const, error) {
 	}
 	defer m.free()
 	return firstOf(m.bytes(), node.DType), nil
+}
+
+// computedLeaf computes a node for the call that runs: a leaf with its elements.
+func (c *Context) computedLeaf(node *uop.UOp) (*uop.UOp, error) {
+	if c.trace != nil {
+		return nil, c.trace.valueNeeded()
+	}
+	m, err := c.compute(node)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.newLeaf(node.DType, node.Shape(), m)
+	if err != nil {
+		m.free()
+		return nil, err
+	}
+	c.call.from = append(c.call.from, v)
+	return v.node, nil
 }
 
 // firstOf is the first element of memory.

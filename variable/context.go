@@ -38,6 +38,7 @@ type Context struct {
 	call        Call
 	seed        func(words uint64) (*uop.UOp, error)
 	valueOf     func(node *uop.UOp) (uop.Const, error)
+	computedOf  func(node *uop.UOp) (*uop.UOp, error)
 	elementsOf  ops.Elements
 	jobs        []*Job   // that run, in their order
 	released    []uint64 // tokens of shared memory that is no longer used
@@ -46,7 +47,7 @@ type Context struct {
 // NewContext makes a context on a graph, whose programs the executor runs.
 func NewContext(g *uop.Graph, executor func() (*exec.Executor, error)) *Context {
 	c := &Context{Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, leafNodes: rewrite.Map{}}
-	c.call.ctx, c.seed, c.valueOf, c.elementsOf = c, c.takeSeed, c.value, c.elements
+	c.call.ctx, c.seed, c.valueOf, c.computedOf, c.elementsOf = c, c.takeSeed, c.value, c.computedLeaf, c.elements
 	c.values.prev, c.values.next = &c.values, &c.values
 	return c
 }

@@ -189,19 +189,25 @@ func bellShort(a, times *uop.UOp) *uop.UOp {
 	return mul(mul(mulAdd(times, expm1Of(r), times), powerOf2(n, 60)), 0x1p-60)
 }
 
-// erfcShort is 1 - erf(x) for |x| <= 3/4, else e^-x^2 q p(q) for q = 1/(|x| + 3/2), with an error of 2^-29.6, of 2 below 0. It is computed
-// in float64, so that the result is right to a unit in the last place, subnormal numbers included.
+// erfcShort is e^-x^2 q p(q) for q = 1/(|x| + 3), with an error of 2^-29, of 2 below 0. It is computed in float64, so that the result
+// is right to a unit in the last place, subnormal numbers included.
 func erfcShort(x *uop.UOp) *uop.UOp {
 	wide := cast(x, uop.Float64)
 	a := clamp(where(lt(wide, 0), neg(wide), wide), nil, 10.3)
-	near := lt(a, 0.75)
-	q := reciprocal(add(a, 1.5))
-	c := eitherHorner(near, where(near, square(a), sub(q, 0.2646692097187042)),
-		[]float64{0, 0, 0, 9.34463918474e-05, -0.00083333124474, 0.00521510856858, -0.0268642124902, 0.112837700747, -0.376126379546, 0.128379167022},
-		[]float64{14.2191051321, -0.509898560586, -6.12291173707, 1.96583218634, 2.0625387736, -1.43686021572, -1.00036682092, 0.920170836788, 1.4129518679,
-			0.863751245372})
-	y := where(near, sub(1, mulAdd(a, c, a)), mul(exp(neg(square(a))), mul(c, q)))
+	q := reciprocal(add(a, 3))
+	c := horner(sub(q, 0.20398), 560.2588307983, 3319.559511389, 269.2054419067, -941.6182518615, -299.529393936, 169.1396148288, 191.0030546482,
+		92.96666964338, 30.15446249818, 7.200325227516, 1.305163829741)
+	y := mul(expBelow0(neg(square(a))), mul(c, q))
 	return cast(where(lt(wide, 0), sub(2, y), y), x.DType)
+}
+
+// expBelow0 is e^x of float64 for -700 <= x <= 0, by the power series; error 2^-28.
+func expBelow0(x *uop.UOp) *uop.UOp {
+	const whole = 3 << 51
+	sum := mulAdd(x, log2e, whole)
+	r := mulAdd(sub(sum, whole), -math.Ln2, x)
+	power := bitcast(shiftLeft(add(bitcast(sum, uop.Uint64), bias64), fraction64), uop.Float64)
+	return mul(horner(r, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 1.0/2, 1, 1), power)
 }
 
 // erfinvOf is erfinv(x) for w = -log((1-x)(1+x)) up to 17: x p(w)/q(w).

@@ -88,11 +88,6 @@ func lgammaAbove8(x, l *uop.UOp) *uop.UOp {
 	return mulAdd(sub(x, 0.5), sub(l, 1), mulAdd(z, w, 4.18938533204672725052e-01))
 }
 
-// digamma is the derivative of lgamma.
-func digamma(x *uop.UOp) *uop.UOp {
-	return smooth("digamma", nil, digammaLong, func(x, _ *uop.UOp) *uop.UOp { return trigamma(x) }, x)
-}
-
 // digammaLong, for x > 0: a rational approximation between 1 and 2; below 1 psi(x+1) - 1/x; up to 10 eight such steps to the
 // asymptotic series. Else psi(1-x) - pi/tan(pi x), NaN at -1, -2 …, infinite at 0. x is float64 for the same reason as in lgamma.
 func digammaLong(x *uop.UOp) *uop.UOp {
@@ -161,18 +156,110 @@ func digammaAbove2(x *uop.UOp) *uop.UOp {
 	}
 	total := div(over, under)
 	z := where(shift, add(x, 8), x)
-	r := reciprocal(z)
-	series := horner(square(r), 1.0/12, -691.0/32760, 1.0/132, -1.0/240, 1.0/252, -1.0/120, 1.0/12)
-	p := sub(sub(log(z), mul(0.5, r)), mul(square(r), series))
+	p := digammaSeries(z)
 	return where(shift, sub(p, total), p)
+}
+
+// digammaSeries is the asymptotic series.
+func digammaSeries(x *uop.UOp) *uop.UOp {
+	r := reciprocal(x)
+	series := horner(square(r), 1.0/12, -691.0/32760, 1.0/132, -1.0/240, 1.0/252, -1.0/120, 1.0/12)
+	return sub(sub(log(x), mul(0.5, r)), mul(square(r), series))
+}
+
+// The formulas for numbers of float32 and shorter types, computed in float64: one for all x, since the digits that differences lose are
+// beyond those of the result.
+
+// shiftSteps is by how much numbers below it are shifted, to where the asymptotic series hold.
+const shiftSteps = 8
+
+// sinPi is sin(pi x) for |x| <= 1/2, by its power series.
+func sinPi(x *uop.UOp) *uop.UOp {
+	const terms = 11
+	var series [terms]float64
+	term := math.Pi
+	for k := range terms {
+		series[terms-1-k] = term
+		term *= -math.Pi * math.Pi / float64((2*k+2)*(2*k+3))
+	}
+	return mul(x, horner(square(x), series[:]...))
+}
+
+// lgammaOfFloat32 is, for a = |x|, Stirling's series S(a), or S(a+8) - log(a(a+1)...(a+7)); below 0 log(pi/|x sin(pi x)|) less
+// that, with the product and the sine in one logarithm. Near the zeros 1 and 2 it is the power series there.
+func lgammaOfFloat32(x *uop.UOp) *uop.UOp {
+	negative := lt(x, 0)
+	a := mul(x, signOf(x))
+	shift := lt(a, shiftSteps)
+	product := add(a, 1)
+	for k := 2; k < shiftSteps; k++ {
+		product = mul(product, add(a, k))
+	}
+	f := sub(a, detach(floor(a)))
+	sine := sinPi(where(gt(f, 0.5), sub(1, f), f))
+	over := mul(where(shift, product, 1), where(negative, math.Pi, where(shift, a, 1)))
+	under := where(negative, mul(sine, where(shift, 1, a)), 1)
+	z := where(shift, add(a, shiftSteps), a)
+	r := sub(lgammaAbove8(z, log(z)), log(div(over, under)))
+	r = where(negative, neg(r), r)
+	first := lt(x, 1.5)
+	t := where(first, sub(1, x), sub(x, 2))
+	near := mul(t, eitherHorner(first, t, []float64{0.20738555102867398, 0.27058080842778454, 0.40068563438653143, 0.8224670334241132, 0.5772156649015329},
+		[]float64{-0.0073855510286739856, 0.020580808427784547, -0.06735230105319809, 0.3224670334241132, 0.42278433509846713}))
+	r = where(lt(square(t), 0x1p-14), near, r)
+	return where(eq(a, math.Inf(1)), a, r)
+}
+
+// digammaOfFloat32 is, for x > 0, the asymptotic series, below 8 after eight steps of psi(x) = psi(x+1) - 1/x; else psi(1-x) - pi/tan(pi x).
+// What is subtracted is one quotient.
+func digammaOfFloat32(x *uop.UOp) *uop.UOp {
+	negative := le(x, 0)
+	y := where(negative, sub(1, x), x)
+	shift := lt(y, shiftSteps)
+	over, under := likeConst(y, 1), y
+	for k := 1; k < shiftSteps; k++ {
+		next := add(y, k)
+		over, under = mulAdd(next, over, under), mul(under, next)
+	}
+	over, under = where(shift, over, 0), where(shift, under, 1)
+	f := fromWhole(x)
+	sine, cosine := sinPi(f), sinPi(sub(0.5, mul(f, signOf(f))))
+	over = where(negative, mulAdd(over, sine, mul(mul(under, math.Pi), cosine)), over)
+	under = where(negative, mul(under, sine), under)
+	p := sub(digammaSeries(where(shift, add(y, shiftSteps), y)), div(over, under))
+	return where(bitAnd(lt(x, 0), eq(f, 0)), math.NaN(), p)
+}
+
+// withDerivative is a formula whose derivative is slope.
+func withDerivative(name string, formula, slope func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
+	return func(x *uop.UOp) *uop.UOp {
+		return smooth(name, nil, formula, func(x, _ *uop.UOp) *uop.UOp { return slope(x) }, x)
+	}
+}
+
+func digamma(x *uop.UOp) *uop.UOp { return withDerivative("digamma", digammaLong, trigamma)(x) }
+func digammaShort(x *uop.UOp) *uop.UOp {
+	return withDerivative("digamma of float32", digammaOfFloat32, trigamma)(x)
+}
+
+// inFloat64 computes a function in float64, with another formula if the type of its result is shorter.
+func inFloat64(long, ofFloat32 func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
+	return func(x *uop.UOp) *uop.UOp {
+		x = asFloat(x)
+		f := long
+		if x.DType != uop.Float64 {
+			f = ofFloat32
+		}
+		return cast(f(cast(x, uop.Float64)), x.DType)
+	}
 }
 
 // Lgamma is log|Gamma(x)|.
 func Lgamma(x *uop.UOp) (*uop.UOp, error) {
-	return run1("Lgamma", inDouble(func(x *uop.UOp) *uop.UOp {
-		return smooth("lgamma", nil, lgamma, func(x, _ *uop.UOp) *uop.UOp { return digamma(x) }, x)
-	}), x)
+	return run1("Lgamma", inFloat64(withDerivative("lgamma", lgamma, digamma), withDerivative("lgamma of float32", lgammaOfFloat32, digammaShort)), x)
 }
 
 // Digamma is the derivative of Lgamma.
-func Digamma(x *uop.UOp) (*uop.UOp, error) { return run1("Digamma", inDouble(digamma), x) }
+func Digamma(x *uop.UOp) (*uop.UOp, error) {
+	return run1("Digamma", inFloat64(digamma, digammaShort), x)
+}

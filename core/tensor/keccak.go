@@ -11,7 +11,6 @@ const (
 	keccakBytes  = 200 // of state
 	keccakLanes  = 25
 	keccakRounds = 24
-	keccakBlocks = 256     // limit of a message: 6,144 kernels
 	hashBlock    = 4096    // bytes of a leaf of Hash
 	hashChunk    = 1 << 20 // bytes of a node of Hash
 	hashRate     = 168     // SHAKE128
@@ -31,69 +30,68 @@ var (
 	}
 )
 
-// lanesOf are 25 words as a tensor of shape (1, 5, 5), computed once.
-func lanesOf(g *uop.Graph, words [keccakLanes]uint64) *uop.UOp {
-	parts := make([]*uop.UOp, keccakLanes)
+// wordsOf are constants as a tensor of shape (1, n, 1), computed once.
+func wordsOf(g *uop.Graph, words []uint64) *uop.UOp {
+	parts := make([]*uop.UOp, len(words))
 	for i, w := range words {
 		parts[i] = full(g, uop.ShapeOf(), uop.Uint(w), uop.Uint64)
 	}
-	return reshape(stack(parts, 0), uop.ShapeOf(1, 5, 5)).ContiguousOp()
-}
-
-// keccakRound is a round on lanes of shape (n, y, x). turns are the rotations in the order that pi gives the lanes.
-func keccakRound(a, turns *uop.UOp, one uint64) *uop.UOp {
-	n := a.Shape()[0]
-	row := func(y int64) *uop.UOp { return squeeze(shrinkAxis(a, 1, uop.N(y), uop.N(y+1)), 1) }
-	turned := func(x *uop.UOp, by int64) *uop.UOp { return roll(x, []int64{by}, []int{-1}) }
-	// theta: every lane is xored with the parities of two columns.
-	c := bitXor(bitXor(bitXor(row(0), row(1)), bitXor(row(2), row(3))), row(4))
-	next := turned(c, -1)
-	d := bitXor(turned(c, 1), bitOr(shiftLeft(next, 1), shiftRight(next, 63)))
-	a = bitXor(a, unsqueeze(d, 1))
-	// pi: lane (X, Y) comes from (X+3Y, X): with rows that repeat, element 21X + 3Y of rows of 20.
-	wide := reshape(repeat(a, uop.ShapeOf(1, 1, 4)), uop.Shape{n, uop.N(100)})
-	skew := reshape(padAxis(wide, 1, 0, 5, 0), uop.Shape{n, uop.N(5), uop.N(21)})
-	a = permute(index(skew, Whole(), Whole(), Slice(ptr(0), ptr(15), 3)), []int{0, 2, 1})
-	// pi's rotations. Two shifts to the right, since a shift by 64 is not defined.
-	a = bitOr(shiftLeft(a, turns), shiftRight(shiftRight(a, 1), sub(uop.Uint(63), turns)))
-	// chi and iota
-	a = bitXor(a, bitAnd(bitNot(turned(a, -1)), turned(a, -2)))
-	first := full(a.Graph(), uop.ShapeOf(1, 1, 1), uop.Uint(one), uop.Uint64)
-	return bitXor(a, padAxis(padAxis(first, 1, 0, 4, 0), 2, 0, 4, 0)).ContiguousOp()
+	return reshape(stack(parts, 0), uop.ShapeOf(1, int64(len(words)), 1)).ContiguousOp()
 }
 
 // keccakOf hashes n messages of size bytes, a tensor of shape (n, size), to (200-rate)/2 bytes each.
 func keccakOf(x *uop.UOp, rate int64, suffix byte) *uop.UOp {
 	n, size := x.Shape()[0], intSize("x", x.Shape(), 1)
-	blocks := size/rate + 1
+	g, blocks := x.Graph(), size/rate+1
 	total := blocks * rate
 	// The suffix follows the message, and the last bit of the last block is set.
-	at := count0(x.Graph(), total)
+	at := count0(g, total)
 	mark := bitXor(where(eq(at, int(size)), int(suffix), 0), where(eq(at, int(total-1)), 0x80, 0))
 	x = bitXor(padAxis(x, 1, 0, total-size, 0), cast(mark, uop.Uint8))
 	x = padAxis(reshape(x, uop.Shape{n, uop.N(blocks), uop.N(rate)}), 2, 0, keccakBytes-rate, 0)
-	lanes := reshape(bitcast(x, uop.Uint64), uop.Shape{n, uop.N(blocks), uop.N(5), uop.N(5)}).ContiguousOp()
-	var order [keccakLanes]uint64
-	for y := range 5 {
-		for x := range 5 {
-			order[x+5*y] = keccakTurns[(x+3*y)%5+5*x]
-		}
+	message := reshape(bitcast(x, uop.Uint64), uop.Shape{n, uop.N(blocks * keccakLanes), uop.N(1)})
+	turns := make([]uint64, keccakLanes)
+	for i := range turns {
+		turns[i] = keccakTurns[(i%5+3*(i/5))%5+5*(i%5)]
 	}
-	turns := lanesOf(x.Graph(), order)
-	var state *uop.UOp
-	for b := range blocks {
-		block := squeeze(shrinkAxis(lanes, 1, uop.N(b), uop.N(b+1)), 1)
-		if state == nil {
-			state = block
-		} else {
-			state = bitXor(state, block)
-		}
-		for _, one := range keccakOnes {
-			state = keccakRound(state, turns, one)
-		}
-	}
+	read := []*uop.UOp{message, wordsOf(g, turns), wordsOf(g, keccakOnes[:])}
+	states := []*uop.UOp{zeros(x, uop.Uint64, n.N, keccakLanes, 1), zeros(x, uop.Uint64, n.N, 5, 1), zeros(x, uop.Uint64, n.N, keccakLanes, 1)}
+	state := loop{"block", blocks, true}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+		b.do(s[0].AssignTo(bitXor(s[0], block(read[0], 1, i.Mul(uop.N(keccakLanes)), keccakLanes))))
+		rounds := loop{"round", keccakRounds, true}.run(s, read[1:], func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+			keccakRound(b, s, read[0], block(read[1], 1, i, 1))
+		})
+		b.do(s[0].AssignTo(rounds[0]))
+	})[0]
 	bytes := bitcast(reshape(state, uop.Shape{n, uop.N(keccakLanes)}), uop.Uint8)
 	return shrinkAxis(bytes, 1, uop.N(0), uop.N((keccakBytes-rate)/2))
+}
+
+// keccakRound is a round on states (n, 25, 1), with the parities of columns and turned lanes as other states. turns are the rotations
+// in the order that pi gives the lanes.
+func keccakRound(b *loopBody, s []*uop.UOp, turns, one *uop.UOp) {
+	lanes, parities, mixed := s[0], s[1], s[2]
+	n := lanes.Shape()[0]
+	square5 := func(x *uop.UOp) *uop.UOp { return reshape(x, uop.Shape{n, uop.N(5), uop.N(5), uop.N(1)}) }
+	flat := func(x *uop.UOp) *uop.UOp { return reshape(x, uop.Shape{n, uop.N(keccakLanes), uop.N(1)}) }
+	row := func(y int64) *uop.UOp { return block(lanes, 1, uop.N(5*y), 5) }
+	turned := func(x *uop.UOp, by int64) *uop.UOp { return roll(x, []int64{by}, []int{-2}) }
+	// theta: every lane is xored with the parities of two columns.
+	b.do(parities.AssignTo(bitXor(bitXor(bitXor(row(0), row(1)), bitXor(row(2), row(3))), row(4))))
+	a := square5(lanes)
+	next := turned(parities, -1)
+	d := bitXor(turned(parities, 1), bitOr(shiftLeft(next, 1), shiftRight(next, 63)))
+	a = flat(bitXor(a, unsqueeze(d, 1)))
+	// pi: lane (X, Y) comes from (X+3Y, X): with rows that repeat, element 21X + 3Y of rows of 20.
+	wide := reshape(repeat(square5(a), uop.ShapeOf(1, 1, 4, 1)), uop.Shape{n, uop.N(100), uop.N(1)})
+	skew := reshape(padAxis(wide, 1, 0, 5, 0), uop.Shape{n, uop.N(5), uop.N(21), uop.N(1)})
+	a = permute(index(skew, Whole(), Whole(), Slice(ptr(0), ptr(15), 3)), []int{0, 2, 1, 3})
+	a = flat(a) // two shifts to the right, since a shift by 64 is not defined
+	b.do(mixed.AssignTo(bitOr(shiftLeft(a, turns), shiftRight(shiftRight(a, 1), sub(uop.Uint(63), turns)))))
+	// chi and iota
+	m := square5(mixed)
+	m = flat(bitXor(m, bitAnd(bitNot(turned(m, -1)), turned(m, -2))))
+	b.do(lanes.AssignTo(bitXor(m, padAxis(one, 1, 0, keccakLanes-1, 0))))
 }
 
 // bytesOf is x as bytes; the last axis grows by the element size.
@@ -108,8 +106,7 @@ func bytesOf(x *uop.UOp) *uop.UOp {
 }
 
 // Keccak hashes the bytes of the last axis by the sponge of FIPS 202 with rate bytes a block and a suffix of the message:
-// SHA3-256 has rate 136 and suffix 6, SHAKE128 168 and 0x1f. The last axis of the result holds (200-rate)/2 bytes. Messages
-// have at most 256 blocks.
+// SHA3-256 has rate 136 and suffix 6, SHAKE128 168 and 0x1f. The last axis of the result holds (200-rate)/2 bytes.
 func Keccak(x *uop.UOp, rate int64, suffix byte) (r *uop.UOp, err error) {
 	defer guard("Keccak", &err)
 	need("x", x)
@@ -122,9 +119,6 @@ func Keccak(x *uop.UOp, rate int64, suffix byte) (r *uop.UOp, err error) {
 	x = bytesOf(x)
 	s := x.Shape()
 	lead, size := s[:len(s)-1], intSize("x", s, len(s)-1)
-	if blocks := size/rate + 1; blocks > keccakBlocks {
-		fail("x", "has messages of %d bytes, %d blocks of %d: need at most %d blocks (Hash takes longer messages)", size, blocks, rate, keccakBlocks)
-	}
 	n := int64(1)
 	for _, d := range intShape("x", lead) {
 		n *= d

@@ -141,44 +141,42 @@ func Histogram(x *uop.UOp, bins int64, low, high *float64) (counts, edges *uop.U
 	return scatterReduce(zeros, 0, at, full(x.Graph(), x.Shape(), uop.Int(1), uop.Int32), ScatterSum, true), edges, nil
 }
 
-// distinct sorts the elements of the flattened x: their positions, and which of them differ from the one before.
-func distinct(x *uop.UOp) (flat, at, first *uop.UOp) {
-	flat = flatten(x, 0, -1)
-	at = ordered(flat, 0, false).at
-	key := sortKey(index(detach(flat), Take(at)), false)
-	n := intSize("x", flat.Shape(), 0)
-	start := int64(1)
-	differs := ne(index(key, Slice(&start, nil, 1)), shrinkAxis(key, 0, uop.N(0), uop.N(n-1)))
-	return flat, at, cat([]*uop.UOp{full(x.Graph(), uop.ShapeOf(1), uop.BoolConst(true), uop.Bool), differs}, 0)
+// Order are the positions, int32, that sort the elements of the flattened x.
+func Order(x *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Order", &err)
+	need("x", x)
+	return cast(ordered(flatten(x, 0, -1), 0, false).at, uop.Int32), nil
 }
 
-// Distinct marks one of each of the different elements of x, in the order of the sorted vector: their number is the count of Unique.
-func Distinct(x *uop.UOp) (r *uop.UOp, err error) {
-	defer guard("Unique", &err)
-	need("x", x)
-	if x.Shape().MaxNumel() == 0 {
-		return full(x.Graph(), uop.ShapeOf(0), uop.BoolConst(false), uop.Bool), nil
+// Distinct marks one of each of the different elements of x, in their order: the number of marks is the count of Unique.
+func Distinct(x, order *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Distinct", &err)
+	needSame("operands", x, order)
+	n := intSize("order", order.Shape(), 0)
+	first := full(x.Graph(), uop.ShapeOf(min(n, 1)), uop.BoolConst(true), uop.Bool)
+	if n < 2 {
+		return first, nil
 	}
-	_, _, r = distinct(x)
-	return r, nil
+	key := sortKey(index(detach(flatten(x, 0, -1)), Take(order)), false)
+	differs := ne(shrinkAxis(key, 0, uop.N(1), uop.N(n)), shrinkAxis(key, 0, uop.N(0), uop.N(n-1)))
+	return cat([]*uop.UOp{first, differs}, 0), nil
 }
 
 // Unique are the count different elements of x, ascending, the place of each element of x among them, of the shape of x, and how often
-// each of them is in x; int32. NaN are equal to each other.
-func Unique(x *uop.UOp, count int64) (values, inverse, counts *uop.UOp, err error) {
+// each of them is in x; int32. NaN are equal to each other. order is that of Order, first the marks of Distinct.
+func Unique(x, order, first *uop.UOp, count int64) (values, inverse, counts *uop.UOp, err error) {
 	defer guard("Unique", &err)
-	need("x", x)
+	needSame("operands", x, order, first)
 	needCount(count)
 	g, s := x.Graph(), x.Shape()
 	counts = full(g, uop.ShapeOf(count), uop.Int(0), uop.Int32)
 	if s.MaxNumel() == 0 {
 		return full(g, uop.ShapeOf(count), uop.Int(0), x.DType), full(g, s, uop.Int(0), uop.Int32), counts, nil
 	}
-	flat, at, first := distinct(x)
 	number := sub(scan(cast(first, uop.Int32), 0, uop.Add), 1).ContiguousOp()
-	none := full(g, flat.Shape(), uop.Int(0), uop.Int32)
-	inverse = reshape(scatterSet(none, 0, at, number), s)
+	none := full(g, order.Shape(), uop.Int(0), uop.Int32)
+	inverse = reshape(scatterSet(none, 0, order, number), s)
 	counts = scatterReduce(counts, 0, number, add(none, 1), ScatterSum, true)
-	firsts := scatterSet(full(g, uop.ShapeOf(count), uop.Int(0), uop.Int32), 0, where(first, number, -1), at)
-	return index(flat, Take(firsts)), inverse, counts, nil
+	firsts := scatterSet(full(g, uop.ShapeOf(count), uop.Int(0), uop.Int32), 0, where(first, number, -1), order)
+	return index(flatten(x, 0, -1), Take(firsts)), inverse, counts, nil
 }

@@ -42,14 +42,6 @@ func inFloat(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 	}
 }
 
-// inDouble computes f in float64 and converts the result back, for formulas that cancel in float32.
-func inDouble(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
-	return func(x *uop.UOp) *uop.UOp {
-		x = asFloat(x)
-		return cast(f(cast(x, uop.Float64)), x.DType)
-	}
-}
-
 // signOf is -1 below 0, else 1, with no gradient.
 func signOf(x *uop.UOp) *uop.UOp { return where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)) }
 

@@ -896,15 +896,15 @@ export class Methods {
   /**
    * The hash of the bytes of the last axis: a function of FIPS 202.
    * cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
-   * (200 - rate) / 2 bytes. Messages have fewer than 256 times the rate bytes: hash takes more.
+   * (200 - rate) / 2 bytes. The blocks of a message are hashed one after the other: hash is faster for long ones.
    * @param cfg sha3_256 by default
    */
   keccak(cfg?: 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256' | PerAxis | { cfg?: 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256' | PerAxis }): Tensor
 
   /**
    * 16 bytes, uint8, that depend on all bytes of the tensor.
-   * They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: it takes long even
-   * for small tensors.
+   * They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: the least time is
+   * that of a chunk.
    */
   hash(): Tensor
 

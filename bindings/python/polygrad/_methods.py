@@ -1805,8 +1805,8 @@ class Methods(Base):
         """The hash of the bytes of the last axis: a function of FIPS 202.
 
         cfg is its name, or its rate in bytes and the number that stands behind the message. The
-        last axis of the result, uint8, holds (200 - rate) / 2 bytes. Messages have fewer than 256
-        times the rate bytes: hash takes more.
+        last axis of the result, uint8, holds (200 - rate) / 2 bytes. The blocks of a message are
+        hashed one after the other: hash is faster for long ones.
 
         >>> bytes(Tensor(b"abc").keccak().tolist()).hex()[:16]
         '3a985da74fe225b2'
@@ -1817,7 +1817,7 @@ class Methods(Base):
         """16 bytes, uint8, that depend on all bytes of the tensor.
 
         They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the
-        chunks of 2^20 bytes: it takes long even for small tensors.
+        chunks of 2^20 bytes: the least time is that of a chunk.
         """
         return self._call1(HASH)
 

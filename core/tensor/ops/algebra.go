@@ -93,7 +93,7 @@ Singular values up to rcond times the greatest count as 0 in the rank: the epsil
 		}),
 	method("keccak", "cfg ints|text = sha3_256 {sha3_224 sha3_256 sha3_384 sha3_512 shake_128 shake_256}", `The hash of the bytes of the last axis: a function of FIPS 202.
 cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
-(200 - rate) / 2 bytes. Messages have fewer than 256 times the rate bytes: hash takes more.`, func(a *Args) (*uop.UOp, error) {
+(200 - rate) / 2 bytes. The blocks of a message are hashed one after the other: hash is faster for long ones.`, func(a *Args) (*uop.UOp, error) {
 		h := hashes[a.text("cfg")]
 		if given := a.ints("cfg"); given != nil {
 			if len(given) != 2 || given[1] != int64(byte(given[1])) {
@@ -104,8 +104,8 @@ cfg is its name, or its rate in bytes and the number that stands behind the mess
 		return tensor.Keccak(a.X, h[0], byte(h[1]))
 	}),
 	unary("hash", `16 bytes, uint8, that depend on all bytes of the tensor.
-They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: it takes long even for small
-tensors.`, tensor.Hash),
+They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: the least time is that of a
+chunk.`, tensor.Hash),
 }
 
 // converted are tensors as those of the argument dtype, if it is given.

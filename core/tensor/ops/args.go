@@ -24,6 +24,8 @@ type Args struct {
 	Seed func(words uint64) (*uop.UOp, error)
 	// Value computes a tensor of one element, for operations whose result's shape depends on values.
 	Value func(x *uop.UOp) (uop.Const, error)
+	// Computed computes a tensor, which stays in memory for the results; nil where results are nodes of given ones alone.
+	Computed func(x *uop.UOp) (*uop.UOp, error)
 	// Elements are for checks of positions and classes; nil if nobody knows them.
 	Elements Elements
 	// Training: dropout drops.
@@ -457,6 +459,14 @@ func (a *Args) classCount() (int64, error) {
 
 // count computes how many elements of a tensor are not 0.
 func (a *Args) count(x *uop.UOp) (int64, error) { return Count(x, a.Value) }
+
+// computed is a tensor that is needed for a value and for the results, if possible computed once.
+func (a *Args) computed(x *uop.UOp, err error) (*uop.UOp, error) {
+	if err != nil || a.Computed == nil || x.Shape().MaxNumel() == 0 {
+		return x, err
+	}
+	return a.Computed(x)
+}
 
 // Count is how many elements of a tensor are not 0; value computes a tensor of one element.
 func Count(x *uop.UOp, value func(x *uop.UOp) (uop.Const, error)) (int64, error) {

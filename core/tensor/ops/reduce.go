@@ -141,7 +141,11 @@ The tensor is a vector, or has the shape of values but for the last axis. NaN is
 	}),
 	several("values inverse counts", "unique", "", `The different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
 NaN are equal to each other. The tensor is computed at once.`, func(a *Args) ([]*uop.UOp, error) {
-		first, err := tensor.Distinct(a.X)
+		order, err := a.computed(tensor.Order(a.X))
+		if err != nil {
+			return nil, err
+		}
+		first, err := a.computed(tensor.Distinct(a.X, order))
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +153,7 @@ NaN are equal to each other. The tensor is computed at once.`, func(a *Args) ([]
 		if err != nil {
 			return nil, err
 		}
-		values, inverse, counts, err := tensor.Unique(a.X, n)
+		values, inverse, counts, err := tensor.Unique(a.X, order, first, n)
 		return []*uop.UOp{values, inverse, counts}, err
 	}),
 	method("bincount", "weights tensor?, minlength int = 0", `How often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
