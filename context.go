@@ -32,6 +32,8 @@ func NewContext(device string) (*Context, error) {
 	g := symbolic.NewGraph()
 	if exec.AsTinygrad() {
 		g.AsTinygrad()
+	} else {
+		g.Strict()
 	}
 	return &Context{vars: variable.NewContext(g, func() (*exec.Executor, error) { return e, nil })}, nil
 }

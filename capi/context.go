@@ -79,6 +79,8 @@ func newContext() (*context, error) {
 	c.newVariables()
 	if exec.AsTinygrad() {
 		c.g.AsTinygrad()
+	} else {
+		c.g.Strict()
 	}
 	if err := c.newLock(); err != nil {
 		return nil, err

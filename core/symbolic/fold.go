@@ -83,15 +83,26 @@ func constLike(u, c *uop.UOp) *uop.UOp {
 	return u.ConstLike(c.ConstVal())
 }
 
-// timesZero is x*0: zero, but NaN for a constant NaN or infinity.
+// timesZero is x*0: zero, but NaN for a constant NaN or infinity, and as it is for numbers that may be one.
 func timesZero(x *uop.UOp) *uop.UOp {
 	if x.Op == uop.ConstOp && x.ConstVal().IsFloat() {
 		if f := x.ConstVal().F(); f != f || math.IsInf(f, 0) {
 			return constant(x, uop.Float(math.NaN()))
 		}
+		return constant(x, zero)
+	}
+	if !whole(x) {
+		return nil
 	}
 	return constant(x, zero)
 }
+
+// whole reports whether numbers are added and multiplied as integers are: without NaN and infinities.
+func whole(x *uop.UOp) bool { return !x.DType.IsFloat() || !x.Graph().IsStrict() }
+
+func positive(c *uop.UOp) bool { return c.ConstVal().F() > 0 }
+
+func sameSign(c0, c1 *uop.UOp) bool { return c0.ConstVal().F()*c1.ConstVal().F() > 0 }
 
 // foldBitcast reinterprets a constant of a type that has a bit pattern of the same size.
 func foldBitcast(u, c *uop.UOp) *uop.UOp {

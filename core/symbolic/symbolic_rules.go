@@ -114,8 +114,8 @@ var simpleRules = rewrite.New("simpleRules",
 	&rewrite.Rule{Name: "symbolic.rules:55 MAX(x:bool, y:bool) => x | y", Ops: uop.Ops(uop.Max), Fn: simpleRules31},
 	&rewrite.Rule{Name: "symbolic.rules:58 0 / 0 => nan", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.ConstOp), Fn: simpleRules32},
 	&rewrite.Rule{Name: "symbolic.rules:59 (x * 0) / 0 => nan", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: simpleRules33},
-	&rewrite.Rule{Name: "symbolic.rules:60 x / x => 1", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal), Fn: simpleRules34},
-	&rewrite.Rule{Name: "symbolic.rules:61 (x * y) / y => x", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: simpleRules35},
+	&rewrite.Rule{Name: "symbolic.rules:60 x / x => 1 if whole(x)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal), Fn: simpleRules34},
+	&rewrite.Rule{Name: "symbolic.rules:61 (x * y) / y => x if whole(x)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: simpleRules35},
 	&rewrite.Rule{Name: "symbolic.rules:62 x * 0 => timesZero(x)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.ConstOp), Fn: simpleRules36},
 	&rewrite.Rule{Name: "symbolic.rules:65 t@CAST(c) => castConst(t, c)", Ops: uop.Ops(uop.Cast), Fn: simpleRules37},
 	&rewrite.Rule{Name: "symbolic.rules:66 {CAST BITCAST}(x) => x if sameType(x, u)", Ops: uop.Ops(uop.Cast, uop.Bitcast), Fn: simpleRules38},
@@ -700,7 +700,7 @@ func simpleRules33(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// x / x => 1
+// x / x => 1 if whole(x)
 func simpleRules34(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
@@ -711,12 +711,14 @@ func simpleRules34(_ any, u *uop.UOp) *uop.UOp {
 		if v4 != x {
 			continue
 		}
-		return u.ConstLike(uop.Int(1))
+		if whole(x) {
+			return u.ConstLike(uop.Int(1))
+		}
 	}
 	return nil
 }
 
-// (x * y) / y => x
+// (x * y) / y => x if whole(x)
 func simpleRules35(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -729,7 +731,9 @@ func simpleRules35(_ any, u *uop.UOp) *uop.UOp {
 			if v7 != y {
 				continue
 			}
-			return x
+			if whole(x) {
+				return x
+			}
 		}
 	}
 	return nil
@@ -995,11 +999,11 @@ func commutative1(_ any, u *uop.UOp) *uop.UOp {
 // symbolicRules look deeper: at sums of products, bounds and comparisons.
 var symbolicRules = rewrite.New("symbolicRules",
 	&rewrite.Rule{Name: "symbolic.rules:92 x:bool | !x => true", Ops: uop.Ops(uop.Or), Need: uop.Ops(uop.CmpNe), Fn: symbolicRules1},
-	&rewrite.Rule{Name: "symbolic.rules:95 x*c0 + x*c1 => x*(c0 + c1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: symbolicRules2},
-	&rewrite.Rule{Name: "symbolic.rules:96 (y + x*c0) + x*c1 => y + x*(c0 + c1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: symbolicRules3},
-	&rewrite.Rule{Name: "symbolic.rules:97 x + x*c => x*(c + 1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: symbolicRules4},
-	&rewrite.Rule{Name: "symbolic.rules:98 (y + x) + x*c => y + x*(c + 1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: symbolicRules5},
-	&rewrite.Rule{Name: "symbolic.rules:99 (y + x*c) + x => y + x*(c + 1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add), Fn: symbolicRules6},
+	&rewrite.Rule{Name: "symbolic.rules:95 x*c0 + x*c1 => x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: symbolicRules2},
+	&rewrite.Rule{Name: "symbolic.rules:96 (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: symbolicRules3},
+	&rewrite.Rule{Name: "symbolic.rules:97 x + x*c => x*(c + 1) if whole(x) || positive(c)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: symbolicRules4},
+	&rewrite.Rule{Name: "symbolic.rules:98 (y + x) + x*c => y + x*(c + 1) if whole(x) || positive(c)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: symbolicRules5},
+	&rewrite.Rule{Name: "symbolic.rules:99 (y + x*c) + x => y + x*(c + 1) if whole(x) || positive(c)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add), Fn: symbolicRules6},
 	&rewrite.Rule{Name: "symbolic.rules:100 x + x => x*2", Ops: uop.Ops(uop.Add), Fn: symbolicRules7},
 	&rewrite.Rule{Name: "symbolic.rules:101 (y + x) + x => y + x*2", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add), Fn: symbolicRules8},
 	&rewrite.Rule{Name: "symbolic.rules:102 (x / y) / z => x / (y*z) if !same(y, z)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: symbolicRules9},
@@ -1051,7 +1055,7 @@ func symbolicRules1(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// x*c0 + x*c1 => x*(c0 + c1)
+// x*c0 + x*c1 => x*(c0 + c1) if whole(x) || sameSign(c0, c1)
 func symbolicRules2(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1068,14 +1072,16 @@ func symbolicRules2(_ any, u *uop.UOp) *uop.UOp {
 				if v9 != x || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
 					continue
 				}
-				return x.Mul(c0.Add(c1))
+				if whole(x) || sameSign(c0, c1) {
+					return x.Mul(c0.Add(c1))
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// (y + x*c0) + x*c1 => y + x*(c0 + c1)
+// (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x) || sameSign(c0, c1)
 func symbolicRules3(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1097,7 +1103,9 @@ func symbolicRules3(_ any, u *uop.UOp) *uop.UOp {
 					if v12 != x || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
 						continue
 					}
-					return y.Add(x.Mul(c0.Add(c1)))
+					if whole(x) || sameSign(c0, c1) {
+						return y.Add(x.Mul(c0.Add(c1)))
+					}
 				}
 			}
 		}
@@ -1105,7 +1113,7 @@ func symbolicRules3(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// x + x*c => x*(c + 1)
+// x + x*c => x*(c + 1) if whole(x) || positive(c)
 func symbolicRules4(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
@@ -1117,13 +1125,15 @@ func symbolicRules4(_ any, u *uop.UOp) *uop.UOp {
 			if v6 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 				continue
 			}
-			return x.Mul(c.AddInt(1))
+			if whole(x) || positive(c) {
+				return x.Mul(c.AddInt(1))
+			}
 		}
 	}
 	return nil
 }
 
-// (y + x) + x*c => y + x*(c + 1)
+// (y + x) + x*c => y + x*(c + 1) if whole(x) || positive(c)
 func symbolicRules5(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1137,14 +1147,16 @@ func symbolicRules5(_ any, u *uop.UOp) *uop.UOp {
 				if v9 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 					continue
 				}
-				return y.Add(x.Mul(c.AddInt(1)))
+				if whole(x) || positive(c) {
+					return y.Add(x.Mul(c.AddInt(1)))
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// (y + x*c) + x => y + x*(c + 1)
+// (y + x*c) + x => y + x*(c + 1) if whole(x) || positive(c)
 func symbolicRules6(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, x := u.Src[i1], u.Src[1-i1]
@@ -1161,7 +1173,9 @@ func symbolicRules6(_ any, u *uop.UOp) *uop.UOp {
 				if v9 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 					continue
 				}
-				return y.Add(x.Mul(c.AddInt(1)))
+				if whole(x) || positive(c) {
+					return y.Add(x.Mul(c.AddInt(1)))
+				}
 			}
 		}
 	}

@@ -2,7 +2,8 @@
 // what they need to know about sums, products and bounds, integer division, and validity.
 //
 // A result is equal to what it replaces for every value of the variables, in unbounded
-// integers. Floating point is treated as tinygrad treats it: x/x is 1, and x*0 is 0.
+// integers. Floating point is treated as tinygrad treats it, x/x is 1 and x*0 is 0, unless
+// the graph is strict: then NaN and infinities are kept.
 package symbolic
 
 import (

@@ -102,7 +102,7 @@ func Sign(x *uop.UOp) (*uop.UOp, error) {
 		if !x.DType.IsFloat() || asTinygrad(x) {
 			return sign(x)
 		}
-		return where(isNaN(x), x, sign(x))
+		return where(isNaN(x), x, direction(x))
 	}, x)
 }
 
@@ -156,7 +156,8 @@ func accurateCopySign(a, b operand) *uop.UOp {
 		return copysign(a, b)
 	}
 	m := accurateAbs(x)
-	return add(where(negative(y), neg(m), m), mul(sign(y), 0))
+	// No number is less than itself; the branch gives y a gradient.
+	return where(lt(y, y), y, where(negative(y), neg(m), m))
 }
 
 // accurateLerp interpolates from a to b, exactly b at w = 1.

@@ -41,7 +41,7 @@ func arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) *uop.UOp {
 		fail("stop", "gives too many elements: %s..%s by %s", start, stop, step)
 	}
 	if n <= 0 {
-		return emptyBuffer(g, uop.ShapeOf(0), dt)
+		return nothing(g, dt)
 	}
 	if last.Less(dt.Min()) || dt.Max().Less(start) { // descending
 		fail("dtype", "the values %s..%s are not representable in %s", start, stop, dt)
@@ -76,6 +76,15 @@ func counts(n int64) *uop.DType {
 		return uop.Int64
 	}
 	return uop.Int32
+}
+
+// nothing has no elements, and no memory that would have to be given to it.
+func nothing(g *uop.Graph, dt *uop.DType) *uop.UOp {
+	none := full(g, uop.ShapeOf(0), uop.Int(0), dt)
+	if asTinygrad(none) {
+		return emptyBuffer(g, uop.ShapeOf(0), dt)
+	}
+	return none
 }
 
 func emptyBuffer(g *uop.Graph, s uop.Shape, dt *uop.DType) *uop.UOp {
@@ -178,7 +187,7 @@ func Linspace(g *uop.Graph, start, stop uop.Const, steps int64, dt *uop.DType) (
 	case steps < 0:
 		fail("steps", "%d is negative", steps)
 	case steps == 0:
-		return emptyBuffer(g, uop.ShapeOf(0), dt), nil
+		return nothing(g, dt), nil
 	case steps == 1:
 		return full(g, uop.ShapeOf(1), start, dt), nil
 	}

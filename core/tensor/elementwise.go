@@ -227,9 +227,11 @@ func isInf(x *uop.UOp) *uop.UOp {
 func isFinite(x *uop.UOp) *uop.UOp { return logicalNot(bitOr(isInf(x), isNaN(x))) }
 
 // sign is -1, 0 or 1. The x*0 keeps x in the graph, with gradient 0.
-func sign(x *uop.UOp) *uop.UOp {
-	s := where(ne(x, 0), where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)), likeConst(x, 0))
-	return add(s, mul(x, 0))
+func sign(x *uop.UOp) *uop.UOp { return add(direction(x), mul(x, 0)) }
+
+// direction is -1, 0 or 1, with no gradient.
+func direction(x *uop.UOp) *uop.UOp {
+	return where(ne(x, 0), where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)), likeConst(x, 0))
 }
 
 func abs(x *uop.UOp) *uop.UOp { return mul(x, sign(x)) }

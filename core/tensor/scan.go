@@ -44,19 +44,25 @@ func prefix(x *uop.UOp, axis int, op uop.Op, more ...*uop.UOp) *uop.UOp {
 func scan(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
-	if len(s) == 0 || slices.ContainsFunc(s, func(d uop.Sint) bool { return d.IsNum(0) }) {
-		return x
+	empty := len(s) == 0 || slices.ContainsFunc(s, func(d uop.Sint) bool { return d.IsNum(0) })
+	if !empty {
+		intSize("axis", s, axis)
 	}
-	intSize("axis", s, axis)
 	switch {
 	case asTinygrad(x):
+		if empty {
+			return x
+		}
 		return scanWindows(x, axis, op)
-	case smallFloats[x.DType] && op != uop.Max:
+	case smallFloats[x.DType] && op != uop.Max && !empty:
 		return cast(prefix(cast(x, uop.Float32), axis, op), x.DType)
 	case op == uop.Mul && x.DType.IsBool():
 		x = cast(x, uop.Int32)
 	case op == uop.Add:
 		x = cast(x, uop.SumAcc(x.DType))
+	}
+	if empty {
+		return x
 	}
 	return prefix(x, axis, op)
 }

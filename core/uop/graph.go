@@ -22,6 +22,8 @@ type Graph struct {
 	copies map[*UOp]*UOp
 	// tinygrads: operations are composed as tinygrad composes them.
 	tinygrads bool
+	// strict: NaN and infinities count in the algebra of floats.
+	strict bool
 }
 
 // Made is what make returned for a name, if that is still in the graph.
@@ -75,6 +77,13 @@ func (g *Graph) AsTinygrad() { g.tinygrads = true }
 
 // IsAsTinygrad reports whether operations are composed as tinygrad composes them.
 func (g *Graph) IsAsTinygrad() bool { return g.tinygrads }
+
+// Strict makes floats keep NaN and infinities where tinygrad's algebra drops them: x*0 is not 0, x/x not 1, and x-x not 0. A graph
+// that nodes of a strict one are imported into is strict, too.
+func (g *Graph) Strict() { g.strict = true }
+
+// IsStrict reports whether NaN and infinities count in the algebra of floats.
+func (g *Graph) IsStrict() bool { return g.strict }
 
 // simplest is a size in its simplest form.
 func (g *Graph) simplest(u *UOp) *UOp {
@@ -195,6 +204,7 @@ func (g *Graph) ImportMap(root *UOp, seen map[*UOp]*UOp) *UOp {
 	if root.g == g {
 		return root
 	}
+	g.strict = g.strict || root.g.strict
 	for _, u := range root.ToposortGated(func(u *UOp) bool { return seen[u] == nil }) {
 		src := make([]*UOp, len(u.Src))
 		for i, s := range u.Src {

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import failure
+from programs import calls, elementwise, failure, writes
+from programs.choices import Choices
+from programs.generator import add
+from programs.oracle import Reject
+from programs.shrinker import problem
 
 from polygrad import Tensor
 
 COUNT = int(os.environ.get("POLY_PROGRAMS", "2000"))
 GROUPS = 8
+FAILED = Path(__file__).parent / "testdata"
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
@@ -164,8 +172,51 @@ def test_gradients_of_equal_tensors_of_which_one_is_read(read: int) -> None:
     assert x.grad.tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize(
-    "seed", [7029141, 6005748, 7008546, 7023514, 7004356, 7005051, 7005189, 7007656, 7009701]
-)
-def test_programs_that_have_failed(seed: int) -> None:
-    assert not failure(seed)
+@pytest.mark.parametrize("path", sorted(FAILED.glob("program_*.py")), ids=lambda p: p.stem)
+def test_programs_that_have_failed(path: Path) -> None:
+    runpy.run_path(str(path))
+
+
+def test_every_operation_is_made() -> None:
+    """A call of each described operation stands in a program, or it is known why not."""
+    described = json.loads((ROOT / "build" / "operations.json").read_text())
+    names = {o["Name"] for o in described}
+    left_out = {name for names in calls.NOT_MADE.values() for name in names.split()}
+    assert names - set(calls.table()) == left_out
+    failures = [found for op in calls.table() for found in [call_of(op)] if found]
+    assert not failures, "\n".join(failures)
+
+
+def call_of(op: str) -> str:
+    """Return the problem of the first program that is a call of an operation."""
+    for seed in range(50):
+        choices = Choices(seed)
+        add(choices, elementwise.leaf(choices))
+        try:
+            add(choices, calls.call(choices, op))
+        except Reject:
+            continue
+        for name in list(choices.state.values):
+            add(choices, writes.check(choices, name))
+        return problem(choices.steps)
+    return f"no program has a call of {op}"
+
+
+def test_ranges_without_elements() -> None:
+    x = Tensor([1.0, 2.0])
+    for nothing in (Tensor.arange(0), Tensor.linspace(0, 1, 0)):
+        assert nothing.sum().item() == 0
+        assert (nothing + 1).cat(x).tolist() == [1, 2]
+        none = nothing.cast("int32")
+        assert x.scatter_reduce(0, none, x, "sum").tolist() == [1, 2]
+        assert x.scatter(0, none, x, reduce="add").tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
+def test_running_sums_of_nothing_have_the_type_of_others(shape: tuple[int, ...]) -> None:
+    for dtype in ("bool", "uint8", "int16", "int64", "float16", "float32"):
+        x = Tensor.zeros(*shape, dtype=dtype)
+        others = Tensor.ones(2, dtype=dtype)
+        assert x.cumsum(0).dtype == others.cumsum(0).dtype
+        assert x.cumprod(0).dtype == others.cumprod(0).dtype
+        assert x.cumsum(0).shape == shape

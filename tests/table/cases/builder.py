@@ -124,6 +124,18 @@ class Draw:
         return np.array(values, dtype=object).reshape(shape)
 
 
+@dataclass
+class Call:
+    """A case that other values can be put into: programs are made of them, too."""
+
+    record: dict[str, Any]
+    inputs: Sequence[Any]
+    function: Callable[..., Any]
+    types: Sequence[str]
+    smooth: Sequence[int] | bool  # the inputs with gradients
+
+
+CALLS: list[Call] = []
 CASES: list[dict[str, Any]] = []
 _names: set[str] = set()
 
@@ -200,6 +212,7 @@ def case(
         if not record[key]:
             del record[key]
     _add(record)
+    CALLS.append(Call(record, inputs, fn, kinds, grad))
     if grad is not False:
         name = f"{name}, gradient"
         gradient(name, op, inputs, fn, args, kind=kind, wrt=grad, index_out=index_out, **options)

@@ -377,7 +377,7 @@ def _hashes() -> None:
         each = getattr(hashlib, cfg)
         length = [16] if cfg == "shake_128" else []
 
-        def digests(v: Any) -> Any:
+        def digests(v: Any, each: Any = each, length: list[int] = length) -> Any:
             rows = [each(bytes(map(int, row))).digest(*length) for row in v]
             return np.array([list(row) for row in rows])
 

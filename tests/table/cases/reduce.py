@@ -174,7 +174,7 @@ def _spread() -> None:
                     name,
                     op,
                     [Tensor(draw.reals([2, 3, 4], -3, 3))],
-                    lambda v, a=_axes(axis), k=keepdim, d=ddof: np.asarray(
+                    lambda v, fn=fn, a=_axes(axis), k=keepdim, d=ddof: np.asarray(
                         fn(v, axis=a, keepdims=k, ddof=d)
                     ),
                     args,
@@ -182,14 +182,22 @@ def _spread() -> None:
                     **NEAR,
                 )
         x = Tensor(draw.reals([3, 2], 97, 100), view=[["permute", [1, 0]]])
-        case(f"{op} far from 0", op, [x], lambda v: fn(v, axis=1, ddof=1), {"axis": 1}, rtol=1e-4)
-        case(f"{op} float64", op, [Tensor(draw.reals([5]), "float64")], lambda v: fn(v, ddof=1))
+        case(
+            f"{op} far from 0",
+            op,
+            [x],
+            lambda v, f=fn: f(v, axis=1, ddof=1),
+            {"axis": 1},
+            rtol=1e-4,
+        )
+        five = Tensor(draw.reals([5]), "float64")
+        case(f"{op} float64", op, [five], lambda v, fn=fn: fn(v, ddof=1))
         odd = Tensor([[1.0, NAN, 2.0], [1.0, INF, 2.0], [1.0, 2.0, 4.0]])
         case(
             f"{op} of NaN and infinity",
             op,
             [odd],
-            lambda v: fn(v, axis=1, ddof=1),
+            lambda v, fn=fn: fn(v, axis=1, ddof=1),
             {"axis": 1},
             **NEAR,
         )

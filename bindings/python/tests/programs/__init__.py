@@ -11,6 +11,11 @@ int32, a number outside of a type's range) raises Reject and is left out.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[4] / "tests" / "table"))
+
 from programs.generator import generate
 from programs.printer import text
 from programs.shrinker import problem, shrunk

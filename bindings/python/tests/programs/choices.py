@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from programs.oracle import Reject, State, Step
+from programs.oracle import Reject, State, Step, inexact
 
+NOT_FINITE = (float("nan"), float("inf"), float("-inf"))
+EPSILON = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 SIGNED = ("int8", "int16", "int32", "int64")
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("bfloat16", "float16", "float32", "float64")
 TYPES = ("bool", *UNSIGNED, *SIGNED, *FLOATS)
 
 
@@ -26,11 +29,16 @@ class Choices:
         self.steps: list[Step] = []
 
     def numbers(self, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Return an array; some have NaN and infinities."""
         rng, n = self.rng, int(np.prod(shape))
         if dtype == "bool":
             data: list[Any] = [rng.random() < 0.5 for _ in range(n)]
         elif dtype in FLOATS:
-            data = [rng.randint(-24, 24) / 8 for _ in range(n)]
+            odd = rng.choice((0, 0, 0, 0, 0, 0.3)) if not self.gradients else 0
+            data = [
+                rng.choice(NOT_FINITE) if rng.random() < odd else rng.randint(-24, 24) / 8
+                for _ in range(n)
+            ]
         else:
             info = np.iinfo(dtype)
             ends = [info.max, info.max - 1, info.min, info.min + 1]
@@ -41,17 +49,18 @@ class Choices:
                 else rng.randint(-9 if info.min else 0, 9)
                 for _ in range(n)
             ]
-        return np.array(data, dtype).reshape(shape)
+        return np.array(data, "float32" if dtype == "bfloat16" else dtype).reshape(shape)
 
     def constant(self, dtype: str, wild: bool = False) -> Any:
         rng = self.rng
         if dtype == "bool":
             return np.bool_(rng.random() < 0.5)
         if dtype in FLOATS:
-            odd = [float("inf"), float("-inf"), 255.5, 60000.0]
-            odd += [1e6, 2.0**24 - 1, -300.0] if dtype != "float16" else []
+            odd = [float("inf"), float("-inf"), 256.0]
+            odd += [255.5, 60000.0] if dtype != "bfloat16" else []
+            odd += [1e6, 2.0**24 - 1, -300.0] if dtype in ("float32", "float64") else []
             odd += [0.1, 2.0**40 + 1] if dtype == "float64" else []
-            return np.dtype(dtype).type(
+            return np.dtype("float32" if dtype == "bfloat16" else dtype).type(
                 rng.choice(odd) if wild and rng.random() < 0.4 else rng.randint(-16, 16) / 8
             )
         info = np.iinfo(dtype)
@@ -68,12 +77,16 @@ class Choices:
             raise Reject
         return k
 
-    def pick(self, *kinds: str, least: int = 0, size: int = 1) -> str:
-        """Return a variable of one of the types, with at least so many axes and elements."""
+    def pick(self, *kinds: str, least: int = 0, size: int = 0, near: bool = False) -> str:
+        """Return a variable of one of the types, with at least so many axes and elements.
+
+        Those that numpy only finds nearly are for steps that keep them so: near.
+        """
         fits = [
             n
             for n, v in self.state.values.items()
-            if (not kinds or v.root.flat.dtype.name in kinds)
+            if (not kinds or v.root.dtype in kinds)
+            and (near or not v.root.error)
             and v.at.ndim >= least
             and v.at.size >= size
         ]
@@ -91,31 +104,54 @@ class Choices:
         return self.state.values[name].array
 
     def dtype(self, name: str) -> str:
-        return self.state.values[name].root.flat.dtype.name
+        return self.state.values[name].root.dtype
 
-    def same(self, name: str) -> str:
+    def kinked(self, name: str, at: Any) -> None:
+        """Leave a step out whose gradient would be at an edge, which differences cannot see."""
+        if self.state.values[name].tracked and np.any(at):
+            raise Reject
+
+    def same(self, name: str, near: bool = False) -> str:
         """Return a variable of the type of another one that broadcasts with it."""
-        mine = self.array(name)
+        mine, dtype = self.array(name), self.dtype(name)
         fits = []
         for n, v in self.state.values.items():
             try:
                 shape = np.broadcast_shapes(v.at.shape, mine.shape)
             except ValueError:
                 continue
-            if v.root.flat.dtype == mine.dtype and int(np.prod(shape)) <= 64 and len(shape) <= 3:
+            if v.root.error and not near:
+                continue
+            if v.root.dtype == dtype and int(np.prod(shape)) <= 64 and len(shape) <= 3:
                 fits.append(n)
         return self.rng.choice(fits)
 
-    def fresh(self, text: str, f: Callable[..., Any], *names: str) -> Step:
-        """A new variable, computed by f from the arrays of others."""
+    def fresh(
+        self,
+        text: str,
+        f: Callable[..., Any],
+        *names: str,
+        dtype: str = "",
+        error: float = 0.0,
+        grows: float = 1.0,
+    ) -> Step:
+        """A new variable, computed by f from the arrays of others.
+
+        error is that of f, of its greatest value; those of the others count grows times.
+        """
         name = self.name
 
         def run(state: State) -> None:
             values = [state.values[n] for n in names]
-            r = f(*[v.array for v in values])
-            if np.asarray(r).size > 64:
+            off = grows * sum(v.root.error for v in values)
+            with inexact() if off else nullcontext():
+                r = np.asarray(f(*[v.array for v in values]))
+            if r.size > 64:
                 raise Reject
-            state.fresh(name, r, values)
+            if off or error:
+                unit = max(EPSILON.get(v.root.dtype, 0) for v in values)
+                off += (error or 2 * unit) * greatest(r)
+            state.fresh(name, r, values, dtype=dtype, error=off)
 
         return Step(f"{name} = {text}", run)
 
@@ -125,7 +161,9 @@ class Choices:
         written = []
         for n in shape[: self.rng.randint(1, len(shape))]:
             if n == 0:
-                raise Reject
+                items.append(slice(None))
+                written.append(":")
+                continue
             if self.rng.random() < 0.3:
                 i = self.rng.randrange(-n, n)
                 items.append(i)
@@ -140,10 +178,18 @@ class Choices:
 
     def target(self) -> str:
         """Return a variable to write to; gradients would flow through the write."""
-        x = self.pick()
+        x = self.pick(near=True)
         if self.gradients:
             raise Reject
         return x
+
+
+def greatest(array: np.ndarray) -> float:
+    """Return the greatest magnitude, 1 at least; raise Reject where rounding may overflow."""
+    finite = np.abs(array[np.isfinite(array)], dtype=np.float64)
+    if np.any(finite > 2.0**15):
+        raise Reject
+    return float(finite.max(initial=1))
 
 
 def small(shape: tuple[int, ...]) -> None:

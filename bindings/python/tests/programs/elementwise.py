@@ -44,7 +44,8 @@ def apply(op: str, f: Callable[[Any, Any], Any], a: Any, b: Any) -> np.ndarray:
 
 
 def leaf(g: Choices) -> Step:
-    shape = tuple(g.rng.choice((1, 2, 3, 3, 4)) for _ in range(g.rng.choice((0, 1, 1, 1, 2, 2, 3))))
+    sizes = (1, 2, 3, 3, 4) if g.gradients or g.rng.random() < 0.9 else (0, 1, 3)
+    shape = tuple(g.rng.choice(sizes) for _ in range(g.rng.choice((0, 1, 1, 1, 2, 2, 3))))
     tracked = g.gradients and not any(v.tracked for v in g.state.values.values())
     dtype = "float64" if tracked else g.rng.choice(TYPES)
     data = g.numbers(dtype, shape)
@@ -53,26 +54,29 @@ def leaf(g: Choices) -> Step:
     name = g.name
 
     def run(state: State) -> None:
-        state.fresh(name, data, [], tracked)
+        state.fresh(name, data, [], tracked, dtype)
         state.values[name].root.computed = True
 
     more = ", requires_grad=True" if tracked else ""
-    return Step(f"{name} = Tensor({literal(data)}{more})", run)
+    cast = ".cast('bfloat16').realize()" if dtype == "bfloat16" else ""
+    return Step(f"{name} = Tensor({literal(data)}{more}){cast}", run)
 
 
 def cast(g: Choices) -> Step:
     x = g.pick()
     to = g.rng.choice([t for t in TYPES if t != g.dtype(x)])
-    return g.fresh(f"{x}.cast({to!r})", lambda a: converted(a, to), x)
+    return g.fresh(f"{x}.cast({to!r})", lambda a: converted(a, to), x, dtype=to)
 
 
 def unary(g: Choices) -> Step:
-    x = g.pick(*SIGNED, *UNSIGNED, *FLOATS)
+    x = g.pick(*SIGNED, *UNSIGNED, *FLOATS, near=True)
+    g.kinked(x, g.array(x) == 0)
     options: dict[str, Callable[[Any], Any]] = {
         f"-{x}": lambda a: -a,
         f"{x}.relu()": lambda a: np.maximum(a, a.dtype.type(0)),
-        f"{x} * {x}": lambda a: a * a,
     }
+    if not g.state.values[x].root.error:
+        options[f"{x} * {x}"] = lambda a: a * a
     if g.dtype(x) not in FLOATS:
         options[f"~{x}"] = lambda a: ~a
     if g.dtype(x) not in UNSIGNED:
@@ -82,14 +86,15 @@ def unary(g: Choices) -> Step:
 
 
 def binary(g: Choices) -> Step:
-    x = g.pick()
-    y = g.same(x)
+    x = g.pick(near=True)
+    y = g.same(x, near=True)
     kind = g.dtype(x)
-    ops = dict(COMPARISONS)
+    near = any(g.state.values[n].root.error for n in (x, y))
+    ops = {} if near else dict(COMPARISONS)
     if kind not in FLOATS:
         ops |= BITS
     if kind != "bool":
-        ops |= ARITHMETIC
+        ops |= {op: f for op, f in ARITHMETIC.items() if op != "*" or not near}
     if kind not in (*FLOATS, "bool"):
         ops |= DIVISION
     op = g.rng.choice(list(ops))
@@ -116,6 +121,8 @@ def shift(g: Choices) -> Step:
 def extreme(g: Choices) -> Step:
     x = g.pick()
     y = g.same(x)
+    g.kinked(x, g.array(x) == g.array(y))
+    g.kinked(y, g.array(x) == g.array(y))
     name, f = g.rng.choice([("maximum", np.maximum), ("minimum", np.minimum)])
     return g.fresh(f"{x}.{name}({y})", f, x, y)
 
@@ -123,14 +130,13 @@ def extreme(g: Choices) -> Step:
 def clip(g: Choices) -> Step:
     x = g.pick(*SIGNED, *UNSIGNED, *FLOATS)
     lo, hi = sorted((g.filling(g.dtype(x)), g.filling(g.dtype(x))))
-    if g.state.values[x].tracked and np.any(np.isin(g.array(x), (lo, hi))):
-        raise Reject  # at an edge on both sides
+    g.kinked(x, np.isin(g.array(x), (lo, hi)))
     return g.fresh(f"{x}.clip({number(lo)}, {number(hi)})", lambda a: np.clip(a, lo, hi), x)
 
 
 def where(g: Choices) -> Step:
-    m, x = g.pick("bool"), g.pick()
-    y = g.same(x)
+    m, x = g.pick("bool"), g.pick(near=True)
+    y = g.same(x, near=True)
     small(np.broadcast_shapes(g.array(m).shape, g.array(x).shape, g.array(y).shape))
     return g.fresh(f"{m}.where({x}, {y})", np.where, m, x, y)
 
@@ -141,9 +147,9 @@ def mask(g: Choices) -> Step:
     to = g.rng.choice([t for t in TYPES if t != g.dtype(x)])
     k = g.constant(to, wild=True)
     text = f"{m}.where({x}.cast({to!r}), Tensor({number(k)}, dtype={to!r}))"
-    return g.fresh(text, lambda b, a: np.where(b, converted(a, to), k), m, x)
+    return g.fresh(text, lambda b, a: np.where(b, converted(a, to), k), m, x, dtype=to)
 
 
 def contiguous(g: Choices) -> Step:
-    x = g.pick()
+    x = g.pick(near=True)
     return g.fresh(f"{x}.contiguous()", lambda a: a, x)

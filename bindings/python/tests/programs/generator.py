@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from programs import elementwise, indexing, movement, reductions, writes
+from programs import calls, elementwise, indexing, movement, order, reductions, writes
 from programs.choices import Choices
 from programs.gradients import gradient
 from programs.oracle import Reject, Step
@@ -34,6 +34,14 @@ KINDS = (
     indexing.take,
     indexing.gather,
     indexing.scatter,
+    order.sort,
+    order.running,
+    order.search,
+    order.einsum,
+    order.scatter,
+    order.matrix,
+    calls.call,
+    calls.call,
     reductions.product,
     elementwise.contiguous,
     writes.set_items,
@@ -55,7 +63,9 @@ def generate(seed: int) -> list[Step]:
     for _ in range(g.rng.randint(5, 25)):
         for _ in range(20):
             try:
-                add(g, g.rng.choice(KINDS)(g))
+                with np.errstate(all="ignore"):
+                    step = g.rng.choice(KINDS)(g)
+                add(g, step)
                 break
             except (Reject, IndexError, ValueError):
                 continue

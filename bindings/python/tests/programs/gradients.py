@@ -36,7 +36,7 @@ def gradient(g: Choices) -> list[Step]:
             if not abs(sides[0] - sides[1]) <= 0.02 * (1 + abs(sides[0])):
                 raise Reject  # at an edge
             slopes[i] = sum(sides) / 2
-        state.expected.append(slopes.reshape(data.shape))
+        state.expected.append((slopes.reshape(data.shape), 0.0))
 
     return [
         Step(f"{end}.sum().backward()", lambda state: None),

@@ -36,14 +36,16 @@ def index(g: Choices, n: int) -> tuple[str, str, Callable[[np.ndarray], np.ndarr
 
 
 def take(g: Choices) -> Step:
-    x = g.pick(least=1)
+    x = g.pick(least=1, near=True)
     n = g.array(x).shape[0]
+    if not n:
+        raise Reject
     y, text, f = index(g, n)
     return g.fresh(f"{x}[{text}]", lambda a, b: a[f(b)], x, y)
 
 
 def gather(g: Choices) -> Step:
-    x = g.pick(least=1)
+    x = g.pick(least=1, near=True)
     shape = g.array(x).shape
     axis = g.rng.randrange(len(shape))
     y, text, f = index(g, shape[axis])

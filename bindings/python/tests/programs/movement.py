@@ -10,7 +10,7 @@ from programs.printer import number
 
 
 def view(g: Choices) -> Step:
-    x = g.pick()
+    x = g.pick(near=True)
     shape = g.array(x).shape
     rng, name = g.rng, g.name
     kind = rng.choice(("reshape", "permute", "flip", "slice", "slice", "new", "detach"))
@@ -42,8 +42,8 @@ def view(g: Choices) -> Step:
 
 
 def moved(g: Choices) -> Step:
-    x = g.pick(least=1)
-    y = g.same(x)
+    x = g.pick(least=1, near=True)
+    y = g.same(x, near=True)
     axis = g.rng.randrange(g.array(x).ndim)
     if g.rng.random() < 0.3:
         n = g.rng.randrange(-2, 3)
@@ -58,7 +58,7 @@ def moved(g: Choices) -> Step:
 
 
 def pad(g: Choices) -> Step:
-    x = g.pick(least=1)
+    x = g.pick(least=1, near=True)
     widths = tuple((g.rng.randrange(3), g.rng.randrange(3)) for _ in g.array(x).shape)
     if not any(map(sum, widths)):
         raise Reject
@@ -76,4 +76,4 @@ def cast_pad(g: Choices) -> Step:
     k = g.filling(to)
     widths = tuple((g.rng.randrange(1, 3), g.rng.randrange(3)) for _ in g.array(x).shape)
     text = f"{x}.cast({to!r}).pad({widths}, value={number(k)})"
-    return g.fresh(text, lambda a: np.pad(converted(a, to), widths, constant_values=k), x)
+    return g.fresh(text, lambda a: np.pad(converted(a, to), widths, constant_values=k), x, dtype=to)

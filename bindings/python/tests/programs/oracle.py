@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from cases.builder import rounded
 
 
 class Reject(Exception):
@@ -23,6 +24,11 @@ class Root:
 
     flat: np.ndarray
     computed: bool = False
+    dtype: str = ""
+    error: float = 0.0  # how far the elements of the tensor may be from these
+
+    def __post_init__(self) -> None:
+        self.dtype = self.dtype or self.flat.dtype.name
 
 
 @dataclass
@@ -49,14 +55,28 @@ class State:
     """The variables of the oracle, and the results of the checks so far."""
 
     values: dict[str, Value] = field(default_factory=dict)
-    expected: list[np.ndarray] = field(default_factory=list)
+    expected: list[tuple[np.ndarray, float]] = field(default_factory=list)
 
-    def fresh(self, name: str, array: Any, sources: list[Value], tracked: bool = False) -> None:
+    def fresh(
+        self,
+        name: str,
+        array: Any,
+        sources: list[Value],
+        tracked: bool = False,
+        dtype: str = "",
+        error: float = 0.0,
+    ) -> None:
+        """Add a variable; numpy has no bfloat16, so float32 numbers hold it."""
         array = np.asarray(array)
+        if not dtype and array.dtype == np.float32:
+            dtype = "bfloat16" if any(v.root.dtype == "bfloat16" for v in sources) else ""
+        if dtype == "bfloat16" and not error and not same(rounded(array, dtype), array):
+            raise Reject
         at = np.arange(array.size).reshape(array.shape)
         tracked = tracked or any(v.tracked for v in sources)
         steps = any(v.steps for v in sources) or (tracked and array.dtype.kind in "biu")
-        self.values[name] = Value(Root(array.reshape(-1).copy()), at, tracked=tracked, steps=steps)
+        root = Root(array.reshape(-1).copy(), dtype=dtype, error=error)
+        self.values[name] = Value(root, at, tracked=tracked, steps=steps)
 
     def view(self, name: str, of: str, move: Callable[[np.ndarray], np.ndarray]) -> None:
         value = self.values[of]
@@ -71,8 +91,10 @@ class State:
             if not value.is_view:
                 value.root.computed = True
 
-    def write(self, name: str, at: np.ndarray, new: Any) -> None:
-        self.values[name].root.flat[at] = new
+    def write(self, name: str, at: np.ndarray, new: Any, source: str = "") -> None:
+        root = self.values[name].root
+        root.flat[at] = new
+        root.error = max(root.error, self.values[source].root.error if source else 0)
 
 
 @dataclass
@@ -102,9 +124,15 @@ def held(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind != "f" or not _exact:
         return array
     limit = 255 if array.dtype == np.float16 else 2.0**17
-    if not np.all(np.abs(array) <= limit) or np.any(array * 8 != np.round(array * 8)):
+    finite = array[np.isfinite(array)]
+    if np.any(np.abs(finite) > limit) or np.any(finite * 8 != np.round(finite * 8)):
         raise Reject
     return array
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Report whether the numbers are equal; NaN equals NaN."""
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
 def exact(f: Callable[..., Any], *arrays: Any) -> np.ndarray:
@@ -121,25 +149,27 @@ def exact(f: Callable[..., Any], *arrays: Any) -> np.ndarray:
         np.float32,
     ):  # large ones are multiples of 1/8 by rounding
         wide = f(*[np.asarray(a).astype(np.float64) for a in arrays])
-        if not np.array_equal(wide, r):
+        if not same(wide, r):
             raise Reject
     return held(r)
 
 
 def converted(array: np.ndarray, dtype: str) -> np.ndarray:
+    kind = np.dtype("float32" if dtype == "bfloat16" else dtype)
     if array.dtype.kind == "f" and dtype != "bool":
         if not np.all(np.isfinite(array)):
-            if np.dtype(dtype).kind != "f":
+            if kind.kind != "f":
                 raise Reject
-        elif np.dtype(dtype).kind in "iu":
-            info = np.iinfo(dtype)
+        elif kind.kind in "iu":
+            info = np.iinfo(kind)
             if array.size and (
                 array.min() < float(info.min) or array.max() > min(float(info.max), 2.0**30)
             ):
                 raise Reject
-    r = array.astype(dtype)
-    rounds = np.dtype(dtype).kind == "f" and array.dtype.kind != "b"
-    if rounds and not np.array_equal(r.astype(np.float64), array.astype(np.float64)):
+    r = array.astype(kind)
+    rounds = kind.kind == "f" and array.dtype.kind != "b"
+    narrow = rounded(r, dtype) if dtype == "bfloat16" else r.astype(np.float64)
+    if rounds and not same(narrow, array.astype(np.float64)):
         raise Reject
     return r
 
@@ -150,8 +180,8 @@ def sum_type(dtype: np.dtype) -> np.dtype:
     return np.dtype("uint32" if dtype.kind == "u" else "int32")
 
 
-def expectations(steps: list[Step]) -> list[np.ndarray]:
-    """Return the expected values of the checks of a program."""
+def expectations(steps: list[Step]) -> list[tuple[np.ndarray, float]]:
+    """Return the expected values of the checks of a program, and their errors."""
     state = State()
     with np.errstate(all="ignore"):
         for step in steps:

@@ -9,14 +9,29 @@ from programs.oracle import Reject, Step, exact, sum_type
 
 
 def reduce(g: Choices) -> Step:
-    x = g.pick(least=1)
+    x = g.pick(least=1, near=True)
+    near = bool(g.state.values[x].root.error)
     kind = g.dtype(x)
     shape = g.array(x).shape
     axis = g.rng.choice([None, *range(len(shape))])
     keep = g.rng.random() < 0.3
     text = f"axis={axis}, keepdim={keep}"
     name = g.rng.choice(
-        ("sum", "sum", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "prod", "sort")
+        ("sum", "max", "min", "cumsum", "sort")
+        if near
+        else (
+            "sum",
+            "sum",
+            "max",
+            "min",
+            "any",
+            "all",
+            "argmax",
+            "argmin",
+            "cumsum",
+            "prod",
+            "sort",
+        )
     )
     if name == "sum":
 
@@ -24,9 +39,11 @@ def reduce(g: Choices) -> Step:
             wide = a.astype(sum_type(a.dtype))
             return exact(lambda b: b.sum(axis=axis, keepdims=keep, dtype=b.dtype), wide)
 
-        return g.fresh(f"{x}.sum({text})", total, x)
+        return g.fresh(f"{x}.sum({text})", total, x, grows=64)
     if name in ("max", "min", "any", "all"):
         f = getattr(np, name)
+        extremes = f(g.array(x), axis=axis, keepdims=True) == g.array(x)
+        g.kinked(x, extremes.sum(axis=axis) > 1)
         return g.fresh(f"{x}.{name}({text})", lambda a: f(a, axis=axis, keepdims=keep), x)
     if name in ("argmax", "argmin"):
         f = getattr(np, name)
@@ -38,8 +55,8 @@ def reduce(g: Choices) -> Step:
             wide = a.astype(sum_type(a.dtype))
             return exact(lambda b: b.cumsum(axis=axis, dtype=b.dtype), wide)
 
-        return g.fresh(f"{x}.cumsum({axis})", running, x)
-    if kind == "bool":
+        return g.fresh(f"{x}.cumsum({axis})", running, x, grows=64)
+    if kind == "bool" or (kind == "bfloat16" and name == "prod"):
         raise Reject
     if name == "prod":
         return g.fresh(
@@ -47,8 +64,7 @@ def reduce(g: Choices) -> Step:
             lambda a: exact(lambda b: b.prod(axis=axis, dtype=b.dtype), a),
             x,
         )
-    if g.state.values[x].tracked and np.any(np.diff(np.sort(g.array(x), axis), axis=axis) == 0):
-        raise Reject  # equal elements share the gradient
+    g.kinked(x, np.diff(np.sort(g.array(x), axis), axis=axis) == 0)  # equals share the gradient
     return g.fresh(f"{x}.sort({axis})[0]", lambda a: np.sort(a, axis), x)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from cases.builder import rounded
+
 from programs.choices import Choices
 from programs.elementwise import ARITHMETIC
-from programs.oracle import Reject, State, Step, exact
+from programs.oracle import Reject, State, Step, exact, same
 from programs.printer import number
 
 
@@ -18,13 +20,13 @@ def set_items(g: Choices) -> Step:
     fits = [
         n
         for n, v in g.state.values.items()
-        if v.root.flat.dtype == value.root.flat.dtype and v.at.shape == value.at[items].shape
+        if v.root.dtype == value.root.dtype and v.at.shape == value.at[items].shape
     ]
     y = g.rng.choice(fits) if fits and g.rng.random() < 0.6 else ""
 
     def run(state: State) -> None:
         new = state.values[y].array if y else k
-        state.write(x, state.values[x].at[items], new)
+        state.write(x, state.values[x].at[items], new, y)
         state.values[x].root.computed = True
         if y:
             state.compute((y,))
@@ -36,9 +38,7 @@ def set_mask(g: Choices) -> Step:
     x = g.target()
     shape = g.array(x).shape
     fits = [
-        n
-        for n, v in g.state.values.items()
-        if v.root.flat.dtype == bool and v.at.shape == shape != ()
+        n for n, v in g.state.values.items() if v.root.dtype == "bool" and v.at.shape == shape != ()
     ]
     if not fits:
         raise Reject
@@ -56,35 +56,38 @@ def set_mask(g: Choices) -> Step:
 def assign(g: Choices) -> Step:
     x = g.target()
     shape = g.array(x).shape
-    y = g.same(x)
+    y = g.same(x, near=True)
     if g.array(y).shape != shape:
         raise Reject
-    if g.rng.random() < 0.5 and g.dtype(x) != "bool":
+    near = any(g.state.values[n].root.error for n in (x, y))
+    if g.rng.random() < 0.5 and g.dtype(x) != "bool" and not near:
         op = g.rng.choice(list(ARITHMETIC))
 
         def change(state: State) -> None:
             new = exact(ARITHMETIC[op], state.values[x].array, state.values[y].array)
+            if state.values[x].root.dtype == "bfloat16" and not same(rounded(new, "bfloat16"), new):
+                raise Reject
             state.write(x, state.values[x].at, new)
 
         return Step(f"{x} {op}= {y}", change)
 
     def run(state: State) -> None:
-        state.write(x, state.values[x].at, state.values[y].array)
+        state.write(x, state.values[x].at, state.values[y].array, y)
         state.values[x].root.computed = True
 
     return Step(f"{x}.assign({y} + 0)" if g.dtype(x) != "bool" else f"{x}.assign({y} | False)", run)
 
 
 def realize(g: Choices) -> Step:
-    names = tuple(dict.fromkeys(g.pick() for _ in range(g.rng.choice((1, 2, 3, 4)))))
+    names = tuple(dict.fromkeys(g.pick(near=True) for _ in range(g.rng.choice((1, 2, 3, 4)))))
     return Step(f"Tensor.realize({', '.join(names)})", lambda state: state.compute(names))
 
 
 def check(g: Choices, name: str = "") -> Step:
-    x = name or g.pick()
+    x = name or g.pick(near=True)
 
     def run(state: State) -> None:
         state.compute((x,))
-        state.expected.append(state.values[x].array.copy())
+        state.expected.append((state.values[x].array.copy(), state.values[x].root.error))
 
     return Step(f"check({x})", run)
