@@ -37,6 +37,21 @@ func TestWorkIsLinear(t *testing.T) {
 		"masked_select": func(m model, x *uop.UOp) *uop.UOp {
 			return m.ok(tensor.MaskedSelect(x, m.ok(tensor.Gt(x, m.in(rows, n))), n/2))
 		},
+		"gather":       func(m model, x *uop.UOp) *uop.UOp { return m.ok(tensor.Gather(x, 1, m.index(rows, n))) },
+		"index_select": func(m model, x *uop.UOp) *uop.UOp { return m.ok(tensor.IndexSelect(x, 1, m.index(n))) },
+		"searchsorted": func(m model, x *uop.UOp) *uop.UOp { return m.ok(tensor.SearchSorted(m.in(n), x, true)) },
+		"isin":         func(m model, x *uop.UOp) *uop.UOp { return m.ok(tensor.IsIn(x, m.in(n))) },
+		"bincount": func(m model, x *uop.UOp) *uop.UOp {
+			return m.ok(tensor.BinCount(m.index(rows, n), x, n))
+		},
+		"histogram": func(m model, x *uop.UOp) *uop.UOp {
+			counts, _, err := tensor.Histogram(x, n, nil, nil)
+			return m.ok(counts, err)
+		},
+		"unique": func(m model, x *uop.UOp) *uop.UOp { v, _, _, err := tensor.Unique(x, n); return m.ok(v, err) },
+		"cross entropy of classes": func(m model, x *uop.UOp) *uop.UOp {
+			return m.ok(tensor.NLLLoss(x, m.index(rows), nil, nil, tensor.ReduceMean))
+		},
 		"nonzero": func(m model, x *uop.UOp) *uop.UOp { return m.ok(tensor.NonZero(x, n/2)) },
 	} {
 		t.Run(name, func(t *testing.T) {
