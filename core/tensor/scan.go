@@ -54,7 +54,8 @@ func scan(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
 			return x
 		}
 		return scanWindows(x, axis, op)
-	case smallFloats[x.DType] && op != uop.Max && !empty:
+	case smallFloats[x.DType] && (empty || op == uop.Max):
+	case smallFloats[x.DType]:
 		return cast(prefix(cast(x, uop.Float32), axis, op), x.DType)
 	case op == uop.Mul && x.DType.IsBool():
 		x = cast(x, uop.Int32)

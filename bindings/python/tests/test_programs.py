@@ -202,6 +202,21 @@ def call_of(op: str) -> str:
     return f"no program has a call of {op}"
 
 
+def test_gradients_of_none_of_one_element() -> None:
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    x[Tensor([1])].topk(0)[0].sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [0, 0]
+
+
+def test_products_of_rows_that_have_a_common_factor() -> None:
+    first, second = Tensor([[0.5, 0.25, -1.0]]), Tensor([[2.0, 0.5, 1.0]])
+    joined = first.cat(second, dim=0)
+    found = joined.newton_schulz(2, [3.5, -4.75, 2.0]).numpy()
+    expected = Tensor([[0.5, 0.25, -1.0], [2.0, 0.5, 1.0]]).newton_schulz(2, [3.5, -4.75, 2.0])
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5)
+
+
 def test_ranges_without_elements() -> None:
     x = Tensor([1.0, 2.0])
     for nothing in (Tensor.arange(0), Tensor.linspace(0, 1, 0)):

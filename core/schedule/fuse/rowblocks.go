@@ -132,7 +132,8 @@ func (f *fuser) storeFactor(b *body, red *uop.UOp, factors []*uop.UOp, like, loa
 		}
 	}
 	index := load.Src[1]
-	if len(others) == 0 || slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return strideIn(index, r) <= 0 }) {
+	// A factor that all elements have in common has no rows.
+	if len(ranges) == 0 || len(others) == 0 || slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return strideIn(index, r) <= 0 }) {
 		return nil, nil
 	}
 	slices.SortFunc(ranges, func(x, y *uop.UOp) int { return cmp.Compare(strideIn(index, y), strideIn(index, x)) })

@@ -45,7 +45,11 @@ func shrunk(u, v *uop.UOp, bounds []uop.Pair, users map[*uop.UOp]int) *uop.UOp {
 		var kept []uop.Pair
 		var sizes uop.Shape
 		for i, s := range shape {
-			if !s.IsNum(1) {
+			if s.IsNum(1) {
+				if bounds[i] != (uop.Pair{Lo: uop.N(0), Hi: s}) {
+					return nil // no element of it is used
+				}
+			} else {
 				kept = append(kept, bounds[i])
 				sizes = append(sizes, s)
 			}
