@@ -17,7 +17,7 @@ func ExampleFrom() {
 func ExampleTensor_Err() {
 	bad := polygrad.From([]float32{1, 2, 3}).Sum(polygrad.WithAxis(2)).Exp().Mul(2)
 	fmt.Println(bad.Err())
-	// Output: polygrad: Sum: axis: 2 is out of range for 1 dimensions, need -1..0
+	// Output: polygrad: Sum: axis: 2 is out of range for 1 dimensions, expected -1..0
 }
 
 func ExampleTensor_Set() {
@@ -96,7 +96,7 @@ func ExampleTensor_Assign() {
 	fmt.Println(x.Assign(polygrad.From([]float32{1, 2})).Err())
 	// Output:
 	// [30 20 10] <nil>
-	// polygrad: Assign: x: of shape (2) does not broadcast to (3)
+	// polygrad: Assign: x: of shape (2), expected one that broadcasts to (3)
 }
 
 func ExampleNewAdam() {

@@ -326,10 +326,10 @@ func (t *Tensor) Eq(x any) *Tensor { return t.call1(opEq, nil, x) }
 func (t *Tensor) Ne(x any) *Tensor { return t.call1(opNe, nil, x) }
 
 // LogAddExp returns log(e^x + e^y), without overflow.
-func (t *Tensor) LogAddExp(x any) *Tensor { return t.call1(opLogAddExp, nil, x) }
+func (t *Tensor) LogAddExp(other any) *Tensor { return t.call1(opLogAddExp, nil, other) }
 
 // CopySign returns |x| with the sign of y.
-func (t *Tensor) CopySign(x any) *Tensor { return t.call1(opCopySign, nil, x) }
+func (t *Tensor) CopySign(other any) *Tensor { return t.call1(opCopySign, nil, other) }
 
 // Atan2 returns the angle of the point (y, x), in [-pi, pi].
 // Options: WithReverse (false).
@@ -337,7 +337,7 @@ func (t *Tensor) Atan2(x any, opts ...Option) *Tensor { return t.call1(opAtan2, 
 
 // Hypot returns sqrt(x^2 + y^2).
 // Options: WithReverse (false).
-func (t *Tensor) Hypot(x any, opts ...Option) *Tensor { return t.call1(opHypot, opts, x) }
+func (t *Tensor) Hypot(other any, opts ...Option) *Tensor { return t.call1(opHypot, opts, other) }
 
 // Where returns x where the tensor is true, y elsewhere.
 func (t *Tensor) Where(x any, y any) *Tensor { return t.call1(opWhere, nil, x, y) }
@@ -920,8 +920,8 @@ func (t *Tensor) Embedding(index *Tensor) *Tensor { return t.call1(opEmbedding, 
 func (t *Tensor) MatMul(x *Tensor, opts ...Option) *Tensor { return t.call1(opMatMul, opts, x) }
 
 // Dot returns the matrix product x @ y over the last two axes; dtype is the type of the accumulator and the result.
-// Options: WithReverse (false), WithDType.
-func (t *Tensor) Dot(x *Tensor, opts ...Option) *Tensor { return t.call1(opDot, opts, x) }
+// Options: WithDType.
+func (t *Tensor) Dot(w *Tensor, opts ...Option) *Tensor { return t.call1(opDot, opts, w) }
 
 // Linear returns x @ weight + bias, for weight (in, out) and bias (out).
 // A weight of one axis multiplies element by element; one of shape (out, in), as layers keep it, is transposed where only that fits. With dtype,

@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 		"reduction: \"middle\"":      x.MSELoss(x, polygrad.WithReduction("middle")),
 		"dtype: \"float12\"":         x.Cast("float12"),
 		"Assign: x: is int32":        x.Assign(polygrad.From([]int32{1, 2})),
-		"does not broadcast":         x.Assign(vector(1, 2, 3)),
+		"that broadcasts to":         x.Assign(vector(1, 2, 3)),
 		"an argument is struct {}":   x.Add(struct{}{}),
 		"expected a floating type":   polygrad.From([]int32{1}).SetRequiresGrad(true),
 		"expected one element or a":  x.SetRequiresGrad(true).Mul(2).Backward(),

@@ -471,19 +471,19 @@ func (r *reader) arguments(op *ops.Op, a *ops.Args) error {
 		}
 		a.X = u
 	case ops.Joiner:
-		v, err := r.read("xs", 0)
+		v, err := r.read("tensors", 0)
 		if err != nil {
 			return err
 		}
 		us, is := v.([]*uop.UOp)
 		if list, isList := v.([]any); isList {
-			if us, err = elementsAs[*uop.UOp](&ops.Param{Name: "xs", Kind: ops.Tensors}, list); err != nil {
+			if us, err = elementsAs[*uop.UOp](&ops.Param{Name: "tensors", Kind: ops.Tensors}, list); err != nil {
 				return err
 			}
 			is = true
 		}
 		if !is || len(us) == 0 {
-			return badArg("xs", "is %s, expected one tensor or more", ops.Describe(v))
+			return badArg("tensors", "is %s, expected one tensor or more", ops.Describe(v))
 		}
 		a.Xs = append(a.Xs, us...)
 	}

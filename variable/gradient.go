@@ -192,7 +192,7 @@ func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) er
 	case overwritten:
 		return errOverwritten
 	case len(targets) == 0:
-		return errors.New("no tensor that this one depends on requires a gradient")
+		return errors.New("no tensor that this one depends on requires a gradient, expected one or more")
 	}
 	nodes := make([]*uop.UOp, len(targets))
 	for i, w := range targets {
@@ -318,7 +318,7 @@ func (v *Variable) Gradients(targets []*Variable, incoming *Variable, zeros bool
 		return nil, err
 	}
 	if i := slices.Index(depends, false); i >= 0 && !zeros {
-		return nil, fmt.Errorf("targets[%d]: the tensor does not depend on it", i)
+		return nil, fmt.Errorf("targets[%d]: the tensor does not depend on it, expected one that it is computed from", i)
 	}
 	from = append(from, v.cell.value.sources()...)
 	out := make([]*Variable, len(grads))

@@ -218,7 +218,7 @@ func (v *Variable) fit(to *value) (*value, error) {
 	}
 	wide, err := tensor.Expand(have, node.Shape())
 	if err != nil || len(have.Shape()) > len(node.Shape()) {
-		return nil, fmt.Errorf("x: of shape %s does not broadcast to %s", have.Shape(), node.Shape())
+		return nil, fmt.Errorf("x: of shape %s, expected one that broadcasts to %s", have.Shape(), node.Shape())
 	}
 	return v.ctx.newValue(wide, to), nil
 }

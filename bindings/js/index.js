@@ -18,7 +18,7 @@ const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
 const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
-const safetensors = { decode: nn.safeLoad, encode }
+const safetensors = { decode: (file) => nn.safeLoad.call('decode', file), encode }
 const version = lib.poly_version()
 
 module.exports = {

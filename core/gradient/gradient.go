@@ -32,7 +32,7 @@ func Of(loss *uop.UOp, wrt []*uop.UOp, seed *uop.UOp) ([]*uop.UOp, error) {
 	} else if err := check("seed", seed, loss); err != nil {
 		return nil, err
 	} else if !seed.Shape().Equal(loss.Shape()) || seed.DType != loss.DType {
-		return nil, fmt.Errorf("gradient.Of: seed: is %s %s, need %s %s as the loss", seed.DType, seed.Shape(), loss.DType, loss.Shape())
+		return nil, fmt.Errorf("gradient.Of: seed: is %s %s, expected %s %s as the loss", seed.DType, seed.Shape(), loss.DType, loss.Shape())
 	}
 	p := newPass(loss, wrt)
 	if err := p.run(seed); err != nil {
@@ -48,11 +48,11 @@ func Of(loss *uop.UOp, wrt []*uop.UOp, seed *uop.UOp) ([]*uop.UOp, error) {
 func check(arg string, u, with *uop.UOp) error {
 	switch {
 	case u == nil:
-		return fmt.Errorf("gradient.Of: %s: is nil, need a tensor", arg)
+		return fmt.Errorf("gradient.Of: %s: is nil, expected a tensor", arg)
 	case u.Shape() == nil:
-		return fmt.Errorf("gradient.Of: %s: is a %s node without a shape, need a tensor", arg, u.Op)
+		return fmt.Errorf("gradient.Of: %s: is a %s node without a shape, expected a tensor", arg, u.Op)
 	case !u.DType.IsFloat():
-		return fmt.Errorf("gradient.Of: %s: is %s, need a floating point type", arg, u.DType)
+		return fmt.Errorf("gradient.Of: %s: is %s, expected a floating point type", arg, u.DType)
 	case with != nil && u.Graph() != with.Graph():
 		return fmt.Errorf("gradient.Of: %s: belongs to a different context than the loss", arg)
 	}

@@ -43,11 +43,11 @@ func TestErrors(t *testing.T) {
 	}{
 		{nil, x, nil, "gradient.Of: loss: is nil"},
 		{x, nil, nil, "gradient.Of: wrt[0]: is nil"},
-		{whole, x, nil, "gradient.Of: loss: is int, need a floating point type"},
+		{whole, x, nil, "gradient.Of: loss: is int, expected a floating point type"},
 		{x, whole, nil, "gradient.Of: wrt[0]: is int"},
 		{x, foreign, nil, "gradient.Of: wrt[0]: belongs to a different context"},
 		{g.Sink(nil, x), x, nil, "gradient.Of: loss: is a SINK node without a shape"},
-		{x, x, leaf(g, 4), "gradient.Of: seed: is float (4), need float (3) as the loss"},
+		{x, x, leaf(g, 4), "gradient.Of: seed: is float (4), expected float (3) as the loss"},
 		{g.New(uop.Threefry, x.DType, []*uop.UOp{x, x}, nil, nil), x, nil, "gradient.Of: loss: THREEFRY has no derivative (float of shape (3))"},
 	} {
 		if _, err := Of(c.loss, []*uop.UOp{c.wrt}, c.seed); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -233,7 +233,7 @@ func Softplus(x *uop.UOp, beta float64) (r *uop.UOp, err error) {
 	defer guard("Softplus", &err)
 	need("x", x)
 	if beta == 0 {
-		fail("beta", "is 0")
+		fail("beta", "is 0, expected another number")
 	}
 	return inFloat(func(x *uop.UOp) *uop.UOp { return accurateSoftplus(x, beta) })(x), nil
 }
@@ -287,7 +287,7 @@ func Celu(x *uop.UOp, alpha float64) (r *uop.UOp, err error) {
 	defer guard("Celu", &err)
 	need("x", x)
 	if alpha == 0 {
-		fail("alpha", "is 0")
+		fail("alpha", "is 0, expected another number")
 	}
 	return inFloat(func(x *uop.UOp) *uop.UOp {
 		if asTinygrad(x) {

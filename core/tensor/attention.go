@@ -52,12 +52,12 @@ func ScaledDotProductAttention(q, k, v *uop.UOp, o AttentionOptions) (r *uop.UOp
 	needFloat("q", q)
 	qs, ks, vs := q.Shape(), k.Shape(), v.Shape()
 	if len(qs) < 2 || len(ks) < 2 || len(vs) < 2 || qs[len(qs)-1] != ks[len(ks)-1] || ks[len(ks)-2] != vs[len(vs)-2] {
-		fail("operands", "shapes %s, %s and %s: need (…, L, d), (…, S, d) and (…, S, e)", qs, ks, vs)
+		fail("operands", "shapes %s, %s and %s, expected (…, L, d), (…, S, d) and (…, S, e)", qs, ks, vs)
 	}
 	if o.Mask != nil {
 		needSame("mask", q, o.Mask)
 		if o.Causal {
-			fail("mask", "is given together with causal attention, need one of them")
+			fail("mask", "is given together with causal attention, expected one of them")
 		}
 	}
 	if o.Grouped {
@@ -73,11 +73,11 @@ func ScaledDotProductAttention(q, k, v *uop.UOp, o AttentionOptions) (r *uop.UOp
 // shareHeads repeats the heads of k to match those of q.
 func shareHeads(q, k *uop.UOp) *uop.UOp {
 	if len(q.Shape()) < 3 || len(k.Shape()) < 3 {
-		fail("operands", "shapes %s and %s have no axis of heads", q.Shape(), k.Shape())
+		fail("operands", "shapes %s and %s have no axis of heads, expected 3 dimensions or more", q.Shape(), k.Shape())
 	}
 	n, m := intSize("q", q.Shape(), len(q.Shape())-3), intSize("k", k.Shape(), len(k.Shape())-3)
 	if m == 0 || n%m != 0 {
-		fail("operands", "%d query heads are no multiple of %d heads of keys and values", n, m)
+		fail("operands", "%d query heads, expected a multiple of the %d heads of keys and values", n, m)
 	}
 	return repeatInterleave(k, n/m, -3)
 }

@@ -58,7 +58,7 @@ func Meet(x *uop.UOp, v uop.Const, b Beyond) (y, s *uop.UOp, err error) {
 			return x, likeConst(x, v.Truncate(dt)), nil
 		}
 	}
-	fail("value", "%s is none of the integers %s to %s that the tensor holds: convert it to a wider type first",
+	fail("value", "%s, expected one of the integers %s to %s that the tensor holds: convert it to a wider type first",
 		v, dt.Min(), dt.Max())
 	return nil, nil, nil
 }

@@ -33,11 +33,11 @@ func bitcast(x *uop.UOp, dt *uop.DType) *uop.UOp {
 	}
 	s := x.Shape()
 	if len(s) == 0 {
-		fail("dtype", "%s and %s differ in size, which needs at least 1 dimension", x.DType, dt)
+		fail("dtype", "%s has another size than %s, expected x of 1 dimension or more", dt, x.DType)
 	}
 	last := intSize("x", s, len(s)-1)
 	if last*int64(from)%int64(to) != 0 {
-		fail("dtype", "%d values of %s are no multiple of %s", last, x.DType, dt)
+		fail("dtype", "%s, expected a type whose size divides the bytes of %d values of %s", dt, last, x.DType)
 	}
 	raw := bitcast(x, uintOfSize[from])
 	if to < from {
@@ -92,7 +92,7 @@ func Assign(target, value *uop.UOp) (r *uop.UOp, err error) {
 		return target, nil
 	}
 	if target.DType != value.DType {
-		fail("value", "is %s, need %s as the target", value.DType, target.DType)
+		fail("value", "is %s, expected %s as the target", value.DType, target.DType)
 	}
 	return target.AssignTo(broadcastTo(value, target.Shape())), nil
 }
@@ -101,7 +101,7 @@ func Assign(target, value *uop.UOp) (r *uop.UOp, err error) {
 func Alu(op uop.Op, src ...*uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Alu", &err)
 	if len(src) == 0 {
-		fail("src", "is empty")
+		fail("src", "has no tensors, expected one or more")
 	}
 	needSame("src", src...)
 	want := 0
@@ -113,10 +113,10 @@ func Alu(op uop.Op, src ...*uop.UOp) (r *uop.UOp, err error) {
 	case uop.GroupTernary.Has(op):
 		want = 3
 	default:
-		fail("op", "%s is no arithmetic operation", op)
+		fail("op", "%s, expected an arithmetic operation", op)
 	}
 	if len(src) != want {
-		fail("src", "%s has %d sources, need %d", op, len(src), want)
+		fail("src", "%s has %d sources, expected %d", op, len(src), want)
 	}
 	if f := unaries[op]; f != nil {
 		return f(src[0]), nil
@@ -144,7 +144,7 @@ var binaries = map[uop.Op]func(a, b operand) *uop.UOp{
 func threefry(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if x.DType != uop.Uint64 {
-		fail("src", "of THREEFRY are %s, need %s", x.DType, uop.Uint64)
+		fail("src", "of THREEFRY are %s, expected %s", x.DType, uop.Uint64)
 	}
 	return x.Alu(uop.Threefry, y)
 }

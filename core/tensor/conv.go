@@ -31,7 +31,7 @@ func perAxis(arg string, v []int64, n int, missing []int64) []int64 {
 		}
 		return out
 	}
-	fail(arg, "has %d numbers for %d axes", len(v), n)
+	fail(arg, "has %d numbers, expected one for each of %d axes", len(v), n)
 	return nil
 }
 
@@ -55,11 +55,11 @@ func (w Window) resolve(n int, stride []int64) (s, d []int64, p [][2]int64) {
 			p[i] = w.Padding[0]
 		}
 	default:
-		fail("padding", "has %d pairs for %d axes", len(w.Padding), n)
+		fail("padding", "has %d pairs, expected one for each of %d axes", len(w.Padding), n)
 	}
 	for i := range n {
 		if s[i] < 1 || d[i] < 1 {
-			fail("stride", "%v and dilation %v: need positive numbers", s, d)
+			fail("stride", "%v and dilation %v, expected positive numbers", s, d)
 		}
 	}
 	return s, d, p
@@ -152,12 +152,12 @@ func conv(x, weight, bias *uop.UOp, groups int64, w Window) *uop.UOp {
 	xs, ws := x.Shape(), weight.Shape()
 	n := len(ws) - 2
 	if n < 0 || len(xs) != len(ws) {
-		fail("weight", "has shape %s, need (out, in/groups, …) with %d dimensions as x %s", ws, len(xs), xs)
+		fail("weight", "has shape %s, expected (out, in/groups, …) with %d dimensions as x %s", ws, len(xs), xs)
 	}
 	k := intShape("weight", ws)
 	cout, cin, kernel := k[0], k[1], k[2:]
 	if groups < 1 || cout%groups != 0 || intSize("x", xs, 1) != groups*cin {
-		fail("weight", "has shape %s, need (out, in/groups, …) for x %s and %d groups", ws, xs, groups)
+		fail("weight", "has shape %s, expected (out, in/groups, …) for x %s and %d groups", ws, xs, groups)
 	}
 	stride, dilation, p := w.resolve(n, ones64(n))
 	x = padSpatial(x, p, 0)
@@ -199,11 +199,11 @@ func convTranspose(x, weight, bias *uop.UOp, groups int64, w Window, outPadding 
 	ws := weight.Shape()
 	n := len(ws) - 2
 	if n < 0 || len(x.Shape()) != len(ws) {
-		fail("weight", "has shape %s, need (in, out/groups, …) with %d dimensions as x %s", ws, len(x.Shape()), x.Shape())
+		fail("weight", "has shape %s, expected (in, out/groups, …) with %d dimensions as x %s", ws, len(x.Shape()), x.Shape())
 	}
 	k := intShape("weight", ws)
 	if groups < 1 || k[0]%groups != 0 || intSize("x", x.Shape(), 1) != k[0] {
-		fail("weight", "has shape %s, need (in, out/groups, …) for x %s and %d groups", ws, x.Shape(), groups)
+		fail("weight", "has shape %s, expected (in, out/groups, …) for x %s and %d groups", ws, x.Shape(), groups)
 	}
 	stride, dilation, p := w.resolve(n, ones64(n))
 	extra := perAxis("output_padding", outPadding, n, make([]int64, n))
@@ -350,11 +350,11 @@ func gcd(a, b int64) int64 {
 
 func needKernel(x *uop.UOp, kernel []int64) {
 	if len(kernel) == 0 || len(kernel) > len(x.Shape()) {
-		fail("kernel_size", "has %d numbers for x %s", len(kernel), x.Shape())
+		fail("kernel_size", "has %d numbers, expected one for each window axis of x %s", len(kernel), x.Shape())
 	}
 	for _, k := range kernel {
 		if k < 1 || k > math.MaxInt32 {
-			fail("kernel_size", "%v: need positive numbers", kernel)
+			fail("kernel_size", "%v, expected positive numbers", kernel)
 		}
 	}
 }
@@ -398,7 +398,7 @@ func needBias(bias, weight *uop.UOp, axis int, times int64) {
 	}
 	needSame("bias", weight, bias)
 	if ws := weight.Shape(); len(ws) > axis && !(len(bias.Shape()) == 1 && bias.Shape()[0] == ws[axis].Mul(uop.N(times))) {
-		fail("bias", "has shape %s, need (%s)", bias.Shape(), ws[axis].Mul(uop.N(times)))
+		fail("bias", "has shape %s, expected (%s)", bias.Shape(), ws[axis].Mul(uop.N(times)))
 	}
 }
 
@@ -407,15 +407,15 @@ func Interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 	defer guard("Interpolate", &err)
 	need("x", x)
 	if len(size) == 0 || len(size) > len(x.Shape()) {
-		fail("size", "has %d numbers for x %s", len(size), x.Shape())
+		fail("size", "has %d numbers, expected 1 to %d, as x has the shape %s", len(size), len(x.Shape()), x.Shape())
 	}
 	for _, v := range size {
 		if v < 1 {
-			fail("size", "%v: need positive numbers", size)
+			fail("size", "%v, expected positive numbers", size)
 		}
 	}
 	if alignCorners && mode != Bilinear {
-		fail("align_corners", "is only for linear interpolation")
+		fail("align_corners", "is given for another mode, expected it for linear interpolation only")
 	}
 	return interpolate(x, size, mode, alignCorners), nil
 }

@@ -29,22 +29,22 @@ func ceilDiv(a, b uop.Const) uop.Const {
 // arange is start, start+step … before stop: the running sum of a constant.
 func arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) *uop.UOp {
 	if !step.Truth() || step.F() != step.F() {
-		fail("step", "is %s, need a number that is not 0", step)
+		fail("step", "is %s, expected a number that is not 0", step)
 	}
 	last := stop.Sub(step)
 	if start.Less(dt.Min()) || dt.Max().Less(last) {
-		fail("dtype", "the values %s..%s are not representable in %s", start, stop, dt)
+		fail("dtype", "%s does not hold the values %s..%s, expected a wider type", dt, start, stop)
 	}
 	count := ceilDiv(stop.Sub(start), step)
 	n := count.F()
 	if n != n || n > maxElements {
-		fail("stop", "gives too many elements: %s..%s by %s", start, stop, step)
+		fail("stop", "%s gives too many elements from %s by %s, expected fewer than 2^59", stop, start, step)
 	}
 	if n <= 0 {
 		return nothing(g, dt)
 	}
 	if last.Less(dt.Min()) || dt.Max().Less(start) { // descending
-		fail("dtype", "the values %s..%s are not representable in %s", start, stop, dt)
+		fail("dtype", "%s does not hold the values %s..%s, expected a wider type", dt, start, stop)
 	}
 	if n > mostScanned {
 		return cast(add(mul(cast(countInRows(g, int64(n)), dt), step), start), dt)
@@ -114,7 +114,7 @@ func tril(x *uop.UOp, diagonal int64) *uop.UOp {
 func triFor(x *uop.UOp, diagonal int64) *uop.UOp {
 	s := x.Shape()
 	if len(s) < 2 {
-		fail("x", "has %d dimensions, need 2 or more", len(s))
+		fail("x", "has %d dimensions, expected 2 or more", len(s))
 	}
 	return tri(x.Graph(), intSize("x", s, len(s)-2), intSize("x", s, len(s)-1), diagonal)
 }
@@ -161,10 +161,10 @@ func ArangeSizes(g *uop.Graph, start, stop, step uop.Sint, dt *uop.DType) (r *uo
 	defer guard("ArangeSizes", &err)
 	needType("dtype", dt)
 	if lo, _ := sizeBounds(step); lo < 1 {
-		fail("step", "%s may be less than 1", step)
+		fail("step", "%s may be less than 1, expected 1 or more", step)
 	}
 	if !possible(start, stop) {
-		fail("stop", "%s is less than the start %s", sizeText(stop), sizeText(start))
+		fail("stop", "%s is less than the start, expected %s or more", sizeText(stop), sizeText(start))
 	}
 	n, _ := sizeDivMod(g, stop.Sub(start).Add(step.Sub(uop.N(1))), step)
 	x := shrinkTo(count0(g, n.Max()), uop.Shape{n})
@@ -183,9 +183,9 @@ func Linspace(g *uop.Graph, start, stop uop.Const, steps int64, dt *uop.DType) (
 	needType("dtype", dt)
 	switch {
 	case dt.IsBool():
-		fail("dtype", "is bool, need a number type")
+		fail("dtype", "is bool, expected a number type")
 	case steps < 0:
-		fail("steps", "%d is negative", steps)
+		fail("steps", "%d, expected 0 or more", steps)
 	case steps == 0:
 		return nothing(g, dt), nil
 	case steps == 1:
@@ -203,8 +203,11 @@ func Linspace(g *uop.Graph, start, stop uop.Const, steps int64, dt *uop.DType) (
 func Eye(g *uop.Graph, n, m int64, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("Eye", &err)
 	needType("dtype", dt)
-	if n < 0 || m < 0 {
-		fail("n", "cannot make a %d x %d matrix", n, m)
+	if n < 0 {
+		fail("n", "%d, expected 0 or more", n)
+	}
+	if m < 0 {
+		fail("m", "%d, expected 0 or more", m)
 	}
 	return eye(g, n, m, dt), nil
 }

@@ -34,18 +34,18 @@ func Dequantize(x *uop.UOp, kind int, n int64) (r *uop.UOp, err error) {
 	defer guard("Dequantize", &err)
 	need("x", x)
 	if x.DType != uop.Uint8 {
-		fail("x", "is %s, need %s", x.DType, uop.Uint8)
+		fail("x", "is %s, expected %s", x.DType, uop.Uint8)
 	}
 	p, ok := packings[kind]
 	if !ok {
-		fail("type", "%d is no type that can be unpacked, need one of %v", kind, slices.Sorted(maps.Keys(packings)))
+		fail("type", "%d, expected one of %v", kind, slices.Sorted(maps.Keys(packings)))
 	}
 	size := int64(1)
 	for axis := range x.Shape() {
 		size *= intSize("x", x.Shape(), axis)
 	}
 	if n < 0 || n%p.elements != 0 || n/p.elements > size/p.bytes {
-		fail("n", "%d elements, need a multiple of %d, of which %d bytes hold %d", n, p.elements, size, size/p.bytes*p.elements)
+		fail("n", "%d elements, expected a multiple of %d, of which %d bytes hold %d", n, p.elements, size, size/p.bytes*p.elements)
 	}
 	blocks := n / p.elements
 	b := shrinkAxis(reshape(x, uop.ShapeOf(size)), 0, uop.N(0), uop.N(blocks*p.bytes))

@@ -25,7 +25,7 @@ func parseEinsum(formula string, ranks []int) einsumTerms {
 	lhs, rhs, arrow := strings.Cut(f, "->")
 	in := strings.Split(lhs, ",")
 	if len(in) != len(ranks) {
-		fail("formula", "%q has %d operands, given %d", formula, len(in), len(ranks))
+		fail("formula", "%q has letters for %d operands, expected %d", formula, len(in), len(ranks))
 	}
 	dots := ""
 	if strings.Contains(f, "...") {
@@ -34,12 +34,12 @@ func parseEinsum(formula string, ranks []int) einsumTerms {
 	}
 	for _, c := range strings.Join(in, "") + rhs {
 		if !strings.ContainsRune(einsumLetters, c) {
-			fail("formula", "%q: %q is no letter", formula, c)
+			fail("formula", "%q: %q, expected a letter", formula, c)
 		}
 	}
 	for i, s := range in {
 		if len(s) != ranks[i] {
-			fail("formula", "%q: operand %d has %d letters for %d dimensions", formula, i, len(s), ranks[i])
+			fail("formula", "%q: operand %d has %d letters, expected %d, one for each dimension", formula, i, len(s), ranks[i])
 		}
 	}
 	if !arrow {
@@ -47,10 +47,10 @@ func parseEinsum(formula string, ranks []int) einsumTerms {
 	}
 	for i, c := range rhs {
 		if !strings.ContainsRune(strings.Join(in, ""), c) {
-			fail("formula", "%q: %q of the result is in no operand", formula, c)
+			fail("formula", "%q: %q of the result is in no operand, expected it in one", formula, c)
 		}
 		if strings.ContainsRune(rhs[:i], c) {
-			fail("formula", "%q: %q occurs twice in the result", formula, c)
+			fail("formula", "%q: %q occurs twice in the result, expected it once", formula, c)
 		}
 	}
 	return einsumTerms{in, rhs, dots}
@@ -67,17 +67,17 @@ func einsumEllipsis(formula, f string, in []string, ranks []int) string {
 	most, counts := 0, make([]int, len(in))
 	for i, s := range in {
 		if n := strings.Count(s, "..."); n > 1 {
-			fail("formula", "%q: operand %d has more than one ellipsis", formula, i)
+			fail("formula", "%q: operand %d has several ellipses, expected at most one", formula, i)
 		} else if n == 1 {
 			counts[i] = ranks[i] - (len(s) - 3)
 			if counts[i] < 0 {
-				fail("formula", "%q: operand %d has %d letters for %d dimensions", formula, i, len(s)-3, ranks[i])
+				fail("formula", "%q: operand %d has %d letters, expected at most %d, the number of dimensions", formula, i, len(s)-3, ranks[i])
 			}
 			most = max(most, counts[i])
 		}
 	}
 	if most > len(free) {
-		fail("formula", "%q: too many dimensions for the ellipsis", formula)
+		fail("formula", "%q: the ellipsis has too many dimensions, expected at most 52 letters", formula)
 	}
 	for i, s := range in {
 		in[i] = strings.Replace(s, "...", free[most-counts[i]:most], 1)
@@ -108,7 +108,7 @@ func einsumTrace(x *uop.UOp, s string) (*uop.UOp, string) {
 		next += at + 1
 		shape := x.Shape()
 		if shape[at] != shape[next] {
-			fail("formula", "the letter %q stands for sizes %s and %s", s[at], shape[at], shape[next])
+			fail("formula", "the letter %q stands for sizes %s and %s, expected one size", s[at], shape[at], shape[next])
 		}
 		var order []int
 		for i := range shape {
@@ -147,7 +147,7 @@ func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 			c := terms.in[i][j]
 			broadcasts := strings.IndexByte(terms.dots, c) >= 0 && (sizes[c].IsNum(1) || d.IsNum(1))
 			if old, ok := sizes[c]; ok && old != d && !broadcasts {
-				fail("formula", "%q: the letter %q stands for sizes %s and %s", formula, c, old, d)
+				fail("formula", "%q: the letter %q stands for sizes %s and %s, expected one size", formula, c, old, d)
 			} else if !ok || old.IsNum(1) {
 				sizes[c] = d
 			}

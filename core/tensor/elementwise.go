@@ -153,7 +153,7 @@ func shift(op uop.Op, a, b operand) *uop.UOp {
 		if _, tensor := b.(*uop.UOp); !tensor {
 			n := constOf(b)
 			if !n.IsInt() || n.Sign() < 0 || n.I() >= int64(x.DType.Bits) {
-				fail("shift", "is %s, need an integer in 0..%d", n, x.DType.Bits-1)
+				fail("shift", "is %s, expected an integer in 0..%d", n, x.DType.Bits-1)
 			}
 			p := uop.Int(1).Shl(n)
 			switch {
@@ -444,7 +444,7 @@ func runClamp(fn string, f func(x *uop.UOp, lo, hi operand) *uop.UOp, x, lo, hi 
 		h = hi
 	}
 	if l == nil && h == nil {
-		fail("lo", "and hi are both missing, need one of them")
+		fail("lo", "and hi are both missing, expected one of them")
 	}
 	return f(x, l, h), nil
 }

@@ -22,6 +22,9 @@ func fail(arg, format string, a ...any) {
 	panic(&Error{Arg: arg, Text: fmt.Sprintf(format, a...)})
 }
 
+// numbered is the name of an element of an argument.
+func numbered(arg string, i int) string { return fmt.Sprintf("%s[%d]", arg, i) }
+
 // guard turns a bad argument into the error of the exported function fn. Other panics pass through.
 func guard(fn string, err *error) {
 	switch r := recover().(type) {
@@ -37,11 +40,11 @@ func guard(fn string, err *error) {
 func need(arg string, u *uop.UOp) {
 	switch {
 	case u == nil:
-		fail(arg, "is nil, need a tensor")
+		fail(arg, "is nil, expected a tensor")
 	case u.DType == uop.Void || u.DType.Count != 1 || u.DType.IsPtr():
-		fail(arg, "is a %s node of type %s, need a tensor", u.Op, u.DType)
+		fail(arg, "is a %s node of type %s, expected a tensor", u.Op, u.DType)
 	case u.Shape() == nil:
-		fail(arg, "is a %s node without a shape, need a tensor", u.Op)
+		fail(arg, "is a %s node without a shape, expected a tensor", u.Op)
 	}
 }
 
@@ -50,34 +53,34 @@ func needSame(args string, us ...*uop.UOp) {
 	for _, u := range us {
 		need(args, u)
 		if u.Graph() != us[0].Graph() {
-			fail(args, "belong to different contexts")
+			fail(args, "belong to different contexts, expected one context")
 		}
 	}
 }
 
 func needFloat(arg string, u *uop.UOp) {
 	if !u.DType.IsFloat() {
-		fail(arg, "is %s, need a floating point type", u.DType)
+		fail(arg, "is %s, expected a floating point type", u.DType)
 	}
 }
 
 func needInt(arg string, u *uop.UOp) {
 	if !u.DType.IsInt() || u.DType.IsIndex() {
-		fail(arg, "is %s, need an integer type", u.DType)
+		fail(arg, "is %s, expected an integer type", u.DType)
 	}
 }
 
 // bitwise operations take integers and bools.
 func needBits(arg string, u *uop.UOp) {
 	if !u.DType.IsInt() && !u.DType.IsBool() {
-		fail(arg, "is %s, need an integer or bool type", u.DType)
+		fail(arg, "is %s, expected an integer or bool type", u.DType)
 	}
 }
 
 // division takes integers and floating types.
 func needNumber(arg string, u *uop.UOp) {
 	if !u.DType.IsInt() && !u.DType.IsFloat() {
-		fail(arg, "are %s, need an integer or floating type", u.DType)
+		fail(arg, "are %s, expected an integer or floating type", u.DType)
 	}
 }
 
@@ -85,7 +88,7 @@ func needNumber(arg string, u *uop.UOp) {
 func axisOf(arg string, axis, n int) int {
 	m := max(n, 1)
 	if axis < -m || axis >= m {
-		fail(arg, "%d is out of range for %d dimensions, need %d..%d", axis, n, -m, m-1)
+		fail(arg, "%d is out of range for %d dimensions, expected %d..%d", axis, n, -m, m-1)
 	}
 	if axis < 0 {
 		axis += n
@@ -103,7 +106,7 @@ func axesOf(arg string, axes []int, n int) []int {
 			continue
 		}
 		if seen[a] {
-			fail(arg, "axis %d is given twice", a)
+			fail(arg, "axis %d is given twice, expected it once", a)
 		}
 		seen[a] = true
 		out = append(out, a)

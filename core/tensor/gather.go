@@ -9,17 +9,17 @@ func gather(x *uop.UOp, axis int, idx *uop.UOp) *uop.UOp {
 	s, is := x.Shape(), idx.Shape()
 	needInt("index", idx)
 	if len(s) != len(is) {
-		fail("index", "has shape %s, need %d dimensions as x %s", is, len(s), s)
+		fail("index", "has shape %s, expected %d dimensions as x %s", is, len(s), s)
 	}
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("x", "is a scalar, need at least 1 dimension")
+		fail("x", "is a scalar, expected at least 1 dimension")
 	}
 	to := joinShapes(is)
 	to[axis] = s[axis]
 	for i := range s {
 		if i != axis && is[i] != s[i] && is[i].Max() > s[i].Max() {
-			fail("index", "has shape %s, need at most %s outside of axis %d", is, s, axis)
+			fail("index", "has shape %s, expected at most %s outside of axis %d", is, s, axis)
 		}
 	}
 	from := x
@@ -37,16 +37,16 @@ func needScatter(x *uop.UOp, axis int, idx, src *uop.UOp) {
 	s, is, ss := x.Shape(), idx.Shape(), src.Shape()
 	needInt("index", idx)
 	if len(s) == 0 || len(is) != len(s) || len(ss) != len(s) {
-		fail("index", "and src have shapes %s and %s, need %d dimensions as x %s, at least 1", is, ss, len(s), s)
+		fail("index", "and src have shapes %s and %s, expected %d dimensions as x %s, at least 1", is, ss, len(s), s)
 	}
 	axis = axisOf("dim", axis, len(s))
 	for i := range s {
 		if i != axis && is[i].Max() > s[i].Max() || is[i].Max() > ss[i].Max() {
-			fail("index", "has shape %s, need at most %s outside of axis %d and at most the shape %s of src", is, s, axis, ss)
+			fail("index", "has shape %s, expected at most %s outside of axis %d and at most the shape %s of src", is, s, axis, ss)
 		}
 	}
 	if src.DType != x.DType {
-		fail("src", "is %s, need %s as x", src.DType, x.DType)
+		fail("src", "is %s, expected %s as x", src.DType, x.DType)
 	}
 }
 
@@ -245,7 +245,7 @@ func ScatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, inc
 	defer guard("ScatterReduce", &err)
 	needSame("operands", x, idx, src)
 	if mode > ScatterMean {
-		fail("mode", "%d is unknown", mode)
+		fail("mode", "%d, expected 0..%d", mode, ScatterMean)
 	}
 	return scatterReduce(x, dim, idx, src, mode, includeSelf), nil
 }
@@ -256,7 +256,7 @@ func OneHot(x *uop.UOp, classes int64) (r *uop.UOp, err error) {
 	need("x", x)
 	needInt("x", x)
 	if classes < 0 {
-		fail("classes", "%d is negative", classes)
+		fail("classes", "%d, expected 0 or more", classes)
 	}
 	return where(oneHot(unsqueeze(x, -1), classes, -1), 1, 0), nil
 }
@@ -267,7 +267,7 @@ func Embedding(weight, idx *uop.UOp) (r *uop.UOp, err error) {
 	needSame("operands", weight, idx)
 	needInt("index", idx)
 	if len(weight.Shape()) != 2 {
-		fail("weight", "has shape %s, need (vocabulary, width)", weight.Shape())
+		fail("weight", "has shape %s, expected (vocabulary, width)", weight.Shape())
 	}
 	return embedding(weight, idx), nil
 }
@@ -289,9 +289,12 @@ func Diagonal(x *uop.UOp, offset int64, dim1, dim2 int) (r *uop.UOp, err error) 
 func diagonal(x *uop.UOp, offset int64, dim1, dim2 int) *uop.UOp {
 	s := x.Shape()
 	if len(s) < 2 {
-		fail("x", "has %d dimensions, need 2 or more", len(s))
+		fail("x", "has %d dimensions, expected 2 or more", len(s))
 	}
-	both := axesOf("dim1", []int{dim1, dim2}, len(s))
+	both := []int{axisOf("dim1", dim1, len(s)), axisOf("dim2", dim2, len(s))}
+	if both[0] == both[1] {
+		fail("dim2", "axis %d is given twice, expected another one than dim1", both[1])
+	}
 	var order []int
 	for i := range s {
 		if i != both[0] && i != both[1] {
@@ -321,7 +324,7 @@ func Diag(x *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Diag", &err)
 	need("x", x)
 	if len(x.Shape()) != 1 {
-		fail("x", "has shape %s, need a vector", x.Shape())
+		fail("x", "has shape %s, expected a vector", x.Shape())
 	}
 	n := intSize("x", x.Shape(), 0)
 	flat := flatten(padAxis(unsqueeze(x, -1), 1, 0, n, 0), 0, -1)

@@ -180,7 +180,7 @@ func fillEllipsis(entries []Index, n int) []Index {
 		switch e.kind {
 		case indexRest:
 			if rest >= 0 {
-				fail("index", "has more than a single ellipsis")
+				fail("index", "has several ellipses, expected at most one")
 			}
 			rest = i
 		case indexNew:
@@ -189,7 +189,7 @@ func fillEllipsis(entries []Index, n int) []Index {
 		}
 	}
 	if used > n {
-		fail("index", "has too many entries, %d for %d dimensions", used, n)
+		fail("index", "has too many entries, %d, expected at most %d, one for each dimension", used, n)
 	}
 	var out []Index
 	if rest < 0 {
@@ -228,7 +228,7 @@ func (p *parsedIndex) parse(x *uop.UOp, e Index, axis int) {
 		need("index", e.t)
 		needInt("index", e.t)
 		if e.t.Graph() != x.Graph() {
-			fail("index", "an index tensor belongs to a different context")
+			fail("index", "has a tensor of another context, expected one of the context of x")
 		}
 		var n operand = int(p.size.N)
 		if p.size.Symbolic() {
@@ -272,7 +272,7 @@ func fromEnd(i, n uop.Sint) uop.Sint {
 
 func (p *parsedIndex) parseSlice(e Index) {
 	if e.step == 0 {
-		fail("index", "a slice has step 0")
+		fail("index", "a slice has step 0, expected another step")
 	}
 	lo, hi := sliceBounds(e, p.size)
 	p.stride = e.step
@@ -285,7 +285,7 @@ func (p *parsedIndex) parseSlice(e Index) {
 	}
 	n := p.bounds.Hi.Sub(p.bounds.Lo)
 	if least, _ := sizeBounds(n); least < 0 && !possible(p.bounds.Lo, p.bounds.Hi) {
-		fail("index", "the slice %s:%s ends before it begins", sizeText(lo), sizeText(hi))
+		fail("index", "the slice %s:%s ends before it begins, expected an end of %s or more", sizeText(lo), sizeText(hi), sizeText(lo))
 	}
 	p.size = ceilSize(n, absInt(e.step))
 }

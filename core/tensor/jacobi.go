@@ -183,7 +183,7 @@ func LeastSquares(a, b *uop.UOp, cutoff float64) (x, squares, rank, s *uop.UOp, 
 		s := a.Shape()
 		cutoff = math.Ldexp(float64(max(intSize("a", s, len(s)-2), intSize("a", s, len(s)-1))), -mantissa)
 	} else if !(cutoff < 1) {
-		fail("rcond", "is %v, need a number below 1", cutoff)
+		fail("rcond", "is %v, expected a number below 1", cutoff)
 	}
 	b, vector := asColumns(transpose(a, -2, -1), b)
 	u, s, vt, err := SVD(a, false)

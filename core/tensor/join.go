@@ -9,7 +9,7 @@ func cat(ts []*uop.UOp, axis int) *uop.UOp {
 	s := ts[0].Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("dim", "%d is out of range: the tensors have no dimension to join along", axis)
+		fail("dim", "%d is out of range: the tensors are scalars, expected 1 dimension or more", axis)
 	}
 	at := make([]uop.Sint, len(ts)+1)
 	at[0] = uop.N(0)
@@ -19,7 +19,7 @@ func cat(ts []*uop.UOp, axis int) *uop.UOp {
 			ok = ok && (j == axis || t.Shape()[j] == s[j])
 		}
 		if !ok {
-			fail("tensors", "number %d has shape %s, need the shape %s of the first one outside of axis %d", i, t.Shape(), s, axis)
+			fail(numbered("tensors", i), "has shape %s, expected the shape %s of the first one outside of axis %d", t.Shape(), s, axis)
 		}
 		at[i+1] = at[i].Add(t.Shape()[axis])
 	}
@@ -42,7 +42,7 @@ func stack(ts []*uop.UOp, axis int) *uop.UOp {
 	out := make([]*uop.UOp, len(ts))
 	for i, t := range ts {
 		if !t.Shape().Equal(ts[0].Shape()) {
-			fail("tensors", "number %d has shape %s, need the shape %s of the first one", i, t.Shape(), ts[0].Shape())
+			fail(numbered("tensors", i), "has shape %s, expected the shape %s of the first one", t.Shape(), ts[0].Shape())
 		}
 		out[i] = unsqueeze(t, axis)
 	}
@@ -54,17 +54,17 @@ func split(x *uop.UOp, sizes []int64, axis int) []*uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("x", "is a scalar, which cannot be split")
+		fail("x", "is a scalar, expected 1 dimension or more")
 	}
 	n, total := intSize("dim", s, axis), int64(0)
 	for _, v := range sizes {
 		if v < 0 || v > n {
-			fail("sizes", "%v do not add up to the size %d of axis %d", sizes, n, axis)
+			fail("sizes", "%v, expected sizes of 0 or more that add up to %d, the size of axis %d", sizes, n, axis)
 		}
 		total += v
 	}
 	if total != n {
-		fail("sizes", "%v add up to %d, need the size %d of axis %d", sizes, total, n, axis)
+		fail("sizes", "%v add up to %d, expected %d, the size of axis %d", sizes, total, n, axis)
 	}
 	out := make([]*uop.UOp, len(sizes))
 	at := int64(0)
@@ -80,11 +80,11 @@ func splitEvery(x *uop.UOp, size int64, axis int) []*uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("x", "is a scalar, which cannot be split")
+		fail("x", "is a scalar, expected 1 dimension or more")
 	}
 	n := intSize("dim", s, axis)
 	if size < 0 || size == 0 && n > 0 {
-		fail("size", "%d is not positive", size)
+		fail("size", "%d, expected 1 or more", size)
 	}
 	needParts("size", size, ceil64(n, max(size, 1)))
 	var sizes []int64
@@ -100,7 +100,7 @@ const maxParts = 1 << 20
 // needParts is an error if the value of an argument asks for too many parts.
 func needParts(arg string, value, parts int64) {
 	if parts > maxParts {
-		fail(arg, "%d gives %d parts, need at most %d", value, parts, maxParts)
+		fail(arg, "%d gives %d parts, expected at most %d", value, parts, maxParts)
 	}
 }
 
@@ -108,10 +108,10 @@ func chunk(x *uop.UOp, n int64, axis int) []*uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("x", "is a scalar, which cannot be split")
+		fail("x", "is a scalar, expected 1 dimension or more")
 	}
 	if n < 1 {
-		fail("chunks", "%d is not positive", n)
+		fail("chunks", "%d, expected 1 or more", n)
 	}
 	size := intSize("dim", s, axis)
 	if size == 0 {
@@ -126,7 +126,7 @@ func roll(x *uop.UOp, shifts []int64, axes []int) *uop.UOp {
 	s := x.Shape()
 	axes = axesOf("dims", axes, len(s))
 	if len(axes) != len(shifts) {
-		fail("shifts", "%d shifts for %d axes", len(shifts), len(axes))
+		fail("shifts", "has %d numbers, expected one for each of %d axes", len(shifts), len(axes))
 	}
 	reps, bounds := make([]uop.Sint, len(s)), wholes(s)
 	for i := range reps {
@@ -150,7 +150,7 @@ func meshgrid(ts []*uop.UOp, xy bool) []*uop.UOp {
 	out, shapes := make([]*uop.UOp, len(ts)), make([]uop.Shape, len(ts))
 	for i, t := range ts {
 		if len(t.Shape()) > 1 {
-			fail("tensors", "number %d has shape %s, need a vector", i, t.Shape())
+			fail(numbered("tensors", i), "has shape %s, expected a vector", t.Shape())
 		}
 		at := i
 		if xy && i < 2 {
@@ -168,7 +168,7 @@ func meshgrid(ts []*uop.UOp, xy bool) []*uop.UOp {
 
 func needTensors(ts []*uop.UOp) {
 	if len(ts) == 0 {
-		fail("tensors", "are none, need at least one")
+		fail("tensors", "are none, expected one or more")
 	}
 	needSame("tensors", ts...)
 }

@@ -26,13 +26,13 @@ func (r Reduction) of(x *uop.UOp) *uop.UOp {
 
 func needReduction(r Reduction) {
 	if r > ReduceNone {
-		fail("reduction", "is %d, need mean, sum or none", r)
+		fail("reduction", "is %d, expected mean, sum or none", r)
 	}
 }
 
 func needSmoothing(v float64) {
 	if !(v >= 0 && v <= 1) {
-		fail("label_smoothing", "is %v, need 0..1", v)
+		fail("label_smoothing", "is %v, expected 0..1", v)
 	}
 }
 
@@ -46,7 +46,7 @@ func classTarget(x, target *uop.UOp, axis int) *uop.UOp {
 		return target
 	}
 	if !without(s, axis).Equal(target.Shape()) {
-		fail("target", "has shape %s, need %s for classes or %s for probabilities", target.Shape(), without(s, axis), s)
+		fail("target", "has shape %s, expected %s for classes or %s for probabilities", target.Shape(), without(s, axis), s)
 	}
 	if !target.DType.IsInt() {
 		target = cast(target, uop.Int32)
@@ -66,7 +66,7 @@ func crossEntropy(x, target *uop.UOp, axis int, r Reduction, smoothing float64) 
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
 	if len(s) == 0 {
-		fail("x", "is a scalar, need a dimension of classes")
+		fail("x", "is a scalar, expected a dimension of classes")
 	}
 	y := classTarget(x, target, axis)
 	if x.DType == uop.Float64 && !y.DType.IsFloat() {
@@ -112,7 +112,7 @@ func needLossShapes(x, target *uop.UOp) {
 	needSame("operands", x, target)
 	needFloat("x", x)
 	if _, ok := broadcastShape(x.Shape(), target.Shape()); !ok {
-		fail("target", "has shape %s, need the shape %s of x", target.Shape(), x.Shape())
+		fail("target", "has shape %s, expected the shape %s of x", target.Shape(), x.Shape())
 	}
 }
 
@@ -139,7 +139,7 @@ func SparseCategoricalCrossEntropy(x, target *uop.UOp, ignore int, r Reduction, 
 	needReduction(r)
 	needSmoothing(smoothing)
 	if s := x.Shape(); len(s) == 0 || !without(s, len(s)-1).Equal(target.Shape()) {
-		fail("target", "has shape %s, need the shape of x %s without its last axis", target.Shape(), s)
+		fail("target", "has shape %s, expected the shape of x %s without its last axis", target.Shape(), s)
 	}
 	return sparseCrossEntropy(x, target, ignore, r, smoothing), nil
 }
@@ -187,7 +187,7 @@ func HuberLoss(x, target *uop.UOp, delta float64, r Reduction) (loss *uop.UOp, e
 	needLossShapes(x, target)
 	needReduction(r)
 	if !(delta > 0) {
-		fail("delta", "is %v, need a positive number", delta)
+		fail("delta", "is %v, expected a positive number", delta)
 	}
 	d := abs(sub(x, target))
 	return r.of(where(le(d, delta), mul(0.5, square(d)), mul(delta, sub(d, delta/2)))), nil
@@ -204,7 +204,7 @@ func NLLLoss(x, target, weight *uop.UOp, ignore *int, r Reduction) (loss *uop.UO
 	needReduction(r)
 	s := x.Shape()
 	if len(s) < 2 || !without(s, 1).Equal(target.Shape()) {
-		fail("target", "has shape %s, need the shape of x %s without axis 1", target.Shape(), s)
+		fail("target", "has shape %s, expected the shape of x %s without axis 1", target.Shape(), s)
 	}
 	w := fullLike(target, 1)
 	if weight != nil {

@@ -20,7 +20,7 @@ func LSTMCell(x, h, c *uop.UOp, w LSTMWeights) (newH, newC *uop.UOp, err error) 
 	needLSTM(x, h, c, w)
 	xs, hs := x.Shape(), h.Shape()
 	if n := len(xs); len(hs) != n || !xs[:n-1].Equal(hs[:n-1]) {
-		fail("h", "has shape %s, need the leading sizes of x, %s", hs, xs)
+		fail("h", "has shape %s, expected the leading sizes of x, %s", hs, xs)
 	}
 	newH, newC = lstmStep(linear(x, transpose(w.Input, 0, 1), w.InputBias), h, c, w)
 	return newH, newC, nil
@@ -45,14 +45,14 @@ func LSTM(x, h, c *uop.UOp, w LSTMWeights, batchFirst, reverse bool) (out, newH,
 	}
 	xs, hs := x.Shape(), h.Shape()
 	if len(xs) != 3 {
-		fail("x", "has shape %s, need 3 dimensions", xs)
+		fail("x", "has shape %s, expected 3 dimensions", xs)
 	}
 	if len(hs) != 2 || hs[0] != xs[batch] {
-		fail("h", "has shape %s, need (%s, H)", hs, xs[batch])
+		fail("h", "has shape %s, expected (%s, H)", hs, xs[batch])
 	}
 	n := int(intSize("x", xs, time))
 	if n == 0 {
-		fail("x", "has shape %s, need one step or more", xs)
+		fail("x", "has shape %s, expected one step or more", xs)
 	}
 	inputs := steps(x, time)
 	outs := make([]*uop.UOp, n)
@@ -103,18 +103,18 @@ func needLSTM(x, h, c *uop.UOp, w LSTMWeights) {
 	needSame("operands", x, h, c, w.Input, w.Hidden)
 	xs, hs, is := x.Shape(), h.Shape(), w.Input.Shape()
 	if len(xs) == 0 || len(hs) == 0 {
-		fail("x", "has shape %s and h %s, need 1 dimension or more", xs, hs)
+		fail("x", "has shape %s and h %s, expected 1 dimension or more", xs, hs)
 	}
 	needFloat("x", x)
 	if !c.Shape().Equal(hs) {
-		fail("c", "has shape %s, need that of h, %s", c.Shape(), hs)
+		fail("c", "has shape %s, expected that of h, %s", c.Shape(), hs)
 	}
 	units := intSize("h", hs, len(hs)-1)
 	if want := (uop.Shape{uop.N(4 * units), xs[len(xs)-1]}); !is.Equal(want) {
-		fail("w_ih", "has shape %s, need %s", is, want)
+		fail("w_ih", "has shape %s, expected %s", is, want)
 	}
 	if want := uop.ShapeOf(4*units, units); !w.Hidden.Shape().Equal(want) {
-		fail("w_hh", "has shape %s, need %s", w.Hidden.Shape(), want)
+		fail("w_hh", "has shape %s, expected %s", w.Hidden.Shape(), want)
 	}
 	for _, b := range []struct {
 		arg  string
@@ -125,7 +125,7 @@ func needLSTM(x, h, c *uop.UOp, w LSTMWeights) {
 		}
 		needSame(b.arg, x, b.bias)
 		if want := uop.ShapeOf(4 * units); !b.bias.Shape().Equal(want) {
-			fail(b.arg, "has shape %s, need %s", b.bias.Shape(), want)
+			fail(b.arg, "has shape %s, expected %s", b.bias.Shape(), want)
 		}
 	}
 }

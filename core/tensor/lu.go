@@ -131,10 +131,10 @@ func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 		bs = b.Shape()
 	}
 	if n := as[len(as)-1]; len(bs) < 2 || bs[len(bs)-2] != n {
-		fail("b", "has shape %s, need (…, %s) or (…, %s, k)", bs, n, n)
+		fail("b", "has shape %s, expected (…, %s) or (…, %s, k)", bs, n, n)
 	}
 	if _, ok := broadcastShape(as[:len(as)-2], bs[:len(bs)-2]); !ok {
-		fail("b", "of shape %s does not broadcast with a of shape %s", bs, as)
+		fail("b", "of shape %s, expected one that broadcasts with a of shape %s", bs, as)
 	}
 	return b, vector
 }

@@ -10,7 +10,7 @@ func dot(x, w *uop.UOp, acc *uop.DType) *uop.UOp {
 	xs, ws := x.Shape(), w.Shape()
 	nx, nw := len(xs), len(ws)
 	if nx == 0 || nw == 0 {
-		fail("operands", "shapes %s and %s: need at least 1 dimension each", xs, ws)
+		fail("operands", "shapes %s and %s, expected at least 1 dimension each", xs, ws)
 	}
 	k := -min(nw, 2)
 	if xs[nx-1] != ws[nw+k] {
@@ -69,11 +69,11 @@ func Linear(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
 	}
 	ws, xs := weight.Shape(), x.Shape()
 	if len(ws) != 2 || len(xs) == 0 || xs[len(xs)-1] != ws[1] {
-		fail("weight", "has shape %s, need (out, in) with in the last size of x %s", ws, xs)
+		fail("weight", "has shape %s, expected (out, in) with in the last size of x %s", ws, xs)
 	}
 	if bias != nil {
 		if bs := bias.Shape(); len(bs) > 1 || len(bs) == 1 && bs[0] != ws[0] && !bs[0].IsNum(1) {
-			fail("bias", "has shape %s, need (%s)", bs, ws[0])
+			fail("bias", "has shape %s, expected (%s)", bs, ws[0])
 		}
 	}
 	return linear(x, transpose(weight, 1, 0), bias), nil
@@ -86,7 +86,7 @@ func Dense(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
 	needSame("operands", x, weight)
 	ws, xs := weight.Shape(), x.Shape()
 	if len(xs) == 0 || len(ws) == 0 || len(ws) > 2 {
-		fail("weight", "has shape %s, need (in, out) or one axis, and x a size in, it has shape %s", ws, xs)
+		fail("weight", "has shape %s, expected (in, out) or one axis, and x a size in, it has shape %s", ws, xs)
 	}
 	in := xs[len(xs)-1]
 	switch {
@@ -97,7 +97,7 @@ func Dense(x, weight, bias *uop.UOp) (r *uop.UOp, err error) {
 	case ws[1] == in:
 		r = dot(x, transpose(weight, 1, 0), nil)
 	default:
-		fail("weight", "has shape %s, need (in, out) with in the last size of x %s", ws, xs)
+		fail("weight", "has shape %s, expected (in, out) with in the last size of x %s", ws, xs)
 	}
 	if bias != nil {
 		needSame("bias", x, bias)

@@ -18,7 +18,7 @@ func numel(arg string, s uop.Shape) uop.Sint {
 			return uop.N(0)
 		}
 		if m := d.Max(); m > 0 && most > maxElements/m {
-			fail(arg, "shape %s has too many elements", s)
+			fail(arg, "shape %s has too many elements, expected fewer than 2^59", s)
 		} else {
 			most *= m
 		}
@@ -65,7 +65,7 @@ func reshape(x *uop.UOp, s uop.Shape) *uop.UOp {
 			continue
 		}
 		if infer >= 0 {
-			fail("shape", "%s has more than one -1", s)
+			fail("shape", "%s has more than one -1, expected at most one", s)
 		}
 		infer, out[i] = i, uop.N(1)
 	}
@@ -74,16 +74,16 @@ func reshape(x *uop.UOp, s uop.Shape) *uop.UOp {
 	if infer >= 0 {
 		switch {
 		case need.IsNum(0):
-			fail("shape", "cannot infer the -1 in %s: the other sizes have 0 elements", s)
+			fail("shape", "cannot infer the -1 in %s, expected other sizes than 0", s)
 		case !need.Symbolic() && !total.Symbolic() && total.N%need.N != 0:
-			fail("shape", "cannot reshape %s to %s: %s elements are no multiple of %s", have, s, total, need)
+			fail("shape", "cannot reshape %s to %s: %s elements, expected a multiple of %s", have, s, total, need)
 		}
 		out[infer] = total.Div(need)
 		if (total.Symbolic() || need.Symbolic()) && out[infer].Mul(need) != total {
-			fail("shape", "cannot reshape %s to %s: %s elements are no multiple of %s", have, s, total, need)
+			fail("shape", "cannot reshape %s to %s: %s elements, expected a multiple of %s", have, s, total, need)
 		}
 	} else if total != need {
-		fail("shape", "cannot reshape %s to %s: %s elements, need %s", have, s, total, need)
+		fail("shape", "cannot reshape %s to %s: %s elements, expected %s", have, s, total, need)
 	}
 	return x.Reshape(out)
 }
@@ -104,12 +104,12 @@ func broadcastTo(x *uop.UOp, s uop.Shape) *uop.UOp {
 		return x
 	}
 	if len(have) > len(s) {
-		fail("shape", "cannot broadcast %s to %s: fewer dimensions", have, s)
+		fail("shape", "cannot broadcast %s to %s, expected %d dimensions or more", have, s, len(have))
 	}
 	from := alignLeft(have, len(s))
 	for i := range s {
 		if from[i] != s[i] && !from[i].IsNum(1) {
-			fail("shape", "cannot broadcast %s to %s", have, s)
+			fail("shape", "cannot broadcast %s to %s, expected the same sizes where x has not 1", have, s)
 		}
 	}
 	needShape("shape", s)
@@ -132,7 +132,7 @@ func permute(x *uop.UOp, order []int) *uop.UOp {
 	n := len(x.Shape())
 	out := axesOf("order", order, n)
 	if len(out) != n {
-		fail("order", "%v is no permutation of %d dimensions", order, n)
+		fail("order", "%v is no permutation, expected each of %d axes once", order, n)
 	}
 	return x.Permute(out)
 }
@@ -148,11 +148,11 @@ func flip(x *uop.UOp, axes ...int) *uop.UOp {
 func shrink(x *uop.UOp, ps []uop.Pair) *uop.UOp {
 	s := x.Shape()
 	if len(ps) != len(s) {
-		fail("bounds", "has %d pairs for %d dimensions", len(ps), len(s))
+		fail("bounds", "has %d pairs, expected one for each of %d dimensions", len(ps), len(s))
 	}
 	for i, p := range ps {
 		if !possible(uop.N(0), p.Lo) || !possible(p.Lo, p.Hi) || !possible(p.Hi, s[i]) {
-			fail("bounds", "(%s,%s) is out of range for axis %d of size %s", sizeText(p.Lo), sizeText(p.Hi), i, sizeText(s[i]))
+			fail("bounds", "(%s,%s) is out of range for axis %d, expected 0 to %s in order", sizeText(p.Lo), sizeText(p.Hi), i, sizeText(s[i]))
 		}
 	}
 	x, ps = roomFor(x, ps)
@@ -217,7 +217,7 @@ func padAxis(x *uop.UOp, axis int, before, after int64, value operand) *uop.UOp 
 func pad(x *uop.UOp, ps []uop.Pair, value operand) *uop.UOp {
 	s := x.Shape()
 	if len(ps) != len(s) {
-		fail("padding", "has %d pairs for %d dimensions", len(ps), len(s))
+		fail("padding", "has %d pairs, expected one for each of %d dimensions", len(ps), len(s))
 	}
 	cut, negative := wholes(s), false
 	grow, out := slices.Clone(ps), joinShapes(s)
@@ -230,10 +230,10 @@ func pad(x *uop.UOp, ps []uop.Pair, value operand) *uop.UOp {
 		}
 		for _, v := range []uop.Sint{p.Lo, p.Hi} {
 			if v.N > maxElements {
-				fail("padding", "%d is too large", v.N)
+				fail("padding", "%d is too large, expected at most %d", v.N, int64(maxElements))
 			}
 			if v.Symbolic() && !possible(uop.N(0), v) {
-				fail("padding", "%s is negative", sizeText(v))
+				fail("padding", "%s is negative, expected 0 or more", sizeText(v))
 			}
 		}
 		out[i] = cut[i].Hi.Sub(cut[i].Lo).Add(grow[i].Lo).Add(grow[i].Hi)
@@ -310,7 +310,7 @@ func flatten(x *uop.UOp, from, to int) *uop.UOp {
 		return reshape(x, uop.ShapeOf(1))
 	}
 	if from > to {
-		fail("start_dim", "%d is after end_dim %d", from, to)
+		fail("start_dim", "%d is behind end_dim, expected at most %d", from, to)
 	}
 	return reshape(x, joinShapes(s[:from], uop.Shape{numel("x", s[from:to+1])}, s[to+1:]))
 }
@@ -319,7 +319,7 @@ func unflatten(x *uop.UOp, axis int, sizes uop.Shape) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("dim", "a scalar has no dimension to unflatten")
+		fail("x", "is a scalar, expected 1 dimension or more")
 	}
 	return reshape(x, joinShapes(s[:axis], sizes, s[axis+1:]))
 }
@@ -328,12 +328,12 @@ func unflatten(x *uop.UOp, axis int, sizes uop.Shape) *uop.UOp {
 func repeat(x *uop.UOp, reps []uop.Sint) *uop.UOp {
 	base := alignLeft(x.Shape(), len(reps))
 	if len(base) != len(reps) {
-		fail("repeats", "has %d entries for %d dimensions", len(reps), len(base))
+		fail("repeats", "has %d entries, expected one for each of %d dimensions", len(reps), len(base))
 	}
 	var one, many, out uop.Shape
 	for i, r := range reps {
 		if !r.Symbolic() && r.N < 0 {
-			fail("repeats", "%d is negative", r.N)
+			fail("repeats", "%d, expected 0 or more", r.N)
 		}
 		if r.IsNum(1) {
 			one, many = append(one, base[i]), append(many, base[i])
@@ -353,10 +353,10 @@ func repeatInterleave(x *uop.UOp, n int64, axis int) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("dim", "a scalar has no dimension to repeat along")
+		fail("x", "is a scalar, expected 1 dimension or more")
 	}
 	if n < 0 {
-		fail("repeats", "%d is negative", n)
+		fail("repeats", "%d, expected 0 or more", n)
 	}
 	x = reshape(x, joinShapes(s[:axis+1], uop.ShapeOf(1), s[axis+1:]))
 	wide := joinShapes(s[:axis+1], uop.ShapeOf(n), s[axis+1:])

@@ -46,7 +46,7 @@ func channels(x, w *uop.UOp) *uop.UOp {
 func needChannels(arg string, x, w *uop.UOp) {
 	needSame(arg, x, w)
 	if s := w.Shape(); len(s) != 1 || s[0] != x.Shape()[1] {
-		fail(arg, "has shape %s, need (%s)", s, x.Shape()[1])
+		fail(arg, "has shape %s, expected (%s)", s, x.Shape()[1])
 	}
 }
 
@@ -118,10 +118,10 @@ func GroupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) (r 
 	needFloat("x", x)
 	s := x.Shape()
 	if len(s) < 2 {
-		fail("x", "has shape %s, need (N, C, …)", s)
+		fail("x", "has shape %s, expected (N, C, …)", s)
 	}
 	if c := intSize("x", s, 1); groups < 1 || c%groups != 0 {
-		fail("groups", "%d does not divide the %d channels", groups, c)
+		fail("groups", "%d, expected a divisor of the %d channels", groups, c)
 	}
 	r = x
 	if s.MaxNumel() > 0 {
@@ -161,7 +161,7 @@ func BatchNorm(x, weight, bias, mean, invstd *uop.UOp, axes []int) (r *uop.UOp, 
 	beside := func(arg string, w *uop.UOp) *uop.UOp {
 		needSame(arg, x, w)
 		if !w.Shape().Equal(own) {
-			fail(arg, "has shape %s, need %s", w.Shape(), own)
+			fail(arg, "has shape %s, expected %s", w.Shape(), own)
 		}
 		return reshape(w, narrow)
 	}
@@ -182,7 +182,7 @@ func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
 	need("x", x)
 	s := x.Shape()
 	if len(s) < 2 {
-		fail("x", "has shape %s, need (N, C, …)", s)
+		fail("x", "has shape %s, expected (N, C, …)", s)
 	}
 	var axes []int
 	for i := range s {

@@ -160,6 +160,6 @@ func Const(g *uop.Graph, dt *uop.DType, v uop.Const) (r *uop.UOp, err error) {
 
 func needType(arg string, dt *uop.DType) {
 	if dt == nil || dt.Count != 1 || dt.IsPtr() || dt == uop.Void || dt == uop.IndexT {
-		fail(arg, "is %v, need a type that a buffer can hold", dt)
+		fail(arg, "is %v, expected a type that a buffer can hold", dt)
 	}
 }

@@ -70,10 +70,10 @@ func LARS(param, grad, lr, buffer *uop.UOp, o LARSOptions) (newParam, newBuffer 
 func orthogonal(g *uop.UOp, steps int, coefficients []float64) *uop.UOp {
 	s := g.Shape()
 	if len(s) == 0 {
-		fail("param", "is a scalar, need 1 dimension or more for a matrix")
+		fail("param", "is a scalar, expected 1 dimension or more for a matrix")
 	}
 	if steps < 0 || steps > maxIterations {
-		fail("ns_steps", "is %d, need 0..%d", steps, maxIterations)
+		fail("ns_steps", "is %d, expected 0..%d", steps, maxIterations)
 	}
 	needFinite("ns_coefficients", coefficients...)
 	rows := intSize("param", s, 0)
@@ -107,7 +107,7 @@ func LAMB(param, grad, lr, m, v, power1, power2 *uop.UOp, o LAMBOptions) (newPar
 		value float64
 	}{{"b1", o.Beta1}, {"b2", o.Beta2}} {
 		if !(x.value >= 0 && x.value < 1) {
-			fail(x.arg, "is %v, need 0 or more and less than 1", x.value)
+			fail(x.arg, "is %v, expected 0 or more and less than 1", x.value)
 		}
 	}
 	needNonNegative("eps", o.Eps)
@@ -147,7 +147,7 @@ func stepOperands(param, grad, lr *uop.UOp) (p, g, rate *uop.UOp) {
 	needSame("operands", param, grad, lr)
 	needFloat("param", param)
 	if !grad.Shape().Equal(param.Shape()) {
-		fail("grad", "has shape %s, need that of param, %s", grad.Shape(), param.Shape())
+		fail("grad", "has shape %s, expected that of param, %s", grad.Shape(), param.Shape())
 	}
 	needOne("lr", param, lr)
 	acc := uop.LeastUpper(param.DType, uop.Float32)
@@ -161,7 +161,7 @@ func needState(arg string, param, x *uop.UOp) {
 	needSame(arg, param, x)
 	needFloat(arg, x)
 	if !x.Shape().Equal(param.Shape()) {
-		fail(arg, "has shape %s, need that of param, %s", x.Shape(), param.Shape())
+		fail(arg, "has shape %s, expected that of param, %s", x.Shape(), param.Shape())
 	}
 }
 
@@ -169,20 +169,20 @@ func needState(arg string, param, x *uop.UOp) {
 func needOne(arg string, like, x *uop.UOp) {
 	needSame(arg, like, x)
 	if s := x.Shape(); !numel(arg, s).IsNum(1) {
-		fail(arg, "has shape %s, need one element", s)
+		fail(arg, "has shape %s, expected one element", s)
 	}
 }
 
 func needNonNegative(arg string, v float64) {
 	if !(v >= 0) || math.IsInf(v, 1) {
-		fail(arg, "is %v, need a number of 0 or more", v)
+		fail(arg, "is %v, expected a number of 0 or more", v)
 	}
 }
 
 func needFinite(arg string, values ...float64) {
 	for _, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			fail(arg, "%v: need finite numbers", values)
+			fail(arg, "%v, expected finite numbers", values)
 		}
 	}
 }
@@ -193,12 +193,12 @@ func needFinite(arg string, values ...float64) {
 func ClipNorm(grads []*uop.UOp, most, p float64) (norm *uop.UOp, clipped []*uop.UOp, err error) {
 	defer guard("ClipNorm", &err)
 	if len(grads) == 0 {
-		fail("grads", "are none, need one or more")
+		fail("grads", "are none, expected one or more")
 	}
 	needSame("grads", grads...)
 	needNonNegative("max_norm", most)
 	if !(p > 0) {
-		fail("norm_type", "is %v, need a number greater than 0, or infinity", p)
+		fail("norm_type", "is %v, expected a number greater than 0, or infinity", p)
 	}
 	dt := uop.Float32
 	for _, g := range grads {

@@ -243,7 +243,7 @@ func Quantile(x *uop.UOp, q float64, axis int, keepdim bool) (r *uop.UOp, err er
 	defer guard("Quantile", &err)
 	need("x", x)
 	if !(q >= 0 && q <= 1) {
-		fail("q", "is %v, need 0 to 1", q)
+		fail("q", "is %v, expected 0 to 1", q)
 	}
 	x = asFloat(x)
 	s := x.Shape()
@@ -253,7 +253,7 @@ func Quantile(x *uop.UOp, q float64, axis int, keepdim bool) (r *uop.UOp, err er
 	}
 	n := intSize("axis", s, axis)
 	if n == 0 {
-		fail("x", "has no elements along axis %d of shape %s", axis, s)
+		fail("x", "has no elements along axis %d of shape %s, expected one or more", axis, s)
 	}
 	sorted := ordered(x, axis, false).value
 	element := func(i int64) *uop.UOp { return shrinkAxis(sorted, axis, uop.N(i), uop.N(i+1)) }

@@ -8,11 +8,11 @@ import (
 func padWith(x *uop.UOp, padding []uop.Pair, mode PadMode) *uop.UOp {
 	s := intShape("x", x.Shape())
 	if len(padding) != len(s) {
-		fail("padding", "has %d pairs for %d dimensions", len(padding), len(s))
+		fail("padding", "has %d pairs, expected one for each of %d dimensions", len(padding), len(s))
 	}
 	for i, p := range padding {
 		if p.Lo.Symbolic() || p.Hi.Symbolic() {
-			fail("padding", "of axis %d is symbolic, need numbers", i)
+			fail("padding", "of axis %d is symbolic, expected numbers without variables", i)
 		}
 	}
 	if mode == PadCircular {
@@ -42,7 +42,7 @@ func padPart(x *uop.UOp, axis int, n int64, mode PadMode, before bool) *uop.UOp 
 	size := s[axis].N
 	if mode == PadReplicate {
 		if size == 0 {
-			fail("padding", "axis %d has size 0: there is no edge to repeat", axis)
+			fail("padding", "repeats the edge of axis %d of size 0, expected a size of 1 or more", axis)
 		}
 		at := size - 1
 		if before {
@@ -53,7 +53,7 @@ func padPart(x *uop.UOp, axis int, n int64, mode PadMode, before bool) *uop.UOp 
 		return expand(shrinkAxis(x, axis, uop.N(at), uop.N(at+1)), to)
 	}
 	if n >= size {
-		fail("padding", "%d of axis %d must be less than its size %d", n, axis, size)
+		fail("padding", "%d of axis %d, expected less than its size %d", n, axis, size)
 	}
 	entries := make([]Index, len(s))
 	for i := range entries {
@@ -75,7 +75,7 @@ func padCircular(x *uop.UOp, s []int64, padding []uop.Pair) *uop.UOp {
 	reps := make([]uop.Sint, len(s))
 	for a, p := range padding {
 		if p.Lo.N > s[a] || p.Hi.N > s[a] || s[a]+p.Lo.N+p.Hi.N < 0 {
-			fail("padding", "(%s,%s) of axis %d must be at most its size %d, and not cut off more", p.Lo, p.Hi, a, s[a])
+			fail("padding", "(%s,%s) of axis %d, expected at most its size %d, and no more cut off than that", p.Lo, p.Hi, a, s[a])
 		}
 		reps[a] = uop.N(1)
 		for _, v := range []int64{p.Lo.N, p.Hi.N} {

@@ -14,10 +14,10 @@ type windowRow struct {
 // windowsOf is the windowRow of an axis of a size.
 func windowsOf(size uop.Sint, k, stride, dilation int64) windowRow {
 	if k < 1 || stride < 1 || dilation < 1 {
-		fail("kernel_size", "a window of %d, stride %d, dilation %d: need positive numbers", k, stride, dilation)
+		fail("kernel_size", "a window of %d, stride %d, dilation %d, expected positive numbers", k, stride, dilation)
 	}
 	if k > maxElements || stride > maxElements || dilation > maxElements {
-		fail("kernel_size", "a window of %d, stride %d, dilation %d: need smaller numbers", k, stride, dilation)
+		fail("kernel_size", "a window of %d, stride %d, dilation %d, expected smaller numbers", k, stride, dilation)
 	}
 	least, most := sizeBounds(size)
 	known := most
@@ -25,7 +25,7 @@ func windowsOf(size uop.Sint, k, stride, dilation int64) windowRow {
 		known = n
 	}
 	if known < 1 || k-1 > (known-1)/dilation {
-		fail("kernel_size", "a window of %d with dilation %d is larger than the input size %s", k, dilation, sizeText(size))
+		fail("kernel_size", "a window of %d with dilation %d, expected one that is at most as large as the axis, %s", k, dilation, sizeText(size))
 	}
 	least = max(least, 1)
 	if !size.Symbolic() {
@@ -50,7 +50,7 @@ func windowsOf(size uop.Sint, k, stride, dilation int64) windowRow {
 
 func needRoom(k, f, most, stride, dilation int64) {
 	if f > (maxElements-dilation)/most || k > maxElements/(most*f+dilation) {
-		fail("kernel_size", "a window of %d with stride %d and dilation %d on an axis of %d: gives too many elements", k, stride, dilation, most)
+		fail("kernel_size", "a window of %d with stride %d and dilation %d on an axis of %d, expected fewer elements", k, stride, dilation, most)
 	}
 }
 
@@ -60,7 +60,7 @@ func pool(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
 	s := x.Shape()
 	nk := len(kernel)
 	if len(s) < nk {
-		fail("x", "has %d dimensions, need %d or more for a window of %v", len(s), nk, kernel)
+		fail("x", "has %d dimensions, expected %d or more for a window of %v", len(s), nk, kernel)
 	}
 	lead := len(s) - nk
 	head := s[:lead]
@@ -103,13 +103,13 @@ func unfold(x *uop.UOp, axis int, size, step int64) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 {
-		fail("dim", "a scalar has no dimension to unfold")
+		fail("x", "is a scalar, expected 1 dimension or more")
 	}
 	if n := intSize("dim", s, axis); size < 0 || size > n {
-		fail("size", "%d is out of range for axis %d of size %d", size, axis, n)
+		fail("size", "%d is out of range for axis %d, expected 0 to %d", size, axis, n)
 	}
 	if step < 1 {
-		fail("step", "%d is not positive", step)
+		fail("step", "%d, expected 1 or more", step)
 	}
 	if size == 0 {
 		to := append(joinShapes(s), uop.N(0))

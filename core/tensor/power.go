@@ -89,7 +89,7 @@ func PowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
 	case e.IsFloat():
 		x = cast(x, uop.Float32)
 	case e.Sign() < 0:
-		fail("value", "integers to the power %s are no integers; convert the tensor to a floating type first", e)
+		fail("value", "integers to the power %s are no integers, expected 0 or more, or a tensor of a floating type", e)
 	default:
 		return pow(x, e), nil
 	}

@@ -169,10 +169,10 @@ func needMatrices(arg string, a *uop.UOp) *uop.UOp {
 	a = asFloat(a)
 	s := a.Shape()
 	if len(s) < 2 {
-		fail(arg, "has shape %s, need (…, m, n)", s)
+		fail(arg, "has shape %s, expected (…, m, n)", s)
 	}
 	if numel(arg, s).IsNum(0) {
-		fail(arg, "has shape %s without elements", s)
+		fail(arg, "has shape %s, expected one element or more", s)
 	}
 	return a
 }
@@ -196,10 +196,10 @@ func NewtonSchulz(a *uop.UOp, steps int, params []float64, eps float64) (r *uop.
 	defer guard("NewtonSchulz", &err)
 	a = needMatrices("a", a)
 	if steps < 0 || steps > maxIterations {
-		fail("steps", "is %d, need 0..%d", steps, maxIterations)
+		fail("steps", "is %d, expected 0..%d", steps, maxIterations)
 	}
 	if len(params) == 0 {
-		fail("params", "are none, need one or more")
+		fail("params", "are none, expected one or more")
 	}
 	needFinite("params", params...)
 	return newtonSchulz(a, steps, params, eps), nil

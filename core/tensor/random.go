@@ -47,7 +47,7 @@ func tensorSeed(u *uop.UOp) seed {
 	need("seed", u)
 	stream := u.Shape().Equal(uop.ShapeOf(3))
 	if u.DType != uop.Uint32 || !stream && !u.Shape().Equal(uop.ShapeOf(2)) {
-		fail("seed", "is %s of shape %s, need uint32 of shape (2,) or (3,)", u.DType, u.Shape())
+		fail("seed", "is %s of shape %s, expected uint32 of shape (2,) or (3,)", u.DType, u.Shape())
 	}
 	lo, hi := index(u, At(0)), index(u, At(1))
 	if stream {
@@ -67,7 +67,7 @@ func randomCount(s uop.Shape) int64 {
 	intShape("shape", s)
 	n := numel("shape", s).N
 	if n > maxRandom {
-		fail("shape", "%s has more than 2^32 elements", s)
+		fail("shape", "%s, expected at most 2^32 elements", s)
 	}
 	return n
 }
@@ -137,13 +137,13 @@ func normal(s seed, shape uop.Shape) *uop.UOp {
 func integers(s seed, shape uop.Shape, lo, hi int64, dt *uop.DType) *uop.UOp {
 	needType("dtype", dt)
 	if !dt.IsInt() {
-		fail("dtype", "is %s, need an integer type", dt)
+		fail("dtype", "is %s, expected an integer type", dt)
 	}
 	if lo >= hi || hi-lo < 0 {
-		fail("low", "%d..%d is no range", lo, hi)
+		fail("low", "%d is no range to high, expected less than %d", lo, hi)
 	}
 	if uop.Int(lo).Less(dt.Min()) || dt.Max().Less(uop.Int(hi-1)) {
-		fail("dtype", "%s does not hold %d..%d", dt, lo, hi-1)
+		fail("dtype", "%s does not hold %d..%d, expected a wider type", dt, lo, hi-1)
 	}
 	if hi-lo <= narrowRange {
 		return add(cast(mul(int(hi-lo), s.uniform(shape, uop.Float32)), dt), int(lo))

@@ -76,7 +76,7 @@ var rates = [...]struct {
 	RateCosineRestarts: {"cosine restarts", 3, func(p []float64) {
 		needSteps("T_0", p[0])
 		if p[1] != math.Trunc(p[1]) || !(p[1] >= 1) {
-			fail("T_mult", "is %v, need a whole number of 1 or more", p[1])
+			fail("T_mult", "is %v, expected a whole number of 1 or more", p[1])
 		}
 	}, restarts},
 	RateWarmupCosine: {"cosine with warmup", 3, func(p []float64) { needSteps("warmup_steps", p[0]); needSteps("decay_steps", p[1]) },
@@ -87,11 +87,11 @@ var rates = [...]struct {
 	RateOneCycle: {"one cycle", 7, func(p []float64) {
 		needSteps("total_steps", p[1])
 		if !(p[2] >= 0 && p[2] <= 1) {
-			fail("pct_start", "is %v, need 0..1", p[2])
+			fail("pct_start", "is %v, expected 0..1", p[2])
 		}
 		for i, arg := range map[int]string{4: "div_factor", 5: "final_div_factor"} {
 			if !(p[i] > 0) {
-				fail(arg, "is %v, need a number greater than 0", p[i])
+				fail(arg, "is %v, expected a number greater than 0", p[i])
 			}
 		}
 	}, oneCycle},
@@ -100,7 +100,7 @@ var rates = [...]struct {
 // needSteps checks a number of steps; it may be fractional.
 func needSteps(arg string, v float64) {
 	if !(v > 0) || math.IsInf(v, 1) {
-		fail(arg, "is %v, need a number greater than 0", v)
+		fail(arg, "is %v, expected a number greater than 0", v)
 	}
 }
 
@@ -112,11 +112,11 @@ func LearningRate(lr, t *uop.UOp, schedule RateSchedule, params []float64) (r *u
 	needOne("lr", lr, lr)
 	needOne("t", lr, t)
 	if int(schedule) >= len(rates) {
-		fail("schedule", "is %d, need 0..%d", schedule, len(rates)-1)
+		fail("schedule", "is %d, expected 0..%d", schedule, len(rates)-1)
 	}
 	s := rates[schedule]
 	if len(params) != s.params && (schedule != RateMultiStep || len(params) < s.params) {
-		fail("params", "%d numbers, need %d for the schedule %s", len(params), s.params, s.name)
+		fail("params", "%d numbers, expected %d for the schedule %s", len(params), s.params, s.name)
 	}
 	needFinite("params", params...)
 	s.check(params)
@@ -208,16 +208,16 @@ func Plateau(lr, metric, best, bad, cooldown *uop.UOp, o PlateauOptions) (out []
 		needOne(arg, lr, ins[i])
 	}
 	if !(o.Factor > 0 && o.Factor < 1) {
-		fail("factor", "is %v, need more than 0 and less than 1", o.Factor)
+		fail("factor", "is %v, expected more than 0 and less than 1", o.Factor)
 	}
 	needNonNegative("threshold", o.Threshold)
 	needNonNegative("min_lr", o.Least)
 	needNonNegative("eps", o.Eps)
 	if o.Patience < 0 {
-		fail("patience", "is %d, need 0 or more", o.Patience)
+		fail("patience", "is %d, expected 0 or more", o.Patience)
 	}
 	if o.Cooldown < 0 {
-		fail("cooldown", "is %d, need 0 or more", o.Cooldown)
+		fail("cooldown", "is %d, expected 0 or more", o.Cooldown)
 	}
 	s := make([]*uop.UOp, len(ins))
 	for i, x := range ins {

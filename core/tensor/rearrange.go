@@ -25,12 +25,12 @@ func parseArrangement(formula, side string) (a arrangement) {
 		switch {
 		case tok == "(":
 			if open >= 0 {
-				fail("formula", "%q: groups cannot be nested", formula)
+				fail("formula", "%q: a group is in a group, expected groups beside each other", formula)
 			}
 			open = len(a.names)
 		case tok == ")":
 			if open < 0 {
-				fail("formula", "%q: ) without (", formula)
+				fail("formula", "%q: ) without (, expected both", formula)
 			}
 			a.groups = append(a.groups, [2]int{open, len(a.names)})
 			open = -1
@@ -40,15 +40,15 @@ func parseArrangement(formula, side string) (a arrangement) {
 			}
 		case tok == dotsName || isAxisName(tok):
 			if slices.Contains(a.names, tok) {
-				fail("formula", "%q: %s occurs twice on one side", formula, tok)
+				fail("formula", "%q: %s occurs twice on one side, expected it once", formula, tok)
 			}
 			a.names = append(a.names, tok)
 		default:
-			fail("formula", "%q: %q is no axis name", formula, tok)
+			fail("formula", "%q: %q, expected the name of an axis", formula, tok)
 		}
 	}
 	if open >= 0 {
-		fail("formula", "%q: ( without )", formula)
+		fail("formula", "%q: ( without ), expected both", formula)
 	}
 	return a
 }
@@ -97,18 +97,18 @@ func (a arrangement) rank() int {
 func rearrange(x *uop.UOp, formula string, sizes map[string]int64) *uop.UOp {
 	left, right, ok := strings.Cut(formula, "->")
 	if !ok || strings.Contains(right, "->") {
-		fail("formula", "%q: need one ->", formula)
+		fail("formula", "%q, expected one ->", formula)
 	}
 	l, r := parseArrangement(formula, left), parseArrangement(formula, right)
 	for name := range sizes {
 		if !slices.Contains(l.names, name) {
-			fail("sizes", "%s is no axis of %q", name, formula)
+			fail("sizes", "%s is no axis, expected one of %q", name, formula)
 		}
 	}
 	for _, side := range [][2]arrangement{{l, r}, {r, l}} {
 		for _, name := range side[0].names {
 			if !slices.Contains(side[1].names, name) {
-				fail("formula", "%q: %s is only on one side", formula, name)
+				fail("formula", "%q: %s is only on one side, expected it on both", formula, name)
 			}
 		}
 	}
@@ -116,17 +116,17 @@ func rearrange(x *uop.UOp, formula string, sizes map[string]int64) *uop.UOp {
 	if at := slices.Index(l.names, dotsName); at >= 0 {
 		for _, g := range l.groups {
 			if g[0] <= at && at < g[1] {
-				fail("formula", "%q: the left side cannot have the ellipsis in a group", formula)
+				fail("formula", "%q: the ellipsis is in a group of the left side, expected it outside", formula)
 			}
 		}
 		dots := n - (l.rank() - 1)
 		if dots < 0 {
-			fail("formula", "%q has %d axes or more, x has the shape %s", formula, l.rank()-1, x.Shape())
+			fail("formula", "%q has %d axes or more, expected those of x %s", formula, l.rank()-1, x.Shape())
 		}
 		l, r = l.expandDots(dots), r.expandDots(dots)
 	}
 	if l.rank() != n {
-		fail("formula", "%q has %d axes, x has the shape %s", formula, l.rank(), x.Shape())
+		fail("formula", "%q has %d axes, expected those of x %s", formula, l.rank(), x.Shape())
 	}
 	return rejoin(splitGroups(x, formula, l, sizes), l, r)
 }
@@ -143,7 +143,7 @@ func splitGroups(x *uop.UOp, formula string, l arrangement, sizes map[string]int
 				unknown++
 			} else {
 				if v < 1 {
-					fail("sizes", "%s is %d, need a positive number", name, v)
+					fail("sizes", "%s is %d, expected a positive number", name, v)
 				}
 				known *= v
 			}
@@ -151,16 +151,16 @@ func splitGroups(x *uop.UOp, formula string, l arrangement, sizes map[string]int
 		}
 		have := x.Shape()[g[0]]
 		if unknown > 1 {
-			fail("sizes", "%q: more than one unknown size in a group", formula)
+			fail("sizes", "%q: a group has several axes of unknown size, expected at most one", formula)
 		}
 		if !have.Symbolic() && (unknown == 0 && have.N != known || unknown == 1 && have.N%known != 0) {
-			fail("sizes", "%q: axis %d has size %d, the group needs %d", formula, g[0], have.N, known)
+			fail("sizes", "%q: axis %d has size %d, expected a multiple of the group's %d", formula, g[0], have.N, known)
 		}
 		x = unflatten(x, g[0], parts)
 	}
 	for i, name := range l.names {
 		if v, ok := sizes[name]; ok && !x.Shape()[i].IsNum(v) {
-			fail("sizes", "%s is %d, the axis has size %s", name, v, x.Shape()[i])
+			fail("sizes", "%s is %d, expected the size of its axis, %s", name, v, x.Shape()[i])
 		}
 	}
 	return x

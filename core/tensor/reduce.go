@@ -188,7 +188,7 @@ func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uo
 		return cast(mul(x, 0), uop.Int32)
 	}
 	if least, _ := sizeBounds(s[axis]); least < 1 {
-		fail("axis", "%d has size %s: there is no greatest element", axis, sizeText(s[axis]))
+		fail("axis", "%d has size %s, expected one element or more", axis, sizeText(s[axis]))
 	}
 	n := s[axis].Max()
 	m := hit(maxOf(x, []int{axis}, true))
@@ -200,7 +200,7 @@ func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uo
 // intSize is the size of an axis; a symbolic one is an error.
 func intSize(arg string, s uop.Shape, axis int) int64 {
 	if s[axis].Symbolic() {
-		fail(arg, "axis %d has the symbolic size %s, need a number", axis, s[axis])
+		fail(arg, "axis %d has the symbolic size %s, expected one without variables", axis, s[axis])
 	}
 	return s[axis].N
 }
@@ -209,7 +209,7 @@ func intSize(arg string, s uop.Shape, axis int) int64 {
 func intShape(arg string, s uop.Shape) []int64 {
 	d, ok := s.Ints()
 	if !ok {
-		fail(arg, "shape %s is symbolic, need numbers", s)
+		fail(arg, "shape %s is symbolic, expected sizes without variables", s)
 	}
 	return d
 }

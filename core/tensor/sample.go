@@ -11,7 +11,7 @@ import (
 func needFloatType(dt *uop.DType) {
 	needType("dtype", dt)
 	if !dt.IsFloat() {
-		fail("dtype", "is %s, need a floating point type", dt)
+		fail("dtype", "is %s, expected a floating point type", dt)
 	}
 }
 
@@ -34,7 +34,7 @@ func normalAround(s seed, shape uop.Shape, mean, std float64, dt *uop.DType) *uo
 // wholeNumber is a number without a fraction, as bounds of integer types must be.
 func wholeNumber(arg string, v float64, dt *uop.DType) int64 {
 	if v != math.Trunc(v) || math.Abs(v) >= 1<<63 {
-		fail(arg, "is %v, need a whole number for %s", v, dt)
+		fail(arg, "is %v, expected a whole number for %s", v, dt)
 	}
 	return int64(v)
 }
@@ -86,7 +86,7 @@ func InitSeeded(scheme InitScheme, shape uop.Shape, a float64, dt *uop.DType, se
 	needShape("shape", shape)
 	sizes := intShape("shape", shape)
 	if len(sizes) == 0 && scheme != InitScaledUniform {
-		fail("shape", "has no dimension, need (out, in, …)")
+		fail("shape", "has no dimension, expected (out, in, …)")
 	}
 	all, inputs := 1.0, 1.0
 	for i, n := range sizes {
@@ -106,7 +106,7 @@ func InitSeeded(scheme InitScheme, shape uop.Shape, a float64, dt *uop.DType, se
 	case InitKaimingNormal:
 		return normalAround(tensorSeed(seed), shape, 0, math.Sqrt(2/((1+a*a)*max(inputs, 1))), dt), nil
 	default:
-		fail("scheme", "is %d, need 0..%d", scheme, InitKaimingNormal)
+		fail("scheme", "is %d, expected 0..%d", scheme, InitKaimingNormal)
 	}
 	return uniformIn(tensorSeed(seed), shape, -bound, bound, dt), nil
 }
@@ -116,7 +116,7 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 	defer guard("RandPermSeeded", &err)
 	needType("dtype", dt)
 	if n < 0 {
-		fail("n", "%d is negative", n)
+		fail("n", "%d, expected 0 or more", n)
 	}
 	return cast(ordered(tensorSeed(seed).uniform(uop.ShapeOf(n), uop.Float32), 0, false).at, dt), nil
 }
@@ -148,10 +148,10 @@ func MultinomialSeeded(x *uop.UOp, n int64, replacement bool, seed *uop.UOp) (r 
 	needSame("operands", x, seed)
 	s := x.Shape()
 	if len(s) == 0 || numel("x", s).IsNum(0) {
-		fail("x", "has shape %s, need weights in the last axis", s)
+		fail("x", "has shape %s, expected weights in the last axis", s)
 	}
 	if classes := intSize("x", s, len(s)-1); n < 1 || !replacement && n > classes {
-		fail("n", "is %d, need 1 or more, and at most %d without replacement", n, classes)
+		fail("n", "is %d, expected 1 or more, and at most %d without replacement", n, classes)
 	}
 	return multinomial(tensorSeed(seed), asFloat(x), n, replacement), nil
 }

@@ -51,10 +51,10 @@ func SearchSorted(x, values *uop.UOp, right bool) (r *uop.UOp, err error) {
 	needSame("operands", x, values)
 	s, vs := x.Shape(), values.Shape()
 	if len(s) == 0 {
-		fail("x", "is a scalar, need at least 1 dimension")
+		fail("x", "is a scalar, expected at least 1 dimension")
 	}
 	if leading := s[:len(s)-1]; len(leading) > 0 && (len(vs) != len(s) || !leading.Equal(vs[:len(vs)-1])) {
-		fail("values", "has shape %s, need the shape %s of x but for the last axis", vs, s)
+		fail("values", "has shape %s, expected the shape %s of x but for the last axis", vs, s)
 	}
 	x, values = sameType(x, values)
 	return searchSorted(x, values, right), nil
@@ -86,7 +86,7 @@ func BinCount(x, weights *uop.UOp, n int64) (r *uop.UOp, err error) {
 	}
 	needSame("operands", x, weights)
 	if !weights.Shape().Equal(x.Shape()) {
-		fail("weights", "has shape %s, need %s as x", weights.Shape(), x.Shape())
+		fail("weights", "has shape %s, expected %s as x", weights.Shape(), x.Shape())
 	}
 	zeros := full(x.Graph(), uop.ShapeOf(n), uop.Int(0), weights.DType)
 	if n == 0 || x.Shape().MaxNumel() == 0 {
@@ -101,7 +101,7 @@ func Histogram(x *uop.UOp, bins int64, low, high *float64) (counts, edges *uop.U
 	defer guard("Histogram", &err)
 	need("x", x)
 	if bins < 1 || bins > maxElements {
-		fail("bins", "is %d, need 1 or more", bins)
+		fail("bins", "is %d, expected 1 or more", bins)
 	}
 	x = flatten(asFloat(detach(x)), 0, -1)
 	empty := x.Shape().MaxNumel() == 0
@@ -115,7 +115,7 @@ func Histogram(x *uop.UOp, bins int64, low, high *float64) (counts, edges *uop.U
 		return of(x, []int{0}, false)
 	}
 	if low != nil && high != nil && !(*low <= *high) {
-		fail("high", "is %v, need %v or more, as low", *high, *low)
+		fail("high", "is %v, expected %v or more, as low", *high, *low)
 	}
 	lo, hi := bound(low, minOf, 0), bound(high, maxOf, 1)
 	point := eq(lo, hi)

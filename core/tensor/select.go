@@ -60,7 +60,7 @@ func nonzero(x *uop.UOp, count int64) *uop.UOp {
 
 func needCount(count int64) {
 	if count < 0 || count > maxElements {
-		fail("count", "is %d, need 0 or more", count)
+		fail("count", "is %d, expected 0 or more", count)
 	}
 }
 
@@ -72,7 +72,7 @@ func IndexSelect(x *uop.UOp, dim int, idx *uop.UOp) (r *uop.UOp, err error) {
 	s := x.Shape()
 	dim = axisOf("dim", dim, len(s))
 	if len(s) == 0 || len(idx.Shape()) != 1 {
-		fail("index", "has shape %s, need a vector for x %s of at least 1 dimension", idx.Shape(), s)
+		fail("index", "has shape %s, expected a vector for x %s of at least 1 dimension", idx.Shape(), s)
 	}
 	entries := make([]Index, dim+1)
 	for i := range entries {
@@ -89,10 +89,10 @@ func MaskedSelect(x, mask *uop.UOp, count int64) (r *uop.UOp, err error) {
 	needSame("operands", x, mask)
 	needCount(count)
 	if !mask.DType.IsBool() {
-		fail("mask", "is %s, need %s", mask.DType, uop.Bool)
+		fail("mask", "is %s, expected %s", mask.DType, uop.Bool)
 	}
 	if s, ok := broadcastShape(x.Shape(), mask.Shape()); !ok || !s.Equal(x.Shape()) {
-		fail("mask", "of shape %s does not broadcast to the shape %s of x", mask.Shape(), x.Shape())
+		fail("mask", "of shape %s, expected one that broadcasts to the shape %s of x", mask.Shape(), x.Shape())
 	}
 	return maskedSelect(x, mask, count), nil
 }

@@ -35,7 +35,7 @@ func (t takes) set(x, v *uop.UOp) *uop.UOp {
 	r, mask, axes, moved := t.masked(x)
 	s, ok := broadcastShape(r.Shape(), v.Shape())
 	if !ok || !s.Equal(r.Shape()) {
-		fail("value", "of shape %s does not broadcast to %s", v.Shape(), r.Shape())
+		fail("value", "of shape %s, expected one that broadcasts to %s", v.Shape(), r.Shape())
 	}
 	v = broadcastTo(v, s)
 	if r, ok := t.scatter(x, v, scatterSet); ok {
@@ -79,7 +79,7 @@ func setSlices(x, v *uop.UOp, s uop.Shape, parsed []parsedIndex) *uop.UOp {
 	for d, p := range used {
 		n := intSize("x", xs, d)
 		if p.bounds.Lo.Symbolic() || p.bounds.Hi.Symbolic() {
-			fail("index", "axis %d has symbolic bounds, need numbers", d)
+			fail("index", "axis %d has symbolic bounds, expected numbers without variables", d)
 		}
 		lo, hi, step := p.bounds.Lo.N, p.bounds.Hi.N, absInt(p.stride)
 		if step != 1 && hi-lo > 1 {

@@ -31,11 +31,11 @@ var sizeNodes = uop.Ops(uop.ConstOp, uop.DefineVar, uop.Bind, uop.Cast, uop.Add,
 func SizeOf(u *uop.UOp) (s uop.Sint, err error) {
 	defer guard("SizeOf", &err)
 	if u == nil || !u.DType.IsInt() && !u.DType.IsIndex() || u.DType.Count != 1 || u.Shape() != nil {
-		fail("size", "is no integer made of variables")
+		fail("size", "is a tensor, expected an integer made of variables")
 	}
 	for _, v := range u.Toposort() {
 		if !sizeNodes.Has(v.Op) {
-			fail("size", "a %s is no integer made of variables", v.Op)
+			fail("size", "is a %s, expected an integer made of variables", v.Op)
 		}
 	}
 	return uop.S(symbolic.Simplify(u.Cast(uop.IndexT))), nil
@@ -90,7 +90,7 @@ func sizeEnds(s uop.Sint) [2]int64 {
 func sizeDivMod(g *uop.Graph, a, b uop.Sint) (q, m uop.Sint) {
 	lo, hi := sizeBounds(b)
 	if lo <= 0 && hi >= 0 {
-		fail("b", "the divisor %s may be 0", b)
+		fail("b", "the divisor %s may be 0, expected 1 or more", b)
 	}
 	if hi < 0 {
 		q, m = sizeDivMod(g, uop.N(0).Sub(a), uop.N(0).Sub(b))
@@ -100,7 +100,7 @@ func sizeDivMod(g *uop.Graph, a, b uop.Sint) (q, m uop.Sint) {
 	moved := uop.N(0)
 	if least < 0 {
 		if b.Symbolic() {
-			fail("a", "%s may be negative, and the divisor %s is symbolic", a, b)
+			fail("a", "%s may be negative, expected 0 or more as the divisor %s is symbolic", a, b)
 		}
 		moved = uop.N(ceil64(-least, b.N))
 	}

@@ -86,10 +86,10 @@ func needTopK(x *uop.UOp, k int64, dim int) int {
 	s := x.Shape()
 	dim = axisOf("dim", dim, len(s))
 	if len(s) == 0 {
-		fail("x", "is a scalar, need at least 1 dimension")
+		fail("x", "is a scalar, expected at least 1 dimension")
 	}
 	if n := intSize("dim", s, dim); k < 0 || k > n {
-		fail("k", "%d is out of range for axis %d of size %d", k, dim, n)
+		fail("k", "%d is out of range for axis %d, expected 0 to %d", k, dim, n)
 	}
 	return dim
 }

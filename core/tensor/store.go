@@ -26,7 +26,7 @@ func MostElements(s uop.Shape) (n int64, err error) {
 	n = 1
 	for _, d := range s {
 		if n > math.MaxInt64/8/d.Max() {
-			fail("shape", "%s has too many elements", s)
+			fail("shape", "%s, expected at most %d elements", s, int64(maxElements))
 		}
 		n *= d.Max()
 	}

@@ -55,7 +55,7 @@ func (p place) graph() *uop.Graph { return p.key.Graph() }
 // words are n random uint32: the low words of the first half of the positions, then the high words of the same.
 func (p place) words(n int64) *uop.UOp {
 	if n > wordsOfKey {
-		fail("shape", "needs %d random words, more than 2^32", n)
+		fail("shape", "needs %d random words, expected at most 2^32", n)
 	}
 	half := (n + 1) / 2
 	i := arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)

@@ -24,6 +24,6 @@ func sizeTensor(x *uop.UOp, size *uop.UOp) *uop.UOp {
 	case uop.Add, uop.Mul, uop.Idiv, uop.Mod, uop.Max:
 		return sizeTensor(x, size.Src[0]).Alu(size.Op, sizeTensor(x, size.Src[1]))
 	}
-	fail("x", "a tensor cannot be made of the size %s", size.Render())
+	fail("x", "is the size %s, expected a tensor", size.Render())
 	return nil
 }

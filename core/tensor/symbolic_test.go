@@ -25,7 +25,7 @@ func TestReshapeInfersSymbolicSizes(t *testing.T) {
 		}
 	}
 	whole := g.NewBuffer(DeviceName, 16, uop.Float32)
-	if _, err := Reshape(whole, uop.Shape{n, uop.N(-1)}); err == nil || !strings.Contains(err.Error(), "no multiple") {
-		t.Errorf("Reshape of 16 elements to (n, -1): %v, want that they are no multiple of n", err)
+	if _, err := Reshape(whole, uop.Shape{n, uop.N(-1)}); err == nil || !strings.Contains(err.Error(), "a multiple of") {
+		t.Errorf("Reshape of 16 elements to (n, -1): %v, want that a multiple of n is expected", err)
 	}
 }

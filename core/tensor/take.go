@@ -22,7 +22,7 @@ func takesOf(axes []parsedIndex) (t takes) {
 	}
 	var ok bool
 	if t.shape, ok = broadcastShape(shapes...); !ok {
-		fail("index", "index tensors of shapes %v do not broadcast", shapes)
+		fail("index", "has tensors of shapes %v, expected shapes that broadcast", shapes)
 	}
 	return t
 }

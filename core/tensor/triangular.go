@@ -10,7 +10,7 @@ import (
 func squareSize(arg string, x *uop.UOp) int64 {
 	s := x.Shape()
 	if len(s) < 2 || s[len(s)-1] != s[len(s)-2] {
-		fail(arg, "has shape %s, need square matrices (…, n, n)", s)
+		fail(arg, "has shape %s, expected square matrices (…, n, n)", s)
 	}
 	return intSize(arg, s, len(s)-1)
 }

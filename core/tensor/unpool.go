@@ -33,10 +33,10 @@ func MaxUnpool(x, indices *uop.UOp, kernel []int64, w Window, size []int64) (r *
 	needKernel(x, kernel)
 	s, n := x.Shape(), len(kernel)
 	if !s.Equal(indices.Shape()) {
-		fail("indices", "has shape %s, need the shape %s of x", indices.Shape(), s)
+		fail("indices", "has shape %s, expected the shape %s of x", indices.Shape(), s)
 	}
 	if numel("x", s).IsNum(0) {
-		fail("x", "has shape %s without elements", s)
+		fail("x", "has shape %s, expected one element or more", s)
 	}
 	stride, dilation, p := w.resolve(n, kernel)
 	if size == nil {
@@ -46,11 +46,11 @@ func MaxUnpool(x, indices *uop.UOp, kernel []int64, w Window, size []int64) (r *
 		}
 	}
 	if len(size) != n {
-		fail("output_size", "has %d numbers for %d axes", len(size), n)
+		fail("output_size", "has %d numbers, expected one for each of %d axes", len(size), n)
 	}
 	for _, v := range size {
 		if v < 1 {
-			fail("output_size", "%v: need positive numbers", size)
+			fail("output_size", "%v, expected positive numbers", size)
 		}
 	}
 	needShape("output_size", uop.ShapeOf(size...))

@@ -190,7 +190,7 @@ func SetView(x, base, value *uop.UOp) (r *uop.UOp, err error) {
 	needSame("operands", x, base, value)
 	chain, ok := viewChain(x, base)
 	if !ok {
-		fail("x", "is no view of base")
+		fail("x", "is another tensor, expected a view of base")
 	}
 	return setView(chain, base, broadcastTo(cast(value, x.DType), x.Shape())), nil
 }
@@ -204,10 +204,10 @@ func MoveView(x, base, other *uop.UOp) (r *uop.UOp, err error) {
 	needSame("operands", x, base, other)
 	chain, ok := viewChain(x, base)
 	if !ok {
-		fail("x", "is no view of base")
+		fail("x", "is another tensor, expected a view of base")
 	}
 	if other.DType != base.DType || !other.Shape().Equal(base.Shape()) {
-		fail("other", "is %s of shape %s, need %s of shape %s as base", other.DType, other.Shape(), base.DType, base.Shape())
+		fail("other", "is %s of shape %s, expected %s of shape %s as base", other.DType, other.Shape(), base.DType, base.Shape())
 	}
 	for _, u := range slices.Backward(chain) {
 		other = u.With(append([]*uop.UOp{other}, u.Src[1:]...)...)
@@ -228,7 +228,7 @@ func AssignView(x, value *uop.UOp) (r *uop.UOp, err error) {
 	}
 	chain, ok := viewChain(x, base)
 	if !ok || base.Op != uop.Buffer {
-		fail("target", "is a %s, need a buffer or a view that shows no element of one twice", x.Op)
+		fail("target", "is a %s, expected a buffer or a view that shows no element of one twice", x.Op)
 	}
 	return assignView(chain, base, broadcastTo(cast(value, x.DType), x.Shape())), nil
 }

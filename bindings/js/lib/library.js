@@ -125,7 +125,7 @@ const TRACED = /while .* traces the function|inside of /
 
 // What stands in the place of another kind of argument.
 const EXPECTED =
-  /expected (one of|a tensor|an integer|integers|axes|a number|numbers|a bool|a text|a data type|sizes|an index)(?! from| for)/
+  /expected (one of .*|(a (tensor|number|bool|text|data type)|an integer|integers|axes|numbers|sizes|an index)( or a (number|text))?$)/
 
 /** A name of the library by JavaScript's convention. */
 function camel (name) {

@@ -92,10 +92,10 @@ export class Methods {
   ne(x: Operand, options?: { reverse?: boolean }): Tensor
 
   /** log(e^x + e^y), without overflow. */
-  logaddexp(x: Operand | { x: Operand }): Tensor
+  logaddexp(other: Operand | { other: Operand }): Tensor
 
   /** |x| with the sign of y. */
-  copysign(x: Operand | { x: Operand }): Tensor
+  copysign(other: Operand | { other: Operand }): Tensor
 
   /** The angle of the point (y, x), in [-pi, pi]. */
   atan2(x: Operand, reverse?: boolean): Tensor
@@ -103,9 +103,9 @@ export class Methods {
   atan2(options: { x: Operand, reverse?: boolean }): Tensor
 
   /** sqrt(x^2 + y^2). */
-  hypot(x: Operand, reverse?: boolean): Tensor
-  hypot(x: Operand, options: { reverse?: boolean }): Tensor
-  hypot(options: { x: Operand, reverse?: boolean }): Tensor
+  hypot(other: Operand, reverse?: boolean): Tensor
+  hypot(other: Operand, options: { reverse?: boolean }): Tensor
+  hypot(options: { other: Operand, reverse?: boolean }): Tensor
 
   /** x where the tensor is true, y elsewhere. */
   where(x: Operand, y: Operand): Tensor
@@ -817,9 +817,9 @@ export class Methods {
   matmul(options: { x: TensorLike, reverse?: boolean, dtype?: DTypeLike | null }): Tensor
 
   /** The matrix product x @ y over the last two axes; dtype is the type of the accumulator and the result. */
-  dot(x: TensorLike, reverse?: boolean, dtype?: DTypeLike | null): Tensor
-  dot(x: TensorLike, options: { reverse?: boolean, dtype?: DTypeLike | null }): Tensor
-  dot(options: { x: TensorLike, reverse?: boolean, dtype?: DTypeLike | null }): Tensor
+  dot(w: TensorLike, dtype?: DTypeLike | null): Tensor
+  dot(w: TensorLike, options: { dtype?: DTypeLike | null }): Tensor
+  dot(options: { w: TensorLike, dtype?: DTypeLike | null }): Tensor
 
   /**
    * x @ weight + bias, for weight (in, out) and bias (out).

@@ -114,7 +114,7 @@ def given(first: T, rest: tuple[T, ...]) -> list[T]:
     return [first, *rest]
 
 
-def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
+def sizes(shape: tuple[Any, ...], name: str = "shape") -> tuple[int, ...]:
     """Return the integers of f(2, 3) or f((2, 3)) or f([2, 3]).
 
     >>> sizes((2, 3)), sizes(((2, 3),))
@@ -124,7 +124,7 @@ def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
         shape = (plain(shape[0]), *shape[1:])
     if shape and isinstance(shape[0], (tuple, list)):
         if len(shape) > 1:
-            raise wrong("shape", shape, "integers or one list of them")
+            raise wrong(name, shape, "integers or one list of them")
         shape = tuple(shape[0])
     return shape
 

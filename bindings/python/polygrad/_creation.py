@@ -80,7 +80,7 @@ class Creation(Methods):
             expected = f"a multiple of {kind.itemsize}, the size of {kind.name}"
             raise wrong("ptr", hex(address), expected)
         if any(integer("shape", size) < 0 for size in sizes_):
-            raise wrong("shape", sizes_, "no negative size")
+            raise wrong("shape", sizes_, "sizes of 0 or more")
         memory = (c_char * (math.prod(sizes_) * kind.itemsize)).from_address(address)
         array = np.frombuffer(memory, kind.storage).reshape(sizes_)
         return finish(share(cls, array, kind, sizes_), device, requires_grad)

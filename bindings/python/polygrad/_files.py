@@ -7,6 +7,7 @@ import ctypes
 import errno
 import json
 import os
+import re
 from math import prod
 from typing import TYPE_CHECKING, Any, Union
 
@@ -15,7 +16,16 @@ import numpy as np
 from polygrad import _prototypes as c
 from polygrad._base import operation, share
 from polygrad._graph import MAX_DIMS, Memory, pointer
-from polygrad._library import ArgumentTypeError, fail, lib, need, need_error, wrong
+from polygrad._library import (
+    ArgumentTypeError,
+    fail,
+    in_words,
+    last_error,
+    lib,
+    need,
+    need_error,
+    wrong,
+)
 from polygrad.dtype import DType, dtype_by_id, dtypes
 from polygrad.tensor import Tensor
 
@@ -40,8 +50,8 @@ class OpenFile:
             self.handle = lib.poly_file_open(os.fsencode(source), kind)
         else:
             raise need_error("fn", source, "a path, bytes or a tensor of uint8")
-        if self.handle is None:
-            fail(ValueError)
+        if self.handle is None:  # C has two functions, with a parameter of their own each
+            raise ValueError(re.sub(": (data|path): ", ": fn: ", in_words(last_error()), count=1))
 
     def __del__(self, _free: Any = lib.poly_file_free) -> None:
         if self.handle is not None:

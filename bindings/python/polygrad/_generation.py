@@ -79,6 +79,8 @@ class Generator:
         """Append tokens to each row. Only the first rows may be of different lengths."""
         need(Iterable, "tokens", tokens, "rows of integers")
         rows = [_numbers("tokens", row).astype(np.int32) for row in tokens]
+        if len(rows) != self.rows:
+            raise wrong("tokens", f"{len(rows)} rows", self.rows, ValueError)
         lengths = np.array([len(row) for row in rows], dtype=np.int32)
         flat = np.concatenate(rows) if rows else lengths
         status = lib.poly_generator_feed(

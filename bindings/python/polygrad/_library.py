@@ -160,12 +160,18 @@ def wrong(
 
 def integer(argument: str, given: Any) -> int:
     """Return an integer, whatever type it has."""
-    return index(need(SupportsIndex, argument, given, "an integer"))
+    try:
+        return index(given)
+    except TypeError:
+        raise need_error(argument, given, "an integer") from None
 
 
 def number(argument: str, given: Any) -> float:
     """Return a number, whatever type it has."""
-    return float(need((SupportsFloat, SupportsIndex), argument, given, "a number"))
+    try:
+        return float(need((SupportsFloat, SupportsIndex), argument, given, "a number"))
+    except ArgumentError:  # a tensor of several elements
+        raise need_error(argument, given, "a number") from None
 
 
 def c_text(argument: str, given: Any) -> bytes:
@@ -219,8 +225,22 @@ def in_words(text: str) -> str:
     operation = _OPERATION.match(text)
     if operation:
         owner = operation[1] or "Tensor."
-        return (f"{caller()}: " if owner[0].islower() else owner) + text[operation.end() :]
-    return _FUNCTION.sub(lambda found: f"{caller() or found[1]}: ", text)
+        text = (f"{caller()}: " if owner[0].islower() else owner) + text[operation.end() :]
+    else:
+        text = _FUNCTION.sub(lambda found: f"{caller() or found[1]}: ", text)
+    for name, own in _NAMES.items():
+        text = text.replace(name, own)
+    return _JOINED.sub(_joined, text)
+
+
+def _joined(found: re.Match[str]) -> str:
+    """Return the name of an element of a list that Python takes one by one."""
+    called, element = found[1], int(found[2] or 0)
+    if called == "einsum":
+        name = "operands" + (f"[{element}]" if found[2] else "")
+    else:
+        name = f"args[{element - 1}]" if element else "self"
+    return f"Tensor.{called}: {name}"
 
 
 def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
@@ -251,8 +271,11 @@ def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
 # What stands in the place of another kind of argument.
 _EXPECTED = re.compile(
     r"expected (?:a tensor|an integer|integers|axes|a number|numbers|a bool|a text|a data type|"
-    r"sizes|an index)(?! from| for)"
+    r"sizes|an index)(?: or a number| or a text)?$"
 )
+# Parameters that have another name in Python.
+_NAMES = {"BatchNorm: num_features:": "BatchNorm: sz:", "gradient: wrt": "gradient: targets"}
+_JOINED = re.compile(r"^Tensor\.(cat|stack|meshgrid|einsum): tensors(?:\[(\d+)\])?(?=:)")
 
 # What stands in front of the name of an operation: those of classes begin with a capital letter,
 # and what is no method has a function in Python.

@@ -1381,7 +1381,7 @@ class Methods(Base):
         >>> Tensor([1, 2]).repeat(2, 2).tolist()
         [[1, 2, 1, 2], [1, 2, 1, 2]]
         """
-        return self._call1(REPEAT, sizes((repeats, *args)))
+        return self._call1(REPEAT, sizes((repeats, *args), "repeats"))
 
     def repeat_interleave(self, repeats: _int, dim: _int | None = None) -> Self:
         """Each element repeated along an axis, or of the flattened tensor.
@@ -1397,7 +1397,7 @@ class Methods(Base):
         >>> Tensor([[1, 2, 3], [4, 5, 6]]).permute(1, 0).tolist()
         [[1, 4], [2, 5], [3, 6]]
         """
-        return self._call1(PERMUTE, sizes((order, *args)))
+        return self._call1(PERMUTE, sizes((order, *args), "order"))
 
     def transpose(self, dim0: _int = 1, dim1: _int = 0) -> Self:
         """The tensor with two axes swapped.
@@ -1422,7 +1422,7 @@ class Methods(Base):
         >>> Tensor([[1, 2], [3, 4]]).flip(0).tolist()
         [[3, 4], [1, 2]]
         """
-        return self._call1(FLIP, sizes((axis, *args)))
+        return self._call1(FLIP, sizes((axis, *args), "axis"))
 
     def shrink(self, arg: Sequence[Any]) -> Self:
         """Elements start (included) to end (excluded) of each axis.
@@ -1634,7 +1634,7 @@ class Methods(Base):
 
     def dot(self, w: Operand, dtype: DTypeLike | None = None) -> Self:
         """The matrix product x @ y over the last two axes; dtype is the type of the accumulator and the result."""
-        return self._call1(DOT, operand(w, self), False, known_dtype(dtype))
+        return self._call1(DOT, operand(w, self), known_dtype(dtype))
 
     def linear(
         self,

@@ -17,7 +17,7 @@ class _Device:
 
     DEFAULT = "CPU"
 
-    def canonicalize(self, name: str | None) -> str:
+    def canonicalize(self, device: str | None) -> str:
         """Return the name of a device as tensors show it; None means the default.
 
         >>> Device.canonicalize("cpu")
@@ -27,34 +27,34 @@ class _Device:
           ...
         polygrad._library.ArgumentError: Device.canonicalize: device: 'quantum' is unknown, ...
         """
-        if name is None:
+        if device is None:
             return self.DEFAULT
-        upper = str(name).upper().partition(":")[0]
+        upper = str(device).upper().partition(":")[0]
         if upper not in ("CPU", "CUDA", "WEBGPU"):
-            raise wrong("device", f"{name!r} is unknown", "one of CPU, CUDA, WEBGPU")
+            raise wrong("device", f"{device!r} is unknown", "one of CPU, CUDA, WEBGPU")
         return upper
 
-    def require(self, name: str | None) -> str:
+    def require(self, device: str | None) -> str:
         """Return the name of a device, which must be there."""
-        device = self.canonicalize(name)
-        if device != "CPU" and device not in self.available():
-            raise RuntimeError(f"{caller()}: device: {device} is not available in this process")
-        return device
+        name = self.canonicalize(device)
+        if name != "CPU" and name not in self.available():
+            raise RuntimeError(f"{caller()}: device: {name} is not available in this process")
+        return name
 
     def cuda_available(self) -> bool:
         """Tell whether kernels can run on an NVIDIA GPU."""
         return "CUDA" in self.available()
 
-    def number(self, name: str) -> int:
+    def number(self, device: str) -> int:
         """Return the library's number of a device or back end.
 
         >>> Device.number("cpu")
         1
         """
         names = self._names()
-        upper = str(name).upper()
+        upper = str(device).upper()
         if upper not in names:
-            raise wrong("device", f"{name!r} is unknown", f"one of {', '.join(names)}")
+            raise wrong("device", f"{device!r} is unknown", f"one of {', '.join(names)}")
         return names.index(upper)
 
     @property

@@ -36,7 +36,7 @@ class DType(str):
     def __new__(cls, name: str) -> DType:
         """Look a type up by its name in the library."""
         if not isinstance(name, str):
-            raise unknown_type(name)
+            raise unknown_type(name, "name")
         self = super().__new__(cls, name)
         self.id = lib.poly_dtype_id_parse(name.encode())
         if self.id < 0:
@@ -73,9 +73,9 @@ class DType(str):
         return (getattr, (dtypes, self.name))
 
 
-def unknown_type(name: Any) -> Exception:
+def unknown_type(given: Any, argument: str = "dtype") -> Exception:
     """Return the error of what is no data type."""
-    return UnknownTypeError(f"{caller()}: dtype: {name!r} is not a data type of tensors")
+    return UnknownTypeError(f"{caller()}: {argument}: {given!r} is not a data type of tensors")
 
 
 DTypeLike = Union[DType, str, "np.dtype[Any]", type]

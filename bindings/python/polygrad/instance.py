@@ -233,9 +233,9 @@ class Instance:
             grads[name] = grad
         return loss.value, grads
 
-    def set_device(self, name: str) -> None:
+    def set_device(self, device: str) -> None:
         """Choose what runs the model's kernels, one of Device.available()."""
-        if lib.poly_instance_set_device(self._handle, Device.number(name)) != 0:
+        if lib.poly_instance_set_device(self._handle, Device.number(device)) != 0:
             fail(ValueError)
 
     def set_optimizer(

@@ -500,7 +500,8 @@ class Tensor(Creation, Indexing, Exchange, Display):
         if value:
             dtype = describe(self)[1]
             if not dtypes.is_float(dtype):
-                raise wrong("self", f"is {dtype.name}", "a floating type", ArgumentTypeError)
+                given = f"{value} for a tensor of {dtype.name}"
+                raise wrong("requires_grad", given, "a floating type", ArgumentTypeError)
         if lib.poly_array_require_grad(self._handle, bool(value)) != 0:
             fail()
         self._frozen = value is False

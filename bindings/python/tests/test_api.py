@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+import polygrad
+import polygrad.nn
 from polygrad import Tensor, dtypes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -182,6 +184,16 @@ def test_a_name_is_here_or_left_out(name: str) -> None:
 def test_a_signature_is_the_same_or_differs_for_a_reason(entry: Entry) -> None:
     differs = deviation(entry)
     assert bool(differs) == (entry.name in DIFFERENCES), differs
+
+
+@pytest.mark.parametrize("name", reasons("beside"))
+def test_a_name_beside_the_tensor_is_left_out_for_a_reason(name: str) -> None:
+    owner: Any = polygrad
+    *path, last = name.split(".")
+    for part in path:
+        owner = getattr(owner, part)
+    assert not hasattr(owner, last)
+    assert len(reasons("beside")[name]) > 9
 
 
 def test_signatures_are_read_as_python_reads_them() -> None:

@@ -32,7 +32,7 @@ def test_linear():
     close(layer(Tensor(x)), x @ layer.weight.numpy().T + layer.bias.numpy(), rtol=1e-4)
     assert Linear(4, 3, bias=False).bias is None
     assert np.abs(layer.weight.numpy()).max() <= 0.5
-    with pytest.raises(ValueError, match="weight"):
+    with pytest.raises(ValueError, match="Linear: x: shape"):
         layer(Tensor.zeros(2, 5))
 
 
@@ -74,7 +74,7 @@ def test_embedding():
     close(layer(Tensor(index)), layer.weight.numpy()[index])
     layer(Tensor(index)).sum().backward()
     assert layer.weight.grad.numpy().sum(1).tolist() == [4, 8, 0, 0, 0, 0, 0, 0, 0, 4]
-    with pytest.raises(TypeError, match="Expected integer dtype"):
+    with pytest.raises(TypeError, match="expected an integer type"):
         layer(Tensor([1.0]))
 
 

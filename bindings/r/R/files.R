@@ -5,8 +5,9 @@ file_formats <- list(safetensors = 1L, gguf = 2L, torch = 3L)
 
 read_file <- function(data, format, name) {
   if (!is.raw(data)) {
-    if (!is.character(data) || length(data) != 1L) raise("data: expected a raw vector or the path of a file")
-    if (!file.exists(data)) raise(sprintf("data: the file '%s' does not exist", data))
+    expected <- "expected a raw vector or the path of a file"
+    if (!is.character(data) || length(data) != 1L) raise(sprintf("read_%s: data: a %s, %s", format, typeof(data), expected))
+    if (!file.exists(data)) raise(sprintf("read_%s: data: the file '%s' does not exist, %s", format, data, expected))
   }
   found <- .Call(C_file_read, data, file_formats[[format]])
   result <- found[[1L]]

@@ -265,10 +265,10 @@ tensor_methods$gt <- function(self, x) .External(C_op, OP_GT, self, x)
 tensor_methods$ge <- function(self, x) .External(C_op, OP_GE, self, x)
 tensor_methods$eq <- function(self, x) .External(C_op, OP_EQ, self, x)
 tensor_methods$ne <- function(self, x) .External(C_op, OP_NE, self, x)
-tensor_methods$logaddexp <- function(self, x) .External(C_op, OP_LOGADDEXP, self, x)
-tensor_methods$copysign <- function(self, x) .External(C_op, OP_COPYSIGN, self, x)
+tensor_methods$logaddexp <- function(self, other) .External(C_op, OP_LOGADDEXP, self, other)
+tensor_methods$copysign <- function(self, other) .External(C_op, OP_COPYSIGN, self, other)
 tensor_methods$atan2 <- function(self, x, reverse = FALSE) .External(C_op, OP_ATAN2, self, x, reverse)
-tensor_methods$hypot <- function(self, x, reverse = FALSE) .External(C_op, OP_HYPOT, self, x, reverse)
+tensor_methods$hypot <- function(self, other, reverse = FALSE) .External(C_op, OP_HYPOT, self, other, reverse)
 tensor_methods$masked_fill <- function(self, mask, value) .External(C_op, OP_MASKED_FILL, self, mask, value)
 tensor_methods$lerp <- function(self, end, weight) .External(C_op, OP_LERP, self, end, weight)
 tensor_methods$clamp <- function(self, min_ = NULL, max_ = NULL) .External(C_op, OP_CLAMP, self, min_, max_)
@@ -450,6 +450,7 @@ tensor_methods$index_select <- function(self, dim, index) .External(C_op, OP_IND
 tensor_methods$matmul <- function(self, x, reverse = FALSE, dtype = NULL) {
   .External(C_op, OP_MATMUL, self, x, reverse, dtype)
 }
+tensor_methods$dot <- function(self, w, dtype = NULL) .External(C_op, OP_DOT, self, w, dtype)
 tensor_methods$cholesky <- function(self, upper = FALSE) .External(C_op, OP_CHOLESKY, self, upper)
 tensor_methods$triangular_solve <- function(self, b, upper = FALSE, transpose = FALSE, unit_diagonal = FALSE) {
   .External(C_op, OP_TRIANGULAR_SOLVE, self, b, upper, transpose, unit_diagonal)

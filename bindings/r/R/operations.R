@@ -156,7 +156,6 @@ tensor_methods$meshgrid <- function(..., indexing = "ij") {
 
 in_type <- function(x, dtype) if (is.null(dtype)) x else .External(C_op, OP_CAST, x, dtype)
 
-tensor_methods$dot <- function(self, w, dtype = NULL) .External(C_op, OP_MATMUL, self, w, FALSE, dtype)
 
 tensor_methods$linear <- function(self, weight, bias = NULL, dtype = NULL) {
   .External(C_op, OP_LINEAR, in_type(self, dtype), in_type(weight, dtype), if (!is.null(bias)) in_type(bias, dtype))

@@ -10,6 +10,11 @@ static SEXP open_file(Args *a, SEXP source, int format) {
   } else {
     file = P.poly_file_open(R_ExpandFileName(arg_string(a, source, "data")), format);
   }
+  if (file == NULL) { /* poly_file_read: data: …, or poly_file_open: path: … */
+    const char *text = strstr(P.poly_last_error(), ": ");
+    const char *rest = text != NULL ? strstr(text + 2, ": ") : NULL;
+    raise_error("%s: data%s", a->function, rest != NULL ? rest : ": is no such file");
+  }
   return owned(file, RELEASE(poly_file_free), R_NilValue);
 }
 
@@ -36,9 +41,11 @@ static SEXP file_tensor(PolyFile *file, int i) {
 
 /* list(named list of Tensors, what else the file says as JSON). */
 SEXP r_file_read(SEXP source, SEXP format) {
+  static const char *const readers[] = {"read_safetensors", "read_gguf", "read_torch"};
   context();
-  Args a = begin("read");
-  SEXP pointer = PROTECT(open_file(&a, source, arg_int(&a, format, "format")));
+  int number = Rf_asInteger(format);
+  Args a = begin(readers[number - POLY_FILE_SAFETENSORS]);
+  SEXP pointer = PROTECT(open_file(&a, source, number));
   PolyFile *file = R_ExternalPtrAddr(pointer);
   int n = P.poly_file_count(file);
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 2));

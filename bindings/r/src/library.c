@@ -58,6 +58,27 @@ void fail(void) {
   raise_error("%s", *text ? text : "the library reported no error");
 }
 
+/* A text with axes, positions and elements of ... as R counts them, from 1. */
+static const char *from_one(const char *text) {
+  char *out = R_alloc(2 * strlen(text) + 1, 1), *to = out;
+  for (long long i; *text != 0;) {
+    int end = 0;
+    if (sscanf(text, "axis %lld%n", &i, &end) == 1 && end > 0 && i >= 0) {
+      to += sprintf(to, "axis %lld", i + 1);
+    } else if (sscanf(text, "tensors[%lld]%n", &i, &end) == 1 && end > 0) {
+      to += sprintf(to, "..%lld", i + 1);
+    } else if (sscanf(text, "index: %lld is out of bounds%n", &i, &end) == 1 && end > 0) {
+      to += sprintf(to, "index: %lld is out of bounds", i + (i >= 0));
+    } else {
+      end = 1;
+      *to++ = *text;
+    }
+    text += end;
+  }
+  *to = 0;
+  return out;
+}
+
 /* text begins with the name of a C function, and of the operation if that is another one. */
 void fail_in(const char *function, const char *text) {
   static const char binary[] = "poly_array_binary";
@@ -68,7 +89,7 @@ void fail_in(const char *function, const char *text) {
   rest = rest != NULL ? rest + 2 : text;
   /* The library calls a target Y, as tinygrad does. */
   if (strncmp(rest, "Y: ", 3) == 0) raise_error("%s: target: %s", function, rest + 3);
-  raise_error("%s: %s", function, rest);
+  raise_error("%s: %s", function, from_one(rest));
 }
 
 void missing(const char *name) {

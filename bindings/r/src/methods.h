@@ -22,10 +22,10 @@ static const Param p18[] = {{"x", 'o', 0}};
 static const Param p19[] = {{"x", 'o', 0}};
 static const Param p20[] = {{"x", 'o', 0}};
 static const Param p21[] = {{"x", 'o', 0}};
-static const Param p22[] = {{"x", 'o', 0}};
-static const Param p23[] = {{"x", 'o', 0}};
+static const Param p22[] = {{"other", 'o', 0}};
+static const Param p23[] = {{"other", 'o', 0}};
 static const Param p24[] = {{"x", 'o', 0}, {"reverse", 'b', 0}};
-static const Param p25[] = {{"x", 'o', 0}, {"reverse", 'b', 0}};
+static const Param p25[] = {{"other", 'o', 0}, {"reverse", 'b', 0}};
 static const Param p26[] = {{"x", 'o', 0}, {"y", 'o', 0}};
 static const Param p27[] = {{"mask", 't', 0}, {"value", 'o', 0}};
 static const Param p28[] = {{"end", 't', 0}, {"weight", 'o', 0}};
@@ -110,7 +110,7 @@ static const Param p170[] = {{"mask", 't', 0}};
 static const Param p172[] = {{"num_classes", 'i', 0}};
 static const Param p173[] = {{"index", 'p', 0}};
 static const Param p174[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p175[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p175[] = {{"w", 't', 0}, {"dtype", 'd', 1}};
 static const Param p176[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
 static const Param p177[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
 static const Param p178[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
@@ -393,7 +393,7 @@ static const Method methods[] = {
     {"one_hot", p172, 1, 'm', 1, 0, 0},
     {"embedding", p173, 1, 'm', 1, 0, 0},
     {"matmul", p174, 3, 'm', 1, 0, 0},
-    {"dot", p175, 3, 'm', 1, 0, 0},
+    {"dot", p175, 2, 'm', 1, 0, 0},
     {"linear", p176, 3, 'm', 1, 0, 0},
     {"einsum", p177, 2, 'j', 1, 0, 0},
     {"scaled_dot_product_attention", p178, 7, 'm', 1, 0, 0},

@@ -10,23 +10,23 @@ import (
 // hashes are the rates and suffixes of the functions of FIPS 202.
 var hashes = map[string][2]int64{"sha3_224": {144, 6}, "sha3_256": {136, 6}, "sha3_384": {104, 6}, "sha3_512": {72, 6}, "shake_128": {168, 31}, "shake_256": {136, 31}}
 
-func product(name string) Op {
-	return method(name, "x tensor, reverse bool = false, dtype dtype?", "The matrix product x @ y over the last two axes; dtype is the type of the accumulator and the result.",
-		func(a *Args) (*uop.UOp, error) {
-			x, y := a.X, a.tensor("x")
-			if a.bool("reverse") {
-				x, y = y, x
-			}
-			if dt := a.dtype("dtype"); dt != nil {
-				return tensor.MatMulAs(x, y, dt)
-			}
-			return tensor.MatMul(x, y)
-		})
+const productDoc = "The matrix product x @ y over the last two axes; dtype is the type of the accumulator and the result."
+
+func (a *Args) product(x, y *uop.UOp) (*uop.UOp, error) {
+	if dt := a.dtype("dtype"); dt != nil {
+		return tensor.MatMulAs(x, y, dt)
+	}
+	return tensor.MatMul(x, y)
 }
 
 var algebra = []Op{
-	product("matmul"),
-	product("dot"),
+	method("matmul", "x tensor, reverse bool = false, dtype dtype?", productDoc, func(a *Args) (*uop.UOp, error) {
+		if a.bool("reverse") {
+			return a.product(a.tensor("x"), a.X)
+		}
+		return a.product(a.X, a.tensor("x"))
+	}),
+	method("dot", "w tensor, dtype dtype?", productDoc, func(a *Args) (*uop.UOp, error) { return a.product(a.X, a.tensor("w")) }),
 	method("linear", "weight tensor, bias tensor?, dtype dtype?", `x @ weight + bias, for weight (in, out) and bias (out).
 A weight of one axis multiplies element by element; one of shape (out, in), as layers keep it, is transposed where only that fits. With dtype,
 all three are converted first.`, func(a *Args) (*uop.UOp, error) {

@@ -261,6 +261,7 @@ var argumentNames = map[string][]string{
 	"rate":        {"cfg"},
 	"repeats":     {"kernel_size"},
 	"shape":       {"sizes", "mask", "value", "num_samples", "n"},
+	"shift":       {"x"},
 	"size":        {"sizes"},
 	"suffix":      {"cfg"},
 	"target":      {"Y"},
@@ -280,7 +281,7 @@ func (op *Op) named(err error) error {
 		return name == "x" && op.Form == Method || name == "tensors" && op.Form == Joiner ||
 			slices.ContainsFunc(op.Params, func(p Param) bool { return p.Name == name })
 	}
-	arg := e.Arg
+	arg, element, indexed := strings.Cut(e.Arg, "[")
 	switch {
 	case has(arg):
 	case arg == "tensors":
@@ -289,6 +290,9 @@ func (op *Op) named(err error) error {
 		if i := slices.IndexFunc(argumentNames[arg], has); i >= 0 {
 			arg = argumentNames[arg][i]
 		}
+	}
+	if indexed {
+		arg += "[" + element
 	}
 	return &Error{arg, e.Text}
 }
@@ -357,7 +361,7 @@ func (a *Args) resized(name string, keep func(axis int) uop.Sint) (uop.Shape, er
 			continue
 		}
 		if i >= len(a.X.Shape()) {
-			return nil, bad(name, "keeps the size of axis %d, but x has %d axes", i, len(a.X.Shape()))
+			return nil, bad(name, "keeps the size of axis %d, expected at most the %d axes of x", i, len(a.X.Shape()))
 		}
 		s[i] = keep(i)
 	}

@@ -25,12 +25,19 @@ func comparison(name, doc string, f two, beyond tensor.Beyond) Op {
 	})
 }
 
-// met is x beside the argument of the same name, as two tensors.
+// met is x beside the first argument, as two tensors.
 func (a *Args) met(beyond tensor.Beyond) (x, y *uop.UOp, err error) {
-	if y = a.tensor("x"); y != nil {
+	operand := a.op.Params[0].Name
+	if y = a.tensor(operand); y != nil {
 		return a.X, y, nil
 	}
-	return tensor.Meet(a.X, a.number("x"), beyond)
+	return tensor.Meet(a.X, a.number(operand), beyond)
+}
+
+// withOther is an operation whose operand is called other.
+func withOther(op Op) Op {
+	op.Params[0].Name = "other"
+	return op
 }
 
 func (a *Args) binary(f two, beyond tensor.Beyond) (*uop.UOp, error) {
@@ -99,10 +106,10 @@ rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its 
 	comparison("ge", "Where x >= y: bool.", tensor.Ge, tensor.BeyondCompares),
 	comparison("eq", "Where x = y: bool. NaN equals nothing.", tensor.Eq, tensor.BeyondCompares),
 	comparison("ne", "Where x and y differ: bool.", tensor.Ne, tensor.BeyondCompares),
-	comparison("logaddexp", "log(e^x + e^y), without overflow.", tensor.LogAddExp, tensor.BeyondFloats),
-	comparison("copysign", "|x| with the sign of y.", tensor.CopySign, tensor.BeyondFloats),
+	withOther(comparison("logaddexp", "log(e^x + e^y), without overflow.", tensor.LogAddExp, tensor.BeyondFloats)),
+	withOther(comparison("copysign", "|x| with the sign of y.", tensor.CopySign, tensor.BeyondFloats)),
 	binary("atan2", "The angle of the point (y, x), in [-pi, pi].", tensor.Atan2, tensor.BeyondFloats),
-	binary("hypot", "sqrt(x^2 + y^2).", tensor.Hypot, tensor.BeyondFloats),
+	withOther(binary("hypot", "sqrt(x^2 + y^2).", tensor.Hypot, tensor.BeyondFloats)),
 	method("where", "x operand, y operand", "x where the tensor is true, y elsewhere.", func(a *Args) (*uop.UOp, error) {
 		near := a.tensor("x")
 		if near == nil {

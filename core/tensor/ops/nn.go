@@ -177,7 +177,11 @@ var layers = slices.Concat([]Class{
 			w.uniform(true, in, out, in)
 			w.uniform(w.bool("bias"), in, out)
 		}, "weight tensor, bias tensor?", "Outputs, shape (…, out_features), of inputs of shape (…, in_features).", func(a *Args) (*uop.UOp, error) {
-			return tensor.Linear(a.X, a.tensor("weight"), a.tensor("bias"))
+			weight, s := a.tensor("weight"), a.X.Shape()
+			if in := weight.Shape(); len(in) == 2 && (len(s) == 0 || s[len(s)-1] != in[1]) {
+				return nil, bad("x", "shape %s, expected (…, %s)", s, in[1])
+			}
+			return tensor.Linear(a.X, weight, a.tensor("bias"))
 		}),
 	layerNorm("LayerNorm", "(x - mean) / sqrt(variance + eps) * weight + bias over the last axes.\nBa, Kiros and Hinton, Layer Normalization, arXiv:1607.06450.", func(a *Args, x *uop.UOp) (*uop.UOp, error) {
 		return a.overLast(x)
@@ -213,7 +217,7 @@ var layers = slices.Concat([]Class{
 				}, w.int("vocab_size"), w.int("embed_size"))
 			}, "weight tensor", "The rows of tokens idx, shape idx.shape + (embed_size)."+gives0, func(a *Args) (*uop.UOp, error) {
 				if !a.X.DType.IsInt() {
-					return nil, bad("idx", "Expected integer dtype for index, got the type %s", a.X.DType)
+					return nil, bad("idx", "is %s, expected an integer type", a.X.DType)
 				}
 				if err := a.Elements.positions("idx", a.X, a.tensor("weight"), 0, false); err != nil {
 					return nil, err
@@ -257,11 +261,25 @@ func (a *Args) overLast(x *uop.UOp) (*uop.UOp, error) {
 	return weightAndBias(u, a.tensor("weight"), a.tensor("bias"), err)
 }
 
+// channels is an error if axis 1 of x has not the size of a weight of channels; nil stands for a weight that there is not.
+func (a *Args) channels(weight *uop.UOp) error {
+	if weight == nil || len(weight.Shape()) != 1 {
+		return nil
+	}
+	if s, n := a.X.Shape(), weight.Shape()[0]; len(s) < 2 || s[1] != n {
+		return bad("x", "shape %s, expected (N, %s, …)", s, n)
+	}
+	return nil
+}
+
 func groupNorm(name, params, channels, doc string) Class {
 	groups := strings.Fields(params)[0]
 	c := layer(name, params+", "+affine, "weight? bias?", doc, func(w *start) {
 		w.scale(w.bool("affine"), true, w.int(channels))
 	}, groups+" int, eps float, weight tensor?, bias tensor?", normalised, func(a *Args) (*uop.UOp, error) {
+		if err := a.channels(a.tensor("weight")); err != nil {
+			return nil, err
+		}
 		return tensor.GroupNorm(a.X, a.int(groups), a.tensor("weight"), a.tensor("bias"), a.float("eps"))
 	})
 	if name != "GroupNorm" {
@@ -291,6 +309,11 @@ func (a *Args) batchNorm() (out []*uop.UOp, err error) {
 	running := [2]*uop.UOp{a.tensor("running_mean"), a.tensor("running_var")}
 	mean, variance := running[0], running[1]
 	tracked := mean != nil && variance != nil
+	for _, weight := range []*uop.UOp{a.tensor("weight"), mean} {
+		if err := a.channels(weight); err != nil {
+			return nil, err
+		}
+	}
 	if a.Training || !tracked {
 		if mean, variance, err = tensor.BatchStats(a.X); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -98,6 +99,24 @@ func schedule(name, params, doc string, kind tensor.RateSchedule, numbers func(a
 			}
 			return list, nil
 		}
+	}
+	ordered := numbers
+	numbers = func(a *Args) ([]float64, error) {
+		for _, p := range settings.Params {
+			var values []float64
+			switch v := a.at(p.Name).(type) {
+			case float64:
+				values = []float64{v}
+			case []float64:
+				values = v
+			}
+			for _, v := range values {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					return nil, bad(p.Name, "%v, expected finite numbers", v)
+				}
+			}
+		}
+		return ordered(a)
 	}
 	op := method(name, "t tensor, "+params, "The rate after t steps from the rate x.", func(a *Args) (*uop.UOp, error) {
 		list, err := numbers(a)

@@ -47,12 +47,18 @@ def add() -> None:
         "is out of range for axis",
         {"arg": [[0, 2], [1, 4]]},
     )
-    error("repeat a negative number of times", "repeat", [x], "is negative", {"repeats": [-1, 1]})
+    error(
+        "repeat a negative number of times",
+        "repeat",
+        [x],
+        "expected 0 or more",
+        {"repeats": [-1, 1]},
+    )
     error(
         "cat of shapes that differ",
         "cat",
         [x, Tensor(np.zeros([2, 4]))],
-        "need the shape (2,3) of the first one outside",
+        "expected the shape (2,3) of the first one outside",
         {"dim": 0},
         kind="list",
     )
@@ -60,7 +66,7 @@ def add() -> None:
         "stack of shapes that differ",
         "stack",
         [x, Tensor(np.zeros([2, 4]))],
-        "need the shape (2,3) of the first one",
+        "expected the shape (2,3) of the first one",
         {"dim": 0},
         kind="list",
     )
@@ -81,7 +87,7 @@ def add() -> None:
         "einsum with a wrong number of axes",
         "einsum",
         [x],
-        "has 3 letters for 2 dimensions",
+        "has 3 letters, expected 2",
         {"formula": "ijk->i"},
         kind="list",
     )
@@ -112,7 +118,7 @@ def add() -> None:
         "rearrange that does not divide",
         "rearrange",
         [x],
-        "the group needs 2",
+        "expected a multiple of the group's 2",
         {"formula": "a (b c) -> a b c", "sizes": {"b": 2}},
     )
     error("getitem beyond the end", "getitem", [x], "out of bounds", {"items": [2]}, kind="index")
@@ -137,7 +143,7 @@ def add() -> None:
         "getitem with a float tensor",
         "getitem",
         [x, at],
-        "need an integer type",
+        "expected an integer type",
         {"items": [{"input": 1}]},
         kind="index",
     )
@@ -145,20 +151,20 @@ def add() -> None:
         "gather with another number of axes",
         "gather",
         [x, Tensor([0], "int32", index=True)],
-        "need 2 dimensions as x",
+        "expected 2 dimensions as x",
         {"dim": 0, "index": {"input": 1}},
     )
-    error("bitwise_and of floats", "bitwise_and", [x, x], "need an integer or bool type")
-    error("bitwise_not of floats", "bitwise_not", [x], "need an integer or bool type")
-    error("lshift of floats", "lshift", [x, x], "need an integer type")
-    error("lshift beyond the width", "lshift", [whole, 32], "need an integer in 0..31")
+    error("bitwise_and of floats", "bitwise_and", [x, x], "expected an integer or bool type")
+    error("bitwise_not of floats", "bitwise_not", [x], "expected an integer or bool type")
+    error("lshift of floats", "lshift", [x, x], "expected an integer type")
+    error("lshift beyond the width", "lshift", [whole, 32], "expected an integer in 0..31")
     error(
         "pow of integers to a negative number",
         "pow",
         [whole, -1],
         "to the power -1 are no integers",
     )
-    error("cholesky of a matrix that is not square", "cholesky", [x], "need square matrices")
+    error("cholesky of a matrix that is not square", "cholesky", [x], "expected square matrices")
     error(
         "triangular_solve of shapes that do not fit",
         "triangular_solve",
@@ -176,7 +182,7 @@ def add() -> None:
         "arange with a step of 0",
         "arange",
         [],
-        "need a number that is not 0",
+        "expected a number that is not 0",
         {"start": 0, "stop": 3, "step": 0, "dtype": "int32"},
         kind="static",
     )
@@ -200,23 +206,25 @@ def add() -> None:
         "bitcast to a size that does not divide",
         "bitcast",
         [Tensor(np.zeros([3], int), "uint8")],
-        "are no multiple of",
+        "expected a type whose size divides",
         {"dtype": "int32"},
     )
     image, filters = Tensor(np.zeros([1, 2, 4, 4])), Tensor(np.zeros([3, 1, 2, 2]))
-    error("conv2d of channels that do not fit", "conv2d", [image, filters], "need (out, in/groups")
+    error(
+        "conv2d of channels that do not fit", "conv2d", [image, filters], "expected (out, in/groups"
+    )
     error(
         "conv2d with a stride of 0",
         "conv2d",
         [image, Tensor(np.zeros([3, 2, 2, 2]))],
-        "need positive numbers",
+        "expected positive numbers",
         {"stride": 0},
     )
     error(
         "max_pool2d with a window of 0",
         "max_pool2d",
         [image],
-        "need positive numbers",
+        "expected positive numbers",
         {"kernel_size": [0, 2]},
     )
     error("topk of more than there are", "topk", [x], "4 is out of range for axis", {"k": 4})
@@ -225,31 +233,31 @@ def add() -> None:
         "scatter of another number of axes",
         "scatter",
         [x, Tensor([0], "int32", index=True), Tensor([1.0])],
-        "need 2 dimensions as x",
+        "expected 2 dimensions as x",
         {"dim": 0, "index": {"input": 1}, "src": {"input": 2}},
     )
     error(
         "solve of a matrix that is not square",
         "solve",
         [x, Tensor(np.zeros([2]))],
-        "need square matrices",
+        "expected square matrices",
     )
-    error("inv of a matrix that is not square", "inv", [x], "need square matrices")
+    error("inv of a matrix that is not square", "inv", [x], "expected square matrices")
     error(
         "interpolate to a negative size",
         "interpolate",
         [image],
-        "need positive numbers",
+        "expected positive numbers",
         {"size": [-1, 2], "mode": "linear"},
     )
     error(
         "groupnorm of groups that do not divide",
         "groupnorm",
         [image],
-        "3 does not divide",
+        "3, expected a divisor of",
         {"groups": 3},
     )
-    error("mse_loss of integers", "mse_loss", [whole, whole], "need a floating point type")
+    error("mse_loss of integers", "mse_loss", [whole, whole], "expected a floating point type")
     error(
         "roll of an axis that is not there", "roll", [x], "out of range", {"shifts": 1, "dims": 2}
     )
@@ -264,14 +272,14 @@ def add() -> None:
         "pad by reflection beyond the size",
         "pad",
         [x],
-        "must be less than its size",
+        "expected less than its size",
         {"padding": [[0, 0], [3, 0]], "mode": "reflect"},
     )
     error(
         "randint of floats",
         "randint",
         [],
-        "need an integer type",
+        "expected an integer type",
         {"shape": [2], "low": 0, "high": 3, "dtype": "float32"},
         kind="static",
     )

@@ -293,7 +293,7 @@ def _decompositions() -> None:
         "eigh of a matrix that is not square",
         "eigh",
         [Tensor(draw.reals([2, 3]))],
-        "need square matrices",
+        "expected square matrices",
     )
     four = ["float32", "float32", "int32", "float32"]
     for m, n, k in ((4, 2, []), (4, 2, [3]), (2, 3, [2]), (3, 3, [])):

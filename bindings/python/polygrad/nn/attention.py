@@ -61,9 +61,12 @@ class MultiHeadAttention:
         (…, heads, L, S), is bool and tells which pairs may attend, or is added to the scores;
         is_causal masks the keys after the query.
         """
-        key = need(Tensor, "query", query, "a tensor") if key is None else key
-        value = need(Tensor, "key", key, "a tensor") if value is None else value
-        need(Tensor, "value", value, "a tensor")
+        key = query if key is None else key
+        value = key if value is None else value
+        size = self.num_heads * self.head_dim
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            if need(Tensor, name, x, "a tensor").ndim < 2 or x.shape[-1] != size:
+                raise wrong(name, f"shape {x.shape}", f"(…, L, {size})")
         given = ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))
         q, k, v = (
             layer(x).unflatten(-1, (-1, self.head_dim)).transpose(-3, -2) for layer, x in given

@@ -32,3 +32,14 @@ test_that("the first and the last axis are in range", {
   expect_equal(Tensor$stack(x, x, dim = 3)$shape, c(2, 3, 2))
   expect_equal(as.vector(x$sum()$sum(1)), sum(m))
 })
+
+test_that("errors of axes, positions and lists are in R's terms", {
+  x <- Tensor(m)
+  v <- Tensor(c(1, 2, 3))
+  expect_polygrad(Tensor$cat(x, v), "cat: ..2: has shape (3), expected the shape (2,3)", fixed = TRUE)
+  expect_polygrad(Tensor$stack(v, v, x), "stack: ..3: has shape", fixed = TRUE)
+  expect_polygrad(v$gather(1, Tensor(9L)), "index: 9 is out of bounds for axis 1 of size 3")
+  expect_polygrad(Tensor$zeros(2, -1), "axis 2 has the size -1")
+  expect_polygrad(read_safetensors(as.raw(1:3)), "read_safetensors: data: 3 bytes, expected at least 8")
+  expect_polygrad(read_gguf("/nowhere"), "read_gguf: data: the file '/nowhere' does not exist, expected")
+})

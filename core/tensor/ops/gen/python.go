@@ -38,7 +38,7 @@ var pythonOnlyOperators = []string{"floordiv", "lt", "le", "gt", "ge"}
 var pythonVariadic = []string{"reshape", "view", "expand", "permute", "flip", "repeat", "shrink_to", "pad_to"}
 
 // pythonNames are parameters with another name in Python.
-var pythonNames = map[string]string{"dot.x": "w", "logaddexp.x": "other", "copysign.x": "other", "hypot.x": "other", "BatchNorm.num_features": "sz"}
+var pythonNames = map[string]string{"BatchNorm.num_features": "sz"}
 
 // pythonDefaults are defaults that tinygrad writes in another way; an empty one is missing there.
 var pythonDefaults = map[string]string{
@@ -264,15 +264,16 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 		name, _, _ := strings.Cut(params[1], ":")
 		params[1] = name + ": Any"
 		params = append(params, "*args: Any")
-		body = pythonCall("return self._call1", []string{args[0], "sizes((" + name + ", *args))"})
+		list := "(" + name + ", *args)"
+		if name != "shape" {
+			list += fmt.Sprintf(", %q", name)
+		}
+		body = pythonCall("return self._call1", []string{args[0], "sizes(" + list + ")"})
 	case op.Name == "rearrange":
 		params[2] = "**sizes: _int"
 	case op.Name == "allclose":
 		result = "_bool"
 		body = pythonCall("return _bool", []string{"self._call1(" + strings.Join(args, ", ") + ").item()"})
-	case op.Name == "dot": // is never reversed
-		params, args = slices.Delete(params, 2, 3), slices.Replace(args, 2, 3, "False")
-		body = pythonCall("return self._call1", args)
 	case op.Name == "chunk":
 		result = "list[Self]"
 		body = pythonCall("return list", []string{"self._call(" + strings.Join(args, ", ") + ")"})

@@ -161,7 +161,7 @@ Every operation of the Tensor, and every layer, optimizer and schedule, in all l
 ` + "`core/tensor/ops`" + ` and from the sources of the bindings (` + "`go generate`" + `; a test compares).
 
 An entry says what the operation returns and how it is called. ` + "`x`" + ` is the tensor that the method belongs to; where a method of two
-operands calls its parameter ` + "`x`" + `, the text calls it y. A "–" stands where a language does not have the method. R counts axes and positions
+operands calls its parameter ` + "`x`, `w` or `other`" + `, the text calls it y. A "–" stands where a language does not have the method. R counts axes and positions
 from 1. What an operation of Go may do without is an option, shown between brackets: ` + "`x.Sum(polygrad.WithAxis(1))`" + `. JavaScript takes
 arguments by name, too, as an object in the last place: ` + "`x.sum({ axis: 1, keepdim: true })`" + `.
 
@@ -438,7 +438,7 @@ func (p *page) operator(python, methods, r, operation string) {
 // tinygrad writes which names of tinygrad's Tensor are here.
 func (p *page) tinygrad(root string) error {
 	lists := map[string][][]string{}
-	for _, name := range []string{"tensor", "left_out", "differences"} {
+	for _, name := range []string{"tensor", "left_out", "differences", "beside"} {
 		file, err := os.Open(filepath.Join(root, "tests/api", name+".tsv"))
 		if err != nil {
 			return err
@@ -467,9 +467,11 @@ and the tests of the Python package compare every signature.
 	for _, row := range lists["differences"] {
 		fmt.Fprintf(p, "| `%s` | %s |\n", row[0], row[1])
 	}
-	p.WriteString("\n### Left out\n\n| name | why |\n|---|---|\n")
-	for _, row := range lists["left_out"] {
-		fmt.Fprintf(p, "| `%s` | %s |\n", row[0], row[1])
+	for _, table := range [][2]string{{"Left out", "left_out"}, {"Left out beside the Tensor", "beside"}} {
+		fmt.Fprintf(p, "\n### %s\n\n| name | why |\n|---|---|\n", table[0])
+		for _, row := range lists[table[1]] {
+			fmt.Fprintf(p, "| `%s` | %s |\n", row[0], row[1])
+		}
 	}
 	return nil
 }
