@@ -19,7 +19,7 @@ from programs.shrinker import problem
 
 from polygrad import Tensor
 
-COUNT = int(os.environ.get("POLY_PROGRAMS", "1000"))
+COUNT = int(os.environ.get("POLY_PROGRAMS", "2000"))
 GROUPS = 8
 FAILED = Path(__file__).parent / "testdata"
 ROOT = Path(__file__).resolve().parents[3]
