@@ -48,7 +48,11 @@ func TestWorkIsLinear(t *testing.T) {
 			counts, _, err := tensor.Histogram(x, n, nil, nil)
 			return m.ok(counts, err)
 		},
-		"unique": func(m model, x *uop.UOp) *uop.UOp { v, _, _, err := tensor.Unique(x, n); return m.ok(v, err) },
+		"unique": func(m model, x *uop.UOp) *uop.UOp {
+			order := m.ok(tensor.Order(x))
+			v, _, _, err := tensor.Unique(x, order, m.ok(tensor.Distinct(x, order)), n)
+			return m.ok(v, err)
+		},
 		"cross entropy of classes": func(m model, x *uop.UOp) *uop.UOp {
 			return m.ok(tensor.NLLLoss(x, m.index(rows), nil, nil, tensor.ReduceMean))
 		},
