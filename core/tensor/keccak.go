@@ -111,10 +111,10 @@ func Keccak(x *uop.UOp, rate int64, suffix byte) (r *uop.UOp, err error) {
 	defer guard("Keccak", &err)
 	need("x", x)
 	if rate < 8 || rate >= keccakBytes || rate%8 != 0 {
-		fail("rate", "is %d, need a multiple of 8 in 8..192", rate)
+		fail("rate", "is %d, expected a multiple of 8 in 8..192", rate)
 	}
 	if suffix == 0 || suffix >= 0x80 {
-		fail("suffix", "is %d, need 1..127", suffix)
+		fail("suffix", "is %d, expected 1..127", suffix)
 	}
 	x = bytesOf(x)
 	s := x.Shape()
