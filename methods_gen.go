@@ -182,6 +182,7 @@ var (
 	opLinear                        = mustFind("linear")
 	opEinsum                        = mustFind("einsum")
 	opScaledDotProductAttention     = mustFind("scaled_dot_product_attention")
+	opCdist                         = mustFind("cdist")
 	opCholesky                      = mustFind("cholesky")
 	opTriangularSolve               = mustFind("triangular_solve")
 	opSolve                         = mustFind("solve")
@@ -201,6 +202,10 @@ var (
 	opMaxPool2D                     = mustFind("max_pool2d")
 	opMaxPool2DWithIndices          = mustFind("max_pool2d_with_indices")
 	opMaxUnpool2D                   = mustFind("max_unpool2d")
+	opIm2col                        = mustFind("im2col")
+	opCol2im                        = mustFind("col2im")
+	opPixelShuffle                  = mustFind("pixel_shuffle")
+	opPixelUnshuffle                = mustFind("pixel_unshuffle")
 	opInterpolate                   = mustFind("interpolate")
 	opLayerNorm                     = mustFind("layernorm")
 	opRMSNorm                       = mustFind("rmsnorm")
@@ -212,6 +217,7 @@ var (
 	opBinaryCrossEntropy            = mustFind("binary_crossentropy")
 	opBinaryCrossEntropyLogits      = mustFind("binary_crossentropy_logits")
 	opNLLLoss                       = mustFind("nll_loss")
+	opCtcLoss                       = mustFind("ctc_loss")
 	opMSELoss                       = mustFind("mse_loss")
 	opL1Loss                        = mustFind("l1_loss")
 	opHuberLoss                     = mustFind("huber_loss")
@@ -947,6 +953,12 @@ func (t *Tensor) ScaledDotProductAttention(key *Tensor, value *Tensor, opts ...O
 	return t.call1(opScaledDotProductAttention, opts, key, value)
 }
 
+// Cdist returns the distances of the rows of x (…, P, M) and those of x2 (…, R, M), (…, P, R).
+// They are (sum |a - b|^p)^(1/p), of p = 0 the number of elements that differ, of infinite p the greatest difference. The gradient of a distance
+// of 0 is 0.
+// Options: WithP (2).
+func (t *Tensor) Cdist(x2 *Tensor, opts ...Option) *Tensor { return t.call1(opCdist, opts, x2) }
+
 // Cholesky returns the Cholesky factor of symmetric positive definite matrices.
 // Options: WithUpper (false).
 func (t *Tensor) Cholesky(opts ...Option) *Tensor { return t.call1(opCholesky, opts) }
@@ -1055,7 +1067,34 @@ func (t *Tensor) MaxUnpool2D(indices *Tensor, opts ...Option) *Tensor {
 	return t.call1(opMaxUnpool2D, opts, indices)
 }
 
-// Interpolate returns the last axes resized: mode is "linear", "nearest" or "nearest-exact".
+// Im2col returns the windows of (N, C, …) as columns, (N, C * kernel, L): unfold of torch.nn.functional.
+// kernel_size has a number for each axis behind C; L is the number of windows, in row-major order.
+// Options: WithDilation (1), WithPadding (0), WithStride (1).
+func (t *Tensor) Im2col(kernelSize []int, opts ...Option) *Tensor {
+	return t.call1(opIm2col, opts, kernelSize)
+}
+
+// Col2im returns columns (N, C * kernel, L) added up where im2col takes them from, (N, C, output_size…): fold of torch.nn.functional.
+// Options: WithDilation (1), WithPadding (0), WithStride (1).
+func (t *Tensor) Col2im(outputSize []int, kernelSize []int, opts ...Option) *Tensor {
+	return t.call1(opCol2im, opts, outputSize, kernelSize)
+}
+
+// PixelShuffle returns channels moved to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
+// r is upscale_factor (Shi et al., arXiv:1609.05158).
+func (t *Tensor) PixelShuffle(upscaleFactor int) *Tensor {
+	return t.call1(opPixelShuffle, nil, upscaleFactor)
+}
+
+// PixelUnshuffle returns the inverse of pixel_shuffle: (…, C, H * r, W * r) becomes (…, C * r * r, H, W).
+func (t *Tensor) PixelUnshuffle(downscaleFactor int) *Tensor {
+	return t.call1(opPixelUnshuffle, nil, downscaleFactor)
+}
+
+// Interpolate returns the last axes resized to the sizes given.
+// "linear", also called "bilinear" and "trilinear", and "bicubic" (Keys, 1981, a = -3/4) interpolate along every axis; align_corners keeps
+// the outermost elements in place. "nearest" takes element floor(i * old / new), "nearest-exact" floor((i + 1/2) * old / new), "area" the mean
+// of the elements that a result covers.
 // Options: WithMode (linear), WithAlignCorners (false).
 func (t *Tensor) Interpolate(size []int, opts ...Option) *Tensor {
 	return t.call1(opInterpolate, opts, size)
@@ -1123,6 +1162,15 @@ func (t *Tensor) BinaryCrossEntropyLogits(y *Tensor, opts ...Option) *Tensor {
 // memory, and counts as 0 elsewhere.
 // Options: WithWeight, WithIgnoreIndex, WithReduction (mean).
 func (t *Tensor) NLLLoss(y *Tensor, opts ...Option) *Tensor { return t.call1(opNLLLoss, opts, y) }
+
+// CtcLoss returns the loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).
+// It is -log of the probability of all paths that are targets (N, S) after repetitions and then blanks are left out. input_lengths and
+// target_lengths (N) are how many steps and classes of each sample count; targets behind them may be -1. The mean is that of the losses divided by target_lengths.
+// zero_infinity makes the loss 0 where the steps are too few.
+// Options: WithBlank (0), WithReduction (mean), WithZeroInfinity (false).
+func (t *Tensor) CtcLoss(targets *Tensor, inputLengths *Tensor, targetLengths *Tensor, opts ...Option) *Tensor {
+	return t.call1(opCtcLoss, opts, targets, inputLengths, targetLengths)
+}
 
 // MSELoss returns (x - Y)^2.
 // Options: WithReduction (mean).
@@ -1340,6 +1388,9 @@ func WithBias(bias *Tensor) Option { return Option{"bias", bias} }
 // WithBins is the argument bins of Histogram.
 func WithBins(bins int) Option { return Option{"bins", bins} }
 
+// WithBlank is the argument blank of CtcLoss.
+func WithBlank(blank int) Option { return Option{"blank", blank} }
+
 // WithCeilMode is the argument ceil_mode of AvgPool2D, MaxPool2D, MaxPool2DWithIndices.
 func WithCeilMode(ceilMode bool) Option { return Option{"ceil_mode", ceilMode} }
 
@@ -1369,7 +1420,7 @@ func WithDetectPositive(detectPositive bool) Option { return Option{"detect_posi
 // WithDiagonal is the argument diagonal of Tril, Triu.
 func WithDiagonal(diagonal int) Option { return Option{"diagonal", diagonal} }
 
-// WithDilation is the argument dilation of Conv2D, ConvTranspose2D, AvgPool2D, MaxPool2D, MaxPool2DWithIndices, MaxUnpool2D.
+// WithDilation is the argument dilation of Conv2D, ConvTranspose2D, AvgPool2D, MaxPool2D, MaxPool2DWithIndices, MaxUnpool2D and others.
 func WithDilation(dilation ...int) Option { return Option{"dilation", dilation} }
 
 // WithDim is the argument dim of Sort, ArgSort, TopK, Squeeze, RepeatInterleave, Cat and others.
@@ -1488,10 +1539,10 @@ func WithOutputPadding(outputPadding ...int) Option { return Option{"output_padd
 // WithOutputSize is the argument output_size of MaxUnpool2D.
 func WithOutputSize(outputSize ...int) Option { return Option{"output_size", outputSize} }
 
-// WithP is the argument p of Dropout.
+// WithP is the argument p of Dropout, Cdist.
 func WithP(p float64) Option { return Option{"p", p} }
 
-// WithPadding is the argument padding of Conv2D, ConvTranspose2D, AvgPool2D, MaxPool2D, MaxPool2DWithIndices, MaxUnpool2D.
+// WithPadding is the argument padding of Conv2D, ConvTranspose2D, AvgPool2D, MaxPool2D, MaxPool2DWithIndices, MaxUnpool2D and others.
 func WithPadding(padding ...int) Option { return Option{"padding", padding} }
 
 // WithPosWeight is the argument pos_weight of BinaryCrossEntropyLogits.
@@ -1503,7 +1554,7 @@ func WithRcond(rcond float64) Option { return Option{"rcond", rcond} }
 // WithReduce is the argument reduce of Scatter.
 func WithReduce(reduce string) Option { return Option{"reduce", reduce} }
 
-// WithReduction is the argument reduction of CrossEntropy, SparseCategoricalCrossEntropy, BinaryCrossEntropy, BinaryCrossEntropyLogits, NLLLoss, MSELoss and others.
+// WithReduction is the argument reduction of CrossEntropy, SparseCategoricalCrossEntropy, BinaryCrossEntropy, BinaryCrossEntropyLogits, NLLLoss, CtcLoss and others.
 func WithReduction(reduction string) Option { return Option{"reduction", reduction} }
 
 // WithReplacement is the argument replacement of Multinomial.
@@ -1545,7 +1596,7 @@ func WithStep(step any) Option { return Option{"step", step} }
 // WithStop is the argument stop of Arange.
 func WithStop(stop any) Option { return Option{"stop", stop} }
 
-// WithStride is the argument stride of Conv2D, ConvTranspose2D, AvgPool2D, MaxPool2D, MaxPool2DWithIndices, MaxUnpool2D.
+// WithStride is the argument stride of Conv2D, ConvTranspose2D, AvgPool2D, MaxPool2D, MaxPool2DWithIndices, MaxUnpool2D and others.
 func WithStride(stride ...int) Option { return Option{"stride", stride} }
 
 // WithTranspose is the argument transpose of TriangularSolve.
@@ -1565,3 +1616,6 @@ func WithWeight(weight *Tensor) Option { return Option{"weight", weight} }
 
 // WithWeights is the argument weights of BinCount.
 func WithWeights(weights *Tensor) Option { return Option{"weights", weights} }
+
+// WithZeroInfinity is the argument zero_infinity of CtcLoss.
+func WithZeroInfinity(zeroInfinity bool) Option { return Option{"zero_infinity", zeroInfinity} }

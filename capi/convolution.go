@@ -136,8 +136,8 @@ func go_poly_max_unpool(ctx, x, indices C.uintptr_t, kernel, stride, dilation, p
 func go_poly_interpolate(ctx, x C.uintptr_t, size *C.int64_t, n, mode, alignCorners C.int) C.uintptr_t {
 	return compose("poly_interpolate", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		to := must(ints("size", size, n))
-		if mode < 0 || mode > C.int(tensor.NearestExact) {
-			return nil, badArg("mode", "%d, expected 0 to %d", mode, tensor.NearestExact)
+		if mode < 0 || mode > C.int(tensor.Area) {
+			return nil, badArg("mode", "%d, expected 0 to %d", mode, tensor.Area)
 		}
 		return tensor.Interpolate(us[0], to, tensor.Interpolation(mode), alignCorners != 0)
 	}, operandOf("x", x))

@@ -101,8 +101,8 @@ func lstmOperands(x, h, c, wih, whh, bih, bhh C.uintptr_t) []operand {
 	}
 }
 
-func lstmWeights(us []*uop.UOp) tensor.LSTMWeights {
-	return tensor.LSTMWeights{Input: us[3], Hidden: us[4], InputBias: us[5], HiddenBias: us[6]}
+func lstmWeights(us []*uop.UOp) tensor.RecurrentWeights {
+	return tensor.RecurrentWeights{Input: us[3], Hidden: us[4], InputBias: us[5], HiddenBias: us[6]}
 }
 
 //export go_poly_lstm_cell

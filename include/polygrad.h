@@ -1636,11 +1636,13 @@ POLY_API PolyUOp *poly_max_unpool(PolyCtx *ctx, PolyUOp *x, PolyUOp *indices, co
 typedef enum PolyInterpolation {
   POLY_INTERPOLATE_LINEAR = 0,        /* along every axis */
   POLY_INTERPOLATE_NEAREST = 1,       /* element floor(i * in/out) */
-  POLY_INTERPOLATE_NEAREST_EXACT = 2  /* element floor((i + 1/2) * in/out) */
+  POLY_INTERPOLATE_NEAREST_EXACT = 2, /* element floor((i + 1/2) * in/out) */
+  POLY_INTERPOLATE_CUBIC = 3,         /* cubic convolution along every axis (Keys, 1981) */
+  POLY_INTERPOLATE_AREA = 4           /* mean of the elements that a result covers */
 } PolyInterpolation;
 
-/* x with its last n axes resized to `size`. For linear interpolation align_corners keeps
- * the outermost elements in place. Since 2.0. */
+/* x with its last n axes resized to `size`. For linear and cubic interpolation
+ * align_corners keeps the outermost elements in place. Since 2.0. */
 POLY_API PolyUOp *poly_interpolate(PolyCtx *ctx, PolyUOp *x, const int64_t *size, int n, int mode, int align_corners);
 
 /* ======================================================================== */

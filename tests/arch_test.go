@@ -28,7 +28,7 @@ var below = map[string][]string{
 	"core/rewrite":       {"core/uop"},
 	"core/symbolic":      {"core/rewrite", "core/uop"},
 	"core/ranges":        {"core/symbolic", "core/rewrite", "core/uop"},
-	"core/gradient":      {"core/uop"},
+	"core/gradient":      {"core/rewrite", "core/uop"},
 	"core/tensor":        {"core/symbolic", "core/uop"},
 	"core/lower":         {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/schedule":      {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},

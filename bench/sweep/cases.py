@@ -231,11 +231,40 @@ def _unpool(size: Size) -> Iterator[Call]:
 def _interpolate(size: Size) -> Iterator[Call]:
     n, c, h, w = _images(size)
     x = [normal(n, c, h, w)]
-    for mode in ("linear", "nearest", "nearest-exact"):
+    for mode in ("linear", "nearest", "nearest-exact", "bicubic", "area"):
         yield Call(x, [[2 * h, 2 * w]], {"mode": mode}, f"{mode} x2")
     yield Call(x, [[2 * h, 2 * w]], {"mode": "linear", "align_corners": True}, "linear corners")
     yield Call(x, [[h * 2 // 3, w * 2 // 3]], {"mode": "linear"}, "linear x2/3")
     yield Call([normal(n, c, h * w)], [[2 * h * w]], {"mode": "linear"}, "linear 1-d x2")
+
+
+def _even(size: Size) -> tuple[int, ...]:
+    return tuple(2 * n for n in _images(size)[2:])
+
+
+def _columns(size: Size) -> Iterator[Call]:
+    yield Call([normal(*_images(size))], [[3, 3]], {"padding": 1}, "3x3")
+
+
+def _folded(size: Size) -> Iterator[Call]:
+    n, c, h, w = _images(size)
+    yield Call([normal(n, c * 9, h * w)], [[h, w], [3, 3]], {"padding": 1}, "3x3")
+
+
+def _distances(size: Size) -> Iterator[Call]:
+    n, m, k = size.pick((64, 64, 16), (1000, 1000, 64), (127, 255, 33), (3, 4, 2))
+    for p in (1.0, 2.0):
+        yield Call([normal(n, k), normal(m, k)], [At(1)], {"p": p}, f"p {p}")
+
+
+def _ctc(size: Size) -> Iterator[Call]:
+    t, n, c, s = size.pick((20, 4, 20, 5), (200, 32, 64, 30), (101, 7, 33, 13), (4, 2, 3, 2))
+
+    def lengths(most: int) -> Input:
+        return lambda rng: np.full(n, most, np.int64)
+
+    x, targets = uniform(-5, -1)(t, n, c), whole(1, c, np.int64)(n, s)
+    yield Call([x, targets, lengths(t), lengths(s)], [At(1), At(2), At(3)])
 
 
 def _pad(size: Size) -> Iterator[Call]:
@@ -564,6 +593,12 @@ OVERRIDES: dict[str, Callable[[Size], Iterator[Call]]] = {
     "max_pool2d_with_indices": _pool,
     "max_unpool2d": _unpool,
     "interpolate": _interpolate,
+    "im2col": _columns,
+    "col2im": _folded,
+    "cdist": _distances,
+    "ctc_loss": _ctc,
+    "pixel_shuffle": lambda s: iter([Call([normal(*_images(s, 16))], [2])]),
+    "pixel_unshuffle": lambda s: iter([Call([normal(*_images(s, 4)[:2], *_even(s))], [2])]),
     "layernorm": _norm("weight", "bias"),
     "rmsnorm": _norm("weight"),
     "groupnorm": _groupnorm,

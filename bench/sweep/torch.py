@@ -116,6 +116,9 @@ NAMES: dict[str, Callable[..., Any] | None] = {
         x, *a, return_indices=True, **k
     ),
     "interpolate": _interpolate,
+    "ctc_loss": F.ctc_loss,
+    "im2col": F.unfold,
+    "col2im": F.fold,
     "layernorm": lambda x, weight=None, bias=None: F.layer_norm(x, x.shape[-1:], weight, bias),
     "rmsnorm": lambda x, weight=None: F.rms_norm(x, x.shape[-1:], weight, 1e-5),
     "groupnorm": lambda x, groups, weight=None, bias=None: F.group_norm(x, groups, weight, bias),

@@ -10,7 +10,9 @@ package gradient
 
 import (
 	"fmt"
+	"slices"
 
+	"polygrad/core/rewrite"
 	"polygrad/core/uop"
 )
 
@@ -107,7 +109,14 @@ func (p *pass) run(seed *uop.UOp) error {
 		if r == nil {
 			return fmt.Errorf("gradient.Of: loss: %s has no derivative (%s of shape %s)", u.Op, u.DType, u.Shape())
 		}
-		for j, v := range r(g, u) {
+		grads, err := deferred(g, u)
+		if err != nil {
+			return err
+		}
+		if grads == nil {
+			grads = r(g, u)
+		}
+		for j, v := range grads {
 			if v == nil {
 				continue
 			}
@@ -119,6 +128,36 @@ func (p *pass) run(seed *uop.UOp) error {
 		}
 	}
 	return nil
+}
+
+// deferred are the gradients of the sources of a node whose arg is Deferred, nil for any other. The sources may depend on each other, so
+// they are leaves while the expression is differentiated.
+func deferred(g, u *uop.UOp) ([]*uop.UOp, error) {
+	d, ok := u.Arg.(Deferred)
+	if !ok {
+		return nil, nil
+	}
+	leaves, sources := slices.Clone(u.Src[1:]), rewrite.Map{}
+	var wrt []*uop.UOp
+	for i, s := range leaves {
+		if s.DType.IsFloat() {
+			leaves[i] = s.DetachOp().WithTag(uop.Str("leaf"))
+			sources[leaves[i]] = s
+			wrt = append(wrt, leaves[i])
+		}
+	}
+	e := d.Expression(leaves)
+	if e == nil {
+		return nil, nil
+	}
+	found, err := Of(e, wrt, g)
+	grads := make([]*uop.UOp, len(u.Src))
+	for i, s := range leaves {
+		if err == nil && s.DType.IsFloat() {
+			grads[1+i], found = rewrite.Substitute(found[0], sources), found[1:]
+		}
+	}
+	return grads, err
 }
 
 // flows reports whether gradients pass through u: it leads to a target and is no DETACH or ASSIGN.

@@ -54,6 +54,13 @@ type Stated interface {
 	Gradient(g, u *uop.UOp) []*uop.UOp
 }
 
+// Deferred is a Stated whose gradient is that of another expression for the value, which is only made if it is differentiated.
+type Deferred interface {
+	Stated
+	// Expression is the value as an expression of the sources that follow it; nil if Gradient has the rule.
+	Expression(of []*uop.UOp) *uop.UOp
+}
+
 func customRule(g, u *uop.UOp) []*uop.UOp { return u.Arg.(Stated).Gradient(g, u) }
 
 func number(like *uop.UOp, v float64) *uop.UOp { return like.ConstLike(uop.Float(v)) }

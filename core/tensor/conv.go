@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"math"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -163,10 +164,7 @@ func conv(x, weight, bias *uop.UOp, groups int64, w Window) *uop.UOp {
 	x = padSpatial(x, p, 0)
 	c := convolution{stride: stride, dilation: dilation, groups: groups}
 	y := c.of(x, weight, correlate(pool(x, kernel, stride, dilation), weight, groups))
-	if bias == nil {
-		return y
-	}
-	return add(y, reshape(bias, joinShapes(uop.ShapeOf(1, -1), onesShape(n))))
+	return withBias(y, bias)
 }
 
 // correlate multiplies windows by weights and sums: (bs, g, rc, oy, ox, cin, ky, kx).
@@ -194,19 +192,57 @@ func correlate(windows, weight *uop.UOp, groups int64) *uop.UOp {
 	return reshape(sum(y, axes, true), joinShapes(bs, ws[:1], out))
 }
 
-// convTranspose spreads x by the stride and convolves it with the flipped weights.
+// convTranspose is the gradient of a convolution's input as a function of the result's.
 func convTranspose(x, weight, bias *uop.UOp, groups int64, w Window, outPadding []int64) *uop.UOp {
-	ws := weight.Shape()
+	xs, ws := x.Shape(), weight.Shape()
 	n := len(ws) - 2
-	if n < 0 || len(x.Shape()) != len(ws) {
-		fail("weight", "has shape %s, expected (in, out/groups, …) with %d dimensions as x %s", ws, len(x.Shape()), x.Shape())
+	if n < 0 || len(xs) != len(ws) {
+		fail("weight", "has shape %s, expected (in, out/groups, …) with %d dimensions as x %s", ws, len(xs), xs)
 	}
 	k := intShape("weight", ws)
-	if groups < 1 || k[0]%groups != 0 || intSize("x", x.Shape(), 1) != k[0] {
-		fail("weight", "has shape %s, expected (in, out/groups, …) for x %s and %d groups", ws, x.Shape(), groups)
+	if groups < 1 || k[0]%groups != 0 || intSize("x", xs, 1) != k[0] {
+		fail("weight", "has shape %s, expected (in, out/groups, …) for x %s and %d groups", ws, xs, groups)
 	}
 	stride, dilation, p := w.resolve(n, ones64(n))
 	extra := perAxis("output_padding", outPadding, n, make([]int64, n))
+	if asTinygrad(x) || !slices.ContainsFunc(stride, func(s int64) bool { return s > 1 }) {
+		return convSpread(x, weight, bias, groups, stride, dilation, extra, p)
+	}
+	// The convolution's input without what the padding cuts off, and with what output_padding adds to that.
+	size, cut := joinShapes(xs[:1], uop.ShapeOf(k[1]*groups)), make([][2]int64, n)
+	for i := range n {
+		full := (intSize("x", xs, 2+i)-1)*stride[i] + dilation[i]*(k[2+i]-1) + 1
+		end := full - p[i][1] + extra[i]
+		if end <= p[i][0] {
+			fail("padding", "%v leaves nothing of %d elements", p[i], full)
+		}
+		size = append(size, uop.N(max(full, end)))
+		cut[i] = [2]int64{-p[i][0], end - max(full, end)}
+	}
+	c := convolution{stride: stride, dilation: dilation, groups: groups}
+	y := customGradient(gradientOfTransposed, c.backToInput(x, size, weight), []*uop.UOp{x, weight}, stride, dilation, []int64{groups})
+	return withBias(padSpatial(y, cut, 0), bias)
+}
+
+// withBias adds a number to each channel.
+func withBias(y, bias *uop.UOp) *uop.UOp {
+	if bias == nil {
+		return y
+	}
+	return add(y, reshape(bias, joinShapes(uop.ShapeOf(1, -1), onesShape(len(y.Shape())-2))))
+}
+
+// transposedRule gives the gradients of the input and of the weights of a transposed convolution.
+func transposedRule(g, u *uop.UOp) []*uop.UOp {
+	x, weight := u.Src[1], u.Src[2]
+	c := convolutionOf(u)
+	return []*uop.UOp{nil, c.apply(g, weight, intShape("x", x.Shape()[2:])), c.backToWeight(x, g, weight)}
+}
+
+// convSpread spreads x by the stride and convolves it with the flipped weights.
+func convSpread(x, weight, bias *uop.UOp, groups int64, stride, dilation, extra []int64, p [][2]int64) *uop.UOp {
+	n := len(stride)
+	k := intShape("weight", weight.Shape())
 	flips := make([]int, n)
 	for i := range flips {
 		flips[i] = 3 + i
@@ -251,6 +287,8 @@ const (
 	Bilinear Interpolation = iota // linear along every axis
 	Nearest
 	NearestExact
+	Cubic // along every axis
+	Area  // the mean of what a result covers
 )
 
 func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool) *uop.UOp {
@@ -266,6 +304,11 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 		narrow := onesShape(n)
 		narrow[axis], wide[axis] = uop.N(want), uop.N(want)
 		lay := func(t *uop.UOp) *uop.UOp { return expand(reshape(t, narrow), wide) }
+		if mode == Cubic || mode == Area {
+			at, weights := tapsOf(x, have, want, mode, alignCorners, position)
+			y = weighted(y, axis, at, weights)
+			continue
+		}
 		at := arange(x.Graph(), uop.Int(0), uop.Int(want), uop.Int(1), position)
 		if mode != Bilinear {
 			if mode == NearestExact {
@@ -291,6 +334,11 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 
 // linearAt is where the elements of an axis of size want lie among those of one of size have.
 func linearAt(at *uop.UOp, have, want int64, alignCorners bool) *uop.UOp {
+	return clamp(scaledAt(at, have, want, alignCorners), 0, int(have-1))
+}
+
+// scaledAt is linearAt, also beyond the ends.
+func scaledAt(at *uop.UOp, have, want int64, alignCorners bool) *uop.UOp {
 	num, den := float64(have), float64(want)
 	if alignCorners {
 		num, den = num-1, den-1
@@ -300,11 +348,9 @@ func linearAt(at *uop.UOp, have, want int64, alignCorners bool) *uop.UOp {
 		scale = num / den
 	}
 	if alignCorners {
-		at = mul(scale, at)
-	} else {
-		at = sub(mul(scale, add(at, 0.5)), 0.5)
+		return mul(scale, at)
 	}
-	return clamp(at, 0, int(have-1))
+	return sub(mul(scale, add(at, 0.5)), 0.5)
 }
 
 // linearRule is the gradient of linear interpolation along an axis: element i gets a share of each result that lies between i-1 and
@@ -414,8 +460,8 @@ func Interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			fail("size", "%v, expected positive numbers", size)
 		}
 	}
-	if alignCorners && mode != Bilinear {
-		fail("align_corners", "is given for another mode, expected it for linear interpolation only")
+	if alignCorners && mode != Bilinear && mode != Cubic {
+		fail("align_corners", "is given for another mode, expected it for linear and cubic interpolation only")
 	}
 	return interpolate(x, size, mode, alignCorners), nil
 }

@@ -34,9 +34,15 @@ const (
 	gradientOfEigh        // 1 for the upper triangle, 1 for the vectors
 	gradientOfSVD         // 1 for full matrices, and which of u, s, vt
 	gradientOfDeterminant // 1 for its logarithm
+	gradientOfColumns     // as of windows
+	gradientOfTransposed  // as of a convolution
+	gradientOfRecurrence  // the cell, 1 for the reverse
+	gradientOfUnrolled    // the same, and which result
+	gradientOfAlignment
+	gradientOfShares
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -78,8 +84,29 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return svdRule(g, u, s.numbers[0] == 1, s.numbers[1])
 	case gradientOfDeterminant:
 		return determinantRule(g, u, s.numbers[0] == 1)
+	case gradientOfColumns:
+		numbers := statedNumbers(u, len(s.numbers)/3)
+		return []*uop.UOp{nil, windows(g, numbers[0], numbers[1], numbers[2])}
+	case gradientOfTransposed:
+		return transposedRule(g, u)
+	case gradientOfAlignment:
+		return alignmentRule(g, u)
+	case gradientOfRecurrence:
+		return recurrenceRule(g, u, s.numbers)
 	}
 	return []*uop.UOp{nil, g}
+}
+
+// Expression is what has the gradient, where that is made of the unrolled steps of a loop.
+func (s stated) Expression(of []*uop.UOp) *uop.UOp {
+	last := len(of) - 1
+	switch s.rule {
+	case gradientOfUnrolled:
+		return recurrenceOf(s.numbers, of[:last]).backwardUnrolled(of[last])[s.numbers[2]]
+	case gradientOfShares:
+		return alignmentOf(of).shares(of[last], true)
+	}
+	return nil
 }
 
 // customGradient is a value with the gradient that a rule gives for its inputs.
@@ -164,11 +191,14 @@ func (p phases) join(x *uop.UOp, axis int, size int64) *uop.UOp {
 
 // windowsRule sums for each element the gradients of the windows that contain it.
 func windowsRule(g, u *uop.UOp) []*uop.UOp {
-	xs := u.Src[1].Shape()
-	n := len(u.Arg.(stated).numbers) / 3
+	numbers := statedNumbers(u, len(u.Arg.(stated).numbers)/3)
+	return []*uop.UOp{nil, backToWindowed(g, u.Src[1].Shape(), numbers[0], numbers[1], numbers[2])}
+}
+
+// backToWindowed sums windows where they lie in a tensor of shape xs.
+func backToWindowed(g *uop.UOp, xs uop.Shape, kernel, stride, dilation []int64) *uop.UOp {
+	n := len(kernel)
 	lead := len(xs) - n
-	numbers := statedNumbers(u, n)
-	kernel, stride, dilation := numbers[0], numbers[1], numbers[2]
 	ps := make([]phases, n)
 	var sums []int
 	for a := range n {
@@ -192,7 +222,7 @@ func windowsRule(g, u *uop.UOp) []*uop.UOp {
 	for a, p := range ps {
 		g = p.join(reshape(g, dropAxis(g.Shape(), lead+a+2)), lead+a, intSize("x", xs, lead+a))
 	}
-	return []*uop.UOp{nil, g}
+	return g
 }
 
 func dropAxis(s uop.Shape, axis int) uop.Shape { return joinShapes(s[:axis], s[axis+1:]) }
@@ -219,10 +249,14 @@ func diagonals(g *uop.UOp, axis int, p phases) *uop.UOp {
 // convRule gives the gradients of the input and of the weights.
 func convRule(g, u *uop.UOp) []*uop.UOp {
 	x, weight := u.Src[1], u.Src[2]
-	n := len(x.Shape()) - 2
-	numbers := statedNumbers(u, n)
-	c := convolution{stride: numbers[0], dilation: numbers[1], groups: numbers[2][0]}
-	return []*uop.UOp{nil, c.backToInput(g, x, weight), c.backToWeight(g, x, weight)}
+	c := convolutionOf(u)
+	return []*uop.UOp{nil, c.backToInput(g, x.Shape(), weight), c.backToWeight(g, x, weight)}
+}
+
+// convolutionOf is the convolution that a stated gradient is about.
+func convolutionOf(u *uop.UOp) convolution {
+	numbers := statedNumbers(u, len(u.Src[1].Shape())-2)
+	return convolution{stride: numbers[0], dilation: numbers[1], groups: numbers[2][0]}
 }
 
 // convolution is a convolution without padding.
@@ -260,10 +294,10 @@ func (c convolution) windows(x *uop.UOp, kernel, out []int64) *uop.UOp {
 	return permute(y, slices.Concat(order[:2], order[n:], order[2:n]))
 }
 
-// backToInput is a convolution of the padded gradient with the weights. Their taps are split by phase of the stride, as if each
+// backToInput is the gradient of an input of shape xs: a convolution of the padded gradient with the weights. Their taps are split by phase of the stride, as if each
 // phase were a channel.
-func (c convolution) backToInput(g, x, weight *uop.UOp) *uop.UOp {
-	xs, ws := x.Shape(), weight.Shape()
+func (c convolution) backToInput(g *uop.UOp, xs uop.Shape, weight *uop.UOp) *uop.UOp {
+	ws := weight.Shape()
 	n := len(xs) - 2
 	cout := ws[0].Div(uop.N(c.groups))
 	back := convolution{stride: ones64(n), groups: c.groups}

@@ -20,7 +20,7 @@ func (g *gen) load(v *ir.Value) asm.Reg {
 		return g.loadSame(v)
 	case at.Index == nil && at.Stride == -1 && at.Gate == nil && g.whole(v):
 		return g.loadReversed(v)
-	case at.Index == nil && at.Stride == 2 && at.Gate == nil && g.whole(v) && g.f.AVX512:
+	case at.Index == nil && at.Stride == 2 && g.whole(v) && g.f.AVX512:
 		return g.loadPairs(v)
 	case g.whole(v) && g.f.AVX2:
 		return g.gather(v)
@@ -350,10 +350,35 @@ func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 			vs[i]++ // lane n of the second vector is element n-1
 		}
 	}
-	x := g.neighbours(v.At.Buf.Kind, n, g.address(v.At, 0))
-	y := g.neighbours(v.At.Buf.Kind, n, g.address(v.At, int64((n-1)*w)))
-	d := g.vec()
-	g.move(d, x)
-	g.ins(sized(w, asm.VPERMT2PS, asm.VPERMT2PD), g.size(v), d, g.lanesOf(w, vs), y)
-	return d
+	join := func(x, y asm.Reg) asm.Reg {
+		d := g.vec()
+		g.move(d, x)
+		g.ins(sized(w, asm.VPERMT2PS, asm.VPERMT2PD), g.size(v), d, g.lanesOf(w, vs), y)
+		return d
+	}
+	at := v.At
+	if at.Gate == nil {
+		return join(g.neighbours(at.Buf.Kind, n, g.address(at, 0)), g.neighbours(at.Buf.Kind, n, g.address(at, int64((n-1)*w))))
+	}
+	mask := g.mask(at.Gate, n, w)
+	m := g.within(at, mask, n)
+	bits := g.gp()
+	g.ins(asm.KMOVW, 4, bits, mask)
+	half := func(places uint64, m asm.Mem) asm.Reg {
+		among, to, k, d := g.gp(), g.gp(), g.fresh(asm.Mask), g.vec()
+		g.number(among, places)
+		g.ins(asm.PDEP, 4, to, bits, among)
+		g.ins(asm.KMOVW, 4, k, to)
+		i := g.from(loadOps[at.Buf.Kind], g.size(v), d, m)
+		i.Mask, i.Zero = k, true
+		return d
+	}
+	x := half(0x5555, m)
+	g.imm(asm.SHR, 4, bits, int64(n/2))
+	d := join(x, half(0xAAAA, g.plus(m, int64((n-1)*w))))
+	if alt := v.Args[0]; alt.Op == ir.Const && alt.Bits == 0 {
+		g.vals[alt.ID].left--
+		return d
+	}
+	return g.blendMask(v, mask, d, g.use(v.Args[0]))
 }

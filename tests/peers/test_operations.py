@@ -142,6 +142,48 @@ MOVEMENTS = [
     Case("tril", lambda x: x.tril(1), lambda x: x.tril(1), THREE),
     Case("triu", lambda x: x.triu(-1), lambda x: x.triu(-1), THREE),
     Case("diagonal", lambda x: x.diagonal(), lambda x: x.diagonal(), [(4, 4)]),
+    Case(
+        "im2col",
+        lambda x: x.im2col((3, 2), 2, 1),
+        lambda x: F.unfold(x, (3, 2), 2, 1),
+        [(2, 3, 7, 6)],
+    ),
+    Case(
+        "col2im",
+        lambda x: x.col2im((7, 6), (3, 2), 2, 1),
+        lambda x: F.fold(x, (7, 6), (3, 2), 2, 1),
+        [(2, 18, 30)],
+    ),
+    *(
+        Case(
+            f"cdist {p}",
+            lambda x, y, p=p: x.cdist(y, p),
+            lambda x, y, p=p: torch.cdist(x, y, p),
+            [(3, 4), (5, 4)],
+        )
+        for p in (1.0, 2.0, 3.0)
+    ),
+    Case(
+        "pixel_shuffle",
+        lambda x: x.pixel_shuffle(2),
+        lambda x: F.pixel_shuffle(x, 2),
+        [(2, 8, 3, 5)],
+    ),
+    Case(
+        "pixel_unshuffle",
+        lambda x: x.pixel_unshuffle(2),
+        lambda x: F.pixel_unshuffle(x, 2),
+        [(2, 2, 6, 4)],
+    ),
+    Case(
+        "ctc_loss",
+        lambda x, t: x.log_softmax().ctc_loss(t + 1, Tensor([9, 5]), Tensor([3, 2])),
+        lambda x, t: F.ctc_loss(
+            x.log_softmax(-1), t + 1, torch.tensor([9, 5]), torch.tensor([3, 2])
+        ),
+        [(9, 2, 4)],
+        classes=[((2, 3), 3)],
+    ),
     Case("unfold", lambda x: x.unfold(1, 3, 2), lambda x: x.unfold(1, 3, 2), [(2, 9)]),
     *(
         Case(
@@ -167,6 +209,9 @@ MOVEMENTS = [
             ("nearest-exact", None),
             ("linear", False),
             ("linear", True),
+            ("bicubic", False),
+            ("bicubic", True),
+            ("area", None),
         )
     ),
 ]

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
 )
 
@@ -253,7 +254,7 @@ func (c *cCase) emit(n int) (string, error) {
 	}
 	ways := cOps[c.Op]
 	if ways == nil {
-		return "", fmt.Errorf("%s: no C call for operation %q", c.Name, c.Op)
+		ways = byName
 	}
 	for i, t := range c.Outputs {
 		if t != nil {
@@ -269,6 +270,38 @@ func (c *cCase) emit(n int) (string, error) {
 	}
 	c.b.WriteString("  end();\n}\n\n")
 	return c.b.String(), nil
+}
+
+// byName calls an operation that has no function of its own by its description.
+func byName(c *cCase) []cCall {
+	op, found := ops.Find(c.Op)
+	if !found {
+		panic(fmt.Sprintf("%s: no C call for operation %q", c.Name, c.Op))
+	}
+	given := []string{"POLY_PASS_T(" + c.x[0] + ")"}
+	operands := c.x[1:]
+	for _, p := range op.Params {
+		value := "POLY_PASS_NONE"
+		switch {
+		case c.Input(p.Name) >= 0:
+			value = "POLY_PASS_T(" + c.node(p.Name) + ")"
+		case p.Kind == ops.Tensor && len(operands) > 0:
+			value, operands = "POLY_PASS_T("+operands[0]+")", operands[1:]
+		case !c.Has(p.Name):
+		case p.Kind == ops.Ints:
+			value = fmt.Sprintf("POLY_PASS_INTS((%s), %d)", cInts(c.Ints(p.Name)), len(c.Ints(p.Name)))
+		case p.Kind == ops.Int:
+			value = fmt.Sprintf("POLY_PASS_I(%d)", c.Int(p.Name, 0))
+		case p.Kind == ops.Float:
+			value = "POLY_PASS_F(" + cFloat(c.Float(p.Name, 0)) + ")"
+		case p.Kind == ops.Bool:
+			value = "POLY_PASS_B(" + c.flag(p.Name) + ")"
+		case p.Kind == ops.Text:
+			value = fmt.Sprintf("POLY_PASS_TEXT(%q)", c.Text(p.Name, ""))
+		}
+		given = append(given, value)
+	}
+	return []cCall{call("called(%q, (PolyCallArg[]){%s}, %d)", c.Op, strings.Join(given, ", "), len(given))}
 }
 
 // way writes one call and its comparisons.

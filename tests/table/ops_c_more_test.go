@@ -49,7 +49,7 @@ var cSpatial = map[string]cOp{
 		return []cCall{call("poly_max_unpool(ctx, %s, %s, %s, %s)", c.x[0], c.node("indices"), window, cInts(c.Ints("output_size")))}
 	},
 	"interpolate": func(c *cCase) []cCall {
-		mode := strings.ToUpper(strings.ReplaceAll(c.Text("mode", "linear"), "-", "_"))
+		mode := strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(c.Text("mode", "linear"), "bi"), "-", "_"))
 		return []cCall{call("poly_interpolate(ctx, %s, %s, POLY_INTERPOLATE_%s, %s)", c.x[0], cShape(c.Ints("size")), mode, c.flag("align_corners"))}
 	},
 }

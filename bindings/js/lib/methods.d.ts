@@ -843,6 +843,16 @@ export class Methods {
   scaledDotProductAttention(key: TensorLike, value: TensorLike, options: { attnMask?: TensorLike | null, dropoutP?: number, isCausal?: boolean, enableGqa?: boolean, scale?: number | null }): Tensor
   scaledDotProductAttention(options: { key: TensorLike, value: TensorLike, attnMask?: TensorLike | null, dropoutP?: number, isCausal?: boolean, enableGqa?: boolean, scale?: number | null }): Tensor
 
+  /**
+   * The distances of the rows of x (…, P, M) and those of x2 (…, R, M), (…, P, R).
+   * They are (sum |a - b|^p)^(1/p), of p = 0 the number of elements that differ, of infinite p the greatest difference. The gradient
+   * of a distance of 0 is 0.
+   * @param p 2 by default
+   */
+  cdist(x2: TensorLike, p?: number): Tensor
+  cdist(x2: TensorLike, options: { p?: number }): Tensor
+  cdist(options: { x2: TensorLike, p?: number }): Tensor
+
   /** The Cholesky factor of symmetric positive definite matrices. */
   cholesky(upper?: boolean | { upper?: boolean }): Tensor
 
@@ -959,12 +969,46 @@ export class Methods {
   maxUnpool2d(options: { indices: TensorLike, kernelSize?: PerAxis, stride?: PerAxis | null, dilation?: PerAxis, padding?: PerAxis, outputSize?: PerAxis | null }): Tensor
 
   /**
-   * The last axes resized: mode is "linear", "nearest" or "nearest-exact".
+   * The windows of (N, C, …) as columns, (N, C * kernel, L): unfold of torch.nn.functional.
+   * kernelSize has a number for each axis behind C; L is the number of windows, in row-major order.
+   * @param dilation 1 by default
+   * @param padding 0 by default
+   * @param stride 1 by default
+   */
+  im2col(kernelSize: PerAxis, dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis): Tensor
+  im2col(kernelSize: PerAxis, options: { dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis }): Tensor
+  im2col(options: { kernelSize: PerAxis, dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis }): Tensor
+
+  /**
+   * Columns (N, C * kernel, L) added up where im2col takes them from, (N, C, outputSize…): fold of torch.nn.functional.
+   * @param dilation 1 by default
+   * @param padding 0 by default
+   * @param stride 1 by default
+   */
+  col2im(outputSize: PerAxis, kernelSize: PerAxis, dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis): Tensor
+  col2im(outputSize: PerAxis, options: { kernelSize: PerAxis, dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis }): Tensor
+  col2im(outputSize: PerAxis, kernelSize: PerAxis, options: { dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis }): Tensor
+  col2im(options: { outputSize: PerAxis, kernelSize: PerAxis, dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis }): Tensor
+
+  /**
+   * Channels moved to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
+   * r is upscaleFactor (Shi et al., arXiv:1609.05158).
+   */
+  pixelShuffle(upscaleFactor: number | { upscaleFactor: number }): Tensor
+
+  /** The inverse of pixelShuffle: (…, C, H * r, W * r) becomes (…, C * r * r, H, W). */
+  pixelUnshuffle(downscaleFactor: number | { downscaleFactor: number }): Tensor
+
+  /**
+   * The last axes resized to the sizes given.
+   * "linear", also called "bilinear" and "trilinear", and "bicubic" (Keys, 1981, a = -3/4) interpolate along every axis; alignCorners
+   * keeps the outermost elements in place. "nearest" takes element floor(i * old / new), "nearest-exact" floor((i + 1/2) * old / new),
+   * "area" the mean of the elements that a result covers.
    * @param mode linear by default
    */
-  interpolate(size: PerAxis, mode?: 'linear' | 'nearest' | 'nearest-exact', alignCorners?: boolean): Tensor
-  interpolate(size: PerAxis, options: { mode?: 'linear' | 'nearest' | 'nearest-exact', alignCorners?: boolean }): Tensor
-  interpolate(options: { size: PerAxis, mode?: 'linear' | 'nearest' | 'nearest-exact', alignCorners?: boolean }): Tensor
+  interpolate(size: PerAxis, mode?: 'linear' | 'nearest' | 'nearest-exact' | 'bilinear' | 'trilinear' | 'bicubic' | 'area', alignCorners?: boolean): Tensor
+  interpolate(size: PerAxis, options: { mode?: 'linear' | 'nearest' | 'nearest-exact' | 'bilinear' | 'trilinear' | 'bicubic' | 'area', alignCorners?: boolean }): Tensor
+  interpolate(options: { size: PerAxis, mode?: 'linear' | 'nearest' | 'nearest-exact' | 'bilinear' | 'trilinear' | 'bicubic' | 'area', alignCorners?: boolean }): Tensor
 
   // Normalisation
 
@@ -1054,6 +1098,19 @@ export class Methods {
   nllLoss(target: TensorLike, weight?: TensorLike | null, ignoreIndex?: number | null, reduction?: 'mean' | 'sum' | 'none'): Tensor
   nllLoss(target: TensorLike, options: { weight?: TensorLike | null, ignoreIndex?: number | null, reduction?: 'mean' | 'sum' | 'none' }): Tensor
   nllLoss(options: { target: TensorLike, weight?: TensorLike | null, ignoreIndex?: number | null, reduction?: 'mean' | 'sum' | 'none' }): Tensor
+
+  /**
+   * The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).
+   * It is -log of the probability of all paths that are targets (N, S) after repetitions and then blanks are left out. inputLengths
+   * and targetLengths (N) are how many steps and classes of each sample count; targets behind them may be -1. The mean is that of the
+   * losses divided by targetLengths. zeroInfinity makes the loss 0 where the steps are too few.
+   * @param blank 0 by default
+   * @param reduction mean by default
+   */
+  ctcLoss(targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank?: number, reduction?: 'mean' | 'sum' | 'none', zeroInfinity?: boolean): Tensor
+  ctcLoss(targets: TensorLike, options: { inputLengths: TensorLike, targetLengths: TensorLike, blank?: number, reduction?: 'mean' | 'sum' | 'none', zeroInfinity?: boolean }): Tensor
+  ctcLoss(targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options: { blank?: number, reduction?: 'mean' | 'sum' | 'none', zeroInfinity?: boolean }): Tensor
+  ctcLoss(options: { targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank?: number, reduction?: 'mean' | 'sum' | 'none', zeroInfinity?: boolean }): Tensor
 
   /**
    * (x - target)^2.

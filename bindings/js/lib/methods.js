@@ -163,6 +163,7 @@ const MATMUL = new Operation('matmul', 'x:t reverse:b dtype:d')
 const DOT = new Operation('dot', 'w:t dtype:d')
 const LINEAR = new Operation('linear', 'weight:t bias:t dtype:d')
 const SCALED_DOT_PRODUCT_ATTENTION = new Operation('scaled_dot_product_attention', 'key:t value:t attnMask:t dropoutP isCausal:b enableGqa:b scale')
+const CDIST = new Operation('cdist', 'x2:t p')
 const CHOLESKY = new Operation('cholesky', 'upper:b')
 const TRIANGULAR_SOLVE = new Operation('triangular_solve', 'b:t upper:b transpose:b unitDiagonal:b')
 const SOLVE = new Operation('solve', 'b:t')
@@ -180,6 +181,10 @@ const CONV2D = new Operation('conv2d', 'weight:t bias:t groups stride dilation p
 const CONV_TRANSPOSE2D = new Operation('conv_transpose2d', 'weight:t bias:t groups stride dilation padding outputPadding')
 const AVG_POOL2D = new Operation('avg_pool2d', 'kernelSize:k stride dilation padding ceilMode:b countIncludePad:b')
 const MAX_UNPOOL2D = new Operation('max_unpool2d', 'indices:t kernelSize:k stride dilation padding outputSize')
+const IM2COL = new Operation('im2col', 'kernelSize:k dilation padding stride')
+const COL2IM = new Operation('col2im', 'outputSize kernelSize:k dilation padding stride')
+const PIXEL_SHUFFLE = new Operation('pixel_shuffle', 'upscaleFactor')
+const PIXEL_UNSHUFFLE = new Operation('pixel_unshuffle', 'downscaleFactor')
 const INTERPOLATE = new Operation('interpolate', 'size mode alignCorners:b')
 const LAYERNORM = new Operation('layernorm', 'axis eps weight:t bias:t')
 const RMSNORM = new Operation('rmsnorm', 'eps weight:t')
@@ -191,6 +196,7 @@ const SPARSE_CATEGORICAL_CROSSENTROPY = new Operation('sparse_categorical_crosse
 const BINARY_CROSSENTROPY = new Operation('binary_crossentropy', 'target:t reduction')
 const BINARY_CROSSENTROPY_LOGITS = new Operation('binary_crossentropy_logits', 'target:t reduction posWeight:t')
 const NLL_LOSS = new Operation('nll_loss', 'target:t weight:t ignoreIndex reduction')
+const CTC_LOSS = new Operation('ctc_loss', 'targets:t inputLengths:t targetLengths:t blank reduction zeroInfinity:b')
 const MSE_LOSS = new Operation('mse_loss', 'target:t reduction')
 const L1_LOSS = new Operation('l1_loss', 'target:t reduction')
 const HUBER_LOSS = new Operation('huber_loss', 'target:t delta reduction')
@@ -923,6 +929,10 @@ class Methods extends Base {
     return SCALED_DOT_PRODUCT_ATTENTION.one(this, args)
   }
 
+  cdist (...args) {
+    return CDIST.one(this, args)
+  }
+
   cholesky (...args) {
     return CHOLESKY.one(this, args)
   }
@@ -993,6 +1003,22 @@ class Methods extends Base {
     return MAX_UNPOOL2D.one(this, args)
   }
 
+  im2col (...args) {
+    return IM2COL.one(this, args)
+  }
+
+  col2im (...args) {
+    return COL2IM.one(this, args)
+  }
+
+  pixelShuffle (...args) {
+    return PIXEL_SHUFFLE.one(this, args)
+  }
+
+  pixelUnshuffle (...args) {
+    return PIXEL_UNSHUFFLE.one(this, args)
+  }
+
   interpolate (...args) {
     return INTERPOLATE.one(this, args)
   }
@@ -1039,6 +1065,10 @@ class Methods extends Base {
 
   nllLoss (...args) {
     return NLL_LOSS.one(this, args)
+  }
+
+  ctcLoss (...args) {
+    return CTC_LOSS.one(this, args)
   }
 
   mseLoss (...args) {

@@ -207,6 +207,24 @@ function lstm (xs, w, h = 0, c = 0) {
   })
 }
 
+test('GRUCell and GRU', () => {
+  const sigmoid = (x) => 1 / (1 + Math.exp(-x))
+  const cell = new nn.GRUCell(1, 1)
+  const [p, q, r] = cell.weightIh.tolist().flat(), [s, t, u] = cell.weightHh.tolist().flat()
+  const step = (x, h) => {
+    const z = sigmoid(q * x + t * h)
+    return (1 - z) * Math.tanh(r * x + sigmoid(p * x + s * h) * u * h) + z * h
+  }
+  assert.ok(Math.abs(cell.forward(new Tensor([[2]]), new Tensor([[0.5]])).item() - step(2, 0.5)) < 1e-6)
+  const layer = new nn.GRU(1, 1, { batchFirst: true, bias: false })
+  layer.weightIhL0.assign(cell.weightIh)
+  layer.weightHhL0.assign(cell.weightHh)
+  const [out, h] = layer.forward(new Tensor([[[2], [3]]]))
+  assert.deepEqual(out.shape, [1, 2, 1])
+  assert.deepEqual(h.shape, [1, 1, 1])
+  assert.ok(Math.abs(h.item() - step(3, step(2, 0))) < 1e-6)
+})
+
 test('LSTMCell and LSTM', () => {
   Tensor.manualSeed(1)
   const cell = new nn.LSTMCell(1, 1)

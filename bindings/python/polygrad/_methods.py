@@ -234,6 +234,7 @@ DOT = operation("dot")
 LINEAR = operation("linear")
 EINSUM = operation("einsum")
 SCALED_DOT_PRODUCT_ATTENTION = operation("scaled_dot_product_attention")
+CDIST = operation("cdist")
 CHOLESKY = operation("cholesky")
 TRIANGULAR_SOLVE = operation("triangular_solve")
 SOLVE = operation("solve")
@@ -253,6 +254,10 @@ AVG_POOL2D = operation("avg_pool2d")
 MAX_POOL2D = operation("max_pool2d")
 MAX_POOL2D_WITH_INDICES = operation("max_pool2d_with_indices")
 MAX_UNPOOL2D = operation("max_unpool2d")
+IM2COL = operation("im2col")
+COL2IM = operation("col2im")
+PIXEL_SHUFFLE = operation("pixel_shuffle")
+PIXEL_UNSHUFFLE = operation("pixel_unshuffle")
 INTERPOLATE = operation("interpolate")
 LAYERNORM = operation("layernorm")
 RMSNORM = operation("rmsnorm")
@@ -264,6 +269,7 @@ SPARSE_CATEGORICAL_CROSSENTROPY = operation("sparse_categorical_crossentropy")
 BINARY_CROSSENTROPY = operation("binary_crossentropy")
 BINARY_CROSSENTROPY_LOGITS = operation("binary_crossentropy_logits")
 NLL_LOSS = operation("nll_loss")
+CTC_LOSS = operation("ctc_loss")
 MSE_LOSS = operation("mse_loss")
 L1_LOSS = operation("l1_loss")
 HUBER_LOSS = operation("huber_loss")
@@ -1697,6 +1703,17 @@ class Methods(Base):
             scale,
         )
 
+    def cdist(self, x2: Operand, p: _float = 2.0) -> Self:
+        """The distances of the rows of x (…, P, M) and those of x2 (…, R, M), (…, P, R).
+
+        They are (sum |a - b|^p)^(1/p), of p = 0 the number of elements that differ, of infinite p
+        the greatest difference. The gradient of a distance of 0 is 0.
+
+        >>> Tensor([[0.0, 0.0]]).cdist(Tensor([[3.0, 4.0], [0.0, 1.0]])).tolist()
+        [[5.0, 1.0]]
+        """
+        return self._call1(CDIST, operand(x2, self), p)
+
     def cholesky(self, upper: _bool = False) -> Self:
         """The Cholesky factor of symmetric positive definite matrices.
 
@@ -1947,8 +1964,63 @@ class Methods(Base):
             output_size,
         )
 
+    def im2col(
+        self,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
+    ) -> Self:
+        """The windows of (N, C, …) as columns, (N, C * kernel, L): unfold of torch.nn.functional.
+
+        kernel_size has a number for each axis behind C; L is the number of windows, in row-major
+        order.
+
+        >>> Tensor.arange(4.0).reshape(1, 1, 1, 4).im2col((1, 2)).tolist()
+        [[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]]
+        """
+        return self._call1(IM2COL, pair(kernel_size), dilation, padding, stride)
+
+    def col2im(
+        self,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
+    ) -> Self:
+        """Columns (N, C * kernel, L) added up where im2col takes them from, (N, C, output_size…): fold of torch.nn.functional.
+
+        >>> Tensor.ones(1, 2, 3).col2im((1, 4), (1, 2)).tolist()
+        [[[[1.0, 2.0, 2.0, 1.0]]]]
+        """
+        return self._call1(COL2IM, output_size, pair(kernel_size), dilation, padding, stride)
+
+    def pixel_shuffle(self, upscale_factor: _int) -> Self:
+        """Channels moved to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
+
+        r is upscale_factor (Shi et al., arXiv:1609.05158).
+
+        >>> Tensor.arange(4.0).reshape(4, 1, 1).pixel_shuffle(2).tolist()
+        [[[0.0, 1.0], [2.0, 3.0]]]
+        """
+        return self._call1(PIXEL_SHUFFLE, upscale_factor)
+
+    def pixel_unshuffle(self, downscale_factor: _int) -> Self:
+        """The inverse of pixel_shuffle: (…, C, H * r, W * r) becomes (…, C * r * r, H, W).
+
+        >>> Tensor.arange(4.0).reshape(1, 2, 2).pixel_unshuffle(2).tolist()
+        [[[0.0]], [[1.0]], [[2.0]], [[3.0]]]
+        """
+        return self._call1(PIXEL_UNSHUFFLE, downscale_factor)
+
     def interpolate(self, size: Sizes, mode: str = "linear", align_corners: _bool = False) -> Self:
-        """The last axes resized: mode is "linear", "nearest" or "nearest-exact".
+        """The last axes resized to the sizes given.
+
+        "linear", also called "bilinear" and "trilinear", and "bicubic" (Keys, 1981, a = -3/4)
+        interpolate along every axis; align_corners keeps the outermost elements in place. "nearest"
+        takes element floor(i * old / new), "nearest-exact" floor((i + 1/2) * old / new), "area" the
+        mean of the elements that a result covers.
 
         >>> Tensor([[[1.0, 3.0]]]).interpolate((3,), align_corners=True).tolist()
         [[[1.0, 2.0, 3.0]]]
@@ -2107,6 +2179,36 @@ class Methods(Base):
         """
         return self._call1(
             NLL_LOSS, operand(Y, self), operand(weight, self), ignore_index, reduction
+        )
+
+    def ctc_loss(
+        self,
+        targets: Operand,
+        input_lengths: Operand,
+        target_lengths: Operand,
+        blank: _int = 0,
+        reduction: str = "mean",
+        zero_infinity: _bool = False,
+    ) -> Self:
+        """The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).
+
+        It is -log of the probability of all paths that are targets (N, S) after repetitions and
+        then blanks are left out. input_lengths and target_lengths (N) are how many steps and
+        classes of each sample count; targets behind them may be -1. The mean is that of the losses
+        divided by target_lengths. zero_infinity makes the loss 0 where the steps are too few.
+
+        >>> x = Tensor.zeros(3, 1, 2).log_softmax()
+        >>> round(x.ctc_loss(Tensor([[1]]), Tensor([3]), Tensor([1]), reduction="sum").exp().item(), 3)
+        1.333
+        """
+        return self._call1(
+            CTC_LOSS,
+            operand(targets, self),
+            operand(input_lengths, self),
+            operand(target_lengths, self),
+            blank,
+            reduction,
+            zero_infinity,
         )
 
     def mse_loss(self, Y: Operand, reduction: str = "mean") -> Self:

@@ -243,6 +243,8 @@ LAYERS = {
     "RMSNorm": (lambda: nn.RMSNorm(2), x), "GroupNorm": (lambda: nn.GroupNorm(1, 2), x),
     "BatchNorm": (lambda: nn.BatchNorm(2), x), "Dropout": (nn.Dropout, x),
     "Embedding": (lambda: nn.Embedding(5, 2), ints), "LSTMCell": (lambda: nn.LSTMCell(2, 2), x),
+    "GRUCell": (lambda: nn.GRUCell(2, 2), x),
+    "GRU": (lambda: nn.GRU(2, 2), lambda: Tensor.ones(1, 2, 2)),
     "LSTM": (lambda: nn.LSTM(2, 2), lambda: Tensor.ones(1, 2, 2)),
     "Conv2d": (lambda: nn.Conv2d(1, 1, 3), lambda: IMAGE),
     "Sequential": (lambda: nn.Sequential(nn.Linear(2, 2)), x),

@@ -9,7 +9,15 @@ import pytest
 from numeric import RNG, check_gradient, close
 
 from polygrad import Tensor, nn
-from polygrad.nn import LSTM, LSTMCell, MultiHeadAttention, TransformerBlock, get_state_dict
+from polygrad.nn import (
+    GRU,
+    LSTM,
+    GRUCell,
+    LSTMCell,
+    MultiHeadAttention,
+    TransformerBlock,
+    get_state_dict,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -112,6 +120,54 @@ def test_lstm(batch_first: bool, bidirectional: bool, layers: int, bias: bool, l
             weight._data[3, 1] += sign * 1e-5
             slopes.append(loss(given).item())
         close(grad[3, 1], (slopes[0] - slopes[1]) / 2e-5, rtol=1e-6)
+
+
+def gru(x: Array, h: Array, w: list[Array], back: bool = False) -> Array:
+    wi, wh, bi, bh = w
+    outs = []
+    for now in x[::-1] if back else x:
+        (p, q, s), (t, u, v) = np.split(now @ wi.T + bi, 3, -1), np.split(h @ wh.T + bh, 3, -1)
+        z = sigmoid(q + u)
+        h = (1 - z) * np.tanh(s + sigmoid(p + t) * v) + z * h
+        outs.append(h)
+    return np.stack(outs[::-1] if back else outs)
+
+
+def test_gru() -> None:
+    one = GRUCell(3, 2)
+    w = list(doubles(one).values())
+    x, h = numbers(5, 4, 3), numbers(4, 2)
+    close(one(Tensor(x[0]), Tensor(h)), gru(x[:1], h, w)[0], rtol=1e-12)
+    close(one(Tensor(x[0])), gru(x[:1], h * 0, w)[0], rtol=1e-12)
+    check_gradient(lambda *t: one(t[0], t[1]), x[0], h)
+    for batch_first in (False, True):
+        layer = GRU(3, 2, batch_first=batch_first, bidirectional=True)
+        w = list(doubles(layer).values())
+        h = numbers(2, 4, 2)
+        ways = [gru(x, h[0], w[:4]), gru(x, h[1], w[4:], True)]
+        want = np.concatenate(ways, -1)
+        turn = (1, 0, 2) if batch_first else (0, 1, 2)
+        given = x.transpose(turn).copy()
+        out, end = layer(Tensor(given), Tensor(h))
+        close(out, want.transpose(turn), rtol=1e-10)
+        close(end, np.stack([ways[0][-1], ways[1][0]]), rtol=1e-10)
+        check_gradient(lambda *t, run=layer: run(t[0], t[1])[0], given, h)
+    with pytest.raises(ValueError, match=r"GRU: h: shape \(1,4,2\), expected \(2,4,2\)"):
+        layer(Tensor(given), Tensor(h[:1]))
+
+
+@pytest.mark.parametrize("kind", [GRU, LSTM])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_gradients_of_a_loop_have_gradients(kind: Any, bidirectional: bool) -> None:
+    layer = kind(2, 2, bidirectional=bidirectional)
+    doubles(layer)
+
+    def slopes(x: Tensor, w: Tensor) -> Tensor:
+        layer.weight_hh_l0 = w
+        first = layer(x)[0].square().sum().gradient(x, w)
+        return Tensor.cat(*((g * g.shape[0]).flatten() for g in first))
+
+    check_gradient(slopes, numbers(3, 2, 2), layer.weight_hh_l0.numpy())
 
 
 def test_lstm_drops_between_layers_while_training() -> None:

@@ -61,14 +61,17 @@ moving <- function(self, x, op, ...) {
 #' The states h and c that a layer begins with.
 states_of <- function(hc) if (is.list(hc)) lapply(hc, as_input) else hc
 
-#' The names of the weights of an LSTM, in their order.
-lstm_weights <- function(num_layers, bias, bidirectional) {
+#' The state h that a layer begins with.
+state_of <- function(h) if (is.null(h)) NULL else as_input(h)
+
+#' The names of the weights of a recurrent layer, in their order.
+sequence_weights <- function(num_layers, bias, bidirectional) {
   parts <- c("weight_ih", "weight_hh", if (bias) c("bias_ih", "bias_hh"))
   layers <- paste0("_l", rep(seq_len(num_layers) - 1L, each = 1L + bidirectional), c("", if (bidirectional) "_reverse"))
   paste0(parts, rep(layers, each = length(parts)))
 }
 
-lstm_weights_of <- function(self) unname(mget(lstm_weights(self$num_layers, self$bias, self$bidirectional), envir = self))
+sequence_weights_of <- function(self) unname(mget(sequence_weights(self$num_layers, self$bias, self$bidirectional), envir = self))
 
 # Layers of layers
 

@@ -180,64 +180,70 @@ OP_DOT <- 175L
 OP_LINEAR <- 176L
 OP_EINSUM <- 177L
 OP_SCALED_DOT_PRODUCT_ATTENTION <- 178L
-OP_CHOLESKY <- 179L
-OP_TRIANGULAR_SOLVE <- 180L
-OP_SOLVE <- 181L
-OP_INV <- 182L
-OP_DET <- 183L
-OP_SLOGDET <- 184L
-OP_QR <- 185L
-OP_SVD <- 186L
-OP_EIGH <- 187L
-OP_LSTSQ <- 188L
-OP_NEWTON_SCHULZ <- 189L
-OP_KECCAK <- 190L
-OP_HASH <- 191L
-OP_CONV2D <- 192L
-OP_CONV_TRANSPOSE2D <- 193L
-OP_AVG_POOL2D <- 194L
-OP_MAX_POOL2D <- 195L
-OP_MAX_POOL2D_WITH_INDICES <- 196L
-OP_MAX_UNPOOL2D <- 197L
-OP_INTERPOLATE <- 198L
-OP_LAYERNORM <- 199L
-OP_RMSNORM <- 200L
-OP_GROUPNORM <- 201L
-OP_BATCHNORM <- 202L
-OP_BATCHNORM_STATS <- 203L
-OP_CROSS_ENTROPY <- 204L
-OP_SPARSE_CATEGORICAL_CROSSENTROPY <- 205L
-OP_BINARY_CROSSENTROPY <- 206L
-OP_BINARY_CROSSENTROPY_LOGITS <- 207L
-OP_NLL_LOSS <- 208L
-OP_MSE_LOSS <- 209L
-OP_L1_LOSS <- 210L
-OP_HUBER_LOSS <- 211L
-OP_ZEROS <- 212L
-OP_ONES <- 213L
-OP_EMPTY <- 214L
-OP_FULL <- 215L
-OP_ZEROS_LIKE <- 216L
-OP_ONES_LIKE <- 217L
-OP_EMPTY_LIKE <- 218L
-OP_CONST_LIKE <- 219L
-OP_FULL_LIKE <- 220L
-OP_ARANGE <- 221L
-OP_LINSPACE <- 222L
-OP_EYE <- 223L
-OP_RAND <- 224L
-OP_RANDN <- 225L
-OP_RANDINT <- 226L
-OP_UNIFORM <- 227L
-OP_NORMAL <- 228L
-OP_SCALED_UNIFORM <- 229L
-OP_GLOROT_UNIFORM <- 230L
-OP_KAIMING_UNIFORM <- 231L
-OP_KAIMING_NORMAL <- 232L
-OP_RANDPERM <- 233L
-OP_RAND_LIKE <- 234L
-OP_RANDN_LIKE <- 235L
-OP_MULTINOMIAL <- 236L
+OP_CDIST <- 179L
+OP_CHOLESKY <- 180L
+OP_TRIANGULAR_SOLVE <- 181L
+OP_SOLVE <- 182L
+OP_INV <- 183L
+OP_DET <- 184L
+OP_SLOGDET <- 185L
+OP_QR <- 186L
+OP_SVD <- 187L
+OP_EIGH <- 188L
+OP_LSTSQ <- 189L
+OP_NEWTON_SCHULZ <- 190L
+OP_KECCAK <- 191L
+OP_HASH <- 192L
+OP_CONV2D <- 193L
+OP_CONV_TRANSPOSE2D <- 194L
+OP_AVG_POOL2D <- 195L
+OP_MAX_POOL2D <- 196L
+OP_MAX_POOL2D_WITH_INDICES <- 197L
+OP_MAX_UNPOOL2D <- 198L
+OP_IM2COL <- 199L
+OP_COL2IM <- 200L
+OP_PIXEL_SHUFFLE <- 201L
+OP_PIXEL_UNSHUFFLE <- 202L
+OP_INTERPOLATE <- 203L
+OP_LAYERNORM <- 204L
+OP_RMSNORM <- 205L
+OP_GROUPNORM <- 206L
+OP_BATCHNORM <- 207L
+OP_BATCHNORM_STATS <- 208L
+OP_CROSS_ENTROPY <- 209L
+OP_SPARSE_CATEGORICAL_CROSSENTROPY <- 210L
+OP_BINARY_CROSSENTROPY <- 211L
+OP_BINARY_CROSSENTROPY_LOGITS <- 212L
+OP_NLL_LOSS <- 213L
+OP_CTC_LOSS <- 214L
+OP_MSE_LOSS <- 215L
+OP_L1_LOSS <- 216L
+OP_HUBER_LOSS <- 217L
+OP_ZEROS <- 218L
+OP_ONES <- 219L
+OP_EMPTY <- 220L
+OP_FULL <- 221L
+OP_ZEROS_LIKE <- 222L
+OP_ONES_LIKE <- 223L
+OP_EMPTY_LIKE <- 224L
+OP_CONST_LIKE <- 225L
+OP_FULL_LIKE <- 226L
+OP_ARANGE <- 227L
+OP_LINSPACE <- 228L
+OP_EYE <- 229L
+OP_RAND <- 230L
+OP_RANDN <- 231L
+OP_RANDINT <- 232L
+OP_UNIFORM <- 233L
+OP_NORMAL <- 234L
+OP_SCALED_UNIFORM <- 235L
+OP_GLOROT_UNIFORM <- 236L
+OP_KAIMING_UNIFORM <- 237L
+OP_KAIMING_NORMAL <- 238L
+OP_RANDPERM <- 239L
+OP_RAND_LIKE <- 240L
+OP_RANDN_LIKE <- 241L
+OP_MULTINOMIAL <- 242L
 
 # Arithmetic and comparison
 
@@ -451,6 +457,7 @@ tensor_methods$matmul <- function(self, x, reverse = FALSE, dtype = NULL) {
   .External(C_op, OP_MATMUL, self, x, reverse, dtype)
 }
 tensor_methods$dot <- function(self, w, dtype = NULL) .External(C_op, OP_DOT, self, w, dtype)
+tensor_methods$cdist <- function(self, x2, p = 2) .External(C_op, OP_CDIST, self, x2, p)
 tensor_methods$cholesky <- function(self, upper = FALSE) .External(C_op, OP_CHOLESKY, self, upper)
 tensor_methods$triangular_solve <- function(self, b, upper = FALSE, transpose = FALSE, unit_diagonal = FALSE) {
   .External(C_op, OP_TRIANGULAR_SOLVE, self, b, upper, transpose, unit_diagonal)
@@ -478,6 +485,16 @@ tensor_methods$avg_pool2d <- function(self, kernel_size = 2, stride = NULL, dila
 }
 tensor_methods$max_unpool2d <- function(self, indices, kernel_size = 2, stride = NULL, dilation = 1, padding = 0, output_size = NULL) {
   .External(C_op, OP_MAX_UNPOOL2D, self, indices, kernel_size, stride, dilation, padding, output_size)
+}
+tensor_methods$im2col <- function(self, kernel_size, dilation = 1, padding = 0, stride = 1) {
+  .External(C_op, OP_IM2COL, self, kernel_size, dilation, padding, stride)
+}
+tensor_methods$col2im <- function(self, output_size, kernel_size, dilation = 1, padding = 0, stride = 1) {
+  .External(C_op, OP_COL2IM, self, output_size, kernel_size, dilation, padding, stride)
+}
+tensor_methods$pixel_shuffle <- function(self, upscale_factor) .External(C_op, OP_PIXEL_SHUFFLE, self, upscale_factor)
+tensor_methods$pixel_unshuffle <- function(self, downscale_factor) {
+  .External(C_op, OP_PIXEL_UNSHUFFLE, self, downscale_factor)
 }
 tensor_methods$interpolate <- function(self, size, mode = "linear", align_corners = FALSE) {
   .External(C_op, OP_INTERPOLATE, self, size, mode, align_corners)
@@ -513,6 +530,9 @@ tensor_methods$binary_crossentropy_logits <- function(self, target, reduction = 
 }
 tensor_methods$nll_loss <- function(self, target, weight = NULL, ignore_index = NULL, reduction = "mean") {
   .External(C_op, OP_NLL_LOSS, self, target, weight, ignore_index, reduction)
+}
+tensor_methods$ctc_loss <- function(self, targets, input_lengths, target_lengths, blank = NULL, reduction = "mean", zero_infinity = FALSE) {
+  .External(C_op, OP_CTC_LOSS, self, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 }
 tensor_methods$mse_loss <- function(self, target, reduction = "mean") {
   .External(C_op, OP_MSE_LOSS, self, target, reduction)

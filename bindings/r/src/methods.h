@@ -114,108 +114,118 @@ static const Param p175[] = {{"w", 't', 0}, {"dtype", 'd', 1}};
 static const Param p176[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
 static const Param p177[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
 static const Param p178[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
-static const Param p179[] = {{"upper", 'b', 0}};
-static const Param p180[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p181[] = {{"b", 't', 0}};
-static const Param p186[] = {{"full_matrices", 'b', 0}};
-static const Param p187[] = {{"upper", 'b', 0}};
-static const Param p188[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p189[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
-static const Param p190[] = {{"cfg", 'G', 0}};
-static const Param p192[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
-static const Param p193[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p194[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
-static const Param p195[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p179[] = {{"x2", 't', 0}, {"p", 'f', 0}};
+static const Param p180[] = {{"upper", 'b', 0}};
+static const Param p181[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p182[] = {{"b", 't', 0}};
+static const Param p187[] = {{"full_matrices", 'b', 0}};
+static const Param p188[] = {{"upper", 'b', 0}};
+static const Param p189[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p190[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
+static const Param p191[] = {{"cfg", 'G', 0}};
+static const Param p193[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
+static const Param p194[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p195[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
 static const Param p196[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p197[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
-static const Param p198[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
-static const Param p199[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p200[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p201[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p202[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
-static const Param p204[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
-static const Param p205[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
-static const Param p206[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p207[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
-static const Param p208[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
-static const Param p209[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p210[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p211[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
-static const Param p212[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p213[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p214[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p215[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p216[] = {{"dtype", 'd', 1}};
-static const Param p217[] = {{"dtype", 'd', 1}};
-static const Param p218[] = {{"dtype", 'd', 1}};
-static const Param p219[] = {{"b", 'n', 0}};
-static const Param p220[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p221[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p222[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p223[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
-static const Param p224[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p225[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p226[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p227[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p228[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p229[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p197[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p198[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
+static const Param p199[] = {{"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
+static const Param p200[] = {{"output_size", 'I', 0}, {"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
+static const Param p201[] = {{"upscale_factor", 'i', 0}};
+static const Param p202[] = {{"downscale_factor", 'i', 0}};
+static const Param p203[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
+static const Param p204[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p205[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p206[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p207[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
+static const Param p209[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
+static const Param p210[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
+static const Param p211[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p212[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
+static const Param p213[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
+static const Param p214[] = {{"targets", 'c', 0}, {"input_lengths", 't', 0}, {"target_lengths", 't', 0}, {"blank", 'C', 1}, {"reduction", 's', 0}, {"zero_infinity", 'b', 0}};
+static const Param p215[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p216[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p217[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
+static const Param p218[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p219[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p220[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p221[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p222[] = {{"dtype", 'd', 1}};
+static const Param p223[] = {{"dtype", 'd', 1}};
+static const Param p224[] = {{"dtype", 'd', 1}};
+static const Param p225[] = {{"b", 'n', 0}};
+static const Param p226[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p227[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p228[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p229[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
 static const Param p230[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p231[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p232[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p233[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p234[] = {{"dtype", 'd', 1}};
-static const Param p235[] = {{"dtype", 'd', 1}};
-static const Param p236[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
-static const Param p237[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
-static const Param p238[] = {{"type", 'i', 0}, {"n", 'i', 0}};
-static const Param p239[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p240[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p241[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p242[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p243[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p244[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p245[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p246[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p247[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p248[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p249[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p250[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p251[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p252[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p253[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p254[] = {{"weight", 't', 0}};
-static const Param p255[] = {{"p", 'f', 0}};
-static const Param p256[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p257[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p258[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p259[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p260[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p261[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p262[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p263[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p264[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p265[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p266[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p267[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p268[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p269[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p270[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p271[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p272[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p273[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p274[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p275[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p276[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p277[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p278[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p279[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p280[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p281[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p282[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p283[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p284[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p285[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p286[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p231[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p232[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p233[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p234[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p235[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p236[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p237[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p238[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p239[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p240[] = {{"dtype", 'd', 1}};
+static const Param p241[] = {{"dtype", 'd', 1}};
+static const Param p242[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
+static const Param p243[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
+static const Param p244[] = {{"type", 'i', 0}, {"n", 'i', 0}};
+static const Param p245[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p246[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p247[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p248[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p249[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p250[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p251[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p252[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p253[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p254[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p255[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p256[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p257[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p258[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p259[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p260[] = {{"weight", 't', 0}};
+static const Param p261[] = {{"p", 'f', 0}};
+static const Param p262[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p263[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p264[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p265[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p266[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p267[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p268[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p269[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p270[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p271[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p272[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p273[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p274[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p275[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p276[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p277[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p278[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p279[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p280[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p281[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p282[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p283[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p284[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p285[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p286[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p287[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p288[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p289[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p290[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p291[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p292[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p293[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p294[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p295[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p296[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -397,112 +407,122 @@ static const Method methods[] = {
     {"linear", p176, 3, 'm', 1, 0, 0},
     {"einsum", p177, 2, 'j', 1, 0, 0},
     {"scaled_dot_product_attention", p178, 7, 'm', 1, 0, 0},
-    {"cholesky", p179, 1, 'm', 1, 0, 0},
-    {"triangular_solve", p180, 4, 'm', 1, 0, 0},
-    {"solve", p181, 1, 'm', 1, 0, 0},
+    {"cdist", p179, 2, 'm', 1, 0, 0},
+    {"cholesky", p180, 1, 'm', 1, 0, 0},
+    {"triangular_solve", p181, 4, 'm', 1, 0, 0},
+    {"solve", p182, 1, 'm', 1, 0, 0},
     {"inv", NULL, 0, 'm', 1, 0, 0},
     {"det", NULL, 0, 'm', 1, 0, 0},
     {"slogdet", NULL, 0, 'm', 2, 0, 0},
     {"qr", NULL, 0, 'm', 2, 0, 0},
-    {"svd", p186, 1, 'm', 3, 0, 0},
-    {"eigh", p187, 1, 'm', 2, 0, 0},
-    {"lstsq", p188, 2, 'm', 4, 0, 0},
-    {"newton_schulz", p189, 3, 'm', 1, 0, 0},
-    {"keccak", p190, 1, 'm', 1, 0, 0},
+    {"svd", p187, 1, 'm', 3, 0, 0},
+    {"eigh", p188, 1, 'm', 2, 0, 0},
+    {"lstsq", p189, 2, 'm', 4, 0, 0},
+    {"newton_schulz", p190, 3, 'm', 1, 0, 0},
+    {"keccak", p191, 1, 'm', 1, 0, 0},
     {"hash", NULL, 0, 'm', 1, 0, 0},
-    {"conv2d", p192, 7, 'm', 1, 0, 0},
-    {"conv_transpose2d", p193, 7, 'm', 1, 0, 0},
-    {"avg_pool2d", p194, 6, 'm', 1, 0, 0},
-    {"max_pool2d", p195, 5, 'm', 1, 0, 0},
-    {"max_pool2d_with_indices", p196, 5, 'm', 2, 2, 0},
-    {"max_unpool2d", p197, 6, 'm', 1, 0, 0},
-    {"interpolate", p198, 3, 'm', 1, 0, 0},
-    {"layernorm", p199, 4, 'm', 1, 0, 0},
-    {"rmsnorm", p200, 2, 'm', 1, 0, 0},
-    {"groupnorm", p201, 4, 'm', 1, 0, 0},
-    {"batchnorm", p202, 5, 'm', 1, 0, 0},
+    {"conv2d", p193, 7, 'm', 1, 0, 0},
+    {"conv_transpose2d", p194, 7, 'm', 1, 0, 0},
+    {"avg_pool2d", p195, 6, 'm', 1, 0, 0},
+    {"max_pool2d", p196, 5, 'm', 1, 0, 0},
+    {"max_pool2d_with_indices", p197, 5, 'm', 2, 2, 0},
+    {"max_unpool2d", p198, 6, 'm', 1, 0, 0},
+    {"im2col", p199, 4, 'm', 1, 0, 0},
+    {"col2im", p200, 5, 'm', 1, 0, 0},
+    {"pixel_shuffle", p201, 1, 'm', 1, 0, 0},
+    {"pixel_unshuffle", p202, 1, 'm', 1, 0, 0},
+    {"interpolate", p203, 3, 'm', 1, 0, 0},
+    {"layernorm", p204, 4, 'm', 1, 0, 0},
+    {"rmsnorm", p205, 2, 'm', 1, 0, 0},
+    {"groupnorm", p206, 4, 'm', 1, 0, 0},
+    {"batchnorm", p207, 5, 'm', 1, 0, 0},
     {"batchnorm_stats", NULL, 0, 'm', 2, 0, 0},
-    {"cross_entropy", p204, 4, 'm', 1, 0, 0},
-    {"sparse_categorical_crossentropy", p205, 4, 'm', 1, 0, 0},
-    {"binary_crossentropy", p206, 2, 'm', 1, 0, 0},
-    {"binary_crossentropy_logits", p207, 3, 'm', 1, 0, 0},
-    {"nll_loss", p208, 4, 'm', 1, 0, 0},
-    {"mse_loss", p209, 2, 'm', 1, 0, 0},
-    {"l1_loss", p210, 2, 'm', 1, 0, 0},
-    {"huber_loss", p211, 3, 'm', 1, 0, 0},
-    {"zeros", p212, 2, 0, 1, 0, 0},
-    {"ones", p213, 2, 0, 1, 0, 0},
-    {"empty", p214, 2, 0, 1, 0, 0},
-    {"full", p215, 3, 0, 1, 0, 0},
-    {"zeros_like", p216, 1, 'm', 1, 0, 0},
-    {"ones_like", p217, 1, 'm', 1, 0, 0},
-    {"empty_like", p218, 1, 'm', 1, 0, 0},
-    {"const_like", p219, 1, 'm', 1, 0, 0},
-    {"full_like", p220, 2, 'm', 1, 0, 0},
-    {"arange", p221, 4, 0, 1, 0, 0},
-    {"linspace", p222, 4, 0, 1, 0, 0},
-    {"eye", p223, 3, 0, 1, 0, 0},
-    {"rand", p224, 2, 0, 1, 0, 0},
-    {"randn", p225, 2, 0, 1, 0, 0},
-    {"randint", p226, 4, 0, 1, 0, 0},
-    {"uniform", p227, 4, 0, 1, 0, 0},
-    {"normal", p228, 4, 0, 1, 0, 0},
-    {"scaled_uniform", p229, 2, 0, 1, 0, 0},
-    {"glorot_uniform", p230, 2, 0, 1, 0, 0},
-    {"kaiming_uniform", p231, 3, 0, 1, 0, 0},
-    {"kaiming_normal", p232, 3, 0, 1, 0, 0},
-    {"randperm", p233, 2, 0, 1, 1, 0},
-    {"rand_like", p234, 1, 'm', 1, 0, 0},
-    {"randn_like", p235, 1, 'm', 1, 0, 0},
-    {"multinomial", p236, 2, 'm', 1, 1, 0},
-    {"clip_grad_norm", p237, 2, 'j', 0, 0, 0},
-    {"dequantize", p238, 2, 'm', 1, 0, 0},
-    {"Linear", p239, 3, 0, 0, 0, 0},
-    {"Linear.forward", p240, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p241, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p242, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p243, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p244, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p245, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p246, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p247, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p248, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p249, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p250, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p251, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p252, 7, 'm', 0, 0, 0},
-    {"Embedding", p253, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p254, 1, 'm', 1, 0, 0},
-    {"Dropout", p255, 1, 0, 0, 0, 0},
-    {"Conv2d", p256, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p257, 6, 'm', 1, 0, 0},
-    {"Conv1d", p258, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p259, 6, 'm', 1, 0, 0},
-    {"Conv3d", p260, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p261, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p262, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p263, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p264, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p265, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p266, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p267, 5, 'm', 2, 0, 0},
-    {"LSTM", p268, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p269, 7, 'm', 3, 0, 0},
-    {"LARS", p270, 9, 'j', 0, 0, 0},
-    {"SGD", p271, 5, 'j', 0, 0, 0},
-    {"Muon", p272, 6, 'j', 0, 0, 0},
-    {"LAMB", p273, 6, 'j', 0, 0, 0},
-    {"Adam", p274, 5, 'j', 0, 0, 0},
-    {"AdamW", p275, 5, 'j', 0, 0, 0},
-    {"StepLR", p276, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p277, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p278, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p279, 3, 'm', 1, 0, 0},
-    {"LinearLR", p280, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p281, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p282, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p283, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p284, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p285, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p286, 12, 'm', 4, 0, 0},
+    {"cross_entropy", p209, 4, 'm', 1, 0, 0},
+    {"sparse_categorical_crossentropy", p210, 4, 'm', 1, 0, 0},
+    {"binary_crossentropy", p211, 2, 'm', 1, 0, 0},
+    {"binary_crossentropy_logits", p212, 3, 'm', 1, 0, 0},
+    {"nll_loss", p213, 4, 'm', 1, 0, 0},
+    {"ctc_loss", p214, 6, 'm', 1, 0, 0},
+    {"mse_loss", p215, 2, 'm', 1, 0, 0},
+    {"l1_loss", p216, 2, 'm', 1, 0, 0},
+    {"huber_loss", p217, 3, 'm', 1, 0, 0},
+    {"zeros", p218, 2, 0, 1, 0, 0},
+    {"ones", p219, 2, 0, 1, 0, 0},
+    {"empty", p220, 2, 0, 1, 0, 0},
+    {"full", p221, 3, 0, 1, 0, 0},
+    {"zeros_like", p222, 1, 'm', 1, 0, 0},
+    {"ones_like", p223, 1, 'm', 1, 0, 0},
+    {"empty_like", p224, 1, 'm', 1, 0, 0},
+    {"const_like", p225, 1, 'm', 1, 0, 0},
+    {"full_like", p226, 2, 'm', 1, 0, 0},
+    {"arange", p227, 4, 0, 1, 0, 0},
+    {"linspace", p228, 4, 0, 1, 0, 0},
+    {"eye", p229, 3, 0, 1, 0, 0},
+    {"rand", p230, 2, 0, 1, 0, 0},
+    {"randn", p231, 2, 0, 1, 0, 0},
+    {"randint", p232, 4, 0, 1, 0, 0},
+    {"uniform", p233, 4, 0, 1, 0, 0},
+    {"normal", p234, 4, 0, 1, 0, 0},
+    {"scaled_uniform", p235, 2, 0, 1, 0, 0},
+    {"glorot_uniform", p236, 2, 0, 1, 0, 0},
+    {"kaiming_uniform", p237, 3, 0, 1, 0, 0},
+    {"kaiming_normal", p238, 3, 0, 1, 0, 0},
+    {"randperm", p239, 2, 0, 1, 1, 0},
+    {"rand_like", p240, 1, 'm', 1, 0, 0},
+    {"randn_like", p241, 1, 'm', 1, 0, 0},
+    {"multinomial", p242, 2, 'm', 1, 1, 0},
+    {"clip_grad_norm", p243, 2, 'j', 0, 0, 0},
+    {"dequantize", p244, 2, 'm', 1, 0, 0},
+    {"Linear", p245, 3, 0, 0, 0, 0},
+    {"Linear.forward", p246, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p247, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p248, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p249, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p250, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p251, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p252, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p253, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p254, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p255, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p256, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p257, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p258, 7, 'm', 0, 0, 0},
+    {"Embedding", p259, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p260, 1, 'm', 1, 0, 0},
+    {"Dropout", p261, 1, 0, 0, 0, 0},
+    {"Conv2d", p262, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p263, 6, 'm', 1, 0, 0},
+    {"Conv1d", p264, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p265, 6, 'm', 1, 0, 0},
+    {"Conv3d", p266, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p267, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p268, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p269, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p270, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p271, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p272, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p273, 5, 'm', 2, 0, 0},
+    {"GRUCell", p274, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", p275, 5, 'm', 1, 0, 0},
+    {"LSTM", p276, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p277, 7, 'm', 3, 0, 0},
+    {"GRU", p278, 7, 0, 0, 0, 0},
+    {"GRU.forward", p279, 7, 'm', 2, 0, 0},
+    {"LARS", p280, 9, 'j', 0, 0, 0},
+    {"SGD", p281, 5, 'j', 0, 0, 0},
+    {"Muon", p282, 6, 'j', 0, 0, 0},
+    {"LAMB", p283, 6, 'j', 0, 0, 0},
+    {"Adam", p284, 5, 'j', 0, 0, 0},
+    {"AdamW", p285, 5, 'j', 0, 0, 0},
+    {"StepLR", p286, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p287, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p288, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p289, 3, 'm', 1, 0, 0},
+    {"LinearLR", p290, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p291, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p292, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p293, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p294, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p295, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p296, 12, 'm', 4, 0, 0},
 };

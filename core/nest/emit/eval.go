@@ -149,7 +149,7 @@ func (im *emitter) place(t target) (at *ir.Place, lanes int, ok bool) {
 		if l.index != nil {
 			k = l.index.Kind
 		}
-		l.index = im.valueOf(linear{lane: l.lane, slow: l.slow, split: l.split, index: l.index}, k)
+		l.index = im.valueOf(linear{lane: l.lane, slow: l.slow, split: l.split, from: l.from, index: l.index}, k)
 		l.lane, l.slow = 0, 0
 	}
 	if im.env.rows != nil {

@@ -13,8 +13,9 @@ type linear struct {
 	terms []ir.Term // by the ID of their values, coefficients not zero
 	off   int64
 	lane  int64
-	slow  int64 // so many for each split lanes
+	slow  int64 // so many for each split lanes, counted from so many before the first lane
 	split int64
+	from  int64
 	index *ir.Value // a vector that is added, nil for none
 }
 
@@ -22,7 +23,7 @@ func (im *emitter) timesLinear(a linear, c int64) linear {
 	if c == 1 {
 		return a
 	}
-	out := linear{off: a.off * c, lane: a.lane * c, slow: a.slow * c, split: a.split}
+	out := linear{off: a.off * c, lane: a.lane * c, slow: a.slow * c, split: a.split, from: a.from}
 	if c == 0 {
 		return out
 	}
@@ -37,7 +38,17 @@ func (im *emitter) timesLinear(a linear, c int64) linear {
 }
 
 func (im *emitter) addLinear(x, y linear, sign int64) linear {
-	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane, slow: x.slow + sign*y.slow, split: max(x.split, y.split)}
+	if x.slow != 0 && y.slow != 0 && (x.split != y.split || x.from != y.from) {
+		k := ir.I32
+		if y.index != nil {
+			k = y.index.Kind
+		}
+		y.index, y.slow = im.valueOf(linear{slow: y.slow, split: y.split, from: y.from, index: y.index}, k), 0
+	}
+	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane, slow: x.slow + sign*y.slow, split: x.split, from: x.from}
+	if x.slow == 0 {
+		out.split, out.from = y.split, y.from
+	}
 	i, j := 0, 0
 	switch {
 	case len(y.terms) == 0:
@@ -128,6 +139,9 @@ func (im *emitter) valueOf(l linear, k ir.Kind) *ir.Value {
 	}
 	if l.slow != 0 {
 		// Of numbers below 16 this is the quotient.
+		if l.from != 0 {
+			lanes = im.Do(ir.Add, k, lanes, im.Int(k, l.from))
+		}
 		group := im.Do(ir.Shr, k, im.timesInt(lanes, (256+l.split-1)/l.split), im.Int(k, 8))
 		out = im.Do(ir.Add, k, im.Splat(out), im.timesInt(group, l.slow))
 	}
@@ -171,6 +185,10 @@ func (im *emitter) takeApart(u *uop.UOp) linear {
 			if c := u.Src[1]; c.Op == uop.ConstOp {
 				return im.timesLinear(im.linearOf(u.Src[0]), 1<<(c.ConstVal().I()&63))
 			}
+		case uop.Idiv, uop.Mod, uop.Shr, uop.And:
+			if l, ok := im.partOf(u); ok {
+				return l
+			}
 		case uop.Cast:
 			if from := ir.KindOf[u.Src[0].DType.Scalar()]; from == ir.I32 || from == ir.I64 {
 				return im.linearOf(u.Src[0])
@@ -185,6 +203,37 @@ func (im *emitter) takeApart(u *uop.UOp) linear {
 		return linear{index: im.Do(ir.Cast, widestIndex(v.Kind), v)}
 	}
 	return linear{terms: []ir.Term{{V: v, Coef: 1}}}
+}
+
+// partOf is the quotient or the remainder of a number of which the lanes are neighbours, where groups of lanes have one quotient.
+func (im *emitter) partOf(u *uop.UOp) (linear, bool) {
+	c := u.Src[1]
+	if c.Op != uop.ConstOp || !u.DType.IsInt() {
+		return linear{}, false
+	}
+	d := c.ConstVal().I()
+	switch {
+	case u.Op == uop.Shr && d < 5:
+		d = 1 << d
+	case u.Op == uop.And:
+		d++ // of a power of two
+	}
+	if lo, _ := u.Src[0].Bounds(); d < 2 || d > int64(im.Lanes) || d&(d-1) != 0 || lo.I() < 0 {
+		return linear{}, false
+	}
+	l := im.linearOf(u.Src[0])
+	if l.lane != 1 || l.slow != 0 || l.index != nil || slices.ContainsFunc(l.terms, func(t ir.Term) bool { return t.Coef%d != 0 }) {
+		return linear{}, false
+	}
+	from := l.off & (d - 1)
+	if u.Op == uop.Mod || u.Op == uop.And {
+		return linear{off: from, lane: 1, slow: -d, split: d, from: from}, true
+	}
+	out := linear{off: (l.off - from) / d, slow: 1, split: d, from: from}
+	for _, t := range l.terms {
+		out.terms = append(out.terms, ir.Term{V: t.V, Coef: t.Coef / d})
+	}
+	return out, true
 }
 
 // widestIndex is the kind in which indices of a kind are added.

@@ -29,6 +29,12 @@ func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	if tail := im.env.tail; tail != nil {
 		lanes = ir.ConstInt(tail.Args[1])
 	}
+	if l.lane != 0 && l.slow+l.lane*l.split == 1 && l.split <= 4 {
+		return im.interleaved(t, k, l, lanes)
+	}
+	if l.from != 0 {
+		return nil
+	}
 	pattern, ok := plan.Spreads(l.lane, l.slow, l.split, lanes, int64(im.Lanes))
 	if !ok {
 		return nil
@@ -43,6 +49,31 @@ func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	}
 	v := im.LoadAs(k, at, im.Lanes, im.Splat(im.Constant(k, 0)))
 	return im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
+}
+
+// interleaved is a load whose lanes come from several rows of neighbours in turn.
+func (im *emitter) interleaved(t target, k ir.Kind, l linear, lanes int64) *ir.Value {
+	var out *ir.Value
+	turn := im.valueOf(linear{off: l.from, lane: 1, slow: -l.split, split: l.split, from: l.from}, ir.I32)
+	for r := range l.split {
+		first := (r - l.from + l.split) % l.split // lane of the row
+		if first >= lanes {
+			continue
+		}
+		at := &ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + l.lane*(r-l.from) + (first+l.from)/l.split, Stride: 1}
+		at.Gate = im.lanesUpTo((lanes - first + l.split - 1) / l.split)
+		v := im.LoadAs(k, at, im.Lanes, im.Splat(im.Constant(k, 0)))
+		pattern := uint64(0)
+		for i := first; i < lanes; i += l.split {
+			pattern |= uint64((i-first)/l.split) << (4 * i)
+		}
+		if v = im.New(ir.Spread, v.Kind, im.Lanes, pattern, v); out == nil {
+			out = v
+		} else {
+			out = im.Do(ir.Where, v.Kind, im.Do(ir.Equal, ir.Bool, turn, im.Int(ir.I32, r)), v, out)
+		}
+	}
+	return out
 }
 
 // lanesUpTo is a mask of the first n lanes.

@@ -55,6 +55,11 @@ in training mode. What is hidden may be left out of the computation: a NaN there
 			o := tensor.AttentionOptions{Mask: a.tensor("attn_mask"), Causal: a.bool("is_causal"), Grouped: a.bool("enable_gqa")}
 			return a.attention(o)
 		}),
+	method("cdist", "x2 tensor, p float = 2", `The distances of the rows of x (…, P, M) and those of x2 (…, R, M), (…, P, R).
+They are (sum |a - b|^p)^(1/p), of p = 0 the number of elements that differ, of infinite p the greatest difference. The gradient of a distance
+of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
+		return tensor.CDist(a.X, a.tensor("x2"), a.float("p"))
+	}),
 	method("cholesky", "upper bool = false", "The Cholesky factor of symmetric positive definite matrices.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Cholesky(a.X, a.bool("upper"))
 	}),
@@ -167,7 +172,8 @@ const pool = "kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding i
 
 const slide = "stride ints = 1, dilation ints = 1, padding ints = 0"
 
-var interpolations = map[string]tensor.Interpolation{"linear": tensor.Bilinear, "nearest": tensor.Nearest, "nearest-exact": tensor.NearestExact}
+var interpolations = map[string]tensor.Interpolation{"linear": tensor.Bilinear, "nearest": tensor.Nearest, "nearest-exact": tensor.NearestExact, "bilinear": tensor.Bilinear,
+	"trilinear": tensor.Bilinear, "bicubic": tensor.Cubic, "area": tensor.Area}
 
 var spatial = []Op{
 	method("conv2d", "weight tensor, bias tensor?, groups int = 1, "+slide+", dtype dtype?", `The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.
@@ -220,7 +226,26 @@ output_size is the shape of the result, or its last axes: the least one from whi
 			}
 			return u, nil
 		}),
-	method("interpolate", "size ints, mode text = linear {linear nearest nearest-exact}, align_corners bool = false", `The last axes resized: mode is "linear", "nearest" or "nearest-exact".`,
+	method("im2col", "kernel_size ints, dilation ints = 1, padding ints = 0, stride ints = 1", `The windows of (N, C, …) as columns, (N, C * kernel, L): unfold of torch.nn.functional.
+kernel_size has a number for each axis behind C; L is the number of windows, in row-major order.`, func(a *Args) (*uop.UOp, error) {
+		k := a.ints("kernel_size")
+		return tensor.Im2Col(a.X, k, a.window(len(k)))
+	}),
+	method("col2im", "output_size ints, kernel_size ints, dilation ints = 1, padding ints = 0, stride ints = 1", `Columns (N, C * kernel, L) added up where im2col takes them from, (N, C, output_size…): fold of torch.nn.functional.`,
+		func(a *Args) (*uop.UOp, error) {
+			k := a.ints("kernel_size")
+			return tensor.Col2Im(a.X, a.ints("output_size"), k, a.window(len(k)))
+		}),
+	method("pixel_shuffle", "upscale_factor int", "Channels moved to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).\nr is upscale_factor (Shi et al., arXiv:1609.05158).", func(a *Args) (*uop.UOp, error) {
+		return tensor.PixelShuffle(a.X, a.int("upscale_factor"))
+	}),
+	method("pixel_unshuffle", "downscale_factor int", "The inverse of pixel_shuffle: (…, C, H * r, W * r) becomes (…, C * r * r, H, W).", func(a *Args) (*uop.UOp, error) {
+		return tensor.PixelUnshuffle(a.X, a.int("downscale_factor"))
+	}),
+	method("interpolate", "size ints, mode text = linear {linear nearest nearest-exact bilinear trilinear bicubic area}, align_corners bool = false", `The last axes resized to the sizes given.
+"linear", also called "bilinear" and "trilinear", and "bicubic" (Keys, 1981, a = -3/4) interpolate along every axis; align_corners keeps
+the outermost elements in place. "nearest" takes element floor(i * old / new), "nearest-exact" floor((i + 1/2) * old / new), "area" the mean
+of the elements that a result covers.`,
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.Interpolate(a.X, a.ints("size"), interpolations[a.text("mode")], a.bool("align_corners"))
 		}),
@@ -285,6 +310,16 @@ memory, and counts as 0 elsewhere.`,
 				return nil, err
 			}
 			return tensor.NLLLoss(a.X, a.tensor("Y"), a.tensor("weight"), ignore, r)
+		}),
+	loss("ctc_loss", "targets tensor, input_lengths tensor, target_lengths tensor, blank int = 0, reduction text = mean {mean sum none}, zero_infinity bool = false",
+		`The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).
+It is -log of the probability of all paths that are targets (N, S) after repetitions and then blanks are left out. input_lengths and
+target_lengths (N) are how many steps and classes of each sample count; targets behind them may be -1. The mean is that of the losses divided by target_lengths.
+zero_infinity makes the loss 0 where the steps are too few.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+			if err := a.classes("targets", -1, -1); err != nil {
+				return nil, err
+			}
+			return tensor.CTCLoss(a.X, a.tensor("targets"), a.tensor("input_lengths"), a.tensor("target_lengths"), a.int("blank"), r, a.bool("zero_infinity"))
 		}),
 	loss("mse_loss", "Y tensor, reduction text = mean {mean sum none}", "(x - Y)^2.", func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.MSELoss(a.X, a.tensor("Y"), r)

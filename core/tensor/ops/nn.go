@@ -232,7 +232,7 @@ var layers = slices.Concat([]Class{
 		c.Forward, _ = Find("dropout")
 		return c
 	}(),
-}, convolutions, []Class{lstmCell(), lstm()})
+}, convolutions, []Class{lstmCell(), gruCell(), lstm(), gru()})
 
 const normalised = "x normalised, of the same shape."
 
@@ -423,81 +423,124 @@ func (a *Args) paddings(kernel []int64) (out [][2]int64, err error) {
 	return out, nil
 }
 
+// recurrentCell describes a step of a recurrent layer of so many parts of gates.
+func recurrentCell(name string, parts int64, doc, results, states, gives string, step func(a *Args, w tensor.RecurrentWeights, s uop.Shape) ([]*uop.UOp, error)) Class {
+	c := layerOf(name, "input_size int [0,], hidden_size int [1,], bias bool = true", "weight_ih weight_hh bias_ih? bias_hh?", doc, func(w *start) {
+		n := w.int("hidden_size")
+		w.uniform(true, n, parts*n, w.int("input_size"))
+		w.uniform(true, n, parts*n, n)
+		w.filled(w.bool("bias"), 0, parts*n)
+		w.filled(w.bool("bias"), 0, parts*n)
+	})
+	op := several(results, name+".forward", states+", weight_ih tensor, weight_hh tensor, bias_ih tensor?, bias_hh tensor?", gives, func(a *Args) ([]*uop.UOp, error) {
+		w := tensor.RecurrentWeights{Input: a.tensor("weight_ih"), Hidden: a.tensor("weight_hh"), InputBias: a.tensor("bias_ih"), HiddenBias: a.tensor("bias_hh")}
+		s, hidden := slices.Clone(a.X.Shape()), w.Hidden.Shape()
+		if in := w.Input.Shape(); len(s) == 0 || len(hidden) != 2 || len(in) != 2 || !s[len(s)-1:].Equal(in[1:]) {
+			return nil, bad("x", "shape %s, expected (…, %s)", s, in[len(in)-1])
+		}
+		s[len(s)-1] = hidden[1]
+		return step(a, w, s)
+	})
+	c.Forward = &op
+	return c
+}
+
 func lstmCell() Class {
-	c := layerOf("LSTMCell", "input_size int [0,], hidden_size int [1,], bias bool = true", "weight_ih weight_hh bias_ih? bias_hh?",
-		`One step of long short-term memory (Hochreiter and Schmidhuber, 1997).
+	return recurrentCell("LSTMCell", 4, `One step of long short-term memory (Hochreiter and Schmidhuber, 1997).
 The quarters i, f, g, o of x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh give c = sigmoid(f) * c + sigmoid(i) * tanh(g) and
 h = sigmoid(o) * tanh(c). weight_ih is (4 * hidden_size, input_size), weight_hh (4 * hidden_size, hidden_size). Weights begin uniform in
-±1/sqrt(hidden_size), biases at 0.`, func(w *start) {
-			n := w.int("hidden_size")
-			w.uniform(true, n, 4*n, w.int("input_size"))
-			w.uniform(true, n, 4*n, n)
-			w.filled(w.bool("bias"), 0, 4*n)
-			w.filled(w.bool("bias"), 0, 4*n)
-		})
-	op := several("h c", "LSTMCell.forward", "hc tensors?, weight_ih tensor, weight_hh tensor, bias_ih tensor?, bias_hh tensor?",
-		"h and c, each (…, hidden_size), after an input of shape (…, input_size).\nhc are h and c before, zeros if there are none.", func(a *Args) ([]*uop.UOp, error) {
-			w := tensor.LSTMWeights{Input: a.tensor("weight_ih"), Hidden: a.tensor("weight_hh"), InputBias: a.tensor("bias_ih"), HiddenBias: a.tensor("bias_hh")}
-			s, hidden := slices.Clone(a.X.Shape()), w.Hidden.Shape()
-			if in := w.Input.Shape(); len(s) == 0 || len(hidden) != 2 || len(in) != 2 || !s[len(s)-1:].Equal(in[1:]) {
-				return nil, bad("x", "shape %s, expected (…, %s)", s, in[len(in)-1])
-			}
-			s[len(s)-1] = hidden[1]
+±1/sqrt(hidden_size), biases at 0.`, "h c", "hc tensors?",
+		"h and c, each (…, hidden_size), after an input of shape (…, input_size).\nhc are h and c before, zeros if there are none.",
+		func(a *Args, w tensor.RecurrentWeights, s uop.Shape) ([]*uop.UOp, error) {
 			hc, err := a.states(s)
 			if err != nil {
 				return nil, err
 			}
 			return pair(tensor.LSTMCell(a.X, hc[0], hc[1], w))
 		})
-	c.Forward = &op
-	return c
 }
 
-// states are the states h and c of a shape that the argument hc gives.
+func gruCell() Class {
+	return recurrentCell("GRUCell", 3, `One step of a gated recurrent unit (Cho et al., arXiv:1406.1078).
+The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weight_ih.T + bias_ih and q = h @ weight_hh.T + bias_hh give r = sigmoid(p1 + q1), z = sigmoid(p2 + q2),
+n = tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weight_ih is (3 * hidden_size, input_size), weight_hh (3 * hidden_size, hidden_size).
+Weights begin uniform in ±1/sqrt(hidden_size), biases at 0.`, "h", "h tensor?",
+		"h, (…, hidden_size), after an input of shape (…, input_size).\nh is zeros unless given.",
+		func(a *Args, w tensor.RecurrentWeights, s uop.Shape) ([]*uop.UOp, error) {
+			h, err := a.states(s)
+			if err != nil {
+				return nil, err
+			}
+			u, err := tensor.GRUCell(a.X, h[0], w)
+			return []*uop.UOp{u}, err
+		})
+}
+
+// states are the states of a shape that the argument hc, or h, gives.
 func (a *Args) states(s uop.Shape) ([]*uop.UOp, error) {
-	if !a.given("hc") {
+	name, states := "hc", []*uop.UOp(nil)
+	if slices.ContainsFunc(a.op.Params, func(p Param) bool { return p.Name == "h" }) {
+		name, states = "h", []*uop.UOp{a.tensor("h")}
+	}
+	if !a.given(name) {
 		zeros, err := tensor.Full(a.X.Graph(), s, uop.Int(0), a.X.DType)
 		return []*uop.UOp{zeros, zeros}, err
 	}
-	hc := get[[]*uop.UOp](a, "hc")
-	if len(hc) != 2 {
-		return nil, bad("hc", "%d tensors, expected h and c", len(hc))
+	if states == nil {
+		states = get[[]*uop.UOp](a, "hc")
 	}
-	for i, state := range hc {
+	if len(states) != len(name) {
+		return nil, bad("hc", "%d tensors, expected h and c", len(states))
+	}
+	for i, state := range states {
 		if !state.Shape().Equal(s) {
-			return nil, bad("hc"[i:i+1], "shape %s, expected %s", state.Shape(), s)
+			return nil, bad(name[i:i+1], "shape %s, expected %s", state.Shape(), s)
 		}
 	}
-	return hc, nil
+	return states, nil
 }
 
-func lstm() Class {
-	c := layerOf("LSTM", `input_size int [0,], hidden_size int [1,], num_layers int = 1 [1,], bias bool = true, batch_first bool = false, dropout float = 0 [0,1], bidirectional bool = false`, "",
-		`Layers of long short-term memory over a sequence, with PyTorch's names and arguments.
-Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in LSTMCell; bidirectional layers also have them for the
+// sequence describes layers of a cell of so many parts of gates over a sequence.
+func sequence(name string, parts int64, doc, results, states, gives string) Class {
+	c := layerOf(name, `input_size int [0,], hidden_size int [1,], num_layers int = 1 [1,], bias bool = true, batch_first bool = false, dropout float = 0 [0,1], bidirectional bool = false`, "",
+		doc+` over a sequence, with PyTorch's names and arguments.
+Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in `+name+`Cell; bidirectional layers also have them for the
 reverse direction, with the suffix _reverse. dropout acts on the outputs of all layers but the last in training mode. Weights begin
-uniform in ±1/sqrt(hidden_size). The program is unrolled over the sequence.`, func(w *start) {
+uniform in ±1/sqrt(hidden_size).`, func(w *start) {
 			n, inputs, ways := w.int("hidden_size"), w.int("input_size"), w.ways()
 			for range w.int("num_layers") {
 				for range ways {
-					w.uniform(true, n, 4*n, inputs)
-					w.uniform(true, n, 4*n, n)
+					w.uniform(true, n, parts*n, inputs)
+					w.uniform(true, n, parts*n, n)
 					for range 2 {
 						if w.bool("bias") {
-							w.uniform(true, n, 4*n)
+							w.uniform(true, n, parts*n)
 						}
 					}
 				}
 				inputs = n * int64(ways)
 			}
 		})
-	op := several("outputs h c", "LSTM.forward", "weights tensors, hc tensors?, hidden_size int, num_layers int, batch_first bool, dropout float, bidirectional bool",
-		`The outputs of all steps, and h and c after the last one.
-x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its order, with hidden_size (twice that if
-bidirectional) in the last axis. h and c are (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn, if
-bidirectional; hc are those before, zeros if there are none.`, (*Args).lstm)
+	op := several("outputs "+results, name+".forward", "weights tensors, "+states+", hidden_size int, num_layers int, batch_first bool, dropout float, bidirectional bool", gives, (*Args).recurrent)
 	c.Forward = &op
 	return c
+}
+
+// IsSequence reports whether a layer runs over a sequence: its weights have names by their layers.
+func (c *Class) IsSequence() bool { return c.Name == "LSTM" || c.Name == "GRU" }
+
+func lstm() Class {
+	return sequence("LSTM", 4, "Layers of long short-term memory", "h c", "hc tensors?", `The outputs of all steps, and h and c after the last one.
+x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its order, with hidden_size (twice that if
+bidirectional) in the last axis. h and c are (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn, if
+bidirectional; hc are those before, zeros if there are none.`)
+}
+
+func gru() Class {
+	return sequence("GRU", 3, "Layers of gated recurrent units", "h", "h tensor?", `The outputs of all steps, and h after the last one.
+x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its order, with hidden_size (twice that if
+bidirectional) in the last axis. h is (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn, if
+bidirectional; the argument is that before, zeros unless given.`)
 }
 
 func (a *Args) ways() int {
@@ -507,7 +550,7 @@ func (a *Args) ways() int {
 	return 1
 }
 
-func (a *Args) lstm() ([]*uop.UOp, error) {
+func (a *Args) recurrent() ([]*uop.UOp, error) {
 	x, weights, ways := a.X, get[[]*uop.UOp](a, "weights"), a.ways()
 	s := x.Shape()
 	if len(s) != 3 {
@@ -521,11 +564,12 @@ func (a *Args) lstm() ([]*uop.UOp, error) {
 	if len(weights) != layers*ways*each || each != 2 && each != 4 {
 		return nil, bad("weights", "%d, expected 2 or 4 for each of %d", len(weights), layers*ways)
 	}
-	hc, err := a.states(uop.Shape{uop.N(int64(layers * ways)), s[batch], uop.N(a.int("hidden_size"))})
+	before, err := a.states(uop.Shape{uop.N(int64(layers * ways)), s[batch], uop.N(a.int("hidden_size"))})
 	if err != nil {
 		return nil, err
 	}
-	var ends [2][]*uop.UOp
+	isLSTM := a.op.Name == "LSTM.forward"
+	ends := make([][]*uop.UOp, a.op.Results-1)
 	for layer := range layers {
 		if p := a.float("dropout"); layer > 0 && p != 0 {
 			if x, err = a.dropout(x, p); err != nil {
@@ -536,18 +580,24 @@ func (a *Args) lstm() ([]*uop.UOp, error) {
 		for way := range ways {
 			at := layer*ways + way
 			own := append(slices.Clone(weights[at*each:(at+1)*each]), nil, nil)
-			w := tensor.LSTMWeights{Input: own[0], Hidden: own[1], InputBias: own[2], HiddenBias: own[3]}
-			var start [2]*uop.UOp
-			for i := range start {
-				if start[i], err = tensor.GetItem(hc[i], tensor.At(int64(at))); err != nil {
+			w := tensor.RecurrentWeights{Input: own[0], Hidden: own[1], InputBias: own[2], HiddenBias: own[3]}
+			states := make([]*uop.UOp, len(ends))
+			for i := range states {
+				if states[i], err = tensor.GetItem(before[i], tensor.At(int64(at))); err != nil {
 					return nil, err
 				}
 			}
-			out, h, c, err := tensor.LSTM(x, start[0], start[1], w, a.bool("batch_first"), way == 1)
+			if isLSTM {
+				outs[way], states[0], states[1], err = tensor.LSTM(x, states[0], states[1], w, a.bool("batch_first"), way == 1)
+			} else {
+				outs[way], states[0], err = tensor.GRU(x, states[0], w, a.bool("batch_first"), way == 1)
+			}
 			if err != nil {
 				return nil, err
 			}
-			outs[way], ends[0], ends[1] = out, append(ends[0], h), append(ends[1], c)
+			for i, s := range states {
+				ends[i] = append(ends[i], s)
+			}
 		}
 		if x = outs[0]; ways > 1 {
 			if x, err = tensor.Cat(outs, -1); err != nil {
@@ -555,10 +605,13 @@ func (a *Args) lstm() ([]*uop.UOp, error) {
 			}
 		}
 	}
-	h, err := tensor.Stack(ends[0], 0)
-	if err != nil {
-		return nil, err
+	results := []*uop.UOp{x}
+	for _, s := range ends {
+		all, err := tensor.Stack(s, 0)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, all)
 	}
-	c, err := tensor.Stack(ends[1], 0)
-	return []*uop.UOp{x, h, c}, err
+	return results, nil
 }

@@ -62,6 +62,7 @@ const (
 	SHRX
 	SARX
 	ANDN
+	PDEP
 	POPCNT
 	BT
 

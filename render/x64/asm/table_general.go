@@ -58,6 +58,7 @@ var tableGeneral = []row{
 	{SHRX, "shrx", rmvGGG, pF20F38, 0xF7, vex | memG},
 	{SARX, "sarx", rmvGGG, pF30F38, 0xF7, vex | memG},
 	{ANDN, "andn", rvmGGG, p0F38, 0xF2, vex | memG | setsFlags},
+	{PDEP, "pdep", rvmGGG, pF20F38, 0xF5, vex | memG},
 	{POPCNT, "popcnt", rmGG, pF30F, 0xB8, leg | memG | setsFlags},
 	{BT, "bt", nmrGG, p0F, 0xA3, leg | setsFlags},
 	{BT, "bt", nmG, p0F, 0xBA, leg | ext4 | memG | imm8 | setsFlags},

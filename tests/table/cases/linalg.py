@@ -19,6 +19,7 @@ def add() -> None:
     _linear()
     _einsum()
     _factors()
+    _pairs()
     _systems()
     _decompositions()
     _attention()
@@ -200,6 +201,18 @@ def _factors() -> None:
     a, b = Tensor(draw.reals([2, 2, 2], 0.5, 2)), Tensor(draw.reals([2, 2, 3]))
     fn = lambda m, v: np.linalg.solve(np.tril(m), v)
     case("triangular_solve of two systems", "triangular_solve", [a, b], fn, rtol=4e-5, atol=2e-5)
+
+
+def _pairs() -> None:
+    draw = Draw("pairs")
+    for p in (0.0, 1.0, 2.0, 3.0):
+
+        def fn(x: Any, y: Any, e: float = p) -> Any:
+            return np.linalg.norm(x[..., :, None, :] - y[..., None, :, :], e, -1)
+
+        two = [Tensor(draw.reals([2, 3, 2])), Tensor(draw.reals([4, 2]))]
+        args = {} if p == 2 else {"p": p}
+        case(f"cdist {p}", "cdist", two, fn, args, grad=p > 0, rtol=2e-6, atol=2e-6)
 
 
 def _systems() -> None:

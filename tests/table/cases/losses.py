@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ def add() -> None:
     _binary()
     _smoothing()
     _nll()
+    _ctc()
     _distances()
 
 
@@ -188,6 +190,45 @@ def _nll() -> None:
         )
     x, t = Tensor(draw.reals([2, 3, 2])), Tensor([[0, 2], [1, 1]], "int32", index=True)
     case("nll_loss of three axes", "nll_loss", [x, t], fn, grad=[0], **NEAR)
+
+
+def _ctc() -> None:
+    """Sum over all paths of classes, by going through them."""
+    steps, samples, classes = 4, 3, 3
+
+    def fn(x: Any, targets: Any, times: Any, counts: Any, how: str, blank: int) -> Any:
+        x = x - np.log(np.exp(x).sum(-1, keepdims=True))
+        losses = []
+        for n in range(samples):
+            time, count = int(times[n]), int(counts[n])
+            total = 0.0
+            for path in itertools.product(range(classes), repeat=time):
+                heard = [c for c, _ in itertools.groupby(path) if c != blank]
+                if heard == [int(c) for c in targets[n, :count]]:
+                    total += np.exp(sum(x[t, n, c] for t, c in enumerate(path)))
+            losses.append(-np.log(total) / (max(count, 1) if how == "mean" else 1))
+        return np.array(losses) if how == "none" else np.asarray(getattr(np, how)(losses))
+
+    draw = Draw("ctc")
+    for how, blank, targets in (
+        ("mean", 0, [[1, 2], [2, 2], [1, 0]]),
+        ("sum", 2, [[0, 1], [1, 1], [0, 2]]),
+        ("none", 0, [[1, 2], [2, 1], [1, 0]]),
+    ):
+        x = np.log(draw.reals([steps, samples, classes], 0.5, 1.5))
+        x = Tensor(x - np.log(np.exp(x).sum(-1, keepdims=True)))
+        given = [
+            Tensor(targets, "int32", index=True),
+            Tensor([4, 4, 2], "int32"),
+            Tensor([2, 2, 1], "int32"),
+        ]
+
+        def of(v: Any, *a: Any, h: str = how, b: int = blank) -> Any:
+            return fn(v, *a, h, b)
+
+        args = {"input_lengths": {"input": 2}, "target_lengths": {"input": 3}}
+        args |= {"reduction": how, "blank": blank} if blank else {"reduction": how}
+        case(f"ctc_loss {how} with blank {blank}", "ctc_loss", [x, *given], of, args, **NEAR)
 
 
 def _distances() -> None:

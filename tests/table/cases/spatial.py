@@ -19,6 +19,8 @@ def add() -> None:
     _conv_transpose()
     _pools()
     _interpolate()
+    _columns()
+    _pixels()
 
 
 def _list(value: Any, n: int) -> list[int]:
@@ -329,12 +331,16 @@ def _interpolate() -> None:
         ("linear", True),
         ("nearest", False),
         ("nearest-exact", False),
+        ("bicubic", False),
+        ("bicubic", True),
+        ("area", False),
     ):
         for shape, size in (([1, 2, 3], [7]), ([1, 1, 2, 3], [4, 6]), ([1, 1, 5, 4], [2, 3])):
 
             def fn(v: Any, s: list[int] = size, m: str = mode, a: bool = align) -> Any:
                 for k, n in enumerate(s):
-                    v = _scale(v, v.ndim - len(s) + k, n, m, a)
+                    scale = _resized if m in ("bicubic", "area") else _scale
+                    v = scale(v, v.ndim - len(s) + k, n, m, a)
                 return v
 
             args: dict[str, Any] = {"size": size, "mode": mode}
@@ -350,3 +356,70 @@ def _interpolate() -> None:
                 grad=len(size) == 2,
                 **NEAR,
             )
+
+
+def _resized(x: Any, axis: int, size: int, mode: str, align: bool) -> Any:
+    """Resize an axis by the matrix of weights of mode "bicubic" or "area"."""
+    n, weights = x.shape[axis], np.zeros((size, x.shape[axis]))
+    for i in range(size):
+        if mode == "area":
+            first, end = i * n // size, -(-(i + 1) * n // size)
+            weights[i, first:end] = 1 / (end - first)
+            continue
+        ends = (n - 1) / (size - 1) if size > 1 else 0
+        at = i * ends if align else (i + 0.5) * n / size - 0.5
+        for k in range(-1, 3):
+            place = int(np.floor(at)) + k
+            d = abs(at - place)
+            near, far = (1.25 * d - 2.25) * d * d + 1, -0.75 * (((d - 5) * d + 8) * d - 4)
+            weights[i, min(max(place, 0), n - 1)] += near if d <= 1 else far
+    return np.moveaxis(np.tensordot(x, weights, ([axis], [1])), -1, axis)
+
+
+def _columns() -> None:
+    for kernel, args in (
+        ([2, 2], {}),
+        ([3, 2], {"dilation": [2, 1], "padding": 1, "stride": 2}),
+        ([2, 2], {"stride": 3}),
+    ):
+
+        def columns(x: Any, k: list[int] = kernel, a: dict[str, Any] = args) -> Any:
+            windows = Windows(x.shape[2:], k, a, pool=False)
+            out = np.zeros((*x.shape[:2], *k, *windows.out))
+            for window, tap, at in windows:
+                if windows.inside(at):
+                    out[(slice(None), slice(None), *tap, *window)] = x[(..., *at)]
+            return out.reshape(x.shape[0], -1, int(np.prod(windows.out)))
+
+        def back(y: Any, fold: Any = columns) -> Any:
+            basis = np.eye(2 * 2 * 6 * 5).reshape(-1, 2, 2, 6, 5)
+            each = np.array([(fold(b) * y).sum() for b in basis])
+            return each.reshape(2, 2, 6, 5)
+
+        name = f"im2col {kernel} {args}"
+        x = Draw(name).reals([2, 2, 6, 5])
+        given = {"kernel_size": kernel, **args}
+        case(name, "im2col", [Tensor(x)], columns, given, grad=True, rtol=0, atol=0)
+        y = Draw(name).reals(list(columns(x).shape))
+        sized = {"output_size": [6, 5], **given}
+        case(f"col2im {kernel} {args}", "col2im", [Tensor(y)], back, sized, grad=True, **NEAR)
+
+
+def _pixels() -> None:
+    def shuffled(x: Any) -> Any:
+        out = np.zeros((2, 2, 6, 8))
+        for c, h, w in np.ndindex(2, 6, 8):
+            out[:, c, h, w] = x[:, 4 * c + 2 * (h % 2) + w % 2, h // 2, w // 2]
+        return out
+
+    def unshuffled(x: Any) -> Any:
+        out = np.zeros((2, 8, 3, 4))
+        for c, h, w in np.ndindex(8, 3, 4):
+            out[:, c, h, w] = x[:, c // 4, 2 * h + c % 4 // 2, 2 * w + c % 2]
+        return out
+
+    same: dict[str, Any] = {"grad": True, "rtol": 0, "atol": 0}
+    x = Tensor(Draw("pixels").reals([2, 8, 3, 4]))
+    case("pixel_shuffle", "pixel_shuffle", [x], shuffled, {"upscale_factor": 2}, **same)
+    x = Tensor(Draw("pixels").reals([2, 2, 6, 8]))
+    case("pixel_unshuffle", "pixel_unshuffle", [x], unshuffled, {"downscale_factor": 2}, **same)

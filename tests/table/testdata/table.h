@@ -27,6 +27,12 @@ static PolyUOp *leaf(int dtype, const int64_t *shape, int ndim, void *data, size
   return x;
 }
 
+/* An operation by its name. */
+static PolyUOp *called(const char *op, const PolyCallArg *args, int n) {
+  PolyUOp *out = NULL;
+  return poly_call(ctx, poly_op(op), args, n, &out, 1) == 1 ? out : NULL;
+}
+
 static double half(uint16_t bits) {
   int e = bits >> 10 & 31, m = bits & 1023;
   double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);

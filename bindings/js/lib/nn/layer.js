@@ -19,7 +19,7 @@ class Layer {
     const { make, settings, weights, parameters } = new.target._made
     const values = named(make.title, args, settings)
     const tensors = make.all(undefined, Object.values(values))
-    const names = tensors.length > weights.length ? lstmWeights(values) : weights
+    const names = tensors.length > weights.length ? sequenceWeights(values) : weights
     names.forEach((key, i) => {
       const tensor = this[key] = tensors[i]
       if (tensor === null) return
@@ -47,8 +47,8 @@ function moving (layer, op, x, args) {
   return y
 }
 
-/** The names of the weights of an LSTM, in their order. */
-function lstmWeights ({ bidirectional, bias, numLayers }) {
+/** The names of the weights of a recurrent layer, in their order. */
+function sequenceWeights ({ bidirectional, bias, numLayers }) {
   const ways = bidirectional ? ['', 'Reverse'] : ['']
   const parts = ['weightIh', 'weightHh', ...(bias ? ['biasIh', 'biasHh'] : [])]
   return Array.from({ length: numLayers }, (_, k) => ways.flatMap((way) => parts.map((part) => `${part}L${k}${way}`))).flat()
@@ -68,4 +68,4 @@ class Sequential {
   }
 }
 
-module.exports = { Layer, Sequential, made, need, call, moving, lstmWeights }
+module.exports = { Layer, Sequential, made, need, call, moving, sequenceWeights }

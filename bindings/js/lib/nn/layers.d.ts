@@ -372,10 +372,39 @@ export class LSTMCell {
 }
 
 /**
+ * One step of a gated recurrent unit (Cho et al., arXiv:1406.1078).
+ * The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weightIh.T + biasIh and q = h @ weightHh.T + biasHh give
+ * r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n = tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weightIh is (3 * hiddenSize,
+ * inputSize), weightHh (3 * hiddenSize, hiddenSize). Weights begin uniform in ±1/sqrt(hiddenSize), biases at 0.
+ */
+export class GRUCell implements Layer {
+  /**
+   * @param inputSize 0 or more
+   * @param hiddenSize 1 or more
+   * @param bias true by default
+   */
+  constructor(inputSize: number, hiddenSize: number, bias?: boolean)
+  constructor(inputSize: number, hiddenSize: number, options: { bias?: boolean })
+  constructor(options: { inputSize: number, hiddenSize: number, bias?: boolean })
+  weightIh: Tensor
+  weightHh: Tensor
+  biasIh: Tensor | null
+  biasHh: Tensor | null
+  inputSize: number
+  hiddenSize: number
+  bias: boolean
+  /**
+   * h, (…, hiddenSize), after an input of shape (…, inputSize).
+   * h is zeros unless given.
+   */
+  forward(x: Tensor, h?: Tensor | null): Tensor
+}
+
+/**
  * Layers of long short-term memory over a sequence, with PyTorch's names and arguments.
  * Layer k has weightIhL{k}, weightHhL{k}, biasIhL{k} and biasHhL{k}, as in LSTMCell; bidirectional layers also have them for the
  * reverse direction, with the suffix Reverse. dropout acts on the outputs of all layers but the last in training mode. Weights begin
- * uniform in ±1/sqrt(hiddenSize). The program is unrolled over the sequence.
+ * uniform in ±1/sqrt(hiddenSize).
  */
 export class LSTM {
   /**
@@ -404,4 +433,39 @@ export class LSTM {
    * turn, if bidirectional; hc are those before, zeros if there are none.
    */
   forward(x: Tensor, hc?: LSTMState | null): [outputs: Tensor, state: [h: Tensor, c: Tensor]]
+}
+
+/**
+ * Layers of gated recurrent units over a sequence, with PyTorch's names and arguments.
+ * Layer k has weightIhL{k}, weightHhL{k}, biasIhL{k} and biasHhL{k}, as in GRUCell; bidirectional layers also have them for the
+ * reverse direction, with the suffix Reverse. dropout acts on the outputs of all layers but the last in training mode. Weights begin
+ * uniform in ±1/sqrt(hiddenSize).
+ */
+export class GRU {
+  /**
+   * @param inputSize 0 or more
+   * @param hiddenSize 1 or more
+   * @param numLayers 1 by default, 1 or more
+   * @param bias true by default
+   * @param dropout 0 by default, from 0 to 1
+   */
+  constructor(inputSize: number, hiddenSize: number, numLayers?: number, bias?: boolean, batchFirst?: boolean, dropout?: number, bidirectional?: boolean)
+  constructor(inputSize: number, hiddenSize: number, options: { numLayers?: number, bias?: boolean, batchFirst?: boolean, dropout?: number, bidirectional?: boolean })
+  constructor(options: { inputSize: number, hiddenSize: number, numLayers?: number, bias?: boolean, batchFirst?: boolean, dropout?: number, bidirectional?: boolean })
+  /** The weights by their names. */
+  [weight: `weight${string}` | `bias${'Ih' | 'Hh'}${string}`]: Tensor
+  inputSize: number
+  hiddenSize: number
+  numLayers: number
+  bias: boolean
+  batchFirst: boolean
+  dropout: number
+  bidirectional: boolean
+  /**
+   * The outputs of all steps, and h after the last one.
+   * x is (T, N, inputSize), or (N, T, inputSize) with batchFirst, and the outputs have its order, with hiddenSize (twice that if
+   * bidirectional) in the last axis. h is (numLayers, N, hiddenSize), with twice as many layers, forwards and backwards in turn, if
+   * bidirectional; the argument is that before, zeros unless given.
+   */
+  forward(x: Tensor, h?: Tensor | null): [outputs: Tensor, h: Tensor]
 }

@@ -4,7 +4,7 @@
 /** Layers: objects that hold parameters and turn a tensor into another: layer.forward(x). */
 
 const { operation, call1 } = require('../call.js')
-const { Layer, made, need, call, moving, lstmWeights } = require('./layer.js')
+const { Layer, made, need, call, moving, sequenceWeights } = require('./layer.js')
 
 const LINEAR_FORWARD = operation('Linear.forward')
 const LAYERNORM_FORWARD = operation('LayerNorm.forward')
@@ -20,7 +20,9 @@ const CONV3D_FORWARD = operation('Conv3d.forward')
 const CONVTRANSPOSE2D_FORWARD = operation('ConvTranspose2d.forward')
 const CONVTRANSPOSE1D_FORWARD = operation('ConvTranspose1d.forward')
 const LSTMCELL_FORWARD = operation('LSTMCell.forward')
+const GRUCELL_FORWARD = operation('GRUCell.forward')
 const LSTM_FORWARD = operation('LSTM.forward')
+const GRU_FORWARD = operation('GRU.forward')
 
 /** y = x @ weight.T + bias, with weight of shape (outFeatures, inFeatures). */
 class Linear extends Layer {
@@ -157,13 +159,31 @@ class LSTMCell extends Layer {
   }
 }
 
+/** One step of a gated recurrent unit (Cho et al., arXiv:1406.1078). */
+class GRUCell extends Layer {
+  static _made = made('GRUCell', { inputSize: undefined, hiddenSize: undefined, bias: true }, ['weightIh', 'weightHh', 'biasIh', 'biasHh'])
+
+  forward (x, h = null) {
+    return call1(GRUCELL_FORWARD, need(this, x), [h, this.weightIh, this.weightHh, this.biasIh, this.biasHh])
+  }
+}
+
 /** Layers of long short-term memory over a sequence, with PyTorch's names and arguments. */
 class LSTM extends Layer {
   static _made = made('LSTM', { inputSize: undefined, hiddenSize: undefined, numLayers: 1, bias: true, batchFirst: false, dropout: 0, bidirectional: false }, [])
 
   forward (x, hc = null) {
-    const [out, h, c] = call(LSTM_FORWARD, need(this, x), [lstmWeights(this).map((name) => this[name]), hc, this.hiddenSize, this.numLayers, this.batchFirst, this.dropout, this.bidirectional])
+    const [out, h, c] = call(LSTM_FORWARD, need(this, x), [sequenceWeights(this).map((name) => this[name]), hc, this.hiddenSize, this.numLayers, this.batchFirst, this.dropout, this.bidirectional])
     return [out, [h, c]]
+  }
+}
+
+/** Layers of gated recurrent units over a sequence, with PyTorch's names and arguments. */
+class GRU extends Layer {
+  static _made = made('GRU', { inputSize: undefined, hiddenSize: undefined, numLayers: 1, bias: true, batchFirst: false, dropout: 0, bidirectional: false }, [])
+
+  forward (x, h = null) {
+    return call(GRU_FORWARD, need(this, x), [sequenceWeights(this).map((name) => this[name]), h, this.hiddenSize, this.numLayers, this.batchFirst, this.dropout, this.bidirectional])
   }
 }
 
@@ -183,5 +203,7 @@ module.exports = {
   ConvTranspose2d,
   ConvTranspose1d,
   LSTMCell,
-  LSTM
+  GRUCell,
+  LSTM,
+  GRU
 }

@@ -42,8 +42,8 @@ def moving(layer: Any, x: Tensor, op: int, *args: Any) -> Tensor:
     return y
 
 
-def lstm_weights(layer: Any) -> list[str]:
-    """Return the names of the weights of an LSTM, in their order."""
+def sequence_weights(layer: Any) -> list[str]:
+    """Return the names of the weights of a recurrent layer, in their order."""
     ways = ("", "_reverse") if layer.bidirectional else ("",)
     parts = _PARTS if layer.bias else _PARTS[:2]
     layers = range(integer("num_layers", layer.num_layers))

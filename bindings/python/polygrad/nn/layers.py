@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from polygrad._base import operation
 from polygrad._graph import several
 from polygrad._library import need
-from polygrad.nn._layer import lstm_weights, moving, weights
+from polygrad.nn._layer import moving, sequence_weights, weights
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from polygrad._base import Sizes
 
 __all__ = [
+    "GRU",
     "LSTM",
     "BatchNorm",
     "Conv1d",
@@ -25,6 +26,7 @@ __all__ = [
     "ConvTranspose2d",
     "Dropout",
     "Embedding",
+    "GRUCell",
     "GroupNorm",
     "InstanceNorm",
     "LSTMCell",
@@ -63,8 +65,12 @@ _CONVTRANSPOSE1D = operation("ConvTranspose1d")
 _CONVTRANSPOSE1D_FORWARD = operation("ConvTranspose1d.forward")
 _LSTMCELL = operation("LSTMCell")
 _LSTMCELL_FORWARD = operation("LSTMCell.forward")
+_GRUCELL = operation("GRUCell")
+_GRUCELL_FORWARD = operation("GRUCell.forward")
 _LSTM = operation("LSTM")
 _LSTM_FORWARD = operation("LSTM.forward")
+_GRU = operation("GRU")
+_GRU_FORWARD = operation("GRU.forward")
 
 
 class Linear:
@@ -630,13 +636,47 @@ class LSTMCell:
         return h, c
 
 
+class GRUCell:
+    """One step of a gated recurrent unit (Cho et al., arXiv:1406.1078).
+
+    The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weight_ih.T + bias_ih
+    and q = h @ weight_hh.T + bias_hh give r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n = tanh(p3 +
+    r * q3) and h = (1 - z) * n + z * h. weight_ih is (3 * hidden_size, input_size), weight_hh (3 *
+    hidden_size, hidden_size). Weights begin uniform in ±1/sqrt(hidden_size), biases at 0.
+
+    >>> GRUCell(3, 2)(Tensor.ones(5, 3)).shape
+    (5, 2)
+    """
+
+    weight_ih: Tensor
+    weight_hh: Tensor
+    bias_ih: Tensor | None
+    bias_hh: Tensor | None
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
+        self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh = weights(
+            _GRUCELL, 4, input_size, hidden_size, bias
+        )
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+
+    def __call__(self, x: Tensor, h: Tensor | None = None) -> Tensor:
+        """Return h, (…, hidden_size), after an input of shape (…, input_size).
+
+        h is zeros unless given.
+        """
+        return need(Tensor, "x", x, "a tensor")._call1(
+            _GRUCELL_FORWARD, h, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+        )
+
+
 class LSTM:
     """Layers of long short-term memory over a sequence, with PyTorch's names and arguments.
 
     Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in LSTMCell;
     bidirectional layers also have them for the reverse direction, with the suffix _reverse. dropout
     acts on the outputs of all layers but the last in training mode. Weights begin uniform in
-    ±1/sqrt(hidden_size). The program is unrolled over the sequence.
+    ±1/sqrt(hidden_size).
 
     >>> out, (h, c) = LSTM(3, 2, num_layers=2)(Tensor.ones(7, 5, 3))
     >>> out.shape, h.shape, c.shape
@@ -663,7 +703,7 @@ class LSTM:
         self.batch_first = batch_first
         self.dropout = dropout
         self.bidirectional = bidirectional
-        vars(self).update(zip(lstm_weights(self), made))
+        vars(self).update(zip(sequence_weights(self), made))
 
     def __call__(
         self,
@@ -679,7 +719,7 @@ class LSTM:
         """
         out, h, c = need(Tensor, "x", x, "a tensor")._call(
             _LSTM_FORWARD,
-            [getattr(self, name) for name in lstm_weights(self)],
+            [getattr(self, name) for name in sequence_weights(self)],
             hc,
             self.hidden_size,
             self.num_layers,
@@ -688,3 +728,59 @@ class LSTM:
             self.bidirectional,
         )
         return out, (h, c)
+
+
+class GRU:
+    """Layers of gated recurrent units over a sequence, with PyTorch's names and arguments.
+
+    Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in GRUCell;
+    bidirectional layers also have them for the reverse direction, with the suffix _reverse. dropout
+    acts on the outputs of all layers but the last in training mode. Weights begin uniform in
+    ±1/sqrt(hidden_size).
+
+    >>> out, h = GRU(3, 2, batch_first=True)(Tensor.ones(5, 7, 3))
+    >>> out.shape, h.shape
+    ((5, 7, 2), (1, 5, 2))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+    ) -> None:
+        made = weights(
+            _GRU, 0, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
+        )
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = dropout
+        self.bidirectional = bidirectional
+        vars(self).update(zip(sequence_weights(self), made))
+
+    def __call__(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the outputs of all steps, and h after the last one.
+
+        x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its
+        order, with hidden_size (twice that if bidirectional) in the last axis. h is (num_layers, N,
+        hidden_size), with twice as many layers, forwards and backwards in turn, if bidirectional;
+        the argument is that before, zeros unless given.
+        """
+        outputs, h = need(Tensor, "x", x, "a tensor")._call(
+            _GRU_FORWARD,
+            [getattr(self, name) for name in sequence_weights(self)],
+            h,
+            self.hidden_size,
+            self.num_layers,
+            self.batch_first,
+            self.dropout,
+            self.bidirectional,
+        )
+        return outputs, h

@@ -65,7 +65,7 @@ arguments <- function(case, inputs) {
       value <- numbers(list(value))
     }
     if (name %in% axis_names && !is.null(value)) value <- up(value)
-    if (name == "ignore_index" && !is.null(value)) value <- up(value)
+    if (name %in% c("ignore_index", "blank") && !is.null(value)) value <- up(value)
     out[name] <- list(value)
   }
   out

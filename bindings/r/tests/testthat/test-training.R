@@ -225,6 +225,24 @@ lstm_numbers <- function(xs, layer, end = "", h = 0, c = 0) {
   }, c(0, 0)))
 }
 
+test_that("GRUCell and GRU do what they say", {
+  sigmoid <- function(x) 1 / (1 + exp(-x))
+  cell <- GRUCell(1, 1)
+  p <- c(as.array(cell$weight_ih))
+  q <- c(as.array(cell$weight_hh))
+  step <- function(x, h) {
+    z <- sigmoid(p[2] * x + q[2] * h)
+    (1 - z) * tanh(p[3] * x + sigmoid(p[1] * x + q[1] * h) * q[3] * h) + z * h
+  }
+  expect_equal(c(as.array(cell(matrix(2), matrix(0.5)))), step(2, 0.5), tolerance = 1e-6)
+  layer <- GRU(1, 1, batch_first = TRUE, bias = FALSE)
+  layer$weight_ih_l0$assign(cell$weight_ih)
+  layer$weight_hh_l0$assign(cell$weight_hh)
+  out <- layer(array(c(2, 3), c(1, 2, 1)))
+  expect_equal(out$outputs$shape, c(1, 2, 1))
+  expect_equal(c(as.array(out$h)), step(3, step(2, 0)), tolerance = 1e-6)
+})
+
 test_that("LSTMCell and LSTM do what they say", {
   Tensor$manual_seed(1)
   cell <- LSTMCell(1, 1)

@@ -16,7 +16,7 @@ type javascriptFile struct{ name, doc, base, needs, types string }
 // javascriptFiles are the modules of classes by their groups.
 var javascriptFiles = map[string]javascriptFile{
 	"Layers": {"layers", "Layers: objects that hold parameters and turn a tensor into another: layer.forward(x).", "Layer", `const { operation, call1 } = require('../call.js')
-const { Layer, made, need, call, moving, lstmWeights } = require('./layer.js')
+const { Layer, made, need, call, moving, sequenceWeights } = require('./layer.js')
 `, "import type { Layer, LSTMState, PerAxis, Tensor } from './index.js'\n"},
 	"Optimizers": {"optim", "Optimizers: they hold parameters and change them by their gradients.", "Optimizer", `const { Optimizer, made } = require('./optimizer.js')
 `, "import { Optimizer, type Tensor } from './index.js'\n"},
@@ -155,7 +155,7 @@ func javascriptForward(b *bytes.Buffer, c *ops.Class) {
 		case p.own:
 			args = append(args, "this."+camel(p.Name))
 		case p.Name == "weights":
-			args = append(args, "lstmWeights(this).map((name) => this[name])")
+			args = append(args, "sequenceWeights(this).map((name) => this[name])")
 		default:
 			params, args = append(params, camel(p.Name)+" = null"), append(args, camel(p.Name))
 		}
@@ -270,7 +270,7 @@ func declareLayer(b *bytes.Buffer, c *ops.Class, settings []declaration, isFirst
 		}
 		fmt.Fprintf(b, "  %s: %s\n", camel(w.Name), typ)
 	}
-	if c.Name == "LSTM" {
+	if c.IsSequence() {
 		b.WriteString("  /** The weights by their names. */\n  [weight: `weight${string}` | `bias${'Ih' | 'Hh'}${string}`]: Tensor\n")
 	}
 	declareSettings(b, slices.DeleteFunc(slices.Clone(settings), func(d declaration) bool {
@@ -282,7 +282,11 @@ func declareLayer(b *bytes.Buffer, c *ops.Class, settings []declaration, isFirst
 	params := []declaration{{c.Input, "Tensor", false}}
 	for _, p := range forwardParams(c) {
 		if !p.own && p.Name != "weights" {
-			params = append(params, declaration{camel(p.Name), "LSTMState | null", true})
+			typ := "Tensor"
+			if p.Name == "hc" {
+				typ = "LSTMState"
+			}
+			params = append(params, declaration{camel(p.Name), typ + " | null", true})
 		}
 	}
 	result := "Tensor"
@@ -291,7 +295,7 @@ func declareLayer(b *bytes.Buffer, c *ops.Class, settings []declaration, isFirst
 	case c.Forward.Results == 3:
 		result = "[outputs: Tensor, state: [h: Tensor, c: Tensor]]"
 	case c.Forward.Results == 2:
-		result = "[h: Tensor, c: Tensor]"
+		result = "[" + strings.Join(c.Forward.Names, ": Tensor, ") + ": Tensor]"
 	}
 	comment(b, "  ", scriptLines(c.Forward.Doc))
 	fmt.Fprintf(b, "  forward%s: %s\n", group("(", params, ")"), result)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from polygrad._base import operation
 from polygrad._graph import several
 from polygrad._library import need
-from polygrad.nn._layer import lstm_weights, moving, weights
+from polygrad.nn._layer import moving, sequence_weights, weights
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ func pythonLayer(b *bytes.Buffer, c *ops.Class, params, values, kept []string) {
 	made := append([]string{pythonClassConstant(c.Make), fmt.Sprint(len(c.Weights) - c.Buffers)}, values...)
 	switch len(names) {
 	case 0:
-		if c.Name == "LSTM" {
+		if c.IsSequence() {
 			b.WriteString(pythonCall("made = weights", made) + "\n")
 		} else {
 			b.WriteString(pythonCall("weights", made) + "\n")
@@ -229,8 +229,8 @@ func pythonLayer(b *bytes.Buffer, c *ops.Class, params, values, kept []string) {
 		}
 		fmt.Fprintf(b, "        self.%s = %s\n", name, value)
 	}
-	if c.Name == "LSTM" {
-		b.WriteString("        vars(self).update(zip(lstm_weights(self), made))\n")
+	if c.IsSequence() {
+		b.WriteString("        vars(self).update(zip(sequence_weights(self), made))\n")
 	}
 	pythonForward(b, c)
 }
@@ -245,9 +245,13 @@ func pythonForward(b *bytes.Buffer, c *ops.Class) {
 		case p.own:
 			args = append(args, "self."+p.Name)
 		case p.Name == "weights":
-			args = append(args, "[getattr(self, name) for name in lstm_weights(self)]")
+			args = append(args, "[getattr(self, name) for name in sequence_weights(self)]")
 		default:
-			params = append(params, p.Name+": tuple[Tensor, Tensor] | None = None")
+			typ := "Tensor"
+			if p.Name == "hc" {
+				typ = "tuple[Tensor, Tensor]"
+			}
+			params = append(params, p.Name+": "+typ+" | None = None")
 			args = append(args, p.Name)
 		}
 	}
@@ -268,7 +272,8 @@ func pythonForward(b *bytes.Buffer, c *ops.Class) {
 	case c.Name == "LSTM":
 		b.WriteString(pythonCall("out, h, c = "+need+"._call", args) + "\n        return out, (h, c)\n")
 	case op.Results == 2:
-		b.WriteString(pythonCall("h, c = "+need+"._call", args) + "\n        return h, c\n")
+		names := strings.Join(op.Names, ", ")
+		b.WriteString(pythonCall(names+" = "+need+"._call", args) + "\n        return " + names + "\n")
 	case c.Buffers > 0:
 		b.WriteString(pythonCall("return moving", append([]string{"self", need}, args...)) + "\n")
 	default:

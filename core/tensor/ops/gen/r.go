@@ -62,6 +62,7 @@ var rDocs = map[string]string{
 	"randperm":          "1 to n in random order.",
 	"multinomial":       "Class numbers from 1, drawn with the weights of the last axis.",
 	"cross_entropy":     "The cross entropy of logits (N, C, …) and class numbers (N, …), from 1, or probabilities (N, C, …).\nThe classes are axis 2, of a vector axis 1, unless axis is given. A factor is its class numbers. A class that does not exist is an error where target is in memory, and counts as 0 elsewhere.",
+	"ctc_loss":          "The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).\nIt is -log of the probability of all paths that are targets (N, S), classes from 1, after repetitions and then blanks are left out. blank is the first class unless given. input_lengths and target_lengths (N) are how many steps and classes of each sample count; targets behind them may be 0. The mean is that of the losses divided by target_lengths. zero_infinity makes the loss 0 where the steps are too few.",
 	"shrink":            "Elements from start to end of each axis, both included; NULL keeps an axis as it is.",
 	"one_hot":           "Rows with a 1 at the place of each class from 1. NULL computes the tensor: its greatest value.",
 	"getitem":           "Elements by items as the library has them: NULL (all of an axis), a position, c(first, last, step), slc(), a Tensor of positions, \"newaxis\", \"...\".",
@@ -92,14 +93,14 @@ var rLonger = []string{"unsqueeze", "stack"}
 func rKind(op *ops.Op, p *ops.Param) (kind byte, optional bool) {
 	optional = p.Optional && p.Default == nil
 	switch {
-	case p.Name == "ignore_index":
+	case p.Name == "ignore_index" || p.Name == "blank":
 		return 'C', true
 	case ofClass(op) && (p.Name == "kernel_size" || p.Name == "dim"):
 	case p.Name == "kernel_size":
 		return 'K', false
 	case p.Kind == ops.Tensor && (p.Name == "index" || p.Name == "indices"):
 		return 'p', false
-	case p.Name == "Y" && (op.Name == "cross_entropy" || op.Name == "nll_loss" || op.Name == "sparse_categorical_crossentropy"):
+	case op.Name == "ctc_loss" && p.Name == "targets" || p.Name == "Y" && (op.Name == "cross_entropy" || op.Name == "nll_loss" || op.Name == "sparse_categorical_crossentropy"):
 		return 'c', false
 	case slices.Contains(rAxes, p.Name) && p.Kind == ops.Int:
 		return 'x', optional

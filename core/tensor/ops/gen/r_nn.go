@@ -140,8 +140,8 @@ func rLayer(b *bytes.Buffer, c *ops.Class) {
 		weights = append(weights, w.Name)
 	}
 	names := rStrings(weights)
-	if c.Name == "LSTM" {
-		names = "lstm_weights(num_layers, bias, bidirectional)"
+	if c.IsSequence() {
+		names = "sequence_weights(num_layers, bias, bidirectional)"
 	}
 	b.WriteString("  .Call(C_draw)\n  weights <- " + strings.TrimSpace(rCall("  ", "C_op", c.Make, rSettings(c)...)) + "\n  names(weights) <- " + names + "\n" + rKept(c))
 	params, args := []string{"self", c.Input}, []string{"as_input(" + c.Input + ")"}
@@ -151,9 +151,11 @@ func rLayer(b *bytes.Buffer, c *ops.Class) {
 	for _, p := range c.Forward.Params {
 		switch {
 		case p.Name == "weights":
-			args = append(args, "lstm_weights_of(self)")
+			args = append(args, "sequence_weights_of(self)")
 		case p.Name == "hc":
 			params, args = append(params, "hc = NULL"), append(args, "states_of(hc)")
+		case p.Name == "h":
+			params, args = append(params, "h = NULL"), append(args, "state_of(h)")
 		case slices.Contains(weights, p.Name) || slices.ContainsFunc(c.Params, func(s ops.Param) bool { return s.Name == p.Name }):
 			args = append(args, "self$"+p.Name)
 		}
