@@ -53,6 +53,9 @@ func Im2Col(x *uop.UOp, kernel []int64, w Window) (y *uop.UOp, err error) {
 	need("x", x)
 	n := len(kernel)
 	if len(x.Shape()) != n+2 {
+		fail("kernel_size", "has %d numbers, need one for each axis behind (N, C) of x %s", n, x.Shape())
+	}
+	if n == 0 {
 		fail("x", "has shape %s, need (N, C) and %d axes more", x.Shape(), n)
 	}
 	stride, dilation, p := w.resolve(n, ones64(n))
@@ -72,8 +75,11 @@ func Col2Im(x *uop.UOp, size, kernel []int64, w Window) (y *uop.UOp, err error) 
 	n := len(kernel)
 	s := x.Shape()
 	size = perAxis("output_size", size, n, nil)
-	if len(s) != 3 || len(size) != n {
-		fail("x", "has shape %s, need (N, C k, L) and a size for each of %d axes", s, n)
+	if len(size) != n {
+		fail("output_size", "has %d numbers, need one for each of %d axes", len(size), n)
+	}
+	if len(s) != 3 {
+		fail("x", "has shape %s, need (N, C k, L)", s)
 	}
 	stride, dilation, p := w.resolve(n, ones64(n))
 	each, padded, out, cut := int64(1), make([]int64, n), make([]int64, n), make([][2]int64, n)

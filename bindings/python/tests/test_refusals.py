@@ -184,6 +184,17 @@ METHODS = {
     "bincount": {"self": lambda: Tensor([0, 1])},
     "nll_loss": {"Y": lambda: Tensor([0, 1])}, "cross_entropy": {"Y": lambda: Tensor([0, 1])},
     "split": {"sizes": 1}, "from_numpy": {"x": MEMORY}, "from_blob": {"shape": (2,)},
+    "im2col": {"self": IMAGE, "kernel_size": (2, 2)},
+    "pixel_unshuffle": {"self": lambda: Tensor.ones(1, 3, 3), "downscale_factor": 3},
+    "col2im": {
+        "self": lambda: Tensor.ones(1, 9, 1), "output_size": 3, "kernel_size": (3, 3),
+        "padding": None,
+    },
+    "pixel_shuffle": {"self": lambda: Tensor.ones(9, 1, 1), "upscale_factor": 3},
+    "ctc_loss": {
+        "self": lambda: Tensor.ones(2, 1, 3), "targets": Tensor([[1]]),
+        "input_lengths": Tensor([2]), "target_lengths": Tensor([1]),
+    },
     "interpolate": {"self": IMAGE}, "newton_schulz": {"params": (2.0, -1.5, 0.5)},
     "backward": {"self": lambda: x().sum()}, "gradient": {"self": lambda: x().sum()},
     "arange": {"bounds": (3,)}, "unfold": {"size": 1}, "expand": {"shape": [2, 2]},
