@@ -149,20 +149,20 @@ func CTCLoss(x, target, inputLengths, targetLengths *uop.UOp, blank int64, r Red
 	needReduction(r)
 	s, ts := x.Shape(), target.Shape()
 	if len(s) != 3 || s[0].IsNum(0) {
-		fail("x", "has shape %s, need (T, N, C) with one step or more", s)
+		fail("x", "has shape %s, expected (T, N, C) with one step or more", s)
 	}
 	if len(ts) != 2 || ts[0] != s[1] {
-		fail("targets", "has shape %s, need (%s, S)", ts, s[1])
+		fail("targets", "has shape %s, expected (%s, S)", ts, s[1])
 	}
 	time, n, classes, most := intSize("x", s, 0), intSize("x", s, 1), intSize("x", s, 2), intSize("targets", ts, 1)
 	if blank < 0 || blank >= classes {
-		fail("blank", "is %d, need 0 to %d", blank, classes-1)
+		fail("blank", "is %d, expected 0 to %d", blank, classes-1)
 	}
 	needInt("targets", target)
 	for i, l := range []*uop.UOp{inputLengths, targetLengths} {
 		arg := []string{"input_lengths", "target_lengths"}[i]
 		if needInt(arg, l); !l.Shape().Equal(s[1:2]) {
-			fail(arg, "has shape %s, need (%d)", l.Shape(), n)
+			fail(arg, "has shape %s, expected (%d)", l.Shape(), n)
 		}
 	}
 	lengths, count := reshape(cast(inputLengths, uop.Int32), uop.ShapeOf(n, 1)), reshape(cast(targetLengths, uop.Int32), uop.ShapeOf(n, 1))

@@ -33,7 +33,7 @@ func cellStep(kind int, x *uop.UOp, states []*uop.UOp, w RecurrentWeights) []*uo
 	needRecurrent(kind, x, states, w)
 	xs, hs := x.Shape(), states[0].Shape()
 	if n := len(xs); len(hs) != n || !xs[:n-1].Equal(hs[:n-1]) {
-		fail("h", "has shape %s, need the leading sizes of x, %s", hs, xs)
+		fail("h", "has shape %s, expected the leading sizes of x, %s", hs, xs)
 	}
 	parts := int64(cells[kind].parts)
 	given, hidden := linear(x, transpose(w.Input, 0, 1), w.InputBias), linear(states[0], transpose(w.Hidden, 0, 1), w.HiddenBias)
@@ -63,14 +63,14 @@ func overTime(kind int, x *uop.UOp, states []*uop.UOp, w RecurrentWeights, batch
 	}
 	xs, hs := x.Shape(), states[0].Shape()
 	if len(xs) != 3 {
-		fail("x", "has shape %s, need 3 dimensions", xs)
+		fail("x", "has shape %s, expected 3 dimensions", xs)
 	}
 	if len(hs) != 2 || hs[0] != xs[batch] {
-		fail("h", "has shape %s, need (%s, H)", hs, xs[batch])
+		fail("h", "has shape %s, expected (%s, H)", hs, xs[batch])
 	}
 	n := intSize("x", xs, time)
 	if n == 0 {
-		fail("x", "has shape %s, need one step or more", xs)
+		fail("x", "has shape %s, expected one step or more", xs)
 	}
 	given := linear(x, transpose(w.Input, 0, 1), w.InputBias)
 	if batchFirst {
@@ -94,21 +94,21 @@ func needRecurrent(kind int, x *uop.UOp, states []*uop.UOp, w RecurrentWeights) 
 	needSame("operands", slices.Concat([]*uop.UOp{x}, states, []*uop.UOp{w.Input, w.Hidden})...)
 	xs, hs, is := x.Shape(), states[0].Shape(), w.Input.Shape()
 	if len(xs) == 0 || len(hs) == 0 {
-		fail("x", "has shape %s and h %s, need 1 dimension or more", xs, hs)
+		fail("x", "has shape %s and h %s, expected 1 dimension or more", xs, hs)
 	}
 	needFloat("x", x)
 	for _, c := range states[1:] {
 		if !c.Shape().Equal(hs) {
-			fail("c", "has shape %s, need that of h, %s", c.Shape(), hs)
+			fail("c", "has shape %s, expected that of h, %s", c.Shape(), hs)
 		}
 	}
 	units := intSize("h", hs, len(hs)-1)
 	gates := int64(cells[kind].parts) * units
 	if want := (uop.Shape{uop.N(gates), xs[len(xs)-1]}); !is.Equal(want) {
-		fail("w_ih", "has shape %s, need %s", is, want)
+		fail("w_ih", "has shape %s, expected %s", is, want)
 	}
 	if want := uop.ShapeOf(gates, units); !w.Hidden.Shape().Equal(want) {
-		fail("w_hh", "has shape %s, need %s", w.Hidden.Shape(), want)
+		fail("w_hh", "has shape %s, expected %s", w.Hidden.Shape(), want)
 	}
 	for _, b := range []struct {
 		arg  string
@@ -119,7 +119,7 @@ func needRecurrent(kind int, x *uop.UOp, states []*uop.UOp, w RecurrentWeights) 
 		}
 		needSame(b.arg, x, b.bias)
 		if want := uop.ShapeOf(gates); !b.bias.Shape().Equal(want) {
-			fail(b.arg, "has shape %s, need %s", b.bias.Shape(), want)
+			fail(b.arg, "has shape %s, expected %s", b.bias.Shape(), want)
 		}
 	}
 }

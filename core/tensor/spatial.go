@@ -13,7 +13,7 @@ func PixelShuffle(x *uop.UOp, r int64) (y *uop.UOp, err error) {
 	n := len(s)
 	c := intSize("x", s, n-3)
 	if c%(r*r) != 0 {
-		fail("x", "has %d channels, need a multiple of %d", c, r*r)
+		fail("x", "has %d channels, expected a multiple of %d", c, r*r)
 	}
 	y = reshape(x, joinShapes(s[:n-3], uop.ShapeOf(c/(r*r), r, r), s[n-2:]))
 	order := countTo(n + 2)
@@ -28,7 +28,7 @@ func PixelUnshuffle(x *uop.UOp, r int64) (y *uop.UOp, err error) {
 	n := len(s)
 	c, h, w := intSize("x", s, n-3), intSize("x", s, n-2), intSize("x", s, n-1)
 	if h%r != 0 || w%r != 0 {
-		fail("x", "has shape %s, need a height and a width that %d divides", s, r)
+		fail("x", "has shape %s, expected a height and a width that %d divides", s, r)
 	}
 	y = reshape(x, joinShapes(s[:n-2], uop.ShapeOf(h/r, r, w/r, r)))
 	order := countTo(n + 2)
@@ -39,10 +39,10 @@ func PixelUnshuffle(x *uop.UOp, r int64) (y *uop.UOp, err error) {
 func needImages(x *uop.UOp, arg string, r int64) uop.Shape {
 	need("x", x)
 	if len(x.Shape()) < 3 {
-		fail("x", "has shape %s, need (…, channels, height, width)", x.Shape())
+		fail("x", "has shape %s, expected (…, channels, height, width)", x.Shape())
 	}
 	if r < 1 || r > maxElements {
-		fail(arg, "is %d, need a positive number", r)
+		fail(arg, "is %d, expected a positive number", r)
 	}
 	return x.Shape()
 }
@@ -53,10 +53,10 @@ func Im2Col(x *uop.UOp, kernel []int64, w Window) (y *uop.UOp, err error) {
 	need("x", x)
 	n := len(kernel)
 	if len(x.Shape()) != n+2 {
-		fail("kernel_size", "has %d numbers, need one for each axis behind (N, C) of x %s", n, x.Shape())
+		fail("kernel_size", "has %d numbers, expected one for each axis behind (N, C) of x %s", n, x.Shape())
 	}
 	if n == 0 {
-		fail("x", "has shape %s, need (N, C) and %d axes more", x.Shape(), n)
+		fail("x", "has shape %s, expected (N, C) and %d axes more", x.Shape(), n)
 	}
 	stride, dilation, p := w.resolve(n, ones64(n))
 	all := windows(padSpatial(x, p, 0), kernel, stride, dilation)
@@ -76,10 +76,10 @@ func Col2Im(x *uop.UOp, size, kernel []int64, w Window) (y *uop.UOp, err error) 
 	s := x.Shape()
 	size = perAxis("output_size", size, n, nil)
 	if len(size) != n {
-		fail("output_size", "has %d numbers, need one for each of %d axes", len(size), n)
+		fail("output_size", "has %d numbers, expected one for each of %d axes", len(size), n)
 	}
 	if len(s) != 3 {
-		fail("x", "has shape %s, need (N, C k, L)", s)
+		fail("x", "has shape %s, expected (N, C k, L)", s)
 	}
 	stride, dilation, p := w.resolve(n, ones64(n))
 	each, padded, out, cut := int64(1), make([]int64, n), make([]int64, n), make([][2]int64, n)
@@ -91,7 +91,7 @@ func Col2Im(x *uop.UOp, size, kernel []int64, w Window) (y *uop.UOp, err error) 
 	}
 	channels := intSize("x", s, 1)
 	if l := uop.ShapeOf(out...).Numel().N; channels%each != 0 || intSize("x", s, 2) != l {
-		fail("x", "has shape %s, need a multiple of %d rows, and %d columns", s, each, l)
+		fail("x", "has shape %s, expected a multiple of %d rows, and %d columns", s, each, l)
 	}
 	t := reshape(x, joinShapes(s[:1], uop.ShapeOf(channels/each), uop.ShapeOf(kernel...), uop.ShapeOf(out...)))
 	order := countTo(2)
@@ -112,10 +112,10 @@ func CDist(x, y *uop.UOp, p float64) (d *uop.UOp, err error) {
 	needFloat("x", x)
 	xs, ys := x.Shape(), y.Shape()
 	if len(xs) < 2 || len(ys) < 2 || xs[len(xs)-1] != ys[len(ys)-1] {
-		fail("x2", "has shape %s, need (…, R, M) for x of shape %s, (…, P, M)", ys, xs)
+		fail("x2", "has shape %s, expected (…, R, M) for x of shape %s, (…, P, M)", ys, xs)
 	}
 	if !(p >= 0) {
-		fail("p", "is %v, need 0 or more", p)
+		fail("p", "is %v, expected 0 or more", p)
 	}
 	e := sub(unsqueeze(x, -2), unsqueeze(y, -3))
 	last := []int{-1}

@@ -187,8 +187,7 @@ METHODS = {
     "im2col": {"self": IMAGE, "kernel_size": (2, 2)},
     "pixel_unshuffle": {"self": lambda: Tensor.ones(1, 3, 3), "downscale_factor": 3},
     "col2im": {
-        "self": lambda: Tensor.ones(1, 9, 1), "output_size": 3, "kernel_size": (3, 3),
-        "padding": None,
+        "self": lambda: Tensor.ones(1, 9, 1), "output_size": 3, "kernel_size": (3, 3)
     },
     "pixel_shuffle": {"self": lambda: Tensor.ones(9, 1, 1), "upscale_factor": 3},
     "ctc_loss": {
@@ -203,6 +202,7 @@ METHODS = {
 }  # fmt: skip
 # Arguments that an error of another one may name: those that they must fit, and those before *args.
 ALIASES = {
+    "col2im": "x",
     "permute": "order", "flip": "axis", "repeat": "repeats", "expand": "shape", "pad_to": "shape",
     "reshape": "shape", "shrink_to": "shape", "view": "shape", "arange": "stop", "roll": "shifts",
     "one_hot": "x", "assign": "data|dtype", "to_": "to",
