@@ -6,7 +6,7 @@ import (
 	"polygrad/exec"
 )
 
-// A Job computes variables in the background. Writes made meanwhile do not change what it reads.
+// A Job computes variables in the background. Writes made meanwhile do not change its operands.
 type Job struct {
 	b     *batch
 	ran   chan struct{} // closed when the kernels have run

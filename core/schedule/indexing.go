@@ -9,7 +9,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// indexing is what is known about the ranges of each node.
+// indexing holds the ranges of each node.
 type indexing struct {
 	g     *uop.Graph
 	list  []*uop.UOp // the graph, sources first
@@ -386,7 +386,7 @@ func summedAxes(u *uop.UOp) axisSet {
 	return out
 }
 
-// turns reports whether a value is a view whose last axis is another one of what it is a view of.
+// turns reports whether a value is a permuted view that moves the last axis of its base elsewhere.
 func turns(u *uop.UOp) bool {
 	order, ok := u.Arg.(uop.Nums)
 	return ok && u.Op == uop.Permute && len(order) > 0 && order[len(order)-1] != len(order)-1
@@ -501,7 +501,7 @@ func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 	n.loops = slices.DeleteFunc(n.loops, func(r *uop.UOp) bool { return slices.Contains(n.rows, r) })
 }
 
-// union adds to a list what is not in it yet.
+// union appends the nodes that are not in a list yet.
 func union(list, more []*uop.UOp) []*uop.UOp {
 	for _, u := range more {
 		if !slices.Contains(list, u) {

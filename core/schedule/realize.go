@@ -6,8 +6,8 @@ import "polygrad/core/uop"
 var alwaysContiguous = ops(uop.Contiguous, uop.Assign, uop.Copy, uop.Buffer, uop.ConstOp, uop.Bind, uop.Device, uop.Param,
 	uop.DefineLocal, uop.DefineReg, uop.Load, uop.Call, uop.After).Union(inOrder)
 
-// getRealize marks the nodes that must have a buffer: what is asked for, what is made contiguous, copied or assigned,
-// and what copies and assigns read.
+// getRealize marks the nodes that must have a buffer: the outputs, the operands of CONTIGUOUS, COPY and ASSIGN, and those nodes
+// themselves.
 func (r *run) getRealize() bool {
 	list := r.root.Toposort()
 	r.index = newIndexing(r.g, list, r.store)

@@ -340,7 +340,7 @@ func (r *repeats) part(root *uop.UOp) error {
 	if err != nil {
 		return err
 	}
-	// A value is computed where it is stored, unless something reads what was there before.
+	// A value is computed into its destination, unless something reads the old contents.
 	place := make([]int, len(s.Slots))
 	taken := map[int]bool{}
 	for i, x := range s.Slots {

@@ -31,7 +31,7 @@ type Schedule struct {
 	ArenaBytes int64
 }
 
-// Kernel is one thing to run.
+// Kernel is one kernel or copy of a schedule.
 type Kernel struct {
 	// AST is a SINK with a KernelInfo, or a COPY. Equal kernels of one schedule have the same AST.
 	AST *uop.UOp
@@ -171,7 +171,7 @@ func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
 	return build(r.g, values, late)
 }
 
-// compile runs all passes. The result is the wanted nodes with what was computed replaced by its AFTER, nil for those that got no buffer.
+// compile runs all passes. The result is the wanted nodes with each computed buffer replaced by its AFTER, nil for those that got no buffer.
 func (r *run) compile(wanted []*uop.UOp) ([]*uop.UOp, error) {
 	for i := range passes {
 		if err := r.do(&passes[i]); err != nil {

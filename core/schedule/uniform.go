@@ -7,8 +7,8 @@ type axisSet uint64
 
 func (s axisSet) has(axis int) bool { return s>>axis&1 != 0 }
 
-// uniformAxes are the axes along which a value does not vary: those of size 1, of constants, and of what was expanded. It asks for
-// those of the sources by a function.
+// uniformAxes are the axes along which a value does not vary: those of size 1, of constants, and of expands. of gives
+// those of a source.
 func uniformAxes(u *uop.UOp, of func(*uop.UOp) axisSet) axisSet {
 	shape := u.Shape()
 	all := axisSet(1)<<len(shape) - 1
@@ -90,7 +90,7 @@ func eachReshaped(in, out uop.Shape, f func(from, to axisSet)) {
 }
 
 // pickedAxes are the axes along which a condition that compares a number with positions singles out one element at most, or a value
-// is chosen or zero by such a condition. at tells what is known of the sources.
+// is chosen or zero by such a condition. at gives the ranges of a source.
 func pickedAxes(u *uop.UOp, at func(*uop.UOp) *nodeRanges) axisSet {
 	zero := func(u *uop.UOp) bool {
 		return at(u).uniform == axisSet(1)<<len(u.Shape())-1 && !at(u).reads && u.Base().IsConst(uop.Int(0))

@@ -18,8 +18,8 @@ type HostKernel interface {
 // Limits are none, on host memory.
 func (Host) Limits() Limits { return Limits{HostMemory: true} }
 
-// margin is how much memory there is before and behind what is allocated, as much as a vector: masked loads that begin or end outside
-// of a buffer are slow where there is none.
+// margin is the number of mapped bytes before and behind an allocation, the size of a vector: masked loads that begin or end outside of
+// a buffer are slow on unmapped pages.
 const margin = 64
 
 // Allocate maps memory outside Go's heap: aligned to a cache line, zeroed by the system, touched only by kernels.

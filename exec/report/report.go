@@ -94,7 +94,7 @@ func (r *Report) Graph() *draw.Graph {
 	}
 	buffer := func(b int, sources ...int) int {
 		at := add(draw.Node{
-			Name: fmt.Sprintf("b%d %s", b, r.Buffers[b].Role), Detail: r.Buffers[b].what(), Kind: draw.Memory,
+			Name: fmt.Sprintf("b%d %s", b, r.Buffers[b].Role), Detail: r.Buffers[b].typeAndShape(), Kind: draw.Memory,
 			Sources: append([]int{}, sources...),
 		})
 		now[b] = at

@@ -23,7 +23,7 @@ func (r *Report) text() string {
 		b.WriteByte('\n')
 		rows := [][]string{{"buffer", "role", "what", "size"}}
 		for i, x := range r.Buffers {
-			rows = append(rows, []string{"b" + strconv.Itoa(i), x.Role, x.what(), bytes(x.Bytes)})
+			rows = append(rows, []string{"b" + strconv.Itoa(i), x.Role, x.typeAndShape(), bytes(x.Bytes)})
 		}
 		table(&b, rows, "<<<>")
 	}
@@ -100,8 +100,8 @@ func named(list []int) string {
 	return strings.Join(s, " ")
 }
 
-// what is the type and the shape of a buffer.
-func (x *Buffer) what() string {
+// typeAndShape is the type and the shape of a buffer.
+func (x *Buffer) typeAndShape() string {
 	s := make([]string, len(x.Shape))
 	for i, n := range x.Shape {
 		s[i] = strconv.FormatInt(n, 10)

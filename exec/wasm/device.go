@@ -46,7 +46,7 @@ func (d *Device) Limits() device.Limits {
 	return device.Limits{HostMemory: true, Reach: windowSize / 2}
 }
 
-// Fusion bounds what is merged.
+// Fusion returns the limits of fusion.
 func (d *Device) Fusion() fuse.Options {
 	return device.FusionFor(&d.machine)
 }

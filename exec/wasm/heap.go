@@ -30,7 +30,7 @@ type Heap struct {
 const (
 	blockAlign = 64
 	// Reservations double from the first to the greatest size. They are modest,
-	// because what is mapped later (the caller's arrays) has to lie near too.
+	// because memory that is mapped later (the caller's arrays) has to lie near, too.
 	firstRegion = 16 << 20
 	greatRegion = 512 << 20
 	// maxBlock is the greatest block: with the slack below it fits a window.
@@ -97,7 +97,7 @@ func (h *Heap) reserve(n uintptr) (uintptr, error) {
 	return reserveIn(h.window, n)
 }
 
-// Free gives a block back. It reports an error for what is not a block in use.
+// Free gives a block back. It is an error for a pointer that is not a block in use.
 func (h *Heap) Free(ptr unsafe.Pointer) error {
 	p := uintptr(ptr)
 	h.mu.Lock()

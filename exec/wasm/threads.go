@@ -45,7 +45,7 @@ const maxThreads = 256
 
 // pool shares runs among workers and the goroutine that asks for one, as that of the device native does: a run is cut into
 // parts, one for each thread, and parts into pieces. A thread takes the pieces of its own part first, so that it meets
-// the same memory in one run after the other, and then what is left of the others. Pieces are taken with one
+// the same memory in one run after the other, and then the remaining pieces of the others. Pieces are taken with one
 // compare-and-swap on a word that also holds the number of the run: who is late fails there and touches nothing.
 var pool struct {
 	run   padded[atomic.Uint32] // the number of the last run: what workers wait for
@@ -114,7 +114,7 @@ func piece(part, number uint32) {
 	}
 }
 
-// work is a thread's share of a run: its own part, then what is left of the others.
+// work is a thread's share of a run: its own part, then the remaining pieces of the others.
 func work(number, run uint32) {
 	parts := pool.parts.Load() // of a later run already, if nothing can be taken
 	for i := range parts {

@@ -51,7 +51,7 @@ const (
 // malformed is what refuse panics with.
 type malformed struct{ error }
 
-// read runs f, which may refuse what it reads.
+// read runs f, which may refuse malformed data.
 func (p *pickle) read(f func()) (err error) {
 	defer func() {
 		switch r := recover().(type) {

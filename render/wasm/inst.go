@@ -68,7 +68,7 @@ type selector struct {
 	items int64
 	check bool
 	table ir.InternTable[instKey, inst]
-	// vals is what is known about each value, by its ID.
+	// vals are the states of values, by their IDs.
 	vals []state
 	vars map[*ir.Block][]*variable
 	// counters count the iterations of loops.
@@ -81,7 +81,7 @@ type selector struct {
 	nextID  int32
 }
 
-// state is what is known about a value.
+// state is the lowering of a value.
 type state struct {
 	inst *inst
 	// other is a vector of bools with lanes of the other width.

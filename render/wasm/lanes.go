@@ -5,7 +5,7 @@ import (
 	"polygrad/render/wasm/binary"
 )
 
-// width is the width of the lanes of a vector of bools: that of what it comes from.
+// width is the width of the lanes of a vector of bools: that of its operands.
 func (s *selector) width(v *ir.Value) int {
 	if v.Lanes == 4 {
 		return 4

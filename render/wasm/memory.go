@@ -22,7 +22,7 @@ type group struct {
 	sure   bool
 }
 
-// access is what is known about a load or store: where it is made and which bytes behind its pointer it needs.
+// access describes a load or store: the block that it is in, and the bytes behind its pointer that it needs.
 type access struct {
 	home    *ir.Block
 	buf     *ir.Buffer

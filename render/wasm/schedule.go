@@ -146,7 +146,7 @@ func (sc *scheduler) several(b *ir.Block) bool {
 }
 
 // registers is how many vector registers an innermost loop may fill with
-// variables, invariants and constants; the others are for what it computes.
+// variables, invariants and constants; the others are for intermediate values.
 const registers = 11
 
 // fewConstants are so many that they may stay in registers beside computations that take turns.

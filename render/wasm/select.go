@@ -217,11 +217,11 @@ func (s *selector) makePhi(v *ir.Value) *inst {
 	return lv.v
 }
 
-// chainOf lists the steps from a variable of a loop to its next value, with those of what is added to it.
+// chainOf lists the steps from a variable of a loop to its next value, with those of the addends.
 func (s *selector) chainOf(p *ir.PhiVar) []*inst {
 	next := throughOnce(p.Next)
 	var out []*inst
-	// down goes from a sum to what it begins with.
+	// down goes from a sum to its first term.
 	down := func(v, end *ir.Value, each func(sum, term *ir.Value)) *ir.Value {
 		for v != end && v.Op == next.Op && len(v.Args) == 2 {
 			a, b := throughOnce(v.Args[0]), throughOnce(v.Args[1])

@@ -1,5 +1,5 @@
-// Package analysis finds what is known about a kernel before anything is decided: its loops as a tree of regions, the
-// slopes of indices along loops, its memory, and chains of sums.
+// Package analysis analyses a kernel before its layout is planned: its loops as a tree of regions, the strides of indices
+// along loops, its buffers, and chains of sums.
 package analysis
 
 import (
@@ -9,8 +9,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Facts are what is known about a kernel before anything is decided: its loops, its memory, how its indices move with
-// its loops, and which of its sums are special.
+// Facts are the results of the analysis of a kernel: its loops, its buffers, the strides of its indices along loops, and which
+// of its sums are special.
 type Facts struct {
 	Tree      *Region
 	Arguments []ir.Param
@@ -33,7 +33,7 @@ type Facts struct {
 	slopesAlong map[*uop.UOp]*Slopes
 }
 
-// New finds what is known about a list.
+// New analyses a linear list.
 func New(list []*uop.UOp) (f *Facts, err error) {
 	defer ir.Recover(&err)
 	root, err := tree(list)
@@ -182,8 +182,8 @@ func (f *Facts) Maskable(least int64) bool {
 	return true
 }
 
-// Independent reports whether the iterations of a band may be done in any order, side by side: what it both reads and
-// writes is one element for each of them.
+// Independent reports whether the iterations of a band may run in any order, in parallel: a buffer that it both reads and
+// writes is accessed at one element for each of them.
 func (f *Facts) Independent(leaf *Region) bool {
 	written := map[*uop.UOp]*uop.UOp{}
 	ok := true
@@ -281,8 +281,8 @@ func (r *Region) Innermost() *Region {
 	}
 }
 
-// findExactProducts finds the terms of sums in F32 that are products of F16 or BF16, rounded only to be made F32 again. To
-// round them is no part of what is asked for: matrix units do not do it either.
+// findExactProducts finds the terms of sums in F32 that are products of F16 or BF16, rounded only to be made F32 again. That
+// rounding is not part of the program: matrix units do not do it either.
 func (r *Region) findExactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
 	for _, p := range r.Parts {
 		if p.Sub != nil {
@@ -368,7 +368,7 @@ func (r *Region) Written(out []Slot) []Slot {
 	return out
 }
 
-// InOrder reports whether the iterations of a loop run in order: those of prefixes and of what is scattered.
+// InOrder reports whether the iterations of a loop run in order: those of running reductions and of scatters.
 func (r *Region) InOrder() bool {
 	return r.Rng != nil && r.Rng.RangeID().Type == uop.AxisPrefix
 }
@@ -386,7 +386,7 @@ func KindFor(dt *uop.DType) ir.Kind {
 	return k
 }
 
-// Chain are the loops of a band: each contains nothing but the next, what is pure, and the last one the work. Loops that run in order
+// Chain are the loops of a band: each contains nothing but the next and pure operations, the last one the leaf. Loops that run in order
 // are a band of their own.
 func Chain(r *Region) []*Region {
 	out := []*Region{r}

@@ -258,7 +258,7 @@ func (r *Region) readsElsewhere(up *Update) bool {
 }
 
 // Prefixes are the registers of a loop in order that hold running reductions: each iteration combines a register once with terms, and
-// nothing else reads what it held before. ok is false if the loop has no registers, or others.
+// nothing else reads its old value. ok is false if the loop has no registers, or others.
 func (r *Region) Prefixes() (ups []*Update, ok bool) {
 	for _, p := range r.Parts {
 		if p.Sub != nil {

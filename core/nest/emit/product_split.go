@@ -5,7 +5,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// split is the codes of the three parts of an F32, each rounded to nearest so that what is left of the number is exact.
+// split is the codes of the three parts of an F32, each rounded to nearest so that the remainder is exact.
 func (w *packer) split(v *ir.Value) []*ir.Value {
 	v = w.Splat(v)
 	w.check(v)
@@ -31,7 +31,7 @@ func (w *packer) check(v *ir.Value) {
 	}
 }
 
-// keepWorst adds what was noted for a block to what is kept in memory.
+// keepWorst accumulates the range flag of a block into the operand's flag in memory.
 func (w *packer) keepWorst() {
 	if w.worst == nil {
 		return
@@ -41,8 +41,8 @@ func (w *packer) keepWorst() {
 	w.worst = nil
 }
 
-// beginRange and endRange are before and behind the packing of an operand: what is kept becomes the operand's bad, 1 if
-// a number is out of range and else 0.
+// beginRange and endRange enclose the packing of an operand: the accumulated flag becomes the operand's bad, 1 if a number is out of
+// range and else 0.
 func (w *packer) beginRange() {
 	if w.q.Splits > 1 {
 		w.Store(&ir.Place{Buf: w.o.Range, Stride: 1}, w.Splat(w.Int(ir.U32, 0)))

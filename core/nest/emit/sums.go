@@ -26,7 +26,7 @@ func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 }
 
 // alongUnknown spreads a loop over the lanes of vectors whose trip count is known only at run time. Unless that is a multiple
-// of the lanes, vectors are masked, or what is left is done one by one.
+// of the lanes, the last vector is masked, or a scalar loop does the remainder.
 func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
 	r, lanes := p.Loop, p.Lanes
 	ways, round := p.Ways(int64(len(copies)), -1), int64(0)
@@ -167,7 +167,7 @@ func adds(v, sum *ir.Value) bool {
 	return v == sum || v.Op == ir.Add && (adds(v.Args[0], sum) || adds(v.Args[1], sum))
 }
 
-// plus adds a term to a sum: products by fused multiply-add, what is itself a sum with products one by one.
+// plus adds a term to a sum: a product by a fused multiply-add, a sum that has products term by term.
 func (im *emitter) plus(sum, term *ir.Value) *ir.Value {
 	switch {
 	case term.Op == ir.Mul:

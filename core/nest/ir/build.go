@@ -219,7 +219,7 @@ func (b *Builder) Store(at *Place, val *Value) {
 // Prefetch says in the block Cur that a place is needed soon.
 func (b *Builder) Prefetch(at *Place) { b.Cur.Items = append(b.Cur.Items, Item{Prefetch: at}) }
 
-// Loop makes a loop in the block Cur and calls body, which makes what is in it.
+// Loop makes a loop in the block Cur and calls body, which emits its contents.
 func (b *Builder) Loop(label string, count *Value, body func(l *Loop)) *Loop {
 	l := &Loop{Count: count, Label: label}
 	l.Body = &Block{Parent: b.Cur, Loop: l, Depth: b.Cur.Depth + 1}

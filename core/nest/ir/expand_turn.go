@@ -42,8 +42,8 @@ func (b *Builder) ownScratch(n int32, k Kind, size int64) *Buffer {
 }
 
 // reduced is r, what is left of a without multiples of pi, with the sign that they turn. Where a is beyond the limit
-// it is reduced with many bits of 1/pi instead: if any lane is, in a loop that otherwise runs zero times. What is in
-// it depends on the variables of the loop, so that none of it is computed without need.
+// it is reduced with many bits of 1/pi instead: if any lane is, in a loop that otherwise runs zero times. The body of
+// that loop depends on its variables, so that none of it is hoisted and computed without need.
 func (g formula) reduced(r, a *Value, limit float64, cos bool) *Value {
 	b := g.b
 	any := g.lessEqual(g.float(limit), a)

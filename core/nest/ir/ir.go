@@ -230,6 +230,6 @@ type Kernel struct {
 	Scratch int64
 	// Flops and Bytes estimate the work of a whole run: arithmetic operations, and bytes moved from and to memory.
 	Flops, Bytes float64
-	// Choice says in dumps what was chosen about its layout.
+	// Choice is the chosen layout, for dumps.
 	Choice string
 }

@@ -195,7 +195,7 @@ func doubleLane(op Op) LaneFunc {
 }
 
 // FMA32 is a*b+c rounded once. In float64 the product is exact and the sum is rounded; if that is not exact, a sum
-// whose last bit is even goes to its odd neighbour on the side of what was lost, so that rounding to float32 is right.
+// whose last bit is even goes to its odd neighbour on the side of the rounding error, so that rounding to float32 is right.
 func FMA32(a, b, c float32) float32 {
 	p, q := float64(a)*float64(b), float64(c)
 	s := p + q

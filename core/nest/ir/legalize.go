@@ -1,7 +1,7 @@
 package ir
 
 // ALU applies an operation lane by lane to values of a kind, in operations that the machine has: those of the kinds
-// I32, U32, I64, U64, F32, F64 and Bool. What is made of constants is a constant, and what changes nothing is left out.
+// I32, U32, I64, U64, F32, F64 and Bool. Operations on constants are folded, and identities left out.
 //
 // Values of narrower kinds are those of their registers, always in range: a result for I8 … U16 is an I32, one for
 // small floats an F32, and k tells what it stands for. Where bits in memory matter, the kind must be told again: see

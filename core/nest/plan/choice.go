@@ -47,8 +47,8 @@ const (
 	on   = 1
 )
 
-// Choice is what is chosen about a kernel: the knobs of its bands, in the order in which they are laid out, separated
-// by /. The knobs of a band are letters with numbers, such as v2w4h7. What it leaves out the heuristics decide; the
+// Choice is the layout chosen for a kernel: the knobs of its bands, in the order in which they are laid out, separated
+// by /. The knobs of a band are letters with numbers, such as v2w4h7. Knobs that it leaves out are set by the heuristics; the
 // empty Choice leaves all to them. Knobs that do not suit a band have no effect.
 type Choice string
 

@@ -28,8 +28,8 @@ func alongRows(n int64) int64 {
 	return few
 }
 
-// streamedRows is alongRows for rows that may come from memory. There what is shared costs nothing, but the rows are so
-// many streams, and the hardware prefetches none that is read for less than some pages: a matrix of 50257x768 floats is
+// streamedRows is alongRows for rows that may come from memory. There the shared operand costs nothing, but each row is a
+// stream, and the hardware prefetches none that is read for less than some pages: a matrix of 50257x768 floats is
 // read at 28 GB/s row by row, at 15 GB/s four rows at a time. Very short rows are one stream all the same, and of long
 // ones the shared operand leaves L1.
 func (pl *planner) streamedRows(k *analysis.Region, rows *Axis, acc []analysis.Access) int64 {

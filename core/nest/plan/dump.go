@@ -13,7 +13,7 @@ var (
 	wayNames   = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps", Broadcast: "in all lanes"}
 )
 
-// String prints a plan: for each band its choice, its axes, its loops from the outermost on, and what is packed before which.
+// String prints a plan: for each band its choice, its axes, its loops from the outermost on, and the operands that are packed before each.
 func (k *Kernel) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d lanes, masks %v, %d items, %d bytes of scratch memory\n", k.Lanes, k.Masks, k.Items, k.Memory.Bytes)

@@ -25,7 +25,7 @@ const (
 )
 
 // packReuse is how many tiles of rows must use a packed column, if vectors of it can be loaded as they lie; half of that if
-// what is packed lies in the nearest cache until it is used.
+// the packed operand stays in L1 until it is used.
 const packReuse = 6
 
 // findPacks lists the operands of a reduction that are worth packing.

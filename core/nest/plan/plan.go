@@ -39,7 +39,7 @@ type Band struct {
 	MultiPass *MultiPass
 	// Product says how the leaf is a product of packed operands, nil if it is not.
 	Product *Product
-	// Transpose is the axis whose iterations are the lanes of what is loaded, if squares of vectors are transposed in registers.
+	// Transpose is the axis along which vectors are loaded, if squares of vectors are transposed in registers.
 	Transpose *Axis
 	// Sums are the sums of products of the leaf, if it may be divided into blocks.
 	Sums []*SumLoops
@@ -60,7 +60,7 @@ type Band struct {
 	Prefetch   []*uop.UOp
 	// perRow is how many elements of scratch memory each of several rows has that run side by side.
 	perRow map[*ir.Buffer]int64
-	// want is what was chosen for the band, used what it has come to.
+	// want are the knobs chosen for the band, used the layout that resulted.
 	want Knobs
 	used *Laid
 }

@@ -17,14 +17,14 @@ type Kernel struct {
 	Masks bool
 	// serial kernels have no work items: they do more than one nest of loops. Others have so many.
 	Items int64
-	// Setup is the share of the work of a run that each call does, for however many of the items: what is packed before
-	// the loop over them.
+	// Setup is the part of the work of a run that each call repeats, whatever its number of items: packing before the loop over
+	// them.
 	Setup float64
 	bands []*Band // in the order of their first loops
 	// BandOf finds the band that a loop begins, reductionOf how a loop that collects is spread.
 	BandOf      map[*analysis.Region]*Band
 	ReductionOf map[*analysis.Region]*Reduction
-	// Memory is the scratch memory of the list and of what is packed or kept between passes.
+	// Memory is the scratch memory of the list, of packed operands, and of partial results between passes.
 	Memory ir.ScratchMemory
 	Layout Layout
 }
@@ -42,7 +42,7 @@ type planner struct {
 	wanted   []Knobs
 }
 
-// Make plans a kernel for a machine: as wanted, and what is left open by the heuristics. A plain one keeps its loops as
+// Make plans a kernel for a machine: as wanted, and by the heuristics where wanted leaves a knob open. A plain one keeps its loops as
 // they are.
 func Make(f *analysis.Facts, m ir.Machine, wanted []Knobs, plain bool) (k *Kernel, err error) {
 	defer ir.Recover(&err)
@@ -62,7 +62,7 @@ func Make(f *analysis.Facts, m ir.Machine, wanted []Knobs, plain bool) (k *Kerne
 	return k, nil
 }
 
-// region plans the loops of a region: the leaf of a band, or what is outside of all bands.
+// region plans the loops of a region: the leaf of a band, or the loops outside of all bands.
 func (pl *planner) region(r *analysis.Region, around *Band) {
 	for _, in := range r.Loops() {
 		if !in.Writes {

@@ -1,7 +1,7 @@
 package plan
 
-// Threads share the iterations of a level. What is packed before the level each of them packs, what is packed inside only
-// for the iterations of its own.
+// Threads share the iterations of a level. Operands that are packed before the level are packed by each thread, those packed
+// inside of it only for the thread's own iterations.
 
 // operandCost is the cost of packing an operand once, own its axis, before the level at.
 type operandCost struct {

@@ -20,9 +20,8 @@ const transposeBytes = 2 * Line
 const transposeWeight = 1 << 10
 
 // planTranspose lays out a band without reductions whose loads and stores run along different axes: squares of lanes by
-// lanes. A block has as many rows of what is stored as there are pages whose addresses the processor keeps at hand:
-// while it is gone through along what is loaded, which is a few long runs, each row of it goes on where it was left. It
-// reports whether that pays.
+// lanes. A block has as many rows of the destination as the TLB has entries: the loop runs along the contiguous axis of the source,
+// a few long streams, and each row of the destination goes on where it was left. It reports whether that pays.
 func (pl *planner) planTranspose(p *Band, acc []analysis.Access, best float64) bool {
 	lanes := int64(pl.Lanes)
 	switch {

@@ -71,7 +71,7 @@ func (f *fuser) skipMaskedBlocks() (changed bool) {
 	return changed
 }
 
-// bandOf is the band of a matrix of scores, nil if what is stored is none.
+// bandOf is the band of a matrix of scores, nil if the store is not of such a matrix.
 func (f *fuser) bandOf(b *body, s *store) *band {
 	mask, low := maskOf(s.value)
 	if mask == nil {
@@ -123,7 +123,7 @@ func positionsOf(s *store) []term {
 	return own
 }
 
-// spansOf finds out what is left for each block of an axis; at is nil if that is not known.
+// spansOf finds the interval of the other axis that the band leaves for each block of an axis; at is nil if that is not known.
 func (f *fuser) spansOf(d *band, axis int) (out spans) {
 	own, other := d.position[axis], d.position[1-axis]
 	blocks := (sizeOf(own) + bandBlock - 1) / bandBlock
@@ -345,7 +345,7 @@ func (f *fuser) writer(slot int) (own []term) {
 	return own
 }
 
-// skippable reports whether what is outside of the band of a matrix is not needed: whoever reads it goes through the band.
+// skippable reports whether the elements outside of the band of a matrix are dead: every reader stays inside of the band.
 func (f *fuser) skippable(d *band, slot int) bool {
 	if s := f.slots[slot]; s.Input >= 0 || s.Output >= 0 || f.writer(slot) == nil {
 		return false

@@ -25,7 +25,7 @@ type body struct {
 // store is one output.
 type store struct {
 	slot int
-	// at is the INDEX that is stored to, value what is stored there.
+	// at is the INDEX of the destination, value the stored value.
 	at, value *uop.UOp
 	// loops are the ranges around the store.
 	loops []*uop.UOp
@@ -149,7 +149,7 @@ func (b *body) loads() []*uop.UOp {
 	return b.indices
 }
 
-// values are the nodes below what is stored, sources first.
+// values are the nodes that the stored values depend on, sources first.
 func (b *body) values() []*uop.UOp {
 	if b.nodes != nil {
 		return b.nodes

@@ -13,10 +13,10 @@ import (
 type Decision struct {
 	// Pass is the name of the pass.
 	Pass string
-	// First and Second are the kernels, by their numbers before fusion; those of a fusion group are all that are in it. Second
+	// First and Second are the kernels, by their numbers before fusion; those of a fusion group are all its members. Second
 	// is nil if the decision is about one kernel.
 	First, Second []int
-	// Value is what is stored or not, if the decision is about a value of the tensor graph.
+	// Value is the value of the tensor graph that is stored or recomputed, nil if the decision is about kernels.
 	Value  *uop.UOp
 	Reason Reason
 	Costs  Costs
@@ -94,7 +94,7 @@ func (r Reason) String() string { return reasons[r] }
 // stores reports whether a value of the tensor graph is stored.
 func (r Reason) stores() bool { return r >= TermsScattered && r <= RereadPays }
 
-// Costs are what is known of a merged kernel; those that a decision did not need are 0.
+// Costs are the estimates for a merged kernel; those that a decision did not need are 0.
 type Costs struct {
 	// BytesSaved is the memory traffic that goes away: each buffer counts once for each kernel that reads it, and once for each
 	// that writes it.
@@ -160,7 +160,7 @@ func (d *Decision) text() string {
 		d.Pass, name, v.Shape(), verdict, d.Reason, c.Elements, c.Evaluations, c.Work, c.AgainCycles, c.StoreCycles)
 }
 
-// String is a line: the pass, the kernels, what is done and why, and each cost that is known with its limit.
+// String is a line: the pass, the kernels, the decision with its reason, and each estimated cost with its limit.
 func (d *Decision) String() string {
 	if d.Value != nil {
 		return d.text()

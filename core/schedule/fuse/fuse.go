@@ -22,7 +22,7 @@ type Options struct {
 	MaxBuffers int
 	// KernelBuffers is the most buffers that a kernel may have before any is merged, 0 for any number.
 	KernelBuffers int
-	// Machine says what it costs to store a value and to load it again.
+	// Machine has the costs of storing a value and loading it again.
 	Machine Machine
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64

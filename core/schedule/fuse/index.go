@@ -137,7 +137,7 @@ func digit(t term, ts []term, at *uop.UOp) (sum *uop.UOp, n int) {
 	return sum, n
 }
 
-// simplify multiplies sums in indices out besides: what is a multiple of what shows then.
+// simplify also multiplies out products of sums in indices, so that common factors show.
 func simplify(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, multipliedOut, nil) }
 
 var multipliedOut = rewrite.Concat("fuse", symbolic.Symbolic, symbolic.RejoinQuotients, rewrite.New("", &rewrite.Rule{

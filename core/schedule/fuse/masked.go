@@ -272,8 +272,8 @@ const (
 	zero
 )
 
-// columnsOf finds the ranges that go through the columns of scores, and of what is kept of them, and the places of those. ok is false if what a body
-// stores depends on columns whose scores are low, all other values being finite.
+// columnsOf finds the ranges over the columns of scores and of the values stored for each of them, and the positions of those ranges. ok is
+// false if a stored value depends on columns whose scores are low, all other values being finite.
 func columnsOf(b *body, scores *uop.UOp, finite bool) (columns []*uop.UOp, places map[*uop.UOp]int, ok bool) {
 	kinds := map[*uop.UOp]maskedKind{scores: lowest}
 	places = map[*uop.UOp]int{scores: 2}

@@ -78,8 +78,8 @@ func factorsOf(u *uop.UOp) (factors []*uop.UOp, n int64) {
 	return product.Src, product.Shape().Numel().N
 }
 
-// hasProduct reports whether computing a value from what is stored takes a sum of products, none of whose factors has all of the
-// elements that are added.
+// hasProduct reports whether computing a value from the stored ones takes a contraction: a sum of products, none of whose factors has all
+// of the axes that are summed over.
 func hasProduct(u *uop.UOp, stored map[*uop.UOp]bool) bool {
 	return productBelow(u, maps.Clone(stored))
 }

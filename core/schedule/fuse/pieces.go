@@ -45,7 +45,7 @@ func (f *fuser) cutLoops() (changed bool) {
 		i += len(groups) - 1
 		changed = true
 	}
-	// Inside of a piece it may be read in order what is stored in order.
+	// Inside of a piece a buffer may be read in the order in which it is written.
 	return changed && (f.fuseProducers() || changed)
 }
 

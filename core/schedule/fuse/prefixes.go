@@ -37,7 +37,7 @@ func splitPrefixes(root *uop.UOp) *uop.UOp {
 }
 
 // prefixParts is into how many parts of which length the rows of a running reduction are cut: a divisor of the length of a row, if
-// there is one, else the last part is longer than what is left.
+// there is one, else the last part is padded.
 func prefixParts(u *uop.UOp) (parts, length int64) {
 	a := u.Arg.(uop.PrefixArg)
 	n, numbers := u.Shape().Ints()

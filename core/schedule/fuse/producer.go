@@ -18,7 +18,7 @@ type edge struct {
 // fuseProducers merges kernels other than contractions with those that read what they write.
 func (f *fuser) fuseProducers() bool { return f.fuseConsumers(false) }
 
-// fuseEpilogues merges contractions with what is done to their elements.
+// fuseEpilogues merges contractions with their epilogues: elementwise operations on the result.
 func (f *fuser) fuseEpilogues() bool { return f.fuseConsumers(true) }
 
 // fuseConsumers merges producers, contractions or all others, with their consumers.
@@ -77,7 +77,7 @@ func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	if out == nil {
 		return candidate{reason: StoresTwice}
 	}
-	// Only what is done to each element of a contraction may join it.
+	// Only an elementwise epilogue may join a contraction.
 	if p.contraction() && !sameSet(out.loops, within(out.loops, valuesOf(rows))) {
 		return candidate{reason: EpilogueLoops}
 	}

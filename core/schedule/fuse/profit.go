@@ -102,8 +102,8 @@ func (f *fuser) traffic(b *body) (bytes int64, buffers int) {
 	return bytes, buffers
 }
 
-// hazardFree reports whether every buffer that the body writes is read, if at all, just where it is written, for the
-// value that is written there: what is read is then always what was there before.
+// hazardFree reports whether every load of a buffer that the body writes has the address of a store, and feeds only that store: loads
+// then always see the contents before the kernel.
 func hazardFree(b *body) bool {
 	loads := b.loads()
 	for i := range b.stores {

@@ -44,7 +44,7 @@ func newImages() *images {
 	return t
 }
 
-// replace puts other nodes in the place of some, once: what is put in is not looked at again.
+// replace substitutes nodes once: substituted nodes are not substituted again.
 func replace(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
 	if len(m) == 0 {
 		return root

@@ -55,9 +55,9 @@ func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 const (
 	// factorWork is from where on a factor of the terms of a sum is stored: the tiles of a product compute it once for many terms.
 	factorWork = 8
-	// padWork is what the condition of a padded value costs.
+	// padWork is the cost of the condition of a padded value.
 	padWork = 4
-	// turnWork is what it costs to turn an element in registers, with its neighbours.
+	// turnWork is the cost of transposing an element in registers, with its neighbours.
 	turnWork = 5
 )
 
@@ -83,7 +83,7 @@ func widens(u *uop.UOp) bool {
 	return u.Op == uop.Cast && u.Src[0].DType.Itemsize() < u.DType.Itemsize()
 }
 
-// workBelow estimates the operations that it takes to compute an element of a value from what is in memory.
+// workBelow estimates the operations that it takes to compute an element of a value from buffers.
 func workBelow(u *uop.UOp) float64 {
 	const most = 32
 	total := weight(u.Op)
@@ -140,7 +140,7 @@ func (f *fuser) turnsAgainst(u *uop.UOp) bool {
 	return false
 }
 
-// below are a value, what it is computed of in the same loops, and the leaves, not more than some.
+// below are a value, its operands in the same loops, transitively, and the leaves; the list is cut off at a limit.
 func below(u *uop.UOp) []*uop.UOp {
 	const most = 32
 	seen := []*uop.UOp{u}

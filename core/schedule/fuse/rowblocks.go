@@ -8,8 +8,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// fuseRowBlocks makes one kernel of three that work on the rows of a matrix that does not fit into the cache: a contraction
-// that makes it, what is done to its rows, and a contraction that uses it up. That is attention, whose scores then stay in the
+// fuseRowBlocks makes one kernel of three that work on the rows of a matrix that does not fit into the cache: the contraction
+// that computes it, an operation along its rows, and the only contraction that reads it. That is attention, whose scores then stay in the
 // cache:
 //
 //	for block of rows { scores; softmax of each row; its product with the values }
@@ -100,7 +100,7 @@ func (f *fuser) separateRows(j int) int {
 	return j
 }
 
-// factorOfRows divides a product of matrices in which one factor of what is added up is computed from the result of another
+// factorOfRows divides a product of matrices in which one factor of the terms is computed from the result of another
 // product: p stores that factor to memory of its own, from where k takes it. They are nil if there is no such factor.
 func (f *fuser) factorOfRows(b *body, made func(slot int) bool) (p, k *body) {
 	for _, red := range b.values() {

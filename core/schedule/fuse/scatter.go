@@ -8,8 +8,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// The gradient of a table of which rows were taken has for each row the sum of what was done to it, in which each place
-// that rows were taken to has a term, zero if it was another row:
+// The gradient of a gather of rows of a table is, for each row, a sum over all gathered positions t, with a term of zero where
+// another row was gathered:
 //
 //	for row { for t { sum += number[t] == row ? x[t] : 0 }; store base + sum }
 //
@@ -23,7 +23,7 @@ const minScatterRows = schedule.MinScatterRows
 // scatter is a sum that can be scattered.
 type scatter struct {
 	sum *uop.UOp
-	// row is the loop whose iterations the numbers stand for, x what is added to the row of a number.
+	// row is the loop over the rows, number the index of the row of a term, x the term.
 	row, number, x *uop.UOp
 }
 
@@ -97,7 +97,7 @@ func (f *fuser) scattered(g *group, n int, s *scatter, base, factor *uop.UOp) []
 	return []*group{groupOf(first, g.kernels), terms}
 }
 
-// readsOwn reports whether a value is made of what is in a buffer that the body writes.
+// readsOwn reports whether a value depends on a load of a buffer that the body writes.
 func (b *body) readsOwn(u *uop.UOp) bool {
 	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool { return b.storeTo(slotOf(l)) != nil && u.DependsOn(l) })
 }

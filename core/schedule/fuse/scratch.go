@@ -86,7 +86,7 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 // scratchWork is how many operations a value has to take for it to be kept for the next loop.
 const scratchWork = 4
 
-// costlyValues are those that take several operations to compute from what is loaded and from reductions.
+// costlyValues are those that take several operations to compute from loads and reductions.
 func costlyValues(values []*uop.UOp) map[*uop.UOp]bool {
 	work := map[*uop.UOp]float64{}
 	out := map[*uop.UOp]bool{}

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// shrinkReductions takes the part of a reduction's result that is used from what it reduces: the gradient of a running sum is a part
-// of a sum over windows, most of which would be stored for nothing.
+// shrinkReductions moves a shrink of a reduction's result to the operand of the reduction: the gradient of a running sum is a part of
+// a sum over windows, most of which would be stored for nothing.
 func shrinkReductions(root *uop.UOp) *uop.UOp {
 	order := root.Toposort()
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.Shrink }) {
@@ -35,7 +35,7 @@ func shrinkReductions(root *uop.UOp) *uop.UOp {
 }
 
 // shrunk is a part of a reduction, perhaps with other axes of size 1, of which nothing else is used; nil if it is something else. u is
-// the value before, v after what it is made of has changed.
+// the value with its old operands, v with its new ones.
 func shrunk(u, v *uop.UOp, bounds []uop.Pair, users map[*uop.UOp]int) *uop.UOp {
 	switch {
 	case users[u] != 1 || u.Op != v.Op:

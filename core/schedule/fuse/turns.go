@@ -6,9 +6,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// sinkTurns computes functions and reductions of a view whose axes are in another order on what it is a view of, and makes the view of
-// the result: what is stored in between lies like what it is computed of, so that neither loads nor stores jump through memory, and
-// views that undo one another vanish.
+// sinkTurns moves permutes below functions and reductions: these are computed on the base of the permuted view, and the result is
+// permuted. Intermediates then have the memory layout of their operands, so that neither loads nor stores are strided, and
+// inverse permutes cancel.
 func sinkTurns(root *uop.UOp) *uop.UOp {
 	order := root.Toposort()
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return turnOf(u) != nil }) {
@@ -31,7 +31,7 @@ const (
 	anywhere = -2 // constants, vectors that are repeated, and functions of them, such as masks
 )
 
-// turnOf is the order of the axes of a view if its last axis is another one of what it is a view of, and else nil.
+// turnOf is the permutation of a view that moves the last axis of its base elsewhere, and nil for any other view.
 func turnOf(u *uop.UOp) []int {
 	if u.Op != uop.Permute {
 		return nil
@@ -42,7 +42,7 @@ func turnOf(u *uop.UOp) []int {
 	return nil
 }
 
-// turnOf is that order if neighbours in the last axis of what it is a view of are some in memory, too.
+// turnOf is that permutation if the last axis of the base has stride 1 in memory.
 func (k neighbours) turnOf(u *uop.UOp) []int {
 	if order := turnOf(u); order != nil && k.next(u.Src[0]) == lastLong(u.Src[0].Shape()) {
 		return order

@@ -76,8 +76,8 @@ func (m *Mem) None() bool { return m.Base == 0 && m.Index == 0 && m.Pool == 0 }
 // Label is a place in the code, from 1; 0 is none.
 type Label int32
 
-// Inst is one instruction. Dst is what it writes (and, for some operations, reads too: Op.ReadsDst), Src what it
-// reads, in the order of Intel's manual after the destination. Mem, if there is one, stands for the last source, or
+// Inst is one instruction. Dst is its destination (which some operations read, too: Op.ReadsDst), Src its sources, in
+// the order of Intel's manual after the destination. Mem, if there is one, stands for the last source, or
 // for the destination of operations that write memory (Op.Stores).
 type Inst struct {
 	Op Op
