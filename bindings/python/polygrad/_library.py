@@ -271,7 +271,7 @@ def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
 # What stands in the place of another kind of argument.
 _EXPECTED = re.compile(
     r"expected (?:a tensor|an integer|integers|axes|a number|numbers|a bool|a text|a data type|"
-    r"sizes|an index)(?: or a number| or a text)?$"
+    r"sizes|an index)(?: or a number| or a text| of the tensor's \w+)?$"
 )
 # Parameters that have another name in Python.
 _NAMES = {"BatchNorm: num_features:": "BatchNorm: sz:", "gradient: wrt": "gradient: targets"}

