@@ -271,7 +271,7 @@ GRUCell <- function(input_size, hidden_size, bias = TRUE) {
   settings <- list(input_size = input_size, hidden_size = hidden_size)
   new_layer("GRUCell", weights, 0, settings, function(self, x, h = NULL) {
     .External(
-      C_op, NN_GRUCELL_FORWARD, as_input(x), states_of(h), self$weight_ih, self$weight_hh, self$bias_ih, self$bias_hh
+      C_op, NN_GRUCELL_FORWARD, as_input(x), state_of(h), self$weight_ih, self$weight_hh, self$bias_ih, self$bias_hh
     )
   })
 }
@@ -307,7 +307,7 @@ GRU <- function(
   )
   new_layer("GRU", weights, 0, settings, function(self, x, h = NULL) {
     out <- .External(
-      C_op, NN_GRU_FORWARD, as_input(x), sequence_weights_of(self), states_of(h), self$hidden_size, self$num_layers,
+      C_op, NN_GRU_FORWARD, as_input(x), sequence_weights_of(self), state_of(h), self$hidden_size, self$num_layers,
       self$batch_first, self$dropout, self$bidirectional
     )
     stats::setNames(out, c("outputs", "h"))
