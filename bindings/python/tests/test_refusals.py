@@ -205,7 +205,7 @@ METHODS = {
 }  # fmt: skip
 # Arguments that an error of another one may name: those that they must fit, and those before *args.
 ALIASES = {
-    "col2im": "x",
+    "col2im": "x|kernel_size",
     "permute": "order", "flip": "axis", "repeat": "repeats", "expand": "shape", "pad_to": "shape",
     "reshape": "shape", "shrink_to": "shape", "view": "shape", "arange": "stop", "roll": "shifts",
     "one_hot": "x", "assign": "data|dtype", "to_": "to",
