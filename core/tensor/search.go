@@ -136,7 +136,7 @@ func Histogram(x *uop.UOp, bins int64, low, high *float64) (counts, edges *uop.U
 	// The quotient may be rounded across an edge.
 	at = sub(at, cast(lt(x, edge(at)), uop.Int32))
 	at = add(at, cast(bitAnd(ge(x, edge(add(at, 1))), lt(at, int(bins-1))), uop.Int32))
-	at = where(bitAnd(ge(x, lo), le(x, hi)), at, -1)
+	at = where(bitAnd(accurateLe(lo, x), accurateLe(x, hi)), at, -1)
 	zeros := full(x.Graph(), uop.ShapeOf(bins), uop.Int(0), uop.Int32)
 	return scatterReduce(zeros, 0, at, full(x.Graph(), x.Shape(), uop.Int(1), uop.Int32), ScatterSum, true), edges, nil
 }

@@ -217,6 +217,13 @@ def test_products_of_rows_that_have_a_common_factor() -> None:
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5)
 
 
+def test_not_a_number_lies_in_no_interval() -> None:
+    x = Tensor([float("nan"), float("inf"), float("-inf"), 1.0])
+    assert x.histogram(4, -4, 4)[0].tolist() == [0, 0, 1, 0]
+    assert (-x).histogram(4, -4, 4)[0].tolist() == [0, 1, 0, 0]
+    assert x[:1].histogram(3)[0].tolist() == [0, 0, 0]
+
+
 def test_ranges_without_elements() -> None:
     x = Tensor([1.0, 2.0])
     for nothing in (Tensor.arange(0), Tensor.linspace(0, 1, 0)):
