@@ -69,7 +69,8 @@ class State:
         """Add a variable; numpy has no bfloat16, so float32 numbers hold it."""
         array = np.asarray(array)
         if not dtype and array.dtype == np.float32:
-            dtype = "bfloat16" if any(v.root.dtype == "bfloat16" for v in sources) else ""
+            # The first operand that is not a condition says the type.
+            dtype = next((v.root.dtype for v in sources if v.root.flat.dtype == np.float32), "")
         if dtype == "bfloat16" and not error and not same(rounded(array, dtype), array):
             raise Reject
         at = np.arange(array.size).reshape(array.shape)
