@@ -50,14 +50,20 @@ def table() -> dict[str, list[Call]]:
     finally:
         builder.gradient = every
     calls: dict[str, list[Call]] = {}
-    for call in builder.CALLS:
+    for call in sorted(builder.CALLS, key=size):
         record = call.record
-        sizes = [np.asarray(t.values).size for t in call.inputs if isinstance(t, builder.Tensor)]
-        large = max([*sizes, *(np.prod(r["shape"]) for r in record["outputs"] if r)]) > 64
-        left_out = {"seed", "training"} & record.keys() or record["op"] in NOT_CALLED
-        if not large and not left_out:
-            calls.setdefault(record["op"], []).append(call)
+        if {"seed", "training"} & record.keys() or record["op"] in NOT_CALLED:
+            continue
+        kept = calls.setdefault(record["op"], [])
+        if size(call) <= 64 or not kept:
+            kept.append(call)
     return calls
+
+
+def size(call: Call) -> int:
+    """Return the number of elements of the largest tensor of a call."""
+    operands = [t.values.size for t in call.inputs if isinstance(t, builder.Tensor)]
+    return int(max([*operands, *(np.prod(r["shape"]) for r in call.record["outputs"] if r)]))
 
 
 def call(g: Choices, op: str = "") -> Step:
@@ -92,8 +98,8 @@ def redrawn(g: Choices, op: str, values: np.ndarray) -> np.ndarray:
         return values  # some of these functions know their values
     if op in MATRICES:
         return values * g.rng.choice((0.5, 1, 2))
-    if op == "searchsorted":
-        return values
+    if op in ("searchsorted", "ctc_loss"):
+        return values  # sorted, or logarithms of probabilities whose sum is 1
     picked = [g.rng.choice(values.reshape(-1)) for _ in range(values.size)]
     return np.array(picked, values.dtype).reshape(values.shape)
 
