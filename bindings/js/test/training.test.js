@@ -208,7 +208,6 @@ function lstm (xs, w, h = 0, c = 0) {
 }
 
 test('GRUCell and GRU', () => {
-  const sigmoid = (x) => 1 / (1 + Math.exp(-x))
   const cell = new nn.GRUCell(1, 1)
   const [p, q, r] = cell.weightIh.tolist().flat(), [s, t, u] = cell.weightHh.tolist().flat()
   const step = (x, h) => {
