@@ -73,4 +73,6 @@ def product(g: Choices) -> Step:
     a, b = g.array(x), g.array(y)
     if a.dtype != b.dtype or a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         raise Reject
+    if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b))):
+        raise Reject  # factors that are the same for all terms are taken out of the sum
     return g.fresh(f"{x} @ {y}", lambda a, b: exact(np.matmul, a, b), x, y)
