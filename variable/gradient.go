@@ -123,10 +123,26 @@ func (v *Variable) SetGrad(g *Variable) {
 	if g != nil && v.ctx.OnInvalidate != nil { // a step that removes the gradient is not Rerunnable now
 		v.ctx.OnInvalidate()
 	}
+	if g.leadsTo(v) { // in a circle no reference would be the last one
+		if shown, err := g.Detach(); err == nil {
+			g.Drop()
+			g = shown
+		}
+	}
 	if v.grad != nil {
 		v.grad.Drop()
 	}
 	v.grad = g
+}
+
+// leadsTo reports whether a variable is another one, or its gradient is, and so on.
+func (g *Variable) leadsTo(v *Variable) bool {
+	for ; g != nil; g = g.grad {
+		if g == v {
+			return true
+		}
+	}
+	return false
 }
 
 // incoming checks the incoming gradient; nil stands for 1 and needs a variable of one element.

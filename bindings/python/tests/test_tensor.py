@@ -226,6 +226,22 @@ def test_data_outlives_its_tensors():
     assert junk
 
 
+def test_gradients_in_a_circle_are_freed():
+    gc.collect()
+    release_dead()
+    before = lib.poly_ctx_live_nodes(CTX)
+    for _ in range(20):
+        x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+        x.grad = x
+        assert x.grad.tolist() == [1, 2]
+        x.grad, y.grad = y, x
+        assert y.grad.tolist() == [1, 2]
+    del x, y
+    gc.collect()
+    release_dead()
+    assert lib.poly_ctx_live_nodes(CTX) <= before + 5
+
+
 def test_handles_are_given_back():
     release_dead()
     gc.collect()
