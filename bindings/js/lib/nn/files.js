@@ -113,8 +113,7 @@ function reading (source, format, name, read) {
 
 /** this is the name in errors where safetensors.decode calls it. */
 function safeLoad (file) {
-  const name = typeof this === 'string' ? this : 'safeLoad'
-  return reading(file, constants.POLY_FILE_SAFETENSORS, name, (f) => Object.fromEntries(f.tensors()))
+  return reading(file, constants.POLY_FILE_SAFETENSORS, this === 'decode' ? this : 'safeLoad', (f) => Object.fromEntries(f.tensors()))
 }
 
 /** What a safetensors file says about itself, an object of strings, or null. */
