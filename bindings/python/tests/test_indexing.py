@@ -313,3 +313,17 @@ def test_positions_of_lists_and_arrays_must_exist() -> None:
             x.numpy()[index]
     assert x[[], [-3]].shape == (0, 4)
     assert x[..., [-4, 3], None].tolist() == x.numpy()[..., [-4, 3], None].tolist()
+
+
+@pytest.mark.parametrize("shift", range(1, 14))
+def test_positions_of_groups(shift: int) -> None:
+    """Rows of a vector have one position, or several, or a part of one; so have those that begin inside of a group."""
+    numbers = np.random.default_rng(shift).standard_normal(3 * 2**12 + 7).astype(np.float32)
+    x = Tensor(numbers).realize()
+    for start in (0, 1, 2**shift - 1, 2**shift + 8):
+        at = np.arange(start, start + 2**13)
+        positions = Tensor.arange(start, start + 2**13)
+        close(x[positions // 2**shift], numbers[at >> shift])
+        close(x[positions >> shift], numbers[at >> shift])
+        close(x[positions % 2**shift], numbers[at % 2**shift])
+        close(x[positions & (2**shift - 1)], numbers[at % 2**shift])

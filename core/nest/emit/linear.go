@@ -211,11 +211,11 @@ func (im *emitter) partOf(u *uop.UOp) (linear, bool) {
 	if c.Op != uop.ConstOp || !u.DType.IsInt() {
 		return linear{}, false
 	}
-	d := c.ConstVal().I()
-	switch {
-	case u.Op == uop.Shr && d < 5:
-		d = 1 << d
-	case u.Op == uop.And:
+	d := c.ConstVal().I() // divisor
+	switch u.Op {
+	case uop.Shr:
+		d = 1 << (d & 63)
+	case uop.And:
 		d++ // of a power of two
 	}
 	if lo, _ := u.Src[0].Bounds(); d < 2 || d > int64(im.Lanes) || d&(d-1) != 0 || lo.I() < 0 {
