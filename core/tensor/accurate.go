@@ -135,6 +135,11 @@ func accurateLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	if asTinygrad(x) {
 		return logSumExp(x, axes, keepdim)
 	}
+	return finiteLogSumExp(x, axes, keepdim)
+}
+
+// finiteLogSumExp shifts by the maximum where that is finite.
+func finiteLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	m := detach(maxOf(x, axes, true))
 	m = where(isFinite(m), m, 0)
 	r := log(sum(exp(sub(x, m)), axes, keepdim))

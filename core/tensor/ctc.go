@@ -94,10 +94,7 @@ func (a alignment) paths(backwards, unrolled bool) *uop.UOp {
 			}
 			b.do(block(s[0], 0, to, 1).AssignTo(unsqueeze(s[1], 0)))
 		})
-		if parts = append(parts, out[0]); backwards {
-			slices.Reverse(parts)
-		}
-		return cat(parts, 0)
+		parts = append(parts, out[0])
 	}
 	if backwards {
 		slices.Reverse(parts)
@@ -109,10 +106,7 @@ func (a alignment) paths(backwards, unrolled bool) *uop.UOp {
 func (a alignment) total(before *uop.UOp) *uop.UOp {
 	steps := before.Shape()[0]
 	last := squeeze(shrinkAxis(before, 0, steps.Sub(uop.N(1)), steps), 0)
-	open := where(a.ends, last, math.Inf(-1))
-	most := maxOf(open, []int{-1}, true)
-	most = detach(where(eq(most, math.Inf(-1)), 0, most))
-	return add(log(sum(exp(sub(open, most)), []int{-1}, false)), squeeze(most, -1))
+	return finiteLogSumExp(where(a.ends, last, math.Inf(-1)), []int{-1}, false)
 }
 
 // losses are the negative log probabilities of the targets, (N).

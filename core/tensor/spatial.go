@@ -61,11 +61,16 @@ func Im2Col(x *uop.UOp, kernel []int64, w Window) (y *uop.UOp, err error) {
 	stride, dilation, p := w.resolve(n, ones64(n))
 	all := windows(padSpatial(x, p, 0), kernel, stride, dilation)
 	s := all.Shape()
+	return reshape(permute(all, windowsSwapped(n)), uop.Shape{s[0], s[1].Mul(numel("x", s[2+n:])), numel("x", s[2:2+n])}), nil
+}
+
+// windowsSwapped is the order of axes (N, C, windows…, kernel…) with the kernel's before those of the windows, and back.
+func windowsSwapped(n int) []int {
 	order := countTo(2)
 	for i := range 2 * n {
 		order = append(order, 2+(i+n)%(2*n))
 	}
-	return reshape(permute(all, order), uop.Shape{s[0], s[1].Mul(numel("x", s[2+n:])), numel("x", s[2:2+n])}), nil
+	return order
 }
 
 // Col2Im adds up columns (N, C k, L) where Im2Col takes them from: (N, C, size…).
@@ -94,11 +99,7 @@ func Col2Im(x *uop.UOp, size, kernel []int64, w Window) (y *uop.UOp, err error) 
 		fail("x", "has shape %s, expected a multiple of %d rows, and %d columns", s, each, l)
 	}
 	t := reshape(x, joinShapes(s[:1], uop.ShapeOf(channels/each), uop.ShapeOf(kernel...), uop.ShapeOf(out...)))
-	order := countTo(2)
-	for i := range 2 * n {
-		order = append(order, 2+(i+n)%(2*n))
-	}
-	t = permute(t, order)
+	t = permute(t, windowsSwapped(n))
 	y = backToWindowed(t, joinShapes(s[:1], uop.ShapeOf(channels/each), uop.ShapeOf(padded...)), kernel, stride, dilation)
 	y = customGradient(gradientOfColumns, y, []*uop.UOp{t}, kernel, stride, dilation)
 	return padSpatial(y, cut, 0), nil

@@ -3,15 +3,15 @@ package x64
 import "polygrad/core/nest/ir"
 
 const (
-	// interleaved is how many independent values are computed in lockstep.
-	interleaved = 4
-	// minInterleaved is the number of operations from which on a value is computed in lockstep with others: so many instructions that
+	// lockstepWidth is how many independent values are computed in lockstep.
+	lockstepWidth = 4
+	// minLockstep is the number of operations from which on a value is computed in lockstep with others: so many instructions that
 	// wait for each other take so much room in the schedulers of a processor that it does not reach the next value.
-	minInterleaved = 16
+	minLockstep = 16
 )
 
-// all computes values of the present block.
-func (g *gen) all(vs []*ir.Value) {
+// needAll computes values of the present block.
+func (g *gen) needAll(vs []*ir.Value) {
 	g.interleave(vs)
 	for _, v := range vs {
 		g.need(v)
@@ -23,19 +23,19 @@ func (g *gen) all(vs []*ir.Value) {
 // their instructions lie near each other.
 func (g *gen) interleave(vs []*ir.Value) {
 	for len(vs) > 1 {
-		n := min(len(vs), interleaved)
+		n := min(len(vs), lockstepWidth)
 		g.lockstep(vs[:n])
 		vs = vs[n:]
 	}
 }
 
 func (g *gen) lockstep(vs []*ir.Value) {
-	var steps [interleaved][]*ir.Value
+	var steps [lockstepWidth][]*ir.Value
 	g.stamp++
 	for i, v := range vs {
 		steps[i] = g.pending(v, g.room.steps[i][:0])
 		g.room.steps[i] = steps[i]
-		if len(steps[i]) < minInterleaved {
+		if len(steps[i]) < minLockstep {
 			return
 		}
 	}

@@ -294,14 +294,14 @@ func (g *gen) next(l *loop) {
 		if len(now) == 0 {
 			break
 		}
-		g.all(now)
+		g.needAll(now)
 	}
 	for _, p := range l.phis {
 		if p.Next.Op != ir.Const {
 			now = append(now, p.Next)
 		}
 	}
-	g.all(now)
+	g.needAll(now)
 	var moves []pair
 	var consts []*phi
 	for _, p := range l.phis {

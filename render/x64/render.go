@@ -104,7 +104,7 @@ type room struct {
 	outs   [][]asm.Inst // of sections that are closed
 	places placeTable
 	phis   map[*ir.Value]*phi
-	steps  [interleaved][]*ir.Value
+	steps  [lockstepWidth][]*ir.Value
 }
 
 func newRoom() *room {

@@ -317,7 +317,7 @@ def test_positions_of_lists_and_arrays_must_exist() -> None:
 
 @pytest.mark.parametrize("shift", range(1, 14))
 def test_positions_of_groups(shift: int) -> None:
-    """Rows of a vector have one position, or several, or a part of one; so have those that begin inside of a group."""
+    """The lanes of a vector have one position or several, also from the middle of a group on."""
     numbers = np.random.default_rng(shift).standard_normal(3 * 2**12 + 7).astype(np.float32)
     x = Tensor(numbers).realize()
     for start in (0, 1, 2**shift - 1, 2**shift + 8):

@@ -236,3 +236,20 @@ def test_the_terms_of_a_reduction_stay_whole():
     y = RNG.uniform(0.9, 1.1, 400).astype(np.float32)
     close((Tensor(y * np.float32(1e30)) * Tensor([1e-30])).prod(), np.prod(y), rtol=1e-4)
     assert Tensor.rand(64).prod().item() < 1
+
+
+FUNCTIONS = ["exp", "log", "log2", "sin", "tanh", "sqrt", "sigmoid", "gelu", "erf", "erfc", "atan"]
+FUNCTIONS += ["lgamma", "digamma", "softplus", "log1p"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_maximum_of_a_function_is_one_of_its_values(name, dtype):
+    for n in (3, 40, 1000):
+        x = Tensor(np.linspace(1, 3, n), dtype=dtype)
+        for y, axis in ((getattr(x, name)(), None), (getattr(x.reshape(-1, 1), name)(), 0)):
+            for found in (y.max(axis), y.min(axis)):
+                assert (y == found).any().item()
+    x = Tensor([1.0, 3.0, 2.0], dtype=dtype, requires_grad=True)
+    getattr(x, name)().max().backward()
+    assert np.isfinite(x.grad.numpy()).all()

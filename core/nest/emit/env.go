@@ -24,13 +24,18 @@ type env struct {
 	vals    assoc[*uop.UOp, *ir.Value]
 	linears assoc[*uop.UOp, linear] // of ranges what they are bound to
 	regs    assoc[analysis.Slot, *ir.Value]
+	scope
+}
+
+// scope is the part of an environment that those inside of it inherit.
+type scope struct {
 	// vector: a range is bound to the lanes of vectors.
 	vector bool
 	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
 	tail *ir.Value
 	// prefix are the running reductions whose steps are the lanes of vectors, nil for none.
 	prefix *prefix
-	// row is the number of the row among those of a band that run side by side, nil for none.
+	// rows is a band of which several rows run side by side, nil for none; row is the number of this one among them.
 	rows *plan.Band
 	row  int64
 	// cross is the loop along which vectors may be loaded to be transposed in registers, nil for none.
@@ -40,9 +45,18 @@ type env struct {
 func newEnv(outer *env) *env {
 	e := &env{outer: outer}
 	if outer != nil {
-		e.tail, e.vector, e.prefix, e.cross, e.rows, e.row = outer.tail, outer.vector, outer.prefix, outer.cross, outer.rows, outer.row
+		e.scope = outer.scope
 	}
 	return e
+}
+
+// inside are environments inside of others.
+func inside(outer []*env) []*env {
+	out := make([]*env, len(outer))
+	for i, e := range outer {
+		out[i] = newEnv(e)
+	}
+	return out
 }
 
 func (e *env) val(u *uop.UOp) *ir.Value {

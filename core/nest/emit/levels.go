@@ -3,13 +3,12 @@ package emit
 import (
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
+	"polygrad/core/uop"
 )
 
 // openBand is a band while its loops are emitted.
 type openBand struct {
 	*plan.Band
-	// around are the copies of the iteration around.
-	around  []*env
 	tilings map[*plan.Axis]*tiling
 	// work makes a tile of the pass at work of a sum in passes, adding says that the pass adds a part of it, which is part.
 	work   func(copies []*env)
@@ -51,9 +50,8 @@ func (p *openBand) trip(s *plan.SumLoops, i int) int64 {
 
 // band emits a band of parallel loops as planned, for copies of the iteration around.
 func (im *emitter) band(b *plan.Band, copies []*env) {
-	e := copies[0]
-	p := &openBand{Band: b, around: copies, tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
-	im.env = e
+	p := &openBand{Band: b, tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
+	im.env = copies[0]
 	for _, a := range p.Axes {
 		t := &tiling{Axis: a, vec: a.Vector}
 		switch {
@@ -65,59 +63,59 @@ func (im *emitter) band(b *plan.Band, copies []*env) {
 		}
 		p.tilings[a] = t
 	}
-	im.levels(p, 0, e)
+	im.levels(p, 0, copies)
 }
 
-// levels emits the loops from level i on.
-func (im *emitter) levels(p *openBand, i int, e *env) {
+// levels emits the loops from level i on, for copies of the iteration around.
+func (im *emitter) levels(p *openBand, i int, es []*env) {
 	if p.Product != nil {
-		im.packProducts(p, i, e)
+		im.packProducts(p, i, es[0])
 	}
 	if i == len(p.Levels) {
 		if p.Product != nil {
-			im.guarded(p, e)
+			im.guarded(p, es[0])
 		} else {
-			im.tile(p, e)
+			im.tile(p, es)
 		}
 		return
 	}
 	if q := p.MultiPass; q != nil && i == q.At && p.work == nil {
 		if q.SplitK != nil {
-			im.inParts(p, e)
+			im.inParts(p, es[0])
 		} else {
-			im.inPasses(p, e)
+			im.inPasses(p, es[0])
 		}
 		return
 	}
 	if len(p.Packs) > 0 && i == p.PackAt && p.adds() {
-		im.fillPacks(p, e)
+		im.fillPacks(p, es[0])
 	}
 	if len(p.RowPacks) > 0 && i == p.RowPackAt && p.adds() {
-		im.fillRowPacks(p, e)
+		im.fillRowPacks(p, es[0])
 	}
 	if q := p.Product; q != nil && i == len(p.Levels)-1 && p.pass == nil {
-		im.inProductPasses(p, func() { im.levels(p, i, e) })
+		im.inProductPasses(p, func() { im.levels(p, i, es) })
 		return
 	}
 	lv := p.Levels[i]
 	a := p.at(lv.Axis)
 	switch lv.Kind {
 	case plan.Walk:
-		im.env = e
-		im.walkLoop(p, i, e)
+		im.env = es[0]
+		im.walkLoop(p, i, es)
 	case plan.Blocks:
 		if a.Dynamic {
-			im.dynamicBlocks(p, i, e)
+			im.dynamicBlocks(p, i, es)
 			return
 		}
 		blocks := (a.Full() + min(a.Rest(), 1) + a.Group - 1) / a.Group
 		im.Builder.Loop(a.Region.Label()+" blocks", im.itemCount(p, i, blocks), func(l *ir.Loop) {
 			im.setBlock(a, im.itemIter(p, i, l), blocks)
-			im.levels(p, i+1, e)
+			im.levels(p, i+1, es)
 		})
 	case plan.Tiles:
 		if a.Dynamic && a.Vector {
-			im.dynamicVectors(p, i, e)
+			im.dynamicVectors(p, i, es)
 			return
 		}
 		w := a.win
@@ -129,18 +127,18 @@ func (im *emitter) levels(p *openBand, i int, e *env) {
 				a.base = im.addLinear(im.scaled(w.lo, a.Tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}, 1)
 				a.number = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
 				a.live, a.last = a.Units, nil
-				im.levels(p, i+1, e)
+				im.levels(p, i+1, es)
 			})
 		}
 		if a.Dynamic {
 			im.eachLeft(a, a.Region.Label()+" rest", func(base linear) {
 				a.base, a.number, a.live, a.last = base, im.scaled(w.count, 1), 1, nil
-				im.levels(p, i+1, e)
+				im.levels(p, i+1, es)
 			})
 		} else if a.Rest() > 0 {
 			im.onceIf(a.Region.Label()+" rest", w.tail, func() {
 				a.number = im.scaled(w.count, 1)
-				im.rest(p, i, e)
+				im.rest(p, i, es)
 			})
 		}
 	}
@@ -165,7 +163,7 @@ func (im *emitter) eachLeft(a *tiling, label string, body func(base linear)) {
 }
 
 // dynamicBlocks emits the blocks of a dynamic axis.
-func (im *emitter) dynamicBlocks(p *openBand, i int, e *env) {
+func (im *emitter) dynamicBlocks(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
 	group := im.Int(ir.I64, a.Group)
 	tiles := im.Do(ir.Add, ir.I64, a.whole, im.Do(ir.Cast, ir.I64, im.Do(ir.Less, ir.Bool, im.Int(ir.I64, 0), a.left)))
@@ -176,21 +174,21 @@ func (im *emitter) dynamicBlocks(p *openBand, i int, e *env) {
 		isLast := im.Do(ir.Equal, ir.Bool, l.Iter, last)
 		count := im.Do(ir.Where, ir.I64, isLast, im.Do(ir.Sub, ir.I64, a.whole, lo), group)
 		a.win = window{lo, count, im.Do(ir.Where, ir.I64, isLast, a.left, im.Int(ir.I64, 0))}
-		im.levels(p, i+1, e)
+		im.levels(p, i+1, es)
 	})
 }
 
 // dynamicVectors emits the vectors of an axis whose trip count is known only at run time: whole vectors where it is a
 // multiple of the lanes, else with a mask for the remainder, which is done one by one without masks.
-func (im *emitter) dynamicVectors(p *openBand, i int, e *env) {
+func (im *emitter) dynamicVectors(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
-	im.env = e
+	im.env = es[0]
 	n, lanes := im.count(a.Region), int64(im.Lanes)
 	if a.Region.TripMultiple()%a.Tile() == 0 {
 		im.Builder.Loop(a.Region.Label()+" tiles", im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, a.Tile())), func(l *ir.Loop) {
 			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}
 			a.live, a.last = a.Units, nil
-			im.levels(p, i+1, e)
+			im.levels(p, i+1, es)
 		})
 		return
 	}
@@ -198,13 +196,13 @@ func (im *emitter) dynamicVectors(p *openBand, i int, e *env) {
 		whole := im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, lanes))
 		im.Builder.Loop(a.Region.Label()+" vectors", whole, func(l *ir.Loop) {
 			a.base, a.live, a.last = linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}, 1, nil
-			im.levels(p, i+1, e)
+			im.levels(p, i+1, es)
 		})
 		done := im.Do(ir.Mul, ir.I64, whole, im.Int(ir.I64, lanes))
 		im.Builder.Loop(a.Region.Label()+" lanes", im.Do(ir.Sub, ir.I64, n, done), func(l *ir.Loop) {
 			a.base = im.addLinear(im.scaled(done, 1), linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1)
 			a.live, a.vec = 1, false
-			im.levels(p, i+1, e)
+			im.levels(p, i+1, es)
 			a.vec = true
 		})
 		return
@@ -213,7 +211,7 @@ func (im *emitter) dynamicVectors(p *openBand, i int, e *env) {
 	im.Builder.Loop(a.Region.Label()+" vectors", count, func(l *ir.Loop) {
 		a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}
 		a.live, a.last = 1, im.lanesBelow(n, a.base)
-		im.levels(p, i+1, e)
+		im.levels(p, i+1, es)
 		a.last = nil
 	})
 }
@@ -238,24 +236,30 @@ func (im *emitter) onceIf(label string, count *ir.Value, body func()) {
 }
 
 // walkLoop emits a loop over all iterations of an axis, or over the work items of the call.
-func (im *emitter) walkLoop(p *openBand, i int, e *env) {
+func (im *emitter) walkLoop(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
 	count := im.count(a.Region)
 	if p.Items == i {
 		count = im.New(ir.Items, ir.I64, 1, 0)
 	}
 	im.Builder.Loop(a.Region.Label(), count, func(l *ir.Loop) {
-		inner := newEnv(e)
+		inner := inside(es)
+		bind := func(rng *uop.UOp, at linear) {
+			for _, e := range inner {
+				e.linears.set(rng, at)
+			}
+		}
 		iter := im.itemIter(p, i, l)
-		if p.Items == i && p.Joined != nil {
+		switch {
+		case p.Items == i && p.Joined != nil:
 			// One item is a pair of iterations of two axes.
 			n := im.Int(ir.I64, p.Joined.Count)
-			inner.linears.set(p.Joined.Region.Rng, linear{terms: []ir.Term{{V: im.Do(ir.Mod, ir.I64, iter, n), Coef: 1}}})
-			iter = im.Do(ir.Div, ir.I64, iter, n)
-		}
-		inner.linears.set(a.Region.Rng, linear{terms: []ir.Term{{V: iter, Coef: 1}}})
-		if iter != l.Iter && p.Joined == nil {
-			inner.linears.set(a.Region.Rng, im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, linear{terms: []ir.Term{{V: im.New(ir.First, ir.I64, 1, 0), Coef: 1}}}, 1))
+			bind(p.Joined.Region.Rng, linear{terms: []ir.Term{{V: im.Do(ir.Mod, ir.I64, iter, n), Coef: 1}}})
+			bind(a.Region.Rng, linear{terms: []ir.Term{{V: im.Do(ir.Div, ir.I64, iter, n), Coef: 1}}})
+		case iter != l.Iter:
+			bind(a.Region.Rng, im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, linear{terms: []ir.Term{{V: im.New(ir.First, ir.I64, 1, 0), Coef: 1}}}, 1))
+		default:
+			bind(a.Region.Rng, linear{terms: []ir.Term{{V: iter, Coef: 1}}})
 		}
 		im.levels(p, i+1, inner)
 	})
@@ -305,47 +309,41 @@ func (im *emitter) setBlock(a *tiling, number *ir.Value, blocks int64) {
 }
 
 // rest emits the remainder behind the last whole tile of an axis.
-func (im *emitter) rest(p *openBand, i int, e *env) {
+func (im *emitter) rest(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
 	n := a.Rest()
 	start := a.Full() * a.Tile()
 	a.base = linear{off: start}
 	if !a.vec {
 		a.live, a.last = n, nil
-		im.levels(p, i+1, e)
+		im.levels(p, i+1, es)
 		return
 	}
 	whole := n / a.Unit
 	if lanes := n % a.Unit; lanes > 0 && p.Masks {
-		a.live, a.last = whole+1, im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, lanes))
-		im.levels(p, i+1, e)
+		a.live, a.last = whole+1, im.lanesUpTo(lanes)
+		im.levels(p, i+1, es)
 		a.last = nil
 		return
 	}
 	if whole > 0 {
 		a.live, a.last = whole, nil
-		im.levels(p, i+1, e)
+		im.levels(p, i+1, es)
 	}
 	if lanes := n % a.Unit; lanes > 0 {
 		// Without masks they are done one by one.
 		im.Builder.Loop(a.Region.Label()+" lanes", im.Int(ir.I64, lanes), func(l *ir.Loop) {
 			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}, off: start + whole*a.Unit}
 			a.live, a.last, a.vec = 1, nil, false
-			im.levels(p, i+1, e)
+			im.levels(p, i+1, es)
 			a.vec = true
 		})
 	}
 }
 
 // tile emits the unrolled copies of the innermost iteration: the units of all tiled axes.
-func (im *emitter) tile(p *openBand, e *env) {
-	copies := []*env{newEnv(e)}
-	if len(p.around) > 1 {
-		copies = copies[:0]
-		for _, c := range p.around {
-			copies = append(copies, newEnv(c))
-		}
-	}
+func (im *emitter) tile(p *openBand, es []*env) {
+	copies := inside(es)
 	for _, ax := range p.Axes {
 		a := p.at(ax)
 		if a.Plain() {
@@ -376,9 +374,9 @@ func (im *emitter) tile(p *openBand, e *env) {
 		}
 		copies = next
 	}
-	for i, c := range copies {
-		if p.SideBySide() {
-			c.row, c.rows = int64(i), p.Band
+	if p.SideBySide() {
+		for i, c := range copies {
+			c.rows, c.row = p.Band, int64(i)
 		}
 	}
 	outer := im.at

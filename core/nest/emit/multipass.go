@@ -13,7 +13,7 @@ func (im *emitter) inParts(p *openBand, e *env) {
 	q := p.MultiPass
 	pass := func(adding bool, work func(copies []*env)) {
 		p.work, p.adding = work, adding
-		im.levels(p, q.At, e)
+		im.levels(p, q.At, []*env{e})
 		p.work, p.adding = nil, false
 	}
 	pass(false, func(copies []*env) {
@@ -56,7 +56,7 @@ func (im *emitter) inPasses(p *openBand, e *env) {
 	q := p.MultiPass
 	pass := func(work func(copies []*env)) {
 		p.work = work
-		im.levels(p, q.At, e)
+		im.levels(p, q.At, []*env{e})
 		p.work = nil
 	}
 	pass(func(copies []*env) {

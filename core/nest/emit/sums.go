@@ -261,7 +261,7 @@ func (im *emitter) along(p *plan.Reduction, copies []*env) {
 			for w := range vectors {
 				var tail *ir.Value
 				if left := rest - w*lanes; left < lanes {
-					tail = im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, left))
+					tail = im.lanesUpTo(left)
 				}
 				s.step(int(w)%s.ways, linear{off: full*step + w*lanes, lane: 1}, tail, true)
 			}

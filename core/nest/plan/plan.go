@@ -116,7 +116,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		p.Along = true
 		pl.planShortRows(p)
 	case !collects:
-		pl.planElements(p, around.beside())
+		pl.planElements(p, around.copies())
 	default:
 		pl.planReduction(p)
 	}

@@ -222,9 +222,12 @@ func (r *Reduction) Straight(copies int64) bool {
 	return n > 0 && r.Rounds(copies, 1, n) == n
 }
 
-// copies is the number of copies of the leaf in a whole tile.
+// copies is the number of copies of the leaf in a whole tile, 1 of no band.
 func (p *Band) copies() int64 {
 	n := int64(1)
+	if p == nil {
+		return n
+	}
 	for _, a := range p.Axes {
 		if !a.Plain() && !(a.Dynamic && a.Vector) {
 			n *= min(a.Units, (a.Count+a.Unit-1)/a.Unit)

@@ -81,11 +81,3 @@ func (p *Band) SideBySide() bool { return p.perRow != nil }
 
 // PerRow is how many elements of scratch memory each row of the band has, if several rows run side by side.
 func (p *Band) PerRow(b *ir.Buffer) int64 { return p.perRow[b] }
-
-// beside is how many copies of a leaf are emitted together, of a band that is nil for none.
-func (p *Band) beside() int64 {
-	if p == nil || p.MultiPass != nil || p.Product != nil {
-		return 1
-	}
-	return p.copies()
-}

@@ -6,17 +6,25 @@ import (
 	"polygrad/core/uop"
 )
 
-// weights are the relative costs of operations, as measured; of all others 1.
-var weights = map[uop.Op]float64{
-	uop.ConstOp: 0, uop.Param: 0, uop.Range: 0, uop.DefineVar: 0,
-	uop.Exp: 18, uop.Exp2: 12, uop.Log2: 18, uop.Sin: 24, uop.Cos: 24, uop.Tanh: 36, uop.Pow: 100,
-	uop.Sqrt: 12, uop.Reciprocal: 10, uop.Fdiv: 10, uop.Idiv: 20, uop.Mod: 20,
-}
-
-// weight is the relative cost of an operation.
+// weight is the cost of an operation relative to that of an addition, as measured with vectors that are in the nearest cache.
 func weight(op uop.Op) float64 {
-	if w, ok := weights[op]; ok {
-		return w
+	switch op {
+	case uop.ConstOp, uop.Param, uop.Range, uop.DefineVar:
+		return 0
+	case uop.Reciprocal, uop.Fdiv:
+		return 10
+	case uop.Exp2, uop.Sqrt:
+		return 12
+	case uop.Exp, uop.Log2:
+		return 18
+	case uop.Idiv, uop.Mod:
+		return 20
+	case uop.Sin, uop.Cos:
+		return 24
+	case uop.Tanh:
+		return 36
+	case uop.Pow:
+		return 100
 	}
 	return 1
 }

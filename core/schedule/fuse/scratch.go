@@ -39,6 +39,9 @@ type rowValue struct{ u, inner *uop.UOp }
 // repeated lists values that are the same function of the same row, computed in different loops: the outermost of them
 // that are worth it, nil if there are none.
 func (f *fuser) repeated(b *body, shortest int64) []rowValue {
+	if !b.reduces() {
+		return nil
+	}
 	places := map[*uop.UOp]*uop.UOp{} // a range for each size, which stands for all of that size
 	groups := map[*uop.UOp][]rowValue{}
 	var order []*uop.UOp
@@ -66,6 +69,9 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		if in := b.innerOf(u); costly[u] && len(in) == 1 {
 			add(rowValue{u, in[0]}, true)
 		}
+	}
+	if len(order) == 0 {
+		return nil
 	}
 	for _, u := range values {
 		if !costly[u] || len(b.innerOf(u)) > 0 {

@@ -247,19 +247,15 @@ func reordered[S ~[]E, E any](list S, order []int) S {
 	return out
 }
 
-// storeTurned gives what is scattered memory of its own if its neighbours lie along another axis than those of what it is added to: rows
-// that lie side by side are scattered in vectors, others element by element.
-func storeTurned(root *uop.UOp) *uop.UOp {
-	var k neighbours
-	stored := map[*uop.UOp]bool{}
+// storeScattered stores the source of a scatter of rows if it is contiguous along another axis than the target: contiguous rows are
+// scattered in vectors, others element by element.
+func storeScattered(root *uop.UOp) *uop.UOp {
+	k, stored := neighbours{}, map[*uop.UOp]bool{}
 	for _, u := range root.Toposort() {
 		if u.Op != uop.Scatter {
 			continue
 		}
 		x, axis := u.Src[1].Src[1], lastLong(u.Shape())
-		if k == nil {
-			k = neighbours{}
-		}
 		if next := k.next(x); next >= 0 && next != axis && axis != u.Arg.(uop.ScatterArg).Axis && x.Shape()[axis] == u.Shape()[axis] && x.Op != uop.Contiguous {
 			stored[x] = true
 		}

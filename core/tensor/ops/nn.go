@@ -476,25 +476,25 @@ Weights begin uniform in ±1/sqrt(hidden_size), biases at 0.`, "h", "h tensor?",
 		})
 }
 
-// states are the states of a shape that the argument hc, or h, gives.
-func (a *Args) states(s uop.Shape) ([]*uop.UOp, error) {
-	name, states := "hc", []*uop.UOp(nil)
-	if slices.ContainsFunc(a.op.Params, func(p Param) bool { return p.Name == "h" }) {
-		name, states = "h", []*uop.UOp{a.tensor("h")}
-	}
-	if !a.given(name) {
+// states are the states of a shape before a layer runs: those of the argument h of a GRU, or of hc of an LSTM; zeros if it is not given.
+func (a *Args) states(s uop.Shape) (states []*uop.UOp, err error) {
+	names := []string{"h", "c"}
+	single := slices.ContainsFunc(a.op.Params, func(p Param) bool { return p.Name == "h" })
+	switch {
+	case single && a.given("h"):
+		states, names = []*uop.UOp{a.tensor("h")}, names[:1]
+	case !single && a.given("hc"):
+		states = get[[]*uop.UOp](a, "hc")
+	default:
 		zeros, err := tensor.Full(a.X.Graph(), s, uop.Int(0), a.X.DType)
 		return []*uop.UOp{zeros, zeros}, err
 	}
-	if states == nil {
-		states = get[[]*uop.UOp](a, "hc")
-	}
-	if len(states) != len(name) {
+	if len(states) != len(names) {
 		return nil, bad("hc", "%d tensors, expected h and c", len(states))
 	}
 	for i, state := range states {
 		if !state.Shape().Equal(s) {
-			return nil, bad(name[i:i+1], "shape %s, expected %s", state.Shape(), s)
+			return nil, bad(names[i], "shape %s, expected %s", state.Shape(), s)
 		}
 	}
 	return states, nil
