@@ -97,14 +97,7 @@ func HardSwish(x *uop.UOp) (*uop.UOp, error) {
 }
 
 // Sign is -1, 0 or 1, NaN of NaN.
-func Sign(x *uop.UOp) (*uop.UOp, error) {
-	return run1("Sign", func(x *uop.UOp) *uop.UOp {
-		if !x.DType.IsFloat() || asTinygrad(x) {
-			return sign(x)
-		}
-		return where(isNaN(x), x, direction(x))
-	}, x)
-}
+func Sign(x *uop.UOp) (*uop.UOp, error) { return run1("Sign", sign, x) }
 
 // accurateLe is a <= b, false for NaN, unlike not a > b.
 func accurateLe(a, b operand) *uop.UOp {
@@ -146,25 +139,6 @@ func finiteLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	return add(r, reshape(m, r.Shape()))
 }
 
-// accurateAbs is |x|, of -0 too; its gradient at 0 is 0.
-func accurateAbs(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() || asTinygrad(x) {
-		return abs(x)
-	}
-	return where(gt(x, 0), x, where(eq(x, 0), 0, neg(x)))
-}
-
-// accurateCopySign is |a| with the sign of b. The gradient of b is 0.
-func accurateCopySign(a, b operand) *uop.UOp {
-	x, y := matched(a, b)
-	if !x.DType.IsFloat() || asTinygrad(x) {
-		return copysign(a, b)
-	}
-	m := accurateAbs(x)
-	// No number is less than itself; the branch gives y a gradient.
-	return where(lt(y, y), y, where(negative(y), neg(m), m))
-}
-
 // accurateLerp interpolates from a to b, exactly b at w = 1.
 func accurateLerp(a, b, w *uop.UOp) *uop.UOp {
 	if !a.DType.IsFloat() || !b.DType.IsFloat() || !w.DType.IsFloat() || asTinygrad(a) {
@@ -173,7 +147,7 @@ func accurateLerp(a, b, w *uop.UOp) *uop.UOp {
 	out := uop.LeastUpper(uop.LeastUpper(a.DType, b.DType), w.DType)
 	a, b, w = atLeastF32(a), atLeastF32(b), atLeastF32(w)
 	d := sub(b, a)
-	return cast(where(lt(accurateAbs(w), 0.5), add(a, mul(d, w)), sub(b, mul(d, sub(1, w)))), out)
+	return cast(where(lt(abs(w), 0.5), add(a, mul(d, w)), sub(b, mul(d, sub(1, w)))), out)
 }
 
 // accurateLogAddExp is max(a, b) + log(1 + e^-|a-b|). Equal infinities are not subtracted.
@@ -211,11 +185,11 @@ func accurateClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
 }
 
 // Abs is |x|, 0 of -0; its gradient at 0 is 0.
-func Abs(x *uop.UOp) (*uop.UOp, error) { return run1("Abs", accurateAbs, x) }
+func Abs(x *uop.UOp) (*uop.UOp, error) { return run1("Abs", abs, x) }
 
 // CopySign is |a| with the sign of b, that of -0 too.
 func CopySign(a, b *uop.UOp) (*uop.UOp, error) {
-	return run2("CopySign", accurateCopySign, a, b)
+	return run2("CopySign", copysign, a, b)
 }
 
 // Lerp is a + (b-a)*w, exactly b at w = 1, computed in float32 at least.

@@ -226,22 +226,37 @@ func isInf(x *uop.UOp) *uop.UOp {
 
 func isFinite(x *uop.UOp) *uop.UOp { return logicalNot(bitOr(isInf(x), isNaN(x))) }
 
-// sign is -1, 0 or 1. The x*0 keeps x in the graph, with gradient 0.
-func sign(x *uop.UOp) *uop.UOp { return add(direction(x), mul(x, 0)) }
+// sign is -1, 0 or 1, NaN of NaN. tinygrad's x*0 keeps x in the graph, with gradient 0.
+func sign(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return add(direction(x), mul(x, 0))
+	}
+	return where(isNaN(x), x, direction(x))
+}
 
 // direction is -1, 0 or 1, with no gradient.
 func direction(x *uop.UOp) *uop.UOp {
 	return where(ne(x, 0), where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)), likeConst(x, 0))
 }
 
-func abs(x *uop.UOp) *uop.UOp { return mul(x, sign(x)) }
+// abs is |x|, of -0 too; its gradient at 0 is 0.
+func abs(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		return mul(x, sign(x))
+	}
+	return where(gt(x, 0), x, where(eq(x, 0), 0, neg(x)))
+}
 
-// copysign is |a| with the sign of b, signs of zeros included.
+// copysign is |a| with the sign of b, signs of zeros included. The gradient of b is 0.
 func copysign(a, b operand) *uop.UOp {
-	x := asTensor(a, b)
-	_, y := matched(a, b)
-	s := where(bitOr(lt(y, 0), lt(reciprocal(y), 0)), -1, 1)
-	return add(mul(abs(x), s), mul(sign(y), 0))
+	x, y := matched(a, b)
+	if !x.DType.IsFloat() || asTinygrad(x) {
+		s := where(bitOr(lt(y, 0), lt(reciprocal(y), 0)), -1, 1)
+		return add(mul(abs(asTensor(a, b)), s), mul(sign(y), 0))
+	}
+	m := abs(x)
+	// No number is less than itself; the branch gives y a gradient.
+	return where(lt(y, y), y, where(negative(y), neg(m), m))
 }
 
 // lerp is a + (b-a)*w; for uint8 with a tensor as weight it is done in 7 bit fixed point.
@@ -321,7 +336,7 @@ func hypot(a, b operand) *uop.UOp {
 }
 
 func hypotLong(x, y *uop.UOp) *uop.UOp {
-	x, y = accurateAbs(x), accurateAbs(y)
+	x, y = abs(x), abs(y)
 	m := maximum(x, y)
 	unscaled := bitOr(eq(m, 0), isInf(m))
 	scale := where(unscaled, 1, m)

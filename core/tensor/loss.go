@@ -86,8 +86,10 @@ func sparseCrossEntropy(x, target *uop.UOp, ignore int, r Reduction, smoothing f
 		mask = full(x.Graph(), target.Shape(), uop.BoolConst(true), uop.Bool)
 	}
 	y := mul(oneHot(unsqueeze(target, -1), intSize("x", s, len(s)-1), -1), unsqueeze(mask, -1))
-	smooth := mul(smoothing, mul(mean(logp, []int{-1}, false), mask))
-	each := add(mul(1-smoothing, sum(mul(logp, y), []int{-1}, false)), smooth)
+	each := mul(1-smoothing, sum(mul(logp, y), []int{-1}, false))
+	if smoothing != 0 || asTinygrad(x) { // 0 times the logarithm of 0 would be NaN
+		each = add(each, mul(smoothing, mul(mean(logp, []int{-1}, false), mask)))
+	}
 	switch r {
 	case ReduceMean:
 		return neg(div(sum(each, nil, false), sum(mask, nil, false)))

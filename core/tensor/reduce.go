@@ -185,7 +185,7 @@ func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uo
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
 	if len(s) == 0 {
-		return cast(mul(x, 0), uop.Int32)
+		return mul(cast(x, uop.Int32), 0)
 	}
 	if least, _ := sizeBounds(s[axis]); least < 1 {
 		fail("axis", "%d has size %s, expected one element or more", axis, sizeText(s[axis]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numeric import RNG, check_gradient, close
@@ -182,6 +184,10 @@ def test_cross_entropy():
     close(Tensor(x).cross_entropy(Tensor(classes)), want)
     close(Tensor(x).cross_entropy(Tensor(classes.astype(np.float32))), want)
     close(Tensor(x).sparse_categorical_crossentropy(Tensor(classes)), want)
+    # A class that cannot be: of probability 0, where it is not the target.
+    masked = np.concatenate([x, np.full((len(x), 1), -np.inf, np.float32)], 1)
+    close(Tensor(masked).sparse_categorical_crossentropy(Tensor(classes)), want)
+    close(Tensor(masked).cross_entropy(Tensor(classes)), want)
     target = softmax(RNG.uniform(-1, 1, (4, 3)), 1)
     want = -(target * np.log(softmax(x, 1))).sum(1).mean()
     close(Tensor(x).cross_entropy(Tensor(target)), want)
@@ -191,6 +197,14 @@ def test_cross_entropy():
         Tensor(x.T.copy()).cross_entropy(Tensor(classes), axis=0),
         -np.log(softmax(x, 1))[np.arange(4), classes].mean(),
     )
+
+
+def test_losses_of_infinities() -> None:
+    x, y = Tensor([0.0, math.inf, 3.0]), Tensor([math.inf, 1.0, -math.inf])
+    for loss in (Tensor.l1_loss, Tensor.huber_loss, Tensor.mse_loss):
+        assert loss(x, y, reduction="none").tolist() == [math.inf] * 3, loss
+    assert not Tensor([3e38]).isclose(Tensor([-3e38])).item()
+    assert Tensor(math.nan).argmax().item() == 0
 
 
 def test_binary_cross_entropy():
