@@ -67,6 +67,21 @@ def test_scatter(shape: Any, axis: int, size: Any) -> None:
         check_gradient(lambda t, s, n=name: t.scatter_reduce(axis, at, s, n), x, src)
 
 
+def test_place_of_one_element() -> None:
+    """The kernel that marks the one place runs after those that compute which it is."""
+    every = Tensor(np.array([[1, -8, 8]], np.int16)).all(axis=None, keepdim=True)
+    counts = (Tensor(np.array([-2, -8, 8, -2])) % 4).cast("int64").bincount(minlength=4)
+    x = every.where(counts.cast("float16"), Tensor(256.0, dtype="float16"))
+    row = every.isin(x == x).cast("int32")
+    padded = x.cast("int32").pad(((2, 1), (2, 2)), value=1)
+    set_ = padded.scatter_reduce(0, row, padded, "sum", include_self=False)
+    order = counts.sort(0, False)[0].sort(0, True)[1]
+    assert order.tolist() == [2, 3, 0, 1]
+    want = np.ones((4, 8), int)
+    want[2, 2:6] = [2, 0, 2, 0]
+    assert set_.numpy().tolist() == want.tolist()
+
+
 def test_scatter_of_numbers() -> None:
     x, at = Tensor([[1.0, 2.0, 3.0]]), Tensor([[2, 0]])
     assert x.scatter(1, at, 9).tolist() == [[9.0, 2.0, 9.0]]

@@ -74,6 +74,9 @@ func (f *fuser) bodyOf(k schedule.Kernel) *body {
 	if st.Op != uop.Store || len(st.Src) != 2 || st.Src[0].Op != uop.Index {
 		return nil
 	}
+	if st.Src[0].Src[1].HasOp(uop.Ops(uop.Index)) {
+		return nil // where a store goes is known only when the kernel runs
+	}
 	b.stores = []store{{slot: slotOf(st.Src[0]), at: st.Src[0], value: st.Src[1], loops: b.loops}}
 	c := loopSplits{}
 	c.ofDivisions(b.root(), b.loops)

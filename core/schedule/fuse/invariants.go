@@ -17,7 +17,7 @@ var (
 	// runnable holds while kernels are merged.
 	runnable = []invariant{{Name: "groups match their bodies", Check: checkGroups}, {Name: "no range runs in two bodies", Check: checkRanges},
 		{Name: "loops have an order, nothing reads what other iterations write", Check: checkBodies}, {Name: "temporaries are written before they are read", Check: checkOrder},
-		{Name: "what is asked for is written", Check: checkOutputs}}
+		{Name: "kernels that share a buffer keep their order", Check: checkDependencies}, {Name: "what is asked for is written", Check: checkOutputs}}
 	// emitted holds when all groups are kernels.
 	emitted = []invariant{{Name: "kernels number their PARAMs and ranges from 0", Check: checkKernels}, {Name: "temporaries are written before they are read", Check: checkOrder},
 		{Name: "what is asked for is written", Check: checkOutputs}}
@@ -107,6 +107,53 @@ func checkOrder(f *fuser) error {
 		written.merge(g.writes)
 	}
 	return nil
+}
+
+// checkDependencies looks at all operations of the scheduler's kernels, not at what fusion takes them to be.
+func checkDependencies(f *fuser) error {
+	first := map[int]int{} // the group that a kernel is in
+	for at, g := range slices.Backward(f.groups) {
+		for _, k := range g.kernels {
+			first[k] = at
+		}
+	}
+	accesses := make([]access, len(f.s.Kernels))
+	for i, k := range f.s.Kernels {
+		accesses[i] = accessOf(k)
+		at, ok := first[i]
+		for j := range i {
+			if before, there := first[j]; ok && there && before > at && accesses[i].dependsOn(&accesses[j]) {
+				return fmt.Errorf("group %v runs before %v, which kernel %d needs to run after", f.groups[at].kernels, f.groups[before].kernels, i)
+			}
+		}
+	}
+	return nil
+}
+
+// accessOf is what a kernel reads and writes.
+func accessOf(k schedule.Kernel) (a access) {
+	for _, u := range k.AST.Toposort() {
+		for i, s := range u.Src {
+			if s.Op != uop.Param && (s.Op != uop.Index || s.Src[0].Op != uop.Param) {
+				continue
+			}
+			for s.Op == uop.Index {
+				s = s.Src[0]
+			}
+			slot := k.Bufs[int(s.Arg.(uop.Num))]
+			switch {
+			case u.Op == uop.Store && i == 0:
+				a.writes.add(slot)
+			case u.Op == uop.Index && i == 0: // its users say what it is
+			case fusible.Has(u.Op):
+				a.reads.add(slot)
+			default:
+				a.reads.add(slot)
+				a.writes.add(slot)
+			}
+		}
+	}
+	return a
 }
 
 func checkOutputs(f *fuser) error {

@@ -65,6 +65,9 @@ func TestInvariantsSeeBrokenStates(t *testing.T) {
 			f.groups[0] = groupOf(b, g.kernels)
 		}, "reads what other iterations write"},
 		{"producers", runnable, func(f *fuser) { slices.Reverse(f.groups) }, "which nothing has written"},
+		{"producers", runnable, func(f *fuser) {
+			f.groups[0].kernels, f.groups[1].kernels = f.groups[1].kernels, f.groups[0].kernels
+		}, "needs to run after"},
 		{"producers", runnable, func(f *fuser) { f.groups = f.groups[:1] }, "which nothing writes"},
 		{"place", emitted, func(f *fuser) { f.groups[0].kernel = nil }, "is no kernel"},
 		{"place", emitted, func(f *fuser) { k := *f.groups[0].kernel; k.Bufs = append(k.Bufs, 0); f.groups[0].kernel = &k }, "is not in the kernel"},
