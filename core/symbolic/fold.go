@@ -181,3 +181,34 @@ func in32Bits(u, x, y *uop.UOp) *uop.UOp {
 	}
 	return x.Cast(uop.Int32).Alu(u.Op, y.Cast(uop.Int32)).Cast(u.DType)
 }
+
+// excludes reports whether c and d are never both true.
+func excludes(c, d *uop.UOp) bool {
+	return eachPair(c, d, func(p, q *uop.UOp) bool { return denies(p, q) || denies(q, p) })
+}
+
+// denies reports whether q is false where p is true: p is x < a and q is !(x < b), a <= b.
+func denies(p, q *uop.UOp) bool {
+	not := q.Op == uop.CmpNe && q.DType == uop.Bool && q.Src[1].Op == uop.ConstOp && q.Src[1].ConstVal().Truth()
+	return not && bounds(p, q.Src[0])
+}
+
+// implies reports whether d is true where c is.
+func implies(c, d *uop.UOp) bool { return eachPair(c, d, bounds) && d.Op != uop.And }
+
+// bounds reports whether q is true where p is: p is x < a and q is x < b, a <= b.
+func bounds(p, q *uop.UOp) bool {
+	return p == q || p.Op == uop.CmpLt && q.Op == uop.CmpLt && p.Src[0] == q.Src[0] &&
+		p.Src[1].Op == uop.ConstOp && q.Src[1].Op == uop.ConstOp && p.Src[1].ConstVal().Le(q.Src[1].ConstVal())
+}
+
+// eachPair reports whether something holds for a term of one conjunction and one of another.
+func eachPair(c, d *uop.UOp, holds func(p, q *uop.UOp) bool) bool {
+	if c.Op == uop.And {
+		return eachPair(c.Src[0], d, holds) || eachPair(c.Src[1], d, holds)
+	}
+	if d.Op == uop.And {
+		return eachPair(c, d.Src[0], holds) || eachPair(c, d.Src[1], holds)
+	}
+	return holds(c, d)
+}

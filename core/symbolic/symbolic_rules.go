@@ -1694,16 +1694,66 @@ func symbolicRules37(_ any, u *uop.UOp) *uop.UOp {
 	return constVector(u)
 }
 
+// joinRules keep the parts of joined tensors as they are: to add 0 to -0 loses its sign. They are for floats of strict graphs.
+var joinRules = rewrite.New("joinRules",
+	&rewrite.Rule{Name: "symbolic.rules:153 WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Where), Fn: joinRules1},
+	&rewrite.Rule{Name: "symbolic.rules:154 WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Where), Fn: joinRules2},
+)
+
+// WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)
+func joinRules1(_ any, u *uop.UOp) *uop.UOp {
+	for i1 := range 2 {
+		v3, s := u.Src[i1], u.Src[1-i1]
+		if v3.Op != uop.Where || s.Op != uop.Where {
+			continue
+		}
+		a := v3.Src[0]
+		x := v3.Src[1]
+		y := v3.Src[2]
+		b := s.Src[0]
+		v4 := s.Src[2]
+		if !v4.IsConst(uop.Int(0)) {
+			continue
+		}
+		if !whole(x) && excludes(a, b) {
+			return a.Where(x, y.Add(s))
+		}
+	}
+	return nil
+}
+
+// WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)
+func joinRules2(_ any, u *uop.UOp) *uop.UOp {
+	for i1 := range 2 {
+		v3, s := u.Src[i1], u.Src[1-i1]
+		if v3.Op != uop.Where || s.Op != uop.Where {
+			continue
+		}
+		a := v3.Src[0]
+		x := v3.Src[1]
+		y := v3.Src[2]
+		b := s.Src[0]
+		v4 := s.Src[1]
+		if !v4.IsConst(uop.Int(0)) {
+			continue
+		}
+		if !whole(x) && implies(a, b) {
+			return a.Where(x, y.Add(s))
+		}
+	}
+	return nil
+}
+
 // divmodRules divide. Division rounds towards zero, so the sign of the dividend matters.
 var divmodRules = rewrite.New("divmodRules",
-	&rewrite.Rule{Name: "symbolic.rules:153 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add), Fn: divmodRules1},
-	&rewrite.Rule{Name: "symbolic.rules:155 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.Ops(uop.Idiv), Fn: divmodRules2},
-	&rewrite.Rule{Name: "symbolic.rules:156 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.Ops(uop.Idiv), Fn: divmodRules3},
-	&rewrite.Rule{Name: "symbolic.rules:157 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: divmodRules4},
-	&rewrite.Rule{Name: "symbolic.rules:158 n@(x:index + k0)//k1 => -(-([k0%k1] + x - [k1 - 1])//k1) + [k0//k1] if k1 > 0 && max(x) <= 0 && min(n) >= 0", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: divmodRules5},
-	&rewrite.Rule{Name: "symbolic.rules:159 {IDIV MOD}:index => foldDivmod(u)", Ops: uop.Ops(uop.Idiv, uop.Mod), Fn: divmodRules6},
-	&rewrite.Rule{Name: "symbolic.rules:161 x:index % d => -(-x % d) if max(x) <= 0", Ops: uop.Ops(uop.Mod), Fn: divmodRules7},
-	&rewrite.Rule{Name: "symbolic.rules:162 x:index % d => x % -d if max(d) < 0", Ops: uop.Ops(uop.Mod), Fn: divmodRules8},
+	&rewrite.Rule{Name: "symbolic.rules:158 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add), Fn: divmodRules1},
+	&rewrite.Rule{Name: "symbolic.rules:160 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.Ops(uop.Idiv), Fn: divmodRules2},
+	&rewrite.Rule{Name: "symbolic.rules:161 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.Ops(uop.Idiv), Fn: divmodRules3},
+	&rewrite.Rule{Name: "symbolic.rules:162 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: divmodRules4},
+	&rewrite.Rule{Name: "symbolic.rules:163 n@(x:index + k0)//k1 => -(-([k0%k1] + x - [k1 - 1])//k1) + [k0//k1] if k1 > 0 && max(x) <= 0 && min(n) >= 0", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: divmodRules5},
+	&rewrite.Rule{Name: "symbolic.rules:164 {IDIV MOD}:index => foldDivmod(u)", Ops: uop.Ops(uop.Idiv, uop.Mod), Fn: divmodRules6},
+	&rewrite.Rule{Name: "symbolic.rules:166 x:index % d => -(-x % d) if max(x) <= 0", Ops: uop.Ops(uop.Mod), Fn: divmodRules7},
+	&rewrite.Rule{Name: "symbolic.rules:167 x:index % d => x % -d if max(d) < 0", Ops: uop.Ops(uop.Mod), Fn: divmodRules8},
 )
 
 // s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)
@@ -1835,15 +1885,15 @@ func divmodRules8(_ any, u *uop.UOp) *uop.UOp {
 
 // GepPushing moves the selection of vector elements to where the vector is made.
 var GepPushing = rewrite.New("GepPushing",
-	&rewrite.Rule{Name: "symbolic.rules:166 GEP(g@GEP) => gepOfGep(u, g)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.Gep), Fn: gepPushing1},
-	&rewrite.Rule{Name: "symbolic.rules:167 GEP(v@VECTORIZE) => gepOfVectorize(u, v)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.Vectorize), Fn: gepPushing2},
-	&rewrite.Rule{Name: "symbolic.rules:168 GEP(k) => constLike(u, k)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.ConstOp), Fn: gepPushing3},
-	&rewrite.Rule{Name: "symbolic.rules:169 GEP(v@VCONST) => gepOfConsts(u, v)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.VConstOp), Fn: gepPushing4},
-	&rewrite.Rule{Name: "symbolic.rules:170 GEP(x:void) => x", Ops: uop.Ops(uop.Gep), Fn: gepPushing5},
-	&rewrite.Rule{Name: "symbolic.rules:171 GEP(x) => x if inOrder(u)", Ops: uop.Ops(uop.Gep), Fn: gepPushing6},
-	&rewrite.Rule{Name: "symbolic.rules:172 GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)", Ops: uop.Ops(uop.Gep), Fn: gepPushing7},
-	&rewrite.Rule{Name: "symbolic.rules:173 CAT => catToVectorize(u)", Ops: uop.Ops(uop.Cat), Fn: gepPushing8},
-	&rewrite.Rule{Name: "symbolic.rules:174 VECTORIZE(GEP(x)...) => gepsOfOne(u, x)", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Gep), Fn: gepPushing9},
+	&rewrite.Rule{Name: "symbolic.rules:171 GEP(g@GEP) => gepOfGep(u, g)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.Gep), Fn: gepPushing1},
+	&rewrite.Rule{Name: "symbolic.rules:172 GEP(v@VECTORIZE) => gepOfVectorize(u, v)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.Vectorize), Fn: gepPushing2},
+	&rewrite.Rule{Name: "symbolic.rules:173 GEP(k) => constLike(u, k)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.ConstOp), Fn: gepPushing3},
+	&rewrite.Rule{Name: "symbolic.rules:174 GEP(v@VCONST) => gepOfConsts(u, v)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.VConstOp), Fn: gepPushing4},
+	&rewrite.Rule{Name: "symbolic.rules:175 GEP(x:void) => x", Ops: uop.Ops(uop.Gep), Fn: gepPushing5},
+	&rewrite.Rule{Name: "symbolic.rules:176 GEP(x) => x if inOrder(u)", Ops: uop.Ops(uop.Gep), Fn: gepPushing6},
+	&rewrite.Rule{Name: "symbolic.rules:177 GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)", Ops: uop.Ops(uop.Gep), Fn: gepPushing7},
+	&rewrite.Rule{Name: "symbolic.rules:178 CAT => catToVectorize(u)", Ops: uop.Ops(uop.Cat), Fn: gepPushing8},
+	&rewrite.Rule{Name: "symbolic.rules:179 VECTORIZE(GEP(x)...) => gepsOfOne(u, x)", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Gep), Fn: gepPushing9},
 )
 
 // GEP(g@GEP) => gepOfGep(u, g)
@@ -1938,8 +1988,8 @@ func gepPushing9(_ any, u *uop.UOp) *uop.UOp {
 
 // SimplifyValid simplifies conditions on indices by each other, and indices by their conditions.
 var SimplifyValid = rewrite.New("SimplifyValid",
-	&rewrite.Rule{Name: "symbolic.rules:178 AND => simplifyValid(u)", Ops: uop.Ops(uop.And), Fn: simplifyValid1},
-	&rewrite.Rule{Name: "symbolic.rules:179 WHERE(cond, x, i@Invalid) => gatedGivenValid(cond, x, i)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: simplifyValid2},
+	&rewrite.Rule{Name: "symbolic.rules:183 AND => simplifyValid(u)", Ops: uop.Ops(uop.And), Fn: simplifyValid1},
+	&rewrite.Rule{Name: "symbolic.rules:184 WHERE(cond, x, i@Invalid) => gatedGivenValid(cond, x, i)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: simplifyValid2},
 )
 
 // AND => simplifyValid(u)
@@ -1960,7 +2010,7 @@ func simplifyValid2(_ any, u *uop.UOp) *uop.UOp {
 
 // DropAndClauses drops those conditions of a gated index that have nothing to do with it.
 var DropAndClauses = rewrite.New("DropAndClauses",
-	&rewrite.Rule{Name: "symbolic.rules:183 WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: dropAndClauses1},
+	&rewrite.Rule{Name: "symbolic.rules:188 WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: dropAndClauses1},
 )
 
 // WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)
@@ -1976,8 +2026,8 @@ func dropAndClauses1(_ any, u *uop.UOp) *uop.UOp {
 
 // MoveWhereOnLoad moves the condition of a WHERE around a read into the index of the read.
 var MoveWhereOnLoad = rewrite.New("MoveWhereOnLoad",
-	&rewrite.Rule{Name: "symbolic.rules:187 WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Index, uop.ConstOp), Fn: moveWhereOnLoad1},
-	&rewrite.Rule{Name: "symbolic.rules:188 WHERE(cond, 0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Index, uop.ConstOp), Fn: moveWhereOnLoad2},
+	&rewrite.Rule{Name: "symbolic.rules:192 WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Index, uop.ConstOp), Fn: moveWhereOnLoad1},
+	&rewrite.Rule{Name: "symbolic.rules:193 WHERE(cond, 0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Index, uop.ConstOp), Fn: moveWhereOnLoad2},
 )
 
 // WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)
@@ -2008,26 +2058,26 @@ func moveWhereOnLoad2(_ any, u *uop.UOp) *uop.UOp {
 
 // symRules are the opinionated ones: they are applied once the loops of a kernel are fixed.
 var symRules = rewrite.New("symRules",
-	&rewrite.Rule{Name: "symbolic.rules:192 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.GroupALU, Need: uop.Ops(uop.Vectorize), Fn: symRules1},
-	&rewrite.Rule{Name: "symbolic.rules:193 x != 0 => CAST[bool](x)", Ops: uop.Ops(uop.CmpNe), Need: uop.Ops(uop.ConstOp), Fn: symRules2},
-	&rewrite.Rule{Name: "symbolic.rules:194 t@CAST(WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b))", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Where), Fn: symRules3},
-	&rewrite.Rule{Name: "symbolic.rules:195 POW(x, y) => Pow(x, y)", Ops: uop.Ops(uop.Pow), Fn: symRules4},
-	&rewrite.Rule{Name: "symbolic.rules:198 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Index, uop.Load), Fn: symRules5},
-	&rewrite.Rule{Name: "symbolic.rules:199 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Index, uop.Where), Fn: symRules6},
-	&rewrite.Rule{Name: "symbolic.rules:200 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.Ops(uop.Load, uop.Store), Fn: symRules7},
-	&rewrite.Rule{Name: "symbolic.rules:203 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules8},
-	&rewrite.Rule{Name: "symbolic.rules:204 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules9},
-	&rewrite.Rule{Name: "symbolic.rules:205 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules10},
-	&rewrite.Rule{Name: "symbolic.rules:206 x * d@RECIPROCAL(1 + x) => 1 - d", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal), Fn: symRules11},
-	&rewrite.Rule{Name: "symbolic.rules:207 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Mul), Fn: symRules12},
-	&rewrite.Rule{Name: "symbolic.rules:208 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: symRules13},
-	&rewrite.Rule{Name: "symbolic.rules:211 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])", Ops: uop.Ops(uop.Reduce), Need: uop.Ops(uop.Mul), Fn: symRules14},
-	&rewrite.Rule{Name: "symbolic.rules:212 REDUCE(MUL, ...) => factorsOut(u)", Ops: uop.Ops(uop.Reduce), Need: uop.Ops(uop.Mul), Fn: symRules15},
-	&rewrite.Rule{Name: "symbolic.rules:215 GROUP(x) => x", Ops: uop.Ops(uop.Group), Fn: symRules16},
-	&rewrite.Rule{Name: "symbolic.rules:216 {SINK GROUP} => flattenSink(u)", Ops: uop.Ops(uop.Sink, uop.Group), Fn: symRules17},
-	&rewrite.Rule{Name: "symbolic.rules:217 END(n@NOOP(), ...) => n", Ops: uop.Ops(uop.End), Need: uop.Ops(uop.Noop), Fn: symRules18},
-	&rewrite.Rule{Name: "symbolic.rules:220 -1 * (x + y) => -x + -y", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: symRules19},
-	&rewrite.Rule{Name: "symbolic.rules:221 (x:index + y)*c => x*c + y*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: symRules20},
+	&rewrite.Rule{Name: "symbolic.rules:197 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.GroupALU, Need: uop.Ops(uop.Vectorize), Fn: symRules1},
+	&rewrite.Rule{Name: "symbolic.rules:198 x != 0 => CAST[bool](x)", Ops: uop.Ops(uop.CmpNe), Need: uop.Ops(uop.ConstOp), Fn: symRules2},
+	&rewrite.Rule{Name: "symbolic.rules:199 t@CAST(WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b))", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Where), Fn: symRules3},
+	&rewrite.Rule{Name: "symbolic.rules:200 POW(x, y) => Pow(x, y)", Ops: uop.Ops(uop.Pow), Fn: symRules4},
+	&rewrite.Rule{Name: "symbolic.rules:203 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Index, uop.Load), Fn: symRules5},
+	&rewrite.Rule{Name: "symbolic.rules:204 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Index, uop.Where), Fn: symRules6},
+	&rewrite.Rule{Name: "symbolic.rules:205 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.Ops(uop.Load, uop.Store), Fn: symRules7},
+	&rewrite.Rule{Name: "symbolic.rules:208 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules8},
+	&rewrite.Rule{Name: "symbolic.rules:209 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules9},
+	&rewrite.Rule{Name: "symbolic.rules:210 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules10},
+	&rewrite.Rule{Name: "symbolic.rules:211 x * d@RECIPROCAL(1 + x) => 1 - d", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal), Fn: symRules11},
+	&rewrite.Rule{Name: "symbolic.rules:212 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Mul), Fn: symRules12},
+	&rewrite.Rule{Name: "symbolic.rules:213 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: symRules13},
+	&rewrite.Rule{Name: "symbolic.rules:216 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])", Ops: uop.Ops(uop.Reduce), Need: uop.Ops(uop.Mul), Fn: symRules14},
+	&rewrite.Rule{Name: "symbolic.rules:217 REDUCE(MUL, ...) => factorsOut(u)", Ops: uop.Ops(uop.Reduce), Need: uop.Ops(uop.Mul), Fn: symRules15},
+	&rewrite.Rule{Name: "symbolic.rules:220 GROUP(x) => x", Ops: uop.Ops(uop.Group), Fn: symRules16},
+	&rewrite.Rule{Name: "symbolic.rules:221 {SINK GROUP} => flattenSink(u)", Ops: uop.Ops(uop.Sink, uop.Group), Fn: symRules17},
+	&rewrite.Rule{Name: "symbolic.rules:222 END(n@NOOP(), ...) => n", Ops: uop.Ops(uop.End), Need: uop.Ops(uop.Noop), Fn: symRules18},
+	&rewrite.Rule{Name: "symbolic.rules:225 -1 * (x + y) => -x + -y", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: symRules19},
+	&rewrite.Rule{Name: "symbolic.rules:226 (x:index + y)*c => x*c + y*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: symRules20},
 )
 
 // ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)
@@ -2381,18 +2431,18 @@ func symRules20(_ any, u *uop.UOp) *uop.UOp {
 
 // LowerIndexDType gives indices the concrete type int32 or int64. The casts back to index move up until they vanish.
 var LowerIndexDType = rewrite.New("LowerIndexDType",
-	&rewrite.Rule{Name: "symbolic.rules:225 Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)", Ops: uop.GroupBinary, Need: uop.Ops(uop.Cast), Fn: lowerIndexDType1},
-	&rewrite.Rule{Name: "symbolic.rules:226 {CONST VCONST}:index => lowerConst(u)", Ops: uop.Ops(uop.VConstOp, uop.ConstOp), Fn: lowerIndexDType2},
-	&rewrite.Rule{Name: "symbolic.rules:227 WHERE:index(cond, CAST:index(x), CAST:index(y)) => lowerWhere(cond, x, y)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType3},
-	&rewrite.Rule{Name: "symbolic.rules:228 RANGE(CAST:index(end)...) => lowerRange(u, end)", Ops: uop.Ops(uop.Range), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType4},
-	&rewrite.Rule{Name: "symbolic.rules:229 VECTORIZE(CAST:index(_)...) => lowerVector(u)", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType5},
-	&rewrite.Rule{Name: "symbolic.rules:230 SPECIAL(CAST:index(x)) => lowerSpecial(u, x)", Ops: uop.Ops(uop.Special), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType6},
-	&rewrite.Rule{Name: "symbolic.rules:231 DEFINE_VAR:index => lowerVariable(u)", Ops: uop.Ops(uop.DefineVar), Fn: lowerIndexDType7},
-	&rewrite.Rule{Name: "symbolic.rules:232 BIND(CAST:index(x), CAST:index(c)) => lowerBind(x, c)", Ops: uop.Ops(uop.Bind), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType8},
-	&rewrite.Rule{Name: "symbolic.rules:233 INDEX(buf, WHERE(cond, idx, Invalid)) => indexPointer(buf, idx, cond)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Where), Fn: lowerIndexDType9},
-	&rewrite.Rule{Name: "symbolic.rules:234 INDEX(buf, CAST(idx:int)) => indexPointer(buf, idx)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType10},
-	&rewrite.Rule{Name: "symbolic.rules:235 INDEX(buf, CAST(idx:int), cond) => indexPointer(buf, idx, cond)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType11},
-	&rewrite.Rule{Name: "symbolic.rules:236 {SINK NOOP END} => dropIndexCasts(u)", Ops: uop.Ops(uop.Noop, uop.Sink, uop.End), Fn: lowerIndexDType12},
+	&rewrite.Rule{Name: "symbolic.rules:230 Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)", Ops: uop.GroupBinary, Need: uop.Ops(uop.Cast), Fn: lowerIndexDType1},
+	&rewrite.Rule{Name: "symbolic.rules:231 {CONST VCONST}:index => lowerConst(u)", Ops: uop.Ops(uop.VConstOp, uop.ConstOp), Fn: lowerIndexDType2},
+	&rewrite.Rule{Name: "symbolic.rules:232 WHERE:index(cond, CAST:index(x), CAST:index(y)) => lowerWhere(cond, x, y)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType3},
+	&rewrite.Rule{Name: "symbolic.rules:233 RANGE(CAST:index(end)...) => lowerRange(u, end)", Ops: uop.Ops(uop.Range), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType4},
+	&rewrite.Rule{Name: "symbolic.rules:234 VECTORIZE(CAST:index(_)...) => lowerVector(u)", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType5},
+	&rewrite.Rule{Name: "symbolic.rules:235 SPECIAL(CAST:index(x)) => lowerSpecial(u, x)", Ops: uop.Ops(uop.Special), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType6},
+	&rewrite.Rule{Name: "symbolic.rules:236 DEFINE_VAR:index => lowerVariable(u)", Ops: uop.Ops(uop.DefineVar), Fn: lowerIndexDType7},
+	&rewrite.Rule{Name: "symbolic.rules:237 BIND(CAST:index(x), CAST:index(c)) => lowerBind(x, c)", Ops: uop.Ops(uop.Bind), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType8},
+	&rewrite.Rule{Name: "symbolic.rules:238 INDEX(buf, WHERE(cond, idx, Invalid)) => indexPointer(buf, idx, cond)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Where), Fn: lowerIndexDType9},
+	&rewrite.Rule{Name: "symbolic.rules:239 INDEX(buf, CAST(idx:int)) => indexPointer(buf, idx)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType10},
+	&rewrite.Rule{Name: "symbolic.rules:240 INDEX(buf, CAST(idx:int), cond) => indexPointer(buf, idx, cond)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType11},
+	&rewrite.Rule{Name: "symbolic.rules:241 {SINK NOOP END} => dropIndexCasts(u)", Ops: uop.Ops(uop.Noop, uop.Sink, uop.End), Fn: lowerIndexDType12},
 )
 
 // Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)

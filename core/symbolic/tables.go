@@ -18,7 +18,7 @@ var (
 	SymbolicSimple = rewrite.Concat("symbolic_simple", PropagateInvalid, simpleRules)
 
 	// Symbolic is SymbolicSimple with deeper rules on sums, comparisons, division and vectors. Simplify applies it.
-	Symbolic = rewrite.Concat("symbolic", SymbolicSimple, Commutative, symbolicRules, divmodRules, GepPushing)
+	Symbolic = rewrite.Concat("symbolic", SymbolicSimple, Commutative, symbolicRules, joinRules, divmodRules, GepPushing)
 
 	// Sym is Symbolic with opinionated rules for kernels whose loops are fixed.
 	Sym = rewrite.Concat("sym", Symbolic, SimplifyValid, symRules)

@@ -148,6 +148,17 @@ def test_zero_sizes():
     assert (Tensor.ones(2, 0) @ Tensor.ones(0, 3)).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("sizes", [(1, 2), (3, 0, 1), (5, 7, 2, 9), (1,) * 24])
+def test_joined_zeros_keep_their_signs(dtype: str, sizes: tuple[int, ...]) -> None:
+    for axis in (0, 1):
+        parts = [np.full((n, 3) if axis == 0 else (3, n), -0.0, dtype) for n in sizes]
+        joined = Tensor.cat(*map(Tensor, parts), dim=axis)
+        ones = Tensor(np.ones(joined.shape, dtype))
+        assert np.signbit(ones.copysign(joined.flip(0)).numpy()).all()
+        assert np.signbit(joined.numpy()).all()
+
+
 @pytest.mark.parametrize(
     ("error", "function"),
     [
