@@ -263,7 +263,7 @@ func (t *Tensor) Sub(x any, opts ...Option) *Tensor { return t.call1(opSub, opts
 func (t *Tensor) Mul(x any, opts ...Option) *Tensor { return t.call1(opMul, opts, x) }
 
 // Div returns the quotient x / y; integers give float32.
-// rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its type then.
+// With rounding_mode "trunc" (towards zero) or "floor" (down) the result keeps the type of the operands.
 // Options: WithReverse (false), WithRoundingMode.
 func (t *Tensor) Div(x any, opts ...Option) *Tensor { return t.call1(opDiv, opts, x) }
 
@@ -293,15 +293,15 @@ func (t *Tensor) Maximum(x any) *Tensor { return t.call1(opMaximum, nil, x) }
 // Minimum returns the lesser of x and y.
 func (t *Tensor) Minimum(x any) *Tensor { return t.call1(opMinimum, nil, x) }
 
-// BitwiseAnd returns the bits that x and y have, for integers and bools.
+// BitwiseAnd returns bitwise x and y, for integers and bools.
 // Options: WithReverse (false).
 func (t *Tensor) BitwiseAnd(x any, opts ...Option) *Tensor { return t.call1(opBitwiseAnd, opts, x) }
 
-// BitwiseOr returns the bits that x or y has, for integers and bools.
+// BitwiseOr returns bitwise x or y, for integers and bools.
 // Options: WithReverse (false).
 func (t *Tensor) BitwiseOr(x any, opts ...Option) *Tensor { return t.call1(opBitwiseOr, opts, x) }
 
-// BitwiseXor returns the bits that differ, for integers and bools.
+// BitwiseXor returns bitwise exclusive or of x and y, for integers and bools.
 // Options: WithReverse (false).
 func (t *Tensor) BitwiseXor(x any, opts ...Option) *Tensor { return t.call1(opBitwiseXor, opts, x) }
 
@@ -325,7 +325,7 @@ func (t *Tensor) Gt(x any) *Tensor { return t.call1(opGt, nil, x) }
 // Ge returns where x >= y: bool.
 func (t *Tensor) Ge(x any) *Tensor { return t.call1(opGe, nil, x) }
 
-// Eq returns where x = y: bool. NaN equals nothing.
+// Eq returns where x = y: bool. NaN is equal to nothing.
 func (t *Tensor) Eq(x any) *Tensor { return t.call1(opEq, nil, x) }
 
 // Ne returns where x and y differ: bool.
@@ -345,10 +345,10 @@ func (t *Tensor) Atan2(x any, opts ...Option) *Tensor { return t.call1(opAtan2, 
 // Options: WithReverse (false).
 func (t *Tensor) Hypot(other any, opts ...Option) *Tensor { return t.call1(opHypot, opts, other) }
 
-// Where returns x where the tensor is true, y elsewhere.
+// Where returns x where this tensor is not 0, y elsewhere.
 func (t *Tensor) Where(x any, y any) *Tensor { return t.call1(opWhere, nil, x, y) }
 
-// MaskedFill returns the tensor with value where mask is true.
+// MaskedFill returns the tensor with the elements where mask is true replaced by value.
 func (t *Tensor) MaskedFill(mask *Tensor, value any) *Tensor {
 	return t.call1(opMaskedFill, nil, mask, value)
 }
@@ -356,23 +356,23 @@ func (t *Tensor) MaskedFill(mask *Tensor, value any) *Tensor {
 // Lerp returns x + (end - x) * weight.
 func (t *Tensor) Lerp(end *Tensor, weight any) *Tensor { return t.call1(opLerp, nil, end, weight) }
 
-// Clamp returns the tensor with values below min_ and above max_ replaced by these.
+// Clamp returns the tensor limited to [min_, max_]: min_ for smaller elements, max_ for greater ones.
 // Options: WithMin, WithMax.
 func (t *Tensor) Clamp(opts ...Option) *Tensor { return t.call1(opClamp, opts) }
 
-// Clip returns clamp(min_, max_).
+// Clip returns the same as clamp(min_, max_).
 // Options: WithMin, WithMax.
 func (t *Tensor) Clip(opts ...Option) *Tensor { return t.call1(opClip, opts) }
 
-// IsClose returns where |x - other| <= atol + rtol * |other|; NaN is close to NaN with equal_nan.
+// IsClose returns where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.
 // Options: WithRtol (1e-05), WithAtol (1e-08), WithEqualNan (false).
 func (t *Tensor) IsClose(other any, opts ...Option) *Tensor { return t.call1(opIsClose, opts, other) }
 
-// AllClose returns whether isclose holds everywhere.
+// AllClose returns whether isclose is true for all elements.
 // Options: WithRtol (1e-05), WithAtol (1e-08), WithEqualNan (false).
 func (t *Tensor) AllClose(other any, opts ...Option) *Tensor { return t.call1(opAllClose, opts, other) }
 
-// Functions of each element
+// Elementwise functions
 
 // Exp returns e^x.
 func (t *Tensor) Exp() *Tensor { return t.call1(opExp, nil) }
@@ -485,7 +485,7 @@ func (t *Tensor) Digamma() *Tensor { return t.call1(opDigamma, nil) }
 // IsNaN returns where x is NaN: bool.
 func (t *Tensor) IsNaN() *Tensor { return t.call1(opIsNaN, nil) }
 
-// IsInf returns where x is infinite, of either sign or of one: bool.
+// IsInf returns where x is infinite: bool. detect_positive and detect_negative select the signs.
 // Options: WithDetectPositive (true), WithDetectNegative (true).
 func (t *Tensor) IsInf(opts ...Option) *Tensor { return t.call1(opIsInf, opts) }
 
@@ -495,7 +495,7 @@ func (t *Tensor) IsFinite() *Tensor { return t.call1(opIsFinite, nil) }
 // LogicalNot returns where x is 0: bool.
 func (t *Tensor) LogicalNot() *Tensor { return t.call1(opLogicalNot, nil) }
 
-// BitwiseNot returns the bits that x does not have, for integers and bools.
+// BitwiseNot returns bitwise not x, for integers and bools.
 func (t *Tensor) BitwiseNot() *Tensor { return t.call1(opBitwiseNot, nil) }
 
 // Activations
@@ -561,7 +561,7 @@ func (t *Tensor) Softplus(opts ...Option) *Tensor { return t.call1(opSoftplus, o
 // Options: WithMinVal (-1), WithMaxVal (1).
 func (t *Tensor) HardTanh(opts ...Option) *Tensor { return t.call1(opHardTanh, opts) }
 
-// Dropout returns x with elements 0 with probability p, others / (1 - p), while training; else x.
+// Dropout returns in training mode x with elements set to 0 with probability p, the others divided by 1 - p; otherwise x.
 // Options: WithP (0.5).
 func (t *Tensor) Dropout(opts ...Option) *Tensor { return t.call1(opDropout, opts) }
 
@@ -570,7 +570,7 @@ func (t *Tensor) Dropout(opts ...Option) *Tensor { return t.call1(opDropout, opt
 // Cast returns the tensor in another data type.
 func (t *Tensor) Cast(dtype DType) *Tensor { return t.call1(opCast, nil, dtype) }
 
-// Bitcast returns the same bits, read as another data type. No gradient passes.
+// Bitcast returns the same bits, read as another data type. No gradient flows through it.
 func (t *Tensor) Bitcast(dtype DType) *Tensor { return t.call1(opBitcast, nil, dtype) }
 
 // Float returns cast("float").
@@ -597,20 +597,20 @@ func (t *Tensor) Long() *Tensor { return t.call1(opLong, nil) }
 // Bool returns cast("bool").
 func (t *Tensor) Bool() *Tensor { return t.call1(opBool, nil) }
 
-// Contiguous returns the tensor, computed into memory of its own instead of being fused.
+// Contiguous returns the tensor, stored in memory of its own instead of being fused with its users.
 func (t *Tensor) Contiguous() *Tensor { return t.call1(opContiguous, nil) }
 
-// ContiguousBackward returns the tensor; its gradient is computed into memory of its own.
+// ContiguousBackward returns the tensor; the gradient that flows to it is stored in memory of its own.
 func (t *Tensor) ContiguousBackward() *Tensor { return t.call1(opContiguousBackward, nil) }
 
 // Reductions
 
-// Sum returns the sum along axes; all without axis.
-// dtype is the type of accumulator and result. By default small integers and bools are added in 32 bits, float16 in float32.
+// Sum returns the sum along axes, all axes unless given.
+// dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and bools are added in 32 bits, float16 in float32.
 // Options: WithAxis, WithKeepDim (false), WithDType.
 func (t *Tensor) Sum(opts ...Option) *Tensor { return t.call1(opSum, opts) }
 
-// Prod returns the product along axes, in dtype if it is given.
+// Prod returns the product along axes, accumulated in dtype if given.
 // Options: WithAxis, WithKeepDim (false), WithDType.
 func (t *Tensor) Prod(opts ...Option) *Tensor { return t.call1(opProd, opts) }
 
@@ -626,11 +626,11 @@ func (t *Tensor) Min(opts ...Option) *Tensor { return t.call1(opMin, opts) }
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) Mean(opts ...Option) *Tensor { return t.call1(opMean, opts) }
 
-// Any returns whether a value along axes is not 0: bool.
+// Any returns whether any element along axes is not 0: bool.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) Any(opts ...Option) *Tensor { return t.call1(opAny, opts) }
 
-// All returns whether no value along axes is 0: bool.
+// All returns whether all elements along axes are not 0: bool.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) All(opts ...Option) *Tensor { return t.call1(opAll, opts) }
 
@@ -638,7 +638,7 @@ func (t *Tensor) All(opts ...Option) *Tensor { return t.call1(opAll, opts) }
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) LogSumExp(opts ...Option) *Tensor { return t.call1(opLogSumExp, opts) }
 
-// Var returns the variance along axes: the squared deviations, divided by count - correction.
+// Var returns the variance along axes: the sum of squared deviations divided by count - correction.
 // Options: WithAxis, WithKeepDim (false), WithCorrection (1).
 func (t *Tensor) Var(opts ...Option) *Tensor { return t.call1(opVar, opts) }
 
@@ -660,24 +660,24 @@ func (t *Tensor) StdMean(opts ...Option) (*Tensor, *Tensor) {
 	return r[0], r[1]
 }
 
-// Quantile returns the value below which the share q of the elements along an axis, or of the flattened tensor, lies.
-// Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). quantile(0.5) is the median. NaN if an element is.
+// Quantile returns the quantile q (0 to 1) along an axis, or of the flattened tensor; quantile(0.5) is the median.
+// Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). It is NaN if an element is NaN.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) Quantile(q float64, opts ...Option) *Tensor { return t.call1(opQuantile, opts, q) }
 
-// ArgMax returns the position of the greatest value along an axis, or in the flattened tensor; the first of several.
+// ArgMax returns the index of the maximum along an axis, or in the flattened tensor; the first if there are several.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) ArgMax(opts ...Option) *Tensor { return t.call1(opArgMax, opts) }
 
-// ArgMin returns the position of the least value along an axis, or in the flattened tensor; the first of several.
+// ArgMin returns the index of the minimum along an axis, or in the flattened tensor; the first if there are several.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) ArgMin(opts ...Option) *Tensor { return t.call1(opArgMin, opts) }
 
-// Softmax returns e^x / sum(e^x) along an axis; with dtype x is converted first.
+// Softmax returns e^x / sum(e^x) along an axis; x is converted to dtype first, if given.
 // Options: WithAxis (-1), WithDType.
 func (t *Tensor) Softmax(opts ...Option) *Tensor { return t.call1(opSoftmax, opts) }
 
-// LogSoftmax returns log(softmax(x)) along an axis; with dtype x is converted first.
+// LogSoftmax returns log(softmax(x)) along an axis; x is converted to dtype first, if given.
 // Options: WithAxis (-1), WithDType.
 func (t *Tensor) LogSoftmax(opts ...Option) *Tensor { return t.call1(opLogSoftmax, opts) }
 
@@ -695,63 +695,65 @@ func (t *Tensor) CumProd(opts ...Option) *Tensor { return t.call1(opCumProd, opt
 // Options: WithAxis (0).
 func (t *Tensor) LogCumSumExp(opts ...Option) *Tensor { return t.call1(opLogCumSumExp, opts) }
 
-// CumMax returns the running maximum along an axis, and the position where each was found first.
+// CumMax returns the running maximum along an axis, and the index of its first occurrence.
 // Options: WithAxis (0).
 func (t *Tensor) CumMax(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opCumMax, opts)
 	return r[0], r[1]
 }
 
-// CumMin returns the running minimum along an axis, and the position where each was found first.
+// CumMin returns the running minimum along an axis, and the index of its first occurrence.
 // Options: WithAxis (0).
 func (t *Tensor) CumMin(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opCumMin, opts)
 	return r[0], r[1]
 }
 
-// Sort returns the values sorted along an axis, and the positions they came from.
+// Sort returns the values sorted along an axis, and their indices in x.
 // Options: WithDim (-1), WithDescending (false).
 func (t *Tensor) Sort(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opSort, opts)
 	return r[0], r[1]
 }
 
-// ArgSort returns the positions that sort along an axis.
+// ArgSort returns the indices that sort x along an axis.
 // Options: WithDim (-1), WithDescending (false).
 func (t *Tensor) ArgSort(opts ...Option) *Tensor { return t.call1(opArgSort, opts) }
 
-// TopK returns the k largest, or smallest, values along an axis in order, and their positions.
+// TopK returns the k largest (or smallest) values along an axis in order, and their indices.
 // Options: WithDim (-1), WithLargest (true), WithSorted (true).
 func (t *Tensor) TopK(k int, opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opTopK, opts, k)
 	return r[0], r[1]
 }
 
-// SearchSorted returns where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
-// The tensor is a vector, or has the shape of values but for the last axis. NaN is the greatest number.
+// SearchSorted returns the indices, int32, at which values keep the last axis of x sorted if they are inserted there.
+// Equal elements come after the index, or before it with right. x is a vector, or has the shape of values except for the last axis. NaN counts as the
+// greatest number.
 // Options: WithRight (false).
 func (t *Tensor) SearchSorted(values *Tensor, opts ...Option) *Tensor {
 	return t.call1(opSearchSorted, opts, values)
 }
 
-// IsIn returns whether each element is one of values: bool. NaN is not.
+// IsIn returns whether each element is one of values: bool. NaN is equal to none.
 func (t *Tensor) IsIn(values *Tensor) *Tensor { return t.call1(opIsIn, nil, values) }
 
-// Unique returns the different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
-// NaN are equal to each other. The tensor is computed at once.
+// Unique returns the distinct elements of the flattened tensor in ascending order, the index of each element in them, and their counts.
+// All NaN are one element. The tensor is computed at once.
 func (t *Tensor) Unique() (*Tensor, *Tensor, *Tensor) {
 	r := t.call(opUnique, nil)
 	return r[0], r[1], r[2]
 }
 
-// BinCount returns how often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
-// The result has minlength elements or more. The tensor is computed at once. A negative number is an error where the tensor is in memory, and does
-// not count elsewhere.
+// BinCount returns the number of elements equal to 0, 1, … up to the greatest element, int32; with weights, the sum of their weights.
+// The result has at least minlength elements. The tensor is computed at once. A negative element is an error if the tensor was already computed, and is
+// not counted otherwise.
 // Options: WithWeights, WithMinlength (0).
 func (t *Tensor) BinCount(opts ...Option) *Tensor { return t.call1(opBinCount, opts) }
 
-// Histogram returns how many elements lie in each of bins intervals of the same width from low to high, int32, and their bins + 1 edges.
-// low and high are the least and the greatest element unless given. An interval includes its lower edge, the last one both. NaN lies in none.
+// Histogram returns the number of elements in each of bins intervals of equal width from low to high, int32, and the bins + 1 edges.
+// low and high are the least and the greatest element unless given. An interval includes its lower edge; the last one includes both edges. NaN is not
+// counted.
 // Options: WithBins (10), WithLow, WithHigh.
 func (t *Tensor) Histogram(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opHistogram, opts)
@@ -760,29 +762,30 @@ func (t *Tensor) Histogram(opts ...Option) (*Tensor, *Tensor) {
 
 // Shape
 
-// Reshape returns the same elements in another shape; one size may be -1, nothing keeps a size.
+// Reshape returns the same elements in row-major order in another shape; a size of -1 is inferred.
+// None (null, NULL) keeps the size of an axis.
 func (t *Tensor) Reshape(shape ...int) *Tensor { return t.call1(opReshape, nil, shape) }
 
-// View returns reshape(shape).
+// View returns the same as reshape(shape).
 func (t *Tensor) View(shape ...int) *Tensor { return t.call1(opView, nil, shape) }
 
-// Flatten returns the axes start_dim to end_dim as one.
+// Flatten returns the axes start_dim to end_dim (both included) joined into one.
 // Options: WithStartDim (0), WithEndDim (-1).
 func (t *Tensor) Flatten(opts ...Option) *Tensor { return t.call1(opFlatten, opts) }
 
-// Unflatten returns an axis split into several; one size may be -1.
+// Unflatten returns an axis split into axes of the given sizes; one size may be -1.
 func (t *Tensor) Unflatten(dim int, sizes ...int) *Tensor {
 	return t.call1(opUnflatten, nil, dim, sizes)
 }
 
-// Squeeze returns the tensor without an axis of size 1, or without all of them; a longer axis stays.
+// Squeeze returns the tensor without an axis of size 1, or without all axes of size 1. Other axes stay.
 // Options: WithDim.
 func (t *Tensor) Squeeze(opts ...Option) *Tensor { return t.call1(opSqueeze, opts) }
 
 // Unsqueeze returns the tensor with an axis of size 1 inserted.
 func (t *Tensor) Unsqueeze(dim int) *Tensor { return t.call1(opUnsqueeze, nil, dim) }
 
-// Expand returns axes of size 1 repeated up to a shape; -1, or nothing, keeps a size.
+// Expand returns the tensor with axes of size 1 repeated up to a shape; -1 (or None, null, NULL) keeps a size.
 func (t *Tensor) Expand(shape ...int) *Tensor { return t.call1(opExpand, nil, shape) }
 
 // Repeat returns the tensor repeated along each axis.
@@ -810,24 +813,27 @@ func (t *Tensor) Flip(axis ...int) *Tensor { return t.call1(opFlip, nil, axis) }
 // Shrink returns elements start (included) to end (excluded) of each axis.
 func (t *Tensor) Shrink(arg ...[2]int) *Tensor { return t.call1(opShrink, nil, arg) }
 
-// Pad returns elements added before and after each axis; negative numbers cut off.
-// padding has a pair for each axis, or nothing; or numbers in a row, those of the last axis first. The elements are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).
+// Pad returns the tensor with elements added before and after each axis; negative numbers remove elements.
+// padding is a list of pairs (before, after), one for each axis; or a flat list of numbers that begins with the last axis, as in PyTorch. The new elements
+// are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (from the other end).
 // Options: WithMode (constant), WithValue (0).
 func (t *Tensor) Pad(padding [][2]int, opts ...Option) *Tensor { return t.call1(opPad, opts, padding) }
 
-// Roll returns elements moved along axes; what leaves one end enters at the other.
+// Roll returns elements shifted along axes, cyclically.
 // Options: WithDims.
 func (t *Tensor) Roll(shifts []int, opts ...Option) *Tensor { return t.call1(opRoll, opts, shifts) }
 
-// Unfold returns an axis replaced by its windows of a size, one every step elements; the window is a new last axis.
+// Unfold returns windows of size elements along an axis, one every step elements; a new last axis holds them.
 func (t *Tensor) Unfold(dim int, size int, step int) *Tensor {
 	return t.call1(opUnfold, nil, dim, size, step)
 }
 
-// ShrinkTo returns the first elements of each axis, as many as a shape says; nothing keeps all.
+// ShrinkTo returns the first elements of each axis, as many as shape says.
+// None (null, NULL) keeps the size of an axis.
 func (t *Tensor) ShrinkTo(shape ...int) *Tensor { return t.call1(opShrinkTo, nil, shape) }
 
-// PadTo returns the tensor with zeros at the end of axes up to a shape; nothing keeps a size.
+// PadTo returns the tensor with zeros added at the end of each axis up to shape.
+// None (null, NULL) keeps the size of an axis.
 func (t *Tensor) PadTo(shape ...int) *Tensor { return t.call1(opPadTo, nil, shape) }
 
 // Diagonal returns the diagonal of two axes, as a new last axis.
@@ -859,64 +865,65 @@ func Cat(xs []*Tensor, opts ...Option) *Tensor { return join(opCat, xs, opts)[0]
 // Options: WithDim (0).
 func Stack(xs []*Tensor, opts ...Option) *Tensor { return join(opStack, xs, opts)[0] }
 
-// Meshgrid returns vectors along the axes of a grid, one grid for each; indexing "xy" swaps the first two axes.
+// Meshgrid returns the coordinates of a grid with the given vectors as axes, one tensor for each axis; indexing "xy" swaps the first two axes.
 // Options: WithIndexing (ij).
 func Meshgrid(xs []*Tensor, opts ...Option) []*Tensor { return join(opMeshgrid, xs, opts) }
 
-// Split returns parts of given sizes along an axis, or of one size; the last may be smaller.
+// Split returns parts along an axis: of the given sizes, or all of one size, of which the last may be smaller.
 // Options: WithDim (0).
 func (t *Tensor) Split(sizes []int, opts ...Option) []*Tensor { return t.call(opSplit, opts, sizes) }
 
-// Chunk returns at most so many parts of equal size along an axis; the last may be smaller.
+// Chunk returns at most chunks parts of equal size along an axis; the last may be smaller.
 // Options: WithDim (0).
 func (t *Tensor) Chunk(chunks int, opts ...Option) []*Tensor { return t.call(opChunk, opts, chunks) }
 
 // Indexing
 
-// WithItem returns the tensor with the elements of an index expression replaced by value.
-// A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
+// WithItem returns the tensor with the elements that an index expression selects replaced by value.
+// An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
 func (t *Tensor) WithItem(items []Index, value any) *Tensor {
 	return t.call1(opWithItem, nil, items, value)
 }
 
-// Gather returns elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].
-// A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+// Gather returns the elements at the indices along an axis: for axis 1, out[i, j] = x[i, index[i, j]].
+// An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
 func (t *Tensor) Gather(dim int, index *Tensor) *Tensor { return t.call1(opGather, nil, dim, index) }
 
-// IndexSelect returns elements along an axis by a vector of positions, negative ones from the end.
-// A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+// IndexSelect returns the elements at a vector of indices along an axis; negative indices count from the end.
+// An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
 func (t *Tensor) IndexSelect(dim int, index *Tensor) *Tensor {
 	return t.call1(opIndexSelect, nil, dim, index)
 }
 
-// Scatter returns src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
-// The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.
-// A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
+// Scatter returns the tensor with src written at the indices along an axis: for axis 1, out[i, index[i, j]] = src[i, j].
+// Of several values for one element the last is written; with reduce "add" or "multiply" all are combined with the old element.
+// An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
 // Options: WithReduce.
 func (t *Tensor) Scatter(dim int, index *Tensor, src any, opts ...Option) *Tensor {
 	return t.call1(opScatter, opts, dim, index, src)
 }
 
-// ScatterReduce returns values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.
-// A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
+// ScatterReduce returns scatter that combines all values for one element by reduce; with include_self also the element of x.
+// An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
 // Options: WithIncludeSelf (true).
 func (t *Tensor) ScatterReduce(dim int, index *Tensor, src any, reduce string, opts ...Option) *Tensor {
 	return t.call1(opScatterReduce, opts, dim, index, src, reduce)
 }
 
-// MaskedSelect returns the elements for which a mask holds, as a vector. The mask is computed at once.
+// MaskedSelect returns the elements where mask is true, as a vector. The mask is computed at once.
 func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor { return t.call1(opMaskedSelect, nil, mask) }
 
-// NonZero returns the positions of the elements that are not 0, one in each row. The tensor is computed at once.
+// NonZero returns the indices of the elements that are not 0, one element a row. The tensor is computed at once.
 func (t *Tensor) NonZero() *Tensor { return t.call1(opNonZero, nil) }
 
-// OneHot returns rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
-// A class that does not exist is an error where the tensor is in memory, and gives a row of 0 elsewhere.
+// OneHot returns class numbers as rows of num_classes elements: 1 at the index of the class, 0 elsewhere.
+// num_classes -1 computes the tensor and selects its greatest element + 1. A class out of range is an error if the tensor is already computed. In a lazy
+// tensor it gives a row of zeros.
 // Options: WithNumClasses (-1).
 func (t *Tensor) OneHot(opts ...Option) *Tensor { return t.call1(opOneHot, opts) }
 
-// Embedding returns rows of a matrix by positions: the shape of index, then the length of a row.
-// A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+// Embedding returns the rows of a matrix at indices; the result has the shape of index, then the length of a row.
+// An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
 func (t *Tensor) Embedding(index *Tensor) *Tensor { return t.call1(opEmbedding, nil, index) }
 
 // Linear algebra
@@ -930,31 +937,31 @@ func (t *Tensor) MatMul(x *Tensor, opts ...Option) *Tensor { return t.call1(opMa
 func (t *Tensor) Dot(w *Tensor, opts ...Option) *Tensor { return t.call1(opDot, opts, w) }
 
 // Linear returns x @ weight + bias, for weight (in, out) and bias (out).
-// A weight of one axis multiplies element by element; one of shape (out, in), as layers keep it, is transposed where only that fits. With dtype,
-// all three are converted first.
+// A weight of one axis multiplies elementwise. A weight of shape (out, in) is transposed if only its transpose fits x. All three are converted to dtype
+// first, if given.
 // Options: WithBias, WithDType.
 func (t *Tensor) Linear(weight *Tensor, opts ...Option) *Tensor {
 	return t.call1(opLinear, opts, weight)
 }
 
 // Einsum returns sums of products by a formula such as "ij,jk->ik".
-// With dtype, the tensors are converted first.
+// The tensors are converted to dtype first, if given.
 // Options: WithDType.
 func Einsum(xs []*Tensor, formula string, opts ...Option) *Tensor {
 	return join(opEinsum, xs, opts, formula)[0]
 }
 
 // ScaledDotProductAttention returns softmax(scale * x @ key.T + attn_mask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
-// scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key counts, or is added; is_causal hides keys after
-// the query. enable_gqa repeats heads (axis -3) of key and value for groups of those of x. Weights are dropped with probability dropout_p
-// in training mode. What is hidden may be left out of the computation: a NaN there shows in the result or not, as the sizes have it.
+// scale is 1/sqrt(the size of the last axis) unless given. attn_mask is a bool mask, true for the keys that a query sees, or numbers that are added to
+// the scores; is_causal hides the keys after the query. With enable_gqa several heads of x (axis -3) share one head of key and value. In training mode
+// weights are dropped with probability dropout_p. It is unspecified whether a NaN in a hidden key or value reaches the result.
 // Options: WithAttnMask, WithDropoutP (0), WithIsCausal (false), WithEnableGQA (false), WithScale.
 func (t *Tensor) ScaledDotProductAttention(key *Tensor, value *Tensor, opts ...Option) *Tensor {
 	return t.call1(opScaledDotProductAttention, opts, key, value)
 }
 
-// Cdist returns the distances of the rows of x (…, P, M) and those of x2 (…, R, M), (…, P, R).
-// They are (sum |a - b|^p)^(1/p), of p = 0 the number of elements that differ, of infinite p the greatest difference. The gradient of a distance
+// Cdist returns the distances (…, P, R) between the rows of x (…, P, M) and the rows of x2 (…, R, M).
+// A distance is (sum |a - b|^p)^(1/p); for p = 0 the number of elements that differ, for infinite p the greatest |a - b|. The gradient of a distance
 // of 0 is 0.
 // Options: WithP (2).
 func (t *Tensor) Cdist(x2 *Tensor, opts ...Option) *Tensor { return t.call1(opCdist, opts, x2) }
@@ -990,14 +997,14 @@ func (t *Tensor) QR() (*Tensor, *Tensor) {
 	return r[0], r[1]
 }
 
-// SVD returns u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.
+// SVD returns u, s and vt with u @ diag(s) @ vt = x; s is in descending order.
 // Options: WithFullMatrices (true).
 func (t *Tensor) SVD(opts ...Option) (*Tensor, *Tensor, *Tensor) {
 	r := t.call(opSVD, opts)
 	return r[0], r[1], r[2]
 }
 
-// Eigh returns eigenvalues, ascending, and eigenvectors of symmetric matrices.
+// Eigh returns the eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns.
 // Options: WithUpper (false).
 func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opEigh, opts)
@@ -1005,82 +1012,82 @@ func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 }
 
 // LeastSquares returns the least squares solution of x @ y = b, the residuals, the rank and the singular values.
-// Singular values up to rcond times the greatest count as 0 in the rank: the epsilon of the type times the greater size unless given.
+// Singular values up to rcond times the greatest one count as 0. rcond is the machine epsilon times the greater size unless given.
 // Options: WithRcond.
 func (t *Tensor) LeastSquares(b *Tensor, opts ...Option) (*Tensor, *Tensor, *Tensor, *Tensor) {
 	r := t.call(opLeastSquares, opts, b)
 	return r[0], r[1], r[2], r[3]
 }
 
-// NewtonSchulz returns matrices with their singular values brought near 1 by steps of an odd polynomial.
+// NewtonSchulz returns newton-Schulz iteration: an odd polynomial, applied steps times, moves singular values towards 1.
 // Options: WithEps (1e-07).
 func (t *Tensor) NewtonSchulz(steps int, params []float64, opts ...Option) *Tensor {
 	return t.call1(opNewtonSchulz, opts, steps, params)
 }
 
-// Keccak returns the hash of the bytes of the last axis: a function of FIPS 202.
-// cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
-// (200 - rate) / 2 bytes. The blocks of a message are hashed one after the other: hash is faster for long ones.
+// Keccak returns the hash of the bytes of the last axis by a function of FIPS 202.
+// cfg is the name of the function, or its rate in bytes and the suffix that it appends to a message. The last axis of the result, uint8, has
+// (200 - rate) / 2 bytes. The blocks of a message are hashed one after the other; for long messages hash is faster.
 // Options: WithConfig (sha3_256).
 func (t *Tensor) Keccak(opts ...Option) *Tensor { return t.call1(opKeccak, opts) }
 
-// Hash returns 16 bytes, uint8, that depend on all bytes of the tensor.
-// They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: the least time is that of a
+// Hash returns a hash of 16 bytes, uint8, of all bytes of the tensor.
+// It is a tree of SHAKE128 over blocks of 4096 bytes. The last chunk of 2^20 bytes is padded with zeros, so even a small tensor takes the time of one
 // chunk.
 func (t *Tensor) Hash() *Tensor { return t.call1(opHash, nil) }
 
 // Convolutions and windows
 
 // Conv2D returns the convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.
-// An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. With dtype, x and weight are converted first.
+// An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. x and weight are converted to dtype first, if given.
 // Options: WithBias, WithGroups (1), WithStride (1), WithDilation (1), WithPadding (0), WithDType.
 func (t *Tensor) Conv2D(weight *Tensor, opts ...Option) *Tensor {
 	return t.call1(opConv2D, opts, weight)
 }
 
-// ConvTranspose2D returns the transpose of conv2d as a linear function, for weight (in, out/groups, …).
+// ConvTranspose2D returns the transposed convolution, the gradient of conv2d with respect to its input, for weight (in, out/groups, …).
 // Options: WithBias, WithGroups (1), WithStride (1), WithDilation (1), WithPadding (0), WithOutputPadding (0).
 func (t *Tensor) ConvTranspose2D(weight *Tensor, opts ...Option) *Tensor {
 	return t.call1(opConvTranspose2D, opts, weight)
 }
 
-// AvgPool2D returns the mean of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.
+// AvgPool2D returns the mean of windows over the last axes, one for each size in kernel_size. stride is kernel_size unless given.
 // Options: WithKernelSize (2 2), WithStride, WithDilation (1), WithPadding (0), WithCeilMode (false), WithCountIncludePad (true).
 func (t *Tensor) AvgPool2D(opts ...Option) *Tensor { return t.call1(opAvgPool2D, opts) }
 
-// MaxPool2D returns the maximum of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.
+// MaxPool2D returns the maximum of windows over the last axes, one for each size in kernel_size. stride is kernel_size unless given.
 // Options: WithKernelSize (2 2), WithStride, WithDilation (1), WithPadding (0), WithCeilMode (false).
 func (t *Tensor) MaxPool2D(opts ...Option) *Tensor { return t.call1(opMaxPool2D, opts) }
 
-// MaxPool2DWithIndices returns max_pool2d, and where each maximum was in the flattened last axes.
+// MaxPool2DWithIndices returns the result of max_pool2d, and the index of each maximum in the flattened last axes.
 // Options: WithKernelSize (2 2), WithStride, WithDilation (1), WithPadding (0), WithCeilMode (false).
 func (t *Tensor) MaxPool2DWithIndices(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opMaxPool2DWithIndices, opts)
 	return r[0], r[1]
 }
 
-// MaxUnpool2D returns values put back where max_pool2d found them, 0 elsewhere.
-// output_size is the shape of the result, or its last axes: the least one from which the pool makes x unless given.
-// A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
+// MaxUnpool2D returns the partial inverse of max_pool2d_with_indices: the elements of x at indices, 0 elsewhere.
+// output_size is the shape of the result, or of its last axes; unless given, the smallest shape that the pool reduces to that of x.
+// An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
 // Options: WithKernelSize (2 2), WithStride, WithDilation (1), WithPadding (0), WithOutputSize.
 func (t *Tensor) MaxUnpool2D(indices *Tensor, opts ...Option) *Tensor {
 	return t.call1(opMaxUnpool2D, opts, indices)
 }
 
-// Im2col returns the windows of (N, C, …) as columns, (N, C * kernel, L): unfold of torch.nn.functional.
-// kernel_size has a number for each axis behind C; L is the number of windows, in row-major order.
+// Im2col returns the windows of (N, C, …) as columns (N, C * kernel, L), as torch.nn.functional.unfold.
+// kernel_size has a number for each axis after C; L is the number of windows, in row-major order.
 // Options: WithDilation (1), WithPadding (0), WithStride (1).
 func (t *Tensor) Im2col(kernelSize []int, opts ...Option) *Tensor {
 	return t.call1(opIm2col, opts, kernelSize)
 }
 
-// Col2im returns columns (N, C * kernel, L) added up where im2col takes them from, (N, C, output_size…): fold of torch.nn.functional.
+// Col2im returns the adjoint of im2col: columns (N, C * kernel, L) are added to (N, C, output_size…), as torch.nn.functional.fold.
 // Options: WithDilation (1), WithPadding (0), WithStride (1).
 func (t *Tensor) Col2im(outputSize []int, kernelSize []int, opts ...Option) *Tensor {
 	return t.call1(opCol2im, opts, outputSize, kernelSize)
 }
 
-// PixelShuffle returns channels moved to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
+// PixelShuffle returns channels rearranged to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
 // r is upscale_factor (Shi et al., arXiv:1609.05158).
 func (t *Tensor) PixelShuffle(upscaleFactor int) *Tensor {
 	return t.call1(opPixelShuffle, nil, upscaleFactor)
@@ -1110,19 +1117,19 @@ func (t *Tensor) LayerNorm(opts ...Option) *Tensor { return t.call1(opLayerNorm,
 // Options: WithEps (1e-05), WithWeight.
 func (t *Tensor) RMSNorm(opts ...Option) *Tensor { return t.call1(opRMSNorm, opts) }
 
-// GroupNorm returns groups of the channels of (N, C, …), each normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).
+// GroupNorm returns each group of channels of (N, C, …) normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).
 // Options: WithEps (1e-05), WithWeight, WithBias.
 func (t *Tensor) GroupNorm(groups int, opts ...Option) *Tensor {
 	return t.call1(opGroupNorm, opts, groups)
 }
 
-// BatchNorm returns (x - mean) * invstd * weight + bias, all of them along axis (Ioffe and Szegedy, arXiv:1502.03167).
+// BatchNorm returns (x - mean) * invstd * weight + bias, with parameters along axis (Ioffe and Szegedy, arXiv:1502.03167).
 // Options: WithWeight, WithBias, WithAxis (1).
 func (t *Tensor) BatchNorm(mean *Tensor, invstd *Tensor, opts ...Option) *Tensor {
 	return t.call1(opBatchNorm, opts, mean, invstd)
 }
 
-// BatchNormStats returns mean and variance, divided by the count, of each channel of (N, C, …).
+// BatchNormStats returns the mean and the population variance of each channel of (N, C, …).
 func (t *Tensor) BatchNormStats() (*Tensor, *Tensor) {
 	r := t.call(opBatchNormStats, nil)
 	return r[0], r[1]
@@ -1131,15 +1138,15 @@ func (t *Tensor) BatchNormStats() (*Tensor, *Tensor) {
 // Losses
 
 // CrossEntropy returns the cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).
-// The classes are axis 1, of a vector axis 0, unless axis is given. A class that does not exist is an error where Y is in memory, and counts as 0
-// elsewhere.
+// The classes are axis 1 (axis 0 of a vector) unless axis is given. A class out of range is an error if Y is already computed. In a lazy Y its loss
+// is 0.
 // Options: WithReduction (mean), WithLabelSmoothing (0), WithAxis.
 func (t *Tensor) CrossEntropy(y *Tensor, opts ...Option) *Tensor {
 	return t.call1(opCrossEntropy, opts, y)
 }
 
-// SparseCategoricalCrossEntropy returns the cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.
-// A class that does not exist is an error where Y is in memory, and counts as 0 elsewhere.
+// SparseCategoricalCrossEntropy returns the cross entropy of logits along the last axis and class numbers; those equal to ignore_index are excluded.
+// A class out of range is an error if Y is already computed. In a lazy Y its loss is 0.
 // Options: WithIgnoreIndex (-1), WithLabelSmoothing (0), WithReduction (mean).
 func (t *Tensor) SparseCategoricalCrossEntropy(y *Tensor, opts ...Option) *Tensor {
 	return t.call1(opSparseCategoricalCrossEntropy, opts, y)
@@ -1158,15 +1165,15 @@ func (t *Tensor) BinaryCrossEntropyLogits(y *Tensor, opts ...Option) *Tensor {
 }
 
 // NLLLoss returns -x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).
-// Classes of ignore_index do not count; the mean is divided by the sum of the weights. A class that does not exist is an error where Y is in
-// memory, and counts as 0 elsewhere.
+// Classes equal to ignore_index are excluded; the mean is divided by the sum of the weights. A class out of range is an error if Y is already computed.
+// In a lazy Y its loss is 0.
 // Options: WithWeight, WithIgnoreIndex, WithReduction (mean).
 func (t *Tensor) NLLLoss(y *Tensor, opts ...Option) *Tensor { return t.call1(opNLLLoss, opts, y) }
 
 // CtcLoss returns the loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).
-// It is -log of the probability of all paths that are targets (N, S) after repetitions and then blanks are left out. input_lengths and
-// target_lengths (N) are how many steps and classes of each sample count; targets behind them may be -1. The mean is that of the losses divided by target_lengths.
-// zero_infinity makes the loss 0 where the steps are too few.
+// It is -log of the total probability of the paths that become targets (N, S) when repetitions and then blanks are removed. input_lengths and
+// target_lengths (N) are the numbers of steps and classes of each sample; later targets may be -1. The mean is that of the losses divided by
+// target_lengths. With zero_infinity a sample with too few steps has the loss 0.
 // Options: WithBlank (0), WithReduction (mean), WithZeroInfinity (false).
 func (t *Tensor) CtcLoss(targets *Tensor, inputLengths *Tensor, targetLengths *Tensor, opts ...Option) *Tensor {
 	return t.call1(opCtcLoss, opts, targets, inputLengths, targetLengths)
@@ -1200,14 +1207,14 @@ func (c *Context) Ones(shape []int, opts ...Option) *Tensor { return c.make1(opO
 // Ones is that of the default context.
 func Ones(shape []int, opts ...Option) *Tensor { return Default().Ones(shape, opts...) }
 
-// Empty returns a tensor whose contents do not matter.
+// Empty returns a tensor for later writes. Do not rely on its elements.
 // Options: WithDType (float).
 func (c *Context) Empty(shape []int, opts ...Option) *Tensor { return c.make1(opEmpty, opts, shape) }
 
 // Empty is that of the default context.
 func Empty(shape []int, opts ...Option) *Tensor { return Default().Empty(shape, opts...) }
 
-// Full returns fill_value everywhere; its own type is bool, int32 or float32.
+// Full returns a tensor filled with fill_value; by default its type is bool, int32 or float32, as that of fill_value.
 // Options: WithDType.
 func (c *Context) Full(shape []int, fillValue any, opts ...Option) *Tensor {
 	return c.make1(opFull, opts, shape, fillValue)
@@ -1226,20 +1233,20 @@ func (t *Tensor) ZerosLike(opts ...Option) *Tensor { return t.call1(opZerosLike,
 // Options: WithDType.
 func (t *Tensor) OnesLike(opts ...Option) *Tensor { return t.call1(opOnesLike, opts) }
 
-// EmptyLike returns a tensor of the shape and type of x, whose contents do not matter.
+// EmptyLike returns a tensor of the shape and type of x for later writes. Do not rely on its elements.
 // Options: WithDType.
 func (t *Tensor) EmptyLike(opts ...Option) *Tensor { return t.call1(opEmptyLike, opts) }
 
-// ConstLike returns full_like(b), for a number that the type of x holds.
+// ConstLike returns the same as full_like(b), for a number b that the type of x can represent.
 func (t *Tensor) ConstLike(b any) *Tensor { return t.call1(opConstLike, nil, b) }
 
-// FullLike returns fill_value in the shape and type of x.
+// FullLike returns a tensor of the shape and type of x filled with fill_value.
 // Options: WithDType.
 func (t *Tensor) FullLike(fillValue any, opts ...Option) *Tensor {
 	return t.call1(opFullLike, opts, fillValue)
 }
 
-// Linspace returns steps numbers from start to stop, both included, at equal distances.
+// Linspace returns the vector of steps numbers at equal distances from start to stop, both included.
 // Options: WithDType (float).
 func (c *Context) Linspace(start any, stop any, steps int, opts ...Option) *Tensor {
 	return c.make1(opLinspace, opts, start, stop, steps)
@@ -1250,7 +1257,7 @@ func Linspace(start any, stop any, steps int, opts ...Option) *Tensor {
 	return Default().Linspace(start, stop, steps, opts...)
 }
 
-// Eye returns the n x m matrix with ones on the diagonal; m is n unless given.
+// Eye returns the (n, m) matrix with ones on the diagonal, zeros elsewhere; m is n unless given.
 // Options: WithM, WithDType (float).
 func (c *Context) Eye(n int, opts ...Option) *Tensor { return c.make1(opEye, opts, n) }
 
@@ -1259,21 +1266,21 @@ func Eye(n int, opts ...Option) *Tensor { return Default().Eye(n, opts...) }
 
 // Random tensors
 
-// Rand returns numbers of a floating type, uniform in [0, 1).
+// Rand returns random numbers of a floating type, uniform in [0, 1).
 // Options: WithDType (float).
 func (c *Context) Rand(shape []int, opts ...Option) *Tensor { return c.make1(opRand, opts, shape) }
 
 // Rand is that of the default context.
 func Rand(shape []int, opts ...Option) *Tensor { return Default().Rand(shape, opts...) }
 
-// Randn returns numbers of the standard normal distribution.
+// Randn returns random numbers of the standard normal distribution.
 // Options: WithDType (float).
 func (c *Context) Randn(shape []int, opts ...Option) *Tensor { return c.make1(opRandn, opts, shape) }
 
 // Randn is that of the default context.
 func Randn(shape []int, opts ...Option) *Tensor { return Default().Randn(shape, opts...) }
 
-// RandInt returns integers in [low, high).
+// RandInt returns random integers, uniform in [low, high).
 // Options: WithLow (0), WithHigh (10), WithDType (int).
 func (c *Context) RandInt(shape []int, opts ...Option) *Tensor {
 	return c.make1(opRandInt, opts, shape)
@@ -1282,7 +1289,7 @@ func (c *Context) RandInt(shape []int, opts ...Option) *Tensor {
 // RandInt is that of the default context.
 func RandInt(shape []int, opts ...Option) *Tensor { return Default().RandInt(shape, opts...) }
 
-// Uniform returns numbers uniform in [low, high); of an integer type, integers.
+// Uniform returns random numbers, uniform in [low, high); integers for an integer type.
 // Options: WithLow (0), WithHigh (1), WithDType (float).
 func (c *Context) Uniform(shape []int, opts ...Option) *Tensor {
 	return c.make1(opUniform, opts, shape)
@@ -1291,14 +1298,14 @@ func (c *Context) Uniform(shape []int, opts ...Option) *Tensor {
 // Uniform is that of the default context.
 func Uniform(shape []int, opts ...Option) *Tensor { return Default().Uniform(shape, opts...) }
 
-// Normal returns numbers of the normal distribution.
+// Normal returns random numbers of the normal distribution with mean and std.
 // Options: WithMean (0), WithStd (1), WithDType (float).
 func (c *Context) Normal(shape []int, opts ...Option) *Tensor { return c.make1(opNormal, opts, shape) }
 
 // Normal is that of the default context.
 func Normal(shape []int, opts ...Option) *Tensor { return Default().Normal(shape, opts...) }
 
-// ScaledUniform returns numbers uniform in ±1/sqrt(number of elements).
+// ScaledUniform returns random numbers, uniform in ±1/sqrt(number of elements).
 // Options: WithDType (float).
 func (c *Context) ScaledUniform(shape []int, opts ...Option) *Tensor {
 	return c.make1(opScaledUniform, opts, shape)
@@ -1309,7 +1316,7 @@ func ScaledUniform(shape []int, opts ...Option) *Tensor {
 	return Default().ScaledUniform(shape, opts...)
 }
 
-// GlorotUniform returns numbers uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).
+// GlorotUniform returns random numbers, uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).
 // Options: WithDType (float).
 func (c *Context) GlorotUniform(shape []int, opts ...Option) *Tensor {
 	return c.make1(opGlorotUniform, opts, shape)
@@ -1320,7 +1327,7 @@ func GlorotUniform(shape []int, opts ...Option) *Tensor {
 	return Default().GlorotUniform(shape, opts...)
 }
 
-// KaimingUniform returns numbers uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).
+// KaimingUniform returns random numbers, uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).
 // Options: WithA (0.01), WithDType (float).
 func (c *Context) KaimingUniform(shape []int, opts ...Option) *Tensor {
 	return c.make1(opKaimingUniform, opts, shape)
@@ -1331,7 +1338,7 @@ func KaimingUniform(shape []int, opts ...Option) *Tensor {
 	return Default().KaimingUniform(shape, opts...)
 }
 
-// KaimingNormal returns normal numbers of the variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).
+// KaimingNormal returns random normal numbers with variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).
 // Options: WithA (0.01), WithDType (float).
 func (c *Context) KaimingNormal(shape []int, opts ...Option) *Tensor {
 	return c.make1(opKaimingNormal, opts, shape)
@@ -1342,22 +1349,22 @@ func KaimingNormal(shape []int, opts ...Option) *Tensor {
 	return Default().KaimingNormal(shape, opts...)
 }
 
-// RandPerm returns 0 to n - 1 in random order.
+// RandPerm returns the numbers 0 to n - 1 in random order.
 // Options: WithDType (int).
 func (c *Context) RandPerm(n int, opts ...Option) *Tensor { return c.make1(opRandPerm, opts, n) }
 
 // RandPerm is that of the default context.
 func RandPerm(n int, opts ...Option) *Tensor { return Default().RandPerm(n, opts...) }
 
-// RandLike returns numbers uniform in [0, 1), in the shape and type of x.
+// RandLike returns random numbers of the shape and type of x, uniform in [0, 1).
 // Options: WithDType.
 func (t *Tensor) RandLike(opts ...Option) *Tensor { return t.call1(opRandLike, opts) }
 
-// RandnLike returns numbers of the standard normal distribution, in the shape and type of x.
+// RandnLike returns random numbers of the shape and type of x, of the standard normal distribution.
 // Options: WithDType.
 func (t *Tensor) RandnLike(opts ...Option) *Tensor { return t.call1(opRandnLike, opts) }
 
-// Multinomial returns class numbers drawn with the weights of the last axis.
+// Multinomial returns num_samples random class numbers, drawn with the weights in the last axis.
 // Options: WithNumSamples (1), WithReplacement (false).
 func (t *Tensor) Multinomial(opts ...Option) *Tensor { return t.call1(opMultinomial, opts) }
 

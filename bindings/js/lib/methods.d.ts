@@ -21,7 +21,7 @@ export class Methods {
 
   /**
    * The quotient x / y; integers give float32.
-   * roundingMode "trunc" rounds towards zero, "floor" down: the quotient keeps its type then.
+   * With roundingMode "trunc" (towards zero) or "floor" (down) the result keeps the type of the operands.
    */
   div(x: Operand, reverse?: boolean, roundingMode?: 'trunc' | 'floor' | null): Tensor
   div(x: Operand, options: { reverse?: boolean, roundingMode?: 'trunc' | 'floor' | null }): Tensor
@@ -48,17 +48,17 @@ export class Methods {
   /** The lesser of x and y. */
   minimum(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** The bits that x and y have, for integers and bools. */
+  /** Bitwise x and y, for integers and bools. */
   bitwiseAnd(x: Operand, reverse?: boolean): Tensor
   bitwiseAnd(x: Operand, options: { reverse?: boolean }): Tensor
   bitwiseAnd(options: { x: Operand, reverse?: boolean }): Tensor
 
-  /** The bits that x or y has, for integers and bools. */
+  /** Bitwise x or y, for integers and bools. */
   bitwiseOr(x: Operand, reverse?: boolean): Tensor
   bitwiseOr(x: Operand, options: { reverse?: boolean }): Tensor
   bitwiseOr(options: { x: Operand, reverse?: boolean }): Tensor
 
-  /** The bits that differ, for integers and bools. */
+  /** Bitwise exclusive or of x and y, for integers and bools. */
   bitwiseXor(x: Operand, reverse?: boolean): Tensor
   bitwiseXor(x: Operand, options: { reverse?: boolean }): Tensor
   bitwiseXor(options: { x: Operand, reverse?: boolean }): Tensor
@@ -85,7 +85,7 @@ export class Methods {
   /** Where x >= y: bool. */
   ge(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** Where x = y: bool. NaN equals nothing. */
+  /** Where x = y: bool. NaN is equal to nothing. */
   eq(x: Operand, options?: { reverse?: boolean }): Tensor
 
   /** Where x and y differ: bool. */
@@ -107,12 +107,12 @@ export class Methods {
   hypot(other: Operand, options: { reverse?: boolean }): Tensor
   hypot(options: { other: Operand, reverse?: boolean }): Tensor
 
-  /** x where the tensor is true, y elsewhere. */
+  /** x where this tensor is not 0, y elsewhere. */
   where(x: Operand, y: Operand): Tensor
   where(x: Operand, options: { y: Operand }): Tensor
   where(options: { x: Operand, y: Operand }): Tensor
 
-  /** The tensor with value where mask is true. */
+  /** The tensor with the elements where mask is true replaced by value. */
   maskedFill(mask: TensorLike, value: Operand): Tensor
   maskedFill(mask: TensorLike, options: { value: Operand }): Tensor
   maskedFill(options: { mask: TensorLike, value: Operand }): Tensor
@@ -122,13 +122,13 @@ export class Methods {
   lerp(end: TensorLike, options: { weight: Operand }): Tensor
   lerp(options: { end: TensorLike, weight: Operand }): Tensor
 
-  /** The tensor with values below min and above max replaced by these. */
+  /** The tensor limited to [min, max]: min for smaller elements, max for greater ones. */
   clamp(min?: Operand | null, max?: Operand | null): Tensor
   clamp(min: Operand | null, options: { max?: Operand | null }): Tensor
   clamp(options: { min?: Operand | null, max?: Operand | null }): Tensor
 
   /**
-   * Where |x - other| <= atol + rtol * |other|; NaN is close to NaN with equalNan.
+   * Where |x - other| <= atol + rtol * |other|; with equalNan NaN is close to NaN.
    * @param rtol 1e-05 by default
    * @param atol 1e-08 by default
    */
@@ -136,7 +136,7 @@ export class Methods {
   isclose(other: Operand, options: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
   isclose(options: { other: Operand, rtol?: number, atol?: number, equalNan?: boolean }): Tensor
 
-  // Functions of each element
+  // Elementwise functions
 
   /** e^x. */
   exp(): Tensor
@@ -250,7 +250,7 @@ export class Methods {
   isnan(): Tensor
 
   /**
-   * Where x is infinite, of either sign or of one: bool.
+   * Where x is infinite: bool. detectPositive and detectNegative select the signs.
    * @param detectPositive true by default
    * @param detectNegative true by default
    */
@@ -264,7 +264,7 @@ export class Methods {
   /** Where x is 0: bool. */
   logicalNot(): Tensor
 
-  /** The bits that x does not have, for integers and bools. */
+  /** Bitwise not x, for integers and bools. */
   bitwiseNot(): Tensor
 
   // Activations
@@ -358,7 +358,7 @@ export class Methods {
   /** The tensor in another data type. */
   cast(dtype: DTypeLike | { dtype: DTypeLike }): Tensor
 
-  /** The same bits, read as another data type. No gradient passes. */
+  /** The same bits, read as another data type. No gradient flows through it. */
   bitcast(dtype: DTypeLike | { dtype: DTypeLike }): Tensor
 
   /** cast("float"). */
@@ -385,23 +385,24 @@ export class Methods {
   /** cast("bool"). */
   bool(): Tensor
 
-  /** The tensor, computed into memory of its own instead of being fused. */
+  /** The tensor, stored in memory of its own instead of being fused with its users. */
   contiguous(): Tensor
 
-  /** The tensor; its gradient is computed into memory of its own. */
+  /** The tensor; the gradient that flows to it is stored in memory of its own. */
   contiguousBackward(): Tensor
 
   // Reductions
 
   /**
-   * The sum along axes; all without axis.
-   * dtype is the type of accumulator and result. By default small integers and bools are added in 32 bits, float16 in float32.
+   * The sum along axes, all axes unless given.
+   * dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and bools are added in 32 bits,
+   * float16 in float32.
    */
   sum(axis?: Axes, keepdim?: boolean, dtype?: DTypeLike | null): Tensor
   sum(axis: Axes, options: { keepdim?: boolean, dtype?: DTypeLike | null }): Tensor
   sum(options: { axis?: Axes, keepdim?: boolean, dtype?: DTypeLike | null }): Tensor
 
-  /** The product along axes, in dtype if it is given. */
+  /** The product along axes, accumulated in dtype if given. */
   prod(axis?: Axes, keepdim?: boolean, dtype?: DTypeLike | null): Tensor
   prod(axis: Axes, options: { keepdim?: boolean, dtype?: DTypeLike | null }): Tensor
   prod(options: { axis?: Axes, keepdim?: boolean, dtype?: DTypeLike | null }): Tensor
@@ -421,12 +422,12 @@ export class Methods {
   mean(axis: Axes, options: { keepdim?: boolean }): Tensor
   mean(options: { axis?: Axes, keepdim?: boolean }): Tensor
 
-  /** Whether a value along axes is not 0: bool. */
+  /** Whether any element along axes is not 0: bool. */
   any(axis?: Axes, keepdim?: boolean): Tensor
   any(axis: Axes, options: { keepdim?: boolean }): Tensor
   any(options: { axis?: Axes, keepdim?: boolean }): Tensor
 
-  /** Whether no value along axes is 0: bool. */
+  /** Whether all elements along axes are not 0: bool. */
   all(axis?: Axes, keepdim?: boolean): Tensor
   all(axis: Axes, options: { keepdim?: boolean }): Tensor
   all(options: { axis?: Axes, keepdim?: boolean }): Tensor
@@ -437,7 +438,7 @@ export class Methods {
   logsumexp(options: { axis?: Axes, keepdim?: boolean }): Tensor
 
   /**
-   * The variance along axes: the squared deviations, divided by count - correction.
+   * The variance along axes: the sum of squared deviations divided by count - correction.
    * @param correction 1 by default
    */
   var(axis?: Axes, keepdim?: boolean, correction?: number): Tensor
@@ -469,27 +470,26 @@ export class Methods {
   stdMean(options: { axis?: Axes, keepdim?: boolean, correction?: number }): [std: Tensor, mean: Tensor]
 
   /**
-   * The value below which the share q of the elements along an axis, or of the flattened tensor, lies.
-   * Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). quantile(0.5) is the median. NaN if an
-   * element is.
+   * The quantile q (0 to 1) along an axis, or of the flattened tensor; quantile(0.5) is the median.
+   * Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). It is NaN if an element is NaN.
    * @param q from 0 to 1
    */
   quantile(q: number, axis?: number | null, keepdim?: boolean): Tensor
   quantile(q: number, options: { axis?: number | null, keepdim?: boolean }): Tensor
   quantile(options: { q: number, axis?: number | null, keepdim?: boolean }): Tensor
 
-  /** The position of the greatest value along an axis, or in the flattened tensor; the first of several. */
+  /** The index of the maximum along an axis, or in the flattened tensor; the first if there are several. */
   argmax(axis?: number | null, keepdim?: boolean): Tensor
   argmax(axis: number | null, options: { keepdim?: boolean }): Tensor
   argmax(options: { axis?: number | null, keepdim?: boolean }): Tensor
 
-  /** The position of the least value along an axis, or in the flattened tensor; the first of several. */
+  /** The index of the minimum along an axis, or in the flattened tensor; the first if there are several. */
   argmin(axis?: number | null, keepdim?: boolean): Tensor
   argmin(axis: number | null, options: { keepdim?: boolean }): Tensor
   argmin(options: { axis?: number | null, keepdim?: boolean }): Tensor
 
   /**
-   * e^x / sum(e^x) along an axis; with dtype x is converted first.
+   * e^x / sum(e^x) along an axis; x is converted to dtype first, if given.
    * @param axis -1 by default
    */
   softmax(axis?: number, dtype?: DTypeLike | null): Tensor
@@ -497,7 +497,7 @@ export class Methods {
   softmax(options: { axis?: number, dtype?: DTypeLike | null }): Tensor
 
   /**
-   * log(softmax(x)) along an axis; with dtype x is converted first.
+   * log(softmax(x)) along an axis; x is converted to dtype first, if given.
    * @param axis -1 by default
    */
   logSoftmax(axis?: number, dtype?: DTypeLike | null): Tensor
@@ -525,19 +525,19 @@ export class Methods {
   logcumsumexp(axis?: number | { axis?: number }): Tensor
 
   /**
-   * The running maximum along an axis, and the position where each was found first.
+   * The running maximum along an axis, and the index of its first occurrence.
    * @param axis 0 by default
    */
   cummax(axis?: number | { axis?: number }): [values: Tensor, indices: Tensor]
 
   /**
-   * The running minimum along an axis, and the position where each was found first.
+   * The running minimum along an axis, and the index of its first occurrence.
    * @param axis 0 by default
    */
   cummin(axis?: number | { axis?: number }): [values: Tensor, indices: Tensor]
 
   /**
-   * The values sorted along an axis, and the positions they came from.
+   * The values sorted along an axis, and their indices in x.
    * @param dim -1 by default
    */
   sort(dim?: number, descending?: boolean): [values: Tensor, indices: Tensor]
@@ -545,7 +545,7 @@ export class Methods {
   sort(options: { dim?: number, descending?: boolean }): [values: Tensor, indices: Tensor]
 
   /**
-   * The positions that sort along an axis.
+   * The indices that sort x along an axis.
    * @param dim -1 by default
    */
   argsort(dim?: number, descending?: boolean): Tensor
@@ -553,7 +553,7 @@ export class Methods {
   argsort(options: { dim?: number, descending?: boolean }): Tensor
 
   /**
-   * The k largest, or smallest, values along an axis in order, and their positions.
+   * The k largest (or smallest) values along an axis in order, and their indices.
    * @param dim -1 by default
    * @param largest true by default
    * @param sorted true by default
@@ -563,26 +563,27 @@ export class Methods {
   topk(options: { k: number, dim?: number, largest?: boolean, sorted?: boolean }): [values: Tensor, indices: Tensor]
 
   /**
-   * Where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
-   * The tensor is a vector, or has the shape of values but for the last axis. NaN is the greatest number.
+   * The indices, int32, at which values keep the last axis of x sorted if they are inserted there.
+   * Equal elements come after the index, or before it with right. x is a vector, or has the shape of values except for the last axis.
+   * NaN counts as the greatest number.
    */
   searchsorted(values: TensorLike, right?: boolean): Tensor
   searchsorted(values: TensorLike, options: { right?: boolean }): Tensor
   searchsorted(options: { values: TensorLike, right?: boolean }): Tensor
 
-  /** Whether each element is one of values: bool. NaN is not. */
+  /** Whether each element is one of values: bool. NaN is equal to none. */
   isin(values: TensorLike | { values: TensorLike }): Tensor
 
   /**
-   * The different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
-   * NaN are equal to each other. The tensor is computed at once.
+   * The distinct elements of the flattened tensor in ascending order, the index of each element in them, and their counts.
+   * All NaN are one element. The tensor is computed at once.
    */
   unique(): [values: Tensor, inverse: Tensor, counts: Tensor]
 
   /**
-   * How often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
-   * The result has minlength elements or more. The tensor is computed at once. A negative number is an error where the tensor is in
-   * memory, and does not count elsewhere.
+   * The number of elements equal to 0, 1, … up to the greatest element, int32; with weights, the sum of their weights.
+   * The result has at least minlength elements. The tensor is computed at once. A negative element is an error if the tensor was
+   * already computed, and is not counted otherwise.
    * @param minlength 0 by default
    */
   bincount(weights?: TensorLike | null, minlength?: number): Tensor
@@ -590,9 +591,9 @@ export class Methods {
   bincount(options: { weights?: TensorLike | null, minlength?: number }): Tensor
 
   /**
-   * How many elements lie in each of bins intervals of the same width from low to high, int32, and their bins + 1 edges.
-   * low and high are the least and the greatest element unless given. An interval includes its lower edge, the last one both. NaN lies
-   * in none.
+   * The number of elements in each of bins intervals of equal width from low to high, int32, and the bins + 1 edges.
+   * low and high are the least and the greatest element unless given. An interval includes its lower edge; the last one includes both
+   * edges. NaN is not counted.
    * @param bins 10 by default
    */
   histogram(bins?: number, low?: number | null, high?: number | null): [counts: Tensor, edges: Tensor]
@@ -601,16 +602,19 @@ export class Methods {
 
   // Shape
 
-  /** The same elements in another shape; one size may be -1, nothing keeps a size. */
+  /**
+   * The same elements in row-major order in another shape; a size of -1 is inferred.
+   * None (null, NULL) keeps the size of an axis.
+   */
   reshape(...shape: Array<Size | null>): Tensor
   reshape(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
 
-  /** reshape(shape). */
+  /** The same as reshape(shape). */
   view(...shape: Array<Size | null>): Tensor
   view(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
 
   /**
-   * The axes startDim to endDim as one.
+   * The axes startDim to endDim (both included) joined into one.
    * @param startDim 0 by default
    * @param endDim -1 by default
    */
@@ -618,18 +622,18 @@ export class Methods {
   flatten(startDim: number, options: { endDim?: number }): Tensor
   flatten(options: { startDim?: number, endDim?: number }): Tensor
 
-  /** An axis split into several; one size may be -1. */
+  /** An axis split into axes of the given sizes; one size may be -1. */
   unflatten(dim: number, sizes: Size | readonly Size[]): Tensor
   unflatten(dim: number, options: { sizes: Size | readonly Size[] }): Tensor
   unflatten(options: { dim: number, sizes: Size | readonly Size[] }): Tensor
 
-  /** The tensor without an axis of size 1, or without all of them; a longer axis stays. */
+  /** The tensor without an axis of size 1, or without all axes of size 1. Other axes stay. */
   squeeze(dim?: number | null | { dim?: number | null }): Tensor
 
   /** The tensor with an axis of size 1 inserted. */
   unsqueeze(dim: number | { dim: number }): Tensor
 
-  /** Axes of size 1 repeated up to a shape; -1, or nothing, keeps a size. */
+  /** The tensor with axes of size 1 repeated up to a shape; -1 (or None, null, NULL) keeps a size. */
   expand(...shape: Array<Size | null>): Tensor
   expand(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
 
@@ -663,9 +667,10 @@ export class Methods {
   shrink(arg: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[] | { arg: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[] }): Tensor
 
   /**
-   * Elements added before and after each axis; negative numbers cut off.
-   * padding has a pair for each axis, or nothing; or numbers in a row, those of the last axis first. The elements are value, or with
-   * mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).
+   * The tensor with elements added before and after each axis; negative numbers remove elements.
+   * padding is a list of pairs (before, after), one for each axis; or a flat list of numbers that begins with the last axis, as in
+   * PyTorch. The new elements are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the
+   * edge), "circular" (from the other end).
    * @param mode constant by default
    * @param value 0 by default
    */
@@ -673,21 +678,27 @@ export class Methods {
   pad(padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], options: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar }): Tensor
   pad(options: { padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar }): Tensor
 
-  /** Elements moved along axes; what leaves one end enters at the other. */
+  /** Elements shifted along axes, cyclically. */
   roll(shifts: PerAxis, dims?: Axes): Tensor
   roll(shifts: PerAxis, options: { dims?: Axes }): Tensor
   roll(options: { shifts: PerAxis, dims?: Axes }): Tensor
 
-  /** An axis replaced by its windows of a size, one every step elements; the window is a new last axis. */
+  /** Windows of size elements along an axis, one every step elements; a new last axis holds them. */
   unfold(dim: number, size: number, step: number): Tensor
   unfold(dim: number, options: { size: number, step: number }): Tensor
   unfold(options: { dim: number, size: number, step: number }): Tensor
 
-  /** The first elements of each axis, as many as a shape says; nothing keeps all. */
+  /**
+   * The first elements of each axis, as many as shape says.
+   * None (null, NULL) keeps the size of an axis.
+   */
   shrinkTo(...shape: Array<Size | null>): Tensor
   shrinkTo(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
 
-  /** The tensor with zeros at the end of axes up to a shape; nothing keeps a size. */
+  /**
+   * The tensor with zeros added at the end of each axis up to shape.
+   * None (null, NULL) keeps the size of an axis.
+   */
   padTo(...shape: Array<Size | null>): Tensor
   padTo(shape: ReadonlyArray<Size | null> | { shape: ReadonlyArray<Size | null> }): Tensor
 
@@ -735,7 +746,7 @@ export class Methods {
   stack(...others: Array<Tensor | { dim?: number }>): Tensor
 
   /**
-   * Vectors along the axes of a grid, one grid for each; indexing "xy" swaps the first two axes.
+   * The coordinates of a grid with the given vectors as axes, one tensor for each axis; indexing "xy" swaps the first two axes.
    * @param indexing ij by default
    */
   static meshgrid(...tensors: Array<Tensor | { indexing?: 'ij' | 'xy' }>): Tensor[]
@@ -743,7 +754,7 @@ export class Methods {
   static meshgrid(tensors: readonly Tensor[], options: { indexing?: 'ij' | 'xy' }): Tensor[]
 
   /**
-   * Parts of given sizes along an axis, or of one size; the last may be smaller.
+   * Parts along an axis: of the given sizes, or all of one size, of which the last may be smaller.
    * @param dim 0 by default
    */
   split(sizes: PerAxis, dim?: number): Tensor[]
@@ -751,7 +762,7 @@ export class Methods {
   split(options: { sizes: PerAxis, dim?: number }): Tensor[]
 
   /**
-   * At most so many parts of equal size along an axis; the last may be smaller.
+   * At most chunks parts of equal size along an axis; the last may be smaller.
    * @param dim 0 by default
    */
   chunk(chunks: number, dim?: number): Tensor[]
@@ -761,25 +772,25 @@ export class Methods {
   // Indexing
 
   /**
-   * Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].
-   * A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+   * The elements at the indices along an axis: for axis 1, out[i, j] = x[i, index[i, j]].
+   * An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
    */
   gather(dim: number, index: TensorLike): Tensor
   gather(dim: number, options: { index: TensorLike }): Tensor
   gather(options: { dim: number, index: TensorLike }): Tensor
 
   /**
-   * Elements along an axis by a vector of positions, negative ones from the end.
-   * A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+   * The elements at a vector of indices along an axis; negative indices count from the end.
+   * An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
    */
   indexSelect(dim: number, index: TensorLike): Tensor
   indexSelect(dim: number, options: { index: TensorLike }): Tensor
   indexSelect(options: { dim: number, index: TensorLike }): Tensor
 
   /**
-   * src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
-   * The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one. A position that does
-   * not exist is an error where it is in memory; at one that has to be computed nothing is written.
+   * The tensor with src written at the indices along an axis: for axis 1, out[i, index[i, j]] = src[i, j].
+   * Of several values for one element the last is written; with reduce "add" or "multiply" all are combined with the old element. An
+   * index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
    */
   scatter(dim: number, index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null): Tensor
   scatter(dim: number, options: { index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null }): Tensor
@@ -787,8 +798,8 @@ export class Methods {
   scatter(options: { dim: number, index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null }): Tensor
 
   /**
-   * Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; includeSelf: with what x has there.
-   * A position that does not exist is an error where it is in memory; at one that has to be computed nothing is written.
+   * scatter that combines all values for one element by reduce; with includeSelf also the element of x.
+   * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
    * @param includeSelf true by default
    */
   scatterReduce(dim: number, index: TensorLike, src: Operand, reduce: 'sum' | 'prod' | 'mean' | 'amax' | 'amin', includeSelf?: boolean): Tensor
@@ -796,15 +807,16 @@ export class Methods {
   scatterReduce(dim: number, index: TensorLike, src: Operand, reduce: 'sum' | 'prod' | 'mean' | 'amax' | 'amin', options: { includeSelf?: boolean }): Tensor
   scatterReduce(options: { dim: number, index: TensorLike, src: Operand, reduce: 'sum' | 'prod' | 'mean' | 'amax' | 'amin', includeSelf?: boolean }): Tensor
 
-  /** The elements for which a mask holds, as a vector. The mask is computed at once. */
+  /** The elements where mask is true, as a vector. The mask is computed at once. */
   maskedSelect(mask: TensorLike | { mask: TensorLike }): Tensor
 
-  /** The positions of the elements that are not 0, one in each row. The tensor is computed at once. */
+  /** The indices of the elements that are not 0, one element a row. The tensor is computed at once. */
   nonzero(): Tensor
 
   /**
-   * Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
-   * A class that does not exist is an error where the tensor is in memory, and gives a row of 0 elsewhere.
+   * Class numbers as rows of numClasses elements: 1 at the index of the class, 0 elsewhere.
+   * numClasses -1 computes the tensor and selects its greatest element + 1. A class out of range is an error if the tensor is already
+   * computed. In a lazy tensor it gives a row of zeros.
    * @param numClasses -1 by default
    */
   oneHot(numClasses?: number | { numClasses?: number }): Tensor
@@ -823,8 +835,8 @@ export class Methods {
 
   /**
    * x @ weight + bias, for weight (in, out) and bias (out).
-   * A weight of one axis multiplies element by element; one of shape (out, in), as layers keep it, is transposed where only that fits.
-   * With dtype, all three are converted first.
+   * A weight of one axis multiplies elementwise. A weight of shape (out, in) is transposed if only its transpose fits x. All three are
+   * converted to dtype first, if given.
    */
   linear(weight: TensorLike, bias?: TensorLike | null, dtype?: DTypeLike | null): Tensor
   linear(weight: TensorLike, options: { bias?: TensorLike | null, dtype?: DTypeLike | null }): Tensor
@@ -832,10 +844,10 @@ export class Methods {
 
   /**
    * softmax(scale * x @ key.T + attnMask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
-   * scale is 1/sqrt(the size of the last axis) unless given. attnMask is bool, true where a key counts, or is added; isCausal hides
-   * keys after the query. enableGqa repeats heads (axis -3) of key and value for groups of those of x. Weights are dropped with
-   * probability dropoutP in training mode. What is hidden may be left out of the computation: a NaN there shows in the result or not,
-   * as the sizes have it.
+   * scale is 1/sqrt(the size of the last axis) unless given. attnMask is a bool mask, true for the keys that a query sees, or numbers
+   * that are added to the scores; isCausal hides the keys after the query. With enableGqa several heads of x (axis -3) share one head
+   * of key and value. In training mode weights are dropped with probability dropoutP. It is unspecified whether a NaN in a hidden key
+   * or value reaches the result.
    * @param dropoutP 0 by default
    */
   scaledDotProductAttention(key: TensorLike, value: TensorLike, attnMask?: TensorLike | null, dropoutP?: number, isCausal?: boolean, enableGqa?: boolean, scale?: number | null): Tensor
@@ -844,9 +856,9 @@ export class Methods {
   scaledDotProductAttention(options: { key: TensorLike, value: TensorLike, attnMask?: TensorLike | null, dropoutP?: number, isCausal?: boolean, enableGqa?: boolean, scale?: number | null }): Tensor
 
   /**
-   * The distances of the rows of x (…, P, M) and those of x2 (…, R, M), (…, P, R).
-   * They are (sum |a - b|^p)^(1/p), of p = 0 the number of elements that differ, of infinite p the greatest difference. The gradient
-   * of a distance of 0 is 0.
+   * The distances (…, P, R) between the rows of x (…, P, M) and the rows of x2 (…, R, M).
+   * A distance is (sum |a - b|^p)^(1/p); for p = 0 the number of elements that differ, for infinite p the greatest |a - b|. The
+   * gradient of a distance of 0 is 0.
    * @param p 2 by default
    */
   cdist(x2: TensorLike, p?: number): Tensor
@@ -877,25 +889,24 @@ export class Methods {
   qr(): [q: Tensor, r: Tensor]
 
   /**
-   * u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.
+   * u, s and vt with u @ diag(s) @ vt = x; s is in descending order.
    * @param fullMatrices true by default
    */
   svd(fullMatrices?: boolean | { fullMatrices?: boolean }): [u: Tensor, s: Tensor, vt: Tensor]
 
-  /** Eigenvalues, ascending, and eigenvectors of symmetric matrices. */
+  /** The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns. */
   eigh(upper?: boolean | { upper?: boolean }): [values: Tensor, vectors: Tensor]
 
   /**
    * The least squares solution of x @ y = b, the residuals, the rank and the singular values.
-   * Singular values up to rcond times the greatest count as 0 in the rank: the epsilon of the type times the greater size unless
-   * given.
+   * Singular values up to rcond times the greatest one count as 0. rcond is the machine epsilon times the greater size unless given.
    */
   lstsq(b: TensorLike, rcond?: number | null): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]
   lstsq(b: TensorLike, options: { rcond?: number | null }): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]
   lstsq(options: { b: TensorLike, rcond?: number | null }): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]
 
   /**
-   * Matrices with their singular values brought near 1 by steps of an odd polynomial.
+   * Newton-Schulz iteration: an odd polynomial, applied steps times, moves singular values towards 1.
    * @param eps 1e-07 by default
    */
   newtonSchulz(steps: number, params: readonly number[], eps?: number): Tensor
@@ -904,17 +915,17 @@ export class Methods {
   newtonSchulz(options: { steps: number, params: readonly number[], eps?: number }): Tensor
 
   /**
-   * The hash of the bytes of the last axis: a function of FIPS 202.
-   * cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
-   * (200 - rate) / 2 bytes. The blocks of a message are hashed one after the other: hash is faster for long ones.
+   * The hash of the bytes of the last axis by a function of FIPS 202.
+   * cfg is the name of the function, or its rate in bytes and the suffix that it appends to a message. The last axis of the result,
+   * uint8, has (200 - rate) / 2 bytes. The blocks of a message are hashed one after the other; for long messages hash is faster.
    * @param cfg sha3_256 by default
    */
   keccak(cfg?: 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256' | PerAxis | { cfg?: 'sha3_224' | 'sha3_256' | 'sha3_384' | 'sha3_512' | 'shake_128' | 'shake_256' | PerAxis }): Tensor
 
   /**
-   * 16 bytes, uint8, that depend on all bytes of the tensor.
-   * They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: the least time is
-   * that of a chunk.
+   * A hash of 16 bytes, uint8, of all bytes of the tensor.
+   * It is a tree of SHAKE128 over blocks of 4096 bytes. The last chunk of 2^20 bytes is padded with zeros, so even a small tensor
+   * takes the time of one chunk.
    */
   hash(): Tensor
 
@@ -922,8 +933,8 @@ export class Methods {
 
   /**
    * The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.
-   * An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. With dtype, x and weight are converted
-   * first.
+   * An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. x and weight are converted to dtype
+   * first, if given.
    * @param groups 1 by default
    * @param stride 1 by default
    * @param dilation 1 by default
@@ -934,7 +945,7 @@ export class Methods {
   conv2d(options: { weight: TensorLike, bias?: TensorLike | null, groups?: number, stride?: PerAxis, dilation?: PerAxis, padding?: PerAxis, dtype?: DTypeLike | null }): Tensor
 
   /**
-   * The transpose of conv2d as a linear function, for weight (in, out/groups, …).
+   * The transposed convolution, the gradient of conv2d with respect to its input, for weight (in, out/groups, …).
    * @param groups 1 by default
    * @param stride 1 by default
    * @param dilation 1 by default
@@ -946,7 +957,7 @@ export class Methods {
   convTranspose2d(options: { weight: TensorLike, bias?: TensorLike | null, groups?: number, stride?: PerAxis, dilation?: PerAxis, padding?: PerAxis, outputPadding?: PerAxis }): Tensor
 
   /**
-   * The mean of windows over as many last axes as kernelSize has numbers. stride is kernelSize unless given.
+   * The mean of windows over the last axes, one for each size in kernelSize. stride is kernelSize unless given.
    * @param kernelSize [2, 2] by default
    * @param dilation 1 by default
    * @param padding 0 by default
@@ -957,9 +968,9 @@ export class Methods {
   avgPool2d(options: { kernelSize?: PerAxis, stride?: PerAxis | null, dilation?: PerAxis, padding?: PerAxis, ceilMode?: boolean, countIncludePad?: boolean }): Tensor
 
   /**
-   * Values put back where maxPool2d found them, 0 elsewhere.
-   * outputSize is the shape of the result, or its last axes: the least one from which the pool makes x unless given. A position that
-   * does not exist is an error where it is in memory; at one that has to be computed nothing is written.
+   * The partial inverse of maxPool2dWithIndices: the elements of x at indices, 0 elsewhere.
+   * outputSize is the shape of the result, or of its last axes; unless given, the smallest shape that the pool reduces to that of x.
+   * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
    * @param kernelSize [2, 2] by default
    * @param dilation 1 by default
    * @param padding 0 by default
@@ -969,8 +980,8 @@ export class Methods {
   maxUnpool2d(options: { indices: TensorLike, kernelSize?: PerAxis, stride?: PerAxis | null, dilation?: PerAxis, padding?: PerAxis, outputSize?: PerAxis | null }): Tensor
 
   /**
-   * The windows of (N, C, …) as columns, (N, C * kernel, L): unfold of torch.nn.functional.
-   * kernelSize has a number for each axis behind C; L is the number of windows, in row-major order.
+   * The windows of (N, C, …) as columns (N, C * kernel, L), as torch.nn.functional.unfold.
+   * kernelSize has a number for each axis after C; L is the number of windows, in row-major order.
    * @param dilation 1 by default
    * @param padding 0 by default
    * @param stride 1 by default
@@ -980,7 +991,7 @@ export class Methods {
   im2col(options: { kernelSize: PerAxis, dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis }): Tensor
 
   /**
-   * Columns (N, C * kernel, L) added up where im2col takes them from, (N, C, outputSize…): fold of torch.nn.functional.
+   * The adjoint of im2col: columns (N, C * kernel, L) are added to (N, C, outputSize…), as torch.nn.functional.fold.
    * @param dilation 1 by default
    * @param padding 0 by default
    * @param stride 1 by default
@@ -991,7 +1002,7 @@ export class Methods {
   col2im(options: { outputSize: PerAxis, kernelSize: PerAxis, dilation?: PerAxis, padding?: PerAxis, stride?: PerAxis }): Tensor
 
   /**
-   * Channels moved to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
+   * Channels rearranged to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
    * r is upscaleFactor (Shi et al., arXiv:1609.05158).
    */
   pixelShuffle(upscaleFactor: number | { upscaleFactor: number }): Tensor
@@ -1030,7 +1041,7 @@ export class Methods {
   rmsnorm(options: { eps?: number, weight?: TensorLike | null }): Tensor
 
   /**
-   * Groups of the channels of (N, C, …), each normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).
+   * Each group of channels of (N, C, …) normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).
    * @param eps 1e-05 by default
    */
   groupnorm(groups: number, eps?: number, weight?: TensorLike | null, bias?: TensorLike | null): Tensor
@@ -1038,7 +1049,7 @@ export class Methods {
   groupnorm(options: { groups: number, eps?: number, weight?: TensorLike | null, bias?: TensorLike | null }): Tensor
 
   /**
-   * (x - mean) * invstd * weight + bias, all of them along axis (Ioffe and Szegedy, arXiv:1502.03167).
+   * (x - mean) * invstd * weight + bias, with parameters along axis (Ioffe and Szegedy, arXiv:1502.03167).
    * @param axis 1 by default
    */
   batchnorm(weight: TensorLike | null, bias: TensorLike | null, mean: TensorLike, invstd: TensorLike, axis?: PerAxis): Tensor
@@ -1046,15 +1057,15 @@ export class Methods {
   batchnorm(weight: TensorLike | null, bias: TensorLike | null, mean: TensorLike, invstd: TensorLike, options: { axis?: PerAxis }): Tensor
   batchnorm(options: { weight: TensorLike | null, bias: TensorLike | null, mean: TensorLike, invstd: TensorLike, axis?: PerAxis }): Tensor
 
-  /** Mean and variance, divided by the count, of each channel of (N, C, …). */
+  /** The mean and the population variance of each channel of (N, C, …). */
   batchnormStats(): [mean: Tensor, variance: Tensor]
 
   // Losses
 
   /**
    * The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).
-   * The classes are axis 1, of a vector axis 0, unless axis is given. A class that does not exist is an error where target is in
-   * memory, and counts as 0 elsewhere.
+   * The classes are axis 1 (axis 0 of a vector) unless axis is given. A class out of range is an error if target is already computed.
+   * In a lazy target its loss is 0.
    * @param reduction mean by default
    * @param labelSmoothing 0 by default
    */
@@ -1063,8 +1074,8 @@ export class Methods {
   crossEntropy(options: { target: TensorLike, reduction?: 'mean' | 'sum' | 'none', labelSmoothing?: number, axis?: number | null }): Tensor
 
   /**
-   * The cross entropy of logits along the last axis and class numbers; those of ignoreIndex do not count.
-   * A class that does not exist is an error where target is in memory, and counts as 0 elsewhere.
+   * The cross entropy of logits along the last axis and class numbers; those equal to ignoreIndex are excluded.
+   * A class out of range is an error if target is already computed. In a lazy target its loss is 0.
    * @param ignoreIndex -1 by default
    * @param labelSmoothing 0 by default
    * @param reduction mean by default
@@ -1091,8 +1102,8 @@ export class Methods {
 
   /**
    * -x[n, target[n]] * weight[target[n]] for log probabilities x (N, C, …).
-   * Classes of ignoreIndex do not count; the mean is divided by the sum of the weights. A class that does not exist is an error where
-   * target is in memory, and counts as 0 elsewhere.
+   * Classes equal to ignoreIndex are excluded; the mean is divided by the sum of the weights. A class out of range is an error if
+   * target is already computed. In a lazy target its loss is 0.
    * @param reduction mean by default
    */
   nllLoss(target: TensorLike, weight?: TensorLike | null, ignoreIndex?: number | null, reduction?: 'mean' | 'sum' | 'none'): Tensor
@@ -1101,9 +1112,9 @@ export class Methods {
 
   /**
    * The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).
-   * It is -log of the probability of all paths that are targets (N, S) after repetitions and then blanks are left out. inputLengths
-   * and targetLengths (N) are how many steps and classes of each sample count; targets behind them may be -1. The mean is that of the
-   * losses divided by targetLengths. zeroInfinity makes the loss 0 where the steps are too few.
+   * It is -log of the total probability of the paths that become targets (N, S) when repetitions and then blanks are removed.
+   * inputLengths and targetLengths (N) are the numbers of steps and classes of each sample; later targets may be -1. The mean is that
+   * of the losses divided by targetLengths. With zeroInfinity a sample with too few steps has the loss 0.
    * @param blank 0 by default
    * @param reduction mean by default
    */
@@ -1159,19 +1170,19 @@ export class Methods {
   /** Ones of the shape and type of x. */
   onesLike(options?: CreationOptions): Tensor
 
-  /** fillValue in the shape and type of x. */
+  /** A tensor of the shape and type of x filled with fillValue. */
   fullLike(fillValue: Scalar, options?: CreationOptions): Tensor
   fullLike(options: CreationOptions & { fillValue: Scalar }): Tensor
 
   /**
-   * steps numbers from start to stop, both included, at equal distances.
+   * The vector of steps numbers at equal distances from start to stop, both included.
    * @param dtype float by default
    */
   static linspace(start: Scalar, stop: Scalar, steps: number, options?: CreationOptions): Tensor
   static linspace(options: CreationOptions & { start: Scalar, stop: Scalar, steps: number }): Tensor
 
   /**
-   * The n x m matrix with ones on the diagonal; m is n unless given.
+   * The (n, m) matrix with ones on the diagonal, zeros elsewhere; m is n unless given.
    * @param dtype float by default
    */
   static eye(n: number, m?: number | null, options?: CreationOptions): Tensor
@@ -1181,21 +1192,21 @@ export class Methods {
   // Random tensors
 
   /**
-   * Numbers of a floating type, uniform in [0, 1).
+   * Random numbers of a floating type, uniform in [0, 1).
    * @param dtype float by default
    */
   static rand(...shape: Shape): Tensor
   static rand(options: ShapeOptions): Tensor
 
   /**
-   * Numbers of the standard normal distribution.
+   * Random numbers of the standard normal distribution.
    * @param dtype float by default
    */
   static randn(...shape: Shape): Tensor
   static randn(options: ShapeOptions): Tensor
 
   /**
-   * Integers in [low, high).
+   * Random integers, uniform in [low, high).
    * @param low 0 by default
    * @param high 10 by default
    * @param dtype int by default
@@ -1205,7 +1216,7 @@ export class Methods {
   static randint(options: ShapeOptions & { low?: number, high?: number }): Tensor
 
   /**
-   * Numbers uniform in [low, high); of an integer type, integers.
+   * Random numbers, uniform in [low, high); integers for an integer type.
    * @param low 0 by default
    * @param high 1 by default
    * @param dtype float by default
@@ -1214,7 +1225,7 @@ export class Methods {
   static uniform(options: ShapeOptions & { low?: number, high?: number }): Tensor
 
   /**
-   * Numbers of the normal distribution.
+   * Random numbers of the normal distribution with mean and std.
    * @param mean 0 by default
    * @param std 1 by default
    * @param dtype float by default
@@ -1223,21 +1234,21 @@ export class Methods {
   static normal(options: ShapeOptions & { mean?: number, std?: number }): Tensor
 
   /**
-   * Numbers uniform in ±1/sqrt(number of elements).
+   * Random numbers, uniform in ±1/sqrt(number of elements).
    * @param dtype float by default
    */
   static scaledUniform(...shape: Shape): Tensor
   static scaledUniform(options: ShapeOptions): Tensor
 
   /**
-   * Numbers uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).
+   * Random numbers, uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).
    * @param dtype float by default
    */
   static glorotUniform(...shape: Shape): Tensor
   static glorotUniform(options: ShapeOptions): Tensor
 
   /**
-   * Numbers uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).
+   * Random numbers, uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).
    * @param a 0.01 by default
    * @param dtype float by default
    */
@@ -1245,7 +1256,7 @@ export class Methods {
   static kaimingUniform(options: ShapeOptions & { a?: number }): Tensor
 
   /**
-   * Normal numbers of the variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).
+   * Random normal numbers with variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).
    * @param a 0.01 by default
    * @param dtype float by default
    */
@@ -1253,20 +1264,20 @@ export class Methods {
   static kaimingNormal(options: ShapeOptions & { a?: number }): Tensor
 
   /**
-   * 0 to n - 1 in random order.
+   * The numbers 0 to n - 1 in random order.
    * @param dtype int by default
    */
   static randperm(n: number, options?: CreationOptions): Tensor
   static randperm(options: CreationOptions & { n: number }): Tensor
 
-  /** Numbers uniform in [0, 1), in the shape and type of x. */
+  /** Random numbers of the shape and type of x, uniform in [0, 1). */
   randLike(options?: CreationOptions): Tensor
 
-  /** Numbers of the standard normal distribution, in the shape and type of x. */
+  /** Random numbers of the shape and type of x, of the standard normal distribution. */
   randnLike(options?: CreationOptions): Tensor
 
   /**
-   * Class numbers drawn with the weights of the last axis.
+   * numSamples random class numbers, drawn with the weights in the last axis.
    * @param numSamples 1 by default
    */
   multinomial(numSamples?: number, replacement?: boolean): Tensor

@@ -349,7 +349,7 @@ class Methods extends Base {
     return ISCLOSE.one(this, args)
   }
 
-  // Functions of each element
+  // Elementwise functions
 
   exp () {
     return EXP.one(this, NOTHING)

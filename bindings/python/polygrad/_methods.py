@@ -485,7 +485,8 @@ class Methods(Base):
     def div(self, x: Operand, reverse: _bool = False, rounding_mode: str | None = None) -> Self:
         """The quotient x / y; integers give float32.
 
-        rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its type then.
+        With rounding_mode "trunc" (towards zero) or "floor" (down) the result keeps the type of the
+        operands.
 
         >>> Tensor([1, 2]).div(4).tolist(), Tensor([-7]).div(2, rounding_mode="trunc").tolist()
         ([0.25, 0.5], [-3])
@@ -541,15 +542,15 @@ class Methods(Base):
         return self._call1(MINIMUM, operand(x, self))
 
     def bitwise_and(self, x: Operand, reverse: _bool = False) -> Self:
-        """The bits that x and y have, for integers and bools."""
+        """Bitwise x and y, for integers and bools."""
         return self._call1(BITWISE_AND, operand(x, self), reverse)
 
     def bitwise_or(self, x: Operand, reverse: _bool = False) -> Self:
-        """The bits that x or y has, for integers and bools."""
+        """Bitwise x or y, for integers and bools."""
         return self._call1(BITWISE_OR, operand(x, self), reverse)
 
     def bitwise_xor(self, x: Operand, reverse: _bool = False) -> Self:
-        """The bits that differ, for integers and bools."""
+        """Bitwise exclusive or of x and y, for integers and bools."""
         return self._call1(BITWISE_XOR, operand(x, self), reverse)
 
     def lshift(self, x: Operand, reverse: _bool = False) -> Self:
@@ -561,7 +562,7 @@ class Methods(Base):
         return self._call1(RSHIFT, operand(x, self), reverse)
 
     def eq(self, x: Operand) -> Self:
-        """Where x = y: bool. NaN equals nothing.
+        """Where x = y: bool. NaN is equal to nothing.
 
         >>> Tensor([1.0, 2.0]).eq(2).tolist()
         [False, True]
@@ -605,7 +606,7 @@ class Methods(Base):
         return self._call1(HYPOT, operand(other, self), reverse)
 
     def masked_fill(self, mask: Operand, value: Operand) -> Self:
-        """The tensor with value where mask is true.
+        """The tensor with the elements where mask is true replaced by value.
 
         >>> Tensor([1.0, 2.0]).masked_fill(Tensor([True, False]), 9).tolist()
         [9.0, 2.0]
@@ -621,7 +622,7 @@ class Methods(Base):
         return self._call1(LERP, operand(end, self), operand(weight, self))
 
     def clamp(self, min_: Operand | None = None, max_: Operand | None = None) -> Self:
-        """The tensor with values below min_ and above max_ replaced by these.
+        """The tensor limited to [min_, max_]: min_ for smaller elements, max_ for greater ones.
 
         >>> Tensor([-2.0, 0.5, 2.0]).clamp(-1, 1).tolist()
         [-1.0, 0.5, 1.0]
@@ -629,7 +630,7 @@ class Methods(Base):
         return self._call1(CLAMP, operand(min_, self), operand(max_, self))
 
     def clip(self, min_: Operand | None = None, max_: Operand | None = None) -> Self:
-        """clamp(min_, max_)."""
+        """The same as clamp(min_, max_)."""
         return self._call1(CLIP, operand(min_, self), operand(max_, self))
 
     def isclose(
@@ -639,7 +640,7 @@ class Methods(Base):
         atol: _float = 1e-08,
         equal_nan: _bool = False,
     ) -> Self:
-        """Where |x - other| <= atol + rtol * |other|; NaN is close to NaN with equal_nan.
+        """Where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.
 
         >>> Tensor([1.0, 2.0]).isclose(Tensor([1.000001, 2.1])).tolist()
         [True, False]
@@ -653,14 +654,14 @@ class Methods(Base):
         atol: _float = 1e-08,
         equal_nan: _bool = False,
     ) -> _bool:
-        """Whether isclose holds everywhere.
+        """Whether isclose is true for all elements.
 
         >>> Tensor([1.0, 2.0]).allclose([1.0, 2.0])
         True
         """
         return _bool(self._call1(ALLCLOSE, operand(other, self), rtol, atol, equal_nan).item())
 
-    # Functions of each element
+    # Elementwise functions
 
     def exp(self) -> Self:
         """e^x."""
@@ -859,7 +860,7 @@ class Methods(Base):
         return self._call1(ISNAN)
 
     def isinf(self, detect_positive: _bool = True, detect_negative: _bool = True) -> Self:
-        """Where x is infinite, of either sign or of one: bool.
+        """Where x is infinite: bool. detect_positive and detect_negative select the signs.
 
         >>> t = Tensor([-np.inf, 1.0, np.inf])
         >>> t.isinf().tolist(), t.isinf(detect_negative=False).tolist()
@@ -880,7 +881,7 @@ class Methods(Base):
         return self._call1(LOGICAL_NOT)
 
     def bitwise_not(self) -> Self:
-        """The bits that x does not have, for integers and bools."""
+        """Bitwise not x, for integers and bools."""
         return self._call1(BITWISE_NOT)
 
     # Activations
@@ -986,7 +987,7 @@ class Methods(Base):
         return self._call1(HARDTANH, min_val, max_val)
 
     def dropout(self, p: _float = 0.5) -> Self:
-        """x with elements 0 with probability p, others / (1 - p), while training; else x.
+        """In training mode x with elements set to 0 with probability p, the others divided by 1 - p; otherwise x.
 
         >>> Tensor([1.0, 2.0]).dropout(0.5).tolist()
         [1.0, 2.0]
@@ -1040,11 +1041,11 @@ class Methods(Base):
         return self._call1(BOOL)
 
     def contiguous(self) -> Self:
-        """The tensor, computed into memory of its own instead of being fused."""
+        """The tensor, stored in memory of its own instead of being fused with its users."""
         return self._call1(CONTIGUOUS)
 
     def contiguous_backward(self) -> Self:
-        """The tensor; its gradient is computed into memory of its own."""
+        """The tensor; the gradient that flows to it is stored in memory of its own."""
         return self._call1(CONTIGUOUS_BACKWARD)
 
     # Reductions
@@ -1055,10 +1056,10 @@ class Methods(Base):
         keepdim: _bool = False,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """The sum along axes; all without axis.
+        """The sum along axes, all axes unless given.
 
-        dtype is the type of accumulator and result. By default small integers and bools are added
-        in 32 bits, float16 in float32.
+        dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits
+        and bools are added in 32 bits, float16 in float32.
 
         >>> t = Tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> t.sum().item(), t.sum(0).tolist(), t.sum(1, keepdim=True).tolist()
@@ -1072,7 +1073,7 @@ class Methods(Base):
         keepdim: _bool = False,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """The product along axes, in dtype if it is given.
+        """The product along axes, accumulated in dtype if given.
 
         >>> Tensor([1.0, 2.0, 3.0]).prod().item()
         6.0
@@ -1104,7 +1105,7 @@ class Methods(Base):
         return self._call1(MEAN, axis, keepdim)
 
     def any(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
-        """Whether a value along axes is not 0: bool.
+        """Whether any element along axes is not 0: bool.
 
         >>> Tensor([[0, 1], [0, 0]]).any(1).tolist()
         [True, False]
@@ -1112,7 +1113,7 @@ class Methods(Base):
         return self._call1(ANY, axis, keepdim)
 
     def all(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
-        """Whether no value along axes is 0: bool.
+        """Whether all elements along axes are not 0: bool.
 
         >>> Tensor([[1, 1], [0, 1]]).all(1).tolist()
         [True, False]
@@ -1133,7 +1134,7 @@ class Methods(Base):
         keepdim: _bool = False,
         correction: _float = 1,
     ) -> Self:
-        """The variance along axes: the squared deviations, divided by count - correction.
+        """The variance along axes: the sum of squared deviations divided by count - correction.
 
         >>> Tensor([1.0, 2.0, 3.0, 4.0]).var(correction=0).item()
         1.25
@@ -1176,15 +1177,15 @@ class Methods(Base):
         return self._call(STD_MEAN, axis, keepdim, correction)
 
     def quantile(self, q: _float, axis: _int | None = None, keepdim: _bool = False) -> Self:
-        """The value below which the share q of the elements along an axis, or of the flattened tensor, lies.
+        """The quantile q (0 to 1) along an axis, or of the flattened tensor; quantile(0.5) is the median.
 
-        Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7).
-        quantile(0.5) is the median. NaN if an element is.
+        Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). It
+        is NaN if an element is NaN.
         """
         return self._call1(QUANTILE, q, axis, keepdim)
 
     def argmax(self, axis: _int | None = None, keepdim: _bool = False) -> Self:
-        """The position of the greatest value along an axis, or in the flattened tensor; the first of several.
+        """The index of the maximum along an axis, or in the flattened tensor; the first if there are several.
 
         >>> Tensor([[1, 5], [7, 4]]).argmax(1).tolist(), Tensor([[1, 5], [7, 4]]).argmax().item()
         ([1, 0], 2)
@@ -1192,7 +1193,7 @@ class Methods(Base):
         return self._call1(ARGMAX, axis, keepdim)
 
     def argmin(self, axis: _int | None = None, keepdim: _bool = False) -> Self:
-        """The position of the least value along an axis, or in the flattened tensor; the first of several.
+        """The index of the minimum along an axis, or in the flattened tensor; the first if there are several.
 
         >>> Tensor([3.0, 1.0, 2.0]).argmin().item()
         1
@@ -1200,7 +1201,7 @@ class Methods(Base):
         return self._call1(ARGMIN, axis, keepdim)
 
     def softmax(self, axis: _int = -1, dtype: DTypeLike | None = None) -> Self:
-        """e^x / sum(e^x) along an axis; with dtype x is converted first.
+        """e^x / sum(e^x) along an axis; x is converted to dtype first, if given.
 
         >>> Tensor([0.0, 0.0]).softmax().tolist()
         [0.5, 0.5]
@@ -1208,7 +1209,7 @@ class Methods(Base):
         return self._call1(SOFTMAX, axis, known_dtype(dtype))
 
     def log_softmax(self, axis: _int = -1, dtype: DTypeLike | None = None) -> Self:
-        """log(softmax(x)) along an axis; with dtype x is converted first."""
+        """log(softmax(x)) along an axis; x is converted to dtype first, if given."""
         return self._call1(LOG_SOFTMAX, axis, known_dtype(dtype))
 
     # Scans and sorting
@@ -1238,7 +1239,7 @@ class Methods(Base):
         return self._call1(LOGCUMSUMEXP, axis)
 
     def cummax(self, axis: _int = 0) -> tuple[Self, ...]:
-        """The running maximum along an axis, and the position where each was found first.
+        """The running maximum along an axis, and the index of its first occurrence.
 
         >>> values, indices = Tensor([1.0, 3.0, 2.0]).cummax()
         >>> values.tolist(), indices.tolist()
@@ -1247,7 +1248,7 @@ class Methods(Base):
         return self._call(CUMMAX, axis)
 
     def cummin(self, axis: _int = 0) -> tuple[Self, ...]:
-        """The running minimum along an axis, and the position where each was found first.
+        """The running minimum along an axis, and the index of its first occurrence.
 
         >>> values, indices = Tensor([2.0, 1.0, 3.0]).cummin()
         >>> values.tolist(), indices.tolist()
@@ -1256,7 +1257,7 @@ class Methods(Base):
         return self._call(CUMMIN, axis)
 
     def sort(self, dim: _int = -1, descending: _bool = False) -> tuple[Self, ...]:
-        """The values sorted along an axis, and the positions they came from.
+        """The values sorted along an axis, and their indices in x.
 
         >>> values, indices = Tensor([3, 1, 2]).sort()
         >>> values.tolist(), indices.tolist()
@@ -1265,7 +1266,7 @@ class Methods(Base):
         return self._call(SORT, dim, descending)
 
     def argsort(self, dim: _int = -1, descending: _bool = False) -> Self:
-        """The positions that sort along an axis.
+        """The indices that sort x along an axis.
 
         >>> Tensor([3, 1, 2]).argsort().tolist()
         [1, 2, 0]
@@ -1279,7 +1280,7 @@ class Methods(Base):
         largest: _bool = True,
         sorted_: _bool = True,
     ) -> tuple[Self, ...]:
-        """The k largest, or smallest, values along an axis in order, and their positions.
+        """The k largest (or smallest) values along an axis in order, and their indices.
 
         >>> values, indices = Tensor([3.0, 1.0, 2.0]).topk(2)
         >>> values.tolist(), indices.tolist()
@@ -1288,29 +1289,29 @@ class Methods(Base):
         return self._call(TOPK, k, dim, largest, sorted_)
 
     def searchsorted(self, values: Operand, right: _bool = False) -> Self:
-        """Where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
+        """The indices, int32, at which values keep the last axis of x sorted if they are inserted there.
 
-        The tensor is a vector, or has the shape of values but for the last axis. NaN is the
-        greatest number.
+        Equal elements come after the index, or before it with right. x is a vector, or has the
+        shape of values except for the last axis. NaN counts as the greatest number.
         """
         return self._call1(SEARCHSORTED, operand(values, self), right)
 
     def isin(self, values: Operand) -> Self:
-        """Whether each element is one of values: bool. NaN is not."""
+        """Whether each element is one of values: bool. NaN is equal to none."""
         return self._call1(ISIN, operand(values, self))
 
     def unique(self) -> tuple[Self, ...]:
-        """The different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
+        """The distinct elements of the flattened tensor in ascending order, the index of each element in them, and their counts.
 
-        NaN are equal to each other. The tensor is computed at once.
+        All NaN are one element. The tensor is computed at once.
         """
         return self._call(UNIQUE)
 
     def bincount(self, weights: Operand | None = None, minlength: _int = 0) -> Self:
-        """How often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
+        """The number of elements equal to 0, 1, … up to the greatest element, int32; with weights, the sum of their weights.
 
-        The result has minlength elements or more. The tensor is computed at once. A negative number
-        is an error where the tensor is in memory, and does not count elsewhere.
+        The result has at least minlength elements. The tensor is computed at once. A negative
+        element is an error if the tensor was already computed, and is not counted otherwise.
         """
         return self._call1(BINCOUNT, operand(weights, self), minlength)
 
@@ -1320,17 +1321,19 @@ class Methods(Base):
         low: _float | None = None,
         high: _float | None = None,
     ) -> tuple[Self, ...]:
-        """How many elements lie in each of bins intervals of the same width from low to high, int32, and their bins + 1 edges.
+        """The number of elements in each of bins intervals of equal width from low to high, int32, and the bins + 1 edges.
 
         low and high are the least and the greatest element unless given. An interval includes its
-        lower edge, the last one both. NaN lies in none.
+        lower edge; the last one includes both edges. NaN is not counted.
         """
         return self._call(HISTOGRAM, bins, low, high)
 
     # Shape
 
     def reshape(self, shape: Any, *args: Any) -> Self:
-        """The same elements in another shape; one size may be -1, nothing keeps a size.
+        """The same elements in row-major order in another shape; a size of -1 is inferred.
+
+        None (null, NULL) keeps the size of an axis.
 
         >>> Tensor.arange(6).reshape(2, -1).tolist()
         [[0, 1, 2], [3, 4, 5]]
@@ -1338,11 +1341,11 @@ class Methods(Base):
         return self._call1(RESHAPE, sizes((shape, *args)))
 
     def view(self, shape: Any, *args: Any) -> Self:
-        """reshape(shape)."""
+        """The same as reshape(shape)."""
         return self._call1(VIEW, sizes((shape, *args)))
 
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Self:
-        """The axes start_dim to end_dim as one.
+        """The axes start_dim to end_dim (both included) joined into one.
 
         >>> Tensor.zeros(2, 3, 4).flatten(1).shape
         (2, 12)
@@ -1350,7 +1353,7 @@ class Methods(Base):
         return self._call1(FLATTEN, start_dim, end_dim)
 
     def unflatten(self, dim: _int, sizes: Sizes) -> Self:
-        """An axis split into several; one size may be -1.
+        """An axis split into axes of the given sizes; one size may be -1.
 
         >>> Tensor.zeros(2, 12).unflatten(1, (3, -1)).shape
         (2, 3, 4)
@@ -1358,7 +1361,7 @@ class Methods(Base):
         return self._call1(UNFLATTEN, dim, sizes)
 
     def squeeze(self, dim: _int | None = None) -> Self:
-        """The tensor without an axis of size 1, or without all of them; a longer axis stays.
+        """The tensor without an axis of size 1, or without all axes of size 1. Other axes stay.
 
         >>> Tensor([[[1], [2]]]).squeeze().tolist()
         [1, 2]
@@ -1374,7 +1377,7 @@ class Methods(Base):
         return self._call1(UNSQUEEZE, dim)
 
     def expand(self, shape: Any, *args: Any) -> Self:
-        """Axes of size 1 repeated up to a shape; -1, or nothing, keeps a size.
+        """The tensor with axes of size 1 repeated up to a shape; -1 (or None, null, NULL) keeps a size.
 
         >>> Tensor([[1], [2]]).expand(2, 3).tolist()
         [[1, 1, 1], [2, 2, 2]]
@@ -1439,11 +1442,12 @@ class Methods(Base):
         return self._call1(SHRINK, arg)
 
     def pad(self, padding: Sequence[Any], mode: str = "constant", value: _float = 0.0) -> Self:
-        """Elements added before and after each axis; negative numbers cut off.
+        """The tensor with elements added before and after each axis; negative numbers remove elements.
 
-        padding has a pair for each axis, or nothing; or numbers in a row, those of the last axis
-        first. The elements are value, or with mode elements of the tensor: "reflect" (mirrored at
-        the edge), "replicate" (the edge), "circular" (of the other end).
+        padding is a list of pairs (before, after), one for each axis; or a flat list of numbers
+        that begins with the last axis, as in PyTorch. The new elements are value, or with mode
+        elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular"
+        (from the other end).
 
         >>> Tensor([1, 2]).pad(((1, 2),)).tolist(), Tensor([1.0]).pad((0, 1), value=9).tolist()
         ([0, 1, 2, 0, 0], [1.0, 9.0])
@@ -1453,7 +1457,7 @@ class Methods(Base):
         return self._call1(PAD, padding, mode, value)
 
     def roll(self, shifts: Sizes, dims: Sizes | None = None) -> Self:
-        """Elements moved along axes; what leaves one end enters at the other.
+        """Elements shifted along axes, cyclically.
 
         >>> Tensor([1, 2, 3, 4]).roll(1).tolist()
         [4, 1, 2, 3]
@@ -1461,7 +1465,7 @@ class Methods(Base):
         return self._call1(ROLL, shifts, dims)
 
     def unfold(self, dim: _int, size: _int, step: _int) -> Self:
-        """An axis replaced by its windows of a size, one every step elements; the window is a new last axis.
+        """Windows of size elements along an axis, one every step elements; a new last axis holds them.
 
         >>> Tensor.arange(5).unfold(0, 2, 2).tolist()
         [[0, 1], [2, 3]]
@@ -1469,11 +1473,17 @@ class Methods(Base):
         return self._call1(UNFOLD, dim, size, step)
 
     def shrink_to(self, shape: Any, *args: Any) -> Self:
-        """The first elements of each axis, as many as a shape says; nothing keeps all."""
+        """The first elements of each axis, as many as shape says.
+
+        None (null, NULL) keeps the size of an axis.
+        """
         return self._call1(SHRINK_TO, sizes((shape, *args)))
 
     def pad_to(self, shape: Any, *args: Any) -> Self:
-        """The tensor with zeros at the end of axes up to a shape; nothing keeps a size."""
+        """The tensor with zeros added at the end of each axis up to shape.
+
+        None (null, NULL) keeps the size of an axis.
+        """
         return self._call1(PAD_TO, sizes((shape, *args)))
 
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Self:
@@ -1525,11 +1535,11 @@ class Methods(Base):
         return join(given(self, args), STACK, dim)[0]
 
     def meshgrid(self, *args: Self, indexing: str = "ij") -> tuple[Self, ...]:
-        """Vectors along the axes of a grid, one grid for each; indexing "xy" swaps the first two axes."""
+        """The coordinates of a grid with the given vectors as axes, one tensor for each axis; indexing "xy" swaps the first two axes."""
         return join(given(self, args), MESHGRID, indexing)
 
     def split(self, sizes: Sizes, dim: _int = 0) -> tuple[Self, ...]:
-        """Parts of given sizes along an axis, or of one size; the last may be smaller.
+        """Parts along an axis: of the given sizes, or all of one size, of which the last may be smaller.
 
         >>> [t.tolist() for t in Tensor([1, 2, 3, 4, 5]).split(2)]
         [[1, 2], [3, 4], [5]]
@@ -1537,7 +1547,7 @@ class Methods(Base):
         return self._call(SPLIT, sizes, dim)
 
     def chunk(self, chunks: _int, dim: _int = 0) -> list[Self]:
-        """At most so many parts of equal size along an axis; the last may be smaller.
+        """At most chunks parts of equal size along an axis; the last may be smaller.
 
         >>> [t.tolist() for t in Tensor([1, 2, 3, 4, 5]).chunk(2)]
         [[1, 2, 3], [4, 5]]
@@ -1547,10 +1557,9 @@ class Methods(Base):
     # Indexing
 
     def gather(self, dim: _int, index: Operand) -> Self:
-        """Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]].
+        """The elements at the indices along an axis: for axis 1, out[i, j] = x[i, index[i, j]].
 
-        A position that does not exist is an error where it is in memory; one that has to be
-        computed gives 0.
+        An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
 
         >>> Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[0, 0], [1, 0]])).tolist()
         [[1, 1], [4, 3]]
@@ -1558,10 +1567,9 @@ class Methods(Base):
         return self._call1(GATHER, dim, operand(index, self))
 
     def index_select(self, dim: _int, index: Operand) -> Self:
-        """Elements along an axis by a vector of positions, negative ones from the end.
+        """The elements at a vector of indices along an axis; negative indices count from the end.
 
-        A position that does not exist is an error where it is in memory; one that has to be
-        computed gives 0.
+        An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
 
         >>> Tensor([[1, 2], [3, 4]]).index_select(1, Tensor([1, 1, 0])).tolist()
         [[2, 2, 1], [4, 4, 3]]
@@ -1569,11 +1577,11 @@ class Methods(Base):
         return self._call1(INDEX_SELECT, dim, operand(index, self))
 
     def scatter(self, dim: _int, index: Operand, src: Operand, reduce: str | None = None) -> Self:
-        """src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
+        """The tensor with src written at the indices along an axis: for axis 1, out[i, index[i, j]] = src[i, j].
 
-        The last of several values for one place wins, or reduce "add" or "multiply" combines them
-        with the old one. A position that does not exist is an error where it is in memory; at one
-        that has to be computed nothing is written.
+        Of several values for one element the last is written; with reduce "add" or "multiply" all
+        are combined with the old element. An index out of bounds is an error if it is already
+        computed. In a lazy tensor it writes nothing.
 
         >>> Tensor([[0, 0, 0]]).scatter(1, Tensor([[2, 0]]), Tensor([[5, 6]])).tolist()
         [[6, 0, 5]]
@@ -1588,10 +1596,10 @@ class Methods(Base):
         reduce: str,
         include_self: _bool = True,
     ) -> Self:
-        """Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.
+        """scatter that combines all values for one element by reduce; with include_self also the element of x.
 
-        A position that does not exist is an error where it is in memory; at one that has to be
-        computed nothing is written.
+        An index out of bounds is an error if it is already computed. In a lazy tensor it writes
+        nothing.
 
         >>> x = Tensor([[1, 1, 1]])
         >>> x.scatter_reduce(1, Tensor([[2, 2]]), Tensor([[5, 6]]), "sum").tolist()
@@ -1602,7 +1610,7 @@ class Methods(Base):
         )
 
     def masked_select(self, mask: Operand) -> Self:
-        """The elements for which a mask holds, as a vector. The mask is computed at once.
+        """The elements where mask is true, as a vector. The mask is computed at once.
 
         >>> Tensor([1, 2, 3]).masked_select(Tensor([True, False, True])).tolist()
         [1, 3]
@@ -1610,7 +1618,7 @@ class Methods(Base):
         return self._call1(MASKED_SELECT, operand(mask, self))
 
     def nonzero(self) -> Self:
-        """The positions of the elements that are not 0, one in each row. The tensor is computed at once.
+        """The indices of the elements that are not 0, one element a row. The tensor is computed at once.
 
         >>> Tensor([[0, 1], [2, 0]]).nonzero().tolist()
         [[0, 1], [1, 0]]
@@ -1618,10 +1626,11 @@ class Methods(Base):
         return self._call1(NONZERO)
 
     def one_hot(self, num_classes: _int = -1) -> Self:
-        """Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
+        """Class numbers as rows of num_classes elements: 1 at the index of the class, 0 elsewhere.
 
-        A class that does not exist is an error where the tensor is in memory, and gives a row of 0
-        elsewhere.
+        num_classes -1 computes the tensor and selects its greatest element + 1. A class out of
+        range is an error if the tensor is already computed. In a lazy tensor it gives a row of
+        zeros.
 
         >>> Tensor([0, 2]).one_hot(3).tolist()
         [[1, 0, 0], [0, 0, 1]]
@@ -1650,8 +1659,8 @@ class Methods(Base):
     ) -> Self:
         """x @ weight + bias, for weight (in, out) and bias (out).
 
-        A weight of one axis multiplies element by element; one of shape (out, in), as layers keep
-        it, is transposed where only that fits. With dtype, all three are converted first.
+        A weight of one axis multiplies elementwise. A weight of shape (out, in) is transposed if
+        only its transpose fits x. All three are converted to dtype first, if given.
 
         >>> Tensor([1.0, 2.0]).linear(Tensor([[3.0], [4.0]]), Tensor([0.5])).tolist()
         [11.5]
@@ -1662,7 +1671,7 @@ class Methods(Base):
     def einsum(cls, formula: str, *operands: Any, dtype: DTypeLike | None = None) -> Self:
         """Sums of products by a formula such as "ij,jk->ik".
 
-        With dtype, the tensors are converted first.
+        The tensors are converted to dtype first, if given.
 
         >>> a, b = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[5.0, 6.0], [7.0, 8.0]])
         >>> Tensor.einsum("ij,jk->ik", a, b).tolist(), Tensor.einsum("ii", a).item()
@@ -1682,11 +1691,11 @@ class Methods(Base):
     ) -> Self:
         """softmax(scale * x @ key.T + attn_mask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
 
-        scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key
-        counts, or is added; is_causal hides keys after the query. enable_gqa repeats heads (axis
-        -3) of key and value for groups of those of x. Weights are dropped with probability
-        dropout_p in training mode. What is hidden may be left out of the computation: a NaN there
-        shows in the result or not, as the sizes have it.
+        scale is 1/sqrt(the size of the last axis) unless given. attn_mask is a bool mask, true for
+        the keys that a query sees, or numbers that are added to the scores; is_causal hides the
+        keys after the query. With enable_gqa several heads of x (axis -3) share one head of key and
+        value. In training mode weights are dropped with probability dropout_p. It is unspecified
+        whether a NaN in a hidden key or value reaches the result.
 
         >>> q = Tensor([[1.0, 0.0]])
         >>> q.scaled_dot_product_attention(q, Tensor([[2.0, 3.0]])).tolist()
@@ -1704,10 +1713,10 @@ class Methods(Base):
         )
 
     def cdist(self, x2: Operand, p: _float = 2.0) -> Self:
-        """The distances of the rows of x (…, P, M) and those of x2 (…, R, M), (…, P, R).
+        """The distances (…, P, R) between the rows of x (…, P, M) and the rows of x2 (…, R, M).
 
-        They are (sum |a - b|^p)^(1/p), of p = 0 the number of elements that differ, of infinite p
-        the greatest difference. The gradient of a distance of 0 is 0.
+        A distance is (sum |a - b|^p)^(1/p); for p = 0 the number of elements that differ, for
+        infinite p the greatest |a - b|. The gradient of a distance of 0 is 0.
 
         >>> Tensor([[0.0, 0.0]]).cdist(Tensor([[3.0, 4.0], [0.0, 1.0]])).tolist()
         [[5.0, 1.0]]
@@ -1779,7 +1788,7 @@ class Methods(Base):
         return self._call(QR)
 
     def svd(self, full_matrices: _bool = True) -> tuple[Self, ...]:
-        """u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.
+        """u, s and vt with u @ diag(s) @ vt = x; s is in descending order.
 
         >>> Tensor([[0.0, 2.0], [3.0, 0.0]]).svd()[1].tolist()
         [3.0, 2.0]
@@ -1787,7 +1796,7 @@ class Methods(Base):
         return self._call(SVD, full_matrices)
 
     def eigh(self, upper: _bool = False) -> tuple[Self, ...]:
-        """Eigenvalues, ascending, and eigenvectors of symmetric matrices.
+        """The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns.
 
         >>> values, vectors = Tensor([[2.0, 1.0], [1.0, 2.0]]).eigh()
         >>> values.numpy().round(4), abs(vectors.numpy()).round(4)
@@ -1799,8 +1808,8 @@ class Methods(Base):
     def lstsq(self, b: Operand, rcond: _float | None = None) -> tuple[Self, ...]:
         """The least squares solution of x @ y = b, the residuals, the rank and the singular values.
 
-        Singular values up to rcond times the greatest count as 0 in the rank: the epsilon of the
-        type times the greater size unless given.
+        Singular values up to rcond times the greatest one count as 0. rcond is the machine epsilon
+        times the greater size unless given.
 
         >>> a = Tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
         >>> x, residuals, rank, s = a.lstsq(Tensor([1.0, 3.0, 5.0]))
@@ -1810,7 +1819,7 @@ class Methods(Base):
         return self._call(LSTSQ, operand(b, self), rcond)
 
     def newton_schulz(self, steps: _int, params: Sequence[_float], eps: _float = 1e-07) -> Self:
-        """Matrices with their singular values brought near 1 by steps of an odd polynomial.
+        """Newton-Schulz iteration: an odd polynomial, applied steps times, moves singular values towards 1.
 
         >>> x = Tensor([[3.0, 0.0], [0.0, 4.0]]).newton_schulz(20, (1.5, -0.5))
         >>> x.numpy().round(4).tolist()
@@ -1819,11 +1828,11 @@ class Methods(Base):
         return self._call1(NEWTON_SCHULZ, steps, params, eps)
 
     def keccak(self, cfg: Sizes | str = "sha3_256") -> Self:
-        """The hash of the bytes of the last axis: a function of FIPS 202.
+        """The hash of the bytes of the last axis by a function of FIPS 202.
 
-        cfg is its name, or its rate in bytes and the number that stands behind the message. The
-        last axis of the result, uint8, holds (200 - rate) / 2 bytes. The blocks of a message are
-        hashed one after the other: hash is faster for long ones.
+        cfg is the name of the function, or its rate in bytes and the suffix that it appends to a
+        message. The last axis of the result, uint8, has (200 - rate) / 2 bytes. The blocks of a
+        message are hashed one after the other; for long messages hash is faster.
 
         >>> bytes(Tensor(b"abc").keccak().tolist()).hex()[:16]
         '3a985da74fe225b2'
@@ -1831,10 +1840,10 @@ class Methods(Base):
         return self._call1(KECCAK, cfg)
 
     def hash(self) -> Self:
-        """16 bytes, uint8, that depend on all bytes of the tensor.
+        """A hash of 16 bytes, uint8, of all bytes of the tensor.
 
-        They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the
-        chunks of 2^20 bytes: the least time is that of a chunk.
+        It is a tree of SHAKE128 over blocks of 4096 bytes. The last chunk of 2^20 bytes is padded
+        with zeros, so even a small tensor takes the time of one chunk.
         """
         return self._call1(HASH)
 
@@ -1852,8 +1861,8 @@ class Methods(Base):
     ) -> Self:
         """The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.
 
-        An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long.
-        With dtype, x and weight are converted first.
+        An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. x
+        and weight are converted to dtype first, if given.
 
         >>> x = Tensor.arange(9).reshape(1, 1, 3, 3).float()
         >>> x.conv2d(Tensor.ones(1, 1, 2, 2)).tolist()
@@ -1880,7 +1889,7 @@ class Methods(Base):
         padding: Sizes = 0,
         output_padding: Sizes = 0,
     ) -> Self:
-        """The transpose of conv2d as a linear function, for weight (in, out/groups, …).
+        """The transposed convolution, the gradient of conv2d with respect to its input, for weight (in, out/groups, …).
 
         >>> x = Tensor([[[[1.0, 2.0]]]])
         >>> x.conv_transpose2d(Tensor([[[[1.0, 10.0]]]])).tolist()
@@ -1906,7 +1915,7 @@ class Methods(Base):
         ceil_mode: _bool = False,
         count_include_pad: _bool = True,
     ) -> Self:
-        """The mean of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.
+        """The mean of windows over the last axes, one for each size in kernel_size. stride is kernel_size unless given.
 
         >>> Tensor([[[[1.0, 2.0], [3.0, 6.0]]]]).avg_pool2d().tolist()
         [[[[3.0]]]]
@@ -1924,7 +1933,7 @@ class Methods(Base):
         ceil_mode: _bool = False,
         return_indices: _bool = False,
     ) -> Any:
-        """The maximum of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given. With return_indices, also the place of each maximum in the flattened axes.
+        """The maximum of windows over the last axes, one for each size in kernel_size. stride is kernel_size unless given. With return_indices, also the place of each maximum in the flattened axes.
 
         >>> values, places = Tensor([[[[1.0, 2.0], [3.0, 6.0]]]]).max_pool2d(return_indices=True)
         >>> values.tolist(), places.tolist()
@@ -1944,11 +1953,11 @@ class Methods(Base):
         padding: Sizes = 0,
         output_size: Sizes | None = None,
     ) -> Self:
-        """Values put back where max_pool2d found them, 0 elsewhere.
+        """The partial inverse of max_pool2d_with_indices: the elements of x at indices, 0 elsewhere.
 
-        output_size is the shape of the result, or its last axes: the least one from which the pool
-        makes x unless given. A position that does not exist is an error where it is in memory; at
-        one that has to be computed nothing is written.
+        output_size is the shape of the result, or of its last axes; unless given, the smallest
+        shape that the pool reduces to that of x. An index out of bounds is an error if it is
+        already computed. In a lazy tensor it writes nothing.
 
         >>> values, places = Tensor([[[[1.0, 2.0], [3.0, 6.0]]]]).max_pool2d(return_indices=True)
         >>> values.max_unpool2d(places).tolist()
@@ -1971,9 +1980,9 @@ class Methods(Base):
         padding: Sizes = 0,
         stride: Sizes = 1,
     ) -> Self:
-        """The windows of (N, C, …) as columns, (N, C * kernel, L): unfold of torch.nn.functional.
+        """The windows of (N, C, …) as columns (N, C * kernel, L), as torch.nn.functional.unfold.
 
-        kernel_size has a number for each axis behind C; L is the number of windows, in row-major
+        kernel_size has a number for each axis after C; L is the number of windows, in row-major
         order.
 
         >>> Tensor.arange(4.0).reshape(1, 1, 1, 4).im2col((1, 2)).tolist()
@@ -1989,7 +1998,7 @@ class Methods(Base):
         padding: Sizes = 0,
         stride: Sizes = 1,
     ) -> Self:
-        """Columns (N, C * kernel, L) added up where im2col takes them from, (N, C, output_size…): fold of torch.nn.functional.
+        """The adjoint of im2col: columns (N, C * kernel, L) are added to (N, C, output_size…), as torch.nn.functional.fold.
 
         >>> Tensor.ones(1, 2, 3).col2im((1, 4), (1, 2)).tolist()
         [[[[1.0, 2.0, 2.0, 1.0]]]]
@@ -1997,7 +2006,7 @@ class Methods(Base):
         return self._call1(COL2IM, output_size, pair(kernel_size), dilation, padding, stride)
 
     def pixel_shuffle(self, upscale_factor: _int) -> Self:
-        """Channels moved to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
+        """Channels rearranged to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).
 
         r is upscale_factor (Shi et al., arXiv:1609.05158).
 
@@ -2058,7 +2067,7 @@ class Methods(Base):
         weight: Operand | None = None,
         bias: Operand | None = None,
     ) -> Self:
-        """Groups of the channels of (N, C, …), each normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).
+        """Each group of channels of (N, C, …) normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).
 
         >>> Tensor([[[1.0], [3.0]]]).groupnorm(1, eps=0).tolist()
         [[[-1.0], [1.0]]]
@@ -2073,7 +2082,7 @@ class Methods(Base):
         invstd: Operand,
         axis: Sizes = 1,
     ) -> Self:
-        """(x - mean) * invstd * weight + bias, all of them along axis (Ioffe and Szegedy, arXiv:1502.03167).
+        """(x - mean) * invstd * weight + bias, with parameters along axis (Ioffe and Szegedy, arXiv:1502.03167).
 
         >>> x, one = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 1.0])
         >>> x.batchnorm(None, None, Tensor([2.0, 3.0]), one).tolist()
@@ -2089,7 +2098,7 @@ class Methods(Base):
         )
 
     def batchnorm_stats(self) -> tuple[Self, ...]:
-        """Mean and variance, divided by the count, of each channel of (N, C, …).
+        """The mean and the population variance of each channel of (N, C, …).
 
         >>> [t.tolist() for t in Tensor([[1.0, 5.0], [3.0, 5.0]]).batchnorm_stats()]
         [[2.0, 5.0], [1.0, 0.0]]
@@ -2107,8 +2116,8 @@ class Methods(Base):
     ) -> Self:
         """The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).
 
-        The classes are axis 1, of a vector axis 0, unless axis is given. A class that does not
-        exist is an error where Y is in memory, and counts as 0 elsewhere.
+        The classes are axis 1 (axis 0 of a vector) unless axis is given. A class out of range is an
+        error if Y is already computed. In a lazy Y its loss is 0.
 
         >>> round(Tensor([[0.0, 0.0]]).cross_entropy(Tensor([1])).item(), 4)
         0.6931
@@ -2122,9 +2131,9 @@ class Methods(Base):
         label_smoothing: _float = 0.0,
         reduction: str = "mean",
     ) -> Self:
-        """The cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.
+        """The cross entropy of logits along the last axis and class numbers; those equal to ignore_index are excluded.
 
-        A class that does not exist is an error where Y is in memory, and counts as 0 elsewhere.
+        A class out of range is an error if Y is already computed. In a lazy Y its loss is 0.
 
         >>> x = Tensor([[0.0, 0.0], [5.0, 0.0]])
         >>> round(x.sparse_categorical_crossentropy(Tensor([1, 0]), ignore_index=0).item(), 4)
@@ -2170,8 +2179,8 @@ class Methods(Base):
     ) -> Self:
         """-x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).
 
-        Classes of ignore_index do not count; the mean is divided by the sum of the weights. A class
-        that does not exist is an error where Y is in memory, and counts as 0 elsewhere.
+        Classes equal to ignore_index are excluded; the mean is divided by the sum of the weights. A
+        class out of range is an error if Y is already computed. In a lazy Y its loss is 0.
 
         >>> x = Tensor([[-1.0, -2.0], [-3.0, -4.0]])
         >>> x.nll_loss(Tensor([0, 1])).item()
@@ -2192,10 +2201,10 @@ class Methods(Base):
     ) -> Self:
         """The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).
 
-        It is -log of the probability of all paths that are targets (N, S) after repetitions and
-        then blanks are left out. input_lengths and target_lengths (N) are how many steps and
-        classes of each sample count; targets behind them may be -1. The mean is that of the losses
-        divided by target_lengths. zero_infinity makes the loss 0 where the steps are too few.
+        It is -log of the total probability of the paths that become targets (N, S) when repetitions
+        and then blanks are removed. input_lengths and target_lengths (N) are the numbers of steps
+        and classes of each sample; later targets may be -1. The mean is that of the losses divided
+        by target_lengths. With zero_infinity a sample with too few steps has the loss 0.
 
         >>> x = Tensor.zeros(3, 1, 2).log_softmax()
         >>> round(x.ctc_loss(Tensor([[1]]), Tensor([3]), Tensor([1]), reduction="sum").exp().item(), 3)
@@ -2267,7 +2276,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """A tensor whose contents do not matter."""
+        """A tensor for later writes. Do not rely on its elements."""
         return finish(make(cls, EMPTY, sizes(shape), float_type(dtype)), device, requires_grad)
 
     def zeros_like(
@@ -2302,7 +2311,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """A tensor of the shape and type of x, whose contents do not matter."""
+        """A tensor of the shape and type of x for later writes. Do not rely on its elements."""
         return finish(self._call1(EMPTY_LIKE, known_dtype(dtype)), device, requires_grad)
 
     def const_like(
@@ -2311,7 +2320,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """full_like(b), for a number that the type of x holds."""
+        """The same as full_like(b), for a number b that the type of x can represent."""
         return finish(self._call1(CONST_LIKE, b), device, requires_grad)
 
     def full_like(
@@ -2321,7 +2330,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """fill_value in the shape and type of x.
+        """A tensor of the shape and type of x filled with fill_value.
 
         >>> Tensor([1, 2]).full_like(3).tolist()
         [3, 3]
@@ -2338,7 +2347,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """steps numbers from start to stop, both included, at equal distances."""
+        """The vector of steps numbers at equal distances from start to stop, both included."""
         return finish(
             make(cls, LINSPACE, start, stop, steps, float_type(dtype)), device, requires_grad
         )
@@ -2352,7 +2361,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """The n x m matrix with ones on the diagonal; m is n unless given."""
+        """The (n, m) matrix with ones on the diagonal, zeros elsewhere; m is n unless given."""
         return finish(make(cls, EYE, n, m, float_type(dtype)), device, requires_grad)
 
     # Random tensors
@@ -2366,7 +2375,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers of a floating type, uniform in [0, 1)."""
+        """Random numbers of a floating type, uniform in [0, 1)."""
         return finish(make(cls, RAND, sizes(shape), float_type(dtype)), device, requires_grad)
 
     @classmethod
@@ -2377,7 +2386,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers of the standard normal distribution."""
+        """Random numbers of the standard normal distribution."""
         return finish(make(cls, RANDN, sizes(shape), float_type(dtype)), device, requires_grad)
 
     @classmethod
@@ -2390,7 +2399,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers uniform in [low, high); of an integer type, integers."""
+        """Random numbers, uniform in [low, high); integers for an integer type."""
         return finish(
             make(cls, UNIFORM, sizes(shape), low, high, float_type(dtype)), device, requires_grad
         )
@@ -2405,7 +2414,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers of the normal distribution."""
+        """Random numbers of the normal distribution with mean and std."""
         return finish(
             make(cls, NORMAL, sizes(shape), mean, std, float_type(dtype)), device, requires_grad
         )
@@ -2418,7 +2427,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers uniform in ±1/sqrt(number of elements)."""
+        """Random numbers, uniform in ±1/sqrt(number of elements)."""
         return finish(
             make(cls, SCALED_UNIFORM, sizes(shape), float_type(dtype)), device, requires_grad
         )
@@ -2431,7 +2440,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010)."""
+        """Random numbers, uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010)."""
         return finish(
             make(cls, GLOROT_UNIFORM, sizes(shape), float_type(dtype)), device, requires_grad
         )
@@ -2445,7 +2454,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852)."""
+        """Random numbers, uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852)."""
         return finish(
             make(cls, KAIMING_UNIFORM, sizes(shape), a, float_type(dtype)), device, requires_grad
         )
@@ -2459,7 +2468,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Normal numbers of the variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852)."""
+        """Random normal numbers with variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852)."""
         return finish(
             make(cls, KAIMING_NORMAL, sizes(shape), a, float_type(dtype)), device, requires_grad
         )
@@ -2472,7 +2481,7 @@ class Methods(Base):
         dtype: DTypeLike = dtypes.int,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """0 to n - 1 in random order."""
+        """The numbers 0 to n - 1 in random order."""
         return finish(make(cls, RANDPERM, n, known_dtype(dtype)), device, requires_grad)
 
     def rand_like(
@@ -2481,7 +2490,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers uniform in [0, 1), in the shape and type of x."""
+        """Random numbers of the shape and type of x, uniform in [0, 1)."""
         return finish(self._call1(RAND_LIKE, known_dtype(dtype)), device, requires_grad)
 
     def randn_like(
@@ -2490,9 +2499,9 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Numbers of the standard normal distribution, in the shape and type of x."""
+        """Random numbers of the shape and type of x, of the standard normal distribution."""
         return finish(self._call1(RANDN_LIKE, known_dtype(dtype)), device, requires_grad)
 
     def multinomial(self, num_samples: _int = 1, replacement: _bool = False) -> Self:
-        """Class numbers drawn with the weights of the last axis."""
+        """num_samples random class numbers, drawn with the weights in the last axis."""
         return self._call1(MULTINOMIAL, num_samples, replacement)

@@ -282,7 +282,7 @@ tensor_methods$isclose <- function(self, other, rtol = 1e-05, atol = 1e-08, equa
   .External(C_op, OP_ISCLOSE, self, other, rtol, atol, equal_nan)
 }
 
-# Functions of each element
+# Elementwise functions
 
 tensor_methods$exp <- function(self) .External(C_op, OP_EXP, self)
 tensor_methods$exp2 <- function(self) .External(C_op, OP_EXP2, self)

@@ -28,8 +28,8 @@ var algebra = []Op{
 	}),
 	method("dot", "w tensor, dtype dtype?", productDoc, func(a *Args) (*uop.UOp, error) { return a.product(a.X, a.tensor("w")) }),
 	method("linear", "weight tensor, bias tensor?, dtype dtype?", `x @ weight + bias, for weight (in, out) and bias (out).
-A weight of one axis multiplies element by element; one of shape (out, in), as layers keep it, is transposed where only that fits. With dtype,
-all three are converted first.`, func(a *Args) (*uop.UOp, error) {
+A weight of one axis multiplies elementwise. A weight of shape (out, in) is transposed if only its transpose fits x. All three are converted to dtype
+first, if given.`, func(a *Args) (*uop.UOp, error) {
 		us, err := a.converted(a.X, a.tensor("weight"), a.tensor("bias"))
 		if err != nil {
 			return nil, err
@@ -37,7 +37,7 @@ all three are converted first.`, func(a *Args) (*uop.UOp, error) {
 		return tensor.Dense(us[0], us[1], us[2])
 	}),
 	joiner("einsum", "formula text, dtype dtype?", `Sums of products by a formula such as "ij,jk->ik".
-With dtype, the tensors are converted first.`, func(a *Args) (*uop.UOp, error) {
+The tensors are converted to dtype first, if given.`, func(a *Args) (*uop.UOp, error) {
 		us, err := a.converted(slices.Clone(a.Xs)...)
 		if err != nil {
 			return nil, err
@@ -46,17 +46,17 @@ With dtype, the tensors are converted first.`, func(a *Args) (*uop.UOp, error) {
 	}),
 	method("scaled_dot_product_attention", "key tensor, value tensor, attn_mask tensor?, dropout_p float = 0, is_causal bool = false, enable_gqa bool = false, scale float?",
 		`softmax(scale * x @ key.T + attn_mask) @ value over the last two axes (Vaswani et al., arXiv:1706.03762).
-scale is 1/sqrt(the size of the last axis) unless given. attn_mask is bool, true where a key counts, or is added; is_causal hides keys after
-the query. enable_gqa repeats heads (axis -3) of key and value for groups of those of x. Weights are dropped with probability dropout_p
-in training mode. What is hidden may be left out of the computation: a NaN there shows in the result or not, as the sizes have it.`, func(a *Args) (*uop.UOp, error) {
+scale is 1/sqrt(the size of the last axis) unless given. attn_mask is a bool mask, true for the keys that a query sees, or numbers that are added to
+the scores; is_causal hides the keys after the query. With enable_gqa several heads of x (axis -3) share one head of key and value. In training mode
+weights are dropped with probability dropout_p. It is unspecified whether a NaN in a hidden key or value reaches the result.`, func(a *Args) (*uop.UOp, error) {
 			if a.given("scale") && a.float("scale") == 0 {
 				return nil, bad("scale", "0, expected another number")
 			}
 			o := tensor.AttentionOptions{Mask: a.tensor("attn_mask"), Causal: a.bool("is_causal"), Grouped: a.bool("enable_gqa")}
 			return a.attention(o)
 		}),
-	method("cdist", "x2 tensor, p float = 2", `The distances of the rows of x (…, P, M) and those of x2 (…, R, M), (…, P, R).
-They are (sum |a - b|^p)^(1/p), of p = 0 the number of elements that differ, of infinite p the greatest difference. The gradient of a distance
+	method("cdist", "x2 tensor, p float = 2", `The distances (…, P, R) between the rows of x (…, P, M) and the rows of x2 (…, R, M).
+A distance is (sum |a - b|^p)^(1/p); for p = 0 the number of elements that differ, for infinite p the greatest |a - b|. The gradient of a distance
 of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 		return tensor.CDist(a.X, a.tensor("x2"), a.float("p"))
 	}),
@@ -74,15 +74,15 @@ of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 	unary("det", "The determinant of square matrices.", tensor.Det),
 	several("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
 	several("q r", "qr", "", "Orthogonal q and upper triangular r with q @ r = x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
-	several("u s vt", "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x, the greatest of s first.", func(a *Args) ([]*uop.UOp, error) {
+	several("u s vt", "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
 		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
 		return []*uop.UOp{u, s, vt}, err
 	}),
-	several("values vectors", "eigh", "upper bool = false", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", func(a *Args) ([]*uop.UOp, error) {
+	several("values vectors", "eigh", "upper bool = false", "The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
 	several("x residuals rank s", "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.
-Singular values up to rcond times the greatest count as 0 in the rank: the epsilon of the type times the greater size unless given.`, func(a *Args) ([]*uop.UOp, error) {
+Singular values up to rcond times the greatest one count as 0. rcond is the machine epsilon times the greater size unless given.`, func(a *Args) ([]*uop.UOp, error) {
 		cutoff := -1.0
 		if a.given("rcond") {
 			if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
@@ -92,13 +92,13 @@ Singular values up to rcond times the greatest count as 0 in the rank: the epsil
 		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
 		return []*uop.UOp{x, squares, rank, s}, err
 	}),
-	method("newton_schulz", "steps int, params floats, eps float = 1e-07", "Matrices with their singular values brought near 1 by steps of an odd polynomial.",
+	method("newton_schulz", "steps int, params floats, eps float = 1e-07", "Newton-Schulz iteration: an odd polynomial, applied steps times, moves singular values towards 1.",
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.NewtonSchulz(a.X, int(a.int("steps")), get[[]float64](a, "params"), a.float("eps"))
 		}),
-	method("keccak", "cfg ints|text = sha3_256 {sha3_224 sha3_256 sha3_384 sha3_512 shake_128 shake_256}", `The hash of the bytes of the last axis: a function of FIPS 202.
-cfg is its name, or its rate in bytes and the number that stands behind the message. The last axis of the result, uint8, holds
-(200 - rate) / 2 bytes. The blocks of a message are hashed one after the other: hash is faster for long ones.`, func(a *Args) (*uop.UOp, error) {
+	method("keccak", "cfg ints|text = sha3_256 {sha3_224 sha3_256 sha3_384 sha3_512 shake_128 shake_256}", `The hash of the bytes of the last axis by a function of FIPS 202.
+cfg is the name of the function, or its rate in bytes and the suffix that it appends to a message. The last axis of the result, uint8, has
+(200 - rate) / 2 bytes. The blocks of a message are hashed one after the other; for long messages hash is faster.`, func(a *Args) (*uop.UOp, error) {
 		h := hashes[a.text("cfg")]
 		if given := a.ints("cfg"); given != nil {
 			if len(given) != 2 || given[1] != int64(byte(given[1])) {
@@ -108,8 +108,8 @@ cfg is its name, or its rate in bytes and the number that stands behind the mess
 		}
 		return tensor.Keccak(a.X, h[0], byte(h[1]))
 	}),
-	unary("hash", `16 bytes, uint8, that depend on all bytes of the tensor.
-They are a tree of SHAKE128 over blocks of 4096 bytes, with zeros behind the last of the chunks of 2^20 bytes: the least time is that of a
+	unary("hash", `A hash of 16 bytes, uint8, of all bytes of the tensor.
+It is a tree of SHAKE128 over blocks of 4096 bytes. The last chunk of 2^20 bytes is padded with zeros, so even a small tensor takes the time of one
 chunk.`, tensor.Hash),
 }
 
@@ -177,7 +177,7 @@ var interpolations = map[string]tensor.Interpolation{"linear": tensor.Bilinear, 
 
 var spatial = []Op{
 	method("conv2d", "weight tensor, bias tensor?, groups int = 1, "+slide+", dtype dtype?", `The convolution of (N, in, …) with weight (out, in/groups, …), plus bias (out), over any number of axes.
-An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. With dtype, x and weight are converted first.`,
+An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride + 1 long. x and weight are converted to dtype first, if given.`,
 		func(a *Args) (*uop.UOp, error) {
 			n, err := a.spatialAxes()
 			if err != nil {
@@ -190,7 +190,7 @@ An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride 
 			return tensor.Conv(us[0], us[1], a.tensor("bias"), a.int("groups"), a.window(n))
 		}),
 	method("conv_transpose2d", "weight tensor, bias tensor?, groups int = 1, "+slide+", output_padding ints = 0",
-		"The transpose of conv2d as a linear function, for weight (in, out/groups, …).", func(a *Args) (*uop.UOp, error) {
+		"The transposed convolution, the gradient of conv2d with respect to its input, for weight (in, out/groups, …).", func(a *Args) (*uop.UOp, error) {
 			n, err := a.spatialAxes()
 			if err != nil {
 				return nil, err
@@ -198,21 +198,21 @@ An axis of size i becomes (i + padding - dilation * (kernel - 1) - 1) // stride 
 			return tensor.ConvTranspose(a.X, a.tensor("weight"), a.tensor("bias"), a.int("groups"), a.window(n), a.perAxis("output_padding", n))
 		}),
 	method("avg_pool2d", pool+", count_include_pad bool = true",
-		"The mean of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.", func(a *Args) (*uop.UOp, error) {
+		"The mean of windows over the last axes, one for each size in kernel_size. stride is kernel_size unless given.", func(a *Args) (*uop.UOp, error) {
 			k := a.ints("kernel_size")
 			return tensor.AvgPool(a.X, k, a.pooling(len(k)), a.bool("count_include_pad"))
 		}),
-	method("max_pool2d", pool, "The maximum of windows over as many last axes as kernel_size has numbers. stride is kernel_size unless given.", func(a *Args) (*uop.UOp, error) {
+	method("max_pool2d", pool, "The maximum of windows over the last axes, one for each size in kernel_size. stride is kernel_size unless given.", func(a *Args) (*uop.UOp, error) {
 		k := a.ints("kernel_size")
 		return tensor.MaxPool(a.X, k, a.pooling(len(k)))
 	}),
-	several("values indices", "max_pool2d_with_indices", pool, "max_pool2d, and where each maximum was in the flattened last axes.", func(a *Args) ([]*uop.UOp, error) {
+	several("values indices", "max_pool2d_with_indices", pool, "The result of max_pool2d, and the index of each maximum in the flattened last axes.", func(a *Args) ([]*uop.UOp, error) {
 		k := a.ints("kernel_size")
 		return pair(tensor.MaxPoolIndices(a.X, k, a.pooling(len(k))))
 	}),
 	method("max_unpool2d", "indices tensor, kernel_size ints = 2 2, stride ints?, dilation ints = 1, padding ints = 0, output_size ints?",
-		`Values put back where max_pool2d found them, 0 elsewhere.
-output_size is the shape of the result, or its last axes: the least one from which the pool makes x unless given.`+doesNothing, func(a *Args) (*uop.UOp, error) {
+		`The partial inverse of max_pool2d_with_indices: the elements of x at indices, 0 elsewhere.
+output_size is the shape of the result, or of its last axes; unless given, the smallest shape that the pool reduces to that of x.`+doesNothing, func(a *Args) (*uop.UOp, error) {
 			k, size := a.ints("kernel_size"), a.ints("output_size")
 			size = size[max(0, len(size)-len(k)):]
 			u, err := tensor.MaxUnpool(a.X, a.tensor("indices"), k, a.window(len(k)), size)
@@ -226,17 +226,17 @@ output_size is the shape of the result, or its last axes: the least one from whi
 			}
 			return u, nil
 		}),
-	method("im2col", "kernel_size ints, dilation ints = 1, padding ints = 0, stride ints = 1", `The windows of (N, C, …) as columns, (N, C * kernel, L): unfold of torch.nn.functional.
-kernel_size has a number for each axis behind C; L is the number of windows, in row-major order.`, func(a *Args) (*uop.UOp, error) {
+	method("im2col", "kernel_size ints, dilation ints = 1, padding ints = 0, stride ints = 1", `The windows of (N, C, …) as columns (N, C * kernel, L), as torch.nn.functional.unfold.
+kernel_size has a number for each axis after C; L is the number of windows, in row-major order.`, func(a *Args) (*uop.UOp, error) {
 		k := a.ints("kernel_size")
 		return tensor.Im2Col(a.X, k, a.window(len(k)))
 	}),
-	method("col2im", "output_size ints, kernel_size ints, dilation ints = 1, padding ints = 0, stride ints = 1", `Columns (N, C * kernel, L) added up where im2col takes them from, (N, C, output_size…): fold of torch.nn.functional.`,
+	method("col2im", "output_size ints, kernel_size ints, dilation ints = 1, padding ints = 0, stride ints = 1", `The adjoint of im2col: columns (N, C * kernel, L) are added to (N, C, output_size…), as torch.nn.functional.fold.`,
 		func(a *Args) (*uop.UOp, error) {
 			k := a.ints("kernel_size")
 			return tensor.Col2Im(a.X, a.ints("output_size"), k, a.window(len(k)))
 		}),
-	method("pixel_shuffle", "upscale_factor int", "Channels moved to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).\nr is upscale_factor (Shi et al., arXiv:1609.05158).", func(a *Args) (*uop.UOp, error) {
+	method("pixel_shuffle", "upscale_factor int", "Channels rearranged to pixels: (…, C * r * r, H, W) becomes (…, C, H * r, W * r).\nr is upscale_factor (Shi et al., arXiv:1609.05158).", func(a *Args) (*uop.UOp, error) {
 		return tensor.PixelShuffle(a.X, a.int("upscale_factor"))
 	}),
 	method("pixel_unshuffle", "downscale_factor int", "The inverse of pixel_shuffle: (…, C, H * r, W * r) becomes (…, C * r * r, H, W).", func(a *Args) (*uop.UOp, error) {
@@ -270,8 +270,8 @@ func loss(name, params, doc string, f func(a *Args, r tensor.Reduction) (*uop.UO
 var losses = []Op{
 	loss("cross_entropy", "Y tensor, reduction text = mean {mean sum none}, label_smoothing float = 0, axis int?",
 		`The cross entropy of logits (N, C, …) and class numbers (N, …), or probabilities (N, C, …).
-The classes are axis 1, of a vector axis 0, unless axis is given. A class that does not exist is an error where Y is in memory, and counts as 0
-elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+The classes are axis 1 (axis 0 of a vector) unless axis is given. A class out of range is an error if Y is already computed. In a lazy Y its loss
+is 0.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			axis := min(1, len(a.X.Shape())-1)
 			if a.given("axis") {
 				axis = a.axis("axis")
@@ -282,8 +282,8 @@ elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			return tensor.CrossEntropy(a.X, a.tensor("Y"), axis, r, a.float("label_smoothing"))
 		}),
 	loss("sparse_categorical_crossentropy", "Y tensor, ignore_index int = -1, label_smoothing float = 0, reduction text = mean {mean sum none}",
-		`The cross entropy of logits along the last axis and class numbers; those of ignore_index do not count.
-A class that does not exist is an error where Y is in memory, and counts as 0 elsewhere.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+		`The cross entropy of logits along the last axis and class numbers; those equal to ignore_index are excluded.
+A class out of range is an error if Y is already computed. In a lazy Y its loss is 0.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			if err := a.classes("Y", -1, a.int("ignore_index")); err != nil {
 				return nil, err
 			}
@@ -297,8 +297,8 @@ A class that does not exist is an error where Y is in memory, and counts as 0 el
 			return tensor.BinaryCrossEntropyLogits(a.X, a.tensor("Y"), r, a.tensor("pos_weight"))
 		}),
 	loss("nll_loss", "Y tensor, weight tensor?, ignore_index int?, reduction text = mean {mean sum none}", `-x[n, Y[n]] * weight[Y[n]] for log probabilities x (N, C, …).
-Classes of ignore_index do not count; the mean is divided by the sum of the weights. A class that does not exist is an error where Y is in
-memory, and counts as 0 elsewhere.`,
+Classes equal to ignore_index are excluded; the mean is divided by the sum of the weights. A class out of range is an error if Y is already computed.
+In a lazy Y its loss is 0.`,
 		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			var ignore *int
 			var skip []int64
@@ -313,9 +313,9 @@ memory, and counts as 0 elsewhere.`,
 		}),
 	loss("ctc_loss", "targets tensor, input_lengths tensor, target_lengths tensor, blank int = 0, reduction text = mean {mean sum none}, zero_infinity bool = false",
 		`The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).
-It is -log of the probability of all paths that are targets (N, S) after repetitions and then blanks are left out. input_lengths and
-target_lengths (N) are how many steps and classes of each sample count; targets behind them may be -1. The mean is that of the losses divided by target_lengths.
-zero_infinity makes the loss 0 where the steps are too few.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
+It is -log of the total probability of the paths that become targets (N, S) when repetitions and then blanks are removed. input_lengths and
+target_lengths (N) are the numbers of steps and classes of each sample; later targets may be -1. The mean is that of the losses divided by
+target_lengths. With zero_infinity a sample with too few steps has the loss 0.`, func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			if err := a.classes("targets", -1, -1); err != nil {
 				return nil, err
 			}

@@ -79,7 +79,7 @@ var arithmetic = []Op{
 	binary("sub", "The difference x - y.", tensor.Sub, tensor.BeyondWraps),
 	binary("mul", "The product x * y.", tensor.Mul, tensor.BeyondWraps),
 	method("div", "x operand, reverse bool = false, rounding_mode text? {trunc floor}", `The quotient x / y; integers give float32.
-rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its type then.`, func(a *Args) (*uop.UOp, error) {
+With rounding_mode "trunc" (towards zero) or "floor" (down) the result keeps the type of the operands.`, func(a *Args) (*uop.UOp, error) {
 		if !a.given("rounding_mode") {
 			return a.binary(tensor.Div, tensor.BeyondFloats)
 		}
@@ -95,22 +95,22 @@ rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its 
 	withConst("pow", "The power x^y.", tensor.Pow, tensor.PowConst),
 	comparison("maximum", "The greater of x and y.", tensor.Maximum, tensor.BeyondBelow),
 	comparison("minimum", "The lesser of x and y.", tensor.Minimum, tensor.BeyondAbove),
-	binary("bitwise_and", "The bits that x and y have, for integers and bools.", tensor.BitAnd, tensor.BeyondWraps),
-	binary("bitwise_or", "The bits that x or y has, for integers and bools.", tensor.BitOr, tensor.BeyondWraps),
-	binary("bitwise_xor", "The bits that differ, for integers and bools.", tensor.BitXor, tensor.BeyondWraps),
+	binary("bitwise_and", "Bitwise x and y, for integers and bools.", tensor.BitAnd, tensor.BeyondWraps),
+	binary("bitwise_or", "Bitwise x or y, for integers and bools.", tensor.BitOr, tensor.BeyondWraps),
+	binary("bitwise_xor", "Bitwise exclusive or of x and y, for integers and bools.", tensor.BitXor, tensor.BeyondWraps),
 	withConst("lshift", "x shifted to the left by y bits, for integers.", tensor.ShiftLeft, shiftBy(tensor.ShiftLeftConst, tensor.ShiftLeft)),
 	withConst("rshift", "x shifted to the right by y bits, for integers.", tensor.ShiftRight, shiftBy(tensor.ShiftRightConst, tensor.ShiftRight)),
 	comparison("lt", "Where x < y: bool.", tensor.Lt, tensor.BeyondCompares),
 	comparison("le", "Where x <= y: bool.", tensor.Le, tensor.BeyondCompares),
 	comparison("gt", "Where x > y: bool.", tensor.Gt, tensor.BeyondCompares),
 	comparison("ge", "Where x >= y: bool.", tensor.Ge, tensor.BeyondCompares),
-	comparison("eq", "Where x = y: bool. NaN equals nothing.", tensor.Eq, tensor.BeyondCompares),
+	comparison("eq", "Where x = y: bool. NaN is equal to nothing.", tensor.Eq, tensor.BeyondCompares),
 	comparison("ne", "Where x and y differ: bool.", tensor.Ne, tensor.BeyondCompares),
 	withOther(comparison("logaddexp", "log(e^x + e^y), without overflow.", tensor.LogAddExp, tensor.BeyondFloats)),
 	withOther(comparison("copysign", "|x| with the sign of y.", tensor.CopySign, tensor.BeyondFloats)),
 	binary("atan2", "The angle of the point (y, x), in [-pi, pi].", tensor.Atan2, tensor.BeyondFloats),
 	withOther(binary("hypot", "sqrt(x^2 + y^2).", tensor.Hypot, tensor.BeyondFloats)),
-	method("where", "x operand, y operand", "x where the tensor is true, y elsewhere.", func(a *Args) (*uop.UOp, error) {
+	method("where", "x operand, y operand", "x where this tensor is not 0, y elsewhere.", func(a *Args) (*uop.UOp, error) {
 		near := a.tensor("x")
 		if near == nil {
 			near = a.tensor("y")
@@ -136,7 +136,7 @@ rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its 
 		}
 		return tensor.Where(a.X, x, y)
 	}),
-	method("masked_fill", "mask tensor, value operand", "The tensor with value where mask is true.", func(a *Args) (*uop.UOp, error) {
+	method("masked_fill", "mask tensor, value operand", "The tensor with the elements where mask is true replaced by value.", func(a *Args) (*uop.UOp, error) {
 		v, err := a.operand("value", a.X)
 		if err != nil {
 			return nil, err
@@ -150,10 +150,10 @@ rounding_mode "trunc" rounds towards zero, "floor" down: the quotient keeps its 
 		}
 		return tensor.Lerp(a.X, a.tensor("end"), w)
 	}),
-	clamp("clamp", "min_", "max_", "The tensor with values below min_ and above max_ replaced by these."),
-	clamp("clip", "min_", "max_", "clamp(min_, max_)."),
-	closeness("isclose", "Where |x - other| <= atol + rtol * |other|; NaN is close to NaN with equal_nan.", tensor.IsClose),
-	closeness("allclose", "Whether isclose holds everywhere.", tensor.AllClose),
+	clamp("clamp", "min_", "max_", "The tensor limited to [min_, max_]: min_ for smaller elements, max_ for greater ones."),
+	clamp("clip", "min_", "max_", "The same as clamp(min_, max_)."),
+	closeness("isclose", "Where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.", tensor.IsClose),
+	closeness("allclose", "Whether isclose is true for all elements.", tensor.AllClose),
 }
 
 func clamp(name, low, high, doc string) Op {
@@ -230,7 +230,7 @@ var functions = []Op{
 	unary("lgamma", "The logarithm of |gamma(x)|.", tensor.Lgamma),
 	unary("digamma", "The derivative of the logarithm of gamma(x).", tensor.Digamma),
 	unary("isnan", "Where x is NaN: bool.", tensor.IsNaN),
-	method("isinf", "detect_positive bool = true, detect_negative bool = true", "Where x is infinite, of either sign or of one: bool.", func(a *Args) (*uop.UOp, error) {
+	method("isinf", "detect_positive bool = true, detect_negative bool = true", "Where x is infinite: bool. detect_positive and detect_negative select the signs.", func(a *Args) (*uop.UOp, error) {
 		plus, minus := a.bool("detect_positive"), a.bool("detect_negative")
 		if plus && minus {
 			return tensor.IsInf(a.X)
@@ -247,7 +247,7 @@ var functions = []Op{
 	}),
 	unary("isfinite", "Where x is neither infinite nor NaN: bool.", tensor.IsFinite),
 	unary("logical_not", "Where x is 0: bool.", tensor.LogicalNot),
-	unary("bitwise_not", "The bits that x does not have, for integers and bools.", tensor.BitNot),
+	unary("bitwise_not", "Bitwise not x, for integers and bools.", tensor.BitNot),
 }
 
 // by is an operation of a tensor and a number.
@@ -279,7 +279,7 @@ var activations = []Op{
 	method("hardtanh", "min_val float = -1, max_val float = 1", "min(max(min_val, x), max_val).", func(a *Args) (*uop.UOp, error) {
 		return tensor.ClampTo(a.X, a.float("min_val"), a.float("max_val"))
 	}),
-	method("dropout", "p float = 0.5 [0,1]", "x with elements 0 with probability p, others / (1 - p), while training; else x.", func(a *Args) (*uop.UOp, error) {
+	method("dropout", "p float = 0.5 [0,1]", "In training mode x with elements set to 0 with probability p, the others divided by 1 - p; otherwise x.", func(a *Args) (*uop.UOp, error) {
 		return a.dropout(a.X, a.float("p"))
 	}),
 }
@@ -303,11 +303,11 @@ func to(name string, dt *uop.DType) Op {
 
 var types = []Op{
 	method("cast", "dtype dtype", "The tensor in another data type.", func(a *Args) (*uop.UOp, error) { return tensor.Cast(a.X, a.dtype("dtype")) }),
-	view("bitcast", "dtype dtype", "The same bits, read as another data type. No gradient passes.", func(a *Args) (*uop.UOp, error) {
+	view("bitcast", "dtype dtype", "The same bits, read as another data type. No gradient flows through it.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Bitcast(a.X, a.dtype("dtype"))
 	}),
 	to("float", uop.Float32), to("double", uop.Float64), to("half", uop.Float16), to("bfloat16", uop.BFloat16),
 	to("short", uop.Int16), to("int", uop.Int32), to("long", uop.Int64), to("bool", uop.Bool),
-	unary("contiguous", "The tensor, computed into memory of its own instead of being fused.", tensor.Contiguous),
-	unary("contiguous_backward", "The tensor; its gradient is computed into memory of its own.", tensor.ContiguousBackward),
+	unary("contiguous", "The tensor, stored in memory of its own instead of being fused with its users.", tensor.Contiguous),
+	unary("contiguous_backward", "The tensor; the gradient that flows to it is stored in memory of its own.", tensor.ContiguousBackward),
 }

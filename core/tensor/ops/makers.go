@@ -30,8 +30,8 @@ func (a *Args) like(v uop.Const) (*uop.UOp, error) {
 var makers = []Op{
 	filled("zeros", "Zeros.", uop.Int(0)),
 	filled("ones", "Ones.", uop.Int(1)),
-	filled("empty", "A tensor whose contents do not matter.", uop.Int(0)),
-	maker("full", "shape shape, fill_value number, dtype dtype?", "fill_value everywhere; its own type is bool, int32 or float32.", func(a *Args) (*uop.UOp, error) {
+	filled("empty", "A tensor for later writes. Do not rely on its elements.", uop.Int(0)),
+	maker("full", "shape shape, fill_value number, dtype dtype?", "A tensor filled with fill_value; by default its type is bool, int32 or float32, as that of fill_value.", func(a *Args) (*uop.UOp, error) {
 		v, dt := a.number("fill_value"), a.dtype("dtype")
 		if dt == nil {
 			dt = typeOf(v)
@@ -40,16 +40,16 @@ var makers = []Op{
 	}),
 	like("zeros_like", "Zeros of the shape and type of x.", uop.Int(0)),
 	like("ones_like", "Ones of the shape and type of x.", uop.Int(1)),
-	like("empty_like", "A tensor of the shape and type of x, whose contents do not matter.", uop.Int(0)),
-	method("const_like", "b number", "full_like(b), for a number that the type of x holds.", func(a *Args) (*uop.UOp, error) {
+	like("empty_like", "A tensor of the shape and type of x for later writes. Do not rely on its elements.", uop.Int(0)),
+	method("const_like", "b number", "The same as full_like(b), for a number b that the type of x can represent.", func(a *Args) (*uop.UOp, error) {
 		u, err := tensor.FullLike(a.X, a.number("b"))
 		if e := (*tensor.Error)(nil); errors.As(err, &e) {
 			err = bad("b", "%s", e.Text)
 		}
 		return u, err
 	}),
-	method("full_like", "fill_value number, dtype dtype?", "fill_value in the shape and type of x.", func(a *Args) (*uop.UOp, error) { return a.like(a.number("fill_value")) }),
-	maker("arange", "start number?, stop number?, step number = 1, dtype dtype?", "start, start + step, … before stop; arange(n) is 0 to n - 1.", func(a *Args) (*uop.UOp, error) {
+	method("full_like", "fill_value number, dtype dtype?", "A tensor of the shape and type of x filled with fill_value.", func(a *Args) (*uop.UOp, error) { return a.like(a.number("fill_value")) }),
+	maker("arange", "start number?, stop number?, step number = 1, dtype dtype?", "The vector start, start + step, … up to, not including, stop; arange(n) is 0, 1, … n - 1.", func(a *Args) (*uop.UOp, error) {
 		start, stop := a.number("start"), a.number("stop")
 		switch {
 		case a.given("stop") && a.given("start"):
@@ -62,10 +62,10 @@ var makers = []Op{
 		}
 		return tensor.Arange(a.Graph, start, stop, a.number("step"), a.dtype("dtype"))
 	}),
-	maker("linspace", "start number, stop number, steps int, dtype dtype = float32", "steps numbers from start to stop, both included, at equal distances.", func(a *Args) (*uop.UOp, error) {
+	maker("linspace", "start number, stop number, steps int, dtype dtype = float32", "The vector of steps numbers at equal distances from start to stop, both included.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Linspace(a.Graph, a.number("start"), a.number("stop"), a.int("steps"), a.dtype("dtype"))
 	}),
-	maker("eye", "n int, m int?, dtype dtype = float32", "The n x m matrix with ones on the diagonal; m is n unless given.", func(a *Args) (*uop.UOp, error) {
+	maker("eye", "n int, m int?, dtype dtype = float32", "The (n, m) matrix with ones on the diagonal, zeros elsewhere; m is n unless given.", func(a *Args) (*uop.UOp, error) {
 		m := a.int("n")
 		if a.given("m") {
 			m = a.int("m")
@@ -167,31 +167,31 @@ func initial(name, params, doc string, scheme tensor.InitScheme) Op {
 const ofType = "dtype dtype = float32"
 
 var random = []Op{
-	drawn("rand", ofType, "Numbers of a floating type, uniform in [0, 1).", bytesOfType, uniform),
-	drawn("randn", ofType, "Numbers of the standard normal distribution.", eightBytes, normal),
-	drawn("randint", "low int = 0, high int = 10, dtype dtype = int32", "Integers in [low, high).", func(a *Args) int64 {
+	drawn("rand", ofType, "Random numbers of a floating type, uniform in [0, 1).", bytesOfType, uniform),
+	drawn("randn", ofType, "Random numbers of the standard normal distribution.", eightBytes, normal),
+	drawn("randint", "low int = 0, high int = 10, dtype dtype = int32", "Random integers, uniform in [low, high).", func(a *Args) int64 {
 		return bytesOfInteger(float64(a.int("high") - a.int("low")))
 	}, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 		return tensor.RandIntSeeded(s, a.int("low"), a.int("high"), a.dtype("dtype"), seed)
 	}),
-	drawn("uniform", "low float = 0, high float = 1, "+ofType, "Numbers uniform in [low, high); of an integer type, integers.", bytesOfUniform, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+	drawn("uniform", "low float = 0, high float = 1, "+ofType, "Random numbers, uniform in [low, high); integers for an integer type.", bytesOfUniform, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 		return tensor.UniformSeeded(s, a.float("low"), a.float("high"), a.dtype("dtype"), seed)
 	}),
-	drawn("normal", "mean float = 0, std float = 1, "+ofType, "Numbers of the normal distribution.", eightBytes, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
+	drawn("normal", "mean float = 0, std float = 1, "+ofType, "Random numbers of the normal distribution with mean and std.", eightBytes, func(a *Args, s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 		return tensor.NormalSeeded(s, a.float("mean"), a.float("std"), a.dtype("dtype"), seed)
 	}),
-	initial("scaled_uniform", ofType, "Numbers uniform in ±1/sqrt(number of elements).", tensor.InitScaledUniform),
-	initial("glorot_uniform", ofType, "Numbers uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).", tensor.InitGlorotUniform),
-	initial("kaiming_uniform", "a float = 0.01, "+ofType, "Numbers uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).", tensor.InitKaimingUniform),
-	initial("kaiming_normal", "a float = 0.01, "+ofType, "Normal numbers of the variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).", tensor.InitKaimingNormal),
+	initial("scaled_uniform", ofType, "Random numbers, uniform in ±1/sqrt(number of elements).", tensor.InitScaledUniform),
+	initial("glorot_uniform", ofType, "Random numbers, uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).", tensor.InitGlorotUniform),
+	initial("kaiming_uniform", "a float = 0.01, "+ofType, "Random numbers, uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).", tensor.InitKaimingUniform),
+	initial("kaiming_normal", "a float = 0.01, "+ofType, "Random normal numbers with variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).", tensor.InitKaimingNormal),
 	randperm(),
-	drawnLike("rand_like", "Numbers uniform in [0, 1), in the shape and type of x.", bytesOfType, uniform),
-	drawnLike("randn_like", "Numbers of the standard normal distribution, in the shape and type of x.", eightBytes, normal),
+	drawnLike("rand_like", "Random numbers of the shape and type of x, uniform in [0, 1).", bytesOfType, uniform),
+	drawnLike("randn_like", "Random numbers of the shape and type of x, of the standard normal distribution.", eightBytes, normal),
 	multinomial(),
 }
 
 func randperm() Op {
-	op := maker("randperm", "n int, dtype dtype = int32", "0 to n - 1 in random order.", func(a *Args) (*uop.UOp, error) {
+	op := maker("randperm", "n int, dtype dtype = int32", "The numbers 0 to n - 1 in random order.", func(a *Args) (*uop.UOp, error) {
 		seed, err := a.seed(uop.ShapeOf(max(a.int("n"), 0)), 4)
 		if err != nil {
 			return nil, err
@@ -203,7 +203,7 @@ func randperm() Op {
 }
 
 func multinomial() Op {
-	op := method("multinomial", "num_samples int = 1, replacement bool = false", "Class numbers drawn with the weights of the last axis.", func(a *Args) (*uop.UOp, error) {
+	op := method("multinomial", "num_samples int = 1, replacement bool = false", "num_samples random class numbers, drawn with the weights in the last axis.", func(a *Args) (*uop.UOp, error) {
 		n := a.int("num_samples")
 		s := slices.Clone(a.X.Shape())
 		if (a.bool("replacement") || n == 1) && len(s) > 0 { // else a number for each class

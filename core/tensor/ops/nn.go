@@ -172,7 +172,7 @@ const affine = "eps float = 1e-05 [0,], affine bool = true"
 
 var layers = slices.Concat([]Class{
 	layer("Linear", "in_features int [0,], out_features int [0,], bias bool = true", "weight bias?",
-		"y = x @ weight.T + bias, with weight of shape (out_features, in_features).\nBoth begin uniform in ±1/sqrt(in_features).", func(w *start) {
+		"y = x @ weight.T + bias, with weight of shape (out_features, in_features).\nBoth are initialised uniform in ±1/sqrt(in_features).", func(w *start) {
 			in, out := w.int("in_features"), w.int("out_features")
 			w.uniform(true, in, out, in)
 			w.uniform(w.bool("bias"), in, out)
@@ -206,12 +206,12 @@ var layers = slices.Concat([]Class{
 			u, err := tensor.RMSNorm(a.X, a.float("eps"))
 			return weightAndBias(u, a.tensor("weight"), nil, err)
 		}),
-	groupNorm("GroupNorm", "num_groups int [1,], num_channels int [0,]", "num_channels", "Channels of (N, C, …), normalised in groups; then weight and bias per channel.\nWu and He, Group Normalization, arXiv:1803.08494."),
-	groupNorm("InstanceNorm", "num_features int [1,]", "num_features", "Channels of (N, C, …), each normalised for itself; then weight and bias per channel.\nUlyanov, Vedaldi and Lempitsky, Instance Normalization, arXiv:1607.08022."),
+	groupNorm("GroupNorm", "num_groups int [1,], num_channels int [0,]", "num_channels", "The channels of (N, C, …) normalised in groups, then weight and bias per channel.\nWu and He, Group Normalization, arXiv:1803.08494."),
+	groupNorm("InstanceNorm", "num_features int [1,]", "num_features", "Each channel of (N, C, …) normalised for each sample, then weight and bias per channel.\nUlyanov, Vedaldi and Lempitsky, Instance Normalization, arXiv:1607.08022."),
 	batchNorm(),
 	func() Class {
 		c := layer("Embedding", "vocab_size int [0,], embed_size int [0,]", "weight",
-			"A table with a row for each of vocab_size tokens.\nIt begins uniform in ±sqrt(6 / (vocab_size + embed_size)) (Glorot and Bengio, 2010).", func(w *start) {
+			"A table with a row for each of vocab_size tokens.\nIt is initialised uniform in ±sqrt(6 / (vocab_size + embed_size)) (Glorot and Bengio, 2010).", func(w *start) {
 				w.drawn(true, func(s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 					return tensor.InitSeeded(tensor.InitGlorotUniform, s, 0, uop.Float32, seed)
 				}, w.int("vocab_size"), w.int("embed_size"))
@@ -290,8 +290,9 @@ func groupNorm(name, params, channels, doc string) Class {
 
 func batchNorm() Class {
 	c := layerOf("BatchNorm", "num_features int [0,], "+affine+", track_running_stats bool = true, momentum float = 0.1 [0,]",
-		"weight? bias? num_batches_tracked running_mean? running_var?", `Channels of (N, C, …), normalised over the batch; then weight and bias per channel.
-Ioffe and Szegedy, Batch Normalization, arXiv:1502.03167. In training mode they are normalised by the statistics of the batch, which move running ones by the part momentum; otherwise by the running ones.`, func(w *start) {
+		"weight? bias? num_batches_tracked running_mean? running_var?", `The channels of (N, C, …) normalised over the batch, then weight and bias per channel.
+Ioffe and Szegedy, Batch Normalization, arXiv:1502.03167. In training mode it uses the statistics of the batch, and updates the running ones
+with the weight momentum; otherwise it uses the running ones.`, func(w *start) {
 			n, tracked := w.int("num_features"), w.bool("track_running_stats")
 			w.scale(w.bool("affine"), true, n)
 			w.add(true, func() (*uop.UOp, error) { return tensor.Full(w.Graph, uop.Shape{}, uop.Int(0), uop.Int64) })
@@ -332,7 +333,7 @@ const slides = "groups int = 1 [1,], bias bool = true"
 // convolution describes a layer of convolution over n axes.
 func convolution(name string, n int, axes string) Class {
 	c := layer(name, "in_channels int [1,], out_channels int [1,], kernel_size ints [1,], stride ints = 1 [1,], padding ints|text = 0 [0,], dilation ints = 1 [1,], "+slides,
-		"weight bias?", "The convolution of (N, in, "+axes+"), plus bias.\nweight has the shape (out, in/groups, kernel…). padding \"same\" keeps sizes. Weights begin uniform in ±1/sqrt(in/groups * kernel).", func(w *start) {
+		"weight bias?", "The convolution of (N, in, "+axes+"), plus bias.\nweight has the shape (out, in/groups, kernel…). padding \"same\" keeps sizes. Weights are initialised uniform in ±1/sqrt(in/groups * kernel).", func(w *start) {
 			in, out, kernel := w.channels(n)
 			if _, err := w.paddings(kernel); err != nil {
 				w.err = err
@@ -359,7 +360,7 @@ func convolution(name string, n int, axes string) Class {
 
 func transposed(name string, n int, axes string) Class {
 	c := layer(name, "in_channels int [1,], out_channels int [1,], kernel_size ints [1,], stride ints = 1 [1,], padding ints = 0 [0,], output_padding ints = 0 [0,], dilation ints = 1 [1,], "+slides,
-		"weight bias?", "The transposed convolution of (N, in, "+axes+"), plus bias.\nweight has the shape (in, out/groups, kernel…). Weights begin uniform in ±1/sqrt(out/groups * kernel).", func(w *start) {
+		"weight bias?", "The transposed convolution of (N, in, "+axes+"), plus bias.\nweight has the shape (in, out/groups, kernel…). Weights are initialised uniform in ±1/sqrt(out/groups * kernel).", func(w *start) {
 			in, out, kernel := w.channels(n)
 			w.kernel(in, out/w.int("groups"), out, kernel)
 		}, "weight tensor, bias tensor?, groups int, "+slide+", output_padding ints", "The transposed convolution of x, plus bias.", func(a *Args) (*uop.UOp, error) {
@@ -448,7 +449,7 @@ func recurrentCell(name string, parts int64, doc, results, states, gives string,
 func lstmCell() Class {
 	return recurrentCell("LSTMCell", 4, `One step of long short-term memory (Hochreiter and Schmidhuber, 1997).
 The quarters i, f, g, o of x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh give c = sigmoid(f) * c + sigmoid(i) * tanh(g) and
-h = sigmoid(o) * tanh(c). weight_ih is (4 * hidden_size, input_size), weight_hh (4 * hidden_size, hidden_size). Weights begin uniform in
+h = sigmoid(o) * tanh(c). weight_ih is (4 * hidden_size, input_size), weight_hh (4 * hidden_size, hidden_size). Weights are initialised uniform in
 ±1/sqrt(hidden_size), biases at 0.`, "h c", "hc tensors?",
 		"h and c, each (…, hidden_size), after an input of shape (…, input_size).\nhc are h and c before, zeros if there are none.",
 		func(a *Args, w tensor.RecurrentWeights, s uop.Shape) ([]*uop.UOp, error) {
@@ -464,7 +465,7 @@ func gruCell() Class {
 	return recurrentCell("GRUCell", 3, `One step of a gated recurrent unit (Cho et al., arXiv:1406.1078).
 The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weight_ih.T + bias_ih and q = h @ weight_hh.T + bias_hh give r = sigmoid(p1 + q1), z = sigmoid(p2 + q2),
 n = tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weight_ih is (3 * hidden_size, input_size), weight_hh (3 * hidden_size, hidden_size).
-Weights begin uniform in ±1/sqrt(hidden_size), biases at 0.`, "h", "h tensor?",
+Weights are initialised uniform in ±1/sqrt(hidden_size), biases at 0.`, "h", "h tensor?",
 		"h, (…, hidden_size), after an input of shape (…, input_size).\nh is zeros unless given.",
 		func(a *Args, w tensor.RecurrentWeights, s uop.Shape) ([]*uop.UOp, error) {
 			h, err := a.states(s)

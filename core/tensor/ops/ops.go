@@ -121,7 +121,7 @@ type Topic struct {
 // Topics is the table of operations.
 var Topics = []Topic{
 	{"Arithmetic and comparison", arithmetic},
-	{"Functions of each element", functions},
+	{"Elementwise functions", functions},
 	{"Activations", activations},
 	{"Types", types},
 	{"Reductions", reductions},

@@ -74,32 +74,32 @@ func extreme(name, doc string, f func(x *uop.UOp, axis int) (*uop.UOp, *uop.UOp,
 }
 
 var reductions = []Op{
-	accumulated("sum", `The sum along axes; all without axis.
-dtype is the type of accumulator and result. By default small integers and bools are added in 32 bits, float16 in float32.`, tensor.Sum, tensor.SumAs),
-	accumulated("prod", "The product along axes, in dtype if it is given.", tensor.Prod, tensor.ProdAs),
+	accumulated("sum", `The sum along axes, all axes unless given.
+dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and bools are added in 32 bits, float16 in float32.`, tensor.Sum, tensor.SumAs),
+	accumulated("prod", "The product along axes, accumulated in dtype if given.", tensor.Prod, tensor.ProdAs),
 	reduce("max", "The greatest value along axes.", tensor.Max),
 	reduce("min", "The least value along axes.", tensor.Min),
 	reduce("mean", "The mean along axes; integers give float32.", tensor.Mean),
-	reduce("any", "Whether a value along axes is not 0: bool.", tensor.Any),
-	reduce("all", "Whether no value along axes is 0: bool.", tensor.All),
+	reduce("any", "Whether any element along axes is not 0: bool.", tensor.Any),
+	reduce("all", "Whether all elements along axes are not 0: bool.", tensor.All),
 	reduce("logsumexp", "log(sum(e^x)) along axes, without overflow.", tensor.LogSumExp),
-	spread("var", "The variance along axes: the squared deviations, divided by count - correction.", tensor.Var),
+	spread("var", "The variance along axes: the sum of squared deviations divided by count - correction.", tensor.Var),
 	spread("std", "The standard deviation along axes, the square root of var.", tensor.Std),
 	spreadMean("var_mean", "variance", "var and mean along axes.", tensor.Var),
 	spreadMean("std_mean", "std", "std and mean along axes.", tensor.Std),
-	method("quantile", "q float [0,1], axis int?, keepdim bool = false", `The value below which the share q of the elements along an axis, or of the flattened tensor, lies.
-Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). quantile(0.5) is the median. NaN if an element is.`,
+	method("quantile", "q float [0,1], axis int?, keepdim bool = false", `The quantile q (0 to 1) along an axis, or of the flattened tensor; quantile(0.5) is the median.
+Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definition 7). It is NaN if an element is NaN.`,
 		func(a *Args) (*uop.UOp, error) {
 			return a.alongOrFlat(func(x *uop.UOp, axis int, keepdim bool) (*uop.UOp, error) {
 				return tensor.Quantile(x, a.float("q"), axis, keepdim)
 			})
 		}),
-	position("argmax", "The position of the greatest value along an axis, or in the flattened tensor; the first of several.", tensor.ArgMax),
-	position("argmin", "The position of the least value along an axis, or in the flattened tensor; the first of several.", tensor.ArgMin),
-	method("softmax", "axis int = -1, dtype dtype?", "e^x / sum(e^x) along an axis; with dtype x is converted first.", func(a *Args) (*uop.UOp, error) {
+	position("argmax", "The index of the maximum along an axis, or in the flattened tensor; the first if there are several.", tensor.ArgMax),
+	position("argmin", "The index of the minimum along an axis, or in the flattened tensor; the first if there are several.", tensor.ArgMin),
+	method("softmax", "axis int = -1, dtype dtype?", "e^x / sum(e^x) along an axis; x is converted to dtype first, if given.", func(a *Args) (*uop.UOp, error) {
 		return a.softmax(tensor.Softmax)
 	}),
-	method("log_softmax", "axis int = -1, dtype dtype?", "log(softmax(x)) along an axis; with dtype x is converted first.", func(a *Args) (*uop.UOp, error) {
+	method("log_softmax", "axis int = -1, dtype dtype?", "log(softmax(x)) along an axis; x is converted to dtype first, if given.", func(a *Args) (*uop.UOp, error) {
 		return a.softmax(tensor.LogSoftmax)
 	}),
 }
@@ -119,28 +119,29 @@ var scans = []Op{
 	along("cumsum", "axis", "0", "The running sum along an axis.", tensor.CumSum),
 	along("cumprod", "axis", "0", "The running product along an axis.", tensor.CumProd),
 	along("logcumsumexp", "axis", "0", "log of the running sum of e^x along an axis, without overflow.", tensor.LogCumSumExp),
-	extreme("cummax", "The running maximum along an axis, and the position where each was found first.", tensor.CumMax),
-	extreme("cummin", "The running minimum along an axis, and the position where each was found first.", tensor.CumMin),
-	several("values indices", "sort", "dim int = -1, descending bool = false", "The values sorted along an axis, and the positions they came from.",
+	extreme("cummax", "The running maximum along an axis, and the index of its first occurrence.", tensor.CumMax),
+	extreme("cummin", "The running minimum along an axis, and the index of its first occurrence.", tensor.CumMin),
+	several("values indices", "sort", "dim int = -1, descending bool = false", "The values sorted along an axis, and their indices in x.",
 		func(a *Args) ([]*uop.UOp, error) { return pair(tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))) }),
-	method("argsort", "dim int = -1, descending bool = false", "The positions that sort along an axis.", func(a *Args) (*uop.UOp, error) {
+	method("argsort", "dim int = -1, descending bool = false", "The indices that sort x along an axis.", func(a *Args) (*uop.UOp, error) {
 		_, at, err := tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))
 		return at, err
 	}),
 	several("values indices", "topk", "k int, dim int = -1, largest bool = true, sorted_ bool = true",
-		"The k largest, or smallest, values along an axis in order, and their positions.",
+		"The k largest (or smallest) values along an axis in order, and their indices.",
 		func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.TopK(a.X, a.int("k"), a.axis("dim"), a.bool("largest")))
 		}),
-	method("searchsorted", "values tensor, right bool = false", `Where values would have to be inserted into the sorted last axis, int32: in front of equal elements, with right behind them.
-The tensor is a vector, or has the shape of values but for the last axis. NaN is the greatest number.`, func(a *Args) (*uop.UOp, error) {
+	method("searchsorted", "values tensor, right bool = false", `The indices, int32, at which values keep the last axis of x sorted if they are inserted there.
+Equal elements come after the index, or before it with right. x is a vector, or has the shape of values except for the last axis. NaN counts as the
+greatest number.`, func(a *Args) (*uop.UOp, error) {
 		return tensor.SearchSorted(a.X, a.tensor("values"), a.bool("right"))
 	}),
-	method("isin", "values tensor", "Whether each element is one of values: bool. NaN is not.", func(a *Args) (*uop.UOp, error) {
+	method("isin", "values tensor", "Whether each element is one of values: bool. NaN is equal to none.", func(a *Args) (*uop.UOp, error) {
 		return tensor.IsIn(a.X, a.tensor("values"))
 	}),
-	several("values inverse counts", "unique", "", `The different elements of the flattened tensor, ascending, the place of each element among them, and how often each is there.
-NaN are equal to each other. The tensor is computed at once.`, func(a *Args) ([]*uop.UOp, error) {
+	several("values inverse counts", "unique", "", `The distinct elements of the flattened tensor in ascending order, the index of each element in them, and their counts.
+All NaN are one element. The tensor is computed at once.`, func(a *Args) ([]*uop.UOp, error) {
 		order, err := a.computed(tensor.Order(a.X))
 		if err != nil {
 			return nil, err
@@ -156,9 +157,9 @@ NaN are equal to each other. The tensor is computed at once.`, func(a *Args) ([]
 		values, inverse, counts, err := tensor.Unique(a.X, order, first, n)
 		return []*uop.UOp{values, inverse, counts}, err
 	}),
-	method("bincount", "weights tensor?, minlength int = 0", `How often each of the numbers 0, 1, … up to the greatest element is an element, int32; with weights, the sum of their weights.
-The result has minlength elements or more. The tensor is computed at once. A negative number is an error where the tensor is in memory, and does
-not count elsewhere.`, func(a *Args) (*uop.UOp, error) {
+	method("bincount", "weights tensor?, minlength int = 0", `The number of elements equal to 0, 1, … up to the greatest element, int32; with weights, the sum of their weights.
+The result has at least minlength elements. The tensor is computed at once. A negative element is an error if the tensor was already computed, and is
+not counted otherwise.`, func(a *Args) (*uop.UOp, error) {
 		n := a.int("minlength")
 		if n < 0 {
 			return nil, bad("minlength", "%d, expected 0 or more", n)
@@ -178,8 +179,9 @@ not count elsewhere.`, func(a *Args) (*uop.UOp, error) {
 		}
 		return tensor.BinCount(a.X, a.tensor("weights"), n)
 	}),
-	several("counts edges", "histogram", "bins int = 10, low float?, high float?", `How many elements lie in each of bins intervals of the same width from low to high, int32, and their bins + 1 edges.
-low and high are the least and the greatest element unless given. An interval includes its lower edge, the last one both. NaN lies in none.`,
+	several("counts edges", "histogram", "bins int = 10, low float?, high float?", `The number of elements in each of bins intervals of equal width from low to high, int32, and the bins + 1 edges.
+low and high are the least and the greatest element unless given. An interval includes its lower edge; the last one includes both edges. NaN is not
+counted.`,
 		func(a *Args) ([]*uop.UOp, error) {
 			bound := func(name string) *float64 {
 				if !a.given(name) {
@@ -214,14 +216,14 @@ var norms = []Op{
 			return weightAndBias(u, a.tensor("weight"), nil, err)
 		}),
 	method("groupnorm", "groups int, eps float = 1e-05, weight tensor?, bias tensor?",
-		"Groups of the channels of (N, C, …), each normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).", func(a *Args) (*uop.UOp, error) {
+		"Each group of channels of (N, C, …) normalised, times weight (C), plus bias (C) (Wu and He, arXiv:1803.08494).", func(a *Args) (*uop.UOp, error) {
 			return tensor.GroupNorm(a.X, a.int("groups"), a.tensor("weight"), a.tensor("bias"), a.float("eps"))
 		}),
 	method("batchnorm", "weight tensor?, bias tensor?, mean tensor, invstd tensor, axis axes = 1",
-		"(x - mean) * invstd * weight + bias, all of them along axis (Ioffe and Szegedy, arXiv:1502.03167).", func(a *Args) (*uop.UOp, error) {
+		"(x - mean) * invstd * weight + bias, with parameters along axis (Ioffe and Szegedy, arXiv:1502.03167).", func(a *Args) (*uop.UOp, error) {
 			return tensor.BatchNorm(a.X, a.tensor("weight"), a.tensor("bias"), a.tensor("mean"), a.tensor("invstd"), a.axes("axis"))
 		}),
-	several("mean variance", "batchnorm_stats", "", "Mean and variance, divided by the count, of each channel of (N, C, …).", func(a *Args) ([]*uop.UOp, error) {
+	several("mean variance", "batchnorm_stats", "", "The mean and the population variance of each channel of (N, C, …).", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.BatchStats(a.X))
 	}),
 }

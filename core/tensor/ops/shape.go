@@ -38,22 +38,22 @@ func (a *Args) reshaped() (*uop.UOp, error) {
 }
 
 var shapes = []Op{
-	view("reshape", "shape newshape", "The same elements in another shape; one size may be -1, nothing keeps a size.", (*Args).reshaped),
-	view("view", "shape newshape", "reshape(shape).", (*Args).reshaped),
-	view("flatten", "start_dim int = 0, end_dim int = -1", "The axes start_dim to end_dim as one.", func(a *Args) (*uop.UOp, error) {
+	view("reshape", "shape newshape", "The same elements in row-major order in another shape; a size of -1 is inferred.\nNone (null, NULL) keeps the size of an axis.", (*Args).reshaped),
+	view("view", "shape newshape", "The same as reshape(shape).", (*Args).reshaped),
+	view("flatten", "start_dim int = 0, end_dim int = -1", "The axes start_dim to end_dim (both included) joined into one.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Flatten(a.X, a.axis("start_dim"), a.axis("end_dim"))
 	}),
-	view("unflatten", "dim int, sizes shape", "An axis split into several; one size may be -1.", func(a *Args) (*uop.UOp, error) {
+	view("unflatten", "dim int, sizes shape", "An axis split into axes of the given sizes; one size may be -1.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Unflatten(a.X, a.axis("dim"), a.shape("sizes"))
 	}),
-	view("squeeze", "dim int?", "The tensor without an axis of size 1, or without all of them; a longer axis stays.", func(a *Args) (*uop.UOp, error) {
+	view("squeeze", "dim int?", "The tensor without an axis of size 1, or without all axes of size 1. Other axes stay.", func(a *Args) (*uop.UOp, error) {
 		if !a.given("dim") {
 			return tensor.SqueezeAll(a.X)
 		}
 		return tensor.Squeeze(a.X, a.axis("dim"))
 	}),
 	view("unsqueeze", "dim int", "The tensor with an axis of size 1 inserted.", func(a *Args) (*uop.UOp, error) { return tensor.Unsqueeze(a.X, a.axis("dim")) }),
-	method("expand", "shape newshape", "Axes of size 1 repeated up to a shape; -1, or nothing, keeps a size.", func(a *Args) (*uop.UOp, error) {
+	method("expand", "shape newshape", "The tensor with axes of size 1 repeated up to a shape; -1 (or None, null, NULL) keeps a size.", func(a *Args) (*uop.UOp, error) {
 		s := slices.Clone(a.shape("shape"))
 		for i := range s {
 			if s[i].U == nil && s[i].N == Kept {
@@ -101,8 +101,9 @@ var shapes = []Op{
 		}
 		return tensor.Shrink(a.X, p)
 	}),
-	method("pad", "padding pairs, mode text = constant {constant reflect replicate circular}, value number = 0", `Elements added before and after each axis; negative numbers cut off.
-padding has a pair for each axis, or nothing; or numbers in a row, those of the last axis first. The elements are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (of the other end).`,
+	method("pad", "padding pairs, mode text = constant {constant reflect replicate circular}, value number = 0", `The tensor with elements added before and after each axis; negative numbers remove elements.
+padding is a list of pairs (before, after), one for each axis; or a flat list of numbers that begins with the last axis, as in PyTorch. The new elements
+are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (from the other end).`,
 		func(a *Args) (*uop.UOp, error) {
 			p, err := a.margins("padding")
 			if err != nil {
@@ -113,21 +114,21 @@ padding has a pair for each axis, or nothing; or numbers in a row, those of the 
 			}
 			return tensor.PadWith(a.X, p, padModes[a.text("mode")])
 		}),
-	method("roll", "shifts ints, dims axes?", "Elements moved along axes; what leaves one end enters at the other.", func(a *Args) (*uop.UOp, error) {
+	method("roll", "shifts ints, dims axes?", "Elements shifted along axes, cyclically.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Roll(a.X, a.ints("shifts"), a.axes("dims"))
 	}),
-	method("unfold", "dim int, size int, step int", "An axis replaced by its windows of a size, one every step elements; the window is a new last axis.",
+	method("unfold", "dim int, size int, step int", "Windows of size elements along an axis, one every step elements; a new last axis holds them.",
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.Unfold(a.X, a.axis("dim"), a.int("size"), a.int("step"))
 		}),
-	view("shrink_to", "shape newshape", "The first elements of each axis, as many as a shape says; nothing keeps all.", func(a *Args) (*uop.UOp, error) {
+	view("shrink_to", "shape newshape", "The first elements of each axis, as many as shape says.\nNone (null, NULL) keeps the size of an axis.", func(a *Args) (*uop.UOp, error) {
 		p, err := a.upTo(func(old, s uop.Sint) uop.Pair { return uop.Pair{Lo: uop.N(0), Hi: s} })
 		if err != nil {
 			return nil, err
 		}
 		return tensor.Shrink(a.X, p)
 	}),
-	method("pad_to", "shape newshape", "The tensor with zeros at the end of axes up to a shape; nothing keeps a size.", func(a *Args) (*uop.UOp, error) {
+	method("pad_to", "shape newshape", "The tensor with zeros added at the end of each axis up to shape.\nNone (null, NULL) keeps the size of an axis.", func(a *Args) (*uop.UOp, error) {
 		p, err := a.upTo(func(old, s uop.Sint) uop.Pair { return uop.Pair{Lo: uop.N(0), Hi: s.Sub(old)} })
 		if err != nil {
 			return nil, err
@@ -149,18 +150,18 @@ padding has a pair for each axis, or nothing; or numbers in a row, those of the 
 	}),
 	joiner("cat", "dim int = 0", "Tensors joined along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("dim")) }),
 	joiner("stack", "dim int = 0", "Tensors of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("dim")) }),
-	describe(Joiner, "meshgrid", "indexing text = ij {ij xy}", `Vectors along the axes of a grid, one grid for each; indexing "xy" swaps the first two axes.`,
+	describe(Joiner, "meshgrid", "indexing text = ij {ij xy}", `The coordinates of a grid with the given vectors as axes, one tensor for each axis; indexing "xy" swaps the first two axes.`,
 		func(a *Args) ([]*uop.UOp, error) {
 			return tensor.Meshgrid(a.Xs, a.text("indexing") == "xy")
 		}),
-	viewOfSeveral("split", "sizes ints, dim int = 0", "Parts of given sizes along an axis, or of one size; the last may be smaller.", func(a *Args) ([]*uop.UOp, error) {
+	viewOfSeveral("split", "sizes ints, dim int = 0", "Parts along an axis: of the given sizes, or all of one size, of which the last may be smaller.", func(a *Args) ([]*uop.UOp, error) {
 		sizes := a.ints("sizes")
 		if len(sizes) == 1 {
 			return tensor.SplitEvery(a.X, sizes[0], a.axis("dim"))
 		}
 		return tensor.Split(a.X, sizes, a.axis("dim"))
 	}),
-	viewOfSeveral("chunk", "chunks int, dim int = 0", "At most so many parts of equal size along an axis; the last may be smaller.", func(a *Args) ([]*uop.UOp, error) {
+	viewOfSeveral("chunk", "chunks int, dim int = 0", "At most chunks parts of equal size along an axis; the last may be smaller.", func(a *Args) ([]*uop.UOp, error) {
 		return tensor.Chunk(a.X, a.int("chunks"), a.axis("dim"))
 	}),
 }
@@ -189,14 +190,14 @@ func (a *Args) source() (*uop.UOp, error) {
 
 // What becomes of positions that do not exist.
 const (
-	gives0      = "\nA position that does not exist is an error where it is in memory; one that has to be computed gives 0."
-	doesNothing = "\nA position that does not exist is an error where it is in memory; at one that has to be computed nothing is written."
+	gives0      = "\nAn index out of bounds is an error if index is already computed. In a lazy index it gives 0."
+	doesNothing = "\nAn index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing."
 )
 
 var indexing = []Op{
-	view("getitem", "items items", `Elements by an index expression: numbers, slices, new axes, an ellipsis, tensors of positions and masks.
-A mask, a tensor of bools, has the shape of the axes that it stands for, which become one; it is computed at once. Negative positions count
-from the end.`+gives0, func(a *Args) (*uop.UOp, error) {
+	view("getitem", "items items", `The elements that an index expression selects: integers, slices, new axes, an ellipsis, tensors of integers, masks.
+A mask is a tensor of bools with the shape of the axes that it indexes, which become one axis; it is computed at once. Negative indices count from
+the end.`+gives0, func(a *Args) (*uop.UOp, error) {
 		items, err := a.items("items")
 		if err != nil {
 			return nil, err
@@ -206,7 +207,7 @@ from the end.`+gives0, func(a *Args) (*uop.UOp, error) {
 		}
 		return tensor.GetItem(a.X, items...)
 	}),
-	method("with_item", "items items, value operand", "The tensor with the elements of an index expression replaced by value."+doesNothing, func(a *Args) (*uop.UOp, error) {
+	method("with_item", "items items, value operand", "The tensor with the elements that an index expression selects replaced by value."+doesNothing, func(a *Args) (*uop.UOp, error) {
 		v, err := a.operand("value", a.X)
 		if err != nil {
 			return nil, err
@@ -220,20 +221,20 @@ from the end.`+gives0, func(a *Args) (*uop.UOp, error) {
 		}
 		return tensor.SetItem(a.X, v, items...)
 	}),
-	method("gather", "dim int, index tensor", "Elements along an axis by positions: for axis 1, out[i, j] = x[i, index[i, j]]."+gives0, func(a *Args) (*uop.UOp, error) {
+	method("gather", "dim int, index tensor", "The elements at the indices along an axis: for axis 1, out[i, j] = x[i, index[i, j]]."+gives0, func(a *Args) (*uop.UOp, error) {
 		if err := a.positions("index", a.tensor("index"), a.axis("dim")); err != nil {
 			return nil, err
 		}
 		return tensor.Gather(a.X, a.axis("dim"), a.tensor("index"))
 	}),
-	method("index_select", "dim int, index tensor", "Elements along an axis by a vector of positions, negative ones from the end."+gives0, func(a *Args) (*uop.UOp, error) {
+	method("index_select", "dim int, index tensor", "The elements at a vector of indices along an axis; negative indices count from the end."+gives0, func(a *Args) (*uop.UOp, error) {
 		if err := a.Elements.positions("index", a.tensor("index"), a.X, a.axis("dim"), true); err != nil {
 			return nil, err
 		}
 		return tensor.IndexSelect(a.X, a.axis("dim"), a.tensor("index"))
 	}),
-	method("scatter", "dim int, index tensor, src operand, reduce text? {add multiply}", `src written along an axis by positions: for axis 1, out[i, index[i, j]] = src[i, j].
-The last of several values for one place wins, or reduce "add" or "multiply" combines them with the old one.`+doesNothing, func(a *Args) (*uop.UOp, error) {
+	method("scatter", "dim int, index tensor, src operand, reduce text? {add multiply}", `The tensor with src written at the indices along an axis: for axis 1, out[i, index[i, j]] = src[i, j].
+Of several values for one element the last is written; with reduce "add" or "multiply" all are combined with the old element.`+doesNothing, func(a *Args) (*uop.UOp, error) {
 		if err := a.positions("index", a.tensor("index"), a.axis("dim")); err != nil {
 			return nil, err
 		}
@@ -251,7 +252,7 @@ The last of several values for one place wins, or reduce "add" or "multiply" com
 		return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, mode, true)
 	}),
 	method("scatter_reduce", "dim int, index tensor, src operand, reduce text {sum prod mean amax amin}, include_self bool = true",
-		`Values of src for one place combined by reduce "sum", "prod", "mean", "amax" or "amin"; include_self: with what x has there.`+doesNothing, func(a *Args) (*uop.UOp, error) {
+		`scatter that combines all values for one element by reduce; with include_self also the element of x.`+doesNothing, func(a *Args) (*uop.UOp, error) {
 			if err := a.positions("index", a.tensor("index"), a.axis("dim")); err != nil {
 				return nil, err
 			}
@@ -261,7 +262,7 @@ The last of several values for one place wins, or reduce "add" or "multiply" com
 			}
 			return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, scatterModes[a.text("reduce")], a.bool("include_self"))
 		}),
-	method("masked_select", "mask tensor", "The elements for which a mask holds, as a vector. The mask is computed at once.", func(a *Args) (*uop.UOp, error) {
+	method("masked_select", "mask tensor", "The elements where mask is true, as a vector. The mask is computed at once.", func(a *Args) (*uop.UOp, error) {
 		wide, err := tensor.Expand(a.tensor("mask"), a.X.Shape())
 		if err != nil {
 			return nil, err
@@ -272,15 +273,16 @@ The last of several values for one place wins, or reduce "add" or "multiply" com
 		}
 		return tensor.MaskedSelect(a.X, a.tensor("mask"), n)
 	}),
-	method("nonzero", "", "The positions of the elements that are not 0, one in each row. The tensor is computed at once.", func(a *Args) (*uop.UOp, error) {
+	method("nonzero", "", "The indices of the elements that are not 0, one element a row. The tensor is computed at once.", func(a *Args) (*uop.UOp, error) {
 		n, err := a.count(a.X)
 		if err != nil {
 			return nil, err
 		}
 		return tensor.NonZero(a.X, n)
 	}),
-	method("one_hot", "num_classes int = -1", `Rows with a 1 at the place of each class. -1 computes the tensor: its greatest value + 1.
-A class that does not exist is an error where the tensor is in memory, and gives a row of 0 elsewhere.`, func(a *Args) (*uop.UOp, error) {
+	method("one_hot", "num_classes int = -1", `Class numbers as rows of num_classes elements: 1 at the index of the class, 0 elsewhere.
+num_classes -1 computes the tensor and selects its greatest element + 1. A class out of range is an error if the tensor is already computed. In a lazy
+tensor it gives a row of zeros.`, func(a *Args) (*uop.UOp, error) {
 		n := a.int("num_classes")
 		if n == -1 {
 			if _, err := tensor.OneHot(a.X, 0); err != nil { // of a wrong type
@@ -296,7 +298,7 @@ A class that does not exist is an error where the tensor is in memory, and gives
 		}
 		return tensor.OneHot(a.X, n)
 	}),
-	method("embedding", "index tensor", "Rows of a matrix by positions: the shape of index, then the length of a row."+gives0, func(a *Args) (*uop.UOp, error) {
+	method("embedding", "index tensor", "The rows of a matrix at indices; the result has the shape of index, then the length of a row."+gives0, func(a *Args) (*uop.UOp, error) {
 		if err := a.positions("index", a.tensor("index"), 0); err != nil {
 			return nil, err
 		}

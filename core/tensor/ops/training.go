@@ -59,27 +59,26 @@ var optimizers = []Class{
 	descent("LARS", "", "momentum float = 0.9 [0,], weight_decay float = 0.0001 [0,], ns_steps int = 0 [0,], ns_coefficients floats?, nesterov bool = false, classic bool = true, pre_wd bool = true, tcoef float = 0.001 [0,]",
 		`Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888).
 The rate of a parameter p with the gradient g is lr * tcoef * |p| / (|g| + weight_decay * |p|), or lr if tcoef is 0. g += weight_decay * p;
-b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. nesterov looks one step ahead: momentum * b + g
-stands for b in the last step. With ns_coefficients the step is made orthogonal by ns_steps of Newton and Schulz's iteration. Without pre_wd
+b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. With nesterov momentum * b + g takes the place of b
+in the last step. With ns_coefficients the step is made orthogonal by ns_steps of the Newton-Schulz iteration. Without pre_wd
 the parameter itself shrinks by lr * weight_decay.`, tensor.LARSOptions{}),
 	descent("SGD", "LARS", "momentum float = 0 [0,], weight_decay float = 0 [0,], nesterov bool = false, classic bool = false",
 		`Gradient descent: g += weight_decay * p, b = momentum * b + g, p -= lr * b.
-nesterov looks one step ahead: p -= lr * (g + momentum * b). With classic the rate goes into the momentum: b = momentum * b + lr * g,
-p -= b.`, tensor.LARSOptions{}),
+With nesterov p -= lr * (g + momentum * b). With classic b = momentum * b + lr * g, p -= b.`, tensor.LARSOptions{}),
 	descent("Muon", "LARS", "momentum float = 0.95 [0,], weight_decay float = 0.1 [0,], ns_steps int = 5 [0,], ns_coefficients floats = 3.4445 -4.775 2.0315, nesterov bool = true",
-		`Gradient descent by steps that are made orthogonal (Jordan et al., 2024; arXiv:2502.16982).
-The step is newton_schulz(g + momentum * b, ns_steps, ns_coefficients), of a parameter as a matrix of its first axis and all others
-together; decay shrinks the parameter itself. It is meant for matrices: give biases, norms and embeddings to AdamW (see OptimizerGroup).`,
+		`Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982).
+The step is newton_schulz(g + momentum * b, ns_steps, ns_coefficients) of the parameter as a matrix of its first axis by all others; weight decay acts on
+the parameter itself. Use it for matrices, and AdamW for biases, norms and embeddings (see OptimizerGroup).`,
 		tensor.LARSOptions{DecoupledDecay: true}),
 	moments("LAMB", "", "eps float = 1e-06 [0,], weight_decay float = 0 [0,], adam bool = false",
-		`Moments, and the ratio of norms of each parameter (You et al., arXiv:1904.00962).
+		`Layer-wise adaptive moments (You et al., arXiv:1904.00962).
 With the betas b1 and b2, m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t steps the step is
-s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p; p -= lr * |p| / |s| * s. A ratio of which a norm is 0 counts as 1;
-adam leaves it out.`, tensor.LAMBOptions{}),
+s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p; p -= lr * |p| / |s| * s. A ratio with a norm of 0 counts as 1;
+with adam the ratio is left out.`, tensor.LAMBOptions{}),
 	moments("Adam", "LAMB", "eps float = 1e-08 [0,], weight_decay float = 0 [0,]",
 		"Adam (Kingma and Ba, arXiv:1412.6980); weight_decay is added to the gradient.", tensor.LAMBOptions{Adam: true, CoupledDecay: true}),
 	moments("AdamW", "LAMB", "eps float = 1e-08 [0,], weight_decay float = 0.01 [0,]",
-		"Adam whose weight decay acts on the parameter itself (arXiv:1711.05101).\nLoshchilov and Hutter: p -= lr * weight_decay * p beside the step of Adam.", tensor.LAMBOptions{Adam: true}),
+		"Adam with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101).\nThe step of Adam, and p -= lr * weight_decay * p.", tensor.LAMBOptions{Adam: true}),
 }
 
 // clipNorm is clip_grad_norm_ without its parameters: it makes gradients of gradients.
@@ -143,27 +142,27 @@ func schedule(name, params, doc string, kind tensor.RateSchedule, numbers func(a
 const sgdr = "Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983."
 
 var schedules = []Class{
-	schedule("StepLR", "step_size float, gamma float = 0.1", "The rate times gamma after each step_size steps.", tensor.RateStep, nil),
-	schedule("MultiStepLR", "milestones floats, gamma float = 0.1", "The rate times gamma for each milestone that the number of steps has reached.", tensor.RateMultiStep,
+	schedule("StepLR", "step_size float, gamma float = 0.1", "The rate is multiplied by gamma every step_size steps.", tensor.RateStep, nil),
+	schedule("MultiStepLR", "milestones floats, gamma float = 0.1", "The rate is multiplied by gamma at each milestone, a number of steps.", tensor.RateMultiStep,
 		func(a *Args) ([]float64, error) {
 			return append([]float64{a.float("gamma")}, get[[]float64](a, "milestones")...), nil
 		}),
-	schedule("ExponentialLR", "gamma float", "The rate times gamma after each step.", tensor.RateExponential, nil),
-	schedule("ConstantLR", "factor float = 0.3333333333333333, total_iters float = 5", "The rate times factor before total_iters steps, then the rate itself.", tensor.RateConstant, nil),
+	schedule("ExponentialLR", "gamma float", "The rate is multiplied by gamma after each step.", tensor.RateExponential, nil),
+	schedule("ConstantLR", "factor float = 0.3333333333333333, total_iters float = 5", "The rate is multiplied by factor for the first total_iters steps.", tensor.RateConstant, nil),
 	schedule("LinearLR", "start_factor float = 0.3333333333333333, end_factor float = 1, total_iters float = 5",
-		`The rate times a factor that goes from start_factor to end_factor in total_iters steps.
-With a small start_factor it is a warmup, behind which another schedule follows in SequentialLR.`, tensor.RateLinear, nil),
-	schedule("PolynomialLR", "total_iters float = 5, power float = 1", "The rate times (1 - t/total_iters)^power after t steps, 0 from total_iters on.", tensor.RatePolynomial, nil),
-	schedule("CosineAnnealingLR", "T_max float, eta_min float = 0", "The rate goes down to eta_min along a half cosine of T_max steps, and up again.\n"+sgdr, tensor.RateCosine, nil),
+		`The rate is multiplied by a factor that goes from start_factor to end_factor in total_iters steps.
+With a small start_factor it is a warmup; SequentialLR continues with another schedule.`, tensor.RateLinear, nil),
+	schedule("PolynomialLR", "total_iters float = 5, power float = 1", "The rate is multiplied by (1 - t/total_iters)^power after t steps; it is 0 from total_iters on.", tensor.RatePolynomial, nil),
+	schedule("CosineAnnealingLR", "T_max float, eta_min float = 0", "The rate follows a cosine down to eta_min in T_max steps, then up again.\n"+sgdr, tensor.RateCosine, nil),
 	schedule("CosineAnnealingLRWithWarmup", "base_lr float [0,], end_lr float, warmup_steps float, decay_steps float",
-		"A rise to base_lr in warmup_steps steps, then a half cosine of decay_steps to end_lr.", tensor.RateWarmupCosine, func(a *Args) ([]float64, error) {
+		"A linear rise to base_lr in warmup_steps steps, then a half cosine down to end_lr in decay_steps.", tensor.RateWarmupCosine, func(a *Args) ([]float64, error) {
 			return []float64{a.float("warmup_steps"), a.float("decay_steps"), a.float("end_lr")}, nil
 		}),
-	schedule("CosineAnnealingWarmRestarts", "T_0 float, T_mult float = 1, eta_min float = 0", "Half cosines down to eta_min in T_0, T_0 * T_mult, T_0 * T_mult^2 … steps.\n"+sgdr, tensor.RateCosineRestarts, nil),
+	schedule("CosineAnnealingWarmRestarts", "T_0 float, T_mult float = 1, eta_min float = 0", "Half cosines down to eta_min, in cycles of T_0, T_0 * T_mult, T_0 * T_mult^2, … steps.\n"+sgdr, tensor.RateCosineRestarts, nil),
 	schedule("OneCycleLR", `max_lr float, total_steps float?, epochs int? [0,], steps_per_epoch int? [0,], pct_start float = 0.3, anneal_strategy text = cos {cos linear}, div_factor float = 25, final_div_factor float = 10000, three_phase bool = false`,
-		`One cycle: from max_lr/div_factor up to max_lr, and down to that / final_div_factor.
-The rise takes the share pct_start of total_steps, which are epochs * steps_per_epoch unless given. anneal_strategy is "cos" or "linear"; with
-three_phase the rate goes back to where it began as fast as it rose, and falls after that. The momentum stays as it is. Smith and Topin,
+		`One cycle: from max_lr/div_factor up to max_lr, then down to max_lr/div_factor/final_div_factor.
+The rise takes the fraction pct_start of total_steps, which is epochs * steps_per_epoch unless given. anneal_strategy is "cos" or "linear". With
+three_phase the rate first returns to max_lr/div_factor in as many steps as it rose. Momentum does not change. Smith and Topin,
 Super-convergence, arXiv:1708.07120.`, tensor.RateOneCycle, oneCycle),
 	plateau(),
 }
@@ -194,8 +193,8 @@ func plateau() Class {
 		}
 		return tensor.Plateau(a.X, a.tensor("metric"), a.tensor("best"), a.tensor("bad"), a.tensor("cooling"), o)
 	})
-	return Class{Name: "ReduceLROnPlateau", Params: op.Params[4:], Forward: &op, Doc: `The rate times factor when a metric has stopped getting better.
-step(metrics) counts the steps without a metric that is less ("min") or greater ("max") than the best one so far by more than threshold, or
-threshold times the best ("rel", not "abs"). After more than patience of them the rate falls, to at least min_lr and by more than eps, and
-cooldown steps do not count. Inside of a compiled step metrics is a tensor.`}
+	return Class{Name: "ReduceLROnPlateau", Params: op.Params[4:], Forward: &op, Doc: `The rate is multiplied by factor when a metric has stopped improving.
+A metric improves if it is less (mode "min") or greater ("max") than the best one so far by more than threshold (threshold_mode "abs") or threshold times
+the best ("rel"). step(metrics) counts steps without improvement; after more than patience of them the rate falls, not below min_lr, and the next
+cooldown steps are not counted. Changes of eps or less are not made. In a compiled step metrics is a tensor.`}
 }

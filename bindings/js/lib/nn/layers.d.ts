@@ -3,7 +3,7 @@ import type { Layer, LSTMState, PerAxis, Tensor } from './index.js'
 
 /**
  * y = x @ weight.T + bias, with weight of shape (outFeatures, inFeatures).
- * Both begin uniform in ±1/sqrt(inFeatures).
+ * Both are initialised uniform in ±1/sqrt(inFeatures).
  */
 export class Linear implements Layer {
   /**
@@ -83,7 +83,7 @@ export class RMSNorm implements Layer {
 }
 
 /**
- * Channels of (N, C, …), normalised in groups; then weight and bias per channel.
+ * The channels of (N, C, …) normalised in groups, then weight and bias per channel.
  * Wu and He, Group Normalization, arXiv:1803.08494.
  */
 export class GroupNorm implements Layer {
@@ -107,7 +107,7 @@ export class GroupNorm implements Layer {
 }
 
 /**
- * Channels of (N, C, …), each normalised for itself; then weight and bias per channel.
+ * Each channel of (N, C, …) normalised for each sample, then weight and bias per channel.
  * Ulyanov, Vedaldi and Lempitsky, Instance Normalization, arXiv:1607.08022.
  */
 export class InstanceNorm implements Layer {
@@ -129,9 +129,9 @@ export class InstanceNorm implements Layer {
 }
 
 /**
- * Channels of (N, C, …), normalised over the batch; then weight and bias per channel.
- * Ioffe and Szegedy, Batch Normalization, arXiv:1502.03167. In training mode they are normalised by the statistics of the batch,
- * which move running ones by the part momentum; otherwise by the running ones.
+ * The channels of (N, C, …) normalised over the batch, then weight and bias per channel.
+ * Ioffe and Szegedy, Batch Normalization, arXiv:1502.03167. In training mode it uses the statistics of the batch, and updates the
+ * running ones with the weight momentum; otherwise it uses the running ones.
  */
 export class BatchNorm implements Layer {
   /**
@@ -160,7 +160,7 @@ export class BatchNorm implements Layer {
 
 /**
  * A table with a row for each of vocabSize tokens.
- * It begins uniform in ±sqrt(6 / (vocabSize + embedSize)) (Glorot and Bengio, 2010).
+ * It is initialised uniform in ±sqrt(6 / (vocabSize + embedSize)) (Glorot and Bengio, 2010).
  */
 export class Embedding implements Layer {
   /**
@@ -174,7 +174,7 @@ export class Embedding implements Layer {
   embedSize: number
   /**
    * The rows of tokens idx, shape idx.shape + (embedSize).
-   * A position that does not exist is an error where it is in memory; one that has to be computed gives 0.
+   * An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
    */
   forward(idx: Tensor): Tensor
 }
@@ -184,14 +184,14 @@ export class Dropout implements Layer {
   /** @param p 0.5 by default, from 0 to 1 */
   constructor(p?: number | { p?: number })
   p: number
-  /** x with elements 0 with probability p, others / (1 - p), while training; else x. */
+  /** In training mode x with elements set to 0 with probability p, the others divided by 1 - p; otherwise x. */
   forward(x: Tensor): Tensor
 }
 
 /**
  * The convolution of (N, in, height, width), plus bias.
- * weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights begin uniform in ±1/sqrt(in/groups *
- * kernel).
+ * weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights are initialised uniform in
+ * ±1/sqrt(in/groups * kernel).
  */
 export class Conv2d implements Layer {
   /**
@@ -222,8 +222,8 @@ export class Conv2d implements Layer {
 
 /**
  * The convolution of (N, in, length), plus bias.
- * weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights begin uniform in ±1/sqrt(in/groups *
- * kernel).
+ * weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights are initialised uniform in
+ * ±1/sqrt(in/groups * kernel).
  */
 export class Conv1d extends Conv2d {
   /**
@@ -252,8 +252,8 @@ export class Conv1d extends Conv2d {
 
 /**
  * The convolution of (N, in, depth, height, width), plus bias.
- * weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights begin uniform in ±1/sqrt(in/groups *
- * kernel).
+ * weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights are initialised uniform in
+ * ±1/sqrt(in/groups * kernel).
  */
 export class Conv3d extends Conv2d {
   /**
@@ -282,7 +282,7 @@ export class Conv3d extends Conv2d {
 
 /**
  * The transposed convolution of (N, in, height, width), plus bias.
- * weight has the shape (in, out/groups, kernel…). Weights begin uniform in ±1/sqrt(out/groups * kernel).
+ * weight has the shape (in, out/groups, kernel…). Weights are initialised uniform in ±1/sqrt(out/groups * kernel).
  */
 export class ConvTranspose2d extends Conv2d {
   /**
@@ -313,7 +313,7 @@ export class ConvTranspose2d extends Conv2d {
 
 /**
  * The transposed convolution of (N, in, length), plus bias.
- * weight has the shape (in, out/groups, kernel…). Weights begin uniform in ±1/sqrt(out/groups * kernel).
+ * weight has the shape (in, out/groups, kernel…). Weights are initialised uniform in ±1/sqrt(out/groups * kernel).
  */
 export class ConvTranspose1d extends Conv2d {
   /**
@@ -345,8 +345,8 @@ export class ConvTranspose1d extends Conv2d {
 /**
  * One step of long short-term memory (Hochreiter and Schmidhuber, 1997).
  * The quarters i, f, g, o of x @ weightIh.T + biasIh + h @ weightHh.T + biasHh give c = sigmoid(f) * c + sigmoid(i) * tanh(g) and h
- * = sigmoid(o) * tanh(c). weightIh is (4 * hiddenSize, inputSize), weightHh (4 * hiddenSize, hiddenSize). Weights begin uniform in
- * ±1/sqrt(hiddenSize), biases at 0.
+ * = sigmoid(o) * tanh(c). weightIh is (4 * hiddenSize, inputSize), weightHh (4 * hiddenSize, hiddenSize). Weights are initialised
+ * uniform in ±1/sqrt(hiddenSize), biases at 0.
  */
 export class LSTMCell {
   /**
@@ -375,7 +375,7 @@ export class LSTMCell {
  * One step of a gated recurrent unit (Cho et al., arXiv:1406.1078).
  * The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weightIh.T + biasIh and q = h @ weightHh.T + biasHh give
  * r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n = tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weightIh is (3 * hiddenSize,
- * inputSize), weightHh (3 * hiddenSize, hiddenSize). Weights begin uniform in ±1/sqrt(hiddenSize), biases at 0.
+ * inputSize), weightHh (3 * hiddenSize, hiddenSize). Weights are initialised uniform in ±1/sqrt(hiddenSize), biases at 0.
  */
 export class GRUCell implements Layer {
   /**

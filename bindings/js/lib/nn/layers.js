@@ -60,7 +60,7 @@ class RMSNorm extends Layer {
   }
 }
 
-/** Channels of (N, C, …), normalised in groups; then weight and bias per channel. */
+/** The channels of (N, C, …) normalised in groups, then weight and bias per channel. */
 class GroupNorm extends Layer {
   static _made = made('GroupNorm', { numGroups: undefined, numChannels: undefined, eps: 1e-05, affine: true }, ['weight', 'bias'])
 
@@ -69,7 +69,7 @@ class GroupNorm extends Layer {
   }
 }
 
-/** Channels of (N, C, …), each normalised for itself; then weight and bias per channel. */
+/** Each channel of (N, C, …) normalised for each sample, then weight and bias per channel. */
 class InstanceNorm extends Layer {
   static _made = made('InstanceNorm', { numFeatures: undefined, eps: 1e-05, affine: true }, ['weight', 'bias'])
 
@@ -78,7 +78,7 @@ class InstanceNorm extends Layer {
   }
 }
 
-/** Channels of (N, C, …), normalised over the batch; then weight and bias per channel. */
+/** The channels of (N, C, …) normalised over the batch, then weight and bias per channel. */
 class BatchNorm extends Layer {
   static _made = made('BatchNorm', { numFeatures: undefined, eps: 1e-05, affine: true, trackRunningStats: true, momentum: 0.1 }, ['weight', 'bias', 'numBatchesTracked', 'runningMean', 'runningVar'], 2)
 

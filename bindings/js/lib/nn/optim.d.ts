@@ -4,9 +4,9 @@ import { Optimizer, type Tensor } from './index.js'
 /**
  * Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888).
  * The rate of a parameter p with the gradient g is lr * tcoef * |p| / (|g| + weightDecay * |p|), or lr if tcoef is 0. g +=
- * weightDecay * p; b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. nesterov looks one
- * step ahead: momentum * b + g stands for b in the last step. With nsCoefficients the step is made orthogonal by nsSteps of Newton
- * and Schulz's iteration. Without preWd the parameter itself shrinks by lr * weightDecay.
+ * weightDecay * p; b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. With nesterov
+ * momentum * b + g takes the place of b in the last step. With nsCoefficients the step is made orthogonal by nsSteps of the
+ * Newton-Schulz iteration. Without preWd the parameter itself shrinks by lr * weightDecay.
  */
 export class LARS extends Optimizer {
   /**
@@ -34,8 +34,7 @@ export class LARS extends Optimizer {
 
 /**
  * Gradient descent: g += weightDecay * p, b = momentum * b + g, p -= lr * b.
- * nesterov looks one step ahead: p -= lr * (g + momentum * b). With classic the rate goes into the momentum: b = momentum * b + lr *
- * g, p -= b.
+ * With nesterov p -= lr * (g + momentum * b). With classic b = momentum * b + lr * g, p -= b.
  */
 export class SGD extends Optimizer {
   /**
@@ -54,10 +53,9 @@ export class SGD extends Optimizer {
 }
 
 /**
- * Gradient descent by steps that are made orthogonal (Jordan et al., 2024; arXiv:2502.16982).
- * The step is newtonSchulz(g + momentum * b, nsSteps, nsCoefficients), of a parameter as a matrix of its first axis and all others
- * together; decay shrinks the parameter itself. It is meant for matrices: give biases, norms and embeddings to AdamW (see
- * OptimizerGroup).
+ * Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982).
+ * The step is newtonSchulz(g + momentum * b, nsSteps, nsCoefficients) of the parameter as a matrix of its first axis by all others;
+ * weight decay acts on the parameter itself. Use it for matrices, and AdamW for biases, norms and embeddings (see OptimizerGroup).
  */
 export class Muon extends Optimizer {
   /**
@@ -80,10 +78,10 @@ export class Muon extends Optimizer {
 }
 
 /**
- * Moments, and the ratio of norms of each parameter (You et al., arXiv:1904.00962).
+ * Layer-wise adaptive moments (You et al., arXiv:1904.00962).
  * With the betas b1 and b2, m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t steps the step is s = m / (1 - b1^t)
- * / (sqrt(v / (1 - b2^t)) + eps) + weightDecay * p; p -= lr * |p| / |s| * s. A ratio of which a norm is 0 counts as 1; adam leaves
- * it out.
+ * / (sqrt(v / (1 - b2^t)) + eps) + weightDecay * p; p -= lr * |p| / |s| * s. A ratio with a norm of 0 counts as 1; with adam the
+ * ratio is left out.
  */
 export class LAMB extends Optimizer {
   /**
@@ -126,8 +124,8 @@ export class Adam extends Optimizer {
 }
 
 /**
- * Adam whose weight decay acts on the parameter itself (arXiv:1711.05101).
- * Loshchilov and Hutter: p -= lr * weightDecay * p beside the step of Adam.
+ * Adam with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101).
+ * The step of Adam, and p -= lr * weightDecay * p.
  */
 export class AdamW extends Optimizer {
   /**

@@ -16,12 +16,12 @@ class SGD extends Optimizer {
   static _made = made('SGD', { lr: 0.001, momentum: 0, weightDecay: 0, nesterov: false, classic: false }, [], ['b'])
 }
 
-/** Gradient descent by steps that are made orthogonal (Jordan et al., 2024; arXiv:2502.16982). */
+/** Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982). */
 class Muon extends Optimizer {
   static _made = made('Muon', { lr: 0.001, momentum: 0.95, weightDecay: 0.1, nsSteps: 5, nsCoefficients: [3.4445, -4.775, 2.0315], nesterov: true }, [], ['b'])
 }
 
-/** Moments, and the ratio of norms of each parameter (You et al., arXiv:1904.00962). */
+/** Layer-wise adaptive moments (You et al., arXiv:1904.00962). */
 class LAMB extends Optimizer {
   static _made = made('LAMB', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-06, weightDecay: 0, adam: false }, ['b1T', 'b2T'], ['m', 'v'])
 }
@@ -31,7 +31,7 @@ class Adam extends Optimizer {
   static _made = made('Adam', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-08, weightDecay: 0 }, ['b1T', 'b2T'], ['m', 'v'])
 }
 
-/** Adam whose weight decay acts on the parameter itself (arXiv:1711.05101). */
+/** Adam with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101). */
 class AdamW extends Optimizer {
   static _made = made('AdamW', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-08, weightDecay: 0.01 }, ['b1T', 'b2T'], ['m', 'v'])
 }

@@ -2,7 +2,7 @@
 import type { Optimizer } from './index.js'
 import { LRScheduler, Plateau } from './scheduler.js'
 
-/** The rate times gamma after each stepSize steps. */
+/** The rate is multiplied by gamma every stepSize steps. */
 export class StepLR extends LRScheduler {
   /** @param gamma 0.1 by default */
   constructor(optimizer: Optimizer, stepSize: number, gamma?: number)
@@ -10,7 +10,7 @@ export class StepLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { stepSize: number, gamma?: number })
 }
 
-/** The rate times gamma for each milestone that the number of steps has reached. */
+/** The rate is multiplied by gamma at each milestone, a number of steps. */
 export class MultiStepLR extends LRScheduler {
   /** @param gamma 0.1 by default */
   constructor(optimizer: Optimizer, milestones: readonly number[], gamma?: number)
@@ -18,12 +18,12 @@ export class MultiStepLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { milestones: readonly number[], gamma?: number })
 }
 
-/** The rate times gamma after each step. */
+/** The rate is multiplied by gamma after each step. */
 export class ExponentialLR extends LRScheduler {
   constructor(optimizer: Optimizer, gamma: number | { gamma: number })
 }
 
-/** The rate times factor before totalIters steps, then the rate itself. */
+/** The rate is multiplied by factor for the first totalIters steps. */
 export class ConstantLR extends LRScheduler {
   /**
    * @param factor 0.3333333333333333 by default
@@ -35,8 +35,8 @@ export class ConstantLR extends LRScheduler {
 }
 
 /**
- * The rate times a factor that goes from startFactor to endFactor in totalIters steps.
- * With a small startFactor it is a warmup, behind which another schedule follows in SequentialLR.
+ * The rate is multiplied by a factor that goes from startFactor to endFactor in totalIters steps.
+ * With a small startFactor it is a warmup; SequentialLR continues with another schedule.
  */
 export class LinearLR extends LRScheduler {
   /**
@@ -49,7 +49,7 @@ export class LinearLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { startFactor?: number, endFactor?: number, totalIters?: number })
 }
 
-/** The rate times (1 - t/totalIters)^power after t steps, 0 from totalIters on. */
+/** The rate is multiplied by (1 - t/totalIters)^power after t steps; it is 0 from totalIters on. */
 export class PolynomialLR extends LRScheduler {
   /**
    * @param totalIters 5 by default
@@ -61,7 +61,7 @@ export class PolynomialLR extends LRScheduler {
 }
 
 /**
- * The rate goes down to etaMin along a half cosine of TMax steps, and up again.
+ * The rate follows a cosine down to etaMin in TMax steps, then up again.
  * Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983.
  */
 export class CosineAnnealingLR extends LRScheduler {
@@ -71,7 +71,7 @@ export class CosineAnnealingLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { TMax: number, etaMin?: number })
 }
 
-/** A rise to baseLr in warmupSteps steps, then a half cosine of decaySteps to endLr. */
+/** A linear rise to baseLr in warmupSteps steps, then a half cosine down to endLr in decaySteps. */
 export class CosineAnnealingLRWithWarmup extends LRScheduler {
   /** @param baseLr 0 or more */
   constructor(optimizer: Optimizer, baseLr: number, endLr: number, warmupSteps: number, decaySteps: number)
@@ -79,7 +79,7 @@ export class CosineAnnealingLRWithWarmup extends LRScheduler {
 }
 
 /**
- * Half cosines down to etaMin in T0, T0 * TMult, T0 * TMult^2 … steps.
+ * Half cosines down to etaMin, in cycles of T0, T0 * TMult, T0 * TMult^2, … steps.
  * Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983.
  */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
@@ -93,10 +93,10 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
 }
 
 /**
- * One cycle: from maxLr/divFactor up to maxLr, and down to that / finalDivFactor.
- * The rise takes the share pctStart of totalSteps, which are epochs * stepsPerEpoch unless given. annealStrategy is "cos" or
- * "linear"; with threePhase the rate goes back to where it began as fast as it rose, and falls after that. The momentum stays as it
- * is. Smith and Topin, Super-convergence, arXiv:1708.07120.
+ * One cycle: from maxLr/divFactor up to maxLr, then down to maxLr/divFactor/finalDivFactor.
+ * The rise takes the fraction pctStart of totalSteps, which is epochs * stepsPerEpoch unless given. annealStrategy is "cos" or
+ * "linear". With threePhase the rate first returns to maxLr/divFactor in as many steps as it rose. Momentum does not change. Smith
+ * and Topin, Super-convergence, arXiv:1708.07120.
  */
 export class OneCycleLR extends LRScheduler {
   /**
@@ -113,10 +113,11 @@ export class OneCycleLR extends LRScheduler {
 }
 
 /**
- * The rate times factor when a metric has stopped getting better.
- * step(metrics) counts the steps without a metric that is less ("min") or greater ("max") than the best one so far by more than
- * threshold, or threshold times the best ("rel", not "abs"). After more than patience of them the rate falls, to at least minLr and
- * by more than eps, and cooldown steps do not count. Inside of a compiled step metrics is a tensor.
+ * The rate is multiplied by factor when a metric has stopped improving.
+ * A metric improves if it is less (mode "min") or greater ("max") than the best one so far by more than threshold (thresholdMode
+ * "abs") or threshold times the best ("rel"). step(metrics) counts steps without improvement; after more than patience of them the
+ * rate falls, not below minLr, and the next cooldown steps are not counted. Changes of eps or less are not made. In a compiled step
+ * metrics is a tensor.
  */
 export class ReduceLROnPlateau extends Plateau {
   /**

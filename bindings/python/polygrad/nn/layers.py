@@ -76,7 +76,7 @@ _GRU_FORWARD = operation("GRU.forward")
 class Linear:
     """y = x @ weight.T + bias, with weight of shape (out_features, in_features).
 
-    Both begin uniform in ±1/sqrt(in_features).
+    Both are initialised uniform in ±1/sqrt(in_features).
 
     >>> Linear(3, 2)(Tensor.ones(4, 3)).shape
     (4, 2)
@@ -174,7 +174,7 @@ class RMSNorm:
 
 
 class GroupNorm:
-    """Channels of (N, C, …), normalised in groups; then weight and bias per channel.
+    """The channels of (N, C, …) normalised in groups, then weight and bias per channel.
 
     Wu and He, Group Normalization, arXiv:1803.08494.
 
@@ -205,7 +205,7 @@ class GroupNorm:
 
 
 class InstanceNorm(GroupNorm):
-    """Channels of (N, C, …), each normalised for itself; then weight and bias per channel.
+    """Each channel of (N, C, …) normalised for each sample, then weight and bias per channel.
 
     Ulyanov, Vedaldi and Lempitsky, Instance Normalization, arXiv:1607.08022.
 
@@ -226,11 +226,11 @@ class InstanceNorm(GroupNorm):
 
 
 class BatchNorm:
-    """Channels of (N, C, …), normalised over the batch; then weight and bias per channel.
+    """The channels of (N, C, …) normalised over the batch, then weight and bias per channel.
 
-    Ioffe and Szegedy, Batch Normalization, arXiv:1502.03167. In training mode they are normalised
-    by the statistics of the batch, which move running ones by the part momentum; otherwise by the
-    running ones.
+    Ioffe and Szegedy, Batch Normalization, arXiv:1502.03167. In training mode it uses the
+    statistics of the batch, and updates the running ones with the weight momentum; otherwise it
+    uses the running ones.
 
     >>> norm = BatchNorm(1, eps=0)
     >>> with Tensor.train():
@@ -281,7 +281,7 @@ class BatchNorm:
 class Embedding:
     """A table with a row for each of vocab_size tokens.
 
-    It begins uniform in ±sqrt(6 / (vocab_size + embed_size)) (Glorot and Bengio, 2010).
+    It is initialised uniform in ±sqrt(6 / (vocab_size + embed_size)) (Glorot and Bengio, 2010).
 
     >>> Embedding(10, 4)(Tensor([[1, 2, 3]])).shape
     (1, 3, 4)
@@ -297,8 +297,7 @@ class Embedding:
     def __call__(self, idx: Tensor) -> Tensor:
         """Return the rows of tokens idx, shape idx.shape + (embed_size).
 
-        A position that does not exist is an error where it is in memory; one that has to be
-        computed gives 0.
+        An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
         """
         return need(Tensor, "idx", idx, "a tensor")._call1(_EMBEDDING_FORWARD, self.weight)
 
@@ -315,15 +314,15 @@ class Dropout:
         self.p = p
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Return x with elements 0 with probability p, others / (1 - p), while training; else x."""
+        """Return in training mode x with elements set to 0 with probability p, the others divided by 1 - p; otherwise x."""
         return need(Tensor, "x", x, "a tensor").dropout(self.p)
 
 
 class Conv2d:
     """The convolution of (N, in, height, width), plus bias.
 
-    weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights begin
-    uniform in ±1/sqrt(in/groups * kernel).
+    weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights are
+    initialised uniform in ±1/sqrt(in/groups * kernel).
 
     >>> Conv2d(3, 8, 5, padding="same")(Tensor.ones(1, 3, 6, 6)).shape
     (1, 8, 6, 6)
@@ -379,8 +378,8 @@ class Conv2d:
 class Conv1d(Conv2d):
     """The convolution of (N, in, length), plus bias.
 
-    weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights begin
-    uniform in ±1/sqrt(in/groups * kernel).
+    weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights are
+    initialised uniform in ±1/sqrt(in/groups * kernel).
 
     >>> Conv1d(2, 4, 3)(Tensor.ones(1, 2, 9)).shape
     (1, 4, 7)
@@ -433,8 +432,8 @@ class Conv1d(Conv2d):
 class Conv3d(Conv2d):
     """The convolution of (N, in, depth, height, width), plus bias.
 
-    weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights begin
-    uniform in ±1/sqrt(in/groups * kernel).
+    weight has the shape (out, in/groups, kernel…). padding "same" keeps sizes. Weights are
+    initialised uniform in ±1/sqrt(in/groups * kernel).
 
     >>> Conv3d(2, 4, 3)(Tensor.ones(1, 2, 5, 5, 5)).shape
     (1, 4, 3, 3, 3)
@@ -487,8 +486,8 @@ class Conv3d(Conv2d):
 class ConvTranspose2d(Conv2d):
     """The transposed convolution of (N, in, height, width), plus bias.
 
-    weight has the shape (in, out/groups, kernel…). Weights begin uniform in ±1/sqrt(out/groups *
-    kernel).
+    weight has the shape (in, out/groups, kernel…). Weights are initialised uniform in
+    ±1/sqrt(out/groups * kernel).
 
     >>> ConvTranspose2d(3, 8, 2, stride=2)(Tensor.ones(1, 3, 4, 4)).shape
     (1, 8, 8, 8)
@@ -545,8 +544,8 @@ class ConvTranspose2d(Conv2d):
 class ConvTranspose1d(Conv2d):
     """The transposed convolution of (N, in, length), plus bias.
 
-    weight has the shape (in, out/groups, kernel…). Weights begin uniform in ±1/sqrt(out/groups *
-    kernel).
+    weight has the shape (in, out/groups, kernel…). Weights are initialised uniform in
+    ±1/sqrt(out/groups * kernel).
 
     >>> ConvTranspose1d(2, 4, 3)(Tensor.ones(1, 2, 9)).shape
     (1, 4, 11)
@@ -605,8 +604,8 @@ class LSTMCell:
 
     The quarters i, f, g, o of x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh give c =
     sigmoid(f) * c + sigmoid(i) * tanh(g) and h = sigmoid(o) * tanh(c). weight_ih is (4 *
-    hidden_size, input_size), weight_hh (4 * hidden_size, hidden_size). Weights begin uniform in
-    ±1/sqrt(hidden_size), biases at 0.
+    hidden_size, input_size), weight_hh (4 * hidden_size, hidden_size). Weights are initialised
+    uniform in ±1/sqrt(hidden_size), biases at 0.
 
     >>> h, c = LSTMCell(3, 2)(Tensor.ones(5, 3))
     >>> h.shape, c.shape
@@ -642,7 +641,8 @@ class GRUCell:
     The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weight_ih.T + bias_ih
     and q = h @ weight_hh.T + bias_hh give r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n = tanh(p3 +
     r * q3) and h = (1 - z) * n + z * h. weight_ih is (3 * hidden_size, input_size), weight_hh (3 *
-    hidden_size, hidden_size). Weights begin uniform in ±1/sqrt(hidden_size), biases at 0.
+    hidden_size, hidden_size). Weights are initialised uniform in ±1/sqrt(hidden_size), biases at
+    0.
 
     >>> GRUCell(3, 2)(Tensor.ones(5, 3)).shape
     (5, 2)

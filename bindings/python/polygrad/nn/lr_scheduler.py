@@ -52,7 +52,7 @@ _REDUCELRONPLATEAU = operation("ReduceLROnPlateau")
 
 
 class StepLR(LRScheduler):
-    """The rate times gamma after each step_size steps.
+    """The rate is multiplied by gamma every step_size steps.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -71,7 +71,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times gamma for each milestone that the number of steps has reached.
+    """The rate is multiplied by gamma at each milestone, a number of steps.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -94,7 +94,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times gamma after each step.
+    """The rate is multiplied by gamma after each step.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -109,7 +109,7 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times factor before total_iters steps, then the rate itself.
+    """The rate is multiplied by factor for the first total_iters steps.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -130,9 +130,9 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that goes from start_factor to end_factor in total_iters steps.
+    """The rate is multiplied by a factor that goes from start_factor to end_factor in total_iters steps.
 
-    With a small start_factor it is a warmup, behind which another schedule follows in SequentialLR.
+    With a small start_factor it is a warmup; SequentialLR continues with another schedule.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -162,7 +162,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate times (1 - t/total_iters)^power after t steps, 0 from total_iters on.
+    """The rate is multiplied by (1 - t/total_iters)^power after t steps; it is 0 from total_iters on.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -177,7 +177,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate goes down to eta_min along a half cosine of T_max steps, and up again.
+    """The rate follows a cosine down to eta_min in T_max steps, then up again.
 
     Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983.
 
@@ -194,7 +194,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingLRWithWarmup(LRScheduler):
-    """A rise to base_lr in warmup_steps steps, then a half cosine of decay_steps to end_lr.
+    """A linear rise to base_lr in warmup_steps steps, then a half cosine down to end_lr in decay_steps.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)))
@@ -226,7 +226,7 @@ class CosineAnnealingLRWithWarmup(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half cosines down to eta_min in T_0, T_0 * T_mult, T_0 * T_mult^2 … steps.
+    """Half cosines down to eta_min, in cycles of T_0, T_0 * T_mult, T_0 * T_mult^2, … steps.
 
     Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983.
 
@@ -254,11 +254,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """One cycle: from max_lr/div_factor up to max_lr, and down to that / final_div_factor.
+    """One cycle: from max_lr/div_factor up to max_lr, then down to max_lr/div_factor/final_div_factor.
 
-    The rise takes the share pct_start of total_steps, which are epochs * steps_per_epoch unless
-    given. anneal_strategy is "cos" or "linear"; with three_phase the rate goes back to where it
-    began as fast as it rose, and falls after that. The momentum stays as it is. Smith and Topin,
+    The rise takes the fraction pct_start of total_steps, which is epochs * steps_per_epoch unless
+    given. anneal_strategy is "cos" or "linear". With three_phase the rate first returns to
+    max_lr/div_factor in as many steps as it rose. Momentum does not change. Smith and Topin,
     Super-convergence, arXiv:1708.07120.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
@@ -301,12 +301,13 @@ class OneCycleLR(LRScheduler):
 
 
 class ReduceLROnPlateau(Plateau):
-    """The rate times factor when a metric has stopped getting better.
+    """The rate is multiplied by factor when a metric has stopped improving.
 
-    step(metrics) counts the steps without a metric that is less ("min") or greater ("max") than the
-    best one so far by more than threshold, or threshold times the best ("rel", not "abs"). After
-    more than patience of them the rate falls, to at least min_lr and by more than eps, and cooldown
-    steps do not count. Inside of a compiled step metrics is a tensor.
+    A metric improves if it is less (mode "min") or greater ("max") than the best one so far by more
+    than threshold (threshold_mode "abs") or threshold times the best ("rel"). step(metrics) counts
+    steps without improvement; after more than patience of them the rate falls, not below min_lr,
+    and the next cooldown steps are not counted. Changes of eps or less are not made. In a compiled
+    step metrics is a tensor.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)

@@ -43,9 +43,9 @@ class LARS(Optimizer):
 
     The rate of a parameter p with the gradient g is lr * tcoef * |p| / (|g| + weight_decay * |p|),
     or lr if tcoef is 0. g += weight_decay * p; b = momentum * b + rate * g; p -= b. Unless classic,
-    b = momentum * b + g and p -= rate * b. nesterov looks one step ahead: momentum * b + g stands
-    for b in the last step. With ns_coefficients the step is made orthogonal by ns_steps of Newton
-    and Schulz's iteration. Without pre_wd the parameter itself shrinks by lr * weight_decay.
+    b = momentum * b + g and p -= rate * b. With nesterov momentum * b + g takes the place of b in
+    the last step. With ns_coefficients the step is made orthogonal by ns_steps of the Newton-Schulz
+    iteration. Without pre_wd the parameter itself shrinks by lr * weight_decay.
 
     >>> p = Tensor([3.0, 4.0], requires_grad=True)
     >>> optimizer = LARS([p], lr=1.0, momentum=0.0, weight_decay=0.0, tcoef=0.5)
@@ -91,8 +91,7 @@ class LARS(Optimizer):
 class SGD(LARS):
     """Gradient descent: g += weight_decay * p, b = momentum * b + g, p -= lr * b.
 
-    nesterov looks one step ahead: p -= lr * (g + momentum * b). With classic the rate goes into the
-    momentum: b = momentum * b + lr * g, p -= b.
+    With nesterov p -= lr * (g + momentum * b). With classic b = momentum * b + lr * g, p -= b.
 
     >>> p = Tensor([1.0], requires_grad=True)
     >>> optimizer = SGD([p], lr=0.5)
@@ -125,11 +124,11 @@ class SGD(LARS):
 
 
 class Muon(LARS):
-    """Gradient descent by steps that are made orthogonal (Jordan et al., 2024; arXiv:2502.16982).
+    """Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982).
 
-    The step is newton_schulz(g + momentum * b, ns_steps, ns_coefficients), of a parameter as a
-    matrix of its first axis and all others together; decay shrinks the parameter itself. It is
-    meant for matrices: give biases, norms and embeddings to AdamW (see OptimizerGroup).
+    The step is newton_schulz(g + momentum * b, ns_steps, ns_coefficients) of the parameter as a
+    matrix of its first axis by all others; weight decay acts on the parameter itself. Use it for
+    matrices, and AdamW for biases, norms and embeddings (see OptimizerGroup).
 
     >>> p = Tensor([[1.0, 0.0], [0.0, 1.0]], requires_grad=True)
     >>> optimizer = Muon([p], lr=0.1, weight_decay=0.0, ns_steps=20, ns_coefficients=(1.5, -0.5))
@@ -165,11 +164,11 @@ class Muon(LARS):
 
 
 class LAMB(Optimizer):
-    """Moments, and the ratio of norms of each parameter (You et al., arXiv:1904.00962).
+    """Layer-wise adaptive moments (You et al., arXiv:1904.00962).
 
     With the betas b1 and b2, m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t
     steps the step is s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p; p -= lr
-    * |p| / |s| * s. A ratio of which a norm is 0 counts as 1; adam leaves it out.
+    * |p| / |s| * s. A ratio with a norm of 0 counts as 1; with adam the ratio is left out.
 
     >>> p = Tensor([3.0, 4.0], requires_grad=True)
     >>> optimizer = LAMB([p], lr=0.1)
@@ -234,9 +233,9 @@ class Adam(LAMB):
 
 
 class AdamW(LAMB):
-    """Adam whose weight decay acts on the parameter itself (arXiv:1711.05101).
+    """Adam with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101).
 
-    Loshchilov and Hutter: p -= lr * weight_decay * p beside the step of Adam.
+    The step of Adam, and p -= lr * weight_decay * p.
 
     >>> p = Tensor([1.0], requires_grad=True)
     >>> optimizer = AdamW([p], lr=0.5, weight_decay=0.1)

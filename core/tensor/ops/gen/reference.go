@@ -30,6 +30,7 @@ var spellings = map[string]spelling{
 	"neg": {also: "-x", r: "-x"}, "lt": {python: "x < y", r: "x < y"}, "le": {python: "x <= y", r: "x <= y"},
 	"gt": {python: "x > y", r: "x > y"}, "ge": {python: "x >= y", r: "x >= y"}, "eq": {also: "x == y", r: "x == y"},
 	"ne": {also: "x != y", r: "x != y"}, "matmul": {also: "x @ y", r: "x %*% y"}, "getitem": {python: "x[items]", r: "x[items]"},
+	"where":     {python: "cond.where(x, y)", javascript: "cond.where(x, y)", golang: "cond.Where(x, y)", doc: "x where cond is not 0, y elsewhere."},
 	"with_item": {python: "-", javascript: "-", r: "-"}, "T": {javascript: "x.T"},
 	"view":      {javascript: "x.reshape(...shape)"},
 	"embedding": {python: "nn.Embedding", javascript: "Embedding", r: "Embedding"},
@@ -53,9 +54,9 @@ var spellings = map[string]spelling{
 	"numel": {c: "poly_array_describe"}, "dtype": {c: "poly_array_describe"}, "element_size": {c: "poly_dtype_id_size"}, "to_": {r: "x$to_(device = NULL)"},
 	"manual_seed": {golang: "Default().Seed(seed)", c: "poly_seed"},
 	"train": {python: "with Tensor.train(mode=True): …", javascript: "Tensor.train(fn, mode?)", golang: "Default().SetTraining(on)", c: "poly_training",
-		doc: "Sets the mode of training, which dropout and batch norms look at, for a while."},
+		doc: "Set training mode for a block of code: dropout drops elements, batch normalisation uses the batch."},
 	"training": {python: "Tensor.training", javascript: "Tensor.training", r: "Tensor$training", golang: "Default().Training()", c: "poly_training",
-		doc: "Whether dropout drops and batch norms use the statistics of the batch."},
+		doc: "Whether training mode is on: dropout drops elements, batch normalisation uses the batch."},
 	"sequential": {}, "clip": {}, "pad_to": {}, "shrink_to": {},
 }
 
@@ -66,7 +67,15 @@ var beside = []struct{ topic, names string }{
 	{"Writes", "assign replace"},
 	{"Shape, type and device", "shape ndim size numel dtype element_size nbytes is_floating_point device to to_ cpu cuda"},
 	{"Modes and the random stream", "train training manual_seed"},
-	{"Short forms", "sequential"},
+	{"Composition", "sequential"},
+}
+
+// order is the order of the sections: what a new user needs first comes first.
+var order = []string{
+	"New tensors", "Random tensors", "Values and memory", "Shape, type and device", "Types",
+	"Arithmetic and comparison", "Elementwise functions", "Activations", "Reductions", "Scans and sorting", "Shape", "Indexing", "Writes",
+	"Linear algebra", "Convolutions and windows", "Normalisation", "Losses", "Gradients", "Modes and the random stream", "Composition",
+	"Layers", "Optimizers", "Schedules",
 }
 
 // A page is the reference while it is written.
@@ -93,10 +102,15 @@ func reference(root string) ([]byte, error) {
 		title   string
 		entries []entry
 	}
-	var sections []section
+	sections := make([]section, len(order))
 	add := func(title string) *section {
-		sections = append(sections, section{title: title})
-		return &sections[len(sections)-1]
+		i := slices.Index(order, title)
+		if i < 0 {
+			p.err = fmt.Errorf("section %q has no place in the order of the reference", title)
+			return &section{}
+		}
+		sections[i].title = title
+		return &sections[i]
 	}
 	seen := map[string]bool{}
 	for _, t := range ops.Topics {
@@ -138,7 +152,7 @@ func reference(root string) ([]byte, error) {
 		}
 		fmt.Fprintf(p, "- [%s](#%s): %s\n", s.title, title, strings.Join(links, " "))
 	}
-	p.WriteString("- [Beside the Tensor](#beside-the-tensor), [Operators](#operators), [Compared with tinygrad](#compared-with-tinygrad)\n")
+	p.WriteString("- [Models, files and tools](#models-files-and-tools), [Operators](#operators), [Compared with tinygrad](#compared-with-tinygrad)\n")
 	for _, s := range sections {
 		fmt.Fprintf(p, "\n## %s\n", s.title)
 		p.WriteString(sectionHeads[s.title])
@@ -160,40 +174,41 @@ const referenceHead = `# Reference
 Every operation of the Tensor, and every layer, optimizer and schedule, in all languages. This page is generated from the descriptions in
 ` + "`core/tensor/ops`" + ` and from the sources of the bindings (` + "`go generate`" + `; a test compares).
 
-An entry says what the operation returns and how it is called. ` + "`x`" + ` is the tensor that the method belongs to; where a method of two
-operands calls its parameter ` + "`x`, `w` or `other`" + `, the text calls it y. A "–" stands where a language does not have the method. R counts axes and positions
-from 1. What an operation of Go may do without is an option, shown between brackets: ` + "`x.Sum(polygrad.WithAxis(1))`" + `. JavaScript takes
-arguments by name, too, as an object in the last place: ` + "`x.sum({ axis: 1, keepdim: true })`" + `.
+Each entry says what an operation returns and how each language calls it. ` + "`x`" + ` is the tensor whose method is called. The text calls
+the second operand y; as a keyword argument its name is x, w or other, as in tinygrad. "–" means that a language does not have the method.
 
-In C an operation is called by its name, on nodes with ` + "`poly_call`" + ` and on arrays with ` + "`poly_array_call`" + `. The line C gives the
-parameters in order, with their kinds, defaults and limits; ` + "`?`" + ` marks one that may be ` + "`POLY_PASS_NONE`" + `. The first argument is the
-tensor itself (self), or the list of tensors of a joining operation. A function of [polygrad.h](../include/polygrad.h) that does the same is named behind it:
+- **Python, R**: arguments by position or by name. R counts axes, indices and classes from 1.
+- **JavaScript**: arguments by position, or by name as an object in the last place: ` + "`x.sum({ axis: 1, keepdim: true })`" + `.
+- **Go**: optional arguments are options, listed in brackets: ` + "`x.Sum(polygrad.WithAxis(1))`" + `.
+- **C**: an operation is called by its name, on nodes with ` + "`poly_call`" + `, on arrays with ` + "`poly_array_call`" + `. The line lists the arguments in
+  order, with their kinds, defaults and limits; ` + "`?`" + ` means that ` + "`POLY_PASS_NONE`" + ` is allowed. The first argument is the tensor (self), or the
+  list of tensors to join. If [polygrad.h](../include/polygrad.h) has a function that does the same, the line ends with it.
 
 ` + "```c" + `
 PolyCallArg args[] = {POLY_PASS_T(x), POLY_PASS_I(-1), POLY_PASS_B(true)};
 poly_call(ctx, poly_op("sum"), args, 3, &result, 1); // x.sum(axis=-1, keepdim=True)
 ` + "```" + `
 
-Arguments of a wrong kind, axes that do not exist, shapes and types that do not fit are errors at once, which name the operation and the
+Arguments of a wrong kind, axes out of range, and shapes and types that do not fit are errors of the call, which name the operation and the
 argument: TypeError, RangeError and PolygradError (Python, JavaScript), an R error, ` + "`Err()`" + ` of the result (Go), NULL or -1 and
 ` + "`poly_last_error()`" + ` (C).
 
 `
 
 const referenceTail = `
-## Beside the Tensor
+## Models, files and tools
 
 | what | Python | JavaScript | R | Go |
 |---|---|---|---|---|
-| a step of training, compiled | ` + "`nn.compile_step`" + ` | ` + "`compileStep`" + ` | ` + "`compile_step`" + ` | ` + "`Compile`" + ` |
-| a function of tensors, compiled at its second call | ` + "`TinyJit`" + ` | ` + "`TinyJit`" + ` | ` + "`TinyJit`" + ` | ` + "`Jit`" + ` |
-| a size without a fixed value | ` + "`Variable`" + ` | ` + "`Variable`" + ` | ` + "`Variable`" + ` | ` + "`Variable`" + ` |
-| tensors of a model, by name | ` + "`nn.get_state_dict`" + ` | ` + "`getStateDict`" + ` | ` + "`get_state_dict`" + ` | ` + "`State`" + ` |
-| parameters of a model | ` + "`nn.get_parameters`" + ` | ` + "`getParameters`" + ` | ` + "`get_parameters`" + ` | ` + "`Parameters`" + ` |
-| tensors into a model, by name | ` + "`nn.load_state_dict`" + ` | ` + "`loadStateDict`" + ` | ` + "`load_state_dict`" + ` | ` + "`LoadState`" + ` |
+| a compiled training step | ` + "`nn.compile_step`" + ` | ` + "`compileStep`" + ` | ` + "`compile_step`" + ` | ` + "`Compile`" + ` |
+| a compiled function of tensors | ` + "`TinyJit`" + ` | ` + "`TinyJit`" + ` | ` + "`TinyJit`" + ` | ` + "`Jit`" + ` |
+| a symbolic size | ` + "`Variable`" + ` | ` + "`Variable`" + ` | ` + "`Variable`" + ` | ` + "`Variable`" + ` |
+| the tensors of a model by name | ` + "`nn.get_state_dict`" + ` | ` + "`getStateDict`" + ` | ` + "`get_state_dict`" + ` | ` + "`State`" + ` |
+| the parameters of a model | ` + "`nn.get_parameters`" + ` | ` + "`getParameters`" + ` | ` + "`get_parameters`" + ` | ` + "`Parameters`" + ` |
+| copying tensors into a model by name | ` + "`nn.load_state_dict`" + ` | ` + "`loadStateDict`" + ` | ` + "`load_state_dict`" + ` | ` + "`LoadState`" + ` |
 | safetensors files | ` + "`nn.state.safe_save`, `nn.state.safe_load`" + ` | ` + "`safeSave`, `safeLoad`" + ` | ` + "`write_safetensors`, `read_safetensors`" + ` | ` + "`Save`, `Load`" + ` |
-| GGUF files, files of PyTorch | ` + "`nn.state.gguf_load`, `nn.state.torch_load`" + ` | ` + "`ggufLoad`, `torchLoad`" + ` | ` + "`read_gguf`, `read_torch`" + ` | – |
-| clipping of gradients | ` + "`nn.clip_grad_norm_`, `nn.clip_grad_value_`" + ` | ` + "`clipGradNorm`, `clipGradValue`" + ` | ` + "`clip_grad_norm`, `clip_grad_value`" + ` | – |
+| GGUF and PyTorch files | ` + "`nn.state.gguf_load`, `nn.state.torch_load`" + ` | ` + "`ggufLoad`, `torchLoad`" + ` | ` + "`read_gguf`, `read_torch`" + ` | – |
+| gradient clipping | ` + "`nn.clip_grad_norm_`, `nn.clip_grad_value_`" + ` | ` + "`clipGradNorm`, `clipGradValue`" + ` | ` + "`clip_grad_norm`, `clip_grad_value`" + ` | – |
 | language models | ` + "`hf.load_hf`, `hf.generate`" + ` | ` + "`loadHf`, `generate`" + ` | ` + "`load_hf`, `generate`" + ` | – |
 | kernels and their times | ` + "`viz.kernels`, `viz.profile`, `viz.graph`" + ` | ` + "`viz.kernels`, `viz.profile`, `viz.graph`" + ` | ` + "`view_kernels`, `view_graph`" + ` | – |
 
@@ -203,12 +218,12 @@ const referenceTail = `
 
 var sectionHeads = map[string]string{
 	"Layers": "\nA layer holds its weights and is called with a tensor: `layer(x)` in Python and R, `layer.forward(x)` in JavaScript. In C, " +
-		"`poly_array_call` of the class makes the weights, and of `Class.forward` computes. A model in Go is a struct of tensors " +
-		"(see [Tensors in Go](go.md)). `Sequential`, `MultiHeadAttention` and `TransformerBlock` are composed of these in Python, JavaScript and R.\n",
-	"Optimizers": "\nAn optimizer takes a list of tensors and its settings; `zero_grad()` forgets the gradients, `step()` changes the tensors. " +
-		"m and v, or b, are its state; g is the gradient and p the parameter.\n",
-	"Schedules": "\nA schedule changes the learning rate of an optimizer: `step()` comes after the optimizer's. `LambdaLR`, `SequentialLR` and " +
-		"`LRSchedulerGroup` combine them in Python and R.\n",
+		"`poly_array_call` of `Linear` creates the weights of a layer, of `Linear.forward` computes it. In Go a model is a struct of tensors " +
+		"(see [Tensors in Go](go.md)). Python, JavaScript and R also have `Sequential`, `MultiHeadAttention` and `TransformerBlock`.\n",
+	"Optimizers": "\nAn optimizer takes a list of parameters and its settings. `zero_grad()` removes the gradients, `step()` updates the parameters. " +
+		"In the formulas p is a parameter, g its gradient, lr the learning rate; b, m and v are the state of the optimizer.\n",
+	"Schedules": "\nA schedule sets the learning rate of an optimizer: call its `step()` after that of the optimizer. `LambdaLR` computes the rate by a function; " +
+		"`SequentialLR` and `LRSchedulerGroup` combine schedules (Python and R).\n",
 }
 
 // anchor is the anchor that GitHub gives a heading.
@@ -244,7 +259,7 @@ func or(a, b string) string {
 }
 
 func (p *page) operation(op *ops.Op) {
-	p.WriteString(markdown(op.Doc) + "\n")
+	p.WriteString(markdown(or(spellings[op.Name].doc, op.Doc)) + "\n")
 	if len(op.Names) > 1 {
 		fmt.Fprintf(p, "Results: %s.\n", strings.Join(op.Names, ", "))
 	}
@@ -268,7 +283,7 @@ func (p *page) operation(op *ops.Op) {
 	} else {
 		r = or(r, s.r)
 	}
-	golang := p.golang[ops.GoName(op.Name)]
+	golang := or(s.golang, p.golang[ops.GoName(op.Name)])
 	var options []string
 	for _, param := range op.Params {
 		if param.Optional {
@@ -277,11 +292,31 @@ func (p *page) operation(op *ops.Op) {
 	}
 	golang = strings.Replace(golang, "opts...", "["+strings.Join(options, ", ")+"]", 1)
 	first := map[ops.Form]string{ops.Method: "self", ops.Joiner: "tensors"}[op.Form]
-	c := fmt.Sprintf("poly_op(%q): %s", op.Name, strings.Join(slices.DeleteFunc([]string{first, kindsOf(op.Params)}, func(s string) bool { return s == "" }), ", "))
+	kinds := kindsOf(op.Params)
+	javascript := or(s.javascript, p.javascript[camel(op.Name)])
+	if name := secondOperand(op); name != "" {
+		for _, call := range []*string{&python, &javascript, &r, &golang} {
+			*call = strings.Replace(*call, "("+name, "(y", 1)
+		}
+		kinds = "y" + strings.TrimPrefix(kinds, name)
+	}
+	c := fmt.Sprintf("poly_op(%q): %s", op.Name, strings.Join(slices.DeleteFunc([]string{first, kinds}, func(s string) bool { return s == "" }), ", "))
 	if direct := p.c["poly_"+op.Name]; direct != "" {
 		c += "  or  " + direct
 	}
-	p.lines(python, or(s.javascript, p.javascript[camel(op.Name)]), r, golang, c)
+	p.lines(python, javascript, r, golang, c)
+}
+
+// secondOperand is the parameter that the text of an operation of two operands calls y; "" if there is none.
+func secondOperand(op *ops.Op) string {
+	if op.Form != ops.Method || len(op.Params) == 0 || len(op.Params) > 1 && op.Params[1].Name == "y" {
+		return ""
+	}
+	name := op.Params[0].Name
+	if name == "x" || (name == "w" || name == "other") && !regexp.MustCompile(`\b`+name+`\b`).MatchString(op.Doc) {
+		return name
+	}
+	return ""
 }
 
 // kindsOf are parameters with their kinds, defaults and limits.
@@ -399,8 +434,8 @@ func (p *page) operators() {
 	p.WriteString(`
 ## Operators
 
-Python's operators are methods with two underscores, in three forms: x + y calls ` + "`__add__`" + `, 1 + x calls ` + "`__radd__`" + `, and x += y calls
-` + "`__iadd__`" + `, which writes into x (see [Writes](concepts.md#writes)). JavaScript has none: its methods have the names of the operations.
+In Python x + y calls ` + "`__add__`" + `, 1 + x calls ` + "`__radd__`" + `, and x += y calls ` + "`__iadd__`" + `, which writes into x (see
+[Writes](concepts.md#writes)). JavaScript has no operators of tensors: call the methods.
 
 | Python | methods | R | operation |
 |---|---|---|---|
@@ -422,7 +457,7 @@ Python's operators are methods with two underscores, in three forms: x + y calls
 		p.operator(row[0], row[1], row[2], row[3])
 	}
 	p.WriteString("\n`len(x)` and iteration go along the first axis (`__len__`, `__iter__`; R: `length(x)` is the number of elements). `bool(x)`, `int(x)` and\n" +
-		"`float(x)` compute a tensor of one element (`__bool__`, `__int__`, `__float__`). `del x[items]` is an error (`__delitem__`): tensors keep their size. `__del__` gives a lost tensor back.\n")
+		"`float(x)` compute a tensor of one element (`__bool__`, `__int__`, `__float__`). `del x[items]` is an error (`__delitem__`). `__del__` releases the tensor.\n")
 }
 
 func (p *page) operator(python, methods, r, operation string) {
@@ -455,8 +490,8 @@ func (p *page) tinygrad(root string) error {
 	fmt.Fprintf(p, `
 ## Compared with tinygrad
 
-Of the %d public names of tinygrad's Tensor, %d are here, with the same arguments, order and defaults; %d are left out. Further arguments of
-ours come after those of tinygrad; where tinygrad takes any keyword, ours are `+"`dtype`, `device` and `requires_grad`. `tests/api`"+` has the lists,
+Of the %d public names of tinygrad's Tensor, %d are here, with the same arguments, order and defaults; %d are left out. Additional arguments
+follow those of tinygrad; where tinygrad takes any keyword, these are `+"`dtype`, `device` and `requires_grad`. `tests/api`"+` has the lists,
 and the tests of the Python package compare every signature.
 
 ### Signatures that differ
@@ -467,7 +502,7 @@ and the tests of the Python package compare every signature.
 	for _, row := range lists["differences"] {
 		fmt.Fprintf(p, "| `%s` | %s |\n", row[0], row[1])
 	}
-	for _, table := range [][2]string{{"Left out", "left_out"}, {"Left out beside the Tensor", "beside"}} {
+	for _, table := range [][2]string{{"Left out", "left_out"}, {"Left out of other modules", "beside"}} {
 		fmt.Fprintf(p, "\n### %s\n\n| name | why |\n|---|---|\n", table[0])
 		for _, row := range lists[table[1]] {
 			fmt.Fprintf(p, "| `%s` | %s |\n", row[0], row[1])
