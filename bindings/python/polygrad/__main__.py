@@ -1,4 +1,4 @@
-"""Shows how an expression is computed: python -m polygrad "Tensor.rand(64, 64).softmax()"."""
+"""Show how an expression is computed: python -m polygrad "Tensor.rand(64, 64).softmax()"."""
 
 from __future__ import annotations
 

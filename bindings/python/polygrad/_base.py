@@ -53,7 +53,7 @@ class Mode(type):
 
     @property
     def training(cls) -> bool:
-        """Whether dropout drops: see Tensor.train."""
+        """Whether training mode is on: see Tensor.train."""
         return _training
 
     @training.setter

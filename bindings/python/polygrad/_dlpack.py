@@ -174,5 +174,5 @@ def _capsule_of(x: Any) -> Any:
 
 
 def is_foreign(data: Any) -> bool:
-    """Tell whether data is a tensor of another library than numpy."""
+    """Return whether data is a tensor of another library than numpy."""
     return hasattr(type(data), "__dlpack__") and not isinstance(data, np.ndarray)

@@ -1,4 +1,4 @@
-"""Texts that a language model continues, token by token."""
+"""Text generation with language models, token by token."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Generator:
     def sampling(
         self, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0
     ) -> None:
-        """Say how tokens are drawn; without, the most likely token is taken.
+        """Set how tokens are drawn; by default the most likely token is taken.
 
         temperature divides the logits, 0 takes the most likely token; top_k > 0 draws among the k
         most likely tokens, top_p < 1 among the most likely ones whose probabilities first sum up
@@ -70,13 +70,13 @@ class Generator:
             fail(ValueError)
 
     def ends(self, tokens: Sequence[int] | npt.NDArray[Any]) -> None:
-        """Say which tokens end a row, which goes on with the one that ended it."""
+        """Set the tokens that end a row; an ended row is continued with the token that ended it."""
         ends = _numbers("tokens", tokens).astype(np.int32)
         if lib.poly_generator_ends(self._handle, ends.ctypes.data, len(ends)) != 0:
             fail(ValueError)
 
     def feed(self, tokens: Sequence[Any] | npt.NDArray[Any]) -> None:
-        """Append tokens to each row. Only the first rows may be of different lengths."""
+        """Append tokens to each row. Only the first call may give rows of different lengths."""
         need(Iterable, "tokens", tokens, "rows of integers")
         rows = [_numbers("tokens", row).astype(np.int32) for row in tokens]
         if len(rows) != self.rows:
@@ -90,7 +90,7 @@ class Generator:
             fail(ValueError)
 
     def next(self) -> _Ids:
-        """Draw the next token of each row, append and return it; ended tells if all rows have."""
+        """Draw the next token of each row, append and return it; ended: all rows have ended."""
         out = np.empty(self.rows, np.int32)
         status = lib.poly_generator_next(self._handle, out.ctypes.data, self.rows)
         if status < 0:
@@ -100,7 +100,7 @@ class Generator:
 
     @property
     def logits(self) -> npt.NDArray[np.float32]:
-        """A copy of the logits of the tokens that come next, (rows, vocab)."""
+        """A copy of the logits of the next tokens, (rows, vocab)."""
         address = lib.poly_generator_logits(self._handle, None)
         if not address:
             fail(ValueError)
@@ -109,7 +109,7 @@ class Generator:
         return np.array(data, dtype=np.float32).reshape(self.rows, self.vocab)
 
     def reset(self) -> None:
-        """Forget all tokens; random numbers begin anew."""
+        """Remove all tokens and restart the random stream."""
         if lib.poly_generator_reset(self._handle) != 0:
             fail(ValueError)
 

@@ -1,4 +1,4 @@
-"""Computations that go on beside Python."""
+"""Computations in the background."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Job:
             fail(RuntimeError)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end, at most for some seconds, and tell whether it has come.
+        """Wait for the end, at most for timeout seconds; return whether the job has ended.
 
         Several threads may wait. A job that fails raises its error for each of them.
         """
@@ -54,7 +54,7 @@ class Job:
         return True
 
     def done(self) -> bool:
-        """Tell whether the values are there."""
+        """Return whether the job has ended."""
         return self.wait(0)
 
     def __del__(self, _release: Any = lib.poly_job_release) -> None:

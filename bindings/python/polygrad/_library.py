@@ -1,4 +1,4 @@
-"""Finds libpolygrad, loads it and turns its errors into Python's."""
+"""Find libpolygrad, load it, and raise its errors as Python exceptions."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ _TYPE = re.compile(r"\btype\b")
 
 # Errors of arguments are what numpy's users expect and, as torch raises them, RuntimeErrors.
 class ArgumentError(ValueError, RuntimeError):
-    """An argument that does not fit, or arguments that do not fit each other."""
+    """An argument with a wrong value, or arguments that do not fit each other."""
 
 
 class OutOfBoundsError(ArgumentError, OverflowError):
-    """A number that integers of a type are not."""
+    """A number that an integer type cannot represent."""
 
 
 class RangeError(IndexError, ArgumentError):
@@ -117,7 +117,7 @@ class RangeError(IndexError, ArgumentError):
 
 
 class ArgumentTypeError(TypeError, RuntimeError):
-    """A tensor of a data type that the operation does not have."""
+    """A tensor of a data type that the operation does not support."""
 
 
 def caller() -> str:

@@ -20,7 +20,7 @@ _run = lib.poly_function_run
 
 
 def active() -> bool:
-    """Tell whether a function is traced."""
+    """Return whether a function is traced."""
     return bool(_running)
 
 

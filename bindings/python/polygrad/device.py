@@ -18,7 +18,7 @@ class _Device:
     DEFAULT = "CPU"
 
     def canonicalize(self, device: str | None) -> str:
-        """Return the name of a device as tensors show it; None means the default.
+        """Return the name of a device as Tensor.device has it; None means the default.
 
         >>> Device.canonicalize("cpu")
         'CPU'
@@ -42,7 +42,7 @@ class _Device:
         return name
 
     def cuda_available(self) -> bool:
-        """Tell whether kernels can run on an NVIDIA GPU."""
+        """Return whether kernels can run on an NVIDIA GPU."""
         return "CUDA" in self.available()
 
     def number(self, device: str) -> int:

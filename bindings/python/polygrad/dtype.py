@@ -59,7 +59,7 @@ class DType(str):
 
     @property
     def bitsize(self) -> int:
-        """The number of bits that tell values apart: 1 for bool.
+        """The number of bits of information: 1 for bool, otherwise 8 * itemsize.
 
         >>> dtypes.bool.bitsize, dtypes.int16.bitsize
         (1, 16)
@@ -118,7 +118,7 @@ class dtypes:
 
     @staticmethod
     def is_float(dtype: DType) -> Any:
-        """Tell whether a type is a floating one.
+        """Return whether a type is a floating one.
 
         >>> dtypes.is_float(dtypes.bfloat16)
         True
@@ -128,17 +128,17 @@ class dtypes:
 
     @staticmethod
     def is_int(dtype: DType) -> Any:
-        """Tell whether a type is an integer one (bool is not)."""
+        """Return whether a type is an integer one (bool is not)."""
         return "int" in to_dtype(dtype).name
 
     @staticmethod
     def is_unsigned(dtype: DType) -> Any:
-        """Tell whether a type is an unsigned integer one."""
+        """Return whether a type is an unsigned integer one."""
         return to_dtype(dtype).name.startswith("uint")
 
     @staticmethod
     def is_bool(dtype: DType) -> Any:
-        """Tell whether a type is bool."""
+        """Return whether a type is bool."""
         return to_dtype(dtype).name == "bool"
 
     @staticmethod

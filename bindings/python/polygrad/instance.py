@@ -110,14 +110,14 @@ class Instance:
 
     @classmethod
     def from_ir(cls, ir: bytes, weights: bytes | None = None) -> Instance:
-        """Load what export_ir and (or zeros) export_weights wrote."""
+        """Load a model from the bytes of export_ir and of export_weights (None: zeros)."""
         need(bytes, "ir", ir, "bytes")
         given = b"" if weights is None else need(bytes, "weights", weights, "bytes or None")
         return cls(lib.poly_instance_from_ir(ir, len(ir), given or None, len(given)))
 
     @classmethod
     def from_bundle(cls, data: bytes) -> Instance:
-        """Load what save_bundle wrote.
+        """Load a model from the bytes of save_bundle.
 
         >>> net = Instance.mlp(layers=[2, 3])
         >>> same = Instance.from_bundle(net.save_bundle())
@@ -141,12 +141,12 @@ class Instance:
 
     @property
     def roles(self) -> dict[str, str]:
-        """What each array is for: param, input, target, output or aux."""
+        """The role of each array: param, input, target, output or aux."""
         return dict(self._kinds)
 
     @property
     def tokenizer(self) -> Tokenizer | None:
-        """The tokenizer of a model that hf.load_hf found one beside, else None."""
+        """The tokenizer, if hf.load_hf found a tokenizer.json beside the model, else None."""
         folder = self._folder
         if self._tokenizer is None and folder and (folder / "tokenizer.json").is_file():
             self._tokenizer = Tokenizer(folder)
@@ -234,7 +234,7 @@ class Instance:
         return loss.value, grads
 
     def set_device(self, device: str) -> None:
-        """Choose what runs the model's kernels, one of Device.available()."""
+        """Set the device that runs the kernels of the model, one of Device.available()."""
         if lib.poly_instance_set_device(self._handle, Device.number(device)) != 0:
             fail(ValueError)
 
@@ -247,7 +247,7 @@ class Instance:
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        """Choose how train_step changes parameters: none, sgd, adam or adamw."""
+        """Set the optimizer of train_step: none, sgd, adam or adamw."""
         if kind not in list(_OPTIMIZERS):
             raise wrong("kind", repr(kind), f"one of {', '.join(_OPTIMIZERS)}")
         given = (lr, beta1, beta2, eps, weight_decay)
@@ -292,7 +292,7 @@ class Instance:
 
     @property
     def notes(self) -> list[str]:
-        """What was odd about the weights that were read last: missing, unknown, other shapes."""
+        """Warnings about the weights that were read last: missing, unknown, or of another shape."""
         text = lib.poly_instance_notes(self._handle)
         if text is None:
             fail(RuntimeError)

@@ -31,7 +31,7 @@ _PLAIN = (int, float, complex, str, bytes, type(None))
 
 
 def _enabled() -> bool:
-    """Tell whether functions are captured, by the environment variable JIT."""
+    """Return whether functions are captured, by the environment variable JIT."""
     value = os.environ.get("JIT") or "1"
     if value not in ("0", "1", "2"):
         raise JitError(f"JIT: got {value!r}, expected one of 0, 1, 2")
@@ -80,7 +80,7 @@ class TinyJit(Generic[R]):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the program: the next call runs the function, the one after it captures."""
+        """Discard the program: the next call runs the function, the one after it captures it."""
         #: The number of calls so far.
         self.cnt = 0
         #: The program with its arguments, or None before the second call.
@@ -163,7 +163,7 @@ class CapturedJit(Program):
         return self._run(given.tensors, given.values() if self._variables else {})
 
     def _fit(self, args: tuple[Any, ...]) -> bool:
-        """Tell whether arguments are tensors as they were captured, each of them once."""
+        """Return whether arguments are tensors as they were captured, each of them once."""
         kinds = self._kinds
         if len(args) != len(kinds):
             return False

@@ -27,7 +27,7 @@ _PAUSE = 0.2
 
 
 class track(Generic[T]):
-    """Give the items of steps one after the other and show how far and how fast.
+    """Iterate over steps and show progress and speed.
 
     desc stands before the display. total is the number of items; without it, it is that of steps,
     if steps tells. show=None means: if the standard error is a terminal.

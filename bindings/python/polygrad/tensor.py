@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class Tensor(Creation, Indexing, Exchange, Display):
-    """An array that is computed when its value is needed.
+    """A multi-dimensional array that is computed when its values are needed.
 
     data is a number, a nested list, an array, another tensor, None for no elements, or bytes: the
     memory of elements. A
@@ -74,7 +74,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
     Tensor([[0, 1, 2],
             [3, 4, 5]], shape=(2, 3), dtype=int32)
 
-    Computing: every method returns a new tensor that knows how its values come about; nothing is
+    Computing: every method returns a new tensor that holds a graph; nothing is
     computed before realize(), numpy(), tolist(), item() or backward() ask. Shapes and types are
     checked at once, shapes are broadcast, and integers meet floats, as in numpy.
 
@@ -163,7 +163,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
 
     @property
     def device(self) -> str:
-        """Where the tensor lives.
+        """The device that holds the tensor.
 
         >>> Tensor([1.0]).device
         'CPU'
@@ -187,7 +187,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return self.numel() * self.dtype.itemsize
 
     def is_floating_point(self) -> bool:
-        """Tell whether the data type is a floating one."""
+        """Return whether the data type is a floating one."""
         return bool(dtypes.is_float(self.dtype))
 
     def __len__(self) -> int:
@@ -223,7 +223,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
 
     @property
     def is_realized(self) -> bool:
-        """Whether the tensor has been computed: its values, or those it is a view of, are there.
+        """Whether the elements of the tensor, or of the tensor that it is a view of, are computed.
 
         >>> x = Tensor([1.0, 2.0])
         >>> x.is_realized, x[1:].is_realized, (x + 1).is_realized, (x + 1).realize().is_realized
@@ -249,7 +249,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return self
 
     def realize_async(self, *others: Tensor) -> Job:
-        """Start to compute this tensor (and others with it) and return at once.
+        """Start to compute this tensor (and others with it) in the background; return a Job.
 
         >>> x = Tensor([1.0]) + 1
         >>> x.realize_async().wait(), x.tolist()
@@ -286,7 +286,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return array
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Compute the tensor and return its values: the memory itself, not a copy.
+        """Compute the tensor and return its memory as a numpy array, not a copy.
 
         bfloat16 and fp8, which numpy does not have, come as float32. A view whose elements do not
         lie in regular steps comes as a copy that may not be written.
@@ -318,7 +318,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return self._read().tolist()
 
     def detach(self) -> Tensor:
-        """Return the tensor without its history, as a view: no gradient flows through it.
+        """Return a view of the tensor through which no gradient flows.
 
         >>> Tensor([1.0], requires_grad=True).detach().requires_grad
         False
@@ -328,7 +328,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return tensor
 
     def clone(self) -> Tensor:
-        """Return a tensor with the same elements, of its own; gradients flow through it.
+        """Return a copy with memory of its own; gradients flow through it.
 
         >>> a = Tensor([1.0])
         >>> b = a.clone()
@@ -350,7 +350,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return self._call1(op.WHERE, first, operand(y, first if isinstance(first, Base) else self))
 
     def bitcast(self, dtype: DTypeLike) -> Tensor:
-        """Return the same bits read as another data type; a gradient cannot pass.
+        """Return the same bits read as another data type; no gradient flows through it.
 
         Where the sizes of the types differ, the last axis grows or shrinks.
 
@@ -401,7 +401,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
     # Changing a tensor
 
     def assign(self, x: Any) -> Tensor:
-        """Give the tensor new values, of its shape and type, in its memory.
+        """Write new values into the tensor: of its type, broadcast to its shape.
 
         >>> t = Tensor([1.0, 2.0])
         >>> t.assign(t * 10).tolist()
@@ -440,7 +440,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return x
 
     def replace(self, x: Tensor) -> Tensor:
-        """Let the tensor stand for what x stands for; whether it requires a gradient stays.
+        """Make the tensor an alias of x: the same elements, shape and type. requires_grad stays.
 
         >>> w = Tensor([1.0], requires_grad=True)
         >>> w.replace(Tensor([2.0])).requires_grad, w.tolist()
@@ -482,7 +482,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
 
     @property
     def requires_grad(self) -> bool | None:
-        """Whether backward gives this tensor, or one that it was computed from, a gradient.
+        """Whether backward computes a gradient for this tensor, or for one it was computed from.
 
         None means unset: an optimizer sets it to True, and leaves tensors with False alone.
 
@@ -508,7 +508,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward has added up, None if there is none.
+        """The accumulated gradient of backward, None if there is none.
 
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
         >>> loss = (x * 3).sum().backward()
@@ -533,7 +533,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return self
 
     def backward(self, gradient: Tensor | None = None) -> Tensor:
-        """Compute the gradients of this tensor for all tensors that require one.
+        """Compute the gradients of this tensor with respect to all tensors that require one.
 
         They are added to .grad. A tensor that is not a scalar needs its incoming gradient, of its
         own shape. What was computed from others gets a gradient of its own if requires_grad is

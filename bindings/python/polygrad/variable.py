@@ -78,7 +78,7 @@ class SymInt:
 
     @property
     def val(self) -> int:
-        """The value, if all variables are bound.
+        """The value; all variables must be bound.
 
         >>> (Variable("n", 1, 8).bind(3) + 1).val
         4
@@ -109,7 +109,7 @@ class SymInt:
         return dict(found)
 
     def unbind(self) -> tuple[Any, int]:
-        """Return the same without values, and its value.
+        """Return the expression with its variables unbound, and its value.
 
         >>> Variable("n", 1, 8).bind(3).unbind()
         (n, 3)
@@ -118,7 +118,7 @@ class SymInt:
 
     @property
     def unbound(self) -> Any:
-        """The same without values of variables."""
+        """The expression with its variables unbound."""
         if self._unbound is not None:
             return self._unbound
         unbound = of_handle(lib.poly_size_unbind(CTX, self._node.handle))
@@ -168,7 +168,7 @@ class SymInt:
         return self._op(c.POLY_SIZE_MAX, need(_SIZES, "other", other, "an integer or a size"))
 
     def _below(self, other: Any, strict: bool, swapped: bool) -> Any:
-        """Tell whether self < other (or <=) for all values; an error if that depends on them."""
+        """Return whether self < other (or <=) for all values; an error if that depends on them."""
         distance = self._op(c.POLY_SIZE_SUB, other, not swapped)  # other - self
         if distance is NotImplemented:
             return NotImplemented

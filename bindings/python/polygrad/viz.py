@@ -1,4 +1,4 @@
-"""What is computed and how: graphs, kernels, their code and their times.
+"""Show how tensors are computed: graphs, kernels, their code and their times.
 
 >>> from polygrad import Tensor, viz
 >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])

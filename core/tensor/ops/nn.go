@@ -506,8 +506,8 @@ func sequence(name string, parts int64, doc, results, states, gives string) Clas
 	c := layerOf(name, `input_size int [0,], hidden_size int [1,], num_layers int = 1 [1,], bias bool = true, batch_first bool = false, dropout float = 0 [0,1], bidirectional bool = false`, "",
 		doc+` over a sequence, with PyTorch's names and arguments.
 Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in `+name+`Cell; bidirectional layers also have them for the
-reverse direction, with the suffix _reverse. dropout acts on the outputs of all layers but the last in training mode. Weights begin
-uniform in ±1/sqrt(hidden_size).`, func(w *start) {
+reverse direction, with the suffix _reverse. dropout acts on the outputs of all layers but the last in training mode. Weights are
+initialised uniform in ±1/sqrt(hidden_size).`, func(w *start) {
 			n, inputs, ways := w.int("hidden_size"), w.int("input_size"), w.ways()
 			for range w.int("num_layers") {
 				for range ways {

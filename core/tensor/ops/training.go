@@ -150,17 +150,17 @@ var schedules = []Class{
 	schedule("ExponentialLR", "gamma float", "The rate is multiplied by gamma after each step.", tensor.RateExponential, nil),
 	schedule("ConstantLR", "factor float = 0.3333333333333333, total_iters float = 5", "The rate is multiplied by factor for the first total_iters steps.", tensor.RateConstant, nil),
 	schedule("LinearLR", "start_factor float = 0.3333333333333333, end_factor float = 1, total_iters float = 5",
-		`The rate is multiplied by a factor that goes from start_factor to end_factor in total_iters steps.
+		`The rate is multiplied by a factor from start_factor to end_factor in total_iters steps.
 With a small start_factor it is a warmup; SequentialLR continues with another schedule.`, tensor.RateLinear, nil),
-	schedule("PolynomialLR", "total_iters float = 5, power float = 1", "The rate is multiplied by (1 - t/total_iters)^power after t steps; it is 0 from total_iters on.", tensor.RatePolynomial, nil),
+	schedule("PolynomialLR", "total_iters float = 5, power float = 1", "The rate is multiplied by (1 - t/total_iters)^power after t steps, by 0 at the end.", tensor.RatePolynomial, nil),
 	schedule("CosineAnnealingLR", "T_max float, eta_min float = 0", "The rate follows a cosine down to eta_min in T_max steps, then up again.\n"+sgdr, tensor.RateCosine, nil),
 	schedule("CosineAnnealingLRWithWarmup", "base_lr float [0,], end_lr float, warmup_steps float, decay_steps float",
-		"A linear rise to base_lr in warmup_steps steps, then a half cosine down to end_lr in decay_steps.", tensor.RateWarmupCosine, func(a *Args) ([]float64, error) {
+		"A linear rise to base_lr in warmup_steps, then a half cosine to end_lr in decay_steps.", tensor.RateWarmupCosine, func(a *Args) ([]float64, error) {
 			return []float64{a.float("warmup_steps"), a.float("decay_steps"), a.float("end_lr")}, nil
 		}),
 	schedule("CosineAnnealingWarmRestarts", "T_0 float, T_mult float = 1, eta_min float = 0", "Half cosines down to eta_min, in cycles of T_0, T_0 * T_mult, T_0 * T_mult^2, … steps.\n"+sgdr, tensor.RateCosineRestarts, nil),
 	schedule("OneCycleLR", `max_lr float, total_steps float?, epochs int? [0,], steps_per_epoch int? [0,], pct_start float = 0.3, anneal_strategy text = cos {cos linear}, div_factor float = 25, final_div_factor float = 10000, three_phase bool = false`,
-		`One cycle: from max_lr/div_factor up to max_lr, then down to max_lr/div_factor/final_div_factor.
+		`From max_lr/div_factor up to max_lr, then down to max_lr/div_factor/final_div_factor.
 The rise takes the fraction pct_start of total_steps, which is epochs * steps_per_epoch unless given. anneal_strategy is "cos" or "linear". With
 three_phase the rate first returns to max_lr/div_factor in as many steps as it rose. Momentum does not change. Smith and Topin,
 Super-convergence, arXiv:1708.07120.`, tensor.RateOneCycle, oneCycle),

@@ -184,7 +184,7 @@ export class Dropout implements Layer {
   /** @param p 0.5 by default, from 0 to 1 */
   constructor(p?: number | { p?: number })
   p: number
-  /** In training mode x with elements set to 0 with probability p, the others divided by 1 - p; otherwise x. */
+  /** x with elements 0 with probability p, others divided by 1 - p, in training; else x. */
   forward(x: Tensor): Tensor
 }
 
@@ -403,8 +403,8 @@ export class GRUCell implements Layer {
 /**
  * Layers of long short-term memory over a sequence, with PyTorch's names and arguments.
  * Layer k has weightIhL{k}, weightHhL{k}, biasIhL{k} and biasHhL{k}, as in LSTMCell; bidirectional layers also have them for the
- * reverse direction, with the suffix Reverse. dropout acts on the outputs of all layers but the last in training mode. Weights begin
- * uniform in ±1/sqrt(hiddenSize).
+ * reverse direction, with the suffix Reverse. dropout acts on the outputs of all layers but the last in training mode. Weights are
+ * initialised uniform in ±1/sqrt(hiddenSize).
  */
 export class LSTM {
   /**
@@ -438,8 +438,8 @@ export class LSTM {
 /**
  * Layers of gated recurrent units over a sequence, with PyTorch's names and arguments.
  * Layer k has weightIhL{k}, weightHhL{k}, biasIhL{k} and biasHhL{k}, as in GRUCell; bidirectional layers also have them for the
- * reverse direction, with the suffix Reverse. dropout acts on the outputs of all layers but the last in training mode. Weights begin
- * uniform in ±1/sqrt(hiddenSize).
+ * reverse direction, with the suffix Reverse. dropout acts on the outputs of all layers but the last in training mode. Weights are
+ * initialised uniform in ±1/sqrt(hiddenSize).
  */
 export class GRU {
   /**

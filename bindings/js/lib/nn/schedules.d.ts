@@ -35,7 +35,7 @@ export class ConstantLR extends LRScheduler {
 }
 
 /**
- * The rate is multiplied by a factor that goes from startFactor to endFactor in totalIters steps.
+ * The rate is multiplied by a factor from startFactor to endFactor in totalIters steps.
  * With a small startFactor it is a warmup; SequentialLR continues with another schedule.
  */
 export class LinearLR extends LRScheduler {
@@ -49,7 +49,7 @@ export class LinearLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { startFactor?: number, endFactor?: number, totalIters?: number })
 }
 
-/** The rate is multiplied by (1 - t/totalIters)^power after t steps; it is 0 from totalIters on. */
+/** The rate is multiplied by (1 - t/totalIters)^power after t steps, by 0 at the end. */
 export class PolynomialLR extends LRScheduler {
   /**
    * @param totalIters 5 by default
@@ -71,7 +71,7 @@ export class CosineAnnealingLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { TMax: number, etaMin?: number })
 }
 
-/** A linear rise to baseLr in warmupSteps steps, then a half cosine down to endLr in decaySteps. */
+/** A linear rise to baseLr in warmupSteps, then a half cosine to endLr in decaySteps. */
 export class CosineAnnealingLRWithWarmup extends LRScheduler {
   /** @param baseLr 0 or more */
   constructor(optimizer: Optimizer, baseLr: number, endLr: number, warmupSteps: number, decaySteps: number)
@@ -93,7 +93,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
 }
 
 /**
- * One cycle: from maxLr/divFactor up to maxLr, then down to maxLr/divFactor/finalDivFactor.
+ * From maxLr/divFactor up to maxLr, then down to maxLr/divFactor/finalDivFactor.
  * The rise takes the fraction pctStart of totalSteps, which is epochs * stepsPerEpoch unless given. annealStrategy is "cos" or
  * "linear". With threePhase the rate first returns to maxLr/divFactor in as many steps as it rose. Momentum does not change. Smith
  * and Topin, Super-convergence, arXiv:1708.07120.

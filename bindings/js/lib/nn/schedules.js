@@ -32,12 +32,12 @@ class ConstantLR extends LRScheduler {
   static _made = made('ConstantLR', { factor: 0.3333333333333333, totalIters: 5 })
 }
 
-/** The rate is multiplied by a factor that goes from startFactor to endFactor in totalIters steps. */
+/** The rate is multiplied by a factor from startFactor to endFactor in totalIters steps. */
 class LinearLR extends LRScheduler {
   static _made = made('LinearLR', { startFactor: 0.3333333333333333, endFactor: 1, totalIters: 5 })
 }
 
-/** The rate is multiplied by (1 - t/totalIters)^power after t steps; it is 0 from totalIters on. */
+/** The rate is multiplied by (1 - t/totalIters)^power after t steps, by 0 at the end. */
 class PolynomialLR extends LRScheduler {
   static _made = made('PolynomialLR', { totalIters: 5, power: 1 })
 }
@@ -47,7 +47,7 @@ class CosineAnnealingLR extends LRScheduler {
   static _made = made('CosineAnnealingLR', { TMax: undefined, etaMin: 0 })
 }
 
-/** A linear rise to baseLr in warmupSteps steps, then a half cosine down to endLr in decaySteps. */
+/** A linear rise to baseLr in warmupSteps, then a half cosine to endLr in decaySteps. */
 class CosineAnnealingLRWithWarmup extends LRScheduler {
   static _made = made('CosineAnnealingLRWithWarmup', { baseLr: undefined, endLr: undefined, warmupSteps: undefined, decaySteps: undefined })
 }
@@ -57,7 +57,7 @@ class CosineAnnealingWarmRestarts extends LRScheduler {
   static _made = made('CosineAnnealingWarmRestarts', { T0: undefined, TMult: 1, etaMin: 0 })
 }
 
-/** One cycle: from maxLr/divFactor up to maxLr, then down to maxLr/divFactor/finalDivFactor. */
+/** From maxLr/divFactor up to maxLr, then down to maxLr/divFactor/finalDivFactor. */
 class OneCycleLR extends LRScheduler {
   static _made = made('OneCycleLR', { maxLr: undefined, totalSteps: null, epochs: null, stepsPerEpoch: null, pctStart: 0.3, annealStrategy: 'cos', divFactor: 25, finalDivFactor: 10000, threePhase: false })
 }

@@ -51,7 +51,7 @@ def sequence_weights(layer: Any) -> list[str]:
 
 
 class Sequential:
-    """Layers and functions of one tensor, one after the other; indices give them back.
+    """Layers and functions of one tensor, applied in order; sequential[i] is layer i.
 
     >>> from polygrad.nn import Linear
     >>> model = Sequential(Linear(4, 8), Tensor.relu, Linear(8, 2))

@@ -125,12 +125,12 @@ class Optimizer:
         return self.params[0].device
 
     def zero_grad(self) -> None:
-        """Forget the gradients of all parameters."""
+        """Remove the gradients of all parameters."""
         for param in self.params:
             param.grad = None
 
     def step(self) -> None:
-        """Change each parameter that has a gradient."""
+        """Update each parameter that has a gradient."""
         members = self._members()
         release_dead()
         given = (ctypes.c_void_p * len(members))(*(o._optim for o in members))

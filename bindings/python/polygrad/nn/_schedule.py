@@ -153,7 +153,7 @@ class Plateau:
         return state, state[0]._call(self._op, metric, *state[1:], *self._settings)
 
     def step(self, metrics: float | Tensor) -> None:
-        """Look at a metric, which is a number or a tensor of one element."""
+        """Count a step with a metric, a number or a tensor of one element, and set the rate."""
         if not isinstance(metrics, Tensor):
             metrics = Tensor(np.array([number("metrics", metrics)], np.float32))
         assign(*self._next(metrics.detach()))

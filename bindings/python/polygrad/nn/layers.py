@@ -314,7 +314,7 @@ class Dropout:
         self.p = p
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Return in training mode x with elements set to 0 with probability p, the others divided by 1 - p; otherwise x."""
+        """Return x with elements 0 with probability p, others divided by 1 - p, in training; else x."""
         return need(Tensor, "x", x, "a tensor").dropout(self.p)
 
 
@@ -675,8 +675,8 @@ class LSTM:
 
     Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in LSTMCell;
     bidirectional layers also have them for the reverse direction, with the suffix _reverse. dropout
-    acts on the outputs of all layers but the last in training mode. Weights begin uniform in
-    ±1/sqrt(hidden_size).
+    acts on the outputs of all layers but the last in training mode. Weights are initialised uniform
+    in ±1/sqrt(hidden_size).
 
     >>> out, (h, c) = LSTM(3, 2, num_layers=2)(Tensor.ones(7, 5, 3))
     >>> out.shape, h.shape, c.shape
@@ -735,8 +735,8 @@ class GRU:
 
     Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in GRUCell;
     bidirectional layers also have them for the reverse direction, with the suffix _reverse. dropout
-    acts on the outputs of all layers but the last in training mode. Weights begin uniform in
-    ±1/sqrt(hidden_size).
+    acts on the outputs of all layers but the last in training mode. Weights are initialised uniform
+    in ±1/sqrt(hidden_size).
 
     >>> out, h = GRU(3, 2, batch_first=True)(Tensor.ones(5, 7, 3))
     >>> out.shape, h.shape

@@ -130,7 +130,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate is multiplied by a factor that goes from start_factor to end_factor in total_iters steps.
+    """The rate is multiplied by a factor from start_factor to end_factor in total_iters steps.
 
     With a small start_factor it is a warmup; SequentialLR continues with another schedule.
 
@@ -162,7 +162,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate is multiplied by (1 - t/total_iters)^power after t steps; it is 0 from total_iters on.
+    """The rate is multiplied by (1 - t/total_iters)^power after t steps, by 0 at the end.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -194,7 +194,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingLRWithWarmup(LRScheduler):
-    """A linear rise to base_lr in warmup_steps steps, then a half cosine down to end_lr in decay_steps.
+    """A linear rise to base_lr in warmup_steps, then a half cosine to end_lr in decay_steps.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)))
@@ -254,7 +254,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """One cycle: from max_lr/div_factor up to max_lr, then down to max_lr/div_factor/final_div_factor.
+    """From max_lr/div_factor up to max_lr, then down to max_lr/div_factor/final_div_factor.
 
     The rise takes the fraction pct_start of total_steps, which is epochs * steps_per_epoch unless
     given. anneal_strategy is "cos" or "linear". With three_phase the rate first returns to

@@ -1,4 +1,4 @@
-"""What is done to gradients between backward() and the step of an optimizer."""
+"""Gradient clipping, between backward() and the step of an optimizer."""
 
 from __future__ import annotations
 
