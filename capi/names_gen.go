@@ -143,8 +143,6 @@ func parameters(fn string) string {
 		return "schedule"
 	case "poly_rate_schedule_release":
 		return "schedule"
-	case "poly_python_methods":
-		return "python objects n"
 	case "poly_uop_release":
 		return "ctx x"
 	case "poly_uop_release_n":
@@ -981,6 +979,8 @@ func parameters(fn string) string {
 		return "ctx dtype size"
 	case "poly_buffer_var":
 		return "ctx dtype var inner n_inner"
+	case "poly_python_methods":
+		return "python objects n"
 	case "poly_const_float":
 		return "ctx value"
 	case "poly_const_double":

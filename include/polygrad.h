@@ -16,13 +16,13 @@
  *   Gradients; Running; Jobs; Compiled steps;
  *   Files of tensors; Instances; Generating text; Models as nodes; Files of models; Graphs as files;
  *   Views of graphs and kernels; Schedules and plans; WASM plans; Graphs, node by node;
- *   Data types as records;
+ *   Data types as records; Support for bindings;
  *   Compatibility.
  *
  * CONTEXTS
- *   A context (PolyCtx) owns a graph, its memory, its compiled programs, a
- *   random stream and the device that runs its kernels. Nodes and arrays belong
- *   to one context and cannot be combined with those of another one.
+ *   A context (PolyCtx) owns a graph, its memory, its compiled programs and a
+ *   random stream. Nodes and arrays belong to one context and cannot be combined
+ *   with those of another one.
  *
  * NODES AND ARRAYS
  *   There are two ways to write a program; both use the same operations.
@@ -160,8 +160,9 @@
  *
  * VERSIONS
  *   "Since 1.0" marks the original interface; programs that were written for it
- *   work unchanged. "Since 2.0" marks additions. Functions of 1.0 that have a
- *   better successor are in the last section, "Compatibility".
+ *   work unchanged. "Since 2.0" marks additions. If the functions of a group
+ *   differ, the versions are listed in their order: "Since 1.0, 2.0". Functions of
+ *   1.0 that have a better successor are in the last section, "Compatibility".
  */
 #ifndef POLYGRAD_H
 #define POLYGRAD_H
@@ -451,8 +452,8 @@ POLY_API const char *poly_device_name(int i);
 /* 1 if a device (PolyDeviceId) can run kernels in this process, else 0. Since 2.0. */
 POLY_API int poly_device_available(int device);
 
-/* Both empty the caches of compiled kernels, plans and schedules of all contexts. Since
- * 1.0. */
+/* Empty the caches of compiled kernels, plans and schedules of all contexts (both do the
+ * same). Since 1.0. */
 POLY_API void poly_cpu_cache_flush(void);
 POLY_API void poly_sched_cache_flush(void);
 
@@ -516,12 +517,12 @@ typedef enum PolyCallKind {
   POLY_CALL_TENSORS = 13, /* (p) n nodes, or in poly_array_call arrays */
   POLY_CALL_SLICE = 14,   /* of an index: start, stop and step follow; NONE leaves one open */
   POLY_CALL_ELLIPSIS = 15, /* of an index: all axes that the other items do not select from */
-  POLY_CALL_OTHER = 16    /* stored as CHARS: the name of a type of the caller's language that
-                           * no parameter takes, for the error */
+  POLY_CALL_OTHER = 16    /* for bindings: a value of a type that no parameter takes; the name of the type, stored
+                           * as CHARS, appears in the error */
 } PolyCallKind;
 
-/* One argument. A parameter that is a list of numbers also takes a single number, as a list
- * of one. Names with sizes (rearrange) are one list in which each name precedes its size. */
+/* One argument. A parameter that is a list of numbers also accepts a single number. Names
+ * with sizes (rearrange) are one list in which each name precedes its size. */
 typedef struct PolyCallArg {
   int32_t kind; /* PolyCallKind */
   int32_t n;
@@ -586,7 +587,7 @@ POLY_API PolyArray *poly_array_new(PolyCtx *ctx, int dtype, const int64_t *shape
 POLY_API PolyArray *poly_array_share(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes, uint64_t token);
 
 /* Writes the tokens of poly_array_share whose memory is no longer used, at most room of
- * them and each once, and returns their number; -1 on error. Since 2.0. */
+ * them, and returns their number; -1 on error. Each token is reported once. Since 2.0. */
 POLY_API int poly_array_released(PolyCtx *ctx, uint64_t *tokens, int room);
 
 /* Returns another handle, with a reference of its own, to the same array. Since 2.0. */
@@ -601,8 +602,8 @@ POLY_API void poly_array_release_n(PolyArray **xs, int n);
  * Since 2.0. */
 POLY_API PolyUOp *poly_array_node(PolyArray *x);
 
-/* For inspection: the lazy node from which the elements of a computed array were computed,
- * if it is still known, else the array's current node. Since 2.0. */
+/* For inspection: the graph that a computed array was computed from, if it is still kept;
+ * else the array's current node. Since 2.0. */
 POLY_API PolyUOp *poly_array_origin(PolyArray *x);
 
 /* Creates an array whose value is a node that was built from the nodes (poly_array_node) of
@@ -640,8 +641,8 @@ POLY_API PolyJob *poly_array_realize_async(PolyCtx *ctx, PolyArray **xs, int n);
  * -1 on error. Since 2.0. */
 POLY_API int poly_array_is_computed(PolyArray *x);
 
-/* 1 if the array is a view of another one, whether that is still referenced or not; 0 if
- * not; -1 on error. Since 2.0. */
+/* 1 if the array is a view of another one, also if that one was released; 0 if not; -1 on
+ * error. Since 2.0. */
 POLY_API int poly_array_is_view(PolyArray *x);
 
 /* Computes the array and copies its elements to out in row-major order. nbytes is exactly
@@ -681,7 +682,8 @@ POLY_API int poly_array_assign_n(PolyArray **targets, PolyArray **values, int n)
 POLY_API int poly_array_set(PolyArray *x, const PolyCallArg *items, int n, const PolyCallArg *value);
 
 /* Makes x an alias of by: x then has the elements, shape and type of by, and a write to
- * either is visible in both. Whether x requires a gradient stays. 0 or -1. Since 2.0. */
+ * either is visible in both. Whether x requires a gradient does not change. 0 or -1. Since
+ * 2.0. */
 POLY_API int poly_array_replace(PolyArray *x, PolyArray *by);
 
 /* A view through which no gradient flows. Since 2.0. */
@@ -741,8 +743,8 @@ POLY_API int poly_array_grad(PolyArray *x, PolyArray **grad);
  * 2.0. */
 POLY_API int poly_array_set_grad(PolyArray *x, PolyArray *grad);
 
-/* Begins (on = 1) or ends (0) a region in which results do not require gradients, whatever
- * they are computed from. Regions nest. 0 or -1. Since 2.0. */
+/* Begins (on = 1) or ends (0) a region in which results do not require gradients, even if
+ * their operands do. Regions nest. 0 or -1. Since 2.0. */
 POLY_API int poly_no_grad(PolyCtx *ctx, int on);
 
 /* ======================================================================== */
@@ -755,14 +757,14 @@ POLY_API int poly_no_grad(PolyCtx *ctx, int on);
  *
  *   - During a trace nothing is computed. Functions that need a value
  *     (poly_array_read, poly_array_pin, ...) are errors.
- *   - Writes to arrays, and to gradients, are recorded and undone at the end. Each
- *     run performs them on the arrays, where those are at the time of the run.
- *   - Arrays from before the trace that are only read are read at each run.
+ *   - Writes to arrays, and to gradients, are recorded and undone at the end of the
+ *     trace. Each run performs them on the current memory of the arrays.
+ *   - Each run reads the current elements of arrays from before the trace.
  *   - Numbers of C, and the branches that the caller took, are constants.
  *   - Random numbers are drawn at each run, none during the trace.
- *   - A run leaves the gradients that the function leaves. Exception: gradients
- *     that the function first removed (poly_array_set_grad with NULL) and that an
- *     optimizer then used are temporaries, and each run leaves none.
+ *   - After a run the arrays hold the gradients that the function leaves. Exception:
+ *     gradients that the function first removes (poly_array_set_grad with NULL) and
+ *     that an optimizer then uses are temporaries, which no run leaves behind.
  */
 
 /* How poly_trace_end compiles a function. */
@@ -790,8 +792,8 @@ POLY_API int poly_trace_abandon(PolyCtx *ctx);
  * number; -1 on error. Since 2.0. */
 POLY_API int poly_function_run(PolyFunction *f, PolyArray **args, int n, PolyVarBinding *vars, int n_vars, PolyArray **out, int room);
 
-/* Runs a function without arguments and without returning its results: a training step, or
- * a function compiled with POLY_TRACE_FIXED. 0 or -1. Since 2.0. */
+/* Runs a function that has no arguments and does not return its results: a training step,
+ * or a function compiled with POLY_TRACE_FIXED. 0 or -1. Since 2.0. */
 POLY_API int poly_function_rerun(PolyFunction *f);
 
 /* The array that holds result i after every run: of a function compiled with
@@ -823,8 +825,8 @@ POLY_API void poly_function_release(PolyFunction *f);
  * NULL. Since 2.0. */
 POLY_API PolyOptim *poly_optim_new(PolyCtx *ctx, int op, const PolyCallArg *args, int n, int *states);
 
-/* The same with the settings of poly_lars (gradient descent, LARS, Muon) and of poly_lamb
- * (Adam, AdamW, LAMB) for n arrays. Since 2.0. */
+/* Create an optimizer of n arrays with the settings of poly_lars (gradient descent, LARS,
+ * Muon) or of poly_lamb (Adam, AdamW, LAMB). NULL on error. Since 2.0. */
 POLY_API PolyOptim *poly_optim_lars(PolyArray **params, int n, double lr, double momentum, double weight_decay, double tcoef,
                                     int nesterov, int classic, int decoupled_decay, int ns_steps,
                                     const double *ns_coefficients, int n_coefficients);
@@ -835,7 +837,7 @@ POLY_API PolyOptim *poly_optim_lamb(PolyArray **params, int n, double lr, double
  * program. All new values are computed from the old ones. 0 or -1. Since 2.0. */
 POLY_API int poly_optim_step(PolyOptim **optimizers, int n);
 
-/* The arrays that an optimizer works on, by what:
+/* The arrays of an optimizer. what selects:
  *   0     the learning rate, of one element; write it to change the rate of later
  *         steps, also in traced functions
  *   1     parameter i
@@ -849,15 +851,16 @@ POLY_API void poly_optim_release(PolyOptim *optimizer);
 
 /* Creates a learning rate schedule by its name, poly_op("CosineAnnealingLR"), and sets the
  * optimizer's rate to that of step 0. args are the settings in the order of docs/api.md;
- * those that are left out at the end take their defaults. ReduceLROnPlateau, which depends
- * on a metric, is no such schedule: see poly_plateau. Since 2.0. */
+ * those that are left out at the end take their defaults. For ReduceLROnPlateau, which
+ * depends on a metric, use poly_plateau. NULL on error. Since 2.0. */
 POLY_API PolyRateScheduler *poly_rate_schedule_new(PolyOptim *optimizer, int op, const PolyCallArg *args, int n);
 
-/* The same by the number of a schedule (PolyRateSchedule), with its n params. Since 2.0. */
+/* Creates a schedule by its number (PolyRateSchedule) with its n params. NULL on error.
+ * Since 2.0. */
 POLY_API PolyRateScheduler *poly_optim_schedule(PolyOptim *optimizer, int schedule, const double *params, int n);
 
-/* Advances a schedule by one step and sets the optimizer's rate; may be traced. 0 or -1.
- * Since 2.0. */
+/* Advances a schedule by one step and sets the optimizer's rate. Call it after
+ * poly_optim_step; it may be traced. 0 or -1. Since 2.0. */
 POLY_API int poly_rate_schedule_step(PolyRateScheduler *schedule);
 
 /* The number of steps so far, an array of one int32. Since 2.0. */
@@ -865,12 +868,6 @@ POLY_API PolyArray *poly_rate_schedule_count(PolyRateScheduler *schedule);
 
 /* Releases a schedule. NULL and stale handles are ignored. Since 2.0. */
 POLY_API void poly_rate_schedule_release(PolyRateScheduler *schedule);
-
-/* For the Python package: its most frequent calls as an array of PyMethodDef that ends with
- * an entry of zeros. python is the handle (dlopen) of the process or library that exports
- * Python's functions. objects are n Python objects in the order of capi/python.c, which
- * must live as long as the process. NULL on error. Since 2.0. */
-POLY_API const void *poly_python_methods(void *python, void *const *objects, int n);
 
 /* ======================================================================== */
 /* Nodes                                                                    */
@@ -965,7 +962,7 @@ POLY_API PolyUOp *poly_size_op(PolyCtx *ctx, int op, int64_t a, int64_t b);
  * on error. All pointers may be NULL. Since 2.0. */
 POLY_API int poly_size_info(PolyCtx *ctx, PolyUOp *x, int64_t *lo, int64_t *hi, int64_t *value);
 
-/* The size with its variables unbound. Since 2.0. */
+/* The size x with its variables unbound. Since 2.0. */
 POLY_API PolyUOp *poly_size_unbind(PolyCtx *ctx, PolyUOp *x);
 
 /* The size of an axis of x as a node, also if it is a number. Since 2.0. */
@@ -1227,8 +1224,8 @@ POLY_API PolyUOp *poly_bitcast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype);
 /* x, with no gradient flowing through it. Since 1.0. */
 POLY_API PolyUOp *poly_detach(PolyCtx *ctx, PolyUOp *x);
 
-/* x, stored in memory of its own: what uses it reads that memory instead of computing x as
- * part of its kernel. Since 2.0. */
+/* x, stored in memory of its own: kernels that use x read that memory instead of computing
+ * x themselves. Since 2.0. */
 POLY_API PolyUOp *poly_contiguous(PolyCtx *ctx, PolyUOp *x);
 
 /* x; the gradient that flows to x is stored in memory of its own. Since 2.0. */
@@ -1327,9 +1324,9 @@ POLY_API PolyUOp *poly_shrink(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], i
 POLY_API PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim);
 POLY_API PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value);
 
-/* What poly_pad_mode makes of the elements a b c d: */
+/* The elements that poly_pad_mode adds, for the axis a b c d: */
 typedef enum PolyPadMode {
-  POLY_PAD_REFLECT = 0,   /* c b | a b c d | c b; the padding is less than the size */
+  POLY_PAD_REFLECT = 0,   /* c b | a b c d | c b; the padding is less than the size of the axis */
   POLY_PAD_REPLICATE = 1, /* a a | a b c d | d d */
   POLY_PAD_CIRCULAR = 2   /* c d | a b c d | a b; the padding is at most the size, not negative */
 } PolyPadMode;
@@ -1374,8 +1371,8 @@ POLY_API PolyUOp *poly_repeat_interleave(PolyCtx *ctx, PolyUOp *src, int64_t rep
  * step >= 1. Since 2.0. */
 POLY_API PolyUOp *poly_unfold(PolyCtx *ctx, PolyUOp *src, int axis, int64_t size, int64_t step);
 
-/* Elements shifted by shifts[i] positions along axes[i], cyclically. axes NULL (with n 1):
- * along the flattened tensor. Since 2.0. */
+/* Elements shifted by shifts[i] positions along axes[i], cyclically; along the flattened
+ * tensor if axes is NULL and n is 1. Since 2.0. */
 POLY_API PolyUOp *poly_roll(PolyCtx *ctx, PolyUOp *src, const int64_t *shifts, const int64_t *axes, int n);
 
 /* The diagonal of two axes, as the last axis of the result. offset > 0 selects a diagonal
@@ -1422,12 +1419,14 @@ POLY_API PolyUOp *poly_setitem(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, c
                                int n, PolyUOp *value);
 
 /* A view of a node base is a chain of poly_reshape, poly_permute, poly_shrink, poly_flip,
- * poly_detach, slices, and poly_bitcast_by_id to a type of the same size: it has elements
- * of base, none of them twice, and nothing else. poly_is_view: 1 if x is a view of base or
- * base itself, 0 if not, -1 on error. poly_set_view: base with the elements that x selects
- * replaced by value, which broadcasts to the shape of x and is converted to its type. The
- * result is a new node; poly_update can write through a view. poly_move_view: the same view
- * of another node, which has the shape and type of base. Since 2.0. */
+ * poly_detach, slices, and poly_bitcast_by_id to a type of the same size: it selects
+ * elements of base, each at most once.
+ *   poly_is_view    1 if x is a view of base or base itself, 0 if not, -1 on error
+ *   poly_set_view   base with the elements that x selects replaced by value, which
+ *                   broadcasts to the shape of x and is converted to its type; a new node
+ *                   (poly_update can write through a view)
+ *   poly_move_view  the same view of another node, which has the shape and type of base
+ * Since 2.0. */
 POLY_API int poly_is_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base);
 POLY_API PolyUOp *poly_set_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *value);
 POLY_API PolyUOp *poly_move_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *other);
@@ -1704,14 +1703,15 @@ POLY_API int poly_qr(PolyCtx *ctx, PolyUOp *a, PolyUOp **out);
 /* Singular value decomposition a = U diag(S) V^T of matrices (..., m, n), k = min(m, n): U
  * (..., m, k) to out[0], the singular values S (..., k) in descending order to out[1], V^T
  * (..., k, n) to out[2]. If full_matrices is not 0, U is (..., m, m) and V^T (..., n, n).
- * The method is Jacobi rotations, with several kernels for each of about n (3 + log2(n))
- * rounds: for small matrices. 0 or -1. Since 2.0. */
+ * Small matrices use Jacobi rotations, larger ones the eigenvectors of (0 a; a^T 0). 0 or
+ * -1. Since 2.0. */
 POLY_API int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out);
 
 /* Eigendecomposition a = V diag(W) V^T of symmetric matrices (..., n, n): the eigenvalues W
  * (..., n) in ascending order to out[0], the orthonormal eigenvectors, columns of V (...,
  * n, n), to out[1]. Only the lower triangle of a is read, or the upper one if upper is not
- * 0. Cost as poly_svd. 0 or -1. Since 2.0. */
+ * 0. Small matrices use Jacobi rotations, larger ones divide and conquer. 0 or -1. Since
+ * 2.0. */
 POLY_API int poly_eigh(PolyCtx *ctx, PolyUOp *a, int upper, PolyUOp **out);
 
 /* Least squares for matrices a (..., m, n) and b of shape (m), (..., m) with the leading
@@ -1864,9 +1864,10 @@ typedef enum PolyRateSchedule {
   POLY_RATE_COSINE = 6,          /* total, least: (lr - least) * (1 + cos(pi t/total)) / 2 + least */
   POLY_RATE_COSINE_RESTARTS = 7, /* first, factor, least: cosine in cycles of first, first*factor, ... steps */
   POLY_RATE_WARMUP_COSINE = 8,   /* warmup, decay, least: lr * (t+1)/warmup, then a half cosine down to least */
-  POLY_RATE_ONE_CYCLE = 9        /* max, total, the fraction of steps that rise, 1 for linear or 0 for cosine
-                                  * phases, divisor, final divisor, 1 for three phases or 0 for two: from
-                                  * max/divisor to max, (back, ) and down to max/divisor/final divisor */
+  POLY_RATE_ONE_CYCLE = 9        /* max, total, rise, linear, divisor, final, three: the rate goes from max/divisor up
+                                  * to max in the fraction rise of total steps, and down to max/divisor/final. Phases are
+                                  * linear (1) or half cosines (0). If three is 1, the rate first falls to max/divisor in
+                                  * as many steps as it rose */
 } PolyRateSchedule;
 
 /* The learning rate after t steps, computed in float64; it has the type (at least float32)
@@ -1932,11 +1933,11 @@ POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **w
  *
  * LIMIT. The buffers of one kernel may take 4 GiB together; more is an error. */
 
-/* Computes n values and writes each in row-major order and in its own type to data[i],
- * which must have room for it: the function is given no size, so it checks none. It does
- * for a target of poly_update, whose size poly_buffer_host takes. data[i] must not overlap memory that the values are computed from: use poly_update to
- * replace the contents of a buffer. If leaves is not NULL, leaves[i] receives a new buffer
- * of the value's shape on data[i], as from poly_buffer_host. 0 or -1. Since 2.0. */
+/* Computes n values and writes value i in row-major order and in its own type to data[i].
+ * data[i] must have room for poly_numel elements; this is not checked, as the function does
+ * not know the size. data[i] must not overlap memory that the values are computed from: use
+ * poly_update to replace the contents of a buffer. If leaves is not NULL, leaves[i] receives
+ * a new buffer of the value's shape on data[i], as from poly_buffer_host. 0 or -1. Since 2.0. */
 POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves);
 
 /* poly_realize_into that also replaces the contents of n_updates buffers: targets are nodes
@@ -2961,7 +2962,7 @@ typedef bool (*PolyGateFn)(PolyUOp *x);
 POLY_API PolyUOp **poly_toposort(PolyCtx *ctx, PolyUOp *root, int *n_out);
 POLY_API PolyUOp **poly_toposort_ex(PolyCtx *ctx, PolyUOp *root, int *n_out, PolyGateFn gate, bool enter_calls);
 
-/* Whether p is a live handle of a context: a node, a step or a plan. Since 1.0. */
+/* Whether p is a live handle of the context: of a node, a step or a plan. Since 1.0. */
 POLY_API bool poly_ctx_owns_ptr(PolyCtx *ctx, const void *p);
 
 /* Prints a node, or the groups of operations, to standard error. Since 1.0. */
@@ -3036,6 +3037,16 @@ POLY_API PolyUOp *poly_buffer(PolyCtx *ctx, PolyDType dtype, int64_t size);
 
 /* A buffer whose first size is a variable, of shape (var, inner...). Since 1.0. */
 POLY_API PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, const int64_t *inner, int n_inner);
+
+/* ======================================================================== */
+/* Support for bindings                                                     */
+/* ======================================================================== */
+
+/* For the Python package: its most frequent calls as an array of PyMethodDef that ends with
+ * an entry of zeros. python is the handle (dlopen) of the process or library that exports
+ * Python's functions. objects are n Python objects in the order of capi/python.c, which
+ * must live as long as the process. NULL on error. Since 2.0. */
+POLY_API const void *poly_python_methods(void *python, void *const *objects, int n);
 
 /* ======================================================================== */
 /* Compatibility                                                            */

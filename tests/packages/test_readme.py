@@ -39,6 +39,21 @@ def test_one_liner(python_place: Place, code: str, printed: str) -> None:
     assert python_place.run("python", "-c", code).strip() == printed
 
 
+PAGES = [ROOT / "bindings/python/README.md", ROOT / "docs/guide/performance.md"]
+COMMANDS = sorted({c for p in PAGES for c in re.findall(r"^python -m .*", p.read_text(), re.M)})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_that_show_kernels(python_place: Place, command: str) -> None:
+    program = "from polygrad import Tensor\n\n\ndef forward():\n    return Tensor.ones(8, 8).exp().sum(1)\n"
+    (python_place.folder / "model.py").write_text(program)
+    said = python_place.run("bash", "-c", command)
+    if " -o " in command:
+        assert "<svg" in (python_place.folder / "graph.svg").read_text()
+    else:
+        assert re.search(r"^mov|^ +v?mov|GFLOP/s", said, re.MULTILINE), said
+
+
 def test_js(js_place: Place) -> None:
     for code in blocks(README, "js"):
         learns(js_place.run("node", "-e", code))

@@ -6,6 +6,7 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
+const { spawnSync } = require('node:child_process')
 const { Tensor, Generator, safetensors, loadHf, loadHfBytes, generate, generateAsync, generateSteps, generateStream, hf } = require('..')
 
 const END = 256
@@ -163,4 +164,33 @@ test('onToken may be async where the generation is', async () => {
   assert.strictEqual((await generateAsync(model, [1], 9, { seed: 1, onToken })).length, 4)
   assert.strictEqual(told.length, 3)
   assert.throws(() => generate(model, [1], 9, { onToken }), /^TypeError: generate: onToken: returned a promise, expected/)
+})
+
+test('the language model of README.md', () => {
+  const root = path.join(__dirname, '..')
+  const [, program] = /```mjs\n([^]*?)```/.exec(fs.readFileSync(path.join(root, 'README.md'), 'utf8'))
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'polygrad-'))
+  try {
+    const folder = path.join(home, 'hub', 'models--openai-community--gpt2')
+    const commit = 'c'.repeat(40)
+    const files = { 'config.json': JSON.stringify(CONFIG), 'tokenizer.json': '{}', 'tokenizer_config.json': '{}', 'model.safetensors': weights() }
+    fs.mkdirSync(path.join(folder, 'snapshots', commit), { recursive: true })
+    fs.mkdirSync(path.join(folder, 'refs'))
+    fs.writeFileSync(path.join(folder, 'refs', 'main'), commit)
+    for (const [name, bytes] of Object.entries(files)) fs.writeFileSync(path.join(folder, 'snapshots', commit, name), bytes)
+    const modules = path.join(home, 'node_modules')
+    fs.mkdirSync(path.join(modules, '@huggingface', 'tokenizers'), { recursive: true })
+    fs.symlinkSync(root, path.join(modules, 'polygrad'))
+    fs.writeFileSync(path.join(modules, '@huggingface', 'tokenizers', 'index.js'), `exports.Tokenizer = class {
+      encode (text) { return { ids: [...Buffer.from(text)] } }
+      decode (ids) { return ids.map(() => '+').join('') }
+    }`)
+    fs.writeFileSync(path.join(home, 'program.mjs'), program)
+    const env = { ...process.env, HF_HOME: home, HF_HUB_OFFLINE: '1' }
+    const done = spawnSync(process.execPath, ['program.mjs'], { cwd: home, env, encoding: 'utf8', timeout: 120000 })
+    assert.strictEqual(done.stderr, '')
+    assert.match(done.stdout, /^\+{1,50}$/)
+  } finally {
+    fs.rmSync(home, { recursive: true })
+  }
 })

@@ -291,3 +291,39 @@ def test_hugging_face_example(tmp_path: Path) -> None:
         EXTRA=str(modules),
     )
     assert out == "(1, 16, 11) (1, 6) [1 2 3 4]\n"
+
+
+def test_language_model_of_the_readme(tmp_path: Path) -> None:
+    """The hub's package knows one small model, the package of tokenizers one letter a token."""
+    import json
+    import re
+
+    readme = Path(__file__).resolve().parents[3] / "README.md"
+    (program,) = re.findall(r"^```py\n(.*?)^```", readme.read_text(), re.DOTALL | re.MULTILINE)
+    repository, modules = tmp_path / "repository", tmp_path / "modules"
+    repository.mkdir()
+    modules.mkdir()
+    (repository / "config.json").write_text(json.dumps(CONFIG))
+    (repository / "tokenizer.json").write_text("{}")
+    weights = gpt2_weights(np.random.default_rng(1))
+    (repository / "model.safetensors").write_bytes(safetensors(weights))
+    (modules / "huggingface_hub.py").write_text(
+        f"def snapshot_download(repo_id, **options):\n    return {str(repository)!r}\n"
+    )
+    (modules / "tokenizers.py").write_text(
+        textwrap.dedent(
+            f"""
+            import types
+
+            class Tokenizer:
+                from_file = staticmethod(lambda path: Tokenizer())
+
+                def encode(self, text, add_special_tokens):
+                    return types.SimpleNamespace(ids=[ord(c) % {CONFIG["vocab_size"]} for c in text])
+
+                def decode(self, tokens, skip_special_tokens):
+                    return "".join(chr(97 + t) for t in tokens)
+            """
+        )
+    )
+    assert re.fullmatch("[a-k]{50}", run(program, EXTRA=str(modules)))

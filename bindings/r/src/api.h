@@ -86,7 +86,6 @@ struct poly_api {
   int (*poly_rate_schedule_step)(PolyRateScheduler *);
   PolyArray *(*poly_rate_schedule_count)(PolyRateScheduler *);
   void (*poly_rate_schedule_release)(PolyRateScheduler *);
-  const void *(*poly_python_methods)(void *, void *const *, int);
   void (*poly_uop_release)(PolyCtx *, PolyUOp *);
   void (*poly_uop_release_n)(PolyCtx *, PolyUOp **, int);
   PolyUOp *(*poly_uop_retain)(PolyCtx *, PolyUOp *);
@@ -507,6 +506,7 @@ struct poly_api {
   PolyUOp *(*poly_const_typed)(PolyCtx *, PolyDType, double);
   PolyUOp *(*poly_buffer)(PolyCtx *, PolyDType, int64_t);
   PolyUOp *(*poly_buffer_var)(PolyCtx *, PolyDType, PolyUOp *, const int64_t *, int);
+  const void *(*poly_python_methods)(void *, void *const *, int);
   PolyUOp *(*poly_const_float)(PolyCtx *, double);
   PolyUOp *(*poly_const_double)(PolyCtx *, double);
   PolyUOp *(*poly_const_int)(PolyCtx *, int64_t);
@@ -652,7 +652,6 @@ struct poly_api {
   X(poly_rate_schedule_step) \
   X(poly_rate_schedule_count) \
   X(poly_rate_schedule_release) \
-  X(poly_python_methods) \
   X(poly_uop_release) \
   X(poly_uop_release_n) \
   X(poly_uop_retain) \
@@ -1073,6 +1072,7 @@ struct poly_api {
   X(poly_const_typed) \
   X(poly_buffer) \
   X(poly_buffer_var) \
+  X(poly_python_methods) \
   X(poly_const_float) \
   X(poly_const_double) \
   X(poly_const_int) \

@@ -147,3 +147,20 @@ test_that("a token opens a server", {
     expect_identical(download_hf("org/tiny", commit), folder)
   })
 })
+
+test_that("the language model of README.md continues a text", {
+  page <- "../../README.md"
+  skip_if_not(file.exists(page), "README.md is not beside the tests")
+  blocks <- regmatches(text <- paste(readLines(page, encoding = "UTF-8"), collapse = "\n"), gregexpr("```r\n.*?```", text, perl = TRUE))[[1]]
+  program <- gsub("```r\n|```", "", grep("download_hf", blocks, value = TRUE))
+  program <- sub("openai-community/gpt2", "org/tiny", program, fixed = TRUE)
+  # One letter a token.
+  program <- sub("tok::tokenizer$from_pretrained", "tokenizer_of", program, fixed = TRUE)
+  tokenizer_of <- function(name) {
+    list(encode = function(text) list(ids = utf8ToInt(text) %% 11L), decode = function(ids, ...) intToUtf8(97L + ids))
+  }
+  with_hub(make_hub(list(config.json = gpt2_config, model.safetensors = gpt2_weights())), {
+    capture.output(said <- eval(parse(text = program)), type = "message")
+  })
+  expect_match(said, "^The meaning of life is[a-k]{50}$|^[a-k]+$")
+})
