@@ -7,7 +7,7 @@
 // needed, in as few kernels as possible:
 //
 //	x := polygrad.From([]float32{1, 2, 3, 4}, 2, 2)
-//	y := x.MatMul(x.T()).Add(1).Sqrt().Sum(polygrad.WithAxis(1))
+//	y := x.MatMul(x.T()).Add(3).Sqrt().Sum(polygrad.WithAxis(1))
 //	values, err := polygrad.Values[float32](y)
 //
 // Optional arguments are Options, made by the With functions; the documentation of a method lists its options with their defaults.
@@ -21,13 +21,13 @@
 // # Views and writes
 //
 // Reshape, Permute, Index with integers and slices, and other movement operations return views: a write to the tensor or to a view is
-// visible in both. Assign and Set write. A write never changes a tensor that was computed from the written one before, whether that has
-// been realized or not.
+// visible in both. Assign and Set write. A tensor that was built from the written one before has the old elements, even if it is realized
+// later.
 //
 // # Training
 //
-// SetRequiresGrad(true) makes a tensor a parameter. Backward of a loss adds to its Grad, and an Optimizer updates it. Compile traces a
-// whole training step and compiles it into one program.
+// SetRequiresGrad(true) makes a tensor a parameter. Backward of a loss adds the gradient to its Grad, and an Optimizer updates the parameter.
+// Compile traces a whole training step and compiles it into one program.
 //
 // # Devices
 //

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The examples of docs/go.md are those of example_test.go, but for indentation.
+// The examples of docs/go.md and of the package documentation are those of example_test.go, except for indentation.
 func TestExamplesOfThePageAreRun(t *testing.T) {
 	page, err := os.ReadFile("docs/go.md")
 	if err != nil {
@@ -25,6 +25,13 @@ func TestExamplesOfThePageAreRun(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) < 5 {
 		t.Fatalf("%d examples", len(blocks))
+	}
+	documentation, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range regexp.MustCompile(`(?m)(?:^//\t.*\n)+`).FindAllString(string(documentation), -1) {
+		blocks = append(blocks, []string{"", strings.ReplaceAll(b, "//\t", "")})
 	}
 	for _, b := range blocks {
 		if !strings.Contains(run, plain(b[1])) {

@@ -7,6 +7,14 @@ import (
 	"polygrad"
 )
 
+func Example() {
+	x := polygrad.From([]float32{1, 2, 3, 4}, 2, 2)
+	y := x.MatMul(x.T()).Add(3).Sqrt().Sum(polygrad.WithAxis(1))
+	values, err := polygrad.Values[float32](y)
+	fmt.Printf("%.3f %v\n", values, err)
+	// Output: [6.570 9.033] <nil>
+}
+
 func ExampleFrom() {
 	x := polygrad.From([]float32{1, 2, 3, 4}, 2, 2)
 	y := x.MatMul(x.T()).Add(1).Sum(polygrad.WithAxis(1))

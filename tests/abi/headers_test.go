@@ -107,7 +107,7 @@ func prints(t *testing.T, code, want string) {
 // what is replaced in it, and what the program prints.
 var fragments = []struct{ has, before, behind, old, new, want string }{
 	{has: `poly_op("sum"), args, 3`, before: rowSums, want: "3 7\n",
-		behind: "poly_copy_to_host(ctx, sum, out, sizeof out); printf(\"%g %g\\n\", out[0], out[1]); (void)result;"},
+		behind: "poly_copy_to_host(ctx, sum, out, sizeof out); printf(\"%g %g\\n\", out[0], out[1]);"},
 	{has: "poly_bind_var(", want: "5\n",
 		before: `float data[8] = {0, 1, 2, 3}, out; PolyUOp *x = poly_from_host(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){8}, 1, data, sizeof data);`,
 		behind: `PolyUOp *sum = poly_reduce(ctx, POLY_REDUCE_SUM, y, NULL, -1, 0, 0); poly_copy_to_host(ctx, sum, &out, sizeof out); printf("%g\n", out);`},
