@@ -561,7 +561,7 @@ func (t *Tensor) Softplus(opts ...Option) *Tensor { return t.call1(opSoftplus, o
 // Options: WithMinVal (-1), WithMaxVal (1).
 func (t *Tensor) HardTanh(opts ...Option) *Tensor { return t.call1(opHardTanh, opts) }
 
-// Dropout returns x with elements 0 with probability p, others divided by 1 - p, in training; else x.
+// Dropout returns x with elements 0 with probability p, others divided by 1 - p, in training.
 // Options: WithP (0.5).
 func (t *Tensor) Dropout(opts ...Option) *Tensor { return t.call1(opDropout, opts) }
 

@@ -17,51 +17,51 @@ type indexing struct {
 	nodes []nodeRanges
 	users []*uop.UOp // of all nodes, one node after the other
 	next  int        // number of the next range
-	// selecting are the ranges of sums of which one term counts, which becomes a load: they are no loops.
+	// selecting are the ranges of sums with at most one nonzero term. Such a sum becomes a load, so these ranges are not loops.
 	selecting []*uop.UOp
-	// store decides what gets a buffer although tinygrad computes it where it is read; nil for nothing.
+	// store decides which values get a buffer that tinygrad would recompute at each read; nil stores none of them.
 	store func(Reread) bool
 }
 
-// Reread is a value that would be computed where it is read.
+// Reread describes a value without a buffer: it is computed at each read.
 type Reread struct {
 	Value *uop.UOp
-	// Elements is how many different ones the value has, Evaluations how often one is computed, for all users together.
+	// Elements is the number of distinct elements of the value, Evaluations the number of times that each is computed, over all users.
 	Elements, Evaluations int64
-	// Iterations is how often the loops run that it would be computed before or in.
+	// Iterations is the trip count of the loops in (or before) which it is computed.
 	Iterations int64
-	// Reduced says that it would be computed in the loops of a reduction, Factor that it is one factor of several terms of a sum.
+	// Reduced: it is computed inside the loops of a reduction. Factor: it is a factor of several terms of a sum.
 	Reduced, Factor bool
-	// Selects says that it is a sum of which one term counts, Scatters that each of its terms is added to one element.
+	// Selects: it is a sum with at most one nonzero term. Scatters: it is a sum each of whose terms is added to one element only.
 	Selects, Scatters bool
-	// OneByOne says that it is a term which is scattered along a row, so that no vector of it is computed.
+	// OneByOne: it is a term that is scattered along a row, so it is computed in scalar code.
 	OneByOne bool
 }
 
 // nodeRanges are the ranges of one node.
 type nodeRanges struct {
-	// realize: the node gets a buffer, keep: which must not be removed.
+	// realize: the node gets a buffer. keep: that buffer must not be removed.
 	realize, keep bool
-	// ended: a range ended at an EXPAND between here and the next buffer.
+	// ended: a range ends at an EXPAND between the node and the next buffer.
 	ended bool
-	// known: the node has ranges. in are the indices with which it reads its sources, out those with which it is read itself.
+	// known: the node has ranges. in are the indices at which it reads its sources, out the indices at which its users read it.
 	known   bool
 	in, out []*uop.UOp
 	// loops are the ranges of the kernel that reads the sources; only for store.
 	loops []*uop.UOp
-	// rows are ranges of the kernel that are no loops for the sources, since terms are scattered to them.
+	// rows are ranges of the kernel that terms are scattered to; the sources are not computed in loops over them.
 	rows []*uop.UOp
-	// reads: computing the node takes something from memory.
+	// reads: computing the node loads from memory.
 	reads bool
-	// uniform are the axes along which the value does not vary, picked those along which one element at most counts.
+	// uniform are the axes along which the value is constant, picked the axes along which at most one element is nonzero.
 	uniform, picked axisSet
-	// evaluations is how often an element is computed for all users together.
+	// evaluations is the number of times that each element is computed, over all users.
 	evaluations int64
-	// kernels is how many times the loops run, where those of several users stand for one.
+	// kernels is the number of loop nests that compute the value; users that share loops count once.
 	kernels int64
-	// across: some user reads it in another order than row-major.
+	// across: a user reads it in another order than row-major.
 	across bool
-	// term: the node is what a sum adds up, factor: it is a factor of that.
+	// term: the node is a term of a sum. factor: it is a factor of a term.
 	term, factor bool
 	// oneByOne: the node is a term that is scattered along a row.
 	oneByOne bool
@@ -115,7 +115,7 @@ func newIndexing(g *uop.Graph, list []*uop.UOp, store func(Reread) bool) *indexi
 	return x
 }
 
-// noRanges is the entry of nodes that have none. It is never written.
+// noRanges is the shared entry of nodes without ranges. It is never written.
 var noRanges nodeRanges
 
 // at is the entry of a node. It is valid until the next replaceBy.
@@ -224,7 +224,7 @@ func (x *indexing) assign(u *uop.UOp) {
 	}
 }
 
-// storeReread asks whether a value that would be computed where it is read gets a buffer.
+// storeReread calls store for a value that would be recomputed at each read.
 func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	if !uop.GroupElementwise.Has(u.Op) && u.Op != uop.ReduceAxis || n.realize && alwaysContiguous.Has(u.Op) {
 		return
@@ -255,8 +255,8 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	}
 }
 
-// countEvaluations finds out how often an element is computed, for all users together; users that go through the same rows
-// can share what they compute, and count once.
+// countEvaluations computes how often each element is computed, over all users. Users that iterate over the same rows can share the
+// computation and count once.
 func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 	var loops []*uop.UOp
 	var most, kernels int64 = 0, 1
@@ -303,7 +303,7 @@ func (x *indexing) readsAcross(u, c *uop.UOp, m *nodeRanges) bool {
 	return all || !slices.Contains(c.Arg.(uop.AxisReduce).Axes, last)
 }
 
-// transposed reports whether neighbours in a row of a value are none in memory.
+// transposed reports whether adjacent elements of a row of a value are not adjacent in memory.
 func transposed(u *uop.UOp) bool {
 	const most = 32
 	seen := []*uop.UOp{u}
@@ -321,7 +321,7 @@ func transposed(u *uop.UOp) bool {
 	return false
 }
 
-// selects are the axes along which a sum has one term at most that is not zero.
+// selects returns the axes along which a sum has at most one nonzero term.
 func (x *indexing) selects(u *uop.UOp) axisSet {
 	if summed := summedAxes(u); summed != 0 {
 		return summed & x.at(u.Src[0]).picked
@@ -329,10 +329,10 @@ func (x *indexing) selects(u *uop.UOp) axisSet {
 	return 0
 }
 
-// MinScatterRows is the number of rows from which on sums are scattered.
+// MinScatterRows is the least number of rows for which a sum is computed by scattering its terms.
 const MinScatterRows = 64
 
-// scatters are the axes of a sum along which each term belongs to one element at most.
+// scatters returns the axes of a sum along which each term contributes to at most one element of the result.
 func (x *indexing) scatters(u *uop.UOp) axisSet {
 	out := axisSet(0)
 	if summedAxes(u) == 0 || x.selects(u) != 0 {
@@ -360,7 +360,7 @@ func (x *indexing) scattersAlong(u *uop.UOp) bool {
 	return x.scatters(u).has(last)
 }
 
-// runsAlong reports whether loops run in order along the last axis, so that what they need is computed one by one.
+// runsAlong reports whether the loops run sequentially along the last axis, so that their operands are computed in scalar code.
 func runsAlong(u *uop.UOp) bool {
 	axis := axisInOrder(u)
 	if axis < 0 {
@@ -386,7 +386,7 @@ func summedAxes(u *uop.UOp) axisSet {
 	return out
 }
 
-// turns reports whether a value is a permuted view that moves the last axis of its base elsewhere.
+// turns reports whether a value is a permuted view whose last axis is not the last axis of its base.
 func turns(u *uop.UOp) bool {
 	order, ok := u.Arg.(uop.Nums)
 	return ok && u.Op == uop.Permute && len(order) > 0 && order[len(order)-1] != len(order)-1
@@ -403,8 +403,8 @@ func (x *indexing) findFactors(n *nodeRanges) {
 	}
 }
 
-// evaluationsAt is how often loops compute something at some indices: in the innermost loop that these depend on, and in those
-// made before it. Of a loop that they only divide the outer part counts.
+// evaluationsAt returns the number of iterations that compute a value at some indices: the product of the trip counts down to the
+// innermost loop that the indices depend on. If the indices depend only on a quotient of a loop, only that part of its trip count is used.
 func (x *indexing) evaluationsAt(loops, indices []*uop.UOp) int64 {
 	innermost, part := -1, int64(1)
 	for _, i := range indices {
@@ -421,7 +421,7 @@ func (x *indexing) evaluationsAt(loops, indices []*uop.UOp) int64 {
 	return max(x.volume(around)/part, 1)
 }
 
-// within is how many of the times that loops run a value is computed which is padded there: loops are cut where that pays.
+// within returns the number of iterations in which a padded value is inside its bounds; loops are split at the bounds if that pays.
 func within(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
 	for i, s := range u.Shape() {
 		if i >= len(indices) || s.Symbolic() || indices[i].Op != uop.Where {
@@ -438,7 +438,7 @@ func within(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
 	return max(times, 1)
 }
 
-// minLoop is the shortest loop that is worth being one of its own.
+// minLoop is the least trip count of a piece that is split off as a loop of its own.
 const minLoop = 8
 
 // divisor is the constant by which an index divides a range.
@@ -466,7 +466,7 @@ func varying(indices []*uop.UOp, uniform axisSet) []*uop.UOp {
 	return out
 }
 
-// setLoops notes the ranges of the kernel that reads the sources of a node, and for how many kernels it stands.
+// setLoops records the ranges of the kernel that reads the sources of a node, and the number of kernels it is computed in.
 func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 	if n.realize {
 		n.kernels = 1
@@ -511,7 +511,7 @@ func union(list, more []*uop.UOp) []*uop.UOp {
 	return list
 }
 
-// volume is how often loops run, at most 2^60 times.
+// volume is the product of the trip counts of loops, limited to 2^60.
 func (x *indexing) volume(loops []*uop.UOp) int64 {
 	n := int64(1)
 	for _, r := range loops {
@@ -570,7 +570,7 @@ func (x *indexing) realizeAll(u *uop.UOp, n *nodeRanges) {
 	}
 }
 
-// inOrder are the operations that always have a buffer: their loops run in order.
+// inOrder are the operations whose loops run sequentially; they always have a buffer.
 var inOrder = ops(uop.PrefixAxis, uop.Scatter, uop.Fetch)
 
 // axisInOrder is the axis along which the loops of an operation run in order, -1 for none.
@@ -625,7 +625,7 @@ func mergeValids(g *uop.Graph, users [][]*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// plain reports whether an index is in simplest form for sure.
+// plain reports whether an index is certainly in simplest form.
 func plain(r *uop.UOp) bool {
 	return r.Op == uop.Range && r.Src[0].Op == uop.ConstOp || r.Op == uop.ConstOp && !r.IsInvalid()
 }

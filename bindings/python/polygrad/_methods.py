@@ -987,7 +987,7 @@ class Methods(Base):
         return self._call1(HARDTANH, min_val, max_val)
 
     def dropout(self, p: _float = 0.5) -> Self:
-        """x with elements 0 with probability p, others divided by 1 - p, in training; else x.
+        """x with elements 0 with probability p, others divided by 1 - p, in training.
 
         >>> Tensor([1.0, 2.0]).dropout(0.5).tolist()
         [1.0, 2.0]

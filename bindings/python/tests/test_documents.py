@@ -319,7 +319,8 @@ def test_language_model_of_the_readme(tmp_path: Path) -> None:
                 from_file = staticmethod(lambda path: Tokenizer())
 
                 def encode(self, text, add_special_tokens):
-                    return types.SimpleNamespace(ids=[ord(c) % {CONFIG["vocab_size"]} for c in text])
+                    ids = [ord(c) % {CONFIG["vocab_size"]} for c in text]
+                    return types.SimpleNamespace(ids=ids)
 
                 def decode(self, tokens, skip_special_tokens):
                     return "".join(chr(97 + t) for t in tokens)

@@ -15,21 +15,21 @@ type Facts struct {
 	Tree      *Region
 	Arguments []ir.Param
 	Variables []ir.VarParam
-	// VariableNumber is the place of a variable in vars, by name.
+	// VariableNumber is the index of a variable in vars, by name.
 	VariableNumber map[string]int
 	Buffers        map[*uop.UOp]*ir.Buffer
 	// Changing are the buffers that are both read and written.
 	Changing []*ir.Buffer
-	// Memory is the scratch memory that the list asks for.
+	// Memory is the scratch memory that the list declares.
 	Memory ir.ScratchMemory
-	// ExactProducts are products of narrow floats that are added as they are, without the rounding of their own kind.
+	// ExactProducts are products of narrow floats that are added without being rounded to their type first.
 	ExactProducts map[*uop.UOp]bool
-	// Chains are the sums that begin where others have ended.
+	// Chains are sums whose initial value is the final value of another sum.
 	Chains SumChains
 	// Wide: there are elements of 64 bits.
 	Wide   bool
 	affine map[*uop.UOp]bool
-	// slopesAlong tells how values depend on ranges.
+	// slopesAlong caches the slopes of values along ranges.
 	slopesAlong map[*uop.UOp]*Slopes
 }
 
@@ -82,7 +82,7 @@ func hasWide(list []*uop.UOp) bool {
 	return false
 }
 
-// Collects reports whether any loop in a region collects into registers.
+// Collects reports whether a region contains a reduction loop.
 func (r *Region) Collects() bool {
 	return slices.ContainsFunc(r.Loops(), func(in *Region) bool { return !in.Writes || in.Collects() })
 }
@@ -97,7 +97,7 @@ func (r *Region) HasStores() bool {
 	return false
 }
 
-// findBuffers numbers the buffers and learns which are written before anything is read.
+// findBuffers numbers the buffers and finds those that are written before they are read.
 func (f *Facts) findBuffers(list []*uop.UOp) {
 	for _, u := range list {
 		switch u.Op {
@@ -162,7 +162,7 @@ func (f *Facts) flops(r *Region) float64 {
 	return sum
 }
 
-// operations is how much an operation counts.
+// operations is the number of arithmetic operations that an operation counts as.
 func operations(op uop.Op) int64 {
 	switch op {
 	case uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh:
@@ -171,8 +171,7 @@ func operations(op uop.Op) int64 {
 	return 1
 }
 
-// Maskable reports whether all memory that the kernel accesses has elements of at least so many bytes, the least of
-// which a machine can shut lanes.
+// Maskable reports whether all elements that the kernel accesses have at least the size that the machine can mask.
 func (f *Facts) Maskable(least int64) bool {
 	for _, b := range f.Buffers {
 		if b.Kind.Size() < least {
@@ -182,8 +181,8 @@ func (f *Facts) Maskable(least int64) bool {
 	return true
 }
 
-// Independent reports whether the iterations of a band may run in any order, in parallel: a buffer that it both reads and
-// writes is accessed at one element for each of them.
+// Independent reports whether the iterations of a band may run in parallel: each iteration accesses one element only of every buffer
+// that the band both reads and writes.
 func (f *Facts) Independent(leaf *Region) bool {
 	written := map[*uop.UOp]*uop.UOp{}
 	ok := true
@@ -218,7 +217,7 @@ type Access struct {
 	Times float64 // how often in one iteration of the leaf
 }
 
-// Accesses are those in a region and the loops inside; reduced tells those in loops that collect.
+// Accesses returns the accesses of a region and of the loops inside; reduced marks those in reduction loops.
 func (r *Region) Accesses(times float64, out []Access) []Access {
 	for _, p := range r.Parts {
 		switch {
@@ -235,7 +234,7 @@ func (r *Region) Accesses(times float64, out []Access) []Access {
 	return out
 }
 
-// unknownTrip stands for the number of iterations of a loop whose count is a variable.
+// unknownTrip is the assumed trip count of a loop whose count is a variable.
 const unknownTrip = 64
 
 // LoadsIn are the loads that a value is computed from.
@@ -254,7 +253,7 @@ func LoadsIn(u *uop.UOp, seen map[*uop.UOp]bool) []*uop.UOp {
 	return out
 }
 
-// Weight is the number of operations in a region without the loops inside and what only computes indices.
+// Weight is the number of operations of a region, without inner loops and index arithmetic.
 func (f *Facts) Weight(r *Region) int64 {
 	n := int64(0)
 	for _, p := range r.Parts {
@@ -270,7 +269,7 @@ func (f *Facts) Weight(r *Region) int64 {
 	return n
 }
 
-// Innermost is the deepest loop of a chain of loops that collect.
+// Innermost returns the innermost loop of a chain of reduction loops.
 func (r *Region) Innermost() *Region {
 	for {
 		in := r.Loops()
@@ -281,8 +280,8 @@ func (r *Region) Innermost() *Region {
 	}
 }
 
-// findExactProducts finds the terms of sums in F32 that are products of F16 or BF16, rounded only to be made F32 again. That
-// rounding is not part of the program: matrix units do not do it either.
+// findExactProducts finds the terms of F32 sums that are products of F16 or BF16, rounded and converted back to F32. The rounding is
+// left out, as matrix units do.
 func (r *Region) findExactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
 	for _, p := range r.Parts {
 		if p.Sub != nil {
@@ -314,7 +313,7 @@ func (f *Facts) ReadsWritten(u *uop.UOp) bool {
 	return slices.ContainsFunc(u.Src, f.ReadsWritten)
 }
 
-// Affine reports whether an integer is made of ranges and constants alone, by operations that linear forms have.
+// Affine reports whether an integer is an affine function of ranges.
 func (f *Facts) Affine(u *uop.UOp) bool {
 	if known, ok := f.affine[u]; ok {
 		return known
@@ -368,12 +367,12 @@ func (r *Region) Written(out []Slot) []Slot {
 	return out
 }
 
-// InOrder reports whether the iterations of a loop run in order: those of running reductions and of scatters.
+// InOrder reports whether a loop runs sequentially: that of a running reduction or of a scatter.
 func (r *Region) InOrder() bool {
 	return r.Rng != nil && r.Rng.RangeID().Type == uop.AxisPrefix
 }
 
-// AnyInOrder reports whether that is so for a loop in the region.
+// AnyInOrder reports whether a loop of the region runs sequentially.
 func (r *Region) AnyInOrder() bool {
 	return r.InOrder() || slices.ContainsFunc(r.Loops(), (*Region).AnyInOrder)
 }
@@ -386,8 +385,8 @@ func KindFor(dt *uop.DType) ir.Kind {
 	return k
 }
 
-// Chain are the loops of a band: each contains nothing but the next and pure operations, the last one the leaf. Loops that run in order
-// are a band of their own.
+// Chain returns the loops of a band: each contains only the next one and pure operations; the last one is the leaf. A sequential loop
+// is a band of its own.
 func Chain(r *Region) []*Region {
 	out := []*Region{r}
 	for {
@@ -420,7 +419,7 @@ func (r *Region) Simple() bool {
 	return len(r.Updates) > 0
 }
 
-// AddressOf is the buffer, the index and the gate, nil for none, of an INDEX; ok is false if it is none.
+// AddressOf returns the buffer, the index and the gate (nil for none) of an INDEX; ok is false if u is not an INDEX.
 func (f *Facts) AddressOf(ix *uop.UOp) (b *ir.Buffer, index, gate *uop.UOp, ok bool) {
 	for ix.Op == uop.Cast || ix.Op == uop.After {
 		ix = ix.Src[0]

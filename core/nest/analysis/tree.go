@@ -9,14 +9,14 @@ import (
 	"polygrad/core/uop"
 )
 
-// Region is a loop of the linear list (the outermost region: all of it) with what it contains, in order.
+// Region is a loop of the linear list with its contents in order; the outermost region is the whole list.
 type Region struct {
 	Rng    *uop.UOp
 	parent *Region
 	Parts  []Part
-	// Writes: memory is written in it, so that its iterations are parallel; others collect what registers hold.
+	// Writes: the loop writes memory, so its iterations are parallel. Other loops are reductions into registers.
 	Writes bool
-	// Updates are the registers that are written in a region without writes.
+	// Updates are the registers that a reduction loop writes.
 	Updates []*Update
 }
 
@@ -32,8 +32,8 @@ type Slot struct {
 	idx int64
 }
 
-// Update is a register that a loop writes. If each iteration combines it with a term by an operation that may be
-// done in any order, it is a reduction.
+// Update is a register that a loop writes. It is a reduction if each iteration combines it with a term by an associative and
+// commutative operation.
 type Update struct {
 	Slot  Slot
 	store *uop.UOp
@@ -63,7 +63,7 @@ func (r *Region) Bound() int64 {
 	return -1
 }
 
-// TripMultiple is a number that the number of iterations of a loop is a multiple of.
+// TripMultiple is a number that divides the trip count of a loop.
 func (r *Region) TripMultiple() int64 { return tripMultipleOf(r.Rng.Src[0]) }
 
 func tripMultipleOf(u *uop.UOp) int64 {
@@ -143,7 +143,7 @@ func ConstIndex(ix *uop.UOp) bool {
 // Stores reports whether an update is that of a store.
 func (up *Update) Stores(st *uop.UOp) bool { return up.store == st }
 
-// SlotOf is the scalar of a register that an INDEX stands for.
+// SlotOf returns the scalar of a register that an INDEX addresses.
 func SlotOf(ix *uop.UOp) Slot {
 	for ix.Op == uop.Cast {
 		ix = ix.Src[0]
@@ -206,7 +206,7 @@ func (up *Update) isAcc(u *uop.UOp) bool {
 	return u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg && ConstIndex(u.Src[0]) && SlotOf(u.Src[0]) == up.Slot
 }
 
-// collect takes a chain of one operation apart: it ends in the register, everything else is a term.
+// collect splits a chain of one operation into the register and the terms.
 func (up *Update) collect(u *uop.UOp, op uop.Op) bool {
 	if up.isAcc(u) {
 		up.before = u
@@ -257,8 +257,8 @@ func (r *Region) readsElsewhere(up *Update) bool {
 	})
 }
 
-// Prefixes are the registers of a loop in order that hold running reductions: each iteration combines a register once with terms, and
-// nothing else reads its old value. ok is false if the loop has no registers, or others.
+// Prefixes returns the registers of a sequential loop that hold running reductions: each iteration combines a register once with terms,
+// and nothing else reads its old value. ok is false if the loop has no registers, or also other ones.
 func (r *Region) Prefixes() (ups []*Update, ok bool) {
 	for _, p := range r.Parts {
 		if p.Sub != nil {
@@ -285,7 +285,7 @@ func (r *Region) Prefixes() (ups []*Update, ok bool) {
 	return ups, len(ups) > 0
 }
 
-// reachesLoad reports whether a value depends on a load, by other ways than memory.
+// reachesLoad reports whether a value depends on a load, not counting dependences through memory.
 func reachesLoad(u, load *uop.UOp, seen map[*uop.UOp]bool) bool {
 	if u == load {
 		return true

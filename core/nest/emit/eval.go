@@ -140,8 +140,8 @@ func (im *emitter) target(ix *uop.UOp) target {
 	return target{b, index, gate}
 }
 
-// place is where an access goes in the present environment, and by how many lanes. A gate that is known to be false
-// makes ok false.
+// place returns the address and the number of lanes of an access in the current environment. ok is false if its gate is known to be
+// false.
 func (im *emitter) place(t target) (at *ir.Place, lanes int, ok bool) {
 	l := im.linearOf(t.index)
 	if l.slow != 0 || l.index != nil && l.lane != 0 {
@@ -239,8 +239,8 @@ func (im *emitter) store(u *uop.UOp) {
 	im.StoreAs(at, v)
 }
 
-// stream makes a store of vectors go around the caches where the plan says so, if its addresses are multiples of what has
-// to be written together.
+// stream makes a vector store non-temporal if the plan says so and its addresses are aligned to the elements that are written
+// together.
 func (im *emitter) stream(u *uop.UOp, at *ir.Place) {
 	if im.at == nil {
 		return
@@ -258,7 +258,7 @@ func (im *emitter) stream(u *uop.UOp, at *ir.Place) {
 	im.Params[at.Buf.Param].Aligned = true
 }
 
-// scales reports whether the elements of a row are divided by something that was summed up over the row.
+// scales reports whether the elements of a row are divided by a sum over the row.
 func (im *emitter) scales(x, y *ir.Value) bool {
 	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && (x.Lanes > 1 || x.Block.Depth > y.Block.Depth) && summed(y, 10)
 }

@@ -10,11 +10,11 @@ import (
 type openBand struct {
 	*plan.Band
 	tilings map[*plan.Axis]*tiling
-	// work makes a tile of the pass at work of a sum in passes, adding says that the pass adds a part of it, which is part.
+	// work emits a tile of the current pass of a multi-pass sum; adding: the pass adds the part `part` of the sum.
 	work   func(copies []*env)
 	adding bool
 	part   span
-	// pass is the pass at work of a product of packed operands, bad is 1 for operands that cannot be split.
+	// pass is the current pass of a product of packed operands; bad is 1 for operands that cannot be split (bf16x3).
 	pass *productPass
 	bad  map[*plan.DotOperand]*ir.Value
 }
@@ -22,19 +22,19 @@ type openBand struct {
 // tiling is the current tile of an axis.
 type tiling struct {
 	*plan.Axis
-	base, number linear    // its first iteration, and which tile it is of its block
+	base, number linear    // its first iteration, and its number in the block
 	live         int64     // its units
-	last         *ir.Value // shuts lanes of its last unit, nil for none
-	vec          bool      // its units are vectors: not where lanes that are left are done one by one
+	last         *ir.Value // the mask of its last unit, nil for none
+	vec          bool      // its units are vectors; false for a remainder that runs scalar
 	win          window
-	// Of a dynamic axis whole are the whole tiles, left the iterations behind them, which are done one by one: inTile is
-	// which of them is at work, as a place in a tile.
+	// For a dynamic axis: whole is the number of whole tiles, left the number of remaining iterations, which run scalar; inTile is
+	// the current one of these, as a position in a tile.
 	whole, left *ir.Value
 	inTile      linear
 }
 
-// window is a run of tiles of an axis: a count of whole tiles from lo on, then the remainder behind the last whole tile if
-// tail is 1, of a dynamic axis tail iterations.
+// window is a run of tiles of an axis: count whole tiles from lo on, then the remainder of the axis if tail is 1 (for a dynamic axis
+// tail is its number of iterations).
 type window struct{ lo, count, tail *ir.Value }
 
 // at is the current tile of an axis.
@@ -48,7 +48,7 @@ func (p *openBand) trip(s *plan.SumLoops, i int) int64 {
 	return s.Loops[i].Trip()
 }
 
-// band emits a band of parallel loops as planned, for copies of the iteration around.
+// band emits a band of parallel loops as planned, for copies of the enclosing iteration.
 func (im *emitter) band(b *plan.Band, copies []*env) {
 	p := &openBand{Band: b, tilings: map[*plan.Axis]*tiling{}, bad: map[*plan.DotOperand]*ir.Value{}}
 	im.env = copies[0]
@@ -66,7 +66,7 @@ func (im *emitter) band(b *plan.Band, copies []*env) {
 	im.levels(p, 0, copies)
 }
 
-// levels emits the loops from level i on, for copies of the iteration around.
+// levels emits the loops from level i on, for copies of the enclosing iteration.
 func (im *emitter) levels(p *openBand, i int, es []*env) {
 	if p.Product != nil {
 		im.packProducts(p, i, es[0])
@@ -144,13 +144,13 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 	}
 }
 
-// divided is how many whole tiles a number of iterations has, and how many iterations are left.
+// divided returns the number of whole tiles of a number of iterations, and the remainder.
 func (im *emitter) divided(n *ir.Value, tile int64) (whole, left *ir.Value) {
 	whole = im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, tile))
 	return whole, im.Do(ir.Sub, ir.I64, n, im.Do(ir.Mul, ir.I64, whole, im.Int(ir.I64, tile)))
 }
 
-// eachLeft emits the loop over the iterations of a dynamic axis behind its whole tiles, of those in the window.
+// eachLeft emits the loop over the remaining iterations of a dynamic axis in the window.
 func (im *emitter) eachLeft(a *tiling, label string, body func(base linear)) {
 	if a.Tile() == 1 {
 		return
@@ -178,8 +178,8 @@ func (im *emitter) dynamicBlocks(p *openBand, i int, es []*env) {
 	})
 }
 
-// dynamicVectors emits the vectors of an axis whose trip count is known only at run time: whole vectors where it is a
-// multiple of the lanes, else with a mask for the remainder, which is done one by one without masks.
+// dynamicVectors emits the vectors of an axis whose trip count is known only at run time: whole vectors, and for the remainder a
+// masked vector, or scalar code on machines without masks.
 func (im *emitter) dynamicVectors(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
 	im.env = es[0]
@@ -331,7 +331,7 @@ func (im *emitter) rest(p *openBand, i int, es []*env) {
 		im.levels(p, i+1, es)
 	}
 	if lanes := n % a.Unit; lanes > 0 {
-		// Without masks they are done one by one.
+		// Without masks they run scalar.
 		im.Builder.Loop(a.Region.Label()+" lanes", im.Int(ir.I64, lanes), func(l *ir.Loop) {
 			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}, off: start + whole*a.Unit}
 			a.live, a.last, a.vec = 1, nil, false

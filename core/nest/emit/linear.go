@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// linear is an integer as a sum: terms times constants, a constant, and so many for each lane. Indices are taken
-// apart into this form, so that accesses that differ by a constant are seen to be neighbours.
+// linear is an affine integer: a sum of terms times constants, a constant, and a stride per lane. Indices are converted to this form
+// to recognise accesses that differ by a constant.
 type linear struct {
 	terms []ir.Term // by the ID of their values, coefficients not zero
 	off   int64
@@ -205,7 +205,7 @@ func (im *emitter) takeApart(u *uop.UOp) linear {
 	return linear{terms: []ir.Term{{V: v, Coef: 1}}}
 }
 
-// partOf is the quotient or the remainder of a number of which the lanes are neighbours, where groups of lanes have one quotient.
+// partOf returns the quotient or the remainder of a number with consecutive lanes, if groups of lanes have the same quotient.
 func (im *emitter) partOf(u *uop.UOp) (linear, bool) {
 	c := u.Src[1]
 	if c.Op != uop.ConstOp || !u.DType.IsInt() {

@@ -62,7 +62,7 @@ func (im *emitter) fillSum(p *openBand, packs []*plan.Pack, sum *plan.SumLoops, 
 		im.fillTile(p, packs, sum, 0, span{p.part.from, p.trip(sum, 0)}, copies, tile, linear{})
 		return
 	}
-	// What moves with the loops together as with a single one is gone through by a single one.
+	// Loops whose packed loads have a single stride are collapsed into one.
 	last := len(sum.Loops) - 1
 	inner := make([]*env, len(copies))
 	for i, e := range copies {
@@ -78,15 +78,14 @@ func (im *emitter) fillSum(p *openBand, packs []*plan.Pack, sum *plan.SumLoops, 
 	im.fillTile(p, packs, sum, last, span{im.timesLinear(p.part.from, each), p.trip(sum, 0) * each}, inner, tile, linear{})
 }
 
-// span are so many iterations of a loop, from one on.
+// span is an interval of iterations of a loop.
 type span struct {
 	from linear
 	n    int64
 }
 
-// fillTile makes the loops of a sum, from one on, of which it goes through a span, around the computation of the
-// packs' vectors for one tile. Of the innermost one as many iterations are done side by side as there are lanes, so
-// that vectors can be transposed in registers.
+// fillTile emits the loops of a sum, from one of them on and over a span of it, around the computation of the packed vectors of one
+// tile. The innermost loop is unrolled by the number of lanes, so that vectors can be transposed in registers.
 func (im *emitter) fillTile(p *openBand, packs []*plan.Pack, sum *plan.SumLoops, depth int, s span, copies []*env, tile, step linear) {
 	r, side, n := sum.Loops[depth], int64(1), s.n
 	innermost := depth == len(sum.Loops)-1

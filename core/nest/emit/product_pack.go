@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// packProducts packs the operands of a product that are due before level i.
+// packProducts packs the operands of a product whose pack level is i.
 func (im *emitter) packProducts(p *openBand, i int, e *env) {
 	q := p.Product
 	for _, o := range []*plan.DotOperand{q.Rows, q.Columns} {
@@ -59,18 +59,18 @@ type packer struct {
 	p *openBand
 	q *plan.Product
 	o *plan.DotOperand
-	// base is the first row of the tile at work, n the number of its rows.
+	// base is the first row of the current tile, n the number of its rows.
 	base linear
 	n    int64
 	per  int64 // numbers in a word
-	// worst is how far numbers of the block at work are out of the range that can be split, nil for none.
+	// worst is nonzero if numbers of the current block are out of the range that can be split; nil if that is not checked.
 	worst *ir.Value
 }
 
 // stepMaker packs a step: live numbers from k on.
 type stepMaker func(e *env, step, k linear, live int64)
 
-// loops makes the loops that collect; step counts the steps.
+// loops emits the reduction loops; step counts the steps.
 func (w *packer) loops(outer []*analysis.Region, e *env, step linear, f stepMaker) {
 	n := ir.DotBlock * w.per
 	full, rest := w.q.Inner.Trip()/n, w.q.Inner.Trip()%n
@@ -100,7 +100,7 @@ func (w *packer) loops(outer []*analysis.Region, e *env, step linear, f stepMake
 	}
 }
 
-// step packs one step of the tile at work.
+// step packs one step of the current tile.
 func (w *packer) step(e *env, panel, number, k linear, live int64) {
 	to := w.addLinear(w.timesLinear(panel, w.o.Panel(w.q)), w.timesLinear(number, w.o.Step(w.q)), 1)
 	for j := int64(0); j*ir.DotBlock < w.n; j++ {
@@ -154,7 +154,7 @@ func (w *packer) blockAcross(e *env, to, base linear, rows int64, k linear, live
 	}
 }
 
-// blockAlong packs a block from vectors whose lanes follow each other along the sum.
+// blockAlong packs a block from vectors along the reduction.
 func (w *packer) blockAlong(e *env, to, base linear, rows int64, k linear, live int64) {
 	words := make([][]*ir.Value, w.q.Splits)
 	for i := range rows {
@@ -173,7 +173,7 @@ func (w *packer) blockAlong(e *env, to, base linear, rows int64, k linear, live 
 	}
 }
 
-// row is the words of one row: loaded as they are if they stand in memory so, else put together there.
+// row returns the words of one row: loaded as words if memory has that layout, else assembled from elements.
 func (w *packer) row(e *env, to, base linear, i int64, k linear, live int64) []*ir.Value {
 	bind := func(x int64) *env {
 		d := newEnv(e)
@@ -191,7 +191,7 @@ func (w *packer) row(e *env, to, base linear, i int64, k linear, live int64) []*
 	if v := w.ready(bind(0), live); v != nil {
 		return []*ir.Value{v}
 	}
-	// Narrow elements are stored one beside the other and read as words.
+	// Narrow elements are stored contiguously and read as words.
 	narrow := w.narrowed(w.o.Buf)
 	out := make([]*ir.Value, w.q.Splits)
 	stores := make([][]*ir.Value, w.q.Splits)
@@ -223,7 +223,7 @@ func (w *packer) row(e *env, to, base linear, i int64, k linear, live int64) []*
 	return out
 }
 
-// ready is a row of words that stands in memory as it is needed, nil if it does not.
+// ready returns a row of words if memory has the needed layout, else nil.
 func (w *packer) ready(d *env, live int64) *ir.Value {
 	u := w.o.U
 	for u.Op == uop.Cast {
@@ -259,7 +259,7 @@ func (w *packer) firstLanes(n int64) *ir.Value {
 	return w.Do(ir.Less, ir.Bool, w.New(ir.Lane, ir.I32, w.Lanes, 0), w.Int(ir.I32, n))
 }
 
-// codes are the bits of the numbers of the operand in an environment, for each term, with nothing above them.
+// codes returns the bits of the numbers of the operand for each term, zero-extended.
 func (w *packer) codes(d *env) []*ir.Value {
 	outer := w.env
 	w.env = d
@@ -282,7 +282,7 @@ func (w *packer) flipped(v *ir.Value) *ir.Value {
 	return w.ALU(ir.Xor, v.Kind, v, w.Int(v.Kind, 0x80808080))
 }
 
-// word is several codes as one word.
+// word joins several codes into one word.
 func (w *packer) word(codes []*ir.Value) *ir.Value {
 	v := w.Splat(w.Int(ir.I32, 0))
 	for i, c := range codes {

@@ -76,7 +76,7 @@ func (im *emitter) rowSteps(p *openBand, sum *plan.SumLoops, depth int, e *env, 
 	part(n/together*together, min(n%together, 1), n%together)
 }
 
-// fillRows stores the rows of so many steps of a tile, from the step that e is bound to on.
+// fillRows stores the rows of several steps of a tile, beginning with the step that e is bound to.
 func (im *emitter) fillRows(q *plan.RowPack, a *plan.Axis, r *analysis.Region, e *env, at, base linear, live, steps int64) {
 	width, lanes := a.Width(im.Lanes), int64(im.Lanes)
 	to := func(step, row int64) *ir.Place {
@@ -113,7 +113,7 @@ func (im *emitter) fillRows(q *plan.RowPack, a *plan.Axis, r *analysis.Region, e
 		for first := int64(0); first < live; first += lanes {
 			rows := make([]*ir.Value, lanes)
 			for i := range rows {
-				// Rows behind the last one are never used: they stand for it.
+				// Rows after the last one are copies of it; they are not used.
 				row := min(first+int64(i), live-1)
 				rows[i] = im.Splat(value(0, row, func(d *env, s, _ *linear) { s.lane, d.vector, d.tail = 1, true, tail(steps) }))
 			}
@@ -158,7 +158,7 @@ func (im *emitter) bound(e *env, r *analysis.Region) linear {
 	return l
 }
 
-// room is how many elements of a step of packed rows belong to one row.
+// room is the number of elements of a step of packed rows that belong to one row.
 func (a *tiling) room(lanes int) int64 {
 	if a.Broadcast {
 		return int64(lanes)

@@ -63,7 +63,7 @@ func (im *emitter) lanesBelow(n *ir.Value, start linear) *ir.Value {
 	return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Splat(im.Do(ir.Cast, ir.I32, left)))
 }
 
-// sums are the accumulators of a loop, several for each register of each copy; they are combined behind the loop.
+// sums are the accumulators of a loop, several for each register of each copy; they are combined after the loop.
 type sums struct {
 	im     *emitter
 	r      *analysis.Region
@@ -93,7 +93,7 @@ func (im *emitter) newSums(l *ir.Loop, r *analysis.Region, copies []*env, ways i
 	return s
 }
 
-// goOn are the accumulators with the first ways in a further loop, where they begin with their final values.
+// goOn continues the first ways of the accumulators in another loop, from their final values.
 func (s *sums) goOn(l *ir.Loop, ways int) *sums {
 	next := *s
 	next.l, next.phis = l, slices.Clone(s.phis)
@@ -167,7 +167,7 @@ func adds(v, sum *ir.Value) bool {
 	return v == sum || v.Op == ir.Add && (adds(v.Args[0], sum) || adds(v.Args[1], sum))
 }
 
-// plus adds a term to a sum: a product by a fused multiply-add, a sum that has products term by term.
+// plus adds a term to a sum: a product by a fused multiply-add, a sum of products term by term.
 func (im *emitter) plus(sum, term *ir.Value) *ir.Value {
 	switch {
 	case term.Op == ir.Mul:
@@ -251,7 +251,7 @@ func (im *emitter) along(p *plan.Reduction, copies []*env) {
 		vectors = (rest + lanes - 1) / lanes
 	}
 	if vectors > 0 {
-		// What is left is a loop of one iteration, which goes on with the same accumulators.
+		// The remainder is a loop of one iteration that continues the same accumulators.
 		im.Builder.Loop(r.Label()+" rest", im.Int(ir.I64, 1), func(l *ir.Loop) {
 			if s == nil {
 				s = im.newSums(l, r, copies, int(min(ways, vectors)), true)
@@ -280,7 +280,7 @@ func (im *emitter) range1(r *analysis.Region, copies []*env, part span) {
 	im.oneByOne(r, copies, im.Int(ir.I64, part.n), part.from)
 }
 
-// oneByOne emits a scalar loop over so many iterations of a range, from one on.
+// oneByOne emits a scalar loop over a number of iterations of a range, from a given one on.
 func (im *emitter) oneByOne(r *analysis.Region, copies []*env, count *ir.Value, from linear) {
 	var s *sums
 	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {

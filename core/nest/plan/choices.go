@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Layout is how the bands of loops of a kernel were laid out, and what else could be chosen.
+// Layout is the layout of the bands of a kernel, and the alternatives.
 type Layout []*Laid
 
-// Laid is how a band was laid out, and what else could be chosen.
+// Laid is the layout of a band, and the alternatives.
 type Laid struct {
 	// used are the values of the knobs that have an effect on the band, open for others.
 	used Knobs
@@ -65,7 +65,7 @@ func (p *Band) joined(at int) {
 	}
 }
 
-// record notes what has been chosen.
+// record records the chosen layout.
 func (p *Band) record(sums bool) {
 	l := p.used
 	l.sums = sums
@@ -189,7 +189,7 @@ var follows = map[knob][]knob{
 	knobTileRows:    {knobRowBlock},
 }
 
-// Neighbours are the choices that differ in one knob from the one that a kernel was laid out by. Different choices may come to the same code.
+// Neighbours returns the choices that differ in one knob from the choice of a kernel. Different choices may give the same code.
 func (laid Layout) Neighbours(m ir.Machine) []Choice {
 	asked := make([]Knobs, len(laid))
 	for i, l := range laid {
@@ -220,7 +220,7 @@ func (laid Layout) Neighbours(m ir.Machine) []Choice {
 	return out
 }
 
-// Chosen is all that was chosen, by a choice or by the heuristics.
+// Chosen is the whole layout that was chosen, by a choice or by the heuristics.
 func (laid Layout) Chosen() Choice {
 	bands := make([]Knobs, len(laid))
 	for i, l := range laid {

@@ -16,16 +16,15 @@ import (
 type SumLoops struct {
 	Loops []*analysis.Region
 	Steps int64
-	// Count is the iterations of the outermost loop in a part, if the sum is made in parts of which each has so many
-	// steps, and else 0.
+	// Count is the number of iterations of the outermost loop in one part of a split-K sum, 0 without split-K.
 	Count int64
-	// OneLoop says that the loops are gone through as a single one to fill the packs.
+	// OneLoop: the loops that fill the packs are collapsed into one.
 	OneLoop bool
 }
 
 func (s *SumLoops) Innermost() *analysis.Region { return s.Loops[len(s.Loops)-1] }
 
-// seriesOf is the nest of reduction loops that begins with a loop, nil if it is not perfect or does more than add up.
+// seriesOf returns the nest of reduction loops that begins with a loop, nil if it is not perfect or contains anything else.
 func seriesOf(r *analysis.Region) *SumLoops {
 	s := &SumLoops{Steps: 1}
 	for {
@@ -106,14 +105,14 @@ func (pl *planner) planReduction(p *Band) {
 	pl.blocks(p, vec, rows, acc)
 }
 
-// rowsAtOnce is how many rows without anything in common are added up together: their sums do not wait for each other.
+// rowsAtOnce is the number of independent rows that are reduced together, so that their additions overlap.
 const rowsAtOnce = 4
 
-// shortRow is the length of a row in bytes up to which its sum takes about as long to begin and end.
+// shortRow is the length of a row in bytes below which starting and ending its sum dominates the time.
 const shortRow = 1 << 10
 
-// rowsAtOnce unrolls the rows of sums along vectors if they are short, or if several sums of each wait for one another while
-// the rows stay in the second cache.
+// rowsAtOnce unrolls rows with vectorized sums if they are short, or if several dependent sums of a row are computed while the
+// rows fit L2.
 func (pl *planner) rowsAtOnce(p *Band, k *analysis.Region) {
 	rows := p.Axes[len(p.Axes)-1]
 	size := int64(4)
@@ -195,8 +194,8 @@ func (pl *planner) broadcasts(p *Band, vectors int64) bool {
 	return pl.m.SlowBroadcast && p.want[knobPackRows] != off && (vectors+tileWide-1)/tileWide >= rowPackReuse
 }
 
-// mostUnits is how many iterations a tile may have. What is left behind the last tile of a dynamic axis is done one by
-// one, so of few iterations tiles are lower.
+// mostUnits is the limit of iterations of a tile. The remainder of a dynamic axis runs iteration by iteration, so tiles of short
+// axes are lower.
 func (a *Axis) mostUnits() int64 {
 	if a.Dynamic {
 		return max(a.Count/8, min(a.Count, 4))
@@ -204,7 +203,7 @@ func (a *Axis) mostUnits() int64 {
 	return a.Count
 }
 
-// usual is the number of iterations that costs are for: half of the greatest one of a dynamic axis.
+// usual is the trip count that costs are estimated for: half of the maximum for a dynamic axis.
 func (a *Axis) usual() int64 {
 	if a.Dynamic {
 		return (a.Count + 1) / 2
@@ -212,7 +211,7 @@ func (a *Axis) usual() int64 {
 	return a.Count
 }
 
-// even is a tile height, up to a limit, that leaves no small remainder.
+// even returns a tile height, up to a limit, that leaves no small remainder.
 func even(n, most int64) int64 {
 	if n <= most {
 		return n
@@ -258,13 +257,13 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		}
 	}
 	if p.crossed {
-		// The vectors of one tile of the second axis stay in the nearest cache while all rows go by.
+		// The vectors of one tile of the second axis stay in L1 while all rows are processed.
 		p.Levels = append(append(p.Levels, walks...), level{vec, Tiles}, level{rows, Tiles})
 		return
 	}
 	near := k*vec.Tile()*element <= pl.m.L1
 	if p.MultiPass == nil && near && p.want[knobPackColumns] != on && pl.interleaved(vec, walks, acc) {
-		// Each walked loop would go through all of the result. What a tile needs stays in the nearest cache instead.
+		// Each walked loop would read all of the result; instead the operands of a tile stay in L1.
 		p.Levels = append(append(p.Levels, level{vec, Tiles}, level{rows, Tiles}), walks...)
 		return
 	}
@@ -341,7 +340,7 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		p.Levels = append(p.Levels, walks...)
 	}
 	pl.reserveSplitK(p)
-	// Columns go by while a tile of rows stays. They stay while rows go by that are packed, or if either come from far.
+	// A tile of rows is reused for all columns. Columns are reused for all rows instead if the rows are packed or an operand misses L2.
 	columnsInner := p.want[knobRowsInnermost] == off || p.want[knobRowsInnermost] == open && len(p.RowPacks) == 0 && !p.l2Miss
 	if rows.Group == 0 && (len(p.RowPacks) > 0 || p.want[knobRowBlock] > 0 || p.want[knobRowBlock] == open && !columnsInner && tilesDown > mostRows) {
 		pl.blockRows(p, tilesDown, mostRows, rowThreads)
@@ -356,8 +355,8 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	}
 }
 
-// blockRows makes the level of the blocks of rows, of at most so many tiles, before whose tiles rows are packed; so many
-// threads are to share it.
+// blockRows makes the level of blocks of rows, with a limit of tiles, whose rows are packed before its tiles; its blocks are shared
+// by a number of threads.
 func (pl *planner) blockRows(p *Band, tiles, most, threads int64) {
 	rows := p.Rows
 	if len(p.Levels) == 0 {
@@ -371,8 +370,8 @@ func (pl *planner) blockRows(p *Band, tiles, most, threads int64) {
 	}
 }
 
-// interleaved reports whether what the walked loops store lies between the lanes of vectors, and columns are loaded as
-// neighbours.
+// interleaved reports whether the walked loops store to elements between the lanes of vectors, while columns are loaded
+// contiguously.
 func (pl *planner) interleaved(vec *Axis, walks []level, acc []analysis.Access) bool {
 	byLane := pl.Slopes(vec.Region.Rng)
 	for _, a := range acc {

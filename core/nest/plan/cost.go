@@ -19,7 +19,7 @@ func (pl *planner) fill(n int64) float64 {
 	return float64((n+lanes-1)/lanes*lanes) / float64(n)
 }
 
-// alongRows is how many of n rows are unrolled together, if lanes are iterations of the reduction, so that they share loads.
+// alongRows is the number of rows, of n, that are unrolled together to share loads, if the reduction is vectorized.
 func alongRows(n int64) int64 {
 	const few = 4
 	if n <= few*few {
@@ -122,8 +122,8 @@ func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []
 	return (max(1, loads) + once) * pl.fill(vec.Count)
 }
 
-// rowsCost is the cost of what belongs to the rows: of one element for all lanes, whichever loads it is made of, in the
-// loop, and once, if it is packed; strided is how much of the second cache it needs if it is not.
+// rowsCost is the cost of the operands of the rows, which are broadcast: in the loop, and once for packing, if they are packed; strided
+// is the number of bytes of L2 that they occupy if they are not.
 func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.Access, times float64) (loads, once float64, strided int64) {
 	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(k.Rng)
 	for _, a := range acc {
@@ -138,7 +138,7 @@ func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.
 		case how == reachStrided:
 			strided += need
 		case need > pl.m.L2:
-			// A line of it comes from far for each block of columns.
+			// Each block of columns reads a cache line of it from beyond L2.
 			vectors := (vec.Count + int64(pl.Lanes) - 1) / int64(pl.Lanes)
 			once += costFar * float64(a.U.DType.Itemsize()) / Line / float64(vectors) * share
 		}
@@ -146,8 +146,8 @@ func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.
 	return loads, once, strided
 }
 
-// columnCost is the cost of a load of columns, c for a vector, for each row of a tile, and that of bringing it near for
-// each of its uses.
+// columnCost is the cost of a load of columns, c for a vector, for each row of a tile, plus the cost of loading it into L1 for each
+// use.
 func (pl *planner) columnCost(p *Band, k *analysis.Region, a analysis.Access, c float64, vec, rows *Axis, strided int64) (load, pack float64) {
 	uses, tall, byStep := float64(rows.Count), float64(min(rows.Count, pl.tileRows())), pl.Slopes(k.Rng)
 	for _, w := range p.Axes {
@@ -182,8 +182,8 @@ func costOf(s analysis.Slope, u *uop.UOp) float64 {
 	return costApart
 }
 
-// sharing finds the axis whose iterations share the most loads, while each has loads of its own. A broadcast element counts
-// little.
+// sharing returns the axis whose iterations share the most loads and have some loads of their own. A broadcast element has a small
+// weight.
 func (pl *planner) sharing(p *Band, acc []analysis.Access, except *Axis) *Axis {
 	var found *Axis
 	var byLane *analysis.Slopes
@@ -218,7 +218,7 @@ func (pl *planner) sharing(p *Band, acc []analysis.Access, except *Axis) *Axis {
 			}
 		}
 		if except == nil {
-			// All rows that share something are as good; of few of them less is loaded again by the next ones.
+			// All rows that share a load are equally good; with few of them the next ones load less again.
 			common = min(common, 1/float64(a.Count))
 		}
 		if own && common > 0 && common >= best {

@@ -20,12 +20,12 @@ type Pack struct {
 const (
 	// Line is the size of a line of the caches in bytes: two of them come together, of one step those of a tile.
 	Line = 64
-	// farStep is the distance in bytes of steps from which on they lie on too many pages, if they are many.
+	// farStep is the stride in bytes from which on many steps touch too many pages.
 	farStep = 1 << 10
 )
 
-// packReuse is how many tiles of rows must use a packed column, if vectors of it can be loaded as they lie; half of that if
-// the packed operand stays in L1 until it is used.
+// packReuse is the least number of tiles of rows that use a packed column, if its vectors are contiguous in memory anyway; half of that
+// if the packed operand stays in L1 until it is used.
 const packReuse = 6
 
 // findPacks lists the operands of a reduction that are worth packing.
@@ -117,9 +117,8 @@ func (pl *planner) operands(loop *analysis.Region, byLane *analysis.Slopes) int 
 	return len(loads)
 }
 
-// detour is what a vector of neighbours costs more where it lies than in a pack, for a load in k steps of so many
-// columns: nothing if all of them stay in the second cache, in which rows need so much already, and no vector lies across
-// two lines.
+// detour is the extra cost of loading a contiguous vector in place instead of from a pack, for a load in k steps of a number of
+// columns: 0 if all columns fit L2 beside the rows, and no vector crosses a cache line.
 func (pl *planner) detour(u *uop.UOp, byStep *analysis.Slopes, k, columns, tile, strided int64) float64 {
 	step, ok := pl.distance(u, byStep)
 	size, lanes := int64(u.DType.Itemsize()), int64(pl.Lanes)
@@ -157,8 +156,8 @@ func (pl *planner) distance(u *uop.UOp, byStep *analysis.Slopes) (bytes int64, o
 	return max(t.Step, -t.Step) * int64(u.DType.Itemsize()), !t.Irregular
 }
 
-// spread is how much of a cache k pieces of memory of so many bytes occupy at a stride: strides that are multiples of a
-// large power of two share few sets.
+// spread is the number of bytes of a cache that k pieces of memory occupy at a stride: strides that are multiples of a large power of
+// two map to few sets.
 func spread(distance, k, bytes int64) int64 { return k * max(bytes, distance&-distance) }
 
 // collected reports whether a value depends on a reduction loop.

@@ -1,11 +1,11 @@
 // Package plan decides how the loops of a kernel are laid out on a machine. A plan is made of what analysis found, the
 // description of the machine and the knobs of a Choice; nothing is emitted while it is made, and nothing changes it after.
 //
-// Its words: a band is a nest of parallel loops, its axes, with one body, its leaf. An axis is walked one by one or in tiles
-// of units side by side, a unit being an iteration or a vector of them; tiles may be gone through in blocks that fit a
-// cache. A register tile has rows by vectors of columns, and a second tile axis where rows are few. An operand that is used
-// by many tiles is packed: computed into scratch memory in the order of use. A sum is multi-pass if its partial results
-// lie in scratch memory while a few rows at a time are added, and split-K if the loop of a product is cut into parts that
+// Terms: a band is a nest of parallel loops (its axes) with one body (its leaf). An axis is walked, iteration by iteration, or
+// tiled: a tile has several units, each an iteration or a vector of iterations; tiles may be grouped into blocks that fit a
+// cache. A register tile is rows by vectors of columns, with a second tile axis if there are few rows. An operand that many
+// tiles use is packed: computed into scratch memory in the order of use. A sum is multi-pass if its partial results are kept
+// in scratch memory while a few rows at a time are added, and split-K if the reduction loop of a product is cut into parts that
 // are added one after the other. Two short axes may share vectors as a pair.
 package plan
 
@@ -17,67 +17,67 @@ import (
 	"polygrad/core/uop"
 )
 
-// Band says how a band of loops is laid out.
+// Band is the layout of a band of loops.
 type Band struct {
 	Axes   []*Axis // in the order of the copies in a tile: rows before columns
 	Levels []level
 	Leaf   *analysis.Region
 	Masks  bool
-	// Items is the level whose iterations are the work items, -1 for none; Joined is the axis that is walked along with
-	// it, one pair of iterations an item.
+	// Items is the level whose iterations are the work items, -1 for none. Joined is an axis that is collapsed with it: a work
+	// item is then a pair of iterations.
 	Items  int
 	Joined *Axis
-	// Along says that the innermost loops of the leaf's reductions are spread over the lanes of vectors.
+	// Along: the innermost reduction loops of the leaf are vectorized.
 	Along bool
 	// Rows and Vec are the axes of a register tile, nil if there is none.
 	Rows, Vec *Axis
 	// secondRows is the second tile axis: more rows of the tile, where there are few along the first. Nil for none.
 	secondRows *Axis
-	// crossed says that the lanes are batches of a product: no operand is the same for a whole vector.
+	// crossed: the lanes are batches of a product, so no operand is a broadcast scalar.
 	crossed bool
-	// MultiPass says how the leaf's sum is made in passes, nil if it is not.
+	// MultiPass is the layout of a multi-pass sum of the leaf, nil for none.
 	MultiPass *MultiPass
-	// Product says how the leaf is a product of packed operands, nil if it is not.
+	// Product is the layout of a product of packed operands, nil for none.
 	Product *Product
-	// Transpose is the axis along which vectors are loaded, if squares of vectors are transposed in registers.
+	// Transpose is the axis along which vectors are loaded if they are then transposed in registers, nil for none.
 	Transpose *Axis
-	// Sums are the sums of products of the leaf, if it may be divided into blocks.
+	// Sums are the sums of products of the leaf, if its loops may be blocked for the caches.
 	Sums []*SumLoops
 	// Packs are operands that are computed into scratch memory before the level PackAt.
 	Packs  []*Pack
 	PackAt int
-	// l2Miss says that unpacked operands are read from beyond L2, stridedL2 is how many bytes of L2 strided operands of the
+	// l2Miss: unpacked operands are read from beyond L2. stridedL2 is the number of bytes of L2 that strided operands of the
 	// rows occupy.
 	l2Miss    bool
 	stridedL2 int64
 	// RowPacks are operands of the rows that are computed before the level RowPackAt.
 	RowPacks  []*RowPack
 	RowPackAt int
-	// transposed are the stores of tiles that are transposed in registers, Streams the non-temporal stores, with how many
-	// neighbouring elements have to be written together, Prefetch the loads that are prefetched before the sums of a tile.
+	// transposed are the stores whose tiles are transposed in registers, Streams the non-temporal stores with the number of
+	// adjacent elements that are written together, Prefetch the loads that are prefetched before the sums of a tile.
 	transposed []*uop.UOp
 	Streams    map[*uop.UOp]int64
 	Prefetch   []*uop.UOp
-	// perRow is how many elements of scratch memory each of several rows has that run side by side.
+	// perRow is the number of scratch elements of each row, if several rows run in lockstep.
 	perRow map[*ir.Buffer]int64
-	// want are the knobs chosen for the band, used the layout that resulted.
+	// want are the requested knobs of the band, used is the resulting layout.
 	want Knobs
 	used *Laid
 }
 
-// What accesses cost in vectors: one of neighbours, one element for all lanes, one whose lanes are reversed or spread, and one by one.
+// Costs of vector accesses: contiguous, broadcast, reversed or strided, and lane by lane.
 const (
 	costNext   = 1
 	costSplat  = 0.25
 	costSpread = 2
 	costApart  = 20
-	costAcross = 30   // of a store, one by one
-	costPack   = 10   // of a vector that is packed, of neighbours or transposed
-	costL2     = 0.75 // of a vector that comes from the second cache, beside what it costs anyway
-	costFar    = 4    // of one that comes from beyond the nearest caches, beside what it costs anyway
+	costAcross = 30   // of a store, lane by lane
+	costPack   = 10   // of packing a vector, contiguous or transposed
+	costL2     = 0.75 // added for a vector from L2
+	costFar    = 4    // added for a vector from beyond L2
 )
 
-// vectorCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a range.
+// vectorCost is the cost of the accesses of a leaf if a range is vectorized.
 func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 	s := pl.Slopes(rng)
 	sum := 0.0
@@ -88,7 +88,7 @@ func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 	return sum
 }
 
-// plan makes the layout of a band; the band around is nil for none.
+// plan makes the layout of a band; around is the enclosing band, nil for none.
 func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 	p := &Band{Leaf: c[len(c)-1], Items: -1, Masks: pl.Masks}
 	for i, r := range c {
@@ -320,7 +320,7 @@ func (pl *planner) chooseItems(p *Band) {
 	pl.Items = n
 }
 
-// joinable is the axis that is walked along with a level if that is shared, nil for none.
+// joinable returns the axis that can be collapsed with a level of work items, nil for none.
 func (p *Band) joinable(at int) *Axis {
 	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && p.Levels[at].Axis.Count < manyItems {
 		if next := p.Levels[at+1]; next.Kind == Walk && !next.Axis.Dynamic && next.Axis.Count > 0 && !next.Axis.ordered {
@@ -330,14 +330,14 @@ func (p *Band) joinable(at int) *Axis {
 	return nil
 }
 
-// manyRows reports whether threads had better share the rows of level i than the columns of level at. Who shares columns
-// goes through all rows, which other threads may have written last; who shares rows packs all columns, which costs about
-// as much again.
+// manyRows reports whether the rows of level i are better shared by threads than the columns of level at. With shared columns each
+// thread reads all rows, which other threads may have written; with shared rows each thread packs all columns, which costs
+// about the same.
 func (p *Band) manyRows(at, i int) bool {
 	return p.Rows != nil && len(p.Packs) > 0 && p.Levels[at].Axis == p.Vec && p.Levels[i].Axis == p.Rows && p.Rows.Count > 2*p.Vec.Count
 }
 
-// iterations is how many iterations the loop of a level has, if the level is none of the tiles of a block.
+// iterations is the trip count of the loop of a level that is not one of tiles in a block.
 func (l level) iterations() int64 {
 	all := l.Axis.Full() + min(l.Axis.Rest(), 1)
 	switch l.Kind {
@@ -349,10 +349,10 @@ func (l level) iterations() int64 {
 	return l.Axis.Count
 }
 
-// manyItems are enough for any number of threads.
+// manyItems is a number of work items that suffices for any number of threads.
 const manyItems = 64
 
-// vectors reports whether there is a band, and an axis of it has vectors.
+// vectors reports whether the band is not nil and has a vectorized axis.
 func (p *Band) vectors() bool {
 	return p != nil && slices.ContainsFunc(p.Axes, func(a *Axis) bool { return a.Vector })
 }

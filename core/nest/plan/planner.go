@@ -8,20 +8,20 @@ import (
 	"polygrad/core/uop"
 )
 
-// Kernel says how all loops of a kernel are laid out. It is made once, and nothing changes it.
+// Kernel is the layout of all loops of a kernel. It does not change once it is made.
 type Kernel struct {
 	*analysis.Facts
 	Machine ir.Machine
 	Lanes   int
-	// Masks says that lanes of all accesses can be shut.
+	// Masks: all accesses can be masked.
 	Masks bool
-	// serial kernels have no work items: they do more than one nest of loops. Others have so many.
+	// Items is the number of work items; 1 for serial kernels, which have more than one nest of loops.
 	Items int64
-	// Setup is the part of the work of a run that each call repeats, whatever its number of items: packing before the loop over
-	// them.
+	// Setup is the share of the work that every call repeats, whatever its number of items: packing before the loop over the
+	// work items.
 	Setup float64
 	bands []*Band // in the order of their first loops
-	// BandOf finds the band that a loop begins, reductionOf how a loop that collects is spread.
+	// BandOf is the band of its outermost loop, ReductionOf the plan of a reduction loop.
 	BandOf      map[*analysis.Region]*Band
 	ReductionOf map[*analysis.Region]*Reduction
 	// Memory is the scratch memory of the list, of packed operands, and of partial results between passes.
@@ -33,16 +33,16 @@ type Kernel struct {
 type planner struct {
 	*Kernel
 	m ir.Machine
-	// Lanes is how many lanes vectors have.
+	// Lanes is the number of lanes of vectors.
 	Lanes int
 	// plain kernels keep their loops as they are.
 	plain, serial bool
-	// collects says that there are sums.
+	// collects: the kernel has reductions.
 	collects bool
 	wanted   []Knobs
 }
 
-// Make plans a kernel for a machine: as wanted, and by the heuristics where wanted leaves a knob open. A plain one keeps its loops as
+// Make plans a kernel for a machine: by the wanted knobs, and by heuristics for knobs that are open. The loops of a plain kernel stay as
 // they are.
 func Make(f *analysis.Facts, m ir.Machine, wanted []Knobs, plain bool) (k *Kernel, err error) {
 	defer ir.Recover(&err)
@@ -77,7 +77,7 @@ func (pl *planner) region(r *analysis.Region, around *Band) {
 	}
 }
 
-// finish says what follows from the layout of a band.
+// finish plans what depends on the layout of a band: stores, prefetches, accumulators.
 func (pl *planner) finish(p *Band) {
 	p.planTransposedStores(pl)
 	p.planStreams(pl)
@@ -90,32 +90,32 @@ type reductionForm uint8
 
 const (
 	Sequential   reductionForm = iota // as they stand
-	Unrolled                          // several in one, each with a partial sum of its own
-	Along                             // spread over the lanes of vectors
-	AlongUnknown                      // the same for a count that is known when the kernel runs
+	Unrolled                          // unrolled, each copy with its own accumulator
+	Along                             // vectorized
+	AlongUnknown                      // vectorized, with a trip count that is known at run time
 )
 
 // Reduction is the plan of a reduction loop.
 type Reduction struct {
 	Loop *analysis.Region
 	Form reductionForm
-	// Lanes is how many iterations a step of one partial sum has, multiple divides the trip count.
+	// Lanes is the number of iterations of a step of one accumulator. Multiple divides the trip count.
 	Lanes, Multiple int64
-	// updates is how many registers it collects into, weight how many operations an iteration has.
+	// updates is the number of reduced registers, weight the number of operations of an iteration.
 	updates, weight int64
-	// wanted is the number of partial sums that is asked for, 0 if it is left open.
+	// wanted is the requested number of accumulators, 0 if it is open.
 	wanted int64
-	// long says that an iteration does several steps of each accumulator: loops are slow.
+	// long: an iteration does several steps of each accumulator, since iterations are slow on the machine.
 	long bool
-	// siblings is the number of sums of the leaf: where they are many each has fewer steps, as the code of all is to stay short.
+	// siblings is the number of sums of the leaf: if there are many, each is unrolled less, to keep the code short.
 	siblings int64
 }
 
-// reduction plans a reduction loop and the loops inside; the band around is nil for none.
+// reduction plans a reduction loop and the loops inside; around is the enclosing band, nil for none.
 func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(), updates: int64(len(r.Updates)), weight: pl.Weight(r), long: pl.m.SlowLoops, siblings: 1}
 	lanes := int64(pl.Lanes)
-	// A sum that no band is around has no results side by side.
+	// A sum without an enclosing band has a single result.
 	spread := around == nil && !pl.plain || around != nil && around.Along
 	switch {
 	case len(r.Loops()) > 0 || !r.Simple():
@@ -216,13 +216,13 @@ func (p *Band) recordWays(pl *planner) {
 	}
 }
 
-// Straight reports whether all iterations of a loop around others are done one behind the other, without a loop.
+// Straight reports whether a loop that contains others is fully unrolled.
 func (r *Reduction) Straight(copies int64) bool {
 	n := r.Loop.Trip()
 	return n > 0 && r.Rounds(copies, 1, n) == n
 }
 
-// copies is the number of copies of the leaf in a whole tile, 1 of no band.
+// copies is the number of copies of the leaf in a whole tile, 1 for a nil band.
 func (p *Band) copies() int64 {
 	n := int64(1)
 	if p == nil {
@@ -236,7 +236,7 @@ func (p *Band) copies() int64 {
 	return n
 }
 
-// trip is how many iterations of a loop of the leaf are done at a time: those of a part, if its sum is made in parts.
+// trip is the trip count of a loop of the leaf; with split-K that of a part.
 func (p *Band) trip(r *analysis.Region) int64 {
 	if q := p.MultiPass; q != nil && q.SplitK != nil && q.Loop == r {
 		return q.SplitK.Count
@@ -303,7 +303,7 @@ func (p *Band) planStreams(pl *planner) {
 	}
 }
 
-// apart is the axis whose iterations are the rows of a tile, nil if it has one row.
+// apart returns the axis whose iterations are the rows of a tile, nil if it has one row.
 func (p *Band) apart() *Axis {
 	if p.Transpose != nil {
 		return p.Transpose
@@ -321,8 +321,8 @@ func (p *Band) across() int64 {
 	return 1
 }
 
-// streamFrom is the size in bytes from which on a buffer gets non-temporal stores. Scattered lines are not prefetched, so
-// each would be read before it is written: there the limit is lower. Where reductions take the time it is higher.
+// streamFrom is the size in bytes from which on a buffer gets non-temporal stores. Scattered cache lines are not prefetched, so a
+// normal store reads each line first: for them the limit is lower. If reductions dominate the time it is higher.
 func (p *Band) streamFrom(pl *planner) int64 {
 	switch {
 	case p.Transpose != nil:
@@ -336,8 +336,8 @@ func (p *Band) streamFrom(pl *planner) int64 {
 // prefetchFrom is the number of steps of a tile's sums from which on it pays to fetch ahead: for fewer there is no time.
 const prefetchFrom = 64
 
-// planPrefetch finds what the sums of a tile will be combined with, if that lies in matrices larger than the caches: a tile
-// has little of many rows, which come too late if they are asked for when the sums are made.
+// planPrefetch finds the operands that the sums of a tile are combined with, if their matrices are larger than the caches: a tile
+// reads a few elements of many rows, which would arrive too late without a prefetch.
 func (p *Band) planPrefetch(pl *planner) {
 	steps := int64(0)
 	for _, s := range p.Sums {

@@ -8,24 +8,23 @@ import (
 	"polygrad/core/uop"
 )
 
-// A product of matrices of narrow numbers is computed by Dot. Both operands are packed, whatever they are computed from
-// and however it is loaded, and the sums of a tile lie in scratch memory, from where what follows the sum goes on with
-// them as if it had collected them itself.
+// A product of matrices of narrow types (bytes, 16-bit floats) is computed by Dot. Both operands are packed, whatever expressions they
+// are. The sums of a tile are kept in scratch memory, where the epilogue reads them like accumulators.
 
-// Product says how a leaf with such a sum is laid out.
+// Product is the layout of a leaf with such a sum.
 type Product struct {
 	Loop   *analysis.Region
 	Update *analysis.Update
-	// Inner is the loop that is divided into steps, outer are the others that collect.
+	// Inner is the reduction loop that is divided into steps, Outer are the other reduction loops.
 	Inner         *analysis.Region
 	Outer         []*analysis.Region
 	Steps         int64
 	Splits        int
 	Rows, Columns *DotOperand
 	Sums          *ir.Buffer
-	// Streams is the operand whose tiles all go by while one of the other operand is at work.
+	// Streams is the operand all of whose tiles are used for each tile of the other operand.
 	Streams *DotOperand
-	// PassSteps is how many steps are done before the next tile is turned to.
+	// PassSteps is the number of steps of a tile before the next tile continues.
 	PassSteps int64
 }
 
@@ -34,25 +33,25 @@ type DotOperand struct {
 	U    *uop.UOp
 	Kind ir.Kind
 	Axis *Axis
-	// Flipped says that the highest bit of each byte is flipped, which adds or subtracts 128.
+	// Flipped: the highest bit of each byte is flipped, which adds or subtracts 128 (signed and unsigned bytes).
 	Flipped bool
-	// Columns says that words of different columns stand side by side.
+	// Columns: adjacent words belong to different columns.
 	Columns bool
 	Buf     *ir.Buffer
-	// Along says that numbers which follow each other along the sum are loaded together, otherwise those of different rows are.
+	// Along: vectors are loaded along the reduction, otherwise across the rows.
 	Along bool
-	// Range keeps how far numbers are out of range if they are split.
+	// Range records whether numbers are out of range for splitting (bf16x3).
 	Range  *ir.Buffer
 	PackAt int // the level before which it is packed
 	Blocks int64
 }
 
 const (
-	// dotLeast is how many rows and columns a product must have at least.
+	// dotLeast is the least number of rows and of columns of a product.
 	dotLeast = 8
-	// dotTile is how many blocks a tile has in each direction.
+	// dotTile is the number of blocks of a tile in each direction.
 	dotTile = 2
-	// flippedTiles is how many times higher a tile is whose rows are flipped: it sums the products of the bias once.
+	// flippedTiles is the factor by which tiles with flipped rows are higher: the bias is summed once for each tile.
 	flippedTiles = 2
 )
 
@@ -70,7 +69,7 @@ func (pl *planner) planProduct(p *Band) bool {
 	return true
 }
 
-// findProduct finds the sum of products of a leaf, nil if it has none that there are instructions for.
+// findProduct returns the sum of products of a leaf, nil if there is none that Dot can compute.
 func (pl *planner) findProduct(leaf *analysis.Region) *Product {
 	in := leaf.Loops()
 	if len(in) != 1 {
@@ -184,7 +183,7 @@ func (pl *planner) dotAxes(p *Band, q *Product) bool {
 	return true
 }
 
-// betterAxis is the one of two axes that fills blocks better, then the one along which results stand side by side.
+// betterAxis returns the axis that fills blocks better; if both do equally, the one along which results are adjacent.
 func (pl *planner) betterAxis(x, y *Axis, st *uop.UOp) *Axis {
 	if x == nil {
 		return y
@@ -203,8 +202,8 @@ func (pl *planner) betterAxis(x, y *Axis, st *uop.UOp) *Axis {
 	return x
 }
 
-// findSteps chooses the loop that is divided into steps: the one that leaves the fewest empty places. It reports whether
-// not too many are.
+// findSteps chooses the loop that is divided into steps: the one with the least padding. It reports whether the padding is
+// acceptable.
 func (q *Product) findSteps() bool {
 	n := ir.DotBlock * ir.PerWord(q.Rows.Kind)
 	total := int64(1)
@@ -233,21 +232,20 @@ func (o *DotOperand) Packed() (k ir.Kind, bias int32) {
 	return ir.I8, -128
 }
 
-// Step is how many words a step of the operand has.
+// Step is the number of words of a step of the operand.
 func (o *DotOperand) Step(q *Product) int64 { return int64(q.Splits) * o.Blocks * ir.DotWords }
 
-// Panel is how many words the operand has for one tile.
+// Panel is the number of words of the operand for one tile.
 func (o *DotOperand) Panel(q *Product) int64 { return q.Steps * o.Step(q) }
 
-// fits is how many of the operand's tiles a cache holds, one at least.
+// fits is the number of tiles of the operand that a cache holds, at least one.
 func (o *DotOperand) fits(q *Product, cache int64) int64 {
 	return min(max(cache/(o.Panel(q)*ir.WordSize), 1), o.Axis.tiles())
 }
 
-// dotLevels orders the loops: the operand that is packed first lies in the third cache, the other one in the second. An
-// operand that the loops which are walked do not change is packed first, before them. If all of the second operand fits
-// into its cache it is packed before the first one, of which one tile after the other is packed then: unless that would
-// go through far memory with long strides, once for each tile.
+// dotLevels orders the loops: the operand that is packed first is kept in L3, the other one in L2. An operand that does not depend on
+// the walked loops is packed first, outside of them. If all of the second operand fits L2 it is packed first instead, and the
+// tiles of the other operand are packed one after the other, unless that would read distant memory with long strides for each tile.
 func (pl *planner) dotLevels(p *Band, q *Product) {
 	rows, cols := q.Rows.Axis, q.Columns.Axis
 	cols.Vector, cols.Unit = true, ir.DotBlock

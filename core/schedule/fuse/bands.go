@@ -7,54 +7,54 @@ import (
 	"polygrad/core/uop"
 )
 
-// A mask makes the scores of causal attention minus infinity outside of a band, and their exponentials 0. Gradients need both again, so
-// that they are stored, and are in several products. Outside of the band all of that is neither computed nor stored:
+// In causal attention the mask sets the scores outside of a band to minus infinity, so their exponentials are 0. In training both are
+// stored, because the gradients use them in several products. The elements outside of the band are then neither computed nor stored:
 //
 //	for block of rows    { scores, softmax, products with values and keys: for columns of the band }
 //	for block of columns { products of the transposed matrices:            for rows of the band }
 
-// band says what of matrices a mask leaves, in blocks of rows by blocks of columns.
+// band describes which blocks of a matrix (blocks of rows by blocks of columns) a mask leaves.
 type band struct {
 	mask        *uop.UOp // the condition, of position[0] and position[1]
-	finite      bool     // scores that it takes away are low, but not minus infinity
+	finite      bool     // the masked scores are very negative, but finite
 	position    [2]*uop.UOp
-	spans       [2]spans // of columns for blocks of rows, and of rows for blocks of columns
+	spans       [2]spans // [0]: the columns left for each block of rows; [1]: the rows left for each block of columns
 	matrices    map[int]*bandMatrix
 	views       []bandView // by group
 	columnsOnly bool       // blocks of columns would read what blocks of rows do not write
 }
 
-// spans are the part of one axis of a matrix that is left for each block of the other one.
+// spans are the interval of one axis that the mask leaves for each block of the other axis.
 type spans struct {
 	block *uop.UOp // the range over blocks
 	span           // from the first block to before the end
 	at    [][2]int64
 }
 
-// bandMatrix is a matrix that is stored, of such a size.
+// bandMatrix is a stored matrix of the size of the band.
 type bandMatrix struct {
 	loops   []term // of its store; the last two are the positions
 	kind    maskedKind
 	skipped bool // nothing outside of the band is needed
 }
 
-// bandView says how the body of a group sees matrices of a band.
+// bandView is how the loops of a group iterate over the matrices of a band.
 type bandView struct {
 	body *body
-	// axes says which ranges are positions: 0 those of rows, 1 those of columns.
+	// axes maps the ranges that are positions in the matrices to their axis: 0 for rows, 1 for columns.
 	axes  map[*uop.UOp]int
 	kinds map[*uop.UOp]maskedKind
-	// Its loop over blocked goes through blocks; that is a position of axis. The other positions go through spans.
+	// The loop over the range blocked, a position of axis, iterates over blocks; the loops over inner iterate over spans.
 	blocked *uop.UOp
 	axis    int
 	inner   []*uop.UOp
 	ok      bool
 }
 
-// bandBlock is how many rows and columns a block of a band has, leastBlocks how many of them it pays to tell apart.
+// bandBlock is the number of rows and of columns of a block. leastBlocks is the number of blocks from which on skipping pays.
 const bandBlock, leastBlocks = 64, 4
 
-// skipMaskedBlocks leaves out what masks take away from matrices that are stored.
+// skipMaskedBlocks restricts stored matrices to the blocks that their masks leave.
 func (f *fuser) skipMaskedBlocks() (changed bool) {
 	var masks []*uop.UOp
 	for _, g := range slices.Clone(f.groups) {
@@ -142,8 +142,8 @@ func (f *fuser) spansOf(d *band, axis int) (out spans) {
 	return out
 }
 
-// emptyRow reports whether nothing is left of some row: its softmax is not a number, in all of its columns. What is left is the smaller the
-// nearer a row is to the first or to the last one, since limits are the least and greatest of linear ones.
+// emptyRow reports whether some row is fully masked: its softmax is NaN in all columns. The span is shortest at the first or the last
+// row, since its limits are minima and maxima of linear functions.
 func (d *band) emptyRow() bool {
 	row, column := d.position[0], d.position[1]
 	for _, at := range []int64{0, sizeOf(row) - 1} {
@@ -167,7 +167,7 @@ func (s *spans) limit(u *uop.UOp, i int64) *uop.UOp {
 	return simplify(replace(u, map[*uop.UOp]*uop.UOp{s.block: s.block.IntLike(i)}))
 }
 
-// inBand makes kernels go through a band only, all that can.
+// inBand restricts all kernels that can be restricted to the band.
 func (f *fuser) inBand(d *band) (changed bool) {
 	d.views = make([]bandView, len(f.groups))
 	for known := -1; known < len(d.matrices); {
@@ -269,7 +269,7 @@ func (f *fuser) view(d *band, i int) {
 	}
 }
 
-// addMatrices finds out what values of a body are outside of the band, and notes further matrices with the same positions.
+// addMatrices computes the values of a body outside of the band, and records further matrices with the same positions.
 func (f *fuser) addMatrices(d *band, v *bandView) {
 	b := v.body
 	var columns []*uop.UOp
@@ -330,7 +330,7 @@ func (v *bandView) positions(d *band) map[*uop.UOp]*uop.UOp {
 	return to
 }
 
-// writer are the loops of the one store to a matrix, nil if there is no such store.
+// writer returns the loops of the only store to a matrix, nil if there is not exactly one.
 func (f *fuser) writer(slot int) (own []term) {
 	n := 0
 	for _, g := range f.groups {
@@ -397,7 +397,7 @@ func (d *band) allows(v *bandView) bool {
 	return true
 }
 
-// bandBodies are what goes through the band: blocks, and the rows (or columns) that are left.
+// bandBodies returns the loops over the band: over whole blocks, and over the remaining rows (or columns).
 func (f *fuser) bandBodies(d *band, v *bandView) []*body {
 	s := &d.spans[v.axis]
 	n := sizeOf(v.blocked)
@@ -484,8 +484,8 @@ func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.U
 	return out
 }
 
-// copyColumns copies a block of columns of matrices into scratch memory, if it stays in the cache there: a product goes through it once
-// for each of its tiles, and few elements of a row lie next to each other.
+// copyColumns packs a block of columns of matrices into scratch memory, if it fits the cache: a product reads it once for each of its
+// tiles, and in place only few adjacent elements of a row are used.
 func (f *fuser) copyColumns(d *band, v *bandView, loops []*uop.UOp, ranges map[*uop.UOp][]*uop.UOp, of *images) {
 	for _, l := range v.body.loads() {
 		m := d.matrices[slotOf(l)]

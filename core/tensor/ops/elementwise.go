@@ -279,7 +279,7 @@ var activations = []Op{
 	method("hardtanh", "min_val float = -1, max_val float = 1", "min(max(min_val, x), max_val).", func(a *Args) (*uop.UOp, error) {
 		return tensor.ClampTo(a.X, a.float("min_val"), a.float("max_val"))
 	}),
-	method("dropout", "p float = 0.5 [0,1]", "x with elements 0 with probability p, others divided by 1 - p, in training; else x.", func(a *Args) (*uop.UOp, error) {
+	method("dropout", "p float = 0.5 [0,1]", "x with elements 0 with probability p, others divided by 1 - p, in training.", func(a *Args) (*uop.UOp, error) {
 		return a.dropout(a.X, a.float("p"))
 	}),
 }

@@ -184,7 +184,7 @@ export class Dropout implements Layer {
   /** @param p 0.5 by default, from 0 to 1 */
   constructor(p?: number | { p?: number })
   p: number
-  /** x with elements 0 with probability p, others divided by 1 - p, in training; else x. */
+  /** x with elements 0 with probability p, others divided by 1 - p, in training. */
   forward(x: Tensor): Tensor
 }
 

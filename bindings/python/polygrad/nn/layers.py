@@ -314,7 +314,7 @@ class Dropout:
         self.p = p
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Return x with elements 0 with probability p, others divided by 1 - p, in training; else x."""
+        """Return x with elements 0 with probability p, others divided by 1 - p, in training."""
         return need(Tensor, "x", x, "a tensor").dropout(self.p)
 
 

@@ -151,7 +151,8 @@ test_that("a token opens a server", {
 test_that("the language model of README.md continues a text", {
   page <- "../../README.md"
   skip_if_not(file.exists(page), "README.md is not beside the tests")
-  blocks <- regmatches(text <- paste(readLines(page, encoding = "UTF-8"), collapse = "\n"), gregexpr("```r\n.*?```", text, perl = TRUE))[[1]]
+  text <- paste(readLines(page, encoding = "UTF-8"), collapse = "\n")
+  blocks <- regmatches(text, gregexpr("(?s)```r\n.*?```", text, perl = TRUE))[[1]]
   program <- gsub("```r\n|```", "", grep("download_hf", blocks, value = TRUE))
   program <- sub("openai-community/gpt2", "org/tiny", program, fixed = TRUE)
   # One letter a token.
@@ -162,5 +163,5 @@ test_that("the language model of README.md continues a text", {
   with_hub(make_hub(list(config.json = gpt2_config, model.safetensors = gpt2_weights())), {
     capture.output(said <- eval(parse(text = program)), type = "message")
   })
-  expect_match(said, "^The meaning of life is[a-k]{50}$|^[a-k]+$")
+  expect_match(said, "^[a-k]+$")
 })
