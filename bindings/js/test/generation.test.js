@@ -173,7 +173,8 @@ test('the language model of README.md', () => {
   try {
     const folder = path.join(home, 'hub', 'models--openai-community--gpt2')
     const commit = 'c'.repeat(40)
-    const files = { 'config.json': JSON.stringify(CONFIG), 'tokenizer.json': '{}', 'tokenizer_config.json': '{}', 'model.safetensors': weights() }
+    const config = JSON.stringify(CONFIG)
+    const files = { 'config.json': config, 'tokenizer.json': '{}', 'tokenizer_config.json': '{}', 'model.safetensors': weights() }
     fs.mkdirSync(path.join(folder, 'snapshots', commit), { recursive: true })
     fs.mkdirSync(path.join(folder, 'refs'))
     fs.writeFileSync(path.join(folder, 'refs', 'main'), commit)
