@@ -14,8 +14,8 @@ type Loop struct {
 	Count       int64
 }
 
-// Repeated schedules a normalised request that may have REPEATs in it. The request is cut where they are: what they need is stored,
-// the statements of their bodies are scheduled once, each as a request of its own, and their states are buffers of the rest. cut
+// Repeated schedules a normalised request that may contain REPEATs. The request is split at them: their operands are stored, the
+// statements of their bodies are scheduled once, each as a request of its own, and their states are buffers that the rest reads. cut
 // schedules a request without REPEATs. With merge, loops over few elements become kernels of one work item.
 func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error), merge bool) (*Schedule, error) {
 	if !root.HasOp(ops(uop.Repeat)) {
@@ -102,7 +102,7 @@ func replaced(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
 	return made[root]
 }
 
-// heavy are the operations whose values are stored if they are needed before a REPEAT and after it.
+// heavy are the operations whose values are stored if they are used both before and after a REPEAT.
 var heavy = inOrder.Union(ops(uop.ReduceAxis, uop.Contiguous))
 
 // request appends a request to the schedule.
@@ -212,7 +212,7 @@ func overwritten(u *uop.UOp, state int) bool {
 	return !slices.ContainsFunc(first.Src, func(s *uop.UOp) bool { return slices.Contains(outside(s.Src[1]), target) })
 }
 
-// firstRepeats are the REPEATs that need no other one.
+// firstRepeats returns the REPEATs that depend on no other REPEAT.
 func firstRepeats(root *uop.UOp) (first []*uop.UOp) {
 	needs := map[*uop.UOp]bool{}
 	for _, u := range outside(root) {
@@ -281,8 +281,8 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	return nil
 }
 
-// untangled are requests that do the writes of a statement, which take effect together. Writes that read what others of them change are
-// done in order, unless they go round in a circle: then their values are stored first.
+// untangled returns requests for the writes of a statement, which take effect simultaneously. Writes are ordered so that each reads its
+// operands before they are overwritten; if their dependences form a cycle, the values are stored first.
 func (r *repeats) untangled(statement *uop.UOp) []*uop.UOp {
 	type write struct {
 		target *uop.UOp
@@ -301,7 +301,7 @@ func (r *repeats) untangled(statement *uop.UOp) []*uop.UOp {
 			writes[i].reads[v] = v.Op == uop.Param
 		}
 	}
-	// What reads none of the others' targets, or whose target none of the others reads, is in no circle.
+	// A write that reads no target of another, or whose target no other reads, is in no cycle.
 	for before := 0; before != len(circle); {
 		before = len(circle)
 		for i := range writes {

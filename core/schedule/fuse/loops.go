@@ -8,10 +8,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// loopOrder puts the loops of a body in an order in which every reduction runs outside of the loops that it does not depend
-// on, and stores of less than all loops outside of the others. ok is false if there is none.
+// loopOrder orders the loops of a body so that every reduction runs outside of the loops that it does not depend on, and so does every
+// store. ok is false if there is no such order.
 func loopOrder(b *body) (order []*uop.UOp, ok bool) {
-	// A range belongs the further out the fewer ranges those depend on who depend on it.
+	// A range is the further out, the fewer ranges its users depend on.
 	least := map[*uop.UOp]int{}
 	note := func(rs []*uop.UOp) {
 		for _, r := range rs {
@@ -58,7 +58,7 @@ func loopOrder(b *body) (order []*uop.UOp, ok bool) {
 // loopsOf are the loops of the body that a node depends on.
 func (b *body) loopsOf(u *uop.UOp) []*uop.UOp { return within(b.loops, u.Ranges()) }
 
-// within are the members of a list that are in another one too.
+// within returns the members of a list that are in another list, too.
 func within(list, others []*uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, 0, len(others))
 	for _, r := range list {
@@ -193,7 +193,7 @@ func (f *fuser) block(stores []store, order, around []*uop.UOp) []*uop.UOp {
 			stores = stores[1:]
 			continue
 		}
-		// The loops that all stores in the first of them have in common.
+		// The loops common to all stores in the first of them.
 		var in, rest []store
 		common := path
 		for _, o := range stores {

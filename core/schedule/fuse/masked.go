@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// skipMaskedColumns leaves out what a mask takes away, in kernels that go through blocks of rows: where it makes the scores of
-// all rows of a block minus infinity before some column or from one on, their exponentials are 0 and add nothing to sums, so
-// that the loops over columns go through the others. Low finite scores are as good, in rows that have others.
+// skipMaskedColumns skips masked columns in kernels that work on blocks of rows: if a mask makes the scores of all rows of a block minus
+// infinity before a column, or from a column on, their exponentials are 0 and add nothing to sums, so the loops over columns are
+// restricted to the other columns. Very negative finite scores count as minus infinity in rows that have other scores.
 func (f *fuser) skipMaskedColumns() (changed bool) {
 	for i, g := range f.groups {
 		if g.kernel != nil {
@@ -23,7 +23,7 @@ func (f *fuser) skipMaskedColumns() (changed bool) {
 	return changed
 }
 
-// withoutMaskedColumns is nil if a body has no masked columns that can be left out.
+// withoutMaskedColumns returns the restricted body, nil if no masked columns can be skipped.
 func (f *fuser) withoutMaskedColumns(b *body) *body {
 	for _, scores := range b.values() {
 		if scores.Op != uop.Bufferize || len(scores.Src) != 3 {
@@ -47,10 +47,10 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 	return nil
 }
 
-// span are columns from first to before end, which depend on loops around a block of rows; nil is no limit.
+// span is an interval of columns, from first to before end, which depend on the loops outside of a block of rows; nil is no limit.
 type span struct{ first, end *uop.UOp }
 
-// unmasked is a span outside of which a condition (or its opposite) holds for no row of a block.
+// unmasked returns a span outside of which a condition (or its negation) is false for all rows of a block.
 func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s span) {
 	switch {
 	case cond.Op == uop.And && !opposite, cond.Op == uop.Or && opposite:
@@ -60,7 +60,7 @@ func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s
 	case cond.Op == uop.CmpNe && cond.Src[1].IsConst(uop.BoolConst(true)):
 		s = b.unmasked(cond.Src[0], !opposite, rows, columns)
 	case cond.Op == uop.CmpLt && cond.Src[0].DType.IsInt():
-		// The condition says that the sum of some terms is positive: right - left, or the opposite.
+		// The condition as a positive sum of terms: right - left, or the negation.
 		sign, sum := int64(1), columns.IntLike(0)
 		if opposite {
 			sign, sum = -1, columns.IntLike(1)
@@ -124,7 +124,7 @@ func (s *span) toBlocks(columns *uop.UOp, wide int64) {
 	}
 }
 
-// leavesSome reports whether a condition on columns is known to hold for one of them, wherever else it is asked.
+// leavesSome reports whether a condition on columns is known to hold for at least one column of every row.
 func leavesSome(cond, columns *uop.UOp) bool {
 	last := sizeOf(columns) - 1
 	candidates := []*uop.UOp{columns.IntLike(0), columns.IntLike(last)}
@@ -169,12 +169,12 @@ func clamped(u *uop.UOp, least, most int64) *uop.UOp {
 	return simplify(u)
 }
 
-// lowScore is a score that counts as minus infinity where there are others: those are taken to be so much greater that its
-// exponential is 0. leastFactor leaves it low.
+// lowScore is the limit below which a finite score counts as minus infinity beside other scores: they are assumed to be so much greater
+// that its exponential is 0. A factor of at least leastFactor keeps it low.
 const lowScore, leastFactor = -1e8, 1e-3
 
-// maskOf is the condition without which a score is low, whatever else it is made of, and how low; nil if there is none. All
-// other scores of a row might be as low as a finite one by data, or by another mask: then that one counts.
+// maskOf returns the condition whose negation makes a score low, and the low value; nil if there is none. (If all other scores of a row
+// could be as low, by data or by another mask, a finite low score must not be skipped.)
 func maskOf(u *uop.UOp) (cond *uop.UOp, low float64) {
 	if cond, low = lowBy(u); cond == nil || math.IsInf(low, -1) {
 		return cond, low
@@ -227,7 +227,7 @@ func lowBy(u *uop.UOp) (cond *uop.UOp, low float64) {
 	return nil, 0
 }
 
-// twoValues are the numbers that a value is if a condition holds, and if not; there is none if it may be others.
+// twoValues returns the constants that a value has if a condition is true and if it is false; not ok for other values.
 func twoValues(u *uop.UOp) (cond *uop.UOp, yes, no float64) {
 	switch {
 	case u.Op == uop.Cast && u.Src[0].DType.IsBool():
@@ -263,7 +263,7 @@ func isZero(u *uop.UOp) bool {
 	return u.Op == uop.ConstOp && u.DType.IsFloat() && u.ConstVal().F() == 0
 }
 
-// maskedKind is what a value is where the score is low.
+// maskedKind is the value that a node has where the score is low.
 type maskedKind uint8
 
 const (
@@ -307,7 +307,7 @@ func columnsOf(b *body, scores *uop.UOp, finite bool) (columns []*uop.UOp, place
 	return columns, places, true
 }
 
-// maskedTo is what an operation makes of such values. If low scores are finite nothing may make others of the row as low.
+// maskedTo is the masked kind of the result of an operation. If low scores are finite, no operation may make other scores as low.
 func maskedTo(u *uop.UOp, kinds map[*uop.UOp]maskedKind, finite bool, columns []*uop.UOp) maskedKind {
 	has := func(k maskedKind) bool {
 		return slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return kinds[s] == k })
@@ -331,8 +331,8 @@ func maskedTo(u *uop.UOp, kinds map[*uop.UOp]maskedKind, finite bool, columns []
 	return someValue
 }
 
-// shortenColumns lets the loops over columns go through a span of blocks of them. places says where bufferized values
-// have a range over columns.
+// shortenColumns restricts the loops over columns to a span of blocks. places are the axes of bufferized values that are ranges over
+// columns.
 func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, places map[*uop.UOp]int, s span, wide int64) *body {
 	rangeOf := func(like, size *uop.UOp) *uop.UOp { return f.newRange(like.With(size)) }
 	own := scores.Src[2]
@@ -345,7 +345,7 @@ func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, pla
 		}
 	}
 	size, from := simplify(count.MulInt(wide)), simplify(s.first.MulInt(wide))
-	// Where blocks do not divide the columns the last one overlaps the one before it.
+	// If blocks do not divide the columns, the last block overlaps the one before it.
 	columnOf := func(block, inner *uop.UOp) *uop.UOp {
 		at := simplify(from.Add(block.MulInt(wide)))
 		if n%wide != 0 {
@@ -353,7 +353,7 @@ func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, pla
 		}
 		return at.Add(inner)
 	}
-	// The product that makes the scores has blocks of columns, so that the size of its tiles is known.
+	// The product that computes the scores gets blocks of columns, so that the size of its tiles is a constant.
 	block, inner := rangeOf(own, count), rangeOf(own, own.Src[0].IntLike(wide))
 	value := simplify(replace(scores.Src[0], map[*uop.UOp]*uop.UOp{own: columnOf(block, inner)}))
 	if n%wide != 0 { // the columns that both blocks have count once

@@ -9,21 +9,21 @@ import (
 	"polygrad/core/uop"
 )
 
-// Padded, joined and rolled values are chosen by comparing positions:
+// Elements of padded, joined and rolled values are selected by comparing positions:
 //
 //	for j < n { store(j < 3 ? x[j+a] : x[j-3]) }
 //
-// Where that is inside of a loop over contiguous elements, the loop is cut where a comparison changes sides:
+// A loop over contiguous elements with such a comparison is split where the comparison changes:
 //
 //	for j < 3 { store(x[j+a]) }; for j < n-3 { store(x[j]) }
 
-// maxPieces is the most pieces that a loop is cut into, maxJoined if there is a load for each: many joined tensors.
+// maxPieces is the limit of pieces of a loop; maxJoined the limit if each piece has a load of its own (many joined tensors).
 const (
 	maxPieces = 4
 	maxJoined = 64
 )
 
-// loopCycles is how long a loop takes to begin.
+// loopCycles is the cost of starting a loop.
 const loopCycles = 8
 
 // cutLoops cuts loops of kernels into pieces.
@@ -45,7 +45,7 @@ func (f *fuser) cutLoops() (changed bool) {
 		i += len(groups) - 1
 		changed = true
 	}
-	// Inside of a piece a buffer may be read in the order in which it is written.
+	// Inside a piece a buffer may be read in the order in which it is written.
 	return changed && (f.fuseProducers() || changed)
 }
 
@@ -55,7 +55,7 @@ func disordered(b *body) bool {
 	return !ok
 }
 
-// selects reports whether a body may compare positions, and nothing in it is in scratch memory.
+// selects reports whether a body may compare positions, and uses no scratch memory.
 func (b *body) selects() bool {
 	found := false
 	for _, u := range b.values() {
@@ -67,7 +67,7 @@ func (b *body) selects() bool {
 	return found
 }
 
-// crosses reports whether neighbours in memory are read in another loop than in r: such loops are interchanged, or tiled.
+// crosses reports whether adjacent elements are read in another loop than r: such loops are interchanged or tiled.
 func (b *body) crosses(r *uop.UOp) bool {
 	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool {
 		index := l.Src[1].GetIdx()
@@ -75,7 +75,7 @@ func (b *body) crosses(r *uop.UOp) bool {
 	})
 }
 
-// pieces cuts the loops of a body that it pays to cut. Pieces of the outermost loop are bodies of their own.
+// pieces splits the loops of a body for which that pays. Pieces of the outermost loop become bodies of their own.
 func (f *fuser) pieces(b *body) []*body {
 	const most = 8
 	for range most {
@@ -98,7 +98,7 @@ func (f *fuser) pieces(b *body) []*body {
 	return []*body{b}
 }
 
-// loopToCut finds a loop that it pays to cut, and where; apart says that its pieces are to be kernels.
+// loopToCut returns a loop whose split pays, and the positions; apart: its pieces become kernels.
 func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
 	cuts := cutsOf(b)
 	if len(cuts) == 0 {
@@ -136,8 +136,8 @@ func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
 	return nil, nil, false
 }
 
-// heavy reports whether iterations of a loop that is not innermost depend on it so that conditions cost much: in a reduction, of values
-// and loads, or with neighbours in memory.
+// heavy reports whether the conditions of a loop that is not innermost are expensive: in a reduction, on computed values and loads, or
+// with adjacent elements.
 func (b *body) heavy(r *uop.UOp) bool {
 	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool {
 		switch u.Op {
@@ -152,7 +152,7 @@ func (b *body) heavy(r *uop.UOp) bool {
 	})
 }
 
-// cutPays compares the operations of conditions with what the further loops cost, which begin times times each.
+// cutPays compares the cost of the conditions with that of the additional loops, each of which is started `times` times.
 func (f *fuser) cutPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	m := &f.o.Machine
 	saved, work := 0.0, 0.0
@@ -178,7 +178,7 @@ func (f *fuser) cutPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	return m.computing(saved) > float64(times)*(float64(len(at))*start+float64(b.loading(r, at)-1)*work/issued)
 }
 
-// loading is how many pieces of a loop load something.
+// loading is the number of pieces of a loop that load.
 func (b *body) loading(r *uop.UOp, at []int64) (n int) {
 	for k := range len(at) + 1 {
 		first := int64(0)
@@ -194,7 +194,7 @@ func (b *body) loading(r *uop.UOp, at []int64) (n int) {
 	return max(n, 1)
 }
 
-// cutsOf says for each range where comparisons with it change sides, or divisions with it begin anew.
+// cutsOf returns for each range the positions where comparisons with it change, or quotients of it change.
 func cutsOf(b *body) map[*uop.UOp][]int64 {
 	cuts := map[*uop.UOp][]int64{}
 	add := func(r *uop.UOp, at int64) {
@@ -261,7 +261,7 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// linear takes stride * r + plus apart; r is nil if it is something else.
+// linear decomposes stride * r + plus; r is nil for other expressions.
 func linear(u *uop.UOp) (r *uop.UOp, stride, plus int64) {
 	for u.Op == uop.Cast && u.DType.IsInt() && !u.Src[0].Overflows(u.DType) {
 		u = u.Src[0]
@@ -308,7 +308,7 @@ func (f *fuser) pieceOf(r *uop.UOp, at []int64, k int) (piece, position *uop.UOp
 	return piece, position
 }
 
-// piece is a body in which a loop goes through a piece.
+// piece returns a body whose loop runs over one piece.
 func (f *fuser) piece(b *body, r *uop.UOp, at []int64, k int) *body {
 	out := &body{pieces: true}
 	if k == 0 {
@@ -322,7 +322,7 @@ func (f *fuser) piece(b *body, r *uop.UOp, at []int64, k int) *body {
 	return f.tidied(out)
 }
 
-// cutLoop is a body with a loop in pieces, one after the other.
+// cutLoop returns a body with a loop split into pieces, one after the other.
 func (f *fuser) cutLoop(b *body, r *uop.UOp, at []int64) *body {
 	order, _ := loopOrder(b)
 	out := &body{pieces: true}
@@ -341,7 +341,7 @@ func (f *fuser) cutLoop(b *body, r *uop.UOp, at []int64) *body {
 	return f.tidied(out)
 }
 
-// storesOfPiece are the stores inside of a loop, in a piece of it. The loops inside get ranges of their own, and those of reductions.
+// storesOfPiece returns the stores of a loop for one piece. Inner loops and reductions get new ranges.
 func (f *fuser) storesOfPiece(b *body, r *uop.UOp, at []int64, k int, inside []*uop.UOp) (out []store) {
 	piece, position := f.pieceOf(r, at, k)
 	m := map[*uop.UOp]*uop.UOp{r: position}
@@ -382,7 +382,7 @@ func (f *fuser) storesOfPiece(b *body, r *uop.UOp, at []int64, k int, inside []*
 	return out
 }
 
-// ownRanges gives a reduction other ranges.
+// ownRanges gives a reduction new ranges.
 func (f *fuser) ownRanges(u *uop.UOp) *uop.UOp {
 	m := map[*uop.UOp]*uop.UOp{}
 	for _, r := range u.Src[1:] {
@@ -391,7 +391,7 @@ func (f *fuser) ownRanges(u *uop.UOp) *uop.UOp {
 	return replace(u, m)
 }
 
-// cutReduction is a body with the loop of reductions in pieces.
+// cutReduction returns a body with a reduction loop split into pieces.
 func (f *fuser) cutReduction(b *body, r *uop.UOp, at []int64) *body {
 	t := newImages()
 	out := &body{pieces: b.pieces}

@@ -11,7 +11,7 @@ import (
 type edge struct {
 	load *uop.UOp // the INDEX
 	from *store
-	// at says for each loop of the store which range of the reader runs in its place.
+	// at maps each loop of the store to the range of the reader that replaces it.
 	at map[*uop.UOp]*uop.UOp
 }
 
@@ -51,15 +51,15 @@ func (f *fuser) fuseConsumers(contractions bool) (changed bool) {
 	return changed
 }
 
-// candidate is what two bodies would be in one, and whether they are to be: body is nil if that cannot be written down.
+// candidate is the merged body of two bodies and the decision; body is nil if they cannot be merged.
 type candidate struct {
 	body   *body
 	reason Reason
 	costs  Costs
 }
 
-// intoConsumer computes what body p stores where body k, which is no contraction, reads it. The stores of p for which keep
-// is true stay.
+// intoConsumer inlines the values of body p into body k, which is no contraction, at their loads. The stores of p for which keep is
+// true stay.
 func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	if p.contraction() && k.reduces() && !p.scatters() {
 		return candidate{reason: ContractionReduced}
@@ -88,8 +88,8 @@ func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	return f.evaluate(out, valuesOf(rows), before, p.contraction())
 }
 
-// maxEpilogueStores is the most outputs of a kernel with a contraction: a whole optimizer in its tiles takes longer to
-// compile and is no faster.
+// maxEpilogueStores is the limit of outputs of a kernel with a contraction: a whole optimizer in its tiles takes longer to compile and is
+// not faster.
 const maxEpilogueStores = 2
 
 func valuesOf(m map[*uop.UOp]*uop.UOp) []*uop.UOp {
@@ -121,8 +121,8 @@ func (f *fuser) align(p, k *body) (*body, *body, []edge) {
 	return nil, nil, nil
 }
 
-// findEdges lists the edges from p to k. If there is none, or one that reads otherwise than
-// loop by loop, it is nil; splitting loops may change that.
+// findEdges lists the edges from p to k. It is nil if there is none, or if a load does not map each loop of the store to one range;
+// splitting loops may change that.
 func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 	inP, inK = loopSplits{}, loopSplits{}
 	plain := true
@@ -217,7 +217,7 @@ func commonLoops(p, k *body, edges []edge) map[*uop.UOp]*uop.UOp {
 	return rows
 }
 
-// inline puts the values of p where k reads them, and the stores of p that stay before those of k.
+// inline substitutes the values of p for the loads of k, and puts the remaining stores of p before those of k.
 func (f *fuser) inline(p, k *body, edges []edge, rows map[*uop.UOp]*uop.UOp, keep func(slot int) bool) *body {
 	out := &body{loops: slices.Clone(k.loops), pieces: p.pieces || k.pieces}
 	loads := map[*uop.UOp]*uop.UOp{}

@@ -6,8 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// evaluate finds out whether a merged body is legal and better than the bodies that it is made of. rows are the loops that
-// all of them run in.
+// evaluate decides whether a merged body is legal and cheaper than the separate bodies. rows are their common loops.
 func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool) candidate {
 	c := candidate{body: b}
 	order, ok := loopOrder(b)
@@ -58,8 +57,8 @@ func (f *fuser) workOf(b *body) float64 {
 	return b.cost
 }
 
-// waits is how many cycles the rows of a body take longer since their reductions need each other: a processor works ahead in the next
-// row while two of them wait, but not while more do.
+// waits is the number of cycles that dependent reductions add to the rows of a body: a processor overlaps the next row with up to two
+// dependent reductions, but not with more.
 func (b *body) waits() float64 {
 	const cycles = 2
 	level := map[*uop.UOp]int64{}
@@ -80,7 +79,7 @@ func (b *body) waits() float64 {
 	return float64(cycles * most)
 }
 
-// traffic is how many bytes the buffers of a body have, those that it reads and writes twice, and how many buffers there are.
+// traffic is the number of bytes of the buffers of a body (counted twice if read and written), and the number of buffers.
 func (f *fuser) traffic(b *body) (bytes int64, buffers int) {
 	var all access
 	count := func(of *slotSet, slot int) {
@@ -122,7 +121,7 @@ func hazardFree(b *body) bool {
 	return true
 }
 
-// iterations is how often the innermost loop of the body runs, reductions included.
+// iterations is the number of iterations of the innermost loop of the body, reductions included.
 func (b *body) iterations() int64 {
 	most := int64(1)
 	for _, u := range b.root().Toposort() {
@@ -137,7 +136,7 @@ func (b *body) iterations() int64 {
 	return most
 }
 
-// rowBytes is how much memory several loads of one buffer stream through within a row: it should stay in the cache.
+// rowBytes is the memory that is read several times within a row: it should fit the cache.
 func (b *body) rowBytes(rows []*uop.UOp) int64 {
 	type use struct {
 		loads int
@@ -196,7 +195,7 @@ func contiguousInnermost(b *body, order []*uop.UOp) bool {
 	return true
 }
 
-// byStride are the loops of a store as its buffer lies.
+// byStride returns the loops of a store in the order of the strides of its buffer.
 func byStride(s *store) []*uop.UOp {
 	ts, ok := terms(s.index())
 	if !ok {
@@ -245,8 +244,7 @@ func contiguous(red *uop.UOp) bool {
 	return !reads
 }
 
-// gathers reports whether a reduction loads elements one by one: whichever of its loops runs along vectors, neighbours of some load
-// lie apart.
+// gathers reports whether a reduction needs scalar loads: no loop could be vectorized so that all its loads are contiguous.
 func (b *body) gathers() bool {
 	return slices.ContainsFunc(b.values(), func(red *uop.UOp) bool {
 		if red.Op != uop.Reduce || contracts(red) {
@@ -267,7 +265,7 @@ func (b *body) gathers() bool {
 	})
 }
 
-// contiguousRun is how many elements lie next to each other in what an index goes through when the ranges run.
+// contiguousRun is the number of consecutive elements that an index addresses while the ranges run.
 func contiguousRun(index *uop.UOp, rs []*uop.UOp) int64 {
 	n := int64(1)
 	for grown := true; grown; {

@@ -8,9 +8,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// fuseRowBlocks makes one kernel of three that work on the rows of a matrix that does not fit into the cache: the contraction
-// that computes it, an operation along its rows, and the only contraction that reads it. That is attention, whose scores then stay in the
-// cache:
+// fuseRowBlocks merges three kernels that work on the rows of a matrix larger than the cache: the contraction that computes it, an
+// operation along its rows, and the only contraction that reads it. This is attention; its scores then stay in the cache:
 //
 //	for block of rows { scores; softmax of each row; its product with the values }
 func (f *fuser) fuseRowBlocks() (changed bool) {
@@ -27,8 +26,8 @@ func (f *fuser) fuseRowBlocks() (changed bool) {
 	return changed
 }
 
-// rowBlocks makes the rows that the contraction j uses, and what they are made of, part of it, in a trial. The result is the
-// contraction that makes the rows, nil if there is none, and the new place of j.
+// rowBlocks merges the rows that the contraction j reads, and their producers, into j, in a trial. It returns the contraction that
+// computes the rows, nil if there is none, and the new index of j.
 func (f *fuser) rowBlocks(j int) (producer *group, at int, c candidate) {
 	if k := f.groups[j].body; k == nil || !k.contraction() {
 		return nil, 0, c
@@ -73,8 +72,8 @@ func (f *fuser) rowBlocks(j int) (producer *group, at int, c candidate) {
 	return producer, j, c
 }
 
-// separateRows makes a kernel of what contraction j does to the rows of another one before it multiplies them, together with
-// the kernels that this needs. It returns its place, just before contraction j, or -1.
+// separateRows makes a kernel of the operations that contraction j applies to the rows of another contraction before it multiplies them,
+// and of their producers. It returns the index of the kernel, just before contraction j, or -1.
 func (f *fuser) separateRows(j int) int {
 	g := f.groups[j]
 	p, k := f.factorOfRows(g.body, func(slot int) bool {
@@ -100,8 +99,8 @@ func (f *fuser) separateRows(j int) int {
 	return j
 }
 
-// factorOfRows divides a product of matrices in which one factor of the terms is computed from the result of another
-// product: p stores that factor to memory of its own, from where k takes it. They are nil if there is no such factor.
+// factorOfRows splits a product of matrices one factor of which is computed from the result of another product: p stores that factor
+// to its own memory, and k reads it. They are nil if there is no such factor.
 func (f *fuser) factorOfRows(b *body, made func(slot int) bool) (p, k *body) {
 	for _, red := range b.values() {
 		if red.Op != uop.Reduce {
@@ -119,8 +118,7 @@ func (f *fuser) factorOfRows(b *body, made func(slot int) bool) (p, k *body) {
 	return nil, nil
 }
 
-// storeFactor makes a store of the factors of a sum that depend on no other ranges than one of them does, which go through
-// memory like a load.
+// storeFactor stores the factors of a sum that depend only on the ranges of one of them; they are then read like any load.
 func (f *fuser) storeFactor(b *body, red *uop.UOp, factors []*uop.UOp, like, load *uop.UOp) (p, k *body) {
 	ranges := slices.Clone(like.Ranges())
 	var own, others []*uop.UOp
@@ -132,7 +130,7 @@ func (f *fuser) storeFactor(b *body, red *uop.UOp, factors []*uop.UOp, like, loa
 		}
 	}
 	index := load.Src[1]
-	// A factor that all elements have in common has no rows.
+	// A factor common to all elements has no rows.
 	if len(ranges) == 0 || len(others) == 0 || slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return strideIn(index, r) <= 0 }) {
 		return nil, nil
 	}
@@ -158,7 +156,7 @@ func (f *fuser) storeFactor(b *body, red *uop.UOp, factors []*uop.UOp, like, loa
 	return p, k
 }
 
-// flattened are the operands of nested applications of an operation.
+// flattened returns the operands of nested applications of an operation.
 func flattened(u *uop.UOp, op uop.Op, out []*uop.UOp) []*uop.UOp {
 	if u.Op != op {
 		return append(out, u)
@@ -179,7 +177,7 @@ func product(us []*uop.UOp) *uop.UOp {
 	return out
 }
 
-// rowMajorIndex is the index that goes through 0, 1, 2, … when ranges run, the last of them fastest.
+// rowMajorIndex is the row-major index of ranges: the last one runs fastest.
 func rowMajorIndex(rs []*uop.UOp) *uop.UOp {
 	out := rs[0]
 	for _, r := range rs[1:] {
@@ -188,7 +186,7 @@ func rowMajorIndex(rs []*uop.UOp) *uop.UOp {
 	return simplify(out)
 }
 
-// onlyProducer is the group, a contraction or other reductions, whose one output is for group j alone; -1 if there is none.
+// onlyProducer returns the group (a contraction or other reductions) whose single output only group j reads; -1 if there is none.
 func (f *fuser) onlyProducer(j int, contraction bool) int {
 	if f.groups[j].body == nil {
 		return -1
@@ -205,7 +203,7 @@ func (f *fuser) onlyProducer(j int, contraction bool) int {
 	return -1
 }
 
-// mergeInto puts what make makes of the groups i and j in their place, which it returns, unless they are to stay.
+// mergeInto replaces the groups i and j by the result of make and returns its index, unless the decision is to keep them.
 func (f *fuser) mergeInto(i, j int, make func(p, k *body) candidate) (int, candidate) {
 	before, after, ok := f.between(i, j)
 	if !ok {
@@ -221,7 +219,7 @@ func (f *fuser) mergeInto(i, j int, make func(p, k *body) candidate) (int, candi
 	return f.merge(i, j, before, after, c.body), c
 }
 
-// blocksOfRows says how high the blocks are of the rows that p makes and k uses. outer are the loops of k over the rows.
+// blocksOfRows returns the height of the blocks of rows that p computes and k reads. outer are the loops of k over the rows.
 func (f *fuser) blocksOfRows(p, k *body) (_, _ *body, outer []*uop.UOp, c candidate) {
 	p, k, edges := f.align(p, k)
 	if edges == nil {
@@ -250,9 +248,9 @@ func (f *fuser) blocksOfRows(p, k *body) (_, _ *body, outer []*uop.UOp, c candid
 	return f.cacheFunctionRows(p, f.o.MinScratch), k, outer, c
 }
 
-// blockRows is how many of the innermost rows make a block: the most that fit into the cache and leave a block for each
-// thread. Those that divide them are better if there are some half as high, since the last block overlaps the one before it
-// otherwise. Two matrices are kept for a block: what the first contraction makes, and what becomes of it.
+// blockRows is the number of rows of a block: the greatest that fits the cache and leaves a block for each thread. A divisor of the number
+// of rows is preferred if it is at least half of that, since otherwise the last block overlaps the one before it. A block holds two
+// matrices: the result of the first contraction, and the result of the operation on it.
 func (o *Options) blockRows(rows, rowBytes, innermost int64) (int64, Reason) {
 	if rows*rowBytes <= o.BlockBytes {
 		return 0, FitsCache
@@ -269,9 +267,9 @@ func (o *Options) blockRows(rows, rowBytes, innermost int64) (int64, Reason) {
 	return most, Pays
 }
 
-// inBlocks goes through the rows of a loop by blocks, and keeps only the rows of a block of matrices in scratch memory. Where
-// blocks do not divide the rows the last one overlaps the one before it: its rows are computed twice, so that all blocks are
-// equally high and need no masks.
+// inBlocks splits a loop over rows into blocks and keeps only one block of the matrices in scratch memory. If blocks do not divide the
+// rows, the last block overlaps the one before it: these rows are computed twice, so that all blocks have the same height and need no
+// masks.
 func (f *fuser) inBlocks(b *body, rows *uop.UOp, high int64) *body {
 	n := sizeOf(rows)
 	inBlock := func(r *uop.UOp) *uop.UOp { return r.With(r.Src[0].IntLike(high)) }
@@ -316,8 +314,8 @@ func (f *fuser) inBlocks(b *body, rows *uop.UOp, high int64) *body {
 	return out
 }
 
-// intoScratch computes what p stores in scratch memory of k: a matrix for one iteration of its outer loops but the last,
-// which goes through rows of it.
+// intoScratch stores the result of p in scratch memory of k: a matrix for each iteration of its outer loops except the last one, which
+// runs over the rows of the matrix.
 func (f *fuser) intoScratch(p, k *body, outer []*uop.UOp) candidate {
 	if len(outer) == 0 {
 		return candidate{reason: RowsNeedAll}

@@ -23,7 +23,7 @@ func sinkTurns(root *uop.UOp) *uop.UOp {
 	return out
 }
 
-// neighbours are the axes along which those of values lie in memory.
+// neighbours records for values the axis along which adjacent elements are adjacent in memory.
 type neighbours map[*uop.UOp]int
 
 const (
@@ -31,7 +31,7 @@ const (
 	anywhere = -2 // constants, vectors that are repeated, and functions of them, such as masks
 )
 
-// turnOf is the permutation of a view that moves the last axis of its base elsewhere, and nil for any other view.
+// turnOf returns the permutation of a view whose last axis is not that of its base, nil for other views.
 func turnOf(u *uop.UOp) []int {
 	if u.Op != uop.Permute {
 		return nil
@@ -42,7 +42,7 @@ func turnOf(u *uop.UOp) []int {
 	return nil
 }
 
-// turnOf is that permutation if the last axis of the base has stride 1 in memory.
+// turnOf returns that permutation if the last axis of the base has stride 1 in memory.
 func (k neighbours) turnOf(u *uop.UOp) []int {
 	if order := turnOf(u); order != nil && k.next(u.Src[0]) == lastLong(u.Src[0].Shape()) {
 		return order
@@ -50,7 +50,7 @@ func (k neighbours) turnOf(u *uop.UOp) []int {
 	return nil
 }
 
-// next is the axis along which neighbours are some in memory: the last one of what may be stored.
+// next returns the axis of a value along which memory is contiguous: the last axis of a value that may be stored.
 func (k neighbours) next(u *uop.UOp) int {
 	axis, ok := k[u]
 	if !ok {
@@ -89,7 +89,7 @@ func (k neighbours) findNext(u *uop.UOp) int {
 	return lastLong(u.Shape())
 }
 
-// ofSources are the axes along which neighbours lie in the sources of a function, each once.
+// ofSources returns the contiguous axes of the sources of a function, each once.
 func (k neighbours) ofSources(u *uop.UOp) []int {
 	var axes []int
 	for _, s := range u.Src {
@@ -110,7 +110,7 @@ func lastLong(shape uop.Shape) int {
 	return 0
 }
 
-// reshapedAxis is what becomes of an axis that is split or merged with others: the last one of them.
+// reshapedAxis returns the axis of the result that an axis of a reshape becomes: the last one, if it is split or merged.
 func reshapedAxis(from, to uop.Shape, axis int) int {
 	if axis < 0 {
 		return axis
@@ -129,7 +129,7 @@ func reshapedAxis(from, to uop.Shape, axis int) int {
 	return unknown
 }
 
-// sunk is a view of what u is computed of, u itself if it is of none.
+// sunk returns u with a permutation moved behind it, u itself if its operand is no permuted view.
 func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 	switch {
 	case uop.GroupElementwise.Has(u.Op):
@@ -166,7 +166,7 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 	return inOrder(x, turn)
 }
 
-// sunkElementwise is a view of a function of what its arguments are all views of, in one order. Vectors and constants have any order.
+// sunkElementwise moves the common permutation of the operands of a function behind it. Vectors and constants fit any permutation.
 func (k neighbours) sunkElementwise(u *uop.UOp) *uop.UOp {
 	var turn []int
 	for _, s := range u.Src {
@@ -183,7 +183,7 @@ func (k neighbours) sunkElementwise(u *uop.UOp) *uop.UOp {
 	return inOrderAll(u, inverse(turn)).Permute(turn)
 }
 
-// inOrderAll is a function of its arguments with their axes in another order.
+// inOrderAll returns a function with the axes of its operands permuted.
 func inOrderAll(u *uop.UOp, order []int) *uop.UOp {
 	src := make([]*uop.UOp, len(u.Src))
 	for i, s := range u.Src {
@@ -203,7 +203,7 @@ func repeated(u *uop.UOp) bool {
 	return longAxes(u.Shape()) < 2
 }
 
-// longAxes is how many axes have more than one element.
+// longAxes is the number of axes of more than one element.
 func longAxes(shape uop.Shape) int {
 	n := 0
 	for _, s := range shape {
@@ -214,7 +214,7 @@ func longAxes(shape uop.Shape) int {
 	return n
 }
 
-// inOrder is a value with its axes in another order, without a view of a view.
+// inOrder returns a value with its axes permuted, without stacking views.
 func inOrder(u *uop.UOp, order []int) *uop.UOp {
 	switch u.Op {
 	case uop.Permute:
@@ -263,7 +263,7 @@ func storeScattered(root *uop.UOp) *uop.UOp {
 	return storeAll(root, stored)
 }
 
-// inverse is the order that undoes another one.
+// inverse returns the inverse permutation.
 func inverse(order []int) []int {
 	out := make([]int, len(order))
 	for i, axis := range order {
