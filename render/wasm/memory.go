@@ -10,13 +10,13 @@ import (
 	wb "polygrad/render/wasm/binary"
 )
 
-// group is the variable part of an address: a parameter or the scratch memory, and terms. Places of a group differ by
-// constants.
+// group is the variable part of an address: a parameter or the scratch memory, plus terms. Places of a group differ by constants
+// only.
 type group struct {
 	id    int32
 	buf   *ir.Buffer // of scratch memory the first one: elements count from its start
 	terms []ir.Term
-	// lowest is the lowest element of those that are sure to be accessed, or if there is none of the others.
+	// lowest is the lowest element that is certainly accessed; without one, the lowest element.
 	lowest int64
 	begun  bool
 	sure   bool
@@ -41,8 +41,8 @@ type ptrKey struct {
 // runtime leaves below buffers: the first access of a pointer may be in a loop that runs zero times.
 const chunk = 1 << 15
 
-// scratchChunk is that span in scratch memory, where all addresses are the kernel's: buffers that are read in step, as the
-// packs of several products of one sum, have one pointer instead of one each.
+// scratchChunk is the span of a pointer into scratch memory, all of which belongs to the kernel: buffers that are read in step, such as
+// the packs of the products of one sum, share one pointer.
 const scratchChunk = 1 << 20
 
 // trip is the number of iterations of a loop, -1 if it is not known.
@@ -53,7 +53,7 @@ func trip(l *ir.Loop) int64 {
 	return -1
 }
 
-// home is the block that code of a block belongs to: that around it if it is the body of a loop that runs once.
+// home is the block that the code of a block is placed in: the enclosing block if it is the body of a loop that runs once.
 func (s *selector) home(b *ir.Block) *ir.Block {
 	for b.Loop != nil && trip(b.Loop) == 1 {
 		b = b.Parent
@@ -171,7 +171,7 @@ func (s *selector) bufferBase(b *ir.Buffer) *inst {
 	return s.plus(s.param(s.k.scratchParam(), wb.I32), b.Offset)
 }
 
-// spare is memory where loads go that must not happen.
+// spare is the address that masked-out loads read.
 func (s *selector) spare() *inst {
 	if s.spareAt < 0 {
 		s.spareAt = s.k.Scratch
@@ -188,8 +188,8 @@ func (s *selector) plus(a *inst, c int64) *inst {
 	return s.op(wb.I32Add, wb.I32, a, s.i32(c))
 }
 
-// pointer computes an address from the outermost terms inwards, so that each part is computed in the outermost loop
-// that it can be. A term that is the iterator of a loop becomes a pointer that moves with the loop.
+// pointer computes an address from the outermost terms inwards, so that each part is computed in the outermost possible loop. A term in
+// the iterator of a loop becomes a pointer that advances with the loop.
 func (s *selector) pointer(k ptrKey) *inst {
 	if p := s.ptrs[k]; p != nil {
 		return p
@@ -211,10 +211,10 @@ func (s *selector) pointer(k ptrKey) *inst {
 	return addr
 }
 
-// lowDepth is how many operations low computes again.
+// lowDepth is the limit of operations that low recomputes.
 const lowDepth = 6
 
-// lowOps are operations of 64 bits whose low 32 bits depend on those of their arguments only.
+// lowOps are the 64-bit operations whose low 32 bits depend on the low 32 bits of their arguments only.
 var lowOps = map[wb.Op]wb.Op{wb.I64Add: wb.I32Add, wb.I64Sub: wb.I32Sub, wb.I64Mul: wb.I32Mul, wb.I64And: wb.I32And, wb.I64Or: wb.I32Or, wb.I64Xor: wb.I32Xor}
 
 // low is the low 32 bits of an integer.
@@ -246,8 +246,8 @@ func (s *selector) scaled(n *inst, by int64) *inst {
 	return s.op(wb.I32Mul, wb.I32, n, s.i32(by))
 }
 
-// elements is an access to neighbouring elements of a place, from so many elements behind its first on, with a gate of
-// its own or none. A load that must not happen reads the start of its buffer, or the spare area.
+// elements returns an access to contiguous elements of a place, at an offset in elements, with a gate or none. A load whose gate is
+// closed reads the start of its buffer, or the spare area.
 func (s *selector) elements(at *ir.Place, from, n int64, home *ir.Block, gate *inst, load bool) (ptr *inst, off int64, m *access) {
 	k := at.Buf.Kind
 	g := s.group(at)
@@ -266,7 +266,7 @@ func (s *selector) elements(at *ir.Place, from, n int64, home *ir.Block, gate *i
 	return ptr, 0, m
 }
 
-// guarded is an address if a gate is open, else one that can be read.
+// guarded is an address if a gate is open, else a readable address.
 func (s *selector) guarded(ptr, gate *inst, m *access) *inst {
 	safe := s.bufferBase(m.buf)
 	if size := m.buf.Kind.Size(); m.bytes > size && m.buf.Size*size < m.bytes {
@@ -333,7 +333,7 @@ func (s *selector) load(v *ir.Value) *inst {
 	return s.loadLanes(v)
 }
 
-// loadLanes reads a vector one lane after the other.
+// loadLanes loads a vector lane by lane.
 func (s *selector) loadLanes(v *ir.Value) *inst {
 	at := v.At
 	k := at.Buf.Kind
@@ -386,8 +386,7 @@ var storeOps = [...]wb.Op{
 	ir.I32: wb.I32Store, ir.U32: wb.I32Store, ir.I64: wb.I64Store, ir.U64: wb.I64Store, ir.F32: wb.F32Store, ir.F64: wb.F64Store,
 }
 
-// neighbours completes a load of neighbours with its instruction and brings the elements into the form that a register
-// of the kind has.
+// neighbours completes a contiguous load with its instruction and converts the elements to the register format of the kind.
 func (s *selector) neighbours(k ir.Kind, lanes int, n *inst) *inst {
 	with := func(op wb.Op, t wb.ValType) *inst {
 		n.op, n.typ = op, t
@@ -477,7 +476,7 @@ func (s *selector) store(st *ir.Store, b *ir.Block) []*write {
 	return []*write{w}
 }
 
-// storeLanes writes a vector one lane after the other.
+// storeLanes stores a vector lane by lane.
 func (s *selector) storeLanes(at *ir.Place, v *ir.Value, val *inst, b *ir.Block) []*write {
 	k := at.Buf.Kind
 	h := shapeOf(k, v.Lanes)

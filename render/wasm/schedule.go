@@ -37,16 +37,16 @@ const (
 	scheduled
 )
 
-// scheduler orders the insts: each is computed in its home block, just before
-// it is first needed, and one that is used once where it is needed is not given
-// a local at all.
+// scheduler orders the insts: each is computed in its home block just before its
+// first use. An inst with a single use is computed on the operand stack at that use,
+// without a local.
 type scheduler struct {
 	*selector
 	writes map[*ir.Store][]*write
 	counts map[*ir.Loop]*inst
 	open   map[*ir.Block]*code
 	hoist  map[*inst]bool
-	// apart says that each inst with a float or a vector is a step of its own.
+	// apart: each inst with a float or a vector is a step of its own.
 	apart bool
 	// reached are the insts that are used.
 	reached []*inst
@@ -131,7 +131,7 @@ func (sc *scheduler) constantsIn(b *ir.Block) {
 	}
 }
 
-// several reports whether computations of a block may take turns, with constants of their own.
+// several reports whether computations of a block may be interleaved, with their own constants.
 func (sc *scheduler) several(b *ir.Block) bool {
 	n := 0
 	for _, it := range b.Items {
@@ -149,7 +149,7 @@ func (sc *scheduler) several(b *ir.Block) bool {
 // variables, invariants and constants; the others are for intermediate values.
 const registers = 11
 
-// fewConstants are so many that they may stay in registers beside computations that take turns.
+// fewConstants is the number of constants that may stay in registers beside interleaved computations.
 const fewConstants = 3
 
 // chooseConstants picks the float and vector constants that an innermost loop
@@ -247,8 +247,8 @@ func (sc *scheduler) effects(b *ir.Block, c *code) {
 	}
 }
 
-// begins schedules what loops among items of a block begin with, as far as it is there before the first of them: those
-// for arguments of sines that are great have long computations in front of them.
+// begins schedules the initial values of the loops among items of a block that are available before the first loop: the loops for
+// large arguments of sines have long computations before them.
 func (sc *scheduler) begins(b *ir.Block, c *code, items []ir.Item) {
 	var loops []*ir.Loop
 	later := map[*inst]bool{} // whether an inst depends on what an item makes
@@ -307,7 +307,7 @@ func (sc *scheduler) loop(l *ir.Loop) *loopCode {
 	sums := slices.DeleteFunc(slices.Clone(out.vars), func(v *variable) bool { return !isFloat(v.v) })
 	sc.sideBySide(out.body, len(sums), func(i int) {
 		if sums[i].chain != nil {
-			// What it needs for a term is used at once, before that of the next variable is loaded.
+			// The operands of a term are used at once, before those of the next variable are loaded.
 			sc.schedule(sums[i].next)
 		}
 		sc.operand(sums[i].next, l.Body)
@@ -325,9 +325,9 @@ func (sc *scheduler) loop(l *ir.Loop) *loopCode {
 	return out
 }
 
-// chains computes variables that collect many terms term by term for all of them, so that what a term needs is loaded once
-// and soon free. Terms of two variables are computed before either is added: additions come out a tenth faster than right
-// behind what they wait for.
+// chains computes accumulators of many terms term by term for all accumulators, so that the operands of a term are loaded once and soon
+// dead. The terms of two accumulators are computed before either is added: this makes additions a tenth faster than directly after
+// their operands.
 func (sc *scheduler) chains(b *ir.Block, vars []*variable) {
 	for t := 0; ; t++ {
 		var steps []*inst
@@ -354,14 +354,14 @@ func (sc *scheduler) chains(b *ir.Block, vars []*variable) {
 	}
 }
 
-// abreast is how many computations take turns: processors look ahead for what does not have to wait, but not far enough to
-// find the next one behind a long chain of operations.
+// abreast is the number of interleaved computations: processors execute independent instructions out of order, but do not look ahead
+// beyond a long chain of operations.
 const abreast = 4
 
-// long is how many steps a computation has that others take turns with. Shorter ones only fill the registers.
+// long is the least number of steps of a computation that is interleaved. Shorter ones only use up registers.
 const long = 8
 
-// sideBySide schedules n computations into c, each by a call of one: a few at a time, step by step in turns.
+// sideBySide schedules n computations into c, each by a call of one, interleaving a few at a time step by step.
 func (sc *scheduler) sideBySide(c *code, n int, one func(i int)) {
 	defer func(old bool) { sc.apart = old }(sc.apart)
 	sc.apart = n > 1
@@ -407,8 +407,8 @@ func needs(n *inst, later map[*inst]bool) bool {
 	return n != nil && (later[n] || n.state == inlined && slices.ContainsFunc(n.args, func(a *inst) bool { return needs(a, later) }))
 }
 
-// nearConstants are the constants that computations side by side share, each in a local that is set shortly before: in
-// registers for the whole loop they would leave none for the computations, and wazero loads a constant for each use.
+// nearConstants are the constants that interleaved computations share, each in a local that is set shortly before its use: kept in
+// registers for the whole loop they would leave none for the computations, and without a local wazero loads a constant at each use.
 type nearConstants map[*inst]*nearConstant
 
 type nearConstant struct {
@@ -416,10 +416,10 @@ type nearConstant struct {
 	used  int // the step that used it last
 }
 
-// keptSteps is for how many steps a constant that is not used stays in its local.
+// keptSteps is the number of steps without a use after which a constant leaves its local.
 const keptSteps = 12
 
-// keep gives the constants that an inst uses locals.
+// keep gives locals to the constants that an inst uses.
 func (k nearConstants) keep(c *code, n *inst) {
 	if n == nil {
 		return

@@ -21,7 +21,7 @@ func (s *selector) value(v *ir.Value) *inst {
 // maker selects the insts for a value.
 type maker func(s *selector, v *ir.Value) *inst
 
-// rules say how values of each operation are computed.
+// rules are the instruction selectors of each operation.
 var rules map[ir.Op]maker
 
 func init() {
@@ -113,7 +113,7 @@ func byKind(logic ir.Op, ints, floats prim) maker {
 	}
 }
 
-// args are the arguments of a value; bools among vectors of bools have its form.
+// args returns the arguments of a value; bools have the lane width of the vectors of bools that they are combined with.
 func (s *selector) args(v *ir.Value) []*inst {
 	out := make([]*inst, len(v.Args))
 	for i, a := range v.Args {
@@ -217,7 +217,7 @@ func (s *selector) makePhi(v *ir.Value) *inst {
 	return lv.v
 }
 
-// chainOf lists the steps from a variable of a loop to its next value, with those of the addends.
+// chainOf lists the steps from a loop variable to its next value, with those of the addends.
 func (s *selector) chainOf(p *ir.PhiVar) []*inst {
 	next := throughOnce(p.Next)
 	var out []*inst
@@ -244,7 +244,7 @@ func (s *selector) chainOf(p *ir.PhiVar) []*inst {
 	return out
 }
 
-// throughOnce is a value without the variables of loops that run once between.
+// throughOnce is a value with the variables of loops that run once replaced.
 func throughOnce(v *ir.Value) *ir.Value {
 	for {
 		switch {
@@ -444,8 +444,8 @@ func (s *selector) makeWhere(v *ir.Value) *inst {
 	return s.choose(h, mask, s.form(x, f), s.form(y, f))
 }
 
-// makeDivision divides. Integers truncate; where C leaves the result open it is 0 (division by zero) or wraps (the
-// least integer by -1); it never traps.
+// makeDivision divides. Integers truncate; where C leaves the result undefined it is 0 (division by zero) or wraps (the least integer
+// divided by -1); it never traps.
 func (s *selector) makeDivision(v *ir.Value) *inst {
 	h := s.shape(v)
 	switch {
@@ -461,7 +461,7 @@ func (s *selector) makeDivision(v *ir.Value) *inst {
 	return divide(s.args(v))
 }
 
-// divide is a quotient or a rest of scalars.
+// divide is a quotient or a remainder of scalars.
 func (s *selector) divide(mod, isSigned bool, h shape, a, b *inst) *inst {
 	ops := [2][2][2]binary.Op{
 		{{binary.I32DivU, binary.I32DivS}, {binary.I32RemU, binary.I32RemS}},
