@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" />
-/** Tensors, gradients and a compiler behind one native library. */
+/** A tensor library with gradients and its own compiler. */
 
 import { Methods } from './lib/methods.js'
 import type { CompiledTrainingStep, safeLoad } from './lib/nn/index.js'
@@ -28,13 +28,13 @@ export type Scalar = number | bigint | boolean
 /** Numbers, or tensors of one shape, in nested lists. */
 export type NestedList = ReadonlyArray<Scalar | Tensor | NestedList>
 
-/** What tolist gives: a scalar for a tensor without axes. */
+/** The result of tolist: a scalar for a tensor without axes. */
 export type Listed = Scalar | Listed[]
 
-/** What a tensor is made from. */
+/** The data of a new tensor. */
 export type TensorData = Scalar | NestedList | TypedArray | Tensor
 
-/** What meets a tensor in an operation; a number takes the type of the tensor. */
+/** An operand of an operation; a number takes the type of the tensor that it is combined with. */
 export type Operand = Scalar | Tensor | SymInt | NestedList | TypedArray
 
 /** A tensor, or numbers that become one. */
@@ -57,20 +57,20 @@ export type PositionList = ReadonlyArray<number | PositionList>
 
 /**
  * One item of an index: an integer, a slice ('1:3', '::-1', or { start: 1, stop: 3 }), a new axis (null), all other axes ('...'),
- * positions (integers in a list, a typed array or a tensor), or a mask (booleans in a list or a tensor).
+ * indices (integers in a list, a typed array or a tensor), or a mask (booleans in a list or a tensor).
  */
 export type IndexItem = number | bigint | SymInt | Slice | null | '...' | (string & {}) | Tensor | TypedArray | BooleanList | PositionList
 
-/** What becomes of the losses of the elements. */
+/** The reduction of the losses of all elements. */
 export type LossReduction = 'mean' | 'sum' | 'none'
 
-/** Options of every tensor that is made. */
+/** Options of functions that create tensors. */
 export interface CreationOptions {
   /** The data type. */
   dtype?: DTypeLike | null
-  /** Where the tensor lives: 'cpu'. */
+  /** The device that holds the tensor: 'cpu'. */
   device?: string | null
-  /** Whether backward gives the tensor a gradient. */
+  /** Whether backward computes a gradient for the tensor. */
   requiresGrad?: boolean | null
 }
 
@@ -85,7 +85,7 @@ export interface ReduceOptions { axis?: Axes, keepdim?: boolean }
 
 /** Windows of convolutions and pools: one number for all spatial axes or one for each. */
 export interface ConvOptions {
-  /** Groups of channels that do not mix. */
+  /** The number of groups of channels, each with its own filters. */
   groups?: number
   stride?: number | readonly number[]
   dilation?: number | readonly number[]
@@ -95,20 +95,20 @@ export interface ConvOptions {
 
 /** Options of pools. */
 export interface PoolOptions {
-  /** The size of the window, [2, 2] if it is not given. */
+  /** The size of the window, [2, 2] by default. */
   kernelSize?: number | readonly number[]
-  /** How far windows are apart: the size of the window if it is not given. */
+  /** The distance between windows, by default the size of the window. */
   stride?: number | readonly number[] | null
   dilation?: number | readonly number[]
   padding?: number | readonly number[]
-  /** Whether windows may begin in the padding after the end. */
+  /** Whether the number of windows is rounded up. */
   ceilMode?: boolean
 }
 
-/** An error that the library reports: its message names function and argument, what was given and what was expected. */
+/** An error of the library: its message names the function, the argument, the given and the expected value. */
 export class PolygradError extends Error {}
 
-/** A tensor that dispose ended cannot be used; the node behind it goes when nothing else needs it. */
+/** An object that can be freed with dispose; it cannot be used afterwards. */
 export interface Disposing {
   /** Frees the object without waiting for the garbage collector. */
   dispose(): void
@@ -120,8 +120,8 @@ export interface Disposing {
 export type Size = number | SymInt
 
 /**
- * An integer made of variables: a size, a bound or an index of a tensor. What is computed from
- * sizes are sizes, or numbers where no variable is left; equal ones are the same object.
+ * An integer expression of variables: a size, a bound or an index of a tensor. Arithmetic on sizes gives
+ * sizes, or numbers if no variable is left; equal expressions are the same object.
  */
 export class SymInt {
   protected constructor()
@@ -131,7 +131,7 @@ export class SymInt {
   readonly max: number
   /** The value; an error unless all variables are bound. */
   readonly val: number
-  /** The same without the values of its variables. */
+  /** The expression with its variables unbound. */
   readonly unbound: Size
   /** The variables of the size, with their values, null for unbound ones. */
   readonly variables: Map<SymInt, number | null>
@@ -160,7 +160,7 @@ export class SymInt {
 }
 
 /**
- * An integer from min to max, both included, whose value a program gets as it runs: one compiled
+ * An integer from min to max, both included, whose value is given when a program runs: one compiled
  * program serves all values.
  *
  * @example
@@ -176,7 +176,7 @@ export class Variable extends SymInt {
 }
 
 /**
- * An array that is computed when its value is needed.
+ * A multi-dimensional array that is computed when its values are needed.
  *
  * Numbers become float32, booleans bool and bigints int64 if no dtype is given; typed arrays keep
  * their type and are used in place: the tensor and the array share memory.
@@ -187,7 +187,7 @@ export class Variable extends SymInt {
 export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   constructor(data: TensorData, options?: TensorOptions)
 
-  /** Whether dropout drops and batch norms use the batch: see train. */
+  /** Whether training mode is on: dropout drops elements, batch normalisation uses the batch. See train. */
   static training: boolean
 
   /** A tensor of numbers: the same as new Tensor(data, options). */
@@ -199,30 +199,30 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   static full(shape: Size | readonly Size[], fillValue: Scalar, options?: CreationOptions): Tensor
   static full(options: CreationOptions & { shape: readonly Size[], fillValue: Scalar }): Tensor
 
-  /** A tensor whose contents do not matter. */
+  /** A tensor for later writes. Do not rely on its elements. */
   static empty(...shape: Shape): Tensor
   static empty(options: ShapeOptions): Tensor
 
   /**
-   * A tensor on memory that belongs to somebody else, at an address, as foreign functions give it. Nothing is copied:
-   * the elements must stay there, in row-major order, as long as the tensor and lazy values computed from it.
+   * A tensor on foreign memory, by its address. Nothing is copied: the elements must stay at the address, in row-major
+   * order, as long as the tensor, and lazy tensors that were built from it, are in use.
    */
   static fromBlob(ptr: number | bigint, shape: number | readonly number[], options?: CreationOptions): Tensor
 
   /**
-   * The contents of a URL (http, https, file or data) as bytes, uint8. What comes over the network is kept in
+   * The contents of a URL (http, https, file or data) as bytes, uint8. Downloads are kept in
    * polygrad/downloads of the user's cache folder and read from there the next time. gunzip unpacks it; dtype reads
    * the bytes as another type.
    */
   static fromUrl(url: string | URL, options?: CreationOptions & { gunzip?: boolean }): Promise<Tensor>
 
-  /** A tensor of the shape and type of this one, whose contents do not matter. */
+  /** A tensor of the shape and type of this one for later writes. Do not rely on its elements. */
   emptyLike(options?: CreationOptions): Tensor
 
-  /** A tensor of the shape and type of this one, filled with a number that the type holds. */
+  /** A tensor of the shape and type of this one, filled with a number that the type can represent. */
   constLike(b: Scalar): Tensor
 
-  /** start, start + step, … before stop; start is 0 and step 1. Integers give int32, others float32. */
+  /** The vector start, start + step, … up to, not including, stop. Default: start 0, step 1. Integers give int32, others float32. */
   static arange(stop: Size, start?: Size, step?: Size, options?: CreationOptions): Tensor
   static arange(stop: Size, options: CreationOptions & { start?: Size, step?: Size }): Tensor
   static arange(options: CreationOptions & { stop: Size, start?: Size, step?: Size }): Tensor
@@ -230,19 +230,19 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** Seeds later random tensors: equal to tinygrad's, and to polygrad's in Python, for the same seed. */
   static manualSeed(seed?: number | bigint): void
 
-  /** Elements set to 0 with probability p (0.5) and the others scaled, if Tensor.training. */
+  /** In training mode elements are 0 with probability p (0.5), and the others are divided by 1 - p. */
   dropout(p?: number): Tensor
   dropout(options: { p?: number }): Tensor
 
   // What it is
 
-  /** The size of each axis; a symbolic size is a SymInt, which stands there for a number. */
+  /** The size of each axis; a symbolic size is a SymInt. */
   readonly shape: number[]
   /** The number of axes. */
   readonly ndim: number
   /** The name of the data type. */
   readonly dtype: DType
-  /** Where the tensor lives. */
+  /** The device that holds the tensor. */
   readonly device: string
   /** The size of the first axis. */
   readonly length: number
@@ -251,8 +251,8 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** Whether dispose was called. */
   readonly isDisposed: boolean
   /**
-   * Whether backward gives this tensor, or one that it was computed from, a gradient. null means that nobody has
-   * said: an optimizer makes it true, and leaves alone what is false.
+   * Whether backward computes a gradient for this tensor, or for one that it was computed from. null is unset: an
+   * optimizer sets it to true, and leaves false.
    */
   requiresGrad: boolean | null
   /** The gradient, after backward. */
@@ -269,33 +269,33 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   nbytes(): number
   /** Whether the data type is a floating one. */
   isFloatingPoint(): boolean
-  /** Whether the values of the tensor, or of its root, are computed. */
+  /** Whether the elements of the tensor, or of the tensor that it is a view of, are computed. */
   readonly isRealized: boolean
-  /** The values if they have been computed, in short for large tensors, and shape and type; nothing is computed. */
+  /** The values, shortened for large tensors, shape and type. It does not compute a lazy tensor. */
   toString(): string
   /** The tensors along the first axis. */
   [Symbol.iterator](): Iterator<Tensor>
 
   // Values
 
-  /** Computes this tensor, and others with it, and returns it. A compiled function computes them into memory of their own. */
+  /** Computes this tensor, and others with it in one program, and returns it. */
   realize(...others: Tensor[]): this
   /**
-   * realize in another thread: the event loop goes on meanwhile. Typed arrays that tensors share, and data, must not be written before
+   * realize in another thread, without blocking the event loop. Typed arrays that tensors share, and data, must not be written before
    * the promise settles; assign and setitem may write at any time.
    */
   realizeAsync(...others: Tensor[]): Promise<this>
 
   /**
    * The memory of the computed tensor, without a copy: writes to it change the tensor.
-   * float16, bfloat16 and fp8 are there as bits (Uint16Array, Uint8Array), bools as 0 and 1
+   * float16, bfloat16 and fp8 are bits (Uint16Array, Uint8Array), bools 0 and 1
    * (Uint8Array), 64-bit integers as bigints.
    */
   readonly data: any
 
   /**
-   * The values as a typed array of the type's kind: the memory itself, as data; float16, bfloat16 and
-   * fp8 as a new Float32Array.
+   * The values as a typed array of the tensor's type: the memory of the tensor, as data; for float16, bfloat16 and
+   * fp8 a new Float32Array.
    */
   toArray<A extends TypedArray = Float32Array>(): A
   /** toArray computed in another thread. */
@@ -308,14 +308,14 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
 
   /** The values as nested lists; a number for a tensor without axes. */
   tolist<L extends Listed = Listed>(): L
-  /** What JSON.stringify writes of the tensor: tolist. JSON has no 64-bit integers: convert these first. */
+  /** tolist, for JSON.stringify. JSON has no 64-bit integers: convert them first. */
   toJSON(): Listed
   /** tolist computed in another thread. */
   tolistAsync<L extends Listed = Listed>(): Promise<L>
 
-  /** The tensor without its history: no gradient flows through it. */
+  /** A view of the tensor through which no gradient flows. */
   detach(): Tensor
-  /** A tensor with the same elements, of its own: memory is shared until one of the two is written. Gradients flow through it. */
+  /** A copy; its memory is shared until one of the two is written. Gradients flow through it. */
   clone(): Tensor
   /** The tensor on a device. */
   to(device: string): this
@@ -323,7 +323,7 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** The tensor, moved to a device. */
   to_(device: string): this
 
-  /** What functions make of the tensor, each of the result of the one before. */
+  /** Calls functions in order, each with the result of the one before. */
   sequential(functions: ReadonlyArray<(x: Tensor) => Tensor>): Tensor
   /** to('cpu'). */
   cpu(): this
@@ -331,34 +331,34 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   cuda(): this
 
   /**
-   * Gives back what the tensor holds, without waiting for the garbage collector. Tensors that were
-   * computed from it go on working; the tensor itself does not. A second call does nothing.
+   * Frees the tensor without waiting for the garbage collector. Tensors that were computed from it stay valid;
+   * the tensor itself cannot be used any more. A second call does nothing.
    */
   dispose(): void
   [Symbol.dispose](): void
-  /** Keeps the tensor when the tidy in which it was made ends; returns it. */
+  /** Exempts the tensor from the tidy in which it was created; returns it. */
   keep(): this
 
   /**
-   * Runs a function and disposes of the tensors that were made meanwhile, except those in its result
-   * and those that require a gradient. A loop that never awaits should run in it: the garbage
-   * collector tells of unused tensors only between turns of the event loop.
+   * Runs a function and disposes of the tensors that it created, except those in its result and those
+   * that require a gradient. Use it in loops without await: the garbage collector reports unused
+   * tensors only between turns of the event loop.
    */
   static tidy<R>(fn: () => R): R
 
   // Changing a tensor
 
   /**
-   * Gives the tensor new values, which are broadcast to its shape and have its type; they are computed at once.
-   * A view (what reshape, permute, flip, slices and the like make) writes them where it shows them. What was
-   * made of the tensor before keeps its values.
+   * Writes new values into the tensor: of its type, broadcast to its shape, computed at once. A write to a view
+   * (of reshape, permute, flip, slices …) changes the tensor. A tensor that was built before the write has the old
+   * values, even if it is computed later.
    */
   assign(x: TensorData): this
   /** assign computed in another thread. */
   assignAsync(x: TensorData): Promise<this>
-  /** Lets the tensor stand for what x stands for: a write to one is seen in both. Whether it requires a gradient stays. */
+  /** Makes the tensor an alias of x: a write to one changes both. requiresGrad does not change. */
   replace(x: Tensor): this
-  /** Changes the elements that getitem(...items) takes: setitem(items, value). */
+  /** Writes value to the elements that getitem(...items) selects: setitem(items, value). */
   setitem(items: IndexItem | readonly IndexItem[], value: Operand): this
 
   // Gradients
@@ -366,7 +366,7 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** Sets requiresGrad and returns the tensor. */
   requiresGrad_(wanted?: boolean | null): this
   /**
-   * Computes the gradients of this tensor for all tensors that require one and adds them to grad. A
+   * Computes the gradients of this tensor with respect to all tensors that require one and adds them to grad. A
    * tensor that is not a scalar needs its incoming gradient, of its own shape.
    */
   backward(gradient?: Tensor | null): this
@@ -376,7 +376,7 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** The gradients of this tensor with respect to others, as lazy tensors: x.gradient(a, b, { gradient }). */
   gradient(...targets: Array<Tensor | { gradient?: Tensor | null }>): Tensor[]
 
-  /** Runs a function while Tensor.training has a value (true if none is given); it may be async. */
+  /** Runs a function with Tensor.training set to mode (true by default); the function may be async. */
   static train<R>(fn: () => R, mode?: boolean): R
 
   // Operations that are called in ways of their own; the others are in Methods
@@ -384,7 +384,7 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** clamp(min, max). */
   clip(min?: number | Tensor | null, max?: number | Tensor | null): Tensor
   clip(options: { min?: number | Tensor | null, max?: number | Tensor | null }): Tensor
-  /** Whether isclose holds everywhere; computed at once. */
+  /** Whether isclose is true for all elements; computed at once. */
   allclose(other: Operand, options?: { rtol?: number, atol?: number, equalNan?: boolean }): boolean
 
   /** Axes rearranged as einops does: rearrange('b (h w) -> b h w', { h: 2 }). */
@@ -392,15 +392,15 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   rearrange(options: { formula: string, sizes?: Record<string, number> }): Tensor
 
   /**
-   * Elements chosen by one item for each axis: integers, slices, null (a new axis), '...' (all other axes), positions
-   * and masks. A mask has the shape of the axes that it stands for, which become one; it is computed, since the graph
-   * must know how many elements it selects. Without positions and masks the result is a view.
+   * The elements that the items select, one item for each axis: integers, slices, null (a new axis), '...' (all other
+   * axes), indices and masks. A mask has the shape of the axes that it indexes, which become one axis; it is computed at
+   * once, because its count is the size of the result. With integers and slices only the result is a view.
    */
   getitem(...indices: IndexItem[]): Tensor
 
-  /** Sums of products of elements, as the formula says: Tensor.einsum('ij,jk->ik', a, b). */
+  /** Einstein summation: Tensor.einsum('ij,jk->ik', a, b). */
   static einsum(formula: string, ...operands: Array<Tensor | readonly Tensor[]>): Tensor
-  /** The greatest value of windows, and with returnIndices also where it was. */
+  /** The maximum of windows; with returnIndices also its index. */
   maxPool2d(options: PoolOptions & { returnIndices: true }): [values: Tensor, indices: Tensor]
   maxPool2d(options?: PoolOptions & { returnIndices?: false }): Tensor
 
@@ -424,13 +424,13 @@ export const dtypes: Readonly<Record<DType, DType> & Record<Exclude<DTypeLike, D
   isUnsigned(dtype: DTypeLike): boolean
 }
 
-/** What the library can compute on. */
+/** The devices of the library. */
 export const Device: {
-  /** Where tensors live if nothing else is said. */
+  /** The default device of tensors. */
   readonly DEFAULT: string
-  /** The name of a device as tensors show it; nothing means the default. */
+  /** The name of a device as tensor.device has it; by default that of the default device. */
   canonicalize(name?: string | null): string
-  /** The name of a device, which must be there. */
+  /** The name of a device; an error if it is not available. */
   require(name?: string | null): string
   /** Whether kernels can run on an NVIDIA GPU. */
   cudaAvailable(): boolean
@@ -455,26 +455,24 @@ export interface CapturedJit {
 }
 
 /**
- * A function of tensors that is compiled, and then only run.
+ * Compiles a function of tensors; later calls only run the program.
  *
- * The first call runs the function as it is, the second one captures it: all that it computes, and what it
- * assigns, becomes one program. From then on the program runs on the tensors that are given, and the function
- * itself is not called again. A training step may be such a function: gradients and steps of an optimizer are
- * captured with the rest.
+ * The first call runs the function, the second call captures it: all its computations and assignments become one
+ * program. Later calls run the program on their arguments and do not call the function. A training step may be such
+ * a function: gradients and optimizer steps are captured, too.
  *
- * Tensors are found among the arguments, also in arrays and object literals, and must keep their shapes and
- * types; sizes may be variables, which one program serves with all values. Variables may be arguments too.
- * All other arguments must stay what they were: what the function made of them is part of the program, and
- * so is what it found elsewhere (the memory of other tensors is shared, their values are seen as they are
- * when the program runs). Random tensors are new in each call. The function returns tensors, in arrays and
- * object literals, or nothing; they have memory of their own and no history. A violation is a JitError.
+ * Tensors are found among the arguments, also in arrays and object literals. Their shapes and types must stay as they
+ * were captured; sizes may be variables, so that one program serves all values. Variables may be arguments, too. All
+ * other arguments must not change, since their values are constants of the program, and so are captured globals. (A
+ * captured tensor is read at each run.) Random tensors are new in each call. The function returns tensors, in arrays
+ * and object literals, or nothing; they have memory of their own and no gradient history. A violation is a JitError.
  *
- * With prune, what depends on no argument, no random number and nothing that the function assigns is computed once, when
- * the function is captured: sums, products and contiguous tensors of weights that never change.
+ * With prune, sums, products and contiguous tensors that depend on no argument, no random number and nothing that the
+ * function assigns are computed once, when the function is captured.
  *
  * With the environment variable JIT=0 nothing is captured: each call runs the function.
  *
- * As a method of a class it has one program for each object.
+ * A method of a class has one program for each object.
  *
  * @example
  * const scaled = new TinyJit((x, y) => x.mul(2).add(y))
@@ -484,7 +482,7 @@ export interface CapturedJit {
  */
 export class TinyJit<A extends any[] = any[], R extends JitResult = any, This = any> {
   constructor(fn: (this: This, ...args: A) => R, options?: { prune?: boolean })
-  /** Whether what never changes is computed once. */
+  /** Whether parts that do not change are computed once. */
   readonly prune: boolean
   /** The function. */
   readonly fn: (this: This, ...args: A) => R
@@ -494,7 +492,7 @@ export class TinyJit<A extends any[] = any[], R extends JitResult = any, This = 
   readonly captured: CapturedJit | null
   /** The call in another thread; the first two calls run and capture the function in this one. */
   callAsync(...args: A): Promise<R>
-  /** Forgets the program: the next call runs the function, the one after it captures. */
+  /** Discards the program: the next call runs the function, the one after it captures it. */
   reset(): void
 }
 export interface TinyJit<A extends any[], R extends JitResult, This> {
@@ -503,10 +501,10 @@ export interface TinyJit<A extends any[], R extends JitResult, This> {
   readonly length: number
 }
 
-/** What goes into an instance: nested lists, or float32 numbers in row-major order, or a tensor. */
+/** Data for an instance: nested lists, float32 numbers in row-major order, or a tensor. */
 export type InstanceInput = number | NestedList | TypedArray | Tensor
 
-/** What models from a configuration share. */
+/** The settings that all models from a configuration have. */
 export interface ModelConfig {
   /** mse, cross_entropy or none (default). */
   loss?: 'mse' | 'cross_entropy' | 'none'
@@ -519,8 +517,8 @@ export interface ModelConfig {
 /**
  * A model that owns its parameters, inputs, outputs and optimizer.
  *
- * Arrays of the model (params, buffers) are views of its memory: writes to them change the model. Arrays
- * that go in may be flat or nested, typed or not, or tensors.
+ * Arrays of the model (params, buffers) are views of its memory: writes to them change the model. Input
+ * arrays may be flat or nested, typed or not, or tensors.
  */
 export class Instance implements Disposing {
   private constructor()
@@ -539,20 +537,20 @@ export class Instance implements Disposing {
   static nam(config: ModelConfig & {
     nFeatures: number, hiddenSizes?: readonly number[], activation?: 'exu' | 'relu' | 'gelu' | 'silu', nOutputs?: number
   }): Instance
-  /** Loads what exportIr and (or zeros) exportWeights wrote. */
+  /** Loads a model from the bytes of exportIr and of exportWeights (null: zeros). */
   static fromIr(ir: ArrayBufferView | ArrayBuffer, weights?: ArrayBufferView | ArrayBuffer | null): Instance
-  /** Loads what saveBundle wrote. */
+  /** Loads a model from the bytes of saveBundle. */
   static fromBundle(data: ArrayBufferView | ArrayBuffer): Instance
 
-  /** The parameters by name: their memory, row by row. */
+  /** The parameters by name: their memory, in row-major order. */
   readonly params: Record<string, Float32Array>
   /** All named arrays by name. */
   readonly buffers: Record<string, Float32Array>
   /** The shape of each array by name. */
   readonly shapes: Record<string, number[]>
-  /** What each array is for. */
+  /** The role of each array. */
   readonly roles: Record<string, 'param' | 'input' | 'target' | 'output' | 'aux'>
-  /** What was odd about the weights that were read last: missing, unknown, other shapes. */
+  /** Warnings about the weights that were read last: missing, unknown, or of another shape. */
   readonly notes: string[]
   /** The tokens that end a text, of a model that loadHf has read. */
   eosTokenIds: number[]
@@ -562,19 +560,19 @@ export class Instance implements Disposing {
    * keep their last value. A nested input may be smaller than the model's: the rest is 0.
    */
   forward(inputs?: Record<string, InstanceInput>): Record<string, Float32Array>
-  /** forward in another thread: the event loop goes on meanwhile. */
+  /** forward in another thread, without blocking the event loop. */
   forwardAsync(inputs?: Record<string, InstanceInput>): Promise<Record<string, Float32Array>>
   /** Runs an entry point on named inputs and targets; returns copies of the outputs. */
   call(entry: string, arrays?: Record<string, InstanceInput>): Record<string, Float32Array>
   /** call in another thread. */
   callAsync(entry: string, arrays?: Record<string, InstanceInput>): Promise<Record<string, Float32Array>>
-  /** The loss and copies of its gradients by parameter; parameters stay. */
+  /** The loss and copies of its gradients by parameter; parameters do not change. */
   valueAndGrad(arrays?: Record<string, InstanceInput>, entry?: string): [loss: number, grads: Record<string, Float32Array>]
   /** valueAndGrad in another thread. */
   valueAndGradAsync(arrays?: Record<string, InstanceInput>, entry?: string): Promise<[loss: number, grads: Record<string, Float32Array>]>
-  /** Chooses what runs the model's kernels, one of Device.available(). */
+  /** Sets the device that runs the model's kernels, one of Device.available(). */
   setDevice(name: string): void
-  /** Chooses how trainStep changes parameters. */
+  /** Sets the optimizer of trainStep. */
   setOptimizer(kind: 'none' | 'sgd' | 'adam' | 'adamw', options?: {
     lr?: number, beta1?: number, beta2?: number, eps?: number, weightDecay?: number
   }): void
@@ -596,8 +594,8 @@ export class Instance implements Disposing {
   importWeights(data: ArrayBufferView | ArrayBuffer, options?: { strict?: boolean }): void
 
   /**
-   * Ends the model. Its memory is given back at once, or, if params or buffers handed out arrays of
-   * it, when the last of them is gone.
+   * Frees the model. Its memory is freed at once, or, if params or buffers returned arrays on it, with the last of
+   * these arrays.
    */
   dispose(): void
   [Symbol.dispose](): void
@@ -607,7 +605,7 @@ export class Instance implements Disposing {
 export interface HfOptions {
   maxBatch?: number
   maxSeqLen?: number
-  /** The type in which matrices are kept: the others take less memory and time, and cannot be trained or saved. */
+  /** The type in which matrices are stored. Types other than float32 take less memory and time, but cannot be trained or saved. */
   dtype?: 'float32' | 'float16' | 'bfloat16' | 'int8'
 }
 
@@ -619,20 +617,20 @@ export function loadHf(folder: string, options?: HfOptions): Instance
 
 /** Options of downloads from the Hugging Face Hub. */
 export interface DownloadOptions {
-  /** Where models are kept; without it HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub, as Python's huggingface_hub has it. */
+  /** The cache folder; by default HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub, as in Python's huggingface_hub. */
   cacheDir?: string | null
-  /** A branch, a tag or a commit: "main" without it. */
+  /** A branch, a tag or a commit; "main" by default. */
   revision?: string
   /**
-   * What allows to read private and gated models. Without it, and without endpoint: HF_TOKEN of the environment, or what
-   * logging in to the Hub has saved in HF_HOME/token.
+   * The access token for private and gated models. By default, without endpoint: HF_TOKEN of the environment, or the token that
+   * logging in to the Hub saved in HF_HOME/token.
    */
   token?: string | null
-  /** The server: HF_ENDPOINT of the environment, or https://huggingface.co, without it. */
+  /** The server; by default HF_ENDPOINT of the environment, or https://huggingface.co. */
   endpoint?: string | null
-  /** Whether a line of the standard error shows how far each file has come; without it, if that is a terminal. */
+  /** Whether to show the progress of each file on the standard error; by default if that is a terminal. */
   show?: boolean | null
-  /** Gets told how many bytes of a file are there, of all that it has, null if the server does not say. */
+  /** Called with the number of downloaded bytes of a file, and its size (null if the server does not send it). */
   onProgress?: ((state: { file: string, have: number, total: number | null }) => unknown) | null
 }
 
@@ -640,9 +638,9 @@ export interface DownloadOptions {
  * Downloads a model of the Hugging Face Hub and returns the folder for loadHf: config.json, generation_config.json, the
  * tokenizer's files, and of the safetensors files those that loadHf reads.
  *
- * What is in the cache is not downloaded again, what was cut off goes on where it ended, and the bytes are checked by their
- * hashes. A commit that is there, HF_HUB_OFFLINE=1 and a server that cannot be reached need no network if the model is in the
- * cache. A PolygradError says what the server refused: 401 and 403 are about the token, 404 about the name or the revision.
+ * Cached files are not downloaded again, interrupted downloads are continued, and the bytes are checked by their hashes.
+ * A cached model needs no network if revision is its commit, with HF_HUB_OFFLINE=1, or if the server cannot be reached.
+ * A refusal of the server is a PolygradError: status 401 or 403 means the token, 404 the name or the revision.
  *
  * @example
  * const model = loadHf(await downloadHf('openai-community/gpt2'))
@@ -652,7 +650,7 @@ export function downloadHf(repoId: string, options?: DownloadOptions): Promise<s
 /**
  * A model from the contents of config.json (text or bytes) and of safetensors files. Tensors that are
  * missing or do not fit are warned about: missing ones are zeros. dtype is the type in which matrices
- * are kept: float32; float16 and bfloat16, which round; int8, which keeps q * s with one number s
+ * are stored: float32; float16 and bfloat16, which round; int8, which stores q * s with one number s
  * for each output of a layer, the greatest |w| there / 127. Smaller ones make generate faster; they cannot
  * be trained or saved.
  */
@@ -661,10 +659,10 @@ export function loadHfBytes(config: string | ArrayBufferView, weights: readonly 
 /** Tokens of one row or of several, which may be of different lengths. */
 export type Tokens = ArrayLike<number> | ReadonlyArray<ArrayLike<number>>
 
-/** What comes of a row of tokens, and of rows. */
+/** The result for a row of tokens, and for rows. */
 type Continued<T extends Tokens> = T extends ArrayLike<number> ? number[] : number[][]
 
-/** How tokens are drawn: temperature 0 takes the most likely one; topK > 0 and topP < 1 leave the most likely ones. */
+/** How tokens are drawn: temperature 0 takes the most likely one; topK > 0 and topP < 1 restrict the draw to the most likely ones. */
 export interface Sampling {
   temperature?: number
   topK?: number
@@ -672,7 +670,7 @@ export interface Sampling {
   seed?: number | bigint
 }
 
-/** What turns text into tokens and back, such as a Tokenizer of @huggingface/tokenizers. */
+/** Converts text to tokens and back, such as a Tokenizer of @huggingface/tokenizers. */
 export interface TextTokenizer {
   encode(text: string): ArrayLike<number> | { ids: ArrayLike<number> }
   decode(ids: number[], options: { skip_special_tokens: boolean }): string
@@ -695,25 +693,25 @@ export interface ToldOptions<P> extends GenerateOptions {
 /** Options of the continuation of a text or texts. */
 type Told<T extends string | readonly string[]> = ToldOptions<Piece<T>> & { tokenizer: TextTokenizer }
 
-/** What comes of a text, and of texts, one after the other. */
+/** The result for a text, and for texts, piece by piece. */
 type Piece<T extends string | readonly string[]> = T extends string ? string : string[]
 
 /**
  * Texts continued by up to maxNewTokens tokens. tokens are numbers, or rows of numbers, which may be of different
  * lengths; or a text or texts, which need a tokenizer: an object with encode and decode, such as that of
- * @huggingface/tokenizers. What comes back includes what was given: a row or rows of numbers, or a text or texts.
+ * @huggingface/tokenizers. The result includes the input: a row or rows of numbers, or a text or texts.
  *
  * temperature 0 always takes the most likely token; topK > 0 chooses among the k most likely ones, topP < 1 among
  * the most likely ones whose probabilities first sum up to p. Draws depend on seed, which follows from
  * Tensor.manualSeed if it is not given. A row ends at eosTokenId (a number or several; for texts the model's own
- * if it is not given), and is filled with it while others go on. onToken gets what generateSteps yields each time;
- * what is true from it ends the generation. A model with room for T tokens sees the last T.
+ * if it is not given), and is filled with it while others continue. onToken is called with each step of generateSteps;
+ * a true result of it ends the generation. A model with room for T tokens sees the last T.
  */
 export function generate<T extends Tokens>(instance: Instance, tokens: T, maxNewTokens: number, options?: ToldOptions<Int32Array>): Continued<T>
 export function generate<T extends string | readonly string[]>(
   instance: Instance, texts: T, maxNewTokens: number, options: Told<T>): Piece<T>
 
-/** generate in another thread: the event loop goes on meanwhile. */
+/** generate in another thread, without blocking the event loop. */
 export function generateAsync<T extends Tokens>(
   instance: Instance, tokens: T, maxNewTokens: number, options?: ToldOptions<Int32Array>): Promise<Continued<T>>
 export function generateAsync<T extends string | readonly string[]>(
@@ -737,10 +735,10 @@ export function generateStream<T extends string | readonly string[]>(
 type Generator_<T> = globalThis.Generator<T, void, unknown>
 
 /**
- * Rows of tokens that a causal language model continues. It keeps what the model has to know of the
- * tokens so far (keys and values): each further token costs one pass over the weights. Models of
- * loadHf can continue any number of rows; others, such as a GPT-2 from a bundle, as many as they
- * have, and see all tokens again for each new one.
+ * Rows of tokens that a causal language model continues. Keys and values of earlier tokens are cached, so
+ * each further token costs one pass over the weights. Models of loadHf can continue any number of rows;
+ * others, such as a GPT-2 from a bundle, as many rows as they have, and they process all tokens again for
+ * each new one.
  */
 export class Generator {
   constructor(instance: Instance, rows?: number)
@@ -748,20 +746,20 @@ export class Generator {
   readonly vocab: number
   readonly room: number
   /**
-   * How tokens are drawn; without, the most likely one is taken. temperature divides the logits, 0
+   * Sets how tokens are drawn; by default the most likely one is taken. temperature divides the logits, 0
    * takes the most likely token; topK > 0 draws among the k most likely ones, topP < 1 among the most
    * likely ones whose probabilities first sum up to p. The same seed draws the same tokens everywhere.
    */
   sampling(options?: Sampling): this
-  /** Appends tokens to each row. Only the first rows may be of different lengths. */
+  /** Appends tokens to each row. Only the first call may give rows of different lengths. */
   feed(tokens: Tokens): this
   /** Draws the next token of each row, appends and returns it. */
   next(): Int32Array
-  /** next in another thread: the event loop goes on meanwhile. */
+  /** next in another thread, without blocking the event loop. */
   nextAsync(): Promise<Int32Array>
-  /** A copy of the logits of the tokens that come next, row by row. */
+  /** A copy of the logits of the next tokens, row by row. */
   logits(): Float32Array
-  /** Forgets all tokens; random numbers begin anew. */
+  /** Removes all tokens and restarts the random stream. */
   reset(): this
   dispose(): void
   [Symbol.dispose](): void
@@ -782,7 +780,7 @@ export const hf: {
 /** An output format of viz. */
 export type ViewFormat = 'text' | 'json' | 'dot' | 'svg' | 'code'
 
-/** One thing that runs. */
+/** A kernel. */
 export interface KernelProfile {
   name: string
   /** Numbers of buffers. */
@@ -794,9 +792,9 @@ export interface KernelProfile {
   /** The fastest run and the mean of all. */
   seconds: number
   meanSeconds: number
-  /** What it computes, as a tree. */
+  /** The graph that it computes, as a tree. */
   graph: string
-  /** What runs, and in which language. */
+  /** The generated code, and its language. */
   language: string
   code: string
 }
@@ -825,7 +823,7 @@ export interface Profile {
   toString(): string
 }
 
-/** What is computed and how: graphs, kernels, their code and their times. */
+/** Shows how tensors are computed: graphs, kernels, their code and their times. */
 export const viz: {
   /**
    * The graph by which a tensor, or several, are computed: as "text" (a tree), for Graphviz ("dot"), as a picture
@@ -833,12 +831,12 @@ export const viz: {
    */
   graph(tensors: Tensor | Tensor[], options?: { format?: ViewFormat }): string
   /**
-   * The kernels that compute tensors, or those of a compiled step or a TinyJit. They are compiled anew and, with runs, run so often
-   * and timed; what they write is put back. Formats are those of graph; "text" are tables, "code" what each kernel
+   * The kernels that compute tensors, or those of a compiled step or a TinyJit. They are compiled anew and, with runs, run and
+   * timed that often; memory is restored. Formats are those of graph; "text" are tables, "code" what each kernel
    * computes and its machine code.
    */
   kernels(what: Tensor | Tensor[] | CompiledTrainingStep | TinyJit<any, any, any>, options?: { format?: ViewFormat, runs?: number }): string
-  /** Times each kernel, 20 times if runs is not given. What is written is put back. */
+  /** Times each kernel with runs (20) runs. Memory is restored. */
   profile(what: Tensor | Tensor[] | CompiledTrainingStep | TinyJit<any, any, any>, options?: { runs?: number }): Profile
   Profile: { readonly prototype: Profile }
 }
@@ -851,7 +849,7 @@ export const safetensors: {
   encode(tensors: Record<string, Tensor>, metadata?: Record<string, string> | null): Uint8Array
 }
 
-/** The number of nodes that the library keeps for this thread, for leak tests. */
+/** The number of nodes of this thread in the library, for leak tests. */
 export function liveNodes(): number
 
 /** The version of the library that was loaded. */

@@ -66,6 +66,23 @@ test('the programs of README.md print what it says', () => {
   }
 })
 
+test('the examples of the declarations give what they say', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'polygrad-'))
+  try {
+    const files = ['index.d.ts', 'lib/nn/index.d.ts', 'lib/methods.d.ts'].map((file) => fs.readFileSync(path.join(ROOT, file), 'utf8'))
+    const examples = files.flatMap((text) => [...text.matchAll(/@example\n((?: *\* .*\n)+)/g)]
+      .map((found) => found[1].replace(/^ *\* ?/gm, ''))).filter((text) => !text.includes('downloadHf'))
+    assert.ok(examples.length >= 3)
+    for (const example of examples) {
+      const [, last, value] = /^(.*) \/\/ (.*)\n$/m.exec(example)
+      const program = example.replace(`${last} // ${value}`, `require('assert').deepStrictEqual(${last}, ${value})`)
+      says(`Object.assign(globalThis, require(${JSON.stringify(ROOT)}))\n${program}`, { cwd: folder })
+    }
+  } finally {
+    fs.rmSync(folder, { recursive: true })
+  }
+})
+
 test('POLYGRAD_LIB names the library; what cannot be loaded is told', () => {
   const missing = run("require('.')", { env: { POLYGRAD_LIB: '/nowhere/libpolygrad.so' } })
   assert.notStrictEqual(missing.status, 0)

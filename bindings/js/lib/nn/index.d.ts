@@ -9,16 +9,16 @@ export * from './optim.js'
 export * from './schedules.js'
 export { LRScheduler, LambdaLR, SequentialLR } from './scheduler.js'
 
-/** Something that turns a tensor into another. */
+/** A layer: a function of tensors with parameters. */
 export interface Layer {
   forward(x: Tensor): Tensor
 }
 
-/** Layers and functions one after another. */
+/** Layers and functions, applied in order. */
 export class Sequential implements Layer {
   constructor(...layers: Array<Layer | ((x: Tensor) => Tensor)>)
   readonly layers: Array<Layer | ((x: Tensor) => Tensor)>
-  /** What the last layer makes of x. */
+  /** The result of the last layer. */
   forward(x: Tensor): Tensor
 }
 
@@ -27,8 +27,8 @@ export type LSTMState = readonly [h: Tensor, c: Tensor]
 
 /**
  * Attention of numHeads heads (Vaswani et al., Attention Is All You Need, arXiv:1706.03762). qProj, kProj and vProj
- * make queries, keys and values of embedDim / numHeads numbers for each head, oProj makes the result of what all heads
- * give. numKvHeads, a divisor of numHeads, lets several query heads share one of keys and values (Ainslie et al., GQA,
+ * make queries, keys and values of width embedDim / numHeads for each head, oProj projects the concatenated heads.
+ * numKvHeads, a divisor of numHeads, lets several query heads share one key-value head (Ainslie et al., GQA,
  * arXiv:2305.13245). dropout (0) acts on the weights while Tensor.training is set.
  */
 export class MultiHeadAttention implements Layer {
@@ -51,11 +51,11 @@ export class MultiHeadAttention implements Layer {
 }
 
 /**
- * The block of a transformer: attention, then two linear layers, each beside a way past it:
- * x + attn(attnNorm(x)), and that plus down(activation(up(ffNorm(…)))). norm says which: "layer" (default) or "rms";
- * without preNorm the norms come behind the sums instead. up has ffDim units, 4 * embedDim by default; activation is
- * gelu by default. dropout (0) acts on weights of attention and on what is added, while Tensor.training is set. causal
- * hides what comes later.
+ * A transformer block: attention, then two linear layers, each with a residual connection:
+ * x + attn(attnNorm(x)), and that plus down(activation(up(ffNorm(…)))). norm is "layer" (default) or "rms";
+ * without preNorm the norms follow the sums instead. up has ffDim units, 4 * embedDim by default; activation is
+ * gelu by default. dropout (0) acts on attention weights and on both residual branches in training mode. causal masks later
+ * positions.
  */
 export class TransformerBlock implements Layer {
   constructor(embedDim: number, numHeads: number, options?: {
@@ -76,19 +76,19 @@ export class TransformerBlock implements Layer {
 }
 
 /**
- * What all optimizers share. step() computes all new values from the old ones, in one program, and
- * writes them in place; it works outside of Tensor.train() too.
+ * The base class of optimizers. step() computes all new values from the old ones, in one program, and
+ * writes them in place; it works outside of Tensor.train(), too.
  */
 export abstract class Optimizer {
   /** The parameters, each once. */
   readonly params: Tensor[]
-  /** What no step changes: tensors whose requiresGrad is false, and integers. */
+  /** The given tensors that no step changes: those with requiresGrad false, and integers. */
   readonly buffers: Tensor[]
-  /** The learning rate. Programs of compileStep read it: another one compiles nothing. */
+  /** The learning rate. Programs of compileStep read it, so a change compiles nothing. */
   lr: number
-  /** Forgets the gradients of all parameters. */
+  /** Removes the gradients of all parameters. */
   zeroGrad(): void
-  /** Changes each parameter that has a gradient. */
+  /** Updates each parameter that has a gradient. */
   step(): void
   /** step computed in another thread. */
   stepAsync(): Promise<void>
@@ -100,11 +100,11 @@ export class OptimizerGroup {
   readonly optimizers: Optimizer[]
   /** The parameters of all optimizers. */
   readonly params: Tensor[]
-  /** What the optimizers were given and do not change. */
+  /** The given tensors that the optimizers do not change. */
   readonly buffers: Tensor[]
-  /** Forgets the gradients of all parameters. */
+  /** Removes the gradients of all parameters. */
   zeroGrad(): void
-  /** Changes each parameter that has a gradient. */
+  /** Updates each parameter that has a gradient. */
   step(): void
   /** step computed in another thread. */
   stepAsync(): Promise<void>
@@ -144,7 +144,7 @@ export class CompiledTrainingStep implements Disposing {
   private constructor()
   /** Executes all kernels: forward, backward and the update. */
   run(): void
-  /** run in another thread: the event loop goes on meanwhile. */
+  /** run in another thread, without blocking the event loop. */
   runAsync(): Promise<void>
   /** The loss of the last run, computed before its update. */
   lossValue(): number
@@ -162,9 +162,9 @@ export class CompiledTrainingStep implements Disposing {
  * Traces a training step and compiles it into one program.
  *
  * fn(...args) is called once. It may compute, call backward and step an optimizer, and returns the
- * loss, a list of tensors (the loss first) or nothing; it must not look at values. The tensors it
- * used are inputs of the program: change them in place (x.data.set(…)) and run() again. What it did
- * not find in tensors (numbers, the shape of things) stays as it was.
+ * loss, a list of tensors (the loss first) or nothing; it must not read values. The tensors it uses are
+ * inputs of the program: write new data into them (x.data.set(…)) and call run() again. Numbers and
+ * shapes are constants of the program.
  */
 export function compileStep<A extends unknown[]>(fn: (...args: A) => Tensor | Tensor[] | void, ...args: A): CompiledTrainingStep
 
@@ -182,10 +182,10 @@ export type ModelFile = string | ArrayBufferView | ArrayBuffer | Tensor
  */
 export function safeLoad(file: ModelFile): Record<string, Tensor>
 
-/** What a safetensors file says about itself. */
+/** The metadata of a safetensors file, null if it has none. */
 export function safeLoadMetadata(file: ModelFile): Record<string, string> | null
 
-/** Options of safeSave: texts about the tensors, and the most bytes of a file before it is cut into shards. */
+/** Options of safeSave: metadata, and the limit of bytes of a file, beyond which shards are written. */
 export interface SaveOptions {
   metadata?: Record<string, string> | null
   maxShardSize?: number | null
@@ -195,26 +195,26 @@ export interface SaveOptions {
  * Writes tensors, given by name, to a safetensors file.
  *
  * If they have more bytes than maxShardSize together, they are written to shards, model-00001-of-00003.safetensors and so on
- * for model.safetensors, with an index. A file appears whole or not at all.
+ * for model.safetensors, with an index. Each file is replaced as a whole.
  *
  * @param options metadata, an object of strings, and maxShardSize, in bytes
  */
 export function safeSave(tensors: Record<string, Tensor>, path: string, options?: SaveOptions): void
 
 /**
- * The metadata of a GGUF file and its tensors by name. Quantised tensors stay packed in the mapped memory: their numbers,
- * float32, are computed where they are used, and realize() unpacks them for good.
+ * The metadata of a GGUF file and its tensors by name. Quantised tensors stay packed in the mapped memory: kernels that use
+ * them compute their elements, float32; realize() unpacks them to memory.
  */
 export function ggufLoad(file: ModelFile): [Record<string, unknown>, Record<string, Tensor>]
 
 /**
  * What torch.save wrote, with tensors of polygrad: objects, arrays, numbers (BigInt beyond 53 bits), strings; a Map where
- * keys are no strings. Anything that would need code of Python is refused by its name.
+ * keys are not strings. A file that needs Python code is an error that names it; no code is run.
  */
 export function torchLoad(file: ModelFile): any
 
 /**
- * The n numbers that ggml's blocks stand for, lazily: blocks are uint8 in any shape, and type is ggml's number: 0 F32, 1 F16,
+ * The n elements of ggml's quantised blocks, lazily: blocks are uint8 in any shape, and type is ggml's number: 0 F32, 1 F16,
  * 2 Q4_0, 3 Q4_1, 6 Q5_0, 7 Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 30 BF16, 39 MXFP4.
  */
 export function ggmlDataToTensor(blocks: Tensor, n: number, type: number): Tensor

@@ -1,14 +1,14 @@
 import type { Optimizer, Tensor } from './index.js'
 
 /**
- * What schedules of learning rates share. They have PyTorch's names and conventions, set the rate of their optimizer
- * when they are made and again by each step(), which comes after the optimizer's. A step that stands in a function given
- * to compileStep is part of the program; one that stands outside changes the rate that the program reads. In neither
- * case is anything compiled again. All schedules of an optimizer begin with the rate that it had before the first.
+ * The base class of learning rate schedules, with PyTorch's names and conventions. A schedule sets the rate of its optimizer
+ * when it is created, and again by each step(), which is called after that of the optimizer. A step() inside a function of
+ * compileStep is part of the program; a step() outside changes the rate that the program reads. In neither case is
+ * anything compiled again. All schedules of an optimizer start from the rate that it had before the first one.
  */
 export abstract class LRScheduler {
   readonly optimizer: Optimizer
-  /** The rate that the schedule begins with. */
+  /** The initial rate. */
   readonly baseLr: Tensor
   /** The number of steps so far. */
   readonly epochCounter: Tensor
@@ -21,29 +21,29 @@ export abstract class LRScheduler {
 }
 
 /**
- * The rate times lrLambda(t) after t steps. t is a number, but inside of compileStep a tensor of one element, of which
- * lrLambda must make its result by operations of tensors.
+ * The rate is multiplied by lrLambda(t) after t steps. t is a number; inside compileStep it is a tensor of one element, and
+ * lrLambda must compute its result with tensor operations.
  */
 export class LambdaLR extends LRScheduler {
   constructor(optimizer: Optimizer, lrLambda: ((t: number) => number) | ((t: Tensor) => Tensor))
   readonly lrLambda: ((t: number) => number) | ((t: Tensor) => Tensor)
 }
 
-/** Schedules of one optimizer one after the other; each begins anew at its milestone. */
+/** Schedules of one optimizer, one after the other; each starts at its milestone. */
 export class SequentialLR extends LRScheduler {
   constructor(optimizer: Optimizer, schedulers: readonly LRScheduler[], milestones: readonly number[])
   readonly schedulers: readonly LRScheduler[]
   readonly milestones: number[]
 }
 
-/** What ReduceLROnPlateau does. */
+/** The base class of ReduceLROnPlateau. */
 export abstract class Plateau {
   readonly optimizer: Optimizer
   /** The best metric so far. */
   readonly best: Tensor
   readonly numBadEpochs: Tensor
   readonly cooldownCounter: Tensor
-  /** Looks at a metric, which is a number or a tensor of one element. */
+  /** Counts a step with a metric, a number or a tensor of one element, and sets the rate. */
   step(metrics: number | Tensor): void
   /** The rate of the optimizer, in a list. */
   getLastLr(): number[]

@@ -71,7 +71,7 @@ class LRScheduler:
 
 
 class LambdaLR(LRScheduler):
-    """The rate times lr_lambda(t) after t steps.
+    """The rate is multiplied by lr_lambda(t) after t steps.
 
     t is an int, but inside of compile_step and TinyJit a tensor of one element, of which
     lr_lambda must make its result by operations of tensors.
@@ -96,7 +96,7 @@ class LambdaLR(LRScheduler):
 
 
 class SequentialLR(LRScheduler):
-    """Schedules of one optimizer one after the other; each begins anew at its milestone.
+    """Schedules of one optimizer, one after the other; each starts at its milestone.
 
     >>> from polygrad.nn import SGD, CosineAnnealingLR, Linear, LinearLR, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
