@@ -245,7 +245,7 @@ func TestAllocConstants(t *testing.T) {
 	}
 }
 
-// The loop's variables change places in each turn, which takes a cycle of moves, with and without a register to spare.
+// The loop's variables change places in each iteration, which takes a cycle of moves, with and without a register to spare.
 func TestAllocExchange(t *testing.T) {
 	for _, spare := range []bool{true, false} {
 		x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}

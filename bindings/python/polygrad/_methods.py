@@ -1933,7 +1933,7 @@ class Methods(Base):
         ceil_mode: _bool = False,
         return_indices: _bool = False,
     ) -> Any:
-        """The maximum of windows over the last axes, one for each size in kernel_size. stride is kernel_size unless given. With return_indices, also the place of each maximum in the flattened axes.
+        """The maximum of windows over the last axes, one for each size in kernel_size. stride is kernel_size unless given. With return_indices, also the index of each maximum in the flattened axes.
 
         >>> values, places = Tensor([[[[1.0, 2.0], [3.0, 6.0]]]]).max_pool2d(return_indices=True)
         >>> values.tolist(), places.tolist()

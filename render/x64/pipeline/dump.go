@@ -17,7 +17,7 @@ func Dump(w io.Writer, name string, insts []asm.Inst) {
 		in := strings.Repeat("  ", b.Depth)
 		fmt.Fprintf(&s, "%s; %.1f cycles (%s)", in, b.Cycles, b.Bound)
 		if b.Chain > 0 {
-			fmt.Fprintf(&s, ", each turn %.1f", max(b.Cycles, b.Chain))
+			fmt.Fprintf(&s, ", %.1f an iteration", max(b.Cycles, b.Chain))
 			if b.Chain > b.Cycles {
 				fmt.Fprintf(&s, " for a chain")
 			}

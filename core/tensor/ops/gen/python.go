@@ -236,7 +236,7 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 		params, result = append(params, "return_indices: _bool = False"), "Any"
 		body = "        window = (" + strings.Join(args[1:], ", ") + ")\n        if return_indices:\n" +
 			"            return self._call(MAX_POOL2D_WITH_INDICES, *window)\n        return self._call1(MAX_POOL2D, *window)"
-		doc += " With return_indices, also the place of each maximum in the flattened axes."
+		doc += " With return_indices, also the index of each maximum in the flattened axes."
 	case op.Form == ops.Joiner:
 		params = append([]string{"self", "*args: Self"}, params[1:]...)
 		body = pythonCall("return join", append([]string{"given(self, args)"}, args...))
