@@ -287,7 +287,7 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 
 // readsAcross reports whether a user reads a value in another order than row-major.
 func (x *indexing) readsAcross(u, c *uop.UOp, m *nodeRanges) bool {
-	if turns(c) {
+	if movesLastAxis(c) {
 		return true
 	}
 	if c.Op != uop.ReduceAxis {
@@ -309,7 +309,7 @@ func transposed(u *uop.UOp) bool {
 	seen := []*uop.UOp{u}
 	for i := 0; i < len(seen) && i < most; i++ {
 		v := seen[i]
-		if turns(v) {
+		if movesLastAxis(v) {
 			return true
 		}
 		for _, s := range v.Src {
@@ -386,8 +386,8 @@ func summedAxes(u *uop.UOp) axisSet {
 	return out
 }
 
-// turns reports whether a value is a permuted view whose last axis is not the last axis of its base.
-func turns(u *uop.UOp) bool {
+// movesLastAxis reports whether a value is a permuted view whose last axis is not the last axis of its base.
+func movesLastAxis(u *uop.UOp) bool {
 	order, ok := u.Arg.(uop.Nums)
 	return ok && u.Op == uop.Permute && len(order) > 0 && order[len(order)-1] != len(order)-1
 }

@@ -20,7 +20,7 @@ type Builder struct {
 	views  map[*Buffer]*Buffer
 	codes  map[codeKey]*Value
 	maxima map[*Value][2]*Value
-	// logs are the arguments of logarithms to base 2, sines what sinKey makes, turns the memory that turning needs.
+	// logs are the arguments of base-2 logarithms, sines the values of sinKey, turns the memory that argument reduction of sines uses.
 	logs  map[*Value]*Value
 	sines map[sinKey]*Value
 	pi    *piMemory

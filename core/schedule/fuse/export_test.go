@@ -5,7 +5,7 @@ import "polygrad/core/uop"
 // For tests of the steps before there are kernels, and of single decisions.
 var (
 	StorePads = storePads
-	SinkTurns = sinkTurns
+	SinkTurns = sinkPermutes
 	Ordered   = ordered
 )
 

@@ -26,8 +26,8 @@ const (
 // loopCycles is the cost of starting a loop.
 const loopCycles = 8
 
-// cutLoops cuts loops of kernels into pieces.
-func (f *fuser) cutLoops() (changed bool) {
+// splitLoops cuts loops of kernels into pieces.
+func (f *fuser) splitLoops() (changed bool) {
 	for i := 0; i < len(f.groups); i++ {
 		g := f.groups[i]
 		if g.body == nil || !g.body.selects() || g.body.contraction() || overlap(g.reads, g.writes) {
@@ -79,7 +79,7 @@ func (b *body) crosses(r *uop.UOp) bool {
 func (f *fuser) pieces(b *body) []*body {
 	const most = 8
 	for range most {
-		r, at, apart := f.loopToCut(b)
+		r, at, apart := f.loopToSplit(b)
 		switch {
 		case r == nil:
 			return []*body{b}
@@ -90,17 +90,17 @@ func (f *fuser) pieces(b *body) []*body {
 			}
 			return out
 		case slices.Contains(b.loops, r):
-			b = f.cutLoop(b, r, at)
+			b = f.splitLoop(b, r, at)
 		default:
-			b = f.cutReduction(b, r, at)
+			b = f.splitReduction(b, r, at)
 		}
 	}
 	return []*body{b}
 }
 
-// loopToCut returns a loop whose split pays, and the positions; apart: its pieces become kernels.
-func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
-	cuts := cutsOf(b)
+// loopToSplit returns a loop whose split pays, and the positions; apart: its pieces become kernels.
+func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, apart bool) {
+	cuts := splitsOf(b)
 	if len(cuts) == 0 {
 		return nil, nil, false
 	}
@@ -111,7 +111,7 @@ func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
 	for _, u := range b.values() {
 		if u.Op == uop.Reduce {
 			last := u.Src[len(u.Src)-1]
-			if at := cuts[last]; at != nil && f.cutPays(b, last, at, volume(u.Src[1:len(u.Src)-1])*volume(b.loopsOf(u))) {
+			if at := cuts[last]; at != nil && f.splitPays(b, last, at, volume(u.Src[1:len(u.Src)-1])*volume(b.loopsOf(u))) {
 				return last, at, false
 			}
 		}
@@ -128,7 +128,7 @@ func (f *fuser) loopToCut(b *body) (r *uop.UOp, at []int64, apart bool) {
 			if apart && slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return u.Op == uop.Reduce && !u.InRange(r) }) {
 				continue
 			}
-			if f.cutPays(b, r, at, volume(path[:i])) {
+			if f.splitPays(b, r, at, volume(path[:i])) {
 				return r, at, apart
 			}
 		}
@@ -152,8 +152,8 @@ func (b *body) heavy(r *uop.UOp) bool {
 	})
 }
 
-// cutPays compares the cost of the conditions with that of the additional loops, each of which is started `times` times.
-func (f *fuser) cutPays(b *body, r *uop.UOp, at []int64, times int64) bool {
+// splitPays compares the cost of the conditions with that of the additional loops, each of which is started `times` times.
+func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	m := &f.o.Machine
 	saved, work := 0.0, 0.0
 	for _, u := range b.values() {
@@ -194,8 +194,8 @@ func (b *body) loading(r *uop.UOp, at []int64) (n int) {
 	return max(n, 1)
 }
 
-// cutsOf returns for each range the positions where comparisons with it change, or quotients of it change.
-func cutsOf(b *body) map[*uop.UOp][]int64 {
+// splitsOf returns for each range the positions where comparisons with it change, or quotients of it change.
+func splitsOf(b *body) map[*uop.UOp][]int64 {
 	cuts := map[*uop.UOp][]int64{}
 	add := func(r *uop.UOp, at int64) {
 		if at <= 0 || at >= sizeOf(r) {
@@ -322,8 +322,8 @@ func (f *fuser) piece(b *body, r *uop.UOp, at []int64, k int) *body {
 	return f.tidied(out)
 }
 
-// cutLoop returns a body with a loop split into pieces, one after the other.
-func (f *fuser) cutLoop(b *body, r *uop.UOp, at []int64) *body {
+// splitLoop returns a body with a loop split into pieces, one after the other.
+func (f *fuser) splitLoop(b *body, r *uop.UOp, at []int64) *body {
 	order, _ := loopOrder(b)
 	out := &body{pieces: true}
 	var inside []*uop.UOp
@@ -391,8 +391,8 @@ func (f *fuser) ownRanges(u *uop.UOp) *uop.UOp {
 	return replace(u, m)
 }
 
-// cutReduction returns a body with a reduction loop split into pieces.
-func (f *fuser) cutReduction(b *body, r *uop.UOp, at []int64) *body {
+// splitReduction returns a body with a reduction loop split into pieces.
+func (f *fuser) splitReduction(b *body, r *uop.UOp, at []int64) *body {
 	t := newImages()
 	out := &body{pieces: b.pieces}
 	for _, u := range b.values() {

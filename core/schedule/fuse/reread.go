@@ -21,7 +21,7 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 	}
 	c.AgainCycles = m.computing(again * c.Work)
 	if r.Reduced && f.gathers(r.Value) {
-		c.GatherCycles = float64(c.Evaluations) - m.computing(float64(c.Elements)*turnWork)
+		c.GatherCycles = float64(c.Evaluations) - m.computing(float64(c.Elements)*transposeWork)
 		c.AgainCycles += c.GatherCycles
 	}
 	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
@@ -57,8 +57,8 @@ const (
 	factorWork = 8
 	// padWork is the cost of the condition of a padded value.
 	padWork = 4
-	// turnWork is the cost of transposing an element in registers, with its neighbours.
-	turnWork = 5
+	// transposeWork is the cost of transposing an element in registers, with its neighbours.
+	transposeWork = 5
 )
 
 // isMask reports whether a value is a bool, or one of two constants: masks are compared anew, or vanish with the sum over

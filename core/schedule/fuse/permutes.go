@@ -6,12 +6,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// sinkTurns moves permutes below functions and reductions: these are computed on the base of the permuted view, and the result is
+// sinkPermutes moves permutes below functions and reductions: these are computed on the base of the permuted view, and the result is
 // permuted. Intermediates then have the memory layout of their operands, so that neither loads nor stores are strided, and
 // inverse permutes cancel.
-func sinkTurns(root *uop.UOp) *uop.UOp {
+func sinkPermutes(root *uop.UOp) *uop.UOp {
 	order := root.Toposort()
-	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return turnOf(u) != nil }) {
+	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return permutationOf(u) != nil }) {
 		return root
 	}
 	t, k := newImages(), neighbours{}
@@ -31,8 +31,8 @@ const (
 	anywhere = -2 // constants, vectors that are repeated, and functions of them, such as masks
 )
 
-// turnOf returns the permutation of a view whose last axis is not that of its base, nil for other views.
-func turnOf(u *uop.UOp) []int {
+// permutationOf returns the permutation of a view whose last axis is not that of its base, nil for other views.
+func permutationOf(u *uop.UOp) []int {
 	if u.Op != uop.Permute {
 		return nil
 	}
@@ -42,9 +42,9 @@ func turnOf(u *uop.UOp) []int {
 	return nil
 }
 
-// turnOf returns that permutation if the last axis of the base has stride 1 in memory.
-func (k neighbours) turnOf(u *uop.UOp) []int {
-	if order := turnOf(u); order != nil && k.next(u.Src[0]) == lastLong(u.Src[0].Shape()) {
+// permutationOf returns that permutation if the last axis of the base has stride 1 in memory.
+func (k neighbours) permutationOf(u *uop.UOp) []int {
+	if order := permutationOf(u); order != nil && k.next(u.Src[0]) == lastLong(u.Src[0].Shape()) {
 		return order
 	}
 	return nil
@@ -138,11 +138,11 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 	default:
 		return u
 	}
-	turn := k.turnOf(u.Src[0])
-	if turn == nil {
+	order := k.permutationOf(u.Src[0])
+	if order == nil {
 		return u
 	}
-	back, x := inverse(turn), u.Src[0].Src[0]
+	back, x := inverse(order), u.Src[0].Src[0]
 	switch u.Op {
 	case uop.Permute:
 		return inOrder(u.Src[0], u.Arg.(uop.Nums))
@@ -150,7 +150,7 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 		a := u.Arg.(uop.AxisReduce)
 		axes := make([]int, len(a.Axes))
 		for i, axis := range a.Axes {
-			axes[i] = turn[axis]
+			axes[i] = order[axis]
 		}
 		slices.Sort(axes)
 		x = x.ReduceAxes(a.Op, axes...)
@@ -163,24 +163,24 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 	case uop.Expand:
 		x = x.Expand(reordered(u.Shape(), back))
 	}
-	return inOrder(x, turn)
+	return inOrder(x, order)
 }
 
 // sunkElementwise moves the common permutation of the operands of a function behind it. Vectors and constants fit any permutation.
 func (k neighbours) sunkElementwise(u *uop.UOp) *uop.UOp {
-	var turn []int
+	var order []int
 	for _, s := range u.Src {
-		switch order := k.turnOf(s); {
-		case order != nil && (turn == nil || slices.Equal(order, turn)):
-			turn = order
+		switch p := k.permutationOf(s); {
+		case p != nil && (order == nil || slices.Equal(p, order)):
+			order = p
 		case !repeated(s):
 			return u
 		}
 	}
-	if turn == nil || len(u.Src[0].Shape()) != len(turn) {
+	if order == nil || len(u.Src[0].Shape()) != len(order) {
 		return u
 	}
-	return inOrderAll(u, inverse(turn)).Permute(turn)
+	return inOrderAll(u, inverse(order)).Permute(order)
 }
 
 // inOrderAll returns a function with the axes of its operands permuted.
