@@ -153,3 +153,30 @@ def test_links_lead_to_files(page: Path) -> None:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
     assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_the_figures_of_the_pages_are_those_of_the_benchmark() -> None:
+    results = (ROOT / "bench" / "RESULTS.md").read_text()
+    comparison = (ROOT / "docs" / "guide" / "comparison.md").read_text()
+    rows = re.search(r"(\d+ of \d+) rows take at most 1\.05", results.replace("\n", " "))
+    assert rows
+    for text in ((ROOT / "README.md").read_text(), comparison):
+        assert rows.group(1) in text
+    slower = re.findall(r"\((\d\.\d\d)(?: times as long as \w+)?\)", comparison)
+    assert len(slower) == 5
+    assert all(f"{ratio} **missed**" in results for ratio in slower)
+    steps = (ROOT / "docs" / "guide" / "steps.md").read_text()
+    times = re.search(
+        r"takes ([\d.]+) micro\w+ as a loop, ([\d.]+) with .* and ([\d.]+) with", steps
+    )
+    found = re.findall(
+        r"step of 16-16-4.*?\| ([\d.]+) \|.*?\| ([\d.]+) \|.*?\| ([\d.]+) \|", results, re.DOTALL
+    )
+    assert times and [times.groups()] == found
+    speeds = re.search(
+        r"([\d.]+) tokens a second instead of ([\d.]+) with",
+        (ROOT / "docs/guide/performance.md").read_text(),
+    )
+    assert speeds
+    for dtype, speed in zip(("int8", "float32"), speeds.groups()):
+        assert re.search(rf"^\| polygrad \| {dtype} \| \**{speed}\** \|", results, re.MULTILINE)
