@@ -66,8 +66,10 @@ func machine(f x64.Features) ir.Machine {
 	device.Caches(&m)
 	m.Stream = streamFrom
 	m.Threads = code.Threads()
-	// Intel's processors are slower at vector products of BF16 than of F32.
-	m.DotBF16 = f.AMX || f.BF16 && cpuid.CPU.IsVendor(cpuid.AMD)
+	// Intel's processors are slower at vector products of BF16 than of F32, and may be slow at results that are too small.
+	amd := cpuid.CPU.IsVendor(cpuid.AMD)
+	m.DotBF16 = f.AMX || f.BF16 && amd
+	m.ScalesToZero = amd
 	m.DotI8, m.DotMixed = f.AMX || f.VNNI, !f.AMX
 	return m
 }

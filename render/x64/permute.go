@@ -1,6 +1,8 @@
 package x64
 
 import (
+	"math"
+
 	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
@@ -12,6 +14,24 @@ func makeSpread(g *gen, v *ir.Value) asm.Reg {
 		vs[i] = v.Bits >> (4 * i) & 15
 	}
 	return g.permute(g.use(v.Args[0]), int(v.Kind.Width()), g.size(v), vs)
+}
+
+// makeLookup takes numbers from a table of two vectors, for a scalar one in the first lane.
+func makeLookup(g *gen, v *ir.Value) asm.Reg {
+	table := ir.Table(v.Bits)
+	vs := make([]uint64, len(table))
+	for i, x := range table {
+		vs[i] = uint64(math.Float32bits(x))
+	}
+	d, which := g.vec(), g.use(v.Args[0])
+	if v.Lanes == 1 {
+		first := g.vec()
+		g.ins(asm.VMOVD, 4, first, which)
+		which = first
+	}
+	g.move(d, g.lanesOf(4, vs[:len(vs)/2]))
+	g.ins(asm.VPERMT2PS, 64, d, which, g.lanesOf(4, vs[len(vs)/2:]))
+	return d
 }
 
 // permute is a register with lanes vs of r.

@@ -209,6 +209,11 @@ func (m *interpreter) compute(v *ir.Value, out []uint64) {
 		for i := range out {
 			out[i] = from[v.Bits>>(4*i)&15]
 		}
+	case ir.Lookup:
+		table := ir.Table(v.Bits)
+		for i, k := range m.value(v.Args[0]) {
+			out[i] = ir.OfF32(table[k%uint64(len(table))])
+		}
 	case ir.AnyLane:
 		out[0] = 0
 		for _, b := range m.value(v.Args[0]) {

@@ -62,18 +62,21 @@ func (g formula) exp2Of(x, low *Value) *Value {
 
 // scalable is x within limits between which lie all results but 0 and infinity; unit is the logarithm of 2. What scale
 // makes of the lower limit is 0, without a number that is too small on the way: to make one takes processors a hundred
-// times as long, and what a mask took out of a softmax is always scaled so. An instruction that scales needs no lower
-// limit; see orZero.
+// times as long, and what a mask took out of a softmax is always scaled so. An instruction that scales may
+// need no lower limit; see orZero.
 func (g formula) scalable(x *Value, unit, hi float64) *Value {
-	if g.b.Machine.Scale {
+	if g.zeroes() {
 		return g.atMost(x, hi)
 	}
 	return g.limited(x, float64(-2*g.bias())*unit, hi)
 }
 
-// orZero is p, but 0 where x is below the limit and an instruction is to scale p.
+// zeroes reports whether an instruction scales that may take long to come to 0.
+func (g formula) zeroes() bool { return g.b.Machine.Scale && !g.b.Machine.ScalesToZero }
+
+// orZero is p, but 0 where x is below the limit and such an instruction is to scale p.
 func (g formula) orZero(x *Value, lo float64, p *Value) *Value {
-	if !g.b.Machine.Scale {
+	if !g.zeroes() {
 		return p
 	}
 	return g.where(g.less(x, g.float(lo)), g.float(0), p)
@@ -87,6 +90,9 @@ const tanhSmall = 0.4
 // tanh is e/(e+1) for e = (exp(2|x|) - 1)/2, with the sign of x. Beyond the limit it is 1. Of small F32 it is a
 // polynomial, which has one great rounding error and not three.
 func (g formula) tanh(x *Value) *Value {
+	if g.b.Machine.Tables && !g.wide() {
+		return g.tanhByPieces(x)
+	}
 	abs := g.abs(x)
 	a := g.atMost(abs, pick(g, 10.0, 20))
 	n, i := g.nearest(a, 2*math.Log2E, g.bias())

@@ -53,6 +53,8 @@ const (
 	Transpose
 	// Spread: lane i is lane Bits>>(4*i)&15 of Args[0].
 	Spread
+	// Lookup: an F32 of Table(Bits), whose number is in the low bits of the integer Args[0]; for machines with Machine.Tables.
+	Lookup
 
 	// Arithmetic on F32, F64 and the integer kinds.
 	Add

@@ -1,0 +1,101 @@
+package ir
+
+import (
+	"math"
+	"sync"
+)
+
+const (
+	// lookupSize is how many numbers a table of Lookup has.
+	lookupSize = 32
+	// pieceDegree is the degree of the polynomials of tanhPieces.
+	pieceDegree = 5
+	// tanhFirst is where the pieces of tanh begin to halve an octave twice; below it there is one. From tanhOne on the F32 nearest to tanh is 1.
+	tanhFirst, tanhOne = 0.0625, 9.25
+	// pieceShift leaves two bits of the fraction of an F32, and its exponent.
+	pieceShift = 21
+)
+
+// Table is the numbers of a Lookup.
+func Table(number uint64) *[lookupSize]float32 { return &tanhPieces()[number] }
+
+// tanhPieces are polynomials for tanh in pieces of a quarter of an octave: the coefficients of each, from the constant term upwards, and last
+// the number that is subtracted from the argument.
+var tanhPieces = sync.OnceValue(func() *[pieceDegree + 2][lookupSize]float32 {
+	t := &[pieceDegree + 2][lookupSize]float32{}
+	for i := math.Float32bits(tanhFirst) >> pieceShift; i <= math.Float32bits(tanhOne)>>pieceShift; i++ {
+		from, to := float64(math.Float32frombits(i<<pieceShift)), float64(math.Float32frombits((i+1)<<pieceShift))
+		at := i % lookupSize
+		if from == tanhFirst {
+			from = 0
+		}
+		middle := exactNear(math.Tanh, from, to)
+		cs := pieceOf(math.Tanh, middle, from, to)
+		for k, c := range cs {
+			t[k][at] = float32(c)
+		}
+		t[pieceDegree+1][at] = float32(middle)
+	}
+	return t
+})
+
+// exactNear is a number near the middle of a piece at which f is nearly an F32; 0 of one that begins at 0.
+func exactNear(f func(float64) float64, from, to float64) float64 {
+	if from == 0 {
+		return 0
+	}
+	best, least := 0.0, math.Inf(1)
+	for k := range 256 {
+		x := float64(float32((from+to)/2 + (to-from)*float64(k)/4096))
+		y := f(x)
+		if e := math.Abs(float64(float32(y)) - y); e < least {
+			best, least = x, e
+		}
+	}
+	return best
+}
+
+// pieceOf is a polynomial in x-middle that is f at middle, with an error near the least: (f(x)-f(middle))/(x-middle) is interpolated at the
+// roots of a Chebyshev polynomial, with divided differences.
+func pieceOf(f func(float64) float64, middle, from, to float64) [pieceDegree + 1]float64 {
+	var d, v [pieceDegree]float64
+	for k := range d {
+		d[k] = (from+to)/2 - middle + (to-from)/2*math.Cos((float64(k)+0.5)*math.Pi/pieceDegree)
+		v[k] = (f(middle+d[k]) - f(middle)) / d[k]
+	}
+	for j := 1; j < pieceDegree; j++ {
+		for k := pieceDegree - 1; k >= j; k-- {
+			v[k] = (v[k] - v[k-1]) / (d[k] - d[k-j])
+		}
+	}
+	cs := [pieceDegree + 1]float64{1: v[pieceDegree-1]}
+	for k := pieceDegree - 2; k >= 0; k-- { // times x-d[k], plus v[k]
+		for j := pieceDegree; j > 1; j-- {
+			cs[j] = cs[j-1] - d[k]*cs[j]
+		}
+		cs[1] = v[k] - d[k]*cs[1]
+	}
+	cs[0] = f(middle)
+	return cs
+}
+
+// tanhByPieces is tanh of an F32: its exponent and the next bits say which polynomial is taken.
+func (g formula) tanhByPieces(x *Value) *Value {
+	a := g.atMost(g.abs(x), tanhOne)
+	which := g.shr(g.b.Legal(Max, g.i, g.bits(a), g.int(int64(math.Float32bits(tanhFirst)))), pieceShift)
+	entry := func(k int) *Value { return g.b.lookup(uint64(k), which) }
+	a = g.sub(a, entry(pieceDegree+1))
+	t := entry(pieceDegree)
+	for k := pieceDegree - 1; k >= 0; k-- {
+		t = g.fma(t, a, entry(k))
+	}
+	return g.floats(g.ior(g.bits(t), g.iand(g.bits(x), g.top())))
+}
+
+// lookup is entries of a table.
+func (b *Builder) lookup(table uint64, which *Value) *Value {
+	if which.Op == Const {
+		return b.Float(F32, float64(Table(table)[which.Bits%lookupSize]))
+	}
+	return b.New(Lookup, F32, which.Lanes, table, which)
+}

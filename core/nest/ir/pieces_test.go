@@ -1,0 +1,48 @@
+package ir
+
+import (
+	"math"
+	"testing"
+)
+
+// TestTanhPieces: tanh by pieces errs by less than a unit in the last place, at the ends of pieces too, and never gives more than 1.
+func TestTanhPieces(t *testing.T) {
+	piece := func(a float32) float32 {
+		a = min(a, tanhOne)
+		at := math.Float32bits(max(a, tanhFirst)) >> pieceShift % lookupSize
+		d := a - Table(pieceDegree + 1)[at]
+		y := Table(pieceDegree)[at]
+		for k := pieceDegree - 1; k >= 0; k-- {
+			y = FMA32(y, d, Table(uint64(k))[at])
+		}
+		return y
+	}
+	worst, where := 0.0, float32(0)
+	check := func(bits uint32) {
+		a := math.Float32frombits(bits)
+		y, exact := piece(a), math.Tanh(float64(a))
+		unit := float64(math.Nextafter32(float32(exact), 2)) - float64(float32(exact))
+		if e := math.Abs(float64(y)-exact) / unit; e > worst {
+			worst, where = e, a
+		}
+		if y > 1 {
+			t.Errorf("tanh(%v) is %v", a, y)
+		}
+	}
+	for bits := uint32(0); bits < math.Float32bits(10); bits += 5003 {
+		check(bits)
+	}
+	for i := range uint32(lookupSize) {
+		for d := range uint32(8) {
+			check(math.Float32bits(tanhFirst) + i<<pieceShift + d - 4)
+		}
+	}
+	if worst >= 1 {
+		t.Errorf("tanh(%v) errs by %.2f units in the last place", where, worst)
+	}
+	for _, a := range []float32{0, 1e-45, 1e-38} {
+		if y := piece(a); y != a {
+			t.Errorf("tanh(%v) is %v", a, y)
+		}
+	}
+}
