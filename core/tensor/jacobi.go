@@ -84,7 +84,7 @@ func picked(x, at *uop.UOp) *uop.UOp {
 	return gather(x, -1, expand(unsqueeze(at, -2), x.Shape()))
 }
 
-// svd reduces matrices (s, m, n) to square ones by QR.
+// svd is the singular value decomposition of matrices (s, m, n), of which those that are not square are reduced to square ones by QR.
 func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	stack, m, n := sizes(a)
 	if m < n {
@@ -95,48 +95,73 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	if fullMatrices {
 		columns = m
 	}
-	q, r := qr(a, columns)
-	square1 := shrinkTo(r, uop.ShapeOf(stack, n, n))
-	if n > 2*maxLanes && a.DType.Itemsize() >= 4 {
-		var v *uop.UOp
-		u, s, v = svdDivided(square1)
-		vt = transpose(v, -2, -1)
-	} else {
-		u, s, vt = rotated(square1)
+	top := a
+	var q *uop.UOp
+	if m > n {
+		q, top = qr(a, columns)
+		top = shrinkTo(top, uop.ShapeOf(stack, n, n))
 	}
-	u = dot(shrinkTo(q, uop.ShapeOf(stack, m, n)), u, nil)
+	if n > maxLanes && a.DType.Itemsize() >= 4 {
+		u, s, vt = svdDivided(top)
+	} else {
+		u, s, vt = rotated(top)
+	}
+	if m > n {
+		u = dot(shrinkTo(q, uop.ShapeOf(stack, m, n)), u, nil)
+	}
 	if fullMatrices && m > n {
 		u = cat([]*uop.UOp{u, shrinkAxis(q, 2, uop.N(n), uop.N(m))}, -1)
 	}
-	return u, s, vt
+	finite := finiteMatrices(a)
+	orNaN := func(x, finite *uop.UOp) *uop.UOp { return where(finite, x, math.NaN()) }
+	return orNaN(u, finite), orNaN(s, squeeze(finite, -1)), orNaN(vt, finite)
 }
 
 // rotated is the singular value decomposition of square matrices a (s, n, n) by rotations of their columns, sorted by length.
 func rotated(a *uop.UOp) (u, s, vt *uop.UOp) {
-	turned := orthogonalised(transpose(a, -2, -1), identityLike(a, a.Shape()[1].N))
+	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
+	turned := orthogonalised(transpose(div(a, scale), -2, -1), identityLike(a, a.Shape()[1].N))
 	length := sqrt(sum(square(turned[0]), []int{-1}, false))
 	sorted := ordered(length, -1, true)
 	s = sorted.value
 	u = orthonormal(div(picked(transpose(turned[0], -2, -1), sorted.at), unsqueeze(where(ne(s, 0), s, 1), -2)))
-	return u, s, transpose(picked(transpose(turned[1], -2, -1), sorted.at), -2, -1)
+	return u, mul(s, squeeze(scale, -1)), transpose(picked(transpose(turned[1], -2, -1), sorted.at), -2, -1)
 }
 
-// eigh makes the rows of small symmetric matrices given by one triangle of a (s, n, n) orthogonal, after a shift that makes all
-// eigenvalues positive: then they are the eigenvectors, times the eigenvalues.
+// eigh are the eigenvalues and eigenvectors of symmetric matrices given by one triangle of a (s, n, n).
 func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
-	n := a.Shape()[1].N
 	if upper {
 		a = transpose(a, -2, -1)
 	}
-	a = add(tril(a, 0), transpose(tril(a, -1), -2, -1))
-	if n > maxLanes && a.DType.Itemsize() >= 4 {
-		return eighDivided(a)
+	a = ofLower(a)
+	if a.Shape()[1].N > maxLanes && a.DType.Itemsize() >= 4 {
+		values, vectors = eighDivided(a)
+	} else {
+		values, vectors = rotatedSymmetric(a)
 	}
+	finite := finiteMatrices(a)
+	return where(squeeze(finite, -1), values, math.NaN()), where(finite, vectors, math.NaN())
+}
+
+// ofLower are the symmetric matrices with the lower triangles of a (s, n, n).
+func ofLower(a *uop.UOp) *uop.UOp { return add(tril(a, 0), transpose(tril(a, -1), -2, -1)) }
+
+// finiteMatrices says of matrices (s, m, n) whether all their elements are finite: (s, 1, 1). Others have no decomposition.
+func finiteMatrices(a *uop.UOp) *uop.UOp {
+	return lt(maxOf(abs(a), []int{-2, -1}, true), math.Inf(1))
+}
+
+// rotatedSymmetric makes the rows of small symmetric matrices (s, n, n) orthogonal, after a shift that makes all eigenvalues positive:
+// then they are the eigenvectors, times the eigenvalues.
+func rotatedSymmetric(a *uop.UOp) (values, vectors *uop.UOp) {
+	n := a.Shape()[1].N
+	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
+	a = div(a, scale)
 	shift := mul(2, maxOf(sum(abs(a), []int{-1}, true), []int{-2}, true))
-	v := orthogonalised(add(a, mul(identityLike(a, n), where(gt(shift, 0), shift, 1))))[0]
+	v := orthogonalised(add(a, mul(identityLike(a, n), where(gt(shift, 1), shift, 1))))[0]
 	v = div(v, sqrt(sum(square(v), []int{-1}, true)))
 	sorted := ordered(sum(mul(v, dot(v, a, nil)), []int{-1}, false), -1, false)
-	return sorted.value, picked(transpose(v, -2, -1), sorted.at)
+	return mul(sorted.value, squeeze(scale, -1)), picked(transpose(v, -2, -1), sorted.at)
 }
 
 // SVD is the singular value decomposition a = u diag(s) vt of matrices (…, m, n), with k = min(m, n) singular values s in

@@ -392,6 +392,11 @@ var spectra = map[string]func(i, j int64) float64{
 		}
 		return 1
 	},
+	"of one size in each row": func(i, j int64) float64 {
+		return math.Ldexp(math.Remainder(float64(max(i, j)*max(i, j)*31+min(i, j)*17+7)*0.6180339887, 1), -int(min(i, j)))
+	},
+	"diagonal":        func(i, j int64) float64 { return float64(max(0, 1-(i-j)*(i-j))) * float64(i%7) },
+	"beside diagonal": func(i, j int64) float64 { return float64(max(0, 2-max(i-j, j-i))) },
 	"random": func(i, j int64) float64 {
 		return math.Remainder(float64(max(i, j)*max(i, j)*31+min(i, j)*17+7)*0.6180339887, 1)
 	},
@@ -410,7 +415,7 @@ func TestDividedEigenvalues(t *testing.T) {
 		l := newLab(t, "native")
 		_, digits := dt.FloatInfo()
 		for name, element := range spectra {
-			for _, n := range []int64{33, 66} {
+			for _, n := range []int64{33, 66, 101} {
 				limit := 4 * float64(n) * math.Ldexp(1, -digits)
 				a := build(func(i []int64) float64 { return float64(float32(element(i[0], i[1]))) }, n, n)
 				largest := 1e-30
@@ -438,6 +443,45 @@ func TestDividedEigenvalues(t *testing.T) {
 				for i := range n {
 					if sa.at(i) < 0 || i > 0 && sa.at(i) > sa.at(i-1) {
 						t.Errorf("%s: singular values %v are not in order", name, sa.v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Matrices with an element that is not finite have no decomposition; those near them in a batch do, also if they are huge or tiny.
+func TestDecompositionsOfExtremes(t *testing.T) {
+	for _, device := range []string{"wasm", "native"} {
+		l := newLab(t, device)
+		for _, n := range []int64{3, 34} {
+			for _, special := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				a := build(func(i []int64) float64 {
+					if i[0] == 1 && i[1] == 1 && i[2] == 0 {
+						return special
+					}
+					v := 1 / float64(i[1]+i[2]+1)
+					return v * [3]float64{1e30, 1, 1e-30}[i[0]]
+				}, 3, n, n)
+				x := a.tensor(l, uop.Float32).UOp
+				w, q := must2(tensor.Eigh(x, false))
+				u, s, vt, err := tensor.SVD(x, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wa, sa := l.values(w), l.values(T{s})
+				for i, p := range [][]float64{wa, sa, l.values(q), l.values(T{u}), l.values(T{vt})} {
+					for k, v := range p {
+						if math.IsNaN(v) != (k/(len(p)/3) == 1) {
+							t.Fatalf("%s, %d rows, %v, result %d: element %d is %v", device, n, special, i, k, v)
+						}
+					}
+				}
+				// A Hilbert matrix is positive definite.
+				large, small := sa[0]/1e30, sa[2*n]*1e30
+				for _, ratio := range []float64{large / small, wa[n-1] / sa[0], wa[3*n-1] / sa[2*n]} {
+					if !(math.Abs(ratio-1) < 1e-5) || !(large > 1.2) {
+						t.Errorf("%s, %d rows: singular values %v, eigenvalues %v", device, n, sa, wa)
 					}
 				}
 			}

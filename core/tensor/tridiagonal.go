@@ -2,7 +2,7 @@ package tensor
 
 import (
 	"math"
-	"math/bits"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -49,19 +49,14 @@ func tridiagonalPanel(a *uop.UOp, count int64) (rest, v, tau *uop.UOp) {
 	stack, n, _ := sizes(a)
 	zeros := func(rows, columns int64) *uop.UOp { return zeros(a, a.DType, stack, rows, columns) }
 	columns := count0(a.Graph(), n)
-	_, digits := a.DType.FloatInfo()
 	states := []*uop.UOp{a, zeros(count, n), zeros(count, 1), zeros(1, 1), zeros(1, 1), zeros(1, n), zeros(1, 1), zeros(n, 1), zeros(1, 1)}
 	r := loop{"column", count, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		a, all, factors, head, below, v, tau, p, c := s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8]
 		next := sizeLike(a, j.Add(uop.N(1)))
 		x := block(a, 1, j, 1)
 		b.do(head.AssignTo(sum(where(eq(columns, next), x, 0), []int{-1}, true)), below.AssignTo(sum(where(gt(columns, next), square(x), 0), []int{-1}, true)))
-		some := gt(below, math.Ldexp(1, -4*digits)) // what is smaller does not count
-		norm := sqrt(add(square(head), below))
-		beta := where(lt(head, 0), norm, neg(norm))
-		scale := where(some, reciprocal(where(some, sub(head, beta), 1)), 0)
-		b.do(v.AssignTo(where(gt(columns, next), mul(x, scale), where(eq(columns, next), 1, 0))),
-			tau.AssignTo(where(some, div(sub(beta, head), where(some, beta, 1)), 0)))
+		reflect, factor := reflector(x, head, below, columns, next)
+		b.do(v.AssignTo(reflect), tau.AssignTo(factor))
 		b.do(p.AssignTo(mul(tau, sum(mul(a, v), []int{-1}, true))), block(all, 1, j, 1).AssignTo(v), block(factors, 1, j, 1).AssignTo(tau))
 		b.do(c.AssignTo(mul(mul(tau, 0.5), sum(mul(v, transpose(p, -2, -1)), []int{-1}, true))))
 		column := transpose(v, -2, -1)
@@ -78,22 +73,32 @@ func secularIterations(dt *uop.DType) int64 {
 	return 16
 }
 
+// distance is how far a pole p of a secular equation is from a pole q.
+type distance func(p, q *uop.UOp) *uop.UOp
+
+// difference is the distance of eigenvalues.
+func difference(p, q *uop.UOp) *uop.UOp { return sub(p, q) }
+
+// ofSquares is the distance p² - q² of the squares of singular values, with a small relative error.
+func ofSquares(p, q *uop.UOp) *uop.UOp { return mul(sub(p, q), add(p, q)) }
+
 // secular are roots of 1 + sum z2[i] / (d[i] - x) = 0 (s, n), one above each pole d, which ascend: root j is origin[j] + x[j] with
-// the nearest pole for the origin, as x must have a small relative error. Two poles and a constant are fitted to values and slopes; a
-// point outside of what is known to hold the root is replaced by the geometric mean of its ends.
-func secular(d, z2 *uop.UOp) (origin, x *uop.UOp) {
+// the nearest pole for the origin, as x must have a small relative error. If distances are those of squares, d and the origins are
+// square roots of poles. Two poles and a constant are fitted to values and slopes; a point outside of what is known to hold the root is
+// replaced by the geometric mean of its ends.
+func secular(d, z2 *uop.UOp, from distance) (origin, x *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
 	g, dt := d.Graph(), d.DType
 	at := count0(g, n)
 	last := eq(at, int(n-1))
 	after := sideBySide([]*uop.UOp{shrinkAxis(d, 1, uop.N(1), uop.N(n)), shrinkAxis(d, 1, uop.N(n-1), uop.N(n))}, 1) // the next pole
 	before := sideBySide([]*uop.UOp{shrinkAxis(d, 1, uop.N(0), uop.N(n-1)), shrinkAxis(d, 1, uop.N(n-2), uop.N(n-1))}, 1)
-	gap := where(last, sum(z2, []int{-1}, true), sub(after, d))
+	gap := where(last, sum(z2, []int{-1}, true), from(after, d))
 	half := mul(gap, 0.5)
 	// The first poles are one sum, the others another: those up to root j, but for the last root all but the last pole.
 	first := le(at, unsqueeze(where(last, int(n-2), at), -1))
 	sums := func(origin, x *uop.UOp) []*uop.UOp {
-		distance := sub(sub(unsqueeze(d, -2), unsqueeze(origin, -1)), unsqueeze(x, -1))
+		distance := sub(from(unsqueeze(d, -2), unsqueeze(origin, -1)), unsqueeze(x, -1))
 		q := div(unsqueeze(z2, -2), distance)
 		slope := div(q, distance)
 		return []*uop.UOp{
@@ -111,7 +116,7 @@ func secular(d, z2 *uop.UOp) (origin, x *uop.UOp) {
 	least := div(own, maximum(where(left, add(1, middle[1]), sub(-1, middle[0])), div(own, half)))
 	low := where(beyond, half, where(last, 0, least))
 	high := where(beyond, gap, half)
-	firstPole, secondPole := sub(where(last, before, d), origin).ContiguousOp(), sub(after, origin).ContiguousOp()
+	firstPole, secondPole := from(where(last, before, d), origin).ContiguousOp(), from(after, origin).ContiguousOp()
 	state := func() *uop.UOp { return zeros(d, dt, stack, n) }
 	states := []*uop.UOp{half, low, high, state(), state(), state(), state()}
 	_, digits := dt.FloatInfo()
@@ -154,31 +159,86 @@ func secular(d, z2 *uop.UOp) (origin, x *uop.UOp) {
 	return origin, mul(side, r[0])
 }
 
+// update is a diagonal matrix after an update of rank one: its new values, origin + x (s, n), as those of secular, and what their
+// vectors are made of: the old values (s, n) that were used, weights z (s, n, 1) and distances of old values from new ones (s, n, n), all
+// in the order that was given.
+type update struct{ origin, x, poles, z, distance *uop.UOp }
+
+// updated are the values d (s, n) after an update by weights z (s, n). Equal values are moved apart, and small weights are made greater,
+// by rounding errors of a matrix whose greatest element is near 1.
+func updated(d, z *uop.UOp, from distance) update {
+	n := d.Shape()[1].N
+	_, digits := d.DType.FloatInfo()
+	epsilon := math.Ldexp(1, 1-digits)
+	rank, order := ranks(d)
+	at := count0(d.Graph(), n)
+	spread := mul(2*epsilon, cast(at, d.DType))
+	p := sub(gather(d, 1, order), spread)
+	p = where(le(at, unsqueeze(at, -1)), unsqueeze(p, -2), math.Inf(-1))
+	p = add(maxOf(p, []int{-1}, false), spread).ContiguousOp()
+	z = gather(z, 1, order)
+	z = where(lt(abs(z), epsilon/2), where(lt(z, 0), likeConst(z, -epsilon/2), likeConst(z, epsilon/2)), z).ContiguousOp()
+	origin, x := secular(p, square(z), from)
+	x = x.ContiguousOp()
+	// The weights for which these are the roots, so that vectors are orthogonal.
+	last := eq(at, int(n-1))
+	next := cat([]*uop.UOp{shrinkAxis(p, 1, uop.N(1), uop.N(n)), shrinkAxis(p, 1, uop.N(n-1), uop.N(n))}, 1)
+	row := func(v *uop.UOp) *uop.UOp { return unsqueeze(v, -2) }
+	column := func(v *uop.UOp) *uop.UOp { return unsqueeze(v, -1) }
+	toRoots := func(p *uop.UOp) *uop.UOp { return sub(from(column(p), row(origin)), row(x)) }
+	below := lt(at, unsqueeze(at, -1))
+	other := from(column(p), where(below, row(p), row(next)))
+	ratio := div(abs(toRoots(p)), where(last, 1, abs(where(last, 1, other))))
+	z = where(lt(z, 0), likeConst(z, -1), likeConst(z, 1))
+	z = mul(z, sqrt(prod(ratio, []int{-1}, false))).ContiguousOp()
+	poles := gather(p, 1, rank).ContiguousOp()
+	return update{origin, x, poles, column(gather(z, 1, rank)), toRoots(poles)}
+}
+
+// leafSize is the largest size of the matrices that are not divided.
+const leafSize = 12
+
+// leaves are how many matrices one of size n is divided into, a power of two, and their size.
+func leaves(n int64) (count, size int64) {
+	for count = 1; ceil64(n, count) > leafSize; count *= 2 {
+	}
+	return count, ceil64(n, count)
+}
+
+// lengthened are diagonals x (s, n) with more elements up to m, which give a matrix with elements below 2 its greatest eigenvalues or singular values.
+func lengthened(x *uop.UOp, m int64) *uop.UOp {
+	n := x.Shape()[1].N
+	if m == n {
+		return x
+	}
+	more := mul(8, add(1, div(cast(count0(x.Graph(), m-n), x.DType), int(m-n))))
+	return cat([]*uop.UOp{x, expand(more, uop.Shape{x.Shape()[0], uop.N(m - n)})}, 1)
+}
+
+// banded are matrices (s, n, n) with elements on the diagonal (s, n) and below it (s, n), but for the last one.
+func banded(diagonal, below *uop.UOp) *uop.UOp {
+	s := diagonal.Shape()
+	n := s[1].N
+	rows, columns := unsqueeze(count0(diagonal.Graph(), n), -1), count0(diagonal.Graph(), n)
+	next := eq(rows, add(columns, 1))
+	return where(eq(rows, columns), unsqueeze(diagonal, -2), where(next, unsqueeze(below, -2), 0)).ContiguousOp()
+}
+
 // conquered are the eigenvalues (s, n), ascending, and eigenvectors of tridiagonal matrices with diagonals d (s, n) and e beside them.
 func conquered(d, e *uop.UOp) (values, vectors *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
-	m := int64(1) << bits.Len64(uint64(n-1))
-	dt := d.DType
-	_, digits := dt.FloatInfo()
-	epsilon := math.Ldexp(1, 1-digits)
-	scale := maxOf(maximum(abs(d), abs(e)), []int{-1}, true)
-	scale = where(gt(scale, 0), scale, 1).ContiguousOp()
-	g := d.Graph()
-	// Rows that are added have the greatest eigenvalues.
+	count, size := leaves(n)
+	m := count * size
 	diagonal, beside := d, e
-	if m > n {
-		more := mul(mul(scale, 3), add(1, div(cast(count0(g, m-n), dt), int(m-n))))
-		d = cat([]*uop.UOp{d, expand(more, uop.ShapeOf(stack, m-n))}, 1)
-		e = padTo(e, uop.ShapeOf(stack, m))
-	}
-	torn := abs(e)
-	values = sub(sub(d, torn), padAxis(shrinkAxis(torn, 1, uop.N(0), uop.N(m-1)), 1, 1, 0, 0)).ContiguousOp()
-	vectors = expand(likeConst(reshape(d, uop.ShapeOf(stack*m, 1, 1)), 1), uop.ShapeOf(stack*m, 1, 1))
-	for half := int64(1); half < m; half *= 2 {
+	scale := leadingPower(maxOf(maximum(abs(d), abs(e)), []int{-1}, true)).ContiguousOp()
+	d, e = lengthened(div(d, scale), m), padTo(div(e, scale), uop.ShapeOf(stack, m))
+	cut := eq(mod(count0(d.Graph(), m), int(size)), int(size-1))
+	torn := where(cut, abs(e), 0)
+	d = sub(sub(d, torn), padAxis(shrinkAxis(torn, 1, uop.N(0), uop.N(m-1)), 1, 1, 0, 0))
+	rows := uop.ShapeOf(stack*count, size)
+	values, vectors = rotatedSymmetric(ofLower(banded(reshape(d, rows), reshape(e, rows))))
+	for half := size; half < m; half *= 2 {
 		size, count := 2*half, stack*m/(2*half)
-		one := func(x *uop.UOp) *uop.UOp { // of each pair of matrices
-			return reshape(expand(unsqueeze(x, -1), uop.ShapeOf(stack, m/size, 1)), uop.ShapeOf(count, 1))
-		}
 		weight := shrinkAxis(reshape(e, uop.ShapeOf(count, size)), 1, uop.N(half-1), uop.N(half))
 		pairs := reshape(vectors, uop.ShapeOf(count, 2, half, half))
 		row := func(k, r int64) *uop.UOp {
@@ -186,34 +246,11 @@ func conquered(d, e *uop.UOp) (values, vectors *uop.UOp) {
 		}
 		z := cat([]*uop.UOp{row(0, half-1), where(lt(weight, 0), neg(row(1, 0)), row(1, 0))}, 1)
 		z = mul(z, sqrt(abs(weight))).ContiguousOp()
-		poles := reshape(values, uop.ShapeOf(count, size))
-		rank, order := ranks(poles)
-		at := count0(g, size)
-		gap := mul(one(scale), 2*epsilon)
-		spread := mul(gap, cast(at, dt))
-		p := sub(gather(poles, 1, order), spread)
-		p = where(le(at, unsqueeze(at, -1)), unsqueeze(p, -2), math.Inf(-1))
-		p = add(maxOf(p, []int{-1}, false), spread).ContiguousOp()
-		smallest := mul(sqrt(one(scale)), epsilon/2)
-		z = gather(z, 1, order)
-		z = where(lt(abs(z), smallest), where(lt(z, 0), neg(smallest), smallest), z).ContiguousOp()
-		origin, x := secular(p, square(z))
-		x = x.ContiguousOp()
-		// The weights for which these are the roots, so that vectors are orthogonal.
-		last := eq(at, int(size-1))
-		next := cat([]*uop.UOp{shrinkAxis(p, 1, uop.N(1), uop.N(size)), shrinkAxis(p, 1, uop.N(size-1), uop.N(size))}, 1)
-		row0 := func(v *uop.UOp) *uop.UOp { return unsqueeze(v, -2) }
-		column := func(v *uop.UOp) *uop.UOp { return unsqueeze(v, -1) }
-		distance := func(p *uop.UOp) *uop.UOp { return sub(sub(column(p), row0(origin)), row0(x)) }
-		below := lt(at, unsqueeze(at, -1))
-		other := sub(column(p), where(below, row0(p), row0(next)))
-		ratio := div(abs(distance(p)), where(last, 1, abs(where(last, 1, other))))
-		z = where(lt(z, 0), likeConst(z, -1), likeConst(z, 1))
-		z = mul(z, sqrt(prod(ratio, []int{-1}, false))).ContiguousOp()
-		v := div(column(gather(z, 1, rank)), distance(gather(p, 1, rank))).ContiguousOp()
+		u := updated(reshape(values, uop.ShapeOf(count, size)), z, difference)
+		v := div(u.z, u.distance).ContiguousOp()
 		v = div(v, sqrt(sum(square(v), []int{-2}, true))).ContiguousOp()
 		vectors = reshape(dot(pairs, reshape(v, uop.ShapeOf(count, 2, half, size)), nil), uop.ShapeOf(count, size, size)).ContiguousOp()
-		values = add(origin, x).ContiguousOp()
+		values = add(u.origin, u.x).ContiguousOp()
 	}
 	vectors = shrinkTo(reshape(vectors, uop.ShapeOf(stack, m, m)), uop.ShapeOf(stack, n, n))
 	up := padAxis(shrinkAxis(vectors, 1, uop.N(1), uop.N(n)), 1, 0, 1, 0)
@@ -237,20 +274,25 @@ func ranks(x *uop.UOp) (rank, order *uop.UOp) {
 
 // eighDivided is eigh of symmetric matrices a (s, n, n), n > 2.
 func eighDivided(a *uop.UOp) (values, vectors *uop.UOp) {
-	n := a.Shape()[1].N
 	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
 	t := tridiagonalised(div(a, scale).ContiguousOp())
 	values, vectors = conquered(t.diagonal, t.beside)
-	for i := len(t.panels) - 1; i >= 0; i-- {
-		at, by := t.starts[i], t.panels[i]
-		part := shrinkAxis(vectors, 1, uop.N(at), uop.N(n))
+	return mul(values, squeeze(scale, -1)), allReflected(vectors, t.panels, t.starts)
+}
+
+// allReflected are the columns of x (s, n, n) after the reflections of panels, the last ones first; those of a panel are of rows from its start on.
+func allReflected(x *uop.UOp, panels []reflections, starts []int64) *uop.UOp {
+	n := x.Shape()[1].N
+	for i, by := range slices.Backward(panels) {
+		at := starts[i]
+		part := shrinkAxis(x, 1, uop.N(at), uop.N(n))
 		part = sub(part, dot(transpose(by.v, -2, -1), dot(by.w, dot(by.v, part, nil), nil), nil))
 		if at > 0 {
-			part = cat([]*uop.UOp{shrinkAxis(vectors, 1, uop.N(0), uop.N(at)), part}, 1)
+			part = cat([]*uop.UOp{shrinkAxis(x, 1, uop.N(0), uop.N(at)), part}, 1)
 		}
-		vectors = part.ContiguousOp()
+		x = part.ContiguousOp()
 	}
-	return mul(values, squeeze(scale, -1)), vectors
+	return x
 }
 
 // leadingPower is the greatest power of two that is not above x >= 0, or 1 where x is 0, infinite or NaN, or has a type of 16 bits.
@@ -264,21 +306,4 @@ func leadingPower(x *uop.UOp) *uop.UOp {
 	}
 	power := bitcast(bitAnd(bitcast(x, whole), infinity), x.DType)
 	return where(bitAnd(gt(power, 0), lt(power, math.Inf(1))), power, 1)
-}
-
-// svdDivided is the singular value decomposition of square matrices a (s, n, n). Eigenvectors of (0 a; aᵀ 0) are u above v; those of
-// eigenvalues that are equal but for their sign may be mixed, so v is made orthogonal, the greatest first, and u and the values are
-// those of a v.
-func svdDivided(a *uop.UOp) (u, s, v *uop.UOp) {
-	n := a.Shape()[1].N
-	both := cat([]*uop.UOp{padAxis(a, 2, n, 0, 0), padAxis(transpose(a, -2, -1), 2, 0, n, 0)}, 1)
-	_, vectors := eighDivided(both.ContiguousOp())
-	v = flip(shrinkAxis(shrinkAxis(vectors, 1, uop.N(n), uop.N(2*n)), 2, uop.N(n), uop.N(2*n)), 2)
-	v, _ = qr(v.ContiguousOp(), n)
-	image := dot(a, v, nil).ContiguousOp()
-	u, _ = qr(image, n)
-	s = sum(mul(u, image), []int{-2}, true)
-	u, s = where(lt(s, 0), neg(u), u), squeeze(abs(s), -2).ContiguousOp()
-	_, order := ranks(neg(s))
-	return picked(u, order), gather(s, 1, order), picked(v, order)
 }
