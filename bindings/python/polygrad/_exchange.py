@@ -97,8 +97,8 @@ class Exchange(Base):
 
         All data types come as they are, bfloat16 and fp8 too. Memory that may not be written, or
         is not contiguous, is copied; with copy=False that is a BufferError, and with copy=True
-        memory is never shared. What comes by a version of DLPack before 1.0, which does not
-        tell, is taken as writable, as torch does.
+        memory is never shared. Memory from a version of DLPack before 1.0, which has no flag for
+        read-only memory, counts as writable, as in torch.
 
         >>> array = np.arange(3)
         >>> t = Tensor.from_dlpack(array)

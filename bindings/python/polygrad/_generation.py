@@ -132,16 +132,15 @@ def generate(
     """Continue texts by up to max_new_tokens tokens.
 
     tokens are numbers, (n,) or (rows, n), or lists of them of different lengths, or a text or
-    texts; texts need tokenizer.json beside the model, or tokenizer. What comes back includes what
-    was given: an array (rows, n + new), for lists of different lengths a list of arrays, for texts
-    texts.
+    texts; texts need tokenizer.json beside the model, or tokenizer. The result includes the input:
+    an array (rows, n + new), for lists of different lengths a list of arrays, for texts texts.
 
     temperature 0 always takes the most likely token; top_k > 0 chooses among the k most likely
     ones, top_p < 1 among the most likely ones whose probabilities first sum up to p. Draws depend
-    on seed only; None is another one each time.
+    on seed only; None selects a random seed.
 
-    A row ends at one of eos_token_id, and is filled with it while others go on. None means the
-    model's own for texts, and none for numbers.
+    A row ends at one of eos_token_id, and is filled with it while others continue. None selects
+    those of the model for texts, and none for numbers.
 
     With stream, the result is an iterator: for numbers over arrays (rows,), for a text over its
     pieces, for texts over lists of pieces. callback gets the same; a true result of it ends the

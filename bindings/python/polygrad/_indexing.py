@@ -26,11 +26,11 @@ class Indexing(Base):
     def __getitem__(self, indices: Any) -> Self:
         """Select elements by integers, slices, None, ..., tensors of integers and masks.
 
-        Lists and arrays are tensors, whose positions must exist: what a tensor of positions takes
-        from beyond an axis is 0. A list with items other than numbers is a tuple. A mask is a
+        Lists and arrays of integers are tensors. An index out of range is an error; in a lazy
+        tensor of indices it gives 0. A list with items other than numbers is a tuple. A mask is a
         bool tensor with the shape of the axes that it indexes, which become one axis; it is
-        computed at once, since its count is the size of the result. An index of integers, slices,
-        None and ... only is a view: it shows later writes.
+        computed at once, since its count is the size of the result. With integers, slices, None
+        and ... only, the result is a view: a write to it changes the tensor.
 
         >>> t = Tensor([[1, 2, 3], [4, 5, 6]])
         >>> t[1, ::-1].tolist(), t[..., 0].tolist(), t[:, Tensor([2, 0])].tolist()

@@ -16,7 +16,7 @@ class Job:
     """Tensors that are being computed, as Tensor.realize_async returns it.
 
     Jobs run one after the other. Until one has ended, arrays that its tensors share memory with
-    must not be changed; writes to tensors are no matter.
+    must not be changed; tensors may be written at any time.
 
     >>> x = Tensor([1.0, 2.0]) * 3
     >>> job = x.realize_async()

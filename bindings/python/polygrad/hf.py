@@ -33,13 +33,13 @@ def load_hf(
 ) -> Instance:
     """Load a model from a folder with config.json and *.safetensors (one file or shards).
 
-    max_seq_len 0 means: as long as the model allows, but 4096 for models with rotary positions.
-    dtype is the type that matrices are kept in, see load_hf_bytes. If there is a tokenizer.json,
+    max_seq_len 0 selects the maximum of the model, at most 4096 for models with rotary positions.
+    dtype is the type that matrices are stored in, see load_hf_bytes. If there is a tokenizer.json,
     generate takes and returns text.
 
-    train_step(x=tokens, y=tokens) of the result fine-tunes a float32 model with logits: y says
-    which token each position should give, the next one in a text, or a negative number where that
-    does not count. The loss is the mean cross entropy.
+    train_step(x=tokens, y=tokens) of the result fine-tunes a float32 model with logits: y is the
+    token that each position should predict (in a text, the next one); positions with a negative
+    number are excluded. The loss is the mean cross entropy.
     """
     folder, kind = Path(need((str, os.PathLike), "path", path, "a path")), _kind(dtype)
     if not (folder / "config.json").is_file():

@@ -52,9 +52,9 @@ def compile_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Com
     """Trace a training step and compile it into one program.
 
     function(*args) is called once. It may compute, call backward and step an optimizer, and
-    returns the loss, a tuple of tensors (the loss first) or None; it must not look at values.
-    The tensors it used are inputs of the program: change them in place (x._data[:] = …) and
-    run() again. What it did not find in tensors (numbers, the shape of things) stays as it was.
+    returns the loss, a tuple of tensors (the loss first) or None; it must not read values.
+    The tensors that it uses are inputs of the program: write new data into them (x.assign(batch))
+    and call run() again. Numbers and shapes are constants of the program.
 
     >>> from polygrad.nn import Linear, SGD, get_parameters
     >>> model = Linear(2, 1)

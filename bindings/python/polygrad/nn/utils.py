@@ -41,10 +41,10 @@ def clip_grad_norm_(
     """Scale gradients so that their norm, as one vector, is at most max_norm; return the norm.
 
     The gradients are multiplied by min(1, max_norm / (norm + 1e-6)) (Pascanu, Mikolov and Bengio,
-    arXiv:1211.5063). norm_type is the order of the norm, inf for the greatest element. The norm is
-    a scalar tensor, as it was before. Parameters without a gradient do not count. With
-    error_if_nonfinite a norm that is infinite or NaN is an error, which looks at its value: not
-    inside of compile_step.
+    arXiv:1211.5063). norm_type is the order of the norm, inf for the greatest element. The result
+    is the norm before clipping, a scalar tensor. Parameters without a gradient are skipped. With
+    error_if_nonfinite an infinite or NaN norm is an error; this computes the norm, so it cannot be
+    used inside compile_step.
 
     >>> p = Tensor([1.0, 1.0], requires_grad=True)
     >>> loss = (p * Tensor([3.0, 4.0])).sum().backward()
