@@ -165,7 +165,9 @@ func (c *Context) recordComputed(leaf *value, node *uop.UOp) {
 	}
 	leaf.lazyNode = node
 	c.computed[node] = leaf
-	c.leafNodes[node] = leaf.node
+	if node.Base().Op != uop.ConstOp { // programs know numbers better than memory
+		c.leafNodes[node] = leaf.node
+	}
 }
 
 // forgetComputed removes the record of a leaf.

@@ -17,10 +17,15 @@ type Map map[*uop.UOp]*uop.UOp
 // Unordered marks that visits may come in any order.
 func (Map) Unordered() {}
 
-var substituteTable = New("substitute", &Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(Map)[u] }})
+var substituteTable = New("substitute", &Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+	if v := ctx.(Map)[u]; v != nil || u.Op != uop.Sink || len(u.Src) == 0 || u.Src[0].Op != uop.Sink {
+		return v
+	}
+	return Gate // the body of a REPEAT
+}})
 
 // Substitute replaces nodes of the graph below root, parents first; what a replacement
-// brings in is looked up again.
+// brings in is looked up again. The bodies of REPEATs, which read nothing but its sources, stay as they are.
 func Substitute(root *uop.UOp, m Map) *uop.UOp {
 	var ops uop.OpSet // of what is replaced
 	for k, v := range m {

@@ -485,3 +485,17 @@ def test_low_scores(length: int, mask: Any, how: str) -> None:
     got = (scores.softmax(-1) @ Tensor(v)).numpy()
     want = e / e.sum(-1, keepdims=True) @ v
     np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-5)
+
+
+def test_computed_constants_stay_out_of_loops() -> None:
+    """The body of a loop has nodes of its own, also where equal ones were computed before."""
+    for t in (Tensor(0.0, dtype="float64"), Tensor.eye(6, dtype="float64"), Tensor.arange(6)):
+        t.realize()
+    flag = Tensor(np.array(1.875), requires_grad=True)
+    Tensor(np.arange(3.0))[(flag != 0.625).cast("int8")].sum().backward()
+    assert flag.grad is not None
+    assert flag.grad.item() == 0
+    a = RNG.uniform(-1, 1, (6, 6))
+    spd = a @ a.T + np.eye(6)
+    close(Tensor(spd).cholesky(), np.linalg.cholesky(spd))
+    close(Tensor(spd).inv(), np.linalg.inv(spd))
