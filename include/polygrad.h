@@ -1703,8 +1703,8 @@ POLY_API int poly_qr(PolyCtx *ctx, PolyUOp *a, PolyUOp **out);
 /* Singular value decomposition a = U diag(S) V^T of matrices (..., m, n), k = min(m, n): U
  * (..., m, k) to out[0], the singular values S (..., k) in descending order to out[1], V^T
  * (..., k, n) to out[2]. If full_matrices is not 0, U is (..., m, m) and V^T (..., n, n).
- * Small matrices use Jacobi rotations, larger ones the eigenvectors of (0 a; a^T 0). 0 or
- * -1. Since 2.0. */
+ * Small matrices use Jacobi rotations, larger ones divide and conquer of a bidiagonal form.
+ * 0 or -1. Since 2.0. */
 POLY_API int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out);
 
 /* Eigendecomposition a = V diag(W) V^T of symmetric matrices (..., n, n): the eigenvalues W
