@@ -12,7 +12,7 @@ import (
 
 const (
 	// leastDigit and mostDigit are the widths of digits in bits.
-	leastDigit, mostDigit = 4, 11
+	leastDigit, mostDigit = 4, 12
 	// radixParts is how many parts all rows should have, radixPart the length of the shortest.
 	radixParts, radixPart = 16, 1 << 12
 	// shortRow is the size up to which a network of comparisons is faster.
@@ -55,11 +55,10 @@ func digitWidth(bits, n int64) int64 {
 	return best
 }
 
-// radixOrder gives the positions, int32, that sort each row of the last axis of x, of shape (rows, n).
-func radixOrder(x *uop.UOp, descending bool) *uop.UOp {
-	rows, n := x.Shape()[0].N, x.Shape()[1].N
-	g, key := x.Graph(), sortKey(x, descending)
-	size := key.DType.Itemsize()
+// radixOrder gives the positions, int32, that sort each row of the last axis of the keys, of shape (rows, n), which have so many bits.
+func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
+	rows, n := key.Shape()[0].N, key.Shape()[1].N
+	g, size := key.Graph(), key.DType.Itemsize()
 	parts := int64(1)
 	for rows*parts < radixParts && n >= 2*parts*radixPart {
 		parts *= 2
@@ -77,9 +76,9 @@ func radixOrder(x *uop.UOp, descending bool) *uop.UOp {
 		key = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), cast(at, uop.Uint64))
 		shift = 32
 	}
-	bits := digitWidth(int64(8*size), length)
-	for done := int64(0); done < int64(8*size); done += bits {
-		width := min(bits, int64(8*size)-done)
+	bits := digitWidth(keyBits, length)
+	for done := int64(0); done < keyBits; done += bits {
+		width := min(bits, keyBits-done)
 		bins := int64(1) << width
 		digit := cast(bitAnd(shiftRight(key, int(shift+done)), uop.Uint(uint64(bins-1))), uop.Int32)
 		add1 := uop.ScatterArg{Op: uop.Add, Axis: 2, Checked: true}
@@ -135,6 +134,6 @@ func orderedByDigits(x *uop.UOp, axis int, descending bool) placed {
 	t := transpose(x, axis, -1)
 	n := t.Shape()[last]
 	rows := reshape(t, uop.Shape{numel("x", t.Shape()[:last]), n})
-	at := reshape(radixOrder(detach(rows), descending), t.Shape())
+	at := reshape(radixOrder(sortKey(detach(rows), descending), int64(8*x.DType.Itemsize())), t.Shape())
 	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
 }

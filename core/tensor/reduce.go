@@ -174,10 +174,39 @@ func argMax(x *uop.UOp, axis int, keep bool) *uop.UOp {
 // argMaxNaN is argMax, or the first index of a NaN. argMax alone finds no element equal to a NaN maximum, and its index would be
 // out of range.
 func argMaxNaN(x *uop.UOp, axis int, keep bool) *uop.UOp {
+	if s := x.Shape(); len(s) == 1 && axisOf("axis", axis, 1) == 0 && !s[0].Symbolic() && s[0].N >= leastRows && !asTinygrad(x) {
+		if rows := rowsOf(s[0].N); rows > 1 {
+			return argMaxOfRows(reshape(x, uop.ShapeOf(rows, s[0].N/rows)), keep)
+		}
+	}
 	if !x.DType.IsFloat() || asTinygrad(x) {
 		return argMax(x, axis, keep)
 	}
 	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return bitOr(eq(x, m), isNaN(x)) })
+}
+
+// leastRows is the size from which on the greatest element of a vector is looked for in rows.
+const leastRows = 1 << 12
+
+// rowsOf is the greatest divisor of n that is not above its root.
+func rowsOf(n int64) int64 {
+	d := int64(math.Sqrt(float64(n)))
+	for n%d != 0 {
+		d--
+	}
+	return d
+}
+
+// argMaxOfRows is the index of the maximum in the flattened matrix x. Only the first row that has it is read twice.
+func argMaxOfRows(x *uop.UOp, keep bool) *uop.UOp {
+	size := x.Shape()[1].N
+	dt := counts(x.Shape()[0].N * size)
+	row := argMaxNaN(maxOf(x, []int{1}, false), 0, true)
+	column := argMaxNaN(reshape(index(x, Take(row)), uop.ShapeOf(size)), 0, keep)
+	if !keep {
+		row = reshape(row, nil)
+	}
+	return add(mul(cast(row, dt), int(size)), cast(column, dt))
 }
 
 // firstIndex is the first index along an axis where hit is true for the maximum.

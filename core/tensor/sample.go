@@ -111,6 +111,9 @@ func InitSeeded(scheme InitScheme, shape uop.Shape, a float64, dt *uop.DType, se
 	return uniformIn(tensorSeed(seed), shape, -bound, bound, dt), nil
 }
 
+// fractionBits is the number of bits of uniform random numbers in float32, which are multiples of 2^-fractionBits.
+const fractionBits = 24
+
 // RandPermSeeded is a random permutation of 0..n-1, in an integer type, with a seed as in RandSeeded.
 func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandPermSeeded", &err)
@@ -118,7 +121,12 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 	if n < 0 {
 		fail("n", "%d, expected 0 or more", n)
 	}
-	return cast(ordered(tensorSeed(seed).uniform(uop.ShapeOf(n), uop.Float32), 0, false).at, dt), nil
+	u := tensorSeed(seed).uniform(uop.ShapeOf(n), uop.Float32)
+	if n <= shortRow {
+		return cast(ordered(u, 0, false).at, dt), nil
+	}
+	key := cast(mul(u, 1<<fractionBits), uop.Uint32)
+	return cast(reshape(radixOrder(reshape(key, uop.ShapeOf(1, n)), fractionBits), uop.ShapeOf(n)), dt), nil
 }
 
 // multinomial with replacement finds the class of a uniform number in the cumulative sum of the weights. Without, each class gets

@@ -5,6 +5,15 @@ import (
 	"polygrad/render/x64/asm"
 )
 
+// rotate rotates the lanes of a vector by a constant.
+func rotate(g *gen, v *ir.Value) asm.Reg {
+	a, by := g.use(v.Args[0]), v.Args[1]
+	g.vals[by.ID].left--
+	d := g.vec()
+	g.imm(sized(int(v.Kind.Width()), asm.VPROLD, asm.VPROLQ), g.size(v), d, int64(by.Bits), a)
+	return d
+}
+
 // sized selects an operation by element width.
 func sized(width int, op4, op8 asm.Op) asm.Op {
 	if width == 8 {

@@ -262,7 +262,7 @@ var elementOps = func() map[asm.Op]int {
 	for _, p := range [][2]asm.Op{
 		{asm.VADDPS, asm.VADDPD}, {asm.VSUBPS, asm.VSUBPD}, {asm.VMULPS, asm.VMULPD}, {asm.VDIVPS, asm.VDIVPD}, {asm.VMAXPS, asm.VMAXPD},
 		{asm.VMINPS, asm.VMINPD}, {asm.VSQRTPS, asm.VSQRTPD}, {asm.VRNDSCALEPS, asm.VRNDSCALEPD}, {asm.VPADDD, asm.VPADDQ},
-		{asm.VPSUBD, asm.VPSUBQ}, {asm.VPMULLD, asm.VPMULLQ}, {asm.VPABSD, asm.VPABSQ}, {asm.VPSLLD, asm.VPSLLQ},
+		{asm.VPSUBD, asm.VPSUBQ}, {asm.VPMULLD, asm.VPMULLQ}, {asm.VPABSD, asm.VPABSQ}, {asm.VPSLLD, asm.VPSLLQ}, {asm.VPROLD, asm.VPROLQ},
 		{asm.VPSRLD, asm.VPSRLQ}, {asm.VPSRAD, asm.VPSRAQ}, {asm.VPSLLVD, asm.VPSLLVQ}, {asm.VPSRLVD, asm.VPSRLVQ}, {asm.VPSRAVD, asm.VPSRAVQ},
 		{asm.VPANDD, asm.VPANDQ}, {asm.VPORD, asm.VPORQ}, {asm.VPXORD, asm.VPXORQ}, {asm.VPANDND, asm.VPANDNQ},
 	} {

@@ -212,6 +212,7 @@ var table = []rule{
 	{ir.Shr, ints, scalar, sse, shiftScalar},
 	{ir.Shl, ints, vector, sse, shiftVector},
 	{ir.Shr, ints, vector, sse, shiftVector},
+	{ir.Rotate, u32 | u64, vector, avx512, rotate},
 	// Bools.
 	{ir.Mul, boolean, scalar, sse, alu(asm.AND)},
 	{ir.Add, boolean, scalar, sse, alu(asm.OR)},

@@ -43,6 +43,9 @@ func (b *Builder) simpler(op Op, k Kind, args []*Value) *Value {
 		}
 		return b.simplerInt(op, k, x, y)
 	}
+	if v := b.rotation(op, k, x, y); v != nil {
+		return v
+	}
 	switch {
 	case op == Add && y.Op == Neg:
 		return b.Legal(Sub, k, x, y.Args[0])
@@ -64,6 +67,24 @@ func (b *Builder) simpler(op Op, k Kind, args []*Value) *Value {
 		}
 	}
 	return nil
+}
+
+// rotation is the two parts of a vector's lanes, put together the other way round, as one rotation. Nil for other values.
+func (b *Builder) rotation(op Op, k Kind, x, y *Value) *Value {
+	if op != Add && op != Or && op != Xor || k != U32 && k != U64 || !b.Machine.Rotate {
+		return nil
+	}
+	if x.Op == Shr {
+		x, y = y, x
+	}
+	if x.Op != Shl || y.Op != Shr || x.Args[0] != y.Args[0] || x.Lanes == 1 || x.Kind != k || y.Kind != k {
+		return nil
+	}
+	left, right := x.Args[1], y.Args[1]
+	if left.Op != Const || right.Op != Const || left.Bits+right.Bits != uint64(8*k.Size()) {
+		return nil
+	}
+	return b.Do(Rotate, k, x.Args[0], b.Int(k, int64(left.Bits)))
 }
 
 var commutes = [numOps]bool{Add: true, Mul: true, And: true, Or: true, Xor: true}

@@ -93,6 +93,9 @@ const (
 	AndNot // Args[0] and not Args[1]
 	Shl
 	Shr // arithmetic for signed kinds
+	// Rotate moves the lanes of vectors of U32 and U64 to the left by a constant; what falls out comes in at the right. For machines
+	// with Machine.Rotate.
+	Rotate
 
 	// Comparisons give Bool. Floats: all but NotEqual are false with NaN.
 	Less

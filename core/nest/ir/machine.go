@@ -14,9 +14,9 @@ type Machine struct {
 	// Masks: loads and stores can be masked at no cost, for elements of at least MaskedSize bytes.
 	Masks      bool
 	MaskedSize int64
-	// FMA, F16C and Scale are instructions that not every processor has: fused multiply-add, conversions
-	// of half precision, and multiplication by powers of two.
-	FMA, F16C, Scale bool
+	// FMA, F16C, Scale and Rotate are instructions that not every processor has: fused multiply-add, conversions
+	// of half precision, multiplication by powers of two, and rotation of the bits of lanes.
+	FMA, F16C, Scale, Rotate bool
 	// ScalesToZero: what Scale makes of a number that is too small comes as fast as others.
 	ScalesToZero bool
 	// Tables: an instruction takes numbers from a table in registers.
@@ -44,7 +44,7 @@ type Machine struct {
 
 // AVX512, AVX2 and SSE4 are the kinds of processors that there is code for, with caches that all of them have at least.
 var (
-	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Pointers: 12, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true, Tables: true,
+	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Pointers: 12, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true, Rotate: true, Tables: true,
 		L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Pointers: 12, Masks: true, MaskedSize: 4, FMA: true, F16C: true,
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}

@@ -7,7 +7,7 @@ var opNames = [numOps]string{
 	OrAll: "orall", XorAll: "xorall", AnyLane: "anylane", Transpose: "transpose", Spread: "spread", Lookup: "lookup", Add: "add", Sub: "sub", Mul: "mul", Div: "div",
 	Mod: "mod", Neg: "neg", Max: "max", MaxSS: "maxss", MinSS: "minss", Abs: "abs", Sqrt: "sqrt", Trunc: "trunc",
 	Round: "round", Floor: "floor", FMA: "fma", NFMA: "nfma", Scale: "scale", Exponent: "exponent", Fraction: "fraction", Exp: "exp", Exp2: "exp2", Log2: "log2", Sin: "sin",
-	Cos: "cos", Tanh: "tanh", And: "and", Or: "or", Xor: "xor", AndNot: "andnot", Shl: "shl", Shr: "shr",
+	Cos: "cos", Tanh: "tanh", And: "and", Or: "or", Xor: "xor", AndNot: "andnot", Shl: "shl", Shr: "shr", Rotate: "rotate",
 	Less: "less", LessEqual: "lessequal", Equal: "equal", NotEqual: "notequal", Where: "where", Cast: "cast", Bitcast: "bitcast", Narrow: "narrow",
 }
 

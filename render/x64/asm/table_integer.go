@@ -43,6 +43,8 @@ var tableInteger = []row{
 	{VPSLLQ, "vpsllq", vmVV, p660F, 0x73, lve | w | ext6 | imm8},
 	{VPSLLQ, "vpsllq", vmVV, p660F, 0x73, evex | ext6 | w | memV | bcast8 | imm8 | noReg},
 	{VPSLLQ, "vpsllq", rvmVVX, p660F, 0xF3, lve | w | mem16},
+	{VPROLD, "vprold", vmVV, p660F, 0x72, evex | ext1 | memV | bcast4 | imm8},
+	{VPROLQ, "vprolq", vmVV, p660F, 0x72, evex | w | ext1 | memV | bcast8 | imm8},
 	{VPSRLW, "vpsrlw", vmVV, p660F, 0x71, lve | ext2 | imm8},
 	{VPSRLW, "vpsrlw", vmVV, p660F, 0x71, evex | ext2 | memV | imm8 | noReg},
 	{VPSRLW, "vpsrlw", rvmVVX, p660F, 0xD1, lve | mem16},
