@@ -83,7 +83,7 @@ func bufferizeToStore(c *Counter, u *uop.UOp, locals bool) *uop.UOp {
 }
 
 // scatterToStores makes two kernels of a SCATTER or FETCH: one stores what is changed to memory of its own, the other changes
-// its elements, and FETCH stores what they were.
+// its elements, and FETCH stores what they were. Where all elements are changed there is no first kernel.
 func scatterToStores(c *Counter, u *uop.UOp) *uop.UOp {
 	g, v, arg := u.Graph(), u.Src[0], u.Src[0].Arg.(uop.ScatterArg)
 	newBuffer := func(size int64) *uop.UOp {
@@ -96,8 +96,15 @@ func scatterToStores(c *Counter, u *uop.UOp) *uop.UOp {
 	}
 	// The ranges of all axes, 0 for those of size 1.
 	own, at := changed.LoopRanges(), changes.LoopRanges()
-	index, x := changes.Src[0].Cast(uop.IndexT), changes.Src[1]
-	element, place, size := g.ConstInt(0), g.ConstInt(0), int64(1)
+	pairs := changes.Src[:2]
+	if arg.Whole {
+		pairs = changes.Src[:len(changes.Src)-len(at)]
+	}
+	element, size := g.ConstInt(0), int64(1)
+	places := make([]*uop.UOp, len(pairs)/2)
+	for i := range places {
+		places[i] = element
+	}
 	var loops []*uop.UOp
 	for i := len(own) - 1; i >= 0; i-- {
 		q, n := g.ConstInt(0), int64(1)
@@ -105,33 +112,47 @@ func scatterToStores(c *Counter, u *uop.UOp) *uop.UOp {
 			q, n = at[i], own[i].Src[0].ConstVal().I()
 			loops = append(loops, own[i])
 		}
-		if i == arg.Axis {
-			q = index
-			if !arg.Checked {
-				q = index.Valid(index.GeInt(0).And(index.LtInt(n)))
-			}
-		}
 		stride := g.ConstInt(size)
-		element, place, size = own[i].Mul(stride).Add(element), q.Mul(stride).Add(place), size*n
+		for k := range places {
+			if i == arg.Axis {
+				q = pairs[2*k].Cast(uop.IndexT)
+				if !arg.Checked {
+					q = q.Valid(q.GeInt(0).And(q.LtInt(n)))
+				}
+			}
+			places[k] = q.Mul(stride).Add(places[k])
+		}
+		element, size = own[i].Mul(stride).Add(element), size*n
 	}
 	slices.Reverse(loops)
-	place = symbolic.Simplify(place)
 	to := newBuffer(size)
 	ptr := u.DType.Ptr(size, uop.Global)
-	to = to.AfterOps(to.IndexAs(ptr, symbolic.Simplify(element)).Store(changed.Src[0]).EndRanges(loops...))
-	before := to.IndexBy(place)
-	if arg.Op != uop.Store {
-		x = before.Alu(arg.Op, x)
+	if !arg.Whole {
+		to = to.AfterOps(to.IndexAs(ptr, symbolic.Simplify(element)).Store(changed.Src[0]).EndRanges(loops...))
 	}
-	store := to.IndexAs(ptr, place).Store(x)
+	var before *uop.UOp
+	stores := make([]*uop.UOp, len(places))
+	for k, place := range places {
+		place = symbolic.Simplify(place)
+		x := pairs[2*k+1]
+		before = to.IndexBy(place)
+		if arg.Op != uop.Store {
+			x = before.Alu(arg.Op, x)
+		}
+		stores[k] = to.IndexAs(ptr, place).Store(x)
+	}
 	at = slices.DeleteFunc(slices.Clone(at), func(r *uop.UOp) bool { return r.Op != uop.Range })
 	if v.Op == uop.Scatter {
-		return to.AfterOps(store.WithTag(u.Tag).EndRanges(at...))
+		stores[0] = stores[0].WithTag(u.Tag)
+		if len(stores) == 1 {
+			return to.AfterOps(stores[0].EndRanges(at...))
+		}
+		return to.AfterOps(g.Group(stores...).EndRanges(at...))
 	}
 	n := u.Shape()[0].N
 	out := newBuffer(n)
 	fetched := out.IndexAs(out.DType.Ptr(n, uop.Global), u.Src[1]).Store(before)
-	return out.AfterOps(g.Group(fetched.WithTag(u.Tag), store).EndRanges(at...))
+	return out.AfterOps(g.Group(fetched.WithTag(u.Tag), stores[0]).EndRanges(at...))
 }
 
 // assignToStore stores an ASSIGN through its target, which is an INDEX by now, and applies the movement

@@ -85,11 +85,16 @@ func (a PrefixArg) Identity(dt *DType) Const {
 // that; FETCH(index, x, LOOPS(y)) has for each p what y[q] was before, 0 for what is left out. Where y has size 1 along another
 // axis than the index, q is 0 there: then no two of the positions that go to one element may differ along that axis, as threads
 // share it.
+//
+// If Whole is set, LOOPS has several pairs of an index and x, whose positions together are all those of y: each element is stored once,
+// in any order, and y only says what the shape is.
 type ScatterArg struct {
 	Op   Op
 	Axis int
 	// Checked says that no index is out of range.
 	Checked bool
+	// Whole says that all elements are stored, by several values that are computed in the same loops.
+	Whole bool
 }
 
 // RepeatArg is the arg of REPEAT. Its sources are a SINK of statements, the states, and what the statements read beside them. A
@@ -320,6 +325,9 @@ func (a ScatterArg) String() string {
 	if a.Checked {
 		s += " checked"
 	}
+	if a.Whole {
+		s += " whole"
+	}
 	return s
 }
 
@@ -439,9 +447,12 @@ func (a PrefixArg) Hash() uint64 {
 	return h
 }
 func (a ScatterArg) Hash() uint64 {
-	h := uint64(a.Op)<<16 | uint64(a.Axis)<<1
+	h := uint64(a.Op)<<16 | uint64(a.Axis)<<2
 	if a.Checked {
 		h++
+	}
+	if a.Whole {
+		h += 2
 	}
 	return h
 }

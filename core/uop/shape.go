@@ -282,6 +282,12 @@ func (u *UOp) ScatterTo(a ScatterArg, index, x *UOp) *UOp {
 	return u.g.New(Scatter, u.DType, []*UOp{u, u.g.New(Loops, Void, []*UOp{index, x}, Num(a.Axis), nil)}, a, nil)
 }
 
+// StoreWhole is SCATTER in the shape of u, all of whose elements are stored: pairs are an index and the values that belong there.
+func (u *UOp) StoreWhole(axis int, pairs ...*UOp) *UOp {
+	a := ScatterArg{Op: Store, Axis: axis, Checked: true, Whole: true}
+	return u.g.New(Scatter, u.DType, []*UOp{u, u.g.New(Loops, Void, pairs, Num(-1), nil)}, a, nil)
+}
+
 // FetchFrom is FETCH: what elements of u were when they were changed by x at the positions of an index.
 func (u *UOp) FetchFrom(a ScatterArg, index, x *UOp) *UOp {
 	return u.g.New(Fetch, u.DType, []*UOp{index, x, u.g.New(Loops, Void, []*UOp{u}, Num(-1), nil)}, a, nil)

@@ -182,9 +182,10 @@ func (f *Facts) Maskable(least int64) bool {
 }
 
 // Independent reports whether the iterations of a band may run in parallel: each iteration accesses one element only of every buffer
-// that the band both reads and writes.
+// that the band both reads and writes, and stores at several places of a buffer never meet.
 func (f *Facts) Independent(leaf *Region) bool {
 	written := map[*uop.UOp]*uop.UOp{}
+	places := map[*uop.UOp][]place{}
 	ok := true
 	acc := leaf.Accesses(1, nil)
 	index := func(u *uop.UOp) *uop.UOp {
@@ -198,13 +199,20 @@ func (f *Facts) Independent(leaf *Region) bool {
 		if a.U.Op == uop.Store {
 			d := Definition(a.U.Src[0])
 			if at, again := written[d]; again && at != index(a.U) {
-				ok = false
+				if places[d] == nil {
+					places[d] = []place{placeOf(at)}
+				}
+				p := placeOf(index(a.U))
+				ok = ok && !slices.ContainsFunc(places[d], p.meets)
+				places[d] = append(places[d], p)
+				continue
 			}
 			written[d] = index(a.U)
 		}
 	}
 	for _, a := range acc {
-		if at, is := written[Definition(a.U.Src[0])]; is && a.U.Op == uop.Load && at != index(a.U) {
+		d := Definition(a.U.Src[0])
+		if at, is := written[d]; is && a.U.Op == uop.Load && (at != index(a.U) || places[d] != nil) {
 			ok = false
 		}
 	}

@@ -120,12 +120,21 @@ func (b *Builder) simplerInt(op Op, k Kind, x, y *Value) *Value {
 		return x
 	case c == -1 && op == And:
 		return x
+	case op == Xor && c == -1 && x.Op == Max && isNot(x.Args[0]) && isNot(x.Args[1]):
+		return b.Legal(MinSS, k, b.Legal(Xor, k, x.Args[0], y), b.Legal(Xor, k, x.Args[1], y))
+	case op == Xor && x.Op == Xor && x.Args[1].Op == Const:
+		return b.Legal(Xor, k, x.Args[0], b.Constant(k, y.Bits^x.Args[1].Bits))
 	case c == -1 && op == Mul:
 		return b.Legal(Neg, k, x)
 	case op == Mul && c > 1 && c&(c-1) == 0:
 		return b.Do(Shl, k, x, b.Int(k, int64(math.Log2(float64(c)))))
 	}
 	return nil
+}
+
+// isNot reports whether all bits of an integer are those of another one, or of a constant, turned over.
+func isNot(x *Value) bool {
+	return x.Op == Const || x.Op == Xor && x.Args[1].Op == Const && IntOf(x.Kind, x.Args[1].Bits) == -1
 }
 
 // simplerFloat is an operation on floats with a constant on the right.

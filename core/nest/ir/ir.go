@@ -64,7 +64,7 @@ const (
 	Mod // integers: the rest of Div with the sign of the dividend; 0 where the divisor is 0
 	Neg
 	Max // the greater; floats: NaN if either is
-	// MaxSS and MinSS are the machine's maximum and minimum of floats: Args[1] where Args[0] < Args[1] (Args[0] > Args[1]), else Args[0].
+	// MaxSS and MinSS are the machine's maximum and minimum: Args[1] where Args[0] < Args[1] (Args[0] > Args[1]), else Args[0].
 	MaxSS
 	MinSS
 	Abs

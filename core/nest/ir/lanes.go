@@ -79,6 +79,8 @@ func intLane(op Op, k Kind) LaneFunc {
 			return func(a, b, _ uint64) uint64 { return a % max(b, 1) }
 		case Max:
 			return func(a, b, _ uint64) uint64 { return max(a, b) }
+		case MinSS:
+			return func(a, b, _ uint64) uint64 { return min(a, b) }
 		case Shr:
 			return func(a, b, _ uint64) uint64 { return a >> b }
 		}
@@ -111,6 +113,7 @@ var intOps = map[Op]func(a, b int64) int64{
 	},
 	Neg:   func(a, _ int64) int64 { return -a },
 	Max:   func(a, b int64) int64 { return max(a, b) },
+	MinSS: func(a, b int64) int64 { return min(a, b) },
 	Abs:   func(a, _ int64) int64 { return max(a, -a) },
 	Trunc: func(a, _ int64) int64 { return a },
 	Shl:   func(a, b int64) int64 { return a << b },

@@ -1,0 +1,102 @@
+package analysis
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// place is where a store goes: to first + the sum of step * i, 0 <= i < count, over loops that the steps are sorted by. It is unknown
+// if the index is another function of the loops.
+type place struct {
+	known bool
+	first int64
+	along []stride
+}
+
+type stride struct {
+	loop        *uop.UOp
+	step, count int64
+}
+
+// placeOf reads an index. Loops that it goes through backwards are turned round.
+func placeOf(index *uop.UOp) place {
+	p := place{known: true}
+	p.add(index, 1)
+	slices.SortStableFunc(p.along, func(a, b stride) int { return int(min(max(b.step-a.step, -1), 1)) })
+	return p
+}
+
+// add adds so many times an index.
+func (p *place) add(u *uop.UOp, times int64) {
+	constant := func(u *uop.UOp) (int64, bool) {
+		if u.Op != uop.ConstOp || !u.DType.IsInt() {
+			return 0, false
+		}
+		return u.ConstVal().Int64()
+	}
+	switch u.Op {
+	case uop.ConstOp:
+		c, ok := constant(u)
+		p.first, p.known = p.first+times*c, p.known && ok
+		return
+	case uop.Add:
+		p.add(u.Src[0], times)
+		p.add(u.Src[1], times)
+		return
+	case uop.Sub:
+		p.add(u.Src[0], times)
+		p.add(u.Src[1], -times)
+		return
+	case uop.Mul:
+		if c, ok := constant(u.Src[1]); ok {
+			p.add(u.Src[0], times*c)
+			return
+		}
+	case uop.Shl:
+		if c, ok := constant(u.Src[1]); ok && c < 32 {
+			p.add(u.Src[0], times<<c)
+			return
+		}
+	case uop.Cast:
+		if u.DType.IsInt() && u.DType.Itemsize() >= 4 {
+			p.add(u.Src[0], times)
+			return
+		}
+	case uop.Range:
+		if n, ok := constant(u.Src[0]); ok && n > 0 {
+			if times < 0 {
+				p.first, times = p.first+times*(n-1), -times
+			}
+			p.along = append(p.along, stride{u, times, n})
+			return
+		}
+	}
+	p.known = false
+}
+
+// meets reports whether stores at two places may go to the same element, in any iterations.
+func (p place) meets(q place) bool {
+	return !p.known || !q.known || !slices.Equal(p.along, q.along) || reaches(p.along, p.first-q.first)
+}
+
+// reaches reports whether two iterations may be so far apart.
+func reaches(along []stride, distance int64) bool {
+	if len(along) == 0 {
+		return distance == 0
+	}
+	s, inner := along[0], int64(0)
+	for _, t := range along[1:] {
+		inner += t.step * (t.count - 1)
+	}
+	if s.step == 0 || inner >= s.step {
+		return true // it may be: steps mix
+	}
+	n := distance / s.step
+	for i := n - 1; i <= n+1; i++ {
+		if i > -s.count && i < s.count && reaches(along[1:], distance-i*s.step) {
+			return true
+		}
+	}
+	return false
+}
