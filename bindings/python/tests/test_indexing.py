@@ -112,7 +112,10 @@ def test_masked_select_and_nonzero() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint64, np.bool_])
-@pytest.mark.parametrize(("shape", "axis"), [((7,), 0), ((3, 8), 1), ((5, 2, 3), 0), ((4, 1), -1)])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((7,), 0), ((3, 8), 1), ((5, 2, 3), 0), ((4, 1), -1), ((40, 17), 0), ((3, 33, 6), 1)],
+)
 def test_sort(shape: Any, axis: int, dtype: Any) -> None:
     x = RNG.integers(0, 5, shape).astype(dtype)
     if x.dtype.kind == "f":

@@ -49,6 +49,12 @@ def test_any_all_and_positions():
     close(Tensor(X).argmax(1), X.argmax(1))
     close(Tensor(X).argmin(-1, keepdim=True), X.argmin(-1)[..., None])
     assert Tensor([1, 3, 3]).argmax().item() == 1
+    wide = RNG.integers(-9, 9, (70, 90)).astype(np.float32)
+    for value in (np.nan, np.inf, -np.inf):
+        for _ in range(2):
+            wide.flat[RNG.integers(0, wide.size)] = value
+        close(Tensor(wide).argmax(), wide.argmax())
+        close(Tensor(wide).argmin(), wide.argmin())
 
 
 def test_types_of_sums():

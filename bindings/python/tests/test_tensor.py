@@ -402,6 +402,9 @@ def test_random_numbers_are_those_of_tinygrad(seed):
     taken += 18
     assert (Tensor.randperm(30).numpy() == fractions(seed, taken, 30).argsort()).all()
     taken += 30
+    order = fractions(seed, taken, 1000).argsort(kind="stable")
+    assert (Tensor.randperm(1000).numpy() == order).all()
+    taken += 1000
     Tensor.training = True
     try:
         kept = Tensor.ones(40).dropout(0.25).numpy()

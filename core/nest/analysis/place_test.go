@@ -1,0 +1,37 @@
+package analysis
+
+import (
+	"testing"
+
+	"polygrad/core/uop"
+)
+
+// TestPlaces tells whether stores at two places of a buffer may go to the same element.
+func TestPlaces(t *testing.T) {
+	g := uop.NewGraph(nil)
+	rows, columns := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(10), uop.AxisLoop, 1)
+	at := func(first, row, column int64) *uop.UOp {
+		return rows.Mul(g.ConstInt(row)).Add(columns.Mul(g.ConstInt(column))).Add(g.ConstInt(first))
+	}
+	for _, c := range []struct {
+		a, b  *uop.UOp
+		meets bool
+	}{
+		{at(0, 20, 1), at(10, 20, 1), false},
+		{at(0, 20, 1), at(9, 20, 1), true},
+		{at(0, 20, 1), at(20, 20, 1), true},
+		{at(0, 20, 1), at(80, 20, 1), false},
+		{at(0, 20, 1), at(-10, 20, 1), false},
+		{at(0, 20, 1), at(70, -20, 1), false}, // from the last row to the first
+		{at(0, 20, 1), at(65, -20, 1), true},
+		{at(0, 2, 8), at(1, 2, 8), false},
+		{at(0, 2, 8), at(2, 2, 8), true},
+		{at(0, 1, 8), at(4, 1, 8), false},
+		{at(0, 20, 1), at(100, 10, 1), true}, // other steps: unknown
+		{at(0, 20, 1), rows.Alu(uop.Mod, g.ConstInt(3)).Add(g.ConstInt(100)), true},
+	} {
+		if p, q := placeOf(c.a), placeOf(c.b); p.meets(q) != c.meets || q.meets(p) != c.meets {
+			t.Errorf("%v and %v: meets %v, want %v", p, q, p.meets(q), c.meets)
+		}
+	}
+}
