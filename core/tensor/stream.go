@@ -54,26 +54,35 @@ func (p place) graph() *uop.Graph { return p.key.Graph() }
 
 // words are n random uint32: the low words of the first half of the positions, then the high words of the same.
 func (p place) words(n int64) *uop.UOp {
-	if n > wordsOfKey {
-		fail("shape", "needs %d random words, expected at most 2^32", n)
-	}
 	half := (n + 1) / 2
 	i := arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)
 	high := ge(i, int(half))
-	at := add(where(high, sub(i, int(half)), i), p.first)
-	word := func(u *uop.UOp) *uop.UOp { return cast(u, uop.Uint64) }
-	r := threefry(bitOr(shiftLeft(word(add(at, int(half))), 32), word(at)), p.key)
+	r := p.pairs(where(high, sub(i, int(half)), i), half)
 	return cast(where(high, shiftRight(r, 32), r), uop.Uint32)
 }
 
-// fractions are n numbers in [0, 1): random bits as the mantissa of numbers in [1, 2), minus 1.
+// pairs are the words at positions in each half of twice so many words, the second one above the first.
+func (p place) pairs(at *uop.UOp, half int64) *uop.UOp {
+	if 2*half > wordsOfKey {
+		fail("shape", "needs %d random words, expected at most 2^32", 2*half)
+	}
+	at = add(at, p.first)
+	word := func(u *uop.UOp) *uop.UOp { return cast(u, uop.Uint64) }
+	return threefry(bitOr(shiftLeft(word(add(at, int(half))), 32), word(at)), p.key)
+}
+
+// fractions are n numbers in [0, 1).
 func (p place) fractions(n int64, dt *uop.DType) *uop.UOp {
+	size := int64(dt.Itemsize())
+	bits := bitcast(p.words(ceil64(n*size, 4)), uintOfSize[int(size)])
+	return fraction(shrinkAxis(bits, 0, uop.N(0), uop.N(n)), dt)
+}
+
+// fraction is a number in [0, 1): random bits as the mantissa of a number in [1, 2), minus 1.
+func fraction(bits *uop.UOp, dt *uop.DType) *uop.UOp {
 	_, mantissa := dt.FloatInfo()
-	size := dt.Itemsize()
-	whole := uintOfSize[size]
-	bits := shrinkAxis(bitcast(p.words(ceil64(n*int64(size), 4)), whole), 0, uop.N(0), uop.N(n))
-	one := bitcast(full(p.graph(), uop.ShapeOf(1), uop.Float(1), dt), whole)
-	return sub(bitcast(bitOr(shiftRight(bits, 8*size-mantissa), one), dt), 1)
+	one := bitcast(full(bits.Graph(), uop.ShapeOf(1), uop.Float(1), dt), bits.DType)
+	return sub(bitcast(bitOr(shiftRight(bits, 8*dt.Itemsize()-mantissa), one), dt), 1)
 }
 
 func (p place) uniform(shape uop.Shape, dt *uop.DType) *uop.UOp {
@@ -91,9 +100,10 @@ func (p place) polar(shape uop.Shape) (radius, angle *uop.UOp) {
 		none := full(p.graph(), shape, uop.Float(0), uop.Float32)
 		return none, none
 	}
-	u := p.fractions(2*n, uop.Float32)
-	half := func(from int64) *uop.UOp { return reshape(shrinkAxis(u, 0, uop.N(from), uop.N(from+n)), shape) }
-	return sub(f32(1), half(n)), half(0)
+	// The fractions of 2n words; both words of a position are computed at once.
+	r := p.pairs(arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32), n)
+	of := func(word *uop.UOp) *uop.UOp { return reshape(fraction(cast(word, uop.Uint32), uop.Float32), shape) }
+	return sub(f32(1), of(shiftRight(r, 32))), of(r)
 }
 
 func (p place) long(n int64) *uop.UOp { return bitcast(p.words(2*n), uop.Uint64) }
