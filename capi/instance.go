@@ -109,43 +109,43 @@ func go_poly_nam_instance(json *C.char, n C.int) C.uintptr_t {
 
 //export go_poly_hf_load
 func go_poly_hf_load(config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int) C.uintptr_t {
-	return loadHF("poly_hf_load", config, n, files, lens, count, batch, seq, nil)
+	return loadHF("poly_hf_load", config, n, files, lens, count, batch, seq, nil, false)
 }
 
 //export go_poly_hf_load_as
-func go_poly_hf_load_as(config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int, weights *C.char) C.uintptr_t {
-	return loadHF("poly_hf_load_as", config, n, files, lens, count, batch, seq, weights)
+func go_poly_hf_load_as(config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int, dtype *C.char, strict C.int) C.uintptr_t {
+	return loadHF("poly_hf_load_as", config, n, files, lens, count, batch, seq, dtype, strict != 0)
 }
 
-func loadHF(fn string, config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int, weights *C.char) C.uintptr_t {
+func loadHF(fn string, config *C.char, n C.int, files **C.uint8_t, lens *C.int64_t, count, batch, seq C.int, dtype *C.char, strict bool) C.uintptr_t {
 	return newInstance(fn, func(e *exec.Executor) (*model.Instance, error) {
 		text := must(bytesFrom("config", unsafe.Pointer(config), C.int64_t(n)))
-		check(records("files", unsafe.Pointer(files), count))
-		check(records("file_lens", unsafe.Pointer(lens), count))
+		check(records("weights", unsafe.Pointer(files), count))
+		check(records("weight_lens", unsafe.Pointer(lens), count))
 		var list [][]byte
 		for i := range int(count) {
-			b := must(bytesFrom(indexed("files", i), unsafe.Pointer(unsafe.Slice(files, count)[i]), unsafe.Slice(lens, count)[i]))
+			b := must(bytesFrom(indexed("weights", i), unsafe.Pointer(unsafe.Slice(files, count)[i]), unsafe.Slice(lens, count)[i]))
 			list = append(list, b)
 		}
-		o := model.HFOptions{Batch: int64(batch), Seq: int64(seq)}
-		if weights != nil {
-			o.Weights = goString(weights)
-		}
-		return model.LoadHF(e, text, list, o)
+		return model.LoadHF(e, text, list, hfOptions(batch, seq, dtype, strict))
 	})
 }
 
+func hfOptions(batch, seq C.int, dtype *C.char, strict bool) model.HFOptions {
+	o := model.HFOptions{Batch: int64(batch), Seq: int64(seq), Partial: !strict}
+	if dtype != nil {
+		o.Weights = goString(dtype)
+	}
+	return o
+}
+
 //export go_poly_hf_open
-func go_poly_hf_open(path *C.char, batch, seq C.int, weights *C.char) C.uintptr_t {
+func go_poly_hf_open(path *C.char, batch, seq C.int, dtype *C.char, strict C.int) C.uintptr_t {
 	return newInstance("poly_hf_open", func(e *exec.Executor) (*model.Instance, error) {
 		if path == nil {
 			return nil, badArg("path", "is NULL, expected a path")
 		}
-		o := model.HFOptions{Batch: int64(batch), Seq: int64(seq)}
-		if weights != nil {
-			o.Weights = goString(weights)
-		}
-		return model.OpenHF(e, goString(path), o)
+		return model.OpenHF(e, goString(path), hfOptions(batch, seq, dtype, strict != 0))
 	})
 }
 

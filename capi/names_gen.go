@@ -700,11 +700,11 @@ func parameters(fn string) string {
 	case "poly_nam_instance":
 		return "json json_len"
 	case "poly_hf_load":
-		return "config config_len files file_lens n_files batch seq"
+		return "config config_len weights weight_lens n_weights max_batch max_seq_len"
 	case "poly_hf_load_as":
-		return "config config_len files file_lens n_files max_batch max_seq_len dtype"
+		return "config config_len weights weight_lens n_weights max_batch max_seq_len dtype strict"
 	case "poly_hf_open":
-		return "path max_batch max_seq_len dtype"
+		return "path max_batch max_seq_len dtype strict"
 	case "poly_instance_ends":
 		return "inst tokens room"
 	case "poly_instance_from_ir":

@@ -1412,16 +1412,16 @@ PolyInstance *poly_nam_instance(const char *json, int json_len) {
   return poly_enter("poly_nam_instance") ? NULL : (PolyInstance *)go_poly_nam_instance((char *)json, json_len);
 }
 
-PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **files, const int64_t *file_lens, int n_files, int batch, int seq) {
-  return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)go_poly_hf_load((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, batch, seq);
+PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **weights, const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len) {
+  return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)go_poly_hf_load((char *)config, config_len, (uint8_t **)weights, (int64_t *)weight_lens, n_weights, max_batch, max_seq_len);
 }
 
-PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **files, const int64_t *file_lens, int n_files, int max_batch, int max_seq_len, const char *dtype) {
-  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((char *)config, config_len, (uint8_t **)files, (int64_t *)file_lens, n_files, max_batch, max_seq_len, (char *)dtype);
+PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **weights, const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len, const char *dtype, int strict) {
+  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((char *)config, config_len, (uint8_t **)weights, (int64_t *)weight_lens, n_weights, max_batch, max_seq_len, (char *)dtype, strict);
 }
 
-PolyInstance *poly_hf_open(const char *path, int max_batch, int max_seq_len, const char *dtype) {
-  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)go_poly_hf_open((char *)path, max_batch, max_seq_len, (char *)dtype);
+PolyInstance *poly_hf_open(const char *path, int max_batch, int max_seq_len, const char *dtype, int strict) {
+  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)go_poly_hf_open((char *)path, max_batch, max_seq_len, (char *)dtype, strict);
 }
 
 int poly_instance_ends(PolyInstance *inst, int32_t *tokens, int room) {

@@ -2230,8 +2230,8 @@ POLY_API PolyInstance *poly_tabm_instance(const char *json, int json_len);
  * exu(h) = relu(exp(weight) * (h - bias)). Since 1.0. */
 POLY_API PolyInstance *poly_nam_instance(const char *json, int json_len);
 
-/* A Hugging Face model from config.json and n_files safetensors files in memory, of
- * file_lens[i] bytes each, for batch rows of seq tokens (0: as many as the model allows; at
+/* A Hugging Face model from config.json and n_weights safetensors files in memory, of
+ * weight_lens[i] bytes each, for max_batch rows of max_seq_len tokens (0: as many as the model allows; at
  * most 4096 with rotary positions). Elements of any type are converted to float32.
  * Parameters have the names of the files without the prefix "transformer.", "model." or
  * "bert.". The inputs are x (batch, seq), the token numbers, and positions (1, seq),
@@ -2248,26 +2248,34 @@ POLY_API PolyInstance *poly_nam_instance(const char *json, int json_len);
  * excluded. The entry point "cross_entropy" stores the mean cross entropy of the other
  * positions in cross_entropy (1): 0 if there are none, NaN if a number is not a token.
  * poly_instance_train_step uses this loss when it is given y. NULL if the configuration is
- * invalid. Files that cannot be read and tensors that do not fit are skipped: see
- * poly_instance_notes. Since 1.0; before 2.0 only gpt2. */
-POLY_API PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **files,
-                                    const int64_t *file_lens, int n_files, int batch, int seq);
+ * invalid. Files that cannot be read and tensors that do not fit are skipped, and parameters
+ * that are missing are zeros: see poly_instance_notes, or use poly_hf_load_as. Since 1.0; before 2.0 only gpt2. */
+POLY_API PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **weights,
+                                    const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len);
 
 /* poly_hf_load that stores matrices (linear layers and the token table) in another format:
  * dtype is "float32" (as is NULL), "float16", "bfloat16" (rounded) or "int8": q * s with
  * one float32 s per output of a layer (per token of the table), the greatest |w| there /
  * 127, so that no weight changes by more than s / 2. Arithmetic stays in float32. Smaller
  * weights speed up generation, which is bound by reading them. Matrices that are not
- * float32 are not buffers, and such a model can be neither trained nor saved. Since 2.0. */
-POLY_API PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **files,
-                                       const int64_t *file_lens, int n_files, int max_batch, int max_seq_len,
-                                       const char *dtype);
+ * float32 are not buffers, and such a model can be neither trained nor saved.
+ * With strict, a file that cannot be read, a parameter that is missing or has another shape,
+ * and a tensor that the model has no parameter for are errors: NULL. Tensors that models of the
+ * family have beside their parameters are no errors: masks of attention, rotary_emb.inv_freq,
+ * position_ids, an output layer that is tied to the token table, the head for next sentences
+ * of bert, and layers classifier, score, qa_outputs, multiple_choice_head and v_head on top of
+ * the model; a table of positions may be longer than max_seq_len. Without strict they are
+ * skipped as by poly_hf_load. Since 2.0. */
+POLY_API PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **weights,
+                                       const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len,
+                                       const char *dtype, int strict);
 
 /* poly_hf_load_as of a folder: config.json, and the safetensors files that
  * model.safetensors.index.json names, else model.safetensors, else all safetensors files of
  * the folder, mapped into memory while they are read. NULL also if one of them cannot be
- * read. Since 2.0. */
-POLY_API PolyInstance *poly_hf_open(const char *path, int max_batch, int max_seq_len, const char *dtype);
+ * read, with strict or without. Since 2.0. */
+POLY_API PolyInstance *poly_hf_open(const char *path, int max_batch, int max_seq_len, const char *dtype,
+                                    int strict);
 
 /* The tokens that end a text (eos_token_id in generation_config.json of the model's folder,
  * else in its config.json): copies at most room of them to tokens and returns their number;

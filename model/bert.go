@@ -49,7 +49,7 @@ func bertConfig(j *Config, seq int64, has func(name string) bool) (*bert, error)
 	case positions != "absolute":
 		return nil, fmt.Errorf("position_embedding_type: %q, expected \"absolute\"", positions)
 	case seq < 0 || seq > c.room:
-		return nil, fmt.Errorf("seq: %d, expected 0 to the model's %d", seq, c.room)
+		return nil, &roomError{seq, c.room}
 	}
 	if seq > 0 {
 		c.room = seq

@@ -25,7 +25,7 @@ var tinyModels = map[string]string{
 // tinyModel is a model of random weights, kept in a type, and one of the same weights in float32.
 func tinyModel(t *testing.T, e *exec.Executor, config, weights string, batch int64) (m, plain *Instance) {
 	t.Helper()
-	empty, err := LoadHF(e, []byte(config), nil, HFOptions{Batch: batch})
+	empty, err := LoadHF(e, []byte(config), nil, HFOptions{Batch: batch, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func geluTanh(x float64) float64 {
 
 // Files of every type and with every prefix give the logits of the formula.
 func TestGPT2FromFiles(t *testing.T) {
-	empty, err := LoadHF(device(t), []byte(tinyConfig), nil, HFOptions{Batch: 1})
+	empty, err := LoadHF(device(t), []byte(tinyConfig), nil, HFOptions{Batch: 1, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func encodeAs(d *uop.DType, x []float32) []byte {
 
 // Gradients of all parameters of a GPT-2, and a few steps of training.
 func TestGPT2Trains(t *testing.T) {
-	m, err := LoadHF(device(t), []byte(tinyConfig), nil, HFOptions{Batch: 2, Seq: 4})
+	m, err := LoadHF(device(t), []byte(tinyConfig), nil, HFOptions{Batch: 2, Seq: 4, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestBadConfigValues(t *testing.T) {
 		llama + `"rope_scaling":{"rope_type":1}}`:       "rope_scaling: rope_type: 1, expected a string",
 		llama + `"hidden_act":[]}`:                      "hidden_act: [], expected a string",
 	} {
-		m, err := LoadHF(device(t), []byte(config), nil, HFOptions{Batch: 1, Seq: 4})
+		m, err := LoadHF(device(t), []byte(config), nil, HFOptions{Batch: 1, Seq: 4, Partial: true})
 		if err == nil {
 			m.Free()
 		}
@@ -330,13 +330,13 @@ func TestBadModels(t *testing.T) {
 		`{"model_type":"gpt2","n_embd":7}`, `{"model_type":"gpt2","n_layer":0}`, `{"model_type":"gpt2","n_embd":12,"n_layer":1000000}`, `{"model_type":"gpt2","activation_function":"x"}`,
 		`{"model_type":"gpt2","tie_word_embeddings":false}`, `{"model_type":"gpt2","vocab_size":-1}`,
 		`{"model_type":"gpt2","n_layer":1,"n_layer":2}`, `{"model_type":"gpt2","n_layer":1e999}`, `{"model_type":"gpt2","x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`} {
-		if m, err := LoadHF(device(t), []byte(config), nil, HFOptions{Batch: 1, Seq: 4}); err == nil {
+		if m, err := LoadHF(device(t), []byte(config), nil, HFOptions{Batch: 1, Seq: 4, Partial: true}); err == nil {
 			m.Free()
 			t.Errorf("the configuration %s is accepted", config)
 		}
 	}
 	for _, bad := range [][2]int64{{0, 4}, {-1, 4}, {1, -1}, {1, 10}} {
-		if m, err := LoadHF(device(t), []byte(tinyConfig), nil, HFOptions{Batch: bad[0], Seq: bad[1]}); err == nil {
+		if m, err := LoadHF(device(t), []byte(tinyConfig), nil, HFOptions{Batch: bad[0], Seq: bad[1], Partial: true}); err == nil {
 			m.Free()
 			t.Errorf("batch %d and seq %d are accepted", bad[0], bad[1])
 		}
@@ -345,7 +345,7 @@ func TestBadModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := LoadHF(device(t), []byte(tinyConfig), [][]byte{small, []byte("rubbish")}, HFOptions{Batch: 1})
+	m, err := LoadHF(device(t), []byte(tinyConfig), [][]byte{small, []byte("rubbish")}, HFOptions{Batch: 1, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,28 +20,49 @@ type HFOptions struct {
 	// Weights is the type of the stored matrices: float32, float16, bfloat16 or int8; "" is float32. Only models
 	// of float32 can be trained and saved.
 	Weights string
+	// Partial: files that cannot be read and tensors that do not fit are left out, parameters that are missing stay zeros, and
+	// Notes lists them. Otherwise they are errors.
+	Partial bool
 }
 
-// LoadHF makes a model from a Hugging Face config.json and its safetensors files. Numbers of any type become float32. Files
-// that cannot be read and tensors that do not fit are left out and noted (Notes). The model types are those of hfFamilies.
+// LoadHF makes a model from a Hugging Face config.json and its safetensors files. Numbers of any type become float32. The files
+// must have every parameter in its shape, and nothing else but what models of the family have beside it (hfNames). The model
+// types are those of hfFamilies.
 func LoadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
-	var opened []*files.File
+	var opened []weightFile
 	var notes []string
 	for i, b := range weights {
 		f, err := files.Read(b, files.Safetensors, false)
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("files[%d]: %v", i, errors.Unwrap(err)))
+			err = fmt.Errorf("weights[%d]: %w", i, errors.Unwrap(err))
+			if !o.Partial {
+				return nil, fmt.Errorf("model.LoadHF: %w", err)
+			}
+			notes = append(notes, err.Error())
 			continue
 		}
 		defer f.Close()
-		opened = append(opened, f)
+		opened = append(opened, weightFile{f, fmt.Sprintf("weights[%d]", i)})
 	}
-	m, err := loadHF(e, config, opened, o)
+	m, err := loadHF(e, "config", "weights", config, opened, o)
 	if err != nil {
 		return nil, fmt.Errorf("model.LoadHF: %w", err)
 	}
 	m.notes = append(notes, m.notes...)
 	return m, nil
+}
+
+// roomError is the error of a number of tokens that is more than the model's room.
+type roomError struct{ seq, room int64 }
+
+func (e *roomError) Error() string {
+	return fmt.Sprintf("max_seq_len: %d, expected 0 to the model's %d", e.seq, e.room)
+}
+
+// weightFile is a file of weights, or a folder of them, with its name in errors.
+type weightFile struct {
+	*files.File
+	name string
 }
 
 // hfModel is the model of a configuration.
@@ -58,6 +80,8 @@ type hfNames struct {
 	prefixes []string
 	// silent are suffixes of tensors that the model does not need.
 	silent []string
+	// positions is the parameter of which the file may have more rows: a model for shorter texts reads the first ones.
+	positions string
 	// old maps suffixes in old files to the current ones.
 	old map[string]string
 }
@@ -75,6 +99,11 @@ func (n *hfNames) of(name string) (param string, ok bool) {
 			return "", false
 		}
 	}
+	for _, h := range hfHeads {
+		if strings.HasPrefix(name, h) {
+			return "", false
+		}
+	}
 	for from, to := range n.old {
 		if rest, found := strings.CutSuffix(name, from); found {
 			name = rest + to
@@ -83,13 +112,28 @@ func (n *hfNames) of(name string) (param string, ok bool) {
 	return name, true
 }
 
+// fit reports whether a tensor of a file has the shape of the parameter of a name.
+func (n *hfNames) fit(name string, shape, want []int64) bool {
+	if name == n.positions && len(shape) > 0 {
+		return shape[0] >= want[0] && slices.Equal(shape[1:], want[1:])
+	}
+	return slices.Equal(shape, want)
+}
+
+// hfHeads are the prefixes of layers for tasks (classes, answers, rewards) on top of any family; the model is what is below.
+var hfHeads = []string{"classifier.", "score.", "qa_outputs.", "multiple_choice_head.", "v_head."}
+
 var (
-	gpt2Names  = hfNames{prefixes: []string{"transformer.", "model."}, silent: []string{".attn.bias", ".attn.masked_bias", "lm_head.weight"}}
+	gpt2Names = hfNames{
+		prefixes: []string{"transformer.", "model."}, silent: []string{".attn.bias", ".attn.masked_bias", "lm_head.weight"},
+		positions: "wpe.weight",
+	}
 	llamaNames = hfNames{prefixes: []string{"model."}, silent: []string{"rotary_emb.inv_freq"}}
 	bertNames  = hfNames{
-		prefixes: []string{"bert."},
-		silent:   []string{"embeddings.position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
-		old:      map[string]string{"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
+		prefixes:  []string{"bert."},
+		positions: "embeddings.position_embeddings.weight",
+		silent:    []string{"embeddings.position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
+		old:       map[string]string{"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
 	}
 )
 
@@ -131,7 +175,11 @@ func readBert(_ string, j *Config, o HFOptions, has func(string) bool) (*hfModel
 	return &hfModel{define: func(b *builder) { c.define(b, o.Batch) }, names: bertNames}, nil
 }
 
-func loadHF(e *exec.Executor, config []byte, opened []*files.File, o HFOptions) (*Instance, error) {
+// maxBatch is the most rows that a model of a file can have.
+const maxBatch = 1 << 30
+
+// loadHF makes a model; name and where are the configuration and the weights in errors.
+func loadHF(e *exec.Executor, name, where string, config []byte, opened []weightFile, o HFOptions) (*Instance, error) {
 	dt, err := storage(o.Weights)
 	if err != nil {
 		return nil, err
@@ -139,23 +187,23 @@ func loadHF(e *exec.Executor, config []byte, opened []*files.File, o HFOptions) 
 	// A downloaded file is checked more strictly than a hand-written configuration: no duplicate key, no deep nesting.
 	object, err := files.ParseObject(config)
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", errors.Unwrap(err))
+		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
 	}
 	ends, err := endsOf(object)
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	j, err := ParseConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	kind := j.Text("model_type", "")
 	read := hfFamilies[kind]
 	if read == nil {
-		return nil, fmt.Errorf("config: model_type: %q, expected one of %q", kind, slices.Sorted(maps.Keys(hfFamilies)))
+		return nil, fmt.Errorf("%s: model_type: %q, expected one of %q", name, kind, slices.Sorted(maps.Keys(hfFamilies)))
 	}
-	if o.Batch < 1 || o.Batch > 1<<30 {
-		return nil, fmt.Errorf("batch: %d, expected at least 1", o.Batch)
+	if o.Batch < 1 || o.Batch > maxBatch {
+		return nil, fmt.Errorf("max_batch: %d, expected 1 to %d", o.Batch, int64(maxBatch))
 	}
 	there := map[string]bool{}
 	for _, f := range opened {
@@ -167,66 +215,92 @@ func loadHF(e *exec.Executor, config []byte, opened []*files.File, o HFOptions) 
 	if wrong := j.Wrong(); wrong != nil {
 		err = wrong // report it first: later errors may follow from its fallback
 	}
+	if room := (*roomError)(nil); errors.As(err, &room) {
+		return nil, err // an argument of the caller
+	}
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	m, err := buildStored(e, dt, func(b *builder) error { c.define(b); return nil })
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	m.text, m.ends = c.text, ends
-	m.loadFiles(opened, &c.names)
+	if err := m.loadFiles(where, opened, &c.names, o.Partial); err != nil {
+		m.Free()
+		return nil, err
+	}
 	return m, nil
 }
 
-// loadFiles reads the parameters.
-func (m *Instance) loadFiles(opened []*files.File, names *hfNames) {
+// maxNotes is how many tensors an error names.
+const maxNotes = 3
+
+// loadFiles reads the parameters of files, which are there by the name where. What is missing or does not fit is an error, or, with partial, noted.
+func (m *Instance) loadFiles(where string, opened []weightFile, names *hfNames, partial bool) error {
 	note := func(format string, a ...any) { m.notes = append(m.notes, fmt.Sprintf(format, a...)) }
 	seen := map[string]bool{}
 	for _, f := range opened {
-		if f == nil {
-			continue
-		}
 		for _, t := range f.Tensors {
 			name, ok := names.of(t.Name)
 			if !ok {
 				continue
 			}
+			tensor := fmt.Sprintf("%s: tensor %q", filepath.Join(f.name, t.Shard), t.Name)
+			want, load := m.loaderOf(name)
+			if load == nil {
+				note("%s: the model has no such parameter", tensor)
+				continue
+			}
 			seen[name] = true
-			if s := m.storedArray(name); s != nil {
-				if err := s.load(t, m.storedArray(scaleOf(name))); err != nil {
-					note("tensor %q: %v", t.Name, err)
-				}
-			} else {
-				m.loadTensor(name, t, note)
+			fits := names.fit(name, t.Shape, want)
+			if !fits && !partial {
+				note("%s: shape %v, expected %v", tensor, t.Shape, want)
+			} else if err := load(t); err != nil {
+				note("%s: %v", tensor, err)
+			} else if !fits {
+				note("%s: shape %v was read as %v", tensor, t.Shape, want)
 			}
 		}
 	}
-	for _, p := range m.params {
-		if !seen[p.Name] {
-			note("parameter %q is missing", p.Name)
+	missing := func(name string, shape []int64) {
+		if !seen[name] {
+			note("%s: parameter %q is missing, expected one of shape %v", where, name, shape)
 		}
+	}
+	for _, p := range m.params {
+		missing(p.Name, p.Shape)
 	}
 	for _, s := range m.stored {
-		if !seen[s.name] && !seen[strings.TrimSuffix(s.name, scaleOf(""))] {
-			note("parameter %q is missing", s.name)
+		if !strings.HasSuffix(s.name, scaleOf("")) { // scale factors are made with their matrices
+			missing(s.name, s.shape)
 		}
 	}
+	if partial || len(m.notes) == 0 {
+		return nil
+	}
+	text := strings.Join(m.notes[:min(len(m.notes), maxNotes)], "; ")
+	if more := len(m.notes) - maxNotes; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return errors.New(text)
 }
 
-// loadTensor copies a tensor to the parameter of a name. Of a larger tensor the first elements count: position tables may have
-// more rows than the model.
-func (m *Instance) loadTensor(name string, t *files.Tensor, note func(format string, a ...any)) {
+// loaderOf returns the shape of the parameter of a name, and the function that copies a tensor to it; nil if there is none. Of a
+// larger tensor the first elements count.
+func (m *Instance) loaderOf(name string) ([]int64, func(t *files.Tensor) error) {
+	if s := m.storedArray(name); s != nil {
+		return s.shape, func(t *files.Tensor) error { return s.load(t, m.storedArray(scaleOf(name))) }
+	}
 	b := m.named[name]
 	if b == nil || b.Role != Param {
-		note("tensor %q: the model has no such parameter", t.Name)
-		return
+		return nil, nil
 	}
-	rows := len(t.Shape) == len(b.Shape) && slices.Equal(t.Shape[1:], b.Shape[1:]) && t.Shape[0] >= b.Shape[0]
-	if err := t.Floats(b.Data); err != nil {
-		note("tensor %q: shape %v, expected %v", t.Name, t.Shape, b.Shape)
-	} else if !rows {
-		note("tensor %q: shape %v was read as %v", t.Name, t.Shape, b.Shape)
+	return b.Shape, func(t *files.Tensor) error {
+		if err := t.Floats(b.Data); err != nil {
+			return fmt.Errorf("shape %v, expected %v", t.Shape, b.Shape)
+		}
+		return nil
 	}
 }
 
@@ -241,7 +315,7 @@ func gpt2Config(j *Config, seq int64) (GPT2Config, error) {
 		Inner: j.Int("n_inner", 0), Activation: j.Text("activation_function", ""),
 	}
 	if seq < 0 || seq > c.MaxSeq {
-		return c, fmt.Errorf("seq: %d, expected 0 to the model's %d", seq, c.MaxSeq)
+		return c, &roomError{seq, c.MaxSeq}
 	}
 	if seq > 0 {
 		c.MaxSeq = seq

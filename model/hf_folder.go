@@ -12,7 +12,7 @@ import (
 )
 
 // OpenHF makes a model from a folder with config.json and safetensors files: those that an index names, or model.safetensors, or else
-// all of them. They are mapped while they are read; one that cannot be read is an error. Otherwise it is LoadHF.
+// all of them. They are mapped while they are read; one that cannot be read is an error, also with o.Partial. Otherwise it is LoadHF.
 func OpenHF(e *exec.Executor, path string, o HFOptions) (*Instance, error) {
 	m, err := openHF(e, path, o)
 	if err != nil {
@@ -32,7 +32,7 @@ func openHF(e *exec.Executor, path string, o HFOptions) (*Instance, error) {
 		return nil, fmt.Errorf("path: %s: %w", path, errors.Unwrap(err))
 	}
 	defer weights.Close()
-	m, err := loadHF(e, config, []*files.File{weights}, o)
+	m, err := loadHF(e, "path: "+filepath.Join(path, name), "path: "+path, config, []weightFile{{weights, "path: " + path}}, o)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func llamaConfig(kind string, j *Config, seq int64) (*llama, error) {
 	case !(c.eps >= 0):
 		return nil, fmt.Errorf("rms_norm_eps: %v, expected 0 or more", c.eps)
 	case seq < 0 || seq > most:
-		return nil, fmt.Errorf("seq: %d, expected 0 to the model's %d", seq, most)
+		return nil, &roomError{seq, most}
 	}
 	if c.room = seq; seq == 0 {
 		c.room = min(most, usualRoom)

@@ -10,7 +10,7 @@ import (
 func TestTokenLoss(t *testing.T) {
 	for name, config := range map[string]string{"gpt2": tinyConfig, "llama": tinyModels["llama"]} {
 		t.Run(name, func(t *testing.T) {
-			m, err := LoadHF(device(t), []byte(config), nil, HFOptions{Batch: 2, Seq: 4})
+			m, err := LoadHF(device(t), []byte(config), nil, HFOptions{Batch: 2, Seq: 4, Partial: true})
 			if err != nil {
 				t.Fatal(err)
 			}

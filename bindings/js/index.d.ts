@@ -607,6 +607,13 @@ export interface HfOptions {
   maxSeqLen?: number
   /** The type in which matrices are stored. Types other than float32 take less memory and time, but cannot be trained or saved. */
   dtype?: 'float32' | 'float16' | 'bfloat16' | 'int8'
+  /**
+   * Whether a file that cannot be read, a parameter that is missing or has another shape, and a tensor that the model has no
+   * parameter for are errors (the default). Masks, positions, a tied output layer and heads for tasks (classifier, score,
+   * qa_outputs, …) may be there: the model has no need of them. Without it what does not fit is left out, what is missing is
+   * zeros, and notes lists both.
+   */
+  strict?: boolean
 }
 
 /**
@@ -648,9 +655,8 @@ export interface DownloadOptions {
 export function downloadHf(repoId: string, options?: DownloadOptions): Promise<string>
 
 /**
- * A model from the contents of config.json (text or bytes) and of safetensors files. Tensors that are
- * missing or do not fit are warned about: missing ones are zeros. dtype is the type in which matrices
- * are stored: float32; float16 and bfloat16, which round; int8, which stores q * s with one number s
+ * A model from the contents of config.json (text or bytes) and of safetensors files. dtype is the type in which matrices are
+ * stored: float32; float16 and bfloat16, which round; int8, which stores q * s with one number s
  * for each output of a layer, the greatest |w| there / 127. Smaller ones make generate faster; they cannot
  * be trained or saved.
  */

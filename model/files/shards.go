@@ -70,7 +70,12 @@ func (f *File) openShard(path string) error {
 	if err != nil {
 		return err
 	}
-	return f.parseSafetensors(data)
+	before := len(f.Tensors)
+	err = f.parseSafetensors(data)
+	for _, t := range f.Tensors[before:] {
+		t.Shard = filepath.Base(path)
+	}
+	return err
 }
 
 // openIndex opens the files in an index. Each tensor must be in the file of its index entry; other tensors are ignored.

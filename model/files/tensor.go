@@ -10,6 +10,8 @@ import (
 // Tensor is a tensor of a file.
 type Tensor struct {
 	Name string
+	// Shard is the name of the tensor's file in a folder.
+	Shard string
 	// Type is the file's name of the type: "F32", "Q4_K", "bfloat16".
 	Type string
 	// DType is the type of the elements; of quantised ones the decoded type, float32.

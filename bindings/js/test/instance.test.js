@@ -135,7 +135,7 @@ const GPT2 = { model_type: 'gpt2', vocab_size: 11, n_embd: 8, n_head: 2, n_layer
 
 function gpt2Weights () {
   Tensor.manualSeed(1)
-  const empty = loadQuietly(JSON.stringify(GPT2), [], { maxSeqLen: 4 })
+  const empty = loadHfBytes(JSON.stringify(GPT2), [], { maxSeqLen: 4, strict: false })
   const tensors = {}
   for (const [name, role] of Object.entries(empty.roles)) {
     if (role === 'param') tensors[`transformer.${name}`] = Tensor.randn(empty.shapes[name]).mul(0.3)
@@ -143,21 +143,22 @@ function gpt2Weights () {
   return safetensors.encode(tensors)
 }
 
-function loadQuietly (...args) {
-  const { emitWarning } = process
-  process.emitWarning = () => {}
-  try {
-    return loadHfBytes(...args)
-  } finally {
-    process.emitWarning = emitWarning
-  }
-}
-
 test('files that cannot be read', () => {
   const weights = gpt2Weights()
   for (const broken of [weights.slice(0, -1), weights.slice(0, 100), new Uint8Array(0), Buffer.from('junk'.repeat(9))]) {
-    assert.throws(() => loadHfBytes(JSON.stringify(GPT2), [weights, broken]), /^PolygradError: loadHfBytes: weights: files\[1\]: /)
+    assert.throws(() => loadHfBytes(JSON.stringify(GPT2), [weights, broken]), /^PolygradError: loadHfBytes: weights\[1\]: /)
   }
+  const tensors = safetensors.decode(weights)
+  const { 'transformer.ln_f.weight': norm, ...others } = tensors
+  const load = (tensors, options) => loadHfBytes(JSON.stringify(GPT2), [safetensors.encode(tensors)], { maxSeqLen: 4, ...options })
+  assert.throws(() => load(others), { message: 'loadHfBytes: weights: parameter "ln_f.weight" is missing, expected one of shape [8]' })
+  for (const tensor of [norm.reshape(1, 8), norm.shrink([[0, 7]])]) {
+    const wrong = { ...others, 'transformer.ln_f.weight': tensor }
+    assert.throws(() => load(wrong), /^PolygradError: loadHfBytes: weights\[0\]: tensor "transformer.ln_f.weight": shape \[.*\], expected \[8\]$/)
+    assert.strictEqual(load(wrong, { strict: false }).notes.length, 1)
+  }
+  assert.throws(() => load({ ...tensors, odd: norm }), /weights\[0\]: tensor "odd": the model has no such parameter$/)
+  assert.deepStrictEqual(load({ ...tensors, 'classifier.weight': norm }).notes, [])
 })
 
 test('a model in the format of Hugging Face', () => {

@@ -1594,7 +1594,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
             c_int,
             c_int,
         ),
-        "config config_len files file_lens n_files batch seq",
+        "config config_len weights weight_lens n_weights max_batch max_seq_len",
     ),
     "poly_hf_load_as": (
         c_void_p,
@@ -1607,8 +1607,9 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
             c_int,
             c_int,
             c_char_p,
+            c_int,
         ),
-        "config config_len files file_lens n_files max_batch max_seq_len dtype",
+        "config config_len weights weight_lens n_weights max_batch max_seq_len dtype strict",
     ),
     "poly_hf_open": (
         c_void_p,
@@ -1617,8 +1618,9 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
             c_int,
             c_int,
             c_char_p,
+            c_int,
         ),
-        "path max_batch max_seq_len dtype",
+        "path max_batch max_seq_len dtype strict",
     ),
     "poly_instance_ends": (c_int, (c_void_p, c_void_p, c_int), "inst tokens room"),
     "poly_instance_from_ir": (

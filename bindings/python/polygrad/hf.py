@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,12 +29,13 @@ def load_hf(
     max_batch: int = 1,
     max_seq_len: int = 0,
     dtype: str | DType = "float32",
+    strict: bool = True,
 ) -> Instance:
     """Load a model from a folder with config.json and *.safetensors (one file or shards).
 
     max_seq_len 0 selects the maximum of the model, at most 4096 for models with rotary positions.
-    dtype is the type that matrices are stored in, see load_hf_bytes. If there is a tokenizer.json,
-    generate takes and returns text.
+    dtype is the type that matrices are stored in, strict says what is an error: see load_hf_bytes.
+    If there is a tokenizer.json, generate takes and returns text.
 
     train_step(x=tokens, y=tokens) of the result fine-tunes a float32 model with logits: y is the
     token that each position should predict (in a text, the next one); positions with a negative
@@ -46,8 +46,8 @@ def load_hf(
         raise FileNotFoundError(f"load_hf: path: {folder / 'config.json'} does not exist")
     if not any(folder.glob("*.safetensors*")):
         raise FileNotFoundError(f"load_hf: path: {folder} holds no .safetensors file")
-    handle = lib.poly_hf_open(os.fsencode(folder), max_batch, max_seq_len, kind)
-    inst = _noted(Instance(handle, ValueError))
+    handle = lib.poly_hf_open(os.fsencode(folder), max_batch, max_seq_len, kind, bool(strict))
+    inst = Instance(handle, ArgumentError)
     inst._folder = folder
     return inst
 
@@ -57,19 +57,13 @@ def _kind(dtype: str | DType) -> bytes:
     return c_text("dtype", {"float": "float32", "half": "float16"}.get(kind, kind))
 
 
-def _noted(inst: Instance) -> Instance:
-    """Warn about what was odd about the weights of a model."""
-    if inst.notes:
-        warnings.warn("; ".join(inst.notes), stacklevel=3)
-    return inst
-
-
 def load_hf_bytes(
     config: bytes | str,
     weights: Sequence[Any],
     max_batch: int = 1,
     max_seq_len: int = 0,
     dtype: str | DType = "float32",
+    strict: bool = True,
 ) -> Instance:
     """Load a model from the contents of config.json and of safetensors files.
 
@@ -78,7 +72,10 @@ def load_hf_bytes(
     layer, the greatest |w| there / 127, so that no weight changes by more than s / 2. Smaller ones
     make generate faster, as it is bound by reading weights; they cannot be trained or saved.
 
-    Tensors that are missing or do not fit are warned about: missing ones are zeros.
+    With strict, a file that cannot be read, a parameter that is missing or has another shape, and
+    a tensor that the model has no parameter for are errors. Masks, positions, a tied output layer
+    and heads for tasks (classifier, score, qa_outputs, …) may be there: the model has no need of
+    them. Otherwise what does not fit is left out, what is missing is zeros, and notes lists both.
     """
     text = config.encode() if isinstance(config, str) else config
     need(bytes, "config", text, "a text or bytes")
@@ -86,15 +83,11 @@ def load_hf_bytes(
     blocks = [_block(i, w) for i, w in enumerate(weights)]
     files = (ctypes.c_void_p * n)(*[b.ctypes.data for b in blocks])
     lengths = (ctypes.c_int64 * n)(*[b.size for b in blocks])
-    inst = Instance(
-        lib.poly_hf_load_as(
-            text, len(text), files, lengths, n, max_batch, max_seq_len, _kind(dtype)
-        )
+    sizes = (max_batch, max_seq_len)
+    return Instance(
+        lib.poly_hf_load_as(text, len(text), files, lengths, n, *sizes, _kind(dtype), bool(strict)),
+        ArgumentError,
     )
-    broken = [note for note in inst.notes if note.startswith("files[")]
-    if broken:
-        raise ArgumentError(f"load_hf_bytes: weights: {'; '.join(broken)}")
-    return _noted(inst)
 
 
 def _block(i: int, content: Any) -> np.ndarray[Any, Any]:

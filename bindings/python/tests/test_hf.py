@@ -153,15 +153,6 @@ def test_shards_and_types(weights):
         load_hf_bytes(json.dumps(LLAMA), parts, dtype="int4")
 
 
-def test_files_that_cannot_be_read(weights):
-    whole = safetensors(weights, prefix="")
-    for broken in (whole[:-1], whole[:100], b"", b"junk" * 10, whole[: len(whole) // 2]):
-        with pytest.raises(ValueError, match=r"weights: files\[1\]: "):
-            load_hf_bytes(json.dumps(LLAMA), [whole, broken])
-    with pytest.warns(UserWarning, match="is missing"):
-        load_hf_bytes(json.dumps(LLAMA), [])
-
-
 def bert(w, tokens, kinds, there):
     """Return the values of tokens, that of the row, and the logits."""
     from math import erf
@@ -474,4 +465,105 @@ def test_bad_folders(tmp_path, weights, name, text, message):
 )
 def test_bad_configurations(wrong):
     with pytest.raises(RuntimeError, match=next(iter(wrong))):
-        load_hf_bytes(json.dumps({**LLAMA, **wrong}), [])
+        load_hf_bytes(json.dumps({**LLAMA, **wrong}), [], strict=False)
+
+
+@pytest.fixture(params=["load_hf", "load_hf_bytes"])
+def load(request, tmp_path):
+    """Return how a model of a configuration and files is loaded."""
+
+    def from_folder(config, *files, **options):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        for i, content in enumerate(files):
+            (tmp_path / f"part-{i}.safetensors").write_bytes(content)
+        return load_hf(tmp_path, **options)
+
+    def from_bytes(config, *files, **options):
+        return load_hf_bytes(json.dumps(config), list(files), **options)
+
+    return from_folder if request.param == "load_hf" else from_bytes
+
+
+SECOND = r"^load_hf(_bytes: weights\[1\]|: path: \S*): (part-1.safetensors: )?"
+
+
+def test_files_that_cannot_be_read(weights, load):
+    whole = safetensors(weights, prefix="")
+    for broken in (whole[:-1], whole[:100], b"", b"junk" * 10, whole[: len(whole) // 2]):
+        with pytest.raises(ValueError, match=SECOND + "(the header|0 bytes)"):
+            load(LLAMA, whole, broken)
+
+
+def ones(*shape):
+    return np.ones(shape, np.float32)
+
+
+def changed(weights, name, tensor):
+    return {n: (tensor if n == name else w) for n, w in weights.items()}
+
+
+NORM, UP = "model.norm.weight", "model.layers.0.mlp.up_proj.weight"
+MISFITS = {
+    "of another size": (NORM, ones(7), r"tensor .*norm.weight\": shape \[7\], expected \[16\]"),
+    "of more axes": (NORM, ones(1, 16), r"shape \[1 16\], expected \[16\]"),
+    "transposed": (UP, ones(16, 24), r"up_proj.weight\": shape \[16 24\], expected \[24 16\]"),
+    "of more rows": ("lm_head.weight", ones(25, 16), r"shape \[25 16\], expected \[19 16\]"),
+    "of fewer rows": ("lm_head.weight", ones(9, 16), r"shape \[9 16\], expected \[19 16\]"),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+@pytest.mark.parametrize("kind", MISFITS)
+def test_tensors_of_other_shapes(weights, load, kind, dtype):
+    name, tensor, message = MISFITS[kind]
+    wrong = safetensors(changed(weights, name, tensor), prefix="")
+    place = r"^load_hf(: path: \S+part-0.safetensors|_bytes: weights\[0\]): "
+    with pytest.raises(ValueError, match=place + ".*" + message):
+        load(LLAMA, wrong, dtype=dtype)
+    if dtype == "float32":
+        assert len(load(LLAMA, wrong, strict=False).notes) == 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_parameters_that_are_missing(weights, load, dtype):
+    place = r"^load_hf(_bytes: weights|: path: \S+): parameter"
+    for name, w in weights.items():
+        fewer = safetensors({n: v for n, v in weights.items() if n != name}, prefix="")
+        said = rf"{place} \"{name.replace('model.', '')}\" is missing, expected one of shape "
+        shape = " ".join(map(str, w.shape))
+        with pytest.raises(ValueError, match=rf"{said}\[{shape}\]$"):
+            load(LLAMA, fewer, dtype=dtype)
+    with pytest.raises(ValueError, match=place + ".*; and 18 more$"):
+        load(LLAMA, safetensors({}, prefix=""), dtype=dtype)
+    none = load(LLAMA, safetensors({}, prefix=""), dtype=dtype, strict=False)
+    assert len(none.notes) == len(weights)
+
+
+def test_tensors_that_the_model_has_not(weights, load):
+    name = "model.layers.0.self_attn.q_proj.bias"  # of a model with attention_bias
+    more = safetensors({**weights, name: normal(16)}, prefix="")
+    with pytest.raises(ValueError, match=f'tensor "{name}": the model has no such parameter'):
+        load(LLAMA, more)
+    assert len(load(LLAMA, more, strict=False).notes) == 1
+
+
+# What complete checkpoints of each family have beside the parameters, or have not.
+def test_checkpoints_with_more_and_with_less(weights, load):
+    rotary = "model.layers.0.self_attn.rotary_emb.inv_freq"
+    more = {rotary: normal(2), "score.weight": normal(3, 16)}
+    assert load(LLAMA, safetensors({**weights, **more}, prefix="")).notes == []
+    tied = {**LLAMA, "tie_word_embeddings": True}
+    assert load(tied, safetensors(weights, prefix="")).notes == []
+    head = weights.pop("lm_head.weight")
+    inst = load(tied, safetensors(weights, prefix=""))
+    tokens = RNG.integers(0, 19, 5)
+    want = llama({**weights, "lm_head.weight": weights["model.embed_tokens.weight"]}, tokens)
+    close(inst.forward(x=[[*tokens, *[0] * 27]])["output"][0][:5], want)
+    with pytest.raises(ValueError, match=r"lm_head.*is missing"):
+        load(LLAMA, safetensors(weights, prefix=""))
+    assert head.shape == (19, 16)
+    w = bert_weights()
+    w["bert.embeddings.position_ids"] = np.arange(16.0, dtype=np.float32)[None]
+    w["cls.seq_relationship.weight"] = normal(2, 12)
+    w["classifier.bias"] = normal(3)
+    assert load(BERT, safetensors(w, prefix=""), max_seq_len=5).notes == []

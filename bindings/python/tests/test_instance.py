@@ -376,7 +376,7 @@ def test_errors_of_the_loader(tmp_path, folder):
         load_hf_bytes('{"model_type": "other"}', [])
     with pytest.raises(RuntimeError, match="load_hf_bytes"):
         load_hf_bytes("nonsense", [])
-    with pytest.warns(UserWarning, match=r"wte\.weight.*missing"):
+    with pytest.raises(ValueError, match=r"wte\.weight.*missing"):
         load_hf_bytes(json.dumps(CONFIG), [])
     inst = load_hf(folder[0])
     with pytest.raises(ValueError, match=r"row 0 is empty|a row of shape"):

@@ -115,7 +115,8 @@ kept_snapshot <- function(own, revision) {
   commit <- if (file.exists(ref)) trimws(text_of(ref)) else revision
   folder <- file.path(own, "snapshots", commit)
   if (!grepl("^[0-9a-f]{40}$", commit) || !file.exists(file.path(folder, "config.json"))) return(NULL)
-  files <- weight_files(folder)
+  index <- file.path(folder, index_name)
+  files <- file.path(folder, if (file.exists(index)) indexed("download_hf", index) else unindexed(list.files(folder)))
   if (length(files) > 0L && all(file.exists(files))) folder
 }
 

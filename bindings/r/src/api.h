@@ -365,8 +365,8 @@ struct poly_api {
   PolyInstance *(*poly_tabm_instance)(const char *, int);
   PolyInstance *(*poly_nam_instance)(const char *, int);
   PolyInstance *(*poly_hf_load)(const char *, int, const uint8_t **, const int64_t *, int, int, int);
-  PolyInstance *(*poly_hf_load_as)(const char *, int, const uint8_t **, const int64_t *, int, int, int, const char *);
-  PolyInstance *(*poly_hf_open)(const char *, int, int, const char *);
+  PolyInstance *(*poly_hf_load_as)(const char *, int, const uint8_t **, const int64_t *, int, int, int, const char *, int);
+  PolyInstance *(*poly_hf_open)(const char *, int, int, const char *, int);
   int (*poly_instance_ends)(PolyInstance *, int32_t *, int);
   PolyInstance *(*poly_instance_from_ir)(const uint8_t *, int, const uint8_t *, int);
   PolyInstance *(*poly_instance_from_bundle)(const uint8_t *, int);

@@ -1,77 +1,46 @@
 /* Language models: loading them from files, and texts that they continue. */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "glue.h"
 
-/* A file in memory without being read before it is used, or a raw vector. */
-typedef struct Block {
-  const uint8_t *data;
-  int64_t length;
-  int mapped;
-} Block;
-
-static void unmap(Block *blocks, int n) {
-  for (int i = 0; i < n; i++) {
-    if (blocks[i].mapped) munmap((void *)blocks[i].data, (size_t)blocks[i].length);
-  }
-}
-
-static int map(const char *path, Block *out) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat about;
-  if (file < 0) return -1;
-  int status = fstat(file, &about);
-  if (status == 0 && about.st_size > 0) {
-    void *data = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (data == MAP_FAILED) {
-      status = -1;
-    } else {
-      *out = (Block){data, (int64_t)about.st_size, 1};
-    }
-  }
-  int kept = errno;
-  close(file);
-  errno = kept;
-  return status;
-}
-
-/* files: raw vectors and paths. */
-SEXP r_instance_hf(SEXP config, SEXP files, SEXP batch, SEXP seq, SEXP dtype) {
-  Args a = begin("load_hf");
+/* A model from the text of config.json and raw vectors of safetensors files. */
+SEXP r_instance_hf(SEXP config, SEXP files, SEXP batch, SEXP seq, SEXP dtype, SEXP strict) {
+  Args a = begin("load_hf_bytes");
   const char *text = arg_string(&a, config, "config");
   int rows = arg_int(&a, batch, "max_batch"), tokens = arg_int(&a, seq, "max_seq_len");
-  const char *weights = arg_string(&a, dtype, "dtype");
+  const char *kind = arg_string(&a, dtype, "dtype");
   NEED(poly_hf_load_as);
   int n = (int)Rf_xlength(files);
-  Block *blocks = (Block *)R_alloc((size_t)n + 1, sizeof *blocks);
-  memset(blocks, 0, ((size_t)n + 1) * sizeof *blocks);
   const uint8_t **data = (const uint8_t **)R_alloc((size_t)n + 1, sizeof *data);
   int64_t *lengths = (int64_t *)R_alloc((size_t)n + 1, sizeof *lengths);
-  const char **paths = (const char **)R_alloc((size_t)n + 1, sizeof *paths);
   for (int i = 0; i < n; i++) {
-    SEXP one = VECTOR_ELT(files, i);
-    paths[i] = TYPEOF(one) == RAWSXP ? NULL : R_ExpandFileName(arg_string(&a, one, "weights"));
-    if (paths[i] != NULL) paths[i] = strcpy(R_alloc(strlen(paths[i]) + 1, 1), paths[i]);
+    data[i] = RAW(VECTOR_ELT(files, i));
+    lengths[i] = (int64_t)Rf_xlength(VECTOR_ELT(files, i));
   }
-  for (int i = 0; i < n; i++) {
-    SEXP one = VECTOR_ELT(files, i);
-    if (paths[i] == NULL) {
-      blocks[i] = (Block){RAW(one), (int64_t)Rf_xlength(one), 0};
-    } else if (map(paths[i], &blocks[i]) != 0) {
-      int error = errno;
-      unmap(blocks, i);
-      raise_error("load_hf: %s: %s", paths[i], strerror(error));
-    }
-    data[i] = blocks[i].data;
-    lengths[i] = blocks[i].length;
-  }
-  PolyInstance *inst = P.poly_hf_load_as(text, (int)strlen(text), data, lengths, n, rows, tokens, weights);
-  unmap(blocks, n);
+  PolyInstance *inst = P.poly_hf_load_as(text, (int)strlen(text), data, lengths, n, rows, tokens, kind, Rf_asLogical(strict));
+  if (inst == NULL) fail_in("load_hf_bytes", P.poly_last_error());
   return new_instance(inst);
+}
+
+/* A model from a folder. */
+SEXP r_instance_open(SEXP path, SEXP batch, SEXP seq, SEXP dtype, SEXP strict) {
+  Args a = begin("load_hf");
+  const char *folder = R_ExpandFileName(arg_string(&a, path, "path"));
+  int rows = arg_int(&a, batch, "max_batch"), tokens = arg_int(&a, seq, "max_seq_len");
+  const char *kind = arg_string(&a, dtype, "dtype");
+  NEED(poly_hf_open);
+  PolyInstance *inst = P.poly_hf_open(folder, rows, tokens, kind, Rf_asLogical(strict));
+  if (inst == NULL) fail_in("load_hf", P.poly_last_error());
+  return new_instance(inst);
+}
+
+/* The tokens that end a text, NULL if the model's files name none. */
+SEXP r_instance_ends(SEXP inst) {
+  NEED(poly_instance_ends);
+  int n = P.poly_instance_ends(instance_of(inst), NULL, 0);
+  if (n <= 0) return R_NilValue;
+  SEXP ends = PROTECT(Rf_allocVector(INTSXP, n));
+  P.poly_instance_ends(instance_of(inst), INTEGER(ends), n);
+  UNPROTECT(1);
+  return ends;
 }
 
 static PolyGenerator *generator_of(SEXP gen) { return held(gen, RELEASE(poly_generator_free), "a generator"); }

@@ -67,6 +67,8 @@ static const char *from_one(const char *text) {
       to += sprintf(to, "axis %lld", i + 1);
     } else if (sscanf(text, "tensors[%lld]%n", &i, &end) == 1 && end > 0) {
       to += sprintf(to, "..%lld", i + 1);
+    } else if (sscanf(text, "weights[%lld]%n", &i, &end) == 1 && end > 0) {
+      to += sprintf(to, "weights[%lld]", i + 1);
     } else if (sscanf(text, "index: %lld is out of bounds%n", &i, &end) == 1 && end > 0) {
       to += sprintf(to, "index: %lld is out of bounds", i + (i >= 0));
     } else {

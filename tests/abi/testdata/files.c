@@ -165,7 +165,7 @@ static void generators(void) {
   CHECK(poly_generator_ends(g, NULL, 0) == 0);
   FAILS(poly_generator_ends(g, NULL, 1) == 0, "poly_generator_ends", "tokens");
   CHECK(poly_instance_ends(m, NULL, 0) == 0);
-  FAILS(poly_hf_open("/nowhere", 1, 0, NULL), "poly_hf_open", "path");
+  FAILS(poly_hf_open("/nowhere", 1, 0, NULL, 1), "poly_hf_open", "path");
   FAILS(poly_generator_feed(g, prompt, lengths, 2) == 0, "poly_generator_feed", "row 1");
   FAILS(poly_generator_sampling(g, -1, 0, 1, 7) == 0, "poly_generator_sampling", "temperature");
   prompt[0] = 11;

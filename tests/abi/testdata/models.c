@@ -72,7 +72,15 @@ static void bad_input(void) {
   const char *endless = "{\"n_features\":1000000000}";
   FAILS(poly_nam_instance(endless, (int)strlen(endless)), "poly_nam_instance", "n_features: 1000000000");
   FAILS(poly_hf_load("{\"model_type\":\"t5\"}", 19, NULL, NULL, 0, 1, 0), "poly_hf_load", "model_type");
-  FAILS(poly_hf_load("{}", 2, NULL, NULL, 3, 1, 0), "poly_hf_load", "files");
+  FAILS(poly_hf_load("{}", 2, NULL, NULL, 3, 1, 0), "poly_hf_load", "weights");
+  const char *config = "{\"model_type\":\"gpt2\",\"vocab_size\":2,\"n_embd\":2,\"n_head\":1,\"n_layer\":1,\"n_positions\":2}";
+  const uint8_t *junk[1] = {(const uint8_t *)"no safetensors file"};
+  const int64_t junk_len[1] = {19};
+  FAILS(poly_hf_load_as(config, (int)strlen(config), junk, junk_len, 1, 1, 0, NULL, 1), "poly_hf_load_as", "weights[0]");
+  FAILS(poly_hf_load_as(config, (int)strlen(config), NULL, NULL, 0, 1, 0, NULL, 1), "poly_hf_load_as", "parameter \"wte.weight\" is missing, expected one of shape [2 2]");
+  PolyInstance *zeros = poly_hf_load_as(config, (int)strlen(config), junk, junk_len, 1, 1, 0, NULL, 0);
+  CHECK(zeros != NULL && strstr(poly_instance_notes(zeros), "weights[0]") != NULL);
+  poly_instance_free(zeros);
   PolyInstance *m = mlp("{\"layers\":[2,1]}");
   CHECK(m != NULL);
   FAILS(poly_instance_param_name(m, 5), "poly_instance_param_name", "out of range");

@@ -161,10 +161,25 @@ test_that("GPT-2 is loaded from bytes and generates", {
   odd <- list(encode = function(text) 1, decode = function(tokens) NULL)
   expect_polygrad(generate(model, "a", 1, tokenizer = odd), "decode returned NULL, expected a string")
   expect_polygrad(generate(model, 1, 2.5), "max_new_tokens: 2.5, expected a whole number")
-  expect_warning(load_hf_bytes(config, write_safetensors(list(odd = 1))), "odd")
-  expect_polygrad(load_hf_bytes(config, as.raw(1:50)), "weights: files\\[0\\]: ")
-  expect_polygrad(load_hf(tempfile()), "config.json does not exist")
-  expect_polygrad(load_hf(NULL), "path: NULL, expected the path of a folder")
+  expect_polygrad(load_hf(tempfile()), "^load_hf: path: open .*config.json: no such file")
+  expect_polygrad(load_hf(NULL), "^load_hf: path: ")
+})
+
+test_that("weights that are missing, of other shapes or damaged are errors", {
+  weights <- gpt2_weights()
+  load <- function(weights, ...) load_hf_bytes(gpt2_config, weights, ...)
+  tensors <- read_safetensors(weights)
+  for (broken in list(as.raw(1:50), head(weights, -1L), raw())) {
+    expect_polygrad(load(list(weights, broken)), "^load_hf_bytes: weights\\[2\\]: ")
+  }
+  without <- tensors[names(tensors) != "ln_f.weight"]
+  expect_polygrad(load(write_safetensors(without)), 'weights: parameter "ln_f.weight" is missing, expected one of shape \\[8\\]')
+  wrong <- write_safetensors(c(without, list(ln_f.weight = Tensor$ones(7))))
+  expect_polygrad(load(wrong), 'weights\\[1\\]: tensor "ln_f.weight": shape \\[7\\], expected \\[8\\]')
+  expect_length(load(wrong, strict = FALSE)$notes, 1L)
+  expect_polygrad(load(write_safetensors(c(tensors, list(odd = 1)))), '"odd": the model has no such parameter')
+  expect_length(load(write_safetensors(c(tensors, list(score.weight = 1))))$notes, 0L)
+  expect_polygrad(load(weights, strict = NA), "strict")
 })
 
 test_that("files that an index names are loaded, and no others", {
@@ -195,11 +210,11 @@ test_that("files that an index names are loaded, and no others", {
   unlink(file.path(folder, c("model.safetensors", "other.safetensors")))
   expect_length(load_hf(folder)$notes, 0L)
   writeLines('{"weight_map": {"x": "../a.safetensors"}}', index)
-  expect_polygrad(load_hf(folder), "expected a file beside the index")
+  expect_polygrad(load_hf(folder), "expected the name of a file")
   writeLines("{}", index)
-  expect_polygrad(load_hf(folder), "has no weight_map")
+  expect_polygrad(load_hf(folder), "weight_map")
   writeLines('{"weight_map": {"x": "gone.safetensors"}}', index)
-  expect_polygrad(load_hf(folder), "gone.safetensors: No such file")
+  expect_polygrad(load_hf(folder), "gone.safetensors: .*no such file")
 })
 
 test_that("a generator takes and gives tokens step by step", {
