@@ -80,7 +80,10 @@ function checked (repoId, options) {
   const { HF_HUB_CACHE, HF_HOME, HF_ENDPOINT, XDG_CACHE_HOME } = process.env
   const home = HF_HOME || path.join(XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'huggingface')
   const endpoint = string(options.endpoint ?? (HF_ENDPOINT || 'https://huggingface.co'), 'downloadHf: endpoint').replace(/\/+$/, '')
-  if (!/^https?:\/\/[^/]/.test(endpoint)) throw new PolygradError(`downloadHf: endpoint: ${show(endpoint)}, expected an http or https URL`)
+  if (!/^https?:\/\/[^/]/.test(endpoint)) {
+    const name = options.endpoint === null ? 'HF_ENDPOINT: got' : 'downloadHf: endpoint:'
+    throw new PolygradError(`${name} ${show(endpoint)}, expected an http or https URL`)
+  }
   return {
     ...options,
     repoId,
@@ -88,23 +91,25 @@ function checked (repoId, options) {
     cacheDir: path.resolve(string(options.cacheDir ?? (HF_HUB_CACHE || path.join(home, 'hub')), 'downloadHf: cacheDir')),
     show: options.show ?? process.stderr.isTTY === true,
     // The token saved for the Hub is not sent to any other server.
-    headers: headersOf(options.token ?? (options.endpoint === null ? savedToken(home) : null))
+    headers: options.token === null && options.endpoint === null ? savedHeaders(home) : headersOf('downloadHf: token', options.token)
   }
 }
 
-/** The token of the environment, or what logging in to the Hub has saved; null if there is none. */
-function savedToken (home) {
-  if (process.env.HF_TOKEN) return process.env.HF_TOKEN
+/** The headers for the token of the environment, or for what logging in to the Hub has saved. */
+function savedHeaders (home) {
+  if (process.env.HF_TOKEN) return headersOf('HF_TOKEN', process.env.HF_TOKEN)
+  const file = process.env.HF_TOKEN_PATH || path.join(home, 'token')
   try {
-    return fs.readFileSync(process.env.HF_TOKEN_PATH || path.join(home, 'token'), 'utf8').trim() || null
-  } catch {
-    return null
+    return headersOf(file, fs.readFileSync(file, 'utf8').trim() || null)
+  } catch (error) {
+    if (error instanceof PolygradError) throw error
+    return {}
   }
 }
 
-function headersOf (token) {
+function headersOf (name, token) {
   if (token === null) return {}
-  if (!/^[\x21-\x7e]+$/.test(string(token, 'downloadHf: token'))) throw new PolygradError('downloadHf: token: expected letters and digits')
+  if (!/^[\x21-\x7e]+$/.test(string(token, name))) throw new PolygradError(`${name}: expected a token of letters and digits`)
   return { Authorization: `Bearer ${token}` }
 }
 

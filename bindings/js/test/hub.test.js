@@ -301,6 +301,19 @@ test('onProgress may end a download', () => serving(MODEL, async ({ get }) => {
   assert.ok(fs.existsSync(await get()))
 }))
 
+test('bad environment variables', async () => {
+  for (const [name, junk] of [['HF_ENDPOINT', 'abc'], ['HF_TOKEN', 'a b'], ['HF_HUB_OFFLINE', 'abc']]) {
+    const before = process.env[name]
+    process.env[name] = junk
+    try {
+      await assert.rejects(hf.downloadHf('a/b'), new RegExp(`^PolygradError: ${name}: .*expected `))
+    } finally {
+      if (before === undefined) delete process.env[name]
+      else process.env[name] = before
+    }
+  }
+})
+
 test('bad arguments', async () => {
   for (const [args, want] of [
     [[5], 'repoId: 5, expected a string'], [['../x'], 'repoId: "../x", expected the name of a model'],

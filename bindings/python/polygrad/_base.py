@@ -18,7 +18,7 @@ from polygrad._graph import (
     pointer,
     pointers,
 )
-from polygrad._library import caller, fail, lib, need, need_error, wrong
+from polygrad._library import fail, lib, need, need_error, place, wrong
 from polygrad.device import Device
 from polygrad.dtype import DType, dtype_by_id, dtypes, known_dtype
 from polygrad.variable import SymInt, size_of
@@ -155,9 +155,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return [item for pair in value.items() for item in pair]
     if type(value) is int:
-        raise OverflowError(f"{caller()}: {value} does not fit in 64 bits")
+        raise OverflowError(f"{place(value)}: {value} does not fit in 64 bits")
     if isinstance(value, (list, tuple, range)):
-        raise RecursionError(f"{caller()}: the list is too deep")
+        raise RecursionError(f"{place(value)}: the list is too deep")
     if hasattr(value, "__index__"):
         return value.__index__()
     if hasattr(value, "__float__"):
@@ -208,7 +208,7 @@ def large(value: int, like: Base) -> float:
     dtype = describe(like)[1]
     if dtypes.is_float(dtype):
         return float(value)
-    raise OverflowError(f"{value} does not fit in a tensor of {dtype.name}")
+    raise OverflowError(f"{place(value)}: {value} does not fit in a tensor of {dtype.name}")
 
 
 def pair(size: Any) -> Any:

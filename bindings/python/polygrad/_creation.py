@@ -12,7 +12,7 @@ import numpy as np
 from polygrad import _methods as op
 from polygrad._base import finish, made, make, share, sizes
 from polygrad._graph import CTX, Node, plain_scalar, several
-from polygrad._library import fail, integer, lib, need, wrong
+from polygrad._library import fail, integer, large_integer, lib, need, wrong
 from polygrad._methods import Methods
 from polygrad.dtype import DTypeLike, dtypes, known_dtype, to_dtype
 from polygrad.variable import SymInt
@@ -75,7 +75,9 @@ class Creation(Methods):
         [1, 2, 3]
         """
         sizes_, kind = several(shape), to_dtype(dtypes.default_float if dtype is None else dtype)
-        address = integer("ptr", ptr)
+        address = large_integer("ptr", ptr)
+        if address >= 2**64:
+            raise wrong("ptr", ptr, "an address")
         if address <= 0 or address % kind.itemsize:
             expected = f"a multiple of {kind.itemsize}, the size of {kind.name}"
             raise wrong("ptr", hex(address), expected)
@@ -120,7 +122,7 @@ class Creation(Methods):
         >>> a == Tensor.rand(3).tolist()
         True
         """
-        if lib.poly_seed(CTX, integer("seed", seed) % 2**64) != 0:
+        if lib.poly_seed(CTX, large_integer("seed", seed) % 2**64) != 0:
             fail()
 
     @classmethod

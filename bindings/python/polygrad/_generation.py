@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polygrad._library import fail, integer, lib, need, wrong
+from polygrad._library import fail, large_integer, lib, need, wrong
 from polygrad._tokenizer import Tokenizer, Writer
 from polygrad.instance import Instance
 from polygrad.progress import track
@@ -62,13 +62,18 @@ class Generator:
         most likely tokens, top_p < 1 among the most likely ones whose probabilities first sum up
         to p. The same seed draws the same tokens on every machine.
         """
-        drawn_by = (temperature, top_k, top_p, integer("seed", seed) % 2**64)
+        drawn_by = (temperature, top_k, top_p, large_integer("seed", seed) % 2**64)
         if lib.poly_generator_sampling(self._handle, *drawn_by) != 0:
             fail(ValueError)
 
     def ends(self, tokens: Sequence[int] | npt.NDArray[Any]) -> None:
         """Set the tokens that end a row; an ended row is continued with the token that ended it."""
-        ends = _numbers("tokens", tokens).astype(np.int32)
+        self._ends("tokens", tokens)
+
+    def _ends(self, what: str, tokens: Any) -> None:
+        ends = _numbers(what, tokens).astype(np.int32)
+        if len(ends) > self.vocab:
+            raise wrong(what, f"{len(ends)} tokens", f"at most the vocabulary's {self.vocab}")
         if lib.poly_generator_ends(self._handle, ends.ctypes.data, len(ends)) != 0:
             fail(ValueError)
 
@@ -156,7 +161,7 @@ def generate(
     [0 0]
     """
     need(Instance, "inst", inst, "an Instance")
-    if integer("max_new_tokens", max_new_tokens) < 0:
+    if large_integer("max_new_tokens", max_new_tokens) < 0:
         raise wrong("max_new_tokens", max_new_tokens, "0 or more")
     need(Sized, "tokens", tokens, "numbers, a text, or rows of them")
     need((Callable, type(None)), "callback", callback, "a function or None")
@@ -173,7 +178,9 @@ def generate(
         tokenizer = None
         rows = _rows_of(tokens)
     ends = _numbers("eos_token_id", [] if eos_token_id is None else eos_token_id)
-    number = int.from_bytes(os.urandom(8), "little") if seed is None else integer("seed", seed)
+    number = large_integer(
+        "seed", int.from_bytes(os.urandom(8), "little") if seed is None else seed
+    )
     drawn: list[_Ids] = []
     pieces: Iterator[Any]
     pieces = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends, drawn)
@@ -234,7 +241,7 @@ def _steps(
     try:
         generator.reset()
         generator.sampling(*sampling)
-        generator.ends(ends)
+        generator._ends("eos_token_id", ends)
         generator.feed(rows)
         while len(drawn) < count and not (drawn and generator.ended):
             drawn.append(generator.next())

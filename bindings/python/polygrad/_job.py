@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._base import Base, handles, release_dead
 from polygrad._graph import CTX
-from polygrad._library import fail, in_words, last_error, lib, need, number
+from polygrad._library import fail, in_words, last_error, lib, need, number, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,10 @@ class Job:
 
         Several threads may wait. A job that fails raises its error for each of them.
         """
-        milliseconds = -1 if timeout is None else max(0, int(number("timeout", timeout) * 1000))
+        seconds = -1e-3 if timeout is None else max(number("timeout", timeout), 0.0)
+        if not seconds < 2**50:
+            raise wrong("timeout", timeout, "None or a number of seconds")
+        milliseconds = int(seconds * 1000)
         if not self._ended:
             status = lib.poly_job_wait(self._handle, milliseconds)
             if status == 1:

@@ -135,6 +135,22 @@ def caller() -> str:
     return found
 
 
+def place(value: Any) -> str:
+    """Return the names of what the user called and of its argument that is or holds a value."""
+    frame, found = sys._getframe(2), ""
+    while frame and frame.f_globals.get("__package__", "") in _PACKAGES:
+        for name, given in frame.f_locals.items():
+            if _holds(given, value):
+                found = name
+                break
+        frame = frame.f_back  # type: ignore[assignment]
+    return f"{caller()}: {found}" if found else caller()
+
+
+def _holds(given: Any, value: Any) -> bool:
+    return given is value or (type(given) in {list, tuple} and any(_holds(g, value) for g in given))
+
+
 _PACKAGES = {"polygrad", "polygrad.nn"}
 _PUBLIC = re.compile(r"[^_]|__(?!init__|new__|call__)")
 
@@ -159,7 +175,15 @@ def wrong(
 
 
 def integer(argument: str, given: Any) -> int:
-    """Return an integer, whatever type it has."""
+    """Return an integer of 64 bits, whatever type it has."""
+    whole = large_integer(argument, given)
+    if not -(2**63) <= whole < 2**63:
+        raise OverflowError(f"{caller()}: {argument}: {whole} does not fit in 64 bits")
+    return whole
+
+
+def large_integer(argument: str, given: Any) -> int:
+    """Return an integer of any size and type."""
     try:
         return index(given)
     except TypeError:
@@ -274,7 +298,11 @@ _EXPECTED = re.compile(
     r"sizes|an index)(?: or a number| or a text| of the tensor's \w+)?$"
 )
 # Parameters that have another name in Python.
-_NAMES = {"BatchNorm: num_features:": "BatchNorm: sz:", "gradient: wrt": "gradient: targets"}
+_NAMES = {
+    "BatchNorm: num_features:": "BatchNorm: sz:", "gradient: wrt": "gradient: targets",
+    "ReduceLROnPlateau: metric:": "ReduceLROnPlateau: metrics:", "bind: value:": "bind: val:",
+    "ggml_data_to_tensor: type:": "ggml_data_to_tensor: ggml_type:",
+}  # fmt: skip
 _JOINED = re.compile(r"^Tensor\.(cat|stack|meshgrid|einsum): tensors(?:\[(\d+)\])?(?=:)")
 
 # What stands in front of the name of an operation: those of classes begin with a capital letter,

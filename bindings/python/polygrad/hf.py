@@ -109,6 +109,9 @@ def download_hf(repo_id: str, cache_dir: str | Path | None = None) -> str:
         raise ImportError(
             "download_hf needs huggingface_hub: pip install huggingface_hub"
         ) from None
+    offline = os.environ.get("HF_HUB_OFFLINE") or "0"
+    if offline.upper() not in ("0", "1", "ON", "OFF", "YES", "NO", "TRUE", "FALSE"):
+        raise ArgumentError(f"HF_HUB_OFFLINE: got {offline!r}, expected 1 or 0")
     patterns = [
         "config.json",
         "generation_config.json",

@@ -161,11 +161,11 @@ class SymInt:
         >>> Variable("n", 1, 8).bind(6).minimum(4).val
         4
         """
-        return self._op(c.POLY_SIZE_MIN, need(_SIZES, "other", other, "an integer or a size"))
+        return self._op(c.POLY_SIZE_MIN, _other(other))
 
     def maximum(self, other: Size) -> Any:
         """Return the greater of two."""
-        return self._op(c.POLY_SIZE_MAX, need(_SIZES, "other", other, "an integer or a size"))
+        return self._op(c.POLY_SIZE_MAX, _other(other))
 
     def _below(self, other: Any, strict: bool, swapped: bool) -> Any:
         """Return whether self < other (or <=) for all values; an error if that depends on them."""
@@ -200,6 +200,14 @@ class SymInt:
 
 
 _SIZES = (SymInt, int, np.integer)
+
+
+def _other(size: Any) -> Any:
+    """Return the operand of a method, an integer or a size."""
+    need(_SIZES, "other", size, "an integer or a size")
+    return size if isinstance(size, SymInt) else integer("other", size)
+
+
 # In the order of PolySizeOp.
 _SYMBOLS = ("+", "-", "*", "//", "%", "minimum", "maximum")
 

@@ -253,7 +253,7 @@ REFUSED = {
     "DType": (lambda: type(dtypes.int8)(True), "True is not a data type of tensors"),
     "bind": (
         lambda: Variable("n", 1, 4).bind(9),
-        r"Variable.bind: value: 9 is outside of n\[1,4\]",
+        r"Variable.bind: val: 9 is outside of n\[1,4\]",
     ),
     "bind a text": (lambda: Variable("n", 1, 4).bind("x"), "Variable.bind: val: a str, expected"),
     "get_state_dict": (lambda: nn.get_state_dict(X, Odd()), "prefix: an Odd, expected a text"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_instance import safetensors
 
-from polygrad.hf import Generator, Tokenizer, generate, load_hf, load_hf_bytes
+from polygrad.hf import Generator, Tokenizer, download_hf, generate, load_hf, load_hf_bytes
 
 LLAMA = {
     "model_type": "llama",
@@ -417,6 +417,13 @@ def test_bad_arguments(model):
         rows.feed([[1], [2]])
     with pytest.raises(ValueError, match="rows"):
         Generator(model, -1)
+
+
+def test_the_hub_is_offline_or_not(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", types.SimpleNamespace())
+    monkeypatch.setenv("HF_HUB_OFFLINE", "abc")
+    with pytest.raises(ValueError, match=r"^HF_HUB_OFFLINE: got 'abc', expected 1 or 0"):
+        download_hf("a/b")
 
 
 INDEX = "model.safetensors.index.json"

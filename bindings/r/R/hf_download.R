@@ -57,15 +57,18 @@ need_path <- function(name, value, expected) {
 }
 
 hub_url <- function(...) {
-  endpoint <- sub("/+$", "", Sys.getenv("HF_ENDPOINT", "https://huggingface.co"))
+  endpoint <- sub("/+$", "", set_or("HF_ENDPOINT", "https://huggingface.co"))
+  if (!grepl("^(https?://[^/]|file://)", endpoint)) raise(sprintf("HF_ENDPOINT: got '%s', expected an http or https URL", endpoint))
   paste(c(endpoint, ...), collapse = "/")
 }
 
-hub_home <- function() {
-  home <- Sys.getenv("HF_HOME")
-  if (nzchar(home)) return(path.expand(home))
-  file.path(Sys.getenv("XDG_CACHE_HOME", path.expand("~/.cache")), "huggingface")
+#' An environment variable, or what it is if it is unset or empty.
+set_or <- function(name, default) {
+  value <- Sys.getenv(name)
+  if (nzchar(value)) path.expand(value) else default
 }
+
+hub_home <- function() set_or("HF_HOME", file.path(set_or("XDG_CACHE_HOME", path.expand("~/.cache")), "huggingface"))
 
 # Whether nothing is loaded from the Hub: HF_HUB_OFFLINE, with huggingface_hub's words.
 hub_offline <- function() {
@@ -75,20 +78,25 @@ hub_offline <- function() {
   raise(sprintf("HF_HUB_OFFLINE: got '%s', expected 1 or 0", value))
 }
 
-hub_cache <- function() Sys.getenv("HF_HUB_CACHE", file.path(hub_home(), "hub"))
+hub_cache <- function() set_or("HF_HUB_CACHE", file.path(hub_home(), "hub"))
 
 #' The token as a header; FALSE: none. NULL: that of the environment, or the one that the hub's client has kept.
 token_header <- function(token) {
   if (isFALSE(token)) return(NULL)
+  name <- "download_hf: token"
+  expected <- "NULL, FALSE or a string without spaces"
   if (is.null(token)) {
-    token <- Sys.getenv("HF_TOKEN")
-    kept <- file.path(hub_home(), "token")
-    if (!nzchar(token) && file.exists(kept)) token <- trimws(text_of(kept))
+    name <- "HF_TOKEN"
+    expected <- "a string without spaces"
+    token <- Sys.getenv(name)
+    kept <- set_or("HF_TOKEN_PATH", file.path(hub_home(), "token"))
+    if (!nzchar(token) && file.exists(kept)) {
+      name <- kept
+      token <- trimws(text_of(kept))
+    }
     if (!nzchar(token)) return(NULL)
   }
-  if (!is.character(token) || length(token) != 1L || !grepl("^[!-~]+$", token)) {
-    raise("download_hf: token: expected NULL, FALSE or a string without spaces")
-  }
+  if (!is.character(token) || length(token) != 1L || !grepl("^[!-~]+$", token)) raise(sprintf("%s: expected %s", name, expected))
   c(Authorization = paste("Bearer", token))
 }
 

@@ -96,7 +96,7 @@ def _bytes(size: int | str | None) -> int:
     if found is None or (found[3] and not found[2]) or int(found[1]) < 1:
         raise wrong("max_shard_size", repr(size), "at least 1, or e.g. '5GB'")
     unit: int = (1024 if found[3] else 1000) ** " KMG".index(found[2].upper() or " ")
-    return int(found[1]) * unit
+    return integer("max_shard_size", int(found[1]) * unit)
 
 
 def gguf_load(fn: Source) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -93,6 +93,18 @@ test_that("nothing is written outside of the folder, and no half of a file stays
   with_hub(hub, expect_polygrad(download_hf("org/tiny"), "expected a commit and the names of its files"))
 })
 
+test_that("environment variables of download_hf are checked", {
+  with_hub(make_hub(list()), {
+    junk <- c(HF_HUB_OFFLINE = "abc", HF_ENDPOINT = "abc", HF_TOKEN = "a b")
+    for (name in names(junk)) {
+      before <- Sys.getenv(name, NA)
+      do.call(Sys.setenv, as.list(junk[name]))
+      expect_polygrad(download_hf("org/tiny"), paste0("^", name, ": .*expected "))
+      if (is.na(before)) Sys.unsetenv(name) else do.call(Sys.setenv, as.list(stats::setNames(before, name)))
+    }
+  })
+})
+
 test_that("arguments of download_hf are checked", {
   for (bad in list(NULL, 1, NA, "", "a/b/c", "../a", "a/..", "a b", "a?b", c("a", "b"))) {
     expect_polygrad(download_hf(bad), "repo_id")
