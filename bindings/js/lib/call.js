@@ -173,7 +173,7 @@ function call (number, self, values) {
 // Kinds of parameters whose arguments are not taken as they come.
 const CONVERTED = {
   b: (value) => Boolean(value),
-  d: (value) => toDType(value),
+  d: toDType,
   k: (value) => typeof value === 'number' ? [value, value] : value // a kernel's size: a number stands for two axes
 }
 
@@ -237,7 +237,7 @@ class Operation {
     for (let i = 0; i < n; i++) {
       const value = args[i]
       if (value == null || kinds[i] === '') continue
-      if (kinds[i] in CONVERTED) args[i] = CONVERTED[kinds[i]](value)
+      if (kinds[i] in CONVERTED) args[i] = CONVERTED[kinds[i]](value, this.title)
       else if (typeof value === 'object' && !(value instanceof Base)) {
         args[i] = operandOf(value, self, `${this.title}: ${this.params[i]}`, kinds[i] === 's')
       }

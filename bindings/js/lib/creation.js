@@ -41,7 +41,7 @@ class Creation extends Indexing {
     values.forEach((v, i) => v instanceof SymInt || number(v, `arange: ${names[i]}`))
     const type = dtype ?? (symbolic || values.every(Number.isInteger) ? 'int32' : 'float32')
     const tensor = symbolic
-      ? ofNode(lib.poly_arange_size(CTX, toDType(type).id, ...values.map((v, i) => integer(v, `arange: ${names[i]}`))))
+      ? ofNode(lib.poly_arange_size(CTX, toDType(type, 'arange').id, ...values.map((v, i) => integer(v, `arange: ${names[i]}`))))
       : ARANGE.one(undefined, [...values, type])
     return finish(tensor, options)
   }

@@ -70,10 +70,10 @@ for (const type of Object.values(types)) byId[type.id] = type
 const BY_ARRAY = new Map(Object.values(types).filter((type) => type !== types.bool && !type.isRaw).map((type) => [type.Array.name, type]))
 BY_ARRAY.set('Uint8ClampedArray', types.uint8).set('Float16Array', types.float16)
 
-/** The data type of a name. */
-function toDType (name) {
+/** The data type of a name; fn is what was called. */
+function toDType (name, fn) {
   const found = byName.get(name)
-  if (found === undefined) throw new TypeError(`dtype: ${show(name)} is not a data type of tensors`)
+  if (found === undefined) throw new TypeError(`${fn === undefined ? '' : `${fn}: `}dtype: ${show(name)} is not a data type of tensors`)
   return found
 }
 
@@ -90,9 +90,9 @@ const dtypes = Object.freeze({
   ...ALIASES,
   defaultFloat: 'float32',
   defaultInt: 'int32',
-  isFloat: (dtype) => toDType(dtype).isFloat,
-  isInt: (dtype) => toDType(dtype).isInt,
-  isUnsigned: (dtype) => toDType(dtype).name.startsWith('uint')
+  isFloat: (dtype) => toDType(dtype, 'isFloat').isFloat,
+  isInt: (dtype) => toDType(dtype, 'isInt').isInt,
+  isUnsigned: (dtype) => toDType(dtype, 'isUnsigned').name.startsWith('uint')
 })
 
 module.exports = { DType, dtypes, types, byId, toDType, ofArray }

@@ -15,7 +15,7 @@ const { toDType, types } = require('./dtype.js')
 class Exchange extends Creation {
   static fromBlob (...args) {
     const { ptr, shape, ...options } = named('fromBlob', args, { ptr: undefined, shape: undefined, ...CREATION })
-    const dtype = options.dtype === null ? types.float32 : toDType(options.dtype)
+    const dtype = options.dtype === null ? types.float32 : toDType(options.dtype, 'fromBlob')
     const size = dtype.Array.BYTES_PER_ELEMENT
     const address = BigInt(integer(ptr, 'fromBlob: ptr'))
     if (address <= 0n || address % BigInt(size) !== 0n) {
@@ -30,7 +30,7 @@ class Exchange extends Creation {
 
   static async fromUrl (...args) {
     const { url, gunzip, ...options } = named('fromUrl', args, { url: undefined, gunzip: false, ...CREATION })
-    const dtype = options.dtype === null ? types.uint8 : toDType(options.dtype)
+    const dtype = options.dtype === null ? types.uint8 : toDType(options.dtype, 'fromUrl')
     const size = dtype.Array.BYTES_PER_ELEMENT
     const bytes = await download(url, gunzip)
     if (bytes.length % size !== 0) {

@@ -18,10 +18,14 @@ function takeSeed () {
 
 const registry = new FinalizationRegistry((handle) => lib.poly_generator_free(handle))
 
+function needInstance (fn, instance) {
+  if (!(instance instanceof Instance)) throw new TypeError(`${fn}: instance: ${show(instance)}, expected an Instance`)
+}
+
 class Generator {
   /** @param {Instance} instance the model; rows 0: as many as it has */
   constructor (instance, rows = 0) {
-    if (!(instance instanceof Instance)) throw new TypeError(`Generator: instance: ${show(instance)}, expected an Instance`)
+    needInstance('Generator', instance)
     this._handle = lib.poly_generator_new(instance._alive(), small(rows, 'Generator: rows'))
     if (this._handle === 0) fail()
     registry.register(this, this._handle, this)
@@ -39,11 +43,14 @@ class Generator {
   }
 
   sampling (...args) {
-    const { temperature, topK, topP, seed } = named('sampling', args, { temperature: 1, topK: 0, topP: 1, seed: 0 })
-    const bits = BigInt.asUintN(64, typeof seed === 'bigint' ? seed : BigInt(integer(seed, 'sampling: seed')))
-    if (lib.poly_generator_sampling(this._alive(), number(temperature, 'sampling: temperature'), small(topK, 'sampling: topK'),
-      number(topP, 'sampling: topP'), bits) !== 0) fail()
+    this._sample('sampling', named('sampling', args, { temperature: 1, topK: 0, topP: 1, seed: 0 }))
     return this
+  }
+
+  _sample (fn, { temperature, topK, topP, seed }) {
+    const bits = BigInt.asUintN(64, typeof seed === 'bigint' ? seed : BigInt(integer(seed, `${fn}: seed`)))
+    if (lib.poly_generator_sampling(this._alive(), number(temperature, `${fn}: temperature`), small(topK, `${fn}: topK`),
+      number(topP, `${fn}: topP`), bits) !== 0) fail(fn)
   }
 
   feed (tokens) {
@@ -163,12 +170,13 @@ class Run {
       eosTokenId ??= instance?.eosTokenIds
     }
     this._ends = new Set([eosTokenId ?? []].flat().map((t) => small(t, `${fn}: eosTokenId`)))
+    needInstance(fn, instance)
     this._generator = new Generator(instance, this._rows.length)
     try {
-      this._generator.sampling({ temperature, topK, topP, seed: seed ?? takeSeed() })
+      this._generator._sample(fn, { temperature, topK, topP, seed: seed ?? takeSeed() })
       this._generator.feed(this._rows)
       const ends = Int32Array.from(this._ends)
-      if (lib.poly_generator_ends(this._generator._handle, ends, ends.length) !== 0) fail()
+      if (lib.poly_generator_ends(this._generator._handle, ends, ends.length) !== 0) fail(fn)
     } catch (error) {
       this._generator.dispose()
       throw error

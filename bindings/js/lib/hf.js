@@ -31,7 +31,7 @@ function loadHfBytes (config, weights, ...args) {
 }
 
 function choices (fn, { maxBatch, maxSeqLen, dtype, strict }) {
-  return [small(maxBatch, `${fn}: maxBatch`), small(maxSeqLen, `${fn}: maxSeqLen`), toDType(dtype).name, strict ? 1 : 0]
+  return [small(maxBatch, `${fn}: maxBatch`), small(maxSeqLen, `${fn}: maxSeqLen`), toDType(dtype, fn).name, strict ? 1 : 0]
 }
 
 module.exports = { downloadHf, loadHf, loadHfBytes, Generator, generate, generateAsync, generateSteps, generateStream }

@@ -82,6 +82,7 @@ function said (who) {
   })
     .replace('poly_hf_open: path: ', 'loadHf: folder: ')
     .replace(FUNCTION, (_, method) => `${who ?? METHODS[method] ?? camel(method)}: `)
+    .replace(/(?<=^\w+: )[a-z]+(_[a-z]+)+(?=[:[])/, camel)
 }
 
 /**
@@ -106,6 +107,7 @@ const METHODS = {
   bind_var: 'bind',
   define_var: 'Variable',
   hf_load_as: 'loadHfBytes',
+  hf_open: 'loadHf',
   load_weights: 'importWeights',
   mlp_instance: 'mlp',
   nam_instance: 'nam',

@@ -32,7 +32,7 @@ class Tensor extends Writing {
     }
     const { dtype, device, requiresGrad, shape } = named('Tensor', options === undefined ? [] : [options], OPTIONS)
     if (device !== null) Device.require(device)
-    const tensor = madeFrom(data, dtype === null ? null : toDType(dtype), shape === null ? null : list(shape), requiresGrad)
+    const tensor = madeFrom(data, dtype === null ? null : toDType(dtype, 'Tensor'), shape === null ? null : list(shape), requiresGrad)
     if (requiresGrad !== null) tensor.requiresGrad = requiresGrad
     return new.target === Tensor ? tensor : Object.setPrototypeOf(tensor, new.target.prototype)
   }

@@ -40,8 +40,8 @@ const REFUSED = [
   [() => x + 1, /^a tensor is no number: use its methods/],
   [() => x < 1, /^a tensor is no number: use its methods/],
   [() => Number(new Tensor(3)), /^a tensor is no number: use its methods/],
-  [() => Tensor.zeros(2, { dtype: 10n }), 'dtype: 10 is not a data type of tensors'],
-  [() => dtypes.isFloat(x), 'dtype: a Tensor is not a data type of tensors'],
+  [() => Tensor.zeros(2, { dtype: 10n }), 'zeros: dtype: 10 is not a data type of tensors'],
+  [() => dtypes.isFloat(x), 'isFloat: dtype: a Tensor is not a data type of tensors'],
   [() => x.to(10n), 'device: 10 is unknown, expected one of CPU, CUDA, WEBGPU'],
   [() => Device.number({ toString: 1 }), /^device: an object is unknown/],
   [() => Tensor.full([1], 2n ** 70n, { dtype: 'uint64' }), `full: fillValue: ${2n ** 70n} is out of range, expected 64 bits`],
@@ -92,7 +92,7 @@ const REFUSED = [
   [() => hf.loadHf('/nowhere'), /^loadHf: folder: open \/nowhere\/config.json: no such file or directory$/],
   [() => hf.loadHf('/nowhere', { maxbatch: 2 }), 'loadHf: maxbatch: unknown argument, expected maxBatch, maxSeqLen, dtype, strict'],
   [() => hf.loadHfBytes('{}', 5), 'loadHfBytes: weights: 5, expected a list of the bytes of files'],
-  [() => hf.loadHfBytes('{}', [], { dtype: 'x' }), 'dtype: "x" is not a data type of tensors'],
+  [() => hf.loadHfBytes('{}', [], { dtype: 'x' }), 'loadHfBytes: dtype: "x" is not a data type of tensors'],
   [() => net.forward(null), 'forward: arrays: null, expected an object'],
   [() => net.forward({ x: itself }), /^forward: x: /],
   [() => net.importWeights(new Uint8Array(9), { strct: true }), 'importWeights: strct: unknown argument, expected strict'],
@@ -104,6 +104,78 @@ for (const [call, want] of REFUSED) {
       if (typeof want === 'string') assert.strictEqual(error.message, want)
       else assert.match(error.message, want)
       return true
+    })
+  })
+}
+
+const CONFIG = '{"model_type":"gpt2","n_embd":8,"n_head":2,"n_layer":1,"vocab_size":5,"n_positions":10}'
+const model = hf.loadHfBytes(CONFIG, [], { strict: false })
+const learned = new Tensor([1, 2], { requiresGrad: true })
+learned.sum().backward()
+const sgd = new nn.SGD([learned], { lr: 0.1 })
+const drawn = { temperature: 1, topK: 0, topP: 1, seed: 1, eosTokenId: 1 }
+const loaded = { maxBatch: 1, maxSeqLen: 0, dtype: 'float32' }
+
+// Calls that are right, by functions and classes of the package.
+const RIGHT = {
+  loadHfBytes: [CONFIG, [model.exportWeights()], loaded],
+  generate: [model, [1, 2], 2, drawn],
+  generateSteps: [model, [1, 2], 2, drawn],
+  Generator: [model, 1],
+  getStateDict: [linear],
+  getParameters: [linear],
+  compileStep: [() => x.sum()],
+  clipGradNorm: [[learned], 1],
+  clipGradValue: [[learned], 1],
+  ggmlDataToTensor: [new Tensor(new Uint8Array(34)), 32, 8],
+  Variable: ['n', 1, 8],
+  TinyJit: [(a) => a],
+  Linear: [2, 1],
+  LayerNorm: [2, { eps: 1e-5 }],
+  RMSNorm: [2, { eps: 1e-5 }],
+  GroupNorm: [1, 2, { eps: 1e-5 }],
+  BatchNorm: [2, { eps: 1e-5, momentum: 0.1 }],
+  InstanceNorm: [2],
+  Embedding: [3, 2],
+  Dropout: [0.5],
+  Conv1d: [1, 1, 1, { stride: 1, padding: 0, dilation: 1, groups: 1 }],
+  Conv2d: [1, 1, 1, { stride: 1, padding: 0, dilation: 1, groups: 1 }],
+  ConvTranspose2d: [1, 1, 1, { stride: 1, padding: 0 }],
+  LSTMCell: [2, 2],
+  LSTM: [2, 2, { numLayers: 1 }],
+  GRUCell: [2, 2],
+  GRU: [2, 2, { numLayers: 1 }],
+  SGD: [[learned], { lr: 0.1, momentum: 0, weightDecay: 0 }],
+  Adam: [[learned], { lr: 0.1, betas: [0.9, 0.99], eps: 1e-8, weightDecay: 0 }],
+  Muon: [[learned], { lr: 0.1 }],
+  StepLR: [sgd, 2, { gamma: 0.1 }],
+  MultiStepLR: [sgd, [2], { gamma: 0.1 }],
+  ExponentialLR: [sgd, 0.9],
+  CosineAnnealingLR: [sgd, 3, { etaMin: 0 }],
+  LambdaLR: [sgd, () => 1],
+  LinearLR: [sgd],
+  ReduceLROnPlateau: [sgd, { mode: 'min', factor: 0.1, patience: 1 }]
+}
+const EXPECTED = '(expected|is missing|unknown argument|is not a data type|do not fit|hold)'
+const JUNK = [null, 'abc', -9, 1e300, NaN, Infinity, 1.5, true, 2n ** 70n, [], {}, new Date(), Tensor.ones(7, 5)]
+
+for (const [name, right] of Object.entries(RIGHT)) {
+  test(`${name} refuses junk by its own name`, () => {
+    const call = polygrad[name] ?? nn[name]
+    right.forEach((argument, i) => {
+      const options = i > 0 && Object.getPrototypeOf(argument) === Object.prototype ? Object.keys(argument) : []
+      for (const junk of JUNK) {
+        for (const option of [null, ...options]) {
+          const args = right.map((a, k) => k !== i ? a : option === null ? junk : { ...a, [option]: junk })
+          try {
+            const made = /^[A-Z]/.test(name) ? Reflect.construct(call, args) : call(...args)
+            if (name === 'generateSteps') Array.from(made)
+          } catch ({ message }) {
+            assert.match(message, new RegExp(`^${name}: .*${EXPECTED}`), `${i} ${option} ${String(junk)}`)
+            if (option !== null) assert.ok(message.includes(`: ${option}`), `${option}: ${message}`)
+          }
+        }
+      }
     })
   })
 }
