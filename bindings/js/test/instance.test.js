@@ -150,11 +150,11 @@ test('files that cannot be read', () => {
   }
   const tensors = safetensors.decode(weights)
   const { 'transformer.ln_f.weight': norm, ...others } = tensors
-  const load = (tensors, options) => loadHfBytes(JSON.stringify(GPT2), [safetensors.encode(tensors)], { maxSeqLen: 4, ...options })
+  const load = (parts, options) => loadHfBytes(JSON.stringify(GPT2), [safetensors.encode(parts)], { maxSeqLen: 4, ...options })
   assert.throws(() => load(others), { message: 'loadHfBytes: weights: parameter "ln_f.weight" is missing, expected one of shape [8]' })
   for (const tensor of [norm.reshape(1, 8), norm.shrink([[0, 7]])]) {
     const wrong = { ...others, 'transformer.ln_f.weight': tensor }
-    assert.throws(() => load(wrong), /^PolygradError: loadHfBytes: weights\[0\]: tensor "transformer.ln_f.weight": shape \[.*\], expected \[8\]$/)
+    assert.throws(() => load(wrong), /loadHfBytes: weights\[0\]: tensor "transformer.ln_f.weight": shape \[.*\], expected \[8\]$/)
     assert.strictEqual(load(wrong, { strict: false }).notes.length, 1)
   }
   assert.throws(() => load({ ...tensors, odd: norm }), /weights\[0\]: tensor "odd": the model has no such parameter$/)
