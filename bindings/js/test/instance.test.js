@@ -229,7 +229,7 @@ test('generation: streams, ends, other types of weights', () => {
   assert.throws(() => loadHfBytes(JSON.stringify(GPT2), [], { dtype: 'int4' }), /int4/)
   assert.throws(() => new Generator(model, -1), /rows/)
   assert.throws(() => new Generator({}), TypeError)
-  assert.throws(() => generate(model, [1], 1, { topP: 0 }), /top_p/)
+  assert.throws(() => generate(model, [1], 1, { topP: 0 }), /topP/)
   assert.throws(() => generate(model, [11], 1), /expected 0 to 10/)
   assert.strictEqual(rows.reset().feed([[1], [2]]).next().length, 2)
   rows.dispose()
