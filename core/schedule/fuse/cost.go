@@ -29,8 +29,22 @@ func weight(op uop.Op) float64 {
 	return 1
 }
 
-// countWork estimates the arithmetic of a run: the weight of each value times how often it is computed.
-func (b *body) countWork() float64 {
+// work is the cost of a value beside its operands. Elements that are looked up are loaded one by one.
+func (m *Machine) work(u *uop.UOp) float64 {
+	if looksUp(u) {
+		return float64(issued * m.Lanes)
+	}
+	return weight(u.Op)
+}
+
+// looksUp reports whether a load depends on positions in memory, and none of its loops goes through neighbours.
+func looksUp(u *uop.UOp) bool {
+	return u.Op == uop.Index && u.Src[1].Find(func(v *uop.UOp) bool { return v.Op == uop.Index }) != nil &&
+		!slices.ContainsFunc(u.Ranges(), func(r *uop.UOp) bool { return strideIn(u.Src[1].GetIdx(), r) == 1 })
+}
+
+// countWork estimates the arithmetic of a run: the work for each value times how often it is computed.
+func (b *body) countWork(m *Machine) float64 {
 	order, ok := loopOrder(b)
 	if !ok {
 		order = b.loops
@@ -59,7 +73,7 @@ func (b *body) countWork() float64 {
 				times *= sizeOf(r)
 			}
 		}
-		total += weight(u.Op) * float64(times)
+		total += m.work(u) * float64(times)
 	}
 	return total
 }

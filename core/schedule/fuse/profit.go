@@ -52,7 +52,7 @@ func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
 // workOf is the arithmetic of a run of a body, with functions of rows computed once.
 func (f *fuser) workOf(b *body) float64 {
 	if b.cost == 0 {
-		b.cost = f.cacheFunctionRows(b, 1).countWork()
+		b.cost = f.cacheFunctionRows(b, 1).countWork(&f.o.Machine)
 	}
 	return b.cost
 }
@@ -221,7 +221,7 @@ func (b *body) multiPass() bool {
 		loop = u.Src[1]
 		on := len(b.loopsOf(u))
 		for _, s := range b.stores {
-			if on < len(s.loops) && s.value.DependsOn(u) {
+			if on < len(s.loops) {
 				return true
 			}
 		}

@@ -64,7 +64,7 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		groups[key] = append(groups[key], v)
 	}
 	values := b.values()
-	costly := costlyValues(values)
+	costly := f.o.Machine.costlyValues(values)
 	for _, u := range values {
 		if in := b.innerOf(u); costly[u] && len(in) == 1 {
 			add(rowValue{u, in[0]}, true)
@@ -92,16 +92,16 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 // scratchWork is how many operations a value has to take for it to be kept for the next loop.
 const scratchWork = 4
 
-// costlyValues are those that take several operations to compute from loads and reductions.
-func costlyValues(values []*uop.UOp) map[*uop.UOp]bool {
+// costlyValues are those that take several operations to compute from loads and reductions, and those that are looked up.
+func (m *Machine) costlyValues(values []*uop.UOp) map[*uop.UOp]bool {
 	work := map[*uop.UOp]float64{}
 	out := map[*uop.UOp]bool{}
 	for _, u := range values {
-		if u.Op == uop.Index || u.Op == uop.Reduce || u.DType.IsIndex() || len(u.Ranges()) == 0 {
+		if u.Op == uop.Index && !looksUp(u) || u.Op == uop.Reduce || u.DType.IsIndex() || len(u.Ranges()) == 0 {
 			continue
 		}
 		// What several operations need counts for one of them.
-		w := weight(u.Op)
+		w := m.work(u)
 		for _, s := range u.Src {
 			w += work[s]
 		}
