@@ -138,6 +138,11 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 	default:
 		return u
 	}
+	if u.Op == uop.ReduceAxis {
+		if moved := k.reducedInMemoryOrder(u); moved != u {
+			return moved
+		}
+	}
 	order := k.permutationOf(u.Src[0])
 	if order == nil {
 		return u
@@ -164,6 +169,29 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 		x = x.Expand(reordered(u.Shape(), back))
 	}
 	return inOrder(x, order)
+}
+
+// reducedInMemoryOrder returns a permute of a reduction whose results lie along the axis along which its source does: that of windows
+// of a permuted view.
+func (k neighbours) reducedInMemoryOrder(u *uop.UOp) *uop.UOp {
+	x, next := u.Src[0], k.next(u.Src[0])
+	if permutationOf(x) != nil || next < 0 || next >= lastLong(u.Shape()) || u.Shape()[next].IsNum(1) {
+		return u
+	}
+	var order []int
+	for i := range x.Shape() {
+		if i != next {
+			order = append(order, i)
+		}
+	}
+	order = append(order, next)
+	a, back := u.Arg.(uop.AxisReduce), inverse(order)
+	axes := make([]int, len(a.Axes))
+	for i, axis := range a.Axes {
+		axes[i] = back[axis]
+	}
+	slices.Sort(axes)
+	return inOrder(inOrder(x, order).ReduceAxes(a.Op, axes...), back)
 }
 
 // sunkElementwise moves the common permutation of the operands of a function behind it. Vectors and constants fit any permutation.

@@ -43,6 +43,16 @@ func TestTurnsSink(t *testing.T) {
 	}
 }
 
+// Results of a reduction lie along the axis along which those of its source do.
+func TestReductionsInMemoryOrder(t *testing.T) {
+	g := newGraph(t)
+	windows := g.in(64, 32).Permute([]int{1, 0}).Reshape(uop.ShapeOf(32, 16, 4)) // of a turned view
+	v := fuse.SinkTurns(windows.ReduceAxes(uop.Add, 2))
+	if x := v.Src[0]; v.Op != uop.Permute || x.Op != uop.ReduceAxis || !x.Shape().Equal(uop.ShapeOf(16, 1, 32)) || !v.Shape().Equal(uop.ShapeOf(32, 16, 1)) {
+		t.Errorf("not a view of what is reduced in order:\n%s", v.Dump())
+	}
+}
+
 // A function of two values that lie in different orders, a view that keeps rows, and one that turns back what had been turned before
 // its windows were taken stay.
 func TestTurnsStay(t *testing.T) {
