@@ -260,6 +260,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 	var loops []*uop.UOp
 	var most, kernels int64 = 0, 1
+	var inLoops []usersInLoops
 	for _, c := range x.usersOf(n) {
 		m := x.at(c)
 		if !m.known {
@@ -271,10 +272,13 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 			loops = union(loops, m.loops)
 			continue
 		}
-		// Users that disagree are in loops of their own.
+		// Users that disagree are in loops of their own, or read several elements in the same loops.
 		times := within(u, m.in, max(m.kernels, 1)*x.evaluationsAt(m.loops, varying(m.in, n.uniform)))
 		n.evaluations += times
-		most = max(most, times)
+		inLoops = addUser(inLoops, m, times)
+	}
+	for _, l := range inLoops {
+		most = max(most, l.times)
 	}
 	switch {
 	case !n.realize:
@@ -283,6 +287,30 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 		n.evaluations = most
 	}
 	n.kernels = kernels
+}
+
+// usersInLoops are users of a value in the same loops, and how often these compute it.
+type usersInLoops struct {
+	loops []*uop.UOp
+	in    [][]*uop.UOp // each different list of indices
+	times int64
+}
+
+// addUser adds a user to those in the same loops; those that read the same elements count once.
+func addUser(all []usersInLoops, m *nodeRanges, times int64) []usersInLoops {
+	for i := range all {
+		l := &all[i]
+		if len(m.loops) != len(l.loops) || !slices.Equal(m.loops, l.loops) {
+			continue
+		}
+		if slices.ContainsFunc(l.in, func(in []*uop.UOp) bool { return sameIndices([][]*uop.UOp{in, m.in}) }) {
+			l.times = max(l.times, times)
+		} else {
+			l.in, l.times = append(l.in, m.in), l.times+times
+		}
+		return all
+	}
+	return append(all, usersInLoops{m.loops, [][]*uop.UOp{m.in}, times})
 }
 
 // readsAcross reports whether a user reads a value in another order than row-major.

@@ -7,7 +7,32 @@ import (
 )
 
 // weight is the cost of an operation relative to that of an addition, as measured with vectors that are in the nearest cache.
-func weight(op uop.Op) float64 {
+func weight(u *uop.UOp) float64 {
+	if rounds(u) {
+		return functionWeight(u.Op) + roundWork
+	}
+	return functionWeight(u.Op)
+}
+
+// roundWork is the cost of rounding a result to less than 32 bits.
+const roundWork = 7
+
+// rounds reports whether a value is a small float that is computed in 32 bits.
+func rounds(u *uop.UOp) bool {
+	if !u.DType.IsFloat() || u.DType.Itemsize() >= 4 {
+		return false
+	}
+	switch u.Op {
+	case uop.Add, uop.Sub, uop.Mul, uop.Fdiv, uop.Reciprocal, uop.Exp2, uop.Exp, uop.Log2, uop.Sqrt, uop.Sin, uop.Cos, uop.Tanh, uop.Pow:
+		return true
+	case uop.Cast:
+		return u.Src[0].DType.Itemsize() > u.DType.Itemsize()
+	}
+	return false
+}
+
+// functionWeight is weight of an operation whose result needs no rounding.
+func functionWeight(op uop.Op) float64 {
 	switch op {
 	case uop.ConstOp, uop.Param, uop.Range, uop.DefineVar:
 		return 0
@@ -34,7 +59,7 @@ func (m *Machine) work(u *uop.UOp) float64 {
 	if looksUp(u) {
 		return float64(issued * m.Lanes)
 	}
-	return weight(u.Op)
+	return weight(u)
 }
 
 // looksUp reports whether a load depends on positions in memory, and none of its loops goes through neighbours.

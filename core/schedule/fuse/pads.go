@@ -106,11 +106,20 @@ func base(u *uop.UOp) int64 {
 	return 0
 }
 
-// paddedBelow is the PAD that a tensor is a view of, nil if it is none of one.
+// rolled reports whether a view begins in the middle of an axis and goes on at its start.
+func rolled(u *uop.UOp) bool {
+	if u.Op != uop.Shrink || u.Src[0].Op != uop.Reshape || u.Src[0].Src[0].Op != uop.Expand {
+		return false
+	}
+	shape, size := u.Shape(), u.Src[0].Src[0].Src[0].Size()
+	return u.Size() == size && !shape.Equal(u.Src[0].Shape()) && slices.ContainsFunc(u.MovementPairs(), func(p uop.Pair) bool { return !p.Lo.IsNum(0) })
+}
+
+// paddedBelow is the PAD, or the rolled view, that a tensor is a view of, nil if it is none of one.
 func paddedBelow(u *uop.UOp) *uop.UOp {
 	for {
 		switch {
-		case u.Op == uop.Pad:
+		case u.Op == uop.Pad || rolled(u):
 			return u
 		case u.Op == uop.Cast || uop.GroupMovement.Has(u.Op):
 			u = u.Src[0]

@@ -168,7 +168,7 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 			saved += n * float64(issued*m.Lanes) // elements are loaded one by one
 		}
 		if !u.DType.IsIndex() && !u.DType.IsBool() {
-			work += weight(u.Op)
+			work += weight(u)
 		}
 	}
 	start := float64(loopCycles)

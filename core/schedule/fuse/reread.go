@@ -86,7 +86,7 @@ func widens(u *uop.UOp) bool {
 // workBelow estimates the operations that it takes to compute an element of a value from buffers.
 func workBelow(u *uop.UOp) float64 {
 	const most = 32
-	total := weight(u.Op)
+	total := weight(u)
 	if u.Op == uop.ReduceAxis {
 		total = float64(u.Src[0].Shape().MaxNumel()) / float64(max(u.Shape().MaxNumel(), 1))
 	}
@@ -101,7 +101,7 @@ func workBelow(u *uop.UOp) float64 {
 			case s.Op == uop.Pad:
 				total += padWork
 			case uop.GroupElementwise.Has(s.Op):
-				total += weight(s.Op)
+				total += weight(s)
 			}
 		}
 	}
