@@ -61,7 +61,15 @@ type Deferred interface {
 	Expression(of []*uop.UOp) *uop.UOp
 }
 
-func customRule(g, u *uop.UOp) []*uop.UOp { return u.Arg.(Stated).Gradient(g, u) }
+func customRule(g, u *uop.UOp) []*uop.UOp {
+	gradients := u.Arg.(Stated).Gradient(g, u)
+	for i, v := range gradients {
+		if v != nil {
+			gradients[i] = v.Cast(u.Src[i].DType) // a rule may compute in the type of another source
+		}
+	}
+	return gradients
+}
 
 func number(like *uop.UOp, v float64) *uop.UOp { return like.ConstLike(uop.Float(v)) }
 

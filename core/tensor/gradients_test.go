@@ -397,6 +397,19 @@ func TestComposedFunctions(t *testing.T) {
 	}
 }
 
+// Gradients have the type of what they are of, also where a function computes in a wider one.
+func TestGradientsKeepTypes(t *testing.T) {
+	l := newLab(t, "interp")
+	x := l.tensor(uop.BFloat16, []float64{1, 2, 3, 4}, 1, 1, 4)
+	w := l.tensor(uop.Float32, []float64{1, 2}, 1, 1, 2)
+	y := must(tensor.Conv(x.UOp, w.UOp, nil, 1, tensor.Window{}))
+	for i, g := range y.sum().grad(x, w) {
+		if want := []T{x, w}[i]; g.DType != want.DType {
+			t.Errorf("the gradient of source %d is %s, need %s", i, g.DType, want.DType)
+		}
+	}
+}
+
 func TestThirdDerivativeOfCube(t *testing.T) {
 	l := newLab(t, "interp")
 	x := l.tensor(uop.Float32, []float64{-1, 0.5, 2}, 3)
