@@ -1012,7 +1012,8 @@ func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 }
 
 // LeastSquares returns the least squares solution of x @ y = b, the residuals, the rank and the singular values.
-// Singular values up to rcond times the greatest one count as 0. rcond is the machine epsilon times the greater size unless given.
+// Singular values up to rcond times the greatest one count as 0. Unless rcond is given, x and the rank are those of QR with pivots, of which diagonal
+// elements up to the machine epsilon times the greater size and the first one count as 0; s is computed only where it is used.
 // Options: WithRcond.
 func (t *Tensor) LeastSquares(b *Tensor, opts ...Option) (*Tensor, *Tensor, *Tensor, *Tensor) {
 	r := t.call(opLeastSquares, opts, b)

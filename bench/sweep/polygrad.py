@@ -25,6 +25,7 @@ NAMES: dict[str, Callable[..., Any]] = {
     "with_item": _with_item,
     "embedding": lambda x, index: x[index],
     "max_pool2d_with_indices": lambda x, *a, **k: x.max_pool2d(*a, return_indices=True, **k),
+    "lstsq": lambda x, b: x.lstsq(b)[:3],  # PyTorch has no singular values by its default
     "einsum": lambda xs, formula: Tensor.einsum(formula, *xs),
     "cat": lambda xs, dim=0: xs[0].cat(*xs[1:], dim=dim),
     "stack": lambda xs, dim=0: xs[0].stack(*xs[1:], dim=dim),

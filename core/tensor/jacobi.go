@@ -194,33 +194,3 @@ func Eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp, err error) {
 	}
 	return part(f[0], 0), part(f[1], 1), nil
 }
-
-// LeastSquares is the minimum-norm x (…, n) or (…, n, k) that minimizes |a x - b|, for matrices a (…, m, n) and b of shape
-// (m), (…, m) with the leading axes of a, or (…, m, k); the residuals |a x - b|² of the columns of b; the rank of a, int32;
-// and its singular values. Singular values up to cutoff times the greatest count as 0; a negative cutoff means machine
-// epsilon times max(m, n).
-func LeastSquares(a, b *uop.UOp, cutoff float64) (x, squares, rank, s *uop.UOp, err error) {
-	defer guard("LeastSquares", &err)
-	needSame("operands", a, b)
-	a, b = matchTypes(needMatrices("a", a), asFloat(b))
-	if cutoff < 0 {
-		_, mantissa := a.DType.FloatInfo()
-		s := a.Shape()
-		cutoff = math.Ldexp(float64(max(intSize("a", s, len(s)-2), intSize("a", s, len(s)-1))), -mantissa)
-	} else if !(cutoff < 1) {
-		fail("rcond", "is %v, expected a number below 1", cutoff)
-	}
-	b, vector := asColumns(transpose(a, -2, -1), b)
-	u, s, vt, err := SVD(a, false)
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	keep := gt(s, mul(index(s, Ellipsis(), Slice(ptr(0), ptr(1), 1)), cutoff))
-	inverse := where(keep, reciprocal(where(keep, s, 1)), 0)
-	x = dot(transpose(vt, -2, -1), mul(unsqueeze(inverse, -1), dot(transpose(u, -2, -1), b, nil)), nil)
-	squares = sum(square(sub(dot(a, x, nil), b)), []int{-2}, false)
-	if vector {
-		x, squares = squeeze(x, -1), squeeze(squares, -1)
-	}
-	return x, squares, sum(cast(keep, uop.Int32), []int{-1}, false), s, nil
-}

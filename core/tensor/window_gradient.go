@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/uop"
@@ -40,9 +41,10 @@ const (
 	gradientOfUnrolled    // the same, and which result
 	gradientOfAlignment
 	gradientOfShares
+	gradientOfLeastSquares // the bits of the cutoff
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -91,6 +93,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return transposedRule(g, u)
 	case gradientOfAlignment:
 		return alignmentRule(g, u)
+	case gradientOfLeastSquares:
+		return leastSquaresRule(g, u, math.Float64frombits(uint64(s.numbers[0])))
 	case gradientOfRecurrence:
 		return recurrenceRule(g, u, s.numbers)
 	}

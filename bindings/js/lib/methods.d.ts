@@ -899,7 +899,9 @@ export class Methods {
 
   /**
    * The least squares solution of x @ y = b, the residuals, the rank and the singular values.
-   * Singular values up to rcond times the greatest one count as 0. rcond is the machine epsilon times the greater size unless given.
+   * Singular values up to rcond times the greatest one count as 0. Unless rcond is given, x and the rank are those of QR with pivots,
+   * of which diagonal elements up to the machine epsilon times the greater size and the first one count as 0; s is computed only where
+   * it is used.
    */
   lstsq(b: TensorLike, rcond?: number | null): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]
   lstsq(b: TensorLike, options: { rcond?: number | null }): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]

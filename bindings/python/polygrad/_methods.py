@@ -1808,8 +1808,9 @@ class Methods(Base):
     def lstsq(self, b: Operand, rcond: _float | None = None) -> tuple[Self, ...]:
         """The least squares solution of x @ y = b, the residuals, the rank and the singular values.
 
-        Singular values up to rcond times the greatest one count as 0. rcond is the machine epsilon
-        times the greater size unless given.
+        Singular values up to rcond times the greatest one count as 0. Unless rcond is given, x and
+        the rank are those of QR with pivots, of which diagonal elements up to the machine epsilon
+        times the greater size and the first one count as 0; s is computed only where it is used.
 
         >>> a = Tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
         >>> x, residuals, rank, s = a.lstsq(Tensor([1.0, 3.0, 5.0]))

@@ -82,7 +82,8 @@ of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
 	several("x residuals rank s", "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.
-Singular values up to rcond times the greatest one count as 0. rcond is the machine epsilon times the greater size unless given.`, func(a *Args) ([]*uop.UOp, error) {
+Singular values up to rcond times the greatest one count as 0. Unless rcond is given, x and the rank are those of QR with pivots, of which diagonal
+elements up to the machine epsilon times the greater size and the first one count as 0; s is computed only where it is used.`, func(a *Args) ([]*uop.UOp, error) {
 		cutoff := -1.0
 		if a.given("rcond") {
 			if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {

@@ -1,0 +1,123 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// leastSquares are the x (s, n, k) of least norm that minimise |a x - b| for matrices a (s, m, n) and b (s, m, k), and the ranks (s) of a,
+// by QR with the column of greatest norm as the next one: rows of r whose diagonal element is at most cutoff times the first count
+// as 0. With rᵀ = z t for the others, x = z t⁻ᵀ qᵀ b (Golub and Van Loan, Matrix computations, complete orthogonal decomposition).
+func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
+	stack, m, n := sizes(a)
+	k, columns := min(m, n), b.Shape()[2].N
+	g := a.Graph()
+	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
+	t, order, pivots := pivotedColumns(sideBySide([]*uop.UOp{transpose(div(a, scale), -2, -1), transpose(b, -2, -1)}, 1), n)
+	step := count0(g, k)
+	r := block(block(t, 1, uop.N(0), n), 2, uop.N(0), k)
+	size := gather(r, 1, expand(pivots, uop.ShapeOf(stack, k, k)))
+	size = abs(diagonalOf(size)).ContiguousOp()
+	keep := gt(size, mul(shrinkAxis(size, 1, uop.N(0), uop.N(1)), cutoff))
+	kept := unsqueeze(keep, -2)
+	z, t2 := qr(where(bitAnd(kept, ge(order, step)), r, 0).ContiguousOp(), k)
+	t2 = transpose(shrinkTo(t2, uop.ShapeOf(stack, k, k)), -2, -1)
+	t2 = where(bitAnd(eq(unsqueeze(step, -1), step), logicalNot(kept)), 1, t2)
+	y := transpose(block(block(t, 1, uop.N(n), columns), 2, uop.N(0), k), -2, -1)
+	y = triangularSolve(t2, where(unsqueeze(keep, -1), y, 0), false, false)
+	x = div(dot(z, y, nil), scale)
+	return where(finiteMatrices(a), x, math.NaN()), sum(cast(keep, uop.Int32), []int{-1}, false)
+}
+
+// pivotedColumns reflects the first n of some columns, given as rows t (s, n + k, m), and the others with them: in each step the one
+// whose remaining elements have the greatest norm. order (s, n, 1) are the steps in which they were, pivots (s, min(m, n), 1) which.
+func pivotedColumns(t *uop.UOp, n int64) (reflected, order, pivots *uop.UOp) {
+	stack, all, m := sizes(t)
+	g, count := t.Graph(), min(m, n)
+	zeros := func(dt *uop.DType, rows, columns int64) *uop.UOp { return zeros(t, dt, stack, rows, columns) }
+	columns, rows := unsqueeze(count0(g, all), -1), count0(g, m)
+	never := int(count)
+	steps := loop{"column", count, stack >= manyLanes && max(all, m) <= 2*maxLanes}
+	open := expand(where(lt(columns, int(n)), never, -1), uop.ShapeOf(stack, all, 1))
+	states := []*uop.UOp{t, cast(open, uop.Int32), zeros(uop.Int32, count, 1), zeros(t.DType, all, 1), zeros(t.DType, 1, m), zeros(t.DType, 2, 1)}
+	r := steps.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+		t, order, pivots, products, v, factors := s[0], s[1], s[2], s[3], s[4], s[5]
+		here := sizeLike(t, j)
+		b.do(products.AssignTo(sum(where(ge(rows, here), square(t), 0), []int{-1}, true)))
+		chosen := block(pivots, 1, j, 1)
+		b.do(chosen.AssignTo(argMaxNaN(where(eq(order, never), products, -1.0), 1, true)))
+		b.do(v.AssignTo(gather(t, 1, expand(chosen, v.Shape()))), order.AssignTo(where(eq(columns, chosen), here, order)))
+		head, below := block(factors, 1, uop.N(0), 1), block(factors, 1, uop.N(1), 1)
+		b.do(head.AssignTo(sum(where(eq(rows, here), v, 0), []int{-1}, true)), below.AssignTo(sum(where(gt(rows, here), square(v), 0), []int{-1}, true)))
+		reflect, factor := reflector(v, head, below, rows, here)
+		b.do(v.AssignTo(reflect), head.AssignTo(factor))
+		b.do(products.AssignTo(mul(head, sum(mul(t, v), []int{-1}, true))))
+		b.do(t.AssignTo(sub(t, mul(products, v))))
+	})
+	return r[0], block(r[1], 1, uop.N(0), n), r[2]
+}
+
+// leastSquaresOf is leastSquares of matrices with any leading axes, with its gradient.
+func leastSquaresOf(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
+	as := a.Shape()
+	p, y, lead := stacked(a, b)
+	k := b.Shape()[len(b.Shape())-1]
+	solution := joinShapes(lead, uop.Shape{as[len(as)-1], k})
+	if y.Shape().MaxNumel() == 0 {
+		return full(a.Graph(), solution, uop.Int(0), a.DType), full(a.Graph(), as[:len(as)-2], uop.Int(0), uop.Int32)
+	}
+	f := function("least_squares", []int64{int64(math.Float64bits(cutoff))}, 2, []*uop.UOp{p, y}, func(in []*uop.UOp) []*uop.UOp {
+		x, rank := leastSquares(in[0], in[1], cutoff)
+		return []*uop.UOp{x, rank}
+	})
+	x = customGradient(gradientOfLeastSquares, reshape(f[0], solution), []*uop.UOp{a, b}, []int64{int64(math.Float64bits(cutoff))})
+	return x, reshape(f[1], lead)
+}
+
+// leastSquaresRule: x = a⁺ b gives db = y with y = a⁺ᵀ g and da = -y xᵀ + r (a⁺ y)ᵀ + a⁺ᵀ x (g - aᵀ y)ᵀ with r = b - a x, where the rank
+// is constant (Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems, 1973).
+func leastSquaresRule(g, u *uop.UOp, cutoff float64) []*uop.UOp {
+	a, b := u.Src[1], u.Src[2]
+	at := transpose(a, -2, -1)
+	y, _ := leastSquaresOf(at, g, cutoff)
+	z, _ := leastSquaresOf(a, y, cutoff)
+	w, _ := leastSquaresOf(at, u, cutoff)
+	outer := func(p, q *uop.UOp) *uop.UOp { return dot(p, transpose(q, -2, -1), nil) }
+	rest := sub(b, dot(a, u, nil))
+	ga := add(sub(outer(rest, z), outer(y, u)), outer(w, sub(g, dot(at, y, nil))))
+	return []*uop.UOp{nil, sumTo(ga, a.Shape()), sumTo(y, b.Shape())}
+}
+
+// LeastSquares is the minimum-norm x (…, n) or (…, n, k) that minimizes |a x - b|, for matrices a (…, m, n) and b of shape
+// (m), (…, m) with the leading axes of a, or (…, m, k); the residuals |a x - b|² of the columns of b; the rank of a, int32;
+// and its singular values. Singular values up to cutoff times the greatest count as 0. A negative cutoff means machine
+// epsilon times max(m, n), and the diagonal of QR with pivots instead of singular values.
+func LeastSquares(a, b *uop.UOp, cutoff float64) (x, squares, rank, s *uop.UOp, err error) {
+	defer guard("LeastSquares", &err)
+	needSame("operands", a, b)
+	a, b = matchTypes(needMatrices("a", a), asFloat(b))
+	if !(cutoff < 1) {
+		fail("rcond", "is %v, expected a number below 1", cutoff)
+	}
+	b, vector := asColumns(transpose(a, -2, -1), b)
+	u, s, vt, err := SVD(a, false)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if cutoff < 0 {
+		_, mantissa := a.DType.FloatInfo()
+		s := a.Shape()
+		x, rank = leastSquaresOf(a, b, math.Ldexp(float64(max(intSize("a", s, len(s)-2), intSize("a", s, len(s)-1))), -mantissa))
+	} else {
+		keep := gt(s, mul(index(s, Ellipsis(), Slice(ptr(0), ptr(1), 1)), cutoff))
+		inverse := where(keep, reciprocal(where(keep, s, 1)), 0)
+		x = dot(transpose(vt, -2, -1), mul(unsqueeze(inverse, -1), dot(transpose(u, -2, -1), b, nil)), nil)
+		rank = sum(cast(keep, uop.Int32), []int{-1}, false)
+	}
+	squares = sum(square(sub(dot(a, x, nil), b)), []int{-2}, false)
+	if vector {
+		x, squares = squeeze(x, -1), squeeze(squares, -1)
+	}
+	return x, squares, rank, s, nil
+}
