@@ -174,12 +174,15 @@ func argMax(x *uop.UOp, axis int, keep bool) *uop.UOp {
 // argMaxNaN is argMax, or the first index of a NaN. argMax alone finds no element equal to a NaN maximum, and its index would be
 // out of range.
 func argMaxNaN(x *uop.UOp, axis int, keep bool) *uop.UOp {
-	if s := x.Shape(); len(s) == 1 && axisOf("axis", axis, 1) == 0 && !s[0].Symbolic() && s[0].N >= leastRows && !asTinygrad(x) {
+	if asTinygrad(x) {
+		return argMax(x, axis, keep)
+	}
+	if s := x.Shape(); len(s) == 1 && axisOf("axis", axis, 1) == 0 && !s[0].Symbolic() && s[0].N >= leastRows {
 		if rows := rowsOf(s[0].N); rows > 1 {
 			return argMaxOfRows(reshape(x, uop.ShapeOf(rows, s[0].N/rows)), keep)
 		}
 	}
-	if !x.DType.IsFloat() || asTinygrad(x) {
+	if !x.DType.IsFloat() {
 		return argMax(x, axis, keep)
 	}
 	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return bitOr(eq(x, m), isNaN(x)) })
