@@ -24,21 +24,25 @@ func partners(x *uop.UOp, n int64, round uop.Sint) *uop.UOp {
 	return reshape(cast(p, uop.Int32), uop.ShapeOf(1, n, 1))
 }
 
-// rotation are the factors, (s, n, 1), of a row and its partner for the rotation that makes their dot product 0.
+// rotation are the factors, (s, n, 1), of a row and its partner for the rotation that makes their dot product 0. The first of both becomes the
+// longer one: rows that are not sorted converge slowly where many have the same length (De Rijk, SIAM J. Sci. Stat. Comput. 10, 1989).
 func rotation(row, partner, product, first *uop.UOp) (own, other *uop.UOp) {
 	turn := ne(product, 0)
 	left, right := where(first, row, partner), where(first, partner, row)
 	tau := div(sub(right, left), mul(2, where(turn, product, 1)))
 	t := div(where(lt(tau, 0), likeConst(tau, -1), likeConst(tau, 1)), add(abs(tau), sqrt(add(1, square(tau)))))
 	t = where(turn, t, 0)
+	change := mul(t, product) // of the squares of their lengths
+	swap := lt(sub(left, change), add(right, change))
 	c := rsqrt(add(1, square(t)))
 	s := mul(c, t)
-	return c, where(first, neg(s), s)
+	s = where(first, s, neg(s))
+	return where(swap, s, c), where(swap, c, neg(s))
 }
 
-// jacobiSweeps is enough times that all pairs of n vectors are rotated, in any floating type: convergence is quadratic after a number
-// of sweeps that grows with log2(n).
-func jacobiSweeps(n int64) int64 { return int64(3 + bits.Len64(uint64(n))) }
+// jacobiSweeps is one more than the number of times that all pairs of n vectors were rotated, in float64, until they were orthogonal:
+// convergence is quadratic after a number of sweeps that grows with log2(n).
+func jacobiSweeps(n int64) int64 { return int64(4 + bits.Len64(uint64(n))) }
 
 // orthogonalised makes the rows of the first of some tensors (s, n, m) orthogonal, and does the same to the others.
 func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
@@ -60,7 +64,9 @@ func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 			b.do(norms.AssignTo(sum(square(x), []int{-1}, true)), products.AssignTo(sum(mul(x, across(x)), []int{-1}, true)))
 			first := lt(reshape(count0(x.Graph(), n), uop.ShapeOf(1, n, 1)), at)
 			alone := eq(reshape(count0(x.Graph(), n), uop.ShapeOf(1, n, 1)), at)
-			c, t := rotation(norms, across(norms), where(alone, 0, products), first)
+			// Both rows of a pair take one product: two that are summed in another order may be 0 and nearly 0.
+			product := where(alone, 0, where(first, products, across(products)))
+			c, t := rotation(norms, across(norms), product, first)
 			b.do(own.AssignTo(c), other.AssignTo(t))
 			var writes []*uop.UOp
 			for i := range k {

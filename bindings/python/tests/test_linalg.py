@@ -499,3 +499,21 @@ def test_computed_constants_stay_out_of_loops() -> None:
     spd = a @ a.T + np.eye(6)
     close(Tensor(spd).cholesky(), np.linalg.cholesky(spd))
     close(Tensor(spd).inv(), np.linalg.inv(spd))
+
+
+@pytest.mark.parametrize("n", [3, 9, 12, 16, 18, 32, 33, 64])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_vectors_of_one_length(n: int, rank: int) -> None:
+    """Where singular values are equal, each rotation is decided by rounding errors."""
+    for dtype in (np.float32, np.float64):
+        m = RNG.integers(-3, 4, (n, rank)).astype(dtype)
+        a = m @ m.T + 4 * np.eye(n, dtype=dtype)
+        error = 10 * n * np.finfo(dtype).eps
+        u, s, vt = (t.numpy() for t in Tensor(a).svd())
+        size = np.linalg.norm(a, 2)
+        assert np.abs(s - np.linalg.svd(a.astype(float))[1]).max() < error * size
+        assert np.abs((u * s) @ vt - a).max() < error * size
+        assert np.abs(u.T @ u - np.eye(n)).max() < error
+        assert np.abs(vt @ vt.T - np.eye(n)).max() < error
+        values, vectors = (t.numpy() for t in Tensor(a).eigh())
+        assert np.abs(a @ vectors - values * vectors).max() < error * size
