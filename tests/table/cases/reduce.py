@@ -213,7 +213,7 @@ def _squares() -> None:
         "rmsnorm float16",
         "rmsnorm",
         [rows],
-        lambda v: v / np.sqrt((v * v).mean(1)[:, None]),
+        lambda v: v / np.sqrt((v * v).mean(1)[:, None] + 1e-6),
         **near,
     )
     zeros = Tensor([[2.0, 0.0, 3.0], [0.0, 0.0, 3.0], [2.0, 4.0, 3.0]])
