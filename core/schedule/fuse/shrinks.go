@@ -74,6 +74,9 @@ func shrunk(u, v *uop.UOp, bounds []uop.Pair, users map[*uop.UOp]int) *uop.UOp {
 		a := u.Arg.(uop.AxisReduce)
 		in := slices.Clone(bounds)
 		for _, axis := range a.Axes {
+			if bounds[axis] != (uop.Pair{Lo: uop.N(0), Hi: uop.N(1)}) {
+				return nil // no element of it is used
+			}
 			in[axis] = uop.Pair{Lo: uop.N(0), Hi: u.Src[0].Shape()[axis]}
 		}
 		return v.Src[0].Shrink(in).ReduceAxes(a.Op, a.Axes...)

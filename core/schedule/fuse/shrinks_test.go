@@ -18,3 +18,11 @@ func TestReductionsAreShrunk(t *testing.T) {
 		}
 	}
 }
+
+// Of a sum of which nothing is used nothing is left.
+func TestNothingOfAReduction(t *testing.T) {
+	g := newGraph(t)
+	sums := g.in(4, 3, 5).ReduceAxes(uop.Add, 2)
+	none := sums.Shrink([]uop.Pair{{Hi: uop.N(4)}, {Hi: uop.N(3)}, {Lo: uop.N(0), Hi: uop.N(0)}})
+	g.expect(g.fused(options, none.Pad([]uop.Pair{{Lo: uop.N(0), Hi: uop.N(0)}, {Lo: uop.N(0), Hi: uop.N(0)}, {Lo: uop.N(1), Hi: uop.N(0)}}).ContiguousOp()), 1)
+}
