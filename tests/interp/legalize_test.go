@@ -221,6 +221,21 @@ func TestALU(t *testing.T) {
 	}
 }
 
+// Two shifts that are a rotation give the same with and without an instruction for it.
+func TestRotations(t *testing.T) {
+	for _, k := range []ir.Kind{ir.U32, ir.U64} {
+		width := 8 * k.Size()
+		for by := int64(1); by < width; by += 3 {
+			left, right := ir.LaneOp(ir.Shl, k, k), ir.LaneOp(ir.Shr, k, k)
+			sameEverywhere(t, 64, k, []memory{samples(k, 64, 4)},
+				func(a, _, _ uint64) uint64 { return left(a, uint64(by), 0) | right(a, uint64(width-by), 0) },
+				func(b *ir.Builder, a []*ir.Value) *ir.Value {
+					return b.ALU(ir.Or, k, b.ALU(ir.Shl, k, a[0], b.Int(k, by)), b.ALU(ir.Shr, k, a[0], b.Int(k, width-by)))
+				})
+		}
+	}
+}
+
 func TestShifts(t *testing.T) {
 	const n = 4000
 	for _, k := range allKinds[1:9] {

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"math"
+	"math/bits"
 
 	"polygrad/core/uop"
 )
@@ -29,6 +30,14 @@ func LaneOp(op Op, from, to Kind) LaneFunc {
 			Fail("bitcast from %s to %s", from, to)
 		}
 		return func(a, _, _ uint64) uint64 { return Decode(to, encodeInt(from, a)) }
+	case Rotate:
+		return func(a, b, _ uint64) uint64 {
+			v := encodeInt(from, a)
+			if from.Size() == 4 {
+				return Decode(to, uint64(bits.RotateLeft32(uint32(v), int(b))))
+			}
+			return Decode(to, bits.RotateLeft64(v, int(b)))
+		}
 	case Narrow:
 		return narrowLane(to, func(a, _, _ uint64) uint64 { return a })
 	case Less, LessEqual, Equal, NotEqual:
