@@ -54,7 +54,9 @@ def _avg_pool(x: Array, kernel: Any, **k: Any) -> Array:
 
 def _interpolate(x: Array, size: Any, mode: str = "linear", align_corners: bool = False) -> Array:
     if align_corners or mode in ("nearest", "bicubic", "area"):
-        raise NoCounterpart("JAX has other positions, another cubic function, and no means of areas")
+        raise NoCounterpart(
+            "JAX has other positions, another cubic function, and no means of areas"
+        )
     name = "nearest" if mode.startswith("nearest") else "linear"
     return jax.image.resize(x, (*x.shape[:2], *size), name, antialias=False)
 
