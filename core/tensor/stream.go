@@ -54,6 +54,7 @@ func (p place) graph() *uop.Graph { return p.key.Graph() }
 
 // words are n random uint32: the low words of the first half of the positions, then the high words of the same.
 func (p place) words(n int64) *uop.UOp {
+	needWords(n)
 	half := (n + 1) / 2
 	i := arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)
 	high := ge(i, int(half))
@@ -61,11 +62,15 @@ func (p place) words(n int64) *uop.UOp {
 	return cast(where(high, shiftRight(r, 32), r), uop.Uint32)
 }
 
+// needWords is an error if a tensor takes more words than a key has.
+func needWords(n int64) {
+	if n > wordsOfKey {
+		fail("shape", "needs %d random words, expected at most 2^32", n)
+	}
+}
+
 // pairs are the words at positions in each half of twice so many words, the second one above the first.
 func (p place) pairs(at *uop.UOp, half int64) *uop.UOp {
-	if 2*half > wordsOfKey {
-		fail("shape", "needs %d random words, expected at most 2^32", 2*half)
-	}
 	at = add(at, p.first)
 	word := func(u *uop.UOp) *uop.UOp { return cast(u, uop.Uint64) }
 	return threefry(bitOr(shiftLeft(word(add(at, int(half))), 32), word(at)), p.key)
@@ -101,6 +106,7 @@ func (p place) polar(shape uop.Shape) (radius, angle *uop.UOp) {
 		return none, none
 	}
 	// The fractions of 2n words; both words of a position are computed at once.
+	needWords(2 * n)
 	r := p.pairs(arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32), n)
 	of := func(word *uop.UOp) *uop.UOp { return reshape(fraction(cast(word, uop.Uint32), uop.Float32), shape) }
 	return sub(f32(1), of(shiftRight(r, 32))), of(r)
