@@ -18,8 +18,6 @@ func powByConst(x *uop.UOp, c uop.Const) *uop.UOp {
 		return r.Alu(uop.Pow, constant(x, c).Neg())
 	case c.Sign() == 0:
 		return constant(x, one)
-	case truncated(c.Sub(half)).Add(half).Eq(c):
-		return x.Alu(uop.Pow, constant(x, c.Sub(half))).Mul(inFloat(x).Sqrt())
 	case truncated(c).Eq(c):
 		y := x.Alu(uop.Pow, constant(x, c.FloorDiv(uop.Int(2))))
 		if c.FloorMod(uop.Int(2)).EqInt(1) {
@@ -27,6 +25,8 @@ func powByConst(x *uop.UOp, c uop.Const) *uop.UOp {
 		}
 		yy := y.Mul(y)
 		return yy.Mul(constant(yy, one))
+	case truncated(c.Sub(half)).Add(half).Eq(c):
+		return x.Alu(uop.Pow, constant(x, c.Sub(half))).Mul(inFloat(x).Sqrt())
 	}
 	return nil
 }

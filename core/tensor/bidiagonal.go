@@ -19,7 +19,7 @@ type bidiagonal struct {
 
 // bidiagonalised reflects columns and rows of square matrices a (s, n, n), n > 1.
 func bidiagonalised(a *uop.UOp) bidiagonal {
-	stack, n, _ := sizes(a)
+	_, n, _ := sizes(a)
 	width := panelSize(n)
 	var t bidiagonal
 	var diagonals, besides []*uop.UOp
@@ -32,10 +32,9 @@ func bidiagonalised(a *uop.UOp) bidiagonal {
 		if at+w == n-1 {
 			w = m
 		}
-		diagonals = append(diagonals, shrinkAxis(diagonalOf(a), 1, uop.N(0), uop.N(w)))
-		next := padTo(diagonal(a, 1, -2, -1), uop.ShapeOf(stack, m))
-		besides = append(besides, shrinkAxis(next, 1, uop.N(0), uop.N(w)))
-		a = shrinkAxis(shrinkAxis(a, 1, uop.N(w), uop.N(m)), 2, uop.N(w), uop.N(m)).ContiguousOp()
+		var d, b *uop.UOp
+		d, b, a = takenDiagonals(a, w)
+		diagonals, besides = append(diagonals, d), append(besides, b)
 	}
 	t.diagonal, t.beside = sideBySide(diagonals, 1), sideBySide(besides, 1)
 	return t

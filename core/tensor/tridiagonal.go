@@ -21,7 +21,7 @@ type tridiagonal struct {
 
 // tridiagonalised reflects rows and columns of symmetric matrices a (s, n, n), n > 2.
 func tridiagonalised(a *uop.UOp) tridiagonal {
-	stack, n, _ := sizes(a)
+	_, n, _ := sizes(a)
 	width := panelSize(n)
 	var t tridiagonal
 	var diagonals, besides []*uop.UOp
@@ -34,13 +34,21 @@ func tridiagonalised(a *uop.UOp) tridiagonal {
 		if at+w == n-2 {
 			w = m
 		}
-		diagonals = append(diagonals, shrinkAxis(diagonalOf(a), 1, uop.N(0), uop.N(w)))
-		next := padTo(diagonal(a, 1, -2, -1), uop.ShapeOf(stack, m))
-		besides = append(besides, shrinkAxis(next, 1, uop.N(0), uop.N(w)))
-		a = shrinkAxis(shrinkAxis(a, 1, uop.N(w), uop.N(m)), 2, uop.N(w), uop.N(m)).ContiguousOp()
+		var d, b *uop.UOp
+		d, b, a = takenDiagonals(a, w)
+		diagonals, besides = append(diagonals, d), append(besides, b)
 	}
 	t.diagonal, t.beside = sideBySide(diagonals, 1), sideBySide(besides, 1)
 	return t
+}
+
+// takenDiagonals are the first w elements of the diagonals of a (s, m, m) and of those above them, 0 in the end, and a without its first w
+// rows and columns.
+func takenDiagonals(a *uop.UOp, w int64) (diagonals, above, rest *uop.UOp) {
+	stack, m, _ := sizes(a)
+	first := func(x *uop.UOp) *uop.UOp { return shrinkAxis(x, 1, uop.N(0), uop.N(w)) }
+	rest = shrinkAxis(shrinkAxis(a, 1, uop.N(w), uop.N(m)), 2, uop.N(w), uop.N(m)).ContiguousOp()
+	return first(diagonalOf(a)), first(padTo(diagonal(a, 1, -2, -1), uop.ShapeOf(stack, m))), rest
 }
 
 // tridiagonalPanel reflects the first count rows and columns of a (s, n, n), so that they are 0 beyond the element next to the
