@@ -92,7 +92,16 @@ func sizeDivMod(g *uop.Graph, a, b uop.Sint) (q, m uop.Sint) {
 	if lo <= 0 && hi >= 0 {
 		fail("b", "the divisor %s may be 0, expected 1 or more", b)
 	}
+	if !a.Symbolic() && !b.Symbolic() && b.N != -1 {
+		n, r := a.N/b.N, a.N%b.N
+		if r != 0 && (r < 0) != (b.N < 0) {
+			n, r = n-1, r+b.N
+		}
+		return uop.N(n), uop.N(r)
+	}
 	if hi < 0 {
+		needSize(SizeSub, uop.N(0), a)
+		needSize(SizeSub, uop.N(0), b)
 		q, m = sizeDivMod(g, uop.N(0).Sub(a), uop.N(0).Sub(b))
 		return q, uop.N(0).Sub(m)
 	}
@@ -102,13 +111,13 @@ func sizeDivMod(g *uop.Graph, a, b uop.Sint) (q, m uop.Sint) {
 		if b.Symbolic() {
 			fail("a", "%s may be negative, expected 0 or more as the divisor %s is symbolic", a, b)
 		}
+		needSize(SizeSub, uop.N(0), a)
 		moved = uop.N(ceil64(-least, b.N))
+		needSize(SizeMul, moved, b)
+		needSize(SizeAdd, a, moved.Mul(b))
 	}
 	a = a.Add(moved.Mul(b))
 	q = a.Div(b)
-	if !a.Symbolic() && !b.Symbolic() {
-		return q.Sub(moved), uop.N(a.N - q.N*b.N)
-	}
 	return q.Sub(moved), uop.S(symbolic.Simplify(a.UOp(g).Mod(b.UOp(g))))
 }
 

@@ -480,7 +480,7 @@ func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.U
 	for _, s := range v.body.stores {
 		out.stores = append(out.stores, store{s.slot, simplify(image(s.at)), simplify(image(s.value)), replaced(s.loops)})
 	}
-	freeImages.Put(of)
+	of.free()
 	return out
 }
 

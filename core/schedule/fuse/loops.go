@@ -97,7 +97,7 @@ func (f *fuser) shareReductionLoops(b *body) *body {
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, to.get(s.value), s.loops})
 	}
-	freeImages.Put(to)
+	to.free()
 	return out
 }
 

@@ -398,6 +398,6 @@ func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, pla
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, simplify(of.get(s.value)), s.loops})
 	}
-	freeImages.Put(of)
+	of.free()
 	return out
 }

@@ -35,6 +35,6 @@ func shareOutputs(root *uop.UOp) *uop.UOp {
 		t.set(u, to)
 	}
 	out := t.get(root)
-	freeImages.Put(t)
+	t.free()
 	return out
 }

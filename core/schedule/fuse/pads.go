@@ -59,7 +59,7 @@ func storeAll(root *uop.UOp, stored map[*uop.UOp]bool) *uop.UOp {
 		t.set(u, to)
 	}
 	out := t.get(root)
-	freeImages.Put(t)
+	t.free()
 	return out
 }
 

@@ -19,7 +19,7 @@ func sinkPermutes(root *uop.UOp) *uop.UOp {
 		t.set(u, k.sunk(rebuilt(u, t)))
 	}
 	out := t.get(root)
-	freeImages.Put(t)
+	t.free()
 	return out
 }
 

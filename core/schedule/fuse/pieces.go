@@ -378,7 +378,7 @@ func (f *fuser) storesOfPiece(b *body, r *uop.UOp, at []int64, k int, inside []*
 		}
 		out = append(out, cut)
 	}
-	freeImages.Put(t)
+	t.free()
 	return out
 }
 
@@ -425,7 +425,7 @@ func (f *fuser) splitReduction(b *body, r *uop.UOp, at []int64) *body {
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, f.folded(t.get(s.value)), s.loops})
 	}
-	freeImages.Put(t)
+	t.free()
 	return f.tidied(out)
 }
 

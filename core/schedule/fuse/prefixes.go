@@ -32,7 +32,7 @@ func splitPrefixes(root *uop.UOp) *uop.UOp {
 		t.set(u, to)
 	}
 	out := t.get(root)
-	freeImages.Put(t)
+	t.free()
 	return out
 }
 

@@ -22,7 +22,7 @@ func stableQuotients(root *uop.UOp) *uop.UOp {
 		t.set(u, stableProduct(rebuilt(u, t)))
 	}
 	out := t.get(root)
-	freeImages.Put(t)
+	t.free()
 	return out
 }
 

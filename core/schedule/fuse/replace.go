@@ -6,42 +6,46 @@ import (
 	"polygrad/core/uop"
 )
 
-// images says what nodes of one graph turn into. Graphs number their nodes, so that it can be a slice; the entries of
-// earlier uses have another number and need not be cleared.
+// images says what nodes of one graph turn into. Graphs number their nodes, so that the index can be a slice; what earlier
+// uses left in the index lies beyond the list or belongs to another node.
 type images struct {
-	use uint32
-	at  []image
+	index []uint32 // by number of a node: its place in list
+	list  []image
 }
 
-type image struct {
-	use uint32
-	to  *uop.UOp
-}
+type image struct{ of, to *uop.UOp }
 
 func (t *images) get(u *uop.UOp) *uop.UOp {
-	if id := u.ID(); id < len(t.at) && t.at[id].use == t.use {
-		return t.at[id].to
+	if id := u.ID(); id < len(t.index) {
+		if at := int(t.index[id]); at < len(t.list) && t.list[at].of == u {
+			return t.list[at].to
+		}
 	}
 	return nil
 }
 
 func (t *images) set(u, to *uop.UOp) {
 	id := u.ID()
-	if id >= len(t.at) {
-		t.at = append(t.at, make([]image, id+id/2+64-len(t.at))...)
+	if id >= len(t.index) {
+		t.index = append(t.index, make([]uint32, id+id/2+64-len(t.index))...)
 	}
-	t.at[id] = image{t.use, to}
+	if at := int(t.index[id]); at < len(t.list) && t.list[at].of == u {
+		t.list[at].to = to
+		return
+	}
+	t.index[id] = uint32(len(t.list))
+	t.list = append(t.list, image{u, to})
 }
 
 var freeImages = sync.Pool{New: func() any { return &images{} }}
 
-func newImages() *images {
-	t := freeImages.Get().(*images)
-	if t.use++; t.use == 0 {
-		clear(t.at)
-		t.use = 1
-	}
-	return t
+func newImages() *images { return freeImages.Get().(*images) }
+
+// free keeps the room for reuse, without the nodes: one node would keep its whole graph alive.
+func (t *images) free() {
+	clear(t.list)
+	t.list = t.list[:0]
+	freeImages.Put(t)
 }
 
 // replace substitutes nodes once: substituted nodes are not substituted again.
@@ -57,7 +61,7 @@ func replace(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
 		t.set(u, rebuilt(u, t))
 	}
 	out := t.get(root)
-	freeImages.Put(t)
+	t.free()
 	return out
 }
 

@@ -310,7 +310,7 @@ func (f *fuser) inBlocks(b *body, rows *uop.UOp, high int64) *body {
 		at := simplify(replace(s.at, map[*uop.UOp]*uop.UOp{rows: start.Add(inBlock(rows))}))
 		out.stores = append(out.stores, store{s.slot, at, simplify(to.get(s.value)), apart(s.loops)})
 	}
-	freeImages.Put(to)
+	to.free()
 	return out
 }
 

@@ -30,7 +30,7 @@ func shrinkReductions(root *uop.UOp) *uop.UOp {
 		t.set(u, to)
 	}
 	out := t.get(root)
-	freeImages.Put(t)
+	t.free()
 	return out
 }
 

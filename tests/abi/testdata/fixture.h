@@ -133,6 +133,9 @@ static inline void fixture_arrays(struct fixture *f) {
   f->ones = tail(LIST * 8), f->nothing = tail(LIST * 16);
   f->spec = tail(sizeof(PolyIrSpec)), f->spec_buffers = tail(2 * sizeof(PolyIrBuffer)), f->spec_entry = tail(sizeof(PolyIrEntry));
   f->dtype = tail(sizeof(PolyDType)), f->one = tail(sizeof(PolyArg)), f->shape_record = tail(sizeof(PolyShape));
+  f->arrays = tail(ROOM * sizeof(void *)), f->arrays_out = tail(ROOM * sizeof(void *)), f->singles_out = tail(LIST * 4);
+  f->operand = tail(ROOM * sizeof *f->operand), f->array_operand = tail(ROOM * sizeof *f->operand);
+  f->number = tail(ROOM * sizeof *f->operand), f->item = tail(ROOM * sizeof *f->operand), f->array_list = tail(ROOM * sizeof *f->operand);
   for (int i = 0; i < LIST; i++) {
     f->ones[i] = f->singles[i] = 1, f->shape[i] = i < 2 ? 4 : 1, f->order[i] = i, f->halves[i] = 2;
     f->pairs[2 * i] = 0, f->pairs[2 * i + 1] = i < 2 ? 2 : 1;
@@ -185,13 +188,9 @@ static inline void fixture_make(struct fixture *f) {
   f->mask = leaf(f->ctx, POLY_DTYPE_BOOL, 4, 4, f->cells, 16);
   f->seed = leaf(f->ctx, POLY_DTYPE_UINT32, 0, 2, f->cells, 8);
   f->scalar = poly_reduce(f->ctx, POLY_REDUCE_SUM, f->x, NULL, -1, 0, 0);
-  f->operand = tail(ROOM * sizeof *f->operand);
   for (int i = 0; i < ROOM; i++) f->operand[i] = POLY_PASS_T(f->x);
   f->array = poly_array_new(f->ctx, POLY_DTYPE_FLOAT32, f->shape, 2, f->memory, 64);
   f->plain = poly_array_new(f->ctx, POLY_DTYPE_FLOAT32, f->shape, 2, f->memory, 64);
-  f->arrays = tail(ROOM * sizeof(void *)), f->arrays_out = tail(ROOM * sizeof(void *)), f->singles_out = tail(LIST * 4);
-  f->array_operand = tail(ROOM * sizeof *f->operand), f->number = tail(ROOM * sizeof *f->operand), f->item = tail(ROOM * sizeof *f->operand);
-  f->array_list = tail(ROOM * sizeof *f->operand);
   for (int i = 0; i < ROOM; i++) f->array_operand[i] = POLY_PASS_T(f->array), f->number[i] = POLY_PASS_F(0.5), f->item[i] = POLY_PASS_I(0);
   for (int i = 0; i < ROOM; i++) f->arrays[i] = f->array;
   void *data;
