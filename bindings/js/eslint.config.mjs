@@ -1,7 +1,7 @@
 const globals = Object.fromEntries([
   'require', 'module', 'exports', '__dirname', '__filename', 'process', 'Buffer', 'console', 'globalThis', 'structuredClone',
   'setImmediate', 'setTimeout', 'setInterval', 'clearInterval', 'clearTimeout', 'performance', 'URL', 'gc', 'global',
-  'fetch', 'AbortController'
+  'fetch', 'AbortController', 'atob', 'TextEncoder', 'TextDecoder', 'WebAssembly'
 ].map((name) => [name, 'readonly']))
 
 export default [

@@ -66,6 +66,9 @@ func koffiType(typ string) (string, error) {
 	case "c_char_p":
 		return "const char *", nil
 	case "c_void_p":
+		if strings.HasPrefix(typ, "const ") {
+			return "const void *", nil // what a call only reads
+		}
 		return "void *", nil
 	case "c_int64", "c_uint64", "c_uint32":
 		return strings.TrimPrefix(c, "c_") + "_t", nil

@@ -1,8 +1,8 @@
 'use strict'
 /** What all groups of tensor methods stand on. */
 
-const { lib, find, fail, PolygradError } = require('./library.js')
-const { CTX, addressOf, bury, own } = require('./handles.js')
+const { lib, engine, find, fail, PolygradError } = require('./library.js')
+const { CTX, bury, own } = require('./handles.js')
 const { byId } = require('./dtype.js')
 const { MAX_DIMS, get, show } = require('./arguments.js')
 
@@ -73,22 +73,21 @@ function setSizeReader (read) {
 }
 
 const describeAt = find('poly_array_describe', 'int', ['uintptr_t', 'uintptr_t', 'int', 'uintptr_t'])
-const sizes = new Int32Array(2 * MAX_DIMS)
-const number = new Int32Array(1)
-const [sizesAt, numberAt] = [sizes, number].map(addressOf)
+const described = engine.block(8 * (MAX_DIMS + 1)) // sizes, and the number of the type
 
 /** The shape and the type of a tensor: { shape, dtype }. */
 function describe (tensor) {
   if (tensor._known !== null) return tensor._known
-  const n = describeAt(handleOf(tensor), sizesAt, MAX_DIMS, numberAt)
+  const n = describeAt(handleOf(tensor), described.address, MAX_DIMS, described.address + 8 * MAX_DIMS)
   if (n < 0) fail()
+  const { ints } = described
   const shape = new Array(n)
   let symbolic = false
   for (let i = 0; i < n; i++) {
-    shape[i] = get(sizes, i)
+    shape[i] = get(ints, i)
     symbolic ||= shape[i] < 0
   }
-  const dtype = byId[number[0]]
+  const dtype = byId[ints[2 * MAX_DIMS]]
   if (symbolic) readSize(tensor, shape)
   tensor._known = { shape, dtype }
   return tensor._known

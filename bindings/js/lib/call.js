@@ -1,12 +1,13 @@
 'use strict'
 /** Calls operations of the library by name, with arguments packed by the types that they have. */
 
-const { lib, find, fail, camel, PolygradError } = require('./library.js')
-const { CTX, addressOf } = require('./handles.js')
+const { lib, engine, find, fail, camel, PolygradError } = require('./library.js')
+const { CTX } = require('./handles.js')
 const { Base, made, handleOf, operandOf, fits } = require('./base.js')
 const { DType, toDType } = require('./dtype.js')
 const { put, get, show, isOptions, named, namedOf, ordered } = require('./arguments.js')
 const { Device } = require('./device.js')
+const { utf8 } = require('./host/node.js')
 
 /** The number of an operation. */
 function operation (name) {
@@ -32,31 +33,30 @@ class Slice {
 /** '...' in an index expression. */
 const REST = Symbol('...')
 
-// By addresses, which koffi need not look up at each call.
+// By addresses, which need not be looked up at each call.
 const callAt = find('poly_array_call', 'int', ['uintptr_t', 'int', 'uintptr_t', 'int', 'uintptr_t', 'int'])
 const binaryAt = find('poly_array_binary', 'uintptr_t', ['int', 'uintptr_t', 'uintptr_t'])
 const numberAt = find('poly_array_binary_number', 'uintptr_t', ['int', 'uintptr_t', 'uintptr_t', 'int'])
 
 // Arguments are PolyCallArg: kind, count, and eight bytes. Calls are synchronous: their arguments lie in one place.
 const WORD = 16
-let bytes, ints, floats, place
+let block
 let room = 0
 let at = 0 // arguments so far
 
 function grow (arguments_) {
-  const before = bytes
+  const before = block
   room = arguments_
-  bytes = new Uint8Array(WORD * room)
-  if (before !== undefined) bytes.set(before)
-  ints = new Int32Array(bytes.buffer)
-  floats = new Float64Array(bytes.buffer)
-  place = addressOf(bytes)
+  block = engine.block(WORD * room)
+  if (before !== undefined) block.bytes.set(before.bytes)
+  before?.free()
 }
 grow(64)
 
 /** Adds an argument, or the head of one. */
 function add (kind, n, value) {
   if (at === room) grow(2 * room)
+  const { ints } = block
   ints[4 * at] = kind
   ints[4 * at + 1] = n
   if (typeof value === 'number' && value === (value | 0)) {
@@ -84,7 +84,7 @@ function pack (value) {
         add(INT, 0, value)
       } else {
         add(FLOAT, 0, 0)
-        floats[2 * at - 1] = value
+        block.floats[2 * at - 1] = value
       }
       return
     case 'boolean':
@@ -95,12 +95,12 @@ function pack (value) {
       add(BigInt.asIntN(64, value) === value ? INT : UINT, 0, value)
       return
     case 'string': {
-      const text = Buffer.from(value)
+      const text = utf8(value)
       add(CHARS, text.length, 0)
       const from = WORD * at
       at += Math.ceil(text.length / WORD)
       if (at > room) grow(2 * at)
-      bytes.set(text, from)
+      block.bytes.set(text, from)
       return
     }
   }
@@ -121,32 +121,29 @@ function packList (items) {
   for (let i = 0; i < items.length; i++) pack(items[i])
 }
 
-let out, outPlace, outRoom
-
-function makeRoom (results) {
-  outRoom = results
-  out = new Int32Array(2 * results)
-  outPlace = addressOf(out)
-}
-makeRoom(16)
+let outRoom = 16
+let out = engine.block(8 * outRoom)
 
 /** Calls an operation with the arguments that were packed; returns the number of its results. */
 function execute (number) {
-  let results = callAt(CTX, number, place, at, outPlace, outRoom)
+  let results = callAt(CTX, number, block.address, at, out.address, outRoom)
   if (results > outRoom) {
-    makeRoom(results)
-    results = callAt(CTX, number, place, at, outPlace, outRoom)
+    out.free()
+    outRoom = results
+    out = engine.block(8 * outRoom)
+    results = callAt(CTX, number, block.address, at, out.address, outRoom)
   }
   if (results < 0) fail()
   return results
 }
 
 function result () {
-  return made((out[0] >>> 0) + out[1] * 4294967296)
+  const { ints } = out
+  return made((ints[0] >>> 0) + ints[1] * 4294967296)
 }
 
 function allResults (n) {
-  return Array.from({ length: n }, (_, i) => get(out, i)).map((handle) => handle === 0 ? null : made(handle))
+  return Array.from({ length: n }, (_, i) => get(out.ints, i)).map((handle) => handle === 0 ? null : made(handle))
 }
 
 /** Packs self, an operand, a list of them or undefined for a new tensor, and values behind it. */
@@ -251,7 +248,7 @@ class Operation {
   /** The address of packed arguments, and how many there are; they serve one call. */
   packed (args) {
     this._begin(undefined, args)
-    return [place, at]
+    return [block.address, at]
   }
 
   /** Arguments in the order of the parameters. */
@@ -282,7 +279,7 @@ function combine (number, self, other, swapped, what) {
   }
   at = 0
   pack(typeof other === 'bigint' ? fits(other, what) : other)
-  return made(numberAt(number, handleOf(self), place, swapped ? 1 : 0))
+  return made(numberAt(number, handleOf(self), block.address, swapped ? 1 : 0))
 }
 
 /** Whether an operand comes first, by what a method of two operands was called with besides. */
@@ -293,7 +290,7 @@ function isReversed (title, args) {
 /** The address of packed arguments, and how many there are; they serve one call. */
 function packed (...values) {
   begin(undefined, values)
-  return [place, at]
+  return [block.address, at]
 }
 
 /** The addresses of two arguments of a call: of a list's items, how many these are, and of a value. */
@@ -301,7 +298,7 @@ function packedItems (items, value) {
   begin(undefined, items)
   const n = at
   pack(value)
-  return [place, n, place + WORD * n]
+  return [block.address, n, block.address + WORD * n]
 }
 
 /** A new tensor where it is to live, and that wants a gradient if that is said. */

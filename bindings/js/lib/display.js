@@ -1,7 +1,7 @@
 'use strict'
 /** How tensors show themselves: the values of those that have been computed, in short for large ones. */
 
-const { inspect } = require('node:util')
+const { inspect } = require('./host/node.js')
 const { describe, count, tidy } = require('./base.js')
 const { Exchange } = require('./exchange.js')
 const { onMemory, read } = require('./data.js')

@@ -1,18 +1,13 @@
 'use strict'
 /** Files from the network, kept in the user's cache folder. */
 
-const fs = require('node:fs/promises')
-const os = require('node:os')
-const path = require('node:path')
-const { createHash, randomUUID } = require('node:crypto')
-const { promisify } = require('node:util')
-const zlib = require('node:zlib')
+const { fs: { promises: fs }, os, path, zlib, environment, createHash, randomUUID, promisify } = require('./host/node.js')
 const { PolygradError } = require('./library.js')
 const { fetchBytes } = require('./transfer.js')
 const { string, show } = require('./arguments.js')
 
 function folder () {
-  return path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'polygrad', 'downloads')
+  return path.join(environment.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'polygrad', 'downloads')
 }
 
 const READERS = {

@@ -1,14 +1,13 @@
 'use strict'
 /** Tensors of memory that somebody else has filled. */
 
-const { koffi } = require('./library.js')
 const { count } = require('./base.js')
 const { finish } = require('./call.js')
 const { onMemory } = require('./data.js')
 const { Creation, CREATION } = require('./creation.js')
 const { download } = require('./download.js')
 const { named, list, integer, show } = require('./arguments.js')
-const { PolygradError } = require('./library.js')
+const { engine, PolygradError } = require('./library.js')
 const { toDType, types } = require('./dtype.js')
 
 /** Tensors from addresses and from the network. */
@@ -24,7 +23,7 @@ class Exchange extends Creation {
     const sizes = list(shape).map((n) => Number(integer(n, 'fromBlob: shape')))
     if (sizes.some((n) => n < 0)) throw new PolygradError(`fromBlob: shape: ${show(sizes)}, expected no negative size`)
     const n = count(sizes)
-    const array = n === 0 ? new dtype.Array(0) : new dtype.Array(koffi.view(address, n * size), 0, n)
+    const array = n === 0 ? new dtype.Array(0) : new dtype.Array(engine.view(address, n * size), 0, n)
     return finish(onMemory(array, dtype, sizes), options)
   }
 

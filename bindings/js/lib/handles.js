@@ -1,40 +1,26 @@
 'use strict'
 /** Handles of the library: the context, what is given back and when, and memory of JavaScript that the library works on. */
 
-const v8 = require('node:v8')
-const vm = require('node:vm')
-const { markAsUntransferable } = require('node:worker_threads')
-const { lib, koffi, find, fail, PolygradError } = require('./library.js')
+const { lib, engine, find, fail, PolygradError } = require('./library.js')
+const { pin, collector, takesPinned, atExit } = require('./host/node.js')
 const { MAX_DIMS, get, put, shape: shapeOf } = require('./arguments.js')
 
 const CTX = lib.poly_ctx_new()
 if (CTX === 0) fail()
-process.on('exit', () => lib.poly_ctx_destroy(CTX))
+atExit(() => lib.poly_ctx_destroy(CTX))
 
-// Functions that are called often take addresses, which koffi need not look up at each call.
+// Functions that are called often take addresses, which need not be looked up at each call.
 const releaseAt = find('poly_array_release_n', 'void', ['uintptr_t', 'int'])
-
-/** Keeps the memory of a typed array, which the library or the user sees, from being moved to another thread. */
-function pin (array) {
-  if (array.buffer instanceof ArrayBuffer) markAsUntransferable(array.buffer)
-  return array
-}
-
-/** The address of a typed array that stays: calls are synchronous, so that their arguments lie in one place. */
-function addressOf (array) {
-  return Number(koffi.address(pin(array)))
-}
 
 // Giving back
 
 const ROOM = 256
-const gone = new Int32Array(2 * ROOM)
-const goneAt = addressOf(gone)
+const gone = engine.block(8 * ROOM)
 let count = 0
 
 /** Remembers that a tensor's handle is to be given back, which is done for many at a time. Stale handles are ignored. */
 function bury (handle) {
-  put(gone, count++, handle)
+  put(gone.ints, count++, handle)
   if (count === ROOM) releaseDead()
 }
 
@@ -42,7 +28,7 @@ function bury (handle) {
 function releaseDead () {
   const n = count
   count = 0
-  if (n > 0) releaseAt(goneAt, n)
+  if (n > 0) releaseAt(gone.address, n)
 }
 
 const registry = new FinalizationRegistry(bury)
@@ -107,22 +93,7 @@ function giveBack (collections) {
   releaseDead()
 }
 
-let collectGarbage = null
-let endTurn = null
-
-function prepareCollector () {
-  try {
-    v8.setFlagsFromString('--expose-gc')
-    collectGarbage = vm.runInNewContext('gc')
-    v8.setFlagsFromString('--no-expose-gc')
-  } catch {
-    collectGarbage = () => {}
-  }
-  // A weak reference keeps its target until the microtasks of a turn have run: those of an empty context do.
-  const context = vm.createContext({}, { microtaskMode: 'afterEvaluate' })
-  const nothing = new vm.Script('0')
-  endTurn = () => nothing.runInContext(context)
-}
+let collectGarbage, endTurn
 
 function memoryInUse () {
   return lib.poly_array_memory() + lentBytes
@@ -130,7 +101,7 @@ function memoryInUse () {
 
 /** Collects garbage, and gives the handles of groups back of which nothing is left. */
 function collect () {
-  if (collectGarbage === null) prepareCollector()
+  if (collectGarbage === undefined) [collectGarbage, endTurn] = collector()
   endTurn()
   collectGarbage()
   giveBack(0)
@@ -170,8 +141,9 @@ function takeBack () {
   lentAfter = lentBytes
 }
 
-/** A tensor's handle, on the memory of a typed array. */
+/** A tensor's handle, on the memory of a typed array where the engine can share it, or else with a copy. */
 function share (array, dtype, shape) {
+  if (!engine.shares) return copied(array, dtype, shape)
   if (lent.size > lentMost || lentBytes > 2 * lentAfter + LITTLE) {
     prepare()
     takeBack()
@@ -194,16 +166,6 @@ function copied (array, dtype, shape) {
   return handle === 0 ? fail() : handle
 }
 
-// Node 21 to 23 let ArrayBuffer.prototype.transfer take pinned memory away.
-const takesPinned = (() => {
-  const buffer = new ArrayBuffer(8)
-  markAsUntransferable(buffer)
-  try {
-    buffer.transfer?.()
-  } catch {}
-  return buffer.byteLength === 0
-})()
-
 /** Checks that lent memory is still where it was. */
 function checkMemory () {
   for (const { array, length } of lent.values()) {
@@ -211,33 +173,37 @@ function checkMemory () {
   }
 }
 
-const pinned = new Int32Array(4 + 2 * MAX_DIMS) // the address, whether it may be written, strides
-const [address, writable, strides] = [0, 2, 4].map((from) => pinned.subarray(from))
+const pinAt = find('poly_array_pin', 'uintptr_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'int', 'uintptr_t'])
+const pinned = engine.block(8 * (2 + MAX_DIMS)) // the address, whether it may be written, strides
+const [ADDRESS, WRITABLE, STRIDES] = [0, 1, 2]
 
 /**
  * The memory of a tensor as a typed array, null if its elements do not lie one after the other: known, if it is still that
- * memory, or a new one that keeps it.
+ * memory, or a new one that keeps it or, where the engine shares none, is a copy.
  */
 function memoryOf (handle, shape, dtype, n, known) {
-  const held = lib.poly_array_pin(handle, address, strides, MAX_DIMS, writable)
+  const at = pinned.address
+  const held = pinAt(handle, at + 8 * ADDRESS, at + 8 * STRIDES, MAX_DIMS, at + 8 * WRITABLE)
   if (held === 0) fail()
-  const from = get(address, 0)
-  if (known !== null && known.length === n && Number(koffi.address(known)) === from) {
+  const { ints } = pinned
+  const from = get(ints, ADDRESS)
+  if (known !== null && known.length === n && engine.address(known) === from) {
     lib.poly_array_unpin(held)
     return known
   }
   let next = 1
-  let regular = writable[0] !== 0
+  let regular = ints[2 * WRITABLE] !== 0
   for (let i = shape.length - 1; i >= 0; i--) {
-    regular &&= shape[i] === 1 || get(strides, i) === next
+    regular &&= shape[i] === 1 || get(ints, STRIDES + i) === next
     next *= shape[i]
   }
   if (!regular) {
     lib.poly_array_unpin(held)
     return null
   }
-  const buffer = koffi.view(from, n * dtype.Array.BYTES_PER_ELEMENT)
-  groups.push({ ref: new WeakRef(buffer), handles: [], pin: held, age: 0 })
+  const buffer = engine.view(from, n * dtype.Array.BYTES_PER_ELEMENT)
+  if (engine.shares) groups.push({ ref: new WeakRef(buffer), handles: [], pin: held, age: 0 })
+  else lib.poly_array_unpin(held)
   return pin(new dtype.Array(buffer))
 }
 
@@ -250,11 +216,6 @@ function handlesOf (owners) {
     put(out, i, handle)
   }
   return out
-}
-
-/** The addresses of typed arrays as an array for C. */
-function addresses (arrays) {
-  return BigUint64Array.from(arrays, (array) => array.byteLength > 0 ? koffi.address(array) : 0n)
 }
 
 // Nodes: symbolic sizes, and what a tensor stands for at a time.
@@ -297,13 +258,6 @@ function pass () {
 // What jobs work on, which must not be collected before they are done.
 const busy = new Set()
 
-/** Calls a function of the library in another thread. */
-function inThread (fn, args) {
-  return new Promise((resolve, reject) => {
-    fn.async(...args, (error, result) => error ? reject(error) : resolve(result))
-  })
-}
-
 /**
  * Does something when it is its turn: begin returns a job of the library, whose end is waited for in another thread, or the promise
  * of something else. owner stays alive meanwhile.
@@ -322,7 +276,7 @@ async function inTurn (owner, begin, kind = 'values') {
       if (job === 0) fail()
       try {
         // Error texts stay in the thread of a call: one that failed is repeated here.
-        if (await inThread(lib.poly_job_wait, [job, -1]) !== 0 && lib.poly_job_wait(job, -1) !== 0) fail()
+        if (await engine.async(lib.poly_job_wait, [job, -1]) !== 0 && lib.poly_job_wait(job, -1) !== 0) fail()
       } finally {
         lib.poly_job_release(job)
       }
@@ -335,6 +289,5 @@ async function inTurn (owner, begin, kind = 'values') {
 }
 
 module.exports = {
-  CTX, pin, addressOf, bury, own, prepare, collect, share, copied, memoryOf, handlesOf, addresses, ownNode, dropNode, liveNodes, inThread,
-  inTurn
+  CTX, bury, own, prepare, collect, share, copied, memoryOf, handlesOf, ownNode, dropNode, liveNodes, inTurn
 }

@@ -4,8 +4,8 @@
  * qwen2, qwen3; bert.
  */
 
-const { lib } = require('./library.js')
-const { addresses } = require('./handles.js')
+const { lib, engine } = require('./library.js')
+const { utf8 } = require('./host/node.js')
 const { Instance } = require('./instance.js')
 const { Generator, generate, generateAsync, generateSteps, generateStream } = require('./generation.js')
 const { bytesOf } = require('./memory.js')
@@ -22,11 +22,11 @@ function loadHf (folder, ...args) {
 
 function loadHfBytes (config, weights, ...args) {
   const options = named('loadHfBytes', args, OPTIONS)
-  const text = typeof config === 'string' ? config : Buffer.from(bytesOf(config, 'loadHfBytes: config')).toString()
+  const text = typeof config === 'string' ? config : new TextDecoder().decode(bytesOf(config, 'loadHfBytes: config'))
   if (!Array.isArray(weights)) throw new TypeError(`loadHfBytes: weights: ${show(weights)}, expected a list of the bytes of files`)
   const files = weights.map((w) => bytesOf(w, 'loadHfBytes: weights'))
   const lengths = BigInt64Array.from(files, ({ length }) => BigInt(length))
-  return new Instance(lib.poly_hf_load_as(text, Buffer.byteLength(text), addresses(files), lengths, files.length,
+  return new Instance(lib.poly_hf_load_as(text, utf8(text).length, engine.words(files), lengths, files.length,
     ...choices('loadHfBytes', options)))
 }
 

@@ -1,8 +1,7 @@
 'use strict'
 /** The files of a folder with a model in Hugging Face's format. */
 
-const fs = require('node:fs')
-const path = require('node:path')
+const { fs, path } = require('./host/node.js')
 const { PolygradError } = require('./library.js')
 const { show } = require('./arguments.js')
 

@@ -4,11 +4,7 @@
  * models--owner--name/blobs/(hash) are files, snapshots/(commit)/(name) links to them, refs/(revision) the commit.
  */
 
-const fs = require('node:fs')
-const os = require('node:os')
-const path = require('node:path')
-const { randomUUID } = require('node:crypto')
-const { threadId } = require('node:worker_threads')
+const { fs, os, path, process, environment, randomUUID, threadId, warn } = require('./host/node.js')
 const { PolygradError } = require('./library.js')
 const { named, string, record, article, show } = require('./arguments.js')
 const { INDEX, weightNames, parsed } = require('./hf_folder.js')
@@ -26,7 +22,7 @@ const DEFAULTS = { cacheDir: null, revision: 'main', token: null, endpoint: null
 
 /** Whether nothing is loaded from the Hub: HF_HUB_OFFLINE, with huggingface_hub's words. */
 function offline () {
-  const value = process.env.HF_HUB_OFFLINE || '0'
+  const value = environment.HF_HUB_OFFLINE || '0'
   if (/^(1|on|yes|true)$/i.test(value)) return true
   if (/^(0|off|no|false)$/i.test(value)) return false
   throw new PolygradError(`HF_HUB_OFFLINE: got '${value}', expected 1 or 0`)
@@ -54,7 +50,7 @@ async function downloadHf (repoId, ...args) {
     return snapshot
   } catch (error) {
     if (error instanceof Interruption && known !== null) {
-      process.emitWarning(`downloadHf: ${options.endpoint} does not answer (${error.message}): what was downloaded before is taken`)
+      warn(`downloadHf: ${options.endpoint} does not answer (${error.message}): what was downloaded before is taken`)
       return known
     }
     // What onProgress throws is nothing that a download does.
@@ -77,7 +73,7 @@ function checked (repoId, options) {
     const value = options[name]
     if (value !== null && typeof value !== type) throw new TypeError(`downloadHf: ${name}: ${show(value)}, expected ${article(type)}`)
   }
-  const { HF_HUB_CACHE, HF_HOME, HF_ENDPOINT, XDG_CACHE_HOME } = process.env
+  const { HF_HUB_CACHE, HF_HOME, HF_ENDPOINT, XDG_CACHE_HOME } = environment
   const home = HF_HOME || path.join(XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'huggingface')
   const endpoint = string(options.endpoint ?? (HF_ENDPOINT || 'https://huggingface.co'), 'downloadHf: endpoint').replace(/\/+$/, '')
   if (!/^https?:\/\/[^/]/.test(endpoint)) {
@@ -97,8 +93,8 @@ function checked (repoId, options) {
 
 /** The headers for the token of the environment, or for what logging in to the Hub has saved. */
 function savedHeaders (home) {
-  if (process.env.HF_TOKEN) return headersOf('HF_TOKEN', process.env.HF_TOKEN)
-  const file = process.env.HF_TOKEN_PATH || path.join(home, 'token')
+  if (environment.HF_TOKEN) return headersOf('HF_TOKEN', environment.HF_TOKEN)
+  const file = environment.HF_TOKEN_PATH || path.join(home, 'token')
   try {
     return headersOf(file, fs.readFileSync(file, 'utf8').trim() || null)
   } catch (error) {

@@ -1,9 +1,9 @@
 'use strict'
 /** Models with memory of their own: forward, training and saving without Tensors. */
 
-const { lib, fail, PolygradError } = require('./library.js')
+const { lib, engine, fail, PolygradError } = require('./library.js')
 const { Device } = require('./device.js')
-const { addresses, inThread } = require('./handles.js')
+const { utf8 } = require('./host/node.js')
 const { count, tidy } = require('./base.js')
 const { Tensor } = require('./tensor.js')
 const { showsItself } = require('./display.js')
@@ -36,12 +36,13 @@ class Instance {
     const n = new Int32Array(2)
     for (let i = 0; i < lib.poly_instance_buf_count(handle); i++) {
       const rank = lib.poly_instance_buf_shape(handle, i, dims, MAX_DIMS)
-      const data = floatsAt(lib.poly_instance_buf_data(handle, i, n), get(n, 0))
-      owners.set(data.buffer, this)
+      const array = () => floatsAt(lib.poly_instance_buf_data(handle, i, n), get(n, 0))
+      const memory = engine.shares ? array() : null
+      if (engine.shares) owners.set(memory.buffer, this)
       this._buffers.set(lib.poly_instance_buf_name(handle, i), {
         shape: Array.from({ length: rank }, (_, k) => get(dims, k)),
         role: ROLES[lib.poly_instance_buf_role(handle, i)],
-        data
+        get data () { return memory ?? array() }
       })
     }
     // Calls in other threads are serialized.
@@ -108,7 +109,7 @@ class Instance {
 
   // Running
 
-  /** Bindings of named arrays for C, and what must stay alive with them. */
+  /** Bindings of named arrays for C. */
   _bind (fn, arrays, partial) {
     const entries = Object.entries(record(arrays, `${fn}: arrays`)).map(([name, value]) => {
       const buffer = this._buffers.get(name)
@@ -116,10 +117,10 @@ class Instance {
         const takes = [...this._buffers].filter(([, b]) => b.role === 'input' || b.role === 'target').map(([n]) => n)
         throw new PolygradError(`${fn}: ${show(name)} is not an input of the model, expected one of ${takes.join(', ')}`)
       }
-      return [Buffer.from(`${name}\0`), floats(`${fn}: ${name}`, value, buffer.shape, partial)]
+      return [utf8(`${name}\0`), floats(`${fn}: ${name}`, value, buffer.shape, partial)]
     })
     // Records of two pointers, a name and its numbers.
-    return { records: addresses(entries.flat()), n: entries.length, entries }
+    return { records: engine.words(entries.flat()), n: entries.length }
   }
 
   /** The call of an entry point, as a function and its arguments. */
@@ -171,7 +172,7 @@ class Instance {
     try {
       await before
       // Not alive any more if it was disposed meanwhile: the library says so.
-      const status = await inThread(call.fn, call.args)
+      const status = await engine.async(call.fn, call.args)
       return status >= 0 ? call.done(status) : this._now(call)
     } finally {
       release()
@@ -260,7 +261,7 @@ function fromConfig (make, config = {}) {
   const keys = Object.entries(record(config, 'config'))
     .map(([name, value]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])
   const text = JSON.stringify(Object.fromEntries(keys), (_, value) => typeof value === 'bigint' ? Number(value) : value)
-  return new Instance(make(text, Buffer.byteLength(text)))
+  return new Instance(make(text, utf8(text).length))
 }
 
 /** The numbers of an input as floats of a shape, if need be (and partial) in the front corner of zeros. */

@@ -7,10 +7,11 @@ const { showsItself } = require('./display.js')
 const { Arguments, differenceOf } = require('./jit_arguments.js')
 const { Compiled, Running, tracing } = require('./trace.js')
 const { isOptions, named, show } = require('./arguments.js')
+const { environment } = require('./host/node.js')
 
 /** Whether functions are captured, by the environment variable JIT. */
 function enabled () {
-  const value = process.env.JIT || '1'
+  const value = environment.JIT || '1'
   if (!['0', '1', '2'].includes(value)) throw new JitError(`JIT: got '${value}', expected one of 0, 1, 2`)
   return value !== '0'
 }

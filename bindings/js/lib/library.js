@@ -1,55 +1,11 @@
 'use strict'
-/** Finds libpolygrad, loads it and turns its errors into JavaScript's. */
+/** The functions of the library, and its errors as JavaScript's. */
 
-const fs = require('node:fs')
-const path = require('node:path')
-const koffi = require('koffi')
+const engine = require('./engine/index.js')
 const { PROTOTYPES, constants } = require('./prototypes.js')
+const { PolygradError, JitError } = require('./errors.js')
 
-const NAME = 'libpolygrad.so'
-
-/** An error that the library reports and that is not about the type or the range of an argument. */
-class PolygradError extends Error {
-  /** @param {string} message what went wrong: function, argument, given, expected */
-  constructor (message) {
-    super(message)
-    this.name = 'PolygradError'
-  }
-}
-
-/** The places where the library may be, the most wanted first; a bare name is left to the system. */
-function candidates () {
-  if (process.env.POLYGRAD_LIB) return [process.env.POLYGRAD_LIB]
-  const root = path.join(__dirname, '..')
-  return [
-    path.join(root, 'native', `${process.platform}-${process.arch}`, NAME), // in the npm package
-    path.join(root, '..', '..', 'build', NAME), // in a checkout
-    NAME
-  ]
-}
-
-function load () {
-  const places = candidates()
-  const found = places.find((p) => p === NAME || fs.existsSync(p))
-  try {
-    if (found !== undefined) return koffi.load(found)
-  } catch (error) {
-    if (found !== NAME) throw new PolygradError(`${found} cannot be loaded: ${error.message}`)
-  }
-  throw new PolygradError(
-    `${NAME} not found (looked at ${places.join(', ')}): build it with \`make build\`, ` +
-    'or set POLYGRAD_LIB to its path')
-}
-
-const library = load()
-
-function find (name, result, args) {
-  try {
-    return library.func(name, result, args)
-  } catch (error) {
-    throw new PolygradError(`${name}: the library that was loaded is older than the package: ${error.message}`)
-  }
-}
+const { find } = engine
 
 /** The functions of the library by name, each looked up when it is first used. */
 const lib = {}
@@ -63,14 +19,6 @@ for (const [name, [result, args]] of Object.entries(PROTOTYPES)) {
       return value
     }
   })
-}
-
-/** A function that cannot be captured, or a call that does not match the captured one. */
-class JitError extends PolygradError {
-  constructor (message) {
-    super(message)
-    this.name = 'JitError'
-  }
 }
 
 /** The library's message about this thread's last call that failed; who is what was called, where its name is another one. */
@@ -134,4 +82,4 @@ function camel (name) {
   return name.replace(/_$/, '').replace(/_(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-module.exports = { lib, koffi, find, constants, PolygradError, JitError, camel, said, fail }
+module.exports = { lib, engine, find, constants, PolygradError, JitError, camel, said, fail }

@@ -1,21 +1,21 @@
 'use strict'
 /** Memory of the library as JavaScript sees it. */
 
-const { isAnyArrayBuffer } = require('node:util').types
-const { koffi, fail } = require('./library.js')
+const { engine, fail } = require('./library.js')
+const { isAnyArrayBuffer } = require('./host/node.js')
 const { show } = require('./arguments.js')
 
-/** A view of float32 numbers of the library, at an address, without a copy. */
+/** A view of float32 numbers of the library, at an address. */
 function floatsAt (address, n) {
   if (n === 0 || address === null) return new Float32Array(0)
-  return new Float32Array(koffi.view(address, 4 * n))
+  return new Float32Array(engine.view(address, 4 * n))
 }
 
 /** A copy of bytes that the library made, which are freed; null throws its error. */
 function taken (address, n) {
   if (address === null) fail()
-  const bytes = new Uint8Array(koffi.view(address, n)).slice()
-  koffi.free(address)
+  const bytes = new Uint8Array(engine.view(address, n)).slice()
+  engine.free(address)
   return bytes
 }
 

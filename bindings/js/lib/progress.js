@@ -1,6 +1,8 @@
 'use strict'
 /** How far a download has come, on one line of the standard error. */
 
+const { process } = require('./host/node.js')
+
 const PAUSE = 200 // milliseconds between two lines
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
 

@@ -1,16 +1,12 @@
 'use strict'
 /** Tensors by name as the library takes them to write a safetensors file. */
 
-const { lib, PolygradError } = require('./library.js')
-const { addresses } = require('./handles.js')
+const { lib, engine, PolygradError } = require('./library.js')
+const { utf8 } = require('./host/node.js')
 const { describe } = require('./base.js')
 const { Tensor } = require('./tensor.js')
 const { taken } = require('./memory.js')
-const { put, record, strings, show } = require('./arguments.js')
-
-// The layout of PolyFileTensor and PolySafetensorEntry in 64-bit words; ndim and the type share the last one.
-const WORDS = 4
-const NDIM = 3
+const { record, strings, show } = require('./arguments.js')
 
 /** Records for C of tensors. */
 function recordsOf (fn, tensors) {
@@ -23,15 +19,12 @@ function recordsOf (fn, tensors) {
     if (name.includes('\0')) throw new PolygradError(`${fn}: the name ${JSON.stringify(name)} has a character 0`)
   }
   if (entries.length > 0) entries[0][1].realize(...entries.slice(1).map(([, tensor]) => tensor))
-  const held = entries.map(([name, tensor]) => [Buffer.from(`${name}\0`), tensor.data, BigInt64Array.from(tensor.shape, BigInt)])
-  const records = new Int32Array(2 * WORDS * held.length)
-  held.forEach((item, i) => {
-    addresses(item).forEach((address, k) => put(records, WORDS * i + k, address))
-    records[2 * (WORDS * i + NDIM)] = item[2].length
-    records[2 * (WORDS * i + NDIM) + 1] = describe(entries[i][1]).dtype.id
+  // PolyFileTensor and PolySafetensorEntry: the number of axes and the type share the last word.
+  const words = entries.flatMap(([name, tensor]) => {
+    const { shape, dtype } = describe(tensor)
+    return [utf8(`${name}\0`), tensor.data, BigInt64Array.from(shape, BigInt), shape.length + dtype.id * 2 ** 32]
   })
-  records.held = held // stays alive with them
-  return [records, held.length]
+  return [engine.words(words), entries.length]
 }
 
 /** Metadata, an object of strings, as JSON; null if there is none. */

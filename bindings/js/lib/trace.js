@@ -1,8 +1,8 @@
 'use strict'
 /** Functions of tensors as compiled programs: what TinyJit and compileStep stand on. */
 
-const { lib, fail, JitError, PolygradError } = require('./library.js')
-const { CTX, prepare, handlesOf, inThread, inTurn } = require('./handles.js')
+const { lib, engine, fail, JitError, PolygradError } = require('./library.js')
+const { CTX, prepare, handlesOf, inTurn } = require('./handles.js')
 const { made, handleOf } = require('./base.js')
 const { get, put } = require('./arguments.js')
 
@@ -86,7 +86,7 @@ class Compiled {
     const call = this._call(args, variables)
     return inTurn([this, args], async () => {
       // Error texts stay in the thread of a call: one that failed is repeated here.
-      if (await inThread(lib.poly_function_run, call) < 0 && lib.poly_function_run(...call) < 0) failed(who)
+      if (await engine.async(lib.poly_function_run, call) < 0 && lib.poly_function_run(...call) < 0) failed(who)
       return resultsOf(call)
     })
   }
@@ -100,7 +100,7 @@ class Compiled {
   async rerunAsync () {
     const { handle } = this
     await inTurn(this, async () => {
-      if (await inThread(lib.poly_function_rerun, [handle]) !== 0) this.rerun()
+      if (await engine.async(lib.poly_function_rerun, [handle]) !== 0) this.rerun()
     }, 'training')
   }
 

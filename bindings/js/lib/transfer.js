@@ -1,10 +1,7 @@
 'use strict'
 /** Large files over HTTP: what was cut off goes on where it ended, and what has come is checked. */
 
-const fs = require('node:fs')
-const { open } = require('node:fs/promises')
-const { createHash } = require('node:crypto')
-const { setTimeout: pause } = require('node:timers/promises')
+const { fs, createHash, pause } = require('./host/node.js')
 const { PolygradError } = require('./library.js')
 
 const TIMEOUT = 30_000 // milliseconds without an answer or a byte of it
@@ -91,7 +88,7 @@ function beginOf (answer, have) {
  * with, digest], are what is expected, or null; onBytes gets the number of bytes that are there and that of all.
  */
 async function fetchFile (url, file, { headers, size, hash, onBytes }) {
-  const handle = await open(file, fs.constants.O_RDWR | fs.constants.O_CREAT)
+  const handle = await fs.promises.open(file, fs.constants.O_RDWR | fs.constants.O_CREAT)
   try {
     let have = (await handle.stat()).size
     await attempts(async () => {

@@ -1,8 +1,8 @@
 'use strict'
 /** The values of tensors: when they are computed, and how they come to JavaScript. */
 
-const { lib, find, fail, PolygradError } = require('./library.js')
-const { CTX, addressOf, prepare, memoryOf, handlesOf, inTurn } = require('./handles.js')
+const { lib, engine, find, fail, PolygradError } = require('./library.js')
+const { CTX, prepare, memoryOf, handlesOf, inTurn } = require('./handles.js')
 const { made, describe, count, handleOf, tensorOf, tidy, keep } = require('./base.js')
 const { valuesOf } = require('./variable.js')
 const { Display } = require('./display.js')
@@ -13,10 +13,7 @@ const { put } = require('./arguments.js')
 const realizeAt = find('poly_array_realize', 'int', ['uintptr_t', 'int'])
 const isComputedAt = find('poly_array_is_computed', 'int', ['uintptr_t'])
 const readAt = find('poly_array_read', 'int', ['uintptr_t', 'uintptr_t', 'size_t'])
-const one = new Int32Array(2)
-const oneAt = addressOf(one)
-const element = new ArrayBuffer(8)
-const elementAt = addressOf(new Uint8Array(element))
+const one = engine.block(8) // a handle, or an element
 
 /** Computing tensors and reading them. */
 class Values extends Display {
@@ -31,8 +28,8 @@ class Values extends Display {
     prepare()
     let status
     if (others.length === 0) {
-      put(one, 0, handleOf(this))
-      status = realizeAt(oneAt, 1)
+      put(one.ints, 0, handleOf(this))
+      status = realizeAt(one.address, 1)
     } else {
       status = lib.poly_array_realize(handlesOf(checked([this, ...others])), others.length + 1)
     }
@@ -50,8 +47,9 @@ class Values extends Display {
     const n = count(shape)
     if (n === 0 || shape.some((size) => typeof size !== 'number')) return read(this)
     prepare()
-    this._memory = memoryOf(handleOf(this), shape, dtype, n, this._memory)
-    return this._memory ?? read(this)
+    const memory = memoryOf(handleOf(this), shape, dtype, n, this._memory)
+    if (engine.shares) this._memory = memory
+    return memory ?? read(this)
   }
 
   toArray () {
@@ -64,8 +62,9 @@ class Values extends Display {
     if (dtype.isRaw) return tidy(() => this.cast('float32').item())
     prepare()
     const kind = dtype.Array
-    if (readAt(this._handle, elementAt, kind.BYTES_PER_ELEMENT) !== 0) fail()
-    const [value] = new kind(element, 0, 1)
+    if (readAt(this._handle, one.address, kind.BYTES_PER_ELEMENT) !== 0) fail()
+    const { buffer, byteOffset } = one.bytes
+    const [value] = new kind(buffer, byteOffset, 1)
     return dtype === types.bool ? value !== 0 : value
   }
 

@@ -1,11 +1,11 @@
 'use strict'
 /** Variables: integers in shapes and indices that get their values when a program runs. */
 
-const { inspect } = require('node:util')
 const { lib, constants: c, fail, PolygradError } = require('./library.js')
 const { CTX, ownNode, dropNode } = require('./handles.js')
 const { setSizeReader } = require('./base.js')
 const { get, small, string, show, integer } = require('./arguments.js')
+const { inspect } = require('./host/node.js')
 
 const TEXT = 4096
 const NONE = -(2 ** 63)
@@ -106,10 +106,10 @@ class SymInt {
 
   /** The size as text: n*2+1, with values n=3. */
   toString () {
-    const text = Buffer.alloc(TEXT)
+    const text = new Uint8Array(TEXT)
     const n = lib.poly_size_text(CTX, this._handle, text, TEXT)
     if (n < 0) fail()
-    return text.toString('utf8', 0, Math.min(n, TEXT - 1))
+    return new TextDecoder().decode(text.subarray(0, Math.min(n, TEXT - 1)))
   }
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 /** What is computed and how: graphs, kernels, their code and their times. */
 
-const { lib, koffi, fail, constants: c, PolygradError } = require('./library.js')
+const { lib, engine, fail, constants: c, PolygradError } = require('./library.js')
 const { CTX, handlesOf } = require('./handles.js')
 const { handleOf } = require('./base.js')
 const { Tensor } = require('./tensor.js')
@@ -32,8 +32,8 @@ function withNodes (name, tensors, call) {
 /** A text that the library made, which is freed. */
 function taken (address) {
   if (address === null) fail()
-  const text = koffi.decode.string(address)
-  koffi.free(address)
+  const text = engine.text(address)
+  engine.free(address)
   return text
 }
 

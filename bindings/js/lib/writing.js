@@ -1,8 +1,8 @@
 'use strict'
 /** Changing tensors, and gradients. */
 
-const { lib, find, fail, PolygradError } = require('./library.js')
-const { addressOf, bury, prepare, own, handlesOf, inTurn } = require('./handles.js')
+const { lib, engine, find, fail, PolygradError } = require('./library.js')
+const { bury, prepare, own, handlesOf, inTurn } = require('./handles.js')
 const { Base, registered, made, describe, handleOf, tensorOf, keep } = require('./base.js')
 const { packed, packedItems } = require('./call.js')
 const { Values, realizeInTurn } = require('./values.js')
@@ -14,8 +14,7 @@ const { named, get, show } = require('./arguments.js')
 const assignAt = find('poly_array_assign', 'int', ['uintptr_t', 'uintptr_t'])
 const setAt = find('poly_array_set', 'int', ['uintptr_t', 'uintptr_t', 'int', 'uintptr_t'])
 const gradAt = find('poly_array_grad', 'int', ['uintptr_t', 'uintptr_t'])
-const gradient = new Int32Array(2)
-const gradientAt = addressOf(gradient)
+const gradient = engine.block(8)
 
 /** Writes, and what gradients are asked for. */
 class Writing extends Values {
@@ -58,17 +57,17 @@ class Writing extends Values {
 
   /** The gradient, after backward: a tensor, or null. */
   get grad () {
-    const has = gradAt(handleOf(this), gradientAt)
+    const has = gradAt(handleOf(this), gradient.address)
     if (has < 0) fail()
-    if (tracing()) return has === 0 ? null : made(get(gradient, 0))
+    if (tracing()) return has === 0 ? null : made(get(gradient.ints, 0))
     if (has === 0) {
       this._grad = null
     } else if (this._grad === null || this._grad.isDisposed) {
-      this._grad = keep(made(get(gradient, 0)))
+      this._grad = keep(made(get(gradient.ints, 0)))
     } else {
       // Another handle of the tensor that the user holds.
       bury(this._grad._handle)
-      this._grad._handle = get(gradient, 0)
+      this._grad._handle = get(gradient.ints, 0)
       own(this._grad)
     }
     return this._grad

@@ -7,7 +7,7 @@
  * damaged or hostile file throws a PolygradError with the file, the tensor and the numbers; nothing in it is run.
  */
 
-const { lib, koffi, constants, PolygradError, said } = require('../library.js')
+const { lib, engine, constants, PolygradError, said } = require('../library.js')
 const { count } = require('../base.js')
 const { operation, call1 } = require('../call.js')
 const { onMemory } = require('../data.js')
@@ -69,7 +69,7 @@ class OpenFile {
       if (lib.poly_file_type(this.handle, i) === null || length[0] > 0n) failed(this.name)
       return new dtype.Array(0)
     }
-    const buffer = koffi.view(address, Number(length[0]))
+    const buffer = engine.view(address, Number(length[0]))
     this.users++
     files.register(buffer, this)
     return new dtype.Array(buffer)
@@ -98,7 +98,7 @@ const SPECIAL = {
   $int: BigInt,
   $tuple: (items) => items,
   $dict: (pairs) => pairs.every(([key]) => typeof key === 'string') ? Object.fromEntries(pairs) : new Map(pairs),
-  $bytes: (text) => Uint8Array.from(Buffer.from(text, 'base64'))
+  $bytes: (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
 }
 
 /** Opens a file, reads it and releases it; the tensors keep it open. */

@@ -4,6 +4,7 @@
 const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
 const { named, record, string, show } = require('../arguments.js')
+const { warn } = require('../host/node.js')
 
 function getStateDict (object, prefix = '') {
   const found = new Map()
@@ -40,7 +41,7 @@ function loadStateDict (model, stateDict, ...args) {
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(given, name))
   if (strict && missing.length > 0) throw new PolygradError(`loadStateDict: missing [${missing}]`)
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(own, name))
-  if (verbose && unknown.length > 0) process.emitWarning(`loadStateDict: the model has no [${unknown}]`)
+  if (verbose && unknown.length > 0) warn(`loadStateDict: the model has no [${unknown}]`)
   const pairs = Object.entries(given).filter(([name]) => Object.hasOwn(own, name)).map(([name, value]) => {
     const target = own[name]
     const typed = ArrayBuffer.isView(value) ? { shape: target.shape } : {}

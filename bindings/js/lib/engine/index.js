@@ -1,0 +1,4 @@
+'use strict'
+/** What runs the library. */
+
+module.exports = require('./native.js')
