@@ -1,0 +1,190 @@
+'use strict'
+/** The library as a module of WebAssembly. */
+
+const { PolygradError } = require('../errors.js')
+const { nextTurn } = require('../host/node.js')
+
+const SCRATCH = 65_536 // bytes for arguments of a call
+const LITTLE = 65_536 // results of more bytes are not copied into the memory before a call
+const ALIGNED = 16
+
+/** Words of an argument, some of them typed arrays whose addresses are meant. */
+class Words {
+  constructor (items) {
+    this.items = items
+  }
+}
+
+/** An engine on the exports of a module that was started, and its memory. */
+function engineOf (library) {
+  const { exports, memory } = library
+  // Why the library does not run any more.
+  let ended = null
+  let known = new Uint8Array(memory.buffer)
+
+  /** All bytes of the memory: when it has grown they are others. */
+  function bytes () {
+    if (known.buffer !== memory.buffer) known = new Uint8Array(memory.buffer)
+    return known
+  }
+
+  /** Calls a function; when the library stops there it is not called again. */
+  function call (fn, args) {
+    if (ended !== null) throw new PolygradError(ended)
+    try {
+      return fn(...args)
+    } catch (error) {
+      ended = `the library has stopped, and cannot be used any more in this process: ${library.failure ?? error.message}`
+      throw new PolygradError(ended)
+    }
+  }
+
+  function allocate (length) {
+    const at = call(exports.poly_wasm_alloc, [length]) >>> 0
+    if (at === 0) throw new PolygradError(`no memory for ${length} bytes of arguments`)
+    return at
+  }
+
+  const free = (from) => call(exports.poly_wasm_free, [from])
+
+  /** Memory for arguments of calls, which stays where it is; views of it may be others after a call. */
+  class Block {
+    constructor (length) {
+      this.length = length
+      this.address = allocate(length)
+      this._renew()
+      this._bytes.fill(0)
+    }
+
+    _renew () {
+      this._bytes = new Uint8Array(memory.buffer, this.address, this.length)
+      this._ints = new Int32Array(memory.buffer, this.address, this.length / 4)
+      this._floats = new Float64Array(memory.buffer, this.address, this.length / 8)
+      return this
+    }
+
+    // The memory was moved if a view has no elements.
+    get bytes () { return this._bytes.length > 0 ? this._bytes : this._renew()._bytes }
+    get ints () { return this._ints.length > 0 ? this._ints : this._renew()._ints }
+    get floats () { return this._floats.length > 0 ? this._floats : this._renew()._floats }
+
+    free () {
+      free(this.address)
+    }
+  }
+
+  const scratch = new Block(SCRATCH)
+  let top = 0 // bytes of it in use
+  const large = [] // addresses of what found no place there
+  const results = [] // [array, address]
+
+  function room (length) {
+    const size = Math.ceil(length / ALIGNED) * ALIGNED
+    if (top + size > SCRATCH) {
+      large.push(allocate(length))
+      return large.at(-1)
+    }
+    top += size
+    return scratch.address + top - size
+  }
+
+  function copyIn (array) {
+    const at = room(array.byteLength)
+    bytes().set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at)
+    return at
+  }
+
+  function pointer (value) {
+    if (value == null) return 0
+    if (typeof value === 'string') return copyIn(new TextEncoder().encode(`${value}\0`))
+    if (value instanceof Words) {
+      const wordOf = (item) => !ArrayBuffer.isView(item) ? item : item.byteLength > 0 ? copyIn(item) : 0
+      return copyIn(BigUint64Array.from(value.items, (item) => BigInt(wordOf(item))))
+    }
+    return ArrayBuffer.isView(value) ? copyIn(value) : value
+  }
+
+  /** The address of memory that a call writes. */
+  function written (value) {
+    if (!ArrayBuffer.isView(value)) return pointer(value)
+    const at = value.byteLength <= LITTLE ? copyIn(value) : room(value.byteLength)
+    results.push([value, at])
+    return at
+  }
+
+  const large64 = (value) => typeof value === 'bigint' ? value : BigInt(value)
+  const TAKES = {
+    'void *': written,
+    'const void *': pointer,
+    'const char *': pointer,
+    int64_t: large64,
+    uint64_t: large64,
+    size_t: Number,
+    bool: Number
+  }
+
+  /** The text at an address, up to a character 0. */
+  function text (from) {
+    const all = bytes()
+    return new TextDecoder().decode(all.slice(from, all.indexOf(0, from)))
+  }
+
+  const safe = (value) => Number.isSafeInteger(Number(value)) ? Number(value) : value
+  const address = (value) => value === 0 ? null : value >>> 0
+  const GIVES = {
+    'const char *': (value) => value === 0 ? null : text(value >>> 0),
+    'void *': address,
+    'const void *': address,
+    int64_t: safe,
+    uint64_t: (value) => safe(BigInt.asUintN(64, value)),
+    uint32_t: (value) => value >>> 0,
+    bool: Boolean
+  }
+
+  return {
+    shares: false,
+
+    find (name, result, types) {
+      const fn = exports[name]
+      if (fn === undefined) throw new PolygradError(`${name}: the module that was loaded is older than the package`)
+      const takes = types.map((type) => TAKES[type])
+      const gives = GIVES[result] ?? ((value) => value)
+      if (takes.every((take) => take === undefined)) return (...args) => gives(call(fn, args))
+      return (...args) => {
+        try {
+          const value = call(fn, takes.map((take, i) => take === undefined ? args[i] : take(args[i])))
+          for (const [array, at] of results) {
+            new Uint8Array(array.buffer, array.byteOffset, array.byteLength).set(bytes().subarray(at, at + array.byteLength))
+          }
+          return gives(value)
+        } finally {
+          top = 0
+          results.length = 0
+          while (large.length > 0 && ended === null) free(large.pop())
+        }
+      }
+    },
+
+    /** There is one thread: what waits here lets other things happen before the call, not meanwhile. */
+    async async (fn, args) {
+      await nextTurn()
+      return fn(...args)
+    },
+
+    block: (length) => new Block(length),
+    words: (items) => new Words(items),
+
+    /** A copy of memory of the library as an ArrayBuffer. */
+    view (from, length) {
+      const at = Number(from)
+      const copy = new Uint8Array(length)
+      copy.set(bytes().subarray(at, at + length))
+      return copy.buffer
+    },
+
+    text,
+    free
+  }
+}
+
+module.exports = { engineOf }
