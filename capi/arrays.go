@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -21,7 +16,7 @@ const (
 )
 
 // ints reads an array of integers.
-func ints(arg string, p *C.int64_t, n C.int) ([]int64, error) {
+func ints(arg string, p *int64, n int32) ([]int64, error) {
 	switch {
 	case n < 0 || n > maxInts:
 		return nil, badArg(arg, "%d numbers, expected 0 to %d", n, maxInts)
@@ -32,13 +27,13 @@ func ints(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 	}
 	out := make([]int64, n)
 	for i, v := range unsafe.Slice(p, n) {
-		out[i] = int64(v)
+		out[i] = v
 	}
 	return out, nil
 }
 
 // sizes reads a shape.
-func sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
+func sizes(arg string, p *int64, n int32) (uop.Shape, error) {
 	if n > maxDims {
 		return nil, badArg(arg, "%d dimensions, expected at most %d", n, maxDims)
 	}
@@ -50,7 +45,7 @@ func sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
 }
 
 // axesFrom reads a list of axes; -1 axes means all, which is nil.
-func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
+func axesFrom(arg string, p *int64, n int32) ([]int, error) {
 	if n == -1 {
 		return nil, nil
 	}
@@ -72,7 +67,7 @@ func axesFrom(arg string, p *C.int64_t, n C.int) ([]int, error) {
 }
 
 // args reads an array of n nodes.
-func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
+func (c *context) args(arg string, p *uintptr, n int32) ([]value, error) {
 	if n < 0 {
 		return nil, badArg(arg, "%d nodes, expected 0 or more", n)
 	}
@@ -93,7 +88,7 @@ func (c *context) args(arg string, p *C.uintptr_t, n C.int) ([]value, error) {
 }
 
 // withStatedShape reshapes an operand to the shape that the caller states; NULL states nothing.
-func (v value) withStatedShape(arg string, p *C.int64_t, n C.int) (*uop.UOp, error) {
+func (v value) withStatedShape(arg string, p *int64, n int32) (*uop.UOp, error) {
 	if err := v.tensor(arg); err != nil || p == nil {
 		return v.Keep, err
 	}

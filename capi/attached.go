@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -40,14 +35,14 @@ func (a *nodeData) keep(p unsafe.Pointer) { a.memory = append(a.memory, p) }
 
 // block is a new block of C memory.
 func (a *nodeData) block(size int) unsafe.Pointer {
-	p := C.malloc(C.size_t(max(size, 1)))
+	p := cMalloc(uintptr(max(size, 1)))
 	a.keep(p)
 	return p
 }
 
 func (a *nodeData) free() {
 	for _, p := range a.memory {
-		C.free(p)
+		cFree(p)
 	}
 	a.memory = nil
 }

@@ -1,18 +1,10 @@
 package main
 
-/*
-#include <stddef.h>
-void poly_fail(const char *text, size_t n);
-void poly_fail_keep(const char *text, size_t n);
-*/
-import "C"
-
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"polygrad/capi/handle"
 )
@@ -37,12 +29,7 @@ func badArg(arg, format string, a ...any) error {
 // fail sets the last error of the calling thread. A NULL operand keeps the error that made it NULL.
 func fail(fn string, err error) {
 	text := fn + ": " + inHeaderTerms(fn, err.Error())
-	p, n := (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text))
-	if errors.Is(err, handle.ErrNull) {
-		C.poly_fail_keep(p, n)
-	} else {
-		C.poly_fail(p, n)
-	}
+	setError(text, errors.Is(err, handle.ErrNull))
 }
 
 // withoutOrigins removes the names of Go functions, as tensor.Reshape, that errors begin with: C callers know the C name.

@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdlib.h>
-#include "../include/polygrad.h"
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -13,20 +7,19 @@ import (
 	"polygrad/model"
 )
 
-//export go_poly_bundle_encode
-func go_poly_bundle_encode(ir *C.uint8_t, irLen C.int, weights *C.uint8_t, weightsLen C.int, meta *C.char, n *C.int) *C.uint8_t {
+func poly_bundle_encode(ir *byte, irLen int32, weights *byte, weightsLen int32, meta *byte, n *int32) *byte {
 	if n != nil {
 		*n = 0
 	}
-	return withoutContext("poly_bundle_encode", nil, func() (*C.uint8_t, error) {
-		b, err := bytesFrom("ir", unsafe.Pointer(ir), C.int64_t(irLen))
+	return withoutContext("poly_bundle_encode", nil, func() (*byte, error) {
+		b, err := bytesFrom("ir", unsafe.Pointer(ir), int64(irLen))
 		if err == nil && len(b) == 0 {
 			err = badArg("ir", "is empty")
 		}
 		if err != nil {
 			return nil, err
 		}
-		w := must(bytesFrom("weights", unsafe.Pointer(weights), C.int64_t(weightsLen)))
+		w := must(bytesFrom("weights", unsafe.Pointer(weights), int64(weightsLen)))
 		sections := []model.Section{{Type: model.SectionIR, Data: b}}
 		if weights != nil {
 			sections = append(sections, model.Section{Type: model.SectionWeights, Data: w})
@@ -39,42 +32,39 @@ func go_poly_bundle_encode(ir *C.uint8_t, irLen C.int, weights *C.uint8_t, weigh
 	})
 }
 
-//export go_poly_bundle_decode
-func go_poly_bundle_decode(data *C.uint8_t, n C.int, out *C.PolyBundleSections) C.int {
-	return withoutContext("poly_bundle_decode", -1, func() (C.int, error) {
+func poly_bundle_decode(data *byte, n int32, out *bundleSections) int32 {
+	return withoutContext("poly_bundle_decode", -1, func() (int32, error) {
 		if out == nil {
 			return -1, badArg("out", "is NULL")
 		}
-		b := must(bytesFrom("data", unsafe.Pointer(data), C.int64_t(n)))
+		b := must(bytesFrom("data", unsafe.Pointer(data), int64(n)))
 		sections, flags, err := model.DecodeBundle(b)
 		if err != nil {
 			return -1, err
 		}
-		*out = C.PolyBundleSections{version: 1, flags: C.uint32_t(flags)}
+		*out = bundleSections{version: 1, flags: flags}
 		for _, s := range sections {
-			p, size := (*C.uint8_t)(unsafe.SliceData(s.Data)), C.int32_t(len(s.Data))
+			p, size := unsafe.SliceData(s.Data), int32(len(s.Data))
 			switch {
 			case s.Type == model.SectionIR && out.ir == nil:
 				out.ir, out.ir_len = p, size
 			case s.Type == model.SectionWeights && out.weights == nil:
 				out.weights, out.weights_len = p, size
 			case s.Type == model.SectionMetadata && out.meta == nil:
-				out.meta, out.meta_len = (*C.char)(unsafe.Pointer(p)), size
+				out.meta, out.meta_len = (*byte)(unsafe.Pointer(p)), size
 			}
 		}
 		return 0, nil
 	})
 }
 
-//export go_poly_init_param_kaiming
-func go_poly_init_param_kaiming(seed C.uint64_t, name *C.char, data *C.float, n, fanIn C.int64_t) {
+func poly_init_param_kaiming(seed uint64, name *byte, data *float32, n, fanIn int64) {
 	if data != nil && n > 0 && fanIn > 0 {
-		model.InitKaiming(uint64(seed), goString(name), unsafe.Slice((*float32)(data), n), int64(fanIn))
+		model.InitKaiming(seed, goString(name), unsafe.Slice(data, n), fanIn)
 	}
 }
 
-//export go_poly_gpt2_build
-func go_poly_gpt2_build(c *C.GPT2Config, batch C.int) C.uintptr_t {
+func poly_gpt2_build(c *gpt2Config, batch int32) uintptr {
 	return newInstance("poly_gpt2_build", func(e *exec.Executor) (*model.Instance, error) {
 		if c == nil {
 			return nil, badArg("config", "is NULL")

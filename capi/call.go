@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"errors"
 	"strings"
@@ -27,22 +22,21 @@ var operations = sync.OnceValues(func() ([]*ops.Op, map[string]int) {
 	return all, numbers
 })
 
-//export go_poly_op
-func go_poly_op(name *C.char) C.int {
-	return withoutContext("poly_op", -1, func() (C.int, error) {
+func poly_op(name *byte) int32 {
+	return withoutContext("poly_op", -1, func() (int32, error) {
 		if name == nil {
 			return 0, badArg("name", "is NULL, expected the name of an operation")
 		}
 		_, numbers := operations()
-		n, known := numbers[C.GoString(name)]
+		n, known := numbers[goString(name)]
 		if !known {
-			return 0, badArg("name", "%q is not the name of an operation", C.GoString(name))
+			return 0, badArg("name", "%q is not the name of an operation", goString(name))
 		}
-		return C.int(n), nil
+		return int32(n), nil
 	})
 }
 
-func operation(number C.int) (*ops.Op, error) {
+func operation(number int32) (*ops.Op, error) {
 	all, _ := operations()
 	if number < 0 || int(number) >= len(all) {
 		return nil, badArg("op", "%d is not the number of an operation, expected one of poly_op", number)
@@ -54,7 +48,7 @@ func operation(number C.int) (*ops.Op, error) {
 func titleOf(op *ops.Op) string { return strings.TrimSuffix(op.Name, ".forward") }
 
 // callArgs are the arguments of a call from C.
-func callArgs(arg string, args unsafe.Pointer, n C.int) ([]callArg, error) {
+func callArgs(arg string, args unsafe.Pointer, n int32) ([]callArg, error) {
 	if n < 0 || n > 0 && args == nil {
 		return nil, badArg(arg, "%d arguments at %p, expected 0 or more and their address", n, args)
 	}
@@ -63,9 +57,8 @@ func callArgs(arg string, args unsafe.Pointer, n C.int) ([]callArg, error) {
 
 var errRandomNode = errors.New("draws random numbers, which an operation on nodes cannot")
 
-//export go_poly_call
-func go_poly_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, out *C.uintptr_t, room C.int) C.int {
-	count := C.int(-1)
+func poly_call(ctx uintptr, number int32, args unsafe.Pointer, n int32, out *uintptr, room int32) int32 {
+	count := int32(-1)
 	withContext("poly_call", ctx, func(c *context) error {
 		op := must(operation(number))
 		if room < 0 || room > 0 && out == nil {
@@ -75,7 +68,7 @@ func go_poly_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, o
 		if err != nil {
 			return badArg("args", "%s: %w", titleOf(op), err)
 		}
-		if count = C.int(len(results)); count > room {
+		if count = int32(len(results)); count > room {
 			return nil
 		}
 		return c.outAll(results, unsafe.Slice(out, count))

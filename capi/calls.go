@@ -1,20 +1,15 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import "polygrad/capi/handle"
 
 // buildNode runs a request that makes a node: it enters the context, returns a handle of the result, and reports errors.
-func buildNode(fn string, ctx C.uintptr_t, f func(c *context) (value, error)) C.uintptr_t {
-	h, err := buildNodeIn(uintptr(ctx), f)
+func buildNode(fn string, ctx uintptr, f func(c *context) (value, error)) uintptr {
+	h, err := buildNodeIn(ctx, f)
 	if err != nil {
 		fail(fn, err)
 		return 0
 	}
-	return C.uintptr_t(h)
+	return h
 }
 
 func buildNodeIn(ctx uintptr, f func(c *context) (value, error)) (h uintptr, err error) {
@@ -32,8 +27,8 @@ func buildNodeIn(ctx uintptr, f func(c *context) (value, error)) (h uintptr, err
 }
 
 // withContext runs a request with any kind of result. If it fails, it reports the error and calls failed.
-func withContext(fn string, ctx C.uintptr_t, f func(c *context) error, failed func()) {
-	if err := withContextErr(uintptr(ctx), f); err != nil {
+func withContext(fn string, ctx uintptr, f func(c *context) error, failed func()) {
+	if err := withContextErr(ctx, f); err != nil {
 		fail(fn, err)
 		failed()
 	}
@@ -50,7 +45,7 @@ func withContextErr(ctx uintptr, f func(c *context) error) (err error) {
 }
 
 // status runs a request that gives 0 or -1.
-func status(fn string, ctx C.uintptr_t, f func(c *context) error) (rc C.int) {
+func status(fn string, ctx uintptr, f func(c *context) error) (rc int32) {
 	withContext(fn, ctx, f, func() { rc = -1 })
 	return rc
 }
@@ -69,7 +64,7 @@ func withoutContext[T any](fn string, missing T, f func() (T, error)) T {
 }
 
 // objectOf is the object of a handle of a kind.
-func objectOf[T any](arg string, h C.uintptr_t, kind handle.Kind) (v T, err error) {
+func objectOf[T any](arg string, h uintptr, kind handle.Kind) (v T, err error) {
 	e, err := handles.Get(handle.Token(h), kind)
 	if err != nil {
 		return v, &argError{arg, err}

@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -14,20 +9,20 @@ import (
 // An operand is a tensor argument from C.
 type operand struct {
 	name string
-	h    C.uintptr_t
+	h    uintptr
 	// NULL is allowed and gives nil.
 	optional bool
 	// The shape stated by the caller, as in functions of the original interface; NULL states nothing.
 	shapeName string
-	shape     *C.int64_t
-	ndim      C.int
+	shape     *int64
+	ndim      int32
 }
 
-func operandOf(name string, h C.uintptr_t) operand { return operand{name: name, h: h} }
+func operandOf(name string, h uintptr) operand { return operand{name: name, h: h} }
 
-func optional(name string, h C.uintptr_t) operand { return operand{name: name, h: h, optional: true} }
+func optional(name string, h uintptr) operand { return operand{name: name, h: h, optional: true} }
 
-func shaped(name string, h C.uintptr_t, shapeName string, shape *C.int64_t, ndim C.int) operand {
+func shaped(name string, h uintptr, shapeName string, shape *int64, ndim int32) operand {
 	return operand{name: name, h: h, shapeName: shapeName, shape: shape, ndim: ndim}
 }
 
@@ -39,7 +34,7 @@ func (c *context) resolve(ins []operand) ([]*uop.UOp, error) {
 		if in.optional {
 			find = c.optional
 		}
-		v, err := find(in.name, uintptr(in.h))
+		v, err := find(in.name, in.h)
 		if err != nil {
 			return nil, err
 		}
@@ -58,18 +53,18 @@ func (c *context) resolve(ins []operand) ([]*uop.UOp, error) {
 
 // resultShape receives the shape of a result in functions of the original interface; the zero value is for none.
 type resultShape struct {
-	dims *C.int64_t
-	ndim *C.int
+	dims *int64
+	ndim *int32
 }
 
 // build runs a request that makes a node and writes its shape, or its failure.
-func (t resultShape) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.UOp, error)) C.uintptr_t {
+func (t resultShape) build(fn string, ctx uintptr, f func(c *context) (*uop.UOp, error)) uintptr {
 	h := buildNode(fn, ctx, func(c *context) (value, error) {
 		u := must(f(c))
 		s := u.Shape()
 		writeShape(s, t.dims, maxOutDims)
 		if t.ndim != nil {
-			*t.ndim = C.int(len(s))
+			*t.ndim = int32(len(s))
 		}
 		return single(u), nil
 	})
@@ -80,7 +75,7 @@ func (t resultShape) build(fn string, ctx C.uintptr_t, f func(c *context) (*uop.
 }
 
 // compose runs an operation of several tensors with one result.
-func compose(fn string, ctx C.uintptr_t, t resultShape, f func(us []*uop.UOp) (*uop.UOp, error), ins ...operand) C.uintptr_t {
+func compose(fn string, ctx uintptr, t resultShape, f func(us []*uop.UOp) (*uop.UOp, error), ins ...operand) uintptr {
 	return t.build(fn, ctx, func(c *context) (*uop.UOp, error) {
 		us := must(c.resolve(ins))
 		return f(us)
@@ -88,7 +83,7 @@ func compose(fn string, ctx C.uintptr_t, t resultShape, f func(us []*uop.UOp) (*
 }
 
 // composeAll runs an operation of several tensors with n results, written to out.
-func composeAll(fn string, ctx C.uintptr_t, out *C.uintptr_t, f func(us []*uop.UOp) ([]*uop.UOp, error), ins ...operand) C.int {
+func composeAll(fn string, ctx uintptr, out *uintptr, f func(us []*uop.UOp) ([]*uop.UOp, error), ins ...operand) int32 {
 	return status(fn, ctx, func(c *context) error {
 		if out == nil {
 			return badArg("out", "is NULL, expected an array for the results")

@@ -1,17 +1,12 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
 // optionalInts reads n numbers, or none for NULL.
-func optionalInts(arg string, p *C.int64_t, n C.int) ([]int64, error) {
+func optionalInts(arg string, p *int64, n int32) ([]int64, error) {
 	if p == nil {
 		return nil, nil
 	}
@@ -19,7 +14,7 @@ func optionalInts(arg string, p *C.int64_t, n C.int) ([]int64, error) {
 }
 
 // windowOf reads a sliding window over n axes.
-func windowOf(stride, dilation, padding *C.int64_t, n C.int) (w tensor.Window, err error) {
+func windowOf(stride, dilation, padding *int64, n int32) (w tensor.Window, err error) {
 	if n < 1 || n > maxDims {
 		return w, badArg("n", "%d axes, expected 1 to %d", n, maxDims)
 	}
@@ -41,15 +36,14 @@ func windowOf(stride, dilation, padding *C.int64_t, n C.int) (w tensor.Window, e
 }
 
 // spatial checks that a weight has n axes behind the two channel axes.
-func spatial(weight *uop.UOp, n C.int) error {
+func spatial(weight *uop.UOp, n int32) error {
 	if have := len(weight.Shape()) - 2; have != int(n) {
 		return badArg("n", "%d axes, expected %d: the weight has shape %s", n, have, weight.Shape())
 	}
 	return nil
 }
 
-//export go_poly_conv
-func go_poly_conv(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, stride, dilation, padding *C.int64_t, n C.int) C.uintptr_t {
+func poly_conv(ctx, x, weight, bias uintptr, groups int64, stride, dilation, padding *int64, n int32) uintptr {
 	return compose("poly_conv", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		w, err := windowOf(stride, dilation, padding, n)
 		if err == nil {
@@ -58,12 +52,11 @@ func go_poly_conv(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, stride, di
 		if err != nil {
 			return nil, err
 		}
-		return tensor.Conv(us[0], us[1], us[2], int64(groups), w)
+		return tensor.Conv(us[0], us[1], us[2], groups, w)
 	}, operandOf("x", x), operandOf("weight", weight), optional("bias", bias))
 }
 
-//export go_poly_conv_transpose
-func go_poly_conv_transpose(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, stride, dilation, padding, outputPadding *C.int64_t, n C.int) C.uintptr_t {
+func poly_conv_transpose(ctx, x, weight, bias uintptr, groups int64, stride, dilation, padding, outputPadding *int64, n int32) uintptr {
 	return compose("poly_conv_transpose", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		w, err := windowOf(stride, dilation, padding, n)
 		if err == nil {
@@ -73,12 +66,12 @@ func go_poly_conv_transpose(ctx, x, weight, bias C.uintptr_t, groups C.int64_t, 
 			return nil, err
 		}
 		extra := must(optionalInts("output_padding", outputPadding, n))
-		return tensor.ConvTranspose(us[0], us[1], us[2], int64(groups), w, extra)
+		return tensor.ConvTranspose(us[0], us[1], us[2], groups, w, extra)
 	}, operandOf("x", x), operandOf("weight", weight), optional("bias", bias))
 }
 
 // poolOf reads the window of a pool.
-func poolOf(kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int) (size []int64, w tensor.Window, err error) {
+func poolOf(kernel, stride, dilation, padding *int64, n, ceilMode int32) (size []int64, w tensor.Window, err error) {
 	if w, err = windowOf(stride, dilation, padding, n); err != nil {
 		return nil, w, err
 	}
@@ -87,8 +80,7 @@ func poolOf(kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int) (si
 	return size, w, err
 }
 
-//export go_poly_avg_pool
-func go_poly_avg_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n, ceilMode, countPad C.int) C.uintptr_t {
+func poly_avg_pool(ctx, x uintptr, kernel, stride, dilation, padding *int64, n, ceilMode, countPad int32) uintptr {
 	return compose("poly_avg_pool", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		size, w, err := poolOf(kernel, stride, dilation, padding, n, ceilMode)
 		if err != nil {
@@ -98,8 +90,7 @@ func go_poly_avg_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.i
 	}, operandOf("x", x))
 }
 
-//export go_poly_max_pool
-func go_poly_max_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int) C.uintptr_t {
+func poly_max_pool(ctx, x uintptr, kernel, stride, dilation, padding *int64, n, ceilMode int32) uintptr {
 	return compose("poly_max_pool", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		size, w, err := poolOf(kernel, stride, dilation, padding, n, ceilMode)
 		if err != nil {
@@ -109,8 +100,7 @@ func go_poly_max_pool(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.i
 	}, operandOf("x", x))
 }
 
-//export go_poly_max_pool_indices
-func go_poly_max_pool_indices(ctx, x C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n, ceilMode C.int, out *C.uintptr_t) C.int {
+func poly_max_pool_indices(ctx, x uintptr, kernel, stride, dilation, padding *int64, n, ceilMode int32, out *uintptr) int32 {
 	return composeAll("poly_max_pool_indices", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
 		size, w, err := poolOf(kernel, stride, dilation, padding, n, ceilMode)
 		if err != nil {
@@ -120,8 +110,7 @@ func go_poly_max_pool_indices(ctx, x C.uintptr_t, kernel, stride, dilation, padd
 	}, operandOf("x", x))
 }
 
-//export go_poly_max_unpool
-func go_poly_max_unpool(ctx, x, indices C.uintptr_t, kernel, stride, dilation, padding *C.int64_t, n C.int, outputSize *C.int64_t) C.uintptr_t {
+func poly_max_unpool(ctx, x, indices uintptr, kernel, stride, dilation, padding *int64, n int32, outputSize *int64) uintptr {
 	return compose("poly_max_unpool", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		size, w, err := poolOf(kernel, stride, dilation, padding, n, 0)
 		if err != nil {
@@ -132,11 +121,10 @@ func go_poly_max_unpool(ctx, x, indices C.uintptr_t, kernel, stride, dilation, p
 	}, operandOf("x", x), operandOf("indices", indices))
 }
 
-//export go_poly_interpolate
-func go_poly_interpolate(ctx, x C.uintptr_t, size *C.int64_t, n, mode, alignCorners C.int) C.uintptr_t {
+func poly_interpolate(ctx, x uintptr, size *int64, n, mode, alignCorners int32) uintptr {
 	return compose("poly_interpolate", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		to := must(ints("size", size, n))
-		if mode < 0 || mode > C.int(tensor.Area) {
+		if mode < 0 || mode > int32(tensor.Area) {
 			return nil, badArg("mode", "%d, expected 0 to %d", mode, tensor.Area)
 		}
 		return tensor.Interpolate(us[0], to, tensor.Interpolation(mode), alignCorners != 0)

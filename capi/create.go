@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-#include <stddef.h>
-*/
-import "C"
-
 import (
 	"math"
 	"unsafe"
@@ -16,14 +10,14 @@ import (
 )
 
 // make1 runs a request that makes a node from numbers.
-func make1(fn string, ctx C.uintptr_t, f func(g *uop.Graph) (*uop.UOp, error)) C.uintptr_t {
+func make1(fn string, ctx uintptr, f func(g *uop.Graph) (*uop.UOp, error)) uintptr {
 	return buildNode(fn, ctx, func(c *context) (value, error) {
 		u, err := f(c.g)
 		return single(u), err
 	})
 }
 
-func constant(fn string, ctx C.uintptr_t, dtype C.int, v uop.Const) C.uintptr_t {
+func constant(fn string, ctx uintptr, dtype int32, v uop.Const) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		dt := must(dtypeOf(dtype))
 		return tensor.Const(g, dt, v)
@@ -38,97 +32,85 @@ const (
 	dtypeFloat64 = 13
 )
 
-//export go_poly_const_float
-func go_poly_const_float(ctx C.uintptr_t, v C.double) C.uintptr_t {
+func poly_const_float(ctx uintptr, v float64) uintptr {
 	return constant("poly_const_float", ctx, dtypeFloat32, uop.Float(float64(v)))
 }
 
-//export go_poly_const_double
-func go_poly_const_double(ctx C.uintptr_t, v C.double) C.uintptr_t {
+func poly_const_double(ctx uintptr, v float64) uintptr {
 	return constant("poly_const_double", ctx, dtypeFloat64, uop.Float(float64(v)))
 }
 
-//export go_poly_const_int
-func go_poly_const_int(ctx C.uintptr_t, v C.int64_t) C.uintptr_t {
-	return constant("poly_const_int", ctx, dtypeInt32, uop.Int(int64(v)))
+func poly_const_int(ctx uintptr, v int64) uintptr {
+	return constant("poly_const_int", ctx, dtypeInt32, uop.Int(v))
 }
 
-//export go_poly_const_by_id
-func go_poly_const_by_id(ctx C.uintptr_t, dtype C.int, v C.double) C.uintptr_t {
+func poly_const_by_id(ctx uintptr, dtype int32, v float64) uintptr {
 	return constant("poly_const_by_id", ctx, dtype, uop.Float(float64(v)))
 }
 
-//export go_poly_const_int_by_id
-func go_poly_const_int_by_id(ctx C.uintptr_t, dtype C.int, v C.int64_t) C.uintptr_t {
+func poly_const_int_by_id(ctx uintptr, dtype int32, v int64) uintptr {
 	return constant("poly_const_int_by_id", ctx, dtype, integer(dtype, v))
 }
 
 // integer is an integer of a type: the 64 bits are unsigned for uint64.
-func integer(dtype C.int, v C.int64_t) uop.Const {
+func integer(dtype int32, v int64) uop.Const {
 	if dtype == dtypeUint64 {
 		return uop.Uint(uint64(v))
 	}
-	return uop.Int(int64(v))
+	return uop.Int(v)
 }
 
-//export go_poly_const_like_float
-func go_poly_const_like_float(ctx, x C.uintptr_t, v C.double) C.uintptr_t {
+func poly_const_like_float(ctx, x uintptr, v float64) uintptr {
 	return constLike("poly_const_like_float", ctx, x, uop.Float(float64(v)))
 }
 
-//export go_poly_const_like_int
-func go_poly_const_like_int(ctx, x C.uintptr_t, v C.int64_t) C.uintptr_t {
-	return constLike("poly_const_like_int", ctx, x, uop.Int(int64(v)))
+func poly_const_like_int(ctx, x uintptr, v int64) uintptr {
+	return constLike("poly_const_like_int", ctx, x, uop.Int(v))
 }
 
-//export go_poly_const_like_bool
-func go_poly_const_like_bool(ctx, x C.uintptr_t, v C.int) C.uintptr_t {
+func poly_const_like_bool(ctx, x uintptr, v int32) uintptr {
 	return constLike("poly_const_like_bool", ctx, x, uop.BoolConst(v != 0))
 }
 
-func constLike(fn string, ctx, x C.uintptr_t, v uop.Const) C.uintptr_t {
+func constLike(fn string, ctx, x uintptr, v uop.Const) uintptr {
 	return buildNode(fn, ctx, func(c *context) (value, error) {
-		of := must(c.arg("x", uintptr(x)))
+		of := must(c.arg("x", x))
 		_, u, err := tensor.Meet(of.Keep, v, tensor.BeyondWraps)
 		return single(u), err
 	})
 }
 
-func buffer(fn string, ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintptr_t {
+func buffer(fn string, ctx uintptr, size int64, dtype int32) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		dt := must(dtypeOf(dtype))
 		return newBuffer(g, size, dt)
 	})
 }
 
-func newBuffer(g *uop.Graph, size C.int64_t, dt *uop.DType) (*uop.UOp, error) {
-	if size < 0 || int64(size) > math.MaxInt64/8 {
+func newBuffer(g *uop.Graph, size int64, dt *uop.DType) (*uop.UOp, error) {
+	if size < 0 || size > math.MaxInt64/8 {
 		return nil, badArg("size", "%d elements, expected 0 to %d", size, math.MaxInt64/8)
 	}
-	return g.NewBuffer(tensor.DeviceName, int64(size), dt), nil
+	return g.NewBuffer(tensor.DeviceName, size, dt), nil
 }
 
-//export go_poly_buffer_f32
-func go_poly_buffer_f32(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
+func poly_buffer_f32(ctx uintptr, size int64) uintptr {
 	return buffer("poly_buffer_f32", ctx, size, dtypeFloat32)
 }
 
-//export go_poly_buffer_f64
-func go_poly_buffer_f64(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
+func poly_buffer_f64(ctx uintptr, size int64) uintptr {
 	return buffer("poly_buffer_f64", ctx, size, dtypeFloat64)
 }
 
-//export go_poly_buffer_by_id
-func go_poly_buffer_by_id(ctx C.uintptr_t, size C.int64_t, dtype C.int) C.uintptr_t {
+func poly_buffer_by_id(ctx uintptr, size int64, dtype int32) uintptr {
 	return buffer("poly_buffer_by_id", ctx, size, dtype)
 }
 
-//export go_poly_buffer_host
-func go_poly_buffer_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
+func poly_buffer_host(ctx uintptr, dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr) uintptr {
 	return buildNode("poly_buffer_host", ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		s := must(c.sizes("shape", shape, ndim))
-		v, err := c.hostBuffer(dt, s, data, uintptr(nbytes))
+		v, err := c.hostBuffer(dt, s, data, nbytes)
 		return v, err
 	})
 }
@@ -157,8 +139,7 @@ func (c *context) hostBuffer(dt *uop.DType, s uop.Shape, data unsafe.Pointer, nb
 	return value{Readings: model.Readings{Keep: u}, host: b}, nil
 }
 
-//export go_poly_define_var
-func go_poly_define_var(ctx C.uintptr_t, name *C.char, lo, hi C.int64_t) C.uintptr_t {
+func poly_define_var(ctx uintptr, name *byte, lo, hi int64) uintptr {
 	return make1("poly_define_var", ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		text := goString(name)
 		if text == "" {
@@ -167,19 +148,18 @@ func go_poly_define_var(ctx C.uintptr_t, name *C.char, lo, hi C.int64_t) C.uintp
 		if lo > hi || lo < math.MinInt32 || hi > math.MaxInt32 {
 			return nil, badArg("lo", "%d to %d, expected an interval of int32", lo, hi)
 		}
-		return g.Variable(text, uop.Int(int64(lo)), uop.Int(int64(hi)), uop.Int32), nil
+		return g.Variable(text, uop.Int(lo), uop.Int(hi), uop.Int32), nil
 	})
 }
 
-//export go_poly_bind_var
-func go_poly_bind_var(ctx, x C.uintptr_t, v C.int64_t) C.uintptr_t {
+func poly_bind_var(ctx, x uintptr, v int64) uintptr {
 	return buildNode("poly_bind_var", ctx, func(c *context) (value, error) {
-		u := must(c.variable("var", uintptr(x)))
+		u := must(c.variable("var", x))
 		a := u.Arg.(uop.VarArg)
-		if k := uop.Int(int64(v)); k.Less(a.Min) || a.Max.Less(k) {
+		if k := uop.Int(v); k.Less(a.Min) || a.Max.Less(k) {
 			return value{}, badArg("value", "%d is outside of %s", v, a)
 		}
-		return single(c.g.New(uop.Bind, u.DType, []*uop.UOp{u, c.g.Const(u.DType, uop.Int(int64(v)))}, nil, nil)), nil
+		return single(c.g.New(uop.Bind, u.DType, []*uop.UOp{u, c.g.Const(u.DType, uop.Int(v))}, nil, nil)), nil
 	})
 }
 
@@ -212,11 +192,10 @@ func (c *context) variable(arg string, h uintptr) (*uop.UOp, error) {
 	return u, nil
 }
 
-//export go_poly_buffer_var
-func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, inner *C.int64_t, n C.int) C.uintptr_t {
+func poly_buffer_var(ctx uintptr, dtype unsafe.Pointer, x uintptr, inner *int64, n int32) uintptr {
 	return buildNode("poly_buffer_var", ctx, func(c *context) (value, error) {
 		dt := must(recordScalar("dtype", dtype))
-		v, bound, err := c.size("var", uintptr(x))
+		v, bound, err := c.size("var", x)
 		if err != nil {
 			return value{}, err
 		}
@@ -233,7 +212,7 @@ func go_poly_buffer_var(ctx C.uintptr_t, dtype unsafe.Pointer, x C.uintptr_t, in
 }
 
 // filled runs a request with a type and a shape.
-func filled(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, f func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error)) C.uintptr_t {
+func filled(fn string, ctx uintptr, dtype int32, shape *int64, ndim int32, f func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error)) uintptr {
 	return buildNode(fn, ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		s := must(c.sizes("shape", shape, ndim))
@@ -243,31 +222,28 @@ func filled(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 	})
 }
 
-func full(fn string, ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, v uop.Const) C.uintptr_t {
+func full(fn string, ctx uintptr, dtype int32, shape *int64, ndim int32, v uop.Const) uintptr {
 	return filled(fn, ctx, dtype, shape, ndim, func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error) {
 		return tensor.Full(g, s, v, dt)
 	})
 }
 
-//export go_poly_full
-func go_poly_full(ctx C.uintptr_t, shape *C.int64_t, ndim C.int, v C.double) C.uintptr_t {
+func poly_full(ctx uintptr, shape *int64, ndim int32, v float64) uintptr {
 	return full("poly_full", ctx, dtypeFloat32, shape, ndim, uop.Float(float64(v)))
 }
 
-//export go_poly_full_by_id
-func go_poly_full_by_id(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, v C.double) C.uintptr_t {
+func poly_full_by_id(ctx uintptr, dtype int32, shape *int64, ndim int32, v float64) uintptr {
 	return full("poly_full_by_id", ctx, dtype, shape, ndim, uop.Float(float64(v)))
 }
 
-//export go_poly_full_int_by_id
-func go_poly_full_int_by_id(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, v C.int64_t) C.uintptr_t {
+func poly_full_int_by_id(ctx uintptr, dtype int32, shape *int64, ndim int32, v int64) uintptr {
 	return full("poly_full_int_by_id", ctx, dtype, shape, ndim, integer(dtype, v))
 }
 
-func arange(fn string, ctx C.uintptr_t, dtype C.int, start, stop, step C.double) C.uintptr_t {
+func arange(fn string, ctx uintptr, dtype int32, start, stop, step float64) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		dt := must(dtypeOf(dtype))
-		number := func(v C.double) uop.Const {
+		number := func(v float64) uop.Const {
 			if f := float64(v); dt.IsInt() && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
 				return uop.Int(int64(f))
 			}
@@ -277,46 +253,40 @@ func arange(fn string, ctx C.uintptr_t, dtype C.int, start, stop, step C.double)
 	})
 }
 
-//export go_poly_arange
-func go_poly_arange(ctx C.uintptr_t, start, stop, step C.double) C.uintptr_t {
+func poly_arange(ctx uintptr, start, stop, step float64) uintptr {
 	return arange("poly_arange", ctx, dtypeFloat32, start, stop, step)
 }
 
-//export go_poly_arange_by_id
-func go_poly_arange_by_id(ctx C.uintptr_t, dtype C.int, start, stop, step C.double) C.uintptr_t {
+func poly_arange_by_id(ctx uintptr, dtype int32, start, stop, step float64) uintptr {
 	return arange("poly_arange_by_id", ctx, dtype, start, stop, step)
 }
 
-func linspace(fn string, ctx C.uintptr_t, dtype C.int, start, stop C.double, steps C.int64_t) C.uintptr_t {
+func linspace(fn string, ctx uintptr, dtype int32, start, stop float64, steps int64) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		dt := must(dtypeOf(dtype))
-		return tensor.Linspace(g, uop.Float(float64(start)), uop.Float(float64(stop)), int64(steps), dt)
+		return tensor.Linspace(g, uop.Float(float64(start)), uop.Float(float64(stop)), steps, dt)
 	})
 }
 
-//export go_poly_linspace
-func go_poly_linspace(ctx C.uintptr_t, start, stop C.double, steps C.int64_t) C.uintptr_t {
+func poly_linspace(ctx uintptr, start, stop float64, steps int64) uintptr {
 	return linspace("poly_linspace", ctx, dtypeFloat32, start, stop, steps)
 }
 
-//export go_poly_linspace_by_id
-func go_poly_linspace_by_id(ctx C.uintptr_t, dtype C.int, start, stop C.double, steps C.int64_t) C.uintptr_t {
+func poly_linspace_by_id(ctx uintptr, dtype int32, start, stop float64, steps int64) uintptr {
 	return linspace("poly_linspace_by_id", ctx, dtype, start, stop, steps)
 }
 
-func eye(fn string, ctx C.uintptr_t, dtype C.int, n, m C.int64_t) C.uintptr_t {
+func eye(fn string, ctx uintptr, dtype int32, n, m int64) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		dt := must(dtypeOf(dtype))
-		return tensor.Eye(g, int64(n), int64(m), dt)
+		return tensor.Eye(g, n, m, dt)
 	})
 }
 
-//export go_poly_eye
-func go_poly_eye(ctx C.uintptr_t, n C.int64_t) C.uintptr_t {
+func poly_eye(ctx uintptr, n int64) uintptr {
 	return eye("poly_eye", ctx, dtypeFloat32, n, n)
 }
 
-//export go_poly_eye_by_id
-func go_poly_eye_by_id(ctx C.uintptr_t, dtype C.int, n, m C.int64_t) C.uintptr_t {
+func poly_eye_by_id(ctx uintptr, dtype int32, n, m int64) uintptr {
 	return eye("poly_eye_by_id", ctx, dtype, n, m)
 }

@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import "polygrad/exec"
 
 // devices lists the devices by PolyDeviceId: the name, and the device of exec that runs its kernels: chosen is that of POLY_DEVICE or
@@ -17,7 +12,7 @@ var devices = []struct{ name, backend string }{
 const chosen, none = "", "none"
 
 // deviceExecutor is the executor of a PolyDeviceId.
-func deviceExecutor(device C.int) (*exec.Executor, error) {
+func deviceExecutor(device int32) (*exec.Executor, error) {
 	if device < 0 || int(device) >= len(devices) {
 		return nil, badArg("device", "%d, expected 0 to %d", device, len(devices)-1)
 	}
@@ -35,11 +30,9 @@ func deviceExecutor(device C.int) (*exec.Executor, error) {
 	return e, nil
 }
 
-//export go_poly_device_count
-func go_poly_device_count() C.int { return C.int(len(devices)) }
+func poly_device_count() int32 { return int32(len(devices)) }
 
-//export go_poly_device_name
-func go_poly_device_name(i C.int) *C.char {
+func poly_device_name(i int32) *byte {
 	if i < 0 || int(i) >= len(devices) {
 		fail("poly_device_name", badArg("i", "%d, expected 0 to %d", i, len(devices)-1))
 		return nil
@@ -47,8 +40,7 @@ func go_poly_device_name(i C.int) *C.char {
 	return static(devices[i].name)
 }
 
-//export go_poly_device_available
-func go_poly_device_available(i C.int) C.int {
+func poly_device_available(i int32) int32 {
 	if _, err := deviceExecutor(i); err != nil {
 		return 0
 	}

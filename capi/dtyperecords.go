@@ -1,10 +1,5 @@
 package main
 
-/*
-#include "records.h"
-*/
-import "C"
-
 import (
 	"slices"
 	"unsafe"
@@ -19,7 +14,7 @@ const (
 
 // recordType is the type of a PolyDType record.
 func recordType(arg string, p unsafe.Pointer) (*uop.DType, error) {
-	r := (*C.PolyDType)(p)
+	r := (*dtypeRecord)(p)
 	count := max(int(r.count), 1)
 	var d *uop.DType
 	for _, t := range dtypes {
@@ -38,7 +33,7 @@ func recordType(arg string, p unsafe.Pointer) (*uop.DType, error) {
 		return nil, badArg(arg, "a pointer to %d elements in address space %d, %d of them, expected -1 or more, 0 to %d, at most %d",
 			r.ptr_size, r.addrspace, r.vcount, addrSpaces-1, maxLanes)
 	}
-	return d.Ptr(int64(r.ptr_size), uop.AddrSpace(r.addrspace)).Vec(max(int(r.vcount), 1)), nil
+	return d.Ptr(r.ptr_size, uop.AddrSpace(r.addrspace)).Vec(max(int(r.vcount), 1)), nil
 }
 
 // recordScalar is the tensor type of a PolyDType record.
@@ -51,7 +46,7 @@ func recordScalar(arg string, p unsafe.Pointer) (*uop.DType, error) {
 }
 
 // recordName is the name of a type in C.
-func recordName(d *uop.DType) *C.char {
+func recordName(d *uop.DType) *byte {
 	if d.Scalar() == uop.Float16 && d.Count == 1 {
 		return static("__fp16")
 	}
@@ -60,9 +55,9 @@ func recordName(d *uop.DType) *C.char {
 
 // writeType writes a type to a PolyDType record.
 func writeType(d *uop.DType, p unsafe.Pointer) {
-	*(*C.PolyDType)(p) = C.PolyDType{
-		priority: C.int8_t(d.Priority), bitsize: C.uint16_t(d.Bits), name: recordName(d), fmt: C.char(d.Fmt), count: C.uint16_t(d.Count),
-		is_ptr: C.bool(d.IsPtr()), addrspace: C.int32_t(d.Space), vcount: C.uint16_t(d.VCnt), ptr_size: C.int64_t(d.Size),
+	*(*dtypeRecord)(p) = dtypeRecord{
+		priority: int8(d.Priority), bitsize: uint16(d.Bits), name: recordName(d), fmt: d.Fmt, count: uint16(d.Count),
+		is_ptr: d.IsPtr(), addrspace: int32(d.Space), vcount: uint16(d.VCnt), ptr_size: d.Size,
 	}
 }
 
@@ -79,8 +74,7 @@ func deriveType(fn string, in, out unsafe.Pointer, f func(d *uop.DType) (*uop.DT
 	writeType(d, out)
 }
 
-//export go_dtype_vec
-func go_dtype_vec(in unsafe.Pointer, n C.int, out unsafe.Pointer) {
+func poly_dtype_vec(in unsafe.Pointer, n int32, out unsafe.Pointer) {
 	deriveType("poly_dtype_vec", in, out, func(d *uop.DType) (*uop.DType, error) {
 		switch {
 		case n < 1 || n > maxLanes:
@@ -92,13 +86,11 @@ func go_dtype_vec(in unsafe.Pointer, n C.int, out unsafe.Pointer) {
 	})
 }
 
-//export go_dtype_scalar
-func go_dtype_scalar(in, out unsafe.Pointer) {
+func poly_dtype_scalar(in, out unsafe.Pointer) {
 	deriveType("poly_dtype_scalar", in, out, func(d *uop.DType) (*uop.DType, error) { return d.Scalar(), nil })
 }
 
-//export go_dtype_ptr
-func go_dtype_ptr(in unsafe.Pointer, size C.int64_t, space C.int, out unsafe.Pointer) {
+func poly_dtype_ptr(in unsafe.Pointer, size int64, space int32, out unsafe.Pointer) {
 	deriveType("poly_dtype_ptr", in, out, func(d *uop.DType) (*uop.DType, error) {
 		switch {
 		case d.IsPtr():
@@ -108,12 +100,11 @@ func go_dtype_ptr(in unsafe.Pointer, size C.int64_t, space C.int, out unsafe.Poi
 		case space < 0 || space >= addrSpaces:
 			return nil, badArg("space", "%d, expected 0 to %d", space, addrSpaces-1)
 		}
-		return d.Ptr(int64(size), uop.AddrSpace(space)), nil
+		return d.Ptr(size, uop.AddrSpace(space)), nil
 	})
 }
 
-//export go_poly_dtype_name
-func go_poly_dtype_name(dtype unsafe.Pointer) *C.char {
+func poly_dtype_name(dtype unsafe.Pointer) *byte {
 	d, err := recordType("dtype", dtype)
 	if err != nil {
 		fail("poly_dtype_name", err)

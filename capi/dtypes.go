@@ -1,12 +1,5 @@
 package main
 
-/*
-#include <stdlib.h>
-#include "../include/polygrad.h"
-#include "guard.h"
-*/
-import "C"
-
 import (
 	"slices"
 	"sync"
@@ -27,7 +20,7 @@ var dtypes = []struct {
 }
 
 // dtypeOf finds the tensor type of a number from C.
-func dtypeOf(id C.int) (*uop.DType, error) {
+func dtypeOf(id int32) (*uop.DType, error) {
 	if id < 0 || int(id) >= len(dtypes) {
 		return nil, badArg("dtype", "%d is not a data type, expected 1 to 13, 15 or 16", id)
 	}
@@ -39,10 +32,10 @@ func dtypeOf(id C.int) (*uop.DType, error) {
 }
 
 // dtypeID is the number of a type, -1 if it has none.
-func dtypeID(d *uop.DType) C.int {
+func dtypeID(d *uop.DType) int32 {
 	for i, t := range dtypes {
 		if t.dt == d.Scalar() {
-			return C.int(i)
+			return int32(i)
 		}
 	}
 	return -1
@@ -59,29 +52,26 @@ func dtypeName(d *uop.DType) string {
 // cStrings caches permanent C copies of strings.
 var cStrings sync.Map
 
-func static(s string) *C.char {
+func static(s string) *byte {
 	if p, ok := cStrings.Load(s); ok {
-		return p.(*C.char)
+		return p.(*byte)
 	}
-	made := (*C.char)(C.poly_permanent(C.size_t(len(s) + 1)))
+	made := (*byte)(permanent(uintptr(len(s) + 1)))
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(made)), len(s)+1), s+"\x00")
 	p, _ := cStrings.LoadOrStore(s, made)
-	return p.(*C.char)
+	return p.(*byte)
 }
 
-//export go_poly_op_count
-func go_poly_op_count() C.int { return C.int(uop.NumOps) }
+func poly_op_count() int32 { return int32(uop.NumOps) }
 
-//export go_poly_op_name
-func go_poly_op_name(op C.int) *C.char {
-	if op < 0 || op >= C.int(uop.NumOps) {
+func poly_op_name(op int32) *byte {
+	if op < 0 || op >= int32(uop.NumOps) {
 		return static("UNKNOWN")
 	}
 	return static(uop.Op(op).String())
 }
 
-//export go_poly_dtype_id_name
-func go_poly_dtype_id_name(id C.int) *C.char {
+func poly_dtype_id_name(id int32) *byte {
 	if id < 0 || int(id) >= len(dtypes) {
 		fail("poly_dtype_id_name", badArg("dtype", "%d is not a data type, expected 0 to %d", id, len(dtypes)-1))
 		return nil
@@ -89,18 +79,16 @@ func go_poly_dtype_id_name(id C.int) *C.char {
 	return static(dtypes[id].name)
 }
 
-//export go_poly_dtype_id_size
-func go_poly_dtype_id_size(id C.int) C.int {
+func poly_dtype_id_size(id int32) int32 {
 	d, err := dtypeOf(id)
 	if err != nil {
 		fail("poly_dtype_id_size", err)
 		return -1
 	}
-	return C.int(d.Itemsize())
+	return int32(d.Itemsize())
 }
 
-//export go_poly_dtype_id_parse
-func go_poly_dtype_id_parse(name *C.char) C.int {
+func poly_dtype_id_parse(name *byte) int32 {
 	if name == nil {
 		fail("poly_dtype_id_parse", badArg("name", "is NULL"))
 		return -1
@@ -114,8 +102,7 @@ func go_poly_dtype_id_parse(name *C.char) C.int {
 	return dtypeID(d)
 }
 
-//export go_poly_dtype_id_promote
-func go_poly_dtype_id_promote(a, b C.int) C.int {
+func poly_dtype_id_promote(a, b int32) int32 {
 	da, err := dtypeOf(a)
 	if err == nil {
 		var db *uop.DType
@@ -128,7 +115,7 @@ func go_poly_dtype_id_promote(a, b C.int) C.int {
 }
 
 // goString copies a C string; NULL is empty.
-func goString(p *C.char) string {
+func goString(p *byte) string {
 	if p == nil {
 		return ""
 	}

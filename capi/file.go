@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdlib.h>
-#include "../include/polygrad.h"
-*/
-import "C"
-
 import (
 	"encoding/json"
 	"sync"
@@ -24,26 +18,26 @@ type file struct {
 
 	mu    sync.Mutex // guards the fields below
 	ended bool
-	names []*C.char
-	value *C.char
+	names []*byte
+	value *byte
 }
 
 // newFile runs a request that opens a file.
-func newFile(fn string, f func() (*files.File, error)) C.uintptr_t {
-	return withoutContext(fn, 0, func() (C.uintptr_t, error) {
+func newFile(fn string, f func() (*files.File, error)) uintptr {
+	return withoutContext(fn, 0, func() (uintptr, error) {
 		opened, err := f()
 		check(err)
-		made := &file{File: opened, names: make([]*C.char, len(opened.Tensors))}
+		made := &file{File: opened, names: make([]*byte, len(opened.Tensors))}
 		if made.entry, err = handles.New(handle.File, nil, made); err != nil {
 			opened.Close()
 			return 0, err
 		}
-		return C.uintptr_t(made.entry.Token()), nil
+		return uintptr(made.entry.Token()), nil
 	})
 }
 
 // withFile runs a request on a file, which cannot be freed meanwhile; missing if it fails.
-func withFile[T any](fn string, h C.uintptr_t, missing T, f func(f *file) (T, error)) T {
+func withFile[T any](fn string, h uintptr, missing T, f func(f *file) (T, error)) T {
 	return withoutContext(fn, missing, func() (T, error) {
 		x := must(objectOf[*file]("file", h, handle.File))
 		x.mu.Lock()
@@ -56,7 +50,7 @@ func withFile[T any](fn string, h C.uintptr_t, missing T, f func(f *file) (T, er
 }
 
 // withFileTensor is withFile for tensor i.
-func withFileTensor[T any](fn string, h C.uintptr_t, i C.int, missing T, f func(f *file, t *files.Tensor) (T, error)) T {
+func withFileTensor[T any](fn string, h uintptr, i int32, missing T, f func(f *file, t *files.Tensor) (T, error)) T {
 	return withFile(fn, h, missing, func(x *file) (T, error) {
 		if i < 0 || int(i) >= len(x.Tensors) {
 			return missing, badArg("i", "%d is out of range, the file has %d tensors", i, len(x.Tensors))
@@ -65,15 +59,14 @@ func withFileTensor[T any](fn string, h C.uintptr_t, i C.int, missing T, f func(
 	})
 }
 
-func formatFrom(n C.int) (files.Format, error) {
+func formatFrom(n int32) (files.Format, error) {
 	if n < 0 || n > 255 || !files.Format(n).Known() {
 		return 0, badArg("format", "%d is no PolyFileFormat", n)
 	}
 	return files.Format(n), nil
 }
 
-//export go_poly_file_open
-func go_poly_file_open(path *C.char, format C.int) C.uintptr_t {
+func poly_file_open(path *byte, format int32) uintptr {
 	return newFile("poly_file_open", func() (*files.File, error) {
 		f := must(formatFrom(format))
 		if path == nil {
@@ -83,8 +76,7 @@ func go_poly_file_open(path *C.char, format C.int) C.uintptr_t {
 	})
 }
 
-//export go_poly_file_read
-func go_poly_file_read(data unsafe.Pointer, n C.int64_t, format C.int) C.uintptr_t {
+func poly_file_read(data unsafe.Pointer, n int64, format int32) uintptr {
 	return newFile("poly_file_read", func() (*files.File, error) {
 		f := must(formatFrom(format))
 		b := must(bytesFrom("data", data, n))
@@ -92,8 +84,7 @@ func go_poly_file_read(data unsafe.Pointer, n C.int64_t, format C.int) C.uintptr
 	})
 }
 
-//export go_poly_file_free
-func go_poly_file_free(h C.uintptr_t) {
+func poly_file_free(h uintptr) {
 	e, err := handles.Get(handle.Token(h), handle.File)
 	if err != nil {
 		return
@@ -108,63 +99,56 @@ func go_poly_file_free(h C.uintptr_t) {
 	handles.Drop(e)
 	x.Close()
 	for _, p := range x.names {
-		C.free(unsafe.Pointer(p))
+		cFree(unsafe.Pointer(p))
 	}
-	C.free(unsafe.Pointer(x.value))
+	cFree(unsafe.Pointer(x.value))
 }
 
-//export go_poly_file_format
-func go_poly_file_format(h C.uintptr_t) C.int {
-	return withFile("poly_file_format", h, -1, func(f *file) (C.int, error) { return C.int(f.Format), nil })
+func poly_file_format(h uintptr) int32 {
+	return withFile("poly_file_format", h, -1, func(f *file) (int32, error) { return int32(f.Format), nil })
 }
 
-//export go_poly_file_count
-func go_poly_file_count(h C.uintptr_t) C.int {
-	return withFile("poly_file_count", h, -1, func(f *file) (C.int, error) { return C.int(len(f.Tensors)), nil })
+func poly_file_count(h uintptr) int32 {
+	return withFile("poly_file_count", h, -1, func(f *file) (int32, error) { return int32(len(f.Tensors)), nil })
 }
 
-//export go_poly_file_name
-func go_poly_file_name(h C.uintptr_t, i C.int) *C.char {
-	return withFileTensor("poly_file_name", h, i, nil, func(f *file, t *files.Tensor) (*C.char, error) {
+func poly_file_name(h uintptr, i int32) *byte {
+	return withFileTensor("poly_file_name", h, i, nil, func(f *file, t *files.Tensor) (*byte, error) {
 		if f.names[i] == nil {
-			f.names[i] = C.CString(t.Name)
+			f.names[i] = cString(t.Name)
 		}
 		return f.names[i], nil
 	})
 }
 
-//export go_poly_file_type
-func go_poly_file_type(h C.uintptr_t, i C.int) *C.char {
-	return withFileTensor("poly_file_type", h, i, nil, func(_ *file, t *files.Tensor) (*C.char, error) { return static(t.Type), nil })
+func poly_file_type(h uintptr, i int32) *byte {
+	return withFileTensor("poly_file_type", h, i, nil, func(_ *file, t *files.Tensor) (*byte, error) { return static(t.Type), nil })
 }
 
-//export go_poly_file_describe
-func go_poly_file_describe(h C.uintptr_t, i C.int, dims *C.int64_t, cap C.int, dtype *C.int) C.int {
-	return withFileTensor("poly_file_describe", h, i, -1, func(_ *file, t *files.Tensor) (C.int, error) {
+func poly_file_describe(h uintptr, i int32, dims *int64, cap int32, dtype *int32) int32 {
+	return withFileTensor("poly_file_describe", h, i, -1, func(_ *file, t *files.Tensor) (int32, error) {
 		writeShape(uop.ShapeOf(t.Shape...), dims, cap)
 		if dtype != nil {
 			*dtype = dtypeID(t.DType)
 		}
-		return C.int(len(t.Shape)), nil
+		return int32(len(t.Shape)), nil
 	})
 }
 
-//export go_poly_file_quant
-func go_poly_file_quant(h C.uintptr_t, i C.int) C.int {
-	return withFileTensor("poly_file_quant", h, i, -1, func(_ *file, t *files.Tensor) (C.int, error) {
+func poly_file_quant(h uintptr, i int32) int32 {
+	return withFileTensor("poly_file_quant", h, i, -1, func(_ *file, t *files.Tensor) (int32, error) {
 		if t.Quant == nil {
 			return 0, nil
 		}
-		return C.int(t.Quant.ID), nil
+		return int32(t.Quant.ID), nil
 	})
 }
 
-//export go_poly_file_data
-func go_poly_file_data(h C.uintptr_t, i C.int, length *C.int64_t) unsafe.Pointer {
+func poly_file_data(h uintptr, i int32, length *int64) unsafe.Pointer {
 	return withFileTensor("poly_file_data", h, i, nil, func(f *file, _ *files.Tensor) (unsafe.Pointer, error) {
 		mem := must(f.Memory(int(i)))
 		if length != nil {
-			*length = C.int64_t(len(mem))
+			*length = int64(len(mem))
 		}
 		if len(mem) == 0 {
 			return nil, nil
@@ -173,32 +157,30 @@ func go_poly_file_data(h C.uintptr_t, i C.int, length *C.int64_t) unsafe.Pointer
 	})
 }
 
-//export go_poly_file_value
-func go_poly_file_value(h C.uintptr_t) *C.char {
-	return withFile("poly_file_value", h, nil, func(f *file) (*C.char, error) {
+func poly_file_value(h uintptr) *byte {
+	return withFile("poly_file_value", h, nil, func(f *file) (*byte, error) {
 		if f.value == nil {
 			text, err := f.ValueJSON()
 			if err != nil {
 				return nil, &argError{"file", err}
 			}
-			f.value = C.CString(string(text))
+			f.value = cString(string(text))
 		}
 		return f.value, nil
 	})
 }
 
-//export go_poly_dequantize
-func go_poly_dequantize(ctx, x C.uintptr_t, kind C.int, n C.int64_t) C.uintptr_t {
+func poly_dequantize(ctx, x uintptr, kind int32, n int64) uintptr {
 	return buildNode("poly_dequantize", ctx, func(c *context) (value, error) {
-		v := must(c.arg("x", uintptr(x)))
+		v := must(c.arg("x", x))
 		check(v.tensor("x"))
-		u, err := tensor.Dequantize(v.Keep, int(kind), int64(n))
+		u, err := tensor.Dequantize(v.Keep, int(kind), n)
 		return single(u), err
 	})
 }
 
 // entriesFrom reads the tensors to write.
-func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
+func entriesFrom(list *fileTensor, n int32) ([]*files.Tensor, error) {
 	if err := records("tensors", unsafe.Pointer(list), n); err != nil {
 		return nil, err
 	}
@@ -209,7 +191,7 @@ func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
 		if e.name == nil {
 			return nil, badArg(arg, "has no name")
 		}
-		dt, err := dtypeOf(C.int(e.dtype))
+		dt, err := dtypeOf(e.dtype)
 		if err != nil {
 			return nil, &argError{arg, err}
 		}
@@ -222,7 +204,7 @@ func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
 		if err != nil {
 			return nil, &argError{arg, err}
 		}
-		data, err := bytesFrom(arg, e.data, C.int64_t(count*int64(dt.Itemsize())))
+		data, err := bytesFrom(arg, e.data, count*int64(dt.Itemsize()))
 		if err != nil {
 			return nil, err
 		}
@@ -231,9 +213,8 @@ func entriesFrom(list *C.PolyFileTensor, n C.int) ([]*files.Tensor, error) {
 	return out, nil
 }
 
-//export go_poly_safetensors_save
-func go_poly_safetensors_save(path *C.char, list *C.PolyFileTensor, n C.int, meta *C.char, limit C.int64_t) C.int {
-	return withoutContext("poly_safetensors_save", -1, func() (C.int, error) {
+func poly_safetensors_save(path *byte, list *fileTensor, n int32, meta *byte, limit int64) int32 {
+	return withoutContext("poly_safetensors_save", -1, func() (int32, error) {
 		if path == nil {
 			return -1, badArg("path", "is NULL")
 		}
@@ -247,7 +228,7 @@ func go_poly_safetensors_save(path *C.char, list *C.PolyFileTensor, n C.int, met
 				return -1, badArg("meta", "is no JSON object of strings: %v", err)
 			}
 		}
-		paths, err := files.SaveSafetensors(goString(path), tensors, texts, int64(limit))
-		return C.int(len(paths)), err
+		paths, err := files.SaveSafetensors(goString(path), tensors, texts, limit)
+		return int32(len(paths)), err
 	})
 }

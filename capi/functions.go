@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"errors"
 	"unsafe"
@@ -13,26 +8,23 @@ import (
 	"polygrad/variable"
 )
 
-//export go_poly_array_require_grad
-func go_poly_array_require_grad(x C.uintptr_t, on C.int) C.int {
+func poly_array_require_grad(x uintptr, on int32) int32 {
 	return arrayStatus("poly_array_require_grad", x, func(_ *context, v *variable.Variable) error { return v.SetRequiresGrad(on != 0) })
 }
 
-//export go_poly_array_requires_grad
-func go_poly_array_requires_grad(x C.uintptr_t) C.int {
+func poly_array_requires_grad(x uintptr) int32 {
 	return arrayPredicate("poly_array_requires_grad", x, (*variable.Variable).RequiresGrad)
 }
 
 // optionalArray is array for a handle that may be NULL.
-func (c *context) optionalArray(arg string, h C.uintptr_t) (*variable.Variable, error) {
+func (c *context) optionalArray(arg string, h uintptr) (*variable.Variable, error) {
 	if h == 0 {
 		return nil, nil
 	}
-	return c.array(arg, uintptr(h))
+	return c.array(arg, h)
 }
 
-//export go_poly_array_grad
-func go_poly_array_grad(x C.uintptr_t, grad *C.uintptr_t) (has C.int) {
+func poly_array_grad(x uintptr, grad *uintptr) (has int32) {
 	withArray("poly_array_grad", x, func(c *context, v *variable.Variable) (err error) {
 		if grad == nil {
 			return badArg("grad", "is NULL, expected memory of a handle")
@@ -47,8 +39,7 @@ func go_poly_array_grad(x C.uintptr_t, grad *C.uintptr_t) (has C.int) {
 	return has
 }
 
-//export go_poly_array_set_grad
-func go_poly_array_set_grad(x, grad C.uintptr_t) C.int {
+func poly_array_set_grad(x, grad uintptr) int32 {
 	return arrayStatus("poly_array_set_grad", x, func(c *context, v *variable.Variable) error {
 		g, err := c.optionalArray("grad", grad)
 		if err != nil {
@@ -65,8 +56,7 @@ func go_poly_array_set_grad(x, grad C.uintptr_t) C.int {
 	})
 }
 
-//export go_poly_array_backward
-func go_poly_array_backward(x, gradient C.uintptr_t) C.int {
+func poly_array_backward(x, gradient uintptr) int32 {
 	return arrayStatus("poly_array_backward", x, func(c *context, v *variable.Variable) error {
 		g, err := c.optionalArray("gradient", gradient)
 		if err != nil {
@@ -76,8 +66,7 @@ func go_poly_array_backward(x, gradient C.uintptr_t) C.int {
 	})
 }
 
-//export go_poly_array_backward_async
-func go_poly_array_backward_async(x, gradient C.uintptr_t) (h C.uintptr_t) {
+func poly_array_backward_async(x, gradient uintptr) (h uintptr) {
 	withArray("poly_array_backward_async", x, func(c *context, v *variable.Variable) error {
 		g, err := c.optionalArray("gradient", gradient)
 		if err == nil {
@@ -88,8 +77,7 @@ func go_poly_array_backward_async(x, gradient C.uintptr_t) (h C.uintptr_t) {
 	return h
 }
 
-//export go_poly_array_gradient
-func go_poly_array_gradient(x C.uintptr_t, targets *C.uintptr_t, n C.int, gradient C.uintptr_t, zeros C.int, out *C.uintptr_t) C.int {
+func poly_array_gradient(x uintptr, targets *uintptr, n int32, gradient uintptr, zeros int32, out *uintptr) int32 {
 	return arrayStatus("poly_array_gradient", x, func(c *context, v *variable.Variable) error {
 		if out == nil {
 			return badArg("out", "is NULL, expected room for %d handles", n)
@@ -110,9 +98,8 @@ func go_poly_array_gradient(x C.uintptr_t, targets *C.uintptr_t, n C.int, gradie
 	})
 }
 
-//export go_poly_training
-func go_poly_training(ctx C.uintptr_t, on C.int) C.int {
-	before := C.int(0)
+func poly_training(ctx uintptr, on int32) int32 {
+	before := int32(0)
 	withContext("poly_training", ctx, func(c *context) error {
 		if c.vars.Training {
 			before = 1
@@ -125,8 +112,7 @@ func go_poly_training(ctx C.uintptr_t, on C.int) C.int {
 	return before
 }
 
-//export go_poly_no_grad
-func go_poly_no_grad(ctx C.uintptr_t, on C.int) C.int {
+func poly_no_grad(ctx uintptr, on int32) int32 {
 	return status("poly_no_grad", ctx, func(c *context) error {
 		if on == 0 && !c.vars.GradDisabled() {
 			return badArg("on", "0, but gradients are on")
@@ -136,20 +122,18 @@ func go_poly_no_grad(ctx C.uintptr_t, on C.int) C.int {
 	})
 }
 
-//export go_poly_seed
-func go_poly_seed(ctx C.uintptr_t, seed C.uint64_t) C.int {
+func poly_seed(ctx uintptr, seed uint64) int32 {
 	return status("poly_seed", ctx, func(c *context) error {
-		c.vars.Stream.Seed(uint64(seed))
+		c.vars.Stream.Seed(seed)
 		return nil
 	})
 }
 
-//export go_poly_trace_begin
-func go_poly_trace_begin(ctx C.uintptr_t, name *C.char, args *C.uintptr_t, n C.int, given *C.uintptr_t) C.int {
+func poly_trace_begin(ctx uintptr, name *byte, args *uintptr, n int32, given *uintptr) int32 {
 	return status("poly_trace_begin", ctx, func(c *context) error {
 		who := "poly_trace_begin"
 		if name != nil {
-			who = C.GoString(name)
+			who = goString(name)
 		}
 		vs, err := c.arrays("args", args, n)
 		if err != nil {
@@ -185,8 +169,7 @@ const (
 	traceFixed = 2
 )
 
-//export go_poly_trace_end
-func go_poly_trace_end(ctx C.uintptr_t, results *C.uintptr_t, n, flags C.int) (h C.uintptr_t) {
+func poly_trace_end(ctx uintptr, results *uintptr, n, flags int32) (h uintptr) {
 	withContext("poly_trace_end", ctx, func(c *context) error {
 		if flags&^(tracePrune|traceFixed) != 0 {
 			return badArg("flags", "%#x, expected POLY_TRACE_PRUNE and POLY_TRACE_FIXED", flags)
@@ -210,14 +193,13 @@ func go_poly_trace_end(ctx C.uintptr_t, results *C.uintptr_t, n, flags C.int) (h
 			return err
 		}
 		c.functions[f] = struct{}{}
-		h = C.uintptr_t(f.entry.Token())
+		h = uintptr(f.entry.Token())
 		return nil
 	}, func() { h = 0 })
 	return h
 }
 
-//export go_poly_trace_abandon
-func go_poly_trace_abandon(ctx C.uintptr_t) C.int {
+func poly_trace_abandon(ctx uintptr) int32 {
 	return status("poly_trace_abandon", ctx, func(c *context) error {
 		t, err := c.traced()
 		if err == nil {
@@ -262,10 +244,9 @@ func (f *function) rerun() error {
 	return err
 }
 
-//export go_function_rerun
-func go_function_rerun(f C.uintptr_t) (rc C.int) {
+func poly_function_rerun(f uintptr) (rc int32) {
 	withContextOf("poly_function_rerun", "f", f, handle.Function, func(c *context) error {
-		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
+		s, err := owned[*function](c, "f", f, handle.Function)
 		if err == nil {
 			err = s.rerun()
 		}
@@ -274,10 +255,9 @@ func go_function_rerun(f C.uintptr_t) (rc C.int) {
 	return rc
 }
 
-//export go_poly_function_run
-func go_poly_function_run(f C.uintptr_t, args *C.uintptr_t, n C.int, vars unsafe.Pointer, nVars C.int, out *C.uintptr_t, room C.int) (count C.int) {
+func poly_function_run(f uintptr, args *uintptr, n int32, vars unsafe.Pointer, nVars int32, out *uintptr, room int32) (count int32) {
 	withContextOf("poly_function_run", "f", f, handle.Function, func(c *context) error {
-		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
+		s, err := owned[*function](c, "f", f, handle.Function)
 		if err != nil {
 			return err
 		}
@@ -285,7 +265,7 @@ func go_poly_function_run(f C.uintptr_t, args *C.uintptr_t, n C.int, vars unsafe
 		if err != nil {
 			return err
 		}
-		if results := s.Results(); room < C.int(results) || results > 0 && out == nil {
+		if results := s.Results(); room < int32(results) || results > 0 && out == nil {
 			return badArg("out", "room for %d results at %p, expected %d", room, unsafe.Pointer(out), results)
 		}
 		values, err := c.variables(vars, nVars)
@@ -296,16 +276,15 @@ func go_poly_function_run(f C.uintptr_t, args *C.uintptr_t, n C.int, vars unsafe
 		if err != nil {
 			return &argError{"args", err}
 		}
-		count = C.int(len(results))
+		count = int32(len(results))
 		return c.outArrays(results, out)
 	}, func() { count = -1 })
 	return count
 }
 
-//export go_poly_function_result
-func go_poly_function_result(f C.uintptr_t, i C.int) (h C.uintptr_t) {
+func poly_function_result(f uintptr, i int32) (h uintptr) {
 	withContextOf("poly_function_result", "f", f, handle.Function, func(c *context) error {
-		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
+		s, err := owned[*function](c, "f", f, handle.Function)
 		if err != nil {
 			return err
 		}
@@ -322,31 +301,29 @@ func go_poly_function_result(f C.uintptr_t, i C.int) (h C.uintptr_t) {
 	return h
 }
 
-//export go_poly_function_info
-func go_poly_function_info(f C.uintptr_t, results, kernels, temporaries *C.int) (rc C.int) {
+func poly_function_info(f uintptr, results, kernels, temporaries *int32) (rc int32) {
 	withContextOf("poly_function_info", "f", f, handle.Function, func(c *context) error {
-		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
+		s, err := owned[*function](c, "f", f, handle.Function)
 		if err != nil {
 			return err
 		}
 		if results != nil {
-			*results = C.int(s.Results())
+			*results = int32(s.Results())
 		}
 		if kernels != nil {
-			*kernels = C.int(s.Kernels())
+			*kernels = int32(s.Kernels())
 		}
 		if temporaries != nil {
-			*temporaries = C.int(s.Temporaries())
+			*temporaries = int32(s.Temporaries())
 		}
 		return nil
 	}, func() { rc = -1 })
 	return rc
 }
 
-//export go_poly_view_function
-func go_poly_view_function(f C.uintptr_t, runs, view C.int) (text *C.char) {
+func poly_view_function(f uintptr, runs, view int32) (text *byte) {
 	withContextOf("poly_view_function", "f", f, handle.Function, func(c *context) error {
-		s, err := owned[*function](c, "f", uintptr(f), handle.Function)
+		s, err := owned[*function](c, "f", f, handle.Function)
 		if err != nil {
 			return err
 		}
@@ -358,5 +335,4 @@ func go_poly_view_function(f C.uintptr_t, runs, view C.int) (text *C.char) {
 	return text
 }
 
-//export go_poly_function_release
-func go_poly_function_release(f C.uintptr_t) { release[*function](f, handle.Function) }
+func poly_function_release(f uintptr) { release[*function](f, handle.Function) }

@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"math"
 	"unsafe"
@@ -20,18 +15,17 @@ type generator struct {
 }
 
 // withGenerator runs a request on a generator; missing if it fails.
-func withGenerator[T any](fn string, h C.uintptr_t, missing T, f func(g *generator) (T, error)) T {
+func withGenerator[T any](fn string, h uintptr, missing T, f func(g *generator) (T, error)) T {
 	return withoutContext(fn, missing, func() (T, error) { return f(must(objectOf[*generator]("gen", h, handle.Generator))) })
 }
 
 // generatorStatus runs a request that gives 0 or -1.
-func generatorStatus(fn string, h C.uintptr_t, f func(g *generator) error) C.int {
-	return withGenerator(fn, h, -1, func(g *generator) (C.int, error) { return 0, f(g) })
+func generatorStatus(fn string, h uintptr, f func(g *generator) error) int32 {
+	return withGenerator(fn, h, -1, func(g *generator) (int32, error) { return 0, f(g) })
 }
 
-//export go_poly_generator_new
-func go_poly_generator_new(inst C.uintptr_t, rows C.int) C.uintptr_t {
-	return withInstance("poly_generator_new", inst, 0, func(i *instance) (C.uintptr_t, error) {
+func poly_generator_new(inst uintptr, rows int32) uintptr {
+	return withInstance("poly_generator_new", inst, 0, func(i *instance) (uintptr, error) {
 		m, err := i.NewGenerator(int64(rows))
 		check(err)
 		g := &generator{Generator: m}
@@ -39,12 +33,11 @@ func go_poly_generator_new(inst C.uintptr_t, rows C.int) C.uintptr_t {
 			m.Free()
 			return 0, err
 		}
-		return C.uintptr_t(g.entry.Token()), nil
+		return uintptr(g.entry.Token()), nil
 	})
 }
 
-//export go_poly_generator_free
-func go_poly_generator_free(h C.uintptr_t) {
+func poly_generator_free(h uintptr) {
 	e, err := handles.Get(handle.Token(h), handle.Generator)
 	if err != nil {
 		return
@@ -53,34 +46,29 @@ func go_poly_generator_free(h C.uintptr_t) {
 	e.Value.(*generator).Free()
 }
 
-func sizeOfGenerator(fn string, h C.uintptr_t, f func(g *model.Generator) int64) C.int64_t {
-	return withGenerator(fn, h, -1, func(g *generator) (C.int64_t, error) { return C.int64_t(f(g.Generator)), nil })
+func sizeOfGenerator(fn string, h uintptr, f func(g *model.Generator) int64) int64 {
+	return withGenerator(fn, h, -1, func(g *generator) (int64, error) { return f(g.Generator), nil })
 }
 
-//export go_poly_generator_rows
-func go_poly_generator_rows(h C.uintptr_t) C.int64_t {
+func poly_generator_rows(h uintptr) int64 {
 	return sizeOfGenerator("poly_generator_rows", h, (*model.Generator).Rows)
 }
 
-//export go_poly_generator_vocab
-func go_poly_generator_vocab(h C.uintptr_t) C.int64_t {
+func poly_generator_vocab(h uintptr) int64 {
 	return sizeOfGenerator("poly_generator_vocab", h, (*model.Generator).Vocab)
 }
 
-//export go_poly_generator_room
-func go_poly_generator_room(h C.uintptr_t) C.int64_t {
+func poly_generator_room(h uintptr) int64 {
 	return sizeOfGenerator("poly_generator_room", h, (*model.Generator).Room)
 }
 
-//export go_poly_generator_sampling
-func go_poly_generator_sampling(h C.uintptr_t, temperature C.double, topK C.int, topP C.double, seed C.uint64_t) C.int {
+func poly_generator_sampling(h uintptr, temperature float64, topK int32, topP float64, seed uint64) int32 {
 	return generatorStatus("poly_generator_sampling", h, func(g *generator) error {
-		return g.SetSampling(model.Sampling{Temperature: float64(temperature), TopK: int(topK), TopP: float64(topP), Seed: uint64(seed)})
+		return g.SetSampling(model.Sampling{Temperature: float64(temperature), TopK: int(topK), TopP: float64(topP), Seed: seed})
 	})
 }
 
-//export go_poly_generator_ends
-func go_poly_generator_ends(h C.uintptr_t, tokens *C.int32_t, n C.int) C.int {
+func poly_generator_ends(h uintptr, tokens *int32, n int32) int32 {
 	return generatorStatus("poly_generator_ends", h, func(g *generator) error {
 		switch {
 		case n < 0 || int64(n) > g.Vocab():
@@ -92,8 +80,7 @@ func go_poly_generator_ends(h C.uintptr_t, tokens *C.int32_t, n C.int) C.int {
 	})
 }
 
-//export go_poly_generator_feed
-func go_poly_generator_feed(h C.uintptr_t, tokens, lengths *C.int32_t, rows C.int) C.int {
+func poly_generator_feed(h uintptr, tokens, lengths *int32, rows int32) int32 {
 	return generatorStatus("poly_generator_feed", h, func(g *generator) error {
 		if int64(rows) != g.Rows() {
 			return badArg("rows", "%d, expected the %d of the generator", rows, g.Rows())
@@ -120,9 +107,8 @@ func go_poly_generator_feed(h C.uintptr_t, tokens, lengths *C.int32_t, rows C.in
 	})
 }
 
-//export go_poly_generator_next
-func go_poly_generator_next(h C.uintptr_t, tokens *C.int32_t, rows C.int) C.int {
-	return withGenerator("poly_generator_next", h, -1, func(g *generator) (C.int, error) {
+func poly_generator_next(h uintptr, tokens *int32, rows int32) int32 {
+	return withGenerator("poly_generator_next", h, -1, func(g *generator) (int32, error) {
 		if int64(rows) != g.Rows() {
 			return 0, badArg("rows", "%d, expected the %d of the generator", rows, g.Rows())
 		}
@@ -139,21 +125,19 @@ func go_poly_generator_next(h C.uintptr_t, tokens *C.int32_t, rows C.int) C.int 
 	})
 }
 
-//export go_poly_generator_logits
-func go_poly_generator_logits(h C.uintptr_t, n *C.int64_t) *C.float {
+func poly_generator_logits(h uintptr, n *int64) *float32 {
 	if n != nil {
 		*n = 0
 	}
-	return withGenerator("poly_generator_logits", h, nil, func(g *generator) (*C.float, error) {
+	return withGenerator("poly_generator_logits", h, nil, func(g *generator) (*float32, error) {
 		logits := must(g.Logits())
 		if n != nil {
-			*n = C.int64_t(len(logits))
+			*n = int64(len(logits))
 		}
-		return (*C.float)(unsafe.Pointer(unsafe.SliceData(logits))), nil
+		return (*float32)(unsafe.Pointer(unsafe.SliceData(logits))), nil
 	})
 }
 
-//export go_poly_generator_reset
-func go_poly_generator_reset(h C.uintptr_t) C.int {
+func poly_generator_reset(h uintptr) int32 {
 	return generatorStatus("poly_generator_reset", h, func(g *generator) error { return g.Reset() })
 }

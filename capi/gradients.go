@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -14,22 +9,20 @@ import (
 	"polygrad/core/uop"
 )
 
-//export go_poly_grad
-func go_poly_grad(ctx, y, wrt C.uintptr_t) C.uintptr_t {
+func poly_grad(ctx, y, wrt uintptr) uintptr {
 	return buildNode("poly_grad", ctx, func(c *context) (value, error) {
-		v := must(c.arg("y", uintptr(y)))
-		w := must(c.arg("wrt", uintptr(wrt)))
+		v := must(c.arg("y", y))
+		w := must(c.arg("wrt", wrt))
 		loss := must(original.Loss(v.Readings))
 		gs := must(gradient.Of(loss, []*uop.UOp{w.Keep}, nil))
 		return single(gs[0]), nil
 	})
 }
 
-//export go_poly_grad_many
-func go_poly_grad_many(ctx, y, seed C.uintptr_t, wrts *C.uintptr_t, n C.int, out *C.uintptr_t) C.int {
+func poly_grad_many(ctx, y, seed uintptr, wrts *uintptr, n int32, out *uintptr) int32 {
 	return status("poly_grad_many", ctx, func(c *context) error {
-		v := must(c.arg("y", uintptr(y)))
-		s := must(c.optional("seed", uintptr(seed)))
+		v := must(c.arg("y", y))
+		s := must(c.optional("seed", seed))
 		switch {
 		case n <= 0:
 			return badArg("n", "%d nodes, expected 1 or more", n)

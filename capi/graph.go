@@ -1,32 +1,24 @@
 package main
 
-/*
-#include <stdint.h>
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"polygrad/core/rewrite"
 	"polygrad/core/uop"
 )
 
-//export go_poly_uop_print
-func go_poly_uop_print(ctx, x C.uintptr_t) (text *C.char) {
+func poly_uop_print(ctx, x uintptr) (text *byte) {
 	withContext("poly_uop_print", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
+		v, err := c.arg("x", x)
 		if err == nil {
-			text = C.CString(v.Keep.Dump())
+			text = cString(v.Keep.Dump())
 		}
 		return err
 	}, func() {})
 	return text
 }
 
-//export go_poly_uop_substitute
-func go_poly_uop_substitute(ctx, root C.uintptr_t, from, to *C.uintptr_t, n C.int) C.uintptr_t {
+func poly_uop_substitute(ctx, root uintptr, from, to *uintptr, n int32) uintptr {
 	return buildNode("poly_uop_substitute", ctx, func(c *context) (value, error) {
-		r, err := c.arg("root", uintptr(root))
+		r, err := c.arg("root", root)
 		if err != nil || n <= 0 {
 			return r, err
 		}

@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -13,13 +8,13 @@ import (
 
 // feeds reads PolyIOBinding records: a name and a pointer, 16 bytes. C does not say how long an array is: it is
 // as long as the buffer of its name.
-func (i *instance) feeds(p unsafe.Pointer, n C.int) ([]model.Feed, error) {
+func (i *instance) feeds(p unsafe.Pointer, n int32) ([]model.Feed, error) {
 	if err := records("io", p, n); err != nil {
 		return nil, err
 	}
 	var out []model.Feed
 	for k := range int(n) {
-		name := *(**C.char)(unsafe.Add(p, 16*k))
+		name := *(**byte)(unsafe.Add(p, 16*k))
 		data := *(*unsafe.Pointer)(unsafe.Add(p, 16*k+8))
 		if name == nil {
 			return nil, badArg(indexed("io", k), "has no name")
@@ -37,17 +32,15 @@ func (i *instance) feeds(p unsafe.Pointer, n C.int) ([]model.Feed, error) {
 	return out, nil
 }
 
-//export go_poly_instance_forward
-func go_poly_instance_forward(h C.uintptr_t, io unsafe.Pointer, n C.int) C.int {
+func poly_instance_forward(h uintptr, io unsafe.Pointer, n int32) int32 {
 	return callEntry("poly_instance_forward", h, model.EntryForward, io, n)
 }
 
-//export go_poly_instance_call
-func go_poly_instance_call(h C.uintptr_t, entry *C.char, io unsafe.Pointer, n C.int) C.int {
+func poly_instance_call(h uintptr, entry *byte, io unsafe.Pointer, n int32) int32 {
 	return callEntry("poly_instance_call", h, goString(entry), io, n)
 }
 
-func callEntry(fn string, h C.uintptr_t, entry string, io unsafe.Pointer, n C.int) C.int {
+func callEntry(fn string, h uintptr, entry string, io unsafe.Pointer, n int32) int32 {
 	return instanceStatus(fn, h, func(i *instance) error {
 		in := must(i.feeds(io, n))
 		return i.Call(entry, in)
@@ -55,35 +48,32 @@ func callEntry(fn string, h C.uintptr_t, entry string, io unsafe.Pointer, n C.in
 }
 
 // trainStep runs a request that gives a loss.
-func trainStep(fn string, h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float, f func(i *instance, in []model.Feed) (float32, error)) C.int {
+func trainStep(fn string, h uintptr, io unsafe.Pointer, n int32, loss *float32, f func(i *instance, in []model.Feed) (float32, error)) int32 {
 	return instanceStatus(fn, h, func(i *instance) error {
 		in := must(i.feeds(io, n))
 		v, err := f(i, in)
 		if err == nil && loss != nil {
-			*loss = C.float(v)
+			*loss = float32(v)
 		}
 		return err
 	})
 }
 
-//export go_poly_instance_train_step
-func go_poly_instance_train_step(h C.uintptr_t, io unsafe.Pointer, n C.int, loss *C.float) C.int {
+func poly_instance_train_step(h uintptr, io unsafe.Pointer, n int32, loss *float32) int32 {
 	return trainStep("poly_instance_train_step", h, io, n, loss, func(i *instance, in []model.Feed) (float32, error) {
 		return i.TrainStep(in)
 	})
 }
 
-//export go_poly_instance_value_and_grad
-func go_poly_instance_value_and_grad(h C.uintptr_t, entry *C.char, io unsafe.Pointer, n C.int, loss *C.float) C.int {
+func poly_instance_value_and_grad(h uintptr, entry *byte, io unsafe.Pointer, n int32, loss *float32) int32 {
 	return trainStep("poly_instance_value_and_grad", h, io, n, loss, func(i *instance, in []model.Feed) (float32, error) {
 		return i.ValueAndGrad(goString(entry), in)
 	})
 }
 
-//export go_poly_instance_set_optimizer
-func go_poly_instance_set_optimizer(h C.uintptr_t, kind C.int, lr, beta1, beta2, eps, decay C.float) C.int {
+func poly_instance_set_optimizer(h uintptr, kind int32, lr, beta1, beta2, eps, decay float32) int32 {
 	return instanceStatus("poly_instance_set_optimizer", h, func(i *instance) error {
-		if kind < 0 || kind > C.int(model.AdamW) {
+		if kind < 0 || kind > int32(model.AdamW) {
 			return badArg("kind", "%d, expected 0 (none), 1 (SGD), 2 (Adam) or 3 (AdamW)", kind)
 		}
 		return i.SetOptimizer(model.Optimizer{
@@ -93,8 +83,7 @@ func go_poly_instance_set_optimizer(h C.uintptr_t, kind C.int, lr, beta1, beta2,
 	})
 }
 
-//export go_poly_instance_set_device
-func go_poly_instance_set_device(h C.uintptr_t, device C.int) C.int {
+func poly_instance_set_device(h uintptr, device int32) int32 {
 	return instanceStatus("poly_instance_set_device", h, func(i *instance) error {
 		e := must(deviceExecutor(device))
 		return i.SetExecutor(e)

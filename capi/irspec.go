@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"slices"
 	"unsafe"
@@ -26,7 +20,7 @@ type irSpec struct {
 
 // irBuffer is PolyIrBuffer.
 type irBuffer struct {
-	name   *C.char
+	name   *byte
 	role   int32
 	ndim   int32
 	shape  [maxOutDims]int64
@@ -35,7 +29,7 @@ type irBuffer struct {
 
 // irEntry is PolyIrEntry.
 type irEntry struct {
-	name *C.char
+	name *byte
 	sink uintptr
 }
 
@@ -99,8 +93,7 @@ func (c *context) definition(s *irSpec) (*model.Definition, error) {
 	return d, nil
 }
 
-//export go_poly_ir_export
-func go_poly_ir_export(spec unsafe.Pointer, n *C.int) (out *C.uint8_t) {
+func poly_ir_export(spec unsafe.Pointer, n *int32) (out *byte) {
 	const fn = "poly_ir_export"
 	if n != nil {
 		*n = 0
@@ -110,7 +103,7 @@ func go_poly_ir_export(spec unsafe.Pointer, n *C.int) (out *C.uint8_t) {
 		return nil
 	}
 	s := (*irSpec)(spec)
-	withContext(fn, C.uintptr_t(s.ctx), func(c *context) error {
+	withContext(fn, s.ctx, func(c *context) error {
 		d := must(c.definition(s))
 		b, err := model.WriteIR(d)
 		if err != nil {
@@ -122,8 +115,7 @@ func go_poly_ir_export(spec unsafe.Pointer, n *C.int) (out *C.uint8_t) {
 	return out
 }
 
-//export go_poly_ir_import
-func go_poly_ir_import(data *C.uint8_t, n C.int, out unsafe.Pointer) C.int {
+func poly_ir_import(data *byte, n int32, out unsafe.Pointer) int32 {
 	const fn = "poly_ir_import"
 	if out == nil {
 		fail(fn, badArg("out", "is NULL"))
@@ -131,7 +123,7 @@ func go_poly_ir_import(data *C.uint8_t, n C.int, out unsafe.Pointer) C.int {
 	}
 	s := (*irSpec)(out)
 	*s = irSpec{}
-	b, err := bytesFrom("data", unsafe.Pointer(data), C.int64_t(n))
+	b, err := bytesFrom("data", unsafe.Pointer(data), int64(n))
 	if err == nil {
 		var d *model.Definition
 		if d, err = readIR(b); err == nil {
@@ -160,12 +152,12 @@ func (s *irSpec) fill(d *model.Definition) error {
 	defer c.mu.Unlock()
 	c.g = d.Graph
 	s.ctx = uintptr(c.entry.Token())
-	s.buffers = (*irBuffer)(C.calloc(C.size_t(len(d.Variables)+1), C.size_t(unsafe.Sizeof(irBuffer{}))))
-	s.entries = (*irEntry)(C.calloc(C.size_t(len(d.Entries)+1), C.size_t(unsafe.Sizeof(irEntry{}))))
+	s.buffers = (*irBuffer)(cCalloc(uintptr(len(d.Variables)+1), unsafe.Sizeof(irBuffer{})))
+	s.entries = (*irEntry)(cCalloc(uintptr(len(d.Entries)+1), unsafe.Sizeof(irEntry{})))
 	s.nBuffers, s.nEntries = int32(len(d.Variables)), int32(len(d.Entries))
 	for i, v := range d.Variables {
 		b := &unsafe.Slice(s.buffers, len(d.Variables))[i]
-		*b = irBuffer{name: C.CString(v.Name), role: int32(v.Role), ndim: int32(len(v.Shape))}
+		*b = irBuffer{name: cString(v.Name), role: int32(v.Role), ndim: int32(len(v.Shape))}
 		copy(b.shape[:], v.Shape)
 		if v.Node != nil && err == nil {
 			b.buffer, err = c.out(single(v.Node))
@@ -173,7 +165,7 @@ func (s *irSpec) fill(d *model.Definition) error {
 	}
 	for i, e := range d.Entries {
 		to := &unsafe.Slice(s.entries, len(d.Entries))[i]
-		to.name = C.CString(e.Name)
+		to.name = cString(e.Name)
 		if err == nil {
 			to.sink, err = c.out(single(e.Sink))
 		}
@@ -189,21 +181,20 @@ func (s *irSpec) fill(d *model.Definition) error {
 func (s *irSpec) free() {
 	if s.buffers != nil {
 		for _, b := range unsafe.Slice(s.buffers, max(s.nBuffers, 0)) {
-			C.free(unsafe.Pointer(b.name))
+			cFree(unsafe.Pointer(b.name))
 		}
 	}
 	if s.entries != nil {
 		for _, e := range unsafe.Slice(s.entries, max(s.nEntries, 0)) {
-			C.free(unsafe.Pointer(e.name))
+			cFree(unsafe.Pointer(e.name))
 		}
 	}
-	C.free(unsafe.Pointer(s.buffers))
-	C.free(unsafe.Pointer(s.entries))
+	cFree(unsafe.Pointer(s.buffers))
+	cFree(unsafe.Pointer(s.entries))
 	*s = irSpec{}
 }
 
-//export go_poly_ir_spec_free
-func go_poly_ir_spec_free(spec unsafe.Pointer) {
+func poly_ir_spec_free(spec unsafe.Pointer) {
 	if spec != nil {
 		s := (*irSpec)(spec)
 		ctx := s.ctx

@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"time"
 	"unsafe"
@@ -110,7 +105,7 @@ func (j *job) wait(milliseconds int64) bool {
 const maxWait = 365 * 24 * time.Hour
 
 // startUpdate is runUpdate as a job.
-func startUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) (h C.uintptr_t) {
+func startUpdate(fn string, ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves, targets, updates *uintptr, nUpdates int32) (h uintptr) {
 	withContext(fn, ctx, func(c *context) error {
 		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		j, err := c.startSink(up)
@@ -123,7 +118,7 @@ func startUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.P
 			c.forget(up.leaves)
 		}
 		if err == nil {
-			h = C.uintptr_t(j.entry.Token())
+			h = uintptr(j.entry.Token())
 		}
 		return err
 	}, func() { h = 0 })
@@ -152,32 +147,28 @@ func (c *context) dropJob(j *job) {
 	delete(c.jobs, j)
 }
 
-//export go_poly_realize_async
-func go_poly_realize_async(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves *C.uintptr_t) C.uintptr_t {
+func poly_realize_async(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves *uintptr) uintptr {
 	return startUpdate("poly_realize_async", ctx, values, data, n, leaves, nil, nil, 0)
 }
 
-//export go_poly_update_async
-func go_poly_update_async(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.uintptr_t {
+func poly_update_async(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves, targets, updates *uintptr, nUpdates int32) uintptr {
 	return startUpdate("poly_update_async", ctx, values, data, n, leaves, targets, updates, nUpdates)
 }
 
-//export go_poly_step_run_async
-func go_poly_step_run_async(h C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) (token C.uintptr_t) {
+func poly_step_run_async(h uintptr, binds unsafe.Pointer, n int32, vars unsafe.Pointer, nVars int32) (token uintptr) {
 	withStep("poly_step_run_async", h, func(s *step) error {
 		list := must(s.ctx.bindings(binds, n))
 		v := must(s.ctx.variables(vars, nVars))
 		j, err := s.ctx.start(s.exec, list, v)
 		if err == nil {
-			token = C.uintptr_t(j.entry.Token())
+			token = uintptr(j.entry.Token())
 		}
 		return err
 	}, func() { token = 0 })
 	return token
 }
 
-//export go_poly_job_wait
-func go_poly_job_wait(h C.uintptr_t, milliseconds C.int64_t) C.int {
+func poly_job_wait(h uintptr, milliseconds int64) int32 {
 	const fn = "poly_job_wait"
 	e, err := handles.Get(handle.Token(h), handle.Job)
 	if err != nil {
@@ -185,7 +176,7 @@ func go_poly_job_wait(h C.uintptr_t, milliseconds C.int64_t) C.int {
 		return -1
 	}
 	j := e.Value.(*job)
-	if !j.wait(int64(milliseconds)) {
+	if !j.wait(milliseconds) {
 		return 1
 	}
 	if j.err != nil {
@@ -195,8 +186,7 @@ func go_poly_job_wait(h C.uintptr_t, milliseconds C.int64_t) C.int {
 	return 0
 }
 
-//export go_poly_job_release
-func go_poly_job_release(h C.uintptr_t) {
+func poly_job_release(h uintptr) {
 	e, err := handles.Get(handle.Token(h), handle.Job)
 	if err != nil {
 		return

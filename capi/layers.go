@@ -1,12 +1,5 @@
 package main
 
-/*
-#include "records.h"
-
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"fmt"
 	"sync"
@@ -33,8 +26,7 @@ func initUniform(data []float32, fanIn int64) {
 	model.InitKaiming(seed, name, data, max(fanIn, 1))
 }
 
-//export go_poly_nn_seed
-func go_poly_nn_seed(seed C.uint32_t) {
+func poly_nn_seed(seed uint32) {
 	initStream.Lock()
 	defer initStream.Unlock()
 	initStream.seed, initStream.count = uint64(seed), 0
@@ -52,13 +44,13 @@ type linearRecord struct {
 	in, out      int32
 }
 
-func layerAt(arg string, h C.uintptr_t) (*linearLayer, error) {
+func layerAt(arg string, h uintptr) (*linearLayer, error) {
 	if h == 0 {
 		return nil, &argError{arg, handle.ErrNull}
 	}
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
-	l := tensors.layers[uintptr(h)]
+	l := tensors.layers[h]
 	if l == nil {
 		return nil, badArg(arg, "is not a layer: it was freed, or it never was one")
 	}
@@ -73,8 +65,7 @@ func (l *linearLayer) params() []*memTensor {
 	return []*memTensor{l.weight, l.bias}
 }
 
-//export go_poly_nn_linear
-func go_poly_nn_linear(in, out C.int, bias C.bool) C.uintptr_t {
+func poly_nn_linear(in, out int32, bias bool) uintptr {
 	const fn = "poly_nn_linear"
 	l := &linearLayer{}
 	var err error
@@ -85,9 +76,9 @@ func go_poly_nn_linear(in, out C.int, bias C.bool) C.uintptr_t {
 		err = badArg("n_out", "%d, expected 1 or more", out)
 	default:
 		l.weight, err = newPersistent(uop.ShapeOf(int64(out), int64(in)), func(data []float32) { initUniform(data, int64(in)) })
-		if err == nil && bool(bias) {
+		if err == nil && bias {
 			if l.bias, err = newPersistent(uop.ShapeOf(int64(out)), func([]float32) {}); err != nil {
-				C.free(l.weight.data)
+				cFree(l.weight.data)
 			}
 		}
 	}
@@ -95,10 +86,10 @@ func go_poly_nn_linear(in, out C.int, bias C.bool) C.uintptr_t {
 		fail(fn, err)
 		return 0
 	}
-	l.rec = (*linearRecord)(C.calloc(1, C.size_t(unsafe.Sizeof(linearRecord{}))))
-	*l.rec = linearRecord{weight: uintptr(l.weight.add()), in: int32(in), out: int32(out)}
+	l.rec = (*linearRecord)(cCalloc(1, unsafe.Sizeof(linearRecord{})))
+	*l.rec = linearRecord{weight: l.weight.add(), in: in, out: out}
 	if l.bias != nil {
-		l.rec.bias = uintptr(l.bias.add())
+		l.rec.bias = l.bias.add()
 	}
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
@@ -107,14 +98,13 @@ func go_poly_nn_linear(in, out C.int, bias C.bool) C.uintptr_t {
 	}
 	h := uintptr(unsafe.Pointer(l.rec))
 	tensors.layers[h] = l
-	return C.uintptr_t(h)
+	return h
 }
 
-//export go_poly_nn_linear_free
-func go_poly_nn_linear_free(h C.uintptr_t) {
+func poly_nn_linear_free(h uintptr) {
 	tensors.mu.Lock()
-	l := tensors.layers[uintptr(h)]
-	delete(tensors.layers, uintptr(h))
+	l := tensors.layers[h]
+	delete(tensors.layers, h)
 	tensors.mu.Unlock()
 	if l == nil {
 		return
@@ -122,11 +112,10 @@ func go_poly_nn_linear_free(h C.uintptr_t) {
 	for _, t := range l.params() {
 		t.free()
 	}
-	C.free(unsafe.Pointer(l.rec))
+	cFree(unsafe.Pointer(l.rec))
 }
 
-//export go_poly_nn_linear_params
-func go_poly_nn_linear_params(h C.uintptr_t, out *C.uintptr_t, most C.int) C.int {
+func poly_nn_linear_params(h uintptr, out *uintptr, most int32) int32 {
 	const fn = "poly_nn_linear_params"
 	l, err := layerAt("l", h)
 	if err == nil && (most < 0 || most > 0 && out == nil) {
@@ -139,13 +128,12 @@ func go_poly_nn_linear_params(h C.uintptr_t, out *C.uintptr_t, most C.int) C.int
 	ts := l.params()
 	n := min(len(ts), int(most))
 	for i, t := range ts[:n] {
-		unsafe.Slice(out, most)[i] = C.uintptr_t(uintptr(unsafe.Pointer(t.rec)))
+		unsafe.Slice(out, most)[i] = uintptr(unsafe.Pointer(t.rec))
 	}
-	return C.int(n)
+	return int32(n)
 }
 
-//export go_poly_nn_linear_forward
-func go_poly_nn_linear_forward(h, ctx, x C.uintptr_t) C.uintptr_t {
+func poly_nn_linear_forward(h, ctx, x uintptr) uintptr {
 	return buildTensor("poly_nn_linear_forward", ctx, func(c *context) (*memTensor, error) {
 		l := must(layerAt("l", h))
 		t := must(tensorAt("x", x))

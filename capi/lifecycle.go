@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -13,19 +7,17 @@ import (
 	"polygrad/core/uop"
 )
 
-//export go_poly_ctx_new
-func go_poly_ctx_new() C.uintptr_t {
+func poly_ctx_new() uintptr {
 	c, err := newContext()
 	if err != nil {
 		fail("poly_ctx_new", err)
 		return 0
 	}
-	return C.uintptr_t(c.entry.Token())
+	return uintptr(c.entry.Token())
 }
 
-//export go_poly_ctx_destroy
-func go_poly_ctx_destroy(ctx C.uintptr_t) {
-	if c, err := enter(uintptr(ctx)); err == nil {
+func poly_ctx_destroy(ctx uintptr) {
+	if c, err := enter(ctx); err == nil {
 		c.destroy()
 		c.mu.Unlock()
 		for _, m := range c.freedModels {
@@ -34,45 +26,41 @@ func go_poly_ctx_destroy(ctx C.uintptr_t) {
 	}
 }
 
-//export go_poly_ctx_live_nodes
-func go_poly_ctx_live_nodes(ctx C.uintptr_t) (n C.int64_t) {
+func poly_ctx_live_nodes(ctx uintptr) (n int64) {
 	withContext("poly_ctx_live_nodes", ctx, func(c *context) error {
 		values, _, _ := c.vars.Counts()
-		n = C.int64_t(c.nodes.count + values)
+		n = int64(c.nodes.count + values)
 		return nil
 	}, func() { n = -1 })
 	return n
 }
 
-//export go_poly_uop_release
-func go_poly_uop_release(ctx, x C.uintptr_t) {
-	if c, err := enter(uintptr(ctx)); err == nil {
-		c.release(uintptr(x))
+func poly_uop_release(ctx, x uintptr) {
+	if c, err := enter(ctx); err == nil {
+		c.release(x)
 		c.mu.Unlock()
 	}
 }
 
-//export go_poly_uop_release_n
-func go_poly_uop_release_n(ctx C.uintptr_t, xs *C.uintptr_t, n C.int) {
+func poly_uop_release_n(ctx uintptr, xs *uintptr, n int32) {
 	if xs == nil || n <= 0 {
 		return
 	}
-	if c, err := enter(uintptr(ctx)); err == nil {
+	if c, err := enter(ctx); err == nil {
 		for _, x := range unsafe.Slice(xs, n) {
-			c.release(uintptr(x))
+			c.release(x)
 		}
 		c.mu.Unlock()
 	}
 }
 
-//export go_poly_uop_retain
-func go_poly_uop_retain(ctx, x C.uintptr_t) C.uintptr_t {
-	return buildNode("poly_uop_retain", ctx, func(c *context) (value, error) { return c.arg("x", uintptr(x)) })
+func poly_uop_retain(ctx, x uintptr) uintptr {
+	return buildNode("poly_uop_retain", ctx, func(c *context) (value, error) { return c.arg("x", x) })
 }
 
 // shaped is a node that must have a shape.
-func (c *context) shaped(arg string, h C.uintptr_t) (*uop.UOp, error) {
-	v, err := c.arg(arg, uintptr(h))
+func (c *context) shaped(arg string, h uintptr) (*uop.UOp, error) {
+	v, err := c.arg(arg, h)
 	if err != nil {
 		return nil, err
 	}
@@ -82,18 +70,15 @@ func (c *context) shaped(arg string, h C.uintptr_t) (*uop.UOp, error) {
 	return v.Keep, nil
 }
 
-//export go_poly_ndim
-func go_poly_ndim(ctx, x C.uintptr_t) C.int {
+func poly_ndim(ctx, x uintptr) int32 {
 	return describe("poly_ndim", ctx, x, func(*uop.UOp) {})
 }
 
-//export go_poly_shape
-func go_poly_shape(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int) C.int {
+func poly_shape(ctx, x uintptr, dims *int64, cap int32) int32 {
 	return describe("poly_shape", ctx, x, func(u *uop.UOp) { writeShape(u.Shape(), dims, cap) })
 }
 
-//export go_poly_describe
-func go_poly_describe(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int, dtype *C.int) C.int {
+func poly_describe(ctx, x uintptr, dims *int64, cap int32, dtype *int32) int32 {
 	return describe("poly_describe", ctx, x, func(u *uop.UOp) {
 		if dtype != nil {
 			*dtype = dtypeID(u.DType)
@@ -103,10 +88,10 @@ func go_poly_describe(ctx, x C.uintptr_t, dims *C.int64_t, cap C.int, dtype *C.i
 }
 
 // describe tells about a tensor, and returns the number of its dimensions.
-func describe(fn string, ctx, x C.uintptr_t, tell func(u *uop.UOp)) (ndim C.int) {
+func describe(fn string, ctx, x uintptr, tell func(u *uop.UOp)) (ndim int32) {
 	withContext(fn, ctx, func(c *context) error {
 		u := must(c.shaped("x", x))
-		ndim = C.int(len(u.Shape()))
+		ndim = int32(len(u.Shape()))
 		tell(u)
 		return nil
 	}, func() { ndim = -1 })
@@ -114,33 +99,31 @@ func describe(fn string, ctx, x C.uintptr_t, tell func(u *uop.UOp)) (ndim C.int)
 }
 
 // writeShape writes the first cap sizes of a shape; symbolic ones as the largest they can be.
-func writeShape(s uop.Shape, dims *C.int64_t, cap C.int) {
+func writeShape(s uop.Shape, dims *int64, cap int32) {
 	if dims == nil {
 		return
 	}
 	n := min(len(s), max(int(cap), 0))
 	out := unsafe.Slice(dims, n)
 	for i := range out {
-		out[i] = C.int64_t(s[i].Max())
+		out[i] = s[i].Max()
 	}
 }
 
-//export go_poly_numel
-func go_poly_numel(ctx, x C.uintptr_t) (n C.int64_t) {
+func poly_numel(ctx, x uintptr) (n int64) {
 	withContext("poly_numel", ctx, func(c *context) error {
 		u, err := c.shaped("x", x)
 		if err == nil {
-			n = C.int64_t(tensor.Elements(u))
+			n = tensor.Elements(u)
 		}
 		return err
 	}, func() { n = -1 })
 	return n
 }
 
-//export go_poly_dtype
-func go_poly_dtype(ctx, x C.uintptr_t) (id C.int) {
+func poly_dtype(ctx, x uintptr) (id int32) {
 	withContext("poly_dtype", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
+		v, err := c.arg("x", x)
 		if err == nil {
 			id = dtypeID(v.Keep.DType)
 		}
@@ -149,14 +132,13 @@ func go_poly_dtype(ctx, x C.uintptr_t) (id C.int) {
 	return id
 }
 
-//export go_poly_uop_op
-func go_poly_uop_op(ctx, x C.uintptr_t) (op C.int) {
+func poly_uop_op(ctx, x uintptr) (op int32) {
 	withContext("poly_uop_op", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
+		v, err := c.arg("x", x)
 		if err == nil {
-			op = C.int(v.Keep.Op)
+			op = int32(v.Keep.Op)
 			if v.Keep.Op == uop.CustomGradient { // which the original interface shows as a CALL
-				op = C.int(uop.Call)
+				op = int32(uop.Call)
 			}
 		}
 		return err

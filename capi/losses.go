@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"math"
 
@@ -13,39 +8,36 @@ import (
 )
 
 // loss runs a loss of a tensor and its target, with optional weights.
-func loss(fn string, ctx C.uintptr_t, reduction C.int, f func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error), ins ...operand) C.uintptr_t {
+func loss(fn string, ctx uintptr, reduction int32, f func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error), ins ...operand) uintptr {
 	return compose(fn, ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
-		if reduction < 0 || reduction > C.int(tensor.ReduceNone) {
+		if reduction < 0 || reduction > int32(tensor.ReduceNone) {
 			return nil, badArg("reduction", "%d, expected 0 to %d", reduction, tensor.ReduceNone)
 		}
 		return f(us, tensor.Reduction(reduction))
 	}, ins...)
 }
 
-//export go_poly_cross_entropy
-func go_poly_cross_entropy(ctx, logits C.uintptr_t, lShape *C.int64_t, lNdim C.int, target C.uintptr_t, tShape *C.int64_t, tNdim, axis C.int, shapeOut *C.int64_t, ndimOut *C.int) C.uintptr_t {
+func poly_cross_entropy(ctx, logits uintptr, lShape *int64, lNdim int32, target uintptr, tShape *int64, tNdim, axis int32, shapeOut *int64, ndimOut *int32) uintptr {
 	return compose("poly_cross_entropy", ctx, resultShape{shapeOut, ndimOut}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.CrossEntropy(us[0], us[1], int(axis), tensor.ReduceMean, 0)
 	}, shaped("logits", logits, "l_shape", lShape, lNdim), shaped("target", target, "t_shape", tShape, tNdim))
 }
 
-//export go_poly_cross_entropy_loss
-func go_poly_cross_entropy_loss(ctx, logits, target C.uintptr_t, axis C.int, smoothing C.double, reduction C.int) C.uintptr_t {
+func poly_cross_entropy_loss(ctx, logits, target uintptr, axis int32, smoothing float64, reduction int32) uintptr {
 	return loss("poly_cross_entropy_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.CrossEntropy(us[0], us[1], int(axis), r, float64(smoothing))
 	}, operandOf("logits", logits), operandOf("target", target))
 }
 
 // classIndex is a class number as an argument of the losses.
-func classIndex(v C.int64_t) (int, error) {
+func classIndex(v int64) (int, error) {
 	if v < math.MinInt32 || v > math.MaxInt32 {
 		return 0, badArg("ignore_index", "%d, expected a number of 32 bits", v)
 	}
 	return int(v), nil
 }
 
-//export go_poly_sparse_cross_entropy_loss
-func go_poly_sparse_cross_entropy_loss(ctx, logits, target C.uintptr_t, ignore C.int64_t, smoothing C.double, reduction C.int) C.uintptr_t {
+func poly_sparse_cross_entropy_loss(ctx, logits, target uintptr, ignore int64, smoothing float64, reduction int32) uintptr {
 	return loss("poly_sparse_cross_entropy_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		i, err := classIndex(ignore)
 		if err != nil {
@@ -55,8 +47,7 @@ func go_poly_sparse_cross_entropy_loss(ctx, logits, target C.uintptr_t, ignore C
 	}, operandOf("logits", logits), operandOf("target", target))
 }
 
-//export go_poly_nll_loss
-func go_poly_nll_loss(ctx, x, target, weight C.uintptr_t, useIgnore C.int, ignore C.int64_t, reduction C.int) C.uintptr_t {
+func poly_nll_loss(ctx, x, target, weight uintptr, useIgnore int32, ignore int64, reduction int32) uintptr {
 	return loss("poly_nll_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		if useIgnore == 0 {
 			return tensor.NLLLoss(us[0], us[1], us[2], nil, r)
@@ -69,36 +60,31 @@ func go_poly_nll_loss(ctx, x, target, weight C.uintptr_t, useIgnore C.int, ignor
 	}, operandOf("x", x), operandOf("target", target), optional("weight", weight))
 }
 
-//export go_poly_mse_loss
-func go_poly_mse_loss(ctx, x, y C.uintptr_t, reduction C.int) C.uintptr_t {
+func poly_mse_loss(ctx, x, y uintptr, reduction int32) uintptr {
 	return loss("poly_mse_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.MSELoss(us[0], us[1], r)
 	}, operandOf("x", x), operandOf("target", y))
 }
 
-//export go_poly_l1_loss
-func go_poly_l1_loss(ctx, x, y C.uintptr_t, reduction C.int) C.uintptr_t {
+func poly_l1_loss(ctx, x, y uintptr, reduction int32) uintptr {
 	return loss("poly_l1_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.L1Loss(us[0], us[1], r)
 	}, operandOf("x", x), operandOf("target", y))
 }
 
-//export go_poly_huber_loss
-func go_poly_huber_loss(ctx, x, y C.uintptr_t, delta C.double, reduction C.int) C.uintptr_t {
+func poly_huber_loss(ctx, x, y uintptr, delta float64, reduction int32) uintptr {
 	return loss("poly_huber_loss", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.HuberLoss(us[0], us[1], float64(delta), r)
 	}, operandOf("x", x), operandOf("target", y))
 }
 
-//export go_poly_binary_cross_entropy
-func go_poly_binary_cross_entropy(ctx, x, y C.uintptr_t, reduction C.int) C.uintptr_t {
+func poly_binary_cross_entropy(ctx, x, y uintptr, reduction int32) uintptr {
 	return loss("poly_binary_cross_entropy", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.BinaryCrossEntropy(us[0], us[1], r)
 	}, operandOf("x", x), operandOf("target", y))
 }
 
-//export go_poly_binary_cross_entropy_logits
-func go_poly_binary_cross_entropy_logits(ctx, x, y, posWeight C.uintptr_t, reduction C.int) C.uintptr_t {
+func poly_binary_cross_entropy_logits(ctx, x, y, posWeight uintptr, reduction int32) uintptr {
 	return loss("poly_binary_cross_entropy_logits", ctx, reduction, func(us []*uop.UOp, r tensor.Reduction) (*uop.UOp, error) {
 		return tensor.BinaryCrossEntropyLogits(us[0], us[1], r, us[2])
 	}, operandOf("x", x), operandOf("target", y), optional("pos_weight", posWeight))

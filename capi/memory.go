@@ -1,12 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-#include <stddef.h>
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"fmt"
 	"unsafe"
@@ -29,7 +22,7 @@ func allocate(nbytes uintptr) (unsafe.Pointer, error) {
 		p, err := pages.Freed.Take(nbytes)
 		return pages.Pointer(p), err
 	}
-	p := C.aligned_alloc(alignment, C.size_t((nbytes+alignment-1)&^(alignment-1)))
+	p := cAligned((nbytes + alignment - 1) &^ (alignment - 1))
 	if p == nil {
 		return nil, fmt.Errorf("no memory: got none for %d bytes", nbytes)
 	}
@@ -41,9 +34,24 @@ func free(p unsafe.Pointer, nbytes uintptr) {
 	if nbytes >= pages.HugeFrom {
 		pages.Freed.Give(uintptr(p), nbytes)
 	} else {
-		C.free(p)
+		cFree(p)
 	}
 }
+
+func noMemory(nbytes uintptr) error { return fmt.Errorf("no memory: got none for %d bytes", nbytes) }
+
+// cBytes is a copy for the caller, who frees it.
+func cBytes(b []byte) unsafe.Pointer {
+	p := cMalloc(uintptr(max(len(b), 1)))
+	if p == nil {
+		check(noMemory(uintptr(len(b))))
+	}
+	copy(unsafe.Slice((*byte)(p), len(b)), b)
+	return p
+}
+
+// cString is a copy for the caller, who frees it, with a 0 behind it.
+func cString(s string) *byte { return (*byte)(cBytes([]byte(s + "\x00"))) }
 
 // copyBytes copies memory; NULL is allowed only for n = 0.
 func copyBytes(to, from unsafe.Pointer, n uintptr) {
@@ -72,14 +80,13 @@ func (c *context) ownBuffer(dt *uop.DType, s uop.Shape) (value, error) {
 	return v, nil
 }
 
-//export go_poly_from_host
-func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
+func poly_from_host(ctx uintptr, dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr) uintptr {
 	return buildNode("poly_from_host", ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		s := must(sizes("shape", shape, ndim))
 		n := must(tensor.MostElements(s))
 		size := uintptr(n) * uintptr(dt.Itemsize())
-		if uintptr(nbytes) != size {
+		if nbytes != size {
 			return value{}, badArg("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(dt), s, size)
 		}
 		if size > 0 && data == nil {
@@ -91,10 +98,9 @@ func go_poly_from_host(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 	})
 }
 
-//export go_poly_copy_from_host
-func go_poly_copy_from_host(ctx, buffer C.uintptr_t, data unsafe.Pointer, nbytes C.size_t) C.int {
+func poly_copy_from_host(ctx, buffer uintptr, data unsafe.Pointer, nbytes uintptr) int32 {
 	return status("poly_copy_from_host", ctx, func(c *context) error {
-		v := must(c.arg("buffer", uintptr(buffer)))
+		v := must(c.arg("buffer", buffer))
 		b := must(baseBuffer("buffer", v.Keep))
 		h, ok := c.host[b]
 		if !ok {
@@ -102,7 +108,7 @@ func go_poly_copy_from_host(ctx, buffer C.uintptr_t, data unsafe.Pointer, nbytes
 		}
 		size := uintptr(tensor.Elements(b)) * uintptr(b.DType.Itemsize())
 		switch {
-		case uintptr(nbytes) != size:
+		case nbytes != size:
 			return badArg("nbytes", "%d bytes, but the buffer has %d", nbytes, size)
 		case size > 0 && data == nil:
 			return badArg("data", "is NULL, expected %d bytes", size)
@@ -113,14 +119,13 @@ func go_poly_copy_from_host(ctx, buffer C.uintptr_t, data unsafe.Pointer, nbytes
 	})
 }
 
-//export go_poly_copy_to_host
-func go_poly_copy_to_host(ctx, x C.uintptr_t, data unsafe.Pointer, nbytes C.size_t) C.int {
+func poly_copy_to_host(ctx, x uintptr, data unsafe.Pointer, nbytes uintptr) int32 {
 	return status("poly_copy_to_host", ctx, func(c *context) error {
-		v := must(c.arg("x", uintptr(x)))
+		v := must(c.arg("x", x))
 		check(v.tensor("x"))
 		size := uintptr(tensor.Elements(v.Keep)) * uintptr(v.Keep.DType.Itemsize())
 		switch {
-		case uintptr(nbytes) < size:
+		case nbytes < size:
 			return badArg("nbytes", "%d bytes, but %s of shape %s has %d", nbytes, dtypeName(v.Keep.DType), v.Keep.Shape(), size)
 		case size == 0:
 			return nil

@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"sync"
 	"unsafe"
@@ -20,19 +14,19 @@ type modelConfig struct {
 	mu    sync.Mutex
 	*model.Config
 	// texts are the strings given to C; they stay until it is freed.
-	texts map[string]*C.char
+	texts map[string]*byte
 }
 
-func newConfig(fn string, f func() (*model.Config, error)) C.uintptr_t {
-	return withoutContext(fn, 0, func() (C.uintptr_t, error) {
-		m := &modelConfig{Config: must(f()), texts: map[string]*C.char{}}
+func newConfig(fn string, f func() (*model.Config, error)) uintptr {
+	return withoutContext(fn, 0, func() (uintptr, error) {
+		m := &modelConfig{Config: must(f()), texts: map[string]*byte{}}
 		m.entry = must(handles.New(handle.ModelConfig, nil, m))
-		return C.uintptr_t(m.entry.Token()), nil
+		return uintptr(m.entry.Token()), nil
 	})
 }
 
 // withConfig runs a request on a key of a configuration; missing if it fails.
-func withConfig[T any](fn string, h C.uintptr_t, key *C.char, missing T, f func(c *modelConfig, key string) (T, error)) T {
+func withConfig[T any](fn string, h uintptr, key *byte, missing T, f func(c *modelConfig, key string) (T, error)) T {
 	return withoutContext(fn, missing, func() (T, error) {
 		c := must(objectOf[*modelConfig]("config", h, handle.ModelConfig))
 		if key == nil {
@@ -44,15 +38,13 @@ func withConfig[T any](fn string, h C.uintptr_t, key *C.char, missing T, f func(
 	})
 }
 
-//export go_poly_model_config_new
-func go_poly_model_config_new() C.uintptr_t {
+func poly_model_config_new() uintptr {
 	return newConfig("poly_model_config_new", func() (*model.Config, error) { return model.NewConfig(), nil })
 }
 
-//export go_poly_model_config_from_json
-func go_poly_model_config_from_json(json *C.char, n C.int) C.uintptr_t {
+func poly_model_config_from_json(json *byte, n int32) uintptr {
 	return newConfig("poly_model_config_from_json", func() (*model.Config, error) {
-		c, err := model.ParseConfig(must(bytesFrom("json", unsafe.Pointer(json), C.int64_t(n))))
+		c, err := model.ParseConfig(must(bytesFrom("json", unsafe.Pointer(json), int64(n))))
 		if err != nil {
 			return nil, &argError{"json", err}
 		}
@@ -60,8 +52,7 @@ func go_poly_model_config_from_json(json *C.char, n C.int) C.uintptr_t {
 	})
 }
 
-//export go_poly_model_config_free
-func go_poly_model_config_free(h C.uintptr_t) {
+func poly_model_config_free(h uintptr) {
 	e, err := handles.Get(handle.Token(h), handle.ModelConfig)
 	if err != nil {
 		return
@@ -71,12 +62,12 @@ func go_poly_model_config_free(h C.uintptr_t) {
 	defer c.mu.Unlock()
 	handles.Drop(e)
 	for _, t := range c.texts {
-		C.free(unsafe.Pointer(t))
+		cFree(unsafe.Pointer(t))
 	}
 	c.texts = nil
 }
 
-func setConfig(fn string, h C.uintptr_t, key *C.char, v any) {
+func setConfig(fn string, h uintptr, key *byte, v any) {
 	withConfig(fn, h, key, 0, func(c *modelConfig, key string) (int, error) {
 		if err := c.Set(key, v); err != nil {
 			return 0, &argError{"value", err}
@@ -85,18 +76,15 @@ func setConfig(fn string, h C.uintptr_t, key *C.char, v any) {
 	})
 }
 
-//export go_poly_model_config_set_int
-func go_poly_model_config_set_int(h C.uintptr_t, key *C.char, v C.int) {
+func poly_model_config_set_int(h uintptr, key *byte, v int32) {
 	setConfig("poly_model_config_set_int", h, key, int64(v))
 }
 
-//export go_poly_model_config_set_float
-func go_poly_model_config_set_float(h C.uintptr_t, key *C.char, v C.float) {
+func poly_model_config_set_float(h uintptr, key *byte, v float32) {
 	setConfig("poly_model_config_set_float", h, key, float32(v))
 }
 
-//export go_poly_model_config_set_string
-func go_poly_model_config_set_string(h C.uintptr_t, key, v *C.char) {
+func poly_model_config_set_string(h uintptr, key, v *byte) {
 	if v == nil {
 		fail("poly_model_config_set_string", badArg("value", "is NULL"))
 		return
@@ -104,8 +92,7 @@ func go_poly_model_config_set_string(h C.uintptr_t, key, v *C.char) {
 	setConfig("poly_model_config_set_string", h, key, goString(v))
 }
 
-//export go_poly_model_config_set_ints
-func go_poly_model_config_set_ints(h C.uintptr_t, key *C.char, values *C.int64_t, n C.int) {
+func poly_model_config_set_ints(h uintptr, key *byte, values *int64, n int32) {
 	list, err := ints("values", values, n)
 	if err != nil {
 		fail("poly_model_config_set_ints", err)
@@ -114,23 +101,20 @@ func go_poly_model_config_set_ints(h C.uintptr_t, key *C.char, values *C.int64_t
 	setConfig("poly_model_config_set_ints", h, key, append([]int64{}, list...))
 }
 
-//export go_poly_model_config_get_int
-func go_poly_model_config_get_int(h C.uintptr_t, key *C.char, missing C.int) C.int {
-	return withConfig("poly_model_config_get_int", h, key, missing, func(c *modelConfig, key string) (C.int, error) {
-		return C.int(min(max(c.Int(key, int64(missing)), -1<<31), 1<<31-1)), nil
+func poly_model_config_get_int(h uintptr, key *byte, missing int32) int32 {
+	return withConfig("poly_model_config_get_int", h, key, missing, func(c *modelConfig, key string) (int32, error) {
+		return int32(min(max(c.Int(key, int64(missing)), -1<<31), 1<<31-1)), nil
 	})
 }
 
-//export go_poly_model_config_get_float
-func go_poly_model_config_get_float(h C.uintptr_t, key *C.char, missing C.float) C.float {
-	return withConfig("poly_model_config_get_float", h, key, missing, func(c *modelConfig, key string) (C.float, error) {
-		return C.float(c.Number(key, float64(missing))), nil
+func poly_model_config_get_float(h uintptr, key *byte, missing float32) float32 {
+	return withConfig("poly_model_config_get_float", h, key, missing, func(c *modelConfig, key string) (float32, error) {
+		return float32(c.Number(key, float64(missing))), nil
 	})
 }
 
-//export go_poly_model_config_get_string
-func go_poly_model_config_get_string(h C.uintptr_t, key, missing *C.char) *C.char {
-	return withConfig("poly_model_config_get_string", h, key, missing, func(c *modelConfig, key string) (*C.char, error) {
+func poly_model_config_get_string(h uintptr, key, missing *byte) *byte {
+	return withConfig("poly_model_config_get_string", h, key, missing, func(c *modelConfig, key string) (*byte, error) {
 		text, ok := c.StringOf(key)
 		if !ok {
 			return missing, nil
@@ -139,7 +123,7 @@ func go_poly_model_config_get_string(h C.uintptr_t, key, missing *C.char) *C.cha
 			return nil, &argError{"config", handle.ErrStale}
 		}
 		if c.texts[text] == nil {
-			c.texts[text] = C.CString(text)
+			c.texts[text] = cString(text)
 		}
 		return c.texts[text], nil
 	})

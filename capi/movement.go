@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"math"
 	"unsafe"
@@ -14,65 +9,59 @@ import (
 )
 
 // movement runs an operation with sizes or axes on the fitting reading of src.
-func movement(fn string, ctx, src C.uintptr_t, fits func(u *uop.UOp) bool, op func(c *context, u *uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+func movement(fn string, ctx, src uintptr, fits func(u *uop.UOp) bool, op func(c *context, u *uop.UOp) (*uop.UOp, error)) uintptr {
 	return buildNode(fn, ctx, func(c *context) (value, error) {
-		v := must(c.arg("src", uintptr(src)))
+		v := must(c.arg("src", src))
 		u, err := op(c, v.Where(fits))
 		return single(u), err
 	})
 }
 
-//export go_poly_reshape
-func go_poly_reshape(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_reshape(ctx, src uintptr, dims *int64, ndim int32) uintptr {
 	return buildNode("poly_reshape", ctx, func(c *context) (value, error) {
-		v := must(c.arg("src", uintptr(src)))
+		v := must(c.arg("src", src))
 		s := must(c.sizes("dims", dims, ndim))
 		u, err := tensor.Reshape(v.WithElements(s.MaxNumel()), s)
 		return single(u), err
 	})
 }
 
-//export go_poly_expand
-func go_poly_expand(ctx, src C.uintptr_t, dims *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_expand(ctx, src uintptr, dims *int64, ndim int32) uintptr {
 	return buildNode("poly_expand", ctx, func(c *context) (value, error) {
-		v := must(c.arg("src", uintptr(src)))
+		v := must(c.arg("src", src))
 		s := must(c.sizes("dims", dims, ndim))
 		u, err := tensor.Expand(v.WithAxes(len(s)), s)
 		return single(u), err
 	})
 }
 
-//export go_poly_permute
-func go_poly_permute(ctx, src C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_permute(ctx, src uintptr, perm *int64, ndim int32) uintptr {
 	return movement("poly_permute", ctx, src, hasNdim(ndim), func(_ *context, u *uop.UOp) (*uop.UOp, error) {
 		order := must(axesFrom("perm", perm, max(ndim, 0)))
 		return tensor.Permute(u, order...)
 	})
 }
 
-func hasNdim(n C.int) func(*uop.UOp) bool {
+func hasNdim(n int32) func(*uop.UOp) bool {
 	return func(u *uop.UOp) bool { return len(u.Shape()) == int(n) }
 }
 
-//export go_poly_shrink
-func go_poly_shrink(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_shrink(ctx, src uintptr, pairs *int64, ndim int32) uintptr {
 	return movement("poly_shrink", ctx, src, hasNdim(ndim), func(c *context, u *uop.UOp) (*uop.UOp, error) {
 		ps := must(c.pairs("pairs", pairs, ndim))
 		return tensor.Shrink(u, ps)
 	})
 }
 
-//export go_poly_pad
-func go_poly_pad(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_pad(ctx, src uintptr, pairs *int64, ndim int32) uintptr {
 	return movement("poly_pad", ctx, src, hasNdim(ndim), padWith(pairs, ndim, 0))
 }
 
-//export go_poly_pad_value
-func go_poly_pad_value(ctx, src C.uintptr_t, pairs *C.int64_t, ndim C.int, v C.double) C.uintptr_t {
+func poly_pad_value(ctx, src uintptr, pairs *int64, ndim int32, v float64) uintptr {
 	return movement("poly_pad_value", ctx, src, hasNdim(ndim), padWith(pairs, ndim, v))
 }
 
-func padWith(pairs *C.int64_t, ndim C.int, v C.double) func(c *context, u *uop.UOp) (*uop.UOp, error) {
+func padWith(pairs *int64, ndim int32, v float64) func(c *context, u *uop.UOp) (*uop.UOp, error) {
 	return func(c *context, u *uop.UOp) (*uop.UOp, error) {
 		ps, err := c.pairs("pairs", pairs, ndim)
 		if err != nil {
@@ -90,8 +79,7 @@ func numberFor(u *uop.UOp, v float64) uop.Const {
 	return uop.Float(v)
 }
 
-//export go_poly_flip
-func go_poly_flip(ctx, src C.uintptr_t, axes *C.int64_t, n C.int) C.uintptr_t {
+func poly_flip(ctx, src uintptr, axes *int64, n int32) uintptr {
 	return unary("poly_flip", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
 		list, err := axesFrom("axes", axes, max(n, 0))
 		if err != nil {
@@ -101,34 +89,29 @@ func go_poly_flip(ctx, src C.uintptr_t, axes *C.int64_t, n C.int) C.uintptr_t {
 	})
 }
 
-//export go_poly_transpose
-func go_poly_transpose(ctx, src C.uintptr_t, axis0, axis1 C.int) C.uintptr_t {
+func poly_transpose(ctx, src uintptr, axis0, axis1 int32) uintptr {
 	return unary("poly_transpose", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
 		return tensor.Transpose(u, int(axis0), int(axis1))
 	})
 }
 
-//export go_poly_squeeze
-func go_poly_squeeze(ctx, src C.uintptr_t, axis C.int) C.uintptr_t {
+func poly_squeeze(ctx, src uintptr, axis int32) uintptr {
 	return unary("poly_squeeze", ctx, src, func(u *uop.UOp) (*uop.UOp, error) { return tensor.Squeeze(u, int(axis)) })
 }
 
-//export go_poly_unsqueeze
-func go_poly_unsqueeze(ctx, src C.uintptr_t, axis C.int) C.uintptr_t {
+func poly_unsqueeze(ctx, src uintptr, axis int32) uintptr {
 	return unary("poly_unsqueeze", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
 		return tensor.Unsqueeze(u, int(axis))
 	})
 }
 
-//export go_poly_flatten
-func go_poly_flatten(ctx, src C.uintptr_t, first, last C.int) C.uintptr_t {
+func poly_flatten(ctx, src uintptr, first, last int32) uintptr {
 	return unary("poly_flatten", ctx, src, func(u *uop.UOp) (*uop.UOp, error) {
 		return tensor.Flatten(u, int(first), int(last))
 	})
 }
 
-//export go_poly_unflatten
-func go_poly_unflatten(ctx, src C.uintptr_t, axis C.int, dims *C.int64_t, n C.int) C.uintptr_t {
+func poly_unflatten(ctx, src uintptr, axis int32, dims *int64, n int32) uintptr {
 	return unaryIn("poly_unflatten", ctx, src, func(c *context, u *uop.UOp) (*uop.UOp, error) {
 		s, err := c.sizes("sizes", dims, n)
 		if err != nil {
@@ -138,8 +121,7 @@ func go_poly_unflatten(ctx, src C.uintptr_t, axis C.int, dims *C.int64_t, n C.in
 	})
 }
 
-//export go_poly_repeat
-func go_poly_repeat(ctx, src C.uintptr_t, counts *C.int64_t, n C.int) C.uintptr_t {
+func poly_repeat(ctx, src uintptr, counts *int64, n int32) uintptr {
 	return unaryIn("poly_repeat", ctx, src, func(c *context, u *uop.UOp) (*uop.UOp, error) {
 		if n > maxDims {
 			return nil, badArg("counts", "%d numbers, expected at most %d", n, maxDims)
@@ -152,25 +134,22 @@ func go_poly_repeat(ctx, src C.uintptr_t, counts *C.int64_t, n C.int) C.uintptr_
 	})
 }
 
-//export go_poly_cat
-func go_poly_cat(ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int) C.uintptr_t {
+func poly_cat(ctx uintptr, xs *uintptr, n, axis int32) uintptr {
 	return join("poly_cat", ctx, xs, n, axis, tensor.Cat)
 }
 
-//export go_poly_stack
-func go_poly_stack(ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int) C.uintptr_t {
+func poly_stack(ctx uintptr, xs *uintptr, n, axis int32) uintptr {
 	return join("poly_stack", ctx, xs, n, axis, tensor.Stack)
 }
 
-func join(fn string, ctx C.uintptr_t, xs *C.uintptr_t, n, axis C.int, op func([]*uop.UOp, int) (*uop.UOp, error)) C.uintptr_t {
+func join(fn string, ctx uintptr, xs *uintptr, n, axis int32, op func([]*uop.UOp, int) (*uop.UOp, error)) uintptr {
 	return buildNode(fn, ctx, func(c *context) (value, error) {
 		vs := must(c.args("xs", xs, n))
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return op(us, int(axis)) }, vs...)
 	})
 }
 
-//export go_poly_split
-func go_poly_split(ctx, x C.uintptr_t, parts *C.int64_t, n, axis C.int, out *C.uintptr_t) C.int {
+func poly_split(ctx, x uintptr, parts *int64, n, axis int32, out *uintptr) int32 {
 	return composeAll("poly_split", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
 		list := must(partsOf(us[0], parts, n))
 		return tensor.Split(us[0], list, int(axis))
@@ -178,7 +157,7 @@ func go_poly_split(ctx, x C.uintptr_t, parts *C.int64_t, n, axis C.int, out *C.u
 }
 
 // partsOf reads the sizes of parts, at most as many as x can have.
-func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
+func partsOf(x *uop.UOp, p *int64, n int32) ([]int64, error) {
 	switch {
 	case n < 0:
 		return nil, badArg("n", "%d parts, expected 0 or more", n)
@@ -191,7 +170,7 @@ func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
 		most = max(most, d.Max())
 	}
 	for i := range int(n) {
-		v := int64(unsafe.Slice(p, n)[i])
+		v := unsafe.Slice(p, n)[i]
 		if v < 0 || v > most-sum {
 			return nil, badArg(indexed("sizes", i), "%d, but the parts must add up to the size of the axis", v)
 		}
@@ -202,7 +181,7 @@ func partsOf(x *uop.UOp, p *C.int64_t, n C.int) ([]int64, error) {
 }
 
 // outAll returns several nodes to C, or none if one fails.
-func (c *context) outAll(vs []value, out []C.uintptr_t) error {
+func (c *context) outAll(vs []value, out []uintptr) error {
 	for i, v := range vs {
 		if v.Keep == nil { // an operation left it out
 			out[i] = 0
@@ -211,19 +190,18 @@ func (c *context) outAll(vs []value, out []C.uintptr_t) error {
 		h, err := c.out(v)
 		if err != nil {
 			for _, done := range out[:i] {
-				c.release(uintptr(done))
+				c.release(done)
 			}
 			return err
 		}
-		out[i] = C.uintptr_t(h)
+		out[i] = h
 	}
 	return nil
 }
 
-//export go_poly_index
-func go_poly_index(ctx, x C.uintptr_t, kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) C.uintptr_t {
+func poly_index(ctx, x uintptr, kinds *int32, numbers *int64, tensors *uintptr, n int32) uintptr {
 	return buildNode("poly_index", ctx, func(c *context) (value, error) {
-		v := must(c.arg("x", uintptr(x)))
+		v := must(c.arg("x", x))
 		items := must(c.indexItems(kinds, numbers, tensors, n))
 		return lift(func(us []*uop.UOp) (*uop.UOp, error) { return tensor.GetItem(us[0], items...) }, v)
 	})
@@ -241,7 +219,7 @@ const (
 // maxItems is more than any index has: a new axis for each existing one, and an ellipsis.
 const maxItems = 2*maxDims + 1
 
-func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.uintptr_t, n C.int) ([]tensor.Index, error) {
+func (c *context) indexItems(kinds *int32, numbers *int64, tensors *uintptr, n int32) ([]tensor.Index, error) {
 	switch {
 	case n < 0 || n > maxItems:
 		return nil, badArg("n", "%d items, expected 0 to %d", n, maxItems)
@@ -256,7 +234,7 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 		name := indexed("args", i)
 		switch kind {
 		case indexInt:
-			at, err := c.sizeOf(name, int64(a[0]))
+			at, err := c.sizeOf(name, a[0])
 			if err != nil {
 				return nil, err
 			}
@@ -272,7 +250,7 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 			}
 			step := int64(1)
 			if a[2] != indexNone {
-				step = int64(a[2])
+				step = a[2]
 			}
 			if isNode(step) {
 				return nil, badArg(name, "the step of a slice is symbolic, expected a number")
@@ -286,7 +264,7 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 			if tensors == nil {
 				return nil, badArg("tensors", "is NULL, but item %d is a tensor", i)
 			}
-			t, err := c.arg(indexed("tensors", i), uintptr(unsafe.Slice(tensors, n)[i]))
+			t, err := c.arg(indexed("tensors", i), unsafe.Slice(tensors, n)[i])
 			if err != nil {
 				return nil, err
 			}
@@ -302,10 +280,10 @@ func (c *context) indexItems(kinds *C.int32_t, numbers *C.int64_t, tensors *C.ui
 const indexNone = -1 << 63
 
 // sliceBound is a bound of a slice; POLY_INDEX_NONE is an open one.
-func (c *context) sliceBound(arg string, v C.int64_t) (*uop.Sint, error) {
+func (c *context) sliceBound(arg string, v int64) (*uop.Sint, error) {
 	if v == indexNone {
 		return nil, nil
 	}
-	s, err := c.sizeOf(arg, int64(v))
+	s, err := c.sizeOf(arg, v)
 	return &s, err
 }

@@ -2,6 +2,8 @@
 
 package main
 
+const headerVersion = "2.0.0"
+
 // parameters are the names of the parameters of a function of the header, separated by blanks.
 func parameters(fn string) string {
 	switch fn {

@@ -1,12 +1,5 @@
 package main
 
-/*
-#include "records.h"
-
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"math"
 	"unsafe"
@@ -25,8 +18,8 @@ type argRecord struct {
 // Members of the union of PolyArg.
 type (
 	argInts struct {
-		vals *C.int64_t
-		n    C.int
+		vals *int64
+		n    int32
 	}
 	argReduce struct {
 		op   int32
@@ -38,7 +31,7 @@ type (
 		extra argInts
 	}
 	argVar struct {
-		name     *C.char
+		name     *byte
 		min, max int64
 	}
 )
@@ -49,7 +42,7 @@ func member[T any](r *argRecord) *T { return (*T)(unsafe.Pointer(&r.word)) }
 // argFrom reads a PolyArg.
 func argFrom(p unsafe.Pointer) (a model.NodeArg, err error) {
 	r := (*argRecord)(p)
-	list := func(l argInts, each C.int) {
+	list := func(l argInts, each int32) {
 		if l.n > math.MaxInt32/2 {
 			err = badArg("arg", "%d numbers are too many", l.n)
 			return
@@ -72,7 +65,7 @@ func argFrom(p unsafe.Pointer) (a model.NodeArg, err error) {
 	case model.ArgPairs:
 		list(*member[argInts](r), 2)
 	case model.ArgString:
-		a.Text = goString(*member[*C.char](r))
+		a.Text = goString(*member[*byte](r))
 	case model.ArgOp:
 		a.Num = int64(*member[int32](r))
 	case model.ArgReduce:
@@ -100,13 +93,13 @@ func writeArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
 		if len(a.Nums) == 0 {
 			return argInts{}
 		}
-		q := C.malloc(C.size_t(8 * len(a.Nums)))
+		q := cMalloc(uintptr(8 * len(a.Nums)))
 		memory(q)
 		copy(unsafe.Slice((*int64)(q), len(a.Nums)), a.Nums)
-		return argInts{(*C.int64_t)(q), C.int(len(a.Nums) / each)}
+		return argInts{(*int64)(q), int32(len(a.Nums) / each)}
 	}
-	text := func() *C.char {
-		q := C.CString(a.Text)
+	text := func() *byte {
+		q := cString(a.Text)
 		memory(unsafe.Pointer(q))
 		return q
 	}
@@ -122,7 +115,7 @@ func writeArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
 	case model.ArgPairs:
 		*member[argInts](r) = list(2)
 	case model.ArgString:
-		*member[*C.char](r) = text()
+		*member[*byte](r) = text()
 	case model.ArgOp:
 		*member[int32](r) = int32(a.Num)
 	case model.ArgReduce:
@@ -134,9 +127,9 @@ func writeArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
 	}
 }
 
-func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []C.uintptr_t, names []string, arg unsafe.Pointer) C.uintptr_t {
+func makeNode(fn string, ctx uintptr, op int32, dtype unsafe.Pointer, src []uintptr, names []string, arg unsafe.Pointer) uintptr {
 	return buildNode(fn, ctx, func(c *context) (value, error) {
-		if op < 1 || op >= C.int(uop.NumOps) {
+		if op < 1 || op >= int32(uop.NumOps) {
 			return value{}, badArg("op", "%d is not an operation, expected 1 to %d", op, uop.NumOps-1)
 		}
 		dt := must(recordType("dtype", dtype))
@@ -146,7 +139,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 			if names != nil {
 				name = names[i]
 			}
-			v := must(c.arg(name, uintptr(h)))
+			v := must(c.arg(name, h))
 			from = append(from, v.Readings)
 		}
 		a := must(argFrom(arg))
@@ -155,8 +148,7 @@ func makeNode(fn string, ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src []
 	})
 }
 
-//export go_poly_uop
-func go_poly_uop(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src *C.uintptr_t, n C.int, arg unsafe.Pointer) C.uintptr_t {
+func poly_uop(ctx uintptr, op int32, dtype unsafe.Pointer, src *uintptr, n int32, arg unsafe.Pointer) uintptr {
 	if n < 0 || n > 0 && src == nil {
 		fail("poly_uop", badArg("src", "%d nodes at NULL", n))
 		return 0
@@ -164,28 +156,23 @@ func go_poly_uop(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, src *C.uintptr
 	return makeNode("poly_uop", ctx, op, dtype, unsafe.Slice(src, n), nil, arg)
 }
 
-//export go_poly_uop0
-func go_poly_uop0(ctx C.uintptr_t, op C.int, dtype, arg unsafe.Pointer) C.uintptr_t {
+func poly_uop0(ctx uintptr, op int32, dtype, arg unsafe.Pointer) uintptr {
 	return makeNode("poly_uop0", ctx, op, dtype, nil, nil, arg)
 }
 
-//export go_poly_uop1
-func go_poly_uop1(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, s0 C.uintptr_t, arg unsafe.Pointer) C.uintptr_t {
-	return makeNode("poly_uop1", ctx, op, dtype, []C.uintptr_t{s0}, []string{"s0"}, arg)
+func poly_uop1(ctx uintptr, op int32, dtype unsafe.Pointer, s0 uintptr, arg unsafe.Pointer) uintptr {
+	return makeNode("poly_uop1", ctx, op, dtype, []uintptr{s0}, []string{"s0"}, arg)
 }
 
-//export go_poly_uop2
-func go_poly_uop2(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, s0, s1 C.uintptr_t, arg unsafe.Pointer) C.uintptr_t {
-	return makeNode("poly_uop2", ctx, op, dtype, []C.uintptr_t{s0, s1}, []string{"s0", "s1"}, arg)
+func poly_uop2(ctx uintptr, op int32, dtype unsafe.Pointer, s0, s1 uintptr, arg unsafe.Pointer) uintptr {
+	return makeNode("poly_uop2", ctx, op, dtype, []uintptr{s0, s1}, []string{"s0", "s1"}, arg)
 }
 
-//export go_poly_uop3
-func go_poly_uop3(ctx C.uintptr_t, op C.int, dtype unsafe.Pointer, s0, s1, s2 C.uintptr_t, arg unsafe.Pointer) C.uintptr_t {
-	return makeNode("poly_uop3", ctx, op, dtype, []C.uintptr_t{s0, s1, s2}, []string{"s0", "s1", "s2"}, arg)
+func poly_uop3(ctx uintptr, op int32, dtype unsafe.Pointer, s0, s1, s2 uintptr, arg unsafe.Pointer) uintptr {
+	return makeNode("poly_uop3", ctx, op, dtype, []uintptr{s0, s1, s2}, []string{"s0", "s1", "s2"}, arg)
 }
 
-//export go_poly_cast
-func go_poly_cast(ctx, x C.uintptr_t, dtype unsafe.Pointer) C.uintptr_t {
+func poly_cast(ctx, x uintptr, dtype unsafe.Pointer) uintptr {
 	return unary("poly_cast", ctx, x, func(u *uop.UOp) (*uop.UOp, error) {
 		dt, err := recordScalar("dtype", dtype)
 		if err != nil {
@@ -195,26 +182,23 @@ func go_poly_cast(ctx, x C.uintptr_t, dtype unsafe.Pointer) C.uintptr_t {
 	})
 }
 
-//export go_poly_const_typed
-func go_poly_const_typed(ctx C.uintptr_t, dtype unsafe.Pointer, v C.double) C.uintptr_t {
+func poly_const_typed(ctx uintptr, dtype unsafe.Pointer, v float64) uintptr {
 	return make1("poly_const_typed", ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		dt := must(recordScalar("dtype", dtype))
 		return tensor.Const(g, dt, uop.Float(float64(v)))
 	})
 }
 
-//export go_poly_buffer
-func go_poly_buffer(ctx C.uintptr_t, dtype unsafe.Pointer, size C.int64_t) C.uintptr_t {
+func poly_buffer(ctx uintptr, dtype unsafe.Pointer, size int64) uintptr {
 	return make1("poly_buffer", ctx, func(g *uop.Graph) (*uop.UOp, error) {
 		dt := must(recordScalar("dtype", dtype))
 		return newBuffer(g, size, dt)
 	})
 }
 
-//export go_uop_dtype
-func go_uop_dtype(ctx, x C.uintptr_t, out unsafe.Pointer) {
+func poly_uop_dtype(ctx, x uintptr, out unsafe.Pointer) {
 	withContext("poly_uop_dtype", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
+		v, err := c.arg("x", x)
 		if err == nil {
 			writeType(v.Keep.DType, out)
 		}
@@ -222,23 +206,21 @@ func go_uop_dtype(ctx, x C.uintptr_t, out unsafe.Pointer) {
 	}, func() {})
 }
 
-//export go_poly_uop_n_src
-func go_poly_uop_n_src(ctx, x C.uintptr_t) (n C.int) {
+func poly_uop_n_src(ctx, x uintptr) (n int32) {
 	withContext("poly_uop_n_src", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
+		v, err := c.arg("x", x)
 		if err == nil {
 			src, _ := model.NodeParts(v.Keep)
-			n = C.int(len(src))
+			n = int32(len(src))
 		}
 		return err
 	}, func() { n = -1 })
 	return n
 }
 
-//export go_poly_uop_src
-func go_poly_uop_src(ctx, x C.uintptr_t, i C.int) C.uintptr_t {
+func poly_uop_src(ctx, x uintptr, i int32) uintptr {
 	return buildNode("poly_uop_src", ctx, func(c *context) (value, error) {
-		v := must(c.arg("x", uintptr(x)))
+		v := must(c.arg("x", x))
 		src, _ := model.NodeParts(v.Keep)
 		if i < 0 || int(i) >= len(src) {
 			return value{}, badArg("i", "%d is out of range, a %s has %d sources here", i, v.Keep.Op, len(src))
@@ -247,10 +229,9 @@ func go_poly_uop_src(ctx, x C.uintptr_t, i C.int) C.uintptr_t {
 	})
 }
 
-//export go_uop_arg
-func go_uop_arg(ctx, x C.uintptr_t, out unsafe.Pointer) {
+func poly_uop_arg(ctx, x uintptr, out unsafe.Pointer) {
 	withContext("poly_uop_arg", ctx, func(c *context) error {
-		v := must(c.arg("x", uintptr(x)))
+		v := must(c.arg("x", x))
 		a := c.dataOf(v)
 		if a.arg == nil {
 			a.arg = a.block(int(unsafe.Sizeof(argRecord{})))
@@ -262,16 +243,15 @@ func go_uop_arg(ctx, x C.uintptr_t, out unsafe.Pointer) {
 	}, func() {})
 }
 
-//export go_uop_shape
-func go_uop_shape(ctx, x C.uintptr_t, dims **C.int64_t, ndim *C.int) {
+func poly_uop_shape(ctx, x uintptr, dims **int64, ndim *int32) {
 	withContext("poly_uop_shape", ctx, func(c *context) error {
 		u := must(c.shaped("x", x))
 		s := u.Shape()
 		if len(s) > 0 {
-			*dims = (*C.int64_t)(C.malloc(C.size_t(8 * len(s))))
-			writeShape(s, *dims, C.int(len(s)))
+			*dims = (*int64)(cMalloc(uintptr(8 * len(s))))
+			writeShape(s, *dims, int32(len(s)))
 		}
-		*ndim = C.int(len(s))
+		*ndim = int32(len(s))
 		return nil
 	}, func() {})
 }

@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"strings"
 	"unsafe"
@@ -17,7 +12,7 @@ import (
 )
 
 // optimizer makes an optimizer of arrays.
-func optimizer(fn string, params *C.uintptr_t, n C.int, f func(vs []*variable.Variable) (*variable.Optimizer, error)) (h C.uintptr_t) {
+func optimizer(fn string, params *uintptr, n int32, f func(vs []*variable.Variable) (*variable.Optimizer, error)) (h uintptr) {
 	withContextOf(fn, "params", firstHandle(params, n), handle.Array, func(c *context) error {
 		vs, err := c.arrays("params", params, n)
 		if err != nil {
@@ -32,14 +27,13 @@ func optimizer(fn string, params *C.uintptr_t, n C.int, f func(vs []*variable.Va
 			o.Drop()
 			return err
 		}
-		h = C.uintptr_t(e.Token())
+		h = uintptr(e.Token())
 		return nil
 	}, func() { h = 0 })
 	return h
 }
 
-//export go_poly_optim_new
-func go_poly_optim_new(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, states *C.int) (h C.uintptr_t) {
+func poly_optim_new(ctx uintptr, number int32, args unsafe.Pointer, n int32, states *int32) (h uintptr) {
 	withContext("poly_optim_new", ctx, func(c *context) error {
 		op := must(operation(number))
 		class, known := ops.ClassNamed(op.Name)
@@ -70,29 +64,27 @@ func go_poly_optim_new(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.i
 			return err
 		}
 		if states != nil {
-			*states = C.int(len(o.State[0]))
+			*states = int32(len(o.State[0]))
 		}
-		h = C.uintptr_t(e.Token())
+		h = uintptr(e.Token())
 		return nil
 	}, func() { h = 0 })
 	return h
 }
 
-//export go_poly_optim_lars
-func go_poly_optim_lars(params *C.uintptr_t, n C.int, lr, momentum, weightDecay, tcoef C.double, nesterov, classic, decoupled, steps C.int, coefficients *C.double, nCoefficients C.int) C.uintptr_t {
+func poly_optim_lars(params *uintptr, n int32, lr, momentum, weightDecay, tcoef float64, nesterov, classic, decoupled, steps int32, coefficients *float64, nCoefficients int32) uintptr {
 	return optimizer("poly_optim_lars", params, n, func(vs []*variable.Variable) (*variable.Optimizer, error) {
 		if nCoefficients < 0 || nCoefficients > 0 && coefficients == nil {
 			return nil, badArg("ns_coefficients", "%d at %p, expected 0 or more and their address", nCoefficients, unsafe.Pointer(coefficients))
 		}
 		return variable.NewLARS(vs, float64(lr), tensor.LARSOptions{
 			Momentum: float64(momentum), WeightDecay: float64(weightDecay), Trust: float64(tcoef), Nesterov: nesterov != 0, Classic: classic != 0,
-			DecoupledDecay: decoupled != 0, Steps: int(steps), Coefficients: append([]float64{}, unsafe.Slice((*float64)(coefficients), nCoefficients)...),
+			DecoupledDecay: decoupled != 0, Steps: int(steps), Coefficients: append([]float64{}, unsafe.Slice(coefficients, nCoefficients)...),
 		})
 	})
 }
 
-//export go_poly_optim_lamb
-func go_poly_optim_lamb(params *C.uintptr_t, n C.int, lr, beta1, beta2, eps, weightDecay C.double, adam, coupled C.int) C.uintptr_t {
+func poly_optim_lamb(params *uintptr, n int32, lr, beta1, beta2, eps, weightDecay float64, adam, coupled int32) uintptr {
 	return optimizer("poly_optim_lamb", params, n, func(vs []*variable.Variable) (*variable.Optimizer, error) {
 		return variable.NewLAMB(vs, float64(lr), tensor.LAMBOptions{
 			Beta1: float64(beta1), Beta2: float64(beta2), Eps: float64(eps), WeightDecay: float64(weightDecay), Adam: adam != 0, CoupledDecay: coupled != 0,
@@ -100,12 +92,11 @@ func go_poly_optim_lamb(params *C.uintptr_t, n C.int, lr, beta1, beta2, eps, wei
 	})
 }
 
-//export go_poly_optim_step
-func go_poly_optim_step(optimizers *C.uintptr_t, n C.int) (rc C.int) {
+func poly_optim_step(optimizers *uintptr, n int32) (rc int32) {
 	withContextOf("poly_optim_step", "optimizers", firstHandle(optimizers, n), handle.Optimizer, func(c *context) error {
 		var all []*variable.Optimizer
 		for i, h := range unsafe.Slice(optimizers, n) {
-			o, err := owned[*variable.Optimizer](c, indexed("optimizers", i), uintptr(h), handle.Optimizer)
+			o, err := owned[*variable.Optimizer](c, indexed("optimizers", i), h, handle.Optimizer)
 			if err != nil {
 				return err
 			}
@@ -116,10 +107,9 @@ func go_poly_optim_step(optimizers *C.uintptr_t, n C.int) (rc C.int) {
 	return rc
 }
 
-//export go_poly_optim_state
-func go_poly_optim_state(optimizer C.uintptr_t, what, i C.int) (h C.uintptr_t) {
+func poly_optim_state(optimizer uintptr, what, i int32) (h uintptr) {
 	withContextOf("poly_optim_state", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
-		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
+		o, err := owned[*variable.Optimizer](c, "optimizer", optimizer, handle.Optimizer)
 		if err != nil {
 			return err
 		}
@@ -147,13 +137,12 @@ func go_poly_optim_state(optimizer C.uintptr_t, what, i C.int) (h C.uintptr_t) {
 	return h
 }
 
-//export go_poly_optim_release
-func go_poly_optim_release(optimizer C.uintptr_t) {
+func poly_optim_release(optimizer uintptr) {
 	release[*variable.Optimizer](optimizer, handle.Optimizer)
 }
 
 // release ends an object that its handle owns.
-func release[T interface{ Drop() }](h C.uintptr_t, kind handle.Kind) {
+func release[T interface{ Drop() }](h uintptr, kind handle.Kind) {
 	c, err := enterContextOf("", h, kind)
 	if err != nil {
 		return
@@ -165,26 +154,24 @@ func release[T interface{ Drop() }](h C.uintptr_t, kind handle.Kind) {
 	}
 }
 
-//export go_poly_optim_schedule
-func go_poly_optim_schedule(optimizer C.uintptr_t, schedule C.int, params *C.double, n C.int) (h C.uintptr_t) {
+func poly_optim_schedule(optimizer uintptr, schedule int32, params *float64, n int32) (h uintptr) {
 	withContextOf("poly_optim_schedule", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
-		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
+		o, err := owned[*variable.Optimizer](c, "optimizer", optimizer, handle.Optimizer)
 		if err != nil {
 			return err
 		}
 		if n < 0 || n > 0 && params == nil {
 			return badArg("params", "%d at %p, expected 0 or more and their address", n, unsafe.Pointer(params))
 		}
-		h, err = c.rateSchedule(o, ops.Rate{Schedule: tensor.RateSchedule(schedule), Params: append([]float64{}, unsafe.Slice((*float64)(params), n)...)})
+		h, err = c.rateSchedule(o, ops.Rate{Schedule: tensor.RateSchedule(schedule), Params: append([]float64{}, unsafe.Slice(params, n)...)})
 		return err
 	}, func() { h = 0 })
 	return h
 }
 
-//export go_poly_rate_schedule_new
-func go_poly_rate_schedule_new(optimizer C.uintptr_t, number C.int, args unsafe.Pointer, n C.int) (h C.uintptr_t) {
+func poly_rate_schedule_new(optimizer uintptr, number int32, args unsafe.Pointer, n int32) (h uintptr) {
 	withContextOf("poly_rate_schedule_new", "optimizer", optimizer, handle.Optimizer, func(c *context) error {
-		o, err := owned[*variable.Optimizer](c, "optimizer", uintptr(optimizer), handle.Optimizer)
+		o, err := owned[*variable.Optimizer](c, "optimizer", optimizer, handle.Optimizer)
 		if err != nil {
 			return err
 		}
@@ -213,7 +200,7 @@ func go_poly_rate_schedule_new(optimizer C.uintptr_t, number C.int, args unsafe.
 }
 
 // rateSchedule is the handle of a new schedule.
-func (c *context) rateSchedule(o *variable.Optimizer, rate ops.Rate) (C.uintptr_t, error) {
+func (c *context) rateSchedule(o *variable.Optimizer, rate ops.Rate) (uintptr, error) {
 	s, err := o.NewSchedule(rate)
 	if err != nil {
 		return 0, err
@@ -223,13 +210,12 @@ func (c *context) rateSchedule(o *variable.Optimizer, rate ops.Rate) (C.uintptr_
 		s.Drop()
 		return 0, err
 	}
-	return C.uintptr_t(e.Token()), nil
+	return uintptr(e.Token()), nil
 }
 
-//export go_poly_rate_schedule_step
-func go_poly_rate_schedule_step(schedule C.uintptr_t) (rc C.int) {
+func poly_rate_schedule_step(schedule uintptr) (rc int32) {
 	withContextOf("poly_rate_schedule_step", "schedule", schedule, handle.RateSchedule, func(c *context) error {
-		s, err := owned[*variable.Schedule](c, "schedule", uintptr(schedule), handle.RateSchedule)
+		s, err := owned[*variable.Schedule](c, "schedule", schedule, handle.RateSchedule)
 		if err != nil {
 			return err
 		}
@@ -238,10 +224,9 @@ func go_poly_rate_schedule_step(schedule C.uintptr_t) (rc C.int) {
 	return rc
 }
 
-//export go_poly_rate_schedule_count
-func go_poly_rate_schedule_count(schedule C.uintptr_t) (h C.uintptr_t) {
+func poly_rate_schedule_count(schedule uintptr) (h uintptr) {
 	withContextOf("poly_rate_schedule_count", "schedule", schedule, handle.RateSchedule, func(c *context) error {
-		s, err := owned[*variable.Schedule](c, "schedule", uintptr(schedule), handle.RateSchedule)
+		s, err := owned[*variable.Schedule](c, "schedule", schedule, handle.RateSchedule)
 		if err == nil {
 			h, err = c.outArray(s.Count.Retain())
 		}
@@ -250,7 +235,6 @@ func go_poly_rate_schedule_count(schedule C.uintptr_t) (h C.uintptr_t) {
 	return h
 }
 
-//export go_poly_rate_schedule_release
-func go_poly_rate_schedule_release(schedule C.uintptr_t) {
+func poly_rate_schedule_release(schedule uintptr) {
 	release[*variable.Schedule](schedule, handle.RateSchedule)
 }

@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-#include <string.h>
-*/
-import "C"
-
 import (
 	"fmt"
 	"math"
@@ -114,12 +108,12 @@ func (r *reader) read(arg string, depth int) (any, error) {
 	case callSize:
 		return r.c.sizeOf(arg, -int64(a.word))
 	case callDType:
-		return dtypeOf(C.int(int64(a.word)))
+		return dtypeOf(int32(int64(a.word)))
 	case callText:
 		if pointer == nil {
 			return nil, badArg(arg, "is NULL, expected a text")
 		}
-		return C.GoString((*C.char)(pointer)), nil
+		return goString((*byte)(pointer)), nil
 	case callChars, callOther:
 		words := (int(a.n) + 15) / 16
 		if a.n < 0 || words > len(r.rest) {

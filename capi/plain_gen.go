@@ -2,319 +2,252 @@
 
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import "polygrad/core/tensor"
 
-//export go_poly_relu
-func go_poly_relu(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_relu(ctx, x uintptr) uintptr {
 	return unary("poly_relu", ctx, x, tensor.Relu)
 }
 
-//export go_poly_relu6
-func go_poly_relu6(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_relu6(ctx, x uintptr) uintptr {
 	return unary("poly_relu6", ctx, x, tensor.Relu6)
 }
 
-//export go_poly_sigmoid
-func go_poly_sigmoid(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_sigmoid(ctx, x uintptr) uintptr {
 	return unary("poly_sigmoid", ctx, x, tensor.Sigmoid)
 }
 
-//export go_poly_logsigmoid
-func go_poly_logsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_logsigmoid(ctx, x uintptr) uintptr {
 	return unary("poly_logsigmoid", ctx, x, tensor.LogSigmoid)
 }
 
-//export go_poly_tanh_act
-func go_poly_tanh_act(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_tanh_act(ctx, x uintptr) uintptr {
 	return unary("poly_tanh_act", ctx, x, tensor.Tanh)
 }
 
-//export go_poly_gelu
-func go_poly_gelu(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_gelu(ctx, x uintptr) uintptr {
 	return unary("poly_gelu", ctx, x, tensor.Gelu)
 }
 
-//export go_poly_quick_gelu
-func go_poly_quick_gelu(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_quick_gelu(ctx, x uintptr) uintptr {
 	return unary("poly_quick_gelu", ctx, x, tensor.QuickGelu)
 }
 
-//export go_poly_silu
-func go_poly_silu(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_silu(ctx, x uintptr) uintptr {
 	return unary("poly_silu", ctx, x, tensor.Silu)
 }
 
-//export go_poly_mish
-func go_poly_mish(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_mish(ctx, x uintptr) uintptr {
 	return unary("poly_mish", ctx, x, tensor.Mish)
 }
 
-//export go_poly_hardswish
-func go_poly_hardswish(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_hardswish(ctx, x uintptr) uintptr {
 	return unary("poly_hardswish", ctx, x, tensor.HardSwish)
 }
 
-//export go_poly_hardsigmoid
-func go_poly_hardsigmoid(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_hardsigmoid(ctx, x uintptr) uintptr {
 	return unary("poly_hardsigmoid", ctx, x, tensor.HardSigmoid)
 }
 
-//export go_poly_softsign
-func go_poly_softsign(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_softsign(ctx, x uintptr) uintptr {
 	return unary("poly_softsign", ctx, x, tensor.Softsign)
 }
 
-//export go_poly_exp
-func go_poly_exp(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_exp(ctx, x uintptr) uintptr {
 	return unary("poly_exp", ctx, x, tensor.Exp)
 }
 
-//export go_poly_exp2
-func go_poly_exp2(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_exp2(ctx, x uintptr) uintptr {
 	return unary("poly_exp2", ctx, x, tensor.Exp2)
 }
 
-//export go_poly_log
-func go_poly_log(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_log(ctx, x uintptr) uintptr {
 	return unary("poly_log", ctx, x, tensor.Log)
 }
 
-//export go_poly_log2
-func go_poly_log2(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_log2(ctx, x uintptr) uintptr {
 	return unary("poly_log2", ctx, x, tensor.Log2)
 }
 
-//export go_poly_log10
-func go_poly_log10(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_log10(ctx, x uintptr) uintptr {
 	return unary("poly_log10", ctx, x, tensor.Log10)
 }
 
-//export go_poly_sqrt
-func go_poly_sqrt(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_sqrt(ctx, x uintptr) uintptr {
 	return unary("poly_sqrt", ctx, x, tensor.Sqrt)
 }
 
-//export go_poly_rsqrt
-func go_poly_rsqrt(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_rsqrt(ctx, x uintptr) uintptr {
 	return unary("poly_rsqrt", ctx, x, tensor.Rsqrt)
 }
 
-//export go_poly_reciprocal
-func go_poly_reciprocal(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_reciprocal(ctx, x uintptr) uintptr {
 	return unary("poly_reciprocal", ctx, x, tensor.Reciprocal)
 }
 
-//export go_poly_square
-func go_poly_square(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_square(ctx, x uintptr) uintptr {
 	return unary("poly_square", ctx, x, tensor.Square)
 }
 
-//export go_poly_neg
-func go_poly_neg(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_neg(ctx, x uintptr) uintptr {
 	return unary("poly_neg", ctx, x, tensor.Neg)
 }
 
-//export go_poly_abs
-func go_poly_abs(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_abs(ctx, x uintptr) uintptr {
 	return unary("poly_abs", ctx, x, tensor.Abs)
 }
 
-//export go_poly_sign
-func go_poly_sign(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_sign(ctx, x uintptr) uintptr {
 	return unary("poly_sign", ctx, x, tensor.Sign)
 }
 
-//export go_poly_sin
-func go_poly_sin(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_sin(ctx, x uintptr) uintptr {
 	return unary("poly_sin", ctx, x, tensor.Sin)
 }
 
-//export go_poly_cos
-func go_poly_cos(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_cos(ctx, x uintptr) uintptr {
 	return unary("poly_cos", ctx, x, tensor.Cos)
 }
 
-//export go_poly_tan
-func go_poly_tan(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_tan(ctx, x uintptr) uintptr {
 	return unary("poly_tan", ctx, x, tensor.Tan)
 }
 
-//export go_poly_ceil
-func go_poly_ceil(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_ceil(ctx, x uintptr) uintptr {
 	return unary("poly_ceil", ctx, x, tensor.Ceil)
 }
 
-//export go_poly_floor
-func go_poly_floor(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_floor(ctx, x uintptr) uintptr {
 	return unary("poly_floor", ctx, x, tensor.Floor)
 }
 
-//export go_poly_trunc
-func go_poly_trunc(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_trunc(ctx, x uintptr) uintptr {
 	return unary("poly_trunc", ctx, x, tensor.Trunc)
 }
 
-//export go_poly_round_f
-func go_poly_round_f(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_round_f(ctx, x uintptr) uintptr {
 	return unary("poly_round_f", ctx, x, tensor.Round)
 }
 
-//export go_poly_isnan
-func go_poly_isnan(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_isnan(ctx, x uintptr) uintptr {
 	return unary("poly_isnan", ctx, x, tensor.IsNaN)
 }
 
-//export go_poly_isinf
-func go_poly_isinf(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_isinf(ctx, x uintptr) uintptr {
 	return unary("poly_isinf", ctx, x, tensor.IsInf)
 }
 
-//export go_poly_isfinite
-func go_poly_isfinite(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_isfinite(ctx, x uintptr) uintptr {
 	return unary("poly_isfinite", ctx, x, tensor.IsFinite)
 }
 
-//export go_poly_logical_not
-func go_poly_logical_not(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_logical_not(ctx, x uintptr) uintptr {
 	return unary("poly_logical_not", ctx, x, tensor.LogicalNot)
 }
 
-//export go_poly_bitwise_not
-func go_poly_bitwise_not(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_bitwise_not(ctx, x uintptr) uintptr {
 	return unary("poly_bitwise_not", ctx, x, tensor.BitNot)
 }
 
-//export go_poly_detach
-func go_poly_detach(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_detach(ctx, x uintptr) uintptr {
 	return unary("poly_detach", ctx, x, tensor.Detach)
 }
 
-//export go_poly_contiguous
-func go_poly_contiguous(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_contiguous(ctx, x uintptr) uintptr {
 	return unary("poly_contiguous", ctx, x, tensor.Contiguous)
 }
 
-//export go_poly_contiguous_backward
-func go_poly_contiguous_backward(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_contiguous_backward(ctx, x uintptr) uintptr {
 	return unary("poly_contiguous_backward", ctx, x, tensor.ContiguousBackward)
 }
 
-//export go_poly_hash
-func go_poly_hash(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_hash(ctx, x uintptr) uintptr {
 	return unary("poly_hash", ctx, x, tensor.Hash)
 }
 
-//export go_poly_squeeze_all
-func go_poly_squeeze_all(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_squeeze_all(ctx, x uintptr) uintptr {
 	return unary("poly_squeeze_all", ctx, x, tensor.SqueezeAll)
 }
 
-//export go_poly_expm1
-func go_poly_expm1(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_expm1(ctx, x uintptr) uintptr {
 	return unary("poly_expm1", ctx, x, tensor.Expm1)
 }
 
-//export go_poly_log1p
-func go_poly_log1p(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_log1p(ctx, x uintptr) uintptr {
 	return unary("poly_log1p", ctx, x, tensor.Log1p)
 }
 
-//export go_poly_asin
-func go_poly_asin(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_asin(ctx, x uintptr) uintptr {
 	return unary("poly_asin", ctx, x, tensor.Asin)
 }
 
-//export go_poly_acos
-func go_poly_acos(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_acos(ctx, x uintptr) uintptr {
 	return unary("poly_acos", ctx, x, tensor.Acos)
 }
 
-//export go_poly_atan
-func go_poly_atan(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_atan(ctx, x uintptr) uintptr {
 	return unary("poly_atan", ctx, x, tensor.Atan)
 }
 
-//export go_poly_sinh
-func go_poly_sinh(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_sinh(ctx, x uintptr) uintptr {
 	return unary("poly_sinh", ctx, x, tensor.Sinh)
 }
 
-//export go_poly_cosh
-func go_poly_cosh(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_cosh(ctx, x uintptr) uintptr {
 	return unary("poly_cosh", ctx, x, tensor.Cosh)
 }
 
-//export go_poly_asinh
-func go_poly_asinh(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_asinh(ctx, x uintptr) uintptr {
 	return unary("poly_asinh", ctx, x, tensor.Asinh)
 }
 
-//export go_poly_acosh
-func go_poly_acosh(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_acosh(ctx, x uintptr) uintptr {
 	return unary("poly_acosh", ctx, x, tensor.Acosh)
 }
 
-//export go_poly_atanh
-func go_poly_atanh(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_atanh(ctx, x uintptr) uintptr {
 	return unary("poly_atanh", ctx, x, tensor.Atanh)
 }
 
-//export go_poly_erf
-func go_poly_erf(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_erf(ctx, x uintptr) uintptr {
 	return unary("poly_erf", ctx, x, tensor.Erf)
 }
 
-//export go_poly_erfc
-func go_poly_erfc(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_erfc(ctx, x uintptr) uintptr {
 	return unary("poly_erfc", ctx, x, tensor.Erfc)
 }
 
-//export go_poly_erfinv
-func go_poly_erfinv(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_erfinv(ctx, x uintptr) uintptr {
 	return unary("poly_erfinv", ctx, x, tensor.Erfinv)
 }
 
-//export go_poly_ndtri
-func go_poly_ndtri(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_ndtri(ctx, x uintptr) uintptr {
 	return unary("poly_ndtri", ctx, x, tensor.Ndtri)
 }
 
-//export go_poly_lgamma
-func go_poly_lgamma(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_lgamma(ctx, x uintptr) uintptr {
 	return unary("poly_lgamma", ctx, x, tensor.Lgamma)
 }
 
-//export go_poly_digamma
-func go_poly_digamma(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_digamma(ctx, x uintptr) uintptr {
 	return unary("poly_digamma", ctx, x, tensor.Digamma)
 }
 
-//export go_poly_maximum
-func go_poly_maximum(ctx, a, b C.uintptr_t) C.uintptr_t {
+func poly_maximum(ctx, a, b uintptr) uintptr {
 	return binary("poly_maximum", ctx, a, b, tensor.Maximum)
 }
 
-//export go_poly_minimum
-func go_poly_minimum(ctx, a, b C.uintptr_t) C.uintptr_t {
+func poly_minimum(ctx, a, b uintptr) uintptr {
 	return binary("poly_minimum", ctx, a, b, tensor.Minimum)
 }
 
-//export go_poly_ne
-func go_poly_ne(ctx, a, b C.uintptr_t) C.uintptr_t {
+func poly_ne(ctx, a, b uintptr) uintptr {
 	return binary("poly_ne", ctx, a, b, tensor.Ne)
 }
 
-//export go_poly_gt
-func go_poly_gt(ctx, a, b C.uintptr_t) C.uintptr_t {
+func poly_gt(ctx, a, b uintptr) uintptr {
 	return binary("poly_gt", ctx, a, b, tensor.Gt)
 }
 
-//export go_poly_matmul
-func go_poly_matmul(ctx, a, b C.uintptr_t) C.uintptr_t {
+func poly_matmul(ctx, a, b uintptr) uintptr {
 	return binary("poly_matmul", ctx, a, b, tensor.MatMul)
 }

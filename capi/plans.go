@@ -1,13 +1,5 @@
 package main
 
-/*
-#include "guard.h"
-#include "records.h"
-
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"sync"
 	"unsafe"
@@ -26,7 +18,7 @@ type scheduled struct {
 }
 
 // schedule cuts a program into kernels, whose nodes are copied to the context.
-func (c *context) schedule(h C.uintptr_t) (sink *uop.UOp, kernels []*uop.UOp, err error) {
+func (c *context) schedule(h uintptr) (sink *uop.UOp, kernels []*uop.UOp, err error) {
 	sink, err = c.sinkArg(h)
 	if err != nil {
 		return nil, nil, err
@@ -42,8 +34,7 @@ func (c *context) schedule(h C.uintptr_t) (sink *uop.UOp, kernels []*uop.UOp, er
 	return sink, kernels, nil
 }
 
-//export go_poly_schedule
-func go_poly_schedule(ctx, sink C.uintptr_t) C.uintptr_t {
+func poly_schedule(ctx, sink uintptr) uintptr {
 	return buildNode("poly_schedule", ctx, func(c *context) (value, error) {
 		_, kernels, err := c.schedule(sink)
 		if err == nil && len(kernels) == 0 {
@@ -56,8 +47,7 @@ func go_poly_schedule(ctx, sink C.uintptr_t) C.uintptr_t {
 	})
 }
 
-//export go_poly_schedule_for
-func go_poly_schedule_for(ctx, sink C.uintptr_t, mode C.int) (h C.uintptr_t) {
+func poly_schedule_for(ctx, sink uintptr, mode int32) (h uintptr) {
 	withContext("poly_schedule_for", ctx, func(c *context) error {
 		if mode != 0 {
 			return badArg("mode", "%d, expected 0 (POLY_COMPILE_CALL)", mode)
@@ -72,14 +62,13 @@ func go_poly_schedule_for(ctx, sink C.uintptr_t, mode C.int) (h C.uintptr_t) {
 			c.schedules = map[*scheduled]struct{}{}
 		}
 		c.schedules[s] = struct{}{}
-		h = C.uintptr_t(s.entry.Token())
+		h = uintptr(s.entry.Token())
 		return nil
 	}, func() { h = 0 })
 	return h
 }
 
-//export go_poly_schedule_free
-func go_poly_schedule_free(h C.uintptr_t) {
+func poly_schedule_free(h uintptr) {
 	e, err := handles.Get(handle.Token(h), handle.Schedule)
 	if err != nil {
 		return
@@ -92,50 +81,47 @@ func go_poly_schedule_free(h C.uintptr_t) {
 }
 
 // withSchedule runs a request on a schedule, in its context.
-func withSchedule(fn, arg string, h C.uintptr_t, f func(s *scheduled) error, failed func()) {
+func withSchedule(fn, arg string, h uintptr, f func(s *scheduled) error, failed func()) {
 	s, err := objectOf[*scheduled](arg, h, handle.Schedule)
 	if err != nil {
 		fail(fn, err)
 		failed()
 		return
 	}
-	withContext(fn, C.uintptr_t(s.ctx.entry.Token()), func(*context) error {
+	withContext(fn, uintptr(s.ctx.entry.Token()), func(*context) error {
 		return f(must(objectOf[*scheduled](arg, h, handle.Schedule)))
 	}, failed)
 }
 
-//export go_poly_schedule_n_kernels
-func go_poly_schedule_n_kernels(h C.uintptr_t) (n C.int) {
+func poly_schedule_n_kernels(h uintptr) (n int32) {
 	withSchedule("poly_schedule_n_kernels", "schedule", h, func(s *scheduled) error {
-		n = C.int(len(s.kernels))
+		n = int32(len(s.kernels))
 		return nil
 	}, func() { n = -1 })
 	return n
 }
 
-//export go_poly_schedule_kernel
-func go_poly_schedule_kernel(h C.uintptr_t, i C.int) (u C.uintptr_t) {
+func poly_schedule_kernel(h uintptr, i int32) (u uintptr) {
 	withSchedule("poly_schedule_kernel", "schedule", h, func(s *scheduled) error {
 		if i < 0 || int(i) >= len(s.kernels) {
 			return badArg("i", "%d is out of range, the schedule has %d kernels", i, len(s.kernels))
 		}
 		t, err := s.ctx.out(single(s.kernels[i]))
-		u = C.uintptr_t(t)
+		u = t
 		return err
 	}, func() { u = 0 })
 	return u
 }
 
 // backend is the device of exec for a PolyDeviceId; its absence is an error.
-func backend(device C.int) (string, error) {
+func backend(device int32) (string, error) {
 	if _, err := deviceExecutor(device); err != nil {
 		return "", err
 	}
 	return devices[device].backend, nil
 }
 
-//export go_poly_compile_schedule
-func go_poly_compile_schedule(ctx, prepared C.uintptr_t, device C.int) C.uintptr_t {
+func poly_compile_schedule(ctx, prepared uintptr, device int32) uintptr {
 	const fn = "poly_compile_schedule"
 	var sink *uop.UOp
 	var of *context
@@ -155,12 +141,11 @@ func go_poly_compile_schedule(ctx, prepared C.uintptr_t, device C.int) C.uintptr
 	})
 }
 
-//export go_poly_get_plan
-func go_poly_get_plan(ctx, sink C.uintptr_t, device C.int) C.uintptr_t {
+func poly_get_plan(ctx, sink uintptr, device int32) uintptr {
 	return buildStep("poly_get_plan", ctx, func(c *context) (*step, error) {
 		u := must(c.sinkArg(sink))
 		name := must(backend(device))
-		v := must(c.arg("sink", uintptr(sink)))
+		v := must(c.arg("sink", sink))
 		a := c.dataOf(v)
 		if s := a.plans[name]; s != nil {
 			return s, nil
@@ -175,12 +160,11 @@ func go_poly_get_plan(ctx, sink C.uintptr_t, device C.int) C.uintptr_t {
 	})
 }
 
-func withPlan(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
+func withPlan(fn string, h uintptr, f func(s *step) error, failed func()) {
 	withProgram(fn, "plan", handle.Plan, h, f, failed)
 }
 
-//export go_poly_compiled_plan_free
-func go_poly_compiled_plan_free(h C.uintptr_t) {
+func poly_compiled_plan_free(h uintptr) {
 	e, err := handles.Get(handle.Token(h), handle.Plan)
 	if err != nil {
 		return
@@ -193,8 +177,7 @@ func go_poly_compiled_plan_free(h C.uintptr_t) {
 	}
 }
 
-//export go_poly_compiled_plan_run
-func go_poly_compiled_plan_run(h C.uintptr_t, data *unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) (rc C.int) {
+func poly_compiled_plan_run(h uintptr, data *unsafe.Pointer, n int32, vars unsafe.Pointer, nVars int32) (rc int32) {
 	withPlan("poly_compiled_plan_run", h, func(s *step) error {
 		switch {
 		case n < 0:
@@ -209,23 +192,21 @@ func go_poly_compiled_plan_run(h C.uintptr_t, data *unsafe.Pointer, n C.int, var
 	return rc
 }
 
-//export go_poly_compiled_plan_n_slots
-func go_poly_compiled_plan_n_slots(h C.uintptr_t) (n C.int) {
+func poly_compiled_plan_n_slots(h uintptr) (n int32) {
 	withPlan("poly_compiled_plan_n_slots", h, func(s *step) error {
-		n = C.int(len(s.buffers))
+		n = int32(len(s.buffers))
 		return nil
 	}, func() { n = -1 })
 	return n
 }
 
-//export go_poly_compiled_plan_slot_buf
-func go_poly_compiled_plan_slot_buf(h C.uintptr_t, i C.int) (u C.uintptr_t) {
+func poly_compiled_plan_slot_buf(h uintptr, i int32) (u uintptr) {
 	withPlan("poly_compiled_plan_slot_buf", h, func(s *step) error {
 		if i < 0 || int(i) >= len(s.buffers) {
 			return badArg("i", "%d is out of range, the plan has %d slots", i, len(s.buffers))
 		}
 		t, err := s.ctx.out(single(s.buffers[i]))
-		u = C.uintptr_t(t)
+		u = t
 		return err
 	}, func() { u = 0 })
 	return u
@@ -234,11 +215,10 @@ func go_poly_compiled_plan_slot_buf(h C.uintptr_t, i C.int) (u C.uintptr_t) {
 // backendDescs caches the PolyBackendDescs permanently.
 var backendDescs struct {
 	sync.Mutex
-	byDevice map[C.int]*C.PolyBackendDesc
+	byDevice map[int32]*backendDesc
 }
 
-//export go_poly_backend_get
-func go_poly_backend_get(device C.int) unsafe.Pointer {
+func poly_backend_get(device int32) unsafe.Pointer {
 	const fn = "poly_backend_get"
 	e, err := deviceExecutor(device)
 	if err != nil {
@@ -249,18 +229,17 @@ func go_poly_backend_get(device C.int) unsafe.Pointer {
 	defer backendDescs.Unlock()
 	d := backendDescs.byDevice[device]
 	if d == nil {
-		d = (*C.PolyBackendDesc)(C.poly_permanent(C.size_t(unsafe.Sizeof(C.PolyBackendDesc{}))))
-		*d = C.PolyBackendDesc{device: C.int32_t(device), name: static(devices[device].name), runs_on: static(e.Device().Name())}
+		d = (*backendDesc)(permanent(unsafe.Sizeof(backendDesc{})))
+		*d = backendDesc{device: device, name: static(devices[device].name), runs_on: static(e.Device().Name())}
 		if backendDescs.byDevice == nil {
-			backendDescs.byDevice = map[C.int]*C.PolyBackendDesc{}
+			backendDescs.byDevice = map[int32]*backendDesc{}
 		}
 		backendDescs.byDevice[device] = d
 	}
 	return unsafe.Pointer(d)
 }
 
-//export go_poly_render_kernel_wasm
-func go_poly_render_kernel_wasm(ctx, sink C.uintptr_t, length, buffers *C.int) (module *C.uint8_t) {
+func poly_render_kernel_wasm(ctx, sink uintptr, length, buffers *int32) (module *byte) {
 	if length != nil {
 		*length = 0
 	}
@@ -283,15 +262,14 @@ func go_poly_render_kernel_wasm(ctx, sink C.uintptr_t, length, buffers *C.int) (
 			c.rendered = append(c.rendered, node)
 		}
 		if buffers != nil {
-			*buffers = C.int(len(c.rendered))
+			*buffers = int32(len(c.rendered))
 		}
 		return nil
 	}, func() {})
 	return module
 }
 
-//export go_poly_kernel_buf
-func go_poly_kernel_buf(ctx C.uintptr_t, i C.int) C.uintptr_t {
+func poly_kernel_buf(ctx uintptr, i int32) uintptr {
 	return buildNode("poly_kernel_buf", ctx, func(c *context) (value, error) {
 		if i < 0 || int(i) >= len(c.rendered) {
 			return value{}, badArg("index", "%d is out of range, the last kernel that was rendered has %d buffers", i, len(c.rendered))
@@ -303,10 +281,9 @@ func go_poly_kernel_buf(ctx C.uintptr_t, i C.int) C.uintptr_t {
 	})
 }
 
-//export go_poly_const_buffer_data
-func go_poly_const_buffer_data(ctx, buf C.uintptr_t) (p unsafe.Pointer) {
+func poly_const_buffer_data(ctx, buf uintptr) (p unsafe.Pointer) {
 	withContext("poly_const_buffer_data", ctx, func(c *context) error {
-		v := must(c.arg("buf", uintptr(buf)))
+		v := must(c.arg("buf", buf))
 		b, err := baseBuffer("buf", v.Keep)
 		if err == nil {
 			p = c.host[b].data
@@ -316,9 +293,8 @@ func go_poly_const_buffer_data(ctx, buf C.uintptr_t) (p unsafe.Pointer) {
 	return p
 }
 
-//export go_poly_wasm_stepplan_bindable_buf_index
-func go_poly_wasm_stepplan_bindable_buf_index(h C.uintptr_t, i C.int) C.int {
-	return withWasmPlan("poly_wasm_stepplan_bindable_buf_index", h, -1, func(w *wasmPlan) (C.int, error) {
+func poly_wasm_stepplan_bindable_buf_index(h uintptr, i int32) int32 {
+	return withWasmPlan("poly_wasm_stepplan_bindable_buf_index", h, -1, func(w *wasmPlan) (int32, error) {
 		if i < 0 || int(i) >= len(w.Inputs) {
 			return -1, badArg("i", "%d is out of range, the plan has %d bindable buffers", i, len(w.Inputs))
 		}

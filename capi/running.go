@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"sync"
 	"unsafe"
@@ -39,11 +34,9 @@ func executor(name string) (*exec.Executor, error) {
 	return e, nil
 }
 
-//export go_poly_cpu_cache_flush
-func go_poly_cpu_cache_flush() { flushExecutors() }
+func poly_cpu_cache_flush() { flushExecutors() }
 
-//export go_poly_sched_cache_flush
-func go_poly_sched_cache_flush() { flushExecutors() }
+func poly_sched_cache_flush() { flushExecutors() }
 
 func flushExecutors() {
 	executors.Lock()
@@ -88,7 +81,7 @@ func baseBuffer(arg string, u *uop.UOp) (*uop.UOp, error) {
 }
 
 // buffersOf are the buffers behind handles from C.
-func (c *context) buffersOf(arg string, list *C.uintptr_t, n C.int) ([]*uop.UOp, error) {
+func (c *context) buffersOf(arg string, list *uintptr, n int32) ([]*uop.UOp, error) {
 	vs, err := c.args(arg, list, n)
 	if err != nil {
 		return nil, err
@@ -102,36 +95,32 @@ func (c *context) buffersOf(arg string, list *C.uintptr_t, n C.int) ([]*uop.UOp,
 	return buffers, nil
 }
 
-//export go_poly_store_val
-func go_poly_store_val(ctx, buf, val C.uintptr_t) C.uintptr_t {
+func poly_store_val(ctx, buf, val uintptr) uintptr {
 	return buildNode("poly_store_val", ctx, func(c *context) (value, error) {
-		t := must(c.arg("buf", uintptr(buf)))
-		v := must(c.arg("value", uintptr(val)))
+		t := must(c.arg("buf", buf))
+		v := must(c.arg("value", val))
 		s, err := tensor.Store(t.Keep, v.For(t.Keep))
 		return single(s), err
 	})
 }
 
-//export go_poly_assign
-func go_poly_assign(ctx, target, val C.uintptr_t) C.uintptr_t {
+func poly_assign(ctx, target, val uintptr) uintptr {
 	return buildNode("poly_assign", ctx, func(c *context) (value, error) {
-		t := must(c.arg("target", uintptr(target)))
-		v := must(c.arg("value", uintptr(val)))
+		t := must(c.arg("target", target))
+		v := must(c.arg("value", val))
 		a, err := tensor.AssignTo(t.Keep, v.For(t.Keep))
 		return single(a), err
 	})
 }
 
-//export go_poly_sink1
-func go_poly_sink1(ctx, s C.uintptr_t) C.uintptr_t {
+func poly_sink1(ctx, s uintptr) uintptr {
 	return buildNode("poly_sink1", ctx, func(c *context) (value, error) {
-		v := must(c.arg("store", uintptr(s)))
+		v := must(c.arg("store", s))
 		return c.sink([]value{v})
 	})
 }
 
-//export go_poly_sink_n
-func go_poly_sink_n(ctx C.uintptr_t, stores *C.uintptr_t, n C.int) C.uintptr_t {
+func poly_sink_n(ctx uintptr, stores *uintptr, n int32) uintptr {
 	return buildNode("poly_sink_n", ctx, func(c *context) (value, error) {
 		vs := must(c.args("stores", stores, n))
 		return c.sink(vs)
@@ -150,8 +139,8 @@ func (c *context) sink(stores []value) (value, error) {
 }
 
 // sinkArg is an argument that is a program.
-func (c *context) sinkArg(h C.uintptr_t) (*uop.UOp, error) {
-	v, err := c.arg("sink", uintptr(h))
+func (c *context) sinkArg(h uintptr) (*uop.UOp, error) {
+	v, err := c.arg("sink", h)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +155,7 @@ func word(p unsafe.Pointer, n int) uintptr { return *(*uintptr)(unsafe.Add(p, 8*
 
 // records checks the count and the address of an array of records. Readers allocate as they read: a count that is too large ends at
 // the first invalid record.
-func records(arg string, p unsafe.Pointer, n C.int) error {
+func records(arg string, p unsafe.Pointer, n int32) error {
 	switch {
 	case n < 0:
 		return badArg(arg, "%d records, expected 0 or more", n)
@@ -179,7 +168,7 @@ func records(arg string, p unsafe.Pointer, n C.int) error {
 // bindings reads PolyBufferBinding records of either layout; the next call reuses the result. A record begins with buffer and
 // pointer; old ones are 16 bytes long and new ones 32, with a byte count as third word. From two records on, the third word
 // distinguishes them: it is a handle or a count.
-func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
+func (c *context) bindings(p unsafe.Pointer, n int32) ([]exec.Binding, error) {
 	if err := records("binds", p, n); err != nil {
 		return nil, err
 	}
@@ -208,7 +197,7 @@ func (c *context) bindings(p unsafe.Pointer, n C.int) ([]exec.Binding, error) {
 }
 
 // variables reads PolyVarBinding records: a node and an int32, 16 bytes.
-func (c *context) variables(p unsafe.Pointer, n C.int) (map[string]int64, error) {
+func (c *context) variables(p unsafe.Pointer, n int32) (map[string]int64, error) {
 	if err := records("vars", p, n); err != nil || n == 0 {
 		return nil, err
 	}
@@ -236,7 +225,7 @@ func (c *context) variables(p unsafe.Pointer, n C.int) (map[string]int64, error)
 	return out, nil
 }
 
-func realize(fn string, ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
+func realize(fn string, ctx, sink uintptr, binds unsafe.Pointer, n int32, vars unsafe.Pointer, nVars int32) int32 {
 	return status(fn, ctx, func(c *context) error {
 		s := must(c.sinkArg(sink))
 		b := must(c.bindings(binds, n))
@@ -245,18 +234,15 @@ func realize(fn string, ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int, va
 	})
 }
 
-//export go_poly_realize
-func go_poly_realize(ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int) C.int {
+func poly_realize(ctx, sink uintptr, binds unsafe.Pointer, n int32) int32 {
 	return realize("poly_realize", ctx, sink, binds, n, nil, 0)
 }
 
-//export go_poly_realize_ex
-func go_poly_realize_ex(ctx, sink C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
+func poly_realize_ex(ctx, sink uintptr, binds unsafe.Pointer, n int32, vars unsafe.Pointer, nVars int32) int32 {
 	return realize("poly_realize_ex", ctx, sink, binds, n, vars, nVars)
 }
 
-//export go_poly_realize_flat
-func go_poly_realize_flat(ctx, sink C.uintptr_t, buffers *C.uintptr_t, datas *unsafe.Pointer, n C.int) C.int {
+func poly_realize_flat(ctx, sink uintptr, buffers *uintptr, datas *unsafe.Pointer, n int32) int32 {
 	return status("poly_realize_flat", ctx, func(c *context) error {
 		s := must(c.sinkArg(sink))
 		bs := must(c.buffersOf("buffers", buffers, n))
@@ -277,22 +263,20 @@ type beginBinds struct {
 	err   error // the first bind that failed
 }
 
-//export go_poly_realize_begin
-func go_poly_realize_begin(ctx C.uintptr_t) {
-	if c, err := enter(uintptr(ctx)); err == nil {
+func poly_realize_begin(ctx uintptr) {
+	if c, err := enter(ctx); err == nil {
 		c.beginBinds = beginBinds{}
 		c.mu.Unlock()
 	}
 }
 
-//export go_poly_realize_bind
-func go_poly_realize_bind(ctx, buffer C.uintptr_t, data unsafe.Pointer) {
-	c, err := enter(uintptr(ctx))
+func poly_realize_bind(ctx, buffer uintptr, data unsafe.Pointer) {
+	c, err := enter(ctx)
 	if err != nil {
 		return
 	}
 	defer c.mu.Unlock()
-	v, err := c.arg("buffer", uintptr(buffer))
+	v, err := c.arg("buffer", buffer)
 	if err == nil {
 		var b *uop.UOp
 		if b, err = baseBuffer("buffer", v.Keep); err == nil {
@@ -304,8 +288,7 @@ func go_poly_realize_bind(ctx, buffer C.uintptr_t, data unsafe.Pointer) {
 	}
 }
 
-//export go_poly_realize_exec
-func go_poly_realize_exec(ctx, sink C.uintptr_t) C.int {
+func poly_realize_exec(ctx, sink uintptr) int32 {
 	return status("poly_realize_exec", ctx, func(c *context) error {
 		list := c.beginBinds
 		c.beginBinds = beginBinds{}

@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdlib.h>
-#include "../include/polygrad.h"
-*/
-import "C"
-
 import (
 	"cmp"
 	"encoding/json"
@@ -18,30 +12,28 @@ import (
 	"polygrad/model/files"
 )
 
-//export go_poly_safetensor_dtype_size
-func go_poly_safetensor_dtype_size(d C.int) C.int {
+func poly_safetensor_dtype_size(d int32) int32 {
 	dt, err := safeType("dtype", d)
 	if err != nil {
 		fail("poly_safetensor_dtype_size", err)
 		return -1
 	}
-	return C.int(dt.Itemsize())
+	return int32(dt.Itemsize())
 }
 
 // safeType finds the data type of a PolySafetensorDType.
-func safeType(arg string, d C.int) (*uop.DType, error) {
+func safeType(arg string, d int32) (*uop.DType, error) {
 	if d < 0 || int(d) >= len(files.SafeTypes) {
 		return nil, badArg(arg, "%d is no type of safetensors files", d)
 	}
 	return files.SafeTypes[d].DType, nil
 }
 
-//export go_poly_safetensors_encode
-func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C.char, length *C.int) *C.uint8_t {
+func poly_safetensors_encode(entries *safetensorEntry, n int32, meta *byte, length *int32) *byte {
 	if length != nil {
 		*length = 0
 	}
-	return withoutContext("poly_safetensors_encode", nil, func() (*C.uint8_t, error) {
+	return withoutContext("poly_safetensors_encode", nil, func() (*byte, error) {
 		check(records("entries", unsafe.Pointer(entries), n))
 		var list []*files.Tensor
 		for i := range int(n) {
@@ -56,7 +48,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 			if err != nil {
 				return nil, &argError{arg, err}
 			}
-			data := must(bytesFrom(arg, unsafe.Pointer(e.data), C.int64_t(count*4)))
+			data := must(bytesFrom(arg, unsafe.Pointer(e.data), count*4))
 			list = append(list, &files.Tensor{Name: goString(e.name), DType: uop.Float32, Shape: shape, Data: data})
 		}
 		var texts map[string]string
@@ -72,7 +64,7 @@ func go_poly_safetensors_encode(entries *C.PolySafetensorEntry, n C.int, meta *C
 
 // decode reads a file for C: the tensors in the order of their data, restricted to one type unless that is nil, and on request the
 // metadata as JSON, allocated last so that errors leave nothing to free.
-func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *uop.DType) ([]*files.Tensor, error) {
+func decode(data *byte, n int64, meta **byte, only *uop.DType) ([]*files.Tensor, error) {
 	if meta != nil {
 		*meta = nil
 	}
@@ -102,7 +94,7 @@ func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *uop.DType) ([]*fi
 		if err != nil {
 			return nil, err
 		}
-		*meta = C.CString(string(text))
+		*meta = cString(string(text))
 	}
 	return list, nil
 }
@@ -111,10 +103,10 @@ func decode(data *C.uint8_t, n C.int64_t, meta **C.char, only *uop.DType) ([]*fi
 func address(t *files.Tensor) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(t.Data))) }
 
 // safeNumber is the PolySafetensorDType of a type, -1 if there is none.
-func safeNumber(d *uop.DType) C.int32_t {
+func safeNumber(d *uop.DType) int32 {
 	for i, t := range files.SafeTypes {
 		if t.DType == d {
-			return C.int32_t(i)
+			return int32(i)
 		}
 	}
 	return -1
@@ -122,80 +114,77 @@ func safeNumber(d *uop.DType) C.int32_t {
 
 // newArray is malloc'd zeroed memory for n records, at least one; nil if there is none.
 func newArray[T any](n int) (*T, []T) {
-	p := (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(*new(T)))))
+	p := (*T)(cCalloc(uintptr(max(n, 1)), unsafe.Sizeof(*new(T))))
 	if p == nil {
 		return nil, nil
 	}
 	return p, unsafe.Slice(p, n)
 }
 
-func shapeOut(shape []int64, out *[maxOutDims]C.int64_t) C.int32_t {
+func shapeOut(shape []int64, out *[maxOutDims]int64) int32 {
 	for i, d := range shape {
-		out[i] = C.int64_t(d)
+		out[i] = d
 	}
-	return C.int32_t(len(shape))
+	return int32(len(shape))
 }
 
-//export go_poly_safetensors_decode
-func go_poly_safetensors_decode(data *C.uint8_t, n C.int, count *C.int, meta **C.char) *C.PolySafetensorView {
-	return withoutContext("poly_safetensors_decode", nil, func() (*C.PolySafetensorView, error) {
+func poly_safetensors_decode(data *byte, n int32, count *int32, meta **byte) *safetensorView {
+	return withoutContext("poly_safetensors_decode", nil, func() (*safetensorView, error) {
 		if count == nil {
 			return nil, badArg("n_out", "is NULL")
 		}
 		*count = 0
-		list := must(decode(data, C.int64_t(n), meta, uop.Float32))
-		p, views := newArray[C.PolySafetensorView](len(list))
+		list := must(decode(data, int64(n), meta, uop.Float32))
+		p, views := newArray[safetensorView](len(list))
 		if p == nil {
 			return nil, badArg("data", "has %d tensors, for which there is no memory", len(list))
 		}
 		for i, t := range list {
 			v := &views[i]
-			v.name, v.data, v.numel = C.CString(t.Name), (*C.float)(unsafe.Pointer(unsafe.SliceData(t.Data))), C.int64_t(t.Numel())
+			v.name, v.data, v.numel = cString(t.Name), (*float32)(unsafe.Pointer(unsafe.SliceData(t.Data))), t.Numel()
 			v.ndim = shapeOut(t.Shape, &v.shape)
 		}
-		*count = C.int(len(list))
+		*count = int32(len(list))
 		return p, nil
 	})
 }
 
-//export go_poly_safetensors_decode_ex
-func go_poly_safetensors_decode_ex(data *C.uint8_t, n C.int64_t, count *C.int, meta **C.char) *C.PolySafetensorViewEx {
-	return withoutContext("poly_safetensors_decode_ex", nil, func() (*C.PolySafetensorViewEx, error) {
+func poly_safetensors_decode_ex(data *byte, n int64, count *int32, meta **byte) *safetensorViewEx {
+	return withoutContext("poly_safetensors_decode_ex", nil, func() (*safetensorViewEx, error) {
 		if count == nil {
 			return nil, badArg("n_out", "is NULL")
 		}
 		*count = 0
 		list := must(decode(data, n, meta, nil))
-		p, views := newArray[C.PolySafetensorViewEx](len(list))
+		p, views := newArray[safetensorViewEx](len(list))
 		if p == nil {
 			return nil, badArg("data", "has %d tensors, for which there is no memory", len(list))
 		}
 		for i, t := range list {
 			v := &views[i]
-			v.name, v.data, v.numel = C.CString(t.Name), unsafe.Pointer(unsafe.SliceData(t.Data)), C.int64_t(t.Numel())
+			v.name, v.data, v.numel = cString(t.Name), unsafe.Pointer(unsafe.SliceData(t.Data)), t.Numel()
 			v.ndim, v.dtype = shapeOut(t.Shape, &v.shape), safeNumber(t.DType)
 		}
-		*count = C.int(len(list))
+		*count = int32(len(list))
 		return p, nil
 	})
 }
 
-//export go_poly_safetensors_to_f32
-func go_poly_safetensors_to_f32(view *C.PolySafetensorViewEx) *C.float {
-	return withoutContext("poly_safetensors_to_f32", nil, func() (*C.float, error) {
+func poly_safetensors_to_f32(view *safetensorViewEx) *float32 {
+	return withoutContext("poly_safetensors_to_f32", nil, func() (*float32, error) {
 		if view == nil {
 			return nil, badArg("view", "is NULL")
 		}
-		d, err := safeType("view", C.int(view.dtype))
+		d, err := safeType("view", view.dtype)
 		if err != nil || view.numel < 0 || view.numel > math.MaxInt64/16 {
 			return nil, badArg("view", "has type %d and %d elements", view.dtype, view.numel)
 		}
-		data := must(bytesFrom("view", view.data, view.numel*C.int64_t(d.Itemsize())))
+		data := must(bytesFrom("view", view.data, view.numel*int64(d.Itemsize())))
 		p, out := newArray[float32](int(view.numel))
 		if p == nil {
 			return nil, badArg("view", "has %d elements, for which there is no memory", view.numel)
 		}
-		t := files.Tensor{DType: d, Shape: []int64{int64(view.numel)}, Data: data}
-		return (*C.float)(p), t.Floats(out)
+		t := files.Tensor{DType: d, Shape: []int64{view.numel}, Data: data}
+		return p, t.Floats(out)
 	})
 }

@@ -29,7 +29,7 @@ int poly_dtype_id_size(int dtype) {
 }
 
 int poly_dtype_id_parse(const char *name) {
-  return poly_enter("poly_dtype_id_parse") ? -1 : go_poly_dtype_id_parse((char *)name);
+  return poly_enter("poly_dtype_id_parse") ? -1 : go_poly_dtype_id_parse((void *)name);
 }
 
 int poly_dtype_id_promote(int a, int b) {
@@ -57,7 +57,7 @@ void poly_sched_cache_flush(void) {
 }
 
 void poly_set_poll(PolyPollFn poll, void *data) {
-  if (!poly_enter("poly_set_poll")) go_poly_set_poll((void *)poll, data);
+  if (!poly_enter("poly_set_poll")) go_poly_set_poll((void *)poll, (void *)data);
 }
 
 PolyCtx *poly_ctx_new(void) {
@@ -73,23 +73,23 @@ int64_t poly_ctx_live_nodes(PolyCtx *ctx) {
 }
 
 int poly_op(const char *name) {
-  return poly_enter("poly_op") ? -1 : go_poly_op((char *)name);
+  return poly_enter("poly_op") ? -1 : go_poly_op((void *)name);
 }
 
 int poly_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, PolyUOp **out, int room) {
-  return poly_enter("poly_call") ? -1 : go_poly_call((uintptr_t)ctx, op, (PolyCallArg *)args, n, (uintptr_t *)out, room);
+  return poly_enter("poly_call") ? -1 : go_poly_call((uintptr_t)ctx, op, (void *)args, n, (void *)out, room);
 }
 
 PolyArray *poly_array_new(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes) {
-  return poly_enter("poly_array_new") ? NULL : (PolyArray *)go_poly_array_new((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (void *)data, nbytes);
+  return poly_enter("poly_array_new") ? NULL : (PolyArray *)go_poly_array_new((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes);
 }
 
 PolyArray *poly_array_share(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes, uint64_t token) {
-  return poly_enter("poly_array_share") ? NULL : (PolyArray *)go_poly_array_share((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, data, nbytes, token);
+  return poly_enter("poly_array_share") ? NULL : (PolyArray *)go_poly_array_share((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes, token);
 }
 
 int poly_array_released(PolyCtx *ctx, uint64_t *tokens, int room) {
-  return poly_enter("poly_array_released") ? -1 : go_poly_array_released((uintptr_t)ctx, tokens, room);
+  return poly_enter("poly_array_released") ? -1 : go_poly_array_released((uintptr_t)ctx, (void *)tokens, room);
 }
 
 PolyArray *poly_array_retain(PolyArray *x) {
@@ -101,7 +101,7 @@ void poly_array_release(PolyArray *x) {
 }
 
 void poly_array_release_n(PolyArray **xs, int n) {
-  if (!poly_forked) go_poly_array_release_n((uintptr_t *)xs, n);
+  if (!poly_forked) go_poly_array_release_n((void *)xs, n);
 }
 
 PolyUOp *poly_array_node(PolyArray *x) {
@@ -113,15 +113,15 @@ PolyUOp *poly_array_origin(PolyArray *x) {
 }
 
 PolyArray *poly_array_of(PolyCtx *ctx, PolyUOp *node, PolyArray **from, int n) {
-  return poly_enter("poly_array_of") ? NULL : (PolyArray *)go_poly_array_of((uintptr_t)ctx, (uintptr_t)node, (uintptr_t *)from, n);
+  return poly_enter("poly_array_of") ? NULL : (PolyArray *)go_poly_array_of((uintptr_t)ctx, (uintptr_t)node, (void *)from, n);
 }
 
 int poly_array_describe(PolyArray *x, int64_t *shape, int room, int *dtype) {
-  return poly_enter("poly_array_describe") ? -1 : go_poly_array_describe((uintptr_t)x, shape, room, dtype);
+  return poly_enter("poly_array_describe") ? -1 : go_poly_array_describe((uintptr_t)x, (void *)shape, room, (void *)dtype);
 }
 
 int poly_array_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_array_call") ? -1 : go_poly_array_call((uintptr_t)ctx, op, (PolyCallArg *)args, n, (uintptr_t *)out, room);
+  return poly_enter("poly_array_call") ? -1 : go_poly_array_call((uintptr_t)ctx, op, (void *)args, n, (void *)out, room);
 }
 
 PolyArray *poly_array_binary(int op, PolyArray *a, PolyArray *b) {
@@ -129,15 +129,15 @@ PolyArray *poly_array_binary(int op, PolyArray *a, PolyArray *b) {
 }
 
 PolyArray *poly_array_binary_number(int op, PolyArray *x, const PolyCallArg *number, int reversed) {
-  return poly_enter("poly_array_binary_number") ? NULL : (PolyArray *)go_poly_array_binary_number(op, (uintptr_t)x, (PolyCallArg *)number, reversed);
+  return poly_enter("poly_array_binary_number") ? NULL : (PolyArray *)go_poly_array_binary_number(op, (uintptr_t)x, (void *)number, reversed);
 }
 
 int poly_array_realize(PolyArray **xs, int n) {
-  return poly_enter("poly_array_realize") ? -1 : go_poly_array_realize((uintptr_t *)xs, n);
+  return poly_enter("poly_array_realize") ? -1 : go_poly_array_realize((void *)xs, n);
 }
 
 PolyJob *poly_array_realize_async(PolyCtx *ctx, PolyArray **xs, int n) {
-  return poly_enter("poly_array_realize_async") ? NULL : (PolyJob *)go_poly_array_realize_async((uintptr_t)ctx, (uintptr_t *)xs, n);
+  return poly_enter("poly_array_realize_async") ? NULL : (PolyJob *)go_poly_array_realize_async((uintptr_t)ctx, (void *)xs, n);
 }
 
 int poly_array_is_computed(PolyArray *x) {
@@ -149,11 +149,11 @@ int poly_array_is_view(PolyArray *x) {
 }
 
 int poly_array_read(PolyArray *x, void *out, size_t nbytes) {
-  return poly_enter("poly_array_read") ? -1 : go_poly_array_read((uintptr_t)x, out, nbytes);
+  return poly_enter("poly_array_read") ? -1 : go_poly_array_read((uintptr_t)x, (void *)out, nbytes);
 }
 
 PolyPin *poly_array_pin(PolyArray *x, void **data, int64_t *strides, int room, int *writable) {
-  return poly_enter("poly_array_pin") ? NULL : (PolyPin *)go_poly_array_pin((uintptr_t)x, data, strides, room, writable);
+  return poly_enter("poly_array_pin") ? NULL : (PolyPin *)go_poly_array_pin((uintptr_t)x, (void *)data, (void *)strides, room, (void *)writable);
 }
 
 void poly_array_unpin(PolyPin *pin) {
@@ -161,19 +161,19 @@ void poly_array_unpin(PolyPin *pin) {
 }
 
 int poly_array_assign(PolyArray *x, const PolyCallArg *value) {
-  return poly_enter("poly_array_assign") ? -1 : go_poly_array_assign((uintptr_t)x, (PolyCallArg *)value);
+  return poly_enter("poly_array_assign") ? -1 : go_poly_array_assign((uintptr_t)x, (void *)value);
 }
 
 int poly_array_update(PolyArray *x, const PolyCallArg *value) {
-  return poly_enter("poly_array_update") ? -1 : go_poly_array_update((uintptr_t)x, (PolyCallArg *)value);
+  return poly_enter("poly_array_update") ? -1 : go_poly_array_update((uintptr_t)x, (void *)value);
 }
 
 int poly_array_assign_n(PolyArray **targets, PolyArray **values, int n) {
-  return poly_enter("poly_array_assign_n") ? -1 : go_poly_array_assign_n((uintptr_t *)targets, (uintptr_t *)values, n);
+  return poly_enter("poly_array_assign_n") ? -1 : go_poly_array_assign_n((void *)targets, (void *)values, n);
 }
 
 int poly_array_set(PolyArray *x, const PolyCallArg *items, int n, const PolyCallArg *value) {
-  return poly_enter("poly_array_set") ? -1 : go_poly_array_set((uintptr_t)x, (PolyCallArg *)items, n, (PolyCallArg *)value);
+  return poly_enter("poly_array_set") ? -1 : go_poly_array_set((uintptr_t)x, (void *)items, n, (void *)value);
 }
 
 int poly_array_replace(PolyArray *x, PolyArray *by) {
@@ -217,11 +217,11 @@ PolyJob *poly_array_backward_async(PolyArray *x, PolyArray *gradient) {
 }
 
 int poly_array_gradient(PolyArray *x, PolyArray **targets, int n, PolyArray *gradient, int zeros, PolyArray **out) {
-  return poly_enter("poly_array_gradient") ? -1 : go_poly_array_gradient((uintptr_t)x, (uintptr_t *)targets, n, (uintptr_t)gradient, zeros, (uintptr_t *)out);
+  return poly_enter("poly_array_gradient") ? -1 : go_poly_array_gradient((uintptr_t)x, (void *)targets, n, (uintptr_t)gradient, zeros, (void *)out);
 }
 
 int poly_array_grad(PolyArray *x, PolyArray **grad) {
-  return poly_enter("poly_array_grad") ? -1 : go_poly_array_grad((uintptr_t)x, (uintptr_t *)grad);
+  return poly_enter("poly_array_grad") ? -1 : go_poly_array_grad((uintptr_t)x, (void *)grad);
 }
 
 int poly_array_set_grad(PolyArray *x, PolyArray *grad) {
@@ -233,11 +233,11 @@ int poly_no_grad(PolyCtx *ctx, int on) {
 }
 
 int poly_trace_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, PolyArray **given) {
-  return poly_enter("poly_trace_begin") ? -1 : go_poly_trace_begin((uintptr_t)ctx, (char *)name, (uintptr_t *)args, n, (uintptr_t *)given);
+  return poly_enter("poly_trace_begin") ? -1 : go_poly_trace_begin((uintptr_t)ctx, (void *)name, (void *)args, n, (void *)given);
 }
 
 PolyFunction *poly_trace_end(PolyCtx *ctx, PolyArray **results, int n, int flags) {
-  return poly_enter("poly_trace_end") ? NULL : (PolyFunction *)go_poly_trace_end((uintptr_t)ctx, (uintptr_t *)results, n, flags);
+  return poly_enter("poly_trace_end") ? NULL : (PolyFunction *)go_poly_trace_end((uintptr_t)ctx, (void *)results, n, flags);
 }
 
 int poly_trace_abandon(PolyCtx *ctx) {
@@ -245,7 +245,7 @@ int poly_trace_abandon(PolyCtx *ctx) {
 }
 
 int poly_function_run(PolyFunction *f, PolyArray **args, int n, PolyVarBinding *vars, int n_vars, PolyArray **out, int room) {
-  return poly_enter("poly_function_run") ? -1 : go_poly_function_run((uintptr_t)f, (uintptr_t *)args, n, (void *)vars, n_vars, (uintptr_t *)out, room);
+  return poly_enter("poly_function_run") ? -1 : go_poly_function_run((uintptr_t)f, (void *)args, n, (void *)vars, n_vars, (void *)out, room);
 }
 
 PolyArray *poly_function_result(PolyFunction *f, int i) {
@@ -253,7 +253,7 @@ PolyArray *poly_function_result(PolyFunction *f, int i) {
 }
 
 int poly_function_info(PolyFunction *f, int *results, int *kernels, int *temporaries) {
-  return poly_enter("poly_function_info") ? -1 : go_poly_function_info((uintptr_t)f, results, kernels, temporaries);
+  return poly_enter("poly_function_info") ? -1 : go_poly_function_info((uintptr_t)f, (void *)results, (void *)kernels, (void *)temporaries);
 }
 
 char *poly_view_function(PolyFunction *f, int runs, int view) {
@@ -265,19 +265,19 @@ void poly_function_release(PolyFunction *f) {
 }
 
 PolyOptim *poly_optim_new(PolyCtx *ctx, int op, const PolyCallArg *args, int n, int *states) {
-  return poly_enter("poly_optim_new") ? NULL : (PolyOptim *)go_poly_optim_new((uintptr_t)ctx, op, (PolyCallArg *)args, n, states);
+  return poly_enter("poly_optim_new") ? NULL : (PolyOptim *)go_poly_optim_new((uintptr_t)ctx, op, (void *)args, n, (void *)states);
 }
 
 PolyOptim *poly_optim_lars(PolyArray **params, int n, double lr, double momentum, double weight_decay, double tcoef, int nesterov, int classic, int decoupled_decay, int ns_steps, const double *ns_coefficients, int n_coefficients) {
-  return poly_enter("poly_optim_lars") ? NULL : (PolyOptim *)go_poly_optim_lars((uintptr_t *)params, n, lr, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (double *)ns_coefficients, n_coefficients);
+  return poly_enter("poly_optim_lars") ? NULL : (PolyOptim *)go_poly_optim_lars((void *)params, n, lr, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (void *)ns_coefficients, n_coefficients);
 }
 
 PolyOptim *poly_optim_lamb(PolyArray **params, int n, double lr, double b1, double b2, double eps, double weight_decay, int adam, int coupled_decay) {
-  return poly_enter("poly_optim_lamb") ? NULL : (PolyOptim *)go_poly_optim_lamb((uintptr_t *)params, n, lr, b1, b2, eps, weight_decay, adam, coupled_decay);
+  return poly_enter("poly_optim_lamb") ? NULL : (PolyOptim *)go_poly_optim_lamb((void *)params, n, lr, b1, b2, eps, weight_decay, adam, coupled_decay);
 }
 
 int poly_optim_step(PolyOptim **optimizers, int n) {
-  return poly_enter("poly_optim_step") ? -1 : go_poly_optim_step((uintptr_t *)optimizers, n);
+  return poly_enter("poly_optim_step") ? -1 : go_poly_optim_step((void *)optimizers, n);
 }
 
 PolyArray *poly_optim_state(PolyOptim *optimizer, int what, int i) {
@@ -289,11 +289,11 @@ void poly_optim_release(PolyOptim *optimizer) {
 }
 
 PolyRateScheduler *poly_rate_schedule_new(PolyOptim *optimizer, int op, const PolyCallArg *args, int n) {
-  return poly_enter("poly_rate_schedule_new") ? NULL : (PolyRateScheduler *)go_poly_rate_schedule_new((uintptr_t)optimizer, op, (PolyCallArg *)args, n);
+  return poly_enter("poly_rate_schedule_new") ? NULL : (PolyRateScheduler *)go_poly_rate_schedule_new((uintptr_t)optimizer, op, (void *)args, n);
 }
 
 PolyRateScheduler *poly_optim_schedule(PolyOptim *optimizer, int schedule, const double *params, int n) {
-  return poly_enter("poly_optim_schedule") ? NULL : (PolyRateScheduler *)go_poly_optim_schedule((uintptr_t)optimizer, schedule, (double *)params, n);
+  return poly_enter("poly_optim_schedule") ? NULL : (PolyRateScheduler *)go_poly_optim_schedule((uintptr_t)optimizer, schedule, (void *)params, n);
 }
 
 int poly_rate_schedule_step(PolyRateScheduler *schedule) {
@@ -313,7 +313,7 @@ void poly_uop_release(PolyCtx *ctx, PolyUOp *x) {
 }
 
 void poly_uop_release_n(PolyCtx *ctx, PolyUOp **xs, int n) {
-  if (!poly_forked) go_poly_uop_release_n((uintptr_t)ctx, (uintptr_t *)xs, n);
+  if (!poly_forked) go_poly_uop_release_n((uintptr_t)ctx, (void *)xs, n);
 }
 
 PolyUOp *poly_uop_retain(PolyCtx *ctx, PolyUOp *x) {
@@ -325,7 +325,7 @@ int poly_ndim(PolyCtx *ctx, PolyUOp *x) {
 }
 
 int poly_shape(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap) {
-  return poly_enter("poly_shape") ? -1 : go_poly_shape((uintptr_t)ctx, (uintptr_t)x, dims, cap);
+  return poly_enter("poly_shape") ? -1 : go_poly_shape((uintptr_t)ctx, (uintptr_t)x, (void *)dims, cap);
 }
 
 int64_t poly_numel(PolyCtx *ctx, PolyUOp *x) {
@@ -337,7 +337,7 @@ int poly_dtype(PolyCtx *ctx, PolyUOp *x) {
 }
 
 int poly_describe(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap, int *dtype) {
-  return poly_enter("poly_describe") ? -1 : go_poly_describe((uintptr_t)ctx, (uintptr_t)x, dims, cap, dtype);
+  return poly_enter("poly_describe") ? -1 : go_poly_describe((uintptr_t)ctx, (uintptr_t)x, (void *)dims, cap, (void *)dtype);
 }
 
 int poly_uop_op(PolyCtx *ctx, PolyUOp *x) {
@@ -349,11 +349,11 @@ char *poly_uop_print(PolyCtx *ctx, PolyUOp *x) {
 }
 
 PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUOp **to, int n) {
-  return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (uintptr_t *)from, (uintptr_t *)to, n);
+  return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (void *)from, (void *)to, n);
 }
 
 PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi) {
-  return poly_enter("poly_define_var") ? NULL : (PolyUOp *)go_poly_define_var((uintptr_t)ctx, (char *)name, lo, hi);
+  return poly_enter("poly_define_var") ? NULL : (PolyUOp *)go_poly_define_var((uintptr_t)ctx, (void *)name, lo, hi);
 }
 
 PolyUOp *poly_bind_var(PolyCtx *ctx, PolyUOp *var, int64_t value) {
@@ -365,7 +365,7 @@ PolyUOp *poly_size_op(PolyCtx *ctx, int op, int64_t a, int64_t b) {
 }
 
 int poly_size_info(PolyCtx *ctx, PolyUOp *x, int64_t *lo, int64_t *hi, int64_t *value) {
-  return poly_enter("poly_size_info") ? -1 : go_poly_size_info((uintptr_t)ctx, (uintptr_t)x, lo, hi, value);
+  return poly_enter("poly_size_info") ? -1 : go_poly_size_info((uintptr_t)ctx, (uintptr_t)x, (void *)lo, (void *)hi, (void *)value);
 }
 
 PolyUOp *poly_size_unbind(PolyCtx *ctx, PolyUOp *x) {
@@ -381,7 +381,7 @@ int poly_size_n_variables(PolyCtx *ctx, PolyUOp *x) {
 }
 
 PolyUOp *poly_size_variable(PolyCtx *ctx, PolyUOp *x, int i, int64_t *value) {
-  return poly_enter("poly_size_variable") ? NULL : (PolyUOp *)go_poly_size_variable((uintptr_t)ctx, (uintptr_t)x, i, value);
+  return poly_enter("poly_size_variable") ? NULL : (PolyUOp *)go_poly_size_variable((uintptr_t)ctx, (uintptr_t)x, i, (void *)value);
 }
 
 PolyUOp *poly_size_bind(PolyCtx *ctx, PolyUOp *x, PolyVarBinding *vars, int n_vars) {
@@ -389,7 +389,7 @@ PolyUOp *poly_size_bind(PolyCtx *ctx, PolyUOp *x, PolyVarBinding *vars, int n_va
 }
 
 int poly_size_text(PolyCtx *ctx, PolyUOp *x, char *out, int cap) {
-  return poly_enter("poly_size_text") ? -1 : go_poly_size_text((uintptr_t)ctx, (uintptr_t)x, out, cap);
+  return poly_enter("poly_size_text") ? -1 : go_poly_size_text((uintptr_t)ctx, (uintptr_t)x, (void *)out, cap);
 }
 
 PolyUOp *poly_size_tensor(PolyCtx *ctx, int64_t size) {
@@ -425,23 +425,23 @@ PolyUOp *poly_buffer_by_id(PolyCtx *ctx, int64_t size, int dtype) {
 }
 
 PolyUOp *poly_buffer_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes) {
-  return poly_enter("poly_buffer_host") ? NULL : (PolyUOp *)go_poly_buffer_host((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, data, nbytes);
+  return poly_enter("poly_buffer_host") ? NULL : (PolyUOp *)go_poly_buffer_host((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes);
 }
 
 PolyUOp *poly_from_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes) {
-  return poly_enter("poly_from_host") ? NULL : (PolyUOp *)go_poly_from_host((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (void *)data, nbytes);
+  return poly_enter("poly_from_host") ? NULL : (PolyUOp *)go_poly_from_host((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes);
 }
 
 PolyUOp *poly_full(PolyCtx *ctx, const int64_t *shape, int ndim, double v) {
-  return poly_enter("poly_full") ? NULL : (PolyUOp *)go_poly_full((uintptr_t)ctx, (int64_t *)shape, ndim, v);
+  return poly_enter("poly_full") ? NULL : (PolyUOp *)go_poly_full((uintptr_t)ctx, (void *)shape, ndim, v);
 }
 
 PolyUOp *poly_full_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double v) {
-  return poly_enter("poly_full_by_id") ? NULL : (PolyUOp *)go_poly_full_by_id((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, v);
+  return poly_enter("poly_full_by_id") ? NULL : (PolyUOp *)go_poly_full_by_id((uintptr_t)ctx, dtype, (void *)shape, ndim, v);
 }
 
 PolyUOp *poly_full_int_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t v) {
-  return poly_enter("poly_full_int_by_id") ? NULL : (PolyUOp *)go_poly_full_int_by_id((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, v);
+  return poly_enter("poly_full_int_by_id") ? NULL : (PolyUOp *)go_poly_full_int_by_id((uintptr_t)ctx, dtype, (void *)shape, ndim, v);
 }
 
 PolyUOp *poly_arange(PolyCtx *ctx, double start, double stop, double step) {
@@ -469,19 +469,19 @@ PolyUOp *poly_eye_by_id(PolyCtx *ctx, int dtype, int64_t n, int64_t m) {
 }
 
 PolyUOp *poly_rand(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed) {
-  return poly_enter("poly_rand") ? NULL : (PolyUOp *)go_poly_rand((uintptr_t)ctx, (int64_t *)shape, ndim, seed);
+  return poly_enter("poly_rand") ? NULL : (PolyUOp *)go_poly_rand((uintptr_t)ctx, (void *)shape, ndim, seed);
 }
 
 PolyUOp *poly_randn(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed) {
-  return poly_enter("poly_randn") ? NULL : (PolyUOp *)go_poly_randn((uintptr_t)ctx, (int64_t *)shape, ndim, seed);
+  return poly_enter("poly_randn") ? NULL : (PolyUOp *)go_poly_randn((uintptr_t)ctx, (void *)shape, ndim, seed);
 }
 
 PolyUOp *poly_rand_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed) {
-  return poly_enter("poly_rand_seeded") ? NULL : (PolyUOp *)go_poly_rand_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (uintptr_t)seed);
+  return poly_enter("poly_rand_seeded") ? NULL : (PolyUOp *)go_poly_rand_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, (uintptr_t)seed);
 }
 
 PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed) {
-  return poly_enter("poly_randn_seeded") ? NULL : (PolyUOp *)go_poly_randn_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, (uintptr_t)seed);
+  return poly_enter("poly_randn_seeded") ? NULL : (PolyUOp *)go_poly_randn_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, (uintptr_t)seed);
 }
 
 void poly_random_seed(uint64_t seed) {
@@ -489,23 +489,23 @@ void poly_random_seed(uint64_t seed) {
 }
 
 int poly_random_take(int64_t words, uint32_t *seed_out) {
-  return poly_enter("poly_random_take") ? -1 : go_poly_random_take(words, seed_out);
+  return poly_enter("poly_random_take") ? -1 : go_poly_random_take(words, (void *)seed_out);
 }
 
 PolyUOp *poly_randint_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t low, int64_t high, PolyUOp *seed) {
-  return poly_enter("poly_randint_seeded") ? NULL : (PolyUOp *)go_poly_randint_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, low, high, (uintptr_t)seed);
+  return poly_enter("poly_randint_seeded") ? NULL : (PolyUOp *)go_poly_randint_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, low, high, (uintptr_t)seed);
 }
 
 PolyUOp *poly_uniform_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double low, double high, PolyUOp *seed) {
-  return poly_enter("poly_uniform_seeded") ? NULL : (PolyUOp *)go_poly_uniform_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, low, high, (uintptr_t)seed);
+  return poly_enter("poly_uniform_seeded") ? NULL : (PolyUOp *)go_poly_uniform_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, low, high, (uintptr_t)seed);
 }
 
 PolyUOp *poly_normal_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double mean, double std, PolyUOp *seed) {
-  return poly_enter("poly_normal_seeded") ? NULL : (PolyUOp *)go_poly_normal_seeded((uintptr_t)ctx, dtype, (int64_t *)shape, ndim, mean, std, (uintptr_t)seed);
+  return poly_enter("poly_normal_seeded") ? NULL : (PolyUOp *)go_poly_normal_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, mean, std, (uintptr_t)seed);
 }
 
 PolyUOp *poly_init_seeded(PolyCtx *ctx, int scheme, int dtype, const int64_t *shape, int ndim, double a, PolyUOp *seed) {
-  return poly_enter("poly_init_seeded") ? NULL : (PolyUOp *)go_poly_init_seeded((uintptr_t)ctx, scheme, dtype, (int64_t *)shape, ndim, a, (uintptr_t)seed);
+  return poly_enter("poly_init_seeded") ? NULL : (PolyUOp *)go_poly_init_seeded((uintptr_t)ctx, scheme, dtype, (void *)shape, ndim, a, (uintptr_t)seed);
 }
 
 PolyUOp *poly_randperm_seeded(PolyCtx *ctx, int dtype, int64_t n, PolyUOp *seed) {
@@ -825,35 +825,35 @@ PolyUOp *poly_allclose(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rtol, double
 }
 
 PolyUOp *poly_reshape(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim) {
-  return poly_enter("poly_reshape") ? NULL : (PolyUOp *)go_poly_reshape((uintptr_t)ctx, (uintptr_t)src, dims, ndim);
+  return poly_enter("poly_reshape") ? NULL : (PolyUOp *)go_poly_reshape((uintptr_t)ctx, (uintptr_t)src, (void *)dims, ndim);
 }
 
 PolyUOp *poly_expand(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim) {
-  return poly_enter("poly_expand") ? NULL : (PolyUOp *)go_poly_expand((uintptr_t)ctx, (uintptr_t)src, dims, ndim);
+  return poly_enter("poly_expand") ? NULL : (PolyUOp *)go_poly_expand((uintptr_t)ctx, (uintptr_t)src, (void *)dims, ndim);
 }
 
 PolyUOp *poly_permute(PolyCtx *ctx, PolyUOp *src, int64_t *perm, int ndim) {
-  return poly_enter("poly_permute") ? NULL : (PolyUOp *)go_poly_permute((uintptr_t)ctx, (uintptr_t)src, perm, ndim);
+  return poly_enter("poly_permute") ? NULL : (PolyUOp *)go_poly_permute((uintptr_t)ctx, (uintptr_t)src, (void *)perm, ndim);
 }
 
 PolyUOp *poly_shrink(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {
-  return poly_enter("poly_shrink") ? NULL : (PolyUOp *)go_poly_shrink((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim);
+  return poly_enter("poly_shrink") ? NULL : (PolyUOp *)go_poly_shrink((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim);
 }
 
 PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {
-  return poly_enter("poly_pad") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim);
+  return poly_enter("poly_pad") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim);
 }
 
 PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value) {
-  return poly_enter("poly_pad_value") ? NULL : (PolyUOp *)go_poly_pad_value((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim, value);
+  return poly_enter("poly_pad_value") ? NULL : (PolyUOp *)go_poly_pad_value((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim, value);
 }
 
 PolyUOp *poly_pad_mode(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, int mode) {
-  return poly_enter("poly_pad_mode") ? NULL : (PolyUOp *)go_poly_pad_mode((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim, mode);
+  return poly_enter("poly_pad_mode") ? NULL : (PolyUOp *)go_poly_pad_mode((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim, mode);
 }
 
 PolyUOp *poly_flip(PolyCtx *ctx, PolyUOp *src, int64_t *axes, int n_axes) {
-  return poly_enter("poly_flip") ? NULL : (PolyUOp *)go_poly_flip((uintptr_t)ctx, (uintptr_t)src, axes, n_axes);
+  return poly_enter("poly_flip") ? NULL : (PolyUOp *)go_poly_flip((uintptr_t)ctx, (uintptr_t)src, (void *)axes, n_axes);
 }
 
 PolyUOp *poly_transpose(PolyCtx *ctx, PolyUOp *src, int axis0, int axis1) {
@@ -877,11 +877,11 @@ PolyUOp *poly_flatten(PolyCtx *ctx, PolyUOp *src, int first, int last) {
 }
 
 PolyUOp *poly_unflatten(PolyCtx *ctx, PolyUOp *src, int axis, const int64_t *sizes, int n) {
-  return poly_enter("poly_unflatten") ? NULL : (PolyUOp *)go_poly_unflatten((uintptr_t)ctx, (uintptr_t)src, axis, (int64_t *)sizes, n);
+  return poly_enter("poly_unflatten") ? NULL : (PolyUOp *)go_poly_unflatten((uintptr_t)ctx, (uintptr_t)src, axis, (void *)sizes, n);
 }
 
 PolyUOp *poly_repeat(PolyCtx *ctx, PolyUOp *src, const int64_t *counts, int n) {
-  return poly_enter("poly_repeat") ? NULL : (PolyUOp *)go_poly_repeat((uintptr_t)ctx, (uintptr_t)src, (int64_t *)counts, n);
+  return poly_enter("poly_repeat") ? NULL : (PolyUOp *)go_poly_repeat((uintptr_t)ctx, (uintptr_t)src, (void *)counts, n);
 }
 
 PolyUOp *poly_repeat_interleave(PolyCtx *ctx, PolyUOp *src, int64_t repeats, int axis) {
@@ -893,7 +893,7 @@ PolyUOp *poly_unfold(PolyCtx *ctx, PolyUOp *src, int axis, int64_t size, int64_t
 }
 
 PolyUOp *poly_roll(PolyCtx *ctx, PolyUOp *src, const int64_t *shifts, const int64_t *axes, int n) {
-  return poly_enter("poly_roll") ? NULL : (PolyUOp *)go_poly_roll((uintptr_t)ctx, (uintptr_t)src, (int64_t *)shifts, (int64_t *)axes, n);
+  return poly_enter("poly_roll") ? NULL : (PolyUOp *)go_poly_roll((uintptr_t)ctx, (uintptr_t)src, (void *)shifts, (void *)axes, n);
 }
 
 PolyUOp *poly_diagonal(PolyCtx *ctx, PolyUOp *src, int64_t offset, int axis1, int axis2) {
@@ -905,15 +905,15 @@ PolyUOp *poly_diag(PolyCtx *ctx, PolyUOp *src) {
 }
 
 PolyUOp *poly_rearrange(PolyCtx *ctx, const char *formula, PolyUOp *x, const int64_t *shape, int ndim, const char *names, const int64_t *sizes, int n_sizes, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_rearrange") ? NULL : (PolyUOp *)go_poly_rearrange((uintptr_t)ctx, (char *)formula, (uintptr_t)x, (int64_t *)shape, ndim, (char *)names, (int64_t *)sizes, n_sizes, shape_out, ndim_out);
+  return poly_enter("poly_rearrange") ? NULL : (PolyUOp *)go_poly_rearrange((uintptr_t)ctx, (void *)formula, (uintptr_t)x, (void *)shape, ndim, (void *)names, (void *)sizes, n_sizes, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_index(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors, int n) {
-  return poly_enter("poly_index") ? NULL : (PolyUOp *)go_poly_index((uintptr_t)ctx, (uintptr_t)x, (int32_t *)kinds, (int64_t *)args, (uintptr_t *)tensors, n);
+  return poly_enter("poly_index") ? NULL : (PolyUOp *)go_poly_index((uintptr_t)ctx, (uintptr_t)x, (void *)kinds, (void *)args, (void *)tensors, n);
 }
 
 PolyUOp *poly_setitem(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors, int n, PolyUOp *value) {
-  return poly_enter("poly_setitem") ? NULL : (PolyUOp *)go_poly_setitem((uintptr_t)ctx, (uintptr_t)x, (int32_t *)kinds, (int64_t *)args, (uintptr_t *)tensors, n, (uintptr_t)value);
+  return poly_enter("poly_setitem") ? NULL : (PolyUOp *)go_poly_setitem((uintptr_t)ctx, (uintptr_t)x, (void *)kinds, (void *)args, (void *)tensors, n, (uintptr_t)value);
 }
 
 int poly_is_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base) {
@@ -929,7 +929,7 @@ PolyUOp *poly_move_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *other)
 }
 
 int poly_view_layout(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, int64_t *strides_out, int ndim, int64_t *offset_out) {
-  return poly_enter("poly_view_layout") ? -1 : go_poly_view_layout((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, strides_out, ndim, offset_out);
+  return poly_enter("poly_view_layout") ? -1 : go_poly_view_layout((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (void *)strides_out, ndim, (void *)offset_out);
 }
 
 PolyUOp *poly_index_select(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index) {
@@ -957,19 +957,19 @@ PolyUOp *poly_nonzero(PolyCtx *ctx, PolyUOp *x, int64_t count) {
 }
 
 PolyUOp *poly_cat(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
-  return poly_enter("poly_cat") ? NULL : (PolyUOp *)go_poly_cat((uintptr_t)ctx, (uintptr_t *)xs, n, axis);
+  return poly_enter("poly_cat") ? NULL : (PolyUOp *)go_poly_cat((uintptr_t)ctx, (void *)xs, n, axis);
 }
 
 PolyUOp *poly_stack(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
-  return poly_enter("poly_stack") ? NULL : (PolyUOp *)go_poly_stack((uintptr_t)ctx, (uintptr_t *)xs, n, axis);
+  return poly_enter("poly_stack") ? NULL : (PolyUOp *)go_poly_stack((uintptr_t)ctx, (void *)xs, n, axis);
 }
 
 int poly_meshgrid(PolyCtx *ctx, PolyUOp **xs, int n, int xy, PolyUOp **out) {
-  return poly_enter("poly_meshgrid") ? -1 : go_poly_meshgrid((uintptr_t)ctx, (uintptr_t *)xs, n, xy, (uintptr_t *)out);
+  return poly_enter("poly_meshgrid") ? -1 : go_poly_meshgrid((uintptr_t)ctx, (void *)xs, n, xy, (void *)out);
 }
 
 int poly_split(PolyCtx *ctx, PolyUOp *x, const int64_t *sizes, int n, int axis, PolyUOp **out) {
-  return poly_enter("poly_split") ? -1 : go_poly_split((uintptr_t)ctx, (uintptr_t)x, (int64_t *)sizes, n, axis, (uintptr_t *)out);
+  return poly_enter("poly_split") ? -1 : go_poly_split((uintptr_t)ctx, (uintptr_t)x, (void *)sizes, n, axis, (void *)out);
 }
 
 PolyUOp *poly_one_hot(PolyCtx *ctx, PolyUOp *x, int64_t classes) {
@@ -977,19 +977,19 @@ PolyUOp *poly_one_hot(PolyCtx *ctx, PolyUOp *x, int64_t classes) {
 }
 
 PolyUOp *poly_tril(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal) {
-  return poly_enter("poly_tril") ? NULL : (PolyUOp *)go_poly_tril((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, diagonal);
+  return poly_enter("poly_tril") ? NULL : (PolyUOp *)go_poly_tril((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, diagonal);
 }
 
 PolyUOp *poly_triu(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal) {
-  return poly_enter("poly_triu") ? NULL : (PolyUOp *)go_poly_triu((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, diagonal);
+  return poly_enter("poly_triu") ? NULL : (PolyUOp *)go_poly_triu((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, diagonal);
 }
 
 PolyUOp *poly_reduce(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim, int correction) {
-  return poly_enter("poly_reduce") ? NULL : (PolyUOp *)go_poly_reduce((uintptr_t)ctx, op, (uintptr_t)x, (int64_t *)axes, n_axes, keepdim, correction);
+  return poly_enter("poly_reduce") ? NULL : (PolyUOp *)go_poly_reduce((uintptr_t)ctx, op, (uintptr_t)x, (void *)axes, n_axes, keepdim, correction);
 }
 
 PolyUOp *poly_reduce_as(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim, int dtype) {
-  return poly_enter("poly_reduce_as") ? NULL : (PolyUOp *)go_poly_reduce_as((uintptr_t)ctx, op, (uintptr_t)x, (int64_t *)axes, n_axes, keepdim, dtype);
+  return poly_enter("poly_reduce_as") ? NULL : (PolyUOp *)go_poly_reduce_as((uintptr_t)ctx, op, (uintptr_t)x, (void *)axes, n_axes, keepdim, dtype);
 }
 
 PolyUOp *poly_cumsum(PolyCtx *ctx, PolyUOp *x, int axis) {
@@ -1005,15 +1005,15 @@ PolyUOp *poly_logcumsumexp(PolyCtx *ctx, PolyUOp *x, int axis) {
 }
 
 int poly_cummax(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp **out) {
-  return poly_enter("poly_cummax") ? -1 : go_poly_cummax((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t *)out);
+  return poly_enter("poly_cummax") ? -1 : go_poly_cummax((uintptr_t)ctx, (uintptr_t)x, axis, (void *)out);
 }
 
 int poly_cummin(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp **out) {
-  return poly_enter("poly_cummin") ? -1 : go_poly_cummin((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t *)out);
+  return poly_enter("poly_cummin") ? -1 : go_poly_cummin((uintptr_t)ctx, (uintptr_t)x, axis, (void *)out);
 }
 
 int poly_sort(PolyCtx *ctx, PolyUOp *x, int axis, int descending, PolyUOp **out) {
-  return poly_enter("poly_sort") ? -1 : go_poly_sort((uintptr_t)ctx, (uintptr_t)x, axis, descending, (uintptr_t *)out);
+  return poly_enter("poly_sort") ? -1 : go_poly_sort((uintptr_t)ctx, (uintptr_t)x, axis, descending, (void *)out);
 }
 
 PolyUOp *poly_argsort(PolyCtx *ctx, PolyUOp *x, int axis, int descending) {
@@ -1021,23 +1021,23 @@ PolyUOp *poly_argsort(PolyCtx *ctx, PolyUOp *x, int axis, int descending) {
 }
 
 int poly_topk(PolyCtx *ctx, PolyUOp *x, int64_t k, int axis, int largest, PolyUOp **out) {
-  return poly_enter("poly_topk") ? -1 : go_poly_topk((uintptr_t)ctx, (uintptr_t)x, k, axis, largest, (uintptr_t *)out);
+  return poly_enter("poly_topk") ? -1 : go_poly_topk((uintptr_t)ctx, (uintptr_t)x, k, axis, largest, (void *)out);
 }
 
 PolyUOp *poly_logsumexp(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_logsumexp") ? NULL : (PolyUOp *)go_poly_logsumexp((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+  return poly_enter("poly_logsumexp") ? NULL : (PolyUOp *)go_poly_logsumexp((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
-  return poly_enter("poly_softmax") ? NULL : (PolyUOp *)go_poly_softmax((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis);
+  return poly_enter("poly_softmax") ? NULL : (PolyUOp *)go_poly_softmax((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis);
 }
 
 PolyUOp *poly_log_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
-  return poly_enter("poly_log_softmax") ? NULL : (PolyUOp *)go_poly_log_softmax((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis);
+  return poly_enter("poly_log_softmax") ? NULL : (PolyUOp *)go_poly_log_softmax((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis);
 }
 
 PolyUOp *poly_layernorm_axes(PolyCtx *ctx, PolyUOp *x, const int64_t *axes, int n_axes, double eps, PolyUOp *weight, PolyUOp *bias) {
-  return poly_enter("poly_layernorm_axes") ? NULL : (PolyUOp *)go_poly_layernorm_axes((uintptr_t)ctx, (uintptr_t)x, (int64_t *)axes, n_axes, eps, (uintptr_t)weight, (uintptr_t)bias);
+  return poly_enter("poly_layernorm_axes") ? NULL : (PolyUOp *)go_poly_layernorm_axes((uintptr_t)ctx, (uintptr_t)x, (void *)axes, n_axes, eps, (uintptr_t)weight, (uintptr_t)bias);
 }
 
 PolyUOp *poly_rmsnorm(PolyCtx *ctx, PolyUOp *x, double eps, PolyUOp *weight) {
@@ -1049,39 +1049,39 @@ PolyUOp *poly_groupnorm(PolyCtx *ctx, PolyUOp *x, int64_t groups, double eps, Po
 }
 
 PolyUOp *poly_batchnorm(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, PolyUOp *mean, PolyUOp *invstd, const int64_t *axes, int n_axes) {
-  return poly_enter("poly_batchnorm") ? NULL : (PolyUOp *)go_poly_batchnorm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, (uintptr_t)mean, (uintptr_t)invstd, (int64_t *)axes, n_axes);
+  return poly_enter("poly_batchnorm") ? NULL : (PolyUOp *)go_poly_batchnorm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, (uintptr_t)mean, (uintptr_t)invstd, (void *)axes, n_axes);
 }
 
 int poly_batchnorm_stats(PolyCtx *ctx, PolyUOp *x, PolyUOp **out) {
-  return poly_enter("poly_batchnorm_stats") ? -1 : go_poly_batchnorm_stats((uintptr_t)ctx, (uintptr_t)x, (uintptr_t *)out);
+  return poly_enter("poly_batchnorm_stats") ? -1 : go_poly_batchnorm_stats((uintptr_t)ctx, (uintptr_t)x, (void *)out);
 }
 
 PolyUOp *poly_conv(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n) {
-  return poly_enter("poly_conv") ? NULL : (PolyUOp *)go_poly_conv((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n);
+  return poly_enter("poly_conv") ? NULL : (PolyUOp *)go_poly_conv((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (void *)stride, (void *)dilation, (void *)padding, n);
 }
 
 PolyUOp *poly_conv_transpose(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, const int64_t *output_padding, int n) {
-  return poly_enter("poly_conv_transpose") ? NULL : (PolyUOp *)go_poly_conv_transpose((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, (int64_t *)output_padding, n);
+  return poly_enter("poly_conv_transpose") ? NULL : (PolyUOp *)go_poly_conv_transpose((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (void *)stride, (void *)dilation, (void *)padding, (void *)output_padding, n);
 }
 
 PolyUOp *poly_avg_pool(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode, int count_include_pad) {
-  return poly_enter("poly_avg_pool") ? NULL : (PolyUOp *)go_poly_avg_pool((uintptr_t)ctx, (uintptr_t)x, (int64_t *)kernel, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n, ceil_mode, count_include_pad);
+  return poly_enter("poly_avg_pool") ? NULL : (PolyUOp *)go_poly_avg_pool((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode, count_include_pad);
 }
 
 PolyUOp *poly_max_pool(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode) {
-  return poly_enter("poly_max_pool") ? NULL : (PolyUOp *)go_poly_max_pool((uintptr_t)ctx, (uintptr_t)x, (int64_t *)kernel, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n, ceil_mode);
+  return poly_enter("poly_max_pool") ? NULL : (PolyUOp *)go_poly_max_pool((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode);
 }
 
 int poly_max_pool_indices(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode, PolyUOp **out) {
-  return poly_enter("poly_max_pool_indices") ? -1 : go_poly_max_pool_indices((uintptr_t)ctx, (uintptr_t)x, (int64_t *)kernel, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n, ceil_mode, (uintptr_t *)out);
+  return poly_enter("poly_max_pool_indices") ? -1 : go_poly_max_pool_indices((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode, (void *)out);
 }
 
 PolyUOp *poly_max_unpool(PolyCtx *ctx, PolyUOp *x, PolyUOp *indices, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, const int64_t *output_size) {
-  return poly_enter("poly_max_unpool") ? NULL : (PolyUOp *)go_poly_max_unpool((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)indices, (int64_t *)kernel, (int64_t *)stride, (int64_t *)dilation, (int64_t *)padding, n, (int64_t *)output_size);
+  return poly_enter("poly_max_unpool") ? NULL : (PolyUOp *)go_poly_max_unpool((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)indices, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, (void *)output_size);
 }
 
 PolyUOp *poly_interpolate(PolyCtx *ctx, PolyUOp *x, const int64_t *size, int n, int mode, int align_corners) {
-  return poly_enter("poly_interpolate") ? NULL : (PolyUOp *)go_poly_interpolate((uintptr_t)ctx, (uintptr_t)x, (int64_t *)size, n, mode, align_corners);
+  return poly_enter("poly_interpolate") ? NULL : (PolyUOp *)go_poly_interpolate((uintptr_t)ctx, (uintptr_t)x, (void *)size, n, mode, align_corners);
 }
 
 PolyUOp *poly_matmul(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
@@ -1101,15 +1101,15 @@ PolyUOp *poly_dense(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias) {
 }
 
 PolyUOp *poly_einsum(PolyCtx *ctx, const char *formula, PolyUOp **ops, const int64_t **shapes, const int *ndims, int n, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_einsum") ? NULL : (PolyUOp *)go_poly_einsum((uintptr_t)ctx, (char *)formula, (uintptr_t *)ops, (int64_t **)shapes, (int *)ndims, n, shape_out, ndim_out);
+  return poly_enter("poly_einsum") ? NULL : (PolyUOp *)go_poly_einsum((uintptr_t)ctx, (void *)formula, (void *)ops, (void *)shapes, (void *)ndims, n, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_cholesky(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int upper) {
-  return poly_enter("poly_cholesky") ? NULL : (PolyUOp *)go_poly_cholesky((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, upper);
+  return poly_enter("poly_cholesky") ? NULL : (PolyUOp *)go_poly_cholesky((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, upper);
 }
 
 PolyUOp *poly_triangular_solve(PolyCtx *ctx, PolyUOp *a, const int64_t *a_shape, int a_ndim, PolyUOp *b, const int64_t *b_shape, int b_ndim, int upper, int trans_a, int unit_diag, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_triangular_solve") ? NULL : (PolyUOp *)go_poly_triangular_solve((uintptr_t)ctx, (uintptr_t)a, (int64_t *)a_shape, a_ndim, (uintptr_t)b, (int64_t *)b_shape, b_ndim, upper, trans_a, unit_diag, shape_out, ndim_out);
+  return poly_enter("poly_triangular_solve") ? NULL : (PolyUOp *)go_poly_triangular_solve((uintptr_t)ctx, (uintptr_t)a, (void *)a_shape, a_ndim, (uintptr_t)b, (void *)b_shape, b_ndim, upper, trans_a, unit_diag, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_solve(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
@@ -1125,27 +1125,27 @@ PolyUOp *poly_det(PolyCtx *ctx, PolyUOp *a) {
 }
 
 int poly_slogdet(PolyCtx *ctx, PolyUOp *a, PolyUOp **out) {
-  return poly_enter("poly_slogdet") ? -1 : go_poly_slogdet((uintptr_t)ctx, (uintptr_t)a, (uintptr_t *)out);
+  return poly_enter("poly_slogdet") ? -1 : go_poly_slogdet((uintptr_t)ctx, (uintptr_t)a, (void *)out);
 }
 
 int poly_qr(PolyCtx *ctx, PolyUOp *a, PolyUOp **out) {
-  return poly_enter("poly_qr") ? -1 : go_poly_qr((uintptr_t)ctx, (uintptr_t)a, (uintptr_t *)out);
+  return poly_enter("poly_qr") ? -1 : go_poly_qr((uintptr_t)ctx, (uintptr_t)a, (void *)out);
 }
 
 int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out) {
-  return poly_enter("poly_svd") ? -1 : go_poly_svd((uintptr_t)ctx, (uintptr_t)a, full_matrices, (uintptr_t *)out);
+  return poly_enter("poly_svd") ? -1 : go_poly_svd((uintptr_t)ctx, (uintptr_t)a, full_matrices, (void *)out);
 }
 
 int poly_eigh(PolyCtx *ctx, PolyUOp *a, int upper, PolyUOp **out) {
-  return poly_enter("poly_eigh") ? -1 : go_poly_eigh((uintptr_t)ctx, (uintptr_t)a, upper, (uintptr_t *)out);
+  return poly_enter("poly_eigh") ? -1 : go_poly_eigh((uintptr_t)ctx, (uintptr_t)a, upper, (void *)out);
 }
 
 int poly_lstsq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rcond, PolyUOp **out) {
-  return poly_enter("poly_lstsq") ? -1 : go_poly_lstsq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rcond, (uintptr_t *)out);
+  return poly_enter("poly_lstsq") ? -1 : go_poly_lstsq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rcond, (void *)out);
 }
 
 PolyUOp *poly_newton_schulz(PolyCtx *ctx, PolyUOp *a, int steps, const double *params, int n_params, double eps) {
-  return poly_enter("poly_newton_schulz") ? NULL : (PolyUOp *)go_poly_newton_schulz((uintptr_t)ctx, (uintptr_t)a, steps, (double *)params, n_params, eps);
+  return poly_enter("poly_newton_schulz") ? NULL : (PolyUOp *)go_poly_newton_schulz((uintptr_t)ctx, (uintptr_t)a, steps, (void *)params, n_params, eps);
 }
 
 PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal, int enable_gqa, double scale, double dropout_p, PolyUOp *seed) {
@@ -1193,31 +1193,31 @@ PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *tar
 }
 
 int poly_lars(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr, PolyUOp *buffer, double momentum, double weight_decay, double tcoef, int nesterov, int classic, int decoupled_decay, int ns_steps, const double *ns_coefficients, int n, PolyUOp **out) {
-  return poly_enter("poly_lars") ? -1 : go_poly_lars((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)buffer, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (double *)ns_coefficients, n, (uintptr_t *)out);
+  return poly_enter("poly_lars") ? -1 : go_poly_lars((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)buffer, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (void *)ns_coefficients, n, (void *)out);
 }
 
 int poly_lamb(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr, PolyUOp *m, PolyUOp *v, PolyUOp *b1_t, PolyUOp *b2_t, double b1, double b2, double eps, double weight_decay, int adam, int coupled_decay, PolyUOp **out) {
-  return poly_enter("poly_lamb") ? -1 : go_poly_lamb((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)m, (uintptr_t)v, (uintptr_t)b1_t, (uintptr_t)b2_t, b1, b2, eps, weight_decay, adam, coupled_decay, (uintptr_t *)out);
+  return poly_enter("poly_lamb") ? -1 : go_poly_lamb((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)m, (uintptr_t)v, (uintptr_t)b1_t, (uintptr_t)b2_t, b1, b2, eps, weight_decay, adam, coupled_decay, (void *)out);
 }
 
 int poly_clip_grad_norm(PolyCtx *ctx, PolyUOp **grads, int n, double max_norm, double norm_type, PolyUOp **out) {
-  return poly_enter("poly_clip_grad_norm") ? -1 : go_poly_clip_grad_norm((uintptr_t)ctx, (uintptr_t *)grads, n, max_norm, norm_type, (uintptr_t *)out);
+  return poly_enter("poly_clip_grad_norm") ? -1 : go_poly_clip_grad_norm((uintptr_t)ctx, (void *)grads, n, max_norm, norm_type, (void *)out);
 }
 
 PolyUOp *poly_learning_rate(PolyCtx *ctx, PolyUOp *lr, PolyUOp *t, int schedule, const double *params, int n) {
-  return poly_enter("poly_learning_rate") ? NULL : (PolyUOp *)go_poly_learning_rate((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)t, schedule, (double *)params, n);
+  return poly_enter("poly_learning_rate") ? NULL : (PolyUOp *)go_poly_learning_rate((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)t, schedule, (void *)params, n);
 }
 
 int poly_plateau(PolyCtx *ctx, PolyUOp *lr, PolyUOp *metric, PolyUOp *best, PolyUOp *bad, PolyUOp *cooling, int maximize, int relative, double threshold, double factor, double min_lr, double eps, int64_t patience, int64_t cooldown, PolyUOp **out) {
-  return poly_enter("poly_plateau") ? -1 : go_poly_plateau((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)metric, (uintptr_t)best, (uintptr_t)bad, (uintptr_t)cooling, maximize, relative, threshold, factor, min_lr, eps, patience, cooldown, (uintptr_t *)out);
+  return poly_enter("poly_plateau") ? -1 : go_poly_plateau((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)metric, (uintptr_t)best, (uintptr_t)bad, (uintptr_t)cooling, maximize, relative, threshold, factor, min_lr, eps, patience, cooldown, (void *)out);
 }
 
 int poly_lstm_cell(PolyCtx *ctx, PolyUOp *x, PolyUOp *h, PolyUOp *c, PolyUOp *w_ih, PolyUOp *w_hh, PolyUOp *b_ih, PolyUOp *b_hh, PolyUOp **out) {
-  return poly_enter("poly_lstm_cell") ? -1 : go_poly_lstm_cell((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, (uintptr_t *)out);
+  return poly_enter("poly_lstm_cell") ? -1 : go_poly_lstm_cell((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, (void *)out);
 }
 
 int poly_lstm(PolyCtx *ctx, PolyUOp *x, PolyUOp *h, PolyUOp *c, PolyUOp *w_ih, PolyUOp *w_hh, PolyUOp *b_ih, PolyUOp *b_hh, int batch_first, int reverse, PolyUOp **out) {
-  return poly_enter("poly_lstm") ? -1 : go_poly_lstm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, batch_first, reverse, (uintptr_t *)out);
+  return poly_enter("poly_lstm") ? -1 : go_poly_lstm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, batch_first, reverse, (void *)out);
 }
 
 PolyUOp *poly_grad(PolyCtx *ctx, PolyUOp *y, PolyUOp *wrt) {
@@ -1225,15 +1225,15 @@ PolyUOp *poly_grad(PolyCtx *ctx, PolyUOp *y, PolyUOp *wrt) {
 }
 
 int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **wrts, int n, PolyUOp **out) {
-  return poly_enter("poly_grad_many") ? -1 : go_poly_grad_many((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)seed, (uintptr_t *)wrts, n, (uintptr_t *)out);
+  return poly_enter("poly_grad_many") ? -1 : go_poly_grad_many((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)seed, (void *)wrts, n, (void *)out);
 }
 
 int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
-  return poly_enter("poly_realize_into") ? -1 : go_poly_realize_into((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves);
+  return poly_enter("poly_realize_into") ? -1 : go_poly_realize_into((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves);
 }
 
 int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_update") ? -1 : go_poly_update((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
+  return poly_enter("poly_update") ? -1 : go_poly_update((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves, (void *)targets, (void *)updates, n_updates);
 }
 
 int poly_copy_from_host(PolyCtx *ctx, PolyUOp *buffer, const void *data, size_t nbytes) {
@@ -1241,7 +1241,7 @@ int poly_copy_from_host(PolyCtx *ctx, PolyUOp *buffer, const void *data, size_t 
 }
 
 int poly_copy_to_host(PolyCtx *ctx, PolyUOp *x, void *data, size_t nbytes) {
-  return poly_enter("poly_copy_to_host") ? -1 : go_poly_copy_to_host((uintptr_t)ctx, (uintptr_t)x, data, nbytes);
+  return poly_enter("poly_copy_to_host") ? -1 : go_poly_copy_to_host((uintptr_t)ctx, (uintptr_t)x, (void *)data, nbytes);
 }
 
 PolyUOp *poly_store_val(PolyCtx *ctx, PolyUOp *buf, PolyUOp *value) {
@@ -1257,7 +1257,7 @@ PolyUOp *poly_sink1(PolyCtx *ctx, PolyUOp *store) {
 }
 
 PolyUOp *poly_sink_n(PolyCtx *ctx, PolyUOp **stores, int n) {
-  return poly_enter("poly_sink_n") ? NULL : (PolyUOp *)go_poly_sink_n((uintptr_t)ctx, (uintptr_t *)stores, n);
+  return poly_enter("poly_sink_n") ? NULL : (PolyUOp *)go_poly_sink_n((uintptr_t)ctx, (void *)stores, n);
 }
 
 int poly_realize(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_binds) {
@@ -1269,11 +1269,11 @@ int poly_realize_ex(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n
 }
 
 PolyJob *poly_realize_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
-  return poly_enter("poly_realize_async") ? NULL : (PolyJob *)go_poly_realize_async((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves);
+  return poly_enter("poly_realize_async") ? NULL : (PolyJob *)go_poly_realize_async((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves);
 }
 
 PolyJob *poly_update_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_update_async") ? NULL : (PolyJob *)go_poly_update_async((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)leaves, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
+  return poly_enter("poly_update_async") ? NULL : (PolyJob *)go_poly_update_async((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves, (void *)targets, (void *)updates, n_updates);
 }
 
 PolyJob *poly_step_run_async(PolyStep *step, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
@@ -1293,15 +1293,15 @@ PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink) {
 }
 
 PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_compile_update") ? NULL : (PolyStep *)go_poly_compile_update((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates);
+  return poly_enter("poly_compile_update") ? NULL : (PolyStep *)go_poly_compile_update((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)targets, (void *)updates, n_updates);
 }
 
 PolyStep *poly_compile_update_pruned(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, PolyUOp **inputs, int n_inputs) {
-  return poly_enter("poly_compile_update_pruned") ? NULL : (PolyStep *)go_poly_compile_update_pruned((uintptr_t)ctx, (uintptr_t *)values, data, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates, (uintptr_t *)inputs, n_inputs);
+  return poly_enter("poly_compile_update_pruned") ? NULL : (PolyStep *)go_poly_compile_update_pruned((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)targets, (void *)updates, n_updates, (void *)inputs, n_inputs);
 }
 
 PolyStep *poly_compile_value_and_grad(PolyCtx *ctx, PolyUOp *loss, PolyUOp **params, int n_params, int *loss_idx_out, int *grad_idxs_out) {
-  return poly_enter("poly_compile_value_and_grad") ? NULL : (PolyStep *)go_poly_compile_value_and_grad((uintptr_t)ctx, (uintptr_t)loss, (uintptr_t *)params, n_params, loss_idx_out, grad_idxs_out);
+  return poly_enter("poly_compile_value_and_grad") ? NULL : (PolyStep *)go_poly_compile_value_and_grad((uintptr_t)ctx, (uintptr_t)loss, (void *)params, n_params, (void *)loss_idx_out, (void *)grad_idxs_out);
 }
 
 void poly_step_destroy(PolyStep *step) {
@@ -1313,11 +1313,11 @@ int poly_step_run_ex(PolyStep *step, PolyBufferBinding *binds, int n_binds, Poly
 }
 
 int poly_step_run_indexed(PolyStep *step, void **ptrs, int n) {
-  return poly_enter("poly_step_run_indexed") ? -1 : go_poly_step_run_indexed((uintptr_t)step, ptrs, n);
+  return poly_enter("poly_step_run_indexed") ? -1 : go_poly_step_run_indexed((uintptr_t)step, (void *)ptrs, n);
 }
 
 int poly_step_run_indexed_ex(PolyStep *step, void **ptrs, int n, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_step_run_indexed_ex") ? -1 : go_poly_step_run_indexed_ex((uintptr_t)step, ptrs, n, (void *)vars, n_vars);
+  return poly_enter("poly_step_run_indexed_ex") ? -1 : go_poly_step_run_indexed_ex((uintptr_t)step, (void *)ptrs, n, (void *)vars, n_vars);
 }
 
 int poly_step_n_kernels(const PolyStep *step) {
@@ -1349,7 +1349,7 @@ PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx) {
 }
 
 PolyFile *poly_file_open(const char *path, int format) {
-  return poly_enter("poly_file_open") ? NULL : (PolyFile *)go_poly_file_open((char *)path, format);
+  return poly_enter("poly_file_open") ? NULL : (PolyFile *)go_poly_file_open((void *)path, format);
 }
 
 PolyFile *poly_file_read(const void *data, int64_t len, int format) {
@@ -1377,7 +1377,7 @@ const char *poly_file_type(PolyFile *file, int i) {
 }
 
 int poly_file_describe(PolyFile *file, int i, int64_t *dims, int cap, int *dtype) {
-  return poly_enter("poly_file_describe") ? -1 : go_poly_file_describe((uintptr_t)file, i, dims, cap, dtype);
+  return poly_enter("poly_file_describe") ? -1 : go_poly_file_describe((uintptr_t)file, i, (void *)dims, cap, (void *)dtype);
 }
 
 int poly_file_quant(PolyFile *file, int i) {
@@ -1385,7 +1385,7 @@ int poly_file_quant(PolyFile *file, int i) {
 }
 
 void *poly_file_data(PolyFile *file, int i, int64_t *len_out) {
-  return poly_enter("poly_file_data") ? NULL : go_poly_file_data((uintptr_t)file, i, len_out);
+  return poly_enter("poly_file_data") ? NULL : go_poly_file_data((uintptr_t)file, i, (void *)len_out);
 }
 
 const char *poly_file_value(PolyFile *file) {
@@ -1397,43 +1397,43 @@ PolyUOp *poly_dequantize(PolyCtx *ctx, PolyUOp *x, int type, int64_t n) {
 }
 
 int poly_safetensors_save(const char *path, const PolyFileTensor *tensors, int n, const char *meta, int64_t max_shard_bytes) {
-  return poly_enter("poly_safetensors_save") ? -1 : go_poly_safetensors_save((char *)path, (PolyFileTensor *)tensors, n, (char *)meta, max_shard_bytes);
+  return poly_enter("poly_safetensors_save") ? -1 : go_poly_safetensors_save((void *)path, (void *)tensors, n, (void *)meta, max_shard_bytes);
 }
 
 PolyInstance *poly_mlp_instance(const char *json, int json_len) {
-  return poly_enter("poly_mlp_instance") ? NULL : (PolyInstance *)go_poly_mlp_instance((char *)json, json_len);
+  return poly_enter("poly_mlp_instance") ? NULL : (PolyInstance *)go_poly_mlp_instance((void *)json, json_len);
 }
 
 PolyInstance *poly_tabm_instance(const char *json, int json_len) {
-  return poly_enter("poly_tabm_instance") ? NULL : (PolyInstance *)go_poly_tabm_instance((char *)json, json_len);
+  return poly_enter("poly_tabm_instance") ? NULL : (PolyInstance *)go_poly_tabm_instance((void *)json, json_len);
 }
 
 PolyInstance *poly_nam_instance(const char *json, int json_len) {
-  return poly_enter("poly_nam_instance") ? NULL : (PolyInstance *)go_poly_nam_instance((char *)json, json_len);
+  return poly_enter("poly_nam_instance") ? NULL : (PolyInstance *)go_poly_nam_instance((void *)json, json_len);
 }
 
 PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **weights, const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len) {
-  return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)go_poly_hf_load((char *)config, config_len, (uint8_t **)weights, (int64_t *)weight_lens, n_weights, max_batch, max_seq_len);
+  return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)go_poly_hf_load((void *)config, config_len, (void *)weights, (void *)weight_lens, n_weights, max_batch, max_seq_len);
 }
 
 PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **weights, const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len, const char *dtype, int strict) {
-  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((char *)config, config_len, (uint8_t **)weights, (int64_t *)weight_lens, n_weights, max_batch, max_seq_len, (char *)dtype, strict);
+  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((void *)config, config_len, (void *)weights, (void *)weight_lens, n_weights, max_batch, max_seq_len, (void *)dtype, strict);
 }
 
 PolyInstance *poly_hf_open(const char *path, int max_batch, int max_seq_len, const char *dtype, int strict) {
-  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)go_poly_hf_open((char *)path, max_batch, max_seq_len, (char *)dtype, strict);
+  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)go_poly_hf_open((void *)path, max_batch, max_seq_len, (void *)dtype, strict);
 }
 
 int poly_instance_ends(PolyInstance *inst, int32_t *tokens, int room) {
-  return poly_enter("poly_instance_ends") ? -1 : go_poly_instance_ends((uintptr_t)inst, tokens, room);
+  return poly_enter("poly_instance_ends") ? -1 : go_poly_instance_ends((uintptr_t)inst, (void *)tokens, room);
 }
 
 PolyInstance *poly_instance_from_ir(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len) {
-  return poly_enter("poly_instance_from_ir") ? NULL : (PolyInstance *)go_poly_instance_from_ir((uint8_t *)ir, ir_len, (uint8_t *)weights, weights_len);
+  return poly_enter("poly_instance_from_ir") ? NULL : (PolyInstance *)go_poly_instance_from_ir((void *)ir, ir_len, (void *)weights, weights_len);
 }
 
 PolyInstance *poly_instance_from_bundle(const uint8_t *data, int len) {
-  return poly_enter("poly_instance_from_bundle") ? NULL : (PolyInstance *)go_poly_instance_from_bundle((uint8_t *)data, len);
+  return poly_enter("poly_instance_from_bundle") ? NULL : (PolyInstance *)go_poly_instance_from_bundle((void *)data, len);
 }
 
 void poly_instance_free(PolyInstance *inst) {
@@ -1441,23 +1441,23 @@ void poly_instance_free(PolyInstance *inst) {
 }
 
 uint8_t *poly_instance_export_ir(PolyInstance *inst, int *len_out) {
-  return poly_enter("poly_instance_export_ir") ? NULL : go_poly_instance_export_ir((uintptr_t)inst, len_out);
+  return poly_enter("poly_instance_export_ir") ? NULL : go_poly_instance_export_ir((uintptr_t)inst, (void *)len_out);
 }
 
 uint8_t *poly_instance_export_weights(PolyInstance *inst, int *len_out) {
-  return poly_enter("poly_instance_export_weights") ? NULL : go_poly_instance_export_weights((uintptr_t)inst, len_out);
+  return poly_enter("poly_instance_export_weights") ? NULL : go_poly_instance_export_weights((uintptr_t)inst, (void *)len_out);
 }
 
 uint8_t *poly_instance_save_bundle(PolyInstance *inst, int *len_out) {
-  return poly_enter("poly_instance_save_bundle") ? NULL : go_poly_instance_save_bundle((uintptr_t)inst, len_out);
+  return poly_enter("poly_instance_save_bundle") ? NULL : go_poly_instance_save_bundle((uintptr_t)inst, (void *)len_out);
 }
 
 int poly_instance_import_weights(PolyInstance *inst, const uint8_t *data, int len) {
-  return poly_enter("poly_instance_import_weights") ? -1 : go_poly_instance_import_weights((uintptr_t)inst, (uint8_t *)data, len);
+  return poly_enter("poly_instance_import_weights") ? -1 : go_poly_instance_import_weights((uintptr_t)inst, (void *)data, len);
 }
 
 int poly_instance_load_weights(PolyInstance *inst, const uint8_t *data, int len) {
-  return poly_enter("poly_instance_load_weights") ? -1 : go_poly_instance_load_weights((uintptr_t)inst, (uint8_t *)data, len);
+  return poly_enter("poly_instance_load_weights") ? -1 : go_poly_instance_load_weights((uintptr_t)inst, (void *)data, len);
 }
 
 const char *poly_instance_notes(PolyInstance *inst) {
@@ -1473,15 +1473,15 @@ const char *poly_instance_param_name(const PolyInstance *inst, int i) {
 }
 
 float *poly_instance_param_data(PolyInstance *inst, int i, int64_t *numel_out) {
-  return poly_enter("poly_instance_param_data") ? NULL : go_poly_instance_param_data((uintptr_t)inst, i, numel_out);
+  return poly_enter("poly_instance_param_data") ? NULL : go_poly_instance_param_data((uintptr_t)inst, i, (void *)numel_out);
 }
 
 int poly_instance_param_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap) {
-  return poly_enter("poly_instance_param_shape") ? -1 : go_poly_instance_param_shape((uintptr_t)inst, i, dims_out, cap);
+  return poly_enter("poly_instance_param_shape") ? -1 : go_poly_instance_param_shape((uintptr_t)inst, i, (void *)dims_out, cap);
 }
 
 float *poly_instance_param_grad(PolyInstance *inst, int i, int64_t *numel_out) {
-  return poly_enter("poly_instance_param_grad") ? NULL : go_poly_instance_param_grad((uintptr_t)inst, i, numel_out);
+  return poly_enter("poly_instance_param_grad") ? NULL : go_poly_instance_param_grad((uintptr_t)inst, i, (void *)numel_out);
 }
 
 int poly_instance_buf_count(const PolyInstance *inst) {
@@ -1497,11 +1497,11 @@ int poly_instance_buf_role(const PolyInstance *inst, int i) {
 }
 
 float *poly_instance_buf_data(PolyInstance *inst, int i, int64_t *numel_out) {
-  return poly_enter("poly_instance_buf_data") ? NULL : go_poly_instance_buf_data((uintptr_t)inst, i, numel_out);
+  return poly_enter("poly_instance_buf_data") ? NULL : go_poly_instance_buf_data((uintptr_t)inst, i, (void *)numel_out);
 }
 
 int poly_instance_buf_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap) {
-  return poly_enter("poly_instance_buf_shape") ? -1 : go_poly_instance_buf_shape((uintptr_t)inst, i, dims_out, cap);
+  return poly_enter("poly_instance_buf_shape") ? -1 : go_poly_instance_buf_shape((uintptr_t)inst, i, (void *)dims_out, cap);
 }
 
 int poly_instance_upload_param(PolyInstance *inst, int i, const void *src, size_t len) {
@@ -1513,11 +1513,11 @@ int poly_instance_upload_buf(PolyInstance *inst, int i, const void *src, size_t 
 }
 
 int poly_instance_readback_param(PolyInstance *inst, int i, void *dst, size_t len) {
-  return poly_enter("poly_instance_readback_param") ? -1 : go_poly_instance_readback_param((uintptr_t)inst, i, dst, len);
+  return poly_enter("poly_instance_readback_param") ? -1 : go_poly_instance_readback_param((uintptr_t)inst, i, (void *)dst, len);
 }
 
 int poly_instance_readback_buf(PolyInstance *inst, int i, void *dst, size_t len) {
-  return poly_enter("poly_instance_readback_buf") ? -1 : go_poly_instance_readback_buf((uintptr_t)inst, i, dst, len);
+  return poly_enter("poly_instance_readback_buf") ? -1 : go_poly_instance_readback_buf((uintptr_t)inst, i, (void *)dst, len);
 }
 
 int poly_instance_set_device(PolyInstance *inst, int device) {
@@ -1533,15 +1533,15 @@ int poly_instance_forward(PolyInstance *inst, PolyIOBinding *inputs, int n_input
 }
 
 int poly_instance_call(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io) {
-  return poly_enter("poly_instance_call") ? -1 : go_poly_instance_call((uintptr_t)inst, (char *)entry, (void *)io, n_io);
+  return poly_enter("poly_instance_call") ? -1 : go_poly_instance_call((uintptr_t)inst, (void *)entry, (void *)io, n_io);
 }
 
 int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, float *loss_out) {
-  return poly_enter("poly_instance_train_step") ? -1 : go_poly_instance_train_step((uintptr_t)inst, (void *)io, n_io, loss_out);
+  return poly_enter("poly_instance_train_step") ? -1 : go_poly_instance_train_step((uintptr_t)inst, (void *)io, n_io, (void *)loss_out);
 }
 
 int poly_instance_value_and_grad(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io, float *loss_out) {
-  return poly_enter("poly_instance_value_and_grad") ? -1 : go_poly_instance_value_and_grad((uintptr_t)inst, (char *)entry, (void *)io, n_io, loss_out);
+  return poly_enter("poly_instance_value_and_grad") ? -1 : go_poly_instance_value_and_grad((uintptr_t)inst, (void *)entry, (void *)io, n_io, (void *)loss_out);
 }
 
 PolyGenerator *poly_generator_new(PolyInstance *inst, int rows) {
@@ -1569,19 +1569,19 @@ int poly_generator_sampling(PolyGenerator *gen, double temperature, int top_k, d
 }
 
 int poly_generator_feed(PolyGenerator *gen, const int32_t *tokens, const int32_t *lengths, int rows) {
-  return poly_enter("poly_generator_feed") ? -1 : go_poly_generator_feed((uintptr_t)gen, (int32_t *)tokens, (int32_t *)lengths, rows);
+  return poly_enter("poly_generator_feed") ? -1 : go_poly_generator_feed((uintptr_t)gen, (void *)tokens, (void *)lengths, rows);
 }
 
 int poly_generator_ends(PolyGenerator *gen, const int32_t *tokens, int n) {
-  return poly_enter("poly_generator_ends") ? -1 : go_poly_generator_ends((uintptr_t)gen, (int32_t *)tokens, n);
+  return poly_enter("poly_generator_ends") ? -1 : go_poly_generator_ends((uintptr_t)gen, (void *)tokens, n);
 }
 
 int poly_generator_next(PolyGenerator *gen, int32_t *tokens, int rows) {
-  return poly_enter("poly_generator_next") ? -1 : go_poly_generator_next((uintptr_t)gen, tokens, rows);
+  return poly_enter("poly_generator_next") ? -1 : go_poly_generator_next((uintptr_t)gen, (void *)tokens, rows);
 }
 
 const float *poly_generator_logits(PolyGenerator *gen, int64_t *numel_out) {
-  return poly_enter("poly_generator_logits") ? NULL : go_poly_generator_logits((uintptr_t)gen, numel_out);
+  return poly_enter("poly_generator_logits") ? NULL : go_poly_generator_logits((uintptr_t)gen, (void *)numel_out);
 }
 
 int poly_generator_reset(PolyGenerator *gen) {
@@ -1593,7 +1593,7 @@ PolyModelConfig *poly_model_config_new(void) {
 }
 
 PolyModelConfig *poly_model_config_from_json(const char *json, int len) {
-  return poly_enter("poly_model_config_from_json") ? NULL : (PolyModelConfig *)go_poly_model_config_from_json((char *)json, len);
+  return poly_enter("poly_model_config_from_json") ? NULL : (PolyModelConfig *)go_poly_model_config_from_json((void *)json, len);
 }
 
 void poly_model_config_free(PolyModelConfig *config) {
@@ -1601,47 +1601,47 @@ void poly_model_config_free(PolyModelConfig *config) {
 }
 
 void poly_model_config_set_int(PolyModelConfig *config, const char *key, int value) {
-  if (!poly_enter("poly_model_config_set_int")) go_poly_model_config_set_int((uintptr_t)config, (char *)key, value);
+  if (!poly_enter("poly_model_config_set_int")) go_poly_model_config_set_int((uintptr_t)config, (void *)key, value);
 }
 
 void poly_model_config_set_float(PolyModelConfig *config, const char *key, float value) {
-  if (!poly_enter("poly_model_config_set_float")) go_poly_model_config_set_float((uintptr_t)config, (char *)key, value);
+  if (!poly_enter("poly_model_config_set_float")) go_poly_model_config_set_float((uintptr_t)config, (void *)key, value);
 }
 
 void poly_model_config_set_string(PolyModelConfig *config, const char *key, const char *value) {
-  if (!poly_enter("poly_model_config_set_string")) go_poly_model_config_set_string((uintptr_t)config, (char *)key, (char *)value);
+  if (!poly_enter("poly_model_config_set_string")) go_poly_model_config_set_string((uintptr_t)config, (void *)key, (void *)value);
 }
 
 void poly_model_config_set_ints(PolyModelConfig *config, const char *key, const int64_t *values, int n) {
-  if (!poly_enter("poly_model_config_set_ints")) go_poly_model_config_set_ints((uintptr_t)config, (char *)key, (int64_t *)values, n);
+  if (!poly_enter("poly_model_config_set_ints")) go_poly_model_config_set_ints((uintptr_t)config, (void *)key, (void *)values, n);
 }
 
 int poly_model_config_get_int(const PolyModelConfig *config, const char *key, int missing) {
-  return poly_enter("poly_model_config_get_int") ? -1 : go_poly_model_config_get_int((uintptr_t)config, (char *)key, missing);
+  return poly_enter("poly_model_config_get_int") ? -1 : go_poly_model_config_get_int((uintptr_t)config, (void *)key, missing);
 }
 
 float poly_model_config_get_float(const PolyModelConfig *config, const char *key, float missing) {
-  return poly_enter("poly_model_config_get_float") ? 0 : go_poly_model_config_get_float((uintptr_t)config, (char *)key, missing);
+  return poly_enter("poly_model_config_get_float") ? 0 : go_poly_model_config_get_float((uintptr_t)config, (void *)key, missing);
 }
 
 const char *poly_model_config_get_string(const PolyModelConfig *config, const char *key, const char *missing) {
-  return poly_enter("poly_model_config_get_string") ? NULL : go_poly_model_config_get_string((uintptr_t)config, (char *)key, (char *)missing);
+  return poly_enter("poly_model_config_get_string") ? NULL : go_poly_model_config_get_string((uintptr_t)config, (void *)key, (void *)missing);
 }
 
 void poly_model_register(const char *kind, PolyModelCreateFn create) {
-  if (!poly_enter("poly_model_register")) go_poly_model_register((char *)kind, (void *)create);
+  if (!poly_enter("poly_model_register")) go_poly_model_register((void *)kind, (void *)create);
 }
 
 PolyModel *poly_model_create(PolyCtx *ctx, const char *kind, PolyModelConfig *config) {
-  return poly_enter("poly_model_create") ? NULL : (PolyModel *)go_poly_model_create((uintptr_t)ctx, (char *)kind, (uintptr_t)config);
+  return poly_enter("poly_model_create") ? NULL : (PolyModel *)go_poly_model_create((uintptr_t)ctx, (void *)kind, (uintptr_t)config);
 }
 
 PolyModel *poly_model_new(PolyCtx *ctx, PolyModelForwardFn forward, void *user, PolyModelReleaseFn release) {
-  return poly_enter("poly_model_new") ? NULL : (PolyModel *)go_poly_model_new((uintptr_t)ctx, (void *)forward, user, (void *)release);
+  return poly_enter("poly_model_new") ? NULL : (PolyModel *)go_poly_model_new((uintptr_t)ctx, (void *)forward, (void *)user, (void *)release);
 }
 
 int poly_model_add_parameter(PolyModel *model, const char *name, PolyUOp *node) {
-  return poly_enter("poly_model_add_parameter") ? -1 : go_poly_model_add_parameter((uintptr_t)model, (char *)name, (uintptr_t)node);
+  return poly_enter("poly_model_add_parameter") ? -1 : go_poly_model_add_parameter((uintptr_t)model, (void *)name, (uintptr_t)node);
 }
 
 void poly_model_free(PolyModel *model) {
@@ -1649,11 +1649,11 @@ void poly_model_free(PolyModel *model) {
 }
 
 PolyUOp **poly_model_forward(PolyModel *model, PolyUOp **inputs, int n, int *n_out) {
-  return poly_enter("poly_model_forward") ? NULL : go_poly_model_forward((uintptr_t)model, (uintptr_t *)inputs, n, n_out);
+  return poly_enter("poly_model_forward") ? NULL : go_poly_model_forward((uintptr_t)model, (void *)inputs, n, (void *)n_out);
 }
 
 PolyUOp *poly_model_parameter(PolyModel *model, const char *name) {
-  return poly_enter("poly_model_parameter") ? NULL : (PolyUOp *)go_poly_model_parameter((uintptr_t)model, (char *)name);
+  return poly_enter("poly_model_parameter") ? NULL : (PolyUOp *)go_poly_model_parameter((uintptr_t)model, (void *)name);
 }
 
 int poly_model_parameter_count(PolyModel *model) {
@@ -1665,15 +1665,15 @@ const char *poly_model_parameter_name(PolyModel *model, int i) {
 }
 
 float *poly_model_parameter_data(PolyModel *model, const char *name, int64_t *numel_out) {
-  return poly_enter("poly_model_parameter_data") ? NULL : go_poly_model_parameter_data((uintptr_t)model, (char *)name, numel_out);
+  return poly_enter("poly_model_parameter_data") ? NULL : go_poly_model_parameter_data((uintptr_t)model, (void *)name, (void *)numel_out);
 }
 
 uint8_t *poly_bundle_encode(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len, const char *meta, int *len_out) {
-  return poly_enter("poly_bundle_encode") ? NULL : go_poly_bundle_encode((uint8_t *)ir, ir_len, (uint8_t *)weights, weights_len, (char *)meta, len_out);
+  return poly_enter("poly_bundle_encode") ? NULL : go_poly_bundle_encode((void *)ir, ir_len, (void *)weights, weights_len, (void *)meta, (void *)len_out);
 }
 
 int poly_bundle_decode(const uint8_t *data, int len, PolyBundleSections *out) {
-  return poly_enter("poly_bundle_decode") ? -1 : go_poly_bundle_decode((uint8_t *)data, len, out);
+  return poly_enter("poly_bundle_decode") ? -1 : go_poly_bundle_decode((void *)data, len, (void *)out);
 }
 
 int poly_safetensor_dtype_size(int dtype) {
@@ -1681,35 +1681,35 @@ int poly_safetensor_dtype_size(int dtype) {
 }
 
 uint8_t *poly_safetensors_encode(const PolySafetensorEntry *entries, int n, const char *meta, int *len_out) {
-  return poly_enter("poly_safetensors_encode") ? NULL : go_poly_safetensors_encode((PolySafetensorEntry *)entries, n, (char *)meta, len_out);
+  return poly_enter("poly_safetensors_encode") ? NULL : go_poly_safetensors_encode((void *)entries, n, (void *)meta, (void *)len_out);
 }
 
 PolySafetensorView *poly_safetensors_decode(const uint8_t *data, int len, int *n_out, char **metadata_out) {
-  return poly_enter("poly_safetensors_decode") ? NULL : go_poly_safetensors_decode((uint8_t *)data, len, n_out, metadata_out);
+  return poly_enter("poly_safetensors_decode") ? NULL : go_poly_safetensors_decode((void *)data, len, (void *)n_out, (void *)metadata_out);
 }
 
 PolySafetensorViewEx *poly_safetensors_decode_ex(const uint8_t *data, int64_t len, int *n_out, char **metadata_out) {
-  return poly_enter("poly_safetensors_decode_ex") ? NULL : go_poly_safetensors_decode_ex((uint8_t *)data, len, n_out, metadata_out);
+  return poly_enter("poly_safetensors_decode_ex") ? NULL : go_poly_safetensors_decode_ex((void *)data, len, (void *)n_out, (void *)metadata_out);
 }
 
 float *poly_safetensors_to_f32(const PolySafetensorViewEx *view) {
-  return poly_enter("poly_safetensors_to_f32") ? NULL : go_poly_safetensors_to_f32((PolySafetensorViewEx *)view);
+  return poly_enter("poly_safetensors_to_f32") ? NULL : go_poly_safetensors_to_f32((void *)view);
 }
 
 void poly_init_param_kaiming(uint64_t seed, const char *name, float *data, int64_t n, int64_t fan_in) {
-  if (!poly_forked) go_poly_init_param_kaiming(seed, (char *)name, data, n, fan_in);
+  if (!poly_forked) go_poly_init_param_kaiming(seed, (void *)name, (void *)data, n, fan_in);
 }
 
 PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch) {
-  return poly_enter("poly_gpt2_build") ? NULL : (PolyInstance *)go_poly_gpt2_build((GPT2Config *)config, batch);
+  return poly_enter("poly_gpt2_build") ? NULL : (PolyInstance *)go_poly_gpt2_build((void *)config, batch);
 }
 
 uint8_t *poly_ir_export(const PolyIrSpec *spec, int *len_out) {
-  return poly_enter("poly_ir_export") ? NULL : go_poly_ir_export((void *)spec, len_out);
+  return poly_enter("poly_ir_export") ? NULL : go_poly_ir_export((void *)spec, (void *)len_out);
 }
 
 int poly_ir_import(const uint8_t *data, int len, PolyIrSpec *out) {
-  return poly_enter("poly_ir_import") ? -1 : go_poly_ir_import((uint8_t *)data, len, (void *)out);
+  return poly_enter("poly_ir_import") ? -1 : go_poly_ir_import((void *)data, len, (void *)out);
 }
 
 void poly_ir_spec_free(PolyIrSpec *spec) {
@@ -1717,11 +1717,11 @@ void poly_ir_spec_free(PolyIrSpec *spec) {
 }
 
 char *poly_view_graph(PolyCtx *ctx, PolyUOp **roots, int n, int view) {
-  return poly_enter("poly_view_graph") ? NULL : go_poly_view_graph((uintptr_t)ctx, (uintptr_t *)roots, n, view);
+  return poly_enter("poly_view_graph") ? NULL : go_poly_view_graph((uintptr_t)ctx, (void *)roots, n, view);
 }
 
 char *poly_view_kernels(PolyCtx *ctx, PolyUOp **values, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, int runs, int view) {
-  return poly_enter("poly_view_kernels") ? NULL : go_poly_view_kernels((uintptr_t)ctx, (uintptr_t *)values, n, (uintptr_t *)targets, (uintptr_t *)updates, n_updates, runs, view);
+  return poly_enter("poly_view_kernels") ? NULL : go_poly_view_kernels((uintptr_t)ctx, (void *)values, n, (void *)targets, (void *)updates, n_updates, runs, view);
 }
 
 PolyUOp *poly_schedule(PolyCtx *ctx, PolyUOp *sink) {
@@ -1757,7 +1757,7 @@ PolyCompiledPlan *poly_get_plan(PolyCtx *ctx, PolyUOp *sink, int device) {
 }
 
 int poly_compiled_plan_run(PolyCompiledPlan *plan, void **slot_data, int n_slots, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_compiled_plan_run") ? -1 : go_poly_compiled_plan_run((uintptr_t)plan, slot_data, n_slots, (void *)vars, n_vars);
+  return poly_enter("poly_compiled_plan_run") ? -1 : go_poly_compiled_plan_run((uintptr_t)plan, (void *)slot_data, n_slots, (void *)vars, n_vars);
 }
 
 int poly_compiled_plan_n_slots(PolyCompiledPlan *plan) {
@@ -1801,7 +1801,7 @@ int poly_wasm_stepplan_bindable_buf_index(const PolyWasmStepPlan *plan, int i) {
 }
 
 const uint8_t *poly_wasm_stepplan_kernel_bytes(const PolyWasmStepPlan *plan, int k, int *len_out) {
-  return poly_enter("poly_wasm_stepplan_kernel_bytes") ? NULL : go_poly_wasm_stepplan_kernel_bytes((uintptr_t)plan, k, len_out);
+  return poly_enter("poly_wasm_stepplan_kernel_bytes") ? NULL : go_poly_wasm_stepplan_kernel_bytes((uintptr_t)plan, k, (void *)len_out);
 }
 
 int poly_wasm_stepplan_kernel_n_params(const PolyWasmStepPlan *plan, int k) {
@@ -1813,7 +1813,7 @@ int poly_wasm_stepplan_kernel_param_buf_index(const PolyWasmStepPlan *plan, int 
 }
 
 const int *poly_wasm_stepplan_exec_order(const PolyWasmStepPlan *plan, int *n_out) {
-  return poly_enter("poly_wasm_stepplan_exec_order") ? NULL : go_poly_wasm_stepplan_exec_order((uintptr_t)plan, n_out);
+  return poly_enter("poly_wasm_stepplan_exec_order") ? NULL : go_poly_wasm_stepplan_exec_order((uintptr_t)plan, (void *)n_out);
 }
 
 PolyUOp *poly_wasm_stepplan_buf_uop(const PolyWasmStepPlan *plan, int i) {
@@ -1829,7 +1829,7 @@ int64_t poly_wasm_stepplan_buf_nbytes(const PolyWasmStepPlan *plan, int i) {
 }
 
 uint8_t *poly_render_kernel_wasm(PolyCtx *ctx, PolyUOp *sink, int *len_out, int *n_bufs_out) {
-  return poly_enter("poly_render_kernel_wasm") ? NULL : go_poly_render_kernel_wasm((uintptr_t)ctx, (uintptr_t)sink, len_out, n_bufs_out);
+  return poly_enter("poly_render_kernel_wasm") ? NULL : go_poly_render_kernel_wasm((uintptr_t)ctx, (uintptr_t)sink, (void *)len_out, (void *)n_bufs_out);
 }
 
 PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index) {
@@ -1837,7 +1837,7 @@ PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index) {
 }
 
 PolyUOp *poly_uop(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp **src, int n_src, PolyArg arg) {
-  return poly_enter("poly_uop") ? NULL : (PolyUOp *)go_poly_uop((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t *)src, n_src, (void *)&arg);
+  return poly_enter("poly_uop") ? NULL : (PolyUOp *)go_poly_uop((uintptr_t)ctx, op, (void *)&dtype, (void *)src, n_src, (void *)&arg);
 }
 
 PolyUOp *poly_uop0(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyArg arg) {
@@ -1873,11 +1873,11 @@ char *poly_graph_str(PolyUOp *root) {
 }
 
 PolyUOp **poly_toposort(PolyCtx *ctx, PolyUOp *root, int *n_out) {
-  return poly_enter("poly_toposort") ? NULL : go_poly_toposort((uintptr_t)ctx, (uintptr_t)root, n_out);
+  return poly_enter("poly_toposort") ? NULL : go_poly_toposort((uintptr_t)ctx, (uintptr_t)root, (void *)n_out);
 }
 
 PolyUOp **poly_toposort_ex(PolyCtx *ctx, PolyUOp *root, int *n_out, PolyGateFn gate, bool enter_calls) {
-  return poly_enter("poly_toposort_ex") ? NULL : go_poly_toposort_ex((uintptr_t)ctx, (uintptr_t)root, n_out, (void *)gate, enter_calls);
+  return poly_enter("poly_toposort_ex") ? NULL : go_poly_toposort_ex((uintptr_t)ctx, (uintptr_t)root, (void *)n_out, (void *)gate, enter_calls);
 }
 
 bool poly_ctx_owns_ptr(PolyCtx *ctx, const void *p) {
@@ -1909,7 +1909,7 @@ PolyUOp *poly_buffer(PolyCtx *ctx, PolyDType dtype, int64_t size) {
 }
 
 PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, const int64_t *inner, int n_inner) {
-  return poly_enter("poly_buffer_var") ? NULL : (PolyUOp *)go_poly_buffer_var((uintptr_t)ctx, (void *)&dtype, (uintptr_t)var, (int64_t *)inner, n_inner);
+  return poly_enter("poly_buffer_var") ? NULL : (PolyUOp *)go_poly_buffer_var((uintptr_t)ctx, (void *)&dtype, (uintptr_t)var, (void *)inner, n_inner);
 }
 
 PolyUOp *poly_const_float(PolyCtx *ctx, double value) {
@@ -1965,51 +1965,51 @@ PolyUOp *poly_le(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
 }
 
 PolyUOp *poly_reduce_axis(PolyCtx *ctx, PolyOps op, PolyUOp *src, int64_t *axes, int n_axes) {
-  return poly_enter("poly_reduce_axis") ? NULL : (PolyUOp *)go_poly_reduce_axis((uintptr_t)ctx, op, (uintptr_t)src, axes, n_axes);
+  return poly_enter("poly_reduce_axis") ? NULL : (PolyUOp *)go_poly_reduce_axis((uintptr_t)ctx, op, (uintptr_t)src, (void *)axes, n_axes);
 }
 
 PolyUOp *poly_sum_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_sum_reduce") ? NULL : (PolyUOp *)go_poly_sum_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+  return poly_enter("poly_sum_reduce") ? NULL : (PolyUOp *)go_poly_sum_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_max_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_max_reduce") ? NULL : (PolyUOp *)go_poly_max_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+  return poly_enter("poly_max_reduce") ? NULL : (PolyUOp *)go_poly_max_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_mean_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_mean_reduce") ? NULL : (PolyUOp *)go_poly_mean_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, shape_out, ndim_out);
+  return poly_enter("poly_mean_reduce") ? NULL : (PolyUOp *)go_poly_mean_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_var_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int corr, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_var_reduce") ? NULL : (PolyUOp *)go_poly_var_reduce((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, keep, corr, shape_out, ndim_out);
+  return poly_enter("poly_var_reduce") ? NULL : (PolyUOp *)go_poly_var_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, corr, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_layernorm(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, double eps, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_layernorm") ? NULL : (PolyUOp *)go_poly_layernorm((uintptr_t)ctx, (uintptr_t)x, (int64_t *)shape, ndim, axis, eps, shape_out, ndim_out);
+  return poly_enter("poly_layernorm") ? NULL : (PolyUOp *)go_poly_layernorm((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, eps, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_gather(PolyCtx *ctx, PolyUOp *table, const int64_t *t_shape, int t_ndim, PolyUOp *idx, const int64_t *i_shape, int i_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_gather") ? NULL : (PolyUOp *)go_poly_gather((uintptr_t)ctx, (uintptr_t)table, (int64_t *)t_shape, t_ndim, (uintptr_t)idx, (int64_t *)i_shape, i_ndim, shape_out, ndim_out);
+  return poly_enter("poly_gather") ? NULL : (PolyUOp *)go_poly_gather((uintptr_t)ctx, (uintptr_t)table, (void *)t_shape, t_ndim, (uintptr_t)idx, (void *)i_shape, i_ndim, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_causal_mask(PolyCtx *ctx, int64_t T, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_causal_mask") ? NULL : (PolyUOp *)go_poly_causal_mask((uintptr_t)ctx, T, shape_out, ndim_out);
+  return poly_enter("poly_causal_mask") ? NULL : (PolyUOp *)go_poly_causal_mask((uintptr_t)ctx, T, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_dot(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_dot") ? NULL : (PolyUOp *)go_poly_dot((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, shape_out, ndim_out);
+  return poly_enter("poly_dot") ? NULL : (PolyUOp *)go_poly_dot((uintptr_t)ctx, (uintptr_t)x, (void *)x_shape, x_ndim, (uintptr_t)w, (void *)w_shape, w_ndim, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, PolyUOp *bias, const int64_t *b_shape, int b_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_linear") ? NULL : (PolyUOp *)go_poly_linear((uintptr_t)ctx, (uintptr_t)x, (int64_t *)x_shape, x_ndim, (uintptr_t)w, (int64_t *)w_shape, w_ndim, (uintptr_t)bias, (int64_t *)b_shape, b_ndim, shape_out, ndim_out);
+  return poly_enter("poly_linear") ? NULL : (PolyUOp *)go_poly_linear((uintptr_t)ctx, (uintptr_t)x, (void *)x_shape, x_ndim, (uintptr_t)w, (void *)w_shape, w_ndim, (uintptr_t)bias, (void *)b_shape, b_ndim, (void *)shape_out, (void *)ndim_out);
 }
 
 PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target, const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_cross_entropy") ? NULL : (PolyUOp *)go_poly_cross_entropy((uintptr_t)ctx, (uintptr_t)logits, (int64_t *)l_shape, l_ndim, (uintptr_t)target, (int64_t *)t_shape, t_ndim, axis, shape_out, ndim_out);
+  return poly_enter("poly_cross_entropy") ? NULL : (PolyUOp *)go_poly_cross_entropy((uintptr_t)ctx, (uintptr_t)logits, (void *)l_shape, l_ndim, (uintptr_t)target, (void *)t_shape, t_ndim, axis, (void *)shape_out, (void *)ndim_out);
 }
 
 int poly_realize_flat(PolyCtx *ctx, PolyUOp *sink, PolyUOp **buffers, void **datas, int n) {
-  return poly_enter("poly_realize_flat") ? -1 : go_poly_realize_flat((uintptr_t)ctx, (uintptr_t)sink, (uintptr_t *)buffers, datas, n);
+  return poly_enter("poly_realize_flat") ? -1 : go_poly_realize_flat((uintptr_t)ctx, (uintptr_t)sink, (void *)buffers, (void *)datas, n);
 }
 
 void poly_realize_begin(PolyCtx *ctx) {
@@ -2017,7 +2017,7 @@ void poly_realize_begin(PolyCtx *ctx) {
 }
 
 void poly_realize_bind(PolyCtx *ctx, PolyUOp *buffer, void *data) {
-  if (!poly_forked) go_poly_realize_bind((uintptr_t)ctx, (uintptr_t)buffer, data);
+  if (!poly_forked) go_poly_realize_bind((uintptr_t)ctx, (uintptr_t)buffer, (void *)data);
 }
 
 int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink) {
@@ -2025,23 +2025,23 @@ int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink) {
 }
 
 PolyTensor *poly_tensor_zeros(int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_zeros") ? NULL : (PolyTensor *)go_poly_tensor_zeros(shape, ndim);
+  return poly_enter("poly_tensor_zeros") ? NULL : (PolyTensor *)go_poly_tensor_zeros((void *)shape, ndim);
 }
 
 PolyTensor *poly_tensor_ones(int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_ones") ? NULL : (PolyTensor *)go_poly_tensor_ones(shape, ndim);
+  return poly_enter("poly_tensor_ones") ? NULL : (PolyTensor *)go_poly_tensor_ones((void *)shape, ndim);
 }
 
 PolyTensor *poly_tensor_rand(int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_rand") ? NULL : (PolyTensor *)go_poly_tensor_rand(shape, ndim);
+  return poly_enter("poly_tensor_rand") ? NULL : (PolyTensor *)go_poly_tensor_rand((void *)shape, ndim);
 }
 
 PolyTensor *poly_tensor_from_data(const float *data, int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_from_data") ? NULL : (PolyTensor *)go_poly_tensor_from_data((float *)data, shape, ndim);
+  return poly_enter("poly_tensor_from_data") ? NULL : (PolyTensor *)go_poly_tensor_from_data((void *)data, (void *)shape, ndim);
 }
 
 PolyTensor *poly_tensor_input(PolyCtx *ctx, float *data, int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_input") ? NULL : (PolyTensor *)go_poly_tensor_input((uintptr_t)ctx, data, shape, ndim);
+  return poly_enter("poly_tensor_input") ? NULL : (PolyTensor *)go_poly_tensor_input((uintptr_t)ctx, (void *)data, (void *)shape, ndim);
 }
 
 PolyTensor *poly_tensor_wrap(PolyCtx *ctx, PolyTensor *persistent) {
@@ -2105,15 +2105,15 @@ PolyTensor *poly_tensor_max_reduce(PolyTensor *t, int axis) {
 }
 
 PolyTensor *poly_tensor_reshape(PolyTensor *t, int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_reshape") ? NULL : (PolyTensor *)go_poly_tensor_reshape((uintptr_t)t, shape, ndim);
+  return poly_enter("poly_tensor_reshape") ? NULL : (PolyTensor *)go_poly_tensor_reshape((uintptr_t)t, (void *)shape, ndim);
 }
 
 PolyTensor *poly_tensor_expand(PolyTensor *t, int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_expand") ? NULL : (PolyTensor *)go_poly_tensor_expand((uintptr_t)t, shape, ndim);
+  return poly_enter("poly_tensor_expand") ? NULL : (PolyTensor *)go_poly_tensor_expand((uintptr_t)t, (void *)shape, ndim);
 }
 
 PolyTensor *poly_tensor_permute(PolyTensor *t, int64_t *perm, int ndim) {
-  return poly_enter("poly_tensor_permute") ? NULL : (PolyTensor *)go_poly_tensor_permute((uintptr_t)t, perm, ndim);
+  return poly_enter("poly_tensor_permute") ? NULL : (PolyTensor *)go_poly_tensor_permute((uintptr_t)t, (void *)perm, ndim);
 }
 
 PolyTensor *poly_tensor_transpose(PolyTensor *t) {
@@ -2129,7 +2129,7 @@ float poly_tensor_item(PolyTensor *t) {
 }
 
 PolyTensor **poly_tensor_backward(PolyCtx *ctx, PolyTensor *loss, PolyTensor **params, int n_params) {
-  return poly_enter("poly_tensor_backward") ? NULL : go_poly_tensor_backward((uintptr_t)ctx, (uintptr_t)loss, (uintptr_t *)params, n_params);
+  return poly_enter("poly_tensor_backward") ? NULL : go_poly_tensor_backward((uintptr_t)ctx, (uintptr_t)loss, (void *)params, n_params);
 }
 
 PolyLinear *poly_nn_linear(int n_in, int n_out, bool bias) {
@@ -2141,7 +2141,7 @@ void poly_nn_linear_free(PolyLinear *l) {
 }
 
 int poly_nn_linear_params(PolyLinear *l, PolyTensor **out, int max) {
-  return poly_enter("poly_nn_linear_params") ? -1 : go_poly_nn_linear_params((uintptr_t)l, (uintptr_t *)out, max);
+  return poly_enter("poly_nn_linear_params") ? -1 : go_poly_nn_linear_params((uintptr_t)l, (void *)out, max);
 }
 
 PolyTensor *poly_nn_linear_forward(PolyLinear *l, PolyCtx *ctx, PolyTensor *x) {
@@ -2153,5 +2153,5 @@ void poly_nn_seed(uint32_t seed) {
 }
 
 int poly_sgd_step(PolySGD *opt, PolyCtx *ctx, PolyTensor *loss, float *loss_out) {
-  return poly_enter("poly_sgd_step") ? -1 : go_poly_sgd_step((void *)opt, (uintptr_t)ctx, (uintptr_t)loss, loss_out);
+  return poly_enter("poly_sgd_step") ? -1 : go_poly_sgd_step((void *)opt, (uintptr_t)ctx, (uintptr_t)loss, (void *)loss_out);
 }

@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -36,7 +31,7 @@ func (c *context) sizeOf(arg string, n int64) (uop.Sint, error) {
 }
 
 // sizeList reads an array of sizes.
-func (c *context) sizeList(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
+func (c *context) sizeList(arg string, p *int64, n int32) (uop.Shape, error) {
 	d, err := ints(arg, p, n)
 	if err != nil {
 		return nil, err
@@ -51,7 +46,7 @@ func (c *context) sizeList(arg string, p *C.int64_t, n C.int) (uop.Shape, error)
 }
 
 // sizes reads a shape.
-func (c *context) sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
+func (c *context) sizes(arg string, p *int64, n int32) (uop.Shape, error) {
 	if n > maxDims {
 		return nil, badArg(arg, "%d dimensions, expected at most %d", n, maxDims)
 	}
@@ -59,7 +54,7 @@ func (c *context) sizes(arg string, p *C.int64_t, n C.int) (uop.Shape, error) {
 }
 
 // pairs reads two sizes for each of n axes.
-func (c *context) pairs(arg string, p *C.int64_t, n C.int) ([]uop.Pair, error) {
+func (c *context) pairs(arg string, p *int64, n int32) ([]uop.Pair, error) {
 	if n < 0 || n > maxDims {
 		return nil, badArg(arg, "%d pairs, expected 0 to %d", n, maxDims)
 	}
@@ -78,20 +73,19 @@ func (c *context) pairs(arg string, p *C.int64_t, n C.int) ([]uop.Pair, error) {
 const symbolicSize = -1
 
 // writeSizes writes the first n sizes of a shape, symbolicSize for symbolic ones.
-func writeSizes(s uop.Shape, dims *C.int64_t, n C.int) {
+func writeSizes(s uop.Shape, dims *int64, n int32) {
 	if dims == nil {
 		return
 	}
 	out := unsafe.Slice(dims, min(len(s), max(int(n), 0)))
 	for i := range out {
-		if out[i] = C.int64_t(s[i].N); s[i].Symbolic() {
+		if out[i] = s[i].N; s[i].Symbolic() {
 			out[i] = symbolicSize
 		}
 	}
 }
 
-//export go_poly_size_of
-func go_poly_size_of(ctx, x C.uintptr_t, axis C.int) C.uintptr_t {
+func poly_size_of(ctx, x uintptr, axis int32) uintptr {
 	return buildNode("poly_size_of", ctx, func(c *context) (value, error) {
 		u := must(c.shaped("x", x))
 		s := u.Shape()
@@ -105,29 +99,26 @@ func go_poly_size_of(ctx, x C.uintptr_t, axis C.int) C.uintptr_t {
 // sizeNode is a size as a node.
 func (c *context) sizeNode(s uop.Sint) value { return single(s.UOp(c.g)) }
 
-//export go_poly_size_op
-func go_poly_size_op(ctx C.uintptr_t, op C.int, a, b C.int64_t) C.uintptr_t {
+func poly_size_op(ctx uintptr, op int32, a, b int64) uintptr {
 	return buildNode("poly_size_op", ctx, func(c *context) (value, error) {
-		if op < 0 || op >= C.int(tensor.NumSizeOperations) {
+		if op < 0 || op >= int32(tensor.NumSizeOperations) {
 			return value{}, badArg("op", "%d, expected 0 to %d", op, tensor.NumSizeOperations-1)
 		}
-		x := must(c.sizeOf("a", int64(a)))
-		y := must(c.sizeOf("b", int64(b)))
+		x := must(c.sizeOf("a", a))
+		y := must(c.sizeOf("b", b))
 		r := must(tensor.SizeOp(c.g, tensor.SizeOperation(op), x, y))
 		return c.sizeNode(r), nil
 	})
 }
 
-//export go_poly_size_unbind
-func go_poly_size_unbind(ctx, x C.uintptr_t) C.uintptr_t {
+func poly_size_unbind(ctx, x uintptr) uintptr {
 	return buildNode("poly_size_unbind", ctx, func(c *context) (value, error) {
 		s, err := c.sizeArg(x)
 		return c.sizeNode(tensor.Unbound(s)), err
 	})
 }
 
-//export go_poly_size_bind
-func go_poly_size_bind(ctx, x C.uintptr_t, vars unsafe.Pointer, n C.int) C.uintptr_t {
+func poly_size_bind(ctx, x uintptr, vars unsafe.Pointer, n int32) uintptr {
 	return buildNode("poly_size_bind", ctx, func(c *context) (value, error) {
 		s := must(c.sizeArg(x))
 		values, err := c.variables(vars, n)
@@ -136,8 +127,8 @@ func go_poly_size_bind(ctx, x C.uintptr_t, vars unsafe.Pointer, n C.int) C.uintp
 }
 
 // sizeArg is the size given by a node.
-func (c *context) sizeArg(x C.uintptr_t) (uop.Sint, error) {
-	v, err := c.arg("x", uintptr(x))
+func (c *context) sizeArg(x uintptr) (uop.Sint, error) {
+	v, err := c.arg("x", x)
 	if err != nil {
 		return uop.Sint{}, err
 	}
@@ -148,18 +139,17 @@ func (c *context) sizeArg(x C.uintptr_t) (uop.Sint, error) {
 	return s, nil
 }
 
-//export go_poly_size_info
-func go_poly_size_info(ctx, x C.uintptr_t, lo, hi, val *C.int64_t) (known C.int) {
+func poly_size_info(ctx, x uintptr, lo, hi, val *int64) (known int32) {
 	withContext("poly_size_info", ctx, func(c *context) error {
 		s := must(c.sizeArg(x))
 		least, greatest := tensor.SizeBounds(s)
 		n, ok := tensor.SizeValue(s)
 		for _, w := range []struct {
-			to *C.int64_t
+			to *int64
 			n  int64
 		}{{lo, least}, {hi, greatest}, {val, n}} {
 			if w.to != nil {
-				*w.to = C.int64_t(w.n)
+				*w.to = w.n
 			}
 		}
 		if ok {
@@ -170,18 +160,16 @@ func go_poly_size_info(ctx, x C.uintptr_t, lo, hi, val *C.int64_t) (known C.int)
 	return known
 }
 
-//export go_poly_size_n_variables
-func go_poly_size_n_variables(ctx, x C.uintptr_t) (n C.int) {
+func poly_size_n_variables(ctx, x uintptr) (n int32) {
 	withContext("poly_size_n_variables", ctx, func(c *context) error {
 		s, err := c.sizeArg(x)
-		n = C.int(len(tensor.SizeVariables(s)))
+		n = int32(len(tensor.SizeVariables(s)))
 		return err
 	}, func() { n = -1 })
 	return n
 }
 
-//export go_poly_size_variable
-func go_poly_size_variable(ctx, x C.uintptr_t, i C.int, val *C.int64_t) C.uintptr_t {
+func poly_size_variable(ctx, x uintptr, i int32, val *int64) uintptr {
 	return buildNode("poly_size_variable", ctx, func(c *context) (value, error) {
 		s := must(c.sizeArg(x))
 		list := tensor.SizeVariables(s)
@@ -190,7 +178,7 @@ func go_poly_size_variable(ctx, x C.uintptr_t, i C.int, val *C.int64_t) C.uintpt
 		}
 		v := list[i]
 		if val != nil {
-			if *val = C.int64_t(v.Value); !v.Bound {
+			if *val = v.Value; !v.Bound {
 				*val = -1 << 63
 			}
 		}
@@ -198,12 +186,11 @@ func go_poly_size_variable(ctx, x C.uintptr_t, i C.int, val *C.int64_t) C.uintpt
 	})
 }
 
-//export go_poly_size_text
-func go_poly_size_text(ctx, x C.uintptr_t, out *C.char, capacity C.int) (n C.int) {
+func poly_size_text(ctx, x uintptr, out *byte, capacity int32) (n int32) {
 	withContext("poly_size_text", ctx, func(c *context) error {
 		s := must(c.sizeArg(x))
 		text := tensor.SizeString(s)
-		n = C.int(len(text))
+		n = int32(len(text))
 		if out != nil && capacity > 0 {
 			room := unsafe.Slice((*byte)(unsafe.Pointer(out)), capacity)
 			room[copy(room[:capacity-1], text)] = 0
@@ -213,22 +200,20 @@ func go_poly_size_text(ctx, x C.uintptr_t, out *C.char, capacity C.int) (n C.int
 	return n
 }
 
-//export go_poly_size_tensor
-func go_poly_size_tensor(ctx C.uintptr_t, size C.int64_t) C.uintptr_t {
+func poly_size_tensor(ctx uintptr, size int64) uintptr {
 	return buildNode("poly_size_tensor", ctx, func(c *context) (value, error) {
-		s := must(c.sizeOf("size", int64(size)))
+		s := must(c.sizeOf("size", size))
 		u, err := tensor.FromSize(c.g, s)
 		return single(u), err
 	})
 }
 
-//export go_poly_arange_size
-func go_poly_arange_size(ctx C.uintptr_t, dtype C.int, start, stop, step C.int64_t) C.uintptr_t {
+func poly_arange_size(ctx uintptr, dtype int32, start, stop, step int64) uintptr {
 	return buildNode("poly_arange_size", ctx, func(c *context) (value, error) {
 		dt := must(dtypeOf(dtype))
 		var s [3]uop.Sint
-		for i, n := range []C.int64_t{start, stop, step} {
-			s[i] = must(c.sizeOf([]string{"start", "stop", "step"}[i], int64(n)))
+		for i, n := range []int64{start, stop, step} {
+			s[i] = must(c.sizeOf([]string{"start", "stop", "step"}[i], n))
 		}
 		u, err := tensor.ArangeSizes(c.g, s[0], s[1], s[2], dt)
 		return single(u), err

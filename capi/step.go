@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-#include "quick.h"
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -63,11 +57,11 @@ func (c *context) compileOn(device string, kind handle.Kind, sink *uop.UOp, leav
 }
 
 // buildStep runs a request that makes a step.
-func buildStep(fn string, ctx C.uintptr_t, f func(c *context) (*step, error)) (h C.uintptr_t) {
+func buildStep(fn string, ctx uintptr, f func(c *context) (*step, error)) (h uintptr) {
 	withContext(fn, ctx, func(c *context) error {
 		s, err := f(c)
 		if err == nil {
-			h = C.uintptr_t(s.entry.Token())
+			h = uintptr(s.entry.Token())
 		}
 		return err
 	}, func() { h = 0 })
@@ -75,13 +69,13 @@ func buildStep(fn string, ctx C.uintptr_t, f func(c *context) (*step, error)) (h
 }
 
 // withStep runs a request on a step, in its context.
-func withStep(fn string, h C.uintptr_t, f func(s *step) error, failed func()) {
+func withStep(fn string, h uintptr, f func(s *step) error, failed func()) {
 	withProgram(fn, "step", handle.Step, h, f, failed)
 }
 
 // withProgram is withStep for a handle of any kind of step.
-func withProgram(fn, arg string, kind handle.Kind, h C.uintptr_t, f func(s *step) error, failed func()) {
-	if err := withProgramErr(arg, kind, uintptr(h), f); err != nil {
+func withProgram(fn, arg string, kind handle.Kind, h uintptr, f func(s *step) error, failed func()) {
+	if err := withProgramErr(arg, kind, h, f); err != nil {
 		fail(fn, err)
 		failed()
 	}
@@ -102,16 +96,14 @@ func withProgramErr(arg string, kind handle.Kind, h uintptr, f func(s *step) err
 	return f(s)
 }
 
-//export go_poly_compile_step
-func go_poly_compile_step(ctx, sink C.uintptr_t) C.uintptr_t {
+func poly_compile_step(ctx, sink uintptr) uintptr {
 	return buildStep("poly_compile_step", ctx, func(c *context) (*step, error) {
 		u := must(c.sinkArg(sink))
 		return c.compile(u, nil)
 	})
 }
 
-//export go_poly_compile_update
-func go_poly_compile_update(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, targets, updates *C.uintptr_t, nUpdates C.int) C.uintptr_t {
+func poly_compile_update(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, targets, updates *uintptr, nUpdates int32) uintptr {
 	return buildStep("poly_compile_update", ctx, func(c *context) (*step, error) {
 		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		s, err := c.compile(up.sink, up.leaves)
@@ -122,8 +114,7 @@ func go_poly_compile_update(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.P
 	})
 }
 
-//export go_poly_compile_update_pruned
-func go_poly_compile_update_pruned(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, targets, updates *C.uintptr_t, nUpdates C.int, inputs *C.uintptr_t, nInputs C.int) C.uintptr_t {
+func poly_compile_update_pruned(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, targets, updates *uintptr, nUpdates int32, inputs *uintptr, nInputs int32) uintptr {
 	return buildStep("poly_compile_update_pruned", ctx, func(c *context) (*step, error) {
 		changing := must(c.buffersOf("inputs", inputs, nInputs))
 		up := must(c.update(values, data, n, targets, updates, nUpdates))
@@ -143,10 +134,9 @@ func go_poly_compile_update_pruned(ctx C.uintptr_t, values *C.uintptr_t, data *u
 	})
 }
 
-//export go_poly_compile_value_and_grad
-func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int, lossIndex, gradIndexes *C.int) C.uintptr_t {
+func poly_compile_value_and_grad(ctx, loss uintptr, params *uintptr, n int32, lossIndex, gradIndexes *int32) uintptr {
 	return buildStep("poly_compile_value_and_grad", ctx, func(c *context) (*step, error) {
-		v := must(c.arg("loss", uintptr(loss)))
+		v := must(c.arg("loss", loss))
 		if n <= 0 {
 			return nil, badArg("n_params", "%d, expected 1 or more", n)
 		}
@@ -179,17 +169,16 @@ func go_poly_compile_value_and_grad(ctx, loss C.uintptr_t, params *C.uintptr_t, 
 }
 
 // index is the index of a buffer in the step, -1 if it is not there.
-func (s *step) index(b *uop.UOp) C.int {
+func (s *step) index(b *uop.UOp) int32 {
 	for i, x := range s.buffers {
 		if x == b {
-			return C.int(i)
+			return int32(i)
 		}
 	}
 	return -1
 }
 
-//export go_poly_step_destroy
-func go_poly_step_destroy(h C.uintptr_t) {
+func poly_step_destroy(h uintptr) {
 	e, err := handles.Get(handle.Token(h), handle.Step)
 	if err != nil {
 		return
@@ -211,13 +200,13 @@ func (c *context) drop(s *step) {
 	}
 }
 
-func runStep(fn string, h C.uintptr_t, f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer, nVars C.int) (rc C.int) {
+func runStep(fn string, h uintptr, f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer, nVars int32) (rc int32) {
 	withStep(fn, h, func(s *step) error { return s.run(f, vars, nVars) }, func() { rc = -1 })
 	return rc
 }
 
 // run runs a step on what f binds.
-func (s *step) run(f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer, nVars C.int) error {
+func (s *step) run(f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer, nVars int32) error {
 	binds, err := f(s)
 	if err != nil {
 		return err
@@ -232,28 +221,24 @@ func (s *step) run(f func(s *step) ([]exec.Binding, error), vars unsafe.Pointer,
 	return s.ctx.execute(s.exec, binds, v)
 }
 
-//export go_step_run
-func go_step_run(h C.uintptr_t, binds unsafe.Pointer, n C.int) C.int {
+func poly_step_run(h uintptr, binds unsafe.Pointer, n int32) int32 {
 	return runStep("poly_step_run", h, func(s *step) ([]exec.Binding, error) { return s.ctx.bindings(binds, n) }, nil, 0)
 }
 
-//export go_poly_step_run_ex
-func go_poly_step_run_ex(h C.uintptr_t, binds unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
+func poly_step_run_ex(h uintptr, binds unsafe.Pointer, n int32, vars unsafe.Pointer, nVars int32) int32 {
 	return runStep("poly_step_run_ex", h, func(s *step) ([]exec.Binding, error) { return s.ctx.bindings(binds, n) }, vars, nVars)
 }
 
-//export go_poly_step_run_indexed
-func go_poly_step_run_indexed(h C.uintptr_t, ptrs *unsafe.Pointer, n C.int) C.int {
+func poly_step_run_indexed(h uintptr, ptrs *unsafe.Pointer, n int32) int32 {
 	return runStep("poly_step_run_indexed", h, byIndex(ptrs, n), nil, 0)
 }
 
-//export go_poly_step_run_indexed_ex
-func go_poly_step_run_indexed_ex(h C.uintptr_t, ptrs *unsafe.Pointer, n C.int, vars unsafe.Pointer, nVars C.int) C.int {
+func poly_step_run_indexed_ex(h uintptr, ptrs *unsafe.Pointer, n int32, vars unsafe.Pointer, nVars int32) int32 {
 	return runStep("poly_step_run_indexed_ex", h, byIndex(ptrs, n), vars, nVars)
 }
 
 // byIndex binds pointers by the index of the buffer; temporaries need none.
-func byIndex(ptrs *unsafe.Pointer, n C.int) func(s *step) ([]exec.Binding, error) {
+func byIndex(ptrs *unsafe.Pointer, n int32) func(s *step) ([]exec.Binding, error) {
 	return func(s *step) ([]exec.Binding, error) {
 		switch {
 		case n <= 0:
@@ -273,28 +258,24 @@ func byIndex(ptrs *unsafe.Pointer, n C.int) func(s *step) ([]exec.Binding, error
 }
 
 // countOf is a number of a step; 0 for NULL and stale steps.
-func countOf(fn string, h C.uintptr_t, f func(s *step) int) (n C.int) {
-	withStep(fn, h, func(s *step) error { n = C.int(f(s)); return nil }, func() { n = 0 })
+func countOf(fn string, h uintptr, f func(s *step) int) (n int32) {
+	withStep(fn, h, func(s *step) error { n = int32(f(s)); return nil }, func() { n = 0 })
 	return n
 }
 
-//export go_poly_step_n_kernels
-func go_poly_step_n_kernels(h C.uintptr_t) C.int {
+func poly_step_n_kernels(h uintptr) int32 {
 	return countOf("poly_step_n_kernels", h, func(s *step) int { return s.exec.Kernels() })
 }
 
-//export go_poly_step_n_intermediates
-func go_poly_step_n_intermediates(h C.uintptr_t) C.int {
+func poly_step_n_intermediates(h uintptr) int32 {
 	return countOf("poly_step_n_intermediates", h, func(s *step) int { return s.exec.Temporaries() })
 }
 
-//export go_poly_step_n_bindable_buffers
-func go_poly_step_n_bindable_buffers(h C.uintptr_t) C.int {
+func poly_step_n_bindable_buffers(h uintptr) int32 {
 	return countOf("poly_step_n_bindable_buffers", h, func(s *step) int { return len(s.buffers) })
 }
 
-//export go_poly_step_n_buffers
-func go_poly_step_n_buffers(h C.uintptr_t) C.int {
+func poly_step_n_buffers(h uintptr) int32 {
 	return countOf("poly_step_n_buffers", h, func(s *step) int { return len(s.buffers) + s.exec.Temporaries() })
 }
 
@@ -305,8 +286,7 @@ const (
 	roleTemporary
 )
 
-//export go_step_buffer_info
-func go_step_buffer_info(h C.uintptr_t, idx C.int, hasOut C.int, role, dtype *C.int, count, nbytes *C.int64_t) (rc C.int) {
+func poly_step_buffer_info(h uintptr, idx int32, hasOut int32, role, dtype *int32, count, nbytes *int64) (rc int32) {
 	withStep("poly_step_buffer_info", h, func(s *step) error {
 		all := len(s.buffers) + s.exec.Temporaries()
 		switch {
@@ -324,17 +304,16 @@ func go_step_buffer_info(h C.uintptr_t, idx C.int, hasOut C.int, role, dtype *C.
 			*role = roleOutput
 		}
 		*dtype = dtypeID(b.DType)
-		*count = C.int64_t(tensor.Elements(b))
-		*nbytes = *count * C.int64_t(b.DType.Itemsize())
+		*count = tensor.Elements(b)
+		*nbytes = *count * int64(b.DType.Itemsize())
 		return nil
 	}, func() { rc = -1 })
 	return rc
 }
 
-//export go_poly_step_buf_index
-func go_poly_step_buf_index(h, x C.uintptr_t) (i C.int) {
+func poly_step_buf_index(h, x uintptr) (i int32) {
 	withStep("poly_step_buf_index", h, func(s *step) error {
-		v := must(s.ctx.arg("x", uintptr(x)))
+		v := must(s.ctx.arg("x", x))
 		b := must(baseBuffer("x", v.Keep))
 		if i = s.index(b); i < 0 {
 			return badArg("x", "is no buffer of the step")
@@ -344,8 +323,7 @@ func go_poly_step_buf_index(h, x C.uintptr_t) (i C.int) {
 	return i
 }
 
-//export go_poly_step_value_index
-func go_poly_step_value_index(h C.uintptr_t, n C.int) (i C.int) {
+func poly_step_value_index(h uintptr, n int32) (i int32) {
 	withStep("poly_step_value_index", h, func(s *step) error {
 		if n < 0 || int(n) >= len(s.leaves) {
 			return badArg("i", "%d is out of range, the step has %d values", n, len(s.leaves))
@@ -358,14 +336,13 @@ func go_poly_step_value_index(h C.uintptr_t, n C.int) (i C.int) {
 	return i
 }
 
-//export go_poly_step_buf_uop
-func go_poly_step_buf_uop(h C.uintptr_t, idx C.int) (u C.uintptr_t) {
+func poly_step_buf_uop(h uintptr, idx int32) (u uintptr) {
 	withStep("poly_step_buf_uop", h, func(s *step) error {
 		if idx < 0 || int(idx) >= len(s.buffers) {
 			return badArg("idx", "%d is out of range, the step has %d bindable buffers", idx, len(s.buffers))
 		}
 		t, err := s.ctx.out(single(s.buffers[idx]))
-		u = C.uintptr_t(t)
+		u = t
 		return err
 	}, func() { u = 0 })
 	return u

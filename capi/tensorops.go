@@ -1,12 +1,5 @@
 package main
 
-/*
-#include "records.h"
-
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"strings"
 	"unsafe"
@@ -21,51 +14,43 @@ import (
 
 // Operations on PolyTensors. Each makes a tensor in the context of its operands.
 
-func tensorUnary(fn string, t C.uintptr_t, op func(*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+func tensorUnary(fn string, t uintptr, op func(*uop.UOp) (*uop.UOp, error)) uintptr {
 	return tensorOp(fn, []tensorArg{{"t", t}}, func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0]) })
 }
 
-func tensorBinary(fn string, a, b C.uintptr_t, op binaryOp) C.uintptr_t {
+func tensorBinary(fn string, a, b uintptr, op binaryOp) uintptr {
 	return tensorOp(fn, []tensorArg{{"a", a}, {"b", b}}, func(us []*uop.UOp) (*uop.UOp, error) { return op(us[0], us[1]) })
 }
 
-//export go_poly_tensor_add
-func go_poly_tensor_add(a, b C.uintptr_t) C.uintptr_t {
+func poly_tensor_add(a, b uintptr) uintptr {
 	return tensorBinary("poly_tensor_add", a, b, tensor.Add)
 }
 
-//export go_poly_tensor_sub
-func go_poly_tensor_sub(a, b C.uintptr_t) C.uintptr_t {
+func poly_tensor_sub(a, b uintptr) uintptr {
 	return tensorBinary("poly_tensor_sub", a, b, tensor.Sub)
 }
 
-//export go_poly_tensor_mul
-func go_poly_tensor_mul(a, b C.uintptr_t) C.uintptr_t {
+func poly_tensor_mul(a, b uintptr) uintptr {
 	return tensorBinary("poly_tensor_mul", a, b, tensor.Mul)
 }
 
-//export go_poly_tensor_div
-func go_poly_tensor_div(a, b C.uintptr_t) C.uintptr_t {
+func poly_tensor_div(a, b uintptr) uintptr {
 	return tensorBinary("poly_tensor_div", a, b, tensor.Div)
 }
 
-//export go_poly_tensor_neg
-func go_poly_tensor_neg(t C.uintptr_t) C.uintptr_t {
+func poly_tensor_neg(t uintptr) uintptr {
 	return tensorUnary("poly_tensor_neg", t, tensor.Neg)
 }
 
-//export go_poly_tensor_relu
-func go_poly_tensor_relu(t C.uintptr_t) C.uintptr_t {
+func poly_tensor_relu(t uintptr) uintptr {
 	return tensorUnary("poly_tensor_relu", t, tensor.Relu)
 }
 
-//export go_poly_tensor_sigmoid
-func go_poly_tensor_sigmoid(t C.uintptr_t) C.uintptr_t {
+func poly_tensor_sigmoid(t uintptr) uintptr {
 	return tensorUnary("poly_tensor_sigmoid", t, tensor.Sigmoid)
 }
 
-//export go_poly_tensor_matmul
-func go_poly_tensor_matmul(a, b C.uintptr_t) C.uintptr_t {
+func poly_tensor_matmul(a, b uintptr) uintptr {
 	return tensorBinary("poly_tensor_matmul", a, b, func(x, y *uop.UOp) (*uop.UOp, error) {
 		if len(x.Shape()) != 2 || len(y.Shape()) != 2 {
 			return nil, badArg("a", "the shapes are %s and %s, expected two matrices", x.Shape(), y.Shape())
@@ -74,8 +59,7 @@ func go_poly_tensor_matmul(a, b C.uintptr_t) C.uintptr_t {
 	})
 }
 
-//export go_poly_tensor_linear
-func go_poly_tensor_linear(x, w, bias C.uintptr_t) C.uintptr_t {
+func poly_tensor_linear(x, w, bias uintptr) uintptr {
 	args := []tensorArg{{"x", x}, {"w", w}}
 	if bias != 0 {
 		args = append(args, tensorArg{"bias", bias})
@@ -91,8 +75,7 @@ func layer(us []*uop.UOp) (*uop.UOp, error) {
 	return tensor.Linear(us[0], us[1], us[2])
 }
 
-//export go_poly_tensor_mse
-func go_poly_tensor_mse(pred, target C.uintptr_t) C.uintptr_t {
+func poly_tensor_mse(pred, target uintptr) uintptr {
 	return tensorOp("poly_tensor_mse", []tensorArg{{"pred", pred}, {"target", target}}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.MSELoss(us[0], us[1], tensor.ReduceMean)
 	})
@@ -100,7 +83,7 @@ func go_poly_tensor_mse(pred, target C.uintptr_t) C.uintptr_t {
 
 type axesOp func(x *uop.UOp, axes []int, keepdim bool) (*uop.UOp, error)
 
-func tensorReduce(fn string, t C.uintptr_t, axis C.int, op axesOp) C.uintptr_t {
+func tensorReduce(fn string, t uintptr, axis int32, op axesOp) uintptr {
 	return tensorUnary(fn, t, func(u *uop.UOp) (*uop.UOp, error) {
 		if axis == -1 {
 			return op(u, nil, false)
@@ -112,23 +95,19 @@ func tensorReduce(fn string, t C.uintptr_t, axis C.int, op axesOp) C.uintptr_t {
 	})
 }
 
-//export go_poly_tensor_sum
-func go_poly_tensor_sum(t C.uintptr_t, axis C.int) C.uintptr_t {
+func poly_tensor_sum(t uintptr, axis int32) uintptr {
 	return tensorReduce("poly_tensor_sum", t, axis, tensor.Sum)
 }
 
-//export go_poly_tensor_mean
-func go_poly_tensor_mean(t C.uintptr_t, axis C.int) C.uintptr_t {
+func poly_tensor_mean(t uintptr, axis int32) uintptr {
 	return tensorReduce("poly_tensor_mean", t, axis, tensor.Mean)
 }
 
-//export go_poly_tensor_max_reduce
-func go_poly_tensor_max_reduce(t C.uintptr_t, axis C.int) C.uintptr_t {
+func poly_tensor_max_reduce(t uintptr, axis int32) uintptr {
 	return tensorReduce("poly_tensor_max_reduce", t, axis, tensor.Max)
 }
 
-//export go_poly_tensor_reshape
-func go_poly_tensor_reshape(t C.uintptr_t, shape *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_tensor_reshape(t uintptr, shape *int64, ndim int32) uintptr {
 	return tensorUnary("poly_tensor_reshape", t, func(u *uop.UOp) (*uop.UOp, error) {
 		s, err := sizes("shape", shape, ndim)
 		if err != nil {
@@ -138,8 +117,7 @@ func go_poly_tensor_reshape(t C.uintptr_t, shape *C.int64_t, ndim C.int) C.uintp
 	})
 }
 
-//export go_poly_tensor_expand
-func go_poly_tensor_expand(t C.uintptr_t, shape *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_tensor_expand(t uintptr, shape *int64, ndim int32) uintptr {
 	return tensorUnary("poly_tensor_expand", t, func(u *uop.UOp) (*uop.UOp, error) {
 		s, err := sizes("shape", shape, ndim)
 		if err != nil {
@@ -149,8 +127,7 @@ func go_poly_tensor_expand(t C.uintptr_t, shape *C.int64_t, ndim C.int) C.uintpt
 	})
 }
 
-//export go_poly_tensor_permute
-func go_poly_tensor_permute(t C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_tensor_permute(t uintptr, perm *int64, ndim int32) uintptr {
 	return tensorUnary("poly_tensor_permute", t, func(u *uop.UOp) (*uop.UOp, error) {
 		axes, err := axesFrom("perm", perm, max(ndim, 0))
 		if err != nil {
@@ -160,8 +137,7 @@ func go_poly_tensor_permute(t C.uintptr_t, perm *C.int64_t, ndim C.int) C.uintpt
 	})
 }
 
-//export go_poly_tensor_transpose
-func go_poly_tensor_transpose(t C.uintptr_t) C.uintptr_t {
+func poly_tensor_transpose(t uintptr) uintptr {
 	return tensorUnary("poly_tensor_transpose", t, func(u *uop.UOp) (*uop.UOp, error) {
 		if len(u.Shape()) != 2 {
 			return nil, badArg("t", "has shape %s, expected a matrix", u.Shape())
@@ -171,7 +147,7 @@ func go_poly_tensor_transpose(t C.uintptr_t) C.uintptr_t {
 }
 
 // tensorList reads an array of tensors.
-func tensorList(arg string, ts *C.uintptr_t, n C.int) ([]*memTensor, error) {
+func tensorList(arg string, ts *uintptr, n int32) ([]*memTensor, error) {
 	if err := records(arg, unsafe.Pointer(ts), n); err != nil {
 		return nil, err
 	}
@@ -187,7 +163,7 @@ func tensorList(arg string, ts *C.uintptr_t, n C.int) ([]*memTensor, error) {
 }
 
 // gradients differentiates a loss; it also returns the nodes of the parameters.
-func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, params, grads []*uop.UOp, err error) {
+func (c *context) gradients(loss uintptr, ts []*memTensor) (y *uop.UOp, params, grads []*uop.UOp, err error) {
 	l, err := tensorAt("loss", loss)
 	if err != nil {
 		return nil, nil, nil, err
@@ -210,8 +186,7 @@ func (c *context) gradients(loss C.uintptr_t, ts []*memTensor) (y *uop.UOp, para
 	return v.Keep, params, grads, err
 }
 
-//export go_poly_tensor_backward
-func go_poly_tensor_backward(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int) (out unsafe.Pointer) {
+func poly_tensor_backward(ctx, loss uintptr, params *uintptr, n int32) (out unsafe.Pointer) {
 	withContext("poly_tensor_backward", ctx, func(c *context) error {
 		ts := must(tensorList("params", params, n))
 		_, _, grads, err := c.gradients(loss, ts)
@@ -227,9 +202,9 @@ func go_poly_tensor_backward(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int
 				return err
 			}
 		}
-		out = C.malloc(C.size_t(8*len(made) + 1))
+		out = cMalloc(uintptr(8*len(made) + 1))
 		for i, t := range made {
-			unsafe.Slice((*C.uintptr_t)(out), len(made))[i] = t.add()
+			unsafe.Slice((*uintptr)(out), len(made))[i] = t.add()
 		}
 		return nil
 	}, func() {})
@@ -238,13 +213,12 @@ func go_poly_tensor_backward(ctx, loss C.uintptr_t, params *C.uintptr_t, n C.int
 
 // sgdRecord is PolySGD.
 type sgdRecord struct {
-	params *C.uintptr_t
-	n      C.int
-	lr     C.float
+	params *uintptr
+	n      int32
+	lr     float32
 }
 
-//export go_poly_sgd_step
-func go_poly_sgd_step(opt unsafe.Pointer, ctx, loss C.uintptr_t, out *C.float) C.int {
+func poly_sgd_step(opt unsafe.Pointer, ctx, loss uintptr, out *float32) int32 {
 	return status("poly_sgd_step", ctx, func(c *context) error {
 		if opt == nil {
 			return badArg("opt", "is NULL")
@@ -274,12 +248,12 @@ func paramsOf(err error, arg string) error {
 
 // descend stores a loss and replaces each parameter by itself - lr * gradient, all from the old values. lr is in memory, so it may
 // change from step to step.
-func (c *context) descend(y *uop.UOp, params, grads []*uop.UOp, lr float32, out *C.float) error {
+func (c *context) descend(y *uop.UOp, params, grads []*uop.UOp, lr float32, out *float32) error {
 	numbers, err := floats(32)
 	if err != nil {
 		return err
 	}
-	defer C.free(numbers)
+	defer cFree(numbers)
 	rate, loss := (*float32)(numbers), (*float32)(unsafe.Add(numbers, 64))
 	*rate = lr
 	at := c.g.NewBuffer(tensor.DeviceName, 1, uop.Float32)
@@ -294,7 +268,7 @@ func (c *context) descend(y *uop.UOp, params, grads []*uop.UOp, lr float32, out 
 		return err
 	}
 	if out != nil {
-		*out = C.float(*loss)
+		*out = float32(*loss)
 	}
 	return nil
 }

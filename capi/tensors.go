@@ -1,12 +1,5 @@
 package main
 
-/*
-#include "records.h"
-
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"fmt"
 	"sync"
@@ -78,13 +71,13 @@ func sharedContext() (*context, error) {
 }
 
 // tensorAt finds a tensor.
-func tensorAt(arg string, h C.uintptr_t) (*memTensor, error) {
+func tensorAt(arg string, h uintptr) (*memTensor, error) {
 	if h == 0 {
 		return nil, &argError{arg, handle.ErrNull}
 	}
 	tensors.mu.Lock()
 	defer tensors.mu.Unlock()
-	t := tensors.live[uintptr(h)]
+	t := tensors.live[h]
 	if t == nil {
 		return nil, badArg(arg, "is not a tensor: it was freed, or it never was one")
 	}
@@ -93,7 +86,7 @@ func tensorAt(arg string, h C.uintptr_t) (*memTensor, error) {
 
 // floats is zeroed memory for n floats.
 func floats(n int64) (unsafe.Pointer, error) {
-	p := C.aligned_alloc(64, C.size_t((max(n, 1)*float32Size+63)/64*64))
+	p := cAligned(uintptr((max(n, 1)*float32Size + 63) / 64 * 64))
 	if p == nil {
 		return nil, fmt.Errorf("cannot get %d bytes of memory", n*float32Size)
 	}
@@ -102,8 +95,8 @@ func floats(n int64) (unsafe.Pointer, error) {
 }
 
 // add makes the record of a tensor.
-func (t *memTensor) add() C.uintptr_t {
-	t.rec = (*tensorRecord)(C.calloc(1, C.size_t(unsafe.Sizeof(tensorRecord{}))))
+func (t *memTensor) add() uintptr {
+	t.rec = (*tensorRecord)(cCalloc(1, unsafe.Sizeof(tensorRecord{})))
 	*t.rec = tensorRecord{uop: t.leaf.h, data: t.data, numel: t.shape.MaxNumel(), ndim: int32(len(t.shape)), owned: t.owned}
 	if t.ctx != nil {
 		t.rec.ctx = uintptr(t.ctx.entry.Token())
@@ -118,7 +111,7 @@ func (t *memTensor) add() C.uintptr_t {
 	}
 	h := uintptr(unsafe.Pointer(t.rec))
 	tensors.live[h] = t
-	return C.uintptr_t(h)
+	return h
 }
 
 // free frees a tensor: no context uses its memory afterwards.
@@ -149,9 +142,9 @@ func (t *memTensor) free() {
 		c.mu.Unlock()
 	}
 	if t.owned {
-		C.free(t.data)
+		cFree(t.data)
 	}
-	C.free(unsafe.Pointer(t.rec))
+	cFree(unsafe.Pointer(t.rec))
 }
 
 // releaseWrapped drops the leaves of persistent tensors in a dying context.
@@ -199,8 +192,8 @@ func (c *context) tensor(arg string, t *memTensor) (value, error) {
 }
 
 // persistent makes a tensor without a context with memory initialized by fill.
-func persistent(fn string, shape *C.int64_t, ndim C.int, fill func(data []float32)) C.uintptr_t {
-	return withoutContext(fn, 0, func() (C.uintptr_t, error) {
+func persistent(fn string, shape *int64, ndim int32, fill func(data []float32)) uintptr {
+	return withoutContext(fn, 0, func() (uintptr, error) {
 		return must(newPersistent(must(tensorShape(shape, ndim)), fill)).add(), nil
 	})
 }
@@ -216,7 +209,7 @@ func newPersistent(s uop.Shape, fill func(data []float32)) (*memTensor, error) {
 }
 
 // tensorShape reads the shape of a tensor, of at most POLY_MAX_OUT_DIMS dimensions.
-func tensorShape(shape *C.int64_t, ndim C.int) (uop.Shape, error) {
+func tensorShape(shape *int64, ndim int32) (uop.Shape, error) {
 	if ndim > maxOutDims {
 		return nil, badArg("shape", "%d dimensions, expected at most %d", ndim, maxOutDims)
 	}
@@ -241,7 +234,7 @@ func (c *context) inContext(v value, data unsafe.Pointer) (*memTensor, error) {
 }
 
 // buildTensor runs a request that makes a tensor in a context.
-func buildTensor(fn string, ctx C.uintptr_t, f func(c *context) (*memTensor, error)) (h C.uintptr_t) {
+func buildTensor(fn string, ctx uintptr, f func(c *context) (*memTensor, error)) (h uintptr) {
 	withContext(fn, ctx, func(c *context) error {
 		t, err := f(c)
 		if err == nil {
@@ -255,11 +248,11 @@ func buildTensor(fn string, ctx C.uintptr_t, f func(c *context) (*memTensor, err
 // tensorArg is an argument of a function of tensors.
 type tensorArg struct {
 	arg string
-	h   C.uintptr_t
+	h   uintptr
 }
 
 // tensorOp runs an operation of tensors in the context of the first one that has a context.
-func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, error)) C.uintptr_t {
+func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, error)) uintptr {
 	ts := make([]*memTensor, len(args))
 	var c *context
 	for i, a := range args {
@@ -279,7 +272,7 @@ func tensorOp(fn string, args []tensorArg, op func(us []*uop.UOp) (*uop.UOp, err
 			return 0
 		}
 	}
-	return buildTensor(fn, C.uintptr_t(c.entry.Token()), func(c *context) (*memTensor, error) {
+	return buildTensor(fn, uintptr(c.entry.Token()), func(c *context) (*memTensor, error) {
 		us := make([]*uop.UOp, len(ts))
 		for i, t := range ts {
 			v := must(c.tensor(args[i].arg, t))
@@ -324,8 +317,7 @@ func (t *memTensor) checkAlive() error {
 // computed reports whether the data of a tensor is the result of its node, not given memory.
 func (t *memTensor) computed() bool { return t.ctx != nil && t.leaf.v.host == nil }
 
-//export go_poly_tensor_realize
-func go_poly_tensor_realize(h C.uintptr_t) C.int {
+func poly_tensor_realize(h uintptr) int32 {
 	const fn = "poly_tensor_realize"
 	t, err := tensorAt("t", h)
 	if err != nil {
@@ -335,11 +327,10 @@ func go_poly_tensor_realize(h C.uintptr_t) C.int {
 	if !t.computed() {
 		return 0
 	}
-	return status(fn, C.uintptr_t(t.ctx.entry.Token()), func(c *context) error { return c.realizeTensor(t) })
+	return status(fn, uintptr(t.ctx.entry.Token()), func(c *context) error { return c.realizeTensor(t) })
 }
 
-//export go_poly_tensor_item
-func go_poly_tensor_item(h C.uintptr_t) (v C.float) {
+func poly_tensor_item(h uintptr) (v float32) {
 	const fn = "poly_tensor_item"
 	t, err := tensorAt("t", h)
 	if err == nil && t.shape.MaxNumel() == 0 {
@@ -354,27 +345,25 @@ func go_poly_tensor_item(h C.uintptr_t) (v C.float) {
 			fail(fn, err)
 			return 0
 		}
-		return *(*C.float)(t.data)
+		return *(*float32)(t.data)
 	}
-	withContext(fn, C.uintptr_t(t.ctx.entry.Token()), func(c *context) error {
+	withContext(fn, uintptr(t.ctx.entry.Token()), func(c *context) error {
 		if t.data == nil {
 			check(c.realizeTensor(t))
 		}
-		v = *(*C.float)(t.data)
+		v = *(*float32)(t.data)
 		return nil
 	}, func() {})
 	return v
 }
 
-//export go_poly_tensor_free
-func go_poly_tensor_free(h C.uintptr_t) {
+func poly_tensor_free(h uintptr) {
 	if t, err := tensorAt("t", h); err == nil {
 		t.free()
 	}
 }
 
-//export go_poly_tensor_input
-func go_poly_tensor_input(ctx C.uintptr_t, data *C.float, shape *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_tensor_input(ctx uintptr, data *float32, shape *int64, ndim int32) uintptr {
 	return buildTensor("poly_tensor_input", ctx, func(c *context) (*memTensor, error) {
 		s := must(tensorShape(shape, ndim))
 		v := must(c.hostBuffer(uop.Float32, s, unsafe.Pointer(data), uintptr(s.MaxNumel()*float32Size)))
@@ -382,8 +371,7 @@ func go_poly_tensor_input(ctx C.uintptr_t, data *C.float, shape *C.int64_t, ndim
 	})
 }
 
-//export go_poly_tensor_wrap
-func go_poly_tensor_wrap(ctx, h C.uintptr_t) C.uintptr_t {
+func poly_tensor_wrap(ctx, h uintptr) uintptr {
 	return buildTensor("poly_tensor_wrap", ctx, func(c *context) (*memTensor, error) {
 		t := must(tensorAt("persistent", h))
 		v := must(c.tensor("persistent", t))
@@ -395,13 +383,11 @@ func go_poly_tensor_wrap(ctx, h C.uintptr_t) C.uintptr_t {
 	})
 }
 
-//export go_poly_tensor_zeros
-func go_poly_tensor_zeros(shape *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_tensor_zeros(shape *int64, ndim int32) uintptr {
 	return persistent("poly_tensor_zeros", shape, ndim, func([]float32) {})
 }
 
-//export go_poly_tensor_ones
-func go_poly_tensor_ones(shape *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_tensor_ones(shape *int64, ndim int32) uintptr {
 	return persistent("poly_tensor_ones", shape, ndim, func(data []float32) {
 		for i := range data {
 			data[i] = 1
@@ -409,13 +395,11 @@ func go_poly_tensor_ones(shape *C.int64_t, ndim C.int) C.uintptr_t {
 	})
 }
 
-//export go_poly_tensor_rand
-func go_poly_tensor_rand(shape *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_tensor_rand(shape *int64, ndim int32) uintptr {
 	return persistent("poly_tensor_rand", shape, ndim, func(data []float32) { initUniform(data, int64(len(data))) })
 }
 
-//export go_poly_tensor_from_data
-func go_poly_tensor_from_data(data *C.float, shape *C.int64_t, ndim C.int) C.uintptr_t {
+func poly_tensor_from_data(data *float32, shape *int64, ndim int32) uintptr {
 	const fn = "poly_tensor_from_data"
 	s, err := tensorShape(shape, ndim)
 	n := s.MaxNumel()
@@ -426,5 +410,5 @@ func go_poly_tensor_from_data(data *C.float, shape *C.int64_t, ndim C.int) C.uin
 		fail(fn, err)
 		return 0
 	}
-	return persistent(fn, shape, ndim, func(to []float32) { copy(to, unsafe.Slice((*float32)(data), n)) })
+	return persistent(fn, shape, ndim, func(to []float32) { copy(to, unsafe.Slice(data, n)) })
 }

@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -12,8 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-//export go_poly_is_view
-func go_poly_is_view(ctx, x, base C.uintptr_t) (is C.int) {
+func poly_is_view(ctx, x, base uintptr) (is int32) {
 	withContext("poly_is_view", ctx, func(c *context) error {
 		us := must(c.resolve([]operand{operandOf("x", x), operandOf("base", base)}))
 		view, err := tensor.IsView(us[0], us[1])
@@ -25,22 +19,19 @@ func go_poly_is_view(ctx, x, base C.uintptr_t) (is C.int) {
 	return is
 }
 
-//export go_poly_set_view
-func go_poly_set_view(ctx, x, base, val C.uintptr_t) C.uintptr_t {
+func poly_set_view(ctx, x, base, val uintptr) uintptr {
 	return compose("poly_set_view", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.SetView(us[0], us[1], us[2])
 	}, operandOf("x", x), operandOf("base", base), operandOf("value", val))
 }
 
-//export go_poly_move_view
-func go_poly_move_view(ctx, x, base, other C.uintptr_t) C.uintptr_t {
+func poly_move_view(ctx, x, base, other uintptr) uintptr {
 	return compose("poly_move_view", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		return tensor.MoveView(us[0], us[1], us[2])
 	}, operandOf("x", x), operandOf("base", base), operandOf("other", other))
 }
 
-//export go_poly_view_layout
-func go_poly_view_layout(ctx, x, base C.uintptr_t, strides *C.int64_t, ndim C.int, offset *C.int64_t) (is C.int) {
+func poly_view_layout(ctx, x, base uintptr, strides *int64, ndim int32, offset *int64) (is int32) {
 	withContext("poly_view_layout", ctx, func(c *context) error {
 		us := must(c.resolve([]operand{operandOf("x", x), operandOf("base", base)}))
 		if n := len(us[0].Shape()); int(ndim) != n {
@@ -54,9 +45,9 @@ func go_poly_view_layout(ctx, x, base C.uintptr_t, strides *C.int64_t, ndim C.in
 			return err
 		}
 		for i, s := range steps {
-			unsafe.Slice(strides, ndim)[i] = C.int64_t(s)
+			unsafe.Slice(strides, ndim)[i] = s
 		}
-		*offset = C.int64_t(at)
+		*offset = at
 		is = 1
 		return nil
 	}, func() { is = -1 })

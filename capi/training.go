@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -13,7 +8,7 @@ import (
 )
 
 // reals are n numbers of an array of C, which may be NULL if n is 0.
-func reals(arg string, p *C.double, n C.int) ([]float64, error) {
+func reals(arg string, p *float64, n int32) ([]float64, error) {
 	if n < 0 || n > 0 && p == nil {
 		return nil, badArg(arg, "%d numbers at %v, expected 0 or more numbers", n, p)
 	}
@@ -24,8 +19,7 @@ func reals(arg string, p *C.double, n C.int) ([]float64, error) {
 	return list, nil
 }
 
-//export go_poly_lars
-func go_poly_lars(ctx, param, grad, lr, buffer C.uintptr_t, momentum, decay, trust C.double, nesterov, classic, decoupled, steps C.int, coefficients *C.double, n C.int, out *C.uintptr_t) C.int {
+func poly_lars(ctx, param, grad, lr, buffer uintptr, momentum, decay, trust float64, nesterov, classic, decoupled, steps int32, coefficients *float64, n int32, out *uintptr) int32 {
 	return composeAll("poly_lars", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
 		list := must(reals("ns_coefficients", coefficients, n))
 		p, b, err := tensor.LARS(us[0], us[1], us[2], us[3], tensor.LARSOptions{
@@ -39,8 +33,7 @@ func go_poly_lars(ctx, param, grad, lr, buffer C.uintptr_t, momentum, decay, tru
 	}, operandOf("param", param), operandOf("grad", grad), operandOf("lr", lr), optional("buffer", buffer))
 }
 
-//export go_poly_lamb
-func go_poly_lamb(ctx, param, grad, lr, m, v, power1, power2 C.uintptr_t, b1, b2, eps, decay C.double, adam, coupled C.int, out *C.uintptr_t) C.int {
+func poly_lamb(ctx, param, grad, lr, m, v, power1, power2 uintptr, b1, b2, eps, decay float64, adam, coupled int32, out *uintptr) int32 {
 	return composeAll("poly_lamb", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
 		p, m, v, err := tensor.LAMB(us[0], us[1], us[2], us[3], us[4], us[5], us[6], tensor.LAMBOptions{
 			Beta1: float64(b1), Beta2: float64(b2), Eps: float64(eps), WeightDecay: float64(decay), Adam: adam != 0,
@@ -51,8 +44,7 @@ func go_poly_lamb(ctx, param, grad, lr, m, v, power1, power2 C.uintptr_t, b1, b2
 		operandOf("b1_t", power1), operandOf("b2_t", power2))
 }
 
-//export go_poly_clip_grad_norm
-func go_poly_clip_grad_norm(ctx C.uintptr_t, grads *C.uintptr_t, n C.int, most, order C.double, out *C.uintptr_t) C.int {
+func poly_clip_grad_norm(ctx uintptr, grads *uintptr, n int32, most, order float64, out *uintptr) int32 {
 	return status("poly_clip_grad_norm", ctx, func(c *context) error {
 		vs := must(c.args("grads", grads, n))
 		if out == nil {
@@ -73,8 +65,7 @@ func go_poly_clip_grad_norm(ctx C.uintptr_t, grads *C.uintptr_t, n C.int, most, 
 	})
 }
 
-//export go_poly_learning_rate
-func go_poly_learning_rate(ctx, lr, t C.uintptr_t, schedule C.int, params *C.double, n C.int) C.uintptr_t {
+func poly_learning_rate(ctx, lr, t uintptr, schedule int32, params *float64, n int32) uintptr {
 	return compose("poly_learning_rate", ctx, resultShape{}, func(us []*uop.UOp) (*uop.UOp, error) {
 		list := must(reals("params", params, n))
 		if schedule < 0 || schedule > 255 {
@@ -84,17 +75,16 @@ func go_poly_learning_rate(ctx, lr, t C.uintptr_t, schedule C.int, params *C.dou
 	}, operandOf("lr", lr), operandOf("t", t))
 }
 
-//export go_poly_plateau
-func go_poly_plateau(ctx, lr, metric, best, bad, cooling C.uintptr_t, maximize, relative C.int, threshold, factor, least, eps C.double, patience, cooldown C.int64_t, out *C.uintptr_t) C.int {
+func poly_plateau(ctx, lr, metric, best, bad, cooling uintptr, maximize, relative int32, threshold, factor, least, eps float64, patience, cooldown int64, out *uintptr) int32 {
 	return composeAll("poly_plateau", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
 		return tensor.Plateau(us[0], us[1], us[2], us[3], us[4], tensor.PlateauOptions{
 			Maximize: maximize != 0, Relative: relative != 0, Threshold: float64(threshold), Factor: float64(factor),
-			Least: float64(least), Eps: float64(eps), Patience: int64(patience), Cooldown: int64(cooldown),
+			Least: float64(least), Eps: float64(eps), Patience: patience, Cooldown: cooldown,
 		})
 	}, operandOf("lr", lr), operandOf("metric", metric), operandOf("best", best), operandOf("bad", bad), operandOf("cooling", cooling))
 }
 
-func lstmOperands(x, h, c, wih, whh, bih, bhh C.uintptr_t) []operand {
+func lstmOperands(x, h, c, wih, whh, bih, bhh uintptr) []operand {
 	return []operand{
 		operandOf("x", x), operandOf("h", h), operandOf("c", c), operandOf("w_ih", wih), operandOf("w_hh", whh),
 		optional("b_ih", bih), optional("b_hh", bhh),
@@ -105,15 +95,13 @@ func lstmWeights(us []*uop.UOp) tensor.RecurrentWeights {
 	return tensor.RecurrentWeights{Input: us[3], Hidden: us[4], InputBias: us[5], HiddenBias: us[6]}
 }
 
-//export go_poly_lstm_cell
-func go_poly_lstm_cell(ctx, x, h, c, wih, whh, bih, bhh C.uintptr_t, out *C.uintptr_t) C.int {
+func poly_lstm_cell(ctx, x, h, c, wih, whh, bih, bhh uintptr, out *uintptr) int32 {
 	return composeAll("poly_lstm_cell", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
 		return twoResults(tensor.LSTMCell(us[0], us[1], us[2], lstmWeights(us)))
 	}, lstmOperands(x, h, c, wih, whh, bih, bhh)...)
 }
 
-//export go_poly_lstm
-func go_poly_lstm(ctx, x, h, c, wih, whh, bih, bhh C.uintptr_t, batchFirst, reverse C.int, out *C.uintptr_t) C.int {
+func poly_lstm(ctx, x, h, c, wih, whh, bih, bhh uintptr, batchFirst, reverse int32, out *uintptr) int32 {
 	return composeAll("poly_lstm", ctx, out, func(us []*uop.UOp) ([]*uop.UOp, error) {
 		y, h, c, err := tensor.LSTM(us[0], us[1], us[2], lstmWeights(us), batchFirst != 0, reverse != 0)
 		return []*uop.UOp{y, h, c}, err

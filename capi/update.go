@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -21,7 +16,7 @@ type update struct {
 }
 
 // update makes the program for arrays of handles from C.
-func (c *context) update(values *C.uintptr_t, data *unsafe.Pointer, n C.int, targets, updates *C.uintptr_t, nUpdates C.int) (up update, err error) {
+func (c *context) update(values *uintptr, data *unsafe.Pointer, n int32, targets, updates *uintptr, nUpdates int32) (up update, err error) {
 	vs, err := c.args("values", values, n)
 	if err != nil {
 		return up, err
@@ -136,7 +131,7 @@ func (c *context) unbind(b *uop.UOp) {
 	}
 }
 
-func runUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.int {
+func runUpdate(fn string, ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves, targets, updates *uintptr, nUpdates int32) int32 {
 	return status(fn, ctx, func(c *context) error {
 		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		var err error
@@ -151,12 +146,10 @@ func runUpdate(fn string, ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Poi
 	})
 }
 
-//export go_poly_realize_into
-func go_poly_realize_into(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves *C.uintptr_t) C.int {
+func poly_realize_into(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves *uintptr) int32 {
 	return runUpdate("poly_realize_into", ctx, values, data, n, leaves, nil, nil, 0)
 }
 
-//export go_poly_update
-func go_poly_update(ctx C.uintptr_t, values *C.uintptr_t, data *unsafe.Pointer, n C.int, leaves, targets, updates *C.uintptr_t, nUpdates C.int) C.int {
+func poly_update(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves, targets, updates *uintptr, nUpdates int32) int32 {
 	return runUpdate("poly_update", ctx, values, data, n, leaves, targets, updates, nUpdates)
 }

@@ -1,11 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-#include <stddef.h>
-*/
-import "C"
-
 import (
 	"unsafe"
 
@@ -51,13 +45,13 @@ func (c *context) array(arg string, h uintptr) (*variable.Variable, error) {
 }
 
 // arrays are the variables of n handles.
-func (c *context) arrays(arg string, hs *C.uintptr_t, n C.int) ([]*variable.Variable, error) {
+func (c *context) arrays(arg string, hs *uintptr, n int32) ([]*variable.Variable, error) {
 	if n < 0 || n > 0 && hs == nil {
 		return nil, badArg(arg, "%d handles at %p, expected 0 or more and their address", n, hs)
 	}
 	var out []*variable.Variable // grows: a count that is too large ends at the first invalid handle
 	for i, h := range unsafe.Slice(hs, n) {
-		v, err := c.array(arg, uintptr(h))
+		v, err := c.array(arg, h)
 		if err != nil {
 			return nil, atElement(i, err)
 		}
@@ -67,17 +61,17 @@ func (c *context) arrays(arg string, hs *C.uintptr_t, n C.int) ([]*variable.Vari
 }
 
 // outArray gives a reference to a variable to C, as a handle of its own.
-func (c *context) outArray(v *variable.Variable) (C.uintptr_t, error) {
+func (c *context) outArray(v *variable.Variable) (uintptr, error) {
 	e := &handle.Entry{Kind: handle.Array, Owner: c, Value: v}
 	if err := handles.Issue(e); err != nil {
 		v.Drop()
 		return 0, err
 	}
-	return C.uintptr_t(e.Token()), nil
+	return uintptr(e.Token()), nil
 }
 
 // outArrays is outArray for several, all or none.
-func (c *context) outArrays(vs []*variable.Variable, out *C.uintptr_t) error {
+func (c *context) outArrays(vs []*variable.Variable, out *uintptr) error {
 	hs := unsafe.Slice(out, len(vs))
 	for i, v := range vs {
 		if v == nil {
@@ -87,7 +81,7 @@ func (c *context) outArrays(vs []*variable.Variable, out *C.uintptr_t) error {
 		h, err := c.outArray(v)
 		if err != nil {
 			for _, done := range hs[:i] {
-				c.releaseArray(uintptr(done))
+				c.releaseArray(done)
 			}
 			drop(vs[i+1:])
 			return err
@@ -116,7 +110,7 @@ func (c *context) releaseArray(h uintptr) {
 }
 
 // enterContextOf locks the context of a handle; the caller unlocks it.
-func enterContextOf(arg string, h C.uintptr_t, kind handle.Kind) (*context, error) {
+func enterContextOf(arg string, h uintptr, kind handle.Kind) (*context, error) {
 	e, err := handles.Get(handle.Token(h), kind)
 	if err != nil {
 		return nil, &argError{arg, err}
@@ -134,7 +128,7 @@ func enterContextOf(arg string, h C.uintptr_t, kind handle.Kind) (*context, erro
 }
 
 // withContextOf runs a request in the context of a handle. If it fails, the error is reported and failed called.
-func withContextOf(fn, arg string, h C.uintptr_t, kind handle.Kind, f func(c *context) error, failed func()) {
+func withContextOf(fn, arg string, h uintptr, kind handle.Kind, f func(c *context) error, failed func()) {
 	if err := func() (err error) {
 		c, err := enterContextOf(arg, h, kind)
 		if err != nil {
@@ -150,7 +144,7 @@ func withContextOf(fn, arg string, h C.uintptr_t, kind handle.Kind, f func(c *co
 }
 
 // makeArray runs a request that makes a variable, whose reference goes to C.
-func makeArray(fn string, ctx C.uintptr_t, f func(c *context) (*variable.Variable, error)) (h C.uintptr_t) {
+func makeArray(fn string, ctx uintptr, f func(c *context) (*variable.Variable, error)) (h uintptr) {
 	withContext(fn, ctx, func(c *context) (err error) {
 		v, err := f(c)
 		if err == nil {
@@ -162,9 +156,9 @@ func makeArray(fn string, ctx C.uintptr_t, f func(c *context) (*variable.Variabl
 }
 
 // withArray runs a request on a variable.
-func withArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) error, failed func()) {
+func withArray(fn string, x uintptr, f func(c *context, v *variable.Variable) error, failed func()) {
 	withContextOf(fn, "x", x, handle.Array, func(c *context) error {
-		v, err := c.array("x", uintptr(x))
+		v, err := c.array("x", x)
 		if err != nil {
 			return err
 		}
@@ -173,13 +167,13 @@ func withArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable
 }
 
 // arrayStatus runs a request on a variable that gives 0 or -1.
-func arrayStatus(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) error) (rc C.int) {
+func arrayStatus(fn string, x uintptr, f func(c *context, v *variable.Variable) error) (rc int32) {
 	withArray(fn, x, f, func() { rc = -1 })
 	return rc
 }
 
 // arrayPredicate runs a request on a variable with the results 1, 0, and -1 for an error.
-func arrayPredicate(fn string, x C.uintptr_t, f func(v *variable.Variable) bool) (is C.int) {
+func arrayPredicate(fn string, x uintptr, f func(v *variable.Variable) bool) (is int32) {
 	withArray(fn, x, func(_ *context, v *variable.Variable) error {
 		if f(v) {
 			is = 1
@@ -190,7 +184,7 @@ func arrayPredicate(fn string, x C.uintptr_t, f func(v *variable.Variable) bool)
 }
 
 // deriveArray runs a request that derives a variable from another one.
-func deriveArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variable) (*variable.Variable, error)) (h C.uintptr_t) {
+func deriveArray(fn string, x uintptr, f func(c *context, v *variable.Variable) (*variable.Variable, error)) (h uintptr) {
 	withArray(fn, x, func(c *context, v *variable.Variable) error {
 		w, err := f(c, v)
 		if err == nil {
@@ -202,15 +196,14 @@ func deriveArray(fn string, x C.uintptr_t, f func(c *context, v *variable.Variab
 }
 
 // firstHandle is the first of n handles, which determines the context.
-func firstHandle(hs *C.uintptr_t, n C.int) C.uintptr_t {
+func firstHandle(hs *uintptr, n int32) uintptr {
 	if hs == nil || n <= 0 {
 		return 0
 	}
 	return *hs
 }
 
-//export go_poly_array_new
-func go_poly_array_new(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) C.uintptr_t {
+func poly_array_new(ctx uintptr, dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr) uintptr {
 	return makeArray("poly_array_new", ctx, func(c *context) (*variable.Variable, error) {
 		dt, s, err := c.memoryOf(dtype, shape, ndim, data, nbytes)
 		if err != nil {
@@ -227,8 +220,7 @@ func go_poly_array_new(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.in
 	})
 }
 
-//export go_poly_array_share
-func go_poly_array_share(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t, token C.uint64_t) C.uintptr_t {
+func poly_array_share(ctx uintptr, dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr, token uint64) uintptr {
 	return makeArray("poly_array_share", ctx, func(c *context) (*variable.Variable, error) {
 		dt, s, err := c.memoryOf(dtype, shape, ndim, data, nbytes)
 		if err != nil {
@@ -237,12 +229,12 @@ func go_poly_array_share(ctx C.uintptr_t, dtype C.int, shape *C.int64_t, ndim C.
 		if data == nil && nbytes > 0 {
 			return nil, badArg("data", "is NULL, expected memory of %d bytes", nbytes)
 		}
-		return c.vars.ShareWithToken(dt, s, data, uint64(token))
+		return c.vars.ShareWithToken(dt, s, data, token)
 	})
 }
 
 // memoryOf checks the type, the shape and the size of memory.
-func (c *context) memoryOf(dtype C.int, shape *C.int64_t, ndim C.int, data unsafe.Pointer, nbytes C.size_t) (*uop.DType, uop.Shape, error) {
+func (c *context) memoryOf(dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr) (*uop.DType, uop.Shape, error) {
 	dt, err := dtypeOf(dtype)
 	if err != nil {
 		return nil, nil, err
@@ -261,9 +253,8 @@ func (c *context) memoryOf(dtype C.int, shape *C.int64_t, ndim C.int, data unsaf
 	return dt, s, nil
 }
 
-//export go_poly_array_released
-func go_poly_array_released(ctx C.uintptr_t, tokens *C.uint64_t, room C.int) C.int {
-	count := C.int(-1)
+func poly_array_released(ctx uintptr, tokens *uint64, room int32) int32 {
+	count := int32(-1)
 	withContext("poly_array_released", ctx, func(c *context) error {
 		if room < 0 || room > 0 && tokens == nil {
 			return badArg("tokens", "room for %d at %p, expected 0 or more and its address", room, tokens)
@@ -271,30 +262,27 @@ func go_poly_array_released(ctx C.uintptr_t, tokens *C.uint64_t, room C.int) C.i
 		c.released = append(c.released, c.vars.Released()...)
 		n := min(int(room), len(c.released))
 		for i, t := range c.released[:n] {
-			unsafe.Slice(tokens, n)[i] = C.uint64_t(t)
+			unsafe.Slice(tokens, n)[i] = t
 		}
 		c.released = append(c.released[:0], c.released[n:]...)
-		count = C.int(n)
+		count = int32(n)
 		return nil
 	}, func() { count = -1 })
 	return count
 }
 
-//export go_poly_array_retain
-func go_poly_array_retain(x C.uintptr_t) C.uintptr_t {
+func poly_array_retain(x uintptr) uintptr {
 	return deriveArray("poly_array_retain", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Retain(), nil })
 }
 
-//export go_poly_array_release
-func go_poly_array_release(x C.uintptr_t) {
+func poly_array_release(x uintptr) {
 	if c, err := enterContextOf("x", x, handle.Array); err == nil {
-		c.releaseArray(uintptr(x))
+		c.releaseArray(x)
 		c.mu.Unlock()
 	}
 }
 
-//export go_poly_array_release_n
-func go_poly_array_release_n(xs *C.uintptr_t, n C.int) {
+func poly_array_release_n(xs *uintptr, n int32) {
 	if n <= 0 || xs == nil {
 		return
 	}
@@ -308,42 +296,39 @@ func go_poly_array_release_n(xs *C.uintptr_t, n C.int) {
 				continue
 			}
 		}
-		c.releaseArray(uintptr(x))
+		c.releaseArray(x)
 	}
 	if c != nil {
 		c.mu.Unlock()
 	}
 }
 
-func (c *context) owns(h C.uintptr_t) bool {
+func (c *context) owns(h uintptr) bool {
 	e, err := handles.Get(handle.Token(h), handle.Array)
 	return err == nil && e.Owner == any(c)
 }
 
-//export go_poly_array_node
-func go_poly_array_node(x C.uintptr_t) (h C.uintptr_t) {
+func poly_array_node(x uintptr) (h uintptr) {
 	withArray("poly_array_node", x, func(c *context, v *variable.Variable) error {
 		out, err := c.out(single(v.ExportNode()))
-		h = C.uintptr_t(out)
+		h = out
 		return err
 	}, func() { h = 0 })
 	return h
 }
 
-//export go_poly_array_origin
-func go_poly_array_origin(x C.uintptr_t) (h C.uintptr_t) {
+func poly_array_origin(x uintptr) (h uintptr) {
 	withArray("poly_array_origin", x, func(c *context, v *variable.Variable) error {
 		out, err := c.out(single(v.Origin()))
-		h = C.uintptr_t(out)
+		h = out
 		return err
 	}, func() { h = 0 })
 	return h
 }
 
-//export go_poly_array_of
-func go_poly_array_of(ctx, node C.uintptr_t, from *C.uintptr_t, n C.int) C.uintptr_t {
+func poly_array_of(ctx, node uintptr, from *uintptr, n int32) uintptr {
 	return makeArray("poly_array_of", ctx, func(c *context) (*variable.Variable, error) {
-		u, err := c.arg("node", uintptr(node))
+		u, err := c.arg("node", node)
 		if err == nil {
 			err = u.tensor("node")
 		}
@@ -358,23 +343,21 @@ func go_poly_array_of(ctx, node C.uintptr_t, from *C.uintptr_t, n C.int) C.uintp
 	})
 }
 
-//export go_poly_array_describe
-func go_poly_array_describe(x C.uintptr_t, shape *C.int64_t, room C.int, dtype *C.int) (ndim C.int) {
+func poly_array_describe(x uintptr, shape *int64, room int32, dtype *int32) (ndim int32) {
 	withArray("poly_array_describe", x, func(c *context, v *variable.Variable) error {
 		u := v.Node()
 		writeSizes(u.Shape(), shape, room)
 		if dtype != nil {
 			*dtype = dtypeID(u.DType)
 		}
-		ndim = C.int(len(u.Shape()))
+		ndim = int32(len(u.Shape()))
 		return nil
 	}, func() { ndim = -1 })
 	return ndim
 }
 
-//export go_poly_array_call
-func go_poly_array_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.int, out *C.uintptr_t, room C.int) C.int {
-	count, err := callArrays(uintptr(ctx), number, args, n, out, room)
+func poly_array_call(ctx uintptr, number int32, args unsafe.Pointer, n int32, out *uintptr, room int32) int32 {
+	count, err := callArrays(ctx, number, args, n, out, room)
 	if err != nil {
 		fail("poly_array_call", err)
 		return -1
@@ -384,7 +367,7 @@ func go_poly_array_call(ctx C.uintptr_t, number C.int, args unsafe.Pointer, n C.
 
 // callArrays calls an operation on variables and returns the number of its results. It has no functions in it: they would cost as much
 // as many an operation.
-func callArrays(ctx uintptr, number C.int, args unsafe.Pointer, n C.int, out *C.uintptr_t, room C.int) (count C.int, err error) {
+func callArrays(ctx uintptr, number int32, args unsafe.Pointer, n int32, out *uintptr, room int32) (count int32, err error) {
 	c, err := enter(ctx)
 	if err != nil {
 		return 0, err
@@ -407,21 +390,20 @@ func callArrays(ctx uintptr, number C.int, args unsafe.Pointer, n C.int, out *C.
 	if err != nil {
 		return 0, badArg("args", "%s: %w", titleOf(op), err)
 	}
-	if count = C.int(len(results)); count > room {
+	if count = int32(len(results)); count > room {
 		drop(results)
 		return count, nil
 	}
 	return count, c.outArrays(results, out)
 }
 
-//export go_poly_array_binary
-func go_poly_array_binary(op C.int, a, b C.uintptr_t) (h C.uintptr_t) {
+func poly_array_binary(op int32, a, b uintptr) (h uintptr) {
 	withContextOf("poly_array_binary", "a", a, handle.Array, func(c *context) error {
-		x, err := c.array("a", uintptr(a))
+		x, err := c.array("a", a)
 		if err != nil {
 			return err
 		}
-		y, err := c.array("b", uintptr(b))
+		y, err := c.array("b", b)
 		if err != nil {
 			return err
 		}
@@ -438,7 +420,7 @@ func go_poly_array_binary(op C.int, a, b C.uintptr_t) (h C.uintptr_t) {
 }
 
 // ofBinary adds the name of the operation to an error of its operands.
-func ofBinary(op C.int, err error) error {
+func ofBinary(op int32, err error) error {
 	name := tensor.BinaryOp(op).String()
 	if err == nil || name == "" {
 		return err
@@ -446,8 +428,7 @@ func ofBinary(op C.int, err error) error {
 	return &argError{name, err}
 }
 
-//export go_poly_array_binary_number
-func go_poly_array_binary_number(op C.int, x C.uintptr_t, number unsafe.Pointer, reversed C.int) C.uintptr_t {
+func poly_array_binary_number(op int32, x uintptr, number unsafe.Pointer, reversed int32) uintptr {
 	return deriveArray("poly_array_binary_number", x, func(c *context, v *variable.Variable) (*variable.Variable, error) {
 		n, err := numberOf("number", number)
 		if err != nil {
@@ -483,8 +464,7 @@ func numberOf(arg string, number unsafe.Pointer) (uop.Const, error) {
 	return v.(uop.Const), err
 }
 
-//export go_poly_array_realize
-func go_poly_array_realize(xs *C.uintptr_t, n C.int) (rc C.int) {
+func poly_array_realize(xs *uintptr, n int32) (rc int32) {
 	if n == 0 {
 		return 0
 	}
@@ -499,7 +479,7 @@ func go_poly_array_realize(xs *C.uintptr_t, n C.int) (rc C.int) {
 }
 
 // startJob makes a job, which start begins; what start passes on is called when the kernels have run.
-func (c *context) startJob(start func(done func(*variable.Job)) error) (h C.uintptr_t, err error) {
+func (c *context) startJob(start func(done func(*variable.Job)) error) (h uintptr, err error) {
 	j := &job{ctx: c, done: make(chan struct{})}
 	if j.entry, err = handles.New(handle.Job, c, j); err != nil {
 		return 0, err
@@ -519,11 +499,10 @@ func (c *context) startJob(start func(done func(*variable.Job)) error) (h C.uint
 		return 0, err
 	}
 	c.jobs[j] = struct{}{}
-	return C.uintptr_t(j.entry.Token()), nil
+	return uintptr(j.entry.Token()), nil
 }
 
-//export go_poly_array_realize_async
-func go_poly_array_realize_async(ctx C.uintptr_t, xs *C.uintptr_t, n C.int) (h C.uintptr_t) {
+func poly_array_realize_async(ctx uintptr, xs *uintptr, n int32) (h uintptr) {
 	withContext("poly_array_realize_async", ctx, func(c *context) error {
 		vs, err := c.arrays("xs", xs, n)
 		if err == nil {
@@ -537,21 +516,17 @@ func go_poly_array_realize_async(ctx C.uintptr_t, xs *C.uintptr_t, n C.int) (h C
 	return h
 }
 
-//export go_poly_array_memory
-func go_poly_array_memory() C.int64_t { return C.int64_t(variable.InUse()) }
+func poly_array_memory() int64 { return variable.InUse() }
 
-//export go_poly_array_is_computed
-func go_poly_array_is_computed(x C.uintptr_t) C.int {
+func poly_array_is_computed(x uintptr) int32 {
 	return arrayPredicate("poly_array_is_computed", x, (*variable.Variable).IsComputed)
 }
 
-//export go_poly_array_is_view
-func go_poly_array_is_view(x C.uintptr_t) C.int {
+func poly_array_is_view(x uintptr) int32 {
 	return arrayPredicate("poly_array_is_view", x, (*variable.Variable).IsView)
 }
 
-//export go_poly_array_read
-func go_poly_array_read(x C.uintptr_t, out unsafe.Pointer, nbytes C.size_t) C.int {
+func poly_array_read(x uintptr, out unsafe.Pointer, nbytes uintptr) int32 {
 	return arrayStatus("poly_array_read", x, func(_ *context, v *variable.Variable) (err error) {
 		readErr := v.Read(func(b []byte) {
 			switch {
@@ -570,8 +545,7 @@ func go_poly_array_read(x C.uintptr_t, out unsafe.Pointer, nbytes C.size_t) C.in
 	})
 }
 
-//export go_poly_array_pin
-func go_poly_array_pin(x C.uintptr_t, data *unsafe.Pointer, strides *C.int64_t, room C.int, writable *C.int) (h C.uintptr_t) {
+func poly_array_pin(x uintptr, data *unsafe.Pointer, strides *int64, room int32, writable *int32) (h uintptr) {
 	withArray("poly_array_pin", x, func(c *context, v *variable.Variable) error {
 		if data == nil {
 			return badArg("data", "is NULL, expected memory of a pointer")
@@ -591,7 +565,7 @@ func go_poly_array_pin(x C.uintptr_t, data *unsafe.Pointer, strides *C.int64_t, 
 		*data = layout.Data
 		if strides != nil {
 			for i, n := range layout.Strides {
-				unsafe.Slice(strides, room)[i] = C.int64_t(n)
+				unsafe.Slice(strides, room)[i] = n
 			}
 		}
 		if writable != nil {
@@ -600,14 +574,13 @@ func go_poly_array_pin(x C.uintptr_t, data *unsafe.Pointer, strides *C.int64_t, 
 				*writable = 0
 			}
 		}
-		h = C.uintptr_t(e.Token())
+		h = uintptr(e.Token())
 		return nil
 	}, func() { h = 0 })
 	return h
 }
 
-//export go_poly_array_unpin
-func go_poly_array_unpin(pin C.uintptr_t) {
+func poly_array_unpin(pin uintptr) {
 	if e, err := handles.Get(handle.Token(pin), handle.Pin); err == nil && handles.Drop(e) {
 		e.Value.(*variable.Pin).Free()
 	}
@@ -632,8 +605,7 @@ func (c *context) operandFor(arg string, v *variable.Variable, p unsafe.Pointer)
 	return x, x.Drop, nil
 }
 
-//export go_poly_array_assign
-func go_poly_array_assign(x C.uintptr_t, to unsafe.Pointer) C.int {
+func poly_array_assign(x uintptr, to unsafe.Pointer) int32 {
 	return arrayStatus("poly_array_assign", x, func(c *context, v *variable.Variable) error {
 		w, done, err := c.operandFor("value", v, to)
 		if err != nil {
@@ -644,8 +616,7 @@ func go_poly_array_assign(x C.uintptr_t, to unsafe.Pointer) C.int {
 	})
 }
 
-//export go_poly_array_update
-func go_poly_array_update(x C.uintptr_t, to unsafe.Pointer) C.int {
+func poly_array_update(x uintptr, to unsafe.Pointer) int32 {
 	return arrayStatus("poly_array_update", x, func(c *context, v *variable.Variable) error {
 		w, done, err := c.operandFor("value", v, to)
 		if err != nil {
@@ -656,8 +627,7 @@ func go_poly_array_update(x C.uintptr_t, to unsafe.Pointer) C.int {
 	})
 }
 
-//export go_poly_array_assign_n
-func go_poly_array_assign_n(targets, values *C.uintptr_t, n C.int) (rc C.int) {
+func poly_array_assign_n(targets, values *uintptr, n int32) (rc int32) {
 	if n == 0 {
 		return 0
 	}
@@ -675,8 +645,7 @@ func go_poly_array_assign_n(targets, values *C.uintptr_t, n C.int) (rc C.int) {
 	return rc
 }
 
-//export go_poly_array_set
-func go_poly_array_set(x C.uintptr_t, args unsafe.Pointer, n C.int, to unsafe.Pointer) C.int {
+func poly_array_set(x uintptr, args unsafe.Pointer, n int32, to unsafe.Pointer) int32 {
 	return arrayStatus("poly_array_set", x, func(c *context, v *variable.Variable) error {
 		given, err := callArgs("items", args, n)
 		if err != nil {
@@ -708,10 +677,9 @@ func go_poly_array_set(x C.uintptr_t, args unsafe.Pointer, n C.int, to unsafe.Po
 	})
 }
 
-//export go_poly_array_replace
-func go_poly_array_replace(x, by C.uintptr_t) C.int {
+func poly_array_replace(x, by uintptr) int32 {
 	return arrayStatus("poly_array_replace", x, func(c *context, v *variable.Variable) error {
-		w, err := c.array("by", uintptr(by))
+		w, err := c.array("by", by)
 		if err != nil {
 			return err
 		}
@@ -719,12 +687,10 @@ func go_poly_array_replace(x, by C.uintptr_t) C.int {
 	})
 }
 
-//export go_poly_array_detach
-func go_poly_array_detach(x C.uintptr_t) C.uintptr_t {
+func poly_array_detach(x uintptr) uintptr {
 	return deriveArray("poly_array_detach", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Detach() })
 }
 
-//export go_poly_array_clone
-func go_poly_array_clone(x C.uintptr_t) C.uintptr_t {
+func poly_array_clone(x uintptr) uintptr {
 	return deriveArray("poly_array_clone", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Clone() })
 }

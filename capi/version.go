@@ -1,10 +1,5 @@
 package main
 
-/*
-#include "../include/polygrad.h"
-*/
-import "C"
-
 import (
 	"runtime"
 	"runtime/debug"
@@ -14,7 +9,7 @@ import (
 
 // buildInfo describes the build of the library.
 var buildInfo = sync.OnceValue(func() string {
-	parts := []string{"version=" + C.POLY_VERSION, "go=" + runtime.Version(), "os=" + runtime.GOOS, "arch=" + runtime.GOARCH}
+	parts := []string{"version=" + headerVersion, "go=" + runtime.Version(), "os=" + runtime.GOOS, "arch=" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {
@@ -28,8 +23,6 @@ var buildInfo = sync.OnceValue(func() string {
 	return strings.Join(parts, " ")
 })
 
-//export go_poly_version
-func go_poly_version() *C.char { return static(C.POLY_VERSION) }
+func poly_version() *byte { return static(headerVersion) }
 
-//export go_poly_build_info
-func go_poly_build_info() *C.char { return static(buildInfo()) }
+func poly_build_info() *byte { return static(buildInfo()) }

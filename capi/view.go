@@ -1,10 +1,5 @@
 package main
 
-/*
-#include <stdint.h>
-*/
-import "C"
-
 import (
 	"polygrad/core/draw"
 	"polygrad/core/schedule"
@@ -14,8 +9,7 @@ import (
 	"polygrad/exec/report"
 )
 
-//export go_poly_view_graph
-func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (text *C.char) {
+func poly_view_graph(ctx uintptr, roots *uintptr, n, view int32) (text *byte) {
 	withContext("poly_view_graph", ctx, func(c *context) error {
 		check(knownView(view))
 		vs := must(c.args("roots", roots, n))
@@ -27,17 +21,16 @@ func go_poly_view_graph(ctx C.uintptr_t, roots *C.uintptr_t, n, view C.int) (tex
 			us[i] = v.Keep
 		}
 		if f := draw.Format(view); f == report.Code {
-			text = C.CString(draw.List(us...))
+			text = cString(draw.List(us...))
 		} else {
-			text = C.CString(must(draw.Nodes(us...).In(f)))
+			text = cString(must(draw.Nodes(us...).In(f)))
 		}
 		return nil
 	}, func() {})
 	return text
 }
 
-//export go_poly_view_kernels
-func go_poly_view_kernels(ctx C.uintptr_t, values *C.uintptr_t, n C.int, targets, updates *C.uintptr_t, nUpdates, runs, view C.int) (text *C.char) {
+func poly_view_kernels(ctx uintptr, values *uintptr, n int32, targets, updates *uintptr, nUpdates, runs, view int32) (text *byte) {
 	withContext("poly_view_kernels", ctx, func(c *context) error {
 		sink := must(c.viewed(values, n, targets, updates, nUpdates))
 		text = must(c.viewSink(sink, runs, view))
@@ -47,7 +40,7 @@ func go_poly_view_kernels(ctx C.uintptr_t, values *C.uintptr_t, n C.int, targets
 }
 
 // viewSink describes the kernels of a program.
-func (c *context) viewSink(sink *uop.UOp, runs, view C.int) (*C.char, error) {
+func (c *context) viewSink(sink *uop.UOp, runs, view int32) (*byte, error) {
 	if err := knownView(view); err != nil {
 		return nil, err
 	}
@@ -64,11 +57,11 @@ func (c *context) viewSink(sink *uop.UOp, runs, view C.int) (*C.char, error) {
 	if err != nil {
 		return nil, err
 	}
-	return C.CString(s), nil
+	return cString(s), nil
 }
 
 // knownView checks a PolyView.
-func knownView(view C.int) error {
+func knownView(view int32) error {
 	if view < 0 || draw.Format(view) > report.Code {
 		return badArg("view", "%d, expected 0 (text), 1 (JSON), 2 (DOT), 3 (SVG) or 4 (code)", view)
 	}
@@ -76,7 +69,7 @@ func knownView(view C.int) error {
 }
 
 // viewed is the program of poly_update. Its results have buffers without memory.
-func (c *context) viewed(values *C.uintptr_t, n C.int, targets, updates *C.uintptr_t, nUpdates C.int) (*uop.UOp, error) {
+func (c *context) viewed(values *uintptr, n int32, targets, updates *uintptr, nUpdates int32) (*uop.UOp, error) {
 	vs, err := c.args("values", values, n)
 	if err != nil {
 		return nil, err

@@ -1,12 +1,5 @@
 package main
 
-/*
-#include "records.h"
-
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"fmt"
 	"os"
@@ -20,7 +13,7 @@ import (
 )
 
 // owner is the context of a node.
-func owner(arg string, x C.uintptr_t) (*context, error) {
+func owner(arg string, x uintptr) (*context, error) {
 	e, err := handles.Get(handle.Token(x), handle.Node)
 	if err != nil {
 		return nil, &argError{arg, err}
@@ -29,16 +22,16 @@ func owner(arg string, x C.uintptr_t) (*context, error) {
 }
 
 // describeNode runs a request for text on a node, in the node's own context.
-func describeNode(fn, arg string, x C.uintptr_t, f func(u *uop.UOp) string) (out *C.char) {
+func describeNode(fn, arg string, x uintptr, f func(u *uop.UOp) string) (out *byte) {
 	c, err := owner(arg, x)
 	if err != nil {
 		fail(fn, err)
 		return nil
 	}
-	withContext(fn, C.uintptr_t(c.entry.Token()), func(c *context) error {
-		v, err := c.arg(arg, uintptr(x))
+	withContext(fn, uintptr(c.entry.Token()), func(c *context) error {
+		v, err := c.arg(arg, x)
 		if err == nil {
-			out = C.CString(f(v.Keep))
+			out = cString(f(v.Keep))
 		}
 		return err
 	}, func() {})
@@ -54,18 +47,15 @@ func nodeLine(u *uop.UOp) string {
 	return s
 }
 
-//export go_poly_uop_str
-func go_poly_uop_str(x C.uintptr_t) *C.char { return describeNode("poly_uop_str", "x", x, nodeLine) }
+func poly_uop_str(x uintptr) *byte { return describeNode("poly_uop_str", "x", x, nodeLine) }
 
-//export go_poly_graph_str
-func go_poly_graph_str(root C.uintptr_t) *C.char {
+func poly_graph_str(root uintptr) *byte {
 	return describeNode("poly_graph_str", "root", root, (*uop.UOp).Dump)
 }
 
-//export go_poly_debug_uop
-func go_poly_debug_uop(ctx, x C.uintptr_t) {
+func poly_debug_uop(ctx, x uintptr) {
 	withContext("poly_debug_uop", ctx, func(c *context) error {
-		v, err := c.arg("x", uintptr(x))
+		v, err := c.arg("x", x)
 		if err == nil {
 			fmt.Fprintln(os.Stderr, nodeLine(v.Keep))
 		}
@@ -73,8 +63,7 @@ func go_poly_debug_uop(ctx, x C.uintptr_t) {
 	}, func() {})
 }
 
-//export go_poly_debug_opsets
-func go_poly_debug_opsets() {
+func poly_debug_opsets() {
 	for _, g := range []struct {
 		name string
 		set  uop.OpSet
@@ -93,11 +82,10 @@ func go_poly_debug_opsets() {
 	}
 }
 
-//export go_poly_ctx_owns_ptr
-func go_poly_ctx_owns_ptr(ctx C.uintptr_t, p unsafe.Pointer) (owns C.bool) {
+func poly_ctx_owns_ptr(ctx uintptr, p unsafe.Pointer) (owns bool) {
 	withContext("poly_ctx_owns_ptr", ctx, func(c *context) error {
 		e, err := handles.Get(handle.Token(uintptr(p)), handle.Any)
-		owns = C.bool(err == nil && e.Owner == any(c))
+		owns = bool(err == nil && e.Owner == any(c))
 		return nil
 	}, func() {})
 	return owns
@@ -177,7 +165,7 @@ func (w *walked) gated(gate unsafe.Pointer, calls bool) []uintptr {
 			continue
 		}
 		state[e.i] = true
-		if gate != nil && !bool(C.poly_call_gate(gate, C.uintptr_t(w.handles[e.i]))) {
+		if gate != nil && !callGate(gate, w.handles[e.i]) {
 			continue
 		}
 		stack = append(stack, entry{e.i, true})
@@ -192,14 +180,14 @@ func (w *walked) gated(gate unsafe.Pointer, calls bool) []uintptr {
 	return out
 }
 
-func toposort(fn string, ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, calls bool) (out unsafe.Pointer) {
+func toposort(fn string, ctx, root uintptr, n *int32, gate unsafe.Pointer, calls bool) (out unsafe.Pointer) {
 	if n != nil {
 		*n = 0
 	}
 	var w walked
 	withContext(fn, ctx, func(c *context) error {
-		v := must(c.arg("root", uintptr(root)))
-		w = must(c.walk(v.Keep, uintptr(root)))
+		v := must(c.arg("root", root))
+		w = must(c.walk(v.Keep, root))
 		return nil
 	}, func() {})
 	if len(w.nodes) == 0 {
@@ -211,14 +199,14 @@ func toposort(fn string, ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, c
 	}
 	withContext(fn, ctx, func(c *context) error {
 		defer c.releaseAll(w.handles[:len(w.handles)-1])
-		v := must(c.arg("root", uintptr(root)))
+		v := must(c.arg("root", root))
 		a := c.dataOf(v)
 		i := slices.IndexFunc(a.lists, func(l []uintptr) bool { return slices.Equal(l, list) })
 		if i < 0 {
-			i = must(a.addList(c, list, uintptr(root)))
+			i = must(a.addList(c, list, root))
 		}
 		if n != nil {
-			*n = C.int(len(list))
+			*n = int32(len(list))
 		}
 		out = unsafe.Pointer(unsafe.SliceData(a.lists[i]))
 		return nil
@@ -249,12 +237,10 @@ func (a *nodeData) addList(c *context, list []uintptr, root uintptr) (int, error
 	return len(a.lists) - 1, nil
 }
 
-//export go_poly_toposort
-func go_poly_toposort(ctx, root C.uintptr_t, n *C.int) unsafe.Pointer {
+func poly_toposort(ctx, root uintptr, n *int32) unsafe.Pointer {
 	return toposort("poly_toposort", ctx, root, n, nil, true)
 }
 
-//export go_poly_toposort_ex
-func go_poly_toposort_ex(ctx, root C.uintptr_t, n *C.int, gate unsafe.Pointer, calls C.bool) unsafe.Pointer {
-	return toposort("poly_toposort_ex", ctx, root, n, gate, bool(calls))
+func poly_toposort_ex(ctx, root uintptr, n *int32, gate unsafe.Pointer, calls bool) unsafe.Pointer {
+	return toposort("poly_toposort_ex", ctx, root, n, gate, calls)
 }

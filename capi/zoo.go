@@ -1,12 +1,5 @@
 package main
 
-/*
-#include "records.h"
-
-#include <stdlib.h>
-*/
-import "C"
-
 import (
 	"sync"
 	"unsafe"
@@ -29,7 +22,7 @@ type zooModel struct {
 
 // zooParam is a parameter, with a reference to its node.
 type zooParam struct {
-	name *C.char
+	name *byte
 	leaf leaf
 	data []float32 // nil for the caller's own
 }
@@ -40,8 +33,7 @@ var kinds struct {
 	create map[string]unsafe.Pointer
 }
 
-//export go_poly_model_register
-func go_poly_model_register(kind *C.char, create unsafe.Pointer) {
+func poly_model_register(kind *byte, create unsafe.Pointer) {
 	if kind == nil {
 		fail("poly_model_register", badArg("kind", "is NULL"))
 		return
@@ -59,7 +51,7 @@ func go_poly_model_register(kind *C.char, create unsafe.Pointer) {
 }
 
 // add makes the handle of a model in its context, which is locked.
-func (m *zooModel) add() (C.uintptr_t, error) {
+func (m *zooModel) add() (uintptr, error) {
 	var err error
 	if m.entry, err = handles.New(handle.Model, m.ctx, m); err != nil {
 		m.end()
@@ -69,14 +61,14 @@ func (m *zooModel) add() (C.uintptr_t, error) {
 		m.ctx.models = map[*zooModel]struct{}{}
 	}
 	m.ctx.models[m] = struct{}{}
-	return C.uintptr_t(m.entry.Token()), nil
+	return uintptr(m.entry.Token()), nil
 }
 
 // end drops everything that the model holds. The context is locked.
 func (m *zooModel) end() {
 	m.ctx.waitJobs()
 	for _, p := range m.params {
-		C.free(unsafe.Pointer(p.name))
+		cFree(unsafe.Pointer(p.name))
 		if m.ctx.dead {
 			continue
 		}
@@ -104,13 +96,12 @@ func (m *zooModel) param(name string) int {
 func (m *zooModel) addParam(name string, v value, data []float32) error {
 	h, err := m.ctx.out(v)
 	if err == nil {
-		m.params = append(m.params, zooParam{C.CString(name), leaf{v, h}, data})
+		m.params = append(m.params, zooParam{cString(name), leaf{v, h}, data})
 	}
 	return err
 }
 
-//export go_poly_model_create
-func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h C.uintptr_t) {
+func poly_model_create(ctx uintptr, kind *byte, config uintptr) (h uintptr) {
 	const fn = "poly_model_create"
 	if kind == nil {
 		fail(fn, badArg("kind", "is NULL"))
@@ -121,9 +112,9 @@ func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h 
 	create := kinds.create[name]
 	kinds.Unlock()
 	if create != nil {
-		h = C.poly_call_create(create, ctx, config)
+		h = callCreate(create, ctx, config)
 		e, err := handles.Get(handle.Token(h), handle.Model)
-		if err != nil || uintptr(e.Value.(*zooModel).ctx.entry.Token()) != uintptr(ctx) {
+		if err != nil || uintptr(e.Value.(*zooModel).ctx.entry.Token()) != ctx {
 			fail(fn, badArg("kind", "the constructor of %q made no model of this context", name))
 			return 0
 		}
@@ -160,8 +151,7 @@ func go_poly_model_create(ctx C.uintptr_t, kind *C.char, config C.uintptr_t) (h 
 	return h
 }
 
-//export go_poly_model_new
-func go_poly_model_new(ctx C.uintptr_t, forward, user, release unsafe.Pointer) (h C.uintptr_t) {
+func poly_model_new(ctx uintptr, forward, user, release unsafe.Pointer) (h uintptr) {
 	withContext("poly_model_new", ctx, func(c *context) error {
 		if forward == nil {
 			return badArg("forward", "is NULL")
@@ -174,20 +164,19 @@ func go_poly_model_new(ctx C.uintptr_t, forward, user, release unsafe.Pointer) (
 }
 
 // withModel runs a request on a model, in its context.
-func withModel(fn string, h C.uintptr_t, f func(m *zooModel) error, failed func()) {
+func withModel(fn string, h uintptr, f func(m *zooModel) error, failed func()) {
 	m, err := objectOf[*zooModel]("model", h, handle.Model)
 	if err != nil {
 		fail(fn, err)
 		failed()
 		return
 	}
-	withContext(fn, C.uintptr_t(m.ctx.entry.Token()), func(*context) error {
+	withContext(fn, uintptr(m.ctx.entry.Token()), func(*context) error {
 		return f(must(objectOf[*zooModel]("model", h, handle.Model)))
 	}, failed)
 }
 
-//export go_poly_model_add_parameter
-func go_poly_model_add_parameter(h C.uintptr_t, name *C.char, node C.uintptr_t) (rc C.int) {
+func poly_model_add_parameter(h uintptr, name *byte, node uintptr) (rc int32) {
 	withModel("poly_model_add_parameter", h, func(m *zooModel) error {
 		switch {
 		case m.module != nil:
@@ -197,14 +186,13 @@ func go_poly_model_add_parameter(h C.uintptr_t, name *C.char, node C.uintptr_t) 
 		case m.param(goString(name)) >= 0:
 			return badArg("name", "there is a parameter %q already", goString(name))
 		}
-		v := must(m.ctx.arg("node", uintptr(node)))
+		v := must(m.ctx.arg("node", node))
 		return m.addParam(goString(name), v, nil)
 	}, func() { rc = -1 })
 	return rc
 }
 
-//export go_poly_model_free
-func go_poly_model_free(h C.uintptr_t) {
+func poly_model_free(h uintptr) {
 	e, err := handles.Get(handle.Token(h), handle.Model)
 	if err != nil {
 		return
@@ -225,18 +213,17 @@ func go_poly_model_free(h C.uintptr_t) {
 // released notifies the caller that a model ended. The context is not locked.
 func (m *zooModel) released() {
 	if m.release != nil {
-		C.poly_call_release(m.release, m.user)
+		callRelease(m.release, m.user)
 	}
 }
 
-//export go_poly_model_forward
-func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.int) (out unsafe.Pointer) {
+func poly_model_forward(h uintptr, inputs *uintptr, n int32, nOut *int32) (out unsafe.Pointer) {
 	const fn = "poly_model_forward"
 	if nOut != nil {
 		*nOut = 0
 	}
 	var m *zooModel
-	var count C.int
+	var count int32
 	withModel(fn, h, func(of *zooModel) error {
 		vs := must(of.ctx.args("inputs", inputs, n))
 		if of.module == nil {
@@ -249,20 +236,20 @@ func go_poly_model_forward(h C.uintptr_t, inputs *C.uintptr_t, n C.int, nOut *C.
 			us[i] = v.Keep
 		}
 		outs := must(of.apply(us))
-		out, count = C.malloc(C.size_t(8*len(outs)+1)), C.int(len(outs))
-		return of.ctx.outAll(outs, unsafe.Slice((*C.uintptr_t)(out), len(outs)))
+		out, count = cMalloc(uintptr(8*len(outs)+1)), int32(len(outs))
+		return of.ctx.outAll(outs, unsafe.Slice((*uintptr)(out), len(outs)))
 	}, func() {
-		C.free(out)
+		cFree(out)
 		out = nil
 	})
 	if m != nil { // without the lock: the function calls the library
-		out = C.poly_call_forward(m.forward, h, m.user, unsafe.Pointer(inputs), n, &count)
+		out = callForward(m.forward, h, m.user, unsafe.Pointer(inputs), n, &count)
 		switch {
 		case out == nil:
 			fail(fn, badArg("model", "its forward function gave no outputs"))
 		case count < 0:
 			fail(fn, badArg("model", "its forward function gave %d outputs", count))
-			C.free(out)
+			cFree(out)
 			out = nil
 		}
 	}
@@ -295,7 +282,7 @@ func (m *zooModel) apply(inputs []*uop.UOp) ([]value, error) {
 }
 
 // named runs a request on a parameter of a model.
-func named(fn string, h C.uintptr_t, name *C.char, f func(m *zooModel, p zooParam) error) {
+func named(fn string, h uintptr, name *byte, f func(m *zooModel, p zooParam) error) {
 	withModel(fn, h, func(m *zooModel) error {
 		if name == nil {
 			return badArg("name", "is NULL")
@@ -308,18 +295,16 @@ func named(fn string, h C.uintptr_t, name *C.char, f func(m *zooModel, p zooPara
 	}, func() {})
 }
 
-//export go_poly_model_parameter
-func go_poly_model_parameter(h C.uintptr_t, name *C.char) (node C.uintptr_t) {
+func poly_model_parameter(h uintptr, name *byte) (node uintptr) {
 	named("poly_model_parameter", h, name, func(m *zooModel, p zooParam) error {
 		t, err := m.ctx.out(p.leaf.v)
-		node = C.uintptr_t(t)
+		node = t
 		return err
 	})
 	return node
 }
 
-//export go_poly_model_parameter_data
-func go_poly_model_parameter_data(h C.uintptr_t, name *C.char, numel *C.int64_t) (data *C.float) {
+func poly_model_parameter_data(h uintptr, name *byte, numel *int64) (data *float32) {
 	if numel != nil {
 		*numel = 0
 	}
@@ -328,25 +313,23 @@ func go_poly_model_parameter_data(h C.uintptr_t, name *C.char, numel *C.int64_t)
 			return badArg("name", "%q was made by the caller, who has its memory", goString(name))
 		}
 		if numel != nil {
-			*numel = C.int64_t(len(p.data))
+			*numel = int64(len(p.data))
 		}
-		data = (*C.float)(unsafe.SliceData(p.data))
+		data = unsafe.SliceData(p.data)
 		return nil
 	})
 	return data
 }
 
-//export go_poly_model_parameter_count
-func go_poly_model_parameter_count(h C.uintptr_t) (n C.int) {
+func poly_model_parameter_count(h uintptr) (n int32) {
 	withModel("poly_model_parameter_count", h, func(m *zooModel) error {
-		n = C.int(len(m.params))
+		n = int32(len(m.params))
 		return nil
 	}, func() { n = -1 })
 	return n
 }
 
-//export go_poly_model_parameter_name
-func go_poly_model_parameter_name(h C.uintptr_t, i C.int) (name *C.char) {
+func poly_model_parameter_name(h uintptr, i int32) (name *byte) {
 	withModel("poly_model_parameter_name", h, func(m *zooModel) error {
 		if i < 0 || int(i) >= len(m.params) {
 			return badArg("i", "%d is out of range, the model has %d parameters", i, len(m.params))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,18 +34,18 @@ func TestShims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := shimC(protos, map[string]bool{"go_poly_count": true, "go_poly_pad": true, "go_poly_free": true,
-		"go_poly_make": true, "go_poly_walk": true, "go_poly_item": true, "go_poly_box_set_size": true})
+	text := shimC(protos, map[string]bool{"poly_count": true, "poly_pad": true, "poly_free": true,
+		"poly_make": true, "poly_walk": true, "poly_item": true, "poly_box_set_size": true})
 	for _, want := range []string{
 		"int poly_count(void) {\n  return poly_enter(\"poly_count\") ? -1 : go_poly_count();\n}\n",
 		"PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {\n" +
-			"  return poly_enter(\"poly_pad\") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (int64_t *)pairs, ndim);\n}\n",
+			"  return poly_enter(\"poly_pad\") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim);\n}\n",
 		"void poly_free(const PolyStep *step, const int64_t **shapes, PolyUOp **xs) {\n" +
-			"  if (!poly_forked) go_poly_free((uintptr_t)step, (int64_t **)shapes, (uintptr_t *)xs);\n}\n",
+			"  if (!poly_forked) go_poly_free((uintptr_t)step, (void *)shapes, (void *)xs);\n}\n",
 		// Records by value are passed on by address.
 		"PolyUOp *poly_make(PolyCtx *ctx, PolyDType dtype, PolyArg arg) {\n" +
 			"  return poly_enter(\"poly_make\") ? NULL : (PolyUOp *)go_poly_make((uintptr_t)ctx, (void *)&dtype, (void *)&arg);\n}\n",
-		"? false : go_poly_walk((uintptr_t *)ts, (void *)gate);", "? 0 : go_poly_item((uintptr_t)t);",
+		"? false : go_poly_walk((void *)ts, (void *)gate);", "? 0 : go_poly_item((uintptr_t)t);",
 		// A function that sets something reports its error, one that frees does not.
 		"  if (!poly_enter(\"poly_box_set_size\")) go_poly_box_set_size((uintptr_t)box, size);\n",
 	} {
@@ -54,6 +55,60 @@ func TestShims(t *testing.T) {
 	}
 	if strings.Contains(text, "poly_name") {
 		t.Error("a function that Go does not export got a shim")
+	}
+}
+
+func TestBindings(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.go": `package main
+func poly_pad(ctx, x uintptr, pairs *int64, n int32) uintptr { return 0 }
+func poly_free(x uintptr) {}
+func poly_last_error() *byte { return nil }
+func poly_seed(ctx uintptr, seed uint64, by float64, f unsafe.Pointer) unsafe.Pointer { return nil }
+func (c *context) poly_method() {}
+func helper() {}
+`,
+		"c.go":        "package main\nimport \"C\"\nfunc poly_cgo() int32 { return 0 }\n",
+		"w_wasip1.go": "package main\nfunc poly_wasm() {}\n",
+		"a_test.go":   "package main\nfunc poly_test() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := functionsOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exportsCgo(all)
+	wasm, err := exportsWasm(all, map[string]bool{"poly_pad": true, "poly_free": true, "poly_last_error": true, "poly_seed": true, "poly_wasm": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, in := range map[string]string{
+		"//export go_poly_pad\nfunc go_poly_pad(ctx uintptr, x uintptr, pairs unsafe.Pointer, n int32) uintptr {\n" +
+			"\treturn poly_pad(ctx, x, (*int64)(pairs), n)\n}\n": c,
+		"//export go_poly_cgo\n": c,
+		"//go:wasmexport poly_pad\nfunc wasm_poly_pad(ctx float64, x float64, pairs unsafe.Pointer, n int32) float64 {\n" +
+			"\tenter()\n\treturn float64(poly_pad(uintptr(ctx), uintptr(x), (*int64)(pairs), n))\n}\n": wasm,
+		"func wasm_poly_free(x float64) {\n\tpoly_free(uintptr(x))\n}\n":                                wasm,
+		"func wasm_poly_last_error() unsafe.Pointer {\n\treturn unsafe.Pointer(poly_last_error())\n}\n": wasm,
+		"return poly_seed(uintptr(ctx), seed, by, f)\n":                                                 wasm,
+	} {
+		if !strings.Contains(in, want) {
+			t.Errorf("no\n%sin\n%s", want, in)
+		}
+	}
+	for unwanted, in := range map[string]string{"poly_wasm": c, "poly_test": c, "poly_method": c, "helper": c, "poly_cgo": wasm} {
+		if strings.Contains(in, unwanted) {
+			t.Errorf("%s in\n%s", unwanted, in)
+		}
+	}
+	for _, name := range []string{"poly_cgo", "poly_absent"} {
+		if _, err := exportsWasm(all, map[string]bool{name: true}); err == nil {
+			t.Errorf("%s can be called in a module, expected an error", name)
+		}
 	}
 }
 

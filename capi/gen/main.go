@@ -3,9 +3,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 
 	"polygrad/capi/header"
@@ -30,18 +30,38 @@ func run() error {
 	if err := os.WriteFile("plain_gen.go", []byte(plainGo()), 0o644); err != nil {
 		return err
 	}
-	inGo, err := goExports(".")
+	functions, err := functionsOf(".")
 	if err != nil {
 		return err
 	}
-	public := map[string]bool{}
+	public, inGo := map[string]bool{}, map[string]bool{}
 	for _, p := range protos {
-		public["go_"+p.Name] = true
+		public[p.Name] = true
 	}
-	for name := range inGo {
-		if !public[name] {
-			return fmt.Errorf("%s is exported by Go but %s is not in the header", name, name[len("go_"):])
+	for _, f := range functions {
+		if !public[f.name] {
+			return fmt.Errorf("%s in %s is not in the header", f.name, f.file)
 		}
+		inGo[f.name] = f.inCgo
+	}
+	inC, err := byHand(".")
+	if err != nil {
+		return err
+	}
+	for name := range inC {
+		delete(inGo, name)
+	}
+	called, err := calledByJS()
+	if err != nil {
+		return err
+	}
+	wasm, err := exportsWasm(functions, called)
+	if err != nil {
+		return err
+	}
+	version := regexp.MustCompile(`#define POLY_VERSION "(.*)"`).FindStringSubmatch(string(text))
+	if version == nil {
+		return errors.New("the header does not define POLY_VERSION")
 	}
 	constants, err := header.Constants(string(text))
 	if err != nil {
@@ -61,32 +81,17 @@ func run() error {
 	if err := writeR(protos); err != nil {
 		return err
 	}
-	if err := os.WriteFile("names_gen.go", []byte(namesGo(protos)), 0o644); err != nil {
+	if err := os.WriteFile("names_gen.go", []byte(namesGo(version[1], protos)), 0o644); err != nil {
 		return err
 	}
 	if err := os.WriteFile("shim_gen.c", []byte(shimC(protos, inGo)), 0o644); err != nil {
 		return err
 	}
+	if err := os.WriteFile("exports_cgo.go", []byte(exportsCgo(functions)), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile("exports_wasip1.go", []byte(wasm), 0o644); err != nil {
+		return err
+	}
 	return os.WriteFile("../bindings/python/polygrad/_prototypes.py", []byte(table), 0o644)
-}
-
-var exportLine = regexp.MustCompile(`(?m)^//export (go_poly_\w+)$`)
-
-// goExports finds the names of the exports in a folder's Go files.
-func goExports(dir string) (map[string]bool, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]bool{}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range exportLine.FindAllStringSubmatch(string(text), -1) {
-			names[m[1]] = true
-		}
-	}
-	return names, nil
 }
