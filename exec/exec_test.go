@@ -428,3 +428,25 @@ func TestSquaresOfSquares(t *testing.T) {
 	b.expect(sum, 2)
 	b.expect(least, 1, 1, 1)
 }
+
+// A constant matrix is read by rows and by columns in each product: if the kernels repeated it, they would have 3^10 reductions.
+func TestPowersOfAConstantMatrix(t *testing.T) {
+	b := newBench(t)
+	out := make([]float32, 9)
+	to := b.floats(out...)
+	eye := b.must(tensor.Eye(b.g, 3, 3, uop.Float32))
+	x := b.must(tensor.Sub(eye, b.must(tensor.Scalar(eye, uop.Float(1./3))))) // the square of a projection is the projection
+	for range 10 {
+		x = b.must(tensor.MatMul(x, b.must(tensor.Permute(x, 1, 0))))
+	}
+	b.run(to.Store(b.must(tensor.Reshape(x, uop.ShapeOf(9)))))
+	for i, v := range out {
+		want := -1. / 3
+		if i%4 == 0 {
+			want = 2. / 3
+		}
+		if math.Abs(float64(v)-want) > 1e-4 {
+			t.Errorf("element %d is %g, expected %g", i, v, want)
+		}
+	}
+}

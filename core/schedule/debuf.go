@@ -140,8 +140,12 @@ func removeBufferize(_ any, u *uop.UOp) *uop.UOp {
 	return rewrite.GraphTopDown(v, substituteWithin, m)
 }
 
-// maxInlineBuffers is the limit of buffers read by an inlined value.
-const maxInlineBuffers = 3
+// maxInlineBuffers is the limit of buffers read by an inlined value, and maxInlineReduces that of reductions in it: each reader
+// with other indices gets its own, so that powers of a constant matrix would have three times as many with each product.
+const (
+	maxInlineBuffers = 3
+	maxInlineReduces = 16
+)
 
 // cheapToRepeat reports whether the kernel of v reads few buffers, and none of them in a reduction.
 func cheapToRepeat(v *uop.UOp) bool {
@@ -155,9 +159,9 @@ func cheapToRepeat(v *uop.UOp) bool {
 		case uop.Reduce:
 			reduces = append(reduces, x)
 		}
-		return x.Op != uop.Bufferize && len(buffers) <= maxInlineBuffers
+		return x.Op != uop.Bufferize && len(buffers) <= maxInlineBuffers && len(reduces) <= maxInlineReduces
 	})
-	if len(buffers) > maxInlineBuffers {
+	if len(buffers) > maxInlineBuffers || len(reduces) > maxInlineReduces {
 		return false
 	}
 	return !slices.ContainsFunc(reduces, func(x *uop.UOp) bool { return x.Src[0].HasOp(ops(uop.Param, uop.Bufferize)) })
