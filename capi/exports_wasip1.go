@@ -6,139 +6,139 @@ import "unsafe"
 
 //go:wasmexport poly_arange_size
 func wasm_poly_arange_size(ctx float64, dtype int32, start int64, stop int64, step int64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_arange_size(uintptr(ctx), dtype, start, stop, step))
 }
 
 //go:wasmexport poly_array_assign
 func wasm_poly_array_assign(x float64, to unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_array_assign(uintptr(x), to)
 }
 
 //go:wasmexport poly_array_assign_n
 func wasm_poly_array_assign_n(targets unsafe.Pointer, values unsafe.Pointer, n int32) int32 {
-	enter()
+	beginCall()
 	return poly_array_assign_n((*uintptr)(targets), (*uintptr)(values), n)
 }
 
 //go:wasmexport poly_array_backward
 func wasm_poly_array_backward(x float64, gradient float64) int32 {
-	enter()
+	beginCall()
 	return poly_array_backward(uintptr(x), uintptr(gradient))
 }
 
 //go:wasmexport poly_array_backward_async
 func wasm_poly_array_backward_async(x float64, gradient float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_backward_async(uintptr(x), uintptr(gradient)))
 }
 
 //go:wasmexport poly_array_binary
 func wasm_poly_array_binary(op int32, a float64, b float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_binary(op, uintptr(a), uintptr(b)))
 }
 
 //go:wasmexport poly_array_binary_number
 func wasm_poly_array_binary_number(op int32, x float64, number unsafe.Pointer, reversed int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_binary_number(op, uintptr(x), number, reversed))
 }
 
 //go:wasmexport poly_array_call
 func wasm_poly_array_call(ctx float64, number int32, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
-	enter()
+	beginCall()
 	return poly_array_call(uintptr(ctx), number, args, n, (*uintptr)(out), room)
 }
 
 //go:wasmexport poly_array_clone
 func wasm_poly_array_clone(x float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_clone(uintptr(x)))
 }
 
 //go:wasmexport poly_array_describe
 func wasm_poly_array_describe(x float64, shape unsafe.Pointer, room int32, dtype unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_array_describe(uintptr(x), (*int64)(shape), room, (*int32)(dtype))
 }
 
 //go:wasmexport poly_array_detach
 func wasm_poly_array_detach(x float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_detach(uintptr(x)))
 }
 
 //go:wasmexport poly_array_grad
 func wasm_poly_array_grad(x float64, grad unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_array_grad(uintptr(x), (*uintptr)(grad))
 }
 
 //go:wasmexport poly_array_gradient
 func wasm_poly_array_gradient(x float64, targets unsafe.Pointer, n int32, gradient float64, zeros int32, out unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_array_gradient(uintptr(x), (*uintptr)(targets), n, uintptr(gradient), zeros, (*uintptr)(out))
 }
 
 //go:wasmexport poly_array_is_computed
 func wasm_poly_array_is_computed(x float64) int32 {
-	enter()
+	beginCall()
 	return poly_array_is_computed(uintptr(x))
 }
 
 //go:wasmexport poly_array_memory
 func wasm_poly_array_memory() int64 {
-	enter()
+	beginCall()
 	return poly_array_memory()
 }
 
 //go:wasmexport poly_array_new
 func wasm_poly_array_new(ctx float64, dtype int32, shape unsafe.Pointer, ndim int32, data unsafe.Pointer, nbytes float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_new(uintptr(ctx), dtype, (*int64)(shape), ndim, data, uintptr(nbytes)))
 }
 
 //go:wasmexport poly_array_node
 func wasm_poly_array_node(x float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_node(uintptr(x)))
 }
 
 //go:wasmexport poly_array_of
 func wasm_poly_array_of(ctx float64, node float64, from unsafe.Pointer, n int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_of(uintptr(ctx), uintptr(node), (*uintptr)(from), n))
 }
 
 //go:wasmexport poly_array_origin
 func wasm_poly_array_origin(x float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_origin(uintptr(x)))
 }
 
 //go:wasmexport poly_array_pin
 func wasm_poly_array_pin(x float64, data unsafe.Pointer, strides unsafe.Pointer, room int32, writable unsafe.Pointer) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_pin(uintptr(x), (*unsafe.Pointer)(data), (*int64)(strides), room, (*int32)(writable)))
 }
 
 //go:wasmexport poly_array_read
 func wasm_poly_array_read(x float64, out unsafe.Pointer, nbytes float64) int32 {
-	enter()
+	beginCall()
 	return poly_array_read(uintptr(x), out, uintptr(nbytes))
 }
 
 //go:wasmexport poly_array_realize
 func wasm_poly_array_realize(xs unsafe.Pointer, n int32) int32 {
-	enter()
+	beginCall()
 	return poly_array_realize((*uintptr)(xs), n)
 }
 
 //go:wasmexport poly_array_realize_async
 func wasm_poly_array_realize_async(ctx float64, xs unsafe.Pointer, n int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_realize_async(uintptr(ctx), (*uintptr)(xs), n))
 }
 
@@ -149,49 +149,49 @@ func wasm_poly_array_release_n(xs unsafe.Pointer, n int32) {
 
 //go:wasmexport poly_array_released
 func wasm_poly_array_released(ctx float64, tokens unsafe.Pointer, room int32) int32 {
-	enter()
+	beginCall()
 	return poly_array_released(uintptr(ctx), (*uint64)(tokens), room)
 }
 
 //go:wasmexport poly_array_replace
 func wasm_poly_array_replace(x float64, by float64) int32 {
-	enter()
+	beginCall()
 	return poly_array_replace(uintptr(x), uintptr(by))
 }
 
 //go:wasmexport poly_array_require_grad
 func wasm_poly_array_require_grad(x float64, on int32) int32 {
-	enter()
+	beginCall()
 	return poly_array_require_grad(uintptr(x), on)
 }
 
 //go:wasmexport poly_array_requires_grad
 func wasm_poly_array_requires_grad(x float64) int32 {
-	enter()
+	beginCall()
 	return poly_array_requires_grad(uintptr(x))
 }
 
 //go:wasmexport poly_array_retain
 func wasm_poly_array_retain(x float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_retain(uintptr(x)))
 }
 
 //go:wasmexport poly_array_set
 func wasm_poly_array_set(x float64, args unsafe.Pointer, n int32, to unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_array_set(uintptr(x), args, n, to)
 }
 
 //go:wasmexport poly_array_set_grad
 func wasm_poly_array_set_grad(x float64, grad float64) int32 {
-	enter()
+	beginCall()
 	return poly_array_set_grad(uintptr(x), uintptr(grad))
 }
 
 //go:wasmexport poly_array_share
 func wasm_poly_array_share(ctx float64, dtype int32, shape unsafe.Pointer, ndim int32, data unsafe.Pointer, nbytes float64, token uint64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_array_share(uintptr(ctx), dtype, (*int64)(shape), ndim, data, uintptr(nbytes), token))
 }
 
@@ -202,7 +202,7 @@ func wasm_poly_array_unpin(pin float64) {
 
 //go:wasmexport poly_bind_var
 func wasm_poly_bind_var(ctx float64, x float64, v int64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_bind_var(uintptr(ctx), uintptr(x), v))
 }
 
@@ -213,61 +213,61 @@ func wasm_poly_ctx_destroy(ctx float64) {
 
 //go:wasmexport poly_ctx_live_nodes
 func wasm_poly_ctx_live_nodes(ctx float64) int64 {
-	enter()
+	beginCall()
 	return poly_ctx_live_nodes(uintptr(ctx))
 }
 
 //go:wasmexport poly_ctx_new
 func wasm_poly_ctx_new() float64 {
-	enter()
+	beginCall()
 	return float64(poly_ctx_new())
 }
 
 //go:wasmexport poly_define_var
 func wasm_poly_define_var(ctx float64, name unsafe.Pointer, lo int64, hi int64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_define_var(uintptr(ctx), (*byte)(name), lo, hi))
 }
 
 //go:wasmexport poly_device_available
 func wasm_poly_device_available(i int32) int32 {
-	enter()
+	beginCall()
 	return poly_device_available(i)
 }
 
 //go:wasmexport poly_device_count
 func wasm_poly_device_count() int32 {
-	enter()
+	beginCall()
 	return poly_device_count()
 }
 
 //go:wasmexport poly_device_name
 func wasm_poly_device_name(i int32) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_device_name(i))
 }
 
 //go:wasmexport poly_dtype_id_parse
 func wasm_poly_dtype_id_parse(name unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_dtype_id_parse((*byte)(name))
 }
 
 //go:wasmexport poly_file_count
 func wasm_poly_file_count(h float64) int32 {
-	enter()
+	beginCall()
 	return poly_file_count(uintptr(h))
 }
 
 //go:wasmexport poly_file_data
 func wasm_poly_file_data(h float64, i int32, length unsafe.Pointer) unsafe.Pointer {
-	enter()
+	beginCall()
 	return poly_file_data(uintptr(h), i, (*int64)(length))
 }
 
 //go:wasmexport poly_file_describe
 func wasm_poly_file_describe(h float64, i int32, dims unsafe.Pointer, cap int32, dtype unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_file_describe(uintptr(h), i, (*int64)(dims), cap, (*int32)(dtype))
 }
 
@@ -278,43 +278,43 @@ func wasm_poly_file_free(h float64) {
 
 //go:wasmexport poly_file_name
 func wasm_poly_file_name(h float64, i int32) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_file_name(uintptr(h), i))
 }
 
 //go:wasmexport poly_file_open
 func wasm_poly_file_open(path unsafe.Pointer, format int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_file_open((*byte)(path), format))
 }
 
 //go:wasmexport poly_file_quant
 func wasm_poly_file_quant(h float64, i int32) int32 {
-	enter()
+	beginCall()
 	return poly_file_quant(uintptr(h), i)
 }
 
 //go:wasmexport poly_file_read
 func wasm_poly_file_read(data unsafe.Pointer, n int64, format int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_file_read(data, n, format))
 }
 
 //go:wasmexport poly_file_type
 func wasm_poly_file_type(h float64, i int32) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_file_type(uintptr(h), i))
 }
 
 //go:wasmexport poly_file_value
 func wasm_poly_file_value(h float64) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_file_value(uintptr(h)))
 }
 
 //go:wasmexport poly_function_info
 func wasm_poly_function_info(f float64, results unsafe.Pointer, kernels unsafe.Pointer, temporaries unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_function_info(uintptr(f), (*int32)(results), (*int32)(kernels), (*int32)(temporaries))
 }
 
@@ -325,31 +325,31 @@ func wasm_poly_function_release(f float64) {
 
 //go:wasmexport poly_function_rerun
 func wasm_poly_function_rerun(f float64) int32 {
-	enter()
+	beginCall()
 	return poly_function_rerun(uintptr(f))
 }
 
 //go:wasmexport poly_function_result
 func wasm_poly_function_result(f float64, i int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_function_result(uintptr(f), i))
 }
 
 //go:wasmexport poly_function_run
 func wasm_poly_function_run(f float64, args unsafe.Pointer, n int32, vars unsafe.Pointer, nVars int32, out unsafe.Pointer, room int32) int32 {
-	enter()
+	beginCall()
 	return poly_function_run(uintptr(f), (*uintptr)(args), n, vars, nVars, (*uintptr)(out), room)
 }
 
 //go:wasmexport poly_generator_ends
 func wasm_poly_generator_ends(h float64, tokens unsafe.Pointer, n int32) int32 {
-	enter()
+	beginCall()
 	return poly_generator_ends(uintptr(h), (*int32)(tokens), n)
 }
 
 //go:wasmexport poly_generator_feed
 func wasm_poly_generator_feed(h float64, tokens unsafe.Pointer, lengths unsafe.Pointer, rows int32) int32 {
-	enter()
+	beginCall()
 	return poly_generator_feed(uintptr(h), (*int32)(tokens), (*int32)(lengths), rows)
 }
 
@@ -360,115 +360,115 @@ func wasm_poly_generator_free(h float64) {
 
 //go:wasmexport poly_generator_logits
 func wasm_poly_generator_logits(h float64, n unsafe.Pointer) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_generator_logits(uintptr(h), (*int64)(n)))
 }
 
 //go:wasmexport poly_generator_new
 func wasm_poly_generator_new(inst float64, rows int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_generator_new(uintptr(inst), rows))
 }
 
 //go:wasmexport poly_generator_next
 func wasm_poly_generator_next(h float64, tokens unsafe.Pointer, rows int32) int32 {
-	enter()
+	beginCall()
 	return poly_generator_next(uintptr(h), (*int32)(tokens), rows)
 }
 
 //go:wasmexport poly_generator_reset
 func wasm_poly_generator_reset(h float64) int32 {
-	enter()
+	beginCall()
 	return poly_generator_reset(uintptr(h))
 }
 
 //go:wasmexport poly_generator_room
 func wasm_poly_generator_room(h float64) int64 {
-	enter()
+	beginCall()
 	return poly_generator_room(uintptr(h))
 }
 
 //go:wasmexport poly_generator_rows
 func wasm_poly_generator_rows(h float64) int64 {
-	enter()
+	beginCall()
 	return poly_generator_rows(uintptr(h))
 }
 
 //go:wasmexport poly_generator_sampling
 func wasm_poly_generator_sampling(h float64, temperature float64, topK int32, topP float64, seed uint64) int32 {
-	enter()
+	beginCall()
 	return poly_generator_sampling(uintptr(h), temperature, topK, topP, seed)
 }
 
 //go:wasmexport poly_generator_vocab
 func wasm_poly_generator_vocab(h float64) int64 {
-	enter()
+	beginCall()
 	return poly_generator_vocab(uintptr(h))
 }
 
 //go:wasmexport poly_hf_load_as
 func wasm_poly_hf_load_as(config unsafe.Pointer, n int32, files unsafe.Pointer, lens unsafe.Pointer, count int32, batch int32, seq int32, dtype unsafe.Pointer, strict int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_hf_load_as((*byte)(config), n, (**byte)(files), (*int64)(lens), count, batch, seq, (*byte)(dtype), strict))
 }
 
 //go:wasmexport poly_hf_open
 func wasm_poly_hf_open(path unsafe.Pointer, batch int32, seq int32, dtype unsafe.Pointer, strict int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_hf_open((*byte)(path), batch, seq, (*byte)(dtype), strict))
 }
 
 //go:wasmexport poly_instance_buf_count
 func wasm_poly_instance_buf_count(h float64) int32 {
-	enter()
+	beginCall()
 	return poly_instance_buf_count(uintptr(h))
 }
 
 //go:wasmexport poly_instance_buf_data
 func wasm_poly_instance_buf_data(h float64, i int32, n unsafe.Pointer) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_instance_buf_data(uintptr(h), i, (*int64)(n)))
 }
 
 //go:wasmexport poly_instance_buf_name
 func wasm_poly_instance_buf_name(h float64, i int32) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_instance_buf_name(uintptr(h), i))
 }
 
 //go:wasmexport poly_instance_buf_role
 func wasm_poly_instance_buf_role(h float64, i int32) int32 {
-	enter()
+	beginCall()
 	return poly_instance_buf_role(uintptr(h), i)
 }
 
 //go:wasmexport poly_instance_buf_shape
 func wasm_poly_instance_buf_shape(h float64, i int32, dims unsafe.Pointer, room int32) int32 {
-	enter()
+	beginCall()
 	return poly_instance_buf_shape(uintptr(h), i, (*int64)(dims), room)
 }
 
 //go:wasmexport poly_instance_call
 func wasm_poly_instance_call(h float64, entry unsafe.Pointer, io unsafe.Pointer, n int32) int32 {
-	enter()
+	beginCall()
 	return poly_instance_call(uintptr(h), (*byte)(entry), io, n)
 }
 
 //go:wasmexport poly_instance_ends
 func wasm_poly_instance_ends(inst float64, tokens unsafe.Pointer, room int32) int32 {
-	enter()
+	beginCall()
 	return poly_instance_ends(uintptr(inst), (*int32)(tokens), room)
 }
 
 //go:wasmexport poly_instance_export_ir
 func wasm_poly_instance_export_ir(h float64, n unsafe.Pointer) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_instance_export_ir(uintptr(h), (*int32)(n)))
 }
 
 //go:wasmexport poly_instance_export_weights
 func wasm_poly_instance_export_weights(h float64, n unsafe.Pointer) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_instance_export_weights(uintptr(h), (*int32)(n)))
 }
 
@@ -479,67 +479,67 @@ func wasm_poly_instance_free(h float64) {
 
 //go:wasmexport poly_instance_from_bundle
 func wasm_poly_instance_from_bundle(data unsafe.Pointer, n int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_instance_from_bundle((*byte)(data), n))
 }
 
 //go:wasmexport poly_instance_from_ir
 func wasm_poly_instance_from_ir(ir unsafe.Pointer, n int32, weights unsafe.Pointer, nWeights int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_instance_from_ir((*byte)(ir), n, (*byte)(weights), nWeights))
 }
 
 //go:wasmexport poly_instance_import_weights
 func wasm_poly_instance_import_weights(h float64, data unsafe.Pointer, n int32) int32 {
-	enter()
+	beginCall()
 	return poly_instance_import_weights(uintptr(h), (*byte)(data), n)
 }
 
 //go:wasmexport poly_instance_load_weights
 func wasm_poly_instance_load_weights(h float64, data unsafe.Pointer, n int32) int32 {
-	enter()
+	beginCall()
 	return poly_instance_load_weights(uintptr(h), (*byte)(data), n)
 }
 
 //go:wasmexport poly_instance_notes
 func wasm_poly_instance_notes(h float64) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_instance_notes(uintptr(h)))
 }
 
 //go:wasmexport poly_instance_param_grad
 func wasm_poly_instance_param_grad(h float64, i int32, n unsafe.Pointer) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_instance_param_grad(uintptr(h), i, (*int64)(n)))
 }
 
 //go:wasmexport poly_instance_save_bundle
 func wasm_poly_instance_save_bundle(h float64, n unsafe.Pointer) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_instance_save_bundle(uintptr(h), (*int32)(n)))
 }
 
 //go:wasmexport poly_instance_set_device
 func wasm_poly_instance_set_device(h float64, device int32) int32 {
-	enter()
+	beginCall()
 	return poly_instance_set_device(uintptr(h), device)
 }
 
 //go:wasmexport poly_instance_set_optimizer
 func wasm_poly_instance_set_optimizer(h float64, kind int32, lr float32, beta1 float32, beta2 float32, eps float32, decay float32) int32 {
-	enter()
+	beginCall()
 	return poly_instance_set_optimizer(uintptr(h), kind, lr, beta1, beta2, eps, decay)
 }
 
 //go:wasmexport poly_instance_train_step
 func wasm_poly_instance_train_step(h float64, io unsafe.Pointer, n int32, loss unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_instance_train_step(uintptr(h), io, n, (*float32)(loss))
 }
 
 //go:wasmexport poly_instance_value_and_grad
 func wasm_poly_instance_value_and_grad(h float64, entry unsafe.Pointer, io unsafe.Pointer, n int32, loss unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_instance_value_and_grad(uintptr(h), (*byte)(entry), io, n, (*float32)(loss))
 }
 
@@ -550,7 +550,7 @@ func wasm_poly_job_release(h float64) {
 
 //go:wasmexport poly_job_wait
 func wasm_poly_job_wait(h float64, milliseconds int64) int32 {
-	enter()
+	beginCall()
 	return poly_job_wait(uintptr(h), milliseconds)
 }
 
@@ -561,25 +561,25 @@ func wasm_poly_last_error() unsafe.Pointer {
 
 //go:wasmexport poly_mlp_instance
 func wasm_poly_mlp_instance(json unsafe.Pointer, n int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_mlp_instance((*byte)(json), n))
 }
 
 //go:wasmexport poly_nam_instance
 func wasm_poly_nam_instance(json unsafe.Pointer, n int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_nam_instance((*byte)(json), n))
 }
 
 //go:wasmexport poly_op
 func wasm_poly_op(name unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_op((*byte)(name))
 }
 
 //go:wasmexport poly_optim_new
 func wasm_poly_optim_new(ctx float64, number int32, args unsafe.Pointer, n int32, states unsafe.Pointer) float64 {
-	enter()
+	beginCall()
 	return float64(poly_optim_new(uintptr(ctx), number, args, n, (*int32)(states)))
 }
 
@@ -590,109 +590,109 @@ func wasm_poly_optim_release(optimizer float64) {
 
 //go:wasmexport poly_optim_state
 func wasm_poly_optim_state(optimizer float64, what int32, i int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_optim_state(uintptr(optimizer), what, i))
 }
 
 //go:wasmexport poly_optim_step
 func wasm_poly_optim_step(optimizers unsafe.Pointer, n int32) int32 {
-	enter()
+	beginCall()
 	return poly_optim_step((*uintptr)(optimizers), n)
 }
 
 //go:wasmexport poly_safetensors_encode
 func wasm_poly_safetensors_encode(entries unsafe.Pointer, n int32, meta unsafe.Pointer, length unsafe.Pointer) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_safetensors_encode((*safetensorEntry)(entries), n, (*byte)(meta), (*int32)(length)))
 }
 
 //go:wasmexport poly_safetensors_save
 func wasm_poly_safetensors_save(path unsafe.Pointer, list unsafe.Pointer, n int32, meta unsafe.Pointer, limit int64) int32 {
-	enter()
+	beginCall()
 	return poly_safetensors_save((*byte)(path), (*fileTensor)(list), n, (*byte)(meta), limit)
 }
 
 //go:wasmexport poly_seed
 func wasm_poly_seed(ctx float64, seed uint64) int32 {
-	enter()
+	beginCall()
 	return poly_seed(uintptr(ctx), seed)
 }
 
 //go:wasmexport poly_size_info
 func wasm_poly_size_info(ctx float64, x float64, lo unsafe.Pointer, hi unsafe.Pointer, val unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_size_info(uintptr(ctx), uintptr(x), (*int64)(lo), (*int64)(hi), (*int64)(val))
 }
 
 //go:wasmexport poly_size_n_variables
 func wasm_poly_size_n_variables(ctx float64, x float64) int32 {
-	enter()
+	beginCall()
 	return poly_size_n_variables(uintptr(ctx), uintptr(x))
 }
 
 //go:wasmexport poly_size_of
 func wasm_poly_size_of(ctx float64, x float64, axis int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_size_of(uintptr(ctx), uintptr(x), axis))
 }
 
 //go:wasmexport poly_size_op
 func wasm_poly_size_op(ctx float64, op int32, a int64, b int64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_size_op(uintptr(ctx), op, a, b))
 }
 
 //go:wasmexport poly_size_tensor
 func wasm_poly_size_tensor(ctx float64, size int64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_size_tensor(uintptr(ctx), size))
 }
 
 //go:wasmexport poly_size_text
 func wasm_poly_size_text(ctx float64, x float64, out unsafe.Pointer, capacity int32) int32 {
-	enter()
+	beginCall()
 	return poly_size_text(uintptr(ctx), uintptr(x), (*byte)(out), capacity)
 }
 
 //go:wasmexport poly_size_unbind
 func wasm_poly_size_unbind(ctx float64, x float64) float64 {
-	enter()
+	beginCall()
 	return float64(poly_size_unbind(uintptr(ctx), uintptr(x)))
 }
 
 //go:wasmexport poly_size_variable
 func wasm_poly_size_variable(ctx float64, x float64, i int32, val unsafe.Pointer) float64 {
-	enter()
+	beginCall()
 	return float64(poly_size_variable(uintptr(ctx), uintptr(x), i, (*int64)(val)))
 }
 
 //go:wasmexport poly_tabm_instance
 func wasm_poly_tabm_instance(json unsafe.Pointer, n int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_tabm_instance((*byte)(json), n))
 }
 
 //go:wasmexport poly_trace_abandon
 func wasm_poly_trace_abandon(ctx float64) int32 {
-	enter()
+	beginCall()
 	return poly_trace_abandon(uintptr(ctx))
 }
 
 //go:wasmexport poly_trace_begin
 func wasm_poly_trace_begin(ctx float64, name unsafe.Pointer, args unsafe.Pointer, n int32, given unsafe.Pointer) int32 {
-	enter()
+	beginCall()
 	return poly_trace_begin(uintptr(ctx), (*byte)(name), (*uintptr)(args), n, (*uintptr)(given))
 }
 
 //go:wasmexport poly_trace_end
 func wasm_poly_trace_end(ctx float64, results unsafe.Pointer, n int32, flags int32) float64 {
-	enter()
+	beginCall()
 	return float64(poly_trace_end(uintptr(ctx), (*uintptr)(results), n, flags))
 }
 
 //go:wasmexport poly_training
 func wasm_poly_training(ctx float64, on int32) int32 {
-	enter()
+	beginCall()
 	return poly_training(uintptr(ctx), on)
 }
 
@@ -701,20 +701,26 @@ func wasm_poly_uop_release(ctx float64, x float64) {
 	poly_uop_release(uintptr(ctx), uintptr(x))
 }
 
+//go:wasmexport poly_version
+func wasm_poly_version() unsafe.Pointer {
+	beginCall()
+	return unsafe.Pointer(poly_version())
+}
+
 //go:wasmexport poly_view_function
 func wasm_poly_view_function(f float64, runs int32, view int32) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_view_function(uintptr(f), runs, view))
 }
 
 //go:wasmexport poly_view_graph
 func wasm_poly_view_graph(ctx float64, roots unsafe.Pointer, n int32, view int32) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_view_graph(uintptr(ctx), (*uintptr)(roots), n, view))
 }
 
 //go:wasmexport poly_view_kernels
 func wasm_poly_view_kernels(ctx float64, values unsafe.Pointer, n int32, targets unsafe.Pointer, updates unsafe.Pointer, nUpdates int32, runs int32, view int32) unsafe.Pointer {
-	enter()
+	beginCall()
 	return unsafe.Pointer(poly_view_kernels(uintptr(ctx), (*uintptr)(values), n, (*uintptr)(targets), (*uintptr)(updates), nUpdates, runs, view))
 }

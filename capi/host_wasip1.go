@@ -45,8 +45,8 @@ var (
 	failed, before bool
 )
 
-// enter begins a call.
-func enter() { before, failed = failed, false }
+// beginCall begins a call.
+func beginCall() { before, failed = failed, false }
 
 const since = "; the last call that failed: "
 

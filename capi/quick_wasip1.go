@@ -24,7 +24,10 @@ func (c *context) newLock() error {
 }
 
 // directRun is a program that C runs directly, which does not exist in a module.
-type directRun struct{ quick *struct{} }
+type directRun struct {
+	quick *struct{}
+	tries int
+}
 
 func (*directRun) enableDirect(*context, *handle.Entry, *exec.Bound) {}
 

@@ -102,7 +102,7 @@ var wasmBinding = binding{
 		}
 		return typ
 	},
-	begin: "enter()\n\t",
+	begin: "beginCall()\n\t",
 }
 
 func isPointer(typ string) bool { return strings.HasPrefix(typ, "*") || typ == "unsafe.Pointer" }
@@ -179,7 +179,7 @@ var calledInJS = regexp.MustCompile(`\blib\.(poly_\w+)|\bfind\('(poly_\w+)'`)
 // calledByJS are the functions that the JavaScript package calls.
 func calledByJS() (map[string]bool, error) {
 	called := map[string]bool{}
-	err := filepath.WalkDir("../bindings/js/lib", func(path string, d os.DirEntry, err error) error {
+	read := func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".js" {
 			return err
 		}
@@ -188,8 +188,13 @@ func calledByJS() (map[string]bool, error) {
 			called[m[1]+m[2]] = true
 		}
 		return err
-	})
-	return called, err
+	}
+	for _, path := range []string{"../bindings/js/index.js", "../bindings/js/lib"} {
+		if err := filepath.WalkDir(path, read); err != nil {
+			return nil, err
+		}
+	}
+	return called, nil
 }
 
 var definedInC = regexp.MustCompile(`(?m)^[\w *]+\b(poly_\w+)\([^;{]*\) \{`)

@@ -91,7 +91,7 @@ func helper() {}
 			"\treturn poly_pad(ctx, x, (*int64)(pairs), n)\n}\n": c,
 		"//export go_poly_cgo\n": c,
 		"//go:wasmexport poly_pad\nfunc wasm_poly_pad(ctx float64, x float64, pairs unsafe.Pointer, n int32) float64 {\n" +
-			"\tenter()\n\treturn float64(poly_pad(uintptr(ctx), uintptr(x), (*int64)(pairs), n))\n}\n": wasm,
+			"\tbeginCall()\n\treturn float64(poly_pad(uintptr(ctx), uintptr(x), (*int64)(pairs), n))\n}\n": wasm,
 		"func wasm_poly_free(x float64) {\n\tpoly_free(uintptr(x))\n}\n":                                wasm,
 		"func wasm_poly_last_error() unsafe.Pointer {\n\treturn unsafe.Pointer(poly_last_error())\n}\n": wasm,
 		"return poly_seed(uintptr(ctx), seed, by, f)\n":                                                 wasm,
@@ -153,7 +153,7 @@ func TestKoffiTable(t *testing.T) {
 	for _, want := range []string{
 		"  poly_count: ['int', []],\n", "  poly_name: ['const char *', ['int']],\n",
 		"  poly_pad: ['uintptr_t', ['uintptr_t', 'uintptr_t', 'void *', 'int']],\n",
-		"  poly_free: ['void', ['uintptr_t', 'void *', 'void *']],\n", "\n  POLY_RED: 0,\n",
+		"  poly_free: ['void', ['uintptr_t', 'const void *', 'void *']],\n", "\n  POLY_RED: 0,\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
