@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,21 +10,8 @@ import (
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
-	"polygrad/exec/clang"
-	"polygrad/exec/device"
 	"polygrad/exec/interp"
-	"polygrad/exec/native"
-	"polygrad/exec/wasm"
 )
-
-// devices are the values of POLY_DEVICE.
-var devices = map[string]func() (device.Device, error){
-	"native":         openNative,
-	"wasm":           func() (device.Device, error) { return wasm.New(), nil },
-	"interp":         func() (device.Device, error) { return interp.New(), nil },
-	"clang":          clang.New,
-	interp.Reference: func() (device.Device, error) { return interp.NewReference(), nil },
-}
 
 // Open makes the executor of a device. The empty name selects POLY_DEVICE, or else the default.
 func Open(name string) (*Executor, error) {
@@ -62,18 +48,5 @@ func dumps() []string {
 	return slices.Concat([]string{"all", "plan", "nest", "x64", "beam"}, schedule.PassNames(), fuse.PassNames(), lower.PassNames())
 }
 
-// openNative opens the native device, or the portable one where native code is not available. It prints a notice, once, unless
-// POLY_CPU selects the portable device.
-func openNative() (device.Device, error) {
-	d, err := native.New()
-	if !errors.Is(err, native.ErrUnavailable) {
-		return d, err
-	}
-	if settings.CPU.Get() != "wasm" {
-		noNative.Do(func() { fmt.Fprintf(os.Stderr, "polygrad: %v; kernels are WebAssembly\n", err) })
-	}
-	return wasm.New(), nil
-}
-
-// Notices printed once in a process.
-var noNative, noSplit sync.Once
+// noSplit prints its notice once in a process.
+var noSplit sync.Once

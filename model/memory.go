@@ -2,8 +2,9 @@ package model
 
 import (
 	"fmt"
-	"syscall"
 	"unsafe"
+
+	"polygrad/exec/pages"
 )
 
 // block is zeroed memory outside Go's heap, cut into arrays. It must not move because C callers keep pointers into it; the
@@ -21,11 +22,12 @@ func newBlock(sizes ...int64) (*block, error) {
 	for _, n := range sizes {
 		total += paddedFloats(n)
 	}
-	mem, err := syscall.Mmap(-1, 0, int(max(total, lineFloats)*4), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	size := uintptr(max(total, lineFloats) * 4)
+	at, err := pages.Reserve(0, size)
 	if err != nil {
 		return nil, fmt.Errorf("cannot get %d bytes of memory: %w", total*4, err)
 	}
-	wantHugePages(mem)
+	mem := unsafe.Slice((*byte)(pages.Pointer(at)), size)
 	b := &block{mem: mem}
 	floats := unsafe.Slice((*float32)(unsafe.Pointer(&mem[0])), len(mem)/4)
 	for _, n := range sizes {
@@ -40,7 +42,7 @@ func paddedFloats(n int64) int64 { return (n + lineFloats - 1) / lineFloats * li
 // free releases the memory; the arrays must not be used any more.
 func (b *block) free() {
 	if b != nil && b.mem != nil {
-		_ = syscall.Munmap(b.mem)
+		_ = pages.Release(uintptr(unsafe.Pointer(&b.mem[0])), uintptr(len(b.mem)))
 		b.mem, b.arrays = nil, nil
 	}
 }

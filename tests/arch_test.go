@@ -54,7 +54,7 @@ var below = map[string][]string{
 	},
 	"variable":      {"exec", "exec/pages", "core/schedule", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
 	"polygrad":      {"variable", "model", "exec", "core/tensor", "core/symbolic", "core/uop"},
-	"model":         {"exec", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
+	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {
 		"capi/original",
@@ -90,7 +90,6 @@ var outside = map[string][]string{
 // outsideInTests lists the modules from elsewhere that the tests of a room use besides.
 var outsideInTests = map[string][]string{
 	"render/wasm": {"github.com/tetratelabs/wazero"},
-	"exec/wasm":   {"golang.org/x/sys"},
 }
 
 // above are the rooms that only use the library: no package of the library imports them, they may import all.

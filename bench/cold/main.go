@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command cold times the compiler from Go, without any binding: a request that was
 // never seen before, and the same one again. It prints microseconds, medians of the
 // given number of repetitions; cpu is the time of all processors that a cold request takes, and least the

@@ -1,3 +1,5 @@
+//go:build linux && cgo
+
 // Command kernels measures compiled kernels against the loops that gcc makes of C, in one process,
 // turn by turn, on the same arrays.
 //

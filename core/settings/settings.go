@@ -66,7 +66,7 @@ var toggle = OneOf{"0", "1"}
 
 // The variables.
 var (
-	Device  = Variable{"POLY_DEVICE", OneOf{"native", "wasm", "interp", "clang", "reference"}, "native", "what runs kernels"}
+	Device  = Variable{"POLY_DEVICE", devices, devices[0], "what runs kernels"}
 	CPU     = Variable{"POLY_CPU", OneOf{"avx512", "avx2", "sse4", "wasm"}, "", "the most of the processor that is used"}
 	Threads = Variable{"POLY_THREADS", Between{1, 256}, "", "how many threads share a kernel"}
 	F32     = Variable{"POLY_F32", OneOf{"exact", "bf16x3"}, "exact", "how matrices of float32 are multiplied"}

@@ -50,8 +50,15 @@ func (c *Cache) Give(at, n uintptr) {
 	c.mu.Lock()
 	c.idle = append(c.idle, idle{at, whole(n)})
 	c.bytes += whole(n)
+	c.mu.Unlock()
+	c.trim(c.limit())
+}
+
+// trim unmaps the oldest idle memory until no more than so many bytes are left, and reports whether it did.
+func (c *Cache) trim(bytes uintptr) bool {
+	c.mu.Lock()
 	old := 0
-	for ; c.bytes > c.limit(); old++ {
+	for ; c.bytes > bytes; old++ {
 		c.bytes -= c.idle[old].n
 	}
 	gone := slices.Clone(c.idle[:old])
@@ -61,4 +68,5 @@ func (c *Cache) Give(at, n uintptr) {
 		// If unmapping fails the system keeps the memory: no reason to fail.
 		_ = Release(m.at, m.n)
 	}
+	return old > 0
 }

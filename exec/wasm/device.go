@@ -1,8 +1,8 @@
+// Package wasm runs kernels that were rendered to WebAssembly on the caller's memory: with wazero's compiler, or, where the library is itself
+// WebAssembly, with the engine that runs it.
 package wasm
 
 import (
-	"runtime"
-
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
@@ -13,9 +13,8 @@ import (
 	"polygrad/render/wasm/binary"
 )
 
-// Device is the device "wasm", the default one: kernels are WebAssembly with
-// SIMD, compiled to machine code by wazero in this process. It needs nothing
-// installed and runs wherever Go does.
+// Device is the device "wasm", the default one: kernels are WebAssembly with SIMD, compiled to machine code in this process. It needs
+// nothing installed and runs wherever Go does.
 type Device struct {
 	device.Host
 	target  *lower.Target
@@ -28,10 +27,7 @@ type Device struct {
 func New() *Device {
 	m := ir.Wasm
 	device.Caches(&m)
-	m.Threads = settings.Threads.Number()
-	if m.Threads == 0 {
-		m.Threads = runtime.GOMAXPROCS(0)
-	}
+	m.Threads = threads()
 	return &Device{target: lower.Native(), machine: m, options: render.Options{Check: settings.Check.On()}}
 }
 
@@ -40,11 +36,6 @@ func (d *Device) Name() string { return "wasm" }
 
 // Target is the target that lists are lowered for.
 func (d *Device) Target() *lower.Target { return d.target }
-
-// Limits tells that buffers lie in half of a window, so that windows may begin at round addresses.
-func (d *Device) Limits() device.Limits {
-	return device.Limits{HostMemory: true, Reach: windowSize / 2}
-}
 
 // Fusion returns the limits of fusion.
 func (d *Device) Fusion() fuse.Options {
@@ -89,6 +80,6 @@ func (d *Device) List(p *lower.Program) (language, code string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	code, err = binary.Text(render.Module(windowPages, k))
+	code, err = binary.Text(encode(k))
 	return "WebAssembly", code, err
 }

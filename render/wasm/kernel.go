@@ -46,6 +46,32 @@ func Module(memoryPages uint32, kernels ...*Kernel) []byte {
 	return m.Bytes()
 }
 
+// HostModule encodes the kernels as a module that works in its host's memory, imported as "memory" from "env". The functions
+// k0, k1, … take one 32-bit address, that of their arguments as 64-bit words: a host that is written in JavaScript need not know what
+// they are.
+func HostModule(sharedMemory bool, kernels ...*Kernel) []byte {
+	m := &binary.Module{}
+	m.ImportMemory("env", "memory", sharedMemory)
+	for i, k := range kernels {
+		c := binary.NewCode(k.paramTypes()...)
+		k.build(c)
+		body := m.Func("", c)
+		c = binary.NewCode(binary.I32)
+		for j, t := range k.paramTypes() {
+			const word = 8
+			c.Get(0)
+			c.Mem(loadOf[t], uint32(j*word))
+		}
+		c.Call(body)
+		m.Func("k"+strconv.Itoa(i), c)
+	}
+	return m.Bytes()
+}
+
+var loadOf = map[binary.ValType]binary.Op{
+	binary.I32: binary.I32Load, binary.I64: binary.I64Load, binary.F32: binary.F32Load, binary.F64: binary.F64Load,
+}
+
 func (k *Kernel) paramTypes() []binary.ValType {
 	var out []binary.ValType
 	for range k.Params {

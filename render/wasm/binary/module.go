@@ -13,6 +13,8 @@ type Module struct {
 	bodies  [][]byte
 	exports []export
 	memory  []byte
+	// imported is the import of the memory, nil if the module has its own.
+	imported []byte
 }
 
 type export struct {
@@ -28,10 +30,32 @@ const (
 
 // Memory declares the memory with its least and greatest size in pages of 64 KiB and exports it.
 func (m *Module) Memory(name string, minPages, maxPages uint32) {
-	m.memory = appendUnsigned([]byte{0x01}, uint64(minPages))
+	m.memory = appendUnsigned([]byte{limitsBoth}, uint64(minPages))
 	m.memory = appendUnsigned(m.memory, uint64(maxPages))
 	m.exports = append(m.exports, export{name, kindMemory, 0})
 }
+
+// ImportMemory imports the memory, of whatever size. One that is shared by threads has another type.
+func (m *Module) ImportMemory(from, name string, shared bool) {
+	for _, s := range []string{from, name} {
+		m.imported = appendUnsigned(m.imported, uint64(len(s)))
+		m.imported = append(m.imported, s...)
+	}
+	m.imported = append(m.imported, kindMemory)
+	if shared {
+		const maxPages = 1 << 16 // a shared memory has a greatest size
+		m.imported = appendUnsigned(append(m.imported, limitsShared, 0), maxPages)
+	} else {
+		m.imported = append(m.imported, limitsLeast, 0)
+	}
+}
+
+// What a memory's limits begin with.
+const (
+	limitsLeast  = 0x00 // the least size follows
+	limitsBoth   = 0x01 // the least and the greatest
+	limitsShared = 0x03 // both, of a memory shared by threads
+)
 
 // Func adds a function and returns its index. An empty name keeps it internal.
 func (m *Module) Func(name string, c *Code, results ...ValType) uint32 {
@@ -60,6 +84,7 @@ func (m *Module) Func(name string, c *Code, results ...ValType) uint32 {
 // Sections of a module, in their order.
 const (
 	sectionType     = 1
+	sectionImport   = 2
 	sectionFunction = 3
 	sectionMemory   = 5
 	sectionExport   = 7
@@ -79,6 +104,9 @@ func (m *Module) Bytes() []byte {
 		out = append(append(out, count...), content...)
 	}
 	section(sectionType, len(m.types), slices.Concat(m.types...))
+	if m.imported != nil {
+		section(sectionImport, 1, m.imported)
+	}
 	var b []byte
 	for _, t := range m.funcs {
 		b = appendUnsigned(b, uint64(t))

@@ -57,6 +57,8 @@ func (r *reader) unsigned() uint64 {
 	return v
 }
 
+func (r *reader) name() string { return string(r.skip(int(r.unsigned()))) }
+
 func (r *reader) signed() int64 {
 	var v int64
 	for shift := 0; ; shift += 7 {
@@ -109,6 +111,14 @@ func (p *printer) section(id byte, r *reader) {
 			}
 			p.types = append(p.types, t)
 		}
+	case sectionImport:
+		from, name := r.name(), r.name()
+		r.byte()
+		limits := map[byte]string{limitsLeast: "", limitsShared: " 65536 shared"}[r.byte()]
+		p.memory = fmt.Sprintf("(import %q %q) %d%s", from, name, r.unsigned(), limits)
+		if limits != "" {
+			r.unsigned()
+		}
 	case sectionFunction:
 		for range n {
 			p.funcs = append(p.funcs, r.unsigned())
@@ -119,7 +129,7 @@ func (p *printer) section(id byte, r *reader) {
 	case sectionExport:
 		p.exports = map[uint64]string{}
 		for range n {
-			name := string(r.skip(int(r.unsigned())))
+			name := r.name()
 			if kind, index := r.byte(), r.unsigned(); kind == kindFunc {
 				p.exports[index] = name
 			} else {

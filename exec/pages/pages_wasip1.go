@@ -1,0 +1,106 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// The memory of a WebAssembly module is one range of addresses, which grows and never shrinks. Go's heap takes parts of it; these ranges
+// are not Go's, and what is released is kept here for the next request.
+
+// grow adds pages of 64 KiB to the memory and returns the number of the first one, or -1.
+//
+//go:wasmimport polygrad grow
+func grow(pages int32) int32
+
+const (
+	pageSize = 1 << 16
+	line     = 64 // sizes are multiples of a cache line, and all ranges begin at one
+)
+
+// free are the ranges that nobody uses, in order of address; no two of them touch.
+var free struct {
+	sync.Mutex
+	ranges []idle
+}
+
+// Reserve returns n bytes of zeroed memory. It lies where it lies: hints are of no use.
+func Reserve(_, n uintptr) (uintptr, error) {
+	n = ranged(n)
+	for {
+		if at, ok := takeFree(n); ok {
+			return at, nil
+		}
+		if at, ok := more(n); ok {
+			return at, nil
+		}
+		if !Freed.trim(0) {
+			return 0, fmt.Errorf("pages: no memory for %d bytes", n)
+		}
+	}
+}
+
+// ranged rounds a size up to that of a range.
+func ranged(n uintptr) uintptr { return max((n+line-1)&^(line-1), line) }
+
+// takeFree takes memory from the first free range that is large enough.
+func takeFree(n uintptr) (uintptr, bool) {
+	free.Lock()
+	defer free.Unlock()
+	i := slices.IndexFunc(free.ranges, func(r idle) bool { return r.n >= n })
+	if i < 0 {
+		return 0, false
+	}
+	r := &free.ranges[i]
+	at := r.at
+	if r.n == n {
+		free.ranges = slices.Delete(free.ranges, i, i+1)
+	} else {
+		r.at, r.n = r.at+n, r.n-n
+	}
+	clear(unsafe.Slice((*byte)(Pointer(at)), n))
+	return at, true
+}
+
+// more takes memory from the host: new memory is zero.
+func more(n uintptr) (uintptr, bool) {
+	if n > memorySize {
+		return 0, false
+	}
+	whole := (n + pageSize - 1) &^ (pageSize - 1)
+	first := grow(int32(whole / pageSize))
+	if first < 0 {
+		return 0, false
+	}
+	at := uintptr(first) * pageSize
+	if whole > n {
+		_ = Release(at+n, whole-n)
+	}
+	return at, true
+}
+
+// Release keeps what Reserve returned for others.
+func Release(at, n uintptr) error {
+	n = ranged(n)
+	free.Lock()
+	defer free.Unlock()
+	i, _ := slices.BinarySearchFunc(free.ranges, at, func(r idle, at uintptr) int { return cmp.Compare(r.at, at) })
+	if i < len(free.ranges) && at+n == free.ranges[i].at {
+		n += free.ranges[i].n
+		free.ranges = slices.Delete(free.ranges, i, i+1)
+	}
+	if i > 0 && free.ranges[i-1].at+free.ranges[i-1].n == at {
+		free.ranges[i-1].n += n
+	} else {
+		free.ranges = slices.Insert(free.ranges, i, idle{at, n})
+	}
+	return nil
+}
+
+// memorySize is how many bytes the memory has at most.
+const memorySize = 1 << 32
+
+func installed() uintptr { return memorySize }

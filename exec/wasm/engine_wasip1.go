@@ -1,0 +1,136 @@
+package wasm
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"polygrad/exec/pages"
+	render "polygrad/render/wasm"
+)
+
+// Here the library is itself a module of WebAssembly: the engine that runs it compiles kernels, too, and they work on its memory.
+
+// hostCompile compiles a module of so many bytes. It returns its number, or 0.
+//
+//go:noescape
+//go:wasmimport polygrad compile
+func hostCompile(code unsafe.Pointer, bytes uint32) (module int32)
+
+// hostBind returns the number of the function of a kernel.
+//
+//go:noescape
+//go:wasmimport polygrad bind
+func hostBind(module, kernel int32) (function int32)
+
+// hostDrop frees a module.
+//
+//go:noescape
+//go:wasmimport polygrad drop
+func hostDrop(module int32)
+
+// hostRun calls a function with the address of its arguments. It returns 0, or 1 after a trap.
+//
+//go:noescape
+//go:wasmimport polygrad run
+func hostRun(function int32, args unsafe.Pointer) (trapped int32)
+
+// hostError writes the text of what failed last, as much as there is room for, and returns how long it is.
+//
+//go:noescape
+//go:wasmimport polygrad error
+func hostError(text unsafe.Pointer, room uint32) (bytes uint32)
+
+// hostShared is 1 if the memory is shared by threads.
+//
+//go:noescape
+//go:wasmimport polygrad shared
+func hostShared() int32
+
+// hostFailure is the host's text of what failed last.
+func hostFailure() error {
+	text := make([]byte, 1<<10)
+	n := hostError(unsafe.Pointer(unsafe.SliceData(text)), uint32(len(text)))
+	return errors.New(string(text[:min(int(n), len(text))]))
+}
+
+// code is the host's number of a module.
+type code struct{ number int32 }
+
+// compile compiles kernels as one module.
+func compile(kernels []*render.Kernel) (code, error) {
+	bytes := encode(kernels...)
+	c := code{hostCompile(unsafe.Pointer(unsafe.SliceData(bytes)), uint32(len(bytes)))}
+	if c.number == 0 {
+		return c, hostFailure()
+	}
+	return c, nil
+}
+
+func (c *code) free() { hostDrop(c.number) }
+
+// encode makes a module of kernels.
+func encode(kernels ...*render.Kernel) []byte {
+	return render.HostModule(hostShared() != 0, kernels...)
+}
+
+// bindings are none: what runs a kernel is a number.
+type bindings struct{}
+
+func (*bindings) close() {}
+
+// function is the host's number of a kernel's function.
+type function struct{ number int32 }
+
+func (m *module) function(number int, _ *render.Kernel, _ int) function {
+	return function{hostBind(m.number, int32(number))}
+}
+
+// threads is how many threads share a kernel.
+func threads() int { return 1 }
+
+// run runs the kernel.
+func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
+	var few [16]uint64
+	args := few[:0]
+	for _, p := range ptrs {
+		args = append(args, uint64(uintptr(p)))
+	}
+	for _, v := range vars {
+		args = append(args, uint64(v))
+	}
+	args = append(args, 0, uint64(k.Items))
+	if k.scratch > 0 {
+		memory, err := scratchOf(k.scratch)
+		if err != nil {
+			return fmt.Errorf("wasm kernel %s: scratch memory: %w", k.Name, err)
+		}
+		args = append(args, uint64(memory))
+	}
+	trapped := hostRun(k.number, unsafe.Pointer(unsafe.SliceData(args)))
+	runtime.KeepAlive(k)
+	if trapped != 0 {
+		return fmt.Errorf("wasm kernel %s: %w", k.Name, hostFailure())
+	}
+	return nil
+}
+
+// scratch is the memory of the one kernel that runs at a time.
+var scratch struct{ at, size uintptr }
+
+// scratchOf returns scratch memory of at least so many bytes.
+func scratchOf(size uintptr) (uintptr, error) {
+	if size > scratch.size {
+		if scratch.size > 0 {
+			_ = pages.Release(scratch.at, scratch.size)
+			scratch.size = 0
+		}
+		at, err := pages.Reserve(0, size)
+		if err != nil {
+			return 0, err
+		}
+		scratch.at, scratch.size = at, size
+	}
+	return scratch.at, nil
+}

@@ -1,0 +1,54 @@
+package files
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"unsafe"
+
+	"polygrad/exec/pages"
+)
+
+// mapFile reads a regular file: files cannot be mapped here.
+func mapFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is no regular file (%s)", info.Mode().Type())}
+	}
+	mem, err := newMemory(int(info.Size()))
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	if _, err := io.ReadFull(f, mem); err != nil {
+		unmap(mem)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	return mem, nil
+}
+
+// newMemory is zeroed memory outside of Go's heap.
+func newMemory(n int) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	at, err := pages.Reserve(0, uintptr(n))
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice((*byte)(pages.Pointer(at)), n), nil
+}
+
+func unmap(mem []byte) {
+	if len(mem) > 0 {
+		_ = pages.Release(uintptr(unsafe.Pointer(&mem[0])), uintptr(len(mem)))
+	}
+}
