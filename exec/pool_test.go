@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +112,9 @@ func TestPoolKeepsWhatWasUsedLast(t *testing.T) {
 // resident is the number of bytes of memory that this process uses.
 func resident(t *testing.T) int64 {
 	t.Helper()
+	if runtime.GOOS == "wasip1" {
+		t.Skip("the engine frees the code of kernels when its own collector runs")
+	}
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		t.Skip("the system does not say how much memory is in use: ", err)

@@ -8,13 +8,15 @@ import (
 	"unsafe"
 )
 
-// The memory of a WebAssembly module is one range of addresses, which grows and never shrinks. Go's heap takes parts of it; these ranges
-// are not Go's, and what is released is kept here for the next request.
+// The memory of a WebAssembly module is one range of addresses, which grows and never shrinks. Go's runtime takes what follows its own end
+// for its heap, whoever else has grown the memory: these ranges are taken from the runtime. What is released is kept here for the next
+// request.
 
-// grow adds pages of 64 KiB to the memory and returns the number of the first one, or -1.
+// sbrk adds n bytes, rounded up to pages of 64 KiB, at the end of what the runtime has; nil if the memory cannot grow. The linker permits this
+// with -checklinkname=0.
 //
-//go:wasmimport polygrad grow
-func grow(pages int32) int32
+//go:linkname sbrk runtime.sbrk
+func sbrk(n uintptr) unsafe.Pointer
 
 const (
 	pageSize = 1 << 16
@@ -65,21 +67,17 @@ func takeFree(n uintptr) (uintptr, bool) {
 	return at, true
 }
 
-// more takes memory from the host: new memory is zero.
+// more takes memory that is new and zero.
 func more(n uintptr) (uintptr, bool) {
 	if n > memorySize {
 		return 0, false
 	}
 	whole := (n + pageSize - 1) &^ (pageSize - 1)
-	first := grow(int32(whole / pageSize))
-	if first < 0 {
-		return 0, false
-	}
-	at := uintptr(first) * pageSize
-	if whole > n {
+	at := uintptr(sbrk(whole))
+	if at != 0 && whole > n {
 		_ = Release(at+n, whole-n)
 	}
-	return at, true
+	return at, at != 0
 }
 
 // Release keeps what Reserve returned for others.

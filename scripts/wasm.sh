@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# wasm.sh OUT [PACKAGE]: builds the library as a module of WebAssembly into the file OUT.
+#
+# It imports its memory (see importmemory), what Go needs of WASI preview 1, and the functions of
+# "polygrad" that compile and run kernels.
+set -euo pipefail
+out=$(realpath -m "${1:?usage: wasm.sh OUT [PACKAGE]}")
+package=${2:-./capi}
+root=$(dirname "$(dirname "$(realpath "$0")")")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir -p "$(dirname "$out")"
+cd "$root"
+GOOS=wasip1 GOARCH=wasm "${GO:-go}" build -trimpath -ldflags="-s -w -buildid=" \
+  -buildmode=c-shared -o "$folder/module.wasm" "$package"
+"${GO:-go}" run ./scripts/importmemory "$folder/module.wasm" "$out"
