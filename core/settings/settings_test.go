@@ -33,7 +33,7 @@ func TestValues(t *testing.T) {
 		expected string // of the error, "" for none
 	}{
 		{&Device, "wasm", ""},
-		{&Device, "abacus", `POLY_DEVICE: got "abacus", expected one of native, wasm, interp, clang, reference`},
+		{&Device, "abacus", `POLY_DEVICE: got "abacus", expected ` + devices.String()},
 		{&CPU, "avx2", ""},
 		{&CPU, "AVX2", `POLY_CPU: got "AVX2", expected one of avx512, avx2, sse4, wasm`},
 		{&Threads, "1", ""},

@@ -262,7 +262,7 @@ func (l *lab) residuals(a array, dt *uop.DType) map[string]float64 {
 
 // Sizes below, at and beyond the size of a block and of a matrix of one panel.
 func TestBlocks(t *testing.T) {
-	for _, device := range []string{"wasm", "native"} {
+	for _, device := range []string{"wasm", ""} {
 		l := newLab(t, device)
 		for _, dt := range []*uop.DType{uop.Float32, uop.Float64} {
 			_, digits := dt.FloatInfo()
@@ -280,7 +280,7 @@ func TestBlocks(t *testing.T) {
 
 // Systems of more than one block and panel, with triangles that must not be read.
 func TestTriangles(t *testing.T) {
-	l := newLab(t, "native")
+	l := newLab(t, "")
 	for _, n := range []int64{3, 40, 300} {
 		for i := range 8 {
 			upper, transposed, unit := i&1 > 0, i&2 > 0, i&4 > 0
@@ -315,7 +315,7 @@ func TestTriangles(t *testing.T) {
 
 // The same system, badly scaled, singular and many times over.
 func TestSystems(t *testing.T) {
-	l := newLab(t, "native")
+	l := newLab(t, "")
 	for _, n := range []int64{2, 40, 130} {
 		hilbert := build(func(i []int64) float64 { return 1 / float64(i[0]+i[1]+1) }, n, n)
 		b := random(uop.Float64, -1, 1, 80, n, 1)
@@ -354,7 +354,7 @@ func tensorOf(l *lab, shape []int64) *uop.UOp {
 }
 
 func TestEigh(t *testing.T) {
-	l := newLab(t, "native")
+	l := newLab(t, "")
 	for _, s := range [][]int64{{1, 1}, {2, 2}, {3, 5, 5}, {20, 4, 4}, {40, 40}} {
 		n := len(s)
 		a := random(uop.Float64, -1, 1, 90, s...)
@@ -412,7 +412,7 @@ func (l *lab) unit(name string, q array, limit float64) {
 // Larger matrices are divided and conquered.
 func TestDividedEigenvalues(t *testing.T) {
 	for _, dt := range []*uop.DType{uop.Float32, uop.Float64} {
-		l := newLab(t, "native")
+		l := newLab(t, "")
 		_, digits := dt.FloatInfo()
 		for name, element := range spectra {
 			for _, n := range []int64{33, 101} {
@@ -452,7 +452,7 @@ func TestDividedEigenvalues(t *testing.T) {
 
 // Matrices with an element that is not finite have no decomposition; those near them in a batch do, also if they are huge or tiny.
 func TestDecompositionsOfExtremes(t *testing.T) {
-	for _, device := range []string{"wasm", "native"} {
+	for _, device := range []string{"wasm", ""} {
 		l := newLab(t, device)
 		for _, n := range []int64{3, 34} {
 			for _, special := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -491,7 +491,7 @@ func TestDecompositionsOfExtremes(t *testing.T) {
 
 // Least squares of matrices of all shapes and ranks: the residual is orthogonal to the columns of a, and x is one of its rows' combinations.
 func TestLeastSquares(t *testing.T) {
-	for _, device := range []string{"wasm", "native"} {
+	for _, device := range []string{"wasm", ""} {
 		l := newLab(t, device)
 		for _, s := range [][]int64{{1, 1, 1}, {1, 5, 2}, {20, 2, 5}, {2, 33, 40}, {1, 40, 33}} {
 			m, n := s[1], s[2]

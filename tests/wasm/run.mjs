@@ -3,7 +3,7 @@
 //   GOOS=wasip1 GOARCH=wasm go test -ldflags=-checklinkname=0 -exec "$PWD/tests/wasm/run.mjs" ./exec/...
 import { readFileSync } from 'node:fs'
 import { WASI } from 'node:wasi'
-import { kernels } from './kernels.mjs'
+import host from '../../bindings/js/lib/wasm/host.js'
 
 const [program, ...args] = process.argv.slice(2)
 const wasi = new WASI({
@@ -12,13 +12,13 @@ const wasi = new WASI({
   env: { ...process.env, PWD: process.cwd() },
   preopens: { '/': '/' },
 })
-const host = kernels()
+const library = { memory: null, shared: false }
 const { wasi_snapshot_preview1: system } = wasi.getImportObject()
 const imports = {
-  polygrad: host.imports,
+  polygrad: host.hostImports(library),
   // Node's own unwinds the program with an exception, and sometimes dies of it.
   wasi_snapshot_preview1: { ...system, proc_exit: (code) => process.exit(code) },
 }
 const { instance } = await WebAssembly.instantiate(readFileSync(program), imports)
-host.memory = instance.exports.memory
+library.memory = instance.exports.memory
 wasi.start(instance)

@@ -1,8 +1,12 @@
 'use strict'
 /** What the module of the library asks of what runs it: kernels are modules of their own, which work on its memory. */
 
-/** The functions of the import module "polygrad", over a WebAssembly.Memory. */
-function hostImports (memory, shared) {
+/**
+ * The functions of the import module "polygrad".
+ *
+ * @param {object} library memory: the WebAssembly.Memory, which may be known only when the functions are called; shared: whether threads share it
+ */
+function hostImports (library) {
   const modules = [] // what they export, by number - 1
   const functions = [] // by number
   const free = { modules: [], functions: [] } // numbers that are used again
@@ -12,8 +16,8 @@ function hostImports (memory, shared) {
     compile (code, length) {
       try {
         // A copy: an engine compiles no bytes that other threads may change.
-        const module = new WebAssembly.Module(new Uint8Array(memory.buffer, code >>> 0, length).slice())
-        const { exports } = new WebAssembly.Instance(module, { env: { memory } })
+        const module = new WebAssembly.Module(new Uint8Array(library.memory.buffer, code >>> 0, length).slice())
+        const { exports } = new WebAssembly.Instance(module, { env: { memory: library.memory } })
         const number = free.modules.pop() ?? modules.length
         modules[number] = { exports, bound: [] }
         return number + 1
@@ -52,19 +56,11 @@ function hostImports (memory, shared) {
 
     error (at, room) {
       const text = new TextEncoder().encode(failure)
-      new Uint8Array(memory.buffer, at >>> 0, room).set(text.subarray(0, room))
+      new Uint8Array(library.memory.buffer, at >>> 0, room).set(text.subarray(0, room))
       return text.length
     },
 
-    grow (pages) {
-      try {
-        return memory.grow(pages)
-      } catch {
-        return -1
-      }
-    },
-
-    shared: () => shared ? 1 : 0
+    shared: () => library.shared ? 1 : 0
   }
 }
 

@@ -53,7 +53,7 @@ function prepared (bytes, { environment = {}, shared: wanted = true, fileImports
   const said = (line) => { if (/^(panic|fatal error|runtime): /.test(line)) library.failure ??= line }
   const imports = {
     env: { memory },
-    polygrad: hostImports(memory, shared),
+    polygrad: hostImports(library),
     wasi_snapshot_preview1: wasiImports(memory, environment, said, fileImports?.(memory))
   }
   return { library, imports }
