@@ -9,6 +9,7 @@ VERSION := $(shell sed -n 's/^.define POLY_VERSION "\(.*\)"/\1/p' include/polygr
 SONAME := libpolygrad.so.$(firstword $(subst ., ,$(VERSION)))
 # The same library with a SONAME, for programs that are linked with it.
 LINKED_LIB := build/libpolygrad.so.$(VERSION)
+WASM := build/polygrad.wasm
 export PREFIX LIBDIR INCLUDEDIR DESTDIR
 
 GO_SOURCES := go.mod go.sum $(wildcard *.go) $(shell find capi core exec model render variable include -type f \
@@ -21,13 +22,15 @@ PEERS := build/peers
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint install uninstall clean
+.PHONY: help build wasm demo test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(LIB) $(LINKED_LIB) $(LIB).gz ## build the shared library into build/
+
+wasm: $(WASM) ## build the library as WebAssembly: build/polygrad.wasm
 
 demo: $(VENV)/installed ## train on real handwritten digits and draw the result
 	$(PY) examples/digits.py
@@ -100,6 +103,9 @@ clean: ## remove everything that was built
 $(LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)
 	GO='$(GO)' scripts/library.sh $@
+
+$(WASM): $(GO_SOURCES) scripts/wasm.sh scripts/importmemory/main.go
+	GO='$(GO)' scripts/wasm.sh $@
 
 # What the R package carries, by a link in bindings/r/tools.
 $(LIB).gz: $(LIB)

@@ -67,17 +67,31 @@ func takeFree(n uintptr) (uintptr, bool) {
 	return at, true
 }
 
-// more takes memory that is new and zero.
+// more takes memory that is new, and so zero, behind the free range that the memory ends with, if there is one.
 func more(n uintptr) (uintptr, bool) {
 	if n > memorySize {
 		return 0, false
 	}
-	whole := (n + pageSize - 1) &^ (pageSize - 1)
-	at := uintptr(sbrk(whole))
-	if at != 0 && whole > n {
-		_ = Release(at+n, whole-n)
+	free.Lock()
+	at, old := uintptr(sbrk(0)), uintptr(0)
+	last := len(free.ranges) - 1
+	if last >= 0 && free.ranges[last].at+free.ranges[last].n == at && free.ranges[last].n < n {
+		at, old = free.ranges[last].at, free.ranges[last].n
 	}
-	return at, at != 0
+	whole := (n - old + pageSize - 1) &^ (pageSize - 1)
+	if sbrk(whole) == nil {
+		free.Unlock()
+		return 0, false
+	}
+	if old > 0 {
+		free.ranges = free.ranges[:last]
+	}
+	free.Unlock()
+	clear(unsafe.Slice((*byte)(Pointer(at)), old))
+	if end := old + whole; end > n {
+		_ = Release(at+n, end-n)
+	}
+	return at, true
 }
 
 // Release keeps what Reserve returned for others.

@@ -2,11 +2,14 @@ package wasm
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tetratelabs/wazero"
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
@@ -400,6 +403,58 @@ func TestSameBytes(t *testing.T) {
 					t.Fatalf("%s: kernel %s renders to different code", name, p.Name)
 				}
 			}
+		}
+	}
+}
+
+// TestHostModule runs a kernel on the memory of another module, with its arguments as words in that memory.
+func TestHostModule(t *testing.T) {
+	l := newList()
+	o, a := l.param(0, uop.Int32, 8), l.param(1, uop.Int32, 8)
+	n := l.add(uop.DefineVar, uop.Int32, uop.VarArg{Name: "n", Min: uop.Int(0), Max: uop.Int(9)})
+	i := l.loop(0, 8, uop.AxisLoop)
+	l.end(l.store(o, i, l.alu(uop.Add, l.load(a, i), n)), i)
+	nk, err := nest.Compile("add", l.list, ir.Wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := Render(nk, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	rt := wazero.NewRuntime(ctx)
+	defer func() { _ = rt.Close(ctx) }()
+	host := &binary.Module{}
+	host.Memory("memory", 1, 1)
+	env, err := rt.InstantiateWithConfig(ctx, host.Bytes(), wazero.NewModuleConfig().WithName("env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := rt.Instantiate(ctx, HostModule(false, k, k))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const out, in, args = 256, 512, 1024
+	for i := range uint32(8) {
+		env.Memory().WriteUint32Le(in+4*i, 10*i)
+	}
+	for i, word := range []uint64{out, in, 5, 0, uint64(k.Items), 2048} {
+		env.Memory().WriteUint64Le(args+8*uint32(i), word)
+	}
+	if _, err := m.ExportedFunction("k1").Call(ctx, args); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(8) {
+		if got, _ := env.Memory().ReadUint32Le(out + 4*i); got != 10*i+5 {
+			t.Errorf("element %d is %d, expected %d", i, got, 10*i+5)
+		}
+	}
+	for _, shared := range []bool{false, true} {
+		text, err := binary.Text(HostModule(shared, k))
+		want := `(memory (import "env" "memory") 0` + map[bool]string{true: " 65536 shared"}[shared] + ")\n"
+		if err != nil || !strings.Contains(text, want) || !strings.Contains(text, `(export "k0") (param i32)`) {
+			t.Errorf("%v; expected %q and k0 of an i32 in\n%s", err, want, text)
 		}
 	}
 }
