@@ -90,6 +90,11 @@ func (m *module) function(number int, _ *render.Kernel, _ int) function {
 // threads is how many threads share a kernel.
 func threads() int { return 1 }
 
+// Nothing interrupts a goroutine here: the cleanups of what is garbage run when another one yields, as it does once in so many runs of kernels.
+const runsPerYield = 64
+
+var runs uint
+
 // run runs the kernel.
 func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 	var few [16]uint64
@@ -107,6 +112,9 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 			return fmt.Errorf("wasm kernel %s: scratch memory: %w", k.Name, err)
 		}
 		args = append(args, uint64(memory))
+	}
+	if runs++; runs%runsPerYield == 0 {
+		runtime.Gosched()
 	}
 	trapped := hostRun(k.number, unsafe.Pointer(unsafe.SliceData(args)))
 	runtime.KeepAlive(k)
