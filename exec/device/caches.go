@@ -1,10 +1,11 @@
+//go:build !wasip1
+
 package device
 
 import (
 	"github.com/klauspost/cpuid/v2"
 
 	"polygrad/core/nest/ir"
-	"polygrad/core/schedule/fuse"
 )
 
 // Caches adds the known cache sizes of this processor to a machine.
@@ -22,9 +23,4 @@ func Caches(m *ir.Machine) {
 		m.L3 = min(int64(c.Cache.L3)/int64(max(c.PhysicalCores, 1)), mostPerCore)
 	}
 	m.L3 = max(m.L3, m.L2)
-}
-
-// FusionFor are the limits of fusion for a machine.
-func FusionFor(m *ir.Machine) fuse.Options {
-	return fuse.For(fuse.Machine{Lanes: m.Lanes, Threads: m.Threads, L1: m.L1, L2: m.L2, L3: m.L3})
 }

@@ -4,7 +4,8 @@
 /**
  * The functions of the import module "polygrad".
  *
- * @param {object} library memory: the WebAssembly.Memory, which may be known only when the functions are called; shared: whether threads share it
+ * @param {object} library memory: the WebAssembly.Memory, which may be known only when the functions are called; shared: whether
+ *   threads share it
  */
 function hostImports (library) {
   const modules = [] // what they export, by number - 1
