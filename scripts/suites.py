@@ -37,6 +37,15 @@ C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC(ReachesEveryOperation)?$
 COMPUTING = (
     "./core/tensor", "./exec", "./exec/native", "./tests/fuzz", "./tests/native", "./tests/table",
 )  # fmt: skip
+# What is run as WebAssembly (GOOS=wasip1), by Node: packages, and their tests that run kernels and
+# keep memory.
+WASIP1 = {
+    "./exec/pages": "Ranges|Growing|Cache",
+    "./exec/wasm": ".",
+    "./exec": "Caches|Poll|Pool|Arenas|Flat|Repeat|Scattered|Open|Inspect|Layouts|Streams|Shares",
+    "./core/settings": ".",
+    ".": "Memory|Writes|Goroutines|Example",
+}
 # The tests of Python that are run for each kind of processor: those that compute. Tests of Go run
 # the table of operations, the fuzzers and the shapes of kernels for each kind by themselves.
 LEVEL_FILES = (
@@ -148,6 +157,21 @@ def go_race() -> Tally:
     return total
 
 
+def run_wasip1() -> Tally:
+    """Run tests of Go as WebAssembly, whose kernels Node runs."""
+    missing = require("node")
+    if missing:
+        files = [f"{package}/*_test.go" for package in WASIP1]
+        return left_out("wasip1", missing, r"^func Test", *files)
+    runner = f"node --no-warnings {ROOT / 'tests' / 'wasm' / 'run.mjs'}"
+    options = ["-short", "-ldflags=-checklinkname=0", f"-exec={runner}"]
+    total = Tally()
+    for package, names in WASIP1.items():
+        target = {"GOOS": "wasip1", "GOARCH": "wasm"}
+        total += go_test([*options, f"-run={names}", package], target)
+    return total
+
+
 def run_c() -> Tally:
     """Run the tests that are programs in C."""
     missing = require("gcc", "g++", "nm")
@@ -160,12 +184,17 @@ def run_c() -> Tally:
     return total
 
 
-def go_test(arguments: list[str]) -> Tally:
+def go_test(arguments: list[str], settings: Mapping[str, str] = {}) -> Tally:
     """Run `go test` on packages, reporting each as it ends."""
     command = [GO, "test", "-json", "-timeout=15m", *arguments]
     go = GoTally()
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=ROOT,
+        env={**os.environ, **settings},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -397,6 +426,7 @@ def level_part(level: str) -> Callable[[], Tally]:
 # Those that take longest come first, so that no long one is left when all others have ended.
 SUITES = {
     "go": Suite("Go", (go_computing, go_others, go_race)),
+    "wasip1": Suite("Go as WebAssembly", (run_wasip1,)),
     "c": Suite("C", (run_c,)),
     "python": Suite(
         "Python", (lambda: pytest("binding", ["bindings/python/tests"]), python_docs_and_tools)
