@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -364,5 +365,27 @@ func listPackages(t *testing.T) []goPackage {
 			t.Fatalf("reading the output of go list: %v", err)
 		}
 		packages = append(packages, p)
+	}
+}
+
+// TestWebAssemblyHasNoOtherEngine: the library as a module of WebAssembly has neither an engine for kernels of its own, nor native code.
+func TestWebAssemblyHasNoOtherEngine(t *testing.T) {
+	list := exec.Command("go", "list", "-deps", "./capi")
+	list.Dir = ".."
+	list.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	if !slices.Contains(packages, module+"exec/wasm") {
+		t.Errorf("capi does not need exec/wasm: %v", packages)
+	}
+	for _, p := range packages {
+		for _, other := range []string{"github.com/", "golang.org/", "net", "regexp", "text/template", module + "render/x64", module + "exec/clang"} {
+			if strings.HasPrefix(p, other) {
+				t.Errorf("capi needs %s", p)
+			}
+		}
 	}
 }
