@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 LIB := build/libpolygrad.so
+WASM := build/polygrad.wasm
 VERSION := $(shell sed -n 's/^.define POLY_VERSION "\(.*\)"/\1/p' include/polygrad.h)
 SONAME := libpolygrad.so.$(firstword $(subst ., ,$(VERSION)))
 # The same library with a SONAME, for programs that are linked with it.
@@ -105,6 +106,7 @@ $(LIB): $(GO_SOURCES)
 	GO='$(GO)' scripts/library.sh $@
 
 $(WASM): $(GO_SOURCES) scripts/wasm.sh scripts/importmemory/main.go
+	@scripts/require.sh $(GO)
 	GO='$(GO)' scripts/wasm.sh $@
 
 # What the R package carries, by a link in bindings/r/tools.

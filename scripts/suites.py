@@ -264,14 +264,34 @@ def pytest(
 
 
 def run_js() -> Tally:
+    """Run the tests of the JavaScript binding on the native library."""
+    return run_node("js", {"POLYGRAD_ENGINE": "native"})
+
+
+def run_js_wasm() -> Tally:
+    """Run the tests of the JavaScript binding on the WebAssembly module."""
+    module = ROOT / "build" / "polygrad.wasm"
+    done = run([str(ROOT / "scripts" / "wasm.sh"), str(module)])
+    if done.returncode != 0:
+        total = Tally()
+        total.fail(f"scripts/wasm.sh\n{done.stdout}")
+        return total
+    return run_node("js-wasm", {"POLYGRAD_ENGINE": "wasm", "POLYGRAD_WASM": str(module)})
+
+
+def run_node(name: str, settings: Mapping[str, str]) -> Tally:
     """Run the tests of the JavaScript binding with Node's test runner."""
-    unready = js_unready("js", JS_TEST, "bindings/js/test/**/*.test.*js")
+    unready = js_unready(name, JS_TEST, "bindings/js/test/**/*.test.*js")
     if unready:
         return unready
     files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob("*.test.*js"))
     command = ["node", "--test", "--test-reporter=junit"]
     return reported(
-        "js", command, lambda report: [f"--test-reporter-destination={report}", *files], JS
+        name,
+        command,
+        lambda report: [f"--test-reporter-destination={report}", *files],
+        JS,
+        settings=settings,
     )
 
 
@@ -432,6 +452,7 @@ SUITES = {
         "Python", (lambda: pytest("binding", ["bindings/python/tests"]), python_docs_and_tools)
     ),
     "js": Suite("JavaScript", (run_js,)),
+    "js-wasm": Suite("JavaScript, WebAssembly", (run_js_wasm,)),
     "r": Suite("R", (run_r,)),
     "levels": Suite("Levels", tuple(level_part(level) for level in LEVELS)),
     "packages": Suite("Packages", (run_packages,)),

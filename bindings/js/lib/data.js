@@ -1,7 +1,7 @@
 'use strict'
 /** Numbers of JavaScript as tensors, and back. */
 
-const { lib, engine, fail, PolygradError } = require('./library.js')
+const { lib, fail, PolygradError } = require('./library.js')
 const { share, copied, prepare } = require('./handles.js')
 const { madeOf, describe, count, handleOf } = require('./base.js')
 const { valuesOf } = require('./variable.js')
@@ -36,7 +36,7 @@ function ofTyped (data, dtype, shape) {
 /** A tensor on the memory of a typed array. */
 function onMemory (array, dtype, shape) {
   const tensor = madeOf(share(array, dtype, shape), shape, dtype)
-  if (engine.shares) tensor._memory = array
+  tensor._memory = array
   return tensor
 }
 

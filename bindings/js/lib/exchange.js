@@ -23,7 +23,7 @@ class Exchange extends Creation {
     const sizes = list(shape).map((n) => Number(integer(n, 'fromBlob: shape')))
     if (sizes.some((n) => n < 0)) throw new PolygradError(`fromBlob: shape: ${show(sizes)}, expected no negative size`)
     const n = count(sizes)
-    const array = n === 0 ? new dtype.Array(0) : new dtype.Array(engine.view(address, n * size), 0, n)
+    const array = n === 0 ? new dtype.Array(0) : engine.view(dtype.Array, address, n)
     return finish(onMemory(array, dtype, sizes), options)
   }
 

@@ -141,9 +141,9 @@ function takeBack () {
   lentAfter = lentBytes
 }
 
-/** A tensor's handle, on the memory of a typed array where the engine can share it, or else with a copy. */
+/** A tensor's handle, on the memory of a typed array if the library sees it, else with a copy. */
 function share (array, dtype, shape) {
-  if (!engine.shares) return copied(array, dtype, shape)
+  if (engine.address(array) === null) return copied(array, dtype, shape)
   if (lent.size > lentMost || lentBytes > 2 * lentAfter + LITTLE) {
     prepare()
     takeBack()
@@ -179,7 +179,7 @@ const [ADDRESS, WRITABLE, STRIDES] = [0, 1, 2]
 
 /**
  * The memory of a tensor as a typed array, null if its elements do not lie one after the other: known, if it is still that
- * memory, or a new one that keeps it or, where the engine shares none, is a copy.
+ * memory, or a new one that keeps it.
  */
 function memoryOf (handle, shape, dtype, n, known) {
   const at = pinned.address
@@ -201,10 +201,9 @@ function memoryOf (handle, shape, dtype, n, known) {
     lib.poly_array_unpin(held)
     return null
   }
-  const buffer = engine.view(from, n * dtype.Array.BYTES_PER_ELEMENT)
-  if (engine.shares) groups.push({ ref: new WeakRef(buffer), handles: [], pin: held, age: 0 })
-  else lib.poly_array_unpin(held)
-  return pin(new dtype.Array(buffer))
+  const array = engine.view(dtype.Array, from, n)
+  groups.push({ ref: new WeakRef(engine.lifeOf(array)), handles: [], pin: held, age: 0 })
+  return pin(array)
 }
 
 /** The handles of tensors, or other owners of one, as an array for C. */

@@ -36,13 +36,13 @@ class Instance {
     const n = new Int32Array(2)
     for (let i = 0; i < lib.poly_instance_buf_count(handle); i++) {
       const rank = lib.poly_instance_buf_shape(handle, i, dims, MAX_DIMS)
-      const array = () => floatsAt(lib.poly_instance_buf_data(handle, i, n), get(n, 0))
-      const memory = engine.shares ? array() : null
-      if (engine.shares) owners.set(memory.buffer, this)
+      const view = () => floatsAt(lib.poly_instance_buf_data(handle, i, n), get(n, 0))
+      const memory = engine.live ? view() : null
+      if (engine.live) owners.set(engine.lifeOf(memory), this)
       this._buffers.set(lib.poly_instance_buf_name(handle, i), {
         shape: Array.from({ length: rank }, (_, k) => get(dims, k)),
         role: ROLES[lib.poly_instance_buf_role(handle, i)],
-        get data () { return memory ?? array() }
+        get data () { return memory ?? view() }
       })
     }
     // Calls in other threads are serialized.

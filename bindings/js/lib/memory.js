@@ -8,13 +8,13 @@ const { show } = require('./arguments.js')
 /** A view of float32 numbers of the library, at an address. */
 function floatsAt (address, n) {
   if (n === 0 || address === null) return new Float32Array(0)
-  return new Float32Array(engine.view(address, 4 * n))
+  return engine.view(Float32Array, address, n)
 }
 
 /** A copy of bytes that the library made, which are freed; null throws its error. */
 function taken (address, n) {
   if (address === null) fail()
-  const bytes = new Uint8Array(engine.view(address, n)).slice()
+  const bytes = engine.view(Uint8Array, address, n).slice()
   engine.free(address)
   return bytes
 }

@@ -47,9 +47,8 @@ class Values extends Display {
     const n = count(shape)
     if (n === 0 || shape.some((size) => typeof size !== 'number')) return read(this)
     prepare()
-    const memory = memoryOf(handleOf(this), shape, dtype, n, this._memory)
-    if (engine.shares) this._memory = memory
-    return memory ?? read(this)
+    this._memory = memoryOf(handleOf(this), shape, dtype, n, this._memory)
+    return this._memory ?? read(this)
   }
 
   toArray () {

@@ -10,6 +10,7 @@ const { spawnSync } = require('node:child_process')
 const { Worker } = require('node:worker_threads')
 
 const ROOT = path.join(__dirname, '..')
+const native = { skip: process.env.POLYGRAD_ENGINE === 'wasm' && 'it is about the native library' }
 
 function run (program, { env = {}, cwd = ROOT, args = [] } = {}) {
   return spawnSync(process.execPath, [...args, '-e', program], { encoding: 'utf8', cwd, env: { ...process.env, ...env }, timeout: 120000 })
@@ -50,7 +51,7 @@ console.log(x.grad.toArray())  // Float32Array [2, 4, 6]
   }
 })
 
-test('a wrong name of a processor is an error that says what can be', () => {
+test('a wrong name of a processor is an error that says what can be', native, () => {
   const program = "const { Tensor } = require('.'); try { new Tensor([1]).add(1).toArray() } catch (e) { console.log(e.message) }"
   const out = says(program, { env: { POLY_DEVICE: 'native', POLY_CPU: 'mmx' } })
   assert.match(out, /POLY_CPU: got "mmx", expected one of avx512, avx2, sse4, wasm\n$/)
@@ -83,12 +84,27 @@ test('the examples of the declarations give what they say', () => {
   }
 })
 
-test('POLYGRAD_LIB names the library; what cannot be loaded is told', () => {
+test('POLYGRAD_LIB names the library; what cannot be loaded is told', native, () => {
   const missing = run("require('.')", { env: { POLYGRAD_LIB: '/nowhere/libpolygrad.so' } })
   assert.notStrictEqual(missing.status, 0)
   assert.match(missing.stderr, /PolygradError: libpolygrad.so not found \(looked at \/nowhere\/libpolygrad.so\): build it/)
   const wrong = run("require('.')", { env: { POLYGRAD_LIB: path.join(ROOT, 'package.json') } })
   assert.match(wrong.stderr, /PolygradError: .*package.json cannot be loaded/)
+})
+
+test('POLYGRAD_ENGINE says what runs the library; where there is none, that is told', () => {
+  const errors = [
+    [{ POLYGRAD_ENGINE: 'fast' }, /PolygradError: POLYGRAD_ENGINE: got 'fast', expected native or wasm/],
+    [{ POLYGRAD_ENGINE: 'wasm', POLYGRAD_WASM: '/nowhere/polygrad.wasm' },
+      /PolygradError: polygrad.wasm not found \(looked at \/nowhere\/polygrad.wasm\): build it with `make wasm`, or set POLYGRAD_WASM/],
+    [{ POLYGRAD_ENGINE: 'wasm', POLYGRAD_WASM: path.join(ROOT, 'package.json') }, /PolygradError: .*package.json cannot be loaded/],
+    [{ POLYGRAD_ENGINE: 'native', POLYGRAD_LIB: '/nowhere/libpolygrad.so' }, /PolygradError: libpolygrad.so not found/]
+  ]
+  for (const [env, message] of errors) {
+    const done = run("require('.')", { env })
+    assert.notStrictEqual(done.status, 0)
+    assert.match(done.stderr, message)
+  }
 })
 
 test('exit while tensors, steps and instances live, and while something is computed', () => {

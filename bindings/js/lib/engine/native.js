@@ -51,8 +51,8 @@ function address (array) {
 }
 
 module.exports = {
-  /** Whether the library works on the memory of typed arrays, and views are its memory: else both are copies. */
-  shares: true,
+  /** Whether views are the memory itself, or else copies of it. */
+  live: true,
 
   /** A function of the library by its name and the types of its result and arguments. */
   find (name, result, args) {
@@ -71,6 +71,8 @@ module.exports = {
   },
 
   block: (length) => new Block(length),
+
+  /** The address of a typed array; null if the library does not see its memory. */
   address,
 
   /** A function's argument of 64-bit words: integers, and typed arrays whose addresses it takes. */
@@ -83,8 +85,11 @@ module.exports = {
     return words
   },
 
-  /** Memory of the library as an ArrayBuffer. */
-  view: (from, length) => koffi.view(from, length),
+  /** A typed array of n elements on memory of the library. */
+  view: (Type, from, n) => new Type(koffi.view(from, n * Type.BYTES_PER_ELEMENT)),
+
+  /** What lives as long as a view and what is derived of it. */
+  lifeOf: (view) => view.buffer,
 
   /** The text at an address, up to a character 0. */
   text: (from) => koffi.decode.string(from),

@@ -21,12 +21,19 @@ function engineOf (library) {
   // Why the library does not run any more.
   let ended = null
   let known = new Uint8Array(memory.buffer)
+  const buffers = new WeakSet([known.buffer]) // of the memory, which are others when it has grown
 
-  /** All bytes of the memory: when it has grown they are others. */
+  /** All bytes of the memory. */
   function bytes () {
-    if (known.buffer !== memory.buffer) known = new Uint8Array(memory.buffer)
+    if (known.buffer !== memory.buffer) {
+      known = new Uint8Array(memory.buffer)
+      buffers.add(known.buffer)
+    }
     return known
   }
+
+  /** The address of a typed array; null if it does not lie in the memory. */
+  const address = (array) => buffers.has(array.buffer) ? array.byteOffset : null
 
   /** Calls a function; when the library stops there it is not called again. */
   function call (fn, args) {
@@ -35,7 +42,7 @@ function engineOf (library) {
       return fn(...args)
     } catch (error) {
       ended = `the library has stopped, and cannot be used any more in this process: ${library.failure ?? error.message}`
-      throw new PolygradError(ended)
+      throw Object.assign(new PolygradError(ended), { cause: error })
     }
   }
 
@@ -89,6 +96,7 @@ function engineOf (library) {
   }
 
   function copyIn (array) {
+    if (buffers.has(array.buffer)) return array.byteOffset
     const at = room(array.byteLength)
     bytes().set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at)
     return at
@@ -106,7 +114,7 @@ function engineOf (library) {
 
   /** The address of memory that a call writes. */
   function written (value) {
-    if (!ArrayBuffer.isView(value)) return pointer(value)
+    if (!ArrayBuffer.isView(value) || buffers.has(value.buffer)) return pointer(value)
     const at = value.byteLength <= LITTLE ? copyIn(value) : room(value.byteLength)
     results.push([value, at])
     return at
@@ -130,19 +138,32 @@ function engineOf (library) {
   }
 
   const safe = (value) => Number.isSafeInteger(Number(value)) ? Number(value) : value
-  const address = (value) => value === 0 ? null : value >>> 0
+  const place = (value) => value === 0 ? null : value >>> 0
   const GIVES = {
     'const char *': (value) => value === 0 ? null : text(value >>> 0),
-    'void *': address,
-    'const void *': address,
+    'void *': place,
+    'const void *': place,
     int64_t: safe,
     uint64_t: (value) => safe(BigInt.asUintN(64, value)),
     uint32_t: (value) => value >>> 0,
     bool: Boolean
   }
 
+  // Views of a view, which keep it alive.
+  const origins = new WeakMap()
+
+  /** Lets what subarray makes of a view keep that view alive. */
+  function keeping (view) {
+    const value = (...range) => {
+      const part = keeping(Object.getPrototypeOf(view).subarray.apply(view, range))
+      origins.set(part, view)
+      return part
+    }
+    return Object.defineProperty(view, 'subarray', { value })
+  }
+
   return {
-    shares: false,
+    live: library.shared,
 
     find (name, result, types) {
       const fn = exports[name]
@@ -172,15 +193,18 @@ function engineOf (library) {
     },
 
     block: (length) => new Block(length),
+    address,
     words: (items) => new Words(items),
 
-    /** A copy of memory of the library as an ArrayBuffer. */
-    view (from, length) {
+    /** A typed array on memory of the library, or a copy: of memory that moves when it grows, or lies where no typed array may. */
+    view (Type, from, n) {
       const at = Number(from)
-      const copy = new Uint8Array(length)
-      copy.set(bytes().subarray(at, at + length))
-      return copy.buffer
+      const size = Type.BYTES_PER_ELEMENT
+      if (library.shared && at % size === 0) return keeping(new Type(bytes().buffer, at, n))
+      return new Type(new Uint8Array(bytes().subarray(at, at + n * size)).buffer)
     },
+
+    lifeOf: (view) => view,
 
     text,
     free

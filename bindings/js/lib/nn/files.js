@@ -69,10 +69,10 @@ class OpenFile {
       if (lib.poly_file_type(this.handle, i) === null || length[0] > 0n) failed(this.name)
       return new dtype.Array(0)
     }
-    const buffer = engine.view(address, Number(length[0]))
+    const array = engine.view(dtype.Array, address, Number(length[0]) / dtype.Array.BYTES_PER_ELEMENT)
     this.users++
-    files.register(buffer, this)
-    return new dtype.Array(buffer)
+    files.register(engine.lifeOf(array), this)
+    return array
   }
 
   /** What the file says besides its tensors. */
