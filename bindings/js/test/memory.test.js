@@ -145,6 +145,8 @@ test('eager training steps that neither await nor tidy have flat memory', () => 
   const before = process.memoryUsage.rss()
   run(4000)
   const grown = (process.memoryUsage.rss() - before) / 2 ** 20
-  assert.ok(grown < 64, `${grown.toFixed(0)} MiB more`)
+  // The heap of a WebAssembly module grows to what the collector allows, and is never given back.
+  const most = process.env.POLYGRAD_ENGINE === 'wasm' ? 256 : 64
+  assert.ok(grown < most, `${grown.toFixed(0)} MiB more`)
   assert.ok(liveNodes() < 30_000, `${liveNodes()} nodes`)
 })
