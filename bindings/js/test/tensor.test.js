@@ -27,19 +27,23 @@ const ARRAYS = {
   float32: Float32Array,
   float64: Float64Array
 }
+const native = process.env.POLYGRAD_ENGINE !== 'wasm'
+
 for (const [dtype, kind] of Object.entries(ARRAYS)) {
   test(`${dtype} is a ${kind.name}`, () => {
     const one = dtype.endsWith('64') && dtype !== 'float64' ? 1n : 1
     const given = kind.of(one, one)
     const tensor = new Tensor(given)
     assert.strictEqual(tensor.dtype, dtype)
-    assert.strictEqual(tensor.toArray(), given, 'the memory is shared')
+    if (native) assert.strictEqual(tensor.toArray(), given, 'the memory is shared')
+    else assert.deepStrictEqual(tensor.toArray(), given)
     const sum = tensor.add(tensor)
     assert.strictEqual(sum.dtype, dtype)
     assert.ok(sum.toArray() instanceof kind)
     assert.deepStrictEqual(sum.toArray(), kind.of(one + one, one + one))
     assert.strictEqual(tensor.nbytes(), given.byteLength)
-    given[0] = one + one
+    tensor.data[0] = one + one
+    if (native) assert.strictEqual(given[0], one + one)
     assert.strictEqual(tensor.getitem(0).item(), one + one)
   })
 }
@@ -100,7 +104,7 @@ test('a typed array with a shape, another type, a slice of a buffer', () => {
   assert.throws(() => new Tensor(new DataView(new ArrayBuffer(8))), TypeError)
 })
 
-test('memory that a tensor uses cannot be moved to another thread', () => {
+test('memory that a tensor uses cannot be moved to another thread', { skip: !native && 'a module copies typed arrays' }, () => {
   const data = Float32Array.of(1, 2)
   const tensor = new Tensor(data)
   try {

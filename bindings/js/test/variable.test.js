@@ -44,13 +44,16 @@ const CASES = {
   arange: (i, j) => Tensor.arange(9, i, j)
 }
 
+// Kernels for any size may add in another order than those for one.
+const rounded = (list) => list.map((v) => Array.isArray(v) ? rounded(v) : Number(v.toPrecision(6)))
+
 for (const [name, f] of Object.entries(CASES)) {
   test(`variables give what numbers give: ${name}`, () => {
     for (const [i, j] of [[1, 2], [4, 3], [6, 5]]) {
-      const want = f(i, j).tolist()
+      const want = rounded(f(i, j).tolist())
       const got = f(N.bind(i), M.bind(j))
-      assert.deepStrictEqual(got.tolist(), want)
-      assert.deepStrictEqual(got.realize().tolist(), want)
+      assert.deepStrictEqual(rounded(got.tolist()), want)
+      assert.deepStrictEqual(rounded(got.realize().tolist()), want)
       assert.strictEqual(got.toArray().length, want.flat(9).length)
     }
   })
