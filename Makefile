@@ -5,7 +5,6 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 LIB := build/libpolygrad.so
-WASM := build/polygrad.wasm
 VERSION := $(shell sed -n 's/^.define POLY_VERSION "\(.*\)"/\1/p' include/polygrad.h)
 SONAME := libpolygrad.so.$(firstword $(subst ., ,$(VERSION)))
 # The same library with a SONAME, for programs that are linked with it.
@@ -23,7 +22,7 @@ PEERS := build/peers
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build wasm demo test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint install uninstall clean
+.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
