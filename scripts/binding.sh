@@ -1,21 +1,28 @@
 #!/usr/bin/env bash
-# binding.sh js|r: makes a binding ready to be used from the checkout.
+# binding.sh js|browser|r: makes a binding ready to be used from the checkout.
 #
 # js: the packages that it needs, in bindings/js/node_modules
+# browser: these, and those that drive browsers, in tests/browser/node_modules
 # r:  the package, polygrad_*.tar.gz in build/r, installed in build/r/library; the library must
 #     have been built
 set -euo pipefail
 root=$(dirname "$(dirname "$(realpath "$0")")")
 
+# What a folder's package.json asks for, unless it is there.
+packages() {
+  cd "$root/$1"
+  installed=node_modules/.package-lock.json
+  [ "$installed" -nt package-lock.json ] && return
+  npm ci --no-audit --no-fund --loglevel=error --fetch-retries=2 --fetch-retry-maxtimeout=5000 \
+    --fetch-retry-mintimeout=1000
+  touch "$installed"
+}
+
 case "${1:-}" in
-  js)
+  js | browser)
     "$root/scripts/require.sh" node npm
-    cd "$root/bindings/js"
-    installed=node_modules/.package-lock.json
-    [ "$installed" -nt package-lock.json ] && exit
-    npm ci --no-audit --no-fund --loglevel=error --fetch-retries=2 --fetch-retry-maxtimeout=5000 \
-      --fetch-retry-mintimeout=1000
-    touch "$installed"
+    packages bindings/js
+    [ "$1" = js ] || packages tests/browser
     ;;
   r)
     "$root/scripts/require.sh" R
@@ -26,7 +33,7 @@ case "${1:-}" in
     R CMD INSTALL --library=library polygrad_*.tar.gz
     ;;
   *)
-    echo "usage: binding.sh js|r" >&2
+    echo "usage: binding.sh js|browser|r" >&2
     exit 2
     ;;
 esac

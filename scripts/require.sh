@@ -19,6 +19,8 @@ package_of() {
     python3) echo "python3 python3-venv python3-pip" ;;
     node) echo "nodejs" ;;
     npm) echo "npm" ;;
+    chromium) echo "chromium" ;;
+    firefox) echo "firefox-esr" ;;
     R)
       echo "r-base-core make gcc libc6-dev qpdf" # R CMD check wants qpdf
       for package in $R_PACKAGES; do echo "r-cran-$package"; done
@@ -37,6 +39,7 @@ works() {
       Rscript -e 'for (p in commandArgs(TRUE)) loadNamespace(p)' $R_PACKAGES >/dev/null 2>&1 &&
         command -v qpdf >/dev/null 2>&1
       ;;
+    firefox) command -v firefox-esr >/dev/null 2>&1 || command -v firefox >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
 }

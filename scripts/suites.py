@@ -18,6 +18,7 @@ from tally import GoTally, Tally, count_junit, count_testthat
 ROOT = Path(__file__).resolve().parent.parent
 GO = os.environ.get("GO", "go")
 JS = ROOT / "bindings" / "js"
+BROWSER = ROOT / "tests" / "browser"
 R_BUILT = ROOT / "build" / "r"
 BINDING_READY = ROOT / "scripts" / "binding.sh"
 NO_NETWORK = re.compile(r"EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|ETIMEDOUT")
@@ -64,6 +65,8 @@ PYTEST = r"^ *def test_"
 JS_TEST = r"^ *(test|it)\("
 # Held by who installs tools: two package managers at once get in each other's way.
 INSTALLING = threading.Lock()
+# Browsers, and pages in them, as tests/browser/run.mjs knows them.
+BROWSERS = ("chromium", "chromium-plain", "firefox")
 # The kinds of processors by the values of POLY_CPU, the most capable first, and what they need.
 LEVELS = {
     "avx512": "avx512f avx512bw avx512dq avx512vl avx2 fma f16c bmi1 bmi2",
@@ -112,6 +115,8 @@ def lint_js() -> Tally:
     if unready:
         return unready
     total = check("eslint", ["npm", "run", "--silent", "lint"], folder=JS)
+    eslint = [str(JS / "node_modules" / ".bin" / "eslint"), "-c", str(JS / "eslint.config.mjs")]
+    total += check("eslint of tools", [*eslint, "scripts", "tests/browser"])
     return total + check("tsc", ["npm", "run", "--silent", "types"], folder=JS)
 
 
@@ -295,13 +300,41 @@ def run_node(name: str, settings: Mapping[str, str]) -> Tally:
     )
 
 
-def js_unready(name: str, pattern: str, files: str) -> Tally | None:
-    """Make Node and the packages that the binding needs be there; count what is wrong."""
-    missing = require("node", "npm")
+def run_browser(name: str) -> Tally:
+    """Run the tests of the JavaScript binding in pages of a browser."""
+    tools = ("node", "npm", name.partition("-")[0])
+    unready = js_unready(name, JS_TEST, "bindings/js/test/*.test.js", "browser", tools)
+    if unready:
+        return unready
+    command = ["node", str(BROWSER / "run.mjs"), name]
+    return reported(name, command, lambda report: ["--report", str(report)])
+
+
+def run_browser_tools() -> Tally:
+    """Run the tests of what serves pages and of what stands for Node in them."""
+    files = "tests/browser/*.test.mjs"
+    unready = js_unready("browser tools", JS_TEST, files, "browser")
+    if unready:
+        return unready
+    command = ["node", "--test", "--test-reporter=junit", *tracked(files)]
+    return reported(
+        "browser tools", command, lambda report: [f"--test-reporter-destination={report}"]
+    )
+
+
+def js_unready(
+    name: str,
+    pattern: str,
+    files: str,
+    packages: str = "js",
+    tools: tuple[str, ...] = ("node", "npm"),
+) -> Tally | None:
+    """Make Node, other tools and packages that tests need be there; count what is wrong."""
+    missing = require(*tools)
     if missing:
         return left_out(name, missing, pattern, files)
     with INSTALLING:
-        done = run([str(BINDING_READY), "js"])
+        done = run([str(BINDING_READY), packages])
     if done.returncode == 0:
         return None
     if NO_NETWORK.search(done.stdout):
@@ -443,6 +476,11 @@ def level_part(level: str) -> Callable[[], Tally]:
     return lambda: run_level(level)
 
 
+def browser_part(name: str) -> Callable[[], Tally]:
+    """Return the part of a suite that runs a browser."""
+    return lambda: run_browser(name)
+
+
 # Those that take longest come first, so that no long one is left when all others have ended.
 SUITES = {
     "go": Suite("Go", (go_computing, go_others, go_race)),
@@ -461,6 +499,7 @@ SUITES = {
 }
 # What is run when it is asked for only.
 QUICK = {
+    "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_browser_tools)),
     "fast-go": Suite("Go, quick", (fast_go,)),
     "fast-python": Suite("Python, quick", (fast_python,)),
 }

@@ -3,9 +3,13 @@ const globals = Object.fromEntries([
   'setImmediate', 'setTimeout', 'setInterval', 'clearInterval', 'clearTimeout', 'performance', 'URL', 'gc', 'global',
   'fetch', 'AbortController', 'atob', 'TextEncoder', 'TextDecoder', 'WebAssembly'
 ].map((name) => [name, 'readonly']))
+const browserGlobals = Object.fromEntries([
+  'Blob', 'CompressionStream', 'DecompressionStream', 'MessageChannel', 'Response', 'URLSearchParams', 'XMLHttpRequest',
+  'addEventListener', 'btoa', 'document', 'location', 'parent'
+].map((name) => [name, 'readonly']))
 
 export default [
-  { ignores: ['node_modules/**', 'native/**', 'lib/prototypes.js', 'test/types/out/**'] },
+  { ignores: ['**/node_modules/**', '**/native/**', '**/lib/prototypes.js', '**/test/types/out/**'] },
   {
     languageOptions: { ecmaVersion: 2022, globals },
     linterOptions: { reportUnusedDisableDirectives: true },
@@ -29,6 +33,7 @@ export default [
       quotes: ['error', 'single', { avoidEscape: true, allowTemplateLiterals: true }]
     }
   },
+  { files: ['**/lib/host/*.js', '**/tests/browser/**'], languageOptions: { globals: browserGlobals } },
   { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs' } },
   { files: ['**/*.mjs'], languageOptions: { sourceType: 'module' } }
 ]

@@ -219,8 +219,8 @@ test('GRUCell and GRU', () => {
   layer.weightIhL0.assign(cell.weightIh)
   layer.weightHhL0.assign(cell.weightHh)
   const [out, h] = layer.forward(new Tensor([[[2], [3]]]))
-  assert.deepEqual(out.shape, [1, 2, 1])
-  assert.deepEqual(h.shape, [1, 1, 1])
+  assert.deepStrictEqual(out.shape, [1, 2, 1])
+  assert.deepStrictEqual(h.shape, [1, 1, 1])
   assert.ok(Math.abs(h.item() - step(3, step(2, 0))) < 1e-6)
 })
 

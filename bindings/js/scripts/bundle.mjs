@@ -1,0 +1,71 @@
+/**
+ * The package as one module for browsers:
+ *
+ *     node scripts/bundle.mjs OUT
+ *
+ * writes polygrad.js, and beside it polygrad.js.map.
+ */
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import { toModule } from './modules.mjs'
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Lets esbuild take files of CommonJS as modules. */
+export function asModules (filter) {
+  return {
+    name: 'modules',
+    setup ({ onLoad }) {
+      onLoad({ filter }, async ({ path: file }) => {
+        return { contents: toModule(await fs.promises.readFile(file, 'utf8'), file), loader: 'js' }
+      })
+    }
+  }
+}
+
+/** What takes the place of files that use what only Node has. */
+const TWINS = {
+  'lib/engine/index.js': 'lib/engine/browser.mjs',
+  'lib/host/node.js': 'lib/host/browser.js',
+  'lib/hub.js': 'lib/host/hub.js',
+  'lib/download.js': 'lib/host/download.js'
+}
+
+const forBrowsers = {
+  name: 'browsers',
+  setup ({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ path: name, resolveDir }) => {
+      const twin = TWINS[path.relative(ROOT, path.join(resolveDir, name))]
+      return twin === undefined ? null : { path: path.join(ROOT, twin) }
+    })
+  }
+}
+
+/** What all bundles have in common. */
+export const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', target: 'es2022', legalComments: 'none', logLevel: 'warning' }
+
+/** Makes the module, and gives esbuild's account of what is in it. */
+export async function bundle (out) {
+  const { metafile } = await build({
+    ...OPTIONS,
+    entryPoints: [path.join(ROOT, 'index.js')],
+    outfile: path.join(out, 'polygrad.js'),
+    minify: true,
+    keepNames: true, // errors and texts of tensors say the names of classes
+    sourcemap: true,
+    metafile: true,
+    plugins: [forBrowsers, asModules(/bindings\/js\/(index|lib\/.*)\.js$/)]
+  })
+  return metafile
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  if (process.argv.length !== 3) {
+    console.error('usage: node scripts/bundle.mjs OUT')
+    process.exit(2)
+  }
+  await bundle(process.argv[2])
+}

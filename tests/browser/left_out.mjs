@@ -1,0 +1,41 @@
+/** Tests of the package that no browser runs, and why. */
+
+const PROGRAMS = 'it starts programs of Node'
+const FILES = 'it reads files by their names, which a page has not'
+
+/** Whole files. */
+export const files = {
+  'example.test.js': PROGRAMS,
+  'files.test.js': FILES,
+  'hub.test.js': 'it downloads into a folder, from a server that it starts',
+  'process.test.js': PROGRAMS,
+  'types.test.js': 'it is about the declarations of TypeScript',
+  'wasm.test.js': 'it starts modules of its own out of files'
+}
+
+/** Single tests, by file and name. */
+export const tests = {
+  'exchange.test.js': {
+    'the contents of a URL': 'it starts a server; only/page.test.mjs has what a page fetches'
+  },
+  'generation.test.js': {
+    'texts end where the model says': FILES,
+    'the language model of README.md': PROGRAMS
+  },
+  'instance.test.js': {
+    'a model in the format of Hugging Face': FILES
+  },
+  'memory.test.js': {
+    'the collector gives back what is not used any more': PROGRAMS,
+    'a graph keeps the memory that it reads': PROGRAMS,
+    'arrays of an instance keep it': PROGRAMS,
+    'steps are given back': PROGRAMS,
+    'eager training steps that neither await nor tidy have flat memory': 'a page cannot collect garbage before the end of a turn'
+  },
+  'refusals.test.js': {
+    'arrays and options of other realms, and subclasses, are what they are': 'it makes a realm by node:vm'
+  },
+  'viz.test.js': {
+    'a profile has records': 'the clock of a page is too coarse for the time of a small kernel'
+  }
+}

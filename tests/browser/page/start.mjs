@@ -1,0 +1,12 @@
+/** Runs the file of tests that the address names. */
+
+import { tell, textOf } from './tell.mjs'
+
+const query = new URLSearchParams(location.search)
+try {
+  const { run } = await import(query.get('file'))
+  await run(JSON.parse(query.get('leftOut')))
+} catch (error) {
+  tell({ end: '(file)', error: textOf(error), ms: 0 })
+  tell({ done: 0 })
+}

@@ -1,0 +1,209 @@
+/**
+ * Runs the tests of the JavaScript package in browsers, in pages with a Content-Security-Policy:
+ *
+ *     node tests/browser/run.mjs [--all] [--report JUNIT.xml] [BROWSER...] [FILE.test.js...]
+ *
+ * BROWSER is one of chromium, chromium-plain (a page that is not isolated: no shared memory) and firefox; FILE a file of
+ * bindings/js/test, or of only, which has tests that Node does not run. Without names it is all of them. Of tests with
+ * parts, which are the table of operations and the small programs, each browser runs another eighth, unless --all is given. The
+ * package is that of build/js (make web).
+ */
+
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import puppeteer from 'puppeteer-core'
+import { build } from '../../bindings/js/node_modules/esbuild/lib/main.js'
+import { asModules, OPTIONS } from '../../bindings/js/scripts/bundle.mjs'
+import { serve } from '../../scripts/serve.mjs'
+import { files as leftOutFiles, tests as leftOutTests } from './left_out.mjs'
+
+const HERE = path.dirname(fileURLToPath(import.meta.url))
+const ROOT = path.join(HERE, '..', '..')
+const FOLDERS = [path.join(ROOT, 'bindings', 'js', 'test'), path.join(HERE, 'only')]
+const PACKAGE = '/build/js/polygrad.js'
+const EIGHTH = 8
+const PATIENCE = 60_000 // milliseconds without a word of a page
+
+const BROWSERS = {
+  chromium: { browser: 'chrome', names: ['chromium'], isolated: true, args: ['--no-sandbox'] },
+  'chromium-plain': { browser: 'chrome', names: ['chromium'], isolated: false, args: ['--no-sandbox'] },
+  firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [] }
+}
+
+const SHIMS = {
+  'node:assert': 'assert.mjs',
+  'node:fs': 'fs.mjs',
+  'node:path': 'path.mjs',
+  'node:test': 'test.mjs',
+  'node:util': 'inspect.mjs'
+}
+
+/** Lets the tests import what stands for Node's modules, and the package as the page has it. */
+const inPage = {
+  name: 'page',
+  setup ({ onResolve, onLoad }) {
+    onResolve({ filter: /^(\.\.|polygrad)$/ }, () => ({ path: PACKAGE, external: true }))
+    onResolve({ filter: /^(node:|koffi$)/ }, ({ path: name }) => {
+      return name in SHIMS ? { path: path.join(HERE, 'page', SHIMS[name]) } : { path: name, namespace: 'absent' }
+    })
+    // Tests that need other modules are left out.
+    onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {}' }))
+  }
+}
+
+/** The files of tests by their names, with their places. */
+function known () {
+  const all = FOLDERS.flatMap((folder) => fs.readdirSync(folder).map((file) => [file, path.join(folder, file)]))
+  return new Map(all.filter(([file]) => /\.test\.m?js$/.test(file) && !(file in leftOutFiles)))
+}
+
+/** Makes a module of each file of tests in a folder. */
+async function bundleTests (places, folder) {
+  const entry = (file) => `import ${JSON.stringify(places.get(file))}
+export { run } from ${JSON.stringify(path.join(HERE, 'page', 'test.mjs'))}`
+  const virtual = {
+    name: 'entries',
+    setup ({ onResolve, onLoad }) {
+      onResolve({ filter: /^entry:/ }, ({ path: name }) => ({ path: name.slice('entry:'.length), namespace: 'entry' }))
+      onLoad({ filter: /.*/, namespace: 'entry' }, ({ path: name }) => ({ contents: entry(name), resolveDir: HERE }))
+    }
+  }
+  await build({
+    ...OPTIONS,
+    entryPoints: [...places.keys()].map((file) => ({ in: `entry:${file}`, out: file.replace(/\.m?js$/, '') })),
+    outdir: folder,
+    sourcemap: 'inline',
+    inject: [path.join(HERE, 'page', 'globals.mjs')],
+    define: { __dirname: '"/bindings/js/test"', global: 'globalThis' },
+    plugins: [virtual, inPage, asModules(/\.test\.js$/)]
+  })
+}
+
+/** The program of a browser. */
+function programOf (names) {
+  const places = names.flatMap((name) => process.env.PATH.split(path.delimiter).map((folder) => path.join(folder, name)))
+  const found = places.find((place) => fs.existsSync(place))
+  if (found === undefined) throw new Error(`${names[0]} is not installed: scripts/require.sh installs it`)
+  return found
+}
+
+/** Opens a page with a file of tests, and gives its results when all have ended, or when nothing comes any more. */
+function runFile (page, { url, ...choices }, folder, file) {
+  const bundle = `/${path.relative(ROOT, folder)}/${file.replace(/\.mjs$/, '.js')}`
+  const query = new URLSearchParams({ ...choices, file: bundle, leftOut: JSON.stringify(leftOutTests[file] ?? {}) })
+  const results = []
+  let now = '(file)'
+  return new Promise((resolve) => {
+    let watch
+    const end = () => {
+      clearTimeout(watch)
+      page.removeAllListeners()
+      resolve(results)
+    }
+    const broken = (error) => {
+      results.push({ end: now, error, ms: 0, broken: true })
+      end()
+    }
+    const patient = () => {
+      clearTimeout(watch)
+      watch = setTimeout(broken, PATIENCE, `nothing came for ${PATIENCE / 1000} seconds`)
+    }
+    page.on('console', (message) => {
+      const text = message.text()
+      if (!text.startsWith('#{')) return console.log(`  ${file}: ${message.type()}: ${text}`)
+      patient()
+      const event = JSON.parse(text.slice(1))
+      if (event.begin !== undefined) now = event.begin
+      else if (event.end !== undefined) results.push(event)
+      else end()
+    })
+    page.on('pageerror', (error) => broken(`${error.stack ?? error}`))
+    page.on('error', (error) => broken(`the page is gone: ${error.message}`))
+    patient()
+    page.goto(`${url}tests/browser/page/index.html?${query}`, { timeout: PATIENCE }).catch((error) => broken(String(error)))
+  })
+}
+
+/** Runs files of tests in a browser, some side by side. */
+async function runBrowser (name, files, folder, every) {
+  const { browser, names, isolated, args } = BROWSERS[name]
+  const server = await serve(ROOT, { isolated })
+  const launched = await puppeteer.launch({ browser, executablePath: programOf(names), headless: true, args })
+  const offset = Object.keys(BROWSERS).indexOf(name)
+  const all = new Map()
+  const left = files.slice()
+  // Pages open one after the other: Firefox does not open one while another one closes.
+  const pages = []
+  for (let n = Math.min(2, os.cpus().length, files.length); n > 0; n--) pages.push(await launched.newPage())
+  const work = async (page) => {
+    for (let file; (file = left.shift()) !== undefined;) {
+      const start = performance.now()
+      const results = await runFile(page, { url: server.url, isolated, every, offset }, folder, file)
+      const failed = results.filter(({ error }) => error !== null)
+      console.log(`${failed.length > 0 ? 'fail' : 'pass'} ${name} ${file}: ${results.length} tests, ${
+        ((performance.now() - start) / 1000).toFixed(1)} s`)
+      for (const { end, error } of failed) console.log(`  ${end}: ${error}`)
+      all.set(file, results)
+      if (results.at(-1)?.broken) page = await launched.newPage() // what hangs or is gone is left
+    }
+  }
+  try {
+    await Promise.all(pages.map(work))
+  } finally {
+    await launched.close()
+    await server.close()
+  }
+  return all
+}
+
+const escaped = (text) => text.replace(/[\0-\x08\x0b-\x1f]/g, '?').replace(/[&<>"\n]/g, (c) => `&#${c.charCodeAt(0)};`)
+
+/** Results as a report of JUnit. */
+function junit (browsers) {
+  const cases = []
+  for (const [name, files] of browsers) {
+    for (const [file, results] of files) {
+      for (const { end, error, ms } of results) {
+        const inside = error === null ? '' : `<failure message="${escaped(error.split('\n')[0])}">${escaped(error)}</failure>`
+        cases.push(`<testcase classname="${escaped(`${name}.${file}`)}" name="${escaped(end)}" time="${ms / 1000}">${inside}</testcase>`)
+      }
+    }
+  }
+  return `<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n${cases.join('\n')}\n</testsuites>\n`
+}
+
+async function main (args) {
+  const at = args.indexOf('--report')
+  const report = at < 0 ? null : args.splice(at, 2)[1]
+  const all = args.includes('--all')
+  args = args.filter((arg) => arg !== '--all')
+  const places = known()
+  const unknown = args.filter((arg) => !(arg in BROWSERS) && !places.has(arg))
+  if (unknown.length > 0) {
+    console.error(`run.mjs: ${unknown[0]}: expected one of ${[...Object.keys(BROWSERS), ...places.keys()].join(', ')}`)
+    process.exit(2)
+  }
+  if (!fs.existsSync(path.join(ROOT, PACKAGE))) throw new Error(`${PACKAGE} is not built: make web`)
+  const browsers = args.filter((arg) => arg in BROWSERS)
+  const files = args.filter((arg) => !(arg in BROWSERS))
+  if (files.length > 0) for (const file of places.keys()) if (!files.includes(file)) places.delete(file)
+  const folder = fs.mkdtempSync(path.join(ROOT, 'build', 'pages-'))
+  const done = []
+  try {
+    await bundleTests(places, folder)
+    for (const name of browsers.length > 0 ? browsers : Object.keys(BROWSERS)) {
+      done.push([name, await runBrowser(name, [...places.keys()], folder, all ? 1 : EIGHTH)])
+    }
+  } finally {
+    fs.rmSync(folder, { recursive: true })
+  }
+  if (report !== null) fs.writeFileSync(report, junit(done))
+  const results = done.flatMap(([, ofFiles]) => [...ofFiles.values()].flat())
+  const failed = results.filter(({ error }) => error !== null).length
+  console.log(`${results.length - failed} passed, ${failed} failed`)
+  process.exit(failed > 0 ? 1 : 0)
+}
+
+await main(process.argv.slice(2))
