@@ -16,13 +16,17 @@ GO_SOURCES := go.mod go.sum $(wildcard *.go) $(shell find capi core exec model r
 	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' -o -name '*.pgo' \) ! -name '*_test.go' 2>/dev/null)
 PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyproject.toml' \) \
 	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
+JS_SOURCES := bindings/js/index.js bindings/js/package-lock.json $(wildcard bindings/js/scripts/*.mjs) \
+	$(shell find bindings/js/lib -name '*.*js')
+# The package for browsers.
+WEB := build/js
 # The frameworks that the benchmark compares with.
 PEERS := build/peers
 # Those that results are compared with.
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint install uninstall clean
+.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint web serve install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
@@ -89,6 +93,11 @@ fmt: $(VENV)/tools ## format Go, Python and JavaScript
 lint: $(VENV)/installed ## the linters of Go, C, Python and JavaScript
 	$(PY) scripts/run_tests.py lint
 
+web: $(WEB)/polygrad.js ## build the package for browsers into build/js: a module, and polygrad.wasm beside it
+
+serve: web ## serve the checkout to a browser of this machine; PORT=8080
+	node scripts/serve.mjs . --port $(or $(PORT),8080)
+
 install: $(LINKED_LIB) ## install library and header; PREFIX=/usr/local, DESTDIR=
 	@scripts/install.sh install $<
 
@@ -99,6 +108,11 @@ clean: ## remove everything that was built
 	rm -rf build $(VENV) bindings/python/build bindings/js/node_modules bindings/js/native
 	rm -rf .pytest_cache .mypy_cache .ruff_cache
 	rm -f examples/digits.png
+
+$(WEB)/polygrad.js: $(JS_SOURCES) build/polygrad.wasm
+	scripts/binding.sh js
+	node bindings/js/scripts/bundle.mjs $(WEB)
+	cp build/polygrad.wasm $(WEB)/
 
 $(LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)

@@ -306,6 +306,12 @@ def run_browser(name: str) -> Tally:
     unready = js_unready(name, JS_TEST, "bindings/js/test/*.test.js", "browser", tools)
     if unready:
         return unready
+    with INSTALLING:  # one at a time
+        made = run(["make", "web"])
+    if made.returncode != 0:
+        total = Tally()
+        total.fail(f"make web\n{made.stdout}")
+        return total
     command = ["node", str(BROWSER / "run.mjs"), name]
     return reported(name, command, lambda report: ["--report", str(report)])
 

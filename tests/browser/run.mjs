@@ -103,7 +103,7 @@ function runFile (page, { url, ...choices }, folder, file) {
       resolve(results)
     }
     const broken = (error) => {
-      results.push({ end: now, error, ms: 0, broken: true })
+      results.push({ end: now, error, ms: 0 })
       end()
     }
     const patient = () => {
@@ -134,11 +134,12 @@ async function runBrowser (name, files, folder, every) {
   const offset = Object.keys(BROWSERS).indexOf(name)
   const all = new Map()
   const left = files.slice()
-  // Pages open one after the other: Firefox does not open one while another one closes.
-  const pages = []
-  for (let n = Math.min(2, os.cpus().length, files.length); n > 0; n--) pages.push(await launched.newPage())
-  const work = async (page) => {
+  // Firefox opens no page while another one closes, and a page that is isolated goes nowhere else.
+  let last = Promise.resolve()
+  const alone = (change) => (last = last.then(change, change))
+  const work = async () => {
     for (let file; (file = left.shift()) !== undefined;) {
+      const page = await alone(() => launched.newPage())
       const start = performance.now()
       const results = await runFile(page, { url: server.url, isolated, every, offset }, folder, file)
       const failed = results.filter(({ error }) => error !== null)
@@ -146,11 +147,11 @@ async function runBrowser (name, files, folder, every) {
         ((performance.now() - start) / 1000).toFixed(1)} s`)
       for (const { end, error } of failed) console.log(`  ${end}: ${error}`)
       all.set(file, results)
-      if (results.at(-1)?.broken) page = await launched.newPage() // what hangs or is gone is left
+      await alone(() => page.close().catch(() => {}))
     }
   }
   try {
-    await Promise.all(pages.map(work))
+    await Promise.all(Array.from({ length: Math.min(2, os.cpus().length) }, work))
   } finally {
     await launched.close()
     await server.close()
