@@ -126,6 +126,17 @@ function runFile (page, { url, ...choices }, folder, file) {
   })
 }
 
+/** A new page. Firefox may lose one while another one closes. */
+async function openPage (launched, attempts = 5) {
+  try {
+    return await launched.newPage()
+  } catch (error) {
+    if (attempts === 1) throw error
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    return openPage(launched, attempts - 1)
+  }
+}
+
 /** Runs files of tests in a browser, some side by side. */
 async function runBrowser (name, files, folder, every) {
   const { browser, names, isolated, args } = BROWSERS[name]
@@ -134,12 +145,9 @@ async function runBrowser (name, files, folder, every) {
   const offset = Object.keys(BROWSERS).indexOf(name)
   const all = new Map()
   const left = files.slice()
-  // Firefox opens no page while another one closes, and a page that is isolated goes nowhere else.
-  let last = Promise.resolve()
-  const alone = (change) => (last = last.then(change, change))
   const work = async () => {
     for (let file; (file = left.shift()) !== undefined;) {
-      const page = await alone(() => launched.newPage())
+      const page = await openPage(launched) // in Firefox a page that is isolated goes nowhere else
       const start = performance.now()
       const results = await runFile(page, { url: server.url, isolated, every, offset }, folder, file)
       const failed = results.filter(({ error }) => error !== null)
@@ -147,7 +155,7 @@ async function runBrowser (name, files, folder, every) {
         ((performance.now() - start) / 1000).toFixed(1)} s`)
       for (const { end, error } of failed) console.log(`  ${end}: ${error}`)
       all.set(file, results)
-      await alone(() => page.close().catch(() => {}))
+      await page.close().catch(() => {})
     }
   }
   try {
