@@ -14,9 +14,20 @@ async function download (url, gunzip) {
   })
   if (!answer.ok) failed(`: the server answered ${answer.status} ${answer.statusText}`)
   const bytes = await answer.arrayBuffer().catch(({ message }) => failed(`: ${message}`))
-  if (!gunzip) return new Uint8Array(bytes)
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
-  return new Uint8Array(await new Response(unpacked).arrayBuffer().catch(({ message }) => failed(` is no gzip file: ${message}`)))
+  return gunzip ? unpacked(bytes).catch(({ message }) => failed(` is no gzip file: ${message}`)) : new Uint8Array(bytes)
+}
+
+/** What is in a gzip file. */
+async function unpacked (bytes) {
+  const { readable, writable } = new DecompressionStream('gzip')
+  const writer = writable.getWriter()
+  const written = Promise.all([writer.write(bytes), writer.close()])
+  written.catch(() => {}) // reading throws it, too
+  const parts = []
+  const reader = readable.getReader()
+  for (let part; !(part = await reader.read()).done;) parts.push(part.value)
+  await written
+  return new Uint8Array(await new Blob(parts).arrayBuffer())
 }
 
 module.exports = { download }
