@@ -31,7 +31,7 @@ func ops(o ...uop.Op) uop.OpSet { return uop.Ops(o...) }
 
 var earliestTable = rewrite.Concat("earliest rewrites", ranges.SyntacticSugar, ranges.MovementOps, rewrite.New("",
 	&rewrite.Rule{Name: "reshape of reshape", Ops: ops(uop.Reshape), Need: ops(uop.Reshape), Fn: joinReshape},
-	&rewrite.Rule{Name: "drop detach", Ops: ops(uop.Detach, uop.ContiguousBackward), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0] }},
+	&rewrite.Rule{Name: "drop detach", Ops: sameValue, Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0] }},
 	&rewrite.Rule{Name: "contiguous of buffer", Ops: ops(uop.Contiguous), Fn: dropContiguous},
 	&rewrite.Rule{Name: "split reduce", Ops: ops(uop.ReduceAxis), Fn: splitReduce},
 	&rewrite.Rule{Name: "reduce of nothing", Ops: ops(uop.ReduceAxis), Fn: reduceNothing},

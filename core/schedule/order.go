@@ -42,7 +42,7 @@ func (r *run) resolve(u *uop.UOp) *uop.UOp {
 	switch {
 	case u.Op == uop.Param || u.Op == uop.ConstOp || u.Op == uop.Bind:
 		return u
-	case u.Op == uop.Detach || u.Op == uop.ContiguousBackward || isCopyOfContiguous(u):
+	case sameValue.Has(u.Op) || isCopyOfContiguous(u):
 		// A contiguous view of a contiguous value has no buffer of its own.
 		return r.resolve(u.Src[0])
 	case u.Op == uop.Assign:
@@ -57,7 +57,19 @@ func (r *run) resolve(u *uop.UOp) *uop.UOp {
 }
 
 // isCopyOfContiguous reports whether a CONTIGUOUS may be replaced by its source, a view (see dropContiguous).
-func isCopyOfContiguous(u *uop.UOp) bool { return u.Op == uop.Contiguous && u.Src[0].Op == uop.Reshape }
+func isCopyOfContiguous(u *uop.UOp) bool {
+	if u.Op != uop.Contiguous {
+		return false
+	}
+	v := u.Src[0]
+	for sameValue.Has(v.Op) {
+		v = v.Src[0]
+	}
+	return v.Op == uop.Reshape
+}
+
+// sameValue are the operations that schedules leave out.
+var sameValue = uop.Ops(uop.Detach, uop.ContiguousBackward)
 
 // order lists the kernel calls below sink so that each comes after its producers, and otherwise in the order of the graph.
 func order(sink *uop.UOp) []*uop.UOp {

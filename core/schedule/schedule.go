@@ -192,7 +192,8 @@ func basesOfLost(wanted, values []*uop.UOp) (bases []*uop.UOp, lost []int) {
 	bases = slices.Clone(wanted)
 	for i, v := range values {
 		if v == nil {
-			if bases[i] = wanted[i].Base(); isCopyOfContiguous(bases[i]) {
+			bases[i] = wanted[i].Base()
+			for isCopyOfContiguous(bases[i]) || sameValue.Has(bases[i].Op) {
 				bases[i] = bases[i].Src[0].Base()
 			}
 			lost = append(lost, i)

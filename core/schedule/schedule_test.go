@@ -115,12 +115,15 @@ func TestWantedViewOfContiguousValue(t *testing.T) {
 	a := ts.input(8)
 	a = a.Mul(a)
 	b := a.ContiguousOp()
-	s := ts.schedule(b.Reshape(uop.ShapeOf(2, 4)).ContiguousOp(), b.Alu(uop.Max, a).ContiguousOp())
-	if len(s.Kernels) != 2 {
-		t.Fatalf("%d kernels, expected 2", len(s.Kernels))
-	}
-	if o := s.Outputs[0]; o.Slot < 0 || !o.Value.Shape().Equal(uop.ShapeOf(2, 4)) {
-		t.Errorf("output 0 is %s in slot %d, expected a view of shape 2, 4 of a buffer", o.Value, o.Slot)
+	view := b.Reshape(uop.ShapeOf(2, 4))
+	for _, wanted := range []*uop.UOp{view.ContiguousOp(), view.Alu(uop.Detach).ContiguousOp(), view.Alu(uop.Detach)} {
+		s := ts.schedule(wanted, b.Alu(uop.Max, a).ContiguousOp())
+		if len(s.Kernels) != 2 {
+			t.Fatalf("%d kernels, expected 2", len(s.Kernels))
+		}
+		if o := s.Outputs[0]; o.Slot < 0 || !o.Value.Shape().Equal(uop.ShapeOf(2, 4)) {
+			t.Errorf("output 0 is %s in slot %d, expected a view of shape 2, 4 of a buffer", o.Value, o.Slot)
+		}
 	}
 }
 
