@@ -41,7 +41,7 @@ function fail (who) {
   const text = said(who)
   if (/out of (range|bounds)|: -?[\d.e+-]+, expected -?[\d.]+ (to -?[\d.]+$|or more)/.test(text)) throw new RangeError(text)
   if (TRACED.test(text)) throw new JitError(text)
-  const inner = /internal error|forked|stale/.test(text)
+  const inner = /internal error|forked|stale|\b[A-Z_]+: got "/.test(text) // the last is an environment variable
   if (!inner && (/\btype\b/.test(text) || EXPECTED.test(text))) throw new TypeError(text)
   throw new PolygradError(text)
 }

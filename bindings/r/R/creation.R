@@ -2,6 +2,9 @@
 
 #' The sizes of f(2, 3), f(c(2, 3)) or f(shape = c(2, 3)).
 sizes <- function(..., shape = NULL) {
+  if (!is.null(shape) && !is.atomic(shape) && !is.list(shape) && !is_size(shape)) {
+    raise(sprintf("shape: %s, expected whole numbers", class(shape)[1L]))
+  }
   given <- if (is.null(shape)) list(...) else if (is_size(shape)) list(shape) else as.list(shape)
   if (length(given) == 0L) return(integer())
   given <- lapply(given, plain)

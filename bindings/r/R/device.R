@@ -10,6 +10,7 @@ devices <- function() {
 }
 
 device_number <- function(device) {
+  if (!is.character(device) || length(device) != 1L) raise(sprintf("device: %s, expected a name", brief(device)))
   known <- .Call(C_devices)
   number <- number_of("device", toupper(device), stats::setNames(seq_along(known) - 1L, names(known)))
   if (!known[[number + 1L]]) raise(sprintf("device: %s is not available in this process", toupper(device)))

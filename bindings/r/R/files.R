@@ -26,6 +26,7 @@ write_safetensors <- function(tensors, path = NULL, metadata = NULL, max_shard_s
     raise("write_safetensors: tensors: expected a named list")
   }
   if (is.null(path) && !is.null(max_shard_size)) raise("write_safetensors: max_shard_size: shards need a path")
+  if (!is.null(path)) need_file("write_safetensors", path)
   ready <- lapply(tensors, function(x) if (is_tensor(x)) .Call(C_detach, x) else Tensor(x, dtype = "float32"))
   to <- if (is.null(path)) tempfile(fileext = ".safetensors") else path
   .Call(C_safetensors_save, to, unname(ready), as.character(names(tensors)), metadata, max_shard_size)
@@ -42,6 +43,7 @@ read_bundle <- function(data) {
 write_bundle <- function(ir, weights = NULL, metadata = NULL, path = NULL) {
   data <- .Call(C_bundle_write, bytes_of(ir), if (!is.null(weights)) bytes_of(weights), metadata)
   if (is.null(path)) return(data)
+  need_file("write_bundle", path)
   writeBin(data, path)
   invisible(data)
 }

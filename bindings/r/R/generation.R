@@ -41,6 +41,8 @@ rows_of <- function(name, tokens) {
   } else {
     list(tokens)
   }
+  empty <- which(lengths(rows) == 0L)
+  if (length(empty) > 0L) raise(sprintf("%s: tokens: row %d has none, expected at least one", name, empty[1L]))
   lapply(rows, whole_tokens, name = name)
 }
 
@@ -63,6 +65,7 @@ generate <- function(model, tokens, max_new_tokens, temperature = 1, top_k = 0, 
   if (max_new_tokens != floor(max_new_tokens)) {
     raise(sprintf("generate: max_new_tokens: %s, expected a whole number", brief(max_new_tokens)))
   }
+  if (is.infinite(max_new_tokens)) raise("generate: max_new_tokens: Inf, expected a number")
   if (temperature < 0 || top_k < 0 || max_new_tokens < 0) {
     raise("generate: temperature, top_k and max_new_tokens must not be negative")
   }
@@ -99,7 +102,7 @@ generate <- function(model, tokens, max_new_tokens, temperature = 1, top_k = 0, 
 #' Draws tokens until all rows have ended or `see` says so; a matrix with a column for each step.
 draw <- function(generator, count, ends, see, progress) {
   n <- generator$rows
-  drawn <- vector("list", count)
+  drawn <- list()
   done <- logical(n)
   last <- integer(n)
   show <- if (progress && count > 0) progress_of(count)

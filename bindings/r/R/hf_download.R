@@ -92,6 +92,7 @@ token_header <- function(token) {
     kept <- set_or("HF_TOKEN_PATH", file.path(hub_home(), "token"))
     if (!nzchar(token) && file.exists(kept)) {
       name <- kept
+      if (dir.exists(kept)) raise(sprintf("HF_TOKEN_PATH: '%s' is a folder, expected a file", kept))
       token <- trimws(text_of(kept))
     }
     if (!nzchar(token)) return(NULL)

@@ -107,7 +107,7 @@ with_items <- function(x, indices, value) {
   if (length(indices) == 1L && length(shape) != 1L && !is.null(indices[[1L]])) {
     mask <- mask_of(indices[[1L]], shape)
     if (!is.null(mask) && length(value) == 1L) {
-      return(.External(C_op, OP_WHERE, mask, .External(C_op, OP_CAST, .Call(C_operand, value, x), dtype(x)), x))
+      return(.External(C_op, OP_WHERE, mask, .External(C_op, OP_CAST, .Call(C_operand, value, x, "[<-: value"), dtype(x)), x))
     }
     # One number for each element in R's order, as for `[`.
     changed <- with_items(flat_columns(x), list(linear(indices[[1L]], shape)), value)
@@ -131,6 +131,7 @@ as_wide <- function(x, value) {
   } else if (is.logical(value)) {
     "bool"
   } else {
+    if (!is.numeric(value)) raise(sprintf("[<-: value: %s, expected a Tensor or numbers", brief(value)))
     value <- plain(value)
     if (all(value == floor(value), na.rm = TRUE) && !anyNA(value)) "int32" else default_dtype(1)
   }
@@ -168,7 +169,7 @@ crossed <- function(items, shape) {
 
 #' A value in the shape of what it replaces. R's numbers are repeated in R's order.
 replacement <- function(value, shape, x) {
-  if (is.list(shape)) return(.Call(C_operand, value, x))
+  if (is.list(shape)) return(.Call(C_operand, value, x, "[<-: value"))
   n <- prod(shape)
   if (is_tensor(value)) {
     same <- function(dims) dims[dims != 1]

@@ -37,6 +37,12 @@ from_config <- function(family, config) {
     words <- config_words[[name]]
     need_choice(kind, name, config[[name]], if (is.list(words)) words[[family]] else words)
   }
+  for (name in names(config)) {
+    value <- config[[name]]
+    if (!(is.numeric(value) && all(is.finite(value)) || is.logical(value) && !anyNA(value) || is.character(value)) || length(value) == 0L) {
+      raise(sprintf("%s: %s: %s, expected numbers, TRUE, FALSE or a name", kind, name, brief(value)))
+    }
+  }
   new_instance(.Call(C_instance_config, family, to_json(config)))
 }
 
@@ -50,6 +56,7 @@ bytes_of <- function(data) {
   if (is.raw(data)) return(data)
   if (!is.character(data) || length(data) != 1L) raise("data: expected a raw vector or the path of a file")
   if (!file.exists(data)) raise(sprintf("data: the file '%s' does not exist", data))
+  if (dir.exists(data)) raise(sprintf("data: '%s' is a folder, expected a file", data))
   readBin(data, "raw", file.size(data))
 }
 
@@ -114,7 +121,7 @@ with_role <- function(x, role) {
 }
 
 instance_methods$set_buffer <- function(self, name, value) {
-  at <- match(name, .subset2(self, "names"))
+  at <- if (is.character(name)) match(name, .subset2(self, "names"))
   if (length(at) != 1L || is.na(at)) raise(sprintf("set_buffer: %s is not a buffer of the model", brief(name)))
   .Call(C_instance_set, .subset2(self, "pointer"), at, value)
   invisible(self)
@@ -134,7 +141,9 @@ inputs_for <- function(self, arrays, partial = FALSE) {
   Map(function(name, value) {
     if (is_tensor(value)) value <- r_values(value)
     if (is.data.frame(value)) value <- matrix_of(value)
-    fit(name, plain(value), .subset2(self, "shapes")[[name]], partial)
+    value <- plain(value)
+    if (!is.numeric(value) && !is.logical(value)) raise(sprintf("%s: %s, expected numbers", name, brief(value)))
+    fit(name, value, .subset2(self, "shapes")[[name]], partial)
   }, names(arrays), arrays)
 }
 
@@ -196,6 +205,7 @@ instance_methods$export_weights <- function(self) .Call(C_instance_bytes, .subse
 instance_methods$save_bundle <- function(self, path = NULL) {
   data <- .Call(C_instance_bytes, .subset2(self, "pointer"), "bundle")
   if (is.null(path)) return(data)
+  need_file("save_bundle", path)
   writeBin(data, path)
   invisible(data)
 }

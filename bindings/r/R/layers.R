@@ -67,7 +67,7 @@ state_of <- function(h) if (is.null(h)) NULL else as_input(h)
 #' The names of the weights of a recurrent layer, in their order.
 sequence_weights <- function(num_layers, bias, bidirectional) {
   parts <- c("weight_ih", "weight_hh", if (bias) c("bias_ih", "bias_hh"))
-  layers <- paste0("_l", rep(seq_len(num_layers) - 1L, each = 1L + bidirectional), c("", if (bidirectional) "_reverse"))
+  layers <- paste0("_l", rep(seq_len(num_layers[[1L]]) - 1L, each = 1L + bidirectional), c("", if (bidirectional) "_reverse"))
   paste0(parts, rep(layers, each = length(parts)))
 }
 
@@ -84,12 +84,6 @@ Sequential <- function(...) {
   })
 }
 
-#' A whole number of at least 1.
-need_size <- function(kind, name, value) {
-  known <- is.numeric(value) && length(value) == 1L && is.finite(value) && value == floor(value) && value >= 1
-  if (!known) raise(sprintf("%s: %s: %s, expected a whole number from 1", kind, name, brief(value)))
-}
-
 #' A count that must divide another one.
 need_part <- function(kind, name, value, whole) {
   need_size(kind, name, value)
@@ -99,6 +93,7 @@ need_part <- function(kind, name, value, whole) {
 MultiHeadAttention <- function(embed_dim, num_heads, num_kv_heads = num_heads, bias = TRUE, dropout = 0) {
   kind <- "MultiHeadAttention"
   need_size(kind, "embed_dim", embed_dim)
+  if (embed_dim > 2^31) raise(sprintf("%s: embed_dim: %g, expected at most 2^31", kind, embed_dim))
   need_part(kind, "num_heads", num_heads, embed_dim)
   need_part(kind, "num_kv_heads", num_kv_heads, num_heads)
   need_probability(kind, dropout)
@@ -123,6 +118,7 @@ TransformerBlock <- function(embed_dim, num_heads, ff_dim = 4 * embed_dim, num_k
                              dropout = 0, causal = FALSE, pre_norm = TRUE, norm = "layer",
                              activation = function(x) x$gelu()) {
   kind <- "TransformerBlock"
+  need_size(kind, "embed_dim", embed_dim)
   need_size(kind, "ff_dim", ff_dim)
   for (name in c("causal", "pre_norm")) need_flag(kind, name, get(name))
   need_choice(kind, "norm", norm, c("layer", "rms"))

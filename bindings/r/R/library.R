@@ -53,16 +53,29 @@ brief <- function(value) {
 
 need_flag <- function(kind, name, value) {
   if (!is.logical(value) || length(value) != 1L || is.na(value)) {
-    raise(sprintf("%s: %s: expected TRUE or FALSE", kind, name))
+    raise(sprintf("%s: %s: %s, expected TRUE or FALSE", kind, name, brief(value)))
   }
+}
+
+#' A file to write to.
+need_file <- function(kind, path) {
+  if (!is.character(path) || length(path) != 1L || is.na(path) || !nzchar(path)) {
+    raise(sprintf("%s: path: %s, expected the path of a file", kind, brief(path)))
+  }
+}
+
+#' A whole number of at least 1.
+need_size <- function(kind, name, value) {
+  known <- is.numeric(value) && length(value) == 1L && is.finite(value) && value == floor(value) && value >= 1
+  if (!known) raise(sprintf("%s: %s: %s, expected a whole number from 1", kind, name, brief(value)))
 }
 
 #' The number behind a name, which must be one of those known.
 number_of <- function(what, name, known) {
+  if (!is.character(name) || length(name) != 1L) raise(sprintf("%s: %s, expected one of %s", what, brief(name), paste(names(known), collapse = ", ")))
   at <- match(name, names(known))
   if (length(at) != 1L || is.na(at)) {
-    given <- paste(format(name), collapse = ", ")
-    raise(sprintf("%s: '%s', expected one of %s", what, given, paste(names(known), collapse = ", ")))
+    raise(sprintf("%s: '%s', expected one of %s", what, name, paste(names(known), collapse = ", ")))
   }
   known[[at]]
 }

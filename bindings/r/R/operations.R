@@ -15,40 +15,43 @@ tensor_methods$isinf <- function(self, detect_positive = TRUE, detect_negative =
 
 #' Numbers take the type of the other operand; two of them have R's own.
 tensor_methods$where <- function(self, x, y) {
-  if (!is_tensor(x) && !is_tensor(y)) x <- from_r(x, scalar = length(x) == 1L && is.null(dim(x)))
-  if (!is_tensor(x)) x <- .Call(C_operand, x, y)
-  .External(C_op, OP_WHERE, self, x, .Call(C_operand, y, x))
+  if (!is_tensor(x) && !is_tensor(y)) x <- from_r(x, scalar = length(x) == 1L && is.null(dim(x)), what = "where: x")
+  if (!is_tensor(x)) x <- .Call(C_operand, x, y, "where: x")
+  .External(C_op, OP_WHERE, self, x, .Call(C_operand, y, x, "where: y"))
 }
 
 # Positions are counted from 1 in R and from 0 in the library.
 
 #' Positions, or classes, as R's numbers; a fraction of one would be cut off.
-need_whole <- function(positions) {
+need_whole <- function(positions, what) {
   if (is.data.frame(positions)) positions <- matrix_of(positions)
+  if (is.object(positions) && !inherits(positions, c("integer64", "Tensor"))) {
+    raise(sprintf("%s: %s, expected whole numbers", what, class(positions)[1L]))
+  }
   if (is.double(positions) && !inherits(positions, "integer64") && any(positions != floor(positions), na.rm = TRUE)) {
-    raise(sprintf("positions: %s, expected whole numbers", brief(positions[is.na(positions) | positions != floor(positions)])))
+    raise(sprintf("%s: %s, expected whole numbers", what, brief(positions[is.na(positions) | positions != floor(positions)])))
   }
   positions
 }
 
 #' R's numbers from 1 as a tensor of positions from 0. Called from C, too.
-places <- function(positions) {
+places <- function(positions, what = "positions") {
   if (is.factor(positions)) positions <- as.integer(positions)
-  positions <- plain(need_whole(positions))
-  if (!is.numeric(positions)) raise(sprintf("positions: %s, expected whole numbers", brief(positions)))
+  positions <- plain(need_whole(positions, what))
+  if (!is.numeric(positions)) raise(sprintf("%s: %s, expected whole numbers", what, brief(positions)))
   if (any(positions == 0, na.rm = TRUE)) {
-    raise("positions: 0, expected positions from 1 (the first), or from the end: -1 (the last)")
+    raise(sprintf("%s: 0, expected positions from 1 (the first), or from the end: -1 (the last)", what))
   }
   from_r(positions - (positions > 0), "int32")
 }
 from_zero <- function(positions) if (is_tensor(positions)) .Call(C_from_zero, positions) else places(positions)
 
 #' Class numbers from 1 become class numbers from 0; probabilities, which have as many axes as logits, stay. Called from C.
-class_target <- function(target, logits) {
+class_target <- function(target, logits, what) {
   if (!is_tensor(target)) {
     classes <- max(length(dim(target)), 1L) < length(.Call(C_shape, logits))
-    if (classes) return(places(target))
-    target <- from_r(target)
+    if (classes) return(places(target, what))
+    target <- from_r(target, what = what)
   }
   if (length(.Call(C_shape, target)) < length(.Call(C_shape, logits))) .Call(C_from_zero, target) else target
 }
@@ -57,9 +60,10 @@ class_target <- function(target, logits) {
 tensor_methods$argmax <- function(self, axis = NULL, keepdim = FALSE) place_of(OP_ARGMAX, self, axis, keepdim)
 tensor_methods$argmin <- function(self, axis = NULL, keepdim = FALSE) place_of(OP_ARGMIN, self, axis, keepdim)
 place_of <- function(op, x, axis, keepdim) {
+  need_flag(if (op == OP_ARGMAX) "argmax" else "argmin", "keepdim", keepdim)
   if (!is.null(axis)) return(.External(C_op, op, x, axis, keepdim))
   out <- .External(C_op, op, flat_columns(x), NULL, FALSE)
-  if (isTRUE(keepdim)) .External(C_op, OP_RESHAPE, out, rep(1L, length(.Call(C_sizes, x)))) else out
+  if (keepdim) .External(C_op, OP_RESHAPE, out, rep(1L, length(.Call(C_sizes, x)))) else out
 }
 tensor_methods$masked_select <- function(self, mask) {
   mask <- .External(C_op, OP_EXPAND, as_tensor(mask), .Call(C_sizes, self))
@@ -89,6 +93,7 @@ tensor_methods$expand <- function(self, ..., shape = NULL) .External(C_op_each, 
 tensor_methods$permute <- function(self, ..., order = NULL) .External(C_op_each, OP_PERMUTE, self, order, ...)
 tensor_methods$`repeat` <- function(self, ..., repeats = NULL) .External(C_op_each, OP_REPEAT, self, repeats, ...)
 tensor_methods$rearrange <- function(self, formula, ..., sizes = NULL) {
+  if (!is.null(sizes) && !is.numeric(sizes) && !is.list(sizes)) raise(sprintf("rearrange: sizes: %s, expected numbers with names", brief(sizes)))
   .External(C_op, OP_REARRANGE, self, formula, unlist(c(list(...), as.list(sizes))))
 }
 
@@ -107,6 +112,7 @@ pairs_of <- function(name, arg, missing) {
 tensor_methods$shrink <- function(self, arg) {
   missing <- lapply(.Call(C_sizes, self), function(n) c(1, n))
   flat <- pairs_of("shrink", arg, missing)
+  if (!is.numeric(flat) && !is.list(flat)) raise(sprintf("shrink: arg: %s, expected pairs of numbers", brief(flat)))
   first <- seq_along(flat) %% 2L == 1L
   flat[first] <- if (is.list(flat)) lapply(flat[first], function(n) n - 1) else flat[first] - 1
   .External(C_op, OP_SHRINK, self, flat)
@@ -126,15 +132,24 @@ tensor_methods$pad <- function(self, padding, mode = "constant", value = 0) {
   .External(C_op, OP_PAD, self, pairs_of("pad", padding, rep(list(c(0, 0)), ndim)), mode, value)
 }
 
+#' Sizes, with NULL for an axis that stays as it is.
+sizes_or_null <- function(name, shape) {
+  if (is.numeric(shape)) shape <- as.list(shape)
+  one <- function(n) is.null(n) || is_size(n) || is.numeric(n) && length(n) == 1L
+  if (!is.list(shape) || !all(vapply(shape, one, NA))) raise(sprintf("%s: shape: %s, expected a number or NULL for each axis", name, brief(shape)))
+  shape
+}
+
 tensor_methods$shrink_to <- function(self, ..., shape = list(...)) {
-  tensor_methods$shrink(self, lapply(shape, function(n) if (!is.null(n)) c(1, n)))
+  tensor_methods$shrink(self, lapply(sizes_or_null("shrink_to", shape), function(n) if (!is.null(n)) c(1, n)))
 }
 tensor_methods$pad_to <- function(self, ..., shape = list(...)) {
   old <- .Call(C_shape, self)
+  shape <- sizes_or_null("pad_to", shape)
   if (length(shape) != length(old)) {
     raise(sprintf("pad_to: %d sizes, expected one for each of %d axes", length(shape), length(old)))
   }
-  tensor_methods$pad(self, Map(function(n, o) if (!is.null(n)) c(0, n - o), as.list(shape), old))
+  tensor_methods$pad(self, Map(function(n, o) if (!is.null(n)) c(0, n - o), shape, old))
 }
 
 # Joining
@@ -192,6 +207,7 @@ solve.Tensor <- function(a, b, ...) {
 }
 chol.Tensor <- function(x, ...) .External(C_op, OP_CHOLESKY, x, TRUE)
 determinant.Tensor <- function(x, logarithm = TRUE, ...) {
+  need_flag("determinant", "logarithm", logarithm)
   if (!logarithm) raise("determinant: logarithm: only TRUE; x$det() is the determinant itself")
   both <- .External(C_op, OP_SLOGDET, x)
   structure(list(modulus = both[[2L]], sign = both[[1L]]), class = "det")
@@ -213,9 +229,9 @@ tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
     need_choice("scatter", "reduce", reduce, c("add", "multiply"))
     if (!number) raise("scatter: reduce is for a number as src: see scatter_reduce")
   }
-  .External(C_op, OP_SCATTER, self, dim, index, if (number) src else .Call(C_operand, src, self), reduce)
+  .External(C_op, OP_SCATTER, self, dim, index, if (number) src else .Call(C_operand, src, self, "scatter: src"), reduce)
 }
 
 tensor_methods$scatter_reduce <- function(self, dim, index, src, reduce, include_self = TRUE) {
-  .External(C_op, OP_SCATTER_REDUCE, self, dim, index, .Call(C_operand, src, self), reduce, include_self)
+  .External(C_op, OP_SCATTER_REDUCE, self, dim, index, .Call(C_operand, src, self, "scatter_reduce: src"), reduce, include_self)
 }

@@ -13,6 +13,14 @@ for (op in c(getGroupMembers("Arith"), getGroupMembers("Compare"))) {
   method <- eval(bquote(function(e1, e2) .Call(C_ops, .(op), e1, e2)))
   for (classes in list(c("Tensor", "Tensor"), c("Tensor", "numeric"), c("numeric", "Tensor"))) setMethod(op, classes, method)
 }
+# Classes of R have methods of their own for operators, and R takes neither of two.
+for (op in getGroupMembers("Ops", recursive = TRUE)) {
+  method <- eval(bquote(function(e1, e2) .Call(C_ops, .(op), e1, e2)))
+  for (other in c("data.frame", "factor", "Date", "POSIXt")) {
+    setMethod(op, c("Tensor", other), method)
+    setMethod(op, c(other, "Tensor"), method)
+  }
+}
 setMethod("-", c("Tensor", "missing"), function(e1, e2) .Call(C_ops_unary, "-", e1))
 setLoadAction(function(ns) {
   for (op in c(getGroupMembers("Ops", recursive = TRUE), "%*%")) cacheGenericsMetaData(op, getGeneric(op))
@@ -58,10 +66,15 @@ Math.Tensor <- function(x, ...) {
     log = {
       base <- list(...)
       natural <- .External(C_op, OP_LOG, x)
+      if (length(base) > 0L && !is_tensor(base[[1L]]) && !(is.numeric(base[[1L]]) && all(base[[1L]] > 0, na.rm = TRUE))) {
+        raise(sprintf("log: base: %s, expected a number above 0", brief(base[[1L]])))
+      }
       if (length(base) == 0L) natural else natural / log(base[[1L]])
     },
     round = {
-      if (length(list(...)) > 0L && !identical(as.numeric(..1), 0)) raise("round: digits: tensors round to whole numbers only")
+      if (...length() > 0L && !(is.numeric(..1) && length(..1) == 1L && ..1 %in% 0)) {
+        raise(sprintf("round: digits: %s, expected 0: tensors round to whole numbers only", brief(..1)))
+      }
       .External(C_op, OP_ROUND, x)
     },
     cumsum = ,
@@ -81,6 +94,7 @@ flat_columns <- function(x) if (length(.Call(C_sizes, x)) == 1L) x else .Externa
 
 # Group generic Summary, with axis and keepdim beside R's arguments.
 Summary.Tensor <- function(..., axis = NULL, keepdim = FALSE, na.rm = FALSE) {
+  need_flag(.Generic, "na.rm", na.rm)
   over <- function(name) {
     parts <- lapply(list(...), function(x) {
       x <- wide(name, as_tensor(x))
@@ -109,6 +123,7 @@ joining <- list(
 
 mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, na.rm = FALSE, ...) {
   if (...length() > 0L) raise("mean: a tensor takes no arguments but axis, keepdim and na.rm")
+  need_flag("mean", "na.rm", na.rm)
   if (na.rm) return(sum(x, axis = axis, keepdim = keepdim, na.rm = TRUE) / sum(!is.na(x), axis = axis, keepdim = keepdim))
   tensor_methods$mean(wide("mean", x), axis, keepdim)
 }
@@ -166,9 +181,13 @@ methods::setMethod("rbind2", methods::signature("ANY", "Tensor"), function(x, y,
 rep.Tensor <- function(x, ...) flat_columns(x)[rep(seq_len(length(x)), ...)]
 
 diff.Tensor <- function(x, lag = 1L, differences = 1L, ...) {
+  need_size("diff", "lag", lag)
+  need_size("diff", "differences", differences)
   along <- function(x, places) if (length(.Call(C_sizes, x)) == 1L) x[places] else x[places, , drop = FALSE]
-  for (i in seq_len(differences)) {
+  # After as many as there are rows, none is left.
+  for (i in seq_len(min(differences, .Call(C_shape, x)[1L] + 1))) {
     n <- .Call(C_shape, x)[1L]
+    lag <- min(lag, n)
     x <- along(x, seq_len(max(n - lag, 0L)) + lag) - along(x, seq_len(max(n - lag, 0L)))
   }
   x
@@ -193,11 +212,17 @@ setGeneric("rowSums")
 setGeneric("colSums")
 setGeneric("rowMeans")
 setGeneric("colMeans")
-over_rows <- function(generic, x, dims, na.rm) generic(x, axis = seq_along(.Call(C_sizes, x))[-seq_len(dims)], na.rm = na.rm)
-setMethod("rowSums", "Tensor", function(x, na.rm = FALSE, dims = 1L) over_rows(sum, x, dims, na.rm))
-setMethod("rowMeans", "Tensor", function(x, na.rm = FALSE, dims = 1L) over_rows(mean, x, dims, na.rm))
-setMethod("colSums", "Tensor", function(x, na.rm = FALSE, dims = 1L) sum(x, axis = seq_len(dims), na.rm = na.rm))
-setMethod("colMeans", "Tensor", function(x, na.rm = FALSE, dims = 1L) mean(x, axis = seq_len(dims), na.rm = na.rm))
+over_axes <- function(name, generic, x, dims, na.rm) {
+  need_flag(name, "na.rm", na.rm)
+  need_size(name, "dims", dims)
+  axes <- seq_along(.Call(C_sizes, x))
+  if (dims > length(axes)) raise(sprintf("%s: dims: %g, expected at most the %d axes of the tensor", name, dims, length(axes)))
+  generic(x, axis = if (startsWith(name, "row")) axes[-seq_len(dims)] else seq_len(dims), na.rm = na.rm)
+}
+setMethod("rowSums", "Tensor", function(x, na.rm = FALSE, dims = 1L) over_axes("rowSums", sum, x, dims, na.rm))
+setMethod("rowMeans", "Tensor", function(x, na.rm = FALSE, dims = 1L) over_axes("rowMeans", mean, x, dims, na.rm))
+setMethod("colSums", "Tensor", function(x, na.rm = FALSE, dims = 1L) over_axes("colSums", sum, x, dims, na.rm))
+setMethod("colMeans", "Tensor", function(x, na.rm = FALSE, dims = 1L) over_axes("colMeans", mean, x, dims, na.rm))
 
 setGeneric("diag")
 setMethod("diag", "Tensor", function(x = 1, nrow, ncol, names = TRUE) {
@@ -206,6 +231,7 @@ setMethod("diag", "Tensor", function(x = 1, nrow, ncol, names = TRUE) {
 
 setGeneric("var")
 setMethod("var", "Tensor", function(x, y = NULL, na.rm = FALSE, use) {
+  need_flag("var", "na.rm", na.rm)
   if (!is.null(y) || na.rm) raise("var: a tensor takes no y, and no missing values")
   if (length(.Call(C_sizes, x)) < 2L) return(tensor_methods$var(x))
   centred <- x - colMeans(x)
@@ -224,6 +250,7 @@ pmax <- function(..., na.rm = FALSE) extremes(base::pmax, "maximum", list(...), 
 pmin <- function(..., na.rm = FALSE) extremes(base::pmin, "minimum", list(...), na.rm)
 extremes <- function(plain, name, numbers, na.rm) {
   if (!any(vapply(numbers, is_tensor, NA))) return(do.call(plain, c(numbers, na.rm = na.rm)))
+  need_flag(sprintf("p%s", substr(name, 1, 3)), "na.rm", na.rm)
   if (na.rm) raise(sprintf("p%s: na.rm: expected FALSE for tensors", substr(name, 1, 3)))
   Reduce(function(x, y) tensor_methods[[name]](as_tensor(x), y), numbers)
 }

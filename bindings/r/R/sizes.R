@@ -119,7 +119,7 @@ slc <- function(start = NA, end = NA, step = 1) {
   parts <- list(start = start, end = end, step = step)
   for (name in names(parts)) {
     x <- parts[[name]]
-    if (!(name != "step" && length(x) == 1L && !is_size(x) && is.na(x))) size_operand(paste0("slc: ", name), x)
+    if (!(name != "step" && is.atomic(x) && length(x) == 1L && is.na(x))) size_operand(paste0("slc: ", name), x)
   }
   if (!is_size(step) && step == 0) raise("slc: step: 0, expected another number")
   structure(unname(parts), class = "slc")

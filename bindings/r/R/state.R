@@ -4,7 +4,7 @@ get_state_dict <- function(object, prefix = "") {
   if (!is.character(prefix) || length(prefix) != 1L || is.na(prefix)) {
     raise(sprintf("get_state_dict: prefix: %s, expected a string", brief(prefix)))
   }
-  found <- list()
+  found <- seen <- list()
   collect <- function(x, name) {
     if (is_tensor(x)) {
       if (name %in% names(found)) raise(sprintf("get_state_dict: object: two tensors have the name '%s'", name))
@@ -24,6 +24,9 @@ get_state_dict <- function(object, prefix = "") {
       x <- unclass(x)
       for (i in seq_along(x)) collect(x[[i]], join(parts[i]))
     } else if (is.environment(x)) {
+      # One that is part of itself, or of another part, is read once.
+      if (any(vapply(seen, identical, NA, x))) return(invisible())
+      seen[[length(seen) + 1L]] <<- x
       for (part in sort(ls(x))) if (!is.environment(x[[part]])) collect(x[[part]], join(part))
     }
   }
@@ -45,6 +48,8 @@ may_learn <- function(x) {
 }
 
 load_state_dict <- function(model, state_dict, strict = TRUE, verbose = TRUE) {
+  need_flag("load_state_dict", "strict", strict)
+  need_flag("load_state_dict", "verbose", verbose)
   own <- get_state_dict(model)
   missing <- setdiff(names(own), names(state_dict))
   if (strict && length(missing) > 0L) raise(sprintf("load_state_dict: missing (%s)", paste(missing, collapse = ", ")))

@@ -26,13 +26,14 @@ Tensor <- structure(function(data, dtype = NULL, requires_grad = NULL) {
 }, class = "tensor_class")
 
 #' The data type that R's numbers have as a tensor.
-default_dtype <- function(data) {
-  switch(typeof(data),
+default_dtype <- function(data, what = "Tensor: data") {
+  kind <- if (is.object(data) && !inherits(data, "integer64") && !is_tensor(data)) "object" else typeof(data)
+  switch(kind,
     logical = "bool",
     integer = "int32",
     double = if (inherits(data, "integer64")) "int64" else getOption("polygrad.dtype", "float64"),
     raw = "uint8",
-    raise(sprintf("Tensor: data: %s, expected numbers or logicals", if (is.array(data)) typeof(data) else class(data)[1L]))
+    raise(sprintf("%s: %s, expected numbers or logicals", what, if (is.array(data)) typeof(data) else class(data)[1L]))
   )
 }
 
@@ -48,11 +49,17 @@ matrix_of <- function(frame) {
   as.matrix(frame)
 }
 
-from_r <- function(data, dtype = NULL, scalar = FALSE) {
+from_r <- function(data, dtype = NULL, scalar = FALSE, what = "Tensor: data") {
   if (is.data.frame(data)) data <- matrix_of(data)
   if (is.factor(data)) data <- as.integer(data)
-  own <- default_dtype(data)
+  own <- default_dtype(data, what)
   .Call(C_leaf, data, if (is.null(dtype)) own else dtype, scalar)
+}
+
+#' Numbers as an operand; what is named in errors. Called from C.
+operand_of <- function(data, what) {
+  if (is.factor(data)) raise(sprintf("%s: factor, expected numbers or logicals", what))
+  from_r(data, what = what)
 }
 
 dtypes <- c(
@@ -151,7 +158,10 @@ tensor_methods$realize <- function(self, ...) {
 }
 
 #' The values of a tensor as R's array, or as its vector.
-r_values <- function(x, integer64 = FALSE) .Call(C_values, x, integer64)
+r_values <- function(x, integer64 = FALSE) {
+  if (!isFALSE(integer64)) need_flag("as.array", "integer64", integer64)
+  .Call(C_values, x, integer64)
+}
 
 as.array.Tensor <- function(x, integer64 = FALSE, ...) r_values(x, integer64)
 
@@ -285,8 +295,9 @@ tensor_methods$assign <- function(self, x) {
       have <- if (is.null(given)) paste(length(x), "numbers") else sprintf("numbers of dim (%s)", paste(given, collapse = ", "))
       raise(sprintf("assign: %s, expected the %d of the tensor's shape (%s)", have, prod(shape), paste(shape, collapse = ", ")))
     }
+    if (!is.atomic(x) && !is.data.frame(x)) raise(sprintf("assign: x: %s, expected a Tensor or numbers", brief(x)))
     if (fits && is.null(given) && length(shape) > 1L) base::dim(x) <- shape
-    x <- from_r(x, dtype(self), scalar = length(x) == 1L)
+    x <- from_r(x, dtype(self), scalar = length(x) == 1L, what = "assign: x")
   } else if (!broadcasts(.Call(C_sizes, x), .Call(C_sizes, self))) {
     raise(sprintf(
       "assign: a value of shape (%s), expected the tensor's (%s), or one that broadcasts to it",
@@ -348,7 +359,7 @@ tensor_methods$gradient <- function(self, ..., gradient = NULL, materialize_grad
 
 #' The incoming gradient of a tensor, in its shape.
 seed_gradient <- function(name, gradient, self) {
-  gradient <- .Call(C_operand, gradient, self)
+  gradient <- .Call(C_operand, gradient, self, paste0(name, ": gradient"))
   own <- .Call(C_sizes, self)
   given <- .Call(C_sizes, gradient)
   if (same_sizes(own, given)) return(gradient)

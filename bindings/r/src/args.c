@@ -24,9 +24,19 @@ const char *kind_of(SEXP x) {
   }
 }
 
+/* The class of an object, which R has numbers behind that are none: a factor, a Date. */
+static const char *class_of(SEXP x) {
+  if (Rf_isFactor(x)) return kind_of(x);
+  SEXP class = Rf_getAttrib(x, R_ClassSymbol);
+  return TYPEOF(class) == STRSXP && Rf_xlength(class) > 0 ? CHAR(STRING_ELT(class, 0)) : kind_of(x);
+}
+
+int is_plain(SEXP x) { return !Rf_isObject(x) || is_tensor(x) || is_integer64(x); }
+
 /* What was given where one value is expected. */
 const char *given_for_one(SEXP x) {
   if (x == R_NilValue || Rf_xlength(x) == 1) {
+    if (x != R_NilValue && !is_plain(x) && !is_size(x)) return class_of(x);
     return TYPEOF(x) == LGLSXP && LOGICAL(x)[0] == NA_LOGICAL ? "NA" : kind_of(x);
   }
   char *text = R_alloc(64, 1);
@@ -43,7 +53,7 @@ static void wrong(const char *function, const char *name, const char *given, con
 /* Element i as a whole number. */
 int64_t whole_at(const char *function, const char *name, SEXP x, R_xlen_t i) {
   char given[64];
-  if (Rf_isFactor(x)) wrong(function, name, "a factor", "a whole number");
+  if (!is_plain(x) && TYPEOF(x) != VECSXP) wrong(function, name, is_size(x) ? kind_of(x) : class_of(x), "a whole number");
   switch (TYPEOF(x)) {
     case LGLSXP:
     case INTSXP: {
@@ -94,9 +104,11 @@ int arg_int(Args *a, SEXP x, const char *name) {
 }
 
 double arg_double(Args *a, SEXP x, const char *name) {
-  if (Rf_xlength(x) == 1) {
+  if (Rf_xlength(x) == 1 && is_plain(x)) {
+    if (TYPEOF(x) == REALSXP && R_IsNA(REAL(x)[0]) && !is_integer64(x)) WRONG("NA", "one number");
     if (TYPEOF(x) == REALSXP && !is_integer64(x)) return REAL(x)[0];
     if (TYPEOF(x) == REALSXP) return (double)whole_at(a->function, name, x, 0);
+    if (TYPEOF(x) == INTSXP && INTEGER(x)[0] == NA_INTEGER) WRONG("NA", "one number");
     if (TYPEOF(x) == INTSXP || (TYPEOF(x) == LGLSXP && LOGICAL(x)[0] != NA_LOGICAL)) return Rf_asReal(x);
   }
   WRONG(given_for_one(x), "one number");
@@ -105,7 +117,7 @@ double arg_double(Args *a, SEXP x, const char *name) {
 double *arg_doubles(Args *a, SEXP x, const char *name, int *n) {
   *n = (int)Rf_xlength(x);
   if (x == R_NilValue) return NULL;
-  if ((TYPEOF(x) != REALSXP && TYPEOF(x) != INTSXP) || Rf_isFactor(x)) WRONG(kind_of(x), "numbers");
+  if ((TYPEOF(x) != REALSXP && TYPEOF(x) != INTSXP) || !is_plain(x)) WRONG(kind_of(x), "numbers");
   double *out = (double *)R_alloc((size_t)*n + 1, sizeof *out);
   for (int i = 0; i < *n; i++) out[i] = number_at(x, i);
   return out;

@@ -163,7 +163,20 @@ static SEXP from_one(PolyArray *positions) {
 }
 
 /* A tensor of positions from 0, of a Tensor or of R's numbers. */
-static SEXP places(SEXP x) { return is_tensor(x) ? from_zero(x) : call_package("places", x, NULL); }
+static SEXP places(SEXP x, const char *what) {
+  if (is_tensor(x)) return from_zero(x);
+  SEXP name = PROTECT(Rf_mkString(what));
+  SEXP out = call_package("places", x, name);
+  UNPROTECT(1);
+  return out;
+}
+
+/* The function and the parameter, for errors. */
+static const char *named(Pack *p) {
+  char *text = R_alloc(strlen(p->function) + strlen(p->name) + 3, 1);
+  sprintf(text, "%s: %s", p->function, p->name);
+  return text;
+}
 
 /* Items of an index. NULL is all of an axis, a Tensor has positions from 1, a number takes the axis away, three numbers
  * c(first, last, step), or a list of them and of Variables, are a slice with NA for what is left out, "newaxis", "...". */
@@ -239,10 +252,20 @@ static void add_item(Pack *p, SEXP item) {
   }
 }
 
+/* Class numbers from 1 as those from 0. */
+static SEXP targets(SEXP x, Pack *p) {
+  SEXP function = PROTECT(package_function("class_target")), what = PROTECT(Rf_mkString(named(p)));
+  x = PROTECT(quoted(x));
+  SEXP call = PROTECT(Rf_lang4(function, x, p->self, what));
+  SEXP out = Rf_eval(call, R_BaseEnv);
+  UNPROTECT(4);
+  return out;
+}
+
 static void add_named(Pack *p, SEXP x) {
   SEXP names = Rf_getAttrib(x, R_NamesSymbol);
   R_xlen_t n = Rf_xlength(x);
-  if (n > 0 && names == R_NilValue) wrong(p, kind_of(x), "numbers with names");
+  if (Rf_isFunction(x) || (n > 0 && names == R_NilValue)) wrong(p, kind_of(x), "numbers with names");
   add_list(p, 2 * n);
   for (R_xlen_t i = 0; i < n; i++) {
     add(p, POLY_PASS_TEXT(Rf_translateCharUTF8(STRING_ELT(names, i))));
@@ -263,16 +286,16 @@ static void add_given(Pack *p, const Param *param, SEXP x) {
         add(p, number_arg(x));
       } else if (param->kind == OPERAND && is_size(x)) {
         add(p, size_arg(x));
-      } else if ((Rf_isNumeric(x) || TYPEOF(x) == LGLSXP || Rf_inherits(x, "data.frame")) && !is_number(x)) {
-        add(p, POLY_PASS_T(array_of(keep(p, tensor_of(x, p->self)))));
+      } else if (((is_plain(x) && (Rf_isNumeric(x) || TYPEOF(x) == LGLSXP)) || Rf_inherits(x, "data.frame")) && !is_number(x)) {
+        add(p, POLY_PASS_T(array_of(keep(p, tensor_of(x, p->self, named(p))))));
       } else if (is_number(x)) {
-        add(p, POLY_PASS_T(array_of(keep(p, operand(x, p->self)))));
+        add(p, POLY_PASS_T(array_of(keep(p, operand(x, p->self, named(p))))));
       } else {
         wrong(p, kind_of(x), param->kind == OPERAND ? "a Tensor or numbers" : "a Tensor");
       }
       return;
-    case PLACES: add(p, POLY_PASS_T(array_of(keep(p, places(x))))); return;
-    case CLASSES: add(p, POLY_PASS_T(array_of(keep(p, call_package("class_target", x, p->self))))); return;
+    case PLACES: add(p, POLY_PASS_T(array_of(keep(p, places(x, named(p)))))); return;
+    case CLASSES: add(p, POLY_PASS_T(array_of(keep(p, targets(x, p))))); return;
     case TENSORS: {
       if (TYPEOF(x) != VECSXP) wrong(p, kind_of(x), "a list of Tensors");
       add_list(p, n);
@@ -304,7 +327,7 @@ static void add_given(Pack *p, const Param *param, SEXP x) {
       } /* FALLTHROUGH */
     case INTS:
     case AXES:
-      if (x == R_NilValue) wrong(p, "NULL", "whole numbers");
+      if (x == R_NilValue || (n == 0 && TYPEOF(x) == STRSXP)) wrong(p, kind_of(x), "whole numbers");
       add_list(p, n);
       for (R_xlen_t i = 0; i < n; i++) add(p, param->kind == AXES ? axis(p, x, i) : integer(p, x, i));
       return;
@@ -323,13 +346,12 @@ static void add_given(Pack *p, const Param *param, SEXP x) {
       return;
     }
     case NUMBER:
-      if (n != 1 || (!Rf_isNumeric(x) && TYPEOF(x) != LGLSXP)) wrong(p, kind_of(x), "one number");
+      if (n != 1 || !is_plain(x) || (!Rf_isNumeric(x) && TYPEOF(x) != LGLSXP)) wrong(p, kind_of(x), "one number");
       add(p, number_arg(x));
       return;
     case FLAG: {
-      int known = n == 1 && (TYPEOF(x) == LGLSXP || TYPEOF(x) == INTSXP || TYPEOF(x) == REALSXP);
-      int flag = known ? Rf_asLogical(x) : NA_LOGICAL;
-      if (flag == NA_LOGICAL) raise_error("%s: %s: expected TRUE or FALSE", p->function, p->name);
+      int flag = n == 1 && TYPEOF(x) == LGLSXP ? LOGICAL(x)[0] : NA_LOGICAL;
+      if (flag == NA_LOGICAL) wrong(p, given_for_one(x), "TRUE or FALSE");
       add(p, POLY_PASS_B(flag));
       return;
     }

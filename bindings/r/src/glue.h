@@ -37,7 +37,8 @@ void fail_in(const char *function, const char *text) NORETURN; /* the same as an
 void watch_interrupts(void); /* from here on the library asks for Ctrl-C */
 void finish(int status);     /* after a run: raises an interrupt or the library's error */
 SEXP package_function(const char *name);
-SEXP call_package(const char *name, SEXP x, SEXP y); /* y may be NULL */
+SEXP quoted(SEXP x); /* an argument of a call that is not evaluated */
+SEXP call_package(const char *name, SEXP x, SEXP y); /* y may be NULL; neither is evaluated */
 
 /* Other objects of the library are external pointers whose tag is the function that releases them, which tells the
  * kinds apart; kept stays as long as they do. */
@@ -84,6 +85,7 @@ typedef struct Args {
 Args begin(const char *function);
 const char *kind_of(SEXP x);
 const char *given_for_one(SEXP x);
+int is_plain(SEXP x); /* no object of a class such as factor or Date */
 int64_t whole_at(const char *function, const char *name, SEXP x, R_xlen_t i);
 int arg_int(Args *a, SEXP x, const char *name);
 int64_t arg_int64(Args *a, SEXP x, const char *name);
@@ -99,8 +101,8 @@ int draws_later(void); /* whether a function is traced, whose runs draw random n
 /* operators.c */
 int is_number(SEXP x);
 PolyCallArg number_arg(SEXP x);
-SEXP tensor_of(SEXP x, SEXP beside);
-SEXP operand(SEXP value, SEXP like); /* a number takes its type from the tensor it meets */
+SEXP tensor_of(SEXP x, SEXP beside, const char *what); /* what is named in errors */
+SEXP operand(SEXP value, SEXP like, const char *what); /* a number takes its type from the tensor it meets */
 
 /* call.c: operations by name */
 SEXP from_zero(SEXP positions);

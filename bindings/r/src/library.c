@@ -37,25 +37,61 @@ void raise_error(const char *format, ...) {
   Rf_error("%s", text); /* raise does not return */
 }
 
+/* Symbols and calls as they are, which R would evaluate as arguments. */
+SEXP quoted(SEXP x) {
+  return TYPEOF(x) == SYMSXP || TYPEOF(x) == LANGSXP ? Rf_lang2(Rf_install("quote"), x) : x;
+}
+
 SEXP call_package(const char *name, SEXP x, SEXP y) {
-  PROTECT(x);
-  if (y != NULL) PROTECT(y);
+  x = PROTECT(quoted(x));
+  if (y != NULL) y = PROTECT(quoted(y));
   SEXP function = PROTECT(package_function(name));
   SEXP call = PROTECT(y != NULL ? Rf_lang3(function, x, y) : Rf_lang2(function, x));
-  SEXP out = Rf_eval(call, R_GlobalEnv);
+  SEXP out = Rf_eval(call, R_BaseEnv);
   UNPROTECT(y != NULL ? 4 : 3);
   return out;
 }
 
-/* Functions of arrays are known by what they do: poly_array_assign is assign. */
+/* How errors of functions of the library begin, and the name of the function of R, or what its name begins with. */
+static const struct {
+  const char *prefix, *name;
+} names[] = {
+    {"poly_array_", ""},
+    {"poly_generator_new", "Generator"},
+    {"poly_generator_", ""},
+    {"poly_instance_from_", "instance_from_"},
+    {"poly_instance_load_weights", "import_weights"},
+    {"poly_instance_", ""},
+    {"poly_mlp_instance: json", "mlp_instance"},
+    {"poly_tabm_instance: json", "tabm_instance"},
+    {"poly_nam_instance: json", "nam_instance"},
+    {"poly_bundle_decode", "read_bundle"},
+    {"poly_bundle_encode", "write_bundle"},
+    {"poly_safetensors_save: meta", "write_safetensors: metadata"},
+    {"poly_safetensors_save", "write_safetensors"},
+    {"poly_bind_var", "bind"},
+    {"poly_size_op", "Variable"},
+    {"poly_seed", "manual_seed"},
+    {"poly_", ""},
+};
+
 void fail(void) {
-  static const char prefix[] = "poly_array_", arguments[] = ": arguments: ";
-  const char *text = P.poly_last_error();
-  if (strncmp(text, prefix, sizeof prefix - 1) == 0) text += sizeof prefix - 1;
+  static const char arguments[] = ": arguments: ";
+  const char *text = P.poly_last_error(), *name = "";
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    size_t length = strlen(names[i].prefix);
+    if (strncmp(text, names[i].prefix, length) != 0) continue;
+    name = names[i].name;
+    text += length;
+    break;
+  }
   size_t n = strcspn(text, ":");
   if (strncmp(text + n, arguments, sizeof arguments - 1) == 0)
-    raise_error("%.*s: %s", (int)n, text, text + n + sizeof arguments - 1);
-  raise_error("%s", *text ? text : "the library reported no error");
+    raise_error("%s%.*s: %s", name, (int)n, text, text + n + sizeof arguments - 1);
+  int row, end = 0;
+  if (sscanf(text, "feed: tokens: row %d%n", &row, &end) == 1 && end > 0)
+    raise_error("feed: tokens: row %d%s", row + 1, text + end);
+  raise_error("%s%s", name, *text ? text : "the library reported no error");
 }
 
 /* A text with axes, positions and elements of ... as R counts them, from 1. */

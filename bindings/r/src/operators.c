@@ -7,7 +7,7 @@
 int is_number(SEXP x) {
   SEXPTYPE type = TYPEOF(x);
   return (type == REALSXP || type == INTSXP || type == LGLSXP) && !is_tensor(x) && Rf_xlength(x) == 1 &&
-         (ATTRIB(x) == R_NilValue || (!Rf_isFactor(x) && Rf_getAttrib(x, R_DimSymbol) == R_NilValue));
+         (ATTRIB(x) == R_NilValue || (is_plain(x) && Rf_getAttrib(x, R_DimSymbol) == R_NilValue));
 }
 
 /* A number as an argument. */
@@ -22,18 +22,22 @@ PolyCallArg number_arg(SEXP x) {
 /* An array as a Tensor. A vector has no dimension in R, so beside a matrix it is
  * not clear what it means: R would repeat it down the columns, tensors broadcast
  * along the last axis. */
-SEXP tensor_of(SEXP x, SEXP beside) {
+SEXP tensor_of(SEXP x, SEXP beside, const char *what) {
   if (is_tensor(x)) return x;
   if (is_tensor(beside) && !is_size(x) && Rf_getAttrib(x, R_DimSymbol) == R_NilValue && Rf_xlength(x) != 1 &&
-      TYPEOF(x) != VECSXP) {
+      is_plain(x) && (Rf_isNumeric(x) || TYPEOF(x) == LGLSXP)) {
     int ndim = P.poly_array_describe(array_of(beside), NULL, 0, NULL);
     if (ndim > 1) {
-      raise_error("a vector of %lld numbers beside a tensor of %d axes: R would repeat it along the first axis, tensors "
+      raise_error("%s: a vector of %lld numbers beside a tensor of %d axes: R would repeat it along the first axis, tensors "
                   "broadcast along the last; say what is meant with Tensor(v) or a dim",
-                  (long long)Rf_xlength(x), ndim);
+                  what, (long long)Rf_xlength(x), ndim);
     }
   }
-  return call_package("Tensor", x, NULL);
+  if (is_size(x) || TYPEOF(x) == VECSXP) return call_package("Tensor", x, NULL);
+  SEXP name = PROTECT(Rf_mkString(what));
+  SEXP out = call_package("operand_of", x, name);
+  UNPROTECT(1);
+  return out;
 }
 
 /* The type of R's numbers. */
@@ -73,8 +77,8 @@ static SEXP combine(const char *name, int op, SEXP e1, SEXP e2) {
   } else if (is_number(e1)) {
     out = with_number(op, e2, e1, 1);
   } else {
-    SEXP x = PROTECT(is_tensor(e1) ? e1 : tensor_of(e1, e2));
-    SEXP y = PROTECT(tensor_of(e2, x));
+    SEXP x = PROTECT(is_tensor(e1) ? e1 : tensor_of(e1, e2, name));
+    SEXP y = PROTECT(tensor_of(e2, x, name));
     int whole = op == POLY_DIV && !is_float(describe(array_of(x)).dtype) && !is_float(describe(array_of(y)).dtype);
     if (whole) x = wrap(cast(array_of(x), default_float()));
     PROTECT(x);
@@ -86,12 +90,12 @@ static SEXP combine(const char *name, int op, SEXP e1, SEXP e2) {
 }
 
 /* "&" and "|" ask whether numbers are 0, as in R. */
-static SEXP truth(SEXP x, SEXP beside) {
+static SEXP truth(const char *name, SEXP x, SEXP beside) {
   if (is_number(x)) {
     double v = Rf_asReal(x);
     return Rf_ScalarLogical(ISNAN(v) ? NA_LOGICAL : v != 0);
   }
-  SEXP tensor = PROTECT(tensor_of(x, beside));
+  SEXP tensor = PROTECT(tensor_of(x, beside, name));
   if (describe(array_of(tensor)).dtype != POLY_DTYPE_BOOL) tensor = wrap(cast(array_of(tensor), POLY_DTYPE_BOOL));
   UNPROTECT(1);
   return tensor;
@@ -109,16 +113,18 @@ SEXP r_ops(SEXP generic, SEXP e1, SEXP e2) {
   const char *name = CHAR(STRING_ELT(generic, 0));
   if (e1 == R_NilValue || e2 == R_NilValue) raise_error("%s: NULL, expected a Tensor or numbers", name);
   if (!is_tensor(e1) && !is_tensor(e2)) {
+    e1 = PROTECT(quoted(e1));
+    e2 = PROTECT(quoted(e2));
     SEXP call = PROTECT(Rf_lang4(package_function("ops_of_sizes"), generic, e1, e2));
-    SEXP out = Rf_eval(call, R_GlobalEnv);
-    UNPROTECT(1);
+    SEXP out = Rf_eval(call, R_BaseEnv);
+    UNPROTECT(3);
     return out;
   }
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     if (strcmp(operators[i].name, name) != 0) continue;
     int op = operators[i].op;
     if (op != POLY_AND && op != POLY_OR) return combine(name, op, e1, e2);
-    SEXP x = PROTECT(truth(e1, e2)), y = PROTECT(truth(e2, e1));
+    SEXP x = PROTECT(truth(name, e1, e2)), y = PROTECT(truth(name, e2, e1));
     SEXP out = combine(name, op, x, y);
     UNPROTECT(2);
     return out;
@@ -139,8 +145,8 @@ SEXP r_ops_unary(SEXP generic, SEXP x) {
 }
 
 /* A value as a Tensor: a number takes its type from the tensor it meets. */
-SEXP operand(SEXP value, SEXP like) {
-  if (!is_number(value)) return tensor_of(value, like);
+SEXP operand(SEXP value, SEXP like, const char *what) {
+  if (!is_number(value)) return tensor_of(value, like, what);
   static int op;
   if (op == 0 && (op = P.poly_op("full") + 1) == 0) fail();
   int dtype = describe(array_of(like)).dtype;
@@ -152,4 +158,4 @@ SEXP operand(SEXP value, SEXP like) {
   return wrap(out);
 }
 
-SEXP r_operand(SEXP value, SEXP like) { return operand(value, like); }
+SEXP r_operand(SEXP value, SEXP like, SEXP what) { return operand(value, like, CHAR(STRING_ELT(what, 0))); }

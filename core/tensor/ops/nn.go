@@ -503,7 +503,7 @@ func (a *Args) states(s uop.Shape) (states []*uop.UOp, err error) {
 
 // sequence describes layers of a cell of so many parts of gates over a sequence.
 func sequence(name string, parts int64, doc, results, states, gives string) Class {
-	c := layerOf(name, `input_size int [0,], hidden_size int [1,], num_layers int = 1 [1,], bias bool = true, batch_first bool = false, dropout float = 0 [0,1], bidirectional bool = false`, "",
+	c := layerOf(name, `input_size int [0,], hidden_size int [1,], num_layers int = 1 [1,1000], bias bool = true, batch_first bool = false, dropout float = 0 [0,1], bidirectional bool = false`, "",
 		doc+` over a sequence, with PyTorch's names and arguments.
 Layer k has weight_ih_l{k}, weight_hh_l{k}, bias_ih_l{k} and bias_hh_l{k}, as in `+name+`Cell; bidirectional layers also have them for the
 reverse direction, with the suffix _reverse. dropout acts on the outputs of all layers but the last in training mode. Weights are
@@ -522,7 +522,7 @@ initialised uniform in ±1/sqrt(hidden_size).`, func(w *start) {
 				inputs = n * int64(ways)
 			}
 		})
-	op := several("outputs "+results, name+".forward", "weights tensors, "+states+", hidden_size int, num_layers int, batch_first bool, dropout float, bidirectional bool", gives, (*Args).recurrent)
+	op := several("outputs "+results, name+".forward", "weights tensors, "+states+", hidden_size int, num_layers int [1,1000], batch_first bool, dropout float, bidirectional bool", gives, (*Args).recurrent)
 	c.Forward = &op
 	return c
 }

@@ -2,6 +2,7 @@ package beam
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 
 // Cache is the choices found before, by this process and others, in a file of text lines: the key of a kernel, its choice (- for
 // none), and the time of a run in nanoseconds. Of several lines for a key the last one counts. Problems with the file are no
-// errors: missing entries are searched again.
+// errors: missing entries are searched again. A notice says that a file in POLY_CACHE_DIR cannot be written.
 type Cache struct {
 	path string
 
@@ -74,20 +75,35 @@ func (c *Cache) Put(key string, choice plan.Choice, t time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.found[key] = choice
-	if c.path == "" || os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
-		return
-	}
-	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
+	if c.path == "" {
 		return
 	}
 	text := string(choice)
 	if text == "" {
 		text = noChoice
 	}
+	if err := c.add(fmt.Sprintf("%s %s %d\n", key, text, t.Nanoseconds())); err != nil && settings.Cache.Get() != "" {
+		unwritable.Do(func() {
+			fmt.Fprintf(os.Stderr, "polygrad: POLY_CACHE_DIR: %v; expected a directory that can be written: results of searches are not kept\n", err)
+		})
+	}
+}
+
+// unwritable prints its notice once in a process.
+var unwritable sync.Once
+
+// add appends a line to the file.
+func (c *Cache) add(line string) error {
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
 	// One write of a whole line: lines of several processes do not mix.
-	_, _ = fmt.Fprintf(f, "%s %s %d\n", key, text, t.Nanoseconds())
-	_ = f.Close()
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Close())
 }
 
 // reload reads the file if it has changed.

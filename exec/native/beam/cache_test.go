@@ -99,6 +99,28 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
+func TestUnwritableDirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("POLY_CACHE_DIR", file)
+	notices, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stderr
+	os.Stderr = notices
+	for range 2 {
+		OpenCache(Dir(), "m").Put(keyOf(0), "w2", time.Millisecond)
+	}
+	os.Stderr = before
+	text, _ := os.ReadFile(notices.Name())
+	if !strings.HasPrefix(string(text), "polygrad: POLY_CACHE_DIR: ") || strings.Count(string(text), "\n") != 1 {
+		t.Errorf("printed %q, expected one notice", text)
+	}
+}
+
 func TestCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "beam-m.txt")

@@ -410,7 +410,7 @@ export class LSTM {
   /**
    * @param inputSize 0 or more
    * @param hiddenSize 1 or more
-   * @param numLayers 1 by default, 1 or more
+   * @param numLayers 1 by default, from 1 to 1000
    * @param bias true by default
    * @param dropout 0 by default, from 0 to 1
    */
@@ -445,7 +445,7 @@ export class GRU {
   /**
    * @param inputSize 0 or more
    * @param hiddenSize 1 or more
-   * @param numLayers 1 by default, 1 or more
+   * @param numLayers 1 by default, from 1 to 1000
    * @param bias true by default
    * @param dropout 0 by default, from 0 to 1
    */

@@ -95,7 +95,7 @@ test_that("nothing is written outside of the folder, and no half of a file stays
 
 test_that("environment variables of download_hf are checked", {
   with_hub(make_hub(list()), {
-    junk <- c(HF_HUB_OFFLINE = "abc", HF_ENDPOINT = "abc", HF_TOKEN = "a b")
+    junk <- c(HF_HUB_OFFLINE = "abc", HF_ENDPOINT = "abc", HF_TOKEN = "a b", HF_TOKEN_PATH = tempdir())
     for (name in names(junk)) {
       before <- Sys.getenv(name, NA)
       do.call(Sys.setenv, as.list(junk[name]))

@@ -282,5 +282,5 @@ test_that("generation shows its progress if asked", {
   expect_match(shown, "100%", fixed = TRUE)
   expect_match(shown, "4 tokens in [0-9.]+ s, [0-9.]+ tokens/s")
   expect_silent(generate(model, 1, 4, seed = 1))
-  expect_polygrad(generate(model, 1, 4, progress = 1), "progress: expected TRUE or FALSE")
+  expect_polygrad(generate(model, 1, 4, progress = 1), "progress: 1, expected TRUE or FALSE")
 })

@@ -170,7 +170,7 @@ test_that("prune computes once what depends on no argument", {
   v$assign(0 * q)
   expect_same(rest(Tensor(x)), x %*% (p %*% q) + sum(p))
   expect_same(whole(Tensor(x)), 0 * x)
-  expect_polygrad(TinyJit(f, prune = NA), "TinyJit: prune: expected TRUE or FALSE")
+  expect_polygrad(TinyJit(f, prune = NA), "TinyJit: prune: NA, expected TRUE or FALSE")
 })
 
 test_that("prune leaves what changes", {

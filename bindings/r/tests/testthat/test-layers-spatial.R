@@ -127,7 +127,7 @@ test_that("layers name a wrong argument", {
   expect_polygrad(Linear(2, 1.5), "Linear: out_features: 1.5")
   expect_polygrad(Linear(2, -1), "Linear: out_features: -1")
   expect_polygrad(Linear(2, NULL), "Linear: out_features: NULL")
-  expect_polygrad(Linear(2, 3, bias = "no"), "Linear: bias: expected TRUE or FALSE")
+  expect_polygrad(Linear(2, 3, bias = "no"), "Linear: bias: a string, expected TRUE or FALSE")
   expect_polygrad(LayerNorm(NA), "LayerNorm: normalized_shape: NA, expected a whole number")
   expect_polygrad(RMSNorm(TRUE + 0.5), "RMSNorm: dim: 1.5")
   expect_polygrad(GroupNorm(2, "a"), "GroupNorm: num_channels: a string")
@@ -139,7 +139,7 @@ test_that("layers name a wrong argument", {
   expect_polygrad(Conv2d(2, 2, 3, padding = "same", stride = 2), "stride of 1")
   expect_polygrad(ConvTranspose2d(2, 2, 3, output_padding = -1), "ConvTranspose2d: output_padding: -1")
   expect_polygrad(BatchNorm(-1), "BatchNorm: num_features: -1, expected 0 or more")
-  expect_polygrad(InstanceNorm(2, affine = NA), "InstanceNorm: affine: expected TRUE or FALSE")
+  expect_polygrad(InstanceNorm(2, affine = NA), "InstanceNorm: affine: NA, expected TRUE or FALSE")
   expect_polygrad(Sequential(3), "Sequential: expected layers and functions")
 })
 
