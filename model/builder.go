@@ -161,13 +161,13 @@ func (b *builder) supervised(x, output *uop.UOp, loss string, batch, in, out int
 	b.entry(EntryLoss, "loss", value, 1)
 }
 
-// once materializes a value and, in the backward pass, its gradient. Otherwise a matrix product would recompute an activation
-// or norm for each of its columns.
+// once stores a value, and in the backward pass its gradient, in memory. Otherwise a matrix product would compute the activation or
+// norm again for each of its columns.
 func once(h *uop.UOp) *uop.UOp {
 	return must(tensor.ContiguousBackward(must(tensor.Contiguous(h))))
 }
 
-// An activation stands between layers.
+// activation is a function that is applied between layers.
 type activation func(x *uop.UOp) (*uop.UOp, error)
 
 func identity(x *uop.UOp) (*uop.UOp, error) { return x, nil }

@@ -55,7 +55,8 @@ type program struct {
 // chunks are the chunk lengths with a program.
 var chunks = [...]int64{128, 64, 32, 16, 1}
 
-// rereading is the fixed cost of a run, in tokens: weights are read from memory and packed whatever the chunk length.
+// rereading is the fixed cost of a run, as the number of tokens that cost as much: every run reads and packs all weights, whatever the
+// chunk length.
 const rereading = 32
 
 func newCached(m *Instance, rows int64) (*cached, error) {

@@ -35,8 +35,8 @@ type span struct {
 	attend func(l int64, q, k, v *uop.UOp) *uop.UOp
 }
 
-// attention is softmax(q kᵀ / sqrt(width)) v with query i attending to key j if seen (…, 1, n, m) is true. The queries of one
-// key-value head, (batch, heads, n * any, width), are the n tokens of one query head after the other.
+// attention is softmax(q kᵀ / sqrt(width)) v with query i attending to key j if seen (…, 1, n, m) is true. Several query
+// heads may share a key-value head: their queries are concatenated, (batch, heads, n * query heads, width).
 func attention(q, k, v, seen *uop.UOp) *uop.UOp {
 	scores := must(tensor.MatMul(q, must(tensor.Transpose(k, -2, -1))))
 	s := q.Shape()

@@ -286,8 +286,8 @@ func (m *Instance) loadFiles(where string, opened []weightFile, names *hfNames, 
 	return errors.New(text)
 }
 
-// loaderOf returns the shape of the parameter of a name, and the function that copies a tensor to it; nil if there is none. Of a
-// larger tensor the first elements count.
+// loaderOf returns the shape of the parameter of a name, and a function that copies a tensor to it, or nil if there is no such
+// parameter. If the tensor is larger, its first elements are copied.
 func (m *Instance) loaderOf(name string) ([]int64, func(t *files.Tensor) error) {
 	if s := m.storedArray(name); s != nil {
 		return s.shape, func(t *files.Tensor) error { return s.load(t, m.storedArray(scaleOf(name))) }

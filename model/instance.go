@@ -65,9 +65,9 @@ type entry struct {
 	sink *uop.UOp
 	run  *exec.Step
 	grad *exec.Step
-	// The gradient program writes the loss and the gradients of all parameters; still are the ones that the loss does not use.
-	loss  *Buffer
-	still []*Buffer
+	// The gradient program writes the loss and the gradients of all parameters; unused lists the parameters that the loss does not use.
+	loss   *Buffer
+	unused []*Buffer
 }
 
 // New allocates a definition, all zeros.

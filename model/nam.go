@@ -8,8 +8,8 @@ import (
 	"polygrad/exec"
 )
 
-// maxHidden is the limit of hidden layers of a NAM, maxFeatures of its networks. Each is built, so an absurd number would keep
-// building for hours.
+// maxHidden is the limit for the number of hidden layers of a NAM, maxFeatures for that of its networks. Every one of them is built,
+// which would take hours for an absurd number.
 const (
 	maxHidden   = 16
 	maxFeatures = 1 << 16

@@ -155,7 +155,7 @@ func (m *Instance) valueAndGrad(name string, feeds []Feed) (float32, error) {
 	if err := m.feed(feeds); err != nil {
 		return 0, err
 	}
-	for _, p := range e.still {
+	for _, p := range e.unused {
 		clear(p.Grad)
 	}
 	if err := e.grad.Run(m.bind(e.grad, m.training.gradOf), nil); err != nil {
@@ -205,13 +205,13 @@ func (m *Instance) compileGrad(e *entry) error {
 	if err != nil {
 		return err
 	}
-	var used, still []*Buffer
+	var used, unused []*Buffer
 	var nodes []*uop.UOp
 	for _, p := range m.params {
 		if p.node != nil && loss.DependsOn(p.node) {
 			used, nodes = append(used, p), append(nodes, p.node)
 		} else {
-			still = append(still, p)
+			unused = append(unused, p)
 		}
 	}
 	grads, err := gradient.Of(loss, nodes, nil)
@@ -228,7 +228,7 @@ func (m *Instance) compileGrad(e *entry) error {
 	if err != nil {
 		return err
 	}
-	e.grad, e.loss, e.still = s, buffer, still
+	e.grad, e.loss, e.unused = s, buffer, unused
 	return nil
 }
 

@@ -136,7 +136,7 @@ var splitEnds = rewrite.New("split ends", &rewrite.Rule{
 	Fn: func(_ any, e *uop.UOp) *uop.UOp {
 		rngs := append([]*uop.UOp(nil), e.Graph().Sink(nil, e.Src[1:]...).OwnRanges()...)
 		sort.SliceStable(rngs, func(i, j int) bool {
-			// Loops of prefixes are the innermost ones: there are accumulators for one element around them.
+			// The loops of a prefix sum are closed first: its accumulator holds one element, so all other loops are around them.
 			if p, q := rngs[i].RangeID().Type == uop.AxisPrefix, rngs[j].RangeID().Type == uop.AxisPrefix; p != q {
 				return p
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // Missing types are emulated: small floats by float32, 64-bit integers by two words of 32 bits. The graph is rebuilt from its
-// leaves; a value of a missing type has its other form until it meets memory, a cast or a comparison.
+// leaves. A value of a missing type stays in its emulated form and is converted only at loads, stores, casts and comparisons.
 
 func (t *Target) lacksLongs() bool { return !t.Supports(uop.Int64) || !t.Supports(uop.Uint64) }
 

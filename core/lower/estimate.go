@@ -65,7 +65,7 @@ func isThreadVar(u *uop.UOp) bool {
 	return ok && u.Op == uop.DefineVar && v.Name == ThreadVar
 }
 
-// bottom follows the first sources down.
+// bottom is the leaf that is reached by following the first source of each node.
 func bottom(u *uop.UOp) *uop.UOp {
 	for len(u.Src) > 0 {
 		u = u.Src[0]

@@ -7,8 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// An index may itself be loaded from memory, as in a padded lookup. Where the gate of the access is closed its loads must be gated,
-// too: symbolic simplification has removed their own gates, since it may assume the gate of the access.
+// An index may itself be loaded from memory, as in a padded lookup. If the gate of the outer access is closed, the loads in its address
+// must not be executed either. Simplification removes their own gates, because it may assume that the outer gate is open; the pass
+// adds them again.
 
 var gateAddresses = rewrite.New("gates of loads in indices",
 	&rewrite.Rule{Name: "gate loads in a gated index", Ops: uop.Ops(uop.Index), Fn: func(_ any, u *uop.UOp) *uop.UOp {
@@ -36,9 +37,9 @@ var gateAddresses = rewrite.New("gates of loads in indices",
 
 var loadOp = uop.Ops(uop.Load)
 
-// gatedElement is a load of one element, or an element of a vector, with all gates that it can have; nil if it has them or needs
-// none. A gate with loads is used only if the address has the same loads: others say nothing about it, and two elements whose
-// gates load each other could never be read.
+// gatedElement adds the gates to a load of one element, or to an element of a vector. It is nil if nothing has to be added. A gate that
+// contains loads is added only if the address contains the same loads: otherwise two elements whose gates load each other would wait
+// for each other.
 func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	load, place := x, 0
 	if x.Op == uop.Gep && len(x.Arg.(uop.Nums)) == 1 {

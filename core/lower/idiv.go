@@ -55,8 +55,8 @@ func divByConstant(ctx any, u *uop.UOp) *uop.UOp {
 	return fastIdiv(ctx.(*Target), x, d, true)
 }
 
-// fastIdiv is x / d for positive d by a multiplication, if the product fits into the type of x or, where that may be
-// left, the next wider one.
+// fastIdiv computes x / d for a positive d by a multiplication. The product must fit into the type of x or, with widen, into the next
+// wider type.
 func fastIdiv(t *Target, x *uop.UOp, d uop.Const, widen bool) *uop.UOp {
 	dt := x.DType
 	vmin, vmax := x.Bounds()

@@ -64,8 +64,8 @@ func addThreads(s *uop.UOp, threads []*uop.UOp) *uop.UOp {
 	return rewrite.Substitute(s, subs)
 }
 
-// addWorkItems replaces global ranges by indices of workgroups and local ones by indices of work items. A store that does not
-// depend on a range is done by the first item of it.
+// addWorkItems replaces global ranges by indices of workgroups and local ones by indices of work items. If a store
+// does not depend on a range, only the first item of the range stores.
 func addWorkItems(s *uop.UOp, global, local []*uop.UOp, groups *opt.Groups) *uop.UOp {
 	g := s.Graph()
 	subs := rewrite.Map{}
@@ -106,10 +106,10 @@ func both(a, b *uop.UOp) *uop.UOp {
 	return a.And(b)
 }
 
-// distribute makes launch indices for ranges, the first dimension for the last of them, which is contiguous in memory. Where a
-// dimension would be too long or there are too many, adjacent ranges share one; if that is not enough the product of all is cut
-// into dimensions again. Dimensions beyond the product have surplus items, with indices clamped to the last: inside is the
-// condition that excludes them, nil if there are none.
+// distribute maps ranges to at most three launch dimensions. The first dimension gets the last range, which is contiguous in memory.
+// If there are more ranges than dimensions, or a dimension is over its limit, adjacent ranges share a dimension; if that is not
+// enough, the product of all ranges is split into dimensions anew. The dimensions may then hold more items than the product: the
+// indices of surplus items are clamped to the last one, and the condition inside excludes them. It is nil if there are none.
 func distribute(subs rewrite.Map, g *uop.Graph, prefix string, ranges []*uop.UOp, limit [3]int64) (inside *uop.UOp) {
 	var sizes []uop.Sint // sizes of the axes, last first
 	var axes [][]*uop.UOp
@@ -213,8 +213,8 @@ func cut(total uop.Sint, limit [3]int64) (dims []uop.Sint, covered uop.Sint) {
 	return dims, covered
 }
 
-// divisor is the greatest divisor of n up to a limit that it exceeds. If there is none of at least half the limit, it is the
-// number that leaves the fewest surplus items.
+// divisor is the greatest divisor of n that is at most the limit; n exceeds the limit. If that divisor is less than half the limit,
+// the result is the size that leaves the fewest surplus items instead.
 func divisor(n, limit int64) int64 {
 	for d := limit; d > max(limit/2, limit-1<<16); d-- {
 		if n%d == 0 {

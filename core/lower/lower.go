@@ -74,8 +74,8 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 	return describe(ast, sink, gateStores(linearize(sink))), nil
 }
 
-// lowerError makes an error of a panic. Panics of this package and its helpers are text; anything else, such as a nil dereference,
-// is an internal error.
+// lowerError turns a panic into an error. This package panics with texts; any other panic, such as a nil dereference, is an internal
+// error.
 func lowerError(kernel, pass string, r any) error {
 	switch r := r.(type) {
 	case failure:

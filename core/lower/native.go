@@ -5,8 +5,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Native is the target of kernels for core/nest: scalar lists with the scheduler's loops; tiles, vectors and threads are chosen
-// there.
+// Native is the target of kernels for core/nest: scalar operations in the scheduler's loops. core/nest chooses tiles, vectors and
+// threads.
 func Native() *Target {
 	return &Target{
 		Name: "native",

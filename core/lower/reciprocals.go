@@ -5,8 +5,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// shareReciprocals multiplies reciprocals that a kernel has. The algebra makes 1/(x*y) of their products, which is a division more
-// where 1/x and 1/y are needed besides, as for the derivatives of a sigmoid.
+// shareReciprocals replaces 1/(x*y) by 1/x * 1/y if the kernel computes 1/x and 1/y anyway, as in derivatives of a sigmoid: that saves
+// a division. The algebra had combined the two.
 func shareReciprocals(sink *uop.UOp) *uop.UOp {
 	of := map[*uop.UOp]*uop.UOp{}
 	var reciprocals []*uop.UOp

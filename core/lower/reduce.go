@@ -72,8 +72,8 @@ func accumulate(ctx any, red *uop.UOp) *uop.UOp {
 	return acc.AfterOps(end).IndexBy(first)
 }
 
-// runPrefix turns a PREFIX into an accumulator that is initialized before its loop and updated in it; the result is its
-// value after each update.
+// runPrefix turns a PREFIX (a running sum or the like) into an accumulator that is initialized before its loop and updated in it. Its
+// value after each update is the result.
 func runPrefix(ctx any, u *uop.UOp) *uop.UOp {
 	st := ctx.(*reduceState)
 	a, last := u.Arg.(uop.PrefixArg), len(u.Src)-1
@@ -96,7 +96,7 @@ func runPrefix(ctx any, u *uop.UOp) *uop.UOp {
 	return acc.AfterOps(acc.IndexBy(at).Store(a.Step(before, operands))).IndexBy(at)
 }
 
-// around are the loops that end where the loops of a prefix end.
+// around are the loops that one END closes together with the loops of a prefix sum.
 func (st *reduceState) around(loops []*uop.UOp) []*uop.UOp {
 	for _, e := range st.ends {
 		all := e.Graph().Sink(nil, e.EndedRanges()...).OwnRanges()
@@ -107,8 +107,9 @@ func (st *reduceState) around(loops []*uop.UOp) []*uop.UOp {
 	return nil
 }
 
-// accessInOrder makes accesses of memory that loops in order change depend on those loops that their addresses do not depend on: else
-// they would be made before them. Where simplified addresses depend on less, it is done again.
+// accessInOrder keeps accesses inside the sequential loops that store to the same memory. An access whose address does not use the
+// loop variable would otherwise be moved in front of the loop, so it gets the loop as a dependency. Simplification may remove a loop
+// variable from an address; the pass then runs again.
 func accessInOrder(sink *uop.UOp) *uop.UOp {
 	m := rewrite.Map{}
 	for _, e := range sink.Toposort() {

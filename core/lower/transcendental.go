@@ -59,7 +59,7 @@ func exponentBias(dt *uop.DType) int64 { e, _ := dt.FloatInfo(); return 1<<(e-1)
 // num is the constant f of the type of u.
 func num(u *uop.UOp, f float64) *uop.UOp { return u.ConstLike(uop.Float(f)) }
 
-// shiftRight and shiftLeft are written as division and multiplication: the target's form is decided later.
+// shiftRight and shiftLeft are expressed as division and multiplication; a later pass makes shifts of them if the target has shifts.
 func shiftRight(u *uop.UOp, n int64) *uop.UOp { return u.Idiv(u.ConstLike(uop.Int(1).Shl(uop.Int(n)))) }
 
 func shiftLeft(u *uop.UOp, n int64) *uop.UOp { return u.Mul(u.ConstLike(uop.Int(1).Shl(uop.Int(n)))) }

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// A number takes the type of the integers in the same operation. A number out of that type's range is treated by operation:
-// wrapped around, 300 would be 44 for uint8, and 50 not less than it.
+// A number takes the type of the integer tensor in the same operation. What happens to a number out of the range of that type depends on
+// the operation. It must not wrap around: 300 would become 44 for uint8, and 50 would not be less than it.
 
 // Beyond is the treatment of a whole number outside of the range of the integer operand.
 type Beyond uint8
@@ -28,8 +28,8 @@ const (
 	BeyondBelow
 )
 
-// Meet is a tensor and a number made constant for an operation with it, as by Scalar. Both may change type where x is of
-// integers that do not hold the number.
+// Meet converts a number to a constant for an operation with x, as Scalar does. If the integer type of x does not hold the number, both
+// may get another type.
 func Meet(x *uop.UOp, v uop.Const, b Beyond) (y, s *uop.UOp, err error) {
 	defer guard("Meet", &err)
 	need("x", x)
@@ -63,8 +63,8 @@ func Meet(x *uop.UOp, v uop.Const, b Beyond) (y, s *uop.UOp, err error) {
 	return nil, nil, nil
 }
 
-// needHeld fails for a number that cannot fill integers of a type. As in C and PyTorch, -1 fills unsigned integers with their
-// greatest value, and so on down to the negative of that.
+// needHeld fails for a number that an integer tensor of a type cannot be filled with. As in C and PyTorch, a negative number wraps around
+// in unsigned types: -1 is their greatest value.
 func needHeld(name string, dt *uop.DType, v uop.Const) {
 	if !dt.IsInt() || v.IsFloat() && (math.IsInf(v.F(), 0) || math.IsNaN(v.F())) {
 		return

@@ -6,18 +6,18 @@ import (
 	"polygrad/core/uop"
 )
 
-// Singular values of larger matrices: reflections of columns and rows make them bidiagonal, those are divided and conquered (Gu and
-// Eisenstat, A divide-and-conquer algorithm for the bidiagonal SVD, 1995), as tridiagonal matrices are.
+// Singular values of larger matrices. Householder reflections of columns and rows make a matrix bidiagonal; the bidiagonal matrix is
+// decomposed by divide and conquer (Gu and Eisenstat, A divide-and-conquer algorithm for the bidiagonal SVD, 1995), as tridiagonal
+// matrices are in tridiagonal.go.
 
-// bidiagonal are upper bidiagonal matrices, the diagonals (s, n) and what is beside them (s, n), 0 in the end, and the reflections of
-// columns and of rows by which they were made, those of panels, each of rows and columns from a start on.
+// bidiagonal is a stack of s upper bidiagonal matrices, and the reflections that made them.
 type bidiagonal struct {
-	diagonal, beside *uop.UOp
-	columns, rows    []reflections
-	starts           []int64
+	diagonal, beside *uop.UOp      // (s, n): the diagonal, and the superdiagonal with 0 as its last element
+	columns, rows    []reflections // of columns and of rows, one of each for a panel
+	starts           []int64       // the first row and column of each panel
 }
 
-// bidiagonalised reflects columns and rows of square matrices a (s, n, n), n > 1.
+// bidiagonalised makes square matrices a (s, n, n), n > 1, bidiagonal.
 func bidiagonalised(a *uop.UOp) bidiagonal {
 	_, n, _ := sizes(a)
 	width := panelSize(n)
@@ -40,8 +40,8 @@ func bidiagonalised(a *uop.UOp) bidiagonal {
 	return t
 }
 
-// reflector are, for vectors x of which head is the element at a position and below the sum of squares of those after it, what makes
-// those after it 0: the vector, 1 at the position and 0 before it, and its factor.
+// reflector is the Householder reflection I - tau v vᵀ that makes the elements of x after a position 0. v is 1 at the position and 0
+// before it. head is the element of x at the position, below the sum of the squares of the elements after it.
 func reflector(x, head, below, position *uop.UOp, at operand) (v, tau *uop.UOp) {
 	_, digits := x.DType.FloatInfo()
 	some := gt(below, math.Ldexp(1, -4*digits)) // what is smaller does not count
@@ -52,9 +52,9 @@ func reflector(x, head, below, position *uop.UOp, at operand) (v, tau *uop.UOp) 
 	return v, where(some, div(sub(beta, head), where(some, beta, 1)), 0)
 }
 
-// bidiagonalPanel reflects the first count columns and rows of a (s, n, n), so that columns are 0 below the diagonal and rows beyond the
-// element next to it, for matrices whose greatest element is near 1; left and right (s, count, n) are the reflectors of columns and of
-// rows, tau and pi (s, count, 1) their factors.
+// bidiagonalPanel makes the first count columns and rows of a (s, n, n) bidiagonal: columns become 0 below the diagonal, rows 0 right of
+// the superdiagonal. The greatest element of a must be near 1. left and right (s, count, n) are the reflectors of columns and of rows,
+// tau and pi (s, count, 1) their factors.
 func bidiagonalPanel(a *uop.UOp, count int64) (rest, left, tau, right, pi *uop.UOp) {
 	stack, n, _ := sizes(a)
 	zeros := func(rows, columns int64) *uop.UOp { return zeros(a, a.DType, stack, rows, columns) }
@@ -81,10 +81,10 @@ func bidiagonalPanel(a *uop.UOp, count int64) (rest, left, tau, right, pi *uop.U
 	return r[0], r[1], r[2], r[3], r[4]
 }
 
-// conqueredBidiagonal is the singular value decomposition u diag(values) vᵀ of upper bidiagonal matrices with diagonals d (s, n) and e
-// beside them; values (s, n) descend. What is divided are matrices of one column more than rows: a row between two of them has one
-// element in the last column of the first, and one in the first column of the second. Those with h columns have values (s, h - 1),
-// u (s, h - 1, h - 1) and v (s, h, h), whose last column they make 0.
+// conqueredBidiagonal is the singular value decomposition u diag(values) vᵀ of upper bidiagonal matrices with diagonals d (s, n) and
+// superdiagonals e; values (s, n) descend. The matrix is divided into blocks with one column more than rows. The row between two blocks
+// has one element in the last column of the first block and one in the first column of the second. A block with h columns has values
+// (s, h - 1), u (s, h - 1, h - 1) and v (s, h, h); the last column of v is its null vector.
 func conqueredBidiagonal(d, e *uop.UOp) (u, values, v *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
 	count, size := leaves(n + 1)

@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// alignment is what the loss of connectionist temporal classification sums over (Graves et al., 2006): the target of each sample with
-// blanks around and between its labels is a path of L places, and each step stays at its place, goes on by one, or by two past a blank
-// between different labels.
+// alignment describes the paths that the loss of connectionist temporal classification sums over (Graves et al., 2006). The target of a
+// sample, with blanks around and between its labels, has L places. In each step a path stays at its place, goes on to the next one, or
+// skips the blank between two different labels.
 type alignment struct {
 	// scores (T, N, L) are the log probabilities of the places' labels at all steps; skips and ends (N, L) are the places that may be
 	// reached past a blank, and at which a path may end; lengths (N, 1) are the steps of the samples.

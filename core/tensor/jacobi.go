@@ -40,11 +40,11 @@ func rotation(row, partner, product, first *uop.UOp) (own, other *uop.UOp) {
 	return where(swap, s, c), where(swap, c, neg(s))
 }
 
-// jacobiSweeps is one more than the number of times that all pairs of n vectors were rotated, in float64, until they were orthogonal:
-// convergence is quadratic after a number of sweeps that grows with log2(n).
+// jacobiSweeps is the number of sweeps (rotations of all pairs of n vectors) after which the vectors are orthogonal: one more than was
+// measured in float64. Convergence is quadratic after a number of sweeps that grows with log2(n).
 func jacobiSweeps(n int64) int64 { return int64(4 + bits.Len64(uint64(n))) }
 
-// orthogonalised makes the rows of the first of some tensors (s, n, m) orthogonal, and does the same to the others.
+// orthogonalised rotates the rows of the first tensor (s, n, m) until they are orthogonal, and applies the same rotations to the others.
 func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 	stack, n, m := sizes(xs[0])
 	if n < 2 {

@@ -7,8 +7,8 @@ import (
 )
 
 // A stable sort by digits, the least significant one first: a pass counts the digits (SCATTER), their running sum says where each one
-// begins, FETCH gives each element its place, and SCATTER brings it there. Rows are cut into parts that count for themselves, so
-// that threads and overlapping loads have work with a single row, too.
+// begins, FETCH gives each element its place, and SCATTER moves it there. A row is split into parts with counts of their own, so that
+// several threads, and overlapping loads, can work on a single row.
 
 const (
 	// leastDigit and mostDigit are the widths of digits in bits.

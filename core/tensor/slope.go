@@ -2,8 +2,8 @@ package tensor
 
 import "polygrad/core/uop"
 
-// A function of numbers states its derivatives: formulas of their own take a fraction of the time that those of its polynomials
-// and branches take, and they lose nothing.
+// Elementwise functions have derivatives with formulas of their own. They take a fraction of the time of differentiating the polynomials
+// and branches of the function, and are as accurate.
 
 // elementwise is the arg of a CUSTOM_GRADIENT (gradient.Stated) whose value is a function of the other sources.
 type elementwise struct {
@@ -32,8 +32,8 @@ func (f elementwise) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// Composed is the value of a CUSTOM_GRADIENT as an expression without one that has a right derivative too, if only its value is
-// kept: as a constant, to which the long formula is added, less itself as a constant, which the compiler leaves out.
+// Composed is the value of a CUSTOM_GRADIENT as an expression without that operation, with the same value and the right derivative:
+// detach(value) + long formula - detach(long formula). The compiler leaves out the two formulas, as their difference is 0.
 func Composed(u *uop.UOp) *uop.UOp {
 	v := u.Src[0]
 	if f, ok := u.Arg.(elementwise); ok && f.long != nil {
@@ -43,7 +43,7 @@ func Composed(u *uop.UOp) *uop.UOp {
 	return v
 }
 
-// withSlopes is a function of some numbers with the derivatives that are stated, by its formula for float32 or by the long one.
+// withSlopes is a function of some operands with the given derivatives. Its value is computed by the formula for float32 or by the long one.
 func withSlopes(name string, shortForm, long func(x ...*uop.UOp) *uop.UOp, slopes func(y *uop.UOp, x ...*uop.UOp) []*uop.UOp, x ...*uop.UOp) *uop.UOp {
 	if asTinygrad(x[0]) {
 		return long(x...)
@@ -56,7 +56,7 @@ func withSlopes(name string, shortForm, long func(x ...*uop.UOp) *uop.UOp, slope
 	return v.Graph().New(uop.CustomGradient, v.DType, append([]*uop.UOp{v}, x...), f, nil)
 }
 
-// smooth is a function of one number, by its formula for float32 or by the long one, with its derivative at x, where it is y.
+// smooth is withSlopes of one operand x; the derivative is a function of x and of the value y.
 func smooth(name string, shortForm, long func(x *uop.UOp) *uop.UOp, slope func(x, y *uop.UOp) *uop.UOp, x *uop.UOp) *uop.UOp {
 	of1 := func(f func(x *uop.UOp) *uop.UOp) func(x ...*uop.UOp) *uop.UOp {
 		if f == nil {

@@ -7,19 +7,20 @@ import (
 	"polygrad/core/uop"
 )
 
-// Eigenvalues of larger symmetric matrices: reflections make them tridiagonal, those are divided and conquered (Cuppen 1981; Gu and
-// Eisenstat, A divide-and-conquer algorithm for the symmetric tridiagonal eigenproblem, 1995). A graph has no branches, so nothing is
-// deflated: equal poles are moved apart by rounding errors, and weights are at least a rounding error, which is backward stable.
+// Eigenvalues of larger symmetric matrices. Householder reflections make a matrix tridiagonal; the tridiagonal matrix is decomposed by
+// divide and conquer (Cuppen 1981; Gu and Eisenstat, A divide-and-conquer algorithm for the symmetric tridiagonal eigenproblem, 1995).
+// A graph has no branches, so there is no deflation. Instead, equal poles are moved apart by a rounding error, and weights are raised
+// to at least a rounding error, which is backward stable.
 
-// tridiagonal are symmetric tridiagonal matrices, the diagonals (s, n) and what is beside them (s, n), 0 in the end, and the
-// reflections by which they were made, those of panels, each of rows and columns from a start on.
+// tridiagonal is a stack of symmetric tridiagonal matrices: the diagonals (s, n), the superdiagonals (s, n) with 0 as the last element,
+// and the reflections that made them, one for each panel, with the first row and column of the panel.
 type tridiagonal struct {
 	diagonal, beside *uop.UOp
 	panels           []reflections
 	starts           []int64
 }
 
-// tridiagonalised reflects rows and columns of symmetric matrices a (s, n, n), n > 2.
+// tridiagonalised makes symmetric matrices a (s, n, n), n > 2, tridiagonal.
 func tridiagonalised(a *uop.UOp) tridiagonal {
 	_, n, _ := sizes(a)
 	width := panelSize(n)
@@ -42,8 +43,8 @@ func tridiagonalised(a *uop.UOp) tridiagonal {
 	return t
 }
 
-// takenDiagonals are the first w elements of the diagonals of a (s, m, m) and of those above them, 0 in the end, and a without its first w
-// rows and columns.
+// takenDiagonals are the first w elements of the diagonal and of the superdiagonal of a (s, m, m), which is padded with 0, and a without
+// its first w rows and columns.
 func takenDiagonals(a *uop.UOp, w int64) (diagonals, above, rest *uop.UOp) {
 	stack, m, _ := sizes(a)
 	first := func(x *uop.UOp) *uop.UOp { return shrinkAxis(x, 1, uop.N(0), uop.N(w)) }
@@ -51,8 +52,8 @@ func takenDiagonals(a *uop.UOp, w int64) (diagonals, above, rest *uop.UOp) {
 	return first(diagonalOf(a)), first(padTo(diagonal(a, 1, -2, -1), uop.ShapeOf(stack, m))), rest
 }
 
-// tridiagonalPanel reflects the first count rows and columns of a (s, n, n), so that they are 0 beyond the element next to the
-// diagonal, for matrices whose greatest element is near 1; v (s, count, n) are the reflectors and tau (s, count, 1) their factors.
+// tridiagonalPanel makes the first count rows and columns of a (s, n, n) tridiagonal. The greatest element of a must be near 1.
+// v (s, count, n) are the reflectors and tau (s, count, 1) their factors.
 func tridiagonalPanel(a *uop.UOp, count int64) (rest, v, tau *uop.UOp) {
 	stack, n, _ := sizes(a)
 	zeros := func(rows, columns int64) *uop.UOp { return zeros(a, a.DType, stack, rows, columns) }
@@ -73,7 +74,7 @@ func tridiagonalPanel(a *uop.UOp, count int64) (rest, v, tau *uop.UOp) {
 	return r[0], r[1], r[2]
 }
 
-// secularIterations is enough of them for the roots of a secular equation, with any poles and weights.
+// secularIterations are enough iterations to find the roots of a secular equation with any poles and weights.
 func secularIterations(dt *uop.DType) int64 {
 	if dt == uop.Float64 {
 		return 22
@@ -90,10 +91,10 @@ func difference(p, q *uop.UOp) *uop.UOp { return sub(p, q) }
 // ofSquares is the distance p² - q² of the squares of singular values, with a small relative error.
 func ofSquares(p, q *uop.UOp) *uop.UOp { return mul(sub(p, q), add(p, q)) }
 
-// secular are roots of 1 + sum z2[i] / (d[i] - x) = 0 (s, n), one above each pole d, which ascend: root j is origin[j] + x[j] with
-// the nearest pole for the origin, as x must have a small relative error. If distances are those of squares, d and the origins are
-// square roots of poles. Two poles and a constant are fitted to values and slopes; a point outside of what is known to hold the root is
-// replaced by the geometric mean of its ends.
+// secular are the roots (s, n) of the secular equation 1 + sum z2[i] / (d[i] - x) = 0, one above each of the ascending poles d. Root j is
+// origin[j] + x[j], where the origin is the nearest pole, so that x has a small relative error. If the poles are squares, d and the
+// origins are their square roots. An iteration fits a function of two poles and a constant to values and slopes; if its root lies
+// outside of the interval that is known to contain the root, the geometric mean of the interval's ends is the next point.
 func secular(d, z2 *uop.UOp, from distance) (origin, x *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
 	g, dt := d.Graph(), d.DType
@@ -167,13 +168,13 @@ func secular(d, z2 *uop.UOp, from distance) (origin, x *uop.UOp) {
 	return origin, mul(side, r[0])
 }
 
-// update is a diagonal matrix after an update of rank one: its new values, origin + x (s, n), as those of secular, and what their
-// vectors are made of: the old values (s, n) that were used, weights z (s, n, 1) and distances of old values from new ones (s, n, n), all
-// in the order that was given.
+// update is the result of a rank-one update of a diagonal matrix: the new values, origin + x (s, n), as from secular, and what the
+// vectors are computed from: the old values (s, n) that were used, the weights z (s, n, 1), and the distances of old from new values
+// (s, n, n), all in the given order.
 type update struct{ origin, x, poles, z, distance *uop.UOp }
 
-// updated are the values d (s, n) after an update by weights z (s, n). Equal values are moved apart, and small weights are made greater,
-// by rounding errors of a matrix whose greatest element is near 1.
+// updated is the rank-one update of a diagonal matrix d (s, n) by weights z (s, n). Equal values are moved apart by a rounding error of a
+// matrix whose greatest element is near 1, and smaller weights are raised to it.
 func updated(d, z *uop.UOp, from distance) update {
 	n := d.Shape()[1].N
 	_, digits := d.DType.FloatInfo()
@@ -203,17 +204,18 @@ func updated(d, z *uop.UOp, from distance) update {
 	return update{origin, x, poles, column(gather(z, 1, rank)), toRoots(poles)}
 }
 
-// leafSize is the largest size of the matrices that are not divided.
+// leafSize is the largest size of a matrix that is not divided further.
 const leafSize = 12
 
-// leaves are how many matrices one of size n is divided into, a power of two, and their size.
+// leaves is the number of blocks that a matrix of size n is divided into, a power of two, and the size of a block.
 func leaves(n int64) (count, size int64) {
 	for count = 1; ceil64(n, count) > leafSize; count *= 2 {
 	}
 	return count, ceil64(n, count)
 }
 
-// lengthened are diagonals x (s, n) with more elements up to m, which give a matrix with elements below 2 its greatest eigenvalues or singular values.
+// lengthened extends diagonals x (s, n) to m elements. The new elements become the greatest eigenvalues or singular values of a matrix
+// whose elements are below 2, so they can be cut off again.
 func lengthened(x *uop.UOp, m int64) *uop.UOp {
 	n := x.Shape()[1].N
 	if m == n {
@@ -269,7 +271,7 @@ func conquered(d, e *uop.UOp) (values, vectors *uop.UOp) {
 	return gather(values, 1, order), picked(vectors, order)
 }
 
-// ranks are the places of elements (s, n) in ascending order, and the elements of the places.
+// ranks are the positions of elements (s, n) in ascending order, and the inverse permutation.
 func ranks(x *uop.UOp) (rank, order *uop.UOp) {
 	n := x.Shape()[1].N
 	at := count0(x.Graph(), n)
