@@ -85,7 +85,7 @@ test_that("wrong kinds of arguments have errors with names", {
   expect_polygrad(x[1, , drop = NA], "drop: NA, expected TRUE or FALSE")
   expect_polygrad(dim(x) <- NA, "dim<-: NA")
   expect_polygrad(Tensor$training <- 1, "training: 1, expected TRUE or FALSE")
-  expect_polygrad(x$assign(list(1, 2, 3, 4, 5, 6)), "list, expected numbers")
+  expect_polygrad(x$assign(list(1, 2, 3, 4, 5, 6)), "list, expected a Tensor or numbers")
   expect_polygrad(x$replace(1), "replace: x: double, expected a Tensor")
   expect_polygrad(x$grad <- 1, "grad: double, expected a Tensor or NULL")
   expect_polygrad(device_available(NULL), "device: NULL")
