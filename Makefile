@@ -7,9 +7,10 @@ PY := $(VENV)/bin/python
 LIB := build/libpolygrad.so
 VERSION := $(shell sed -n 's/^.define POLY_VERSION "\(.*\)"/\1/p' include/polygrad.h)
 SONAME := libpolygrad.so.$(firstword $(subst ., ,$(VERSION)))
-# The same library with a SONAME, for programs that are linked with it.
+# The same library with a SONAME, for programs that are linked with it, and as an archive.
 LINKED_LIB := build/libpolygrad.so.$(VERSION)
 WASM := build/polygrad.wasm
+STATIC_LIB := build/libpolygrad.a
 export PREFIX LIBDIR INCLUDEDIR DESTDIR
 
 GO_SOURCES := go.mod go.sum $(wildcard *.go) $(shell find capi core exec model render variable include -type f \
@@ -98,8 +99,8 @@ web: $(WEB)/polygrad.js ## build the package for browsers into build/js: a modul
 serve: web ## serve the checkout to a browser of this machine; PORT=8080
 	node scripts/serve.mjs . --port $(or $(PORT),8080)
 
-install: $(LINKED_LIB) ## install library and header; PREFIX=/usr/local, DESTDIR=
-	@scripts/install.sh install $<
+install: $(LINKED_LIB) $(STATIC_LIB) ## install the libraries and the header; PREFIX=/usr/local, DESTDIR=
+	@scripts/install.sh install $^
 
 uninstall: ## remove what install put there
 	@scripts/install.sh uninstall
@@ -129,6 +130,10 @@ $(LIB).gz: $(LIB)
 $(LINKED_LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)
 	GO='$(GO)' scripts/library.sh $@ $(SONAME)
+
+$(STATIC_LIB): $(GO_SOURCES)
+	@scripts/require.sh gcc $(GO)
+	GO='$(GO)' scripts/library.sh $@
 
 $(VENV)/tools: scripts/requirements.txt
 	@scripts/require.sh $(PYTHON)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install.sh install LIBRARY | uninstall: what `make install` and `make uninstall` do.
+# install.sh install LIBRARY ARCHIVE | uninstall: what `make install` and `make uninstall` do.
 #
 # From the environment: PREFIX, LIBDIR and INCLUDEDIR (below PREFIX unless absolute) and DESTDIR,
 # which stands before all of them while a package is made. The installed files name no other
@@ -89,8 +89,9 @@ refresh_linker() {
 
 case "${1:-}" in
   install)
-    library=${2:?usage: install.sh install LIBRARY}
+    library=${2:?usage: install.sh install LIBRARY ARCHIVE}
     put 755 "$library" "$libdir/libpolygrad.so.$version"
+    put 644 "${3:?usage: install.sh install LIBRARY ARCHIVE}" "$libdir/libpolygrad.a"
     ln -sfn "libpolygrad.so.$version" "$dest$libdir/$soname"
     ln -sfn "$soname" "$dest$libdir/libpolygrad.so"
     put 644 "$header" "$includedir/polygrad.h"
@@ -103,13 +104,13 @@ case "${1:-}" in
     echo "polygrad $version is in $dest$prefix"
     ;;
   uninstall)
-    rm -f "$dest$libdir/libpolygrad.so" "$dest$libdir/$soname" "$dest$libdir/libpolygrad.so.$version"
+    rm -f "$dest$libdir/libpolygrad.so" "$dest$libdir/$soname" "$dest$libdir/libpolygrad.so.$version" "$dest$libdir/libpolygrad.a"
     rm -f "$dest$includedir/polygrad.h" "$dest$pkgconfig/polygrad.pc"
     rm -rf "$dest$cmake" "$dest$doc"
     refresh_linker
     ;;
   *)
-    echo "usage: install.sh install LIBRARY | uninstall" >&2
+    echo "usage: install.sh install LIBRARY ARCHIVE | uninstall" >&2
     exit 2
     ;;
 esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# library.sh OUT [SONAME]: builds the shared library into the file OUT.
+# library.sh OUT [SONAME]: builds the shared library, or the static one if its name ends in .a, into the file OUT.
 #
 # Frontends load the library by its path, so without SONAME a copy of the one file works
 # wherever it lies; what programs are linked with (make install) gets a SONAME.
@@ -13,6 +13,11 @@ cp "$root/capi/polygrad.map" "$folder"
 linker="-Wl,-z,defs -Wl,--version-script=$folder/polygrad.map${2:+ -Wl,-soname,$2}"
 mkdir -p "$(dirname "$out")"
 cd "$root"
+if [[ $out == *.a ]]; then
+  CGO_ENABLED=1 "${GO:-go}" build -trimpath -ldflags="-s -w -buildid=" -buildmode=c-archive -o "$out" ./capi
+  rm -f "${out%.*}.h"
+  exit
+fi
 CGO_ENABLED=1 "${GO:-go}" build -trimpath -ldflags="-s -w -buildid= -extldflags '$linker'" \
   -buildmode=c-shared -o "$out" ./capi
 rm -f "${out%.*}.h" # cgo's header of the functions behind the interface

@@ -19,6 +19,7 @@ FILES = {
     "lib/libpolygrad.so",
     f"lib/{SONAME}",
     f"lib/libpolygrad.so.{VERSION}",
+    "lib/libpolygrad.a",
     "lib/pkgconfig/polygrad.pc",
     "lib/cmake/polygrad/polygrad-config.cmake",
     "lib/cmake/polygrad/polygrad-config-version.cmake",
@@ -93,6 +94,28 @@ def test_c_example_with_pkg_config(moved: Path, tmp_path: Path) -> None:
     flags = pkg_config(moved / "lib/pkgconfig", "--cflags", "--libs").split()
     source, program = ROOT / "examples/c/train.c", tmp_path / "train"
     output(["cc", "-std=c11", *STRICT, str(source), *flags, "-o", str(program)])
+    learns(program)
+
+
+def test_c_example_with_the_static_library(moved: Path, tmp_path: Path) -> None:
+    flags = pkg_config(moved / "lib/pkgconfig", "--cflags").split()
+    source, program = ROOT / "examples/c/train.c", tmp_path / "train"
+    archive = str(moved / "lib/libpolygrad.a")
+    output(
+        [
+            "cc",
+            "-std=c11",
+            *STRICT,
+            str(source),
+            *flags,
+            archive,
+            "-lm",
+            "-pthread",
+            "-o",
+            str(program),
+        ]
+    )
+    assert "polygrad" not in output(["readelf", "-d", str(program)])
     learns(program)
 
 
