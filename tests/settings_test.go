@@ -63,7 +63,9 @@ func TestOnlySettingsReadTheEnvironment(t *testing.T) {
 	files := 0
 	for _, path := range sources(t, ".go") {
 		room, _, _ := strings.Cut(path, "/")
-		if isAbove(room) || strings.HasSuffix(path, "_test.go") || path == "core/settings/settings.go" {
+		// What settings has in native builds from the C library it has here from Go.
+		host := path == "capi/host_wasip1.go"
+		if isAbove(room) || strings.HasSuffix(path, "_test.go") || path == "core/settings/settings.go" || host {
 			continue
 		}
 		files++
@@ -93,7 +95,7 @@ var reads = map[string]*regexp.Regexp{
 	".c":  regexp.MustCompile(`getenv\("(\w+)"`),
 	".h":  regexp.MustCompile(`getenv\("(\w+)"`),
 	".py": regexp.MustCompile(`(?:environ\.get|environ|getenv)[(\[]["'](\w+)["']`),
-	".js": regexp.MustCompile(`process\.env\.(\w+)|\{([\w, ]+)\} = process\.env`),
+	".js": regexp.MustCompile(`\b(?:process\.env|environment)\.(\w+)|\{([\w, ]+)\} = (?:process\.env|environment)`),
 	".R":  regexp.MustCompile(`Sys\.getenv\(["'](\w+)["']`),
 }
 
