@@ -23,7 +23,7 @@ func newBlock(sizes ...int64) (*block, error) {
 		total += paddedFloats(n)
 	}
 	size := uintptr(max(total, lineFloats) * 4)
-	at, err := pages.Reserve(0, size)
+	at, err := pages.Fresh(size)
 	if err != nil {
 		return nil, fmt.Errorf("cannot get %d bytes of memory: %w", total*4, err)
 	}

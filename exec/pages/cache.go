@@ -38,7 +38,12 @@ func (c *Cache) Take(n uintptr) (uintptr, error) {
 		}
 	}
 	c.mu.Unlock()
-	// The system promises more memory than it has, and ends the process that uses it.
+	return Fresh(n)
+}
+
+// Fresh returns n bytes of zeroed memory, for Release, or an error where the machine has less: the system promises more than there is,
+// and ends the process that uses it.
+func Fresh(n uintptr) (uintptr, error) {
 	if most := installed(); most > 0 && n > most {
 		return 0, fmt.Errorf("pages: no memory for %d bytes: the machine has %d", n, most)
 	}
