@@ -13,13 +13,12 @@ for (op in c(getGroupMembers("Arith"), getGroupMembers("Compare"))) {
   method <- eval(bquote(function(e1, e2) .Call(C_ops, .(op), e1, e2)))
   for (classes in list(c("Tensor", "Tensor"), c("Tensor", "numeric"), c("numeric", "Tensor"))) setMethod(op, classes, method)
 }
-# Classes of R have methods of their own for operators, and R takes neither of two.
+# Classes of R that have methods of their own for operators: between those and ours R takes neither.
+setClassUnion("ClassWithOps", c("data.frame", "factor", "Date", "POSIXt"))
 for (op in getGroupMembers("Ops", recursive = TRUE)) {
   method <- eval(bquote(function(e1, e2) .Call(C_ops, .(op), e1, e2)))
-  for (other in c("data.frame", "factor", "Date", "POSIXt")) {
-    setMethod(op, c("Tensor", other), method)
-    setMethod(op, c(other, "Tensor"), method)
-  }
+  setMethod(op, c("Tensor", "ClassWithOps"), method)
+  setMethod(op, c("ClassWithOps", "Tensor"), method)
 }
 setMethod("-", c("Tensor", "missing"), function(e1, e2) .Call(C_ops_unary, "-", e1))
 setLoadAction(function(ns) {
