@@ -122,9 +122,7 @@ func newArray[T any](n int) (*T, []T) {
 }
 
 func shapeOut(shape []int64, out *[maxOutDims]int64) int32 {
-	for i, d := range shape {
-		out[i] = d
-	}
+	copy(out[:], shape)
 	return int32(len(shape))
 }
 
