@@ -322,9 +322,11 @@ def run_browser_tools() -> Tally:
     unready = js_unready("browser tools", JS_TEST, files, "browser")
     if unready:
         return unready
-    command = ["node", "--test", "--test-reporter=junit", *tracked(files)]
+    command = ["node", "--test", "--test-reporter=junit"]
     return reported(
-        "browser tools", command, lambda report: [f"--test-reporter-destination={report}"]
+        "browser tools",
+        command,
+        lambda report: [f"--test-reporter-destination={report}", *tracked(files)],
     )
 
 
