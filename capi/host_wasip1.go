@@ -6,28 +6,38 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"polygrad/exec/pages"
 )
 
 // What native builds have from the C library (host_cgo.go), for a WebAssembly module, which runs on one thread.
 
 func main() {}
 
-// blocks are the memory that callers free, by address. It is Go's: objects do not move, and large memory (see allocate) lies elsewhere.
-var blocks = map[unsafe.Pointer][]byte{}
+// blocks are the sizes of the memory that callers free, by address. It lies outside of Go's heap, which ends the module when it is full.
+var blocks = map[unsafe.Pointer]uintptr{}
 
 func cMalloc(n uintptr) unsafe.Pointer { return cAligned(n) }
 
 func cCalloc(n, size uintptr) unsafe.Pointer { return cAligned(n * size) }
 
+// cAligned is zeroed memory, nil if there is none.
 func cAligned(n uintptr) unsafe.Pointer {
-	b := make([]byte, n+alignment)
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	p = unsafe.Add(p, -uintptr(p)&(alignment-1))
-	blocks[p] = b
+	at, err := pages.Fresh(n)
+	if err != nil {
+		return nil
+	}
+	p := pages.Pointer(at)
+	blocks[p] = n
 	return p
 }
 
-func cFree(p unsafe.Pointer) { delete(blocks, p) }
+func cFree(p unsafe.Pointer) {
+	if n, used := blocks[p]; used {
+		delete(blocks, p)
+		_ = pages.Release(uintptr(p), n)
+	}
+}
 
 func permanent(n uintptr) unsafe.Pointer { return cAligned(n) }
 
