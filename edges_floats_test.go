@@ -46,3 +46,32 @@ func TestEqualOperandsKeepNaN(t *testing.T) {
 		}
 	}
 }
+
+// The bounds of a float do not say whether it is NaN: a constant that bounds it is not the result.
+func TestMaximumOfInfiniteConstantKeepsNaN(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, dt := range []DType{"float16", "bfloat16", Float32, Float64} {
+		x := From([]float64{nan, 1, inf, -inf}).Cast(dt)
+		for name, c := range map[string]struct {
+			got  *Tensor
+			want []float64
+		}{
+			"maximum(inf)":          {x.Maximum(inf), []float64{nan, inf, inf, inf}},
+			"maximum(-inf)":         {x.Maximum(-inf), []float64{nan, 1, inf, -inf}},
+			"minimum(inf)":          {x.Minimum(inf), []float64{nan, 1, inf, -inf}},
+			"minimum(-inf)":         {x.Minimum(-inf), []float64{nan, -inf, -inf, -inf}},
+			"minimum(3) maximum(5)": {x.Minimum(3).Maximum(5), []float64{nan, 5, 5, 5}},
+		} {
+			got, err := Values[float64](c.got.Cast(Float64))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range c.want {
+				if got[i] != want && !(math.IsNaN(got[i]) && math.IsNaN(want)) {
+					t.Errorf("%s of %s: %v, want %v", name, dt, got, c.want)
+					break
+				}
+			}
+		}
+	}
+}

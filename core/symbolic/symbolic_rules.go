@@ -1014,7 +1014,7 @@ var symbolicRules = rewrite.New("symbolicRules",
 	&rewrite.Rule{Name: "symbolic.rules:109 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if areConst(t, v) || areConst(f, w)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Where), Fn: symbolicRules14},
 	&rewrite.Rule{Name: "symbolic.rules:112 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.DefineVar, uop.Special, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow, uop.Where, uop.MulAcc, uop.Exp, uop.Cos, uop.Tanh), Fn: symbolicRules15},
 	&rewrite.Rule{Name: "symbolic.rules:113 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.Range), Need: uop.Ops(uop.ConstOp), Fn: symbolicRules16},
-	&rewrite.Rule{Name: "symbolic.rules:114 MAX(x, y) => x if min(x) >= max(y) else y if max(x) <= min(y)", Ops: uop.Ops(uop.Max), Fn: symbolicRules17},
+	&rewrite.Rule{Name: "symbolic.rules:114 MAX(x, y) => x if min(x) >= max(y) && isNumber(y) else y if max(x) <= min(y) && isNumber(x)", Ops: uop.Ops(uop.Max), Fn: symbolicRules17},
 	&rewrite.Rule{Name: "symbolic.rules:117 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2))", Ops: uop.GroupAssociative, Fn: symbolicRules18},
 	&rewrite.Rule{Name: "symbolic.rules:118 s@(c0 + x) < c1 => lessMoved(s, x, c0, c1)", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: symbolicRules19},
 	&rewrite.Rule{Name: "symbolic.rules:119 (x // c1) // c2 => x // (c1*c2) if productFits(c1, c2)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Idiv), Fn: symbolicRules20},
@@ -1360,14 +1360,14 @@ func symbolicRules16(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// MAX(x, y) => x if min(x) >= max(y) else y if max(x) <= min(y)
+// MAX(x, y) => x if min(x) >= max(y) && isNumber(y) else y if max(x) <= min(y) && isNumber(x)
 func symbolicRules17(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, y := u.Src[i1], u.Src[1-i1]
-		if x.Vmin().Ge(y.Vmax()) {
+		if x.Vmin().Ge(y.Vmax()) && isNumber(y) {
 			return x
 		}
-		if x.Vmax().Le(y.Vmin()) {
+		if x.Vmax().Le(y.Vmin()) && isNumber(x) {
 			return y
 		}
 	}

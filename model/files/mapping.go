@@ -5,31 +5,23 @@ package files
 import (
 	"fmt"
 	"io/fs"
-	"math"
-	"os"
 	"syscall"
 )
 
+// doNotWait opens a pipe at once, not when its other end is opened.
+const doNotWait = syscall.O_NONBLOCK
+
 // mapFile maps a regular file for reading and private writing. An empty file has no mapping.
 func mapFile(path string) ([]byte, error) {
-	// Without O_NONBLOCK opening a pipe would block until its other end is opened.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is no regular file (%s)", info.Mode().Type())}
-	case info.Size() == 0:
+	if size == 0 {
 		return nil, nil
-	case info.Size() > math.MaxInt:
-		return nil, &fs.PathError{Op: "mmap", Path: path, Err: syscall.EFBIG}
 	}
-	mem, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|noReserve)
+	mem, err := syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|noReserve)
 	if err != nil {
 		return nil, &fs.PathError{Op: "mmap", Path: path, Err: err}
 	}

@@ -1,30 +1,23 @@
 package files
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"unsafe"
 
 	"polygrad/exec/pages"
 )
 
+const doNotWait = 0
+
 // mapFile reads a regular file: files cannot be mapped here.
 func mapFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is no regular file (%s)", info.Mode().Type())}
-	}
-	mem, err := newMemory(int(info.Size()))
+	mem, err := newMemory(size)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
