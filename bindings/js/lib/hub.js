@@ -95,12 +95,14 @@ function checked (repoId, options) {
 function savedHeaders (home) {
   if (environment.HF_TOKEN) return headersOf('HF_TOKEN', environment.HF_TOKEN)
   const file = environment.HF_TOKEN_PATH || path.join(home, 'token')
+  let token = null
   try {
-    return headersOf(file, fs.readFileSync(file, 'utf8').trim() || null)
+    token = fs.readFileSync(file, 'utf8').trim() || null
   } catch (error) {
-    if (error instanceof PolygradError) throw error
-    return {}
+    if (error.code === 'EISDIR') throw new PolygradError(`HF_TOKEN_PATH: '${file}' is a folder, expected a file`)
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw new PolygradError(`HF_TOKEN_PATH: '${file}' cannot be read: ${error.message}`)
   }
+  return headersOf(file, token)
 }
 
 function headersOf (name, token) {

@@ -302,7 +302,7 @@ test('onProgress may end a download', () => serving(MODEL, async ({ get }) => {
 }))
 
 test('bad environment variables', async () => {
-  for (const [name, junk] of [['HF_ENDPOINT', 'abc'], ['HF_TOKEN', 'a b'], ['HF_HUB_OFFLINE', 'abc']]) {
+  for (const [name, junk] of [['HF_ENDPOINT', 'abc'], ['HF_TOKEN', 'a b'], ['HF_TOKEN_PATH', __dirname], ['HF_HUB_OFFLINE', 'abc']]) {
     const before = process.env[name]
     process.env[name] = junk
     try {
