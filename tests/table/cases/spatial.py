@@ -391,10 +391,12 @@ def _columns() -> None:
                     out[(slice(None), slice(None), *tap, *window)] = x[(..., *at)]
             return out.reshape(x.shape[0], -1, int(np.prod(windows.out)))
 
-        def back(y: Any, fold: Any = columns) -> Any:
-            basis = np.eye(2 * 2 * 6 * 5).reshape(-1, 2, 2, 6, 5)
-            each = np.array([(fold(b) * y).sum() for b in basis])
-            return each.reshape(2, 2, 6, 5)
+        # Its transpose, by what it makes of each unit of x.
+        units = np.eye(2 * 2 * 6 * 5).reshape(-1, 2, 2, 6, 5)
+        matrix = np.array([columns(unit).ravel() for unit in units])
+
+        def back(y: Any, m: Any = matrix) -> Any:
+            return (m * np.ravel(y)).sum(axis=1).reshape(2, 2, 6, 5)
 
         name = f"im2col {kernel} {args}"
         x = Draw(name).reals([2, 2, 6, 5])
