@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"polygrad/core/settings"
 	"polygrad/exec/pages"
 	render "polygrad/render/wasm"
 )
@@ -36,6 +37,19 @@ func hostDrop(module int32)
 //go:wasmimport polygrad run
 func hostRun(function int32, args unsafe.Pointer) (trapped int32)
 
+// hostThreads is how many threads can share runs, of so many that are wanted; 0 leaves it to the host.
+//
+//go:noescape
+//go:wasmimport polygrad threads
+func hostThreads(wanted int32) int32
+
+// hostShare calls a function from threads, each of which does so many pieces of its part of the items. The arguments of each thread are
+// size words; the one at first and the next are the first item and the number of items. It returns 0, or 1 after a trap.
+//
+//go:noescape
+//go:wasmimport polygrad share
+func hostShare(function int32, args unsafe.Pointer, size, first, threads, pieces int32, items float64) (trapped int32)
+
 // hostError writes the text of what failed last, as much as there is room for, and returns how long it is.
 //
 //go:noescape
@@ -55,13 +69,16 @@ func hostFailure() error {
 	return errors.New(string(text[:min(int(n), len(text))]))
 }
 
-// code is the host's number of a module.
-type code struct{ number int32 }
+// code is the host's number of a module. Other threads compile its bytes where they lie.
+type code struct {
+	number int32
+	bytes  []byte
+}
 
 // compile compiles kernels as one module.
 func compile(kernels []*render.Kernel) (code, error) {
 	bytes := encode(kernels...)
-	c := code{hostCompile(unsafe.Pointer(unsafe.SliceData(bytes)), uint32(len(bytes)))}
+	c := code{hostCompile(unsafe.Pointer(unsafe.SliceData(bytes)), uint32(len(bytes))), bytes}
 	if c.number == 0 {
 		return c, hostFailure()
 	}
@@ -81,14 +98,20 @@ type bindings struct{}
 func (*bindings) close() {}
 
 // function is the host's number of a kernel's function.
-type function struct{ number int32 }
-
-func (m *module) function(number int, _ *render.Kernel, _ int) function {
-	return function{hostBind(m.number, int32(number))}
+type function struct {
+	number int32
+	// threads is how many threads share the work items, pieces in how many pieces each does its part.
+	threads, pieces int
 }
 
-// threads is how many threads share a kernel.
-func threads() int { return 1 }
+func (m *module) function(number int, k *render.Kernel, threads int) function {
+	f := function{number: hostBind(m.number, int32(number))}
+	f.threads, f.pieces = share(k.Items, threads, k.Flops, k.Bytes, k.Setup)
+	return f
+}
+
+// threads is how many threads can share a kernel.
+func threads() int { return int(hostThreads(int32(settings.Threads.Number()))) }
 
 // Nothing interrupts a goroutine here: the cleanups of what is garbage run when another one yields, as it does once in so many runs of kernels.
 const runsPerYield = 64
@@ -97,7 +120,7 @@ var runs uint
 
 // run runs the kernel.
 func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
-	var few [16]uint64
+	var few [64]uint64
 	args := few[:0]
 	for _, p := range ptrs {
 		args = append(args, uint64(uintptr(p)))
@@ -105,9 +128,10 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 	for _, v := range vars {
 		args = append(args, uint64(v))
 	}
+	first := len(args)
 	args = append(args, 0, uint64(k.Items))
 	if k.scratch > 0 {
-		memory, err := scratchOf(k.scratch)
+		memory, err := scratchOf(k.scratch * uintptr(k.threads))
 		if err != nil {
 			return fmt.Errorf("wasm kernel %s: scratch memory: %w", k.Name, err)
 		}
@@ -116,7 +140,19 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 	if runs++; runs%runsPerYield == 0 {
 		runtime.Gosched()
 	}
-	trapped := hostRun(k.number, unsafe.Pointer(unsafe.SliceData(args)))
+	var trapped int32
+	if k.threads > 1 {
+		size := len(args)
+		for thread := 1; thread < k.threads; thread++ {
+			args = append(args, args[:size]...)
+			if k.scratch > 0 {
+				args[len(args)-1] += uint64(k.scratch) * uint64(thread)
+			}
+		}
+		trapped = hostShare(k.number, unsafe.Pointer(unsafe.SliceData(args)), int32(size), int32(first), int32(k.threads), int32(k.pieces), float64(k.Items))
+	} else {
+		trapped = hostRun(k.number, unsafe.Pointer(unsafe.SliceData(args)))
+	}
 	runtime.KeepAlive(k)
 	if trapped != 0 {
 		return fmt.Errorf("wasm kernel %s: %w", k.Name, hostFailure())
@@ -124,7 +160,7 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 	return nil
 }
 
-// scratch is the memory of the one kernel that runs at a time.
+// scratch is the memory of the one kernel that runs at a time, for all threads.
 var scratch struct{ at, size uintptr }
 
 // scratchOf returns scratch memory of at least so many bytes.

@@ -66,7 +66,7 @@ type function struct {
 
 func (m *module) function(number int, k *render.Kernel, threads int) function {
 	f := function{export: "k" + strconv.Itoa(number)}
-	f.Threads, f.pieces = share(k.Items, threads, k.Flops, k.Bytes, k.Setup)
+	f.Threads, f.pieces = share(k.Items, min(threads, runtime.GOMAXPROCS(0), maxThreads), k.Flops, k.Bytes, k.Setup)
 	return f
 }
 

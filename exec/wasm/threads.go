@@ -3,7 +3,6 @@
 package wasm
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,14 +10,6 @@ import (
 )
 
 const (
-	// shareFrom is the time from which on a run is shared by threads, and pieceTime how long a piece should be.
-	shareFrom = 12 * time.Microsecond
-	pieceTime = 100 * time.Microsecond
-	maxPieces = 16 // for each thread
-	// maxSetup is the share of a run that the setup of all its pieces may take.
-	maxSetup = 1. / 32
-	// A core does about so many operations and moves so many bytes in a nanosecond.
-	flopsPerNs, bytesPerNs = 10, 10
 	// spinTime is how long a worker looks for the next run before it sleeps, and waitTime how long a caller looks for the
 	// end of one: to wake a thread takes longer than a short run.
 	spinTime = 50 * time.Microsecond
@@ -26,21 +17,6 @@ const (
 	// clockEvery is how many times they look between two readings of the clock.
 	clockEvery = 16
 )
-
-// share is how many threads share a run, and in how many pieces each does its part of the work items: no more than the
-// setup of each allows.
-func share(items int64, threads int, flops, bytes, setup float64) (n, pieces int) {
-	took := time.Duration(max(flops/flopsPerNs, bytes/bytesPerNs)) * time.Nanosecond
-	n = int(min(int64(threads), items, int64(runtime.GOMAXPROCS(0)), maxThreads))
-	if n <= 1 || took < shareFrom {
-		return 1, 1
-	}
-	most := float64(maxPieces)
-	if setup > 0 {
-		most = min(most, maxSetup/setup/float64(n))
-	}
-	return n, max(int(min(float64(took/time.Duration(n)/pieceTime), most)), 1)
-}
 
 // maxThreads is how many threads can share a run.
 const maxThreads = 256

@@ -100,7 +100,9 @@ function savedHeaders (home) {
     token = fs.readFileSync(file, 'utf8').trim() || null
   } catch (error) {
     if (error.code === 'EISDIR') throw new PolygradError(`HF_TOKEN_PATH: '${file}' is a folder, expected a file`)
-    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw new PolygradError(`HF_TOKEN_PATH: '${file}' cannot be read: ${error.message}`)
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') {
+      throw new PolygradError(`HF_TOKEN_PATH: '${file}' cannot be read: ${error.message}`)
+    }
   }
   return headersOf(file, token)
 }

@@ -3,7 +3,7 @@
  *
  *     node scripts/bundle.mjs OUT
  *
- * writes polygrad.js, and beside it polygrad.js.map.
+ * writes polygrad.js, polygrad-worker.js, of which the threads of the library are, and beside them their maps.
  */
 
 import fs from 'node:fs'
@@ -51,8 +51,8 @@ export const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', targe
 export async function bundle (out) {
   const { metafile } = await build({
     ...OPTIONS,
-    entryPoints: [path.join(ROOT, 'index.js')],
-    outfile: path.join(out, 'polygrad.js'),
+    entryPoints: { polygrad: path.join(ROOT, 'index.js'), 'polygrad-worker': path.join(ROOT, 'lib', 'wasm', 'worker.mjs') },
+    outdir: out,
     minify: true,
     keepNames: true, // errors and texts of tensors say the names of classes
     sourcemap: true,

@@ -5,10 +5,12 @@ const test = require('node:test')
 const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
+const { Worker } = require('node:worker_threads')
+const { setTimeout: pause } = require('node:timers/promises')
 const { Tensor, PolygradError } = require('..')
 const { start } = require('../lib/wasm/module.js')
 const { engineOf } = require('../lib/engine/wasm.js')
-const { PROTOTYPES } = require('../lib/prototypes.js')
+const { PROTOTYPES, constants } = require('../lib/prototypes.js')
 
 const MODULE = process.env.POLYGRAD_WASM ?? path.join(__dirname, '..', '..', '..', 'build', 'polygrad.wasm')
 const settings = { skip: process.env.POLYGRAD_ENGINE !== 'wasm' && 'it is about the WebAssembly module' }
@@ -63,6 +65,81 @@ test('a library that has stopped says so', settings, () => {
   const x = lib.poly_array_new(ctx, FLOAT32(lib), SHAPE, 1, new Float32Array(4), 16)
   assert.throws(() => lib.poly_array_read(x, 2 ** 32 - 64, 16), stopped)
   assert.throws(() => lib.poly_version(), stopped)
+})
+
+/** Workers of Node, and the messages that they got. */
+function workersOf (count, file = '../lib/wasm/worker.js') {
+  const all = []
+  return {
+    count,
+    mayWait: true,
+    all,
+    start (message, died) {
+      const worker = new Worker(path.join(__dirname, file), { workerData: message })
+      worker.on('exit', died)
+      all.push(worker)
+      return true
+    }
+  }
+}
+
+/** A program that threads share, and what they count: runs, and workers that are ready. */
+function sharing (workers) {
+  const { lib, library } = started({ workers, environment: { POLY_THREADS: String(workers.count) } })
+  const ctx = lib.poly_ctx_new()
+  const n = 2 ** 20 + 7
+  const shape = BigInt64Array.of(BigInt(n))
+  let checks = 0
+  return {
+    counts () {
+      const words = new Int32Array(library.memory.buffer, library.control, 64)
+      return { runs: words[0], ready: words[32] }
+    },
+    check () {
+      checks++
+      const values = Float32Array.from({ length: n }, (_, i) => i % 1000 + checks)
+      const x = lib.poly_array_new(ctx, FLOAT32(lib), shape, 1, values, values.byteLength)
+      let y = lib.poly_array_binary(constants.POLY_MUL, x, x)
+      for (let i = 0; i < 3; i++) y = lib.poly_array_binary(constants.POLY_ADD, y, x)
+      const out = new Float32Array(n)
+      assert.strictEqual(lib.poly_array_read(y, out, out.byteLength), 0)
+      assert.ok(out.every((value, i) => value === values[i] * values[i] + 3 * values[i]))
+    },
+    /** Works until all workers take part. */
+    async warm () {
+      for (let tries = 0; this.counts().ready < workers.count - 1; tries++) {
+        assert.ok(tries < 600, 'workers do not begin')
+        this.check()
+        await pause(50)
+      }
+    }
+  }
+}
+
+test('threads share runs', settings, async () => {
+  const workers = workersOf(4)
+  const program = sharing(workers)
+  await program.warm()
+  const before = program.counts().runs
+  for (let i = 0; i < 10; i++) program.check()
+  assert.ok(program.counts().runs >= before + 10)
+  await Promise.all(workers.all.map((worker) => worker.terminate()))
+})
+
+test('what threads cannot do one thread does', settings, async () => {
+  for (const workers of [{ count: 3, start: () => false }, { count: 3, start: () => true }, { count: 1 }]) {
+    const program = sharing(workers)
+    for (let i = 0; i < 3; i++) program.check()
+    assert.strictEqual(program.counts().runs, 0)
+  }
+  const workers = workersOf(3)
+  const program = sharing(workers)
+  await program.warm()
+  await workers.all[0].terminate()
+  const { runs } = program.counts()
+  for (let i = 0; i < 3; i++) program.check()
+  assert.strictEqual(program.counts().runs, runs)
+  await workers.all[1].terminate()
 })
 
 test('data is the memory of a tensor, also of what was made of it', settings, () => {

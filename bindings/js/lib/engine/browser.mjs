@@ -1,4 +1,5 @@
 /** What runs the library in a browser: polygrad.wasm, which lies beside the module of the package. */
+/* global Worker */
 
 import { PolygradError } from '../errors.js'
 import { environment } from '../host/browser.js'
@@ -8,6 +9,22 @@ import { engineOf } from './wasm.js'
 
 const SETTINGS = /^(POLY_|GO[A-Z])/ // those that the library sees
 const place = new URL('polygrad.wasm', import.meta.url).href
+
+/** How threads are started. */
+const workers = {
+  count: globalThis.navigator?.hardwareConcurrency ?? 1,
+  mayWait: typeof document === 'undefined', // the main thread of a page may not
+  start (data, died) {
+    try {
+      const worker = new Worker(new URL('polygrad-worker.js', import.meta.url), { type: 'module' })
+      worker.onerror = died
+      worker.postMessage(data)
+      return true
+    } catch { // of another origin
+      return false
+    }
+  }
+}
 
 /** The bytes of polygrad.wasm. */
 async function loaded () {
@@ -21,7 +38,8 @@ async function started () {
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
   const bytes = await loaded()
   try {
-    return engineOf(await startAsync(bytes, { environment: settings, fileImports, shared: globalThis.crossOriginIsolated === true }))
+    const shared = globalThis.crossOriginIsolated === true
+    return engineOf(await startAsync(bytes, { environment: settings, fileImports, workers, shared }))
   } catch ({ message }) {
     throw new PolygradError(`${place} cannot be started: ${message}`)
   }

@@ -2,7 +2,7 @@
 /** What runs the library: native code, or WebAssembly where there is none for the computer. */
 
 const { PolygradError } = require('../errors.js')
-const { fs, path, process, environment, warn } = require('../host/node.js')
+const { fs, path, process, environment, warn, availableThreads, Worker } = require('../host/node.js')
 
 const NAME = 'polygrad.wasm'
 const ENGINES = ['native', 'wasm']
@@ -18,6 +18,17 @@ function candidates () {
   ]
 }
 
+/** How threads are started. */
+const workers = {
+  count: availableThreads(),
+  mayWait: true,
+  start (data, died) {
+    const worker = new Worker(path.join(__dirname, '..', 'wasm', 'worker.js'), { workerData: data, execArgv: [] })
+    worker.on('error', died).on('exit', died).unref() // the process ends without waiting for it
+    return true
+  }
+}
+
 /** The engine of the module in a file. */
 function wasm (file) {
   const { fileImports } = require('../wasm/files.js')
@@ -25,7 +36,7 @@ function wasm (file) {
   const { engineOf } = require('./wasm.js')
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
   try {
-    return engineOf(start(fs.readFileSync(file), { environment: { ...settings, PWD: process.cwd() }, fileImports }))
+    return engineOf(start(fs.readFileSync(file), { environment: { ...settings, PWD: process.cwd() }, fileImports, workers }))
   } catch (error) {
     throw new PolygradError(`${file} cannot be loaded: ${error.message}`)
   }

@@ -8,7 +8,7 @@ const util = require('node:util')
 const v8 = require('node:v8')
 const vm = require('node:vm')
 const { createHash, randomUUID, webcrypto } = require('node:crypto')
-const { markAsUntransferable, threadId } = require('node:worker_threads')
+const { Worker, markAsUntransferable, threadId } = require('node:worker_threads')
 const timers = require('node:timers/promises')
 const zlib = require('node:zlib')
 
@@ -50,6 +50,8 @@ module.exports = {
   createHash,
   randomUUID,
   threadId,
+  Worker,
+  availableThreads: () => os.availableParallelism?.() ?? os.cpus().length,
   process,
   environment: process.env,
   inspect: util.inspect,

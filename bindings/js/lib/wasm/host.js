@@ -1,17 +1,34 @@
 'use strict'
 /** What the module of the library asks of what runs it: kernels are modules of their own, which work on its memory. */
 
+const { startPool, MOST_THREADS } = require('./threads.js')
+
 /**
  * The functions of the import module "polygrad".
  *
  * @param {object} library memory: the WebAssembly.Memory, which may be known only when the functions are called; shared: whether
- *   threads share it
+ *   threads share it; control: the address of memory for what they say to each other; workers: how they are started, null if not
  */
 function hostImports (library) {
   const modules = [] // what they export, by number - 1
   const functions = [] // by number
+  const places = [] // of kernels, by the number of the function: what other threads find them by
   const free = { modules: [], functions: [] } // numbers that are used again
   let failure = ''
+  let compiled = 0
+  let threads = 1
+  let pool = null
+
+  /** Runs something; after a trap its error is the last failure. */
+  function tried (run) {
+    try {
+      run()
+      return 0
+    } catch (error) {
+      failure = error.message
+      return 1
+    }
+  }
 
   return {
     compile (code, length) {
@@ -20,7 +37,7 @@ function hostImports (library) {
         const module = new WebAssembly.Module(new Uint8Array(library.memory.buffer, code >>> 0, length).slice())
         const { exports } = new WebAssembly.Instance(module, { env: { memory: library.memory } })
         const number = free.modules.pop() ?? modules.length
-        modules[number] = { exports, bound: [] }
+        modules[number] = { exports, bound: [], place: { module: ++compiled, code, length } }
         return number + 1
       } catch (error) {
         failure = error.message
@@ -29,31 +46,37 @@ function hostImports (library) {
     },
 
     bind (module, kernel) {
-      const { exports, bound } = modules[module - 1]
+      const { exports, bound, place } = modules[module - 1]
       const number = free.functions.pop() ?? functions.length
       functions[number] = exports[`k${kernel}`]
+      places[number] = { ...place, kernel, run: functions[number] }
       bound.push(number)
       return number
     },
 
     drop (module) {
       for (const number of modules[module - 1].bound) {
-        functions[number] = null
+        functions[number] = places[number] = null
         free.functions.push(number)
       }
       modules[module - 1] = null
       free.modules.push(module - 1)
     },
 
-    run (number, args) {
-      try {
-        functions[number](args)
-        return 0
-      } catch (error) {
-        failure = error.message
-        return 1
-      }
+    run: (number, args) => tried(() => functions[number](args)),
+
+    threads (wanted) {
+      if (!library.shared || library.workers == null) return 1
+      threads = Math.min(wanted || library.workers.count, MOST_THREADS)
+      return threads
     },
+
+    share: (number, args, size, first, most, pieces, items) => tried(() => {
+      pool ??= startPool(library.memory, library.control, library.workers, threads)
+      const n = Math.min(most, pool.ready())
+      if (n === 1) functions[number](args)
+      else pool.share(places[number], args, size, first, n, pieces, items)
+    }),
 
     error (at, room) {
       const text = new TextEncoder().encode(failure)

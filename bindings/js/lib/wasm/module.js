@@ -2,6 +2,7 @@
 /** The library as a module of WebAssembly: how it is compiled, gets its memory and begins to run. */
 
 const { hostImports } = require('./host.js')
+const { CONTROL_BYTES } = require('./threads.js')
 const { wasiImports } = require('./wasi.js')
 
 const SECTION = 'polygrad.memory' // the first one, which says where the limits of the memory are
@@ -45,11 +46,11 @@ function memoryFor (bytes, shared) {
  *
  * @param {Uint8Array} bytes the module
  * @param {object} options environment: its variables; shared: whether threads may share the memory; fileImports: the functions of
- *   WASI for files on a memory
+ *   WASI for files on a memory; workers: how threads are started, if they are
  */
-function prepared (bytes, { environment = {}, shared: wanted = true, fileImports } = {}) {
+function prepared (bytes, { environment = {}, shared: wanted = true, fileImports, workers = null } = {}) {
   const { memory, shared } = memoryFor(bytes, wanted)
-  const library = { memory, shared, exports: null, failure: null }
+  const library = { memory, shared, exports: null, failure: null, workers, control: 0 }
   const said = (line) => { if (/^(panic|fatal error|runtime): /.test(line)) library.failure ??= line }
   const imports = {
     env: { memory },
@@ -62,6 +63,7 @@ function prepared (bytes, { environment = {}, shared: wanted = true, fileImports
 function begin (library, instance) {
   library.exports = instance.exports
   library.exports._initialize()
+  if (library.shared) library.control = library.exports.poly_wasm_alloc(CONTROL_BYTES) >>> 0
   return library
 }
 
