@@ -4,12 +4,12 @@ const globals = Object.fromEntries([
   'fetch', 'AbortController', 'atob', 'TextEncoder', 'TextDecoder', 'WebAssembly'
 ].map((name) => [name, 'readonly']))
 const browserGlobals = Object.fromEntries([
-  'Blob', 'CompressionStream', 'DecompressionStream', 'MessageChannel', 'Response', 'URLSearchParams', 'XMLHttpRequest',
+  'Blob', 'CompressionStream', 'HTMLElement', 'ImageData', 'requestAnimationFrame', 'DecompressionStream', 'MessageChannel', 'Response', 'TransformStream', 'URLSearchParams', 'XMLHttpRequest',
   'addEventListener', 'btoa', 'document', 'location', 'parent'
 ].map((name) => [name, 'readonly']))
 
 export default [
-  { ignores: ['**/node_modules/**', '**/native/**', '**/lib/prototypes.js', '**/test/types/out/**'] },
+  { ignores: ['**/node_modules/**', '**/native/**', '**/web/**', '**/lib/prototypes.js', '**/test/types/out/**'] },
   {
     languageOptions: { ecmaVersion: 2022, globals },
     linterOptions: { reportUnusedDisableDirectives: true },
@@ -33,7 +33,7 @@ export default [
       quotes: ['error', 'single', { avoidEscape: true, allowTemplateLiterals: true }]
     }
   },
-  { files: ['**/lib/host/*.js', '**/tests/browser/**'], languageOptions: { globals: browserGlobals } },
+  { files: ['**/lib/host/*.js', '**/lib/wasm/fetch.js', '**/tests/browser/**', '**/site/**'], languageOptions: { globals: browserGlobals } },
   { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs' } },
-  { files: ['**/*.mjs'], languageOptions: { sourceType: 'module' } }
+  { files: ['**/*.mjs', '**/site/*.js'], languageOptions: { sourceType: 'module' } }
 ]

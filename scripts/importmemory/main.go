@@ -4,7 +4,8 @@
 //	importmemory IN OUT
 //
 // The import asks for a memory that threads share, of at most 4 GiB. An unshared memory needs the byte 0x01 where the flags of the import's
-// limits are, 0x03: the first section, a custom one named "polygrad.memory", holds its offset in the file as a little-endian u32.
+// limits are, 0x03. The first section, a custom one named "polygrad.memory", holds two little-endian u32: the offset of that byte in the
+// file, and the least size of the memory in pages. So it ends at byte 34 of the file, and a loader knows both from the first bytes it reads.
 package main
 
 import (
@@ -82,8 +83,9 @@ func rewrite(module []byte) ([]byte, error) {
 		return nil, err
 	}
 	sections[imports].content = content
-	out := appendSection([]byte(header), section{sectionCustom, append(appendName(nil, note), 0, 0, 0, 0)})
-	place := len(out) - 4
+	payload := binary.LittleEndian.AppendUint32(make([]byte, 4), uint32(least))
+	out := appendSection([]byte(header), section{sectionCustom, append(appendName(nil, note), payload...)})
+	place := len(out) - len(payload)
 	for i, s := range sections {
 		if i == memory {
 			continue

@@ -53,9 +53,12 @@ func TestUnshared(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := sections[0]
-	name, payload := string(first.content[1:len(first.content)-4]), first.content[len(first.content)-4:]
+	name, payload := string(first.content[1:len(first.content)-8]), first.content[len(first.content)-8:]
 	if first.id != sectionCustom || name != "polygrad.memory" {
 		t.Fatalf("the first section is %d %q", first.id, name)
+	}
+	if pages := binary.LittleEndian.Uint32(payload[4:]); pages != 2 {
+		t.Errorf("the section says %d pages", pages)
 	}
 	flags := binary.LittleEndian.Uint32(payload)
 	if limits := code[flags:][:5]; !bytes.Equal(limits, []byte{3, 2, 0x80, 0x80, 4}) {

@@ -13,10 +13,10 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import puppeteer from 'puppeteer-core'
 import { build } from '../../bindings/js/node_modules/esbuild/lib/main.js'
 import { asModules, OPTIONS } from '../../bindings/js/scripts/bundle.mjs'
 import { serve } from '../../scripts/serve.mjs'
+import { BROWSERS, launch, openPage } from './browsers.mjs'
 import { files as leftOutFiles, tests as leftOutTests } from './left_out.mjs'
 
 const HERE = path.dirname(fileURLToPath(import.meta.url))
@@ -28,12 +28,6 @@ const PATIENCE = 60_000 // milliseconds without a word of a page
 
 // The files that do not write into the memory of tensors: where it is not shared, JavaScript has copies.
 const COPIED = ['gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'table.test.js', 'views.test.js']
-
-const BROWSERS = {
-  chromium: { browser: 'chrome', names: ['chromium'], isolated: true, args: ['--no-sandbox'] },
-  'chromium-plain': { browser: 'chrome', names: ['chromium'], isolated: false, args: ['--no-sandbox'], only: COPIED },
-  firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [] }
-}
 
 const SHIMS = {
   'node:assert': 'assert.mjs',
@@ -84,14 +78,6 @@ export { run } from ${JSON.stringify(path.join(HERE, 'page', 'test.mjs'))}`
   })
 }
 
-/** The program of a browser. */
-function programOf (names) {
-  const places = names.flatMap((name) => process.env.PATH.split(path.delimiter).map((folder) => path.join(folder, name)))
-  const found = places.find((place) => fs.existsSync(place))
-  if (found === undefined) throw new Error(`${names[0]} is not installed: scripts/require.sh installs it`)
-  return found
-}
-
 /** Opens a page with a file of tests, and gives its results when all have ended, or when nothing comes any more. */
 function runFile (page, { url, ...choices }, folder, file) {
   const bundle = `/${path.relative(ROOT, folder)}/${file.replace(/\.mjs$/, '.js')}`
@@ -132,25 +118,14 @@ function runFile (page, { url, ...choices }, folder, file) {
   })
 }
 
-/** A new page. Firefox may lose one while another one closes. */
-async function openPage (launched, attempts = 5) {
-  try {
-    return await launched.newPage()
-  } catch (error) {
-    if (attempts === 1) throw error
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    return openPage(launched, attempts - 1)
-  }
-}
-
 /** Runs files of tests in a browser, some side by side. */
 async function runBrowser (name, files, folder, every) {
-  const { browser, names, isolated, args, only = files } = BROWSERS[name]
+  const { isolated } = BROWSERS[name]
   const server = await serve(ROOT, { isolated })
-  const launched = await puppeteer.launch({ browser, executablePath: programOf(names), headless: true, args })
+  const launched = await launch(name)
   const offset = Object.keys(BROWSERS).indexOf(name)
   const all = new Map()
-  const left = files.filter((file) => only.includes(file))
+  const left = files.filter((file) => isolated || COPIED.includes(file))
   const work = async () => {
     for (let file; (file = left.shift()) !== undefined;) {
       const page = await openPage(launched) // in Firefox a page that is isolated goes nowhere else

@@ -32,6 +32,17 @@ def require(*tools: str) -> None:
         pytest.skip(done.stderr.strip().splitlines()[-1])
 
 
+def require_browser() -> None:
+    """Install what opens pages in Chromium, or skip the test."""
+    require("chromium", "node", "npm")
+    output([ROOT / "scripts" / "binding.sh", "browser"])
+
+
+def opened(folder: Path, page: str, *options: str) -> str:
+    """Open a page of a folder in Chromium; return what it wrote to the console until it is done."""
+    return output(["node", ROOT / "tests" / "browser" / "show.mjs", folder, page, *options])
+
+
 def make(target: str, **variables: object) -> str:
     """Run make without the flags of the make that runs the tests."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
@@ -83,6 +94,7 @@ def python_place(wheel: Path, bare: dict[str, str], tmp_path_factory: Factory) -
 def npm_package(tmp_path_factory: Factory) -> Path:
     """What npm pack makes."""
     require("node", "npm")
+    make("web")
     folder = tmp_path_factory.mktemp("npm")
     command = ["npm", "pack", "--silent", "--pack-destination", folder]
     output(command, cwd=ROOT / "bindings" / "js")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+from conftest import opened, require_browser
 from places import ROOT, Place, blocks, output
 
 README = ROOT / "README.md"
@@ -60,6 +62,21 @@ def test_js(js_place: Place) -> None:
     code = blocks(ROOT / "bindings/js/README.md", "js")[0]
     kind = "module" if re.search(r"^import ", code, re.MULTILINE) else "commonjs"
     says_what_it_promises(code, js_place.run("node", f"--input-type={kind}", "-e", code), "//")
+
+
+@pytest.mark.parametrize("readme", [README, ROOT / "bindings/js/README.md"])
+def test_page(js_place: Place, tmp_path: Path, readme: Path) -> None:
+    require_browser()
+    shutil.copytree(js_place.folder / "node_modules/polygrad/web", tmp_path / "web")
+    for code in blocks(readme, "html"):
+        done = "  document.documentElement.dataset.done = 'yes'\n</script>"
+        page = f"<!doctype html>\n<link rel=icon href=data:,>\n{code.replace('</script>', done)}"
+        (tmp_path / "web" / "index.html").write_text(page)
+        said = opened(tmp_path / "web", "index.html")
+        if readme == README:
+            learns(said)
+        else:
+            says_what_it_promises(code, said, "//")
 
 
 def test_r(r_place: Place) -> None:

@@ -1,42 +1,40 @@
 'use strict'
 /**
- * npm's prepack and postpack: puts the library and the license into the package, so that a user needs
- * no compiler, and takes them away again: a checkout uses the library in build.
+ * npm's prepack and postpack: puts the library, the package for browsers and the license into the package, so that a user needs no
+ * compiler, and takes them away again: a checkout uses what is in build.
  */
 
 const fs = require('node:fs')
 const path = require('node:path')
 
 const root = path.join(__dirname, '..')
+const build = path.join(root, '..', '..', 'build')
 const native = path.join(root, 'native')
+const web = path.join(root, 'web')
+const WEB = ['polygrad.js', 'polygrad.js.map', 'polygrad-worker.js', 'polygrad-worker.js.map', 'polygrad.wasm']
 const license = path.join(root, 'LICENSE')
-const description = path.join(root, 'package.json')
-const PUBLISHED = 'x64'
-
-/** Lets npm refuse to install the package for a processor that the library in it is not for. */
-function setProcessor (cpu) {
-  const text = fs.readFileSync(description, 'utf8')
-  const now = text.replace(/("cpu": \["?).*?("?\])/, `$1${cpu}$2`)
-  if (now !== text) fs.writeFileSync(description, now)
-}
 
 function before () {
-  const library = process.env.POLYGRAD_LIB ?? path.join(root, '..', '..', 'build', 'libpolygrad.so')
-  if (!fs.existsSync(library)) {
-    console.error(`${library} does not exist: build it with \`make build\`, or set POLYGRAD_LIB to its path`)
+  const library = process.env.POLYGRAD_LIB ?? path.join(build, 'libpolygrad.so')
+  const folder = path.join(native, `${process.platform}-${process.arch}`)
+  const files = [
+    [library, path.join(folder, 'libpolygrad.so')],
+    ...WEB.map((name) => [path.join(build, 'js', name), path.join(web, name)]),
+    [path.join(root, '..', '..', 'LICENSE'), license]
+  ]
+  const missing = files.map(([from]) => from).filter((from) => !fs.existsSync(from))
+  if (missing.length > 0) {
+    console.error(`${missing.join(', ')} not found: \`make build web\` builds the files that the package contains`)
     process.exit(1)
   }
-  const folder = path.join(native, `${process.platform}-${process.arch}`)
   fs.mkdirSync(folder, { recursive: true })
-  fs.copyFileSync(library, path.join(folder, 'libpolygrad.so'))
-  fs.copyFileSync(path.join(root, '..', '..', 'LICENSE'), license)
-  setProcessor(process.arch)
+  fs.mkdirSync(web, { recursive: true })
+  for (const [from, to] of files) fs.copyFileSync(from, to)
+  fs.writeFileSync(path.join(web, 'package.json'), '{ "type": "module" }\n')
 }
 
 function after () {
-  fs.rmSync(native, { recursive: true, force: true })
-  fs.rmSync(license, { force: true })
-  setProcessor(PUBLISHED)
+  for (const made of [native, web, license]) fs.rmSync(made, { recursive: true, force: true })
 }
 
 if (process.argv[2] === 'after') after()

@@ -5,6 +5,8 @@ import assert from 'node:assert'
 import { Tensor, PolygradError, downloadHf } from 'polygrad'
 
 const HERE = '/tests/browser/only'
+const PACKAGE = '/build/js/polygrad.js'
+const WASM = '/build/js/polygrad.wasm'
 
 test('nothing may be made of texts, and the library works', () => {
   assert.throws(() => new Function('return 1'), EvalError)
@@ -45,4 +47,68 @@ test('the contents of a URL', async () => {
 
 test('what needs folders says what to do instead', async () => {
   await assert.rejects(downloadHf('me/mine'), (e) => e instanceof PolygradError && /give them to loadHfBytes/.test(e.message))
+})
+
+/** Imports the package once more, with what a test puts in the place of functions of the page. */
+async function importing (name, changes, parent = globalThis) {
+  const kept = Object.keys(changes).map((key) => [key, parent[key]])
+  Object.assign(parent, changes)
+  try {
+    return await import(`${PACKAGE}?${name}`)
+  } finally {
+    Object.assign(parent, Object.fromEntries(kept))
+  }
+}
+
+/** The package does not load with an answer of the server, and says why. */
+async function refusal (name, answer, pattern) {
+  await assert.rejects(importing(name, { fetch: async () => answer() }), (error) => {
+    assert.match(error.message, /^http:.*polygrad.wasm cannot be loaded: /)
+    assert.match(error.message, pattern)
+    return error.name === 'PolygradError'
+  })
+}
+
+const typed = (type) => ({ headers: { 'Content-Type': type } })
+
+test('a module that is not there', async () => {
+  await refusal('missing', () => new Response('', { status: 404, statusText: 'Not Found' }), /the server answered 404 Not Found/)
+  await refusal('page', () => new Response('<!doctype html>', typed('text/html; charset=utf-8')), /a page of HTML in its place: put/)
+  const bytes = new Uint8Array(await (await fetch(WASM)).arrayBuffer())
+  await refusal('text', () => new Response('hello', typed('text/plain')), /no polygrad.wasm|magic/)
+  await refusal('other', () => new Response(bytes.slice(0, 8), typed('application/wasm')), /no polygrad.wasm|cut off/)
+  for (const length of [40, 100_000]) {
+    await refusal(`cut${length}`, () => new Response(bytes.slice(0, length), typed('application/wasm')), /loaded: ./)
+  }
+  const failing = () => { throw new TypeError('Failed to fetch') }
+  await refusal('failing', failing, /Failed to fetch$/)
+})
+
+test('a module from another server, where POLYGRAD_WASM says', async () => {
+  const { POLYGRAD } = globalThis
+  const other = importing('other-origin', { POLYGRAD_WASM: 'https://nowhere.invalid/polygrad.wasm' }, POLYGRAD)
+  await assert.rejects(other, /^PolygradError: https:..nowhere.invalid.*loaded: .*Access-Control-Allow-Origin/)
+  const here = await importing('here', { POLYGRAD_WASM: WASM }, POLYGRAD)
+  assert.deepStrictEqual(new here.Tensor([1, 2]).add(1).tolist(), [2, 3])
+})
+
+test('a module of another type, or no compiling of streams', async () => {
+  const bytes = new Uint8Array(await (await fetch(WASM)).arrayBuffer())
+  const { Tensor: Typed } = await importing('type', { fetch: async () => new Response(bytes, typed('application/octet-stream')) })
+  assert.deepStrictEqual(new Typed([1, 2]).mul(3).tolist(), [3, 6])
+  const { Tensor: Whole } = await importing('whole', { compileStreaming: undefined }, WebAssembly)
+  assert.deepStrictEqual(new Whole([1, 2]).mul(3).tolist(), [3, 6])
+})
+
+test('a browser without SIMD', async () => {
+  const old = importing('simd', { validate: () => false }, WebAssembly)
+  await assert.rejects(old, /this browser has no SIMD in WebAssembly: it needs Chrome or Edge 91, Firefox 89, Safari 16.4/)
+})
+
+test('a policy that forbids WebAssembly', async () => {
+  const said = new Promise((resolve) => addEventListener('message', ({ data }) => resolve(data), { once: true }))
+  const frame = document.body.appendChild(document.createElement('iframe'))
+  frame.src = `${HERE}/strict.html`
+  assert.match(await said, /cannot be loaded: the page's Content-Security-Policy forbids WebAssembly: add 'wasm-unsafe-eval'/)
+  frame.remove()
 })

@@ -1,14 +1,14 @@
-/** What runs the library in a browser: polygrad.wasm, which lies beside the module of the package. */
+/** What runs the library in a browser, Deno and Bun: polygrad.wasm, which lies beside the module of the package. */
 /* global Worker */
 
 import { PolygradError } from '../errors.js'
 import { environment } from '../host/browser.js'
-import { startAsync } from '../wasm/module.js'
+import { compiled } from '../wasm/fetch.js'
+import { canShare, startAsync } from '../wasm/module.js'
 import { fileImports } from '../wasm/no_files.js'
 import { engineOf } from './wasm.js'
 
 const SETTINGS = /^(POLY_|GO[A-Z])/ // those that the library sees
-const place = new URL('polygrad.wasm', import.meta.url).href
 
 /** How threads are started. */
 const workers = {
@@ -16,7 +16,7 @@ const workers = {
   mayWait: typeof document === 'undefined', // the main thread of a page may not
   start (data, died) {
     try {
-      const worker = new Worker(new URL('polygrad-worker.js', import.meta.url), { type: 'module' })
+      const worker = new Worker(new URL('./polygrad-worker.js', import.meta.url), { type: 'module' })
       worker.onerror = died
       worker.postMessage(data)
       return true
@@ -26,22 +26,24 @@ const workers = {
   }
 }
 
-/** The bytes of polygrad.wasm. */
-async function loaded () {
-  const failed = (why) => { throw new PolygradError(`${place} cannot be loaded: ${why}`) }
-  const answer = await fetch(place).catch(({ message }) => failed(message))
-  if (!answer.ok) failed(`the server answered ${answer.status} ${answer.statusText}`)
-  return new Uint8Array(await answer.arrayBuffer().catch(({ message }) => failed(message)))
+/** The address of the module. Bundlers find the file by this expression. */
+function place () {
+  const given = environment.POLYGRAD_WASM
+  return given ? new URL(given, globalThis.location?.href).href : new URL('./polygrad.wasm', import.meta.url).href
 }
 
 async function started () {
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
-  const bytes = await loaded()
+  const url = place()
+  const shared = globalThis.crossOriginIsolated !== false && canShare()
+  if (!shared) {
+    console.info('polygrad: this page is not cross-origin isolated: it has one thread, and data and toArray() are copies of tensors. ' +
+      'To isolate it, send the headers "Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp" with it.')
+  }
   try {
-    const shared = globalThis.crossOriginIsolated === true
-    return engineOf(await startAsync(bytes, { environment: settings, fileImports, workers, shared }))
-  } catch ({ message }) {
-    throw new PolygradError(`${place} cannot be started: ${message}`)
+    return engineOf(await startAsync(await compiled(url, shared), shared, { environment: settings, fileImports, workers }))
+  } catch (error) {
+    throw Object.assign(new PolygradError(`${url} cannot be loaded: ${error.message}`), { cause: error })
   }
 }
 

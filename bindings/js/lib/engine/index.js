@@ -13,7 +13,7 @@ function candidates () {
   if (environment.POLYGRAD_WASM) return [environment.POLYGRAD_WASM]
   const root = path.join(__dirname, '..', '..')
   return [
-    path.join(root, 'native', NAME), // in the npm package
+    path.join(root, 'web', NAME), // in the npm package, for browsers, too
     path.join(root, '..', '..', 'build', NAME) // in a checkout
   ]
 }
@@ -59,7 +59,7 @@ function choose () {
   } catch (error) {
     // What was asked for by name is not replaced.
     if (wanted === 'native' || environment.POLYGRAD_LIB || module === undefined) throw error
-    warn(`polygrad runs as WebAssembly, which is slower: ${error.message.split('\n')[0]}`)
+    warn(`polygrad runs as WebAssembly, which is slower: ${error.message.split(/ \(looked at|\n/)[0]}`)
     return wasm(module)
   }
 }

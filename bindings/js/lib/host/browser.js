@@ -1,12 +1,22 @@
 'use strict'
-/** What the package has in a browser in the place of what node.js takes from Node. */
+/** What the package has in a browser, Deno or Bun in the place of what node.js takes from Node. */
 
 const encoder = new TextEncoder()
 
-// The next turn of the event loop: a message comes at once, a timer after four milliseconds.
-const { port1, port2 } = new MessageChannel()
-const turns = []
-port1.onmessage = () => turns.shift()()
+/** Lets the next turn of the event loop call functions: a message comes at once, a timer after four milliseconds. */
+function turning () {
+  // Deno and Bun do not end while a port is listened to.
+  if (typeof setImmediate === 'function') return setImmediate
+  const { port1, port2 } = new MessageChannel()
+  const turns = []
+  port1.onmessage = () => turns.shift()()
+  return (turn) => {
+    turns.push(turn)
+    port2.postMessage(null)
+  }
+}
+
+const soon = turning()
 
 /** Waits in this thread, which the main thread of a page may only do by working. */
 function sleep (milliseconds) {
@@ -21,10 +31,7 @@ module.exports = {
   /** A value as a text; consoles of browsers ask nobody how a value looks. */
   inspect: Object.assign((value) => String(value), { custom: Symbol.for('nodejs.util.inspect.custom') }),
   isAnyArrayBuffer: (value) => /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(value)),
-  nextTurn: () => new Promise((resolve) => {
-    turns.push(resolve)
-    port2.postMessage(null)
-  }),
+  nextTurn: () => new Promise((resolve) => soon(resolve)),
   sleep,
   crypto: globalThis.crypto,
   utf8: (text) => encoder.encode(text),

@@ -5,51 +5,59 @@ const { hostImports } = require('./host.js')
 const { CONTROL_BYTES } = require('./threads.js')
 const { wasiImports } = require('./wasi.js')
 
-const SECTION = 'polygrad.memory' // the first one, which says where the limits of the memory are
-const SHARED = 3 // the flags of limits
-const UNSHARED = 1
+const SECTION = 'polygrad.memory' // the first one: where the flags of the memory's limits are, and its least size
+const HEAD = `\0asm\x01\0\0\0\0\x18\x0f${SECTION}` // how a file begins, up to what the section says
+const SAID = 8 // bytes
+const UNSHARED = 1 // the flags of limits; files have those of a shared memory
 const MOST = 65_536 // pages
 
-/** The file offset of the flags of the memory's limits. */
-function limitsOf (bytes) {
-  let at = 9
-  const number = () => {
-    let value = 0
-    for (let shift = 0; ; shift += 7) {
-      const byte = bytes[at++]
-      value += (byte & 127) * 2 ** shift
-      if (byte < 128) return value
-    }
-  }
-  const length = bytes[8] === 0 ? number() : 0 // of a custom section
-  const end = at + length
-  const name = new TextDecoder().decode(bytes.subarray(at + 1, at + 1 + SECTION.length))
-  if (length === 0 || name !== SECTION) throw new TypeError(`the module has no section ${SECTION}`)
-  const flags = new DataView(bytes.buffer, bytes.byteOffset + end - 4).getUint32(0, true)
-  at = flags + 1
-  return { flags, initial: number() }
+/** What the section says: the file offset of the flags, and the least size in pages. */
+function sectionOf (bytes) {
+  const words = new DataView(bytes.buffer, bytes.byteOffset, SAID)
+  return { flags: words.getUint32(0, true), initial: words.getUint32(4, true) }
 }
 
-/** A memory for a module of these bytes, which are changed to fit: shared by threads if that is wanted and the engine allows it. */
-function memoryFor (bytes, shared) {
-  const { flags, initial } = limitsOf(bytes)
-  let memory = null
+function notOurs () {
+  throw new TypeError('it is no polygrad.wasm, or one of another version')
+}
+
+/**
+ * Makes the first bytes of a file those of a module with an unshared memory, if they reach far enough.
+ *
+ * @param {Uint8Array} bytes they are changed in place
+ * @returns {boolean} whether they did
+ */
+function unshare (bytes) {
+  for (let i = 0; i < Math.min(bytes.length, HEAD.length); i++) if (bytes[i] !== HEAD.charCodeAt(i)) notOurs()
+  if (bytes.length < HEAD.length + SAID) return false
+  const { flags } = sectionOf(bytes.subarray(HEAD.length))
+  if (bytes.length <= flags) return false
+  bytes[flags] = UNSHARED
+  return true
+}
+
+/** Whether threads can share memory here. */
+function canShare () {
   try {
-    if (shared) memory = new WebAssembly.Memory({ initial, maximum: MOST, shared })
-  } catch {}
-  bytes[flags] = memory === null ? UNSHARED : SHARED
-  return { memory: memory ?? new WebAssembly.Memory({ initial, maximum: MOST }), shared: memory !== null }
+    return new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer instanceof SharedArrayBuffer
+  } catch {
+    return false
+  }
 }
 
 /**
  * The memory of the library, and the imports of its module.
  *
- * @param {Uint8Array} bytes the module
- * @param {object} options environment: its variables; shared: whether threads may share the memory; fileImports: the functions of
- *   WASI for files on a memory; workers: how threads are started, if they are
+ * @param {WebAssembly.Module} module the module, made for a memory of that kind
+ * @param {boolean} shared whether threads may share the memory
+ * @param {object} options environment: its variables; fileImports: the functions of WASI for files on a memory;
+ *   workers: how threads are started, if they are
  */
-function prepared (bytes, { environment = {}, shared: wanted = true, fileImports, workers = null } = {}) {
-  const { memory, shared } = memoryFor(bytes, wanted)
+function prepared (module, shared, { environment = {}, fileImports, workers = null }) {
+  const [section] = WebAssembly.Module.customSections(module, SECTION)
+  if (section?.byteLength !== SAID) notOurs()
+  const { initial } = sectionOf(new Uint8Array(section))
+  const memory = new WebAssembly.Memory(shared ? { initial, maximum: MOST, shared } : { initial, maximum: MOST })
   const library = { memory, shared, exports: null, failure: null, workers, control: 0 }
   const said = (line) => { if (/^(panic|fatal error|runtime): /.test(line)) library.failure ??= line }
   const imports = {
@@ -67,16 +75,19 @@ function begin (library, instance) {
   return library
 }
 
-/** Compiles and starts the library at once. */
-function start (bytes, options) {
-  const { library, imports } = prepared(bytes, options)
-  return begin(library, new WebAssembly.Instance(new WebAssembly.Module(bytes), imports))
+/** Compiles and starts the library at once, from the bytes of its file, which may be changed. Options are those of prepared, and shared. */
+function start (bytes, options = {}) {
+  const shared = (options.shared ?? true) && canShare()
+  if (!shared && !unshare(bytes)) notOurs()
+  const module = new WebAssembly.Module(bytes)
+  const { library, imports } = prepared(module, shared, options)
+  return begin(library, new WebAssembly.Instance(module, imports))
 }
 
-/** The same without waiting. */
-async function startAsync (bytes, options) {
-  const { library, imports } = prepared(bytes, options)
-  return begin(library, (await WebAssembly.instantiate(bytes, imports)).instance)
+/** Starts a module that was compiled, without waiting. */
+async function startAsync (module, shared, options) {
+  const { library, imports } = prepared(module, shared, options)
+  return begin(library, await WebAssembly.instantiate(module, imports))
 }
 
-module.exports = { start, startAsync }
+module.exports = { canShare, unshare, start, startAsync }

@@ -1,0 +1,97 @@
+'use strict'
+/** The module of the library from a URL, compiled while it arrives. */
+
+const { unshare } = require('./module.js')
+
+const TYPE = 'application/wasm'
+
+// A module of one function that makes a vector.
+const VECTORS = Uint8Array.of(
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11)
+
+/** Throws what a user can do about an environment that cannot run the library. */
+function requireVectors () {
+  if (typeof WebAssembly === 'undefined') throw new Error('WebAssembly is switched off here, for example by a lockdown mode of the browser')
+  if (!WebAssembly.validate(VECTORS)) {
+    throw new Error('this browser has no SIMD in WebAssembly: it needs Chrome or Edge 91, Firefox 89, Safari 16.4, or a later version')
+  }
+}
+
+/** Why a request got no answer: a browser's own message names no reason. */
+function unanswered (url, message) {
+  if (globalThis.navigator?.onLine === false) return 'the browser is offline'
+  const { origin } = globalThis.location ?? {}
+  const other = new URL(url).origin
+  if (origin === undefined || origin === other) return message
+  return `${message}: if ${other} works, it does not let pages of ${origin} read the file ` +
+    '(CORS: it has to send the header Access-Control-Allow-Origin)'
+}
+
+async function fetched (url) {
+  const response = await fetch(url).catch(({ message }) => { throw new Error(unanswered(url, message)) })
+  if (!response.ok) throw new Error(`the server answered ${response.status} ${response.statusText}`.trim())
+  if (/^text\/html\b/.test(response.headers.get('Content-Type'))) {
+    throw new Error('the server sent a page of HTML in its place: put the file polygrad.wasm there')
+  }
+  return response
+}
+
+function joined (a, b) {
+  const all = new Uint8Array(a.length + b.length)
+  all.set(a)
+  all.set(b, a.length)
+  return all
+}
+
+/** Lets a stream of a file pass as that of a module with an unshared memory; what is wrong with it goes to refused, too. */
+function unsharing (refused) {
+  let first = new Uint8Array() // what came until the place to change
+  let changed = false
+  const guarded = (work) => (...args) => {
+    try {
+      work(...args)
+    } catch (error) {
+      refused(error)
+      throw error
+    }
+  }
+  return new TransformStream({
+    transform: guarded((part, out) => {
+      if (changed) return out.enqueue(part)
+      first = joined(first, part)
+      changed = unshare(first)
+      if (changed) out.enqueue(first)
+    }),
+    flush: guarded(() => { if (!changed) throw new Error('the file is cut off') })
+  })
+}
+
+/** What may be done about an engine's refusal. */
+function explained (error) {
+  if (!/unsafe-eval|Content.Security.Policy|by CSP/i.test(error.message)) return error
+  return new Error("the page's Content-Security-Policy forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src")
+}
+
+/**
+ * The module in a file.
+ *
+ * @param {string} url where it is
+ * @param {boolean} shared whether its memory will be shared
+ */
+async function compiled (url, shared) {
+  requireVectors()
+  const response = await fetched(url)
+  // An answer as it came can be kept compiled by the browser.
+  const direct = shared && response.headers.get('Content-Type') === TYPE
+  let refusal // a stream that fails tells the engine not more than that
+  const body = shared ? response.body : response.body.pipeThrough(unsharing((error) => { refusal = error }))
+  const answer = direct ? response : new Response(body, { headers: { 'Content-Type': TYPE } })
+  try {
+    if (WebAssembly.compileStreaming !== undefined) return await WebAssembly.compileStreaming(answer)
+    return await WebAssembly.compile(await answer.arrayBuffer())
+  } catch (error) {
+    throw refusal ?? explained(error)
+  }
+}
+
+module.exports = { compiled }

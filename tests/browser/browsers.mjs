@@ -1,0 +1,36 @@
+/** The browsers that pages are opened in. */
+
+import fs from 'node:fs'
+import path from 'node:path'
+import puppeteer from 'puppeteer-core'
+
+export const BROWSERS = {
+  chromium: { browser: 'chrome', names: ['chromium'], isolated: true, args: ['--no-sandbox'] },
+  'chromium-plain': { browser: 'chrome', names: ['chromium'], isolated: false, args: ['--no-sandbox'] },
+  firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [] }
+}
+
+/** The program of a browser. */
+function programOf (names) {
+  const places = names.flatMap((name) => process.env.PATH.split(path.delimiter).map((folder) => path.join(folder, name)))
+  const found = places.find((place) => fs.existsSync(place))
+  if (found === undefined) throw new Error(`${names[0]} is not installed: scripts/require.sh installs it`)
+  return found
+}
+
+/** Starts a browser by its name here. */
+export function launch (name) {
+  const { browser, names, args } = BROWSERS[name]
+  return puppeteer.launch({ browser, executablePath: programOf(names), headless: true, args })
+}
+
+/** A new page. Firefox may lose one while another one closes. */
+export async function openPage (launched, attempts = 5) {
+  try {
+    return await launched.newPage()
+  } catch (error) {
+    if (attempts === 1) throw error
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    return openPage(launched, attempts - 1)
+  }
+}

@@ -1,0 +1,1 @@
+import('/build/js/polygrad.js').then(() => parent.postMessage('it was loaded'), ({ message }) => parent.postMessage(message))
