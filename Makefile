@@ -21,13 +21,14 @@ JS_SOURCES := bindings/js/index.js bindings/js/package-lock.json $(wildcard bind
 	$(shell find bindings/js/lib -name '*.*js')
 # The package for browsers.
 WEB := build/js
+SITE := build/site
 # The frameworks that the benchmark compares with.
 PEERS := build/peers
 # Those that results are compared with.
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint web serve install uninstall clean
+.PHONY: help build demo demo-web test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint web site serve install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
@@ -36,6 +37,11 @@ help: ## print the targets
 build: $(LIB) $(LINKED_LIB) $(LIB).gz ## build the shared library into build/
 
 wasm: $(WASM) ## build the library as WebAssembly: build/polygrad.wasm
+
+demo-web: site ## train on the digits in a page of headless Chromium, and keep a picture of it
+	@scripts/require.sh chromium
+	scripts/binding.sh browser
+	node tests/browser/show.mjs $(SITE) index.html --screenshot build/digits-web.png
 
 demo: $(VENV)/installed ## train on real handwritten digits and draw the result
 	$(PY) examples/digits.py
@@ -96,8 +102,11 @@ lint: $(VENV)/installed ## the linters of Go, C, Python and JavaScript
 
 web: $(WEB)/polygrad.js ## build the package for browsers into build/js: a module, and polygrad.wasm beside it
 
-serve: web ## serve the checkout to a browser of this machine; PORT=8080
-	node scripts/serve.mjs . --port $(or $(PORT),8080)
+site: web ## put the site together in build/site: static files
+	node scripts/site.mjs $(SITE)
+
+serve: site ## serve the site to a browser of this machine, isolated; PORT=8080
+	node scripts/serve.mjs $(SITE) --port $(or $(PORT),8080)
 
 install: $(LINKED_LIB) $(STATIC_LIB) ## install the libraries and the header; PREFIX=/usr/local, DESTDIR=
 	@scripts/install.sh install $^
@@ -106,7 +115,7 @@ uninstall: ## remove what install put there
 	@scripts/install.sh uninstall
 
 clean: ## remove everything that was built
-	rm -rf build $(VENV) bindings/python/build bindings/js/node_modules bindings/js/native
+	rm -rf build $(VENV) bindings/python/build bindings/js/node_modules bindings/js/native bindings/js/web
 	rm -rf .pytest_cache .mypy_cache .ruff_cache
 	rm -f examples/digits.png
 

@@ -116,7 +116,7 @@ def lint_js() -> Tally:
         return unready
     total = check("eslint", ["npm", "run", "--silent", "lint"], folder=JS)
     eslint = [str(JS / "node_modules" / ".bin" / "eslint"), "-c", str(JS / "eslint.config.mjs")]
-    total += check("eslint of tools", [*eslint, "scripts", "tests/browser"])
+    total += check("eslint of tools", [*eslint, "scripts", "site", "tests/browser"])
     return total + check("tsc", ["npm", "run", "--silent", "types"], folder=JS)
 
 
@@ -316,6 +316,25 @@ def run_browser(name: str) -> Tally:
     return reported(name, command, lambda report: ["--report", str(report)])
 
 
+def run_site() -> Tally:
+    """Click through the pages of the site in Chromium."""
+    files = "tests/browser/site/*.test.mjs"
+    unready = js_unready("site", JS_TEST, files, "browser", ("node", "npm", "chromium"))
+    if unready:
+        return unready
+    made = run(["make", "site"])
+    if made.returncode != 0:
+        total = Tally()
+        total.fail(f"make site\n{made.stdout}")
+        return total
+    command = ["node", "--test", "--test-reporter=junit"]
+    return reported(
+        "site",
+        command,
+        lambda report: [f"--test-reporter-destination={report}", *tracked(files)],
+    )
+
+
 def run_browser_tools() -> Tally:
     """Run the tests of what serves pages and of what stands for Node in them."""
     files = "tests/browser/*.test.mjs"
@@ -507,7 +526,7 @@ SUITES = {
 }
 # What is run when it is asked for only.
 QUICK = {
-    "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_browser_tools)),
+    "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_site, run_browser_tools)),
     "fast-go": Suite("Go, quick", (fast_go,)),
     "fast-python": Suite("Python, quick", (fast_python,)),
 }
