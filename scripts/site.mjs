@@ -43,7 +43,7 @@ function site (out) {
     if (name.endsWith('.html')) fs.writeFileSync(path.join(out, name), pageOf(fs.readFileSync(from, 'utf8'), name))
     else fs.copyFileSync(from, path.join(out, name))
   }
-  for (const name of ['polygrad.js', 'polygrad.js.map', 'polygrad.wasm']) fs.copyFileSync(path.join(PACKAGE, name), path.join(out, name))
+  for (const name of fs.readdirSync(PACKAGE)) fs.copyFileSync(path.join(PACKAGE, name), path.join(out, name))
   fs.copyFileSync(path.join(ROOT, 'examples', 'data', 'digits.csv.gz'), path.join(out, 'data', 'digits.csv.gz'))
 }
 

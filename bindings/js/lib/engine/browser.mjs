@@ -12,12 +12,13 @@ const SETTINGS = /^(POLY_|GO[A-Z])/ // those that the library sees
 
 /** How threads are started. */
 const workers = {
-  count: globalThis.navigator?.hardwareConcurrency ?? 1,
+  count: globalThis.Deno !== undefined ? 1 : globalThis.navigator?.hardwareConcurrency ?? 1, // Deno does not end while there are workers
   mayWait: typeof document === 'undefined', // the main thread of a page may not
   start (data, died) {
     try {
       const worker = new Worker(new URL('./polygrad-worker.js', import.meta.url), { type: 'module' })
       worker.onerror = died
+      worker.unref?.() // Bun ends without waiting for it
       worker.postMessage(data)
       return true
     } catch { // of another origin
