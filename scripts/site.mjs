@@ -4,35 +4,75 @@
  *     node scripts/site.mjs OUT
  *
  * writes the pages of the folder site, with what all of them have in their heads, the package for browsers (make web) and the data of
- * examples.
+ * examples, and those of docs as pages.
  */
 
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Marked } from '../bindings/js/node_modules/marked/lib/marked.esm.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SOURCE = path.join(ROOT, 'site')
 const PACKAGE = path.join(ROOT, 'build', 'js')
-const PAGES = { 'index.html': 'Digits' }
+const PAGES = {
+  'index.html': 'Digits',
+  'playground.html': 'Playground',
+  'mandelbrot.html': 'Mandelbrot',
+  'data.html': 'Groups',
+  'docs/api.html': 'Reference'
+}
+const DOCS = path.join(ROOT, 'docs')
+const DOCUMENTS = 'docs/api.html'
 const POLICY = "default-src 'self'; script-src 'self' blob: 'wasm-unsafe-eval'; img-src 'self' data: blob:"
 
-/** What all pages begin with, below the title. */
-function head (name) {
-  const links = Object.entries(PAGES).map(([file, title]) => `<a href="${file}"${file === name ? ' aria-current="page"' : ''}>${title}</a>`)
+/** What all pages begin with, below the title; root is the way to the front page. */
+function head (name, root = '') {
+  const links = Object.entries(PAGES).map(([file, title]) => {
+    return `<a href="${root}${file}"${file === name ? ' aria-current="page"' : ''}>${title}</a>`
+  })
   return `<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="style.css">
+<link rel="stylesheet" href="${root}style.css">
 <a class="skip" href="#main">Skip to the content</a>
-<header><nav aria-label="Pages"><a href="index.html">polygrad</a>${links.join('')}</nav></header>
+<header><nav aria-label="Pages"><a href="${root}index.html">polygrad</a>${links.join('')}</nav></header>
 `
 }
 
 /** A page of the site, with its head. */
-function pageOf (text, name) {
+function pageOf (text, name, root) {
   const titled = text.replace('<title>', '<meta charset="utf-8">\n<title>')
-  return titled.replace('</title>\n', () => `</title>\n${head(name)}`)
+  return titled.replace('</title>\n', () => `</title>\n${head(name, root)}`)
+}
+
+/** Gives headings the anchors that links to them have, and links of pages the places that these have here. */
+function rendererFor (file) {
+  const taken = new Map()
+  return {
+    heading ({ tokens, depth, text }) {
+      const anchor = text.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')
+      const times = taken.get(anchor) ?? 0
+      taken.set(anchor, times + 1)
+      return `<h${depth} id="${anchor}${times > 0 ? `-${times}` : ''}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+    },
+    link ({ href, tokens }) {
+      const text = this.parser.parseInline(tokens)
+      const [place, anchor] = href.split('#')
+      if (/^https?:/.test(href) || place === '') return `<a href="${href}">${text}</a>`
+      const inside = place.endsWith('.md') && path.join(path.dirname(file), place).startsWith(DOCS)
+      return inside ? `<a href="${place.replace(/\.md$/, '.html')}${anchor === undefined ? '' : `#${anchor}`}">${text}</a>` : text
+    }
+  }
+}
+
+/** A file of Markdown as a page. */
+function documentOf (file, root) {
+  const text = fs.readFileSync(file, 'utf8')
+  const [, title] = /^# (.*)$/m.exec(text)
+  const body = new Marked({ renderer: rendererFor(file) }).parse(text)
+  const page = `<!doctype html>\n<html lang="en">\n<title>${title}: polygrad</title>\n<main id="main">\n${body}</main>\n</html>\n`
+  return pageOf(page, DOCUMENTS, root)
 }
 
 function site (out) {
@@ -42,6 +82,13 @@ function site (out) {
     const from = path.join(SOURCE, name)
     if (name.endsWith('.html')) fs.writeFileSync(path.join(out, name), pageOf(fs.readFileSync(from, 'utf8'), name))
     else fs.copyFileSync(from, path.join(out, name))
+  }
+  for (const folder of ['', 'guide', 'tutorial']) {
+    fs.mkdirSync(path.join(out, 'docs', folder), { recursive: true })
+    for (const name of fs.readdirSync(path.join(DOCS, folder)).filter((file) => file.endsWith('.md'))) {
+      const page = documentOf(path.join(DOCS, folder, name), folder === '' ? '../' : '../../')
+      fs.writeFileSync(path.join(out, 'docs', folder, name.replace(/\.md$/, '.html')), page)
+    }
   }
   for (const name of fs.readdirSync(PACKAGE)) fs.copyFileSync(path.join(PACKAGE, name), path.join(out, name))
   fs.copyFileSync(path.join(ROOT, 'examples', 'data', 'digits.csv.gz'), path.join(out, 'data', 'digits.csv.gz'))

@@ -4,8 +4,8 @@ const globals = Object.fromEntries([
   'fetch', 'AbortController', 'atob', 'TextEncoder', 'TextDecoder', 'WebAssembly'
 ].map((name) => [name, 'readonly']))
 const browserGlobals = Object.fromEntries([
-  'Blob', 'CompressionStream', 'HTMLElement', 'ImageData', 'requestAnimationFrame', 'DecompressionStream', 'MessageChannel', 'Response', 'TransformStream', 'URLSearchParams', 'XMLHttpRequest',
-  'addEventListener', 'btoa', 'document', 'location', 'parent'
+  'Blob', 'CompressionStream', 'ImageData', 'Option', 'requestAnimationFrame', 'DecompressionStream', 'MessageChannel',
+  'Response', 'TransformStream', 'URLSearchParams', 'XMLHttpRequest', 'addEventListener', 'btoa', 'document', 'location', 'parent'
 ].map((name) => [name, 'readonly']))
 
 export default [
@@ -33,7 +33,10 @@ export default [
       quotes: ['error', 'single', { avoidEscape: true, allowTemplateLiterals: true }]
     }
   },
-  { files: ['**/lib/host/*.js', '**/lib/wasm/fetch.js', '**/tests/browser/**', '**/site/**'], languageOptions: { globals: browserGlobals } },
+  {
+    files: ['**/lib/host/*.js', '**/lib/wasm/fetch.js', '**/tests/browser/**', '**/site/**'],
+    languageOptions: { globals: browserGlobals }
+  },
   { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs' } },
   { files: ['**/*.mjs', '**/site/*.js'], languageOptions: { sourceType: 'module' } }
 ]

@@ -1,0 +1,164 @@
+// The pages of the site in Chromium: each loads without an error, and does what it is for; on a screen, and on a phone.
+
+import test from 'node:test'
+import assert from 'node:assert'
+import fs from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { serve } from '../../../scripts/serve.mjs'
+import { launch, openPage } from '../browsers.mjs'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const SITE = path.join(ROOT, 'build', 'site')
+const PICTURES = path.join(ROOT, 'build', 'pictures')
+const PATIENCE = 240_000 // milliseconds
+const PHONE = { width: 360, height: 740 }
+const SCREEN = { width: 1280, height: 900 }
+
+const server = await serve(SITE)
+const browser = await launch('chromium')
+fs.mkdirSync(PICTURES, { recursive: true })
+test.after(async () => {
+  await browser.close()
+  await server.close()
+})
+
+/** Opens a page of the site, lets a function work on it, and looks that no error was told. */
+async function visit (name, work, size = SCREEN) {
+  const page = await openPage(browser)
+  const errors = []
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => { if (message.type() === 'error') errors.push(message.text()) })
+  await page.setViewport(size)
+  await page.goto(`${server.url}${name}`)
+  try {
+    await work(page)
+    await page.screenshot({ path: path.join(PICTURES, `${name.replaceAll(/\W/g, '-')}-${size.width}.png`) })
+    assert.deepStrictEqual(errors, [])
+  } finally {
+    await page.close()
+  }
+}
+
+const until = (page, condition) => page.waitForFunction(condition, { timeout: PATIENCE, polling: 100 })
+const done = (page) => until(page, 'document.documentElement.dataset.done !== undefined')
+const textOf = (page, selector) => page.$eval(selector, (element) => element.textContent)
+const pixelsOf = (page, selector) => page.$eval(selector, (canvas) => {
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  return new Set(new Uint32Array(data.buffer)).size // colors
+})
+
+test('the front page learns to read digits, again and with a pause', async () => {
+  await visit('', async (page) => {
+    await until(page, "document.getElementById('epoch').textContent.startsWith('2 of')")
+    await page.click('#pause')
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const paused = await textOf(page, '#epoch')
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    assert.strictEqual(await textOf(page, '#epoch'), paused)
+    await page.click('#pause')
+    await done(page)
+    assert.ok(Number(await textOf(page, '#accuracy')) >= 0.97)
+    assert.ok((await page.$$('#misread figure')).length > 0)
+    await page.click('#train')
+    await until(page, "document.getElementById('epoch').textContent.startsWith('1 of')")
+  })
+})
+
+test('the playground runs programs, and shows their kernels', async () => {
+  await visit('playground.html', async (page) => {
+    await done(page)
+    assert.match(await textOf(page, '#output'), /shape=\[256,64\]/)
+    assert.match(await textOf(page, '#kernels pre'), /^\(module/)
+    assert.match(await textOf(page, '#graph'), /float32 \(256,64\)/)
+    await page.$eval('#code', (area) => { area.value = 'const x = new Tensor([1, 2]).mul(3)\nprint(x.tolist())' })
+    await page.focus('#code')
+    await page.keyboard.down('Control')
+    await page.keyboard.press('Enter')
+    await page.keyboard.up('Control')
+    await until(page, "document.getElementById('output').textContent === '[3,6]\\n'")
+    await until(page, "!document.getElementById('run').disabled")
+    await page.$eval('#code', (area) => { area.value = 'new Tensor([1, 2]).matmul(new Tensor([1, 2, 3]))' })
+    await page.click('#run')
+    await until(page, "document.getElementById('output').classList.contains('error')")
+    assert.match(await textOf(page, '#output'), /Error: matmul: /)
+    const examples = await page.$$eval('#example option', (options) => options.map(({ value }) => value))
+    for (const example of examples) {
+      await until(page, "!document.getElementById('run').disabled")
+      await page.$eval('#state', (state) => { state.textContent = '' })
+      await page.select('#example', example)
+      if (example === examples[0]) await page.click('#run') // it was chosen already
+      await until(page, "/Done|failed/.test(document.getElementById('state').textContent)")
+      assert.match(await textOf(page, '#state'), /Done/, example)
+    }
+  })
+})
+
+test('the Mandelbrot set is drawn, and closer by a key', async () => {
+  await visit('mandelbrot.html', async (page) => {
+    await done(page)
+    const before = await page.evaluate("document.getElementById('picture').toDataURL()")
+    assert.ok(await pixelsOf(page, '#picture') > 20)
+    await page.focus('#picture')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('+')
+    await until(page, "document.documentElement.dataset.done === '3'")
+    assert.match(await textOf(page, '#state'), /width 1\.10/)
+    assert.notStrictEqual(await page.evaluate("document.getElementById('picture').toDataURL()"), before)
+  })
+})
+
+test('groups are found in a file', async () => {
+  const [file, other] = ['three.csv', 'other.csv'].map((name) => path.join(PICTURES, name))
+  const near = (x, y, name) => Array.from({ length: 20 }, (_, i) => `${x + i % 5 / 10},"${y + i % 3 / 10}",${name}`)
+  fs.writeFileSync(file, ['width,height,name', ...near(0, 0, 'a'), ...near(10, 0, 'b'), ...near(0, 10, 'c'), '5,,d'].join('\n'))
+  await visit('data.html', async (page) => {
+    await done(page)
+    assert.match(await textOf(page, '#state'), /1797 rows of 65 numbers, 10 groups/)
+    await page.$eval('#groups', (input) => { input.value = 3 })
+    await (await page.$('#file')).uploadFile(file)
+    await until(page, "document.getElementById('state').textContent.startsWith('60 rows of 2 numbers, 3 groups')")
+    const sizes = await page.$$eval('#means td:nth-child(2)', (cells) => cells.map((cell) => Number(cell.textContent)))
+    assert.deepStrictEqual(sizes, [20, 20, 20])
+    assert.match(await textOf(page, '#means'), /width.*height/)
+    fs.writeFileSync(other, 'only,text\na,b\n')
+    await (await page.$('#file')).uploadFile(other)
+    await until(page, "document.getElementById('state').textContent.includes('too few numbers')")
+  })
+})
+
+test('the reference', async () => {
+  await visit('docs/api.html', async (page) => {
+    assert.match(await textOf(page, 'h1'), /Reference/)
+    assert.ok((await page.$$('h3, h4')).length > 200)
+    await page.click('a[href="#sum"]')
+    assert.strictEqual(await page.evaluate('location.hash'), '#sum')
+    await page.click('nav a[href="../playground.html"]')
+    await done(page)
+  })
+})
+
+test('every link of a page leads somewhere', () => {
+  const pages = fs.readdirSync(SITE, { recursive: true }).filter((name) => name.endsWith('.html'))
+  assert.ok(pages.length > 15)
+  const textIn = (name) => fs.readFileSync(path.join(SITE, name), 'utf8')
+  for (const page of pages) {
+    for (const [, href] of textIn(page).matchAll(/<a [^>]*?href="([^"]+)"/g)) {
+      if (/^https?:/.test(href)) continue
+      const [place, anchor] = href.split('#')
+      const target = place === '' ? page : path.join(path.dirname(page), place)
+      assert.ok(fs.existsSync(path.join(SITE, target)), `${page}: ${href}`)
+      assert.ok(anchor === undefined || textIn(target).includes(`id="${anchor}"`), `${page}: ${href}`)
+    }
+  }
+})
+
+test("on a phone's width no page is wider than the screen", async () => {
+  for (const name of ['', 'playground.html', 'mandelbrot.html', 'data.html', 'docs/api.html', 'docs/guide/settings.html']) {
+    await visit(name, async (page) => {
+      assert.ok(await page.evaluate('document.documentElement.scrollWidth') <= PHONE.width, name)
+      for (let i = 0; i < 3; i++) await page.keyboard.press('Tab')
+      assert.strictEqual(await page.evaluate('document.activeElement.tagName'), 'A')
+    }, PHONE)
+  }
+})
