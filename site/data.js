@@ -5,6 +5,7 @@ import { Tensor } from './polygrad.js'
 const ROUNDS = 100
 const SHOWN = 8 // columns whose means are shown
 const DOT = 4
+const PIXELS = 64 // of a digit; its label follows
 const EDGE = 20
 const COLORS = [
   '#4878cf', '#e1812c', '#3a923a', '#c03d3e', '#9372b2', '#845b53',
@@ -35,7 +36,7 @@ function tableOf (text) {
   return { names: numeric.map((i) => names[i]), rows: kept }
 }
 
-/** The table with columns of mean 0, and of deviation 1 if they are scaled; constant ones are 0. */
+/** The rows with columns of mean 0, and of deviation 1 if they are scaled; constant ones are 0. */
 function prepared (rows, scaled) {
   const x = new Tensor(Float32Array.from(rows.flat()), { shape: [rows.length, rows[0].length] })
   const centred = x.sub(x.mean(0, true))
@@ -161,6 +162,6 @@ for (const kind of ['dragenter', 'dragover', 'dragleave', 'drop']) {
 byId('find').addEventListener('click', find)
 
 const digits = (await Tensor.fromUrl('data/digits.csv.gz', { gunzip: true })).toArray()
-table = tableOf(new TextDecoder().decode(digits.slice()))
-table.names = table.names.map((_, i) => i < 64 ? `pixel ${i + 1}` : 'digit')
+const { rows } = tableOf(new TextDecoder().decode(digits.slice()))
+table = { names: rows[0].slice(0, PIXELS).map((_, i) => `pixel ${i + 1}`), rows: rows.map((row) => row.slice(0, PIXELS)) }
 await find()

@@ -33,7 +33,7 @@ async function visit (name, work, size = SCREEN) {
   await page.goto(`${server.url}${name}`)
   try {
     await work(page)
-    await page.screenshot({ path: path.join(PICTURES, `${name.replaceAll(/\W/g, '-')}-${size.width}.png`) })
+    await page.screenshot({ path: path.join(PICTURES, `${name.replaceAll(/\W/g, '-') || 'index'}-${size.width}.png`) })
     assert.deepStrictEqual(errors, [])
   } finally {
     await page.close()
@@ -114,7 +114,7 @@ test('groups are found in a file', async () => {
   fs.writeFileSync(file, ['width,height,name', ...near(0, 0, 'a'), ...near(10, 0, 'b'), ...near(0, 10, 'c'), '5,,d'].join('\n'))
   await visit('data.html', async (page) => {
     await done(page)
-    assert.match(await textOf(page, '#state'), /1797 rows of 65 numbers, 10 groups/)
+    assert.match(await textOf(page, '#state'), /1797 rows of 64 numbers, 10 groups/)
     await page.$eval('#groups', (input) => { input.value = 3 })
     await (await page.$('#file')).uploadFile(file)
     await until(page, "document.getElementById('state').textContent.startsWith('60 rows of 2 numbers, 3 groups')")
