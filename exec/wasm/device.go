@@ -25,10 +25,11 @@ type Device struct {
 // New makes the device. With POLY_CHECK=1 in the environment its kernels check
 // the bounds of every access.
 func New() *Device {
-	m := ir.Wasm
+	m, options := compiler()
 	device.Caches(&m)
 	m.Threads = threads()
-	return &Device{target: lower.Native(), machine: m, options: render.Options{Check: settings.Check.On()}}
+	options.Check = settings.Check.On()
+	return &Device{target: lower.Native(), machine: m, options: options}
 }
 
 // Name is "wasm".

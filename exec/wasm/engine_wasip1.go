@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"polygrad/core/nest/ir"
 	"polygrad/core/settings"
 	"polygrad/exec/pages"
 	render "polygrad/render/wasm"
@@ -62,6 +63,12 @@ func hostError(text unsafe.Pointer, room uint32) (bytes uint32)
 //go:wasmimport polygrad shared
 func hostShared() int32
 
+// hostFused is 1 if the relaxed multiply-adds of vectors are there and round once.
+//
+//go:noescape
+//go:wasmimport polygrad fused
+func hostFused() int32
+
 // hostFailure is the host's text of what failed last.
 func hostFailure() error {
 	text := make([]byte, 1<<10)
@@ -102,16 +109,48 @@ type function struct {
 	number int32
 	// threads is how many threads share the work items, pieces in how many pieces each does its part.
 	threads, pieces int
+	// firstPieces is in how many calls the first run is made that no threads share: see firstRun.
+	firstPieces int64
+}
+
+const (
+	// longRun is the number of operations from which on a first run is divided.
+	longRun = 1 << 22
+	// firstSetup is the share of the first run that the setup of all its pieces may take.
+	firstSetup = 1. / 4
+)
+
+// firstRun is in how many pieces a kernel runs for the first time. An engine begins with code that it made in a hurry, ten times as
+// slow, and makes better code of what runs long meanwhile, which the next call gets.
+func firstRun(k *render.Kernel) int64 {
+	n := min(k.Items, maxPieces)
+	if k.Setup > 0 {
+		n = min(n, int64(firstSetup/k.Setup))
+	}
+	if k.Flops < longRun {
+		return 1
+	}
+	return max(n, 1)
 }
 
 func (m *module) function(number int, k *render.Kernel, threads int) function {
 	f := function{number: hostBind(m.number, int32(number))}
 	f.threads, f.pieces = share(k.Items, threads, k.Flops, k.Bytes, k.Setup)
+	f.firstPieces = firstRun(k)
 	return f
 }
 
 // threads is how many threads can share a kernel.
 func threads() int { return int(hostThreads(int32(settings.Threads.Number()))) }
+
+// compiler is what kernels are planned for, and how they are rendered.
+func compiler() (ir.Machine, render.Options) {
+	m := ir.WasmJS
+	if hostFused() != 0 {
+		m = ir.WasmFused
+	}
+	return m, render.Options{SplatLoads: true}
+}
 
 // Nothing interrupts a goroutine here: the cleanups of what is garbage run when another one yields, as it does once in so many runs of kernels.
 const runsPerYield = 64
@@ -140,7 +179,6 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 	if runs++; runs%runsPerYield == 0 {
 		runtime.Gosched()
 	}
-	var trapped int32
 	if k.threads > 1 {
 		size := len(args)
 		for thread := 1; thread < k.threads; thread++ {
@@ -149,14 +187,22 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 				args[len(args)-1] += uint64(k.scratch) * uint64(thread)
 			}
 		}
-		trapped = hostShare(k.number, unsafe.Pointer(unsafe.SliceData(args)), int32(size), int32(first), int32(k.threads), int32(k.pieces), float64(k.Items))
-	} else {
-		trapped = hostRun(k.number, unsafe.Pointer(unsafe.SliceData(args)))
+		if hostShare(k.number, unsafe.Pointer(unsafe.SliceData(args)), int32(size), int32(first), int32(k.threads), int32(k.pieces), float64(k.Items)) != 0 {
+			return fmt.Errorf("wasm kernel %s: %w", k.Name, hostFailure())
+		}
+		runtime.KeepAlive(k)
+		return nil
+	}
+	pieces := k.firstPieces
+	k.firstPieces = 1
+	for i := range pieces {
+		from := k.Items * i / pieces
+		args[first], args[first+1] = uint64(from), uint64(k.Items*(i+1)/pieces-from)
+		if hostRun(k.number, unsafe.Pointer(unsafe.SliceData(args))) != 0 {
+			return fmt.Errorf("wasm kernel %s: %w", k.Name, hostFailure())
+		}
 	}
 	runtime.KeepAlive(k)
-	if trapped != 0 {
-		return fmt.Errorf("wasm kernel %s: %w", k.Name, hostFailure())
-	}
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"polygrad/core/nest/ir"
 	"polygrad/core/settings"
 	"polygrad/exec/device"
 	render "polygrad/render/wasm"
@@ -138,6 +139,9 @@ func (b *binding) freeScratch() {
 		b.scratch = nil
 	}
 }
+
+// compiler is what kernels are planned for, and how they are rendered.
+func compiler() (ir.Machine, render.Options) { return ir.Wasm, render.Options{} }
 
 // threads is how many threads share kernels.
 func threads() int {

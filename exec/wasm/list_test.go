@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"polygrad/core/nest"
-	"polygrad/core/nest/ir"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	render "polygrad/render/wasm"
@@ -77,11 +76,13 @@ func compileList(t testing.TB, name string, list []*uop.UOp, opt render.Options)
 
 func renderList(t testing.TB, name string, list []*uop.UOp, opt render.Options) *render.Kernel {
 	t.Helper()
-	k, err := nest.Compile(name, list, ir.Wasm)
+	m, options := compiler()
+	options.Check = opt.Check
+	k, err := nest.Compile(name, list, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := render.Render(k, opt)
+	r, err := render.Render(k, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,9 @@ type selector struct {
 	root  *ir.Block
 	items int64
 	check bool
-	table ir.InternTable[instKey, inst]
+	// splatLoads: see Options.
+	splatLoads bool
+	table      ir.InternTable[instKey, inst]
 	// vals are the states of values, by their IDs.
 	vals []state
 	vars map[*ir.Block][]*variable
@@ -229,6 +231,8 @@ var (
 	pMaxU  = prim{4: binary.I32x4MaxU}
 	pMinS  = prim{4: binary.I32x4MinS}
 	pMinU  = prim{4: binary.I32x4MinU}
+	pFMA   = prim{6: binary.F32x4RelaxedMadd, 7: binary.F64x2RelaxedMadd}
+	pNFMA  = prim{6: binary.F32x4RelaxedNmadd, 7: binary.F64x2RelaxedNmadd}
 	pPMax  = prim{6: binary.F32x4PMax, 7: binary.F64x2PMax}
 	pPMin  = prim{6: binary.F32x4PMin, 7: binary.F64x2PMin}
 

@@ -97,6 +97,13 @@ func (s *selector) splat(v *ir.Value, n *inst, still bool) *inst {
 	if v.Kind == ir.Bool {
 		return s.spreadBool(n, h)
 	}
+	if s.splatLoads && still && n.what == isLoad && len(n.args) == 1 {
+		if op := map[binary.Op]binary.Op{binary.F32Load: binary.V128Load32Splat, binary.F64Load: binary.V128Load64Splat, binary.I32Load: binary.V128Load32Splat, binary.I64Load: binary.V128Load64Splat}[n.op]; op != 0 {
+			all := *n
+			all.id, all.uses, all.state, all.op, all.typ = 0, 0, fresh, op, binary.V128
+			return s.add(&all)
+		}
+	}
 	if n.what == isLoad && n.op == binary.F32Load && still {
 		zero := *n
 		zero.id, zero.uses, zero.state, zero.op, zero.typ = 0, 0, fresh, binary.V128Load32Zero, binary.V128

@@ -13,6 +13,8 @@ type Options struct {
 	Check bool
 	// Whole makes functions that do all work items, for hosts that know nothing of them.
 	Whole bool
+	// SplatLoads: a load that fills all lanes is one instruction of the processor, and waits for nothing else.
+	SplatLoads bool
 }
 
 // failure is why a kernel cannot be rendered.
@@ -52,7 +54,7 @@ func newKernel(k *ir.Kernel, opt Options) *Kernel {
 // schedule selects instructions and puts them in order.
 func (k *Kernel) schedule(nk *ir.Kernel, opt Options) (*selector, *code) {
 	s := &selector{
-		k: k, root: nk.Root, items: nk.Items, check: opt.Check, table: ir.NewInternTable[instKey, inst](512),
+		k: k, root: nk.Root, items: nk.Items, check: opt.Check, splatLoads: opt.SplatLoads, table: ir.NewInternTable[instKey, inst](512),
 		vars: map[*ir.Block][]*variable{}, counters: map[*ir.Loop]*inst{}, groups: map[string]*group{},
 		ptrs: map[ptrKey]*inst{}, spareAt: -1,
 	}

@@ -61,12 +61,18 @@ type tally map[binary.Op]int
 
 func count(t *testing.T, list []*uop.UOp) (tally, *Kernel) {
 	t.Helper()
-	nk, err := nest.Compile("test", list, ir.Wasm)
+	return countFor(t, list, ir.Wasm, Options{})
+}
+
+// countFor does the same for a machine.
+func countFor(t *testing.T, list []*uop.UOp, m ir.Machine, opt Options) (tally, *Kernel) {
+	t.Helper()
+	nk, err := nest.Compile("test", list, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := newKernel(nk, Options{})
-	_, c := k.schedule(nk, Options{})
+	k := newKernel(nk, opt)
+	_, c := k.schedule(nk, opt)
 	out := tally{}
 	seen := map[*inst]bool{}
 	var visit func(n *inst)
@@ -263,6 +269,19 @@ func TestProductIsTiled(t *testing.T) {
 	n, _ = count(t, product(65, 1))
 	if n[binary.F32Mul] == 0 || n[binary.F32x4Mul] < 8 || n[binary.F32x4Mul] < n[binary.V128Load] {
 		t.Errorf("instructions with a column left: %v", n)
+	}
+}
+
+// TestFusedProducts: products are added by fused multiply-adds, scalars as the first lane of vectors, and an element of a row is loaded
+// into all lanes.
+func TestFusedProducts(t *testing.T) {
+	n, _ := countFor(t, product(65, 1), ir.WasmFused, Options{SplatLoads: true})
+	if n[binary.F32x4RelaxedMadd] < 8 || n[binary.V128Load32Splat] == 0 || n[binary.F32x4ExtractLane] == 0 || n[binary.F32x4Mul]+n[binary.F32Mul]+n[binary.F32Add] != 0 {
+		t.Errorf("instructions: %v", n)
+	}
+	n, _ = countFor(t, product(64, 1), ir.WasmJS, Options{SplatLoads: true})
+	if n[binary.F32x4RelaxedMadd] != 0 || n[binary.V128Load32Splat] == 0 || n[binary.F32x4Mul] < 8 {
+		t.Errorf("instructions without fused ones: %v", n)
 	}
 }
 

@@ -54,6 +54,8 @@ func init() {
 		ir.Add:    byKind(ir.Or, pAdd, pAdd),
 		ir.Sub:    byKind(ir.Xor, pSub, pSub),
 		ir.Mul:    byKind(ir.And, pMul, pMul),
+		ir.FMA:    fused(pFMA),
+		ir.NFMA:   fused(pNFMA),
 		ir.Div:    (*selector).makeDivision,
 		ir.Mod:    (*selector).makeDivision,
 		ir.Neg:    (*selector).makeNeg,
@@ -123,6 +125,21 @@ func (s *selector) args(v *ir.Value) []*inst {
 		}
 	}
 	return out
+}
+
+// fused is an operation that is there for vectors only: a scalar is the first lane of one.
+func fused(p prim) maker {
+	return func(s *selector, v *ir.Value) *inst {
+		h, args := s.shape(v), s.args(v)
+		if h.lanes > 1 {
+			return s.do(p, h, args...)
+		}
+		vector := shapeOf(v.Kind, 16/h.width())
+		for i, a := range args {
+			args[i] = s.op(pSplat[vector.index()], binary.V128, a)
+		}
+		return s.extract(vector, s.do(p, vector, args...), 0)
+	}
 }
 
 func rounding(p prim) maker {
@@ -221,6 +238,9 @@ func (s *selector) makePhi(v *ir.Value) *inst {
 func (s *selector) chainOf(p *ir.PhiVar) []*inst {
 	next := throughOnce(p.Next)
 	var out []*inst
+	if next.Op == ir.FMA {
+		return s.fusedChain(p, next)
+	}
 	// down goes from a sum to its first term.
 	down := func(v, end *ir.Value, each func(sum, term *ir.Value)) *ir.Value {
 		for v != end && v.Op == next.Op && len(v.Args) == 2 {
@@ -238,6 +258,19 @@ func (s *selector) chainOf(p *ir.PhiVar) []*inst {
 		down(term, nil, func(sum, _ *ir.Value) { out = append(out, s.value(sum)) })
 	})
 	if begin != p.V {
+		return nil
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// fusedChain is the chain of a sum of products that are added by fused multiply-adds.
+func (s *selector) fusedChain(p *ir.PhiVar, v *ir.Value) []*inst {
+	var out []*inst
+	for ; v.Op == ir.FMA; v = throughOnce(v.Args[2]) {
+		out = append(out, s.value(v))
+	}
+	if v != p.V {
 		return nil
 	}
 	slices.Reverse(out)

@@ -24,6 +24,8 @@ type Machine struct {
 	// SlowBroadcast: a load that broadcasts an element takes several instructions, so the rows of products are packed
 	// broadcast.
 	SlowBroadcast bool
+	// LoadsApart: an operation takes no operand from memory, so tiles leave registers for what is loaded.
+	LoadsApart bool
 	// SlowLoops: an iteration costs as much as dozens of operations, so the loops of reductions are unrolled.
 	SlowLoops bool
 	// DotBF16 and DotI8: there are instructions for dot products of BF16, and of bytes.
@@ -49,6 +51,10 @@ var (
 	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Pointers: 12, Masks: true, MaskedSize: 4, FMA: true, F16C: true,
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, Pointers: 12, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
-	// Wasm is WebAssembly with vectors of 128 bits, on processors that have 16 registers for them.
+	// Wasm is WebAssembly with vectors of 128 bits, on processors that have 16 registers for them, as wazero compiles it.
 	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, Pointers: 6, SlowBroadcast: true, SlowLoops: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	// WasmJS is the same as the optimising compilers of JavaScript's engines make it.
+	WasmJS = Machine{Name: "wasm-js", Lanes: 4, WideLanes: 2, Vectors: 14, Pointers: 6, LoadsApart: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	// WasmFused is WasmJS with fused multiply-adds, whose products need no register.
+	WasmFused = Machine{Name: "wasm-fused", Lanes: 4, WideLanes: 2, Vectors: 16, Pointers: 6, LoadsApart: true, FMA: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 )

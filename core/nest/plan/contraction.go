@@ -152,7 +152,7 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	spread := pl.broadcasts(p, vectors)
 	byRow := pl.Slopes(rows.Region.Rng)
 	for _, a := range acc {
-		if s := byRow.Of(a.U.Src[0]); !parts && !spread && a.U.Op == uop.Load && s.Depends && s.Step*int64(a.U.DType.Itemsize())%aliasing == 0 {
+		if s := byRow.Of(a.U.Src[0]); !pl.m.LoadsApart && !parts && !spread && a.U.Op == uop.Load && s.Depends && s.Step*int64(a.U.DType.Itemsize())%aliasing == 0 {
 			wide, tall = 3, 8
 			if vectors == 4 || pl.m.Vectors > 16 && (vectors%4 == 0 || vectors%4 > 1 && vectors%3 > 0) {
 				wide, tall = 4, 6 // fewer loads, and no rest of one

@@ -242,6 +242,8 @@ func TestDecisions(t *testing.T) {
 		{"as many as leave few iterations", ir.Wasm, "", matmul(f32, 64, 67, 32), "unrolled, 13 steps an iteration"},
 		{"a short sum is no loop", ir.Wasm, "", matmul(f32, 64, 6, 32), "unrolled, 6 steps an iteration"},
 		{"loops of processors are fast", ir.SSE4, "", matmul(f32, 64, 64, 32), "!steps an iteration"},
+		{"tiles that leave registers for loads", ir.WasmJS, "", matmul(f32, 64, 1024, 64), "tiles of 5 x 1, rows"},
+		{"fewer where products need none", ir.WasmFused, "", matmul(f32, 64, 1024, 64), "tiles of 6 x 1, rows"},
 		{"columns of many products share addresses in packs", ir.Wasm, "", products(7, 64, 32, 64), "for columns"},
 		{"those of few have registers for theirs", ir.Wasm, "", products(6, 64, 32, 64), "!for columns"},
 		{"rows of one product fill half of the second cache", ir.Wasm, "", products(1, 512, 32, 128), "blocks of axis 1 of 29 tiles"},

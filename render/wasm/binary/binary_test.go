@@ -62,6 +62,16 @@ func TestBytesOfSmallModule(t *testing.T) {
 	compile(t, m)
 }
 
+// TestLongNumbers: the number of an instruction of relaxed SIMD has two bytes.
+func TestLongNumbers(t *testing.T) {
+	c := NewCode()
+	c.Op(F32x4RelaxedMadd)
+	c.Op(F64x2RelaxedNmadd)
+	if want := []byte{0xFD, 0x85, 2, 0xFD, 0x88, 2}; !bytes.Equal(c.buf, want) {
+		t.Errorf("% x, expected % x", c.buf, want)
+	}
+}
+
 func TestTypesAreShared(t *testing.T) {
 	m := &Module{}
 	for range 3 {
@@ -250,7 +260,7 @@ func TestMemoryInstructions(t *testing.T) {
 		}
 	}
 	each(I32Load, I64Store32, func(op Op) { check(op, types[op-I32Load], op >= I32Store, false) })
-	each(V128Load, V128Load16Splat, func(op Op) { check(op, V128, false, false) })
+	each(V128Load, V128Load64Splat, func(op Op) { check(op, V128, false, false) })
 	check(V128Store, V128, true, false)
 	check(V128Load32Zero, V128, false, false)
 	check(V128Load64Zero, V128, false, false)

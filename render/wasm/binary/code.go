@@ -39,13 +39,16 @@ func (c *Code) Local(t ValType) uint32 {
 
 // Op appends an instruction without immediates.
 func (c *Code) Op(op Op) {
-	switch op >> 8 {
-	case 0:
+	prefix, number := op>>8, op&0xFF
+	switch {
+	case prefix == 0:
 		c.buf = append(c.buf, byte(op))
-	default:
-		c.buf = append(c.buf, byte(op>>8))
-		c.buf = appendUnsigned(c.buf, uint64(op&0xFF))
+		return
+	case prefix > 0xFF:
+		prefix, number = op>>16, op&0xFFFF
 	}
+	c.buf = append(c.buf, byte(prefix))
+	c.buf = appendUnsigned(c.buf, uint64(number))
 }
 
 func (c *Code) op1(op Op, v uint32) {

@@ -133,6 +133,8 @@ var names = map[Op]string{
 	V128Load16x4S:        "v128.load16x4_s",
 	V128Load16x4U:        "v128.load16x4_u",
 	V128Load16Splat:      "v128.load16_splat",
+	V128Load32Splat:      "v128.load32_splat",
+	V128Load64Splat:      "v128.load64_splat",
 	V128Store:            "v128.store",
 	v128Const:            "v128.const",
 	i8x16Shuffle:         "i8x16.shuffle",
@@ -248,4 +250,8 @@ var names = map[Op]string{
 	F64x2ConvertLowI32S:  "f64x2.convert_low_i32x4_s",
 	F64x2ConvertLowI32U:  "f64x2.convert_low_i32x4_u",
 	memoryCopy:           "memory.copy",
+	F32x4RelaxedMadd:     "f32x4.relaxed_madd",
+	F32x4RelaxedNmadd:    "f32x4.relaxed_nmadd",
+	F64x2RelaxedMadd:     "f64x2.relaxed_madd",
+	F64x2RelaxedNmadd:    "f64x2.relaxed_nmadd",
 }

@@ -1,8 +1,8 @@
 package binary
 
-// Op is an instruction. The high byte of a two-byte value is the prefix of its
-// encoding: 0xFC for saturating conversions, 0xFD for SIMD.
-type Op uint16
+// Op is an instruction. The high byte of a longer value is the prefix of its encoding, 0xFC for saturating conversions, 0xFD for SIMD; one
+// byte follows, or two for numbers above 0xFF.
+type Op uint32
 
 // Control, parametric and variable instructions.
 const (
@@ -163,6 +163,8 @@ const (
 	V128Load16x4S     Op = 0xFD03
 	V128Load16x4U     Op = 0xFD04
 	V128Load16Splat   Op = 0xFD08
+	V128Load32Splat   Op = 0xFD09
+	V128Load64Splat   Op = 0xFD0A
 	V128Store         Op = 0xFD0B
 	v128Const         Op = 0xFD0C
 	i8x16Shuffle      Op = 0xFD0D
@@ -289,4 +291,12 @@ const (
 	I32x4TruncSatF64x2SZ Op = 0xFDFC
 	F64x2ConvertLowI32S  Op = 0xFDFE
 	F64x2ConvertLowI32U  Op = 0xFDFF
+)
+
+// Relaxed SIMD: engines may round a product before it is added, or not.
+const (
+	F32x4RelaxedMadd  Op = 0xFD0105
+	F32x4RelaxedNmadd Op = 0xFD0106
+	F64x2RelaxedMadd  Op = 0xFD0107
+	F64x2RelaxedNmadd Op = 0xFD0108
 )

@@ -191,10 +191,14 @@ func body(r *reader) string {
 func (r *reader) op() Op {
 	op := Op(r.byte())
 	if op == 0xFC || op == 0xFD {
-		op = op<<8 | Op(r.unsigned())
+		number := Op(r.unsigned())
+		if op <<= 8; number > 0xFF {
+			op <<= 8
+		}
+		op |= number
 	}
 	if names[op] == "" {
-		panic(unreadable(fmt.Sprintf("instruction %#x", uint16(op))))
+		panic(unreadable(fmt.Sprintf("instruction %#x", uint32(op))))
 	}
 	return op
 }

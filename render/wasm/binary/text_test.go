@@ -30,10 +30,10 @@ func TestNamesOfInstructions(t *testing.T) {
 	seen := map[string]Op{}
 	for op, name := range names {
 		if !form.MatchString(name) {
-			t.Errorf("%#x: %q", uint16(op), name)
+			t.Errorf("%#x: %q", uint32(op), name)
 		}
 		if other, ok := seen[name]; ok {
-			t.Errorf("%#x and %#x are both %q", uint16(op), uint16(other), name)
+			t.Errorf("%#x and %#x are both %q", uint32(op), uint32(other), name)
 		}
 		seen[name] = op
 	}
@@ -55,6 +55,7 @@ func TestText(t *testing.T) {
 	c.V128(1, 1<<63)
 	c.Shuffle([16]byte{15, 1})
 	c.Op(F32x4Add)
+	c.Op(F32x4RelaxedMadd)
 	c.I32(-5)
 	c.I64(-1 << 63)
 	c.I64(1 << 40)
@@ -87,6 +88,7 @@ func TestText(t *testing.T) {
         v128.const i64x2 0x1 0x8000000000000000
         i8x16.shuffle 15 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0
         f32x4.add
+        f32x4.relaxed_madd
         i32.const -5
         i64.const -9223372036854775808
         i64.const 1099511627776

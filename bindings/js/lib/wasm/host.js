@@ -3,6 +3,24 @@
 
 const { startPool, MOST_THREADS } = require('./threads.js')
 
+// A module with f(x, y) = x * x + y, by a relaxed multiply-add of vectors.
+const FUSED = new Uint8Array([
+  0, 97, 115, 109, 1, 0, 0, 0, // WebAssembly, version 1
+  1, 7, 1, 0x60, 2, 0x7D, 0x7D, 1, 0x7D, // a type: of two f32, gives an f32
+  3, 2, 1, 0,
+  7, 5, 1, 1, 102, 0, 0, // exported as f
+  10, 22, 1, 20, 0,
+  0x20, 0, 0xFD, 0x13, 0x20, 0, 0xFD, 0x13, 0x20, 1, 0xFD, 0x13, // splats of x, x and y
+  0xFD, 0x85, 2, 0xFD, 0x1F, 0, 11 // f32x4.relaxed_madd, the first lane
+])
+
+/** Whether the engine has relaxed multiply-adds that round once. */
+function isFused () {
+  if (!WebAssembly.validate(FUSED)) return false
+  const { f } = new WebAssembly.Instance(new WebAssembly.Module(FUSED)).exports
+  return f(1 + 2 ** -12, -1 - 2 ** -11) !== 0 // 2 ** -24 without a rounding between
+}
+
 /**
  * The functions of the import module "polygrad".
  *
@@ -84,7 +102,9 @@ function hostImports (library) {
       return text.length
     },
 
-    shared: () => library.shared ? 1 : 0
+    shared: () => library.shared ? 1 : 0,
+
+    fused: () => isFused() ? 1 : 0
   }
 }
 
