@@ -244,6 +244,11 @@ func TestDecisions(t *testing.T) {
 		{"loops of processors are fast", ir.SSE4, "", matmul(f32, 64, 64, 32), "!steps an iteration"},
 		{"tiles that leave registers for loads", ir.WasmJS, "", matmul(f32, 64, 1024, 64), "tiles of 5 x 1, rows"},
 		{"fewer where products need none", ir.WasmFused, "", matmul(f32, 64, 1024, 64), "tiles of 6 x 1, rows"},
+		{"computed rows are packed", ir.WasmJS, "", func(in inputs) *uop.UOp {
+			return must(tensor.MatMul(must(tensor.Cast(in(uop.Float16, 64, 64), f32)), in(f32, 64, 64)))
+		}, "for rows, 64 steps, by transposed vectors of steps"},
+		{"sums whose lines fill a share of the second cache are made in parts", ir.Wasm, "", matmul(f32, 8, 512, 512), "parts of 256 steps"},
+		{"shorter ones are not", ir.Wasm, "", matmul(f32, 8, 508, 512), "!parts of"},
 		{"columns of many products share addresses in packs", ir.Wasm, "", products(7, 64, 32, 64), "for columns"},
 		{"those of few have registers for theirs", ir.Wasm, "", products(6, 64, 32, 64), "!for columns"},
 		{"rows of one product fill half of the second cache", ir.Wasm, "", products(1, 512, 32, 128), "blocks of axis 1 of 29 tiles"},

@@ -37,7 +37,7 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 	in, k, always := sum.Innermost(), sum.Steps, p.want[knobPackRows] == on
 	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
 	reuse := (vec.Count + vec.Tile() - 1) / vec.Tile()
-	if k < int64(pl.Lanes) || !pl.m.Masks && !pl.m.SlowBroadcast || p.want[knobPackRows] == off {
+	if k < int64(pl.Lanes) || p.want[knobPackRows] == off {
 		return nil
 	}
 	var out []*RowPack

@@ -29,7 +29,7 @@ func (pl *planner) splitKIfLong(p *Band, vec, rows *Axis, acc []analysis.Access)
 			return false // the register is wider than what it holds
 		}
 	}
-	column := 2 * int64(pl.Lanes) * element
+	column := max(2*int64(pl.Lanes)*element, Line) // whole lines are read
 	if p.want[knobSplitK] == open && (sum.Steps*column < pl.m.L2/splitKFrom || rows.Count*vec.Count*element > pl.m.L2/splitKRoom || !pl.allMove(p, vec, rows, acc)) {
 		return false
 	}
