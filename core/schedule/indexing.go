@@ -36,6 +36,9 @@ type Reread struct {
 	Selects, Scatters bool
 	// OneByOne: it is a term that is scattered along a row, so it is computed in scalar code.
 	OneByOne bool
+	// Lookups is how many loads an element takes whose place in its row is looked up, so that no two elements are loaded at once; 0
+	// if no place is.
+	Lookups int64
 }
 
 // nodeRanges are the ranges of one node.
@@ -245,7 +248,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 		r.Reduced = r.Reduced || reducedOver(loops)
 		r.Factor = r.Factor || n.factor && !n.realize && x.volume(loops) > r.Elements
 	}
-	r.OneByOne = n.oneByOne
+	r.OneByOne, r.Lookups = n.oneByOne, x.lookups(u, n)
 	r.Selects, r.Scatters = x.selects(u) != 0, x.scatters(u) != 0
 	if x.store(r) {
 		n.keep = true
@@ -253,6 +256,50 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 			x.realizeAll(u, n)
 		}
 	}
+}
+
+// lookups returns the number of loads of an element of a value if a user looks up its place in its row, 0 if none does.
+func (x *indexing) lookups(u *uop.UOp, n *nodeRanges) int64 {
+	last := lastAxis(u.Shape())
+	looked := func(in []*uop.UOp) bool {
+		return last < len(in) && len(x.selecting) > 0 && slices.ContainsFunc(in[last].Ranges(), func(r *uop.UOp) bool { return slices.Contains(x.selecting, r) })
+	}
+	if !slices.ContainsFunc(x.usersOf(n), func(c *uop.UOp) bool { return looked(x.at(c).in) }) {
+		return 0
+	}
+	const most = 32
+	var loads int64
+	seen := []*uop.UOp{u}
+	for i := 0; i < len(seen) && i < most; i++ {
+		for _, s := range seen[i].Src {
+			if m := x.at(s); slices.Contains(seen, s) || !m.reads || m.uniform.has(lastAxis(s.Shape())) {
+				continue
+			}
+			if seen = append(seen, s); leafOf(s) {
+				loads++
+			}
+		}
+	}
+	return loads
+}
+
+// leafOf reports whether a value is a view of what is stored.
+func leafOf(u *uop.UOp) bool {
+	for uop.GroupMovement.Has(u.Op) {
+		u = u.Src[0]
+	}
+	return !uop.GroupElementwise.Has(u.Op)
+}
+
+// lastAxis is the last axis with several elements, 0 if there is none.
+func lastAxis(shape uop.Shape) int {
+	last := 0
+	for i, s := range shape {
+		if !s.IsNum(1) {
+			last = i
+		}
+	}
+	return last
 }
 
 // countEvaluations computes how often each element is computed, over all users. Users that iterate over the same rows can share the
@@ -321,10 +368,9 @@ func (x *indexing) readsAcross(u, c *uop.UOp, m *nodeRanges) bool {
 	if c.Op != uop.ReduceAxis {
 		return !m.realize && m.across && (uop.GroupElementwise.Has(c.Op) || uop.GroupMovement.Has(c.Op))
 	}
-	last, all := 0, true
+	last, all := lastAxis(u.Shape()), true
 	for i, s := range u.Shape() {
 		if !s.IsNum(1) {
-			last = i
 			all = all && slices.Contains(c.Arg.(uop.AxisReduce).Axes, i)
 		}
 	}
@@ -379,13 +425,7 @@ func (x *indexing) scattersAlong(u *uop.UOp) bool {
 	if u.Op != uop.ReduceAxis {
 		return false
 	}
-	last := 0
-	for i, s := range u.Shape() {
-		if !s.IsNum(1) {
-			last = i
-		}
-	}
-	return x.scatters(u).has(last)
+	return x.scatters(u).has(lastAxis(u.Shape()))
 }
 
 // runsAlong reports whether the loops run sequentially along the last axis, so that their operands are computed in scalar code.
@@ -394,13 +434,7 @@ func runsAlong(u *uop.UOp) bool {
 	if axis < 0 {
 		return false
 	}
-	last := 0
-	for i, s := range u.Src[0].Shape() {
-		if !s.IsNum(1) {
-			last = i
-		}
-	}
-	return axis == last
+	return axis == lastAxis(u.Src[0].Shape())
 }
 
 // summedAxes are the axes that are added up.

@@ -24,6 +24,10 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.GatherCycles = float64(c.Evaluations) - m.computing(float64(c.Elements)*transposeWork)
 		c.AgainCycles += c.GatherCycles
 	}
+	if r.Lookups > 1 {
+		c.GatherCycles += float64(c.Evaluations * (r.Lookups - 1))
+		c.AgainCycles += float64(c.Evaluations * (r.Lookups - 1))
+	}
 	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
 	reason := f.o.judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
