@@ -73,13 +73,13 @@ func (c *SumChains) find(r *Region, uses map[*uop.UOp]int) {
 			continue
 		}
 		switch u := p.U; {
-		case u.Op == uop.Store && isRegister(u):
+		case u.Op == uop.Store && IsRegister(u):
 			s := SlotOf(u.Src[0])
 			delete(sums, s)
 			if u.Src[1].IsConst(uop.Int(0)) && s.Reg.DType.Base().IsFloat() {
 				sums[s] = &chainedSum{slot: s, zero: u, from: i}
 			}
-		case u.Op == uop.Load && isRegister(u):
+		case u.Op == uop.Load && IsRegister(u):
 			s := sums[SlotOf(u.Src[0])]
 			if s != nil && s.at > 0 && s.load == nil && uses[u] == 1 {
 				s.load = u
@@ -123,11 +123,11 @@ func (r *Region) eachLoad(f func(u *uop.UOp)) {
 		switch {
 		case p.Sub != nil:
 			p.Sub.eachLoad(f)
-		case p.U.Op == uop.Load && isRegister(p.U):
+		case p.U.Op == uop.Load && IsRegister(p.U):
 			f(p.U)
 		}
 	}
 }
 
-// isRegister reports whether a load or store is one of a register.
-func isRegister(u *uop.UOp) bool { return u.Src[0].DType.Space == uop.Reg && ConstIndex(u.Src[0]) }
+// IsRegister reports whether a load or store is one of a register.
+func IsRegister(u *uop.UOp) bool { return u.Src[0].DType.Space == uop.Reg && ConstIndex(u.Src[0]) }

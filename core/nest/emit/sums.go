@@ -12,6 +12,8 @@ import (
 // reduce emits a reduction loop for unrolled copies of the surrounding iteration.
 func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 	switch n := im.planned.ReductionOf[r]; {
+	case n.Form == plan.AroundVectors:
+		im.aroundVectors(r, copies)
 	case n.Form == plan.Sequential && n.Straight(int64(len(copies))):
 		im.straight(r, copies)
 	case n.Form == plan.Sequential:
@@ -73,9 +75,14 @@ type sums struct {
 	phis   []*ir.PhiVar
 }
 
-// newSums makes the phis of the accumulators, a number of ways for each register. Vectors begin with the neutral element in all lanes.
+// newSums makes the phis of the accumulators, a number of ways for each register.
 func (im *emitter) newSums(l *ir.Loop, r *analysis.Region, copies []*env, ways int, vectors bool) *sums {
-	s := &sums{im: im, r: r, l: l, copies: copies, ways: ways}
+	return im.sumsFrom(l, r, copies, ways, im.firstSums(r, copies, ways, vectors))
+}
+
+// firstSums are the initial values of accumulators. Vectors begin with the neutral element in all lanes.
+func (im *emitter) firstSums(r *analysis.Region, copies []*env, ways int, vectors bool) []*ir.Value {
+	var out []*ir.Value
 	for _, e := range copies {
 		for w := range ways {
 			for _, u := range r.Updates {
@@ -86,9 +93,18 @@ func (im *emitter) newSums(l *ir.Loop, r *analysis.Region, copies []*env, ways i
 				if vectors || e.vector {
 					init = im.Splat(init)
 				}
-				s.phis = append(s.phis, im.Phi(l, init))
+				out = append(out, init)
 			}
 		}
+	}
+	return out
+}
+
+// sumsFrom makes the phis of accumulators with the given initial values.
+func (im *emitter) sumsFrom(l *ir.Loop, r *analysis.Region, copies []*env, ways int, first []*ir.Value) *sums {
+	s := &sums{im: im, r: r, l: l, copies: copies, ways: ways}
+	for _, init := range first {
+		s.phis = append(s.phis, im.Phi(l, init))
 	}
 	return s
 }
@@ -183,14 +199,27 @@ func hasProduct(v *ir.Value) bool {
 	return v.Op == ir.Mul || v.Op == ir.Add && (hasProduct(v.Args[0]) || hasProduct(v.Args[1]))
 }
 
+// finals are the values of the accumulators after the loop.
+func (s *sums) finals() []*ir.Value {
+	out := make([]*ir.Value, len(s.phis))
+	for i, p := range s.phis {
+		out[i] = s.im.Final(p)
+	}
+	return out
+}
+
 // finish combines the accumulators and binds the registers to the results.
 func (s *sums) finish(vectors bool) {
-	im := s.im
-	for i, e := range s.copies {
-		for j, u := range s.r.Updates {
-			parts := make([]*ir.Value, s.ways)
+	s.im.combine(s.r, s.copies, s.ways, s.finals(), vectors, false)
+}
+
+// combine combines the values of accumulators and binds the registers to the results. apart: the registers have sums of their own.
+func (im *emitter) combine(r *analysis.Region, copies []*env, ways int, values []*ir.Value, vectors, apart bool) {
+	for i, e := range copies {
+		for j, u := range r.Updates {
+			parts := make([]*ir.Value, ways)
 			for w := range parts {
-				parts[w] = im.Final(s.phi(i, w, j))
+				parts[w] = values[(i*ways+w)*len(r.Updates)+j]
 			}
 			// Results wrap as the register does: the kind of a value may be that of a machine register, which is wider.
 			k := analysis.KindFor(u.Slot.Reg.DType.Base())
@@ -198,7 +227,7 @@ func (s *sums) finish(vectors bool) {
 			if vectors {
 				wide := ir.Arithmetic(k)
 				v = im.New(lanesOp[u.Op], wide, 1, 0, im.ALU(ir.Cast, wide, v))
-				if u.Op != ir.Max {
+				if u.Op != ir.Max || apart {
 					v = im.ALU(u.Op, k, im.register(e, u.Slot), v)
 				}
 			}
@@ -231,48 +260,119 @@ func (im *emitter) neutral(op ir.Op, k ir.Kind) *ir.Value {
 
 // along spreads the iterations of a reduction loop over the lanes of vectors.
 func (im *emitter) along(p *plan.Reduction, copies []*env) {
+	if w := im.widthOf(p, copies); w.vectors() > 0 {
+		last := im.alongFrom(p, w, copies, im.firstSums(p.Loop, copies, int(w.ways), true))
+		im.combine(p.Loop, copies, int(w.ways), last, true, false)
+	}
+	im.alongRest(p, copies)
+}
+
+// width is how a loop is spread over vectors: full iterations of all accumulators, rest vectors, then scalar iterations from done on.
+type width struct{ ways, full, rest, done int64 }
+
+func (w width) vectors() int64 { return w.full*w.ways + w.rest }
+
+func (im *emitter) widthOf(p *plan.Reduction, copies []*env) width {
+	n, lanes := p.Loop.Trip(), p.Lanes
+	w := width{ways: p.Ways(int64(len(copies)), n)}
+	w.full = n / (w.ways * lanes)
+	w.rest = n % (w.ways * lanes) / lanes
+	if n%lanes > 0 && im.planned.Masks {
+		w.rest++
+	}
+	if w.full == 0 && w.rest > 0 {
+		w.ways = min(w.ways, w.rest)
+	}
+	w.done = min(w.vectors()*lanes, n)
+	return w
+}
+
+// alongFrom emits the vectors of a loop and returns the values of the accumulators behind it, from those before.
+func (im *emitter) alongFrom(p *plan.Reduction, w width, copies []*env, values []*ir.Value) []*ir.Value {
 	r, lanes := p.Loop, p.Lanes
-	n := r.Trip()
-	ways := p.Ways(int64(len(copies)), n)
-	step := ways * lanes
-	full := n / step
-	rest := n % step
+	step := w.ways * lanes
 	var s *sums
-	if full > 0 {
-		im.Builder.Loop(r.Label(), im.Int(ir.I64, full), func(l *ir.Loop) {
-			s = im.newSums(l, r, copies, int(ways), true)
-			for w := range ways {
-				s.step(int(w), linear{terms: []ir.Term{{V: l.Iter, Coef: step}}, off: w * lanes, lane: 1}, nil, true)
+	if w.full > 0 {
+		im.Builder.Loop(r.Label(), im.Int(ir.I64, w.full), func(l *ir.Loop) {
+			s = im.sumsFrom(l, r, copies, int(w.ways), values)
+			for i := range w.ways {
+				s.step(int(i), linear{terms: []ir.Term{{V: l.Iter, Coef: step}}, off: i * lanes, lane: 1}, nil, true)
 			}
 		})
 	}
-	vectors := rest / lanes
-	if im.planned.Masks {
-		vectors = (rest + lanes - 1) / lanes
-	}
-	if vectors > 0 {
+	if w.rest > 0 {
 		// The remainder is a loop of one iteration that continues the same accumulators.
 		im.Builder.Loop(r.Label()+" rest", im.Int(ir.I64, 1), func(l *ir.Loop) {
 			if s == nil {
-				s = im.newSums(l, r, copies, int(min(ways, vectors)), true)
+				s = im.sumsFrom(l, r, copies, int(w.ways), values)
 			} else {
-				s = s.goOn(l, int(vectors))
+				s = s.goOn(l, int(w.rest))
 			}
-			for w := range vectors {
+			for i := range w.rest {
+				from := w.full*step + i*lanes
 				var tail *ir.Value
-				if left := rest - w*lanes; left < lanes {
+				if left := r.Trip() - from; left < lanes {
 					tail = im.lanesUpTo(left)
 				}
-				s.step(int(w)%s.ways, linear{off: full*step + w*lanes, lane: 1}, tail, true)
+				s.step(int(i)%s.ways, linear{off: from, lane: 1}, tail, true)
 			}
 		})
 	}
-	if s != nil {
-		s.finish(true)
+	return s.finals()
+}
+
+// alongRest emits the scalar iterations behind the vectors of a loop.
+func (im *emitter) alongRest(p *plan.Reduction, copies []*env) {
+	if done, n := im.widthOf(p, copies).done, p.Loop.Trip(); done < n {
+		im.range1(p.Loop, copies, span{linear{off: done}, n - done})
 	}
-	if done := full*step + vectors*lanes; done < n {
-		im.range1(r, copies, span{linear{off: done}, n - done})
+}
+
+// aroundVectors emits a loop around one that is spread over vectors: the accumulators stay vectors until the outer loop ends.
+func (im *emitter) aroundVectors(r *analysis.Region, copies []*env) {
+	p := im.planned.ReductionOf[r.Innermost()]
+	w := im.widthOf(p, copies)
+	last := im.accumulate(p, w, r, copies, im.firstSums(p.Loop, copies, int(w.ways), true))
+	im.combine(p.Loop, copies, int(w.ways), last, true, w.done < p.Loop.Trip())
+}
+
+// accumulate emits a loop, and those inside it down to one that is spread over vectors; it returns the accumulators behind it.
+func (im *emitter) accumulate(p *plan.Reduction, w width, r *analysis.Region, copies []*env, values []*ir.Value) []*ir.Value {
+	for _, b := range im.keepStill(r) {
+		defer im.EndReadOnly(b)
 	}
+	if r == p.Loop {
+		values = im.alongFrom(p, w, copies, values)
+		im.alongRest(p, copies)
+		return values
+	}
+	var s *sums
+	im.Builder.Loop(r.Label(), im.Int(ir.I64, r.Trip()), func(l *ir.Loop) {
+		s = im.sumsFrom(l, p.Loop, copies, int(w.ways), values)
+		body := func(inner []*env) {
+			for _, e := range inner {
+				e.linears.set(r.Rng, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}})
+			}
+			next := make([]*ir.Value, len(s.phis))
+			for i, phi := range s.phis {
+				next[i] = phi.V
+			}
+			for _, part := range r.Parts {
+				if part.Sub != nil {
+					next = im.accumulate(p, w, part.Sub, inner, next)
+				}
+			}
+			for i, phi := range s.phis {
+				phi.Next = next[i]
+			}
+		}
+		if w.done < p.Loop.Trip() {
+			im.carried(l, r, copies, body) // the registers have the scalar iterations
+		} else {
+			body(inside(copies))
+		}
+	})
+	return s.finals()
 }
 
 // range1 emits a scalar loop over part of a range.

@@ -9,8 +9,9 @@ import (
 
 var (
 	levelNames = [...]string{Walk: "iterations", Blocks: "blocks", Tiles: "tiles"}
-	formNames  = [...]string{Sequential: "as it stands", Unrolled: "unrolled", Along: "along vectors", AlongUnknown: "along vectors, count unknown"}
-	wayNames   = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps", Broadcast: "in all lanes"}
+	formNames  = [...]string{Sequential: "as it stands", Unrolled: "unrolled", Along: "along vectors", AlongUnknown: "along vectors, count unknown",
+		AroundVectors: "around vectors"}
+	wayNames = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps", Broadcast: "in all lanes"}
 )
 
 // String prints a plan: for each band its choice, its axes, its loops from the outermost on, and the operands that are packed before each.

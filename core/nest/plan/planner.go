@@ -89,10 +89,11 @@ func (pl *planner) finish(p *Band) {
 type reductionForm uint8
 
 const (
-	Sequential   reductionForm = iota // as they stand
-	Unrolled                          // unrolled, each copy with its own accumulator
-	Along                             // vectorized
-	AlongUnknown                      // vectorized, with a trip count that is known at run time
+	Sequential    reductionForm = iota // as they stand
+	Unrolled                           // unrolled, each copy with its own accumulator
+	Along                              // vectorized
+	AlongUnknown                       // vectorized, with a trip count that is known at run time
+	AroundVectors                      // as they stand, around a vectorized loop that goes on in the same vectors
 )
 
 // Reduction is the plan of a reduction loop.
@@ -130,11 +131,29 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	}
 	pl.ReductionOf[r] = n
 	pl.region(r, around)
+	if n.Form == Sequential && pl.goesOnInVectors(r) {
+		n.Form = AroundVectors
+	}
 	for _, in := range r.Loops() {
 		if s := pl.ReductionOf[in]; s != nil {
 			n.weight += s.weight * max(in.Trip(), 1)
 		}
 	}
+}
+
+// goesOnInVectors reports whether a loop consists of another one whose accumulators may stay vectors from one iteration to the next.
+func (pl *planner) goesOnInVectors(r *analysis.Region) bool {
+	in := r.Loops()
+	if len(in) != 1 || r.Trip() < 0 || !r.Simple() {
+		return false
+	}
+	for _, p := range r.Parts {
+		if p.U != nil && (p.U.Op == uop.Store || p.U.Op == uop.Load && analysis.IsRegister(p.U)) {
+			return false
+		}
+	}
+	n := pl.ReductionOf[in[0]]
+	return n != nil && (n.Form == AroundVectors || n.Form == Along && (pl.Masks || in[0].Trip() >= n.Lanes))
 }
 
 // chains is the number of independent accumulators that hide the latency of an addition.
@@ -203,7 +222,7 @@ func (p *Band) recordWays(pl *planner) {
 	var last func(r *analysis.Region) *Reduction
 	last = func(r *analysis.Region) (found *Reduction) {
 		for _, in := range r.Loops() {
-			if n := pl.ReductionOf[in]; n != nil && n.Form == Sequential {
+			if n := pl.ReductionOf[in]; n != nil && (n.Form == Sequential || n.Form == AroundVectors) {
 				found = last(in)
 			} else if n != nil {
 				found = n
