@@ -535,7 +535,7 @@ func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 	}
 	if n.realize && !n.keep && u.Op != uop.ReduceAxis && !alwaysContiguous.Has(u.Op) { // it may be computed where it is read
 		var own []*uop.UOp
-		for _, i := range n.out {
+		for _, i := range varying(n.out, n.uniform) {
 			own = union(own, i.Ranges())
 		}
 		n.kernels = max(1, n.evaluations/x.volume(own))
