@@ -110,9 +110,11 @@ class Program:
         for name, text in steps:
             lines = [line for n in NAME.findall(text) for line in views.get(n, ())]
             lines = [*dict.fromkeys(lines), f"{name} = {text}"]
-            if VIEW.fullmatch(text) and name not in NAME.findall(self.returns):
-                views[name] = lines
-                continue
+            if VIEW.fullmatch(text):
+                if name not in NAME.findall(self.returns):
+                    views[name] = lines
+                    continue
+                lines[-1] += ".contiguous()"  # outputs of programs are
             bodies[name] = "; ".join(lines)
             realize([name], bodies[name], name)
         if not loss:
