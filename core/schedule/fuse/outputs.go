@@ -5,12 +5,13 @@ import "polygrad/core/uop"
 // shareOutputs lets whoever needs the value of an output read it there, in a normalised graph before it is scheduled: it
 // would be computed once for the output and once more for them.
 func shareOutputs(root *uop.UOp) *uop.UOp {
-	outputs := map[*uop.UOp]*uop.UOp{} // the CONTIGUOUS of a value
+	outputs := map[*uop.UOp]*uop.UOp{} // the CONTIGUOUS of a value, or the ASSIGN
+	users := usersOf(root)
 	for _, s := range root.Src {
-		if s.Op != uop.Contiguous {
+		if s.Op != uop.Contiguous && !onlyWritten(s, users) {
 			continue
 		}
-		v := s.Src[0]
+		v := s.Src[len(s.Src)-1]
 		for v.Op == uop.Reshape {
 			v = v.Src[0]
 		}
@@ -25,7 +26,12 @@ func shareOutputs(root *uop.UOp) *uop.UOp {
 	for _, u := range root.Toposort() {
 		to := rebuilt(u, t)
 		if s := outputs[u]; s != nil {
-			stored := to.Reshape(s.Shape()).F(uop.Contiguous, nil, nil)
+			stored := to.Reshape(s.Shape())
+			if s.Op == uop.Assign {
+				stored = s.Src[0].AssignTo(stored)
+			} else {
+				stored = stored.F(uop.Contiguous, nil, nil)
+			}
 			shared[s] = stored
 			to = stored.Reshape(u.Shape())
 		}
@@ -37,4 +43,26 @@ func shareOutputs(root *uop.UOp) *uop.UOp {
 	out := t.get(root)
 	t.free()
 	return out
+}
+
+// usersOf are the numbers of users of the values in a graph.
+func usersOf(root *uop.UOp) map[*uop.UOp]int {
+	users := map[*uop.UOp]int{}
+	for _, u := range root.Toposort() {
+		for _, s := range u.Src {
+			users[s]++
+		}
+	}
+	return users
+}
+
+// onlyWritten reports whether an ASSIGN writes to a whole buffer that nothing else uses.
+func onlyWritten(s *uop.UOp, users map[*uop.UOp]int) bool {
+	if s.Op != uop.Assign || s.Src[0].DType != s.Src[1].DType {
+		return false
+	}
+	target := s.Src[0]
+	for ; target.Op == uop.Reshape && users[target] == 1; target = target.Src[0] {
+	}
+	return target.Op == uop.Param && users[target] == 1
 }
