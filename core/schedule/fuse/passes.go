@@ -43,6 +43,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).skipMaskedBlocks, Needs: runnable, Leaves: runnable},
 	{Name: "split loops", Reason: "loops are split where a comparison of positions (of a padded or joined value) changes, so that no iteration compares",
 		Run: (*fuser).splitLoops, Needs: runnable, Leaves: runnable},
+	{Name: "row functions", Reason: "functions of the sums of rows run in full vectors, in a kernel of their own, where one lane would take longer",
+		Run: (*fuser).cutRowFunctions, Needs: runnable, Leaves: runnable},
 	{Name: "scratch rows", Reason: "functions that several loops over a row use are computed once, into scratch memory",
 		Run: (*fuser).cacheFunctions, Needs: runnable, Leaves: runnable},
 	{Name: "emit", Reason: "fusion groups become kernels again",
