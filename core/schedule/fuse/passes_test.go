@@ -63,6 +63,7 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			sums := g.in(64, 128, 32).ReduceAxes(uop.Add, 2).Reshape(uop.ShapeOf(64, 128))
 			return []*uop.UOp{sums.Shrink([]uop.Pair{{Hi: uop.N(64)}, {Lo: uop.N(1), Hi: uop.N(9)}}).ContiguousOp()}
 		},
+		func(g graph) []*uop.UOp { return []*uop.UOp{g.in(384, 96).ReduceAxes(uop.Add, 1).Exp2().Sin()} },
 		func(g graph) []*uop.UOp { return []*uop.UOp{g.ok(tensor.CumSum(g.in(1<<14), 0))} },
 		func(g graph) []*uop.UOp {
 			x := g.in(32, 48).Permute([]int{1, 0})
@@ -170,6 +171,30 @@ func TestThresholdsOfPasses(t *testing.T) {
 			s := g.fused(options, softmax(g.in(64, n), 1))
 			if rows := count(s, uop.Bufferize); (rows == 1) != (n == options.MinScratch) {
 				t.Errorf("rows of %d: %d in scratch memory", n, rows)
+			}
+		}
+	})
+	t.Run("functions of rows", func(t *testing.T) {
+		// A function of the sum of each row; of the sum of each column, which lies in a lane of its own; with an element of each row.
+		row := func(x *uop.UOp) *uop.UOp { return x.ReduceAxes(uop.Add, 1).Exp2().Sin() }
+		for _, c := range []struct {
+			name  string
+			build func(g graph) *uop.UOp
+			want  int
+		}{
+			{"few rows", func(g graph) *uop.UOp { return row(g.in(8, 96)) }, 1},
+			{"many rows", func(g graph) *uop.UOp { return row(g.in(384, 96)) }, 2},
+			{"columns", func(g graph) *uop.UOp { return row(g.in(96, 384).Permute([]int{1, 0})) }, 1},
+			{"one operation", func(g graph) *uop.UOp { x := g.in(384, 96).ReduceAxes(uop.Add, 1); return x.Mul(x) }, 1},
+			{"the first of each row", func(g graph) *uop.UOp {
+				x := g.in(384, 96)
+				return row(x).Mul(x.Shrink([]uop.Pair{{Hi: uop.N(384)}, {Hi: uop.N(1)}}))
+			}, 1},
+			{"that the row needs, too", func(g graph) *uop.UOp { x := g.in(384, 96); return x.Mul(row(x).Expand(x.Shape())) }, 1},
+		} {
+			g := newGraph(t)
+			if s := g.fused(options, c.build(g)); len(s.Kernels) != c.want {
+				t.Errorf("%s: %d kernels, expected %d", c.name, len(s.Kernels), c.want)
 			}
 		}
 	})

@@ -77,7 +77,9 @@ func (f *fuser) rowFunctionsOf(b *body) *rowFunctions {
 			c.work += f.o.Machine.work(u)
 		}
 		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
-			reads.add(slotOf(u))
+			if reads.add(slotOf(u)); !c.inOrder(u.Src[1].GetIdx()) {
+				return nil // vectors would load it one by one
+			}
 		}
 		for _, s := range u.Src {
 			if s.Op == uop.Reduce && (!ofRow[s] || !sameSet(b.loopsOf(s), c.rows)) {
@@ -88,10 +90,16 @@ func (f *fuser) rowFunctionsOf(b *body) *rowFunctions {
 			}
 		}
 	}
-	if overlap(reads, writes) {
+	if overlap(reads, writes) || slices.ContainsFunc(c.stores, func(s store) bool { return !c.inOrder(s.index()) }) {
 		return nil
 	}
 	return c
+}
+
+// inOrder reports whether neighbouring rows have neighbouring elements, or the same one.
+func (c *rowFunctions) inOrder(index *uop.UOp) bool {
+	n := strideIn(index, c.rows[len(c.rows)-1])
+	return n == 0 || n == 1
 }
 
 // functions are the nodes of the stored values above the sums.
