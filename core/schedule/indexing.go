@@ -260,27 +260,31 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 
 // lookups returns the number of loads of an element of a value if a user looks up its place in its row, 0 if none does.
 func (x *indexing) lookups(u *uop.UOp, n *nodeRanges) int64 {
+	if len(x.selecting) == 0 {
+		return 0
+	}
 	last := lastAxis(u.Shape())
 	looked := func(in []*uop.UOp) bool {
-		return last < len(in) && len(x.selecting) > 0 && slices.ContainsFunc(in[last].Ranges(), func(r *uop.UOp) bool { return slices.Contains(x.selecting, r) })
+		return last < len(in) && slices.ContainsFunc(in[last].Ranges(), func(r *uop.UOp) bool { return slices.Contains(x.selecting, r) })
 	}
 	if !slices.ContainsFunc(x.usersOf(n), func(c *uop.UOp) bool { return looked(x.at(c).in) }) {
 		return 0
 	}
 	const most = 32
-	var loads int64
+	var leaves []*uop.UOp
 	seen := []*uop.UOp{u}
 	for i := 0; i < len(seen) && i < most; i++ {
 		for _, s := range seen[i].Src {
-			if m := x.at(s); slices.Contains(seen, s) || !m.reads || m.uniform.has(lastAxis(s.Shape())) {
-				continue
-			}
-			if seen = append(seen, s); leafOf(s) {
-				loads++
+			switch m := x.at(s); {
+			case !m.reads || m.uniform.has(lastAxis(s.Shape())): // none, or one load for many elements
+			case leafOf(s):
+				leaves = union(leaves, []*uop.UOp{s})
+			default:
+				seen = union(seen, []*uop.UOp{s})
 			}
 		}
 	}
-	return loads
+	return int64(len(leaves))
 }
 
 // leafOf reports whether a value is a view of what is stored.

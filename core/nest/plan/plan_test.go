@@ -220,6 +220,10 @@ func TestDecisions(t *testing.T) {
 		{"very short rows are one stream anyway", big, "", rowSums(65536, 64), "tiles of 4 x 1"},
 		{"short ones are not", big, "", rowSums(65536, 65), "!tiles of 4"},
 		{"long rows share what leaves L1", big, "", rowSums(1024, 3073), "tiles of 8 x 1"},
+		{"sums of parts of rows: vectors to the end of the last", big, "", func(in inputs) *uop.UOp {
+			part := in(f32, 8, 64, 128).Shrink([]uop.Pair{{Hi: uop.N(8)}, {Hi: uop.N(64)}, {Hi: uop.N(100)}})
+			return must(tensor.Sum(part, []int{1, 2}, false))
+		}, "around vectors"},
 		{"vectors of a count that a shift makes", ir.Wasm, "", tiles(4), "along vectors, count unknown"},
 		{"those are not full: what is left is done one by one", ir.Wasm, "", tiles(2), "along vectors, count unknown"},
 		{"columns stay in the second cache", big, "", matmul(f32, 256, 256, 256), "!pack"},

@@ -1,12 +1,19 @@
 package fuse
 
-import "polygrad/core/uop"
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
 
 // shareOutputs lets whoever needs the value of an output read it there, in a normalised graph before it is scheduled: it
 // would be computed once for the output and once more for them.
 func shareOutputs(root *uop.UOp) *uop.UOp {
 	outputs := map[*uop.UOp]*uop.UOp{} // the CONTIGUOUS of a value, or the ASSIGN
-	users := usersOf(root)
+	var users map[*uop.UOp]int
+	if slices.ContainsFunc(root.Src, func(s *uop.UOp) bool { return s.Op == uop.Assign }) {
+		users = usersOf(root)
+	}
 	for _, s := range root.Src {
 		if s.Op != uop.Contiguous && !onlyWritten(s, users) {
 			continue

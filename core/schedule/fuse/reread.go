@@ -25,8 +25,8 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.AgainCycles += c.GatherCycles
 	}
 	if r.Lookups > 1 {
-		c.GatherCycles += float64(c.Evaluations * (r.Lookups - 1))
-		c.AgainCycles += float64(c.Evaluations * (r.Lookups - 1))
+		c.GatherCycles = float64(c.Evaluations*(r.Lookups-1)) * m.lookup()
+		c.AgainCycles += c.GatherCycles
 	}
 	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
 	reason := f.o.judgeReread(&r, &c)
@@ -55,6 +55,9 @@ func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 	}
 	return RereadPays
 }
+
+// lookup is how many cycles it takes to load an element whose place is looked up, as measured: longer without instructions for it.
+func (m *Machine) lookup() float64 { return 1 + 12/float64(m.Lanes) }
 
 const (
 	// factorWork is from where on a factor of the terms of a sum is stored: the tiles of a product compute it once for many terms.

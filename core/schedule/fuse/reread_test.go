@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
@@ -77,6 +78,8 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			mask := x.Lt(g.in(1, 512)).Where(x.Exp2(), x)
 			return mask.Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512))
 		}, fuse.RereadPays, 2},
+		{"elements looked up in a sum of two", func(g graph) *uop.UOp { return columns(g, g.in(64, 64).Add(g.in(64, 64))) }, fuse.RereadPays, 3},
+		{"in a sum with one of each row", func(g graph) *uop.UOp { return columns(g, g.in(64, 64).Add(g.in(64, 1).Expand(uop.ShapeOf(64, 64)))) }, fuse.ComputedOnce, 2},
 		{"many repetitions", func(g graph) *uop.UOp { return g.in(1, 512).Exp2().Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512)) }, fuse.RereadPays, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,6 +106,11 @@ func TestOutputsAreShared(t *testing.T) {
 	if n := count(s, uop.Exp2); n != 1 {
 		t.Errorf("%d exponentials, expected 1", n)
 	}
+}
+
+// columns are columns of a matrix that are looked up.
+func columns(g graph, x *uop.UOp) *uop.UOp {
+	return g.ok(tensor.IndexSelect(x, 1, g.NewBuffer("CPU", 64, uop.Int32)))
 }
 
 // A decision about a value says what is done, why, and with which costs.

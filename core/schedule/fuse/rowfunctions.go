@@ -12,7 +12,7 @@ import (
 func (f *fuser) cutRowFunctions() (changed bool) {
 	for i := 0; i < len(f.groups); i++ {
 		g := f.groups[i]
-		if g.body == nil || g.body.pieces {
+		if g.body == nil || g.body.pieces || !g.body.reduces() {
 			continue
 		}
 		cut := f.rowFunctionsOf(g.body)
