@@ -75,7 +75,7 @@ var fusions = []struct {
 	{"softmax of three axes", 1, func(m model) []*uop.UOp { return m.stores(m.ok(tensor.Softmax(m.in(3, 16, 40), -1))) }},
 	{"softmax of the first axis", 4, func(m model) []*uop.UOp { return m.stores(m.ok(tensor.Softmax(m.in(64, 128), 0))) }},
 	{"log softmax", 1, func(m model) []*uop.UOp { return m.stores(m.ok(tensor.LogSoftmax(m.in(64, 128), -1))) }},
-	{"logsumexp", 1, func(m model) []*uop.UOp { return m.stores(m.ok(tensor.LogSumExp(m.in(64, 128), []int{-1}, false))) }},
+	{"logsumexp, whose logarithms need full vectors", 2, func(m model) []*uop.UOp { return m.stores(m.ok(tensor.LogSumExp(m.in(64, 128), []int{-1}, false))) }},
 	{"softmax and its gradient", 1, func(m model) []*uop.UOp {
 		x := m.in(64, 128)
 		y := m.ok(tensor.Softmax(x, -1))

@@ -246,7 +246,8 @@ func (pl *planner) planPrefix(p *Band) {
 	switch {
 	case vec != nil && best <= 2*costSpread*all:
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
-		for vec.Units = 4; vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
+		// A row of a tile is a few lines of the cache.
+		for vec.Units = max(4, 32/int64(pl.Lanes)); vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
 		}
 	case rows != nil:
 		rows.Units = chains
