@@ -165,6 +165,9 @@ func unsigned(u *uop.UOp) bool { return u.DType.IsUnsigned() }
 
 func isInvalid(u *uop.UOp) bool { return u.IsInvalid() }
 
+// isSeldom reports whether a choice must stay whole: its first value is computed only where it is needed.
+func isSeldom(u *uop.UOp) bool { return u.Arg == uop.Seldom }
+
 func areConst(a, b *uop.UOp) bool { return a.Op == uop.ConstOp && b.Op == uop.ConstOp }
 
 // orderOperands swaps the operands of a commutative operation if they are out of order.

@@ -1009,7 +1009,7 @@ var symbolicRules = rewrite.New("symbolicRules",
 	&rewrite.Rule{Name: "symbolic.rules:102 (x / y) / z => x / (y*z) if !same(y, z)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: symbolicRules9},
 	&rewrite.Rule{Name: "symbolic.rules:103 -1 * (x + c) => -x + -c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: symbolicRules10},
 	&rewrite.Rule{Name: "symbolic.rules:104 c0 * (x:index + c) => c0*x + c0*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: symbolicRules11},
-	&rewrite.Rule{Name: "symbolic.rules:107 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.CmpNe), Fn: symbolicRules12},
+	&rewrite.Rule{Name: "symbolic.rules:107 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.CmpNe), Fn: symbolicRules12},
 	&rewrite.Rule{Name: "symbolic.rules:108 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)", Ops: uop.GroupBinary, Need: uop.Ops(uop.Where), Fn: symbolicRules13},
 	&rewrite.Rule{Name: "symbolic.rules:109 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if areConst(t, v) || areConst(f, w)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Where), Fn: symbolicRules14},
 	&rewrite.Rule{Name: "symbolic.rules:112 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.DefineVar, uop.Special, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow, uop.Where, uop.MulAcc, uop.Exp, uop.Cos, uop.Tanh), Fn: symbolicRules15},
@@ -1268,7 +1268,7 @@ func symbolicRules11(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f)
+// WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)
 func symbolicRules12(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	t := u.Src[1]
@@ -1281,7 +1281,7 @@ func symbolicRules12(_ any, u *uop.UOp) *uop.UOp {
 		if cond.DType.Scalar() != uop.Bool || !v4.IsConst(uop.BoolConst(true)) {
 			continue
 		}
-		if !isInvalid(f) {
+		if !isInvalid(f) && !isSeldom(u) {
 			return cond.Where(f, t)
 		}
 	}
@@ -2060,7 +2060,7 @@ func moveWhereOnLoad2(_ any, u *uop.UOp) *uop.UOp {
 var symRules = rewrite.New("symRules",
 	&rewrite.Rule{Name: "symbolic.rules:197 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.GroupALU, Need: uop.Ops(uop.Vectorize), Fn: symRules1},
 	&rewrite.Rule{Name: "symbolic.rules:198 x != 0 => CAST[bool](x)", Ops: uop.Ops(uop.CmpNe), Need: uop.Ops(uop.ConstOp), Fn: symRules2},
-	&rewrite.Rule{Name: "symbolic.rules:199 t@CAST(WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b))", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Where), Fn: symRules3},
+	&rewrite.Rule{Name: "symbolic.rules:199 t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Where), Fn: symRules3},
 	&rewrite.Rule{Name: "symbolic.rules:200 POW(x, y) => Pow(x, y)", Ops: uop.Ops(uop.Pow), Fn: symRules4},
 	&rewrite.Rule{Name: "symbolic.rules:203 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Index, uop.Load), Fn: symRules5},
 	&rewrite.Rule{Name: "symbolic.rules:204 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Index, uop.Where), Fn: symRules6},
@@ -2123,16 +2123,19 @@ func symRules2(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// t@CAST(WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b))
+// t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)
 func symRules3(_ any, u *uop.UOp) *uop.UOp {
-	v1 := u.Src[0]
-	if v1.Op != uop.Where {
+	w := u.Src[0]
+	if w.Op != uop.Where {
 		return nil
 	}
-	s := v1.Src[0]
-	a := v1.Src[1]
-	b := v1.Src[2]
-	return s.Where(a.Cast(u.DType), b.Cast(u.DType))
+	s := w.Src[0]
+	a := w.Src[1]
+	b := w.Src[2]
+	if !isSeldom(w) {
+		return s.Where(a.Cast(u.DType), b.Cast(u.DType))
+	}
+	return nil
 }
 
 // POW(x, y) => Pow(x, y)

@@ -207,6 +207,11 @@ func where(cond *uop.UOp, x, y operand) *uop.UOp {
 	return cast(cond, uop.Bool).Alu(uop.Where, a, b)
 }
 
+// seldom is where(cond, rare, usual) for a condition that hardly ever holds and an expensive first choice.
+func seldom(cond, rare, usual *uop.UOp) *uop.UOp {
+	return where(cond, rare, usual).WithArg(uop.Seldom)
+}
+
 // clamp limits x to lo..hi; nil leaves a side open. NaN stays NaN.
 func clamp(x *uop.UOp, lo, hi operand) *uop.UOp {
 	if lo != nil {

@@ -198,7 +198,7 @@ func lgammaOfFloat32(x *uop.UOp) *uop.UOp {
 	f := sub(a, detach(floor(a)))
 	sine := sinPi(where(gt(f, 0.5), sub(1, f), f))
 	over := mul(where(shift, product, 1), where(negative, math.Pi, where(shift, a, 1)))
-	under := where(negative, mul(sine, where(shift, 1, a)), 1)
+	under := seldom(negative, mul(sine, where(shift, 1, a)), likeConst(a, 1))
 	z := where(shift, add(a, shiftSteps), a)
 	r := sub(lgammaAbove8(z, log(z)), log(div(over, under)))
 	r = where(negative, neg(r), r)
@@ -206,7 +206,7 @@ func lgammaOfFloat32(x *uop.UOp) *uop.UOp {
 	t := where(first, sub(1, x), sub(x, 2))
 	near := mul(t, eitherHorner(first, t, []float64{0.20738555102867398, 0.27058080842778454, 0.40068563438653143, 0.8224670334241132, 0.5772156649015329},
 		[]float64{-0.0073855510286739856, 0.020580808427784547, -0.06735230105319809, 0.3224670334241132, 0.42278433509846713}))
-	r = where(lt(square(t), 0x1p-14), near, r)
+	r = seldom(lt(square(t), 0x1p-14), near, r)
 	return where(eq(a, math.Inf(1)), a, r)
 }
 

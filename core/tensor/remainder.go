@@ -83,9 +83,17 @@ func (n modulus) square(r residue) residue {
 // quotient is an integer only if the exact one is.
 func remainderOnce(x, y *uop.UOp) *uop.UOp { return sub(x, mul(trunc(div(x, y)), y)) }
 
-// remainderOf is the remainder of magnitudes with so many bits besides the hidden one and a quotient below 2^280: of the mantissa
-// of x times 2^k by the mantissa of y, with the power reduced as well.
+// remainderOf is the remainder of magnitudes with so many bits besides the hidden one and a quotient below 2^280. Unless the
+// quotient has too many bits for remainderOnce, it is that.
 func remainderOf(bits int) func(x, y *uop.UOp) *uop.UOp {
+	far := remainderByPower(bits)
+	return func(x, y *uop.UOp) *uop.UOp {
+		return seldom(ge(div(x, y), 1<<(fraction64-bits)), far(x, y), remainderOnce(x, y))
+	}
+}
+
+// remainderByPower is that of the mantissa of x times 2^k by the mantissa of y, with the power reduced as well.
+func remainderByPower(bits int) func(x, y *uop.UOp) *uop.UOp {
 	return func(x, y *uop.UOp) *uop.UOp {
 		ax, ay := bitcast(x, uop.Uint64), bitcast(y, uop.Uint64)
 		m := mantissa(ay, bits)

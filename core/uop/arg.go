@@ -26,6 +26,9 @@ type Nums []int
 // Flags is a tuple of booleans: FLIP.
 type Flags []bool
 
+// Seldom is the arg of a WHERE whose condition hardly ever holds: vectors in which no lane has it skip the first choice.
+const Seldom = Str("seldom")
+
 // Consts is a tuple of constants: VCONST.
 type Consts []Const
 

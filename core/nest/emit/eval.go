@@ -80,6 +80,9 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 		}
 		return im.ALU(ir.Add, k, im.ALU(ir.Mul, k, args[0], args[1]), args[2])
 	}
+	if u.Op == uop.Where && u.Arg == uop.Seldom {
+		return im.Seldom(k, args[0], args[1], args[2])
+	}
 	op, ok := opOf[u.Op]
 	if !ok {
 		ir.Fail("operation %s is not for the renderer", u.Op)
