@@ -7,7 +7,7 @@ import (
 )
 
 // A stable sort by digits, the least significant one first: a pass counts the digits (SCATTER), their running sum says where each one
-// begins, FETCH gives each element its place, and SCATTER moves it there. A row is split into parts with counts of their own, so that
+// begins, FETCH gives each element its place, and SCATTER moves it there: all places are taken, so they need no values before. A row is split into parts with counts of their own, so that
 // several threads, and overlapping loads, can work on a single row.
 
 const (
@@ -17,6 +17,9 @@ const (
 	radixParts, radixPart = 16, 1 << 12
 	// shortRow is the size up to which a network of comparisons is faster.
 	shortRow = 32
+	// pageOfRows is a length for which parts of a row lie at like places of the cache, where those that are worked on at once displace
+	// each other: int32 of half a page. By lineOfRows parts of such a length are longer.
+	pageOfRows, lineOfRows = 1 << 9, 1 << 4
 )
 
 // sortKey is an unsigned integer for each element, in the order of the elements; equal elements have equal keys. NaN is the greatest.
@@ -64,6 +67,9 @@ func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
 		parts *= 2
 	}
 	length := (n + parts - 1) / parts
+	if rows*parts > 1 && length%pageOfRows == 0 {
+		length += lineOfRows
+	}
 	padded := parts * length
 	at := expand(reshape(count0(g, padded), uop.ShapeOf(1, parts, length)), uop.ShapeOf(rows, parts, length))
 	// What fills the last part sorts last: it has the greatest key and stands behind its equals.
@@ -76,6 +82,7 @@ func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
 		key = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), cast(at, uop.Uint64))
 		shift = 32
 	}
+	key = key.ContiguousOp()
 	bits := digitWidth(keyBits, length)
 	for done := int64(0); done < keyBits; done += bits {
 		width := min(bits, keyBits-done)
@@ -90,7 +97,7 @@ func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
 		place := start.FetchFrom(add1, digit, ones)
 		move := func(v *uop.UOp) *uop.UOp {
 			to := full(g, uop.ShapeOf(rows, 1, padded), uop.Int(0), v.DType)
-			return reshape(to.ScatterTo(uop.ScatterArg{Op: uop.Store, Axis: 2, Checked: true}, place, v), uop.ShapeOf(rows, parts, length))
+			return reshape(to.StoreWhole(2, place, v), uop.ShapeOf(rows, parts, length))
 		}
 		key = move(key)
 		if !packed {

@@ -148,6 +148,26 @@ func Order(x *uop.UOp) (r *uop.UOp, err error) {
 	return cast(ordered(flatten(x, 0, -1), 0, false).at, uop.Int32), nil
 }
 
+// OrderWithin is Order for integers that are not below least, a scalar, and differ from it by numbers of so many bits.
+func OrderWithin(x, least *uop.UOp, bits int64) (r *uop.UOp, err error) {
+	defer guard("OrderWithin", &err)
+	needSame("operands", x, least)
+	needInt("x", x)
+	size := x.DType.Itemsize()
+	if size < 4 || bits < 1 || bits > int64(8*size) {
+		fail("bits", "is %d for %s, expected 1 to %d of a type of 4 bytes or more", bits, x.DType, 8*size)
+	}
+	n := intSize("x", uop.Shape{x.Shape().Numel()}, 0)
+	if n <= 1 {
+		return Order(x)
+	}
+	key := bitcast(sub(flatten(detach(x), 0, -1), detach(least)), uintOfSize[size])
+	if bits <= 32 {
+		key = cast(key, uop.Uint32)
+	}
+	return flatten(radixOrder(reshape(key, uop.ShapeOf(1, int64(n))), bits), 0, -1), nil
+}
+
 // Distinct marks one of each of the different elements of x, in their order: the number of marks is the count of Unique.
 func Distinct(x, order *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Distinct", &err)

@@ -114,7 +114,8 @@ def test_masked_select_and_nonzero() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint64, np.bool_])
 @pytest.mark.parametrize(
     ("shape", "axis"),
-    [((7,), 0), ((3, 8), 1), ((5, 2, 3), 0), ((4, 1), -1), ((40, 17), 0), ((3, 33, 6), 1)],
+    [((7,), 0), ((3, 8), 1), ((5, 2, 3), 0), ((4, 1), -1), ((40, 17), 0), ((3, 33, 6), 1)]
+    + [((8192,), 0), ((17, 512), 1), ((4096, 3), 0)],
 )
 def test_sort(shape: Any, axis: int, dtype: Any) -> None:
     x = RNG.integers(0, 5, shape).astype(dtype)
@@ -138,6 +139,23 @@ def test_sort(shape: Any, axis: int, dtype: Any) -> None:
         values, places = Tensor(x).sort(axis, largest)
         close(top, np.take(values.numpy(), range(k), axis))
         close(at, np.take(places.numpy(), range(k), axis))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.uint8])
+def test_unique_of_ranges(dtype: Any) -> None:
+    info = np.iinfo(dtype)
+    ends = [(0, 0), (3, 99), (info.min, info.max), (info.max - 3, info.max), (info.min, info.min + 200)]
+    ends += [(-70000, 70000)] if info.min < -70000 else []
+    for low, high in ends:
+        for n in (0, 1, 9, 5000):
+            x = RNG.integers(low, high, n, dtype, endpoint=True)
+            x[: 2 * (n > 1)] = [low, high][: 2 * (n > 1)]
+            values, inverse, counts = Tensor(x.reshape(n, 1)).unique()
+            wanted, places, numbers = np.unique(x, return_inverse=True, return_counts=True)
+            assert values.dtype == Tensor(x).dtype
+            assert values.numpy().tolist() == wanted.tolist()
+            assert inverse.numpy().tolist() == places.reshape(n, 1).tolist()
+            assert counts.numpy().tolist() == numbers.tolist()
 
 
 def test_sort_gradients() -> None:

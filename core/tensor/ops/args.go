@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -459,6 +460,36 @@ func (a *Args) classCount() (int64, error) {
 		return 0, bad("x", "has an element %s, expected numbers of classes that fit into memory", c)
 	}
 	return n + 1, nil
+}
+
+// leastRanged is from how many integers on the time that their range takes to find is less than that of sorting them by more digits.
+const leastRanged = 1 << 12
+
+// order are the positions that sort the elements of X: integers by as many digits as their range has.
+func (a *Args) order() (*uop.UOp, error) {
+	x := a.X
+	if n := x.Shape().Numel(); !x.DType.IsInt() || x.DType.Itemsize() < 4 || !n.IsNum(n.N) || n.N < leastRanged {
+		return tensor.Order(x)
+	}
+	low, err := a.computed(tensor.Min(x, nil, false))
+	if err != nil {
+		return nil, err
+	}
+	least, err := a.Value(low)
+	if err != nil {
+		return nil, err
+	}
+	high, err := tensor.Max(x, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	most, err := a.Value(high)
+	if err != nil {
+		return nil, err
+	}
+	const step = 8 // so that there are few different programs
+	width := new(big.Int).Sub(most.Big(), least.Big()).BitLen()
+	return tensor.OrderWithin(x, low, int64(max(width+step-1, step)/step*step))
 }
 
 // count computes how many elements of a tensor are not 0.

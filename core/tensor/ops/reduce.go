@@ -142,7 +142,7 @@ greatest number.`, func(a *Args) (*uop.UOp, error) {
 	}),
 	several("values inverse counts", "unique", "", `The distinct elements of the flattened tensor in ascending order, the index of each element in them, and their counts.
 All NaN are one element. The tensor is computed at once.`, func(a *Args) ([]*uop.UOp, error) {
-		order, err := a.computed(tensor.Order(a.X))
+		order, err := a.computed(a.order())
 		if err != nil {
 			return nil, err
 		}
