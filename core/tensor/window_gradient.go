@@ -205,9 +205,12 @@ func backToWindowed(g *uop.UOp, xs uop.Shape, kernel, stride, dilation []int64) 
 	lead := len(xs) - n
 	ps := make([]phases, n)
 	var sums []int
+	terms := int64(1)
 	for a := range n {
 		ps[a] = phasesOf(kernel[a], stride[a], dilation[a])
-		p := ps[a]
+		terms *= ps[a].taps
+	}
+	for a, p := range ps {
 		// Earlier axes: windows, parts and taps; this axis and later ones: windows and kernels.
 		at, k := lead+3*a, lead+n+2*a
 		g = spreadAxis(g, at, p.spread)
@@ -215,18 +218,49 @@ func backToWindowed(g *uop.UOp, xs uop.Shape, kernel, stride, dilation []int64) 
 		order := countTo(len(g.Shape()))
 		order = slices.Insert(slices.Delete(order, k, k+2), at+1, k+1, k)
 		g = permute(g, order)
-		if p.taps > 1 {
+		if p.taps > 1 && terms > fewTaps {
 			g = diagonals(g, at, p)
 			sums = append(sums, at+2)
 		}
 	}
-	if len(sums) > 0 {
+	switch {
+	case len(sums) > 0:
 		g = sum(g, sums, true)
+	case terms > 1:
+		g = sumOfTaps(g, lead, ps)
 	}
 	for a, p := range ps {
 		g = p.join(reshape(g, dropAxis(g.Shape(), lead+a+2)), lead+a, intSize("x", xs, lead+a))
 	}
 	return g
+}
+
+// fewTaps is up to how many taps of an element are added one by one: each is then read where it lies, not by remainders. A sum of
+// two is the same in any order.
+const fewTaps = 2
+
+// sumOfTaps is the sum of two diagonals, tap by tap.
+func sumOfTaps(g *uop.UOp, lead int, ps []phases) *uop.UOp {
+	terms := []*uop.UOp{g}
+	for a, p := range ps {
+		at := lead + 3*a
+		var next []*uop.UOp
+		for _, term := range terms {
+			for t := range p.taps {
+				tap := shrinkAxis(term, at+2, uop.N(t), uop.N(t+1))
+				next = append(next, padAxis(tap, at, t*p.dilation, p.reach()-t*p.dilation, 0))
+			}
+		}
+		terms = next
+	}
+	total := add(cast(terms[0], uop.SumAcc(g.DType)), cast(terms[1], uop.SumAcc(g.DType)))
+	if total.DType.IsFloat() {
+		total = where(eq(total, 0), 0, total) // a sum of -0 is 0, as it begins with 0
+	}
+	if smallFloats[g.DType] {
+		return cast(total, g.DType)
+	}
+	return total
 }
 
 func dropAxis(s uop.Shape, axis int) uop.Shape { return joinShapes(s[:axis], s[axis+1:]) }
