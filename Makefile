@@ -128,7 +128,7 @@ $(LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)
 	GO='$(GO)' scripts/library.sh $@
 
-$(WASM): $(GO_SOURCES) scripts/wasm.sh scripts/importmemory/main.go
+$(WASM): $(GO_SOURCES) scripts/wasm.sh $(wildcard scripts/wasmlink/*.go)
 	@scripts/require.sh $(GO)
 	GO='$(GO)' scripts/wasm.sh $@
 

@@ -61,3 +61,10 @@ func inHeaderTerms(fn, text string) string {
 	}
 	return "arguments: " + text
 }
+
+// parameters returns the names of the parameters of a function of the header, separated by blanks.
+func parameters(fn string) string {
+	_, rest, _ := strings.Cut(parameterNames, "\n"+fn+" ")
+	names, _, _ := strings.Cut(rest, "\n")
+	return names
+}

@@ -4,1109 +4,556 @@ package main
 
 const headerVersion = "2.0.0"
 
-// parameters are the names of the parameters of a function of the header, separated by blanks.
-func parameters(fn string) string {
-	switch fn {
-	case "poly_op_name":
-		return "op"
-	case "poly_dtype_id_name":
-		return "dtype"
-	case "poly_dtype_id_size":
-		return "dtype"
-	case "poly_dtype_id_parse":
-		return "name"
-	case "poly_dtype_id_promote":
-		return "a b"
-	case "poly_device_name":
-		return "i"
-	case "poly_device_available":
-		return "device"
-	case "poly_set_poll":
-		return "poll data"
-	case "poly_ctx_destroy":
-		return "ctx"
-	case "poly_ctx_live_nodes":
-		return "ctx"
-	case "poly_op":
-		return "name"
-	case "poly_call":
-		return "ctx op args n out room"
-	case "poly_array_new":
-		return "ctx dtype shape ndim data nbytes"
-	case "poly_array_share":
-		return "ctx dtype shape ndim data nbytes token"
-	case "poly_array_released":
-		return "ctx tokens room"
-	case "poly_array_retain":
-		return "x"
-	case "poly_array_release":
-		return "x"
-	case "poly_array_release_n":
-		return "xs n"
-	case "poly_array_node":
-		return "x"
-	case "poly_array_origin":
-		return "x"
-	case "poly_array_of":
-		return "ctx node from n"
-	case "poly_array_describe":
-		return "x shape room dtype"
-	case "poly_array_call":
-		return "ctx op args n out room"
-	case "poly_array_binary":
-		return "op a b"
-	case "poly_array_binary_number":
-		return "op x number reversed"
-	case "poly_array_realize":
-		return "xs n"
-	case "poly_array_realize_async":
-		return "ctx xs n"
-	case "poly_array_is_computed":
-		return "x"
-	case "poly_array_is_view":
-		return "x"
-	case "poly_array_read":
-		return "x out nbytes"
-	case "poly_array_pin":
-		return "x data strides room writable"
-	case "poly_array_unpin":
-		return "pin"
-	case "poly_array_assign":
-		return "x value"
-	case "poly_array_update":
-		return "x value"
-	case "poly_array_assign_n":
-		return "targets values n"
-	case "poly_array_set":
-		return "x items n value"
-	case "poly_array_replace":
-		return "x by"
-	case "poly_array_detach":
-		return "x"
-	case "poly_array_clone":
-		return "x"
-	case "poly_training":
-		return "ctx on"
-	case "poly_seed":
-		return "ctx seed"
-	case "poly_array_require_grad":
-		return "x on"
-	case "poly_array_requires_grad":
-		return "x"
-	case "poly_array_backward":
-		return "x gradient"
-	case "poly_array_backward_async":
-		return "x gradient"
-	case "poly_array_gradient":
-		return "x targets n gradient zeros out"
-	case "poly_array_grad":
-		return "x grad"
-	case "poly_array_set_grad":
-		return "x grad"
-	case "poly_no_grad":
-		return "ctx on"
-	case "poly_trace_begin":
-		return "ctx name args n given"
-	case "poly_trace_end":
-		return "ctx results n flags"
-	case "poly_trace_abandon":
-		return "ctx"
-	case "poly_function_run":
-		return "f args n vars n_vars out room"
-	case "poly_function_rerun":
-		return "f"
-	case "poly_function_result":
-		return "f i"
-	case "poly_function_info":
-		return "f results kernels temporaries"
-	case "poly_view_function":
-		return "f runs view"
-	case "poly_function_release":
-		return "f"
-	case "poly_optim_new":
-		return "ctx op args n states"
-	case "poly_optim_lars":
-		return "params n lr momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n_coefficients"
-	case "poly_optim_lamb":
-		return "params n lr b1 b2 eps weight_decay adam coupled_decay"
-	case "poly_optim_step":
-		return "optimizers n"
-	case "poly_optim_state":
-		return "optimizer what i"
-	case "poly_optim_release":
-		return "optimizer"
-	case "poly_rate_schedule_new":
-		return "optimizer op args n"
-	case "poly_optim_schedule":
-		return "optimizer schedule params n"
-	case "poly_rate_schedule_step":
-		return "schedule"
-	case "poly_rate_schedule_count":
-		return "schedule"
-	case "poly_rate_schedule_release":
-		return "schedule"
-	case "poly_uop_release":
-		return "ctx x"
-	case "poly_uop_release_n":
-		return "ctx xs n"
-	case "poly_uop_retain":
-		return "ctx x"
-	case "poly_ndim":
-		return "ctx x"
-	case "poly_shape":
-		return "ctx x dims cap"
-	case "poly_numel":
-		return "ctx x"
-	case "poly_dtype":
-		return "ctx x"
-	case "poly_describe":
-		return "ctx x dims cap dtype"
-	case "poly_uop_op":
-		return "ctx x"
-	case "poly_uop_print":
-		return "ctx x"
-	case "poly_uop_substitute":
-		return "ctx root from to n"
-	case "poly_define_var":
-		return "ctx name lo hi"
-	case "poly_bind_var":
-		return "ctx var value"
-	case "poly_size_op":
-		return "ctx op a b"
-	case "poly_size_info":
-		return "ctx x lo hi value"
-	case "poly_size_unbind":
-		return "ctx x"
-	case "poly_size_of":
-		return "ctx x axis"
-	case "poly_size_n_variables":
-		return "ctx x"
-	case "poly_size_variable":
-		return "ctx x i value"
-	case "poly_size_bind":
-		return "ctx x vars n_vars"
-	case "poly_size_text":
-		return "ctx x out cap"
-	case "poly_size_tensor":
-		return "ctx size"
-	case "poly_arange_size":
-		return "ctx dtype start stop step"
-	case "poly_const_by_id":
-		return "ctx dtype value"
-	case "poly_const_int_by_id":
-		return "ctx dtype value"
-	case "poly_const_like_float":
-		return "ctx x value"
-	case "poly_const_like_int":
-		return "ctx x value"
-	case "poly_const_like_bool":
-		return "ctx x value"
-	case "poly_buffer_by_id":
-		return "ctx size dtype"
-	case "poly_buffer_host":
-		return "ctx dtype shape ndim data nbytes"
-	case "poly_from_host":
-		return "ctx dtype shape ndim data nbytes"
-	case "poly_full":
-		return "ctx shape ndim v"
-	case "poly_full_by_id":
-		return "ctx dtype shape ndim v"
-	case "poly_full_int_by_id":
-		return "ctx dtype shape ndim v"
-	case "poly_arange":
-		return "ctx start stop step"
-	case "poly_arange_by_id":
-		return "ctx dtype start stop step"
-	case "poly_linspace":
-		return "ctx start stop steps"
-	case "poly_linspace_by_id":
-		return "ctx dtype start stop steps"
-	case "poly_eye":
-		return "ctx n"
-	case "poly_eye_by_id":
-		return "ctx dtype n m"
-	case "poly_rand":
-		return "ctx shape ndim seed"
-	case "poly_randn":
-		return "ctx shape ndim seed"
-	case "poly_rand_seeded":
-		return "ctx dtype shape ndim seed"
-	case "poly_randn_seeded":
-		return "ctx dtype shape ndim seed"
-	case "poly_random_seed":
-		return "seed"
-	case "poly_random_take":
-		return "words seed_out"
-	case "poly_randint_seeded":
-		return "ctx dtype shape ndim low high seed"
-	case "poly_uniform_seeded":
-		return "ctx dtype shape ndim low high seed"
-	case "poly_normal_seeded":
-		return "ctx dtype shape ndim mean std seed"
-	case "poly_init_seeded":
-		return "ctx scheme dtype shape ndim a seed"
-	case "poly_randperm_seeded":
-		return "ctx dtype n seed"
-	case "poly_multinomial":
-		return "ctx x n replacement seed"
-	case "poly_dropout":
-		return "ctx x p seed"
-	case "poly_exp":
-		return "ctx x"
-	case "poly_exp2":
-		return "ctx x"
-	case "poly_expm1":
-		return "ctx x"
-	case "poly_log":
-		return "ctx x"
-	case "poly_log2":
-		return "ctx x"
-	case "poly_log10":
-		return "ctx x"
-	case "poly_log1p":
-		return "ctx x"
-	case "poly_sqrt":
-		return "ctx x"
-	case "poly_rsqrt":
-		return "ctx x"
-	case "poly_reciprocal":
-		return "ctx x"
-	case "poly_square":
-		return "ctx x"
-	case "poly_neg":
-		return "ctx x"
-	case "poly_abs":
-		return "ctx x"
-	case "poly_sign":
-		return "ctx x"
-	case "poly_sin":
-		return "ctx x"
-	case "poly_cos":
-		return "ctx x"
-	case "poly_tan":
-		return "ctx x"
-	case "poly_asin":
-		return "ctx x"
-	case "poly_acos":
-		return "ctx x"
-	case "poly_atan":
-		return "ctx x"
-	case "poly_sinh":
-		return "ctx x"
-	case "poly_cosh":
-		return "ctx x"
-	case "poly_asinh":
-		return "ctx x"
-	case "poly_acosh":
-		return "ctx x"
-	case "poly_atanh":
-		return "ctx x"
-	case "poly_ceil":
-		return "ctx x"
-	case "poly_floor":
-		return "ctx x"
-	case "poly_trunc":
-		return "ctx x"
-	case "poly_round_f":
-		return "ctx x"
-	case "poly_isnan":
-		return "ctx x"
-	case "poly_isinf":
-		return "ctx x"
-	case "poly_isfinite":
-		return "ctx x"
-	case "poly_logical_not":
-		return "ctx x"
-	case "poly_bitwise_not":
-		return "ctx x"
-	case "poly_erf":
-		return "ctx x"
-	case "poly_erfc":
-		return "ctx x"
-	case "poly_erfinv":
-		return "ctx x"
-	case "poly_ndtri":
-		return "ctx x"
-	case "poly_lgamma":
-		return "ctx x"
-	case "poly_digamma":
-		return "ctx x"
-	case "poly_relu":
-		return "ctx x"
-	case "poly_relu6":
-		return "ctx x"
-	case "poly_sigmoid":
-		return "ctx x"
-	case "poly_logsigmoid":
-		return "ctx x"
-	case "poly_tanh_act":
-		return "ctx x"
-	case "poly_gelu":
-		return "ctx x"
-	case "poly_quick_gelu":
-		return "ctx x"
-	case "poly_silu":
-		return "ctx x"
-	case "poly_mish":
-		return "ctx x"
-	case "poly_hardswish":
-		return "ctx x"
-	case "poly_hardsigmoid":
-		return "ctx x"
-	case "poly_hardsigmoid_by":
-		return "ctx x alpha beta"
-	case "poly_softsign":
-		return "ctx x"
-	case "poly_leaky_relu":
-		return "ctx x slope"
-	case "poly_elu":
-		return "ctx x alpha"
-	case "poly_celu":
-		return "ctx x alpha"
-	case "poly_selu":
-		return "ctx x alpha gamma"
-	case "poly_softplus":
-		return "ctx x beta"
-	case "poly_clamp":
-		return "ctx x lo hi"
-	case "poly_hardtanh":
-		return "ctx x lo hi"
-	case "poly_clip":
-		return "ctx x lo hi"
-	case "poly_cast_by_id":
-		return "ctx x dtype"
-	case "poly_bitcast_by_id":
-		return "ctx x dtype"
-	case "poly_detach":
-		return "ctx x"
-	case "poly_contiguous":
-		return "ctx x"
-	case "poly_contiguous_backward":
-		return "ctx x"
-	case "poly_binary":
-		return "ctx op a b"
-	case "poly_binary_float":
-		return "ctx op x value reversed"
-	case "poly_binary_int":
-		return "ctx op x value reversed"
-	case "poly_binary_bool":
-		return "ctx op x value reversed"
-	case "poly_maximum":
-		return "ctx a b"
-	case "poly_minimum":
-		return "ctx a b"
-	case "poly_where_op":
-		return "ctx cond x y"
-	case "poly_lerp":
-		return "ctx start end weight"
-	case "poly_isclose":
-		return "ctx a b rtol atol equal_nan"
-	case "poly_allclose":
-		return "ctx a b rtol atol equal_nan"
-	case "poly_reshape":
-		return "ctx src dims ndim"
-	case "poly_expand":
-		return "ctx src dims ndim"
-	case "poly_permute":
-		return "ctx src perm ndim"
-	case "poly_shrink":
-		return "ctx src pairs ndim"
-	case "poly_pad":
-		return "ctx src pairs ndim"
-	case "poly_pad_value":
-		return "ctx src pairs ndim value"
-	case "poly_pad_mode":
-		return "ctx src pairs ndim mode"
-	case "poly_flip":
-		return "ctx src axes n_axes"
-	case "poly_transpose":
-		return "ctx src axis0 axis1"
-	case "poly_squeeze":
-		return "ctx src axis"
-	case "poly_squeeze_all":
-		return "ctx src"
-	case "poly_unsqueeze":
-		return "ctx src axis"
-	case "poly_flatten":
-		return "ctx src first last"
-	case "poly_unflatten":
-		return "ctx src axis sizes n"
-	case "poly_repeat":
-		return "ctx src counts n"
-	case "poly_repeat_interleave":
-		return "ctx src repeats axis"
-	case "poly_unfold":
-		return "ctx src axis size step"
-	case "poly_roll":
-		return "ctx src shifts axes n"
-	case "poly_diagonal":
-		return "ctx src offset axis1 axis2"
-	case "poly_diag":
-		return "ctx src"
-	case "poly_rearrange":
-		return "ctx formula x shape ndim names sizes n_sizes shape_out ndim_out"
-	case "poly_index":
-		return "ctx x kinds args tensors n"
-	case "poly_setitem":
-		return "ctx x kinds args tensors n value"
-	case "poly_is_view":
-		return "ctx x base"
-	case "poly_set_view":
-		return "ctx x base value"
-	case "poly_move_view":
-		return "ctx x base other"
-	case "poly_view_layout":
-		return "ctx x base strides_out ndim offset_out"
-	case "poly_index_select":
-		return "ctx x axis index"
-	case "poly_gather_axis":
-		return "ctx x axis index"
-	case "poly_scatter":
-		return "ctx x axis index src"
-	case "poly_scatter_reduce":
-		return "ctx x axis index src op include_self"
-	case "poly_masked_select":
-		return "ctx x mask count"
-	case "poly_nonzero":
-		return "ctx x count"
-	case "poly_cat":
-		return "ctx xs n axis"
-	case "poly_stack":
-		return "ctx xs n axis"
-	case "poly_meshgrid":
-		return "ctx xs n xy out"
-	case "poly_split":
-		return "ctx x sizes n axis out"
-	case "poly_one_hot":
-		return "ctx x classes"
-	case "poly_tril":
-		return "ctx x shape ndim diagonal"
-	case "poly_triu":
-		return "ctx x shape ndim diagonal"
-	case "poly_reduce":
-		return "ctx op x axes n_axes keepdim correction"
-	case "poly_reduce_as":
-		return "ctx op x axes n_axes keepdim dtype"
-	case "poly_cumsum":
-		return "ctx x axis"
-	case "poly_cumprod":
-		return "ctx x axis"
-	case "poly_logcumsumexp":
-		return "ctx x axis"
-	case "poly_cummax":
-		return "ctx x axis out"
-	case "poly_cummin":
-		return "ctx x axis out"
-	case "poly_sort":
-		return "ctx x axis descending out"
-	case "poly_argsort":
-		return "ctx x axis descending"
-	case "poly_topk":
-		return "ctx x k axis largest out"
-	case "poly_logsumexp":
-		return "ctx x shape ndim axis keep shape_out ndim_out"
-	case "poly_softmax":
-		return "ctx x shape ndim axis"
-	case "poly_log_softmax":
-		return "ctx x shape ndim axis"
-	case "poly_layernorm_axes":
-		return "ctx x axes n_axes eps weight bias"
-	case "poly_rmsnorm":
-		return "ctx x eps weight"
-	case "poly_groupnorm":
-		return "ctx x groups eps weight bias"
-	case "poly_batchnorm":
-		return "ctx x weight bias mean invstd axes n_axes"
-	case "poly_batchnorm_stats":
-		return "ctx x out"
-	case "poly_conv":
-		return "ctx x weight bias groups stride dilation padding n"
-	case "poly_conv_transpose":
-		return "ctx x weight bias groups stride dilation padding output_padding n"
-	case "poly_avg_pool":
-		return "ctx x kernel stride dilation padding n ceil_mode count_include_pad"
-	case "poly_max_pool":
-		return "ctx x kernel stride dilation padding n ceil_mode"
-	case "poly_max_pool_indices":
-		return "ctx x kernel stride dilation padding n ceil_mode out"
-	case "poly_max_unpool":
-		return "ctx x indices kernel stride dilation padding n output_size"
-	case "poly_interpolate":
-		return "ctx x size n mode align_corners"
-	case "poly_matmul":
-		return "ctx a b"
-	case "poly_matmul_as":
-		return "ctx a b dtype"
-	case "poly_affine":
-		return "ctx x w bias"
-	case "poly_dense":
-		return "ctx x w bias"
-	case "poly_einsum":
-		return "ctx formula ops shapes ndims n shape_out ndim_out"
-	case "poly_cholesky":
-		return "ctx x shape ndim upper"
-	case "poly_triangular_solve":
-		return "ctx a a_shape a_ndim b b_shape b_ndim upper trans_a unit_diag shape_out ndim_out"
-	case "poly_solve":
-		return "ctx a b"
-	case "poly_inv":
-		return "ctx a"
-	case "poly_det":
-		return "ctx a"
-	case "poly_slogdet":
-		return "ctx a out"
-	case "poly_qr":
-		return "ctx a out"
-	case "poly_svd":
-		return "ctx a full_matrices out"
-	case "poly_eigh":
-		return "ctx a upper out"
-	case "poly_lstsq":
-		return "ctx a b rcond out"
-	case "poly_newton_schulz":
-		return "ctx a steps params n_params eps"
-	case "poly_attention":
-		return "ctx q k v mask causal enable_gqa scale dropout_p seed"
-	case "poly_keccak":
-		return "ctx x rate suffix"
-	case "poly_hash":
-		return "ctx x"
-	case "poly_cross_entropy_loss":
-		return "ctx logits target axis label_smoothing reduction"
-	case "poly_sparse_cross_entropy_loss":
-		return "ctx logits target ignore_index label_smoothing reduction"
-	case "poly_nll_loss":
-		return "ctx x target weight use_ignore ignore_index reduction"
-	case "poly_mse_loss":
-		return "ctx x target reduction"
-	case "poly_l1_loss":
-		return "ctx x target reduction"
-	case "poly_huber_loss":
-		return "ctx x target delta reduction"
-	case "poly_binary_cross_entropy":
-		return "ctx x target reduction"
-	case "poly_binary_cross_entropy_logits":
-		return "ctx x target pos_weight reduction"
-	case "poly_lars":
-		return "ctx param grad lr buffer momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n out"
-	case "poly_lamb":
-		return "ctx param grad lr m v b1_t b2_t b1 b2 eps weight_decay adam coupled_decay out"
-	case "poly_clip_grad_norm":
-		return "ctx grads n max_norm norm_type out"
-	case "poly_learning_rate":
-		return "ctx lr t schedule params n"
-	case "poly_plateau":
-		return "ctx lr metric best bad cooling maximize relative threshold factor min_lr eps patience cooldown out"
-	case "poly_lstm_cell":
-		return "ctx x h c w_ih w_hh b_ih b_hh out"
-	case "poly_lstm":
-		return "ctx x h c w_ih w_hh b_ih b_hh batch_first reverse out"
-	case "poly_grad":
-		return "ctx y wrt"
-	case "poly_grad_many":
-		return "ctx y seed wrts n out"
-	case "poly_realize_into":
-		return "ctx values data n leaves"
-	case "poly_update":
-		return "ctx values data n leaves targets updates n_updates"
-	case "poly_copy_from_host":
-		return "ctx buffer data nbytes"
-	case "poly_copy_to_host":
-		return "ctx x data nbytes"
-	case "poly_store_val":
-		return "ctx buf value"
-	case "poly_assign":
-		return "ctx target value"
-	case "poly_sink1":
-		return "ctx store"
-	case "poly_sink_n":
-		return "ctx stores n"
-	case "poly_realize":
-		return "ctx sink binds n_binds"
-	case "poly_realize_ex":
-		return "ctx sink binds n_binds vars n_vars"
-	case "poly_realize_async":
-		return "ctx values data n leaves"
-	case "poly_update_async":
-		return "ctx values data n leaves targets updates n_updates"
-	case "poly_step_run_async":
-		return "step binds n_binds vars n_vars"
-	case "poly_job_wait":
-		return "job timeout_ms"
-	case "poly_job_release":
-		return "job"
-	case "poly_compile_step":
-		return "ctx sink"
-	case "poly_compile_update":
-		return "ctx values data n targets updates n_updates"
-	case "poly_compile_update_pruned":
-		return "ctx values data n targets updates n_updates inputs n_inputs"
-	case "poly_compile_value_and_grad":
-		return "ctx loss params n_params loss_idx_out grad_idxs_out"
-	case "poly_step_destroy":
-		return "step"
-	case "poly_step_run":
-		return "step binds n_binds"
-	case "poly_step_run_ex":
-		return "step binds n_binds vars n_vars"
-	case "poly_step_run_indexed":
-		return "step ptrs n"
-	case "poly_step_run_indexed_ex":
-		return "step ptrs n vars n_vars"
-	case "poly_step_n_kernels":
-		return "step"
-	case "poly_step_n_intermediates":
-		return "step"
-	case "poly_step_n_bindable_buffers":
-		return "step"
-	case "poly_step_n_buffers":
-		return "step"
-	case "poly_step_buffer_info":
-		return "step idx out"
-	case "poly_step_buf_index":
-		return "step x"
-	case "poly_step_value_index":
-		return "step i"
-	case "poly_step_buf_uop":
-		return "step idx"
-	case "poly_file_open":
-		return "path format"
-	case "poly_file_read":
-		return "data len format"
-	case "poly_file_free":
-		return "file"
-	case "poly_file_format":
-		return "file"
-	case "poly_file_count":
-		return "file"
-	case "poly_file_name":
-		return "file i"
-	case "poly_file_type":
-		return "file i"
-	case "poly_file_describe":
-		return "file i dims cap dtype"
-	case "poly_file_quant":
-		return "file i"
-	case "poly_file_data":
-		return "file i len_out"
-	case "poly_file_value":
-		return "file"
-	case "poly_dequantize":
-		return "ctx x type n"
-	case "poly_safetensors_save":
-		return "path tensors n meta max_shard_bytes"
-	case "poly_mlp_instance":
-		return "json json_len"
-	case "poly_tabm_instance":
-		return "json json_len"
-	case "poly_nam_instance":
-		return "json json_len"
-	case "poly_hf_load":
-		return "config config_len weights weight_lens n_weights max_batch max_seq_len"
-	case "poly_hf_load_as":
-		return "config config_len weights weight_lens n_weights max_batch max_seq_len dtype strict"
-	case "poly_hf_open":
-		return "path max_batch max_seq_len dtype strict"
-	case "poly_instance_ends":
-		return "inst tokens room"
-	case "poly_instance_from_ir":
-		return "ir ir_len weights weights_len"
-	case "poly_instance_from_bundle":
-		return "data len"
-	case "poly_instance_free":
-		return "inst"
-	case "poly_instance_export_ir":
-		return "inst len_out"
-	case "poly_instance_export_weights":
-		return "inst len_out"
-	case "poly_instance_save_bundle":
-		return "inst len_out"
-	case "poly_instance_import_weights":
-		return "inst data len"
-	case "poly_instance_load_weights":
-		return "inst data len"
-	case "poly_instance_notes":
-		return "inst"
-	case "poly_instance_param_count":
-		return "inst"
-	case "poly_instance_param_name":
-		return "inst i"
-	case "poly_instance_param_data":
-		return "inst i numel_out"
-	case "poly_instance_param_shape":
-		return "inst i dims_out cap"
-	case "poly_instance_param_grad":
-		return "inst i numel_out"
-	case "poly_instance_buf_count":
-		return "inst"
-	case "poly_instance_buf_name":
-		return "inst i"
-	case "poly_instance_buf_role":
-		return "inst i"
-	case "poly_instance_buf_data":
-		return "inst i numel_out"
-	case "poly_instance_buf_shape":
-		return "inst i dims_out cap"
-	case "poly_instance_upload_param":
-		return "inst i src len"
-	case "poly_instance_upload_buf":
-		return "inst i src len"
-	case "poly_instance_readback_param":
-		return "inst i dst len"
-	case "poly_instance_readback_buf":
-		return "inst i dst len"
-	case "poly_instance_set_device":
-		return "inst device"
-	case "poly_instance_set_optimizer":
-		return "inst kind lr beta1 beta2 eps weight_decay"
-	case "poly_instance_forward":
-		return "inst inputs n_inputs"
-	case "poly_instance_call":
-		return "inst entry io n_io"
-	case "poly_instance_train_step":
-		return "inst io n_io loss_out"
-	case "poly_instance_value_and_grad":
-		return "inst entry io n_io loss_out"
-	case "poly_generator_new":
-		return "inst rows"
-	case "poly_generator_free":
-		return "gen"
-	case "poly_generator_rows":
-		return "gen"
-	case "poly_generator_vocab":
-		return "gen"
-	case "poly_generator_room":
-		return "gen"
-	case "poly_generator_sampling":
-		return "gen temperature top_k top_p seed"
-	case "poly_generator_feed":
-		return "gen tokens lengths rows"
-	case "poly_generator_ends":
-		return "gen tokens n"
-	case "poly_generator_next":
-		return "gen tokens rows"
-	case "poly_generator_logits":
-		return "gen numel_out"
-	case "poly_generator_reset":
-		return "gen"
-	case "poly_model_config_from_json":
-		return "json len"
-	case "poly_model_config_free":
-		return "config"
-	case "poly_model_config_set_int":
-		return "config key value"
-	case "poly_model_config_set_float":
-		return "config key value"
-	case "poly_model_config_set_string":
-		return "config key value"
-	case "poly_model_config_set_ints":
-		return "config key values n"
-	case "poly_model_config_get_int":
-		return "config key missing"
-	case "poly_model_config_get_float":
-		return "config key missing"
-	case "poly_model_config_get_string":
-		return "config key missing"
-	case "poly_model_register":
-		return "kind create"
-	case "poly_model_create":
-		return "ctx kind config"
-	case "poly_model_new":
-		return "ctx forward user release"
-	case "poly_model_add_parameter":
-		return "model name node"
-	case "poly_model_free":
-		return "model"
-	case "poly_model_forward":
-		return "model inputs n n_out"
-	case "poly_model_parameter":
-		return "model name"
-	case "poly_model_parameter_count":
-		return "model"
-	case "poly_model_parameter_name":
-		return "model i"
-	case "poly_model_parameter_data":
-		return "model name numel_out"
-	case "poly_bundle_encode":
-		return "ir ir_len weights weights_len meta len_out"
-	case "poly_bundle_decode":
-		return "data len out"
-	case "poly_safetensor_dtype_size":
-		return "dtype"
-	case "poly_safetensors_encode":
-		return "entries n meta len_out"
-	case "poly_safetensors_decode":
-		return "data len n_out metadata_out"
-	case "poly_safetensors_decode_ex":
-		return "data len n_out metadata_out"
-	case "poly_safetensors_to_f32":
-		return "view"
-	case "poly_init_param_kaiming":
-		return "seed name data n fan_in"
-	case "poly_gpt2_build":
-		return "config batch"
-	case "poly_ir_export":
-		return "spec len_out"
-	case "poly_ir_import":
-		return "data len out"
-	case "poly_ir_spec_free":
-		return "spec"
-	case "poly_view_graph":
-		return "ctx roots n view"
-	case "poly_view_kernels":
-		return "ctx values n targets updates n_updates runs view"
-	case "poly_schedule":
-		return "ctx sink"
-	case "poly_schedule_for":
-		return "ctx sink mode"
-	case "poly_schedule_free":
-		return "schedule"
-	case "poly_schedule_n_kernels":
-		return "schedule"
-	case "poly_schedule_kernel":
-		return "schedule i"
-	case "poly_compile_schedule":
-		return "ctx prepared device"
-	case "poly_compiled_plan_free":
-		return "plan"
-	case "poly_get_plan":
-		return "ctx sink device"
-	case "poly_compiled_plan_run":
-		return "plan slot_data n_slots vars n_vars"
-	case "poly_compiled_plan_n_slots":
-		return "plan"
-	case "poly_compiled_plan_slot_buf":
-		return "plan i"
-	case "poly_backend_get":
-		return "device"
-	case "poly_const_buffer_data":
-		return "ctx buf"
-	case "poly_render_step_wasm_plan":
-		return "ctx sink"
-	case "poly_wasm_stepplan_destroy":
-		return "plan"
-	case "poly_wasm_stepplan_n_kernels":
-		return "plan"
-	case "poly_wasm_stepplan_n_buffers":
-		return "plan"
-	case "poly_wasm_stepplan_n_bindable_buffers":
-		return "plan"
-	case "poly_wasm_stepplan_bindable_buf_index":
-		return "plan i"
-	case "poly_wasm_stepplan_kernel_bytes":
-		return "plan k len_out"
-	case "poly_wasm_stepplan_kernel_n_params":
-		return "plan k"
-	case "poly_wasm_stepplan_kernel_param_buf_index":
-		return "plan k i"
-	case "poly_wasm_stepplan_exec_order":
-		return "plan n_out"
-	case "poly_wasm_stepplan_buf_uop":
-		return "plan i"
-	case "poly_wasm_stepplan_buf_size":
-		return "plan i"
-	case "poly_wasm_stepplan_buf_nbytes":
-		return "plan i"
-	case "poly_render_kernel_wasm":
-		return "ctx sink len_out n_bufs_out"
-	case "poly_kernel_buf":
-		return "ctx index"
-	case "poly_uop":
-		return "ctx op dtype src n_src arg"
-	case "poly_uop0":
-		return "ctx op dtype arg"
-	case "poly_uop1":
-		return "ctx op dtype s0 arg"
-	case "poly_uop2":
-		return "ctx op dtype s0 s1 arg"
-	case "poly_uop3":
-		return "ctx op dtype s0 s1 s2 arg"
-	case "poly_uop_dtype":
-		return "ctx x"
-	case "poly_uop_n_src":
-		return "ctx x"
-	case "poly_uop_src":
-		return "ctx x i"
-	case "poly_uop_arg":
-		return "ctx x"
-	case "poly_arg_eq":
-		return "a b"
-	case "poly_uop_shape":
-		return "ctx x"
-	case "poly_shape_eq":
-		return "a b"
-	case "poly_shape_numel":
-		return "shape"
-	case "poly_uop_str":
-		return "x"
-	case "poly_graph_str":
-		return "root"
-	case "poly_toposort":
-		return "ctx root n_out"
-	case "poly_toposort_ex":
-		return "ctx root n_out gate enter_calls"
-	case "poly_ctx_owns_ptr":
-		return "ctx p"
-	case "poly_debug_uop":
-		return "ctx x"
-	case "poly_dtype_of":
-		return "dtype"
-	case "poly_dtype_number":
-		return "dtype"
-	case "poly_dtype_eq":
-		return "a b"
-	case "poly_dtype_is_float":
-		return "dtype"
-	case "poly_dtype_is_int":
-		return "dtype"
-	case "poly_dtype_is_unsigned":
-		return "dtype"
-	case "poly_dtype_is_bool":
-		return "dtype"
-	case "poly_dtype_itemsize":
-		return "dtype"
-	case "poly_dtype_name":
-		return "dtype"
-	case "poly_dtype_vec":
-		return "dtype n"
-	case "poly_dtype_scalar":
-		return "dtype"
-	case "poly_dtype_ptr":
-		return "dtype size space"
-	case "poly_cast":
-		return "ctx x dtype"
-	case "poly_const_typed":
-		return "ctx dtype value"
-	case "poly_buffer":
-		return "ctx dtype size"
-	case "poly_buffer_var":
-		return "ctx dtype var inner n_inner"
-	case "poly_python_methods":
-		return "python objects n"
-	case "poly_const_float":
-		return "ctx value"
-	case "poly_const_double":
-		return "ctx value"
-	case "poly_const_int":
-		return "ctx value"
-	case "poly_buffer_f32":
-		return "ctx size"
-	case "poly_buffer_f64":
-		return "ctx size"
-	case "poly_alu1":
-		return "ctx op x"
-	case "poly_alu2":
-		return "ctx op a b"
-	case "poly_alu3":
-		return "ctx op a b c"
-	case "poly_eq":
-		return "ctx a b"
-	case "poly_ne":
-		return "ctx a b"
-	case "poly_gt":
-		return "ctx a b"
-	case "poly_ge":
-		return "ctx a b"
-	case "poly_le":
-		return "ctx a b"
-	case "poly_reduce_axis":
-		return "ctx op src axes n_axes"
-	case "poly_sum_reduce":
-		return "ctx x shape ndim axis keep shape_out ndim_out"
-	case "poly_max_reduce":
-		return "ctx x shape ndim axis keep shape_out ndim_out"
-	case "poly_mean_reduce":
-		return "ctx x shape ndim axis keep shape_out ndim_out"
-	case "poly_var_reduce":
-		return "ctx x shape ndim axis keep corr shape_out ndim_out"
-	case "poly_layernorm":
-		return "ctx x shape ndim axis eps shape_out ndim_out"
-	case "poly_gather":
-		return "ctx table t_shape t_ndim idx i_shape i_ndim shape_out ndim_out"
-	case "poly_causal_mask":
-		return "ctx T shape_out ndim_out"
-	case "poly_dot":
-		return "ctx x x_shape x_ndim w w_shape w_ndim shape_out ndim_out"
-	case "poly_linear":
-		return "ctx x x_shape x_ndim w w_shape w_ndim bias b_shape b_ndim shape_out ndim_out"
-	case "poly_cross_entropy":
-		return "ctx logits l_shape l_ndim target t_shape t_ndim axis shape_out ndim_out"
-	case "poly_realize_flat":
-		return "ctx sink buffers datas n"
-	case "poly_realize_begin":
-		return "ctx"
-	case "poly_realize_bind":
-		return "ctx buffer data"
-	case "poly_realize_exec":
-		return "ctx sink"
-	case "poly_tensor_zeros":
-		return "shape ndim"
-	case "poly_tensor_ones":
-		return "shape ndim"
-	case "poly_tensor_rand":
-		return "shape ndim"
-	case "poly_tensor_from_data":
-		return "data shape ndim"
-	case "poly_tensor_input":
-		return "ctx data shape ndim"
-	case "poly_tensor_wrap":
-		return "ctx persistent"
-	case "poly_tensor_free":
-		return "t"
-	case "poly_tensor_add":
-		return "a b"
-	case "poly_tensor_sub":
-		return "a b"
-	case "poly_tensor_mul":
-		return "a b"
-	case "poly_tensor_div":
-		return "a b"
-	case "poly_tensor_neg":
-		return "t"
-	case "poly_tensor_relu":
-		return "t"
-	case "poly_tensor_sigmoid":
-		return "t"
-	case "poly_tensor_matmul":
-		return "a b"
-	case "poly_tensor_linear":
-		return "x w bias"
-	case "poly_tensor_mse":
-		return "pred target"
-	case "poly_tensor_sum":
-		return "t axis"
-	case "poly_tensor_mean":
-		return "t axis"
-	case "poly_tensor_max_reduce":
-		return "t axis"
-	case "poly_tensor_reshape":
-		return "t shape ndim"
-	case "poly_tensor_expand":
-		return "t shape ndim"
-	case "poly_tensor_permute":
-		return "t perm ndim"
-	case "poly_tensor_transpose":
-		return "t"
-	case "poly_tensor_realize":
-		return "t"
-	case "poly_tensor_item":
-		return "t"
-	case "poly_tensor_backward":
-		return "ctx loss params n_params"
-	case "poly_nn_linear":
-		return "n_in n_out bias"
-	case "poly_nn_linear_free":
-		return "l"
-	case "poly_nn_linear_params":
-		return "l out max"
-	case "poly_nn_linear_forward":
-		return "l ctx x"
-	case "poly_nn_seed":
-		return "seed"
-	case "poly_sgd_new":
-		return "params n_params lr"
-	case "poly_sgd_step":
-		return "opt ctx loss loss_out"
-	}
-	return ""
-}
+// parameterNames has a line for each function of the header that takes parameters: its name and theirs.
+const parameterNames = `
+poly_op_name op
+poly_dtype_id_name dtype
+poly_dtype_id_size dtype
+poly_dtype_id_parse name
+poly_dtype_id_promote a b
+poly_device_name i
+poly_device_available device
+poly_set_poll poll data
+poly_ctx_destroy ctx
+poly_ctx_live_nodes ctx
+poly_op name
+poly_call ctx op args n out room
+poly_array_new ctx dtype shape ndim data nbytes
+poly_array_share ctx dtype shape ndim data nbytes token
+poly_array_released ctx tokens room
+poly_array_retain x
+poly_array_release x
+poly_array_release_n xs n
+poly_array_node x
+poly_array_origin x
+poly_array_of ctx node from n
+poly_array_describe x shape room dtype
+poly_array_call ctx op args n out room
+poly_array_binary op a b
+poly_array_binary_number op x number reversed
+poly_array_realize xs n
+poly_array_realize_async ctx xs n
+poly_array_is_computed x
+poly_array_is_view x
+poly_array_read x out nbytes
+poly_array_pin x data strides room writable
+poly_array_unpin pin
+poly_array_assign x value
+poly_array_update x value
+poly_array_assign_n targets values n
+poly_array_set x items n value
+poly_array_replace x by
+poly_array_detach x
+poly_array_clone x
+poly_training ctx on
+poly_seed ctx seed
+poly_array_require_grad x on
+poly_array_requires_grad x
+poly_array_backward x gradient
+poly_array_backward_async x gradient
+poly_array_gradient x targets n gradient zeros out
+poly_array_grad x grad
+poly_array_set_grad x grad
+poly_no_grad ctx on
+poly_trace_begin ctx name args n given
+poly_trace_end ctx results n flags
+poly_trace_abandon ctx
+poly_function_run f args n vars n_vars out room
+poly_function_rerun f
+poly_function_result f i
+poly_function_info f results kernels temporaries
+poly_view_function f runs view
+poly_function_release f
+poly_optim_new ctx op args n states
+poly_optim_lars params n lr momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n_coefficients
+poly_optim_lamb params n lr b1 b2 eps weight_decay adam coupled_decay
+poly_optim_step optimizers n
+poly_optim_state optimizer what i
+poly_optim_release optimizer
+poly_rate_schedule_new optimizer op args n
+poly_optim_schedule optimizer schedule params n
+poly_rate_schedule_step schedule
+poly_rate_schedule_count schedule
+poly_rate_schedule_release schedule
+poly_uop_release ctx x
+poly_uop_release_n ctx xs n
+poly_uop_retain ctx x
+poly_ndim ctx x
+poly_shape ctx x dims cap
+poly_numel ctx x
+poly_dtype ctx x
+poly_describe ctx x dims cap dtype
+poly_uop_op ctx x
+poly_uop_print ctx x
+poly_uop_substitute ctx root from to n
+poly_define_var ctx name lo hi
+poly_bind_var ctx var value
+poly_size_op ctx op a b
+poly_size_info ctx x lo hi value
+poly_size_unbind ctx x
+poly_size_of ctx x axis
+poly_size_n_variables ctx x
+poly_size_variable ctx x i value
+poly_size_bind ctx x vars n_vars
+poly_size_text ctx x out cap
+poly_size_tensor ctx size
+poly_arange_size ctx dtype start stop step
+poly_const_by_id ctx dtype value
+poly_const_int_by_id ctx dtype value
+poly_const_like_float ctx x value
+poly_const_like_int ctx x value
+poly_const_like_bool ctx x value
+poly_buffer_by_id ctx size dtype
+poly_buffer_host ctx dtype shape ndim data nbytes
+poly_from_host ctx dtype shape ndim data nbytes
+poly_full ctx shape ndim v
+poly_full_by_id ctx dtype shape ndim v
+poly_full_int_by_id ctx dtype shape ndim v
+poly_arange ctx start stop step
+poly_arange_by_id ctx dtype start stop step
+poly_linspace ctx start stop steps
+poly_linspace_by_id ctx dtype start stop steps
+poly_eye ctx n
+poly_eye_by_id ctx dtype n m
+poly_rand ctx shape ndim seed
+poly_randn ctx shape ndim seed
+poly_rand_seeded ctx dtype shape ndim seed
+poly_randn_seeded ctx dtype shape ndim seed
+poly_random_seed seed
+poly_random_take words seed_out
+poly_randint_seeded ctx dtype shape ndim low high seed
+poly_uniform_seeded ctx dtype shape ndim low high seed
+poly_normal_seeded ctx dtype shape ndim mean std seed
+poly_init_seeded ctx scheme dtype shape ndim a seed
+poly_randperm_seeded ctx dtype n seed
+poly_multinomial ctx x n replacement seed
+poly_dropout ctx x p seed
+poly_exp ctx x
+poly_exp2 ctx x
+poly_expm1 ctx x
+poly_log ctx x
+poly_log2 ctx x
+poly_log10 ctx x
+poly_log1p ctx x
+poly_sqrt ctx x
+poly_rsqrt ctx x
+poly_reciprocal ctx x
+poly_square ctx x
+poly_neg ctx x
+poly_abs ctx x
+poly_sign ctx x
+poly_sin ctx x
+poly_cos ctx x
+poly_tan ctx x
+poly_asin ctx x
+poly_acos ctx x
+poly_atan ctx x
+poly_sinh ctx x
+poly_cosh ctx x
+poly_asinh ctx x
+poly_acosh ctx x
+poly_atanh ctx x
+poly_ceil ctx x
+poly_floor ctx x
+poly_trunc ctx x
+poly_round_f ctx x
+poly_isnan ctx x
+poly_isinf ctx x
+poly_isfinite ctx x
+poly_logical_not ctx x
+poly_bitwise_not ctx x
+poly_erf ctx x
+poly_erfc ctx x
+poly_erfinv ctx x
+poly_ndtri ctx x
+poly_lgamma ctx x
+poly_digamma ctx x
+poly_relu ctx x
+poly_relu6 ctx x
+poly_sigmoid ctx x
+poly_logsigmoid ctx x
+poly_tanh_act ctx x
+poly_gelu ctx x
+poly_quick_gelu ctx x
+poly_silu ctx x
+poly_mish ctx x
+poly_hardswish ctx x
+poly_hardsigmoid ctx x
+poly_hardsigmoid_by ctx x alpha beta
+poly_softsign ctx x
+poly_leaky_relu ctx x slope
+poly_elu ctx x alpha
+poly_celu ctx x alpha
+poly_selu ctx x alpha gamma
+poly_softplus ctx x beta
+poly_clamp ctx x lo hi
+poly_hardtanh ctx x lo hi
+poly_clip ctx x lo hi
+poly_cast_by_id ctx x dtype
+poly_bitcast_by_id ctx x dtype
+poly_detach ctx x
+poly_contiguous ctx x
+poly_contiguous_backward ctx x
+poly_binary ctx op a b
+poly_binary_float ctx op x value reversed
+poly_binary_int ctx op x value reversed
+poly_binary_bool ctx op x value reversed
+poly_maximum ctx a b
+poly_minimum ctx a b
+poly_where_op ctx cond x y
+poly_lerp ctx start end weight
+poly_isclose ctx a b rtol atol equal_nan
+poly_allclose ctx a b rtol atol equal_nan
+poly_reshape ctx src dims ndim
+poly_expand ctx src dims ndim
+poly_permute ctx src perm ndim
+poly_shrink ctx src pairs ndim
+poly_pad ctx src pairs ndim
+poly_pad_value ctx src pairs ndim value
+poly_pad_mode ctx src pairs ndim mode
+poly_flip ctx src axes n_axes
+poly_transpose ctx src axis0 axis1
+poly_squeeze ctx src axis
+poly_squeeze_all ctx src
+poly_unsqueeze ctx src axis
+poly_flatten ctx src first last
+poly_unflatten ctx src axis sizes n
+poly_repeat ctx src counts n
+poly_repeat_interleave ctx src repeats axis
+poly_unfold ctx src axis size step
+poly_roll ctx src shifts axes n
+poly_diagonal ctx src offset axis1 axis2
+poly_diag ctx src
+poly_rearrange ctx formula x shape ndim names sizes n_sizes shape_out ndim_out
+poly_index ctx x kinds args tensors n
+poly_setitem ctx x kinds args tensors n value
+poly_is_view ctx x base
+poly_set_view ctx x base value
+poly_move_view ctx x base other
+poly_view_layout ctx x base strides_out ndim offset_out
+poly_index_select ctx x axis index
+poly_gather_axis ctx x axis index
+poly_scatter ctx x axis index src
+poly_scatter_reduce ctx x axis index src op include_self
+poly_masked_select ctx x mask count
+poly_nonzero ctx x count
+poly_cat ctx xs n axis
+poly_stack ctx xs n axis
+poly_meshgrid ctx xs n xy out
+poly_split ctx x sizes n axis out
+poly_one_hot ctx x classes
+poly_tril ctx x shape ndim diagonal
+poly_triu ctx x shape ndim diagonal
+poly_reduce ctx op x axes n_axes keepdim correction
+poly_reduce_as ctx op x axes n_axes keepdim dtype
+poly_cumsum ctx x axis
+poly_cumprod ctx x axis
+poly_logcumsumexp ctx x axis
+poly_cummax ctx x axis out
+poly_cummin ctx x axis out
+poly_sort ctx x axis descending out
+poly_argsort ctx x axis descending
+poly_topk ctx x k axis largest out
+poly_logsumexp ctx x shape ndim axis keep shape_out ndim_out
+poly_softmax ctx x shape ndim axis
+poly_log_softmax ctx x shape ndim axis
+poly_layernorm_axes ctx x axes n_axes eps weight bias
+poly_rmsnorm ctx x eps weight
+poly_groupnorm ctx x groups eps weight bias
+poly_batchnorm ctx x weight bias mean invstd axes n_axes
+poly_batchnorm_stats ctx x out
+poly_conv ctx x weight bias groups stride dilation padding n
+poly_conv_transpose ctx x weight bias groups stride dilation padding output_padding n
+poly_avg_pool ctx x kernel stride dilation padding n ceil_mode count_include_pad
+poly_max_pool ctx x kernel stride dilation padding n ceil_mode
+poly_max_pool_indices ctx x kernel stride dilation padding n ceil_mode out
+poly_max_unpool ctx x indices kernel stride dilation padding n output_size
+poly_interpolate ctx x size n mode align_corners
+poly_matmul ctx a b
+poly_matmul_as ctx a b dtype
+poly_affine ctx x w bias
+poly_dense ctx x w bias
+poly_einsum ctx formula ops shapes ndims n shape_out ndim_out
+poly_cholesky ctx x shape ndim upper
+poly_triangular_solve ctx a a_shape a_ndim b b_shape b_ndim upper trans_a unit_diag shape_out ndim_out
+poly_solve ctx a b
+poly_inv ctx a
+poly_det ctx a
+poly_slogdet ctx a out
+poly_qr ctx a out
+poly_svd ctx a full_matrices out
+poly_eigh ctx a upper out
+poly_lstsq ctx a b rcond out
+poly_newton_schulz ctx a steps params n_params eps
+poly_attention ctx q k v mask causal enable_gqa scale dropout_p seed
+poly_keccak ctx x rate suffix
+poly_hash ctx x
+poly_cross_entropy_loss ctx logits target axis label_smoothing reduction
+poly_sparse_cross_entropy_loss ctx logits target ignore_index label_smoothing reduction
+poly_nll_loss ctx x target weight use_ignore ignore_index reduction
+poly_mse_loss ctx x target reduction
+poly_l1_loss ctx x target reduction
+poly_huber_loss ctx x target delta reduction
+poly_binary_cross_entropy ctx x target reduction
+poly_binary_cross_entropy_logits ctx x target pos_weight reduction
+poly_lars ctx param grad lr buffer momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n out
+poly_lamb ctx param grad lr m v b1_t b2_t b1 b2 eps weight_decay adam coupled_decay out
+poly_clip_grad_norm ctx grads n max_norm norm_type out
+poly_learning_rate ctx lr t schedule params n
+poly_plateau ctx lr metric best bad cooling maximize relative threshold factor min_lr eps patience cooldown out
+poly_lstm_cell ctx x h c w_ih w_hh b_ih b_hh out
+poly_lstm ctx x h c w_ih w_hh b_ih b_hh batch_first reverse out
+poly_grad ctx y wrt
+poly_grad_many ctx y seed wrts n out
+poly_realize_into ctx values data n leaves
+poly_update ctx values data n leaves targets updates n_updates
+poly_copy_from_host ctx buffer data nbytes
+poly_copy_to_host ctx x data nbytes
+poly_store_val ctx buf value
+poly_assign ctx target value
+poly_sink1 ctx store
+poly_sink_n ctx stores n
+poly_realize ctx sink binds n_binds
+poly_realize_ex ctx sink binds n_binds vars n_vars
+poly_realize_async ctx values data n leaves
+poly_update_async ctx values data n leaves targets updates n_updates
+poly_step_run_async step binds n_binds vars n_vars
+poly_job_wait job timeout_ms
+poly_job_release job
+poly_compile_step ctx sink
+poly_compile_update ctx values data n targets updates n_updates
+poly_compile_update_pruned ctx values data n targets updates n_updates inputs n_inputs
+poly_compile_value_and_grad ctx loss params n_params loss_idx_out grad_idxs_out
+poly_step_destroy step
+poly_step_run step binds n_binds
+poly_step_run_ex step binds n_binds vars n_vars
+poly_step_run_indexed step ptrs n
+poly_step_run_indexed_ex step ptrs n vars n_vars
+poly_step_n_kernels step
+poly_step_n_intermediates step
+poly_step_n_bindable_buffers step
+poly_step_n_buffers step
+poly_step_buffer_info step idx out
+poly_step_buf_index step x
+poly_step_value_index step i
+poly_step_buf_uop step idx
+poly_file_open path format
+poly_file_read data len format
+poly_file_free file
+poly_file_format file
+poly_file_count file
+poly_file_name file i
+poly_file_type file i
+poly_file_describe file i dims cap dtype
+poly_file_quant file i
+poly_file_data file i len_out
+poly_file_value file
+poly_dequantize ctx x type n
+poly_safetensors_save path tensors n meta max_shard_bytes
+poly_mlp_instance json json_len
+poly_tabm_instance json json_len
+poly_nam_instance json json_len
+poly_hf_load config config_len weights weight_lens n_weights max_batch max_seq_len
+poly_hf_load_as config config_len weights weight_lens n_weights max_batch max_seq_len dtype strict
+poly_hf_open path max_batch max_seq_len dtype strict
+poly_instance_ends inst tokens room
+poly_instance_from_ir ir ir_len weights weights_len
+poly_instance_from_bundle data len
+poly_instance_free inst
+poly_instance_export_ir inst len_out
+poly_instance_export_weights inst len_out
+poly_instance_save_bundle inst len_out
+poly_instance_import_weights inst data len
+poly_instance_load_weights inst data len
+poly_instance_notes inst
+poly_instance_param_count inst
+poly_instance_param_name inst i
+poly_instance_param_data inst i numel_out
+poly_instance_param_shape inst i dims_out cap
+poly_instance_param_grad inst i numel_out
+poly_instance_buf_count inst
+poly_instance_buf_name inst i
+poly_instance_buf_role inst i
+poly_instance_buf_data inst i numel_out
+poly_instance_buf_shape inst i dims_out cap
+poly_instance_upload_param inst i src len
+poly_instance_upload_buf inst i src len
+poly_instance_readback_param inst i dst len
+poly_instance_readback_buf inst i dst len
+poly_instance_set_device inst device
+poly_instance_set_optimizer inst kind lr beta1 beta2 eps weight_decay
+poly_instance_forward inst inputs n_inputs
+poly_instance_call inst entry io n_io
+poly_instance_train_step inst io n_io loss_out
+poly_instance_value_and_grad inst entry io n_io loss_out
+poly_generator_new inst rows
+poly_generator_free gen
+poly_generator_rows gen
+poly_generator_vocab gen
+poly_generator_room gen
+poly_generator_sampling gen temperature top_k top_p seed
+poly_generator_feed gen tokens lengths rows
+poly_generator_ends gen tokens n
+poly_generator_next gen tokens rows
+poly_generator_logits gen numel_out
+poly_generator_reset gen
+poly_model_config_from_json json len
+poly_model_config_free config
+poly_model_config_set_int config key value
+poly_model_config_set_float config key value
+poly_model_config_set_string config key value
+poly_model_config_set_ints config key values n
+poly_model_config_get_int config key missing
+poly_model_config_get_float config key missing
+poly_model_config_get_string config key missing
+poly_model_register kind create
+poly_model_create ctx kind config
+poly_model_new ctx forward user release
+poly_model_add_parameter model name node
+poly_model_free model
+poly_model_forward model inputs n n_out
+poly_model_parameter model name
+poly_model_parameter_count model
+poly_model_parameter_name model i
+poly_model_parameter_data model name numel_out
+poly_bundle_encode ir ir_len weights weights_len meta len_out
+poly_bundle_decode data len out
+poly_safetensor_dtype_size dtype
+poly_safetensors_encode entries n meta len_out
+poly_safetensors_decode data len n_out metadata_out
+poly_safetensors_decode_ex data len n_out metadata_out
+poly_safetensors_to_f32 view
+poly_init_param_kaiming seed name data n fan_in
+poly_gpt2_build config batch
+poly_ir_export spec len_out
+poly_ir_import data len out
+poly_ir_spec_free spec
+poly_view_graph ctx roots n view
+poly_view_kernels ctx values n targets updates n_updates runs view
+poly_schedule ctx sink
+poly_schedule_for ctx sink mode
+poly_schedule_free schedule
+poly_schedule_n_kernels schedule
+poly_schedule_kernel schedule i
+poly_compile_schedule ctx prepared device
+poly_compiled_plan_free plan
+poly_get_plan ctx sink device
+poly_compiled_plan_run plan slot_data n_slots vars n_vars
+poly_compiled_plan_n_slots plan
+poly_compiled_plan_slot_buf plan i
+poly_backend_get device
+poly_const_buffer_data ctx buf
+poly_render_step_wasm_plan ctx sink
+poly_wasm_stepplan_destroy plan
+poly_wasm_stepplan_n_kernels plan
+poly_wasm_stepplan_n_buffers plan
+poly_wasm_stepplan_n_bindable_buffers plan
+poly_wasm_stepplan_bindable_buf_index plan i
+poly_wasm_stepplan_kernel_bytes plan k len_out
+poly_wasm_stepplan_kernel_n_params plan k
+poly_wasm_stepplan_kernel_param_buf_index plan k i
+poly_wasm_stepplan_exec_order plan n_out
+poly_wasm_stepplan_buf_uop plan i
+poly_wasm_stepplan_buf_size plan i
+poly_wasm_stepplan_buf_nbytes plan i
+poly_render_kernel_wasm ctx sink len_out n_bufs_out
+poly_kernel_buf ctx index
+poly_uop ctx op dtype src n_src arg
+poly_uop0 ctx op dtype arg
+poly_uop1 ctx op dtype s0 arg
+poly_uop2 ctx op dtype s0 s1 arg
+poly_uop3 ctx op dtype s0 s1 s2 arg
+poly_uop_dtype ctx x
+poly_uop_n_src ctx x
+poly_uop_src ctx x i
+poly_uop_arg ctx x
+poly_arg_eq a b
+poly_uop_shape ctx x
+poly_shape_eq a b
+poly_shape_numel shape
+poly_uop_str x
+poly_graph_str root
+poly_toposort ctx root n_out
+poly_toposort_ex ctx root n_out gate enter_calls
+poly_ctx_owns_ptr ctx p
+poly_debug_uop ctx x
+poly_dtype_of dtype
+poly_dtype_number dtype
+poly_dtype_eq a b
+poly_dtype_is_float dtype
+poly_dtype_is_int dtype
+poly_dtype_is_unsigned dtype
+poly_dtype_is_bool dtype
+poly_dtype_itemsize dtype
+poly_dtype_name dtype
+poly_dtype_vec dtype n
+poly_dtype_scalar dtype
+poly_dtype_ptr dtype size space
+poly_cast ctx x dtype
+poly_const_typed ctx dtype value
+poly_buffer ctx dtype size
+poly_buffer_var ctx dtype var inner n_inner
+poly_python_methods python objects n
+poly_const_float ctx value
+poly_const_double ctx value
+poly_const_int ctx value
+poly_buffer_f32 ctx size
+poly_buffer_f64 ctx size
+poly_alu1 ctx op x
+poly_alu2 ctx op a b
+poly_alu3 ctx op a b c
+poly_eq ctx a b
+poly_ne ctx a b
+poly_gt ctx a b
+poly_ge ctx a b
+poly_le ctx a b
+poly_reduce_axis ctx op src axes n_axes
+poly_sum_reduce ctx x shape ndim axis keep shape_out ndim_out
+poly_max_reduce ctx x shape ndim axis keep shape_out ndim_out
+poly_mean_reduce ctx x shape ndim axis keep shape_out ndim_out
+poly_var_reduce ctx x shape ndim axis keep corr shape_out ndim_out
+poly_layernorm ctx x shape ndim axis eps shape_out ndim_out
+poly_gather ctx table t_shape t_ndim idx i_shape i_ndim shape_out ndim_out
+poly_causal_mask ctx T shape_out ndim_out
+poly_dot ctx x x_shape x_ndim w w_shape w_ndim shape_out ndim_out
+poly_linear ctx x x_shape x_ndim w w_shape w_ndim bias b_shape b_ndim shape_out ndim_out
+poly_cross_entropy ctx logits l_shape l_ndim target t_shape t_ndim axis shape_out ndim_out
+poly_realize_flat ctx sink buffers datas n
+poly_realize_begin ctx
+poly_realize_bind ctx buffer data
+poly_realize_exec ctx sink
+poly_tensor_zeros shape ndim
+poly_tensor_ones shape ndim
+poly_tensor_rand shape ndim
+poly_tensor_from_data data shape ndim
+poly_tensor_input ctx data shape ndim
+poly_tensor_wrap ctx persistent
+poly_tensor_free t
+poly_tensor_add a b
+poly_tensor_sub a b
+poly_tensor_mul a b
+poly_tensor_div a b
+poly_tensor_neg t
+poly_tensor_relu t
+poly_tensor_sigmoid t
+poly_tensor_matmul a b
+poly_tensor_linear x w bias
+poly_tensor_mse pred target
+poly_tensor_sum t axis
+poly_tensor_mean t axis
+poly_tensor_max_reduce t axis
+poly_tensor_reshape t shape ndim
+poly_tensor_expand t shape ndim
+poly_tensor_permute t perm ndim
+poly_tensor_transpose t
+poly_tensor_realize t
+poly_tensor_item t
+poly_tensor_backward ctx loss params n_params
+poly_nn_linear n_in n_out bias
+poly_nn_linear_free l
+poly_nn_linear_params l out max
+poly_nn_linear_forward l ctx x
+poly_nn_seed seed
+poly_sgd_new params n_params lr
+poly_sgd_step opt ctx loss loss_out
+`

@@ -159,6 +159,17 @@ var runs uint
 
 // run runs the kernel.
 func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
+	if runs++; runs%runsPerYield == 0 {
+		runtime.Gosched()
+	}
+	var memory uintptr
+	if k.scratch > 0 {
+		var err error
+		if memory, err = scratchOf(k.scratch * uintptr(k.threads)); err != nil {
+			return fmt.Errorf("wasm kernel %s: scratch memory: %w", k.Name, err)
+		}
+	}
+	// From here on nothing yields: a buffer may be a variable on the stack, which a collection moves.
 	var few [64]uint64
 	args := few[:0]
 	for _, p := range ptrs {
@@ -170,14 +181,7 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 	first := len(args)
 	args = append(args, 0, uint64(k.Items))
 	if k.scratch > 0 {
-		memory, err := scratchOf(k.scratch * uintptr(k.threads))
-		if err != nil {
-			return fmt.Errorf("wasm kernel %s: scratch memory: %w", k.Name, err)
-		}
 		args = append(args, uint64(memory))
-	}
-	if runs++; runs%runsPerYield == 0 {
-		runtime.Gosched()
 	}
 	if k.threads > 1 {
 		size := len(args)

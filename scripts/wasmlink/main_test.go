@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,21 +26,22 @@ var module = []byte(header +
 // memory is a module that exports a memory of 3 to 65536 pages.
 var memory = []byte(header + "\x05\x06\x01\x01\x03\x80\x80\x04" + "\x07\x0a\x01\x06memory\x02\x00")
 
+// importing returns a module that imports its memory.
+func importing(module []byte) ([]byte, error) {
+	sections, err := split(module)
+	if err != nil {
+		return nil, err
+	}
+	return importMemory(sections)
+}
+
 func rewritten(t *testing.T) []byte {
 	t.Helper()
-	folder := t.TempDir()
-	in, out := filepath.Join(folder, "in"), filepath.Join(folder, "out")
-	if err := os.WriteFile(in, module, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := run([]string{in, out}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(out)
+	out, err := importing(module)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got
+	return out
 }
 
 // TestUnshared finds the flags as a loader does, asks for an unshared memory, and runs the module on the memory of another one.
@@ -118,7 +117,7 @@ func TestErrors(t *testing.T) {
 		"a memory of its own":     memory,
 		"expected a module with ": rewritten(t),
 	} {
-		if _, err := rewrite(bad); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := importing(bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 	}

@@ -1,0 +1,568 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Operations of WebAssembly that the rewriting knows by name.
+const (
+	opUnreachable = 0x00
+	opNop         = 0x01
+	opBlock       = 0x02
+	opLoop        = 0x03
+	opIf          = 0x04
+	opElse        = 0x05
+	opEnd         = 0x0b
+	opBr          = 0x0c
+	opBrIf        = 0x0d
+	opBrTable     = 0x0e
+	opReturn      = 0x0f
+	opCall        = 0x10
+	opCallThrough = 0x11
+	opDrop        = 0x1a
+	opSelect      = 0x1b
+	opLocalGet    = 0x20
+	opLocalSet    = 0x21
+	opLocalTee    = 0x22
+	opGlobalGet   = 0x23
+	opGlobalSet   = 0x24
+	opLoads       = 0x28 // to opStores-1
+	opStores      = 0x36
+	opMemorySize  = 0x3f
+	opMemoryGrow  = 0x40
+	opI32Const    = 0x41
+	opI64Const    = 0x42
+	opF32Const    = 0x43
+	opF64Const    = 0x44
+	opI32Eqz      = 0x45
+	opI64Eqz      = 0x50
+	opI32Add      = 0x6a
+	opI64Add      = 0x7c
+	opWrap        = 0xa7
+	opExtend      = 0xad
+	opPrefix      = 0xfc
+
+	opDeleted = 0xff // an instruction that goes
+)
+
+// Go's code keeps the number of the basic block to go on at in local 0 and a copy of the stack pointer, global 0, in local 1.
+const (
+	blockLocal   = 0
+	stackLocal   = 1
+	stackPointer = 0
+)
+
+// instruction is an instruction of a function's body. value is its constant, index or offset of memory, rest the bytes after its operation
+// where value does not say all.
+type instruction struct {
+	op    byte
+	value int64
+	rest  []byte
+	label int      // of a branch: number of the block it leaves or repeats; of a block: its own number
+	table []uint32 // of a br_table
+}
+
+// function is what the rewriting needs to know of one of Go's functions.
+type function struct {
+	number      int64 // Go's number of it: the high bits of its program counters
+	deferReturn int64 // the block that a recovered panic goes on at; 0 if there is none
+}
+
+// smaller rewrites the body of a function that Go's compiler wrote, so that it does the same with fewer instructions:
+//   - A jump to a block that comes later leaves the blocks between. Go writes the block's number into a local and goes back to a table of
+//     all blocks.
+//   - The table holds only blocks that a goroutine may resume at or that a jump goes back to.
+//   - The address of a variable on the stack is an offset of the load or store that uses it.
+//   - A function returns with one addition to the stack pointer.
+//
+// It returns the body as it was if it does not look like Go's.
+func smaller(body []byte, f function) ([]byte, error) {
+	locals, err := localsOf(body)
+	if err != nil || locals == 0 {
+		return body, err
+	}
+	code, err := decode(body[locals:])
+	if err != nil || code == nil {
+		return body, err
+	}
+	if code = directJumps(code, f); code == nil {
+		return body, nil
+	}
+	code = compact(returns(code))
+	foldOffsets(code)
+	invertComparisons(code)
+	return encode(append([]byte(nil), body[:locals]...), code), nil
+}
+
+// localsOf returns how long the declarations of locals are, 0 if the first local is no i32.
+func localsOf(body []byte) (int, error) {
+	groups, at := binary.Uvarint(body)
+	for i := range groups {
+		_, n := binary.Uvarint(body[at:])
+		if n <= 0 || at+n >= len(body) {
+			return 0, errShort
+		}
+		at += n + 1
+		if i == 0 && body[at-1] != 0x7f {
+			return 0, nil
+		}
+	}
+	if groups == 0 {
+		return 0, nil
+	}
+	return at, nil
+}
+
+// decode reads the instructions of a body and finds the blocks that branches mean. It returns nil for a body with an else.
+func decode(code []byte) ([]instruction, error) {
+	var out []instruction
+	var open []int // numbers of the blocks around
+	for at := 0; at < len(code); {
+		i, n, err := decodeOne(code[at:])
+		if err != nil {
+			return nil, err
+		}
+		at += n
+		switch i.op {
+		case opElse:
+			return nil, nil
+		case opBlock, opLoop, opIf:
+			i.label = len(out)
+			open = append(open, i.label)
+		case opEnd:
+			if len(open) > 0 {
+				i.label = open[len(open)-1]
+				open = open[:len(open)-1]
+			} else {
+				i.label = -1
+			}
+		case opBr, opBrIf:
+			if i.value >= int64(len(open)) {
+				return nil, nil
+			}
+			i.label = open[len(open)-1-int(i.value)]
+		}
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+func decodeOne(code []byte) (i instruction, size int, err error) {
+	i.op = code[0]
+	at := 1
+	unsigned := func() uint64 {
+		v, n := binary.Uvarint(code[at:])
+		if n <= 0 {
+			err = errShort
+			return 0
+		}
+		at += n
+		return v
+	}
+	switch op := i.op; {
+	case op == opBlock || op == opLoop || op == opIf:
+		if code[at] != 0x40 {
+			return i, 0, fmt.Errorf("a block has results")
+		}
+		at++
+	case op == opBr || op == opBrIf || op == opCall || op >= opLocalGet && op <= opGlobalSet:
+		i.value = int64(unsigned())
+	case op == opBrTable:
+		for range unsigned() + 1 {
+			i.table = append(i.table, uint32(unsigned()))
+		}
+	case op == opCallThrough:
+		unsigned()
+		unsigned()
+		i.rest = code[1:at]
+	case op >= opLoads && op < opMemorySize:
+		i.rest = code[at : at+1] // the alignment
+		at++
+		i.value = int64(unsigned())
+	case op == opMemorySize || op == opMemoryGrow:
+		at++
+		i.rest = code[1:at]
+	case op == opI32Const || op == opI64Const:
+		var n int
+		i.value, n = signed(code[at:])
+		at += n
+	case op == opF32Const:
+		at += 4
+		i.rest = code[1:at]
+	case op == opF64Const:
+		at += 8
+		i.rest = code[1:at]
+	case op == opPrefix:
+		switch sub := unsigned(); {
+		case sub == 10: // memory.copy
+			at += 2
+		case sub == 11: // memory.fill
+			at++
+		case sub > 7:
+			return i, 0, fmt.Errorf("unknown operation fc %x", sub)
+		}
+		i.rest = code[1:at]
+	case op == opUnreachable, op == opNop, op == opElse, op == opEnd, op == opReturn, op == opDrop, op == opSelect, op >= opI32Eqz && op <= 0xc4:
+	default:
+		return i, 0, fmt.Errorf("unknown operation %x", op)
+	}
+	return i, at, err
+}
+
+// encode writes instructions after the bytes in out. Branches count the blocks that are open where they stand.
+func encode(out []byte, code []instruction) []byte {
+	var open []int
+	depth := func(label int) uint64 {
+		for d := range open {
+			if open[len(open)-1-d] == label {
+				return uint64(d)
+			}
+		}
+		panic("a branch leaves a block that is not open")
+	}
+	for _, i := range code {
+		if i.op == opDeleted {
+			continue
+		}
+		out = append(out, i.op)
+		switch op := i.op; {
+		case op == opBlock || op == opLoop || op == opIf:
+			open = append(open, i.label)
+			out = append(out, 0x40)
+		case op == opEnd:
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+		case op == opBr || op == opBrIf:
+			out = binary.AppendUvarint(out, depth(i.label))
+		case op == opBrTable:
+			out = binary.AppendUvarint(out, uint64(len(i.table)-1))
+			for _, t := range i.table {
+				out = binary.AppendUvarint(out, uint64(t))
+			}
+		case op == opI32Const || op == opI64Const:
+			out = appendSigned(out, i.value)
+		case op >= opLoads && op < opMemorySize:
+			out = binary.AppendUvarint(append(out, i.rest...), uint64(i.value))
+		case op == opCall || op >= opLocalGet && op <= opGlobalSet:
+			out = binary.AppendUvarint(out, uint64(i.value))
+		default:
+			out = append(out, i.rest...)
+		}
+	}
+	return out
+}
+
+// layout is how Go nests a function: a block that calls leave to unwind, a loop around a table of blocks, and the blocks, each of which ends
+// where the next region of code begins.
+type layout struct {
+	loop   int   // label of the loop, -1 if there is none
+	table  int   // where the br_table stands
+	labels []int // of the blocks, by the regions that their ends begin
+}
+
+func layoutOf(code []instruction) (l layout, ok bool) {
+	l.loop = -1
+	at := 0
+	for at < len(code) && (code[at].op == opGlobalGet || code[at].op == opLocalSet) {
+		at++ // the copy of the stack pointer
+	}
+	var open []int
+	for ; at < len(code) && (code[at].op == opBlock || code[at].op == opLoop); at++ {
+		if code[at].op == opLoop {
+			if l.loop >= 0 {
+				return l, false
+			}
+			l.loop = at
+		}
+		open = append(open, at)
+	}
+	if at+2 >= len(code) || code[at].op != opLocalGet || code[at].value != blockLocal || code[at+1].op != opBrTable || code[at+2].op != opEnd {
+		return l, false
+	}
+	l.table = at + 1
+	table := code[l.table].table
+	n := int(table[len(table)-1]) + 1
+	if n > len(open) || l.loop >= open[len(open)-n] {
+		return l, false
+	}
+	for k := range n {
+		l.labels = append(l.labels, open[len(open)-1-k])
+	}
+	return l, true
+}
+
+// directJumps lets jumps that go forward leave blocks and takes away the blocks that nothing leaves.
+func directJumps(code []instruction, f function) []instruction {
+	l, ok := layoutOf(code)
+	if !ok {
+		return code
+	}
+	table := code[l.table].table
+	regionAt := func(pc int64) int { return int(table[min(pc, int64(len(table)-1))]) }
+	n := len(l.labels)
+	resumed, left := make([]bool, n), make([]bool, n)
+	resumed[0] = true
+	if f.deferReturn != 0 {
+		resumed[regionAt(f.deferReturn)] = true
+	}
+	regionOf := make(map[int]int, n)
+	for r, label := range l.labels {
+		regionOf[label] = r
+	}
+	region := 0
+	for k := l.table + 3; k < len(code); k++ {
+		switch i := &code[k]; i.op {
+		case opEnd:
+			if r, is := regionOf[i.label]; is {
+				region = r
+			}
+		case opI64Const: // the address a call returns to
+			if i.value>>16 == f.number && code[k+1].op == opStores+1 {
+				resumed[regionAt(i.value&0xffff)] = true
+			}
+		case opNop:
+			i.op = opDeleted
+		case opBr:
+			if i.label != l.loop {
+				break
+			}
+			if code[k-1].op != opLocalSet || code[k-1].value != blockLocal || code[k-2].op != opI32Const {
+				return nil
+			}
+			target := regionAt(code[k-2].value)
+			if target <= region {
+				resumed[target] = true
+				conditional(code, k)
+				break
+			}
+			i.label = l.labels[target]
+			code[k-2].op, code[k-1].op = opDeleted, opDeleted
+			left[target] = true
+			conditional(code, k)
+		}
+	}
+	return prune(code, l, resumed, left)
+}
+
+// conditional makes a conditional jump of the jump at place k if it is all that an if holds. Two instructions before it set where it goes.
+func conditional(code []instruction, k int) {
+	open, end := &code[k-3], &code[k+1]
+	if open.op == opIf && end.op == opEnd && end.label == open.label {
+		open.op, end.op, code[k].op = opDeleted, opDeleted, opBrIf
+	}
+}
+
+// prune takes away the blocks that no branch leaves and no goroutine resumes after, and code that nothing reaches.
+func prune(code []instruction, l layout, resumed, left []bool) []instruction {
+	place := make([]uint32, len(l.labels)) // depth of a region's block at the table
+	kept := make(map[int]bool, len(l.labels))
+	regions := make(map[int]bool, len(l.labels))
+	depth := uint32(0)
+	for r, label := range l.labels {
+		regions[label] = true
+		place[r] = depth
+		if resumed[r] || left[r] {
+			kept[label] = true
+			depth++
+		}
+	}
+	table := code[l.table].table
+	for k, t := range table {
+		for t > 0 && !resumed[t] {
+			t--
+		}
+		table[k] = place[t]
+	}
+	for len(table) > 1 && table[len(table)-2] == table[len(table)-1] {
+		table = table[:len(table)-1]
+	}
+	code[l.table].table = table
+	for _, label := range l.labels {
+		if !kept[label] {
+			code[label].op = opDeleted
+		}
+	}
+	nested, dead := 0, false
+	for k := l.table + 1; k < len(code); k++ {
+		i := &code[k]
+		region := i.op == opEnd && regions[i.label]
+		switch {
+		case region && !kept[i.label]:
+			i.op = opDeleted
+		case nested == 0 && (region || i.op == opEnd):
+			dead = false
+		case dead && i.op != opDeleted:
+			if i.op == opBlock || i.op == opLoop || i.op == opIf {
+				nested++
+			} else if i.op == opEnd {
+				nested--
+			}
+			i.op = opDeleted
+		case i.op == opBlock || i.op == opLoop || i.op == opIf:
+			nested++
+		case i.op == opEnd:
+			nested--
+		case nested == 0 && (i.op == opBr || i.op == opReturn || i.op == opUnreachable):
+			dead = true
+		}
+	}
+	return compact(code)
+}
+
+func compact(code []instruction) []instruction {
+	out := code[:0]
+	for _, i := range code {
+		if i.op != opDeleted {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// returns adds the frame and the return address to the stack pointer at once.
+func returns(code []instruction) []instruction {
+	for k := 0; k+6 < len(code); k++ {
+		first := pops(code[k:])
+		if first < 0 {
+			continue
+		}
+		if second := popsAt(code, k+5); second == 8 && leaves(code, k+10) {
+			code[k+1].value += 8
+			for d := k + 3; d < k+9; d++ {
+				code[d].op = opDeleted
+			}
+		} else if leaves(code, k+5) {
+			code[k+3].op = opDeleted
+		}
+	}
+	return code
+}
+
+// pops returns how much the instructions at the start of code add to the stack pointer, -1 if they do something else.
+func pops(code []instruction) int64 {
+	if len(code) < 5 || !code[0].is(opLocalGet, stackLocal) || code[1].op != opI32Const || code[2].op != opI32Add ||
+		!code[3].is(opLocalTee, stackLocal) || !code[4].is(opGlobalSet, stackPointer) {
+		return -1
+	}
+	return code[1].value
+}
+
+func popsAt(code []instruction, k int) int64 { return pops(code[min(k, len(code)):]) }
+
+// leaves says whether the instructions at place k return a constant.
+func leaves(code []instruction, k int) bool {
+	return k+1 < len(code) && code[k].op == opI32Const && code[k+1].op == opReturn
+}
+
+func (i instruction) is(op byte, value int64) bool { return i.op == op && i.value == value }
+
+// foldOffsets takes the addition to an address on the stack into the load or store that uses it. Go computes such an address with 64 bits.
+func foldOffsets(code []instruction) {
+	const room = 1 << 30 // offsets stay far from 32 bits
+	var operands []int   // for each value on the stack of operands: place of the addition that made it, -1 if something else did
+	push := func(from int) { operands = append(operands, from) }
+	pop := func(n int) int {
+		if n > len(operands) { // values from before the last call or block
+			operands = operands[:0]
+			return -1
+		}
+		from := operands[len(operands)-n]
+		operands = operands[:len(operands)-n]
+		return from
+	}
+	use := func(k, from int) {
+		if from >= 0 && code[k].value+code[from].value < room {
+			code[k].value += code[from].value
+			code[from].op, code[from+1].op = opDeleted, opDeleted
+		}
+	}
+	for k := 0; k < len(code); k++ {
+		if n, offset := stackAddress(code[k:]); n > 0 {
+			for d := k + 1; d < k+n; d++ {
+				code[d].op = opDeleted
+			}
+			if offset == 0 {
+				push(-1)
+			} else {
+				code[k+1] = instruction{op: opI32Const, value: offset}
+				code[k+2] = instruction{op: opI32Add}
+				push(k + 1)
+			}
+			k += n - 1
+			continue
+		}
+		switch op := code[k].op; {
+		case op == opDeleted || op == opNop:
+		case op >= opLoads && op < opStores:
+			use(k, pop(1))
+			push(-1)
+		case op >= opStores && op < opMemorySize:
+			use(k, pop(2))
+		case op == opLocalGet || op == opGlobalGet || op == opMemorySize || op >= opI32Const && op <= opF64Const:
+			push(-1)
+		case op == opLocalSet || op == opGlobalSet || op == opDrop:
+			pop(1)
+		case op == opSelect:
+			pop(3)
+			push(-1)
+		case op == opLocalTee || unary(op):
+			pop(1)
+			push(-1)
+		case op >= opI32Eqz && op < opPrefix:
+			pop(2)
+			push(-1)
+		default: // calls, blocks and branches
+			operands = operands[:0]
+		}
+	}
+}
+
+// stackAddress matches the 32-bit address of a variable on the stack: how many instructions make it, and its offset from the stack pointer.
+func stackAddress(code []instruction) (n int, offset int64) {
+	if len(code) < 3 || !code[0].is(opLocalGet, stackLocal) || code[1].op != opExtend {
+		return 0, 0
+	}
+	if code[2].op == opWrap {
+		return 3, 0
+	}
+	if len(code) >= 5 && code[2].op == opI64Const && code[2].value > 0 && code[2].value < 1<<29 && code[3].op == opI64Add && code[4].op == opWrap {
+		return 5, code[2].value
+	}
+	return 0, 0
+}
+
+// unary says whether an operation on numbers takes one operand.
+func unary(op byte) bool {
+	switch {
+	case op == opI32Eqz || op == opI64Eqz || op == opMemoryGrow:
+		return true
+	case op >= 0x67 && op <= 0x69 || op >= 0x79 && op <= 0x7b: // clz, ctz, popcnt
+		return true
+	case op >= 0x8b && op <= 0x91 || op >= 0x99 && op <= 0x9f: // abs, neg, ceil, floor, trunc, nearest, sqrt
+		return true
+	}
+	return op >= 0xa7 && op <= 0xc4 // conversions
+}
+
+// inverse holds the comparisons that are true where another is not. Of floats, NaN leaves only these two.
+var inverse = func() (of [256]byte) {
+	for _, pair := range [][2]byte{
+		{0x46, 0x47}, {0x48, 0x4e}, {0x49, 0x4f}, {0x4a, 0x4c}, {0x4b, 0x4d}, // i32: eq ne, lt ge, gt le
+		{0x51, 0x52}, {0x53, 0x59}, {0x54, 0x5a}, {0x55, 0x57}, {0x56, 0x58}, // i64
+		{0x5b, 0x5c}, {0x61, 0x62}, // f32, f64: eq ne
+	} {
+		of[pair[0]], of[pair[1]] = pair[1], pair[0]
+	}
+	return of
+}()
+
+// invertComparisons makes one instruction of a comparison and the i32.eqz after it.
+func invertComparisons(code []instruction) {
+	for k := 0; k+1 < len(code); k++ {
+		if other := inverse[code[k].op]; other != 0 && code[k+1].op == opI32Eqz {
+			code[k].op, code[k+1].op = other, opDeleted
+		}
+	}
+}

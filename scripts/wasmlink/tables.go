@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Go's runtime finds the frames of a stack by tables that the linker writes into the module's data: runtime.pcHeader and what follows it.
+// Names of functions, files, lines and inlined calls are there for traces only; of a module that has no symbols they are a third.
+
+// image is what the segments of data put into the memory.
+type image []byte
+
+func imageOf(content []byte) (image, error) {
+	var mem image
+	r := reader{rest: content}
+	r.list(func(uint64) {
+		flags := r.unsigned()
+		if flags != 0 || len(r.rest) == 0 || r.rest[0] != opI32Const {
+			r.err = errors.New("expected segments of data with constant addresses")
+			return
+		}
+		at, n := signed(r.rest[1:])
+		r.rest = r.rest[1+n+1:]
+		segment := r.bytes(r.unsigned())
+		if end := int(at) + len(segment); end > len(mem) {
+			mem = append(mem, make([]byte, end-len(mem))...)
+		}
+		copy(mem[at:], segment)
+	})
+	return mem, r.err
+}
+
+// segments writes the memory as segments of data. They leave out long runs of zeros.
+func (mem image) segments() []byte {
+	const run = 64
+	var out []byte
+	count := uint64(0)
+	for at := 0; at < len(mem); {
+		if mem[at] == 0 {
+			at++
+			continue
+		}
+		end, zeros := at, 0
+		for k := at; k < len(mem) && zeros < run; k++ {
+			if mem[k] == 0 {
+				zeros++
+			} else {
+				zeros, end = 0, k+1
+			}
+		}
+		out = append(appendSigned(append(out, 0, opI32Const), int64(at)), opEnd)
+		out = appendBytes(out, mem[at:end])
+		at, count = end, count+1
+	}
+	return append(binary.AppendUvarint(nil, count), out...)
+}
+
+func (mem image) u32(at int) uint32       { return binary.LittleEndian.Uint32(mem[at:]) }
+func (mem image) setU32(at int, v uint32) { binary.LittleEndian.PutUint32(mem[at:], v) }
+func (mem image) u64(at int) int          { return int(binary.LittleEndian.Uint64(mem[at:])) }
+
+// Of runtime._func, abi.FuncID and abi.FUNCDATA_… in Go 1.26.
+const (
+	funcName, funcDeferReturn, funcStack, funcFile, funcLine, funcTables, funcUnit, funcStart = 4, 12, 16, 20, 24, 28, 32, 36
+	funcID, funcFlags, funcDatas, funcSize                                                    = 40, 41, 43, 44
+
+	flagAssembly = 1 << 2
+	idWrapper    = 23
+
+	tableStackMap, tableInlined = 1, 2
+
+	dataInlined, dataArguments, dataLiveArguments = 3, 5, 6
+	noData                                        = ^uint32(0)
+	inlinedSize                                   = 16 // of runtime.inlinedCall
+	argumentsEnd                                  = 0xff
+
+	firstNumber = 0x1000 // of the functions
+	bucketSize  = 20     // of runtime.findfuncbucket
+	buckets     = 16     // of a function: it has 1<<16 program counters, a bucket 4096
+)
+
+// tables says where the runtime's tables are.
+type tables struct {
+	mem                                   image
+	count                                 int // of functions
+	names, values, functions, data, finds int
+	findsEnd                              int
+}
+
+// tablesOf finds the tables by their header and by runtime.firstmoduledata, which begins with the header's address.
+func tablesOf(mem image) (*tables, error) {
+	header := bytes.Index(mem, []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8})
+	if header < 0 {
+		return nil, errors.New("the module has no tables of functions that Go 1.20 and later write")
+	}
+	word := func(k int) int { return mem.u64(header + 8 + 8*k) }
+	t := &tables{mem: mem, count: word(0), names: header + word(3), values: header + word(6), functions: header + word(7)}
+	start := binary.LittleEndian.AppendUint64(nil, uint64(header))
+	start = binary.LittleEndian.AppendUint64(start, uint64(t.names))
+	module := bytes.Index(mem, start)
+	if module < 0 {
+		return nil, errors.New("the module has no description of its tables")
+	}
+	field := func(k int) int { return mem.u64(module + 8*k) }
+	t.finds, t.data, t.findsEnd = field(19), field(40), field(41)
+	if field(10) != t.values || field(13) != t.functions || field(20) != firstNumber<<16 ||
+		t.findsEnd-t.finds < bucketSize*buckets*(t.count-1) || t.data < t.functions || t.data > t.finds {
+		return nil, errors.New("the tables of functions are not those of Go 1.26")
+	}
+	for k := range t.count {
+		if number := int(mem.u32(t.entry(k))); number != firstNumber+k || number != int(mem.u32(t.function(k))) {
+			return nil, fmt.Errorf("function %d has the number %d", k, number)
+		}
+	}
+	return t, nil
+}
+
+// entry is where the k-th entry of runtime.functab is: a function's number, and where its description is.
+func (t *tables) entry(k int) int { return t.functions + 8*k }
+
+// function is where the description of the k-th function is.
+func (t *tables) function(k int) int { return t.functions + int(t.mem.u32(t.entry(k)+4)) }
+
+// of returns what the rewriting of code needs to know of the k-th function, ok false if it was written in assembly.
+func (t *tables) of(k int) (f function, ok bool) {
+	at := t.function(k)
+	return function{int64(firstNumber + k), int64(t.mem.u32(at + funcDeferReturn))}, t.mem[at+funcFlags]&flagAssembly == 0
+}
+
+// strip takes out what only traces use. What is left of the tables of values moves together; gaps are zero.
+//
+// The runtime reads the names of two kinds of functions: of methods that the compiler writes for pointers, to say which method was called with
+// nil, and of stubs of reflect.
+func (t *tables) strip() {
+	mem := t.mem
+	old := append(image(nil), mem...)
+	clear(mem[t.names:t.values])
+	clear(mem[t.values:t.functions])
+	names, values := t.names+1, t.values+1
+	moved := map[uint32]uint32{0: 0}
+	same := map[string]uint32{}
+	keep := func(from uint32) uint32 {
+		if to, ok := moved[from]; ok {
+			return to
+		}
+		table := pairs(old[t.values+int(from):], nil)
+		to, ok := same[string(table)]
+		if !ok {
+			to = uint32(values - t.values)
+			same[string(table)] = to
+			values += copy(mem[values:t.functions], table)
+		}
+		moved[from] = to
+		return to
+	}
+	kept := map[uint32]bool{}   // offsets of data that stay
+	dropped := map[uint32]int{} // and sizes of those that go
+	for k := range t.count {
+		at := t.function(k)
+		name := cString(old[t.names+int(old.u32(at+funcName)):])
+		mem.setU32(at+funcName, 0)
+		if mem[at+funcID] == idWrapper || bytes.HasPrefix(name, []byte("reflect.")) {
+			mem.setU32(at+funcName, uint32(names-t.names))
+			names += copy(mem[names:], name) + 1
+		}
+		for _, field := range []int{funcFile, funcLine, funcUnit, funcStart} {
+			mem.setU32(at+field, 0)
+		}
+		mem.setU32(at+funcStack, keep(old.u32(at+funcStack)))
+		tableCount, dataCount := int(old.u32(at+funcTables)), int(old[at+funcDatas])
+		for j := range tableCount {
+			place := at + funcSize + 4*j
+			if j == tableStackMap {
+				mem.setU32(place, keep(old.u32(place)))
+			} else {
+				mem.setU32(place, 0)
+			}
+		}
+		for j := range dataCount {
+			place := at + funcSize + 4*tableCount + 4*j
+			offset := old.u32(place)
+			if offset == noData {
+				continue
+			}
+			switch j {
+			case dataInlined:
+				last := int32(0)
+				if tableCount > tableInlined {
+					if from := old.u32(at + funcSize + 4*tableInlined); from != 0 {
+						pairs(old[t.values+int(from):], func(v int32) { last = max(last, v) })
+					}
+				}
+				dropped[offset] = inlinedSize * int(last+1)
+			case dataArguments:
+				dropped[offset] = bytes.IndexByte(old[t.data+int(offset):], argumentsEnd) + 1
+			case dataLiveArguments:
+				dropped[offset] = 0 // its size is not known
+			default:
+				kept[offset] = true
+				continue
+			}
+			mem.setU32(place, noData)
+		}
+	}
+	for offset, size := range dropped {
+		if !kept[offset] {
+			clear(mem[t.data+int(offset):][:size])
+		}
+	}
+}
+
+// pairs returns the bytes of a table of values: differences of the value and of the program counter, until a difference of zero.
+func pairs(table []byte, each func(v int32)) []byte {
+	value := int32(-1)
+	for at := 0; ; {
+		d, n := binary.Uvarint(table[at:])
+		at += n
+		if d == 0 && at > n {
+			return table[:at]
+		}
+		value += int32(uint32(d)>>1) ^ -int32(d&1)
+		if each != nil {
+			each(value)
+		}
+		_, n = binary.Uvarint(table[at:])
+		at += n
+	}
+}
+
+func cString(b []byte) []byte { return b[:bytes.IndexByte(b, 0)] }
+
+// numbering zeroes the tables that hold nothing but the functions' numbers, one after the other, and returns the body of a function that
+// fills them. The runtime looks at the first bucket of a function only.
+func (t *tables) numbering() []byte {
+	clear(t.mem[t.finds:t.findsEnd])
+	for k := range t.count {
+		t.mem.setU32(t.entry(k), 0)
+		t.mem.setU32(t.function(k), 0)
+	}
+	const k = 0 // the local that counts
+	var b []byte
+	op := func(op byte, values ...int) {
+		b = append(b, op)
+		for _, v := range values {
+			b = appendSigned(b, int64(v))
+		}
+	}
+	store := func(base int) { b = binary.AppendUvarint(append(b, opStores, 2), uint64(base)) }
+	number := func() {
+		op(opLocalGet, k)
+		op(opI32Const, firstNumber)
+		op(opI32Add)
+	}
+	entry := func() {
+		op(opLocalGet, k)
+		op(opI32Const, 3)
+		op(0x74) // i32.shl
+	}
+	b = append(b, 1, 1, 0x7f, opLoop, 0x40)
+	op(opLocalGet, k)
+	op(opI32Const, bucketSize*buckets)
+	op(0x6c) // i32.mul
+	op(opLocalGet, k)
+	store(t.finds)
+	entry()
+	number()
+	store(t.functions)
+	entry()
+	b = binary.AppendUvarint(append(b, opLoads, 2), uint64(t.functions+4))
+	number()
+	store(t.functions)
+	op(opLocalGet, k)
+	op(opI32Const, 1)
+	op(opI32Add)
+	op(opLocalTee, k)
+	op(opI32Const, t.count)
+	op(0x49) // i32.lt_u
+	return append(b, opBrIf, 0, opEnd, opEnd)
+}
