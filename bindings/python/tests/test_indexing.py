@@ -114,8 +114,10 @@ def test_masked_select_and_nonzero() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint64, np.bool_])
 @pytest.mark.parametrize(
     ("shape", "axis"),
-    [((7,), 0), ((3, 8), 1), ((5, 2, 3), 0), ((4, 1), -1), ((40, 17), 0), ((3, 33, 6), 1)]
-    + [((8192,), 0), ((17, 512), 1), ((4096, 3), 0)],
+    [
+        *(((7,), 0), ((3, 8), 1), ((5, 2, 3), 0), ((4, 1), -1), ((40, 17), 0), ((3, 33, 6), 1)),
+        *(((8192,), 0), ((17, 512), 1), ((4096, 3), 0)),
+    ],
 )
 def test_sort(shape: Any, axis: int, dtype: Any) -> None:
     x = RNG.integers(0, 5, shape).astype(dtype)
@@ -144,7 +146,13 @@ def test_sort(shape: Any, axis: int, dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.uint8])
 def test_unique_of_ranges(dtype: Any) -> None:
     info = np.iinfo(dtype)
-    ends = [(0, 0), (3, 99), (info.min, info.max), (info.max - 3, info.max), (info.min, info.min + 200)]
+    ends = [
+        (0, 0),
+        (3, 99),
+        (info.min, info.max),
+        (info.max - 3, info.max),
+        (info.min, info.min + 200),
+    ]
     ends += [(-70000, 70000)] if info.min < -70000 else []
     for low, high in ends:
         for n in (0, 1, 9, 5000):
