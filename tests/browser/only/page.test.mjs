@@ -111,4 +111,18 @@ test('a policy that forbids WebAssembly', async () => {
   frame.src = `${HERE}/strict.html`
   assert.match(await said, /cannot be loaded: the page's Content-Security-Policy forbids WebAssembly: add 'wasm-unsafe-eval'/)
   frame.remove()
+
+test('threads share large runs where the page is isolated', async () => {
+  const isWorker = ({ name }) => name.endsWith('/build/js/polygrad-worker.js')
+  const n = 2 ** 20 + 3
+  for (let round = 0; round < 40; round++) {
+    const x = Tensor.arange(n).mod(1000).realize()
+    const y = x.mul(x).add(x.mul(round)).realize()
+    const at = round * 1000 + 999
+    assert.strictEqual(y.shrink([[at, at + 1]]).item(), 999 * 999 + 999 * round)
+    assert.strictEqual(y.max().item(), 999 * 999 + 999 * round)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  const wanted = globalThis.crossOriginIsolated && navigator.hardwareConcurrency > 1
+  assert.strictEqual(performance.getEntriesByType('resource').some(isWorker), wanted)
 })
