@@ -111,6 +111,7 @@ test('a policy that forbids WebAssembly', async () => {
   frame.src = `${HERE}/strict.html`
   assert.match(await said, /cannot be loaded: the page's Content-Security-Policy forbids WebAssembly: add 'wasm-unsafe-eval'/)
   frame.remove()
+})
 
 test('threads share large runs where the page is isolated', async () => {
   const isWorker = ({ name }) => name.endsWith('/build/js/polygrad-worker.js')
