@@ -254,9 +254,6 @@ func sumOfTaps(g *uop.UOp, lead int, ps []phases) *uop.UOp {
 		terms = next
 	}
 	total := add(cast(terms[0], uop.SumAcc(g.DType)), cast(terms[1], uop.SumAcc(g.DType)))
-	if total.DType.IsFloat() {
-		total = where(eq(total, 0), 0, total) // a sum of -0 is 0, as it begins with 0
-	}
 	if smallFloats[g.DType] {
 		return cast(total, g.DType)
 	}
