@@ -124,6 +124,6 @@ test('threads share large runs where the page is isolated', async () => {
     assert.strictEqual(y.max().item(), 999 * 999 + 999 * round)
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
-  const wanted = globalThis.crossOriginIsolated && navigator.hardwareConcurrency > 1
+  const wanted = globalThis.crossOriginIsolated && globalThis.navigator.hardwareConcurrency > 1
   assert.strictEqual(performance.getEntriesByType('resource').some(isWorker), wanted)
 })
