@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"runtime"
+
 	"polygrad/core/settings"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
@@ -16,7 +18,13 @@ type limits struct {
 	constants int // members of a family that are compiled with their numbers as constants
 }
 
-func usual() limits { return limits{bytes: settings.CacheBytes(1), few: 16, constants: 8} }
+func usual() limits {
+	l := limits{bytes: settings.CacheBytes(1), few: 16, constants: 8}
+	if runtime.GOARCH == "wasm" {
+		l.constants = 1 // the engine compiles for longer, and runs new code slowly
+	}
+	return l
+}
 
 // Bytes of a node of a graph, of a launch of a plan, and of a kernel without its code, or with it where the device does not tell its size
 // (measured).

@@ -109,8 +109,8 @@ type function struct {
 	number int32
 	// threads is how many threads share the work items, pieces in how many pieces each does its part.
 	threads, pieces int
-	// firstPieces is in how many calls the first run is made that no threads share: see firstRun.
-	firstPieces int64
+	// firstPieces is in how many calls each thread does its part of the first run: see firstRun.
+	firstPieces int
 }
 
 const (
@@ -122,10 +122,10 @@ const (
 
 // firstRun is in how many pieces a kernel runs for the first time. An engine begins with code that it made in a hurry, ten times as
 // slow, and makes better code of what runs long meanwhile, which the next call gets.
-func firstRun(k *render.Kernel) int64 {
-	n := min(k.Items, maxPieces)
+func firstRun(k *render.Kernel) int {
+	n := int(min(k.Items, maxPieces))
 	if k.Setup > 0 {
-		n = min(n, int64(firstSetup/k.Setup))
+		n = min(n, int(firstSetup/k.Setup))
 	}
 	if k.Flops < longRun {
 		return 1
@@ -183,6 +183,8 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 	if k.scratch > 0 {
 		args = append(args, uint64(memory))
 	}
+	calls := k.firstPieces
+	k.firstPieces = 1
 	if k.threads > 1 {
 		size := len(args)
 		for thread := 1; thread < k.threads; thread++ {
@@ -191,17 +193,15 @@ func (k *Kernel) run(ptrs []unsafe.Pointer, vars []int64) error {
 				args[len(args)-1] += uint64(k.scratch) * uint64(thread)
 			}
 		}
-		if hostShare(k.number, unsafe.Pointer(unsafe.SliceData(args)), int32(size), int32(first), int32(k.threads), int32(k.pieces), float64(k.Items)) != 0 {
+		if hostShare(k.number, unsafe.Pointer(unsafe.SliceData(args)), int32(size), int32(first), int32(k.threads), int32(max(k.pieces, calls)), float64(k.Items)) != 0 {
 			return fmt.Errorf("wasm kernel %s: %w", k.Name, hostFailure())
 		}
 		runtime.KeepAlive(k)
 		return nil
 	}
-	pieces := k.firstPieces
-	k.firstPieces = 1
-	for i := range pieces {
-		from := k.Items * i / pieces
-		args[first], args[first+1] = uint64(from), uint64(k.Items*(i+1)/pieces-from)
+	for i := range int64(calls) {
+		from := k.Items * i / int64(calls)
+		args[first], args[first+1] = uint64(from), uint64(k.Items*(i+1)/int64(calls)-from)
 		if hostRun(k.number, unsafe.Pointer(unsafe.SliceData(args))) != 0 {
 			return fmt.Errorf("wasm kernel %s: %w", k.Name, hostFailure())
 		}
