@@ -174,27 +174,31 @@ func exportsWasm(all []*function, called map[string]bool) (string, error) {
 	return b.String(), nil
 }
 
-var calledInJS = regexp.MustCompile(`\blib\.(poly_\w+)|\bfind\('(poly_\w+)'`)
+var usedInJS = regexp.MustCompile(`\blib\.(poly_\w+)|\bfind\('(poly_\w+)'|\b(POLY_[A-Z]\w+)`)
 
-// calledByJS are the functions that the JavaScript package calls.
-func calledByJS() (map[string]bool, error) {
-	called := map[string]bool{}
+// usedByJS are the functions that the JavaScript package in a folder calls, and the constants that it names.
+func usedByJS(folder string) (functions, constants map[string]bool, err error) {
+	functions, constants = map[string]bool{}, map[string]bool{}
 	read := func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".js" {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".js" || filepath.Base(path) == prototypes {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		for _, m := range calledInJS.FindAllStringSubmatch(string(text), -1) {
-			called[m[1]+m[2]] = true
+		for _, m := range usedInJS.FindAllStringSubmatch(string(text), -1) {
+			if m[3] != "" {
+				constants[m[3]] = true
+			} else {
+				functions[m[1]+m[2]] = true
+			}
 		}
 		return err
 	}
-	for _, path := range []string{"../bindings/js/index.js", "../bindings/js/lib"} {
-		if err := filepath.WalkDir(path, read); err != nil {
-			return nil, err
+	for _, name := range []string{"index.js", "lib"} {
+		if err := filepath.WalkDir(filepath.Join(folder, name), read); err != nil {
+			return nil, nil, err
 		}
 	}
-	return called, nil
+	return functions, constants, nil
 }
 
 var definedInC = regexp.MustCompile(`(?m)^[\w *]+\b(poly_\w+)\([^;{]*\) \{`)

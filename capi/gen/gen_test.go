@@ -181,7 +181,7 @@ func TestKoffiTableIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := koffiTable(protos, constants)
+	want, err := tableOf("../../bindings/js", protos, constants)
 	if err != nil {
 		t.Fatal(err)
 	}

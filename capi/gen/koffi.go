@@ -2,22 +2,26 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 
 	"polygrad/capi/header"
 )
 
-// writeJS writes the table of the Node package.
-func writeJS(protos []header.Proto, constants []header.Constant) error {
-	table, err := koffiTable(protos, constants)
+const prototypes = "prototypes.js"
+
+// tableOf is the table of the JavaScript package in a folder: what it uses.
+func tableOf(folder string, protos []header.Proto, constants []header.Constant) (string, error) {
+	functions, names, err := usedByJS(folder)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return os.WriteFile("../bindings/js/lib/prototypes.js", []byte(table), 0o644)
+	protos = slices.DeleteFunc(slices.Clone(protos), func(p header.Proto) bool { return !functions[p.Name] })
+	constants = slices.DeleteFunc(slices.Clone(constants), func(c header.Constant) bool { return !names[c.Name] })
+	return koffiTable(protos, constants)
 }
 
-// koffiTable writes the prototypes and constants of the header as a CommonJS module for koffi. Handles are numbers there, other
+// koffiTable writes prototypes and constants as a CommonJS module for koffi. Handles are numbers there, other
 // pointers take typed arrays.
 func koffiTable(protos []header.Proto, constants []header.Constant) (string, error) {
 	var b strings.Builder

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 
 	"polygrad/capi/header"
@@ -51,7 +52,8 @@ func run() error {
 	for name := range inC {
 		delete(inGo, name)
 	}
-	called, err := calledByJS()
+	const js = "../bindings/js"
+	called, _, err := usedByJS(js)
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if err := writeJS(protos, constants); err != nil {
+	tableJS, err := tableOf(js, protos, constants)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(js, "lib", prototypes), []byte(tableJS), 0o644); err != nil {
 		return err
 	}
 	if err := writeR(protos); err != nil {
