@@ -16,11 +16,17 @@ import pytest
 from polygrad import Instance, Tensor
 from polygrad._library import lib
 from polygrad.nn import (
+    LAMB,
+    LSTM,
     SGD,
     Adam,
     AdamW,
+    BatchNorm,
+    GRUCell,
     LayerNorm,
     Linear,
+    Muon,
+    TransformerBlock,
     get_parameters,
     get_state_dict,
     load_state_dict,
@@ -239,8 +245,9 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_states_of_optimizers_move_to_r_and_back(
-    kind: str, tmp_path: Path, r_library: Path
+@pytest.mark.parametrize("language", ["node", "r"])
+def test_states_of_optimizers_move_to_another_language_and_back(
+    kind: str, language: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     layers: list[Any] = [Linear(4, 8), LayerNorm(8), Linear(8, 2)]
     optimizer = KINDS[kind](get_parameters(layers))
@@ -261,7 +268,12 @@ def test_states_of_optimizers_move_to_r_and_back(
     train()
     safe_save(get_state_dict(everything), str(tmp_path / "state.safetensors"))
     safe_save(data, str(tmp_path / "data.safetensors"))
-    run("Rscript", HERE / "state.R", tmp_path, kind, R_LIBS=str(r_library))
+    if language == "r":
+        library = request.getfixturevalue("r_library")
+        run("Rscript", HERE / "state.R", tmp_path, kind, R_LIBS=str(library))
+    else:
+        package = request.getfixturevalue("node")
+        run("node", HERE / "state.cjs", tmp_path, kind, POLYGRAD_JS=str(package))
     losses = train()
     back = safe_load(str(tmp_path / "back.safetensors"))
     assert back.pop("losses").tolist() == losses
@@ -270,6 +282,20 @@ def test_states_of_optimizers_move_to_r_and_back(
     load_state_dict(everything, back)
     for name, tensor in get_state_dict(everything).items():
         assert (tensor.numpy() == want[name]).all(), name
+
+
+def test_names_of_states_are_the_same_in_node(node: Path) -> None:
+    net = [BatchNorm(3), LSTM(2, 3), GRUCell(2, 3), TransformerBlock(8, 2)]
+    states = [net, [Muon(get_parameters(net)), LAMB(get_parameters(net))]]
+    code = """
+    const { BatchNorm, LSTM, GRUCell, TransformerBlock, Muon, LAMB, getParameters, getStateDict } =
+      require(process.env.POLYGRAD_JS)
+    const net = [new BatchNorm(3), new LSTM(2, 3), new GRUCell(2, 3), new TransformerBlock(8, 2)]
+    const states = [net, [new Muon(getParameters(net)), new LAMB(getParameters(net))]]
+    console.log(JSON.stringify(Object.keys(getStateDict(states))))
+    """
+    names = json.loads(run("node", "-e", code, POLYGRAD_JS=str(node)))
+    assert set(names) == set(get_state_dict(states))
 
 
 STATE = """if True:

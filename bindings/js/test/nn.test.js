@@ -48,8 +48,15 @@ test('BatchNorm normalises by the batch in training, and by running statistics o
   near(norm.runningVar.toArray(), [0.9 + 0.2, 0.9 + 20])
   assert.strictEqual(norm.numBatchesTracked.item(), 1n)
   near(norm.forward(x).toArray(), [0.8 / Math.sqrt(1.1), 8 / Math.sqrt(20.9), 2.8 / Math.sqrt(1.1), 28 / Math.sqrt(20.9)])
-  assert.deepStrictEqual(Object.keys(getStateDict(norm)), ['weight', 'bias', 'numBatchesTracked', 'runningMean', 'runningVar'])
+  assert.deepStrictEqual(Object.keys(getStateDict(norm)), ['weight', 'bias', 'num_batches_tracked', 'running_mean', 'running_var'])
   assert.deepStrictEqual(getParameters(norm).length, 2)
+  // States have Python's names; those of properties are taken, too.
+  const state = { weight: [1, 2], bias: [3, 4], running_mean: [5, 6], runningVar: [7, 8], numBatchesTracked: 9 }
+  loadStateDict(norm, state)
+  near(norm.runningMean.toArray(), [5, 6])
+  near(norm.runningVar.toArray(), [7, 8])
+  assert.strictEqual(norm.numBatchesTracked.item(), 9n)
+  assert.throws(() => loadStateDict(norm, { weight: [1, 2] }), /missing \[bias,num_batches_tracked,running_mean,running_var\]/)
 })
 
 /** Runs an optimizer on sum(p^3) and compares p with numbers in float64. */

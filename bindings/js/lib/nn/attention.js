@@ -5,6 +5,7 @@ const { PolygradError } = require('../library.js')
 const { tensorOf } = require('../base.js')
 const { Linear, LayerNorm, RMSNorm, Dropout } = require('./layers.js')
 const { named, integer, within, show } = require('../arguments.js')
+const { OF_PACKAGE } = require('./names.js')
 
 /** A count that divides another one. */
 function part (value, whole, what) {
@@ -77,5 +78,8 @@ class TransformerBlock {
     return y.add(feed(this.ffNorm.forward(y)))
   }
 }
+
+MultiHeadAttention.prototype[OF_PACKAGE] = true
+TransformerBlock.prototype[OF_PACKAGE] = true
 
 module.exports = { MultiHeadAttention, TransformerBlock }

@@ -122,7 +122,10 @@ export function clipGradNorm(parameters: Tensor | Iterable<Tensor>, maxNorm: num
 /** Clips the elements of gradients to -clipValue … clipValue. */
 export function clipGradValue(parameters: Tensor | Iterable<Tensor>, clipValue: number): void
 
-/** The tensors in an object, its properties, lists and maps, by dotted name. */
+/**
+ * The tensors in an object, its properties, lists and maps, by dotted name. Layers and optimizers of the package give the
+ * names of Python and PyTorch: the property runningMean is running_mean.
+ */
 export function getStateDict(object: unknown, prefix?: string): Record<string, Tensor>
 
 /**
@@ -134,7 +137,7 @@ export function getParameters(object: unknown): Tensor[]
 /**
  * Copies tensors (or lists, or typed arrays) into the tensors of the same names in a model, converted to their
  * types. With strict (the default), each tensor of the model must be there; what the model lacks is a warning, if
- * verbose (the default). A tensor of shape [] may stand for one of [1]. All is checked before the first tensor changes.
+ * verbose (the default). Names of properties (runningMean) are taken, too. A tensor of shape [] may stand for one of [1]. All is checked before the first tensor changes.
  */
 export function loadStateDict(model: unknown, stateDict: Record<string, TensorData> | Map<string, TensorData>,
   options?: { strict?: boolean, verbose?: boolean }): void

@@ -7,6 +7,7 @@ const { Tensor } = require('../tensor.js')
 const { assign } = require('../writing.js')
 const { tracing } = require('../trace.js')
 const { named, show } = require('../arguments.js')
+const { OF_PACKAGE } = require('./names.js')
 
 /** How a layer is made: an operation, settings with their defaults, and the names of weights, of which the first ones are parameters. */
 function made (name, settings, weights, parameters = weights.length) {
@@ -67,5 +68,7 @@ class Sequential {
     return this.layers.reduce((y, layer) => typeof layer === 'function' ? layer(y) : layer.forward(y), x)
   }
 }
+
+Layer.prototype[OF_PACKAGE] = true
 
 module.exports = { Layer, Sequential, made, need, call, moving, sequenceWeights }

@@ -8,6 +8,7 @@ const { realizeInTurn } = require('../values.js')
 const { operationOf } = require('../call.js')
 const { showsItself } = require('../display.js')
 const { named, number, list, put, show } = require('../arguments.js')
+const { OF_PACKAGE } = require('./names.js')
 
 const registry = new FinalizationRegistry((handle) => lib.poly_optim_release(handle))
 
@@ -116,5 +117,7 @@ class OptimizerGroup {
   }
 }
 for (const name of ['zeroGrad', 'step', 'stepAsync']) OptimizerGroup.prototype[name] = Optimizer.prototype[name]
+
+Optimizer.prototype[OF_PACKAGE] = true
 
 module.exports = { Optimizer, OptimizerGroup, made }

@@ -5,10 +5,16 @@ const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
 const { named, record, string, show } = require('../arguments.js')
 const { warn } = require('../host/node.js')
+const { OF_PACKAGE, snake } = require('./names.js')
 
 function getStateDict (object, prefix = '') {
+  return stateOf(object, string(prefix, 'getStateDict: prefix'), snake)
+}
+
+/** The tensors in an object; rename gives the names of properties of the package's own classes. */
+function stateOf (object, prefix, rename) {
   const found = new Map()
-  collect(object, string(prefix, 'getStateDict: prefix'), found, new Set())
+  collect(object, prefix, found, new Set(), rename)
   return Object.fromEntries(found) // __proto__ is a name as all others
 }
 
@@ -17,15 +23,16 @@ function keyOf (key) {
   return typeof key === 'string' ? key : show(key)
 }
 
-function collect (object, prefix, found, onWay) {
+function collect (object, prefix, found, onWay, rename) {
   if (object instanceof Tensor) {
     found.set(prefix, object)
     return
   }
   if (typeof object !== 'object' || object === null || ArrayBuffer.isView(object) || onWay.has(object)) return
   onWay.add(object)
-  for (const [name, item] of object instanceof Map ? object : Object.entries(object)) {
-    collect(item, prefix === '' ? keyOf(name) : `${prefix}.${keyOf(name)}`, found, onWay)
+  for (const [key, item] of object instanceof Map ? object : Object.entries(object)) {
+    const name = object[OF_PACKAGE] === true ? rename(key) : keyOf(key)
+    collect(item, prefix === '' ? name : `${prefix}.${name}`, found, onWay, rename)
   }
   onWay.delete(object)
 }
@@ -37,7 +44,15 @@ function getParameters (object) {
 function loadStateDict (model, stateDict, ...args) {
   const { strict, verbose } = named('loadStateDict', args, { strict: true, verbose: true })
   const own = getStateDict(model)
-  const given = stateDict instanceof Map ? Object.fromEntries(stateDict) : record(stateDict, 'loadStateDict: stateDict')
+  const given = { ...(stateDict instanceof Map ? Object.fromEntries(stateDict) : record(stateDict, 'loadStateDict: stateDict')) }
+  // Files of earlier versions have the names of properties.
+  const properties = Object.keys(stateOf(model, '', (name) => name))
+  Object.keys(own).forEach((name, i) => {
+    const property = properties[i]
+    if (name === property || Object.hasOwn(given, name) || !Object.hasOwn(given, property)) return
+    given[name] = given[property]
+    delete given[property]
+  })
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(given, name))
   if (strict && missing.length > 0) throw new PolygradError(`loadStateDict: missing [${missing}]`)
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(own, name))
