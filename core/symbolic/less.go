@@ -16,19 +16,22 @@ func roundQuotient(a, b uop.Const, round func(float64) float64) uop.Const {
 	return uop.Float(round(a.F() / b.F())).As(uop.IndexT)
 }
 
-// lessMoved is x < c1 - c0 for sum < c1, where sum is c0 + x: not if the sum or the difference may wrap.
+// lessMoved is x < c1 - c0 for sum < c1, where sum is c0 + x: not if the sum may wrap, or the type does not hold the difference.
 func lessMoved(sum, x, c0, c1 *uop.UOp) *uop.UOp {
-	if !wraps(sum) {
+	constants := c0.Op == uop.ConstOp && c1.Op == uop.ConstOp
+	var d uop.Const
+	if constants {
+		if d = c1.Vmin().Sub(c0.ConstVal()); x.DType.IsInt() && holds(x, c1.Vmin()) && !holds(x, d) {
+			return nil
+		}
+	}
+	switch {
+	case !wraps(sum):
 		return x.Lt(c1.Sub(c0))
+	case constants && sum.Exact():
+		return x.Lt(constant(x, d))
 	}
-	if c0.Op != uop.ConstOp || c1.Op != uop.ConstOp || !sum.Exact() {
-		return nil
-	}
-	d := c1.Vmin().Sub(c0.ConstVal())
-	if !holds(x, d) {
-		return nil
-	}
-	return x.Lt(constant(x, d))
+	return nil
 }
 
 // ltFolding divides x < c, where x is a sum, by the common divisor of c and of those terms whose
