@@ -290,12 +290,19 @@ def run_node(name: str, settings: Mapping[str, str]) -> Tally:
     if unready:
         return unready
     files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob("*.test.*js"))
+    return node_tests(name, files, JS, settings)
+
+
+def node_tests(
+    name: str, files: list[str], folder: Path = ROOT, settings: Mapping[str, str] = {}
+) -> Tally:
+    """Run files of tests with Node's test runner."""
     command = ["node", "--test", "--test-reporter=junit"]
     return reported(
         name,
         command,
         lambda report: [f"--test-reporter-destination={report}", *files],
-        JS,
+        folder,
         settings=settings,
     )
 
@@ -327,12 +334,7 @@ def run_site() -> Tally:
         total = Tally()
         total.fail(f"make site\n{made.stdout}")
         return total
-    command = ["node", "--test", "--test-reporter=junit"]
-    return reported(
-        "site",
-        command,
-        lambda report: [f"--test-reporter-destination={report}", *tracked(files)],
-    )
+    return node_tests("site", tracked(files))
 
 
 def run_browser_tools() -> Tally:
@@ -341,12 +343,7 @@ def run_browser_tools() -> Tally:
     unready = js_unready("browser tools", JS_TEST, files, "browser")
     if unready:
         return unready
-    command = ["node", "--test", "--test-reporter=junit"]
-    return reported(
-        "browser tools",
-        command,
-        lambda report: [f"--test-reporter-destination={report}", *tracked(files)],
-    )
+    return node_tests("browser tools", tracked(files))
 
 
 def js_unready(

@@ -137,7 +137,8 @@ export function getParameters(object: unknown): Tensor[]
 /**
  * Copies tensors (or lists, or typed arrays) into the tensors of the same names in a model, converted to their
  * types. With strict (the default), each tensor of the model must be there; what the model lacks is a warning, if
- * verbose (the default). Names of properties (runningMean) are taken, too. A tensor of shape [] may stand for one of [1]. All is checked before the first tensor changes.
+ * verbose (the default). Names of properties (runningMean) are taken, too. A tensor of shape [] may stand for one of
+ * [1]. All is checked before the first tensor changes.
  */
 export function loadStateDict(model: unknown, stateDict: Record<string, TensorData> | Map<string, TensorData>,
   options?: { strict?: boolean, verbose?: boolean }): void
