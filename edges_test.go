@@ -438,3 +438,16 @@ func TestGradientsOfArguments(t *testing.T) {
 		t.Errorf("it left %v", got)
 	}
 }
+
+// A scatter whose index becomes a constant, when the loops are split already, adds in all its loops.
+func TestCountsOfConstants(t *testing.T) {
+	x := polygrad.From(make([]uint8, 24), 4, 3, 2)
+	v := x.Mul(x).Pad([][2]int{{0, 1}, {0, 1}, {0, 0}}, polygrad.WithValue(4))
+	counts, err := polygrad.Values[int32](v.Sub(v).Le(1).Cast(polygrad.Int32).BinCount(polygrad.WithMinlength(4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(counts, []int32{0, 40, 0, 0}) {
+		t.Errorf("got %v, want 40 at 1", counts)
+	}
+}

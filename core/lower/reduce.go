@@ -108,10 +108,10 @@ func (st *reduceState) around(loops []*uop.UOp) []*uop.UOp {
 }
 
 // accessInOrder keeps accesses inside the sequential loops that store to the same memory. An access whose address does not use the
-// loop variable would otherwise be moved in front of the loop, so it gets the loop as a dependency. Simplification may remove a loop
+// loop variables would otherwise be moved in front of the loops, so it gets the loops as dependencies. Simplification may remove a loop
 // variable from an address; the pass then runs again.
 func accessInOrder(sink *uop.UOp) *uop.UOp {
-	m := rewrite.Map{}
+	missing := map[*uop.UOp][]*uop.UOp{} // the loops by access: those of several ENDs, as each closes one loop at the end
 	for _, e := range sink.Toposort() {
 		if e.Op != uop.End {
 			continue
@@ -140,13 +140,19 @@ func accessInOrder(sink *uop.UOp) *uop.UOp {
 			if u.Op != uop.Index || !changed[withoutAfter(u.Src[0])] {
 				continue
 			}
-			if others := slices.DeleteFunc(slices.Clone(loops), u.InRange); len(others) > 0 {
-				m[u] = u.With(prepend(u.Src[0].AfterOps(others...), u.Src[1:]...)...)
+			for _, r := range loops {
+				if !u.InRange(r) && !slices.Contains(missing[u], r) {
+					missing[u] = append(missing[u], r)
+				}
 			}
 		}
 	}
-	if len(m) == 0 {
+	if len(missing) == 0 {
 		return sink
+	}
+	m := rewrite.Map{}
+	for u, loops := range missing {
+		m[u] = u.With(prepend(u.Src[0].AfterOps(loops...), u.Src[1:]...)...)
 	}
 	return rewrite.Substitute(sink, m)
 }
