@@ -4,18 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"polygrad/core/tensor"
 	"polygrad/variable"
 )
 
-// An Optimizer updates parameters by their gradients. It owns its state: momentum buffers, moments and step counts, float32 or, for
-// parameters of Float64, float64.
+// An Optimizer updates parameters by their gradients. Its state has the types of the parameters, at least Float32. State, Save and
+// LoadState keep an optimizer as they keep a model: the names are those of all languages (lr, b1_t, m.0, v.0 …).
 type Optimizer struct {
 	// LR is the learning rate, a tensor of shape (1). Assign to it to change the rate of later steps, also of compiled ones.
-	LR     *Tensor
-	params []*Tensor
-	o      *variable.Optimizer
+	LR *Tensor
+	// Params are the parameters, each once.
+	Params []*Tensor
+	// B is the momentum of each parameter: of SGD and Muon with momentum.
+	B []*Tensor
+	// M and V are the first and second moments of each parameter: of Adam, AdamW and LAMB.
+	M, V []*Tensor
+	// B1T and B2T are Beta1 and Beta2 to the power of the number of steps, Float64 of shape (1): of Adam, AdamW and LAMB.
+	B1T, B2T *Tensor
+	o        *variable.Optimizer
 }
 
 // SGDOptions are the settings of NewSGD. The zero value is plain gradient descent.
@@ -101,7 +109,20 @@ func newOptimizer(name string, params []*Tensor, make func(vs []*variable.Variab
 	if err != nil {
 		return nil, wrapError(name, err)
 	}
-	made := &Optimizer{LR: c.tensor(o.LR.Retain()), params: params, o: o}
+	made := &Optimizer{LR: c.tensor(o.LR.Retain()), o: o}
+	for i, v := range o.Params {
+		made.Params = append(made.Params, params[slices.Index(vs, v)])
+		states := []*[]*Tensor{&made.B}
+		if len(o.State[i]) == 2 {
+			states = []*[]*Tensor{&made.M, &made.V}
+		}
+		for k, s := range o.State[i] {
+			*states[k] = append(*states[k], c.tensor(s.Retain()))
+		}
+	}
+	for i, s := range o.Shared {
+		*[]**Tensor{&made.B1T, &made.B2T}[i] = c.tensor(s.Retain())
+	}
 	runtime.AddCleanup(made, func(o *variable.Optimizer) {
 		for _, v := range o.Retained() {
 			c.dropLater(v)
@@ -115,7 +136,7 @@ func (o *Optimizer) ZeroGrad() {
 	if o == nil {
 		return
 	}
-	for _, p := range o.params {
+	for _, p := range o.Params {
 		p.ZeroGrad()
 	}
 }

@@ -19,11 +19,12 @@ import (
 // dots, so a model has the same names in all languages: layers.0.weight.
 func State(object any) map[string]*Tensor {
 	found := map[string]*Tensor{}
-	collect(reflect.ValueOf(object), "", found, map[uintptr]bool{})
+	collect(reflect.ValueOf(object), "", func(name string, t *Tensor) { found[name] = t }, map[uintptr]bool{})
 	return found
 }
 
-func collect(v reflect.Value, name string, found map[string]*Tensor, visiting map[uintptr]bool) {
+// collect calls found with the tensors of an object in the order of fields and elements; keys of maps are sorted.
+func collect(v reflect.Value, name string, found func(name string, t *Tensor), visiting map[uintptr]bool) {
 	below := func(part string) string {
 		if name == "" {
 			return part
@@ -37,7 +38,7 @@ func collect(v reflect.Value, name string, found map[string]*Tensor, visiting ma
 		}
 		if v.CanInterface() {
 			if t, ok := v.Interface().(*Tensor); ok {
-				found[name] = t
+				found(name, t)
 				return
 			}
 		}
@@ -74,8 +75,10 @@ func collect(v reflect.Value, name string, found map[string]*Tensor, visiting ma
 		}
 	case reflect.Map:
 		if v.Type().Key().Kind() == reflect.String {
-			for k, item := range v.Seq2() {
-				collect(item, below(k.String()), found, visiting)
+			keys := v.MapKeys()
+			slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+			for _, k := range keys {
+				collect(v.MapIndex(k), below(k.String()), found, visiting)
 			}
 		}
 	}
@@ -106,18 +109,16 @@ func snake(name string) string {
 	return b.String()
 }
 
-// Parameters returns the tensors of floating types in the State of an object, sorted by name, each once. It includes tensors with errors,
-// so that what uses them, such as an optimizer, returns the error.
+// Parameters returns the tensors of floating types in the State of an object, each once, in the order of the fields and elements that hold
+// them; keys of maps are sorted. It includes tensors with errors, so that what uses them, such as an optimizer, returns the error.
 func Parameters(object any) []*Tensor {
-	state := State(object)
 	var out []*Tensor
-	for _, name := range slices.Sorted(maps.Keys(state)) {
-		t := state[name]
+	collect(reflect.ValueOf(object), "", func(_ string, t *Tensor) {
 		dt, err := t.DType().uop()
 		if (t.Err() != nil || err == nil && dt.IsFloat()) && !slices.Contains(out, t) {
 			out = append(out, t)
 		}
-	}
+	}, map[uintptr]bool{})
 	return out
 }
 

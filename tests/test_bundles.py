@@ -44,9 +44,10 @@ STEPS = 4
 Predict = Callable[[Path, int], None]
 
 
-def run(*command: object, **environment: str) -> str:
+def run(*command: object, cwd: Path | None = None, **environment: str) -> str:
     done = subprocess.run(
         [str(c) for c in command],
+        cwd=cwd,
         capture_output=True,
         text=True,
         check=False,
@@ -244,12 +245,19 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def state_layers(language: str) -> list[Any]:
+    """Return a network; that of Go is of the layers that are one operation there."""
+    if language == "go":
+        return [Linear(4, 8), LayerNorm(8), Linear(8, 2)]
+    return [Linear(4, 8), GRUCell(8, 8), BatchNorm(8), Linear(8, 2)]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("language", ["node", "r"])
+@pytest.mark.parametrize("language", ["go", "node", "r"])
 def test_states_of_optimizers_move_to_another_language_and_back(
     kind: str, language: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    layers: list[Any] = [Linear(4, 8), LayerNorm(8), Linear(8, 2)]
+    layers = state_layers(language)
     optimizer = KINDS[kind](get_parameters(layers))
     everything = {"net": {"layers": layers}, "optimizer": optimizer}
     data = {n: Tensor(RNG.normal(size=(6, k)).astype("f")) for n, k in (("x", 4), ("y", 2))}
@@ -258,8 +266,11 @@ def test_states_of_optimizers_move_to_another_language_and_back(
         losses = []
         for _ in range(5):
             optimizer.zero_grad()
-            out = layers[2](layers[1](layers[0](data["x"])).relu())
-            loss = (out - data["y"]).square().mean()
+            with Tensor.train():
+                out = layers[1](layers[0](data["x"]))
+                for layer in layers[2:-1]:
+                    out = layer(out)
+                loss = (layers[-1](out.relu()) - data["y"]).square().mean()
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
@@ -268,7 +279,9 @@ def test_states_of_optimizers_move_to_another_language_and_back(
     train()
     safe_save(get_state_dict(everything), str(tmp_path / "state.safetensors"))
     safe_save(data, str(tmp_path / "data.safetensors"))
-    if language == "r":
+    if language == "go":
+        run("go", "run", "./tests/bundles/state", tmp_path, kind, cwd=ROOT)
+    elif language == "r":
         library = request.getfixturevalue("r_library")
         run("Rscript", HERE / "state.R", tmp_path, kind, R_LIBS=str(library))
     else:
@@ -276,12 +289,14 @@ def test_states_of_optimizers_move_to_another_language_and_back(
         run("node", HERE / "state.cjs", tmp_path, kind, POLYGRAD_JS=str(package))
     losses = train()
     back = safe_load(str(tmp_path / "back.safetensors"))
-    assert back.pop("losses").tolist() == losses
+    # What R and Node still hold is stored: other kernels are fused, whose sums round differently.
+    near = {"rtol": 1e-5, "atol": 1e-6}
+    np.testing.assert_allclose(back.pop("losses").numpy(), losses, **near)
     want = {name: tensor.numpy().copy() for name, tensor in get_state_dict(everything).items()}
     assert set(back) == set(want)
     load_state_dict(everything, back)
     for name, tensor in get_state_dict(everything).items():
-        assert (tensor.numpy() == want[name]).all(), name
+        np.testing.assert_allclose(tensor.numpy(), want[name], err_msg=name, **near)
 
 
 def test_names_of_states_are_the_same_in_node(node: Path) -> None:

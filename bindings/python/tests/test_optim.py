@@ -131,7 +131,7 @@ def test_formulas(make: Any, formula: Any, given: Any, options: Any, shape: Any)
         p = Tensor(start.astype(dtype))
         optimizer = make([p], lr=0.1, **given)
         if dtype == np.float64:
-            optimizer._lr = Tensor(np.array([0.1]))  # a rate in float32 is not 0.1
+            vars(optimizer)["lr"] = Tensor(np.array([0.1]))  # a rate in float32 is not 0.1
         for g in grads:
             optimizer.zero_grad()
             (p * Tensor(g.astype(dtype))).sum().backward()

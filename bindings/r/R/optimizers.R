@@ -20,7 +20,7 @@ new_optimizer <- function(kind, params, settings, shared, states, make) {
   self$params <- params
   self$optim <- made[[1L]]
   state <- function(what, i) .Call(C_optim_state, self$optim, what, i)
-  self$`_lr` <- state(0L, 1L) # the name in files of states, of all languages
+  self$lr <- state(0L, 1L)
   for (i in seq_along(shared)) self[[shared[i]]] <- state(2L, i)
   for (i in seq_along(states)) {
     self[[states[i]]] <- if (i <= made[[2L]]) lapply(seq_along(params), function(k) state(i + 2L, k)) else list()
@@ -45,7 +45,7 @@ unique_tensors <- function(tensors) {
   switch(name,
     step = function() invisible(optimizer_step(self)),
     zero_grad = function() optimizer_zero_grad(self),
-    lr = if (!is.null(self$`_lr`)) as.vector(r_values(self$`_lr`)),
+    lr = if (!is.null(self$lr)) as.vector(r_values(self$lr)),
     params = self$params,
     get0(name, envir = self, inherits = FALSE)
   )
@@ -53,9 +53,9 @@ unique_tensors <- function(tensors) {
 
 `$<-.Optimizer` <- function(x, name, value) {
   self <- .subset2(x, "self")
-  if (identical(name, "lr") && !is.null(self$`_lr`)) {
+  if (identical(name, "lr") && !is.null(self$lr)) {
     need_setting(class(x)[1L], "lr", value)
-    .Call(C_assign, self$`_lr`, value)
+    .Call(C_assign, self$lr, value)
   } else {
     raise(sprintf("optimizer$%s cannot be set; lr can", name))
   }

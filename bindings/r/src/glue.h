@@ -21,8 +21,9 @@
 #endif
 
 /* library.c: the shared library, its context, its errors */
-extern struct poly_api P;
-PolyCtx *context(void); /* loads the library at the first call */
+struct poly_api *functions(void); /* loads the library at the first call, as context() */
+#define P (*functions())
+PolyCtx *context(void);
 PolyCtx *context_or_null(void);
 int is_asking(void); /* finalizers must then leave the library alone */
 void missing(const char *name) NORETURN;

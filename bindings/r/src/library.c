@@ -8,7 +8,8 @@
 
 #include <R_ext/Altrep.h>
 
-struct poly_api P;
+/* What load has found. Other code asks functions(), which loads it first. */
+static struct poly_api api;
 
 static PolyCtx *the_context;
 static SEXP namespace_;
@@ -77,7 +78,7 @@ static const struct {
 
 void fail(void) {
   static const char arguments[] = ": arguments: ";
-  const char *text = P.poly_last_error(), *name = "";
+  const char *text = api.poly_last_error(), *name = "";
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     size_t length = strlen(names[i].prefix);
     if (strncmp(text, names[i].prefix, length) != 0) continue;
@@ -132,7 +133,7 @@ void fail_in(const char *function, const char *text) {
 
 void missing(const char *name) {
   raise_error("%s: this libpolygrad.so (version %s) does not have it; the package needs a newer one", name,
-              P.poly_version ? P.poly_version() : "unknown");
+              api.poly_version ? api.poly_version() : "unknown");
 }
 
 static void *symbol(void *library, const char *name) { return dlsym(library, name); }
@@ -140,16 +141,16 @@ static void *symbol(void *library, const char *name) { return dlsym(library, nam
 static void load(const char *path) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) raise_error("%s cannot be loaded: %s", path, dlerror());
-#define FIND(name) *(void **)&P.name = symbol(library, #name);
+#define FIND(name) *(void **)&api.name = symbol(library, #name);
   POLY_FUNCTIONS(FIND)
 #undef FIND
-  if (P.poly_abi_version == NULL || P.poly_last_error == NULL) {
-    memset(&P, 0, sizeof P);
+  if (api.poly_abi_version == NULL || api.poly_last_error == NULL) {
+    memset(&api, 0, sizeof api);
     raise_error("%s is not a libpolygrad.so that this package can use", path);
   }
-  if (P.poly_abi_version() != POLY_ABI_VERSION) {
-    int version = P.poly_abi_version();
-    memset(&P, 0, sizeof P);
+  if (api.poly_abi_version() != POLY_ABI_VERSION) {
+    int version = api.poly_abi_version();
+    memset(&api, 0, sizeof api);
     raise_error("%s has interface version %d, expected %d", path, version, POLY_ABI_VERSION);
   }
 }
@@ -160,8 +161,8 @@ static void after_fork(void);
 static void start(void) {
   SEXP call = PROTECT(Rf_lang1(package_function("library_path")));
   SEXP path = PROTECT(Rf_eval(call, namespace_));
-  if (P.poly_ctx_new == NULL) load(R_ExpandFileName(Rf_translateChar(STRING_ELT(path, 0))));
-  the_context = P.poly_ctx_new();
+  if (api.poly_ctx_new == NULL) load(R_ExpandFileName(Rf_translateChar(STRING_ELT(path, 0))));
+  the_context = api.poly_ctx_new();
   UNPROTECT(2);
   if (the_context == NULL) fail();
   pthread_atfork(NULL, NULL, after_fork);
@@ -178,9 +179,14 @@ static int asking;
 
 int is_asking(void) { return asking; }
 
+struct poly_api *functions(void) {
+  if (the_context == NULL) start();
+  return &api;
+}
+
 PolyCtx *context(void) {
   if (the_context == NULL) start();
-  if (forked && P.poly_ctx_live_nodes(the_context) < 0) fail();
+  if (forked && api.poly_ctx_live_nodes(the_context) < 0) fail();
   if (asking) raise_error("the library is computing; what R runs meanwhile cannot use it");
   return the_context;
 }
@@ -248,7 +254,6 @@ void let_go(SEXP x) { finalize(x); }
 
 /* What the library says about itself. */
 SEXP r_library_info(void) {
-  context();
   SEXP out = PROTECT(Rf_allocVector(STRSXP, 2));
   SET_STRING_ELT(out, 0, Rf_mkCharCE(P.poly_version ? P.poly_version() : "", CE_UTF8));
   SET_STRING_ELT(out, 1, Rf_mkCharCE(P.poly_build_info ? P.poly_build_info() : "", CE_UTF8));
@@ -258,7 +263,6 @@ SEXP r_library_info(void) {
 
 /* The names of all devices, and which of them can run kernels. */
 SEXP r_devices(void) {
-  context();
   int n = P.poly_device_count();
   SEXP out = PROTECT(Rf_allocVector(LGLSXP, n));
   SEXP names = PROTECT(Rf_allocVector(STRSXP, n));
@@ -294,7 +298,7 @@ static int poll(void *unused) {
 
 void watch_interrupts(void) {
   main_thread = pthread_self();
-  if (P.poly_set_poll != NULL) P.poly_set_poll(poll, NULL);
+  if (api.poly_set_poll != NULL) api.poly_set_poll(poll, NULL);
 }
 
 void finish(int status) {

@@ -4,6 +4,6 @@
 // Marks classes of the package, whose properties are renamed; the names of other objects are their users'.
 const OF_PACKAGE = Symbol('polygrad.names')
 
-const snake = (name) => name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const snake = (name) => name.replace(/^_/, '').replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 module.exports = { OF_PACKAGE, snake }

@@ -8,13 +8,8 @@ const { warn } = require('../host/node.js')
 const { OF_PACKAGE, snake } = require('./names.js')
 
 function getStateDict (object, prefix = '') {
-  return stateOf(object, string(prefix, 'getStateDict: prefix'), snake)
-}
-
-/** The tensors in an object; rename gives the names of properties of the package's own classes. */
-function stateOf (object, prefix, rename) {
   const found = new Map()
-  collect(object, prefix, found, new Set(), rename)
+  collect(object, string(prefix, 'getStateDict: prefix'), found, new Set())
   return Object.fromEntries(found) // __proto__ is a name as all others
 }
 
@@ -23,7 +18,7 @@ function keyOf (key) {
   return typeof key === 'string' ? key : show(key)
 }
 
-function collect (object, prefix, found, onWay, rename) {
+function collect (object, prefix, found, onWay) {
   if (object instanceof Tensor) {
     found.set(prefix, object)
     return
@@ -31,8 +26,8 @@ function collect (object, prefix, found, onWay, rename) {
   if (typeof object !== 'object' || object === null || ArrayBuffer.isView(object) || onWay.has(object)) return
   onWay.add(object)
   for (const [key, item] of object instanceof Map ? object : Object.entries(object)) {
-    const name = object[OF_PACKAGE] === true ? rename(key) : keyOf(key)
-    collect(item, prefix === '' ? name : `${prefix}.${name}`, found, onWay, rename)
+    const name = object[OF_PACKAGE] === true ? snake(key) : keyOf(key)
+    collect(item, prefix === '' ? name : `${prefix}.${name}`, found, onWay)
   }
   onWay.delete(object)
 }
@@ -44,15 +39,7 @@ function getParameters (object) {
 function loadStateDict (model, stateDict, ...args) {
   const { strict, verbose } = named('loadStateDict', args, { strict: true, verbose: true })
   const own = getStateDict(model)
-  const given = { ...(stateDict instanceof Map ? Object.fromEntries(stateDict) : record(stateDict, 'loadStateDict: stateDict')) }
-  // Files of earlier versions have the names of properties.
-  const properties = Object.keys(stateOf(model, '', (name) => name))
-  Object.keys(own).forEach((name, i) => {
-    const property = properties[i]
-    if (name === property || Object.hasOwn(given, name) || !Object.hasOwn(given, property)) return
-    given[name] = given[property]
-    delete given[property]
-  })
+  const given = stateDict instanceof Map ? Object.fromEntries(stateDict) : record(stateDict, 'loadStateDict: stateDict')
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(given, name))
   if (strict && missing.length > 0) throw new PolygradError(`loadStateDict: missing [${missing}]`)
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(own, name))

@@ -82,7 +82,7 @@ class Optimizer:
         del settings["lr"]
         vars(self).update(settings)
         # A leaf rather than a constant: another rate needs no other program.
-        self._lr = self._of(_RATE, 0)
+        vars(self)["lr"] = self._of(_RATE, 0)
         for i, state in enumerate(self._shared):
             setattr(self, state, self._of(_POWERS, i))
         for what, state in enumerate(self._states, _FIRST):
@@ -107,17 +107,17 @@ class Optimizer:
         Programs of compile_step read it: lr.assign(x), or optimizer.lr = x, changes the rate of
         the steps that follow and compiles nothing.
         """
-        return self._lr
+        return vars(self)["lr"]
 
     @lr.setter
     def lr(self, value: float | Tensor) -> None:
         if isinstance(value, Tensor):
-            self._lr.assign(value.reshape(1).cast(self._lr.dtype))
+            self.lr.assign(value.reshape(1).cast(self.lr.dtype))
         else:
             rate = number("lr", value)
             if not 0 <= rate < math.inf:
                 raise wrong("lr", value, "0 or more")
-            self._lr.assign(rate)
+            self.lr.assign(rate)
 
     @property
     def device(self) -> str:

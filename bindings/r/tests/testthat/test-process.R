@@ -15,7 +15,7 @@ test_that("any function may be the first to need the library", {
   firsts <- c(
     "Tensor(1)", "Tensor$rand(2)", "Tensor$zeros(2)", "Linear(2, 1)", "mlp_instance(c(2, 1))", "devices()",
     "compile_step(function() Tensor$rand(1))", "read_bundle(mlp_instance(2:1)$save_bundle())", "polygrad_info()",
-    "write_safetensors(list(a = 1))", "Tensor$manual_seed(1)"
+    "write_safetensors(list(a = 1))", "Tensor$manual_seed(1)", "{Tensor$training <- TRUE; 1}", "Variable('n', 1, 8)", "training(1)"
   )
   for (first in firsts) {
     path <- script(c("library(polygrad)", sprintf("x <- %s", first), "cat(as.vector(Tensor(1) + 1))"))
