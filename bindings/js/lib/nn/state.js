@@ -39,7 +39,10 @@ function getParameters (object) {
 function loadStateDict (model, stateDict, ...args) {
   const { strict, verbose } = named('loadStateDict', args, { strict: true, verbose: true })
   const own = getStateDict(model)
-  const given = stateDict instanceof Map ? Object.fromEntries(stateDict) : record(stateDict, 'loadStateDict: stateDict')
+  const state = stateDict instanceof Map ? Object.fromEntries(stateDict) : record(stateDict, 'loadStateDict: stateDict')
+  // The names of properties are taken, too.
+  const nameOf = (key) => [key, key.split('.').map(snake).join('.')].find((name) => Object.hasOwn(own, name)) ?? key
+  const given = Object.fromEntries(Object.entries(state).map(([key, value]) => [nameOf(key), value]))
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(given, name))
   if (strict && missing.length > 0) throw new PolygradError(`loadStateDict: missing [${missing}]`)
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(own, name))
