@@ -16,6 +16,8 @@ type Call struct {
 	// receiver is the first operand, the base if the result is a view.
 	receiver *Variable
 	from     []*value
+	// operands are those of an operation that updates some of them.
+	operands []*Variable
 	results  []*Variable
 }
 
@@ -29,6 +31,9 @@ func (k *Call) Operand(v *Variable) (*uop.UOp, error) {
 	}
 	if k.receiver == nil {
 		k.receiver = v
+	}
+	if k.op != nil && k.op.Moves > 0 {
+		k.operands = append(k.operands, v)
 	}
 	k.from = append(k.from, v.source())
 	return v.Node(), nil
@@ -46,6 +51,14 @@ func (c *Context) Call(op *ops.Op) *Call {
 // Results calls the operation. The results are valid until the next call.
 func (k *Call) Results() ([]*Variable, error) {
 	c := k.ctx
+	moves := k.Args.Moves()
+	if moves && c.trace == nil {
+		// The statistics are computed at once, and so is what they are computed from: gradients come to it from all of them.
+		if err := c.Realize(k.receiver); err != nil {
+			return nil, err
+		}
+		k.Args.X, k.from[0] = k.receiver.Node(), k.receiver.source()
+	}
 	nodes, err := k.Args.Results()
 	if err != nil {
 		return nil, err
@@ -67,7 +80,28 @@ func (k *Call) Results() ([]*Variable, error) {
 		}
 		k.results = append(k.results, c.result(node, k.from))
 	}
+	if moves {
+		return k.move()
+	}
 	return k.results, nil
+}
+
+// move updates the buffers of a layer by its last results, and returns the first.
+func (k *Call) move() ([]*Variable, error) {
+	c, first := k.ctx, len(k.results)-k.op.Moves
+	var err error
+	if c.trace == nil {
+		err = c.Realize(k.results[1:first]...)
+	}
+	if err == nil {
+		err = c.AssignAll(k.operands[len(k.operands)-k.op.Moves:], k.results[first:])
+	}
+	for i, v := range k.results {
+		if i > 0 || err != nil {
+			v.Drop()
+		}
+	}
+	return k.results[:1], err
 }
 
 // Apply makes a variable of the node that f composes of the nodes of others.
@@ -98,7 +132,8 @@ func (k *Call) End() {
 		}
 	}
 	clear(k.from)
-	k.receiver, k.from = nil, k.from[:0]
+	clear(k.operands)
+	k.receiver, k.from, k.operands = nil, k.from[:0], k.operands[:0]
 }
 
 // result is a variable of its own for a new node.

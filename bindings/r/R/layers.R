@@ -44,20 +44,6 @@ print.Layer <- function(x, ...) {
 #' The input of a layer: a Tensor, or numbers, which become a float32 Tensor.
 as_input <- function(x) if (is_tensor(x)) x else Tensor(x, dtype = if (is.double(x) || is.data.frame(x)) "float32")
 
-#' Calls a layer that moves running statistics.
-moving <- function(self, x, op, ...) {
-  now <- is_training() && !is.null(self$running_mean) && !.Call(C_tracing)
-  # The statistics are computed below, for the running ones, and from what x is computed of once: so are the gradients,
-  # which come to x from all three.
-  if (now) .Call(C_realize, list(x))
-  out <- .External(C_op, op, x, ...)
-  if (length(out) > 1L) {
-    if (now) .Call(C_realize, out[2:3])
-    .Call(C_assign_all, list(self$running_mean, self$running_var, self$num_batches_tracked), out[4:6])
-  }
-  out[[1L]]
-}
-
 #' The states h and c that a layer begins with.
 states_of <- function(hc) if (is.list(hc)) lapply(hc, as_input) else hc
 

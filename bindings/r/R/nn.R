@@ -126,8 +126,8 @@ BatchNorm <- function(num_features, eps = 1e-05, affine = TRUE, track_running_st
     num_features = num_features, eps = eps, track_running_stats = track_running_stats, momentum = momentum
   )
   new_layer("BatchNorm", weights, 3, settings, function(self, x) {
-    moving(
-      self, as_input(x), NN_BATCHNORM_FORWARD, self$weight, self$bias, self$running_mean, self$running_var,
+    .External(
+      C_op, NN_BATCHNORM_FORWARD, as_input(x), self$weight, self$bias, self$running_mean, self$running_var,
       self$num_batches_tracked, self$eps, self$momentum
     )
   })

@@ -486,7 +486,7 @@ static const Method methods[] = {
     {"InstanceNorm", p255, 3, 0, 0, 0, 0},
     {"InstanceNorm.forward", p256, 4, 'm', 1, 0, 0},
     {"BatchNorm", p257, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p258, 7, 'm', 0, 0, 0},
+    {"BatchNorm.forward", p258, 7, 'm', 1, 0, 0},
     {"Embedding", p259, 2, 0, 0, 0, 0},
     {"Embedding.forward", p260, 1, 'm', 1, 0, 0},
     {"Dropout", p261, 1, 0, 0, 0, 0},

@@ -324,6 +324,21 @@ func (a *Args) text(name string) string      { return get[string](a, name) }
 func (a *Args) dtype(name string) *uop.DType { return get[*uop.DType](a, name) }
 func (a *Args) shape(name string) uop.Shape  { return get[uop.Shape](a, name) }
 
+// Moves reports whether the call updates buffers, which its last tensors are: see Op.Moves.
+func (a *Args) Moves() bool {
+	left := a.op.Moves
+	for i := len(a.values) - 1; i >= 0 && left > 0; i-- {
+		if a.op.Params[i].Kind != Tensor {
+			continue
+		}
+		if a.values[i] == nil {
+			return false
+		}
+		left--
+	}
+	return a.op.Moves > 0 && a.Training
+}
+
 // axes are the axes of an argument; nil if it is not given: all.
 func (a *Args) axes(name string) []int {
 	list := a.ints(name)

@@ -302,6 +302,7 @@ with the weight momentum; otherwise it uses the running ones.`, func(w *start) {
 	c.Buffers = 3
 	op := several("", "BatchNorm.forward", "weight tensor?, bias tensor?, running_mean tensor?, running_var tensor?, num_batches_tracked tensor, eps float, momentum float",
 		normalised, (*Args).batchNorm)
+	op.Results, op.Moves = 1, c.Buffers
 	c.Forward = &op
 	return c
 }
@@ -321,7 +322,7 @@ func (a *Args) batchNorm() (out []*uop.UOp, err error) {
 		}
 	}
 	y, err := tensor.BatchNormBy(a.X, a.tensor("weight"), a.tensor("bias"), mean, variance, a.float("eps"))
-	if err != nil || !a.Training || !tracked {
+	if err != nil || !a.Moves() {
 		return []*uop.UOp{y}, err
 	}
 	moved, err := tensor.MoveBatchStats(a.X, mean, variance, running[0], running[1], a.tensor("num_batches_tracked"), a.float("momentum"))

@@ -91,7 +91,10 @@ type Op struct {
 	// Random: the operation takes words of the random stream.
 	Random bool
 	// View: the result shows elements of x, and writes to it arrive there.
-	View  bool
+	View bool
+	// Moves is the number of buffers of a layer that a call in training mode updates: its last results are the new values of its last
+	// tensors. Results between the first and those are what they are computed from.
+	Moves int
 	Build func(a *Args) ([]*uop.UOp, error)
 }
 

@@ -3,9 +3,6 @@
 
 const { tensorOf } = require('../base.js')
 const { operationOf, call } = require('../call.js')
-const { Tensor } = require('../tensor.js')
-const { assign } = require('../writing.js')
-const { tracing } = require('../trace.js')
 const { named, show } = require('../arguments.js')
 const { OF_PACKAGE } = require('./names.js')
 
@@ -36,18 +33,6 @@ function need (layer, x, name = 'x') {
   return tensorOf(x, `${layer.constructor.name}: ${name}`)
 }
 
-/** Calls a layer that moves running statistics while Tensor.training is set. */
-function moving (layer, op, x, args) {
-  const now = layer.runningMean !== null && !tracing() && Tensor.training
-  // The statistics are computed below, for the running ones, and from what x is computed of once: so are the gradients.
-  if (now) x.realize()
-  const [y, mean, variance, ...moved] = call(op, x, args)
-  if (mean === undefined) return y
-  if (now) mean.realize(variance)
-  assign([layer.runningMean, layer.runningVar, layer.numBatchesTracked], moved)
-  return y
-}
-
 /** The names of the weights of a recurrent layer, in their order. */
 function sequenceWeights ({ bidirectional, bias, numLayers }) {
   const ways = bidirectional ? ['', 'Reverse'] : ['']
@@ -71,4 +56,4 @@ class Sequential {
 
 Layer.prototype[OF_PACKAGE] = true
 
-module.exports = { Layer, Sequential, made, need, call, moving, sequenceWeights }
+module.exports = { Layer, Sequential, made, need, call, sequenceWeights }

@@ -4,7 +4,7 @@
 /** Layers: objects that hold parameters and turn a tensor into another: layer.forward(x). */
 
 const { operation, call1 } = require('../call.js')
-const { Layer, made, need, call, moving, sequenceWeights } = require('./layer.js')
+const { Layer, made, need, call, sequenceWeights } = require('./layer.js')
 
 const LINEAR_FORWARD = operation('Linear.forward')
 const LAYERNORM_FORWARD = operation('LayerNorm.forward')
@@ -83,7 +83,7 @@ class BatchNorm extends Layer {
   static _made = made('BatchNorm', { numFeatures: undefined, eps: 1e-05, affine: true, trackRunningStats: true, momentum: 0.1 }, ['weight', 'bias', 'numBatchesTracked', 'runningMean', 'runningVar'], 2)
 
   forward (x) {
-    return moving(this, BATCHNORM_FORWARD, need(this, x), [this.weight, this.bias, this.runningMean, this.runningVar, this.numBatchesTracked, this.eps, this.momentum])
+    return call1(BATCHNORM_FORWARD, need(this, x), [this.weight, this.bias, this.runningMean, this.runningVar, this.numBatchesTracked, this.eps, this.momentum])
   }
 }
 

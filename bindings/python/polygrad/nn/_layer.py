@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from polygrad import _trace
 from polygrad._base import make_all
 from polygrad._library import integer, need
-from polygrad.tensor import Tensor, assign
+from polygrad.tensor import Tensor
 
 _PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
@@ -25,21 +24,6 @@ def weights(op: int, parameters: int, *args: Any) -> tuple[Any, ...]:
             weight.requires_grad = False
             weight.realize()
     return made
-
-
-def moving(layer: Any, x: Tensor, op: int, *args: Any) -> Tensor:
-    """Call a layer that moves running statistics."""
-    now = Tensor.training and layer.running_mean is not None and not _trace.active()
-    if now:
-        # The statistics are computed below, for the running ones, and from what x is computed
-        # of once: so are the gradients, which come to x from all three.
-        x.realize()
-    y, *rest = x._call(op, *args)
-    if rest:
-        if now:
-            rest[0].realize(rest[1])
-        assign([layer.running_mean, layer.running_var, layer.num_batches_tracked], rest[2:])
-    return y
 
 
 def sequence_weights(layer: Any) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from polygrad._base import operation
 from polygrad._graph import several
 from polygrad._library import need
-from polygrad.nn._layer import moving, sequence_weights, weights
+from polygrad.nn._layer import sequence_weights, weights
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -264,9 +264,7 @@ class BatchNorm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return x normalised, of the same shape."""
-        return moving(
-            self,
-            need(Tensor, "x", x, "a tensor"),
+        return need(Tensor, "x", x, "a tensor")._call1(
             _BATCHNORM_FORWARD,
             self.weight,
             self.bias,

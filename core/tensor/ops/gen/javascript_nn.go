@@ -16,7 +16,7 @@ type javascriptFile struct{ name, doc, base, needs, types string }
 // javascriptFiles are the modules of classes by their groups.
 var javascriptFiles = map[string]javascriptFile{
 	"Layers": {"layers", "Layers: objects that hold parameters and turn a tensor into another: layer.forward(x).", "Layer", `const { operation, call1 } = require('../call.js')
-const { Layer, made, need, call, moving, sequenceWeights } = require('./layer.js')
+const { Layer, made, need, call, sequenceWeights } = require('./layer.js')
 `, "import type { Layer, LSTMState, PerAxis, Tensor } from './index.js'\n"},
 	"Optimizers": {"optim", "Optimizers: they hold parameters and change them by their gradients.", "Optimizer", `const { Optimizer, made } = require('./optimizer.js')
 `, "import { Optimizer, type Tensor } from './index.js'\n"},
@@ -169,8 +169,6 @@ func javascriptForward(b *bytes.Buffer, c *ops.Class) {
 	switch {
 	case !isOwn(c, c.Forward): // a method of tensors
 		fmt.Fprintf(b, "    return %s.%s(%s)\n", x, camel(c.Forward.Name), args[0])
-	case c.Buffers > 0:
-		fmt.Fprintf(b, "    return moving(this, %s)\n", given)
 	case c.Forward.Results == 3:
 		fmt.Fprintf(b, "    const [out, h, c] = call(%s)\n    return [out, [h, c]]\n", given)
 	case c.Forward.Results == 2:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from polygrad._base import operation
 from polygrad._graph import several
 from polygrad._library import need
-from polygrad.nn._layer import moving, sequence_weights, weights
+from polygrad.nn._layer import sequence_weights, weights
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -274,8 +274,6 @@ func pythonForward(b *bytes.Buffer, c *ops.Class) {
 	case op.Results == 2:
 		names := strings.Join(op.Names, ", ")
 		b.WriteString(pythonCall(names+" = "+need+"._call", args) + "\n        return " + names + "\n")
-	case c.Buffers > 0:
-		b.WriteString(pythonCall("return moving", append([]string{"self", need}, args...)) + "\n")
 	default:
 		b.WriteString(pythonCall("return "+need+"._call1", args) + "\n")
 	}

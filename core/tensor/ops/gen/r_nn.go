@@ -164,8 +164,6 @@ func rLayer(b *bytes.Buffer, c *ops.Class) {
 	switch {
 	case !strings.HasPrefix(c.Forward.Name, c.Name): // a method of tensors
 		b.WriteString(rLine("    ", "tensor_methods$"+c.Forward.Name, args...))
-	case c.Buffers > 0:
-		b.WriteString(rLine("    ", "moving", append([]string{"self", args[0], rConstant(c.Forward)}, args[1:]...)...))
 	case len(c.Forward.Names) > 1:
 		b.WriteString("    out <- " + strings.TrimSpace(rCall("    ", "C_op", c.Forward, args...)) + "\n    stats::setNames(out, " + rStrings(c.Forward.Names) + ")")
 	default:
