@@ -13,11 +13,11 @@ need_optimizer <- function(kind, optimizer) {
 new_schedule <- function(kind, optimizer, rate) {
   own <- need_optimizer(kind, optimizer)
   # All schedules of an optimizer begin with the rate that it had before the first.
-  if (is.null(own$initial_lr)) own$initial_lr <- .Call(C_clone, own$`_lr`)
+  if (is.null(own$initial_lr)) own$initial_lr <- .Call(C_clone, own$lr)
   self <- list2env(list(
     optimizer = optimizer, base_lr = own$initial_lr, epoch_counter = from_r(0L, "int32", scalar = TRUE), rate = rate
   ), parent = emptyenv())
-  .Call(C_assign_all, list(own$`_lr`), list(rate(self$base_lr, self$epoch_counter)))
+  .Call(C_assign_all, list(own$lr), list(rate(self$base_lr, self$epoch_counter)))
   structure(list(self = self), class = c(kind, "LRScheduler"))
 }
 
@@ -30,7 +30,7 @@ restart <- function(optimizer, base_lr) {
 
 schedule_step <- function(self) {
   now <- self$epoch_counter + 1L
-  rate <- .subset2(self$optimizer, "self")$`_lr`
+  rate <- .subset2(self$optimizer, "self")$lr
   .Call(C_assign_all, list(self$epoch_counter, rate), list(now, self$rate(self$base_lr, now)))
   invisible()
 }
@@ -94,7 +94,7 @@ new_plateau <- function(optimizer, mode, next_state) {
     optimizer = optimizer, best = from_r(if (identical(mode, "max")) -Inf else Inf, "float32", scalar = TRUE),
     num_bad_epochs = from_r(0L, "int32", scalar = TRUE), cooldown_counter = from_r(0L, "int32", scalar = TRUE)
   ), parent = emptyenv())
-  self$next_state <- function(metric) next_state(own$`_lr`, metric, self$best, self$num_bad_epochs, self$cooldown_counter)
+  self$next_state <- function(metric) next_state(own$lr, metric, self$best, self$num_bad_epochs, self$cooldown_counter)
   self$next_state(self$best) # arguments that do not fit are an error here
   structure(list(self = self), class = c("ReduceLROnPlateau", "LRScheduler"))
 }
@@ -119,7 +119,7 @@ print.LRSchedulerGroup <- function(x, ...) {
 
 plateau_step <- function(self, metric) {
   if (!is_tensor(metric)) metric <- from_r(metric, "float32")
-  state <- list(.subset2(self$optimizer, "self")$`_lr`, self$best, self$num_bad_epochs, self$cooldown_counter)
+  state <- list(.subset2(self$optimizer, "self")$lr, self$best, self$num_bad_epochs, self$cooldown_counter)
   .Call(C_assign_all, state, self$next_state(.Call(C_detach, metric)))
   invisible()
 }
