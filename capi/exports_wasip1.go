@@ -571,6 +571,12 @@ func wasm_poly_nam_instance(json unsafe.Pointer, n int32) float64 {
 	return float64(poly_nam_instance((*byte)(json), n))
 }
 
+//go:wasmexport poly_no_grad
+func wasm_poly_no_grad(ctx float64, on int32) int32 {
+	beginCall()
+	return poly_no_grad(uintptr(ctx), on)
+}
+
 //go:wasmexport poly_op
 func wasm_poly_op(name unsafe.Pointer) int32 {
 	beginCall()

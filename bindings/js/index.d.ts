@@ -379,6 +379,9 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** Runs a function with Tensor.training set to mode (true by default); the function may be async. */
   static train<R>(fn: () => R, mode?: boolean): R
 
+  /** Runs a function in which results of operations do not require gradients; the function may be async. */
+  static noGrad<R>(fn: () => R): R
+
   // Operations that are called in ways of their own; the others are in Methods
 
   /** clamp(min, max). */

@@ -47,6 +47,7 @@ exports.PROTOTYPES = {
   poly_array_gradient: ['int', ['uintptr_t', 'void *', 'int', 'uintptr_t', 'int', 'void *']],
   poly_array_grad: ['int', ['uintptr_t', 'void *']],
   poly_array_set_grad: ['int', ['uintptr_t', 'uintptr_t']],
+  poly_no_grad: ['int', ['uintptr_t', 'int']],
   poly_trace_begin: ['int', ['uintptr_t', 'const char *', 'void *', 'int', 'void *']],
   poly_trace_end: ['uintptr_t', ['uintptr_t', 'void *', 'int', 'int']],
   poly_trace_abandon: ['int', ['uintptr_t']],

@@ -126,21 +126,30 @@ class Tensor extends Writing {
 
   /** Runs a function while Tensor.training, which dropout and batch norms look at, has a value; it may be async. */
   static train (fn, mode = true) {
-    if (typeof fn !== 'function') throw new TypeError(`train: fn: ${show(fn)}, expected a function`)
     const before = Tensor.training
-    const back = () => { Tensor.training = before }
-    Tensor.training = mode
-    let result
-    try {
-      result = fn()
-    } catch (error) {
-      back()
-      throw error
-    }
-    if (typeof result?.then === 'function') return Promise.resolve(result).finally(back)
-    back()
-    return result
+    return during('train', fn, () => { Tensor.training = mode }, () => { Tensor.training = before })
   }
+
+  /** Runs a function in which results do not require gradients; it may be async. */
+  static noGrad (fn) {
+    return during('noGrad', fn, () => lib.poly_no_grad(CTX, 1), () => lib.poly_no_grad(CTX, 0))
+  }
+}
+
+/** Calls a function between begin and end; a promise ends when it is settled. */
+function during (name, fn, begin, end) {
+  if (typeof fn !== 'function') throw new TypeError(`${name}: fn: ${show(fn)}, expected a function`)
+  begin()
+  let result
+  try {
+    result = fn()
+  } catch (error) {
+    end()
+    throw error
+  }
+  if (typeof result?.then === 'function') return Promise.resolve(result).finally(end)
+  end()
+  return result
 }
 
 registered.Tensor = Tensor

@@ -142,3 +142,15 @@ test('errors', () => {
   assert.throws(() => new Tensor([1n], { requiresGrad: true }), { name: 'TypeError', message: /int64/ })
   assert.throws(() => wanting([1]).sum().backward(3), TypeError)
 })
+
+test('results of noGrad do not require gradients', async () => {
+  const w = new Tensor([1, 2], { requiresGrad: true })
+  const y = Tensor.noGrad(() => w.mul(2))
+  assert.strictEqual(y.requiresGrad, null)
+  y.mul(w).sum().backward()
+  assert.deepStrictEqual(w.grad.tolist(), [2, 4])
+  assert.strictEqual(await Tensor.noGrad(async () => { await null; return w.mul(2).requiresGrad }), null)
+  assert.throws(() => Tensor.noGrad(() => { throw new Error('x') }), /x/)
+  assert.strictEqual(w.mul(2).requiresGrad, true)
+  assert.throws(() => Tensor.noGrad(1), /noGrad: fn: 1, expected a function/)
+})

@@ -589,6 +589,25 @@ class Tensor(Creation, Indexing, Exchange, Display):
         finally:
             Tensor.training = before
 
+    @staticmethod
+    @contextmanager
+    def no_grad() -> Iterator[None]:
+        """Compute without gradients in a with statement, or in the function that this decorates.
+
+        Results of operations do not require gradients there, in all threads.
+
+        >>> w = Tensor([3.0], requires_grad=True)
+        >>> with Tensor.no_grad():
+        ...     y = w * 2
+        >>> print(w.requires_grad, y.requires_grad)
+        True None
+        """
+        lib.poly_no_grad(CTX, 1)
+        try:
+            yield
+        finally:
+            lib.poly_no_grad(CTX, 0)
+
 
 # Python's own errors of calls name the functions of the classes above by it.
 for _class in Tensor.__mro__[1:-1]:

@@ -884,3 +884,20 @@ def test_bitcast_has_no_gradient():
     with pytest.raises(RuntimeError, match="bitcast"):
         x.bitcast("int32")
     assert x.detach().bitcast("int32").tolist() == [0x3F800000]
+
+
+def test_results_of_no_grad_do_not_require_gradients() -> None:
+    w = Tensor([1.0, 2.0], requires_grad=True)
+
+    @Tensor.no_grad()
+    def double() -> Tensor:
+        return w * 2
+
+    y = double()
+    assert y.requires_grad is None
+    (y * w).sum().backward()
+    assert w.grad is not None
+    assert w.grad.tolist() == [2.0, 4.0]
+    with pytest.raises(KeyError), Tensor.no_grad(), Tensor.no_grad():
+        raise KeyError
+    assert (w * 2).requires_grad is True

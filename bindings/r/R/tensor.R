@@ -375,6 +375,12 @@ tensor_list <- function(...) {
   if (length(given) == 1L && is.list(given[[1L]]) && !is_tensor(given[[1L]])) given[[1L]] else given
 }
 
+no_grad <- function(expr) {
+  .Call(C_no_grad, TRUE)
+  on.exit(.Call(C_no_grad, FALSE))
+  expr
+}
+
 training <- function(expr, mode = TRUE) {
   need_flag("training", "mode", mode)
   before <- .Call(C_training, mode)

@@ -59,6 +59,7 @@ SEXP r_library_info(void);
 SEXP r_live_nodes(void);
 SEXP r_loaded(void);
 SEXP r_manual_seed(SEXP);
+SEXP r_no_grad(SEXP);
 SEXP r_operand(SEXP, SEXP, SEXP);
 SEXP r_ops(SEXP, SEXP, SEXP);
 SEXP r_ops_unary(SEXP, SEXP);

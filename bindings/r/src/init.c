@@ -64,6 +64,7 @@ static const R_CallMethodDef calls[] = {
     {"live_nodes", (DL_FUNC)&r_live_nodes, 0},
     {"loaded", (DL_FUNC)&r_loaded, 0},
     {"manual_seed", (DL_FUNC)&r_manual_seed, 1},
+    {"no_grad", (DL_FUNC)&r_no_grad, 1},
     {"operand", (DL_FUNC)&r_operand, 3},
     {"ops", (DL_FUNC)&r_ops, 3},
     {"ops_unary", (DL_FUNC)&r_ops_unary, 2},

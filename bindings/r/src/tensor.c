@@ -610,6 +610,12 @@ SEXP r_training(SEXP on) {
   return Rf_ScalarLogical(before);
 }
 
+/* Begins or ends a region in which results do not require gradients. */
+SEXP r_no_grad(SEXP on) {
+  if (P.poly_no_grad(context(), Rf_asLogical(on)) < 0) fail();
+  return R_NilValue;
+}
+
 /* After manual_seed(s) random numbers come from the library's stream, which are tinygrad's. Before it each tensor
  * begins anywhere, by R's generator, so that set.seed() makes them repeatable. */
 static int manual;

@@ -167,3 +167,13 @@ test_that("a graph that is used again and again does not keep the past", {
   expect_lte(live(), before + 20)
   expect_same(h$grad, array(c(2, 2)))
 })
+
+test_that("results of no_grad do not require gradients", {
+  w <- Tensor(c(1, 2), requires_grad = TRUE)
+  y <- no_grad(w * 2)
+  expect_null(y$requires_grad)
+  (y * w)$sum()$backward()
+  expect_equal(as.vector(w$grad), c(2, 4))
+  expect_error(no_grad(stop("inside")), "inside")
+  expect_true((w * 2)$requires_grad)
+})

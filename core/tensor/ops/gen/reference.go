@@ -53,8 +53,10 @@ var spellings = map[string]spelling{
 	"shape": {c: "poly_array_describe"}, "ndim": {golang: "x.NDim()", c: "poly_array_describe"}, "size": {golang: "x.Shape()", c: "poly_array_describe"},
 	"numel": {c: "poly_array_describe"}, "dtype": {c: "poly_array_describe"}, "element_size": {c: "poly_dtype_id_size"}, "to_": {r: "x$to_(device = NULL)"},
 	"manual_seed": {golang: "Default().Seed(seed)", c: "poly_seed"},
-	"train": {python: "with Tensor.train(mode=True): …", javascript: "Tensor.train(fn, mode?)", golang: "Default().SetTraining(on)", c: "poly_training",
+	"train": {python: "with Tensor.train(mode=True): …", javascript: "Tensor.train(fn, mode?)", r: "training(expr, mode = TRUE)", golang: "Default().SetTraining(on)", c: "poly_training",
 		doc: "Set training mode for a block of code: dropout drops elements, batch normalisation uses the batch."},
+	"no_grad": {python: "with Tensor.no_grad(): …", javascript: "Tensor.noGrad(fn)", r: "no_grad(expr)", golang: "Default().NoGrad(f)", c: "poly_no_grad",
+		doc: "Compute without gradients in a block of code: results do not require them, whatever their operands do."},
 	"training": {python: "Tensor.training", javascript: "Tensor.training", r: "Tensor$training", golang: "Default().Training()", c: "poly_training",
 		doc: "Whether training mode is on: dropout drops elements, batch normalisation uses the batch."},
 	"sequential": {}, "clip": {}, "pad_to": {}, "shrink_to": {},
@@ -66,7 +68,7 @@ var beside = []struct{ topic, names string }{
 	{"Gradients", "requires_grad requires_grad_ backward grad gradient detach"},
 	{"Writes", "assign replace"},
 	{"Shape, type and device", "shape ndim size numel dtype element_size nbytes is_floating_point device to to_ cpu cuda"},
-	{"Modes and the random stream", "train training manual_seed"},
+	{"Modes and the random stream", "train training no_grad manual_seed"},
 	{"Composition", "sequential"},
 }
 
