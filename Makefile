@@ -28,7 +28,7 @@ PEERS := build/peers
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo demo-web test test-fast test-peers go ci bench bench-fuzz bench-sweep bench-variations parity profile generate fmt lint web site serve install uninstall clean
+.PHONY: help build demo demo-web test test-fast test-peers go ci bench bench-web bench-fuzz bench-sweep bench-variations parity profile generate fmt lint web site serve install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
@@ -70,6 +70,11 @@ bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write ben
 	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(PY) bench/run.py
 	$(MAKE) bench-sweep
+
+bench-web: web ## time the package in a browser beside jax-js, onnxruntime-web and tfjs, and write bench/WEB.md
+	@scripts/require.sh chromium
+	scripts/binding.sh browser
+	node bench/web/run.mjs --write bench/WEB.md
 
 bench-fuzz: build $(VENV)/installed ## time random programs, fused and step by step; FUZZ="--seed 1000 --write bench/FUZZ.md"
 	POLYGRAD_LIB=$(LIB) PYTHONPATH=bindings/python $(PY) bench/fuzz.py $(FUZZ)

@@ -17,6 +17,8 @@ const SOURCE = path.join(ROOT, 'site')
 const PACKAGE = path.join(ROOT, 'build', 'js')
 const PAGES = {
   'index.html': 'Digits',
+  'chargpt.html': 'Writing',
+  'language.html': 'Language models',
   'playground.html': 'Playground',
   'mandelbrot.html': 'Mandelbrot',
   'data.html': 'Groups',
@@ -92,6 +94,9 @@ function site (out) {
   }
   for (const name of fs.readdirSync(PACKAGE)) fs.copyFileSync(path.join(PACKAGE, name), path.join(out, name))
   fs.copyFileSync(path.join(ROOT, 'examples', 'data', 'digits.csv.gz'), path.join(out, 'data', 'digits.csv.gz'))
+  const texts = fs.readdirSync(path.join(DOCS, 'guide')).map((name) => path.join(DOCS, 'guide', name))
+  const read = [...texts, path.join(DOCS, 'concepts.md'), path.join(DOCS, 'architecture.md'), path.join(DOCS, 'decisions.md')]
+  fs.writeFileSync(path.join(out, 'data', 'text.txt'), read.map((name) => fs.readFileSync(name, 'utf8')).join('\n'))
 }
 
 if (process.argv.length !== 3) {

@@ -116,7 +116,7 @@ def lint_js() -> Tally:
         return unready
     total = check("eslint", ["npm", "run", "--silent", "lint"], folder=JS)
     eslint = [str(JS / "node_modules" / ".bin" / "eslint"), "-c", str(JS / "eslint.config.mjs")]
-    total += check("eslint of tools", [*eslint, "scripts", "site", "tests/browser"])
+    total += check("eslint of tools", [*eslint, "scripts", "site", "tests/browser", "bench/web"])
     return total + check("tsc", ["npm", "run", "--silent", "types"], folder=JS)
 
 

@@ -1,6 +1,7 @@
 /** Groups in a table: k-means, and the principal components. */
 
 import { Tensor } from './polygrad.js'
+import { onFile } from './drop.js'
 
 const ROUNDS = 100
 const SHOWN = 8 // columns whose means are shown
@@ -150,15 +151,7 @@ async function take (file) {
   await find()
 }
 
-byId('file').addEventListener('change', ({ target }) => target.files.length > 0 && take(target.files[0]))
-const drop = byId('drop')
-for (const kind of ['dragenter', 'dragover', 'dragleave', 'drop']) {
-  drop.addEventListener(kind, (event) => {
-    event.preventDefault()
-    drop.classList.toggle('over', kind === 'dragenter' || kind === 'dragover')
-    if (kind === 'drop' && event.dataTransfer.files.length > 0) take(event.dataTransfer.files[0])
-  })
-}
+onFile(([file]) => take(file))
 byId('find').addEventListener('click', find)
 
 const digits = (await Tensor.fromUrl('data/digits.csv.gz', { gunzip: true })).toArray()

@@ -9,7 +9,7 @@ const browserGlobals = Object.fromEntries([
 ].map((name) => [name, 'readonly']))
 
 export default [
-  { ignores: ['**/node_modules/**', '**/native/**', '**/web/**', '**/lib/prototypes.js', '**/test/types/out/**'] },
+  { ignores: ['**/node_modules/**', '**/native/**', 'web/**', '**/lib/prototypes.js', '**/test/types/out/**'] },
   {
     languageOptions: { ecmaVersion: 2022, globals },
     linterOptions: { reportUnusedDisableDirectives: true },
@@ -34,9 +34,9 @@ export default [
     }
   },
   {
-    files: ['**/lib/host/*.js', '**/lib/wasm/fetch.js', '**/tests/browser/**', '**/site/**'],
+    files: ['**/lib/host/*.js', '**/lib/wasm/fetch.js', '**/tests/browser/**', '**/site/**', '**/bench/web/**'],
     languageOptions: { globals: browserGlobals }
   },
   { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs' } },
-  { files: ['**/*.mjs', '**/site/*.js'], languageOptions: { sourceType: 'module' } }
+  { files: ['**/*.mjs', '**/site/*.js', '**/bench/web/*.js'], languageOptions: { sourceType: 'module' } }
 ]

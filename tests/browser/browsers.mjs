@@ -18,10 +18,10 @@ function programOf (names) {
   return found
 }
 
-/** Starts a browser by its name here. */
-export function launch (name) {
+/** Starts a browser by its name here, with options of Puppeteer. */
+export function launch (name, options = {}) {
   const { browser, names, args } = BROWSERS[name]
-  return puppeteer.launch({ browser, executablePath: programOf(names), headless: true, args })
+  return puppeteer.launch({ browser, executablePath: programOf(names), headless: true, args, ...options })
 }
 
 /** A new page. Firefox may lose one while another one closes. */

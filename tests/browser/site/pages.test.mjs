@@ -7,6 +7,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { serve } from '../../../scripts/serve.mjs'
 import { launch, openPage } from '../browsers.mjs'
+import { tinyModel } from './models.mjs'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SITE = path.join(ROOT, 'build', 'site')
@@ -94,6 +95,64 @@ test('the playground runs programs, and shows their kernels', async () => {
   })
 })
 
+test('a small GPT learns to write, with a pause, and learns a text of the reader', async () => {
+  await visit('chargpt.html', async (page) => {
+    await done(page)
+    await page.click('#pause')
+    assert.ok(Number(await textOf(page, '#loss')) < 4.2)
+    assert.match(await textOf(page, '#sample'), /^The tensor /)
+    assert.strictEqual((await textOf(page, '#sample')).length, 'The tensor '.length + 200)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const paused = await textOf(page, '#step')
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    assert.strictEqual(await textOf(page, '#step'), paused)
+    const file = path.join(PICTURES, 'text.txt')
+    fs.writeFileSync(file, 'abcd '.repeat(1000))
+    await page.$eval('#steps', (input) => { input.value = 60 })
+    await (await page.$('#file')).uploadFile(file)
+    await until(page, "document.getElementById('state').textContent === 'Done.'")
+    assert.match(await textOf(page, '#text'), /text.txt: 5,000 characters, 5 different ones/)
+    assert.ok(Number(await textOf(page, '#loss')) < 0.5)
+    assert.match(await textOf(page, '#sample'), /abcd abcd abcd/)
+    fs.writeFileSync(file, 'too short')
+    await (await page.$('#file')).uploadFile(file)
+    await until(page, "document.getElementById('text').textContent.includes('the text has 9 characters')")
+  })
+})
+
+test('language models out of files of the reader', async () => {
+  const prompt = 'the other thé'
+  const { files, text } = tinyModel(prompt, 12)
+  const places = Object.fromEntries(Object.entries(files).map(([name, data]) => {
+    fs.writeFileSync(path.join(PICTURES, name), data)
+    return [name, path.join(PICTURES, name)]
+  }))
+  await visit('language.html', async (page) => {
+    await until(page, "document.getElementById('state').textContent === 'No model yet.'")
+    const input = await page.$('#file')
+    const load = async (...names) => {
+      await page.$eval('#state', (state) => { state.textContent = '' })
+      await input.uploadFile(...names.map((name) => places[name]))
+      await until(page, "/Failed|numbers, read in/.test(document.getElementById('state').textContent)")
+      return textOf(page, '#state')
+    }
+    assert.match(await load('config.json', 'model.safetensors'), /Failed: tokenizer.json is missing: drop a .gguf file, or/)
+    await page.select('#dtype', 'float32')
+    await page.$eval('#prompt', (area, value) => { area.value = value }, prompt)
+    for (const [id, value] of [['tokens', 12], ['temperature', 0]]) await page.$eval(`#${id}`, (field, to) => { field.value = to }, value)
+    for (const names of [['tiny.gguf'], ['tokenizer.json', 'model.safetensors', 'config.json']]) {
+      assert.match(await load(...names), /A model of 0\.0\d+ million numbers/)
+      await page.$eval('html', (root) => { delete root.dataset.done })
+      await page.focus('#prompt')
+      await page.keyboard.down('Control')
+      await page.keyboard.press('Enter')
+      await page.keyboard.up('Control')
+      await done(page)
+      assert.strictEqual(await textOf(page, '#output'), text, String(names))
+    }
+  })
+})
+
 test('the Mandelbrot set is drawn, and closer by a key', async () => {
   await visit('mandelbrot.html', async (page) => {
     await done(page)
@@ -154,7 +213,8 @@ test('every link of a page leads somewhere', () => {
 })
 
 test("on a phone's width no page is wider than the screen", async () => {
-  for (const name of ['', 'playground.html', 'mandelbrot.html', 'data.html', 'docs/api.html', 'docs/guide/settings.html']) {
+  const pages = fs.readdirSync(SITE).filter((name) => name.endsWith('.html'))
+  for (const name of [...pages, 'docs/api.html', 'docs/guide/settings.html']) {
     await visit(name, async (page) => {
       assert.ok(await page.evaluate('document.documentElement.scrollWidth') <= PHONE.width, name)
       for (let i = 0; i < 3; i++) await page.keyboard.press('Tab')
