@@ -3,6 +3,7 @@ package polygrad
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"polygrad/variable"
 )
@@ -58,6 +59,9 @@ func (t *Tensor) Backward(opts ...Option) *Tensor {
 // WithGradient is the incoming gradient of Backward and Gradient, of the shape of the tensor they are called on.
 func WithGradient(g *Tensor) Option { return Option{"gradient", g} }
 
+// WithMaterializeGrads gives targets of Gradient that the tensor does not depend on gradients of zeros. Without it they are an error.
+func WithMaterializeGrads(on bool) Option { return Option{"materialize_grads", on} }
+
 // incomingGradient is the gradient that comes in, as an option; nil for none.
 func incomingGradient(opts []Option) (seed *variable.Variable, err error) {
 	for _, o := range opts {
@@ -74,19 +78,25 @@ func incomingGradient(opts []Option) (seed *variable.Variable, err error) {
 }
 
 // Gradient returns the gradients of the tensor with respect to targets, each of the shape of its target, without adding to Grad. They can
-// be differentiated again. The gradient of a target that the tensor does not depend on is zeros. An error comes as every result.
-// Options: WithGradient (ones for one element).
+// be differentiated again. A target that the tensor does not depend on is an error. An error comes as every result.
+// Options: WithGradient (ones for one element), WithMaterializeGrads (false).
 func (t *Tensor) Gradient(targets []*Tensor, opts ...Option) []*Tensor {
 	out := make([]*Tensor, len(targets))
 	err := t.Err()
 	t.withLock(func() {
 		var seed *variable.Variable
 		var vs, grads []*variable.Variable
+		zeros := false
+		opts = slices.DeleteFunc(slices.Clone(opts), func(o Option) bool {
+			on, is := o.value.(bool)
+			zeros = zeros || is && on
+			return is && o.name == "materialize_grads"
+		})
 		if seed, err = incomingGradient(opts); err == nil {
 			vs, err = variables(targets)
 		}
 		if err == nil {
-			grads, err = t.v.Gradients(vs, seed, true)
+			grads, err = t.v.Gradients(vs, seed, zeros)
 		}
 		for i, g := range grads {
 			out[i] = t.c.tensor(g)

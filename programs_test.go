@@ -45,6 +45,15 @@ type statement struct {
 	Values    []float64       `json:"values"`
 	Tolerance float64         `json:"tolerance"`
 	ExpectGra string          `json:"expect_grad"`
+	Gradients string          `json:"gradients"`
+	Size      string          `json:"size"`
+	Min       int             `json:"min"`
+	Max       int             `json:"max"`
+	First     string          `json:"first"`
+	Is        any             `json:"is"`
+	Seed      *uint64         `json:"seed"`
+	Same      []string        `json:"same"`
+	Read      string          `json:"read"`
 	Error     string          `json:"error"`
 }
 
@@ -53,6 +62,7 @@ type machine struct {
 	tensors    map[string]*polygrad.Tensor
 	optimizers map[string]*polygrad.Optimizer
 	functions  map[string]func(...*polygrad.Tensor) ([]*polygrad.Tensor, error)
+	sizes      map[string]*polygrad.Size
 }
 
 func (m *machine) run(s *statement) error {
@@ -70,6 +80,38 @@ func (m *machine) run(s *statement) error {
 		m.tensors[s.Let.(string)] = t
 	case s.Op != "":
 		return m.call(s)
+	case s.First != "":
+		n := m.sizes[s.First].Bind(int(s.Is.(float64)))
+		if err := n.Err(); err != nil {
+			return err
+		}
+		x := m.tensors[s.Of[0]].Index(polygrad.SliceSizes(nil, n))
+		m.tensors[s.Let.(string)] = x
+		return x.Err()
+	case s.Gradients != "":
+		for i, g := range m.tensors[s.Gradients].Gradient(m.all(s.Of)) {
+			if g.Err() != nil {
+				return g.Err()
+			}
+			m.tensors[s.Let.([]any)[i].(string)] = g
+		}
+	case s.Size != "":
+		m.sizes[s.Size] = polygrad.Variable(s.Size, s.Min, s.Max)
+	case s.Seed != nil:
+		polygrad.Default().Seed(*s.Seed)
+	case s.Same != nil:
+		a, err := polygrad.Values[float32](m.tensors[s.Same[0]])
+		if err != nil {
+			return err
+		}
+		b, err := polygrad.Values[float32](m.tensors[s.Same[1]])
+		if err == nil && slices.Equal(a, b) != s.Is.(bool) {
+			return fmt.Errorf("%v and %v, expected same %v", a, b, s.Is)
+		}
+		return err
+	case s.Read != "":
+		_, err := polygrad.Values[float32](m.tensors[s.Read])
+		return err
 	case s.Assign != "":
 		return m.tensors[s.Assign].Assign(m.value(s.Value)).Err()
 	case s.Set != "":
@@ -280,7 +322,7 @@ func (m *machine) function(s *statement) error {
 		return err
 	}
 	m.functions[s.Function] = polygrad.Jit(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
-		inner := &machine{map[string]*polygrad.Tensor{}, m.optimizers, nil}
+		inner := &machine{map[string]*polygrad.Tensor{}, m.optimizers, m.functions, m.sizes}
 		for name, t := range m.tensors {
 			inner.tensors[name] = t
 		}
@@ -336,7 +378,7 @@ func TestPrograms(t *testing.T) {
 	}
 	for _, p := range programs {
 		t.Run(p.Topic+"/"+p.Name, func(t *testing.T) {
-			m := &machine{map[string]*polygrad.Tensor{}, map[string]*polygrad.Optimizer{}, map[string]func(...*polygrad.Tensor) ([]*polygrad.Tensor, error){}}
+			m := &machine{map[string]*polygrad.Tensor{}, map[string]*polygrad.Optimizer{}, map[string]func(...*polygrad.Tensor) ([]*polygrad.Tensor, error){}, map[string]*polygrad.Size{}}
 			for i, s := range p.Do {
 				if err := m.run(s); err != nil {
 					text, _ := json.Marshal(s)

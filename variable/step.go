@@ -256,6 +256,12 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 		return nil, fmt.Errorf("%d arguments, expected %d", len(args), len(s.inputs))
 	}
 	c := s.ctx
+	if c.trace != nil {
+		return nil, fmt.Errorf("a compiled function is called inside of %s, which is being traced", c.trace.caller)
+	}
+	if err := eachOnce(args); err != nil {
+		return nil, err
+	}
 	sizes := values
 	if s.symbolic {
 		sizes = map[string]int64{}

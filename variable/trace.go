@@ -35,11 +35,24 @@ type Trace struct {
 	cellRefs []*Variable
 }
 
+// eachOnce refuses a variable that is given twice: the program would not know which of two arguments a write changes.
+func eachOnce(args []*Variable) error {
+	for i, v := range args {
+		if k := slices.Index(args[:i], v); k >= 0 {
+			return fmt.Errorf("arguments %d and %d are one tensor, which is given more than once: clone it", k, i)
+		}
+	}
+	return nil
+}
+
 // Trace starts recording, until Compile or Abandon. caller names the function in errors. given are placeholders of args without
 // values, to call the traced function on.
 func (c *Context) Trace(who string, args []*Variable) (t *Trace, given []*Variable, err error) {
 	if c.trace != nil {
 		return nil, nil, fmt.Errorf("inside of %s", c.trace.caller)
+	}
+	if err := eachOnce(args); err != nil {
+		return nil, nil, err
 	}
 	if err := c.Realize(args...); err != nil {
 		return nil, nil, err

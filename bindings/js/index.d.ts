@@ -373,8 +373,11 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   backward(options: { gradient?: Tensor | null }): this
   /** backward computed in another thread. */
   backwardAsync(gradient?: Tensor | null): Promise<this>
-  /** The gradients of this tensor with respect to others, as lazy tensors: x.gradient(a, b, { gradient }). */
-  gradient(...targets: Array<Tensor | { gradient?: Tensor | null }>): Tensor[]
+  /**
+   * The gradients of this tensor with respect to others, as lazy tensors: x.gradient(a, b, { gradient }). A target that
+   * the tensor does not depend on is an error, or has a gradient of zeros with materializeGrads.
+   */
+  gradient(...targets: Array<Tensor | { gradient?: Tensor | null, materializeGrads?: boolean }>): Tensor[]
 
   /** Runs a function with Tensor.training set to mode (true by default); the function may be async. */
   static train<R>(fn: () => R, mode?: boolean): R

@@ -126,6 +126,18 @@ func (w *programWriter) statement(s statement) string {
 		return fmt.Sprintf("let(%s, %s, %s, %s, %d)", str("let"), dtype(s["dtype"]), doubles(s["data"]), shape(s["shape"]), grad)
 	case has("op"):
 		return w.call(s)
+	case has("gradients"):
+		return fmt.Sprintf("gradients(%s, %s, %s)", str("gradients"), names(s["of"]), names(s["let"]))
+	case has("size"):
+		return fmt.Sprintf("size(%s, %s, %s)", str("size"), number(s["min"]), number(s["max"]))
+	case has("first"):
+		return fmt.Sprintf("first(%s, %s, %s, %s)", str("let"), str("first"), number(s["is"]), text(s["of"].([]any)[0]))
+	case has("seed"):
+		return fmt.Sprintf("poly_seed(ctx, %s)", number(s["seed"]))
+	case has("same"):
+		return fmt.Sprintf("same(%s, %s, %t)", text(s["same"].([]any)[0]), text(s["same"].([]any)[1]), s["is"])
+	case has("read"):
+		return fmt.Sprintf("read_values(%s)", str("read"))
 	case has("assign"):
 		return fmt.Sprintf("poly_array_assign(get(%s), &%s)", str("assign"), args(ops.Operand, s["value"])[0])
 	case has("set"):

@@ -723,6 +723,173 @@ def compiled() -> list[Program]:
     return out
 
 
+def traced() -> list[Program]:
+    """Functions that are compiled: sizes, random numbers, and what they cannot do."""
+    out = []
+
+    def program(name: str) -> Program:
+        p = Program("traced", name)
+        out.append(p)
+        return p
+
+    def function(name: str, *params: str, do: list[Statement], returns: list[str]) -> Statement:
+        return {"function": name, "params": list(params), "do": do, "returns": returns}
+
+    def run(name: str, result: str, *given: str) -> Statement:
+        return {"run": name, "with": list(given), "let": [result]}
+
+    def expect(name: str, *values: float) -> Statement:
+        shape = [len(values)]
+        return {
+            "expect": name,
+            "shape": shape,
+            "dtype": "float32",
+            "values": list(map(float, values)),
+        }
+
+    size = {"size": "n", "min": 1, "max": 6}
+    total = {"dtype": "float32", "shape": []}
+    numbers = (1, 2, 4, 8, 16, 32)
+    for lengths in ((2, 4, 3, 6, 1), (6, 6, 5, 5), (1, 2, 1, 6)):
+        p = program(f"a function of the first {lengths} elements").that(tensor("x", *numbers), size)
+        do = [let("d", "mul", "a", number=2), let("y", "sum", "d")]
+        p.that(function("f", "a", do=do, returns=["y"]))
+        for k in lengths:
+            p.that({"let": "v", "first": "n", "is": k, "of": ["x"]}, run("f", "r", "v"))
+            p.that({"expect": "r", **total, "values": [2.0 * sum(numbers[:k])]})
+    p = program("the elements of a symbolic length, without a function").that(
+        tensor("x", *numbers), size
+    )
+    for k in (3, 1, 6):
+        p.that(
+            {"let": "v", "first": "n", "is": k, "of": ["x"]},
+            let("s", "square", "v"),
+            let("r", "sum", "s"),
+        )
+        p.that({"expect": "r", **total, "values": [float(sum(v * v for v in numbers[:k]))]})
+    p = program("a length beyond its greatest").that(tensor("x", *numbers), size)
+    p.that({"error": "6", "do": {"let": "v", "first": "n", "is": 7, "of": ["x"]}})
+
+    draw = let("r", "rand_like", "x")
+    p = program("random tensors differ").that(tensor("x", 0, 0, 0), {"seed": 5}, draw)
+    p.that({**draw, "let": "q"}, {"same": ["r", "q"], "is": False})
+    p = program("a seed repeats the numbers").that(tensor("x", 0, 0, 0), {"seed": 5}, draw)
+    p.that({"seed": 5}, {**draw, "let": "q"}, {"same": ["r", "q"], "is": True})
+    p = program("a lazy random tensor keeps its numbers").that(
+        tensor("x", 0, 0, 0), {"seed": 5}, draw
+    )
+    p.that(
+        let("a", "add", "r", number=1),
+        {**draw, "let": "q"},
+        realize("q"),
+        let("b", "add", "r", number=1),
+    )
+    p.that({"same": ["a", "b"], "is": True})
+    p = program("each run draws the numbers that calls would draw").that(
+        tensor("x", 0, 0, 0), {"seed": 5}
+    )
+    names = [f"r{i}" for i in range(4)]
+    for name in names:
+        p.that({**draw, "let": name}, realize(name))
+    p.that(function("f", "a", do=[{**draw, "let": "y", "of": ["a"]}], returns=["y"]), {"seed": 5})
+    for i, name in enumerate(names):
+        p.that(tensor("x", 0, 0, 0), run("f", f"q{i}", "x"), {"same": [name, f"q{i}"], "is": True})
+    p.that({"same": ["q2", "q3"], "is": False})
+
+    p = program("numbers that change").that(tensor("x", 1, 2))
+    for k in range(1, 14):
+        p.that(
+            let("y", "mul", "x", number=k / 4),
+            let("z", "add", "y", number=k),
+            expect("z", k / 4 + k, k / 2 + k),
+        )
+
+    double = function("f", "a", do=[let("y", "mul", "a", number=2)], returns=["y"])
+    read = [let("y", "mul", "a", number=2), {"read": "y"}]
+    p = program("a value cannot be read while a function is traced")
+    p.that(
+        function("f", "a", do=read, returns=["y"]),
+        tensor("x", 1, 2),
+        run("f", "r", "x"),
+        expect("r", 2, 4),
+    )
+    p.that(tensor("x", 1, 2), {"error": "needed while", "do": run("f", "r", "x")})
+    p.that(let("z", "add", "x", number=1), expect("z", 2, 3))
+    add = function("f", "a", "b", do=[let("y", "add", "a", "b")], returns=["y"])
+    p = program("one tensor as two arguments").that(add)
+    for _ in range(3):
+        p.that(tensor("x", 1, 2), tensor("z", 3, 4), run("f", "r", "x", "z"), expect("r", 4, 6))
+    p.that(
+        {"error": "more than once", "do": run("f", "r", "x", "x")},
+        run("f", "r", "z", "x"),
+        expect("r", 4, 6),
+    )
+    for calls in (0, 1, 2):
+        p = program(f"a function inside another one, called {calls} times before").that(double)
+        for _ in range(calls):
+            p.that(tensor("x", 1, 2), run("f", "r", "x"), expect("r", 2, 4))
+        p.that(function("g", "b", do=[run("f", "y", "b")], returns=["y"]))
+        p.that(tensor("x", 1, 2), run("g", "r", "x"), expect("r", 2, 4))
+        p.that(tensor("x", 1, 2), {"error": "inside", "do": run("g", "r", "x")})
+        p.that(tensor("x", 3, 4), run("f", "r", "x"), expect("r", 6, 8))
+    return out
+
+
+def second_order() -> list[Program]:
+    """Gradients as tensors, and theirs."""
+    out = []
+
+    def program(name: str, *data: float) -> Program:
+        p = Program("gradients of gradients", name).that(tensor("x", *data, grad=True))
+        out.append(p)
+        return p
+
+    def expect(name: str, *values: float) -> Statement:
+        shape = [len(values)]
+        return {
+            "expect": name,
+            "shape": shape,
+            "dtype": "float32",
+            "values": list(map(float, values)),
+            "tolerance": 1e-5,
+        }
+
+    def gradient(name: str, of: str, *targets: str) -> Statement:
+        return {"gradients": of, "of": list(targets), "let": [name]}
+
+    def cube(x: str, name: str) -> list[Statement]:
+        return [let("s", "square", x), let("c", "mul", "s", x), let(name, "sum", "c")]
+
+    p = program("of a sum of cubes", 1, -2).that(*cube("x", "y"), gradient("g", "y", "x"))
+    p.that(expect("g", 3, 12), let("t", "sum", "g"), gradient("h", "t", "x"), expect("h", 6, -12))
+    p.that(let("u", "sum", "h"), gradient("k", "u", "x"), expect("k", 6, 6))
+    p = program("a penalty on a gradient", 1, -2).that(*cube("x", "y"), gradient("g", "y", "x"))
+    p.that(let("q", "square", "g"), let("loss", "sum", "q"), {"backward": "loss"})
+    p.that({"expect_grad": "x", "values": [36.0, -288.0]})
+    p = program("of a product of two", 2, 3).that(
+        tensor("w", 5, 7, grad=True), let("p", "mul", "x", "w")
+    )
+    p.that(
+        let("q", "mul", "p", "x"),
+        let("y", "sum", "q"),
+        gradient("g", "y", "x"),
+        expect("g", 20, 42),
+    )
+    p.that(let("t", "sum", "g"), {"gradients": "t", "of": ["x", "w"], "let": ["a", "b"]})
+    p.that(expect("a", 10, 14), expect("b", 4, 6))
+    p = program("a gradient that nothing stores", 1, 2).that(
+        *cube("x", "y"), gradient("g", "y", "x")
+    )
+    p.that(expect("g", 3, 12), {"expect_grad": "x", "values": None})
+    p = program("a gradient of what was written since", 1, 2).that(*cube("x", "y"))
+    p.that(gradient("g", "y", "x"), assign("x", 0), expect("g", 3, 12))
+    p = program("of what does not depend on it", 1, 2).that(
+        tensor("z", 1, 2, grad=True), let("y", "sum", "z")
+    )
+    p.that({"error": "depend", "do": gradient("g", "y", "x")})
+    return out
+
+
 def mistakes() -> list[Program]:
     """What is wrong is an error, and changes nothing."""
     far = {"var": "far"}
@@ -765,9 +932,8 @@ def mistakes() -> list[Program]:
 
 def main() -> None:
     """Write the file."""
-    programs = [
-        p.json() for p in [*views(), *readers(), *hazards(), *gradients(), *compiled(), *mistakes()]
-    ]
+    topics = [views, readers, hazards, gradients, second_order, compiled, traced, mistakes]
+    programs = [p.json() for topic in topics for p in topic()]
     names = [(p["topic"], p["name"]) for p in programs]
     assert len(set(names)) == len(names), "two programs have one name"
     lines = ",\n".join(json.dumps(p, separators=(",", ":")) for p in programs)

@@ -118,9 +118,11 @@ class Writing extends Values {
   gradient (...args) {
     const targets = args.filter((t) => t instanceof Base)
     targets.forEach((t) => tensorOf(t, 'gradient'))
-    const seed = seedOf('gradient', args.filter((t) => !(t instanceof Base)))
+    const options = args.filter((t) => !(t instanceof Base))
+    const { gradient: incoming, materializeGrads } = named('gradient', options, { gradient: null, materializeGrads: false })
+    const seed = incoming == null ? 0 : tensorOf(incoming, 'gradient: gradient')._handle
     const out = new Int32Array(2 * targets.length)
-    if (lib.poly_array_gradient(handleOf(this), handlesOf(targets), targets.length, seed, 1, out) !== 0) fail()
+    if (lib.poly_array_gradient(handleOf(this), handlesOf(targets), targets.length, seed, materializeGrads ? 1 : 0, out) !== 0) fail()
     return Array.from(targets, (_, i) => get(out, i)).map(made)
   }
 }

@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
-const { Tensor, TinyJit, SGD, Adam, AdamW } = require('..')
+const { Tensor, TinyJit, Variable, SGD, Adam, AdamW } = require('..')
 
 const PROGRAMS = JSON.parse(fs.readFileSync(path.join(__dirname, '..', '..', '..', 'tests', 'programs.json'), 'utf8'))
 const OPTIMIZERS = { sgd: SGD, adam: Adam, adamw: AdamW }
@@ -67,6 +67,15 @@ const KINDS = {
     const options = Object.keys(args).length > 0 ? [args] : []
     v[s.let] = s.op === 'getitem' ? first.getitem(...m.items(args.items)) : first[camel(s.op)](...others, ...options)
   },
+  gradients: (m, s, v) => v[s.gradients].gradient(...s.of.map((name) => v[name])).forEach((g, i) => { v[s.let[i]] = g }),
+  size: (m, s, v) => { v[s.size] = new Variable(s.size, s.min, s.max) },
+  first: (m, s, v) => { v[s.let] = v[s.of[0]].shrink([[0, v[s.first].bind(s.is)]]) },
+  seed: (m, s) => Tensor.manualSeed(s.seed),
+  same: (m, s, v) => {
+    const [a, b] = s.same.map((name) => v[name].tolist())
+    assert.strictEqual(String(a) === String(b), s.is, `${a} and ${b}`)
+  },
+  read: (m, s, v) => v[s.read].tolist(),
   assign: (m, s, v) => v[s.assign].assign(m.value(s.value)),
   set: (m, s, v) => v[s.set].setitem(m.items(s.items), m.value(s.value)),
   realize: (m, s, v) => v[s.realize[0]].realize(...s.realize.slice(1).map((name) => v[name])),

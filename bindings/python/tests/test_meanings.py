@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from polygrad import Tensor, TinyJit
+from polygrad import Tensor, TinyJit, Variable
 from polygrad.nn import SGD, Adam, AdamW
 
 if TYPE_CHECKING:
@@ -131,6 +131,34 @@ class Machine:
         else:
             compare(grad, s)
 
+    def gradients(self, s: dict[str, Any]) -> None:
+        """Compute gradients as tensors."""
+        targets = [self.variables[name] for name in s["of"]]
+        grads = self.variables[s["gradients"]].gradient(*targets)
+        self.variables.update(zip(s["let"], grads))
+
+    def size(self, s: dict[str, Any]) -> None:
+        """Make a symbolic size."""
+        self.variables[s["size"]] = Variable(s["size"], s["min"], s["max"])
+
+    def first(self, s: dict[str, Any]) -> None:
+        """Take the first elements, as many as a size is."""
+        bound = self.variables[s["first"]].bind(s["is"])
+        self.variables[s["let"]] = self.variables[s["of"][0]].shrink(((0, bound),))
+
+    def seed(self, s: dict[str, Any]) -> None:
+        """Start the random stream."""
+        Tensor.manual_seed(s["seed"])
+
+    def same(self, s: dict[str, Any]) -> None:
+        """Compare two tensors."""
+        a, b = (self.variables[name].tolist() for name in s["same"])
+        assert (a == b) is s["is"], (a, b)
+
+    def read(self, s: dict[str, Any]) -> None:
+        """Read the elements of a tensor."""
+        self.variables[s["read"]].tolist()
+
     def error(self, s: dict[str, Any]) -> None:
         """Run a statement that must fail."""
         with pytest.raises((ValueError, TypeError, IndexError, RuntimeError)) as raised:
@@ -152,6 +180,12 @@ KINDS: dict[str, Callable[[Machine, dict[str, Any]], None]] = {
     "run": Machine.call,
     "data": Machine.data,
     "op": Machine.op,
+    "gradients": Machine.gradients,
+    "size": Machine.size,
+    "first": Machine.first,
+    "seed": Machine.seed,
+    "same": Machine.same,
+    "read": Machine.read,
     "assign": Machine.assign,
     "set": Machine.set,
     "realize": Machine.realize,

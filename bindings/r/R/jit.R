@@ -47,7 +47,7 @@ jit_enabled <- function() {
 }
 
 jit_call <- function(self, ...) {
-  if (.Call(C_tracing)) raise("TinyJit: a captured function is called while another one is traced")
+  if (.Call(C_tracing)) raise("TinyJit: a captured function is called inside another one")
   args <- list(...)
   captured <- self$captured
   out <- if (!is.null(captured)) {

@@ -210,6 +210,59 @@ static int expect_grad(const char *name, const double *values, int n, double tol
   return rc;
 }
 
+static int gradients(const char *name, const char **of, int n, const char **lets, int n_lets) {
+  PolyArray *targets[MOST], *out[MOST];
+  if (n_lets != n || poly_array_gradient(get(name), targets, all(of, n, targets), NULL, 0, out) != 0) return -1;
+  int rc = 0;
+  for (int i = 0; rc == 0 && i < n; i++) rc = set(lets[i], out[i], inner);
+  return rc;
+}
+
+static struct { const char *name; PolyUOp *node; } sizes[MOST];
+static int n_sizes;
+
+static int size(const char *name, int64_t least, int64_t greatest) {
+  sizes[n_sizes].name = name, sizes[n_sizes].node = poly_define_var(ctx, name, least, greatest);
+  return sizes[n_sizes++].node ? 0 : -1;
+}
+
+/* The first elements of an array, as many as a size is. */
+static int first(const char *name, const char *size, int64_t value, const char *of) {
+  for (int i = n_sizes; i-- > 0;) {
+    if (strcmp(sizes[i].name, size) != 0) continue;
+    PolyUOp *n = poly_bind_var(ctx, sizes[i].node, value);
+    if (!n) return -1;
+    PolyCallArg n_arg = {.kind = POLY_CALL_SIZE, .as = {.p = n}};
+    int rc = call(name, "shrink", ARGS(V(of), L(1), L(2), POLY_PASS_I(0), n_arg));
+    poly_uop_release(ctx, n);
+    return rc;
+  }
+  return wrong("no such size");
+}
+
+static size_t bytes_of(PolyArray *x) {
+  int64_t shape[POLY_MAX_DIMS];
+  int type, ndim = poly_array_describe(x, shape, POLY_MAX_DIMS, &type);
+  size_t bytes = sizeof(float);
+  for (int i = 0; i < ndim; i++) bytes *= (size_t)shape[i];
+  return bytes;
+}
+
+/* Reads at most 16 float32. */
+static int read_values(const char *name) {
+  float x[16];
+  return bytes_of(get(name)) > sizeof x ? wrong("too many elements") : poly_array_read(get(name), x, bytes_of(get(name)));
+}
+
+/* Whether two arrays of at most 16 float32 have the same elements. */
+static int same(const char *a, const char *b, int is) {
+  float x[16] = {0}, y[16] = {0};
+  size_t bytes = bytes_of(get(a));
+  if (bytes > sizeof x) return wrong("too many elements");
+  if (poly_array_read(get(a), x, bytes) != 0 || poly_array_read(get(b), y, bytes) != 0) return -1;
+  return (memcmp(x, y, sizeof x) == 0) == is ? 0 : wrong("other elements");
+}
+
 static int mentions(const char *text, const char *part) {
   size_t n = strlen(part);
   for (; *text; text++)
@@ -230,7 +283,7 @@ static int fails(const char *about, int rc) {
 /* Runs a program; statement is the number of the one that fails. */
 static void program(const char *name, int (*body)(void)) {
   ctx = poly_ctx_new();
-  n_bound = n_functions = n_optimizers = inner = 0;
+  n_bound = n_functions = n_optimizers = n_sizes = inner = 0;
   poly_clear_error();
   int rc = body();
   if (rc != 0) {

@@ -58,7 +58,9 @@ func train(folder, kind string) error {
 	l := net.Layers
 	for range 5 {
 		optimizer.ZeroGrad()
-		linear := func(x *polygrad.Tensor, l layer) *polygrad.Tensor { return x.Linear(l.Weight.T(), polygrad.WithBias(l.Bias)) }
+		linear := func(x *polygrad.Tensor, l layer) *polygrad.Tensor {
+			return x.Linear(l.Weight.T(), polygrad.WithBias(l.Bias))
+		}
 		out := linear(data["x"], l[0]).LayerNorm().Mul(l[1].Weight).Add(l[1].Bias)
 		loss := linear(out.ReLU(), l[2]).Sub(data["y"]).Square().Mean()
 		if err := loss.Backward().Err(); err != nil {

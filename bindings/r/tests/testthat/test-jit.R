@@ -116,7 +116,7 @@ test_that("what cannot be captured, or is called otherwise, is an error that cha
   inner <- TinyJit(function(x) x * 2)
   outer <- TinyJit(function(x) inner(x))
   outer(x)
-  expect_polygrad(outer(x), "while another one is traced")
+  expect_polygrad(outer(x), "inside another one")
   fails <- TinyJit(function(x) {
     x$assign(x * 5)
     if (fails$cnt == 1) stop("mine")

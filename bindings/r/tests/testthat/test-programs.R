@@ -59,6 +59,22 @@ program_run <- function(s, v) {
     } else {
       do.call(do.call("$", list(first, s[["op"]])), c(operands[-1L], arguments(s, list())))
     }
+  } else if (!is.null(s[["gradients"]])) {
+    results <- do.call(v[[s[["gradients"]]]]$gradient, named(s[["of"]]))
+    if (is_tensor(results)) results <- list(results)
+    for (i in seq_along(results)) v[[s[["let"]][[i]]]] <- results[[i]]
+  } else if (!is.null(s[["size"]])) {
+    v[[s[["size"]]]] <- Variable(s[["size"]], s[["min"]], s[["max"]])
+  } else if (!is.null(s[["first"]])) {
+    size <- v[[s[["first"]]]]
+    v[[s[["let"]]]] <- named(s[["of"]])[[1L]][slc(1, size$bind(s[["is"]]))]
+  } else if (!is.null(s[["seed"]])) {
+    Tensor$manual_seed(s[["seed"]])
+  } else if (!is.null(s[["same"]])) {
+    values <- lapply(named(s[["same"]]), as.vector)
+    if (identical(values[[1L]], values[[2L]]) != s[["is"]]) stop("same: another answer")
+  } else if (!is.null(s[["read"]])) {
+    as.vector(v[[s[["read"]]]])
   } else if (!is.null(s[["assign"]])) {
     x <- v[[s[["assign"]]]]
     value <- value_of(s[["value"]], v)
