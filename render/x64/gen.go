@@ -34,6 +34,9 @@ type gen struct {
 	closed     int64
 	args       asm.Reg
 	transposed map[*ir.Value][]transposed
+	// updates are loads that only the store to the same gated place uses; gated is the address of that place.
+	updates map[*ir.Value]*ir.Place
+	gated   map[*ir.Place]asm.Reg
 	// splats and vectors are registers with constants.
 	splats  map[splatKey]asm.Reg
 	vectors map[int32]asm.Reg
@@ -211,6 +214,9 @@ func (g *gen) ready(v *ir.Value) {
 
 // readyPlace is ready for the operands of a place.
 func (g *gen) readyPlace(at *ir.Place) {
+	if g.gated[at] != 0 {
+		return
+	}
 	g.part(g.places.planned[at])
 	if at.Index != nil {
 		g.ready(at.Index)

@@ -37,10 +37,59 @@ func (g *gen) whole(v *ir.Value) bool {
 // loadScalar loads a scalar. A gate selects the address of the alternative instead of branching.
 func (g *gen) loadScalar(v *ir.Value) asm.Reg {
 	m := g.address(v.At, 0)
-	if v.At.Gate != nil {
+	switch at := g.updates[v]; {
+	case at != nil:
+		g.vals[v.Args[0].ID].left--
+		g.gated[at] = g.orSpare(m, at.Gate)
+		m = asm.Mem{Base: g.gated[at]}
+	case v.At.Gate != nil:
 		m = g.orElse(v, m)
 	}
 	return g.scalarOf(v.At.Buf.Kind, m)
+}
+
+// orSpare is the address m, or that of the spare area if a scalar gate is closed.
+func (g *gen) orSpare(m asm.Mem, gate *ir.Value) asm.Reg {
+	t := g.gp()
+	g.from(asm.LEA, 8, t, m)
+	g.ins(g.test(gate).Not().Cmov(), 8, t, g.spare())
+	return t
+}
+
+// findUpdates finds the loads whose only use is a store to the same place behind the same gate: what they load where it is closed is
+// stored nowhere, and both use one address.
+func (g *gen) findUpdates(b *ir.Block) {
+	for _, it := range b.Items {
+		if it.Store == nil || it.Store.At.Gate == nil || it.Store.Val.Lanes > 1 {
+			continue
+		}
+		at := it.Store.At
+		if v := g.updated(stored(it.Store), at, b); v != nil {
+			g.updates[v] = at
+			g.vals[at.Gate.ID].left--
+		}
+	}
+}
+
+// updated is the load from a place of a store, among the values that nothing but the store uses.
+func (g *gen) updated(v *ir.Value, at *ir.Place, b *ir.Block) *ir.Value {
+	if s := &g.vals[v.ID]; s.left != 1 || s.shared || v.Block != b {
+		return nil
+	}
+	if v.Op == ir.Load {
+		l := v.At
+		if l.Gate == at.Gate && l.Buf == at.Buf && l.Off == at.Off && g.places.planned[l] == g.places.planned[at] &&
+			l.Index == nil && v.Args[0].Op == ir.Const {
+			return v
+		}
+		return nil
+	}
+	for _, a := range v.Args {
+		if found := g.updated(a, at, b); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // orElse is the address m, or that of a scalar load's alternative where its gate is closed.

@@ -149,6 +149,7 @@ func (g *gen) countPlace(at *ir.Place, b *ir.Block) {
 
 // block emits the effects of a block in order, and before each its operands.
 func (g *gen) block(b *ir.Block) {
+	g.findUpdates(b)
 	for i, it := range b.Items {
 		switch {
 		case it.Store != nil:

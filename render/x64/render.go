@@ -152,7 +152,8 @@ func newGen(k *ir.Kernel, f Features, coder *asm.Coder) *gen {
 		vals:     r.vals,
 		sections: map[*ir.Block]*section{}, loops: map[*ir.Loop]*loop{}, phis: r.phis,
 		places:     r.places,
-		transposed: map[*ir.Value][]transposed{}, splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
+		transposed: map[*ir.Value][]transposed{}, updates: map[*ir.Value]*ir.Place{}, gated: map[*ir.Place]asm.Reg{},
+		splats: map[splatKey]asm.Reg{}, vectors: map[int32]asm.Reg{},
 	}
 }
 

@@ -55,12 +55,12 @@ func (g *gen) storeScalar(at *ir.Place, val *ir.Value) {
 		return
 	}
 	r := g.use(val)
-	m := g.address(at, 0)
-	if at.Gate != nil {
-		t := g.gp()
-		g.from(asm.LEA, 8, t, m)
-		g.ins(g.test(at.Gate).Not().Cmov(), 8, t, g.spare())
-		m = asm.Mem{Base: t}
+	m := asm.Mem{Base: g.gated[at]}
+	if m.Base == 0 {
+		m = g.address(at, 0)
+		if at.Gate != nil {
+			m = asm.Mem{Base: g.orSpare(m, at.Gate)}
+		}
 	}
 	g.storeReg(k, m, r)
 }
