@@ -21,7 +21,8 @@ func Bitcast(x *uop.UOp, dt *uop.DType) (r *uop.UOp, err error) {
 	return bitcast(x, dt), nil
 }
 
-var uintOfSize = map[int]*uop.DType{1: uop.Uint8, 2: uop.Uint16, 4: uop.Uint32, 8: uop.Uint64}
+// UintOfSize is the unsigned type of so many bytes.
+var UintOfSize = map[int]*uop.DType{1: uop.Uint8, 2: uop.Uint16, 4: uop.Uint32, 8: uop.Uint64}
 
 func bitcast(x *uop.UOp, dt *uop.DType) *uop.UOp {
 	if x.DType == dt {
@@ -39,19 +40,19 @@ func bitcast(x *uop.UOp, dt *uop.DType) *uop.UOp {
 	if last*int64(from)%int64(to) != 0 {
 		fail("dtype", "%s, expected a type whose size divides the bytes of %d values of %s", dt, last, x.DType)
 	}
-	raw := bitcast(x, uintOfSize[from])
+	raw := bitcast(x, UintOfSize[from])
 	if to < from {
 		parts := make([]*uop.UOp, from/to)
 		for i := range parts {
 			parts[i] = shiftRight(raw, 8*i*to)
 		}
-		return bitcast(cast(flatten(stack(parts, -1), -2, -1), uintOfSize[to]), dt)
+		return bitcast(cast(flatten(stack(parts, -1), -2, -1), UintOfSize[to]), dt)
 	}
 	rate := int64(to / from)
 	raw = reshape(raw, joinShapes(s[:len(s)-1], uop.ShapeOf(last/rate, rate)))
 	var r *uop.UOp
 	for i := range rate {
-		part := shiftLeft(cast(shrinkAxis(raw, len(s), uop.N(i), uop.N(i+1)), uintOfSize[to]), 8*int(i)*from)
+		part := shiftLeft(cast(shrinkAxis(raw, len(s), uop.N(i), uop.N(i+1)), UintOfSize[to]), 8*int(i)*from)
 		if r == nil {
 			r = part
 		} else {

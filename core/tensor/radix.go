@@ -25,7 +25,7 @@ const (
 // sortKey is an unsigned integer for each element, in the order of the elements; equal elements have equal keys. NaN is the greatest.
 func sortKey(x *uop.UOp, descending bool) *uop.UOp {
 	size := x.DType.Itemsize()
-	dt := uintOfSize[size]
+	dt := UintOfSize[size]
 	top := uint64(1) << (8*size - 1)
 	var key *uop.UOp
 	switch {

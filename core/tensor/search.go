@@ -161,7 +161,7 @@ func OrderWithin(x, least *uop.UOp, bits int64) (r *uop.UOp, err error) {
 	if n <= 1 {
 		return Order(x)
 	}
-	key := bitcast(sub(flatten(detach(x), 0, -1), detach(least)), uintOfSize[size])
+	key := bitcast(sub(flatten(detach(x), 0, -1), detach(least)), UintOfSize[size])
 	if bits <= 32 {
 		key = cast(key, uop.Uint32)
 	}

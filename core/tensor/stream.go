@@ -79,7 +79,7 @@ func (p place) pairs(at *uop.UOp, half int64) *uop.UOp {
 // fractions are n numbers in [0, 1).
 func (p place) fractions(n int64, dt *uop.DType) *uop.UOp {
 	size := int64(dt.Itemsize())
-	bits := bitcast(p.words(ceil64(n*size, 4)), uintOfSize[int(size)])
+	bits := bitcast(p.words(ceil64(n*size, 4)), UintOfSize[int(size)])
 	return fraction(shrinkAxis(bits, 0, uop.N(0), uop.N(n)), dt)
 }
 

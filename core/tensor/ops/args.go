@@ -460,21 +460,37 @@ func (a *Args) spatialAxes() (int, error) {
 	return n, nil
 }
 
-// classCount computes the number of classes of class numbers: the greatest one + 1.
-func (a *Args) classCount() (int64, error) {
-	most, err := tensor.Max(a.X, nil, false)
-	if err != nil {
-		return 0, err
+// classCount computes the number of classes of class numbers: the greatest one + 1; and whether some are negative.
+func (a *Args) classCount() (n int64, negative bool, err error) {
+	x := a.X
+	signed := x.DType.IsInt() && !x.DType.IsUnsigned() && !x.Graph().IsAsTinygrad()
+	if signed { // negative numbers are the greatest unsigned ones
+		if x, err = tensor.Bitcast(x, tensor.UintOfSize[x.DType.Itemsize()]); err != nil {
+			return 0, false, err
+		}
 	}
-	c, err := a.Value(most)
+	c, err := a.greatest(x)
+	if err == nil && signed && c.Big().BitLen() == 8*x.DType.Itemsize() {
+		negative = true
+		c, err = a.greatest(a.X)
+	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	n, ok := c.Int64()
 	if !ok || n == math.MaxInt64 {
-		return 0, bad("x", "has an element %s, expected numbers of classes that fit into memory", c)
+		return 0, false, bad("x", "has an element %s, expected numbers of classes that fit into memory", c)
 	}
-	return n + 1, nil
+	return n + 1, negative, nil
+}
+
+// greatest computes the greatest element of a tensor.
+func (a *Args) greatest(x *uop.UOp) (uop.Const, error) {
+	most, err := tensor.Max(x, nil, false)
+	if err != nil {
+		return uop.Const{}, err
+	}
+	return a.Value(most)
 }
 
 // leastRanged is from how many integers on the time that their range takes to find is less than that of sorting them by more digits.
@@ -494,11 +510,7 @@ func (a *Args) order() (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	high, err := tensor.Max(x, nil, false)
-	if err != nil {
-		return nil, err
-	}
-	most, err := a.Value(high)
+	most, err := a.greatest(x)
 	if err != nil {
 		return nil, err
 	}

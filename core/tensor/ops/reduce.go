@@ -168,14 +168,16 @@ not counted otherwise.`, func(a *Args) (*uop.UOp, error) {
 			return nil, err
 		}
 		if a.X.Shape().MaxNumel() > 0 {
-			classes, err := a.classCount()
+			classes, negative, err := a.classCount()
 			if err != nil {
 				return nil, err
 			}
 			n = max(n, classes)
-		}
-		if wrong, found := a.Elements.outside(a.X, 0, n-1); found {
-			return nil, bad("x", "has an element %d, expected 0 or more", wrong)
+			if negative {
+				if wrong, found := a.Elements.outside(a.X, 0, n-1); found {
+					return nil, bad("x", "has an element %d, expected 0 or more", wrong)
+				}
+			}
 		}
 		return tensor.BinCount(a.X, a.tensor("weights"), n)
 	}),

@@ -289,7 +289,7 @@ tensor it gives a row of zeros.`, func(a *Args) (*uop.UOp, error) {
 				return nil, err
 			}
 			var err error
-			if n, err = a.classCount(); err != nil {
+			if n, _, err = a.classCount(); err != nil {
 				return nil, err
 			}
 		}
