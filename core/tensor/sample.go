@@ -125,7 +125,7 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 	if n <= shortRow {
 		return cast(ordered(u, 0, false).at, dt), nil
 	}
-	key := cast(mul(u, 1<<fractionBits), uop.Uint32)
+	key := cast(mul(u, 1<<fractionBits), uop.Uint32).ContiguousOp()
 	return cast(reshape(radixOrder(reshape(key, uop.ShapeOf(1, n)), fractionBits), uop.ShapeOf(n)), dt), nil
 }
 
