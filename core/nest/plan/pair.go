@@ -34,8 +34,8 @@ func (pl *planner) pairCost(acc []analysis.Access, a *Axis) float64 {
 	return sum
 }
 
-// bestPair is the cheapest pair of axes, if it costs less than best.
-func (pl *planner) bestPair(p *Band, acc []analysis.Access, best float64) *Axis {
+// bestPair is the cheapest pair of axes, with the arithmetic of a vector, if it costs less than best.
+func (pl *planner) bestPair(p *Band, acc []analysis.Access, arithmetic, best float64) *Axis {
 	var found *Axis
 	lanes := int64(pl.Lanes)
 	for _, o := range p.Axes {
@@ -45,7 +45,7 @@ func (pl *planner) bestPair(p *Band, acc []analysis.Access, best float64) *Axis 
 			}
 			a := pl.paired(o, i)
 			vectors := (a.Count + a.Unit - 1) / a.Unit
-			if cost := pl.pairCost(acc, a) * float64(vectors*lanes) / float64(a.Count); cost < best {
+			if cost := (pl.pairCost(acc, a) + arithmetic) * float64(vectors*lanes) / float64(a.Count); cost < best {
 				found, best = a, cost
 			}
 		}

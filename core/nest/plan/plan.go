@@ -75,6 +75,9 @@ const (
 	costPack   = 10   // of packing a vector, contiguous or transposed
 	costL2     = 0.75 // added for a vector from L2
 	costFar    = 4    // added for a vector from beyond L2
+
+	costOperation = 0.5 // of an operation on vectors
+	scalarsAtOnce = 4   // that a processor does in the time of one on vectors
 )
 
 // vectorCost is the cost of the accesses of a leaf if a range is vectorized.
@@ -173,7 +176,7 @@ const lightBody = 8
 
 // planElements lays out a band without reductions, of which some copies are emitted together.
 func (pl *planner) planElements(p *Band, copies int64) {
-	acc := p.Leaf.Accesses(1, nil)
+	acc, arithmetic := p.Leaf.Accesses(1, nil), costOperation*float64(pl.Weight(p.Leaf))
 	var vec *Axis
 	best := 0.0
 	for _, a := range p.Axes {
@@ -181,7 +184,7 @@ func (pl *planner) planElements(p *Band, copies int64) {
 			continue
 		}
 		// A vector that is not full costs as much as one that is.
-		cost := pl.vectorCost(acc, a.Region.Rng) * pl.fill(a.Count)
+		cost := (pl.vectorCost(acc, a.Region.Rng) + arithmetic) * pl.fill(a.Count)
 		if vec == nil || cost <= best {
 			vec, best = a, cost
 		}
@@ -190,10 +193,12 @@ func (pl *planner) planElements(p *Band, copies int64) {
 		return
 	}
 	ordered := p.ordered()
-	if a := pl.bestPair(p, acc, best); a != nil && !ordered {
+	// Without vectors each access costs as much as with lanes that are apart, and a processor does a few operations at a time.
+	scalar := float64(len(acc))*costApart + arithmetic*float64(pl.Lanes)/scalarsAtOnce
+	if a := pl.bestPair(p, acc, arithmetic, best); a != nil && !ordered {
 		vec = a
 		p.Axes = append(slices.DeleteFunc(p.Axes, func(b *Axis) bool { return b.Region == a.Region || b.Region == a.Inner }), a)
-	} else if !ordered && pl.planTranspose(p, acc, best) || p.want[knobVectorAxis] == open && best > float64(len(acc))*costApart {
+	} else if !ordered && pl.planTranspose(p, acc, arithmetic, best) || p.want[knobVectorAxis] == open && best > scalar {
 		return
 	}
 	vec.Vector = true
@@ -254,7 +259,13 @@ func (pl *planner) planPrefix(p *Band) {
 		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.InOrder() && pl.prefixStep(r) == 0 }) {
 			rows.Units = vectorChains
 		}
-		for ; rows.Units > 1 && (rows.Units*weight > most || rows.Units > rows.Count); rows.Units /= 2 {
+		held := int64(0) // integers that stay in general registers: what is counted, and where
+		for _, a := range acc {
+			if a.U.Op == uop.Load && a.U.DType.IsInt() {
+				held++
+			}
+		}
+		for ; rows.Units > 1 && (rows.Units*weight > most || rows.Units*held > int64(pl.m.Pointers) || rows.Units > rows.Count); rows.Units /= 2 {
 		}
 	}
 }

@@ -104,6 +104,8 @@ type Reduction struct {
 	Lanes, Multiple int64
 	// updates is the number of reduced registers, weight the number of operations of an iteration.
 	updates, weight int64
+	// chains is how many accumulators hide the latency of an operation.
+	chains int64
 	// wanted is the requested number of accumulators, 0 if it is open.
 	wanted int64
 	// long: an iteration does several steps of each accumulator, since iterations are slow on the machine.
@@ -114,7 +116,10 @@ type Reduction struct {
 
 // reduction plans a reduction loop and the loops inside; around is the enclosing band, nil for none.
 func (pl *planner) reduction(r *analysis.Region, around *Band) {
-	n := &Reduction{Loop: r, Form: Unrolled, Lanes: 1, Multiple: r.TripMultiple(), updates: int64(len(r.Updates)), weight: pl.Weight(r), long: pl.m.SlowLoops, siblings: 1}
+	n := &Reduction{Loop: r, Form: Unrolled, chains: chains, Lanes: 1, Multiple: r.TripMultiple(), updates: int64(len(r.Updates)), weight: pl.Weight(r), long: pl.m.SlowLoops, siblings: 1}
+	if len(r.Updates) > 0 && r.Updates[0].Slot.Reg.DType.Base().IsBool() {
+		n.chains = boolChains
+	}
 	lanes := int64(pl.Lanes)
 	// A sum without an enclosing band has a single result.
 	spread := around == nil && !pl.plain || around != nil && around.Along
@@ -159,6 +164,9 @@ func (pl *planner) goesOnInVectors(r *analysis.Region) bool {
 // chains is the number of independent accumulators that hide the latency of an addition.
 const chains = 8
 
+// boolChains is chains for bools: their operations take a cycle, and there are few registers for masks.
+const boolChains = 4
+
 const (
 	// alongWeight and unrolledWeight bound the operations of an iteration with all of its partial sums, longWeight where loops
 	// are slow.
@@ -175,14 +183,14 @@ func (r *Reduction) Ways(copies, n int64) int64 {
 	case r.Form == AlongUnknown && r.Multiple%r.Lanes != 0:
 		return 4
 	case r.Form == AlongUnknown:
-		for ways = chains; r.Multiple%(ways*r.Lanes) != 0 || ways > 1 && (ways*sums > chains || ways*r.weight > alongWeight); ways /= 2 {
+		for ways = r.chains; r.Multiple%(ways*r.Lanes) != 0 || ways > 1 && (ways*sums > r.chains || ways*r.weight > alongWeight); ways /= 2 {
 		}
 		return ways
 	case r.Form == Along:
-		for ways = max(chains/sums, 1); ways > 1 && (ways*r.Lanes > n || ways*r.weight > alongWeight); ways /= 2 {
+		for ways = max(r.chains/sums, 1); ways > 1 && (ways*r.Lanes > n || ways*r.weight > alongWeight); ways /= 2 {
 		}
 	default:
-		for ways*sums < chains && (n < 0 || 2*ways <= n) && 2*ways*sums*r.weight <= unrolledWeight {
+		for ways*sums < r.chains && (n < 0 || 2*ways <= n) && 2*ways*sums*r.weight <= unrolledWeight {
 			ways *= 2
 		}
 		if n < 0 {

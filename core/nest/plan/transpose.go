@@ -22,7 +22,7 @@ const transposeWeight = 1 << 10
 // planTranspose lays out a band without reductions whose loads and stores run along different axes: squares of lanes by
 // lanes. A block has as many rows of the destination as the TLB has entries: the loop runs along the contiguous axis of the source,
 // a few long streams, and each row of the destination goes on where it was left. It reports whether that pays.
-func (pl *planner) planTranspose(p *Band, acc []analysis.Access, best float64) bool {
+func (pl *planner) planTranspose(p *Band, acc []analysis.Access, arithmetic, best float64) bool {
 	lanes := int64(pl.Lanes)
 	switch {
 	case p.want[knobTranspose] == on:
@@ -36,7 +36,7 @@ func (pl *planner) planTranspose(p *Band, acc []analysis.Access, best float64) b
 				continue
 			}
 			byLane, byCopy := pl.Slopes(y.Region.Rng), pl.Slopes(x.Region.Rng)
-			sum := 0.0
+			sum := arithmetic
 			turns := false
 			element := int64(8)
 			for _, a := range acc {
