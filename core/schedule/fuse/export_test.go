@@ -14,6 +14,7 @@ const (
 	MinScatterRows    = minScatterRows
 	PadReuse          = padReuse
 	MinContiguousRun  = minContiguousRun
+	FewElements       = fewElements
 )
 
 func (o Options) Judge(c Costs) Reason { return o.judge(&c) }

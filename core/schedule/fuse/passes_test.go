@@ -144,6 +144,12 @@ func TestThresholdsOfPasses(t *testing.T) {
 			}
 		}
 	})
+	t.Run("rows of few elements", func(t *testing.T) {
+		for columns, kernels := range map[int64]int{fuse.FewElements: 3, fuse.FewElements + 1: 1} {
+			g := newGraph(t)
+			g.expect(g.fused(options, g.ok(tensor.Softmax(g.in(6000, columns), -1))), kernels)
+		}
+	})
 	t.Run("look-up in choices", func(t *testing.T) {
 		g := newGraph(t)
 		x := g.in(512, 32)

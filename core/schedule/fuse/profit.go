@@ -57,10 +57,10 @@ func (f *fuser) workOf(b *body) float64 {
 	return b.cost
 }
 
-// waits is the number of cycles that dependent reductions add to the rows of a body: a processor overlaps the next row with up to two
-// dependent reductions, but not with more.
+// waits is the number of cycles that reductions add to the rows of a body. A processor overlaps the next row with up to two dependent
+// reductions, but not with more. Rows of few elements hardly fill vectors where a row is gone through again.
 func (b *body) waits() float64 {
-	const cycles = 2
+	const dependent, hardlyFilled = 2, 8
 	level := map[*uop.UOp]int64{}
 	most := int64(0)
 	for _, u := range b.values() {
@@ -71,13 +71,20 @@ func (b *body) waits() float64 {
 		if u.Op == uop.Reduce {
 			n++
 			if rows := b.loopsOf(u); len(rows) > 0 {
-				most = max(most, (n-1)*(n-2)*volume(rows))
+				most = max(most, dependent*(n-1)*(n-2)*volume(rows))
+				again := func(s store) bool { return volume(s.loops) > volume(rows) }
+				if volume(u.Src[1:]) <= fewElements && (n > 1 || slices.ContainsFunc(b.stores, again)) {
+					most = max(most, hardlyFilled*volume(rows))
+				}
 			}
 		}
 		level[u] = n
 	}
-	return float64(cycles * most)
+	return float64(most)
 }
+
+// fewElements is the length of rows whose elements are better taken from several rows at a time.
+const fewElements = 4
 
 // traffic is the number of bytes of the buffers of a body (counted twice if read and written), and the number of buffers.
 func (f *fuser) traffic(b *body) (bytes int64, buffers int) {

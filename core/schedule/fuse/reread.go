@@ -90,7 +90,8 @@ func widens(u *uop.UOp) bool {
 	return u.Op == uop.Cast && u.Src[0].DType.Itemsize() < u.DType.Itemsize()
 }
 
-// workBelow estimates the operations that it takes to compute an element of a value from buffers.
+// workBelow estimates the operations that it takes to compute an element of a value from buffers. What is the same along the last axis is
+// computed once for its elements.
 func workBelow(u *uop.UOp) float64 {
 	const most = 32
 	total := weight(u)
@@ -98,21 +99,38 @@ func workBelow(u *uop.UOp) float64 {
 		total = float64(u.Src[0].Shape().MaxNumel()) / float64(max(u.Shape().MaxNumel(), 1))
 	}
 	seen := []*uop.UOp{u}
+	shares := map[*uop.UOp]float64{u: 1}
 	for i := 0; i < len(seen) && i < most; i++ {
+		share := shares[seen[i]] / repeatsAlongLast(seen[i])
 		for _, s := range seen[i].Src {
-			if !computedWithUser(s) || slices.Contains(seen, s) {
+			if !computedWithUser(s) || shares[s] >= share {
 				continue
 			}
+			more := share - shares[s]
+			shares[s] = share
 			seen = append(seen, s)
 			switch {
 			case s.Op == uop.Pad:
-				total += padWork
+				total += padWork * more
 			case uop.GroupElementwise.Has(s.Op):
-				total += weight(s)
+				total += weight(s) * more
 			}
 		}
 	}
 	return total
+}
+
+// repeatsAlongLast is how often an EXPAND repeats its source along the last axis, 1 for other operations.
+func repeatsAlongLast(u *uop.UOp) float64 {
+	if u.Op != uop.Expand {
+		return 1
+	}
+	from, to := u.Src[0].Shape(), u.Shape()
+	last := len(to) - 1
+	if last < 0 || !from[last].IsNum(1) {
+		return 1
+	}
+	return float64(max(uop.Shape{to[last]}.MaxNumel(), 1))
 }
 
 // gathers reports whether a value is computed of elements whose neighbours lie along different axes, each of which is used about once.
