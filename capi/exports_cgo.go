@@ -456,6 +456,11 @@ func go_poly_compile_update_pruned(ctx uintptr, values unsafe.Pointer, data unsa
 	return poly_compile_update_pruned(ctx, (*uintptr)(values), (*unsafe.Pointer)(data), n, (*uintptr)(targets), (*uintptr)(updates), nUpdates, (*uintptr)(inputs), nInputs)
 }
 
+//export go_poly_compile_update_sized
+func go_poly_compile_update_sized(ctx uintptr, values unsafe.Pointer, data unsafe.Pointer, nbytes unsafe.Pointer, n int32, targets unsafe.Pointer, updates unsafe.Pointer, nUpdates int32) uintptr {
+	return poly_compile_update_sized(ctx, (*uintptr)(values), (*unsafe.Pointer)(data), (*uintptr)(nbytes), n, (*uintptr)(targets), (*uintptr)(updates), nUpdates)
+}
+
 //export go_poly_compile_value_and_grad
 func go_poly_compile_value_and_grad(ctx uintptr, loss uintptr, params unsafe.Pointer, n int32, lossIndex unsafe.Pointer, gradIndexes unsafe.Pointer) uintptr {
 	return poly_compile_value_and_grad(ctx, loss, (*uintptr)(params), n, (*int32)(lossIndex), (*int32)(gradIndexes))
@@ -2644,6 +2649,11 @@ func go_poly_update(ctx uintptr, values unsafe.Pointer, data unsafe.Pointer, n i
 //export go_poly_update_async
 func go_poly_update_async(ctx uintptr, values unsafe.Pointer, data unsafe.Pointer, n int32, leaves unsafe.Pointer, targets unsafe.Pointer, updates unsafe.Pointer, nUpdates int32) uintptr {
 	return poly_update_async(ctx, (*uintptr)(values), (*unsafe.Pointer)(data), n, (*uintptr)(leaves), (*uintptr)(targets), (*uintptr)(updates), nUpdates)
+}
+
+//export go_poly_update_sized
+func go_poly_update_sized(ctx uintptr, values unsafe.Pointer, data unsafe.Pointer, nbytes unsafe.Pointer, n int32, leaves unsafe.Pointer, targets unsafe.Pointer, updates unsafe.Pointer, nUpdates int32) int32 {
+	return poly_update_sized(ctx, (*uintptr)(values), (*unsafe.Pointer)(data), (*uintptr)(nbytes), n, (*uintptr)(leaves), (*uintptr)(targets), (*uintptr)(updates), nUpdates)
 }
 
 //export go_poly_var_reduce

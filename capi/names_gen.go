@@ -307,6 +307,7 @@ poly_grad ctx y wrt
 poly_grad_many ctx y seed wrts n out
 poly_realize_into ctx values data n leaves
 poly_update ctx values data n leaves targets updates n_updates
+poly_update_sized ctx values data nbytes n leaves targets updates n_updates
 poly_copy_from_host ctx buffer data nbytes
 poly_copy_to_host ctx x data nbytes
 poly_store_val ctx buf value
@@ -322,6 +323,7 @@ poly_job_wait job timeout_ms
 poly_job_release job
 poly_compile_step ctx sink
 poly_compile_update ctx values data n targets updates n_updates
+poly_compile_update_sized ctx values data nbytes n targets updates n_updates
 poly_compile_update_pruned ctx values data n targets updates n_updates inputs n_inputs
 poly_compile_value_and_grad ctx loss params n_params loss_idx_out grad_idxs_out
 poly_step_destroy step

@@ -1236,6 +1236,10 @@ int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **le
   return poly_enter("poly_update") ? -1 : go_poly_update((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves, (void *)targets, (void *)updates, n_updates);
 }
 
+int poly_update_sized(PolyCtx *ctx, PolyUOp **values, void **data, const size_t *nbytes, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
+  return poly_enter("poly_update_sized") ? -1 : go_poly_update_sized((uintptr_t)ctx, (void *)values, (void *)data, (void *)nbytes, n, (void *)leaves, (void *)targets, (void *)updates, n_updates);
+}
+
 int poly_copy_from_host(PolyCtx *ctx, PolyUOp *buffer, const void *data, size_t nbytes) {
   return poly_enter("poly_copy_from_host") ? -1 : go_poly_copy_from_host((uintptr_t)ctx, (uintptr_t)buffer, (void *)data, nbytes);
 }
@@ -1294,6 +1298,10 @@ PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink) {
 
 PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets, PolyUOp **updates, int n_updates) {
   return poly_enter("poly_compile_update") ? NULL : (PolyStep *)go_poly_compile_update((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)targets, (void *)updates, n_updates);
+}
+
+PolyStep *poly_compile_update_sized(PolyCtx *ctx, PolyUOp **values, void **data, const size_t *nbytes, int n, PolyUOp **targets, PolyUOp **updates, int n_updates) {
+  return poly_enter("poly_compile_update_sized") ? NULL : (PolyStep *)go_poly_compile_update_sized((uintptr_t)ctx, (void *)values, (void *)data, (void *)nbytes, n, (void *)targets, (void *)updates, n_updates);
 }
 
 PolyStep *poly_compile_update_pruned(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, PolyUOp **inputs, int n_inputs) {

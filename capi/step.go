@@ -104,7 +104,22 @@ func poly_compile_step(ctx, sink uintptr) uintptr {
 }
 
 func poly_compile_update(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, targets, updates *uintptr, nUpdates int32) uintptr {
-	return buildStep("poly_compile_update", ctx, func(c *context) (*step, error) {
+	return compileUpdate("poly_compile_update", ctx, nil, values, data, n, targets, updates, nUpdates)
+}
+
+func poly_compile_update_sized(ctx uintptr, values *uintptr, data *unsafe.Pointer, nbytes *uintptr, n int32, targets, updates *uintptr, nUpdates int32) uintptr {
+	room := func(c *context) error { return c.hasRoom(values, nbytes, n) }
+	return compileUpdate("poly_compile_update_sized", ctx, room, values, data, n, targets, updates, nUpdates)
+}
+
+// compileUpdate compiles the program of poly_update; room, if not nil, checks its memory.
+func compileUpdate(fn string, ctx uintptr, room func(c *context) error, values *uintptr, data *unsafe.Pointer, n int32, targets, updates *uintptr, nUpdates int32) uintptr {
+	return buildStep(fn, ctx, func(c *context) (*step, error) {
+		if room != nil {
+			if err := room(c); err != nil {
+				return nil, err
+			}
+		}
 		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		s, err := c.compile(up.sink, up.leaves)
 		if err != nil {

@@ -131,8 +131,35 @@ func (c *context) unbind(b *uop.UOp) {
 	}
 }
 
-func runUpdate(fn string, ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves, targets, updates *uintptr, nUpdates int32) int32 {
+// hasRoom checks that memory of so many bytes holds each value.
+func (c *context) hasRoom(values *uintptr, nbytes *uintptr, n int32) error {
+	vs, err := c.args("values", values, n)
+	if err != nil {
+		return err
+	}
+	if n > 0 && nbytes == nil {
+		return badArg("nbytes", "is NULL, expected %d sizes", n)
+	}
+	for i, have := range unsafe.Slice(nbytes, n) {
+		if err := vs[i].tensor("values"); err != nil {
+			return atElement(i, err)
+		}
+		v := vs[i].Keep
+		if need := uintptr(tensor.Elements(v)) * uintptr(v.DType.Itemsize()); have < need {
+			return badArg("nbytes", "nbytes[%d] is %d, expected at least %d for %s of shape %s", i, have, need, v.DType, v.Shape())
+		}
+	}
+	return nil
+}
+
+// runUpdate runs the program of poly_update; room, if not nil, checks its memory.
+func runUpdate(fn string, ctx uintptr, room func(c *context) error, values *uintptr, data *unsafe.Pointer, n int32, leaves, targets, updates *uintptr, nUpdates int32) int32 {
 	return status(fn, ctx, func(c *context) error {
+		if room != nil {
+			if err := room(c); err != nil {
+				return err
+			}
+		}
 		up := must(c.update(values, data, n, targets, updates, nUpdates))
 		var err error
 		if len(up.sink.Src) > 0 {
@@ -147,9 +174,14 @@ func runUpdate(fn string, ctx uintptr, values *uintptr, data *unsafe.Pointer, n 
 }
 
 func poly_realize_into(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves *uintptr) int32 {
-	return runUpdate("poly_realize_into", ctx, values, data, n, leaves, nil, nil, 0)
+	return runUpdate("poly_realize_into", ctx, nil, values, data, n, leaves, nil, nil, 0)
+}
+
+func poly_update_sized(ctx uintptr, values *uintptr, data *unsafe.Pointer, nbytes *uintptr, n int32, leaves, targets, updates *uintptr, nUpdates int32) int32 {
+	room := func(c *context) error { return c.hasRoom(values, nbytes, n) }
+	return runUpdate("poly_update_sized", ctx, room, values, data, n, leaves, targets, updates, nUpdates)
 }
 
 func poly_update(ctx uintptr, values *uintptr, data *unsafe.Pointer, n int32, leaves, targets, updates *uintptr, nUpdates int32) int32 {
-	return runUpdate("poly_update", ctx, values, data, n, leaves, targets, updates, nUpdates)
+	return runUpdate("poly_update", ctx, nil, values, data, n, leaves, targets, updates, nUpdates)
 }

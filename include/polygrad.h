@@ -1935,7 +1935,7 @@ POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **w
 
 /* Computes n values and writes value i in row-major order and in its own type to data[i].
  * data[i] must have room for poly_numel elements; this is not checked, as the function does
- * not know the size. data[i] must not overlap memory that the values are computed from: use
+ * not know the size: poly_update_sized does. data[i] must not overlap memory that the values are computed from: use
  * poly_update to replace the contents of a buffer. If leaves is not NULL, leaves[i] receives
  * a new buffer of the value's shape on data[i], as from poly_buffer_host. 0 or -1. Since 2.0. */
 POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves);
@@ -1945,6 +1945,12 @@ POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int 
  * buffer may have only one target if that is a view. 0 or -1. Since 2.0. */
 POLY_API int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets,
                          PolyUOp **updates, int n_updates);
+
+/* poly_update that checks the memory of the caller: data[i] has nbytes[i] bytes, and fewer
+ * than value i takes are an error. Without updates (n_updates is 0) it is poly_realize_into.
+ * 0 or -1. Since 2.0. */
+POLY_API int poly_update_sized(PolyCtx *ctx, PolyUOp **values, void **data, const size_t *nbytes, int n,
+                               PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates);
 
 /* poly_copy_from_host replaces the contents of a buffer with memory (of poly_buffer_host,
  * poly_from_host, or a leaf) by nbytes of data, exactly the size of the buffer.
@@ -2018,6 +2024,11 @@ POLY_API PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink);
 /* Compiles the program of poly_update. NULL on error. Since 2.0. */
 POLY_API PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets,
                                        PolyUOp **updates, int n_updates);
+
+/* poly_compile_update that checks the memory of the caller, as poly_update_sized. NULL on
+ * error. Since 2.0. */
+POLY_API PolyStep *poly_compile_update_sized(PolyCtx *ctx, PolyUOp **values, void **data, const size_t *nbytes, int n,
+                                             PolyUOp **targets, PolyUOp **updates, int n_updates);
 
 /* poly_compile_update for a step of which only the n_inputs given buffers, and the targets,
  * change between runs. Reductions and contiguous values that depend on none of them, nor on

@@ -1407,6 +1407,21 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         ),
         "ctx values data n leaves targets updates n_updates",
     ),
+    "poly_update_sized": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+        ),
+        "ctx values data nbytes n leaves targets updates n_updates",
+    ),
     "poly_copy_from_host": (
         c_int,
         (
@@ -1486,6 +1501,20 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
             c_int,
         ),
         "ctx values data n targets updates n_updates",
+    ),
+    "poly_compile_update_sized": (
+        c_void_p,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_void_p,
+            c_int,
+        ),
+        "ctx values data nbytes n targets updates n_updates",
     ),
     "poly_compile_update_pruned": (
         c_void_p,

@@ -318,6 +318,7 @@ struct poly_api {
   int (*poly_grad_many)(PolyCtx *, PolyUOp *, PolyUOp *, PolyUOp **, int, PolyUOp **);
   int (*poly_realize_into)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **);
   int (*poly_update)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, PolyUOp **, int);
+  int (*poly_update_sized)(PolyCtx *, PolyUOp **, void **, const size_t *, int, PolyUOp **, PolyUOp **, PolyUOp **, int);
   int (*poly_copy_from_host)(PolyCtx *, PolyUOp *, const void *, size_t);
   int (*poly_copy_to_host)(PolyCtx *, PolyUOp *, void *, size_t);
   PolyUOp *(*poly_store_val)(PolyCtx *, PolyUOp *, PolyUOp *);
@@ -333,6 +334,7 @@ struct poly_api {
   void (*poly_job_release)(PolyJob *);
   PolyStep *(*poly_compile_step)(PolyCtx *, PolyUOp *);
   PolyStep *(*poly_compile_update)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, int);
+  PolyStep *(*poly_compile_update_sized)(PolyCtx *, PolyUOp **, void **, const size_t *, int, PolyUOp **, PolyUOp **, int);
   PolyStep *(*poly_compile_update_pruned)(PolyCtx *, PolyUOp **, void **, int, PolyUOp **, PolyUOp **, int, PolyUOp **, int);
   PolyStep *(*poly_compile_value_and_grad)(PolyCtx *, PolyUOp *, PolyUOp **, int, int *, int *);
   void (*poly_step_destroy)(PolyStep *);
@@ -884,6 +886,7 @@ struct poly_api {
   X(poly_grad_many) \
   X(poly_realize_into) \
   X(poly_update) \
+  X(poly_update_sized) \
   X(poly_copy_from_host) \
   X(poly_copy_to_host) \
   X(poly_store_val) \
@@ -899,6 +902,7 @@ struct poly_api {
   X(poly_job_release) \
   X(poly_compile_step) \
   X(poly_compile_update) \
+  X(poly_compile_update_sized) \
   X(poly_compile_update_pruned) \
   X(poly_compile_value_and_grad) \
   X(poly_step_destroy) \

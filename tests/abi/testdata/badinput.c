@@ -192,6 +192,16 @@ static void programs(void) {
   FAILS(poly_realize_into(ctx, &unbound, data, 1, NULL) == 0, "poly_realize_into", "bound");
   FAILS(poly_update(ctx, NULL, NULL, 0, NULL, &unbound, &value, 1) == 0, "poly_update", "target");
   CHECK(into(ctx, value, out) == 0 && near(out[0], 2.7182818));
+  size_t room[1] = {15};
+  FAILS(poly_update_sized(ctx, &value, data, room, 1, NULL, NULL, NULL, 0) == 0, "poly_update_sized", "nbytes[0] is 15, expected at least 16");
+  FAILS(poly_update_sized(ctx, &value, data, NULL, 1, NULL, NULL, NULL, 0) == 0, "poly_update_sized", "nbytes");
+  FAILS(poly_compile_update_sized(ctx, &value, data, room, 1, NULL, NULL, 0), "poly_compile_update_sized", "nbytes[0] is 15");
+  room[0] = 16, out[0] = 0;
+  CHECK(poly_update_sized(ctx, &value, data, room, 1, NULL, NULL, NULL, 0) == 0 && near(out[0], 2.7182818));
+  PolyStep *sized = poly_compile_update_sized(ctx, &value, data, room, 1, NULL, NULL, 0);
+  out[0] = 0;
+  CHECK(sized && poly_step_run_ex(sized, NULL, 0, NULL, 0) == 0 && near(out[0], 2.7182818));
+  poly_step_destroy(sized);
   poly_ctx_destroy(ctx);
 }
 

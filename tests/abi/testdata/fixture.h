@@ -20,6 +20,7 @@ struct fixture {
   PolyUOp **nodes, **others, **stores, **flats, **out;
   void **pointers, *memory;
   int64_t *shape, *order, *halves, *pairs, *dims, *lengths;
+  size_t *rooms; /* of memory for a value */
   PolyCallArg *operand, *array_operand, *array_list, *number, *item;
   PolyArray *array, *plain, **arrays, **arrays_out;
   PolyPin *pin;
@@ -124,6 +125,7 @@ static inline void fixture_arrays(struct fixture *f) {
   f->nodes = tail(ROOM * sizeof(void *)), f->others = tail(ROOM * sizeof(void *));
   f->stores = tail(ROOM * sizeof(void *)), f->flats = tail(ROOM * sizeof(void *)), f->out = tail(ROOM * sizeof(void *));
   f->pointers = tail(ROOM * sizeof(void *)), f->memory = tail(1 << 16), f->zeros = region(4096).page, f->output = tail(4096), f->cells = tail(4096);
+  f->rooms = tail(LIST * 8);
   f->shape = tail(LIST * 8), f->order = tail(LIST * 8), f->halves = tail(LIST * 8), f->pairs = tail(LIST * 16);
   f->dims = tail(ROOM * 8), f->lengths = tail(LIST * 8), f->kinds = tail(LIST * 4), f->singles = tail(LIST * 4);
   f->bindings = tail(ROOM * sizeof(PolyBufferBinding)), f->vars = tail(ROOM * sizeof(PolyVarBinding));
@@ -137,7 +139,7 @@ static inline void fixture_arrays(struct fixture *f) {
   f->operand = tail(ROOM * sizeof *f->operand), f->array_operand = tail(ROOM * sizeof *f->operand);
   f->number = tail(ROOM * sizeof *f->operand), f->item = tail(ROOM * sizeof *f->operand), f->array_list = tail(ROOM * sizeof *f->operand);
   for (int i = 0; i < LIST; i++) {
-    f->ones[i] = f->singles[i] = 1, f->shape[i] = i < 2 ? 4 : 1, f->order[i] = i, f->halves[i] = 2;
+    f->ones[i] = f->singles[i] = 1, f->shape[i] = i < 2 ? 4 : 1, f->order[i] = i, f->halves[i] = 2, f->rooms[i] = 64;
     f->pairs[2 * i] = 0, f->pairs[2 * i + 1] = i < 2 ? 2 : 1;
   }
   mprotect(f->zeros, 4096, PROT_READ);
