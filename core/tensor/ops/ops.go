@@ -95,7 +95,11 @@ type Op struct {
 	// Moves is the number of buffers of a layer that a call in training mode updates: its last results are the new values of its last
 	// tensors. Results between the first and those are what they are computed from.
 	Moves int
-	Build func(a *Args) ([]*uop.UOp, error)
+	// Types are the types of the operands.
+	Types Types
+	// NoGradient: no gradient flows through the operation.
+	NoGradient bool
+	Build      func(a *Args) ([]*uop.UOp, error)
 }
 
 // Find returns the description of an operation.
@@ -150,7 +154,7 @@ var byName = sync.OnceValue(func() map[string]*Op {
 // describe makes the description of an operation. Parameters are written as "name kind", "name kind?" for an optional one, and
 // "name kind = value" for one with a default, separated by commas. Limits stand behind: [0,1], [0,1) or [0,]; so do the values that a text may have: {a b}.
 func describe(form Form, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
-	op := Op{Name: name, Form: form, Doc: doc, Build: build}
+	op := Op{Name: name, Form: form, Doc: doc, Types: typesOf[name], NoGradient: withoutGradient[name], Build: build}
 	for text := range strings.SplitSeq(params, ", ") {
 		if text == "" {
 			continue

@@ -268,6 +268,12 @@ func (p *page) operation(op *ops.Op) {
 	if op.View {
 		p.WriteString("The result is a view: writes to it change x.\n")
 	}
+	if op.Types != ops.AnyType {
+		fmt.Fprintf(p, "Types: %s.\n", op.Types)
+	}
+	if op.NoGradient {
+		p.WriteString("No gradient flows through it.\n")
+	}
 	s := spellings[op.Name]
 	python := or(s.python, p.python[op.Name])
 	if s.also != "" {
