@@ -10,6 +10,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { OPTIONS } from '../bindings/js/scripts/bundle.mjs'
+import { build } from '../bindings/js/node_modules/esbuild/lib/main.js'
 import { Marked } from '../bindings/js/node_modules/marked/lib/marked.esm.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -20,13 +22,51 @@ const PAGES = {
   'chargpt.html': 'Writing',
   'language.html': 'Language models',
   'playground.html': 'Playground',
+  'search.html': 'Pictures',
   'mandelbrot.html': 'Mandelbrot',
   'data.html': 'Groups',
+  'benchmark.html': 'Speed',
   'docs/api.html': 'Reference'
 }
 const DOCS = path.join(ROOT, 'docs')
 const DOCUMENTS = 'docs/api.html'
 const POLICY = "default-src 'self'; script-src 'self' blob: 'wasm-unsafe-eval'; img-src 'self' data: blob:"
+
+
+// The page that measures loads other libraries from a CDN.
+const BENCHMARK = 'benchmark.html'
+const CDN = 'https://cdn.jsdelivr.net'
+const PEERS = {
+  '@jax-js/jax': '@jax-js/jax@0.1.25/+esm',
+  'onnxruntime-web/wasm': 'onnxruntime-web@1.30.0/dist/ort.wasm.bundle.min.mjs',
+  '@tensorflow/tfjs-core': '@tensorflow/tfjs-core@4.22.0/+esm',
+  '@tensorflow/tfjs-backend-wasm': '@tensorflow/tfjs-backend-wasm@4.22.0/+esm'
+}
+
+const withCdn = (policy) => policy.replaceAll("'self'", `'self' ${CDN}`)
+
+/** Makes the script of the page that measures, of the benchmark's adapters. */
+function bundleBenchmark (out) {
+  const places = {
+    name: 'places',
+    setup ({ onResolve, onLoad }) {
+      onResolve({ filter: /^\/polygrad\.js$/ }, () => ({ path: './polygrad.js', external: true }))
+      onResolve({ filter: /register_all_gradients/ }, () => ({ path: 'none', namespace: 'none' })) // it times no training
+      onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: '' }))
+      onResolve({ filter: /^(@jax-js|@tensorflow|onnxruntime-web)/ }, ({ path: name }) => {
+        return { path: `${CDN}/npm/${PEERS[name]}`, external: true }
+      })
+    }
+  }
+  return build({
+    ...OPTIONS,
+    entryPoints: [path.join(SOURCE, 'benchmark.js')],
+    outdir: out,
+    splitting: true,
+    chunkNames: 'benchmark-[name]-[hash]',
+    plugins: [places]
+  })
+}
 
 /** What all pages begin with, below the title; root is the way to the front page. */
 function head (name, root = '') {
@@ -34,7 +74,7 @@ function head (name, root = '') {
     return `<a href="${root}${file}"${file === name ? ' aria-current="page"' : ''}>${title}</a>`
   })
   return `<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta http-equiv="Content-Security-Policy" content="${name === BENCHMARK ? withCdn(POLICY) : POLICY}">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${root}style.css">
 <a class="skip" href="#main">Skip to the content</a>
@@ -77,14 +117,15 @@ function documentOf (file, root) {
   return pageOf(page, DOCUMENTS, root)
 }
 
-function site (out) {
+async function site (out) {
   fs.rmSync(out, { recursive: true, force: true })
   fs.mkdirSync(path.join(out, 'data'), { recursive: true })
   for (const name of fs.readdirSync(SOURCE)) {
     const from = path.join(SOURCE, name)
     if (name.endsWith('.html')) fs.writeFileSync(path.join(out, name), pageOf(fs.readFileSync(from, 'utf8'), name))
-    else fs.copyFileSync(from, path.join(out, name))
+    else if (name !== 'benchmark.js') fs.copyFileSync(from, path.join(out, name))
   }
+  await bundleBenchmark(out)
   for (const folder of ['', 'guide', 'tutorial']) {
     fs.mkdirSync(path.join(out, 'docs', folder), { recursive: true })
     for (const name of fs.readdirSync(path.join(DOCS, folder)).filter((file) => file.endsWith('.md'))) {
@@ -103,4 +144,4 @@ if (process.argv.length !== 3) {
   console.error('usage: node scripts/site.mjs OUT')
   process.exit(2)
 }
-site(process.argv[2])
+await site(process.argv[2])

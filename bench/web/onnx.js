@@ -4,8 +4,8 @@ import * as ort from 'onnxruntime-web/wasm'
 import { CONFIG, HEADS, PROMPT, graphOf, past } from './gpt2.js'
 import { Graph } from './onnx_graph.js'
 
-export async function load (threads) {
-  ort.env.wasm.wasmPaths = '/onnx/'
+export async function load (threads, places = '/onnx/') {
+  ort.env.wasm.wasmPaths = places
   ort.env.wasm.numThreads = threads
   ort.env.logLevel = 'error'
   await sessionOf(((graph) => graph.model([graph.relu(graph.input('x', [1]))]))(new Graph()))

@@ -29,8 +29,8 @@ const o = {
 
 const tensorOf = ({ values, shape }) => tf.tensor(values, shape)
 
-export async function load (threads) {
-  setWasmPaths('/tfjs/')
+export async function load (threads, places = '/tfjs/') {
+  setWasmPaths(places)
   setThreadsCount(threads)
   await tf.setBackend('wasm')
 }

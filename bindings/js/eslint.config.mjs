@@ -4,8 +4,8 @@ const globals = Object.fromEntries([
   'fetch', 'AbortController', 'atob', 'TextEncoder', 'TextDecoder', 'WebAssembly'
 ].map((name) => [name, 'readonly']))
 const browserGlobals = Object.fromEntries([
-  'Blob', 'CompressionStream', 'ImageData', 'Option', 'requestAnimationFrame', 'DecompressionStream', 'MessageChannel',
-  'Response', 'TransformStream', 'URLSearchParams', 'XMLHttpRequest', 'addEventListener', 'btoa', 'document', 'location', 'parent'
+  'Blob', 'CompressionStream', 'Event', 'ImageData', 'Option', 'requestAnimationFrame', 'DecompressionStream', 'MessageChannel',
+  'Response', 'TransformStream', 'URLSearchParams', 'XMLHttpRequest', 'addEventListener', 'btoa', 'createImageBitmap', 'document', 'location', 'parent'
 ].map((name) => [name, 'readonly']))
 
 export default [

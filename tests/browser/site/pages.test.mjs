@@ -24,12 +24,12 @@ test.after(async () => {
   await server.close()
 })
 
-/** Opens a page of the site, lets a function work on it, and looks that no error was told. */
-async function visit (name, work, size = SCREEN) {
+/** Opens a page of the site, lets a function work on it, and looks that no error was told but expected ones. */
+async function visit (name, work, size = SCREEN, expected = null) {
   const page = await openPage(browser)
   const errors = []
   page.on('pageerror', (error) => errors.push(error.message))
-  page.on('console', (message) => { if (message.type() === 'error') errors.push(message.text()) })
+  page.on('console', (message) => { if (message.type() === 'error' && !expected?.test(message.text())) errors.push(message.text()) })
   await page.setViewport(size)
   await page.goto(`${server.url}${name}`)
   try {
@@ -167,6 +167,38 @@ test('the Mandelbrot set is drawn, and closer by a key', async () => {
   })
 })
 
+test('words find drawn pictures, and pictures of the reader', async () => {
+  await visit('search.html', async (page) => {
+    await until(page, "parseInt(document.getElementById('right').textContent) >= 25")
+    const drawn = await page.evaluate((colors) => colors.map((color) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 64, height: 48 })
+      const context = canvas.getContext('2d')
+      context.fillStyle = '#b0b0b0'
+      context.fillRect(0, 0, 64, 48)
+      context.fillStyle = color
+      context.fillRect(18, 10, 28, 28)
+      return canvas.toDataURL().split(',')[1]
+    }), ['#2d55dc', '#e12828'])
+    const files = ['blue.png', 'red.png', 'no.png'].map((name) => path.join(PICTURES, name))
+    files.forEach((file, i) => fs.writeFileSync(file, Buffer.from(drawn[i] ?? '', 'base64')))
+    await (await page.$('#file')).uploadFile(...files)
+    await until(page, "document.getElementById('own').textContent === '2 of yours. No pictures: no.png'")
+    const found = async (words) => {
+      await page.$eval('#words', (input, value) => {
+        input.value = value
+        input.dispatchEvent(new Event('input'))
+      }, words)
+      return page.$$eval('#found figcaption', (all) => all.map(({ textContent }) => textContent))
+    }
+    const blue = await found('a blue square')
+    assert.strictEqual(blue.length, 24)
+    assert.ok(blue.some((text) => text.includes('blue.png')) && !blue.some((text) => text.includes('red.png')), blue.join())
+    assert.ok((await found('red')).some((text) => text.includes('red.png')))
+    await found('elephant')
+    assert.match(await textOf(page, '#known'), /^Known words: red, green/)
+  })
+})
+
 test('groups are found in a file', async () => {
   const [file, other] = ['three.csv', 'other.csv'].map((name) => path.join(PICTURES, name))
   const near = (x, y, name) => Array.from({ length: 20 }, (_, i) => `${x + i % 5 / 10},"${y + i % 3 / 10}",${name}`)
@@ -184,6 +216,33 @@ test('groups are found in a file', async () => {
     await (await page.$('#file')).uploadFile(other)
     await until(page, "document.getElementById('state').textContent.includes('too few numbers')")
   })
+})
+
+test('other libraries are asked for by a click only, and polygrad is timed without them, too', async () => {
+  await visit('benchmark.html', async (page) => {
+    const asked = []
+    await page.setRequestInterception(true)
+    page.on('request', (request) => {
+      if (request.url().startsWith(server.url)) return request.continue()
+      asked.push(request.url())
+      return request.respond({ status: 404 })
+    })
+    await until(page, "!document.getElementById('measure').disabled")
+    assert.deepStrictEqual(asked, [])
+    await page.click('#libraries input[value=jax-js]')
+    await page.click('#measure')
+    await until(page, "document.querySelectorAll('#times tr').length === 3")
+    await page.click('#stop')
+    await done(page)
+    assert.match(await textOf(page, '#state'), /^Stopped. onnxruntime-web cannot be loaded: .* tfjs cannot be loaded: /)
+    const places = /^https:..cdn.jsdelivr.net.npm.(onnxruntime-web|@tensorflow.tfjs)/
+    assert.ok(asked.length > 0 && asked.every((url) => places.test(url)), asked.join())
+    const [head, first] = await page.$$eval('#times tr', (rows) => {
+      return rows.map((row) => Array.from(row.children, ({ textContent }) => textContent))
+    })
+    assert.deepStrictEqual(head, ['', 'polygrad'])
+    assert.ok(first[0] === 'matmul 512' && Number(first[1]) > 0, first.join())
+  }, SCREEN, /Failed to load resource|Access-Control-Allow-Origin/)
 })
 
 test('the reference', async () => {
