@@ -5,7 +5,8 @@ const globals = Object.fromEntries([
 ].map((name) => [name, 'readonly']))
 const browserGlobals = Object.fromEntries([
   'Blob', 'CompressionStream', 'Event', 'ImageData', 'Option', 'requestAnimationFrame', 'DecompressionStream', 'MessageChannel',
-  'Response', 'TransformStream', 'URLSearchParams', 'XMLHttpRequest', 'addEventListener', 'btoa', 'createImageBitmap', 'document', 'location', 'parent'
+  'Response', 'TransformStream', 'URLSearchParams', 'XMLHttpRequest', 'addEventListener', 'btoa', 'createImageBitmap', 'document',
+  'location', 'parent'
 ].map((name) => [name, 'readonly']))
 
 export default [
