@@ -321,6 +321,9 @@ tensor_methods$ndtri <- function(self) .External(C_op, OP_NDTRI, self)
 tensor_methods$lgamma <- function(self) .External(C_op, OP_LGAMMA, self)
 tensor_methods$digamma <- function(self) .External(C_op, OP_DIGAMMA, self)
 tensor_methods$isnan <- function(self) .External(C_op, OP_ISNAN, self)
+tensor_methods$isinf <- function(self, detect_positive = TRUE, detect_negative = TRUE) {
+  .External(C_op, OP_ISINF, self, detect_positive, detect_negative)
+}
 tensor_methods$isfinite <- function(self) .External(C_op, OP_ISFINITE, self)
 tensor_methods$logical_not <- function(self) .External(C_op, OP_LOGICAL_NOT, self)
 tensor_methods$bitwise_not <- function(self) .External(C_op, OP_BITWISE_NOT, self)
@@ -457,6 +460,9 @@ tensor_methods$matmul <- function(self, x, reverse = FALSE, dtype = NULL) {
   .External(C_op, OP_MATMUL, self, x, reverse, dtype)
 }
 tensor_methods$dot <- function(self, w, dtype = NULL) .External(C_op, OP_DOT, self, w, dtype)
+tensor_methods$linear <- function(self, weight, bias = NULL, dtype = NULL) {
+  .External(C_op, OP_LINEAR, self, weight, bias, dtype)
+}
 tensor_methods$cdist <- function(self, x2, p = 2) .External(C_op, OP_CDIST, self, x2, p)
 tensor_methods$cholesky <- function(self, upper = FALSE) .External(C_op, OP_CHOLESKY, self, upper)
 tensor_methods$triangular_solve <- function(self, b, upper = FALSE, transpose = FALSE, unit_diagonal = FALSE) {
@@ -477,6 +483,9 @@ tensor_methods$hash <- function(self) .External(C_op, OP_HASH, self)
 
 # Convolutions and windows
 
+tensor_methods$conv2d <- function(self, weight, bias = NULL, groups = 1, stride = 1, dilation = 1, padding = 0, dtype = NULL) {
+  .External(C_op, OP_CONV2D, self, weight, bias, groups, stride, dilation, padding, dtype)
+}
 tensor_methods$conv_transpose2d <- function(self, weight, bias = NULL, groups = 1, stride = 1, dilation = 1, padding = 0, output_padding = 0) {
   .External(C_op, OP_CONV_TRANSPOSE2D, self, weight, bias, groups, stride, dilation, padding, output_padding)
 }

@@ -6,13 +6,6 @@ tensor_methods$allclose <- function(self, other, rtol = 1e-5, atol = 1e-8, equal
   r_values(.External(C_op, OP_ALLCLOSE, self, other, rtol, atol, equal_nan))
 }
 
-tensor_methods$isinf <- function(self, detect_positive = TRUE, detect_negative = TRUE) {
-  need_flag("isinf", "detect_positive", detect_positive)
-  need_flag("isinf", "detect_negative", detect_negative)
-  if (detect_positive && detect_negative) return(.External(C_op, OP_ISINF, self))
-  .External(C_op, OP_EQ, self, if (detect_positive) Inf else if (detect_negative) -Inf else NaN)
-}
-
 #' Numbers take the type of the other operand; two of them have R's own.
 tensor_methods$where <- function(self, x, y) {
   if (!is_tensor(x) && !is_tensor(y)) x <- from_r(x, scalar = length(x) == 1L && is.null(dim(x)), what = "where: x")
@@ -132,25 +125,8 @@ tensor_methods$pad <- function(self, padding, mode = "constant", value = 0) {
   .External(C_op, OP_PAD, self, pairs_of("pad", padding, rep(list(c(0, 0)), ndim)), mode, value)
 }
 
-#' Sizes, with NULL for an axis that stays as it is.
-sizes_or_null <- function(name, shape) {
-  if (is.numeric(shape)) shape <- as.list(shape)
-  one <- function(n) is.null(n) || is_size(n) || is.numeric(n) && length(n) == 1L
-  if (!is.list(shape) || !all(vapply(shape, one, NA))) raise(sprintf("%s: shape: %s, expected a number or NULL for each axis", name, brief(shape)))
-  shape
-}
-
-tensor_methods$shrink_to <- function(self, ..., shape = list(...)) {
-  tensor_methods$shrink(self, lapply(sizes_or_null("shrink_to", shape), function(n) if (!is.null(n)) c(1, n)))
-}
-tensor_methods$pad_to <- function(self, ..., shape = list(...)) {
-  old <- .Call(C_shape, self)
-  shape <- sizes_or_null("pad_to", shape)
-  if (length(shape) != length(old)) {
-    raise(sprintf("pad_to: %d sizes, expected one for each of %d axes", length(shape), length(old)))
-  }
-  tensor_methods$pad(self, Map(function(n, o) if (!is.null(n)) c(0, n - o), shape, old))
-}
+tensor_methods$shrink_to <- function(self, ..., shape = NULL) .External(C_op_each, OP_SHRINK_TO, self, shape, ...)
+tensor_methods$pad_to <- function(self, ..., shape = NULL) .External(C_op_each, OP_PAD_TO, self, shape, ...)
 
 # Joining
 
@@ -169,15 +145,8 @@ tensor_methods$meshgrid <- function(..., indexing = "ij") {
 
 # Products and windows
 
-in_type <- function(x, dtype) if (is.null(dtype)) x else .External(C_op, OP_CAST, x, dtype)
-
-
-tensor_methods$linear <- function(self, weight, bias = NULL, dtype = NULL) {
-  .External(C_op, OP_LINEAR, in_type(self, dtype), in_type(weight, dtype), if (!is.null(bias)) in_type(bias, dtype))
-}
-
 tensor_statics$einsum <- function(formula, ..., dtype = NULL) {
-  .External(C_op, OP_EINSUM, lapply(tensor_list(...), in_type, dtype), formula)
+  .External(C_op, OP_EINSUM, tensor_list(...), formula, dtype)
 }
 
 tensor_methods$scaled_dot_product_attention <- function(self, key, value, attn_mask = NULL, dropout_p = 0,
@@ -188,11 +157,6 @@ tensor_methods$scaled_dot_product_attention <- function(self, key, value, attn_m
   .External(
     C_op, OP_SCALED_DOT_PRODUCT_ATTENTION, self, key, value, attn_mask, dropout_p, is_causal, enable_gqa, scale
   )
-}
-
-tensor_methods$conv2d <- function(self, weight, bias = NULL, groups = 1, stride = 1, dilation = 1, padding = 0,
-                                  dtype = NULL) {
-  .External(C_op, OP_CONV2D, in_type(self, dtype), in_type(weight, dtype), bias, groups, stride, dilation, padding)
 }
 
 tensor_methods$max_pool2d <- function(self, kernel_size = 2, stride = NULL, dilation = 1, padding = 0,

@@ -105,6 +105,12 @@ static PolyCallArg integer(Pack *p, SEXP x, R_xlen_t i) {
   return POLY_PASS_I(whole_at(p->function, p->name, x, i));
 }
 
+/* One of several sizes; NULL keeps that of an axis. */
+static PolyCallArg one_size(Pack *p, SEXP x, R_xlen_t i) {
+  if (x == R_NilValue || (TYPEOF(x) == VECSXP && VECTOR_ELT(x, i) == R_NilValue)) return POLY_PASS_NONE;
+  return integer(p, x, i);
+}
+
 static R_xlen_t length_of(SEXP x) { return TYPEOF(x) == EXTPTRSXP ? 1 : Rf_xlength(x); }
 
 static PolyCallArg axis(Pack *p, SEXP x, R_xlen_t i) {
@@ -329,7 +335,7 @@ static void add_given(Pack *p, const Param *param, SEXP x) {
     case AXES:
       if (x == R_NilValue || (n == 0 && TYPEOF(x) == STRSXP)) wrong(p, kind_of(x), "whole numbers");
       add_list(p, n);
-      for (R_xlen_t i = 0; i < n; i++) add(p, param->kind == AXES ? axis(p, x, i) : integer(p, x, i));
+      for (R_xlen_t i = 0; i < n; i++) add(p, param->kind == AXES ? axis(p, x, i) : one_size(p, x, i));
       return;
     case WINDOW: {
       int axes = n == 1 && is_tensor(p->self) ? describe(array_of(p->self)).ndim - 2 : 1;
@@ -516,8 +522,8 @@ SEXP x_op_each(SEXP args) {
     add_list(&p, 0);
     for (args = CDR(args); args != R_NilValue; args = CDR(args)) {
       SEXP x = CAR(args);
-      for (R_xlen_t i = 0; i < length_of(x); i++, n++) {
-        add(&p, m->params[0].kind == AXES ? axis(&p, x, i) : integer(&p, x, i));
+      for (R_xlen_t i = 0; i < (x == R_NilValue ? 1 : length_of(x)); i++, n++) {
+        add(&p, m->params[0].kind == AXES ? axis(&p, x, i) : one_size(&p, x, i));
       }
     }
     p.args[at].n = n;

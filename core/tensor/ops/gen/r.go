@@ -15,12 +15,12 @@ import (
 // rByHand are operations that R writes in its own way, with the reason. Those without a method are "".
 var rByHand = map[string]string{
 	"getitem": "takes items one by one", "with_item": "", "T": "is a property", "embedding": "", "max_pool2d_with_indices": "",
-	"allclose": "gives TRUE or FALSE", "isinf": "tells the signs apart", "reshape": "takes sizes one by one", "view": "takes sizes one by one",
+	"allclose": "gives TRUE or FALSE", "reshape": "takes sizes one by one", "view": "takes sizes one by one",
 	"expand": "takes sizes one by one", "permute": "takes axes one by one", "repeat": "takes counts one by one",
 	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "shrink": "counts from 1", "cat": "takes tensors one by one",
 	"stack": "takes tensors one by one", "meshgrid": "takes tensors one by one", "einsum": "takes tensors one by one",
-	"linear": "takes a dtype", "conv2d": "takes a dtype", "max_pool2d": "takes return_indices",
-	"dropout": "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair", "clip": "is clamp", "empty": "takes sizes one by one", "empty_like": "is zeros_like", "const_like": "is full_like",
+	"max_pool2d": "takes return_indices",
+	"dropout":    "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair", "clip": "is clamp", "empty": "takes sizes one by one", "empty_like": "is zeros_like", "const_like": "is full_like",
 	"shrink_to": "takes sizes one by one", "pad_to": "takes sizes one by one",
 	"full": "takes the type of R's number", "arange": "takes Variables", "randint": "has its shape last", "one_hot": "counts from 1",
 	"where":  "has numbers of the type of the other operand",
@@ -32,13 +32,12 @@ var rByHand = map[string]string{
 // rUsage are the calls of operations that R writes in its own way.
 var rUsage = map[string]string{
 	"getitem": "x$getitem(...)", "allclose": "x$allclose(other, rtol = 1e-05, atol = 1e-08, equal_nan = FALSE)",
-	"isinf": "x$isinf(detect_positive = TRUE, detect_negative = TRUE)", "T": "x$T",
+	"T":       "x$T",
 	"reshape": "x$reshape(..., shape = NULL)", "view": "x$view(..., shape = NULL)", "expand": "x$expand(..., shape = NULL)",
 	"permute": "x$permute(..., order = NULL)", "repeat": "x$`repeat`(..., repeats = NULL)",
 	"rearrange": "x$rearrange(formula, ..., sizes = NULL)", "pad": `x$pad(padding, mode = "constant", value = 0)`, "shrink": "x$shrink(arg)",
 	"cat": "Tensor$cat(..., dim = 1)", "stack": "Tensor$stack(..., dim = 1)", "meshgrid": `Tensor$meshgrid(..., indexing = "ij")`,
-	"einsum": "Tensor$einsum(formula, ..., dtype = NULL)", "linear": "x$linear(weight, bias = NULL, dtype = NULL)",
-	"conv2d":     "x$conv2d(weight, bias = NULL, groups = 1, stride = 1, dilation = 1, padding = 0, dtype = NULL)",
+	"einsum":     "Tensor$einsum(formula, ..., dtype = NULL)",
 	"max_pool2d": "x$max_pool2d(kernel_size = 2, stride = NULL, dilation = 1, padding = 0, ceil_mode = FALSE, return_indices = FALSE)",
 	"dropout":    "x$dropout(p = 0.5)", "keccak": `x$keccak(cfg = "sha3_256")`, "where": "cond$where(x, y)",
 	"scaled_dot_product_attention": "x$scaled_dot_product_attention(key, value, attn_mask = NULL, dropout_p = 0, is_causal = FALSE, enable_gqa = FALSE, scale = NULL)",
