@@ -453,6 +453,12 @@ tensor_methods$chunk <- function(self, chunks, dim = 1) .External(C_op, OP_CHUNK
 
 tensor_methods$gather <- function(self, dim, index) .External(C_op, OP_GATHER, self, dim, index)
 tensor_methods$index_select <- function(self, dim, index) .External(C_op, OP_INDEX_SELECT, self, dim, index)
+tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
+  .External(C_op, OP_SCATTER, self, dim, index, src, reduce)
+}
+tensor_methods$scatter_reduce <- function(self, dim, index, src, reduce, include_self = TRUE) {
+  .External(C_op, OP_SCATTER_REDUCE, self, dim, index, src, reduce, include_self)
+}
 
 # Linear algebra
 
@@ -479,6 +485,7 @@ tensor_methods$lstsq <- function(self, b, rcond = NULL) .External(C_op, OP_LSTSQ
 tensor_methods$newton_schulz <- function(self, steps, params, eps = 1e-07) {
   .External(C_op, OP_NEWTON_SCHULZ, self, steps, params, eps)
 }
+tensor_methods$keccak <- function(self, cfg = "sha3_256") .External(C_op, OP_KECCAK, self, cfg)
 tensor_methods$hash <- function(self) .External(C_op, OP_HASH, self)
 
 # Convolutions and windows

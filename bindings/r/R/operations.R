@@ -176,26 +176,3 @@ determinant.Tensor <- function(x, logarithm = TRUE, ...) {
   both <- .External(C_op, OP_SLOGDET, x)
   structure(list(modulus = both[[2L]], sign = both[[1L]]), class = "det")
 }
-
-# Hashes of the memory of elements
-
-tensor_methods$keccak <- function(self, cfg = "sha3_256") {
-  if (is.character(cfg)) return(.External(C_op, OP_KECCAK, self, cfg))
-  if (!is.numeric(cfg) || length(cfg) != 2L) raise("keccak: cfg: expected a name or two numbers, rate and suffix")
-  .Call(C_keccak, self, cfg[[1L]], cfg[[2L]])
-}
-
-# Selecting by tensors of positions, which are counted from 1
-
-tensor_methods$scatter <- function(self, dim, index, src, reduce = NULL) {
-  number <- !is_tensor(src) && length(src) == 1L
-  if (!is.null(reduce)) {
-    need_choice("scatter", "reduce", reduce, c("add", "multiply"))
-    if (!number) raise("scatter: reduce is for a number as src: see scatter_reduce")
-  }
-  .External(C_op, OP_SCATTER, self, dim, index, if (number) src else .Call(C_operand, src, self, "scatter: src"), reduce)
-}
-
-tensor_methods$scatter_reduce <- function(self, dim, index, src, reduce, include_self = TRUE) {
-  .External(C_op, OP_SCATTER_REDUCE, self, dim, index, .Call(C_operand, src, self, "scatter_reduce: src"), reduce, include_self)
-}

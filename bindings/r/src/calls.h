@@ -52,7 +52,6 @@ SEXP r_is_realized(SEXP);
 SEXP r_is_size(SEXP);
 SEXP r_is_tensor(SEXP);
 SEXP r_is_view(SEXP);
-SEXP r_keccak(SEXP, SEXP, SEXP);
 SEXP r_kind(SEXP);
 SEXP r_leaf(SEXP, SEXP, SEXP);
 SEXP r_library_info(void);

@@ -57,7 +57,6 @@ static const R_CallMethodDef calls[] = {
     {"is_size", (DL_FUNC)&r_is_size, 1},
     {"is_tensor", (DL_FUNC)&r_is_tensor, 1},
     {"is_view", (DL_FUNC)&r_is_view, 1},
-    {"keccak", (DL_FUNC)&r_keccak, 3},
     {"kind", (DL_FUNC)&r_kind, 1},
     {"leaf", (DL_FUNC)&r_leaf, 3},
     {"library_info", (DL_FUNC)&r_library_info, 0},

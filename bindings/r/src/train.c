@@ -19,17 +19,3 @@ SEXP r_optim_state(SEXP optimizer, SEXP what, SEXP i) {
   refuse_gradient(out);
   return out;
 }
-
-/* The hash with a rate and a suffix, of no name. */
-SEXP r_keccak(SEXP x, SEXP rate, SEXP suffix) {
-  NEED(poly_keccak);
-  Args a = begin("keccak");
-  int bytes = arg_int(&a, rate, "cfg"), end = arg_int(&a, suffix, "cfg");
-  PolyArray *array = array_of(x);
-  PolyUOp *node = P.poly_array_node(array), *out = P.poly_keccak(context(), node, bytes, end);
-  if (node != NULL) P.poly_uop_release(context(), node);
-  if (out == NULL) fail_in(a.function, P.poly_last_error());
-  PolyArray *made = P.poly_array_of(context(), out, &array, 1);
-  P.poly_uop_release(context(), out);
-  return wrap(made);
-}

@@ -20,13 +20,12 @@ var rByHand = map[string]string{
 	"rearrange": "takes sizes by name", "pad": "takes pairs in two forms", "shrink": "counts from 1", "cat": "takes tensors one by one",
 	"stack": "takes tensors one by one", "meshgrid": "takes tensors one by one", "einsum": "takes tensors one by one",
 	"max_pool2d": "takes return_indices",
-	"dropout":    "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "keccak": "takes a pair", "clip": "is clamp", "empty": "takes sizes one by one", "empty_like": "is zeros_like", "const_like": "is full_like",
+	"dropout":    "asks Tensor$training", "scaled_dot_product_attention": "asks Tensor$training", "clip": "is clamp", "empty": "takes sizes one by one", "empty_like": "is zeros_like", "const_like": "is full_like",
 	"shrink_to": "takes sizes one by one", "pad_to": "takes sizes one by one",
 	"full": "takes the type of R's number", "arange": "takes Variables", "randint": "has its shape last", "one_hot": "counts from 1",
 	"where":  "has numbers of the type of the other operand",
 	"argmax": "counts column by column", "argmin": "counts column by column", "masked_select": "goes column by column",
 	"nonzero": "goes column by column", "repeat_interleave": "goes column by column",
-	"scatter": "makes src of the type of x", "scatter_reduce": "makes src of the type of x",
 }
 
 // rUsage are the calls of operations that R writes in its own way.
@@ -39,13 +38,11 @@ var rUsage = map[string]string{
 	"cat": "Tensor$cat(..., dim = 1)", "stack": "Tensor$stack(..., dim = 1)", "meshgrid": `Tensor$meshgrid(..., indexing = "ij")`,
 	"einsum":     "Tensor$einsum(formula, ..., dtype = NULL)",
 	"max_pool2d": "x$max_pool2d(kernel_size = 2, stride = NULL, dilation = 1, padding = 0, ceil_mode = FALSE, return_indices = FALSE)",
-	"dropout":    "x$dropout(p = 0.5)", "keccak": `x$keccak(cfg = "sha3_256")`, "where": "cond$where(x, y)",
+	"dropout":    "x$dropout(p = 0.5)", "where": "cond$where(x, y)",
 	"scaled_dot_product_attention": "x$scaled_dot_product_attention(key, value, attn_mask = NULL, dropout_p = 0, is_causal = FALSE, enable_gqa = FALSE, scale = NULL)",
 	"full":                         "Tensor$full(shape, fill_value, dtype = NULL, requires_grad = NULL)",
 	"arange":                       "Tensor$arange(start = 0, stop = NULL, step = 1, dtype = NULL, requires_grad = NULL)",
 	"randint":                      `Tensor$randint(low = 0L, high = 10L, shape = 1L, dtype = "int32")`, "one_hot": "x$one_hot(num_classes = NULL)",
-	"scatter":        "x$scatter(dim, index, src, reduce = NULL)",
-	"scatter_reduce": "x$scatter_reduce(dim, index, src, reduce, include_self = TRUE)",
 }
 
 // rDocs are the texts of operations in which numbers are counted from 1, or that take something else in R.
