@@ -20,7 +20,7 @@ from polygrad._graph import (
 )
 from polygrad._library import fail, lib, need, need_error, place, wrong
 from polygrad.device import Device
-from polygrad.dtype import DType, dtype_by_id, dtypes, known_dtype
+from polygrad.dtype import BY_ID, DType, dtypes, known_dtype
 from polygrad.variable import SymInt, size_of
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def describe(tensor: Base) -> tuple[tuple[Any, ...], DType]:
     if n and min(shape) < 0:
         node = node_of(tensor)
         shape = tuple(size_of(node, i) if s < 0 else s for i, s in enumerate(shape))
-    known = tensor._known = shape, dtype_by_id(number.value)
+    known = tensor._known = shape, BY_ID[number.value]
     return known
 
 

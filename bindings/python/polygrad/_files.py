@@ -26,7 +26,7 @@ from polygrad._library import (
     need_error,
     wrong,
 )
-from polygrad.dtype import DType, dtype_by_id, dtypes
+from polygrad.dtype import BY_ID, DType, dtypes
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class OpenFile:
         """Return tensor i on the memory of the file."""
         sizes, number = (ctypes.c_int64 * MAX_DIMS)(), ctypes.c_int()
         ndim = lib.poly_file_describe(self.handle, i, sizes, MAX_DIMS, ctypes.byref(number))
-        shape, dtype = tuple(sizes[:ndim]), dtype_by_id(number.value)
+        shape, dtype = tuple(sizes[:ndim]), BY_ID[number.value]
         quant = lib.poly_file_quant(self.handle, i)
         if not quant:
             return share(Tensor, self._array(i, shape, dtype), dtype, shape)

@@ -225,22 +225,12 @@ def _from_python() -> dict[type, DType]:
 
 
 ALL: tuple[DType, ...] = tuple(dict.fromkeys(d for d in vars(dtypes).values() if type(d) is DType))
-_BY_ID: dict[int, DType] = {d.id: d for d in ALL}
+BY_ID: dict[int, DType] = {d.id: d for d in ALL}
 # The names, and C's.
 _NAMES: dict[str, DType] = {
     name: d for name, d in vars(dtypes).items() if type(d) is DType and "_" not in name
 }
-_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL if d.numpy is not None}
-
-
-def dtype_by_id(number: int) -> DType:
-    """Return the type that has a number in the C interface."""
-    return _BY_ID[number]
-
-
-def by_numpy(kind: np.dtype[Any]) -> DType | None:
-    """Return the type that has a numpy type, None if there is none or its bytes are swapped."""
-    return _NUMPY.get(kind)
+BY_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL if d.numpy is not None}
 
 
 def need_held(argument: str, kind: DType, *values: float) -> None:
@@ -274,8 +264,8 @@ def known_dtype(kind: Any) -> Any:
     """Return a data type, or what is none as it is: the library knows who asks for it."""
     if kind is None or isinstance(kind, DType):
         return kind
-    if isinstance(kind, np.dtype) and kind in _NUMPY:
-        return _NUMPY[kind]
+    if isinstance(kind, np.dtype) and kind in BY_NUMPY:
+        return BY_NUMPY[kind]
     if isinstance(kind, type) and kind in (bool, int, float):
         return _from_python()[kind]
     try:

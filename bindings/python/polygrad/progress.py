@@ -1,7 +1,7 @@
 """Progress of loops: training, generation, downloads.
 
-The display is tqdm's where tqdm is installed, a line of text else. It goes to the standard error,
-and nowhere if that is no terminal.
+The display is tqdm's (pip install polygrad[progress]). It goes to the standard error; without a
+terminal, or without tqdm, there is none.
 
 >>> from polygrad.progress import track
 >>> for epoch in track(range(3), "training", unit="epochs"):
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, Generic, TypeVar
 
@@ -22,15 +21,12 @@ T = TypeVar("T")
 
 __all__ = ["track", "trange"]
 
-# The line of text is written again after as many seconds.
-_PAUSE = 0.2
-
 
 class track(Generic[T]):
     """Iterate over steps and show progress and speed.
 
     desc stands before the display. total is the number of items; without it, it is that of steps,
-    if steps tells. show=None means: if the standard error is a terminal.
+    if steps tells. show=None means: if the standard error is a terminal and tqdm is installed.
 
     >>> loop = track([0.5, 0.25], "fit")
     >>> for loss in loop:
@@ -51,9 +47,15 @@ class track(Generic[T]):
             total = len(steps)
         self.total = total
         self._steps = steps
-        if show is None:
-            show = sys.stderr is not None and sys.stderr.isatty()
-        self._display: Any = _display(desc, total, unit) if show else None
+        self._display: Any = None
+        if show or (show is None and sys.stderr is not None and sys.stderr.isatty()):
+            try:
+                tqdm: Any = importlib.import_module("tqdm")
+            except ImportError:
+                if show:
+                    raise ImportError("track: show: needs tqdm: pip install tqdm") from None
+            else:
+                self._display = tqdm.tqdm(desc=desc or None, total=total, unit=f" {unit}")
 
     def __len__(self) -> int:
         if self.total is None:
@@ -97,42 +99,3 @@ def _short(value: Any) -> str:
     if hasattr(value, "item"):
         value = value.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _display(desc: str, total: int | None, unit: str) -> Any:
-    try:
-        tqdm: Any = importlib.import_module("tqdm")
-    except ImportError:
-        return _Line(desc, total, unit)
-    return tqdm.tqdm(desc=desc or None, total=total, unit=f" {unit}")
-
-
-class _Line:
-    """A line of text, with the methods of tqdm's bar that are used here."""
-
-    def __init__(self, desc: str, total: int | None, unit: str) -> None:
-        self._name, self._unit = f"{desc}: " if desc else "", unit
-        self._of = "" if total is None else f"/{total}"
-        self._count, self._after = 0, ""
-        self._start = self._shown = time.monotonic()
-
-    def update(self) -> None:
-        """Count a step."""
-        self._count += 1
-        if time.monotonic() - self._shown > _PAUSE:
-            self._write("")
-
-    def set_postfix_str(self, text: str) -> None:
-        """Show a text behind the numbers, the next time."""
-        self._after = f", {text}"
-
-    def close(self) -> None:
-        """Show the end."""
-        self._write("\n")
-
-    def _write(self, end: str) -> None:
-        self._shown = time.monotonic()
-        speed = self._count / max(self._shown - self._start, 1e-9)
-        text = f"{self._name}{self._count}{self._of} {self._unit}, {speed:.1f} a second"
-        clear = "\x1b[K"  # the rest of a longer line
-        print(f"\r{text}{self._after}{clear}", end=end, file=sys.stderr, flush=True)

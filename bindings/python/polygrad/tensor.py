@@ -48,7 +48,7 @@ from polygrad._library import (
     wrong,
 )
 from polygrad.device import Device
-from polygrad.dtype import DType, DTypeLike, by_numpy, dtypes, known_dtype, need_held, to_dtype
+from polygrad.dtype import BY_NUMPY, DType, DTypeLike, dtypes, known_dtype, need_held, to_dtype
 from polygrad.variable import SymInt, values
 
 if TYPE_CHECKING:
@@ -465,18 +465,13 @@ class Tensor(Creation, Indexing, Exchange, Display):
         raise TypeError("elements of a tensor cannot be deleted")
 
     def _in_place(self, result: Any) -> Tensor:
-        """Give the tensor the elements of a result, or those of another shape or type."""
-        if describe(result) == describe(self):
-            release_dead()
-            if lib.poly_array_update(self._handle, arguments(result)) != 0:
-                fail()
-            return self
-        if lib.poly_array_is_view(self._handle) == 1:
-            raise ArgumentTypeError(
-                f"{caller()}: the result has shape {result.shape} and type {result.dtype.name}, "
-                f"expected those of the view, {self.shape} and {self.dtype.name}"
-            )
-        return self.replace(result)
+        """Give the tensor the elements of a result; only a view must keep its shape and type."""
+        if describe(result) != describe(self) and lib.poly_array_is_view(self._handle) != 1:
+            return self.replace(result)
+        release_dead()
+        if lib.poly_array_update(self._handle, arguments(result)) != 0:
+            fail(ArgumentTypeError if result.dtype != self.dtype else ArgumentError)
+        return self
 
     # Gradients
 
@@ -674,7 +669,7 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
         return tensor if kind is None or kind is own else tensor.cast(kind).realize()
     if isinstance(data, np.ndarray):
         array = data
-        known = by_numpy(array.dtype)
+        known = BY_NUMPY.get(array.dtype)
         if known is not None and (kind is None or kind is known) and array.flags.carray:
             return share(Tensor, array, known)
     else:

@@ -107,7 +107,8 @@ class Optimizer:
         Programs of compile_step read it: lr.assign(x), or optimizer.lr = x, changes the rate of
         the steps that follow and compiles nothing.
         """
-        return vars(self)["lr"]
+        rate: Tensor = vars(self)["lr"]
+        return rate
 
     @lr.setter
     def lr(self, value: float | Tensor) -> None:

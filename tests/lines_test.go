@@ -1,0 +1,58 @@
+package tests
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// thin are the bindings with the most lines that may be written by hand: what grows beyond them belongs into the library, or into the
+// descriptions of operations. Tests, generated files, declarations of types and copies of the header do not count; nor does what runs the
+// library as WebAssembly, which native bindings do not need.
+var thin = []struct {
+	folder, endings string
+	without         []string
+	most            int
+}{
+	{"bindings/python/polygrad", ".py", []string{"conftest.py"}, 6000},
+	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host"}, 5000},
+	{"bindings/r", ".R .c .h", []string{"tests", "src/polygrad.h"}, 6000},
+}
+
+func TestBindingsAreThin(t *testing.T) {
+	for _, b := range thin {
+		lines := 0
+		root := filepath.Join("..", b.folder)
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			rest, _ := filepath.Rel(root, path)
+			switch {
+			case slices.Contains(b.without, filepath.ToSlash(rest)):
+				if d.IsDir() {
+					return filepath.SkipDir
+				}
+				return nil
+			case d.IsDir() || !slices.Contains(strings.Fields(b.endings), filepath.Ext(path)):
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			if err == nil && !bytes.Contains(text[:min(len(text), 600)], []byte("DO NOT EDIT")) {
+				lines += bytes.Count(text, []byte("\n"))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines < b.most/2 || lines > b.most {
+			t.Errorf("%s: %d lines by hand, expected at most %d", b.folder, lines, b.most)
+		}
+		t.Logf("%s: %d of %d lines", b.folder, lines, b.most)
+	}
+}
