@@ -54,7 +54,6 @@ export async function bundle (out) {
     entryPoints: { polygrad: path.join(ROOT, 'index.js'), 'polygrad-worker': path.join(ROOT, 'lib', 'wasm', 'worker.mjs') },
     outdir: out,
     minify: true,
-    keepNames: true, // errors and texts of tensors say the names of classes
     sourcemap: true,
     metafile: true,
     plugins: [forBrowsers, asModules(/bindings\/js\/(index|lib\/.*)\.js$/)]

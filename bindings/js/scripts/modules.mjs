@@ -44,6 +44,11 @@ function exportsOf (value, text) {
 /** What takes the place of a statement at the top of a file, null if it stays. */
 function rewritten (statement, text) {
   if (statement.directive === 'use strict') return ''
+  if (statement.type === 'ClassDeclaration') {
+    // Errors and texts of tensors say the names of classes, which a bundler shortens.
+    const { id, body, start, end } = statement
+    return `${text.slice(start, body.start + 1)}static name = '${id.name}';${text.slice(body.start + 1, end)}`
+  }
   if (statement.type === 'VariableDeclaration') {
     const froms = statement.declarations.map(({ init }) => requiredBy(init))
     if (froms.includes(null)) return null
