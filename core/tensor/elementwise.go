@@ -229,7 +229,12 @@ func isInf(x *uop.UOp) *uop.UOp {
 	return add(mul(eq(x, math.Inf(1)), true), mul(eq(x, math.Inf(-1)), true))
 }
 
-func isFinite(x *uop.UOp) *uop.UOp { return logicalNot(bitOr(isInf(x), isNaN(x))) }
+func isFinite(x *uop.UOp) *uop.UOp {
+	if x.DType.IsFloat() && x.DType.Itemsize() > 1 && !asTinygrad(x) {
+		return lt(abs(x), math.Inf(1)) // false for NaN
+	}
+	return logicalNot(bitOr(isInf(x), isNaN(x)))
+}
 
 // sign is -1, 0 or 1, NaN of NaN. tinygrad's x*0 keeps x in the graph, with gradient 0.
 func sign(x *uop.UOp) *uop.UOp {
@@ -352,7 +357,10 @@ func hypotLong(x, y *uop.UOp) *uop.UOp {
 // isClose is |a-b| <= atol + rtol*|b| for finite values, equality for infinite ones; NaN equals NaN on request.
 func isClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) *uop.UOp {
 	finite := bitAnd(bitAnd(isFinite(a), isFinite(b)), le(abs(sub(a, b)), add(atol, mul(rtol, abs(b)))))
-	infinite := bitAnd(bitOr(isInf(a), isInf(b)), eq(a, b))
+	infinite := eq(a, b)
+	if !(rtol >= 0 && atol >= 0) || asTinygrad(a) { // equal finite numbers may be too far apart
+		infinite = bitAnd(bitOr(isInf(a), isInf(b)), infinite)
+	}
 	nan := bitAnd(bitAnd(isNaN(a), isNaN(b)), equalNaN)
 	return bitOr(bitOr(finite, infinite), nan)
 }

@@ -366,6 +366,21 @@ var logicOps = map[ir.Op]struct {
 	ir.LessEqual: {asm.KANDNW, asm.VANDNPS, true, true},
 }
 
+// isNotOfLoad reports whether a vector of bools is the complement of a load that nothing else uses.
+func (g *gen) isNotOfLoad(v *ir.Value) bool {
+	a, b := v.Args[0], v.Args[1]
+	return g.f.AVX512 && v.Op == ir.Xor && v.Kind == ir.Bool && b.Op == ir.Const && b.Bits == 1 && a.Op == ir.Load && a.Pos == 0 && g.only(a) &&
+		a.At.Buf.Kind == ir.Bool && a.At.Gate == nil && a.At.Index == nil && a.At.Stride == 1 && a.Lanes == 16
+}
+
+// loadNot loads the complement of bools: which of their bytes are 0.
+func (g *gen) loadNot(v *ir.Value) asm.Reg {
+	g.vals[v.ID].left--
+	m, zero, d := g.address(v.At, 0), g.splat(4, 4, 0), g.fresh(asm.Mask)
+	g.from(asm.VPCMPEQB, 16, d, m, zero)
+	return d
+}
+
 // logic combines vectors of bools.
 func logic(g *gen, v *ir.Value) asm.Reg {
 	o := logicOps[v.Op]

@@ -287,6 +287,11 @@ func (g *gen) make(v *ir.Value) asm.Reg {
 			g.ready(a)
 		}
 		return g.load(v)
+	case ir.Xor:
+		if g.isNotOfLoad(v) {
+			g.readyPlace(v.Args[0].At)
+			return g.loadNot(v.Args[0])
+		}
 	case ir.Narrow:
 		if g.roundsHalves(v, halfDepth) {
 			return g.fromHalf(v)

@@ -108,7 +108,7 @@ func (b *Builder) Where(k Kind, c, x, y *Value) *Value {
 	return b.Do(Where, k, c, x, y)
 }
 
-// choice is the value of a choice that has a shorter form: the greater or lesser of two values, and of the choice
+// choice is the value of a choice that has a shorter form: the greater or lesser of two values, the absolute value, and of the choice
 // where 0 < x or x is NaN x, else 0. Nil for others.
 func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
 	greater := Max
@@ -120,6 +120,10 @@ func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
 		return b.Do(greater, k, y, x)
 	case c.Op == Less && c.Args[0] == x && c.Args[1] == y && k.Float():
 		return b.Do(MinSS, k, y, x)
+	case k.Float() && x.Op == Neg && x.Args[0] == y && c.Op == Less && isZero(c.Args[1]) && c.Args[0].Op == Bitcast && c.Args[0].Kind.Signed():
+		return b.signed(c.Args[0], y)
+	case k.Float() && c.Op == Less && c.Args[1] == x && isZero(c.Args[0]) && isNegativeOrZero(y, x):
+		return b.Do(Abs, k, x)
 	case c.Op != Or || !k.Float() || y.Op != Const || y.Bits != 0:
 		return nil
 	}
@@ -131,6 +135,30 @@ func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
 		}
 	}
 	return nil
+}
+
+// signed is a float, negated where the sign bit of an integer is set, nil if that has another width.
+func (b *Builder) signed(bits, y *Value) *Value {
+	switch k := bits.Kind; {
+	case bits.Args[0] == y:
+		return b.Do(Abs, y.Kind, y)
+	case k.Width() == y.Kind.Width():
+		sign := b.Do(And, k, bits, b.Constant(k, 1<<(8*k.Width()-1)))
+		return b.Do(Bitcast, y.Kind, b.Do(Xor, k, b.Do(Bitcast, k, y), sign))
+	}
+	return nil
+}
+
+func isZero(v *Value) bool { return v.Op == Const && v.Bits == 0 }
+
+// isNegativeOrZero reports whether v is -x, but 0 where x is.
+func isNegativeOrZero(v, x *Value) bool {
+	if v.Op != Where || v.Args[0].Op != NotEqual || v.Args[0].Args[0] != x || !isZero(v.Args[0].Args[1]) || !isZero(v.Args[2]) {
+		return false
+	}
+	n := v.Args[1]
+	swapped := n.Op == Sub && x.Op == Sub && n.Args[0] == x.Args[1] && n.Args[1] == x.Args[0]
+	return swapped || n.Op == Neg && n.Args[0] == x
 }
 
 // greater is the greater of two floats, NaN if either is. MaxSS keeps a NaN in its first argument only.

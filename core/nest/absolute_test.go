@@ -1,0 +1,47 @@
+package nest_test
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/core/lower"
+	"polygrad/core/nest"
+	"polygrad/core/nest/ir"
+	"polygrad/core/symbolic"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// TestAbsolute: the choice of a value, its negative or 0 is one operation, also for a difference.
+func TestAbsolute(t *testing.T) {
+	for name, f := range map[string]func(x, y *uop.UOp) (*uop.UOp, error){
+		"abs":     func(x, _ *uop.UOp) (*uop.UOp, error) { return tensor.Abs(x) },
+		"isclose": func(x, y *uop.UOp) (*uop.UOp, error) { return tensor.IsClose(x, y, 1e-5, 1e-8, false) },
+		"round":   func(x, _ *uop.UOp) (*uop.UOp, error) { return tensor.Round(x) },
+	} {
+		g := symbolic.NewGraph()
+		in := func() *uop.UOp { return g.NewBuffer("CPU", 1024, uop.Float32).Reshape(uop.ShapeOf(1024)) }
+		y, err := f(in(), in())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asts, err := exec.Schedule(g.Sink(nil, g.NewBuffer("CPU", 1024, y.DType).Store(y)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := lower.Lower(asts[0], lower.Native())
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := nest.Compile(name, p.Linear, ir.AVX512)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		k.Dump(&text)
+		if !strings.Contains(text.String(), "= abs.f32x16") {
+			t.Errorf("%s has no absolute value:\n%s", name, &text)
+		}
+	}
+}
