@@ -2,6 +2,7 @@ package x64
 
 import (
 	"math"
+	"slices"
 
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
@@ -60,7 +61,7 @@ func (g *gen) orSpare(m asm.Mem, gate *ir.Value) asm.Reg {
 // stored nowhere, and both use one address.
 func (g *gen) findUpdates(b *ir.Block) {
 	for _, it := range b.Items {
-		if it.Store == nil || it.Store.At.Gate == nil || it.Store.Val.Lanes > 1 {
+		if it.Store == nil || it.Store.At.Gate == nil || it.Store.Val.Lanes > 1 || meetsInPages(it.Store.At, b) {
 			continue
 		}
 		at := it.Store.At
@@ -69,6 +70,15 @@ func (g *gen) findUpdates(b *ir.Block) {
 			g.vals[at.Gate.ID].left--
 		}
 	}
+}
+
+// meetsInPages reports whether elements that are looked up in a block lie at few places of their pages. A load waits for an earlier store
+// to the same place of another page if that has its address early.
+func meetsInPages(at *ir.Place, b *ir.Block) bool {
+	const quarterPage = 1 << 10
+	return slices.ContainsFunc(at.Terms, func(t ir.Term) bool {
+		return t.V.Block == b && t.V.Op != ir.Iter && t.Coef*at.Buf.Kind.Size()%quarterPage == 0
+	})
 }
 
 // updated is the load from a place of a store, among the values that nothing but the store uses.
