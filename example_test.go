@@ -3,6 +3,9 @@ package polygrad_test
 import (
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"polygrad"
 )
@@ -119,4 +122,140 @@ func ExampleNewAdam() {
 	}
 	fmt.Println(polygrad.Values[float32](w))
 	// Output: [0.5] <nil>
+}
+
+func ExampleState() {
+	type layer struct{ Weight, Bias *polygrad.Tensor }
+	net := struct{ Layers []layer }{[]layer{{polygrad.Ones([]int{2, 3}), polygrad.Zeros([]int{2})}}}
+	optimizer, err := polygrad.NewAdamW(polygrad.Parameters(net), 0.01, polygrad.DefaultAdam)
+	if err != nil {
+		log.Fatal(err)
+	}
+	state := polygrad.State(map[string]any{"net": net, "optimizer": optimizer})
+	for _, name := range []string{"net.layers.0.weight", "optimizer.m.0", "optimizer.b1_t"} {
+		fmt.Println(name, state[name].Shape())
+	}
+	// Output:
+	// net.layers.0.weight [2 3]
+	// optimizer.m.0 [2 3]
+	// optimizer.b1_t [1]
+}
+
+func ExampleSave() {
+	path := filepath.Join(os.TempDir(), "polygrad-example.safetensors")
+	defer os.Remove(path)
+	net := struct{ Weight *polygrad.Tensor }{polygrad.From([]float32{1, 2, 3})}
+	if err := polygrad.Save(path, polygrad.State(net), map[string]string{"epoch": "7"}); err != nil {
+		log.Fatal(err)
+	}
+	net.Weight.Assign(0)
+	state, err := polygrad.Load(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := polygrad.LoadState(net, state); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(polygrad.Values[float32](net.Weight))
+	// Output: [1 2 3] <nil>
+}
+
+func ExampleJit() {
+	scaled := polygrad.Jit(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		x := args[0]
+		return []*polygrad.Tensor{x.Sub(x.Mean()).Div(x.Std())}, nil
+	})
+	for _, data := range [][]float32{{1, 3}, {10, 30}, {-5, 5}} { // the second call compiles, the third runs the program
+		out, err := scaled(polygrad.From(data))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%.3f\n", must(polygrad.Values[float32](out[0])))
+	}
+	// Output:
+	// [-0.707 0.707]
+	// [-0.707 0.707]
+	// [-0.707 0.707]
+}
+
+func ExampleTensor_Gradient() {
+	x := polygrad.From([]float32{1, 2})
+	slope := x.Pow(3).Sum().Gradient([]*polygrad.Tensor{x})[0]
+	curvature := slope.Sum().Gradient([]*polygrad.Tensor{x})[0]
+	fmt.Println(must(polygrad.Values[float32](slope)), must(polygrad.Values[float32](curvature)))
+	// Output: [3 12] [6 12]
+}
+
+func ExampleTensor_Index() {
+	x := polygrad.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	fmt.Println(must(polygrad.Values[float32](x.Index(polygrad.At(-1)))))
+	fmt.Println(must(polygrad.Values[float32](x.Index(polygrad.All(), polygrad.Slice(1, 3)))))
+	fmt.Println(must(polygrad.Values[float32](x.Index(polygrad.Ellipsis(), polygrad.Take(polygrad.From([]int32{2, 0}))))))
+	fmt.Println(must(polygrad.Values[float32](x.Index(polygrad.Take(x.Gt(4))))))
+	// Output:
+	// [4 5 6]
+	// [2 3 5 6]
+	// [3 1 6 4]
+	// [5 6]
+}
+
+func ExampleShare() {
+	data := []float32{1, 2, 3}
+	x := polygrad.Share(data)
+	data[0] = 10 // the tensor is on the memory of the slice
+	fmt.Println(must(polygrad.Values[float32](x.Mul(2))))
+	// Output: [20 4 6]
+}
+
+func ExampleRealize() {
+	x := polygrad.From([]float32{3, 1, 2})
+	sorted, order := x.Sort()
+	if err := polygrad.Realize(sorted, order); err != nil { // both in one program
+		log.Fatal(err)
+	}
+	fmt.Println(must(polygrad.Values[float32](sorted)), must(polygrad.Values[int32](order)))
+	// Output: [1 2 3] [1 2 0]
+}
+
+func ExampleContext_Seed() {
+	polygrad.Default().Seed(7)
+	a := must(polygrad.Values[float32](polygrad.Rand([]int{2})))
+	polygrad.Default().Seed(7)
+	b := must(polygrad.Values[float32](polygrad.Rand([]int{2})))
+	fmt.Println(slices.Equal(a, b))
+	// Output: true
+}
+
+func ExampleContext_SetTraining() {
+	x := polygrad.Ones([]int{1000})
+	defer polygrad.Default().SetTraining(polygrad.Default().SetTraining(true))
+	dropped := must(polygrad.Values[float32](x.Dropout(polygrad.WithP(0.5))))
+	fmt.Println(slices.Min(dropped), slices.Max(dropped))
+	// Output: 0 2
+}
+
+func ExampleNewSchedule() {
+	w := polygrad.From([]float32{1})
+	optimizer, err := polygrad.NewSGD([]*polygrad.Tensor{w}, 1, polygrad.SGDOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	schedule, err := polygrad.NewSchedule(optimizer, polygrad.StepRate(2, 0.1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 4 {
+		fmt.Printf("%.2f ", must(optimizer.LR.Item()))
+		if err := schedule.Step(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output: 1.00 1.00 0.10 0.10
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return x
 }
