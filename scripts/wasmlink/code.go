@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Operations of WebAssembly that the rewriting knows by name.
@@ -39,11 +41,15 @@ const (
 	opI64Eqz      = 0x50
 	opI32Add      = 0x6a
 	opI64Add      = 0x7c
+	opI64Or       = 0x84
 	opWrap        = 0xa7
 	opExtend      = 0xad
 	opPrefix      = 0xfc
 
 	opDeleted = 0xff // an instruction that goes
+
+	typeI32 = 0x7f
+	typeI64 = 0x7e
 )
 
 // Go's code keeps the number of the basic block to go on at in local 0 and a copy of the stack pointer, global 0, in local 1.
@@ -75,43 +81,56 @@ type function struct {
 //   - The table holds only blocks that a goroutine may resume at or that a jump goes back to.
 //   - The address of a variable on the stack is an offset of the load or store that uses it.
 //   - A function returns with one addition to the stack pointer.
+//   - A local is not moved to itself, nor written and read at once.
+//   - A return address is the function's number, which a local keeps, and a small constant; a call that unwinds the stack returns where it
+//     stands instead of leaving blocks. Both make the same bytes of all calls, so that the module compresses better.
 //
-// It returns the body as it was if it does not look like Go's.
-func smaller(body []byte, f function) ([]byte, error) {
-	locals, err := localsOf(body)
-	if err != nil || locals == 0 {
-		return body, err
+// It returns the body as it was if it does not look like Go's; else also the numbers that blocks have now, nil if they keep theirs.
+func smaller(body []byte, f function) ([]byte, numbering, error) {
+	groups, locals, size, err := localsOf(body)
+	if err != nil || groups == 0 {
+		return body, nil, err
 	}
-	code, err := decode(body[locals:])
+	code, err := decode(body[size:])
 	if err != nil || code == nil {
-		return body, err
+		return body, nil, err
 	}
+	exit := exitOf(code)
 	if code = directJumps(code, f); code == nil {
-		return body, nil
+		return body, nil, nil
 	}
 	code = compact(returns(code))
 	foldOffsets(code)
 	invertComparisons(code)
-	return encode(append([]byte(nil), body[:locals]...), code), nil
+	code = moves(compact(code))
+	code = unwinding(code, exit)
+	var n numbering
+	if l, ok := layoutOf(code); ok {
+		n = renumber(code, f, l.table, l.loop)
+	}
+	if addressed := returnAddresses(code, f, int64(locals)+1); addressed != nil {
+		_, counted := binary.Uvarint(body)
+		out := append(binary.AppendUvarint(nil, groups+1), body[counted:size]...)
+		return encode(append(out, 1, typeI64), addressed), n, nil
+	}
+	return encode(append([]byte(nil), body[:size]...), code), n, nil
 }
 
-// localsOf returns how long the declarations of locals are, 0 if the first local is no i32.
-func localsOf(body []byte) (int, error) {
-	groups, at := binary.Uvarint(body)
+// localsOf returns the number of groups of locals, of locals, and of the bytes that declare them; no group if the first local is no i32.
+func localsOf(body []byte) (groups, locals uint64, size int, err error) {
+	groups, size = binary.Uvarint(body)
 	for i := range groups {
-		_, n := binary.Uvarint(body[at:])
-		if n <= 0 || at+n >= len(body) {
-			return 0, errShort
+		count, n := binary.Uvarint(body[size:])
+		if n <= 0 || size+n >= len(body) {
+			return 0, 0, 0, errShort
 		}
-		at += n + 1
-		if i == 0 && body[at-1] != 0x7f {
-			return 0, nil
+		locals += count
+		size += n + 1
+		if i == 0 && body[size-1] != typeI32 {
+			return 0, 0, 0, nil
 		}
 	}
-	if groups == 0 {
-		return 0, nil
-	}
-	return at, nil
+	return groups, locals, size, nil
 }
 
 // decode reads the instructions of a body and finds the blocks that branches mean. It returns nil for a body with an else.
@@ -274,9 +293,9 @@ func layoutOf(code []instruction) (l layout, ok bool) {
 			if l.loop >= 0 {
 				return l, false
 			}
-			l.loop = at
+			l.loop = code[at].label
 		}
-		open = append(open, at)
+		open = append(open, code[at].label)
 	}
 	if at+2 >= len(code) || code[at].op != opLocalGet || code[at].value != blockLocal || code[at+1].op != opBrTable || code[at+2].op != opEnd {
 		return l, false
@@ -375,10 +394,7 @@ func prune(code []instruction, l layout, resumed, left []bool) []instruction {
 		}
 		table[k] = place[t]
 	}
-	for len(table) > 1 && table[len(table)-2] == table[len(table)-1] {
-		table = table[:len(table)-1]
-	}
-	code[l.table].table = table
+	code[l.table].table = trimmed(table)
 	for _, label := range l.labels {
 		if !kept[label] {
 			code[label].op = opDeleted
@@ -409,6 +425,14 @@ func prune(code []instruction, l layout, resumed, left []bool) []instruction {
 		}
 	}
 	return compact(code)
+}
+
+// trimmed takes away the last entries of a table of blocks that say what the default does.
+func trimmed(table []uint32) []uint32 {
+	for len(table) > 1 && table[len(table)-2] == table[len(table)-1] {
+		table = table[:len(table)-1]
+	}
+	return table
 }
 
 func compact(code []instruction) []instruction {
@@ -563,6 +587,128 @@ func invertComparisons(code []instruction) {
 	for k := 0; k+1 < len(code); k++ {
 		if other := inverse[code[k].op]; other != 0 && code[k+1].op == opI32Eqz {
 			code[k].op, code[k+1].op = other, opDeleted
+		}
+	}
+}
+
+// moves takes away moves of a local to itself, and reads a local that was just written without a second instruction.
+func moves(code []instruction) []instruction {
+	for k := 0; k+1 < len(code); k++ {
+		next := &code[k+1]
+		switch {
+		case code[k].op == opLocalGet && next.is(opLocalSet, code[k].value):
+			code[k].op, next.op = opDeleted, opDeleted
+		case code[k].op == opLocalSet && next.is(opLocalGet, code[k].value):
+			code[k].op, next.op = opLocalTee, opDeleted
+		}
+	}
+	return compact(code)
+}
+
+// exitOf returns the label of the block that calls leave to unwind the stack, the outermost one.
+func exitOf(code []instruction) int {
+	for _, i := range code {
+		if i.op == opBlock {
+			return i.label
+		}
+		if i.op != opGlobalGet && i.op != opLocalSet {
+			break
+		}
+	}
+	return noLabel
+}
+
+const noLabel = -2 // of a block that nothing leaves
+
+// unwinding lets calls that unwind the stack return 1 where they stand. What they leave returns 1, too.
+func unwinding(code []instruction, exit int) []instruction {
+	var out []instruction
+	for k, i := range code {
+		if i.op == opBrIf && i.label == exit && k >= 2 && code[k-2].is(opGlobalGet, stackPointer) && code[k-1].is(opLocalSet, stackLocal) {
+			out = append(out, instruction{op: opIf, label: noLabel}, instruction{op: opI32Const, value: 1}, instruction{op: opReturn},
+				instruction{op: opEnd, label: noLabel})
+		} else {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// returnAddresses makes return addresses of the function's number in a local, if there is more than one.
+func returnAddresses(code []instruction, f function, local int64) []instruction {
+	out := []instruction{{op: opI64Const, value: f.number << 16}, {op: opLocalSet, value: local}}
+	count := 0
+	for k, i := range code {
+		if f.returns(code, k) {
+			out = append(out, instruction{op: opLocalGet, value: local}, instruction{op: opI64Const, value: i.value & 0xffff},
+				instruction{op: opI64Or})
+			count++
+		} else {
+			out = append(out, i)
+		}
+	}
+	if count < 2 {
+		return nil
+	}
+	return out
+}
+
+// returns says whether the instruction at place k is the return address of a call.
+func (f function) returns(code []instruction, k int) bool {
+	return code[k].op == opI64Const && code[k].value>>16 == f.number && k+1 < len(code) && code[k+1].op == opStores+1
+}
+
+// renumber gives small numbers to the blocks that a goroutine resumes at and that jumps go back to. A table of values holds for the addresses
+// of a block what it held for those of its old number: number and number-1, and number+1 after deferReturn.
+func renumber(code []instruction, f function, table, loop int) numbering {
+	var places []int // of the instructions that hold numbers
+	used := map[int64]bool{0: true, f.deferReturn: true}
+	for k := range code {
+		back := (code[k].op == opBr || code[k].op == opBrIf) && code[k].label == loop
+		switch {
+		case f.returns(code, k):
+			places = append(places, k)
+		case back && code[k-1].is(opLocalSet, blockLocal) && code[k-2].op == opI32Const:
+			places = append(places, k-2)
+		default:
+			continue
+		}
+		used[code[places[len(places)-1]].value&0xffff] = true
+	}
+	n := numbering{}
+	for _, old := range slices.Sorted(maps.Keys(used)) {
+		if old != 0 {
+			n = append(n, old)
+		}
+	}
+	renamed := map[int64]int64{}
+	blocks := code[table].table
+	var numbered []uint32
+	n.each(f, func(number, old int64) {
+		renamed[old] = number
+		for int64(len(numbered)) <= number {
+			numbered = append(numbered, blocks[min(old, int64(len(blocks)-1))])
+		}
+	})
+	code[table].table = trimmed(numbered)
+	for _, k := range places {
+		code[k].value += renamed[code[k].value&0xffff] - code[k].value&0xffff
+	}
+	return n
+}
+
+// numbering holds the old numbers, above 0, of the blocks that have numbers now, by the order of both.
+type numbering []int64
+
+// each calls f with all new and old numbers, from 0 on.
+func (n numbering) each(f function, visit func(number, old int64)) {
+	visit(0, 0)
+	number := int64(1)
+	for _, old := range n {
+		number++
+		visit(number, old)
+		if old == f.deferReturn {
+			number++
 		}
 	}
 }

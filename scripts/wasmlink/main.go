@@ -167,8 +167,12 @@ func shrink(sections []section) ([]section, error) {
 			return nil, errShort
 		}
 		if f, ok := t.of(int(k)); ok && kind == common && !exported[imported+k] {
-			if body, err = smaller(body, f); err != nil {
+			var n numbering
+			if body, n, err = smaller(body, f); err != nil {
 				return nil, fmt.Errorf("function %d: %w", k, err)
+			}
+			if n != nil {
+				t.numbered[int(k)] = n
 			}
 		}
 		newTypes, newCode = binary.AppendUvarint(newTypes, kind), appendBytes(newCode, body)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,11 +75,11 @@ func TestSmallerLeavesOtherCode(t *testing.T) {
 		"an else":           "\x01\x01\x7f\x41\x00\x04\x40\x05\x0b\x41\x01\x0b",
 		"no table":          "\x01\x01\x7f\x41\x00\x0b",
 	} {
-		if got, err := smaller([]byte(body), function{}); err != nil || string(got) != body {
+		if got, _, err := smaller([]byte(body), function{}); err != nil || string(got) != body {
 			t.Errorf("%s: % x became % x, %v", name, body, got, err)
 		}
 	}
-	if _, err := smaller([]byte("\x01\x01\x7f\xd0\x0b"), function{}); err == nil {
+	if _, _, err := smaller([]byte("\x01\x01\x7f\xd0\x0b"), function{}); err == nil {
 		t.Error("an unknown operation is no error")
 	}
 }
@@ -101,9 +102,44 @@ func TestSmaller(t *testing.T) {
 		"not equal":              {"\x42\x01\x42\x02\x51\x45\x1a", "\x42\x01\x42\x02\x52\x1a"},
 		"not less of floats":     {"\x43\x00\x00\x00\x00\x43\x00\x00\x00\x00\x5d\x45\x1a", "\x43\x00\x00\x00\x00\x43\x00\x00\x00\x00\x5d\x45\x1a"},
 	} {
-		got, err := smaller([]byte(locals+test.before+end), function{})
+		got, _, err := smaller([]byte(locals+test.before+end), function{})
 		if want := locals + test.after + end; err != nil || string(got) != want {
 			t.Errorf("%s: got % x, %v, expected % x", name, got, err, want)
+		}
+	}
+}
+
+// TestNumbering gives blocks small numbers; tables of values follow.
+func TestNumbering(t *testing.T) {
+	f := function{number: firstNumber, deferReturn: 9}
+	ret := func(block int64) []instruction {
+		return []instruction{{op: opLocalGet, value: stackLocal}, {op: opI64Const, value: f.number<<16 | block}, {op: opStores + 1}}
+	}
+	const loop = 7
+	code := slices.Concat(ret(4), ret(20), []instruction{
+		{op: opI32Const, value: 13}, {op: opLocalSet, value: blockLocal}, {op: opBr, label: loop},
+		{op: opBrTable, table: []uint32{0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4}},
+	})
+	table := len(code) - 1
+	n := renumber(code, f, table, loop)
+	if want := (numbering{4, 9, 13, 20}); !slices.Equal(n, want) {
+		t.Errorf("the blocks %v have numbers, expected %v", n, want)
+	}
+	if got := []int64{code[1].value & 0xffff, code[4].value & 0xffff, code[6].value}; !slices.Equal(got, []int64{2, 6, 5}) {
+		t.Errorf("the numbers are %v, expected 2, 6 and 5", got)
+	}
+	if got, want := code[table].table, []uint32{0, 1, 1, 2, 3, 3, 4}; len(got) != len(want) || got[2] != 1 || got[3] != 2 || got[5] != 3 || got[6] != 4 {
+		t.Errorf("the table is %v, expected one like %v", got, want)
+	}
+	for _, values := range [][]int32{{-1}, {0, 0, 5, 5, -3, 1 << 30, -1 << 31, 7}} {
+		var got []int32
+		pairs(valuesTable(values), func(v int32, until int64) {
+			for int64(len(got)) < until {
+				got = append(got, v)
+			}
+		})
+		if !slices.Equal(got, values) {
+			t.Errorf("the table of %v holds %v", values, got)
 		}
 	}
 }

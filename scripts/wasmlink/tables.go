@@ -88,6 +88,7 @@ type tables struct {
 	count                                 int // of functions
 	names, values, functions, data, finds int
 	findsEnd                              int
+	numbered                              map[int]numbering // by function, of those whose blocks have new numbers
 }
 
 // tablesOf finds the tables by their header and by runtime.firstmoduledata, which begins with the header's address.
@@ -97,7 +98,7 @@ func tablesOf(mem image) (*tables, error) {
 		return nil, errors.New("the module has no tables of functions that Go 1.20 and later write")
 	}
 	word := func(k int) int { return mem.u64(header + 8 + 8*k) }
-	t := &tables{mem: mem, count: word(0), names: header + word(3), values: header + word(6), functions: header + word(7)}
+	t := &tables{mem: mem, numbered: map[int]numbering{}, count: word(0), names: header + word(3), values: header + word(6), functions: header + word(7)}
 	start := binary.LittleEndian.AppendUint64(nil, uint64(header))
 	start = binary.LittleEndian.AppendUint64(start, uint64(t.names))
 	module := bytes.Index(mem, start)
@@ -142,19 +143,56 @@ func (t *tables) strip() {
 	names, values := t.names+1, t.values+1
 	moved := map[uint32]uint32{0: 0}
 	same := map[string]uint32{}
-	keep := func(from uint32) uint32 {
-		if to, ok := moved[from]; ok {
-			return to
-		}
-		table := pairs(old[t.values+int(from):], nil)
+	place := func(table []byte) uint32 {
 		to, ok := same[string(table)]
 		if !ok {
 			to = uint32(values - t.values)
 			same[string(table)] = to
 			values += copy(mem[values:t.functions], table)
 		}
-		moved[from] = to
 		return to
+	}
+	keep := func(from uint32) uint32 {
+		to, ok := moved[from]
+		if !ok {
+			to = place(pairs(old[t.values+int(from):], nil))
+			moved[from] = to
+		}
+		return to
+	}
+	// keepOf keeps a table of the k-th function for the numbers that its blocks have now. The runtime looks in tables of stack maps with the
+	// number before that of the block.
+	keepOf := func(k int, from uint32, before int64) uint32 {
+		n, ok := t.numbered[k]
+		if !ok || from == 0 {
+			return keep(from)
+		}
+		f, _ := t.of(k)
+		var was []int32 // by old number
+		pairs(old[t.values+int(from):], func(v int32, until int64) {
+			for int64(len(was)) < until {
+				was = append(was, v)
+			}
+		})
+		at := func(number int64) int32 { return was[min(number, int64(len(was)-1))] }
+		var now []int32
+		set := func(number int64, v int32) {
+			for int64(len(now)) < number {
+				now = append(now, now[len(now)-1])
+			}
+			now = append(now[:number], v)
+		}
+		n.each(f, func(number, old int64) {
+			if number == 0 {
+				set(0, at(0))
+				return
+			}
+			set(number-before, at(old-before))
+			if old == f.deferReturn {
+				set(number, at(old))
+			}
+		})
+		return place(valuesTable(append(now, now[len(now)-1], now[len(now)-1])))
 	}
 	kept := map[uint32]bool{}   // offsets of data that stay
 	dropped := map[uint32]int{} // and sizes of those that go
@@ -169,12 +207,12 @@ func (t *tables) strip() {
 		for _, field := range []int{funcFile, funcLine, funcUnit, funcStart} {
 			mem.setU32(at+field, 0)
 		}
-		mem.setU32(at+funcStack, keep(old.u32(at+funcStack)))
+		mem.setU32(at+funcStack, keepOf(k, old.u32(at+funcStack), 0))
 		tableCount, dataCount := int(old.u32(at+funcTables)), int(old[at+funcDatas])
 		for j := range tableCount {
 			place := at + funcSize + 4*j
 			if j == tableStackMap {
-				mem.setU32(place, keep(old.u32(place)))
+				mem.setU32(place, keepOf(k, old.u32(place), 1))
 			} else {
 				mem.setU32(place, 0)
 			}
@@ -190,7 +228,7 @@ func (t *tables) strip() {
 				last := int32(0)
 				if tableCount > tableInlined {
 					if from := old.u32(at + funcSize + 4*tableInlined); from != 0 {
-						pairs(old[t.values+int(from):], func(v int32) { last = max(last, v) })
+						pairs(old[t.values+int(from):], func(v int32, _ int64) { last = max(last, v) })
 					}
 				}
 				dropped[offset] = inlinedSize * int(last+1)
@@ -205,6 +243,14 @@ func (t *tables) strip() {
 			mem.setU32(place, noData)
 		}
 	}
+	for k, n := range t.numbered {
+		f, _ := t.of(k)
+		n.each(f, func(number, old int64) {
+			if old == f.deferReturn {
+				mem.setU32(t.function(k)+funcDeferReturn, uint32(number))
+			}
+		})
+	}
 	for offset, size := range dropped {
 		if !kept[offset] {
 			clear(mem[t.data+int(offset):][:size])
@@ -213,8 +259,10 @@ func (t *tables) strip() {
 }
 
 // pairs returns the bytes of a table of values: differences of the value and of the program counter, until a difference of zero.
-func pairs(table []byte, each func(v int32)) []byte {
-	value := int32(-1)
+//
+// It calls each with the values and the program counters that they end before.
+func pairs(table []byte, each func(v int32, until int64)) []byte {
+	value, pc := int32(-1), int64(0)
 	for at := 0; ; {
 		d, n := binary.Uvarint(table[at:])
 		at += n
@@ -222,12 +270,29 @@ func pairs(table []byte, each func(v int32)) []byte {
 			return table[:at]
 		}
 		value += int32(uint32(d)>>1) ^ -int32(d&1)
-		if each != nil {
-			each(value)
-		}
-		_, n = binary.Uvarint(table[at:])
+		d, n = binary.Uvarint(table[at:])
 		at += n
+		if pc += int64(d); each != nil {
+			each(value, pc)
+		}
 	}
+}
+
+// valuesTable is the table of a value for each program counter.
+func valuesTable(values []int32) []byte {
+	var table []byte
+	last := int32(-1)
+	for k := 0; k < len(values); {
+		end := k
+		for end < len(values) && values[end] == values[k] {
+			end++
+		}
+		d := values[k] - last
+		table = binary.AppendUvarint(table, uint64(uint32(d)<<1^uint32(d>>31)))
+		table = binary.AppendUvarint(table, uint64(end-k))
+		last, k = values[k], end
+	}
+	return append(table, 0)
 }
 
 func cString(b []byte) []byte { return b[:bytes.IndexByte(b, 0)] }
