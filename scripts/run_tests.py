@@ -1,8 +1,8 @@
 """Run every suite of the project and print the sum.
 
-python scripts/run_tests.py [SUITE...]   without names all of them but the last three: go, wasip1,
-                                         c, python, js, js-wasm, r, levels, packages, peers, lint;
-                                         browser; fast-go and fast-python, which are short forms
+python scripts/run_tests.py [SUITE...]   without names all of them but the last two: go, wasip1, c,
+                                         python, js, js-wasm, browser, r, levels, packages, peers,
+                                         lint; fast-go and fast-python, which are short forms
 
 Parts of suites run side by side, one for each processor, at most four. Behind the sum of each
 suite stands how long its parts took, one after the other. The last line is

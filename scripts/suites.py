@@ -233,7 +233,10 @@ def run_level(level: str) -> Tally:
     files = [f"bindings/python/tests/test_{name}.py" for name in LEVEL_FILES]
     if why:
         return left_out(level, why, PYTEST, *files)
-    return pytest(f"binding, {level}", files, {"POLY_DEVICE": "native", "POLY_CPU": level})
+    # Fewer random programs, and none on devices that do not ask for the kind of processor.
+    other = "bindings/python/tests/test_programs.py::test_random_programs_on_other_devices"
+    settings = {"POLY_DEVICE": "native", "POLY_CPU": level, "POLY_PROGRAMS": "500"}
+    return pytest(f"binding, {level}", [*files, f"--deselect={other}"], settings)
 
 
 def run_peers() -> Tally:
@@ -515,6 +518,7 @@ SUITES = {
     ),
     "js": Suite("JavaScript", (run_js,)),
     "js-wasm": Suite("JavaScript, WebAssembly", (run_js_wasm,)),
+    "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_site, run_browser_tools)),
     "r": Suite("R", (run_r,)),
     "levels": Suite("Levels", tuple(level_part(level) for level in LEVELS)),
     "packages": Suite("Packages", (run_packages,)),
@@ -523,7 +527,6 @@ SUITES = {
 }
 # What is run when it is asked for only.
 QUICK = {
-    "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_site, run_browser_tools)),
     "fast-go": Suite("Go, quick", (fast_go,)),
     "fast-python": Suite("Python, quick", (fast_python,)),
 }
