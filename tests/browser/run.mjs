@@ -23,11 +23,14 @@ const HERE = path.dirname(fileURLToPath(import.meta.url))
 const ROOT = path.join(HERE, '..', '..')
 const FOLDERS = [path.join(ROOT, 'bindings', 'js', 'test'), path.join(HERE, 'only')]
 const PACKAGE = '/build/js/polygrad.js'
+const REMOTE = '/build/js/polygrad-remote.js'
 const EIGHTH = 8
 const PATIENCE = 60_000 // milliseconds without a word of a page
 
 // The files that do not write into the memory of tensors: where it is not shared, JavaScript has copies.
-const COPIED = ['gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'table.test.js', 'views.test.js']
+const COPIED = [
+  'gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js', 'views.test.js'
+]
 
 const SHIMS = {
   'node:assert': 'assert.mjs',
@@ -42,6 +45,7 @@ const inPage = {
   name: 'page',
   setup ({ onResolve, onLoad }) {
     onResolve({ filter: /^(\.\.|polygrad)$/ }, () => ({ path: PACKAGE, external: true }))
+    onResolve({ filter: /^\.\.\/lib\/remote\/index\.js$/ }, () => ({ path: REMOTE, external: true }))
     onResolve({ filter: /^(node:|koffi$)/ }, ({ path: name }) => {
       return name in SHIMS ? { path: path.join(HERE, 'page', SHIMS[name]) } : { path: name, namespace: 'absent' }
     })

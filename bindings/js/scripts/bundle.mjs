@@ -3,7 +3,8 @@
  *
  *     node scripts/bundle.mjs OUT
  *
- * writes polygrad.js, polygrad-worker.js, of which the threads of the library are, and beside them their maps.
+ * writes polygrad.js, polygrad-worker.js, of which the threads of the library are, polygrad-remote.js and its worker, which has the whole
+ * library, and beside them their maps.
  */
 
 import fs from 'node:fs'
@@ -30,6 +31,7 @@ export function asModules (filter) {
 const TWINS = {
   'lib/engine/index.js': 'lib/engine/browser.mjs',
   'lib/host/node.js': 'lib/host/browser.js',
+  'lib/remote/start.js': 'lib/remote/start_browser.mjs',
   'lib/hub.js': 'lib/host/hub.js',
   'lib/download.js': 'lib/host/download.js'
 }
@@ -51,7 +53,13 @@ export const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', targe
 export async function bundle (out) {
   const { metafile } = await build({
     ...OPTIONS,
-    entryPoints: { polygrad: path.join(ROOT, 'index.js'), 'polygrad-worker': path.join(ROOT, 'lib', 'wasm', 'worker.mjs') },
+    entryPoints: {
+      polygrad: path.join(ROOT, 'index.js'),
+      'polygrad-worker': path.join(ROOT, 'lib', 'wasm', 'worker.mjs'),
+      'polygrad-remote': path.join(ROOT, 'lib', 'remote', 'index.js'),
+      'polygrad-remote-worker': path.join(ROOT, 'lib', 'remote', 'worker.mjs')
+    },
+    external: ['./polygrad.js'],
     outdir: out,
     minify: true,
     sourcemap: true,

@@ -11,7 +11,8 @@ const root = path.join(__dirname, '..')
 const build = path.join(root, '..', '..', 'build')
 const native = path.join(root, 'native')
 const web = path.join(root, 'web')
-const WEB = ['polygrad.js', 'polygrad.js.map', 'polygrad-worker.js', 'polygrad-worker.js.map', 'polygrad.wasm']
+const MODULES = ['polygrad', 'polygrad-worker', 'polygrad-remote', 'polygrad-remote-worker']
+const WEB = [...MODULES.flatMap((name) => [`${name}.js`, `${name}.js.map`]), 'polygrad.wasm']
 const license = path.join(root, 'LICENSE')
 
 function before () {
