@@ -29,7 +29,8 @@ const PATIENCE = 60_000 // milliseconds without a word of a page
 
 // The files that do not write into the memory of tensors: where it is not shared, JavaScript has copies.
 const COPIED = [
-  'gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js', 'views.test.js'
+  'gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js',
+  'views.test.js'
 ]
 
 const SHIMS = {
