@@ -661,6 +661,20 @@ export interface DownloadOptions {
 export function downloadHf(repoId: string, options?: DownloadOptions): Promise<string>
 
 /**
+ * The bytes at a URL (http:, https:, data:; in Node file:, too), unpacked if gunzip is set. What was downloaded is kept for later calls, unless
+ * cache is false: in Node in the user's cache folder, in browsers in the private file system of the page's origin. onProgress is called with the number of
+ * bytes so far, and of all (null if the server does not say). A file that is cut off, a refusal, and more than 4 GiB in a page are a PolygradError.
+ *
+ * @example
+ * const weights = safeLoad(await download('https://example.org/model.safetensors', { onProgress: ({ have, total }) => console.log(have / total) }))
+ */
+export function download(url: string | URL, options?: {
+  gunzip?: boolean
+  cache?: boolean
+  onProgress?: ((state: { have: number, total: number | null }) => unknown) | null
+}): Promise<Uint8Array>
+
+/**
  * A model from the contents of config.json (text or bytes) and of safetensors files. dtype is the type in which matrices are
  * stored: float32; float16 and bfloat16, which round; int8, which stores q * s with one number s
  * for each output of a layer, the greatest |w| there / 127. Smaller ones make generate faster; they cannot

@@ -14,6 +14,7 @@ const { TinyJit } = require('./lib/jit.js')
 const { Device } = require('./lib/device.js')
 const { liveNodes } = require('./lib/handles.js')
 const { Instance } = require('./lib/instance.js')
+const { download } = require('./lib/bytes.js')
 const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
 const { encode } = require('./lib/safetensors.js')
@@ -35,6 +36,7 @@ module.exports = {
   Instance,
   hf,
   ...require('./lib/hf.js'),
+  download,
   safetensors,
   viz,
   liveNodes,

@@ -3,7 +3,7 @@
 
 const { fs: { promises: fs }, os, path, zlib, environment, createHash, randomUUID, promisify } = require('./host/node.js')
 const { PolygradError } = require('./library.js')
-const { fetchBytes } = require('./transfer.js')
+const { fetchBytes, fetchFile } = require('./transfer.js')
 const { string, show } = require('./arguments.js')
 
 function folder () {
@@ -14,48 +14,46 @@ const READERS = {
   'http:': kept,
   'https:': kept,
   'file:': (url) => fs.readFile(new URL(url)),
-  'data:': fetched
+  'data:': (url) => fetchBytes(url, {}, Infinity)
 }
 
-/** The contents of a URL, unpacked if gunzip is set. */
-async function download (url, gunzip) {
-  const text = string(url instanceof URL ? url.href : url, 'fromUrl: url')
+/** The contents of a URL; fn is the function that was called. */
+async function contents (fn, url, { gunzip, cache = true, onProgress = () => {} }) {
+  const text = string(url instanceof URL ? url.href : url, `${fn}: url`)
   const scheme = /^\w+:/.exec(text)?.[0].toLowerCase()
   if (!Object.hasOwn(READERS, scheme)) {
-    throw new PolygradError(`fromUrl: url: ${show(text)}, expected one that begins with http:, https:, file: or data:`)
+    throw new PolygradError(`${fn}: url: ${show(text)}, expected one that begins with http:, https:, file: or data:`)
   }
-  const data = await READERS[scheme](text)
+  const data = await READERS[scheme](text, cache, onProgress).catch((error) => {
+    throw error instanceof PolygradError ? new PolygradError(`${fn}: url: ${text}: ${error.message}`) : error
+  })
   if (!gunzip) return data
   try {
     return await promisify(zlib.gunzip)(data)
   } catch (error) {
-    throw new PolygradError(`fromUrl: url: ${show(text)} is no gzip file: ${error.message}`)
-  }
-}
-
-async function fetched (url) {
-  try {
-    return await fetchBytes(url, {}, Infinity)
-  } catch (error) {
-    throw new PolygradError(`fromUrl: url: ${url}: ${error.message}`)
+    throw new PolygradError(`${fn}: url: ${show(text)} is no gzip file: ${error.message}`)
   }
 }
 
 /** What the cache has of a URL, or else is fetched and put there. */
-async function kept (url) {
+async function kept (url, cache, onProgress) {
   const file = path.join(folder(), createHash('sha256').update(url).digest('hex'))
   try {
-    return await fs.readFile(file)
+    if (cache) return await fs.readFile(file)
   } catch (error) {
     if (error.code !== 'ENOENT') throw error
   }
-  const data = await fetched(url)
   await fs.mkdir(folder(), { recursive: true })
   // Whole or not at all: another process may look for it at the same time.
   const part = `${file}.${randomUUID()}`
-  await fs.writeFile(part, data)
-  await fs.rename(part, file)
-  return data
+  try {
+    await fetchFile(url, part, { headers: {}, size: null, hash: null, onBytes: (have, total) => onProgress({ have, total }) })
+    const data = await fs.readFile(part)
+    if (cache) await fs.rename(part, file)
+    return data
+  } finally {
+    await fs.rm(part, { force: true })
+  }
 }
 
-module.exports = { download }
+module.exports = { contents }

@@ -5,7 +5,7 @@ const { count } = require('./base.js')
 const { finish } = require('./call.js')
 const { onMemory } = require('./data.js')
 const { Creation, CREATION } = require('./creation.js')
-const { download } = require('./download.js')
+const { contents } = require('./download.js')
 const { named, list, integer, show } = require('./arguments.js')
 const { engine, PolygradError } = require('./library.js')
 const { toDType, types } = require('./dtype.js')
@@ -31,7 +31,7 @@ class Exchange extends Creation {
     const { url, gunzip, ...options } = named('fromUrl', args, { url: undefined, gunzip: false, ...CREATION })
     const dtype = options.dtype === null ? types.uint8 : toDType(options.dtype, 'fromUrl')
     const size = dtype.Array.BYTES_PER_ELEMENT
-    const bytes = await download(url, gunzip)
+    const bytes = await contents('fromUrl', url, { gunzip })
     if (bytes.length % size !== 0) {
       throw new PolygradError(`fromUrl: dtype: ${dtype.name}, but the ${bytes.length} bytes are no multiple of ${size}`)
     }

@@ -31,6 +31,7 @@ export function asModules (filter) {
 const TWINS = {
   'lib/engine/index.js': 'lib/engine/browser.mjs',
   'lib/host/node.js': 'lib/host/browser.js',
+  'lib/host/place.js': 'lib/host/place_browser.js',
   'lib/remote/start.js': 'lib/remote/start_browser.mjs',
   'lib/hub.js': 'lib/host/hub.js',
   'lib/download.js': 'lib/host/download.js'

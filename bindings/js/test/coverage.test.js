@@ -17,7 +17,7 @@ const NOT_OPERATIONS = {
   'names of others': 'constLike padTo sequential short shrinkTo',
   slow: 'hash',
   gradients: 'backward backwardAsync grad gradient requiresGrad requiresGrad_',
-  modes: 'manualSeed train training',
+  modes: 'manualSeed noGrad train training',
   'two operations of the table in one call': 'stdMean varMean',
   'another name of binaryCrossentropy': 'binaryCrossEntropy'
 }

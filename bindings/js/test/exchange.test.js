@@ -10,7 +10,7 @@ const path = require('node:path')
 const zlib = require('node:zlib')
 const { pathToFileURL } = require('node:url')
 const koffi = require('koffi')
-const { Tensor, PolygradError } = require('..')
+const { Tensor, PolygradError, download } = require('..')
 
 const native = { skip: process.env.POLYGRAD_ENGINE === 'wasm' && 'the memory is outside of the module' }
 
@@ -46,7 +46,9 @@ test('the contents of a URL', async (t) => {
   const server = http.createServer((request, response) => {
     asked.push([request.url, request.headers['user-agent']])
     if (request.url !== '/numbers') response.writeHead(404, 'Not here')
-    response.end(request.url === '/numbers' ? zlib.gzipSync(Buffer.from(Float32Array.of(1, 2.5).buffer)) : '')
+    const body = request.url === '/numbers' ? zlib.gzipSync(Buffer.from(Float32Array.of(1, 2.5).buffer)) : Buffer.alloc(0)
+    if (request.url === '/numbers') response.setHeader('Content-Length', body.length)
+    response.end(body)
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -63,6 +65,14 @@ test('the contents of a URL', async (t) => {
   assert.deepStrictEqual(asked, [['/numbers', 'polygrad']], 'the second time it was kept')
   assert.strictEqual(fs.readdirSync(path.join(folder, 'polygrad', 'downloads')).length, 1)
 
+  const states = []
+  const bytes = await download(`${url}/numbers`, { cache: false, onProgress: (state) => states.push(state) })
+  assert.deepStrictEqual([states.at(-1).have, states.at(-1).total], [bytes.length, bytes.length])
+  assert.strictEqual(asked.length, 2)
+  assert.deepStrictEqual(await download(`${url}/numbers`), bytes)
+  assert.strictEqual(asked.length, 2)
+  assert.strictEqual(fs.readdirSync(path.join(folder, 'polygrad', 'downloads')).length, 1)
+
   assert.deepStrictEqual((await Tensor.fromUrl('data:,hello')).toArray(), Uint8Array.from(Buffer.from('hello')))
   const file = path.join(folder, 'bytes')
   fs.writeFileSync(file, Uint8Array.of(0, 1, 2))
@@ -77,10 +87,12 @@ test('the contents of a URL', async (t) => {
     [() => Tensor.fromUrl('ftp://x'), PolygradError, /"ftp:\/\/x", expected one that begins with http:/],
     [() => Tensor.fromUrl('hello'), PolygradError, /"hello"/],
     [() => Tensor.fromUrl(3), TypeError, /fromUrl: url: 3, expected a string/],
-    [() => Tensor.fromUrl(`file://${folder}/missing`), Error, /ENOENT/]
+    [() => Tensor.fromUrl(`file://${folder}/missing`), Error, /ENOENT/],
+    [() => download(`${url}/other`), PolygradError, /download: url: .*other: the server answered 404 Not here/],
+    [() => download(`${url}/numbers`, { onProgress: 1 }), TypeError, /download: onProgress: 1, expected a function/]
   ]
   for (const [call, kind, message] of refused) {
     await assert.rejects(call(), (e) => e instanceof kind && message.test(e.message), String(call))
   }
-  assert.strictEqual(asked.length, 2)
+  assert.strictEqual(asked.length, 4)
 })

@@ -2,7 +2,7 @@
 
 import test from 'node:test'
 import assert from 'node:assert'
-import { Tensor, PolygradError, downloadHf } from 'polygrad'
+import { Tensor, PolygradError, download, downloadHf } from 'polygrad'
 
 const HERE = '/tests/browser/only'
 const PACKAGE = '/build/js/polygrad.js'
@@ -98,6 +98,29 @@ test('a module of another type, or no compiling of streams', async () => {
   assert.deepStrictEqual(new Typed([1, 2]).mul(3).tolist(), [3, 6])
   const { Tensor: Whole } = await importing('whole', { compileStreaming: undefined }, WebAssembly)
   assert.deepStrictEqual(new Whole([1, 2]).mul(3).tolist(), [3, 6])
+})
+
+test('downloads are kept for the next visit', async () => {
+  const url = `${HERE}/page.test.mjs?kept`
+  const states = []
+  const first = await download(url, { onProgress: (state) => states.push(state) })
+  assert.deepStrictEqual(first, new Uint8Array(await (await fetch(url)).arrayBuffer()))
+  assert.strictEqual(states.at(-1).have, first.length)
+  const root = await navigator.storage.getDirectory()
+  const folder = await (await root.getDirectoryHandle('polygrad')).getDirectoryHandle('downloads')
+  const names = []
+  for await (const name of folder.keys()) names.push(name)
+  assert.ok(names.length > 0)
+  for (const name of names) {
+    const stream = await (await folder.getFileHandle(name)).createWritable()
+    await stream.write('kept')
+    await stream.close()
+  }
+  assert.deepStrictEqual(await download(url), new TextEncoder().encode('kept'))
+  assert.deepStrictEqual(await download(url, { cache: false }), first)
+  for (const name of names) await folder.removeEntry(name)
+  await assert.rejects(download(`${HERE}/missing`), /download: url: .*missing: the server answered 404/)
+  await assert.rejects(download('https://nowhere.invalid/x'), /does not let pages of other origins read it|there is no network/)
 })
 
 test('a browser without SIMD', async () => {
