@@ -7,7 +7,6 @@ package variable
 import (
 	"errors"
 
-	"polygrad/core/rewrite"
 	"polygrad/core/tensor"
 	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
@@ -31,7 +30,8 @@ type Context struct {
 	values      value // the head of the list of all values
 	memory      map[*uop.UOp]*memory
 	computed    map[*uop.UOp]*value // the leaves with the elements of lazy nodes
-	leafNodes   rewrite.Map         // their nodes
+	recent      []*value            // these leaves, in the order in which they were computed, and some that are no longer there
+	clock       int64               // counts them
 	noGradDepth int                 // NoGrad calls that run
 	trace       *Trace
 	binds       []exec.Binding
@@ -46,7 +46,7 @@ type Context struct {
 
 // NewContext makes a context on a graph, whose programs the executor runs.
 func NewContext(g *uop.Graph, executor func() (*exec.Executor, error)) *Context {
-	c := &Context{Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, leafNodes: rewrite.Map{}}
+	c := &Context{Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}}
 	c.call.ctx, c.seed, c.valueOf, c.computedOf, c.elementsOf = c, c.takeSeed, c.value, c.computedLeaf, c.elements
 	c.values.prev, c.values.next = &c.values, &c.values
 	return c

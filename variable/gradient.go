@@ -280,12 +280,15 @@ func (x *value) visit(f func(x *value)) {
 }
 
 // differentiate returns the gradients of a node, computed from root, with respect to wrt. Leaves of computed tensors are replaced by
-// the graphs they came from; the program reads the leaves again (readComputed). depends[i] reports whether node depends on wrt[i].
+// the graphs they came from, and in the gradients these graphs by the leaves. depends[i] reports whether node depends on wrt[i].
 func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value) (grads []*uop.UOp, depends []bool, err error) {
-	origins := rewrite.Map{}
+	origins, leaves := rewrite.Map{}, rewrite.Map{}
 	root.visit(func(x *value) {
 		if x.origin != nil {
 			origins[x.node] = x.origin.node
+			if x.lazyNode == x.origin.node && x.lazyNode.Base().Op != uop.ConstOp {
+				leaves[x.lazyNode] = x.node
+			}
 		}
 	})
 	whole := rewrite.Substitute(node, origins)
@@ -302,14 +305,19 @@ func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value
 		depends = append(depends, below[at[i]])
 	}
 	grads, err = gradient.Of(whole, at, seed)
+	for i, g := range grads {
+		if g != nil {
+			grads[i] = rewrite.Substitute(g, leaves)
+		}
+	}
 	return grads, depends, err
 }
 
 // lazyNodes maps leaves to the lazy nodes they were computed from.
 func (c *Context) lazyNodes() rewrite.Map {
-	m := make(rewrite.Map, len(c.leafNodes))
-	for lazy, leaf := range c.leafNodes {
-		m[leaf] = lazy
+	m := make(rewrite.Map, len(c.computed))
+	for lazy, leaf := range c.computed {
+		m[leaf.node] = lazy
 	}
 	return m
 }

@@ -1,7 +1,6 @@
 package variable
 
 import (
-	"maps"
 	"slices"
 
 	"polygrad/core/rewrite"
@@ -90,7 +89,7 @@ func (b *batch) stores() (stores []*uop.UOp, err error) {
 		leaf.retain()
 		b.leaves[v.node] = leaf
 		if n > 0 {
-			store, err := tensor.Store(leaf.node, c.readComputed(v.node))
+			store, err := tensor.Store(leaf.node, c.readComputed(v))
 			if err != nil {
 				return nil, err
 			}
@@ -138,12 +137,22 @@ func (b *batch) release() {
 	b.values, b.leaves = nil, nil
 }
 
-// readComputed replaces lazy nodes that have been computed by their leaves.
-func (c *Context) readComputed(node *uop.UOp) *uop.UOp {
-	if len(c.leafNodes) == 0 {
-		return node
+// readComputed replaces lazy nodes in a value by the leaves that were computed from them since the value was made. An older leaf is not read:
+// what is computed from the same node once more, perhaps because a host has written the memory that it is computed from, is computed anew.
+func (c *Context) readComputed(v *value) *uop.UOp {
+	var leaves rewrite.Map
+	for i := len(c.recent) - 1; i >= 0 && c.recent[i].computedAt > v.made; i-- {
+		if leaf := c.recent[i]; leaf.lazyNode != nil && leaf.lazyNode.Base().Op != uop.ConstOp { // programs know numbers better than memory
+			if leaves == nil {
+				leaves = rewrite.Map{}
+			}
+			leaves[leaf.lazyNode] = leaf.node
+		}
 	}
-	return rewrite.Substitute(node, c.leafNodes)
+	if leaves == nil {
+		return v.node
+	}
+	return rewrite.Substitute(v.node, leaves)
 }
 
 // Origin is the lazy node that a computed variable was computed from, if it is known; else its node.
@@ -152,29 +161,35 @@ func (v *Variable) Origin() *uop.UOp {
 	if leaf == nil || leaf.lazyNode == nil || v.IsView() && leaf != v.computedView {
 		return v.Node()
 	}
-	known := maps.Clone(v.ctx.leafNodes)
-	delete(known, leaf.lazyNode)
+	known := rewrite.Map{}
+	for node, other := range v.ctx.computed {
+		if other != leaf && node.Base().Op != uop.ConstOp {
+			known[node] = other.node
+		}
+	}
 	return rewrite.Substitute(leaf.lazyNode, known)
 }
 
-// recordComputed records that a leaf has the elements of a lazy node, so that programs read the leaf instead of computing the node.
+// recordComputed records that a leaf has the elements of a lazy node, so that programs of values that were made before read the leaf instead
+// of computing the node.
 func (c *Context) recordComputed(leaf *value, node *uop.UOp) {
 	c.forgetComputed(leaf)
 	if old := c.computed[node]; old != nil {
 		old.lazyNode = nil
 	}
-	leaf.lazyNode = node
+	c.clock++
+	leaf.lazyNode, leaf.computedAt = node, c.clock
 	c.computed[node] = leaf
-	if node.Base().Op != uop.ConstOp { // programs know numbers better than memory
-		c.leafNodes[node] = leaf.node
+	if len(c.recent) > 64 && len(c.recent) > 2*len(c.computed) {
+		c.recent = slices.DeleteFunc(c.recent, func(v *value) bool { return v.lazyNode == nil })
 	}
+	c.recent = append(c.recent, leaf)
 }
 
 // forgetComputed removes the record of a leaf.
 func (c *Context) forgetComputed(leaf *value) {
 	if leaf.lazyNode != nil {
 		delete(c.computed, leaf.lazyNode)
-		delete(c.leafNodes, leaf.lazyNode)
 		leaf.lazyNode = nil
 	}
 }

@@ -40,11 +40,13 @@ type Step struct {
 	created  map[*cell]bool // the cells that the function made
 }
 
-// An output is a result of a step: computed into new memory for leaf, the argument number input, or an existing variable.
+// An output is a result of a step: computed into new memory for leaf, the argument number input or a view of it, or an existing variable.
 type output struct {
 	leaf     *value
 	input    int
 	variable *Variable
+	// view is a view of the argument, nil for the argument itself.
+	view *Variable
 }
 
 // A location is the owner of a buffer's memory at each run: a tensor, a gradient, an argument or an output.
@@ -79,8 +81,12 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 		v := nodes[i]
 		o := output{input: -1}
 		for k, g := range given {
-			if r == g {
+			if r.cell == g.cell {
 				o.input = k
+				if r != g {
+					o.view = r.Retain()
+					s.retained = append(s.retained, r)
+				}
 			}
 		}
 		switch {
@@ -130,7 +136,6 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 		return errors.New("the function computes nothing: it returns and writes no tensor")
 	}
 	sink := c.Graph.Sink(nil, append(stores, schedule.Simultaneous(assigns)...)...)
-	sink = c.readComputed(sink)
 	if s.prune {
 		var err error
 		if sink, err = s.computeInvariants(sink); err != nil {
@@ -497,7 +502,14 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 			out = append(out, o.variable.Retain())
 			continue
 		case o.leaf == nil:
-			out = append(out, args[o.input].Retain())
+			v := args[o.input]
+			if o.view != nil {
+				shown := v.newView(moveView(o.view.Node(), o.view.cell.value.node, v.Node()))
+				shown.detached = o.view.detached || v.detached
+				out = append(out, shown)
+				continue
+			}
+			out = append(out, v.Retain())
 			continue
 		}
 		shape := slices.Clone(o.leaf.node.Shape())

@@ -190,6 +190,9 @@ func (t *Trace) capture(x *cell) {
 	if t.created[x] || t.before[x] != nil {
 		return
 	}
+	if t.captured[x.value.node.Base()] == x { // clones that the function made read the memory that the run finds
+		return
+	}
 	c := t.ctx
 	c.trace = nil
 	defer func() { c.trace = t }()

@@ -22,8 +22,11 @@ type value struct {
 	mem *memory
 	// origin is the lazy value that a leaf was computed from, if a gradient may flow there.
 	origin *value
-	// lazyNode is the lazy node that a leaf was computed from.
-	lazyNode *uop.UOp
+	// lazyNode is the lazy node that a leaf was computed from, at the time computedAt.
+	lazyNode   *uop.UOp
+	computedAt int64
+	// made is when the value was made, or the first of the lazy values that it is computed from.
+	made int64
 	// cells are the cells whose value this is.
 	cells []*cell
 	flow  flow
@@ -77,7 +80,7 @@ func (c *Context) newValue(node *uop.UOp, from ...*value) *value {
 
 // addValue adds a value to the context's list, retains its sources and derives its flow from theirs.
 func (c *Context) addValue(v *value, node *uop.UOp) {
-	v.ctx, v.node, v.prev, v.next = c, node, &c.values, c.values.next
+	v.ctx, v.node, v.prev, v.next, v.made = c, node, &c.values, c.values.next, c.clock
 	c.values.next.prev = v
 	c.values.next = v
 	if len(v.from) > 0 {
@@ -87,6 +90,9 @@ func (c *Context) addValue(v *value, node *uop.UOp) {
 		s.retain()
 		s.exported = true
 		s.invalidate()
+		if !s.leaf {
+			v.made = min(v.made, s.made)
+		}
 		switch {
 		case s.flow == flowAlways:
 			v.flow = flowAlways
