@@ -804,6 +804,45 @@ def traced() -> list[Program]:
             expect("z", k / 4 + k, k / 2 + k),
         )
 
+    p = program("a result that is held while the same is computed again").that(tensor("w", 1, 2))
+    p.that(let("held", "mul", "w", number=2), realize("held"))
+    p.that(function("f", "a", do=[let("y", "mul", "w", number=2)], returns=["y"]))
+    for k in range(4):
+        p.that(assign("w", k), tensor("x", 0), run("f", "r", "x"), expect("r", 2 * k, 2 * k))
+        p.that(expect("held", 2, 4))
+    p = program("two tensors that change places").that(tensor("p", 0), tensor("c", 1))
+    do = [
+        let("n", "add", "p", "c"),
+        assign("p", "c"),
+        assign("c", "n"),
+        let("y", "mul", "n", number=1),
+    ]
+    p.that(function("f", "a", do=do, returns=["y"]))
+    for value in (1, 2, 3, 5, 8):
+        p.that(tensor("x", 0), run("f", "r", "x"), expect("r", value))
+    for copy in ("clone", "contiguous"):
+        p = program(f"a {copy} before a write").that(tensor("w", 1))
+        do = [
+            let("k", copy, "w"),
+            let("n", "add", "w", number=1),
+            assign("w", "n"),
+            let("y", "mul", "k", number=1),
+        ]
+        p.that(function("f", "a", do=do, returns=["y"]))
+        for value in (1, 2, 3, 4):
+            p.that(tensor("x", 0), run("f", "r", "x"), expect("r", value), expect("w", value + 1))
+    p = program("a view of an argument as a result")
+    p.that(function("f", "a", do=[let("y", "flip", "a", axis=[0])], returns=["y"]))
+    for k in range(4):
+        p.that(tensor("x", k, 9), run("f", "r", "x"), expect("r", 9, k))
+    p = program("a view of an argument that is written")
+    do = [let("n", "add", "a", number=1), assign("a", "n"), let("y", "flip", "a", axis=[0])]
+    p.that(function("f", "a", do=do, returns=["y"]))
+    for k in range(4):
+        p.that(
+            tensor("x", k, 9), run("f", "r", "x"), expect("r", 10, k + 1), expect("x", k + 1, 10)
+        )
+
     double = function("f", "a", do=[let("y", "mul", "a", number=2)], returns=["y"])
     read = [let("y", "mul", "a", number=2), {"read": "y"}]
     p = program("a value cannot be read while a function is traced")
