@@ -1,6 +1,7 @@
 package polygrad
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -130,6 +131,9 @@ func (c *Context) Training() bool {
 // NoGrad calls f and returns its error. Until f returns, results of operations in the context, by any goroutine, do not require
 // gradients.
 func (c *Context) NoGrad(f func() error) error {
+	if f == nil {
+		return errors.New("polygrad: NoGrad: the function is nil")
+	}
 	set := func(on bool) {
 		c.lock()
 		defer c.unlock()

@@ -1,6 +1,7 @@
 package polygrad
 
 import (
+	"errors"
 	"runtime"
 
 	"polygrad/core/tensor"
@@ -57,6 +58,9 @@ type Schedule struct {
 
 // NewSchedule returns a schedule and sets the optimizer's rate to that of t = 0. Parameters of the rate that are out of range are an error.
 func NewSchedule(o *Optimizer, rate Rate) (*Schedule, error) {
+	if o == nil || o.o == nil {
+		return nil, errors.New("polygrad: NewSchedule: the optimizer is nil or empty: see NewSGD")
+	}
 	c := o.LR.c
 	c.lock()
 	defer c.unlock()

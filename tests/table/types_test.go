@@ -61,26 +61,35 @@ func TestTypesAndGradients(t *testing.T) {
 			types[name] = map[string]bool{}
 		}
 		for _, dt := range []string{"bool", "int32", "uint8", "float16", "float32"} {
-			if types[name][dt] && (dt != "float32" || flows[name]) {
+			if types[name][dt] && (dt != "float32" && dt != "int32" || flows[name]) {
 				continue
 			}
 			call, _, err := newGoCall(t, c.ofType(dt), e)
 			if err != nil {
 				continue
 			}
+			x := call.in[c.Operands()[0]]
+			if dt == "int32" && !flows[name] { // a gradient may flow through integers
+				if float, err := tensor.Cast(x, uop.Float32); err == nil {
+					x = float
+					if call.in[c.Operands()[0]], err = tensor.Cast(float, uop.Int32); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			results, err := call.results()
 			if err != nil {
 				continue
 			}
 			types[name][dt] = true
-			if dt == "float32" {
-				flows[name] = flows[name] || slices.ContainsFunc(results, func(y *uop.UOp) bool { return y != nil && differentiable(y, call.in[c.Operands()[0]]) })
+			if dt == "float32" || dt == "int32" {
+				flows[name] = flows[name] || slices.ContainsFunc(results, func(y *uop.UOp) bool { return y != nil && differentiable(y, x) })
 			}
 		}
 	}
 	// These depend on another operand: a source has the type of x, and bool is divided by numbers only.
 	partly := []string{"scatter", "scatter_reduce", "mod", "fmod", "floordiv", "idiv"}
-	casts := []string{"cast", "bitcast"} // whether they have a gradient depends on the type
+	casts := []string{"cast", "bitcast", "where"} // whether they have a gradient depends on the type; that of where is in the other operands
 	if len(types) < 200 {
 		t.Errorf("%d operations", len(types))
 	}
@@ -102,7 +111,8 @@ func containsWord(list, word string) bool { return slices.Contains(strings.Field
 
 // differentiable reports whether a result has a gradient with respect to x.
 func differentiable(y, x *uop.UOp) bool {
-	if !y.DType.IsFloat() {
+	y, err := tensor.Cast(y, uop.Float32)
+	if err != nil {
 		return false
 	}
 	s, err := tensor.Sum(y, nil, false)
@@ -110,5 +120,9 @@ func differentiable(y, x *uop.UOp) bool {
 		return false
 	}
 	g, err := gradient.Of(s, []*uop.UOp{x}, nil)
-	return err == nil && g[0] != nil
+	if err != nil || g[0] == nil {
+		return false
+	}
+	base := g[0].Base()
+	return base.Op != uop.ConstOp || base.ConstVal().F() != 0
 }

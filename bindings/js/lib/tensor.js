@@ -126,8 +126,17 @@ class Tensor extends Writing {
 
   /** Runs a function while Tensor.training, which dropout and batch norms look at, has a value; it may be async. */
   static train (fn, mode = true) {
-    const before = Tensor.training
-    return during('train', fn, () => { Tensor.training = mode }, () => { Tensor.training = before })
+    const block = [mode]
+    const begin = () => {
+      if (blocks.length === 0) blocks.push([Tensor.training])
+      blocks.push(block)
+      Tensor.training = mode
+    }
+    return during('train', fn, begin, () => { // functions that run at the same time end in any order
+      blocks = blocks.filter((other) => other !== block)
+      Tensor.training = blocks.at(-1)[0]
+      if (blocks.length === 1) blocks = []
+    })
   }
 
   /** Runs a function in which results do not require gradients; it may be async. */
@@ -135,6 +144,9 @@ class Tensor extends Writing {
     return during('noGrad', fn, () => lib.poly_no_grad(CTX, 1), () => lib.poly_no_grad(CTX, 0))
   }
 }
+
+/** The modes of the calls of train that run, behind the mode before the first. */
+let blocks = []
 
 /** Calls a function between begin and end; a promise ends when it is settled. */
 function during (name, fn, begin, end) {

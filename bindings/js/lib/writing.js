@@ -47,7 +47,6 @@ class Writing extends Values {
     const { items: list, value } = named('setitem', args, { items: undefined, value: undefined })
     const to = given(this, value, 'setitem: value')
     const index = Array.isArray(list) ? list : [list]
-    if (this._wants === true) throw new PolygradError('setitem: a tensor that requires a gradient cannot be changed in place')
     prepare()
     if (setAt(handleOf(this), ...packedItems(items(index, 'setitem'), to)) !== 0) fail()
     return this

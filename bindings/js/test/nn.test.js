@@ -260,3 +260,12 @@ test('a loss that is read after the step is the loss before it', async () => {
     assert.deepStrictEqual(w.tolist(), [0, 0])
   }
 })
+
+test('functions in training mode that run at the same time', async () => {
+  const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  const modes = []
+  await Promise.all([10, 30].map((ms) => Tensor.train(async () => { await wait(ms); modes.push(Tensor.training) })))
+  assert.deepStrictEqual([modes, Tensor.training], [[true, true], false])
+  assert.strictEqual(Tensor.train(() => Tensor.train(() => Tensor.training, false)), false)
+  assert.strictEqual(Tensor.training, false)
+})

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, Generic, TypeVar
 
@@ -53,7 +54,7 @@ class track(Generic[T]):
                 tqdm: Any = importlib.import_module("tqdm")
             except ImportError:
                 if show:
-                    raise ImportError("track: show: needs tqdm: pip install tqdm") from None
+                    warnings.warn("progress is shown by tqdm: pip install tqdm", stacklevel=2)
             else:
                 self._display = tqdm.tqdm(desc=desc or None, total=total, unit=f" {unit}")
 

@@ -577,12 +577,18 @@ class Tensor(Creation, Indexing, Exchange, Display):
         ...     Tensor.training
         True
         """
-        before = Tensor.training
+        if not _blocks:
+            _blocks.append([Tensor.training])
+        block = [mode]
+        _blocks.append(block)
         Tensor.training = mode
         try:
             yield
-        finally:
-            Tensor.training = before
+        finally:  # blocks of several threads end in any order
+            _blocks[:] = [other for other in _blocks if other is not block]
+            Tensor.training = _blocks[-1][0]
+            if len(_blocks) == 1:
+                _blocks.clear()
 
     @staticmethod
     @contextmanager
@@ -603,6 +609,9 @@ class Tensor(Creation, Indexing, Exchange, Display):
         finally:
             lib.poly_no_grad(CTX, 0)
 
+
+# The modes of the blocks of Tensor.train that run, behind the mode before the first.
+_blocks: list[list[bool]] = []
 
 # Python's own errors of calls name the functions of the classes above by it.
 for _class in Tensor.__mro__[1:-1]:

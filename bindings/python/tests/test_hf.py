@@ -291,10 +291,12 @@ def test_stream(model, weights, capsys):
     assert "8/8" in capsys.readouterr().err
 
 
-def test_progress_without_tqdm(model, monkeypatch, capsys):
+def test_progress(model, monkeypatch, capsys):
+    tokens = generate(model, [3, 1], 5, progress=True)
+    assert "5/5" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    generate(model, [3, 1], 5, progress=True)
-    assert "5/5 tokens" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="pip install tqdm"):
+        assert generate(model, [3, 1], 5, progress=True) == tokens
 
 
 class Bytes:

@@ -441,3 +441,16 @@ def test_layers_say_that_they_want_tensors(layer, name):
             TypeError, match=f"^{type(layer).__name__}: {name}: an? {kind}, expected a tensor"
         ):
             layer(wrong)
+
+
+def test_blocks_of_training_that_end_in_any_order() -> None:
+    first, second = Tensor.train(), Tensor.train()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert Tensor.training is True
+    second.__exit__(None, None, None)
+    assert Tensor.training is False
+    with Tensor.train(), Tensor.train(False):
+        assert Tensor.training is False
+    assert Tensor.training is False

@@ -5,6 +5,8 @@ sizes <- function(..., shape = NULL) {
   if (!is.null(shape) && !is.atomic(shape) && !is.list(shape) && !is_size(shape)) {
     raise(sprintf("shape: %s, expected whole numbers", class(shape)[1L]))
   }
+  named <- names(list(...))
+  if (any(nzchar(named))) raise(sprintf("%s: unknown argument", named[nzchar(named)][1L]))
   given <- if (is.null(shape)) list(...) else if (is_size(shape)) list(shape) else as.list(shape)
   if (length(given) == 0L) return(integer())
   given <- lapply(given, plain)
@@ -25,12 +27,9 @@ tensor_statics$full <- function(shape, fill_value, dtype = NULL, requires_grad =
   if (!is.numeric(val) && !is.logical(val) || length(val) != 1L) raise("full: fill_value: expected one number")
   shape <- sizes(shape = shape)
   wide <- inherits(val, "integer64")
-  if (is.null(dtype)) dtype <- switch(typeof(val), logical = "bool", integer = "int32", if (wide) "int64" else default_float())
+  if (is.null(dtype)) dtype <- switch(typeof(val), logical = "bool", integer = "int32", if (wide) "int64" else "float32")
   wanting(.External(C_op, OP_FULL, shape, val, dtype), requires_grad)
 }
-
-#' The data type of tensors created without a value.
-default_float <- function() "float32"
 
 tensor_statics$empty <- tensor_statics$zeros
 tensor_methods$empty_like <- tensor_methods$zeros_like
@@ -49,7 +48,7 @@ tensor_statics$arange <- function(start = 0, stop = NULL, step = 1, dtype = NULL
   }
   if (is.null(dtype)) {
     whole <- all(c(start, stop, step) == floor(c(start, stop, step)))
-    dtype <- if (isTRUE(whole)) "int32" else default_float()
+    dtype <- if (isTRUE(whole)) "int32" else "float32"
   }
   wanting(.External(C_op, OP_ARANGE, start, stop, step, dtype), requires_grad)
 }

@@ -522,6 +522,7 @@ SEXP x_op_each(SEXP args) {
     add_list(&p, 0);
     for (args = CDR(args); args != R_NilValue; args = CDR(args)) {
       SEXP x = CAR(args);
+      if (TAG(args) != R_NilValue) raise_error("%s: %s: unknown argument", p.function, CHAR(PRINTNAME(TAG(args))));
       for (R_xlen_t i = 0; i < (x == R_NilValue ? 1 : length_of(x)); i++, n++) {
         add(&p, m->params[0].kind == AXES ? axis(&p, x, i) : one_size(&p, x, i));
       }

@@ -27,8 +27,9 @@ var (
 		IntegerOrBool: "bitwise_and bitwise_or bitwise_xor bitwise_not",
 	})
 	withoutGradient = setsByName(map[bool]string{
-		true: `eq ne lt le gt ge logical_not isnan isinf isfinite isclose allclose isin all any argmax argmin argsort nonzero searchsorted
-			bincount one_hot multinomial keccak lshift rshift bitwise_and bitwise_or bitwise_xor bitwise_not bool int long bitcast`,
+		true: `eq ne lt le gt ge logical_not isnan isinf isfinite isclose allclose isin all argmax argmin argsort nonzero searchsorted
+			bincount histogram one_hot multinomial keccak zeros_like ones_like full_like rand_like randn_like idiv rshift
+			bitwise_and bitwise_or bitwise_xor bitwise_not`,
 	})
 )
 

@@ -42,7 +42,11 @@ var rUsage = map[string]string{
 	"scaled_dot_product_attention": "x$scaled_dot_product_attention(key, value, attn_mask = NULL, dropout_p = 0, is_causal = FALSE, enable_gqa = FALSE, scale = NULL)",
 	"full":                         "Tensor$full(shape, fill_value, dtype = NULL, requires_grad = NULL)",
 	"arange":                       "Tensor$arange(start = 0, stop = NULL, step = 1, dtype = NULL, requires_grad = NULL)",
-	"randint":                      `Tensor$randint(low = 0L, high = 10L, shape = 1L, dtype = "int32")`, "one_hot": "x$one_hot(num_classes = NULL)",
+	"argmax":                       "x$argmax(axis = NULL, keepdim = FALSE)", "argmin": "x$argmin(axis = NULL, keepdim = FALSE)",
+	"masked_select": "x$masked_select(mask)", "nonzero": "x$nonzero()", "repeat_interleave": "x$repeat_interleave(repeats, dim = NULL)",
+	"shrink_to": "x$shrink_to(..., shape = NULL)", "pad_to": "x$pad_to(..., shape = NULL)", "const_like": "x$const_like(b)",
+	"clip":    "x$clip(min_ = NULL, max_ = NULL)",
+	"randint": `Tensor$randint(low = 0L, high = 10L, shape = 1L, dtype = "int32")`, "one_hot": "x$one_hot(num_classes = NULL)",
 }
 
 // rDocs are the texts of operations in which numbers are counted from 1, or that take something else in R.
