@@ -106,7 +106,7 @@ test('downloads are kept for the next visit', async () => {
   const first = await download(url, { onProgress: (state) => states.push(state) })
   assert.deepStrictEqual(first, new Uint8Array(await (await fetch(url)).arrayBuffer()))
   assert.strictEqual(states.at(-1).have, first.length)
-  const root = await navigator.storage.getDirectory()
+  const root = await globalThis.navigator.storage.getDirectory()
   const folder = await (await root.getDirectoryHandle('polygrad')).getDirectoryHandle('downloads')
   const names = []
   for await (const name of folder.keys()) names.push(name)
