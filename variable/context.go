@@ -30,8 +30,7 @@ type Context struct {
 	values      value // the head of the list of all values
 	memory      map[*uop.UOp]*memory
 	computed    map[*uop.UOp]*value // the leaves with the elements of lazy nodes
-	recent      []*value            // these leaves, in the order in which they were computed, and some that are no longer there
-	clock       int64               // counts them
+	clock       int64               // counts computed leaves
 	noGradDepth int                 // NoGrad calls that run
 	trace       *Trace
 	binds       []exec.Binding

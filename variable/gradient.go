@@ -160,8 +160,12 @@ func (v *Variable) incoming(g *Variable) (*uop.UOp, []*value, error) {
 	u, from := g.Node(), []*value{g.source()}
 	if tensor.Elements(node) == 1 && tensor.Elements(u) == 1 {
 		var err error
-		u, err = tensor.Reshape(u, node.Shape())
-		return u, from, err
+		if u, err = tensor.Reshape(u, node.Shape()); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !u.Shape().Equal(node.Shape()) || u.DType != node.DType {
+		return nil, nil, fmt.Errorf("gradient: %s of shape %s, expected %s of shape %s as the tensor", u.DType.NumpyName(), u.Shape(), node.DType.NumpyName(), node.Shape())
 	}
 	return u, from, nil
 }

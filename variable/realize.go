@@ -140,17 +140,14 @@ func (b *batch) release() {
 // readComputed replaces lazy nodes in a value by the leaves that were computed from them since the value was made. An older leaf is not read:
 // what is computed from the same node once more, perhaps because a host has written the memory that it is computed from, is computed anew.
 func (c *Context) readComputed(v *value) *uop.UOp {
-	var leaves rewrite.Map
-	for i := len(c.recent) - 1; i >= 0 && c.recent[i].computedAt > v.made; i-- {
-		if leaf := c.recent[i]; leaf.lazyNode != nil && leaf.lazyNode.Base().Op != uop.ConstOp { // programs know numbers better than memory
-			if leaves == nil {
-				leaves = rewrite.Map{}
-			}
-			leaves[leaf.lazyNode] = leaf.node
-		}
+	if v.made == c.clock {
+		return v.node // nothing was computed since
 	}
-	if leaves == nil {
-		return v.node
+	leaves := rewrite.Map{}
+	for _, u := range v.node.Toposort() {
+		if leaf := c.computed[u]; leaf != nil && leaf.computedAt > v.made && u.Base().Op != uop.ConstOp { // programs know numbers better than memory
+			leaves[u] = leaf.node
+		}
 	}
 	return rewrite.Substitute(v.node, leaves)
 }
@@ -180,10 +177,6 @@ func (c *Context) recordComputed(leaf *value, node *uop.UOp) {
 	c.clock++
 	leaf.lazyNode, leaf.computedAt = node, c.clock
 	c.computed[node] = leaf
-	if len(c.recent) > 64 && len(c.recent) > 2*len(c.computed) {
-		c.recent = slices.DeleteFunc(c.recent, func(v *value) bool { return v.lazyNode == nil })
-	}
-	c.recent = append(c.recent, leaf)
 }
 
 // forgetComputed removes the record of a leaf.
