@@ -70,6 +70,7 @@ var (
 	opErfc                          = mustFind("erfc")
 	opErfinv                        = mustFind("erfinv")
 	opNdtri                         = mustFind("ndtri")
+	opLogit                         = mustFind("logit")
 	opLgamma                        = mustFind("lgamma")
 	opDigamma                       = mustFind("digamma")
 	opIsNaN                         = mustFind("isnan")
@@ -475,6 +476,9 @@ func (t *Tensor) Erfinv() *Tensor { return t.call1(opErfinv, nil) }
 
 // Ndtri returns the quantile of the standard normal distribution, for 0 < x < 1.
 func (t *Tensor) Ndtri() *Tensor { return t.call1(opNdtri, nil) }
+
+// Logit returns log(x / (1 - x)), the inverse of sigmoid, for 0 < x < 1.
+func (t *Tensor) Logit() *Tensor { return t.call1(opLogit, nil) }
 
 // Lgamma returns the logarithm of |gamma(x)|.
 func (t *Tensor) Lgamma() *Tensor { return t.call1(opLgamma, nil) }

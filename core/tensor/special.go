@@ -236,6 +236,16 @@ func Acosh(x *uop.UOp) (*uop.UOp, error) { return run1("Acosh", inFloat(acosh), 
 // Atanh is the inverse hyperbolic tangent; NaN outside -1..1.
 func Atanh(x *uop.UOp) (*uop.UOp, error) { return run1("Atanh", inFloat(atanh), x) }
 
+// logit is log(x/(1-x)): near 1/2, where its logarithms cancel, 2 atanh(2x - 1).
+func logit(x *uop.UOp) *uop.UOp {
+	t := sub(mul(x, 2), 1) // exact between 1/4 and 3/4
+	near := le(abs(t), 0.5)
+	return where(near, mul(atanh(where(near, t, likeConst(t, 0))), 2), sub(log(x), log1p(neg(x))))
+}
+
+// Logit is the logarithm of the odds x/(1-x), the inverse of Sigmoid; infinite at 0 and 1, NaN outside.
+func Logit(x *uop.UOp) (*uop.UOp, error) { return run1("Logit", inFloat(logit), x) }
+
 // Log1p is log(1+x), accurate near 0.
 func Log1p(x *uop.UOp) (*uop.UOp, error) { return run1("Log1p", inFloat(log1p), x) }
 

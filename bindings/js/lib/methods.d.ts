@@ -240,6 +240,9 @@ export class Methods {
   /** The quantile of the standard normal distribution, for 0 < x < 1. */
   ndtri(): Tensor
 
+  /** log(x / (1 - x)), the inverse of sigmoid, for 0 < x < 1. */
+  logit(): Tensor
+
   /** The logarithm of |gamma(x)|. */
   lgamma(): Tensor
 

@@ -58,6 +58,7 @@ const ERF = new Operation('erf')
 const ERFC = new Operation('erfc')
 const ERFINV = new Operation('erfinv')
 const NDTRI = new Operation('ndtri')
+const LOGIT = new Operation('logit')
 const LGAMMA = new Operation('lgamma')
 const DIGAMMA = new Operation('digamma')
 const ISNAN = new Operation('isnan')
@@ -485,6 +486,10 @@ class Methods extends Base {
 
   ndtri () {
     return NDTRI.one(this, NOTHING)
+  }
+
+  logit () {
+    return LOGIT.one(this, NOTHING)
   }
 
   lgamma () {

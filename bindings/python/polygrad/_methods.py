@@ -122,6 +122,7 @@ ERF = operation("erf")
 ERFC = operation("erfc")
 ERFINV = operation("erfinv")
 NDTRI = operation("ndtri")
+LOGIT = operation("logit")
 LGAMMA = operation("lgamma")
 DIGAMMA = operation("digamma")
 ISNAN = operation("isnan")
@@ -842,6 +843,10 @@ class Methods(Base):
     def ndtri(self) -> Self:
         """The quantile of the standard normal distribution, for 0 < x < 1."""
         return self._call1(NDTRI)
+
+    def logit(self) -> Self:
+        """log(x / (1 - x)), the inverse of sigmoid, for 0 < x < 1."""
+        return self._call1(LOGIT)
 
     def lgamma(self) -> Self:
         """The logarithm of |gamma(x)|."""

@@ -33,199 +33,199 @@ static const Param p29[] = {{"min_", 'o', 1}, {"max_", 'o', 1}};
 static const Param p30[] = {{"min_", 'o', 1}, {"max_", 'o', 1}};
 static const Param p31[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
 static const Param p32[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p70[] = {{"detect_positive", 'b', 0}, {"detect_negative", 'b', 0}};
-static const Param p85[] = {{"alpha", 'f', 0}, {"beta", 'f', 0}};
-static const Param p86[] = {{"neg_slope", 'f', 0}};
-static const Param p87[] = {{"alpha", 'f', 0}};
+static const Param p71[] = {{"detect_positive", 'b', 0}, {"detect_negative", 'b', 0}};
+static const Param p86[] = {{"alpha", 'f', 0}, {"beta", 'f', 0}};
+static const Param p87[] = {{"neg_slope", 'f', 0}};
 static const Param p88[] = {{"alpha", 'f', 0}};
-static const Param p89[] = {{"alpha", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p90[] = {{"beta", 'f', 0}};
-static const Param p91[] = {{"min_val", 'f', 0}, {"max_val", 'f', 0}};
-static const Param p92[] = {{"p", 'f', 0}};
-static const Param p93[] = {{"dtype", 'd', 0}};
+static const Param p89[] = {{"alpha", 'f', 0}};
+static const Param p90[] = {{"alpha", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p91[] = {{"beta", 'f', 0}};
+static const Param p92[] = {{"min_val", 'f', 0}, {"max_val", 'f', 0}};
+static const Param p93[] = {{"p", 'f', 0}};
 static const Param p94[] = {{"dtype", 'd', 0}};
-static const Param p105[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p95[] = {{"dtype", 'd', 0}};
 static const Param p106[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p107[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
+static const Param p107[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
 static const Param p108[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p109[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p110[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p111[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p112[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
-static const Param p113[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p113[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p114[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
 static const Param p115[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
 static const Param p116[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
-static const Param p117[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p118[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
+static const Param p117[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p118[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
 static const Param p119[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p120[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
+static const Param p120[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
 static const Param p121[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
-static const Param p122[] = {{"axis", 'x', 0}};
+static const Param p122[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
 static const Param p123[] = {{"axis", 'x', 0}};
 static const Param p124[] = {{"axis", 'x', 0}};
 static const Param p125[] = {{"axis", 'x', 0}};
 static const Param p126[] = {{"axis", 'x', 0}};
-static const Param p127[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p127[] = {{"axis", 'x', 0}};
 static const Param p128[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
-static const Param p129[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
-static const Param p130[] = {{"values", 't', 0}, {"right", 'b', 0}};
-static const Param p131[] = {{"values", 't', 0}};
-static const Param p133[] = {{"weights", 't', 1}, {"minlength", 'i', 0}};
-static const Param p134[] = {{"bins", 'i', 0}, {"low", 'f', 1}, {"high", 'f', 1}};
-static const Param p135[] = {{"shape", 'I', 0}};
+static const Param p129[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p130[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
+static const Param p131[] = {{"values", 't', 0}, {"right", 'b', 0}};
+static const Param p132[] = {{"values", 't', 0}};
+static const Param p134[] = {{"weights", 't', 1}, {"minlength", 'i', 0}};
+static const Param p135[] = {{"bins", 'i', 0}, {"low", 'f', 1}, {"high", 'f', 1}};
 static const Param p136[] = {{"shape", 'I', 0}};
-static const Param p137[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
-static const Param p138[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
-static const Param p139[] = {{"dim", 'x', 1}};
-static const Param p140[] = {{"dim", 'x', 0}};
-static const Param p141[] = {{"shape", 'I', 0}};
-static const Param p142[] = {{"repeats", 'I', 0}};
-static const Param p143[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
-static const Param p144[] = {{"order", 'X', 0}};
-static const Param p145[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
-static const Param p147[] = {{"axis", 'X', 0}};
-static const Param p148[] = {{"arg", 'P', 0}};
-static const Param p149[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
-static const Param p150[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
-static const Param p151[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
-static const Param p152[] = {{"shape", 'I', 0}};
+static const Param p137[] = {{"shape", 'I', 0}};
+static const Param p138[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
+static const Param p139[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
+static const Param p140[] = {{"dim", 'x', 1}};
+static const Param p141[] = {{"dim", 'x', 0}};
+static const Param p142[] = {{"shape", 'I', 0}};
+static const Param p143[] = {{"repeats", 'I', 0}};
+static const Param p144[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
+static const Param p145[] = {{"order", 'X', 0}};
+static const Param p146[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
+static const Param p148[] = {{"axis", 'X', 0}};
+static const Param p149[] = {{"arg", 'P', 0}};
+static const Param p150[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
+static const Param p151[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
+static const Param p152[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
 static const Param p153[] = {{"shape", 'I', 0}};
-static const Param p154[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
-static const Param p156[] = {{"diagonal", 'i', 0}};
+static const Param p154[] = {{"shape", 'I', 0}};
+static const Param p155[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
 static const Param p157[] = {{"diagonal", 'i', 0}};
-static const Param p158[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
-static const Param p159[] = {{"dim", 'x', 0}};
+static const Param p158[] = {{"diagonal", 'i', 0}};
+static const Param p159[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
 static const Param p160[] = {{"dim", 'x', 0}};
-static const Param p161[] = {{"indexing", 's', 0}};
-static const Param p162[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
-static const Param p163[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
-static const Param p164[] = {{"items", 'm', 0}};
-static const Param p165[] = {{"items", 'm', 0}, {"value", 'o', 0}};
-static const Param p166[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p161[] = {{"dim", 'x', 0}};
+static const Param p162[] = {{"indexing", 's', 0}};
+static const Param p163[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
+static const Param p164[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
+static const Param p165[] = {{"items", 'm', 0}};
+static const Param p166[] = {{"items", 'm', 0}, {"value", 'o', 0}};
 static const Param p167[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
-static const Param p168[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
-static const Param p169[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
-static const Param p170[] = {{"mask", 't', 0}};
-static const Param p172[] = {{"num_classes", 'i', 0}};
-static const Param p173[] = {{"index", 'p', 0}};
-static const Param p174[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p175[] = {{"w", 't', 0}, {"dtype", 'd', 1}};
-static const Param p176[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
-static const Param p177[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
-static const Param p178[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
-static const Param p179[] = {{"x2", 't', 0}, {"p", 'f', 0}};
-static const Param p180[] = {{"upper", 'b', 0}};
-static const Param p181[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p182[] = {{"b", 't', 0}};
-static const Param p187[] = {{"full_matrices", 'b', 0}};
-static const Param p188[] = {{"upper", 'b', 0}};
-static const Param p189[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p190[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
-static const Param p191[] = {{"cfg", 'G', 0}};
-static const Param p193[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
-static const Param p194[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p195[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
-static const Param p196[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p168[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p169[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
+static const Param p170[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
+static const Param p171[] = {{"mask", 't', 0}};
+static const Param p173[] = {{"num_classes", 'i', 0}};
+static const Param p174[] = {{"index", 'p', 0}};
+static const Param p175[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p176[] = {{"w", 't', 0}, {"dtype", 'd', 1}};
+static const Param p177[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
+static const Param p178[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
+static const Param p179[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
+static const Param p180[] = {{"x2", 't', 0}, {"p", 'f', 0}};
+static const Param p181[] = {{"upper", 'b', 0}};
+static const Param p182[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p183[] = {{"b", 't', 0}};
+static const Param p188[] = {{"full_matrices", 'b', 0}};
+static const Param p189[] = {{"upper", 'b', 0}};
+static const Param p190[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p191[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
+static const Param p192[] = {{"cfg", 'G', 0}};
+static const Param p194[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
+static const Param p195[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p196[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
 static const Param p197[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p198[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
-static const Param p199[] = {{"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
-static const Param p200[] = {{"output_size", 'I', 0}, {"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
-static const Param p201[] = {{"upscale_factor", 'i', 0}};
-static const Param p202[] = {{"downscale_factor", 'i', 0}};
-static const Param p203[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
-static const Param p204[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p205[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p206[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p207[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
-static const Param p209[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
-static const Param p210[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
-static const Param p211[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p212[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
-static const Param p213[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
-static const Param p214[] = {{"targets", 'c', 0}, {"input_lengths", 't', 0}, {"target_lengths", 't', 0}, {"blank", 'C', 1}, {"reduction", 's', 0}, {"zero_infinity", 'b', 0}};
-static const Param p215[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p198[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p199[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
+static const Param p200[] = {{"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
+static const Param p201[] = {{"output_size", 'I', 0}, {"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
+static const Param p202[] = {{"upscale_factor", 'i', 0}};
+static const Param p203[] = {{"downscale_factor", 'i', 0}};
+static const Param p204[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
+static const Param p205[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p206[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p207[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p208[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
+static const Param p210[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
+static const Param p211[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
+static const Param p212[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p213[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
+static const Param p214[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
+static const Param p215[] = {{"targets", 'c', 0}, {"input_lengths", 't', 0}, {"target_lengths", 't', 0}, {"blank", 'C', 1}, {"reduction", 's', 0}, {"zero_infinity", 'b', 0}};
 static const Param p216[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p217[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
-static const Param p218[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p217[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p218[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
 static const Param p219[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
 static const Param p220[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p221[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p222[] = {{"dtype", 'd', 1}};
+static const Param p221[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p222[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
 static const Param p223[] = {{"dtype", 'd', 1}};
 static const Param p224[] = {{"dtype", 'd', 1}};
-static const Param p225[] = {{"b", 'n', 0}};
-static const Param p226[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p227[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p228[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p229[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
-static const Param p230[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p225[] = {{"dtype", 'd', 1}};
+static const Param p226[] = {{"b", 'n', 0}};
+static const Param p227[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p228[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p229[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p230[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
 static const Param p231[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p232[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p233[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p234[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p235[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p232[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p233[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p234[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p235[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
 static const Param p236[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p237[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p237[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
 static const Param p238[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p239[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p240[] = {{"dtype", 'd', 1}};
+static const Param p239[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p240[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
 static const Param p241[] = {{"dtype", 'd', 1}};
-static const Param p242[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
-static const Param p243[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
-static const Param p244[] = {{"type", 'i', 0}, {"n", 'i', 0}};
-static const Param p245[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p246[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p247[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p248[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p249[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p250[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p251[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p252[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p253[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p254[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p255[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p256[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p257[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p258[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p259[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p260[] = {{"weight", 't', 0}};
-static const Param p261[] = {{"p", 'f', 0}};
-static const Param p262[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p263[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p264[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p265[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p266[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p267[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p268[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p269[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p270[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p271[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p272[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p273[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p274[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p275[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p276[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p277[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p278[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p279[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p280[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p281[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p282[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p283[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p284[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p242[] = {{"dtype", 'd', 1}};
+static const Param p243[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
+static const Param p244[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
+static const Param p245[] = {{"type", 'i', 0}, {"n", 'i', 0}};
+static const Param p246[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p247[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p248[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p249[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p250[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p251[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p252[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p253[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p254[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p255[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p256[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p257[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p258[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p259[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p260[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p261[] = {{"weight", 't', 0}};
+static const Param p262[] = {{"p", 'f', 0}};
+static const Param p263[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p264[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p265[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p266[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p267[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p268[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p269[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p270[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p271[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p272[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p273[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p274[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p275[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p276[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p277[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p278[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p279[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p280[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p281[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p282[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p283[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p284[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
 static const Param p285[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p286[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p287[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p288[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p289[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p290[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p291[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p292[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p293[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p294[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p295[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p296[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p286[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p287[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p288[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p289[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p290[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p291[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p292[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p293[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p294[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p295[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p296[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p297[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -295,10 +295,11 @@ static const Method methods[] = {
     {"erfc", NULL, 0, 'm', 1, 0, 0},
     {"erfinv", NULL, 0, 'm', 1, 0, 0},
     {"ndtri", NULL, 0, 'm', 1, 0, 0},
+    {"logit", NULL, 0, 'm', 1, 0, 0},
     {"lgamma", NULL, 0, 'm', 1, 0, 0},
     {"digamma", NULL, 0, 'm', 1, 0, 0},
     {"isnan", NULL, 0, 'm', 1, 0, 0},
-    {"isinf", p70, 2, 'm', 1, 0, 0},
+    {"isinf", p71, 2, 'm', 1, 0, 0},
     {"isfinite", NULL, 0, 'm', 1, 0, 0},
     {"logical_not", NULL, 0, 'm', 1, 0, 0},
     {"bitwise_not", NULL, 0, 'm', 1, 0, 0},
@@ -313,16 +314,16 @@ static const Method methods[] = {
     {"mish", NULL, 0, 'm', 1, 0, 0},
     {"softsign", NULL, 0, 'm', 1, 0, 0},
     {"hardswish", NULL, 0, 'm', 1, 0, 0},
-    {"hardsigmoid", p85, 2, 'm', 1, 0, 0},
-    {"leaky_relu", p86, 1, 'm', 1, 0, 0},
-    {"elu", p87, 1, 'm', 1, 0, 0},
-    {"celu", p88, 1, 'm', 1, 0, 0},
-    {"selu", p89, 2, 'm', 1, 0, 0},
-    {"softplus", p90, 1, 'm', 1, 0, 0},
-    {"hardtanh", p91, 2, 'm', 1, 0, 0},
-    {"dropout", p92, 1, 'm', 1, 0, 0},
-    {"cast", p93, 1, 'm', 1, 0, 0},
-    {"bitcast", p94, 1, 'm', 1, 0, 0},
+    {"hardsigmoid", p86, 2, 'm', 1, 0, 0},
+    {"leaky_relu", p87, 1, 'm', 1, 0, 0},
+    {"elu", p88, 1, 'm', 1, 0, 0},
+    {"celu", p89, 1, 'm', 1, 0, 0},
+    {"selu", p90, 2, 'm', 1, 0, 0},
+    {"softplus", p91, 1, 'm', 1, 0, 0},
+    {"hardtanh", p92, 2, 'm', 1, 0, 0},
+    {"dropout", p93, 1, 'm', 1, 0, 0},
+    {"cast", p94, 1, 'm', 1, 0, 0},
+    {"bitcast", p95, 1, 'm', 1, 0, 0},
     {"float", NULL, 0, 'm', 1, 0, 0},
     {"double", NULL, 0, 'm', 1, 0, 0},
     {"half", NULL, 0, 'm', 1, 0, 0},
@@ -333,196 +334,196 @@ static const Method methods[] = {
     {"bool", NULL, 0, 'm', 1, 0, 0},
     {"contiguous", NULL, 0, 'm', 1, 0, 0},
     {"contiguous_backward", NULL, 0, 'm', 1, 0, 0},
-    {"sum", p105, 3, 'm', 1, 0, 0},
-    {"prod", p106, 3, 'm', 1, 0, 0},
-    {"max", p107, 2, 'm', 1, 0, 0},
-    {"min", p108, 2, 'm', 1, 0, 0},
-    {"mean", p109, 2, 'm', 1, 0, 0},
-    {"any", p110, 2, 'm', 1, 0, 0},
-    {"all", p111, 2, 'm', 1, 0, 0},
-    {"logsumexp", p112, 2, 'm', 1, 0, 0},
-    {"var", p113, 3, 'm', 1, 0, 0},
-    {"std", p114, 3, 'm', 1, 0, 0},
-    {"var_mean", p115, 3, 'm', 2, 0, 0},
-    {"std_mean", p116, 3, 'm', 2, 0, 0},
-    {"quantile", p117, 3, 'm', 1, 0, 0},
-    {"argmax", p118, 2, 'm', 1, 1, 0},
-    {"argmin", p119, 2, 'm', 1, 1, 0},
-    {"softmax", p120, 2, 'm', 1, 0, 0},
-    {"log_softmax", p121, 2, 'm', 1, 0, 0},
-    {"cumsum", p122, 1, 'm', 1, 0, 0},
-    {"cumprod", p123, 1, 'm', 1, 0, 0},
-    {"logcumsumexp", p124, 1, 'm', 1, 0, 0},
-    {"cummax", p125, 1, 'm', 2, 2, 0},
-    {"cummin", p126, 1, 'm', 2, 2, 0},
-    {"sort", p127, 2, 'm', 2, 2, 0},
-    {"argsort", p128, 2, 'm', 1, 1, 0},
-    {"topk", p129, 4, 'm', 2, 2, 0},
-    {"searchsorted", p130, 2, 'm', 1, 0, 0},
-    {"isin", p131, 1, 'm', 1, 0, 0},
+    {"sum", p106, 3, 'm', 1, 0, 0},
+    {"prod", p107, 3, 'm', 1, 0, 0},
+    {"max", p108, 2, 'm', 1, 0, 0},
+    {"min", p109, 2, 'm', 1, 0, 0},
+    {"mean", p110, 2, 'm', 1, 0, 0},
+    {"any", p111, 2, 'm', 1, 0, 0},
+    {"all", p112, 2, 'm', 1, 0, 0},
+    {"logsumexp", p113, 2, 'm', 1, 0, 0},
+    {"var", p114, 3, 'm', 1, 0, 0},
+    {"std", p115, 3, 'm', 1, 0, 0},
+    {"var_mean", p116, 3, 'm', 2, 0, 0},
+    {"std_mean", p117, 3, 'm', 2, 0, 0},
+    {"quantile", p118, 3, 'm', 1, 0, 0},
+    {"argmax", p119, 2, 'm', 1, 1, 0},
+    {"argmin", p120, 2, 'm', 1, 1, 0},
+    {"softmax", p121, 2, 'm', 1, 0, 0},
+    {"log_softmax", p122, 2, 'm', 1, 0, 0},
+    {"cumsum", p123, 1, 'm', 1, 0, 0},
+    {"cumprod", p124, 1, 'm', 1, 0, 0},
+    {"logcumsumexp", p125, 1, 'm', 1, 0, 0},
+    {"cummax", p126, 1, 'm', 2, 2, 0},
+    {"cummin", p127, 1, 'm', 2, 2, 0},
+    {"sort", p128, 2, 'm', 2, 2, 0},
+    {"argsort", p129, 2, 'm', 1, 1, 0},
+    {"topk", p130, 4, 'm', 2, 2, 0},
+    {"searchsorted", p131, 2, 'm', 1, 0, 0},
+    {"isin", p132, 1, 'm', 1, 0, 0},
     {"unique", NULL, 0, 'm', 3, 2, 0},
-    {"bincount", p133, 2, 'm', 1, 0, 0},
-    {"histogram", p134, 3, 'm', 2, 0, 0},
-    {"reshape", p135, 1, 'm', 1, 0, 0},
-    {"view", p136, 1, 'm', 1, 0, 0},
-    {"flatten", p137, 2, 'm', 1, 0, 0},
-    {"unflatten", p138, 2, 'm', 1, 0, 0},
-    {"squeeze", p139, 1, 'm', 1, 0, 0},
-    {"unsqueeze", p140, 1, 'm', 1, 0, 1},
-    {"expand", p141, 1, 'm', 1, 0, 0},
-    {"repeat", p142, 1, 'm', 1, 0, 0},
-    {"repeat_interleave", p143, 2, 'm', 1, 0, 0},
-    {"permute", p144, 1, 'm', 1, 0, 0},
-    {"transpose", p145, 2, 'm', 1, 0, 0},
+    {"bincount", p134, 2, 'm', 1, 0, 0},
+    {"histogram", p135, 3, 'm', 2, 0, 0},
+    {"reshape", p136, 1, 'm', 1, 0, 0},
+    {"view", p137, 1, 'm', 1, 0, 0},
+    {"flatten", p138, 2, 'm', 1, 0, 0},
+    {"unflatten", p139, 2, 'm', 1, 0, 0},
+    {"squeeze", p140, 1, 'm', 1, 0, 0},
+    {"unsqueeze", p141, 1, 'm', 1, 0, 1},
+    {"expand", p142, 1, 'm', 1, 0, 0},
+    {"repeat", p143, 1, 'm', 1, 0, 0},
+    {"repeat_interleave", p144, 2, 'm', 1, 0, 0},
+    {"permute", p145, 1, 'm', 1, 0, 0},
+    {"transpose", p146, 2, 'm', 1, 0, 0},
     {"T", NULL, 0, 'm', 1, 0, 0},
-    {"flip", p147, 1, 'm', 1, 0, 0},
-    {"shrink", p148, 1, 'm', 1, 0, 0},
-    {"pad", p149, 3, 'm', 1, 0, 0},
-    {"roll", p150, 2, 'm', 1, 0, 0},
-    {"unfold", p151, 3, 'm', 1, 0, 0},
-    {"shrink_to", p152, 1, 'm', 1, 0, 0},
-    {"pad_to", p153, 1, 'm', 1, 0, 0},
-    {"diagonal", p154, 3, 'm', 1, 0, 0},
+    {"flip", p148, 1, 'm', 1, 0, 0},
+    {"shrink", p149, 1, 'm', 1, 0, 0},
+    {"pad", p150, 3, 'm', 1, 0, 0},
+    {"roll", p151, 2, 'm', 1, 0, 0},
+    {"unfold", p152, 3, 'm', 1, 0, 0},
+    {"shrink_to", p153, 1, 'm', 1, 0, 0},
+    {"pad_to", p154, 1, 'm', 1, 0, 0},
+    {"diagonal", p155, 3, 'm', 1, 0, 0},
     {"diag", NULL, 0, 'm', 1, 0, 0},
-    {"tril", p156, 1, 'm', 1, 0, 0},
-    {"triu", p157, 1, 'm', 1, 0, 0},
-    {"rearrange", p158, 2, 'm', 1, 0, 0},
-    {"cat", p159, 1, 'j', 1, 0, 0},
-    {"stack", p160, 1, 'j', 1, 0, 1},
-    {"meshgrid", p161, 1, 'j', 0, 0, 0},
-    {"split", p162, 2, 'm', 0, 0, 0},
-    {"chunk", p163, 2, 'm', 0, 0, 0},
-    {"getitem", p164, 1, 'm', 1, 0, 0},
-    {"with_item", p165, 2, 'm', 1, 0, 0},
-    {"gather", p166, 2, 'm', 1, 0, 0},
-    {"index_select", p167, 2, 'm', 1, 0, 0},
-    {"scatter", p168, 4, 'm', 1, 0, 0},
-    {"scatter_reduce", p169, 5, 'm', 1, 0, 0},
-    {"masked_select", p170, 1, 'm', 1, 0, 0},
+    {"tril", p157, 1, 'm', 1, 0, 0},
+    {"triu", p158, 1, 'm', 1, 0, 0},
+    {"rearrange", p159, 2, 'm', 1, 0, 0},
+    {"cat", p160, 1, 'j', 1, 0, 0},
+    {"stack", p161, 1, 'j', 1, 0, 1},
+    {"meshgrid", p162, 1, 'j', 0, 0, 0},
+    {"split", p163, 2, 'm', 0, 0, 0},
+    {"chunk", p164, 2, 'm', 0, 0, 0},
+    {"getitem", p165, 1, 'm', 1, 0, 0},
+    {"with_item", p166, 2, 'm', 1, 0, 0},
+    {"gather", p167, 2, 'm', 1, 0, 0},
+    {"index_select", p168, 2, 'm', 1, 0, 0},
+    {"scatter", p169, 4, 'm', 1, 0, 0},
+    {"scatter_reduce", p170, 5, 'm', 1, 0, 0},
+    {"masked_select", p171, 1, 'm', 1, 0, 0},
     {"nonzero", NULL, 0, 'm', 1, 1, 0},
-    {"one_hot", p172, 1, 'm', 1, 0, 0},
-    {"embedding", p173, 1, 'm', 1, 0, 0},
-    {"matmul", p174, 3, 'm', 1, 0, 0},
-    {"dot", p175, 2, 'm', 1, 0, 0},
-    {"linear", p176, 3, 'm', 1, 0, 0},
-    {"einsum", p177, 2, 'j', 1, 0, 0},
-    {"scaled_dot_product_attention", p178, 7, 'm', 1, 0, 0},
-    {"cdist", p179, 2, 'm', 1, 0, 0},
-    {"cholesky", p180, 1, 'm', 1, 0, 0},
-    {"triangular_solve", p181, 4, 'm', 1, 0, 0},
-    {"solve", p182, 1, 'm', 1, 0, 0},
+    {"one_hot", p173, 1, 'm', 1, 0, 0},
+    {"embedding", p174, 1, 'm', 1, 0, 0},
+    {"matmul", p175, 3, 'm', 1, 0, 0},
+    {"dot", p176, 2, 'm', 1, 0, 0},
+    {"linear", p177, 3, 'm', 1, 0, 0},
+    {"einsum", p178, 2, 'j', 1, 0, 0},
+    {"scaled_dot_product_attention", p179, 7, 'm', 1, 0, 0},
+    {"cdist", p180, 2, 'm', 1, 0, 0},
+    {"cholesky", p181, 1, 'm', 1, 0, 0},
+    {"triangular_solve", p182, 4, 'm', 1, 0, 0},
+    {"solve", p183, 1, 'm', 1, 0, 0},
     {"inv", NULL, 0, 'm', 1, 0, 0},
     {"det", NULL, 0, 'm', 1, 0, 0},
     {"slogdet", NULL, 0, 'm', 2, 0, 0},
     {"qr", NULL, 0, 'm', 2, 0, 0},
-    {"svd", p187, 1, 'm', 3, 0, 0},
-    {"eigh", p188, 1, 'm', 2, 0, 0},
-    {"lstsq", p189, 2, 'm', 4, 0, 0},
-    {"newton_schulz", p190, 3, 'm', 1, 0, 0},
-    {"keccak", p191, 1, 'm', 1, 0, 0},
+    {"svd", p188, 1, 'm', 3, 0, 0},
+    {"eigh", p189, 1, 'm', 2, 0, 0},
+    {"lstsq", p190, 2, 'm', 4, 0, 0},
+    {"newton_schulz", p191, 3, 'm', 1, 0, 0},
+    {"keccak", p192, 1, 'm', 1, 0, 0},
     {"hash", NULL, 0, 'm', 1, 0, 0},
-    {"conv2d", p193, 7, 'm', 1, 0, 0},
-    {"conv_transpose2d", p194, 7, 'm', 1, 0, 0},
-    {"avg_pool2d", p195, 6, 'm', 1, 0, 0},
-    {"max_pool2d", p196, 5, 'm', 1, 0, 0},
-    {"max_pool2d_with_indices", p197, 5, 'm', 2, 2, 0},
-    {"max_unpool2d", p198, 6, 'm', 1, 0, 0},
-    {"im2col", p199, 4, 'm', 1, 0, 0},
-    {"col2im", p200, 5, 'm', 1, 0, 0},
-    {"pixel_shuffle", p201, 1, 'm', 1, 0, 0},
-    {"pixel_unshuffle", p202, 1, 'm', 1, 0, 0},
-    {"interpolate", p203, 3, 'm', 1, 0, 0},
-    {"layernorm", p204, 4, 'm', 1, 0, 0},
-    {"rmsnorm", p205, 2, 'm', 1, 0, 0},
-    {"groupnorm", p206, 4, 'm', 1, 0, 0},
-    {"batchnorm", p207, 5, 'm', 1, 0, 0},
+    {"conv2d", p194, 7, 'm', 1, 0, 0},
+    {"conv_transpose2d", p195, 7, 'm', 1, 0, 0},
+    {"avg_pool2d", p196, 6, 'm', 1, 0, 0},
+    {"max_pool2d", p197, 5, 'm', 1, 0, 0},
+    {"max_pool2d_with_indices", p198, 5, 'm', 2, 2, 0},
+    {"max_unpool2d", p199, 6, 'm', 1, 0, 0},
+    {"im2col", p200, 4, 'm', 1, 0, 0},
+    {"col2im", p201, 5, 'm', 1, 0, 0},
+    {"pixel_shuffle", p202, 1, 'm', 1, 0, 0},
+    {"pixel_unshuffle", p203, 1, 'm', 1, 0, 0},
+    {"interpolate", p204, 3, 'm', 1, 0, 0},
+    {"layernorm", p205, 4, 'm', 1, 0, 0},
+    {"rmsnorm", p206, 2, 'm', 1, 0, 0},
+    {"groupnorm", p207, 4, 'm', 1, 0, 0},
+    {"batchnorm", p208, 5, 'm', 1, 0, 0},
     {"batchnorm_stats", NULL, 0, 'm', 2, 0, 0},
-    {"cross_entropy", p209, 4, 'm', 1, 0, 0},
-    {"sparse_categorical_crossentropy", p210, 4, 'm', 1, 0, 0},
-    {"binary_crossentropy", p211, 2, 'm', 1, 0, 0},
-    {"binary_crossentropy_logits", p212, 3, 'm', 1, 0, 0},
-    {"nll_loss", p213, 4, 'm', 1, 0, 0},
-    {"ctc_loss", p214, 6, 'm', 1, 0, 0},
-    {"mse_loss", p215, 2, 'm', 1, 0, 0},
-    {"l1_loss", p216, 2, 'm', 1, 0, 0},
-    {"huber_loss", p217, 3, 'm', 1, 0, 0},
-    {"zeros", p218, 2, 0, 1, 0, 0},
-    {"ones", p219, 2, 0, 1, 0, 0},
-    {"empty", p220, 2, 0, 1, 0, 0},
-    {"full", p221, 3, 0, 1, 0, 0},
-    {"zeros_like", p222, 1, 'm', 1, 0, 0},
-    {"ones_like", p223, 1, 'm', 1, 0, 0},
-    {"empty_like", p224, 1, 'm', 1, 0, 0},
-    {"const_like", p225, 1, 'm', 1, 0, 0},
-    {"full_like", p226, 2, 'm', 1, 0, 0},
-    {"arange", p227, 4, 0, 1, 0, 0},
-    {"linspace", p228, 4, 0, 1, 0, 0},
-    {"eye", p229, 3, 0, 1, 0, 0},
-    {"rand", p230, 2, 0, 1, 0, 0},
-    {"randn", p231, 2, 0, 1, 0, 0},
-    {"randint", p232, 4, 0, 1, 0, 0},
-    {"uniform", p233, 4, 0, 1, 0, 0},
-    {"normal", p234, 4, 0, 1, 0, 0},
-    {"scaled_uniform", p235, 2, 0, 1, 0, 0},
-    {"glorot_uniform", p236, 2, 0, 1, 0, 0},
-    {"kaiming_uniform", p237, 3, 0, 1, 0, 0},
-    {"kaiming_normal", p238, 3, 0, 1, 0, 0},
-    {"randperm", p239, 2, 0, 1, 1, 0},
-    {"rand_like", p240, 1, 'm', 1, 0, 0},
-    {"randn_like", p241, 1, 'm', 1, 0, 0},
-    {"multinomial", p242, 2, 'm', 1, 1, 0},
-    {"clip_grad_norm", p243, 2, 'j', 0, 0, 0},
-    {"dequantize", p244, 2, 'm', 1, 0, 0},
-    {"Linear", p245, 3, 0, 0, 0, 0},
-    {"Linear.forward", p246, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p247, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p248, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p249, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p250, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p251, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p252, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p253, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p254, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p255, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p256, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p257, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p258, 7, 'm', 1, 0, 0},
-    {"Embedding", p259, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p260, 1, 'm', 1, 0, 0},
-    {"Dropout", p261, 1, 0, 0, 0, 0},
-    {"Conv2d", p262, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p263, 6, 'm', 1, 0, 0},
-    {"Conv1d", p264, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p265, 6, 'm', 1, 0, 0},
-    {"Conv3d", p266, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p267, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p268, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p269, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p270, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p271, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p272, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p273, 5, 'm', 2, 0, 0},
-    {"GRUCell", p274, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", p275, 5, 'm', 1, 0, 0},
-    {"LSTM", p276, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p277, 7, 'm', 3, 0, 0},
-    {"GRU", p278, 7, 0, 0, 0, 0},
-    {"GRU.forward", p279, 7, 'm', 2, 0, 0},
-    {"LARS", p280, 9, 'j', 0, 0, 0},
-    {"SGD", p281, 5, 'j', 0, 0, 0},
-    {"Muon", p282, 6, 'j', 0, 0, 0},
-    {"LAMB", p283, 6, 'j', 0, 0, 0},
-    {"Adam", p284, 5, 'j', 0, 0, 0},
-    {"AdamW", p285, 5, 'j', 0, 0, 0},
-    {"StepLR", p286, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p287, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p288, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p289, 3, 'm', 1, 0, 0},
-    {"LinearLR", p290, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p291, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p292, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p293, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p294, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p295, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p296, 12, 'm', 4, 0, 0},
+    {"cross_entropy", p210, 4, 'm', 1, 0, 0},
+    {"sparse_categorical_crossentropy", p211, 4, 'm', 1, 0, 0},
+    {"binary_crossentropy", p212, 2, 'm', 1, 0, 0},
+    {"binary_crossentropy_logits", p213, 3, 'm', 1, 0, 0},
+    {"nll_loss", p214, 4, 'm', 1, 0, 0},
+    {"ctc_loss", p215, 6, 'm', 1, 0, 0},
+    {"mse_loss", p216, 2, 'm', 1, 0, 0},
+    {"l1_loss", p217, 2, 'm', 1, 0, 0},
+    {"huber_loss", p218, 3, 'm', 1, 0, 0},
+    {"zeros", p219, 2, 0, 1, 0, 0},
+    {"ones", p220, 2, 0, 1, 0, 0},
+    {"empty", p221, 2, 0, 1, 0, 0},
+    {"full", p222, 3, 0, 1, 0, 0},
+    {"zeros_like", p223, 1, 'm', 1, 0, 0},
+    {"ones_like", p224, 1, 'm', 1, 0, 0},
+    {"empty_like", p225, 1, 'm', 1, 0, 0},
+    {"const_like", p226, 1, 'm', 1, 0, 0},
+    {"full_like", p227, 2, 'm', 1, 0, 0},
+    {"arange", p228, 4, 0, 1, 0, 0},
+    {"linspace", p229, 4, 0, 1, 0, 0},
+    {"eye", p230, 3, 0, 1, 0, 0},
+    {"rand", p231, 2, 0, 1, 0, 0},
+    {"randn", p232, 2, 0, 1, 0, 0},
+    {"randint", p233, 4, 0, 1, 0, 0},
+    {"uniform", p234, 4, 0, 1, 0, 0},
+    {"normal", p235, 4, 0, 1, 0, 0},
+    {"scaled_uniform", p236, 2, 0, 1, 0, 0},
+    {"glorot_uniform", p237, 2, 0, 1, 0, 0},
+    {"kaiming_uniform", p238, 3, 0, 1, 0, 0},
+    {"kaiming_normal", p239, 3, 0, 1, 0, 0},
+    {"randperm", p240, 2, 0, 1, 1, 0},
+    {"rand_like", p241, 1, 'm', 1, 0, 0},
+    {"randn_like", p242, 1, 'm', 1, 0, 0},
+    {"multinomial", p243, 2, 'm', 1, 1, 0},
+    {"clip_grad_norm", p244, 2, 'j', 0, 0, 0},
+    {"dequantize", p245, 2, 'm', 1, 0, 0},
+    {"Linear", p246, 3, 0, 0, 0, 0},
+    {"Linear.forward", p247, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p248, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p249, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p250, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p251, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p252, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p253, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p254, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p255, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p256, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p257, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p258, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p259, 7, 'm', 1, 0, 0},
+    {"Embedding", p260, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p261, 1, 'm', 1, 0, 0},
+    {"Dropout", p262, 1, 0, 0, 0, 0},
+    {"Conv2d", p263, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p264, 6, 'm', 1, 0, 0},
+    {"Conv1d", p265, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p266, 6, 'm', 1, 0, 0},
+    {"Conv3d", p267, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p268, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p269, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p270, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p271, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p272, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p273, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p274, 5, 'm', 2, 0, 0},
+    {"GRUCell", p275, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", p276, 5, 'm', 1, 0, 0},
+    {"LSTM", p277, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p278, 7, 'm', 3, 0, 0},
+    {"GRU", p279, 7, 0, 0, 0, 0},
+    {"GRU.forward", p280, 7, 'm', 2, 0, 0},
+    {"LARS", p281, 9, 'j', 0, 0, 0},
+    {"SGD", p282, 5, 'j', 0, 0, 0},
+    {"Muon", p283, 6, 'j', 0, 0, 0},
+    {"LAMB", p284, 6, 'j', 0, 0, 0},
+    {"Adam", p285, 5, 'j', 0, 0, 0},
+    {"AdamW", p286, 5, 'j', 0, 0, 0},
+    {"StepLR", p287, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p288, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p289, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p290, 3, 'm', 1, 0, 0},
+    {"LinearLR", p291, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p292, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p293, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p294, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p295, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p296, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p297, 12, 'm', 4, 0, 0},
 };

@@ -227,6 +227,7 @@ var functions = []Op{
 	unary("erfc", "1 - erf(x), accurate for large x.", tensor.Erfc),
 	unary("erfinv", "The inverse of erf, for -1 < x < 1.", tensor.Erfinv),
 	unary("ndtri", "The quantile of the standard normal distribution, for 0 < x < 1.", tensor.Ndtri),
+	unary("logit", "log(x / (1 - x)), the inverse of sigmoid, for 0 < x < 1.", tensor.Logit),
 	unary("lgamma", "The logarithm of |gamma(x)|.", tensor.Lgamma),
 	unary("digamma", "The derivative of the logarithm of gamma(x).", tensor.Digamma),
 	unary("isnan", "Where x is NaN: bool.", tensor.IsNaN),

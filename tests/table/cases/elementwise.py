@@ -46,6 +46,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "erfc": (sp.erfc, -3, 5),
     "erfinv": (sp.erfinv, -0.8, 0.8),
     "ndtri": (sp.ndtri, 0.15, 0.85),
+    "logit": (lambda x: np.log(x) - np.log1p(-x), 0.1, 0.9),
     "lgamma": (sp.lgamma, 0.3, 5),
     "digamma": (sp.digamma, 0.3, 5),
     "relu": (lambda x: np.maximum(x, 0), -3, 3),
@@ -211,6 +212,9 @@ def _parameters() -> None:
     for op in ("expm1", "log1p", "erfinv", "sinh", "atanh", "asinh"):
         case(f"{op} near 0", op, [small], FUNCTIONS[op][0], rtol=2e-6, atol=0)
     ends = Tensor([1e-7, 1e-4, 0.5, 0.9999])
+    case("logit at its ends", "logit", [Tensor([0.0, 1e-30, 1.0, 2.0])], FUNCTIONS["logit"][0], rtol=2e-6)
+    halves = Tensor([0.5, 0.5000001, 0.4999, 0.25, 0.75])
+    case("logit near 1/2", "logit", [halves], FUNCTIONS["logit"][0], rtol=2e-6, atol=0)
     case("ndtri in the tails", "ndtri", [ends], sp.ndtri, rtol=2e-6)
     large = Tensor([100.0, 1e4, 1e-6])
     case("lgamma of large and small numbers", "lgamma", [large], sp.lgamma, rtol=2e-6)
