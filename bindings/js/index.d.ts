@@ -664,9 +664,7 @@ export function downloadHf(repoId: string, options?: DownloadOptions): Promise<s
  * The bytes at a URL (http:, https:, data:; in Node file:, too), unpacked if gunzip is set. What was downloaded is kept for later calls, unless
  * cache is false: in Node in the user's cache folder, in browsers in the private file system of the page's origin. onProgress is called with the number of
  * bytes so far, and of all (null if the server does not say). A file that is cut off, a refusal, and more than 4 GiB in a page are a PolygradError.
- *
- * @example
- * const weights = safeLoad(await download('https://example.org/model.safetensors', { onProgress: ({ have, total }) => console.log(have / total) }))
+ * safeLoad, ggufLoad and loadHfBytes take the bytes.
  */
 export function download(url: string | URL, options?: {
   gunzip?: boolean
