@@ -212,7 +212,13 @@ def _parameters() -> None:
     for op in ("expm1", "log1p", "erfinv", "sinh", "atanh", "asinh"):
         case(f"{op} near 0", op, [small], FUNCTIONS[op][0], rtol=2e-6, atol=0)
     ends = Tensor([1e-7, 1e-4, 0.5, 0.9999])
-    case("logit at its ends", "logit", [Tensor([0.0, 1e-30, 1.0, 2.0])], FUNCTIONS["logit"][0], rtol=2e-6)
+    case(
+        "logit at its ends",
+        "logit",
+        [Tensor([0.0, 1e-30, 1.0, 2.0])],
+        FUNCTIONS["logit"][0],
+        rtol=2e-6,
+    )
     halves = Tensor([0.5, 0.5000001, 0.4999, 0.25, 0.75])
     case("logit near 1/2", "logit", [halves], FUNCTIONS["logit"][0], rtol=2e-6, atol=0)
     case("ndtri in the tails", "ndtri", [ends], sp.ndtri, rtol=2e-6)
