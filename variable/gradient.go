@@ -321,7 +321,9 @@ func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value
 func (c *Context) lazyNodes() rewrite.Map {
 	m := make(rewrite.Map, len(c.computed))
 	for lazy, leaf := range c.computed {
-		m[leaf.node] = lazy
+		if lazy.Base().Op != uop.ConstOp { // a number may stand elsewhere in the graph
+			m[leaf.node] = lazy
+		}
 	}
 	return m
 }
