@@ -27,6 +27,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "kernels", Reason: "tinygrad's passes (core/schedule) make a kernel of each reduction and each stored value",
 		Run: (*fuser).makeKernels, Needs: tensorGraph, Leaves: runnable},
+	{Name: "drop copies", Reason: "what a scatter or a scan has written to a temporary is not copied to the output: the output is written",
+		Run: (*fuser).dropCopies, Needs: runnable, Leaves: runnable},
 	{Name: "producers", Reason: "a reduction of a row is merged with the next operation on the row: the row is read from memory once",
 		Run: (*fuser).fuseProducers, Needs: runnable, Leaves: runnable},
 	{Name: "siblings", Reason: "kernels that stream through the same data share its loads",
