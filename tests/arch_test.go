@@ -31,6 +31,7 @@ var below = map[string][]string{
 	"core/ranges":        {"core/symbolic", "core/rewrite", "core/uop"},
 	"core/gradient":      {"core/rewrite", "core/uop"},
 	"core/tensor":        {"core/symbolic", "core/uop"},
+	"core/transform":     {"core/gradient", "core/uop"},
 	"core/lower":         {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/schedule":      {"core/settings", "core/ranges", "core/symbolic", "core/rewrite", "core/uop"},
 	"core/nest":          {"core/settings", "core/nest/emit", "core/nest/plan", "core/nest/analysis", "core/nest/ir", "core/uop"},

@@ -61,6 +61,21 @@ type Deferred interface {
 	Expression(of []*uop.UOp) *uop.UOp
 }
 
+// Linear is a Stated whose value may be linear in each of its sources of a floating type while the others stay as they are.
+type Linear interface {
+	Stated
+	Linear() bool
+}
+
+// Pointwise is a Stated whose value may be a function of the elements of its sources at each place.
+type Pointwise interface {
+	Stated
+	Pointwise() bool
+}
+
+// RuleOf is the rule of an operation, nil if it has no derivative.
+func RuleOf(op uop.Op) Rule { return rules[op] }
+
 func customRule(g, u *uop.UOp) []*uop.UOp {
 	gradients := u.Arg.(Stated).Gradient(g, u)
 	for i, v := range gradients {

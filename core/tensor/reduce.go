@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"math"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -72,7 +73,36 @@ func prodRule(g, x *uop.UOp, axes []int) *uop.UOp {
 	rest := where(zero, 1, x)
 	others := div(prod(rest, axes, true), rest)
 	alone := eq(sum(zero, axes, true), cast(zero, uop.Int32))
-	return mul(reshape(g, kept), where(alone, others, 0))
+	others = where(alone, others, 0)
+	if _, fixed := x.Shape().Ints(); fixed && x.Shape().MaxNumel() > 0 {
+		others = differentiatedAs(others, prodOfOthers(x, axes))
+	}
+	return mul(reshape(g, kept), others)
+}
+
+// prodOfOthers is, for each element, the product of the others along some axes: of those before it and those after it. Its derivatives
+// are right where elements are 0.
+func prodOfOthers(x *uop.UOp, axes []int) *uop.UOp {
+	s := x.Shape()
+	var order []int
+	for i := range s {
+		if !slices.Contains(axes, i) {
+			order = append(order, i)
+		}
+	}
+	kept := len(order)
+	order = append(order, axes...)
+	moved := permute(x, order)
+	row := reshape(moved, joinShapes(moved.Shape()[:kept], uop.Shape{numel("x", moved.Shape()[kept:])}))
+	along := func(reverse bool) *uop.UOp {
+		p := uop.PrefixArg{Op: uop.Mul, Axis: kept, Reverse: reverse}
+		return row.NeighbourAlong(p, -1, uop.Int(1)).PrefixAlong(p)
+	}
+	back := make([]int, len(order))
+	for i, o := range order {
+		back[o] = i
+	}
+	return permute(reshape(mul(along(false), along(true)), moved.Shape()), back)
 }
 
 func maxOf(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Max, x, axes, keep) }

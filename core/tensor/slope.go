@@ -23,6 +23,9 @@ func (f elementwise) Hash() uint64 { return uop.Str(f.name).Hash() }
 
 func (f elementwise) String() string { return f.name }
 
+// Pointwise is true (gradient.Pointwise).
+func (f elementwise) Pointwise() bool { return true }
+
 // Gradient is the product with each slope.
 func (f elementwise) Gradient(g, u *uop.UOp) []*uop.UOp {
 	out := []*uop.UOp{nil}

@@ -55,6 +55,15 @@ func (s stated) Hash() uint64 { return s.numbers.Hash() + uint64(s.rule) }
 
 func (s stated) String() string { return statedNames[s.rule] + s.numbers.String() }
 
+// Linear reports whether the value is linear in each source (gradient.Linear).
+func (s stated) Linear() bool {
+	switch s.rule {
+	case gradientOfWindows, gradientOfColumns, gradientOfConvolution, gradientOfTransposed, gradientOfGather, gradientOfTake, gradientOfLinear:
+		return true
+	}
+	return false
+}
+
 // Gradient applies the rule.
 func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 	switch s.rule {

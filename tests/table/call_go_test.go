@@ -34,6 +34,7 @@ func (c *goCall) results() ([]*uop.UOp, error) {
 	a := op.Call(c.g)
 	a.Seed = func(uint64) (*uop.UOp, error) { return c.seed() }
 	a.Value = func(u *uop.UOp) (uop.Const, error) {
+		c.computed = true
 		v, err := c.values(u)
 		if err != nil {
 			return uop.Const{}, err

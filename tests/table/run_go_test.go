@@ -25,6 +25,8 @@ type goCall struct {
 	in []*uop.UOp // the inputs, seen through their views; nil for numbers
 	x  []*uop.UOp // the operands among them
 	t  *testing.T
+	// computed: the operation has read elements while it was called.
+	computed bool
 }
 
 // bind makes a buffer beside which nothing can be touched.
@@ -180,9 +182,8 @@ func (c *goCall) compare(got *uop.UOp, want *Tensor) error {
 	return nil
 }
 
-// gradients compares the gradients of the weighted results.
-func (c *goCall) gradients(outs, leaves []*uop.UOp) error {
-	var loss *uop.UOp
+// loss is the sum of the weighted results, with the leaves that it is differentiated by and their gradients.
+func (c *goCall) loss(outs, leaves []*uop.UOp) (loss *uop.UOp, wrt []*uop.UOp, want [][]float64, err error) {
 	for i, out := range outs {
 		if c.Weights[i] == nil {
 			continue
@@ -203,16 +204,23 @@ func (c *goCall) gradients(outs, leaves []*uop.UOp) error {
 			part, err = tensor.Add(loss, part)
 		}
 		if err != nil {
-			return err
+			return nil, nil, nil, err
 		}
 		loss = part
 	}
-	var wrt []*uop.UOp
-	var want [][]float64
 	for i, g := range c.Grads {
 		if g != nil {
 			wrt, want = append(wrt, leaves[i]), append(want, g)
 		}
+	}
+	return loss, wrt, want, nil
+}
+
+// gradients compares the gradients of the weighted results.
+func (c *goCall) gradients(outs, leaves []*uop.UOp) error {
+	loss, wrt, want, err := c.loss(outs, leaves)
+	if err != nil {
+		return err
 	}
 	grads, err := gradient.Of(loss, wrt, nil)
 	if err != nil {

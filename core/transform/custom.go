@@ -1,0 +1,115 @@
+package transform
+
+import (
+	"fmt"
+	"slices"
+
+	"polygrad/core/gradient"
+	"polygrad/core/uop"
+)
+
+// batchedGradient is the arg of a batched CUSTOM_GRADIENT. Its rule is that of the node for one element of the batch, batched when it
+// is asked for.
+type batchedGradient struct {
+	of     gradient.Stated
+	mapped uop.Flags // which sources have the axis of the batch
+}
+
+// customBatch keeps a function of elements as it is: its slopes have the shape of what comes in.
+func customBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
+	of := u.Arg.(gradient.Stated)
+	mapped, src := make(uop.Flags, len(u.Src)), make([]*uop.UOp, len(u.Src))
+	for i, s := range u.Src {
+		v := b.done[s]
+		src[i], mapped[i] = v.Node, v.Mapped || i == 0
+	}
+	src[0] = b.whole(u.Src[0])
+	if p, ok := of.(gradient.Pointwise); ok && p.Pointwise() {
+		for i, s := range u.Src {
+			src[i] = b.whole(s)
+		}
+		return u.With(src...), nil
+	}
+	return u.Graph().New(u.Op, u.DType, src, batchedGradient{of, mapped}, nil), nil
+}
+
+func (a batchedGradient) Equal(b uop.Arg) bool {
+	o, ok := b.(batchedGradient)
+	return ok && a.of.Equal(o.of) && a.mapped.Equal(o.mapped)
+}
+
+func (a batchedGradient) Hash() uint64 { return 31*a.of.Hash() + a.mapped.Hash() }
+
+func (a batchedGradient) String() string { return fmt.Sprintf("batched %s%s", a.of, a.mapped) }
+
+// Linear reports whether the value for one element is linear in each source: then that of the batch is, too.
+func (a batchedGradient) Linear() bool {
+	l, ok := a.of.(gradient.Linear)
+	return ok && l.Linear()
+}
+
+// one is a placeholder for an element of the batch.
+func one(u *uop.UOp, mapped bool) *uop.UOp {
+	s := u.Shape()
+	if mapped {
+		s = s[1:]
+	}
+	return placeholder(u, u.DType, s)
+}
+
+// Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.
+func (a batchedGradient) Gradient(g, u *uop.UOp) []*uop.UOp {
+	size := u.Shape()[0]
+	incoming := one(g, true)
+	inputs := map[*uop.UOp]Batched{incoming: {g, true}}
+	src := make([]*uop.UOp, len(u.Src))
+	for i, s := range u.Src {
+		src[i] = one(s, a.mapped[i])
+		inputs[src[i]] = Batched{s, a.mapped[i]}
+	}
+	node := u.Graph().New(u.Op, u.DType, src, a.of, nil)
+	inputs[node] = Batched{u, true}
+	found := a.of.Gradient(incoming, node)
+	for i, v := range found {
+		if v == nil {
+			continue
+		}
+		all := a.batch(v, inputs, size)
+		if !a.mapped[i] {
+			all = all.ReduceAxes(uop.Add, 0).Reshape(all.Shape()[1:])
+		}
+		found[i] = all
+	}
+	return found
+}
+
+// batch panics where a rule uses what cannot be batched: the rules of gradients have no errors.
+func (a batchedGradient) batch(v *uop.UOp, inputs map[*uop.UOp]Batched, size uop.Sint) *uop.UOp {
+	out, err := Batch([]*uop.UOp{v}, inputs, size)
+	if err != nil {
+		panic(err)
+	}
+	return out[0].Whole(size)
+}
+
+// Expression is that for one element, for all elements; nil if Gradient has the rule.
+func (a batchedGradient) Expression(of []*uop.UOp) *uop.UOp {
+	d, ok := a.of.(gradient.Deferred)
+	if !ok {
+		return nil
+	}
+	leaves, inputs := make([]*uop.UOp, len(of)), map[*uop.UOp]Batched{}
+	at := slices.Index(a.mapped[1:], true)
+	if at < 0 {
+		return nil
+	}
+	for i, s := range of {
+		leaves[i] = one(s, a.mapped[1+i])
+		inputs[leaves[i]] = Batched{s, a.mapped[1+i]}
+	}
+	e := d.Expression(leaves)
+	if e == nil {
+		return nil
+	}
+	return a.batch(e, inputs, of[at].Shape()[0])
+}
