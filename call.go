@@ -170,19 +170,19 @@ func (c *Context) run(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, args [
 	}
 	for i, arg := range args {
 		v, err := r.argument(arg)
-		if err == nil {
-			err = a.SetAt(i, v)
-		}
 		if err != nil {
+			return nil, fmt.Errorf("%s: %w", op.Params[i].Name, err)
+		}
+		if err := a.SetAt(i, v); err != nil {
 			return nil, err
 		}
 	}
 	for _, o := range opts {
 		v, err := r.argument(o.value)
-		if err == nil {
-			err = a.Set(o.name, v)
-		}
 		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.name, err)
+		}
+		if err := a.Set(o.name, v); err != nil {
 			return nil, err
 		}
 	}
@@ -256,7 +256,7 @@ func (r arguments) argument(v any) (any, error) {
 	case value.CanUint():
 		return uop.Uint(value.Uint()), nil
 	}
-	return nil, fmt.Errorf("an argument is %T, expected a tensor or a number", v)
+	return nil, fmt.Errorf("is %T, expected a tensor or a number", v)
 }
 
 // items are an index expression.

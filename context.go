@@ -28,7 +28,7 @@ type Context struct {
 func NewContext(device string) (*Context, error) {
 	e, err := executorOf(device)
 	if err != nil {
-		return nil, fmt.Errorf("polygrad: NewContext: device: %w", err)
+		return nil, wrapError("NewContext", fmt.Errorf("device: %w", err))
 	}
 	g := symbolic.NewGraph()
 	if exec.AsTinygrad() {

@@ -178,7 +178,7 @@ func Save(path string, tensors map[string]*Tensor, meta map[string]string) error
 		}
 		t.c.unlock()
 		if err != nil {
-			return fmt.Errorf("polygrad: Save: %s: %w", name, err)
+			return wrapError("Save", fmt.Errorf("%s: %w", name, err))
 		}
 		for _, known := range files.SafeTypes {
 			if known.DType == f.DType {
@@ -187,10 +187,8 @@ func Save(path string, tensors map[string]*Tensor, meta map[string]string) error
 		}
 		list = append(list, f)
 	}
-	if _, err := files.SaveSafetensors(path, list, meta, 0); err != nil {
-		return fmt.Errorf("polygrad: Save: %w", err)
-	}
-	return nil
+	_, err := files.SaveSafetensors(path, list, meta, 0)
+	return wrapError("Save", err)
 }
 
 // Load reads the tensors of a file by name: safetensors (a file, or a folder of shards), GGUF, or PyTorch's .pth. Quantised tensors become
@@ -201,14 +199,14 @@ func Load(path string) (map[string]*Tensor, error) { return Default().Load(path)
 func (c *Context) Load(path string) (map[string]*Tensor, error) {
 	f, err := files.Open(path, files.Auto)
 	if err != nil {
-		return nil, fmt.Errorf("polygrad: Load: %w", err)
+		return nil, wrapError("Load", err)
 	}
 	defer f.Close()
 	out := make(map[string]*Tensor, len(f.Tensors))
 	for _, t := range f.Tensors {
 		x, err := c.load(t)
 		if err != nil {
-			return nil, fmt.Errorf("polygrad: Load: %s: %w", t.Name, err)
+			return nil, wrapError("Load", fmt.Errorf("%s: %w", t.Name, err))
 		}
 		out[t.Name] = x
 	}

@@ -3,7 +3,6 @@ package polygrad
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"unsafe"
 
 	"polygrad/core/tensor"
@@ -165,14 +164,20 @@ func shapeOf(sizes []int) uop.Shape {
 	return s
 }
 
-// failedTensor is a tensor with an error of a function.
-func failedTensor(fn string, err error) *Tensor {
-	text := err.Error()
-	if i := strings.Index(text, ": "); i > 0 && strings.HasPrefix(text, "tensor.") {
-		text = text[i+2:]
-	}
-	return &Tensor{err: fmt.Errorf("polygrad: %s: %s", fn, text)}
+// A callError is an error of a function of this package.
+type callError struct {
+	fn  string
+	err error
 }
+
+func (e *callError) Error() string {
+	return "polygrad: " + e.fn + ": " + tensor.WithoutOrigins(e.err.Error())
+}
+
+func (e *callError) Unwrap() error { return e.err }
+
+// failedTensor is a tensor with an error of a function.
+func failedTensor(fn string, err error) *Tensor { return &Tensor{err: wrapError(fn, err)} }
 
 // Err returns the error of the tensor: the first one in the chain of operations that made it, or nil.
 func (t *Tensor) Err() error {
@@ -264,12 +269,12 @@ func Realize(ts ...*Tensor) error {
 	return wrapError("Realize", c.vars.Realize(vs...))
 }
 
-// wrapError is an error with the function it comes from.
+// wrapError is an error with the function it comes from: that of an operand stays as it is.
 func wrapError(fn string, err error) error {
-	if err == nil {
-		return nil
+	if known := (*callError)(nil); err == nil || errors.As(err, &known) {
+		return err
 	}
-	return failedTensor(fn, err).err
+	return &callError{fn, err}
 }
 
 // Realize computes the tensor and returns its error, or that of the computation.

@@ -1,7 +1,10 @@
 package polygrad_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,24 +70,25 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, y := range map[string]*polygrad.Tensor{
-		"Sum: axis":                  x.Sum(polygrad.WithAxis(2)),
-		"3 is out of range":          x.Sum(polygrad.WithAxis(3)).Exp().Mul(2),
-		"dim: is no argument":        x.Sum(polygrad.WithDim(1)),
-		"Reshape: shape":             x.Reshape(3),
-		"MatMul":                     x.MatMul(vector(1, 2, 3)),
-		"belongs to another":         x.Add(polygrad.FromIn(other, []float32{1})),
-		"has 3 elements":             polygrad.From([]float32{1}, 3),
-		"expected sizes of 0":        polygrad.From([]float32{1}, -1),
-		"is \"mean\", expected axes": x.Sum(polygrad.WithReduction("mean")),
-		"reduction: \"middle\"":      x.MSELoss(x, polygrad.WithReduction("middle")),
-		"dtype: \"float12\"":         x.Cast("float12"),
-		"Assign: x: is int32":        x.Assign(polygrad.From([]int32{1, 2})),
-		"that broadcasts to":         x.Assign(vector(1, 2, 3)),
-		"an argument is struct {}":   x.Add(struct{}{}),
-		"expected a floating type":   polygrad.From([]int32{1}).SetRequiresGrad(true),
-		"expected one element or a":  x.SetRequiresGrad(true).Mul(2).Backward(),
-		"requires a gradient":        vector(1).Sum().Backward(),
-		"no tensors":                 polygrad.Cat(nil),
+		"Sum: axis":                               x.Sum(polygrad.WithAxis(2)),
+		"3 is out of range":                       x.Sum(polygrad.WithAxis(3)).Exp().Mul(2),
+		"dim: is no argument":                     x.Sum(polygrad.WithDim(1)),
+		"Reshape: shape":                          x.Reshape(3),
+		"MatMul":                                  x.MatMul(vector(1, 2, 3)),
+		"Add: x: belongs to another":              x.Add(polygrad.FromIn(other, []float32{1})),
+		"has 3 elements":                          polygrad.From([]float32{1}, 3),
+		"expected sizes of 0":                     polygrad.From([]float32{1}, -1),
+		"is \"mean\", expected axes":              x.Sum(polygrad.WithReduction("mean")),
+		"reduction: \"middle\"":                   x.MSELoss(x, polygrad.WithReduction("middle")),
+		"dtype: \"float12\"":                      x.Cast("float12"),
+		"Assign: x: is int32":                     x.Assign(polygrad.From([]int32{1, 2})),
+		"that broadcasts to":                      x.Assign(vector(1, 2, 3)),
+		"Add: x: is struct {}, expected a tensor": x.Add(struct{}{}),
+		"expected a floating type":                polygrad.From([]int32{1}).SetRequiresGrad(true),
+		"expected one element or a":               x.SetRequiresGrad(true).Mul(2).Backward(),
+		"requires a gradient":                     vector(1).Sum().Backward(),
+		"no tensors":                              polygrad.Cat(nil),
+		"polygrad: MatMul: ":                      x.Add(x.MatMul(vector(1, 2, 3))), // the error of the operand
 	} {
 		if text == "is \"mean\", expected axes" {
 			text = "reduction: is no argument"
@@ -97,6 +101,21 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := polygrad.Values[float64](x); err == nil {
 		t.Error("float32 is read as float64")
+	}
+	missing := filepath.Join(t.TempDir(), "missing", "x.safetensors")
+	_, loadErr := polygrad.Load(missing)
+	_, deviceErr := polygrad.NewContext("none")
+	for err, text := range map[error]string{
+		loadErr: "polygrad: Load: path: " + missing + ": no such file or directory",
+		polygrad.Save(missing, map[string]*polygrad.Tensor{"x": x}, nil): "polygrad: Save: path: " + missing + ": no such file or directory",
+		deviceErr: `polygrad: NewContext: device: unknown device "none", expected one of`,
+	} {
+		if !strings.HasPrefix(fmt.Sprint(err), text) {
+			t.Errorf("%v, expected %s", err, text)
+		}
+	}
+	if !errors.Is(loadErr, fs.ErrNotExist) {
+		t.Errorf("%v is no fs.ErrNotExist", loadErr)
 	}
 	if _, err := x.Item(); err == nil {
 		t.Error("4 elements are an item")

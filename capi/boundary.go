@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"polygrad/capi/handle"
+	"polygrad/core/tensor"
 )
 
 // An argError is an error about one argument.
@@ -16,7 +16,7 @@ type argError struct {
 }
 
 func (e *argError) Error() string {
-	return e.arg + ": " + strings.TrimPrefix(withoutOrigins(e.err.Error()), e.arg+": ")
+	return e.arg + ": " + strings.TrimPrefix(tensor.WithoutOrigins(e.err.Error()), e.arg+": ")
 }
 
 func (e *argError) Unwrap() error { return e.err }
@@ -30,19 +30,6 @@ func badArg(arg, format string, a ...any) error {
 func fail(fn string, err error) {
 	text := fn + ": " + inHeaderTerms(fn, err.Error())
 	setError(text, errors.Is(err, handle.ErrNull))
-}
-
-// withoutOrigins removes the names of Go functions, as tensor.Reshape, that errors begin with: C callers know the C name.
-func withoutOrigins(text string) string {
-	parts := strings.Split(text, ": ")
-	last := len(parts) - 1
-	return strings.Join(append(slices.DeleteFunc(parts[:last:last], isOrigin), parts[last]), ": ")
-}
-
-// isOrigin tells whether a word is the name of a Go function in its package.
-func isOrigin(word string) bool {
-	pkg, name, _ := strings.Cut(word, ".")
-	return strings.Trim(pkg, "abcdefghijklmnopqrstuvwxyz") == "" && name != "" && 'A' <= name[0] && name[0] <= 'Z' && !strings.Contains(name, " ")
 }
 
 // rescue turns a panic into an error. Every entry point defers it.

@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"polygrad/core/tensor"
 )
 
 // The packages below name their parameters for users of tensors, the header often as the original interface did. Errors in C name
@@ -41,7 +43,7 @@ var headerNames = map[string][]string{
 // inHeaderTerms prefixes an error with the header's name of the argument of fn. An error inside a composed operation concerns its
 // arguments together.
 func inHeaderTerms(fn, text string) string {
-	text = withoutOrigins(text)
+	text = tensor.WithoutOrigins(text)
 	i := strings.IndexAny(text, ":[ ")
 	if i < 0 || text[i] == ' ' {
 		return text

@@ -425,6 +425,20 @@ static object *finalize(object *self, object *unused) {
   return py.none;
 }
 
+/* Pin.__del__: in C no interrupt of the host comes between, which would be lost with the pin. */
+static object *unpin(object *self, object *unused) {
+  (void)unused;
+  object *number = py.attribute(self, py.handle);
+  if (number != NULL) {
+    poly_array_unpin((PolyPin *)(uintptr_t)py.to_uint(number));
+    py.release(number);
+  } else { /* its constructor has failed */
+    py.forgive();
+  }
+  py.retain(py.none);
+  return py.none;
+}
+
 /* PyMethodDef. */
 static const struct method {
   const char *name;
@@ -439,6 +453,8 @@ static const struct method {
     {"_call", (void *)calls, FAST, "_call($self, op, /, *args)\n--\n\nCall an operation with any number of results, in a tuple."},
     {"_binary", (void *)binary, FAST, "_binary($self, op, other, swapped=False, /)\n--\n\nCombine the tensor and an operand."},
     {"__del__", (void *)finalize, NO_ARGS, "__del__($self, /)\n--\n\nGive the handle back."},
+    /* Of Pin. */
+    {"unpin", (void *)unpin, NO_ARGS, "unpin($self, /)\n--\n\nEnd the use of the memory."},
     /* Of the module. */
     {"make", (void *)make, FAST, "Make a tensor of a class by an operation."},
     {"make_all", (void *)made, FAST, "Make tensors of a class by an operation, in a tuple."},

@@ -205,7 +205,7 @@ func firstHandle(hs *uintptr, n int32) uintptr {
 
 func poly_array_new(ctx uintptr, dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr) uintptr {
 	return makeArray("poly_array_new", ctx, func(c *context) (*variable.Variable, error) {
-		dt, s, err := c.memoryOf(dtype, shape, ndim, data, nbytes)
+		dt, s, err := c.memoryOf(dtype, shape, ndim, data != nil, nbytes)
 		if err != nil {
 			return nil, err
 		}
@@ -222,7 +222,7 @@ func poly_array_new(ctx uintptr, dtype int32, shape *int64, ndim int32, data uns
 
 func poly_array_share(ctx uintptr, dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr, token uint64) uintptr {
 	return makeArray("poly_array_share", ctx, func(c *context) (*variable.Variable, error) {
-		dt, s, err := c.memoryOf(dtype, shape, ndim, data, nbytes)
+		dt, s, err := c.memoryOf(dtype, shape, ndim, true, nbytes)
 		if err != nil {
 			return nil, err
 		}
@@ -233,8 +233,8 @@ func poly_array_share(ctx uintptr, dtype int32, shape *int64, ndim int32, data u
 	})
 }
 
-// memoryOf checks the type, the shape and the size of memory.
-func (c *context) memoryOf(dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr) (*uop.DType, uop.Shape, error) {
+// memoryOf checks the type and the shape of an array and, of memory that is given, the size.
+func (c *context) memoryOf(dtype int32, shape *int64, ndim int32, given bool, nbytes uintptr) (*uop.DType, uop.Shape, error) {
 	dt, err := dtypeOf(dtype)
 	if err != nil {
 		return nil, nil, err
@@ -247,7 +247,7 @@ func (c *context) memoryOf(dtype int32, shape *int64, ndim int32, data unsafe.Po
 	if err != nil {
 		return nil, nil, err
 	}
-	if want := n * int64(dt.Itemsize()); data != nil && int64(nbytes) != want {
+	if want := n * int64(dt.Itemsize()); given && int64(nbytes) != want {
 		return nil, nil, badArg("nbytes", "%d, expected %d for %s of shape %s", nbytes, want, dtypeName(dt), s)
 	}
 	return dt, s, nil

@@ -228,7 +228,7 @@ func selected(cond, expr, r *uop.UOp) *uop.UOp {
 		if x.Op == uop.Cast && !x.Src[0].Overflows(x.DType) { // else several values of r may be equal to idx
 			x = x.Src[0]
 		}
-		if x != r || !idx.DType.IsInt() {
+		if x != r || !idx.DType.IsInt() || idx.DependsOn(r) {
 			return nil
 		}
 		i := idx.Cast(r.DType)

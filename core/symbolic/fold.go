@@ -107,18 +107,23 @@ func positive(c *uop.UOp) bool { return c.ConstVal().F() > 0 }
 
 func sameSign(c0, c1 *uop.UOp) bool { return c0.ConstVal().F()*c1.ConstVal().F() > 0 }
 
-// foldBitcast reinterprets a constant of a type that has a bit pattern of the same size.
+// foldBitcast reinterprets a constant of a type that has a bit pattern of the same size; in strict graphs unless it
+// becomes a NaN whose bits a constant does not keep.
 func foldBitcast(u, c *uop.UOp) *uop.UOp {
 	from, to := c.DType.Scalar(), u.DType.Scalar()
 	if from.Fmt == 0 || to.Fmt == 0 || c.DType.Itemsize() != u.DType.Itemsize() {
 		return nil
 	}
-	if u.DType.Count == 1 {
-		return u.ConstLike(uop.FromBits(to, element(c, 0).Bits(from)))
-	}
 	vs := make([]uop.Const, u.DType.Count)
 	for i := range vs {
-		vs[i] = uop.FromBits(to, element(c, i).Bits(from))
+		bits := element(c, i).Bits(from)
+		vs[i] = uop.FromBits(to, bits)
+		if u.Graph().IsStrict() && vs[i].Bits(to) != bits {
+			return nil
+		}
+	}
+	if len(vs) == 1 {
+		return u.ConstLike(vs[0])
 	}
 	return u.ConstVecLike(vs)
 }

@@ -2,6 +2,8 @@ package tensor
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"polygrad/core/uop"
 )
@@ -11,6 +13,20 @@ import (
 type Error struct{ Func, Arg, Text string }
 
 func (e *Error) Error() string { return "tensor." + e.Func + ": " + e.Arg + ": " + e.Text }
+
+// WithoutOrigins removes the names of Go functions, as tensor.Reshape, that parts of an error's text begin with: users know
+// the function that they have called.
+func WithoutOrigins(text string) string {
+	parts := strings.Split(text, ": ")
+	last := len(parts) - 1
+	return strings.Join(append(slices.DeleteFunc(parts[:last:last], isOrigin), parts[last]), ": ")
+}
+
+// isOrigin tells whether a word is the name of a Go function in its package.
+func isOrigin(word string) bool {
+	pkg, name, _ := strings.Cut(word, ".")
+	return strings.Trim(pkg, "abcdefghijklmnopqrstuvwxyz") == "" && name != "" && 'A' <= name[0] && name[0] <= 'Z' && !strings.Contains(name, " ")
+}
 
 // fail reports a bad argument of the current exported function. Data types have the names that users know.
 func fail(arg, format string, a ...any) {

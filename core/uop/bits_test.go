@@ -41,3 +41,32 @@ func TestBits(t *testing.T) {
 		}
 	}
 }
+
+// Conversions to float32 and back keep every code; a signaling NaN becomes the quiet one with the same payload.
+func TestSmallFloatsKeepTheirBits(t *testing.T) {
+	for code := range uint32(1 << 16) {
+		want := uint16(code)
+		if want&0x7fff > 0x7c00 {
+			want |= 0x200
+		}
+		if got := FloatToHalf(float64(HalfToFloat(uint16(code)))); got != want {
+			t.Fatalf("half %#x becomes %#x", code, got)
+		}
+		want = uint16(code)
+		if want&0x7fff > 0x7f80 {
+			want |= 0x40
+		}
+		if got := FloatToBF16(float64(BF16ToFloat(uint16(code)))); got != want {
+			t.Fatalf("bfloat16 %#x becomes %#x", code, got)
+		}
+	}
+	for code := range uint32(1 << 8) {
+		want := uint8(code)
+		if want&0x7f > 0x7c {
+			want |= 2
+		}
+		if got := FloatToFP8(FP8E5M2, FP8ToFloat(FP8E5M2, uint8(code))); got != want {
+			t.Fatalf("fp8 E5M2 %#x becomes %#x", code, got)
+		}
+	}
+}

@@ -2,11 +2,13 @@ package uop
 
 import "math"
 
-// FloatToHalf rounds to IEEE half precision, ties to even; too large gives infinity.
+// FloatToHalf rounds to IEEE half precision, ties to even; too large gives infinity. A NaN keeps the upper bits of its
+// payload, as in the processor's instructions.
 func FloatToHalf(f float64) uint16 {
-	s := uint16(math.Float64bits(f) >> 48 & 0x8000)
+	bits := math.Float64bits(f)
+	s := uint16(bits >> 48 & 0x8000)
 	if f != f {
-		return 0x7e00 | s
+		return s | 0x7e00 | uint16(bits>>42&0x3ff)
 	}
 	return s | uint16(min(roundSmall(math.Abs(f), 5, 10), 0x7c00))
 }
@@ -43,7 +45,7 @@ func FloatToFP8(d *DType, f float64) uint8 {
 	}
 	switch {
 	case f != f:
-		return s | 0x7e
+		return s | 0x7e | uint8(math.Float64bits(f)>>50&3)
 	case math.IsInf(f, 0):
 		return s | 0x7c
 	case a > 57344:
@@ -88,13 +90,15 @@ func roundSmall(a float64, ebits, mbits int) uint32 {
 	return uint32(q) + uint32(e+bias-1)<<mbits
 }
 
+// widenSmall widens a float with the given exponent and mantissa bits. A NaN keeps its payload.
 func widenSmall(h uint32, ebits, mbits int) float64 {
 	bias := 1<<(ebits-1) - 1
 	e, m := int(h>>mbits&(1<<ebits-1)), float64(h&(1<<mbits-1))/float64(uint32(1)<<mbits)
 	v := math.Ldexp(m, 1-bias)
 	switch {
 	case e == 1<<ebits-1 && m != 0:
-		return math.NaN()
+		payload := uint64(h) << (52 - mbits) & (1<<52 - 1)
+		return math.Float64frombits(uint64(h>>(ebits+mbits))<<63 | 0x7ff8<<48 | payload)
 	case e == 1<<ebits-1:
 		v = math.Inf(1)
 	case e > 0:

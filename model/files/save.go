@@ -3,8 +3,10 @@ package files
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -210,6 +212,9 @@ func writeFile(path string, write func(out io.Writer) error) (err error) {
 	const mode = 0o666
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
+		if p := (*fs.PathError)(nil); errors.As(err, &p) {
+			err = p.Err // without the temporary name
+		}
 		return err
 	}
 	defer func() {

@@ -23,6 +23,9 @@ class Exchange extends Creation {
     const sizes = list(shape).map((n) => Number(integer(n, 'fromBlob: shape')))
     if (sizes.some((n) => n < 0)) throw new PolygradError(`fromBlob: shape: ${show(sizes)}, expected no negative size`)
     const n = count(sizes)
+    if (Number(address) + n * size > engine.room()) {
+      throw new PolygradError(`fromBlob: ptr: ${ptr}, expected ${n * size} bytes within the ${engine.room()} of the module's memory`)
+    }
     const array = n === 0 ? new dtype.Array(0) : engine.view(dtype.Array, address, n)
     return finish(onMemory(array, dtype, sizes), options)
   }

@@ -154,3 +154,8 @@ test('data is the memory of a tensor, also of what was made of it', settings, ()
   assert.strictEqual(x.data, x.data)
   assert.deepStrictEqual(new Tensor(part).add(1).tolist(), [9, 4])
 })
+
+test('memory beyond the module is no memory of a tensor', settings, () => {
+  const { Tensor } = require('..')
+  assert.throws(() => Tensor.fromBlob(2 ** 40, [3]), /fromBlob: ptr: 1099511627776, expected 12 bytes within the \d+ of the module's memory/)
+})

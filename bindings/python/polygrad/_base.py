@@ -89,6 +89,15 @@ class Base(metaclass=Mode):
         def _binary(self, op: int, other: Any, swapped: bool = False) -> Self: ...
 
 
+class Pin:
+    """What keeps the memory of a tensor where it is."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, pin: int) -> None:
+        self._handle = pin
+
+
 def made(cls: type[T], handle: int | None) -> T:
     """Make a tensor of a handle of the library; NULL raises its error."""
     if handle is None:
@@ -310,7 +319,7 @@ def copied(cls: type[T], array: np.ndarray[Any, Any], dtype: DType) -> T:
     return tensor
 
 
-_calls = bind(Base, _lent, _plain, _beside, release_dead)
+_calls = bind(Base, Pin, _lent, _plain, _beside, release_dead)
 if TYPE_CHECKING:
 
     def make(cls: type[T], op: int, *args: Any) -> T: ...

@@ -38,12 +38,13 @@ class _Method(ctypes.Structure):
 
 def bind(
     tensor: type[Any],
+    pin: type[Any],
     lent: set[int],
     plain: Callable[..., Any],
     beside: Callable[..., Any],
     release: Callable[[], None],
 ) -> dict[str, Any]:
-    """Give the class of tensors its methods and return the other functions by their names.
+    """Give the classes of tensors and pins their methods and return the other functions by name.
 
     lent are the handles that are released at once, by release; plain(value) makes a value of
     another type one that the library knows, or NotImplemented; beside(value, tensor) an operand.
@@ -64,6 +65,8 @@ def bind(
     while name := (_Method.from_address(methods).name or b"").decode():
         if name.startswith("_"):
             setattr(tensor, name, of_class(tensor, methods))
+        elif name == "unpin":
+            pin.__del__ = of_class(pin, methods)  # type: ignore[attr-defined]
         else:
             others[name] = of_module(methods, None, None)
         methods += ctypes.sizeof(_Method)

@@ -40,30 +40,15 @@ def _load() -> Any:
                 f"{path} has no {name}: it is of another version than this package; build it "
                 "again with `make build`, or set POLYGRAD_LIB to one that fits"
             )
-        function.restype = result
+        function.restype, function.argtypes = result, kinds
         if name not in _INNER and any(kind in _CHECKED for kind in kinds):
-            function.argtypes = [_CHECKED.get(kind, kind) for kind in kinds]
-            setattr(library, name, _explained(function, kinds, names.split()))
-        else:
-            function.argtypes = kinds
+            function = _explained(function, kinds, names.split())
+            setattr(library, name, function)
     return library
 
 
-def _checked(kind: Any, bits: int) -> Any:
-    """Return an integer type of C; ctypes itself would cut off the upper bits of others."""
-
-    def from_param(cls: Any, value: Any) -> Any:
-        value = getattr(value, "_size", None) or index(value)
-        if not -(1 << bits - 1) <= value < 1 << bits - 1:
-            raise OverflowError(f"{value} does not fit in {bits} bits")
-        return kind(value)
-
-    return type("Checked", (kind,), {"from_param": classmethod(from_param)})
-
-
-_CHECKED = {
-    kind: _checked(kind, 8 * ctypes.sizeof(kind)) for kind in (ctypes.c_int, ctypes.c_int64)
-}
+# ctypes cuts off the upper bits of integers.
+_CHECKED = (ctypes.c_int, ctypes.c_int64)
 
 # Called most, with integers that the package itself makes or has looked at.
 _INNER = frozenset(
@@ -79,21 +64,30 @@ _INNER = frozenset(
 
 
 def _explained(function: Any, kinds: Sequence[Any], names: Sequence[str]) -> Any:
-    """Return a function that raises Python's own exceptions, with its names, for bad arguments."""
+    """Return a function that raises Python's own exceptions, with its names, for bad arguments.
+
+    It converts integers itself: ctypes would make an ArgumentError also of an interrupt in a
+    from_param.
+    """
+    places = [(i, 8 * ctypes.sizeof(k)) for i, k in enumerate(kinds) if k in _CHECKED]
 
     def explained(*arguments: Any) -> Any:
+        given = [*arguments]
+        for place, bits in places:
+            value = given[place]
+            if type(value) is not int:
+                try:
+                    value = given[place] = getattr(value, "_size", None) or index(value)
+                except TypeError:
+                    raise need_error(names[place], value, "an integer") from None
+            if not -(1 << bits - 1) <= value < 1 << bits - 1:
+                name = f"{caller()}: {names[place]}"
+                raise OverflowError(f"{name}: {value} does not fit in {bits} bits")
         try:
-            return function(*arguments)
+            return function(*given)
         except ctypes.ArgumentError as error:
             place = int(re.findall(r"argument (\d+)", str(error))[0]) - 1
-            name, given = names[place], arguments[place]
-        try:
-            whole = index(given)
-        except TypeError:
-            expected = "an integer" if kinds[place] in _CHECKED else "a number"
-            raise need_error(name, given, expected) from None
-        bits = 8 * ctypes.sizeof(kinds[place])
-        raise OverflowError(f"{caller()}: {name}: {whole} does not fit in {bits} bits")
+        raise need_error(names[place], given[place], "a number")
 
     return explained
 

@@ -17,6 +17,7 @@ from polygrad import _methods as op
 from polygrad._base import (
     Base,
     Operand,
+    Pin,
     _lent,
     arguments,
     copied,
@@ -272,7 +273,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
             fail(RuntimeError)
         steps = tuple([dtype.itemsize * s for s in strides])
         place = (address.value, values(shape), dtype.storage, bool(writable.value), steps)
-        return np.asarray(Memory(_Pin(pin), *place))
+        return np.asarray(Memory(Pin(pin), *place))
 
     def _read(self) -> np.ndarray[Any, Any]:
         """Return a copy of the values."""
@@ -619,18 +620,6 @@ for _class in Tensor.__mro__[1:-1]:
         _function = getattr(_value, "__func__", _value)
         if isinstance(_function, FunctionType):
             _function.__qualname__ = f"Tensor.{_name}"
-
-
-class _Pin:
-    """What keeps the memory of a tensor where it is."""
-
-    __slots__ = ("_pin",)
-
-    def __init__(self, pin: int) -> None:
-        self._pin = pin
-
-    def __del__(self, _unpin: Any = lib.poly_array_unpin) -> None:
-        _unpin(self._pin)
 
 
 def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:

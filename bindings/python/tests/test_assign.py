@@ -648,3 +648,21 @@ def test_views_of_computed_roots_stay_when_the_source_is_written() -> None:
     x[0] = 5
     y[1] = 100
     assert tail.tolist() == [100, 6]
+
+
+@pytest.mark.parametrize(
+    ("integer", "kind"),
+    [("int64", "float64"), ("int32", "float32"), ("int16", "float16"), ("int16", "bfloat16")],
+)
+def test_bits_of_nan_written_through_a_bitcast(integer: str, kind: str) -> None:
+    """Selections between the old and the new elements keep the bits of quiet NaNs."""
+    x = (
+        Tensor.zeros(2, dtype=kind)
+        .contiguous()
+        .cat(Tensor([1.0, 2.0], dtype=kind))
+        .bitcast(integer)
+    )
+    last = x.tolist()[3]
+    for value in (-1, -2, -3, 5):
+        x[1:3] = value
+        assert x.tolist() == [0, value, value, last]

@@ -152,23 +152,31 @@ def test_spawned_workers():
 
 
 def test_interrupts_reach_python():
+    """Whatever the library does then, none is lost, or becomes another exception."""
     out = check(
         """
-        import os, signal, threading, time
+        import signal, time
         from polygrad import Tensor
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
-        (Tensor([1.0]) + 1).numpy()
-        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        try:
-            end = time.time() + 20
-            while time.time() < end:
-                (Tensor([1.0]) + 1).numpy()
-            print("not interrupted")
-        except KeyboardInterrupt:
-            print("interrupted", (Tensor([1.0]) + 1).item())
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGALRM, interrupt)
+        x = Tensor([1.0])
+        (x + 1).numpy()
+        for _ in range(500):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.001)
+                end = time.time() + 20
+                while time.time() < end:
+                    (x + 1).numpy()
+                print("not interrupted")
+            except KeyboardInterrupt:
+                pass
+        print((x + 1).item())
         """
     )
-    assert out.split() == ["interrupted", "2.0"]
+    assert out.split() == ["2.0"]
 
 
 def test_exit_with_living_tensors():

@@ -87,7 +87,8 @@ func (b *Builder) encode(k Kind, v *Value) *Value {
 	default:
 		out = g.iwhere(g.lessEqual(g.float(math.Ldexp(2, int(f.bias()))), abs), g.int(inf), out)
 	}
-	return g.ior(g.iwhere(isNaN, g.int(inf|1<<(f.man-1)), out), sign)
+	payload := g.iand(g.shr(mag, f.shift()), 1<<f.man-1)
+	return g.ior(g.iwhere(isNaN, g.ior(payload, g.int(inf|1<<(f.man-1))), out), sign)
 }
 
 // upperHalf rounds an F32 so that its upper 16 bits are the nearest BF16.

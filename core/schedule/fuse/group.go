@@ -60,16 +60,22 @@ func (s slotSet) equal(o slotSet) bool {
 func (f *fuser) newGroup(k schedule.Kernel, kernels []int) *group {
 	ast := k.AST
 	k.AST = rewrite.Graph(ast, ranges.Selections, nil)
+	changed := k.AST != ast
 	b := f.bodyOf(k)
+	if b != nil && changed { // then the body is emitted as a kernel
+		if _, ok := loopOrder(b); !ok {
+			b = nil
+		}
+	}
 	if b == nil {
 		k.AST = ast
 		return opaque(k, kernels)
 	}
 	g := groupOf(b, kernels)
-	if k.AST == ast {
+	if !changed {
 		g.kernel = &k
 	}
-	f.changed = f.changed || k.AST != ast
+	f.changed = f.changed || changed
 	return g
 }
 

@@ -104,6 +104,18 @@ static void variables(void) {
   poly_ctx_destroy(ctx);
 }
 
+/* Shared memory has the size of its array, also where there is none. */
+static void shared(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  float data[2] = {1, 2};
+  FAILS(poly_array_share(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){2}, 1, NULL, 0, 1), "poly_array_share", "nbytes: 0, expected 8");
+  FAILS(poly_array_share(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){2}, 1, NULL, 8, 1), "poly_array_share", "data");
+  FAILS(poly_array_share(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){2}, 1, data, 4, 1), "poly_array_share", "nbytes: 4, expected 8");
+  PolyArray *none = poly_array_share(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){0}, 1, NULL, 0, 1);
+  CHECK(none && poly_array_read(none, NULL, 0) == 0);
+  poly_ctx_destroy(ctx);
+}
+
 /* Gradients beside the caller: the arrays have them at once, their elements when the job has ended. */
 static void jobs(void) {
   PolyCtx *ctx = poly_ctx_new();
@@ -165,6 +177,7 @@ static void schedules(void) {
 int main(void) {
   empty();
   schedules();
+  shared();
   jobs();
   variables();
   bools();

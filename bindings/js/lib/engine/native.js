@@ -85,6 +85,9 @@ module.exports = {
     return words
   },
 
+  /** Where the memory that the library sees ends. */
+  room: () => Infinity,
+
   /** A typed array of n elements on memory of the library. */
   view: (Type, from, n) => new Type(koffi.view(from, n * Type.BYTES_PER_ELEMENT)),
 

@@ -196,6 +196,9 @@ function engineOf (library) {
     address,
     words: (items) => new Words(items),
 
+    /** Where the memory that the library sees ends. */
+    room: () => bytes().length,
+
     /** A typed array on memory of the library, or a copy: of memory that moves when it grows, or lies where no typed array may. */
     view (Type, from, n) {
       const at = Number(from)
