@@ -271,8 +271,11 @@ func Realize(ts ...*Tensor) error {
 
 // wrapError is an error with the function it comes from: that of an operand stays as it is.
 func wrapError(fn string, err error) error {
-	if known := (*callError)(nil); err == nil || errors.As(err, &known) {
-		return err
+	if err == nil {
+		return nil
+	}
+	if known := (*callError)(nil); errors.As(err, &known) {
+		return known
 	}
 	return &callError{fn, err}
 }
