@@ -756,7 +756,9 @@ POLY_API int poly_no_grad(PolyCtx *ctx, int on);
  * poly_trace_end compiles what was recorded:
  *
  *   - During a trace nothing is computed. Functions that need a value
- *     (poly_array_read, poly_array_pin, ...) are errors.
+ *     (poly_array_read, poly_array_pin, ...) are errors, and so are a second
+ *     trace and a run of another traced function.
+ *   - An array stands for one argument: given twice, it is an error.
  *   - Writes to arrays, and to gradients, are recorded and undone at the end of the
  *     trace. Each run performs them on the current memory of the arrays.
  *   - Each run reads the current elements of arrays from before the trace.

@@ -297,7 +297,7 @@ func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value
 	})
 	whole := rewrite.Substitute(node, origins)
 	below := map[*uop.UOp]bool{}
-	for _, u := range whole.Toposort() {
+	for _, u := range whole.ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Detach }) {
 		below[u] = true
 	}
 	at := make([]*uop.UOp, len(wrt))

@@ -176,7 +176,7 @@ func BatchNorm(x, weight, bias, mean, invstd *uop.UOp, axes []int) (r *uop.UOp, 
 	return r, nil
 }
 
-// BatchStats gives mean and variance (over n) of each channel (axis 1).
+// BatchStats gives mean and variance (over n) of each channel (axis 1), which must have elements.
 func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
 	defer guard("BatchStats", &err)
 	need("x", x)
@@ -185,10 +185,14 @@ func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
 		fail("x", "has shape %s, expected (N, C, …)", s)
 	}
 	var axes []int
-	for i := range s {
-		if i != 1 {
-			axes = append(axes, i)
+	for i, d := range s {
+		if i == 1 {
+			continue
 		}
+		if d.IsNum(0) && !s[1].IsNum(0) {
+			fail("x", "has shape %s: no elements of a channel, expected one or more", s)
+		}
+		axes = append(axes, i)
 	}
 	dt := x.DType
 	if dt.IsFloat() {
