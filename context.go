@@ -19,7 +19,7 @@ type Context struct {
 	vars *variable.Context
 
 	garbageMu sync.Mutex
-	garbage   []*variable.Variable // of tensors that the collector has found
+	garbage   []dropper // what the collector has found
 }
 
 // NewContext returns a context that runs kernels on a device: "native" (machine code), "wasm", "clang", "interp", or "" for the device
@@ -81,12 +81,15 @@ func (c *Context) unlock() { c.mu.Unlock() }
 // tensor is the tensor of a variable, which the collector drops.
 func (c *Context) tensor(v *variable.Variable) *Tensor {
 	t := &Tensor{c: c, v: v}
-	runtime.AddCleanup(t, c.dropLater, v)
+	runtime.AddCleanup(t, c.dropLater, dropper(v))
 	return t
 }
 
-// dropLater notes the variable of a tensor that the collector has found. The next call drops it, or a timer if there is none.
-func (c *Context) dropLater(v *variable.Variable) {
+// A dropper is what a tensor or another object that the collector finds leaves behind.
+type dropper interface{ Drop() }
+
+// dropLater notes what an object that the collector has found leaves behind. The next call drops it, or a timer if there is none.
+func (c *Context) dropLater(v dropper) {
 	c.garbageMu.Lock()
 	defer c.garbageMu.Unlock()
 	if c.garbage = append(c.garbage, v); len(c.garbage) == 1 {

@@ -69,7 +69,7 @@ func NewSchedule(o *Optimizer, rate Rate) (*Schedule, error) {
 		return nil, wrapError("NewSchedule", err)
 	}
 	made := &Schedule{o, s}
-	runtime.AddCleanup(made, c.dropLater, s.Count)
+	runtime.AddCleanup(made, c.dropLater, dropper(s.Count))
 	return made, nil
 }
 

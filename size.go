@@ -50,7 +50,7 @@ func (c *Context) size(s uop.Sint, fn string, err error) *Size {
 	z := &Size{ctx: c, s: s}
 	if s.Symbolic() {
 		z.v = c.vars.FromNode(s.U)
-		runtime.AddCleanup(z, c.dropLater, z.v)
+		runtime.AddCleanup(z, c.dropLater, dropper(z.v))
 	}
 	return z
 }

@@ -54,7 +54,7 @@ var below = map[string][]string{
 		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",
 		"core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
-	"variable":      {"exec", "exec/pages", "core/schedule", "core/tensor", "core/gradient", "core/rewrite", "core/uop"},
+	"variable":      {"exec", "exec/pages", "core/schedule", "core/tensor", "core/transform", "core/gradient", "core/rewrite", "core/uop"},
 	"polygrad":      {"variable", "model", "exec", "core/tensor", "core/symbolic", "core/uop"},
 	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},

@@ -157,6 +157,7 @@ func (c *Context) result(node *uop.UOp, from []*value) *Variable {
 	if c.trace != nil {
 		c.trace.created[x] = true
 	}
+	x.tracing = c.innermost()
 	x.set(v)
 	return w
 }

@@ -33,6 +33,9 @@ type Context struct {
 	clock       int64               // counts computed leaves
 	noGradDepth int                 // NoGrad calls that run
 	trace       *Trace
+	tracings    []*Tracing            // that have begun, in their order
+	arguments   map[*uop.UOp]*Tracing // by the buffer of a placeholder
+	exprs       map[*Expr]struct{}
 	binds       []exec.Binding
 	call        Call
 	seed        func(words uint64) (*uop.UOp, error)
@@ -45,7 +48,10 @@ type Context struct {
 
 // NewContext makes a context on a graph, whose programs the executor runs.
 func NewContext(g *uop.Graph, executor func() (*exec.Executor, error)) *Context {
-	c := &Context{Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}}
+	c := &Context{
+		Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{},
+		arguments: map[*uop.UOp]*Tracing{}, exprs: map[*Expr]struct{}{},
+	}
 	c.call.ctx, c.seed, c.valueOf, c.computedOf, c.elementsOf = c, c.takeSeed, c.value, c.computedLeaf, c.elements
 	c.values.prev, c.values.next = &c.values, &c.values
 	return c
@@ -65,6 +71,9 @@ func (c *Context) Roots(mark func(*uop.UOp)) {
 	}
 	if c.trace != nil {
 		c.trace.roots(mark)
+	}
+	for e := range c.exprs {
+		e.roots(mark)
 	}
 }
 
@@ -101,7 +110,7 @@ func (c *Context) GradDisabled() bool { return c.noGradDepth > 0 }
 
 // variable makes a variable on a value.
 func (c *Context) variable(v *value) *Variable {
-	x := &cell{}
+	x := &cell{tracing: c.innermost()}
 	if c.trace != nil {
 		c.trace.created[x] = true
 	}
@@ -237,6 +246,9 @@ func (c *Context) bindings(buffers []*uop.UOp) ([]exec.Binding, error) {
 		bound, ok := c.Memory(b)
 		if !ok && c.ExternalMemory != nil {
 			bound, ok = c.ExternalMemory(b)
+		}
+		if t := c.arguments[b]; !ok && t != nil {
+			return nil, t.valueNeeded()
 		}
 		if !ok {
 			return nil, errOverwritten

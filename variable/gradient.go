@@ -82,7 +82,7 @@ func (v *Variable) materialize() error {
 	own.retain()
 	defer own.release()
 	v.leaveCell()
-	v.cell, v.view, v.base, v.detached = &cell{variables: []*Variable{v}}, nil, nil, false
+	v.cell, v.view, v.base, v.detached = &cell{variables: []*Variable{v}, tracing: v.ctx.innermost()}, nil, nil, false
 	if c.trace != nil {
 		c.trace.created[v.cell] = true
 	}
@@ -187,11 +187,14 @@ func (v *Variable) StartBackward(incoming *Variable, done func(*Job)) error {
 
 // backward is Backward, with compute called on the results.
 func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) error) error {
+	c, root := v.ctx, v.cell.value
+	if t := c.innermost(); t != nil {
+		return fmt.Errorf("called while %s traces the function: use the gradient of a function", t.caller)
+	}
 	seed, from, err := v.incoming(incoming)
 	if err != nil {
 		return err
 	}
-	c, root := v.ctx, v.cell.value
 	var targets []*Variable
 	overwritten := false
 	root.visit(func(x *value) {

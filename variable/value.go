@@ -31,6 +31,8 @@ type value struct {
 	cells []*cell
 	flow  flow
 	leaf  bool
+	// argument: it stands for an argument of a function that is traced (Tracing).
+	argument bool
 	// addressUsed: C holds the address of the elements (Step.Rerunnable), and Context.OnInvalidate is called when that changes.
 	addressUsed bool
 	// exported: other nodes were computed from the node, so its memory must not be overwritten under the same node.
@@ -69,6 +71,7 @@ func (v *Variable) Context() *Context { return v.ctx }
 type cell struct {
 	value     *value
 	variables []*Variable
+	tracing   *Tracing // that it was made in, nil for none
 }
 
 // newValue makes a value that nobody refers to yet.
@@ -184,6 +187,9 @@ func (v *value) free() {
 	v.prev.next, v.next.prev = v.next, v.prev
 	if v.leaf {
 		c.unbind(v)
+	}
+	if v.argument {
+		delete(c.arguments, v.node.Base())
 	}
 	if v.mem != nil {
 		v.mem.free()

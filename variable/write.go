@@ -23,6 +23,9 @@ func moveView(view, base, to *uop.UOp) *uop.UOp {
 
 // setValue gives the cell of a variable a lazy value.
 func (v *Variable) setValue(to *value) error {
+	if err := v.ctx.mayWrite(v.cell); err != nil {
+		return err
+	}
 	old := v.cell.value
 	if v.IsView() {
 		node, err := tensor.SetView(v.Node(), old.node, to.node)
@@ -41,6 +44,11 @@ func (v *Variable) setValue(to *value) error {
 // assign writes values of the targets' shapes and types; all are computed before any is written. The caller has retained the values.
 func (c *Context) assign(targets []*Variable, news []*value) error {
 	c.waitJobs()
+	for _, t := range targets {
+		if err := c.mayWrite(t.cell); err != nil {
+			return err
+		}
+	}
 	own := countReads(news)
 	var written []pendingWrite
 	for i, t := range targets {

@@ -21,23 +21,38 @@ import (
 // through DETACH, ASSIGN or an operation that only integers and bools have, gets zeros. An operation on floats without a
 // derivative on the way is an error.
 func Of(loss *uop.UOp, wrt []*uop.UOp, seed *uop.UOp) ([]*uop.UOp, error) {
-	if err := check("loss", loss, nil); err != nil {
-		return nil, err
+	return OfSeveral([]*uop.UOp{loss}, wrt, []*uop.UOp{seed})
+}
+
+// OfSeveral differentiates the sum of several losses times their seeds, one or more, in one pass.
+func OfSeveral(losses, wrt, seeds []*uop.UOp) ([]*uop.UOp, error) {
+	seeds = slices.Clone(seeds)
+	for i, loss := range losses {
+		if err := check("loss", loss, losses[0]); err != nil {
+			return nil, err
+		}
+		if seeds[i] == nil {
+			seeds[i] = loss.ConstLike(uop.Float(1))
+		} else if err := check("seed", seeds[i], loss); err != nil {
+			return nil, err
+		} else if s := seeds[i]; !s.Shape().Equal(loss.Shape()) || s.DType != loss.DType {
+			return nil, fmt.Errorf("gradient.Of: seed: is %s %s, expected %s %s as the loss", s.DType, s.Shape(), loss.DType, loss.Shape())
+		}
 	}
 	for i, t := range wrt {
-		if err := check(fmt.Sprintf("wrt[%d]", i), t, loss); err != nil {
+		if err := check(fmt.Sprintf("wrt[%d]", i), t, losses[0]); err != nil {
 			return nil, err
 		}
 	}
-	if seed == nil {
-		seed = loss.ConstLike(uop.Float(1))
-	} else if err := check("seed", seed, loss); err != nil {
-		return nil, err
-	} else if !seed.Shape().Equal(loss.Shape()) || seed.DType != loss.DType {
-		return nil, fmt.Errorf("gradient.Of: seed: is %s %s, expected %s %s as the loss", seed.DType, seed.Shape(), loss.DType, loss.Shape())
+	root := losses[0]
+	if len(losses) > 1 {
+		root = root.Graph().Sink(nil, losses...)
 	}
-	p := newPass(loss, wrt)
-	if err := p.run(seed); err != nil {
+	p := newPass(root, wrt)
+	for i, loss := range losses {
+		p.add(loss, seeds[i])
+	}
+	if err := p.run(); err != nil {
 		return nil, err
 	}
 	out := make([]*uop.UOp, len(wrt))
@@ -92,9 +107,17 @@ func newPass(root *uop.UOp, targets []*uop.UOp) *pass {
 	return p
 }
 
+// add adds to the gradient of a node.
+func (p *pass) add(u, v *uop.UOp) {
+	k := p.place[u]
+	if old := p.grads[k]; old != nil {
+		v = old.Add(v)
+	}
+	p.grads[k] = v
+}
+
 // run gives every node between the loss and the targets its gradient, users before sources.
-func (p *pass) run(seed *uop.UOp) error {
-	p.grads[p.place[p.root]] = seed
+func (p *pass) run() error {
 	path := p.root.ToposortGated(p.flows)
 	for i := len(path) - 1; i >= 0; i-- {
 		u := path[i]
@@ -117,14 +140,9 @@ func (p *pass) run(seed *uop.UOp) error {
 			grads = r(g, u)
 		}
 		for j, v := range grads {
-			if v == nil {
-				continue
+			if v != nil {
+				p.add(u.Src[j], v)
 			}
-			k := p.place[u.Src[j]]
-			if old := p.grads[k]; old != nil {
-				v = old.Add(v)
-			}
-			p.grads[k] = v
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func one(u *uop.UOp, mapped bool) *uop.UOp {
 	if mapped {
 		s = s[1:]
 	}
-	return placeholder(u, u.DType, s)
+	return Placeholder(u, u.DType, s)
 }
 
 // Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.

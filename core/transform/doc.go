@@ -56,8 +56,8 @@ func order(roots []*uop.UOp, below func(u *uop.UOp) []*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// placeholder is a leaf that stands for a tensor of a type and shape. No other call gives the same one.
-func placeholder(like *uop.UOp, dt *uop.DType, s uop.Shape) *uop.UOp {
+// Placeholder is a leaf that stands for a tensor of a type and shape. No other call gives the same one.
+func Placeholder(like *uop.UOp, dt *uop.DType, s uop.Shape) *uop.UOp {
 	g := like.Graph()
 	number := g.NewUnique().Arg.(uop.Num)
 	return g.New(uop.Param, dt, []*uop.UOp{g.ShapeArg(s), g.DeviceOp(like.Device())}, number, uop.Str("placeholder"))

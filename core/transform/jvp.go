@@ -246,7 +246,7 @@ func customTangent(f forward, u *uop.UOp) (*uop.UOp, error) {
 	if l, ok := u.Arg.(gradient.Linear); ok && l.Linear() && computedFrom(u.Src[0], u.Src[1:]) {
 		return linearTangent(f, u)
 	}
-	incoming := placeholder(u, u.DType, u.Shape())
+	incoming := Placeholder(u, u.DType, u.Shape())
 	var sum *uop.UOp
 	for i, back := range u.Arg.(gradient.Stated).Gradient(incoming, u) {
 		if back == nil || f.tangents[u.Src[i]] == nil {
@@ -313,7 +313,7 @@ func deferredTangent(f forward, u *uop.UOp, d gradient.Deferred) (t *uop.UOp, do
 	leaves, tangents := make([]*uop.UOp, len(u.Src)-1), make([]*uop.UOp, len(u.Src)-1)
 	at := map[*uop.UOp]*uop.UOp{}
 	for i, s := range u.Src[1:] {
-		leaves[i] = placeholder(s, s.DType, s.Shape())
+		leaves[i] = Placeholder(s, s.DType, s.Shape())
 		at[leaves[i]], tangents[i] = s, f.tangents[s]
 	}
 	e := d.Expression(leaves)

@@ -1,0 +1,356 @@
+package polygrad
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"polygrad/core/uop"
+	"polygrad/variable"
+)
+
+// A Function computes tensors from tensors. Functions of functions, like Grad and VMap, make one of another and nest in any order.
+//
+// They call the function once for each call of the result, on placeholders that have the shapes and types of its arguments, and no
+// elements. Therefore it must be pure: it must not read elements (Values, Item), call Backward, or write tensors that it has not made
+// itself. Tensors from outside are constants. No other goroutine may use the context meanwhile.
+type Function = func(args ...*Tensor) ([]*Tensor, error)
+
+// Unmapped is the axis of an argument of VMap that is the same for all elements of the batch, or of such a result.
+const Unmapped = variable.Unmapped
+
+// expr is a function as an expression. It is dropped when the collector finds it.
+type expr struct {
+	c *Context
+	e *variable.Expr
+}
+
+// express calls f on placeholders for args.
+func express(who string, f Function, args []*Tensor, axes []int) (*expr, error) {
+	if f == nil {
+		return nil, errors.New("f: is nil, expected a function")
+	}
+	vs, err := variables(args)
+	if err != nil {
+		return nil, err
+	}
+	c := Default()
+	if len(args) > 0 {
+		c = args[0].c
+	}
+	c.lock()
+	defer func() { c.unlock() }()
+	t, placeholders, err := c.vars.Express(who, vs, axes)
+	if err != nil {
+		return nil, err
+	}
+	ended := false
+	defer func() {
+		if !ended { // f has failed, or panicked
+			t.Abandon()
+		}
+	}()
+	given := make([]*Tensor, len(placeholders))
+	for i, v := range placeholders {
+		given[i] = c.tensor(v)
+	}
+	var results []*Tensor
+	func() {
+		c.unlock()
+		defer c.lock()
+		results, err = f(given...)
+	}()
+	if err != nil {
+		return nil, err
+	}
+	if vs, err = variables(results); err != nil {
+		return nil, fmt.Errorf("the results: %w", err)
+	}
+	ended = true
+	e, err := t.End(vs)
+	runtime.KeepAlive(given)
+	runtime.KeepAlive(results)
+	runtime.KeepAlive(args)
+	if err != nil {
+		return nil, err
+	}
+	return c.newExpr(e), nil
+}
+
+func (c *Context) newExpr(e *variable.Expr) *expr {
+	made := &expr{c, e}
+	runtime.AddCleanup(made, c.dropLater, dropper(e))
+	return made
+}
+
+// with is a transformed expression.
+func (x *expr) with(transform func(e *variable.Expr) (*variable.Expr, error)) (*expr, error) {
+	x.c.lock()
+	defer x.c.unlock()
+	e, err := transform(x.e)
+	runtime.KeepAlive(x)
+	if err != nil {
+		return nil, err
+	}
+	return x.c.newExpr(e), nil
+}
+
+// apply computes the outputs from arguments.
+func (x *expr) apply(args ...*Tensor) ([]*Tensor, error) {
+	vs, err := variables(args)
+	if err != nil {
+		return nil, err
+	}
+	x.c.lock()
+	defer x.c.unlock()
+	made, err := x.e.Apply(vs)
+	runtime.KeepAlive(args)
+	runtime.KeepAlive(x)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Tensor, len(made))
+	for i, v := range made {
+		out[i] = x.c.tensor(v)
+	}
+	return out, nil
+}
+
+// transformed applies a transformation of f to args.
+func transformed(who string, f Function, args []*Tensor, transform func(e *variable.Expr) (*variable.Expr, error), more ...*Tensor) ([]*Tensor, error) {
+	x, err := express(who, f, args, nil)
+	if err != nil {
+		return nil, err
+	}
+	if x, err = x.with(transform); err != nil {
+		return nil, err
+	}
+	return x.apply(append(args[:len(args):len(args)], more...)...)
+}
+
+// orFirst are argument numbers, the first one if there are none.
+func orFirst(argnums []int) []int {
+	if len(argnums) == 0 {
+		return []int{0}
+	}
+	return argnums
+}
+
+// floats are the numbers of the arguments of floating types.
+func floats(args []*Tensor) (of []int) {
+	for i, t := range args {
+		if dt, err := t.DType().uop(); err == nil && dt.IsFloat() {
+			of = append(of, i)
+		}
+	}
+	return of
+}
+
+// Grad returns the function that computes the gradients of f, a loss, by the arguments with the given numbers; without numbers by the
+// first one. The first result of f must be a scalar of a floating type.
+func Grad(f Function, argnums ...int) Function {
+	value := ValueAndGrad(f, argnums...)
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		_, grads, err := value(args...)
+		return grads, err
+	}
+}
+
+// ValueAndGrad is Grad for a function that also returns the results of f.
+func ValueAndGrad(f Function, argnums ...int) func(args ...*Tensor) (values, grads []*Tensor, err error) {
+	of := orFirst(argnums)
+	return func(args ...*Tensor) (values, grads []*Tensor, err error) {
+		out, err := transformed("Grad", f, args, func(e *variable.Expr) (*variable.Expr, error) { return e.Grad(of) })
+		if err != nil {
+			return nil, nil, wrapError("Grad", err)
+		}
+		return out[len(of):], out[:len(of)], nil
+	}
+}
+
+// JVP returns the results of f for primals, and how they change to first order if each primal changes by its tangent (forward mode). The
+// tangents have the shapes and types of the primals; those of arguments that are not of a floating type are nil.
+func JVP(f Function, primals, tangents []*Tensor) (values, changes []*Tensor, err error) {
+	values, linear, err := Linearize(f, primals...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(tangents) != len(primals) {
+		return nil, nil, fmt.Errorf("polygrad: JVP: tangents: %d, expected %d as primals", len(tangents), len(primals))
+	}
+	changes, err = linear(tangents...)
+	return values, changes, err
+}
+
+// Linearize returns the results of f for args, and the linear function that computes the tangents of the results from those of args. The
+// latter does not call f. Tangents of arguments that are not of a floating type are nil.
+func Linearize(f Function, args ...*Tensor) (values []*Tensor, linear Function, err error) {
+	of := floats(args)
+	x, err := express("JVP", f, args, nil)
+	if err == nil {
+		values, err = x.apply(args...)
+	}
+	if err == nil {
+		x, err = x.with(func(e *variable.Expr) (*variable.Expr, error) { return e.JVP(of) })
+	}
+	if err != nil {
+		return nil, nil, wrapError("JVP", err)
+	}
+	linear = func(tangents ...*Tensor) ([]*Tensor, error) {
+		all := append([]*Tensor{}, args...)
+		for _, i := range of {
+			if i >= len(tangents) || tangents[i] == nil {
+				return nil, fmt.Errorf("polygrad: JVP: tangents: none for argument %d, which is %s", i, args[i].DType())
+			}
+			all = append(all, tangents[i])
+		}
+		out, err := x.apply(all...)
+		if err != nil {
+			return nil, wrapError("JVP", err)
+		}
+		return out[len(values):], nil
+	}
+	return values, linear, nil
+}
+
+// VJP returns the results of f for args, and the function that computes the gradients by args from one cotangent for each result, of its
+// shape and type (reverse mode). The latter does not call f; an argument that is not of a floating type has the gradient nil.
+func VJP(f Function, args ...*Tensor) (values []*Tensor, pullback Function, err error) {
+	of := floats(args)
+	x, err := express("VJP", f, args, nil)
+	if err == nil {
+		values, err = x.apply(args...)
+	}
+	if err == nil {
+		x, err = x.with(func(e *variable.Expr) (*variable.Expr, error) { return e.VJP(of) })
+	}
+	if err != nil {
+		return nil, nil, wrapError("VJP", err)
+	}
+	pullback = func(cotangents ...*Tensor) ([]*Tensor, error) {
+		found, err := x.apply(append(args[:len(args):len(args)], cotangents...)...)
+		if err != nil {
+			return nil, wrapError("VJP", err)
+		}
+		grads := make([]*Tensor, len(args))
+		for k, i := range of {
+			grads[i] = found[k]
+		}
+		return grads, nil
+	}
+	return values, pullback, nil
+}
+
+// VMap returns the function that computes f for all elements of a batch at once. in are the axes of the arguments along which the elements
+// lie, out those of the results; nil is axis 0 for each, Unmapped none. Random functions give all elements the same numbers.
+func VMap(f Function, in, out []int) Function {
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		made, err := vmap(f, in, out, args)
+		return made, wrapError("VMap", err)
+	}
+}
+
+func vmap(f Function, in, out []int, args []*Tensor) ([]*Tensor, error) {
+	if _, err := variables(args); err != nil {
+		return nil, err
+	}
+	if in == nil {
+		in = make([]int, len(args))
+	}
+	size, err := batchSize(in, args)
+	if err != nil {
+		return nil, err
+	}
+	x, err := express("VMap", f, args, in)
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		out = make([]int, len(x.e.Outputs()))
+	}
+	x, err = x.with(func(e *variable.Expr) (*variable.Expr, error) { return e.Batch(size, in, out) })
+	if err != nil {
+		return nil, err
+	}
+	return x.apply(args...)
+}
+
+// batchSize is the size of the mapped axes.
+func batchSize(in []int, args []*Tensor) (size uop.Sint, err error) {
+	if len(in) != len(args) {
+		return size, fmt.Errorf("in: %d axes, expected one for each of %d arguments", len(in), len(args))
+	}
+	first := -1
+	for i, t := range args {
+		if in[i] == Unmapped {
+			continue
+		}
+		var s uop.Shape
+		t.withLock(func() { s = t.v.Node().Shape() })
+		switch {
+		case in[i] < 0 || in[i] >= len(s):
+			return size, fmt.Errorf("in: axis %d for argument %d of shape %v, which has none such", in[i], i, t.Shape())
+		case first < 0:
+			first, size = i, s[in[i]]
+		case s[in[i]] != size:
+			return size, fmt.Errorf("in: argument %d has size %s along axis %d, expected %s as argument %d along axis %d", i, s[in[i]], in[i], size, first, in[first])
+		}
+	}
+	if first < 0 {
+		return size, errors.New("in: no argument is mapped, expected an axis for one or more")
+	}
+	return size, nil
+}
+
+// jacobian is a transformation that gives derivatives of each output by each of some arguments.
+func jacobian(who string, f Function, argnums []int, transform func(e *variable.Expr, of []int) (*variable.Expr, error)) Function {
+	of := orFirst(argnums)
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		out, err := transformed(who, f, args, func(e *variable.Expr) (*variable.Expr, error) { return transform(e, of) })
+		return out, wrapError(who, err)
+	}
+}
+
+// JacFwd returns the function that computes the Jacobians of f by the arguments with the given numbers, the first one without numbers, in
+// forward mode: for each result one for each number, of the shape of the result followed by that of the argument. It suits functions
+// with fewer arguments than results.
+func JacFwd(f Function, argnums ...int) Function {
+	return jacobian("JacFwd", f, argnums, (*variable.Expr).JacFwd)
+}
+
+// JacRev is JacFwd in reverse mode, for functions with fewer results than arguments.
+func JacRev(f Function, argnums ...int) Function {
+	return jacobian("JacRev", f, argnums, (*variable.Expr).JacRev)
+}
+
+// Hessian returns the function that computes the second derivatives of f by the arguments with the given numbers, the first one without
+// numbers: for each result, each number and each number once more, of the shape of the result followed by those of both arguments.
+func Hessian(f Function, argnums ...int) Function {
+	return jacobian("Hessian", f, argnums, func(e *variable.Expr, of []int) (*variable.Expr, error) {
+		first, err := e.JacRev(of)
+		if err != nil {
+			return nil, err
+		}
+		defer first.Drop()
+		return first.JacFwd(of)
+	})
+}
+
+// HVP returns the products of the second derivatives of f, a loss, with vectors, one for each argument, without computing the Hessian:
+// the change of the gradients along the vectors. All arguments are of floating types.
+func HVP(f Function, args, vectors []*Tensor) ([]*Tensor, error) {
+	of := floats(args)
+	out, err := transformed("HVP", f, args, func(e *variable.Expr) (*variable.Expr, error) {
+		first, err := e.Grad(of)
+		if err != nil {
+			return nil, err
+		}
+		defer first.Drop()
+		return first.JVP(of)
+	}, vectors...)
+	if err != nil {
+		return nil, wrapError("HVP", err)
+	}
+	half := len(out) / 2
+	return out[half : half+len(of)], nil
+}

@@ -1,0 +1,456 @@
+package variable
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"polygrad/core/gradient"
+	"polygrad/core/tensor"
+	"polygrad/core/transform"
+	"polygrad/core/uop"
+)
+
+// A Tracing makes an Expr of a function: the function is called on placeholders, which have no elements, and its results are expressions
+// of these. Tracings nest; nothing that a function does to tensors from outside outlives one, so writes to them are errors.
+type Tracing struct {
+	caller string
+	ctx    *Context
+	args   []*value // retained
+	noGrad int      // the depth of NoGrad outside
+}
+
+// An Expr is a function of tensors as a graph: outputs that are computed from inputs. Transformations make one of another.
+type Expr struct {
+	ctx             *Context
+	caller          string
+	inputs, outputs []*uop.UOp
+	// from are the values that the outputs are computed from beside the inputs; retained.
+	from []*value
+}
+
+// Unmapped is the axis of an argument that has none for the batch.
+const Unmapped = -1
+
+// Express begins a tracing, until End or Abandon. caller names the transformation in errors. given are placeholders with the shapes and
+// types of args, without the axis of axes[i] where that is not Unmapped; nil axes are none.
+func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Tracing, given []*Variable, err error) {
+	nodes := make([]*uop.UOp, len(args))
+	for i, v := range args {
+		if v.ctx != c {
+			return nil, nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
+		}
+		s := v.Node().Shape()
+		if axes != nil && axes[i] != Unmapped {
+			if axes[i] < 0 || axes[i] >= len(s) {
+				return nil, nil, fmt.Errorf("argument %d has shape %s, which has no axis %d for the batch", i, s, axes[i])
+			}
+			s = slices.Delete(slices.Clone(s), axes[i], axes[i]+1)
+		}
+		if nodes[i], err = c.newBuffer(v.Node().DType, s); err != nil {
+			return nil, nil, fmt.Errorf("argument %d: %w", i, err)
+		}
+	}
+	t = &Tracing{caller: caller, ctx: c, noGrad: c.noGradDepth}
+	c.noGradDepth = 0
+	c.tracings = append(c.tracings, t)
+	for _, node := range nodes {
+		x := c.newValue(node)
+		x.argument = true
+		x.retain()
+		c.arguments[node.Base()] = t
+		t.args = append(t.args, x)
+		given = append(given, c.variable(x))
+	}
+	return t, given, nil
+}
+
+// innermost is the last tracing that has begun, nil for none.
+func (c *Context) innermost() *Tracing {
+	if n := len(c.tracings); n > 0 {
+		return c.tracings[n-1]
+	}
+	return nil
+}
+
+// mayWrite reports writes to what is older than a tracing.
+func (c *Context) mayWrite(x *cell) error {
+	if t := c.innermost(); t != nil && x.tracing != t {
+		return fmt.Errorf("a tensor from outside is written while %s traces the function: return the new value instead", t.caller)
+	}
+	return nil
+}
+
+func (t *Tracing) valueNeeded() error {
+	if !slices.Contains(t.ctx.tracings, t) {
+		return fmt.Errorf("a value is needed of a function that %s has traced: a tensor has left it otherwise than as a result", t.caller)
+	}
+	return fmt.Errorf("a value is needed while %s traces the function: compute with tensors (where instead of if), or pass what it depends on as a number", t.caller)
+}
+
+// leave ends a tracing, with those that began in it.
+func (t *Tracing) leave() error {
+	i := slices.Index(t.ctx.tracings, t)
+	if i < 0 {
+		return errors.New("the tracing has ended")
+	}
+	t.ctx.tracings, t.ctx.noGradDepth = t.ctx.tracings[:i], t.noGrad
+	return nil
+}
+
+// Abandon ends a tracing without an Expr.
+func (t *Tracing) Abandon() {
+	if t.leave() == nil {
+		release(t.args)
+	}
+}
+
+func release(values []*value) {
+	for _, v := range values {
+		v.release()
+	}
+}
+
+// End ends a tracing with the results of the function.
+func (t *Tracing) End(results []*Variable) (*Expr, error) {
+	if err := t.leave(); err != nil {
+		return nil, err
+	}
+	e := &Expr{ctx: t.ctx, caller: t.caller, from: t.args}
+	t.ctx.exprs[e] = struct{}{}
+	for _, x := range t.args {
+		e.inputs = append(e.inputs, x.node)
+	}
+	for i, v := range results {
+		if v.ctx != t.ctx {
+			e.Drop()
+			return nil, fmt.Errorf("result %d: %w", i, ErrOtherContext)
+		}
+		x := v.source()
+		x.retain()
+		e.outputs, e.from = append(e.outputs, v.Node()), append(e.from, x)
+	}
+	return e, nil
+}
+
+// Drop releases what an Expr refers to.
+func (e *Expr) Drop() {
+	release(e.from)
+	delete(e.ctx.exprs, e)
+	e.from = nil
+}
+
+func (e *Expr) roots(mark func(*uop.UOp)) {
+	for _, u := range slices.Concat(e.inputs, e.outputs) {
+		mark(u)
+	}
+}
+
+// Context is the context of an Expr.
+func (e *Expr) Context() *Context { return e.ctx }
+
+// Inputs and Outputs are the nodes of an Expr, for their shapes and types.
+func (e *Expr) Inputs() []*uop.UOp { return e.inputs }
+
+// Outputs are the expressions.
+func (e *Expr) Outputs() []*uop.UOp { return e.outputs }
+
+// with is another function, from what this one is computed from.
+func (e *Expr) with(inputs, outputs []*uop.UOp) *Expr {
+	made := &Expr{ctx: e.ctx, caller: e.caller, inputs: inputs, outputs: outputs, from: slices.Clone(e.from)}
+	for _, v := range made.from {
+		v.retain()
+	}
+	e.ctx.exprs[made] = struct{}{}
+	return made
+}
+
+// argument is a new input of the type and shape of a node.
+func argument(u *uop.UOp, s uop.Shape) *uop.UOp { return transform.Placeholder(u, u.DType, s) }
+
+// Apply gives the outputs for arguments of the shapes and types of the inputs. Nothing is computed.
+func (e *Expr) Apply(args []*Variable) ([]*Variable, error) {
+	if len(args) != len(e.inputs) {
+		return nil, fmt.Errorf("%d arguments, expected %d", len(args), len(e.inputs))
+	}
+	c := e.ctx
+	at := make(map[*uop.UOp]*uop.UOp, len(args))
+	from := make([]*value, 0, len(args)+len(e.from))
+	for i, v := range args {
+		if v.ctx != c {
+			return nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
+		}
+		from = append(from, v.source())
+		u, in := v.Node(), e.inputs[i]
+		if u.DType != in.DType || !u.Shape().Equal(in.Shape()) {
+			return nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, u.DType.NumpyName(), u.Shape(), in.DType.NumpyName(), in.Shape())
+		}
+		at[in] = u
+	}
+	nodes, err := transform.Substitute(e.outputs, at)
+	if err != nil {
+		return nil, err
+	}
+	from = append(from, e.from...)
+	out := make([]*Variable, len(nodes))
+	for i, u := range nodes {
+		out[i] = c.result(u, from)
+	}
+	return out, nil
+}
+
+// floating checks that inputs are of floating types.
+func (e *Expr) floating(of []int) error {
+	for _, i := range of {
+		if i < 0 || i >= len(e.inputs) {
+			return fmt.Errorf("input %d, expected 0 to %d", i, len(e.inputs)-1)
+		}
+		if dt := e.inputs[i].DType; !dt.IsFloat() {
+			return fmt.Errorf("argument %d is %s, expected a floating type: %s differentiates by it", i, dt.NumpyName(), e.caller)
+		}
+	}
+	return nil
+}
+
+func (e *Expr) chosen(of []int) []*uop.UOp {
+	out := make([]*uop.UOp, len(of))
+	for k, i := range of {
+		out[k] = e.inputs[i]
+	}
+	return out
+}
+
+// orZero is a node, or zeros like another one for nil.
+func orZero(u, like *uop.UOp) *uop.UOp {
+	if u == nil {
+		return like.ConstLike(uop.Int(0))
+	}
+	return u
+}
+
+// JVP is the function of the inputs, and a tangent for each of some, that gives the outputs and then the tangent of each (forward mode).
+// The tangents of integers and bools are zeros.
+func (e *Expr) JVP(of []int) (*Expr, error) {
+	if err := e.floating(of); err != nil {
+		return nil, err
+	}
+	wrt := e.chosen(of)
+	tangents := make([]*uop.UOp, len(wrt))
+	for i, u := range wrt {
+		tangents[i] = argument(u, u.Shape())
+	}
+	found, err := transform.JVP(e.outputs, wrt, tangents)
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range e.outputs {
+		found[i] = orZero(found[i], u)
+	}
+	return e.with(slices.Concat(e.inputs, tangents), slices.Concat(e.outputs, found)), nil
+}
+
+// VJP is the function of the inputs, and of one cotangent for each output, that gives the gradients by some inputs (reverse mode): of the
+// sum of all outputs times their cotangents.
+func (e *Expr) VJP(of []int) (*Expr, error) {
+	if err := e.floating(of); err != nil {
+		return nil, err
+	}
+	cotangents := make([]*uop.UOp, len(e.outputs))
+	for i, u := range e.outputs {
+		cotangents[i] = argument(u, u.Shape())
+	}
+	grads, err := pullback(e.outputs, e.chosen(of), cotangents)
+	if err != nil {
+		return nil, err
+	}
+	return e.with(slices.Concat(e.inputs, cotangents), grads), nil
+}
+
+// pullback are gradients by reverse mode; outputs of other types than floats have none.
+func pullback(outputs, wrt, cotangents []*uop.UOp) ([]*uop.UOp, error) {
+	var losses, seeds []*uop.UOp
+	for i, u := range outputs {
+		if u.DType.IsFloat() {
+			losses, seeds = append(losses, u), append(seeds, cotangents[i])
+		}
+	}
+	if len(losses) == 0 {
+		grads := make([]*uop.UOp, len(wrt))
+		for i, u := range wrt {
+			grads[i] = orZero(nil, u)
+		}
+		return grads, nil
+	}
+	return gradient.OfSeveral(losses, wrt, seeds)
+}
+
+// Grad is the function of the inputs that gives the gradients of the first output, a scalar of a floating type, by some inputs, and then
+// all outputs.
+func (e *Expr) Grad(of []int) (*Expr, error) {
+	if err := e.floating(of); err != nil {
+		return nil, err
+	}
+	if len(e.outputs) == 0 {
+		return nil, errors.New("the function returns no tensor, expected a loss")
+	}
+	loss := e.outputs[0]
+	if n := len(loss.Shape()); n > 0 || !loss.DType.IsFloat() {
+		return nil, fmt.Errorf("the function returns %s of shape %s, expected a loss: a scalar of a floating type (see sum and mean)", loss.DType.NumpyName(), loss.Shape())
+	}
+	grads, err := gradient.Of(loss, e.chosen(of), nil)
+	if err != nil {
+		return nil, err
+	}
+	return e.with(e.inputs, slices.Concat(grads, e.outputs)), nil
+}
+
+// sizeOfAxes is the number of elements of a shape of numbers.
+func (e *Expr) numel(u *uop.UOp) (int64, error) {
+	if _, fixed := u.Shape().Ints(); !fixed {
+		return 0, fmt.Errorf("a shape is %s, expected numbers: %s has a row for every element", u.Shape(), e.caller)
+	}
+	return u.Shape().MaxNumel(), nil
+}
+
+// basis are the n tensors of a shape that have one 1 each, as a batch.
+func basis(like *uop.UOp, n int64) (transform.Batched, error) {
+	ones, err := tensor.Eye(like.Graph(), n, n, like.DType)
+	if err != nil {
+		return transform.Batched{}, err
+	}
+	node, err := tensor.Reshape(ones, append(uop.Shape{uop.N(n)}, like.Shape()...))
+	return transform.Batched{Node: node, Mapped: true}, err
+}
+
+// JacFwd is the function of the inputs that gives, for each output and each of some inputs, the Jacobian, of the shape of the output
+// followed by that of the input: in forward mode, a tangent for each element of the input at once.
+func (e *Expr) JacFwd(of []int) (*Expr, error) {
+	if err := e.floating(of); err != nil {
+		return nil, err
+	}
+	all := make([][]*uop.UOp, len(of))
+	for k, u := range e.chosen(of) {
+		n, err := e.numel(u)
+		if err != nil {
+			return nil, err
+		}
+		t := argument(u, u.Shape())
+		found, err := transform.JVP(e.outputs, []*uop.UOp{u}, []*uop.UOp{t})
+		if err != nil {
+			return nil, err
+		}
+		for i, out := range e.outputs {
+			found[i] = orZero(found[i], out)
+		}
+		ones, err := basis(u, n)
+		if err != nil {
+			return nil, err
+		}
+		columns, err := transform.Batch(found, map[*uop.UOp]transform.Batched{t: ones}, uop.N(n))
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range columns {
+			m := moveAxis(c.Whole(uop.N(n)), 0, len(c.Whole(uop.N(n)).Shape())-1)
+			s := m.Shape()
+			all[k] = append(all[k], m.Reshape(slices.Concat(s[:len(s)-1], u.Shape())))
+		}
+	}
+	var outputs []*uop.UOp
+	for i := range e.outputs {
+		for k := range of {
+			outputs = append(outputs, all[k][i])
+		}
+	}
+	return e.with(e.inputs, outputs), nil
+}
+
+// JacRev is JacFwd in reverse mode: a cotangent for each element of an output at once.
+func (e *Expr) JacRev(of []int) (*Expr, error) {
+	if err := e.floating(of); err != nil {
+		return nil, err
+	}
+	wrt := e.chosen(of)
+	var outputs []*uop.UOp
+	for _, u := range e.outputs {
+		n, err := e.numel(u)
+		if err != nil {
+			return nil, err
+		}
+		t := argument(u, u.Shape())
+		grads, err := pullback([]*uop.UOp{u}, wrt, []*uop.UOp{t})
+		if err != nil {
+			return nil, err
+		}
+		ones, err := basis(u, n)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := transform.Batch(grads, map[*uop.UOp]transform.Batched{t: ones}, uop.N(n))
+		if err != nil {
+			return nil, err
+		}
+		for k, r := range rows {
+			outputs = append(outputs, r.Whole(uop.N(n)).Reshape(slices.Concat(u.Shape(), wrt[k].Shape())))
+		}
+	}
+	return e.with(e.inputs, outputs), nil
+}
+
+// Select is the function that gives some of the outputs.
+func (e *Expr) Select(outputs []int) (*Expr, error) {
+	var kept []*uop.UOp
+	for _, i := range outputs {
+		if i < 0 || i >= len(e.outputs) {
+			return nil, fmt.Errorf("output %d, expected 0 to %d", i, len(e.outputs)-1)
+		}
+		kept = append(kept, e.outputs[i])
+	}
+	return e.with(e.inputs, kept), nil
+}
+
+// Batch is the function for all elements of a batch of a size: input i has the batch as axis in[i], output i as axis out[i]; Unmapped inputs
+// are the same for all elements, Unmapped outputs must be.
+func (e *Expr) Batch(size uop.Sint, in, out []int) (*Expr, error) {
+	if len(in) != len(e.inputs) || len(out) != len(e.outputs) {
+		return nil, fmt.Errorf("%d and %d axes, expected one for each of %d inputs and %d outputs", len(in), len(out), len(e.inputs), len(e.outputs))
+	}
+	inputs, at := slices.Clone(e.inputs), map[*uop.UOp]transform.Batched{}
+	for i, u := range e.inputs {
+		if in[i] == Unmapped {
+			continue
+		}
+		if n := len(u.Shape()); in[i] < 0 || in[i] > n {
+			return nil, fmt.Errorf("in_axes: %d for argument %d, expected 0 to %d", in[i], i, n)
+		}
+		inputs[i] = argument(u, slices.Insert(slices.Clone(u.Shape()), in[i], size))
+		at[u] = transform.Batched{Node: moveAxis(inputs[i], in[i], 0), Mapped: true}
+	}
+	found, err := transform.Batch(e.outputs, at, size)
+	if err != nil {
+		return nil, err
+	}
+	outputs := make([]*uop.UOp, len(found))
+	for i, v := range found {
+		switch {
+		case out[i] == Unmapped && v.Mapped:
+			return nil, fmt.Errorf("out_axes: none for result %d, which differs among the elements of the batch", i)
+		case out[i] == Unmapped:
+			outputs[i] = v.Node
+		case out[i] < 0 || out[i] > len(e.outputs[i].Shape()):
+			return nil, fmt.Errorf("out_axes: %d for result %d of shape %s, expected 0 to %d", out[i], i, e.outputs[i].Shape(), len(e.outputs[i].Shape()))
+		default:
+			outputs[i] = moveAxis(v.Whole(size), 0, out[i])
+		}
+	}
+	return e.with(inputs, outputs), nil
+}
+
+// moveAxis moves an axis to another place.
+func moveAxis(u *uop.UOp, from, to int) *uop.UOp {
+	order := make([]int, len(u.Shape()))
+	for i := range order {
+		order[i] = i
+	}
+	return u.Permute(slices.Insert(slices.Delete(order, from, from+1), to, from))
+}
