@@ -210,10 +210,26 @@ func (im *emitter) load(u *uop.UOp) *ir.Value {
 			return v
 		}
 	}
+	if at.Gate != nil && at.Gate.Lanes > 1 && at.Stride == 0 && at.Index == nil {
+		return im.loadForAny(k, at, alt)
+	}
 	if lanes > 1 && at.Gate != nil {
 		alt = im.Splat(alt)
 	}
 	return im.LoadAs(k, at, max(lanes, alt.Lanes), alt)
+}
+
+// loadForAny loads an element that all lanes share, if any lane wants it: as for padding that repeats the edge.
+func (im *emitter) loadForAny(k ir.Kind, at *ir.Place, alt *ir.Value) *ir.Value {
+	lanes, one := at.Gate, *at
+	if one.Gate = im.Any(lanes); one.Gate.Op == ir.Const {
+		if one.Gate.Bits == 0 {
+			return alt
+		}
+		one.Gate = nil
+	}
+	v := im.LoadAs(k, &one, 1, im.Constant(k, 0))
+	return im.ALU(ir.Where, k, lanes, v, alt)
 }
 
 func (im *emitter) store(u *uop.UOp) {

@@ -123,9 +123,9 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 			w = im.itemWindow(a)
 		}
 		if a.Dynamic || a.Full() > 0 {
-			im.Builder.Loop(a.Region.Label()+" tiles", w.count, func(l *ir.Loop) {
-				a.base = im.addLinear(im.scaled(w.lo, a.Tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}, 1)
-				a.number = linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}
+			im.each(a.Region.Label()+" tiles", w.count, func(iter linear) {
+				a.base = im.addLinear(im.scaled(w.lo, a.Tile()), im.timesLinear(iter, a.Tile()), 1)
+				a.number = iter
 				a.live, a.last = a.Units, nil
 				im.levels(p, i+1, es)
 			})
@@ -222,6 +222,15 @@ func (im *emitter) scaled(v *ir.Value, c int64) linear {
 		return linear{off: ir.ConstInt(v) * c}
 	}
 	return linear{terms: []ir.Term{{V: v, Coef: c}}}
+}
+
+// each emits a loop, or its body alone if that runs once: what depends on the iteration, such as masks of lanes, is constant then.
+func (im *emitter) each(label string, count *ir.Value, body func(iter linear)) {
+	if count.Op == ir.Const && ir.ConstInt(count) == 1 {
+		body(linear{})
+		return
+	}
+	im.Builder.Loop(label, count, func(l *ir.Loop) { body(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}) })
 }
 
 // onceIf emits the body under the condition that a count is 1; unconditionally if that is known.

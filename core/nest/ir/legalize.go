@@ -201,7 +201,7 @@ func (b *Builder) Compare(op Op, x, y *Value) *Value {
 	if v := b.fold(op, Bool, args); v != nil {
 		return v
 	}
-	return b.Do(op, Bool, args...)
+	return b.uniform(b.Do(op, Bool, args...))
 }
 
 // interval is the condition low < v and v < high for constants low and high as one unsigned comparison, which positions in tensors are

@@ -138,12 +138,21 @@ const tileWide = 2
 // tileRows is the height of a register tile of that width.
 func (pl *planner) tileRows() int64 { return int64(pl.m.Vectors-4) / tileWide }
 
+// collectsBools reports whether a reduction loop collects conditions.
+func collectsBools(r *analysis.Region) bool {
+	return slices.ContainsFunc(r.Innermost().Updates, func(u *analysis.Update) bool { return u.Slot.Reg.DType.Base().IsBool() })
+}
+
 // registerTile fills the vector registers with accumulators: rows by vectors of columns. With split-K the rows of a part
 // stay in cache, so their stride does not matter.
 func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []analysis.Access, parts bool) {
 	vectors := (vec.Count + vec.Unit - 1) / vec.Unit
 	if rows == nil {
-		vec.Units = p.want.or(knobTileVectors, max(8/results, 1), vectors)
+		most := int64(8)
+		if pl.m.Masks && slices.ContainsFunc(p.Leaf.Loops(), collectsBools) {
+			most = 4 // there are few registers of masks
+		}
+		vec.Units = p.want.or(knobTileVectors, max(most/results, 1), vectors)
 		return
 	}
 	room := int64(pl.m.Vectors-4) / results
