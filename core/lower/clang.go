@@ -32,33 +32,33 @@ func float4(dt *uop.DType) []int {
 }
 
 // clangCasts avoids conversions that call a library function or that the processor lacks.
-var clangCasts = rewrite.New("clang casts",
-	&rewrite.Rule{Name: "to half types by way of float", Ops: uop.Ops(uop.Cast), Fn: func(_ any, c *uop.UOp) *uop.UOp {
+var clangCasts = &rewrite.Table{Name: "clang casts", Rules: []*rewrite.Rule{
+	{Name: "to half types by way of float", Ops: uop.Ops(uop.Cast), Fn: func(_ any, c *uop.UOp) *uop.UOp {
 		from, to := c.Src[0].DType.Scalar(), c.DType.Scalar()
 		if from == uop.Float64 && (to == uop.Float16 || to == uop.BFloat16) || from == uop.BFloat16 && to == uop.Float16 {
 			return c.Src[0].Cast(uop.Float32).Cast(c.DType)
 		}
 		return nil
 	}},
-	&rewrite.Rule{Name: "scalar SQRT and TRUNC", Ops: uop.Ops(uop.Sqrt, uop.Trunc), Fn: scalarize},
-)
+	{Name: "scalar SQRT and TRUNC", Ops: uop.Ops(uop.Sqrt, uop.Trunc), Fn: scalarize},
+}}
 
 // clangVectors scalarizes what C has no vectors of: booleans, and selections by them.
-var clangVectors = rewrite.New("clang vectors",
-	&rewrite.Rule{Name: "scalar booleans", Ops: uop.GroupElementwise.Union(uop.Ops(uop.Index)), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+var clangVectors = &rewrite.Table{Name: "clang vectors", Rules: []*rewrite.Rule{
+	{Name: "scalar booleans", Ops: uop.GroupElementwise.Union(uop.Ops(uop.Index)), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 		if u.DType.Scalar() != uop.Bool {
 			return nil
 		}
 		return scalarize(ctx, u)
 	}},
-	&rewrite.Rule{Name: "scalar casts from booleans", Ops: uop.Ops(uop.Cast), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+	{Name: "scalar casts from booleans", Ops: uop.Ops(uop.Cast), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 		if u.Src[0].DType.Scalar() != uop.Bool {
 			return nil
 		}
 		return scalarize(ctx, u)
 	}},
-	&rewrite.Rule{Name: "scalar WHERE", Ops: uop.Ops(uop.Where), Fn: scalarize},
-)
+	{Name: "scalar WHERE", Ops: uop.Ops(uop.Where), Fn: scalarize},
+}}
 
 // floatLike is float32 with as many elements as dt.
 func floatLike(dt *uop.DType) *uop.DType { return uop.Float32.Vec(dt.Count) }
@@ -109,8 +109,8 @@ func computeInFloat(types ...*uop.DType) *rewrite.Table {
 }
 
 // castBF16 converts bfloat16, the upper half of a float32, by its bits.
-var castBF16 = rewrite.New("bfloat16 casts",
-	&rewrite.Rule{Name: "bfloat16 to float", Ops: uop.Ops(uop.Cast), Fn: func(_ any, c *uop.UOp) *uop.UOp {
+var castBF16 = &rewrite.Table{Name: "bfloat16 casts", Rules: []*rewrite.Rule{
+	{Name: "bfloat16 to float", Ops: uop.Ops(uop.Cast), Fn: func(_ any, c *uop.UOp) *uop.UOp {
 		x := c.Src[0]
 		if x.DType.Scalar() != uop.BFloat16 || c.DType.Scalar() != uop.Float32 {
 			return nil
@@ -118,7 +118,7 @@ var castBF16 = rewrite.New("bfloat16 casts",
 		bits := x.BitcastTo(uop.Uint16.Vec(x.DType.Count)).Cast(uop.Uint32)
 		return bits.Shl(bits.IntLike(16)).BitcastTo(c.DType)
 	}},
-	&rewrite.Rule{Name: "float to bfloat16", Ops: uop.Ops(uop.Cast), Fn: func(_ any, c *uop.UOp) *uop.UOp {
+	{Name: "float to bfloat16", Ops: uop.Ops(uop.Cast), Fn: func(_ any, c *uop.UOp) *uop.UOp {
 		if c.DType.Scalar() != uop.BFloat16 || c.Src[0].DType.Scalar() != uop.Float32 {
 			return nil
 		}
@@ -131,4 +131,4 @@ var castBF16 = rewrite.New("bfloat16 casts",
 		kept := x.And(x.IntLike(0xffff)).Ne(x.IntLike(0)).Where(x.Or(x.IntLike(0x10000)), x)
 		return high(finite.Where(rounded, kept)).Cast(uop.Uint16).BitcastTo(c.DType)
 	}},
-)
+}}

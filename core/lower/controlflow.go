@@ -121,7 +121,7 @@ func (cf *controlFlow) chain(parent *uop.UOp, loops []*uop.UOp, deps []*loopDeps
 	}
 }
 
-var addControlFlow = rewrite.New("add control flow", &rewrite.Rule{
+var addControlFlow = &rewrite.Table{Name: "add control flow", Rules: []*rewrite.Rule{{
 	Name: "a loop opens after what comes before it", Ops: uop.Ops(uop.Range),
 	Fn: func(ctx any, r *uop.UOp) *uop.UOp {
 		if x := ctx.(*controlFlow).after[r]; x != nil {
@@ -129,9 +129,9 @@ var addControlFlow = rewrite.New("add control flow", &rewrite.Rule{
 		}
 		return nil
 	},
-})
+}}}
 
-var splitEnds = rewrite.New("split ends", &rewrite.Rule{
+var splitEnds = &rewrite.Table{Name: "split ends", Rules: []*rewrite.Rule{{
 	Name: "close one loop at a time", Ops: uop.Ops(uop.End),
 	Fn: func(_ any, e *uop.UOp) *uop.UOp {
 		rngs := append([]*uop.UOp(nil), e.Graph().Sink(nil, e.Src[1:]...).OwnRanges()...)
@@ -149,4 +149,4 @@ var splitEnds = rewrite.New("split ends", &rewrite.Rule{
 		}
 		return out
 	},
-})
+}}}

@@ -105,21 +105,21 @@ func constants(is []int) []uop.Const {
 }
 
 // scalarALU leaves only scalar arithmetic; loads and stores stay vectors.
-var scalarALU = rewrite.New("scalar ALU",
-	&rewrite.Rule{Name: "no arithmetic on vectors", Ops: uop.GroupElementwise, Fn: scalarize},
-)
+var scalarALU = &rewrite.Table{Name: "scalar ALU", Rules: []*rewrite.Rule{
+	{Name: "no arithmetic on vectors", Ops: uop.GroupElementwise, Fn: scalarize},
+}}
 
 // scalarMemory makes a kernel's private buffers of vectors scalar.
-var scalarMemory = rewrite.New("scalar memory",
-	&rewrite.Rule{Name: "CAST after AFTER", Ops: uop.Ops(uop.After), Need: uop.Ops(uop.Cast), Fn: func(_ any, a *uop.UOp) *uop.UOp {
+var scalarMemory = &rewrite.Table{Name: "scalar memory", Rules: []*rewrite.Rule{
+	{Name: "CAST after AFTER", Ops: uop.Ops(uop.After), Need: uop.Ops(uop.Cast), Fn: func(_ any, a *uop.UOp) *uop.UOp {
 		c := a.Src[0]
 		if c.Op != uop.Cast {
 			return nil
 		}
 		return c.Src[0].AfterOps(a.Src[1:]...).Cast(c.DType)
 	}},
-	&rewrite.Rule{Name: "no memory of vectors", Ops: uop.Ops(uop.DefineLocal, uop.DefineReg), Fn: scalarBuffer},
-	&rewrite.Rule{Name: "index of memory of vectors", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: scalarIndex},
-	&rewrite.Rule{Name: "index of broadcast memory of vectors", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Vectorize), Fn: scalarIndexes},
-	&rewrite.Rule{Name: "index of selected memory of vectors", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Gep), Fn: scalarIndexes},
-)
+	{Name: "no memory of vectors", Ops: uop.Ops(uop.DefineLocal, uop.DefineReg), Fn: scalarBuffer},
+	{Name: "index of memory of vectors", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: scalarIndex},
+	{Name: "index of broadcast memory of vectors", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Vectorize), Fn: scalarIndexes},
+	{Name: "index of selected memory of vectors", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Gep), Fn: scalarIndexes},
+}}

@@ -180,10 +180,10 @@ func broadcastLast(_ any, a *uop.UOp) *uop.UOp {
 	return x.EndRanges(a.Src[1:]...).Broadcast(len(b.Src))
 }
 
-var expander = rewrite.New("expander",
-	&rewrite.Rule{Name: "broadcast last", Ops: uop.Ops(uop.After, uop.End), Need: uop.Ops(uop.Vectorize), Fn: broadcastLast},
-	&rewrite.Rule{Name: "END closes unrolled axes", Ops: uop.Ops(uop.End), Fn: endUnrolls},
-	&rewrite.Rule{Name: "BUFFERIZE holds unrolled axes", Ops: uop.Ops(uop.Bufferize), Need: uop.Ops(uop.Unroll),
+var expander = &rewrite.Table{Name: "expander", Rules: []*rewrite.Rule{
+	{Name: "broadcast last", Ops: uop.Ops(uop.After, uop.End), Need: uop.Ops(uop.Vectorize), Fn: broadcastLast},
+	{Name: "END closes unrolled axes", Ops: uop.Ops(uop.End), Fn: endUnrolls},
+	{Name: "BUFFERIZE holds unrolled axes", Ops: uop.Ops(uop.Bufferize), Need: uop.Ops(uop.Unroll),
 		Fn: func(_ any, x *uop.UOp) *uop.UOp {
 			if len(x.Src) != 2 || !isUnroll(x.Src[0]) || !isUnroll(x.Src[1]) {
 				return nil
@@ -195,23 +195,23 @@ var expander = rewrite.New("expander",
 			}
 			return x.With(src...)
 		}},
-	&rewrite.Rule{Name: "UNROLL of UNROLL", Ops: uop.Ops(uop.Unroll), Need: uop.Ops(uop.Unroll),
+	{Name: "UNROLL of UNROLL", Ops: uop.Ops(uop.Unroll), Need: uop.Ops(uop.Unroll),
 		Fn: func(_ any, outer *uop.UOp) *uop.UOp {
 			inner := outer.Src[0]
 			return inner.Src[0].F(uop.Unroll, outer.DType, slices.Concat(axesOf(inner), axesOf(outer)))
 		}},
-	&rewrite.Rule{Name: "operations on unrolled sources", Need: uop.Ops(uop.Unroll), Fn: expand,
+	{Name: "operations on unrolled sources", Need: uop.Ops(uop.Unroll), Fn: expand,
 		Ops: uop.GroupElementwise.Union(uop.Ops(uop.Gep, uop.Load, uop.Store, uop.Index, uop.Bufferize, uop.Vectorize,
 			uop.Reduce, uop.End, uop.After))},
-	&rewrite.Rule{Name: "CONTRACT", Ops: uop.Ops(uop.Contract), Fn: contract},
-	&rewrite.Rule{Name: "UNROLL over no axis", Ops: uop.Ops(uop.Unroll),
+	{Name: "CONTRACT", Ops: uop.Ops(uop.Contract), Fn: contract},
+	{Name: "UNROLL over no axis", Ops: uop.Ops(uop.Unroll),
 		Fn: func(_ any, u *uop.UOp) *uop.UOp {
 			if len(axesOf(u)) == 0 {
 				return u.Src[0]
 			}
 			return nil
 		}},
-)
+}}
 
 // unrollRange replaces a range to unroll or vectorize by the vector of its values.
 func unrollRange(_ any, r *uop.UOp) *uop.UOp {
@@ -259,15 +259,15 @@ func unrollStore(_ any, x *uop.UOp) *uop.UOp {
 	return x.Graph().New(uop.Contract, uop.Void, []*uop.UOp{x.With(appendTo(x.Src[:2], ranges...)...)}, joinAxes(unrolls), contractTag)
 }
 
-var preExpander = rewrite.New("pre expander",
-	&rewrite.Rule{Name: "a range becomes a vector", Ops: uop.Ops(uop.Range), Fn: unrollRange},
-	&rewrite.Rule{Name: "REDUCE over unrolled axes", Ops: uop.Ops(uop.Reduce), Fn: unrollReduce},
-	&rewrite.Rule{Name: "STORE over unrolled axes", Ops: uop.Ops(uop.Store), Fn: unrollStore},
-)
+var preExpander = &rewrite.Table{Name: "pre expander", Rules: []*rewrite.Rule{
+	{Name: "a range becomes a vector", Ops: uop.Ops(uop.Range), Fn: unrollRange},
+	{Name: "REDUCE over unrolled axes", Ops: uop.Ops(uop.Reduce), Fn: unrollReduce},
+	{Name: "STORE over unrolled axes", Ops: uop.Ops(uop.Store), Fn: unrollStore},
+}}
 
 // groupForReduce splits a REDUCE over a grouped axis in two: each work item of the group reduces its part into local memory,
 // then the partial results are reduced.
-var groupForReduce = rewrite.New("group for reduce", &rewrite.Rule{
+var groupForReduce = &rewrite.Table{Name: "group for reduce", Rules: []*rewrite.Rule{{
 	Name: "REDUCE over a grouped axis", Ops: uop.Ops(uop.Reduce),
 	Fn: func(_ any, x *uop.UOp) *uop.UOp {
 		grouped, ranges := partition(x.Src[1:], func(r *uop.UOp) bool { return isRangeOf(r, uop.AxisGroupReduce) })
@@ -284,7 +284,7 @@ var groupForReduce = rewrite.New("group for reduce", &rewrite.Rule{
 		buf := x.Graph().New(uop.Bufferize, part.DType, prepend(part, slices.Concat(locals, grouped)...), opts, nil)
 		return buf.IndexBy(slices.Concat(locals, loops)...).ReduceOver(uop.Op(x.Arg.(uop.OpArg)), loops...)
 	},
-})
+}}}
 
 // isRangeOf reports whether u is a RANGE, not split, of an axis type.
 func isRangeOf(u *uop.UOp, t uop.AxisType) bool {

@@ -10,11 +10,11 @@ import (
 // Tensors compute e^x as 2^(x/ln 2), cos(x) as sin(pi/2 - x) and tanh(x) as 2/(1 + e^-2x) - 1. These formulas lose digits: in the
 // product x/ln 2 for large x, in the subtraction from pi/2, and in the subtraction of 1 near x = 0. For targets with EXP, COS
 // and TANH these rules recognize the formulas.
-var functions = rewrite.New("functions",
-	&rewrite.Rule{Name: "2^(x/ln 2)", Ops: uop.Ops(uop.Exp2), Need: uop.Ops(uop.Mul), Fn: findExp},
-	&rewrite.Rule{Name: "sin(pi/2 - x)", Ops: uop.Ops(uop.Sin), Need: uop.Ops(uop.Add), Fn: findCos},
-	&rewrite.Rule{Name: "2/(1 + e^-2x) - 1", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: findTanh},
-)
+var functions = &rewrite.Table{Name: "functions", Rules: []*rewrite.Rule{
+	{Name: "2^(x/ln 2)", Ops: uop.Ops(uop.Exp2), Need: uop.Ops(uop.Mul), Fn: findExp},
+	{Name: "sin(pi/2 - x)", Ops: uop.Ops(uop.Sin), Need: uop.Ops(uop.Add), Fn: findCos},
+	{Name: "2/(1 + e^-2x) - 1", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: findTanh},
+}}
 
 // hasFunctions reports whether the target has the functions.
 func (t *Target) hasFunctions() bool {

@@ -11,8 +11,8 @@ import (
 // must not be executed either. Simplification removes their own gates, because it may assume that the outer gate is open; the pass
 // adds them again.
 
-var gateAddresses = rewrite.New("gates of loads in indices",
-	&rewrite.Rule{Name: "gate loads in a gated index", Ops: uop.Ops(uop.Index), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var gateAddresses = &rewrite.Table{Name: "gates of loads in indices", Rules: []*rewrite.Rule{
+	{Name: "gate loads in a gated index", Ops: uop.Ops(uop.Index), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if len(u.Src) != 3 || !u.Src[1].HasOp(loadOp) {
 			return nil
 		}
@@ -33,7 +33,7 @@ var gateAddresses = rewrite.New("gates of loads in indices",
 			return nil
 		}
 		return u.With(u.Src[0], rewrite.Substitute(u.Src[1], m), u.Src[2])
-	}})
+	}}}}
 
 var loadOp = uop.Ops(uop.Load)
 

@@ -15,7 +15,7 @@ const ThreadVar = "core_id"
 
 // addLaunch replaces parallel ranges by thread numbers or work item indices. Each thread or item runs the whole kernel with its own
 // value.
-var addLaunch = rewrite.New("launch", &rewrite.Rule{
+var addLaunch = &rewrite.Table{Name: "launch", Rules: []*rewrite.Rule{{
 	Name: "ranges that run side by side", Ops: uop.Ops(uop.Sink),
 	Fn: func(ctx any, s *uop.UOp) *uop.UOp {
 		if s.Arg == nil {
@@ -44,7 +44,7 @@ var addLaunch = rewrite.New("launch", &rewrite.Rule{
 		}
 		return addThreads(s, global)
 	},
-})
+}}}
 
 // addThreads replaces the range that is spread over threads by the variable core_id.
 func addThreads(s *uop.UOp, threads []*uop.UOp) *uop.UOp {

@@ -26,16 +26,16 @@ func simplifyGated(buf, idx, gate *uop.UOp) *uop.UOp {
 
 // boolAsIndex casts bools in indices to numbers. A cast from bool to integer to index was merged into one, but an address cannot
 // be computed from bools.
-var boolAsIndex = rewrite.New("bool as index", &rewrite.Rule{Name: "a bool as an index", Ops: uop.Ops(uop.Cast),
+var boolAsIndex = &rewrite.Table{Name: "bool as index", Rules: []*rewrite.Rule{{Name: "a bool as an index", Ops: uop.Ops(uop.Cast),
 	Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if !u.DType.IsIndex() || !u.Src[0].DType.IsBool() {
 			return nil
 		}
 		return u.With(u.Src[0].Cast(uop.Int32.Vec(u.DType.Count)))
-	}})
+	}}}}
 
-var loadStoreIndexing = rewrite.New("load/store indexing",
-	&rewrite.Rule{Name: "simplify a gated index", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Where),
+var loadStoreIndexing = &rewrite.Table{Name: "load/store indexing", Rules: []*rewrite.Rule{
+	{Name: "simplify a gated index", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Where),
 		Fn: func(_ any, u *uop.UOp) *uop.UOp {
 			if len(u.Src) != 2 {
 				return nil
@@ -45,21 +45,21 @@ var loadStoreIndexing = rewrite.New("load/store indexing",
 			}
 			return nil
 		}},
-	&rewrite.Rule{Name: "simplify a wide index after lowering", Ops: uop.Ops(uop.Index),
+	{Name: "simplify a wide index after lowering", Ops: uop.Ops(uop.Index),
 		Fn: func(_ any, u *uop.UOp) *uop.UOp {
 			if len(u.Src) == 3 && u.Src[1].DType.Scalar() == uop.Int64 && u.Src[2].DType.Scalar() == uop.Bool {
 				return simplifyGated(u.Src[0], u.Src[1], u.Src[2])
 			}
 			return nil
 		}},
-	&rewrite.Rule{Name: "drop a gate that is open", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.ConstOp),
+	{Name: "drop a gate that is open", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.ConstOp),
 		Fn: func(_ any, u *uop.UOp) *uop.UOp {
 			if len(u.Src) == 3 && u.Src[2].DType.Scalar() == uop.Bool && u.Src[2].IsConst(uop.BoolConst(true)) {
 				return pointerTo(u.Src[0], u.Src[1])
 			}
 			return nil
 		}},
-)
+}}
 
 // expandIndex makes one pointer for each element of a vector index.
 func expandIndex(_ any, u *uop.UOp) *uop.UOp {
@@ -230,14 +230,14 @@ func storeCat(_ any, st *uop.UOp) *uop.UOp {
 	return st.Graph().Group(parts...)
 }
 
-var loadStoreFolding = rewrite.New("load/store folding",
-	&rewrite.Rule{Name: "vector index to pointers", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Vectorize), Fn: expandIndex},
-	&rewrite.Rule{Name: "pointers to vector pointers", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Index), Fn: foldPointers},
-	&rewrite.Rule{Name: "GEP after LOAD", Ops: uop.Ops(uop.Load), Need: uop.Ops(uop.Gep), Fn: loadBeforeGep},
-	&rewrite.Rule{Name: "GEP on the data of STORE", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Gep), Fn: storeBeforeGep},
-	&rewrite.Rule{Name: "PTRCAT after LOAD", Ops: uop.Ops(uop.Load), Need: uop.Ops(uop.PtrCat), Fn: loadCat},
-	&rewrite.Rule{Name: "PTRCAT after STORE", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.PtrCat), Fn: storeCat},
-)
+var loadStoreFolding = &rewrite.Table{Name: "load/store folding", Rules: []*rewrite.Rule{
+	{Name: "vector index to pointers", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Vectorize), Fn: expandIndex},
+	{Name: "pointers to vector pointers", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Index), Fn: foldPointers},
+	{Name: "GEP after LOAD", Ops: uop.Ops(uop.Load), Need: uop.Ops(uop.Gep), Fn: loadBeforeGep},
+	{Name: "GEP on the data of STORE", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Gep), Fn: storeBeforeGep},
+	{Name: "PTRCAT after LOAD", Ops: uop.Ops(uop.Load), Need: uop.Ops(uop.PtrCat), Fn: loadCat},
+	{Name: "PTRCAT after STORE", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.PtrCat), Fn: storeCat},
+}}
 
 // splitAccess cuts a vector LOAD or STORE into widths of the target.
 func splitAccess(ctx any, ls *uop.UOp) *uop.UOp {
@@ -289,6 +289,6 @@ func splitAccess(ctx any, ls *uop.UOp) *uop.UOp {
 	return g.New(uop.Cat, ls.DType, parts, nil, nil)
 }
 
-var correctLoadStore = rewrite.New("correct load/store", &rewrite.Rule{
+var correctLoadStore = &rewrite.Table{Name: "correct load/store", Rules: []*rewrite.Rule{{
 	Name: "split to the target's widths", Ops: uop.Ops(uop.Load, uop.Store), Need: uop.Ops(uop.Cast), Fn: splitAccess,
-})
+}}}

@@ -21,9 +21,9 @@ func Native() *Target {
 }
 
 // boolDivision divides bools, as gradients of any and of maxima of bools do; a zero divisor gives false.
-var boolDivision = rewrite.New("bool division", &rewrite.Rule{Name: "a / b", Ops: uop.Ops(uop.Fdiv), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var boolDivision = &rewrite.Table{Name: "bool division", Rules: []*rewrite.Rule{{Name: "a / b", Ops: uop.Ops(uop.Fdiv), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 	if !u.DType.IsBool() {
 		return nil
 	}
 	return u.Src[0].And(u.Src[1])
-}})
+}}}}

@@ -96,12 +96,12 @@ var Passes = []Pass{
 }
 
 var (
-	movement        = rewrite.Concat("early movement ops", ranges.MovementOps, ranges.SyntacticSugar)
-	simplifyRanges  = rewrite.Concat("simplify ranges", ranges.SimplifyRanges)
-	splitRanges     = rewrite.Concat("split ranges", ranges.SplitRanges, ranges.FlattenRange)
-	addLocalBuffers = rewrite.Concat("add local buffers", ranges.AddBuffersLocal, ranges.KernelCleanup)
-	splitQuotients  = rewrite.Concat("split quotients", ranges.SplitQuotients, ranges.FlattenRange)
-	removeReduce    = rewrite.Concat("remove_reduce", reduceRules, symbolic.GepPushing)
+	movement        = &rewrite.Table{Name: "early movement ops", Parts: []*rewrite.Table{ranges.MovementOps, ranges.SyntacticSugar}}
+	simplifyRanges  = &rewrite.Table{Name: "simplify ranges", Parts: []*rewrite.Table{ranges.SimplifyRanges}}
+	splitRanges     = &rewrite.Table{Name: "split ranges", Parts: []*rewrite.Table{ranges.SplitRanges, ranges.FlattenRange}}
+	addLocalBuffers = &rewrite.Table{Name: "add local buffers", Parts: []*rewrite.Table{ranges.AddBuffersLocal, ranges.KernelCleanup}}
+	splitQuotients  = &rewrite.Table{Name: "split quotients", Parts: []*rewrite.Table{ranges.SplitQuotients, ranges.FlattenRange}}
+	removeReduce    = &rewrite.Table{Name: "remove_reduce", Parts: []*rewrite.Table{reduceRules, symbolic.GepPushing}}
 )
 
 // PassNames are the names of all passes.

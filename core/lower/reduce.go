@@ -217,25 +217,25 @@ func mergeLoops(ctx any, sink *uop.UOp) *uop.UOp {
 	return rewrite.Substitute(sink, subs)
 }
 
-var reduceRules = rewrite.New("reduce",
-	&rewrite.Rule{Name: "REDUCE to accumulator", Ops: uop.Ops(uop.Reduce), Fn: accumulate},
-	&rewrite.Rule{Name: "PREFIX to accumulator", Ops: uop.Ops(uop.Prefix), Fn: runPrefix},
-	&rewrite.Rule{Name: "one loop for equal ranges", Ops: uop.Ops(uop.Sink), Fn: mergeLoops},
-)
+var reduceRules = &rewrite.Table{Name: "reduce", Rules: []*rewrite.Rule{
+	{Name: "REDUCE to accumulator", Ops: uop.Ops(uop.Reduce), Fn: accumulate},
+	{Name: "PREFIX to accumulator", Ops: uop.Ops(uop.Prefix), Fn: runPrefix},
+	{Name: "one loop for equal ranges", Ops: uop.Ops(uop.Sink), Fn: mergeLoops},
+}}
 
 // addLoads makes loads explicit: an INDEX of the value type becomes a LOAD through a pointer.
-var addLoads = rewrite.New("add loads",
-	&rewrite.Rule{Name: "INDEX of a value is a LOAD", Ops: uop.Ops(uop.Index), Fn: func(_ any, idx *uop.UOp) *uop.UOp {
+var addLoads = &rewrite.Table{Name: "add loads", Rules: []*rewrite.Rule{
+	{Name: "INDEX of a value is a LOAD", Ops: uop.Ops(uop.Index), Fn: func(_ any, idx *uop.UOp) *uop.UOp {
 		if idx.DType.IsPtr() {
 			return nil
 		}
 		return idx.WithDType(idx.Src[0].DType).F(uop.Load, idx.DType, nil)
 	}},
-	&rewrite.Rule{Name: "STORE takes the pointer", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Load),
+	{Name: "STORE takes the pointer", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Load),
 		Fn: func(_ any, s *uop.UOp) *uop.UOp {
 			if len(s.Src) != 2 || s.Src[0].Op != uop.Load {
 				return nil
 			}
 			return s.With(s.Src[0].Src[0], s.Src[1])
 		}},
-)
+}}

@@ -53,8 +53,8 @@ func holds(dt *uop.DType, u *uop.UOp) bool {
 	return uop.CanLosslessCast(u.DType.Scalar(), dt.Scalar())
 }
 
-var renderRules = rewrite.New("render",
-	&rewrite.Rule{Name: "vector of one constant", Ops: uop.Ops(uop.ConstOp), Fn: func(_ any, c *uop.UOp) *uop.UOp {
+var renderRules = &rewrite.Table{Name: "render", Rules: []*rewrite.Rule{
+	{Name: "vector of one constant", Ops: uop.Ops(uop.ConstOp), Fn: func(_ any, c *uop.UOp) *uop.UOp {
 		n := c.DType.VCount()
 		if n == 1 {
 			return nil
@@ -66,7 +66,7 @@ var renderRules = rewrite.New("render",
 		}
 		return c.Graph().New(uop.Vectorize, c.DType, src, nil, nil)
 	}},
-	&rewrite.Rule{Name: "vector of constants", Ops: uop.Ops(uop.VConstOp), Fn: func(_ any, c *uop.UOp) *uop.UOp {
+	{Name: "vector of constants", Ops: uop.Ops(uop.VConstOp), Fn: func(_ any, c *uop.UOp) *uop.UOp {
 		cs := c.Arg.(uop.Consts)
 		src := make([]*uop.UOp, len(cs))
 		for i, v := range cs {
@@ -74,7 +74,7 @@ var renderRules = rewrite.New("render",
 		}
 		return c.Graph().New(uop.Vectorize, c.DType, src, nil, nil)
 	}},
-	&rewrite.Rule{Name: "GEP of one element", Ops: uop.Ops(uop.Gep), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+	{Name: "GEP of one element", Ops: uop.Ops(uop.Gep), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		is := u.Arg.(uop.Nums)
 		if len(is) > 1 {
 			src := make([]*uop.UOp, len(is))
@@ -88,13 +88,13 @@ var renderRules = rewrite.New("render",
 		}
 		return nil
 	}},
-	&rewrite.Rule{Name: "VECTORIZE of one", Ops: uop.Ops(uop.Vectorize), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+	{Name: "VECTORIZE of one", Ops: uop.Ops(uop.Vectorize), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if len(u.Src) == 1 {
 			return u.Src[0]
 		}
 		return nil
 	}},
-	&rewrite.Rule{Name: "alternative of a gated load", Ops: uop.Ops(uop.Load), Fn: func(_ any, x *uop.UOp) *uop.UOp {
+	{Name: "alternative of a gated load", Ops: uop.Ops(uop.Load), Fn: func(_ any, x *uop.UOp) *uop.UOp {
 		if gatedLoad(x) == nil {
 			return nil
 		}
@@ -104,7 +104,7 @@ var renderRules = rewrite.New("render",
 		alt := x.Graph().Const(x.DType, uop.Int(0))
 		return x.With(append([]*uop.UOp{x.Src[0], alt}, x.Src[1:]...)...)
 	}},
-	&rewrite.Rule{Name: "WHERE of a gated load", Ops: uop.Ops(uop.Where), Fn: func(_ any, w *uop.UOp) *uop.UOp {
+	{Name: "WHERE of a gated load", Ops: uop.Ops(uop.Where), Fn: func(_ any, w *uop.UOp) *uop.UOp {
 		load := w.Src[1]
 		if gatedLoad(load) == nil {
 			load = uncast(load)
@@ -114,11 +114,11 @@ var renderRules = rewrite.New("render",
 		}
 		return nil
 	}},
-	&rewrite.Rule{Name: "WHERE of a load gated by the contrary", Ops: uop.Ops(uop.Where), Fn: func(_ any, w *uop.UOp) *uop.UOp {
+	{Name: "WHERE of a load gated by the contrary", Ops: uop.Ops(uop.Where), Fn: func(_ any, w *uop.UOp) *uop.UOp {
 		load := uncast(w.Src[2])
 		if gate := gatedLoad(load); gate != nil && negated(gate) == w.Src[0] {
 			return foldAlternative(load, w.Src[1])
 		}
 		return nil
 	}},
-)
+}}

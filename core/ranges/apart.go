@@ -19,7 +19,7 @@ type apart map[string]rewrite.Map
 // Unordered says that rules only read it.
 func (apart) Unordered() {}
 
-var separate = rewrite.New("separate reductions", &rewrite.Rule{Name: "loops of its own", Ops: uop.Ops(uop.Reduce),
+var separate = &rewrite.Table{Name: "separate reductions", Rules: []*rewrite.Rule{{Name: "loops of its own", Ops: uop.Ops(uop.Reduce),
 	Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 		m := ctx.(apart)[loopsKey(u)]
 		if m == nil {
@@ -32,7 +32,7 @@ var separate = rewrite.New("separate reductions", &rewrite.Rule{Name: "loops of 
 			}
 		}
 		return rewrite.Substitute(u, m)
-	}})
+	}}}}
 
 // SeparateReduces gives reductions that share some of their loops, but not all, ranges of their own.
 func SeparateReduces(sink *uop.UOp) *uop.UOp {

@@ -8,33 +8,33 @@ import (
 var reduceOps = uop.Ops(uop.Reduce)
 
 // collapseRules solve a sum over a range r for the values of r that a comparison lets through.
-var collapseRules = rewrite.New("collapse",
-	&rewrite.Rule{Name: "x+y < c", Ops: uop.Ops(uop.CmpLt), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var collapseRules = &rewrite.Table{Name: "collapse", Rules: []*rewrite.Rule{
+	{Name: "x+y < c", Ops: uop.Ops(uop.CmpLt), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		return liftTerm(u.Src[0], u.Src[1], (*uop.UOp).Lt)
 	}},
-	&rewrite.Rule{Name: "x*y < c", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Mul), Fn: liftFactor},
-	&rewrite.Rule{Name: "sum where r < cut: 0, val", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldBelow},
-	&rewrite.Rule{Name: "sum where lower <= r < upper: val", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldBetween},
-	&rewrite.Rule{Name: "sum where r < cut: val", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldAbove},
-	&rewrite.Rule{Name: "sum of x+y", Ops: reduceOps, Need: uop.Ops(uop.Add), Fn: splitSum},
-	&rewrite.Rule{Name: "sum where var & y", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: liftGate},
-	&rewrite.Rule{Name: "x * bool", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Cast), Fn: mulToWhere},
-)
+	{Name: "x*y < c", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Mul), Fn: liftFactor},
+	{Name: "sum where r < cut: 0, val", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldBelow},
+	{Name: "sum where lower <= r < upper: val", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldBetween},
+	{Name: "sum where r < cut: val", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldAbove},
+	{Name: "sum of x+y", Ops: reduceOps, Need: uop.Ops(uop.Add), Fn: splitSum},
+	{Name: "sum where var & y", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: liftGate},
+	{Name: "x * bool", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Cast), Fn: mulToWhere},
+}}
 
 // loadCollapseRules solve a sum over r of a load that is selected by idx != r.
-var loadCollapseRules = rewrite.New("load collapse",
-	&rewrite.Rule{Name: "x+y != c", Ops: uop.Ops(uop.CmpNe), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var loadCollapseRules = &rewrite.Table{Name: "load collapse", Rules: []*rewrite.Rule{
+	{Name: "x+y != c", Ops: uop.Ops(uop.CmpNe), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if v := liftTerm(u.Src[0], u.Src[1], (*uop.UOp).Ne); v != nil {
 			return v
 		}
 		return liftTerm(u.Src[1], u.Src[0], (*uop.UOp).Ne)
 	}},
-	&rewrite.Rule{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
-)
+	{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
+}}
 
 // selectionRules do so under further conditions.
-var selectionRules = rewrite.New("selection",
-	&rewrite.Rule{Name: "sum where idx == r & cond: load, 0", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelectAnd})
+var selectionRules = &rewrite.Table{Name: "selection", Rules: []*rewrite.Rule{
+	{Name: "sum where idx == r & cond: load, 0", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelectAnd}}}
 
 // liftTerm turns x+y cmp c, where only x has ranges, into x cmp c-y. The sum may be cast from an integer to another: a cast
 // from a floating type rounds, so that (x+0.5 as an integer) cmp c says something else than x cmp c-0.5. Small and unsigned

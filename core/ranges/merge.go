@@ -10,11 +10,11 @@ import (
 
 // SimplifyRanges merges two ranges into one where this needs no more divisions than before:
 // neighbours at an END, any pair of a REDUCE.
-var SimplifyRanges = rewrite.New("simplify ranges",
-	&rewrite.Rule{Name: "merge ranges", Ops: uop.Ops(uop.End, uop.Reduce), Fn: mergeRanges})
+var SimplifyRanges = &rewrite.Table{Name: "simplify ranges", Rules: []*rewrite.Rule{
+	{Name: "merge ranges", Ops: uop.Ops(uop.End, uop.Reduce), Fn: mergeRanges}}}
 
-var mergeTable = rewrite.Concat("check_merge", rewrite.New("", &rewrite.Rule{Name: "substitute", Ops: uop.GroupAll, Below: rangeOp,
-	Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(rewrite.Map)[u] }}), symbolic.Symbolic, FlattenRange)
+var mergeTable = &rewrite.Table{Name: "check_merge", Parts: []*rewrite.Table{{Rules: []*rewrite.Rule{{Name: "substitute", Ops: uop.GroupAll, Below: rangeOp,
+	Fn: func(ctx any, u *uop.UOp) *uop.UOp { return ctx.(rewrite.Map)[u] }}}}, symbolic.Symbolic, FlattenRange}}
 
 func mergeRanges(_ any, u *uop.UOp) *uop.UOp {
 	ended := u.EndedRanges()
@@ -132,16 +132,16 @@ func (Splits) Unordered() {}
 
 // SplitRanges splits a range r that occurs as r % c, with c dividing its size, into an outer and an inner
 // range. Its context is a Splits.
-var SplitRanges = rewrite.New("split ranges",
-	&rewrite.Rule{Name: "mark r % c", Ops: uop.Ops(uop.Mod), Need: uop.Ops(uop.Range), Fn: markRangeMod},
-	&rewrite.Rule{Name: "split marked ranges", Ops: uop.Ops(uop.Sink), Fn: splitMarked},
-)
+var SplitRanges = &rewrite.Table{Name: "split ranges", Rules: []*rewrite.Rule{
+	{Name: "mark r % c", Ops: uop.Ops(uop.Mod), Need: uop.Ops(uop.Range), Fn: markRangeMod},
+	{Name: "split marked ranges", Ops: uop.Ops(uop.Sink), Fn: splitMarked},
+}}
 
 // SplitQuotients does the same for r / c: where only the quotient occurs, loops over both parts have plain indices.
-var SplitQuotients = rewrite.New("split quotients",
-	&rewrite.Rule{Name: "mark r / c", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Range), Fn: markRangeMod},
-	&rewrite.Rule{Name: "split marked ranges", Ops: uop.Ops(uop.Sink), Fn: splitMarked},
-)
+var SplitQuotients = &rewrite.Table{Name: "split quotients", Rules: []*rewrite.Rule{
+	{Name: "mark r / c", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Range), Fn: markRangeMod},
+	{Name: "split marked ranges", Ops: uop.Ops(uop.Sink), Fn: splitMarked},
+}}
 
 func markRangeMod(ctx any, u *uop.UOp) *uop.UOp {
 	r, c := u.Src[0], u.Src[1]

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	reshapeTable = rewrite.Concat("reshape", symbolic.Symbolic, symbolic.SimplifyValid, symbolic.DropAndClauses)
-	padTable     = rewrite.Concat("pad", symbolic.Symbolic, symbolic.SimplifyValid)
+	reshapeTable = &rewrite.Table{Name: "reshape", Parts: []*rewrite.Table{symbolic.Symbolic, symbolic.SimplifyValid, symbolic.DropAndClauses}}
+	padTable     = &rewrite.Table{Name: "pad", Parts: []*rewrite.Table{symbolic.Symbolic, symbolic.SimplifyValid}}
 )
 
 // ApplyMovement gives the indices at which the source of movement operation u is read

@@ -9,36 +9,36 @@ import (
 )
 
 // ReduceUnparented takes ranges out of a REDUCE whose value does not depend on them.
-var ReduceUnparented = rewrite.New("reduce unparented",
-	&rewrite.Rule{Name: "reduce unparented", Ops: uop.Ops(uop.Reduce), Fn: reduceUnparented})
+var ReduceUnparented = &rewrite.Table{Name: "reduce unparented", Rules: []*rewrite.Rule{
+	{Name: "reduce unparented", Ops: uop.Ops(uop.Reduce), Fn: reduceUnparented}}}
 
 // ReduceSimplify also replaces a sum over ranges, where nothing is loaded, by a closed form (a range that
 // is only compared with, as in arange).
-var ReduceSimplify = rewrite.Concat("reduce simplify", ReduceUnparented, rewrite.New("",
-	&rewrite.Rule{Name: "reduce collapse", Ops: uop.Ops(uop.Reduce), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var ReduceSimplify = &rewrite.Table{Name: "reduce simplify", Parts: []*rewrite.Table{ReduceUnparented, {Rules: []*rewrite.Rule{
+	{Name: "reduce collapse", Ops: uop.Ops(uop.Reduce), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		return collapse(u, collapseTable, foldable)
-	}}))
+	}}}}}}
 
 // LoadCollapse turns a sum of loads that are selected by comparing an index with the range into one gated load.
-var LoadCollapse = rewrite.New("load collapse",
-	&rewrite.Rule{Name: "reduce load collapse", Ops: uop.Ops(uop.Reduce), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var LoadCollapse = &rewrite.Table{Name: "load collapse", Rules: []*rewrite.Rule{
+	{Name: "reduce load collapse", Ops: uop.Ops(uop.Reduce), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if len(u.Src) != 2 {
 			return nil
 		}
 		return collapse(u, loadCollapseTable, loadFoldable)
 	}},
 	// The rules above move terms to the other side of a comparison; on a loaded index that could overflow, so it is undone.
-	&rewrite.Rule{Name: "no math on loaded index", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: compareLoadedIndex})
+	{Name: "no math on loaded index", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: compareLoadedIndex}}}
 
 // Selections also does so where the sum has further conditions.
-var Selections = rewrite.New("selections",
-	&rewrite.Rule{Name: "reduce selection", Ops: uop.Ops(uop.Reduce), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var Selections = &rewrite.Table{Name: "selections", Rules: []*rewrite.Rule{
+	{Name: "reduce selection", Ops: uop.Ops(uop.Reduce), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if len(u.Src) != 2 {
 			return nil
 		}
 		return collapse(u, selectionTable, loadFoldable)
 	}},
-	&rewrite.Rule{Name: "no math on loaded index", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: compareLoadedIndex})
+	{Name: "no math on loaded index", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: compareLoadedIndex}}}
 
 // Comparisons without which no rule of the tables below can make a range disappear.
 var (
@@ -166,7 +166,7 @@ func eachOrder(u *uop.UOp, op uop.Op, f func(x, y *uop.UOp) *uop.UOp) *uop.UOp {
 }
 
 var (
-	collapseTable     = rewrite.Concat("reduce_collapse", ReduceUnparented, collapseRules, symbolic.Symbolic)
-	loadCollapseTable = rewrite.Concat("reduce_load_collapse", collapseTable, loadCollapseRules)
-	selectionTable    = rewrite.Concat("reduce_selection", loadCollapseTable, selectionRules)
+	collapseTable     = &rewrite.Table{Name: "reduce_collapse", Parts: []*rewrite.Table{ReduceUnparented, collapseRules, symbolic.Symbolic}}
+	loadCollapseTable = &rewrite.Table{Name: "reduce_load_collapse", Parts: []*rewrite.Table{collapseTable, loadCollapseRules}}
+	selectionTable    = &rewrite.Table{Name: "reduce_selection", Parts: []*rewrite.Table{loadCollapseTable, selectionRules}}
 )

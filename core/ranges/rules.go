@@ -8,8 +8,8 @@ import (
 )
 
 // SyntacticSugar joins an INDEX of a pointer INDEX into one.
-var SyntacticSugar = rewrite.New("syntactic sugar",
-	&rewrite.Rule{Name: "index of index", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Index), Fn: joinIndex})
+var SyntacticSugar = &rewrite.Table{Name: "syntactic sugar", Rules: []*rewrite.Rule{
+	{Name: "index of index", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Index), Fn: joinIndex}}}
 
 func joinIndex(_ any, u *uop.UOp) *uop.UOp {
 	inner := u.Src[0]
@@ -20,11 +20,11 @@ func joinIndex(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // MovementOps moves movement operations out of the way: into the indices of INDEX, and past AFTER and END.
-var MovementOps = rewrite.New("movement ops",
-	&rewrite.Rule{Name: "index of movement", Ops: uop.Ops(uop.Index), Fn: indexThroughMovement},
-	&rewrite.Rule{Name: "after of movement", Ops: uop.Ops(uop.After), Fn: afterThroughMovement},
-	&rewrite.Rule{Name: "end of movement", Ops: uop.Ops(uop.End), Fn: endThroughMovement},
-)
+var MovementOps = &rewrite.Table{Name: "movement ops", Rules: []*rewrite.Rule{
+	{Name: "index of movement", Ops: uop.Ops(uop.Index), Fn: indexThroughMovement},
+	{Name: "after of movement", Ops: uop.Ops(uop.After), Fn: afterThroughMovement},
+	{Name: "end of movement", Ops: uop.Ops(uop.End), Fn: endThroughMovement},
+}}
 
 func indexThroughMovement(_ any, u *uop.UOp) *uop.UOp {
 	m := u.Src[0]
@@ -53,8 +53,8 @@ func endThroughMovement(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // FlattenRange lists the ranges that REDUCE, STORE and END close as plain RANGEs, in order of first appearance.
-var FlattenRange = rewrite.New("flatten range",
-	&rewrite.Rule{Name: "flatten range", Ops: uop.Ops(uop.Reduce, uop.Store, uop.End), Fn: flattenRange})
+var FlattenRange = &rewrite.Table{Name: "flatten range", Rules: []*rewrite.Rule{
+	{Name: "flatten range", Ops: uop.Ops(uop.Reduce, uop.Store, uop.End), Fn: flattenRange}}}
 
 func flattenRange(_ any, u *uop.UOp) *uop.UOp {
 	k := uop.RangeStart(u.Op)

@@ -19,20 +19,20 @@ func (c *Counter) next() int {
 }
 
 // FlattenBufferize gives every BUFFERIZE one index; the shape and the tag move to a RESHAPE.
-var FlattenBufferize = rewrite.New("flatten bufferize",
-	&rewrite.Rule{Name: "flatten bufferize", Ops: uop.Ops(uop.Bufferize), Fn: flattenBufferize})
+var FlattenBufferize = &rewrite.Table{Name: "flatten bufferize", Rules: []*rewrite.Rule{
+	{Name: "flatten bufferize", Ops: uop.Ops(uop.Bufferize), Fn: flattenBufferize}}}
 
 // BufferizeToStore turns BUFFERIZE in global memory into a store to a new BUFFER. Context: *Counter.
-var BufferizeToStore = rewrite.New("bufferize to store",
-	&rewrite.Rule{Name: "bufferize to store", Ops: uop.Ops(uop.Bufferize), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+var BufferizeToStore = &rewrite.Table{Name: "bufferize to store", Rules: []*rewrite.Rule{
+	{Name: "bufferize to store", Ops: uop.Ops(uop.Bufferize), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 		return bufferizeToStore(ctx.(*Counter), u, false)
-	}})
+	}}}}
 
 // AddBuffersLocal turns every BUFFERIZE into a store, local ones to DEFINE_LOCAL. Context: *Counter.
-var AddBuffersLocal = rewrite.Concat("add local buffers", MovementOps, FlattenBufferize, rewrite.New("",
-	&rewrite.Rule{Name: "bufferize to store", Ops: uop.Ops(uop.Bufferize), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+var AddBuffersLocal = &rewrite.Table{Name: "add local buffers", Parts: []*rewrite.Table{MovementOps, FlattenBufferize, {Rules: []*rewrite.Rule{
+	{Name: "bufferize to store", Ops: uop.Ops(uop.Bufferize), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 		return bufferizeToStore(ctx.(*Counter), u, true)
-	}}))
+	}}}}}}
 
 func flattenBufferize(_ any, u *uop.UOp) *uop.UOp {
 	if u.Tag == nil && len(u.Src) == 2 {
@@ -186,11 +186,11 @@ func compareIDs(a, b uop.RangeArg) int {
 
 // KernelCleanup is what a kernel's graph must not contain after its buffers are in place: CONTIGUOUS, NOOP,
 // and vectors of local buffers whose type went stale when the AFTER was put in.
-var KernelCleanup = rewrite.New("rangeify codegen",
-	&rewrite.Rule{Name: "drop contiguous", Ops: uop.Ops(uop.Contiguous), Fn: source},
-	&rewrite.Rule{Name: "drop noop", Ops: uop.Ops(uop.Noop), Fn: source},
-	&rewrite.Rule{Name: "broadcast of after", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.After), Fn: broadcastAfter},
-	&rewrite.Rule{Name: "index of broadcast local", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Vectorize), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var KernelCleanup = &rewrite.Table{Name: "rangeify codegen", Rules: []*rewrite.Rule{
+	{Name: "drop contiguous", Ops: uop.Ops(uop.Contiguous), Fn: source},
+	{Name: "drop noop", Ops: uop.Ops(uop.Noop), Fn: source},
+	{Name: "broadcast of after", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.After), Fn: broadcastAfter},
+	{Name: "index of broadcast local", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Vectorize), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		dg := u.Src[0]
 		if dg.Op != uop.Vectorize || u.DType.IsPtr() || len(dg.Src) == 0 {
 			return nil
@@ -202,17 +202,17 @@ var KernelCleanup = rewrite.New("rangeify codegen",
 		}
 		return loadVector(u, dg)
 	}},
-	&rewrite.Rule{Name: "gep of after", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.After), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+	{Name: "gep of after", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.After), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		return u.Src[0].GepList(u.Arg.(uop.Nums))
 	}},
-	&rewrite.Rule{Name: "index of local gep", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Gep), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+	{Name: "index of local gep", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Gep), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		dg := u.Src[0]
 		if dg.Op != uop.Gep || u.DType.IsPtr() || !localAfter(dg.Src[0]) {
 			return nil
 		}
 		return loadVector(u, dg)
 	}},
-)
+}}
 
 func source(_ any, u *uop.UOp) *uop.UOp { return u.Src[0] }
 

@@ -20,12 +20,14 @@ type Unordered interface{ Unordered() }
 
 // Graph rewrites the graph below root, children first: a node is given to the table
 // once its sources are final. A replacement is rewritten in turn, until no rule applies.
-func Graph(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, t, nil, ctx, t.ops) }
+func Graph(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, t, nil, ctx, t.index().ops) }
 
 // GraphTopDown rewrites parents first: a node is rewritten until no rule applies, then
 // its sources are visited. A rule may return Gate to leave everything below its node alone.
 // tinygrad calls this order bottom_up.
-func GraphTopDown(root *uop.UOp, t *Table, ctx any) *uop.UOp { return run(root, nil, t, ctx, t.ops) }
+func GraphTopDown(root *uop.UOp, t *Table, ctx any) *uop.UOp {
+	return run(root, nil, t, ctx, t.index().ops)
+}
 
 // rewriters are kept for reuse: most rewrites are of a handful of nodes, many thousand times.
 var rewriters = sync.Pool{New: func() any { return &rewriter{} }}

@@ -17,12 +17,12 @@ type Map map[*uop.UOp]*uop.UOp
 // Unordered marks that visits may come in any order.
 func (Map) Unordered() {}
 
-var substituteTable = New("substitute", &Rule{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+var substituteTable = &Table{Name: "substitute", Rules: []*Rule{{Name: "substitute", Ops: uop.GroupAll, Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 	if v := ctx.(Map)[u]; v != nil || u.Op != uop.Sink || len(u.Src) == 0 || u.Src[0].Op != uop.Sink {
 		return v
 	}
 	return Gate // the body of a REPEAT
-}})
+}}}}
 
 // Substitute replaces nodes of the graph below root, parents first; what a replacement
 // brings in is looked up again. The bodies of REPEATs, which read nothing but its sources, stay as they are.
@@ -37,9 +37,9 @@ func Substitute(root *uop.UOp, m Map) *uop.UOp {
 }
 
 // RemoveTags drops the tags of all nodes.
-var RemoveTags = New("remove all tags", &Rule{Name: "untag", Ops: uop.GroupAll, Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var RemoveTags = &Table{Name: "remove all tags", Rules: []*Rule{{Name: "untag", Ops: uop.GroupAll, Fn: func(_ any, u *uop.UOp) *uop.UOp {
 	if u.Tag == nil {
 		return nil
 	}
 	return u.WithTag(nil)
-}})
+}}}}

@@ -7,6 +7,7 @@ package rewrite
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"polygrad/core/uop"
 )
@@ -27,12 +28,19 @@ type Rule struct {
 	count counters
 }
 
-// Table is an ordered list of rules.
+// Table is an ordered list of rules: its own, then those of its parts. It is written as a literal, so that a program that begins has nothing
+// to do for it: the index by operations is made when the table is first used.
 type Table struct {
 	Name  string
 	Rules []*Rule
-	ops   uop.OpSet // the operations that rules look at
-	byOp  [uop.NumAllOps][]entry
+	Parts []*Table
+	made  atomic.Pointer[index]
+}
+
+// index finds the rules of a table by the operation of a node.
+type index struct {
+	ops  uop.OpSet // the operations that rules look at
+	byOp [uop.NumAllOps][]entry
 }
 
 // entry is what the inner loop needs of a rule.
@@ -43,35 +51,53 @@ type entry struct {
 }
 
 // New makes a table of rules, in order.
-func New(name string, rules ...*Rule) *Table {
-	t := &Table{Name: name, Rules: rules}
-	for _, r := range rules {
-		if r.Ops == (uop.OpSet{}) {
-			panic(fmt.Sprintf("rewrite.New: rule %q of table %q matches no operation", r.Name, name))
-		}
-		if r.Below == (uop.OpSet{}) {
-			t.ops = t.ops.Union(r.Ops)
-		}
-		t.ops = t.ops.Union(r.Below)
-		for _, o := range r.Ops.List() {
-			t.byOp[o] = append(t.byOp[o], entry{r.Need, r.Fn, r})
-		}
-	}
-	return t
-}
+func New(name string, rules ...*Rule) *Table { return &Table{Name: name, Rules: rules} }
 
 // Concat is the table of all rules of the given tables, in order.
-func Concat(name string, tables ...*Table) *Table {
-	var rules []*Rule
-	for _, t := range tables {
-		rules = append(rules, t.Rules...)
+func Concat(name string, parts ...*Table) *Table { return &Table{Name: name, Parts: parts} }
+
+// All visits the rules of the table and its parts, in order.
+func (t *Table) All(yield func(*Rule) bool) { t.all(yield) }
+
+func (t *Table) all(yield func(*Rule) bool) bool {
+	for _, r := range t.Rules {
+		if !yield(r) {
+			return false
+		}
 	}
-	return New(name, rules...)
+	for _, p := range t.Parts {
+		if !p.all(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// index is that of the table. Threads that ask for it first at the same time make equal ones.
+func (t *Table) index() *index {
+	if x := t.made.Load(); x != nil {
+		return x
+	}
+	x := new(index)
+	for r := range t.All {
+		if r.Ops == (uop.OpSet{}) {
+			panic(fmt.Sprintf("rewrite: rule %q of table %q matches no operation", r.Name, t.Name))
+		}
+		if r.Below == (uop.OpSet{}) {
+			x.ops = x.ops.Union(r.Ops)
+		}
+		x.ops = x.ops.Union(r.Below)
+		for _, o := range r.Ops.List() {
+			x.byOp[o] = append(x.byOp[o], entry{r.Need, r.Fn, r})
+		}
+	}
+	t.made.Store(x)
+	return x
 }
 
 // Rewrite returns what the first rule that answers makes of u, or nil.
 func (t *Table) Rewrite(ctx any, u *uop.UOp) *uop.UOp {
-	rules := t.byOp[u.Op]
+	rules := t.index().byOp[u.Op]
 	if len(rules) == 0 {
 		return nil
 	}

@@ -15,21 +15,21 @@ func (r *run) rangeify() bool {
 	return true
 }
 
-var applyTable = rewrite.New("apply rangeify",
-	&rewrite.Rule{Name: "reduce over ranges", Ops: ops(uop.ReduceAxis), Fn: reduceOverRanges},
-	&rewrite.Rule{Name: "prefix along a range", Ops: ops(uop.PrefixAxis), Fn: prefixAlongRange},
-	&rewrite.Rule{Name: "loops of scattered values", Ops: ops(uop.Scatter, uop.Fetch, uop.Loops), Fn: loopsOfScatter},
-	&rewrite.Rule{Name: "pad to where", Ops: ops(uop.Pad), Fn: padToWhere},
-	&rewrite.Rule{Name: "movement of target", Ops: ops(uop.Assign), Fn: keepTargetMovement},
-	&rewrite.Rule{Name: "bufferize and index", Ops: uop.GroupAll, Fn: bufferizeAndIndex},
-	&rewrite.Rule{Name: "drop movement", Ops: uop.GroupMovement, Fn: dropMovement},
-	&rewrite.Rule{Name: "const without device", Ops: ops(uop.ConstOp, uop.DefineVar), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+var applyTable = &rewrite.Table{Name: "apply rangeify", Rules: []*rewrite.Rule{
+	{Name: "reduce over ranges", Ops: ops(uop.ReduceAxis), Fn: reduceOverRanges},
+	{Name: "prefix along a range", Ops: ops(uop.PrefixAxis), Fn: prefixAlongRange},
+	{Name: "loops of scattered values", Ops: ops(uop.Scatter, uop.Fetch, uop.Loops), Fn: loopsOfScatter},
+	{Name: "pad to where", Ops: ops(uop.Pad), Fn: padToWhere},
+	{Name: "movement of target", Ops: ops(uop.Assign), Fn: keepTargetMovement},
+	{Name: "bufferize and index", Ops: uop.GroupAll, Fn: bufferizeAndIndex},
+	{Name: "drop movement", Ops: uop.GroupMovement, Fn: dropMovement},
+	{Name: "const without device", Ops: ops(uop.ConstOp, uop.DefineVar), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 		if !ctx.(*indexing).at(u).known {
 			return nil
 		}
 		return u.With()
 	}},
-)
+}}
 
 func reduceOverRanges(ctx any, u *uop.UOp) *uop.UOp {
 	x := ctx.(*indexing)

@@ -10,16 +10,16 @@ import (
 )
 
 // debufTable simplifies indices, folds sums that need no memory, and removes buffers that cost more than they save.
-var debufTable = rewrite.Concat("symbolic+reduce_collapse+debuf", symbolic.Symbolic, ranges.ReduceSimplify, ranges.MovementOps,
-	rewrite.New("",
-		&rewrite.Rule{Name: "dead axes", Ops: ops(uop.Bufferize), Fn: cleanupDeadAxes},
-		&rewrite.Rule{Name: "bufferize of index", Ops: ops(uop.Bufferize), Need: ops(uop.Index), Fn: removeNoopBufferize},
-		&rewrite.Rule{Name: "bufferize of const", Ops: ops(uop.Bufferize), Need: ops(uop.ConstOp), Fn: bufferizeConst},
-		&rewrite.Rule{Name: "index of const", Ops: ops(uop.Index), Need: ops(uop.ConstOp), Fn: indexConst},
-		&rewrite.Rule{Name: "copy of const", Ops: ops(uop.Copy), Fn: foldCopyConst},
-		&rewrite.Rule{Name: "noop of const", Ops: ops(uop.Noop), Fn: noopConst},
-		&rewrite.Rule{Name: "remove bufferize", Ops: ops(uop.Index), Need: ops(uop.Bufferize), Fn: removeBufferize},
-	))
+var debufTable = &rewrite.Table{Name: "symbolic+reduce_collapse+debuf", Parts: []*rewrite.Table{symbolic.Symbolic, ranges.ReduceSimplify, ranges.MovementOps,
+	{Rules: []*rewrite.Rule{
+		{Name: "dead axes", Ops: ops(uop.Bufferize), Fn: cleanupDeadAxes},
+		{Name: "bufferize of index", Ops: ops(uop.Bufferize), Need: ops(uop.Index), Fn: removeNoopBufferize},
+		{Name: "bufferize of const", Ops: ops(uop.Bufferize), Need: ops(uop.ConstOp), Fn: bufferizeConst},
+		{Name: "index of const", Ops: ops(uop.Index), Need: ops(uop.ConstOp), Fn: indexConst},
+		{Name: "copy of const", Ops: ops(uop.Copy), Fn: foldCopyConst},
+		{Name: "noop of const", Ops: ops(uop.Noop), Fn: noopConst},
+		{Name: "remove bufferize", Ops: ops(uop.Index), Need: ops(uop.Bufferize), Fn: removeBufferize},
+	}}}}
 
 func (r *run) debuf() bool {
 	r.root = rewrite.Graph(r.root, debufTable, nil)
@@ -169,7 +169,7 @@ func cheapToRepeat(v *uop.UOp) bool {
 
 // substituteWithin replaces ranges in the nodes inside them. It stops at their end: a range of the same name further down is
 // another one.
-var substituteWithin = rewrite.New("substitute within ranges", &rewrite.Rule{Name: "substitute", Ops: uop.GroupAll, Below: ops(uop.Range), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
+var substituteWithin = &rewrite.Table{Name: "substitute within ranges", Rules: []*rewrite.Rule{{Name: "substitute", Ops: uop.GroupAll, Below: ops(uop.Range), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 	m := ctx.(rewrite.Map)
 	for _, r := range u.Ranges() {
 		if _, ok := m[r]; ok {
@@ -177,4 +177,4 @@ var substituteWithin = rewrite.New("substitute within ranges", &rewrite.Rule{Nam
 		}
 	}
 	return rewrite.Gate
-}})
+}}}}

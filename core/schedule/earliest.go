@@ -29,23 +29,23 @@ func (e *early) fold(u, c *uop.UOp) *uop.UOp {
 
 func ops(o ...uop.Op) uop.OpSet { return uop.Ops(o...) }
 
-var earliestTable = rewrite.Concat("earliest rewrites", ranges.SyntacticSugar, ranges.MovementOps, rewrite.New("",
-	&rewrite.Rule{Name: "reshape of reshape", Ops: ops(uop.Reshape), Need: ops(uop.Reshape), Fn: joinReshape},
-	&rewrite.Rule{Name: "drop detach", Ops: sameValue, Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0] }},
-	&rewrite.Rule{Name: "contiguous of buffer", Ops: ops(uop.Contiguous), Fn: dropContiguous},
-	&rewrite.Rule{Name: "split reduce", Ops: ops(uop.ReduceAxis), Fn: splitReduce},
-	&rewrite.Rule{Name: "reduce of nothing", Ops: ops(uop.ReduceAxis), Fn: reduceNothing},
-	&rewrite.Rule{Name: "size 0", Ops: func() uop.OpSet { return uop.GroupAll.Minus(uop.Sink) }(), Fn: sizeZero},
-	&rewrite.Rule{Name: "copy of const", Ops: ops(uop.Copy), Fn: copyConst},
-	&rewrite.Rule{Name: "copy of part", Ops: ops(uop.Copy), Fn: copyPart},
-	&rewrite.Rule{Name: "copy to same device", Ops: ops(uop.Copy), Fn: copyNothing},
-	&rewrite.Rule{Name: "assign of assign", Ops: ops(uop.Assign), Need: ops(uop.Assign), Fn: joinAssign},
-	&rewrite.Rule{Name: "assign to bitcast", Ops: ops(uop.Assign), Need: ops(uop.Bitcast), Fn: assignBitcast},
-	&rewrite.Rule{Name: "assign to no buffer", Ops: ops(uop.Assign), Fn: assignToContiguous},
-	&rewrite.Rule{Name: "assign hazard", Ops: ops(uop.Assign), Fn: fixHazard},
-	&rewrite.Rule{Name: "note contiguous view", Ops: ops(uop.Contiguous), Fn: noteContiguous},
-	&rewrite.Rule{Name: "use contiguous view", Ops: uop.GroupALU, Fn: useContiguous},
-))
+var earliestTable = &rewrite.Table{Name: "earliest rewrites", Parts: []*rewrite.Table{ranges.SyntacticSugar, ranges.MovementOps, {Rules: []*rewrite.Rule{
+	{Name: "reshape of reshape", Ops: ops(uop.Reshape), Need: ops(uop.Reshape), Fn: joinReshape},
+	{Name: "drop detach", Ops: sameValue, Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0] }},
+	{Name: "contiguous of buffer", Ops: ops(uop.Contiguous), Fn: dropContiguous},
+	{Name: "split reduce", Ops: ops(uop.ReduceAxis), Fn: splitReduce},
+	{Name: "reduce of nothing", Ops: ops(uop.ReduceAxis), Fn: reduceNothing},
+	{Name: "size 0", Ops: func() uop.OpSet { return uop.GroupAll.Minus(uop.Sink) }(), Fn: sizeZero},
+	{Name: "copy of const", Ops: ops(uop.Copy), Fn: copyConst},
+	{Name: "copy of part", Ops: ops(uop.Copy), Fn: copyPart},
+	{Name: "copy to same device", Ops: ops(uop.Copy), Fn: copyNothing},
+	{Name: "assign of assign", Ops: ops(uop.Assign), Need: ops(uop.Assign), Fn: joinAssign},
+	{Name: "assign to bitcast", Ops: ops(uop.Assign), Need: ops(uop.Bitcast), Fn: assignBitcast},
+	{Name: "assign to no buffer", Ops: ops(uop.Assign), Fn: assignToContiguous},
+	{Name: "assign hazard", Ops: ops(uop.Assign), Fn: fixHazard},
+	{Name: "note contiguous view", Ops: ops(uop.Contiguous), Fn: noteContiguous},
+	{Name: "use contiguous view", Ops: uop.GroupALU, Fn: useContiguous},
+}}}}
 
 func (r *run) earliest() bool {
 	e := &early{views: map[*uop.UOp]*uop.UOp{}, folded: map[int]*uop.UOp{}, rows: r.rows}

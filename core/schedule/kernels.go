@@ -28,9 +28,9 @@ var holdsValue = ops(uop.Bufferize, uop.ConstOp, uop.Param, uop.After)
 // Marks a range with its number in the whole graph: a kernel renumbers its ranges.
 var globalRange = uop.Nums{}
 
-var bufferizeTable = rewrite.Concat("bufferize to store", ranges.MovementOps, ranges.FlattenBufferize, ranges.BufferizeToStore,
-	rewrite.New("", &rewrite.Rule{Name: "mark range", Ops: ops(uop.Range), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.WithTag(globalRange) }},
-		&rewrite.Rule{Name: "after assign", Ops: ops(uop.After), Fn: afterAssign}))
+var bufferizeTable = &rewrite.Table{Name: "bufferize to store", Parts: []*rewrite.Table{ranges.MovementOps, ranges.FlattenBufferize, ranges.BufferizeToStore,
+	{Rules: []*rewrite.Rule{{Name: "mark range", Ops: ops(uop.Range), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.WithTag(globalRange) }},
+		{Name: "after assign", Ops: ops(uop.After), Fn: afterAssign}}}}}
 
 // afterAssign turns a buffer after an ASSIGN to a part of it into the buffer after the kernel of the ASSIGN.
 func afterAssign(_ any, u *uop.UOp) *uop.UOp {
@@ -47,15 +47,15 @@ func (r *run) splitKernels() bool {
 	return true
 }
 
-var splitTable = rewrite.New("split kernels",
-	&rewrite.Rule{Name: "stop at kernel", Ops: ops(uop.Sink), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var splitTable = &rewrite.Table{Name: "split kernels", Rules: []*rewrite.Rule{
+	{Name: "stop at kernel", Ops: ops(uop.Sink), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if isKernel(u) {
 			return rewrite.Gate
 		}
 		return nil
 	}},
-	&rewrite.Rule{Name: "split store", Ops: ops(uop.Store, uop.End), Fn: splitStore},
-)
+	{Name: "split store", Ops: ops(uop.Store, uop.End), Fn: splitStore},
+}}
 
 func isKernel(u *uop.UOp) bool {
 	_, ok := u.Arg.(uop.KernelInfo)
@@ -110,21 +110,21 @@ func oneDevice(bufs []*uop.UOp) {
 	}
 }
 
-var kernelTable = rewrite.Concat("kernel split", rewrite.New("",
-	&rewrite.Rule{Name: "check reads", Ops: ops(uop.Store), Fn: checkReads},
-	&rewrite.Rule{Name: "buffer to param", Ops: ops(uop.Buffer), Fn: bufferToParam},
-	&rewrite.Rule{Name: "param to param", Ops: ops(uop.Param), Need: ops(uop.Device), Fn: bufferToParam},
-	&rewrite.Rule{Name: "unbind", Ops: ops(uop.Bind), Fn: unbind},
-	&rewrite.Rule{Name: "after to buffer", Ops: ops(uop.After), Fn: afterToBuffer},
-	&rewrite.Rule{Name: "const without device", Ops: ops(uop.ConstOp), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.With() }},
-	&rewrite.Rule{Name: "number range", Ops: ops(uop.Range), Fn: numberRange},
-), ranges.FlattenRange, ranges.KernelCleanup, rewrite.New("",
-	&rewrite.Rule{Name: "remove tag", Ops: uop.GroupAll, Fn: func(_ any, u *uop.UOp) *uop.UOp {
+var kernelTable = &rewrite.Table{Name: "kernel split", Parts: []*rewrite.Table{{Rules: []*rewrite.Rule{
+	{Name: "check reads", Ops: ops(uop.Store), Fn: checkReads},
+	{Name: "buffer to param", Ops: ops(uop.Buffer), Fn: bufferToParam},
+	{Name: "param to param", Ops: ops(uop.Param), Need: ops(uop.Device), Fn: bufferToParam},
+	{Name: "unbind", Ops: ops(uop.Bind), Fn: unbind},
+	{Name: "after to buffer", Ops: ops(uop.After), Fn: afterToBuffer},
+	{Name: "const without device", Ops: ops(uop.ConstOp), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.With() }},
+	{Name: "number range", Ops: ops(uop.Range), Fn: numberRange},
+}}, ranges.FlattenRange, ranges.KernelCleanup, {Rules: []*rewrite.Rule{
+	{Name: "remove tag", Ops: uop.GroupAll, Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if tag, ok := u.Tag.(uop.Nums); !ok || len(tag) == 0 {
 			return nil
 		}
 		return u.WithTag(nil)
-	}}))
+	}}}}}}
 
 // checkReads is an error if the kernel reads a buffer both before and after it is written.
 func checkReads(_ any, u *uop.UOp) *uop.UOp {

@@ -13,8 +13,8 @@ func (r *run) limitBuffers() bool {
 	return true
 }
 
-var limitTable = rewrite.New("limit buffers",
-	&rewrite.Rule{Name: "limit", Ops: uop.GroupBinary.Union(uop.GroupTernary), Fn: limitBuffers})
+var limitTable = &rewrite.Table{Name: "limit buffers", Rules: []*rewrite.Rule{
+	{Name: "limit", Ops: uop.GroupBinary.Union(uop.GroupTernary), Fn: limitBuffers}}}
 
 var countedAsBuffer = ops(uop.Bufferize, uop.After, uop.Param, uop.DefineVar)
 

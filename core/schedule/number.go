@@ -8,7 +8,7 @@ import (
 // unnumbered are operations that never get a buffer of their own.
 var unnumbered = uop.GroupMovement.Union(uop.Ops(uop.Param, uop.ConstOp, uop.Device, uop.LUnique, uop.DefineVar, uop.Bind))
 
-var numberTable = rewrite.New("number the uops", &rewrite.Rule{Name: "number", Ops: func() uop.OpSet {
+var numberTable = &rewrite.Table{Name: "number the uops", Rules: []*rewrite.Rule{{Name: "number", Ops: func() uop.OpSet {
 	all := uop.GroupAll
 	return uop.OpSet{all[0] &^ unnumbered[0], all[1] &^ unnumbered[1]}
 }(), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
@@ -18,7 +18,7 @@ var numberTable = rewrite.New("number the uops", &rewrite.Rule{Name: "number", O
 	}
 	r.numbered = append(r.numbered, u)
 	return u.WithTag(uop.Nums{len(r.numbered) - 1})
-}})
+}}}}
 
 // number tags every node that may become a buffer with its number, so that in the end each buffer is known by its node in the
 // tensor graph.

@@ -201,13 +201,13 @@ func whole(target, view, assign *uop.UOp) *uop.UOp {
 	return assign.Reshape(target.Shape())
 }
 
-var throughReduce = rewrite.New("assigned values", &rewrite.Rule{Name: "see what was assigned", Ops: uop.GroupAll,
+var throughReduce = &rewrite.Table{Name: "assigned values", Rules: []*rewrite.Rule{{Name: "see what was assigned", Ops: uop.GroupAll,
 	Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 		if u.Op == uop.ReduceAxis || inOrder.Has(u.Op) || u.Op == uop.Assign || u.Op == uop.Contiguous {
 			return rewrite.Gate
 		}
 		return ctx.(rewrite.Map)[u]
-	}})
+	}}}}
 
 // seeAssigned replaces assigned buffers by their new contents, but not below a reduction.
 func seeAssigned(v *uop.UOp, assigned rewrite.Map) *uop.UOp {

@@ -289,7 +289,7 @@ func (m *divmod) factorRemainder(all []*uop.UOp) *uop.UOp {
 
 // RejoinQuotients finds quotients and remainders that make a whole although the remainder has lost multiples of the divisor:
 // (x//c)*c + y%c is x if x-y is a multiple of c. tinygrad leaves them.
-var RejoinQuotients = rewrite.New("rejoin quotients", &rewrite.Rule{
+var RejoinQuotients = &rewrite.Table{Name: "rejoin quotients", Rules: []*rewrite.Rule{{
 	Name: "(x//c)*c*k + y%c*k", Ops: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if !u.DType.IsIndex() || !u.HasOp(uop.Ops(uop.Idiv)) || !u.HasOp(uop.Ops(uop.Mod)) {
 			return nil
@@ -315,7 +315,7 @@ var RejoinQuotients = rewrite.New("rejoin quotients", &rewrite.Rule{
 			}
 		}
 		return nil
-	}})
+	}}}}
 
 // congruent reports whether x and y certainly differ by a multiple of c.
 func congruent(x, y *uop.UOp, c uop.Const) bool {

@@ -76,7 +76,7 @@ func TestEveryRuleAnswersAsTinygrads(t *testing.T) {
 		t.Errorf("%d answers are not tinygrad's, expected at most 16", apart)
 	}
 	for name, tab := range own {
-		for _, r := range tab.Rules {
+		for r := range tab.All {
 			if hits[r] == 0 {
 				t.Errorf("%s: no case for %s", name, r.Name)
 			}

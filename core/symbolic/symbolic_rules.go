@@ -11,12 +11,12 @@ import (
 
 // PropagateInvalid moves the mark of unusable indices, WHERE(cond, x, Invalid), outwards.
 // It comes before everything else, so that 0 * (an index that may be unusable) does not become 0.
-var PropagateInvalid = rewrite.New("PropagateInvalid",
-	&rewrite.Rule{Name: "symbolic.rules:6 t@CAST(WHERE(_, x, Invalid)) => CAST[t](x)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Where), Fn: propagateInvalid1},
-	&rewrite.Rule{Name: "symbolic.rules:7 {Binary -Comparison}~(WHERE(cond, x, i@Invalid), y) => WHERE(cond, OP(x, y), i)", Ops: uop.Ops(uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow), Need: uop.Ops(uop.Where), Fn: propagateInvalid2},
-	&rewrite.Rule{Name: "symbolic.rules:8 Comparison~(WHERE(_, x, Invalid), y) => OP(x, y)", Ops: uop.GroupComparison, Need: uop.Ops(uop.Where), Fn: propagateInvalid3},
-	&rewrite.Rule{Name: "symbolic.rules:9 {Binary -Comparison}~(i@Invalid, _:index) => i", Ops: uop.Ops(uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow), Need: uop.Ops(uop.ConstOp), Fn: propagateInvalid4},
-)
+var PropagateInvalid = &rewrite.Table{Name: "PropagateInvalid", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:6 t@CAST(WHERE(_, x, Invalid)) => CAST[t](x)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: propagateInvalid1},
+	{Name: "symbolic.rules:7 {Binary -Comparison}~(WHERE(cond, x, i@Invalid), y) => WHERE(cond, OP(x, y), i)", Ops: uop.OpSet{0x1fc7f00000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: propagateInvalid2},
+	{Name: "symbolic.rules:8 Comparison~(WHERE(_, x, Invalid), y) => OP(x, y)", Ops: uop.OpSet{0x38000000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: propagateInvalid3},
+	{Name: "symbolic.rules:9 {Binary -Comparison}~(i@Invalid, _:index) => i", Ops: uop.OpSet{0x1fc7f00000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: propagateInvalid4},
+}}
 
 // t@CAST(WHERE(_, x, Invalid)) => CAST[t](x)
 func propagateInvalid1(_ any, u *uop.UOp) *uop.UOp {
@@ -80,58 +80,58 @@ func propagateInvalid4(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // simpleRules are the identities that need no look at bounds.
-var simpleRules = rewrite.New("simpleRules",
-	&rewrite.Rule{Name: "symbolic.rules:15 x + 0 => x", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.ConstOp), Fn: simpleRules1},
-	&rewrite.Rule{Name: "symbolic.rules:16 x * 1 => x", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.ConstOp), Fn: simpleRules2},
-	&rewrite.Rule{Name: "symbolic.rules:17 x:integral ^ 0 => x", Ops: uop.Ops(uop.Xor), Need: uop.Ops(uop.ConstOp), Fn: simpleRules3},
-	&rewrite.Rule{Name: "symbolic.rules:18 x // x => 1", Ops: uop.Ops(uop.Idiv), Fn: simpleRules4},
-	&rewrite.Rule{Name: "symbolic.rules:19 x // 1 => x", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.ConstOp), Fn: simpleRules5},
-	&rewrite.Rule{Name: "symbolic.rules:20 x // -1 => -x if !unsigned(x)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.ConstOp), Fn: simpleRules6},
-	&rewrite.Rule{Name: "symbolic.rules:21 base@(_ % y) % y => base", Ops: uop.Ops(uop.Mod), Need: uop.Ops(uop.Mod), Fn: simpleRules7},
-	&rewrite.Rule{Name: "symbolic.rules:24 x%c + (x//c)*c => x", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul, uop.Mod), Fn: simpleRules8},
-	&rewrite.Rule{Name: "symbolic.rules:25 (x//c1)%c + (x//c2)*c => x//c1 if c1*c == c2", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul, uop.Mod), Fn: simpleRules9},
-	&rewrite.Rule{Name: "symbolic.rules:26 (x//c1)*c3 + x%c1*c2 => x*c2 if c1*c2 == c3", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: simpleRules10},
-	&rewrite.Rule{Name: "symbolic.rules:27 (y + (x//c)*c) + x%c => y + x", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mod), Fn: simpleRules11},
-	&rewrite.Rule{Name: "symbolic.rules:28 (y + x%c) + (x//c)*c => y + x", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: simpleRules12},
-	&rewrite.Rule{Name: "symbolic.rules:29 (y + (x//c1)*c3) + x%c1*c2 => y + x*c2 if c1*c2 == c3", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: simpleRules13},
-	&rewrite.Rule{Name: "symbolic.rules:30 (y + x%c1*c2) + (x//c1)*c3 => y + x*c2 if c1*c2 == c3", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: simpleRules14},
-	&rewrite.Rule{Name: "symbolic.rules:33 x:bool & k => x if k else k", Ops: uop.Ops(uop.And), Need: uop.Ops(uop.ConstOp), Fn: simpleRules15},
-	&rewrite.Rule{Name: "symbolic.rules:34 x:bool | k => k if k else x", Ops: uop.Ops(uop.Or), Need: uop.Ops(uop.ConstOp), Fn: simpleRules16},
-	&rewrite.Rule{Name: "symbolic.rules:35 Idempotent(x, x) => x", Ops: uop.GroupIdempotent, Fn: simpleRules17},
-	&rewrite.Rule{Name: "symbolic.rules:36 !(!x:bool) => x", Ops: uop.Ops(uop.CmpNe), Need: uop.Ops(uop.CmpNe, uop.ConstOp), Fn: simpleRules18},
-	&rewrite.Rule{Name: "symbolic.rules:37 WHERE(x:bool, true:bool, false:bool) => x", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: simpleRules19},
-	&rewrite.Rule{Name: "symbolic.rules:38 WHERE(x:bool, false:bool, true:bool) => !x", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: simpleRules20},
-	&rewrite.Rule{Name: "symbolic.rules:39 TRUNC(x:integral) => x", Ops: uop.Ops(uop.Trunc), Fn: simpleRules21},
-	&rewrite.Rule{Name: "symbolic.rules:42 x < x => CAST[bool](like(x, false))", Ops: uop.Ops(uop.CmpLt), Fn: simpleRules22},
-	&rewrite.Rule{Name: "symbolic.rules:43 x % x => 0", Ops: uop.Ops(uop.Mod), Fn: simpleRules23},
-	&rewrite.Rule{Name: "symbolic.rules:44 x ^ x => 0", Ops: uop.Ops(uop.Xor), Fn: simpleRules24},
-	&rewrite.Rule{Name: "symbolic.rules:45 x:integral != x => CAST[bool](like(x, false))", Ops: uop.Ops(uop.CmpNe), Fn: simpleRules25},
-	&rewrite.Rule{Name: "symbolic.rules:48 Unary({CONST VCONST}) => foldConsts(u)", Ops: uop.GroupUnary, Fn: simpleRules26},
-	&rewrite.Rule{Name: "symbolic.rules:49 {Binary -THREEFRY}({CONST VCONST}, {CONST VCONST}) => foldConsts(u)", Ops: uop.Ops(uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Sub, uop.Fdiv, uop.Pow), Fn: simpleRules27},
-	&rewrite.Rule{Name: "symbolic.rules:50 Ternary({CONST VCONST}, {CONST VCONST}, {CONST VCONST}) => foldConsts(u)", Ops: uop.GroupTernary, Fn: simpleRules28},
-	&rewrite.Rule{Name: "symbolic.rules:53 x:bool * y:bool => x & y", Ops: uop.Ops(uop.Mul), Fn: simpleRules29},
-	&rewrite.Rule{Name: "symbolic.rules:54 x:bool + y:bool => x | y", Ops: uop.Ops(uop.Add), Fn: simpleRules30},
-	&rewrite.Rule{Name: "symbolic.rules:55 MAX(x:bool, y:bool) => x | y", Ops: uop.Ops(uop.Max), Fn: simpleRules31},
-	&rewrite.Rule{Name: "symbolic.rules:58 0 / 0 => nan", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.ConstOp), Fn: simpleRules32},
-	&rewrite.Rule{Name: "symbolic.rules:59 (x * 0) / 0 => nan", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: simpleRules33},
-	&rewrite.Rule{Name: "symbolic.rules:60 x / x => 1 if whole(x)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal), Fn: simpleRules34},
-	&rewrite.Rule{Name: "symbolic.rules:61 (x * y) / y => x if whole(x)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: simpleRules35},
-	&rewrite.Rule{Name: "symbolic.rules:62 x * 0 => timesZero(x)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.ConstOp), Fn: simpleRules36},
-	&rewrite.Rule{Name: "symbolic.rules:65 t@CAST(c) => castConst(t, c)", Ops: uop.Ops(uop.Cast), Fn: simpleRules37},
-	&rewrite.Rule{Name: "symbolic.rules:66 {CAST BITCAST}(x) => x if sameType(x, u)", Ops: uop.Ops(uop.Cast, uop.Bitcast), Fn: simpleRules38},
-	&rewrite.Rule{Name: "symbolic.rules:67 BITCAST(c) => foldBitcast(u, c)", Ops: uop.Ops(uop.Bitcast), Fn: simpleRules39},
-	&rewrite.Rule{Name: "symbolic.rules:68 b@CAST(a@CAST(x)) => x if sameType(x, b) && lossless(b, a)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Cast), Fn: simpleRules40},
-	&rewrite.Rule{Name: "symbolic.rules:71 POW(x, k) => powByConst(x, [k])", Ops: uop.Ops(uop.Pow), Need: uop.Ops(uop.ConstOp), Fn: simpleRules41},
-	&rewrite.Rule{Name: "symbolic.rules:72 POW(k, x) => constPow(k, x)", Ops: uop.Ops(uop.Pow), Need: uop.Ops(uop.ConstOp), Fn: simpleRules42},
-	&rewrite.Rule{Name: "symbolic.rules:75 CAST:uint32(x:uint64 & 0xFFFFFFFF) => CAST[uint32](x)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.And), Fn: simpleRules43},
-	&rewrite.Rule{Name: "symbolic.rules:76 CAST:uint32(_:uint64 * 0x100000000 | CAST:uint64(y:uint32)) => y", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Or), Fn: simpleRules44},
-	&rewrite.Rule{Name: "symbolic.rules:77 (x:uint64 * 0x100000000 | CAST:uint64(_:uint32)) // 0x100000000 => x", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Or, uop.ConstOp), Fn: simpleRules45},
-	&rewrite.Rule{Name: "symbolic.rules:78 CAST:uint32(_:uint64 << 32 | CAST:uint64(y:uint32)) => y", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Or), Fn: simpleRules46},
-	&rewrite.Rule{Name: "symbolic.rules:79 (x:uint64 << 32 | CAST:uint64(_:uint32)) >> 32 => x", Ops: uop.Ops(uop.Shr), Need: uop.Ops(uop.Or, uop.ConstOp), Fn: simpleRules47},
-	&rewrite.Rule{Name: "symbolic.rules:82 WHERE(_, x, x) => x", Ops: uop.Ops(uop.Where), Fn: simpleRules48},
-	&rewrite.Rule{Name: "symbolic.rules:83 WHERE(k, x, y) => x if k else y", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: simpleRules49},
-	&rewrite.Rule{Name: "symbolic.rules:84 WHERE(a, WHERE(b, x, y), y) => WHERE(a & b, x, y)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Where), Fn: simpleRules50},
-)
+var simpleRules = &rewrite.Table{Name: "simpleRules", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:15 x + 0 => x", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules1},
+	{Name: "symbolic.rules:16 x * 1 => x", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules2},
+	{Name: "symbolic.rules:17 x:integral ^ 0 => x", Ops: uop.OpSet{0x40000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules3},
+	{Name: "symbolic.rules:18 x // x => 1", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: simpleRules4},
+	{Name: "symbolic.rules:19 x // 1 => x", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules5},
+	{Name: "symbolic.rules:20 x // -1 => -x if !unsigned(x)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules6},
+	{Name: "symbolic.rules:21 base@(_ % y) % y => base", Ops: uop.OpSet{0x4000000000, 0x0}, Need: uop.OpSet{0x4000000000, 0x0}, Fn: simpleRules7},
+	{Name: "symbolic.rules:24 x%c + (x//c)*c => x", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x4200000000, 0x0}, Fn: simpleRules8},
+	{Name: "symbolic.rules:25 (x//c1)%c + (x//c2)*c => x//c1 if c1*c == c2", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x4200000000, 0x0}, Fn: simpleRules9},
+	{Name: "symbolic.rules:26 (x//c1)*c3 + x%c1*c2 => x*c2 if c1*c2 == c3", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: simpleRules10},
+	{Name: "symbolic.rules:27 (y + (x//c)*c) + x%c => y + x", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x4100000000, 0x0}, Fn: simpleRules11},
+	{Name: "symbolic.rules:28 (y + x%c) + (x//c)*c => y + x", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: simpleRules12},
+	{Name: "symbolic.rules:29 (y + (x//c1)*c3) + x%c1*c2 => y + x*c2 if c1*c2 == c3", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: simpleRules13},
+	{Name: "symbolic.rules:30 (y + x%c1*c2) + (x//c1)*c3 => y + x*c2 if c1*c2 == c3", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: simpleRules14},
+	{Name: "symbolic.rules:33 x:bool & k => x if k else k", Ops: uop.OpSet{0x100000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules15},
+	{Name: "symbolic.rules:34 x:bool | k => k if k else x", Ops: uop.OpSet{0x80000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules16},
+	{Name: "symbolic.rules:35 Idempotent(x, x) => x", Ops: uop.OpSet{0x182000000000, 0x0}, Fn: simpleRules17},
+	{Name: "symbolic.rules:36 !(!x:bool) => x", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200010000000000, 0x0}, Fn: simpleRules18},
+	{Name: "symbolic.rules:37 WHERE(x:bool, true:bool, false:bool) => x", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules19},
+	{Name: "symbolic.rules:38 WHERE(x:bool, false:bool, true:bool) => !x", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules20},
+	{Name: "symbolic.rules:39 TRUNC(x:integral) => x", Ops: uop.OpSet{0x80000000, 0x0}, Fn: simpleRules21},
+	{Name: "symbolic.rules:42 x < x => CAST[bool](like(x, false))", Ops: uop.OpSet{0x8000000000, 0x0}, Fn: simpleRules22},
+	{Name: "symbolic.rules:43 x % x => 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: simpleRules23},
+	{Name: "symbolic.rules:44 x ^ x => 0", Ops: uop.OpSet{0x40000000000, 0x0}, Fn: simpleRules24},
+	{Name: "symbolic.rules:45 x:integral != x => CAST[bool](like(x, false))", Ops: uop.OpSet{0x10000000000, 0x0}, Fn: simpleRules25},
+	{Name: "symbolic.rules:48 Unary({CONST VCONST}) => foldConsts(u)", Ops: uop.OpSet{0xfe000000, 0xe000000}, Fn: simpleRules26},
+	{Name: "symbolic.rules:49 {Binary -THREEFRY}({CONST VCONST}, {CONST VCONST}) => foldConsts(u)", Ops: uop.OpSet{0x1dfff00000000, 0x0}, Fn: simpleRules27},
+	{Name: "symbolic.rules:50 Ternary({CONST VCONST}, {CONST VCONST}, {CONST VCONST}) => foldConsts(u)", Ops: uop.OpSet{0x6000000000000, 0x0}, Fn: simpleRules28},
+	{Name: "symbolic.rules:53 x:bool * y:bool => x & y", Ops: uop.OpSet{0x200000000, 0x0}, Fn: simpleRules29},
+	{Name: "symbolic.rules:54 x:bool + y:bool => x | y", Ops: uop.OpSet{0x100000000, 0x0}, Fn: simpleRules30},
+	{Name: "symbolic.rules:55 MAX(x:bool, y:bool) => x | y", Ops: uop.OpSet{0x2000000000, 0x0}, Fn: simpleRules31},
+	{Name: "symbolic.rules:58 0 / 0 => nan", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000020000000, 0x0}, Fn: simpleRules32},
+	{Name: "symbolic.rules:59 (x * 0) / 0 => nan", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x220000000, 0x0}, Fn: simpleRules33},
+	{Name: "symbolic.rules:60 x / x => 1 if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: simpleRules34},
+	{Name: "symbolic.rules:61 (x * y) / y => x if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x220000000, 0x0}, Fn: simpleRules35},
+	{Name: "symbolic.rules:62 x * 0 => timesZero(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules36},
+	{Name: "symbolic.rules:65 t@CAST(c) => castConst(t, c)", Ops: uop.OpSet{0x800000, 0x0}, Fn: simpleRules37},
+	{Name: "symbolic.rules:66 {CAST BITCAST}(x) => x if sameType(x, u)", Ops: uop.OpSet{0x1800000, 0x0}, Fn: simpleRules38},
+	{Name: "symbolic.rules:67 BITCAST(c) => foldBitcast(u, c)", Ops: uop.OpSet{0x1000000, 0x0}, Fn: simpleRules39},
+	{Name: "symbolic.rules:68 b@CAST(a@CAST(x)) => x if sameType(x, b) && lossless(b, a)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: simpleRules40},
+	{Name: "symbolic.rules:71 POW(x, k) => powByConst(x, [k])", Ops: uop.OpSet{0x1000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules41},
+	{Name: "symbolic.rules:72 POW(k, x) => constPow(k, x)", Ops: uop.OpSet{0x1000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules42},
+	{Name: "symbolic.rules:75 CAST:uint32(x:uint64 & 0xFFFFFFFF) => CAST[uint32](x)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x100000000000, 0x0}, Fn: simpleRules43},
+	{Name: "symbolic.rules:76 CAST:uint32(_:uint64 * 0x100000000 | CAST:uint64(y:uint32)) => y", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x80000000000, 0x0}, Fn: simpleRules44},
+	{Name: "symbolic.rules:77 (x:uint64 * 0x100000000 | CAST:uint64(_:uint32)) // 0x100000000 => x", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200080000000000, 0x0}, Fn: simpleRules45},
+	{Name: "symbolic.rules:78 CAST:uint32(_:uint64 << 32 | CAST:uint64(y:uint32)) => y", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x80000000000, 0x0}, Fn: simpleRules46},
+	{Name: "symbolic.rules:79 (x:uint64 << 32 | CAST:uint64(_:uint32)) >> 32 => x", Ops: uop.OpSet{0x800000000, 0x0}, Need: uop.OpSet{0x200080000000000, 0x0}, Fn: simpleRules47},
+	{Name: "symbolic.rules:82 WHERE(_, x, x) => x", Ops: uop.OpSet{0x2000000000000, 0x0}, Fn: simpleRules48},
+	{Name: "symbolic.rules:83 WHERE(k, x, y) => x if k else y", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules49},
+	{Name: "symbolic.rules:84 WHERE(a, WHERE(b, x, y), y) => WHERE(a & b, x, y)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: simpleRules50},
+}}
 
 // x + 0 => x
 func simpleRules1(_ any, u *uop.UOp) *uop.UOp {
@@ -984,9 +984,9 @@ func simpleRules50(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // Commutative orders the operands of index arithmetic.
-var Commutative = rewrite.New("Commutative",
-	&rewrite.Rule{Name: "symbolic.rules:88 Commutative:index => orderOperands(u)", Ops: uop.GroupCommutative, Fn: commutative1},
-)
+var Commutative = &rewrite.Table{Name: "Commutative", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:88 Commutative:index => orderOperands(u)", Ops: uop.OpSet{0x1f2300000000, 0x0}, Fn: commutative1},
+}}
 
 // Commutative:index => orderOperands(u)
 func commutative1(_ any, u *uop.UOp) *uop.UOp {
@@ -997,45 +997,45 @@ func commutative1(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // symbolicRules look deeper: at sums of products, bounds and comparisons.
-var symbolicRules = rewrite.New("symbolicRules",
-	&rewrite.Rule{Name: "symbolic.rules:92 x:bool | !x => true", Ops: uop.Ops(uop.Or), Need: uop.Ops(uop.CmpNe), Fn: symbolicRules1},
-	&rewrite.Rule{Name: "symbolic.rules:95 x*c0 + x*c1 => x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: symbolicRules2},
-	&rewrite.Rule{Name: "symbolic.rules:96 (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: symbolicRules3},
-	&rewrite.Rule{Name: "symbolic.rules:97 x + x*c => x*(c + 1) if whole(x) || positive(c)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: symbolicRules4},
-	&rewrite.Rule{Name: "symbolic.rules:98 (y + x) + x*c => y + x*(c + 1) if whole(x) || positive(c)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Mul), Fn: symbolicRules5},
-	&rewrite.Rule{Name: "symbolic.rules:99 (y + x*c) + x => y + x*(c + 1) if whole(x) || positive(c)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add), Fn: symbolicRules6},
-	&rewrite.Rule{Name: "symbolic.rules:100 x + x => x*2", Ops: uop.Ops(uop.Add), Fn: symbolicRules7},
-	&rewrite.Rule{Name: "symbolic.rules:101 (y + x) + x => y + x*2", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add), Fn: symbolicRules8},
-	&rewrite.Rule{Name: "symbolic.rules:102 (x / y) / z => x / (y*z) if !same(y, z)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal, uop.Mul), Fn: symbolicRules9},
-	&rewrite.Rule{Name: "symbolic.rules:103 -1 * (x + c) => -x + -c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: symbolicRules10},
-	&rewrite.Rule{Name: "symbolic.rules:104 c0 * (x:index + c) => c0*x + c0*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: symbolicRules11},
-	&rewrite.Rule{Name: "symbolic.rules:107 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.CmpNe), Fn: symbolicRules12},
-	&rewrite.Rule{Name: "symbolic.rules:108 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)", Ops: uop.GroupBinary, Need: uop.Ops(uop.Where), Fn: symbolicRules13},
-	&rewrite.Rule{Name: "symbolic.rules:109 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if areConst(t, v) || areConst(f, w)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add, uop.Where), Fn: symbolicRules14},
-	&rewrite.Rule{Name: "symbolic.rules:112 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.DefineVar, uop.Special, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow, uop.Where, uop.MulAcc, uop.Exp, uop.Cos, uop.Tanh), Fn: symbolicRules15},
-	&rewrite.Rule{Name: "symbolic.rules:113 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.Ops(uop.Range), Need: uop.Ops(uop.ConstOp), Fn: symbolicRules16},
-	&rewrite.Rule{Name: "symbolic.rules:114 MAX(x, y) => x if min(x) >= max(y) && isNumber(y) else y if max(x) <= min(y) && isNumber(x)", Ops: uop.Ops(uop.Max), Fn: symbolicRules17},
-	&rewrite.Rule{Name: "symbolic.rules:117 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2))", Ops: uop.GroupAssociative, Fn: symbolicRules18},
-	&rewrite.Rule{Name: "symbolic.rules:118 s@(c0 + x) < c1 => lessMoved(s, x, c0, c1)", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: symbolicRules19},
-	&rewrite.Rule{Name: "symbolic.rules:119 (x // c1) // c2 => x // (c1*c2) if productFits(c1, c2)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Idiv), Fn: symbolicRules20},
-	&rewrite.Rule{Name: "symbolic.rules:122 k0*x:index < k1 => x < [ceilDiv([k1], [k0])] if k0 > 0 && k1 > 0", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Mul, uop.ConstOp), Fn: symbolicRules21},
-	&rewrite.Rule{Name: "symbolic.rules:123 k0*x:index < k1 => -x < [-floorDiv([-k1], [-k0])] if k0 < 0 && k0 != -1 && k1 <= 0", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Mul, uop.ConstOp), Fn: symbolicRules22},
-	&rewrite.Rule{Name: "symbolic.rules:124 x:index//k0 < k1 => x < [k1*k0] if k0 > 0 && k1 > 0 else x < [k1*k0 - (k0 - 1)] if k0 > 0", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Idiv, uop.ConstOp), Fn: symbolicRules23},
-	&rewrite.Rule{Name: "symbolic.rules:127 (x + c) + y => (x + y) + c", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Add), Fn: symbolicRules24},
-	&rewrite.Rule{Name: "symbolic.rules:128 (x * c) * y => (x * y) * c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Mul), Fn: symbolicRules25},
-	&rewrite.Rule{Name: "symbolic.rules:131 x:index < k => ltFolding(x, [k]) if k > 0", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.ConstOp), Fn: symbolicRules26},
-	&rewrite.Rule{Name: "symbolic.rules:132 x:index * -1 < y * -1 => y < x", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Mul), Fn: symbolicRules27},
-	&rewrite.Rule{Name: "symbolic.rules:133 !(x:index < 1) => positiveSimplex(x)", Ops: uop.Ops(uop.CmpNe), Need: uop.Ops(uop.CmpLt, uop.ConstOp), Fn: symbolicRules28},
-	&rewrite.Rule{Name: "symbolic.rules:136 r@RANGE(end...) % end => r", Ops: uop.Ops(uop.Mod), Need: uop.Ops(uop.Range), Fn: symbolicRules29},
-	&rewrite.Rule{Name: "symbolic.rules:137 RANGE(end...) // end => 0", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Range), Fn: symbolicRules30},
-	&rewrite.Rule{Name: "symbolic.rules:140 b@CAST(a@CAST(x)) => CAST[b](x) if lossless(x, a)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Cast), Fn: symbolicRules31},
-	&rewrite.Rule{Name: "symbolic.rules:141 b@CAST(a@CAST:anyint(x:anyint)) => CAST[b](x) if fits(x, a)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Cast), Fn: symbolicRules32},
-	&rewrite.Rule{Name: "symbolic.rules:142 Binary(x:int64, y:int64) => in32Bits(u, x, y)", Ops: uop.GroupBinary, Fn: symbolicRules33},
-	&rewrite.Rule{Name: "symbolic.rules:143 t@CAST:sint(x:index + c) => CAST[t](x) + CAST[t](c)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Add), Fn: symbolicRules34},
-	&rewrite.Rule{Name: "symbolic.rules:146 AFTER => flattenAfter(u)", Ops: uop.Ops(uop.After), Fn: symbolicRules35},
-	&rewrite.Rule{Name: "symbolic.rules:147 AFTER(x) => x", Ops: uop.Ops(uop.After), Fn: symbolicRules36},
-	&rewrite.Rule{Name: "symbolic.rules:149 VECTORIZE(CONST...) => constVector(u)", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.ConstOp), Fn: symbolicRules37},
-)
+var symbolicRules = &rewrite.Table{Name: "symbolicRules", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:92 x:bool | !x => true", Ops: uop.OpSet{0x80000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules1},
+	{Name: "symbolic.rules:95 x*c0 + x*c1 => x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules2},
+	{Name: "symbolic.rules:96 (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: symbolicRules3},
+	{Name: "symbolic.rules:97 x + x*c => x*(c + 1) if whole(x) || positive(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules4},
+	{Name: "symbolic.rules:98 (y + x) + x*c => y + x*(c + 1) if whole(x) || positive(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: symbolicRules5},
+	{Name: "symbolic.rules:99 (y + x*c) + x => y + x*(c + 1) if whole(x) || positive(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules6},
+	{Name: "symbolic.rules:100 x + x => x*2", Ops: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules7},
+	{Name: "symbolic.rules:101 (y + x) + x => y + x*2", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules8},
+	{Name: "symbolic.rules:102 (x / y) / z => x / (y*z) if !same(y, z)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x220000000, 0x0}, Fn: symbolicRules9},
+	{Name: "symbolic.rules:103 -1 * (x + c) => -x + -c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symbolicRules10},
+	{Name: "symbolic.rules:104 c0 * (x:index + c) => c0*x + c0*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules11},
+	{Name: "symbolic.rules:107 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules12},
+	{Name: "symbolic.rules:108 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symbolicRules13},
+	{Name: "symbolic.rules:109 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if areConst(t, v) || areConst(f, w)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000100000000, 0x0}, Fn: symbolicRules14},
+	{Name: "symbolic.rules:112 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x7fffffe00000a, 0xe000000}, Fn: symbolicRules15},
+	{Name: "symbolic.rules:113 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules16},
+	{Name: "symbolic.rules:114 MAX(x, y) => x if min(x) >= max(y) && isNumber(y) else y if max(x) <= min(y) && isNumber(x)", Ops: uop.OpSet{0x2000000000, 0x0}, Fn: symbolicRules17},
+	{Name: "symbolic.rules:117 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2))", Ops: uop.OpSet{0x182300000000, 0x0}, Fn: symbolicRules18},
+	{Name: "symbolic.rules:118 s@(c0 + x) < c1 => lessMoved(s, x, c0, c1)", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules19},
+	{Name: "symbolic.rules:119 (x // c1) // c2 => x // (c1*c2) if productFits(c1, c2)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x1000000000, 0x0}, Fn: symbolicRules20},
+	{Name: "symbolic.rules:122 k0*x:index < k1 => x < [ceilDiv([k1], [k0])] if k0 > 0 && k1 > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000200000000, 0x0}, Fn: symbolicRules21},
+	{Name: "symbolic.rules:123 k0*x:index < k1 => -x < [-floorDiv([-k1], [-k0])] if k0 < 0 && k0 != -1 && k1 <= 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000200000000, 0x0}, Fn: symbolicRules22},
+	{Name: "symbolic.rules:124 x:index//k0 < k1 => x < [k1*k0] if k0 > 0 && k1 > 0 else x < [k1*k0 - (k0 - 1)] if k0 > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200001000000000, 0x0}, Fn: symbolicRules23},
+	{Name: "symbolic.rules:127 (x + c) + y => (x + y) + c", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules24},
+	{Name: "symbolic.rules:128 (x * c) * y => (x * y) * c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules25},
+	{Name: "symbolic.rules:131 x:index < k => ltFolding(x, [k]) if k > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules26},
+	{Name: "symbolic.rules:132 x:index * -1 < y * -1 => y < x", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules27},
+	{Name: "symbolic.rules:133 !(x:index < 1) => positiveSimplex(x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200008000000000, 0x0}, Fn: symbolicRules28},
+	{Name: "symbolic.rules:136 r@RANGE(end...) % end => r", Ops: uop.OpSet{0x4000000000, 0x0}, Need: uop.OpSet{0x10000000000000, 0x0}, Fn: symbolicRules29},
+	{Name: "symbolic.rules:137 RANGE(end...) // end => 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x10000000000000, 0x0}, Fn: symbolicRules30},
+	{Name: "symbolic.rules:140 b@CAST(a@CAST(x)) => CAST[b](x) if lossless(x, a)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: symbolicRules31},
+	{Name: "symbolic.rules:141 b@CAST(a@CAST:anyint(x:anyint)) => CAST[b](x) if fits(x, a)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: symbolicRules32},
+	{Name: "symbolic.rules:142 Binary(x:int64, y:int64) => in32Bits(u, x, y)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Fn: symbolicRules33},
+	{Name: "symbolic.rules:143 t@CAST:sint(x:index + c) => CAST[t](x) + CAST[t](c)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules34},
+	{Name: "symbolic.rules:146 AFTER => flattenAfter(u)", Ops: uop.OpSet{0x8000, 0x0}, Fn: symbolicRules35},
+	{Name: "symbolic.rules:147 AFTER(x) => x", Ops: uop.OpSet{0x8000, 0x0}, Fn: symbolicRules36},
+	{Name: "symbolic.rules:149 VECTORIZE(CONST...) => constVector(u)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules37},
+}}
 
 // x:bool | !x => true
 func symbolicRules1(_ any, u *uop.UOp) *uop.UOp {
@@ -1695,10 +1695,10 @@ func symbolicRules37(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // joinRules keep the parts of joined tensors as they are: to add 0 to -0 loses its sign. They are for floats of strict graphs.
-var joinRules = rewrite.New("joinRules",
-	&rewrite.Rule{Name: "symbolic.rules:153 WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Where), Fn: joinRules1},
-	&rewrite.Rule{Name: "symbolic.rules:154 WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Where), Fn: joinRules2},
-)
+var joinRules = &rewrite.Table{Name: "joinRules", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:153 WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: joinRules1},
+	{Name: "symbolic.rules:154 WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: joinRules2},
+}}
 
 // WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)
 func joinRules1(_ any, u *uop.UOp) *uop.UOp {
@@ -1745,16 +1745,16 @@ func joinRules2(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // divmodRules divide. Division rounds towards zero, so the sign of the dividend matters.
-var divmodRules = rewrite.New("divmodRules",
-	&rewrite.Rule{Name: "symbolic.rules:158 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add), Fn: divmodRules1},
-	&rewrite.Rule{Name: "symbolic.rules:160 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.Ops(uop.Idiv), Fn: divmodRules2},
-	&rewrite.Rule{Name: "symbolic.rules:161 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.Ops(uop.Idiv), Fn: divmodRules3},
-	&rewrite.Rule{Name: "symbolic.rules:162 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: divmodRules4},
-	&rewrite.Rule{Name: "symbolic.rules:163 n@(x:index + k0)//k1 => -(-([k0%k1] + x - [k1 - 1])//k1) + [k0//k1] if k1 > 0 && max(x) <= 0 && min(n) >= 0", Ops: uop.Ops(uop.Idiv), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: divmodRules5},
-	&rewrite.Rule{Name: "symbolic.rules:164 {IDIV MOD}:index => foldDivmod(u)", Ops: uop.Ops(uop.Idiv, uop.Mod), Fn: divmodRules6},
-	&rewrite.Rule{Name: "symbolic.rules:166 x:index % d => -(-x % d) if max(x) <= 0", Ops: uop.Ops(uop.Mod), Fn: divmodRules7},
-	&rewrite.Rule{Name: "symbolic.rules:167 x:index % d => x % -d if max(d) < 0", Ops: uop.Ops(uop.Mod), Fn: divmodRules8},
-)
+var divmodRules = &rewrite.Table{Name: "divmodRules", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:158 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: divmodRules1},
+	{Name: "symbolic.rules:160 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules2},
+	{Name: "symbolic.rules:161 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules3},
+	{Name: "symbolic.rules:162 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules4},
+	{Name: "symbolic.rules:163 n@(x:index + k0)//k1 => -(-([k0%k1] + x - [k1 - 1])//k1) + [k0//k1] if k1 > 0 && max(x) <= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules5},
+	{Name: "symbolic.rules:164 {IDIV MOD}:index => foldDivmod(u)", Ops: uop.OpSet{0x5000000000, 0x0}, Fn: divmodRules6},
+	{Name: "symbolic.rules:166 x:index % d => -(-x % d) if max(x) <= 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules7},
+	{Name: "symbolic.rules:167 x:index % d => x % -d if max(d) < 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules8},
+}}
 
 // s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)
 func divmodRules1(_ any, u *uop.UOp) *uop.UOp {
@@ -1884,17 +1884,17 @@ func divmodRules8(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // GepPushing moves the selection of vector elements to where the vector is made.
-var GepPushing = rewrite.New("GepPushing",
-	&rewrite.Rule{Name: "symbolic.rules:171 GEP(g@GEP) => gepOfGep(u, g)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.Gep), Fn: gepPushing1},
-	&rewrite.Rule{Name: "symbolic.rules:172 GEP(v@VECTORIZE) => gepOfVectorize(u, v)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.Vectorize), Fn: gepPushing2},
-	&rewrite.Rule{Name: "symbolic.rules:173 GEP(k) => constLike(u, k)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.ConstOp), Fn: gepPushing3},
-	&rewrite.Rule{Name: "symbolic.rules:174 GEP(v@VCONST) => gepOfConsts(u, v)", Ops: uop.Ops(uop.Gep), Need: uop.Ops(uop.VConstOp), Fn: gepPushing4},
-	&rewrite.Rule{Name: "symbolic.rules:175 GEP(x:void) => x", Ops: uop.Ops(uop.Gep), Fn: gepPushing5},
-	&rewrite.Rule{Name: "symbolic.rules:176 GEP(x) => x if inOrder(u)", Ops: uop.Ops(uop.Gep), Fn: gepPushing6},
-	&rewrite.Rule{Name: "symbolic.rules:177 GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)", Ops: uop.Ops(uop.Gep), Fn: gepPushing7},
-	&rewrite.Rule{Name: "symbolic.rules:178 CAT => catToVectorize(u)", Ops: uop.Ops(uop.Cat), Fn: gepPushing8},
-	&rewrite.Rule{Name: "symbolic.rules:179 VECTORIZE(GEP(x)...) => gepsOfOne(u, x)", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Gep), Fn: gepPushing9},
-)
+var GepPushing = &rewrite.Table{Name: "GepPushing", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:171 GEP(g@GEP) => gepOfGep(u, g)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing1},
+	{Name: "symbolic.rules:172 GEP(v@VECTORIZE) => gepOfVectorize(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x40000, 0x0}, Fn: gepPushing2},
+	{Name: "symbolic.rules:173 GEP(k) => constLike(u, k)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: gepPushing3},
+	{Name: "symbolic.rules:174 GEP(v@VCONST) => gepOfConsts(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x100000000000000, 0x0}, Fn: gepPushing4},
+	{Name: "symbolic.rules:175 GEP(x:void) => x", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing5},
+	{Name: "symbolic.rules:176 GEP(x) => x if inOrder(u)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing6},
+	{Name: "symbolic.rules:177 GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing7},
+	{Name: "symbolic.rules:178 CAT => catToVectorize(u)", Ops: uop.OpSet{0x0, 0x800000}, Fn: gepPushing8},
+	{Name: "symbolic.rules:179 VECTORIZE(GEP(x)...) => gepsOfOne(u, x)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing9},
+}}
 
 // GEP(g@GEP) => gepOfGep(u, g)
 func gepPushing1(_ any, u *uop.UOp) *uop.UOp {
@@ -1950,7 +1950,7 @@ func gepPushing6(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-var gepPushing7Ops1 = uop.Ops(uop.Cast, uop.Bitcast, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Reciprocal, uop.Neg, uop.Trunc, uop.Add, uop.Mul, uop.Shl, uop.Shr, uop.Idiv, uop.Max, uop.Mod, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Threefry, uop.Sub, uop.Fdiv, uop.Pow, uop.Where, uop.MulAcc, uop.Exp, uop.Cos, uop.Tanh)
+var gepPushing7Ops1 = uop.OpSet{0x7ffffff800000, 0xe000000}
 
 // GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)
 func gepPushing7(_ any, u *uop.UOp) *uop.UOp {
@@ -1987,10 +1987,10 @@ func gepPushing9(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // SimplifyValid simplifies conditions on indices by each other, and indices by their conditions.
-var SimplifyValid = rewrite.New("SimplifyValid",
-	&rewrite.Rule{Name: "symbolic.rules:183 AND => simplifyValid(u)", Ops: uop.Ops(uop.And), Fn: simplifyValid1},
-	&rewrite.Rule{Name: "symbolic.rules:184 WHERE(cond, x, i@Invalid) => gatedGivenValid(cond, x, i)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: simplifyValid2},
-)
+var SimplifyValid = &rewrite.Table{Name: "SimplifyValid", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:183 AND => simplifyValid(u)", Ops: uop.OpSet{0x100000000000, 0x0}, Fn: simplifyValid1},
+	{Name: "symbolic.rules:184 WHERE(cond, x, i@Invalid) => gatedGivenValid(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simplifyValid2},
+}}
 
 // AND => simplifyValid(u)
 func simplifyValid1(_ any, u *uop.UOp) *uop.UOp {
@@ -2009,9 +2009,9 @@ func simplifyValid2(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // DropAndClauses drops those conditions of a gated index that have nothing to do with it.
-var DropAndClauses = rewrite.New("DropAndClauses",
-	&rewrite.Rule{Name: "symbolic.rules:188 WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.ConstOp), Fn: dropAndClauses1},
-)
+var DropAndClauses = &rewrite.Table{Name: "DropAndClauses", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:188 WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: dropAndClauses1},
+}}
 
 // WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)
 func dropAndClauses1(_ any, u *uop.UOp) *uop.UOp {
@@ -2025,10 +2025,10 @@ func dropAndClauses1(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // MoveWhereOnLoad moves the condition of a WHERE around a read into the index of the read.
-var MoveWhereOnLoad = rewrite.New("MoveWhereOnLoad",
-	&rewrite.Rule{Name: "symbolic.rules:192 WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Index, uop.ConstOp), Fn: moveWhereOnLoad1},
-	&rewrite.Rule{Name: "symbolic.rules:193 WHERE(cond, 0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Index, uop.ConstOp), Fn: moveWhereOnLoad2},
-)
+var MoveWhereOnLoad = &rewrite.Table{Name: "MoveWhereOnLoad", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:192 WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad1},
+	{Name: "symbolic.rules:193 WHERE(cond, 0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad2},
+}}
 
 // WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)
 func moveWhereOnLoad1(_ any, u *uop.UOp) *uop.UOp {
@@ -2057,28 +2057,28 @@ func moveWhereOnLoad2(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // symRules are the opinionated ones: they are applied once the loops of a kernel are fixed.
-var symRules = rewrite.New("symRules",
-	&rewrite.Rule{Name: "symbolic.rules:197 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.GroupALU, Need: uop.Ops(uop.Vectorize), Fn: symRules1},
-	&rewrite.Rule{Name: "symbolic.rules:198 x != 0 => CAST[bool](x)", Ops: uop.Ops(uop.CmpNe), Need: uop.Ops(uop.ConstOp), Fn: symRules2},
-	&rewrite.Rule{Name: "symbolic.rules:199 t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)", Ops: uop.Ops(uop.Cast), Need: uop.Ops(uop.Where), Fn: symRules3},
-	&rewrite.Rule{Name: "symbolic.rules:200 POW(x, y) => Pow(x, y)", Ops: uop.Ops(uop.Pow), Fn: symRules4},
-	&rewrite.Rule{Name: "symbolic.rules:203 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Index, uop.Load), Fn: symRules5},
-	&rewrite.Rule{Name: "symbolic.rules:204 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.Ops(uop.Store), Need: uop.Ops(uop.Index, uop.Where), Fn: symRules6},
-	&rewrite.Rule{Name: "symbolic.rules:205 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.Ops(uop.Load, uop.Store), Fn: symRules7},
-	&rewrite.Rule{Name: "symbolic.rules:208 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules8},
-	&rewrite.Rule{Name: "symbolic.rules:209 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules9},
-	&rewrite.Rule{Name: "symbolic.rules:210 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c)", Ops: uop.Ops(uop.Reciprocal), Need: uop.Ops(uop.Mul), Fn: symRules10},
-	&rewrite.Rule{Name: "symbolic.rules:211 x * d@RECIPROCAL(1 + x) => 1 - d", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Reciprocal), Fn: symRules11},
-	&rewrite.Rule{Name: "symbolic.rules:212 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d)", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Mul), Fn: symRules12},
-	&rewrite.Rule{Name: "symbolic.rules:213 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: symRules13},
-	&rewrite.Rule{Name: "symbolic.rules:216 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])", Ops: uop.Ops(uop.Reduce), Need: uop.Ops(uop.Mul), Fn: symRules14},
-	&rewrite.Rule{Name: "symbolic.rules:217 REDUCE(MUL, ...) => factorsOut(u)", Ops: uop.Ops(uop.Reduce), Need: uop.Ops(uop.Mul), Fn: symRules15},
-	&rewrite.Rule{Name: "symbolic.rules:220 GROUP(x) => x", Ops: uop.Ops(uop.Group), Fn: symRules16},
-	&rewrite.Rule{Name: "symbolic.rules:221 {SINK GROUP} => flattenSink(u)", Ops: uop.Ops(uop.Sink, uop.Group), Fn: symRules17},
-	&rewrite.Rule{Name: "symbolic.rules:222 END(n@NOOP(), ...) => n", Ops: uop.Ops(uop.End), Need: uop.Ops(uop.Noop), Fn: symRules18},
-	&rewrite.Rule{Name: "symbolic.rules:225 -1 * (x + y) => -x + -y", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add, uop.ConstOp), Fn: symRules19},
-	&rewrite.Rule{Name: "symbolic.rules:226 (x:index + y)*c => x*c + y*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: symRules20},
-)
+var symRules = &rewrite.Table{Name: "symRules", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:197 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.OpSet{0x7fffffe000000, 0xe000000}, Need: uop.OpSet{0x40000, 0x0}, Fn: symRules1},
+	{Name: "symbolic.rules:198 x != 0 => CAST[bool](x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symRules2},
+	{Name: "symbolic.rules:199 t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symRules3},
+	{Name: "symbolic.rules:200 POW(x, y) => Pow(x, y)", Ops: uop.OpSet{0x1000000000000, 0x0}, Fn: symRules4},
+	{Name: "symbolic.rules:203 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x180000, 0x0}, Fn: symRules5},
+	{Name: "symbolic.rules:204 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x2000000080000, 0x0}, Fn: symRules6},
+	{Name: "symbolic.rules:205 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.OpSet{0x300000, 0x0}, Fn: symRules7},
+	{Name: "symbolic.rules:208 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules8},
+	{Name: "symbolic.rules:209 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules9},
+	{Name: "symbolic.rules:210 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules10},
+	{Name: "symbolic.rules:211 x * d@RECIPROCAL(1 + x) => 1 - d", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: symRules11},
+	{Name: "symbolic.rules:212 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules12},
+	{Name: "symbolic.rules:213 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules13},
+	{Name: "symbolic.rules:216 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules14},
+	{Name: "symbolic.rules:217 REDUCE(MUL, ...) => factorsOut(u)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules15},
+	{Name: "symbolic.rules:220 GROUP(x) => x", Ops: uop.OpSet{0x10000, 0x0}, Fn: symRules16},
+	{Name: "symbolic.rules:221 {SINK GROUP} => flattenSink(u)", Ops: uop.OpSet{0x14000, 0x0}, Fn: symRules17},
+	{Name: "symbolic.rules:222 END(n@NOOP(), ...) => n", Ops: uop.OpSet{0x40000000000000, 0x0}, Need: uop.OpSet{0x40, 0x0}, Fn: symRules18},
+	{Name: "symbolic.rules:225 -1 * (x + y) => -x + -y", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symRules19},
+	{Name: "symbolic.rules:226 (x:index + y)*c => x*c + y*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules20},
+}}
 
 // ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)
 func symRules1(_ any, u *uop.UOp) *uop.UOp {
@@ -2433,20 +2433,20 @@ func symRules20(_ any, u *uop.UOp) *uop.UOp {
 }
 
 // LowerIndexDType gives indices the concrete type int32 or int64. The casts back to index move up until they vanish.
-var LowerIndexDType = rewrite.New("LowerIndexDType",
-	&rewrite.Rule{Name: "symbolic.rules:230 Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)", Ops: uop.GroupBinary, Need: uop.Ops(uop.Cast), Fn: lowerIndexDType1},
-	&rewrite.Rule{Name: "symbolic.rules:231 {CONST VCONST}:index => lowerConst(u)", Ops: uop.Ops(uop.VConstOp, uop.ConstOp), Fn: lowerIndexDType2},
-	&rewrite.Rule{Name: "symbolic.rules:232 WHERE:index(cond, CAST:index(x), CAST:index(y)) => lowerWhere(cond, x, y)", Ops: uop.Ops(uop.Where), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType3},
-	&rewrite.Rule{Name: "symbolic.rules:233 RANGE(CAST:index(end)...) => lowerRange(u, end)", Ops: uop.Ops(uop.Range), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType4},
-	&rewrite.Rule{Name: "symbolic.rules:234 VECTORIZE(CAST:index(_)...) => lowerVector(u)", Ops: uop.Ops(uop.Vectorize), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType5},
-	&rewrite.Rule{Name: "symbolic.rules:235 SPECIAL(CAST:index(x)) => lowerSpecial(u, x)", Ops: uop.Ops(uop.Special), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType6},
-	&rewrite.Rule{Name: "symbolic.rules:236 DEFINE_VAR:index => lowerVariable(u)", Ops: uop.Ops(uop.DefineVar), Fn: lowerIndexDType7},
-	&rewrite.Rule{Name: "symbolic.rules:237 BIND(CAST:index(x), CAST:index(c)) => lowerBind(x, c)", Ops: uop.Ops(uop.Bind), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType8},
-	&rewrite.Rule{Name: "symbolic.rules:238 INDEX(buf, WHERE(cond, idx, Invalid)) => indexPointer(buf, idx, cond)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Where), Fn: lowerIndexDType9},
-	&rewrite.Rule{Name: "symbolic.rules:239 INDEX(buf, CAST(idx:int)) => indexPointer(buf, idx)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType10},
-	&rewrite.Rule{Name: "symbolic.rules:240 INDEX(buf, CAST(idx:int), cond) => indexPointer(buf, idx, cond)", Ops: uop.Ops(uop.Index), Need: uop.Ops(uop.Cast), Fn: lowerIndexDType11},
-	&rewrite.Rule{Name: "symbolic.rules:241 {SINK NOOP END} => dropIndexCasts(u)", Ops: uop.Ops(uop.Noop, uop.Sink, uop.End), Fn: lowerIndexDType12},
-)
+var LowerIndexDType = &rewrite.Table{Name: "LowerIndexDType", Rules: []*rewrite.Rule{
+	{Name: "symbolic.rules:230 Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType1},
+	{Name: "symbolic.rules:231 {CONST VCONST}:index => lowerConst(u)", Ops: uop.OpSet{0x300000000000000, 0x0}, Fn: lowerIndexDType2},
+	{Name: "symbolic.rules:232 WHERE:index(cond, CAST:index(x), CAST:index(y)) => lowerWhere(cond, x, y)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType3},
+	{Name: "symbolic.rules:233 RANGE(CAST:index(end)...) => lowerRange(u, end)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType4},
+	{Name: "symbolic.rules:234 VECTORIZE(CAST:index(_)...) => lowerVector(u)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType5},
+	{Name: "symbolic.rules:235 SPECIAL(CAST:index(x)) => lowerSpecial(u, x)", Ops: uop.OpSet{0x8, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType6},
+	{Name: "symbolic.rules:236 DEFINE_VAR:index => lowerVariable(u)", Ops: uop.OpSet{0x2, 0x0}, Fn: lowerIndexDType7},
+	{Name: "symbolic.rules:237 BIND(CAST:index(x), CAST:index(c)) => lowerBind(x, c)", Ops: uop.OpSet{0x4, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType8},
+	{Name: "symbolic.rules:238 INDEX(buf, WHERE(cond, idx, Invalid)) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: lowerIndexDType9},
+	{Name: "symbolic.rules:239 INDEX(buf, CAST(idx:int)) => indexPointer(buf, idx)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType10},
+	{Name: "symbolic.rules:240 INDEX(buf, CAST(idx:int), cond) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType11},
+	{Name: "symbolic.rules:241 {SINK NOOP END} => dropIndexCasts(u)", Ops: uop.OpSet{0x40000000004040, 0x0}, Fn: lowerIndexDType12},
+}}
 
 // Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)
 func lowerIndexDType1(_ any, u *uop.UOp) *uop.UOp {

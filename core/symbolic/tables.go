@@ -15,13 +15,13 @@ import (
 
 var (
 	// SymbolicSimple are the identities that need no look at bounds.
-	SymbolicSimple = rewrite.Concat("symbolic_simple", PropagateInvalid, simpleRules)
+	SymbolicSimple = &rewrite.Table{Name: "symbolic_simple", Parts: []*rewrite.Table{PropagateInvalid, simpleRules}}
 
 	// Symbolic is SymbolicSimple with deeper rules on sums, comparisons, division and vectors. Simplify applies it.
-	Symbolic = rewrite.Concat("symbolic", SymbolicSimple, Commutative, symbolicRules, joinRules, divmodRules, GepPushing)
+	Symbolic = &rewrite.Table{Name: "symbolic", Parts: []*rewrite.Table{SymbolicSimple, Commutative, symbolicRules, joinRules, divmodRules, GepPushing}}
 
 	// Sym is Symbolic with opinionated rules for kernels whose loops are fixed.
-	Sym = rewrite.Concat("sym", Symbolic, SimplifyValid, symRules)
+	Sym = &rewrite.Table{Name: "sym", Parts: []*rewrite.Table{Symbolic, SimplifyValid, symRules}}
 )
 
 // simplifyTable is Symbolic. Rules simplify in turn, so the table cannot name itself in its own initialisation.

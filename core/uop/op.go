@@ -162,7 +162,9 @@ func OpByName(name string) (Op, bool) { o, ok := opByName[name]; return o, ok }
 // OpSet is a set of operations.
 type OpSet [2]uint64
 
-// Ops builds a set.
+// Ops builds a set. It stays a call: tables of rules would make a loop of each.
+//
+//go:noinline
 func Ops(ops ...Op) OpSet {
 	var s OpSet
 	for _, o := range ops {

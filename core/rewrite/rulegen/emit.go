@@ -212,7 +212,7 @@ func (g *emitter) attributes(p *pattern, v string) {
 		g.unless("!" + p.ops.text + ".Has(" + v + ".Op)")
 	case len(p.ops.set.List()) > 3:
 		name := fmt.Sprintf("%sOps%d", g.fn, len(g.decls)+1)
-		g.decls = append(g.decls, fmt.Sprintf("var %s = %s\n", name, p.ops.text))
+		g.decls = append(g.decls, fmt.Sprintf("var %s = %s\n", name, setLiteral(p.ops.set)))
 		g.unless("!" + name + ".Has(" + v + ".Op)")
 	default:
 		var alt []string

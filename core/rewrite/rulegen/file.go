@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/format"
 	"path/filepath"
-	"strings"
 	"unicode"
 
 	"polygrad/core/uop"
@@ -52,28 +51,17 @@ func writeTable(w *bytes.Buffer, base string, t *table, imports map[string]bool)
 			return fmt.Errorf("%s:%d: %w", base, r.line, err)
 		}
 		funcs.WriteString(code + "\n")
-		ops := p.ops.text
-		if len(p.ops.set.List()) == 1 {
-			ops = "uop.Ops(" + ops + ")"
-		}
 		need := ""
 		if s := p.need(); s != (uop.OpSet{}) {
-			m, err := matchOps(opNames(s))
-			if err != nil {
-				return err
-			}
-			text := m.text
-			if !strings.HasPrefix(text, "uop.Ops") {
-				text = "uop.Ops(" + text + ")"
-			}
-			need = ", Need: " + text
+			need = ", Need: " + setLiteral(s)
 		}
-		fmt.Fprintf(&entries, "&rewrite.Rule{Name: %q, Ops: %s%s, Fn: %s},\n", fmt.Sprintf("%s:%d %s", base, r.line, r.text), ops, need, fn)
+		fmt.Fprintf(&entries, "{Name: %q, Ops: %s%s, Fn: %s},\n", fmt.Sprintf("%s:%d %s", base, r.line, r.text),
+			setLiteral(p.ops.set), need, fn)
 	}
 	for _, d := range t.doc {
 		fmt.Fprintf(w, "// %s\n", d)
 	}
-	fmt.Fprintf(w, "var %s = rewrite.New(%q,\n%s)\n\n%s", t.name, t.name, entries.Bytes(), funcs.Bytes())
+	fmt.Fprintf(w, "var %s = &rewrite.Table{Name: %q, Rules: []*rewrite.Rule{\n%s}}\n\n%s", t.name, t.name, entries.Bytes(), funcs.Bytes())
 	return nil
 }
 
@@ -91,13 +79,8 @@ func safeEmit(fn string, r *rule, imports map[string]bool) (code string, p *patt
 	return emitRule(fn, r, imports)
 }
 
-func opNames(s uop.OpSet) []string {
-	var out []string
-	for _, o := range s.List() {
-		out = append(out, o.String())
-	}
-	return out
-}
+// setLiteral is a set of operations as the linker can place it: a call would be made by each program that begins.
+func setLiteral(s uop.OpSet) string { return fmt.Sprintf("uop.OpSet{%#x, %#x}", s[0], s[1]) }
 
 func lowerFirst(s string) string {
 	r := []rune(s)

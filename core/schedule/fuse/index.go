@@ -140,13 +140,13 @@ func digit(t term, ts []term, at *uop.UOp) (sum *uop.UOp, n int) {
 // simplify also multiplies out products of sums in indices, so that common factors show.
 func simplify(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, multipliedOut, nil) }
 
-var multipliedOut = rewrite.Concat("fuse", symbolic.Symbolic, symbolic.RejoinQuotients, rewrite.New("", &rewrite.Rule{
+var multipliedOut = &rewrite.Table{Name: "fuse", Parts: []*rewrite.Table{symbolic.Symbolic, symbolic.RejoinQuotients, {Rules: []*rewrite.Rule{{
 	Name: "(x+y)*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if !u.DType.IsIndex() || u.Src[0].Op != uop.Add || u.Src[1].Op != uop.ConstOp {
 			return nil
 		}
 		return u.Src[0].Src[0].Mul(u.Src[1]).Add(u.Src[0].Src[1].Mul(u.Src[1]))
-	}}))
+	}}}}}}
 
 // loopSplits are sizes into which ranges are to be split: the inner parts, each a divisor of the next greater one.
 type loopSplits map[*uop.UOp][]int64

@@ -432,7 +432,7 @@ func (f *fuser) splitReduction(b *body, r *uop.UOp, at []int64) *body {
 // folded simplifies a value in which ranges are shorter.
 func (f *fuser) folded(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, foldedTable, nil) }
 
-var foldedTable = rewrite.Concat("pieces", multipliedOut, ranges.ReduceSimplify)
+var foldedTable = &rewrite.Table{Name: "pieces", Parts: []*rewrite.Table{multipliedOut, ranges.ReduceSimplify}}
 
 // tidied has the loops of the stores, and reductions in one loop where they can be.
 func (f *fuser) tidied(b *body) *body {
