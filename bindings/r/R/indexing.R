@@ -97,8 +97,11 @@ each_item <- function(x, items, tensors) {
 `[<-.Tensor` <- function(x, ..., value) {
   expressions <- eval(substitute(alist(...)))
   blank <- vapply(expressions, identical, NA, quote(expr = ))
-  with_items(x, lapply(seq_along(expressions), function(i) if (!blank[i]) ...elt(i)), value)
+  changed(x, with_items(x, lapply(seq_along(expressions), function(i) if (!blank[i]) ...elt(i)), value))
 }
+
+#' A changed copy of a parameter is a parameter.
+changed <- function(x, copy) if (isTRUE(x$requires_grad)) wanting(.Call(C_clone, copy), TRUE) else copy
 
 #' A new tensor with other values, as R changes an array.
 with_items <- function(x, indices, value) {
@@ -110,8 +113,8 @@ with_items <- function(x, indices, value) {
       return(.External(C_op, OP_WHERE, mask, .External(C_op, OP_CAST, .Call(C_operand, value, x, "[<-: value"), dtype(x)), x))
     }
     # One number for each element in R's order, as for `[`.
-    changed <- with_items(flat_columns(x), list(linear(indices[[1L]], shape)), value)
-    return(reversed(.External(C_op, OP_RESHAPE, changed, rev(shape))))
+    columns <- with_items(flat_columns(x), list(linear(indices[[1L]], shape)), value)
+    return(reversed(.External(C_op, OP_RESHAPE, columns, rev(shape))))
   }
   if (length(indices) == 1L && is.null(indices[[1L]])) indices <- vector("list", length(shape))
   if (length(indices) != length(shape)) {
@@ -189,13 +192,12 @@ replacement <- function(value, shape, x) {
 
 `[[<-.Tensor` <- function(x, ..., value) {
   if (length(value) != 1L) raise(sprintf("[[<-: %d values, expected one", length(value)))
-  x[...] <- value
-  x
+  `[<-`(x, ..., value = value)
 }
 
-# Items as the library has them, for what R's brackets cannot say: new axes, and all axes that
-# are not named.
-
+# Items as the library has them, for what R's brackets cannot say: new axes, and all axes that are not named.
 tensor_methods$getitem <- function(self, ...) .External(C_op, OP_GETITEM, self, items_of(...))
-tensor_methods$setitem <- function(self, ..., value) .Call(C_set_item, .Call(C_clone, self), items_of(...), value)
+tensor_methods$setitem <- function(self, ..., value) {
+  changed(self, .Call(C_set_item, .Call(C_clone, self), items_of(...), value))
+}
 items_of <- function(...) lapply(list(...), function(item) if (inherits(item, "slc")) unclass(item) else item)

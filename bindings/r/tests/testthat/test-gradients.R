@@ -177,3 +177,22 @@ test_that("results of no_grad do not require gradients", {
   expect_error(no_grad(stop("inside")), "inside")
   expect_true((w * 2)$requires_grad)
 })
+
+test_that("a changed copy of a parameter is a parameter", {
+  changes <- list(
+    function(w) { w[1, 2] <- 5; w }, function(w) { w[3] <- 5; w }, function(w) { w[w == 3] <- 5; w },
+    function(w) w$setitem(1L, 2L, value = 5)
+  )
+  for (change in changes) {
+    before <- Tensor(matrix(c(1, 2, 3, 4), 2), requires_grad = TRUE)
+    w <- change(before)
+    (w * w)$sum()$backward()
+    expect_equal(as.array(w$grad), matrix(c(2, 4, 10, 8), 2))
+    SGD(list(w), lr = 0.5)$step()
+    expect_equal(as.array(w), matrix(0, 2, 2))
+    expect_equal(as.array(before), matrix(c(1, 2, 3, 4), 2))
+  }
+  x <- Tensor(c(1, 2))
+  x[1] <- 3
+  expect_null(x$requires_grad)
+})
