@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/ranges"
@@ -490,18 +491,49 @@ func (x *indexing) evaluationsAt(loops, indices []*uop.UOp) int64 {
 // within returns the number of iterations in which a padded value is inside its bounds; loops are split at the bounds if that pays.
 func within(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
 	for i, s := range u.Shape() {
-		if i >= len(indices) || s.Symbolic() || indices[i].Op != uop.Where {
+		if i >= len(indices) || s.Symbolic() {
 			continue
 		}
-		index := indices[i].GetIdx()
-		for index.Op == uop.Add && index.Src[1].Op == uop.ConstOp {
-			index = index.Src[0]
+		padded := indices[i].Find(func(v *uop.UOp) bool { return v.Op == uop.Where && v.Src[2].IsInvalid() })
+		if padded == nil {
+			continue
 		}
-		if index.Op == uop.Range && index.Src[0].Op == uop.ConstOp && index.Src[0].ConstVal().I() > s.N {
-			times = times * s.N / index.Src[0].ConstVal().I()
+		if inside, all := insideBounds(padded.Src[0]); inside < all {
+			times = times * inside / all
 		}
 	}
 	return max(times, 1)
+}
+
+// insideBounds is how many of all positions are inside of the bounds that a condition consists of; 1 of 1 for other conditions.
+func insideBounds(valid *uop.UOp) (inside, all int64) {
+	var at *uop.UOp
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	for _, c := range valid.SplitUOp(uop.And) {
+		below := c.Op != uop.CmpNe || !c.Src[1].IsConst(uop.BoolConst(true))
+		if !below {
+			c = c.Src[0]
+		}
+		if c.Op != uop.CmpLt || c.Src[1].Op != uop.ConstOp || at != nil && at != c.Src[0] {
+			return 1, 1
+		}
+		at = c.Src[0]
+		if bound := c.Src[1].ConstVal().I(); below {
+			high = min(high, bound)
+		} else {
+			low = max(low, bound)
+		}
+	}
+	if len(at.Ranges()) != 1 {
+		return 1, 1 // no loop can be split at them
+	}
+	first, last := at.Bounds()
+	from, ok := first.Int64()
+	to, known := last.Int64()
+	if !ok || !known || to-from >= math.MaxInt32 {
+		return 1, 1
+	}
+	return max(min(high, to+1)-max(low, from), 0), to - from + 1
 }
 
 // minLoop is the least trip count of a piece that is split off as a loop of its own.

@@ -19,11 +19,14 @@ func (a *tiling) bind(e *env, at linear) {
 	e.linears.set(a.Inner.Rng, linear{lane: 1, slow: -a.Split, split: a.Split})
 }
 
-// spread is a load in which groups of lanes read one element, nil if the load has another form.
+// spread is a load in which groups of lanes read one element, or in reverse order, nil if the load has another form.
 func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	l := im.linearOf(t.index)
-	if l.slow == 0 || l.index != nil || t.gate != nil || k == ir.Bool {
+	if l.index != nil || t.gate != nil || k == ir.Bool {
 		return nil
+	}
+	if l.slow == 0 {
+		return im.reversedTail(t, k, l)
 	}
 	lanes := int64(im.Lanes)
 	if tail := im.env.tail; tail != nil {
@@ -47,6 +50,23 @@ func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	if int(last)+1 < im.Lanes {
 		at.Gate = im.lanesUpTo(int64(last) + 1)
 	}
+	v := im.LoadAs(k, at, im.Lanes, im.Splat(im.Constant(k, 0)))
+	return im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
+}
+
+// reversedTail is a load of a few elements in reverse order, by the lanes before the end of an axis; nil for other loads. They are loaded in
+// order: lanes that are shut would be gathered.
+func (im *emitter) reversedTail(t target, k ir.Kind, l linear) *ir.Value {
+	tail := im.env.tail
+	if l.lane != -1 || tail == nil || tail.Args[1].Op != ir.Const || im.env.rows != nil {
+		return nil
+	}
+	n := ir.ConstInt(tail.Args[1])
+	pattern := uint64(0)
+	for i := range n {
+		pattern |= uint64(n-1-i) << (4 * i)
+	}
+	at := &ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off - (n - 1), Stride: 1, Gate: im.lanesUpTo(n)}
 	v := im.LoadAs(k, at, im.Lanes, im.Splat(im.Constant(k, 0)))
 	return im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
 }

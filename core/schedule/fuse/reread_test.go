@@ -57,6 +57,10 @@ func TestValuesAreStoredByCost(t *testing.T) {
 		{"few of those", func(g graph) *uop.UOp {
 			return g.in(8, 8).Permute([]int{1, 0}).Add(g.in(8, 8)).ReduceAxes(uop.Max, 1)
 		}, fuse.CheapAgain, 1},
+		{"rows of which users take a few", func(g graph) *uop.UOp {
+			border := []uop.Pair{{Lo: uop.N(2), Hi: uop.N(2)}, {Lo: uop.N(2), Hi: uop.N(2)}}
+			return g.ok(tensor.PadWith(g.in(512, 512), border, tensor.PadReflect))
+		}, fuse.CheapAgain, 3},
 		{"one user", func(g graph) *uop.UOp { return g.in(64, 64).Exp2().Sin().ReduceAxes(uop.Add, 1) }, fuse.ComputedOnce, 1},
 		{"factor of no other terms", func(g graph) *uop.UOp {
 			x, y := g.in(64, 64), g.in(64, 64)
