@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 
-	"polygrad/core/uop"
 	"polygrad/variable"
 )
 
@@ -257,9 +256,8 @@ func vmap(f Function, in, out []int, args []*Tensor) ([]*Tensor, error) {
 	if in == nil {
 		in = make([]int, len(args))
 	}
-	size, err := batchSize(in, args)
-	if err != nil {
-		return nil, err
+	if len(in) != len(args) {
+		return nil, fmt.Errorf("in: %d axes, expected one for each of %d arguments", len(in), len(args))
 	}
 	x, err := express("VMap", f, args, in)
 	if err != nil {
@@ -268,38 +266,11 @@ func vmap(f Function, in, out []int, args []*Tensor) ([]*Tensor, error) {
 	if out == nil {
 		out = make([]int, len(x.e.Outputs()))
 	}
-	x, err = x.with(func(e *variable.Expr) (*variable.Expr, error) { return e.Batch(size, in, out) })
+	x, err = x.with(func(e *variable.Expr) (*variable.Expr, error) { return e.Batch(-1, in, out) })
 	if err != nil {
 		return nil, err
 	}
 	return x.apply(args...)
-}
-
-// batchSize is the size of the mapped axes.
-func batchSize(in []int, args []*Tensor) (size uop.Sint, err error) {
-	if len(in) != len(args) {
-		return size, fmt.Errorf("in: %d axes, expected one for each of %d arguments", len(in), len(args))
-	}
-	first := -1
-	for i, t := range args {
-		if in[i] == Unmapped {
-			continue
-		}
-		var s uop.Shape
-		t.withLock(func() { s = t.v.Node().Shape() })
-		switch {
-		case in[i] < 0 || in[i] >= len(s):
-			return size, fmt.Errorf("in: axis %d for argument %d of shape %v, which has none such", in[i], i, t.Shape())
-		case first < 0:
-			first, size = i, s[in[i]]
-		case s[in[i]] != size:
-			return size, fmt.Errorf("in: argument %d has size %s along axis %d, expected %s as argument %d along axis %d", i, s[in[i]], in[i], size, first, in[first])
-		}
-	}
-	if first < 0 {
-		return size, errors.New("in: no argument is mapped, expected an axis for one or more")
-	}
-	return size, nil
 }
 
 // jacobian is a transformation that gives derivatives of each output by each of some arguments.

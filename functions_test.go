@@ -152,13 +152,15 @@ func TestErrorsOfFunctions(t *testing.T) {
 				return nil, err
 			}
 			return nil, leaked.Realize()
-		}, "polygrad: Realize: a value is needed of a function that Grad has traced: a tensor has left it otherwise than as a result"},
+		}, "polygrad: Realize: a value is needed after Grad traces the function: a tensor has left it otherwise than as a result"},
 		{"axes", func() ([]*polygrad.Tensor, error) { return polygrad.VMap(same, []int{1}, nil)(x) },
-			"polygrad: VMap: in: axis 1 for argument 0 of shape [3], which has none such"},
-		{"sizes", func() ([]*polygrad.Tensor, error) { return polygrad.VMap(same, nil, nil)(x, polygrad.From([]float64{1, 2})) },
-			"polygrad: VMap: in: argument 1 has size 2 along axis 0, expected 3 as argument 0 along axis 0"},
+			"polygrad: VMap: argument 0 has shape (3), which has no axis 1 for the batch"},
+		{"sizes", func() ([]*polygrad.Tensor, error) {
+			return polygrad.VMap(same, nil, nil)(x, polygrad.From([]float64{1, 2}))
+		},
+			"polygrad: VMap: argument 1 has size 2 along axis 0, expected 3 as argument 0 along axis 0"},
 		{"nothing mapped", func() ([]*polygrad.Tensor, error) { return polygrad.VMap(same, []int{polygrad.Unmapped}, nil)(x) },
-			"polygrad: VMap: in: no argument is mapped, expected an axis for one or more"},
+			"polygrad: VMap: no argument is mapped, expected an axis for one or more"},
 		{"a mapped result", func() ([]*polygrad.Tensor, error) {
 			return polygrad.VMap(same, nil, []int{polygrad.Unmapped})(x)
 		}, "polygrad: VMap: out_axes: none for result 0, which differs among the elements of the batch"},

@@ -811,6 +811,46 @@ func go_poly_expm1(ctx uintptr, x uintptr) uintptr {
 	return poly_expm1(ctx, x)
 }
 
+//export go_poly_expr_abandon
+func go_poly_expr_abandon(ctx uintptr) int32 {
+	return poly_expr_abandon(ctx)
+}
+
+//export go_poly_expr_apply
+func go_poly_expr_apply(f uintptr, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_apply(f, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//export go_poly_expr_batch
+func go_poly_expr_batch(f uintptr, size int64, inAxes unsafe.Pointer, nIn int32, outAxes unsafe.Pointer, nOut int32) uintptr {
+	return poly_expr_batch(f, size, (*int32)(inAxes), nIn, (*int32)(outAxes), nOut)
+}
+
+//export go_poly_expr_begin
+func go_poly_expr_begin(ctx uintptr, name unsafe.Pointer, args unsafe.Pointer, n int32, axes unsafe.Pointer, given unsafe.Pointer) int32 {
+	return poly_expr_begin(ctx, (*byte)(name), (*uintptr)(args), n, (*int32)(axes), (*uintptr)(given))
+}
+
+//export go_poly_expr_derive
+func go_poly_expr_derive(f uintptr, derivative int32, of unsafe.Pointer, n int32) uintptr {
+	return poly_expr_derive(f, derivative, (*int32)(of), n)
+}
+
+//export go_poly_expr_end
+func go_poly_expr_end(ctx uintptr, results unsafe.Pointer, n int32) uintptr {
+	return poly_expr_end(ctx, (*uintptr)(results), n)
+}
+
+//export go_poly_expr_info
+func go_poly_expr_info(f uintptr, inputs unsafe.Pointer, outputs unsafe.Pointer) int32 {
+	return poly_expr_info(f, (*int32)(inputs), (*int32)(outputs))
+}
+
+//export go_poly_expr_release
+func go_poly_expr_release(f uintptr) {
+	poly_expr_release(f)
+}
+
 //export go_poly_eye
 func go_poly_eye(ctx uintptr, n int64) uintptr {
 	return poly_eye(ctx, n)

@@ -64,6 +64,14 @@ poly_function_result f i
 poly_function_info f results kernels temporaries
 poly_view_function f runs view
 poly_function_release f
+poly_expr_begin ctx name args n axes given
+poly_expr_end ctx results n
+poly_expr_abandon ctx
+poly_expr_derive f derivative of n
+poly_expr_batch f size in_axes n_in out_axes n_out
+poly_expr_info f inputs outputs
+poly_expr_apply f args n out room
+poly_expr_release f
 poly_optim_new ctx op args n states
 poly_optim_lars params n lr momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n_coefficients
 poly_optim_lamb params n lr b1 b2 eps weight_decay adam coupled_decay

@@ -264,6 +264,38 @@ void poly_function_release(PolyFunction *f) {
   if (!poly_forked) go_poly_function_release((uintptr_t)f);
 }
 
+int poly_expr_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, const int *axes, PolyArray **given) {
+  return poly_enter("poly_expr_begin") ? -1 : go_poly_expr_begin((uintptr_t)ctx, (void *)name, (void *)args, n, (void *)axes, (void *)given);
+}
+
+PolyExpr *poly_expr_end(PolyCtx *ctx, PolyArray **results, int n) {
+  return poly_enter("poly_expr_end") ? NULL : (PolyExpr *)go_poly_expr_end((uintptr_t)ctx, (void *)results, n);
+}
+
+int poly_expr_abandon(PolyCtx *ctx) {
+  return poly_enter("poly_expr_abandon") ? -1 : go_poly_expr_abandon((uintptr_t)ctx);
+}
+
+PolyExpr *poly_expr_derive(PolyExpr *f, int derivative, const int *of, int n) {
+  return poly_enter("poly_expr_derive") ? NULL : (PolyExpr *)go_poly_expr_derive((uintptr_t)f, derivative, (void *)of, n);
+}
+
+PolyExpr *poly_expr_batch(PolyExpr *f, int64_t size, const int *in_axes, int n_in, const int *out_axes, int n_out) {
+  return poly_enter("poly_expr_batch") ? NULL : (PolyExpr *)go_poly_expr_batch((uintptr_t)f, size, (void *)in_axes, n_in, (void *)out_axes, n_out);
+}
+
+int poly_expr_info(PolyExpr *f, int *inputs, int *outputs) {
+  return poly_enter("poly_expr_info") ? -1 : go_poly_expr_info((uintptr_t)f, (void *)inputs, (void *)outputs);
+}
+
+int poly_expr_apply(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_apply") ? -1 : go_poly_expr_apply((uintptr_t)f, (void *)args, n, (void *)out, room);
+}
+
+void poly_expr_release(PolyExpr *f) {
+  if (!poly_forked) go_poly_expr_release((uintptr_t)f);
+}
+
 PolyOptim *poly_optim_new(PolyCtx *ctx, int op, const PolyCallArg *args, int n, int *states) {
   return poly_enter("poly_optim_new") ? NULL : (PolyOptim *)go_poly_optim_new((uintptr_t)ctx, op, (void *)args, n, (void *)states);
 }

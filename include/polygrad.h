@@ -9,7 +9,8 @@
  *
  * CONTENTS
  *   Types; The library; Contexts;
- *   Operations by name; Arrays; Gradients of arrays; Traced functions; Optimizers of arrays;
+ *   Operations by name; Arrays; Gradients of arrays; Traced functions; Functions of functions;
+ *   Optimizers of arrays;
  *   Nodes; Symbolic sizes; Creation; Random numbers; Elementwise: one operand;
  *   Elementwise: two and three operands; Movement; Indexing and joining; Reductions;
  *   Normalisation; Convolution and pooling; Linear algebra; Hashes; Losses; Training;
@@ -198,6 +199,7 @@ typedef struct PolyUOp PolyUOp;                     /* a node of the graph */
 typedef struct PolyArray PolyArray;                 /* an array: a mutable tensor */
 typedef struct PolyPin PolyPin;                     /* access to the memory of an array */
 typedef struct PolyFunction PolyFunction;           /* a compiled function of arrays */
+typedef struct PolyExpr PolyExpr;                   /* a function of arrays as a graph */
 typedef struct PolyOptim PolyOptim;                 /* an optimizer of arrays */
 typedef struct PolyRateScheduler PolyRateScheduler; /* a learning rate schedule of an optimizer */
 typedef struct PolyJob PolyJob;                     /* a run in the background */
@@ -812,6 +814,73 @@ POLY_API char *poly_view_function(PolyFunction *f, int runs, int view);
 
 /* Releases a function. NULL and stale handles are ignored. Since 2.0. */
 POLY_API void poly_function_release(PolyFunction *f);
+
+/* ======================================================================== */
+/* Functions of functions                                                   */
+/* ======================================================================== */
+
+/* An expression (PolyExpr) is a function of arrays as a graph: outputs that are computed
+ * from inputs. poly_expr_begin returns placeholders for the arguments, which have no
+ * elements; the caller calls the function on them; poly_expr_end makes the expression.
+ * Derivatives and batches of an expression are expressions, in any order and depth, and a
+ * function that is traced may trace others. Nothing is computed before an output of
+ * poly_expr_apply is read.
+ *
+ *   - While a function is traced, functions that need a value of what depends on a
+ *     placeholder are errors, and so are poly_array_backward and writes to arrays from
+ *     before: return new values instead.
+ *   - Arrays from outside are constants of the expression.
+ *   - Random numbers are drawn once, when the function is traced; all elements of a batch
+ *     get the same ones.
+ */
+
+/* Begins to trace a function of n arrays. Writes one placeholder for each to given; they
+ * have the types and shapes of args, without the axis axes[i] along which a batch lies if
+ * that is not -1. axes may be NULL for none. name (may be NULL) is that of the
+ * transformation in errors. 0 or -1. Since 2.0. */
+POLY_API int poly_expr_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, const int *axes, PolyArray **given);
+
+/* Ends the innermost trace with n results. NULL on error; the trace has ended then, too.
+ * Since 2.0. */
+POLY_API PolyExpr *poly_expr_end(PolyCtx *ctx, PolyArray **results, int n);
+
+/* Ends the innermost trace without a result. 0 or -1. Since 2.0. */
+POLY_API int poly_expr_abandon(PolyCtx *ctx);
+
+/* What poly_expr_derive makes of a function by some of its inputs, which are of floating
+ * types. */
+typedef enum PolyDerivative {
+  POLY_DERIVE_JVP = 0,    /* of the inputs and a tangent for each of those: the outputs, then the tangent of each
+                           * (forward mode) */
+  POLY_DERIVE_VJP = 1,    /* of the inputs and a cotangent for each output: the gradients of the sum of all outputs
+                           * times their cotangents (reverse mode) */
+  POLY_DERIVE_GRAD = 2,   /* of the inputs: the gradients of the first output, a scalar, then all outputs */
+  POLY_DERIVE_JACFWD = 3, /* of the inputs: for each output, and each of those inputs, the Jacobian, of the shape of
+                           * the output followed by that of the input (forward mode) */
+  POLY_DERIVE_JACREV = 4  /* the same (reverse mode) */
+} PolyDerivative;
+
+/* A derivative of an expression by its inputs of[0], ..., of[n-1]. NULL on error. Since
+ * 2.0. */
+POLY_API PolyExpr *poly_expr_derive(PolyExpr *f, int derivative, const int *of, int n);
+
+/* An expression for all elements of a batch: input i has the batch as axis in_axes[i],
+ * output i as axis out_axes[i]; -1 is none: such an input is the same for all elements, and
+ * so must be such an output. size is that of the batch, -1 for that of the axes that the
+ * function was traced without. NULL on error. Since 2.0. */
+POLY_API PolyExpr *poly_expr_batch(PolyExpr *f, int64_t size, const int *in_axes, int n_in, const int *out_axes, int n_out);
+
+/* Writes the numbers of inputs and of outputs; each pointer may be NULL. 0 or -1. Since
+ * 2.0. */
+POLY_API int poly_expr_info(PolyExpr *f, int *inputs, int *outputs);
+
+/* Writes the outputs of an expression for n arrays of the types and shapes of its inputs to
+ * out, which must have room for all of them, and returns their number; -1 on error. Since
+ * 2.0. */
+POLY_API int poly_expr_apply(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room);
+
+/* Releases an expression. NULL and stale handles are ignored. Since 2.0. */
+POLY_API void poly_expr_release(PolyExpr *f);
 
 /* ======================================================================== */
 /* Optimizers of arrays                                                     */

@@ -18,7 +18,8 @@ var thin = []struct {
 	without         []string
 	most            int
 }{
-	{"bindings/python/polygrad", ".py", []string{"conftest.py"}, 6000},
+	{"bindings/python/polygrad", ".py", []string{"conftest.py", "func"}, 6000},
+	{"bindings/python/polygrad/func", ".py", nil, 900},
 	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host", "remote"}, 5000},
 	{"bindings/r", ".R .c .h", []string{"tests", "src/polygrad.h"}, 6000},
 }

@@ -17,6 +17,7 @@ type Tracing struct {
 	caller string
 	ctx    *Context
 	args   []*value // retained
+	size   uop.Sint // of the batch, 0 if there is none
 	noGrad int      // the depth of NoGrad outside
 }
 
@@ -25,6 +26,8 @@ type Expr struct {
 	ctx             *Context
 	caller          string
 	inputs, outputs []*uop.UOp
+	// size is that of the axes that the function was traced without, 0 if there are none.
+	size uop.Sint
 	// from are the values that the outputs are computed from beside the inputs; retained.
 	from []*value
 }
@@ -33,17 +36,24 @@ type Expr struct {
 const Unmapped = -1
 
 // Express begins a tracing, until End or Abandon. caller names the transformation in errors. given are placeholders with the shapes and
-// types of args, without the axis of axes[i] where that is not Unmapped; nil axes are none.
+// types of args, without the axis of axes[i] where that is not Unmapped; nil axes are none. These axes have one size.
 func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Tracing, given []*Variable, err error) {
 	nodes := make([]*uop.UOp, len(args))
+	var size uop.Sint
+	first := -1
 	for i, v := range args {
 		if v.ctx != c {
 			return nil, nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
 		}
 		s := v.Node().Shape()
 		if axes != nil && axes[i] != Unmapped {
-			if axes[i] < 0 || axes[i] >= len(s) {
-				return nil, nil, fmt.Errorf("argument %d has shape %s, which has no axis %d for the batch", i, s, axes[i])
+			switch a := axes[i]; {
+			case a < 0 || a >= len(s):
+				return nil, nil, fmt.Errorf("argument %d has shape %s, which has no axis %d for the batch", i, s, a)
+			case first < 0:
+				first, size = i, s[a]
+			case s[a] != size:
+				return nil, nil, fmt.Errorf("argument %d has size %s along axis %d, expected %s as argument %d along axis %d", i, s[a], a, size, first, axes[first])
 			}
 			s = slices.Delete(slices.Clone(s), axes[i], axes[i]+1)
 		}
@@ -51,7 +61,7 @@ func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Traci
 			return nil, nil, fmt.Errorf("argument %d: %w", i, err)
 		}
 	}
-	t = &Tracing{caller: caller, ctx: c, noGrad: c.noGradDepth}
+	t = &Tracing{caller: caller, ctx: c, size: size, noGrad: c.noGradDepth}
 	c.noGradDepth = 0
 	c.tracings = append(c.tracings, t)
 	for _, node := range nodes {
@@ -64,6 +74,9 @@ func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Traci
 	}
 	return t, given, nil
 }
+
+// Tracing is the last one that has begun and not ended, nil for none.
+func (c *Context) Tracing() *Tracing { return c.innermost() }
 
 // innermost is the last tracing that has begun, nil for none.
 func (c *Context) innermost() *Tracing {
@@ -83,7 +96,7 @@ func (c *Context) mayWrite(x *cell) error {
 
 func (t *Tracing) valueNeeded() error {
 	if !slices.Contains(t.ctx.tracings, t) {
-		return fmt.Errorf("a value is needed of a function that %s has traced: a tensor has left it otherwise than as a result", t.caller)
+		return fmt.Errorf("a value is needed after %s traces the function: a tensor has left it otherwise than as a result", t.caller)
 	}
 	return fmt.Errorf("a value is needed while %s traces the function: compute with tensors (where instead of if), or pass what it depends on as a number", t.caller)
 }
@@ -116,7 +129,7 @@ func (t *Tracing) End(results []*Variable) (*Expr, error) {
 	if err := t.leave(); err != nil {
 		return nil, err
 	}
-	e := &Expr{ctx: t.ctx, caller: t.caller, from: t.args}
+	e := &Expr{ctx: t.ctx, caller: t.caller, size: t.size, from: t.args}
 	t.ctx.exprs[e] = struct{}{}
 	for _, x := range t.args {
 		e.inputs = append(e.inputs, x.node)
@@ -157,7 +170,7 @@ func (e *Expr) Outputs() []*uop.UOp { return e.outputs }
 
 // with is another function, from what this one is computed from.
 func (e *Expr) with(inputs, outputs []*uop.UOp) *Expr {
-	made := &Expr{ctx: e.ctx, caller: e.caller, inputs: inputs, outputs: outputs, from: slices.Clone(e.from)}
+	made := &Expr{ctx: e.ctx, caller: e.caller, inputs: inputs, outputs: outputs, size: e.size, from: slices.Clone(e.from)}
 	for _, v := range made.from {
 		v.retain()
 	}
@@ -409,9 +422,22 @@ func (e *Expr) Select(outputs []int) (*Expr, error) {
 	return e.with(e.inputs, kept), nil
 }
 
-// Batch is the function for all elements of a batch of a size: input i has the batch as axis in[i], output i as axis out[i]; Unmapped inputs
-// are the same for all elements, Unmapped outputs must be.
-func (e *Expr) Batch(size uop.Sint, in, out []int) (*Expr, error) {
+// Batch is the function for all elements of a batch: input i has the batch as axis in[i], output i as axis out[i]; Unmapped inputs are the
+// same for all elements, Unmapped outputs must be. The size is that of the axes that the function was traced without, if there are any.
+func (e *Expr) Batch(size int64, in, out []int) (*Expr, error) {
+	if traced := e.size; traced != uop.N(0) {
+		if size >= 0 && !traced.IsNum(size) {
+			return nil, fmt.Errorf("a batch of %d, expected %s as the arguments have", size, traced)
+		}
+		return e.batch(traced, in, out)
+	}
+	if size < 0 {
+		return nil, errors.New("no argument is mapped, expected an axis for one or more, or the size of the batch")
+	}
+	return e.batch(uop.N(size), in, out)
+}
+
+func (e *Expr) batch(size uop.Sint, in, out []int) (*Expr, error) {
 	if len(in) != len(e.inputs) || len(out) != len(e.outputs) {
 		return nil, fmt.Errorf("%d and %d axes, expected one for each of %d inputs and %d outputs", len(in), len(out), len(e.inputs), len(e.outputs))
 	}

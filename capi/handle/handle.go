@@ -56,9 +56,10 @@ const (
 	Function
 	Optimizer
 	RateSchedule
+	Expr
 )
 
-var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator", "file", "array", "pin", "function", "optimizer", "rate schedule"}
+var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator", "file", "array", "pin", "function", "optimizer", "rate schedule", "expression"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -96,7 +96,7 @@ func IsHandle(typ string) bool {
 	switch strings.TrimPrefix(typ, "const ") {
 	case "PolyCtx *", "PolyUOp *", "PolyStep *", "PolyInstance *", "PolyWasmStepPlan *", "PolySchedule *", "PolyCompiledPlan *",
 		"PolyModel *", "PolyModelConfig *", "PolyJob *", "PolyGenerator *", "PolyFile *", "PolyTensor *", "PolyLinear *",
-		"PolyArray *", "PolyPin *", "PolyFunction *", "PolyOptim *", "PolyRateScheduler *":
+		"PolyArray *", "PolyPin *", "PolyFunction *", "PolyExpr *", "PolyOptim *", "PolyRateScheduler *":
 		return true
 	}
 	return false

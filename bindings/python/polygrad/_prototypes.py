@@ -234,6 +234,36 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     ),
     "poly_view_function": (c_void_p, (c_void_p, c_int, c_int), "f runs view"),
     "poly_function_release": (None, (c_void_p,), "f"),
+    "poly_expr_begin": (
+        c_int,
+        (
+            c_void_p,
+            c_char_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_void_p,
+        ),
+        "ctx name args n axes given",
+    ),
+    "poly_expr_end": (c_void_p, (c_void_p, c_void_p, c_int), "ctx results n"),
+    "poly_expr_abandon": (c_int, (c_void_p,), "ctx"),
+    "poly_expr_derive": (c_void_p, (c_void_p, c_int, c_void_p, c_int), "f derivative of n"),
+    "poly_expr_batch": (
+        c_void_p,
+        (
+            c_void_p,
+            c_int64,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+        "f size in_axes n_in out_axes n_out",
+    ),
+    "poly_expr_info": (c_int, (c_void_p, c_void_p, c_void_p), "f inputs outputs"),
+    "poly_expr_apply": (c_int, (c_void_p, c_void_p, c_int, c_void_p, c_int), "f args n out room"),
+    "poly_expr_release": (None, (c_void_p,), "f"),
     "poly_optim_new": (
         c_void_p,
         (
@@ -2291,6 +2321,11 @@ POLY_CALL_ELLIPSIS = 15
 POLY_CALL_OTHER = 16
 POLY_TRACE_PRUNE = 1
 POLY_TRACE_FIXED = 2
+POLY_DERIVE_JVP = 0
+POLY_DERIVE_VJP = 1
+POLY_DERIVE_GRAD = 2
+POLY_DERIVE_JACFWD = 3
+POLY_DERIVE_JACREV = 4
 POLY_SIZE_ADD = 0
 POLY_SIZE_SUB = 1
 POLY_SIZE_MUL = 2

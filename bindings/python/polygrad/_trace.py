@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from ctypes import byref, c_int, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,12 @@ from polygrad._graph import CTX, pointers
 from polygrad._library import JitError, fail, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from polygrad.tensor import Tensor
 
 _running: list[str] = []
+_expressions = 0
 
 _run = lib.poly_function_run
 
@@ -22,6 +24,22 @@ _run = lib.poly_function_run
 def active() -> bool:
     """Return whether a function is traced."""
     return bool(_running)
+
+
+@contextmanager
+def expressing() -> Iterator[None]:
+    """Say that a function is traced to be transformed: see polygrad.func."""
+    global _expressions
+    _expressions += 1
+    try:
+        yield
+    finally:
+        _expressions -= 1
+
+
+def expressed() -> bool:
+    """Return whether a function is traced to be transformed."""
+    return _expressions > 0
 
 
 class Program:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from polygrad._base import describe
 from polygrad._library import JitError, need
 from polygrad._prototypes import POLY_TRACE_PRUNE, PolyVarBinding
-from polygrad._trace import Function, Program, active
+from polygrad._trace import Function, Program, active, expressed
 from polygrad.tensor import Tensor
 from polygrad.variable import SymInt
 
@@ -102,6 +102,8 @@ class TinyJit(Generic[R]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> R:
         """Call the function, or run its captured program."""
+        if expressed():
+            return self.fxn(*args, **kwargs)
         with self._lock:
             if active():
                 raise JitError("having TinyJit inside another TinyJit is not supported")

@@ -75,6 +75,14 @@ struct poly_api {
   int (*poly_function_info)(PolyFunction *, int *, int *, int *);
   char *(*poly_view_function)(PolyFunction *, int, int);
   void (*poly_function_release)(PolyFunction *);
+  int (*poly_expr_begin)(PolyCtx *, const char *, PolyArray **, int, const int *, PolyArray **);
+  PolyExpr *(*poly_expr_end)(PolyCtx *, PolyArray **, int);
+  int (*poly_expr_abandon)(PolyCtx *);
+  PolyExpr *(*poly_expr_derive)(PolyExpr *, int, const int *, int);
+  PolyExpr *(*poly_expr_batch)(PolyExpr *, int64_t, const int *, int, const int *, int);
+  int (*poly_expr_info)(PolyExpr *, int *, int *);
+  int (*poly_expr_apply)(PolyExpr *, PolyArray **, int, PolyArray **, int);
+  void (*poly_expr_release)(PolyExpr *);
   PolyOptim *(*poly_optim_new)(PolyCtx *, int, const PolyCallArg *, int, int *);
   PolyOptim *(*poly_optim_lars)(PolyArray **, int, double, double, double, double, int, int, int, int, const double *, int);
   PolyOptim *(*poly_optim_lamb)(PolyArray **, int, double, double, double, double, double, int, int);
@@ -643,6 +651,14 @@ struct poly_api {
   X(poly_function_info) \
   X(poly_view_function) \
   X(poly_function_release) \
+  X(poly_expr_begin) \
+  X(poly_expr_end) \
+  X(poly_expr_abandon) \
+  X(poly_expr_derive) \
+  X(poly_expr_batch) \
+  X(poly_expr_info) \
+  X(poly_expr_apply) \
+  X(poly_expr_release) \
   X(poly_optim_new) \
   X(poly_optim_lars) \
   X(poly_optim_lamb) \

@@ -25,6 +25,7 @@ struct fixture {
   PolyArray *array, *plain, **arrays, **arrays_out;
   PolyPin *pin;
   PolyFunction *function, *thunk;
+  PolyExpr *expr;
   PolyOptim *optimizer;
   PolyRateScheduler *rates;
   int *singles_out;
@@ -178,6 +179,13 @@ static inline PolyCtx *traced(const struct fixture *f) {
   return f->ctx;
 }
 
+/* The context, in which a function is traced as an expression whose result is in arrays_out. */
+static inline PolyCtx *expressed(const struct fixture *f) {
+  PolyArray *given;
+  if (poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0) f->arrays_out[0] = poly_array_binary(POLY_ADD, given, given);
+  return f->ctx;
+}
+
 /* What lives in a context. */
 static inline void fixture_make(struct fixture *f) {
   f->ctx = poly_ctx_new(), f->other = poly_ctx_new(), f->stale_ctx = poly_ctx_new();
@@ -201,6 +209,9 @@ static inline void fixture_make(struct fixture *f) {
   PolyArray *given, *twice;
   need(poly_trace_begin(f->ctx, NULL, &f->array, 1, &given) == 0 && (twice = poly_array_binary(POLY_ADD, given, given)), "traced");
   need((f->function = poly_trace_end(f->ctx, &twice, 1, POLY_TRACE_FIXED)) != NULL, "function");
+  poly_array_release(given), poly_array_release(twice);
+  need(poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0 && (twice = poly_array_binary(POLY_ADD, given, given)), "traced");
+  need((f->expr = poly_expr_end(f->ctx, &twice, 1)) != NULL, "expression");
   poly_array_release(given), poly_array_release(twice);
   need(poly_trace_begin(f->ctx, "thunk", NULL, 0, NULL) == 0 && (twice = poly_array_binary(POLY_ADD, f->plain, f->plain)), "traced");
   need((f->thunk = poly_trace_end(f->ctx, &twice, 1, POLY_TRACE_FIXED)) != NULL, "thunk");

@@ -1,0 +1,557 @@
+"""Functions of functions: gradients, Jacobians, tangents and batches, in any order and depth.
+
+A function takes and returns tensors, also in dicts, lists, tuples, named tuples and dataclasses.
+It is called once for each call of the new function, on placeholders that have no elements, and
+must be pure: it cannot read elements, call backward or write tensors that it has not made itself.
+Tensors from outside are constants. Names are JAX's; torch.func's are there too.
+
+>>> from polygrad.func import grad, vmap
+>>> def loss(w, x):
+...     return ((x * w).sum() - 1) ** 2
+>>> w, xs = Tensor([1.0, 2.0]), Tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+>>> grad(loss)(w, xs[0]).tolist()
+[0.0, 0.0]
+>>> vmap(grad(loss), in_axes=(None, 0))(w, xs).tolist()  # one for each example
+[[0.0, 0.0], [0.0, 2.0], [4.0, 4.0]]
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+import numpy as np
+
+from polygrad._library import ArgumentError, JitError
+from polygrad.dtype import DType
+from polygrad.func._expr import DERIVE, Expr, trace
+from polygrad.func._trees import LEAF, Structure, flatten, spread
+from polygrad.func._trees import register as register_pytree_node
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "ShapeDtype",
+    "TraceError",
+    "eval_shape",
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "register_pytree_node",
+    "stop_gradient",
+    "tree_map",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
+
+#: The error of a function that needs a value while it is traced.
+TraceError = JitError
+
+Function = Callable[..., Any]
+
+
+def tree_map(f: Function, tree: Any, *rest: Any) -> Any:
+    """Return a tree of f of the leaves of a tree, and of those of trees like it.
+
+    >>> tree_map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
+    {'a': 11, 'b': (22, 33)}
+    """
+    leaves, structure = flatten(tree)
+    others = [_like(t, structure, "tree_map", "rest", "tree") for t in rest]
+    return structure.build([f(*given) for given in zip(leaves, *others)])
+
+
+def _like(tree: Any, structure: Structure, who: str, name: str, like: str) -> list[Any]:
+    leaves, found = flatten(tree)
+    if found != structure:
+        raise ArgumentError(f"{who}: {name}: a tree {found!r}, expected {structure!r} as {like}")
+    return leaves
+
+
+class _Traced:
+    """A function of the tensors among some arguments, as an expression."""
+
+    def __init__(
+        self,
+        who: str,
+        f: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        by: set[int] | None = None,
+        axes: Any = None,
+    ) -> None:
+        """Trace f; numbers in the arguments by become tensors, as do all arrays."""
+        self.who = who
+        _need_function(who, f)
+        leaves: list[Any] = []
+        structures: list[Structure] = []
+        names: list[str] = []
+        #: The tensors of each argument, by their numbers among all.
+        self.of: list[list[int]] = []
+        self.tensors: list[Tensor] = []
+        places: list[int] = []
+        for i, (name, arg) in enumerate([*enumerate(args), *kwargs.items()]):
+            found, structure = flatten(arg)
+            wanted = by is None or i in by
+            own: list[int] = []
+            for leaf in found:
+                if isinstance(leaf, (np.ndarray, np.generic)) or (
+                    wanted and isinstance(leaf, (int, float))
+                ):
+                    leaf = Tensor(leaf)
+                if isinstance(leaf, Tensor):
+                    own.append(len(self.tensors))
+                    self.tensors.append(leaf)
+                    places.append(len(leaves))
+                leaves.append(leaf)
+            self.of.append(own)
+            structures.append(structure)
+            label = name if isinstance(name, str) else f"args[{name}]"
+            names += structure.paths(label)
+        self.structures = structures
+        #: Where each tensor is, for errors.
+        self.names = [names[p] for p in places]
+        chosen = None
+        if axes is not None:
+            given = axes(Structure(tuple, None, [f"[{i}]" for i in range(len(args))], structures))
+            chosen = [_axis(who, a, leaves[i], names[i]) for i, a in enumerate(given)]
+            chosen = [chosen[p] for p in places]
+        self.axes = chosen
+
+        def call(stand: list[Tensor]) -> list[Tensor]:
+            now = list(leaves)
+            for place, tensor in zip(places, stand):
+                now[place] = tensor
+            rest = iter(now)
+            trees = [s._build(rest) for s in structures]
+            n = len(args)
+            results, self.out = flatten(f(*trees[:n], **dict(zip(kwargs, trees[n:]))))
+            return [self._result(r) for r in results]
+
+        self.expr = trace(who, self.tensors, chosen, call, self.names)
+
+    def _result(self, value: Any) -> Tensor:
+        if isinstance(value, (int, float, np.ndarray, np.generic)):
+            value = Tensor(value)
+        if not isinstance(value, Tensor):
+            raise ArgumentError(f"{self.who}: the function returns {value!r}, expected tensors")
+        return value
+
+    def floats(self, arg: int) -> list[int]:
+        """Return the tensors of an argument, which are of floating types."""
+        for k in self.of[arg]:
+            if not self.tensors[k].is_floating_point():
+                name = self.tensors[k].dtype.name
+                raise ArgumentError(
+                    f"{self.who}: {self.names[k]} is {name}, expected a floating type to "
+                    "differentiate by"
+                )
+        if len(self.of[arg]) != self.structures[arg].size:
+            raise ArgumentError(
+                f"{self.who}: args[{arg}] has other leaves than tensors and numbers, expected "
+                "those only to differentiate by"
+            )
+        return self.of[arg]
+
+    def apply(self, expr: Expr, more: Sequence[Tensor] = ()) -> list[Tensor]:
+        """Return the outputs of an expression for the tensors, and more inputs."""
+        return expr.apply([*self.tensors, *more])
+
+
+def _axis(who: str, axis: Any, leaf: Any, name: str) -> int | None:
+    """Return the axis of a batch in a leaf, counted from the front."""
+    if axis is None:
+        return None
+    if not isinstance(axis, int):
+        raise ArgumentError(f"{who}: in_axes: {axis!r}, expected integers and None")
+    if not isinstance(leaf, (Tensor, np.ndarray)):
+        raise ArgumentError(
+            f"{who}: {name} is {leaf!r}, expected a tensor with an axis {axis} of the batch, or "
+            "None in in_axes"
+        )
+    n = len(leaf.shape)
+    if not -n <= axis < n:
+        raise ArgumentError(
+            f"{who}: {name} has shape {tuple(leaf.shape)}, which has no axis {axis} of the batch"
+        )
+    return axis % n
+
+
+def _numbers(who: str, argnums: Any, count: int) -> list[int]:
+    """Return the numbers of arguments, of which there are count."""
+    numbers = list(argnums) if isinstance(argnums, (tuple, list)) else [argnums]
+    for k, n in enumerate(numbers):
+        if not isinstance(n, int) or not -count <= n < count:
+            raise ArgumentError(f"{who}: argnums: {n!r}, expected 0 to {count - 1}")
+        numbers[k] = n % count
+    return numbers
+
+
+def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+    """Return a function that computes f, a loss, and its gradients by some arguments.
+
+    The loss is a scalar. argnums is the number of an argument or a tuple of numbers; a gradient
+    is a tree like its argument. With has_aux f returns the loss and anything else, which comes
+    back with the loss.
+
+    >>> value, gradient = value_and_grad(lambda p: (p["w"] ** 2).sum())({"w": Tensor([1.0, 3.0])})
+    >>> value.item(), gradient["w"].tolist()
+    (10.0, [2.0, 6.0])
+    """
+
+    @_like_function(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        numbers = _numbers("grad", argnums, len(args))
+        t = _Traced("grad", _with_loss_first(f, has_aux), args, kwargs, set(numbers))
+        chosen = [t.floats(i) for i in numbers]
+        flat = [k for own in chosen for k in own]
+        found = t.apply(t.expr.derive(DERIVE.GRAD, flat))
+        grads = _by_argument(t, numbers, found[: len(flat)])
+        result = t.out.build(found[len(flat) :])
+        return (result if has_aux else result[0]), _one(grads, argnums)
+
+    return wrapped
+
+
+def _like_function(f: Function) -> Callable[[Function], Function]:
+    """Return a decorator that gives a function the name of another one."""
+
+    def named(wrapped: Function) -> Function:
+        made: Function = functools.update_wrapper(wrapped, f) if callable(f) else wrapped
+        return made
+
+    return named
+
+
+def _need_function(who: str, f: Any) -> None:
+    if not callable(f):
+        raise ArgumentError(f"{who}: f: {f!r}, expected a function")
+
+
+def _with_loss_first(f: Function, has_aux: bool) -> Function:
+    _need_function("grad", f)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = f(*args, **kwargs)
+        if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+            raise ArgumentError("grad: has_aux: the function returns no pair of a loss and more")
+        loss = result[0] if has_aux else result
+        if flatten(loss)[1] is not LEAF:
+            raise ArgumentError(f"grad: the function returns {loss!r}, expected a loss: one scalar")
+        return result if has_aux else (result,)
+
+    return call
+
+
+def _by_argument(t: _Traced, numbers: list[int], found: list[Tensor]) -> tuple[Any, ...]:
+    rest = iter(found)
+    return tuple(t.structures[i]._build(rest) for i in numbers)
+
+
+def _one(trees: tuple[Any, ...], argnums: Any) -> Any:
+    return trees if isinstance(argnums, (tuple, list)) else trees[0]
+
+
+def grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+    """Return a function that computes the gradients of f, a loss, by some arguments.
+
+    With has_aux it returns the gradients and what f returns beside the loss. See value_and_grad.
+
+    >>> grad(grad(lambda x: x**3))(2.0).item()
+    12.0
+    """
+    both = value_and_grad(f, argnums, has_aux)
+
+    @_like_function(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        value, grads = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return wrapped
+
+
+def grad_and_value(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+    """Return value_and_grad with its results in the order of torch.func: the gradients first."""
+    both = value_and_grad(f, argnums, has_aux)
+
+    @_like_function(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return both(*args, **kwargs)[::-1]
+
+    return wrapped
+
+
+def _linear(
+    who: str, f: Function, primals: tuple[Any, ...], has_aux: bool
+) -> tuple[_Traced, list[int]]:
+    """Trace a function by all its arguments, with the numbers of the floating ones."""
+    if has_aux:
+        f = _detached_aux(f)
+    t = _Traced(who, f, primals, {})
+    return t, [k for k, x in enumerate(t.tensors) if x.is_floating_point()]
+
+
+def _detached_aux(f: Function) -> Function:
+    def call(*args: Any) -> Any:
+        value, aux = f(*args)
+        return value, stop_gradient(aux)
+
+    return call
+
+
+def _split(t: _Traced, found: list[Tensor], has_aux: bool) -> tuple[Any, Any, int, Structure]:
+    """Return the value, what comes with it, the number of the value's tensors, its structure."""
+    out = t.out.build(found)
+    structure = t.out.children[0] if has_aux else t.out
+    value, aux = out if has_aux else (out, None)
+    return value, aux, structure.size, structure
+
+
+def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    """Return f of primals, and its change if these change by tangents (forward mode).
+
+    Both are tuples with a tree for each argument. Tangents of integers do not matter.
+
+    >>> value, change = jvp(lambda x: x.sin(), (Tensor(0.0),), (Tensor(2.0),))
+    >>> value.item(), change.item()
+    (0.0, 2.0)
+    """
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise ArgumentError(
+                f"jvp: {name}: {given!r}, expected a tuple with one tree for each argument"
+            )
+    value, change, *aux = linearize(f, *primals, has_aux=has_aux)
+    return (value, change(*tangents), *aux)
+
+
+def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """Return f of primals, and the function from tangents of primals to those of the result.
+
+    The latter does not call f.
+
+    >>> value, change = linearize(lambda x: x**2, Tensor(3.0))
+    >>> value.item(), change(Tensor(1.0)).item(), change(Tensor(2.0)).item()
+    (9.0, 6.0, 12.0)
+    """
+    t, by = _linear("jvp", f, primals, has_aux)
+    value, aux, n, structure = _split(t, t.apply(t.expr), has_aux)
+    expr = t.expr.derive(DERIVE.JVP, by)
+    total = t.out.size
+
+    def change(*tangents: Any) -> Any:
+        given = []
+        for i, tree in enumerate(tangents):
+            given += _like(tree, t.structures[i], "jvp", f"tangents[{i}]", f"primals[{i}]")
+        if len(tangents) != len(primals):
+            raise ArgumentError(
+                f"jvp: {len(tangents)} tangents, expected {len(primals)} as primals"
+            )
+        tensors = [_fit("jvp", given[k], t.tensors[k], f"the tangent of {t.names[k]}") for k in by]
+        return structure.build(t.apply(expr, tensors)[total : total + n])
+
+    return (value, change, aux) if has_aux else (value, change)
+
+
+def _fit(who: str, value: Any, like: Tensor, name: str) -> Tensor:
+    """Return a tangent or a cotangent as a tensor."""
+    if not isinstance(value, Tensor):
+        value = Tensor(value, dtype=like.dtype)
+    if tuple(value.shape) != tuple(like.shape) or value.dtype != like.dtype:
+        raise ArgumentError(
+            f"{who}: {name} is {value.dtype.name} of shape {tuple(value.shape)}, "
+            f"expected {like.dtype.name} of shape {tuple(like.shape)}"
+        )
+    fitted: Tensor = value
+    return fitted
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """Return f of primals, and the function from a cotangent of the result to gradients.
+
+    A cotangent is a tree like the result; the gradients are a tuple with a tree for each argument,
+    where integers have None. The function does not call f.
+
+    >>> value, pullback = vjp(lambda x, y: x * y, Tensor(2.0), Tensor(3.0))
+    >>> [g.item() for g in pullback(Tensor(1.0))]
+    [3.0, 2.0]
+    """
+    t, by = _linear("vjp", f, primals, has_aux)
+    found = t.apply(t.expr)
+    value, aux, n, structure = _split(t, found, has_aux)
+    expr = t.expr.derive(DERIVE.VJP, by)
+
+    def pullback(cotangent: Any) -> Any:
+        given = _like(cotangent, structure, "vjp", "the cotangent", "the result")
+        names = structure.paths("the cotangent")
+        tensors = [_fit("vjp", c, out, name) for c, out, name in zip(given, found, names)]
+        # What comes with the value is detached, so it may be its own cotangent.
+        grads = dict(zip(by, t.apply(expr, [*tensors, *found[n:]])))
+        leaves = iter([grads.get(k) for k in range(len(t.tensors))])
+        return tuple(s._build(leaves) for s in t.structures)
+
+    return (value, pullback, aux) if has_aux else (value, pullback)
+
+
+def linear_transpose(f: Function, *primals: Any) -> Function:
+    """Return the transpose of a linear function, of one argument like its result.
+
+    >>> linear_transpose(lambda x: x * 3, Tensor(0.0))(Tensor(2.0))[0].item()
+    6.0
+    """
+    pullback: Function = vjp(f, *primals)[1]
+    return pullback
+
+
+def vmap(
+    f: Function,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    **torch: Any,
+) -> Function:
+    """Return a function that computes f for all elements of a batch at once.
+
+    in_axes says along which axis of each argument the elements lie: an integer, or None for what
+    is the same for all of them; a tuple has one for each argument, which may be a tree. So does
+    out_axes for the results. Arguments by name have axis 0. axis_size is needed if no argument has
+    an axis. in_dims and out_dims are the same (torch.func). Random numbers are the same for all
+    elements.
+
+    >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> vmap(lambda v, w: (v * w).sum(), in_axes=(1, None))(x, Tensor([1.0, 10.0])).tolist()
+    [31.0, 42.0]
+    """
+    in_axes, out_axes = torch.pop("in_dims", in_axes), torch.pop("out_dims", out_axes)
+    if torch:
+        raise ArgumentError(f"vmap: {next(iter(torch))} is no parameter")
+
+    @_like_function(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def axes(structure: Structure) -> list[Any]:
+            named = sum(s.size for s in structure.children[len(args) :])
+            positional = Structure(tuple, None, structure.names, structure.children[: len(args)])
+            prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+            return spread(prefix, positional, "vmap: in_axes") + [0] * named
+
+        t = _Traced("vmap", f, args, kwargs, axes=axes, by=set())
+        out = spread(out_axes, t.out, "vmap: out_axes")
+        return t.out.build(t.apply(t.expr.batch(axis_size, t.axes or [], out)))
+
+    return wrapped
+
+
+def _jacobian(who: str, derivative: int, f: Function, argnums: Any) -> Function:
+    @_like_function(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        numbers = _numbers(who, argnums, len(args))
+        t = _Traced(who, f, args, kwargs, set(numbers))
+        flat = [k for i in numbers for k in t.floats(i)]
+        found = t.apply(t.expr.derive(derivative, flat))
+        rows = [found[i : i + len(flat)] for i in range(0, len(found), len(flat) or 1)]
+        return t.out.build([_one(_by_argument(t, numbers, row), argnums) for row in rows])
+
+    return wrapped
+
+
+def jacfwd(f: Function, argnums: Any = 0) -> Function:
+    """Return a function that computes the Jacobian of f by some arguments in forward mode.
+
+    For each result it is a tree like the argument, or a tuple of trees if argnums is one, of
+    tensors of the shape of the result followed by that of the argument. It suits functions with
+    fewer arguments than results.
+
+    >>> jacfwd(lambda x: x**2)(Tensor([1.0, 2.0])).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    return _jacobian("jacfwd", DERIVE.JACFWD, f, argnums)
+
+
+def jacrev(f: Function, argnums: Any = 0) -> Function:
+    """Return jacfwd in reverse mode, for functions with fewer results than arguments."""
+    return _jacobian("jacrev", DERIVE.JACREV, f, argnums)
+
+
+def hessian(f: Function, argnums: Any = 0) -> Function:
+    """Return a function that computes the second derivatives of f by some arguments.
+
+    >>> hessian(lambda x: (x**3).sum())(Tensor([1.0, 2.0])).tolist()
+    [[6.0, 0.0], [0.0, 12.0]]
+    """
+    return jacfwd(jacrev(f, argnums), argnums)
+
+
+def hvp(f: Function, primals: Any, vectors: Any) -> Any:
+    """Return the products of the second derivatives of f, a loss, with vectors.
+
+    Both are tuples with a tree for each argument; the result is a tuple like them. The Hessian is
+    not computed.
+
+    >>> hvp(lambda x: (x**3).sum(), (Tensor([1.0, 2.0]),), (Tensor([1.0, 1.0]),))[0].tolist()
+    [6.0, 12.0]
+    """
+    return jvp(grad(f, tuple(range(len(primals)))), primals, vectors)[1]
+
+
+def stop_gradient(tree: Any) -> Any:
+    """Return a tree through which no derivative flows.
+
+    >>> grad(lambda x: x * stop_gradient(x))(3.0).item()
+    3.0
+    """
+    return tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, tree)
+
+
+class ShapeDtype(NamedTuple):
+    """The shape and data type of a tensor: see eval_shape."""
+
+    shape: tuple[Any, ...]
+    dtype: DType
+
+
+def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
+    """Return the shapes and data types of what f returns, without computing it.
+
+    >>> eval_shape(lambda x: x @ x.T, Tensor.empty(1000, 2))
+    ShapeDtype(shape=(1000, 1000), dtype=dtypes.float32)
+    """
+    t = _Traced("eval_shape", f, args, kwargs)
+    return t.out.build([ShapeDtype(tuple(x.shape), x.dtype) for x in t.apply(t.expr)])
+
+
+def functional_call(module: Any, parameters: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Call a layer with other parameters than its own, by their names in its state dict.
+
+    The layer is as before afterwards. args is a tuple of arguments, or the only one.
+
+    >>> from polygrad import nn
+    >>> layer = nn.Linear(2, 1, bias=False)
+    >>> functional_call(layer, {"weight": Tensor([[1.0, 10.0]])}, Tensor([3.0, 4.0])).tolist()
+    [43.0]
+    """
+    from polygrad.nn.state import get_state_dict
+
+    own = get_state_dict(module)
+    unknown = [name for name in parameters if name not in own]
+    if unknown:
+        raise ArgumentError(
+            f"functional_call: parameters: {unknown[0]!r}, expected names of {sorted(own)}"
+        )
+    before = {name: own[name]._handle for name in parameters}
+    try:
+        for name, tensor in parameters.items():
+            own[name]._handle = tensor._handle
+        return module(*(args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
+    finally:
+        for name, handle in before.items():
+            own[name]._handle = handle

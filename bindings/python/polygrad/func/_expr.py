@@ -1,0 +1,115 @@
+"""Expressions: functions of tensors as graphs of the library."""
+
+from __future__ import annotations
+
+import re
+from ctypes import byref, c_int, c_void_p
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from polygrad import _trace
+from polygrad._base import handles, made, release_dead
+from polygrad._graph import CTX, pointers
+from polygrad._library import ArgumentError, JitError, last_error, lib
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_NONE = -1
+
+
+class DERIVE:
+    """The derivatives of an expression, as the C interface numbers them."""
+
+    JVP, VJP, GRAD, JACFWD, JACREV = range(5)
+
+
+def _fail(who: str, names: Sequence[str] = ()) -> NoReturn:
+    """Raise the last error of the library as one of a function."""
+    text = re.sub(r"^poly_\w+: (?:(?:f|args|results): )?", "", last_error())
+    text = re.sub(
+        r"\bargument (\d+)\b",
+        lambda m: names[int(m[1])] if int(m[1]) < len(names) else m[0],
+        text,
+    )
+    kind = JitError if "trace" in text else ArgumentError
+    raise kind(f"{who}: {text}")
+
+
+def _ints(values: Sequence[int | None]) -> Any:
+    return (c_int * len(values))(*(_NONE if v is None else v for v in values))
+
+
+def trace(
+    who: str,
+    tensors: list[Tensor],
+    axes: list[int | None] | None,
+    call: Callable[[list[Tensor]], list[Tensor]],
+    names: list[str],
+) -> Expr:
+    """Call a function on placeholders for tensors, without the axes of a batch."""
+    n = len(tensors)
+    given = (c_void_p * n)()
+    at = None if axes is None else _ints(axes)
+    release_dead()
+    if lib.poly_expr_begin(CTX, who.encode(), handles(tensors), n, at, given) != 0:
+        _fail(who, names)
+    try:
+        with _trace.expressing():
+            results = call([made(Tensor, h) for h in given])
+            ndims = [len(r.shape) for r in results]
+        handle = lib.poly_expr_end(CTX, handles(results), len(results))
+    except BaseException:
+        lib.poly_expr_abandon(CTX)
+        raise
+    return Expr(who, handle, names, ndims)
+
+
+class Expr:
+    """A function of tensors as a graph, which can be transformed and applied."""
+
+    def __init__(
+        self, who: str, handle: int | None, names: list[str], ndims: Sequence[int] = ()
+    ) -> None:
+        self._handle = handle
+        if handle is None:
+            _fail(who, names)
+        self.who, self._names, self._ndims = who, names, ndims
+        outputs = c_int()
+        if lib.poly_expr_info(handle, None, byref(outputs)) != 0:
+            _fail(who)
+        self._outputs = outputs.value
+
+    def __del__(self, _release: Any = lib.poly_expr_release) -> None:
+        if self._handle is not None:
+            _release(self._handle)
+
+    def _made(self, handle: int | None) -> Expr:
+        return Expr(self.who, handle, self._names)
+
+    def derive(self, derivative: int, of: list[int]) -> Expr:
+        """Return a derivative by some inputs: see PolyDerivative in polygrad.h."""
+        return self._made(lib.poly_expr_derive(self._handle, derivative, _ints(of), len(of)))
+
+    def batch(self, size: int | None, in_axes: list[int | None], out_axes: list[Any]) -> Expr:
+        """Return the function for all elements of a batch."""
+        for i, (axis, ndim) in enumerate(zip(out_axes, self._ndims)):
+            if axis is None:
+                continue
+            if not isinstance(axis, int) or not -ndim - 1 <= axis <= ndim:
+                raise ArgumentError(f"vmap: out_axes: {axis!r}, expected {-ndim - 1} to {ndim}")
+            out_axes[i] = axis % (ndim + 1)
+        n, m = len(in_axes), len(out_axes)
+        count = _NONE if size is None else size
+        return self._made(
+            lib.poly_expr_batch(self._handle, count, _ints(in_axes), n, _ints(out_axes), m)
+        )
+
+    def apply(self, tensors: list[Tensor]) -> list[Tensor]:
+        """Return the outputs for tensors of the types and shapes of the inputs."""
+        out = pointers([0] * self._outputs)
+        release_dead()
+        n = lib.poly_expr_apply(self._handle, handles(tensors), len(tensors), out, self._outputs)
+        if n < 0:
+            _fail(self.who, self._names)
+        return [made(Tensor, handle) for handle in out]

@@ -1,0 +1,348 @@
+"""polygrad.func: trees, errors, and what no comparison with JAX says (see tests/peers)."""
+
+from __future__ import annotations
+
+import gc
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polygrad import Tensor, TinyJit, Variable, nn
+from polygrad.func import (
+    TraceError,
+    eval_shape,
+    functional_call,
+    grad,
+    grad_and_value,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    register_pytree_node,
+    stop_gradient,
+    tree_map,
+    value_and_grad,
+    vjp,
+    vmap,
+)
+
+Pair = namedtuple("Pair", "first second")
+
+
+@dataclass(frozen=True)
+class Layer:
+    weight: Any
+    bias: Any
+
+
+class Box:
+    def __init__(self, content: Any, label: str) -> None:
+        self.content, self.label = content, label
+
+
+register_pytree_node(Box, lambda b: ([b.content], b.label), lambda label, c: Box(c[0], label))
+
+
+def tensor(*values: float) -> Tensor:
+    return Tensor(list(values), dtype="float64")
+
+
+def test_trees_of_all_kinds() -> None:
+    tree = {
+        "list": [tensor(1.0), None],
+        "pair": Pair(tensor(2.0), (tensor(3.0),)),
+        "layer": Layer(tensor(4.0), None),
+        "box": Box(tensor(5.0), "label"),
+    }
+
+    def loss(t: Any) -> Tensor:
+        parts = [t["list"][0], t["pair"].first, t["pair"].second[0], t["layer"].weight]
+        total: Tensor = t["box"].content ** 2
+        for p in parts:
+            total = total + p**2
+        return total.sum()
+
+    g = grad(loss)(tree)
+    assert list(g) == sorted(tree)
+    assert g["list"][0].item() == 2 and g["list"][1] is None
+    assert isinstance(g["pair"], Pair) and g["pair"].second[0].item() == 6
+    assert isinstance(g["layer"], Layer) and g["layer"].weight.item() == 8
+    assert g["box"].label == "label" and g["box"].content.item() == 10
+    doubled = tree_map(lambda a, b: a + b, g, g)
+    assert doubled["pair"].first.item() == 8
+
+
+def test_argnums_and_aux() -> None:
+    def f(x: Any, y: Any, *, scale: float = 1.0) -> Any:
+        return (x * y).sum() * scale, {"y": y * 2, "name": x.sum()}
+
+    x, y = tensor(1, 2), tensor(3, 4)
+    (value, aux), (gy, gx) = value_and_grad(f, argnums=(1, -2), has_aux=True)(x, y, scale=2.0)
+    assert value.item() == 22 and aux["y"].tolist() == [6, 8] and aux["name"].item() == 3
+    assert gy.tolist() == [2, 4] and gx.tolist() == [6, 8]
+    g, aux = grad(f, has_aux=True)(x, y)
+    assert g.tolist() == [3, 4] and aux["y"].tolist() == [6, 8]
+    g, value = grad_and_value(lambda x: (x * x).sum())(x)
+    assert g.tolist() == [2, 4] and value.item() == 5
+    value, pullback, aux = vjp(lambda x: (x * 2, x.sum()), x, has_aux=True)
+    assert value.tolist() == [2, 4] and aux.item() == 3
+    assert pullback(tensor(1, 10))[0].tolist() == [2, 20]
+    value, change, aux = jvp(lambda x: (x * 2, x.sum()), (x,), (tensor(1, 10),), has_aux=True)
+    assert change.tolist() == [2, 20] and aux.item() == 3
+
+
+def test_integers_have_no_derivatives() -> None:
+    x, n = tensor(1, 2), Tensor([1, 0])
+    value, pullback = vjp(lambda x, n: x[n], x, n)
+    gx, gn = pullback(tensor(1, 10))
+    assert value.tolist() == [2, 1] and gx.tolist() == [10, 1] and gn is None
+    value, change = jvp(lambda x, n: (x[n], n + 1), (x, n), (tensor(1, 10), n))
+    assert change[0].tolist() == [10, 1] and change[1].tolist() == [0, 0]
+    assert grad(lambda x: (x > 1).sum() * 2.0)(x).tolist() == [0, 0]
+
+
+def test_axes() -> None:
+    x = Tensor(np.arange(24.0).reshape(2, 3, 4))
+    w = Tensor(np.arange(4.0))
+    given = x.numpy()
+    out = vmap(lambda a, p: a * p["w"], in_axes=(-2, None), out_axes=-1)(x, {"w": w})
+    want = np.moveaxis(given * w.numpy(), 1, -1)
+    assert np.array_equal(out.numpy(), want)
+    sums = vmap(lambda a, n: (a["a"].sum(), n), in_axes=({"a": 1}, None), out_axes=(0, None))
+    out, same = sums({"a": x}, Tensor(3.0))
+    assert np.array_equal(out.numpy(), given.sum((0, 2))) and same.item() == 3
+    twice = vmap(vmap(lambda a, b: a @ b, in_axes=(None, 0)), in_axes=(0, None))(x[0], x[1])
+    assert np.allclose(twice.numpy(), given[0] @ given[1].T)
+    assert vmap(lambda: Tensor(1.0), axis_size=3)().tolist() == [1, 1, 1]
+    assert vmap(lambda v: v * 2, in_dims=1, out_dims=1)(x[0]).shape == (3, 4)
+    assert vmap(lambda x, k: x * k, in_axes=(0, None))(tensor(1, 2), 3).tolist() == [3, 6]
+
+
+def test_random_numbers_are_the_same_for_all_elements() -> None:
+    a, b = vmap(lambda x: x + Tensor.rand(3))(Tensor.zeros(2, 3)).tolist()
+    assert a == b
+
+
+def test_inside_of_compiled_functions() -> None:
+    @TinyJit
+    def step(x: Tensor) -> Tensor:
+        return hessian(lambda v: (v**3).sum())(x).realize()
+
+    for i in range(4):
+        assert step(tensor(i, 1)).tolist() == [[6.0 * i, 0], [0, 6]]
+    cubes = TinyJit(lambda v: v**3)
+    for _ in range(3):
+        assert grad(lambda v: cubes(v).sum())(tensor(2)).tolist() == [12]
+
+
+def test_layers_by_functional_call() -> None:
+    layer = nn.Linear(3, 2)
+    before = layer.weight.numpy()
+    params = {"weight": Tensor(np.ones((2, 3), np.float32)), "bias": Tensor.zeros(2)}
+    xs = Tensor(np.arange(12, dtype=np.float32).reshape(4, 3))
+
+    def loss(p: Any, x: Tensor) -> Tensor:
+        return (functional_call(layer, p, x) ** 2).sum()
+
+    each = vmap(grad(loss), in_axes=(None, 0))(params, xs)
+    x = xs.numpy()
+    assert np.allclose(
+        each["weight"].numpy(), (2 * x.sum(1))[:, None, None] * x[:, None, :].repeat(2, 1)
+    )
+    assert each["bias"].shape == (4, 2) and np.array_equal(layer.weight.numpy(), before)
+
+
+def test_sizes_may_be_variables() -> None:
+    n = Variable("n", 1, 8).bind(3)
+    x = Tensor(np.arange(8.0)).shrink(((0, n),))
+    got = vmap(lambda v: v * 2 + 1)(x)
+    assert got.sum().item() == 3 + 2 * 3
+    assert grad(lambda v: (v * v).sum())(x).sum().item() == 6
+
+
+def test_gradients_of_what_a_function_returns() -> None:
+    w = tensor(1, 2)
+    w.requires_grad = True
+    grad(lambda x: (x * x * w).sum())(tensor(3, 4)).sum().backward()
+    assert w.grad.tolist() == [6, 8]
+    x = tensor(1, 2)
+    assert grad(lambda y: (x * y).sum())(x).tolist() == [1, 2]
+    assert grad(lambda y: (stop_gradient(y) * y).sum())(x).tolist() == [1, 2]
+
+
+def test_writes_in_a_function() -> None:
+    def f(x: Tensor) -> Tensor:
+        y = x * 1
+        y[0] = x[1] * 3
+        y += x
+        return (y * y).sum()
+
+    assert grad(f)(tensor(1, 2)).tolist() == [14, 58]
+    assert vmap(f)(tensor(1, 2, 3, 4).reshape(2, 2)).tolist() == [65, 289]
+
+
+def test_second_order_of_everything() -> None:
+    x, v = tensor(0.3, -0.5), tensor(1, 2)
+
+    def f(x: Tensor) -> Tensor:
+        return (x.sin() * x.exp()).sum() * (x[0] * x[1]).tanh()
+
+    h = hessian(f)(x).numpy()
+    assert np.allclose(h, h.T)
+    for other in (jacfwd(jacfwd(f)), jacrev(jacfwd(f)), jacrev(jacrev(f)), jacrev(grad(f))):
+        assert np.allclose(other(x).numpy(), h)
+    assert np.allclose(hvp(f, (x,), (v,))[0].numpy(), h @ v.numpy())
+    assert np.allclose(vmap(linearize(grad(f), x)[1])(Tensor(np.eye(2))).numpy(), h)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda x: grad(lambda x: x)(x),
+            ValueError,
+            "grad: the function returns float64 of shape (2)",
+        ),
+        (lambda x: grad(lambda x: {"a": x})(x), ValueError, "expected a loss: one scalar"),
+        (lambda x: grad(lambda x: x.sum())(Tensor([1, 2])), ValueError, "grad: args[0] is int"),
+        (
+            lambda x: grad(lambda x: x.sum(), argnums=1)(x),
+            ValueError,
+            "grad: argnums: 1, expected 0 to 0",
+        ),
+        (
+            lambda x: grad(lambda p: p["a"].sum())({"a": x, "b": "text"}),
+            ValueError,
+            "grad: args[0] has other",
+        ),
+        (lambda x: grad(3)(x), ValueError, "grad: f: 3, expected a function"),
+        (
+            lambda x: grad(lambda x: x.sum(), has_aux=True)(x),
+            ValueError,
+            "no pair of a loss and more",
+        ),
+        (
+            lambda x: grad(lambda x: x.sum().item())(x),
+            TraceError,
+            "a value is needed while grad traces",
+        ),
+        (
+            lambda x: grad(lambda x: x.sum() if (x[0] > 0).item() else x[1])(x),
+            TraceError,
+            "where instead of if",
+        ),
+        (
+            lambda x: grad(lambda x: x.sum().backward())(x),
+            TraceError,
+            "use the gradient of a function",
+        ),
+        (
+            lambda x: vmap(lambda x: x)(Tensor(1.0)),
+            ValueError,
+            "vmap: args[0] has shape (), which has no axis 0",
+        ),
+        (lambda x: vmap(lambda x: x)(3.0), ValueError, "vmap: args[0] is 3.0, expected a tensor"),
+        (
+            lambda x: vmap(lambda x, y: x)(x, tensor(1)),
+            ValueError,
+            "vmap: args[1] has size 1 along axis 0, expected 2 as args[0]",
+        ),
+        (
+            lambda x: vmap(lambda x: x, in_axes=(0, 0))(x),
+            ValueError,
+            "vmap: in_axes: (0, 0), expected a tree like (*,)",
+        ),
+        (lambda x: vmap(lambda x: x, in_axes=None)(x), ValueError, "vmap: no argument is mapped"),
+        (
+            lambda x: vmap(lambda x: x, out_axes=3)(x),
+            ValueError,
+            "vmap: out_axes: 3, expected -1 to 0",
+        ),
+        (
+            lambda x: vmap(lambda x: x, out_axes=None)(x),
+            ValueError,
+            "vmap: out_axes: none for result 0, which differs",
+        ),
+        (lambda x: vmap(lambda x: x, chunk=1)(x), ValueError, "vmap: chunk is no parameter"),
+        (
+            lambda x: vmap(lambda x: "text")(x),
+            ValueError,
+            "vmap: the function returns 'text', expected tensors",
+        ),
+        (
+            lambda x: jvp(lambda x: x, (x,), (tensor(1),)),
+            ValueError,
+            "jvp: the tangent of args[0] is float64 of shape (1,)",
+        ),
+        (
+            lambda x: jvp(lambda x: x, (x,), ([x],)),
+            ValueError,
+            "jvp: tangents[0]: a tree [*], expected * as primals[0]",
+        ),
+        (lambda x: jvp(lambda x: x, x, x), ValueError, "jvp: primals: "),
+        (
+            lambda x: vjp(lambda x: (x, x), x)[1](x),
+            ValueError,
+            "vjp: the cotangent: a tree *, expected (*, *)",
+        ),
+        (
+            lambda x: functional_call(nn.Linear(2, 2), {"w": x}, x),
+            ValueError,
+            "'w', expected names of",
+        ),
+    ],
+)
+def test_errors(call: Any, kind: type[Exception], text: str) -> None:
+    x = tensor(1, 2)
+    with pytest.raises(kind) as raised:
+        call(x)
+    assert text in str(raised.value)
+    assert grad(lambda x: (x * x).sum())(x).tolist() == [2, 4]
+
+
+def test_side_effects() -> None:
+    total, seen = tensor(0), []
+
+    def leak(x: Tensor) -> Tensor:
+        seen.append(x * 2)
+        return x.sum()
+
+    def write(x: Tensor) -> Tensor:
+        total.assign(x.sum().reshape(1))
+        return x.sum()
+
+    grad(leak)(tensor(1, 2))
+    with pytest.raises(TraceError, match="a tensor has left it otherwise than as a result"):
+        seen[0].numpy()
+    with pytest.raises(TraceError, match="a tensor from outside is written while grad traces"):
+        grad(write)(tensor(1, 2))
+    assert total.tolist() == [0]
+
+
+def test_eval_shape_computes_nothing() -> None:
+    found = eval_shape(lambda x, n: {"a": x @ x.T, "b": [n]}, Tensor.empty(1000, 2), 3)
+    assert found["a"].shape == (1000, 1000) and found["b"][0].dtype.name == "int32"
+
+
+def test_memory_is_freed() -> None:
+    from polygrad._base import release_dead
+    from polygrad._graph import CTX
+    from polygrad._library import lib
+
+    def run() -> None:
+        assert hessian(lambda x: (x**3).sum())(tensor(1)).item() == 6
+
+    run()
+    gc.collect()
+    release_dead()
+    before = lib.poly_ctx_live_nodes(CTX)
+    for _ in range(5):
+        run()
+    gc.collect()
+    release_dead()
+    assert lib.poly_ctx_live_nodes(CTX) <= before

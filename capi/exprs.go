@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"unsafe"
+
+	"polygrad/capi/handle"
+	"polygrad/variable"
+)
+
+// numbersAt are n numbers of C, at most as many as stated.
+func numbersAt(arg string, at *int32, n int32, most int) ([]int, error) {
+	if n < 0 || int(n) > most || n > 0 && at == nil {
+		return nil, badArg(arg, "%d numbers at %p, expected up to %d and their address", n, unsafe.Pointer(at), most)
+	}
+	out := make([]int, n)
+	for i, a := range unsafe.Slice(at, n) {
+		out[i] = int(a)
+	}
+	return out, nil
+}
+
+func poly_expr_begin(ctx uintptr, name *byte, args *uintptr, n int32, axes *int32, given *uintptr) int32 {
+	return status("poly_expr_begin", ctx, func(c *context) error {
+		who := "poly_expr_begin"
+		if name != nil {
+			who = goString(name)
+		}
+		vs, err := c.arrays("args", args, n)
+		if err != nil {
+			return err
+		}
+		if given == nil && n > 0 {
+			return badArg("given", "is NULL, expected room for %d handles", n)
+		}
+		var at []int
+		if axes != nil {
+			if at, err = numbersAt("axes", axes, n, len(vs)); err != nil {
+				return err
+			}
+		}
+		t, stand, err := c.vars.Express(who, vs, at)
+		if err != nil {
+			return &argError{"args", err}
+		}
+		if err := c.outArrays(stand, given); err != nil {
+			t.Abandon()
+			return err
+		}
+		return nil
+	})
+}
+
+var errNoExpr = errors.New("ctx: no function is traced: see poly_expr_begin")
+
+// exprHandle gives an expression to C.
+func (c *context) exprHandle(e *variable.Expr) (uintptr, error) {
+	entry, err := handles.New(handle.Expr, c, e)
+	if err != nil {
+		e.Drop()
+		return 0, err
+	}
+	return uintptr(entry.Token()), nil
+}
+
+func poly_expr_end(ctx uintptr, results *uintptr, n int32) (h uintptr) {
+	withContext("poly_expr_end", ctx, func(c *context) error {
+		t := c.vars.Tracing()
+		if t == nil {
+			return errNoExpr
+		}
+		vs, err := c.arrays("results", results, n)
+		if err != nil {
+			t.Abandon()
+			return err
+		}
+		e, err := t.End(vs)
+		if err == nil {
+			h, err = c.exprHandle(e)
+		}
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+func poly_expr_abandon(ctx uintptr) int32 {
+	return status("poly_expr_abandon", ctx, func(c *context) error {
+		t := c.vars.Tracing()
+		if t == nil {
+			return errNoExpr
+		}
+		t.Abandon()
+		return nil
+	})
+}
+
+// derivatives are those of PolyDerivative.
+var derivatives = []func(e *variable.Expr, of []int) (*variable.Expr, error){
+	(*variable.Expr).JVP, (*variable.Expr).VJP, (*variable.Expr).Grad, (*variable.Expr).JacFwd, (*variable.Expr).JacRev,
+}
+
+// transformExpr makes an expression of another one.
+func transformExpr(fn string, f uintptr, transform func(e *variable.Expr) (*variable.Expr, error)) (h uintptr) {
+	withContextOf(fn, "f", f, handle.Expr, func(c *context) error {
+		e, err := owned[*variable.Expr](c, "f", f, handle.Expr)
+		if err != nil {
+			return err
+		}
+		if e, err = transform(e); err != nil {
+			return err
+		}
+		h, err = c.exprHandle(e)
+		return err
+	}, func() { h = 0 })
+	return h
+}
+
+func poly_expr_derive(f uintptr, derivative int32, of *int32, n int32) uintptr {
+	return transformExpr("poly_expr_derive", f, func(e *variable.Expr) (*variable.Expr, error) {
+		if derivative < 0 || int(derivative) >= len(derivatives) {
+			return nil, badArg("derivative", "%d, expected a PolyDerivative", derivative)
+		}
+		by, err := numbersAt("of", of, n, len(e.Inputs()))
+		if err != nil {
+			return nil, err
+		}
+		made, err := derivatives[derivative](e, by)
+		if err != nil {
+			return nil, &argError{"f", err}
+		}
+		return made, nil
+	})
+}
+
+func poly_expr_batch(f uintptr, size int64, inAxes *int32, nIn int32, outAxes *int32, nOut int32) uintptr {
+	return transformExpr("poly_expr_batch", f, func(e *variable.Expr) (*variable.Expr, error) {
+		in, err := numbersAt("in_axes", inAxes, nIn, len(e.Inputs()))
+		if err != nil {
+			return nil, err
+		}
+		out, err := numbersAt("out_axes", outAxes, nOut, len(e.Outputs()))
+		if err != nil {
+			return nil, err
+		}
+		made, err := e.Batch(size, in, out)
+		if err != nil {
+			return nil, &argError{"f", err}
+		}
+		return made, nil
+	})
+}
+
+func poly_expr_info(f uintptr, inputs, outputs *int32) (rc int32) {
+	withContextOf("poly_expr_info", "f", f, handle.Expr, func(c *context) error {
+		e, err := owned[*variable.Expr](c, "f", f, handle.Expr)
+		if err != nil {
+			return err
+		}
+		if inputs != nil {
+			*inputs = int32(len(e.Inputs()))
+		}
+		if outputs != nil {
+			*outputs = int32(len(e.Outputs()))
+		}
+		return nil
+	}, func() { rc = -1 })
+	return rc
+}
+
+func poly_expr_apply(f uintptr, args *uintptr, n int32, out *uintptr, room int32) (count int32) {
+	withContextOf("poly_expr_apply", "f", f, handle.Expr, func(c *context) error {
+		e, err := owned[*variable.Expr](c, "f", f, handle.Expr)
+		if err != nil {
+			return err
+		}
+		vs, err := c.arrays("args", args, n)
+		if err != nil {
+			return err
+		}
+		if results := len(e.Outputs()); room < int32(results) || results > 0 && out == nil {
+			return badArg("out", "room for %d results at %p, expected %d", room, unsafe.Pointer(out), results)
+		}
+		made, err := e.Apply(vs)
+		if err != nil {
+			return &argError{"args", err}
+		}
+		count = int32(len(made))
+		return c.outArrays(made, out)
+	}, func() { count = -1 })
+	return count
+}
+
+func poly_expr_release(f uintptr) { release[*variable.Expr](f, handle.Expr) }
