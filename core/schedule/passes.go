@@ -80,8 +80,11 @@ var passes = []Pass[*run]{
 
 // without is the invariant that operations are gone from the graph and from kernels.
 func without(ops ...uop.Op) []Invariant[*run] {
-	gone := uop.Ops(ops...)
-	return []Invariant[*run]{{fmt.Sprintf("a SINK without %v", ops), func(r *run) error {
+	gone, name := uop.Ops(ops...), "a SINK without"
+	for _, o := range ops {
+		name += " " + o.String()
+	}
+	return []Invariant[*run]{{name, func(r *run) error {
 		if r.root.Op != uop.Sink {
 			return fmt.Errorf("the root is %s", r.root)
 		}

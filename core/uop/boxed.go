@@ -1,30 +1,32 @@
 package uop
 
+import "sync/atomic"
+
 // Args are interfaces, and putting a value into one allocates. The commonest are kept.
 
 const boxed = 1 << 10
 
 var (
-	boxedInts = func() (b [2 * boxed]Arg) {
-		for i := range b {
-			b[i] = Int(int64(i - boxed))
-		}
-		return b
-	}()
+	boxedInts  [2 * boxed]atomic.Pointer[Arg] // made when they are first asked for, so that a program begins without them
 	boxedBools = [2]Arg{BoolConst(false), BoolConst(true)}
-	boxedNums  = func() (b [64]Arg) {
-		for i := range b {
-			b[i] = Nums{i}
-		}
-		return b
-	}()
+	boxedNums  [64]atomic.Pointer[Arg]
 )
+
+// kept is what a place holds, or what is made for it.
+func kept(place *atomic.Pointer[Arg], make func() Arg) Arg {
+	if a := place.Load(); a != nil {
+		return *a
+	}
+	a := make()
+	place.Store(&a)
+	return a
+}
 
 // constArg is c as an arg.
 func constArg(c Const) Arg {
 	switch {
 	case c.kind == KindInt && c.big == nil && int64(c.bits) >= -boxed && int64(c.bits) < boxed:
-		return boxedInts[int64(c.bits)+boxed]
+		return kept(&boxedInts[int64(c.bits)+boxed], func() Arg { return c })
 	case c.kind == KindBool:
 		return boxedBools[c.bits]
 	}
@@ -34,7 +36,7 @@ func constArg(c Const) Arg {
 // oneNum is the arg Nums{i}.
 func oneNum(i int) Arg {
 	if i >= 0 && i < len(boxedNums) {
-		return boxedNums[i]
+		return kept(&boxedNums[i], func() Arg { return Nums{i} })
 	}
 	return Nums{i}
 }

@@ -32,10 +32,10 @@ func atanhSeries(z *big.Float) *big.Float {
 	}
 }
 
-var bigLn2 = func() *big.Float {
+var bigLn2 = sync.OnceValue(func() *big.Float {
 	s := atanhSeries(newBig(workPrec).Quo(bf(1), bf(3)))
 	return s.Add(s, s)
-}()
+})
 
 // bigLog2 is log2 of a positive finite number.
 func bigLog2(x float64) *big.Float {
@@ -47,7 +47,7 @@ func bigLog2(x float64) *big.Float {
 	r := newBig(workPrec)
 	if z.Sign() != 0 {
 		s := atanhSeries(z)
-		r.Quo(s.Add(s, s), bigLn2)
+		r.Quo(s.Add(s, s), bigLn2())
 	}
 	return r.Add(r, bf(float64(e)))
 }
@@ -56,7 +56,7 @@ func bigLog2(x float64) *big.Float {
 func bigExp2(x *big.Float) float64 {
 	f, _ := x.Float64()
 	n := math.Round(f)
-	t := newBig(workPrec).Mul(newBig(workPrec).Sub(x, bf(n)), bigLn2)
+	t := newBig(workPrec).Mul(newBig(workPrec).Sub(x, bf(n)), bigLn2())
 	sum, term := bf(1), bf(1)
 	for k := int64(1); k < 100; k++ {
 		term.Mul(term, t)
@@ -142,7 +142,7 @@ func exactExp(x float64) float64 {
 	if !(math.Abs(x) < 3000) {
 		return math.Exp(x)
 	}
-	return bigExp2(newBig(workPrec).Quo(bf(x), bigLn2))
+	return bigExp2(newBig(workPrec).Quo(bf(x), bigLn2()))
 }
 
 func exactSin(x float64) float64 {
