@@ -143,7 +143,8 @@ NAMES: dict[str, Callable[..., Any] | None] = {
 
 def _owned(y: Tensor, inputs: Any) -> Tensor:
     """Return a result that is a view as one with memory of its own, which ours has too."""
-    if any(y.data_ptr() == x.data_ptr() for x in inputs) or not y.is_contiguous():
+    memory = y.untyped_storage().data_ptr()
+    if any(memory == x.untyped_storage().data_ptr() for x in inputs) or not y.is_contiguous():
         return y.clone(memory_format=torch.contiguous_format)
     return y
 
