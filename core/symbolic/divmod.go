@@ -315,7 +315,59 @@ var RejoinQuotients = &rewrite.Table{Name: "rejoin quotients", Rules: []*rewrite
 			}
 		}
 		return nil
+	}}, {
+	Name: "x%c < 1 ? f(x//c) : y", Ops: uop.Ops(uop.Where), Fn: func(_ any, u *uop.UOp) *uop.UOp {
+		if !u.Src[0].HasOp(uop.Ops(uop.Mod)) {
+			return nil
+		}
+		conditions := u.Src[0].SplitUOp(uop.And)
+		for i, c := range conditions {
+			rest, quotient := exactMultiple(c)
+			if rest == nil {
+				continue
+			}
+			others := slices.Clone(conditions)
+			others[i] = rest.Ne(rest.IntLike(0)).Not()
+			mod := c.Src[0]
+			idiv := mod.Src[0].Idiv(mod.Src[1])
+			if low, high := quotient.Bounds(); low.Cmp(idiv.Vmin()) < 0 || high.Cmp(idiv.Vmax()) > 0 {
+				quotient = idiv // a load may also run where nothing wants it
+			}
+			return uop.ProdOf(others...).Where(rewrite.Substitute(u.Src[1], rewrite.Map{idiv: quotient}), u.Src[2])
+		}
+		return nil
 	}}}}
+
+// exactMultiple takes a condition x%c < 1 apart for which x is a multiple of c only where a smaller sum, the rest, is 0, and the quotient
+// is a sum, too: i*2000+j is a multiple of 2001 where j-i is 0, and then i times it. rest is nil for other conditions.
+func exactMultiple(condition *uop.UOp) (rest, quotient *uop.UOp) {
+	if condition.Op != uop.CmpLt || condition.Src[0].Op != uop.Mod || !condition.Src[1].IsConst(uop.Int(1)) || !condition.Src[0].DType.IsIndex() {
+		return nil, nil
+	}
+	x, divisor := condition.Src[0].Src[0], condition.Src[0].Src[1]
+	if divisor.Op != uop.ConstOp || divisor.ConstVal().Sign() <= 0 || x.Vmin().Sign() < 0 {
+		return nil, nil
+	}
+	c := divisor.ConstVal()
+	rest, quotient = x.IntLike(0), x.IntLike(0)
+	for _, t := range x.SplitUOp(uop.Add) {
+		bare, factor := factored(t)
+		if bare.Op == uop.ConstOp {
+			bare, factor = bare.IntLike(1), factor.Mul(bare.ConstVal())
+		}
+		small := factor.FloorMod(c)
+		if c.Less(small.Add(small)) {
+			small = small.Sub(c)
+		}
+		rest = rest.Add(scaled(small, bare))
+		quotient = quotient.Add(scaled(factor.Sub(small).FloorDiv(c), bare))
+	}
+	rest, quotient = Simplify(rest), Simplify(quotient)
+	if low, high := rest.Bounds(); rest == x || low.Cmp(c.Neg()) <= 0 || high.Cmp(c) >= 0 {
+		return nil, nil
+	}
+	return rest, quotient
+}
 
 // congruent reports whether x and y certainly differ by a multiple of c.
 func congruent(x, y *uop.UOp, c uop.Const) bool {

@@ -32,3 +32,32 @@ func TestQuotientsAndRemaindersJoinAgain(t *testing.T) {
 		}
 	}
 }
+
+// Where a sum is a multiple of a constant only if a smaller one is 0, neither a quotient nor a remainder is computed.
+func TestQuotientsOfExactMultiples(t *testing.T) {
+	for _, c := range []struct {
+		rows, columns, stride, by int64
+		divides                   bool
+	}{{4, 4, 4, 5, false}, {7, 4, 4, 5, true}, {5, 9, 9, 10, false}, {3, 5, 8, 7, false}, {3, 3, 2, 2, true}, {4, 4, 12, 5, true}} {
+		g := NewGraph()
+		r, k := g.Range(uop.N(c.rows), uop.AxisLoop, 0), g.Range(uop.N(c.columns), uop.AxisLoop, 1)
+		x, by := r.Mul(r.IntLike(c.stride)).Add(k), r.IntLike(c.by)
+		u := x.Mod(by).LtInt(1).Where(x.Idiv(by).Add(r.IntLike(100)), r.IntLike(-1))
+		got := Simplify(rewrite.Graph(u, RejoinQuotients, nil))
+		if divides := got.HasOp(uop.Ops(uop.Idiv, uop.Mod)); divides != c.divides {
+			t.Errorf("%+v: %v has a division: %v", c, got, divides)
+		}
+		for i := range c.rows {
+			for j := range c.columns {
+				at := rewrite.Map{r: r.IntLike(i), k: r.IntLike(j)}
+				is, want := Simplify(rewrite.Substitute(got, at)), int64(-1)
+				if n := i*c.stride + j; n%c.by == 0 {
+					want = n/c.by + 100
+				}
+				if !is.IsConst(uop.Int(want)) {
+					t.Errorf("%+v: %v at %d, %d, expected %d", c, is, i, j, want)
+				}
+			}
+		}
+	}
+}
