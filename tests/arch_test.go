@@ -56,6 +56,7 @@ var below = map[string][]string{
 	},
 	"variable":      {"exec", "exec/pages", "core/schedule", "core/tensor", "core/transform", "core/gradient", "core/rewrite", "core/uop"},
 	"polygrad":      {"variable", "model", "exec", "core/tensor", "core/symbolic", "core/uop"},
+	"random":        {"polygrad"},
 	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {
@@ -78,6 +79,7 @@ var beside = map[string][]string{
 	"core/nest/plan":  {"core/lower", "core/symbolic", "core/tensor", "exec"},
 	"exec/native":     {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm"},
 	"exec/wasm":       {"core/symbolic", "core/uop"},
+	"random":          {"core/tensor"},
 	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/plan"},
 }
 

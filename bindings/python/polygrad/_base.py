@@ -94,9 +94,6 @@ class Pin:
 
     __slots__ = ("_handle",)
 
-    def __init__(self, pin: int) -> None:
-        self._handle = pin
-
 
 def made(cls: type[T], handle: int | None) -> T:
     """Make a tensor of a handle of the library; NULL raises its error."""
@@ -250,9 +247,14 @@ def describe(tensor: Base) -> tuple[tuple[Any, ...], DType]:
     return known
 
 
+def tensor(value: T, what: str) -> T:
+    """Return an argument that must be a tensor."""
+    return need(Base, what, value, "a tensor")
+
+
 def handle_of(value: Any, what: str) -> int:
     """Return the handle of an argument that must be a tensor."""
-    handle: int = need(Base, what, value, "a tensor")._handle
+    handle: int = tensor(value, what)._handle
     return handle
 
 

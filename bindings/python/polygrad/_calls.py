@@ -66,7 +66,7 @@ def bind(
         if name.startswith("_"):
             setattr(tensor, name, of_class(tensor, methods))
         elif name == "unpin":
-            pin.__del__ = of_class(pin, methods)  # type: ignore[attr-defined]
+            pin.__del__ = of_class(pin, methods)
         else:
             others[name] = of_module(methods, None, None)
         methods += ctypes.sizeof(_Method)

@@ -273,7 +273,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
             fail(RuntimeError)
         steps = tuple([dtype.itemsize * s for s in strides])
         place = (address.value, values(shape), dtype.storage, bool(writable.value), steps)
-        return np.asarray(Memory(Pin(pin), *place))
+        return np.asarray(Memory(made(Pin, pin), *place))  # type: ignore[type-var]
 
     def _read(self) -> np.ndarray[Any, Any]:
         """Return a copy of the values."""

@@ -174,58 +174,87 @@ static const Param p242[] = {{"dtype", 'd', 1}};
 static const Param p243[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
 static const Param p244[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
 static const Param p245[] = {{"type", 'i', 0}, {"n", 'i', 0}};
-static const Param p246[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p247[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p248[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p249[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p250[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p251[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p252[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p253[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p254[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p255[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p256[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p257[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p258[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p259[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p260[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p261[] = {{"weight", 't', 0}};
-static const Param p262[] = {{"p", 'f', 0}};
-static const Param p263[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p264[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p265[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p266[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p267[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p268[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p269[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p270[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p271[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p272[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p273[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p274[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p275[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p276[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p277[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p278[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p279[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p280[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p281[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p282[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p283[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p284[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p285[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p286[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p287[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p288[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p289[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p290[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p291[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p292[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p293[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p294[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p295[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p296[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p297[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p246[] = {{"seed", 'i', 0}};
+static const Param p247[] = {{"num", 'I', 0}};
+static const Param p248[] = {{"data", 'o', 0}};
+static const Param p249[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p250[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}, {"minval", 'o', 1}, {"maxval", 'o', 1}};
+static const Param p251[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p252[] = {{"shape", 'I', 0}, {"minval", 'o', 0}, {"maxval", 'o', 0}, {"dtype", 'd', 0}};
+static const Param p253[] = {{"x", 'o', 0}, {"axis", 'x', 0}, {"independent", 'b', 0}};
+static const Param p254[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}, {"p", 't', 1}, {"axis", 'x', 0}};
+static const Param p255[] = {{"p", 'o', 1}, {"shape", 'I', 1}};
+static const Param p256[] = {{"logits", 't', 0}, {"axis", 'x', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}};
+static const Param p257[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p258[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p259[] = {{"mean", 't', 0}, {"cov", 't', 0}, {"shape", 'I', 1}};
+static const Param p260[] = {{"n", 'i', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}, {"m", 'i', 1}};
+static const Param p261[] = {{"lower", 'o', 0}, {"upper", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p262[] = {{"sigma", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p263[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p264[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p265[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p266[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p267[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p268[] = {{"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p269[] = {{"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p270[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p271[] = {{"loc", 'o', 0}, {"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p272[] = {{"scale", 'o', 0}, {"concentration", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p273[] = {{"left", 'o', 0}, {"mode", 'o', 0}, {"right", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p274[] = {{"mean", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p275[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p276[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p277[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p278[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p279[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p280[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p281[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p282[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p283[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p284[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p285[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p286[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p287[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p288[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p289[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p290[] = {{"weight", 't', 0}};
+static const Param p291[] = {{"p", 'f', 0}};
+static const Param p292[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p293[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p294[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p295[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p296[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p297[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p298[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p299[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p300[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p301[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p302[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p303[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p304[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p305[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p306[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p307[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p308[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p309[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p310[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p311[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p312[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p313[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p314[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p315[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p316[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p317[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p318[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p319[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p320[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p321[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p322[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p323[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p324[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p325[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p326[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -474,56 +503,85 @@ static const Method methods[] = {
     {"multinomial", p243, 2, 'm', 1, 1, 0},
     {"clip_grad_norm", p244, 2, 'j', 0, 0, 0},
     {"dequantize", p245, 2, 'm', 1, 0, 0},
-    {"Linear", p246, 3, 0, 0, 0, 0},
-    {"Linear.forward", p247, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p248, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p249, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p250, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p251, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p252, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p253, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p254, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p255, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p256, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p257, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p258, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p259, 7, 'm', 1, 0, 0},
-    {"Embedding", p260, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p261, 1, 'm', 1, 0, 0},
-    {"Dropout", p262, 1, 0, 0, 0, 0},
-    {"Conv2d", p263, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p264, 6, 'm', 1, 0, 0},
-    {"Conv1d", p265, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p266, 6, 'm', 1, 0, 0},
-    {"Conv3d", p267, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p268, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p269, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p270, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p271, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p272, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p273, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p274, 5, 'm', 2, 0, 0},
-    {"GRUCell", p275, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", p276, 5, 'm', 1, 0, 0},
-    {"LSTM", p277, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p278, 7, 'm', 3, 0, 0},
-    {"GRU", p279, 7, 0, 0, 0, 0},
-    {"GRU.forward", p280, 7, 'm', 2, 0, 0},
-    {"LARS", p281, 9, 'j', 0, 0, 0},
-    {"SGD", p282, 5, 'j', 0, 0, 0},
-    {"Muon", p283, 6, 'j', 0, 0, 0},
-    {"LAMB", p284, 6, 'j', 0, 0, 0},
-    {"Adam", p285, 5, 'j', 0, 0, 0},
-    {"AdamW", p286, 5, 'j', 0, 0, 0},
-    {"StepLR", p287, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p288, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p289, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p290, 3, 'm', 1, 0, 0},
-    {"LinearLR", p291, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p292, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p293, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p294, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p295, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p296, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p297, 12, 'm', 4, 0, 0},
+    {"random.key", p246, 1, 0, 1, 0, 0},
+    {"random.split", p247, 1, 'm', 1, 0, 0},
+    {"random.fold_in", p248, 1, 'm', 1, 0, 0},
+    {"random.bits", p249, 2, 'm', 1, 0, 0},
+    {"random.uniform", p250, 4, 'm', 1, 0, 0},
+    {"random.normal", p251, 2, 'm', 1, 0, 0},
+    {"random.randint", p252, 4, 'm', 1, 0, 0},
+    {"random.permutation", p253, 3, 'm', 1, 0, 0},
+    {"random.choice", p254, 5, 'm', 1, 0, 0},
+    {"random.bernoulli", p255, 2, 'm', 1, 0, 0},
+    {"random.categorical", p256, 4, 'm', 1, 0, 0},
+    {"random.rademacher", p257, 2, 'm', 1, 0, 0},
+    {"random.geometric", p258, 3, 'm', 1, 0, 0},
+    {"random.multivariate_normal", p259, 3, 'm', 1, 0, 0},
+    {"random.orthogonal", p260, 4, 'm', 1, 0, 0},
+    {"random.truncated_normal", p261, 4, 'm', 1, 0, 0},
+    {"random.lognormal", p262, 3, 'm', 1, 0, 0},
+    {"random.exponential", p263, 2, 'm', 1, 0, 0},
+    {"random.laplace", p264, 2, 'm', 1, 0, 0},
+    {"random.logistic", p265, 2, 'm', 1, 0, 0},
+    {"random.gumbel", p266, 2, 'm', 1, 0, 0},
+    {"random.cauchy", p267, 2, 'm', 1, 0, 0},
+    {"random.pareto", p268, 3, 'm', 1, 0, 0},
+    {"random.rayleigh", p269, 3, 'm', 1, 0, 0},
+    {"random.maxwell", p270, 2, 'm', 1, 0, 0},
+    {"random.double_sided_maxwell", p271, 4, 'm', 1, 0, 0},
+    {"random.weibull_min", p272, 4, 'm', 1, 0, 0},
+    {"random.triangular", p273, 5, 'm', 1, 0, 0},
+    {"random.wald", p274, 3, 'm', 1, 0, 0},
+    {"Linear", p275, 3, 0, 0, 0, 0},
+    {"Linear.forward", p276, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p277, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p278, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p279, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p280, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p281, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p282, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p283, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p284, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p285, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p286, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p287, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p288, 7, 'm', 1, 0, 0},
+    {"Embedding", p289, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p290, 1, 'm', 1, 0, 0},
+    {"Dropout", p291, 1, 0, 0, 0, 0},
+    {"Conv2d", p292, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p293, 6, 'm', 1, 0, 0},
+    {"Conv1d", p294, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p295, 6, 'm', 1, 0, 0},
+    {"Conv3d", p296, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p297, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p298, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p299, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p300, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p301, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p302, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p303, 5, 'm', 2, 0, 0},
+    {"GRUCell", p304, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", p305, 5, 'm', 1, 0, 0},
+    {"LSTM", p306, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p307, 7, 'm', 3, 0, 0},
+    {"GRU", p308, 7, 0, 0, 0, 0},
+    {"GRU.forward", p309, 7, 'm', 2, 0, 0},
+    {"LARS", p310, 9, 'j', 0, 0, 0},
+    {"SGD", p311, 5, 'j', 0, 0, 0},
+    {"Muon", p312, 6, 'j', 0, 0, 0},
+    {"LAMB", p313, 6, 'j', 0, 0, 0},
+    {"Adam", p314, 5, 'j', 0, 0, 0},
+    {"AdamW", p315, 5, 'j', 0, 0, 0},
+    {"StepLR", p316, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p317, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p318, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p319, 3, 'm', 1, 0, 0},
+    {"LinearLR", p320, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p321, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p322, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p323, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p324, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p325, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p326, 12, 'm', 4, 0, 0},
 };

@@ -16,8 +16,11 @@ var spelled = map[string]string{
 	"hardsigmoid": "HardSigmoid", "attn": "Attn", "cfg": "Config", "eps": "Eps", "lstsq": "LeastSquares",
 }
 
-// GoName is the Go name of a name in snake_case.
+// GoName is the Go name of a name in snake_case, with its package for a function of a module.
 func GoName(name string) string {
+	if module, function, is := strings.Cut(name, "."); is {
+		return module + "." + GoName(function)
+	}
 	var b strings.Builder
 	for word := range strings.SplitSeq(strings.TrimSuffix(name, "_"), "_") {
 		if w, ok := spelled[word]; ok {

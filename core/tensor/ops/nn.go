@@ -69,9 +69,14 @@ func ClassNamed(name string) (*Class, bool) {
 	return nil, false
 }
 
-// Callable returns all operations that can be called by name: those of tensors, and what training needs.
+// Callable returns all operations that can be called by name: those of tensors and of modules, and what training needs.
 func Callable() []*Op {
 	all := append(All(), &clipNorm, &dequantize)
+	for _, m := range Modules {
+		for i := range m.Ops {
+			all = append(all, &m.Ops[i])
+		}
+	}
 	for _, group := range Classes {
 		for i := range group.Classes {
 			for _, op := range []*Op{group.Classes[i].Make, group.Classes[i].Forward} {

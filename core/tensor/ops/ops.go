@@ -148,6 +148,11 @@ var byName = sync.OnceValue(func() map[string]*Op {
 	for _, op := range All() {
 		m[op.Name] = op
 	}
+	for _, module := range Modules {
+		for i := range module.Ops {
+			m[module.Ops[i].Name] = &module.Ops[i]
+		}
+	}
 	return m
 })
 
@@ -237,7 +242,7 @@ func parseDefault(name string, k Kind, text string) any {
 		f, err := strconv.ParseFloat(text, 64)
 		bad(err)
 		return f
-	case Number:
+	case Number, Operand:
 		n, err := strconv.ParseInt(text, 10, 64)
 		bad(err)
 		return uop.Int(n)

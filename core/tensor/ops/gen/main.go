@@ -59,6 +59,15 @@ func main() {
 			err = os.WriteFile("bindings/r/man/"+name, text, 0o644)
 		}
 	}
+	modules, problem := moduleFiles()
+	if err == nil {
+		err = problem
+	}
+	for name, text := range modules {
+		if err == nil {
+			err = os.WriteFile(name, text, 0o644)
+		}
+	}
 	var page []byte
 	if err == nil { // last: it reads what was written
 		page, err = reference(".")

@@ -184,7 +184,7 @@ func pythonParam(op *ops.Op, i int) (param, value string) {
 	case typed && dt == uop.Float32: // the program may choose another default
 		return param + " | None = None", "float_type(" + name + ")"
 	case typed:
-		param += " = dtypes." + dt.Name
+		param += " = dtypes." + strings.Replace(dt.Name, "unsigned int", "uint32", 1)
 	case p.Optional && p.Default == nil:
 		param += " | None"
 		if !needed {

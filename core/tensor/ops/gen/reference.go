@@ -77,7 +77,7 @@ var order = []string{
 	"New tensors", "Random tensors", "Values and memory", "Shape, type and device", "Types",
 	"Arithmetic and comparison", "Elementwise functions", "Activations", "Reductions", "Scans and sorting", "Shape", "Indexing", "Writes",
 	"Linear algebra", "Convolutions and windows", "Normalisation", "Losses", "Gradients", "Modes and the random stream", "Composition",
-	"Layers", "Optimizers", "Schedules",
+	"Layers", "Optimizers", "Schedules", "Module random",
 }
 
 // A page is the reference while it is written.
@@ -140,6 +140,15 @@ func reference(root string) ([]byte, error) {
 		for i := range group.Classes {
 			c := &group.Classes[i]
 			s.entries = append(s.entries, entry{name: c.Name, write: func() { p.class(group.Name, c) }})
+		}
+	}
+	for i := range ops.Modules {
+		m := &ops.Modules[i]
+		s := add("Module " + m.Name)
+		sectionHeads["Module "+m.Name] = "\n" + markdown(m.Doc) + "\n"
+		for k := range m.Ops {
+			op := &m.Ops[k]
+			s.entries = append(s.entries, entry{name: op.Name, write: func() { p.function(m, op) }})
 		}
 	}
 	p.WriteString(referenceHead)
@@ -250,6 +259,39 @@ func (p *page) lines(python, javascript, r, golang, c string) {
 		fmt.Fprintf(p, "%-11s %s\n", l[0], l[1])
 	}
 	p.WriteString("```\n")
+}
+
+// function writes a function of a module.
+func (p *page) function(m *ops.Module, op *ops.Op) {
+	p.WriteString(markdown(op.Doc) + "\n")
+	var params, required, optional []string
+	if op.Form == ops.Method {
+		params, required = []string{m.Operand}, []string{m.Operand}
+	}
+	for i := range op.Params {
+		q := &op.Params[i]
+		param, _ := pythonModuleParam(m, op, i)
+		name, def, has := strings.Cut(param, " = ")
+		name, _, _ = strings.Cut(name, ":")
+		if has {
+			name += "=" + def
+		}
+		params = append(params, name)
+		if q.Optional {
+			optional = append(optional, "With"+ops.GoName(q.Name))
+		} else {
+			required = append(required, local(q.Name))
+		}
+	}
+	if len(optional) > 0 {
+		required = append(required, "["+strings.Join(optional, ", ")+"]")
+	}
+	kinds := kindsOf(op.Params)
+	if op.Form == ops.Method {
+		kinds = strings.TrimSuffix(m.Operand+" tensor, "+kinds, ", ")
+	}
+	fmt.Fprintf(p, "\n```text\nPython      %s(%s)\nGo          %s(%s)\nC           poly_op(%q): %s\n```\n", op.Name, strings.Join(params, ", "),
+		ops.GoName(op.Name), strings.Join(required, ", "), op.Name, kinds)
 }
 
 // or is a, or b if a is "".

@@ -1,0 +1,159 @@
+package ops
+
+import (
+	"strings"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// A Module is a group of functions that are no methods of tensors. The name of an operation is the module's, a point, and the function's.
+type Module struct {
+	Name, Doc string
+	// Operand is the name of the first operand.
+	Operand string
+	Ops     []Op
+	// Aliases are other names of functions, each with its function.
+	Aliases [][2]string
+}
+
+// Modules are the modules of functions.
+var Modules = []Module{
+	{"random", `Random numbers by key.
+
+A key is a tensor of two uint32, made of a seed. A function of a key returns the same numbers whenever it is called: split makes new keys of
+one, fold_in one key of a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011),
+other samples are equal to rounding.`, "key", keyed, [][2]string{{"PRNGKey", "key"}}},
+}
+
+// FunctionName is the name of an operation of a module in it.
+func (op *Op) FunctionName() string {
+	_, name, _ := strings.Cut(op.Name, ".")
+	return name
+}
+
+const shaped = "shape shape?, "
+
+// sampler is a function of random.
+func sampler(name, params, doc string, draw func(a *Args) (*uop.UOp, error)) Op {
+	return method("random."+name, params, doc, draw)
+}
+
+// distribution is a function of random behind which tensor.Samplers has the distribution. Its parameters, tensors or numbers, stand behind
+// the shape, by default the one that they broadcast to.
+func distribution(name, params, doc string) Op {
+	takes := shaped + ofType
+	if params != "" {
+		takes = params + ", " + takes
+	}
+	names := tensor.Samplers[name].Params
+	return sampler(name, takes, doc, func(a *Args) (*uop.UOp, error) {
+		given := make([]any, len(names))
+		for i, p := range names {
+			given[i] = a.at(p)
+		}
+		return tensor.Sample(name, a.X, a.shape("shape"), a.dtype("dtype"), given...)
+	})
+}
+
+var keyed = []Op{
+	single(Maker, "random.key", "seed int", "The key of a seed.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Key(a.Graph, a.int("seed"))
+	}),
+	sampler("split", "num ints = 2 [0,]", "num new keys, as a tensor of shape (num, 2); of shape (…, 2) for several sizes.", func(a *Args) (*uop.UOp, error) {
+		return tensor.SplitKey(a.X, uop.ShapeOf(a.ints("num")...))
+	}),
+	sampler("fold_in", "data operand", "The key of a key and an integer; keys for a tensor of integers.", func(a *Args) (*uop.UOp, error) {
+		data, err := a.operand("data", a.X)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.FoldIn(a.X, data)
+	}),
+	sampler("bits", shaped+"dtype dtype = uint32", "Random bits, of an unsigned type.", func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyBits(a.X, a.shape("shape"), a.dtype("dtype"))
+	}),
+	sampler("uniform", shaped+ofType+", minval operand?, maxval operand?", "Random numbers, uniform in [minval, maxval), by default in [0, 1).", func(a *Args) (*uop.UOp, error) {
+		low, high := a.or("minval", uop.Int(0)), a.or("maxval", uop.Int(1))
+		return tensor.KeyUniform(a.X, a.shape("shape"), a.dtype("dtype"), low, high)
+	}),
+	sampler("normal", shaped+ofType, "Random numbers of the standard normal distribution.", func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyNormal(a.X, a.shape("shape"), a.dtype("dtype"))
+	}),
+	sampler("randint", "shape shape, minval operand, maxval operand, dtype dtype = int32", `Random integers, uniform in [minval, maxval); minval where maxval is not greater.
+In a span near the limit of the type some integers are drawn more often: the result is the remainder of random bits, as in JAX.`, func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyIntegers(a.X, a.shape("shape"), a.at("minval"), a.at("maxval"), a.dtype("dtype"))
+	}),
+	sampler("permutation", "x operand, axis int = 0, independent bool = false", `The elements of x in another order along an axis; of a number n, those of arange(n).
+With independent each vector along the axis has an order of its own.`, func(a *Args) (*uop.UOp, error) {
+		x, err := a.choices("x")
+		if err != nil {
+			return nil, err
+		}
+		return tensor.KeyPermutation(a.X, x, a.axis("axis"), a.bool("independent"))
+	}),
+	sampler("choice", "a operand, shape shape?, replace bool = true, p tensor?, axis int = 0", `Random elements of a along an axis, or of arange(a) for a number.
+The axis becomes the axes of shape. p are the probabilities of the elements, by default equal. Without replace no element is drawn twice.`, func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyChoice(a.X, a.at("a"), a.shape("shape"), a.bool("replace"), a.tensor("p"), a.axis("axis"))
+	}),
+	sampler("bernoulli", "p operand?, shape shape?", "Random truth values, true with probability p, by default 0.5.", func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyBernoulli(a.X, a.shape("shape"), a.or("p", uop.Float(0.5)))
+	}),
+	sampler("categorical", "logits tensor, axis int = -1, shape shape?, replace bool = true", `Random positions along an axis, with the probabilities softmax(logits), int32.
+shape ends with the shape of logits without the axis, its default. Without replace the samples of one vector differ.`, func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyCategorical(a.X, a.tensor("logits"), a.axis("axis"), a.shape("shape"), a.bool("replace"))
+	}),
+	sampler("rademacher", shaped+"dtype dtype = int32", "Random signs: 1 or -1, equally likely.", func(a *Args) (*uop.UOp, error) {
+		return tensor.KeySigns(a.X, a.shape("shape"), a.dtype("dtype"))
+	}),
+	sampler("geometric", "p operand, "+shaped+"dtype dtype = int32", "Random numbers of trials up to the first success, of probability p.", func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyGeometric(a.X, a.shape("shape"), a.at("p"), a.dtype("dtype"))
+	}),
+	sampler("multivariate_normal", "mean tensor, cov tensor, shape shape?", `Random vectors of the normal distribution with a mean (…, n) and a covariance (…, n, n).
+shape is that of the samples without the last axis.`, func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyMultivariateNormal(a.X, a.tensor("mean"), a.tensor("cov"), a.shape("shape"))
+	}),
+	sampler("orthogonal", "n int [0,], shape shape?, "+ofType+", m int? [0,]", `Random orthogonal matrices (…, n, m), uniform by Haar's measure; m is n unless given.
+The shorter side of a matrix that is not square is orthonormal.`, func(a *Args) (*uop.UOp, error) {
+		m := a.int("n")
+		if a.given("m") {
+			m = a.int("m")
+		}
+		return tensor.KeyOrthogonal(a.X, a.int("n"), m, a.shape("shape"), a.dtype("dtype"))
+	}),
+	distribution("truncated_normal", "lower operand, upper operand", "Random numbers of the standard normal distribution between lower and upper."),
+	distribution("lognormal", "sigma operand = 1", "Random numbers whose logarithm is normal with mean 0 and standard deviation sigma."),
+	distribution("exponential", "", "Random numbers of the exponential distribution with mean 1."),
+	distribution("laplace", "", "Random numbers of the Laplace distribution: exp(-|x|) / 2."),
+	distribution("logistic", "", "Random numbers of the logistic distribution."),
+	distribution("gumbel", "", "Random numbers of the Gumbel distribution: exp(-x - exp(-x))."),
+	distribution("cauchy", "", "Random numbers of the Cauchy distribution: 1 / (pi (1 + x^2))."),
+	distribution("pareto", "b operand", "Random numbers of the Pareto distribution: b / x^(b+1), from 1 on."),
+	distribution("rayleigh", "scale operand = 1", "Random numbers of the Rayleigh distribution."),
+	distribution("maxwell", "", "Random numbers of the Maxwell distribution: the norm of three standard normal numbers."),
+	distribution("double_sided_maxwell", "loc operand, scale operand", "Random numbers of the Maxwell distribution with random signs, times scale, plus loc."),
+	distribution("weibull_min", "scale operand, concentration operand", "Random numbers of the Weibull distribution of minima."),
+	distribution("triangular", "left operand, mode operand, right operand", "Random numbers of the triangular distribution from left to right,\nwith the greatest density at mode."),
+	distribution("wald", "mean operand", "Random numbers of the inverse Gaussian distribution with a mean and the shape parameter 1."),
+}
+
+// or is an argument, or a number if it is not given.
+func (a *Args) or(name string, otherwise uop.Const) any {
+	if a.given(name) {
+		return a.at(name)
+	}
+	return otherwise
+}
+
+// choices is a tensor, or arange(n) for a number n.
+func (a *Args) choices(name string) (*uop.UOp, error) {
+	u, is := a.at(name).(*uop.UOp)
+	if is {
+		return u, nil
+	}
+	n, whole := a.number(name).Int64()
+	if !whole || n < 0 {
+		return nil, bad(name, "%s, expected a tensor or a number of choices", a.number(name))
+	}
+	return tensor.Arange(a.Graph, uop.Int(0), uop.Int(n), uop.Int(1), uop.Int32)
+}

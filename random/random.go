@@ -1,0 +1,9 @@
+package random
+
+import "polygrad"
+
+// call returns the result of a function, or its error as a tensor.
+func call(name string, operands []any, opts ...polygrad.Option) *polygrad.Tensor {
+	results, _ := polygrad.Call(name, operands, opts...)
+	return results[0]
+}

@@ -1,0 +1,109 @@
+"""Random numbers by key against jax.random: equal, or equal to rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polygrad import Tensor, random
+
+jax = pytest.importorskip("jax")
+
+KEYS = [0, 42, -7, 2**31 - 1]
+# Functions of a key, by the name of the function, with arguments that both understand.
+EXACT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("split", (), {}),
+    ("split", (5,), {}),
+    ("split", ((2, 3),), {}),
+    ("fold_in", (7,), {}),
+    ("bits", ((3, 5),), {}),
+    ("bits", ((3, 5),), {"dtype": "uint8"}),
+    ("bits", ((7,),), {"dtype": "uint16"}),
+    ("uniform", ((4, 7),), {}),
+    ("uniform", ((),), {}),
+    ("uniform", ((0, 3),), {}),
+    ("uniform", ((50,),), {"dtype": "float16"}),
+    ("uniform", ((50,),), {"dtype": "bfloat16"}),
+    ("randint", ((50,), 3, 100), {}),
+    ("randint", ((50,), -(2**31), 2**31 - 1), {}),
+    ("randint", ((50,), 0, 256), {"dtype": "uint8"}),
+    ("randint", ((50,), -100, 100), {"dtype": "int8"}),
+    ("randint", ((5,), 3, 3), {}),
+    ("randint", ((4, 3), np.array([0, 10, -5]), np.array([5, 1000, 7])), {}),
+    ("permutation", (20,), {}),
+    ("permutation", (np.arange(24).reshape(4, 6),), {}),
+    ("permutation", (np.arange(24).reshape(4, 6),), {"axis": 1}),
+    ("permutation", (np.arange(24).reshape(4, 6),), {"axis": 1, "independent": True}),
+    ("choice", (10, (7,)), {}),
+    ("choice", (10, (7,)), {"replace": False}),
+    ("choice", (np.arange(24).reshape(4, 6), (2, 3)), {"axis": 1}),
+    ("bernoulli", (0.3, (50,)), {}),
+    ("bernoulli", (np.array([0.1, 0.5, 1.0], "float32"),), {}),
+    ("categorical", (np.array([[0.0, 1, 2], [3, 2, 1]], "float32"),), {}),
+    ("categorical", (np.array([[0.0, 1, 2], [3, 2, 1]], "float32"),), {"axis": 0, "shape": (5, 3)}),
+    ("categorical", (np.zeros((3, 4), "float32"),), {"shape": (2, 3), "replace": False}),
+    ("rademacher", ((50,),), {}),
+]
+ROUNDED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("uniform", ((100,),), {"minval": -2.5, "maxval": 7.0}),
+    ("normal", ((100,),), {}),
+    (
+        "multivariate_normal",
+        (np.array([1, 2], "float32"), np.array([[2, 0.5], [0.5, 1]], "float32")),
+        {"shape": (6,)},
+    ),
+    ("orthogonal", (4,), {}),
+    ("orthogonal", (3,), {"m": 5, "shape": (2,)}),
+    ("truncated_normal", (-1.0, 0.5, (60,)), {}),
+    ("lognormal", (0.5, (60,)), {}),
+    ("exponential", ((60,),), {}),
+    ("laplace", ((60,),), {}),
+    ("logistic", ((60,),), {}),
+    ("gumbel", ((60,),), {}),
+    ("cauchy", ((60,),), {}),
+    ("pareto", (np.array([0.5, 2.5], "float32"),), {"shape": (30, 2)}),
+    ("rayleigh", (2.0, (60,)), {}),
+    ("maxwell", ((60,),), {}),
+    ("double_sided_maxwell", (1.0, 2.0, (60,)), {}),
+    ("weibull_min", (2.0, 1.5, (60,)), {}),
+    ("triangular", (-1.0, 0.0, 3.0, (60,)), {}),
+    ("wald", (1.5, (60,)), {}),
+    ("geometric", (np.array([0.1, 0.5, 0.9], "float32"), (10, 3)), {}),
+]
+
+
+def both(name: str, seed: int, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the samples of polygrad and of JAX as arrays."""
+    ours = [Tensor(a) if isinstance(a, np.ndarray) else a for a in args]
+    theirs = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in args]
+    got = getattr(random, name)(random.key(seed), *ours, **named)
+    want = getattr(jax.random, name)(jax.random.PRNGKey(seed), *theirs, **named)
+    if want.dtype.name in {"bfloat16", "float16"}:
+        got, want = got.float(), want.astype("float32")
+    return got.numpy(), np.asarray(want)
+
+
+@pytest.mark.parametrize("seed", KEYS)
+@pytest.mark.parametrize(("name", "args", "named"), EXACT)
+def test_equal(name: str, args: tuple[Any, ...], named: dict[str, Any], seed: int) -> None:
+    got, want = both(name, seed, args, named)
+    assert got.dtype.kind == want.dtype.kind
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("seed", KEYS)
+@pytest.mark.parametrize(("name", "args", "named"), ROUNDED)
+def test_equal_to_rounding(
+    name: str, args: tuple[Any, ...], named: dict[str, Any], seed: int
+) -> None:
+    got, want = both(name, seed, args, named)
+    np.testing.assert_allclose(got, want, rtol=3e-5, atol=1e-5)
+
+
+def test_keys() -> None:
+    for seed in KEYS:
+        want = np.asarray(jax.random.key_data(jax.random.key(seed)))
+        np.testing.assert_array_equal(random.key(seed).numpy(), want)
+    assert {name for name, _, _ in EXACT + ROUNDED} | {"key", "PRNGKey"} == set(random.__all__)
