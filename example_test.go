@@ -42,6 +42,20 @@ func ExampleTensor_Set() {
 	// [11 12 13 14] <nil>
 }
 
+func ExampleVMap() {
+	loss := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		w, x := args[0], args[1]
+		return []*polygrad.Tensor{w.Mul(x).Sum().Square()}, nil
+	}
+	w, xs := polygrad.From([]float32{1, 2}), polygrad.From([]float32{1, 0, 0, 1}, 2, 2)
+	each, err := polygrad.VMap(polygrad.Grad(loss), []int{polygrad.Unmapped, 0}, nil)(w, xs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(polygrad.Values[float32](each[0]))
+	// Output: [2 0 0 4] <nil>
+}
+
 func ExampleTensor_Backward() {
 	w := polygrad.From([]float32{1, 2, 3}).SetRequiresGrad(true)
 	w.Pow(3).Sum().Backward()
