@@ -106,7 +106,9 @@ func Sample(name string, key *uop.UOp, shape uop.Shape, dt *uop.DType, params ..
 	return s.draw(key, shape, dt, given), nil
 }
 
-func unitOf(key *uop.UOp, s uop.Shape, dt *uop.DType) *uop.UOp { return keyUniform(key, s, dt, 0.0, 1.0) }
+func unitOf(key *uop.UOp, s uop.Shape, dt *uop.DType) *uop.UOp {
+	return keyUniform(key, s, dt, 0.0, 1.0)
+}
 
 func exponential(key *uop.UOp, s uop.Shape, dt *uop.DType) *uop.UOp {
 	return neg(log1pIn(neg(unitOf(key, s, dt))))
@@ -208,7 +210,7 @@ func KeyChoice(key *uop.UOp, x any, shape uop.Shape, replace bool, p *uop.UOp, a
 	needKey(key)
 	from, is := x.(*uop.UOp)
 	if !is {
-		n, whole := constOf(x).Int64()
+		n, whole := integerOf("a", constOf(x)).Int64()
 		if !whole || n < 0 {
 			fail("a", "%s, expected a tensor or a number of choices", constOf(x))
 		}

@@ -69,11 +69,26 @@ func splitPair(key *uop.UOp) (a, b *uop.UOp) {
 	return index(both, At(0)), index(both, At(1))
 }
 
-// FoldIn is the key of a key and an integer, or keys of several integers: (…, 2) for data of shape (…).
-func FoldIn(key, data *uop.UOp) (r *uop.UOp, err error) {
+// FoldIn is the key of a key and an integer, of which the lower 32 bits count; keys, of shape (…, 2), for a tensor of shape (…).
+func FoldIn(key *uop.UOp, data any) (r *uop.UOp, err error) {
 	defer guard("FoldIn", &err)
-	needInt("data", data)
-	return keysOf(hashed(key, cast(cast(data, uop.Uint32), uop.Uint64))), nil
+	u, is := data.(*uop.UOp)
+	if !is {
+		u = constant(key, uop.Int64, integerOf("data", constOf(data)))
+	}
+	needInt("data", u)
+	return keysOf(hashed(key, cast(cast(u, uop.Uint32), uop.Uint64))), nil
+}
+
+// integerOf is an integer; some languages write it as a float.
+func integerOf(arg string, c uop.Const) uop.Const {
+	if !c.IsFloat() {
+		return c
+	}
+	if c.F() != math.Trunc(c.F()) || math.Abs(c.F()) > 1<<62 {
+		fail(arg, "is %s, expected an integer", c)
+	}
+	return uop.Int(int64(c.F()))
 }
 
 // KeyBits are uniform random bits, of an unsigned type.
@@ -223,10 +238,7 @@ func fullShape(x *uop.UOp, shape uop.Shape, dt *uop.DType) *uop.UOp {
 func clipped(arg string, v operand, x *uop.UOp, least, most uop.Const) (u, beyond *uop.UOp) {
 	t, is := v.(*uop.UOp)
 	if !is {
-		c := constOf(v)
-		if c.IsFloat() {
-			fail(arg, "is %s, expected an integer", c)
-		}
+		c := integerOf(arg, constOf(v))
 		if most.Less(c) {
 			c, beyond = most, broadcastTo(constant(x, uop.Bool, uop.BoolConst(true)), x.Shape())
 		}

@@ -120,7 +120,7 @@ def caller() -> str:
     while frame and frame.f_globals.get("__package__", "") in _PACKAGES:
         name, of = frame.f_code.co_name, frame.f_locals
         owner = of.get("cls", type(of["self"]) if "self" in of else None)
-        where = owner.__name__.lstrip("_") if owner else ""
+        where = owner.__name__.lstrip("_") if owner else frame.f_globals.get("_MODULE", "")
         if where and (name in {"__init__", "__new__", "__call__"} or "." not in found):
             found = where
         if frame.f_globals is not globals() and name.isidentifier() and _PUBLIC.match(name):
@@ -240,10 +240,9 @@ def _a_type(value: Any) -> str:
 
 def in_words(text: str) -> str:
     """Return an error of the library with the name of what the user called."""
-    operation = _OPERATION.match(text)
-    if operation:
-        owner = operation[1] or "Tensor."
-        text = (f"{caller()}: " if owner[0].islower() else owner) + text[operation.end() :]
+    found = _OPERATION.match(text)
+    if found:
+        text = (f"{caller()}: " if found[2] else found[1] or "Tensor.") + text[found.end() :]
     else:
         text = _FUNCTION.sub(lambda found: f"{caller() or found[1]}: ", text)
     for name, own in _NAMES.items():
@@ -303,6 +302,6 @@ _JOINED = re.compile(r"^Tensor\.(cat|stack|meshgrid|einsum): tensors(?:\[(\d+)\]
 # and what is no method has a function in Python.
 _OPERATION = re.compile(
     r"^poly_(?:(?:array_call|optim_new): args|array_binary(?:_number)?: arguments): "
-    r"((?:[A-Z]\w+|clip_grad_norm|dequantize): )?"
+    r"((?:[A-Z]\w+|[a-z]+\.\w+|(clip_grad_norm|dequantize)): )?"
 )
 _FUNCTION = re.compile(r"^poly_(\w+): (?:arguments: )?")

@@ -58,6 +58,9 @@ __all__ = [
     "weibull_min",
 ]
 
+# In errors.
+_MODULE = "random"
+
 _KEY = operation("random.key")
 _SPLIT = operation("random.split")
 _FOLD_IN = operation("random.fold_in")

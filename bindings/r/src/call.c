@@ -1,5 +1,6 @@
 /* Operations by name: R's arguments become those of poly_array_call, by the table that the descriptions of operations
  * give. R counts axes and positions from 1. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -457,18 +458,16 @@ static const Method *begin_call(Pack *p, SEXP *args) {
   *args = CDR(*args);
   begin_pack(p, m->name);
   const char *dot = strchr(m->name, '.');
-  if (dot != NULL) { /* Linear.forward is the call of a Linear */
-    size_t n = (size_t)(dot - m->name);
-    char *class = R_alloc(n + 1, 1);
-    memcpy(class, m->name, n);
-    class[n] = 0;
-    p->function = class;
+  if (dot != NULL) { /* Linear.forward is the call of a Linear, random.uniform that of random$uniform */
+    char *called = strcpy(R_alloc(strlen(m->name) + 1, 1), m->name);
+    called[dot - m->name] = islower((unsigned char)*called) ? '$' : 0;
+    p->function = called;
   }
   context();
   if (m->form == 0) return m;
   p->self = CAR(*args);
   *args = CDR(*args);
-  p->name = "x";
+  p->name = dot != NULL && islower((unsigned char)*m->name) ? "key" : "x";
   if (m->form == 'j') {
     static const Param list = {"tensors", TENSORS, 0};
     add_param(p, &list, p->self);

@@ -513,7 +513,7 @@ static const Method methods[] = {
     {"random.permutation", p253, 3, 'm', 1, 0, 0},
     {"random.choice", p254, 5, 'm', 1, 0, 0},
     {"random.bernoulli", p255, 2, 'm', 1, 0, 0},
-    {"random.categorical", p256, 4, 'm', 1, 0, 0},
+    {"random.categorical", p256, 4, 'm', 1, 1, 0},
     {"random.rademacher", p257, 2, 'm', 1, 0, 0},
     {"random.geometric", p258, 3, 'm', 1, 0, 0},
     {"random.multivariate_normal", p259, 3, 'm', 1, 0, 0},

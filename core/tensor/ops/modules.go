@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"strings"
 
 	"polygrad/core/tensor"
@@ -64,11 +65,7 @@ var keyed = []Op{
 		return tensor.SplitKey(a.X, uop.ShapeOf(a.ints("num")...))
 	}),
 	sampler("fold_in", "data operand", "The key of a key and an integer; keys for a tensor of integers.", func(a *Args) (*uop.UOp, error) {
-		data, err := a.operand("data", a.X)
-		if err != nil {
-			return nil, err
-		}
-		return tensor.FoldIn(a.X, data)
+		return tensor.FoldIn(a.X, a.at("data"))
 	}),
 	sampler("bits", shaped+"dtype dtype = uint32", "Random bits, of an unsigned type.", func(a *Args) (*uop.UOp, error) {
 		return tensor.KeyBits(a.X, a.shape("shape"), a.dtype("dtype"))
@@ -151,9 +148,13 @@ func (a *Args) choices(name string) (*uop.UOp, error) {
 	if is {
 		return u, nil
 	}
-	n, whole := a.number(name).Int64()
+	c := a.number(name)
+	n, whole := c.Int64()
+	if c.IsFloat() {
+		n, whole = int64(c.F()), c.F() == math.Trunc(c.F())
+	}
 	if !whole || n < 0 {
-		return nil, bad(name, "%s, expected a tensor or a number of choices", a.number(name))
+		return nil, bad(name, "%s, expected a tensor or a number of choices", c)
 	}
 	return tensor.Arange(a.Graph, uop.Int(0), uop.Int(n), uop.Int(1), uop.Int32)
 }

@@ -1,70 +1,51 @@
-# Random tensors are those of tinygrad, and of the other languages, for the same seed.
-
-test_that("numbers are those of other languages", {
-  Tensor$manual_seed(1337)
-  rand <- c(0.9073467254638672, 0.8235964775085449, 0.6872662305831909, 0.9920015335083008, 0.4941047430038452)
-  expect_equal(as.array(Tensor$rand(20))[1:5], rand, tolerance = 1e-7, ignore_attr = TRUE)
-  more <- c(0.7444133758544922, 0.7713677883148193, 0.8233780860900879)
-  expect_equal(as.array(Tensor$rand(20))[1:3], more, tolerance = 1e-7, ignore_attr = TRUE)
-  Tensor$manual_seed(0)
-  expect_equal(as.vector(as.array(Tensor$randperm(10))), c(5, 2, 8, 1, 3, 7, 9, 6, 0, 4) + 1)
-  Tensor$manual_seed(NULL)
+test_that("random numbers by key are those of jax.random", {
+  key <- random$key(42)
+  expect_equal(as.vector(key), c(0, 42))
+  expect_equal(as.vector(random$fold_in(key, 7)), c(2547012911, 1371500959))
+  expect_equal(as.vector(random$uniform(key, 3)), c(0.4887096, 0.6797972, 0.6162715), tolerance = 1e-6)
+  expect_equal(as.vector(random$randint(key, 5, 3, 100)), c(38, 79, 89, 54, 28))
+  expect_equal(as.vector(random$choice(key, 10, 5, replace = FALSE)), c(8, 5, 3, 6, 4))
 })
 
-test_that("each tensor takes the words that its numbers need", {
-  begin <- function() Tensor$manual_seed("9223372036854777145") # 2^63 + 1337
-  begin()
-  Tensor$rand(3)
-  Tensor$rand(5, dtype = "float64")
-  Tensor$rand(5, dtype = "float16")
-  Tensor$randn(2)
-  Tensor$uniform(3, low = -2, high = 6)
-  Tensor$uniform(2, dtype = "float64")
-  Tensor$uniform(2, low = -5, high = 2^25, dtype = "int32")
-  numbers <- Tensor$randint(-3, 40, 4)
-  Tensor$randint(0, 2^24, 2)
-  Tensor$normal(2, mean = 3, std = 2)
-  order <- Tensor$randperm(6)
-  Tensor$kaiming_normal(2, 2)
-  Tensor$glorot_uniform(1, 3, dtype = "float64")
-  Tensor$scaled_uniform(3)
-  Tensor$kaiming_uniform(2, 2)
-  drawn <- Tensor(c(1, 2, 3))$multinomial(4, TRUE)
-  Tensor(rbind(c(1, 2, 3), c(1, 2, 3)))$multinomial(2)
-  kept <- training(Tensor$ones(9)$dropout(0.25))
-  query <- Tensor$ones(2, 3, 4, 2)
-  key <- Tensor$ones(2, 1, 5, 2)
-  training(query$scaled_dot_product_attention(key, key, dropout_p = 0.5))
-  Tensor$rand(0)
-  Tensor$ones(2, 3)$rand_like()
-  values <- function(x) as.vector(as.array(x))
-  expect_equal(values(numbers), c(24, 8, 34, 23))
-  expect_equal(values(order), c(1, 2, 5, 4, 3, 0) + 1)
-  expect_equal(values(drawn), c(0, 1, 2, 1) + 1)
-  expect_equal(values(kept) > 0, c(TRUE, TRUE, TRUE, FALSE, TRUE, FALSE, TRUE, TRUE, TRUE))
-  expect_equal(values(Tensor$rand(2)), c(0.12773525714874268, 0.6284881830215454), tolerance = 1e-7)
-  Tensor$manual_seed(NULL)
+test_that("functions of a key give the same numbers, and others of other keys", {
+  keys <- random$split(random$key(1), 3)
+  expect_equal(dim(keys), c(3L, 2L))
+  first <- as.vector(random$normal(keys[1, ], 4))
+  expect_equal(as.vector(random$normal(keys[1, ], 4)), first)
+  expect_false(any(as.vector(random$normal(keys[2, ], 4)) == first))
 })
 
-test_that("a program draws new numbers in each run", {
-  draw <- function() {
-    Tensor$manual_seed(5)
-    f <- TinyJit(function() Tensor$rand(3, 2) + 1)
-    lapply(1:5, function(i) as.vector(as.array(f())))
-  }
-  once <- draw()
-  expect_equal(anyDuplicated(unlist(once)), 0L)
-  expect_equal(draw(), once)
-  Tensor$manual_seed(NULL)
+test_that("positions and choices count from 1", {
+  key <- random$key(3)
+  expect_setequal(as.vector(random$permutation(key, 8)), 1:8)
+  expect_setequal(as.vector(random$permutation(key, c(2, 5, 9))), c(2, 5, 9))
+  expect_equal(range(as.vector(random$choice(key, 4, 200))), c(1, 4))
+  logits <- Tensor(rbind(c(0, 50, 0), c(0, 0, 50)))
+  expect_equal(as.vector(random$categorical(key, logits)), c(2, 3))
+  expect_equal(dim(random$permutation(key, Tensor(matrix(1:6, 2)), axis = 2)), c(2L, 3L))
 })
 
-test_that("axes of symbolic size take the words of the largest", {
-  n <- Variable("n", 1, 8)
-  Tensor$manual_seed(2)
-  Tensor$rand(n$bind(3))
-  after <- as.array(Tensor$rand(4))
-  Tensor$manual_seed(2)
-  Tensor$rand(8)
-  expect_equal(after, as.array(Tensor$rand(4)))
-  Tensor$manual_seed(NULL)
+test_that("every distribution has samples of its parameters' shape", {
+  key <- random$key(5)
+  samples <- list(
+    random$exponential(key, 200), random$gumbel(key, 200), random$laplace(key, 200), random$logistic(key, 200), random$cauchy(key, 200),
+    random$lognormal(key, 0.5, 200), random$pareto(key, 2, 200), random$rayleigh(key, 2, 200), random$maxwell(key, 200),
+    random$double_sided_maxwell(key, 0, 1, 200), random$weibull_min(key, 1, 2, 200), random$triangular(key, 0, 1, 2, 200),
+    random$truncated_normal(key, -1, 1, 200), random$wald(key, 1, 200)
+  )
+  for (x in samples) expect_true(all(is.finite(as.vector(x))) && length(unique(as.vector(x))) > 150)
+  expect_true(all(abs(as.vector(random$truncated_normal(key, -1, 1, 200))) < 1))
+  expect_equal(dim(random$multivariate_normal(key, c(0, 1), diag(2), 5)), c(5L, 2L))
+  q <- as.array(random$orthogonal(key, 4))
+  expect_equal(t(q) %*% q, diag(4), tolerance = 1e-5)
+  expect_setequal(as.vector(random$rademacher(key, 50)), c(-1, 1))
+  expect_true(all(as.vector(random$geometric(key, 0.5, 50)) >= 1))
+  expect_equal(mean(as.vector(random$bernoulli(key, 0.3, 5000))), 0.3, tolerance = 0.1)
+  expect_equal(dtype(random$bits(key, 2)), "uint32")
+})
+
+test_that("errors name the function and the argument", {
+  expect_polygrad(random$uniform(Tensor(1)), "random$uniform: key: is float64 of shape (1), expected a key", fixed = TRUE)
+  expect_polygrad(random$randint(random$key(1), 5, 1.5, 3), "random$randint: minval: is 1.5, expected an integer", fixed = TRUE)
+  expect_polygrad(random$normal(3), "random$normal: key: ", fixed = TRUE)
 })

@@ -51,27 +51,30 @@ var rUsage = map[string]string{
 
 // rDocs are the texts of operations in which numbers are counted from 1, or that take something else in R.
 var rDocs = map[string]string{
-	"argmax":            "The index of the maximum along an axis, or in column-major order in the whole tensor; the first if there are several: x[x$argmax()] is max(x). Indices count from 1.",
-	"argmin":            "The index of the minimum along an axis, or in column-major order in the whole tensor; the first if there are several. Indices count from 1.",
-	"masked_select":     "The elements where mask is true, in column-major order as a vector: x[mask]. The mask is computed at once.",
-	"nonzero":           "The indices of the elements that are not 0, one element a row, in column-major order: which(x != 0, arr.ind = TRUE). The tensor is computed at once.",
-	"repeat_interleave": "Each element repeated along an axis, or of all elements in column-major order.",
-	"flatten":           "The axes start_dim to end_dim joined into one, row-major as in the other languages: the same memory. c(x) is column-major.",
-	"gather":            "The elements at the indices along an axis: for axis 2, out[i, j] = x[i, index[i, j]].",
-	"scatter":           "The tensor with src written at the indices along an axis: for axis 2, out[i, index[i, j]] = src[i, j].\nOf several values for one element the last is written; with reduce \"add\" or \"multiply\" all are combined with the old element.",
-	"randperm":          "The numbers 1 to n in random order.",
-	"multinomial":       "num_samples random class numbers from 1, drawn with the weights in the last axis.",
-	"cross_entropy":     "The cross entropy of logits (N, C, …) and class numbers (N, …), from 1, or probabilities (N, C, …).\nThe classes are axis 2 (axis 1 of a vector) unless axis is given. A factor is its class numbers. A class out of range is an error if target is already computed. In a lazy target its loss is 0.",
-	"ctc_loss":          "The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).\nIt is -log of the total probability of the paths that become targets (N, S), classes from 1, when repetitions and then blanks are removed. blank is the first class unless given. input_lengths and target_lengths (N) are the numbers of steps and classes of each sample; later targets may be 0. The mean is that of the losses divided by target_lengths. With zero_infinity a sample with too few steps has the loss 0.",
-	"shrink":            "The elements from start to end of each axis, both included; NULL keeps an axis.",
-	"one_hot":           "Class numbers from 1 as rows: 1 at the index of the class, 0 elsewhere. num_classes NULL computes the tensor and selects its greatest element.",
-	"getitem":           "The elements that the items select: NULL (all of an axis), an index, c(first, last, step), slc(), a Tensor of indices, \"newaxis\", \"...\".",
-	"max_pool2d":        "The maximum of windows over the last axes, one for each size in kernel_size, or all but two.\nstride is kernel_size unless given. With return_indices also the index of each maximum in the flattened last axes, from 1.",
-	"linear":            "x %*% weight + bias, for weight (in, out) and bias (out); all three are converted to dtype first, if given.",
-	"meshgrid":          "A list: the coordinates of a grid with the given vectors as axes, one tensor for each axis; indexing \"xy\" swaps the first two axes.",
-	"permute":           "The axes in another order: axis i of the result is axis order[i], from 1.",
-	"pad":               "The tensor with elements added before and after each axis; negative numbers remove elements.\npadding is a list of pairs, one for each axis, NULL for none; or a flat vector of numbers that begins with the last axis. The new elements are value, or with mode elements of the tensor: \"reflect\" (mirrored at the edge), \"replicate\" (the edge), \"circular\" (from the other end).",
-	"keccak":            "The hash of the bytes of the last axis: cfg is the name of a function of FIPS 202, or its rate in bytes and its suffix.",
+	"argmax":             "The index of the maximum along an axis, or in column-major order in the whole tensor; the first if there are several: x[x$argmax()] is max(x). Indices count from 1.",
+	"argmin":             "The index of the minimum along an axis, or in column-major order in the whole tensor; the first if there are several. Indices count from 1.",
+	"masked_select":      "The elements where mask is true, in column-major order as a vector: x[mask]. The mask is computed at once.",
+	"nonzero":            "The indices of the elements that are not 0, one element a row, in column-major order: which(x != 0, arr.ind = TRUE). The tensor is computed at once.",
+	"repeat_interleave":  "Each element repeated along an axis, or of all elements in column-major order.",
+	"flatten":            "The axes start_dim to end_dim joined into one, row-major as in the other languages: the same memory. c(x) is column-major.",
+	"gather":             "The elements at the indices along an axis: for axis 2, out[i, j] = x[i, index[i, j]].",
+	"scatter":            "The tensor with src written at the indices along an axis: for axis 2, out[i, index[i, j]] = src[i, j].\nOf several values for one element the last is written; with reduce \"add\" or \"multiply\" all are combined with the old element.",
+	"randperm":           "The numbers 1 to n in random order.",
+	"multinomial":        "num_samples random class numbers from 1, drawn with the weights in the last axis.",
+	"cross_entropy":      "The cross entropy of logits (N, C, …) and class numbers (N, …), from 1, or probabilities (N, C, …).\nThe classes are axis 2 (axis 1 of a vector) unless axis is given. A factor is its class numbers. A class out of range is an error if target is already computed. In a lazy target its loss is 0.",
+	"ctc_loss":           "The loss of connectionist temporal classification (Graves et al., 2006) of log probabilities x (T, N, C).\nIt is -log of the total probability of the paths that become targets (N, S), classes from 1, when repetitions and then blanks are removed. blank is the first class unless given. input_lengths and target_lengths (N) are the numbers of steps and classes of each sample; later targets may be 0. The mean is that of the losses divided by target_lengths. With zero_infinity a sample with too few steps has the loss 0.",
+	"shrink":             "The elements from start to end of each axis, both included; NULL keeps an axis.",
+	"one_hot":            "Class numbers from 1 as rows: 1 at the index of the class, 0 elsewhere. num_classes NULL computes the tensor and selects its greatest element.",
+	"getitem":            "The elements that the items select: NULL (all of an axis), an index, c(first, last, step), slc(), a Tensor of indices, \"newaxis\", \"...\".",
+	"max_pool2d":         "The maximum of windows over the last axes, one for each size in kernel_size, or all but two.\nstride is kernel_size unless given. With return_indices also the index of each maximum in the flattened last axes, from 1.",
+	"linear":             "x %*% weight + bias, for weight (in, out) and bias (out); all three are converted to dtype first, if given.",
+	"meshgrid":           "A list: the coordinates of a grid with the given vectors as axes, one tensor for each axis; indexing \"xy\" swaps the first two axes.",
+	"permute":            "The axes in another order: axis i of the result is axis order[i], from 1.",
+	"pad":                "The tensor with elements added before and after each axis; negative numbers remove elements.\npadding is a list of pairs, one for each axis, NULL for none; or a flat vector of numbers that begins with the last axis. The new elements are value, or with mode elements of the tensor: \"reflect\" (mirrored at the edge), \"replicate\" (the edge), \"circular\" (from the other end).",
+	"random.permutation": "The elements of x in another order along an axis; of a number n, 1 to n.\nWith independent each vector along the axis has an order of its own.",
+	"random.choice":      "Random elements of a along an axis, or from 1 to a for a number. The axis becomes the axes of shape.\np are the probabilities of the elements, by default equal. Without replace no element is drawn twice.",
+	"random.categorical": "Random positions along an axis, from 1, with the probabilities softmax(logits).\nshape ends with the shape of logits without the axis, its default. Without replace the samples of one vector differ.",
+	"keccak":             "The hash of the bytes of the last axis: cfg is the name of a function of FIPS 202, or its rate in bytes and its suffix.",
 }
 
 // rNames are parameters with another name in R.
@@ -83,7 +86,7 @@ var rAxes = []string{"axis", "dim", "dim0", "dim1", "dim2", "start_dim", "end_di
 // rPositions are the results that are positions.
 var rPositions = map[string]int{
 	"argmax": 1, "argmin": 1, "argsort": 1, "randperm": 1, "multinomial": 1, "nonzero": 1, "cummax": 2, "cummin": 2, "sort": 2, "topk": 2,
-	"max_pool2d_with_indices": 2, "unique": 2,
+	"max_pool2d_with_indices": 2, "unique": 2, "random.categorical": 1,
 }
 
 // rLonger are operations that count the axes of a tensor with one more.
