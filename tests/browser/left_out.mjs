@@ -5,6 +5,7 @@ const FILES = 'it reads files by their names, which a page has not'
 
 /** Whole files. */
 export const files = {
+  'bundle.test.js': 'it runs a bundler',
   'example.test.js': PROGRAMS,
   'files.test.js': FILES,
   'hub.test.js': 'it downloads into a folder, from a server that it starts',

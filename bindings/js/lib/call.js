@@ -9,10 +9,15 @@ const { put, get, show, isOptions, named, namedOf, ordered } = require('./argume
 const { Device } = require('./device.js')
 const { utf8 } = require('./host/node.js')
 
+const numbers = new Map()
+
 /** The number of an operation. */
 function operation (name) {
+  const known = numbers.get(name)
+  if (known !== undefined) return known
   const number = lib.poly_op(name)
   if (number < 0) fail()
+  numbers.set(name, number)
   return number
 }
 
@@ -263,8 +268,15 @@ class Operation {
   }
 }
 
+const makers = new Map()
+
 /** The operation that makes objects of settings, by these with their defaults. */
 function operationOf (name, settings) {
+  if (!makers.has(name)) makers.set(name, makerOf(name, settings))
+  return makers.get(name)
+}
+
+function makerOf (name, settings) {
   return new Operation(name, settings.map(([key, value]) => typeof value === 'boolean' ? `${key}:b` : key).join(' '))
 }
 

@@ -120,16 +120,4 @@ function shortest (v, round, method) {
   return v[method](DIGITS)
 }
 
-/** Lets objects of a class show their properties and some getters, and no internals. */
-function showsItself (Class, ...getters) {
-  Class.prototype[inspect.custom] = function (depth, options) {
-    const { name } = this.constructor
-    if (depth < 0) return `[${name}]`
-    if ((this._program ?? this)._handle === 0) return `${name}(disposed)`
-    const more = tracing() ? [] : getters // while a function is traced there are no values
-    const entries = [...Object.entries(this).filter(([key]) => !key.startsWith('_')), ...more.map((key) => [key, this[key]])]
-    return `${name} ${inspect(Object.fromEntries(entries), { ...options, depth })}`
-  }
-}
-
-module.exports = { Display, showsItself }
+module.exports = { Display }

@@ -6,7 +6,8 @@ const { floatsAt } = require('./memory.js')
 const { tidy } = require('./base.js')
 const { Tensor } = require('./tensor.js')
 const { named, small, number, integer, get, show } = require('./arguments.js')
-const { showsItself } = require('./display.js')
+const { freeWith, freed } = require('./handles.js')
+const { Shown } = require('./shown.js')
 const { Instance } = require('./instance.js')
 const { Tokenizer, Writer } = require('./text.js')
 
@@ -16,19 +17,18 @@ function takeSeed () {
   return BigInt.asIntN(64, BigInt(low) << 32n | BigInt(high))
 }
 
-const registry = new FinalizationRegistry((handle) => lib.poly_generator_free(handle))
-
 function needInstance (fn, instance) {
   if (!(instance instanceof Instance)) throw new TypeError(`${fn}: instance: ${show(instance)}, expected an Instance`)
 }
 
-class Generator {
+class Generator extends Shown {
   /** @param {Instance} instance the model; rows 0: as many as it has */
   constructor (instance, rows = 0) {
     needInstance('Generator', instance)
+    super()
     this._handle = lib.poly_generator_new(instance._alive(), small(rows, 'Generator: rows'))
     if (this._handle === 0) fail()
-    registry.register(this, this._handle, this)
+    freeWith(this, lib.poly_generator_free, this._handle)
     this._instance = instance // lives as long
     this.rows = Number(lib.poly_generator_rows(this._handle))
     this.vocab = Number(lib.poly_generator_vocab(this._handle))
@@ -92,12 +92,14 @@ class Generator {
   dispose () {
     if (this._handle === 0) return
     lib.poly_generator_free(this._handle)
-    registry.unregister(this)
+    freed(this)
     this._handle = 0
   }
+
+  [Symbol.dispose] () {
+    this.dispose()
+  }
 }
-showsItself(Generator)
-Generator.prototype[Symbol.dispose] = Generator.prototype.dispose
 
 const isRow = (x) => Array.isArray(x) || (ArrayBuffer.isView(x) && !(x instanceof DataView))
 

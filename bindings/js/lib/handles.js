@@ -287,6 +287,20 @@ async function inTurn (owner, begin, kind = 'values') {
   }
 }
 
+// What other objects than tensors hold.
+
+const owners = new FinalizationRegistry(([free, handle]) => free(handle))
+
+/** Frees a handle when its owner is collected. */
+function freeWith (owner, free, handle) {
+  owners.register(owner, [free, handle], owner)
+}
+
+/** The owner has freed its handle itself. */
+function freed (owner) {
+  owners.unregister(owner)
+}
+
 module.exports = {
-  CTX, bury, own, prepare, collect, share, copied, memoryOf, handlesOf, ownNode, dropNode, liveNodes, inTurn
+  CTX, freeWith, freed, bury, own, prepare, collect, share, copied, memoryOf, handlesOf, ownNode, dropNode, liveNodes, inTurn
 }

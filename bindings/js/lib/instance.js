@@ -6,7 +6,8 @@ const { Device } = require('./device.js')
 const { utf8 } = require('./host/node.js')
 const { count, tidy } = require('./base.js')
 const { Tensor } = require('./tensor.js')
-const { showsItself } = require('./display.js')
+const { freeWith, freed } = require('./handles.js')
+const { Shown } = require('./shown.js')
 const { named, get, number, string, record, show } = require('./arguments.js')
 const { floatsAt, taken, bytesOf } = require('./memory.js')
 
@@ -15,18 +16,19 @@ const OPTIMIZERS = ['none', 'sgd', 'adam', 'adamw']
 const MAX_DIMS = 8
 const MAX_ENDS = 64
 
-const registry = new FinalizationRegistry((handle) => lib.poly_instance_free(handle))
-
 // Arrays on the memory of an instance keep it alive, however they were derived.
 const owners = new WeakMap()
 
-class Instance {
+class Instance extends Shown {
+  static _getters = ['shapes', 'roles']
+
   /** Instances are made by Instance.mlp and its relatives. */
   constructor (handle) {
     if (typeof handle !== 'number') throw new TypeError(`Instance: ${show(handle)}: use Instance.mlp, fromBundle and so on`)
     if (handle === 0) fail()
+    super()
     this._handle = handle
-    registry.register(this, handle, this)
+    freeWith(this, lib.poly_instance_free, handle)
     this._buffers = new Map()
     this._shared = false
     /** The tokens that end a text, of a model that loadHf has read. */
@@ -158,6 +160,40 @@ class Instance {
     return { who: 'trainStep', fn: lib.poly_instance_train_step, args, held, done: () => loss[0] }
   }
 
+  // At once, or in another thread
+
+  forward (inputs = {}) {
+    return this._now(this._entry('forward', 'forward', inputs, true))
+  }
+
+  async forwardAsync (inputs = {}) {
+    return this._later(this._entry('forwardAsync', 'forward', inputs, true))
+  }
+
+  call (entry, arrays = {}) {
+    return this._now(this._entry('call', entry, arrays, false))
+  }
+
+  async callAsync (entry, arrays = {}) {
+    return this._later(this._entry('callAsync', entry, arrays, false))
+  }
+
+  valueAndGrad (arrays = {}, entry = 'loss') {
+    return this._now(this._gradients('valueAndGrad', entry, arrays))
+  }
+
+  async valueAndGradAsync (arrays = {}, entry = 'loss') {
+    return this._later(this._gradients('valueAndGradAsync', entry, arrays))
+  }
+
+  trainStep (arrays = {}) {
+    return this._now(this._step('trainStep', arrays))
+  }
+
+  async trainStepAsync (arrays = {}) {
+    return this._later(this._step('trainStepAsync', arrays))
+  }
+
   _now ({ who, fn, args, done }) {
     const status = fn(...args)
     if (status < 0) fail(who)
@@ -234,27 +270,16 @@ class Instance {
     if (this._handle === 0) return
     if (!this._shared) {
       lib.poly_instance_free(this._handle)
-      registry.unregister(this)
+      freed(this)
     }
     this._handle = 0
     this._buffers.clear()
   }
-}
-// What a model does, at once or in another thread: how each begins.
-const RUNS = {
-  forward: (model, fn, inputs = {}) => model._entry(fn, 'forward', inputs, true),
-  call: (model, fn, entry, arrays = {}) => model._entry(fn, entry, arrays, false),
-  valueAndGrad: (model, fn, arrays = {}, entry = 'loss') => model._gradients(fn, entry, arrays),
-  trainStep: (model, fn, arrays = {}) => model._step(fn, arrays)
-}
-for (const [name, begin] of Object.entries(RUNS)) {
-  const later = `${name}Async`
-  Instance.prototype[name] = function (...args) { return this._now(begin(this, name, ...args)) }
-  Instance.prototype[later] = function (...args) { return this._later(begin(this, later, ...args)) }
-}
 
-showsItself(Instance, 'shapes', 'roles')
-Instance.prototype[Symbol.dispose] = Instance.prototype.dispose
+  [Symbol.dispose] () {
+    this.dispose()
+  }
+}
 
 /** { layers, batchSize } as JSON with the keys of the library. */
 function fromConfig (make, config = {}) {

@@ -3,9 +3,9 @@
 
 const { constants: c, JitError } = require('./library.js')
 const { Base } = require('./base.js')
-const { showsItself } = require('./display.js')
 const { Arguments, differenceOf } = require('./jit_arguments.js')
-const { Compiled, Running, tracing } = require('./trace.js')
+const { Compiled, tracing } = require('./trace.js')
+const { Running } = require('./shown.js')
 const { isOptions, named, show } = require('./arguments.js')
 const { environment } = require('./host/node.js')
 
@@ -154,8 +154,6 @@ class CapturedJit extends Running {
     return filled(this._program.result, tensors, made.map((tensor, i) => this._same[i] ?? tensor))
   }
 }
-
-showsItself(CapturedJit, 'nKernels', 'nIntermediates')
 
 /**
  * How a result is made in each call: { given } is an argument, { made } a tensor that is computed, which goes to made, and

@@ -2,7 +2,7 @@
 /** Functions of tensors as compiled programs: what TinyJit and compileStep stand on. */
 
 const { lib, engine, fail, JitError, PolygradError } = require('./library.js')
-const { CTX, prepare, handlesOf, inTurn } = require('./handles.js')
+const { CTX, freeWith, freed, prepare, handlesOf, inTurn } = require('./handles.js')
 const { made, handleOf } = require('./base.js')
 const { get, put } = require('./arguments.js')
 
@@ -12,8 +12,6 @@ let running = null
 function tracing () {
   return running !== null
 }
-
-const registry = new FinalizationRegistry((handle) => lib.poly_function_release(handle))
 
 /** A function of tensors that is compiled: it runs where its arguments and what it uses are. */
 class Compiled {
@@ -51,7 +49,7 @@ class Compiled {
       args.forEach((tensor, i) => { tensor._handle = before[i] })
       lib.poly_array_release_n(given, n)
     }
-    registry.register(this, this._handle, this)
+    freeWith(this, lib.poly_function_release, this._handle)
     const same = Array.from({ length: this.nResults }, (_, i) => lib.poly_function_result(this._handle, i))
     /** The results that are the same in each run, null for others. */
     this.same = same.map((handle) => handle === 0 ? null : made(handle).keep())
@@ -108,25 +106,8 @@ class Compiled {
   dispose () {
     if (this._handle === 0) return
     lib.poly_function_release(this._handle)
-    registry.unregister(this)
+    freed(this)
     this._handle = 0
-  }
-}
-
-/** What runs a compiled function, its _program. */
-class Running {
-  get nKernels () {
-    return this._info(1)
-  }
-
-  get nIntermediates () {
-    return this._info(2)
-  }
-
-  _info (i) {
-    const numbers = [0, 0, 0].map(() => new Int32Array(1))
-    if (lib.poly_function_info(this._program.handle, ...numbers) !== 0) fail()
-    return numbers[i][0]
   }
 }
 
@@ -144,4 +125,4 @@ function failed (who) {
   }
 }
 
-module.exports = { Compiled, Running, tracing }
+module.exports = { Compiled, tracing }

@@ -3,6 +3,8 @@
  * puts together out of modules has no wrappers, and leaves out what nobody uses.
  */
 
+import fs from 'node:fs'
+import path from 'node:path'
 import { parse } from 'acorn'
 
 // Files that export one value, which they make.
@@ -25,6 +27,29 @@ function importOf ({ id }, from) {
   return `import ${names} from ${JSON.stringify(from)}`
 }
 
+const SCRIPT = { ecmaVersion: 2022, sourceType: 'script', allowHashBang: true, allowReturnOutsideFunction: true }
+const parsed = (text) => parse(text, SCRIPT).body
+
+/** What `module.exports = …` of a file gives, as the properties of an object; null if it is something else. */
+function exportedBy (body) {
+  const whole = body.map(({ expression: e }) => e).find((e) => e?.type === 'AssignmentExpression' && e.left.object?.name === 'module')
+  return whole?.right.properties ?? null
+}
+
+/** The names of all that a file exports. */
+function namesOf (file) {
+  return exportedBy(parsed(fs.readFileSync(file, 'utf8'))).flatMap((p) => p.type === 'SpreadElement'
+    ? namesOf(path.join(path.dirname(file), requiredBy(p.argument)))
+    : keyOf(p.key))
+}
+
+/** A module that is exported under a name, as an object of its names: bundlers keep all of a module whose namespace is a value. */
+function objectOf ({ id: { name } }, from, file) {
+  const names = namesOf(path.join(path.dirname(file), from))
+  return `import { ${names.map((key) => `${key} as ${name}_${key}`).join(', ')} } from ${JSON.stringify(from)}\n` +
+    `const ${name} = { ${names.map((key) => `${key}: ${name}_${key}`).join(', ')} }`
+}
+
 /** The exports that take the place of `module.exports = …`. */
 function exportsOf (value, text) {
   const from = requiredBy(value)
@@ -42,7 +67,7 @@ function exportsOf (value, text) {
 }
 
 /** What takes the place of a statement at the top of a file, null if it stays. */
-function rewritten (statement, text) {
+function rewritten (statement, text, exported, file) {
   if (statement.directive === 'use strict') return ''
   if (statement.type === 'ClassDeclaration') {
     // Errors and texts of tensors say the names of classes, which a bundler shortens.
@@ -52,7 +77,9 @@ function rewritten (statement, text) {
   if (statement.type === 'VariableDeclaration') {
     const froms = statement.declarations.map(({ init }) => requiredBy(init))
     if (froms.includes(null)) return null
-    return statement.declarations.map((declared, i) => importOf(declared, froms[i])).join('\n')
+    return statement.declarations.map((declared, i) => {
+      return exported.has(declared.id.name) && !VALUES.test(froms[i]) ? objectOf(declared, froms[i], file) : importOf(declared, froms[i])
+    }).join('\n')
   }
   const { left, right } = statement.expression?.type === 'AssignmentExpression' ? statement.expression : {}
   if (left?.type !== 'MemberExpression') return null
@@ -62,11 +89,12 @@ function rewritten (statement, text) {
 
 /** A file of CommonJS as a module. It must import at its top and by name, and export at its end. */
 export function toModule (text, name) {
-  const { body } = parse(text, { ecmaVersion: 2022, sourceType: 'script', allowHashBang: true, allowReturnOutsideFunction: true })
+  const body = parsed(text)
+  const exported = new Set(exportedBy(body)?.map(({ shorthand, key }) => shorthand ? key.name : null))
   let out = ''
   let at = 0
   for (const statement of body) {
-    const now = rewritten(statement, text)
+    const now = rewritten(statement, text, exported, name)
     if (now === null) continue
     out += text.slice(at, statement.start) + now
     at = statement.end

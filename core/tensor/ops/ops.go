@@ -188,9 +188,9 @@ func describe(form Form, name, params, doc string, build func(a *Args) ([]*uop.U
 func parseLimits(name, text string) *Limits {
 	least, most, _ := strings.Cut(text[:len(text)-1], ",")
 	l := &Limits{Most: math.Inf(1), Open: strings.HasSuffix(text, ")")}
-	_, err := fmt.Sscan(least, &l.Least)
-	if err == nil && most != "" {
-		_, err = fmt.Sscan(most, &l.Most)
+	var err error
+	if l.Least, err = strconv.ParseFloat(least, 64); err == nil && most != "" {
+		l.Most, err = strconv.ParseFloat(most, 64)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("ops: %s: limits %q: %v", name, text, err))

@@ -5,7 +5,6 @@ const { PolygradError } = require('../library.js')
 const { tensorOf } = require('../base.js')
 const { Linear, LayerNorm, RMSNorm, Dropout } = require('./layers.js')
 const { named, integer, within, show } = require('../arguments.js')
-const { OF_PACKAGE } = require('./names.js')
 
 /** A count that divides another one. */
 function part (value, whole, what) {
@@ -15,6 +14,8 @@ function part (value, whole, what) {
 }
 
 class MultiHeadAttention {
+  get _ofPackage () { return true }
+
   constructor (embedDim, numHeads, ...args) {
     const name = 'MultiHeadAttention'
     const { numKvHeads, bias, dropout } = named(name, args, { numKvHeads: null, bias: true, dropout: 0 })
@@ -46,6 +47,8 @@ class MultiHeadAttention {
 const NORMS = { layer: LayerNorm, rms: RMSNorm }
 
 class TransformerBlock {
+  get _ofPackage () { return true }
+
   constructor (embedDim, numHeads, ...args) {
     const { ffDim, numKvHeads, bias, dropout, causal, preNorm, norm, activation } = named('TransformerBlock', args, {
       ffDim: null, numKvHeads: null, bias: true, dropout: 0, causal: false, preNorm: true, norm: 'layer', activation: (x) => x.gelu()
@@ -78,8 +81,5 @@ class TransformerBlock {
     return y.add(feed(this.ffNorm.forward(y)))
   }
 }
-
-MultiHeadAttention.prototype[OF_PACKAGE] = true
-TransformerBlock.prototype[OF_PACKAGE] = true
 
 module.exports = { MultiHeadAttention, TransformerBlock }

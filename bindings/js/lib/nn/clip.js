@@ -9,8 +9,6 @@ const { assign } = require('../writing.js')
 const { tracing } = require('../trace.js')
 const { named, number } = require('../arguments.js')
 
-const CLIP = operation('clip_grad_norm')
-
 /** The parameters that have a gradient, each once. */
 function withGradients (name, parameters) {
   return tensorsOf(parameters instanceof Base ? [parameters] : parameters, `${name}: parameters`).filter((p) => p.grad !== null)
@@ -30,7 +28,7 @@ function clipGradNorm (parameters, ...args) {
   const grads = chosen.map((p) => p.grad)
   const order = number(normType, `${name}: normType`)
   const most = number(maxNorm, `${name}: maxNorm`)
-  const [norm, ...clipped] = call(CLIP, grads, [most, order])
+  const [norm, ...clipped] = call(operation('clip_grad_norm'), grads, [most, order])
   if (!tracing()) norm.realize(...clipped)
   if (errorIfNonfinite && !Number.isFinite(norm.item())) {
     throw new PolygradError(`${name}: the norm of the gradients is ${norm.item()}`)

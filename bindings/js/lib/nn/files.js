@@ -8,6 +8,7 @@
  */
 
 const { lib, engine, constants, PolygradError, said } = require('../library.js')
+const { freeWith } = require('../handles.js')
 const { count } = require('../base.js')
 const { operation, call1 } = require('../call.js')
 const { onMemory } = require('../data.js')
@@ -17,15 +18,12 @@ const { bytesOf } = require('../memory.js')
 const { Tensor } = require('../tensor.js')
 const { recordsOf, metadataOf } = require('../safetensors.js')
 
-const DEQUANTIZE = operation('dequantize')
-
 // Everything that is wrong with a file is an error of the file, whatever words say it.
 function failed (who) {
   throw new PolygradError(said(who).replace(/^(\w+): (?:path|data): /, '$1: file: '))
 }
 
-// Files end when no memory of theirs is in use any more.
-const files = new FinalizationRegistry((file) => file.letGo())
+const letGo = (file) => file.letGo()
 
 /** A file that the library has open. */
 class OpenFile {
@@ -71,7 +69,7 @@ class OpenFile {
     }
     const array = engine.view(dtype.Array, address, Number(length[0]) / dtype.Array.BYTES_PER_ELEMENT)
     this.users++
-    files.register(engine.lifeOf(array), this)
+    freeWith(engine.lifeOf(array), letGo, this) // files end when no memory of theirs is in use any more
     return array
   }
 
@@ -144,7 +142,7 @@ function ggmlDataToTensor (blocks, n, type) {
   small(type, 'ggmlDataToTensor: type')
   if (!Number.isSafeInteger(n)) throw new TypeError(`ggmlDataToTensor: n: ${show(n)}, expected an integer`)
   try {
-    return call1(DEQUANTIZE, blocks, [type, n])
+    return call1(operation('dequantize'), blocks, [type, n])
   } catch ({ message }) {
     throw new PolygradError(message.replace('dequantize', 'ggmlDataToTensor'))
   }

@@ -4,7 +4,6 @@
 const { tensorOf } = require('../base.js')
 const { operationOf, call } = require('../call.js')
 const { named, show } = require('../arguments.js')
-const { OF_PACKAGE } = require('./names.js')
 
 /** How a layer is made: an operation, settings with their defaults, and the names of weights, of which the first ones are parameters. */
 function made (name, settings, weights, parameters = weights.length) {
@@ -13,6 +12,8 @@ function made (name, settings, weights, parameters = weights.length) {
 
 /** A layer: an object with weights and settings, whose classes tell how they are made. */
 class Layer {
+  get _ofPackage () { return true }
+
   constructor (...args) {
     const { make, settings, weights, parameters } = new.target._made
     const values = named(make.title, args, settings)
@@ -53,7 +54,5 @@ class Sequential {
     return this.layers.reduce((y, layer) => typeof layer === 'function' ? layer(y) : layer.forward(y), x)
   }
 }
-
-Layer.prototype[OF_PACKAGE] = true
 
 module.exports = { Layer, Sequential, made, need, call, sequenceWeights }

@@ -6,99 +6,99 @@
 const { operation, call1 } = require('../call.js')
 const { Layer, made, need, call, sequenceWeights } = require('./layer.js')
 
-const LINEAR_FORWARD = operation('Linear.forward')
-const LAYERNORM_FORWARD = operation('LayerNorm.forward')
-const LAYERNORM2D_FORWARD = operation('LayerNorm2d.forward')
-const RMSNORM_FORWARD = operation('RMSNorm.forward')
-const GROUPNORM_FORWARD = operation('GroupNorm.forward')
-const INSTANCENORM_FORWARD = operation('InstanceNorm.forward')
-const BATCHNORM_FORWARD = operation('BatchNorm.forward')
-const EMBEDDING_FORWARD = operation('Embedding.forward')
-const CONV2D_FORWARD = operation('Conv2d.forward')
-const CONV1D_FORWARD = operation('Conv1d.forward')
-const CONV3D_FORWARD = operation('Conv3d.forward')
-const CONVTRANSPOSE2D_FORWARD = operation('ConvTranspose2d.forward')
-const CONVTRANSPOSE1D_FORWARD = operation('ConvTranspose1d.forward')
-const LSTMCELL_FORWARD = operation('LSTMCell.forward')
-const GRUCELL_FORWARD = operation('GRUCell.forward')
-const LSTM_FORWARD = operation('LSTM.forward')
-const GRU_FORWARD = operation('GRU.forward')
-
 /** y = x @ weight.T + bias, with weight of shape (outFeatures, inFeatures). */
 class Linear extends Layer {
-  static _made = made('Linear', { inFeatures: undefined, outFeatures: undefined, bias: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('Linear', { inFeatures: undefined, outFeatures: undefined, bias: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(LINEAR_FORWARD, need(this, x), [this.weight, this.bias])
+    return call1(operation('Linear.forward'), need(this, x), [this.weight, this.bias])
   }
 }
 
 /** (x - mean) / sqrt(variance + eps) * weight + bias over the last axes. */
 class LayerNorm extends Layer {
-  static _made = made('LayerNorm', { normalizedShape: undefined, eps: 1e-05, elementwiseAffine: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('LayerNorm', { normalizedShape: undefined, eps: 1e-05, elementwiseAffine: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(LAYERNORM_FORWARD, need(this, x), [this.normalizedShape, this.eps, this.weight, this.bias])
+    return call1(operation('LayerNorm.forward'), need(this, x), [this.normalizedShape, this.eps, this.weight, this.bias])
   }
 }
 
 /** LayerNorm over the channels of images (N, C, height, width). */
 class LayerNorm2d extends LayerNorm {
-  static _made = made('LayerNorm2d', { normalizedShape: undefined, eps: 1e-05, elementwiseAffine: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('LayerNorm2d', { normalizedShape: undefined, eps: 1e-05, elementwiseAffine: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(LAYERNORM2D_FORWARD, need(this, x), [this.normalizedShape, this.eps, this.weight, this.bias])
+    return call1(operation('LayerNorm2d.forward'), need(this, x), [this.normalizedShape, this.eps, this.weight, this.bias])
   }
 }
 
 /** x / sqrt(mean(x^2) + eps) * weight over the last axis. */
 class RMSNorm extends Layer {
-  static _made = made('RMSNorm', { dim: undefined, eps: 1e-06, elementwiseAffine: true }, ['weight'])
+  static get _made () {
+    return made('RMSNorm', { dim: undefined, eps: 1e-06, elementwiseAffine: true }, ['weight'])
+  }
 
   forward (x) {
-    return call1(RMSNORM_FORWARD, need(this, x), [this.eps, this.weight])
+    return call1(operation('RMSNorm.forward'), need(this, x), [this.eps, this.weight])
   }
 }
 
 /** The channels of (N, C, …) normalised in groups, then weight and bias per channel. */
 class GroupNorm extends Layer {
-  static _made = made('GroupNorm', { numGroups: undefined, numChannels: undefined, eps: 1e-05, affine: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('GroupNorm', { numGroups: undefined, numChannels: undefined, eps: 1e-05, affine: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(GROUPNORM_FORWARD, need(this, x), [this.numGroups, this.eps, this.weight, this.bias])
+    return call1(operation('GroupNorm.forward'), need(this, x), [this.numGroups, this.eps, this.weight, this.bias])
   }
 }
 
 /** Each channel of (N, C, …) normalised for each sample, then weight and bias per channel. */
 class InstanceNorm extends Layer {
-  static _made = made('InstanceNorm', { numFeatures: undefined, eps: 1e-05, affine: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('InstanceNorm', { numFeatures: undefined, eps: 1e-05, affine: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(INSTANCENORM_FORWARD, need(this, x), [this.numFeatures, this.eps, this.weight, this.bias])
+    return call1(operation('InstanceNorm.forward'), need(this, x), [this.numFeatures, this.eps, this.weight, this.bias])
   }
 }
 
 /** The channels of (N, C, …) normalised over the batch, then weight and bias per channel. */
 class BatchNorm extends Layer {
-  static _made = made('BatchNorm', { numFeatures: undefined, eps: 1e-05, affine: true, trackRunningStats: true, momentum: 0.1 }, ['weight', 'bias', 'numBatchesTracked', 'runningMean', 'runningVar'], 2)
+  static get _made () {
+    return made('BatchNorm', { numFeatures: undefined, eps: 1e-05, affine: true, trackRunningStats: true, momentum: 0.1 }, ['weight', 'bias', 'numBatchesTracked', 'runningMean', 'runningVar'], 2)
+  }
 
   forward (x) {
-    return call1(BATCHNORM_FORWARD, need(this, x), [this.weight, this.bias, this.runningMean, this.runningVar, this.numBatchesTracked, this.eps, this.momentum])
+    return call1(operation('BatchNorm.forward'), need(this, x), [this.weight, this.bias, this.runningMean, this.runningVar, this.numBatchesTracked, this.eps, this.momentum])
   }
 }
 
 /** A table with a row for each of vocabSize tokens. */
 class Embedding extends Layer {
-  static _made = made('Embedding', { vocabSize: undefined, embedSize: undefined }, ['weight'])
+  static get _made () {
+    return made('Embedding', { vocabSize: undefined, embedSize: undefined }, ['weight'])
+  }
 
   forward (idx) {
-    return call1(EMBEDDING_FORWARD, need(this, idx, 'idx'), [this.weight])
+    return call1(operation('Embedding.forward'), need(this, idx, 'idx'), [this.weight])
   }
 }
 
 /** Elements are set to 0 with probability p in training mode (Srivastava et al., 2014). */
 class Dropout extends Layer {
-  static _made = made('Dropout', { p: 0.5 }, [])
+  static get _made () {
+    return made('Dropout', { p: 0.5 }, [])
+  }
 
   forward (x) {
     return need(this, x).dropout(this.p)
@@ -107,83 +107,101 @@ class Dropout extends Layer {
 
 /** The convolution of (N, in, height, width), plus bias. */
 class Conv2d extends Layer {
-  static _made = made('Conv2d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('Conv2d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(CONV2D_FORWARD, need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding])
+    return call1(operation('Conv2d.forward'), need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding])
   }
 }
 
 /** The convolution of (N, in, length), plus bias. */
 class Conv1d extends Conv2d {
-  static _made = made('Conv1d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('Conv1d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(CONV1D_FORWARD, need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding])
+    return call1(operation('Conv1d.forward'), need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding])
   }
 }
 
 /** The convolution of (N, in, depth, height, width), plus bias. */
 class Conv3d extends Conv2d {
-  static _made = made('Conv3d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('Conv3d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(CONV3D_FORWARD, need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding])
+    return call1(operation('Conv3d.forward'), need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding])
   }
 }
 
 /** The transposed convolution of (N, in, height, width), plus bias. */
 class ConvTranspose2d extends Conv2d {
-  static _made = made('ConvTranspose2d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, outputPadding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('ConvTranspose2d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, outputPadding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(CONVTRANSPOSE2D_FORWARD, need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding, this.outputPadding])
+    return call1(operation('ConvTranspose2d.forward'), need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding, this.outputPadding])
   }
 }
 
 /** The transposed convolution of (N, in, length), plus bias. */
 class ConvTranspose1d extends Conv2d {
-  static _made = made('ConvTranspose1d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, outputPadding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  static get _made () {
+    return made('ConvTranspose1d', { inChannels: undefined, outChannels: undefined, kernelSize: undefined, stride: 1, padding: 0, outputPadding: 0, dilation: 1, groups: 1, bias: true }, ['weight', 'bias'])
+  }
 
   forward (x) {
-    return call1(CONVTRANSPOSE1D_FORWARD, need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding, this.outputPadding])
+    return call1(operation('ConvTranspose1d.forward'), need(this, x), [this.weight, this.bias, this.groups, this.stride, this.dilation, this.padding, this.outputPadding])
   }
 }
 
 /** One step of long short-term memory (Hochreiter and Schmidhuber, 1997). */
 class LSTMCell extends Layer {
-  static _made = made('LSTMCell', { inputSize: undefined, hiddenSize: undefined, bias: true }, ['weightIh', 'weightHh', 'biasIh', 'biasHh'])
+  static get _made () {
+    return made('LSTMCell', { inputSize: undefined, hiddenSize: undefined, bias: true }, ['weightIh', 'weightHh', 'biasIh', 'biasHh'])
+  }
 
   forward (x, hc = null) {
-    return call(LSTMCELL_FORWARD, need(this, x), [hc, this.weightIh, this.weightHh, this.biasIh, this.biasHh])
+    return call(operation('LSTMCell.forward'), need(this, x), [hc, this.weightIh, this.weightHh, this.biasIh, this.biasHh])
   }
 }
 
 /** One step of a gated recurrent unit (Cho et al., arXiv:1406.1078). */
 class GRUCell extends Layer {
-  static _made = made('GRUCell', { inputSize: undefined, hiddenSize: undefined, bias: true }, ['weightIh', 'weightHh', 'biasIh', 'biasHh'])
+  static get _made () {
+    return made('GRUCell', { inputSize: undefined, hiddenSize: undefined, bias: true }, ['weightIh', 'weightHh', 'biasIh', 'biasHh'])
+  }
 
   forward (x, h = null) {
-    return call1(GRUCELL_FORWARD, need(this, x), [h, this.weightIh, this.weightHh, this.biasIh, this.biasHh])
+    return call1(operation('GRUCell.forward'), need(this, x), [h, this.weightIh, this.weightHh, this.biasIh, this.biasHh])
   }
 }
 
 /** Layers of long short-term memory over a sequence, with PyTorch's names and arguments. */
 class LSTM extends Layer {
-  static _made = made('LSTM', { inputSize: undefined, hiddenSize: undefined, numLayers: 1, bias: true, batchFirst: false, dropout: 0, bidirectional: false }, [])
+  static get _made () {
+    return made('LSTM', { inputSize: undefined, hiddenSize: undefined, numLayers: 1, bias: true, batchFirst: false, dropout: 0, bidirectional: false }, [])
+  }
 
   forward (x, hc = null) {
-    const [out, h, c] = call(LSTM_FORWARD, need(this, x), [sequenceWeights(this).map((name) => this[name]), hc, this.hiddenSize, this.numLayers, this.batchFirst, this.dropout, this.bidirectional])
+    const [out, h, c] = call(operation('LSTM.forward'), need(this, x), [sequenceWeights(this).map((name) => this[name]), hc, this.hiddenSize, this.numLayers, this.batchFirst, this.dropout, this.bidirectional])
     return [out, [h, c]]
   }
 }
 
 /** Layers of gated recurrent units over a sequence, with PyTorch's names and arguments. */
 class GRU extends Layer {
-  static _made = made('GRU', { inputSize: undefined, hiddenSize: undefined, numLayers: 1, bias: true, batchFirst: false, dropout: 0, bidirectional: false }, [])
+  static get _made () {
+    return made('GRU', { inputSize: undefined, hiddenSize: undefined, numLayers: 1, bias: true, batchFirst: false, dropout: 0, bidirectional: false }, [])
+  }
 
   forward (x, h = null) {
-    return call(GRU_FORWARD, need(this, x), [sequenceWeights(this).map((name) => this[name]), h, this.hiddenSize, this.numLayers, this.batchFirst, this.dropout, this.bidirectional])
+    return call(operation('GRU.forward'), need(this, x), [sequenceWeights(this).map((name) => this[name]), h, this.hiddenSize, this.numLayers, this.batchFirst, this.dropout, this.bidirectional])
   }
 }
 

@@ -5,35 +5,46 @@
 
 const { Optimizer, made } = require('./optimizer.js')
 
-
 /** Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888). */
 class LARS extends Optimizer {
-  static _made = made('LARS', { lr: 0.001, momentum: 0.9, weightDecay: 0.0001, nsSteps: 0, nsCoefficients: null, nesterov: false, classic: true, preWd: true, tcoef: 0.001 }, [], ['b'])
+  static get _made () {
+    return made('LARS', { lr: 0.001, momentum: 0.9, weightDecay: 0.0001, nsSteps: 0, nsCoefficients: null, nesterov: false, classic: true, preWd: true, tcoef: 0.001 }, [], ['b'])
+  }
 }
 
 /** Gradient descent: g += weightDecay * p, b = momentum * b + g, p -= lr * b. */
 class SGD extends Optimizer {
-  static _made = made('SGD', { lr: 0.001, momentum: 0, weightDecay: 0, nesterov: false, classic: false }, [], ['b'])
+  static get _made () {
+    return made('SGD', { lr: 0.001, momentum: 0, weightDecay: 0, nesterov: false, classic: false }, [], ['b'])
+  }
 }
 
 /** Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982). */
 class Muon extends Optimizer {
-  static _made = made('Muon', { lr: 0.001, momentum: 0.95, weightDecay: 0.1, nsSteps: 5, nsCoefficients: [3.4445, -4.775, 2.0315], nesterov: true }, [], ['b'])
+  static get _made () {
+    return made('Muon', { lr: 0.001, momentum: 0.95, weightDecay: 0.1, nsSteps: 5, nsCoefficients: [3.4445, -4.775, 2.0315], nesterov: true }, [], ['b'])
+  }
 }
 
 /** Layer-wise adaptive moments (You et al., arXiv:1904.00962). */
 class LAMB extends Optimizer {
-  static _made = made('LAMB', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-06, weightDecay: 0, adam: false }, ['b1T', 'b2T'], ['m', 'v'])
+  static get _made () {
+    return made('LAMB', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-06, weightDecay: 0, adam: false }, ['b1T', 'b2T'], ['m', 'v'])
+  }
 }
 
 /** Adam (Kingma and Ba, arXiv:1412.6980); weightDecay is added to the gradient. */
 class Adam extends Optimizer {
-  static _made = made('Adam', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-08, weightDecay: 0 }, ['b1T', 'b2T'], ['m', 'v'])
+  static get _made () {
+    return made('Adam', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-08, weightDecay: 0 }, ['b1T', 'b2T'], ['m', 'v'])
+  }
 }
 
 /** Adam with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101). */
 class AdamW extends Optimizer {
-  static _made = made('AdamW', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-08, weightDecay: 0.01 }, ['b1T', 'b2T'], ['m', 'v'])
+  static get _made () {
+    return made('AdamW', { lr: 0.001, betas: [0.9, 0.999], eps: 1e-08, weightDecay: 0.01 }, ['b1T', 'b2T'], ['m', 'v'])
+  }
 }
 
 module.exports = {

@@ -2,18 +2,17 @@
 /** What optimizers share. */
 
 const { lib, fail, PolygradError } = require('../library.js')
-const { CTX, prepare } = require('../handles.js')
+const { CTX, freeWith, prepare } = require('../handles.js')
 const { made: tensorOf, tensorsOf } = require('../base.js')
 const { realizeInTurn } = require('../values.js')
 const { operationOf } = require('../call.js')
-const { showsItself } = require('../display.js')
+const { Shown } = require('../shown.js')
 const { named, number, list, put, show } = require('../arguments.js')
-const { OF_PACKAGE } = require('./names.js')
-
-const registry = new FinalizationRegistry((handle) => lib.poly_optim_release(handle))
 
 // What poly_optim_state is asked for.
-const [RATE, , SHARED, FIRST] = Array(4).keys()
+const RATE = 0
+const SHARED = 2
+const FIRST = 3
 
 /** How an optimizer is made: an operation, settings with their defaults, and names of its state: common to all parameters, and of each. */
 function made (name, settings, shared, states) {
@@ -21,9 +20,36 @@ function made (name, settings, shared, states) {
   return { rule: operationOf(name, [['params', []], ...names]), settings, shared, states }
 }
 
-class Optimizer {
+/** What changes its parameters: one optimizer, or several. */
+class Stepping extends Shown {
+  zeroGrad () {
+    for (const param of this.params) param.grad = null
+  }
+
+  step () {
+    const members = this._members()
+    const given = new Int32Array(2 * members.length)
+    members.forEach((member, i) => put(given, i, member._optim))
+    prepare()
+    if (lib.poly_optim_step(given, members.length) !== 0) fail()
+  }
+
+  /** step, whose gradients are computed in another thread. */
+  async stepAsync () {
+    const grads = this.params.map((param) => param.grad).filter((grad) => grad !== null)
+    if (grads.length > 0) await realizeInTurn(grads, 'training')
+    this.step()
+  }
+}
+
+class Optimizer extends Stepping {
+  static _getters = ['lr']
+
+  get _ofPackage () { return true }
+
   constructor (params, ...args) {
     if (new.target._made === undefined) throw new TypeError('Optimizer is only a base: use SGD, Adam or another one')
+    super()
     const { rule, settings, shared, states } = new.target._made
     const name = rule.title
     const { lr, ...values } = named(name, args, settings)
@@ -42,7 +68,7 @@ class Optimizer {
     const handle = lib.poly_optim_new(CTX, rule.number, ...rule.packed([this.params, lr, ...numbers]), count)
     if (handle === 0) fail()
     this._optim = handle
-    registry.register(this, handle)
+    freeWith(this, lib.poly_optim_release, handle)
     for (const param of this.params) param._wants = true
     Object.assign(this, values)
     // A leaf rather than a constant: another rate needs no other program.
@@ -62,31 +88,11 @@ class Optimizer {
     this._lr.assign(value)
   }
 
-  zeroGrad () {
-    for (const param of this.params) param.grad = null
-  }
-
-  step () {
-    const members = this._members()
-    const given = new Int32Array(2 * members.length)
-    members.forEach((member, i) => put(given, i, member._optim))
-    prepare()
-    if (lib.poly_optim_step(given, members.length) !== 0) fail()
-  }
-
-  /** step, whose gradients are computed in another thread. */
-  async stepAsync () {
-    const grads = this.params.map((param) => param.grad).filter((grad) => grad !== null)
-    if (grads.length > 0) await realizeInTurn(grads, 'training')
-    this.step()
-  }
-
   /** The optimizers that step. */
   _members () {
     return [this]
   }
 }
-showsItself(Optimizer, 'lr')
 
 /** A tensor of the state of an optimizer. */
 function stateOf (optimizer, what, i) {
@@ -95,12 +101,13 @@ function stateOf (optimizer, what, i) {
   return tensor
 }
 
-class OptimizerGroup {
+class OptimizerGroup extends Stepping {
   constructor (...optimizers) {
     if (optimizers.length === 0) throw new PolygradError('OptimizerGroup: no optimizers, expected one or more')
     for (const optimizer of optimizers) {
       if (!(optimizer instanceof Optimizer)) throw new TypeError(`OptimizerGroup: ${show(optimizer)}, expected optimizers`)
     }
+    super()
     this.optimizers = optimizers
   }
 
@@ -116,8 +123,5 @@ class OptimizerGroup {
     return this.optimizers
   }
 }
-for (const name of ['zeroGrad', 'step', 'stepAsync']) OptimizerGroup.prototype[name] = Optimizer.prototype[name]
-
-Optimizer.prototype[OF_PACKAGE] = true
 
 module.exports = { Optimizer, OptimizerGroup, made }

@@ -6,7 +6,7 @@ const { Tensor } = require('../tensor.js')
 const { assign } = require('../writing.js')
 const { tidy } = require('../base.js')
 const { operationOf } = require('../call.js')
-const { showsItself } = require('../display.js')
+const { Shown } = require('../shown.js')
 const { tracing } = require('../trace.js')
 const { Optimizer, OptimizerGroup } = require('./optimizer.js')
 const { named, number, integer, list, show } = require('../arguments.js')
@@ -37,8 +37,9 @@ function change (updates) {
   else tidy(run)
 }
 
-class LRScheduler {
+class LRScheduler extends Shown {
   constructor (optimizer, ...args) {
+    super()
     this._begin(new.target._made, optimizer, args)
   }
 
@@ -79,8 +80,6 @@ class LRScheduler {
   }
 }
 
-showsItself(LRScheduler)
-
 class LambdaLR extends LRScheduler {
   _begin (_, optimizer, [lrLambda]) {
     if (typeof lrLambda !== 'function') throw new TypeError(`LambdaLR: lrLambda: ${show(lrLambda)}, expected a function`)
@@ -118,8 +117,9 @@ class SequentialLR extends LRScheduler {
   }
 }
 
-class Plateau {
+class Plateau extends Shown {
   constructor (optimizer, ...args) {
+    super()
     const { name, rate, settings } = new.target._made
     const values = named(name, args, settings)
     this.optimizer = needOptimizer(name, optimizer)
@@ -149,7 +149,5 @@ class Plateau {
     return [this.optimizer.lr]
   }
 }
-
-showsItself(Plateau)
 
 module.exports = { LRScheduler, LambdaLR, SequentialLR, Plateau, made }

@@ -11,60 +11,81 @@
 
 const { LRScheduler, Plateau, made } = require('./scheduler.js')
 
-
 /** The rate is multiplied by gamma every stepSize steps. */
 class StepLR extends LRScheduler {
-  static _made = made('StepLR', { stepSize: undefined, gamma: 0.1 })
+  static get _made () {
+    return made('StepLR', { stepSize: undefined, gamma: 0.1 })
+  }
 }
 
 /** The rate is multiplied by gamma at each milestone, a number of steps. */
 class MultiStepLR extends LRScheduler {
-  static _made = made('MultiStepLR', { milestones: undefined, gamma: 0.1 })
+  static get _made () {
+    return made('MultiStepLR', { milestones: undefined, gamma: 0.1 })
+  }
 }
 
 /** The rate is multiplied by gamma after each step. */
 class ExponentialLR extends LRScheduler {
-  static _made = made('ExponentialLR', { gamma: undefined })
+  static get _made () {
+    return made('ExponentialLR', { gamma: undefined })
+  }
 }
 
 /** The rate is multiplied by factor for the first totalIters steps. */
 class ConstantLR extends LRScheduler {
-  static _made = made('ConstantLR', { factor: 0.3333333333333333, totalIters: 5 })
+  static get _made () {
+    return made('ConstantLR', { factor: 0.3333333333333333, totalIters: 5 })
+  }
 }
 
 /** The rate is multiplied by a factor from startFactor to endFactor in totalIters steps. */
 class LinearLR extends LRScheduler {
-  static _made = made('LinearLR', { startFactor: 0.3333333333333333, endFactor: 1, totalIters: 5 })
+  static get _made () {
+    return made('LinearLR', { startFactor: 0.3333333333333333, endFactor: 1, totalIters: 5 })
+  }
 }
 
 /** The rate is multiplied by (1 - t/totalIters)^power after t steps, by 0 at the end. */
 class PolynomialLR extends LRScheduler {
-  static _made = made('PolynomialLR', { totalIters: 5, power: 1 })
+  static get _made () {
+    return made('PolynomialLR', { totalIters: 5, power: 1 })
+  }
 }
 
 /** The rate follows a cosine down to etaMin in TMax steps, then up again. */
 class CosineAnnealingLR extends LRScheduler {
-  static _made = made('CosineAnnealingLR', { TMax: undefined, etaMin: 0 })
+  static get _made () {
+    return made('CosineAnnealingLR', { TMax: undefined, etaMin: 0 })
+  }
 }
 
 /** A linear rise to baseLr in warmupSteps, then a half cosine to endLr in decaySteps. */
 class CosineAnnealingLRWithWarmup extends LRScheduler {
-  static _made = made('CosineAnnealingLRWithWarmup', { baseLr: undefined, endLr: undefined, warmupSteps: undefined, decaySteps: undefined })
+  static get _made () {
+    return made('CosineAnnealingLRWithWarmup', { baseLr: undefined, endLr: undefined, warmupSteps: undefined, decaySteps: undefined })
+  }
 }
 
 /** Half cosines down to etaMin, in cycles of T0, T0 * TMult, T0 * TMult^2, … steps. */
 class CosineAnnealingWarmRestarts extends LRScheduler {
-  static _made = made('CosineAnnealingWarmRestarts', { T0: undefined, TMult: 1, etaMin: 0 })
+  static get _made () {
+    return made('CosineAnnealingWarmRestarts', { T0: undefined, TMult: 1, etaMin: 0 })
+  }
 }
 
 /** From maxLr/divFactor up to maxLr, then down to maxLr/divFactor/finalDivFactor. */
 class OneCycleLR extends LRScheduler {
-  static _made = made('OneCycleLR', { maxLr: undefined, totalSteps: null, epochs: null, stepsPerEpoch: null, pctStart: 0.3, annealStrategy: 'cos', divFactor: 25, finalDivFactor: 10000, threePhase: false })
+  static get _made () {
+    return made('OneCycleLR', { maxLr: undefined, totalSteps: null, epochs: null, stepsPerEpoch: null, pctStart: 0.3, annealStrategy: 'cos', divFactor: 25, finalDivFactor: 10000, threePhase: false })
+  }
 }
 
 /** The rate is multiplied by factor when a metric has stopped improving. */
 class ReduceLROnPlateau extends Plateau {
-  static _made = made('ReduceLROnPlateau', { mode: 'min', factor: 0.1, patience: 10, threshold: 0.0001, thresholdMode: 'rel', cooldown: 0, minLr: 0, eps: 1e-08 })
+  static get _made () {
+    return made('ReduceLROnPlateau', { mode: 'min', factor: 0.1, patience: 10, threshold: 0.0001, thresholdMode: 'rel', cooldown: 0, minLr: 0, eps: 1e-08 })
+  }
 }
 
 module.exports = {

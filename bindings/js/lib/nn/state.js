@@ -5,7 +5,7 @@ const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
 const { named, record, string, show } = require('../arguments.js')
 const { warn } = require('../host/node.js')
-const { OF_PACKAGE, snake } = require('./names.js')
+const { snake } = require('./names.js')
 
 function getStateDict (object, prefix = '') {
   const found = new Map()
@@ -26,7 +26,8 @@ function collect (object, prefix, found, onWay) {
   if (typeof object !== 'object' || object === null || ArrayBuffer.isView(object) || onWay.has(object)) return
   onWay.add(object)
   for (const [key, item] of object instanceof Map ? object : Object.entries(object)) {
-    const name = object[OF_PACKAGE] === true ? snake(key) : keyOf(key)
+    // Properties of the package's classes are renamed; the names of other objects are their users'.
+    const name = object._ofPackage === true ? snake(key) : keyOf(key)
     collect(item, prefix === '' ? name : `${prefix}.${name}`, found, onWay)
   }
   onWay.delete(object)

@@ -3,8 +3,8 @@
 
 const { constants: c, JitError, PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
-const { Compiled, Running } = require('../trace.js')
-const { showsItself } = require('../display.js')
+const { Compiled } = require('../trace.js')
+const { Running } = require('../shown.js')
 const { getStateDict } = require('./state.js')
 const { show } = require('../arguments.js')
 
@@ -38,9 +38,11 @@ class CompiledTrainingStep extends Running {
   dispose () {
     this._program.dispose()
   }
+
+  [Symbol.dispose] () {
+    this.dispose()
+  }
 }
-showsItself(CompiledTrainingStep, 'nKernels', 'nIntermediates')
-CompiledTrainingStep.prototype[Symbol.dispose] = CompiledTrainingStep.prototype.dispose
 
 function compileStep (fn, ...args) {
   if (typeof fn !== 'function') throw new TypeError(`compileStep: fn: ${show(fn)}, expected a function`)

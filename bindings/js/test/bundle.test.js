@@ -1,0 +1,32 @@
+'use strict'
+/** The package as one module for browsers: what a bundler leaves of it. */
+
+const assert = require('node:assert')
+const fs = require('node:fs')
+const os = require('node:os')
+const path = require('node:path')
+const { test } = require('node:test')
+const zlib = require('node:zlib')
+
+const MOST = 40_000 // bytes, compressed by gzip
+
+test('A bundler takes what a page uses of the package', async (t) => {
+  const { build } = await import('esbuild')
+  const { bundle, OPTIONS } = await import('../scripts/bundle.mjs')
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'polygrad-bundle-'))
+  t.after(() => fs.rmSync(folder, { recursive: true }))
+  await bundle(folder)
+  const sizeOf = async (names) => {
+    const contents = `import { ${names} } from './polygrad.js'\nglobalThis.used = [${names}]`
+    const { outputFiles: [{ text }] } = await build({ ...OPTIONS, stdin: { contents, resolveDir: folder }, minify: true, write: false })
+    return { text, size: zlib.gzipSync(text, { level: 9 }).length }
+  }
+  const tensor = await sizeOf('Tensor')
+  const all = await sizeOf('Tensor, nn, hf, viz, Instance, TinyJit, download, safetensors, Variable')
+  assert.ok(tensor.size < MOST, `${tensor.size} bytes for Tensor`)
+  assert.ok(tensor.size < 0.7 * all.size, `${tensor.size} bytes for Tensor, ${all.size} for everything`)
+  for (const name of ['Linear', 'Optimizer', 'LRScheduler', 'TinyJit', 'Instance', 'OpenFile']) {
+    assert.ok(all.text.includes(`static name="${name}"`), name)
+    assert.ok(!tensor.text.includes(`static name="${name}"`), `${name} is in what a page needs for Tensor`)
+  }
+})
