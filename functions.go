@@ -95,14 +95,17 @@ func (x *expr) with(transform func(e *variable.Expr) (*variable.Expr, error)) (*
 }
 
 // apply computes the outputs from arguments.
-func (x *expr) apply(args ...*Tensor) ([]*Tensor, error) {
+func (x *expr) apply(args ...*Tensor) ([]*Tensor, error) { return x.results(args, x.e.Apply) }
+
+// results are the tensors that f makes of arguments.
+func (x *expr) results(args []*Tensor, f func(vs []*variable.Variable) ([]*variable.Variable, error)) ([]*Tensor, error) {
 	vs, err := variables(args)
 	if err != nil {
 		return nil, err
 	}
 	x.c.lock()
 	defer x.c.unlock()
-	made, err := x.e.Apply(vs)
+	made, err := f(vs)
 	runtime.KeepAlive(args)
 	runtime.KeepAlive(x)
 	if err != nil {
@@ -113,6 +116,13 @@ func (x *expr) apply(args ...*Tensor) ([]*Tensor, error) {
 		out[i] = x.c.tensor(v)
 	}
 	return out, nil
+}
+
+// scan runs a step over sequences: see variable.Expr.Scan.
+func (x *expr) scan(carried, length int, reverse bool, args []*Tensor) ([]*Tensor, error) {
+	return x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) {
+		return x.e.Scan(carried, int64(length), reverse, vs)
+	})
 }
 
 // transformed applies a transformation of f to args.

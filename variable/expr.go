@@ -212,6 +212,47 @@ func (e *Expr) Apply(args []*Variable) ([]*Variable, error) {
 	return out, nil
 }
 
+// Scan runs the function for each element of sequences, from their end with reverse. Its first inputs and outputs are the carry of carried
+// tensors; the other inputs are elements of the sequences, whose first axis has the given length. args are the initial carry and the sequences;
+// the results the carry at the end and the other outputs of all steps, stacked in the order of the sequences. Nothing is computed.
+func (e *Expr) Scan(carried int, length int64, reverse bool, args []*Variable) ([]*Variable, error) {
+	c := e.ctx
+	switch {
+	case carried < 0 || carried > len(e.inputs) || carried > len(e.outputs):
+		return nil, fmt.Errorf("carried: %d, expected 0 to the %d inputs and the %d outputs", carried, len(e.inputs), len(e.outputs))
+	case len(args) != len(e.inputs):
+		return nil, fmt.Errorf("%d arguments, expected %d", len(args), len(e.inputs))
+	case length < 0:
+		return nil, fmt.Errorf("length: %d, expected 0 or more", length)
+	}
+	nodes := make([]*uop.UOp, len(args))
+	from := make([]*value, 0, len(args)+len(e.from))
+	for i, v := range args {
+		if v.ctx != c {
+			return nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
+		}
+		from, nodes[i] = append(from, v.source()), v.Node()
+		want, u := e.inputs[i].Shape(), nodes[i]
+		if i >= carried {
+			want = append(uop.ShapeOf(length), want...)
+		}
+		if u.DType != e.inputs[i].DType || !u.Shape().Equal(want) {
+			return nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, u.DType.NumpyName(), u.Shape(), e.inputs[i].DType.NumpyName(), want)
+		}
+	}
+	step := transform.Step{Carry: e.inputs[:carried:carried], Elements: e.inputs[carried:], Next: e.outputs[:carried:carried], Out: e.outputs[carried:]}
+	last, kept, err := transform.Scan(step, length, reverse, nodes[:carried], nodes[carried:])
+	if err != nil {
+		return nil, err
+	}
+	from = append(from, e.from...)
+	out := make([]*Variable, 0, len(e.outputs))
+	for _, u := range slices.Concat(last, kept) {
+		out = append(out, c.result(u, from))
+	}
+	return out, nil
+}
+
 // floating checks that inputs are of floating types.
 func (e *Expr) floating(of []int) error {
 	for _, i := range of {

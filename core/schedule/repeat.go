@@ -113,6 +113,8 @@ func (r *repeats) request(root *uop.UOp) error {
 			return r.part(root)
 		}
 		g := root.Graph()
+		root = withoutDead(root, loops)
+		loops = firstRepeats(root)
 		before := map[*uop.UOp]bool{}
 		for _, u := range loops {
 			for _, s := range u.Src[1:] {
@@ -121,7 +123,7 @@ func (r *repeats) request(root *uop.UOp) error {
 				}
 			}
 		}
-		results := map[*uop.UOp]*uop.UOp{}
+		results, read := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]bool{}
 		states := make([][]*uop.UOp, len(loops))
 		for i, u := range loops {
 			for _, s := range u.Src[1 : 1+u.Arg.(uop.RepeatArg).States] {
@@ -131,7 +133,8 @@ func (r *repeats) request(root *uop.UOp) error {
 		for _, u := range outside(root) {
 			if u.Op == uop.Result {
 				if i := slices.Index(loops, u.Src[0]); i >= 0 {
-					results[u] = states[i][int(u.Arg.(uop.Num))].Reshape(u.Shape())
+					state := states[i][int(u.Arg.(uop.Num))]
+					results[u], read[state] = state.Reshape(u.Shape()), true
 				}
 			}
 		}
@@ -172,7 +175,7 @@ func (r *repeats) request(root *uop.UOp) error {
 		for i, u := range loops {
 			n := len(states[i])
 			for k, s := range u.Src[1 : 1+n] {
-				if !overwritten(u, k) {
+				if !overwritten(u, k) && (read[states[i][k]] || touches(u, k)) {
 					stores = append(stores, states[i][k].Store(s))
 				}
 			}
@@ -197,6 +200,81 @@ func (r *repeats) request(root *uop.UOp) error {
 		}
 		root = replaced(rest, stored)
 	}
+}
+
+// withoutDead removes the writes to states of loops that nothing uses: neither after the loop, nor for another state that is used.
+func withoutDead(root *uop.UOp, loops []*uop.UOp) *uop.UOp {
+	live := map[*uop.UOp]map[int]bool{} // states of each loop
+	for _, u := range loops {
+		live[u] = map[int]bool{}
+	}
+	for _, u := range outside(root) {
+		if u.Op == uop.Result && live[u.Src[0]] != nil {
+			live[u.Src[0]][int(u.Arg.(uop.Num))] = true
+		}
+	}
+	m := map[*uop.UOp]*uop.UOp{}
+	for _, u := range loops {
+		states := u.Arg.(uop.RepeatArg).States
+		if len(live[u]) == states {
+			continue
+		}
+		type write struct {
+			state int
+			reads []int
+		}
+		writes := map[*uop.UOp]write{}
+		for _, statement := range u.Src[0].Src {
+			for _, w := range statement.Src {
+				of := write{state: stateOf(w)}
+				for _, p := range outside(w.Src[1]) {
+					if p.Op == uop.Param {
+						of.reads = append(of.reads, int(p.Arg.(uop.Num)))
+					}
+				}
+				writes[w] = of
+			}
+		}
+		for n := -1; n != len(live[u]); {
+			n = len(live[u])
+			for _, w := range writes {
+				if live[u][w.state] {
+					for _, k := range w.reads {
+						if k < states {
+							live[u][k] = true
+						}
+					}
+				}
+			}
+		}
+		var statements []*uop.UOp
+		for _, statement := range u.Src[0].Src {
+			kept := slices.DeleteFunc(slices.Clone(statement.Src), func(w *uop.UOp) bool { return !live[u][writes[w].state] })
+			if len(kept) > 0 {
+				statements = append(statements, statement.With(kept...))
+			}
+		}
+		body := u.Src[0].With(statements...)
+		if len(statements) > 0 && body != u.Src[0] {
+			v := u.With(slices.Concat([]*uop.UOp{body}, u.Src[1:])...)
+			m[u] = v
+		}
+	}
+	return replaced(root, m)
+}
+
+// stateOf is the state that a write of a statement goes to.
+func stateOf(w *uop.UOp) int {
+	target := w.Src[0]
+	for uop.GroupMovement.Has(target.Op) {
+		target = target.Src[0]
+	}
+	return int(target.Arg.(uop.Num))
+}
+
+// touches reports whether the body of a REPEAT reads or writes a state.
+func touches(u *uop.UOp, state int) bool {
+	return slices.ContainsFunc(outside(u.Src[0]), func(p *uop.UOp) bool { return p.Op == uop.Param && p.Arg == uop.Num(state) })
 }
 
 // overwritten reports whether the first statement of the body of a REPEAT stores all of a state, and does not read it.

@@ -42,6 +42,44 @@ func (a batchedGradient) Hash() uint64 { return 31*a.of.Hash() + a.mapped.Hash()
 
 func (a batchedGradient) String() string { return fmt.Sprintf("batched %s%s", a.of, a.mapped) }
 
+// Nodes are those that the rule for one element holds.
+func (a batchedGradient) Nodes(f func(u *uop.UOp)) {
+	if h, ok := a.of.(interface{ Nodes(f func(*uop.UOp)) }); ok {
+		h.Nodes(f)
+	}
+}
+
+// Tangent is that for one element, for all elements.
+func (a batchedGradient) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool, err error) {
+	rule, ok := a.of.(stated)
+	if !ok {
+		return nil, false, nil
+	}
+	inputs := map[*uop.UOp]Batched{}
+	src, moving := make([]*uop.UOp, len(u.Src)), make([]*uop.UOp, len(tangents))
+	for i, s := range u.Src {
+		src[i] = one(s, a.mapped[i])
+		inputs[src[i]] = Batched{s, a.mapped[i]}
+	}
+	for i, t := range tangents {
+		if t != nil {
+			moving[i] = one(t, a.mapped[1+i])
+			inputs[moving[i]] = Batched{t, a.mapped[1+i]}
+		}
+	}
+	node := u.Graph().New(u.Op, u.DType, src, a.of, nil)
+	inputs[node] = Batched{u, true}
+	t, known, err = rule.Tangent(node, moving)
+	if t == nil || err != nil {
+		return t, known, err
+	}
+	out, err := Batch([]*uop.UOp{t}, inputs, u.Shape()[0])
+	if err != nil {
+		return nil, false, err
+	}
+	return out[0].Whole(u.Shape()[0]), true, nil
+}
+
 // Linear reports whether the value for one element is linear in each source: then that of the batch is, too.
 func (a batchedGradient) Linear() bool {
 	l, ok := a.of.(gradient.Linear)

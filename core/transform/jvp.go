@@ -234,12 +234,27 @@ func prefixTangent(f forward, u *uop.UOp) (*uop.UOp, error) {
 	}
 }
 
+// stated is a CUSTOM_GRADIENT's arg that may know a rule for forward mode, too. tangents are those of the sources behind the value, nil for
+// zeros.
+type stated interface {
+	Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool, err error)
+}
+
 // customTangent: a value that is linear in each source is computed from the tangent of each one in turn. For any other the rule of
 // reverse mode is a linear function of the gradient that comes in; its transpose, which reverse mode finds, takes tangents of the sources
 // to that of the value.
 func customTangent(f forward, u *uop.UOp) (*uop.UOp, error) {
 	if d, ok := u.Arg.(gradient.Deferred); ok {
 		if t, done, err := deferredTangent(f, u, d); done || err != nil {
+			return t, err
+		}
+	}
+	if s, ok := u.Arg.(stated); ok {
+		tangents := make([]*uop.UOp, len(u.Src)-1)
+		for i, v := range u.Src[1:] {
+			tangents[i] = f.tangents[v]
+		}
+		if t, known, err := s.Tangent(u, tangents); known || err != nil {
 			return t, err
 		}
 	}

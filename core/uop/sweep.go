@@ -26,8 +26,8 @@ func (g *Graph) Sweep(roots func(mark func(*UOp))) {
 		for _, s := range live[i].Src {
 			mark(s)
 		}
-		if c, ok := live[i].Arg.(MovementChain); ok {
-			c.nodes(mark)
+		if c, ok := live[i].Arg.(holder); ok {
+			c.Nodes(mark)
 		}
 	}
 	for _, u := range g.table {
@@ -57,8 +57,13 @@ func (g *Graph) Sweep(roots func(mark func(*UOp))) {
 	}
 }
 
-// nodes calls f for the nodes of a chain.
-func (c MovementChain) nodes(f func(*UOp)) {
+// A holder is an arg with nodes, which stay in the graph with the node that has it.
+type holder interface {
+	Nodes(f func(*UOp))
+}
+
+// Nodes calls f for the nodes of a chain.
+func (c MovementChain) Nodes(f func(*UOp)) {
 	for _, s := range c {
 		for _, u := range s.Src {
 			f(u)

@@ -1,0 +1,236 @@
+package polygrad_test
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad"
+)
+
+type stepOf = func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error)
+
+// unrolled is Scan without a loop.
+func unrolled(step stepOf, init, sequences []*polygrad.Tensor, length int, reverse bool) (last, kept []*polygrad.Tensor, err error) {
+	carry := init
+	var all [][]*polygrad.Tensor
+	for i := range length {
+		at := i
+		if reverse {
+			at = length - 1 - i
+		}
+		elements := make(tensors, len(sequences))
+		for k, s := range sequences {
+			elements[k] = s.Index(polygrad.At(at))
+		}
+		var out []*polygrad.Tensor
+		if carry, out, err = step(carry, elements); err != nil {
+			return nil, nil, err
+		}
+		if all = append(all, out); reverse {
+			all = append([][]*polygrad.Tensor{out}, all[:i]...)
+		}
+	}
+	for k := range all[0] {
+		var list []*polygrad.Tensor
+		for _, out := range all {
+			list = append(list, out[k])
+		}
+		kept = append(kept, polygrad.Stack(list))
+	}
+	return carry, kept, nil
+}
+
+type looped = func(step stepOf, init, sequences []*polygrad.Tensor, length int, reverse bool) (last, kept []*polygrad.Tensor, err error)
+
+// same compares a function of loops on a Scan and on an unrolled loop.
+func same(t *testing.T, what string, f func(scan looped) (*polygrad.Tensor, error)) {
+	t.Helper()
+	want, err := f(unrolled)
+	if err != nil {
+		t.Fatalf("%s, unrolled: %v", what, err)
+	}
+	expected, err := polygrad.Values[float64](want.Cast(polygrad.Float64))
+	if err != nil {
+		t.Fatalf("%s, unrolled: %v", what, err)
+	}
+	got, err := f(polygrad.Scan)
+	numbers(t, what, got, err, expected...)
+}
+
+// rnn is a loss of a recurrent layer over five steps, as a function of the state, the inputs and the weights.
+func rnn(scan looped, reverse bool) polygrad.Function {
+	return func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		h, xs, w := args[0], args[1], args[2]
+		last, kept, err := scan(func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+			h := carry[0].MatMul(w).Add(elements[0]).Tanh()
+			return tensors{h, carry[1].Add(1)}, tensors{h.Mul(h), carry[1]}, nil
+		}, tensors{h, polygrad.From([]int32{3})}, tensors{xs}, 5, reverse)
+		if err != nil {
+			return nil, err
+		}
+		weights := polygrad.Arange(0, 5, 1).Reshape(5, 1).Cast(polygrad.Float64)
+		loss := last[0].Sum().Add(kept[0].Mul(weights).Sum()).Add(kept[1].Sum().Mul(last[1].Sum()).Cast(polygrad.Float64))
+		return tensors{loss}, nil
+	}
+}
+
+func inputsOfRNN() tensors {
+	values := func(n int, scale float64) []float64 {
+		out := make([]float64, n)
+		for i := range out {
+			out[i] = scale * float64((i*7)%11-5)
+		}
+		return out
+	}
+	return tensors{polygrad.From(values(2, 0.1)), polygrad.From(values(10, 0.07), 5, 2), polygrad.From(values(4, 0.09), 2, 2)}
+}
+
+func joinedTo(ts []*polygrad.Tensor, err error) (*polygrad.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	flat := make(tensors, len(ts))
+	for i, x := range ts {
+		flat[i] = x.Reshape(-1)
+	}
+	return polygrad.Cat(flat), nil
+}
+
+func TestScanEqualsUnrolled(t *testing.T) {
+	args := inputsOfRNN()
+	for _, reverse := range []bool{false, true} {
+		name := map[bool]string{false: "", true: " in reverse"}[reverse]
+		same(t, "value"+name, func(scan looped) (*polygrad.Tensor, error) { return first(rnn(scan, reverse)(args...)) })
+		same(t, "gradient"+name, func(scan looped) (*polygrad.Tensor, error) {
+			return joinedTo(polygrad.Grad(rnn(scan, reverse), 0, 1, 2)(args...))
+		})
+		same(t, "tangent"+name, func(scan looped) (*polygrad.Tensor, error) {
+			_, changes, err := polygrad.JVP(rnn(scan, reverse), args, tensors{args[0].Mul(2), args[1].Add(1), args[2]})
+			return joinedTo(changes, err)
+		})
+		same(t, "Hessian by the weights"+name, func(scan looped) (*polygrad.Tensor, error) {
+			return joinedTo(polygrad.Hessian(func(w ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+				return rnn(scan, reverse)(args[0], args[1], w[0])
+			})(args[2]))
+		})
+		same(t, "gradient of a gradient"+name, func(scan looped) (*polygrad.Tensor, error) {
+			inner := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+				g, err := first(polygrad.Grad(rnn(scan, reverse), 0)(args...))
+				return tensors{g.Mul(g).Sum()}, err
+			}
+			return joinedTo(polygrad.Grad(inner, 0, 1, 2)(args...))
+		})
+	}
+	batch := polygrad.Stack(tensors{args[0], args[0].Mul(3)})
+	same(t, "gradients of a batch", func(scan looped) (*polygrad.Tensor, error) {
+		f := polygrad.VMap(polygrad.Grad(rnn(scan, false), 0, 2), []int{0, polygrad.Unmapped, polygrad.Unmapped}, nil)
+		return joinedTo(f(batch, args[1], args[2]))
+	})
+	same(t, "Jacobian by forward mode", func(scan looped) (*polygrad.Tensor, error) {
+		return joinedTo(polygrad.JacFwd(rnn(scan, false))(args...))
+	})
+}
+
+func TestScanInScan(t *testing.T) {
+	powers := func(scan looped) polygrad.Function {
+		return of1(func(x *polygrad.Tensor) *polygrad.Tensor {
+			last, _, err := scan(func(carry, _ []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+				inner, _, err := scan(func(c, _ []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+					return tensors{c[0].Mul(x).Add(carry[0])}, nil, nil
+				}, tensors{carry[0]}, nil, 3, false)
+				if err != nil {
+					return nil, nil, err
+				}
+				return tensors{inner[0].Sin()}, nil, nil
+			}, tensors{x.Mul(0.5)}, nil, 4, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return last[0].Sum()
+		})
+	}
+	x := polygrad.From([]float64{0.3, -0.2, 0.7})
+	same(t, "nested loops", func(scan looped) (*polygrad.Tensor, error) { return first(powers(scan)(x)) })
+	same(t, "their gradient", func(scan looped) (*polygrad.Tensor, error) { return first(polygrad.Grad(powers(scan))(x)) })
+	same(t, "their Hessian", func(scan looped) (*polygrad.Tensor, error) { return first(polygrad.Hessian(powers(scan))(x)) })
+}
+
+func TestScanOfFewSteps(t *testing.T) {
+	sum := func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+		s := carry[0].Add(elements[0])
+		return tensors{s}, tensors{s}, nil
+	}
+	for _, n := range []int{0, 1, 2} {
+		xs := polygrad.From(make([]float64, n), n).Add(2)
+		last, kept, err := polygrad.Scan(sum, tensors{polygrad.Scalar(1.0)}, tensors{xs}, -1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers(t, "last", last[0], nil, float64(1+2*n))
+		numbers(t, "kept", kept[0], nil, []float64{3, 5}[:n]...)
+		g, err := first(polygrad.Grad(of1(func(xs *polygrad.Tensor) *polygrad.Tensor {
+			last, _, err := polygrad.Scan(sum, tensors{polygrad.Scalar(1.0)}, tensors{xs}, -1, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return last[0].Mul(last[0])
+		}))(xs))
+		numbers(t, "gradient", g, err, []float64{float64(2 + 4*n), float64(2 + 4*n)}[:n]...)
+	}
+}
+
+func TestScanOfMixedTypes(t *testing.T) {
+	same(t, "float32 and float64", func(scan looped) (*polygrad.Tensor, error) {
+		return first(polygrad.Grad(of1(func(x *polygrad.Tensor) *polygrad.Tensor {
+			last, kept, err := scan(func(c, e []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+				a := c[0].Mul(e[0].Cast(polygrad.Float64))
+				return tensors{a, c[1].Add(a.Cast(polygrad.Float32))}, tensors{c[0].Cast(polygrad.Float32)}, nil
+			}, tensors{x, polygrad.Scalar(float32(1))}, tensors{polygrad.From([]float32{1, 2, 0.5})}, 3, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return last[0].Mul(last[1].Cast(polygrad.Float64)).Add(kept[0].Sum().Cast(polygrad.Float64))
+		}))(polygrad.Scalar(1.5)))
+	})
+}
+
+func TestErrorsOfScan(t *testing.T) {
+	x := polygrad.From([]float64{1, 2, 3})
+	keep := func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+		return carry, nil, nil
+	}
+	for text, f := range map[string]func() error{
+		"step: is nil":                   func() error { _, _, err := polygrad.Scan(nil, tensors{x}, nil, 3, false); return err },
+		"init: is empty":                 func() error { _, _, err := polygrad.Scan(keep, nil, nil, 3, false); return err },
+		"length: -1, expected 0 or more": func() error { _, _, err := polygrad.Scan(keep, tensors{x}, nil, -1, false); return err },
+		"sequences[1]: has shape [3], expected 2 steps": func() error {
+			_, _, err := polygrad.Scan(keep, nil, tensors{polygrad.Zeros([]int{2, 3}), x}, -1, false)
+			return err
+		},
+		"sequences[0]: is a scalar": func() error {
+			_, _, err := polygrad.Scan(keep, nil, tensors{polygrad.Scalar(1.0)}, -1, false)
+			return err
+		},
+		"step: returns a carry of 0 tensors, expected 1": func() error {
+			_, _, err := polygrad.Scan(func(_, _ []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) { return nil, nil, nil }, tensors{x}, nil, 3, false)
+			return err
+		},
+		"carry[0] is float64 of shape (3), and float64 of shape () after a step": func() error {
+			_, _, err := polygrad.Scan(func(c, _ []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+				return tensors{c[0].Sum()}, nil, nil
+			}, tensors{x}, nil, 3, false)
+			return err
+		},
+		"a value is needed while Scan traces": func() error {
+			_, _, err := polygrad.Scan(func(c, _ []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+				_, err = c[0].Sum().Item()
+				return c, nil, err
+			}, tensors{x}, nil, 3, false)
+			return err
+		},
+	} {
+		if err := f(); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, expected %s", err, text)
+		}
+	}
+}

@@ -1,0 +1,479 @@
+package transform
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"polygrad/core/gradient"
+	"polygrad/core/uop"
+)
+
+// A Step is the body of a loop as a graph. Its results are computed from placeholders: of the carry, of one element of each sequence, and
+// of what all iterations read.
+type Step struct {
+	Carry, Elements, Reads []*uop.UOp
+	// Next is the carry after the step, of the same types and shapes; Out are what the loop keeps of each iteration.
+	Next, Out []*uop.UOp
+}
+
+// inputs are all placeholders.
+func (s *Step) inputs() []*uop.UOp { return slices.Concat(s.Carry, s.Elements, s.Reads) }
+
+// check reports a carry that changes.
+func (s *Step) check() error {
+	if len(s.Carry) != len(s.Next) {
+		return fmt.Errorf("the carry has %d tensors, and %d after a step", len(s.Carry), len(s.Next))
+	}
+	for i, c := range s.Carry {
+		if n := s.Next[i]; n.DType != c.DType || !n.Shape().Equal(c.Shape()) {
+			return fmt.Errorf("carry[%d] is %s of shape %s, and %s of shape %s after a step", i, c.DType.NumpyName(), c.Shape(), n.DType.NumpyName(), n.Shape())
+		}
+	}
+	for _, list := range [][]*uop.UOp{s.inputs(), s.Out} {
+		for _, u := range list {
+			if _, fixed := u.Shape().Ints(); !fixed {
+				return fmt.Errorf("a tensor of the loop has the shape %s, expected numbers", u.Shape())
+			}
+		}
+	}
+	return nil
+}
+
+// closed adds what a step reads beside its placeholders to Reads, and returns the tensors that these stand for.
+func (s *Step) closed() (reads []*uop.UOp, err error) {
+	depends, stored, inputs := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}, map[*uop.UOp]Batched{}
+	for _, p := range s.inputs() {
+		depends[p], inputs[p] = true, Batched{}
+	}
+	below := batching{at: inputs}.below
+	outs := slices.Concat(s.Next, s.Out)
+	at := map[*uop.UOp]*uop.UOp{}
+	var read func(u *uop.UOp)
+	read = func(u *uop.UOp) {
+		switch {
+		case depends[u] || !stored[u] || at[u] != nil:
+		case uop.GroupMovement.Has(u.Op) && u.Src[0].Op != uop.Buffer && u.Src[0].Op != uop.Param:
+			read(u.Src[0]) // what it is a view of is smaller, or the same; a shaped buffer may be an argument
+		default:
+			p := Placeholder(u, u.DType, u.Shape())
+			at[u] = p
+			s.Reads, reads = append(s.Reads, p), append(reads, u)
+		}
+	}
+	for _, u := range order(outs, below) {
+		for _, v := range below(u) {
+			depends[u], stored[u] = depends[u] || depends[v], stored[u] || stored[v]
+		}
+		stored[u] = stored[u] || u.Op == uop.Buffer || u.Op == uop.Param || u.Op == uop.Bind
+		if depends[u] {
+			for _, v := range below(u) {
+				read(v)
+			}
+		}
+	}
+	for _, u := range outs {
+		read(u)
+	}
+	outs, err = Substitute(outs, at)
+	if err != nil {
+		return nil, err
+	}
+	n := len(s.Next)
+	s.Next, s.Out = outs[:n], outs[n:]
+	return reads, nil
+}
+
+// Scan runs a step for each element of sequences, whose first axis has the given length, from their end with reverse. carry are the initial
+// values. The results are the carry after all steps, and what each of them kept, stacked in the order of the sequences.
+func Scan(step Step, length int64, reverse bool, carry, sequences []*uop.UOp) (last, kept []*uop.UOp, err error) {
+	reads, err := step.closed()
+	if err == nil {
+		err = step.check()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	last, kept = (&scan{step: step, length: length, reverse: reverse}).run(carry, sequences, reads)
+	return last, kept, nil
+}
+
+// A scan is a loop over the elements of sequences. As the arg of a CUSTOM_GRADIENT it has the rules of its derivatives. The sources are the
+// value, which is a vector of all results that are floats, the initial carry, the sequences, what is read, and integers of the carry before
+// each step.
+type scan struct {
+	step    Step
+	length  int64
+	reverse bool
+	// own is the number of results that are the caller's: behind them the step keeps the carry that it begins with, which derivatives need.
+	own int
+}
+
+func isFloat(u *uop.UOp) bool { return u.DType.IsFloat() }
+
+// run gives the results with derivatives.
+func (l *scan) run(carry, sequences, reads []*uop.UOp) (last, kept []*uop.UOp) {
+	n := len(carry)
+	l.own = n + len(l.step.Out)
+	l.step.Out = slices.Concat(l.step.Out, l.step.Carry)
+	results := l.loop(carry, sequences, reads)
+	inputs := slices.Concat(carry, sequences, reads)
+	if floats := places(results); len(floats) > 0 && slices.ContainsFunc(inputs, isFloat) {
+		var whole []*uop.UOp // history that is no part of the value
+		for _, u := range results[l.own:] {
+			if !isFloat(u) {
+				whole = append(whole, u)
+			}
+		}
+		parts := chosen(results, floats)
+		value := joined(parts)
+		value = value.Graph().New(uop.CustomGradient, value.DType, slices.Concat([]*uop.UOp{value}, inputs, whole), l, nil)
+		for k, part := range partsOf(value, parts) {
+			results[floats[k]] = part
+		}
+	}
+	return results[:n], results[n:l.own]
+}
+
+// places are those of floats.
+func places(list []*uop.UOp) (at []int) {
+	for i, u := range list {
+		if isFloat(u) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+func chosen(list []*uop.UOp, at []int) []*uop.UOp {
+	out := make([]*uop.UOp, len(at))
+	for k, i := range at {
+		out[k] = list[i]
+	}
+	return out
+}
+
+// joined are the elements of floats one after the other, in the least type that holds them all.
+func joined(parts []*uop.UOp) *uop.UOp {
+	total, dt := int64(0), parts[0].DType
+	for _, p := range parts {
+		total, dt = total+p.Size(), uop.LeastUpper(dt, p.DType)
+	}
+	var out *uop.UOp
+	before := int64(0)
+	for _, p := range parts {
+		n := p.Size()
+		if n == 0 {
+			continue
+		}
+		around := []uop.Pair{{Lo: uop.N(before), Hi: uop.N(total - before - n)}}
+		flat := p.Reshape(uop.ShapeOf(n)).Cast(dt)
+		if out == nil {
+			out = flat.Pad(around)
+		} else {
+			here := p.Graph().DeviceConst(uop.Bool, uop.BoolConst(true), p.Device(), uop.ShapeOf(n)).Pad(around)
+			out = here.Where(flat.Pad(around), out)
+		}
+		before += n
+	}
+	if out == nil {
+		return parts[0].Reshape(uop.ShapeOf(0)).Cast(dt)
+	}
+	return out
+}
+
+// partsOf takes a vector of joined apart again.
+func partsOf(vector *uop.UOp, like []*uop.UOp) []*uop.UOp {
+	out := make([]*uop.UOp, len(like))
+	before := int64(0)
+	for i, p := range like {
+		n := p.Size()
+		out[i] = vector.Shrink([]uop.Pair{{Lo: uop.N(before), Hi: uop.N(before + n)}}).Reshape(p.Shape()).Cast(p.DType)
+		before += n
+	}
+	return out
+}
+
+// loop is the loop without derivatives.
+func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
+	states := slices.Concat(carry, l.blank())
+	if l.length == 0 {
+		return states
+	}
+	g := l.step.graph()
+	index := uop.N(0)
+	variable := l.variable()
+	if l.length > 1 {
+		index = uop.S(g.Variable(variable, uop.Int(0), uop.Int(l.length-1), uop.IndexT))
+	}
+	if l.reverse {
+		index = uop.N(l.length - 1).Sub(index)
+	}
+	inside := make([]*uop.UOp, 0, len(states)+len(sequences)+len(reads))
+	for k, s := range slices.Concat(states, sequences, reads) {
+		p := g.New(uop.Param, s.DType, []*uop.UOp{g.ShapeArg(uop.ShapeOf(s.Size())), g.DeviceOp(s.Device())}, uop.Num(k), nil)
+		inside = append(inside, p.Reshape(s.Shape()))
+	}
+	at := map[*uop.UOp]*uop.UOp{}
+	for i, p := range l.step.Carry {
+		at[p] = inside[i]
+	}
+	for i, p := range l.step.Elements {
+		at[p] = element(inside[len(states)+i], index)
+	}
+	for i, p := range l.step.Reads {
+		at[p] = inside[len(states)+len(sequences)+i]
+	}
+	values, err := Substitute(slices.Concat(l.step.Next, l.step.Out), at)
+	if err != nil {
+		panic(err) // nothing is batched here
+	}
+	var kept, changed []*uop.UOp
+	for i, v := range values {
+		switch target := inside[i]; {
+		case i >= len(carry):
+			kept = append(kept, slot(target, index).AssignTo(v.Reshape(append(uop.ShapeOf(1), v.Shape()...))))
+		case v != target:
+			changed = append(changed, target.AssignTo(v))
+		}
+	}
+	writes := append(kept, readersFirst(changed)...)
+	if len(writes) == 0 {
+		return states
+	}
+	arg := uop.RepeatArg{Variable: variable, Count: l.length, States: len(states)}
+	return g.RepeatOn(arg, []*uop.UOp{g.Sink(nil, writes...)}, states, slices.Concat(sequences, reads))
+}
+
+func (s *Step) graph() *uop.Graph { return slices.Concat(s.inputs(), s.Next, s.Out)[0].Graph() }
+
+// readersFirst orders ASSIGNs, each of which sees those before it, so that it sees what was there before all of them. Those that read each
+// other's targets are left to the scheduler.
+func readersFirst(writes []*uop.UOp) []*uop.UOp {
+	reads := make([]map[*uop.UOp]bool, len(writes))
+	for i, w := range writes {
+		reads[i] = map[*uop.UOp]bool{}
+		for _, u := range order(w.Src[1:], batching{}.below) {
+			reads[i][u] = u.Op == uop.Param
+		}
+	}
+	var out []*uop.UOp
+	left := make([]int, len(writes))
+	for i := range left {
+		left[i] = i
+	}
+	for len(left) > 0 {
+		at := slices.IndexFunc(left, func(i int) bool {
+			target := writes[i].Src[0].Base()
+			return !slices.ContainsFunc(left, func(j int) bool { return j != i && reads[j][target] })
+		})
+		if at < 0 {
+			at = 0
+		}
+		out, left = append(out, writes[left[at]]), slices.Delete(left, at, at+1)
+	}
+	return out
+}
+
+// blank are the sequences that the steps keep, before the first step.
+func (l *scan) blank() []*uop.UOp {
+	out := make([]*uop.UOp, len(l.step.Out))
+	for i, u := range l.step.Out {
+		out[i] = u.Graph().DeviceConst(u.DType, uop.Int(0), u.Device(), append(uop.ShapeOf(l.length), u.Shape()...))
+	}
+	return out
+}
+
+// slot is the place of an element in a sequence.
+func slot(sequence *uop.UOp, index uop.Sint) *uop.UOp {
+	s := sequence.Shape()
+	ps := make([]uop.Pair, len(s))
+	for i, n := range s {
+		ps[i] = uop.Pair{Lo: uop.N(0), Hi: n}
+	}
+	ps[0] = uop.Pair{Lo: index, Hi: index.Add(uop.N(1))}
+	return sequence.Shrink(ps)
+}
+
+func element(sequence *uop.UOp, index uop.Sint) *uop.UOp {
+	return slot(sequence, index).Reshape(sequence.Shape()[1:])
+}
+
+// variable is the name of the counter: loops in one another have different ones.
+func (l *scan) variable() string {
+	const name = "step"
+	deepest := 0
+	for _, u := range order(slices.Concat(l.step.Next, l.step.Out), func(u *uop.UOp) []*uop.UOp { return u.Src }) {
+		if u.Op != uop.Repeat {
+			continue
+		}
+		if digits, is := strings.CutPrefix(u.Arg.(uop.RepeatArg).Variable, name); is {
+			n, _ := strconv.Atoi(digits)
+			deepest = max(deepest, n)
+		}
+	}
+	return name + strconv.Itoa(deepest+1)
+}
+
+// Equal, Hash and String make a scan an arg. Nodes keeps its step in the graph.
+func (l *scan) Equal(b uop.Arg) bool { o, ok := b.(*scan); return ok && l == o }
+
+func (l *scan) Hash() uint64 { return uint64(31*l.length) + uint64(l.own) }
+
+func (l *scan) String() string {
+	direction := ""
+	if l.reverse {
+		direction = " in reverse"
+	}
+	return fmt.Sprintf("scan of %d steps%s", l.length, direction)
+}
+
+func (l *scan) Nodes(mark func(u *uop.UOp)) {
+	for _, u := range slices.Concat(l.step.inputs(), l.step.Next, l.step.Out) {
+		mark(u)
+	}
+}
+
+// operands are the sources of a CUSTOM_GRADIENT behind the value.
+func (l *scan) operands(u *uop.UOp) (carry, sequences, reads []*uop.UOp) {
+	s, rest := &l.step, u.Src[1:]
+	n, m := len(s.Carry), len(s.Carry)+len(s.Elements)
+	return rest[:n], rest[n:m], rest[m : m+len(s.Reads)]
+}
+
+// like are tensors of the types and shapes of the results.
+func (l *scan) like() []*uop.UOp { return slices.Concat(l.step.Carry, l.blank()) }
+
+// history is the carry before each step: floats are parts of the value, and have derivatives, the others are the last sources.
+func (l *scan) history(u *uop.UOp) []*uop.UOp {
+	like := l.like()
+	floats := places(like)
+	parts := partsOf(u, chosen(like, floats))
+	whole := u.Src[1+len(l.step.inputs()):]
+	out := make([]*uop.UOp, len(like)-l.own)
+	for i := range out {
+		if k := slices.Index(floats, l.own+i); k >= 0 {
+			out[i] = parts[k]
+		} else {
+			out[i], whole = whole[0], whole[1:]
+		}
+	}
+	return out
+}
+
+// Gradient is a loop in the other direction: its carry are the gradients of the carry, and the sums of those of what is read.
+func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
+	carry, sequences, reads := l.operands(u)
+	s := &l.step
+	like := l.like()
+	floats := places(like)
+	incoming := make([]*uop.UOp, len(like))
+	for k, part := range partsOf(g, chosen(like, floats)) {
+		incoming[floats[k]] = part
+	}
+	back := Step{Elements: slices.Concat(s.Elements, s.Carry), Reads: s.Reads}
+	given := slices.Concat(sequences, l.history(u))
+	var before, losses, seeds []*uop.UOp // before are the gradients of the carry after the last step
+	for i, v := range slices.Concat(s.Next, s.Out) {
+		if !isFloat(v) {
+			continue
+		}
+		p := Placeholder(v, v.DType, v.Shape())
+		losses, seeds = append(losses, v), append(seeds, p)
+		if i < len(s.Next) {
+			back.Carry, before = append(back.Carry, p), append(before, incoming[i])
+		} else {
+			back.Elements, given = append(back.Elements, p), append(given, incoming[i])
+		}
+	}
+	inputs := s.inputs()
+	moving := places(inputs)
+	found, err := gradient.OfSeveral(losses, chosen(inputs, moving), seeds)
+	if err != nil {
+		panic(err) // the rules of gradients have no errors
+	}
+	into := make([]*uop.UOp, len(inputs)) // of the inputs of a step
+	for k, i := range moving {
+		into[i] = found[k]
+	}
+	n, m := len(carry), len(carry)+len(sequences)
+	for i, v := range into {
+		switch {
+		case v == nil:
+		case i < n:
+			back.Next = append(back.Next, v)
+		case i < m:
+			back.Out = append(back.Out, v)
+		}
+	}
+	for i, v := range into[m:] {
+		if v != nil {
+			sum := Placeholder(v, v.DType, v.Shape())
+			back.Carry, back.Next = append(back.Carry, sum), append(back.Next, sum.Add(v))
+			before = append(before, zeros(reads[i]))
+		}
+	}
+	last, kept := (&scan{step: back, length: l.length, reverse: !l.reverse}).run(before, given, reads)
+	out := make([]*uop.UOp, len(u.Src))
+	for i, v := range into {
+		switch {
+		case v == nil:
+		case i >= n && i < m:
+			out[1+i], kept = kept[0], kept[1:]
+		default:
+			out[1+i], last = last[0], last[1:]
+		}
+	}
+	return out
+}
+
+// Tangent is a loop of the step and its tangent together. tangents are those of the sources behind the value, nil for zeros.
+func (l *scan) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool, err error) {
+	carry, sequences, reads := l.operands(u)
+	s := &l.step
+	n, m := len(carry), len(carry)+len(sequences)
+	joint := Step{Carry: slices.Clone(s.Carry), Elements: slices.Clone(s.Elements), Reads: slices.Clone(s.Reads)}
+	carry, sequences, reads = slices.Clone(carry), slices.Clone(sequences), slices.Clone(reads)
+	inputs := s.inputs()
+	moving := make([]*uop.UOp, len(inputs)) // tangents of the placeholders
+	for i, p := range inputs {
+		t := tangents[i]
+		if !isFloat(p) || t == nil && i >= n {
+			continue
+		}
+		if t == nil {
+			t = zeros(carry[i])
+		}
+		moving[i] = Placeholder(p, p.DType, p.Shape())
+		switch {
+		case i < n:
+			joint.Carry, carry = append(joint.Carry, moving[i]), append(carry, t)
+		case i < m:
+			joint.Elements, sequences = append(joint.Elements, moving[i]), append(sequences, t)
+		default:
+			joint.Reads, reads = append(joint.Reads, moving[i]), append(reads, t)
+		}
+	}
+	found, err := JVP(slices.Concat(s.Next, s.Out), inputs, moving)
+	if err != nil {
+		return nil, false, err
+	}
+	joint.Next = slices.Clone(s.Next)
+	for i, t := range found {
+		v := slices.Concat(s.Next, s.Out)[i]
+		if !isFloat(v) {
+			continue
+		}
+		if t == nil {
+			t = zeros(v)
+		}
+		if i < n {
+			joint.Next = append(joint.Next, t)
+		} else {
+			joint.Out = append(joint.Out, t)
+		}
+	}
+	last, kept := (&scan{step: joint, length: l.length, reverse: l.reverse}).run(carry, sequences, reads)
+	return joined(slices.Concat(last[n:], kept)), true, nil
+}
