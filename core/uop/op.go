@@ -200,9 +200,9 @@ func (s OpSet) Intersects(t OpSet) bool { return s[0]&t[0]|s[1]&t[1] != 0 }
 // List is the members in numeric order.
 func (s OpSet) List() []Op {
 	out := make([]Op, 0, bits.OnesCount64(s[0])+bits.OnesCount64(s[1]))
-	for o := Op(0); o < NumAllOps; o++ {
-		if s.Has(o) {
-			out = append(out, o)
+	for k, word := range s {
+		for ; word != 0; word &= word - 1 {
+			out = append(out, Op(64*k+bits.TrailingZeros64(word)))
 		}
 	}
 	return out
