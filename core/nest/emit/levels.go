@@ -224,9 +224,10 @@ func (im *emitter) scaled(v *ir.Value, c int64) linear {
 	return linear{terms: []ir.Term{{V: v, Coef: c}}}
 }
 
-// each emits a loop, or its body alone if that runs once: what depends on the iteration, such as masks of lanes, is constant then.
+// each emits a loop, or its body alone if that runs once: what depends on the iteration, such as masks of lanes, is constant then. Memory
+// that the kernel also writes is read-only in a loop of its own (see keepStill), not in the block around it.
 func (im *emitter) each(label string, count *ir.Value, body func(iter linear)) {
-	if count.Op == ir.Const && ir.ConstInt(count) == 1 {
+	if count.Op == ir.Const && ir.ConstInt(count) == 1 && len(im.Changing) == 0 {
 		body(linear{})
 		return
 	}
