@@ -48,6 +48,11 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 	if im.Affine(u) && u.Op != uop.Neg {
 		return im.valueOf(im.linearOf(u), k)
 	}
+	if parts.Has(u.Op) && (k == ir.I32 || k == ir.I64) {
+		if l, ok := im.partOf(u); ok {
+			return im.valueOf(l, k)
+		}
+	}
 	if u.Op == uop.CmpLt && !im.Machine.Masks {
 		if v := im.uniformLess(u, k); v != nil {
 			return v
@@ -194,7 +199,8 @@ func (im *emitter) load(u *uop.UOp) *ir.Value {
 		return v
 	}
 	t := im.target(u.Src[0])
-	if v := im.spread(t, k); v != nil {
+	v := im.spread(t, k)
+	if v != nil && t.gate == nil {
 		return v
 	}
 	at, lanes, ok := im.place(t)
@@ -204,6 +210,9 @@ func (im *emitter) load(u *uop.UOp) *ir.Value {
 	}
 	if !ok {
 		return alt
+	}
+	if v != nil {
+		return im.ALU(ir.Where, k, im.eval(t.gate), v, alt)
 	}
 	if lanes > 1 {
 		if v := im.transposedLoad(t, k, at); v != nil {

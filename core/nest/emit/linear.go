@@ -205,6 +205,9 @@ func (im *emitter) takeApart(u *uop.UOp) linear {
 	return linear{terms: []ir.Term{{V: v, Coef: 1}}}
 }
 
+// parts are the operations that a quotient or a remainder may be written as.
+var parts = uop.Ops(uop.Idiv, uop.Mod, uop.Shr, uop.And)
+
 // partOf returns the quotient or the remainder of a number with consecutive lanes, if groups of lanes have the same quotient.
 func (im *emitter) partOf(u *uop.UOp) (linear, bool) {
 	c := u.Src[1]

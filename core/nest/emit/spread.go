@@ -19,20 +19,26 @@ func (a *tiling) bind(e *env, at linear) {
 	e.linears.set(a.Inner.Rng, linear{lane: 1, slow: -a.Split, split: a.Split})
 }
 
-// spread is a load in which groups of lanes read one element, or in reverse order, nil if the load has another form.
+// spread is a load in which groups of lanes read one element, or in reverse order, whatever its gate says of lanes; nil if the load has another form.
 func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	l := im.linearOf(t.index)
-	if l.index != nil || t.gate != nil || k == ir.Bool {
+	if l.index != nil || k == ir.Bool || l.slow == 0 && t.gate != nil {
 		return nil
 	}
 	if l.slow == 0 {
 		return im.reversedTail(t, k, l)
 	}
+	wanted := []uint64(nil) // lanes, nil for all
+	if t.gate != nil {
+		if wanted = im.ByLane(im.eval(t.gate)); wanted == nil || im.env.rows != nil {
+			return nil
+		}
+	}
 	lanes := int64(im.Lanes)
 	if tail := im.env.tail; tail != nil {
 		lanes = ir.ConstInt(tail.Args[1])
 	}
-	if l.lane != 0 && l.slow+l.lane*l.split == 1 && l.split <= 4 {
+	if l.lane != 0 && l.slow+l.lane*l.split == 1 && l.split <= 4 && wanted == nil {
 		return im.interleaved(t, k, l, lanes)
 	}
 	if l.from != 0 {
@@ -42,13 +48,21 @@ func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	if !ok {
 		return nil
 	}
-	last := uint64(0)
+	first, last := int64(im.Lanes), int64(-1)
 	for i := range lanes {
-		last = max(last, pattern>>(4*i)&15)
+		if from := int64(pattern >> (4 * i) & 15); wanted == nil || wanted[i] != 0 {
+			first, last = min(first, from), max(last, from)
+		}
+	}
+	if last < 0 {
+		return nil
 	}
 	at := &ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off, Stride: 1}
-	if int(last)+1 < im.Lanes {
-		at.Gate = im.lanesUpTo(int64(last) + 1)
+	if last+1 < int64(im.Lanes) {
+		at.Gate = im.lanesUpTo(last + 1)
+	}
+	if first > 0 {
+		at.Gate = im.also(im.lanesFrom(first), at.Gate)
 	}
 	v := im.LoadAs(k, at, im.Lanes, im.Splat(im.Constant(k, 0)))
 	return im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
@@ -94,6 +108,14 @@ func (im *emitter) interleaved(t target, k ir.Kind, l linear, lanes int64) *ir.V
 		}
 	}
 	return out
+}
+
+// also is where two masks are true; the second one is nil for all lanes.
+func (im *emitter) also(x, y *ir.Value) *ir.Value {
+	if y == nil {
+		return x
+	}
+	return im.ALU(ir.And, ir.Bool, x, y)
 }
 
 // lanesUpTo is a mask of the first n lanes.

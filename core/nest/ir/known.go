@@ -8,7 +8,7 @@ var known = [numOps]bool{Add: true, Sub: true, Mul: true, Shl: true, Shr: true, 
 	Less: true, LessEqual: true, Equal: true, NotEqual: true}
 
 // knownDepth limits how many operations deep such values are looked into.
-const knownDepth = 6
+const knownDepth = 10
 
 // byLane are the lanes of a vector if they are the same in each run; nil if not, and for floats.
 func (b *Builder) byLane(v *Value, depth int) []uint64 {
@@ -42,12 +42,15 @@ func (b *Builder) byLane(v *Value, depth int) []uint64 {
 	return out
 }
 
+// ByLane are the lanes of a vector if they are the same in each run, nil if not.
+func (b *Builder) ByLane(v *Value) []uint64 { return b.byLane(v, knownDepth) }
+
 // uniform is a vector as a constant if it is the same number in all lanes and in each run, else the vector.
 func (b *Builder) uniform(v *Value) *Value {
 	if v.Lanes == 1 || v.Op == Const {
 		return v
 	}
-	lanes := b.byLane(v, knownDepth)
+	lanes := b.ByLane(v)
 	if lanes == nil {
 		return v
 	}
@@ -61,7 +64,7 @@ func (b *Builder) uniform(v *Value) *Value {
 
 // Any is whether a vector of bools is true in any lane.
 func (b *Builder) Any(mask *Value) *Value {
-	lanes := b.byLane(mask, knownDepth)
+	lanes := b.ByLane(mask)
 	if lanes == nil {
 		return b.New(AnyLane, Bool, 1, 0, mask)
 	}
