@@ -95,6 +95,30 @@
  *       return 0;
  *     }
  *
+ *   Or it becomes an expression, of which derivatives and batches are made:
+ *
+ *     #include <polygrad.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *       PolyCtx *ctx = poly_ctx_new();
+ *       float data[3] = {1, 2, 3};
+ *       PolyArray *x = poly_array_new(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){3}, 1, data, sizeof data);
+ *       PolyArray *arg, *square, *cube, *out[2];
+ *       int axis = 0, axes[2] = {0, 0};
+ *       poly_expr_begin(ctx, "cube", &x, 1, &axis, &arg);  // arg is one number
+ *       square = poly_array_binary(POLY_MUL, arg, arg);
+ *       cube = poly_array_binary(POLY_MUL, square, arg);
+ *       PolyExpr *f = poly_expr_end(ctx, &cube, 1);
+ *       PolyExpr *slope = poly_expr_derive(f, POLY_DERIVE_GRAD, &axis, 1);  // the gradient, and f
+ *       PolyExpr *slopes = poly_expr_batch(slope, -1, axes, 1, axes, 2);    // for each number
+ *       if (poly_expr_apply(slopes, &x, 1, out, 2) < 0) return puts(poly_last_error());
+ *       poly_array_read(out[0], data, sizeof data);
+ *       printf("%g %g %g\n", data[0], data[1], data[2]);  // 3 12 27
+ *       poly_ctx_destroy(ctx);
+ *       return 0;
+ *     }
+ *
  * HANDLES
  *   PolyCtx, PolyUOp, PolyArray, PolyFunction, PolyStep and the other types
  *   without a definition are opaque. Their pointers are tokens: they look like

@@ -137,6 +137,40 @@ static void jobs(void) {
   CHECK(poly_array_memory() == before);
 }
 
+/* Expressions nest, and keep what they are computed from. */
+static void expressions(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  float data[2] = {2, 3};
+  int64_t shape[1] = {2};
+  int first = 0, both[2] = {0, 0}, none = -1;
+  PolyArray *x = poly_array_new(ctx, POLY_DTYPE_FLOAT32, shape, 1, data, sizeof data);
+  PolyArray *arg, *inner, *out[4], *w = poly_array_new(ctx, POLY_DTYPE_FLOAT32, NULL, 0, data, 4);
+  CHECK(poly_expr_begin(ctx, "outer", &x, 1, &first, &arg) == 0);
+  CHECK(poly_expr_begin(ctx, "inner", &arg, 1, NULL, &inner) == 0);
+  FAILS(poly_array_read(inner, data, sizeof data) == 0, "poly_array_read", "a value is needed while inner traces the function");
+  FAILS(poly_array_assign(w, (PolyCallArg[]){POLY_PASS_T(inner)}) == 0, "poly_array_assign", "a tensor from outside is written while inner traces the function");
+  PolyArray *square = poly_array_binary(POLY_MUL, inner, inner), *cube = poly_array_binary(POLY_MUL, square, inner);
+  PolyArray *y = poly_array_binary(POLY_MUL, cube, w);
+  PolyExpr *f = poly_expr_end(ctx, &y, 1), *slope = poly_expr_derive(f, POLY_DERIVE_GRAD, &first, 1);
+  CHECK(f && slope && poly_expr_apply(slope, &arg, 1, out, 2) == 2); /* 3 w x^2, inside of the outer function */
+  PolyExpr *outer = poly_expr_end(ctx, out, 1), *second = poly_expr_derive(outer, POLY_DERIVE_GRAD, &first, 1);
+  PolyExpr *all = poly_expr_batch(second, -1, both, 1, both, 2);
+  int inputs = 0, outputs = 0;
+  CHECK(all && poly_expr_info(all, &inputs, &outputs) == 0 && inputs == 1 && outputs == 2);
+  poly_expr_release(f), poly_expr_release(slope), poly_expr_release(outer), poly_expr_release(second), poly_array_release(w);
+  CHECK(poly_expr_apply(all, &x, 1, out, 4) == 2 && poly_array_read(out[0], data, sizeof data) == 0);
+  CHECK(data[0] == 6 * 2 * 2 && data[1] == 6 * 2 * 3);
+  FAILS(poly_expr_apply(all, &x, 1, out, 1) >= 0, "poly_expr_apply", "expected 2");
+  FAILS(poly_expr_end(ctx, out, 1), "poly_expr_end", "no function is traced");
+  FAILS(poly_expr_abandon(ctx) == 0, "poly_expr_abandon", "no function is traced");
+  CHECK(poly_expr_begin(ctx, NULL, &x, 1, &none, &arg) == 0);
+  FAILS(poly_expr_batch(poly_expr_end(ctx, &arg, 1), -1, &first, 1, &first, 1), "poly_expr_batch", "no argument is mapped");
+  FAILS(poly_expr_begin(ctx, "map", &x, 1, both + 1, NULL) == 0, "poly_expr_begin", "given: is NULL");
+  CHECK(poly_expr_begin(ctx, NULL, &x, 1, NULL, &arg) == 0 && poly_expr_abandon(ctx) == 0);
+  FAILS(poly_array_read(arg, data, sizeof data) == 0, "poly_array_read", "a tensor has left it");
+  poly_ctx_destroy(ctx);
+}
+
 /* Learning rate schedules by name and by number give the same rates. */
 static void schedules(void) {
   PolyCtx *ctx = poly_ctx_new();
@@ -179,6 +213,7 @@ int main(void) {
   schedules();
   shared();
   jobs();
+  expressions();
   variables();
   bools();
   files();
