@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +275,13 @@ def _check(ops: list[str], transforms: list[str], seed: int) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=rounding, atol=rounding * scale)
 
 
+@pytest.fixture(autouse=True)
+def _forget() -> Iterator[None]:
+    """Drop what JAX has compiled, which is gigabytes otherwise."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.mark.parametrize("op", PAIRS)
 def test_two_transformations_of_an_operation(op: str) -> None:
     failed = []
@@ -287,10 +294,10 @@ def test_two_transformations_of_an_operation(op: str) -> None:
     assert not failed, "\n".join(failed)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_three_transformations_of_random_programs(seed: int) -> None:
     r = random.Random(seed)
-    for _ in range(5):
+    for _ in range(3):
         ops = r.sample(list(PAIRS), r.choice([1, 2, 3]))
         # More than one that adds the axes of a matrix would give many elements.
         transforms = [
