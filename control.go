@@ -3,6 +3,8 @@ package polygrad
 import (
 	"errors"
 	"fmt"
+
+	"polygrad/variable"
 )
 
 // Scan runs a step for each element of sequences, in their order, or from their end with reverse. step takes the carry and one element of each
@@ -62,4 +64,116 @@ func scan(step func(carry, elements []*Tensor) (next, kept []*Tensor, err error)
 		return nil, nil, err
 	}
 	return out[:n:n], out[n:], nil
+}
+
+// WhileLoop runs a step on a carry, of the shapes and types of init, as long as a condition holds, which is a bool of shape () computed from the
+// carry. The condition is looked at on the host, once for each step. The loop has no gradient, for the number of its steps is not known: use JVP,
+// or Scan and ForLoop. In VMap it goes on until the condition is false for all elements of the batch; an element for which it is false keeps its
+// carry.
+func WhileLoop(condition func(carry []*Tensor) (*Tensor, error), step func(carry []*Tensor) ([]*Tensor, error), init ...*Tensor) ([]*Tensor, error) {
+	out, err := whileLoop(condition, step, init)
+	return out, wrapError("WhileLoop", err)
+}
+
+func whileLoop(condition func(carry []*Tensor) (*Tensor, error), step func(carry []*Tensor) ([]*Tensor, error), init []*Tensor) ([]*Tensor, error) {
+	switch {
+	case condition == nil:
+		return nil, errors.New("condition: is nil, expected a function")
+	case step == nil:
+		return nil, errors.New("step: is nil, expected a function")
+	case len(init) == 0:
+		return nil, errors.New("init: is empty, expected a tensor")
+	}
+	n := len(init)
+	x, err := express("WhileLoop", func(carry ...*Tensor) ([]*Tensor, error) {
+		on, err := condition(carry)
+		if err != nil {
+			return nil, err
+		}
+		next, err := step(carry)
+		if err == nil && len(next) != n {
+			err = fmt.Errorf("step: returns a carry of %d tensors, expected %d as init", len(next), n)
+		}
+		return append(next[:len(next):len(next)], on), err
+	}, init, nil)
+	if err != nil {
+		return nil, err
+	}
+	return x.results(init, x.e.While)
+}
+
+// ForLoop runs a step for the numbers from lower to upper-1, an int32 of shape () each, on a carry of the shapes and types of init. It is a Scan,
+// with derivatives in both modes.
+func ForLoop(lower, upper int, step func(i *Tensor, carry []*Tensor) ([]*Tensor, error), init ...*Tensor) ([]*Tensor, error) {
+	if step == nil {
+		return nil, wrapError("ForLoop", errors.New("step: is nil, expected a function"))
+	}
+	numbers := Arange(lower, max(lower, upper), 1)
+	last, _, err := scan(func(carry, elements []*Tensor) (next, kept []*Tensor, err error) {
+		next, err = step(elements[0], carry)
+		return next, nil, err
+	}, init, []*Tensor{numbers}, -1, false)
+	return last, wrapError("ForLoop", err)
+}
+
+// Map gives the results of f for each element of xs along their first axes, stacked: f is run for one element after the other, whereas VMap runs
+// it for all at once.
+func Map(f Function, xs ...*Tensor) ([]*Tensor, error) {
+	if f == nil {
+		return nil, wrapError("Map", errors.New("f: is nil, expected a function"))
+	}
+	_, kept, err := scan(func(_, elements []*Tensor) (next, kept []*Tensor, err error) {
+		kept, err = f(elements...)
+		return nil, kept, err
+	}, nil, xs, -1, false)
+	return kept, wrapError("Map", err)
+}
+
+// Cond gives the results of ifTrue, or of ifFalse, for operands; predicate is a bool of shape (). Only that branch is computed. Both return the
+// same number of tensors, of the same shapes and types.
+func Cond(predicate *Tensor, ifTrue, ifFalse Function, operands ...*Tensor) ([]*Tensor, error) {
+	if err := predicate.Err(); err != nil {
+		return nil, err
+	}
+	if d := predicate.DType(); d != Bool {
+		return nil, wrapError("Cond", fmt.Errorf("predicate: is %s, expected bool", d))
+	}
+	out, err := choose("Cond", predicate.Cast(Int32), []Function{ifFalse, ifTrue}, operands)
+	return out, wrapError("Cond", err)
+}
+
+// Switch gives the results of the branch with a number for operands; index is an integer of shape (), of which numbers out of range stand for
+// the first and the last branch. Only that branch is computed. All return the same number of tensors, of the same shapes and types.
+func Switch(index *Tensor, branches []Function, operands ...*Tensor) ([]*Tensor, error) {
+	out, err := choose("Switch", index, branches, operands)
+	return out, wrapError("Switch", err)
+}
+
+func choose(who string, index *Tensor, branches []Function, operands []*Tensor) ([]*Tensor, error) {
+	if len(branches) == 0 {
+		return nil, errors.New("branches: none, expected one or more")
+	}
+	args := append([]*Tensor{index}, operands...)
+	lengths := make([]int, len(branches))
+	x, err := express(who, func(given ...*Tensor) ([]*Tensor, error) {
+		var all []*Tensor
+		for k, f := range branches {
+			if f == nil {
+				return nil, fmt.Errorf("branch %d: is nil, expected a function", k)
+			}
+			results, err := f(given[1:]...)
+			if err != nil {
+				return nil, err
+			}
+			if lengths[k] = len(results); lengths[k] != lengths[0] {
+				return nil, fmt.Errorf("branch %d returns %d tensors, and branch 0 %d", k, lengths[k], lengths[0])
+			}
+			all = append(all, results...)
+		}
+		return all, nil
+	}, args, nil)
+	if err != nil {
+		return nil, err
+	}
+	return x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.Switch(len(branches), vs) })
 }

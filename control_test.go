@@ -1,6 +1,7 @@
 package polygrad_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -230,6 +231,204 @@ func TestErrorsOfScan(t *testing.T) {
 		},
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, expected %s", err, text)
+		}
+	}
+}
+
+// roots finds the square root of its argument by Newton's method, as far as it changes, and the number of steps.
+func roots(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+	a := args[0]
+	return polygrad.WhileLoop(func(c []*polygrad.Tensor) (*polygrad.Tensor, error) {
+		return c[0].Mul(c[0]).Sub(a).Abs().Gt(1e-13).Mul(c[1].Lt(100)).Cast(polygrad.Bool), nil
+	}, func(c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{c[0].Add(a.Div(c[0])).Mul(0.5), c[1].Add(1)}, nil
+	}, a.Add(1), polygrad.Scalar(int32(0)))
+}
+
+func TestWhileLoop(t *testing.T) {
+	out, err := roots(polygrad.Scalar(2.0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers(t, "root", out[0], nil, math.Sqrt2)
+	numbers(t, "steps", out[1], nil, 5)
+	out, err = roots(polygrad.Scalar(0.0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if steps := one32(t, out[1]); steps < 15 {
+		t.Errorf("%d steps to the root of 0", steps)
+	}
+	// No step at all.
+	out, err = polygrad.WhileLoop(func(c []*polygrad.Tensor) (*polygrad.Tensor, error) { return c[0].Gt(5), nil },
+		func(c []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return tensors{c[0].Mul(2)}, nil }, polygrad.Scalar(3.0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers(t, "no step", out[0], nil, 3)
+
+	a := polygrad.From([]float64{4, 2, 1e4, 0.25})
+	all, err := polygrad.VMap(roots, nil, nil)(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers(t, "roots of a batch", all[0], nil, 2, math.Sqrt2, 100, 0.5)
+	for i, n := range []float64{4, 2, 1e4, 0.25} {
+		one, err := roots(polygrad.Scalar(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := one32(t, one[1])
+		numbers(t, "steps of a batch", all[1].Index(polygrad.At(i)), nil, float64(steps))
+	}
+	_, changes, err := polygrad.JVP(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		out, err := roots(args...)
+		if err != nil {
+			return nil, err
+		}
+		return out[:1], nil
+	}, tensors{polygrad.Scalar(2.0)}, tensors{polygrad.Scalar(1.0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers(t, "tangent", changes[0], nil, 0.5/math.Sqrt2)
+	g, err := first(polygrad.Grad(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		out, err := roots(args...)
+		if err != nil {
+			return nil, err
+		}
+		return out[:1], nil
+	})(polygrad.Scalar(2.0)))
+	if err == nil || !strings.Contains(err.Error(), "a while loop has no gradient") {
+		t.Errorf("%v %v, expected no gradient", g, err)
+	}
+}
+
+func one32(t *testing.T, x *polygrad.Tensor) int32 {
+	t.Helper()
+	v, err := polygrad.Values[int32](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v[0]
+}
+
+// piecewise is x² sin(y) below 0 and exp(x) y above.
+func piecewise(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+	x, y := args[0], args[1]
+	return polygrad.Cond(x.Gt(0), func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{args[0].Exp().Mul(y)}, nil
+	}, func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{args[0].Mul(args[0]).Mul(y.Sin())}, nil
+	}, x)
+}
+
+func TestCond(t *testing.T) {
+	value := func(x, y float64) float64 {
+		if x > 0 {
+			return math.Exp(x) * y
+		}
+		return x * x * math.Sin(y)
+	}
+	for _, x := range []float64{-2, 1.5} {
+		const y = 0.7
+		args := tensors{polygrad.Scalar(x), polygrad.Scalar(y)}
+		v, err := first(piecewise(args...))
+		numbers(t, "value", v, err, value(x, y))
+		dx, dy, dxy := math.Exp(x)*y, math.Exp(x), math.Exp(x)
+		if x <= 0 {
+			dx, dy, dxy = 2*x*math.Sin(y), x*x*math.Cos(y), 2*x*math.Cos(y)
+		}
+		g, err := polygrad.Grad(piecewise, 0, 1)(args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers(t, "by x", g[0], nil, dx)
+		numbers(t, "by y", g[1], nil, dy)
+		second, err := first(polygrad.Grad(polygrad.Grad(piecewise, 0), 1)(args...))
+		numbers(t, "by x and y", second, err, dxy)
+		_, changes, err := polygrad.JVP(piecewise, args, tensors{polygrad.Scalar(2.0), polygrad.Scalar(3.0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers(t, "tangent", changes[0], nil, 2*dx+3*dy)
+	}
+	xs := polygrad.From([]float64{-2, 1.5, 0, -0.5})
+	g, err := first(polygrad.VMap(polygrad.Grad(piecewise), []int{0, polygrad.Unmapped}, nil)(xs, polygrad.Scalar(0.7)))
+	s := math.Sin(0.7)
+	numbers(t, "gradients of a batch", g, err, -4*s, math.Exp(1.5)*0.7, 0, -s)
+	// One predicate for all elements.
+	g, err = first(polygrad.VMap(piecewise, []int{polygrad.Unmapped, 0}, nil)(polygrad.Scalar(-2.0), xs))
+	numbers(t, "values of a batch", g, err, 4*math.Sin(-2), 4*math.Sin(1.5), 0, 4*math.Sin(-0.5))
+}
+
+func TestOnlyOneBranchIsComputed(t *testing.T) {
+	forever := func(c []*polygrad.Tensor) (*polygrad.Tensor, error) { return c[0].Ge(0), nil }
+	same := func(c []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return c, nil }
+	x := polygrad.Scalar(1.0)
+	v, err := first(polygrad.Cond(x.Gt(0), of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Mul(5) }),
+		func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			return polygrad.WhileLoop(forever, same, args...)
+		}, x))
+	numbers(t, "the branch that ends", v, err, 5)
+}
+
+func TestSwitchForLoopAndMap(t *testing.T) {
+	branches := []polygrad.Function{
+		of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Mul(2) }),
+		of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Mul(x) }),
+		of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Neg() }),
+	}
+	x := polygrad.From([]float64{3, 4})
+	for i, want := range map[int32][]float64{-1: {6, 8}, 0: {6, 8}, 1: {9, 16}, 2: {-3, -4}, 7: {-3, -4}} {
+		v, err := first(polygrad.Switch(polygrad.Scalar(i), branches, x))
+		numbers(t, "branch", v, err, want...)
+	}
+	byIndex := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return polygrad.Switch(args[0], branches, args[1])
+	}
+	v, err := first(polygrad.VMap(byIndex, nil, nil)(polygrad.From([]int32{2, 1}), x))
+	numbers(t, "branches of a batch", v, err, -3, 16)
+
+	power := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return polygrad.ForLoop(1, 5, func(i *polygrad.Tensor, c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			return tensors{c[0].Mul(args[0]).Add(i.Cast(polygrad.Float64))}, nil
+		}, args[0])
+	}
+	v, err = first(power(polygrad.Scalar(2.0)))
+	numbers(t, "ForLoop", v, err, 32+8+8+6+4)
+	v, err = first(polygrad.Grad(power)(polygrad.Scalar(2.0)))
+	numbers(t, "gradient of ForLoop", v, err, 5*16+12+8+3)
+	v, err = first(polygrad.ForLoop(5, 1, func(i *polygrad.Tensor, c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{c[0].Add(1)}, nil
+	}, x))
+	numbers(t, "no iteration", v, err, 3, 4)
+
+	v, err = first(polygrad.Map(of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Mul(x).Sum() }), polygrad.From([]float64{1, 2, 3, 4}, 2, 2)))
+	numbers(t, "Map", v, err, 5, 25)
+}
+
+func TestErrorsOfControlFlow(t *testing.T) {
+	x := polygrad.From([]float64{1, 2, 3})
+	id := of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x })
+	always := func(c []*polygrad.Tensor) (*polygrad.Tensor, error) { return c[0].Gt(0), nil }
+	for text, f := range map[string]func() ([]*polygrad.Tensor, error){
+		"polygrad: WhileLoop: condition: is nil": func() ([]*polygrad.Tensor, error) { return polygrad.WhileLoop(nil, nil, x) },
+		"polygrad: WhileLoop: the condition is bool of shape (3), expected a bool of shape ()": func() ([]*polygrad.Tensor, error) {
+			return polygrad.WhileLoop(always, func(c []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return c, nil }, x)
+		},
+		"polygrad: Cond: predicate: is float64, expected bool": func() ([]*polygrad.Tensor, error) { return polygrad.Cond(polygrad.Scalar(1.0), id, id, x) },
+		"polygrad: Cond: branch 1 returns float64 of shape () as result 0, and branch 0 float64 of shape (3)": func() ([]*polygrad.Tensor, error) {
+			return polygrad.Cond(polygrad.Scalar(true), of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Sum() }), id, x)
+		},
+		"polygrad: Cond: branch 0: is nil":                                                 func() ([]*polygrad.Tensor, error) { return polygrad.Cond(polygrad.Scalar(true), id, nil, x) },
+		"polygrad: Cond: the index is int32 of shape (3), expected an integer of shape ()": func() ([]*polygrad.Tensor, error) { return polygrad.Cond(x.Gt(0), id, id, x) },
+		"polygrad: Switch: branches: none":                                                 func() ([]*polygrad.Tensor, error) { return polygrad.Switch(polygrad.Scalar(int32(1)), nil, x) },
+		"polygrad: Map: f: is nil":                                                         func() ([]*polygrad.Tensor, error) { return polygrad.Map(nil, x) },
+		"polygrad: ForLoop: step: is nil":                                                  func() ([]*polygrad.Tensor, error) { return polygrad.ForLoop(0, 3, nil, x) },
+	} {
+		if _, err := f(); err == nil || !strings.HasPrefix(err.Error(), text) {
 			t.Errorf("%v, expected %s", err, text)
 		}
 	}

@@ -93,7 +93,7 @@ func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 		}
 		in.report.Kernels = append(in.report.Kernels, r)
 	}
-	p.repeat(in.sched.Loops)
+	p.repeat(in.sched.Loops, in.slot)
 	return nil
 }
 

@@ -23,10 +23,11 @@ type move struct {
 	bytes    int64
 }
 
-// loop is a run of launches that is repeated, with a variable that counts.
+// loop is a run of launches that is repeated, with a variable that counts, and only while the bool in a slot is true (-1: none).
 type loop struct {
 	first, last, variable int
 	count                 int64
+	while                 int
 }
 
 // plan is a request as a list of launches.
@@ -73,14 +74,18 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 	for i, k := range sched.Kernels {
 		p.add(kernels[i], slot, k.Bufs)
 	}
-	p.repeat(sched.Loops)
+	p.repeat(sched.Loops, slot)
 	return p, nil
 }
 
-// repeat repeats launches.
-func (p *plan) repeat(loops []schedule.Loop) {
+// repeat repeats launches. slot maps the schedule's slots to the plan's.
+func (p *plan) repeat(loops []schedule.Loop, slot []int) {
 	for _, l := range loops {
-		p.loops = append(p.loops, loop{l.First, l.Last, p.variable(l.Variable), l.Count})
+		while := -1
+		if l.While >= 0 {
+			while = slot[l.While]
+		}
+		p.loops = append(p.loops, loop{l.First, l.Last, p.variable(l.Variable), l.Count, while})
 	}
 }
 

@@ -18,6 +18,7 @@ type run struct {
 	vars []int64
 	// arena holds the temporaries and the staged inputs, nil if there are none.
 	arena *arena
+	flag  [1]byte // the condition of a loop
 	// staged are the inputs copied for the run.
 	staged []staged
 }
@@ -90,6 +91,12 @@ func (p *plan) launch(r *run, first, last int, loops []loop, stop *func() bool, 
 			for loops = inner; len(loops) > 0 && loops[0].first < l.last; loops = loops[1:] {
 			}
 			for n := range l.count {
+				if on, err := l.goesOn(r); !on || err != nil {
+					if err != nil {
+						return err
+					}
+					break
+				}
 				r.vals[l.variable] = n
 				if err := p.launch(r, l.first, l.last, inner[:len(inner)-len(loops)], stop, times); err != nil {
 					return err
@@ -111,6 +118,21 @@ func (p *plan) launch(r *run, first, last int, loops []loop, stop *func() bool, 
 		i++
 	}
 	return nil
+}
+
+// goesOn reports whether the condition of another iteration holds.
+func (l *loop) goesOn(r *run) (bool, error) {
+	if l.while < 0 {
+		return true, nil
+	}
+	if err := r.queue.Wait(); err != nil {
+		return false, err
+	}
+	err := r.queue.CopyOut(r.flag[:], r.bufs[l.while])
+	if err == nil {
+		err = r.queue.Wait()
+	}
+	return r.flag[0] != 0, err
 }
 
 // variables sets the values of the variables: vars takes precedence over the request's bindings.

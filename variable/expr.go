@@ -183,33 +183,18 @@ func argument(u *uop.UOp, s uop.Shape) *uop.UOp { return transform.Placeholder(u
 
 // Apply gives the outputs for arguments of the shapes and types of the inputs. Nothing is computed.
 func (e *Expr) Apply(args []*Variable) ([]*Variable, error) {
-	if len(args) != len(e.inputs) {
-		return nil, fmt.Errorf("%d arguments, expected %d", len(args), len(e.inputs))
-	}
-	c := e.ctx
-	at := make(map[*uop.UOp]*uop.UOp, len(args))
-	from := make([]*value, 0, len(args)+len(e.from))
-	for i, v := range args {
-		if v.ctx != c {
-			return nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
-		}
-		from = append(from, v.source())
-		u, in := v.Node(), e.inputs[i]
-		if u.DType != in.DType || !u.Shape().Equal(in.Shape()) {
-			return nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, u.DType.NumpyName(), u.Shape(), in.DType.NumpyName(), in.Shape())
-		}
-		at[in] = u
-	}
-	nodes, err := transform.Substitute(e.outputs, at)
+	nodes, from, err := e.operands(args, func(i int) uop.Shape { return e.inputs[i].Shape() })
 	if err != nil {
 		return nil, err
 	}
-	from = append(from, e.from...)
-	out := make([]*Variable, len(nodes))
-	for i, u := range nodes {
-		out[i] = c.result(u, from)
+	at := make(map[*uop.UOp]*uop.UOp, len(args))
+	for i, in := range e.inputs {
+		at[in] = nodes[i]
 	}
-	return out, nil
+	if nodes, err = transform.Substitute(e.outputs, at); err != nil {
+		return nil, err
+	}
+	return e.ctx.results(nodes, from), nil
 }
 
 // Scan runs the function for each element of sequences, from their end with reverse. Its first inputs and outputs are the carry of carried
@@ -220,37 +205,86 @@ func (e *Expr) Scan(carried int, length int64, reverse bool, args []*Variable) (
 	switch {
 	case carried < 0 || carried > len(e.inputs) || carried > len(e.outputs):
 		return nil, fmt.Errorf("carried: %d, expected 0 to the %d inputs and the %d outputs", carried, len(e.inputs), len(e.outputs))
-	case len(args) != len(e.inputs):
-		return nil, fmt.Errorf("%d arguments, expected %d", len(args), len(e.inputs))
 	case length < 0:
 		return nil, fmt.Errorf("length: %d, expected 0 or more", length)
 	}
-	nodes := make([]*uop.UOp, len(args))
-	from := make([]*value, 0, len(args)+len(e.from))
-	for i, v := range args {
-		if v.ctx != c {
-			return nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
+	nodes, from, err := e.operands(args, func(i int) uop.Shape {
+		if i < carried {
+			return e.inputs[i].Shape()
 		}
-		from, nodes[i] = append(from, v.source()), v.Node()
-		want, u := e.inputs[i].Shape(), nodes[i]
-		if i >= carried {
-			want = append(uop.ShapeOf(length), want...)
-		}
-		if u.DType != e.inputs[i].DType || !u.Shape().Equal(want) {
-			return nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, u.DType.NumpyName(), u.Shape(), e.inputs[i].DType.NumpyName(), want)
-		}
+		return append(uop.ShapeOf(length), e.inputs[i].Shape()...)
+	})
+	if err != nil {
+		return nil, err
 	}
 	step := transform.Step{Carry: e.inputs[:carried:carried], Elements: e.inputs[carried:], Next: e.outputs[:carried:carried], Out: e.outputs[carried:]}
 	last, kept, err := transform.Scan(step, length, reverse, nodes[:carried], nodes[carried:])
 	if err != nil {
 		return nil, err
 	}
-	from = append(from, e.from...)
-	out := make([]*Variable, 0, len(e.outputs))
-	for _, u := range slices.Concat(last, kept) {
-		out = append(out, c.result(u, from))
+	return c.results(slices.Concat(last, kept), from), nil
+}
+
+// While runs the function, whose outputs are those of a step and then a condition, on the inputs as long as the condition holds. args are the
+// initial carry. Nothing is computed.
+func (e *Expr) While(args []*Variable) ([]*Variable, error) {
+	nodes, from, err := e.operands(args, func(i int) uop.Shape { return e.inputs[i].Shape() })
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	n := len(e.inputs)
+	step := transform.Step{Carry: e.inputs, Next: e.outputs[:n:n]}
+	last, err := transform.While(step, e.outputs[n], nodes)
+	if err != nil {
+		return nil, err
+	}
+	return e.ctx.results(last, from), nil
+}
+
+// Switch gives the outputs of one of several branches, each of which has as many. The first of args is its number, the others are operands: the
+// inputs of the function in the same order. Nothing is computed.
+func (e *Expr) Switch(branches int, args []*Variable) ([]*Variable, error) {
+	nodes, from, err := e.operands(args, func(i int) uop.Shape { return e.inputs[i].Shape() })
+	if err != nil {
+		return nil, err
+	}
+	n := len(e.outputs) / branches
+	var list [][]*uop.UOp
+	for k := range branches {
+		list = append(list, e.outputs[k*n:(k+1)*n:(k+1)*n])
+	}
+	results, err := transform.Switch(nodes[0], list, e.inputs[1:], nodes[1:])
+	if err != nil {
+		return nil, err
+	}
+	return e.ctx.results(results, from), nil
+}
+
+// operands are the nodes of arguments of the types of the inputs and given shapes, and what results are computed from.
+func (e *Expr) operands(args []*Variable, shape func(i int) uop.Shape) (nodes []*uop.UOp, from []*value, err error) {
+	if len(args) != len(e.inputs) {
+		return nil, nil, fmt.Errorf("%d arguments, expected %d", len(args), len(e.inputs))
+	}
+	for i, v := range args {
+		if v.ctx != e.ctx {
+			return nil, nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
+		}
+		u, in := v.Node(), e.inputs[i]
+		if want := shape(i); u.DType != in.DType || !u.Shape().Equal(want) {
+			return nil, nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, u.DType.NumpyName(), u.Shape(), in.DType.NumpyName(), want)
+		}
+		nodes, from = append(nodes, u), append(from, v.source())
+	}
+	return nodes, append(from, e.from...), nil
+}
+
+// results are variables of nodes that are computed from values.
+func (c *Context) results(nodes []*uop.UOp, from []*value) []*Variable {
+	out := make([]*Variable, len(nodes))
+	for i, u := range nodes {
+		out[i] = c.result(u, from)
+	}
+	return out
 }
 
 // floating checks that inputs are of floating types.

@@ -117,7 +117,16 @@ func (p *pass) add(u, v *uop.UOp) {
 }
 
 // run gives every node between the loss and the targets its gradient, users before sources.
-func (p *pass) run() error {
+func (p *pass) run() (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case Refusal:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
 	path := p.root.ToposortGated(p.flows)
 	for i := len(path) - 1; i >= 0; i-- {
 		u := path[i]
@@ -147,6 +156,12 @@ func (p *pass) run() error {
 	}
 	return nil
 }
+
+// A Refusal is the panic value of a Stated's Gradient that has no answer; Of returns its error.
+type Refusal struct{ error }
+
+// Refuse is a panic with a Refusal.
+func Refuse(err error) { panic(Refusal{err}) }
 
 // deferred are the gradients of the sources of a node whose arg is Deferred, nil for any other. The sources may depend on each other, so
 // they are leaves while the expression is differentiated.

@@ -71,6 +71,10 @@ func (s *Schedule) temporaries() []*temporary {
 	}
 	// What is needed around a loop is needed until it ends; inner loops come after those around them.
 	for _, l := range slices.Backward(s.Loops) {
+		if l.While >= 0 && bySlot[l.While] != nil {
+			t := bySlot[l.While]
+			t.first, t.last = min(t.first, l.First), max(t.last, l.Last-1)
+		}
 		for _, t := range out {
 			if inside := t.first < l.Last && t.last >= l.First; inside && (t.first < l.First || t.last >= l.Last) {
 				t.first, t.last = min(t.first, l.First), max(t.last, l.Last-1)

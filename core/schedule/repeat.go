@@ -12,6 +12,8 @@ type Loop struct {
 	First, Last int
 	Variable    uop.VarArg
 	Count       int64
+	// While is the slot of a bool that must be true before each iteration, -1 for none.
+	While int
 }
 
 // Repeated schedules a normalised request that may contain REPEATs. The request is split at them: their operands are stored, the
@@ -175,7 +177,7 @@ func (r *repeats) request(root *uop.UOp) error {
 		for i, u := range loops {
 			n := len(states[i])
 			for k, s := range u.Src[1 : 1+n] {
-				if !overwritten(u, k) && (read[states[i][k]] || touches(u, k)) {
+				if !overwritten(u, k) && (read[states[i][k]] || touches(u, k) || u.Arg.(uop.RepeatArg).While == k+1) {
 					stores = append(stores, states[i][k].Store(s))
 				}
 			}
@@ -216,6 +218,9 @@ func withoutDead(root *uop.UOp, loops []*uop.UOp) *uop.UOp {
 	m := map[*uop.UOp]*uop.UOp{}
 	for _, u := range loops {
 		states := u.Arg.(uop.RepeatArg).States
+		if while := u.Arg.(uop.RepeatArg).While; while > 0 {
+			live[u][while-1] = true
+		}
 		if len(live[u]) == states {
 			continue
 		}
@@ -279,6 +284,9 @@ func touches(u *uop.UOp, state int) bool {
 
 // overwritten reports whether the first statement of the body of a REPEAT stores all of a state, and does not read it.
 func overwritten(u *uop.UOp, state int) bool {
+	if u.Arg.(uop.RepeatArg).While > 0 {
+		return false // it may run no iteration
+	}
 	first := u.Src[0].Src[0]
 	at := slices.IndexFunc(first.Src, func(s *uop.UOp) bool {
 		return s.Op == uop.Store && s.Src[0].Op == uop.Param && s.Src[0].Arg == uop.Num(state)
@@ -323,8 +331,14 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	first := len(r.s.Kernels)
 	at := len(r.s.Loops)
 	v := uop.VarArg{Name: arg.Variable, Min: uop.Int(0), Max: uop.Int(arg.Count - 1)}
-	if arg.Count > 1 {
-		r.s.Loops = append(r.s.Loops, Loop{First: first, Variable: v, Count: arg.Count})
+	isLoop := arg.Count > 1 || arg.While > 0
+	if isLoop {
+		l := Loop{First: first, Variable: v, Count: arg.Count, While: -1}
+		if arg.While > 0 {
+			p := buffers[arg.While-1]
+			l.While = r.slot(int(p.Arg.(uop.Num)), p.DType, p.Size())
+		}
+		r.s.Loops = append(r.s.Loops, l)
 	}
 	for _, statement := range u.Src[0].Src {
 		m := map[*uop.UOp]*uop.UOp{}
@@ -346,11 +360,11 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		}
 		r.depth--
 	}
-	if arg.Count == 1 {
+	if !isLoop {
 		return nil
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
-	if r.merge && at == len(r.s.Loops)-1 {
+	if r.merge && at == len(r.s.Loops)-1 && arg.While == 0 {
 		if k, ok := r.s.merged(r.s.Loops[at]); ok {
 			r.s.Kernels = append(r.s.Kernels[:first], k)
 			r.s.Loops = r.s.Loops[:at]

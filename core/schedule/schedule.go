@@ -88,7 +88,11 @@ func (s *Schedule) Dump() string {
 		fmt.Fprintf(&b, "kernel %d on slots %v\n%s", i, k.Bufs, k.AST.Dump())
 	}
 	for _, l := range s.Loops {
-		fmt.Fprintf(&b, "kernels %d to %d are run for each %s\n", l.First, l.Last-1, l.Variable)
+		fmt.Fprintf(&b, "kernels %d to %d are run for each %s", l.First, l.Last-1, l.Variable)
+		if l.While >= 0 {
+			fmt.Fprintf(&b, " while slot %d is true", l.While)
+		}
+		b.WriteByte('\n')
 	}
 	for i, o := range s.Outputs {
 		fmt.Fprintf(&b, "output %d: slot %d", i, o.Slot)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"polygrad/core/gradient"
 	"polygrad/core/uop"
 )
 
@@ -233,18 +234,18 @@ func writeBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	return u.With(prepend(target, []*uop.UOp{b.whole(u.Src[1])})...), nil
 }
 
-// repeatBatch runs the statements for all elements of the batch side by side: each state, and each mapped tensor that they read, is a
-// buffer with the axis of the batch in front.
+// repeatBatch runs the statements for all elements of the batch side by side: a tensor that differs between elements is a buffer with the
+// axis of the batch in front. If the condition of another iteration differs, all elements go on until it is false for all of them, and those
+// for which it is false keep their states.
 func repeatBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	if b.size.Symbolic() {
 		return nil, fmt.Errorf("transform.Batch: the batch has the size %s, expected a number for a function that runs statements", b.size)
 	}
 	g, a := u.Graph(), u.Arg.(uop.RepeatArg)
 	src := slices.Clone(u.Src)
-	mapped := make([]bool, len(u.Src)-1)
+	mapped := b.mappedSources(u)
 	for i, s := range u.Src[1:] {
 		v := b.done[s]
-		mapped[i] = v.Mapped || i < a.States
 		if src[1+i] = v.Node; mapped[i] {
 			src[1+i] = v.Whole(b.size)
 		}
@@ -263,7 +264,96 @@ func repeatBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 		return nil, err
 	}
 	src[0] = statements[0].Node
-	return g.New(uop.Repeat, u.DType, src, u.Arg, u.Tag), nil
+	if a.While > 0 && mapped[a.While-1] {
+		return b.unlessEnded(g.New(uop.Repeat, u.DType, src, a, u.Tag)), nil
+	}
+	return g.New(uop.Repeat, u.DType, src, a, u.Tag), nil
 }
 
-func resultBatch(b batching, u *uop.UOp) (*uop.UOp, error) { return u.With(b.done[u.Src[0]].Node), nil }
+// mappedSources reports which states of a REPEAT, and tensors that it reads, differ between the elements of the batch: a state does as soon
+// as something that does is written to it.
+func (b batching) mappedSources(u *uop.UOp) []bool {
+	mapped := make([]bool, len(u.Src)-1)
+	for i, s := range u.Src[1:] {
+		mapped[i] = b.done[s].Mapped
+	}
+	while := u.Arg.(uop.RepeatArg).While
+	for changed := true; changed; {
+		changed = false
+		for _, statement := range u.Src[0].Src {
+			for _, w := range statement.Src {
+				state := w.Src[0].Base().Arg.(uop.Num)
+				differs := while > 0 && mapped[while-1]
+				for _, p := range order(w.Src, batching{}.below) {
+					differs = differs || p.Op == uop.Param && mapped[p.Arg.(uop.Num)]
+				}
+				if differs && !mapped[state] {
+					mapped[state], changed = true, true
+				}
+			}
+		}
+	}
+	return mapped
+}
+
+// unlessEnded is a batched REPEAT whose condition is a vector: states change where it is true. The loop has one more state, whether it is true
+// anywhere; of a loop that runs once at most, none.
+func (b batching) unlessEnded(u *uop.UOp) *uop.UOp {
+	g, a := u.Graph(), u.Arg.(uop.RepeatArg)
+	flagOf := func(s uop.Shape) *uop.UOp {
+		p := g.New(uop.Param, uop.Bool, []*uop.UOp{g.ShapeArg(uop.ShapeOf(b.size.N)), g.DeviceOp(u.Src[1].Device())}, uop.Num(a.While-1), nil)
+		ones := slices.Repeat(uop.ShapeOf(1), len(s))
+		ones[0] = b.size
+		return p.Reshape(ones).Expand(s)
+	}
+	anywhere := func(flags *uop.UOp) *uop.UOp {
+		return flags.Reshape(uop.ShapeOf(b.size.N)).Cast(uop.Int32).ReduceAxes(uop.Max, 0).Ne(g.DeviceConst(uop.Int32, uop.Int(0), u.Src[1].Device(), uop.ShapeOf(1)))
+	}
+	var statements []*uop.UOp
+	for _, statement := range u.Src[0].Src {
+		var writes []*uop.UOp
+		for _, w := range statement.Src {
+			target, v := w.Src[0], w.Src[1]
+			if w.Op == uop.Store {
+				target = target.Reshape(v.Shape())
+			}
+			v = flagOf(v.Shape()).Where(v, target)
+			if a.Count > 1 && int(target.Base().Arg.(uop.Num)) == a.While-1 {
+				goesOn := g.New(uop.Param, uop.Bool, []*uop.UOp{g.ShapeArg(uop.ShapeOf(1)), g.DeviceOp(u.Src[1].Device())}, uop.Num(a.States), uop.Str("any"))
+				writes = append(writes, goesOn.AssignTo(anywhere(v)))
+			}
+			writes = append(writes, target.AssignTo(v))
+		}
+		statements = append(statements, statement.With(readersFirst(writes)...))
+	}
+	body := u.Src[0].With(statements...)
+	if a.Count == 1 {
+		a.While = 0
+		return g.New(uop.Repeat, u.DType, prepend(body, u.Src[1:]), a, u.Tag)
+	}
+	// What is read is numbered behind one more state.
+	inputs := map[*uop.UOp]Batched{}
+	for _, p := range order([]*uop.UOp{body}, batching{}.below) {
+		if n, is := p.Arg.(uop.Num); p.Op == uop.Param && is && int(n) >= a.States && p.Tag == nil {
+			inputs[p] = Batched{Node: p.WithArg(n + 1)}
+		} else if p.Op == uop.Param && p.Tag != nil {
+			inputs[p] = Batched{Node: p.WithTag(nil)}
+		}
+	}
+	moved, err := Batch([]*uop.UOp{body}, inputs, uop.N(1))
+	if err != nil {
+		gradient.Refuse(err)
+	}
+	first := anywhere(u.Src[a.While])
+	a.While, a.States = a.States+1, a.States+1
+	src := slices.Concat([]*uop.UOp{moved[0].Node}, u.Src[1:a.States], []*uop.UOp{first}, u.Src[a.States:])
+	return g.New(uop.Repeat, u.DType, src, a, u.Tag)
+}
+
+func resultBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
+	r := u.With(b.done[u.Src[0]].Node)
+	if len(r.Shape()) == len(u.Shape()) { // a state that is the same for all elements
+		r = r.Reshape(prepend(uop.N(1), u.Shape())).Expand(prepend(b.size, u.Shape()))
+	}
+	return r, nil
+}

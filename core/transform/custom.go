@@ -121,11 +121,11 @@ func (a batchedGradient) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return found
 }
 
-// batch panics where a rule uses what cannot be batched: the rules of gradients have no errors.
+// batch refuses the gradient where a rule uses what cannot be batched.
 func (a batchedGradient) batch(v *uop.UOp, inputs map[*uop.UOp]Batched, size uop.Sint) *uop.UOp {
 	out, err := Batch([]*uop.UOp{v}, inputs, size)
 	if err != nil {
-		panic(err)
+		gradient.Refuse(err)
 	}
 	return out[0].Whole(size)
 }

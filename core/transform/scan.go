@@ -21,6 +21,13 @@ type Step struct {
 // inputs are all placeholders.
 func (s *Step) inputs() []*uop.UOp { return slices.Concat(s.Carry, s.Elements, s.Reads) }
 
+// nodes calls f for the roots and leaves of the graph.
+func (s *Step) nodes(f func(u *uop.UOp)) {
+	for _, u := range slices.Concat(s.inputs(), s.Next, s.Out) {
+		f(u)
+	}
+}
+
 // check reports a carry that changes.
 func (s *Step) check() error {
 	if len(s.Carry) != len(s.Next) {
@@ -118,21 +125,13 @@ func (l *scan) run(carry, sequences, reads []*uop.UOp) (last, kept []*uop.UOp) {
 	l.own = n + len(l.step.Out)
 	l.step.Out = slices.Concat(l.step.Out, l.step.Carry)
 	results := l.loop(carry, sequences, reads)
-	inputs := slices.Concat(carry, sequences, reads)
-	if floats := places(results); len(floats) > 0 && slices.ContainsFunc(inputs, isFloat) {
-		var whole []*uop.UOp // history that is no part of the value
-		for _, u := range results[l.own:] {
-			if !isFloat(u) {
-				whole = append(whole, u)
-			}
-		}
-		parts := chosen(results, floats)
-		value := joined(parts)
-		value = value.Graph().New(uop.CustomGradient, value.DType, slices.Concat([]*uop.UOp{value}, inputs, whole), l, nil)
-		for k, part := range partsOf(value, parts) {
-			results[floats[k]] = part
+	var whole []*uop.UOp // history that is no part of the value
+	for _, u := range results[l.own:] {
+		if !isFloat(u) {
+			whole = append(whole, u)
 		}
 	}
+	results = withRule(l, results, slices.Concat(carry, sequences, reads), whole...)
 	return results[:n], results[n:l.own]
 }
 
@@ -203,18 +202,14 @@ func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
 	}
 	g := l.step.graph()
 	index := uop.N(0)
-	variable := l.variable()
+	variable := loopVariable(&l.step)
 	if l.length > 1 {
 		index = uop.S(g.Variable(variable, uop.Int(0), uop.Int(l.length-1), uop.IndexT))
 	}
 	if l.reverse {
 		index = uop.N(l.length - 1).Sub(index)
 	}
-	inside := make([]*uop.UOp, 0, len(states)+len(sequences)+len(reads))
-	for k, s := range slices.Concat(states, sequences, reads) {
-		p := g.New(uop.Param, s.DType, []*uop.UOp{g.ShapeArg(uop.ShapeOf(s.Size())), g.DeviceOp(s.Device())}, uop.Num(k), nil)
-		inside = append(inside, p.Reshape(s.Shape()))
-	}
+	inside := params(g, states, slices.Concat(sequences, reads))
 	at := map[*uop.UOp]*uop.UOp{}
 	for i, p := range l.step.Carry {
 		at[p] = inside[i]
@@ -225,10 +220,7 @@ func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
 	for i, p := range l.step.Reads {
 		at[p] = inside[len(states)+len(sequences)+i]
 	}
-	values, err := Substitute(slices.Concat(l.step.Next, l.step.Out), at)
-	if err != nil {
-		panic(err) // nothing is batched here
-	}
+	values := mustSubstitute(slices.Concat(l.step.Next, l.step.Out), at)
 	var kept, changed []*uop.UOp
 	for i, v := range values {
 		switch target := inside[i]; {
@@ -300,11 +292,11 @@ func element(sequence *uop.UOp, index uop.Sint) *uop.UOp {
 	return slot(sequence, index).Reshape(sequence.Shape()[1:])
 }
 
-// variable is the name of the counter: loops in one another have different ones.
-func (l *scan) variable() string {
+// loopVariable is the name of the counter of a loop: loops in one another have different ones.
+func loopVariable(s *Step) string {
 	const name = "step"
 	deepest := 0
-	for _, u := range order(slices.Concat(l.step.Next, l.step.Out), func(u *uop.UOp) []*uop.UOp { return u.Src }) {
+	for _, u := range order(slices.Concat(s.Next, s.Out), func(u *uop.UOp) []*uop.UOp { return u.Src }) {
 		if u.Op != uop.Repeat {
 			continue
 		}
@@ -329,11 +321,7 @@ func (l *scan) String() string {
 	return fmt.Sprintf("scan of %d steps%s", l.length, direction)
 }
 
-func (l *scan) Nodes(mark func(u *uop.UOp)) {
-	for _, u := range slices.Concat(l.step.inputs(), l.step.Next, l.step.Out) {
-		mark(u)
-	}
-}
+func (l *scan) Nodes(mark func(u *uop.UOp)) { l.step.nodes(mark) }
 
 // operands are the sources of a CUSTOM_GRADIENT behind the value.
 func (l *scan) operands(u *uop.UOp) (carry, sequences, reads []*uop.UOp) {
@@ -391,7 +379,7 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 	moving := places(inputs)
 	found, err := gradient.OfSeveral(losses, chosen(inputs, moving), seeds)
 	if err != nil {
-		panic(err) // the rules of gradients have no errors
+		gradient.Refuse(err)
 	}
 	into := make([]*uop.UOp, len(inputs)) // of the inputs of a step
 	for k, i := range moving {
@@ -432,30 +420,10 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 func (l *scan) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool, err error) {
 	carry, sequences, reads := l.operands(u)
 	s := &l.step
-	n, m := len(carry), len(carry)+len(sequences)
-	joint := Step{Carry: slices.Clone(s.Carry), Elements: slices.Clone(s.Elements), Reads: slices.Clone(s.Reads)}
+	n := len(carry)
 	carry, sequences, reads = slices.Clone(carry), slices.Clone(sequences), slices.Clone(reads)
-	inputs := s.inputs()
-	moving := make([]*uop.UOp, len(inputs)) // tangents of the placeholders
-	for i, p := range inputs {
-		t := tangents[i]
-		if !isFloat(p) || t == nil && i >= n {
-			continue
-		}
-		if t == nil {
-			t = zeros(carry[i])
-		}
-		moving[i] = Placeholder(p, p.DType, p.Shape())
-		switch {
-		case i < n:
-			joint.Carry, carry = append(joint.Carry, moving[i]), append(carry, t)
-		case i < m:
-			joint.Elements, sequences = append(joint.Elements, moving[i]), append(sequences, t)
-		default:
-			joint.Reads, reads = append(joint.Reads, moving[i]), append(reads, t)
-		}
-	}
-	found, err := JVP(slices.Concat(s.Next, s.Out), inputs, moving)
+	joint, moving := s.joint(&carry, &sequences, &reads, tangents)
+	found, err := JVP(slices.Concat(s.Next, s.Out), s.inputs(), moving)
 	if err != nil {
 		return nil, false, err
 	}
@@ -465,10 +433,7 @@ func (l *scan) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool,
 		if !isFloat(v) {
 			continue
 		}
-		if t == nil {
-			t = zeros(v)
-		}
-		if i < n {
+		if t = orZeros(t, v); i < n {
 			joint.Next = append(joint.Next, t)
 		} else {
 			joint.Out = append(joint.Out, t)
@@ -476,4 +441,29 @@ func (l *scan) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool,
 	}
 	last, kept := (&scan{step: joint, length: l.length, reverse: l.reverse}).run(carry, sequences, reads)
 	return joined(slices.Concat(last[n:], kept)), true, nil
+}
+
+// joint has the placeholders of a step and of the tangents of its inputs, and adds the tangents to the tensors that they stand for: one for each
+// float of the carry, and those of the others that are not nil. moving are the placeholders of tangents by input.
+func (s *Step) joint(carry, sequences, reads *[]*uop.UOp, tangents []*uop.UOp) (joint Step, moving []*uop.UOp) {
+	joint = Step{Carry: slices.Clone(s.Carry), Elements: slices.Clone(s.Elements), Reads: slices.Clone(s.Reads)}
+	n, m := len(s.Carry), len(s.Carry)+len(s.Elements)
+	inputs := s.inputs()
+	moving = make([]*uop.UOp, len(inputs))
+	for i, p := range inputs {
+		t := tangents[i]
+		if !isFloat(p) || t == nil && i >= n {
+			continue
+		}
+		moving[i] = Placeholder(p, p.DType, p.Shape())
+		switch {
+		case i < n:
+			joint.Carry, *carry = append(joint.Carry, moving[i]), append(*carry, orZeros(t, (*carry)[i]))
+		case i < m:
+			joint.Elements, *sequences = append(joint.Elements, moving[i]), append(*sequences, t)
+		default:
+			joint.Reads, *reads = append(joint.Reads, moving[i]), append(*reads, t)
+		}
+	}
+	return joint, moving
 }

@@ -103,11 +103,12 @@ type ScatterArg struct {
 // RepeatArg is the arg of REPEAT. Its sources are a SINK of statements, the states, and what the statements read beside them. A
 // statement is a SINK of STOREs and ASSIGNs, a request: PARAM i in it is the i-th of the other sources of the REPEAT as a row of
 // elements, and those that are states may be written to. All statements are run, one after the other, Count times, with a variable
-// from 0 to Count-1.
+// from 0 to Count-1. With While they are run only as long as state While-1, a bool, is true.
 type RepeatArg struct {
 	Variable string
 	Count    int64
 	States   int
+	While    int
 }
 
 // VarArg is the arg of DEFINE_VAR: name and inclusive bounds.
@@ -336,7 +337,11 @@ func (a ScatterArg) String() string {
 
 // String prints the arg.
 func (a RepeatArg) String() string {
-	return a.Variable + "<" + strconv.FormatInt(a.Count, 10) + " states " + strconv.Itoa(a.States)
+	text := a.Variable + "<" + strconv.FormatInt(a.Count, 10) + " states " + strconv.Itoa(a.States)
+	if a.While > 0 {
+		text += " while " + strconv.Itoa(a.While-1)
+	}
+	return text
 }
 
 // String prints the arg.
@@ -460,7 +465,7 @@ func (a ScatterArg) Hash() uint64 {
 	return h
 }
 func (a RepeatArg) Hash() uint64 {
-	return mix(hashString(a.Variable), uint64(a.Count)<<8+uint64(a.States))
+	return mix(hashString(a.Variable), uint64(a.Count)<<16+uint64(a.While)<<8+uint64(a.States))
 }
 func (a VarArg) Hash() uint64 { return mix(hashString(a.Name), a.Min.Hash()+3*a.Max.Hash()) }
 func (a AxisSizes) Hash() uint64 {
