@@ -7,6 +7,8 @@ import type { CompiledTrainingStep, safeLoad } from './lib/nn/index.js'
 export * from './lib/nn/index.js'
 /** Layers, optimizers, and tools for training loops. */
 export * as nn from './lib/nn/index.js'
+/** Random numbers by key. */
+export * as random from './lib/random.js'
 
 /** The name of a data type. */
 export type DType =

@@ -17,6 +17,7 @@ const { Instance } = require('./lib/instance.js')
 const { download } = require('./lib/bytes.js')
 const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
+const random = require('./lib/random.js')
 const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
 const safetensors = { decode: (file) => nn.safeLoad.call('decode', file), encode }
@@ -31,6 +32,7 @@ module.exports = {
   PolygradError,
   Device,
   dtypes,
+  random,
   nn,
   ...require('./lib/nn/index.js'),
   Instance,

@@ -268,16 +268,19 @@ class Operation {
   }
 }
 
-const makers = new Map()
+const known = new Map()
+
+/** An operation by its name and parameters, as Operation takes them, which is made when it is first used. */
+function functionOf (name, params) {
+  let found = known.get(name)
+  if (found === undefined) known.set(name, found = new Operation(name, params))
+  return found
+}
 
 /** The operation that makes objects of settings, by these with their defaults. */
 function operationOf (name, settings) {
-  if (!makers.has(name)) makers.set(name, makerOf(name, settings))
-  return makers.get(name)
-}
-
-function makerOf (name, settings) {
-  return new Operation(name, settings.map(([key, value]) => typeof value === 'boolean' ? `${key}:b` : key).join(' '))
+  return known.get(name) ??
+    functionOf(name, settings.map(([key, value]) => typeof value === 'boolean' ? `${key}:b` : key).join(' '))
 }
 
 /** Combines a tensor and an operand, or (swapped) the operand and the tensor, by the library's number of a binary operation. */
@@ -320,4 +323,6 @@ function finish (tensor, { device, requiresGrad }) {
   return tensor
 }
 
-module.exports = { operation, Operation, operationOf, call, call1, combine, isReversed, packed, packedItems, finish, Slice, REST }
+module.exports = {
+  operation, Operation, functionOf, operationOf, call, call1, combine, isReversed, packed, packedItems, finish, Slice, REST
+}

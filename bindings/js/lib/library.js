@@ -47,10 +47,12 @@ function fail (who) {
 }
 
 // Operations called by name are known by the names of methods, and so are other functions.
-const CALLED = /^poly_(?:array_call|optim_new|array_binary(?:_number)?): arg(?:ument)?s: (\w+)(?:\.forward)?: (\w+(?:\[\d+\])?): ([^]*)/
+const CALLED =
+  /^poly_(?:array_call|optim_new|array_binary(?:_number)?): arg(?:ument)?s: (\w+(?:\.\w+)??)(?:\.forward)?: (\w+(?:\[\d+\])?): ([^]*)/
 const WORDS = /"[^"]*"|\b[a-z]+(?:_[a-z0-9]+)+\b/g
 const NAMES = { Y: 'target', b1: 'betas', b2: 'betas' }
-const FUNCTION = /^poly_(?:(?:array|optim|function|generator|instance|size)_)?(?:call: args: )?(\w+?)(?:_n|_async)?: (?:arguments: )?/
+const FUNCTION =
+  /^poly_(?:(?:array|optim|function|generator|instance|size)_)?(?:call: args: )?(\w+?(?:\.\w+)?)(?:_n|_async)?: (?:arguments: )?/
 const METHODS = {
   bind_var: 'bind',
   define_var: 'Variable',

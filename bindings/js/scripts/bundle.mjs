@@ -4,14 +4,14 @@
  *     node scripts/bundle.mjs OUT
  *
  * writes polygrad.js, polygrad-worker.js, of which the threads of the library are, polygrad-remote.js and its worker, which has the whole
- * library, and beside them their maps.
+ * library, beside them their maps, and polygrad-random.js, which exports the functions of the module random by their names.
  */
 
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
-import { toModule } from './modules.mjs'
+import { namesOf, toModule } from './modules.mjs'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -47,6 +47,9 @@ const forBrowsers = {
   }
 }
 
+/** Groups of functions that the module exports as objects, each of which has an entry of its own. */
+const GROUPS = ['random']
+
 /** What all bundles have in common. */
 export const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', target: 'es2022', legalComments: 'none', logLevel: 'warning' }
 
@@ -67,6 +70,11 @@ export async function bundle (out) {
     metafile: true,
     plugins: [forBrowsers, asModules(/bindings\/js\/(index|lib\/.*)\.js$/)]
   })
+  for (const group of GROUPS) {
+    const names = namesOf(path.join(ROOT, 'lib', `${group}.js`)).join(', ')
+    const text = `import { ${group} } from './polygrad.js'\nexport const { ${names} } = ${group}\n`
+    fs.writeFileSync(path.join(out, `polygrad-${group}.js`), text)
+  }
   return metafile
 }
 

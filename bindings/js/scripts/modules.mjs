@@ -37,7 +37,7 @@ function exportedBy (body) {
 }
 
 /** The names of all that a file exports. */
-function namesOf (file) {
+export function namesOf (file) {
   return exportedBy(parsed(fs.readFileSync(file, 'utf8'))).flatMap((p) => p.type === 'SpreadElement'
     ? namesOf(path.join(path.dirname(file), requiredBy(p.argument)))
     : keyOf(p.key))

@@ -16,15 +16,18 @@ test('A bundler takes what a page uses of the package', async (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'polygrad-bundle-'))
   t.after(() => fs.rmSync(folder, { recursive: true }))
   await bundle(folder)
-  const sizeOf = async (names) => {
-    const contents = `import { ${names} } from './polygrad.js'\nglobalThis.used = [${names}]`
+  const sizeOf = async (names, from = './polygrad.js') => {
+    const contents = `import { ${names} } from '${from}'\nglobalThis.used = [${names}]`
     const { outputFiles: [{ text }] } = await build({ ...OPTIONS, stdin: { contents, resolveDir: folder }, minify: true, write: false })
     return { text, size: zlib.gzipSync(text, { level: 9 }).length }
   }
   const tensor = await sizeOf('Tensor')
-  const all = await sizeOf('Tensor, nn, hf, viz, Instance, TinyJit, download, safetensors, Variable')
+  const all = await sizeOf('Tensor, nn, hf, viz, Instance, TinyJit, download, safetensors, Variable, random')
   assert.ok(tensor.size < MOST, `${tensor.size} bytes for Tensor`)
   assert.ok(tensor.size < 0.7 * all.size, `${tensor.size} bytes for Tensor, ${all.size} for everything`)
+  const functions = await sizeOf('uniform, split', './polygrad-random.js')
+  assert.ok(functions.size < tensor.size + 1_000, `${functions.size} bytes for functions of random`)
+  assert.ok(all.text.includes('random.uniform') && !tensor.text.includes('random.uniform'))
   for (const name of ['Linear', 'Optimizer', 'LRScheduler', 'TinyJit', 'Instance', 'OpenFile']) {
     assert.ok(all.text.includes(`static name="${name}"`), name)
     assert.ok(!tensor.text.includes(`static name="${name}"`), `${name} is in what a page needs for Tensor`)

@@ -93,3 +93,15 @@ test('what the entries export is declared', async () => {
     assert.ok(exported.has(name), `${name} is not declared`)
   }
 })
+
+for (const group of ['random']) {
+  test(`polygrad/${group} exports the functions of ${group}, all declared with a comment`, async () => {
+    const { default: whole, 'module.exports': _, ...module } = await import(`polygrad/${group}`)
+    assert.strictEqual(whole, polygrad[group])
+    assert.deepStrictEqual(module, { ...polygrad[group] })
+    const functions = new Map(checker.getExportsOfModule(exported.get(group)).map((symbol) => [symbol.name, symbol]))
+    for (const name of Object.keys(module)) {
+      assert.ok(functions.get(name)?.getDocumentationComment(checker).length > 0, `${name} is not declared with a comment`)
+    }
+  })
+}

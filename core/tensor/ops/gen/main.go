@@ -1,4 +1,4 @@
-// Gen writes the methods of Go's, Python's, JavaScript's and R's Tensor, and the reference docs/api.md, from the descriptions of operations. It runs in the root of the module (go generate).
+// Gen writes the methods of Go's, Python's, JavaScript's and R's Tensor, the modules of functions, and the reference docs/api.md, from the descriptions of operations. It runs in the root of the module (go generate).
 package main
 
 import (

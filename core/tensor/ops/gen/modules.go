@@ -21,6 +21,8 @@ func moduleFiles() (map[string][]byte, error) {
 		}
 		files[m.Name+"/"+m.Name+"_gen.go"] = text
 		files["bindings/python/polygrad/"+m.Name+".py"] = pythonModule(m)
+		files["bindings/js/lib/"+m.Name+".js"] = javascriptModule(m)
+		files["bindings/js/lib/"+m.Name+".d.ts"] = javascriptModuleTypes(m)
 		files["bindings/r/R/"+m.Name+".R"] = rModule(m)
 		files["bindings/r/man/"+m.Name+".Rd"] = rModuleManual(m, rModuleExamples[m.Name])
 	}

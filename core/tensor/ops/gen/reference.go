@@ -264,9 +264,16 @@ func (p *page) lines(python, javascript, r, golang, c string) {
 // function writes a function of a module.
 func (p *page) function(m *ops.Module, op *ops.Op) {
 	p.WriteString(markdown(op.Doc) + "\n")
-	var params, required, optional []string
+	var params, javascript, required, optional []string
 	if op.Form == ops.Method {
-		params, required = []string{m.Operand}, []string{m.Operand}
+		params, javascript, required = []string{m.Operand}, []string{m.Operand}, []string{m.Operand}
+	}
+	list, _ := javascriptParams(op)
+	for _, d := range list {
+		if d.optional {
+			d.name += "?"
+		}
+		javascript = append(javascript, d.name)
 	}
 	for i := range op.Params {
 		q := &op.Params[i]
@@ -290,8 +297,9 @@ func (p *page) function(m *ops.Module, op *ops.Op) {
 	if op.Form == ops.Method {
 		kinds = strings.TrimSuffix(m.Operand+" tensor, "+kinds, ", ")
 	}
-	fmt.Fprintf(p, "\n```text\nPython      %s(%s)\nGo          %s(%s)\nC           poly_op(%q): %s\n```\n", op.Name, strings.Join(params, ", "),
-		ops.GoName(op.Name), strings.Join(required, ", "), op.Name, kinds)
+	call := func(name string, params []string) string { return name + "(" + strings.Join(params, ", ") + ")" }
+	p.lines(call(op.Name, params), call(camel(op.Name), javascript), call(m.Name+"$"+op.FunctionName(), rModuleParams(m, op)),
+		call(ops.GoName(op.Name), required), fmt.Sprintf("poly_op(%q): %s", op.Name, kinds))
 }
 
 // or is a, or b if a is "".
