@@ -273,3 +273,46 @@ func must[T any](x T, err error) T {
 	}
 	return x
 }
+
+func ExampleScan() {
+	step := func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+		x := carry[0].Add(elements[0].Mul(0.1))
+		return []*polygrad.Tensor{x}, []*polygrad.Tensor{x}, nil
+	}
+	force := polygrad.Ones([]int{100})
+	last, path, err := polygrad.Scan(step, []*polygrad.Tensor{polygrad.Scalar(float32(0))}, []*polygrad.Tensor{force}, -1, false)
+	fmt.Println(last[0].Shape(), path[0].Shape(), err)
+	// Output: [] [100] <nil>
+}
+
+func ExampleCond() {
+	root := func(x *polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		ifPositive := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{args[0].Sqrt()}, nil }
+		otherwise := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{args[0].Mul(0)}, nil }
+		return polygrad.Cond(x.Gt(0), ifPositive, otherwise, x)
+	}
+	for _, v := range []float64{4, -4} {
+		y, err := root(polygrad.Scalar(v))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(y[0].Item())
+	}
+	// Output:
+	// 2 <nil>
+	// 0 <nil>
+}
+
+func ExampleWhileLoop() {
+	// The first power of 3 above 1,000.
+	below := func(carry []*polygrad.Tensor) (*polygrad.Tensor, error) { return carry[0].Lt(1000), nil }
+	triple := func(carry []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{carry[0].Mul(3)}, nil }
+	power, err := polygrad.WhileLoop(below, triple, polygrad.Scalar(int32(1)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(power[0].Item())
+	// Output: 2187 <nil>
+}
