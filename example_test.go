@@ -288,7 +288,7 @@ func ExampleScan() {
 func ExampleCond() {
 	root := func(x *polygrad.Tensor) ([]*polygrad.Tensor, error) {
 		ifPositive := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{args[0].Sqrt()}, nil }
-		otherwise := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{args[0].Mul(0)}, nil }
+		otherwise := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{args[0].ReLU()}, nil }
 		return polygrad.Cond(x.Gt(0), ifPositive, otherwise, x)
 	}
 	for _, v := range []float64{4, -4} {
