@@ -56,10 +56,10 @@ test-fast: $(VENV)/installed ## make go, then nine files of Python's tests: unde
 go: ## Go's tests of all packages with -short: fewer numbers, one level; no package that is as it was
 	$(PYTHON) scripts/run_tests.py fast-go
 
-test-peers: build $(VENV)/installed $(TEST_PEERS)/installed ## compare results with PyTorch's and transformers'
-	$(PY) scripts/run_tests.py peers
+test-peers: build $(VENV)/installed $(TEST_PEERS)/installed ## compare results with PyTorch's, transformers' and JAX's, whole
+	POLY_PEERS=all $(PY) scripts/run_tests.py peers
 
-ci: ## make test, with what make test-peers compares if that can be installed
+ci: ## make test, with a part of what make test-peers compares if that can be installed
 	$(MAKE) $(TEST_PEERS)/installed || echo "PyTorch and transformers cannot be installed: they are not compared with"
 	$(MAKE) test
 

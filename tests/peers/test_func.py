@@ -1,4 +1,7 @@
-"""polygrad.func against JAX, in float64: every operation, two and three transformations deep."""
+"""polygrad.func against JAX, in float64: every operation, two and three transformations deep.
+
+POLY_PEERS=all compares all compositions, as `make test-peers` does; without it one in nine.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ import jax.numpy as jnp  # noqa: E402
 from jax.scipy.linalg import solve_triangular  # noqa: E402
 
 Function = Callable[[Any], Any]
+
+ONE_IN = 1 if os.environ.get("POLY_PEERS") == "all" else 9
 
 N = 3
 # A pair of functions of a matrix, ours and JAX's, with the operand W and the index I.
@@ -287,14 +292,17 @@ def test_two_transformations_of_an_operation(op: str) -> None:
     failed = []
     for first in PLAIN:
         for second in PLAIN:
+            seed = zlib.crc32(f"{op}{first}{second}".encode())
+            if seed % ONE_IN > 0:
+                continue
             try:
-                _check([op], [first, second], zlib.crc32(f"{op}{first}{second}".encode()))
+                _check([op], [first, second], seed)
             except Exception as e:
                 failed.append(f"{second} of {first}: {type(e).__name__} {str(e)[:300]}")
     assert not failed, "\n".join(failed)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(0, 40, ONE_IN))
 def test_three_transformations_of_random_programs(seed: int) -> None:
     r = random.Random(seed)
     for _ in range(3):
