@@ -253,6 +253,53 @@ func wasm_poly_dtype_id_parse(name unsafe.Pointer) int32 {
 	return poly_dtype_id_parse((*byte)(name))
 }
 
+//go:wasmexport poly_expr_abandon
+func wasm_poly_expr_abandon(ctx float64) int32 {
+	beginCall()
+	return poly_expr_abandon(uintptr(ctx))
+}
+
+//go:wasmexport poly_expr_apply
+func wasm_poly_expr_apply(f float64, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_apply(uintptr(f), (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//go:wasmexport poly_expr_batch
+func wasm_poly_expr_batch(f float64, size int64, inAxes unsafe.Pointer, nIn int32, outAxes unsafe.Pointer, nOut int32) float64 {
+	beginCall()
+	return float64(poly_expr_batch(uintptr(f), size, (*int32)(inAxes), nIn, (*int32)(outAxes), nOut))
+}
+
+//go:wasmexport poly_expr_begin
+func wasm_poly_expr_begin(ctx float64, name unsafe.Pointer, args unsafe.Pointer, n int32, axes unsafe.Pointer, given unsafe.Pointer) int32 {
+	beginCall()
+	return poly_expr_begin(uintptr(ctx), (*byte)(name), (*uintptr)(args), n, (*int32)(axes), (*uintptr)(given))
+}
+
+//go:wasmexport poly_expr_derive
+func wasm_poly_expr_derive(f float64, derivative int32, of unsafe.Pointer, n int32) float64 {
+	beginCall()
+	return float64(poly_expr_derive(uintptr(f), derivative, (*int32)(of), n))
+}
+
+//go:wasmexport poly_expr_end
+func wasm_poly_expr_end(ctx float64, results unsafe.Pointer, n int32) float64 {
+	beginCall()
+	return float64(poly_expr_end(uintptr(ctx), (*uintptr)(results), n))
+}
+
+//go:wasmexport poly_expr_info
+func wasm_poly_expr_info(f float64, inputs unsafe.Pointer, outputs unsafe.Pointer) int32 {
+	beginCall()
+	return poly_expr_info(uintptr(f), (*int32)(inputs), (*int32)(outputs))
+}
+
+//go:wasmexport poly_expr_release
+func wasm_poly_expr_release(f float64) {
+	poly_expr_release(uintptr(f))
+}
+
 //go:wasmexport poly_file_count
 func wasm_poly_file_count(h float64) int32 {
 	beginCall()

@@ -20,7 +20,8 @@ var thin = []struct {
 }{
 	{"bindings/python/polygrad", ".py", []string{"conftest.py", "func"}, 6000},
 	{"bindings/python/polygrad/func", ".py", nil, 900},
-	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host", "remote"}, 5000},
+	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host", "remote", "func"}, 5000},
+	{"bindings/js/lib/func", ".js", nil, 700},
 	{"bindings/r", ".R .c .h", []string{"tests", "src/polygrad.h"}, 6000},
 }
 

@@ -9,6 +9,8 @@ export * from './lib/nn/index.js'
 export * as nn from './lib/nn/index.js'
 /** Random numbers by key. */
 export * as random from './lib/random.js'
+/** Functions of functions: gradients, Jacobians, tangents and batches. */
+export * as func from './lib/func/index.js'
 
 /** The name of a data type. */
 export type DType =

@@ -18,6 +18,7 @@ const { download } = require('./lib/bytes.js')
 const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
 const random = require('./lib/random.js')
+const func = require('./lib/func/index.js')
 const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
 const safetensors = { decode: (file) => nn.safeLoad.call('decode', file), encode }
@@ -33,6 +34,7 @@ module.exports = {
   Device,
   dtypes,
   random,
+  func,
   nn,
   ...require('./lib/nn/index.js'),
   Instance,

@@ -4,7 +4,7 @@
 const { constants: c, JitError } = require('./library.js')
 const { Base } = require('./base.js')
 const { Arguments, differenceOf } = require('./jit_arguments.js')
-const { Compiled, tracing } = require('./trace.js')
+const { Compiled, tracing, expressed } = require('./trace.js')
 const { Running } = require('./shown.js')
 const { isOptions, named, show } = require('./arguments.js')
 const { environment } = require('./host/node.js')
@@ -65,6 +65,7 @@ class TinyJit extends Function {
   }
 
   _call (self, args) {
+    if (expressed()) return this.fn.apply(self, args)
     if (tracing()) throw new JitError('having TinyJit inside another TinyJit is not supported')
     let result
     if (this.captured !== null) {

@@ -13,6 +13,23 @@ function tracing () {
   return running !== null
 }
 
+let expressions = 0
+
+/** Runs a function that is traced to be transformed: see func. */
+function expressing (fn) {
+  expressions++
+  try {
+    return fn()
+  } finally {
+    expressions--
+  }
+}
+
+/** Whether a function is traced to be transformed. */
+function expressed () {
+  return expressions > 0
+}
+
 /** A function of tensors that is compiled: it runs where its arguments and what it uses are. */
 class Compiled {
   /**
@@ -125,4 +142,4 @@ function failed (who) {
   }
 }
 
-module.exports = { Compiled, tracing }
+module.exports = { Compiled, tracing, expressing, expressed }

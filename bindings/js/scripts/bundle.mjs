@@ -4,7 +4,8 @@
  *     node scripts/bundle.mjs OUT
  *
  * writes polygrad.js, polygrad-worker.js, of which the threads of the library are, polygrad-remote.js and its worker, which has the whole
- * library, beside them their maps, and polygrad-random.js, which exports the functions of the module random by their names.
+ * library, beside them their maps, and polygrad-random.js and polygrad-func.js, which export the functions of the objects random and
+ * func by their names.
  */
 
 import fs from 'node:fs'
@@ -48,7 +49,7 @@ const forBrowsers = {
 }
 
 /** Groups of functions that the module exports as objects, each of which has an entry of its own. */
-const GROUPS = ['random']
+const GROUPS = { random: 'lib/random.js', func: 'lib/func/index.js' }
 
 /** What all bundles have in common. */
 export const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', target: 'es2022', legalComments: 'none', logLevel: 'warning' }
@@ -70,8 +71,8 @@ export async function bundle (out) {
     metafile: true,
     plugins: [forBrowsers, asModules(/bindings\/js\/(index|lib\/.*)\.js$/)]
   })
-  for (const group of GROUPS) {
-    const names = namesOf(path.join(ROOT, 'lib', `${group}.js`)).join(', ')
+  for (const [group, file] of Object.entries(GROUPS)) {
+    const names = namesOf(path.join(ROOT, file)).join(', ')
     const text = `import { ${group} } from './polygrad.js'\nexport const { ${names} } = ${group}\n`
     fs.writeFileSync(path.join(out, `polygrad-${group}.js`), text)
   }

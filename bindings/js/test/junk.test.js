@@ -78,6 +78,7 @@ test('functions of Tensor and of the package', async () => {
   await throwAt(() => polygrad.safetensors, ['decode', 'encode'], 60)
   await throwAt(() => polygrad.Device, ['canonicalize', 'require', 'number'], 30)
   await throwAt(() => polygrad.random, Object.keys(polygrad.random), 60)
+  await throwAt(() => polygrad.func, Object.keys(polygrad.func), 60)
   await throwAt(() => Instance, ['mlp', 'tabm', 'nam', 'fromIr', 'fromBundle'], 60)
 })
 

@@ -21,6 +21,7 @@ test('tsc --strict accepts the declarations, and what it compiles runs', () => {
   execFileSync(process.execPath, [tsc, '-p', path.join(__dirname, 'types')], { stdio: 'pipe' })
   const run = (file) => execFileSync(process.execPath, [path.join(__dirname, 'types', 'out', file)], { encoding: 'utf8' })
   assert.match(run('sample.js'), /^\d+ checks\n$/)
+  assert.strictEqual(run('func.js'), '')
   assert.strictEqual(run('module.mjs'), 'module\n')
 })
 
@@ -94,7 +95,7 @@ test('what the entries export is declared', async () => {
   }
 })
 
-for (const group of ['random']) {
+for (const group of ['random', 'func']) {
   test(`polygrad/${group} exports the functions of ${group}, all declared with a comment`, async () => {
     const { default: whole, 'module.exports': _, ...module } = await import(`polygrad/${group}`)
     assert.strictEqual(whole, polygrad[group])

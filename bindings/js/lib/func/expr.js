@@ -1,0 +1,107 @@
+'use strict'
+/** Expressions: functions of tensors as graphs of the library. */
+
+const { lib, JitError, PolygradError } = require('../library.js')
+const { CTX, freeWith, freed, prepare, handlesOf } = require('../handles.js')
+const { made } = require('../base.js')
+const { get } = require('../arguments.js')
+const { expressing } = require('../trace.js')
+
+const NONE = -1
+
+/** Throws the last error of the library as one of a function, whose arguments have names. */
+function failed (who, names = []) {
+  const text = lib.poly_last_error()
+    .replace(/^poly_\w+: (?:(?:f|args|results): )?/, '')
+    .replace(/\bargument (\d+)\b/g, (whole, i) => names[i] ?? whole)
+    .replace(/\b(in|out)_axes\b/g, '$1Axes')
+  throw new (/\btrace/.test(text) ? JitError : PolygradError)(`${who}: ${text}`)
+}
+
+const axesOf = (values) => Int32Array.from(values, (value) => value ?? NONE)
+
+/** A function of tensors as a graph, which can be transformed and applied. */
+class Expr {
+  constructor (who, names, handle) {
+    if (handle === 0) failed(who, names)
+    this.who = who
+    this.names = names
+    this._handle = handle
+    freeWith(this, lib.poly_expr_release, handle)
+    const outputs = new Int32Array(1)
+    if (lib.poly_expr_info(handle, null, outputs) !== 0) failed(who)
+    this.outputs = outputs[0]
+  }
+
+  /**
+   * Calls a function on placeholders for tensors, without the axes of a batch.
+   *
+   * @param {(number | null)[] | null} axes the axis of the batch of each tensor
+   * @param {(given: Base[]) => Base[]} call the function
+   * @param {string[]} names where the tensors are, for errors
+   */
+  static trace (who, tensors, axes, call, names) {
+    const n = tensors.length
+    const given = new Int32Array(2 * n)
+    const handles = handlesOf(tensors)
+    prepare()
+    if (lib.poly_expr_begin(CTX, who, handles, n, axes === null ? null : axesOf(axes), given) !== 0) failed(who, names)
+    let results, found
+    try {
+      results = expressing(() => call(tensors.map((_, i) => made(get(given, i)))))
+      found = handlesOf(results)
+    } catch (error) {
+      lib.poly_expr_abandon(CTX)
+      throw error
+    }
+    const expr = new Expr(who, names, lib.poly_expr_end(CTX, found, results.length))
+    expr.results = results.map(({ shape, dtype }) => ({ shape, dtype }))
+    return expr
+  }
+
+  /** A derivative by some inputs: see PolyDerivative in polygrad.h. */
+  derive (derivative, of) {
+    const by = Int32Array.from(of)
+    return new Expr(this.who, this.names, lib.poly_expr_derive(this._handle, derivative, by, by.length))
+  }
+
+  /** The function for all elements of a batch, whose size is null if an input has it. */
+  batch (size, inAxes, outAxes) {
+    const ends = outAxes.map((axis, i) => {
+      const { length } = this.results[i].shape
+      if (axis === null) return axis
+      if (!Number.isInteger(axis)) throw new TypeError(`${this.who}: outAxes: ${String(axis)}, expected integers and null`)
+      if (axis >= -length - 1 && axis <= length) return axis < 0 ? axis + length + 1 : axis
+      throw new RangeError(`${this.who}: outAxes: ${axis}, expected ${-length - 1} to ${length}`)
+    })
+    const [starts, n] = [axesOf(inAxes), inAxes.length]
+    return new Expr(this.who, this.names, lib.poly_expr_batch(this._handle, size ?? NONE, starts, n, axesOf(ends), ends.length))
+  }
+
+  /** The outputs for tensors of the types and shapes of the inputs. */
+  apply (tensors) {
+    const out = new Int32Array(2 * this.outputs)
+    const given = handlesOf(tensors)
+    prepare()
+    if (lib.poly_expr_apply(this._handle, given, tensors.length, out, this.outputs) < 0) failed(this.who, this.names)
+    return Array.from({ length: this.outputs }, (_, i) => made(get(out, i)))
+  }
+
+  /** apply, and gives the expression back. */
+  applyOnce (tensors) {
+    try {
+      return this.apply(tensors)
+    } finally {
+      this.dispose()
+    }
+  }
+
+  dispose () {
+    if (this._handle === 0) return
+    lib.poly_expr_release(this._handle)
+    freed(this)
+    this._handle = 0
+  }
+}
+
+module.exports = { Expr }

@@ -1,0 +1,151 @@
+'use strict'
+/** Trees: leaves in nested arrays and plain objects. */
+
+const { PolygradError } = require('../library.js')
+const { isOptions, show } = require('../arguments.js')
+
+/** The structure of a tree: what is left of it without its leaves. */
+class Structure {
+  /** @param {string[] | null | undefined} keys those of an object, in their order; null for an array */
+  constructor (keys, children) {
+    this.keys = keys
+    this.children = children
+    this.size = children.reduce((n, { size }) => n + size, 0)
+  }
+
+  equals (other) {
+    return this === other || (this.kind === other.kind && this.children.length === other.children.length &&
+      (this.keys?.every((key, i) => key === other.keys[i]) ?? true) && this.children.every((c, i) => c.equals(other.children[i])))
+  }
+
+  get kind () {
+    return this.keys === null ? 'array' : 'object'
+  }
+
+  /** The tree of this structure with other leaves, from an iterator. */
+  take (leaves) {
+    const items = this.children.map((child) => child.take(leaves))
+    return this.keys === null ? items : Object.fromEntries(this.keys.map((key, i) => [key, items[i]]))
+  }
+
+  build (leaves) {
+    return this.take(leaves[Symbol.iterator]())
+  }
+
+  /** Where each leaf is, in the words of JavaScript. */
+  * paths (name) {
+    for (const [i, child] of this.children.entries()) yield * child.paths(name + this.place(i))
+  }
+
+  /** Where a child is. */
+  place (i) {
+    if (this.keys === null) return `[${i}]`
+    return /^[\w$]+$/.test(this.keys[i]) && !/^\d/.test(this.keys[i]) ? `.${this.keys[i]}` : `[${JSON.stringify(this.keys[i])}]`
+  }
+
+  toString () {
+    if (this.keys === null) return `[${this.children.join(', ')}]`
+    return this.keys.length === 0 ? '{}' : `{ ${this.keys.map((key, i) => `${key}: ${this.children[i]}`).join(', ')} }`
+  }
+}
+
+/** The structure of a leaf. */
+class Leaf extends Structure {
+  constructor () {
+    super(null, [])
+    this.size = 1
+  }
+
+  get kind () {
+    return 'leaf'
+  }
+
+  take (leaves) {
+    return leaves.next().value
+  }
+
+  * paths (name) {
+    yield name
+  }
+
+  toString () {
+    return '*'
+  }
+}
+
+/** null or undefined: a tree without leaves. */
+class Nothing extends Structure {
+  constructor (value) {
+    super(null, [])
+    this.value = value
+  }
+
+  get kind () {
+    return 'nothing'
+  }
+
+  take () {
+    return this.value
+  }
+
+  toString () {
+    return String(this.value)
+  }
+}
+
+const LEAF = /* @__PURE__ */ new Leaf()
+
+/** The children of a tree and their keys, as structures have them; null for a leaf. */
+function childrenOf (tree) {
+  if (Array.isArray(tree)) return [null, tree]
+  if (!isOptions(tree)) return null
+  const keys = Object.keys(tree).sort()
+  return [keys, keys.map((key) => tree[key])]
+}
+
+/** The leaves of a tree and its structure. what is the tree, for errors. */
+function flatten (tree, what) {
+  const leaves = []
+  const onWay = new Set()
+  const visit = (at) => {
+    if (at == null) return new Nothing(at)
+    const found = childrenOf(at)
+    if (found === null) {
+      leaves.push(at)
+      return LEAF
+    }
+    if (onWay.has(at)) throw new PolygradError(`${what}: it holds itself, expected a tree`)
+    onWay.add(at)
+    const [keys, items] = found
+    const structure = new Structure(keys, Array.from(items, visit))
+    onWay.delete(at)
+    return structure
+  }
+  return [leaves, visit(tree)]
+}
+
+/** The leaves of a tree that must be like another one. */
+function leavesLike (tree, structure, what, like) {
+  const [leaves, found] = flatten(tree, what)
+  if (!found.equals(structure)) throw new PolygradError(`${what}: a tree ${found}, expected ${structure} as ${like}`)
+  return leaves
+}
+
+/** For each leaf the value of a tree that may end above it, where it has one value for all. */
+function spread (prefix, structure, what) {
+  const found = structure === LEAF || prefix == null ? null : childrenOf(prefix)
+  if (found === null) return Array(structure.size).fill(prefix)
+  const [keys, items] = found
+  const fits = structure.kind === (keys === null ? 'array' : 'object') && items.length === structure.children.length
+  if (!fits || !(keys?.every((key, i) => key === structure.keys[i]) ?? true)) {
+    throw new PolygradError(`${what}: ${shown(prefix)}, expected a tree like ${structure}, or its beginning`)
+  }
+  return structure.children.flatMap((child, i) => spread(items[i], child, what + structure.place(i)))
+}
+
+/** A tree in an error. */
+function shown (tree) {
+  return Array.isArray(tree) ? show(tree) : String(flatten(tree, '')[1])
+}
+
+module.exports = { LEAF, Structure, flatten, leavesLike, spread }
