@@ -851,6 +851,21 @@ func go_poly_expr_release(f uintptr) {
 	poly_expr_release(f)
 }
 
+//export go_poly_expr_scan
+func go_poly_expr_scan(f uintptr, carried int32, length int64, reverse int32, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_scan(f, carried, length, reverse, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//export go_poly_expr_switch
+func go_poly_expr_switch(f uintptr, branches int32, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_switch(f, branches, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//export go_poly_expr_while
+func go_poly_expr_while(f uintptr, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_while(f, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
 //export go_poly_eye
 func go_poly_eye(ctx uintptr, n int64) uintptr {
 	return poly_eye(ctx, n)

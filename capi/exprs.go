@@ -167,8 +167,9 @@ func poly_expr_info(f uintptr, inputs, outputs *int32) (rc int32) {
 	return rc
 }
 
-func poly_expr_apply(f uintptr, args *uintptr, n int32, out *uintptr, room int32) (count int32) {
-	withContextOf("poly_expr_apply", "f", f, handle.Expr, func(c *context) error {
+// runExpr writes the arrays that an expression makes of arguments. results is their number.
+func runExpr(fn string, f uintptr, args *uintptr, n int32, out *uintptr, room int32, results func(e *variable.Expr) (int, error), run func(e *variable.Expr, args []*variable.Variable) ([]*variable.Variable, error)) (count int32) {
+	withContextOf(fn, "f", f, handle.Expr, func(c *context) error {
 		e, err := owned[*variable.Expr](c, "f", f, handle.Expr)
 		if err != nil {
 			return err
@@ -177,10 +178,14 @@ func poly_expr_apply(f uintptr, args *uintptr, n int32, out *uintptr, room int32
 		if err != nil {
 			return err
 		}
-		if results := len(e.Outputs()); room < int32(results) || results > 0 && out == nil {
-			return badArg("out", "room for %d results at %p, expected %d", room, unsafe.Pointer(out), results)
+		want, err := results(e)
+		if err != nil {
+			return err
 		}
-		made, err := e.Apply(vs)
+		if room < int32(want) || want > 0 && out == nil {
+			return badArg("out", "room for %d results at %p, expected %d", room, unsafe.Pointer(out), want)
+		}
+		made, err := run(e, vs)
 		if err != nil {
 			return &argError{"args", err}
 		}
@@ -188,6 +193,34 @@ func poly_expr_apply(f uintptr, args *uintptr, n int32, out *uintptr, room int32
 		return c.outArrays(made, out)
 	}, func() { count = -1 })
 	return count
+}
+
+func outputsOf(e *variable.Expr) (int, error) { return len(e.Outputs()), nil }
+
+func poly_expr_apply(f uintptr, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	return runExpr("poly_expr_apply", f, args, n, out, room, outputsOf, (*variable.Expr).Apply)
+}
+
+func poly_expr_scan(f uintptr, carried int32, length int64, reverse int32, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	return runExpr("poly_expr_scan", f, args, n, out, room, outputsOf, func(e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		return e.Scan(int(carried), length, reverse != 0, vs)
+	})
+}
+
+func poly_expr_while(f uintptr, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	return runExpr("poly_expr_while", f, args, n, out, room, func(e *variable.Expr) (int, error) { return len(e.Inputs()), nil }, (*variable.Expr).While)
+}
+
+func poly_expr_switch(f uintptr, branches int32, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	results := func(e *variable.Expr) (int, error) {
+		if outputs := len(e.Outputs()); branches < 1 || outputs%int(branches) != 0 {
+			return 0, badArg("branches", "%d, expected a number that divides the %d outputs", branches, outputs)
+		}
+		return len(e.Outputs()) / int(branches), nil
+	}
+	return runExpr("poly_expr_switch", f, args, n, out, room, results, func(e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		return e.Switch(int(branches), vs)
+	})
 }
 
 func poly_expr_release(f uintptr) { release[*variable.Expr](f, handle.Expr) }

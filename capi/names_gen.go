@@ -71,6 +71,9 @@ poly_expr_derive f derivative of n
 poly_expr_batch f size in_axes n_in out_axes n_out
 poly_expr_info f inputs outputs
 poly_expr_apply f args n out room
+poly_expr_scan f carried length reverse args n out room
+poly_expr_while f args n out room
+poly_expr_switch f branches args n out room
 poly_expr_release f
 poly_optim_new ctx op args n states
 poly_optim_lars params n lr momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n_coefficients

@@ -292,6 +292,18 @@ int poly_expr_apply(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int r
   return poly_enter("poly_expr_apply") ? -1 : go_poly_expr_apply((uintptr_t)f, (void *)args, n, (void *)out, room);
 }
 
+int poly_expr_scan(PolyExpr *f, int carried, int64_t length, int reverse, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_scan") ? -1 : go_poly_expr_scan((uintptr_t)f, carried, length, reverse, (void *)args, n, (void *)out, room);
+}
+
+int poly_expr_while(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_while") ? -1 : go_poly_expr_while((uintptr_t)f, (void *)args, n, (void *)out, room);
+}
+
+int poly_expr_switch(PolyExpr *f, int branches, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_switch") ? -1 : go_poly_expr_switch((uintptr_t)f, branches, (void *)args, n, (void *)out, room);
+}
+
 void poly_expr_release(PolyExpr *f) {
   if (!poly_forked) go_poly_expr_release((uintptr_t)f);
 }

@@ -903,6 +903,31 @@ POLY_API int poly_expr_info(PolyExpr *f, int *inputs, int *outputs);
  * 2.0. */
 POLY_API int poly_expr_apply(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room);
 
+/* A loop: runs an expression, the step, for each element of sequences in their order, or
+ * from their end if reverse is not 0. The first carried inputs and outputs of the step are
+ * the carry, whose shapes and types stay; its other inputs are elements of the sequences.
+ * args are the n inputs: the initial carry, and the sequences, with a first axis of length
+ * more than the elements have. Writes to out the carry after the last step, and then the
+ * other outputs of all steps, stacked along a new first axis in the order of the sequences;
+ * returns their number, that of the outputs; -1 on error. The loop has derivatives of both
+ * modes; reverse mode stores the carry before each step. A step is traced without its
+ * sequences' first axis by the axes of poly_expr_begin. Since 2.0. */
+POLY_API int poly_expr_scan(PolyExpr *f, int carried, int64_t length, int reverse, PolyArray **args, int n, PolyArray **out, int room);
+
+/* A loop: runs an expression as long as its last output, a bool of shape (), is true for its
+ * inputs. Its other outputs are the inputs of the next step, of the same shapes and types;
+ * args are those of the first step. Writes the n inputs for which the bool is false to out,
+ * and returns n; -1 on error. The loop has derivatives in forward mode only. Since 2.0. */
+POLY_API int poly_expr_while(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room);
+
+/* One of several branches, of which only that one is computed. The outputs of the expression
+ * are those of branch 0, then those of branch 1 and so on, with the same shapes and types.
+ * args[0] is the number of the branch, an integer of shape (), where numbers out of range
+ * stand for the first and the last branch; the first input of the expression stands for it.
+ * The other n - 1 are what the branches read. Writes the outputs of the branch to out, and
+ * returns their number; -1 on error. Since 2.0. */
+POLY_API int poly_expr_switch(PolyExpr *f, int branches, PolyArray **args, int n, PolyArray **out, int room);
+
 /* Releases an expression. NULL and stale handles are ignored. Since 2.0. */
 POLY_API void poly_expr_release(PolyExpr *f);
 

@@ -18,8 +18,9 @@ var thin = []struct {
 	without         []string
 	most            int
 }{
-	{"bindings/python/polygrad", ".py", []string{"conftest.py", "func"}, 6000},
+	{"bindings/python/polygrad", ".py", []string{"conftest.py", "func", "lax"}, 6000},
 	{"bindings/python/polygrad/func", ".py", nil, 900},
+	{"bindings/python/polygrad/lax", ".py", nil, 600},
 	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host", "remote", "func"}, 5000},
 	{"bindings/js/lib/func", ".js", nil, 700},
 	{"bindings/r", ".R .c .h", []string{"tests", "src/polygrad.h"}, 6000},

@@ -3,6 +3,7 @@ package variable
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"polygrad/core/gradient"
@@ -205,8 +206,8 @@ func (e *Expr) Scan(carried int, length int64, reverse bool, args []*Variable) (
 	switch {
 	case carried < 0 || carried > len(e.inputs) || carried > len(e.outputs):
 		return nil, fmt.Errorf("carried: %d, expected 0 to the %d inputs and the %d outputs", carried, len(e.inputs), len(e.outputs))
-	case length < 0:
-		return nil, fmt.Errorf("length: %d, expected 0 or more", length)
+	case length < 0 || length > math.MaxInt32:
+		return nil, fmt.Errorf("length: %d, expected 0 to %d", length, math.MaxInt32)
 	}
 	nodes, from, err := e.operands(args, func(i int) uop.Shape {
 		if i < carried {
@@ -233,6 +234,9 @@ func (e *Expr) While(args []*Variable) ([]*Variable, error) {
 		return nil, err
 	}
 	n := len(e.inputs)
+	if len(e.outputs) != n+1 {
+		return nil, fmt.Errorf("the function has %d inputs and %d outputs, expected one output for each input, and a condition", n, len(e.outputs))
+	}
 	step := transform.Step{Carry: e.inputs, Next: e.outputs[:n:n]}
 	last, err := transform.While(step, e.outputs[n], nodes)
 	if err != nil {
@@ -247,6 +251,9 @@ func (e *Expr) Switch(branches int, args []*Variable) ([]*Variable, error) {
 	nodes, from, err := e.operands(args, func(i int) uop.Shape { return e.inputs[i].Shape() })
 	if err != nil {
 		return nil, err
+	}
+	if len(nodes) == 0 {
+		return nil, errors.New("the function has no inputs, expected the number of the branch as the first")
 	}
 	n := len(e.outputs) / branches
 	var list [][]*uop.UOp

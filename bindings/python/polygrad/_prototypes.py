@@ -263,6 +263,33 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     ),
     "poly_expr_info": (c_int, (c_void_p, c_void_p, c_void_p), "f inputs outputs"),
     "poly_expr_apply": (c_int, (c_void_p, c_void_p, c_int, c_void_p, c_int), "f args n out room"),
+    "poly_expr_scan": (
+        c_int,
+        (
+            c_void_p,
+            c_int,
+            c_int64,
+            c_int,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+        "f carried length reverse args n out room",
+    ),
+    "poly_expr_while": (c_int, (c_void_p, c_void_p, c_int, c_void_p, c_int), "f args n out room"),
+    "poly_expr_switch": (
+        c_int,
+        (
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+        "f branches args n out room",
+    ),
     "poly_expr_release": (None, (c_void_p,), "f"),
     "poly_optim_new": (
         c_void_p,

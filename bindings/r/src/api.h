@@ -82,6 +82,9 @@ struct poly_api {
   PolyExpr *(*poly_expr_batch)(PolyExpr *, int64_t, const int *, int, const int *, int);
   int (*poly_expr_info)(PolyExpr *, int *, int *);
   int (*poly_expr_apply)(PolyExpr *, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_scan)(PolyExpr *, int, int64_t, int, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_while)(PolyExpr *, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_switch)(PolyExpr *, int, PolyArray **, int, PolyArray **, int);
   void (*poly_expr_release)(PolyExpr *);
   PolyOptim *(*poly_optim_new)(PolyCtx *, int, const PolyCallArg *, int, int *);
   PolyOptim *(*poly_optim_lars)(PolyArray **, int, double, double, double, double, int, int, int, int, const double *, int);
@@ -658,6 +661,9 @@ struct poly_api {
   X(poly_expr_batch) \
   X(poly_expr_info) \
   X(poly_expr_apply) \
+  X(poly_expr_scan) \
+  X(poly_expr_while) \
+  X(poly_expr_switch) \
   X(poly_expr_release) \
   X(poly_optim_new) \
   X(poly_optim_lars) \

@@ -171,6 +171,55 @@ static void expressions(void) {
   poly_ctx_destroy(ctx);
 }
 
+/* Loops and branches of expressions. */
+static void control_flow(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  float data[3] = {1, 2, 3}, sum[3];
+  int32_t which[1] = {7};
+  int axes[2] = {-1, 0}, first = 0;
+  PolyArray *none = poly_array_new(ctx, POLY_DTYPE_FLOAT32, NULL, 0, NULL, 0), *xs = poly_array_new(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){3}, 1, data, sizeof data);
+  PolyArray *args[2] = {none, xs}, *given[2], *results[2], *out[4];
+  CHECK(poly_expr_begin(ctx, "sums", args, 2, axes, given) == 0);
+  results[0] = results[1] = poly_array_binary(POLY_ADD, given[0], given[1]);
+  PolyExpr *step = poly_expr_end(ctx, results, 2);
+  for (int reverse = 0; reverse < 2; reverse++) {
+    CHECK(poly_expr_scan(step, 1, 3, reverse, args, 2, out, 4) == 2 && poly_array_read(out[0], sum, 4) == 0 && sum[0] == 6);
+    CHECK(poly_array_read(out[1], sum, sizeof sum) == 0 && sum[0] == (reverse ? 6 : 1) && sum[1] == (reverse ? 5 : 3) && sum[2] == (reverse ? 3 : 6));
+  }
+  FAILS(poly_expr_scan(step, 1, 4, 0, args, 2, out, 4) >= 0, "poly_expr_scan", "expected float32 of shape (4)");
+  FAILS(poly_expr_scan(step, 3, 3, 0, args, 2, out, 4) >= 0, "poly_expr_scan", "carried: 3");
+  FAILS(poly_expr_scan(step, 1, -1, 0, args, 2, out, 4) >= 0, "poly_expr_scan", "length: -1");
+  FAILS(poly_expr_scan(step, 1, 3, 0, args, 2, out, 1) >= 0, "poly_expr_scan", "room for 1");
+  /* A loop inside of a function that is differentiated. */
+  CHECK(poly_expr_begin(ctx, "total", &xs, 1, NULL, &args[1]) == 0 && poly_expr_scan(step, 1, 3, 0, args, 2, out, 4) == 2);
+  PolyArray *cube = poly_array_binary(POLY_MUL, poly_array_binary(POLY_MUL, out[0], out[0]), out[0]);
+  PolyExpr *slope = poly_expr_derive(poly_expr_end(ctx, &cube, 1), POLY_DERIVE_GRAD, &first, 1);
+  CHECK(poly_expr_apply(slope, &xs, 1, out, 4) == 2 && poly_array_read(out[0], sum, sizeof sum) == 0 && sum[2] == 3 * 6 * 6);
+  args[1] = xs;
+
+  PolyArray *limit = poly_array_new(ctx, POLY_DTYPE_FLOAT32, NULL, 0, data + 2, 4), *one = poly_array_new(ctx, POLY_DTYPE_FLOAT32, NULL, 0, data, 4);
+  CHECK(poly_expr_begin(ctx, "twice", &one, 1, NULL, given) == 0);
+  results[0] = poly_array_binary(POLY_ADD, given[0], given[0]), results[1] = poly_array_binary(POLY_LT, given[0], limit);
+  PolyExpr *loop = poly_expr_end(ctx, results, 2);
+  CHECK(poly_expr_while(loop, &one, 1, out, 4) == 1 && poly_array_read(out[0], sum, 4) == 0 && sum[0] == 4);
+  FAILS(poly_expr_while(step, args, 2, out, 4) >= 0, "poly_expr_while", "expected");
+  CHECK(poly_expr_begin(ctx, "endless", &one, 1, NULL, given) == 0);
+  results[0] = results[1] = given[0];
+  FAILS(poly_expr_while(poly_expr_end(ctx, results, 2), &one, 1, out, 4) >= 0, "poly_expr_while", "expected a bool of shape ()");
+
+  PolyArray *read[2] = {poly_array_new(ctx, POLY_DTYPE_INT32, NULL, 0, which, 4), one};
+  CHECK(poly_expr_begin(ctx, "branches", read, 2, NULL, given) == 0);
+  results[0] = given[1], results[1] = poly_array_binary(POLY_ADD, given[1], limit);
+  PolyExpr *branches = poly_expr_end(ctx, results, 2);
+  CHECK(poly_expr_switch(branches, 2, read, 2, out, 1) == 1 && poly_array_read(out[0], sum, 4) == 0 && sum[0] == 4);
+  FAILS(poly_expr_switch(branches, 3, read, 2, out, 1) >= 0, "poly_expr_switch", "branches: 3");
+  FAILS(poly_expr_switch(branches, 0, read, 2, out, 1) >= 0, "poly_expr_switch", "branches: 0");
+  FAILS(poly_expr_switch(step, 2, (PolyArray *[]){none, none}, 2, out, 1) >= 0, "poly_expr_switch", "expected an integer of shape ()");
+  CHECK(poly_expr_begin(ctx, "constant", NULL, 0, NULL, NULL) == 0);
+  FAILS(poly_expr_switch(poly_expr_end(ctx, &one, 1), 1, NULL, 0, out, 1) >= 0, "poly_expr_switch", "no inputs");
+  poly_ctx_destroy(ctx);
+}
+
 /* Learning rate schedules by name and by number give the same rates. */
 static void schedules(void) {
   PolyCtx *ctx = poly_ctx_new();
@@ -214,6 +263,7 @@ int main(void) {
   shared();
   jobs();
   expressions();
+  control_flow();
   variables();
   bools();
   files();

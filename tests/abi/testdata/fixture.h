@@ -22,10 +22,10 @@ struct fixture {
   int64_t *shape, *order, *halves, *pairs, *dims, *lengths;
   size_t *rooms; /* of memory for a value */
   PolyCallArg *operand, *array_operand, *array_list, *number, *item;
-  PolyArray *array, *plain, **arrays, **arrays_out;
+  PolyArray *array, *plain, **arrays, **arrays_out, *number_of_branch;
   PolyPin *pin;
   PolyFunction *function, *thunk;
-  PolyExpr *expr;
+  PolyExpr *expr, *loop, *choice;
   PolyOptim *optimizer;
   PolyRateScheduler *rates;
   int *singles_out;
@@ -213,6 +213,15 @@ static inline void fixture_make(struct fixture *f) {
   need(poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0 && (twice = poly_array_binary(POLY_ADD, given, given)), "traced");
   need((f->expr = poly_expr_end(f->ctx, &twice, 1)) != NULL, "expression");
   poly_array_release(given), poly_array_release(twice);
+  PolyArray *results[2];
+  need(poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0, "traced");
+  need((twice = poly_array_binary(POLY_NE, given, given)) && poly_array_call(f->ctx, poly_op("any"), (PolyCallArg[]){POLY_PASS_T(twice)}, 1, &results[1], 1) == 1, "condition");
+  results[0] = given;
+  need((f->loop = poly_expr_end(f->ctx, results, 2)) != NULL, "loop");
+  poly_array_release(given), poly_array_release(twice), poly_array_release(results[1]);
+  f->number_of_branch = poly_array_new(f->ctx, POLY_DTYPE_INT32, NULL, 0, f->cells, 4);
+  need(poly_expr_begin(f->ctx, NULL, &f->number_of_branch, 1, NULL, &given) == 0 && (f->choice = poly_expr_end(f->ctx, &given, 1)), "choice");
+  poly_array_release(given);
   need(poly_trace_begin(f->ctx, "thunk", NULL, 0, NULL) == 0 && (twice = poly_array_binary(POLY_ADD, f->plain, f->plain)), "traced");
   need((f->thunk = poly_trace_end(f->ctx, &twice, 1, POLY_TRACE_FIXED)) != NULL, "thunk");
   poly_array_release(twice);

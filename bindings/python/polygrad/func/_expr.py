@@ -26,7 +26,7 @@ class DERIVE:
 
 def _fail(who: str, names: Sequence[str] = ()) -> NoReturn:
     """Raise the last error of the library as one of a function."""
-    text = re.sub(r"^poly_\w+: (?:(?:f|args|results): )?", "", last_error())
+    text = re.sub(r"^poly_\w+: (?:(?:f|args|results|length): )?", "", last_error())
     text = re.sub(
         r"\bargument (\d+)\b",
         lambda m: names[int(m[1])] if int(m[1]) < len(names) else m[0],
@@ -107,9 +107,27 @@ class Expr:
 
     def apply(self, tensors: list[Tensor]) -> list[Tensor]:
         """Return the outputs for tensors of the types and shapes of the inputs."""
-        out = pointers([0] * self._outputs)
+        return self._run(lib.poly_expr_apply, (), tensors)
+
+    def scan(self, carried: int, length: int, reverse: bool, tensors: list[Tensor]) -> list[Tensor]:
+        """Return the carry after a loop over sequences, and what its steps kept."""
+        return self._run(lib.poly_expr_scan, (carried, length, int(reverse)), tensors)
+
+    def loop(self, tensors: list[Tensor]) -> list[Tensor]:
+        """Return the carry after a loop that lasts while the last output is true."""
+        return self._run(lib.poly_expr_while, (), tensors)
+
+    def switch(self, branches: int, tensors: list[Tensor]) -> list[Tensor]:
+        """Return the outputs of one branch, whose number is the first of the tensors."""
+        return self._run(lib.poly_expr_switch, (branches,), tensors)
+
+    def _run(
+        self, run: Callable[..., int], how: tuple[int, ...], given: list[Tensor]
+    ) -> list[Tensor]:
+        room = self._outputs
+        out = pointers([0] * room)
         release_dead()
-        n = lib.poly_expr_apply(self._handle, handles(tensors), len(tensors), out, self._outputs)
+        n = run(self._handle, *how, handles(given), len(given), out, room)
         if n < 0:
             _fail(self.who, self._names)
-        return [made(Tensor, handle) for handle in out]
+        return [made(Tensor, handle) for handle in out[:n]]

@@ -1,0 +1,514 @@
+"""Control flow: loops and branches of functions of tensors, with the names and meaning of JAX's.
+
+A loop is part of the graph and runs in the library: neither the graph nor the time to compile grow
+with the number of its steps. The functions of a loop or a branch are called once, on placeholders,
+and must be pure, as those of polygrad.func; both nest in each other in any order. Arguments and
+results are trees of tensors. Python numbers that begin a carry take the type that a step gives it.
+
+>>> from polygrad import lax
+>>> from polygrad.func import grad
+>>> def compound(rate):  # what 10 years make of 1
+...     return lax.fori_loop(0, 10, lambda i, x: x * (1 + rate), 1.0)
+>>> round(compound(Tensor(0.5)).item(), 3), round(grad(compound)(0.5).item(), 3)
+(57.665, 384.434)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from polygrad._library import ArgumentError
+from polygrad.dtype import DType, dtypes
+from polygrad.func import stop_gradient, vmap
+from polygrad.func._expr import Expr, trace
+from polygrad.func._trees import Structure, flatten
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "associative_scan",
+    "cond",
+    "fori_loop",
+    "map",
+    "scan",
+    "select",
+    "stop_gradient",
+    "switch",
+    "while_loop",
+]
+
+Function = Callable[..., Any]
+
+
+def _need_function(who: str, name: str, f: Any) -> None:
+    if not callable(f):
+        raise ArgumentError(f"{who}: {name}: {f!r}, expected a function")
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float))
+
+
+def _tensor(who: str, name: str, leaf: Any, dtype: DType | None = None) -> Tensor:
+    """Return a leaf of a tree as a tensor, a Python number in a type that holds such numbers."""
+    if isinstance(leaf, Tensor):
+        return leaf
+    if _is_number(leaf):
+        kinds = (dtypes.is_bool, dtypes.is_int, dtypes.is_float)
+        first = 0 if isinstance(leaf, bool) else 1 if isinstance(leaf, int) else 2
+        fits = dtype is not None and any(kind(dtype) for kind in kinds[first:])
+        return Tensor(leaf, dtype=dtype) if fits else Tensor(leaf)
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return Tensor(leaf)
+    raise ArgumentError(f"{who}: {name} is {leaf!r}, expected a tensor or a number")
+
+
+def _described(x: Tensor) -> str:
+    return f"{x.dtype.name} of shape {tuple(x.shape)}"
+
+
+class _Tree:
+    """The tensors of a tree, and where they are."""
+
+    def __init__(self, who: str, name: str, tree: Any) -> None:
+        self.leaves, self.structure = flatten(tree)
+        self.names = list(self.structure.paths(name))
+        self.tensors = [_tensor(who, n, x) for n, x in zip(self.names, self.leaves)]
+
+    def build(self, tensors: list[Tensor]) -> Any:
+        return self.structure.build(tensors)
+
+
+class _WiderError(Exception):
+    """Numbers of a carry are of wider types after a step."""
+
+    def __init__(self, types: dict[int, DType]) -> None:
+        super().__init__()
+        self.types = types
+
+
+class _Carry(_Tree):
+    """A tree of tensors that a loop begins with."""
+
+    def next(self, who: str, step: str, result: Any, given: list[Tensor]) -> list[Tensor]:
+        """Return the tensors of the carry after a step, which are like those before it."""
+        found, structure = flatten(result)
+        if structure != self.structure:
+            raise ArgumentError(
+                f"{who}: {step} returns a carry {structure!r}, expected {self.structure!r} as "
+                "it is before"
+            )
+        out = [_tensor(who, n, x, c.dtype) for n, x, c in zip(self.names, found, given)]
+        wider = {}
+        for i, (before, after) in enumerate(zip(given, out)):
+            same = before.dtype == after.dtype
+            if tuple(before.shape) == tuple(after.shape):
+                if same:
+                    continue
+                if _is_number(self.leaves[i]) and _widens(before.dtype, after.dtype):
+                    wider[i] = after.dtype
+                    continue
+            raise ArgumentError(
+                f"{who}: {self.names[i]} is {_described(before)}, and {_described(after)} after "
+                f"{step}: expected the same type and shape"
+            )
+        if wider:
+            raise _WiderError(wider)
+        return out
+
+    def trace(
+        self,
+        who: str,
+        call: Callable[[list[Tensor]], list[Tensor]],
+        more: Sequence[Tensor] = (),
+        names: Sequence[str] = (),
+    ) -> Expr:
+        """Trace a step of the carry, and of elements of more tensors."""
+        axes = [None] * len(self.tensors) + [0] * len(more)
+        while True:
+            try:
+                return trace(who, [*self.tensors, *more], axes, call, [*self.names, *names])
+            except _WiderError as e:  # each type widens a few times at most
+                for i, dtype in e.types.items():
+                    self.tensors[i] = Tensor(self.leaves[i], dtype=dtype)
+
+
+def _widens(old: DType, new: DType) -> bool:
+    if dtypes.is_bool(old) or dtypes.is_bool(new):
+        return False
+    if dtypes.is_float(old) != dtypes.is_float(new):
+        return bool(dtypes.is_float(new))
+    return bool(new.bitsize > old.bitsize)
+
+
+def _length(who: str, sequences: _Tree, length: Any) -> int:
+    """Return the size of the first axes of sequences."""
+    if length is not None and (not isinstance(length, (int, np.integer)) or length < 0):
+        raise ArgumentError(f"{who}: length: {length!r}, expected 0 or more")
+    of = "length"
+    for name, x in zip(sequences.names, sequences.tensors):
+        if not x.shape:
+            raise ArgumentError(f"{who}: {name} is a scalar, expected an axis to go along")
+        if length is None:
+            length, of = x.shape[0], name
+        elif x.shape[0] != length:
+            raise ArgumentError(
+                f"{who}: {name} has shape {tuple(x.shape)}, expected {length} steps as {of} has"
+            )
+    if length is None:
+        raise ArgumentError(f"{who}: length: None, expected a number as xs has no tensors")
+    return int(length)
+
+
+def scan(
+    f: Function,
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Any, Any]:
+    """Run a step for each element of sequences, and return the last carry and what it keeps.
+
+    f(carry, x) returns the next carry, a tree of the same types and shapes as init, and a tree that
+    is kept. x is xs, a tree, at one place along the first axes; what is kept is stacked along such
+    an axis. With reverse the steps begin at the end of xs. length is needed if xs has no tensors.
+    The loop has derivatives in both modes; reverse mode stores the carry before each step and
+    computes the step again. unroll is a hint that changes no result: the library unrolls by itself.
+
+    >>> total, sums = scan(lambda c, x: (c + x, c + x), 0, Tensor([1, 2, 3]))
+    >>> total.item(), sums.tolist()
+    (6, [1, 3, 6])
+    """
+    return _scan("scan", f, init, xs, length, reverse, unroll)
+
+
+def _scan(
+    who: str, f: Function, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any = 1
+) -> tuple[Any, Any]:
+    _need_function(who, "f", f)
+    if not isinstance(unroll, int) or unroll < 0:
+        raise ArgumentError(f"{who}: unroll: {unroll!r}, expected a number of steps or a bool")
+    carry, sequences = _Carry(who, "init", init), _Tree(who, "xs", xs)
+    steps = _length(who, sequences, length)
+    n = len(carry.tensors)
+    kept: list[Structure] = []
+
+    def call(given: list[Tensor]) -> list[Tensor]:
+        result = f(carry.build(given[:n]), sequences.build(given[n:]))
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise ArgumentError(
+                f"{who}: f returns {result!r}, expected a pair of the carry and what is kept"
+            )
+        after = carry.next(who, "a step", result[0], given[:n])
+        y = _Tree(who, "what f keeps", result[1])
+        kept[:] = [y.structure]
+        return [*after, *y.tensors]
+
+    if not carry.tensors and not sequences.tensors:
+        # There is nothing that differs among the steps: their number is the only operand.
+        sequences = _Tree(who, "xs", Tensor.zeros(steps))
+        inner = f
+        f = lambda c, _: inner(c, xs)  # noqa: E731
+    expr = carry.trace(who, call, sequences.tensors, sequences.names)
+    out = expr.scan(n, steps, bool(reverse), [*carry.tensors, *sequences.tensors])
+    return carry.build(out[:n]), kept[0].build(out[n:])
+
+
+def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
+    """Return the value after a loop that lasts while a condition holds.
+
+    cond_fun(value) returns a bool of shape (), body_fun(value) the next value: a tree of the same
+    types and shapes. The number of steps is only known when they have run, so there are derivatives
+    in forward mode only; for reverse mode use scan or fori_loop. In vmap the loop goes on until the
+    condition is false for all elements, each of which keeps its value from when it is false.
+
+    >>> while_loop(lambda x: x < 100, lambda x: x * 2, Tensor(3)).item()
+    192
+    """
+    _need_function("while_loop", "cond_fun", cond_fun)
+    _need_function("while_loop", "body_fun", body_fun)
+    carry = _Carry("while_loop", "init_val", init_val)
+    if not carry.tensors:
+        raise ArgumentError(f"while_loop: init_val: {init_val!r}, expected a tensor in the tree")
+
+    def call(given: list[Tensor]) -> list[Tensor]:
+        on = cond_fun(carry.build(given))
+        on = Tensor(on) if isinstance(on, (bool, np.bool_)) else on
+        if not isinstance(on, Tensor) or on.dtype != dtypes.bool or on.shape:
+            found = _described(on) if isinstance(on, Tensor) else repr(on)
+            raise ArgumentError(
+                f"while_loop: cond_fun returns {found}, expected a bool of shape ()"
+            )
+        after = carry.next("while_loop", "body_fun", body_fun(carry.build(given)), given)
+        return [*after, on]
+
+    expr = carry.trace("while_loop", call)
+    return carry.build(expr.loop(carry.tensors))
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
+    """Return the value after a loop over the integers from lower to upper - 1.
+
+    body_fun(i, value) returns the next value, a tree of the same types and shapes; i is an int32 of
+    shape (). The loop is a scan if the bounds are Python numbers, and a while_loop, with
+    derivatives in forward mode only, if one is a tensor.
+
+    >>> fori_loop(1, 6, lambda i, x: x * i, Tensor(1)).item()
+    120
+    """
+    _need_function("fori_loop", "body_fun", body_fun)
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if isinstance(bound, Tensor):
+            whole = not bound.shape and dtypes.is_int(bound.dtype)
+        else:
+            whole = isinstance(bound, (int, np.integer)) and not isinstance(bound, bool)
+        if not whole:
+            found = _described(bound) if isinstance(bound, Tensor) else repr(bound)
+            raise ArgumentError(f"fori_loop: {name} is {found}, expected an integer of shape ()")
+    if not isinstance(lower, Tensor) and not isinstance(upper, Tensor):
+        numbers = Tensor.arange(int(lower), max(int(lower), int(upper)), dtype=dtypes.int32)
+
+        def step(value: Any, i: Tensor) -> tuple[Any, None]:
+            return body_fun(i, value), None
+
+        return _scan("fori_loop", step, init_val, numbers, None, False)[0]
+    kind = next(b.dtype for b in (lower, upper) if isinstance(b, Tensor))
+    start, end = (
+        b.cast(kind) if isinstance(b, Tensor) else Tensor(b, dtype=kind) for b in (lower, upper)
+    )
+    return while_loop(
+        lambda state: state[0] < end,
+        lambda state: (state[0] + 1, body_fun(*state)),
+        (start, init_val),
+    )[1]
+
+
+def map(f: Function, xs: Any, batch_size: int | None = None) -> Any:
+    """Return f of the elements of trees along their first axes, stacked: one after the other.
+
+    vmap computes it for all at once. With batch_size it is computed for so many at once.
+
+    >>> map(lambda x: x["a"] * 2, {"a": Tensor([1, 2, 3])}).tolist()
+    [2, 4, 6]
+    """
+    _need_function("map", "f", f)
+    if batch_size is None:
+        return _scan("map", lambda _, x: (None, f(x)), None, xs, None, False)[1]
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise ArgumentError(f"map: batch_size: {batch_size!r}, expected 1 or more")
+    tree = _Tree("map", "xs", xs)
+    n = _length("map", tree, None)
+    whole = n - n % batch_size
+    size = (n // batch_size, batch_size)
+    many = vmap(f)
+    parts = []
+    if whole:
+        rows = tree.build([x[:whole].reshape(*size, *x.shape[1:]) for x in tree.tensors])
+        found, structure = flatten(
+            _scan("map", lambda _, x: (None, many(x)), None, rows, None, False)[1]
+        )
+        parts.append([y.reshape(whole, *y.shape[2:]) for y in found])
+    if whole < n or not n:
+        found, structure = flatten(many(tree.build([x[whole:] for x in tree.tensors])))
+        parts.append(found)
+    return structure.build([Tensor.cat(*ys) for ys in zip(*parts)])
+
+
+def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
+    """Return true_fun or false_fun of operands, of which only that one is computed.
+
+    pred is a bool of shape (), or a number, of which 0 is false. Both functions return trees of the
+    same types and shapes. In vmap with a pred for each element both are computed.
+
+    >>> cond(Tensor(3.0) > 2, lambda x: x + 1, lambda x: x - 1, Tensor(10)).item()
+    11
+    """
+    chosen = _tensor("cond", "pred", pred)
+    if chosen.shape:
+        raise ArgumentError(f"cond: pred is {_described(chosen)}, expected a bool of shape ()")
+    if chosen.dtype != dtypes.bool:
+        chosen = chosen != 0
+    branches = {"false_fun": false_fun, "true_fun": true_fun}
+    return _choose("cond", chosen.cast(dtypes.int32), branches, operands)
+
+
+def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
+    """Return one of several functions of operands, of which only that one is computed.
+
+    index is an integer of shape (); numbers out of range stand for the first and the last. All
+    functions return trees of the same types and shapes. In vmap with an index for each element all
+    of them are computed.
+
+    >>> double, square = lambda x: x * 2, lambda x: x * x
+    >>> switch(Tensor(1), [double, square], Tensor(5)).item()
+    25
+    """
+    chosen = _tensor("switch", "index", index)
+    if chosen.shape or not dtypes.is_int(chosen.dtype):
+        raise ArgumentError(
+            f"switch: index is {_described(chosen)}, expected an integer of shape ()"
+        )
+    if not isinstance(branches, (list, tuple)) or not branches:
+        raise ArgumentError(f"switch: branches: {branches!r}, expected a list of functions")
+    named = {f"branches[{i}]": f for i, f in enumerate(branches)}
+    return _choose("switch", chosen, named, operands)
+
+
+def _choose(who: str, index: Tensor, branches: dict[str, Function], operands: Any) -> Any:
+    for name, f in branches.items():
+        _need_function(who, name, f)
+    tree = _Tree(who, "operands", operands)
+    structures: list[Structure] = []
+
+    def call(given: list[Tensor]) -> list[Tensor]:
+        found = []
+        structures.clear()
+        for f in branches.values():
+            leaves, structure = flatten(f(*tree.build(given[1:])))
+            found.append(leaves)
+            structures.append(structure)
+        return _alike(who, list(branches), found, structures)
+
+    expr = trace(who, [index, *tree.tensors], None, call, ["the index", *tree.names])
+    return structures[0].build(expr.switch(len(branches), [index, *tree.tensors]))
+
+
+def _alike(
+    who: str, names: list[str], found: list[list[Any]], structures: list[Structure]
+) -> list[Tensor]:
+    """Return the results of branches, which are alike."""
+    for name, structure in zip(names, structures):
+        if structure != structures[0]:
+            raise ArgumentError(
+                f"{who}: {name} returns a tree {structure!r}, and {names[0]} {structures[0]!r}"
+            )
+    paths = list(structures[0].paths(""))
+    columns = []
+    for path, leaves in zip(paths, zip(*found)):
+        column = [
+            None
+            if _is_number(x)
+            else _tensor(who, f"what {name} returns{path and f' at {path}'}", x)
+            for name, x in zip(names, leaves)
+        ]
+        # Numbers take the type of the tensors of other branches, or else of the widest number.
+        numbers = [Tensor(x) for x in leaves if _is_number(x)]
+        known = [x.dtype for x in column if x is not None]
+        widest = known[0] if known else max((x.dtype for x in numbers), key=dtypes.is_float)
+        same = [_tensor(who, path, x, widest) if t is None else t for x, t in zip(leaves, column)]
+        at, want = path and f" at {path}", _described(same[0])
+        for name, x in zip(names, same):
+            if _described(x) != want:
+                raise ArgumentError(
+                    f"{who}: {name} returns {_described(x)}{at}, and {names[0]} {want}"
+                )
+        columns.append(same)
+    return [x for branch in zip(*columns) for x in branch]
+
+
+def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """Return the results of an associative function of all elements up to each place.
+
+    fn(a, b) takes two trees like elems, and computes for each place along the axis, of which they
+    have any number; a comes before b, or behind it with reverse. It is called about twice for each
+    halving of the number of elements.
+
+    >>> associative_scan(lambda a, b: a * b, Tensor([1, 2, 3, 4])).tolist()
+    [1, 2, 6, 24]
+    """
+    _need_function("associative_scan", "fn", fn)
+    if not isinstance(axis, int):
+        raise ArgumentError(f"associative_scan: axis: {axis!r}, expected an integer")
+    tree = _Tree("associative_scan", "elems", elems)
+    if not tree.tensors:
+        raise ArgumentError(f"associative_scan: elems: {elems!r}, expected a tensor in the tree")
+    first = tree.tensors[0].shape
+    for name, x in zip(tree.names, tree.tensors):
+        if not -len(x.shape) <= axis < len(x.shape):
+            raise ArgumentError(
+                f"associative_scan: {name} has shape {tuple(x.shape)}, which has no axis {axis}"
+            )
+        if x.shape[axis] != first[axis]:
+            raise ArgumentError(
+                f"associative_scan: {name} has shape {tuple(x.shape)}, expected {first[axis]} "
+                f"elements along axis {axis} as {tree.names[0]} has"
+            )
+
+    def combine(a: list[Tensor], b: list[Tensor]) -> list[Tensor]:
+        leaves, structure = flatten(fn(tree.build(a), tree.build(b)))
+        if structure != tree.structure:
+            raise ArgumentError(
+                f"associative_scan: fn returns a tree {structure!r}, expected {tree.structure!r} "
+                "as elems"
+            )
+        out = [_tensor("associative_scan", "what fn returns", x) for x in leaves]
+        for name, x, like in zip(tree.names, out, a):
+            if _described(x) != _described(like):
+                raise ArgumentError(
+                    f"associative_scan: {name} is {_described(like)}, and {_described(x)} of fn: "
+                    "expected the same type and shape"
+                )
+        return out
+
+    def along(x: Tensor, part: slice) -> Tensor:
+        return x[(*[slice(None)] * (axis % len(x.shape)), part)]
+
+    def of(xs: list[Tensor], *part: int | None) -> list[Tensor]:
+        return [along(x, slice(*part)) for x in xs]
+
+    def halved(xs: list[Tensor]) -> list[Tensor]:
+        n = xs[0].shape[axis]
+        if n < 2:
+            return xs
+        odd = halved(combine(of(xs, 0, n - 1, 2), of(xs, 1, None, 2)))
+        before = of(odd, 0, (n - 1) // 2)
+        later = combine(before, of(xs, 2, None, 2)) if n > 2 else before
+        even = [Tensor.cat(a, b, dim=axis) for a, b in zip(of(xs, 0, 1), later)]
+        return [_interleaved(a, b, axis) for a, b in zip(even, odd)]
+
+    xs = [x.flip(axis) for x in tree.tensors] if reverse else tree.tensors
+    out = halved(xs)
+    return tree.build([x.flip(axis) for x in out] if reverse else out)
+
+
+def _interleaved(even: Tensor, odd: Tensor, axis: int) -> Tensor:
+    """Return the elements of two tensors in turns; the first has as many, or one more."""
+    axis %= len(even.shape)
+    n, m = even.shape[axis], odd.shape[axis]
+    if n > m:
+        zero = [(0, 0)] * len(even.shape)
+        zero[axis] = (0, 1)
+        odd = odd.pad(tuple(zero))
+    both = Tensor.stack(even, odd, dim=axis + 1)
+    shape = list(even.shape)
+    shape[axis] = 2 * n
+    return both.reshape(*shape).shrink(
+        tuple((0, n + m) if i == axis else None for i in range(len(shape)))
+    )
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Tensor:
+    """Return the elements of on_true where pred is true, else those of on_false.
+
+    Both are of the same type and shape; pred is a bool of that shape, or of shape ().
+
+    >>> select(Tensor([True, False]), Tensor([1, 2]), Tensor([3, 4])).tolist()
+    [1, 4]
+    """
+    which = _tensor("select", "pred", pred)
+    yes = _tensor("select", "on_true", on_true)
+    no = _tensor("select", "on_false", on_false, yes.dtype)
+    if _described(yes) != _described(no):
+        raise ArgumentError(
+            f"select: on_true is {_described(yes)}, on_false {_described(no)}: expected the same"
+        )
+    if which.dtype != dtypes.bool or tuple(which.shape) not in ((), tuple(yes.shape)):
+        raise ArgumentError(
+            f"select: pred is {_described(which)}, expected bool of shape {tuple(yes.shape)} or ()"
+        )
+    return which.where(yes, no)
