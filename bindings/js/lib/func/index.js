@@ -9,7 +9,7 @@ const { Base, handleOf, describe } = require('../base.js')
 const { Tensor } = require('../tensor.js')
 const { named, integer, record, show } = require('../arguments.js')
 const { getStateDict } = require('../nn/state.js')
-const { LEAF, Structure, flatten, leavesLike, spread } = require('./trees.js')
+const { Leaf, Structure, flatten, leavesLike, spread } = require('./trees.js')
 const { Expr } = require('./expr.js')
 
 function treeMap (f, tree, ...rest) {
@@ -155,7 +155,7 @@ function checkLoss (who, result, hasAux) {
   }
   const loss = hasAux ? result[0] : result
   const [, structure] = flatten(loss, `${who}: the function returns`)
-  if (structure !== LEAF) throw new TypeError(`${who}: the function returns ${show(loss)}, expected a loss: one scalar`)
+  if (!(structure instanceof Leaf)) throw new TypeError(`${who}: the function returns ${show(loss)}, expected a loss: one scalar`)
   return hasAux ? result : [result]
 }
 

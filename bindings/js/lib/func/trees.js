@@ -14,8 +14,8 @@ class Structure {
   }
 
   equals (other) {
-    return this === other || (this.kind === other.kind && this.children.length === other.children.length &&
-      (this.keys?.every((key, i) => key === other.keys[i]) ?? true) && this.children.every((c, i) => c.equals(other.children[i])))
+    return this.kind === other.kind && this.children.length === other.children.length &&
+      (this.keys?.every((key, i) => key === other.keys[i]) ?? true) && this.children.every((c, i) => c.equals(other.children[i]))
   }
 
   get kind () {
@@ -93,8 +93,6 @@ class Nothing extends Structure {
   }
 }
 
-const LEAF = /* @__PURE__ */ new Leaf()
-
 /** The children of a tree and their keys, as structures have them; null for a leaf. */
 function childrenOf (tree) {
   if (Array.isArray(tree)) return [null, tree]
@@ -112,7 +110,7 @@ function flatten (tree, what) {
     const found = childrenOf(at)
     if (found === null) {
       leaves.push(at)
-      return LEAF
+      return new Leaf()
     }
     if (onWay.has(at)) throw new PolygradError(`${what}: it holds itself, expected a tree`)
     onWay.add(at)
@@ -133,7 +131,7 @@ function leavesLike (tree, structure, what, like) {
 
 /** For each leaf the value of a tree that may end above it, where it has one value for all. */
 function spread (prefix, structure, what) {
-  const found = structure === LEAF || prefix == null ? null : childrenOf(prefix)
+  const found = structure instanceof Leaf || prefix == null ? null : childrenOf(prefix)
   if (found === null) return Array(structure.size).fill(prefix)
   const [keys, items] = found
   const fits = structure.kind === (keys === null ? 'array' : 'object') && items.length === structure.children.length
@@ -148,4 +146,4 @@ function shown (tree) {
   return Array.isArray(tree) ? show(tree) : String(flatten(tree, '')[1])
 }
 
-module.exports = { LEAF, Structure, flatten, leavesLike, spread }
+module.exports = { Leaf, Structure, flatten, leavesLike, spread }
