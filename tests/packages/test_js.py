@@ -34,8 +34,8 @@ def test_package_holds_the_library(npm_package: Path) -> None:
             assert file.read() == built.read_bytes()
     names = set(members)
     assert {"package.json", "README.md", "index.js", "index.d.ts", "LICENSE"} <= names
-    modules = ("polygrad", "polygrad-worker", "polygrad-remote", "polygrad-remote-worker")
-    assert {"web/package.json", *(f"web/{name}.js" for name in modules)} <= names
+    modules = ("", "-worker", "-remote", "-remote-worker", "-random", "-func")
+    assert {"web/package.json", *(f"web/polygrad{name}.js" for name in modules)} <= names
     assert not {name for name in names if name.startswith(("test/", "node_modules/"))}
 
 

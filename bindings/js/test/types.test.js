@@ -27,8 +27,9 @@ test('tsc --strict accepts the declarations, and what it compiles runs', () => {
 
 test('the examples of the pages are right in TypeScript', () => {
   const root = path.join(__dirname, '..', '..', '..')
-  const pages = ['README.md', 'bindings/js/README.md', 'docs/tutorial/javascript.md'].map((page) => path.join(root, page))
-  const blocks = pages.flatMap((page) => [...fs.readFileSync(page, 'utf8').matchAll(/```m?js\n([^]*?)```/g)].map((found) => found[1]))
+  const pages = ['README.md', 'bindings/js/README.md', 'docs/tutorial/javascript.md', 'docs/guide/functions.md']
+  const texts = pages.map((page) => fs.readFileSync(path.join(root, page), 'utf8'))
+  const blocks = texts.flatMap((text) => [...text.matchAll(/```m?js\n([^]*?)```/g)].map((found) => found[1]))
     .filter((text) => !text.includes('@huggingface/'))
   assert.ok(blocks.length > 5)
   const folder = fs.mkdtempSync(path.join(__dirname, 'types', 'pages-'))
@@ -40,7 +41,9 @@ test('the examples of the pages are right in TypeScript', () => {
     })
     const module = { module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16, target: ts.ScriptTarget.ES2022 }
     const options = { strict: true, noEmit: true, types: ['node'], lib: ['lib.es2022.d.ts'], ...module }
-    const wrong = ts.getPreEmitDiagnostics(ts.createProgram(files, options))
+    // Functions that are transformed have parameters without types there.
+    const untyped = ({ code, file }) => code === 7006 && file.text.includes("'polygrad/func'")
+    const wrong = ts.getPreEmitDiagnostics(ts.createProgram(files, options)).filter((d) => !untyped(d))
     assert.strictEqual(wrong.map((d) => `${d.file?.text}\n${ts.flattenDiagnosticMessageText(d.messageText, ' ')}`).join('\n'), '')
   } finally {
     fs.rmSync(folder, { recursive: true })
