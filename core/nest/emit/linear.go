@@ -214,14 +214,14 @@ func (im *emitter) partOf(u *uop.UOp) (linear, bool) {
 	if c.Op != uop.ConstOp || !u.DType.IsInt() {
 		return linear{}, false
 	}
-	d := c.ConstVal().I() // divisor
+	d, small := c.ConstVal().Int64() // divisor
 	switch u.Op {
 	case uop.Shr:
 		d = 1 << (d & 63)
 	case uop.And:
 		d++ // of a power of two
 	}
-	if lo, _ := u.Src[0].Bounds(); d < 2 || d > int64(im.Lanes) || d&(d-1) != 0 || lo.I() < 0 {
+	if lo, _ := u.Src[0].Bounds(); !small || d < 2 || d > int64(im.Lanes) || d&(d-1) != 0 || lo.Sign() < 0 {
 		return linear{}, false
 	}
 	l := im.linearOf(u.Src[0])
