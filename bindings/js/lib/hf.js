@@ -5,6 +5,7 @@
  */
 
 const { lib, engine } = require('./library.js')
+const { HANDLE } = require('./base.js')
 const { utf8 } = require('./host/node.js')
 const { Instance } = require('./instance.js')
 const { Generator, generate, generateAsync, generateSteps, generateStream } = require('./generation.js')
@@ -17,7 +18,7 @@ const OPTIONS = { maxBatch: 1, maxSeqLen: 0, dtype: 'float32', strict: true }
 
 function loadHf (folder, ...args) {
   const options = named('loadHf', args, OPTIONS)
-  return new Instance(lib.poly_hf_open(string(folder, 'loadHf: folder'), ...choices('loadHf', options)))
+  return new Instance(lib.poly_hf_open(string(folder, 'loadHf: folder'), ...choices('loadHf', options)), HANDLE)
 }
 
 function loadHfBytes (config, weights, ...args) {
@@ -27,7 +28,7 @@ function loadHfBytes (config, weights, ...args) {
   const files = weights.map((w) => bytesOf(w, 'loadHfBytes: weights'))
   const lengths = BigInt64Array.from(files, ({ length }) => BigInt(length))
   return new Instance(lib.poly_hf_load_as(text, utf8(text).length, engine.words(files), lengths, files.length,
-    ...choices('loadHfBytes', options)))
+    ...choices('loadHfBytes', options)), HANDLE)
 }
 
 function choices (fn, { maxBatch, maxSeqLen, dtype, strict }) {

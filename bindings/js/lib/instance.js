@@ -4,7 +4,7 @@
 const { lib, engine, fail, PolygradError } = require('./library.js')
 const { Device } = require('./device.js')
 const { utf8 } = require('./host/node.js')
-const { count, tidy } = require('./base.js')
+const { HANDLE, count, tidy } = require('./base.js')
 const { Tensor } = require('./tensor.js')
 const { freeWith, freed } = require('./handles.js')
 const { Shown } = require('./shown.js')
@@ -23,8 +23,8 @@ class Instance extends Shown {
   static _getters = ['shapes', 'roles']
 
   /** Instances are made by Instance.mlp and its relatives. */
-  constructor (handle) {
-    if (typeof handle !== 'number') throw new TypeError(`Instance: ${show(handle)}: use Instance.mlp, fromBundle and so on`)
+  constructor (handle, by) {
+    if (by !== HANDLE) throw new TypeError(`Instance: ${show(handle)}: use Instance.mlp, fromBundle and so on`)
     if (handle === 0) fail()
     super()
     this._handle = handle
@@ -70,12 +70,12 @@ class Instance extends Shown {
   static fromIr (ir, weights = null) {
     const graph = bytesOf(ir, 'fromIr: ir')
     const values = weights === null ? null : bytesOf(weights, 'fromIr: weights')
-    return new Instance(lib.poly_instance_from_ir(graph, graph.length, values, values === null ? 0 : values.length))
+    return new Instance(lib.poly_instance_from_ir(graph, graph.length, values, values === null ? 0 : values.length), HANDLE)
   }
 
   static fromBundle (data) {
     const bytes = bytesOf(data, 'fromBundle: data')
-    return new Instance(lib.poly_instance_from_bundle(bytes, bytes.length))
+    return new Instance(lib.poly_instance_from_bundle(bytes, bytes.length), HANDLE)
   }
 
   // What it holds
@@ -286,7 +286,7 @@ function fromConfig (make, config = {}) {
   const keys = Object.entries(record(config, 'config'))
     .map(([name, value]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])
   const text = JSON.stringify(Object.fromEntries(keys), (_, value) => typeof value === 'bigint' ? Number(value) : value)
-  return new Instance(make(text, utf8(text).length))
+  return new Instance(make(text, utf8(text).length), HANDLE)
 }
 
 /** The numbers of an input as floats of a shape, if need be (and partial) in the front corner of zeros. */

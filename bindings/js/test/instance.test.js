@@ -240,7 +240,7 @@ test('generation: streams, ends, other types of weights', () => {
 
 test('errors', () => {
   const net = small()
-  assert.throws(() => new Instance(0))
+  assert.throws(() => new Instance(0), /^TypeError: Instance: 0: use Instance.mlp, fromBundle and so on$/)
   assert.throws(() => new Instance(), TypeError)
   assert.throws(() => Instance.mlp({ layers: [1] }))
   assert.throws(() => Instance.fromBundle(Buffer.from('POLYBNDL')))
