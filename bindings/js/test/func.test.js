@@ -3,12 +3,12 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { Tensor, TinyJit, JitError, PolygradError, Linear, Variable, liveNodes } = require('..')
-const { func: {
+const { Tensor, TinyJit, JitError, PolygradError, Linear, Variable, liveNodes, func } = require('..')
+
+const {
   evalShape, functionalCall, grad, hessian, hvp, jacfwd, jacrev, jvp, linearTranspose, linearize, stopGradient, treeMap, valueAndGrad, vjp,
   vmap
-} } = require('..')
-
+} = func
 const tensor = (...values) => new Tensor(values, { dtype: 'float64' })
 const lists = (tree) => treeMap((t) => t.tolist(), tree)
 const close = (a, b) => {
