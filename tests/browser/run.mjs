@@ -46,6 +46,7 @@ const inPage = {
   name: 'page',
   setup ({ onResolve, onLoad }) {
     onResolve({ filter: /^(\.\.|polygrad)$/ }, () => ({ path: PACKAGE, external: true }))
+    onResolve({ filter: /^polygrad\// }, ({ path: name }) => ({ path: `/build/js/${name.replace('/', '-')}.js`, external: true }))
     onResolve({ filter: /^\.\.\/lib\/remote\/index\.js$/ }, () => ({ path: REMOTE, external: true }))
     onResolve({ filter: /^(node:|koffi$)/ }, ({ path: name }) => {
       return name in SHIMS ? { path: path.join(HERE, 'page', SHIMS[name]) } : { path: name, namespace: 'absent' }

@@ -2,7 +2,7 @@
 
 import test from 'node:test'
 import assert from 'node:assert'
-import { Tensor, PolygradError, download, downloadHf } from 'polygrad'
+import { Tensor, PolygradError, download, downloadHf, func, random } from 'polygrad'
 
 const HERE = '/tests/browser/only'
 const PACKAGE = '/build/js/polygrad.js'
@@ -22,6 +22,14 @@ test('a page is isolated where its server says so', () => {
 test('a second import gives the same module', async () => {
   const again = await import('polygrad')
   assert.strictEqual(again.Tensor, Tensor)
+})
+
+test('groups of functions are modules of their own', async () => {
+  const [{ grad }, { key, uniform }] = await Promise.all([import('polygrad/func'), import('polygrad/random')])
+  assert.strictEqual(grad, func.grad)
+  assert.strictEqual(uniform, random.uniform)
+  const draw = (x) => uniform(key(42), [3]).mul(x).sum()
+  assert.deepStrictEqual(grad(draw)(new Tensor([1, 2, 3])).tolist(), uniform(key(42), [3]).tolist())
 })
 
 test('a script of a page has the package when its import is done', async () => {
