@@ -159,10 +159,19 @@ function checkLoss (who, result, hasAux) {
   return hasAux ? result : [result]
 }
 
+const BY = { argnums: 0, hasAux: false }
+
+/** The options of a function by name. */
+function optionsOf (who, options, defaults) {
+  const given = named(who, options, defaults)
+  const { hasAux = false } = given
+  if (typeof hasAux !== 'boolean') throw new TypeError(`${who}: hasAux: ${show(hasAux)}, expected true or false`)
+  return given
+}
+
 /** valueAndGrad, for a function of a name. */
-function withGradients (who, f, options) {
+function withGradients (who, f, { argnums, hasAux }) {
   needFunction(who, f)
-  const { argnums, hasAux } = named(who, options, { argnums: 0, hasAux: false })
   return (...args) => {
     const numbers = numbersOf(who, argnums, args.length)
     const t = new Traced(who, (...given) => checkLoss(who, f(...given), hasAux), args, { by: new Set(numbers) })
@@ -175,15 +184,15 @@ function withGradients (who, f, options) {
 }
 
 function valueAndGrad (f, ...options) {
-  return withGradients('valueAndGrad', f, options)
+  return withGradients('valueAndGrad', f, optionsOf('valueAndGrad', options, BY))
 }
 
 function grad (f, ...options) {
-  const both = withGradients('grad', f, options)
-  const { hasAux } = named('grad', options, { argnums: 0, hasAux: false })
+  const by = optionsOf('grad', options, BY)
+  const both = withGradients('grad', f, by)
   return (...args) => {
     const [value, grads] = both(...args)
-    return hasAux ? [grads, value[1]] : grads
+    return by.hasAux ? [grads, value[1]] : grads
   }
 }
 
@@ -192,7 +201,7 @@ class Linear {
   constructor (who, f, primals, options) {
     needFunction(who, f)
     needTrees(who, 'primals', primals)
-    this.hasAux = named(who, options, { hasAux: false }).hasAux
+    this.hasAux = optionsOf(who, options, { hasAux: false }).hasAux
     this.t = new Traced(who, this.hasAux ? detachedAux(who, f) : f, primals)
     this.by = this.t.allFloats()
     /** All outputs: those of the value, then those of what comes with it. */
@@ -322,7 +331,7 @@ function hvp (f, primals, vectors) {
 }
 
 function withGradientsOnly (who, f, argnums) {
-  const both = withGradients(who, f, [{ argnums }])
+  const both = withGradients(who, f, { argnums, hasAux: false })
   return (...args) => both(...args)[1]
 }
 
