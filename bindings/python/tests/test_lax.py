@@ -127,7 +127,7 @@ def test_map(batch: int | None) -> None:
     assert found[1].tolist() == (2 * x).tolist()
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 33])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 64, 65, 81, 100, 4227])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_associative_scan(n: int, reverse: bool) -> None:
     rng = np.random.default_rng(n)
@@ -141,6 +141,28 @@ def test_associative_scan(n: int, reverse: bool) -> None:
     for i in range(n)[:: -1 if reverse else 1]:
         want[:, i] = x = a[:, i] * x + b[:, i]
     np.testing.assert_allclose(found.numpy(), want, rtol=1e-12, atol=1e-12)
+
+
+def test_gradients_of_an_associative_scan() -> None:
+    n = 90
+    a = Tensor(np.random.default_rng(2).uniform(0.5, 1, n))
+    b, weights = Tensor(np.linspace(-1, 1, n)), Tensor(np.cos(np.arange(n)))
+
+    def fn(p: Any, q: Any) -> Any:
+        return p[0] * q[0], q[0] * p[1] + q[1]
+
+    def step(x: Tensor, ab: Any) -> Any:
+        x = ab[0] * x + ab[1]
+        return x, x
+
+    def halves(a: Tensor, b: Tensor) -> Any:
+        return (lax.associative_scan(fn, (a, b))[1] * weights).sum()
+
+    def steps(a: Tensor, b: Tensor) -> Any:
+        return (lax.scan(step, zero(), (a, b))[1] * weights).sum()
+
+    for x, y in zip(grad(halves, (0, 1))(a, b), grad(steps, (0, 1))(a, b)):
+        np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-11, atol=1e-12)
 
 
 def test_associative_scan_of_matrices() -> None:

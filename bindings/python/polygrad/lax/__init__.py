@@ -455,41 +455,58 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
                 )
         return out
 
-    def along(x: Tensor, part: slice) -> Tensor:
-        return x[(*[slice(None)] * (axis % len(x.shape)), part)]
-
-    def of(xs: list[Tensor], *part: int | None) -> list[Tensor]:
-        return [along(x, slice(*part)) for x in xs]
-
-    def halved(xs: list[Tensor]) -> list[Tensor]:
-        n = xs[0].shape[axis]
-        if n < 2:
-            return xs
-        odd = halved(combine(of(xs, 0, n - 1, 2), of(xs, 1, None, 2)))
-        before = of(odd, 0, (n - 1) // 2)
-        later = combine(before, of(xs, 2, None, 2)) if n > 2 else before
-        even = [Tensor.cat(a, b, dim=axis) for a, b in zip(of(xs, 0, 1), later)]
-        return [_interleaved(a, b, axis) for a, b in zip(even, odd)]
-
     xs = [x.flip(axis) for x in tree.tensors] if reverse else tree.tensors
-    out = halved(xs)
+    out = _prefixes(combine, xs, [axis % len(x.shape) for x in xs]) if first[axis] > 1 else xs
     return tree.build([x.flip(axis) for x in out] if reverse else out)
 
 
-def _interleaved(even: Tensor, odd: Tensor, axis: int) -> Tensor:
-    """Return the elements of two tensors in turns; the first has as many, or one more."""
-    axis %= len(even.shape)
-    n, m = even.shape[axis], odd.shape[axis]
-    if n > m:
-        zero = [(0, 0)] * len(even.shape)
-        zero[axis] = (0, 1)
-        odd = odd.pad(tuple(zero))
-    both = Tensor.stack(even, odd, dim=axis + 1)
-    shape = list(even.shape)
-    shape[axis] = 2 * n
-    return both.reshape(*shape).shrink(
-        tuple((0, n + m) if i == axis else None for i in range(len(shape)))
-    )
+def _prefixes(combine: Function, xs: list[Tensor], axes: list[int]) -> list[Tensor]:
+    """Return the prefixes of elements along axes.
+
+    The elements are rows of about as many: a loop over places computes the prefixes within all rows
+    at once, then each row is combined with the prefix of what is before it. The halving of the
+    elements instead would be one expression, of a size that grows with each of its levels.
+    """
+    n = xs[0].shape[axes[0]]
+    rows = max(1, int(n**0.5)) if n > 64 else 1
+    size = n // rows
+
+    def part(x: Tensor, k: int, start: int, end: int) -> Tensor:
+        return x.shrink(tuple((start, end) if i == k else None for i in range(len(x.shape))))
+
+    def columns(x: Tensor, k: int) -> Tensor:
+        shape = x.shape
+        order = [k + 1, *range(k + 1), *range(k + 2, len(shape) + 1)]
+        return x.reshape(*shape[:k], rows, size, *shape[k + 1 :]).permute(*order)
+
+    def joined(x: Tensor, k: int) -> Tensor:
+        x = x.permute(*range(1, k + 2), 0, *range(k + 2, len(x.shape)))
+        return x.reshape(*x.shape[:k], x.shape[k] * x.shape[k + 1], *x.shape[k + 2 :])
+
+    whole = [columns(part(x, k, 0, rows * size), k) for x, k in zip(xs, axes)]
+
+    def step(before: list[Tensor], x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        after = combine(before, x)
+        return after, after
+
+    begin, more = [x[0] for x in whole], [x[1:] for x in whole]
+    totals, later = _scan("associative_scan", step, begin, more, None, False)
+    within = [Tensor.cat(x[:1], y) for x, y in zip(whole, later)]
+    if rows == 1:
+        return [joined(x, k) for x, k in zip(within, axes)]
+    before = _prefixes(combine, [part(x, k, 0, rows - 1) for x, k in zip(totals, axes)], axes)
+    out = [joined(part(x, k + 1, 0, 1), k) for x, k in zip(within, axes)]
+    spread = [joined(x.expand(size, *x.shape), k) for x, k in zip(before, axes)]
+    rest = [joined(part(x, k + 1, 1, rows), k) for x, k in zip(within, axes)]
+    out = [Tensor.cat(a, b, dim=k) for a, b, k in zip(out, combine(spread, rest), axes)]
+    if rows * size == n:
+        return out
+    tail = [part(x, k, rows * size, n) for x, k in zip(xs, axes)]
+    if n - rows * size > 1:
+        tail = _prefixes(combine, tail, axes)
+    last = [part(x, k, rows * size - 1, rows * size) for x, k in zip(out, axes)]
+    last = [x.expand(*t.shape) for x, t in zip(last, tail)]
+    return [Tensor.cat(a, b, dim=k) for a, b, k in zip(out, combine(last, tail), axes)]
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Tensor:
