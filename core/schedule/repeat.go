@@ -411,16 +411,25 @@ func (r *repeats) untangled(statement *uop.UOp) []*uop.UOp {
 	if len(circle) == 0 {
 		return []*uop.UOp{statement}
 	}
-	var stores []*uop.UOp
-	src := slices.Clone(statement.Src)
+	// Writes whose targets no other reads come with the values, for they may be computed from the same.
+	var first, second []*uop.UOp
 	for i, u := range statement.Src {
-		if circle[i] {
+		isRead := false
+		for j, w := range writes {
+			isRead = isRead || j != i && w.reads[writes[i].target]
+		}
+		switch {
+		case circle[i]:
 			b := r.buffer(u.Src[1])
-			stores = append(stores, b.Store(u.Src[1]))
-			src[i] = u.With(u.Src[0], b.Reshape(u.Src[1].Shape()))
+			first = append(first, b.Store(u.Src[1]))
+			second = append(second, u.With(u.Src[0], b.Reshape(u.Src[1].Shape())))
+		case isRead:
+			second = append(second, u)
+		default:
+			first = append(first, u)
 		}
 	}
-	return []*uop.UOp{statement.Graph().Sink(nil, stores...), statement.With(src...)}
+	return []*uop.UOp{statement.Graph().Sink(nil, first...), statement.With(second...)}
 }
 
 // part appends the kernels of a request without REPEATs.

@@ -8,7 +8,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from polygrad import Tensor, TinyJit, dtypes, lax
+from polygrad import Tensor, TinyJit, dtypes, lax, viz
 from polygrad.func import TraceError, grad, jvp, vmap
 
 State = namedtuple("State", "value count")
@@ -337,3 +337,16 @@ def test_state_from_outside_is_not_written() -> None:
     total = zero().realize()
     with pytest.raises(TraceError, match="a tensor from outside is written while fori_loop"):
         lax.fori_loop(0, 3, lambda i, x: x + total.assign(total + 1), zero())
+
+
+def test_a_value_that_is_carried_and_kept_is_computed_once() -> None:
+    x, w = Tensor.ones(5, 4, 8).contiguous().realize(), Tensor.ones(8, 8).contiguous().realize()
+
+    def step(carry: Any, x: Tensor) -> Any:
+        h = (carry[0] @ w + x * carry[1]).tanh()
+        c = carry[1] * 0.5 + h  # each of the carry is computed from the other
+        return (h, c), h
+
+    kept = lax.scan(step, (x[0], x[1]), x)[1]
+    products = [k for k in viz.profile(kept, runs=1).kernels if k.flops > 4 * 8 * 8]
+    assert len(products) == 1
