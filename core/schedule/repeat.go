@@ -23,6 +23,7 @@ func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error), merge b
 	if !root.HasOp(ops(uop.Repeat)) {
 		return cut(root)
 	}
+	root = withParts(root)
 	r := &repeats{s: &Schedule{}, cut: cut, merge: merge, slots: map[int]int{}}
 	for _, u := range outside(root) {
 		if u.Op == uop.Param {
@@ -202,6 +203,66 @@ func (r *repeats) request(root *uop.UOp) error {
 		}
 		root = replaced(rest, stored)
 	}
+}
+
+// withParts takes parts of vectors that are put together, element after element, from where the parts come from: the results of a loop are one
+// vector for its derivatives, and what nobody takes of it need not be computed.
+func withParts(root *uop.UOp) *uop.UOp {
+	made := map[*uop.UOp]*uop.UOp{}
+	for _, u := range outside(root) {
+		src, same := slices.Clone(u.Src), true
+		for i, s := range u.Src {
+			if u.Op == uop.Repeat && i == 0 {
+				continue
+			}
+			src[i] = made[s]
+			same = same && src[i] == s
+		}
+		v := u
+		if !same {
+			v = u.With(src...)
+		}
+		if v.Op == uop.Shrink && len(v.Shape()) == 1 {
+			v = partOf(v)
+		}
+		made[u] = v
+	}
+	return made[root]
+}
+
+// partOf is a part of a vector WHERE(PAD(true), PAD(x), y), of x or of y, if it is whole in one of them; otherwise the part itself.
+func partOf(part *uop.UOp) *uop.UOp {
+	region := func(u *uop.UOp) (from, to int64, ok bool) {
+		p, total := u.MovementPairs()[0], u.Shape()[0]
+		if u.Op == uop.Shrink {
+			return p.Lo.N, p.Hi.N, p.Lo.U == nil && p.Hi.U == nil
+		}
+		return p.Lo.N, total.N - p.Hi.N, p.Lo.U == nil && p.Hi.U == nil && total.U == nil
+	}
+	from, to, ok := region(part)
+	for u := part.Src[0]; ok; {
+		switch {
+		case u.Op == uop.Where && u.Src[0].Op == uop.Pad && u.Src[0].Src[0].Base().IsConst(uop.BoolConst(true)):
+			a, b, fixed := region(u.Src[0])
+			switch {
+			case fixed && a <= from && to <= b:
+				u = u.Src[1]
+			case fixed && (to <= a || b <= from):
+				u = u.Src[2]
+			default:
+				return part
+			}
+		case u.Op == uop.Pad:
+			a, b, fixed := region(u)
+			if !fixed || from < a || to > b {
+				return part
+			}
+			return u.Src[0].Shrink([]uop.Pair{{Lo: uop.N(from - a), Hi: uop.N(to - a)}})
+		default:
+			return part
+		}
+	}
+	return part
 }
 
 // withoutDead removes the writes to states of loops that nothing uses: neither after the loop, nor for another state that is used.
