@@ -287,8 +287,12 @@ func ExampleScan() {
 
 func ExampleCond() {
 	root := func(x *polygrad.Tensor) ([]*polygrad.Tensor, error) {
-		ifPositive := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{args[0].Sqrt()}, nil }
-		otherwise := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{args[0].ReLU()}, nil }
+		ifPositive := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			return []*polygrad.Tensor{args[0].Sqrt()}, nil
+		}
+		otherwise := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			return []*polygrad.Tensor{args[0].ReLU()}, nil
+		}
 		return polygrad.Cond(x.Gt(0), ifPositive, otherwise, x)
 	}
 	for _, v := range []float64{4, -4} {
@@ -307,7 +311,9 @@ func ExampleCond() {
 func ExampleWhileLoop() {
 	// The first power of 3 above 1,000.
 	below := func(carry []*polygrad.Tensor) (*polygrad.Tensor, error) { return carry[0].Lt(1000), nil }
-	triple := func(carry []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return []*polygrad.Tensor{carry[0].Mul(3)}, nil }
+	triple := func(carry []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return []*polygrad.Tensor{carry[0].Mul(3)}, nil
+	}
 	power, err := polygrad.WhileLoop(below, triple, polygrad.Scalar(int32(1)))
 	if err != nil {
 		fmt.Println(err)

@@ -161,6 +161,19 @@ func (im *emitter) linearOf(u *uop.UOp) linear {
 	return l
 }
 
+// operandOf is the linear form of an operand, whose index has 64 bits if the result may not fit into 32: a part of a sum may be beyond them,
+// although the sum is not.
+func (im *emitter) operandOf(u *uop.UOp, i int) linear {
+	l := im.linearOf(u.Src[i])
+	if l.index == nil || l.index.Kind != ir.I32 || ir.KindOf[u.DType.Scalar()] != ir.I64 {
+		return l
+	}
+	if low, high := u.Bounds(); low.Less(uop.Int32.Min()) || uop.Int32.Max().Less(high) {
+		l.index = im.Do(ir.Cast, ir.I64, l.index)
+	}
+	return l
+}
+
 func (im *emitter) takeApart(u *uop.UOp) linear {
 	k := ir.KindOf[u.DType.Scalar()]
 	if k == ir.I32 || k == ir.I64 {
@@ -170,20 +183,20 @@ func (im *emitter) takeApart(u *uop.UOp) linear {
 		case uop.ConstOp:
 			return linear{off: u.ConstVal().I()}
 		case uop.Add:
-			return im.addLinear(im.linearOf(u.Src[0]), im.linearOf(u.Src[1]), 1)
+			return im.addLinear(im.operandOf(u, 0), im.operandOf(u, 1), 1)
 		case uop.Sub:
-			return im.addLinear(im.linearOf(u.Src[0]), im.linearOf(u.Src[1]), -1)
+			return im.addLinear(im.operandOf(u, 0), im.operandOf(u, 1), -1)
 		case uop.Neg:
-			return im.timesLinear(im.linearOf(u.Src[0]), -1)
+			return im.timesLinear(im.operandOf(u, 0), -1)
 		case uop.Mul:
 			for i := range 2 {
 				if c := u.Src[1-i]; c.Op == uop.ConstOp {
-					return im.timesLinear(im.linearOf(u.Src[i]), c.ConstVal().I())
+					return im.timesLinear(im.operandOf(u, i), c.ConstVal().I())
 				}
 			}
 		case uop.Shl:
 			if c := u.Src[1]; c.Op == uop.ConstOp {
-				return im.timesLinear(im.linearOf(u.Src[0]), 1<<(c.ConstVal().I()&63))
+				return im.timesLinear(im.operandOf(u, 0), 1<<(c.ConstVal().I()&63))
 			}
 		case uop.Idiv, uop.Mod, uop.Shr, uop.And:
 			if l, ok := im.partOf(u); ok {

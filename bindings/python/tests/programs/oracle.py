@@ -18,6 +18,10 @@ class Reject(Exception):
     """A step has no one right answer."""
 
 
+# Tensors have at most as many dimensions.
+MOST_DIMS = 16
+
+
 @dataclass(eq=False)
 class Root:
     """A buffer, or a lazy value without one."""
@@ -68,6 +72,8 @@ class State:
     ) -> None:
         """Add a variable; numpy has no bfloat16, so float32 numbers hold it."""
         array = np.asarray(array)
+        if array.ndim > MOST_DIMS:
+            raise Reject
         if not dtype and array.dtype == np.float32:
             # The first operand that is not a condition says the type.
             dtype = next((v.root.dtype for v in sources if v.root.flat.dtype == np.float32), "")
