@@ -180,6 +180,81 @@ func Triangular(key *polygrad.Tensor, left any, mode any, right any, opts ...pol
 	return call("random.triangular", []any{key, left, mode, right}, opts...)
 }
 
+// Gamma returns random numbers of the gamma distribution with shape parameter a and scale 1: x^(a-1) exp(-x) / gamma(a).
+// The derivative by a is that along a quantile, also of what is made of them.
+// Options: WithShape, WithDType (float).
+func Gamma(key *polygrad.Tensor, a any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.gamma", []any{key, a}, opts...)
+}
+
+// Loggamma returns logarithms of random numbers of the gamma distribution, exact also where the numbers are too small for the type.
+// Options: WithShape, WithDType (float).
+func Loggamma(key *polygrad.Tensor, a any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.loggamma", []any{key, a}, opts...)
+}
+
+// Beta returns random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1.
+// Options: WithShape, WithDType (float).
+func Beta(key *polygrad.Tensor, a any, b any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.beta", []any{key, a, b}, opts...)
+}
+
+// Chisquare returns random numbers of the chi-squared distribution with df degrees of freedom.
+// Options: WithShape, WithDType (float).
+func Chisquare(key *polygrad.Tensor, df any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.chisquare", []any{key, df}, opts...)
+}
+
+// F returns random numbers of the F distribution with dfnum and dfden degrees of freedom.
+// Options: WithShape, WithDType (float).
+func F(key *polygrad.Tensor, dfnum any, dfden any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.f", []any{key, dfnum, dfden}, opts...)
+}
+
+// T returns random numbers of Student's t distribution with df degrees of freedom.
+// Options: WithShape, WithDType (float).
+func T(key *polygrad.Tensor, df any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.t", []any{key, df}, opts...)
+}
+
+// GeneralizedNormal returns random numbers of the generalised normal distribution: exp(-|x|^p).
+// Options: WithShape, WithDType (float).
+func GeneralizedNormal(key *polygrad.Tensor, p any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.generalized_normal", []any{key, p}, opts...)
+}
+
+// Dirichlet returns random vectors of the Dirichlet distribution, which add up to 1.
+// shape is that of the samples without the last axis, that of alpha.
+// Options: WithShape, WithDType (float).
+func Dirichlet(key *polygrad.Tensor, alpha *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.dirichlet", []any{key, alpha}, opts...)
+}
+
+// Ball returns random points (…, d) of the unit ball of the p-norm, uniform.
+// Options: WithP (2), WithShape, WithDType (float).
+func Ball(key *polygrad.Tensor, d int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.ball", []any{key, d}, opts...)
+}
+
+// Poisson returns random numbers of the Poisson distribution with mean lam.
+// Options: WithShape, WithDType (int).
+func Poisson(key *polygrad.Tensor, lam any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.poisson", []any{key, lam}, opts...)
+}
+
+// Binomial returns random numbers of successes of n trials with probability p.
+// Options: WithShape, WithDType (float).
+func Binomial(key *polygrad.Tensor, n any, p any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.binomial", []any{key, n, p}, opts...)
+}
+
+// Multinomial returns random counts of n trials with k outcomes of the probabilities p (…, k).
+// shape is that of the counts, (…, k).
+// Options: WithShape, WithDType (float).
+func Multinomial(key *polygrad.Tensor, n any, p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("random.multinomial", []any{key, n, p}, opts...)
+}
+
 // Wald returns random numbers of the inverse Gaussian distribution with a mean and the shape parameter 1.
 // Options: WithShape, WithDType (float).
 func Wald(key *polygrad.Tensor, mean any, opts ...polygrad.Option) *polygrad.Tensor {
@@ -209,7 +284,7 @@ func WithMinval(minval any) polygrad.Option { return polygrad.Arg("minval", minv
 // WithNum is the argument num of Split.
 func WithNum(num ...int) polygrad.Option { return polygrad.Arg("num", num) }
 
-// WithP is the argument p of Choice, Bernoulli.
+// WithP is the argument p of Choice, Bernoulli, Ball.
 func WithP(p any) polygrad.Option { return polygrad.Arg("p", p) }
 
 // WithReplace is the argument replace of Choice, Categorical.

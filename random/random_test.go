@@ -94,6 +94,13 @@ var distributions = map[string]struct {
 	"truncated_normal": {[]any{-1.0, 0.5}, func(x float64) float64 {
 		return (normal(x) - normal(-1)) / (normal(0.5) - normal(-1))
 	}},
+	"gamma":              {[]any{0.5}, func(x float64) float64 { return math.Erf(math.Sqrt(x)) }},
+	"loggamma":           {[]any{2.0}, func(x float64) float64 { return 1 - (1+math.Exp(x))*math.Exp(-math.Exp(x)) }},
+	"beta":               {[]any{0.5, 0.5}, func(x float64) float64 { return 2 / math.Pi * math.Asin(math.Sqrt(x)) }},
+	"chisquare":          {[]any{4.0}, func(x float64) float64 { return 1 - (1+x/2)*math.Exp(-x/2) }},
+	"f":                  {[]any{2.0, 4.0}, func(x float64) float64 { return 1 - math.Pow(1+x/2, -2) }},
+	"t":                  {[]any{2.0}, func(x float64) float64 { return 0.5 + x/(2*math.Sqrt(2+x*x)) }},
+	"generalized_normal": {[]any{2.0}, func(x float64) float64 { return normal(x * math.Sqrt2) }},
 	"double_sided_maxwell": {[]any{1.0, 2.0}, func(x float64) float64 {
 		return (1 + math.Copysign(maxwell(math.Abs(x-1)/2), x-1)) / 2
 	}},
@@ -181,6 +188,95 @@ func TestDiscreteDistributions(t *testing.T) {
 	near(t, "randint of 64 bits", share(t, wide.Cast(polygrad.Float64).Div(float64(int64(3)<<55))), 0.5, 0.01)
 }
 
+// moments are the mean and the variance of a tensor.
+func moments(t *testing.T, x *polygrad.Tensor) (mean, variance float64) {
+	t.Helper()
+	x = x.Cast(polygrad.Float64)
+	mean = share(t, x)
+	return mean, share(t, x.Sub(mean).Square())
+}
+
+func TestCounts(t *testing.T) {
+	const n = 40000
+	shape, key := random.WithShape(n), random.Key(13)
+	check := func(what string, x *polygrad.Tensor, mean, variance float64) {
+		t.Helper()
+		m, v := moments(t, x)
+		near(t, "mean of "+what, m, mean, 4*math.Sqrt(variance/n))
+		near(t, "variance of "+what, v, variance, 0.03*variance)
+	}
+	for _, lam := range []float64{0.3, 3, 9.9, 10, 50, 1000} {
+		check("poisson", random.Poisson(key, lam, shape), lam, lam)
+	}
+	three := random.Poisson(key, 3, shape)
+	for k, p := 0, math.Exp(-3); k < 8; k, p = k+1, p*3/float64(k+1) {
+		near(t, "poisson", share(t, three.Eq(k)), p, 0.01)
+	}
+	for _, c := range [][2]float64{{1, 0.3}, {10, 0.5}, {20, 0.9}, {40, 0.4}, {1000, 0.03}, {1e5, 0.7}} {
+		check("binomial", random.Binomial(key, c[0], c[1], shape), c[0]*c[1], c[0]*c[1]*(1-c[1]))
+	}
+	p := []float64{0.1, 0, 0.6, 0.3}
+	counts := random.Multinomial(key, 50, polygrad.From([]float32{0.1, 0, 0.6, 0.3}), random.WithShape(n, 4))
+	for k := range p {
+		of := counts.Index(polygrad.All(), polygrad.At(k))
+		m, v := moments(t, of)
+		near(t, "mean of multinomial", m, 50*p[k], 0.1)
+		near(t, "variance of multinomial", v, 50*p[k]*(1-p[k]), 0.5)
+	}
+	equal(t, "sums of multinomial", counts.Sum(polygrad.WithAxis(1)).Ne(50).Any(), false)
+	bad := polygrad.From([]float64{math.NaN(), -1, math.Inf(1), 0})
+	equal[int32](t, "poisson of bad rates", random.Poisson(key, bad), -1, -1, -1, 0)
+	for what, x := range map[string]*polygrad.Tensor{
+		"binomial of bad numbers": random.Binomial(key, bad, 0.5), "gamma of bad numbers": random.Gamma(key, bad),
+	} {
+		v := values[float32](t, x)
+		if !(v[0] != v[0] && v[1] != v[1] && math.IsInf(float64(v[2]), 1) && v[3] == 0) {
+			t.Errorf("%s: %v, expected NaN NaN +Inf 0", what, v)
+		}
+	}
+}
+
+func TestDirichletAndBall(t *testing.T) {
+	key := random.Key(17)
+	x := random.Dirichlet(key, polygrad.From([]float32{0.5, 1, 2.5}), random.WithShape(40000))
+	for i, want := range []float64{0.125, 0.25, 0.625} {
+		m, v := moments(t, x.Index(polygrad.All(), polygrad.At(i)))
+		near(t, "mean of dirichlet", m, want, 0.01)
+		near(t, "variance of dirichlet", v, want*(1-want)/5, 0.003)
+	}
+	for _, p := range []float64{1, 2, 5} { // the share in the ball of half the radius is 2^-d
+		points := random.Ball(key, 3, random.WithP(p), random.WithShape(40000))
+		norm := points.Abs().Pow(p).Sum(polygrad.WithAxis(1))
+		near(t, "ball", share(t, norm.Le(1)), 1, 0)
+		near(t, "half of the ball", share(t, norm.Lt(math.Pow(0.5, p))), 0.125, 0.01)
+	}
+}
+
+// Gradients along quantiles: a sample x(a) keeps the value P(a, x) of the distribution function.
+func TestGradientsOfGamma(t *testing.T) {
+	a := polygrad.From([]float64{0.5, 0.5, 0.5, 0.5, 0.5})
+	slopes, err := polygrad.Grad(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return []*polygrad.Tensor{random.Gamma(random.Key(3), args[0], random.WithDType(polygrad.Float64)).Sum()}, nil
+	})(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := values[float64](t, random.Gamma(random.Key(3), a, random.WithDType(polygrad.Float64)))
+	for i, slope := range values[float64](t, slopes[0]) {
+		// dP/da by differences of the power series of P(a, x)
+		p := func(a float64) float64 {
+			sum, term := 0.0, math.Exp(a*math.Log(x[i])-x[i])/math.Gamma(a+1)
+			for k := 1; term > 1e-18; k++ {
+				sum, term = sum+term, term*x[i]/(a+float64(k))
+			}
+			return sum
+		}
+		const h = 1e-5
+		density := math.Exp(-x[i]) / math.Sqrt(math.Pi*x[i])
+		near(t, "slope of gamma", slope, -(p(0.5+h)-p(0.5-h))/(2*h)/density, 1e-8)
+	}
+}
+
 func TestVectorsAndMatrices(t *testing.T) {
 	key := random.Key(5)
 	cov := polygrad.From([]float32{2, 0.5, 0.5, 1}, 2, 2)
@@ -203,7 +299,7 @@ func TestVectorsAndMatrices(t *testing.T) {
 }
 
 func TestEveryFunctionIsTested(t *testing.T) {
-	elsewhere := strings.Fields("key split fold_in bits randint permutation choice bernoulli categorical rademacher geometric multivariate_normal orthogonal")
+	elsewhere := strings.Fields("key split fold_in bits randint permutation choice bernoulli categorical rademacher geometric multivariate_normal orthogonal dirichlet ball poisson binomial multinomial")
 	for i := range ops.Modules[0].Ops {
 		name := ops.Modules[0].Ops[i].FunctionName()
 		if _, there := distributions[name]; there == slices.Contains(elsewhere, name) {
@@ -222,8 +318,12 @@ func TestErrors(t *testing.T) {
 		"random.Bits: dtype: is int32, expected an unsigned integer type":                    random.Bits(key, random.WithDType(polygrad.Int32)),
 		"random.RandInt: minval: is 1.5, expected an integer":                                random.RandInt(key, []int{2}, 1.5, 3),
 		"random.RandInt: dtype: is float32, expected an integer type":                        random.RandInt(key, []int{2}, 1, 3, random.WithDType(polygrad.Float32)),
-		"random.FoldIn: data: ":                     random.FoldIn(key, x),
-		"random.Split: num: -1, expected 0 or more": random.Split(key, random.WithNum(-1)),
+		"random.FoldIn: data: ": random.FoldIn(key, x),
+		"random.Dirichlet: alpha: is a scalar, expected at least 1 dimension":                                      random.Dirichlet(key, polygrad.Ones([]int{})),
+		"random.Multinomial: shape: (2), expected one that (3), the shape of p, broad":                             random.Multinomial(key, 5, x, random.WithShape(2)),
+		"random.Gamma: a: has shape (3), which does not broadcast to (2)":                                          random.Gamma(key, x, random.WithShape(2)),
+		"random.Binomial: dtype: is int32, expected a floating type":                                               random.Binomial(key, 3, 0.5, random.WithDType(polygrad.Int32)),
+		"random.Split: num: -1, expected 0 or more":                                                                random.Split(key, random.WithNum(-1)),
 		"random.Choice: shape: 4 samples without replacement, expected at most the 3 of a":                         random.Choice(key, x, random.WithShape(4), random.WithReplace(false)),
 		"random.Choice: a: has nothing to choose from":                                                             random.Choice(key, 0, random.WithShape(4)),
 		"random.Choice: p: has shape (3), expected (4,)":                                                           random.Choice(key, 4, random.WithP(x)),

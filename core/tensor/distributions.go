@@ -16,7 +16,7 @@ type Sampler struct {
 	draw   func(key *uop.UOp, shape uop.Shape, dt *uop.DType, params []*uop.UOp) *uop.UOp
 }
 
-// Samplers are the distributions of real numbers that are functions of uniform and normal numbers.
+// Samplers are the distributions of real numbers.
 var Samplers = map[string]Sampler{
 	"exponential": {nil, func(key *uop.UOp, s uop.Shape, dt *uop.DType, _ []*uop.UOp) *uop.UOp {
 		return exponential(key, s, dt)
@@ -62,6 +62,31 @@ var Samplers = map[string]Sampler{
 		at := func(x *uop.UOp) *uop.UOp { return inFloat(erf)(div(x, math.Sqrt2)) }
 		z := mul(erfinvIn(keyUniform(key, s, dt, at(p[0]), at(p[1]))), math.Sqrt2)
 		return minimum(maximum(z, nextUp(p[0])), neg(nextUp(neg(p[1]))))
+	}},
+	"gamma": {[]string{"a"}, func(key *uop.UOp, s uop.Shape, _ *uop.DType, p []*uop.UOp) *uop.UOp {
+		return gammaOf(key, broadcastTo(p[0], s), false)
+	}},
+	"loggamma": {[]string{"a"}, func(key *uop.UOp, s uop.Shape, _ *uop.DType, p []*uop.UOp) *uop.UOp {
+		return gammaOf(key, broadcastTo(p[0], s), true)
+	}},
+	"beta": {[]string{"a", "b"}, func(key *uop.UOp, s uop.Shape, _ *uop.DType, p []*uop.UOp) *uop.UOp {
+		return beta(key, broadcastTo(p[0], s), broadcastTo(p[1], s))
+	}},
+	"chisquare": {[]string{"df"}, func(key *uop.UOp, s uop.Shape, _ *uop.DType, p []*uop.UOp) *uop.UOp {
+		return chiSquare(key, broadcastTo(p[0], s))
+	}},
+	"f": {[]string{"dfnum", "dfden"}, func(key *uop.UOp, s uop.Shape, _ *uop.DType, p []*uop.UOp) *uop.UOp {
+		k1, k2 := splitPair(key)
+		over, under := chiSquare(k2, broadcastTo(p[0], s)), chiSquare(k1, broadcastTo(p[1], s))
+		return div(div(over, p[0]), div(under, p[1]))
+	}},
+	"t": {[]string{"df"}, func(key *uop.UOp, s uop.Shape, dt *uop.DType, p []*uop.UOp) *uop.UOp {
+		k1, k2 := splitPair(key)
+		half := broadcastTo(div(p[0], 2.0), s)
+		return mul(keyNormal(k1, s, dt), sqrt(div(half, gammaOf(k2, half, false))))
+	}},
+	"generalized_normal": {[]string{"p"}, func(key *uop.UOp, s uop.Shape, _ *uop.DType, p []*uop.UOp) *uop.UOp {
+		return generalizedNormal(key, broadcastTo(p[0], s))
 	}},
 	// Michael, Schucany, Haas, Generating Random Variates Using Transformations with Multiple Roots, 1976.
 	"wald": {[]string{"mean"}, func(key *uop.UOp, s uop.Shape, dt *uop.DType, p []*uop.UOp) *uop.UOp {

@@ -256,7 +256,11 @@ func inFloat64(long, ofFloat32 func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp 
 
 // Lgamma is log|Gamma(x)|.
 func Lgamma(x *uop.UOp) (*uop.UOp, error) {
-	return run1("Lgamma", inFloat64(withDerivative("lgamma", lgamma, digamma), withDerivative("lgamma of float32", lgammaOfFloat32, digammaShort)), x)
+	return run1("Lgamma", lgammaIn, x)
+}
+
+func lgammaIn(x *uop.UOp) *uop.UOp {
+	return inFloat64(withDerivative("lgamma", lgamma, digamma), withDerivative("lgamma of float32", lgammaOfFloat32, digammaShort))(x)
 }
 
 // Digamma is the derivative of Lgamma.

@@ -27,8 +27,11 @@ func joinWords(low, high *uop.UOp) *uop.UOp {
 // hashed is THREEFRY of 64-bit counters, whose high word comes first: two words for each.
 func hashed(key, counters *uop.UOp) (first, second *uop.UOp) {
 	swapped := bitOr(shiftLeft(counters, 32), shiftRight(counters, 32))
-	r := threefry(swapped, needKey(key))
-	return cast(bitAnd(r, uop.Uint(math.MaxUint32)), uop.Uint32), cast(shiftRight(r, 32), uop.Uint32)
+	return halves(threefry(swapped, needKey(key)))
+}
+
+func halves(words *uop.UOp) (low, high *uop.UOp) {
+	return cast(bitAnd(words, uop.Uint(math.MaxUint32)), uop.Uint32), cast(shiftRight(words, 32), uop.Uint32)
 }
 
 // counted are the words of the counters 0, 1, …, one for each element of a shape.
@@ -102,11 +105,17 @@ func KeyBits(key *uop.UOp, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err erro
 }
 
 func keyBits(key *uop.UOp, shape uop.Shape, dt *uop.DType) *uop.UOp {
-	first, second := counted(key, shape)
-	if dt == uop.Uint64 {
-		return joinWords(second, first)
+	return bitsOf(dt)(counted(key, shape))
+}
+
+// bitsOf makes bits of a type from the two words of counters.
+func bitsOf(dt *uop.DType) func(first, second *uop.UOp) *uop.UOp {
+	return func(first, second *uop.UOp) *uop.UOp {
+		if dt == uop.Uint64 {
+			return joinWords(second, first)
+		}
+		return cast(bitXor(first, second), dt)
 	}
-	return cast(bitXor(first, second), dt)
 }
 
 // KeyUniform is uniform in [low, high), which are numbers or tensors that broadcast to the shape.
@@ -118,8 +127,13 @@ func KeyUniform(key *uop.UOp, shape uop.Shape, dt *uop.DType, low, high any) (r 
 // keyUniform is low + u (high - low) for numbers u of as many random bits as the mantissa has.
 func keyUniform(key *uop.UOp, shape uop.Shape, dt *uop.DType, low, high operand) *uop.UOp {
 	u := drawn(shape, func(s uop.Shape) *uop.UOp { return unit(key, s, dt) })
-	lo, hi := besideShape("minval", low, u), besideShape("maxval", high, u)
-	return maximum(lo, add(mul(u, sub(hi, lo)), lo))
+	return inInterval(besideShape("minval", low, u), besideShape("maxval", high, u), u)
+}
+
+// inInterval is low + u (high - low), not below low.
+func inInterval(low, high operand, u *uop.UOp) *uop.UOp {
+	low, high = asTensor(low, u), asTensor(high, u)
+	return maximum(add(mul(u, sub(high, low)), low), low)
 }
 
 // needSampleType checks the type of random real numbers.
@@ -133,11 +147,20 @@ func needSampleType(dt *uop.DType) {
 // unit is uniform in [0, 1).
 func unit(key *uop.UOp, shape uop.Shape, dt *uop.DType) *uop.UOp {
 	needSampleType(dt)
+	return unitOfWords(dt)(counted(key, shape))
+}
+
+// unitOfWords makes uniform numbers from the two words of counters.
+func unitOfWords(dt *uop.DType) func(first, second *uop.UOp) *uop.UOp {
+	return func(first, second *uop.UOp) *uop.UOp { return unitOfBits(dt, first, second) }
+}
+
+func unitOfBits(dt *uop.DType, first, second *uop.UOp) *uop.UOp {
 	words := map[int]*uop.DType{2: uop.Uint16, 4: uop.Uint32, 8: uop.Uint64}[dt.Itemsize()]
 	_, mantissa := dt.FloatInfo()
-	bits, have := keyBits(key, shape, words), 8*dt.Itemsize()
+	bits, have := bitsOf(words)(first, second), 8*dt.Itemsize()
 	if mantissa < 8 { // as JAX draws them
-		bits, have = cast(keyBits(key, shape, uop.Uint8), words), 8
+		bits, have = cast(bitsOf(uop.Uint8)(first, second), words), 8
 	}
 	one := uop.Uint(uop.Float(1).Bits(dt))
 	return sub(bitcast(bitOr(shiftRight(bits, have-mantissa), one), dt), 1.0)
@@ -164,8 +187,11 @@ func KeyNormal(key *uop.UOp, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err er
 
 func keyNormal(key *uop.UOp, shape uop.Shape, dt *uop.DType) *uop.UOp {
 	needSampleType(dt)
-	return mul(erfinvIn(keyUniform(key, shape, dt, aboveMinusOne(dt), 1.0)), math.Sqrt2)
+	return normalOf(keyUniform(key, shape, dt, aboveMinusOne(dt), 1.0))
 }
+
+// normalOf is standard normal, of a number that is uniform in (-1, 1).
+func normalOf(u *uop.UOp) *uop.UOp { return mul(erfinvIn(u), math.Sqrt2) }
 
 func erfinvIn(x *uop.UOp) *uop.UOp { return inFloat(erfinv)(x) }
 

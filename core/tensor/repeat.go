@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/uop"
@@ -40,9 +41,7 @@ func (l loop) run(states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, st
 	for k, s := range slices.Concat(states, read) {
 		s = l.stored(s)
 		outside = append(outside, s)
-		size := g.ShapeArg(uop.ShapeOf(s.Size()))
-		p := g.New(uop.Param, s.DType, []*uop.UOp{size, g.DeviceOp(s.Device())}, uop.Num(k), nil)
-		inside = append(inside, l.seen(p.Reshape(s.Shape())))
+		inside = append(inside, l.seen(paramLike(s, k)))
 	}
 	i := uop.N(0)
 	if l.count > 1 {
@@ -56,6 +55,41 @@ func (l loop) run(states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, st
 		results[k] = l.seen(r)
 	}
 	return results
+}
+
+// paramLike is a tensor of a REPEAT inside of it.
+func paramLike(s *uop.UOp, number int) *uop.UOp {
+	g := s.Graph()
+	size := g.ShapeArg(uop.ShapeOf(s.Size()))
+	return g.New(uop.Param, s.DType, []*uop.UOp{size, g.DeviceOp(s.Device())}, uop.Num(number), nil).Reshape(s.Shape())
+}
+
+// repeatWhile runs a step on states as long as any element of the first one, a bool, is true. The step gets the states and tensors that it only
+// reads, and returns the new states. Loops in one another have different variables.
+func repeatWhile(variable string, states, read []*uop.UOp, step func(states, read []*uop.UOp) []*uop.UOp) []*uop.UOp {
+	n, shape := len(states), states[0].Shape()
+	if slices.ContainsFunc(shape, func(d uop.Sint) bool { return d.IsNum(0) }) {
+		return states
+	}
+	anywhere := func(flags *uop.UOp) *uop.UOp {
+		flat := reshape(flags, uop.ShapeOf(flags.Size()))
+		return ne(cast(flat, uop.Int32).ReduceAxes(uop.Max, 0), 0)
+	}
+	states = append(states[:n:n], anywhere(states[0]))
+	inside := make([]*uop.UOp, n+1+len(read))
+	for k, s := range slices.Concat(states, read) {
+		inside[k] = paramLike(s, k)
+	}
+	var writes []*uop.UOp
+	for i, v := range step(inside[:n], inside[n+1:]) {
+		if v != inside[i] {
+			writes = append(writes, inside[i].AssignTo(v))
+		}
+	}
+	g := states[0].Graph()
+	statements := []*uop.UOp{g.Sink(nil, uop.ReadersFirst(writes)...), g.Sink(nil, inside[n].AssignTo(anywhere(inside[0])))}
+	a := uop.RepeatArg{Variable: variable, Count: math.MaxInt32, States: n + 1, While: n + 1}
+	return g.RepeatOn(a, statements, states, read)[:n]
 }
 
 // stored is a tensor as it lies in memory, seen the other way round.

@@ -324,7 +324,7 @@ func (b batching) unlessEnded(u *uop.UOp) *uop.UOp {
 			}
 			writes = append(writes, target.AssignTo(v))
 		}
-		statements = append(statements, statement.With(readersFirst(writes)...))
+		statements = append(statements, statement.With(uop.ReadersFirst(writes)...))
 	}
 	body := u.Src[0].With(statements...)
 	if a.Count == 1 {

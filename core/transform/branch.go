@@ -81,7 +81,7 @@ func (l *while) loop(carry, reads []*uop.UOp) []*uop.UOp {
 		}
 	}
 	arg := uop.RepeatArg{Variable: loopVariable(s), Count: math.MaxInt32, States: len(states), While: len(states)}
-	return g.RepeatOn(arg, []*uop.UOp{g.Sink(nil, readersFirst(writes)...)}, states, reads)[:len(carry)]
+	return g.RepeatOn(arg, []*uop.UOp{g.Sink(nil, uop.ReadersFirst(writes)...)}, states, reads)[:len(carry)]
 }
 
 // params are the tensors of a REPEAT inside of it.

@@ -230,7 +230,7 @@ func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
 			changed = append(changed, target.AssignTo(v))
 		}
 	}
-	writes := append(kept, readersFirst(changed)...)
+	writes := append(kept, uop.ReadersFirst(changed)...)
 	if len(writes) == 0 {
 		return states
 	}
@@ -239,34 +239,6 @@ func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
 }
 
 func (s *Step) graph() *uop.Graph { return slices.Concat(s.inputs(), s.Next, s.Out)[0].Graph() }
-
-// readersFirst orders ASSIGNs, each of which sees those before it, so that it sees what was there before all of them. Those that read each
-// other's targets are left to the scheduler.
-func readersFirst(writes []*uop.UOp) []*uop.UOp {
-	reads := make([]map[*uop.UOp]bool, len(writes))
-	for i, w := range writes {
-		reads[i] = map[*uop.UOp]bool{}
-		for _, u := range order(w.Src[1:], batching{}.below) {
-			reads[i][u] = u.Op == uop.Param
-		}
-	}
-	var out []*uop.UOp
-	left := make([]int, len(writes))
-	for i := range left {
-		left[i] = i
-	}
-	for len(left) > 0 {
-		at := slices.IndexFunc(left, func(i int) bool {
-			target := writes[i].Src[0].Base()
-			return !slices.ContainsFunc(left, func(j int) bool { return j != i && reads[j][target] })
-		})
-		if at < 0 {
-			at = 0
-		}
-		out, left = append(out, writes[left[at]]), slices.Delete(left, at, at+1)
-	}
-	return out
-}
 
 // blank are the sequences that the steps keep, before the first step.
 func (l *scan) blank() []*uop.UOp {

@@ -2,6 +2,7 @@ package uop
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -300,6 +301,48 @@ func (g *Graph) RepeatOn(a RepeatArg, statements []*UOp, states, read []*UOp) []
 	out := make([]*UOp, len(states))
 	for i, s := range states {
 		out[i] = g.New(Result, s.DType, []*UOp{u}, Num(i), nil)
+	}
+	return out
+}
+
+// ReadersFirst orders ASSIGNs in the body of a REPEAT, each of which sees those before it, so that it sees what was there before all of them.
+// Those that read each other's targets are left to the scheduler.
+func ReadersFirst(writes []*UOp) []*UOp {
+	reads := make([]map[*UOp]bool, len(writes))
+	for i, w := range writes {
+		reads[i] = map[*UOp]bool{}
+		seen, stack := map[*UOp]bool{}, []*UOp{w.Src[1]}
+		for len(stack) > 0 {
+			u := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if seen[u] {
+				continue
+			}
+			seen[u] = true
+			if u.Op == Repeat {
+				stack = append(stack, u.Src[1:]...) // the statements read nothing but these
+			} else {
+				stack = append(stack, u.Src...)
+			}
+			if u.Op == Param {
+				reads[i][u] = true
+			}
+		}
+	}
+	var out []*UOp
+	left := make([]int, len(writes))
+	for i := range left {
+		left[i] = i
+	}
+	for len(left) > 0 {
+		at := slices.IndexFunc(left, func(i int) bool {
+			target := writes[i].Src[0].Base()
+			return !slices.ContainsFunc(left, func(j int) bool { return j != i && reads[j][target] })
+		})
+		if at < 0 {
+			at = 0
+		}
+		out, left = append(out, writes[left[at]]), slices.Delete(left, at, at+1)
 	}
 	return out
 }

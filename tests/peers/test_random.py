@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygrad import Tensor, random
+from polygrad import Tensor, TinyJit, lax, random
+from polygrad.func import grad, vmap
 
 jax = pytest.importorskip("jax")
 
@@ -57,6 +58,7 @@ EXACT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("categorical", (np.zeros((3, 4), "float32"),), {"shape": (2, 3), "replace": False}),
     ("rademacher", ((50,),), {}),
 ]
+SHAPES = np.array([0.01, 0.1, 0.5, 1, 2, 10, 1000], "float32")
 ROUNDED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("uniform", ((100,),), {"minval": -2.5, "maxval": 7.0}),
     ("normal", ((100,),), {}),
@@ -82,6 +84,23 @@ ROUNDED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("triangular", (-1.0, 0.0, 3.0, (60,)), {}),
     ("wald", (1.5, (60,)), {}),
     ("geometric", (np.array([0.1, 0.5, 0.9], "float32"), (10, 3)), {}),
+    ("gamma", (SHAPES, (40, 7)), {}),
+    ("gamma", (1.5, (60,)), {}),
+    ("loggamma", (SHAPES, (40, 7)), {}),
+    ("beta", (0.5, 2.0, (60,)), {}),
+    ("chisquare", (3.0, (60,)), {}),
+    ("f", (3.0, 5.0, (60,)), {}),
+    ("t", (3.0, (60,)), {}),
+    ("generalized_normal", (1.5, (60,)), {}),
+    ("dirichlet", (np.array([0.5, 1, 2], "float32"),), {}),
+    ("dirichlet", (np.ones((2, 3), "float32"), (4, 2)), {}),
+    ("ball", (3,), {"shape": (20,)}),
+    ("ball", (2, 1.5), {"shape": (4, 5)}),
+    ("poisson", (np.array([0, 0.3, 5, 9.9, 10, 30, 100], "float32"), (30, 7)), {}),
+    ("binomial", (np.array([5, 20, 50, 100, -1, np.nan], "float32"), 0.3, (20, 6)), {}),
+    ("binomial", (40.0, np.array([0, 0.01, 0.3, 0.7, 1, np.nan, -1], "float32"), (9, 7)), {}),
+    ("multinomial", (20.0, np.array([0.2, 0.3, 0.5], "float32")), {}),
+    ("multinomial", (np.array([3, 90], "float32"), np.ones((2, 4), "float32")), {}),
 ]
 
 
@@ -118,3 +137,53 @@ def test_keys() -> None:
         want = np.asarray(jax.random.key_data(jax.random.key(seed)))
         np.testing.assert_array_equal(random.key(seed).numpy(), want)
     assert {name for name, _, _ in EXACT + ROUNDED} | {"key", "PRNGKey"} == set(random.__all__)
+
+
+# Distributions with derivatives by their parameters along quantiles.
+IMPLICIT: list[tuple[str, tuple[Any, ...]]] = [
+    ("gamma", (SHAPES[1:],)),
+    ("loggamma", (SHAPES[1:],)),  # JAX takes numbers below its least one for that
+    ("beta", (SHAPES[1:], np.array(1.5, "float32"))),
+    ("chisquare", (SHAPES[2:],)),
+    ("f", (SHAPES[3:], np.array(4, "float32"))),
+    ("t", (SHAPES[3:],)),
+    ("dirichlet", (SHAPES,)),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), IMPLICIT)
+def test_implicit_derivatives(name: str, params: tuple[Any, ...]) -> None:
+    keys = random.split(random.key(5), 3)
+    weights = np.cos(np.arange(len(params[0]))).astype("float32")
+
+    def ours(key: Tensor, *a: Tensor) -> Tensor:
+        return (getattr(random, name)(key, *a) * Tensor(weights)).sum()
+
+    def theirs(key: Any, *a: Any) -> Any:
+        return (getattr(jax.random, name)(key, *a) * weights).sum()
+
+    numbers = tuple(range(1, 1 + len(params)))
+    axes = (0, *(None for _ in params))
+    tensors = [Tensor(p) for p in params]
+    got = vmap(grad(ours, argnums=numbers), axes)(keys, *tensors)
+    want = jax.vmap(jax.grad(theirs, argnums=numbers), axes)(keys.numpy(), *params)
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_allclose(g.numpy(), np.asarray(w), rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"), [("gamma", (2.0,)), ("poisson", (3.0,)), ("binomial", (60.0, 0.4))]
+)
+def test_rejection_in_transformations(name: str, params: tuple[float, ...]) -> None:
+    keys = random.split(random.key(9), 4)
+
+    def sample(key: Any, of: Any = random) -> Any:
+        return getattr(of, name)(key, *params, (5,))
+
+    want = np.stack([np.asarray(sample(k, jax.random)) for k in keys.numpy()])
+    np.testing.assert_allclose(vmap(sample)(keys).numpy(), want, rtol=3e-5)
+    kept = lax.scan(lambda n, key: (n + 1, sample(key)), 0, keys)[1]
+    np.testing.assert_allclose(kept.numpy(), want, rtol=3e-5)
+    compiled = TinyJit(lambda key: sample(key).realize())
+    for i in range(4):
+        np.testing.assert_allclose(compiled(keys[i].contiguous()).numpy(), want[i], rtol=3e-5)

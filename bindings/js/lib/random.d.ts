@@ -244,6 +244,111 @@ export function triangular(key: Tensor, left: Operand, mode: Operand, right: Ope
 export function triangular(key: Tensor, options: { left: Operand, mode: Operand, right: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
+ * Random numbers of the gamma distribution with shape parameter a and scale 1: x^(a-1) exp(-x) / gamma(a).
+ * The derivative by a is that along a quantile, also of what is made of them.
+ * @param dtype float by default
+ */
+export function gamma(key: Tensor, a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function gamma(key: Tensor, a: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function gamma(key: Tensor, options: { a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Logarithms of random numbers of the gamma distribution, exact also where the numbers are too small for the type.
+ * @param dtype float by default
+ */
+export function loggamma(key: Tensor, a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function loggamma(key: Tensor, a: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function loggamma(key: Tensor, options: { a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1.
+ * @param dtype float by default
+ */
+export function beta(key: Tensor, a: Operand, b: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function beta(key: Tensor, a: Operand, options: { b: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function beta(key: Tensor, a: Operand, b: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function beta(key: Tensor, options: { a: Operand, b: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random numbers of the chi-squared distribution with df degrees of freedom.
+ * @param dtype float by default
+ */
+export function chisquare(key: Tensor, df: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function chisquare(key: Tensor, df: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function chisquare(key: Tensor, options: { df: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random numbers of the F distribution with dfnum and dfden degrees of freedom.
+ * @param dtype float by default
+ */
+export function f(key: Tensor, dfnum: Operand, dfden: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function f(key: Tensor, dfnum: Operand, options: { dfden: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function f(key: Tensor, dfnum: Operand, dfden: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function f(key: Tensor, options: { dfnum: Operand, dfden: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random numbers of Student's t distribution with df degrees of freedom.
+ * @param dtype float by default
+ */
+export function t(key: Tensor, df: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function t(key: Tensor, df: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function t(key: Tensor, options: { df: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random numbers of the generalised normal distribution: exp(-|x|^p).
+ * @param dtype float by default
+ */
+export function generalizedNormal(key: Tensor, p: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function generalizedNormal(key: Tensor, p: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function generalizedNormal(key: Tensor, options: { p: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random vectors of the Dirichlet distribution, which add up to 1.
+ * shape is that of the samples without the last axis, that of alpha.
+ * @param dtype float by default
+ */
+export function dirichlet(key: Tensor, alpha: TensorLike, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function dirichlet(key: Tensor, alpha: TensorLike, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function dirichlet(key: Tensor, options: { alpha: TensorLike, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random points (…, d) of the unit ball of the p-norm, uniform.
+ * @param d 0 or more
+ * @param p 2 by default
+ * @param dtype float by default
+ */
+export function ball(key: Tensor, d: number, p?: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function ball(key: Tensor, d: number, options: { p?: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function ball(key: Tensor, options: { d: number, p?: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random numbers of the Poisson distribution with mean lam.
+ * @param dtype int by default
+ */
+export function poisson(key: Tensor, lam: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function poisson(key: Tensor, lam: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function poisson(key: Tensor, options: { lam: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random numbers of successes of n trials with probability p.
+ * @param dtype float by default
+ */
+export function binomial(key: Tensor, n: Operand, p: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function binomial(key: Tensor, n: Operand, options: { p: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function binomial(key: Tensor, n: Operand, p: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function binomial(key: Tensor, options: { n: Operand, p: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
+ * Random counts of n trials with k outcomes of the probabilities p (…, k).
+ * shape is that of the counts, (…, k).
+ * @param dtype float by default
+ */
+export function multinomial(key: Tensor, n: Operand, p: TensorLike, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
+export function multinomial(key: Tensor, n: Operand, options: { p: TensorLike, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function multinomial(key: Tensor, n: Operand, p: TensorLike, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+export function multinomial(key: Tensor, options: { n: Operand, p: TensorLike, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+/**
  * Random numbers of the inverse Gaussian distribution with a mean and the shape parameter 1.
  * @param dtype float by default
  */

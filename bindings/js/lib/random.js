@@ -118,35 +118,95 @@ function triangular (key, ...args) {
   return functionOf('random.triangular', 'left:t mode:t right:t shape dtype:d').one(tensorOf(key, 'random.triangular: key'), args)
 }
 
+function gamma (key, ...args) {
+  return functionOf('random.gamma', 'a:t shape dtype:d').one(tensorOf(key, 'random.gamma: key'), args)
+}
+
+function loggamma (key, ...args) {
+  return functionOf('random.loggamma', 'a:t shape dtype:d').one(tensorOf(key, 'random.loggamma: key'), args)
+}
+
+function beta (key, ...args) {
+  return functionOf('random.beta', 'a:t b:t shape dtype:d').one(tensorOf(key, 'random.beta: key'), args)
+}
+
+function chisquare (key, ...args) {
+  return functionOf('random.chisquare', 'df:t shape dtype:d').one(tensorOf(key, 'random.chisquare: key'), args)
+}
+
+function f (key, ...args) {
+  return functionOf('random.f', 'dfnum:t dfden:t shape dtype:d').one(tensorOf(key, 'random.f: key'), args)
+}
+
+function t (key, ...args) {
+  return functionOf('random.t', 'df:t shape dtype:d').one(tensorOf(key, 'random.t: key'), args)
+}
+
+function generalizedNormal (key, ...args) {
+  return functionOf('random.generalized_normal', 'p:t shape dtype:d').one(tensorOf(key, 'random.generalizedNormal: key'), args)
+}
+
+function dirichlet (key, ...args) {
+  return functionOf('random.dirichlet', 'alpha:t shape dtype:d').one(tensorOf(key, 'random.dirichlet: key'), args)
+}
+
+function ball (key, ...args) {
+  return functionOf('random.ball', 'd p:t shape dtype:d').one(tensorOf(key, 'random.ball: key'), args)
+}
+
+function poisson (key, ...args) {
+  return functionOf('random.poisson', 'lam:t shape dtype:d').one(tensorOf(key, 'random.poisson: key'), args)
+}
+
+function binomial (key, ...args) {
+  return functionOf('random.binomial', 'n:t p:t shape dtype:d').one(tensorOf(key, 'random.binomial: key'), args)
+}
+
+function multinomial (key, ...args) {
+  return functionOf('random.multinomial', 'n:t p:t shape dtype:d').one(tensorOf(key, 'random.multinomial: key'), args)
+}
+
 function wald (key, ...args) {
   return functionOf('random.wald', 'mean:t shape dtype:d').one(tensorOf(key, 'random.wald: key'), args)
 }
 
 module.exports = {
+  ball,
   bernoulli,
+  beta,
+  binomial,
   bits,
   categorical,
   cauchy,
+  chisquare,
   choice,
+  dirichlet,
   doubleSidedMaxwell,
   exponential,
+  f,
   foldIn,
+  gamma,
+  generalizedNormal,
   geometric,
   gumbel,
   key,
   laplace,
+  loggamma,
   logistic,
   lognormal,
   maxwell,
+  multinomial,
   multivariateNormal,
   normal,
   orthogonal,
   pareto,
   permutation,
+  poisson,
   rademacher,
   randint,
   rayleigh,
   split,
+  t,
   triangular,
   truncatedNormal,
   uniform,

@@ -27,30 +27,42 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PRNGKey",
+    "ball",
     "bernoulli",
+    "beta",
+    "binomial",
     "bits",
     "categorical",
     "cauchy",
+    "chisquare",
     "choice",
+    "dirichlet",
     "double_sided_maxwell",
     "exponential",
+    "f",
     "fold_in",
+    "gamma",
+    "generalized_normal",
     "geometric",
     "gumbel",
     "key",
     "laplace",
+    "loggamma",
     "logistic",
     "lognormal",
     "maxwell",
+    "multinomial",
     "multivariate_normal",
     "normal",
     "orthogonal",
     "pareto",
     "permutation",
+    "poisson",
     "rademacher",
     "randint",
     "rayleigh",
     "split",
+    "t",
     "triangular",
     "truncated_normal",
     "uniform",
@@ -89,6 +101,18 @@ _MAXWELL = operation("random.maxwell")
 _DOUBLE_SIDED_MAXWELL = operation("random.double_sided_maxwell")
 _WEIBULL_MIN = operation("random.weibull_min")
 _TRIANGULAR = operation("random.triangular")
+_GAMMA = operation("random.gamma")
+_LOGGAMMA = operation("random.loggamma")
+_BETA = operation("random.beta")
+_CHISQUARE = operation("random.chisquare")
+_F = operation("random.f")
+_T = operation("random.t")
+_GENERALIZED_NORMAL = operation("random.generalized_normal")
+_DIRICHLET = operation("random.dirichlet")
+_BALL = operation("random.ball")
+_POISSON = operation("random.poisson")
+_BINOMIAL = operation("random.binomial")
+_MULTINOMIAL = operation("random.multinomial")
 _WALD = operation("random.wald")
 
 
@@ -372,6 +396,150 @@ def triangular(
         operand(right, key),
         shape,
         float_type(dtype),
+    )
+
+
+def gamma(
+    key: Tensor,
+    a: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random numbers of the gamma distribution with shape parameter a and scale 1: x^(a-1) exp(-x) / gamma(a).
+
+    The derivative by a is that along a quantile, also of what is made of them.
+    """
+    return tensor(key, "key")._call1(_GAMMA, operand(a, key), shape, float_type(dtype))
+
+
+def loggamma(
+    key: Tensor,
+    a: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Logarithms of random numbers of the gamma distribution, exact also where the numbers are too small for the type."""
+    return tensor(key, "key")._call1(_LOGGAMMA, operand(a, key), shape, float_type(dtype))
+
+
+def beta(
+    key: Tensor,
+    a: Operand,
+    b: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1."""
+    return tensor(key, "key")._call1(
+        _BETA, operand(a, key), operand(b, key), shape, float_type(dtype)
+    )
+
+
+def chisquare(
+    key: Tensor,
+    df: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random numbers of the chi-squared distribution with df degrees of freedom."""
+    return tensor(key, "key")._call1(_CHISQUARE, operand(df, key), shape, float_type(dtype))
+
+
+def f(
+    key: Tensor,
+    dfnum: Operand,
+    dfden: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random numbers of the F distribution with dfnum and dfden degrees of freedom."""
+    return tensor(key, "key")._call1(
+        _F, operand(dfnum, key), operand(dfden, key), shape, float_type(dtype)
+    )
+
+
+def t(
+    key: Tensor,
+    df: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random numbers of Student's t distribution with df degrees of freedom."""
+    return tensor(key, "key")._call1(_T, operand(df, key), shape, float_type(dtype))
+
+
+def generalized_normal(
+    key: Tensor,
+    p: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random numbers of the generalised normal distribution: exp(-|x|^p)."""
+    return tensor(key, "key")._call1(
+        _GENERALIZED_NORMAL, operand(p, key), shape, float_type(dtype)
+    )
+
+
+def dirichlet(
+    key: Tensor,
+    alpha: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random vectors of the Dirichlet distribution, which add up to 1.
+
+    shape is that of the samples without the last axis, that of alpha.
+    """
+    return tensor(key, "key")._call1(_DIRICHLET, operand(alpha, key), shape, float_type(dtype))
+
+
+def ball(
+    key: Tensor,
+    d: int,
+    p: Operand = 2,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random points (…, d) of the unit ball of the p-norm, uniform."""
+    return tensor(key, "key")._call1(_BALL, d, operand(p, key), shape, float_type(dtype))
+
+
+def poisson(
+    key: Tensor,
+    lam: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike = dtypes.int,
+) -> Tensor:
+    """Random numbers of the Poisson distribution with mean lam."""
+    return tensor(key, "key")._call1(_POISSON, operand(lam, key), shape, known_dtype(dtype))
+
+
+def binomial(
+    key: Tensor,
+    n: Operand,
+    p: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random numbers of successes of n trials with probability p."""
+    return tensor(key, "key")._call1(
+        _BINOMIAL, operand(n, key), operand(p, key), shape, float_type(dtype)
+    )
+
+
+def multinomial(
+    key: Tensor,
+    n: Operand,
+    p: Operand,
+    shape: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Random counts of n trials with k outcomes of the probabilities p (…, k).
+
+    shape is that of the counts, (…, k).
+    """
+    return tensor(key, "key")._call1(
+        _MULTINOMIAL, operand(n, key), operand(p, key), shape, float_type(dtype)
     )
 
 

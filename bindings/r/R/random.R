@@ -30,6 +30,18 @@ random <- list(
   double_sided_maxwell = function(key, loc, scale, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_DOUBLE_SIDED_MAXWELL, key, loc, scale, shape, dtype),
   weibull_min = function(key, scale, concentration, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_WEIBULL_MIN, key, scale, concentration, shape, dtype),
   triangular = function(key, left, mode, right, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_TRIANGULAR, key, left, mode, right, shape, dtype),
+  gamma = function(key, a, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_GAMMA, key, a, shape, dtype),
+  loggamma = function(key, a, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_LOGGAMMA, key, a, shape, dtype),
+  beta = function(key, a, b, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_BETA, key, a, b, shape, dtype),
+  chisquare = function(key, df, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_CHISQUARE, key, df, shape, dtype),
+  f = function(key, dfnum, dfden, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_F, key, dfnum, dfden, shape, dtype),
+  t = function(key, df, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_T, key, df, shape, dtype),
+  generalized_normal = function(key, p, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_GENERALIZED_NORMAL, key, p, shape, dtype),
+  dirichlet = function(key, alpha, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_DIRICHLET, key, alpha, shape, dtype),
+  ball = function(key, d, p = 2, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_BALL, key, d, p, shape, dtype),
+  poisson = function(key, lam, shape = NULL, dtype = "int") .External(C_op, OP_RANDOM_POISSON, key, lam, shape, dtype),
+  binomial = function(key, n, p, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_BINOMIAL, key, n, p, shape, dtype),
+  multinomial = function(key, n, p, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_MULTINOMIAL, key, n, p, shape, dtype),
   wald = function(key, mean, shape = NULL, dtype = "float") .External(C_op, OP_RANDOM_WALD, key, mean, shape, dtype)
 )
 

@@ -202,59 +202,71 @@ static const Param p270[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p271[] = {{"loc", 'o', 0}, {"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p272[] = {{"scale", 'o', 0}, {"concentration", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p273[] = {{"left", 'o', 0}, {"mode", 'o', 0}, {"right", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p274[] = {{"mean", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p275[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p276[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p277[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p278[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p279[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p280[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p281[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p282[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p283[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p284[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p285[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p286[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p287[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p288[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p289[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p290[] = {{"weight", 't', 0}};
-static const Param p291[] = {{"p", 'f', 0}};
-static const Param p292[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p293[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p294[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p295[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p296[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p297[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p298[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p299[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p300[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p301[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p302[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p303[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p304[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p305[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p306[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p307[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p308[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p309[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p310[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p311[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p312[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p313[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p314[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p315[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p316[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p317[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p318[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p319[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p320[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p321[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p322[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p323[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p324[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p325[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p326[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p274[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p275[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p276[] = {{"a", 'o', 0}, {"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p277[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p278[] = {{"dfnum", 'o', 0}, {"dfden", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p279[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p280[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p281[] = {{"alpha", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p282[] = {{"d", 'i', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p283[] = {{"lam", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p284[] = {{"n", 'o', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p285[] = {{"n", 'o', 0}, {"p", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p286[] = {{"mean", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p287[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p288[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p289[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p290[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p291[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p292[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p293[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p294[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p295[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p296[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p297[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p298[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p299[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p300[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p301[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p302[] = {{"weight", 't', 0}};
+static const Param p303[] = {{"p", 'f', 0}};
+static const Param p304[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p305[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p306[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p307[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p308[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p309[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p310[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p311[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p312[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p313[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p314[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p315[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p316[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p317[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p318[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p319[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p320[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p321[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p322[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p323[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p324[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p325[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p326[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p327[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p328[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p329[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p330[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p331[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p332[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p333[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p334[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p335[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p336[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p337[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p338[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -531,57 +543,69 @@ static const Method methods[] = {
     {"random.double_sided_maxwell", p271, 4, 'm', 1, 0, 0},
     {"random.weibull_min", p272, 4, 'm', 1, 0, 0},
     {"random.triangular", p273, 5, 'm', 1, 0, 0},
-    {"random.wald", p274, 3, 'm', 1, 0, 0},
-    {"Linear", p275, 3, 0, 0, 0, 0},
-    {"Linear.forward", p276, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p277, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p278, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p279, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p280, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p281, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p282, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p283, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p284, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p285, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p286, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p287, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p288, 7, 'm', 1, 0, 0},
-    {"Embedding", p289, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p290, 1, 'm', 1, 0, 0},
-    {"Dropout", p291, 1, 0, 0, 0, 0},
-    {"Conv2d", p292, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p293, 6, 'm', 1, 0, 0},
-    {"Conv1d", p294, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p295, 6, 'm', 1, 0, 0},
-    {"Conv3d", p296, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p297, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p298, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p299, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p300, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p301, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p302, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p303, 5, 'm', 2, 0, 0},
-    {"GRUCell", p304, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", p305, 5, 'm', 1, 0, 0},
-    {"LSTM", p306, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p307, 7, 'm', 3, 0, 0},
-    {"GRU", p308, 7, 0, 0, 0, 0},
-    {"GRU.forward", p309, 7, 'm', 2, 0, 0},
-    {"LARS", p310, 9, 'j', 0, 0, 0},
-    {"SGD", p311, 5, 'j', 0, 0, 0},
-    {"Muon", p312, 6, 'j', 0, 0, 0},
-    {"LAMB", p313, 6, 'j', 0, 0, 0},
-    {"Adam", p314, 5, 'j', 0, 0, 0},
-    {"AdamW", p315, 5, 'j', 0, 0, 0},
-    {"StepLR", p316, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p317, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p318, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p319, 3, 'm', 1, 0, 0},
-    {"LinearLR", p320, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p321, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p322, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p323, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p324, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p325, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p326, 12, 'm', 4, 0, 0},
+    {"random.gamma", p274, 3, 'm', 1, 0, 0},
+    {"random.loggamma", p275, 3, 'm', 1, 0, 0},
+    {"random.beta", p276, 4, 'm', 1, 0, 0},
+    {"random.chisquare", p277, 3, 'm', 1, 0, 0},
+    {"random.f", p278, 4, 'm', 1, 0, 0},
+    {"random.t", p279, 3, 'm', 1, 0, 0},
+    {"random.generalized_normal", p280, 3, 'm', 1, 0, 0},
+    {"random.dirichlet", p281, 3, 'm', 1, 0, 0},
+    {"random.ball", p282, 4, 'm', 1, 0, 0},
+    {"random.poisson", p283, 3, 'm', 1, 0, 0},
+    {"random.binomial", p284, 4, 'm', 1, 0, 0},
+    {"random.multinomial", p285, 4, 'm', 1, 0, 0},
+    {"random.wald", p286, 3, 'm', 1, 0, 0},
+    {"Linear", p287, 3, 0, 0, 0, 0},
+    {"Linear.forward", p288, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p289, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p290, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p291, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p292, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p293, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p294, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p295, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p296, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p297, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p298, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p299, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p300, 7, 'm', 1, 0, 0},
+    {"Embedding", p301, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p302, 1, 'm', 1, 0, 0},
+    {"Dropout", p303, 1, 0, 0, 0, 0},
+    {"Conv2d", p304, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p305, 6, 'm', 1, 0, 0},
+    {"Conv1d", p306, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p307, 6, 'm', 1, 0, 0},
+    {"Conv3d", p308, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p309, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p310, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p311, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p312, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p313, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p314, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p315, 5, 'm', 2, 0, 0},
+    {"GRUCell", p316, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", p317, 5, 'm', 1, 0, 0},
+    {"LSTM", p318, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p319, 7, 'm', 3, 0, 0},
+    {"GRU", p320, 7, 0, 0, 0, 0},
+    {"GRU.forward", p321, 7, 'm', 2, 0, 0},
+    {"LARS", p322, 9, 'j', 0, 0, 0},
+    {"SGD", p323, 5, 'j', 0, 0, 0},
+    {"Muon", p324, 6, 'j', 0, 0, 0},
+    {"LAMB", p325, 6, 'j', 0, 0, 0},
+    {"Adam", p326, 5, 'j', 0, 0, 0},
+    {"AdamW", p327, 5, 'j', 0, 0, 0},
+    {"StepLR", p328, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p329, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p330, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p331, 3, 'm', 1, 0, 0},
+    {"LinearLR", p332, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p333, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p334, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p335, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p336, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p337, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p338, 12, 'm', 4, 0, 0},
 };

@@ -131,6 +131,30 @@ The shorter side of a matrix that is not square is orthonormal.`, func(a *Args) 
 	distribution("double_sided_maxwell", "loc operand, scale operand", "Random numbers of the Maxwell distribution with random signs, times scale, plus loc."),
 	distribution("weibull_min", "scale operand, concentration operand", "Random numbers of the Weibull distribution of minima."),
 	distribution("triangular", "left operand, mode operand, right operand", "Random numbers of the triangular distribution from left to right,\nwith the greatest density at mode."),
+	distribution("gamma", "a operand", "Random numbers of the gamma distribution with shape parameter a and scale 1: x^(a-1) exp(-x) / gamma(a).\nThe derivative by a is that along a quantile, also of what is made of them."),
+	distribution("loggamma", "a operand", "Logarithms of random numbers of the gamma distribution, exact also where the numbers are too small for the type."),
+	distribution("beta", "a operand, b operand", "Random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1."),
+	distribution("chisquare", "df operand", "Random numbers of the chi-squared distribution with df degrees of freedom."),
+	distribution("f", "dfnum operand, dfden operand", "Random numbers of the F distribution with dfnum and dfden degrees of freedom."),
+	distribution("t", "df operand", "Random numbers of Student's t distribution with df degrees of freedom."),
+	distribution("generalized_normal", "p operand", "Random numbers of the generalised normal distribution: exp(-|x|^p)."),
+	sampler("dirichlet", "alpha tensor, "+shaped+ofType, `Random vectors of the Dirichlet distribution, which add up to 1.
+shape is that of the samples without the last axis, that of alpha.`, func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyDirichlet(a.X, a.tensor("alpha"), a.shape("shape"), a.dtype("dtype"))
+	}),
+	sampler("ball", "d int [0,], p operand = 2, "+shaped+ofType, "Random points (…, d) of the unit ball of the p-norm, uniform.", func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyBall(a.X, a.int("d"), a.at("p"), a.shape("shape"), a.dtype("dtype"))
+	}),
+	sampler("poisson", "lam operand, "+shaped+"dtype dtype = int32", "Random numbers of the Poisson distribution with mean lam.", func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyPoisson(a.X, a.at("lam"), a.shape("shape"), a.dtype("dtype"))
+	}),
+	sampler("binomial", "n operand, p operand, "+shaped+ofType, "Random numbers of successes of n trials with probability p.", func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyBinomial(a.X, a.at("n"), a.at("p"), a.shape("shape"), a.dtype("dtype"))
+	}),
+	sampler("multinomial", "n operand, p tensor, "+shaped+ofType, `Random counts of n trials with k outcomes of the probabilities p (…, k).
+shape is that of the counts, (…, k).`, func(a *Args) (*uop.UOp, error) {
+		return tensor.KeyMultinomial(a.X, a.at("n"), a.tensor("p"), a.shape("shape"), a.dtype("dtype"))
+	}),
 	distribution("wald", "mean operand", "Random numbers of the inverse Gaussian distribution with a mean and the shape parameter 1."),
 }
 
