@@ -50,6 +50,17 @@ func uniformAxes(u *uop.UOp, of func(*uop.UOp) axisSet) axisSet {
 	return ones
 }
 
+// Uniform returns the axes along which a value certainly does not vary, a bit for each. seen has those of values that were asked for
+// before.
+func Uniform(u *uop.UOp, seen map[*uop.UOp]uint64) uint64 {
+	if axes, ok := seen[u]; ok {
+		return axes
+	}
+	axes := uint64(uniformAxes(u, func(s *uop.UOp) axisSet { return axisSet(Uniform(s, seen)) }))
+	seen[u] = axes
+	return axes
+}
+
 // reshapedUniform are the uniform axes of a reshaped value: those of which all axes of the source that are merged or split with
 // them are uniform.
 func reshapedUniform(in, out uop.Shape, uniform axisSet) axisSet {

@@ -105,15 +105,50 @@ func rows(g *uop.Graph, seed uint64) []*uop.UOp {
 
 // TestMergedRowsAgree is TestMergedKernelsAgree for programs with many kernels to merge.
 func TestMergedRowsAgree(t *testing.T) {
-	kernels := checkRows(t, mergers())
+	kernels := checkRows(t, mergers(), rows)
 	t.Logf("%d kernels became %d", kernels[0], kernels[1])
 	if kernels[1] >= kernels[0] {
 		t.Errorf("%d kernels, %d before they were merged", kernels[1], kernels[0])
 	}
 }
 
-// checkRows compares the devices on programs of rows. It counts the kernels of each.
-func checkRows(t *testing.T, devs []*run.Executor) (kernels []int) {
+// expanded makes sums over some axes of products whose factors, functions of inputs, are the same along some axes.
+func expanded(g *uop.Graph, seed uint64) []*uop.UOp {
+	r := rand.New(rand.NewPCG(seed, 0x65787061))
+	sizes := []int64{1, 5, 24, 40}
+	full := uop.ShapeOf(sizes[1+r.IntN(3)], sizes[r.IntN(4)], 40, sizes[1+r.IntN(3)])
+	var v *uop.UOp
+	for range 2 + r.IntN(2) {
+		shape := slices.Clone(full)
+		for i := range shape {
+			if r.IntN(2) == 0 {
+				shape[i] = uop.N(1)
+			}
+		}
+		x := g.NewBuffer("CPU", shape.MaxNumel(), uop.Float32).Reshape(shape)
+		if r.IntN(2) == 0 {
+			x = x.Sin()
+		}
+		if x = x.Expand(full); v != nil {
+			x = v.Mul(x)
+		}
+		v = x
+	}
+	var axes []int
+	for i := range full {
+		if r.IntN(2) == 0 {
+			axes = append(axes, i)
+		}
+	}
+	v = v.ReduceAxes(uop.Add, axes...)
+	return []*uop.UOp{g.NewBuffer("CPU", v.Size(), uop.Float32).Store(v)}
+}
+
+// TestSumsOfExpandedFactorsAgree is TestMergedKernelsAgree for sums that factors are taken out of.
+func TestSumsOfExpandedFactorsAgree(t *testing.T) { checkRows(t, mergers(), expanded) }
+
+// checkRows compares the devices on programs that a generator makes. It counts the kernels of each.
+func checkRows(t *testing.T, devs []*run.Executor, program func(g *uop.Graph, seed uint64) []*uop.UOp) (kernels []int) {
 	t.Helper()
 	kernels = make([]int, len(devs))
 	failed := 0
@@ -121,7 +156,7 @@ func checkRows(t *testing.T, devs []*run.Executor) (kernels []int) {
 		var want [][]float64
 		for i, e := range devs {
 			g := symbolic.NewGraph()
-			got, n, err := runOnce(e, g.Sink(nil, rows(g, seed)...))
+			got, n, err := runOnce(e, g.Sink(nil, program(g, seed)...))
 			if err != nil {
 				// Some ASSIGNs of a buffer that is read before and after are refused, and then by all.
 				if i > 0 && want != nil {

@@ -13,5 +13,5 @@ import (
 func TestFuzzRemote(t *testing.T) {
 	devs := []*run.Executor{run.New(interp.New()), run.New(remote.NewDouble()), run.New(merging{remote.NewDouble()})}
 	checkAll(t, devs, *seeds)
-	checkRows(t, devs)
+	checkRows(t, devs, rows)
 }

@@ -159,5 +159,5 @@ func wilds(t *testing.T) []*run.Executor {
 func TestFuzzLayouts(t *testing.T) {
 	devs := wilds(t)
 	checkAll(t, devs, *seeds)
-	checkRows(t, devs)
+	checkRows(t, devs, rows)
 }

@@ -21,6 +21,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: graphPass(storeScattered), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "shrink reductions", Reason: "only the used elements of a reduction are computed and stored",
 		Run: graphPass(shrinkReductions), Needs: tensorGraph, Leaves: tensorGraph},
+	{Name: "factor reductions", Reason: "a factor that is the same for all terms of a sum is multiplied once, where the rest of the sum is computed less often",
+		Run: (*fuser).factorReductions, Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "split prefixes", Reason: "running reductions of few long rows are computed in parts, in parallel",
 		Run: graphPass(splitPrefixes), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",

@@ -47,6 +47,7 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			e := g.in(64, 64).Exp2()
 			return []*uop.UOp{e.Mul(e.Add(e.ConstLike(uop.Float(1))).Recip())}
 		},
+		func(g graph) []*uop.UOp { return []*uop.UOp{rowsTimesSums(g, 64, 48, 80)} },
 		func(g graph) []*uop.UOp { return []*uop.UOp{g.conv(g.in(2, 8, 12, 12), 8, 8)} },
 		func(g graph) []*uop.UOp {
 			x := g.in(64, 64).Exp2().Sin()

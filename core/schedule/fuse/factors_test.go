@@ -1,0 +1,43 @@
+package fuse_test
+
+import (
+	"testing"
+
+	"polygrad/core/uop"
+)
+
+// rowsTimesSums is a product of matrices whose left one is the same along the axis that is summed up.
+func rowsTimesSums(g graph, n, m, k int64) *uop.UOp {
+	return times(g.in(n, 1).Exp2().Expand(uop.ShapeOf(n, k)), g.in(m, k))
+}
+
+// Sums of rows are computed once, not for each factor that they are multiplied with.
+func TestFactorsLeaveSums(t *testing.T) {
+	g := newGraph(t)
+	const n, m, k = 64, 48, 80
+	for _, kernel := range g.fused(options, rowsTimesSums(g, n, m, k)).Kernels {
+		iterations := int64(1)
+		for _, u := range kernel.AST.Toposort() {
+			if u.Op == uop.Range {
+				iterations *= uop.S(u.Src[0]).Max()
+			}
+		}
+		if iterations > max(n*m, m*k) {
+			t.Errorf("a kernel has %d iterations, expected at most those of the sums or of the result:\n%s", iterations, kernel.AST.Dump())
+		}
+	}
+	// Two sums of few terms are not worth a kernel.
+	g.expect(g.fused(options, rowsTimesSums(g, 4, 2, 4)), 1)
+}
+
+// A function that a sum needs and that is scattered, too, is computed once: what is scattered shares its loops with nothing.
+func TestScatteredFunctionsAreStored(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(97, 48).Exp2().Sin()
+	terms := x.Sub(reduced(x, uop.Add, 1))
+	rows := g.NewBuffer("CPU", 97, uop.Int32).Reshape(uop.ShapeOf(97, 1)).Expand(x.Shape())
+	s := g.fused(options, g.in(383, 48).ScatterTo(uop.ScatterArg{Op: uop.Add}, rows, terms).ContiguousOp())
+	if n := count(s, uop.Sin); n != 1 {
+		t.Errorf("%d kernels compute sines, expected 1", n)
+	}
+}
