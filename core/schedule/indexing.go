@@ -67,8 +67,8 @@ type nodeRanges struct {
 	across bool
 	// term: the node is a term of a sum. factor: it is a factor of a term.
 	term, factor bool
-	// oneByOne: the node is a term that is scattered along a row.
-	oneByOne bool
+	// oneByOne: the node is a term that is scattered along a row. inOrder: it is computed in loops that run in order.
+	oneByOne, inOrder bool
 	// users[lastUser-nUsers:lastUser] use the node, in the order of the graph.
 	nUsers, lastUser int32
 }
@@ -327,16 +327,21 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 		// Users that disagree are in loops of their own, or read several elements in the same loops.
 		times := within(u, m.in, max(m.kernels, 1)*x.evaluationsAt(m.loops, varying(m.in, n.uniform)))
 		n.evaluations += times
-		inLoops = addUser(inLoops, m, times)
+		inLoops = addUser(inLoops, m, times, x.readsInOrder(c, m))
 	}
+	alone := int64(0)
 	for _, l := range inLoops {
-		most = max(most, l.times)
+		if l.inOrder {
+			alone += l.times
+		} else {
+			most = max(most, l.times)
+		}
 	}
 	switch {
 	case !n.realize:
 		n.evaluations = within(u, n.out, kernels*x.evaluationsAt(loops, varying(n.out, n.uniform)))
 	case !n.across && !transposed(u):
-		n.evaluations = most
+		n.evaluations = most + alone
 	}
 	n.kernels = kernels
 }
@@ -346,10 +351,12 @@ type usersInLoops struct {
 	loops []*uop.UOp
 	in    [][]*uop.UOp // each different list of indices
 	times int64
+	// inOrder: the loops run in order, so that no other kernel joins them.
+	inOrder bool
 }
 
 // addUser adds a user to those in the same loops; those that read the same elements count once.
-func addUser(all []usersInLoops, m *nodeRanges, times int64) []usersInLoops {
+func addUser(all []usersInLoops, m *nodeRanges, times int64, inOrder bool) []usersInLoops {
 	for i := range all {
 		l := &all[i]
 		if len(m.loops) != len(l.loops) || !slices.Equal(m.loops, l.loops) {
@@ -362,7 +369,12 @@ func addUser(all []usersInLoops, m *nodeRanges, times int64) []usersInLoops {
 		}
 		return all
 	}
-	return append(all, usersInLoops{m.loops, [][]*uop.UOp{m.in}, times})
+	return append(all, usersInLoops{m.loops, [][]*uop.UOp{m.in}, times, inOrder})
+}
+
+// readsInOrder reports whether a user computes its operands in loops that run in order, perhaps for its own user.
+func (x *indexing) readsInOrder(c *uop.UOp, m *nodeRanges) bool {
+	return axisInOrder(c) >= 0 || x.scatters(c) != 0 || m.inOrder && !m.realize
 }
 
 // readsAcross reports whether a user reads a value in another order than row-major.
@@ -465,6 +477,7 @@ func (x *indexing) findFactors(n *nodeRanges) {
 		m := x.at(c)
 		same := c.Op == uop.Cast || uop.GroupMovement.Has(c.Op)
 		n.term = n.term || same && m.term || c.Op == uop.ReduceAxis && c.Arg.(uop.AxisReduce).Op == uop.Add
+		n.inOrder = n.inOrder || x.readsInOrder(c, m)
 		n.oneByOne = n.oneByOne || m.oneByOne && !m.realize && (same || c.Op == uop.Where) || x.scattersAlong(c) || runsAlong(c)
 		n.factor = n.factor || m.factor && !m.realize && (same || uop.GroupElementwise.Has(c.Op)) || c.Op == uop.Mul && m.term
 	}

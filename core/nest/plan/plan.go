@@ -228,6 +228,12 @@ func (pl *planner) planPrefix(p *Band) {
 	for _, a := range acc {
 		all += a.Times
 	}
+	weight, arithmetic, steps := int64(0), 0.0, false // steps: the lanes may be steps of a row
+	for _, r := range p.Leaf.Loops() {
+		weight += pl.Weight(r)
+		arithmetic += costOperation * float64(pl.Weight(r)*max(r.Trip(), 1))
+		steps = steps || r.InOrder() && pl.prefixStep(r) != 0
+	}
 	var vec, rows *Axis
 	for _, a := range p.Axes {
 		if a.Dynamic || a.Count < 2 {
@@ -236,7 +242,7 @@ func (pl *planner) planPrefix(p *Band) {
 		if rows == nil || a.Count > rows.Count {
 			rows = a
 		}
-		if cost := pl.vectorCost(acc, a.Region.Rng) * pl.fill(a.Count); p.want.allows(knobVectorAxis, a) && (vec == nil || cost < best) {
+		if cost := (pl.vectorCost(acc, a.Region.Rng) + arithmetic) * pl.fill(a.Count); p.want.allows(knobVectorAxis, a) && (vec == nil || cost < best) {
 			vec, best = a, cost
 		}
 	}
@@ -244,12 +250,13 @@ func (pl *planner) planPrefix(p *Band) {
 	if pl.m.SlowLoops {
 		most = 1024
 	}
-	weight := int64(0)
-	for _, r := range p.Leaf.Loops() {
-		weight += pl.Weight(r)
+	vectors := false
+	if vec != nil {
+		inOrder := best-arithmetic*pl.fill(vec.Count) <= 2*costSpread*all
+		vectors = inOrder || !steps && best < all*costApart+arithmetic*float64(pl.Lanes)/scalarsAtOnce
 	}
 	switch {
-	case vec != nil && best <= 2*costSpread*all:
+	case vectors:
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
 		// A row of a tile is a few lines of the cache.
 		for vec.Units = max(4, 32/int64(pl.Lanes)); vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
