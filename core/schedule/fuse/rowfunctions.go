@@ -8,43 +8,55 @@ import (
 )
 
 // cutRowFunctions computes functions of the sums of rows in kernels of their own, in full vectors: behind the loop over a row, one lane
-// computes them.
+// computes them. Stores that go through the row again and need the functions have a kernel of their own, too.
 func (f *fuser) cutRowFunctions() (changed bool) {
 	for i := 0; i < len(f.groups); i++ {
 		g := f.groups[i]
 		if g.body == nil || g.body.pieces || !g.body.reduces() {
 			continue
 		}
-		cut := f.rowFunctionsOf(g.body)
-		if cut == nil {
-			continue
-		}
-		costs, reason := f.costsOfCut(cut), Recompute
-		if costs.SavedCycles > costs.StoreCycles {
-			reason = Pays
-		}
-		f.observe(g, nil, reason, costs)
-		if reason == Pays {
-			sums, functions := f.cut(g.body, cut)
-			f.replace(i, i+1, []*group{groupOf(sums, g.kernels), groupOf(functions, g.kernels)})
-			i++
+		for _, again := range []bool{true, false} {
+			cut := f.rowFunctionsOf(g.body, again)
+			if cut == nil {
+				continue
+			}
+			bodies := f.cut(g.body, cut)
+			costs, reason := f.costsOfCut(g.body, cut, bodies), Recompute
+			if costs.SavedCycles > costs.StoreCycles {
+				reason = Pays
+			}
+			f.observe(g, nil, reason, costs)
+			if reason != Pays {
+				continue
+			}
+			var groups []*group
+			for _, b := range bodies {
+				groups = append(groups, groupOf(b, g.kernels))
+			}
+			f.replace(i, i+1, groups)
+			i += len(groups) - 1
 			changed = true
+			break
 		}
 	}
 	return changed
 }
 
-// rowFunctions are stores whose values are functions of the sums of a row.
+// rowFunctions are stores whose values are functions of the sums of a row, and functions that other stores need.
 type rowFunctions struct {
 	stores, others []store
+	// wide are stores of more than one element of a row, used the functions of sums that they need.
+	wide []store
+	used []*uop.UOp
 	// rows are the loops around, sums the reductions that the values are functions of.
 	rows, sums []*uop.UOp
 	// work is the arithmetic of a row that only these stores need.
 	work float64
 }
 
-// rowFunctionsOf finds the functions of sums that run along vectors, nil if there are none.
-func (f *fuser) rowFunctionsOf(b *body) *rowFunctions {
+// rowFunctionsOf finds the functions of sums that run along vectors, nil if there are none; with again also those that stores need which go
+// through the row again.
+func (f *fuser) rowFunctionsOf(b *body, again bool) *rowFunctions {
 	values := b.values()
 	ofRow := map[*uop.UOp]bool{} // reductions of a row, and functions of them
 	for _, u := range values {
@@ -56,37 +68,50 @@ func (f *fuser) rowFunctionsOf(b *body) *rowFunctions {
 		}
 	}
 	c := &rowFunctions{}
+	sameRows := func(loops []*uop.UOp) bool { return c.rows == nil || sameSet(c.rows, loops) }
 	shared := map[*uop.UOp]bool{}
 	var reads, writes slotSet
 	for _, s := range b.stores {
-		if ofRow[s.value] && s.value.Op != uop.Reduce && sameSet(s.loops, b.loopsOf(s.value)) && (c.rows == nil || sameSet(c.rows, s.loops)) {
+		if ofRow[s.value] && s.value.Op != uop.Reduce && sameSet(s.loops, b.loopsOf(s.value)) && sameRows(s.loops) {
 			c.stores, c.rows = append(c.stores, s), s.loops
 			continue
 		}
-		c.others = append(c.others, s)
 		writes.add(s.slot)
+		if used := usedFunctions(s.value, ofRow); again && len(used) > 0 && sameRows(b.loopsOf(used[0])) {
+			c.wide, c.rows = append(c.wide, s), b.loopsOf(used[0])
+			c.used = appendNew(c.used, used)
+			continue
+		}
+		c.others = append(c.others, s)
 		for _, u := range s.value.Toposort() {
 			shared[u] = true
 		}
 	}
-	if len(c.stores) == 0 {
+	if again != (len(c.wide) > 0) || len(c.stores)+len(c.wide) == 0 || len(c.rows) == 0 {
 		return nil
+	}
+	if again && slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool { return b.storeTo(slotOf(l)) != nil }) {
+		return nil
+	}
+	if !c.findSums(b, ofRow) {
+		return nil
+	}
+	for _, u := range c.sums {
+		for _, v := range u.Toposort() {
+			shared[v] = true
+		}
 	}
 	for _, u := range c.functions() {
 		if !u.DType.IsIndex() && !shared[u] && len(u.Ranges()) > 0 {
-			c.work += f.o.Machine.work(u)
+			if again && (u.Op == uop.Reciprocal || u.Op == uop.Fdiv || u.Op == uop.Sqrt) {
+				c.work++ // the processor goes on with the next row meanwhile
+			} else {
+				c.work += f.o.Machine.work(u)
+			}
 		}
 		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
 			if reads.add(slotOf(u)); !c.inOrder(u.Src[1].GetIdx()) {
 				return nil // vectors would load it one by one
-			}
-		}
-		for _, s := range u.Src {
-			if s.Op == uop.Reduce && (!ofRow[s] || !sameSet(b.loopsOf(s), c.rows)) {
-				return nil
-			}
-			if s.Op == uop.Reduce && !slices.Contains(c.sums, s) {
-				c.sums = append(c.sums, s)
 			}
 		}
 	}
@@ -94,6 +119,50 @@ func (f *fuser) rowFunctionsOf(b *body) *rowFunctions {
 		return nil
 	}
 	return c
+}
+
+// findSums lists the reductions that the functions need, and the stores that go through the row again. It reports whether all are of rows.
+func (c *rowFunctions) findSums(b *body, ofRow map[*uop.UOp]bool) bool {
+	all := c.functions()
+	for _, s := range c.wide {
+		if !sameSet(within(s.loops, c.rows), c.rows) {
+			return false
+		}
+		all = append(all, s.value.ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce && !slices.Contains(c.used, u) })...)
+	}
+	if slices.ContainsFunc(c.used, func(u *uop.UOp) bool { return !sameSet(b.loopsOf(u), c.rows) }) {
+		return false
+	}
+	for _, u := range all {
+		for _, s := range u.Src {
+			if s.Op == uop.Reduce && (!ofRow[s] || !sameSet(b.loopsOf(s), c.rows)) {
+				return false
+			}
+			if s.Op == uop.Reduce && !slices.Contains(c.sums, s) {
+				c.sums = append(c.sums, s)
+			}
+		}
+	}
+	return true
+}
+
+// appendNew appends the nodes that are not in a list yet.
+func appendNew(list, more []*uop.UOp) []*uop.UOp {
+	for _, u := range more {
+		if !slices.Contains(list, u) {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// usedFunctions are the functions of sums of a row that a value is computed of with others.
+func usedFunctions(value *uop.UOp, ofRow map[*uop.UOp]bool) []*uop.UOp {
+	var out []*uop.UOp
+	for _, u := range value.ToposortGated(func(u *uop.UOp) bool { return !ofRow[u] }) {
+		out = appendNew(out, slices.DeleteFunc(slices.Clone(u.Src), func(s *uop.UOp) bool { return !ofRow[s] || s.Op == uop.Reduce }))
+	}
+	return out
 }
 
 // inOrder reports whether neighbouring rows have neighbouring elements, or the same one.
@@ -104,9 +173,9 @@ func (c *rowFunctions) inOrder(index *uop.UOp) bool {
 
 // functions are the nodes of the stored values above the sums.
 func (c *rowFunctions) functions() []*uop.UOp {
-	values := make([]*uop.UOp, len(c.stores))
-	for i, s := range c.stores {
-		values[i] = s.value
+	values := slices.Clone(c.used)
+	for _, s := range c.stores {
+		values = append(values, s.value)
 	}
 	all := values[0].Graph().Sink(nil, values...).ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce })
 	return all[:len(all)-1]
@@ -127,36 +196,80 @@ func (b *body) alongVectors(red *uop.UOp) bool {
 	return true
 }
 
-// costsOfCut are the costs of functions of rows in one lane, and of a kernel of their own.
-func (f *fuser) costsOfCut(c *rowFunctions) Costs {
+// costsOfCut are the costs of functions of rows in one lane, and of kernels of their own.
+func (f *fuser) costsOfCut(b *body, c *rowFunctions, bodies []*body) Costs {
 	m := &f.o.Machine
 	rows := volume(c.rows)
-	costs := Costs{Rows: rows, Work: c.work, StoreCycles: launchCycles}
-	// Twice as many operations on numbers begin in a cycle as on vectors.
-	costs.SavedCycles = float64(rows)*c.work/(2*issued) - m.computing(float64(rows)*c.work)
-	for _, u := range c.sums {
+	costs := Costs{Rows: rows, Work: c.work}
+	// Twice as many operations on numbers begin in a cycle as on vectors, if nothing in the same row waits for them.
+	begin := 2.0 * issued
+	if len(c.wide) > 0 {
+		begin = issued
+	}
+	costs.SavedCycles = float64(rows)*c.work/begin - m.computing(float64(rows)*c.work)
+	for _, u := range slices.Concat(c.sums, c.used) {
 		costs.StoreCycles += 2 * m.passing(rows*int64(u.DType.Itemsize()))
+	}
+	costs.StoreCycles += float64(len(bodies)-1) * launchCycles
+	if len(c.wide) > 0 {
+		sums, wide := groupOf(bodies[0], nil), bodies[len(bodies)-1]
+		var read slotSet
+		for _, l := range wide.loads() {
+			if slot := slotOf(l); sums.reads.has(slot) && !read.has(slot) {
+				read.add(slot)
+				costs.StoreCycles += m.passing(f.slots[slot].Size * int64(f.slots[slot].DType.Itemsize()))
+			}
+		}
+		again := f.workOf(bodies[0]) + f.workOf(wide) - f.workOf(b) // functions that both need of elements
+		costs.StoreCycles += m.computing(max(again, 0))
 	}
 	return costs
 }
 
-// cut stores the sums of rows, and computes their functions from what is stored.
-func (f *fuser) cut(b *body, c *rowFunctions) (sums, functions *body) {
-	sums, functions = &body{loops: b.loops, stores: c.others}, &body{}
-	to := map[*uop.UOp]*uop.UOp{}
+// cut stores the sums of rows, computes their functions from what is stored, and then what goes through the rows again.
+func (f *fuser) cut(b *body, c *rowFunctions) []*body {
+	sums, functions := &body{loops: b.loops, stores: c.others}, &body{}
+	to, toWide := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]*uop.UOp{}
 	for _, r := range c.rows {
 		to[r] = f.newRange(r)
 		functions.loops = append(functions.loops, to[r])
 	}
-	for _, u := range c.sums {
+	kept := func(u *uop.UOp) (slot int, memory *uop.UOp) {
 		slot, size := len(f.slots), volume(c.rows)
 		f.slots = append(slices.Clip(f.slots), schedule.Slot{DType: u.DType, Size: size, Input: -1, Output: -1})
-		memory := u.Graph().New(uop.Param, u.DType.Ptr(size, uop.Global), nil, uop.Num(slot), nil)
+		memory = u.Graph().New(uop.Param, u.DType.Ptr(size, uop.Global), nil, uop.Num(slot), nil)
+		toWide[u] = memory.IndexBy(rowMajorIndex(c.rows))
+		return slot, memory
+	}
+	for _, u := range c.sums {
+		slot, memory := kept(u)
 		sums.stores = append(sums.stores, store{slot, memory.IndexPtr(rowMajorIndex(c.rows)), u, c.rows})
 		to[u] = memory.IndexBy(rowMajorIndex(functions.loops))
 	}
 	for _, s := range c.stores {
 		functions.stores = append(functions.stores, store{s.slot, replace(s.at, to), replace(s.value, to), functions.loops})
 	}
-	return sums, functions
+	for _, u := range c.used {
+		slot, memory := kept(u)
+		at := memory.IndexPtr(rowMajorIndex(functions.loops))
+		functions.stores = append(functions.stores, store{slot, at, replace(u, to), functions.loops})
+	}
+	if len(c.wide) == 0 {
+		return []*body{sums, functions}
+	}
+	if len(c.others) == 0 {
+		sums.loops = c.rows
+	}
+	wide, loops := &body{}, map[*uop.UOp]*uop.UOp{}
+	for _, s := range c.wide {
+		s.value = replace(s.value, toWide)
+		for _, r := range s.loops {
+			if loops[r] == nil {
+				loops[r] = f.newRange(r)
+				wide.loops = append(wide.loops, loops[r])
+			}
+		}
+		wide.stores = append(wide.stores, s.with(loops))
+	}
+	return []*body{sums, functions, wide}
 }

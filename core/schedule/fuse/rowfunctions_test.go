@@ -1,0 +1,21 @@
+package fuse_test
+
+import (
+	"testing"
+
+	"polygrad/core/uop"
+)
+
+// Functions of the sums of short rows have a kernel of their own, in full vectors, and those that go through the rows again another
+// one. Long rows are gone through in one kernel: reading them again costs more.
+func TestFunctionsOfSumsInTheMiddle(t *testing.T) {
+	for columns, kernels := range map[int64]int{24: 3, 2048: 1} {
+		g := newGraph(t)
+		x := g.in(384, columns)
+		g.expect(g.fused(options, x.Mul(reduced(x, uop.Add, 1).Sin().Exp2().Sin())), kernels)
+	}
+	// A root of a sum is not worth that.
+	g := newGraph(t)
+	x := g.in(384, 24)
+	g.expect(g.fused(options, x.Mul(reduced(x.Mul(x), uop.Add, 1).Sqrt())), 1)
+}
