@@ -100,6 +100,9 @@ func timesZero(x *uop.UOp) *uop.UOp {
 // whole reports whether numbers are added and multiplied as integers are: without NaN and infinities.
 func whole(x *uop.UOp) bool { return !x.DType.IsFloat() || !x.Graph().IsStrict() }
 
+// regroups reports whether the operands of an associative operation may be grouped in another way.
+func regroups(u *uop.UOp) bool { return u.Op != uop.Add || whole(u) }
+
 // isNumber reports whether x is known not to be NaN: the bounds of what may be NaN are those of its type.
 func isNumber(x *uop.UOp) bool { return whole(x) || x.Vmax().Less(uop.Float(math.Inf(1))) }
 

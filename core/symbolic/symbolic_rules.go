@@ -999,42 +999,42 @@ func commutative1(_ any, u *uop.UOp) *uop.UOp {
 // symbolicRules look deeper: at sums of products, bounds and comparisons.
 var symbolicRules = &rewrite.Table{Name: "symbolicRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:92 x:bool | !x => true", Ops: uop.OpSet{0x80000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules1},
-	{Name: "symbolic.rules:95 x*c0 + x*c1 => x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules2},
-	{Name: "symbolic.rules:96 (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: symbolicRules3},
-	{Name: "symbolic.rules:97 x + x*c => x*(c + 1) if whole(x) || positive(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules4},
-	{Name: "symbolic.rules:98 (y + x) + x*c => y + x*(c + 1) if whole(x) || positive(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: symbolicRules5},
-	{Name: "symbolic.rules:99 (y + x*c) + x => y + x*(c + 1) if whole(x) || positive(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules6},
-	{Name: "symbolic.rules:100 x + x => x*2", Ops: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules7},
-	{Name: "symbolic.rules:101 (y + x) + x => y + x*2", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules8},
-	{Name: "symbolic.rules:102 (x / y) / z => x / (y*z) if !same(y, z)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x220000000, 0x0}, Fn: symbolicRules9},
-	{Name: "symbolic.rules:103 -1 * (x + c) => -x + -c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symbolicRules10},
-	{Name: "symbolic.rules:104 c0 * (x:index + c) => c0*x + c0*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules11},
-	{Name: "symbolic.rules:107 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules12},
-	{Name: "symbolic.rules:108 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symbolicRules13},
-	{Name: "symbolic.rules:109 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if areConst(t, v) || areConst(f, w)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000100000000, 0x0}, Fn: symbolicRules14},
-	{Name: "symbolic.rules:112 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x7fffffe00000a, 0xe000000}, Fn: symbolicRules15},
-	{Name: "symbolic.rules:113 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules16},
-	{Name: "symbolic.rules:114 MAX(x, y) => x if min(x) >= max(y) && isNumber(y) else y if max(x) <= min(y) && isNumber(x)", Ops: uop.OpSet{0x2000000000, 0x0}, Fn: symbolicRules17},
-	{Name: "symbolic.rules:117 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2))", Ops: uop.OpSet{0x182300000000, 0x0}, Fn: symbolicRules18},
-	{Name: "symbolic.rules:118 s@(c0 + x) < c1 => lessMoved(s, x, c0, c1)", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules19},
-	{Name: "symbolic.rules:119 (x // c1) // c2 => x // (c1*c2) if productFits(c1, c2)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x1000000000, 0x0}, Fn: symbolicRules20},
-	{Name: "symbolic.rules:122 k0*x:index < k1 => x < [ceilDiv([k1], [k0])] if k0 > 0 && k1 > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000200000000, 0x0}, Fn: symbolicRules21},
-	{Name: "symbolic.rules:123 k0*x:index < k1 => -x < [-floorDiv([-k1], [-k0])] if k0 < 0 && k0 != -1 && k1 <= 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000200000000, 0x0}, Fn: symbolicRules22},
-	{Name: "symbolic.rules:124 x:index//k0 < k1 => x < [k1*k0] if k0 > 0 && k1 > 0 else x < [k1*k0 - (k0 - 1)] if k0 > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200001000000000, 0x0}, Fn: symbolicRules23},
-	{Name: "symbolic.rules:127 (x + c) + y => (x + y) + c", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules24},
-	{Name: "symbolic.rules:128 (x * c) * y => (x * y) * c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules25},
-	{Name: "symbolic.rules:131 x:index < k => ltFolding(x, [k]) if k > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules26},
-	{Name: "symbolic.rules:132 x:index * -1 < y * -1 => y < x", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules27},
-	{Name: "symbolic.rules:133 !(x:index < 1) => positiveSimplex(x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200008000000000, 0x0}, Fn: symbolicRules28},
-	{Name: "symbolic.rules:136 r@RANGE(end...) % end => r", Ops: uop.OpSet{0x4000000000, 0x0}, Need: uop.OpSet{0x10000000000000, 0x0}, Fn: symbolicRules29},
-	{Name: "symbolic.rules:137 RANGE(end...) // end => 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x10000000000000, 0x0}, Fn: symbolicRules30},
-	{Name: "symbolic.rules:140 b@CAST(a@CAST(x)) => CAST[b](x) if lossless(x, a)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: symbolicRules31},
-	{Name: "symbolic.rules:141 b@CAST(a@CAST:anyint(x:anyint)) => CAST[b](x) if fits(x, a)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: symbolicRules32},
-	{Name: "symbolic.rules:142 Binary(x:int64, y:int64) => in32Bits(u, x, y)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Fn: symbolicRules33},
-	{Name: "symbolic.rules:143 t@CAST:sint(x:index + c) => CAST[t](x) + CAST[t](c)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules34},
-	{Name: "symbolic.rules:146 AFTER => flattenAfter(u)", Ops: uop.OpSet{0x8000, 0x0}, Fn: symbolicRules35},
-	{Name: "symbolic.rules:147 AFTER(x) => x", Ops: uop.OpSet{0x8000, 0x0}, Fn: symbolicRules36},
-	{Name: "symbolic.rules:149 VECTORIZE(CONST...) => constVector(u)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules37},
+	{Name: "symbolic.rules:96 x*c0 + x*c1 => x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules2},
+	{Name: "symbolic.rules:97 (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: symbolicRules3},
+	{Name: "symbolic.rules:98 x + x*c => x*(c + 1) if whole(x) || positive(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules4},
+	{Name: "symbolic.rules:99 (y + x) + x*c => y + x*(c + 1) if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: symbolicRules5},
+	{Name: "symbolic.rules:100 (y + x*c) + x => y + x*(c + 1) if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules6},
+	{Name: "symbolic.rules:101 x + x => x*2", Ops: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules7},
+	{Name: "symbolic.rules:102 (y + x) + x => y + x*2 if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules8},
+	{Name: "symbolic.rules:103 (x / y) / z => x / (y*z) if !same(y, z)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x220000000, 0x0}, Fn: symbolicRules9},
+	{Name: "symbolic.rules:104 -1 * (x + c) => -x + -c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symbolicRules10},
+	{Name: "symbolic.rules:105 c0 * (x:index + c) => c0*x + c0*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules11},
+	{Name: "symbolic.rules:108 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules12},
+	{Name: "symbolic.rules:109 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symbolicRules13},
+	{Name: "symbolic.rules:110 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if whole(y) && (areConst(t, v) || areConst(f, w))", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000100000000, 0x0}, Fn: symbolicRules14},
+	{Name: "symbolic.rules:113 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x7fffffe00000a, 0xe000000}, Fn: symbolicRules15},
+	{Name: "symbolic.rules:114 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules16},
+	{Name: "symbolic.rules:115 MAX(x, y) => x if min(x) >= max(y) && isNumber(y) else y if max(x) <= min(y) && isNumber(x)", Ops: uop.OpSet{0x2000000000, 0x0}, Fn: symbolicRules17},
+	{Name: "symbolic.rules:118 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2)) if regroups(u)", Ops: uop.OpSet{0x182300000000, 0x0}, Fn: symbolicRules18},
+	{Name: "symbolic.rules:119 s@(c0 + x) < c1 => lessMoved(s, x, c0, c1)", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules19},
+	{Name: "symbolic.rules:120 (x // c1) // c2 => x // (c1*c2) if productFits(c1, c2)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x1000000000, 0x0}, Fn: symbolicRules20},
+	{Name: "symbolic.rules:123 k0*x:index < k1 => x < [ceilDiv([k1], [k0])] if k0 > 0 && k1 > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000200000000, 0x0}, Fn: symbolicRules21},
+	{Name: "symbolic.rules:124 k0*x:index < k1 => -x < [-floorDiv([-k1], [-k0])] if k0 < 0 && k0 != -1 && k1 <= 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000200000000, 0x0}, Fn: symbolicRules22},
+	{Name: "symbolic.rules:125 x:index//k0 < k1 => x < [k1*k0] if k0 > 0 && k1 > 0 else x < [k1*k0 - (k0 - 1)] if k0 > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200001000000000, 0x0}, Fn: symbolicRules23},
+	{Name: "symbolic.rules:128 (x + c) + y => (x + y) + c if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules24},
+	{Name: "symbolic.rules:129 (x * c) * y => (x * y) * c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules25},
+	{Name: "symbolic.rules:132 x:index < k => ltFolding(x, [k]) if k > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules26},
+	{Name: "symbolic.rules:133 x:index * -1 < y * -1 => y < x", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules27},
+	{Name: "symbolic.rules:134 !(x:index < 1) => positiveSimplex(x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200008000000000, 0x0}, Fn: symbolicRules28},
+	{Name: "symbolic.rules:137 r@RANGE(end...) % end => r", Ops: uop.OpSet{0x4000000000, 0x0}, Need: uop.OpSet{0x10000000000000, 0x0}, Fn: symbolicRules29},
+	{Name: "symbolic.rules:138 RANGE(end...) // end => 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x10000000000000, 0x0}, Fn: symbolicRules30},
+	{Name: "symbolic.rules:141 b@CAST(a@CAST(x)) => CAST[b](x) if lossless(x, a)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: symbolicRules31},
+	{Name: "symbolic.rules:142 b@CAST(a@CAST:anyint(x:anyint)) => CAST[b](x) if fits(x, a)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: symbolicRules32},
+	{Name: "symbolic.rules:143 Binary(x:int64, y:int64) => in32Bits(u, x, y)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Fn: symbolicRules33},
+	{Name: "symbolic.rules:144 t@CAST:sint(x:index + c) => CAST[t](x) + CAST[t](c)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules34},
+	{Name: "symbolic.rules:147 AFTER => flattenAfter(u)", Ops: uop.OpSet{0x8000, 0x0}, Fn: symbolicRules35},
+	{Name: "symbolic.rules:148 AFTER(x) => x", Ops: uop.OpSet{0x8000, 0x0}, Fn: symbolicRules36},
+	{Name: "symbolic.rules:150 VECTORIZE(CONST...) => constVector(u)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules37},
 }}
 
 // x:bool | !x => true
@@ -1081,7 +1081,7 @@ func symbolicRules2(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x) || sameSign(c0, c1)
+// (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x)
 func symbolicRules3(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1103,7 +1103,7 @@ func symbolicRules3(_ any, u *uop.UOp) *uop.UOp {
 					if v12 != x || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
 						continue
 					}
-					if whole(x) || sameSign(c0, c1) {
+					if whole(x) {
 						return y.Add(x.Mul(c0.Add(c1)))
 					}
 				}
@@ -1133,7 +1133,7 @@ func symbolicRules4(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// (y + x) + x*c => y + x*(c + 1) if whole(x) || positive(c)
+// (y + x) + x*c => y + x*(c + 1) if whole(x)
 func symbolicRules5(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1147,7 +1147,7 @@ func symbolicRules5(_ any, u *uop.UOp) *uop.UOp {
 				if v9 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 					continue
 				}
-				if whole(x) || positive(c) {
+				if whole(x) {
 					return y.Add(x.Mul(c.AddInt(1)))
 				}
 			}
@@ -1156,7 +1156,7 @@ func symbolicRules5(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// (y + x*c) + x => y + x*(c + 1) if whole(x) || positive(c)
+// (y + x*c) + x => y + x*(c + 1) if whole(x)
 func symbolicRules6(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, x := u.Src[i1], u.Src[1-i1]
@@ -1173,7 +1173,7 @@ func symbolicRules6(_ any, u *uop.UOp) *uop.UOp {
 				if v9 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 					continue
 				}
-				if whole(x) || positive(c) {
+				if whole(x) {
 					return y.Add(x.Mul(c.AddInt(1)))
 				}
 			}
@@ -1192,7 +1192,7 @@ func symbolicRules7(_ any, u *uop.UOp) *uop.UOp {
 	return x.MulInt(2)
 }
 
-// (y + x) + x => y + x*2
+// (y + x) + x => y + x*2 if whole(x)
 func symbolicRules8(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, x := u.Src[i1], u.Src[1-i1]
@@ -1204,7 +1204,9 @@ func symbolicRules8(_ any, u *uop.UOp) *uop.UOp {
 			if v6 != x {
 				continue
 			}
-			return y.Add(x.MulInt(2))
+			if whole(x) {
+				return y.Add(x.MulInt(2))
+			}
 		}
 	}
 	return nil
@@ -1310,7 +1312,7 @@ func symbolicRules13(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if areConst(t, v) || areConst(f, w)
+// (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if whole(y) && (areConst(t, v) || areConst(f, w))
 func symbolicRules14(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1331,7 +1333,7 @@ func symbolicRules14(_ any, u *uop.UOp) *uop.UOp {
 			if v8 != cond {
 				continue
 			}
-			if areConst(t, v) || areConst(f, w) {
+			if whole(y) && (areConst(t, v) || areConst(f, w)) {
 				return y.Add(cond.Where(t.Add(v), f.Add(w)))
 			}
 		}
@@ -1374,7 +1376,7 @@ func symbolicRules17(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2))
+// Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2)) if regroups(u)
 func symbolicRules18(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, c2 := u.Src[i1], u.Src[1-i1]
@@ -1386,7 +1388,9 @@ func symbolicRules18(_ any, u *uop.UOp) *uop.UOp {
 			if c1.Op != uop.VConstOp && c1.Op != uop.ConstOp {
 				continue
 			}
-			return x.Alu(u.Op, c1.Alu(u.Op, c2))
+			if regroups(u) {
+				return x.Alu(u.Op, c1.Alu(u.Op, c2))
+			}
 		}
 	}
 	return nil
@@ -1489,7 +1493,7 @@ func symbolicRules23(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// (x + c) + y => (x + y) + c
+// (x + c) + y => (x + y) + c if whole(x)
 func symbolicRules24(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, y := u.Src[i1], u.Src[1-i1]
@@ -1501,7 +1505,9 @@ func symbolicRules24(_ any, u *uop.UOp) *uop.UOp {
 			if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
 				continue
 			}
-			return x.Add(y).Add(c)
+			if whole(x) {
+				return x.Add(y).Add(c)
+			}
 		}
 	}
 	return nil
@@ -1696,8 +1702,8 @@ func symbolicRules37(_ any, u *uop.UOp) *uop.UOp {
 
 // joinRules keep the parts of joined tensors as they are: to add 0 to -0 loses its sign. They are for floats of strict graphs.
 var joinRules = &rewrite.Table{Name: "joinRules", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:153 WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: joinRules1},
-	{Name: "symbolic.rules:154 WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: joinRules2},
+	{Name: "symbolic.rules:154 WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: joinRules1},
+	{Name: "symbolic.rules:155 WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: joinRules2},
 }}
 
 // WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)
@@ -1746,14 +1752,14 @@ func joinRules2(_ any, u *uop.UOp) *uop.UOp {
 
 // divmodRules divide. Division rounds towards zero, so the sign of the dividend matters.
 var divmodRules = &rewrite.Table{Name: "divmodRules", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:158 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: divmodRules1},
-	{Name: "symbolic.rules:160 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules2},
-	{Name: "symbolic.rules:161 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules3},
-	{Name: "symbolic.rules:162 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules4},
-	{Name: "symbolic.rules:163 n@(x:index + k0)//k1 => -(-([k0%k1] + x - [k1 - 1])//k1) + [k0//k1] if k1 > 0 && max(x) <= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules5},
-	{Name: "symbolic.rules:164 {IDIV MOD}:index => foldDivmod(u)", Ops: uop.OpSet{0x5000000000, 0x0}, Fn: divmodRules6},
-	{Name: "symbolic.rules:166 x:index % d => -(-x % d) if max(x) <= 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules7},
-	{Name: "symbolic.rules:167 x:index % d => x % -d if max(d) < 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules8},
+	{Name: "symbolic.rules:159 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: divmodRules1},
+	{Name: "symbolic.rules:161 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules2},
+	{Name: "symbolic.rules:162 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules3},
+	{Name: "symbolic.rules:163 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules4},
+	{Name: "symbolic.rules:164 n@(x:index + k0)//k1 => -(-([k0%k1] + x - [k1 - 1])//k1) + [k0//k1] if k1 > 0 && max(x) <= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules5},
+	{Name: "symbolic.rules:165 {IDIV MOD}:index => foldDivmod(u)", Ops: uop.OpSet{0x5000000000, 0x0}, Fn: divmodRules6},
+	{Name: "symbolic.rules:167 x:index % d => -(-x % d) if max(x) <= 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules7},
+	{Name: "symbolic.rules:168 x:index % d => x % -d if max(d) < 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules8},
 }}
 
 // s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)
@@ -1885,15 +1891,15 @@ func divmodRules8(_ any, u *uop.UOp) *uop.UOp {
 
 // GepPushing moves the selection of vector elements to where the vector is made.
 var GepPushing = &rewrite.Table{Name: "GepPushing", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:171 GEP(g@GEP) => gepOfGep(u, g)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing1},
-	{Name: "symbolic.rules:172 GEP(v@VECTORIZE) => gepOfVectorize(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x40000, 0x0}, Fn: gepPushing2},
-	{Name: "symbolic.rules:173 GEP(k) => constLike(u, k)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: gepPushing3},
-	{Name: "symbolic.rules:174 GEP(v@VCONST) => gepOfConsts(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x100000000000000, 0x0}, Fn: gepPushing4},
-	{Name: "symbolic.rules:175 GEP(x:void) => x", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing5},
-	{Name: "symbolic.rules:176 GEP(x) => x if inOrder(u)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing6},
-	{Name: "symbolic.rules:177 GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing7},
-	{Name: "symbolic.rules:178 CAT => catToVectorize(u)", Ops: uop.OpSet{0x0, 0x800000}, Fn: gepPushing8},
-	{Name: "symbolic.rules:179 VECTORIZE(GEP(x)...) => gepsOfOne(u, x)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing9},
+	{Name: "symbolic.rules:172 GEP(g@GEP) => gepOfGep(u, g)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing1},
+	{Name: "symbolic.rules:173 GEP(v@VECTORIZE) => gepOfVectorize(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x40000, 0x0}, Fn: gepPushing2},
+	{Name: "symbolic.rules:174 GEP(k) => constLike(u, k)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: gepPushing3},
+	{Name: "symbolic.rules:175 GEP(v@VCONST) => gepOfConsts(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x100000000000000, 0x0}, Fn: gepPushing4},
+	{Name: "symbolic.rules:176 GEP(x:void) => x", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing5},
+	{Name: "symbolic.rules:177 GEP(x) => x if inOrder(u)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing6},
+	{Name: "symbolic.rules:178 GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing7},
+	{Name: "symbolic.rules:179 CAT => catToVectorize(u)", Ops: uop.OpSet{0x0, 0x800000}, Fn: gepPushing8},
+	{Name: "symbolic.rules:180 VECTORIZE(GEP(x)...) => gepsOfOne(u, x)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing9},
 }}
 
 // GEP(g@GEP) => gepOfGep(u, g)
@@ -1988,8 +1994,8 @@ func gepPushing9(_ any, u *uop.UOp) *uop.UOp {
 
 // SimplifyValid simplifies conditions on indices by each other, and indices by their conditions.
 var SimplifyValid = &rewrite.Table{Name: "SimplifyValid", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:183 AND => simplifyValid(u)", Ops: uop.OpSet{0x100000000000, 0x0}, Fn: simplifyValid1},
-	{Name: "symbolic.rules:184 WHERE(cond, x, i@Invalid) => gatedGivenValid(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simplifyValid2},
+	{Name: "symbolic.rules:184 AND => simplifyValid(u)", Ops: uop.OpSet{0x100000000000, 0x0}, Fn: simplifyValid1},
+	{Name: "symbolic.rules:185 WHERE(cond, x, i@Invalid) => gatedGivenValid(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simplifyValid2},
 }}
 
 // AND => simplifyValid(u)
@@ -2010,7 +2016,7 @@ func simplifyValid2(_ any, u *uop.UOp) *uop.UOp {
 
 // DropAndClauses drops those conditions of a gated index that have nothing to do with it.
 var DropAndClauses = &rewrite.Table{Name: "DropAndClauses", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:188 WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: dropAndClauses1},
+	{Name: "symbolic.rules:189 WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: dropAndClauses1},
 }}
 
 // WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)
@@ -2026,8 +2032,8 @@ func dropAndClauses1(_ any, u *uop.UOp) *uop.UOp {
 
 // MoveWhereOnLoad moves the condition of a WHERE around a read into the index of the read.
 var MoveWhereOnLoad = &rewrite.Table{Name: "MoveWhereOnLoad", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:192 WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad1},
-	{Name: "symbolic.rules:193 WHERE(cond, 0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad2},
+	{Name: "symbolic.rules:193 WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad1},
+	{Name: "symbolic.rules:194 WHERE(cond, 0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad2},
 }}
 
 // WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)
@@ -2058,26 +2064,26 @@ func moveWhereOnLoad2(_ any, u *uop.UOp) *uop.UOp {
 
 // symRules are the opinionated ones: they are applied once the loops of a kernel are fixed.
 var symRules = &rewrite.Table{Name: "symRules", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:197 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.OpSet{0x7fffffe000000, 0xe000000}, Need: uop.OpSet{0x40000, 0x0}, Fn: symRules1},
-	{Name: "symbolic.rules:198 x != 0 => CAST[bool](x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symRules2},
-	{Name: "symbolic.rules:199 t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symRules3},
-	{Name: "symbolic.rules:200 POW(x, y) => Pow(x, y)", Ops: uop.OpSet{0x1000000000000, 0x0}, Fn: symRules4},
-	{Name: "symbolic.rules:203 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x180000, 0x0}, Fn: symRules5},
-	{Name: "symbolic.rules:204 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x2000000080000, 0x0}, Fn: symRules6},
-	{Name: "symbolic.rules:205 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.OpSet{0x300000, 0x0}, Fn: symRules7},
-	{Name: "symbolic.rules:208 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules8},
-	{Name: "symbolic.rules:209 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules9},
-	{Name: "symbolic.rules:210 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules10},
-	{Name: "symbolic.rules:211 x * d@RECIPROCAL(1 + x) => 1 - d", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: symRules11},
-	{Name: "symbolic.rules:212 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules12},
-	{Name: "symbolic.rules:213 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules13},
-	{Name: "symbolic.rules:216 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules14},
-	{Name: "symbolic.rules:217 REDUCE(MUL, ...) => factorsOut(u)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules15},
-	{Name: "symbolic.rules:220 GROUP(x) => x", Ops: uop.OpSet{0x10000, 0x0}, Fn: symRules16},
-	{Name: "symbolic.rules:221 {SINK GROUP} => flattenSink(u)", Ops: uop.OpSet{0x14000, 0x0}, Fn: symRules17},
-	{Name: "symbolic.rules:222 END(n@NOOP(), ...) => n", Ops: uop.OpSet{0x40000000000000, 0x0}, Need: uop.OpSet{0x40, 0x0}, Fn: symRules18},
-	{Name: "symbolic.rules:225 -1 * (x + y) => -x + -y", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symRules19},
-	{Name: "symbolic.rules:226 (x:index + y)*c => x*c + y*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules20},
+	{Name: "symbolic.rules:198 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.OpSet{0x7fffffe000000, 0xe000000}, Need: uop.OpSet{0x40000, 0x0}, Fn: symRules1},
+	{Name: "symbolic.rules:199 x != 0 => CAST[bool](x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symRules2},
+	{Name: "symbolic.rules:200 t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symRules3},
+	{Name: "symbolic.rules:201 POW(x, y) => Pow(x, y)", Ops: uop.OpSet{0x1000000000000, 0x0}, Fn: symRules4},
+	{Name: "symbolic.rules:204 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x180000, 0x0}, Fn: symRules5},
+	{Name: "symbolic.rules:205 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x2000000080000, 0x0}, Fn: symRules6},
+	{Name: "symbolic.rules:206 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.OpSet{0x300000, 0x0}, Fn: symRules7},
+	{Name: "symbolic.rules:209 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules8},
+	{Name: "symbolic.rules:210 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules9},
+	{Name: "symbolic.rules:211 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules10},
+	{Name: "symbolic.rules:212 x * d@RECIPROCAL(1 + x) => 1 - d", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: symRules11},
+	{Name: "symbolic.rules:213 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules12},
+	{Name: "symbolic.rules:214 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules13},
+	{Name: "symbolic.rules:217 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules14},
+	{Name: "symbolic.rules:218 REDUCE(MUL, ...) => factorsOut(u)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules15},
+	{Name: "symbolic.rules:221 GROUP(x) => x", Ops: uop.OpSet{0x10000, 0x0}, Fn: symRules16},
+	{Name: "symbolic.rules:222 {SINK GROUP} => flattenSink(u)", Ops: uop.OpSet{0x14000, 0x0}, Fn: symRules17},
+	{Name: "symbolic.rules:223 END(n@NOOP(), ...) => n", Ops: uop.OpSet{0x40000000000000, 0x0}, Need: uop.OpSet{0x40, 0x0}, Fn: symRules18},
+	{Name: "symbolic.rules:226 -1 * (x + y) => -x + -y", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symRules19},
+	{Name: "symbolic.rules:227 (x:index + y)*c => x*c + y*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules20},
 }}
 
 // ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)
@@ -2434,18 +2440,18 @@ func symRules20(_ any, u *uop.UOp) *uop.UOp {
 
 // LowerIndexDType gives indices the concrete type int32 or int64. The casts back to index move up until they vanish.
 var LowerIndexDType = &rewrite.Table{Name: "LowerIndexDType", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:230 Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType1},
-	{Name: "symbolic.rules:231 {CONST VCONST}:index => lowerConst(u)", Ops: uop.OpSet{0x300000000000000, 0x0}, Fn: lowerIndexDType2},
-	{Name: "symbolic.rules:232 WHERE:index(cond, CAST:index(x), CAST:index(y)) => lowerWhere(cond, x, y)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType3},
-	{Name: "symbolic.rules:233 RANGE(CAST:index(end)...) => lowerRange(u, end)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType4},
-	{Name: "symbolic.rules:234 VECTORIZE(CAST:index(_)...) => lowerVector(u)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType5},
-	{Name: "symbolic.rules:235 SPECIAL(CAST:index(x)) => lowerSpecial(u, x)", Ops: uop.OpSet{0x8, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType6},
-	{Name: "symbolic.rules:236 DEFINE_VAR:index => lowerVariable(u)", Ops: uop.OpSet{0x2, 0x0}, Fn: lowerIndexDType7},
-	{Name: "symbolic.rules:237 BIND(CAST:index(x), CAST:index(c)) => lowerBind(x, c)", Ops: uop.OpSet{0x4, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType8},
-	{Name: "symbolic.rules:238 INDEX(buf, WHERE(cond, idx, Invalid)) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: lowerIndexDType9},
-	{Name: "symbolic.rules:239 INDEX(buf, CAST(idx:int)) => indexPointer(buf, idx)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType10},
-	{Name: "symbolic.rules:240 INDEX(buf, CAST(idx:int), cond) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType11},
-	{Name: "symbolic.rules:241 {SINK NOOP END} => dropIndexCasts(u)", Ops: uop.OpSet{0x40000000004040, 0x0}, Fn: lowerIndexDType12},
+	{Name: "symbolic.rules:231 Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType1},
+	{Name: "symbolic.rules:232 {CONST VCONST}:index => lowerConst(u)", Ops: uop.OpSet{0x300000000000000, 0x0}, Fn: lowerIndexDType2},
+	{Name: "symbolic.rules:233 WHERE:index(cond, CAST:index(x), CAST:index(y)) => lowerWhere(cond, x, y)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType3},
+	{Name: "symbolic.rules:234 RANGE(CAST:index(end)...) => lowerRange(u, end)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType4},
+	{Name: "symbolic.rules:235 VECTORIZE(CAST:index(_)...) => lowerVector(u)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType5},
+	{Name: "symbolic.rules:236 SPECIAL(CAST:index(x)) => lowerSpecial(u, x)", Ops: uop.OpSet{0x8, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType6},
+	{Name: "symbolic.rules:237 DEFINE_VAR:index => lowerVariable(u)", Ops: uop.OpSet{0x2, 0x0}, Fn: lowerIndexDType7},
+	{Name: "symbolic.rules:238 BIND(CAST:index(x), CAST:index(c)) => lowerBind(x, c)", Ops: uop.OpSet{0x4, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType8},
+	{Name: "symbolic.rules:239 INDEX(buf, WHERE(cond, idx, Invalid)) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: lowerIndexDType9},
+	{Name: "symbolic.rules:240 INDEX(buf, CAST(idx:int)) => indexPointer(buf, idx)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType10},
+	{Name: "symbolic.rules:241 INDEX(buf, CAST(idx:int), cond) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType11},
+	{Name: "symbolic.rules:242 {SINK NOOP END} => dropIndexCasts(u)", Ops: uop.OpSet{0x40000000004040, 0x0}, Fn: lowerIndexDType12},
 }}
 
 // Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)

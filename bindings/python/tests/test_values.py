@@ -127,3 +127,16 @@ def test_views_of_one_contiguous_value_together() -> None:
     c, d, e = b.reshape(2, 1), b.maximum(a), b.reshape(1, 2).permute(1, 0)
     Tensor.realize(c, d, e)
     assert (c.tolist(), d.tolist(), e.tolist()) == ([[-1], [-2]], [-1, -2], [[-1], [-2]])
+
+
+def test_sums_of_floats_are_not_regrouped() -> None:
+    """What cancels exactly does not take the rest with it; rounding by a large number works."""
+    x, y = Tensor([1e8]), Tensor([0.5])
+    assert ((x - 1e8) + y).item() == 0.5
+    assert ((y + 1e8) - 1e8).item() == 0.0
+    assert ((x * -1 + 1e8) + y).item() == 0.5
+    rounding = 1.5 * 2**23
+    assert ((Tensor([2.4, -3.7]) + rounding) - rounding).tolist() == [2.0, -4.0]
+    narrow = Tensor([-18.0]).cast("bfloat16")
+    below = narrow - 1.625
+    assert (below.minimum(0.25) + below).item() == -39.25
