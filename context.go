@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"polygrad/core/symbolic"
 	"polygrad/exec"
 	"polygrad/variable"
 )
@@ -30,13 +29,7 @@ func NewContext(device string) (*Context, error) {
 	if err != nil {
 		return nil, wrapError("NewContext", fmt.Errorf("device: %w", err))
 	}
-	g := symbolic.NewGraph()
-	if exec.AsTinygrad() {
-		g.AsTinygrad()
-	} else {
-		g.Strict()
-	}
-	return &Context{vars: variable.NewContext(g, func() (*exec.Executor, error) { return e, nil })}, nil
+	return &Context{vars: variable.NewContext(exec.NewGraph(), func() (*exec.Executor, error) { return e, nil })}, nil
 }
 
 // Default returns the context of the package's functions, on the device of POLY_DEVICE. It panics if that is not available.

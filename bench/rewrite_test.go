@@ -26,7 +26,7 @@ func BenchmarkRewrite(b *testing.B) {
 			target.Threads = 2
 			before := rewrite.Visits()
 			for b.Loop() {
-				root, _, _, err := schedule.Normalize(symbolic.NewScratch(), sink)
+				root, _, _, err := schedule.Normalize(sink.Graph().Scratch(), sink)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -34,7 +34,7 @@ func BenchmarkRewrite(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				kernels, done := symbolic.NewScratch(), map[*uop.UOp]bool{}
+				kernels, done := symbolic.NewGraph(), map[*uop.UOp]bool{}
 				for _, k := range s.Kernels {
 					ast := kernels.Import(k.AST)
 					if done[ast] {
@@ -62,7 +62,7 @@ func BenchmarkNodes(b *testing.B) {
 	start := threadSeconds(b)
 	const length = 100_000
 	for b.Loop() {
-		g := symbolic.NewScratch()
+		g := symbolic.NewGraph()
 		x := g.Const(uop.Float32, uop.Float(1))
 		y := x
 		var src [2]*uop.UOp

@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/model"
@@ -70,18 +69,13 @@ func (h hostMemory) free() {
 
 func newContext() (*context, error) {
 	c := &context{
-		g:     symbolic.NewGraph(),
+		g:     exec.NewGraph(),
 		host:  map[*uop.UOp]hostMemory{},
 		steps: map[*step]struct{}{},
 		plans: map[*wasmPlan]struct{}{},
 		jobs:  map[*job]struct{}{},
 	}
 	c.newVariables()
-	if exec.AsTinygrad() {
-		c.g.AsTinygrad()
-	} else {
-		c.g.Strict()
-	}
 	if err := c.newLock(); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"runtime"
 
 	"polygrad/core/settings"
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
@@ -98,9 +97,9 @@ func (e *Executor) evict() {
 
 // forget empties the caches.
 func (e *Executor) forget() {
-	e.requests, e.plans, e.launches = symbolic.NewGraph(), map[*uop.UOp]*plan{}, 0
+	e.requests, e.plans, e.launches = NewGraph(), map[*uop.UOp]*plan{}, 0
 	e.families = map[familyKey]*family{}
-	e.asts, e.kernels, e.code = symbolic.NewGraph(), map[*uop.UOp]*kernel{}, 0
+	e.asts, e.kernels, e.code = NewGraph(), map[*uop.UOp]*kernel{}, 0
 }
 
 // sweep frees the nodes of requests and kernels that were not cached, such as failed ones. The caller must be building: others

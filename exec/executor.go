@@ -11,7 +11,6 @@ import (
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
@@ -149,7 +148,7 @@ func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
 func (e *Executor) copyOf(root *uop.UOp) *uop.UOp {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return symbolic.NewScratch().Import(root)
+	return root.Graph().Scratch().Import(root)
 }
 
 // Kernels is the number of kernels of a run.

@@ -9,7 +9,6 @@ import (
 	"polygrad/core/draw"
 	"polygrad/core/lower"
 	"polygrad/core/schedule"
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 	"polygrad/exec/report"
@@ -27,7 +26,7 @@ func (e *Executor) Inspect(sink *uop.UOp, bind func(buffers []*uop.UOp) []Bindin
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, fmt.Errorf("exec.Inspect: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
 	}
-	root, buffers, vars, err := schedule.Normalize(symbolic.NewScratch(), sink)
+	root, buffers, vars, err := schedule.Normalize(sink.Graph().Scratch(), sink)
 	if err != nil {
 		return nil, err
 	}

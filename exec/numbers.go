@@ -9,7 +9,8 @@ import (
 // A number of the host is a constant of a kernel, which makes the best code. But a host that changes it from request to request (a
 // rate, a loop's counter, the start of a batch) would have each request compiled anew. So requests that differ in numbers only are a
 // family; in its later members the numbers that have differed are arguments: constants are buffers of one element after those of the
-// request, starts of slices and widths of padding are variables.
+// request, starts of slices and widths of padding are variables. Arithmetic with an argument has the bits of that with a constant; only
+// the order of a sum may be another one.
 
 // familyKey is a request with arguments for all numbers, and how many buffers it has without them: an argument looks like a buffer of one
 // element, which another request may have in its place.
@@ -94,9 +95,11 @@ func (e *Executor) family(nodes []*uop.UOp, numbers []number, buffers int) (vary
 	return varying
 }
 
-// numbersOf are the numbers of a request that may be arguments. A constant exponent is a better power than an argument, and the only one
-// of integers. What a reduction of constants alone computes, such as the positions of an axis, is folded, which needs the values. The body of a REPEAT reads its own
-// sources alone.
+// foldsOtherwise are the operations whose value for constants is not what a kernel computes for arguments, to the last bit: exact
+// functions, the positions of an axis, and powers, of which those with a constant exponent are products, and integers have no others.
+var foldsOtherwise = uop.Ops(uop.ReduceAxis, uop.Pow, uop.Exp2, uop.Log2, uop.Sin)
+
+// numbersOf are the numbers of a request that may be arguments. The body of a REPEAT reads its own sources alone.
 func numbersOf(nodes []*uop.UOp) []number {
 	reads, folded := make(map[*uop.UOp]bool, len(nodes)), map[*uop.UOp]bool{}
 	for _, u := range nodes {
@@ -108,7 +111,7 @@ func numbersOf(nodes []*uop.UOp) []number {
 	for i := len(nodes) - 1; i >= 0; i-- {
 		u := nodes[i]
 		for _, s := range u.Src {
-			if folded[u] || u.Op == uop.Repeat && s == u.Src[0] || !reads[s] && (u.Op == uop.ReduceAxis || u.Op == uop.Pow && s == u.Src[1]) {
+			if folded[u] || u.Op == uop.Repeat && s == u.Src[0] || !reads[s] && foldsOtherwise.Has(u.Op) {
 				folded[s] = true
 			}
 		}

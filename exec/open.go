@@ -10,6 +10,8 @@ import (
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
 	"polygrad/exec/interp"
 )
 
@@ -37,8 +39,14 @@ func Open(name string) (*Executor, error) {
 	return New(d), nil
 }
 
-// AsTinygrad reports whether graphs are to be composed as tinygrad composes them: POLY_DEVICE is the reference.
-func AsTinygrad() bool { return settings.Device.Get() == interp.Reference }
+// NewGraph makes a long-lived graph for requests: composed and simplified as tinygrad does if POLY_DEVICE is the reference.
+func NewGraph() *uop.Graph {
+	g := symbolic.NewGraph()
+	if settings.Device.Get() == interp.Reference {
+		g.AsTinygrad()
+	}
+	return g
+}
 
 // splitter is a device that may split float32 factors into three bfloat16.
 type splitter interface{ SplitsF32() bool }

@@ -6,7 +6,6 @@ import (
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
@@ -91,7 +90,7 @@ func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.S
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
 	}
-	root, buffers, _, err := schedule.Normalize(symbolic.NewScratch(), sink)
+	root, buffers, _, err := schedule.Normalize(sink.Graph().Scratch(), sink)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -61,7 +60,7 @@ func build(e *exec.Executor, formulas func(b *builder) error) (*Instance, error)
 
 // buildStored is build with matrices stored in a data type, nil for float32.
 func buildStored(e *exec.Executor, stored *uop.DType, formulas func(b *builder) error) (*Instance, error) {
-	b := &builder{d: Definition{Graph: symbolic.NewGraph()}, stored: stored}
+	b := &builder{d: Definition{Graph: exec.NewGraph()}, stored: stored}
 	if err := b.run(formulas); err != nil {
 		return nil, err
 	}

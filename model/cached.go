@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -61,7 +60,7 @@ const rereading = 32
 
 func newCached(m *Instance, rows int64) (*cached, error) {
 	c := &cached{
-		m: m, g: symbolic.NewGraph(), nodes: map[string]*uop.UOp{},
+		m: m, g: exec.NewGraph(), nodes: map[string]*uop.UOp{},
 		rows: rows, size: m.text.size(), pad: make([]int64, rows), programs: map[int64]*program{},
 	}
 	c.slots = c.size.room

@@ -3,14 +3,14 @@ package model
 import (
 	"testing"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/exec"
 )
 
 // Files have the value of a convolution, not the CUSTOM_GRADIENT that says how to differentiate it.
 func TestFilesHaveNoCustomGradients(t *testing.T) {
-	g := symbolic.NewGraph()
+	g := exec.NewGraph()
 	leaf := func(dims ...int64) *uop.UOp {
 		s := uop.ShapeOf(dims...)
 		return g.NewBuffer(tensor.DeviceName, s.MaxNumel(), uop.Float32).Reshape(s)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/exec"
 )
 
 // ReadIR makes a definition from an IR file. Buffers get fresh numbers: the numbers in a file are local to it.
@@ -15,7 +15,7 @@ func ReadIR(data []byte) (d *Definition, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.ReadIR: data: %w", err)
 	}
-	r := &irBuilder{file: f, g: symbolic.NewGraph(), shapes: map[int][]int64{}}
+	r := &irBuilder{file: f, g: exec.NewGraph(), shapes: map[int][]int64{}}
 	if d, err = r.build(); err != nil {
 		return nil, fmt.Errorf("model.ReadIR: data: %w", err)
 	}

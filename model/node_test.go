@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
+	"polygrad/exec"
 )
 
 // The parts of every node of a model make that node again.
@@ -53,7 +53,7 @@ func TestPartsMakeTheNode(t *testing.T) {
 }
 
 func TestMakeNodeRefuses(t *testing.T) {
-	g := symbolic.NewGraph()
+	g := exec.NewGraph()
 	b := Readings{Keep: g.NewBuffer("CPU", 6, uop.Float32)}
 	for name, c := range map[string]struct {
 		op   uop.Op

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/exec"
 )
 
 // kinds are the families of a Module.
@@ -56,7 +56,7 @@ func NewModule(kind string, c *Config) (*Module, error) {
 			m.config.values[meant] = c.values[name]
 		}
 	}
-	b := &builder{d: Definition{Graph: symbolic.NewGraph()}}
+	b := &builder{d: Definition{Graph: exec.NewGraph()}}
 	err := b.run(func(b *builder) error { return formulas(b, m.config) })
 	if err != nil {
 		return nil, fmt.Errorf("model.NewModule: config: %w", err)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
+	"polygrad/exec"
 )
 
 func TestModule(t *testing.T) {
@@ -18,7 +18,7 @@ func TestModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Free()
-	g := symbolic.NewGraph()
+	g := exec.NewGraph()
 	asked := map[string]int{}
 	param := func(p *Buffer) *uop.UOp {
 		asked[p.Name]++

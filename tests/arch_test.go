@@ -55,14 +55,14 @@ var below = map[string][]string{
 		"core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
 	"variable":      {"exec", "exec/pages", "core/schedule", "core/tensor", "core/transform", "core/gradient", "core/rewrite", "core/uop"},
-	"polygrad":      {"variable", "model", "exec", "core/tensor", "core/symbolic", "core/uop"},
+	"polygrad":      {"variable", "model", "exec", "core/tensor", "core/uop"},
 	"random":        {"polygrad"},
-	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/symbolic", "core/uop"},
+	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {
 		"capi/original",
 		"variable", "model", "exec", "exec/native", "exec/pages", "exec/report", "core/draw", "core/tensor", "core/gradient",
-		"core/schedule", "core/symbolic", "core/rewrite", "core/settings", "core/uop",
+		"core/schedule", "core/rewrite", "core/settings", "core/uop",
 	},
 }
 

@@ -4,8 +4,8 @@
 // computed here, and a gradient can be differentiated again. Each operation has
 // one rule (rules.go) that gives, from the gradient of its result, the gradients
 // of its sources. Rules and the order in which contributions are added are
-// tinygrad's, so the graphs equal tinygrad's node for node. Only what is made as a
-// CALL has a rule of its own, which Define states.
+// tinygrad's; in graphs that are AsTinygrad the gradients equal tinygrad's node for
+// node, in others constants are joined and a sigmoid has a derivative of its own.
 package gradient
 
 import (
@@ -78,27 +78,27 @@ func check(arg string, u, with *uop.UOp) error {
 
 // pass is one walk from the loss back to the targets. Its slices go by the place of a node in the toposort of the loss.
 type pass struct {
-	root  *uop.UOp
-	place map[*uop.UOp]int
-	leads []bool     // to a target
-	grads []*uop.UOp // of the loss with respect to the node
+	root   *uop.UOp
+	place  map[*uop.UOp]int
+	target []bool
+	leads  []bool     // to a target
+	grads  []*uop.UOp // of the loss with respect to the node
 }
 
 func newPass(root *uop.UOp, targets []*uop.UOp) *pass {
 	list := root.Toposort()
-	p := &pass{root: root, place: make(map[*uop.UOp]int, len(list)), leads: make([]bool, len(list)), grads: make([]*uop.UOp, len(list))}
+	p := &pass{root: root, place: make(map[*uop.UOp]int, len(list)), target: make([]bool, len(list)), leads: make([]bool, len(list)), grads: make([]*uop.UOp, len(list))}
 	for i, u := range list {
 		p.place[u] = i
 	}
-	target := make([]bool, len(list))
 	for _, t := range targets {
 		if i, ok := p.place[t]; ok {
-			target[i] = true
+			p.target[i] = true
 		}
 	}
 	for i, u := range list {
 		for _, s := range u.Src {
-			if j := p.place[s]; target[j] || p.leads[j] {
+			if j := p.place[s]; p.target[j] || p.leads[j] {
 				p.leads[i] = true
 				break
 			}
@@ -132,6 +132,10 @@ func (p *pass) run() (err error) {
 		u := path[i]
 		g := p.grads[p.place[u]]
 		if g == nil {
+			continue
+		}
+		if z, gradient := Sigmoid(u); z != nil && !slices.ContainsFunc(u.Src[0].Src, p.isTarget) && !p.isTarget(u.Src[0]) {
+			p.add(z, gradient(g))
 			continue
 		}
 		r := rules[u.Op]
@@ -192,6 +196,8 @@ func deferred(g, u *uop.UOp) ([]*uop.UOp, error) {
 	}
 	return grads, err
 }
+
+func (p *pass) isTarget(u *uop.UOp) bool { return p.target[p.place[u]] }
 
 // flows reports whether gradients pass through u: it leads to a target and is no DETACH or ASSIGN.
 func (p *pass) flows(u *uop.UOp) bool {

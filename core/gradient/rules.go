@@ -88,6 +88,33 @@ func customRule(g, u *uop.UOp) []*uop.UOp {
 
 func number(like *uop.UOp, v float64) *uop.UOp { return like.ConstLike(uop.Float(v)) }
 
+// numberOf is the value of a constant, broadcast or not.
+func numberOf(u *uop.UOp) (v float64, ok bool) {
+	for u.Op == uop.Reshape || u.Op == uop.Expand {
+		u = u.Src[0]
+	}
+	if u.Op != uop.ConstOp || !u.DType.IsFloat() {
+		return 0, false
+	}
+	return u.ConstVal().F(), true
+}
+
+// scaled is g*k. A factor that g has is joined with k, so that the derivative of e^x = 2^(x/ln 2) is not rounded three times.
+func scaled(g *uop.UOp, k float64) *uop.UOp {
+	if g.Op == uop.Mul && !g.Graph().IsAsTinygrad() {
+		if c, ok := numberOf(g.Src[1]); ok {
+			joined := number(g, c*k)
+			switch v, _ := numberOf(joined); {
+			case v == 1:
+				return g.Src[0]
+			case v != 0 && v-v == 0:
+				return g.Src[0].Mul(joined)
+			}
+		}
+	}
+	return g.Mul(number(g, k))
+}
+
 func div(a, b *uop.UOp) *uop.UOp { return a.Mul(b.Recip()) }
 
 func noGradient(_, _ *uop.UOp) []*uop.UOp { return nil }
@@ -97,20 +124,44 @@ func castRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Cast(u.Src[0].DTyp
 // d(1/x) = -1/x^2
 func reciprocalRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Neg().Mul(u).Mul(u)} }
 
-// d sin(x) = cos(x), written sin(pi/2 - x)
+// Sigmoid is the exponent z of a sigmoid u = 1/(1+2^z), with a function for its gradient; nil for other values. By the rules of its
+// parts, the gradient would be 0 times infinity where 2^z is infinite. tinygrad mends that by algebra, see core/symbolic.
+func Sigmoid(u *uop.UOp) (z *uop.UOp, gradient func(g *uop.UOp) *uop.UOp) {
+	if u.Op != uop.Reciprocal || u.Src[0].Op != uop.Add || u.Graph().IsAsTinygrad() {
+		return nil, nil
+	}
+	one, e := u.Src[0].Src[0], u.Src[0].Src[1]
+	if one.Op == uop.Exp2 {
+		one, e = e, one
+	}
+	if v, ok := numberOf(one); !ok || v != 1 || e.Op != uop.Exp2 {
+		return nil, nil
+	}
+	return e.Src[0], func(g *uop.UOp) *uop.UOp {
+		return scaled(g.Mul(u).Mul(number(u, 1).Sub(u)), -math.Ln2)
+	}
+}
+
+// d sin(x) = cos(x), written sin(pi/2 - x). Where x is pi/2 - y, the sine of a cosine, that is sin(y).
 func sinRule(g, u *uop.UOp) []*uop.UOp {
-	x := u.Src[0]
-	return []*uop.UOp{number(x, math.Pi/2).Add(x.Neg()).Sin().Mul(g)}
+	x, quarter := u.Src[0], number(u, math.Pi/2)
+	if x.Op == uop.Add && x.Src[0] == quarter && !x.Graph().IsAsTinygrad() {
+		return []*uop.UOp{scaled(x.Src[1], -1).Sin().Mul(g)}
+	}
+	return []*uop.UOp{quarter.Add(x.Neg()).Sin().Mul(g)}
 }
 
 // d log2(x) = 1/(x ln 2)
 func log2Rule(g, u *uop.UOp) []*uop.UOp {
 	x := u.Src[0]
+	if !x.Graph().IsAsTinygrad() {
+		return []*uop.UOp{div(scaled(g, 1/math.Ln2), x)}
+	}
 	return []*uop.UOp{div(g, x.Mul(number(x, math.Ln2)))}
 }
 
 // d 2^x = 2^x ln 2
-func exp2Rule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{u.Mul(g).Mul(number(u, math.Ln2))} }
+func exp2Rule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{scaled(u.Mul(g), math.Ln2)} }
 
 // d sqrt(x) = 1/(2 sqrt(x))
 func sqrtRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{div(g, u.Mul(number(u, 2)))} }
@@ -118,7 +169,14 @@ func sqrtRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{div(g, u.Mul(number(
 func addRule(g, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{g, g} }
 
 func mulRule(g, u *uop.UOp) []*uop.UOp {
-	return []*uop.UOp{u.Src[1].Mul(g), u.Src[0].Mul(g)}
+	return []*uop.UOp{times(u.Src[1], g), times(u.Src[0], g)}
+}
+
+func times(x, g *uop.UOp) *uop.UOp {
+	if k, ok := numberOf(x); ok && !g.Graph().IsAsTinygrad() {
+		return scaled(g, k)
+	}
+	return x.Mul(g)
 }
 
 func mulAccRule(g, u *uop.UOp) []*uop.UOp { return append(mulRule(g, u), g) }

@@ -96,7 +96,7 @@ func TestTargetsAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, k := range c.Kernels {
-				ast, err := dump.Root(symbolic.NewScratch(), k.AST)
+				ast, err := dump.Root(symbolic.NewGraph(), k.AST)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -28,7 +28,7 @@ func BenchmarkLower(b *testing.B) {
 			name += "/native"
 		}
 		b.Run(name, func(b *testing.B) {
-			g := symbolic.NewScratch()
+			g := symbolic.NewGraph()
 			asts := make([]*uop.UOp, len(c.Kernels))
 			for i, k := range c.Kernels {
 				if asts[i], err = dump.Root(g, k.AST); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // elementwise is the kernel out[i] = f(in0[i], in1[i] …) over n elements.
 func elementwise(n int64, out *uop.DType, ins []*uop.DType, f func(x ...*uop.UOp) *uop.UOp) *uop.UOp {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	r := g.Range(uop.N(n), uop.AxisLoop, 0)
 	param := func(i int, dt *uop.DType) *uop.UOp {
 		return g.New(uop.Param, dt.Ptr(n, uop.Global), nil, uop.Num(i), nil)

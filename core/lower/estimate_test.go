@@ -42,7 +42,7 @@ func TestEstimatesEqualTinygrads(t *testing.T) {
 			if !ok {
 				continue
 			}
-			list, err := dump.Load(symbolic.NewScratch(), k.Linear)
+			list, err := dump.Load(symbolic.NewGraph(), k.Linear)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestEstimatesEqualTinygrads(t *testing.T) {
 }
 
 func TestEstimateTakesTheGreatestValueOfAVariable(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	n := g.Variable("n", uop.Int(1), uop.Int(10), uop.Int32)
 	r := g.New(uop.Range, uop.Int32, []*uop.UOp{n}, uop.RangeArg{ID: []int{0}, Type: uop.AxisLoop}, nil)
 	buf := g.New(uop.Param, uop.Float32.Ptr(10, uop.Global), nil, uop.Num(0), nil)

@@ -27,7 +27,7 @@ func TestSwizzle(t *testing.T) {
 }
 
 func TestSiblingLoopsAreChained(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	loop := func(id int, deps ...*uop.UOp) *uop.UOp {
 		r := g.Range(uop.N(4), uop.AxisLoop, id)
 		buf := g.New(uop.Param, uop.Float32.Ptr(4, uop.Global), nil, uop.Num(id), nil)
@@ -64,7 +64,7 @@ func TestMagicDividesEveryNumber(t *testing.T) {
 }
 
 func TestNegativeDivisors(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	x := g.Variable("x", uop.Int(-100), uop.Int(100), uop.Int32)
 	u := divByConstant(Clang(), x.IdivInt(-7))
 	if u == nil || u.Op != uop.Mul || u.Src[0].Op != uop.Idiv || !u.Src[0].Src[1].IsConst(uop.Int(7)) {
@@ -76,7 +76,7 @@ func TestNegativeDivisors(t *testing.T) {
 }
 
 func TestChecksFindFaults(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	r := g.Range(uop.N(4), uop.AxisUpcast, 0)
 	buf := g.New(uop.Param, uop.Float32.Ptr(4, uop.Global), nil, uop.Num(0), nil)
 	value := buf.IndexBy(r)

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"polygrad/core/settings"
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -45,7 +44,7 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 		return nil, fmt.Errorf("lower.Lower: the kernel is %s, expected a SINK with KernelInfo", ast)
 	}
 	name = info.Name
-	sink := symbolic.NewScratch().Import(ast)
+	sink := ast.Graph().Scratch().Import(ast)
 	dumped := settings.Dump.Get() // looked up once: a kernel has fifty places to print at
 	for i := range Passes {
 		ps := &Passes[i]

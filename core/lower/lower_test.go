@@ -68,7 +68,7 @@ func TestHooksSeeThePassesInOrder(t *testing.T) {
 }
 
 func TestLowerRefusesWhatIsNoKernel(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	for _, u := range []*uop.UOp{g.ConstInt(3), g.Sink(nil, g.ConstInt(3))} {
 		if _, err := lower.Lower(u, lower.Clang()); err == nil || !strings.Contains(err.Error(), "expected a SINK") {
 			t.Errorf("lowering %s: error %v, expected one that says that a SINK is needed", u, err)
@@ -78,7 +78,7 @@ func TestLowerRefusesWhatIsNoKernel(t *testing.T) {
 
 func TestErrorsNameThePassAndTheKernel(t *testing.T) {
 	// A range for groups of threads, which the target does not have.
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	r := g.Range(uop.N(8), uop.AxisLocal, 0)
 	buf := g.New(uop.Param, uop.Float32.Ptr(8, uop.Global), nil, uop.Num(0), nil)
 	ast := g.Sink(uop.KernelInfo{Name: "groups"}, buf.IndexPtr(r).Store(buf.IndexBy(r).Sqrt()).EndRanges(r))
@@ -104,7 +104,7 @@ func TestLoweringDoesNotChangeTheGraphOfItsKernel(t *testing.T) {
 }
 
 func TestGatedStoresAreBracketed(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	r := g.Range(uop.N(8), uop.AxisLoop, 0)
 	out := g.New(uop.Param, uop.Float32.Ptr(5, uop.Global), nil, uop.Num(0), nil)
 	in := g.New(uop.Param, uop.Float32.Ptr(8, uop.Global), nil, uop.Num(1), nil)

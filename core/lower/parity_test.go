@@ -74,7 +74,7 @@ func TestEachPassEqualsTinygrads(t *testing.T) {
 						in = append([]dump.Node(nil), in...)
 						in[len(in)-1].Arg, in[len(in)-1].Tag = p.Nodes[len(p.Nodes)-1].Arg, p.Nodes[len(p.Nodes)-1].Tag
 					}
-					g := symbolic.NewScratch()
+					g := symbolic.NewGraph()
 					sink, err := dump.Root(g, in)
 					if err != nil {
 						t.Fatal(err)
@@ -159,7 +159,7 @@ func TestKernelsEqualTinygrads(t *testing.T) {
 		}
 		eachCase(t, set, func(name string, c *dump.Case, target *Target) {
 			for i, k := range c.Kernels {
-				ast, err := dump.Root(symbolic.NewScratch(), k.AST)
+				ast, err := dump.Root(symbolic.NewGraph(), k.AST)
 				if err != nil {
 					t.Fatal(err)
 				}

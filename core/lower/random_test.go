@@ -33,7 +33,7 @@ func TestRandomKernelsEqualTinygrads(t *testing.T) {
 	plain.Optimize, plain.Devectorize = false, 0
 	optimised.Threads = 2
 	for i, k := range kernels {
-		ast, err := dump.Root(symbolic.NewScratch(), k.ast)
+		ast, err := dump.Root(symbolic.NewGraph(), k.ast)
 		if err != nil {
 			t.Fatal(err)
 		}

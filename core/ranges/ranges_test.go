@@ -91,7 +91,7 @@ func each(rngs []*uop.UOp, e env, f func(at []int64)) {
 }
 
 func TestMovementReadsTheRightElement(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	base := g.NewBuffer("CPU", 24, uop.Float32).Reshape(uop.ShapeOf(4, 1, 6))
 	pair := func(lo, hi int64) uop.Pair { return uop.Pair{Lo: uop.N(lo), Hi: uop.N(hi)} }
 	cases := map[string]struct {
@@ -142,7 +142,7 @@ func TestMovementReadsTheRightElement(t *testing.T) {
 
 // The short way for reshapes that only move axes of size 1 gives what the long way gives.
 func TestRenamedAxesEqualPlaceholders(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	r := rand.New(rand.NewSource(1))
 	short := 0
 	for range 200 {
@@ -182,7 +182,7 @@ func TestRenamedAxesEqualPlaceholders(t *testing.T) {
 
 // So does the short way for reshapes of several axes to one.
 func TestFlatIndexEqualsPlaceholders(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	r := rand.New(rand.NewSource(1))
 	for range 200 {
 		dims, size := make([]int64, 2+r.Intn(5)), int64(1)
@@ -210,7 +210,7 @@ func TestFlatIndexEqualsPlaceholders(t *testing.T) {
 }
 
 func TestSumsOverComparisonsFold(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	n := int64(6)
 	r := g.Range(uop.N(n), uop.AxisReduceT, 0)
 	v := g.Variable("v", uop.Int(-3), uop.Int(9), uop.IndexT)
@@ -244,7 +244,7 @@ func TestSumsOverComparisonsFold(t *testing.T) {
 }
 
 func TestSumsThatNeedTheRangeStay(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	r := g.Range(uop.N(6), uop.AxisReduceT, 0)
 	buf := g.New(uop.Param, uop.IndexT.Ptr(6, uop.Global), nil, uop.Num(0), nil)
 	for name, s := range map[string]*uop.UOp{
@@ -261,7 +261,7 @@ func TestSumsThatNeedTheRangeStay(t *testing.T) {
 
 // A sum of loads that selects one element becomes a load of that element.
 func TestSelectedLoadNeedsNoSum(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	r := g.Range(uop.N(6), uop.AxisReduceT, 0)
 	i := g.Variable("i", uop.Int(-2), uop.Int(9), uop.IndexT)
 	buf := g.New(uop.Param, uop.Float32.Ptr(6, uop.Global), nil, uop.Num(0), nil)
@@ -281,7 +281,7 @@ func TestSelectedLoadNeedsNoSum(t *testing.T) {
 
 // Two sums share three loops, and those of one of them are merged.
 func TestReductionsThatShareSomeRangesGetTheirOwn(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	buf := g.New(uop.Param, uop.IndexT.Ptr(343, uop.Global), nil, uop.Num(0), nil)
 	r := make([]*uop.UOp, 3)
 	for i := range r {
@@ -319,7 +319,7 @@ func TestReductionsThatShareSomeRangesGetTheirOwn(t *testing.T) {
 
 // Sums over the same range, one of them inside of another sum's loop, and one that has a sum over the range of others inside.
 func TestReductionsInsideOfOtherLoopsGetTheirOwn(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	out := g.New(uop.Param, uop.IndexT.Ptr(8, uop.Global), nil, uop.Num(1), nil)
 	i, j := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(5), uop.AxisReduceT, 1)
 	r, q := g.Range(uop.N(6), uop.AxisReduceT, 2), g.Range(uop.N(3), uop.AxisReduceT, 3)
@@ -357,7 +357,7 @@ func TestReductionsInsideOfOtherLoopsGetTheirOwn(t *testing.T) {
 }
 
 func TestMergedAndSplitRangesVisitTheSame(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	buf := g.New(uop.Param, uop.IndexT.Ptr(24, uop.Global), nil, uop.Num(0), nil)
 	a, b := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(6), uop.AxisLoop, 1)
 	flat := a.MulInt(6).Add(b)
@@ -387,7 +387,7 @@ func TestMergedAndSplitRangesVisitTheSame(t *testing.T) {
 }
 
 func TestRangesWithATermOfTheirOwnAreNotMerged(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	a, b := g.Range(uop.N(4), uop.AxisLoop, 0), g.Range(uop.N(6), uop.AxisLoop, 1)
 	at := func(slot, size int64, idx *uop.UOp) *uop.UOp {
 		return g.New(uop.Param, uop.Float32.Ptr(size, uop.Global), nil, uop.Num(slot), nil).IndexPtr(idx)
@@ -411,7 +411,7 @@ func TestRangesWithATermOfTheirOwnAreNotMerged(t *testing.T) {
 }
 
 func TestBufferizeBecomesAStore(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	a, b := g.Range(uop.N(4), uop.AxisLoop, 1), g.Range(uop.N(6), uop.AxisLoop, 0)
 	v := a.MulInt(10).Add(b)
 	for _, space := range []uop.AddrSpace{uop.Global, uop.Local} {

@@ -11,7 +11,7 @@ import (
 const stackLimit = 250_000
 
 // Gate is what a parents-first rule returns to keep its node and not go below it.
-var Gate = uop.NewScratch(nil).New(uop.Noop, uop.Void, nil, uop.Str("gate"), nil)
+var Gate = uop.NewGraph(nil).New(uop.Noop, uop.Void, nil, uop.Str("gate"), nil)
 
 // Unordered is a context for which the order of visits makes no difference. A rewrite with one, or without a context, leaves
 // out the parts of a graph where no rule looks at anything. Other contexts may hand out numbers, and then even visits

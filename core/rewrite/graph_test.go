@@ -26,7 +26,7 @@ func numbering(seen *[]string) *Table {
 }
 
 func TestVisitsFollowTinygrads(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	a, b, c := variable(g, "a"), variable(g, "b"), variable(g, "c")
 	root := g.New(uop.Where, uop.IndexT, []*uop.UOp{b.Lt(a), b.Add(c), a.Mul(b.Add(c))}, nil, nil)
 
@@ -47,7 +47,7 @@ func TestVisitsFollowTinygrads(t *testing.T) {
 }
 
 func TestReplacementsAreRewrittenInTurn(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	x := variable(g, "x")
 	// x*n becomes x*(n-1) + x, down to x*1, which stays.
 	unroll := New("unroll", &Rule{Name: "unroll", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.ConstOp), Fn: func(_ any, u *uop.UOp) *uop.UOp {
@@ -64,7 +64,7 @@ func TestReplacementsAreRewrittenInTurn(t *testing.T) {
 }
 
 func TestGateKeepsWhatIsBelow(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	x, y := variable(g, "x"), variable(g, "y")
 	tab := New("gated",
 		&Rule{Name: "gate", Ops: uop.Ops(uop.Sink), Fn: func(_ any, u *uop.UOp) *uop.UOp {
@@ -87,7 +87,7 @@ func TestGateKeepsWhatIsBelow(t *testing.T) {
 }
 
 func TestFirstRuleThatAnswersWins(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	x := variable(g, "x")
 	answer := func(v *uop.UOp) func(any, *uop.UOp) *uop.UOp { return func(any, *uop.UOp) *uop.UOp { return v } }
 	u := x.AddInt(3)
@@ -105,7 +105,7 @@ func TestFirstRuleThatAnswersWins(t *testing.T) {
 }
 
 func TestRulesMayRewriteThemselves(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	x, y := variable(g, "x"), variable(g, "y")
 	nested := New("nested", &Rule{Name: "substitute", Ops: uop.Ops(uop.Max), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		return Substitute(u.Src[0], Map{x: y}).Add(u.Src[1])
@@ -121,7 +121,7 @@ func TestRulesMayRewriteThemselves(t *testing.T) {
 }
 
 func TestSubstitute(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	x, y, z := variable(g, "x"), variable(g, "y"), variable(g, "z")
 	u := x.Add(y).Mul(x)
 	if got := Substitute(u, Map{x: y.AddInt(1), y: z}).Render(); got != "(((z+1)+z)*(z+1))" {
@@ -142,7 +142,7 @@ func panicText(f func()) (text string) {
 }
 
 func TestCirclesEnd(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	x := variable(g, "x")
 	swap := New("swap", &Rule{Name: "swap", Ops: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[1].Add(u.Src[0]) }})
 	if got := panicText(func() { GraphTopDown(x.AddInt(1), swap, nil) }); !strings.Contains(got, "circle") {
@@ -165,7 +165,7 @@ func TestCirclesEnd(t *testing.T) {
 }
 
 func TestDeepGraphs(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	x, y := variable(g, "x"), variable(g, "y")
 	u := x
 	for i := range 100_000 {
@@ -180,7 +180,7 @@ func TestDeepGraphs(t *testing.T) {
 type count struct{}
 
 func TestWhatNoRuleLooksAtIsLeftOut(t *testing.T) {
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	a, b := variable(g, "a"), variable(g, "b")
 	dull := b.Mul(b).Add(b.Mod(b))
 	root := a.Lt(b).Where(dull, a)

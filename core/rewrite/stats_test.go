@@ -9,7 +9,7 @@ import (
 func TestStatsCountTriesAndHits(t *testing.T) {
 	never := &Rule{Name: "never", Ops: uop.Ops(uop.Add), Fn: func(any, *uop.UOp) *uop.UOp { return nil }}
 	first := &Rule{Name: "x + y is x", Ops: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0] }}
-	g := uop.NewScratch(nil)
+	g := uop.NewGraph(nil)
 	a, b := g.ConstInt(3), g.ConstInt(4)
 	sum := a.Add(b).Add(g.ConstInt(5))
 	table := New("stats", never, first)

@@ -3,7 +3,6 @@ package schedule
 import (
 	"slices"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -50,7 +49,7 @@ func (s *Schedule) merged(l Loop) (merged Kernel, ok bool) {
 	if work > maxMerged {
 		return merged, false
 	}
-	g := symbolic.NewScratch()
+	g := kernels[0].AST.Graph().Scratch()
 	i := g.Range(uop.N(l.Count), uop.AxisPrefix, 0)
 	ranges := 1
 	var ends []*uop.UOp

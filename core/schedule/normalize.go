@@ -19,9 +19,6 @@ func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, 
 			root, buffers, vars, err = nil, nil, nil, fmt.Errorf("schedule.Normalize: %v", e)
 		}
 	}()
-	if sink.Graph().IsStrict() {
-		g.Strict()
-	}
 	n := &normalizer{g: g, index: make([]int32, 64)}
 	root = n.run(sink)
 	return root, n.buffers, n.vars, n.err

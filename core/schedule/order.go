@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -15,7 +14,7 @@ func build(g *uop.Graph, values []*uop.UOp, late []int) (*Schedule, error) {
 	if i := slices.Index(values, nil); i >= 0 {
 		return nil, fmt.Errorf("schedule.New: source %d of the SINK got no buffer", i)
 	}
-	b := &builder{s: &Schedule{}, slots: map[*uop.UOp]int{}, g: symbolic.NewScratch(), copies: map[*uop.UOp]*uop.UOp{}}
+	b := &builder{s: &Schedule{}, slots: map[*uop.UOp]int{}, g: g.Scratch(), copies: map[*uop.UOp]*uop.UOp{}}
 	var early, last []*uop.UOp
 	for i, v := range values {
 		if slices.Contains(late, i) {

@@ -35,11 +35,11 @@ func eachCase(t testing.TB, f func(t testing.TB, set, name string, c *dump.Case)
 }
 
 func normalized(t testing.TB, c *dump.Case) (root *uop.UOp, vars map[string]int64) {
-	sink, err := dump.Root(symbolic.NewScratch(), c.TensorGraph)
+	sink, err := dump.Root(symbolic.NewGraph(), c.TensorGraph)
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, _, vars, err = schedule.Normalize(symbolic.NewGraph(), sink)
+	root, _, vars, err = schedule.Normalize(sink.Graph().Scratch(), sink)
 	if err != nil {
 		t.Fatal(err)
 	}

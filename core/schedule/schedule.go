@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -145,7 +144,7 @@ func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
 	if root == nil || root.Op != uop.Sink {
 		return nil, fmt.Errorf("schedule.New: root is %v, expected a SINK", root)
 	}
-	r := &run{g: symbolic.NewScratch(), current: "import"}
+	r := &run{g: root.Graph().Scratch(), current: "import"}
 	for _, o := range opts {
 		o(r)
 	}

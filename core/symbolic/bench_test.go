@@ -43,7 +43,7 @@ func BenchmarkRewrite(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for i, k := range kernels {
-			if roots[i], err = dump.Root(NewScratch(), k); err != nil {
+			if roots[i], err = dump.Root(NewGraph(), k); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,8 +1,6 @@
 package symbolic
 
 import (
-	"slices"
-
 	"polygrad/core/uop"
 )
 
@@ -73,9 +71,6 @@ func factorsOut(u *uop.UOp) *uop.UOp {
 	inside, outside := constant(u.Src[0], one), constant(u, one)
 	moved := false
 	factors := u.Src[0].SplitUOp(uop.Mul)
-	if op == uop.Max && !whole(u) && slices.ContainsFunc(factors, func(f *uop.UOp) bool { return f.Op == uop.Log2 }) {
-		return nil // renderers have a formula for log2(x)*ln(2), and the maximum has to equal an element
-	}
 	for _, f := range factors {
 		if dependsOnAny(f, u.Src[1:]) || op == uop.Max && !f.Vmin().Ge(zero) {
 			inside = inside.Mul(f)

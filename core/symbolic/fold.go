@@ -7,15 +7,15 @@ import (
 )
 
 // wrapLate are the operations that may be computed before their operands wrap around: the low bits of their results
-// depend only on the low bits of the operands.
+// depend only on the low bits of the operands. Floats are rounded before each operation, except in tinygrad's graphs.
 var wrapLate = uop.Ops(uop.Add, uop.Sub, uop.Mul, uop.Neg, uop.And, uop.Or, uop.Xor, uop.Shl, uop.MulAcc, uop.Where)
 
 // foldConsts computes an operation on constants. Vectors are rounded to their type, scalars are not: integers stay
-// unbounded until an operation needs their value.
+// unbounded until an operation needs their value. x/c stays a division, so that it is rounded once, unless the product with 1/c is exact.
 func foldConsts(u *uop.UOp) *uop.UOp {
 	n := u.DType.Count
 	if n == 1 {
-		if v, ok := foldAt(u, 0); ok {
+		if v, ok := foldAt(u, 0); ok && (u.Op != uop.Reciprocal && u.Op != uop.Fdiv || whole(u) || isPowerOf2(v)) {
 			return u.ConstLike(v)
 		}
 		return nil
@@ -31,6 +31,12 @@ func foldConsts(u *uop.UOp) *uop.UOp {
 	return u.ConstVecLike(vs)
 }
 
+// isPowerOf2 reports whether a float is a power of two, or one negated.
+func isPowerOf2(v uop.Const) bool {
+	fraction, _ := math.Frexp(v.F())
+	return math.Abs(fraction) == 0.5
+}
+
 // foldAt is the value of element i.
 func foldAt(u *uop.UOp, i int) (uop.Const, bool) {
 	var buf [3]uop.Const
@@ -40,7 +46,7 @@ func foldAt(u *uop.UOp, i int) (uop.Const, bool) {
 		if args[j].IsInvalid() && u.DType.IsIndex() && uop.GroupBinary.Has(u.Op) {
 			return uop.Invalid, true
 		}
-		if !wrapLate.Has(u.Op) {
+		if !wrapLate.Has(u.Op) || s.DType.IsFloat() {
 			args[j] = wrapped(s, args[j])
 		}
 	}
@@ -57,7 +63,8 @@ func element(u *uop.UOp, i int) uop.Const {
 
 // wrapped is the value that a constant of the type of u has in that type.
 func wrapped(u *uop.UOp, v uop.Const) uop.Const {
-	if d := u.DType.Scalar(); d.IsInt() && d != uop.IndexT && (v.Cmp(d.Min()) < 0 || d.Max().Cmp(v) < 0) {
+	d := u.DType.Scalar()
+	if d.IsInt() && d != uop.IndexT && (v.Cmp(d.Min()) < 0 || d.Max().Cmp(v) < 0) || !whole(u) {
 		return v.Truncate(d)
 	}
 	return v
@@ -97,20 +104,16 @@ func timesZero(x *uop.UOp) *uop.UOp {
 	return constant(x, zero)
 }
 
-// whole reports whether numbers are added and multiplied as integers are: without NaN and infinities.
-func whole(x *uop.UOp) bool { return !x.DType.IsFloat() || !x.Graph().IsStrict() }
+// whole reports whether numbers are added and multiplied as integers are: without NaN, infinities and rounding.
+func whole(x *uop.UOp) bool { return !x.DType.IsFloat() || x.Graph().IsAsTinygrad() }
 
 // regroups reports whether the operands of an associative operation may be grouped in another way.
-func regroups(u *uop.UOp) bool { return u.Op != uop.Add || whole(u) }
+func regroups(u *uop.UOp) bool { return u.Op == uop.Max || whole(u) }
 
 // isNumber reports whether x is known not to be NaN: the bounds of what may be NaN are those of its type.
 func isNumber(x *uop.UOp) bool { return whole(x) || x.Vmax().Less(uop.Float(math.Inf(1))) }
 
-func positive(c *uop.UOp) bool { return c.ConstVal().F() > 0 }
-
-func sameSign(c0, c1 *uop.UOp) bool { return c0.ConstVal().F()*c1.ConstVal().F() > 0 }
-
-// foldBitcast reinterprets a constant of a type that has a bit pattern of the same size; in strict graphs unless it
+// foldBitcast reinterprets a constant of a type that has a bit pattern of the same size; except in tinygrad's graphs not if it
 // becomes a NaN whose bits a constant does not keep.
 func foldBitcast(u, c *uop.UOp) *uop.UOp {
 	from, to := c.DType.Scalar(), u.DType.Scalar()
@@ -121,7 +124,7 @@ func foldBitcast(u, c *uop.UOp) *uop.UOp {
 	for i := range vs {
 		bits := element(c, i).Bits(from)
 		vs[i] = uop.FromBits(to, bits)
-		if u.Graph().IsStrict() && vs[i].Bits(to) != bits {
+		if !u.Graph().IsAsTinygrad() && vs[i].Bits(to) != bits {
 			return nil
 		}
 	}

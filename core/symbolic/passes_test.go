@@ -45,7 +45,7 @@ func TestPassesEqualTinygrads(t *testing.T) {
 
 func comparePass(t *testing.T, where, name string, tab *rewrite.Table, before, after []dump.Node) {
 	t.Helper()
-	root, err := dump.Root(NewScratch(), before)
+	root, err := dump.Root(NewGraph(), before)
 	if err != nil {
 		t.Fatalf("%s: %v", where, err)
 	}

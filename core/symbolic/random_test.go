@@ -47,7 +47,7 @@ func TestRandomExpressionsBecomeWhatTinygradMakesOfThem(t *testing.T) {
 			t.Fatalf("case %d: no function %q", i, r.Function)
 		}
 		ran[r.Function]++
-		us, err := dump.Load(NewScratch(), r.Nodes)
+		us, err := dump.Load(NewGraph(), r.Nodes)
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}
@@ -81,7 +81,7 @@ func rendered(list []dump.Node) string {
 	if list == nil {
 		return "nil"
 	}
-	u, err := dump.Root(NewScratch(), list)
+	u, err := dump.Root(NewGraph(), list)
 	if err != nil {
 		return err.Error()
 	}

@@ -37,7 +37,7 @@ func TestEveryRuleAnswersAsTinygrads(t *testing.T) {
 	apart := 0
 	hits := map[*rewrite.Rule]int{}
 	for i, c := range cases {
-		root, err := dump.Root(NewScratch(), c.Nodes)
+		root, err := dump.Root(NewGraph(), c.Nodes)
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}

@@ -24,7 +24,7 @@ func TestSimplestForms(t *testing.T) {
 		cases++
 		left, want, _ := strings.Cut(line, " = ")
 		left, isSym := strings.CutPrefix(left, "sym: ")
-		g := NewScratch()
+		g := NewGraph().AsTinygrad()
 		u := parseFormula(t, g, left)
 		got := Simplify(u)
 		if isSym {
@@ -85,7 +85,7 @@ func compute(u *uop.UOp, at map[string]uop.Const, rnd *rand.Rand) uop.Const {
 }
 
 func TestIndicesGetTheSmallestTypeTheyFit(t *testing.T) {
-	g := NewScratch()
+	g := NewGraph()
 	concrete := func(u *uop.UOp) *uop.UOp { return rewrite.Graph(g.Sink(nil, u), LowerIndexDType, nil).Src[0] }
 	small := g.Variable("n", uop.Int(0), uop.Int(100), uop.IndexT)
 	if u := concrete(small.MulInt(1000).AddInt(1)); u.DType != uop.Int32 {
@@ -98,7 +98,7 @@ func TestIndicesGetTheSmallestTypeTheyFit(t *testing.T) {
 
 // Integers are unbounded in folding, but what an operation sees of them is their value in their type.
 func TestConstantsWrapBeforeTheirValueCounts(t *testing.T) {
-	g := NewScratch()
+	g := NewGraph()
 	sum := func(d *uop.DType, a, b int64) *uop.UOp {
 		return g.Const(d, uop.Int(a)).Alu(uop.Add, g.Const(d, uop.Int(b)))
 	}
@@ -122,7 +122,7 @@ func TestConstantsWrapBeforeTheirValueCounts(t *testing.T) {
 
 // A cast to a type that does not hold all values of the other wraps: nothing is known of its sign.
 func TestBoundsOfCastsThatWrap(t *testing.T) {
-	g := NewScratch()
+	g := NewGraph()
 	param := func(d *uop.DType) *uop.UOp {
 		return g.Variable("x", d.Min(), d.Max(), d)
 	}
@@ -149,7 +149,7 @@ func TestBoundsOfCastsThatWrap(t *testing.T) {
 }
 
 func TestNaNDiffersFromItself(t *testing.T) {
-	g := NewScratch()
+	g := NewGraph()
 	nan := g.Const(uop.Float32, uop.Float(math.NaN()))
 	zero := g.ConstVec(uop.Float32.Vec(2), []uop.Const{uop.Float(0), uop.Float(0)})
 	for i, c := range []struct {
@@ -181,7 +181,7 @@ func TestSizesOfSeveralAxes(t *testing.T) {
 		"((n*64+c*64)*b+a)//(n+c*2+1)": "((a+(b*((c*64)+(n*64))))//((n+(c*2))+1))",
 		"((n*n*2+n*2)*b+a)//(n*n+n)":   "((b*2)+(a//(n+(n*n))))",
 	} {
-		g := NewScratch()
+		g := NewGraph()
 		u := parseFormula(t, g, text)
 		got := Simplify(u)
 		if got.Render() != want {

@@ -999,20 +999,20 @@ func commutative1(_ any, u *uop.UOp) *uop.UOp {
 // symbolicRules look deeper: at sums of products, bounds and comparisons.
 var symbolicRules = &rewrite.Table{Name: "symbolicRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:92 x:bool | !x => true", Ops: uop.OpSet{0x80000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules1},
-	{Name: "symbolic.rules:96 x*c0 + x*c1 => x*(c0 + c1) if whole(x) || sameSign(c0, c1)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules2},
+	{Name: "symbolic.rules:96 x*c0 + x*c1 => x*(c0 + c1) if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules2},
 	{Name: "symbolic.rules:97 (y + x*c0) + x*c1 => y + x*(c0 + c1) if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: symbolicRules3},
-	{Name: "symbolic.rules:98 x + x*c => x*(c + 1) if whole(x) || positive(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules4},
+	{Name: "symbolic.rules:98 x + x*c => x*(c + 1) if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules4},
 	{Name: "symbolic.rules:99 (y + x) + x*c => y + x*(c + 1) if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x300000000, 0x0}, Fn: symbolicRules5},
 	{Name: "symbolic.rules:100 (y + x*c) + x => y + x*(c + 1) if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules6},
 	{Name: "symbolic.rules:101 x + x => x*2", Ops: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules7},
 	{Name: "symbolic.rules:102 (y + x) + x => y + x*2 if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules8},
-	{Name: "symbolic.rules:103 (x / y) / z => x / (y*z) if !same(y, z)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x220000000, 0x0}, Fn: symbolicRules9},
-	{Name: "symbolic.rules:104 -1 * (x + c) => -x + -c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symbolicRules10},
+	{Name: "symbolic.rules:103 (x / y) / z => x / (y*z) if !same(y, z) && whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x220000000, 0x0}, Fn: symbolicRules9},
+	{Name: "symbolic.rules:104 -1 * (x + c) => -x + -c if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symbolicRules10},
 	{Name: "symbolic.rules:105 c0 * (x:index + c) => c0*x + c0*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules11},
 	{Name: "symbolic.rules:108 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules12},
 	{Name: "symbolic.rules:109 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symbolicRules13},
 	{Name: "symbolic.rules:110 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if whole(y) && (areConst(t, v) || areConst(f, w))", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000100000000, 0x0}, Fn: symbolicRules14},
-	{Name: "symbolic.rules:113 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x7fffffe00000a, 0xe000000}, Fn: symbolicRules15},
+	{Name: "symbolic.rules:113 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u) && whole(u)", Ops: uop.OpSet{0x7fffffe00000a, 0xe000000}, Fn: symbolicRules15},
 	{Name: "symbolic.rules:114 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules16},
 	{Name: "symbolic.rules:115 MAX(x, y) => x if min(x) >= max(y) && isNumber(y) else y if max(x) <= min(y) && isNumber(x)", Ops: uop.OpSet{0x2000000000, 0x0}, Fn: symbolicRules17},
 	{Name: "symbolic.rules:118 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2)) if regroups(u)", Ops: uop.OpSet{0x182300000000, 0x0}, Fn: symbolicRules18},
@@ -1022,7 +1022,7 @@ var symbolicRules = &rewrite.Table{Name: "symbolicRules", Rules: []*rewrite.Rule
 	{Name: "symbolic.rules:124 k0*x:index < k1 => -x < [-floorDiv([-k1], [-k0])] if k0 < 0 && k0 != -1 && k1 <= 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000200000000, 0x0}, Fn: symbolicRules22},
 	{Name: "symbolic.rules:125 x:index//k0 < k1 => x < [k1*k0] if k0 > 0 && k1 > 0 else x < [k1*k0 - (k0 - 1)] if k0 > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200001000000000, 0x0}, Fn: symbolicRules23},
 	{Name: "symbolic.rules:128 (x + c) + y => (x + y) + c if whole(x)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules24},
-	{Name: "symbolic.rules:129 (x * c) * y => (x * y) * c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules25},
+	{Name: "symbolic.rules:129 (x * c) * y => (x * y) * c if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules25},
 	{Name: "symbolic.rules:132 x:index < k => ltFolding(x, [k]) if k > 0", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules26},
 	{Name: "symbolic.rules:133 x:index * -1 < y * -1 => y < x", Ops: uop.OpSet{0x8000000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symbolicRules27},
 	{Name: "symbolic.rules:134 !(x:index < 1) => positiveSimplex(x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200008000000000, 0x0}, Fn: symbolicRules28},
@@ -1055,7 +1055,7 @@ func symbolicRules1(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// x*c0 + x*c1 => x*(c0 + c1) if whole(x) || sameSign(c0, c1)
+// x*c0 + x*c1 => x*(c0 + c1) if whole(x)
 func symbolicRules2(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1072,7 +1072,7 @@ func symbolicRules2(_ any, u *uop.UOp) *uop.UOp {
 				if v9 != x || (c1.Op != uop.VConstOp && c1.Op != uop.ConstOp) {
 					continue
 				}
-				if whole(x) || sameSign(c0, c1) {
+				if whole(x) {
 					return x.Mul(c0.Add(c1))
 				}
 			}
@@ -1113,7 +1113,7 @@ func symbolicRules3(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// x + x*c => x*(c + 1) if whole(x) || positive(c)
+// x + x*c => x*(c + 1) if whole(x)
 func symbolicRules4(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
@@ -1125,7 +1125,7 @@ func symbolicRules4(_ any, u *uop.UOp) *uop.UOp {
 			if v6 != x || (c.Op != uop.VConstOp && c.Op != uop.ConstOp) {
 				continue
 			}
-			if whole(x) || positive(c) {
+			if whole(x) {
 				return x.Mul(c.AddInt(1))
 			}
 		}
@@ -1212,7 +1212,7 @@ func symbolicRules8(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// (x / y) / z => x / (y*z) if !same(y, z)
+// (x / y) / z => x / (y*z) if !same(y, z) && whole(x)
 func symbolicRules9(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1226,7 +1226,7 @@ func symbolicRules9(_ any, u *uop.UOp) *uop.UOp {
 			}
 			y := v7.Src[0]
 			z := v4.Src[0]
-			if !(y == z) {
+			if !(y == z) && whole(x) {
 				return x.Mul(y.Mul(z).Recip())
 			}
 		}
@@ -1234,7 +1234,7 @@ func symbolicRules9(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// -1 * (x + c) => -x + -c
+// -1 * (x + c) => -x + -c if whole(x)
 func symbolicRules10(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
@@ -1246,7 +1246,9 @@ func symbolicRules10(_ any, u *uop.UOp) *uop.UOp {
 			if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
 				continue
 			}
-			return x.Neg().Add(c.Neg())
+			if whole(x) {
+				return x.Neg().Add(c.Neg())
+			}
 		}
 	}
 	return nil
@@ -1341,9 +1343,9 @@ func symbolicRules14(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u)
+// {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u) && whole(u)
 func symbolicRules15(_ any, u *uop.UOp) *uop.UOp {
-	if u.Vmin().Eq(u.Vmax()) {
+	if u.Vmin().Eq(u.Vmax()) && whole(u) {
 		return u.ConstLike(u.Vmin())
 	}
 	return nil
@@ -1513,7 +1515,7 @@ func symbolicRules24(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// (x * c) * y => (x * y) * c
+// (x * c) * y => (x * y) * c if whole(x)
 func symbolicRules25(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, y := u.Src[i1], u.Src[1-i1]
@@ -1525,7 +1527,9 @@ func symbolicRules25(_ any, u *uop.UOp) *uop.UOp {
 			if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
 				continue
 			}
-			return x.Mul(y).Mul(c)
+			if whole(x) {
+				return x.Mul(y).Mul(c)
+			}
 		}
 	}
 	return nil
@@ -1700,7 +1704,7 @@ func symbolicRules37(_ any, u *uop.UOp) *uop.UOp {
 	return constVector(u)
 }
 
-// joinRules keep the parts of joined tensors as they are: to add 0 to -0 loses its sign. They are for floats of strict graphs.
+// joinRules keep the parts of joined tensors as they are: to add 0 to -0 loses its sign. They are for floats.
 var joinRules = &rewrite.Table{Name: "joinRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:154 WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: joinRules1},
 	{Name: "symbolic.rules:155 WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: joinRules2},
@@ -2071,18 +2075,18 @@ var symRules = &rewrite.Table{Name: "symRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:204 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x180000, 0x0}, Fn: symRules5},
 	{Name: "symbolic.rules:205 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x2000000080000, 0x0}, Fn: symRules6},
 	{Name: "symbolic.rules:206 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.OpSet{0x300000, 0x0}, Fn: symRules7},
-	{Name: "symbolic.rules:209 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules8},
-	{Name: "symbolic.rules:210 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules9},
-	{Name: "symbolic.rules:211 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules10},
-	{Name: "symbolic.rules:212 x * d@RECIPROCAL(1 + x) => 1 - d", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: symRules11},
-	{Name: "symbolic.rules:213 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules12},
-	{Name: "symbolic.rules:214 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules13},
-	{Name: "symbolic.rules:217 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules14},
-	{Name: "symbolic.rules:218 REDUCE(MUL, ...) => factorsOut(u)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules15},
+	{Name: "symbolic.rules:209 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules8},
+	{Name: "symbolic.rules:210 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules9},
+	{Name: "symbolic.rules:211 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules10},
+	{Name: "symbolic.rules:212 x * d@RECIPROCAL(1 + x) => 1 - d if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: symRules11},
+	{Name: "symbolic.rules:213 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d) if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules12},
+	{Name: "symbolic.rules:214 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules13},
+	{Name: "symbolic.rules:217 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k]) if whole(x)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules14},
+	{Name: "symbolic.rules:218 REDUCE(MUL, ...) => factorsOut(u) if whole(u)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules15},
 	{Name: "symbolic.rules:221 GROUP(x) => x", Ops: uop.OpSet{0x10000, 0x0}, Fn: symRules16},
 	{Name: "symbolic.rules:222 {SINK GROUP} => flattenSink(u)", Ops: uop.OpSet{0x14000, 0x0}, Fn: symRules17},
 	{Name: "symbolic.rules:223 END(n@NOOP(), ...) => n", Ops: uop.OpSet{0x40000000000000, 0x0}, Need: uop.OpSet{0x40, 0x0}, Fn: symRules18},
-	{Name: "symbolic.rules:226 -1 * (x + y) => -x + -y", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symRules19},
+	{Name: "symbolic.rules:226 -1 * (x + y) => -x + -y if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symRules19},
 	{Name: "symbolic.rules:227 (x:index + y)*c => x*c + y*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules20},
 }}
 
@@ -2219,7 +2223,7 @@ func symRules7(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x)
+// RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x) if whole(x)
 func symRules8(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	if v1.Op != uop.Mul {
@@ -2230,10 +2234,13 @@ func symRules8(_ any, u *uop.UOp) *uop.UOp {
 	if v2 != x {
 		return nil
 	}
-	return x.Recip().Mul(x.Recip())
+	if whole(x) {
+		return x.Recip().Mul(x.Recip())
+	}
+	return nil
 }
 
-// RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x)
+// RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x) if whole(x)
 func symRules9(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	if v1.Op != uop.Mul {
@@ -2249,12 +2256,14 @@ func symRules9(_ any, u *uop.UOp) *uop.UOp {
 		if v5 != x || v6 != x {
 			continue
 		}
-		return x.Recip().Mul(x.Recip()).Mul(x.Recip())
+		if whole(x) {
+			return x.Recip().Mul(x.Recip()).Mul(x.Recip())
+		}
 	}
 	return nil
 }
 
-// RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c)
+// RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c) if whole(x)
 func symRules10(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	if v1.Op != uop.Mul {
@@ -2265,12 +2274,14 @@ func symRules10(_ any, u *uop.UOp) *uop.UOp {
 		if c.Op != uop.VConstOp && c.Op != uop.ConstOp {
 			continue
 		}
-		return x.Recip().Mul(c.Recip())
+		if whole(x) {
+			return x.Recip().Mul(c.Recip())
+		}
 	}
 	return nil
 }
 
-// x * d@RECIPROCAL(1 + x) => 1 - d
+// x * d@RECIPROCAL(1 + x) => 1 - d if whole(x)
 func symRules11(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, d := u.Src[i1], u.Src[1-i1]
@@ -2286,13 +2297,15 @@ func symRules11(_ any, u *uop.UOp) *uop.UOp {
 			if !v6.IsConst(uop.Int(1)) || v7 != x {
 				continue
 			}
-			return d.ConstLike(uop.Int(1)).Sub(d)
+			if whole(x) {
+				return d.ConstLike(uop.Int(1)).Sub(d)
+			}
 		}
 	}
 	return nil
 }
 
-// x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d)
+// x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d) if whole(x)
 func symRules12(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
@@ -2313,14 +2326,16 @@ func symRules12(_ any, u *uop.UOp) *uop.UOp {
 				if !v9.IsConst(uop.Int(1)) || v10 != x {
 					continue
 				}
-				return y.Mul(d.ConstLike(uop.Int(1)).Sub(d))
+				if whole(x) {
+					return y.Mul(d.ConstLike(uop.Int(1)).Sub(d))
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y
+// x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y if whole(x)
 func symRules13(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		x, v3 := u.Src[i1], u.Src[1-i1]
@@ -2341,14 +2356,16 @@ func symRules13(_ any, u *uop.UOp) *uop.UOp {
 				if !v9.IsConst(uop.Int(1)) || v10 != x {
 					continue
 				}
-				return d.ConstLike(uop.Int(1)).Sub(d).Add(x.Mul(y))
+				if whole(x) {
+					return d.ConstLike(uop.Int(1)).Sub(d).Add(x.Mul(y))
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// REDUCE[ADD](x*k, ...) => factorOut(u, x, [k])
+// REDUCE[ADD](x*k, ...) => factorOut(u, x, [k]) if whole(x)
 func symRules14(_ any, u *uop.UOp) *uop.UOp {
 	if u.Arg != uop.Arg(uop.OpArg(uop.Add)) || len(u.Src) < 1 {
 		return nil
@@ -2362,14 +2379,16 @@ func symRules14(_ any, u *uop.UOp) *uop.UOp {
 		if k.Op != uop.ConstOp {
 			continue
 		}
-		if r := factorOut(u, x, k.ConstVal()); r != nil {
-			return r
+		if whole(x) {
+			if r := factorOut(u, x, k.ConstVal()); r != nil {
+				return r
+			}
 		}
 	}
 	return nil
 }
 
-// REDUCE(MUL, ...) => factorsOut(u)
+// REDUCE(MUL, ...) => factorsOut(u) if whole(u)
 func symRules15(_ any, u *uop.UOp) *uop.UOp {
 	if len(u.Src) < 1 {
 		return nil
@@ -2378,7 +2397,12 @@ func symRules15(_ any, u *uop.UOp) *uop.UOp {
 	if v1.Op != uop.Mul {
 		return nil
 	}
-	return factorsOut(u)
+	if whole(u) {
+		if r := factorsOut(u); r != nil {
+			return r
+		}
+	}
+	return nil
 }
 
 // GROUP(x) => x
@@ -2407,15 +2431,19 @@ func symRules18(_ any, u *uop.UOp) *uop.UOp {
 	return n
 }
 
-// -1 * (x + y) => -x + -y
+// -1 * (x + y) => -x + -y if whole(x)
 func symRules19(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
 		v3, v4 := u.Src[i1], u.Src[1-i1]
 		if !v3.IsConst(uop.Int(-1)) || v4.Op != uop.Add {
 			continue
 		}
-		x, y := v4.Src[0], v4.Src[1]
-		return x.Neg().Add(y.Neg())
+		for i5 := range 2 {
+			x, y := v4.Src[i5], v4.Src[1-i5]
+			if whole(x) {
+				return x.Neg().Add(y.Neg())
+			}
+		}
 	}
 	return nil
 }

@@ -3,7 +3,7 @@
 //
 // A result is equal to what it replaces for every value of the variables, in unbounded
 // integers. Floating point is treated as tinygrad treats it, x/x is 1 and x*0 is 0, unless
-// the graph is strict: then NaN and infinities are kept.
+// the graph is tinygrad's: there NaN and infinities are lost.
 package symbolic
 
 import (
@@ -31,9 +31,6 @@ func init() { simplifyTable = Symbolic }
 
 // NewGraph makes a long-lived graph whose sizes are kept simplified.
 func NewGraph() *uop.Graph { return uop.NewGraph(Simplify) }
-
-// NewScratch makes a graph for one compilation whose sizes are kept simplified.
-func NewScratch() *uop.Graph { return uop.NewScratch(Simplify) }
 
 // Simplify applies Symbolic to the graph below u until nothing changes. The result is kept at the node.
 func Simplify(u *uop.UOp) *uop.UOp {

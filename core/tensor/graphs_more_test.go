@@ -514,7 +514,7 @@ func (c graphCase) build(name string) (list []dump.Node, err error) {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	g.AsTinygrad()
 	var in inputs
 	for _, v := range c.Inputs {

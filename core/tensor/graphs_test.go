@@ -46,7 +46,7 @@ func buildCase(t *testing.T, c *dump.Case, build func(inputs) []T) (list []dump.
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	g.AsTinygrad()
 	out := build(leaves(t, g, c))
 	return dump.Graph(g.Sink(nil, nodes(out...)...)), nil

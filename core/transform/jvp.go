@@ -158,6 +158,9 @@ func pointwise(f forward, u *uop.UOp) (*uop.UOp, error) {
 	if rule == nil {
 		return onlyAsValue(f, u)
 	}
+	if z, slope := gradient.Sigmoid(u); z != nil && f.tangents[z] != nil {
+		return slope(f.tangents[z]), nil
+	}
 	var sum *uop.UOp
 	for i, s := range u.Src {
 		if t := f.tangents[s]; t != nil {

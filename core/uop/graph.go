@@ -20,10 +20,8 @@ type Graph struct {
 	// made are graphs that are used again and again, copies the nodes of another graph that equal nodes of this one.
 	made   map[string]*UOp
 	copies map[*UOp]*UOp
-	// tinygrads: operations are composed as tinygrad composes them.
+	// tinygrads: operations are composed and simplified as tinygrad does.
 	tinygrads bool
-	// strict: NaN and infinities count in the algebra of floats.
-	strict bool
 }
 
 // Made is what make returned for a name, if that is still in the graph.
@@ -66,24 +64,20 @@ func NewGraph(simplify func(*UOp) *UOp) *Graph {
 	return &Graph{table: make([]*UOp, minTable), limit: minCrowded, simplify: simplify}
 }
 
-// NewScratch makes a graph for one compilation: it is never swept and dies as a whole.
-func NewScratch(simplify func(*UOp) *UOp) *Graph {
-	return &Graph{table: make([]*UOp, 1<<8), simplify: simplify}
+// Scratch makes a graph for one compilation of nodes of g, composed and simplified as g is: it is never swept and dies as a whole.
+func (g *Graph) Scratch() *Graph {
+	return &Graph{table: make([]*UOp, 1<<8), simplify: g.simplify, tinygrads: g.tinygrads}
 }
 
-// AsTinygrad makes operations in the graph be composed as tinygrad composes them, whatever they lose: see core/tensor. It
-// is called before anything is built.
-func (g *Graph) AsTinygrad() { g.tinygrads = true }
+// AsTinygrad makes operations in the graph be composed and simplified as tinygrad does, whatever they lose: see core/tensor, and
+// core/symbolic for NaN, infinities and rounding. It is called before anything is built, and returns the graph.
+func (g *Graph) AsTinygrad() *Graph {
+	g.tinygrads = true
+	return g
+}
 
-// IsAsTinygrad reports whether operations are composed as tinygrad composes them.
+// IsAsTinygrad reports whether operations are composed and simplified as tinygrad does.
 func (g *Graph) IsAsTinygrad() bool { return g.tinygrads }
-
-// Strict makes floats keep NaN and infinities where tinygrad's algebra drops them: x*0 is not 0, x/x not 1, and x-x not 0. A graph
-// that nodes of a strict one are imported into is strict, too.
-func (g *Graph) Strict() { g.strict = true }
-
-// IsStrict reports whether NaN and infinities count in the algebra of floats.
-func (g *Graph) IsStrict() bool { return g.strict }
 
 // simplest is a size in its simplest form.
 func (g *Graph) simplest(u *UOp) *UOp {
@@ -204,7 +198,6 @@ func (g *Graph) ImportMap(root *UOp, seen map[*UOp]*UOp) *UOp {
 	if root.g == g {
 		return root
 	}
-	g.strict = g.strict || root.g.strict
 	for _, u := range root.ToposortGated(func(u *UOp) bool { return seen[u] == nil }) {
 		src := make([]*UOp, len(u.Src))
 		for i, s := range u.Src {

@@ -26,7 +26,7 @@ func BenchmarkBuild(b *testing.B) {
 		target := lower.Native()
 		var progs []*lower.Program
 		for _, k := range c.Kernels {
-			ast, err := dump.Root(symbolic.NewScratch(), k.AST)
+			ast, err := dump.Root(symbolic.NewGraph(), k.AST)
 			if err != nil {
 				b.Fatal(err)
 			}

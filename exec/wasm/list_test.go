@@ -16,7 +16,7 @@ type maker struct {
 	list []*uop.UOp
 }
 
-func newMaker() *maker { return &maker{g: symbolic.NewScratch()} }
+func newMaker() *maker { return &maker{g: symbolic.NewGraph()} }
 
 func (m *maker) add(op uop.Op, dt *uop.DType, arg uop.Arg, src ...*uop.UOp) *uop.UOp {
 	u := m.g.New(op, dt, src, arg, nil)

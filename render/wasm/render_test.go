@@ -26,7 +26,7 @@ type lists struct {
 	list []*uop.UOp
 }
 
-func newList() *lists { return &lists{g: symbolic.NewScratch()} }
+func newList() *lists { return &lists{g: symbolic.NewGraph()} }
 
 func (m *lists) add(op uop.Op, dt *uop.DType, arg uop.Arg, src ...*uop.UOp) *uop.UOp {
 	u := m.g.New(op, dt, src, arg, nil)
@@ -396,7 +396,7 @@ func TestSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, dk := range c.Kernels {
-			ast, err := dump.Root(symbolic.NewScratch(), dk.AST)
+			ast, err := dump.Root(symbolic.NewGraph(), dk.AST)
 			if err != nil {
 				t.Fatal(err)
 			}

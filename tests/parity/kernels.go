@@ -116,7 +116,7 @@ func forcePass(name string, before []dump.Node, t *lower.Target, last []dump.Nod
 			err = fmt.Errorf("pass %q: %v", name, r)
 		}
 	}()
-	root, err := dump.Root(symbolic.NewScratch(), before)
+	root, err := dump.Root(symbolic.NewGraph(), before)
 	if err != nil {
 		return nil, err
 	}

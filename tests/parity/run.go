@@ -168,7 +168,7 @@ func (r *Runner) kernels(ref *dump.Case) ([]*uop.UOp, *schedule.Schedule, []Trac
 	var asts []*uop.UOp
 	if r.Stage == Lower {
 		for i, k := range ref.Kernels {
-			ast, err := dump.Root(symbolic.NewScratch(), k.AST)
+			ast, err := dump.Root(symbolic.NewGraph(), k.AST)
 			if err != nil {
 				return nil, nil, nil, fmt.Errorf("kernel %d: %w", i, err)
 			}
@@ -195,7 +195,7 @@ func scheduled(ref *dump.Case) (*schedule.Schedule, Trace, error) {
 	if err != nil {
 		return nil, trace, err
 	}
-	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), sink)
+	root, _, _, err := schedule.Normalize(sink.Graph().Scratch(), sink)
 	if err != nil {
 		return nil, trace, err
 	}

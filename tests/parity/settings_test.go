@@ -29,7 +29,7 @@ func kernelsWith(t *testing.T, c *dump.Case, settings dump.Settings) (kernels, b
 
 // The settings of a case that concern the scheduler are read from it.
 func TestScheduleHasTheSettingsOfTheCase(t *testing.T) {
-	g := symbolic.NewScratch()
+	g := symbolic.NewGraph()
 	sum := g.NewBuffer("CPU", 1<<16, uop.Float32).ReduceAxes(uop.Add, 0)
 	long := &dump.Case{TensorGraph: dump.Graph(g.Sink(nil, sum))}
 	off := 0

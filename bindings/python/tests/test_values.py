@@ -140,3 +140,33 @@ def test_sums_of_floats_are_not_regrouped() -> None:
     narrow = Tensor([-18.0]).cast("bfloat16")
     below = narrow - 1.625
     assert (below.minimum(0.25) + below).item() == -39.25
+
+
+def test_floats_are_computed_as_written() -> None:
+    """A part of an expression overflows, cancels or is rounded only if numpy's does."""
+    x = Tensor([3e38, 3e38])
+    assert (x * 1e-10).sum().item() == np.float32(6e28)
+    large, more = np.float32(1e38), np.float32(1e30)
+    assert (Tensor([large]) / Tensor([more]) / Tensor([more])).item() == large / more / more
+    assert (Tensor([1e-40]) * 1e30 * 1e30).item() > 9.9e19
+    small = Tensor([1e-9, 2.0])
+    assert (small * (1 + small).reciprocal()).tolist() == [np.float32(1e-9), np.float32(2 / 3)]
+    whole = np.arange(1, 2000, dtype=np.float32)
+    for divisor in (3, 7, 10, 47, 61):
+        assert np.array_equal((Tensor(whole * divisor) / divisor).numpy(), whole)
+    # The product has seven more bits than a float32.
+    assert (Tensor([16777217.0 / 3]) * 3.0).item() == np.float32(np.float32(16777217 / 3) * 3)
+
+
+def test_derivatives_of_written_sigmoids() -> None:
+    """The first two derivatives of 1/(1+e^-x) are numbers for each x, also if it is written out."""
+    at = [-np.inf, -200.0, -50.0, 0.0, 1.0, 200.0, np.inf]
+    for function in (lambda x: x.sigmoid(), lambda x: 1 / (1 + (-x).exp())):
+        x = Tensor(at, requires_grad=True)
+        (slope,) = function(x).sum().gradient(x)
+        (bend,) = slope.sum().gradient(x)
+        tiny = np.exp(-50.0)
+        y = 1 / (1 + np.exp(-1.0))
+        third = y * (1 - y) * (1 - 2 * y)
+        np.testing.assert_allclose(slope.numpy(), [0, 0, tiny, 0.25, y * (1 - y), 0, 0], 1e-6)
+        np.testing.assert_allclose(bend.numpy(), [0, 0, tiny, 0, third, 0, 0], 1e-6)

@@ -44,7 +44,7 @@ func layout(t *testing.T, c *dump.Case, k dump.Kernel, s dump.Stage) {
 	if i < 0 || j < 0 {
 		t.Fatal("the reference has no layout for the kernel")
 	}
-	root, err := dump.Root(symbolic.NewScratch(), s.Passes[i].Nodes)
+	root, err := dump.Root(symbolic.NewGraph(), s.Passes[i].Nodes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,3 +101,13 @@ func first(u *uop.UOp, axes uint64) *uop.UOp {
 	}
 	return u.Shrink(bounds)
 }
+
+// mostFactors is how many factors of a product are looked at.
+const mostFactors = 16
+
+func appendFactors(list []*uop.UOp, u *uop.UOp) []*uop.UOp {
+	if u.Op != uop.Mul || len(list) >= mostFactors {
+		return append(list, u)
+	}
+	return appendFactors(appendFactors(list, u.Src[0]), u.Src[1])
+}

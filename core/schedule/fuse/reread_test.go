@@ -138,25 +138,3 @@ func TestDecisionAboutAValueIsALine(t *testing.T) {
 	}
 	t.Errorf("%v, expected a decision about the product", ds)
 }
-
-// The derivative of a sigmoid has no product of an infinite exponential and 0, whatever is stored.
-func TestQuotientsAreStable(t *testing.T) {
-	for _, swapped := range []bool{false, true} {
-		g := newGraph(t)
-		x := g.in(64, 64)
-		e := x.Exp2()
-		sum := e.Add(e.ConstLike(uop.Float(1)))
-		if swapped {
-			sum = e.ConstLike(uop.Float(1)).Add(e)
-		}
-		d := sum.Recip()
-		s := g.fused(options, x.Mul(d).Mul(d).Mul(e))
-		for _, k := range s.Kernels {
-			for _, u := range k.AST.Toposort() {
-				if u.Op == uop.Mul && (u.Src[0].Op == uop.Exp2 || u.Src[1].Op == uop.Exp2) {
-					t.Errorf("the exponential is a factor of %s", u)
-				}
-			}
-		}
-	}
-}

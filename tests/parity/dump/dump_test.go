@@ -14,7 +14,7 @@ const data = "../testdata"
 // roundTrip loads a list and writes it again: as a list, and as a toposort if ordered is set.
 func roundTrip(t *testing.T, where string, list []Node, ordered bool) bool {
 	t.Helper()
-	us, err := Load(symbolic.NewScratch(), list)
+	us, err := Load(symbolic.NewGraph(), list)
 	if err != nil {
 		if strings.Contains(err.Error(), "not numbers") {
 			return false
@@ -105,7 +105,7 @@ func TestLoadNamesTheBadNode(t *testing.T) {
 		{Op: "RANGE", DType: "index", Arg: &bad},
 		{Op: "FLIP", DType: "float", Arg: &bad},
 	} {
-		if _, err := Load(symbolic.NewScratch(), []Node{n}); err == nil || !strings.Contains(err.Error(), n.Op) {
+		if _, err := Load(symbolic.NewGraph(), []Node{n}); err == nil || !strings.Contains(err.Error(), n.Op) {
 			t.Errorf("Load(%v) = %v, expected an error that names the node", n, err)
 		}
 	}

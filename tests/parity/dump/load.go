@@ -18,8 +18,9 @@ var opByName = func() map[string]uop.Op {
 	return m
 }()
 
-// Load builds the nodes of a list in g and returns them in order; the last one is the root.
+// Load builds the nodes of a list in g, which is tinygrad's from now on, and returns them in order; the last one is the root.
 func Load(g *uop.Graph, list []Node) ([]*uop.UOp, error) {
+	g.AsTinygrad()
 	out := make([]*uop.UOp, len(list))
 	for i, n := range list {
 		u, err := build(g, n, out[:i])

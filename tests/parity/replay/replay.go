@@ -32,7 +32,7 @@ func Load(path string) (*Case, error) {
 	}
 	c := &Case{Case: read}
 	for i, k := range read.Kernels {
-		list, err := dump.Load(symbolic.NewScratch(), k.Linear)
+		list, err := dump.Load(symbolic.NewGraph(), k.Linear)
 		if err != nil {
 			return nil, fmt.Errorf("%s: kernel %d: %w", path, i, err)
 		}
@@ -45,7 +45,7 @@ func Load(path string) (*Case, error) {
 func (c *Case) Lowered(target *lower.Target) (*Case, error) {
 	out := &Case{Case: c.Case}
 	for i, k := range c.Kernels {
-		ast, err := dump.Root(symbolic.NewScratch(), k.AST)
+		ast, err := dump.Root(symbolic.NewGraph(), k.AST)
 		if err != nil {
 			return nil, fmt.Errorf("%s: kernel %d: %w", c.Name, i, err)
 		}
@@ -109,7 +109,7 @@ func (c *Case) Run(kernels []device.Kernel) error {
 
 // viewed marks the outputs that show their buffer in another order of elements.
 func (c *Case) viewed() ([]bool, error) {
-	sink, err := dump.Root(symbolic.NewScratch(), c.TensorGraph)
+	sink, err := dump.Root(symbolic.NewGraph(), c.TensorGraph)
 	if err != nil {
 		return nil, err
 	}
