@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,16 @@ from polygrad import Tensor, TinyJit, lax, random
 from polygrad.func import grad, vmap
 
 jax = pytest.importorskip("jax")
+
+
+@pytest.fixture(autouse=True)
+def _types_of_32_bits() -> Iterator[None]:
+    """Keep JAX's default: other tests of the same process may have changed it."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", False)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
 
 KEYS = [0, 42, -7, 2**31 - 1]
 # Functions of a key, by the name of the function, with arguments that both understand.
