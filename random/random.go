@@ -2,8 +2,8 @@ package random
 
 import "polygrad"
 
-// call returns the result of a function, or its error as a tensor.
-func call(name string, operands []any, opts ...polygrad.Option) *polygrad.Tensor {
+// call returns the results of a function, or its error as a tensor.
+func call(name string, operands []any, opts ...polygrad.Option) []*polygrad.Tensor {
 	results, _ := polygrad.Call(name, operands, opts...)
-	return results[0]
+	return results
 }

@@ -10,255 +10,256 @@ package random
 import "polygrad"
 
 // Key returns the key of a seed.
-func Key(seed int) *polygrad.Tensor { return call("random.key", []any{seed}) }
+func Key(seed int) *polygrad.Tensor { return call("random.key", []any{seed})[0] }
 
 // Split returns num new keys, as a tensor of shape (num, 2); of shape (…, 2) for several sizes.
 // Options: WithNum (2).
 func Split(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.split", []any{key}, opts...)
+	return call("random.split", []any{key}, opts...)[0]
 }
 
 // FoldIn returns the key of a key and an integer; keys for a tensor of integers.
 func FoldIn(key *polygrad.Tensor, data any) *polygrad.Tensor {
-	return call("random.fold_in", []any{key, data})
+	return call("random.fold_in", []any{key, data})[0]
 }
 
 // Bits returns random bits, of an unsigned type.
 // Options: WithShape, WithDType (uint).
 func Bits(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.bits", []any{key}, opts...)
+	return call("random.bits", []any{key}, opts...)[0]
 }
 
 // Uniform returns random numbers, uniform in [minval, maxval), by default in [0, 1).
 // Options: WithShape, WithDType (float), WithMinval, WithMaxval.
 func Uniform(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.uniform", []any{key}, opts...)
+	return call("random.uniform", []any{key}, opts...)[0]
 }
 
 // Normal returns random numbers of the standard normal distribution.
 // Options: WithShape, WithDType (float).
 func Normal(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.normal", []any{key}, opts...)
+	return call("random.normal", []any{key}, opts...)[0]
 }
 
 // RandInt returns random integers, uniform in [minval, maxval); minval where maxval is not greater.
 // In a span near the limit of the type some integers are drawn more often: the result is the remainder of random bits, as in JAX.
 // Options: WithDType (int).
 func RandInt(key *polygrad.Tensor, shape []int, minval any, maxval any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.randint", []any{key, shape, minval, maxval}, opts...)
+	return call("random.randint", []any{key, shape, minval, maxval}, opts...)[0]
 }
 
 // Permutation returns the elements of x in another order along an axis; of a number n, those of arange(n).
 // With independent each vector along the axis has an order of its own.
 // Options: WithAxis (0), WithIndependent (false).
 func Permutation(key *polygrad.Tensor, x any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.permutation", []any{key, x}, opts...)
+	return call("random.permutation", []any{key, x}, opts...)[0]
 }
 
 // Choice returns random elements of a along an axis, or of arange(a) for a number.
 // The axis becomes the axes of shape. p are the probabilities of the elements, by default equal. Without replace no element is drawn twice.
 // Options: WithShape, WithReplace (true), WithP, WithAxis (0).
 func Choice(key *polygrad.Tensor, a any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.choice", []any{key, a}, opts...)
+	return call("random.choice", []any{key, a}, opts...)[0]
 }
 
 // Bernoulli returns random truth values, true with probability p, by default 0.5.
 // Options: WithP, WithShape.
 func Bernoulli(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.bernoulli", []any{key}, opts...)
+	return call("random.bernoulli", []any{key}, opts...)[0]
 }
 
 // Categorical returns random positions along an axis, with the probabilities softmax(logits), int32.
 // shape ends with the shape of logits without the axis, its default. Without replace the samples of one vector differ.
 // Options: WithAxis (-1), WithShape, WithReplace (true).
 func Categorical(key *polygrad.Tensor, logits *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.categorical", []any{key, logits}, opts...)
+	return call("random.categorical", []any{key, logits}, opts...)[0]
 }
 
 // Rademacher returns random signs: 1 or -1, equally likely.
 // Options: WithShape, WithDType (int).
 func Rademacher(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.rademacher", []any{key}, opts...)
+	return call("random.rademacher", []any{key}, opts...)[0]
 }
 
 // Geometric returns random numbers of trials up to the first success, of probability p.
 // Options: WithShape, WithDType (int).
 func Geometric(key *polygrad.Tensor, p any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.geometric", []any{key, p}, opts...)
+	return call("random.geometric", []any{key, p}, opts...)[0]
 }
 
 // MultivariateNormal returns random vectors of the normal distribution with a mean (…, n) and a covariance (…, n, n).
 // shape is that of the samples without the last axis.
 // Options: WithShape.
 func MultivariateNormal(key *polygrad.Tensor, mean *polygrad.Tensor, cov *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.multivariate_normal", []any{key, mean, cov}, opts...)
+	return call("random.multivariate_normal", []any{key, mean, cov}, opts...)[0]
 }
 
 // Orthogonal returns random orthogonal matrices (…, n, m), uniform by Haar's measure; m is n unless given.
 // The shorter side of a matrix that is not square is orthonormal.
 // Options: WithShape, WithDType (float), WithM.
 func Orthogonal(key *polygrad.Tensor, n int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.orthogonal", []any{key, n}, opts...)
+	return call("random.orthogonal", []any{key, n}, opts...)[0]
 }
 
 // TruncatedNormal returns random numbers of the standard normal distribution between lower and upper.
 // Options: WithShape, WithDType (float).
 func TruncatedNormal(key *polygrad.Tensor, lower any, upper any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.truncated_normal", []any{key, lower, upper}, opts...)
+	return call("random.truncated_normal", []any{key, lower, upper}, opts...)[0]
 }
 
 // Lognormal returns random numbers whose logarithm is normal with mean 0 and standard deviation sigma.
 // Options: WithSigma (1), WithShape, WithDType (float).
 func Lognormal(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.lognormal", []any{key}, opts...)
+	return call("random.lognormal", []any{key}, opts...)[0]
 }
 
 // Exponential returns random numbers of the exponential distribution with mean 1.
 // Options: WithShape, WithDType (float).
 func Exponential(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.exponential", []any{key}, opts...)
+	return call("random.exponential", []any{key}, opts...)[0]
 }
 
 // Laplace returns random numbers of the Laplace distribution: exp(-|x|) / 2.
 // Options: WithShape, WithDType (float).
 func Laplace(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.laplace", []any{key}, opts...)
+	return call("random.laplace", []any{key}, opts...)[0]
 }
 
 // Logistic returns random numbers of the logistic distribution.
 // Options: WithShape, WithDType (float).
 func Logistic(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.logistic", []any{key}, opts...)
+	return call("random.logistic", []any{key}, opts...)[0]
 }
 
 // Gumbel returns random numbers of the Gumbel distribution: exp(-x - exp(-x)).
 // Options: WithShape, WithDType (float).
 func Gumbel(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.gumbel", []any{key}, opts...)
+	return call("random.gumbel", []any{key}, opts...)[0]
 }
 
 // Cauchy returns random numbers of the Cauchy distribution: 1 / (pi (1 + x^2)).
 // Options: WithShape, WithDType (float).
 func Cauchy(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.cauchy", []any{key}, opts...)
+	return call("random.cauchy", []any{key}, opts...)[0]
 }
 
 // Pareto returns random numbers of the Pareto distribution: b / x^(b+1), from 1 on.
 // Options: WithShape, WithDType (float).
 func Pareto(key *polygrad.Tensor, b any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.pareto", []any{key, b}, opts...)
+	return call("random.pareto", []any{key, b}, opts...)[0]
 }
 
 // Rayleigh returns random numbers of the Rayleigh distribution.
 // Options: WithScale (1), WithShape, WithDType (float).
 func Rayleigh(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.rayleigh", []any{key}, opts...)
+	return call("random.rayleigh", []any{key}, opts...)[0]
 }
 
 // Maxwell returns random numbers of the Maxwell distribution: the norm of three standard normal numbers.
 // Options: WithShape, WithDType (float).
 func Maxwell(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.maxwell", []any{key}, opts...)
+	return call("random.maxwell", []any{key}, opts...)[0]
 }
 
 // DoubleSidedMaxwell returns random numbers of the Maxwell distribution with random signs, times scale, plus loc.
 // Options: WithShape, WithDType (float).
 func DoubleSidedMaxwell(key *polygrad.Tensor, loc any, scale any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.double_sided_maxwell", []any{key, loc, scale}, opts...)
+	return call("random.double_sided_maxwell", []any{key, loc, scale}, opts...)[0]
 }
 
 // WeibullMin returns random numbers of the Weibull distribution of minima.
 // Options: WithShape, WithDType (float).
 func WeibullMin(key *polygrad.Tensor, scale any, concentration any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.weibull_min", []any{key, scale, concentration}, opts...)
+	return call("random.weibull_min", []any{key, scale, concentration}, opts...)[0]
 }
 
 // Triangular returns random numbers of the triangular distribution from left to right,
 // with the greatest density at mode.
 // Options: WithShape, WithDType (float).
 func Triangular(key *polygrad.Tensor, left any, mode any, right any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.triangular", []any{key, left, mode, right}, opts...)
+	return call("random.triangular", []any{key, left, mode, right}, opts...)[0]
 }
 
-// Gamma returns random numbers of the gamma distribution with shape parameter a and scale 1: x^(a-1) exp(-x) / gamma(a).
+// Gamma returns random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).
 // The derivative by a is that along a quantile, also of what is made of them.
 // Options: WithShape, WithDType (float).
 func Gamma(key *polygrad.Tensor, a any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.gamma", []any{key, a}, opts...)
+	return call("random.gamma", []any{key, a}, opts...)[0]
 }
 
-// Loggamma returns logarithms of random numbers of the gamma distribution, exact also where the numbers are too small for the type.
+// Loggamma returns logarithms of random numbers of the gamma distribution.
+// They are exact also where the numbers themselves are too small for the type.
 // Options: WithShape, WithDType (float).
 func Loggamma(key *polygrad.Tensor, a any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.loggamma", []any{key, a}, opts...)
+	return call("random.loggamma", []any{key, a}, opts...)[0]
 }
 
 // Beta returns random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1.
 // Options: WithShape, WithDType (float).
 func Beta(key *polygrad.Tensor, a any, b any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.beta", []any{key, a, b}, opts...)
+	return call("random.beta", []any{key, a, b}, opts...)[0]
 }
 
 // Chisquare returns random numbers of the chi-squared distribution with df degrees of freedom.
 // Options: WithShape, WithDType (float).
 func Chisquare(key *polygrad.Tensor, df any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.chisquare", []any{key, df}, opts...)
+	return call("random.chisquare", []any{key, df}, opts...)[0]
 }
 
 // F returns random numbers of the F distribution with dfnum and dfden degrees of freedom.
 // Options: WithShape, WithDType (float).
 func F(key *polygrad.Tensor, dfnum any, dfden any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.f", []any{key, dfnum, dfden}, opts...)
+	return call("random.f", []any{key, dfnum, dfden}, opts...)[0]
 }
 
 // T returns random numbers of Student's t distribution with df degrees of freedom.
 // Options: WithShape, WithDType (float).
 func T(key *polygrad.Tensor, df any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.t", []any{key, df}, opts...)
+	return call("random.t", []any{key, df}, opts...)[0]
 }
 
 // GeneralizedNormal returns random numbers of the generalised normal distribution: exp(-|x|^p).
 // Options: WithShape, WithDType (float).
 func GeneralizedNormal(key *polygrad.Tensor, p any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.generalized_normal", []any{key, p}, opts...)
+	return call("random.generalized_normal", []any{key, p}, opts...)[0]
 }
 
 // Dirichlet returns random vectors of the Dirichlet distribution, which add up to 1.
 // shape is that of the samples without the last axis, that of alpha.
 // Options: WithShape, WithDType (float).
 func Dirichlet(key *polygrad.Tensor, alpha *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.dirichlet", []any{key, alpha}, opts...)
+	return call("random.dirichlet", []any{key, alpha}, opts...)[0]
 }
 
 // Ball returns random points (…, d) of the unit ball of the p-norm, uniform.
 // Options: WithP (2), WithShape, WithDType (float).
 func Ball(key *polygrad.Tensor, d int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.ball", []any{key, d}, opts...)
+	return call("random.ball", []any{key, d}, opts...)[0]
 }
 
 // Poisson returns random numbers of the Poisson distribution with mean lam.
 // Options: WithShape, WithDType (int).
 func Poisson(key *polygrad.Tensor, lam any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.poisson", []any{key, lam}, opts...)
+	return call("random.poisson", []any{key, lam}, opts...)[0]
 }
 
 // Binomial returns random numbers of successes of n trials with probability p.
 // Options: WithShape, WithDType (float).
 func Binomial(key *polygrad.Tensor, n any, p any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.binomial", []any{key, n, p}, opts...)
+	return call("random.binomial", []any{key, n, p}, opts...)[0]
 }
 
 // Multinomial returns random counts of n trials with k outcomes of the probabilities p (…, k).
 // shape is that of the counts, (…, k).
 // Options: WithShape, WithDType (float).
 func Multinomial(key *polygrad.Tensor, n any, p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.multinomial", []any{key, n, p}, opts...)
+	return call("random.multinomial", []any{key, n, p}, opts...)[0]
 }
 
 // Wald returns random numbers of the inverse Gaussian distribution with a mean and the shape parameter 1.
 // Options: WithShape, WithDType (float).
 func Wald(key *polygrad.Tensor, mean any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("random.wald", []any{key, mean}, opts...)
+	return call("random.wald", []any{key, mean}, opts...)[0]
 }
 
 // WithAxis is the argument axis of Permutation, Choice, Categorical.

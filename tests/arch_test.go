@@ -57,6 +57,7 @@ var below = map[string][]string{
 	"variable":      {"exec", "exec/pages", "core/schedule", "core/tensor", "core/transform", "core/gradient", "core/rewrite", "core/uop"},
 	"polygrad":      {"variable", "model", "exec", "core/tensor", "core/uop"},
 	"random":        {"polygrad"},
+	"lax":           {"polygrad"},
 	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {
@@ -80,6 +81,7 @@ var beside = map[string][]string{
 	"exec/native":     {"core/tensor", "core/symbolic", "exec", "exec/interp", "exec/wasm"},
 	"exec/wasm":       {"core/symbolic", "core/uop"},
 	"random":          {"core/tensor"},
+	"lax":             {"core/tensor"},
 	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/plan"},
 }
 

@@ -9,6 +9,7 @@ export * from './lib/nn/index.js'
 export * as nn from './lib/nn/index.js'
 /** Random numbers by key. */
 export * as random from './lib/random.js'
+export * as lax from './lib/lax.js'
 /** Functions of functions: gradients, Jacobians, tangents and batches. */
 export * as func from './lib/func/index.js'
 

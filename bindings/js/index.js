@@ -18,6 +18,7 @@ const { download } = require('./lib/bytes.js')
 const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
 const random = require('./lib/random.js')
+const lax = require('./lib/lax.js')
 const func = require('./lib/func/index.js')
 const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
@@ -34,6 +35,7 @@ module.exports = {
   Device,
   dtypes,
   random,
+  lax,
   func,
   nn,
   ...require('./lib/nn/index.js'),

@@ -208,8 +208,8 @@ func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, inc
 		// Those that are as great share the gradient.
 		most := detach(r)
 		mine, theirs := cast(equalOrNaN(own, most), x.DType), cast(equalOrNaN(shrinkTo(src, idx.Shape()), gather(most, axis, idx)), x.DType)
-		count := detach(combined(mine, uop.Add, theirs))
-		mine, theirs = div(detach(mine), count), div(detach(theirs), gather(count, axis, idx))
+		count := maximum(detach(combined(mine, uop.Add, theirs)), 1) // 0 for an index that is no place
+		mine, theirs = div(detach(mine), count), div(detach(theirs), maximum(gather(count, axis, idx), 1))
 		return differentiatedAs(r, scatterOneHot(mul(own, mine), axis, idx, mul(shrinkTo(src, idx.Shape()), theirs), ScatterSum, true))
 	}
 	ones := func(s uop.Shape) *uop.UOp { return full(x.Graph(), s, uop.Int(1), uop.DefaultInt) }

@@ -42,9 +42,12 @@ const (
 	gradientOfAlignment
 	gradientOfShares
 	gradientOfLeastSquares // the bits of the cutoff
+	gradientOfSlice        // the sizes
+	gradientOfUpdate
+	gradientOfPrecision // the bits of exponent and mantissa
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -58,7 +61,7 @@ func (s stated) String() string { return statedNames[s.rule] + s.numbers.String(
 // Linear reports whether the value is linear in each source (gradient.Linear).
 func (s stated) Linear() bool {
 	switch s.rule {
-	case gradientOfWindows, gradientOfColumns, gradientOfConvolution, gradientOfTransposed, gradientOfGather, gradientOfTake, gradientOfLinear:
+	case gradientOfWindows, gradientOfColumns, gradientOfConvolution, gradientOfTransposed, gradientOfGather, gradientOfTake, gradientOfLinear, gradientOfSlice, gradientOfPrecision:
 		return true
 	}
 	return false
@@ -106,6 +109,12 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return leastSquaresRule(g, u, math.Float64frombits(uint64(s.numbers[0])))
 	case gradientOfRecurrence:
 		return recurrenceRule(g, u, s.numbers)
+	case gradientOfSlice:
+		return sliceRule(g, u)
+	case gradientOfUpdate:
+		return updateRule(g, u)
+	case gradientOfPrecision:
+		return []*uop.UOp{nil, reducePrecision(g, s.numbers[0], s.numbers[1])}
 	}
 	return []*uop.UOp{nil, g}
 }

@@ -13,7 +13,7 @@
  * const order = random.permutation(keys.getitem(1), 5)
  */
 
-import type { DTypeLike, Operand, PerAxis, Size, Tensor, TensorLike } from '../index.js'
+import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
 /** The key of a seed. */
 export function key(seed: number | bigint | { seed: number | bigint }): Tensor
@@ -244,7 +244,7 @@ export function triangular(key: Tensor, left: Operand, mode: Operand, right: Ope
 export function triangular(key: Tensor, options: { left: Operand, mode: Operand, right: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of the gamma distribution with shape parameter a and scale 1: x^(a-1) exp(-x) / gamma(a).
+ * Random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).
  * The derivative by a is that along a quantile, also of what is made of them.
  * @param dtype float by default
  */
@@ -253,7 +253,8 @@ export function gamma(key: Tensor, a: Operand, options: { shape?: Size | readonl
 export function gamma(key: Tensor, options: { a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Logarithms of random numbers of the gamma distribution, exact also where the numbers are too small for the type.
+ * Logarithms of random numbers of the gamma distribution.
+ * They are exact also where the numbers themselves are too small for the type.
  * @param dtype float by default
  */
 export function loggamma(key: Tensor, a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor

@@ -405,7 +405,7 @@ def gamma(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Random numbers of the gamma distribution with shape parameter a and scale 1: x^(a-1) exp(-x) / gamma(a).
+    """Random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).
 
     The derivative by a is that along a quantile, also of what is made of them.
     """
@@ -418,7 +418,10 @@ def loggamma(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Logarithms of random numbers of the gamma distribution, exact also where the numbers are too small for the type."""
+    """Logarithms of random numbers of the gamma distribution.
+
+    They are exact also where the numbers themselves are too small for the type.
+    """
     return tensor(key, "key")._call1(_LOGGAMMA, operand(a, key), shape, float_type(dtype))
 
 
@@ -475,9 +478,7 @@ def generalized_normal(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Random numbers of the generalised normal distribution: exp(-|x|^p)."""
-    return tensor(key, "key")._call1(
-        _GENERALIZED_NORMAL, operand(p, key), shape, float_type(dtype)
-    )
+    return tensor(key, "key")._call1(_GENERALIZED_NORMAL, operand(p, key), shape, float_type(dtype))
 
 
 def dirichlet(

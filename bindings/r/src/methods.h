@@ -215,58 +215,99 @@ static const Param p283[] = {{"lam", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 
 static const Param p284[] = {{"n", 'o', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p285[] = {{"n", 'o', 0}, {"p", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p286[] = {{"mean", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p287[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p288[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p289[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p290[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p291[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p292[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p293[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p294[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p295[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p296[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p297[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p298[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p299[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p300[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p301[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p302[] = {{"weight", 't', 0}};
-static const Param p303[] = {{"p", 'f', 0}};
-static const Param p304[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p305[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p306[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p307[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p308[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p309[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p310[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p311[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p312[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p313[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p314[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p315[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p316[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p317[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p318[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p319[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p320[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p321[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p322[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p323[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p324[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p325[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p326[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p327[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p328[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p329[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p330[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p331[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p332[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p333[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p334[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p335[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p336[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p337[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p338[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p287[] = {{"start_indices", 'p', 0}, {"slice_sizes", 'I', 0}};
+static const Param p288[] = {{"start_index", 'p', 0}, {"slice_size", 'i', 0}, {"axis", 'x', 0}};
+static const Param p289[] = {{"index", 'p', 0}, {"axis", 'x', 0}, {"keepdims", 'b', 0}};
+static const Param p290[] = {{"update", 't', 0}, {"start_indices", 'p', 0}};
+static const Param p291[] = {{"update", 't', 0}, {"start_index", 'p', 0}, {"axis", 'x', 0}};
+static const Param p292[] = {{"update", 't', 0}, {"index", 'p', 0}, {"axis", 'x', 0}};
+static const Param p293[] = {{"start_indices", 'p', 0}, {"offset_dims", 'X', 0}, {"collapsed_slice_dims", 'X', 0}, {"start_index_map", 'X', 0}, {"slice_sizes", 'I', 0}, {"operand_batching_dims", 'X', 1}, {"start_indices_batching_dims", 'X', 1}, {"mode", 's', 0}, {"fill_value", 'n', 1}};
+static const Param p294[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p295[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p296[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p297[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p298[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p299[] = {{"padding_value", 'o', 0}, {"low", 'I', 0}, {"high", 'I', 1}, {"interior", 'I', 1}};
+static const Param p300[] = {{"dimensions", 'X', 0}};
+static const Param p302[] = {{"min", 'o', 0}, {"max", 'o', 0}};
+static const Param p303[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"dimensions", 'X', 1}};
+static const Param p304[] = {{"axes", 'X', 0}};
+static const Param p305[] = {{"axes", 'X', 0}};
+static const Param p306[] = {{"axes", 'X', 0}};
+static const Param p307[] = {{"axes", 'X', 0}};
+static const Param p308[] = {{"axes", 'X', 0}};
+static const Param p309[] = {{"axes", 'X', 0}};
+static const Param p310[] = {{"axes", 'X', 0}};
+static const Param p311[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
+static const Param p312[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
+static const Param p313[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
+static const Param p314[] = {{"padding_value", 'o', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
+static const Param p315[] = {{"source", 't', 0}, {"select", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}};
+static const Param p316[] = {{"rhs", 't', 0}, {"window_strides", 'I', 0}, {"padding", 'G', 0}, {"lhs_dilation", 'I', 1}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"feature_group_count", 'i', 0}, {"batch_group_count", 'i', 0}, {"preferred_element_type", 'd', 1}};
+static const Param p317[] = {{"rhs", 't', 0}, {"strides", 'I', 0}, {"padding", 'G', 0}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"transpose_kernel", 'b', 0}, {"preferred_element_type", 'd', 1}};
+static const Param p318[] = {{"rhs", 't', 0}, {"lhs_contracting_dims", 'X', 0}, {"rhs_contracting_dims", 'X', 0}, {"lhs_batch_dims", 'X', 1}, {"rhs_batch_dims", 'X', 1}, {"preferred_element_type", 'd', 1}};
+static const Param p319[] = {{"dimension", 'x', 0}, {"num_keys", 'i', 0}};
+static const Param p320[] = {{"k", 'i', 0}, {"axis", 'x', 0}};
+static const Param p321[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p322[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p323[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p324[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p325[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p326[] = {{"exponent_bits", 'i', 0}, {"mantissa_bits", 'i', 0}};
+static const Param p327[] = {{"new_dtype", 'd', 0}};
+static const Param p328[] = {{"element_type", 'd', 0}, {"shape", 'I', 0}, {"dimension", 'x', 0}};
+static const Param p329[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p330[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p331[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p332[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p333[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p334[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p335[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p336[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p337[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p338[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p339[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p340[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p341[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p342[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p343[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p344[] = {{"weight", 't', 0}};
+static const Param p345[] = {{"p", 'f', 0}};
+static const Param p346[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p347[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p348[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p349[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p350[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p351[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p352[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p353[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p354[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p355[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p356[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p357[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p358[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p359[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p360[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p361[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p362[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p363[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p364[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p365[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p366[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p367[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p368[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p369[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p370[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p371[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p372[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p373[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p374[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p375[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p376[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p377[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p378[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p379[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p380[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -556,56 +597,98 @@ static const Method methods[] = {
     {"random.binomial", p284, 4, 'm', 1, 0, 0},
     {"random.multinomial", p285, 4, 'm', 1, 0, 0},
     {"random.wald", p286, 3, 'm', 1, 0, 0},
-    {"Linear", p287, 3, 0, 0, 0, 0},
-    {"Linear.forward", p288, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p289, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p290, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p291, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p292, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p293, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p294, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p295, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p296, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p297, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p298, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p299, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p300, 7, 'm', 1, 0, 0},
-    {"Embedding", p301, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p302, 1, 'm', 1, 0, 0},
-    {"Dropout", p303, 1, 0, 0, 0, 0},
-    {"Conv2d", p304, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p305, 6, 'm', 1, 0, 0},
-    {"Conv1d", p306, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p307, 6, 'm', 1, 0, 0},
-    {"Conv3d", p308, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p309, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p310, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p311, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p312, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p313, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p314, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p315, 5, 'm', 2, 0, 0},
-    {"GRUCell", p316, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", p317, 5, 'm', 1, 0, 0},
-    {"LSTM", p318, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p319, 7, 'm', 3, 0, 0},
-    {"GRU", p320, 7, 0, 0, 0, 0},
-    {"GRU.forward", p321, 7, 'm', 2, 0, 0},
-    {"LARS", p322, 9, 'j', 0, 0, 0},
-    {"SGD", p323, 5, 'j', 0, 0, 0},
-    {"Muon", p324, 6, 'j', 0, 0, 0},
-    {"LAMB", p325, 6, 'j', 0, 0, 0},
-    {"Adam", p326, 5, 'j', 0, 0, 0},
-    {"AdamW", p327, 5, 'j', 0, 0, 0},
-    {"StepLR", p328, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p329, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p330, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p331, 3, 'm', 1, 0, 0},
-    {"LinearLR", p332, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p333, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p334, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p335, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p336, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p337, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p338, 12, 'm', 4, 0, 0},
+    {"lax.dynamic_slice", p287, 2, 'm', 1, 0, 0},
+    {"lax.dynamic_slice_in_dim", p288, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_index_in_dim", p289, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_update_slice", p290, 2, 'm', 1, 0, 0},
+    {"lax.dynamic_update_slice_in_dim", p291, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_update_index_in_dim", p292, 3, 'm', 1, 0, 0},
+    {"lax.gather", p293, 9, 'm', 1, 0, 0},
+    {"lax.scatter", p294, 8, 'm', 1, 0, 0},
+    {"lax.scatter_add", p295, 8, 'm', 1, 0, 0},
+    {"lax.scatter_mul", p296, 8, 'm', 1, 0, 0},
+    {"lax.scatter_min", p297, 8, 'm', 1, 0, 0},
+    {"lax.scatter_max", p298, 8, 'm', 1, 0, 0},
+    {"lax.pad", p299, 4, 'm', 1, 0, 0},
+    {"lax.rev", p300, 1, 'm', 1, 0, 0},
+    {"lax.select_n", NULL, 0, 'j', 1, 0, 0},
+    {"lax.clamp", p302, 2, 'm', 1, 0, 0},
+    {"lax.reduce", p303, 3, 'm', 1, 0, 0},
+    {"lax.reduce_sum", p304, 1, 'm', 1, 0, 0},
+    {"lax.reduce_prod", p305, 1, 'm', 1, 0, 0},
+    {"lax.reduce_max", p306, 1, 'm', 1, 0, 0},
+    {"lax.reduce_min", p307, 1, 'm', 1, 0, 0},
+    {"lax.reduce_and", p308, 1, 'm', 1, 0, 0},
+    {"lax.reduce_or", p309, 1, 'm', 1, 0, 0},
+    {"lax.reduce_xor", p310, 1, 'm', 1, 0, 0},
+    {"lax.argmax", p311, 2, 'm', 1, 1, 0},
+    {"lax.argmin", p312, 2, 'm', 1, 1, 0},
+    {"lax.reduce_window", p313, 7, 'm', 1, 0, 0},
+    {"lax.sliding_windows", p314, 6, 'm', 1, 0, 0},
+    {"lax.select_and_scatter_add", p315, 5, 'm', 1, 0, 0},
+    {"lax.conv_general_dilated", p316, 11, 'm', 1, 0, 0},
+    {"lax.conv_transpose", p317, 9, 'm', 1, 0, 0},
+    {"lax.dot_general", p318, 6, 'm', 1, 0, 0},
+    {"lax.sort", p319, 2, 'j', 0, 0, 0},
+    {"lax.top_k", p320, 2, 'm', 2, 2, 0},
+    {"lax.cumsum", p321, 2, 'm', 1, 0, 0},
+    {"lax.cumprod", p322, 2, 'm', 1, 0, 0},
+    {"lax.cummax", p323, 2, 'm', 1, 0, 0},
+    {"lax.cummin", p324, 2, 'm', 1, 0, 0},
+    {"lax.cumlogsumexp", p325, 2, 'm', 1, 0, 0},
+    {"lax.reduce_precision", p326, 2, 'm', 1, 0, 0},
+    {"lax.bitcast_convert_type", p327, 1, 'm', 1, 0, 0},
+    {"lax.broadcasted_iota", p328, 3, 0, 1, 0, 0},
+    {"Linear", p329, 3, 0, 0, 0, 0},
+    {"Linear.forward", p330, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p331, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p332, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p333, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p334, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p335, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p336, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p337, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p338, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p339, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p340, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p341, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p342, 7, 'm', 1, 0, 0},
+    {"Embedding", p343, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p344, 1, 'm', 1, 0, 0},
+    {"Dropout", p345, 1, 0, 0, 0, 0},
+    {"Conv2d", p346, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p347, 6, 'm', 1, 0, 0},
+    {"Conv1d", p348, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p349, 6, 'm', 1, 0, 0},
+    {"Conv3d", p350, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p351, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p352, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p353, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p354, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p355, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p356, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p357, 5, 'm', 2, 0, 0},
+    {"GRUCell", p358, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", p359, 5, 'm', 1, 0, 0},
+    {"LSTM", p360, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p361, 7, 'm', 3, 0, 0},
+    {"GRU", p362, 7, 0, 0, 0, 0},
+    {"GRU.forward", p363, 7, 'm', 2, 0, 0},
+    {"LARS", p364, 9, 'j', 0, 0, 0},
+    {"SGD", p365, 5, 'j', 0, 0, 0},
+    {"Muon", p366, 6, 'j', 0, 0, 0},
+    {"LAMB", p367, 6, 'j', 0, 0, 0},
+    {"Adam", p368, 5, 'j', 0, 0, 0},
+    {"AdamW", p369, 5, 'j', 0, 0, 0},
+    {"StepLR", p370, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p371, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p372, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p373, 3, 'm', 1, 0, 0},
+    {"LinearLR", p374, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p375, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p376, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p377, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p378, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p379, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p380, 12, 'm', 4, 0, 0},
 };

@@ -14,6 +14,8 @@ type Module struct {
 	// Operand is the name of the first operand.
 	Operand string
 	Ops     []Op
+	// Part: the functions are a part of a module that has others, which call functions.
+	Part bool
 	// Aliases are other names of functions, each with its function.
 	Aliases [][2]string
 }
@@ -24,7 +26,8 @@ var Modules = []Module{
 
 A key is a tensor of two uint32, made of a seed. A function of a key returns the same numbers whenever it is called: split makes new keys of
 one, fold_in one key of a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011),
-other samples are equal to rounding.`, "key", keyed, [][2]string{{"PRNGKey", "key"}}},
+other samples are equal to rounding.`, "key", keyed, false, [][2]string{{"PRNGKey", "key"}}},
+	{"lax", laxDoc, "x", laxOps, true, nil},
 }
 
 // FunctionName is the name of an operation of a module in it.
@@ -131,8 +134,8 @@ The shorter side of a matrix that is not square is orthonormal.`, func(a *Args) 
 	distribution("double_sided_maxwell", "loc operand, scale operand", "Random numbers of the Maxwell distribution with random signs, times scale, plus loc."),
 	distribution("weibull_min", "scale operand, concentration operand", "Random numbers of the Weibull distribution of minima."),
 	distribution("triangular", "left operand, mode operand, right operand", "Random numbers of the triangular distribution from left to right,\nwith the greatest density at mode."),
-	distribution("gamma", "a operand", "Random numbers of the gamma distribution with shape parameter a and scale 1: x^(a-1) exp(-x) / gamma(a).\nThe derivative by a is that along a quantile, also of what is made of them."),
-	distribution("loggamma", "a operand", "Logarithms of random numbers of the gamma distribution, exact also where the numbers are too small for the type."),
+	distribution("gamma", "a operand", "Random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).\nThe derivative by a is that along a quantile, also of what is made of them."),
+	distribution("loggamma", "a operand", "Logarithms of random numbers of the gamma distribution.\nThey are exact also where the numbers themselves are too small for the type."),
 	distribution("beta", "a operand, b operand", "Random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1."),
 	distribution("chisquare", "df operand", "Random numbers of the chi-squared distribution with df degrees of freedom."),
 	distribution("f", "dfnum operand, dfden operand", "Random numbers of the F distribution with dfnum and dfden degrees of freedom."),

@@ -1,9 +1,12 @@
-"""Control flow: loops and branches of functions of tensors, with the names and meaning of JAX's.
+"""Control flow and operations of XLA: with the names and meaning of jax.lax.
 
-A loop is part of the graph and runs in the library: neither the graph nor the time to compile grow
-with the number of its steps. The functions of a loop or a branch are called once, on placeholders,
+Loops and branches are parts of the graph and run in the library: neither the graph nor the time to
+compile a loop grow with the number of its steps. Their functions are called once, on placeholders,
 and must be pure, as those of polygrad.func; both nest in each other in any order. Arguments and
 results are trees of tensors. Python numbers that begin a carry take the type that a step gives it.
+
+Slices, gathers and scatters at places that are tensors, reductions, windows, convolutions and sorts
+are those of XLA, with JAX's names and arguments.
 
 >>> from polygrad import lax
 >>> from polygrad.func import grad
@@ -24,20 +27,120 @@ from polygrad.dtype import DType, dtypes
 from polygrad.func import stop_gradient, vmap
 from polygrad.func._expr import Expr, trace
 from polygrad.func._trees import Structure, flatten
+from polygrad.lax._forms import (
+    GatherDimensionNumbers,
+    ScatterDimensionNumbers,
+    clamp,
+    conv,
+    conv_general_dilated,
+    conv_transpose,
+    conv_with_general_padding,
+    dot_general,
+    dynamic_slice,
+    dynamic_update_slice,
+    gather,
+    iota,
+    pad,
+    reduce,
+    reduce_window,
+    scatter,
+    scatter_add,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    select_and_scatter_add,
+    select_n,
+    sort,
+    sort_key_val,
+)
+from polygrad.lax._operations import (
+    argmax,
+    argmin,
+    bitcast_convert_type,
+    broadcasted_iota,
+    cumlogsumexp,
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    dynamic_index_in_dim,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice_in_dim,
+    reduce_and,
+    reduce_max,
+    reduce_min,
+    reduce_or,
+    reduce_precision,
+    reduce_prod,
+    reduce_sum,
+    reduce_xor,
+    rev,
+    sliding_windows,
+    top_k,
+)
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "GatherDimensionNumbers",
+    "ScatterDimensionNumbers",
+    "argmax",
+    "argmin",
     "associative_scan",
+    "bitcast_convert_type",
+    "broadcasted_iota",
+    "clamp",
     "cond",
+    "conv",
+    "conv_general_dilated",
+    "conv_transpose",
+    "conv_with_general_padding",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "dot_general",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
     "fori_loop",
+    "gather",
+    "iota",
     "map",
+    "pad",
+    "reduce",
+    "reduce_and",
+    "reduce_max",
+    "reduce_min",
+    "reduce_or",
+    "reduce_precision",
+    "reduce_prod",
+    "reduce_sum",
+    "reduce_window",
+    "reduce_xor",
+    "rev",
     "scan",
+    "scatter",
+    "scatter_add",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
     "select",
+    "select_and_scatter_add",
+    "select_n",
+    "sliding_windows",
+    "sort",
+    "sort_key_val",
     "stop_gradient",
     "switch",
+    "top_k",
     "while_loop",
 ]
 

@@ -24,12 +24,20 @@ const { functionOf } = require('./call.js')
 	for i := range m.Ops {
 		op := &m.Ops[i]
 		names[i] = camel(op.FunctionName())
-		first, self := m.Operand+", ", fmt.Sprintf("tensorOf(%s, '%s.%s: %s')", m.Operand, m.Name, names[i], m.Operand)
-		if op.Form == ops.Maker {
-			first, self = "", "undefined"
+		first, self := m.Operand+", ", fmt.Sprintf("tensorOf(%s, '%s.%s: %s'), ", m.Operand, m.Name, names[i], m.Operand)
+		method := "one"
+		if op.Results != 1 {
+			method = "all"
 		}
-		fmt.Fprintf(&b, "\nfunction %s (%s...args) {\n  return functionOf('%s'%s).one(%s, args)\n}\n", names[i], first, op.Name,
-			javascriptParameters(op), self)
+		switch op.Form {
+		case ops.Maker:
+			first, self = "", "undefined, "
+		case ops.Joiner:
+			first, self = "", ""
+			method = map[string]string{"one": "join", "all": "joinAll"}[method]
+		}
+		fmt.Fprintf(&b, "\nfunction %s (%s...args) {\n  return functionOf('%s'%s).%s(%sargs)\n}\n", names[i], first, op.Name,
+			javascriptParameters(op), method, self)
 	}
 	slices.Sort(names)
 	fmt.Fprintf(&b, "\nmodule.exports = {\n  %s\n}\n", strings.Join(names, ",\n  "))
@@ -48,19 +56,28 @@ func javascriptModuleTypes(m *ops.Module) []byte {
 		doc = append(doc, scriptLines(strings.ReplaceAll(paragraph, "\n", " "))...)
 	}
 	comment(&b, "", append(doc, javascriptModuleExamples[m.Name]...))
-	b.WriteString("\nimport type { DTypeLike, Operand, PerAxis, Size, Tensor, TensorLike } from '../index.js'\n")
+	b.WriteString("\nimport type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'\n")
 	for i := range m.Ops {
 		op := &m.Ops[i]
 		list, notes := javascriptModuleParams(op)
 		b.WriteString("\n")
 		comment(&b, "", append(scriptLines(op.Doc), notes...))
-		first := m.Operand + ": Tensor"
-		if op.Form == ops.Maker {
+		first, result := m.Operand+": Tensor", "Tensor"
+		switch {
+		case op.Form == ops.Maker:
 			first = ""
+		case op.Form == ops.Joiner:
+			first = m.Operand + "s: readonly Tensor[]"
+		}
+		switch {
+		case op.Results == 0:
+			result = "Tensor[]"
+		case op.Results > 1:
+			result = "[" + strings.Join(slices.Repeat([]string{"Tensor"}, op.Results), ", ") + "]"
 		}
 		for _, way := range waysToCall(list, 1, needs(list)) {
 			params := slices.DeleteFunc([]string{first, group("", way, "")}, func(s string) bool { return s == "" })
-			fmt.Fprintf(&b, "export function %s(%s): Tensor\n", camel(op.FunctionName()), strings.Join(params, ", "))
+			fmt.Fprintf(&b, "export function %s(%s): %s\n", camel(op.FunctionName()), strings.Join(params, ", "), result)
 		}
 	}
 	return b.Bytes()
@@ -73,6 +90,12 @@ var javascriptModuleExamples = map[string][]string{"random": {
 	"const keys = random.split(random.key(42))",
 	"const x = random.uniform(keys.getitem(0), [3], { minval: -1 })",
 	"const order = random.permutation(keys.getitem(1), 5)",
+}, "lax": {
+	"",
+	"@example",
+	"const x = new Tensor([5, 1, 4, 2])",
+	"lax.dynamicSliceInDim(x, 1, 2)",
+	"lax.reduceWindow(x, 0, 'add', 2)",
 }}
 
 // javascriptModuleParams is javascriptParams of a function, where seeds have up to 64 bits.

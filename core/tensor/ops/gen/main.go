@@ -148,7 +148,7 @@ func local(name string) string {
 	switch s {
 	case "dType":
 		return "dtype"
-	case "range", "type", "func", "map":
+	case "range", "type", "func", "map", "select":
 		return s + "_"
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,7 +21,11 @@ func moduleFiles() (map[string][]byte, error) {
 			return nil, err
 		}
 		files[m.Name+"/"+m.Name+"_gen.go"] = text
-		files["bindings/python/polygrad/"+m.Name+".py"] = pythonModule(m)
+		python := m.Name
+		if m.Part {
+			python += "/_operations"
+		}
+		files["bindings/python/polygrad/"+python+".py"] = pythonModule(m)
 		files["bindings/js/lib/"+m.Name+".js"] = javascriptModule(m)
 		files["bindings/js/lib/"+m.Name+".d.ts"] = javascriptModuleTypes(m)
 		files["bindings/r/R/"+m.Name+".R"] = rModule(m)
@@ -42,8 +47,11 @@ func goModule(m *ops.Module) []byte {
 		op := &m.Ops[i]
 		name := ops.GoName(op.FunctionName())
 		var params, operands []string
-		if op.Form == ops.Method {
+		switch op.Form {
+		case ops.Method:
 			params, operands = []string{m.Operand + " *polygrad.Tensor"}, []string{m.Operand}
+		case ops.Joiner:
+			params, operands = []string{m.Operand + "s []*polygrad.Tensor"}, []string{m.Operand + "s"}
 		}
 		optional := false
 		for _, p := range op.Params {
@@ -53,7 +61,7 @@ func goModule(m *ops.Module) []byte {
 				users[p.Name] = append(users[p.Name], name)
 				continue
 			}
-			params = append(params, local(p.Name)+" "+strings.Replace(goTypes[p.Kind], "*Tensor", "*polygrad.Tensor", 1))
+			params = append(params, local(p.Name)+" "+outsideRoot(goTypes[p.Kind]))
 			operands = append(operands, local(p.Name))
 		}
 		opts := ""
@@ -68,8 +76,13 @@ func goModule(m *ops.Module) []byte {
 		if optional {
 			b.WriteString("// Options: " + described(op) + ".\n")
 		}
-		fmt.Fprintf(&b, "func %s(%s) *polygrad.Tensor { return call(%q, []any{%s}%s) }\n", name, strings.Join(params, ", "), op.Name,
-			strings.Join(operands, ", "), strings.Replace(opts, ", opts", ", opts...", 1))
+		list := "[]any{" + strings.Join(operands, ", ") + "}"
+		if op.Form == ops.Joiner {
+			list = "each(" + operands[0] + ")"
+		}
+		given := fmt.Sprintf("(%q, %s%s)", op.Name, list, strings.Replace(opts, ", opts", ", opts...", 1))
+		results := strings.ReplaceAll(body(op, "call"+given+"[0]", "call"+given), "*Tensor", "*polygrad.Tensor")
+		fmt.Fprintf(&b, "func %s(%s) %s\n", name, strings.Join(params, ", "), results)
 	}
 	names := make([]string, 0, len(options))
 	for name := range options {
@@ -77,17 +90,19 @@ func goModule(m *ops.Module) []byte {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		typ, value := strings.Replace(goTypes[options[name].Kind], "*Tensor", "*polygrad.Tensor", 1), local(name)
+		typ, value := outsideRoot(goTypes[options[name].Kind]), local(name)
 		if strings.HasPrefix(typ, "[]") {
 			typ = "..." + typ[2:]
-		}
-		if typ == "DType" {
-			typ = "polygrad.DType"
 		}
 		fmt.Fprintf(&b, "\n// With%s is the argument %s of %s.\n", ops.GoName(name), name, list(users[name]))
 		fmt.Fprintf(&b, "func With%s(%s %s) polygrad.Option { return polygrad.Arg(%q, %s) }\n", ops.GoName(name), value, typ, name, value)
 	}
 	return b.Bytes()
+}
+
+// outsideRoot is a type of the root package as other packages write it.
+func outsideRoot(typ string) string {
+	return strings.NewReplacer("*Tensor", "*polygrad.Tensor", "DType", "polygrad.DType").Replace(typ)
 }
 
 // pythonModule writes a module of Python.
@@ -106,16 +121,24 @@ func pythonModule(m *ops.Module) []byte {
 			param, value := pythonModuleParam(m, op, i)
 			params, args = append(params, param), append(args, value)
 		}
-		body := pythonCall("return tensor("+m.Operand+", \""+m.Operand+"\")._call1", args)
-		if op.Form == ops.Maker {
-			params, body = params[1:], pythonCall("return make", append([]string{"Tensor"}, args...))
+		method, result, first := "_call1", "Tensor", "[0]"
+		if op.Results != 1 {
+			first = ""
+			method, result = "_call", "tuple[Tensor, ...]"
 		}
-		head := pythonHead(name, params, "Tensor")
+		body := moduleCall("return tensor("+m.Operand+", \""+m.Operand+"\")."+method, args)
+		switch op.Form {
+		case ops.Maker:
+			params, body = params[1:], moduleCall("return make", append([]string{"Tensor"}, args...))
+		case ops.Joiner:
+			params[0], body = m.Operand+"s: Sequence[Tensor]", moduleCall("return join", append([]string{m.Operand + "s"}, args...))+first
+		}
+		head := pythonHead(name, params, result)
 		b.WriteString("\n\n" + outdent(head) + "\n")
 		var doc bytes.Buffer
 		pythonDoc(&doc, "    ", op.Doc, examples[op.Name])
 		b.Write(doc.Bytes())
-		b.WriteString(outdent(body) + "\n")
+		b.WriteString(body + "\n")
 	}
 	for _, alias := range m.Aliases {
 		names = append(names, alias[0])
@@ -127,28 +150,47 @@ func pythonModule(m *ops.Module) []byte {
 	slices.Sort(names)
 	text := strings.Join(slices.Concat([]string{"\"\"\"" + firstLine(m.Doc)}, pythonText(m.Doc), examples[m.Name], []string{"\"\"\""}), "\n")
 	text = strings.Replace(text, "\n\n\"\"\"", "\n\"\"\"", 1)
-	return slices.Concat([]byte(mark+text+`
+	code := constants.String() + b.String()
+	typing := importsOf(code, "    ", "polygrad._base", "Operand", "Sizes") + importsOf(code, "    ", "polygrad.dtype", "DTypeLike")
+	if strings.Contains(code, "Sequence[") {
+		typing = "    from collections.abc import Sequence\n\n" + typing
+	}
+	return []byte(mark + text + `
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygrad._base import float_type, make, operand, operation, tensor
-from polygrad.dtype import dtypes, known_dtype
-from polygrad.tensor import Tensor
+` + importsOf(code, "", "polygrad._base", "float_type", "join", "make", "operand", "operation", "tensor") +
+		importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") + `from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from polygrad._base import Operand, Sizes
-    from polygrad.dtype import DTypeLike
-
+` + typing + `
 __all__ = [
-    "`+strings.Join(names, "\",\n    \"")+`",
+    "` + strings.Join(names, "\",\n    \"") + `",
 ]
 
 # In errors.
-_MODULE = "`+m.Name+`"
+_MODULE = "` + m.Name + `"
 
-`), constants.Bytes(), b.Bytes())
+` + code)
+}
+
+// importsOf is the import of those names of a module that code has.
+func importsOf(code, indent, from string, names ...string) string {
+	names = slices.DeleteFunc(names, func(name string) bool { return !regexp.MustCompile(`[^_"]\b` + name + `\b[^:=]`).MatchString(code) })
+	if len(names) == 0 {
+		return ""
+	}
+	return indent + "from " + from + " import " + strings.Join(names, ", ") + "\n"
+}
+
+// moduleCall is pythonCall in a function.
+func moduleCall(f string, args []string) string {
+	if line := "    " + f + "(" + strings.Join(args, ", ") + ")"; len(line) <= 100 {
+		return line
+	}
+	return outdent(pythonCall(f, args))
 }
 
 // pythonModuleParam is pythonParam of a function: there are no methods that hide Python's own types.
@@ -185,6 +227,12 @@ keys <- random$split(random$key(42L))
 random$uniform(keys[1, ], 3L)
 random$permutation(keys[2, ], 5L)
 }
+`, "lax": `\examples{
+x <- Tensor(c(5, 1, 4, 2))
+lax$dynamic_slice_in_dim(x, 2L, 2L)
+lax$cumsum(x, reverse = TRUE)
+lax$reduce_window(x, 0, "add", 2L)
+}
 `}
 
 // rChoices are parameters of modules for which a number n stands for 1 to n.
@@ -197,8 +245,11 @@ func rModule(m *ops.Module) []byte {
 	for i := range m.Ops {
 		op := &m.Ops[i]
 		args := []string{"C_op", rConstant(op)}
-		if op.Form == ops.Method {
+		switch op.Form {
+		case ops.Method:
 			args = append(args, m.Operand)
+		case ops.Joiner:
+			args = append(args, m.Operand+"s")
 		}
 		for k := range op.Params {
 			name := rName(&op.Params[k])
@@ -214,15 +265,21 @@ func rModule(m *ops.Module) []byte {
 		head := rWrapped(120-2, "  ", op.FunctionName()+" = function", params...)
 		fmt.Fprintf(&b, "\n%s .External(%s)", head, strings.Join(args, ", "))
 	}
-	b.WriteString("\n)\n\n#' What is chosen from: a number n stands for 1 to n, as in sample.\n")
-	b.WriteString("choices <- function(x) if (is.numeric(x) && length(x) == 1L) from_r(seq_len(x), \"int32\") else x\n")
+	b.WriteString("\n)\n")
+	if bytes.Contains(b.Bytes(), []byte(" choices(")) {
+		b.WriteString("\n#' What is chosen from: a number n stands for 1 to n, as in sample.\n")
+		b.WriteString("choices <- function(x) if (is.numeric(x) && length(x) == 1L) from_r(seq_len(x), \"int32\") else x\n")
+	}
 	return b.Bytes()
 }
 
 // rModuleParams are the parameters of a function of a module in R.
 func rModuleParams(m *ops.Module, op *ops.Op) []string {
-	if op.Form == ops.Method {
+	switch op.Form {
+	case ops.Method:
 		return append([]string{m.Operand}, rParams(op)...)
+	case ops.Joiner:
+		return append([]string{m.Operand + "s"}, rParams(op)...)
 	}
 	return slices.DeleteFunc(rParams(op), func(p string) bool { return strings.HasPrefix(p, "requires_grad") })
 }

@@ -81,12 +81,15 @@ var rDocs = map[string]string{
 var rNames = map[string]string{"Y": "target"}
 
 // rAxes are parameters that are axes.
-var rAxes = []string{"axis", "dim", "dim0", "dim1", "dim2", "start_dim", "end_dim", "dims", "order"}
+var rAxes = []string{"axis", "dim", "dim0", "dim1", "dim2", "start_dim", "end_dim", "dims", "order", "dimension"}
+
+// rPlaces are operands of functions that are positions.
+var rPlaces = []string{"start_indices", "scatter_indices", "start_index", "index"}
 
 // rPositions are the results that are positions.
 var rPositions = map[string]int{
 	"argmax": 1, "argmin": 1, "argsort": 1, "randperm": 1, "multinomial": 1, "nonzero": 1, "cummax": 2, "cummin": 2, "sort": 2, "topk": 2,
-	"max_pool2d_with_indices": 2, "unique": 2, "random.categorical": 1,
+	"max_pool2d_with_indices": 2, "unique": 2, "random.categorical": 1, "lax.argmax": 1, "lax.argmin": 1, "lax.top_k": 2,
 }
 
 // rLonger are operations that count the axes of a tensor with one more.
@@ -102,6 +105,8 @@ func rKind(op *ops.Op, p *ops.Param) (kind byte, optional bool) {
 	case p.Name == "kernel_size":
 		return 'K', false
 	case p.Kind == ops.Tensor && (p.Name == "index" || p.Name == "indices"):
+		return 'p', false
+	case (p.Kind == ops.Tensor || p.Kind == ops.Operand) && slices.Contains(rPlaces, p.Name):
 		return 'p', false
 	case op.Name == "ctc_loss" && p.Name == "targets" || p.Name == "Y" && (op.Name == "cross_entropy" || op.Name == "nll_loss" || op.Name == "sparse_categorical_crossentropy"):
 		return 'c', false

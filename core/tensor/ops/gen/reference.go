@@ -77,7 +77,7 @@ var order = []string{
 	"New tensors", "Random tensors", "Values and memory", "Shape, type and device", "Types",
 	"Arithmetic and comparison", "Elementwise functions", "Activations", "Reductions", "Scans and sorting", "Shape", "Indexing", "Writes",
 	"Linear algebra", "Convolutions and windows", "Normalisation", "Losses", "Gradients", "Modes and the random stream", "Composition",
-	"Layers", "Optimizers", "Schedules", "Module random",
+	"Layers", "Optimizers", "Schedules", "Module random", "Module lax",
 }
 
 // A page is the reference while it is written.
@@ -265,8 +265,9 @@ func (p *page) lines(python, javascript, r, golang, c string) {
 func (p *page) function(m *ops.Module, op *ops.Op) {
 	p.WriteString(markdown(op.Doc) + "\n")
 	var params, javascript, required, optional []string
-	if op.Form == ops.Method {
-		params, javascript, required = []string{m.Operand}, []string{m.Operand}, []string{m.Operand}
+	operand := map[ops.Form]string{ops.Method: m.Operand, ops.Joiner: m.Operand + "s"}[op.Form]
+	if operand != "" {
+		params, javascript, required = []string{operand}, []string{operand}, []string{operand}
 	}
 	list, _ := javascriptParams(op)
 	for _, d := range list {
@@ -294,8 +295,11 @@ func (p *page) function(m *ops.Module, op *ops.Op) {
 		required = append(required, "["+strings.Join(optional, ", ")+"]")
 	}
 	kinds := kindsOf(op.Params)
-	if op.Form == ops.Method {
+	switch op.Form {
+	case ops.Method:
 		kinds = strings.TrimSuffix(m.Operand+" tensor, "+kinds, ", ")
+	case ops.Joiner:
+		kinds = strings.TrimSuffix(operand+" tensors, "+kinds, ", ")
 	}
 	call := func(name string, params []string) string { return name + "(" + strings.Join(params, ", ") + ")" }
 	p.lines(call(op.Name, params), call(camel(op.Name), javascript), call(m.Name+"$"+op.FunctionName(), rModuleParams(m, op)),
