@@ -2,6 +2,7 @@ package x64
 
 import (
 	"math"
+	"slices"
 
 	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
@@ -16,7 +17,7 @@ func makeSpread(g *gen, v *ir.Value) asm.Reg {
 	return g.permute(g.use(v.Args[0]), int(v.Kind.Width()), g.size(v), vs)
 }
 
-// makeLookup takes numbers from a table of two vectors, for a scalar one in the first lane.
+// makeLookup takes numbers from a table of two vectors, or of one if they are equal, for a scalar one in the first lane.
 func makeLookup(g *gen, v *ir.Value) asm.Reg {
 	table := ir.Table(v.Bits)
 	vs := make([]uint64, len(table))
@@ -28,6 +29,10 @@ func makeLookup(g *gen, v *ir.Value) asm.Reg {
 		first := g.vec()
 		g.ins(asm.VMOVD, 4, first, which)
 		which = first
+	}
+	if half := len(vs) / 2; slices.Equal(vs[:half], vs[half:]) {
+		g.ins(asm.VPERMPS, 64, d, which, g.lanesOf(4, vs[:half]))
+		return d
 	}
 	g.move(d, g.lanesOf(4, vs[:len(vs)/2]))
 	g.ins(asm.VPERMT2PS, 64, d, which, g.lanesOf(4, vs[len(vs)/2:]))

@@ -35,10 +35,28 @@ func (g formula) withoutLn2(x *Value, plus int64) (r, n, i *Value) {
 
 // exp takes multiples of ln 2 off.
 func (g formula) exp(x *Value) *Value {
+	x = g.belowZero(x)
 	y := g.scalable(x, math.Ln2, pick(g, 89.0, 710))
+	if g.b.Machine.Tables && !g.wide() {
+		return g.expByTable(x, y)
+	}
 	r, n, i := g.withoutLn2(y, 2*g.bias())
 	p := g.poly(r, append([]float64{1, 1}, pick(g, expPoly32, expPoly64)...))
 	return g.scale(g.orZero(x, pick(g, -104.0, -746), p), n, i)
+}
+
+// expByTable is exp of an F32 within the limits, y: multiples of (ln 2)/16 are taken off, whose powers stand in a table. A cubic is
+// enough for the rest.
+func (g formula) expByTable(x, y *Value) *Value {
+	magic := g.float(3 << 22 / powers)
+	sum := g.fma(y, g.float(math.Log2E), magic)
+	n := g.sub(sum, magic)
+	for _, p := range g.ln2Parts() {
+		y = g.nfma(n, g.float(p), y)
+	}
+	power := g.b.lookup(powersTable, g.bits(sum))
+	p := g.fma(power, g.poly(y, powersRest), power)
+	return g.b.Legal(Scale, g.f, g.orZero(x, -104, p), n)
 }
 
 // exp2Poly are 2**r for |r| up to 1/2.
@@ -51,6 +69,7 @@ func (g formula) exp2(x *Value) *Value { return g.exp2Of(x, nil) }
 
 // exp2Of is 2**(x+low) for a low part that is no fraction to speak of, or nil.
 func (g formula) exp2Of(x, low *Value) *Value {
+	x = g.belowZero(x)
 	y := g.scalable(x, 1, pick(g, 129.0, 1025))
 	n, i := g.nearest(y, 1, 2*g.bias())
 	r := g.sub(y, n)
@@ -65,10 +84,50 @@ func (g formula) exp2Of(x, low *Value) *Value {
 // times as long, and what a mask took out of a softmax is always scaled so. An instruction that scales may
 // need no lower limit; see orZero.
 func (g formula) scalable(x *Value, unit, hi float64) *Value {
-	if g.zeroes() {
-		return g.atMost(x, hi)
+	if !g.isBelowZero(x) {
+		x = g.atMost(x, hi)
 	}
-	return g.limited(x, float64(-2*g.bias())*unit, hi)
+	if g.zeroes() {
+		return x
+	}
+	return g.atLeast(x, float64(-2*g.bias())*unit)
+}
+
+// belowZero is -|x| for a choice between a value and its negative, as a bit that is set; it may be -0 where x is 0, which is the same
+// power. Other values stay.
+func (g formula) belowZero(x *Value) *Value {
+	if x.Op != Where || x.Args[0].Op != Less || !x.Kind.Float() {
+		return x
+	}
+	c, a, b := x.Args[0], x.Args[1], x.Args[2]
+	switch above := isZero(c.Args[0]) && c.Args[1] == b || isZero(c.Args[1]) && c.Args[0] == a; {
+	case !above || !negatives(a, b):
+		return x
+	case b.Op == Neg:
+		b = b.Args[0]
+	}
+	return g.floats(g.ior(g.bits(b), g.int(g.top())))
+}
+
+// negatives reports whether two values differ in the sign only.
+func negatives(a, b *Value) bool {
+	switch {
+	case a.Op == Neg && a.Args[0] == b || b.Op == Neg && b.Args[0] == a:
+		return true
+	case a.Op != Mul || b.Op != Mul || a.Args[0] != b.Args[0] || a.Args[1].Op != Const || b.Args[1].Op != Const:
+		return false
+	}
+	top := uint64(1) << (8*a.Kind.Size() - 1)
+	return a.Args[1].Bits == b.Args[1].Bits^top
+}
+
+// isBelowZero reports whether a value is one that belowZero made.
+func (g formula) isBelowZero(x *Value) bool {
+	if x.Op != Bitcast || x.Args[0].Op != Or {
+		return false
+	}
+	or := x.Args[0].Args[1]
+	return or.Op == Const && IntOf(or.Kind, or.Bits) == g.top()
 }
 
 // zeroes reports whether an instruction scales that may take long to come to 0.

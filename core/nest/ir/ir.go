@@ -75,7 +75,7 @@ const (
 	FMA  // Args[0]*Args[1] + Args[2], rounded once
 	NFMA // Args[2] - Args[0]*Args[1], rounded once
 	// Parts of floats, for machines with Machine.Scale, and what expand.go writes functions with.
-	Scale    // Args[0] * 2**Args[1], rounded once; Args[1] is an integer
+	Scale    // Args[0] * 2**floor(Args[1]), rounded once
 	Exponent // the n of |x| = m * 2**n with m in [1, 2), as a float, also of subnormal numbers; -Inf for 0, Inf for infinities
 	Fraction // x * 2**-n in [0.75, 1.5) for an integer n; NaN below 0, 1 for infinity, 1 and -1 for 0 and -0
 	// Functions of floats that expand.go turns into the operations above.

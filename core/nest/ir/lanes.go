@@ -231,7 +231,7 @@ func scale(x, n float64) float64 {
 	if n != n {
 		return n
 	}
-	return math.Ldexp(x, int(max(min(n, 5000), -5000)))
+	return math.Ldexp(x, int(math.Floor(max(min(n, 5000), -5000))))
 }
 
 // exponent is the number of factors 2 that |x| has over 1.

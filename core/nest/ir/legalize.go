@@ -201,6 +201,9 @@ func (b *Builder) Compare(op Op, x, y *Value) *Value {
 	if v := b.fold(op, Bool, args); v != nil {
 		return v
 	}
+	if x.Kind.Float() && isZero(x) && y.Op == Neg { // what is compared with 0 needs no negation
+		args = []*Value{y.Args[0], x}
+	}
 	return b.uniform(b.Do(op, Bool, args...))
 }
 

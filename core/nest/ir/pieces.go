@@ -16,8 +16,38 @@ const (
 	pieceShift = 21
 )
 
+// The tables of tanhPieces come first, then powersOf2.
+const (
+	powersTable = pieceDegree + 2
+	powers      = 16
+	// powersShift is a small number for which all of 2**(k/16) * e**powersShift are nearly F32s: within 0.29 * 2**-24, found by search. So
+	// one table is enough.
+	powersShift = 0.0008797182687917569
+)
+
 // Table is the numbers of a Lookup.
-func Table(number uint64) *[lookupSize]float32 { return &tanhPieces()[number] }
+func Table(number uint64) *[lookupSize]float32 {
+	if number == powersTable {
+		return powersOf2()
+	}
+	return &tanhPieces()[number]
+}
+
+// powersOf2 are 2**(k/16) * e**powersShift, twice, as half the table is one vector.
+var powersOf2 = sync.OnceValue(func() *[lookupSize]float32 {
+	t := &[lookupSize]float32{}
+	for k := range t {
+		t[k] = float32(math.Exp2(float64(k%powers)/powers) * math.Exp(powersShift))
+	}
+	return t
+})
+
+// powersRest is e**(r-powersShift) - 1 for |r| up to (ln 2)/32, a cubic: the term of the fourth degree is made up for by one of the second.
+var powersRest = func() []float64 {
+	const reach, s = math.Ln2 / (2 * powers), powersShift
+	const second = 0.5 + 2*(math.Sqrt2-1)*reach*reach/24
+	return []float64{-s + s*s*second - s*s*s/6, 1 - 2*s*second + s*s/2, second - s/2, 1.0 / 6}
+}()
 
 // tanhPieces are polynomials for tanh in pieces of a quarter of an octave: the coefficients of each, from the constant term upwards, and last
 // the number that is subtracted from the argument.

@@ -46,3 +46,13 @@ func TestTanhPieces(t *testing.T) {
 		}
 	}
 }
+
+// The powers of the table for exp are nearly F32s, so that rounding them costs a quarter of what it could.
+func TestPowersOf2(t *testing.T) {
+	for k, x := range Table(powersTable) {
+		exact := math.Exp2(float64(k%powers)/powers) * math.Exp(powersShift)
+		if e := math.Abs(float64(x)/exact - 1); e > 0.29*0x1p-24 {
+			t.Errorf("power %d errs by %g * 2**-24", k, e*0x1p24)
+		}
+	}
+}
