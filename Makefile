@@ -70,6 +70,7 @@ bench: build $(VENV)/installed $(PEERS)/installed ## measure speed and write ben
 	$(PY) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(PY) bench/run.py
 	$(MAKE) bench-sweep
+	$(MAKE) bench-transforms
 
 bench-web: web ## time the package in a browser beside jax-js, onnxruntime-web and tfjs, and write bench/WEB.md
 	@scripts/require.sh chromium
@@ -81,6 +82,10 @@ bench-fuzz: build $(VENV)/installed ## time random programs, fused and step by s
 
 bench-variations: build $(VENV)/installed $(PEERS)/installed ## time variations of the benchmark's shapes and write bench/VARIATIONS.md
 	$(PY) bench/variations.py --write bench/VARIATIONS.md
+
+bench-transforms: build $(VENV)/installed ## time functions of functions, loops and samplers against JAX and write bench/TRANSFORMS.md
+	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/peers/requirements.txt
+	POLYGRAD_LIB=$(LIB) PYTHONPATH=bench:bindings/python $(PY) bench/transforms.py --write bench/TRANSFORMS.md
 
 bench-sweep: build $(VENV)/installed $(PEERS)/installed ## time every operation, with gradients, and write bench/SWEEP.md; SWEEP="--only sort"
 	PYTHONPATH=bench:bindings/python $(PY) -m sweep $(or $(SWEEP),--write bench/SWEEP.md)

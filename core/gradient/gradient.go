@@ -150,7 +150,7 @@ func (p *pass) run() (err error) {
 			return err
 		}
 		if grads == nil {
-			grads = r(g, u)
+			grads = whereTaken(r, g, u)
 		}
 		for j, v := range grads {
 			if v != nil {
@@ -159,6 +159,37 @@ func (p *pass) run() (err error) {
 		}
 	}
 	return nil
+}
+
+// whereTaken applies a rule. Where the gradient of a function of elements is 0 because a WHERE has not taken them, those of its sources are 0,
+// too: the product with a slope that is infinite or NaN there would be NaN.
+func whereTaken(r Rule, g, u *uop.UOp) []*uop.UOp {
+	if g.Op != uop.Where || u.Graph().IsAsTinygrad() || !slopes.Has(u.Op) && !pointwise(u) {
+		return r(g, u)
+	}
+	taken := 1
+	if v, is := numberOf(g.Src[1]); is && v == 0 {
+		taken = 2
+	} else if v, is := numberOf(g.Src[2]); !is || v != 0 {
+		return r(g, u)
+	}
+	grads := r(g.Src[taken], u)
+	for i, v := range grads {
+		if v != nil && taken == 1 {
+			grads[i] = g.Src[0].Where(v, number(v, 0))
+		} else if v != nil {
+			grads[i] = g.Src[0].Where(number(v, 0), v)
+		}
+	}
+	return grads
+}
+
+// slopes are the operations whose slope may be no finite number.
+var slopes = uop.Ops(uop.Reciprocal, uop.Log2, uop.Sqrt, uop.Pow, uop.Exp2, uop.Sin, uop.Mul)
+
+func pointwise(u *uop.UOp) bool {
+	p, is := u.Arg.(Pointwise)
+	return is && p.Pointwise()
 }
 
 // A Refusal is the panic value of a Stated's Gradient that has no answer; Of returns its error.

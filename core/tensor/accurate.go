@@ -135,9 +135,12 @@ func accurateLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 func finiteLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	m := detach(maxOf(x, axes, true))
 	m = where(isFinite(m), m, 0)
-	r := log(sum(exp(sub(x, m)), axes, keepdim))
+	r := logOfSum(sum(exp(sub(x, m)), axes, keepdim))
 	return add(r, reshape(m, r.Shape()))
 }
+
+// logOfSum is log(x) with the gradient 0 at 0: for a sum of powers none of whose exponents is finite.
+func logOfSum(x *uop.UOp) *uop.UOp { return where(eq(x, 0), math.Inf(-1), log(x)) }
 
 // accurateLerp interpolates from a to b, exactly b at w = 1.
 func accurateLerp(a, b, w *uop.UOp) *uop.UOp {

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"polygrad/core/uop"
 )
 
@@ -76,13 +78,55 @@ func inverseRule(g, u *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{nil, neg(dot(t, dot(g, t, nil), nil))}
 }
 
-// determinantRule: the gradient of log |det a| is a⁻ᵀ, that of det a is det a times that.
+// determinantRule: the gradient of log |det a| is a⁻ᵀ, that of det a is det a times that: the matrix of cofactors, which small matrices have
+// without an inverse, so also if they are singular.
 func determinantRule(g, u *uop.UOp, logarithm bool) []*uop.UOp {
 	a := u.Src[1]
+	const small = 4
+	if n := a.Shape()[len(a.Shape())-1].N; !logarithm && n <= small {
+		return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), cofactors(a, int(n)))}
+	}
 	if !logarithm {
 		g = mul(g, u)
 	}
 	return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), transpose(matrixInverse(a), -2, -1))}
+}
+
+// cofactors are the determinants of a without a row and a column each, with their signs.
+func cofactors(a *uop.UOp, n int) *uop.UOp {
+	var minor func(rows, columns []int) *uop.UOp
+	minor = func(rows, columns []int) *uop.UOp {
+		if len(rows) == 0 {
+			return fullLike(index(a, Ellipsis(), At(0), At(0)), 1)
+		}
+		var sum *uop.UOp
+		for k, j := range columns {
+			term := index(a, Ellipsis(), At(int64(rows[0])), At(int64(j)))
+			if len(rows) > 1 {
+				term = mul(term, minor(rows[1:], slices.Delete(slices.Clone(columns), k, k+1)))
+			}
+			switch {
+			case sum == nil:
+				sum = term
+			case k%2 == 0:
+				sum = add(sum, term)
+			default:
+				sum = sub(sum, term)
+			}
+		}
+		return sum
+	}
+	var all []*uop.UOp
+	for i := range n {
+		for j := range n {
+			c := minor(slices.Delete(countTo(n), i, i+1), slices.Delete(countTo(n), j, j+1))
+			if (i+j)%2 == 1 {
+				c = neg(c)
+			}
+			all = append(all, c)
+		}
+	}
+	return reshape(stack(all, -1), a.Shape())
 }
 
 // qrRule: with M = r grᵀ - gqᵀ q, and M̄ the symmetric matrix of its lower triangle, da = (gq + q M̄) r⁻ᵀ. Columns of a beyond the rows

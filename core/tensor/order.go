@@ -85,7 +85,8 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 		number = sub(int(size-1), number)
 	}
 	values = where(lt(number, sum(nan, []int{axis}, true)), math.NaN(), values)
-	return placed{values, sortedIndices(x, values, axis, equalOrNaN)}
+	at := sortedIndices(x, values, axis, equalOrNaN)
+	return placed{differentiatedAs(values, gather(x, axis, at)), at} // equal elements have their own gradients
 }
 
 // orderedPairs is the bitonic sort of sortedValues for elements and positions. The padding to a power of two sorts last.
@@ -236,7 +237,7 @@ func logPrefix(x *uop.UOp, axis int) *uop.UOp {
 	before := most.NeighbourAlong(uop.PrefixArg{Axis: axis}, -1, uop.Float(math.Inf(-1)))
 	m := finite(most)
 	kept := where(eq(before, math.Inf(-1)), 0, exp(sub(finite(before), m)))
-	return add(log(prefix(kept, axis, uop.MulAcc, exp(sub(x, m)))), m)
+	return add(logOfSum(prefix(kept, axis, uop.MulAcc, exp(sub(x, m)))), m)
 }
 
 // Quantile is the value below which the share q of the elements along an axis lies: elements are sorted, and between two of them it is

@@ -123,7 +123,9 @@ for config in ([(1, 2, 0), (0, 0, 2)], [(-1, 2, 1), (3, -2, 0)], [(-2, -1, 3), (
 case("pad", normal(0, 3), np.array(0.5))(lambda m, x, v: m.pad(x, v, [(1, 1, 2), (0, 1, 1)]))
 case("rev", normal(4, 5))(lambda m, x: m.rev(x, (1,)))
 case("clamp", normal(4, 5))(lambda m, x: m.clamp(-0.5, x, 0.5))
-case("clamp", normal(4, 5), -abs(normal(4, 5)), abs(normal(4, 5)))(lambda m, x, a, b: m.clamp(a, x, b))
+case("clamp", normal(4, 5), -abs(normal(4, 5)), abs(normal(4, 5)))(
+    lambda m, x, a, b: m.clamp(a, x, b)
+)
 case("select_n", whole(0, 3, 4, 5), normal(4, 5), normal(4, 5), normal(4, 5))(
     lambda m, w, *c: m.select_n(w, *c)
 )

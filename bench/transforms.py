@@ -1,0 +1,371 @@
+"""Time functions of functions, loops and keyed samplers against JAX (jit), by turns in one process.
+
+python bench/transforms.py [--only PATTERN] [--rounds N] [--write FILE]
+
+Each row is one program of gradients, batches and loops, written with polygrad.func and
+polygrad.lax, and with jax and jax.lax. Results are compared. Both are compiled whole (TinyJit,
+jax.jit); first is the time of tracing, transforming, compiling and running once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from report import duration, table, where
+
+from polygrad import Tensor, TinyJit, func, lax, random
+
+RNG = np.random.default_rng(0)
+Array = np.ndarray[Any, Any]
+
+
+def normal(*shape: int, scale: float = 1.0) -> Array:
+    """Return normal numbers."""
+    return (RNG.normal(size=shape) * scale).astype("float32")
+
+
+class Frame(NamedTuple):
+    """What programs are written with: the functions that two frameworks name differently."""
+
+    of: Any  # grad, vmap, jvp …
+    lax: Any
+    random: Any
+    tanh: Callable[[Any], Any]
+    sigmoid: Callable[[Any], Any]
+    exp: Callable[[Any], Any]
+    relu: Callable[[Any], Any]
+    log_softmax: Callable[[Any], Any]
+    softmax: Callable[[Any], Any]
+    stack: Callable[..., Any]
+    conv: Callable[[Any, Any], Any]
+    full: Callable[[float], Any]
+
+
+OURS = Frame(
+    func,
+    lax,
+    random,
+    Tensor.tanh,
+    Tensor.sigmoid,
+    Tensor.exp,
+    Tensor.relu,
+    lambda x: x.log_softmax(-1),
+    lambda x: x.softmax(-1),
+    lambda *xs: Tensor.stack(*xs),
+    lambda x, w: x.conv2d(w),
+    lambda x: Tensor(x),
+)
+THEIRS = Frame(
+    jax,
+    jax.lax,
+    jax.random,
+    jnp.tanh,
+    jax.nn.sigmoid,
+    jnp.exp,
+    jax.nn.relu,
+    jax.nn.log_softmax,
+    jax.nn.softmax,
+    lambda *xs: jnp.stack(xs),
+    lambda x, w: jax.lax.conv(x, w, (1, 1), "VALID"),
+    lambda x: jnp.float32(x),
+)
+# A program makes a function of arrays; its results are compared.
+Program = Callable[[Frame], Callable[..., Any]]
+ROWS: dict[str, tuple[Program, list[Array]]] = {}
+
+
+def row(name: str, *arrays: Array) -> Callable[[Program], Program]:
+    """Add a row."""
+
+    def add(program: Program) -> Program:
+        ROWS[name] = (program, list(arrays))
+        return program
+
+    return add
+
+
+@row(
+    "per-example gradients of an MLP, 128 of 784-256-10",
+    normal(784, 256, scale=0.05),
+    normal(256, 10, scale=0.1),
+    normal(128, 784),
+    np.eye(10, dtype="float32")[RNG.integers(0, 10, 128)],
+)
+def mlp(f: Frame) -> Callable[..., Any]:
+    """Return the gradients of each example."""
+
+    def loss(w1: Any, w2: Any, x: Any, y: Any) -> Any:
+        return -(f.log_softmax(f.relu(x @ w1) @ w2) * y).sum()
+
+    return f.of.vmap(f.of.grad(loss, argnums=(0, 1)), (None, None, 0, 0))
+
+
+@row(
+    "per-example gradients of a CNN, 64 of 1x28x28",
+    normal(8, 1, 3, 3, scale=0.3),
+    normal(16, 8, 3, 3, scale=0.1),
+    normal(16 * 24 * 24, 10, scale=0.02),
+    normal(64, 1, 28, 28),
+    np.eye(10, dtype="float32")[RNG.integers(0, 10, 64)],
+)
+def cnn(f: Frame) -> Callable[..., Any]:
+    """Return the gradients of each example."""
+
+    def loss(k1: Any, k2: Any, w: Any, x: Any, y: Any) -> Any:
+        h = f.relu(f.conv(f.relu(f.conv(x.reshape(1, 1, 28, 28), k1)), k2))
+        return -(f.log_softmax(h.reshape(-1) @ w) * y).sum()
+
+    return f.of.vmap(f.of.grad(loss, argnums=(0, 1, 2)), (None, None, None, 0, 0))
+
+
+@row(
+    "Hessian-vector product of a transformer layer, 64x128",
+    normal(64, 128),
+    *[normal(128, 128, scale=0.09) for _ in range(4)],
+    normal(128, 512, scale=0.09),
+    normal(512, 128, scale=0.04),
+)
+def transformer(f: Frame) -> Callable[..., Any]:
+    """Return the product of the second derivatives with the parameters."""
+
+    def layer(x: Any, ws: Any) -> Any:
+        q, k, v, o, up, down = ws
+        heads = [(x @ w).reshape(64, 4, 32) for w in (q, k, v)]
+        a, b, c = (h.permute(1, 0, 2) if f is OURS else h.transpose(1, 0, 2) for h in heads)
+        turned = b.permute(0, 2, 1) if f is OURS else b.transpose(0, 2, 1)
+        mixed = f.softmax(a @ turned / 32**0.5) @ c
+        mixed = mixed.permute(1, 0, 2) if f is OURS else mixed.transpose(1, 0, 2)
+        x = x + mixed.reshape(64, 128) @ o
+        return ((x + f.tanh(x @ up) @ down) ** 2).mean()
+
+    def product(x: Any, *ws: Any) -> Any:
+        gradient = f.of.grad(lambda *w: layer(x, w), argnums=tuple(range(6)))
+        return f.of.jvp(gradient, ws, ws)[1]
+
+    return product
+
+
+@row(
+    "Hessian of a logistic regression, 1000x64",
+    normal(64, scale=0.1),
+    normal(1000, 64),
+    RNG.integers(0, 2, 1000).astype("float32"),
+)
+def logistic(f: Frame) -> Callable[..., Any]:
+    """Return all second derivatives."""
+
+    def loss(w: Any, x: Any, y: Any) -> Any:
+        z = x @ w
+        return (f.sigmoid(z) * (1 - y) + f.sigmoid(-z) * y).mean()
+
+    return f.of.hessian(loss)
+
+
+BODIES = np.array(
+    [[0.97, -0.24, 0.47, 0.43], [-0.97, 0.24, 0.47, 0.43], [0, 0, -0.93, -0.86]], "float32"
+)
+
+
+@row("Jacobian through 1,000 RK4 steps of 3 bodies", BODIES)
+def bodies(f: Frame) -> Callable[..., Any]:
+    """Return the derivatives of the last state by the first, in forward mode."""
+
+    def slope(s: Any) -> Any:
+        p, v = s[:, :2], s[:, 2:]
+        d = p[None, :, :] - p[:, None, :]
+        r = (d * d).sum(-1) + 1e-3
+        a = (d * (r**-1.5)[:, :, None]).sum(1)
+        return Tensor.cat(v, a, dim=1) if f is OURS else jnp.concatenate([v, a], 1)
+
+    def step(s: Any, _: Any) -> Any:
+        h = 1e-3
+        k1 = slope(s)
+        k2 = slope(s + k1 * (h / 2))
+        k3 = slope(s + k2 * (h / 2))
+        k4 = slope(s + k3 * h)
+        return s + (k1 + k2 * 2 + k3 * 2 + k4) * (h / 6), None
+
+    def run(s: Any) -> Any:
+        return f.lax.scan(step, s, None, length=1000)[0]
+
+    return f.of.jacfwd(run)
+
+
+def lstm(f: Frame) -> Callable[..., Any]:
+    """Return a loss of an LSTM."""
+
+    def loss(wx: Any, wh: Any, b: Any, xs: Any, h: Any) -> Any:
+        def step(carry: Any, x: Any) -> Any:
+            h, c = carry
+            z = x @ wx + h @ wh + b
+            i, g, o, forget = (z[:, 64 * k : 64 * (k + 1)] for k in range(4))
+            c = f.sigmoid(forget) * c + f.sigmoid(i) * f.tanh(g)
+            h = f.sigmoid(o) * f.tanh(c)
+            return (h, c), h
+
+        return (f.lax.scan(step, (h, h), xs)[1] ** 2).mean()
+
+    return loss
+
+
+RECURRENT = [
+    normal(32, 256, scale=0.1), normal(64, 256, scale=0.1), normal(256, scale=0.1), normal(256, 16, 32), np.zeros((16, 64), "float32"),
+]  # fmt: skip
+ROWS["LSTM by scan, 256 steps of 16x64"] = (lstm, RECURRENT)
+ROWS["LSTM by scan, gradients"] = (
+    lambda f: f.of.grad(lstm(f), argnums=(0, 1, 2)),
+    RECURRENT,
+)
+
+
+@row(
+    "Newton's method by while_loop, from 1,000 starts", RNG.uniform(0.5, 50, 1000).astype("float32")
+)
+def newton(f: Frame) -> Callable[..., Any]:
+    """Return the roots of x^3 + x = a."""
+
+    def root(a: Any) -> Any:
+        def improve(state: Any) -> Any:
+            x, _ = state
+            d = (x * x * x + x - a) / (3 * x * x + 1)
+            return x - d, d * d
+
+        return f.lax.while_loop(lambda s: s[1] > 1e-10, improve, (a, a))[0]
+
+    return f.of.vmap(root)
+
+
+@row(
+    "HMC, 1,000 leapfrog steps, 100 dimensions",
+    normal(100),
+    normal(100),
+    normal(100, 100, scale=0.02),
+)
+def hmc(f: Frame) -> Callable[..., Any]:
+    """Return position and momentum."""
+
+    def run(q: Any, p: Any, a: Any) -> Any:
+        force = f.of.grad(lambda q: ((a @ q) ** 2).sum() / 2 + (q**4).sum() / 4)
+
+        def step(carry: Any, _: Any) -> Any:
+            q, p = carry
+            p = p - force(q) * 5e-4
+            q = q + p * 1e-3
+            return (q, p - force(q) * 5e-4), None
+
+        return f.lax.scan(step, (q, p), None, length=1000)[0]
+
+    return run
+
+
+@row(
+    "linear recurrence of 1e6 by associative_scan",
+    RNG.uniform(0.5, 1, 1_000_000).astype("float32"),
+    normal(1_000_000),
+)
+def recurrence(f: Frame) -> Callable[..., Any]:
+    """Return all values of x[i] = a[i] x[i-1] + b[i]."""
+
+    def run(a: Any, b: Any) -> Any:
+        return f.lax.associative_scan(lambda x, y: (x[0] * y[0], y[0] * x[1] + y[1]), (a, b))[1]
+
+    return run
+
+
+for sampler, parameters in (("gamma", (2.0,)), ("poisson", (5.0,)), ("binomial", (50.0, 0.3))):
+    ROWS[f"{sampler} samples, 1e6"] = (
+        lambda f, s=sampler, p=parameters: lambda key: getattr(f.random, s)(key, *p, (1_000_000,)),
+        [np.array([0, 42], "uint32")],
+    )
+ROWS["gamma samples, gradients of 1e5"] = (
+    lambda f: lambda key, a: f.of.grad(lambda a: f.random.gamma(key, a).sum())(a),
+    [np.array([0, 42], "uint32"), RNG.uniform(0.1, 20, 100_000).astype("float32")],
+)
+
+
+def leaves(x: Any) -> list[Any]:
+    """Return the tensors of a result."""
+    return [y for part in x for y in leaves(part)] if isinstance(x, (list, tuple)) else [x]
+
+
+def measure(program: Program, arrays: list[Array], rounds: int) -> dict[str, float]:
+    """Return least and first times in seconds, and how far the results are apart."""
+    tensors, theirs = [Tensor(a).realize() for a in arrays], [jnp.asarray(a) for a in arrays]
+    ours = TinyJit(lambda *xs: [y.realize() for y in leaves(program(OURS)(*xs))])
+    other = jax.jit(program(THEIRS))
+
+    def run_ours() -> Any:
+        results = ours(*tensors)
+        leaves(results)[0].numpy()
+        return results
+
+    def run_theirs() -> Any:
+        return jax.block_until_ready(other(*theirs))
+
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    results: dict[str, Any] = {}
+    for _ in range(rounds + 1):
+        for name, run in (("ours", run_ours), ("theirs", run_theirs)):
+            start = time.perf_counter()
+            results[name] = run()
+            times[name].append(time.perf_counter() - start)
+    apart = 0.0
+    for a, b in zip(leaves(results["ours"]), leaves(results["theirs"]), strict=True):
+        left, right = a.numpy().astype("float64"), np.asarray(b).astype("float64")
+        apart = max(apart, np.abs(left - right).max() / max(np.abs(right).max(), 1e-30))
+    least = {name: statistics.median(t[2:]) for name, t in times.items()}
+    return {**least, "first": times["ours"][0], "their first": times["theirs"][0], "apart": apart}
+
+
+def main() -> None:
+    """Measure, print a line for each row, and write a page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args()
+    lines = []
+    for name, (program, arrays) in ROWS.items():
+        if not re.search(options.only, name):
+            continue
+        m = measure(program, arrays, options.rounds)
+        line = [
+            name,
+            duration(m["ours"] * 1e6),
+            duration(m["theirs"] * 1e6),
+            f"{m['ours'] / m['theirs']:.2f}",
+            duration(m["first"] * 1e6),
+            duration(m["their first"] * 1e6),
+            f"{m['first'] / m['their first']:.2f}",
+            f"{m['apart']:.0e}",
+        ]
+        print(" | ".join(line), flush=True)
+        lines.append(line)
+    if options.write:
+        heads = ["", "polygrad", "JAX", "ratio", "first call", "JAX", "ratio", "apart"]
+        text = [
+            "# Functions of functions against JAX",
+            "",
+            "Gradients, batches, loops and samplers, compiled whole by both (TinyJit, jax.jit), by turns in",
+            "one process; medians. apart is the greatest difference of results, of the greatest one.",
+            "Written by `make bench-transforms`.",
+            "",
+            *where(),
+            f"- JAX {jax.__version__}",
+            "",
+            *table(heads, lines),
+        ]
+        options.write.write_text("\n".join(text) + "\n")
+
+
+if __name__ == "__main__":
+    main()
