@@ -223,13 +223,15 @@ func (e *emitter) checked(m *access, off int64) {
 	if e.tmp < 0 {
 		e.tmp = int64(e.Local(wb.I32))
 	}
-	room := m.buf.Size*m.buf.Kind.Size() - off - m.bytes
+	last := m.buf.Size*m.buf.Kind.Size() - m.bytes
 	e.Tee(uint32(e.tmp))
+	e.I32(int32(off)) // before the comparison: the pointer alone may lie outside of the buffer
+	e.Op(wb.I32Add)
 	e.push(e.s.bufferBase(m.buf))
 	e.Op(wb.I32Sub)
-	e.I32(int32(max(room, 0)))
+	e.I32(int32(max(last, 0)))
 	e.Op(wb.I32GtU)
-	if room < 0 {
+	if last < 0 {
 		e.Op(wb.Drop)
 		e.I32(1)
 	}
