@@ -143,7 +143,7 @@ func checkFinal(sink *uop.UOp, t *Target) error {
 	}
 	return every(sink, func(u *uop.UOp) error {
 		switch {
-		case !rendered.Has(u.Op) && !t.Ops.Has(u.Op):
+		case !rendered.Has(u.Op) && !t.computes(u.Op):
 			return fmt.Errorf("%s is left, which the target %s does not have", u, t.Name)
 		case u.Op == uop.Gep && len(u.Arg.(uop.Nums)) != 1:
 			return fmt.Errorf("%s takes more than one element", u)

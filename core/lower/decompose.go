@@ -40,7 +40,7 @@ func lateRules(t *Target) *rewrite.Table {
 		&rewrite.Rule{Name: "c-1 < x < c+1", Ops: uop.Ops(uop.And), Need: uop.Ops(uop.CmpLt), Fn: betweenNeighbours})
 	add(has(uop.CmpEq), &rewrite.Rule{Name: "!(x != y)", Ops: uop.Ops(uop.CmpNe), Need: uop.Ops(uop.CmpNe, uop.ConstOp), Fn: notNotEqual})
 	add(has(uop.MulAcc), &rewrite.Rule{Name: "a*b + c", Ops: uop.Ops(uop.Add), Need: uop.Ops(uop.Mul), Fn: mulAcc})
-	add(!has(uop.MulAcc) && !t.Plain, &rewrite.Rule{Name: "MULACC by MUL and ADD", Ops: uop.Ops(uop.MulAcc),
+	add(!t.computes(uop.MulAcc), &rewrite.Rule{Name: "MULACC by MUL and ADD", Ops: uop.Ops(uop.MulAcc),
 		Fn: func(_ any, u *uop.UOp) *uop.UOp { return u.Src[0].Mul(u.Src[1]).Add(u.Src[2]) }})
 	add(has(uop.Fdiv),
 		&rewrite.Rule{Name: "1/x", Ops: uop.Ops(uop.Reciprocal), Fn: func(_ any, r *uop.UOp) *uop.UOp {

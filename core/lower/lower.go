@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
 
 	"polygrad/core/settings"
 	"polygrad/core/uop"
@@ -45,7 +44,8 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 	}
 	name = info.Name
 	sink := ast.Graph().Scratch().Import(ast)
-	dumped := settings.Dump.Get() // looked up once: a kernel has fifty places to print at
+	// Looked up once: a kernel has fifty places to print at, and as many to check.
+	dumped, checked := settings.Dump.Get(), settings.Check.On()
 	for i := range Passes {
 		ps := &Passes[i]
 		if !ps.Required && !t.Optimize || ps.Needed != nil && !ps.Needed(t) {
@@ -60,7 +60,7 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 		if dumps {
 			printPass(pass, "after", sink)
 		}
-		if checking() && ps.Check != nil {
+		if checked && ps.Check != nil {
 			if err := ps.Check(sink, t); err != nil {
 				return nil, fmt.Errorf("lower.Lower: kernel %s: after pass %q: %w", name, pass, err)
 			}
@@ -144,9 +144,6 @@ func withoutAfter(memory *uop.UOp) *uop.UOp {
 	}
 	return memory
 }
-
-// checking reports whether invariants are checked between passes.
-var checking = sync.OnceValue(settings.Check.On)
 
 func printPass(pass, when string, sink *uop.UOp) {
 	name := ""

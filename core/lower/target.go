@@ -44,6 +44,10 @@ type targetTables struct {
 // Unordered: rules only read it.
 func (t *Target) Unordered() {}
 
+// computes reports whether an operation stays in the list: the target has it, or it is a fused multiply-add that core/nest expands for
+// processors without one.
+func (t *Target) computes(op uop.Op) bool { return t.Ops.Has(op) || t.Plain && op == uop.MulAcc }
+
 // Supports reports whether the target has a type.
 func (t *Target) Supports(dt *uop.DType) bool {
 	for _, m := range t.Missing {

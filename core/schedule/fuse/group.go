@@ -42,6 +42,14 @@ func (s *slotSet) merge(o slotSet) {
 	}
 }
 
+func (s slotSet) and(o slotSet) slotSet {
+	out := slices.Clone(s[:min(len(s), len(o))])
+	for i := range out {
+		out[i] &= o[i]
+	}
+	return out
+}
+
 func overlap(a, b slotSet) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i]&b[i] != 0 {

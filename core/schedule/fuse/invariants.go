@@ -109,25 +109,58 @@ func checkOrder(f *fuser) error {
 	return nil
 }
 
-// checkDependencies looks at all operations of the scheduler's kernels, not at what fusion takes them to be.
+// checkDependencies looks at all operations of the scheduler's kernels, not at what fusion takes them to be. The pieces of a split kernel
+// are in several groups: each depends on what is in its group alone.
 func checkDependencies(f *fuser) error {
-	first := map[int]int{} // the group that a kernel is in
-	for at, g := range slices.Backward(f.groups) {
+	places := map[int][]int{} // the groups that a kernel is in
+	for at, g := range f.groups {
 		for _, k := range g.kernels {
-			first[k] = at
+			places[k] = append(places[k], at)
 		}
 	}
 	accesses := make([]access, len(f.s.Kernels))
 	for i, k := range f.s.Kernels {
 		accesses[i] = accessOf(k)
-		at, ok := first[i]
+	}
+	part := func(k, at int) access {
+		if g := f.groups[at]; len(places[k]) > 1 && g.body != nil {
+			return accesses[k].within(g.body.mentioned())
+		}
+		return accesses[k]
+	}
+	for i := range accesses {
 		for j := range i {
-			if before, there := first[j]; ok && there && before > at && accesses[i].dependsOn(&accesses[j]) {
-				return fmt.Errorf("group %v runs before %v, which kernel %d needs to run after", f.groups[at].kernels, f.groups[before].kernels, i)
+			if !accesses[i].dependsOn(&accesses[j]) {
+				continue
+			}
+			for _, at := range places[i] {
+				for _, before := range places[j] {
+					if before <= at || slices.Contains(f.groups[at].kernels, j) && slices.Contains(f.groups[before].kernels, i) {
+						continue // pieces of a merged loop whose iterations are independent
+					}
+					if a, b := part(j, before), part(i, at); b.dependsOn(&a) {
+						return fmt.Errorf("group %v runs before %v, which kernel %d needs to run after", f.groups[at].kernels, f.groups[before].kernels, i)
+					}
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// mentioned are the slots of all INDEXes of a body.
+func (b *body) mentioned() (slots slotSet) {
+	for _, u := range b.root().Toposort() {
+		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
+			slots.add(slotOf(u))
+		}
+	}
+	return slots
+}
+
+// within is the part of the accesses that goes to some slots.
+func (b *access) within(slots slotSet) access {
+	return access{b.reads.and(slots), b.writes.and(slots)}
 }
 
 // accessOf is what a kernel reads and writes.

@@ -39,6 +39,11 @@ func TestLoopsAreCut(t *testing.T) {
 			x := g.in(64, 512)
 			return pad(x.Exp2(), 1, 0).Add(pad(x, 0, 1)).ReduceAxes(uop.Max, 1)
 		}, 1, 0},
+		{"a piece is merged with its producer, the other runs before", func(g graph) *uop.UOp {
+			y := g.in(16384).Exp2().ContiguousOp()
+			joined := g.in(16384).Pad([]uop.Pair{{Hi: uop.N(16384)}}).Add(y.Pad([]uop.Pair{{Lo: uop.N(16384)}}))
+			return joined.ContiguousOp()
+		}, 2, 0},
 		{"softmax", func(g graph) *uop.UOp { return softmax(pad(g.in(64, 256), 1, 2), 1) }, 1, 0},
 		{"softmax inside", func(g graph) *uop.UOp { return pad(softmax(g.in(64, 256), 1), 1, 2).ContiguousOp() }, 1, 0},
 	} {
