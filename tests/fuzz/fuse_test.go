@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/settings"
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	run "polygrad/exec"
@@ -105,7 +106,7 @@ func rows(g *uop.Graph, seed uint64) []*uop.UOp {
 
 // TestMergedRowsAgree is TestMergedKernelsAgree for programs with many kernels to merge.
 func TestMergedRowsAgree(t *testing.T) {
-	kernels := checkRows(t, mergers(), rows)
+	kernels := checkRows(t, append(mergers(), run.New(merging{newBounded(t)})), rows)
 	t.Logf("%d kernels became %d", kernels[0], kernels[1])
 	if kernels[1] >= kernels[0] {
 		t.Errorf("%d kernels, %d before they were merged", kernels[1], kernels[0])
@@ -150,6 +151,7 @@ func TestSumsOfExpandedFactorsAgree(t *testing.T) { checkRows(t, mergers(), expa
 // checkRows compares the devices on programs that a generator makes. It counts the kernels of each.
 func checkRows(t *testing.T, devs []*run.Executor, program func(g *uop.Graph, seed uint64) []*uop.UOp) (kernels []int) {
 	t.Helper()
+	t.Setenv(settings.Check.Name, "1")
 	kernels = make([]int, len(devs))
 	failed := 0
 	for seed := *first; seed < *first+*seeds; seed++ {
