@@ -40,6 +40,17 @@ func TestRepeatStatements(t *testing.T) {
 	}
 }
 
+// A loop that changes nothing.
+func TestRepeatNothing(t *testing.T) {
+	b := newBench(t)
+	p := b.source(0, 2)
+	body := b.g.Sink(nil, p.AssignTo(p.Alu(uop.Max, p)))
+	r := b.g.RepeatOn(uop.RepeatArg{Variable: "step", Count: 3, States: 1}, []*uop.UOp{body}, []*uop.UOp{b.floats(1, 2)}, nil)
+	x := make([]float32, 2)
+	b.run(b.bound(x).Store(r[0]))
+	b.expect(x, 1, 2)
+}
+
 // Two states that are exchanged.
 func TestRepeatExchange(t *testing.T) {
 	b := newBench(t)

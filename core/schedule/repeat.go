@@ -424,6 +424,10 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	if !isLoop {
 		return nil
 	}
+	if len(r.s.Kernels) == first && arg.While == 0 { // the statements change nothing
+		r.s.Loops = r.s.Loops[:at]
+		return nil
+	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
 	if r.merge && at == len(r.s.Loops)-1 && arg.While == 0 {
 		if k, ok := r.s.merged(r.s.Loops[at]); ok {
