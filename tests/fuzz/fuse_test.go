@@ -31,7 +31,7 @@ func mergers() []*run.Executor {
 
 // TestMergedKernelsAgree compares programs whose kernels are merged with the interpreter on kernels as they are.
 func TestMergedKernelsAgree(t *testing.T) {
-	checkAll(t, mergers(), *seeds)
+	checkAll(t, mergers(), Generate, *seeds)
 }
 
 // attention is what rows of one matrix say of those of a second, in parts that add up to 1 or nearly so, times a third.

@@ -60,15 +60,18 @@ func devices(t testing.TB, list string) []*run.Executor {
 	return out
 }
 
+// maker makes the program of a seed.
+type maker func(g *uop.Graph, seed uint64) (*Program, error)
+
 // check compares the devices on the programs of some seeds, which are one request, and says of each seed alone what is
 // wrong with it if that shows then.
-func check(devs []*run.Executor, from, to uint64) (errs []error) {
-	err := compare(devs, from, to)
+func check(devs []*run.Executor, program maker, from, to uint64) (errs []error) {
+	err := compare(devs, program, from, to)
 	if err == nil || to == from+1 {
 		return slices.DeleteFunc([]error{err}, func(e error) bool { return e == nil })
 	}
 	for seed := from; seed < to; seed++ {
-		if err := compare(devs, seed, seed+1); err != nil {
+		if err := compare(devs, program, seed, seed+1); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -79,11 +82,11 @@ func check(devs []*run.Executor, from, to uint64) (errs []error) {
 }
 
 // compare runs the programs of some seeds as one request on every device and compares each with the first.
-func compare(devs []*run.Executor, from, to uint64) error {
+func compare(devs []*run.Executor, program maker, from, to uint64) error {
 	var want []*Program
 	defer func() { free(want) }()
 	for _, e := range devs {
-		got, err := runOn(e, from, to)
+		got, err := runOn(e, program, from, to)
 		if err != nil {
 			free(got)
 			return fmt.Errorf("seeds %d to %d on %s: %w", from, to-1, e.Device().Name(), err)
@@ -102,12 +105,12 @@ func compare(devs []*run.Executor, from, to uint64) error {
 }
 
 // runOn runs the programs of some seeds on a device.
-func runOn(e *run.Executor, from, to uint64) (programs []*Program, err error) {
+func runOn(e *run.Executor, program maker, from, to uint64) (programs []*Program, err error) {
 	g := symbolic.NewGraph()
 	var stores []*uop.UOp
 	var binds []run.Binding
 	for seed := from; seed < to; seed++ {
-		p, err := Generate(g, seed)
+		p, err := program(g, seed)
 		if err != nil {
 			return programs, err
 		}
@@ -169,7 +172,7 @@ const batch = 25
 
 // checkAll compares the devices on all programs that are asked for. In three of four batches the invariants between passes are checked; in
 // the fourth kernels whose plan fails are emitted without vectors, as users have them.
-func checkAll(t *testing.T, devs []*run.Executor, programs uint64) {
+func checkAll(t *testing.T, devs []*run.Executor, program maker, programs uint64) {
 	t.Helper()
 	given := settings.Check.IsSet()
 	failed, end := 0, *first+programs
@@ -177,7 +180,7 @@ func checkAll(t *testing.T, devs []*run.Executor, programs uint64) {
 		if !given {
 			t.Setenv(settings.Check.Name, []string{"1", "1", "0", "1"}[from/batch%4])
 		}
-		for _, err := range check(devs, from, min(from+batch, end)) {
+		for _, err := range check(devs, program, from, min(from+batch, end)) {
 			t.Error(err)
 			failed++
 		}
@@ -210,7 +213,7 @@ func TestFuzzDevicesAgree(t *testing.T) {
 	if *names == "" {
 		devs = append(devs, run.New(newBounded(t)))
 	}
-	checkAll(t, devs, *seeds)
+	checkAll(t, devs, Generate, *seeds)
 }
 
 // TestFuzzNative compares native code for each kind of processor with the interpreter on many more programs.
@@ -222,14 +225,14 @@ func TestFuzzNative(t *testing.T) {
 	if len(devs) == 1 {
 		t.Skip("no native code here")
 	}
-	checkAll(t, devs, 10**seeds)
+	checkAll(t, devs, Generate, 10**seeds)
 }
 
 func FuzzDevicesAgree(f *testing.F) {
 	devs := devices(f, everyDevice)
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		for _, err := range check(devs, seed, seed+1) {
+		for _, err := range check(devs, Generate, seed, seed+1) {
 			t.Error(err)
 		}
 	})

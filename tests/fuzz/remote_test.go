@@ -12,6 +12,6 @@ import (
 // they are merged, with the interpreter on the host's memory.
 func TestFuzzRemote(t *testing.T) {
 	devs := []*run.Executor{run.New(interp.New()), run.New(remote.NewDouble()), run.New(merging{remote.NewDouble()})}
-	checkAll(t, devs, *seeds)
+	checkAll(t, devs, Generate, *seeds)
 	checkRows(t, devs, rows)
 }

@@ -158,6 +158,6 @@ func wilds(t *testing.T) []*run.Executor {
 // TestFuzzLayouts compares kernels that are laid out at random for random machines.
 func TestFuzzLayouts(t *testing.T) {
 	devs := wilds(t)
-	checkAll(t, devs, *seeds)
+	checkAll(t, devs, Generate, *seeds)
 	checkRows(t, devs, rows)
 }

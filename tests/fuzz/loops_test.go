@@ -1,0 +1,211 @@
+package fuzz
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	run "polygrad/exec"
+	"polygrad/exec/interp"
+	"polygrad/exec/wasm"
+	"polygrad/tests/levels"
+)
+
+// Loops of a program (REPEAT) become kernels whose statements read what others of the same kernel write.
+
+// TestLoopsAgree compares loops with random statements, and functions that are made of loops.
+func TestLoopsAgree(t *testing.T) {
+	devs := []*run.Executor{run.New(interp.New()), run.New(wasm.New())}
+	for _, d := range levels.Native(t) {
+		devs = append(devs, run.New(d))
+	}
+	checkAll(t, devs, loopPrograms, 4**seeds)
+}
+
+// loopPrograms makes the program of a seed.
+func loopPrograms(g *uop.Graph, seed uint64) (*Program, error) {
+	p := &Program{Seed: seed}
+	gen := &generator{r: rand.New(rand.NewPCG(seed, 0x6c6f6f70)), g: g, p: p}
+	kinds := []func() error{gen.loop, gen.loop, gen.loop, gen.decomposition, gen.recurrence}
+	if err := kinds[gen.r.IntN(len(kinds))](); err != nil {
+		return nil, err
+	}
+	return p, gen.outputs(p)
+}
+
+// statements are the body of a loop: states of n x m, 1 x m and n x 1, and a matrix that is only read.
+type statements struct {
+	gen          *generator
+	i            uop.Sint
+	n            int64
+	states, read []*uop.UOp
+}
+
+// loop adds the results of a loop over the rows of matrices.
+func (gen *generator) loop() error {
+	dt := []*uop.DType{uop.Float32, uop.Float64, uop.Int32}[gen.r.IntN(3)]
+	n, m := gen.size(), gen.size()
+	dims := [][]int64{{n, m}, {1, m}, {n, 1}, {n, m}}
+	count := 1 + gen.r.IntN(3)
+	var sources, inside []*uop.UOp
+	for k := range count + 1 {
+		d := dims[min(k, len(dims)-1)]
+		if k == count {
+			d = dims[0]
+		}
+		it, err := gen.fresh(dt, d...)
+		if err != nil {
+			return err
+		}
+		s := uop.ShapeOf(d...)
+		param := gen.g.New(uop.Param, dt, []*uop.UOp{gen.g.ShapeArg(uop.ShapeOf(s.Numel().N)), gen.g.DeviceOp("CPU")}, uop.Num(k), nil)
+		sources, inside = append(sources, it.u), append(inside, param.Reshape(s))
+	}
+	b := statements{gen: gen, i: uop.N(0), n: n, states: inside[:count], read: inside}
+	if n > 1 {
+		b.i = uop.S(gen.g.Variable("row", uop.Int(0), uop.Int(n-1), uop.IndexT))
+	}
+	var body []*uop.UOp
+	for range 1 + gen.r.IntN(4) {
+		body = append(body, b.statement())
+	}
+	arg := uop.RepeatArg{Variable: "row", Count: n, States: count}
+	for _, r := range gen.g.RepeatOn(arg, body, sources[:count], sources[count:]) {
+		gen.items = append(gen.items, item{r, dt == uop.Int32, 0})
+	}
+	return nil
+}
+
+// statement writes to one or two states, or to a row of them.
+func (b *statements) statement() *uop.UOp {
+	var writes []*uop.UOp
+	for _, k := range b.gen.r.Perm(len(b.states))[:1+b.gen.r.IntN(min(2, len(b.states)))] {
+		at := b.states[k]
+		if at.Shape()[0].IsNum(b.n) && b.gen.chance(2) {
+			at = b.row(at)
+		}
+		writes = append(writes, at.AssignTo(b.value(at.Shape())))
+	}
+	return b.gen.g.Sink(nil, writes...)
+}
+
+// row is the row of this iteration, or that as far from the end.
+func (b *statements) row(x *uop.UOp) *uop.UOp {
+	i := b.i
+	if b.gen.chance(3) {
+		i = uop.N(b.n - 1).Sub(i)
+	}
+	return x.Shrink([]uop.Pair{{Lo: i, Hi: i.Add(uop.N(1))}, {Lo: uop.N(0), Hi: x.Shape()[1]}})
+}
+
+// value combines two terms, and keeps floats small.
+func (b *statements) value(s uop.Shape) *uop.UOp {
+	x, y := b.term(s), b.term(s)
+	switch b.gen.r.IntN(5) {
+	case 0:
+		x = x.Sub(y)
+	case 1:
+		x = x.Alu(uop.Max, y)
+	case 2:
+		x = x.Alu(uop.CmpLt, y).Where(y, b.term(s))
+	default:
+		x = x.Add(y)
+	}
+	if x.DType.IsFloat() {
+		x = x.Mul(x.ConstLike(uop.Float(0.5)))
+	}
+	return x
+}
+
+// term is some of the values in a shape: rows, sums and maxima are seen in all rows or columns.
+func (b *statements) term(s uop.Shape) *uop.UOp {
+	x := b.read[b.gen.r.IntN(len(b.read))]
+	for axis := range s {
+		if d := x.Shape()[axis]; d == s[axis] || d.IsNum(1) {
+			if axis > 0 || !b.gen.chance(4) {
+				continue
+			}
+		}
+		if axis == 0 && b.gen.chance(2) && x.Shape()[0].IsNum(b.n) {
+			x = b.row(x)
+			continue
+		}
+		x = x.ReduceAxes([]uop.Op{uop.Add, uop.Max}[b.gen.r.IntN(2)], axis)
+		if x.DType.IsFloat() {
+			x = x.Mul(x.ConstLike(uop.Float(1.0 / 16)))
+		}
+	}
+	return x.Expand(s)
+}
+
+// decomposition adds what functions of matrices give, where that is unique and near for near matrices.
+func (gen *generator) decomposition() error {
+	dt := []*uop.DType{uop.Float32, uop.Float64}[gen.r.IntN(2)]
+	n, m := 1+gen.r.Int64N(16), 1+gen.r.Int64N(16)
+	if gen.chance(2) {
+		m = n
+	}
+	var stack []int64
+	if gen.chance(3) {
+		stack = []int64{1 + gen.r.Int64N(20)}
+	}
+	matrix := func(n, m int64) (*uop.UOp, error) {
+		it, err := gen.fresh(dt, append(stack[:len(stack):len(stack)], n, m)...)
+		return it.u, err
+	}
+	a, err := matrix(n, m)
+	if err != nil {
+		return err
+	}
+	square, err := matrix(n, n)
+	if err != nil {
+		return err
+	}
+	eye, err := tensor.Eye(gen.g, n, n, dt)
+	if err != nil {
+		return err
+	}
+	// With 40 on the diagonal of elements up to 4, few in a row are large: solutions are near for near matrices.
+	regular := square.Add(eye.Mul(eye.ConstLike(uop.Float(40))).Reshape(ones(len(stack), eye.Shape())).Expand(square.Shape()))
+	var out *uop.UOp
+	switch gen.r.IntN(5) {
+	case 0:
+		_, out, _, err = tensor.SVD(a, false)
+	case 1:
+		out, err = tensor.Solve(regular, a)
+	case 2:
+		_, out, err = tensor.QR(regular)
+	case 3:
+		out, _, err = tensor.Eigh(square, gen.chance(2))
+	case 4:
+		out, err = tensor.TriangularSolve(regular, a, gen.chance(2), gen.chance(2), gen.chance(2))
+	}
+	gen.items = append(gen.items, item{out, false, 0})
+	return err
+}
+
+// ones is a shape with additional axes of one element.
+func ones(n int, s uop.Shape) uop.Shape {
+	var out uop.Shape
+	for range n {
+		out = append(out, uop.N(1))
+	}
+	return append(out, s...)
+}
+
+// recurrence adds the states of a recurrent layer.
+func (gen *generator) recurrence() error {
+	length, stack, n := 1+gen.r.Int64N(6), 1+gen.r.Int64N(4), gen.size()
+	var w [6]*uop.UOp
+	for i, dims := range [][]int64{{length, stack, 3}, {stack, n}, {3 * n, 3}, {3 * n, n}, {3 * n}, {3 * n}} {
+		it, err := gen.fresh(uop.Float32, dims...)
+		if err != nil {
+			return err
+		}
+		w[i] = it.u.Mul(it.u.ConstLike(uop.Float(1.0 / 32)))
+	}
+	out, h, err := tensor.GRU(w[0], w[1], tensor.RecurrentWeights{Input: w[2], Hidden: w[3], InputBias: w[4], HiddenBias: w[5]}, false, gen.chance(2))
+	gen.items = append(gen.items, item{out, false, 0}, item{h, false, 0})
+	return err
+}
