@@ -227,7 +227,14 @@ func (e *emitter) checked(m *access, off int64) {
 	e.Tee(uint32(e.tmp))
 	e.I32(int32(off)) // before the comparison: the pointer alone may lie outside of the buffer
 	e.Op(wb.I32Add)
-	e.push(e.s.bufferBase(m.buf))
+	// The beginning of a buffer in scratch memory may be a value of a block that has not run: add its offset here.
+	if m.buf.Param >= 0 {
+		e.push(e.s.param(m.buf.Param, wb.I32))
+	} else {
+		e.push(e.s.param(e.s.k.scratchParam(), wb.I32))
+		e.I32(int32(m.buf.Offset))
+		e.Op(wb.I32Add)
+	}
 	e.Op(wb.I32Sub)
 	e.I32(int32(max(last, 0)))
 	e.Op(wb.I32GtU)

@@ -77,7 +77,8 @@ func (gen *generator) loop() error {
 	return nil
 }
 
-// statement writes to one or two states, or to a row of them.
+// statement writes to one or two states, or to a row of them. If two read each other, it has the first alone: the second would see new
+// elements, but old sums.
 func (b *statements) statement() *uop.UOp {
 	var writes []*uop.UOp
 	for _, k := range b.gen.r.Perm(len(b.states))[:1+b.gen.r.IntN(min(2, len(b.states)))] {
@@ -86,6 +87,10 @@ func (b *statements) statement() *uop.UOp {
 			at = b.row(at)
 		}
 		writes = append(writes, at.AssignTo(b.value(at.Shape())))
+	}
+	writes = uop.ReadersFirst(writes)
+	if target := writes[0].Src[0].Base(); len(writes) > 1 && writes[1].Src[1].Find(func(u *uop.UOp) bool { return u == target }) != nil {
+		writes = writes[:1]
 	}
 	return b.gen.g.Sink(nil, writes...)
 }
