@@ -78,17 +78,11 @@ func outside(root *uop.UOp) []*uop.UOp {
 	return list
 }
 
-// replaced is a graph with nodes outside of REPEATs replaced; what replaces them is kept as it is.
-func replaced(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
-	if len(m) == 0 {
-		return root
-	}
-	made := make(map[*uop.UOp]*uop.UOp, len(m))
+// rebuilt is a graph with the nodes outside of REPEATs rebuilt from their sources' images; f gives the image of a node and of what it
+// becomes with them.
+func rebuilt(root *uop.UOp, f func(u, with *uop.UOp) *uop.UOp) *uop.UOp {
+	made := map[*uop.UOp]*uop.UOp{}
 	for _, u := range outside(root) {
-		if v, ok := m[u]; ok {
-			made[u] = v
-			continue
-		}
 		src, same := slices.Clone(u.Src), true
 		for i, s := range u.Src {
 			if u.Op == uop.Repeat && i == 0 {
@@ -97,12 +91,26 @@ func replaced(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
 			src[i] = made[s]
 			same = same && src[i] == s
 		}
-		made[u] = u
+		with := u
 		if !same {
-			made[u] = u.With(src...)
+			with = u.With(src...)
 		}
+		made[u] = f(u, with)
 	}
 	return made[root]
+}
+
+// replaced is a graph with nodes outside of REPEATs replaced; what replaces them is kept as it is.
+func replaced(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
+	if len(m) == 0 {
+		return root
+	}
+	return rebuilt(root, func(u, with *uop.UOp) *uop.UOp {
+		if v, ok := m[u]; ok {
+			return v
+		}
+		return with
+	})
 }
 
 // heavy are the operations whose values are stored if they are used both before and after a REPEAT.
@@ -208,26 +216,12 @@ func (r *repeats) request(root *uop.UOp) error {
 // withParts takes parts of vectors that are put together, element after element, from where the parts come from: the results of a loop are one
 // vector for its derivatives, and what nobody takes of it need not be computed.
 func withParts(root *uop.UOp) *uop.UOp {
-	made := map[*uop.UOp]*uop.UOp{}
-	for _, u := range outside(root) {
-		src, same := slices.Clone(u.Src), true
-		for i, s := range u.Src {
-			if u.Op == uop.Repeat && i == 0 {
-				continue
-			}
-			src[i] = made[s]
-			same = same && src[i] == s
+	return rebuilt(root, func(_, with *uop.UOp) *uop.UOp {
+		if with.Op == uop.Shrink && len(with.Shape()) == 1 {
+			return partOf(with)
 		}
-		v := u
-		if !same {
-			v = u.With(src...)
-		}
-		if v.Op == uop.Shrink && len(v.Shape()) == 1 {
-			v = partOf(v)
-		}
-		made[u] = v
-	}
-	return made[root]
+		return with
+	})
 }
 
 // partOf is a part of a vector WHERE(PAD(true), PAD(x), y), of x or of y, if it is whole in one of them; otherwise the part itself.

@@ -170,3 +170,15 @@ def test_derivatives_of_written_sigmoids() -> None:
         third = y * (1 - y) * (1 - 2 * y)
         np.testing.assert_allclose(slope.numpy(), [0, 0, tiny, 0.25, y * (1 - y), 0, 0], 1e-6)
         np.testing.assert_allclose(bend.numpy(), [0, 0, tiny, 0, third, 0, 0], 1e-6)
+
+
+@pytest.mark.parametrize("count", [2, 40])
+@pytest.mark.parametrize("shape", [(1,), (3,), (64, 8), (5, 300)])
+def test_joined_zeros_keep_their_signs(shape: tuple[int, ...], count: int) -> None:
+    """Elements are selected where tensors are joined, not added to the zeros of paddings."""
+    zeros = [Tensor(np.full(shape, -0.0, dtype="float32")) for _ in range(count)]
+    ones = Tensor(np.ones(shape, dtype="float32"))
+    for dim in range(len(shape)):
+        for joined in (Tensor.cat(ones, *zeros, dim=dim), Tensor.stack(ones, *zeros, dim=dim)):
+            values = joined.numpy()
+            np.testing.assert_array_equal(np.signbit(values), values == 0)
