@@ -154,11 +154,20 @@ func mulMinusOne(_ any, m *uop.UOp) *uop.UOp {
 
 func addNeg(_ any, a *uop.UOp) *uop.UOp {
 	return eitherOrder(a, func(x, n *uop.UOp) *uop.UOp {
-		if n.Op != uop.Neg {
+		if n.Op != uop.Neg || accumulates(x) {
 			return nil
 		}
 		return x.Alu(uop.Sub, n.Src[0])
 	})
+}
+
+// accumulates reports whether a value is an accumulator, perhaps with terms added to it: a sum has terms, a difference would have to go in
+// order.
+func accumulates(u *uop.UOp) bool {
+	if u.Op == uop.Load {
+		return u.Src[0].DType.Space == uop.Reg
+	}
+	return u.Op == uop.Add && (accumulates(u.Src[0]) || accumulates(u.Src[1]))
 }
 
 func isConstLike(u *uop.UOp) bool { return u.Op == uop.ConstOp || u.Op == uop.VConstOp }
