@@ -53,6 +53,8 @@ type nodeRanges struct {
 	in, out []*uop.UOp
 	// loops are the ranges of the kernel that reads the sources; only for store.
 	loops []*uop.UOp
+	// root is the node that the kernel computes which reads the sources, one of them if several kernels do; only for store.
+	root *uop.UOp
 	// rows are ranges of the kernel that terms are scattered to; the sources are not computed in loops over them.
 	rows []*uop.UOp
 	// reads: computing the node loads from memory.
@@ -327,14 +329,23 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 		// Users that disagree are in loops of their own, or read several elements in the same loops.
 		times := within(u, m.in, max(m.kernels, 1)*x.evaluationsAt(m.loops, varying(m.in, n.uniform)))
 		n.evaluations += times
-		inLoops = addUser(inLoops, m, times, x.readsInOrder(c, m))
+		root := m.root
+		if m.realize {
+			root = c
+		}
+		inLoops = addUser(inLoops, m, usersInLoops{m.loops, nil, times, root, x.readsInOrder(c, m)})
 	}
-	alone := int64(0)
+	alone, longest := int64(0), usersInLoops{}
 	for _, l := range inLoops {
 		if l.inOrder {
 			alone += l.times
-		} else {
-			most = max(most, l.times)
+		} else if l.times > most {
+			most, longest = l.times, l
+		}
+	}
+	for _, l := range inLoops {
+		if !l.inOrder && (x.readsMoved(l.root, longest.root) || x.readsMoved(longest.root, l.root)) {
+			alone += l.times
 		}
 	}
 	switch {
@@ -351,25 +362,45 @@ type usersInLoops struct {
 	loops []*uop.UOp
 	in    [][]*uop.UOp // each different list of indices
 	times int64
+	root  *uop.UOp // what the kernel computes
 	// inOrder: the loops run in order, so that no other kernel joins them.
 	inOrder bool
 }
 
 // addUser adds a user to those in the same loops; those that read the same elements count once.
-func addUser(all []usersInLoops, m *nodeRanges, times int64, inOrder bool) []usersInLoops {
+func addUser(all []usersInLoops, m *nodeRanges, user usersInLoops) []usersInLoops {
 	for i := range all {
 		l := &all[i]
 		if len(m.loops) != len(l.loops) || !slices.Equal(m.loops, l.loops) {
 			continue
 		}
 		if slices.ContainsFunc(l.in, func(in []*uop.UOp) bool { return sameIndices([][]*uop.UOp{in, m.in}) }) {
-			l.times = max(l.times, times)
+			l.times = max(l.times, user.times)
 		} else {
-			l.in, l.times = append(l.in, m.in), l.times+times
+			l.in, l.times = append(l.in, m.in), l.times+user.times
 		}
 		return all
 	}
-	return append(all, usersInLoops{m.loops, [][]*uop.UOp{m.in}, times, inOrder})
+	user.in = [][]*uop.UOp{m.in}
+	return append(all, user)
+}
+
+// readsMoved reports whether the kernel of a node reads what another one computes in other places than its own, so that they cannot be
+// merged.
+func (x *indexing) readsMoved(by, root *uop.UOp) bool {
+	if by == nil || root == nil || by == root {
+		return false
+	}
+	shifts := func(u *uop.UOp) bool {
+		return u.Op == uop.Add && (len(u.Src[0].Ranges()) == 0 || len(u.Src[1].Ranges()) == 0)
+	}
+	for _, c := range x.usersOf(x.at(root)) {
+		m := x.at(c)
+		if m.known && !m.realize && m.root == by && slices.ContainsFunc(m.in, func(i *uop.UOp) bool { return i.GetIdx().Find(shifts) != nil }) {
+			return true
+		}
+	}
+	return false
 }
 
 // readsInOrder reports whether a user computes its operands in loops that run in order, perhaps for its own user.
@@ -580,7 +611,9 @@ func varying(indices []*uop.UOp, uniform axisSet) []*uop.UOp {
 // setLoops records the ranges of the kernel that reads the sources of a node, and the number of kernels it is computed in.
 func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 	if n.realize {
-		n.kernels = 1
+		n.kernels, n.root = 1, u
+	} else if users := x.usersOf(n); len(users) > 0 {
+		n.root = x.at(users[0]).root
 	}
 	if n.realize && !n.keep && u.Op != uop.ReduceAxis && !alwaysContiguous.Has(u.Op) { // it may be computed where it is read
 		var own []*uop.UOp

@@ -41,3 +41,15 @@ func TestScatteredFunctionsAreStored(t *testing.T) {
 		t.Errorf("%d kernels compute sines, expected 1", n)
 	}
 }
+
+// A function that two kernels need is computed once where one of them reads the other's result in other places, so that they stay two.
+func TestFunctionsOfMovedValuesAreStored(t *testing.T) {
+	g := newGraph(t)
+	f := g.in(93, 96).Exp2().Sin()
+	part := f.Mul(g.in(93, 96)) // is stored, as it is read twice
+	rolled := part.Shrink([]uop.Pair{{Lo: uop.N(3), Hi: uop.N(93)}, {Hi: uop.N(96)}}).Pad([]uop.Pair{{Hi: uop.N(3)}, {}})
+	back := part.Shrink([]uop.Pair{{Hi: uop.N(90)}, {Hi: uop.N(96)}}).Pad([]uop.Pair{{Lo: uop.N(3)}, {}})
+	if n := count(g.fused(options, rolled.Add(back).Add(f)), uop.Sin); n != 1 {
+		t.Errorf("%d kernels compute sines, expected 1", n)
+	}
+}
