@@ -79,7 +79,7 @@ THEIRS = Frame(
     lambda x: jnp.float32(x),
 )
 # A program makes a function of arrays; its results are compared.
-Program = Callable[[Frame], Callable[..., Any]]
+Program = Callable[[Frame], Any]
 ROWS: dict[str, tuple[Program, list[Array]]] = {}
 
 
@@ -100,7 +100,7 @@ def row(name: str, *arrays: Array) -> Callable[[Program], Program]:
     normal(128, 784),
     np.eye(10, dtype="float32")[RNG.integers(0, 10, 128)],
 )
-def mlp(f: Frame) -> Callable[..., Any]:
+def mlp(f: Frame) -> Any:
     """Return the gradients of each example."""
 
     def loss(w1: Any, w2: Any, x: Any, y: Any) -> Any:
@@ -117,7 +117,7 @@ def mlp(f: Frame) -> Callable[..., Any]:
     normal(64, 1, 28, 28),
     np.eye(10, dtype="float32")[RNG.integers(0, 10, 64)],
 )
-def cnn(f: Frame) -> Callable[..., Any]:
+def cnn(f: Frame) -> Any:
     """Return the gradients of each example."""
 
     def loss(k1: Any, k2: Any, w: Any, x: Any, y: Any) -> Any:
@@ -134,7 +134,7 @@ def cnn(f: Frame) -> Callable[..., Any]:
     normal(128, 512, scale=0.09),
     normal(512, 128, scale=0.04),
 )
-def transformer(f: Frame) -> Callable[..., Any]:
+def transformer(f: Frame) -> Any:
     """Return the product of the second derivatives with the parameters."""
 
     def layer(x: Any, ws: Any) -> Any:
@@ -160,7 +160,7 @@ def transformer(f: Frame) -> Callable[..., Any]:
     normal(1000, 64),
     RNG.integers(0, 2, 1000).astype("float32"),
 )
-def logistic(f: Frame) -> Callable[..., Any]:
+def logistic(f: Frame) -> Any:
     """Return all second derivatives."""
 
     def loss(w: Any, x: Any, y: Any) -> Any:
@@ -176,7 +176,7 @@ BODIES = np.array(
 
 
 @row("Jacobian through 1,000 RK4 steps of 3 bodies", BODIES)
-def bodies(f: Frame) -> Callable[..., Any]:
+def bodies(f: Frame) -> Any:
     """Return the derivatives of the last state by the first, in forward mode."""
 
     def slope(s: Any) -> Any:
@@ -200,7 +200,7 @@ def bodies(f: Frame) -> Callable[..., Any]:
     return f.of.jacfwd(run)
 
 
-def lstm(f: Frame) -> Callable[..., Any]:
+def lstm(f: Frame) -> Any:
     """Return a loss of an LSTM."""
 
     def loss(wx: Any, wh: Any, b: Any, xs: Any, h: Any) -> Any:
@@ -218,8 +218,12 @@ def lstm(f: Frame) -> Callable[..., Any]:
 
 
 RECURRENT = [
-    normal(32, 256, scale=0.1), normal(64, 256, scale=0.1), normal(256, scale=0.1), normal(256, 16, 32), np.zeros((16, 64), "float32"),
-]  # fmt: skip
+    normal(32, 256, scale=0.1),
+    normal(64, 256, scale=0.1),
+    normal(256, scale=0.1),
+    normal(256, 16, 32),
+    np.zeros((16, 64), "float32"),
+]
 ROWS["LSTM by scan, 256 steps of 16x64"] = (lstm, RECURRENT)
 ROWS["LSTM by scan, gradients"] = (
     lambda f: f.of.grad(lstm(f), argnums=(0, 1, 2)),
@@ -230,7 +234,7 @@ ROWS["LSTM by scan, gradients"] = (
 @row(
     "Newton's method by while_loop, from 1,000 starts", RNG.uniform(0.5, 50, 1000).astype("float32")
 )
-def newton(f: Frame) -> Callable[..., Any]:
+def newton(f: Frame) -> Any:
     """Return the roots of x^3 + x = a."""
 
     def root(a: Any) -> Any:
@@ -250,7 +254,7 @@ def newton(f: Frame) -> Callable[..., Any]:
     normal(100),
     normal(100, 100, scale=0.02),
 )
-def hmc(f: Frame) -> Callable[..., Any]:
+def hmc(f: Frame) -> Any:
     """Return position and momentum."""
 
     def run(q: Any, p: Any, a: Any) -> Any:
@@ -272,7 +276,7 @@ def hmc(f: Frame) -> Callable[..., Any]:
     RNG.uniform(0.5, 1, 1_000_000).astype("float32"),
     normal(1_000_000),
 )
-def recurrence(f: Frame) -> Callable[..., Any]:
+def recurrence(f: Frame) -> Any:
     """Return all values of x[i] = a[i] x[i-1] + b[i]."""
 
     def run(a: Any, b: Any) -> Any:
@@ -281,11 +285,15 @@ def recurrence(f: Frame) -> Callable[..., Any]:
     return run
 
 
-for sampler, parameters in (("gamma", (2.0,)), ("poisson", (5.0,)), ("binomial", (50.0, 0.3))):
-    ROWS[f"{sampler} samples, 1e6"] = (
-        lambda f, s=sampler, p=parameters: lambda key: getattr(f.random, s)(key, *p, (1_000_000,)),
-        [np.array([0, 42], "uint32")],
-    )
+def samples(name: str, *parameters: float) -> Program:
+    """Return a program that draws a million."""
+    return lambda f: lambda key: getattr(f.random, name)(key, *parameters, (1_000_000,))
+
+
+KEY = np.array([0, 42], "uint32")
+ROWS["gamma samples, 1e6"] = samples("gamma", 2.0), [KEY]
+ROWS["poisson samples, 1e6"] = samples("poisson", 5.0), [KEY]
+ROWS["binomial samples, 1e6"] = samples("binomial", 50.0, 0.3), [KEY]
 ROWS["gamma samples, gradients of 1e5"] = (
     lambda f: lambda key, a: f.of.grad(lambda a: f.random.gamma(key, a).sum())(a),
     [np.array([0, 42], "uint32"), RNG.uniform(0.1, 20, 100_000).astype("float32")],
@@ -355,8 +363,8 @@ def main() -> None:
         text = [
             "# Functions of functions against JAX",
             "",
-            "Gradients, batches, loops and samplers, compiled whole by both (TinyJit, jax.jit), by turns in",
-            "one process; medians. apart is the greatest difference of results, of the greatest one.",
+            "Gradients, batches, loops and samplers, compiled whole (TinyJit, jax.jit), by turns",
+            "in one process; medians. apart is the greatest difference, of the greatest result.",
             "Written by `make bench-transforms`.",
             "",
             *where(),

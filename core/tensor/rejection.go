@@ -8,7 +8,8 @@ import (
 )
 
 // Samplers by rejection: loops that go on until every element has accepted a sample. The methods and the order in which they draw are those of
-// jax.random, so that samples of one key are equal to rounding. Keys inside the loops are uint64, with the first word in the low half, in which
+// jax.random, so that samples of one key are equal to rounding; but for attempts, which keep the first sample that is accepted where JAX keeps the
+// last one that came up until all elements had one. Keys inside the loops are uint64, with the first word in the low half, in which
 // the key that splitting a key gives at a place is one THREEFRY.
 
 // child is the key at a place among those that a key is split into.
@@ -85,17 +86,20 @@ func gammaLoop(keys, d *uop.UOp) *uop.UOp {
 	}
 	return repeatWhile("draw", states, []*uop.UOp{d}, func(states, read []*uop.UOp) []*uop.UOp {
 		left, key, xKey, again, v, d := states[0], states[1], states[2], states[3], states[4], read[0]
+		// Elements that have a sample compute nothing, and few have none after the first step.
 		c := div(1.0/3, sqrt(d))
-		xKey = where(again, xKey, child(key, 1))
-		x := normalOf(inInterval(aboveMinusOne(dt), 1.0, uniformOfEach(child(xKey, 1), dt)))
+		drawn := where(again, xKey, child(key, 1))
+		x := normalOf(inInterval(aboveMinusOne(dt), 1.0, uniformOfEach(child(drawn, 1), dt)))
 		root := add(1.0, mul(x, c))
-		again = le(root, 0.0)
 		cube, xx := mul(square(root), root), square(x)
 		u := uniformOfEach(child(key, 2), dt)
 		rejected := bitAnd(ge(u, sub(1.0, mul(square(xx), 0.0331))), ge(log(u), add(mul(xx, 0.5), mul(d, add(sub(1.0, cube), log(cube))))))
-		accepted := bitAnd(left, logicalNot(bitOr(again, rejected)))
+		found := seldom(left, where(le(root, 0.0), -1.0, where(rejected, 0.0, cube)), likeConst(v, 1.0)) // -1: too small, 0: rejected
+		left = bitAnd(left, le(found, 0.0))
+		again = lt(found, 0.0)
 		return []*uop.UOp{
-			bitAnd(left, logicalNot(accepted)), where(again, key, child(key, 0)), child(xKey, 0), again, where(accepted, cube, v),
+			left, seldom(bitAnd(left, logicalNot(again)), child(key, 0), key), seldom(again, child(drawn, 0), xKey), again,
+			where(bitAnd(states[0], logicalNot(left)), found, v),
 		}
 	})[4]
 }
@@ -206,7 +210,9 @@ func attempts(key *uop.UOp, dt *uop.DType, waits *uop.UOp, read []*uop.UOp, try 
 	return repeatWhile("draw", states, read, func(states, read []*uop.UOp) []*uop.UOp {
 		left, key, found := states[0], states[1], states[2]
 		k, accepted := try(uniformsOf(child(key, 1), s, dt), uniformsOf(child(key, 2), s, dt), read)
-		return []*uop.UOp{bitAnd(left, logicalNot(accepted)), child(key, 0), where(accepted, k, found)}
+		k = seldom(left, where(accepted, k, -1.0), likeConst(found, -1.0))
+		taken := ge(k, 0.0)
+		return []*uop.UOp{bitAnd(left, logicalNot(taken)), child(key, 0), where(taken, k, found)}
 	})[2]
 }
 

@@ -96,11 +96,11 @@ ROUNDED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("dirichlet", (np.ones((2, 3), "float32"), (4, 2)), {}),
     ("ball", (3,), {"shape": (20,)}),
     ("ball", (2, 1.5), {"shape": (4, 5)}),
-    ("poisson", (np.array([0, 0.3, 5, 9.9, 10, 30, 100], "float32"), (30, 7)), {}),
-    ("binomial", (np.array([5, 20, 50, 100, -1, np.nan], "float32"), 0.3, (20, 6)), {}),
-    ("binomial", (40.0, np.array([0, 0.01, 0.3, 0.7, 1, np.nan, -1], "float32"), (9, 7)), {}),
+    ("poisson", (np.array([0, 0.3, 2, 5, 7, 9, 9.9], "float32"), (30, 7)), {}),
+    ("binomial", (np.array([5, 20, 30, 33, -1, np.nan], "float32"), 0.3, (20, 6)), {}),
+    ("binomial", (25.0, np.array([0, 0.01, 0.3, 0.7, 1, np.nan, -1], "float32"), (9, 7)), {}),
     ("multinomial", (20.0, np.array([0.2, 0.3, 0.5], "float32")), {}),
-    ("multinomial", (np.array([3, 90], "float32"), np.ones((2, 4), "float32")), {}),
+    ("multinomial", (np.array([3, 20], "float32"), np.ones((2, 4), "float32")), {}),
 ]
 
 
@@ -172,7 +172,7 @@ def test_implicit_derivatives(name: str, params: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "params"), [("gamma", (2.0,)), ("poisson", (3.0,)), ("binomial", (60.0, 0.4))]
+    ("name", "params"), [("gamma", (2.0,)), ("poisson", (3.0,)), ("binomial", (20.0, 0.4))]
 )
 def test_rejection_in_transformations(name: str, params: tuple[float, ...]) -> None:
     keys = random.split(random.key(9), 4)

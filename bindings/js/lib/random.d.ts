@@ -5,7 +5,8 @@
  *
  * A key is a tensor of two uint32, made of a seed. A function of a key returns the same numbers whenever it is called: split makes
  * new keys of one, foldIn one key of a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32,
- * partitionable; Salmon et al., 2011), other samples are equal to rounding.
+ * partitionable; Salmon et al., 2011), other samples are equal to rounding, but for poisson with lam of 10 and more and binomial
+ * with n p above 10.
  *
  * @example
  * const keys = random.split(random.key(42))

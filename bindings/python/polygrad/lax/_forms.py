@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from polygrad._base import wrong
+from polygrad._library import wrong
 from polygrad.lax import _operations as ops
 from polygrad.tensor import Tensor
 
@@ -255,7 +255,7 @@ def conv_general_dilated(
     >>> conv_general_dilated(x, w, (1,), [(0, 1)]).tolist()
     [[[21.0, 32.0, 3.0]]]
     """
-    specs = dimension_numbers or (None, None, None)
+    specs: tuple[Any, Any, Any] = dimension_numbers or (None, None, None)
     window = (_row(padding), lhs_dilation, rhs_dilation, *specs)
     groups = (feature_group_count, batch_group_count)
     return ops.conv_general_dilated(
