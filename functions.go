@@ -49,31 +49,47 @@ func express(who string, f Function, args []*Tensor, axes []int) (*expr, error) 
 			t.Abandon()
 		}
 	}()
-	given := make([]*Tensor, len(placeholders))
-	for i, v := range placeholders {
-		given[i] = c.tensor(v)
-	}
-	var results []*Tensor
-	func() {
-		c.unlock()
-		defer c.lock()
-		results, err = f(given...)
-	}()
+	vs, keep, err := c.call(f, placeholders)
 	if err != nil {
 		return nil, err
 	}
-	if vs, err = variables(results); err != nil {
-		return nil, fmt.Errorf("the results: %w", err)
-	}
 	ended = true
 	e, err := t.End(vs)
-	runtime.KeepAlive(given)
-	runtime.KeepAlive(results)
+	runtime.KeepAlive(keep)
 	runtime.KeepAlive(args)
 	if err != nil {
 		return nil, err
 	}
 	return c.newExpr(e), nil
+}
+
+// call calls a function on placeholders, without the lock of the context. keep must be alive as long as the results are used.
+func (c *Context) call(f Function, placeholders []*variable.Variable) (results []*variable.Variable, keep any, err error) {
+	given := make([]*Tensor, len(placeholders))
+	for i, v := range placeholders {
+		given[i] = c.tensor(v)
+	}
+	var made []*Tensor
+	func() {
+		c.unlock()
+		defer c.lock()
+		made, err = f(given...)
+	}()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, r := range made {
+		switch {
+		case r == nil:
+			return nil, nil, fmt.Errorf("result %d: is nil, expected a tensor", i)
+		case r.Err() != nil:
+			return nil, nil, r.Err()
+		case r.c != c:
+			return nil, nil, fmt.Errorf("result %d: %w", i, variable.ErrOtherContext)
+		}
+	}
+	results, err = variables(made)
+	return results, [2][]*Tensor{given, made}, err
 }
 
 func (c *Context) newExpr(e *variable.Expr) *expr {
@@ -334,4 +350,94 @@ func HVP(f Function, args, vectors []*Tensor) ([]*Tensor, error) {
 	}
 	half := len(out) / 2
 	return out[half : half+len(of)], nil
+}
+
+// Checkpoint returns f, whose derivatives compute it again instead of storing what its results are computed from, to save memory. They store the
+// arguments and what the policy says: "nothing_saveable" (or "") nothing else, "dots_saveable" matrix products and convolutions,
+// "everything_saveable" all, as if f was not checkpointed. The computation begins when the gradients of the results are known.
+func Checkpoint(f Function, policy string) Function {
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		x, err := express("Checkpoint", f, args, nil)
+		if err != nil {
+			return nil, wrapError("Checkpoint", err)
+		}
+		out, err := x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.Checkpoint(policy, vs) })
+		return out, wrapError("Checkpoint", err)
+	}
+}
+
+// CustomJVP returns f with derivatives by a rule: rule computes, from the arguments of f and then a tangent for each argument of a floating type, a
+// tangent for each result of a floating type. It must be linear in the tangents; reverse mode is its transpose.
+func CustomJVP(f, rule Function) Function {
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		out, err := customJVP(f, rule, args)
+		return out, wrapError("CustomJVP", err)
+	}
+}
+
+func customJVP(f, rule Function, args []*Tensor) ([]*Tensor, error) {
+	x, err := express("CustomJVP", f, args, nil)
+	if err != nil {
+		return nil, err
+	}
+	given := append([]*Tensor{}, args...)
+	for _, i := range floats(args) {
+		given = append(given, args[i])
+	}
+	tangent, err := express("CustomJVP", rule, given, nil)
+	if err != nil {
+		return nil, fmt.Errorf("rule: %w", err)
+	}
+	defer runtime.KeepAlive(tangent)
+	return x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.CustomJVP(tangent.e, vs) })
+}
+
+// CustomVJP returns f with gradients by a rule. forward computes the results of f again, and then residuals, which are stored; backward computes,
+// from the residuals and a cotangent for each result, a gradient for each argument of a floating type.
+// Forward mode takes the transpose of backward, at cotangents of 0.
+func CustomVJP(f, forward, backward Function) Function {
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		out, err := customVJP(f, forward, backward, args)
+		return out, wrapError("CustomVJP", err)
+	}
+}
+
+func customVJP(f, forward, backward Function, args []*Tensor) ([]*Tensor, error) {
+	x, err := express("CustomVJP", f, args, nil)
+	if err != nil {
+		return nil, err
+	}
+	first, err := express("CustomVJP", forward, args, nil)
+	if err != nil {
+		return nil, fmt.Errorf("forward: %w", err)
+	}
+	given, err := first.apply(args...)
+	if err != nil {
+		return nil, err
+	}
+	n := len(x.e.Outputs())
+	if len(given) < n {
+		return nil, fmt.Errorf("forward: returns %d tensors, expected the %d results, and residuals", len(given), n)
+	}
+	back, err := express("CustomVJP", backward, append(given[n:len(given):len(given)], given[:n]...), nil)
+	if err != nil {
+		return nil, fmt.Errorf("backward: %w", err)
+	}
+	defer runtime.KeepAlive(back)
+	defer runtime.KeepAlive(first)
+	return x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.CustomVJP(first.e, back.e, vs) })
+}
+
+// StopGradient is a constant for derivatives: x.Detach().
+func StopGradient(x *Tensor) *Tensor { return x.Detach() }
+
+// Describe returns f as text for arguments of the shapes and types of args: its inputs, one equation a line with names and types, its outputs.
+// Loops have their statements indented. f is called once and nothing is computed.
+func Describe(f Function, args ...*Tensor) (string, error) {
+	x, err := express("Describe", f, args, nil)
+	if err != nil {
+		return "", wrapError("Describe", err)
+	}
+	defer runtime.KeepAlive(x)
+	return x.e.String(), nil
 }

@@ -2,7 +2,6 @@ package polygrad
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -49,40 +48,19 @@ func (c *Context) compile(f func(args ...*Tensor) ([]*Tensor, error), args []*Te
 	if err != nil {
 		return nil, err
 	}
-	given := make([]*Tensor, len(args))
-	for i, v := range placeholders {
-		given[i] = c.tensor(v)
-	}
 	ended := false
 	defer func() {
 		if !ended { // f has failed, or panicked
 			t.Abandon()
 		}
 	}()
-	var results []*Tensor
-	func() {
-		c.unlock()
-		defer c.lock()
-		results, err = f(given...)
-	}()
+	vs, keep, err := c.call(f, placeholders)
 	if err != nil {
-		return nil, err
-	}
-	for i, r := range results {
-		if err := r.Err(); err != nil {
-			return nil, err
-		}
-		if r.c != c {
-			return nil, fmt.Errorf("result %d: %w", i, variable.ErrOtherContext)
-		}
-	}
-	if vs, err = variables(results); err != nil {
 		return nil, err
 	}
 	ended = true
 	s, err := t.Compile(vs)
-	runtime.KeepAlive(given)
-	runtime.KeepAlive(results)
+	runtime.KeepAlive(keep)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +111,14 @@ func (s *Step) Kernels() int {
 		return 0
 	}
 	return s.s.Kernels()
+}
+
+// Memory returns how many bytes of intermediate results a run needs at once.
+func (s *Step) Memory() int64 {
+	if s == nil || s.s == nil {
+		return 0
+	}
+	return s.s.Memory()
 }
 
 // Jit returns a compiled version of f: its first call calls f, its second call compiles f (see Compile), and all calls from the second on

@@ -831,6 +831,21 @@ func go_poly_expr_begin(ctx uintptr, name unsafe.Pointer, args unsafe.Pointer, n
 	return poly_expr_begin(ctx, (*byte)(name), (*uintptr)(args), n, (*int32)(axes), (*uintptr)(given))
 }
 
+//export go_poly_expr_checkpoint
+func go_poly_expr_checkpoint(f uintptr, policy unsafe.Pointer, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_checkpoint(f, (*byte)(policy), (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//export go_poly_expr_custom_jvp
+func go_poly_expr_custom_jvp(f uintptr, tangent uintptr, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_custom_jvp(f, tangent, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//export go_poly_expr_custom_vjp
+func go_poly_expr_custom_vjp(f uintptr, forward uintptr, backward uintptr, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_custom_vjp(f, forward, backward, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
 //export go_poly_expr_derive
 func go_poly_expr_derive(f uintptr, derivative int32, of unsafe.Pointer, n int32) uintptr {
 	return poly_expr_derive(f, derivative, (*int32)(of), n)
@@ -856,9 +871,19 @@ func go_poly_expr_scan(f uintptr, carried int32, length int64, reverse int32, ar
 	return poly_expr_scan(f, carried, length, reverse, (*uintptr)(args), n, (*uintptr)(out), room)
 }
 
+//export go_poly_expr_select
+func go_poly_expr_select(f uintptr, outputs unsafe.Pointer, n int32) uintptr {
+	return poly_expr_select(f, (*int32)(outputs), n)
+}
+
 //export go_poly_expr_switch
 func go_poly_expr_switch(f uintptr, branches int32, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
 	return poly_expr_switch(f, branches, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//export go_poly_expr_text
+func go_poly_expr_text(f uintptr) unsafe.Pointer {
+	return unsafe.Pointer(poly_expr_text(f))
 }
 
 //export go_poly_expr_while

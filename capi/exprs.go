@@ -20,34 +20,46 @@ func numbersAt(arg string, at *int32, n int32, most int) ([]int, error) {
 	return out, nil
 }
 
+// begun starts a trace of a function of n arrays, and writes their placeholders to given.
+func (c *context) begun(fn string, name *byte, args *uintptr, n int32, given *uintptr,
+	begin func(who string, vs []*variable.Variable) (placeholders []*variable.Variable, abandon func(), err error)) error {
+	if name != nil {
+		fn = goString(name)
+	}
+	vs, err := c.arrays("args", args, n)
+	if err != nil {
+		return err
+	}
+	if given == nil && n > 0 {
+		return badArg("given", "is NULL, expected room for %d handles", n)
+	}
+	placeholders, abandon, err := begin(fn, vs)
+	if err != nil {
+		return err
+	}
+	if err := c.outArrays(placeholders, given); err != nil {
+		abandon()
+		return err
+	}
+	return nil
+}
+
 func poly_expr_begin(ctx uintptr, name *byte, args *uintptr, n int32, axes *int32, given *uintptr) int32 {
 	return status("poly_expr_begin", ctx, func(c *context) error {
-		who := "poly_expr_begin"
-		if name != nil {
-			who = goString(name)
-		}
-		vs, err := c.arrays("args", args, n)
-		if err != nil {
-			return err
-		}
-		if given == nil && n > 0 {
-			return badArg("given", "is NULL, expected room for %d handles", n)
-		}
-		var at []int
-		if axes != nil {
-			if at, err = numbersAt("axes", axes, n, len(vs)); err != nil {
-				return err
+		return c.begun("poly_expr_begin", name, args, n, given, func(who string, vs []*variable.Variable) ([]*variable.Variable, func(), error) {
+			var at []int
+			if axes != nil {
+				var err error
+				if at, err = numbersAt("axes", axes, n, len(vs)); err != nil {
+					return nil, nil, err
+				}
 			}
-		}
-		t, stand, err := c.vars.Express(who, vs, at)
-		if err != nil {
-			return &argError{"args", err}
-		}
-		if err := c.outArrays(stand, given); err != nil {
-			t.Abandon()
-			return err
-		}
-		return nil
+			t, stand, err := c.vars.Express(who, vs, at)
+			if err != nil {
+				return nil, nil, &argError{"args", err}
+			}
+			return stand, t.Abandon, nil
+		})
 	})
 }
 
@@ -150,6 +162,20 @@ func poly_expr_batch(f uintptr, size int64, inAxes *int32, nIn int32, outAxes *i
 	})
 }
 
+func poly_expr_select(f uintptr, outputs *int32, n int32) uintptr {
+	return transformExpr("poly_expr_select", f, func(e *variable.Expr) (*variable.Expr, error) {
+		at, err := numbersAt("outputs", outputs, n, len(e.Outputs()))
+		if err != nil {
+			return nil, err
+		}
+		made, err := e.Select(at)
+		if err != nil {
+			return nil, &argError{"outputs", err}
+		}
+		return made, nil
+	})
+}
+
 func poly_expr_info(f uintptr, inputs, outputs *int32) (rc int32) {
 	withContextOf("poly_expr_info", "f", f, handle.Expr, func(c *context) error {
 		e, err := owned[*variable.Expr](c, "f", f, handle.Expr)
@@ -168,7 +194,7 @@ func poly_expr_info(f uintptr, inputs, outputs *int32) (rc int32) {
 }
 
 // runExpr writes the arrays that an expression makes of arguments. results is their number.
-func runExpr(fn string, f uintptr, args *uintptr, n int32, out *uintptr, room int32, results func(e *variable.Expr) (int, error), run func(e *variable.Expr, args []*variable.Variable) ([]*variable.Variable, error)) (count int32) {
+func runExpr(fn string, f uintptr, args *uintptr, n int32, out *uintptr, room int32, results func(e *variable.Expr) (int, error), run func(c *context, e *variable.Expr, args []*variable.Variable) ([]*variable.Variable, error)) (count int32) {
 	withContextOf(fn, "f", f, handle.Expr, func(c *context) error {
 		e, err := owned[*variable.Expr](c, "f", f, handle.Expr)
 		if err != nil {
@@ -185,9 +211,12 @@ func runExpr(fn string, f uintptr, args *uintptr, n int32, out *uintptr, room in
 		if room < int32(want) || want > 0 && out == nil {
 			return badArg("out", "room for %d results at %p, expected %d", room, unsafe.Pointer(out), want)
 		}
-		made, err := run(e, vs)
+		made, err := run(c, e, vs)
+		if _, named := errors.AsType[*argError](err); err != nil && !named {
+			err = &argError{"args", err}
+		}
 		if err != nil {
-			return &argError{"args", err}
+			return err
 		}
 		count = int32(len(made))
 		return c.outArrays(made, out)
@@ -198,17 +227,22 @@ func runExpr(fn string, f uintptr, args *uintptr, n int32, out *uintptr, room in
 func outputsOf(e *variable.Expr) (int, error) { return len(e.Outputs()), nil }
 
 func poly_expr_apply(f uintptr, args *uintptr, n int32, out *uintptr, room int32) int32 {
-	return runExpr("poly_expr_apply", f, args, n, out, room, outputsOf, (*variable.Expr).Apply)
+	return runExpr("poly_expr_apply", f, args, n, out, room, outputsOf, func(_ *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		return e.Apply(vs)
+	})
 }
 
 func poly_expr_scan(f uintptr, carried int32, length int64, reverse int32, args *uintptr, n int32, out *uintptr, room int32) int32 {
-	return runExpr("poly_expr_scan", f, args, n, out, room, outputsOf, func(e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+	return runExpr("poly_expr_scan", f, args, n, out, room, outputsOf, func(_ *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
 		return e.Scan(int(carried), length, reverse != 0, vs)
 	})
 }
 
 func poly_expr_while(f uintptr, args *uintptr, n int32, out *uintptr, room int32) int32 {
-	return runExpr("poly_expr_while", f, args, n, out, room, func(e *variable.Expr) (int, error) { return len(e.Inputs()), nil }, (*variable.Expr).While)
+	inputs := func(e *variable.Expr) (int, error) { return len(e.Inputs()), nil }
+	return runExpr("poly_expr_while", f, args, n, out, room, inputs, func(_ *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		return e.While(vs)
+	})
 }
 
 func poly_expr_switch(f uintptr, branches int32, args *uintptr, n int32, out *uintptr, room int32) int32 {
@@ -218,9 +252,59 @@ func poly_expr_switch(f uintptr, branches int32, args *uintptr, n int32, out *ui
 		}
 		return len(e.Outputs()) / int(branches), nil
 	}
-	return runExpr("poly_expr_switch", f, args, n, out, room, results, func(e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+	return runExpr("poly_expr_switch", f, args, n, out, room, results, func(_ *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
 		return e.Switch(int(branches), vs)
 	})
+}
+
+// exprAt is the expression of an argument.
+func exprAt(c *context, arg string, f uintptr) (*variable.Expr, error) {
+	return owned[*variable.Expr](c, arg, f, handle.Expr)
+}
+
+func poly_expr_checkpoint(f uintptr, policy *byte, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	name := ""
+	if policy != nil {
+		name = goString(policy)
+	}
+	return runExpr("poly_expr_checkpoint", f, args, n, out, room, outputsOf, func(_ *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		return e.Checkpoint(name, vs)
+	})
+}
+
+func poly_expr_custom_jvp(f, tangent uintptr, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	return runExpr("poly_expr_custom_jvp", f, args, n, out, room, outputsOf, func(c *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		rule, err := exprAt(c, "tangent", tangent)
+		if err != nil {
+			return nil, err
+		}
+		return e.CustomJVP(rule, vs)
+	})
+}
+
+func poly_expr_custom_vjp(f, forward, backward uintptr, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	return runExpr("poly_expr_custom_vjp", f, args, n, out, room, outputsOf, func(c *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		first, err := exprAt(c, "forward", forward)
+		if err != nil {
+			return nil, err
+		}
+		second, err := exprAt(c, "backward", backward)
+		if err != nil {
+			return nil, err
+		}
+		return e.CustomVJP(first, second, vs)
+	})
+}
+
+func poly_expr_text(f uintptr) (text *byte) {
+	withContextOf("poly_expr_text", "f", f, handle.Expr, func(c *context) error {
+		e, err := exprAt(c, "f", f)
+		if err == nil {
+			text = cString(e.String())
+		}
+		return err
+	}, func() { text = nil })
+	return text
 }
 
 func poly_expr_release(f uintptr) { release[*variable.Expr](f, handle.Expr) }

@@ -131,23 +131,14 @@ func poly_seed(ctx uintptr, seed uint64) int32 {
 
 func poly_trace_begin(ctx uintptr, name *byte, args *uintptr, n int32, given *uintptr) int32 {
 	return status("poly_trace_begin", ctx, func(c *context) error {
-		who := "poly_trace_begin"
-		if name != nil {
-			who = goString(name)
-		}
-		vs, err := c.arrays("args", args, n)
-		if err != nil {
-			return err
-		}
-		if given == nil && n > 0 {
-			return badArg("given", "is NULL, expected room for %d handles", n)
-		}
-		t, stand, err := c.vars.Trace(who, vs)
-		if err != nil {
-			return &argError{"args", err}
-		}
-		c.tracing = t
-		return c.outArrays(stand, given)
+		return c.begun("poly_trace_begin", name, args, n, given, func(who string, vs []*variable.Variable) ([]*variable.Variable, func(), error) {
+			t, stand, err := c.vars.Trace(who, vs)
+			if err != nil {
+				return nil, nil, &argError{"args", err}
+			}
+			c.tracing = t
+			return stand, func() { c.tracing = nil; t.Abandon() }, nil
+		})
 	})
 }
 

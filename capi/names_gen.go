@@ -69,11 +69,16 @@ poly_expr_end ctx results n
 poly_expr_abandon ctx
 poly_expr_derive f derivative of n
 poly_expr_batch f size in_axes n_in out_axes n_out
+poly_expr_select f outputs n
 poly_expr_info f inputs outputs
 poly_expr_apply f args n out room
 poly_expr_scan f carried length reverse args n out room
 poly_expr_while f args n out room
 poly_expr_switch f branches args n out room
+poly_expr_checkpoint f policy args n out room
+poly_expr_custom_jvp f tangent args n out room
+poly_expr_custom_vjp f forward backward args n out room
+poly_expr_text f
 poly_expr_release f
 poly_optim_new ctx op args n states
 poly_optim_lars params n lr momentum weight_decay tcoef nesterov classic decoupled_decay ns_steps ns_coefficients n_coefficients

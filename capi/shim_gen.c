@@ -284,6 +284,10 @@ PolyExpr *poly_expr_batch(PolyExpr *f, int64_t size, const int *in_axes, int n_i
   return poly_enter("poly_expr_batch") ? NULL : (PolyExpr *)go_poly_expr_batch((uintptr_t)f, size, (void *)in_axes, n_in, (void *)out_axes, n_out);
 }
 
+PolyExpr *poly_expr_select(PolyExpr *f, const int *outputs, int n) {
+  return poly_enter("poly_expr_select") ? NULL : (PolyExpr *)go_poly_expr_select((uintptr_t)f, (void *)outputs, n);
+}
+
 int poly_expr_info(PolyExpr *f, int *inputs, int *outputs) {
   return poly_enter("poly_expr_info") ? -1 : go_poly_expr_info((uintptr_t)f, (void *)inputs, (void *)outputs);
 }
@@ -302,6 +306,22 @@ int poly_expr_while(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int r
 
 int poly_expr_switch(PolyExpr *f, int branches, PolyArray **args, int n, PolyArray **out, int room) {
   return poly_enter("poly_expr_switch") ? -1 : go_poly_expr_switch((uintptr_t)f, branches, (void *)args, n, (void *)out, room);
+}
+
+int poly_expr_checkpoint(PolyExpr *f, const char *policy, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_checkpoint") ? -1 : go_poly_expr_checkpoint((uintptr_t)f, (void *)policy, (void *)args, n, (void *)out, room);
+}
+
+int poly_expr_custom_jvp(PolyExpr *f, PolyExpr *tangent, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_custom_jvp") ? -1 : go_poly_expr_custom_jvp((uintptr_t)f, (uintptr_t)tangent, (void *)args, n, (void *)out, room);
+}
+
+int poly_expr_custom_vjp(PolyExpr *f, PolyExpr *forward, PolyExpr *backward, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_custom_vjp") ? -1 : go_poly_expr_custom_vjp((uintptr_t)f, (uintptr_t)forward, (uintptr_t)backward, (void *)args, n, (void *)out, room);
+}
+
+char *poly_expr_text(PolyExpr *f) {
+  return poly_enter("poly_expr_text") ? NULL : go_poly_expr_text((uintptr_t)f);
 }
 
 void poly_expr_release(PolyExpr *f) {

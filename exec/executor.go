@@ -157,6 +157,9 @@ func (s *Step) Kernels() int { return len(s.plan.launches) }
 // Temporaries is the number of intermediate buffers.
 func (s *Step) Temporaries() int { return s.plan.temps }
 
+// Memory is how many bytes the intermediate buffers take at once.
+func (s *Step) Memory() int64 { return s.plan.arena }
+
 // Buffers are the BUFFERs of a run, in order of first use in the graph.
 func (s *Step) Buffers() []*uop.UOp { return s.buffers }
 

@@ -894,6 +894,10 @@ POLY_API PolyExpr *poly_expr_derive(PolyExpr *f, int derivative, const int *of, 
  * function was traced without. NULL on error. Since 2.0. */
 POLY_API PolyExpr *poly_expr_batch(PolyExpr *f, int64_t size, const int *in_axes, int n_in, const int *out_axes, int n_out);
 
+/* An expression of the same inputs that gives the outputs numbered outputs[0], ...,
+ * outputs[n-1], n of them at most as it has. NULL on error. Since 2.0. */
+POLY_API PolyExpr *poly_expr_select(PolyExpr *f, const int *outputs, int n);
+
 /* Writes the numbers of inputs and of outputs; each pointer may be NULL. 0 or -1. Since
  * 2.0. */
 POLY_API int poly_expr_info(PolyExpr *f, int *inputs, int *outputs);
@@ -927,6 +931,28 @@ POLY_API int poly_expr_while(PolyExpr *f, PolyArray **args, int n, PolyArray **o
  * The other n - 1 are what the branches read. Writes the outputs of the branch to out, and
  * returns their number; -1 on error. Since 2.0. */
 POLY_API int poly_expr_switch(PolyExpr *f, int branches, PolyArray **args, int n, PolyArray **out, int room);
+
+/* poly_expr_apply, where derivatives compute the outputs again instead of storing what they
+ * are computed from; the computation begins when the gradients of the outputs are known, and
+ * shares nothing with the first one. policy says what is stored beside the inputs:
+ * "nothing_saveable" (or NULL), "dots_saveable" (matrix products and convolutions) or
+ * "everything_saveable". Since 2.0. */
+POLY_API int poly_expr_checkpoint(PolyExpr *f, const char *policy, PolyArray **args, int n, PolyArray **out, int room);
+
+/* poly_expr_apply, with tangents that another expression computes: from the inputs of f, and
+ * a tangent for each of a floating type, in which it is linear, it gives a tangent for each
+ * output of a floating type. It serves both modes. Since 2.0. */
+POLY_API int poly_expr_custom_jvp(PolyExpr *f, PolyExpr *tangent, PolyArray **args, int n, PolyArray **out, int room);
+
+/* poly_expr_apply, with gradients that other expressions compute: forward gives, from the
+ * inputs of f, as many outputs as f, which are dropped, and then residuals; backward gives,
+ * from the residuals and a cotangent for each output of f, a gradient for each input of a
+ * floating type. Its transpose, at cotangents of 0, serves forward mode. Since 2.0. */
+POLY_API int poly_expr_custom_vjp(PolyExpr *f, PolyExpr *forward, PolyExpr *backward, PolyArray **args, int n, PolyArray **out, int room);
+
+/* An expression as text: inputs, one equation a line, outputs, with their types; malloc'd.
+ * Since 2.0. */
+POLY_API char *poly_expr_text(PolyExpr *f);
 
 /* Releases an expression. NULL and stale handles are ignored. Since 2.0. */
 POLY_API void poly_expr_release(PolyExpr *f);

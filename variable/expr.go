@@ -188,11 +188,7 @@ func (e *Expr) Apply(args []*Variable) ([]*Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := make(map[*uop.UOp]*uop.UOp, len(args))
-	for i, in := range e.inputs {
-		at[in] = nodes[i]
-	}
-	if nodes, err = transform.Substitute(e.outputs, at); err != nil {
+	if nodes, err = e.at(nodes); err != nil {
 		return nil, err
 	}
 	return e.ctx.results(nodes, from), nil
@@ -265,6 +261,94 @@ func (e *Expr) Switch(branches int, args []*Variable) ([]*Variable, error) {
 		return nil, err
 	}
 	return e.ctx.results(results, from), nil
+}
+
+// graph is the function without its context.
+func (e *Expr) graph() transform.Func {
+	return transform.Func{Inputs: e.inputs, Outputs: e.outputs}
+}
+
+// String is the function as text: see transform.Text.
+func (e *Expr) String() string { return transform.Text(e.graph()) }
+
+// Checkpoint gives the outputs for arguments; derivatives compute them again instead of storing what they are computed from. policy is the name
+// of one of transform.Policies, or empty. Nothing is computed.
+func (e *Expr) Checkpoint(policy string, args []*Variable) ([]*Variable, error) {
+	return e.stated(args, nil, func(nodes []*uop.UOp) ([]*uop.UOp, error) { return transform.Checkpoint(e.graph(), policy, nodes) })
+}
+
+// CustomJVP gives the outputs for arguments, with the tangents that a function computes from the arguments and a tangent for each one of a
+// floating type: one for each output of a floating type. Nothing is computed.
+func (e *Expr) CustomJVP(tangent *Expr, args []*Variable) ([]*Variable, error) {
+	return e.stated(args, []*Expr{tangent}, func(nodes []*uop.UOp) ([]*uop.UOp, error) {
+		results, err := e.at(nodes)
+		if err != nil {
+			return nil, err
+		}
+		return transform.CustomJVP(results, nodes, tangent.graph())
+	})
+}
+
+// CustomVJP gives the outputs for arguments, with gradients that backward computes from residuals and a cotangent for each output: one for each
+// argument of a floating type. The outputs of forward for the arguments are the residuals, behind as many others as the function has, which are
+// dropped. Nothing is computed.
+func (e *Expr) CustomVJP(forward, backward *Expr, args []*Variable) ([]*Variable, error) {
+	return e.stated(args, []*Expr{forward, backward}, func(nodes []*uop.UOp) ([]*uop.UOp, error) {
+		results, err := e.at(nodes)
+		if err != nil {
+			return nil, err
+		}
+		if err := sameInputs(forward, e); err != nil {
+			return nil, fmt.Errorf("forward: %w", err)
+		}
+		residuals, err := forward.at(nodes)
+		if err != nil {
+			return nil, err
+		}
+		if len(residuals) < len(results) {
+			return nil, fmt.Errorf("forward: returns %d tensors, expected the %d results, and residuals", len(residuals), len(results))
+		}
+		return transform.CustomVJP(results, nodes, residuals[len(results):], backward.graph())
+	})
+}
+
+func sameInputs(e, like *Expr) error {
+	if len(e.inputs) != len(like.inputs) {
+		return fmt.Errorf("takes %d tensors, expected %d as the function", len(e.inputs), len(like.inputs))
+	}
+	for i, u := range e.inputs {
+		if v := like.inputs[i]; u.DType != v.DType || !u.Shape().Equal(v.Shape()) {
+			return fmt.Errorf("input %d is %s of shape %s, expected %s of shape %s as of the function", i, u.DType.NumpyName(), u.Shape(), v.DType.NumpyName(), v.Shape())
+		}
+	}
+	return nil
+}
+
+// stated gives outputs for arguments, made by a transformation of more functions.
+func (e *Expr) stated(args []*Variable, more []*Expr, make func(nodes []*uop.UOp) ([]*uop.UOp, error)) ([]*Variable, error) {
+	nodes, from, err := e.operands(args, func(i int) uop.Shape { return e.inputs[i].Shape() })
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range more {
+		if f.ctx != e.ctx {
+			return nil, ErrOtherContext
+		}
+		from = append(from, f.from...)
+	}
+	if nodes, err = make(nodes); err != nil {
+		return nil, err
+	}
+	return e.ctx.results(nodes, from), nil
+}
+
+// at are the outputs for the nodes of arguments.
+func (e *Expr) at(nodes []*uop.UOp) ([]*uop.UOp, error) {
+	at := map[*uop.UOp]*uop.UOp{}
+	for i, in := range e.inputs {
+		at[in] = nodes[i]
+	}
+	return transform.Substitute(e.outputs, at)
 }
 
 // operands are the nodes of arguments of the types of the inputs and given shapes, and what results are computed from.

@@ -261,6 +261,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         ),
         "f size in_axes n_in out_axes n_out",
     ),
+    "poly_expr_select": (c_void_p, (c_void_p, c_void_p, c_int), "f outputs n"),
     "poly_expr_info": (c_int, (c_void_p, c_void_p, c_void_p), "f inputs outputs"),
     "poly_expr_apply": (c_int, (c_void_p, c_void_p, c_int, c_void_p, c_int), "f args n out room"),
     "poly_expr_scan": (
@@ -290,6 +291,44 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         ),
         "f branches args n out room",
     ),
+    "poly_expr_checkpoint": (
+        c_int,
+        (
+            c_void_p,
+            c_char_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+        "f policy args n out room",
+    ),
+    "poly_expr_custom_jvp": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+        "f tangent args n out room",
+    ),
+    "poly_expr_custom_vjp": (
+        c_int,
+        (
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+        "f forward backward args n out room",
+    ),
+    "poly_expr_text": (c_void_p, (c_void_p,), "f"),
     "poly_expr_release": (None, (c_void_p,), "f"),
     "poly_optim_new": (
         c_void_p,

@@ -80,11 +80,16 @@ struct poly_api {
   int (*poly_expr_abandon)(PolyCtx *);
   PolyExpr *(*poly_expr_derive)(PolyExpr *, int, const int *, int);
   PolyExpr *(*poly_expr_batch)(PolyExpr *, int64_t, const int *, int, const int *, int);
+  PolyExpr *(*poly_expr_select)(PolyExpr *, const int *, int);
   int (*poly_expr_info)(PolyExpr *, int *, int *);
   int (*poly_expr_apply)(PolyExpr *, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_scan)(PolyExpr *, int, int64_t, int, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_while)(PolyExpr *, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_switch)(PolyExpr *, int, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_checkpoint)(PolyExpr *, const char *, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_custom_jvp)(PolyExpr *, PolyExpr *, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_custom_vjp)(PolyExpr *, PolyExpr *, PolyExpr *, PolyArray **, int, PolyArray **, int);
+  char *(*poly_expr_text)(PolyExpr *);
   void (*poly_expr_release)(PolyExpr *);
   PolyOptim *(*poly_optim_new)(PolyCtx *, int, const PolyCallArg *, int, int *);
   PolyOptim *(*poly_optim_lars)(PolyArray **, int, double, double, double, double, int, int, int, int, const double *, int);
@@ -659,11 +664,16 @@ struct poly_api {
   X(poly_expr_abandon) \
   X(poly_expr_derive) \
   X(poly_expr_batch) \
+  X(poly_expr_select) \
   X(poly_expr_info) \
   X(poly_expr_apply) \
   X(poly_expr_scan) \
   X(poly_expr_while) \
   X(poly_expr_switch) \
+  X(poly_expr_checkpoint) \
+  X(poly_expr_custom_jvp) \
+  X(poly_expr_custom_vjp) \
+  X(poly_expr_text) \
   X(poly_expr_release) \
   X(poly_optim_new) \
   X(poly_optim_lars) \

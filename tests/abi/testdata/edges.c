@@ -171,6 +171,39 @@ static void expressions(void) {
   poly_ctx_destroy(ctx);
 }
 
+/* Derivatives that the caller states, and that are computed again; expressions as text. */
+static void rules(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  float data[1] = {3};
+  int first = 0;
+  PolyArray *x = poly_array_new(ctx, POLY_DTYPE_FLOAT32, NULL, 0, data, sizeof data), *pair[2] = {x, x}, *given[2], *out[2], *y;
+  CHECK(poly_expr_begin(ctx, NULL, &x, 1, NULL, given) == 0 && (y = poly_array_binary(POLY_MUL, given[0], given[0])));
+  PolyExpr *square = poly_expr_end(ctx, &y, 1);
+  CHECK(poly_expr_begin(ctx, NULL, pair, 2, NULL, given) == 0 && (y = poly_array_binary(POLY_MUL, given[0], given[1])));
+  PolyExpr *product = poly_expr_end(ctx, &y, 1); /* half of the tangent of a square, and of its gradient */
+  CHECK(poly_expr_begin(ctx, NULL, &x, 1, NULL, given) == 0 && (out[0] = poly_array_binary(POLY_MUL, given[0], given[0])) && (out[1] = given[0]));
+  PolyExpr *forward = poly_expr_end(ctx, out, 2);
+  for (int k = 0; k < 3; k++) {
+    CHECK(poly_expr_begin(ctx, NULL, &x, 1, NULL, given) == 0);
+    int n = k == 0 ? poly_expr_checkpoint(square, NULL, given, 1, out, 1)
+      : k == 1 ? poly_expr_custom_jvp(square, product, given, 1, out, 1)
+               : poly_expr_custom_vjp(square, forward, product, given, 1, out, 1);
+    CHECK(n == 1);
+    PolyExpr *f = poly_expr_end(ctx, out, 1), *slope = poly_expr_derive(f, POLY_DERIVE_GRAD, &first, 1);
+    CHECK(slope && poly_expr_apply(slope, &x, 1, out, 2) == 2 && poly_array_read(out[0], data, sizeof data) == 0);
+    CHECK(data[0] == (k == 0 ? 6 : 3));
+    poly_expr_release(f), poly_expr_release(slope);
+  }
+  FAILS(poly_expr_checkpoint(square, "all", &x, 1, out, 1) >= 0, "poly_expr_checkpoint", "policy: \"all\"");
+  FAILS(poly_expr_custom_jvp(square, square, &x, 1, out, 1) >= 0, "poly_expr_custom_jvp", "tangent: takes 1 tensors, expected 1 arguments and 1 tangents");
+  FAILS(poly_expr_custom_vjp(square, square, product, &x, 1, out, 1) >= 0, "poly_expr_custom_vjp", "backward: takes 2 tensors, expected 0 residuals and 1 cotangents");
+  FAILS(poly_expr_custom_vjp(square, product, product, &x, 1, out, 1) >= 0, "poly_expr_custom_vjp", "forward: takes 2 tensors, expected 1 as the function");
+  char *text = poly_expr_text(product);
+  CHECK(text && strcmp(text, "{ lambda ; a:float32[] b:float32[]. let\n    c:float32[] = mul a b\n  in (c) }") == 0);
+  free(text);
+  poly_ctx_destroy(ctx);
+}
+
 /* Loops and branches of expressions. */
 static void control_flow(void) {
   PolyCtx *ctx = poly_ctx_new();
@@ -263,6 +296,7 @@ int main(void) {
   shared();
   jobs();
   expressions();
+  rules();
   control_flow();
   variables();
   bools();

@@ -25,7 +25,7 @@ struct fixture {
   PolyArray *array, *plain, **arrays, **arrays_out, *number_of_branch;
   PolyPin *pin;
   PolyFunction *function, *thunk;
-  PolyExpr *expr, *loop, *choice;
+  PolyExpr *expr, *loop, *choice, *tangent;
   PolyOptim *optimizer;
   PolyRateScheduler *rates;
   int *singles_out;
@@ -212,6 +212,9 @@ static inline void fixture_make(struct fixture *f) {
   poly_array_release(given), poly_array_release(twice);
   need(poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0 && (twice = poly_array_binary(POLY_ADD, given, given)), "traced");
   need((f->expr = poly_expr_end(f->ctx, &twice, 1)) != NULL, "expression");
+  PolyArray *pair[2] = {f->array, f->array}, *placeholders[2];
+  need(poly_expr_begin(f->ctx, NULL, pair, 2, NULL, placeholders) == 0 && (twice = poly_array_binary(POLY_ADD, placeholders[1], placeholders[1])), "traced");
+  need((f->tangent = poly_expr_end(f->ctx, &twice, 1)) != NULL, "tangent");
   poly_array_release(given), poly_array_release(twice);
   PolyArray *results[2];
   need(poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0, "traced");
