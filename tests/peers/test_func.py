@@ -5,6 +5,7 @@ POLY_PEERS=all compares all compositions, as `make test-peers` does; without it 
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import zlib
@@ -16,18 +17,18 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 # JAX compiles each operation once: that takes most of the time.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.scipy.linalg import solve_triangular
 
 from polygrad import Tensor, func, lax
 
-jax = pytest.importorskip("jax")
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parents[2] / "build" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-import jax.numpy as jnp  # noqa: E402
-from jax.scipy.linalg import solve_triangular  # noqa: E402
 
 Function = Callable[[Any], Any]
 
@@ -121,12 +122,70 @@ CONTROL: dict[str, Callable[[Any, Any, Any], Any]] = {
         lambda a, b: a * b, x + w, reverse=True
     ),
 }
+
+
+def _cos(x: Any) -> Any:
+    return x.cos() if isinstance(x, Tensor) else jnp.cos(x)
+
+
+def _checkpointed(lib: Any, policy: str | None, x: Any, w: Any) -> Any:
+    if lib is jax:
+        policy = policy and getattr(jax.checkpoint_policies, policy)
+    return lib.checkpoint(lambda x: _sin(_sin(x @ w) @ x) * w, policy=policy)(x)
+
+
+def _checkpointed_steps(lib: Any, x: Any, w: Any) -> Any:
+    step = lib.checkpoint(lambda c, row: (_sin(c * row) + w[0], c * c))
+    return (lax if lib is func else jax.lax).scan(step, x[0], x)[1]
+
+
+def _wrong_tangent(lib: Any, x: Any, w: Any) -> Any:
+    @functools.partial(lib.custom_jvp, nondiff_argnums=(1,))
+    def f(a: Any, n: int, b: Any) -> Any:
+        return {"v": _sin(a) * b, "n": a * n}
+
+    @f.defjvp
+    def _(n: int, primals: Any, tangents: Any) -> Any:
+        (a, b), (da, db) = primals, tangents
+        out = f(a, n, b)
+        return out, {"v": 3 * _cos(a) * da * b + out["v"] * db, "n": 2 * n * da * a}
+
+    out = f(x * 1, 2, w)
+    return out["v"] * out["n"]
+
+
+def _wrong_gradient(lib: Any, x: Any, w: Any) -> Any:
+    @lib.custom_vjp
+    def f(a: Any, b: Any) -> Any:
+        return _sin(a) * b[0], a.sum()
+
+    def backward(rest: Any, g: Any) -> Any:
+        a, _ = rest
+        return _cos(a) * g[0] * g[0] + g[1], (2 * g[0] * a, None)
+
+    f.defvjp(lambda a, b: (f(a, b), (a, b[0])), backward)
+    v, total = f(x, (w * x, w))
+    return v * total
+
+
+# Functions with rules of their own, as functions of the module (ours or JAX's), a matrix and the
+# operand.
+RULES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "checkpoint": lambda lib, x, w: _checkpointed(lib, None, x, w),
+    "checkpoint of what is no product": lambda lib, x, w: _checkpointed(lib, "dots_saveable", x, w),
+    "checkpoint of nothing": lambda lib, x, w: _checkpointed(lib, "everything_saveable", x, w),
+    "checkpoint in a loop": _checkpointed_steps,
+    "custom_jvp": _wrong_tangent,
+    "custom_vjp": _wrong_gradient,
+}
+# JAX has no derivative of them in forward mode.
+REVERSE = {"custom_vjp"}
 # Reverse mode does not know the number of their steps.
 FORWARD = {"while_loop"}
 
 
 def _control(lax: Any, f: Callable[[Any, Any, Any], Any]) -> Function:
-    return lambda x: f(lax, x, w if lax is not jax.lax else jnp.asarray(W))
+    return lambda x: f(lax, x, w if lax not in (jax, jax.lax) else jnp.asarray(W))
 
 
 E = Tensor(eye)
@@ -257,6 +316,7 @@ PAIRS: dict[str, tuple[Function, Function]] = {
         lambda x: jax.lax.stop_gradient(x) * x,
     ),
     **{name: (_control(lax, f), _control(jax.lax, f)) for name, f in CONTROL.items()},
+    **{name: (_control(func, f), _control(jax, f)) for name, f in RULES.items()},
     "lgamma": (lambda x: (x * x + 1).lgamma(), lambda x: jax.lax.lgamma(x * x + 1)),
     "digamma": (lambda x: (x * x + 1).digamma(), lambda x: jax.lax.digamma(x * x + 1)),
     "atan2": (lambda x: x.atan2(w), lambda x: jnp.arctan2(x, W)),
@@ -368,6 +428,8 @@ def test_two_transformations_of_an_operation(op: str) -> None:
             seed = zlib.crc32(f"{op}{first}{second}".encode())
             if seed % ONE_IN > 0:
                 continue
+            if op in REVERSE and not {first, second} <= {"vjp", "jacrev", "vmap"}:
+                continue
             if op in FORWARD and not {first, second} <= {"jvp", "jacfwd", "vmap"}:
                 continue
             try:
@@ -381,7 +443,7 @@ def test_two_transformations_of_an_operation(op: str) -> None:
 def test_three_transformations_of_random_programs(seed: int) -> None:
     r = random.Random(seed)
     for _ in range(3):
-        ops = r.sample([p for p in PAIRS if p not in FORWARD], r.choice([1, 2, 3]))
+        ops = r.sample([p for p in PAIRS if p not in FORWARD | REVERSE], r.choice([1, 2, 3]))
         # More than one that adds the axes of a matrix would give many elements.
         transforms = [
             r.choice(list(TRANSFORMS)),

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 from polygrad import Tensor, TinyJit, lax, random
 from polygrad.func import grad, vmap
-
-jax = pytest.importorskip("jax")
 
 
 @pytest.fixture(autouse=True)

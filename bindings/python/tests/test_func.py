@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygrad import Tensor, TinyJit, Variable, nn
+from polygrad import Tensor, TinyJit, Variable, lax, nn
 from polygrad.func import (
     TraceError,
+    custom_jvp,
+    custom_vjp,
     eval_shape,
     functional_call,
     grad,
@@ -21,8 +23,10 @@ from polygrad.func import (
     hvp,
     jacfwd,
     jacrev,
+    jit,
     jvp,
     linearize,
+    make_jaxpr,
     register_pytree_node,
     stop_gradient,
     tree_map,
@@ -346,3 +350,102 @@ def test_memory_is_freed() -> None:
     gc.collect()
     release_dead()
     assert lib.poly_ctx_live_nodes(CTX) <= before
+
+
+def test_rules_of_trees() -> None:
+    @custom_vjp
+    def f(p: dict[str, Any], n: int) -> Any:
+        return {"sum": (p["a"] * p["b"]).sum(), "n": n}
+
+    def backward(rest: Any, g: Any) -> Any:
+        return {"a": rest * g["sum"], "b": None}, None
+
+    f.defvjp(lambda p, n: (f(p, n), p["b"]), backward)
+    found = grad(lambda p: f(p, 3)["sum"])({"a": tensor(1, 2), "b": tensor(3, 4)})
+    assert found["a"].tolist() == [3, 4] and found["b"].tolist() == [0, 0]
+    f.defvjp(lambda p, n: (f(p, n), None), lambda _, g: (g["sum"],))
+    with pytest.raises(ValueError, match=r"custom_vjp: bwd returns .* a tuple of 2 gradients"):
+        f({"a": tensor(1), "b": tensor(2)}, 1)
+    f.defvjp(lambda p, n: f(p, n)["sum"], backward)
+    with pytest.raises(ValueError, match="custom_vjp: fwd returns no pair"):
+        f({"a": tensor(1), "b": tensor(2)}, 1)
+    with pytest.raises(ValueError, match="custom_jvp: no rule is stated: see defjvp"):
+        custom_jvp(lambda x: x)(tensor(1))
+
+
+def test_a_rule_for_each_argument_and_names() -> None:
+    @custom_jvp
+    def f(x: Any, y: Any = 2.0) -> Any:
+        return x.sin() * y
+
+    f.defjvps(lambda t, out, x, y: 5 * t * x.cos() * y, None)
+    assert grad(f)(0.0).item() == 10
+    assert grad(lambda x: f(y=3.0, x=x))(0.0).item() == 15
+    # The rule is that of its own second derivative, too.
+    assert grad(grad(lambda x: f(x)))(tensor(0).sum()).item() == 0
+
+
+def test_aux_of_jacobians() -> None:
+    def f(x: Any) -> Any:
+        return {"y": x * x}, {"s": x.sum()}
+
+    for jacobian in (jacfwd, jacrev):
+        found, aux = jacobian(f, has_aux=True)(tensor(1, 2))
+        assert found["y"].tolist() == [[2, 0], [0, 4]] and aux["s"].item() == 3
+    found, aux = hessian(lambda x: ((x**3).sum(), x[0]), has_aux=True)(tensor(1, 2))
+    assert found.tolist() == [[6, 0], [0, 12]] and aux.item() == 1
+    with pytest.raises(ValueError, match="jacfwd: has_aux: the function returns no pair"):
+        jacfwd(lambda x: x, has_aux=True)(tensor(1))
+
+
+def test_jit_compiles_for_each_kind_of_arguments() -> None:
+    calls = []
+
+    def f(p: dict[str, Any], n: int, name: str = "sum") -> Any:
+        calls.append(name)
+        return {"out": getattr(p["x"] ** n, name)(), "n": n}
+
+    j = jit(f, static_argnums=1, static_argnames="name")
+    x, y = tensor(1, 2), tensor(1, 2, 3)
+    assert [j({"x": x}, 2)["out"].item(), j({"x": x + 1}, 2)["out"].item()] == [5, 13]
+    assert len(calls) == 1 and j.cache_info() == (1, 1, 1)
+    assert j({"x": y}, 2)["out"].item() == 14 and j({"x": x}, 3)["out"].item() == 9
+    assert j({"x": x}, 2, name="max")["out"].item() == 4
+    assert j.cache_info() == (1, 4, 4) and j.cache_size() == 4 and len(calls) == 4
+    assert j({"x": x}, 2)["n"].item() == 2 and len(calls) == 4
+    j.clear_cache()
+    assert j.cache_info() == (0, 0, 0)
+    compiled = j.lower({"x": x}, 2).compile()
+    assert j.cache_size() == 1 and compiled({"x": x}, 2)["out"].item() == 5
+    with pytest.raises(ValueError, match="jit: compiled for"):
+        compiled({"x": y}, 2)
+    with pytest.raises(ValueError, match="must be hashable; see static_argnums"):
+        j({"x": x}, [1])
+
+
+def test_jit_of_tensors_that_are_given_and_returned_again() -> None:
+    j = jit(lambda a, b: (a, a + b, b))
+    x = tensor(1, 2)
+    a, both, b = j(x, x)
+    assert a is x and b is x and both.tolist() == [2, 4]
+    assert j(x, tensor(0, 1))[1].tolist() == [1, 3]
+    assert vmap(jit(lambda x: x * 2))(x).tolist() == [2, 4]
+    with pytest.raises(ValueError, match="jit: the function returns 'a', expected tensors"):
+        jit(lambda x: "a")(x)
+
+
+def test_donated_arguments_become_results() -> None:
+    step = jit(lambda p, x: ({"w": p["w"] * 2 + x}, x), donate_argnums=0)
+    x, p = tensor(1, 1), {"w": tensor(1, 2).realize()}
+    w = p["w"]
+    for want in ([3, 5], [7, 11]):
+        p, same = step(p, x)
+        assert p["w"] is w and w.tolist() == want and same is x
+
+
+def test_functions_as_text() -> None:
+    text = repr(make_jaxpr(lambda x: lax.fori_loop(0, 5, lambda i, c: c * x, 1.0))(2.0))
+    lines = text.splitlines()
+    assert lines[0] == "{ lambda b:float32[1] ; a:float32[]. let" and lines[-1].startswith("  in (")
+    (start,) = (k for k, line in enumerate(lines) if "repeat[step1 < 5" in line)
+    assert lines[start + 1].startswith("      lambda ") and "mul" in text[text.index("repeat") :]

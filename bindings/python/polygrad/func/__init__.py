@@ -18,23 +18,26 @@ Tensors from outside are constants. Names are JAX's; torch.func's are there too.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
-
-import numpy as np
+from typing import Any, Callable, NamedTuple
 
 from polygrad._library import ArgumentError, JitError
 from polygrad.dtype import DType
-from polygrad.func._expr import DERIVE, Expr, trace
+from polygrad.func._expr import DERIVE
+from polygrad.func._jit import CacheInfo, jit, make_jaxpr
+from polygrad.func._rules import checkpoint, checkpoint_policies, custom_jvp, custom_vjp
+from polygrad.func._traced import Function, Traced, fit, leaves_like, need_function, numbers_of
 from polygrad.func._trees import LEAF, Structure, flatten, spread
 from polygrad.func._trees import register as register_pytree_node
 from polygrad.tensor import Tensor
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 __all__ = [
+    "CacheInfo",
     "ShapeDtype",
     "TraceError",
+    "checkpoint",
+    "checkpoint_policies",
+    "custom_jvp",
+    "custom_vjp",
     "eval_shape",
     "functional_call",
     "grad",
@@ -43,10 +46,13 @@ __all__ = [
     "hvp",
     "jacfwd",
     "jacrev",
+    "jit",
     "jvp",
     "linear_transpose",
     "linearize",
+    "make_jaxpr",
     "register_pytree_node",
+    "remat",
     "stop_gradient",
     "tree_map",
     "value_and_grad",
@@ -54,10 +60,11 @@ __all__ = [
     "vmap",
 ]
 
+#: checkpoint by its other name.
+remat = checkpoint
+
 #: The error of a function that needs a value while it is traced.
 TraceError = JitError
-
-Function = Callable[..., Any]
 
 
 def tree_map(f: Function, tree: Any, *rest: Any) -> Any:
@@ -67,134 +74,8 @@ def tree_map(f: Function, tree: Any, *rest: Any) -> Any:
     {'a': 11, 'b': (22, 33)}
     """
     leaves, structure = flatten(tree)
-    others = [_like(t, structure, "tree_map", "rest", "tree") for t in rest]
+    others = [leaves_like(t, structure, "tree_map", "rest", "tree") for t in rest]
     return structure.build([f(*given) for given in zip(leaves, *others)])
-
-
-def _like(tree: Any, structure: Structure, who: str, name: str, like: str) -> list[Any]:
-    leaves, found = flatten(tree)
-    if found != structure:
-        raise ArgumentError(f"{who}: {name}: a tree {found!r}, expected {structure!r} as {like}")
-    return leaves
-
-
-class _Traced:
-    """A function of the tensors among some arguments, as an expression."""
-
-    def __init__(
-        self,
-        who: str,
-        f: Function,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        by: set[int] | None = None,
-        axes: Any = None,
-    ) -> None:
-        """Trace f; numbers in the arguments by become tensors, as do all arrays."""
-        self.who = who
-        _need_function(who, f)
-        leaves: list[Any] = []
-        structures: list[Structure] = []
-        names: list[str] = []
-        #: The tensors of each argument, by their numbers among all.
-        self.of: list[list[int]] = []
-        self.tensors: list[Tensor] = []
-        places: list[int] = []
-        for i, (name, arg) in enumerate([*enumerate(args), *kwargs.items()]):
-            found, structure = flatten(arg)
-            wanted = by is None or i in by
-            own: list[int] = []
-            for leaf in found:
-                if isinstance(leaf, (np.ndarray, np.generic)) or (
-                    wanted and isinstance(leaf, (int, float))
-                ):
-                    leaf = Tensor(leaf)
-                if isinstance(leaf, Tensor):
-                    own.append(len(self.tensors))
-                    self.tensors.append(leaf)
-                    places.append(len(leaves))
-                leaves.append(leaf)
-            self.of.append(own)
-            structures.append(structure)
-            label = name if isinstance(name, str) else f"args[{name}]"
-            names += structure.paths(label)
-        self.structures = structures
-        #: Where each tensor is, for errors.
-        self.names = [names[p] for p in places]
-        chosen = None
-        if axes is not None:
-            given = axes(Structure(tuple, None, [f"[{i}]" for i in range(len(args))], structures))
-            chosen = [_axis(who, a, leaves[i], names[i]) for i, a in enumerate(given)]
-            chosen = [chosen[p] for p in places]
-        self.axes = chosen
-
-        def call(stand: list[Tensor]) -> list[Tensor]:
-            now = list(leaves)
-            for place, tensor in zip(places, stand):
-                now[place] = tensor
-            rest = iter(now)
-            trees = [s._build(rest) for s in structures]
-            n = len(args)
-            results, self.out = flatten(f(*trees[:n], **dict(zip(kwargs, trees[n:]))))
-            return [self._result(r) for r in results]
-
-        self.expr = trace(who, self.tensors, chosen, call, self.names)
-
-    def _result(self, value: Any) -> Tensor:
-        if isinstance(value, (int, float, np.ndarray, np.generic)):
-            value = Tensor(value)
-        if not isinstance(value, Tensor):
-            raise ArgumentError(f"{self.who}: the function returns {value!r}, expected tensors")
-        return value
-
-    def floats(self, arg: int) -> list[int]:
-        """Return the tensors of an argument, which are of floating types."""
-        for k in self.of[arg]:
-            if not self.tensors[k].is_floating_point():
-                name = self.tensors[k].dtype.name
-                raise ArgumentError(
-                    f"{self.who}: {self.names[k]} is {name}, expected a floating type to "
-                    "differentiate by"
-                )
-        if len(self.of[arg]) != self.structures[arg].size:
-            raise ArgumentError(
-                f"{self.who}: args[{arg}] has other leaves than tensors and numbers, expected "
-                "those only to differentiate by"
-            )
-        return self.of[arg]
-
-    def apply(self, expr: Expr, more: Sequence[Tensor] = ()) -> list[Tensor]:
-        """Return the outputs of an expression for the tensors, and more inputs."""
-        return expr.apply([*self.tensors, *more])
-
-
-def _axis(who: str, axis: Any, leaf: Any, name: str) -> int | None:
-    """Return the axis of a batch in a leaf, counted from the front."""
-    if axis is None:
-        return None
-    if not isinstance(axis, int):
-        raise ArgumentError(f"{who}: in_axes: {axis!r}, expected integers and None")
-    if not isinstance(leaf, (Tensor, np.ndarray)):
-        raise ArgumentError(
-            f"{who}: {name} is {leaf!r}, expected a tensor with an axis {axis} of the batch, or "
-            "None in in_axes"
-        )
-    n = len(leaf.shape)
-    if not -n <= axis < n:
-        raise ArgumentError(
-            f"{who}: {name} has shape {tuple(leaf.shape)}, which has no axis {axis} of the batch"
-        )
-    return axis % n
-
-
-def _numbers(who: str, argnums: Any, count: int) -> list[int]:
-    """Return the numbers of arguments, of which there are count."""
-    numbers = list(argnums) if isinstance(argnums, (tuple, list)) else [argnums]
-    for k, n in enumerate(numbers):
-        if not isinstance(n, int) or not -count <= n < count:
-            raise ArgumentError(f"{who}: argnums: {n!r}, expected 0 to {count - 1}")
-        numbers[k] = n % count
-    return numbers
 
 
 def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
@@ -211,12 +92,12 @@ def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Func
 
     @_like_function(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        numbers = _numbers("grad", argnums, len(args))
-        t = _Traced("grad", _with_loss_first(f, has_aux), args, kwargs, set(numbers))
+        numbers = numbers_of("grad", argnums, len(args))
+        t = Traced("grad", _with_loss_first(f, has_aux), args, kwargs, set(numbers))
         chosen = [t.floats(i) for i in numbers]
         flat = [k for own in chosen for k in own]
         found = t.apply(t.expr.derive(DERIVE.GRAD, flat))
-        grads = _by_argument(t, numbers, found[: len(flat)])
+        grads = t.by_argument(numbers, found[: len(flat)])
         result = t.out.build(found[len(flat) :])
         return (result if has_aux else result[0]), _one(grads, argnums)
 
@@ -233,13 +114,8 @@ def _like_function(f: Function) -> Callable[[Function], Function]:
     return named
 
 
-def _need_function(who: str, f: Any) -> None:
-    if not callable(f):
-        raise ArgumentError(f"{who}: f: {f!r}, expected a function")
-
-
 def _with_loss_first(f: Function, has_aux: bool) -> Function:
-    _need_function("grad", f)
+    need_function("grad", f)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         result = f(*args, **kwargs)
@@ -251,11 +127,6 @@ def _with_loss_first(f: Function, has_aux: bool) -> Function:
         return result if has_aux else (result,)
 
     return call
-
-
-def _by_argument(t: _Traced, numbers: list[int], found: list[Tensor]) -> tuple[Any, ...]:
-    rest = iter(found)
-    return tuple(t.structures[i]._build(rest) for i in numbers)
 
 
 def _one(trees: tuple[Any, ...], argnums: Any) -> Any:
@@ -293,23 +164,25 @@ def grad_and_value(f: Function, argnums: Any = 0, has_aux: bool = False) -> Func
 
 def _linear(
     who: str, f: Function, primals: tuple[Any, ...], has_aux: bool
-) -> tuple[_Traced, list[int]]:
+) -> tuple[Traced, list[int]]:
     """Trace a function by all its arguments, with the numbers of the floating ones."""
     if has_aux:
-        f = _detached_aux(f)
-    t = _Traced(who, f, primals, {})
+        f = _detached_aux(f, who)
+    t = Traced(who, f, primals, {})
     return t, [k for k, x in enumerate(t.tensors) if x.is_floating_point()]
 
 
-def _detached_aux(f: Function) -> Function:
-    def call(*args: Any) -> Any:
-        value, aux = f(*args)
-        return value, stop_gradient(aux)
+def _detached_aux(f: Function, who: str) -> Function:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = f(*args, **kwargs)
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise ArgumentError(f"{who}: has_aux: the function returns no pair of a value and more")
+        return result[0], stop_gradient(result[1])
 
     return call
 
 
-def _split(t: _Traced, found: list[Tensor], has_aux: bool) -> tuple[Any, Any, int, Structure]:
+def _split(t: Traced, found: list[Tensor], has_aux: bool) -> tuple[Any, Any, int, Structure]:
     """Return the value, what comes with it, the number of the value's tensors, its structure."""
     out = t.out.build(found)
     structure = t.out.children[0] if has_aux else t.out
@@ -352,28 +225,15 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     def change(*tangents: Any) -> Any:
         given = []
         for i, tree in enumerate(tangents):
-            given += _like(tree, t.structures[i], "jvp", f"tangents[{i}]", f"primals[{i}]")
+            given += leaves_like(tree, t.structures[i], "jvp", f"tangents[{i}]", f"primals[{i}]")
         if len(tangents) != len(primals):
             raise ArgumentError(
                 f"jvp: {len(tangents)} tangents, expected {len(primals)} as primals"
             )
-        tensors = [_fit("jvp", given[k], t.tensors[k], f"the tangent of {t.names[k]}") for k in by]
+        tensors = [fit("jvp", given[k], t.tensors[k], f"the tangent of {t.names[k]}") for k in by]
         return structure.build(t.apply(expr, tensors)[total : total + n])
 
     return (value, change, aux) if has_aux else (value, change)
-
-
-def _fit(who: str, value: Any, like: Tensor, name: str) -> Tensor:
-    """Return a tangent or a cotangent as a tensor."""
-    if not isinstance(value, Tensor):
-        value = Tensor(value, dtype=like.dtype)
-    if tuple(value.shape) != tuple(like.shape) or value.dtype != like.dtype:
-        raise ArgumentError(
-            f"{who}: {name} is {value.dtype.name} of shape {tuple(value.shape)}, "
-            f"expected {like.dtype.name} of shape {tuple(like.shape)}"
-        )
-    fitted: Tensor = value
-    return fitted
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
@@ -392,9 +252,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     expr = t.expr.derive(DERIVE.VJP, by)
 
     def pullback(cotangent: Any) -> Any:
-        given = _like(cotangent, structure, "vjp", "the cotangent", "the result")
+        given = leaves_like(cotangent, structure, "vjp", "the cotangent", "the result")
         names = structure.paths("the cotangent")
-        tensors = [_fit("vjp", c, out, name) for c, out, name in zip(given, found, names)]
+        tensors = [fit("vjp", c, out, name) for c, out, name in zip(given, found, names)]
         # What comes with the value is detached, so it may be its own cotangent.
         grads = dict(zip(by, t.apply(expr, [*tensors, *found[n:]])))
         leaves = iter([grads.get(k) for k in range(len(t.tensors))])
@@ -444,51 +304,58 @@ def vmap(
             prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
             return spread(prefix, positional, "vmap: in_axes") + [0] * named
 
-        t = _Traced("vmap", f, args, kwargs, axes=axes, by=set())
+        t = Traced("vmap", f, args, kwargs, axes=axes, by=set())
         out = spread(out_axes, t.out, "vmap: out_axes")
         return t.out.build(t.apply(t.expr.batch(axis_size, t.axes or [], out)))
 
     return wrapped
 
 
-def _jacobian(who: str, derivative: int, f: Function, argnums: Any) -> Function:
+def _jacobian(who: str, derivative: int, f: Function, argnums: Any, has_aux: bool) -> Function:
     @_like_function(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        numbers = _numbers(who, argnums, len(args))
-        t = _Traced(who, f, args, kwargs, set(numbers))
+        numbers = numbers_of(who, argnums, len(args))
+        t = Traced(who, _detached_aux(f, who) if has_aux else f, args, kwargs, set(numbers))
         flat = [k for i in numbers for k in t.floats(i)]
-        found = t.apply(t.expr.derive(derivative, flat))
+        structure = t.out.children[0] if has_aux else t.out
+        value = t.expr.select(list(range(structure.size))) if has_aux else t.expr
+        found = t.apply(value.derive(derivative, flat))
         rows = [found[i : i + len(flat)] for i in range(0, len(found), len(flat) or 1)]
-        return t.out.build([_one(_by_argument(t, numbers, row), argnums) for row in rows])
+        made = structure.build([_one(t.by_argument(numbers, row), argnums) for row in rows])
+        if not has_aux:
+            return made
+        rest = t.expr.select(list(range(structure.size, t.out.size)))
+        return made, t.out.children[1].build(t.apply(rest))
 
     return wrapped
 
 
-def jacfwd(f: Function, argnums: Any = 0) -> Function:
+def jacfwd(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     """Return a function that computes the Jacobian of f by some arguments in forward mode.
 
     For each result it is a tree like the argument, or a tuple of trees if argnums is one, of
     tensors of the shape of the result followed by that of the argument. It suits functions with
-    fewer arguments than results.
+    fewer arguments than results. With has_aux f returns a pair, of which the second one comes back
+    with the Jacobian of the first one.
 
     >>> jacfwd(lambda x: x**2)(Tensor([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    return _jacobian("jacfwd", DERIVE.JACFWD, f, argnums)
+    return _jacobian("jacfwd", DERIVE.JACFWD, f, argnums, has_aux)
 
 
-def jacrev(f: Function, argnums: Any = 0) -> Function:
+def jacrev(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     """Return jacfwd in reverse mode, for functions with fewer results than arguments."""
-    return _jacobian("jacrev", DERIVE.JACREV, f, argnums)
+    return _jacobian("jacrev", DERIVE.JACREV, f, argnums, has_aux)
 
 
-def hessian(f: Function, argnums: Any = 0) -> Function:
+def hessian(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     """Return a function that computes the second derivatives of f by some arguments.
 
     >>> hessian(lambda x: (x**3).sum())(Tensor([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
-    return jacfwd(jacrev(f, argnums), argnums)
+    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
 
 
 def hvp(f: Function, primals: Any, vectors: Any) -> Any:
@@ -525,7 +392,7 @@ def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
     >>> eval_shape(lambda x: x @ x.T, Tensor.empty(1000, 2))
     ShapeDtype(shape=(1000, 1000), dtype=dtypes.float32)
     """
-    t = _Traced("eval_shape", f, args, kwargs)
+    t = Traced("eval_shape", f, args, kwargs)
     return t.out.build([ShapeDtype(tuple(x.shape), x.dtype) for x in t.apply(t.expr)])
 
 

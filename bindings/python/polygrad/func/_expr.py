@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from polygrad import _trace
 from polygrad._base import handles, made, release_dead
 from polygrad._graph import CTX, pointers
-from polygrad._library import ArgumentError, JitError, last_error, lib
+from polygrad._library import ArgumentError, JitError, c_text, last_error, lib, taken
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -121,8 +121,29 @@ class Expr:
         """Return the outputs of one branch, whose number is the first of the tensors."""
         return self._run(lib.poly_expr_switch, (branches,), tensors)
 
+    def select(self, outputs: list[int]) -> Expr:
+        """Return the function of some of the outputs."""
+        return self._made(lib.poly_expr_select(self._handle, _ints(outputs), len(outputs)))
+
+    def checkpoint(self, policy: str | None, tensors: list[Tensor]) -> list[Tensor]:
+        """Return the outputs, which derivatives compute again."""
+        name = None if policy is None else c_text("policy", policy)
+        return self._run(lib.poly_expr_checkpoint, (name,), tensors)
+
+    def custom_jvp(self, tangent: Expr, tensors: list[Tensor]) -> list[Tensor]:
+        """Return the outputs, with tangents by another expression."""
+        return self._run(lib.poly_expr_custom_jvp, (tangent._handle,), tensors)
+
+    def custom_vjp(self, forward: Expr, backward: Expr, tensors: list[Tensor]) -> list[Tensor]:
+        """Return the outputs, with gradients by other expressions."""
+        how = (forward._handle, backward._handle)
+        return self._run(lib.poly_expr_custom_vjp, how, tensors)
+
+    def __str__(self) -> str:
+        return taken(lib.poly_expr_text(self._handle)).decode()
+
     def _run(
-        self, run: Callable[..., int], how: tuple[int, ...], given: list[Tensor]
+        self, run: Callable[..., int], how: tuple[Any, ...], given: list[Tensor]
     ) -> list[Tensor]:
         room = self._outputs
         out = pointers([0] * room)

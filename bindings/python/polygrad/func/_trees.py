@@ -48,7 +48,8 @@ class Structure:
             and self.children == other.children
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((self.kind, *self.children))
 
     def __repr__(self) -> str:
         """Return the structure as a tree of stars."""

@@ -1,0 +1,260 @@
+"""Functions with derivatives of their own: custom_jvp, custom_vjp, checkpoint."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from polygrad._library import ArgumentError
+from polygrad.func._expr import trace
+from polygrad.func._traced import Function, Traced, fit, leaves_like, need_function, numbers_of
+from polygrad.func._trees import flatten
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from polygrad.func._trees import Structure
+
+#: What checkpoint stores beside the arguments.
+checkpoint_policies = SimpleNamespace(
+    nothing_saveable="nothing_saveable",
+    dots_saveable="dots_saveable",
+    checkpoint_dots="dots_saveable",
+    everything_saveable="everything_saveable",
+)
+
+
+def checkpoint(
+    f: Function | None = None, *, policy: str | None = None, static_argnums: Any = ()
+) -> Any:
+    """Return f, whose derivatives compute it again instead of storing what they need of it.
+
+    They store the arguments, and what the policy says, one of checkpoint_policies: nothing else,
+    the results of matrix products and convolutions, or everything, as without checkpoint. The
+    arguments static_argnums stay as they are. It is a decorator, too.
+
+    >>> from polygrad.func import checkpoint, grad
+    >>> grad(checkpoint(lambda x: x.sin().sin()))(0.0).item()
+    1.0
+    """
+    if f is None:
+        return functools.partial(checkpoint, policy=policy, static_argnums=static_argnums)
+    need_function("checkpoint", f)
+
+    @functools.wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        static = set(numbers_of("checkpoint", static_argnums, len(args), "static_argnums"))
+        by = set(range(len(args))) - static
+        t = Traced("checkpoint", f, args, kwargs, by=by)
+        return t.out.build(t.expr.checkpoint(policy, t.tensors))
+
+    return wrapped
+
+
+_DEEPEST = 3
+
+
+class _Ruled:
+    """A function with a rule, which is stated later. It is called with positions."""
+
+    who = ""
+    # How many rules of this function are traced, one in another. A rule may call its function, so
+    # that derivatives of higher orders are by the rule, too: up to _DEEPEST.
+    _depth = 0
+    _call: Function
+
+    def __init__(self, f: Function, nondiff_argnums: Any = ()) -> None:
+        need_function(self.who, f)
+        self.f = f
+        self._fixed = nondiff_argnums
+        functools.update_wrapper(self, f)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        if self._depth == _DEEPEST:
+            return self.f(*args, **kwargs)
+        self._depth += 1
+        try:
+            return self._call(*args, **kwargs)
+        finally:
+            self._depth -= 1
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return arguments without those that are not differentiated by, and these in order."""
+        try:
+            bound = inspect.signature(self.f).bind(*args, **kwargs)
+        except ValueError:  # a function of C
+            bound = None
+        if bound is not None:
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            raise ArgumentError(f"{self.who}: {next(iter(kwargs))} is given by name only")
+        fixed = numbers_of(self.who, self._fixed, len(args), "nondiff_argnums")
+        given = tuple(a for i, a in enumerate(args) if i not in fixed)
+
+        def whole(f: Function) -> Function:
+            def call(*given: Any) -> Any:
+                rest = iter(given)
+                return f(*(a if i in fixed else next(rest) for i, a in enumerate(args)))
+
+            return call
+
+        return given, [args[i] for i in sorted(fixed)], whole
+
+
+class custom_jvp(_Ruled):
+    """A function with tangents by a rule, which defjvp states: it serves both modes.
+
+    The rule gets the primals and the tangents, a tuple of each, and returns the result and its
+    tangent, in which it is linear. Arguments nondiff_argnums stay as they are; they come first in
+    the rule.
+
+    >>> from polygrad.func import custom_jvp, grad
+    >>> @custom_jvp
+    ... def f(x):
+    ...     return x.sin()
+    >>> @f.defjvp
+    ... def f_jvp(primals, tangents):
+    ...     return f(*primals), 10 * tangents[0]
+    >>> grad(f)(0.0).item()
+    10.0
+    """
+
+    who = "custom_jvp"
+    _rule: Function | None = None
+
+    def defjvp(self, rule: Function) -> Function:
+        """State the rule."""
+        need_function(self.who, rule)
+        self._rule = rule
+        return rule
+
+    def defjvps(self, *rules: Function | None) -> None:
+        """State a rule for each argument: of its tangent, the result and the arguments."""
+
+        def rule(*given: Any) -> Any:
+            *fixed, primals, tangents = given
+            result = self(*fixed, *primals)
+            parts = [r(t, result, *primals) for r, t in zip(rules, tangents) if r is not None]
+            return result, functools.reduce(lambda a, b: a + b, parts)
+
+        self._rule = rule
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        if self._rule is None:
+            raise ArgumentError(f"{self.who}: no rule is stated: see defjvp")
+        given, fixed, whole = self._arguments(args, kwargs)
+        t = Traced(self.who, whole(self.f), given, {})
+        by = [k for k, x in enumerate(t.tensors) if x.is_floating_point()]
+        n, rule = len(t.tensors), self._rule
+
+        def tangent(stand: list[Tensor]) -> list[Tensor]:
+            primals, moving = stand[:n], dict(zip(by, stand[n:]))
+            leaves = [moving.get(k) for k in range(n)]
+            changes = [x if c is None else c for x, c in zip(map(_zeros, primals), leaves)]
+            out = rule(*fixed, t.trees(primals), t.trees(changes))
+            if not (isinstance(out, tuple) and len(out) == 2):
+                raise ArgumentError(f"{self.who}: the rule returns no pair of result and tangent")
+            found = leaves_like(out[1], t.out, self.who, "the tangent", "the result")
+            names = t.out.paths("the tangent of the result")
+            return [
+                fit(self.who, x, r, name)
+                for x, r, name in zip(found, t.results, names)
+                if r.is_floating_point()
+            ]
+
+        inputs = [*t.tensors, *(t.tensors[k] for k in by)]
+        expr = trace(self.who, inputs, None, tangent, t.names)
+        return t.out.build(t.expr.custom_jvp(expr, t.tensors))
+
+
+def _zeros(x: Tensor) -> Tensor:
+    return Tensor.zeros(*x.shape, dtype=x.dtype)
+
+
+class custom_vjp(_Ruled):
+    """A function with gradients by rules, which defvjp states.
+
+    The first rule gets the arguments and returns the result and what the second one needs; the
+    second one gets this and a cotangent of the result, and returns a tuple of gradients, one for
+    each argument, where None is zero. Arguments nondiff_argnums stay as they are; they come first
+    in the second rule. Forward mode takes the transpose of the second rule, at cotangents of 0.
+
+    >>> from polygrad.func import custom_vjp, grad
+    >>> @custom_vjp
+    ... def clipped(x):  # a gradient of 1 at most
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda _, g: (g.clamp(-1, 1),))
+    >>> grad(lambda x: clipped(x) ** 2)(3.0).item()
+    1.0
+    """
+
+    who = "custom_vjp"
+    _rules: tuple[Function, Function] | None = None
+
+    def defvjp(self, fwd: Function, bwd: Function) -> None:
+        """State the rules."""
+        need_function(self.who, fwd)
+        need_function(self.who, bwd)
+        self._rules = (fwd, bwd)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        if self._rules is None:
+            raise ArgumentError(f"{self.who}: no rules are stated: see defvjp")
+        fwd, bwd = self._rules
+        given, fixed, whole = self._arguments(args, kwargs)
+        t = Traced(self.who, whole(self.f), given, {})
+
+        def pair(*given: Any) -> Any:
+            out = whole(fwd)(*given)
+            if not (isinstance(out, tuple) and len(out) == 2):
+                raise ArgumentError(f"{self.who}: fwd returns no pair of a result and residuals")
+            leaves_like(out[0], t.out, self.who, "the result of fwd", "that of the function")
+            return out
+
+        forward = Traced(self.who, pair, given, {})
+        found = forward.apply(forward.expr)
+        n, structure = t.out.size, forward.out.children[1]
+        residuals, outs = found[n:], found[:n]
+        m = len(residuals)
+
+        def backward(stand: list[Tensor]) -> list[Tensor]:
+            grads = bwd(*fixed, structure.build(stand[:m]), t.out.build(stand[m:]))
+            if not isinstance(grads, (tuple, list)) or len(grads) != len(given):
+                raise ArgumentError(
+                    f"{self.who}: bwd returns {grads!r}, expected a tuple of {len(given)} "
+                    "gradients, one for each argument"
+                )
+            leaves: list[Any] = []
+            for i, (g, s) in enumerate(zip(grads, t.structures)):
+                leaves += _gradients(g, s, f"{self.who}: gradient {i}")
+            return [
+                _zeros(x) if g is None else fit(self.who, g, x, f"the gradient of {name}")
+                for g, x, name in zip(leaves, t.tensors, t.names)
+                if x.is_floating_point()
+            ]
+
+        expr = trace(self.who, [*residuals, *outs], None, backward, t.names)
+        return t.out.build(t.expr.custom_vjp(forward.expr, expr, t.tensors))
+
+
+def _gradients(tree: Any, structure: Structure, what: str) -> list[Any]:
+    """Return the leaves of a gradient, None where it is None or the structure has a None."""
+    if tree is None:
+        return [None] * structure.size
+    found = flatten(tree)
+    if found[1] == structure:
+        return found[0]
+    if len(found[1].children) != len(structure.children) or not structure.children:
+        raise ArgumentError(f"{what}: a tree {found[1]!r}, expected {structure!r}")
+    parts = tree.values() if isinstance(tree, dict) else tree
+    return [
+        leaf
+        for part, child in zip(parts, structure.children)
+        for leaf in _gradients(part, child, what)
+    ]
