@@ -20,8 +20,12 @@ func (f *fuser) cutRowFunctions() (changed bool) {
 			if cut == nil {
 				continue
 			}
-			bodies := f.cut(g.body, cut)
-			costs, reason := f.costsOfCut(g.body, cut, bodies), Recompute
+			costs, reason := f.costsOfCut(cut), Recompute
+			var bodies []*body
+			if costs.SavedCycles > costs.StoreCycles {
+				bodies = f.cut(g.body, cut)
+				costs.StoreCycles += f.readingAgain(g.body, bodies)
+			}
 			if costs.SavedCycles > costs.StoreCycles {
 				reason = Pays
 			}
@@ -197,7 +201,7 @@ func (b *body) alongVectors(red *uop.UOp) bool {
 }
 
 // costsOfCut are the costs of functions of rows in one lane, and of kernels of their own.
-func (f *fuser) costsOfCut(b *body, c *rowFunctions, bodies []*body) Costs {
+func (f *fuser) costsOfCut(c *rowFunctions) Costs {
 	m := &f.o.Machine
 	rows := volume(c.rows)
 	costs := Costs{Rows: rows, Work: c.work}
@@ -210,20 +214,29 @@ func (f *fuser) costsOfCut(b *body, c *rowFunctions, bodies []*body) Costs {
 	for _, u := range slices.Concat(c.sums, c.used) {
 		costs.StoreCycles += 2 * m.passing(rows*int64(u.DType.Itemsize()))
 	}
-	costs.StoreCycles += float64(len(bodies)-1) * launchCycles
+	costs.StoreCycles += launchCycles
 	if len(c.wide) > 0 {
-		sums, wide := groupOf(bodies[0], nil), bodies[len(bodies)-1]
-		var read slotSet
-		for _, l := range wide.loads() {
-			if slot := slotOf(l); sums.reads.has(slot) && !read.has(slot) {
-				read.add(slot)
-				costs.StoreCycles += m.passing(f.slots[slot].Size * int64(f.slots[slot].DType.Itemsize()))
-			}
-		}
-		again := f.workOf(bodies[0]) + f.workOf(wide) - f.workOf(b) // functions that both need of elements
-		costs.StoreCycles += m.computing(max(again, 0))
+		costs.StoreCycles += launchCycles
 	}
 	return costs
+}
+
+// readingAgain is how many cycles a third kernel takes for what it reads and computes again of the rows.
+func (f *fuser) readingAgain(b *body, bodies []*body) float64 {
+	if len(bodies) < 3 {
+		return 0
+	}
+	m := &f.o.Machine
+	sums, wide := groupOf(bodies[0], nil), bodies[2]
+	cycles := m.computing(max(f.workOf(bodies[0])+f.workOf(wide)-f.workOf(b), 0))
+	var read slotSet
+	for _, l := range wide.loads() {
+		if slot := slotOf(l); sums.reads.has(slot) && !read.has(slot) {
+			read.add(slot)
+			cycles += m.passing(f.slots[slot].Size * int64(f.slots[slot].DType.Itemsize()))
+		}
+	}
+	return cycles
 }
 
 // cut stores the sums of rows, computes their functions from what is stored, and then what goes through the rows again.
