@@ -38,7 +38,10 @@ test('every function of the module draws', () => {
     key: [1], split: [], foldIn: [1], permutation: [5], choice: [4, [5]], randint: [[5], 0, 9], bernoulli: [0.5, [5]],
     categorical: [new Tensor([0, 1])], geometric: [0.5, [5]], multivariateNormal: [[0, 1], [[1, 0], [0, 2]]], orthogonal: [3],
     truncatedNormal: [-1, 1, [5]], lognormal: [0.5, [5]], pareto: [2, [5]], rayleigh: [2, [5]], doubleSidedMaxwell: [0, 1, [5]],
-    weibullMin: [1, 2, [5]], triangular: [0, 1, 2, [5]], wald: [1, [5]]
+    weibullMin: [1, 2, [5]], triangular: [0, 1, 2, [5]], wald: [1, [5]],
+    gamma: [2, [5]], loggamma: [0.01, [5]], beta: [1, 2, [5]], chisquare: [3, [5]], f: [3, 4, [5]], t: [3, [5]],
+    generalizedNormal: [1.5, [5]], dirichlet: [[1, 2, 3]], ball: [3, { shape: [5] }], poisson: [20, [5]], binomial: [50, 0.4, [5]],
+    multinomial: [9, [0.2, 0.8]]
   }
   for (const [name, draw] of Object.entries(random)) {
     const x = name === 'key' ? draw(1) : draw(key, ...arguments_[name] ?? [[5]])

@@ -31,7 +31,10 @@ test_that("every distribution has samples of its parameters' shape", {
     random$exponential(key, 200), random$gumbel(key, 200), random$laplace(key, 200), random$logistic(key, 200), random$cauchy(key, 200),
     random$lognormal(key, 0.5, 200), random$pareto(key, 2, 200), random$rayleigh(key, 2, 200), random$maxwell(key, 200),
     random$double_sided_maxwell(key, 0, 1, 200), random$weibull_min(key, 1, 2, 200), random$triangular(key, 0, 1, 2, 200),
-    random$truncated_normal(key, -1, 1, 200), random$wald(key, 1, 200)
+    random$truncated_normal(key, -1, 1, 200), random$wald(key, 1, 200),
+    random$gamma(key, 2, 200), random$loggamma(key, 0.01, 200), random$beta(key, 1, 2, 200), random$chisquare(key, 3, 200),
+    random$f(key, 3, 4, 200), random$t(key, 3, 200), random$generalized_normal(key, 1.5, 200), random$dirichlet(key, c(1, 2, 3), 200),
+    random$ball(key, 3, shape = 200)
   )
   for (x in samples) expect_true(all(is.finite(as.vector(x))) && length(unique(as.vector(x))) > 150)
   expect_true(all(abs(as.vector(random$truncated_normal(key, -1, 1, 200))) < 1))
@@ -40,6 +43,9 @@ test_that("every distribution has samples of its parameters' shape", {
   expect_equal(t(q) %*% q, diag(4), tolerance = 1e-5)
   expect_setequal(as.vector(random$rademacher(key, 50)), c(-1, 1))
   expect_true(all(as.vector(random$geometric(key, 0.5, 50)) >= 1))
+  expect_equal(mean(as.vector(random$poisson(key, 20, 5000))), 20, tolerance = 0.02)
+  expect_equal(mean(as.vector(random$binomial(key, 50, 0.4, 5000))), 20, tolerance = 0.02)
+  expect_equal(sum(as.vector(random$multinomial(key, 9, c(0.2, 0.8)))), 9)
   expect_equal(mean(as.vector(random$bernoulli(key, 0.3, 5000))), 0.3, tolerance = 0.1)
   expect_equal(dtype(random$bits(key, 2)), "uint32")
 })
