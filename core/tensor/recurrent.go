@@ -91,7 +91,12 @@ func overTime(kind int, x *uop.UOp, states []*uop.UOp, w RecurrentWeights, batch
 }
 
 func needRecurrent(kind int, x *uop.UOp, states []*uop.UOp, w RecurrentWeights) {
-	needSame("operands", slices.Concat([]*uop.UOp{x}, states, []*uop.UOp{w.Input, w.Hidden})...)
+	need("x", x)
+	for i, s := range states {
+		needSame([]string{"h", "c"}[i], x, s)
+	}
+	needSame("w_ih", x, w.Input)
+	needSame("w_hh", x, w.Hidden)
 	xs, hs, is := x.Shape(), states[0].Shape(), w.Input.Shape()
 	if len(xs) == 0 || len(hs) == 0 {
 		fail("x", "has shape %s and h %s, expected 1 dimension or more", xs, hs)

@@ -1157,14 +1157,14 @@ export class Methods {
 
   /**
    * Zeros.
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static zeros(...shape: Shape): Tensor
   static zeros(options: ShapeOptions): Tensor
 
   /**
    * Ones.
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static ones(...shape: Shape): Tensor
   static ones(options: ShapeOptions): Tensor
@@ -1181,14 +1181,14 @@ export class Methods {
 
   /**
    * The vector of steps numbers at equal distances from start to stop, both included.
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static linspace(start: Scalar, stop: Scalar, steps: number, options?: CreationOptions): Tensor
   static linspace(options: CreationOptions & { start: Scalar, stop: Scalar, steps: number }): Tensor
 
   /**
    * The (n, m) matrix with ones on the diagonal, zeros elsewhere; m is n unless given.
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static eye(n: number, m?: number | null, options?: CreationOptions): Tensor
   static eye(n: number, options: CreationOptions & { m?: number | null }): Tensor
@@ -1198,14 +1198,14 @@ export class Methods {
 
   /**
    * Random numbers of a floating type, uniform in [0, 1).
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static rand(...shape: Shape): Tensor
   static rand(options: ShapeOptions): Tensor
 
   /**
    * Random numbers of the standard normal distribution.
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static randn(...shape: Shape): Tensor
   static randn(options: ShapeOptions): Tensor
@@ -1214,7 +1214,7 @@ export class Methods {
    * Random integers, uniform in [low, high).
    * @param low 0 by default
    * @param high 10 by default
-   * @param dtype int by default
+   * @param dtype int32 by default
    */
   static randint(low: number, high: number, shape: readonly Size[], options?: CreationOptions): Tensor
   static randint(...shape: Shape<{ low?: number, high?: number }>): Tensor
@@ -1224,7 +1224,7 @@ export class Methods {
    * Random numbers, uniform in [low, high); integers for an integer type.
    * @param low 0 by default
    * @param high 1 by default
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static uniform(...shape: Shape<{ low?: number, high?: number }>): Tensor
   static uniform(options: ShapeOptions & { low?: number, high?: number }): Tensor
@@ -1233,21 +1233,21 @@ export class Methods {
    * Random numbers of the normal distribution with mean and std.
    * @param mean 0 by default
    * @param std 1 by default
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static normal(...shape: Shape<{ mean?: number, std?: number }>): Tensor
   static normal(options: ShapeOptions & { mean?: number, std?: number }): Tensor
 
   /**
    * Random numbers, uniform in ±1/sqrt(number of elements).
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static scaledUniform(...shape: Shape): Tensor
   static scaledUniform(options: ShapeOptions): Tensor
 
   /**
    * Random numbers, uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio, 2010).
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static glorotUniform(...shape: Shape): Tensor
   static glorotUniform(options: ShapeOptions): Tensor
@@ -1255,7 +1255,7 @@ export class Methods {
   /**
    * Random numbers, uniform in ±sqrt(6 / ((1 + a^2) fan in)) (He et al., arXiv:1502.01852).
    * @param a 0.01 by default
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static kaimingUniform(...shape: Shape<{ a?: number }>): Tensor
   static kaimingUniform(options: ShapeOptions & { a?: number }): Tensor
@@ -1263,14 +1263,14 @@ export class Methods {
   /**
    * Random normal numbers with variance 2 / ((1 + a^2) fan in) (He et al., arXiv:1502.01852).
    * @param a 0.01 by default
-   * @param dtype float by default
+   * @param dtype float32 by default
    */
   static kaimingNormal(...shape: Shape<{ a?: number }>): Tensor
   static kaimingNormal(options: ShapeOptions & { a?: number }): Tensor
 
   /**
    * The numbers 0 to n - 1 in random order.
-   * @param dtype int by default
+   * @param dtype int32 by default
    */
   static randperm(n: number, options?: CreationOptions): Tensor
   static randperm(options: CreationOptions & { n: number }): Tensor

@@ -44,8 +44,8 @@ lax <- list(
   reduce_and = function(x, axes) .External(C_op, OP_LAX_REDUCE_AND, x, axes),
   reduce_or = function(x, axes) .External(C_op, OP_LAX_REDUCE_OR, x, axes),
   reduce_xor = function(x, axes) .External(C_op, OP_LAX_REDUCE_XOR, x, axes),
-  argmax = function(x, axis, index_dtype = "int") .External(C_op, OP_LAX_ARGMAX, x, axis, index_dtype),
-  argmin = function(x, axis, index_dtype = "int") .External(C_op, OP_LAX_ARGMIN, x, axis, index_dtype),
+  argmax = function(x, axis, index_dtype = "int32") .External(C_op, OP_LAX_ARGMAX, x, axis, index_dtype),
+  argmin = function(x, axis, index_dtype = "int32") .External(C_op, OP_LAX_ARGMIN, x, axis, index_dtype),
   reduce_window = function(
     x, init, computation, window_dimensions, window_strides = NULL, padding = "VALID", base_dilation = NULL,
     window_dilation = NULL

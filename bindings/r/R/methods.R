@@ -564,10 +564,10 @@ tensor_methods$huber_loss <- function(self, target, delta = 1, reduction = "mean
 
 # New tensors
 
-tensor_statics$zeros <- function(..., shape = NULL, dtype = "float", requires_grad = NULL) {
+tensor_statics$zeros <- function(..., shape = NULL, dtype = "float32", requires_grad = NULL) {
   wanting(.External(C_op, OP_ZEROS, sizes(..., shape = shape), dtype), requires_grad)
 }
-tensor_statics$ones <- function(..., shape = NULL, dtype = "float", requires_grad = NULL) {
+tensor_statics$ones <- function(..., shape = NULL, dtype = "float32", requires_grad = NULL) {
   wanting(.External(C_op, OP_ONES, sizes(..., shape = shape), dtype), requires_grad)
 }
 tensor_methods$zeros_like <- function(self, dtype = NULL) .External(C_op, OP_ZEROS_LIKE, self, dtype)
@@ -575,48 +575,48 @@ tensor_methods$ones_like <- function(self, dtype = NULL) .External(C_op, OP_ONES
 tensor_methods$full_like <- function(self, fill_value, dtype = NULL) {
   .External(C_op, OP_FULL_LIKE, self, fill_value, dtype)
 }
-tensor_statics$linspace <- function(start, stop, steps, dtype = "float", requires_grad = NULL) {
+tensor_statics$linspace <- function(start, stop, steps, dtype = "float32", requires_grad = NULL) {
   wanting(.External(C_op, OP_LINSPACE, start, stop, steps, dtype), requires_grad)
 }
-tensor_statics$eye <- function(n, m = NULL, dtype = "float", requires_grad = NULL) {
+tensor_statics$eye <- function(n, m = NULL, dtype = "float32", requires_grad = NULL) {
   wanting(.External(C_op, OP_EYE, n, m, dtype), requires_grad)
 }
 
 # Random tensors
 
-tensor_statics$rand <- function(..., shape = NULL, dtype = "float", requires_grad = NULL) {
+tensor_statics$rand <- function(..., shape = NULL, dtype = "float32", requires_grad = NULL) {
   .Call(C_draw)
   wanting(.External(C_op, OP_RAND, sizes(..., shape = shape), dtype), requires_grad)
 }
-tensor_statics$randn <- function(..., shape = NULL, dtype = "float", requires_grad = NULL) {
+tensor_statics$randn <- function(..., shape = NULL, dtype = "float32", requires_grad = NULL) {
   .Call(C_draw)
   wanting(.External(C_op, OP_RANDN, sizes(..., shape = shape), dtype), requires_grad)
 }
-tensor_statics$uniform <- function(..., shape = NULL, low = 0, high = 1, dtype = "float", requires_grad = NULL) {
+tensor_statics$uniform <- function(..., shape = NULL, low = 0, high = 1, dtype = "float32", requires_grad = NULL) {
   .Call(C_draw)
   wanting(.External(C_op, OP_UNIFORM, sizes(..., shape = shape), low, high, dtype), requires_grad)
 }
-tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = "float", requires_grad = NULL) {
+tensor_statics$normal <- function(..., shape = NULL, mean = 0, std = 1, dtype = "float32", requires_grad = NULL) {
   .Call(C_draw)
   wanting(.External(C_op, OP_NORMAL, sizes(..., shape = shape), mean, std, dtype), requires_grad)
 }
-tensor_statics$scaled_uniform <- function(..., shape = NULL, dtype = "float", requires_grad = NULL) {
+tensor_statics$scaled_uniform <- function(..., shape = NULL, dtype = "float32", requires_grad = NULL) {
   .Call(C_draw)
   wanting(.External(C_op, OP_SCALED_UNIFORM, sizes(..., shape = shape), dtype), requires_grad)
 }
-tensor_statics$glorot_uniform <- function(..., shape = NULL, dtype = "float", requires_grad = NULL) {
+tensor_statics$glorot_uniform <- function(..., shape = NULL, dtype = "float32", requires_grad = NULL) {
   .Call(C_draw)
   wanting(.External(C_op, OP_GLOROT_UNIFORM, sizes(..., shape = shape), dtype), requires_grad)
 }
-tensor_statics$kaiming_uniform <- function(..., shape = NULL, a = 0.01, dtype = "float", requires_grad = NULL) {
+tensor_statics$kaiming_uniform <- function(..., shape = NULL, a = 0.01, dtype = "float32", requires_grad = NULL) {
   .Call(C_draw)
   wanting(.External(C_op, OP_KAIMING_UNIFORM, sizes(..., shape = shape), a, dtype), requires_grad)
 }
-tensor_statics$kaiming_normal <- function(..., shape = NULL, a = 0.01, dtype = "float", requires_grad = NULL) {
+tensor_statics$kaiming_normal <- function(..., shape = NULL, a = 0.01, dtype = "float32", requires_grad = NULL) {
   .Call(C_draw)
   wanting(.External(C_op, OP_KAIMING_NORMAL, sizes(..., shape = shape), a, dtype), requires_grad)
 }
-tensor_statics$randperm <- function(n, dtype = "int") {
+tensor_statics$randperm <- function(n, dtype = "int32") {
   .Call(C_draw)
   .External(C_op, OP_RANDPERM, n, dtype)
 }

@@ -113,7 +113,7 @@ func javascriptParams(op *ops.Op) (list []declaration, notes []string) {
 		p := &op.Params[i]
 		if (op.Form == ops.Maker || isLike(op)) && p.Name == "dtype" {
 			if p.Default != nil {
-				notes = append(notes, "@param dtype "+fmt.Sprint(p.Default)+" by default")
+				notes = append(notes, "@param dtype "+dtypeName(p.Default)+" by default")
 			}
 			continue
 		}

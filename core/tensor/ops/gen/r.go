@@ -270,9 +270,18 @@ func rValue(p *ops.Param) string {
 		return numbers("c(", v, ")")
 	}
 	if p.Kind == ops.DType {
-		return fmt.Sprintf("%q", fmt.Sprint(p.Default))
+		return strconv.Quote(dtypeName(p.Default))
 	}
 	return fmt.Sprint(p.Default)
+}
+
+// dtypeName is a type by the name that tells its size.
+func dtypeName(dt any) string {
+	name := fmt.Sprint(dt)
+	if sized, ok := map[string]string{"float": "float32", "double": "float64", "int": "int32", "uint": "uint32", "long": "int64"}[name]; ok {
+		return sized
+	}
+	return name
 }
 
 //go:embed r_pages.txt
