@@ -62,6 +62,38 @@ def test_digits_cnn_reads_nearly_all_digits() -> None:
     assert number(r"^test accuracy: (\d\.\d{4})$", done.stdout) >= 0.985
 
 
+def test_maml_fits_a_curve_after_one_step() -> None:
+    done = run_example("maml.py")
+    assert number(r"^before: (\d+\.\d+)$", done.stdout) > 4
+    assert number(r"^error of new curves after one step: (\d+\.\d+)$", done.stdout) < 1.8
+
+
+def test_neural_ode_learns_a_spiral() -> None:
+    done = run_example("neural_ode.py")
+    assert number(r"^first loss: (\d+\.\d+)$", done.stdout) > 1
+    assert number(r"^last loss: (\d+\.\d+)$", done.stdout) < 0.01
+
+
+def test_hmc_draws_from_the_posterior() -> None:
+    command = [sys.executable, str(EXAMPLES / "hmc.py")]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    # As other samplers find: mu is 4.4 (deviation 3.3), tau 3.6.
+    assert number(r"^accepted: (\d\.\d\d)$", out) > 0.9
+    assert abs(number(r"^mu: (\d+\.\d+)", out) - 4.4) < 0.3
+    assert abs(number(r"deviation (\d+\.\d+)", out) - 3.3) < 0.3
+    assert abs(number(r"^tau: (\d+\.\d+)$", out) - 3.6) < 0.4
+
+
+def test_rnn_adds_marked_numbers() -> None:
+    done = run_example("rnn.py", "--steps", 800)
+    assert number(r"^error: (\d+\.\d+)$", done.stdout) < 0.02
+
+
+def test_private_digits_are_read() -> None:
+    done = run_example("private_digits.py")
+    assert number(r"^test accuracy: (\d\.\d{4})$", done.stdout) >= 0.93
+
+
 def test_chargpt_writes_words() -> None:
     done = run_example("chargpt.py", "--steps", 400, "--length", 300, "--temperature", 0.5)
     assert done.stdout.startswith("You may ")

@@ -36,9 +36,15 @@ type Expr struct {
 // Unmapped is the axis of an argument that has none for the batch.
 const Unmapped = -1
 
+// deepest is how many tracings there may be in one another: more are a function that calls itself.
+const deepest = 64
+
 // Express begins a tracing, until End or Abandon. caller names the transformation in errors. given are placeholders with the shapes and
 // types of args, without the axis of axes[i] where that is not Unmapped; nil axes are none. These axes have one size.
 func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Tracing, given []*Variable, err error) {
+	if len(c.tracings) == deepest {
+		return nil, nil, fmt.Errorf("%d functions are traced in one another: the function transforms itself without an end", deepest)
+	}
 	nodes := make([]*uop.UOp, len(args))
 	var size uop.Sint
 	first := -1

@@ -352,6 +352,39 @@ def test_memory_is_freed() -> None:
     assert lib.poly_ctx_live_nodes(CTX) <= before
 
 
+def test_a_function_that_transforms_itself_is_an_error() -> None:
+    def f(x: Any) -> Any:
+        return grad(f)(x)
+
+    for _ in range(2):
+        with pytest.raises(TraceError, match="64 functions are traced in one another"):
+            f(tensor(1).sum())
+    assert grad(lambda x: x.sum())(tensor(1)).item() == 1
+
+
+def test_values_that_the_host_asks_for() -> None:
+    x = tensor(1, 2)
+    for f in (float, int, lambda x: Tensor.zeros(x.item()), lambda x: x.tolist()):
+        with pytest.raises(TraceError, match="a value is needed while grad traces the function"):
+            grad(lambda x, f=f: x.sum() * f(x[0]))(x)
+        with pytest.raises(TraceError, match="a value is needed while jit traces the function"):
+            jit(lambda x, f=f: x.sum() * f(x[0]))(x)
+    with pytest.raises(TypeError, match="the truth of a tensor"):
+        grad(lambda x: x[0] if x[0] > 0 else x[1])(x)
+    with pytest.raises(TypeError, match="len of a tensor without axes"):
+        vmap(lambda x: x * len(x))(x)
+    with pytest.raises(TypeError, match="is not an index"):
+        grad(lambda n: n * len(range(n)))(2.0)
+
+
+def test_leaked_placeholders() -> None:
+    kept = []
+    grad(lambda x: (kept.append(x * 2), x.sum())[1])(tensor(1, 2))
+    for use in (lambda x: x + 1, grad(lambda x: (x * kept[0]).sum()), jit(lambda x: x + 1)):
+        with pytest.raises(TraceError, match="a tensor has left it otherwise than as a result"):
+            use(kept[0]).tolist()
+
+
 def test_rules_of_trees() -> None:
     @custom_vjp
     def f(p: dict[str, Any], n: int) -> Any:
