@@ -192,6 +192,9 @@ func reductionTangent(f forward, u *uop.UOp) (*uop.UOp, error) {
 	back := func(v *uop.UOp) *uop.UOp { return v.Expand(x.Shape()) }
 	switch arg.Op {
 	case uop.Add:
+		if contracted(x) && t.Op == uop.Add { // two contractions, each of which can be tiled
+			return t.Src[0].ReduceAxes(uop.Add, arg.Axes...).Add(t.Src[1].ReduceAxes(uop.Add, arg.Axes...)), nil
+		}
 		return t.ReduceAxes(uop.Add, arg.Axes...), nil
 	case uop.Max:
 		mask := x.Eq(back(u)).Cast(t.DType)
@@ -199,6 +202,23 @@ func reductionTangent(f forward, u *uop.UOp) (*uop.UOp, error) {
 		return mask.Mul(t).ReduceAxes(uop.Add, arg.Axes...).Mul(count.Recip()), nil
 	}
 	return u.Mul(t.Mul(x.Recip()).ReduceAxes(uop.Add, arg.Axes...)), nil
+}
+
+// contracted reports whether the sum of an expression is a contraction: of products of tensors that are both repeated.
+func contracted(x *uop.UOp) bool {
+	if x.Op == uop.Cast {
+		x = x.Src[0]
+	}
+	repeated := func(u *uop.UOp) bool {
+		for uop.GroupMovement.Has(u.Op) {
+			if u.Op == uop.Expand {
+				return true
+			}
+			u = u.Src[0]
+		}
+		return false
+	}
+	return x.Op == uop.Mul && repeated(x.Src[0]) && repeated(x.Src[1])
 }
 
 // prefixTangent, with s the tangent of an element x and t that of y:
