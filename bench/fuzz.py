@@ -561,7 +561,7 @@ def other_values(a: list[Array], b: list[Array], low: bool) -> str:
         if x.shape != y.shape:
             return f"output {i} has the shapes {x.shape} and {y.shape}"
         # What is 0 but for rounding, as the gradient of a sum of squares of normalized rows, is 0.
-        scale = np.abs(np.where(np.isfinite(y), y, 0)).max(initial=1e-4)
+        scale = np.abs(np.where(np.isfinite(y), y, 0)).max(initial=1e-3)
         with np.errstate(invalid="ignore"):
             wrong = ~((np.abs(x - y) <= tolerance * scale) | (x == y) | (np.isnan(x) & np.isnan(y)))
         if wrong.sum() > max(1, 0.01 * x.size):
