@@ -26,6 +26,11 @@ type expr struct {
 
 // express calls f on placeholders for args.
 func express(who string, f Function, args []*Tensor, axes []int) (*expr, error) {
+	return expressAlong("", who, f, args, axes)
+}
+
+// expressAlong is express with a name for the axis of the batch, "" for none.
+func expressAlong(axis, who string, f Function, args []*Tensor, axes []int) (*expr, error) {
 	if f == nil {
 		return nil, errors.New("f: is nil, expected a function")
 	}
@@ -49,6 +54,11 @@ func express(who string, f Function, args []*Tensor, axes []int) (*expr, error) 
 			t.Abandon()
 		}
 	}()
+	if axis != "" {
+		if err := t.SetAxis(axis, -1); err != nil {
+			return nil, err
+		}
+	}
 	vs, keep, err := c.call(f, placeholders)
 	if err != nil {
 		return nil, err
@@ -270,12 +280,12 @@ func VJP(f Function, args ...*Tensor) (values []*Tensor, pullback Function, err 
 // lie, out those of the results; nil is axis 0 for each, Unmapped none. Random functions give all elements the same numbers.
 func VMap(f Function, in, out []int) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
-		made, err := vmap(f, in, out, args)
+		made, err := vmap("", f, in, out, args)
 		return made, wrapError("VMap", err)
 	}
 }
 
-func vmap(f Function, in, out []int, args []*Tensor) ([]*Tensor, error) {
+func vmap(axis string, f Function, in, out []int, args []*Tensor) ([]*Tensor, error) {
 	if _, err := variables(args); err != nil {
 		return nil, err
 	}
@@ -285,7 +295,7 @@ func vmap(f Function, in, out []int, args []*Tensor) ([]*Tensor, error) {
 	if len(in) != len(args) {
 		return nil, fmt.Errorf("in: %d axes, expected one for each of %d arguments", len(in), len(args))
 	}
-	x, err := express("VMap", f, args, in)
+	x, err := expressAlong(axis, "VMap", f, args, in)
 	if err != nil {
 		return nil, err
 	}
@@ -440,4 +450,19 @@ func Describe(f Function, args ...*Tensor) (string, error) {
 	}
 	defer runtime.KeepAlive(x)
 	return x.e.String(), nil
+}
+
+// VMapAlong is VMap along an axis with a name, by which Along computes with all elements of the batch.
+func VMapAlong(axis string, f Function, in, out []int) Function {
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		made, err := vmap(axis, f, in, out, args)
+		return made, wrapError("VMapAlong", err)
+	}
+}
+
+// Along is an operation on x along an axis with a name, in a function that VMapAlong batches: "psum" is the sum of x over all elements of the batch,
+// "all_gather" all x, along a new first axis, "own" what belongs to an element of what all_gather gives, and "axis_index" the number of the element,
+// where x is any tensor.
+func Along(operation, axis string, x *Tensor) *Tensor {
+	return x.derive("Along", func(v *variable.Variable) (*variable.Variable, error) { return x.c.vars.Along(operation, axis, v) })
 }

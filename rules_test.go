@@ -215,3 +215,28 @@ func TestDescribe(t *testing.T) {
 	}
 	t.Log(text)
 }
+
+func TestNamedAxes(t *testing.T) {
+	x := polygrad.From([]float64{1, 2, 3})
+	share := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{args[0].Div(polygrad.Along("psum", "i", args[0]))}, nil
+	}
+	y, err := first(polygrad.VMapAlong("i", share, nil, nil)(x))
+	numbers(t, "psum", y, err, 1.0/6, 2.0/6, 3.0/6)
+	y, err = first(polygrad.Grad(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		out, err := polygrad.VMapAlong("i", share, nil, nil)(args...)
+		if err != nil {
+			return nil, err
+		}
+		return tensors{out[0].Square().Sum()}, nil
+	})(x))
+	numbers(t, "Grad of psum", y, err, 2.0/36-28.0/216, 4.0/36-28.0/216, 6.0/36-28.0/216)
+	y, err = first(polygrad.VMapAlong("i", of1(func(x *polygrad.Tensor) *polygrad.Tensor {
+		return polygrad.Along("own", "i", polygrad.Along("all_gather", "i", x).Flip(0)).Mul(polygrad.Along("axis_index", "i", x))
+	}), nil, nil)(x))
+	numbers(t, "own and axis_index", y, err, 0, 2, 2)
+	want := `polygrad: Along: axis: no function is batched along the axis "i": see the name of the axis of vmap`
+	if err := polygrad.Along("psum", "i", x).Err(); err == nil || err.Error() != want {
+		t.Errorf("error %v, expected %s", err, want)
+	}
+}

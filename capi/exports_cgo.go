@@ -816,9 +816,19 @@ func go_poly_expr_abandon(ctx uintptr) int32 {
 	return poly_expr_abandon(ctx)
 }
 
+//export go_poly_expr_along
+func go_poly_expr_along(x uintptr, operation unsafe.Pointer, axis unsafe.Pointer) uintptr {
+	return poly_expr_along(x, (*byte)(operation), (*byte)(axis))
+}
+
 //export go_poly_expr_apply
 func go_poly_expr_apply(f uintptr, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
 	return poly_expr_apply(f, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//export go_poly_expr_axis
+func go_poly_expr_axis(ctx uintptr, name unsafe.Pointer, size int64) int32 {
+	return poly_expr_axis(ctx, (*byte)(name), size)
 }
 
 //export go_poly_expr_batch

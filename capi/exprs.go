@@ -75,6 +75,34 @@ func (c *context) exprHandle(e *variable.Expr) (uintptr, error) {
 	return uintptr(entry.Token()), nil
 }
 
+func poly_expr_axis(ctx uintptr, name *byte, size int64) int32 {
+	return status("poly_expr_axis", ctx, func(c *context) error {
+		if name == nil {
+			return badArg("name", "is NULL, expected the name of an axis")
+		}
+		t := c.vars.Tracing()
+		if t == nil {
+			return errNoExpr
+		}
+		if err := t.SetAxis(goString(name), size); err != nil {
+			return &argError{"size", err}
+		}
+		return nil
+	})
+}
+
+func poly_expr_along(x uintptr, operation, axis *byte) uintptr {
+	return deriveArray("poly_expr_along", x, func(c *context, v *variable.Variable) (*variable.Variable, error) {
+		if operation == nil {
+			return nil, badArg("operation", "is NULL, expected a name")
+		}
+		if axis == nil {
+			return nil, badArg("axis", "is NULL, expected the name of an axis")
+		}
+		return c.vars.Along(goString(operation), goString(axis), v)
+	})
+}
+
 func poly_expr_end(ctx uintptr, results *uintptr, n int32) (h uintptr) {
 	withContext("poly_expr_end", ctx, func(c *context) error {
 		t := c.vars.Tracing()

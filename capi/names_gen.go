@@ -65,6 +65,8 @@ poly_function_info f results kernels temporaries
 poly_view_function f runs view
 poly_function_release f
 poly_expr_begin ctx name args n axes given
+poly_expr_axis ctx name size
+poly_expr_along x operation axis
 poly_expr_end ctx results n
 poly_expr_abandon ctx
 poly_expr_derive f derivative of n

@@ -268,6 +268,14 @@ int poly_expr_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, con
   return poly_enter("poly_expr_begin") ? -1 : go_poly_expr_begin((uintptr_t)ctx, (void *)name, (void *)args, n, (void *)axes, (void *)given);
 }
 
+int poly_expr_axis(PolyCtx *ctx, const char *name, int64_t size) {
+  return poly_enter("poly_expr_axis") ? -1 : go_poly_expr_axis((uintptr_t)ctx, (void *)name, size);
+}
+
+PolyArray *poly_expr_along(PolyArray *x, const char *operation, const char *axis) {
+  return poly_enter("poly_expr_along") ? NULL : (PolyArray *)go_poly_expr_along((uintptr_t)x, (void *)operation, (void *)axis);
+}
+
 PolyExpr *poly_expr_end(PolyCtx *ctx, PolyArray **results, int n) {
   return poly_enter("poly_expr_end") ? NULL : (PolyExpr *)go_poly_expr_end((uintptr_t)ctx, (void *)results, n);
 }

@@ -864,6 +864,16 @@ POLY_API void poly_function_release(PolyFunction *f);
  * transformation in errors. 0 or -1. Since 2.0. */
 POLY_API int poly_expr_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, const int *axes, PolyArray **given);
 
+/* Gives the axis of the batch of the innermost trace a name, for poly_expr_along. size is
+ * that of the batch, -1 for that of the axes of poly_expr_begin. 0 or -1. Since 2.0. */
+POLY_API int poly_expr_axis(PolyCtx *ctx, const char *name, int64_t size);
+
+/* An operation along an axis with a name, in a function that is traced to be batched along
+ * it: "psum" (the sum of x over all elements of the batch), "all_gather" (all x, along a new
+ * first axis), "axis_index" (the number of the element; x is any array) or "own" (of x, as
+ * all_gather gives it, the part of the element). NULL on error. Since 2.0. */
+POLY_API PolyArray *poly_expr_along(PolyArray *x, const char *operation, const char *axis);
+
 /* Ends the innermost trace with n results. NULL on error; the trace has ended then, too.
  * Since 2.0. */
 POLY_API PolyExpr *poly_expr_end(PolyCtx *ctx, PolyArray **results, int n);

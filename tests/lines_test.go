@@ -19,7 +19,7 @@ var thin = []struct {
 	most            int
 }{
 	{"bindings/python/polygrad", ".py", []string{"conftest.py", "func", "lax"}, 6000},
-	{"bindings/python/polygrad/func", ".py", nil, 1500},
+	{"bindings/python/polygrad/func", ".py", nil, 1650},
 	{"bindings/python/polygrad/lax", ".py", nil, 1000}, // with the forms of JAX's arguments
 	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host", "remote", "func"}, 5000},
 	{"bindings/js/lib/func", ".js", nil, 700},

@@ -19,7 +19,8 @@ type Tracing struct {
 	ctx    *Context
 	args   []*value // retained
 	size   uop.Sint // of the batch, 0 if there is none
-	noGrad int      // the depth of NoGrad outside
+	axis   *transform.Axis
+	noGrad int // the depth of NoGrad outside
 }
 
 // An Expr is a function of tensors as a graph: outputs that are computed from inputs. Transformations make one of another.
@@ -29,6 +30,8 @@ type Expr struct {
 	inputs, outputs []*uop.UOp
 	// size is that of the axes that the function was traced without, 0 if there are none.
 	size uop.Sint
+	// axis is the name of these axes, nil for none.
+	axis *transform.Axis
 	// from are the values that the outputs are computed from beside the inputs; retained.
 	from []*value
 }
@@ -85,6 +88,50 @@ func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Traci
 // Tracing is the last one that has begun and not ended, nil for none.
 func (c *Context) Tracing() *Tracing { return c.innermost() }
 
+// SetAxis gives the axis of the batch a name. size is that of the batch, -1 for that of the axes that the function is traced without.
+func (t *Tracing) SetAxis(name string, size int64) error {
+	if size < 0 {
+		if t.size.Symbolic() || t.size == uop.N(0) {
+			return fmt.Errorf("the axis %q has no size: no argument has an axis for the batch, or its size is no number", name)
+		}
+		size = t.size.N
+	}
+	t.axis = &transform.Axis{Name: name, Size: size}
+	return nil
+}
+
+// Along is an operation along an axis with a name: "psum", "all_gather", "axis_index" (x is then any tensor), or "own", which takes the part of an
+// element of what all_gather gives. size is that of the axis.
+func (c *Context) Along(operation, name string, x *Variable) (out *Variable, err error) {
+	var axis *transform.Axis
+	for i := len(c.tracings) - 1; i >= 0 && axis == nil; i-- {
+		if a := c.tracings[i].axis; a != nil && a.Name == name {
+			axis = a
+		}
+	}
+	if axis == nil {
+		return nil, fmt.Errorf("axis: no function is batched along the axis %q: see the name of the axis of vmap", name)
+	}
+	u := x.Node()
+	var made *uop.UOp
+	switch operation {
+	case "psum":
+		made = axis.Sum(u)
+	case "all_gather":
+		made = axis.Gather(u)
+	case "axis_index":
+		made = axis.Index(u)
+	case "own":
+		if s := u.Shape(); len(s) == 0 || !s[0].IsNum(axis.Size) {
+			return nil, fmt.Errorf("x: has shape %s, expected a first axis of %d as the axis %q", u.Shape(), axis.Size, name)
+		}
+		made = axis.Own(u)
+	default:
+		return nil, fmt.Errorf("operation: %q, expected psum, all_gather, axis_index or own", operation)
+	}
+	return c.result(made, []*value{x.source()}), nil
+}
+
 // innermost is the last tracing that has begun, nil for none.
 func (c *Context) innermost() *Tracing {
 	if n := len(c.tracings); n > 0 {
@@ -136,7 +183,7 @@ func (t *Tracing) End(results []*Variable) (*Expr, error) {
 	if err := t.leave(); err != nil {
 		return nil, err
 	}
-	e := &Expr{ctx: t.ctx, caller: t.caller, size: t.size, from: t.args}
+	e := &Expr{ctx: t.ctx, caller: t.caller, size: t.size, axis: t.axis, from: t.args}
 	t.ctx.exprs[e] = struct{}{}
 	for _, x := range t.args {
 		e.inputs = append(e.inputs, x.node)
@@ -177,7 +224,7 @@ func (e *Expr) Outputs() []*uop.UOp { return e.outputs }
 
 // with is another function, from what this one is computed from.
 func (e *Expr) with(inputs, outputs []*uop.UOp) *Expr {
-	made := &Expr{ctx: e.ctx, caller: e.caller, inputs: inputs, outputs: outputs, size: e.size, from: slices.Clone(e.from)}
+	made := &Expr{ctx: e.ctx, caller: e.caller, inputs: inputs, outputs: outputs, size: e.size, axis: e.axis, from: slices.Clone(e.from)}
 	for _, v := range made.from {
 		v.retain()
 	}
@@ -624,7 +671,10 @@ func (e *Expr) batch(size uop.Sint, in, out []int) (*Expr, error) {
 		inputs[i] = argument(u, slices.Insert(slices.Clone(u.Shape()), in[i], size))
 		at[u] = transform.Batched{Node: moveAxis(inputs[i], in[i], 0), Mapped: true}
 	}
-	found, err := transform.Batch(e.outputs, at, size)
+	if e.axis != nil && !size.IsNum(e.axis.Size) {
+		return nil, fmt.Errorf("a batch of %s, expected %d as the axis %q", size, e.axis.Size, e.axis.Name)
+	}
+	found, err := transform.BatchAlong(e.axis, e.outputs, at, size)
 	if err != nil {
 		return nil, err
 	}

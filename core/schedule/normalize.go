@@ -148,6 +148,9 @@ func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
 func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	switch u.Op {
 	case uop.CustomGradient:
+		if a, is := u.Arg.(interface{ Unbound() error }); is && n.err == nil {
+			n.err = a.Unbound()
+		}
 		return src[0]
 	case uop.Unique:
 		return u // only its user sees it and drops it: g would fill up with them

@@ -16,7 +16,12 @@ type Batched struct {
 
 // Batch gives outs for all elements of a batch of a size at once, where the inputs stand for the given tensors.
 func Batch(outs []*uop.UOp, inputs map[*uop.UOp]Batched, size uop.Sint) ([]Batched, error) {
-	b := batching{size: size, at: inputs, done: map[*uop.UOp]Batched{}}
+	return BatchAlong(nil, outs, inputs, size)
+}
+
+// BatchAlong is Batch along an axis with a name, nil for none.
+func BatchAlong(axis *Axis, outs []*uop.UOp, inputs map[*uop.UOp]Batched, size uop.Sint) ([]Batched, error) {
+	b := batching{axis: axis, size: size, at: inputs, done: map[*uop.UOp]Batched{}}
 	for _, u := range order(outs, b.below) {
 		v, err := b.node(u)
 		if err != nil {
@@ -58,6 +63,7 @@ func Substitute(roots []*uop.UOp, at map[*uop.UOp]*uop.UOp) ([]*uop.UOp, error) 
 
 // batching is a walk from the inputs to the outputs.
 type batching struct {
+	axis *Axis
 	size uop.Sint
 	at   map[*uop.UOp]Batched
 	done map[*uop.UOp]Batched
@@ -76,6 +82,9 @@ func (b batching) below(u *uop.UOp) []*uop.UOp {
 func (b batching) node(u *uop.UOp) (Batched, error) {
 	if v, ok := b.at[u]; ok {
 		return v, nil
+	}
+	if a, is := u.Arg.(along); is {
+		return a.batched(b, u), nil
 	}
 	src, mapped := slices.Clone(u.Src), false
 	for i, s := range u.Src {
@@ -259,7 +268,7 @@ func repeatBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 		wide := g.New(uop.Param, p.DType, prepend(g.ShapeArg(uop.ShapeOf(b.size.N*n)), p.Src[1:]), p.Arg, p.Tag)
 		inputs[p] = Batched{wide.Reshape(prepend(b.size, p.Shape())), true}
 	}
-	statements, err := Batch(u.Src[:1], inputs, b.size)
+	statements, err := BatchAlong(b.axis, u.Src[:1], inputs, b.size)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +294,8 @@ func (b batching) mappedSources(u *uop.UOp) []bool {
 				state := w.Src[0].Base().Arg.(uop.Num)
 				differs := while > 0 && mapped[while-1]
 				for _, p := range order(w.Src, batching{}.below) {
-					differs = differs || p.Op == uop.Param && mapped[p.Arg.(uop.Num)]
+					a, is := p.Arg.(along)
+					differs = differs || p.Op == uop.Param && mapped[p.Arg.(uop.Num)] || is && a.axis == b.axis
 				}
 				if differs && !mapped[state] {
 					mapped[state], changed = true, true

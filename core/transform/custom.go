@@ -13,6 +13,7 @@ import (
 type batchedGradient struct {
 	of     gradient.Stated
 	mapped uop.Flags // which sources have the axis of the batch
+	axis   *Axis     // of the batch, nil without a name
 }
 
 // customBatch keeps a function of elements as it is: its slopes have the shape of what comes in.
@@ -30,12 +31,12 @@ func customBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 		}
 		return u.With(src...), nil
 	}
-	return u.Graph().New(u.Op, u.DType, src, batchedGradient{of, mapped}, nil), nil
+	return u.Graph().New(u.Op, u.DType, src, batchedGradient{of, mapped, b.axis}, nil), nil
 }
 
 func (a batchedGradient) Equal(b uop.Arg) bool {
 	o, ok := b.(batchedGradient)
-	return ok && a.of.Equal(o.of) && a.mapped.Equal(o.mapped)
+	return ok && a.of.Equal(o.of) && a.mapped.Equal(o.mapped) && a.axis == o.axis
 }
 
 func (a batchedGradient) Hash() uint64 { return 31*a.of.Hash() + a.mapped.Hash() }
@@ -73,7 +74,7 @@ func (a batchedGradient) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, k
 	if t == nil || err != nil {
 		return t, known, err
 	}
-	out, err := Batch([]*uop.UOp{t}, inputs, u.Shape()[0])
+	out, err := BatchAlong(a.axis, []*uop.UOp{t}, inputs, u.Shape()[0])
 	if err != nil {
 		return nil, false, err
 	}
@@ -123,7 +124,7 @@ func (a batchedGradient) Gradient(g, u *uop.UOp) []*uop.UOp {
 
 // batch refuses the gradient where a rule uses what cannot be batched.
 func (a batchedGradient) batch(v *uop.UOp, inputs map[*uop.UOp]Batched, size uop.Sint) *uop.UOp {
-	out, err := Batch([]*uop.UOp{v}, inputs, size)
+	out, err := BatchAlong(a.axis, []*uop.UOp{v}, inputs, size)
 	if err != nil {
 		gradient.Refuse(err)
 	}

@@ -178,6 +178,31 @@ RULES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "custom_jvp": _wrong_tangent,
     "custom_vjp": _wrong_gradient,
 }
+
+
+def _along(lib: Any, f: Callable[[Any, Any], Any], x: Any) -> Any:
+    return lib.vmap(lambda r: f(lax if lib is func else jax.lax, r), axis_name="i")(x)
+
+
+RULES |= {
+    "psum": lambda lib, x, w: _along(lib, lambda m, r: _sin(r) * m.psum(r * r, "i"), x) * w,
+    "pmean and axis_index": lambda lib, x, w: _along(
+        lib, lambda m, r: m.pmean(_sin(r), "i") * r * (m.axis_index("i") + 1), x
+    ),
+    "all_gather": lambda lib, x, w: _along(
+        lib, lambda m, r: (m.all_gather(r * r, "i", axis=1) @ r) * r, x * w
+    ),
+    "ppermute": lambda lib, x, w: _along(
+        lib, lambda m, r: m.ppermute(_sin(r), "i", [(0, 1), (1, 2), (2, 0)]) * r, x
+    ),
+    "psum of nested axes": lambda lib, x, w: _along(
+        lib,
+        lambda m, r: lib.vmap(
+            lambda e: e * m.psum(e * e, ("i", "j")) + m.psum(e, "i"), axis_name="j"
+        )(r),
+        x,
+    ),
+}
 # JAX has no derivative of them in forward mode.
 REVERSE = {"custom_vjp"}
 # Reverse mode does not know the number of their steps.

@@ -246,6 +246,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         ),
         "ctx name args n axes given",
     ),
+    "poly_expr_axis": (c_int, (c_void_p, c_char_p, c_int64), "ctx name size"),
+    "poly_expr_along": (c_void_p, (c_void_p, c_char_p, c_char_p), "x operation axis"),
     "poly_expr_end": (c_void_p, (c_void_p, c_void_p, c_int), "ctx results n"),
     "poly_expr_abandon": (c_int, (c_void_p,), "ctx"),
     "poly_expr_derive": (c_void_p, (c_void_p, c_int, c_void_p, c_int), "f derivative of n"),

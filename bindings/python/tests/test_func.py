@@ -13,6 +13,7 @@ import pytest
 from polygrad import Tensor, TinyJit, Variable, lax, nn
 from polygrad.func import (
     TraceError,
+    checkpoint,
     custom_jvp,
     custom_vjp,
     eval_shape,
@@ -383,6 +384,31 @@ def test_leaked_placeholders() -> None:
     for use in (lambda x: x + 1, grad(lambda x: (x * kept[0]).sum()), jit(lambda x: x + 1)):
         with pytest.raises(TraceError, match="a tensor has left it otherwise than as a result"):
             use(kept[0]).tolist()
+
+
+def test_named_axes() -> None:
+    x = tensor(1, 2, 3)
+
+    def summed(r: Any) -> Any:  # in a loop
+        return lax.fori_loop(0, 2, lambda i, c: c + lax.psum(c, "i") * lax.axis_index("i"), r)
+
+    assert vmap(summed, axis_name="i")(x).tolist() == [1, 2 + 6 + 24, 3 + 12 + 48]
+    slope = grad(lambda x: vmap(summed, axis_name="i")(x)[2])(x)
+    step = np.eye(3) + np.arange(3)[:, None]
+    assert slope.tolist() == (step @ step)[2].tolist()
+    kept = vmap(jit(checkpoint(lambda r: r * lax.pmax(r, "i"))), axis_name="i")
+    assert grad(lambda x: kept(x).sum())(x).tolist() == [3, 3, 9]
+    moved = vmap(lambda r: lax.ppermute(r, "i", [(0, 2), (2, 1)]), axis_name="i")
+    assert moved(x).tolist() == [0, 3, 1]
+    assert (
+        vmap(lambda r: lax.pmean(r, "i") + lax.axis_size("i"), axis_name="i")(x).tolist() == [5] * 3
+    )
+    with pytest.raises(ValueError, match='psum: no function is batched along the axis "k"'):
+        lax.psum(x, "k")
+    with pytest.raises(ValueError, match='vmap: the axis "i" has no size'):
+        vmap(lambda: lax.axis_index("i"), axis_name="i")()
+    with pytest.raises(ValueError, match=r"ppermute: perm: .* expected numbers from 0 to 2"):
+        vmap(lambda r: lax.ppermute(r, "i", [(0, 3)]), axis_name="i")(x)
 
 
 def test_rules_of_trees() -> None:

@@ -76,6 +76,8 @@ struct poly_api {
   char *(*poly_view_function)(PolyFunction *, int, int);
   void (*poly_function_release)(PolyFunction *);
   int (*poly_expr_begin)(PolyCtx *, const char *, PolyArray **, int, const int *, PolyArray **);
+  int (*poly_expr_axis)(PolyCtx *, const char *, int64_t);
+  PolyArray *(*poly_expr_along)(PolyArray *, const char *, const char *);
   PolyExpr *(*poly_expr_end)(PolyCtx *, PolyArray **, int);
   int (*poly_expr_abandon)(PolyCtx *);
   PolyExpr *(*poly_expr_derive)(PolyExpr *, int, const int *, int);
@@ -660,6 +662,8 @@ struct poly_api {
   X(poly_view_function) \
   X(poly_function_release) \
   X(poly_expr_begin) \
+  X(poly_expr_axis) \
+  X(poly_expr_along) \
   X(poly_expr_end) \
   X(poly_expr_abandon) \
   X(poly_expr_derive) \

@@ -198,6 +198,17 @@ static void rules(void) {
   FAILS(poly_expr_custom_jvp(square, square, &x, 1, out, 1) >= 0, "poly_expr_custom_jvp", "tangent: takes 1 tensors, expected 1 arguments and 1 tangents");
   FAILS(poly_expr_custom_vjp(square, square, product, &x, 1, out, 1) >= 0, "poly_expr_custom_vjp", "backward: takes 2 tensors, expected 0 residuals and 1 cotangents");
   FAILS(poly_expr_custom_vjp(square, product, product, &x, 1, out, 1) >= 0, "poly_expr_custom_vjp", "forward: takes 2 tensors, expected 1 as the function");
+  /* A sum over a batch, and its errors. */
+  PolyArray *both = poly_array_new(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){2}, 1, (float[]){1, 2}, 8), *total;
+  FAILS(poly_expr_axis(ctx, "i", 2) == 0, "poly_expr_axis", "no function is traced");
+  CHECK(poly_expr_begin(ctx, NULL, &both, 1, &first, given) == 0 && poly_expr_axis(ctx, "i", -1) == 0);
+  FAILS(poly_expr_along(given[0], "psum", "k"), "poly_expr_along", "along the axis \"k\"");
+  FAILS(poly_expr_along(given[0], "sum", "i"), "poly_expr_along", "operation: \"sum\"");
+  FAILS(poly_expr_along(given[0], "own", "i"), "poly_expr_along", "x: has shape (), expected a first axis of 2");
+  CHECK((total = poly_expr_along(given[0], "psum", "i")) != NULL);
+  PolyExpr *sums = poly_expr_batch(poly_expr_end(ctx, &total, 1), -1, &first, 1, &first, 1);
+  float two[2] = {0, 0};
+  CHECK(poly_expr_apply(sums, &both, 1, out, 1) == 1 && poly_array_read(out[0], two, sizeof two) == 0 && two[0] == 3 && two[1] == 3);
   char *text = poly_expr_text(product);
   CHECK(text && strcmp(text, "{ lambda ; a:float32[] b:float32[]. let\n    c:float32[] = mul a b\n  in (c) }") == 0);
   free(text);

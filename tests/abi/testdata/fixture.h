@@ -179,6 +179,13 @@ static inline PolyCtx *traced(const struct fixture *f) {
   return f->ctx;
 }
 
+/* An array in a function that is traced to be batched along an axis "i". */
+static inline PolyArray *named(const struct fixture *f) {
+  PolyArray *given = NULL;
+  if (poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0) poly_expr_axis(f->ctx, "i", 2);
+  return given;
+}
+
 /* The context, in which a function is traced as an expression whose result is in arrays_out. */
 static inline PolyCtx *expressed(const struct fixture *f) {
   PolyArray *given;

@@ -278,6 +278,7 @@ def vmap(
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_size: int | None = None,
+    axis_name: str | None = None,
     **torch: Any,
 ) -> Function:
     """Return a function that computes f for all elements of a batch at once.
@@ -285,8 +286,8 @@ def vmap(
     in_axes says along which axis of each argument the elements lie: an integer, or None for what
     is the same for all of them; a tuple has one for each argument, which may be a tree. So does
     out_axes for the results. Arguments by name have axis 0. axis_size is needed if no argument has
-    an axis. in_dims and out_dims are the same (torch.func). Random numbers are the same for all
-    elements.
+    an axis. axis_name is a name for polygrad.lax.psum and the like. in_dims and out_dims are the
+    same (torch.func). Random numbers are the same for all elements.
 
     >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> vmap(lambda v, w: (v * w).sum(), in_axes=(1, None))(x, Tensor([1.0, 10.0])).tolist()
@@ -304,7 +305,8 @@ def vmap(
             prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
             return spread(prefix, positional, "vmap: in_axes") + [0] * named
 
-        t = Traced("vmap", f, args, kwargs, axes=axes, by=set())
+        named = None if axis_name is None else (axis_name, -1 if axis_size is None else axis_size)
+        t = Traced("vmap", f, args, kwargs, axes=axes, by=set(), axis=named)
         out = spread(out_axes, t.out, "vmap: out_axes")
         return t.out.build(t.apply(t.expr.batch(axis_size, t.axes or [], out)))
 

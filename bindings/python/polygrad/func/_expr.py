@@ -26,7 +26,7 @@ class DERIVE:
 
 def _fail(who: str, names: Sequence[str] = ()) -> NoReturn:
     """Raise the last error of the library as one of a function."""
-    text = re.sub(r"^poly_\w+: (?:(?:f|args|results|length): )?", "", last_error())
+    text = re.sub(r"^poly_\w+: (?:(?:f|args|results|length|size|x|axis): )?", "", last_error())
     text = re.sub(
         r"\bargument (\d+)\b",
         lambda m: names[int(m[1])] if int(m[1]) < len(names) else m[0],
@@ -46,8 +46,12 @@ def trace(
     axes: list[int | None] | None,
     call: Callable[[list[Tensor]], list[Tensor]],
     names: list[str],
+    axis: tuple[str, int] | None = None,
 ) -> Expr:
-    """Call a function on placeholders for tensors, without the axes of a batch."""
+    """Call a function on placeholders for tensors, without the axes of a batch.
+
+    axis is the name of these axes, and their size, which is -1 if the tensors have it.
+    """
     n = len(tensors)
     given = (c_void_p * n)()
     at = None if axes is None else _ints(axes)
@@ -55,6 +59,10 @@ def trace(
     if lib.poly_expr_begin(CTX, who.encode(), handles(tensors), n, at, given) != 0:
         _fail(who, names)
     try:
+        if axis is not None:
+            name = c_text("axis_name", axis[0])
+            if lib.poly_expr_axis(CTX, name, axis[1]) != 0:
+                _fail(who, names)
         with _trace.expressing():
             results = call([made(Tensor, h) for h in given])
             ndims = [len(r.shape) for r in results]
@@ -63,6 +71,15 @@ def trace(
         lib.poly_expr_abandon(CTX)
         raise
     return Expr(who, handle, names, ndims)
+
+
+def along(who: str, operation: str, axis: str, x: Tensor) -> Tensor:
+    """Return an operation along an axis of a batch with a name."""
+    release_dead()
+    handle = lib.poly_expr_along(x._handle, operation.encode(), c_text("axis_name", axis))
+    if handle is None:
+        _fail(who)
+    return made(Tensor, handle)
 
 
 class Expr:

@@ -40,6 +40,7 @@ class Traced:
         kwargs: dict[str, Any],
         by: set[int] | None = None,
         axes: Any = None,
+        axis: tuple[str, int] | None = None,
     ) -> None:
         """Trace f; numbers in the arguments by become tensors, as do all arrays."""
         self.who = who
@@ -90,7 +91,7 @@ class Traced:
             self.results = [self._result(r) for r in results]
             return self.results
 
-        self.expr = trace(who, self.tensors, chosen, call, self.names)
+        self.expr = trace(who, self.tensors, chosen, call, self.names, axis)
 
     def _result(self, value: Any) -> Tensor:
         if isinstance(value, (int, float, np.ndarray, np.generic)):

@@ -25,6 +25,16 @@ import numpy as np
 from polygrad._library import ArgumentError
 from polygrad.dtype import DType, dtypes
 from polygrad.func import stop_gradient, vmap
+from polygrad.func._axes import (
+    all_gather,
+    axis_index,
+    axis_size,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    psum,
+)
 from polygrad.func._expr import Expr, trace
 from polygrad.func._trees import Structure, flatten
 from polygrad.lax._forms import (
@@ -87,9 +97,12 @@ if TYPE_CHECKING:
 __all__ = [
     "GatherDimensionNumbers",
     "ScatterDimensionNumbers",
+    "all_gather",
     "argmax",
     "argmin",
     "associative_scan",
+    "axis_index",
+    "axis_size",
     "bitcast_convert_type",
     "broadcasted_iota",
     "clamp",
@@ -115,6 +128,11 @@ __all__ = [
     "iota",
     "map",
     "pad",
+    "pmax",
+    "pmean",
+    "pmin",
+    "ppermute",
+    "psum",
     "reduce",
     "reduce_and",
     "reduce_max",
