@@ -88,10 +88,14 @@ func customRule(g, u *uop.UOp) []*uop.UOp {
 
 func number(like *uop.UOp, v float64) *uop.UOp { return like.ConstLike(uop.Float(v)) }
 
-// numberOf is the value of a constant, broadcast or not.
+// numberOf is the value of a constant c or of 1/c, broadcast or not.
 func numberOf(u *uop.UOp) (v float64, ok bool) {
 	for u.Op == uop.Reshape || u.Op == uop.Expand {
 		u = u.Src[0]
+	}
+	if u.Op == uop.Reciprocal {
+		v, ok = numberOf(u.Src[0])
+		return 1 / v, ok
 	}
 	if u.Op != uop.ConstOp || !u.DType.IsFloat() {
 		return 0, false
@@ -99,18 +103,41 @@ func numberOf(u *uop.UOp) (v float64, ok bool) {
 	return u.ConstVal().F(), true
 }
 
-// scaled is g*k. A factor that g has is joined with k, so that the derivative of e^x = 2^(x/ln 2) is not rounded three times.
+// joined is g*k with k and a constant factor of g as one, so that the derivative of e^x = 2^(x/ln 2) is not rounded three times, and that of
+// a mean is a constant; nil if g has none, or one whose product with k is no number of its type.
+func joined(g *uop.UOp, k float64) *uop.UOp {
+	if g.Graph().IsAsTinygrad() {
+		return nil
+	}
+	rest := g
+	c, ok := numberOf(g)
+	if ok {
+		rest = nil
+	}
+	for i := 0; !ok && g.Op == uop.Mul && i < 2; i++ {
+		c, ok = numberOf(g.Src[i])
+		rest = g.Src[1-i]
+	}
+	if !ok {
+		return nil
+	}
+	n := number(g, c*k)
+	v, _ := numberOf(n)
+	switch v = uop.RoundTo(g.DType, v); {
+	case v == 0 || v-v != 0:
+		return nil
+	case rest == nil:
+		return n
+	case v == 1:
+		return rest
+	}
+	return rest.Mul(n)
+}
+
+// scaled is g*k.
 func scaled(g *uop.UOp, k float64) *uop.UOp {
-	if g.Op == uop.Mul && !g.Graph().IsAsTinygrad() {
-		if c, ok := numberOf(g.Src[1]); ok {
-			joined := number(g, c*k)
-			switch v, _ := numberOf(joined); {
-			case v == 1:
-				return g.Src[0]
-			case v != 0 && v-v == 0:
-				return g.Src[0].Mul(joined)
-			}
-		}
+	if u := joined(g, k); u != nil {
+		return u
 	}
 	return g.Mul(number(g, k))
 }
@@ -173,8 +200,10 @@ func mulRule(g, u *uop.UOp) []*uop.UOp {
 }
 
 func times(x, g *uop.UOp) *uop.UOp {
-	if k, ok := numberOf(x); ok && !g.Graph().IsAsTinygrad() {
-		return scaled(g, k)
+	if k, ok := numberOf(x); ok {
+		if u := joined(g, k); u != nil {
+			return u
+		}
 	}
 	return x.Mul(g)
 }
