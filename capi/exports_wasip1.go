@@ -259,10 +259,22 @@ func wasm_poly_expr_abandon(ctx float64) int32 {
 	return poly_expr_abandon(uintptr(ctx))
 }
 
+//go:wasmexport poly_expr_along
+func wasm_poly_expr_along(x float64, operation unsafe.Pointer, axis unsafe.Pointer) float64 {
+	beginCall()
+	return float64(poly_expr_along(uintptr(x), (*byte)(operation), (*byte)(axis)))
+}
+
 //go:wasmexport poly_expr_apply
 func wasm_poly_expr_apply(f float64, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
 	beginCall()
 	return poly_expr_apply(uintptr(f), (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//go:wasmexport poly_expr_axis
+func wasm_poly_expr_axis(ctx float64, name unsafe.Pointer, size int64) int32 {
+	beginCall()
+	return poly_expr_axis(uintptr(ctx), (*byte)(name), size)
 }
 
 //go:wasmexport poly_expr_batch
@@ -275,6 +287,24 @@ func wasm_poly_expr_batch(f float64, size int64, inAxes unsafe.Pointer, nIn int3
 func wasm_poly_expr_begin(ctx float64, name unsafe.Pointer, args unsafe.Pointer, n int32, axes unsafe.Pointer, given unsafe.Pointer) int32 {
 	beginCall()
 	return poly_expr_begin(uintptr(ctx), (*byte)(name), (*uintptr)(args), n, (*int32)(axes), (*uintptr)(given))
+}
+
+//go:wasmexport poly_expr_checkpoint
+func wasm_poly_expr_checkpoint(f float64, policy unsafe.Pointer, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_checkpoint(uintptr(f), (*byte)(policy), (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//go:wasmexport poly_expr_custom_jvp
+func wasm_poly_expr_custom_jvp(f float64, tangent float64, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_custom_jvp(uintptr(f), uintptr(tangent), (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//go:wasmexport poly_expr_custom_vjp
+func wasm_poly_expr_custom_vjp(f float64, forward float64, backward float64, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_custom_vjp(uintptr(f), uintptr(forward), uintptr(backward), (*uintptr)(args), n, (*uintptr)(out), room)
 }
 
 //go:wasmexport poly_expr_derive
@@ -298,6 +328,36 @@ func wasm_poly_expr_info(f float64, inputs unsafe.Pointer, outputs unsafe.Pointe
 //go:wasmexport poly_expr_release
 func wasm_poly_expr_release(f float64) {
 	poly_expr_release(uintptr(f))
+}
+
+//go:wasmexport poly_expr_scan
+func wasm_poly_expr_scan(f float64, carried int32, length int64, reverse int32, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_scan(uintptr(f), carried, length, reverse, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//go:wasmexport poly_expr_select
+func wasm_poly_expr_select(f float64, outputs unsafe.Pointer, n int32) float64 {
+	beginCall()
+	return float64(poly_expr_select(uintptr(f), (*int32)(outputs), n))
+}
+
+//go:wasmexport poly_expr_switch
+func wasm_poly_expr_switch(f float64, branches int32, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_switch(uintptr(f), branches, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//go:wasmexport poly_expr_text
+func wasm_poly_expr_text(f float64) unsafe.Pointer {
+	beginCall()
+	return unsafe.Pointer(poly_expr_text(uintptr(f)))
+}
+
+//go:wasmexport poly_expr_while
+func wasm_poly_expr_while(f float64, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_while(uintptr(f), (*uintptr)(args), n, (*uintptr)(out), room)
 }
 
 //go:wasmexport poly_file_count

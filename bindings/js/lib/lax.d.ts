@@ -376,3 +376,6 @@ export function bitcastConvertType(x: Tensor, newDtype: DTypeLike | { newDtype: 
 export function broadcastedIota(elementType: DTypeLike, shape: Size | readonly Size[], dimension: number): Tensor
 export function broadcastedIota(elementType: DTypeLike, options: { shape: Size | readonly Size[], dimension: number }): Tensor
 export function broadcastedIota(options: { elementType: DTypeLike, shape: Size | readonly Size[], dimension: number }): Tensor
+
+export * from './func/control.js'
+export * from './func/axes.js'

@@ -216,5 +216,7 @@ module.exports = {
   selectN,
   slidingWindows,
   sort,
-  topK
+  topK,
+  ...require('./func/control.js'),
+  ...require('./func/axes.js')
 }

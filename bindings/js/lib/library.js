@@ -84,4 +84,12 @@ function camel (name) {
   return name.replace(/_$/, '').replace(/_(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-module.exports = { lib, engine, find, constants, PolygradError, JitError, camel, said, fail }
+/** A text that the library made, which is freed. */
+function taken (address) {
+  if (address === null) fail()
+  const text = engine.text(address)
+  engine.free(address)
+  return text
+}
+
+module.exports = { lib, engine, find, constants, PolygradError, JitError, camel, said, fail, taken }

@@ -357,3 +357,8 @@ export function multinomial(key: Tensor, options: { n: Operand, p: TensorLike, s
 export function wald(key: Tensor, mean: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
 export function wald(key: Tensor, mean: Operand, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 export function wald(key: Tensor, options: { mean: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
+
+export {
+  /** key by its other name. */
+  key as PRNGKey
+}

@@ -211,5 +211,6 @@ module.exports = {
   truncatedNormal,
   uniform,
   wald,
-  weibullMin
+  weibullMin,
+  PRNGKey: key
 }

@@ -1,7 +1,7 @@
 'use strict'
 /** What is computed and how: graphs, kernels, their code and their times. */
 
-const { lib, engine, fail, constants: c, PolygradError } = require('./library.js')
+const { lib, taken, constants: c, PolygradError } = require('./library.js')
 const { CTX, handlesOf } = require('./handles.js')
 const { handleOf } = require('./base.js')
 const { Tensor } = require('./tensor.js')
@@ -27,14 +27,6 @@ function withNodes (name, tensors, call) {
   } finally {
     for (const node of nodes) lib.poly_uop_release(CTX, node._handle)
   }
-}
-
-/** A text that the library made, which is freed. */
-function taken (address) {
-  if (address === null) fail()
-  const text = engine.text(address)
-  engine.free(address)
-  return text
 }
 
 function graph (tensors, options = {}) {

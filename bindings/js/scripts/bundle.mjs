@@ -72,8 +72,11 @@ export async function bundle (out) {
     plugins: [forBrowsers, asModules(/bindings\/js\/(index|lib\/.*)\.js$/)]
   })
   for (const [group, file] of Object.entries(GROUPS)) {
-    const names = namesOf(path.join(ROOT, file)).join(', ')
-    const text = `import { ${group} } from './polygrad.js'\nexport const { ${names} } = ${group}\n`
+    const names = namesOf(path.join(ROOT, file))
+    // Names of properties may be words of the language, such as switch.
+    const taken = names.map((name, i) => `${name}: f${i}`).join(', ')
+    const given = names.map((name, i) => `f${i} as ${name}`).join(', ')
+    const text = `import { ${group} } from './polygrad.js'\nconst { ${taken} } = ${group}\nexport { ${given} }\n`
     fs.writeFileSync(path.join(out, `polygrad-${group}.js`), text)
   }
   return metafile

@@ -1,10 +1,10 @@
 'use strict'
 /** Expressions: functions of tensors as graphs of the library. */
 
-const { lib, JitError, PolygradError } = require('../library.js')
+const { lib, taken, JitError, PolygradError } = require('../library.js')
 const { CTX, freeWith, freed, prepare, handlesOf } = require('../handles.js')
-const { made } = require('../base.js')
-const { get } = require('../arguments.js')
+const { handleOf, made } = require('../base.js')
+const { get, string } = require('../arguments.js')
 const { expressing } = require('../trace.js')
 
 const NONE = -1
@@ -12,13 +12,21 @@ const NONE = -1
 /** Throws the last error of the library as one of a function, whose arguments have names. */
 function failed (who, names = []) {
   const text = lib.poly_last_error()
-    .replace(/^poly_\w+: (?:(?:f|args|results): )?/, '')
+    .replace(/^poly_\w+: (?:(?:f|args|results|length|size|x|axis): )?/, '')
     .replace(/\bargument (\d+)\b/g, (whole, i) => names[i] ?? whole)
     .replace(/\b(in|out)_axes\b/g, '$1Axes')
   throw new (/\btrace/.test(text) ? JitError : PolygradError)(`${who}: ${text}`)
 }
 
 const axesOf = (values) => Int32Array.from(values, (value) => value ?? NONE)
+
+/** An operation along the axis of a batch with a name. */
+function along (who, operation, axis, x) {
+  const name = string(axis, `${who}: axisName`)
+  const handle = lib.poly_expr_along(handleOf(x), operation, name)
+  if (handle === 0) failed(who)
+  return made(handle)
+}
 
 /** A function of tensors as a graph, which can be transformed and applied. */
 class Expr {
@@ -39,8 +47,9 @@ class Expr {
    * @param {(number | null)[] | null} axes the axis of the batch of each tensor
    * @param {(given: Base[]) => Base[]} call the function
    * @param {string[]} names where the tensors are, for errors
+   * @param {{ name: string, size: number | null }} [axis] the name of the axes, and the size of the batch, null if the tensors have it
    */
-  static trace (who, tensors, axes, call, names) {
+  static trace (who, tensors, axes, call, names, axis) {
     const n = tensors.length
     const given = new Int32Array(2 * n)
     const handles = handlesOf(tensors)
@@ -48,6 +57,7 @@ class Expr {
     if (lib.poly_expr_begin(CTX, who, handles, n, axes === null ? null : axesOf(axes), given) !== 0) failed(who, names)
     let results, found
     try {
+      if (axis !== undefined && lib.poly_expr_axis(CTX, axis.name, axis.size ?? NONE) !== 0) failed(who, names)
       results = expressing(() => call(tensors.map((_, i) => made(get(given, i)))))
       found = handlesOf(results)
     } catch (error) {
@@ -80,11 +90,55 @@ class Expr {
 
   /** The outputs for tensors of the types and shapes of the inputs. */
   apply (tensors) {
+    return this._run(lib.poly_expr_apply, [], tensors)
+  }
+
+  /** The carry after a loop over sequences, and what its steps kept. */
+  scan (carried, length, reverse, tensors) {
+    return this._run(lib.poly_expr_scan, [carried, length, Number(reverse)], tensors)
+  }
+
+  /** The carry after a loop that lasts while the last output is true. */
+  loop (tensors) {
+    return this._run(lib.poly_expr_while, [], tensors)
+  }
+
+  /** The outputs of one branch, whose number is the first of the tensors. */
+  switch (branches, tensors) {
+    return this._run(lib.poly_expr_switch, [branches], tensors)
+  }
+
+  /** The function of some of the outputs. */
+  select (outputs) {
+    return new Expr(this.who, this.names, lib.poly_expr_select(this._handle, Int32Array.from(outputs), outputs.length))
+  }
+
+  /** The outputs, which derivatives compute again. */
+  checkpoint (policy, tensors) {
+    return this._run(lib.poly_expr_checkpoint, [policy], tensors)
+  }
+
+  /** The outputs, with tangents by another expression. */
+  customJvp (tangent, tensors) {
+    return this._run(lib.poly_expr_custom_jvp, [tangent._handle], tensors)
+  }
+
+  /** The outputs, with gradients by other expressions. */
+  customVjp (forward, backward, tensors) {
+    return this._run(lib.poly_expr_custom_vjp, [forward._handle, backward._handle], tensors)
+  }
+
+  toString () {
+    return taken(lib.poly_expr_text(this._handle))
+  }
+
+  _run (run, how, tensors) {
     const out = new Int32Array(2 * this.outputs)
     const given = handlesOf(tensors)
     prepare()
-    if (lib.poly_expr_apply(this._handle, given, tensors.length, out, this.outputs) < 0) failed(this.who, this.names)
-    return Array.from({ length: this.outputs }, (_, i) => made(get(out, i)))
+    const n = run(this._handle, ...how, given, tensors.length, out, this.outputs)
+    if (n < 0) failed(this.who, this.names)
+    return Array.from({ length: n }, (_, i) => made(get(out, i)))
   }
 
   /** apply, and gives the expression back. */
@@ -104,4 +158,4 @@ class Expr {
   }
 }
 
-module.exports = { Expr }
+module.exports = { Expr, along }

@@ -19,7 +19,7 @@ import type { DType, Tensor, TypedArray } from '../../index.js'
 export type JsTree<Leaf = Tensor> = Leaf | null | undefined | ReadonlyArray<JsTree<Leaf>> | { readonly [key: string]: JsTree<Leaf> }
 
 /** What becomes a tensor. */
-type Numbers = Tensor | TypedArray | number | bigint | boolean
+export type Numbers = Tensor | TypedArray | number | bigint | boolean
 
 /** What is given for an argument: for a tensor also numbers. */
 export type Given<T> = T extends Tensor ? Numbers : T extends Numbers | string | null | undefined ? T | Tensor : { [K in keyof T]: Given<T[K]> }
@@ -136,36 +136,45 @@ type ArgumentAxes = number | null | readonly BatchAxes[]
  * A function that computes f for all elements of a batch at once.
  *
  * inAxes says along which axis of each argument the elements lie, outAxes along which axis of each result; 0 by default. axisSize is needed
- * if no argument has an axis. Random numbers are the same for all elements.
+ * if no argument has an axis. axisName is a name for psum and the like of polygrad/lax. Random numbers are the same for all elements.
  *
  * @example
  * const x = new Tensor([[1, 2], [3, 4]])
  * vmap((v, w) => v.mul(w).sum(), [1, null])(x, new Tensor([1, 10])).tolist() // [31, 42]
  */
 export function vmap<A extends any[], R>(
-  f: (...args: A) => R, inAxes?: ArgumentAxes, outAxes?: number | null | readonly BatchAxes[], axisSize?: number | null
+  f: (...args: A) => R, inAxes?: ArgumentAxes, outAxes?: number | null | readonly BatchAxes[], axisSize?: number | null,
+  axisName?: string | null
 ): (...args: Given<A>) => Tensors<R>
 export function vmap<A extends any[], R>(
-  f: (...args: A) => R, inAxes: ArgumentAxes, options: { outAxes?: BatchAxes, axisSize?: number | null }): (...args: Given<A>) => Tensors<R>
+  f: (...args: A) => R, inAxes: ArgumentAxes,
+  options: { outAxes?: BatchAxes, axisSize?: number | null, axisName?: string | null }): (...args: Given<A>) => Tensors<R>
 export function vmap<A extends any[], R>(
   f: (...args: A) => R,
-  options: { inAxes?: ArgumentAxes, outAxes?: BatchAxes, axisSize?: number | null }): (...args: Given<A>) => Tensors<R>
+  options: { inAxes?: ArgumentAxes, outAxes?: BatchAxes, axisSize?: number | null, axisName?: string | null }
+): (...args: Given<A>) => Tensors<R>
 
 /**
  * A function that computes the Jacobian of f by some arguments in forward mode, which suits functions with fewer arguments than results.
  *
  * For each result it is a tree like the argument, or an array of trees if argnums is one, of tensors of the shape of the result followed by
- * that of the argument.
+ * that of the argument. With hasAux f returns an array of its result and anything else, and so does the function.
  *
  * @example
  * jacfwd((x) => x.square())(new Tensor([1, 2])).tolist() // [[2, 0], [0, 4]]
  */
 export function jacfwd<A extends any[], R, const N extends Argnums = 0>(
-  f: (...args: A) => R, argnums?: N | { argnums?: N }): (...args: Given<A>) => Jacobians<R, By<A, N>>
+  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false }): (...args: Given<A>) => Jacobians<R, By<A, N>>
+export function jacfwd<A extends any[], R, Aux, const N extends Argnums = 0>(
+  f: (...args: A) => WithAux<R, Aux>,
+  options: { argnums?: N, hasAux: true }): (...args: Given<A>) => [Jacobians<R, By<A, N>>, Tensors<Aux>]
 
 /** jacfwd in reverse mode, for functions with fewer results than arguments. */
 export function jacrev<A extends any[], R, const N extends Argnums = 0>(
-  f: (...args: A) => R, argnums?: N | { argnums?: N }): (...args: Given<A>) => Jacobians<R, By<A, N>>
+  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false }): (...args: Given<A>) => Jacobians<R, By<A, N>>
+export function jacrev<A extends any[], R, Aux, const N extends Argnums = 0>(
+  f: (...args: A) => WithAux<R, Aux>,
+  options: { argnums?: N, hasAux: true }): (...args: Given<A>) => [Jacobians<R, By<A, N>>, Tensors<Aux>]
 
 /**
  * A function that computes the second derivatives of f by some arguments: jacfwd of jacrev.
@@ -174,7 +183,10 @@ export function jacrev<A extends any[], R, const N extends Argnums = 0>(
  * hessian((x) => x.pow(3).sum())(new Tensor([1, 2])).tolist() // [[6, 0], [0, 12]]
  */
 export function hessian<A extends any[], R, const N extends Argnums = 0>(
-  f: (...args: A) => R, argnums?: N | { argnums?: N }): (...args: Given<A>) => Jacobians<Jacobians<R, By<A, N>>, By<A, N>>
+  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false }): (...args: Given<A>) => Jacobians<Jacobians<R, By<A, N>>, By<A, N>>
+export function hessian<A extends any[], R, Aux, const N extends Argnums = 0>(
+  f: (...args: A) => WithAux<R, Aux>,
+  options: { argnums?: N, hasAux: true }): (...args: Given<A>) => [Jacobians<Jacobians<R, By<A, N>>, By<A, N>>, Tensors<Aux>]
 
 /**
  * The products of the second derivatives of f, a loss, with vectors, without the Hessian.
@@ -231,3 +243,129 @@ export type Mapped<T, R> = T extends Numbers | string ? R : T extends null | und
  */
 export function functionalCall<A extends any[], R>(
   module: { forward(...args: A): R }, parameters: { readonly [name: string]: Tensor }, ...args: A): R
+
+/** What checkpoint stores beside the arguments. */
+export type CheckpointPolicy = 'nothingSaveable' | 'dotsSaveable' | 'everythingSaveable'
+
+/**
+ * f, whose derivatives compute it again instead of storing what they need of it.
+ *
+ * They store the arguments, and what the policy says: nothing else, the results of matrix products and convolutions, or everything, as
+ * without checkpoint. The arguments staticArgnums stay as they are.
+ *
+ * @example
+ * const block = checkpoint((x, w) => x.matmul(w).tanh().matmul(w).tanh(), { policy: 'dotsSaveable' })
+ */
+export function checkpoint<A extends any[], R>(
+  f: (...args: A) => R, policy?: CheckpointPolicy | { policy?: CheckpointPolicy, staticArgnums?: Argnums }
+): (...args: Given<A>) => Tensors<R>
+
+/** Trees of tensors, one for each argument. */
+type All<A extends any[]> = { [K in keyof A]: Tensors<A[K]> }
+
+/** A rule of customJvp: of primals and tangents, an array of the result and its tangent, in which it is linear. */
+export type JvpRule<A extends any[], R> = (primals: All<A>, tangents: All<A>) => readonly [Given<R>, Given<R>]
+
+/** A function with tangents by a rule, which defjvp states: see customJvp. */
+export interface CustomJvp<A extends any[], R, Rule = JvpRule<A, R>> {
+  (...args: Given<A>): Tensors<R>
+  /** States the rule, and returns the function. */
+  defjvp(rule: Rule): this
+  /** States a rule for each argument, of its tangent, the result and the arguments; null where the tangent is zero. */
+  defjvps(...rules: Array<((tangent: any, result: Tensors<R>, ...primals: All<A>) => Tensor) | null | undefined>): this
+}
+
+/**
+ * A function with tangents by a rule, which serves both modes.
+ *
+ * The rule may call the function. Arguments nondiffArgnums stay as they are; they come first in the rule.
+ *
+ * @example
+ * const f = customJvp((x) => x.sin())
+ * f.defjvp(([x], [t]) => [f(x), t.mul(10)])
+ * grad(f)(0).item() // 10
+ */
+export function customJvp<A extends any[], R>(f: (...args: A) => R): CustomJvp<A, R>
+export function customJvp<A extends any[], R>(
+  f: (...args: A) => R, nondiffArgnums: Argnums | { nondiffArgnums?: Argnums }
+): CustomJvp<A, R, (...args: any[]) => readonly [Given<R>, Given<R>]>
+
+/** A function with gradients by rules, which defvjp states: see customVjp. */
+export interface CustomVjp<A extends any[], R, Whole extends boolean = true> {
+  (...args: Given<A>): Tensors<R>
+  /**
+   * States the rules, and returns the function. fwd returns the result and what bwd needs; bwd returns an array of gradients, one for each
+   * argument, where null is zero.
+   */
+  defvjp<S>(
+    fwd: (...args: A) => readonly [Given<R>, S],
+    bwd: Whole extends true ? (stored: Tensors<S>, cotangent: Tensors<R>) => Gradients<A> : (...args: any[]) => readonly unknown[]
+  ): this
+}
+
+/** A gradient for each argument, null for zero. */
+type Gradients<A extends any[]> = Readonly<{ [K in keyof A]: Given<Tensors<A[K]>> | null }>
+
+/**
+ * A function with gradients by two rules.
+ *
+ * Arguments nondiffArgnums stay as they are; they come first in the second rule. Forward mode takes the transpose of that rule, at
+ * cotangents of 0.
+ *
+ * @example
+ * const clipped = customVjp((x) => x).defvjp((x) => [x, null], (_, g) => [g.clamp(-1, 1)])
+ * grad((x) => clipped(x).square())(3).item() // 1
+ */
+export function customVjp<A extends any[], R>(f: (...args: A) => R): CustomVjp<A, R>
+export function customVjp<A extends any[], R>(
+  f: (...args: A) => R, nondiffArgnums: Argnums | { nondiffArgnums?: Argnums }): CustomVjp<A, R, false>
+
+/** A function that is compiled for one kind of arguments: other ones are errors. */
+export interface CompiledFunction<A extends any[], R> {
+  (...args: Given<A>): Tensors<R>
+  /** The number of kernels that a run launches. */
+  readonly nKernels: number
+}
+
+/** A function that is compiled once for each kind of its arguments: see jit. */
+export interface Jitted<A extends any[], R> {
+  (...args: Given<A>): Tensors<R>
+  /** The function for such arguments: as text, and to compile it before it is called. */
+  lower(...args: Given<A>): { asText(): string, compile(): CompiledFunction<A, R> }
+  /** How often a program was found and compiled, and how many there are. */
+  cacheInfo(): { hits: number, misses: number, size: number }
+  /** How many programs there are. */
+  cacheSize(): number
+  /** Forgets all programs. */
+  clearCache(): void
+}
+
+/**
+ * A function that is compiled once for each kind of its arguments, and then only run.
+ *
+ * A kind are the tree of the arguments, the shapes and types of its tensors, and the values of the arguments staticArgnums and of other
+ * leaves; objects in trees are compared by what they hold, functions by identity. Numbers and typed arrays are tensors. The memory of the
+ * arguments donateArgnums becomes that of results of their shape and type: the tensor is then this result. Transformations of the function
+ * call f as it is.
+ *
+ * @example
+ * const slope = jit(grad((x, n) => x.pow(n)), { staticArgnums: 1 })
+ * slope(2, 3).item() // 12
+ * slope(3, 3).item() // 27, by the same program
+ * slope.cacheInfo()  // { hits: 1, misses: 1, size: 1 }
+ */
+export function jit<A extends any[], R>(
+  f: (...args: A) => R, options?: Argnums | { staticArgnums?: Argnums, donateArgnums?: Argnums }): Jitted<A, R>
+
+/**
+ * The function from arguments of f to f as text: inputs, one equation a line, outputs, with their types; bodies of loops are indented.
+ *
+ * @example
+ * console.log(makeJaxpr((x) => x.mul(2).sin())(1))
+ * // { lambda ; a:float32[]. let
+ * //     b:float32[] = mul a 2.0
+ * //     c:float32[] = sin b
+ * //   in (c) }
+ */
+export function makeJaxpr<A extends any[], R>(
+  f: (...args: A) => R, staticArgnums?: Argnums | { staticArgnums?: Argnums }): (...args: Given<A>) => string

@@ -5,145 +5,19 @@
  */
 
 const { constants: c, PolygradError } = require('../library.js')
-const { Base, handleOf, describe } = require('../base.js')
-const { Tensor } = require('../tensor.js')
-const { named, integer, record, show } = require('../arguments.js')
+const { Base, handleOf } = require('../base.js')
+const { named, integer, record, show, string } = require('../arguments.js')
 const { getStateDict } = require('../nn/state.js')
-const { Leaf, Structure, flatten, leavesLike, spread } = require('./trees.js')
-const { Expr } = require('./expr.js')
+const { Leaf, flatten, leavesLike, spread } = require('./trees.js')
+const { Traced, fit, needFunction, needTrees, numbersOf, tensorOf } = require('./traced.js')
+const { checkpoint, customJvp, customVjp } = require('./rules.js')
+const { jit, makeJaxpr } = require('./jit.js')
 
 function treeMap (f, tree, ...rest) {
   needFunction('treeMap', f)
   const [leaves, structure] = flatten(tree, 'treeMap: tree')
   const others = rest.map((other, i) => leavesLike(other, structure, `treeMap: rest[${i}]`, 'tree'))
   return structure.build(leaves.map((leaf, i) => f(leaf, ...others.map((items) => items[i]))))
-}
-
-function needFunction (who, f) {
-  if (typeof f !== 'function') throw new TypeError(`${who}: f: ${show(f)}, expected a function`)
-}
-
-/** A list of trees, one for each argument. */
-function needTrees (who, name, value) {
-  if (!Array.isArray(value)) throw new TypeError(`${who}: ${name}: ${show(value)}, expected an array with one tree for each argument`)
-}
-
-const isArray = (value) => ArrayBuffer.isView(value) && !(value instanceof DataView)
-const isNumber = (value) => typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
-
-/** A function of the tensors among some arguments, as an expression. */
-class Traced {
-  /** Traces f. Numbers in the arguments by, null for all, become tensors, as do all typed arrays; inAxes are those of vmap. */
-  constructor (who, f, args, { by = null, inAxes } = {}) {
-    this.who = who
-    needFunction(who, f)
-    const leaves = []
-    const places = []
-    /** The tensors, and where each is, for errors. */
-    this.tensors = []
-    this.names = []
-    /** The structures of the arguments, and the numbers of the tensors of each among all. */
-    this.structures = []
-    this.of = []
-    const wheres = []
-    args.forEach((arg, k) => {
-      const [found, structure] = flatten(arg, `${who}: args[${k}]`)
-      this.structures.push(structure)
-      const own = []
-      const paths = [...structure.paths(`args[${k}]`)]
-      found.forEach((leaf, i) => {
-        const isTensor = leaf instanceof Base || isArray(leaf) || (isNumber(leaf) && (by?.has(k) ?? true))
-        if (isTensor) {
-          own.push(this.tensors.length)
-          this.tensors.push(tensorOf(leaf, `${who}: ${paths[i]}`))
-          this.names.push(paths[i])
-          places.push(leaves.length)
-        }
-        leaves.push(leaf)
-      })
-      wheres.push(...paths)
-      this.of.push(own)
-    })
-    let axes = null
-    if (inAxes !== undefined) {
-      const given = spread(inAxes, new Structure(null, this.structures), `${who}: inAxes`)
-      const all = given.map((axis, i) => axisOf(who, axis, leaves[i], wheres[i]))
-      axes = places.map((place) => all[place])
-    }
-    this.axes = axes
-    this.expr = Expr.trace(who, this.tensors, axes, (stand) => {
-      const now = leaves.slice()
-      places.forEach((place, i) => { now[place] = stand[i] })
-      const rest = now.values()
-      const [results, structure] = flatten(f(...this.structures.map((s) => s.take(rest))), `${who}: the function returns`)
-      this.out = structure
-      return results.map((result) => this._result(result))
-    }, this.names)
-  }
-
-  _result (value) {
-    if (value instanceof Base || isArray(value) || isNumber(value)) return tensorOf(value, `${this.who}: the function returns`)
-    throw new TypeError(`${this.who}: the function returns ${show(value)}, expected tensors`)
-  }
-
-  /** The numbers of the tensors of an argument, which are of floating types. */
-  floats (arg) {
-    for (const k of this.of[arg]) {
-      const { dtype } = describe(this.tensors[k])
-      if (dtype.isFloat) continue
-      throw new TypeError(`${this.who}: ${this.names[k]} is ${dtype.name}, expected a floating type to differentiate by`)
-    }
-    if (this.of[arg].length === this.structures[arg].size) return this.of[arg]
-    throw new TypeError(
-      `${this.who}: args[${arg}] has other leaves than tensors and numbers, expected those only to differentiate by`)
-  }
-
-  /** The numbers of all tensors of floating types. */
-  allFloats () {
-    return [...this.tensors.keys()].filter((k) => describe(this.tensors[k]).dtype.isFloat)
-  }
-
-  /** The outputs for the tensors of an expression made of this one; both are given back. */
-  last (expr) {
-    this.expr.dispose()
-    return expr.applyOnce(this.tensors)
-  }
-
-  /** Trees of some arguments, of tensors in their order. */
-  byArgument (numbers, found) {
-    const rest = found.values()
-    return numbers.map((i) => this.structures[i].take(rest))
-  }
-}
-
-/** A leaf as a tensor. */
-function tensorOf (leaf, what) {
-  if (!(leaf instanceof Base)) return new Tensor(leaf)
-  if (leaf.isDisposed) throw new PolygradError(`${what}: the tensor was disposed`)
-  return leaf
-}
-
-/** The axis of the batch in a leaf, counted from the front. */
-function axisOf (who, axis, leaf, name) {
-  if (axis === null) return null
-  if (!Number.isInteger(axis)) throw new TypeError(`${who}: inAxes: ${show(axis)}, expected integers and null`)
-  if (!(leaf instanceof Base) && !isArray(leaf)) {
-    throw new TypeError(`${who}: ${name} is ${show(leaf)}, expected a tensor with an axis ${axis} of the batch, or null in inAxes`)
-  }
-  const shape = leaf instanceof Base ? describe(leaf).shape : [leaf.length]
-  const n = shape.length
-  if (axis >= -n && axis < n) return axis < 0 ? axis + n : axis
-  throw new RangeError(`${who}: ${name} has shape [${shape}], which has no axis ${axis} of the batch`)
-}
-
-/** The numbers of arguments, of which there are count. */
-function numbersOf (who, argnums, count) {
-  const numbers = Array.isArray(argnums) ? argnums : [argnums]
-  return numbers.map((n) => {
-    if (!Number.isInteger(n)) throw new TypeError(`${who}: argnums: ${show(n)}, expected an argument's number or an array of numbers`)
-    if (n < -count || n >= count) throw new RangeError(`${who}: argnums: ${n}, expected 0 to ${count - 1}`)
-    return n < 0 ? n + count : n
-  })
 }
 
 const one = (trees, argnums) => Array.isArray(argnums) ? trees : trees[0]
@@ -229,16 +103,6 @@ function detachedAux (who, f) {
   }
 }
 
-/** A tangent or a cotangent as a tensor like another one. */
-function fit (who, value, like, name) {
-  const { shape, dtype } = describe(like)
-  const tensor = value instanceof Base ? value : new Tensor(value, { dtype: dtype.name })
-  const found = describe(tensorOf(tensor, `${who}: ${name}`))
-  if (found.dtype === dtype && String(found.shape) === String(shape)) return tensor
-  throw new PolygradError(`${who}: ${name} is ${found.dtype.name} of shape [${found.shape}], ` +
-    `expected ${dtype.name} of shape [${shape}]`)
-}
-
 /** The change of a linearised function, as a function of an array of tangents. */
 function changeOf (who, linear) {
   const { t, by, structure } = linear
@@ -291,24 +155,32 @@ function linearTranspose (f, primals) {
 
 function vmap (f, ...options) {
   needFunction('vmap', f)
-  const { inAxes, outAxes, axisSize } = named('vmap', options, { inAxes: 0, outAxes: 0, axisSize: null })
+  const { inAxes, outAxes, axisSize, axisName } = named('vmap', options, { inAxes: 0, outAxes: 0, axisSize: null, axisName: null })
   if (axisSize !== null && integer(axisSize, 'vmap: axisSize') < 0) throw new RangeError(`vmap: axisSize: ${axisSize}, expected 0 or more`)
+  const axis = axisName === null ? undefined : { name: string(axisName, 'vmap: axisName'), size: axisSize }
   return (...args) => {
-    const t = new Traced('vmap', f, args, { by: new Set(), inAxes })
+    const t = new Traced('vmap', f, args, { by: new Set(), inAxes, axis })
     return t.out.build(t.last(t.expr.batch(axisSize, t.axes, spread(outAxes, t.out, 'vmap: outAxes'))))
   }
 }
 
 function jacobian (who, derivative, f, options) {
   needFunction(who, f)
-  const { argnums } = named(who, options, { argnums: 0 })
+  const { argnums, hasAux } = optionsOf(who, options, BY)
+  const called = hasAux ? detachedAux(who, f) : f
   return (...args) => {
     const numbers = numbersOf(who, argnums, args.length)
-    const t = new Traced(who, f, args, { by: new Set(numbers) })
+    const t = new Traced(who, called, args, { by: new Set(numbers) })
     const flat = numbers.flatMap((i) => t.floats(i))
-    const found = t.last(t.expr.derive(derivative, flat))
-    const rows = Array.from({ length: t.out.size }, (_, i) => found.slice(i * flat.length, (i + 1) * flat.length))
-    return t.out.build(rows.map((row) => one(t.byArgument(numbers, row), argnums)))
+    const structure = hasAux ? t.out.children[0] : t.out
+    const outputs = [...Array(t.out.size).keys()]
+    const aux = hasAux ? [t.out.children[1].build(t.expr.select(outputs.slice(structure.size)).applyOnce(t.tensors))] : []
+    const value = hasAux ? t.expr.select(outputs.slice(0, structure.size)) : t.expr
+    const found = t.last(value.derive(derivative, flat))
+    if (hasAux) value.dispose()
+    const rows = outputs.slice(0, structure.size).map((i) => found.slice(i * flat.length, (i + 1) * flat.length))
+    const made = structure.build(rows.map((row) => one(t.byArgument(numbers, row), argnums)))
+    return hasAux ? [made, ...aux] : made
   }
 }
 
@@ -322,7 +194,7 @@ function jacrev (f, ...options) {
 
 function hessian (f, ...options) {
   needFunction('hessian', f)
-  return jacfwd(jacobian('hessian', c.POLY_DERIVE_JACREV, f, options), ...options)
+  return jacobian('hessian', c.POLY_DERIVE_JACFWD, jacobian('hessian', c.POLY_DERIVE_JACREV, f, options), options)
 }
 
 function hvp (f, primals, vectors) {
@@ -372,6 +244,6 @@ function functionalCall (module, parameters, ...args) {
 }
 
 module.exports = {
-  evalShape, functionalCall, grad, hessian, hvp, jacfwd, jacrev, jvp, linearTranspose, linearize, stopGradient, treeMap, valueAndGrad,
-  vjp, vmap
+  checkpoint, customJvp, customVjp, evalShape, functionalCall, grad, hessian, hvp, jacfwd, jacrev, jit, jvp, linearTranspose, linearize,
+  makeJaxpr, stopGradient, treeMap, valueAndGrad, vjp, vmap
 }

@@ -40,6 +40,12 @@ const { functionOf } = require('./call.js')
 			javascriptParameters(op), method, self)
 	}
 	slices.Sort(names)
+	for _, alias := range m.Aliases {
+		names = append(names, alias[0]+": "+alias[1])
+	}
+	for _, file := range javascriptModuleParts[m.Name] {
+		names = append(names, fmt.Sprintf("...require('%s.js')", file))
+	}
 	fmt.Fprintf(&b, "\nmodule.exports = {\n  %s\n}\n", strings.Join(names, ",\n  "))
 	return b.Bytes()
 }
@@ -80,8 +86,20 @@ func javascriptModuleTypes(m *ops.Module) []byte {
 			fmt.Fprintf(&b, "export function %s(%s): %s\n", camel(op.FunctionName()), strings.Join(params, ", "), result)
 		}
 	}
+	for _, alias := range m.Aliases {
+		fmt.Fprintf(&b, "\nexport {\n  /** %s by its other name. */\n  %s as %s\n}\n", alias[1], alias[1], alias[0])
+	}
+	for i, file := range javascriptModuleParts[m.Name] {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "export * from '%s.js'\n", file)
+	}
 	return b.Bytes()
 }
+
+// javascriptModuleParts are files with functions of modules that call functions.
+var javascriptModuleParts = map[string][]string{"lax": {"./func/control", "./func/axes"}}
 
 // javascriptModuleExamples are the examples of modules.
 var javascriptModuleExamples = map[string][]string{"random": {

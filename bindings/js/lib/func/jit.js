@@ -1,0 +1,165 @@
+'use strict'
+/** Functions that are compiled for each kind of arguments. */
+
+const { PolygradError } = require('../library.js')
+const { Base, describe } = require('../base.js')
+const { named, show } = require('../arguments.js')
+const { Compiled, expressed, tracing } = require('../trace.js')
+const { Running } = require('../shown.js')
+const { flatten } = require('./trees.js')
+const { Traced, isOperand, needFunction, numbersOf, tensorOf } = require('./traced.js')
+
+const kindOf = (tensor) => {
+  const { shape, dtype } = describe(tensor)
+  return `${dtype.name}[${shape.map((size) => typeof size === 'number' ? size : size.unbound)}]`
+}
+
+/** The arguments of a call: tensors, and all else, by which programs are distinguished. */
+class Call {
+  /** Arguments fixed stay as they are. */
+  constructor (args, fixed) {
+    this.args = args
+    this.fixed = fixed
+    const [leaves, structure] = flatten(args, 'jit: args')
+    this.structure = structure
+    const paths = [...structure.paths('args')]
+    const isFixed = structure.children.flatMap((child, k) => Array(child.size).fill(fixed.has(k)))
+    this.tensors = []
+    /** For each leaf the number of its tensor, or -1. */
+    this.places = []
+    /** What is no tensor. */
+    this.values = []
+    const at = new Map()
+    const kinds = leaves.map((leaf, i) => {
+      if (isFixed[i] || !isOperand(leaf)) {
+        this.values.push(leaf)
+        this.places.push(-1)
+        return 'static'
+      }
+      const known = at.has(leaf) && leaf instanceof Base
+      const place = known ? at.get(leaf) : this.tensors.push(tensorOf(leaf, `jit: ${paths[i]}`)) - 1
+      at.set(leaf, place)
+      this.places.push(place)
+      return known ? place : kindOf(this.tensors[place])
+    })
+    this.leaves = leaves
+    /** Calls of one kind have the same text; the converse is false. */
+    this.text = `${structure}: ${kinds.join(' ')}`
+  }
+
+  /** Whether a program for another call is one for this. */
+  like (other) {
+    return this.text === other.text && this.structure.equals(other.structure) &&
+      this.values.every((value, i) => Object.is(value, other.values[i]))
+  }
+
+  /** What a function returns for the arguments, where tensors stand for numbers and arrays. */
+  call (f) {
+    const given = this.structure.build(this.places.map((place, i) => place < 0 ? this.leaves[i] : this.tensors[place]))
+    return f(...this.args.map((arg, k) => this.fixed.has(k) ? arg : given[k]))
+  }
+}
+
+/** A function that is compiled for one kind of arguments. */
+class Program extends Running {
+  constructor (f, call, donated) {
+    super()
+    this.of = call
+    const at = new Map(call.tensors.map((tensor, i) => [tensor, i]))
+    const free = [...new Set(flatten(donated.map((k) => call.args[k]), 'jit: args')[0])].filter((leaf) => at.has(leaf))
+    this._program = new Compiled('jit', () => {
+      const [leaves, structure] = flatten(call.call(f), 'jit: the function returns')
+      this._out = structure
+      const kept = []
+      const writes = []
+      // Each result is an argument, or one of those that the program makes.
+      const form = leaves.map((leaf) => {
+        if (!isOperand(leaf)) throw new TypeError(`jit: the function returns ${show(leaf)}, expected tensors`)
+        if (at.has(leaf)) return { given: at.get(leaf) }
+        const tensor = tensorOf(leaf, 'jit: the function returns')
+        const k = free.findIndex((other) => kindOf(other) === kindOf(tensor))
+        if (k < 0) return { made: kept.push(tensor) - 1 }
+        const [target] = free.splice(k, 1)
+        writes.push([target, tensor])
+        return { given: at.get(target) }
+      })
+      for (const [target, tensor] of writes) target.assign(tensor)
+      return [form, kept]
+    }, call.tensors, 0)
+  }
+
+  run ({ tensors }) {
+    const made = this._program.run('jit', tensors, []).map((tensor, i) => this._program.same[i] ?? tensor)
+    return this._out.build(this._program.result.map((form) => 'given' in form ? tensors[form.given] : made[form.made]))
+  }
+}
+
+function jit (f, ...options) {
+  needFunction('jit', f)
+  const { staticArgnums, donateArgnums } = named('jit', options, { staticArgnums: [], donateArgnums: [] })
+  /** Programs by the texts of calls. */
+  let programs = new Map()
+  let [hits, misses] = [0, 0]
+  const inRange = (argnums, count, name) => {
+    const numbers = Array.isArray(argnums) ? argnums : [argnums]
+    return numbersOf('jit', numbers.filter((n) => !Number.isInteger(n) || (n >= -count && n < count)), count, name)
+  }
+  const callOf = (args) => new Call(args, new Set(inRange(staticArgnums, args.length, 'staticArgnums')))
+  const found = (call) => programs.get(call.text)?.find((program) => program.of.like(call))
+  const compiled = (call) => {
+    const known = found(call)
+    if (known !== undefined) return known
+    misses++
+    const program = new Program(f, call, inRange(donateArgnums, call.args.length, 'donateArgnums'))
+    programs.set(call.text, [...programs.get(call.text) ?? [], program])
+    return program
+  }
+  const run = (...args) => {
+    if (expressed() || tracing()) return f(...args)
+    const call = callOf(args)
+    const known = found(call)
+    if (known !== undefined) hits++
+    return (known ?? compiled(call)).run(call)
+  }
+  return Object.assign(run, {
+    lower: (...args) => {
+      const call = callOf(args)
+      return { asText: () => textOf('jit', f, args, call.fixed), compile: () => compiledFor(call, compiled(call), callOf) }
+    },
+    cacheInfo: () => ({ hits, misses, size: sizeOf(programs) }),
+    cacheSize: () => sizeOf(programs),
+    clearCache: () => {
+      programs = new Map()
+      hits = misses = 0
+    }
+  })
+}
+
+const sizeOf = (programs) => [...programs.values()].reduce((n, list) => n + list.length, 0)
+
+/** The function that runs a program. */
+function compiledFor (call, program, callOf) {
+  const run = (...args) => {
+    const now = callOf(args)
+    if (call.like(now)) return program.run(now)
+    throw new PolygradError(`jit: compiled for ${call.text}, called with ${now.text}: ` +
+      'call the function of jit, which compiles it for each kind of arguments')
+  }
+  return Object.defineProperty(run, 'nKernels', { get: () => program.nKernels, enumerable: true })
+}
+
+/** A function as text. */
+function textOf (who, f, args, fixed) {
+  const { expr } = new Traced(who, f, args, { fixed })
+  const text = String(expr)
+  expr.dispose()
+  return text
+}
+
+function makeJaxpr (f, ...options) {
+  needFunction('makeJaxpr', f)
+  const { staticArgnums } = named('makeJaxpr', options, { staticArgnums: [] })
+  return (...args) => textOf('makeJaxpr', f, args, new Set(numbersOf('makeJaxpr', staticArgnums, args.length, 'staticArgnums')))
+}
+
+module.exports = { jit, makeJaxpr }
