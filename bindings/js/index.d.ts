@@ -9,8 +9,9 @@ export * from './lib/nn/index.js'
 export * as nn from './lib/nn/index.js'
 /** Random numbers by key. */
 export * as random from './lib/random.js'
+/** Control flow, what elements of a batch know of each other, and operations of XLA. */
 export * as lax from './lib/lax.js'
-/** Functions of functions: gradients, Jacobians, tangents and batches. */
+/** Functions of functions: gradients, Jacobians, tangents, batches, rules and compiled functions. */
 export * as func from './lib/func/index.js'
 
 /** The name of a data type. */

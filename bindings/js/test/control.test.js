@@ -217,7 +217,7 @@ const WRONG = [
   [() => lax.whileLoop(() => 1, same, 0), TypeError, /^whileLoop: condFun returns 1, expected a bool of shape \[\]$/],
   [() => lax.whileLoop(() => x.gt(0), same, 0), TypeError, /^whileLoop: condFun returns bool of shape \[2\], expected a bool/],
   [() => lax.whileLoop(() => true, same, []), TypeError, /^whileLoop: initVal: \[\], expected a tensor in the tree$/],
-  [() => grad((v) => lax.whileLoop((n) => n.lt(9), (n) => n.mul(2), v))(scalar(1)), PolygradError, /^grad: a while loop has no gradient/],
+  [() => grad((v) => lax.whileLoop((n) => n.lt(9), same, v))(scalar(1)), PolygradError, /^grad: a .* \(jvp\), .* \(scan, foriLoop\)$/],
   [() => lax.foriLoop(0, 1.5, (i, v) => v, 0), TypeError, /^foriLoop: upper is 1\.5, expected an integer of shape \[\]$/],
   [() => lax.map(same, x, { batchSize: 0 }), RangeError, /^map: batchSize: 0, expected 1 or more$/],
   [() => lax.cond(x, same, same, 1), TypeError, /^cond: pred is float64 of shape \[2\], expected a bool of shape \[\]$/],
@@ -269,4 +269,15 @@ test('loops and rules are given back in a tidy', () => {
   const before = liveNodes()
   for (let i = 0; i < 5; i++) run()
   assert.ok(liveNodes() <= before + 20, `${liveNodes()} nodes, ${before} before`)
+})
+
+test('programs of jit do not keep the arguments they were compiled with', () => {
+  const total = jit((v) => v.sum())
+  const run = () => Tensor.tidy(() => assert.strictEqual(total(tensor(1, 2)).item(), 3))
+  run()
+  const before = liveNodes()
+  for (let i = 0; i < 5; i++) run()
+  total.clearCache()
+  run()
+  assert.ok(liveNodes() <= before + 10, `${liveNodes()} nodes, ${before} before`)
 })

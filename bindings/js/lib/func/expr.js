@@ -9,12 +9,16 @@ const { expressing } = require('../trace.js')
 
 const NONE = -1
 
+// What functions that the library names are called here.
+const OWN = { JVP: 'jvp', Scan: 'scan', ForLoop: 'foriLoop' }
+
 /** Throws the last error of the library as one of a function, whose arguments have names. */
 function failed (who, names = []) {
   const text = lib.poly_last_error()
     .replace(/^poly_\w+: (?:(?:f|args|results|length|size|x|axis): )?/, '')
     .replace(/\bargument (\d+)\b/g, (whole, i) => names[i] ?? whole)
     .replace(/\b(in|out)_axes\b/g, '$1Axes')
+    .replace(/\b(?:JVP|Scan|ForLoop)\b/g, (word) => OWN[word])
   throw new (/\btrace/.test(text) ? JitError : PolygradError)(`${who}: ${text}`)
 }
 

@@ -64,7 +64,8 @@ class Call {
 class Program extends Running {
   constructor (f, call, donated) {
     super()
-    this.of = call
+    /** The kind of its arguments, without these. */
+    this.of = { text: call.text, structure: call.structure, values: call.values }
     const at = new Map(call.tensors.map((tensor, i) => [tensor, i]))
     const free = [...new Set(flatten(donated.map((k) => call.args[k]), 'jit: args')[0])].filter((leaf) => at.has(leaf))
     this._program = new Compiled('jit', () => {
@@ -105,7 +106,7 @@ function jit (f, ...options) {
     return numbersOf('jit', numbers.filter((n) => !Number.isInteger(n) || (n >= -count && n < count)), count, name)
   }
   const callOf = (args) => new Call(args, new Set(inRange(staticArgnums, args.length, 'staticArgnums')))
-  const found = (call) => programs.get(call.text)?.find((program) => program.of.like(call))
+  const found = (call) => programs.get(call.text)?.find((program) => call.like(program.of))
   const compiled = (call) => {
     const known = found(call)
     if (known !== undefined) return known
@@ -124,7 +125,7 @@ function jit (f, ...options) {
   return Object.assign(run, {
     lower: (...args) => {
       const call = callOf(args)
-      return { asText: () => textOf('jit', f, args, call.fixed), compile: () => compiledFor(call, compiled(call), callOf) }
+      return { asText: () => textOf('jit', f, args, call.fixed), compile: () => compiledFor(compiled(call), callOf) }
     },
     cacheInfo: () => ({ hits, misses, size: sizeOf(programs) }),
     cacheSize: () => sizeOf(programs),
@@ -138,11 +139,11 @@ function jit (f, ...options) {
 const sizeOf = (programs) => [...programs.values()].reduce((n, list) => n + list.length, 0)
 
 /** The function that runs a program. */
-function compiledFor (call, program, callOf) {
+function compiledFor (program, callOf) {
   const run = (...args) => {
     const now = callOf(args)
-    if (call.like(now)) return program.run(now)
-    throw new PolygradError(`jit: compiled for ${call.text}, called with ${now.text}: ` +
+    if (now.like(program.of)) return program.run(now)
+    throw new PolygradError(`jit: compiled for ${program.of.text}, called with ${now.text}: ` +
       'call the function of jit, which compiles it for each kind of arguments')
   }
   return Object.defineProperty(run, 'nKernels', { get: () => program.nKernels, enumerable: true })
