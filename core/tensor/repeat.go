@@ -13,7 +13,7 @@ type loopBody struct {
 	statements []*uop.UOp
 }
 
-// do adds a statement: writes that take effect together, each from what was there before the statement.
+// do adds a statement: writes in order, each of which sees the new elements of those before it, but sums of the old ones.
 func (b *loopBody) do(writes ...*uop.UOp) {
 	for i, w := range writes {
 		writes[i] = b.of.stored(w.Src[0]).AssignTo(b.of.stored(w.Src[1]))
