@@ -23,7 +23,7 @@ var thin = []struct {
 	{"bindings/python/polygrad/lax", ".py", nil, 1000}, // with the forms of JAX's arguments
 	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host", "remote", "func"}, 5000},
 	{"bindings/js/lib/func", ".js", nil, 1550}, // with the control flow of lax
-	{"bindings/r", ".R .c .h", []string{"tests", "src/polygrad.h"}, 6000},
+	{"bindings/r", ".R .c .h", []string{"tests", "src/polygrad.h", "R/func.R", "R/loops.R", "src/expr.c"}, 6000},
 }
 
 func TestBindingsAreThin(t *testing.T) {

@@ -1,7 +1,7 @@
 'use strict'
 
 const assert = require('node:assert/strict')
-const { test } = require('node:test')
+const test = require('node:test')
 
 const { Tensor, func, lax } = require('..')
 

@@ -45,6 +45,7 @@ raise <- function(message) {
 
 #' A value as text for an error message.
 brief <- function(value) {
+  if (is_tensor(value)) return("a Tensor") # a placeholder has no values
   if (!is.atomic(value) || length(value) == 0L) return(class(value)[1L])
   text <- as.character(utils::head(value, 8L))
   if (is.character(value)) text <- paste0("'", text, "'")

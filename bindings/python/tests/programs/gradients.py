@@ -32,7 +32,11 @@ def gradient(g: Choices) -> list[Step]:
             for h in (2.0**-12, -(2.0**-12)):
                 moved = data.copy().reshape(-1)
                 moved[i] += h
-                sides.append((replayed(before, leaf, moved.reshape(data.shape), end) - base) / h)
+                try:
+                    value = replayed(before, leaf, moved.reshape(data.shape), end)
+                except IndexError as error:
+                    raise Reject from error  # the leaf decides an index
+                sides.append((value - base) / h)
             if not abs(sides[0] - sides[1]) <= 0.02 * (1 + abs(sides[0])):
                 raise Reject  # at an edge
             slopes[i] = sum(sides) / 2

@@ -1,0 +1,273 @@
+# Functions of functions: gradients, tangents, Jacobians and batches, in any order and depth. The library transforms the graphs; here are the
+# lists of arguments and results.
+
+# Lists, also nested, are trees; their leaves are Tensors, numbers, and all else, which stays as it is.
+tree_walk <- function(tree, f, path) {
+  if (is_tensor(tree) || !is.list(tree)) {
+    return(f(tree, path))
+  }
+  keys <- names(tree)
+  out <- lapply(seq_along(tree), function(i) {
+    named <- !is.null(keys) && nzchar(keys[i])
+    tree_walk(tree[[i]], f, if (named) paste0(path, "$", keys[i]) else sprintf("%s[[%d]]", path, i))
+  })
+  attributes(out) <- attributes(tree)
+  out
+}
+
+# A leaf's place among the Tensors of a tree.
+place <- function(n) structure(n, class = "polygrad_place")
+
+# The Tensors of a tree, and the tree with their places. Numbers become Tensors where alone is TRUE, longer vectors anyway.
+tree_tensors <- function(who, tree, path, alone = TRUE) {
+  tensors <- list()
+  paths <- character()
+  held <- tree_walk(tree, function(leaf, path) {
+    numbers <- is.numeric(leaf) || is.logical(leaf)
+    if (!is_tensor(leaf) && !(numbers && (alone || length(leaf) != 1L))) {
+      return(leaf)
+    }
+    tensors[[length(tensors) + 1L]] <<- if (is_tensor(leaf)) leaf else Tensor(leaf)
+    paths[length(tensors)] <<- path
+    place(length(tensors))
+  }, path)
+  list(tensors = tensors, paths = paths, held = held)
+}
+
+# A tree with other Tensors in their places.
+tree_build <- function(held, tensors) {
+  tree_walk(held, function(leaf, path) if (inherits(leaf, "polygrad_place")) tensors[[leaf]] else leaf, "")
+}
+
+# One value for each Tensor of a tree: a single value, or a tree of the same form whose NULLs stand for NA.
+tree_spread <- function(who, what, value, held, n) {
+  if (!is.list(value)) {
+    if (is.null(value)) value <- NA
+    if (length(value) != 1L || !(is.na(value) || is.numeric(value))) raise(sprintf("%s: %s: %s, expected a number, NULL or a list", who, what, brief(value)))
+    return(rep(as.integer(value), n))
+  }
+  out <- rep(NA_integer_, n)
+  visit <- function(value, held, path) {
+    if (inherits(held, "polygrad_place") || (is.list(held) && !is.list(value))) {
+      inside <- unlist(tree_walk(held, function(leaf, path) if (inherits(leaf, "polygrad_place")) unclass(leaf), ""))
+      out[inside] <<- tree_spread(who, path, if (is.list(value)) raise(sprintf("%s: %s: a list, expected a number or NULL", who, path)) else value, held, length(inside))
+    } else if (is.list(held)) {
+      if (length(value) != length(held)) raise(sprintf("%s: %s has %d elements, expected %d", who, path, length(value), length(held)))
+      for (i in seq_along(held)) visit(value[[i]], held[[i]], sprintf("%s[[%d]]", path, i))
+    }
+  }
+  visit(value, held, what)
+  out
+}
+
+# A Tensor of one element without axes; another one as it is. Tensor(1) has an axis.
+as_scalar <- function(x) if (length(x$shape) > 0L && identical(as.integer(prod(unlist(x$shape))), 1L)) x$reshape(integer()) else x
+
+sizes_text <- function(x) paste(x$shape, collapse = ", ")
+
+need_function <- function(who, f, name = "f") {
+  if (!is.function(f)) raise(sprintf("%s: %s: %s, expected a function", who, name, brief(f)))
+}
+
+# A call of a function with a list of arguments that does not hold their values, as errors show the call.
+called <- function(f, args) {
+  parts <- lapply(seq_along(args), function(i) call("[[", quote(args), i))
+  names(parts) <- names(args)
+  eval(as.call(c(quote(f), parts)))
+}
+
+# Traces a function of the Tensors among arguments, a list. Numbers alone become Tensors in the arguments by. axes are the axes of a batch.
+traced <- function(who, f, args, by = seq_along(args), axes = NULL) {
+  found <- lapply(seq_along(args), function(k) {
+    name <- if (!is.null(names(args)) && nzchar(names(args)[k])) names(args)[k] else sprintf("argument %d", k)
+    tree_tensors(who, args[[k]], name, k %in% by)
+  })
+  tensors <- do.call(c, lapply(found, `[[`, "tensors"))
+  paths <- do.call(c, lapply(found, `[[`, "paths"))
+  counts <- vapply(found, function(x) length(x$tensors), 1L)
+  of <- split(seq_along(tensors), factor(rep(seq_along(found), counts), seq_along(found)))
+  for (i in which(!is.na(axes))) {
+    if (axes[i] < 1L || axes[i] > length(tensors[[i]]$shape)) raise(sprintf("%s: %s has shape (%s), which has no axis %d", who, paths[i], sizes_text(tensors[[i]]), axes[i]))
+  }
+  given <- .Call(C_expr_begin, who, as.list(tensors), axes)
+  done <- FALSE
+  on.exit(if (!done) .Call(C_expr_abandon))
+  now <- lapply(seq_along(found), function(k) tree_build(found[[k]]$held, given[of[[k]]]))
+  names(now) <- names(args)
+  result <- called(f, now)
+  out <- tree_tensors(who, result, "the result")
+  tree_walk(out$held, function(leaf, path) {
+    if (!inherits(leaf, "polygrad_place") && !is.null(leaf)) raise(sprintf("%s: %s is %s, expected Tensors", who, path, brief(leaf)))
+  }, "the result")
+  done <- TRUE
+  expr <- .Call(C_expr_end, who, out$tensors)
+  list(who = who, tensors = as.list(tensors), paths = paths, held = lapply(found, `[[`, "held"), of = of, expr = expr, out = out$held,
+    names = names(args), results = out$tensors)
+}
+
+expr_run <- function(who, expr, tensors, way = "apply", with = NULL) .Call(C_expr_run, who, expr, tensors, way, with)
+
+expr_derive <- function(t, derivative, by) .Call(C_expr_derive, t$who, t$expr, derivative, as.integer(by))
+
+# The Tensors of an argument, all of which have a floating type.
+floats_of <- function(t, k) {
+  for (i in t$of[[k]]) {
+    type <- t$tensors[[i]]$dtype
+    if (!is_float_type(type)) raise(sprintf("%s: %s is %s, expected a floating type to differentiate by", t$who, t$paths[i], type))
+  }
+  t$of[[k]]
+}
+
+is_float_type <- function(type) startsWith(type, "float") || startsWith(type, "bfloat") || startsWith(type, "fp8")
+
+all_floats <- function(t) Filter(function(i) is_float_type(t$tensors[[i]]$dtype), seq_along(t$tensors))
+
+# The numbers of arguments, by position or name.
+argument_numbers <- function(who, argnums, args) {
+  numbers <- if (is.character(argnums)) match(argnums, names(args)) else argnums
+  if (length(numbers) == 0L || !is.numeric(numbers) || anyNA(numbers) || any(numbers < 1L | numbers > length(args))) {
+    raise(sprintf("%s: argnums: %s, expected numbers from 1 to %d, or names of arguments", who, brief(argnums), length(args)))
+  }
+  as.integer(numbers)
+}
+
+# Trees like some arguments, of Tensors in their order; the tree alone for one argument.
+by_argument <- function(t, numbers, tensors) {
+  trees <- lapply(numbers, function(k) {
+    n <- length(t$of[[k]])
+    own <- tensors[seq_len(n)]
+    tensors <<- tensors[-seq_len(n)]
+    tree_build(t$held[[k]], own)
+  })
+  names(trees) <- t$names[numbers]
+  if (length(numbers) == 1L) trees[[1L]] else trees
+}
+
+# A function that gives list(value, gradients) of a loss; with has_aux the loss is the first of a list of two.
+loss_gradients <- function(who, f, argnums, has_aux) {
+  need_function(who, f)
+  need_flag(who, "has_aux", has_aux)
+  function(...) {
+    args <- list(...)
+    numbers <- argument_numbers(who, argnums, args)
+    t <- traced(who, function(...) {
+      out <- f(...)
+      if (has_aux && !(is.list(out) && length(out) == 2L)) raise(sprintf("%s: has_aux: the function returns %s, expected a list of a loss and more", who, brief(out)))
+      if (!has_aux) out <- list(out)
+      if (is_tensor(out[[1L]])) out[[1L]] <- as_scalar(out[[1L]])
+      out
+    }, args, numbers)
+    if (!inherits(t$out[[1L]], "polygrad_place")) raise(sprintf("%s: the function returns a list, expected a loss: one Tensor of one element", who))
+    flat <- unlist(lapply(numbers, function(k) floats_of(t, k)))
+    found <- expr_run(who, expr_derive(t, 2L, flat), t$tensors)
+    value <- tree_build(t$out, found[-seq_along(flat)])
+    list(value = if (has_aux) value else value[[1L]], gradients = by_argument(t, numbers, found[seq_along(flat)]))
+  }
+}
+
+# A function of primals, a list, that is traced by all its arguments, with its value.
+linearized <- function(who, f, primals) {
+  need_function(who, f)
+  if (!is.list(primals)) raise(sprintf("%s: primals: %s, expected a list of the arguments", who, brief(primals)))
+  t <- traced(who, f, primals)
+  t$by <- all_floats(t)
+  t$found <- expr_run(who, t$expr, t$tensors)
+  t$value <- tree_build(t$out, t$found)
+  t
+}
+
+# The Tensors of a tree that has the form of another one, each of the type and shape of a Tensor.
+fitting <- function(who, what, tree, like, tensors) {
+  given <- tree_tensors(who, tree, what)
+  if (length(given$tensors) != length(tensors)) raise(sprintf("%s: %s has %d Tensors, expected %d", who, what, length(given$tensors), length(tensors)))
+  lapply(seq_along(tensors), function(i) {
+    x <- given$tensors[[i]]
+    if (!is_float_type(tensors[[i]]$dtype)) return(x)
+    if (x$dtype != tensors[[i]]$dtype) x <- x$cast(tensors[[i]]$dtype)
+    if (!identical(x$shape, tensors[[i]]$shape)) raise(sprintf("%s: %s has shape (%s), expected (%s)", who, given$paths[i], sizes_text(x), sizes_text(tensors[[i]])))
+    x
+  })
+}
+
+change <- function(t, expr, tangents) {
+  given <- fitting(t$who, "tangents", tangents, t$held, t$tensors)
+  found <- expr_run(t$who, expr, c(t$tensors, given[t$by]))
+  tree_build(t$out, found[-seq_along(t$results)])
+}
+
+jacobian_by <- function(who, derivative, f, argnums) {
+  need_function(who, f)
+  function(...) {
+    args <- list(...)
+    numbers <- argument_numbers(who, argnums, args)
+    t <- traced(who, f, args, numbers)
+    flat <- unlist(lapply(numbers, function(k) floats_of(t, k)))
+    found <- expr_run(who, expr_derive(t, derivative, flat), t$tensors)
+    rows <- lapply(seq_along(t$results), function(i) by_argument(t, numbers, found[(i - 1L) * length(flat) + seq_along(flat)]))
+    tree_build(t$out, rows)
+  }
+}
+
+func <- list(
+  grad = function(f, argnums = 1L, has_aux = FALSE) {
+    both <- loss_gradients("func$grad", f, argnums, has_aux)
+    function(...) {
+      out <- both(...)
+      if (has_aux) list(gradients = out$gradients, aux = out$value[[2L]]) else out$gradients
+    }
+  },
+  value_and_grad = function(f, argnums = 1L, has_aux = FALSE) loss_gradients("func$value_and_grad", f, argnums, has_aux),
+  jvp = function(f, primals, tangents) {
+    t <- linearized("func$jvp", f, primals)
+    list(value = t$value, tangent = change(t, expr_derive(t, 0L, t$by), tangents))
+  },
+  linearize = function(f, primals) {
+    t <- linearized("func$linearize", f, primals)
+    expr <- expr_derive(t, 0L, t$by)
+    list(value = t$value, change = function(...) change(t, expr, list(...)))
+  },
+  vjp = function(f, primals) {
+    t <- linearized("func$vjp", f, primals)
+    expr <- expr_derive(t, 1L, t$by)
+    list(value = t$value, pullback = function(cotangent) {
+      given <- fitting("func$vjp", "the cotangent", cotangent, t$out, t$found)
+      grads <- vector("list", length(t$tensors))
+      grads[t$by] <- expr_run("func$vjp", expr, c(t$tensors, given))
+      trees <- lapply(seq_along(t$held), function(k) by_argument(t, k, grads[t$of[[k]]]))
+      names(trees) <- t$names
+      trees
+    })
+  },
+  vmap = function(f, in_axes = 1L, out_axes = 1L, axis_size = NULL) {
+    need_function("func$vmap", f)
+    function(...) {
+      args <- list(...)
+      found <- tree_tensors("func$vmap", args, "args", FALSE)
+      starts <- tree_spread("func$vmap", "in_axes", in_axes, found$held, length(found$tensors))
+      t <- traced("func$vmap", f, args, integer(), starts)
+      ends <- tree_spread("func$vmap", "out_axes", out_axes, t$out, length(t$results))
+      size <- if (is.null(axis_size)) NA_integer_ else as.integer(axis_size)
+      tree_build(t$out, expr_run("func$vmap", .Call(C_expr_batch, "func$vmap", t$expr, size, starts, ends), t$tensors))
+    }
+  },
+  jacfwd = function(f, argnums = 1L) jacobian_by("func$jacfwd", 3L, f, argnums),
+  jacrev = function(f, argnums = 1L) jacobian_by("func$jacrev", 4L, f, argnums),
+  hessian = function(f, argnums = 1L) jacobian_by("func$hessian", 3L, jacobian_by("func$hessian", 4L, f, argnums), argnums),
+  hvp = function(f, primals, vectors) {
+    slope <- loss_gradients("func$hvp", f, seq_along(primals), FALSE)
+    t <- linearized("func$hvp", function(...) slope(...)$gradients, primals)
+    change(t, expr_derive(t, 0L, t$by), vectors)
+  },
+  checkpoint = function(f, policy = "nothing_saveable") {
+    need_function("func$checkpoint", f)
+    function(...) {
+      t <- traced("func$checkpoint", f, list(...))
+      tree_build(t$out, expr_run("func$checkpoint", t$expr, t$tensors, "checkpoint", as.character(policy)))
+    }
+  },
+  stop_gradient = function(tree) tree_walk(tree, function(leaf, path) if (is_tensor(leaf)) leaf$detach() else leaf, "tree"),
+  describe = function(f, ...) {
+    need_function("func$describe", f)
+    .Call(C_expr_text, traced("func$describe", f, list(...))$expr)
+  }
+)

@@ -1,0 +1,91 @@
+/* Expressions: functions of Tensors as graphs of the library, which transforms and runs them. */
+#include <stdlib.h>
+
+#include "glue.h"
+
+static PolyExpr *expr_of(SEXP expr) { return held(expr, RELEASE(poly_expr_release), "an expression"); }
+
+static SEXP expr_made(SEXP who, PolyExpr *expr) {
+  if (expr == NULL) fail_in(CHAR(STRING_ELT(who, 0)), P.poly_last_error());
+  return owned(expr, RELEASE(poly_expr_release), R_NilValue);
+}
+
+/* Positions from 1, NA for none, as the library counts: from 0, -1 for none. */
+static int *positions(SEXP from1) {
+  R_xlen_t n = Rf_xlength(from1);
+  int *out = (int *)R_alloc((size_t)n + 1, sizeof *out);
+  for (R_xlen_t i = 0; i < n; i++) out[i] = INTEGER(from1)[i] == NA_INTEGER ? -1 : INTEGER(from1)[i] - 1;
+  return out;
+}
+
+static SEXP wrapped(PolyArray **arrays, int n) {
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, n));
+  for (int i = 0; i < n; i++) SET_VECTOR_ELT(out, i, wrap(arrays[i]));
+  UNPROTECT(1);
+  return out;
+}
+
+/* Begins to trace a function. Returns placeholders for its Tensors, without the axes of a batch if there are axes. */
+SEXP r_expr_begin(SEXP who, SEXP tensors, SEXP axes) {
+  const char *text = CHAR(STRING_ELT(who, 0));
+  int n = (int)Rf_xlength(tensors);
+  PolyCtx *ctx = context();
+  PolyArray **arrays = arrays_of(text, tensors), **given = (PolyArray **)R_alloc((size_t)n + 1, sizeof *given);
+  before_run();
+  if (P.poly_expr_begin(ctx, text, arrays, n, Rf_isNull(axes) ? NULL : positions(axes), given) != 0) fail_in(text, P.poly_last_error());
+  return wrapped(given, n);
+}
+
+SEXP r_expr_abandon(void) {
+  P.poly_expr_abandon(context());
+  return R_NilValue;
+}
+
+SEXP r_expr_end(SEXP who, SEXP results) {
+  PolyArray **arrays = arrays_of(CHAR(STRING_ELT(who, 0)), results);
+  return expr_made(who, P.poly_expr_end(context(), arrays, (int)Rf_xlength(results)));
+}
+
+SEXP r_expr_derive(SEXP who, SEXP expr, SEXP derivative, SEXP of) {
+  return expr_made(who, P.poly_expr_derive(expr_of(expr), Rf_asInteger(derivative), positions(of), (int)Rf_xlength(of)));
+}
+
+/* size is NA for that of the axes. */
+SEXP r_expr_batch(SEXP who, SEXP expr, SEXP size, SEXP in_axes, SEXP out_axes) {
+  int64_t n = Rf_asInteger(size) == NA_INTEGER ? -1 : Rf_asInteger(size);
+  return expr_made(who, P.poly_expr_batch(expr_of(expr), n, positions(in_axes), (int)Rf_xlength(in_axes), positions(out_axes),
+                                          (int)Rf_xlength(out_axes)));
+}
+
+/* Runs an expression on Tensors in a way: apply, scan (with the number of carried Tensors, of steps, and whether in
+ * reverse), while, switch (with the number of branches), or checkpoint (with a policy). Returns the outputs. */
+SEXP r_expr_run(SEXP who, SEXP expr, SEXP tensors, SEXP way, SEXP with) {
+  PolyExpr *f = expr_of(expr);
+  const char *text = CHAR(STRING_ELT(who, 0)), *how = CHAR(STRING_ELT(way, 0));
+  const int *numbers = TYPEOF(with) == INTSXP ? INTEGER(with) : NULL;
+  int n = (int)Rf_xlength(tensors), room, count;
+  if (P.poly_expr_info(f, NULL, &room) != 0) fail_in(text, P.poly_last_error());
+  PolyArray **arrays = arrays_of(text, tensors), **out = (PolyArray **)R_alloc((size_t)room + 1, sizeof *out);
+  before_run();
+  if (strcmp(how, "scan") == 0) {
+    count = P.poly_expr_scan(f, numbers[0], numbers[1], numbers[2], arrays, n, out, room);
+  } else if (strcmp(how, "while") == 0) {
+    count = P.poly_expr_while(f, arrays, n, out, room);
+  } else if (strcmp(how, "switch") == 0) {
+    count = P.poly_expr_switch(f, numbers[0], arrays, n, out, room);
+  } else if (strcmp(how, "checkpoint") == 0) {
+    count = P.poly_expr_checkpoint(f, CHAR(STRING_ELT(with, 0)), arrays, n, out, room);
+  } else {
+    count = P.poly_expr_apply(f, arrays, n, out, room);
+  }
+  if (count < 0) fail_in(text, P.poly_last_error());
+  return wrapped(out, count);
+}
+
+SEXP r_expr_text(SEXP expr) {
+  char *text = P.poly_expr_text(expr_of(expr));
+  if (text == NULL) fail();
+  SEXP out = Rf_mkString(text);
+  free(text);
+  return out;
+}
