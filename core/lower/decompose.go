@@ -154,7 +154,7 @@ func mulMinusOne(_ any, m *uop.UOp) *uop.UOp {
 
 func addNeg(_ any, a *uop.UOp) *uop.UOp {
 	return eitherOrder(a, func(x, n *uop.UOp) *uop.UOp {
-		if n.Op != uop.Neg || accumulates(x) {
+		if n.Op != uop.Neg || accumulates(x) && !a.Graph().IsAsTinygrad() {
 			return nil
 		}
 		return x.Alu(uop.Sub, n.Src[0])
