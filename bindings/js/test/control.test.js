@@ -171,6 +171,8 @@ test('jit: kinds of arguments, static and donated ones', () => {
   const x = tensor(1)
   assert.deepStrictEqual([twice(x, x), twice(x, tensor(2)), twice(Float32Array.of(1), 2)].map((t) => t.tolist()), [[2], [3], [3]])
   assert.strictEqual(twice.cacheSize(), 3)
+  const swapped = jit((a, b) => [b, { a }], { donateArgnums: [0, 1] })
+  for (let i = 0; i < 2; i++) assert.deepStrictEqual(lists(swapped(tensor(i), tensor(2))), [[2], { a: [i] }])
 
   const lowered = slopes.lower(2, 5)
   assert.match(lowered.asText(), /^\{ lambda ; a:float32\[\]\. let\n/)

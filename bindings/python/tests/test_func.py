@@ -483,6 +483,10 @@ def test_jit_compiles_for_each_kind_of_arguments() -> None:
 
 
 def test_jit_of_tensors_that_are_given_and_returned_again() -> None:
+    swapped = jit(lambda a, b: (b, {"a": a}), donate_argnums=(0, 1))
+    for i in range(2):
+        b, tree = swapped(Tensor([i]), Tensor([2]))
+        assert (b.tolist(), tree["a"].tolist()) == ([2], [i])
     j = jit(lambda a, b: (a, a + b, b))
     x = tensor(1, 2)
     a, both, b = j(x, x)

@@ -4,6 +4,7 @@
 const { PolygradError } = require('../library.js')
 const { Base, describe } = require('../base.js')
 const { named, show } = require('../arguments.js')
+const { Tensor } = require('../tensor.js')
 const { Compiled, expressed, tracing } = require('../trace.js')
 const { Running } = require('../shown.js')
 const { flatten } = require('./trees.js')
@@ -85,6 +86,8 @@ class Program extends Running {
         return { given: at.get(target) }
       })
       for (const [target, tensor] of writes) target.assign(tensor)
+      // A program makes something, also where all results are arguments.
+      if (kept.length === 0) kept.push(new Tensor(0))
       return [form, kept]
     }, call.tensors, 0)
   }

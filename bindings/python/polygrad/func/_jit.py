@@ -122,7 +122,8 @@ class Compiled:
             kept = [k for k in range(len(made)) if k not in taken]
             place = {k: i for i, k in enumerate(kept)}
             places = [-1 - taken[p] if p in taken else place[p] if p >= 0 else p for p in places]
-            return places, [made[k] for k in kept]
+            # A program makes something, also where all results are arguments.
+            return places, [made[k] for k in kept] or [Tensor(0)]
 
         writes: list[tuple[Tensor, int]] = []
         self._program = Program("jit", trace, call.tensors, 0)
