@@ -134,8 +134,8 @@ func (p *pass) run() (err error) {
 		if g == nil {
 			continue
 		}
-		if z, gradient := Sigmoid(u); z != nil && !slices.ContainsFunc(u.Src[0].Src, p.isTarget) && !p.isTarget(u.Src[0]) {
-			p.add(z, gradient(g))
+		if s, ok := SigmoidOf(u); ok && !p.leadsToTarget(s.One) && !slices.ContainsFunc(s.Parts, p.isTarget) {
+			p.add(s.Z, s.Gradient(g).Cast(s.Z.DType))
 			continue
 		}
 		r := rules[u.Op]
@@ -173,7 +173,7 @@ func whereTaken(r Rule, g, u *uop.UOp) []*uop.UOp {
 	} else if v, is := numberOf(g.Src[2]); !is || v != 0 {
 		return r(g, u)
 	}
-	grads := r(g.Src[taken], u)
+	grads := whereTaken(r, g.Src[taken], u)
 	for i, v := range grads {
 		if v != nil && taken == 1 {
 			grads[i] = g.Src[0].Where(v, number(v, 0))
@@ -229,6 +229,8 @@ func deferred(g, u *uop.UOp) ([]*uop.UOp, error) {
 }
 
 func (p *pass) isTarget(u *uop.UOp) bool { return p.target[p.place[u]] }
+
+func (p *pass) leadsToTarget(u *uop.UOp) bool { return p.isTarget(u) || p.leads[p.place[u]] }
 
 // flows reports whether gradients pass through u: it leads to a target and is no DETACH or ASSIGN.
 func (p *pass) flows(u *uop.UOp) bool {

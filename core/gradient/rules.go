@@ -88,92 +88,103 @@ func customRule(g, u *uop.UOp) []*uop.UOp {
 
 func number(like *uop.UOp, v float64) *uop.UOp { return like.ConstLike(uop.Float(v)) }
 
-// numberOf is the value of a constant c or of 1/c, broadcast or not.
+// numberOf is the value of a constant, broadcast or not, that is no variable.
 func numberOf(u *uop.UOp) (v float64, ok bool) {
-	for u.Op == uop.Reshape || u.Op == uop.Expand {
+	for u.Op == uop.Reshape || u.Op == uop.Expand || u.Op == uop.Cast {
 		u = u.Src[0]
 	}
-	if u.Op == uop.Reciprocal {
-		v, ok = numberOf(u.Src[0])
-		return 1 / v, ok
-	}
-	if u.Op != uop.ConstOp || !u.DType.IsFloat() {
+	if u.Op != uop.ConstOp || len(u.Src) > 1 {
 		return 0, false
 	}
 	return u.ConstVal().F(), true
 }
 
-// joined is g*k with k and a constant factor of g as one, so that the derivative of e^x = 2^(x/ln 2) is not rounded three times, and that of
-// a mean is a constant; nil if g has none, or one whose product with k is no number of its type.
-func joined(g *uop.UOp, k float64) *uop.UOp {
-	if g.Graph().IsAsTinygrad() {
-		return nil
-	}
-	rest := g
-	c, ok := numberOf(g)
-	if ok {
-		rest = nil
-	}
-	for i := 0; !ok && g.Op == uop.Mul && i < 2; i++ {
-		c, ok = numberOf(g.Src[i])
-		rest = g.Src[1-i]
-	}
-	if !ok {
-		return nil
-	}
-	n := number(g, c*k)
-	v, _ := numberOf(n)
-	switch v = uop.RoundTo(g.DType, v); {
-	case v == 0 || v-v != 0:
-		return nil
-	case rest == nil:
-		return n
-	case v == 1:
-		return rest
-	}
-	return rest.Mul(n)
-}
-
-// scaled is g*k.
+// scaled is g*k for a k of ln 2 or 1/ln 2, perhaps negative. These two cancel, so that the derivative of e^x = 2^(x/ln 2) is not rounded
+// three times. Other factors stay apart: they may be what is differentiated by next.
 func scaled(g *uop.UOp, k float64) *uop.UOp {
-	if u := joined(g, k); u != nil {
+	if u := unscaled(g, k); u != nil {
 		return u
 	}
 	return g.Mul(number(g, k))
 }
 
+// unscaled is g*k without the factor of g that k cancels, nil if it has none.
+func unscaled(g *uop.UOp, k float64) *uop.UOp {
+	if g.Op != uop.Mul || g.Graph().IsAsTinygrad() || !isLn2(k) && !isLn2(1/k) {
+		return nil
+	}
+	c, ok := numberOf(g.Src[1])
+	switch p := c * k; {
+	case !ok || math.Abs(math.Abs(p)-1) > 1e-6:
+		return nil
+	case p < 0:
+		return g.Src[0].Neg()
+	}
+	return g.Src[0]
+}
+
+func isLn2(k float64) bool { return math.Abs(math.Abs(k)-math.Ln2) < 1e-6 }
+
 func div(a, b *uop.UOp) *uop.UOp { return a.Mul(b.Recip()) }
 
 func noGradient(_, _ *uop.UOp) []*uop.UOp { return nil }
 
-func castRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Cast(u.Src[0].DType)} }
+func castRule(g, u *uop.UOp) []*uop.UOp {
+	to := u.Src[0].DType
+	if g.Op == uop.Where && !g.Graph().IsAsTinygrad() { // stays one, for whereTaken
+		return []*uop.UOp{g.Src[0].Where(g.Src[1].Cast(to), g.Src[2].Cast(to))}
+	}
+	return []*uop.UOp{g.Cast(to)}
+}
 
 // d(1/x) = -1/x^2
 func reciprocalRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Neg().Mul(u).Mul(u)} }
 
-// Sigmoid is the exponent z of a sigmoid u = 1/(1+2^z), with a function for its gradient; nil for other values. By the rules of its
-// parts, the gradient would be 0 times infinity where 2^z is infinite. tinygrad mends that by algebra, see core/symbolic.
-func Sigmoid(u *uop.UOp) (z *uop.UOp, gradient func(g *uop.UOp) *uop.UOp) {
+// A Sigmoid is a value 1/(1+2^z). By the rules of its parts, its gradient would be 0 times infinity where 2^z is infinite. tinygrad mends
+// that by algebra, see core/symbolic.
+type Sigmoid struct {
+	Z     *uop.UOp
+	One   *uop.UOp
+	Parts []*uop.UOp // between the value and z
+	value *uop.UOp
+}
+
+// SigmoidOf tells whether a value is a sigmoid.
+func SigmoidOf(u *uop.UOp) (s Sigmoid, ok bool) {
 	if u.Op != uop.Reciprocal || u.Src[0].Op != uop.Add || u.Graph().IsAsTinygrad() {
-		return nil, nil
+		return s, false
 	}
-	one, e := u.Src[0].Src[0], u.Src[0].Src[1]
-	if one.Op == uop.Exp2 {
-		one, e = e, one
+	sum := u.Src[0]
+	s = Sigmoid{One: sum.Src[0], Parts: []*uop.UOp{sum}, value: u}
+	e := sum.Src[1]
+	if _, ok := numberOf(e); ok {
+		s.One, e = e, s.One
 	}
-	if v, ok := numberOf(one); !ok || v != 1 || e.Op != uop.Exp2 {
-		return nil, nil
+	s.Parts = append(s.Parts, e)
+	for e.Op == uop.Cast && e.Src[0].DType.IsFloat() { // halves are computed in float32
+		e = e.Src[0]
+		s.Parts = append(s.Parts, e)
 	}
-	return e.Src[0], func(g *uop.UOp) *uop.UOp {
-		return scaled(g.Mul(u).Mul(number(u, 1).Sub(u)), -math.Ln2)
+	if v, ok := numberOf(s.One); !ok || v != 1 || e.Op != uop.Exp2 {
+		return s, false
 	}
+	s.Z = e.Src[0]
+	return s, true
+}
+
+// Gradient is what z gets of a gradient of the value, or the tangent of the value by that of z.
+func (s Sigmoid) Gradient(g *uop.UOp) *uop.UOp {
+	u := s.value
+	return scaled(g.Mul(u).Mul(number(u, 1).Sub(u)), -math.Ln2)
 }
 
 // d sin(x) = cos(x), written sin(pi/2 - x). Where x is pi/2 - y, the sine of a cosine, that is sin(y).
 func sinRule(g, u *uop.UOp) []*uop.UOp {
 	x, quarter := u.Src[0], number(u, math.Pi/2)
 	if x.Op == uop.Add && x.Src[0] == quarter && !x.Graph().IsAsTinygrad() {
-		return []*uop.UOp{scaled(x.Src[1], -1).Sin().Mul(g)}
+		if y := x.Src[1]; y.Op == uop.Mul && y.Src[1] == number(y, -1) {
+			return []*uop.UOp{y.Src[0].Sin().Mul(g)}
+		}
 	}
 	return []*uop.UOp{quarter.Add(x.Neg()).Sin().Mul(g)}
 }
@@ -201,7 +212,7 @@ func mulRule(g, u *uop.UOp) []*uop.UOp {
 
 func times(x, g *uop.UOp) *uop.UOp {
 	if k, ok := numberOf(x); ok {
-		if u := joined(g, k); u != nil {
+		if u := unscaled(g, k); u != nil {
 			return u
 		}
 	}

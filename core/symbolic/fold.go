@@ -15,7 +15,7 @@ var wrapLate = uop.Ops(uop.Add, uop.Sub, uop.Mul, uop.Neg, uop.And, uop.Or, uop.
 func foldConsts(u *uop.UOp) *uop.UOp {
 	n := u.DType.Count
 	if n == 1 {
-		if v, ok := foldAt(u, 0); ok && (u.Op != uop.Reciprocal && u.Op != uop.Fdiv || whole(u) || isPowerOf2(v)) {
+		if v, ok := foldAt(u, 0); ok && (u.Op != uop.Reciprocal && u.Op != uop.Fdiv || whole(u) || isPowerOf2(u.DType, v)) {
 			return u.ConstLike(v)
 		}
 		return nil
@@ -31,10 +31,18 @@ func foldConsts(u *uop.UOp) *uop.UOp {
 	return u.ConstVecLike(vs)
 }
 
-// isPowerOf2 reports whether a float is a power of two, or one negated.
-func isPowerOf2(v uop.Const) bool {
-	fraction, _ := math.Frexp(v.F())
+// isPowerOf2 reports whether a number is a power of two in a floating type, or one negated.
+func isPowerOf2(dt *uop.DType, v uop.Const) bool {
+	fraction, _ := math.Frexp(v.Truncate(dt).F())
 	return math.Abs(fraction) == 0.5
+}
+
+// quotient is c0/c1 for floats, rounded once.
+func quotient(u, c0, c1 *uop.UOp) *uop.UOp {
+	if whole(u) || u.DType.Count != 1 {
+		return nil
+	}
+	return u.ConstLike(uop.Float(wrapped(c0, c0.ConstVal()).F() / wrapped(c1, c1.ConstVal()).F()))
 }
 
 // foldAt is the value of element i.
@@ -48,6 +56,13 @@ func foldAt(u *uop.UOp, i int) (uop.Const, bool) {
 		}
 		if !wrapLate.Has(u.Op) || s.DType.IsFloat() {
 			args[j] = wrapped(s, args[j])
+		}
+	}
+	if u.Op == uop.Max && !whole(u) {
+		for _, v := range args {
+			if f := v.F(); f != f {
+				return v, true // which Python's max may drop
+			}
 		}
 	}
 	return uop.ExecALU(u.Op, args...)

@@ -18,7 +18,7 @@ var (
 	SymbolicSimple = &rewrite.Table{Name: "symbolic_simple", Parts: []*rewrite.Table{PropagateInvalid, simpleRules}}
 
 	// Symbolic is SymbolicSimple with deeper rules on sums, comparisons, division and vectors. Simplify applies it.
-	Symbolic = &rewrite.Table{Name: "symbolic", Parts: []*rewrite.Table{SymbolicSimple, Commutative, symbolicRules, joinRules, divmodRules, GepPushing}}
+	Symbolic = &rewrite.Table{Name: "symbolic", Parts: []*rewrite.Table{SymbolicSimple, Commutative, symbolicRules, floatRules, divmodRules, GepPushing}}
 
 	// Sym is Symbolic with opinionated rules for kernels whose loops are fixed.
 	Sym = &rewrite.Table{Name: "sym", Parts: []*rewrite.Table{Symbolic, SimplifyValid, symRules}}

@@ -283,7 +283,7 @@ func binomial(key, n, p *uop.UOp) *uop.UOp {
 	badN := bitOr(isNaN(n), lt(n, 0.0))
 	infinite := eq(n, math.Inf(1))
 	q = where(badQ, 0.01, q)
-	few := bitOr(badN, le(mul(n, q), 10.0))
+	few := bitOr(badN, bitAnd(logicalNot(infinite), le(mul(n, q), 10.0)))
 	n = floor(n)
 
 	small := exceeded(key, dt, where(bitAnd(few, logicalNot(badN)), n, -1.0), 0, []*uop.UOp{q}, func(u *uop.UOp, read []*uop.UOp) *uop.UOp {

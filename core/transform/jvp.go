@@ -69,6 +69,8 @@ func (f forward) below(u *uop.UOp) []*uop.UOp {
 	return u.Src
 }
 
+func (f forward) isInput(u *uop.UOp) bool { return f.inputs[u] }
+
 // moves reports whether a node has a tangent, or is a part of another one with tangents below it.
 func (f forward) moves(u *uop.UOp) bool {
 	if u.Op == uop.Repeat || u.Op == uop.Loops {
@@ -158,8 +160,8 @@ func pointwise(f forward, u *uop.UOp) (*uop.UOp, error) {
 	if rule == nil {
 		return onlyAsValue(f, u)
 	}
-	if z, slope := gradient.Sigmoid(u); z != nil && f.tangents[z] != nil {
-		return slope(f.tangents[z]), nil
+	if s, ok := gradient.SigmoidOf(u); ok && f.tangents[s.Z] != nil && f.tangents[s.One] == nil && !slices.ContainsFunc(s.Parts, f.isInput) {
+		return s.Gradient(f.tangents[s.Z].Cast(u.DType)), nil
 	}
 	var sum *uop.UOp
 	for i, s := range u.Src {

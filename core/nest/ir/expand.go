@@ -91,9 +91,6 @@ func (g formula) nearest(x *Value, c float64, plus int64) (n, i *Value) {
 	return g.sub(sum, magic), g.bits(sum)
 }
 
-// limited is x within limits; NaN stays.
-func (g formula) limited(x *Value, lo, hi float64) *Value { return g.atLeast(g.atMost(x, hi), lo) }
-
 // scale is p * 2**n, where i is n and twice the bias of exponents. Without an instruction for it, it goes in two
 // halves with a bias each, so that results near both ends of the range are right; where i is 0 both are 0.
 func (g formula) scale(p, n, i *Value) *Value {
