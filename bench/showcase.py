@@ -90,6 +90,11 @@ EXAMPLES = [
     ),
     Example("tabular.py", (r"^.* R2 on held-back rows: .*",), quick=("--epochs", "2")),
     Example("finetune.py", (r"^.* accuracy on .*",)),
+    Example("maml.py", (r"^error of new curves after one step: .*",), quick=("--steps", "200")),
+    Example("neural_ode.py", (r"^last loss: .*",), quick=("--steps", "20")),
+    Example("hmc.py", (r"^mu: .*",), quick=("--draws", "100")),
+    Example("rnn.py", (r"^error: .*",), quick=("--steps", "50")),
+    Example("private_digits.py", (ACCURACY,), quick=("--steps", "20")),
 ]
 
 

@@ -93,7 +93,9 @@ func roundAny(x *uop.UOp) *uop.UOp {
 }
 
 // sigmoid is 1/(1+e^-x).
-func sigmoid(x *uop.UOp) *uop.UOp { return reciprocal(add(1, exp2(mul(x, -log2e)))) }
+func sigmoid(x *uop.UOp) *uop.UOp { return inFloat(logistic)(x) }
+
+func logistic(x *uop.UOp) *uop.UOp { return reciprocal(add(1, exp2(mul(x, -log2e)))) }
 
 // tanh is 2*sigmoid(2x) - 1.
 func tanh(x *uop.UOp) *uop.UOp { return sub(mul(2.0, sigmoid(mul(2.0, x))), 1.0) }
