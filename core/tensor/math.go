@@ -98,7 +98,9 @@ func sigmoid(x *uop.UOp) *uop.UOp { return inFloat(logistic)(x) }
 func logistic(x *uop.UOp) *uop.UOp { return reciprocal(add(1, exp2(mul(x, -log2e)))) }
 
 // tanh is 2*sigmoid(2x) - 1.
-func tanh(x *uop.UOp) *uop.UOp { return sub(mul(2.0, sigmoid(mul(2.0, x))), 1.0) }
+func tanh(x *uop.UOp) *uop.UOp {
+	return inFloat(func(x *uop.UOp) *uop.UOp { return sub(mul(2.0, logistic(mul(2.0, x))), 1.0) })(x)
+}
 
 // Reciprocal is 1/x.
 func Reciprocal(x *uop.UOp) (*uop.UOp, error) { return run1("Reciprocal", reciprocal, x) }

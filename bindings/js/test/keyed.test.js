@@ -44,7 +44,7 @@ test('every function of the module draws', () => {
     multinomial: [9, [0.2, 0.8]]
   }
   for (const [name, draw] of Object.entries(random)) {
-    const x = name === 'key' ? draw(1) : draw(key, ...arguments_[name] ?? [[5]])
+    const x = ['key', 'PRNGKey'].includes(name) ? draw(1) : draw(key, ...arguments_[name] ?? [[5]])
     assert.ok(flat(x).every((v) => Number.isFinite(Number(v))), name)
   }
 })
