@@ -60,7 +60,7 @@ const pixelsOf = (page, selector) => page.$eval(selector, (canvas) => {
 
 test('the front page learns to read digits, again and with a pause', async () => {
   await visit('', async (page) => {
-    await until(page, "document.getElementById('epoch').textContent.startsWith('2 of')")
+    await until(page, "parseInt(document.getElementById('epoch').textContent) >= 2") // a busy page shows not each epoch
     await page.click('#pause')
     await new Promise((resolve) => setTimeout(resolve, 500))
     const paused = await textOf(page, '#epoch')
@@ -71,7 +71,7 @@ test('the front page learns to read digits, again and with a pause', async () =>
     assert.ok(Number(await textOf(page, '#accuracy')) >= 0.97)
     assert.ok((await page.$$('#misread figure')).length > 0)
     await page.click('#train')
-    await until(page, "document.getElementById('epoch').textContent.startsWith('1 of')")
+    await until(page, "/^[123] of/.test(document.getElementById('epoch').textContent)")
   })
 })
 
