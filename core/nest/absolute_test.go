@@ -26,22 +26,29 @@ func TestAbsolute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asts, err := exec.Schedule(g.Sink(nil, g.NewBuffer("CPU", 1024, y.DType).Store(y)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := lower.Lower(asts[0], lower.Native())
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := nest.Compile(name, p.Linear, ir.AVX512)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text strings.Builder
-		k.Dump(&text)
-		if !strings.Contains(text.String(), "= abs.f32x16") {
-			t.Errorf("%s has no absolute value:\n%s", name, &text)
+		text := native(t, name, g, 1024, y)
+		if !strings.Contains(text, "= abs.f32x16") {
+			t.Errorf("%s has no absolute value:\n%s", name, text)
 		}
 	}
+}
+
+// native is the code for AVX-512 of the one kernel that computes a tensor of n elements, as text.
+func native(t *testing.T, name string, g *uop.Graph, n int64, y *uop.UOp) string {
+	t.Helper()
+	asts, err := exec.Schedule(g.Sink(nil, g.NewBuffer("CPU", n, y.DType).Store(y)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := lower.Lower(asts[0], lower.Native())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := nest.Compile(name, p.Linear, ir.AVX512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	k.Dump(&text)
+	return text.String()
 }

@@ -182,3 +182,28 @@ def test_joined_zeros_keep_their_signs(shape: tuple[int, ...], count: int) -> No
         for joined in (Tensor.cat(ones, *zeros, dim=dim), Tensor.stack(ones, *zeros, dim=dim)):
             values = joined.numpy()
             np.testing.assert_array_equal(np.signbit(values), values == 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_derivatives_of_sigmoids_in_short_types(dtype: str) -> None:
+    """The exponential may be infinite in the type: the derivative is a number."""
+    x = Tensor([-100.0, -12.0, 0.0, 100.0]).cast(dtype)
+    for name in ("sigmoid", "tanh", "silu"):
+        (slope,) = getattr(x, name)().sum().gradient(x)
+        assert np.isfinite(slope.cast("float32").numpy()).all(), name
+
+
+def test_derivatives_by_constants() -> None:
+    """A constant tensor is no number: derivatives by it, also second ones, keep it."""
+    x, w = Tensor([2.0, 1.0]), Tensor.ones(2)
+    (slope,) = (w * x * x).sum().gradient(x)
+    assert ((slope * slope).sum() + (w * w).sum()).gradient(w)[0].tolist() == [34.0, 10.0]
+    written = 1 / (w + x.exp2())
+    direct = -((1 + np.exp2([2.0, 1.0])) ** -2)
+    np.testing.assert_allclose(written.sum().gradient(w)[0].numpy(), direct, 1e-6)
+
+
+def test_quotients_by_tiny_numbers_and_maxima_of_constants() -> None:
+    """1/c may be infinite in the type; the maximum with NaN is NaN."""
+    assert (Tensor([0.0, 2.0**-120]) / 2.0**-130).tolist() == [0.0, 1024.0]
+    assert np.isnan(Tensor.full((2,), 3.0).maximum(float("nan")).numpy()).all()
