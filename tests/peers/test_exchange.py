@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -99,3 +101,14 @@ def test_capsules_of_the_time_before_versions() -> None:
     assert ours.tolist() == [9, 1, 2]
     ours.assign(Tensor([4, 5, 6], dtype="int64"))
     assert theirs.tolist() == [4, 5, 6]
+
+
+def test_jax_may_be_imported_first() -> None:
+    # ml_dtypes makes np.dtype("bfloat16") possible.
+    code = """
+import jax, numpy as np
+from polygrad import Tensor
+print(np.asarray(Tensor([1.0, 2.0], dtype="bfloat16")).dtype)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.stdout.strip(), run.returncode) == ("float32", 0), run.stderr

@@ -44,11 +44,9 @@ class DType(str):
         self.itemsize = lib.poly_dtype_id_size(self.id)
         if self.itemsize < 0:
             fail(TypeError)
-        try:
-            self.numpy = np.dtype(name)
-        except TypeError:
-            self.numpy = None
-        # numpy has no bfloat16 and fp8: such tensors are kept as bytes of the right size.
+        # numpy has no bfloat16 and fp8 (ml_dtypes adds "bfloat16" when it is imported, by JAX for
+        # one): such tensors are kept as bytes of the right size.
+        self.numpy = None if name.startswith(("bfloat", "fp8")) else np.dtype(name)
         self.storage = self.numpy or np.dtype(f"uint{8 * self.itemsize}")
         return self
 
