@@ -73,9 +73,6 @@ var Passes = []Pass{
 	{Name: "lower all index dtypes", Required: true,
 		Run: table("lower all index dtypes", symbolic.LowerIndexDType, boolAsIndex, loadStoreIndexing, symbolic.GepPushing)},
 	{Name: "post index symbolic", Required: true, Run: table("post index symbolic", symbolic.Symbolic), Check: checkIndexTypes},
-	{Name: "shared reciprocals", Needed: func(t *Target) bool { return t.Plain }, Run: func(s *uop.UOp, _ *Target) *uop.UOp {
-		return shareReciprocals(s)
-	}},
 	{Name: "decompositions", Required: true, Run: func(s *uop.UOp, t *Target) *uop.UOp {
 		return rewrite.Graph(s, t.table().decompose, t)
 	}},
