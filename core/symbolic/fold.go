@@ -105,6 +105,13 @@ func constLike(u, c *uop.UOp) *uop.UOp {
 	return u.ConstLike(c.ConstVal())
 }
 
+// addsNothing reports whether the sum u with the zero c is its other operand. That is so for -0.0, since -0.0 + 0.0 is 0.0; what
+// is disjoint is padded with 0.0.
+func addsNothing(u, c *uop.UOp) bool { return whole(c) || isNegativeZero(c) != isDisjoint(u) }
+
+// isNegativeZero reports whether the zero c is -0.0.
+func isNegativeZero(c *uop.UOp) bool { return !whole(c) && math.Signbit(c.ConstVal().F()) }
+
 // timesZero is x*0: zero, but NaN for a constant NaN or infinity, and as it is for numbers that may be one.
 func timesZero(x *uop.UOp) *uop.UOp {
 	if x.Op == uop.ConstOp && x.ConstVal().IsFloat() {
@@ -194,6 +201,8 @@ func isInvalid(u *uop.UOp) bool { return u.IsInvalid() }
 // isSeldom reports whether a choice must stay whole: its first value is computed only where it is needed.
 func isSeldom(u *uop.UOp) bool { return u.Arg == uop.Seldom }
 
+func isDisjoint(u *uop.UOp) bool { return u.Arg == uop.Disjoint }
+
 func areConst(a, b *uop.UOp) bool { return a.Op == uop.ConstOp && b.Op == uop.ConstOp }
 
 // orderOperands swaps the operands of a commutative operation if they are out of order.
@@ -212,35 +221,4 @@ func in32Bits(u, x, y *uop.UOp) *uop.UOp {
 		}
 	}
 	return x.Cast(uop.Int32).Alu(u.Op, y.Cast(uop.Int32)).Cast(u.DType)
-}
-
-// excludes reports whether c and d are never both true.
-func excludes(c, d *uop.UOp) bool {
-	return eachPair(c, d, func(p, q *uop.UOp) bool { return denies(p, q) || denies(q, p) })
-}
-
-// denies reports whether q is false where p is true: p is x < a and q is !(x < b), a <= b.
-func denies(p, q *uop.UOp) bool {
-	not := q.Op == uop.CmpNe && q.DType == uop.Bool && q.Src[1].Op == uop.ConstOp && q.Src[1].ConstVal().Truth()
-	return not && bounds(p, q.Src[0])
-}
-
-// implies reports whether d is true where c is.
-func implies(c, d *uop.UOp) bool { return eachPair(c, d, bounds) && d.Op != uop.And }
-
-// bounds reports whether q is true where p is: p is x < a and q is x < b, a <= b.
-func bounds(p, q *uop.UOp) bool {
-	return p == q || p.Op == uop.CmpLt && q.Op == uop.CmpLt && p.Src[0] == q.Src[0] &&
-		p.Src[1].Op == uop.ConstOp && q.Src[1].Op == uop.ConstOp && p.Src[1].ConstVal().Le(q.Src[1].ConstVal())
-}
-
-// eachPair reports whether something holds for a term of one conjunction and one of another.
-func eachPair(c, d *uop.UOp, holds func(p, q *uop.UOp) bool) bool {
-	if c.Op == uop.And {
-		return eachPair(c.Src[0], d, holds) || eachPair(c.Src[1], d, holds)
-	}
-	if d.Op == uop.And {
-		return eachPair(c, d.Src[0], holds) || eachPair(c, d.Src[1], holds)
-	}
-	return holds(c, d)
 }

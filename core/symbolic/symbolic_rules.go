@@ -81,7 +81,7 @@ func propagateInvalid4(_ any, u *uop.UOp) *uop.UOp {
 
 // simpleRules are the identities that need no look at bounds.
 var simpleRules = &rewrite.Table{Name: "simpleRules", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:15 x + 0 => x", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules1},
+	{Name: "symbolic.rules:15 x + c@0 => x if addsNothing(u, c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules1},
 	{Name: "symbolic.rules:16 x * 1 => x", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules2},
 	{Name: "symbolic.rules:17 x:integral ^ 0 => x", Ops: uop.OpSet{0x40000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simpleRules3},
 	{Name: "symbolic.rules:18 x // x => 1", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: simpleRules4},
@@ -133,14 +133,16 @@ var simpleRules = &rewrite.Table{Name: "simpleRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:84 WHERE(a, WHERE(b, x, y), y) => WHERE(a & b, x, y)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: simpleRules50},
 }}
 
-// x + 0 => x
+// x + c@0 => x if addsNothing(u, c)
 func simpleRules1(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
-		x, v3 := u.Src[i1], u.Src[1-i1]
-		if !v3.IsConst(uop.Int(0)) {
+		x, c := u.Src[i1], u.Src[1-i1]
+		if !c.IsConst(uop.Int(0)) {
 			continue
 		}
-		return x
+		if addsNothing(u, c) {
+			return x
+		}
 	}
 	return nil
 }
@@ -1010,7 +1012,7 @@ var symbolicRules = &rewrite.Table{Name: "symbolicRules", Rules: []*rewrite.Rule
 	{Name: "symbolic.rules:104 -1 * (x + c) => -x + -c if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symbolicRules10},
 	{Name: "symbolic.rules:105 c0 * (x:index + c) => c0*x + c0*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symbolicRules11},
 	{Name: "symbolic.rules:108 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules12},
-	{Name: "symbolic.rules:109 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symbolicRules13},
+	{Name: "symbolic.rules:109 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if (areConst(t, v) || areConst(f, w)) && !isDisjoint(u)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symbolicRules13},
 	{Name: "symbolic.rules:110 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if whole(y) && (areConst(t, v) || areConst(f, w))", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000100000000, 0x0}, Fn: symbolicRules14},
 	{Name: "symbolic.rules:113 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u) && whole(u)", Ops: uop.OpSet{0x7fffffe00000a, 0xe000000}, Fn: symbolicRules15},
 	{Name: "symbolic.rules:114 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules16},
@@ -1292,7 +1294,7 @@ func symbolicRules12(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if areConst(t, v) || areConst(f, w)
+// Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if (areConst(t, v) || areConst(f, w)) && !isDisjoint(u)
 func symbolicRules13(_ any, u *uop.UOp) *uop.UOp {
 	v1 := u.Src[0]
 	v2 := u.Src[1]
@@ -1308,7 +1310,7 @@ func symbolicRules13(_ any, u *uop.UOp) *uop.UOp {
 	if v3 != cond {
 		return nil
 	}
-	if areConst(t, v) || areConst(f, w) {
+	if (areConst(t, v) || areConst(f, w)) && !isDisjoint(u) {
 		return cond.Where(t.Alu(u.Op, v), f.Alu(u.Op, w))
 	}
 	return nil
@@ -1704,11 +1706,11 @@ func symbolicRules37(_ any, u *uop.UOp) *uop.UOp {
 	return constVector(u)
 }
 
-// floatRules are ours, for floats. A quotient is rounded once. The parts of joined tensors stay as they are: to add 0 to -0 loses its sign.
+// floatRules are ours: a quotient is rounded once, and a sum of what does not overlap is a choice.
 var floatRules = &rewrite.Table{Name: "floatRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:154 c0 * RECIPROCAL(c1) => quotient(u, c0, c1)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: floatRules1},
-	{Name: "symbolic.rules:155 WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: floatRules2},
-	{Name: "symbolic.rules:156 WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: floatRules3},
+	{Name: "symbolic.rules:155 y + WHERE(a, x, c@0) => WHERE(a, x, y) if isDisjoint(u) && !isNegativeZero(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: floatRules2},
+	{Name: "symbolic.rules:156 y + WHERE(a, c@0, x) => WHERE(a, y, x) if isDisjoint(u) && !isNegativeZero(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: floatRules3},
 }}
 
 // c0 * RECIPROCAL(c1) => quotient(u, c0, c1)
@@ -1729,45 +1731,41 @@ func floatRules1(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// WHERE(a, x, y) + s@WHERE(b, _, 0) => WHERE(a, x, y + s) if !whole(x) && excludes(a, b)
+// y + WHERE(a, x, c@0) => WHERE(a, x, y) if isDisjoint(u) && !isNegativeZero(c)
 func floatRules2(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
-		v3, s := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Where || s.Op != uop.Where {
+		y, v3 := u.Src[i1], u.Src[1-i1]
+		if v3.Op != uop.Where {
 			continue
 		}
 		a := v3.Src[0]
 		x := v3.Src[1]
-		y := v3.Src[2]
-		b := s.Src[0]
-		v4 := s.Src[2]
-		if !v4.IsConst(uop.Int(0)) {
+		c := v3.Src[2]
+		if !c.IsConst(uop.Int(0)) {
 			continue
 		}
-		if !whole(x) && excludes(a, b) {
-			return a.Where(x, y.Add(s))
+		if isDisjoint(u) && !isNegativeZero(c) {
+			return a.Where(x, y)
 		}
 	}
 	return nil
 }
 
-// WHERE(a, x, y) + s@WHERE(b, 0, _) => WHERE(a, x, y + s) if !whole(x) && implies(a, b)
+// y + WHERE(a, c@0, x) => WHERE(a, y, x) if isDisjoint(u) && !isNegativeZero(c)
 func floatRules3(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
-		v3, s := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Where || s.Op != uop.Where {
+		y, v3 := u.Src[i1], u.Src[1-i1]
+		if v3.Op != uop.Where {
 			continue
 		}
 		a := v3.Src[0]
-		x := v3.Src[1]
-		y := v3.Src[2]
-		b := s.Src[0]
-		v4 := s.Src[1]
-		if !v4.IsConst(uop.Int(0)) {
+		c := v3.Src[1]
+		x := v3.Src[2]
+		if !c.IsConst(uop.Int(0)) {
 			continue
 		}
-		if !whole(x) && implies(a, b) {
-			return a.Where(x, y.Add(s))
+		if isDisjoint(u) && !isNegativeZero(c) {
+			return a.Where(y, x)
 		}
 	}
 	return nil
@@ -2055,34 +2053,44 @@ func dropAndClauses1(_ any, u *uop.UOp) *uop.UOp {
 
 // MoveWhereOnLoad moves the condition of a WHERE around a read into the index of the read.
 var MoveWhereOnLoad = &rewrite.Table{Name: "MoveWhereOnLoad", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:194 WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad1},
-	{Name: "symbolic.rules:195 WHERE(cond, 0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad2},
+	{Name: "symbolic.rules:194 WHERE(cond, INDEX(buf, idx), c@0) => whereOnLoad(cond, buf, idx) if !isNegativeZero(c)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad1},
+	{Name: "symbolic.rules:195 WHERE(cond, c@0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx) if !isNegativeZero(c)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad2},
 }}
 
-// WHERE(cond, INDEX(buf, idx), 0) => whereOnLoad(cond, buf, idx)
+// WHERE(cond, INDEX(buf, idx), c@0) => whereOnLoad(cond, buf, idx) if !isNegativeZero(c)
 func moveWhereOnLoad1(_ any, u *uop.UOp) *uop.UOp {
 	cond := u.Src[0]
 	v1 := u.Src[1]
-	v2 := u.Src[2]
-	if v1.Op != uop.Index || len(v1.Src) != 2 || !v2.IsConst(uop.Int(0)) {
+	c := u.Src[2]
+	if v1.Op != uop.Index || len(v1.Src) != 2 || !c.IsConst(uop.Int(0)) {
 		return nil
 	}
 	buf := v1.Src[0]
 	idx := v1.Src[1]
-	return whereOnLoad(cond, buf, idx)
+	if !isNegativeZero(c) {
+		if r := whereOnLoad(cond, buf, idx); r != nil {
+			return r
+		}
+	}
+	return nil
 }
 
-// WHERE(cond, 0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx)
+// WHERE(cond, c@0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx) if !isNegativeZero(c)
 func moveWhereOnLoad2(_ any, u *uop.UOp) *uop.UOp {
 	cond := u.Src[0]
-	v1 := u.Src[1]
-	v2 := u.Src[2]
-	if !v1.IsConst(uop.Int(0)) || v2.Op != uop.Index || len(v2.Src) != 2 {
+	c := u.Src[1]
+	v1 := u.Src[2]
+	if !c.IsConst(uop.Int(0)) || v1.Op != uop.Index || len(v1.Src) != 2 {
 		return nil
 	}
-	buf := v2.Src[0]
-	idx := v2.Src[1]
-	return whereOnLoad(cond.Not(), buf, idx)
+	buf := v1.Src[0]
+	idx := v1.Src[1]
+	if !isNegativeZero(c) {
+		if r := whereOnLoad(cond.Not(), buf, idx); r != nil {
+			return r
+		}
+	}
+	return nil
 }
 
 // symRules are the opinionated ones: they are applied once the loops of a kernel are fixed.

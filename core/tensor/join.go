@@ -28,10 +28,13 @@ func cat(ts []*uop.UOp, axis int) *uop.UOp {
 	for i, t := range ts {
 		ps := make([]uop.Pair, len(s))
 		ps[axis] = uop.Pair{Lo: at[i], Hi: total.Sub(at[i+1])}
-		if p := pad(t, ps, 0); r == nil {
+		switch p := pad(t, ps, 0); {
+		case r == nil:
 			r = p
-		} else {
+		case asTinygrad(t):
 			r = add(r, p)
+		default:
+			r = add(r, p).WithArg(uop.Disjoint) // keeps the sign of -0.0
 		}
 	}
 	return r

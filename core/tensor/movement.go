@@ -243,10 +243,14 @@ func pad(x *uop.UOp, ps []uop.Pair, value operand) *uop.UOp {
 		x = shrink(x, cut)
 	}
 	padded := x.Pad(grow)
-	if v := constOf(value); v.EqInt(0) {
+	switch v := constOf(value); {
+	case v.EqInt(0) && !math.Signbit(v.F()):
 		return padded
+	case asTinygrad(x):
+		return add(padded, where(fullLike(x, 1).Pad(grow), 0, value))
 	}
-	return add(padded, where(fullLike(x, 1).Pad(grow), 0, value))
+	inside := x.Graph().DeviceConst(uop.Bool, uop.BoolConst(true), deviceOf(x), x.Shape()).Pad(grow)
+	return where(inside, padded, value)
 }
 
 func padTo(x *uop.UOp, s uop.Shape) *uop.UOp {

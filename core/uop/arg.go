@@ -29,6 +29,10 @@ type Flags []bool
 // Seldom is the arg of a WHERE whose condition hardly ever holds: vectors in which no lane has it skip the first choice.
 const Seldom = Str("seldom")
 
+// Disjoint is the arg of an ADD of padded tensors that do not overlap: its result is the operand that is not padding, also if that
+// is -0.0.
+const Disjoint = Str("disjoint")
+
 // Consts is a tuple of constants: VCONST.
 type Consts []Const
 

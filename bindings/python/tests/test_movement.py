@@ -149,6 +149,43 @@ def test_zero_sizes():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_zeros_keep_their_signs(dtype: str) -> None:
+    x = np.array([-0.0, 0.0, 1.0, -np.inf, np.nan], dtype)
+    t = Tensor(x)
+    cases = [(t + 0.0, x + 0.0), (t - 0.0, x - 0.0), (0.0 - t, 0.0 - x), (t + -0.0, x)]
+    for value in (0.0, -0.0, -1.0):
+        cases.append((t.pad(((1, 2),), value=value), np.pad(x, (1, 2), constant_values=value)))
+    for ours, want in cases:
+        np.testing.assert_array_equal(np.signbit(ours.numpy()), np.signbit(want))
+        np.testing.assert_array_equal(ours.numpy(), want)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_joined_parts_keep_the_signs_of_zeros(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    makers = [
+        lambda x: (Tensor(x), x),
+        lambda x: (-Tensor(x), -x),
+        lambda x: ((Tensor(x) > 0).where(Tensor(x), -0.0), np.where(x > 0, x, np.float32(-0.0))),
+        lambda x: ((Tensor(x) > 0).where(0.0, Tensor(x)), np.where(x > 0, np.float32(0), x)),
+        lambda x: (Tensor.full(x.shape, -0.0), np.full_like(x, -0.0)),
+        lambda x: (Tensor.full(x.shape, 0.0), np.full_like(x, 0.0)),
+    ]
+    for _ in range(10):
+        axis, other = int(rng.integers(2)), int(rng.integers(1, 40))
+        parts = []
+        for size in rng.choice([0, 1, 2, 3, 4, 8, 33, 64], rng.integers(2, 7)):
+            shape = (size, other) if axis == 0 else (other, size)
+            x = rng.choice([0.0, -0.0, 1.0, -2.5, np.inf], shape).astype("float32")
+            parts.append(makers[rng.integers(len(makers))](x))
+        joined = Tensor.cat(*(ours for ours, _ in parts), dim=axis)
+        want = np.concatenate([x for _, x in parts], axis)
+        for ours, theirs in ((joined, want), (joined.flip(0), want[::-1]), (-joined.T, -want.T)):
+            np.testing.assert_array_equal(np.signbit(ours.numpy()), np.signbit(theirs))
+            np.testing.assert_array_equal(ours.numpy(), theirs)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("sizes", [(1, 2), (3, 0, 1), (5, 7, 2, 9), (1,) * 24])
 def test_joined_zeros_keep_their_signs(dtype: str, sizes: tuple[int, ...]) -> None:
     for axis in (0, 1):
