@@ -203,6 +203,20 @@ func isSeldom(u *uop.UOp) bool { return u.Arg == uop.Seldom }
 
 func isDisjoint(u *uop.UOp) bool { return u.Arg == uop.Disjoint }
 
+// laidOver is a disjoint sum as a choice: where y, a WHERE, is not the 0.0 of padding, it is y, elsewhere x.
+func laidOver(x, y *uop.UOp) *uop.UOp {
+	padding := func(u *uop.UOp) bool { return u.IsConst(uop.Int(0)) && !isNegativeZero(u) }
+	switch cond, t, f := y.Src[0], y.Src[1], y.Src[2]; {
+	case padding(t) && padding(f):
+		return x
+	case padding(f):
+		return cond.Where(t, x)
+	case padding(t):
+		return cond.Where(x, f)
+	}
+	return nil
+}
+
 func areConst(a, b *uop.UOp) bool { return a.Op == uop.ConstOp && b.Op == uop.ConstOp }
 
 // orderOperands swaps the operands of a commutative operation if they are out of order.

@@ -1709,8 +1709,7 @@ func symbolicRules37(_ any, u *uop.UOp) *uop.UOp {
 // floatRules are ours: a quotient is rounded once, and a sum of what does not overlap is a choice.
 var floatRules = &rewrite.Table{Name: "floatRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:154 c0 * RECIPROCAL(c1) => quotient(u, c0, c1)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: floatRules1},
-	{Name: "symbolic.rules:155 y + WHERE(a, x, c@0) => WHERE(a, x, y) if isDisjoint(u) && !isNegativeZero(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: floatRules2},
-	{Name: "symbolic.rules:156 y + WHERE(a, c@0, x) => WHERE(a, y, x) if isDisjoint(u) && !isNegativeZero(c)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: floatRules3},
+	{Name: "symbolic.rules:155 x + y@WHERE => laidOver(x, y) if isDisjoint(u)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: floatRules2},
 }}
 
 // c0 * RECIPROCAL(c1) => quotient(u, c0, c1)
@@ -1731,41 +1730,17 @@ func floatRules1(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// y + WHERE(a, x, c@0) => WHERE(a, x, y) if isDisjoint(u) && !isNegativeZero(c)
+// x + y@WHERE => laidOver(x, y) if isDisjoint(u)
 func floatRules2(_ any, u *uop.UOp) *uop.UOp {
 	for i1 := range 2 {
-		y, v3 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Where {
+		x, y := u.Src[i1], u.Src[1-i1]
+		if y.Op != uop.Where {
 			continue
 		}
-		a := v3.Src[0]
-		x := v3.Src[1]
-		c := v3.Src[2]
-		if !c.IsConst(uop.Int(0)) {
-			continue
-		}
-		if isDisjoint(u) && !isNegativeZero(c) {
-			return a.Where(x, y)
-		}
-	}
-	return nil
-}
-
-// y + WHERE(a, c@0, x) => WHERE(a, y, x) if isDisjoint(u) && !isNegativeZero(c)
-func floatRules3(_ any, u *uop.UOp) *uop.UOp {
-	for i1 := range 2 {
-		y, v3 := u.Src[i1], u.Src[1-i1]
-		if v3.Op != uop.Where {
-			continue
-		}
-		a := v3.Src[0]
-		c := v3.Src[1]
-		x := v3.Src[2]
-		if !c.IsConst(uop.Int(0)) {
-			continue
-		}
-		if isDisjoint(u) && !isNegativeZero(c) {
-			return a.Where(y, x)
+		if isDisjoint(u) {
+			if r := laidOver(x, y); r != nil {
+				return r
+			}
 		}
 	}
 	return nil
@@ -1773,14 +1748,14 @@ func floatRules3(_ any, u *uop.UOp) *uop.UOp {
 
 // divmodRules divide. Division rounds towards zero, so the sign of the dividend matters.
 var divmodRules = &rewrite.Table{Name: "divmodRules", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:160 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: divmodRules1},
-	{Name: "symbolic.rules:162 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules2},
-	{Name: "symbolic.rules:163 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules3},
-	{Name: "symbolic.rules:164 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules4},
-	{Name: "symbolic.rules:165 n@(x:index + k0)//k1 => -(-([k0%k1] + x - [k1 - 1])//k1) + [k0//k1] if k1 > 0 && max(x) <= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules5},
-	{Name: "symbolic.rules:166 {IDIV MOD}:index => foldDivmod(u)", Ops: uop.OpSet{0x5000000000, 0x0}, Fn: divmodRules6},
-	{Name: "symbolic.rules:168 x:index % d => -(-x % d) if max(x) <= 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules7},
-	{Name: "symbolic.rules:169 x:index % d => x % -d if max(d) < 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules8},
+	{Name: "symbolic.rules:159 s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: divmodRules1},
+	{Name: "symbolic.rules:161 x:index // d => -(x // -d) if max(d) < 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules2},
+	{Name: "symbolic.rules:162 x:index // d => -(-x // d) if max(x) <= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Fn: divmodRules3},
+	{Name: "symbolic.rules:163 n@(x:index + k0)//k1 => (x + [k0%k1])//k1 + [k0//k1] if k1 > 0 && k0%k1 != k0 && min(x) >= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules4},
+	{Name: "symbolic.rules:164 n@(x:index + k0)//k1 => -(-([k0%k1] + x - [k1 - 1])//k1) + [k0//k1] if k1 > 0 && max(x) <= 0 && min(n) >= 0", Ops: uop.OpSet{0x1000000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: divmodRules5},
+	{Name: "symbolic.rules:165 {IDIV MOD}:index => foldDivmod(u)", Ops: uop.OpSet{0x5000000000, 0x0}, Fn: divmodRules6},
+	{Name: "symbolic.rules:167 x:index % d => -(-x % d) if max(x) <= 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules7},
+	{Name: "symbolic.rules:168 x:index % d => x % -d if max(d) < 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: divmodRules8},
 }}
 
 // s@(x//c1 + c2)//c3 => quotientOfSum(s, x, c1, c2, c3) if min(c1) > 0 && min(c3) > 0 && (min(x) >= 0 && min(c2) >= 0 || max(x) <= 0 && max(c2) <= 0)
@@ -1912,15 +1887,15 @@ func divmodRules8(_ any, u *uop.UOp) *uop.UOp {
 
 // GepPushing moves the selection of vector elements to where the vector is made.
 var GepPushing = &rewrite.Table{Name: "GepPushing", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:173 GEP(g@GEP) => gepOfGep(u, g)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing1},
-	{Name: "symbolic.rules:174 GEP(v@VECTORIZE) => gepOfVectorize(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x40000, 0x0}, Fn: gepPushing2},
-	{Name: "symbolic.rules:175 GEP(k) => constLike(u, k)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: gepPushing3},
-	{Name: "symbolic.rules:176 GEP(v@VCONST) => gepOfConsts(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x100000000000000, 0x0}, Fn: gepPushing4},
-	{Name: "symbolic.rules:177 GEP(x:void) => x", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing5},
-	{Name: "symbolic.rules:178 GEP(x) => x if inOrder(u)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing6},
-	{Name: "symbolic.rules:179 GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing7},
-	{Name: "symbolic.rules:180 CAT => catToVectorize(u)", Ops: uop.OpSet{0x0, 0x800000}, Fn: gepPushing8},
-	{Name: "symbolic.rules:181 VECTORIZE(GEP(x)...) => gepsOfOne(u, x)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing9},
+	{Name: "symbolic.rules:172 GEP(g@GEP) => gepOfGep(u, g)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing1},
+	{Name: "symbolic.rules:173 GEP(v@VECTORIZE) => gepOfVectorize(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x40000, 0x0}, Fn: gepPushing2},
+	{Name: "symbolic.rules:174 GEP(k) => constLike(u, k)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: gepPushing3},
+	{Name: "symbolic.rules:175 GEP(v@VCONST) => gepOfConsts(u, v)", Ops: uop.OpSet{0x20000, 0x0}, Need: uop.OpSet{0x100000000000000, 0x0}, Fn: gepPushing4},
+	{Name: "symbolic.rules:176 GEP(x:void) => x", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing5},
+	{Name: "symbolic.rules:177 GEP(x) => x if inOrder(u)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing6},
+	{Name: "symbolic.rules:178 GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)", Ops: uop.OpSet{0x20000, 0x0}, Fn: gepPushing7},
+	{Name: "symbolic.rules:179 CAT => catToVectorize(u)", Ops: uop.OpSet{0x0, 0x800000}, Fn: gepPushing8},
+	{Name: "symbolic.rules:180 VECTORIZE(GEP(x)...) => gepsOfOne(u, x)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x20000, 0x0}, Fn: gepPushing9},
 }}
 
 // GEP(g@GEP) => gepOfGep(u, g)
@@ -2015,8 +1990,8 @@ func gepPushing9(_ any, u *uop.UOp) *uop.UOp {
 
 // SimplifyValid simplifies conditions on indices by each other, and indices by their conditions.
 var SimplifyValid = &rewrite.Table{Name: "SimplifyValid", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:185 AND => simplifyValid(u)", Ops: uop.OpSet{0x100000000000, 0x0}, Fn: simplifyValid1},
-	{Name: "symbolic.rules:186 WHERE(cond, x, i@Invalid) => gatedGivenValid(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simplifyValid2},
+	{Name: "symbolic.rules:184 AND => simplifyValid(u)", Ops: uop.OpSet{0x100000000000, 0x0}, Fn: simplifyValid1},
+	{Name: "symbolic.rules:185 WHERE(cond, x, i@Invalid) => gatedGivenValid(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: simplifyValid2},
 }}
 
 // AND => simplifyValid(u)
@@ -2037,7 +2012,7 @@ func simplifyValid2(_ any, u *uop.UOp) *uop.UOp {
 
 // DropAndClauses drops those conditions of a gated index that have nothing to do with it.
 var DropAndClauses = &rewrite.Table{Name: "DropAndClauses", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:190 WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: dropAndClauses1},
+	{Name: "symbolic.rules:189 WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: dropAndClauses1},
 }}
 
 // WHERE(cond, x, i@Invalid) => dropAndClauses(cond, x, i)
@@ -2053,8 +2028,8 @@ func dropAndClauses1(_ any, u *uop.UOp) *uop.UOp {
 
 // MoveWhereOnLoad moves the condition of a WHERE around a read into the index of the read.
 var MoveWhereOnLoad = &rewrite.Table{Name: "MoveWhereOnLoad", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:194 WHERE(cond, INDEX(buf, idx), c@0) => whereOnLoad(cond, buf, idx) if !isNegativeZero(c)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad1},
-	{Name: "symbolic.rules:195 WHERE(cond, c@0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx) if !isNegativeZero(c)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad2},
+	{Name: "symbolic.rules:193 WHERE(cond, INDEX(buf, idx), c@0) => whereOnLoad(cond, buf, idx) if !isNegativeZero(c)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad1},
+	{Name: "symbolic.rules:194 WHERE(cond, c@0, INDEX(buf, idx)) => whereOnLoad(!cond, buf, idx) if !isNegativeZero(c)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x200000000080000, 0x0}, Fn: moveWhereOnLoad2},
 }}
 
 // WHERE(cond, INDEX(buf, idx), c@0) => whereOnLoad(cond, buf, idx) if !isNegativeZero(c)
@@ -2095,26 +2070,26 @@ func moveWhereOnLoad2(_ any, u *uop.UOp) *uop.UOp {
 
 // symRules are the opinionated ones: they are applied once the loops of a kernel are fixed.
 var symRules = &rewrite.Table{Name: "symRules", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:199 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.OpSet{0x7fffffe000000, 0xe000000}, Need: uop.OpSet{0x40000, 0x0}, Fn: symRules1},
-	{Name: "symbolic.rules:200 x != 0 => CAST[bool](x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symRules2},
-	{Name: "symbolic.rules:201 t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symRules3},
-	{Name: "symbolic.rules:202 POW(x, y) => Pow(x, y)", Ops: uop.OpSet{0x1000000000000, 0x0}, Fn: symRules4},
-	{Name: "symbolic.rules:205 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x180000, 0x0}, Fn: symRules5},
-	{Name: "symbolic.rules:206 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x2000000080000, 0x0}, Fn: symRules6},
-	{Name: "symbolic.rules:207 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.OpSet{0x300000, 0x0}, Fn: symRules7},
-	{Name: "symbolic.rules:210 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules8},
-	{Name: "symbolic.rules:211 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules9},
-	{Name: "symbolic.rules:212 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules10},
-	{Name: "symbolic.rules:213 x * d@RECIPROCAL(1 + x) => 1 - d if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: symRules11},
-	{Name: "symbolic.rules:214 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d) if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules12},
-	{Name: "symbolic.rules:215 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules13},
-	{Name: "symbolic.rules:218 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k]) if whole(x)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules14},
-	{Name: "symbolic.rules:219 REDUCE(MUL, ...) => factorsOut(u) if whole(u)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules15},
-	{Name: "symbolic.rules:222 GROUP(x) => x", Ops: uop.OpSet{0x10000, 0x0}, Fn: symRules16},
-	{Name: "symbolic.rules:223 {SINK GROUP} => flattenSink(u)", Ops: uop.OpSet{0x14000, 0x0}, Fn: symRules17},
-	{Name: "symbolic.rules:224 END(n@NOOP(), ...) => n", Ops: uop.OpSet{0x40000000000000, 0x0}, Need: uop.OpSet{0x40, 0x0}, Fn: symRules18},
-	{Name: "symbolic.rules:227 -1 * (x + y) => -x + -y if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symRules19},
-	{Name: "symbolic.rules:228 (x:index + y)*c => x*c + y*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules20},
+	{Name: "symbolic.rules:198 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.OpSet{0x7fffffe000000, 0xe000000}, Need: uop.OpSet{0x40000, 0x0}, Fn: symRules1},
+	{Name: "symbolic.rules:199 x != 0 => CAST[bool](x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symRules2},
+	{Name: "symbolic.rules:200 t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symRules3},
+	{Name: "symbolic.rules:201 POW(x, y) => Pow(x, y)", Ops: uop.OpSet{0x1000000000000, 0x0}, Fn: symRules4},
+	{Name: "symbolic.rules:204 STORE(i@INDEX, LOAD(i)) => emptyNode(u)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x180000, 0x0}, Fn: symRules5},
+	{Name: "symbolic.rules:205 STORE(i@INDEX, WHERE(gate, alt, LOAD(i)), ...) => gatedStore(u, i, gate, alt)", Ops: uop.OpSet{0x200000, 0x0}, Need: uop.OpSet{0x2000000080000, 0x0}, Fn: symRules6},
+	{Name: "symbolic.rules:206 {LOAD STORE}(CAST?(INDEX(_, Invalid:index)), ...) => invalidAccess(u)", Ops: uop.OpSet{0x300000, 0x0}, Fn: symRules7},
+	{Name: "symbolic.rules:209 RECIPROCAL(x*x) => RECIPROCAL(x)*RECIPROCAL(x) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules8},
+	{Name: "symbolic.rules:210 RECIPROCAL(x*x*x) => RECIPROCAL(x)*RECIPROCAL(x)*RECIPROCAL(x) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules9},
+	{Name: "symbolic.rules:211 RECIPROCAL(x*c) => RECIPROCAL(x)*RECIPROCAL(c) if whole(x)", Ops: uop.OpSet{0x20000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules10},
+	{Name: "symbolic.rules:212 x * d@RECIPROCAL(1 + x) => 1 - d if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: symRules11},
+	{Name: "symbolic.rules:213 x * (d@RECIPROCAL(1 + x) * y) => y*(1 - d) if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules12},
+	{Name: "symbolic.rules:214 x * (d@RECIPROCAL(1 + x) + y) => (1 - d) + x*y if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules13},
+	{Name: "symbolic.rules:217 REDUCE[ADD](x*k, ...) => factorOut(u, x, [k]) if whole(x)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules14},
+	{Name: "symbolic.rules:218 REDUCE(MUL, ...) => factorsOut(u) if whole(u)", Ops: uop.OpSet{0x0, 0x80000}, Need: uop.OpSet{0x200000000, 0x0}, Fn: symRules15},
+	{Name: "symbolic.rules:221 GROUP(x) => x", Ops: uop.OpSet{0x10000, 0x0}, Fn: symRules16},
+	{Name: "symbolic.rules:222 {SINK GROUP} => flattenSink(u)", Ops: uop.OpSet{0x14000, 0x0}, Fn: symRules17},
+	{Name: "symbolic.rules:223 END(n@NOOP(), ...) => n", Ops: uop.OpSet{0x40000000000000, 0x0}, Need: uop.OpSet{0x40, 0x0}, Fn: symRules18},
+	{Name: "symbolic.rules:226 -1 * (x + y) => -x + -y if whole(x)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x200000100000000, 0x0}, Fn: symRules19},
+	{Name: "symbolic.rules:227 (x:index + y)*c => x*c + y*c", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x100000000, 0x0}, Fn: symRules20},
 }}
 
 // ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)
@@ -2495,18 +2470,18 @@ func symRules20(_ any, u *uop.UOp) *uop.UOp {
 
 // LowerIndexDType gives indices the concrete type int32 or int64. The casts back to index move up until they vanish.
 var LowerIndexDType = &rewrite.Table{Name: "LowerIndexDType", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:232 Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType1},
-	{Name: "symbolic.rules:233 {CONST VCONST}:index => lowerConst(u)", Ops: uop.OpSet{0x300000000000000, 0x0}, Fn: lowerIndexDType2},
-	{Name: "symbolic.rules:234 WHERE:index(cond, CAST:index(x), CAST:index(y)) => lowerWhere(cond, x, y)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType3},
-	{Name: "symbolic.rules:235 RANGE(CAST:index(end)...) => lowerRange(u, end)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType4},
-	{Name: "symbolic.rules:236 VECTORIZE(CAST:index(_)...) => lowerVector(u)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType5},
-	{Name: "symbolic.rules:237 SPECIAL(CAST:index(x)) => lowerSpecial(u, x)", Ops: uop.OpSet{0x8, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType6},
-	{Name: "symbolic.rules:238 DEFINE_VAR:index => lowerVariable(u)", Ops: uop.OpSet{0x2, 0x0}, Fn: lowerIndexDType7},
-	{Name: "symbolic.rules:239 BIND(CAST:index(x), CAST:index(c)) => lowerBind(x, c)", Ops: uop.OpSet{0x4, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType8},
-	{Name: "symbolic.rules:240 INDEX(buf, WHERE(cond, idx, Invalid)) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: lowerIndexDType9},
-	{Name: "symbolic.rules:241 INDEX(buf, CAST(idx:int)) => indexPointer(buf, idx)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType10},
-	{Name: "symbolic.rules:242 INDEX(buf, CAST(idx:int), cond) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType11},
-	{Name: "symbolic.rules:243 {SINK NOOP END} => dropIndexCasts(u)", Ops: uop.OpSet{0x40000000004040, 0x0}, Fn: lowerIndexDType12},
+	{Name: "symbolic.rules:231 Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType1},
+	{Name: "symbolic.rules:232 {CONST VCONST}:index => lowerConst(u)", Ops: uop.OpSet{0x300000000000000, 0x0}, Fn: lowerIndexDType2},
+	{Name: "symbolic.rules:233 WHERE:index(cond, CAST:index(x), CAST:index(y)) => lowerWhere(cond, x, y)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType3},
+	{Name: "symbolic.rules:234 RANGE(CAST:index(end)...) => lowerRange(u, end)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType4},
+	{Name: "symbolic.rules:235 VECTORIZE(CAST:index(_)...) => lowerVector(u)", Ops: uop.OpSet{0x40000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType5},
+	{Name: "symbolic.rules:236 SPECIAL(CAST:index(x)) => lowerSpecial(u, x)", Ops: uop.OpSet{0x8, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType6},
+	{Name: "symbolic.rules:237 DEFINE_VAR:index => lowerVariable(u)", Ops: uop.OpSet{0x2, 0x0}, Fn: lowerIndexDType7},
+	{Name: "symbolic.rules:238 BIND(CAST:index(x), CAST:index(c)) => lowerBind(x, c)", Ops: uop.OpSet{0x4, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType8},
+	{Name: "symbolic.rules:239 INDEX(buf, WHERE(cond, idx, Invalid)) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: lowerIndexDType9},
+	{Name: "symbolic.rules:240 INDEX(buf, CAST(idx:int)) => indexPointer(buf, idx)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType10},
+	{Name: "symbolic.rules:241 INDEX(buf, CAST(idx:int), cond) => indexPointer(buf, idx, cond)", Ops: uop.OpSet{0x80000, 0x0}, Need: uop.OpSet{0x800000, 0x0}, Fn: lowerIndexDType11},
+	{Name: "symbolic.rules:242 {SINK NOOP END} => dropIndexCasts(u)", Ops: uop.OpSet{0x40000000004040, 0x0}, Fn: lowerIndexDType12},
 }}
 
 // Binary(CAST:index(x), CAST:index(y)) => lowerBinary(u, x, y)
