@@ -151,20 +151,28 @@ type Sigmoid struct {
 
 // SigmoidOf tells whether a value is a sigmoid.
 func SigmoidOf(u *uop.UOp) (s Sigmoid, ok bool) {
-	if u.Op != uop.Reciprocal || u.Src[0].Op != uop.Add || u.Graph().IsAsTinygrad() {
+	if u.Op != uop.Reciprocal || u.Graph().IsAsTinygrad() {
 		return s, false
 	}
-	sum := u.Src[0]
-	s = Sigmoid{One: sum.Src[0], Parts: []*uop.UOp{sum}, value: u}
+	s.value = u
+	part := func(p *uop.UOp) *uop.UOp {
+		s.Parts = append(s.Parts, p)
+		for p.Op == uop.Cast && p.Src[0].DType.IsFloat() { // halves are computed in float32
+			p = p.Src[0]
+			s.Parts = append(s.Parts, p)
+		}
+		return p
+	}
+	sum := part(u.Src[0])
+	if sum.Op != uop.Add {
+		return s, false
+	}
 	e := sum.Src[1]
+	s.One = sum.Src[0]
 	if _, ok := numberOf(e); ok {
 		s.One, e = e, s.One
 	}
-	s.Parts = append(s.Parts, e)
-	for e.Op == uop.Cast && e.Src[0].DType.IsFloat() { // halves are computed in float32
-		e = e.Src[0]
-		s.Parts = append(s.Parts, e)
-	}
+	e = part(e)
 	if v, ok := numberOf(s.One); !ok || v != 1 || e.Op != uop.Exp2 {
 		return s, false
 	}
