@@ -10,7 +10,8 @@ import (
 // Scan runs a step for each element of sequences, in their order, or from their end with reverse. step takes the carry and one element of each
 // sequence and returns the new carry, of the same shapes and types, and what is to be kept. The results are the carry after all steps, and what
 // each step kept, stacked along a new first axis in the order of the sequences. A scan is one loop: neither the graph nor the time to compile
-// grow with its length. It can be differentiated in both modes; reverse mode stores the carry before each step and computes the steps again.
+// grow with its length. It can be differentiated in both modes; reverse mode stores the carry before each step and what takes long to compute, such
+// as matrix products, and computes the rest again; with Checkpoint in the step, all of it.
 //
 // length is the number of steps, which may be negative if there are sequences: then it is the size of their first axis.
 func Scan(step func(carry, elements []*Tensor) (next, kept []*Tensor, err error), init, sequences []*Tensor, length int, reverse bool) (last, kept []*Tensor, err error) {

@@ -132,6 +132,69 @@ func TestScanEqualsUnrolled(t *testing.T) {
 	})
 }
 
+// Products of this size are stored for the loop backwards: of the steps, of a loop in a step, and of their derivatives.
+func TestScanWithResiduals(t *testing.T) {
+	const n = 34
+	values := func(scale float64, count int) []float64 {
+		out := make([]float64, count)
+		for i := range out {
+			out[i] = scale * float64((i*i*7+i)%23-11)
+		}
+		return out
+	}
+	h, xs, w := polygrad.From(values(0.02, n)), polygrad.From(values(0.03, 4*n), 4, n), polygrad.From(values(0.01, n*n), n, n)
+	for _, c := range []struct {
+		name, policy string
+		inner        int // steps of a loop in each step, 0 for none
+	}{{"", "", 0}, {" checkpointed", "nothing_saveable", 0}, {" that stores products", "dots_saveable", 0}, {" of loops", "", 2}, {" of checkpointed loops", "nothing_saveable", 2}} {
+		loss := func(scan looped) polygrad.Function {
+			return func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+				step := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+					once := func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+						z := carry[0].MatMul(args[2]).Add(args[1].MatMul(args[2].Tanh()))
+						return tensors{z.Tanh().Mul(carry[0].Cos())}, nil, nil
+					}
+					if c.inner == 0 {
+						next, _, err := once(args[:1], nil)
+						return next, err
+					}
+					last, _, err := scan(once, args[:1], nil, c.inner, false)
+					return last, err
+				}
+				if c.policy != "" {
+					step = polygrad.Checkpoint(step, c.policy)
+				}
+				last, kept, err := scan(func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+					next, err = step(carry[0], elements[0], args[2])
+					return next, next, err
+				}, tensors{args[0]}, tensors{args[1]}, 4, false)
+				if err != nil {
+					return nil, err
+				}
+				return tensors{last[0].Sum().Add(kept[0].Mul(kept[0]).Sum())}, nil
+			}
+		}
+		same(t, "gradient of a scan"+c.name, func(scan looped) (*polygrad.Tensor, error) {
+			return joinedTo(polygrad.Grad(loss(scan), 0, 1, 2)(h, xs, w))
+		})
+		same(t, "product with the Hessian of a scan"+c.name, func(scan looped) (*polygrad.Tensor, error) {
+			_, changes, err := polygrad.JVP(polygrad.Grad(loss(scan), 0, 1, 2), tensors{h, xs, w}, tensors{xs.Index(polygrad.At(1)), xs.Mul(2), w.Sin()})
+			return joinedTo(changes, err)
+		})
+		same(t, "gradient of a gradient of a scan"+c.name, func(scan looped) (*polygrad.Tensor, error) {
+			inner := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+				g, err := first(polygrad.Grad(loss(scan), 2)(args...))
+				return tensors{g.Mul(g).Sum()}, err
+			}
+			return joinedTo(polygrad.Grad(inner, 0, 1, 2)(h, xs, w))
+		})
+		same(t, "gradients of a batch of scans"+c.name, func(scan looped) (*polygrad.Tensor, error) {
+			f := polygrad.VMap(polygrad.Grad(loss(scan), 0, 2), []int{0, polygrad.Unmapped, polygrad.Unmapped}, nil)
+			return joinedTo(f(xs, xs, w))
+		})
+	}
+}
+
 func TestScanInScan(t *testing.T) {
 	powers := func(scan looped) polygrad.Function {
 		return of1(func(x *polygrad.Tensor) *polygrad.Tensor {

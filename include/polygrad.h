@@ -924,8 +924,8 @@ POLY_API int poly_expr_apply(PolyExpr *f, PolyArray **args, int n, PolyArray **o
  * more than the elements have. Writes to out the carry after the last step, and then the
  * other outputs of all steps, stacked along a new first axis in the order of the sequences;
  * returns their number, that of the outputs; -1 on error. The loop has derivatives of both
- * modes; reverse mode stores the carry before each step. A step is traced without its
- * sequences' first axis by the axes of poly_expr_begin. Since 2.0. */
+ * modes; reverse mode stores the carry before each step and what takes long to compute. A step
+ * is traced without its sequences' first axis by the axes of poly_expr_begin. Since 2.0. */
 POLY_API int poly_expr_scan(PolyExpr *f, int carried, int64_t length, int reverse, PolyArray **args, int n, PolyArray **out, int room);
 
 /* A loop: runs an expression as long as its last output, a bool of shape (), is true for its

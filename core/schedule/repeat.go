@@ -23,7 +23,6 @@ func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error), merge b
 	if !root.HasOp(ops(uop.Repeat)) {
 		return cut(root)
 	}
-	root = withParts(root)
 	r := &repeats{s: &Schedule{}, cut: cut, merge: merge, slots: map[int]int{}}
 	for _, u := range outside(root) {
 		if u.Op == uop.Param {
@@ -118,14 +117,13 @@ var heavy = inOrder.Union(ops(uop.ReduceAxis, uop.Contiguous))
 
 // request appends a request to the schedule.
 func (r *repeats) request(root *uop.UOp) error {
+	root = withoutDead(withParts(root))
 	for {
 		loops := firstRepeats(root)
 		if len(loops) == 0 {
 			return r.part(root)
 		}
 		g := root.Graph()
-		root = withoutDead(root, loops)
-		loops = firstRepeats(root)
 		before := map[*uop.UOp]bool{}
 		for _, u := range loops {
 			for _, s := range u.Src[1:] {
@@ -184,16 +182,18 @@ func (r *repeats) request(root *uop.UOp) error {
 		visit(rest)
 		bodies := make([][]*uop.UOp, len(loops))
 		for i, u := range loops {
-			n := len(states[i])
+			n, touched := len(states[i]), paramsOf(u.Src[0])
 			for k, s := range u.Src[1 : 1+n] {
-				if !overwritten(u, k) && (read[states[i][k]] || touches(u, k) || u.Arg.(uop.RepeatArg).While == k+1) {
+				if !overwritten(u, k) && (read[states[i][k]] || touched[k] || u.Arg.(uop.RepeatArg).While == k+1) {
 					stores = append(stores, states[i][k].Store(s))
 				}
 			}
 			bodies[i] = slices.Clone(states[i])
-			for _, s := range u.Src[1+n:] {
+			for k, s := range u.Src[1+n:] {
 				if p := unshaped(s); p.Op == uop.Param {
 					bodies[i] = append(bodies[i], p)
+				} else if !touched[n+k] {
+					bodies[i] = append(bodies[i], r.buffer(s))
 				} else if v := stored[s]; v != nil {
 					bodies[i] = append(bodies[i], unshaped(v))
 				} else {
@@ -259,68 +259,110 @@ func partOf(part *uop.UOp) *uop.UOp {
 	return part
 }
 
-// withoutDead removes the writes to states of loops that nothing uses: neither after the loop, nor for another state that is used.
-func withoutDead(root *uop.UOp, loops []*uop.UOp) *uop.UOp {
+// withoutDead removes the writes to states of loops that nothing uses: neither after the loop, nor for another state that is used. What
+// no other write reads is no operand any more, so the loops before it may have fewer states to write, too.
+func withoutDead(root *uop.UOp) *uop.UOp {
+	list := outside(root)
+	if !slices.ContainsFunc(list, func(u *uop.UOp) bool { return u.Op == uop.Repeat }) {
+		return root
+	}
+	used := map[*uop.UOp]bool{root: true}
 	live := map[*uop.UOp]map[int]bool{} // states of each loop
-	for _, u := range loops {
-		live[u] = map[int]bool{}
-	}
-	for _, u := range outside(root) {
-		if u.Op == uop.Result && live[u.Src[0]] != nil {
-			live[u.Src[0]][int(u.Arg.(uop.Num))] = true
-		}
-	}
-	m := map[*uop.UOp]*uop.UOp{}
-	for _, u := range loops {
-		states := u.Arg.(uop.RepeatArg).States
-		if while := u.Arg.(uop.RepeatArg).While; while > 0 {
-			live[u][while-1] = true
-		}
-		if len(live[u]) == states {
+	bodies := map[*uop.UOp]*uop.UOp{}
+	for _, u := range slices.Backward(list) {
+		if !used[u] {
 			continue
 		}
-		type write struct {
-			state int
-			reads []int
-		}
-		writes := map[*uop.UOp]write{}
-		for _, statement := range u.Src[0].Src {
-			for _, w := range statement.Src {
-				of := write{state: stateOf(w)}
-				for _, p := range outside(w.Src[1]) {
-					if p.Op == uop.Param {
-						of.reads = append(of.reads, int(p.Arg.(uop.Num)))
-					}
-				}
-				writes[w] = of
+		if u.Op == uop.Result && u.Src[0].Op == uop.Repeat {
+			if live[u.Src[0]] == nil {
+				live[u.Src[0]] = map[int]bool{}
 			}
+			live[u.Src[0]][int(u.Arg.(uop.Num))] = true
 		}
-		for n := -1; n != len(live[u]); {
-			n = len(live[u])
-			for _, w := range writes {
-				if live[u][w.state] {
-					for _, k := range w.reads {
-						if k < states {
-							live[u][k] = true
-						}
-					}
+		src := u.Src
+		if u.Op == uop.Repeat && live[u] != nil {
+			bodies[u] = liveBody(u, live[u])
+			read := paramsOf(bodies[u])
+			src = nil
+			for i, s := range u.Src[1:] {
+				if live[u][i] || read[i] {
+					src = append(src, s)
 				}
 			}
 		}
-		var statements []*uop.UOp
-		for _, statement := range u.Src[0].Src {
-			kept := slices.DeleteFunc(slices.Clone(statement.Src), func(w *uop.UOp) bool { return !live[u][writes[w].state] })
-			if len(kept) > 0 {
-				statements = append(statements, statement.With(kept...))
-			}
-		}
-		body := u.Src[0].With(statements...)
-		if len(statements) > 0 && body != u.Src[0] {
-			v := u.With(slices.Concat([]*uop.UOp{body}, u.Src[1:])...)
-			m[u] = v
+		for _, s := range src {
+			used[s] = true
 		}
 	}
-	return replaced(root, m)
+	return rebuilt(root, func(u, with *uop.UOp) *uop.UOp {
+		body := bodies[u]
+		if body == nil {
+			return with
+		}
+		src, read := slices.Clone(with.Src), paramsOf(body)
+		src[0] = body
+		for i, s := range u.Src[1:] {
+			if !live[u][i] && !read[i] && !used[s] {
+				src[1+i] = s.Graph().DeviceConst(s.DType, uop.Int(0), s.Device(), s.Shape())
+			}
+		}
+		return with.With(src...)
+	})
+}
+
+// liveBody is the body of a loop without writes to states that are not live; states that live ones are computed from become live.
+func liveBody(u *uop.UOp, live map[int]bool) *uop.UOp {
+	states := u.Arg.(uop.RepeatArg).States
+	if while := u.Arg.(uop.RepeatArg).While; while > 0 {
+		live[while-1] = true
+	}
+	if len(live) == states {
+		return u.Src[0]
+	}
+	type write struct {
+		state int
+		reads map[int]bool
+	}
+	writes := map[*uop.UOp]write{}
+	for _, statement := range u.Src[0].Src {
+		for _, w := range statement.Src {
+			writes[w] = write{stateOf(w), paramsOf(w.Src[1])}
+		}
+	}
+	for n := -1; n != len(live); {
+		n = len(live)
+		for _, w := range writes {
+			if live[w.state] {
+				for k := range w.reads {
+					if k < states {
+						live[k] = true
+					}
+				}
+			}
+		}
+	}
+	var statements []*uop.UOp
+	for _, statement := range u.Src[0].Src {
+		kept := slices.DeleteFunc(slices.Clone(statement.Src), func(w *uop.UOp) bool { return !live[writes[w].state] })
+		if len(kept) > 0 {
+			statements = append(statements, statement.With(kept...))
+		}
+	}
+	if len(statements) == 0 {
+		return u.Src[0]
+	}
+	return u.Src[0].With(statements...)
+}
+
+// paramsOf are the numbers of the PARAMs of a body, or of a part of it.
+func paramsOf(body *uop.UOp) map[int]bool {
+	found := map[int]bool{}
+	for _, p := range outside(body) {
+		if p.Op == uop.Param {
+			found[int(p.Arg.(uop.Num))] = true
+		}
+	}
+	return found
 }
 
 // stateOf is the state that a write of a statement goes to.
@@ -332,25 +374,71 @@ func stateOf(w *uop.UOp) int {
 	return int(target.Arg.(uop.Num))
 }
 
-// touches reports whether the body of a REPEAT reads or writes a state.
-func touches(u *uop.UOp, state int) bool {
-	return slices.ContainsFunc(outside(u.Src[0]), func(p *uop.UOp) bool { return p.Op == uop.Param && p.Arg == uop.Num(state) })
-}
-
-// overwritten reports whether the first statement of the body of a REPEAT stores all of a state, and does not read it.
+// overwritten reports whether the body of a REPEAT stores all of a state before it reads any of it: as a whole in its first statement, or an
+// element in each iteration.
 func overwritten(u *uop.UOp, state int) bool {
-	if u.Arg.(uop.RepeatArg).While > 0 {
+	arg := u.Arg.(uop.RepeatArg)
+	if arg.While > 0 {
 		return false // it may run no iteration
 	}
-	first := u.Src[0].Src[0]
-	at := slices.IndexFunc(first.Src, func(s *uop.UOp) bool {
-		return s.Op == uop.Store && s.Src[0].Op == uop.Param && s.Src[0].Arg == uop.Num(state)
-	})
-	if at < 0 {
+	reads := func(statement *uop.UOp) bool {
+		return slices.ContainsFunc(statement.Src, func(w *uop.UOp) bool {
+			return slices.ContainsFunc(outside(w.Src[1]), func(p *uop.UOp) bool { return p.Op == uop.Param && p.Arg == uop.Num(state) })
+		})
+	}
+	statements := u.Src[0].Src
+	for i, statement := range statements {
+		for _, w := range statement.Src {
+			switch target := w.Src[0]; {
+			case stateOf(w) != state:
+			case target.Op == uop.Param && w.Op == uop.Store:
+				return i == 0 && !reads(statement)
+			case isElement(target, arg):
+				return !slices.ContainsFunc(statements, reads)
+			}
+		}
+	}
+	return false
+}
+
+// isElement reports whether a view of a state is one element along an axis, another one in each iteration, and all of them in the end.
+func isElement(target *uop.UOp, arg uop.RepeatArg) bool {
+	if target.Op != uop.Shrink || unshaped(target.Src[0]).Op != uop.Param {
 		return false
 	}
-	target := first.Src[at].Src[0]
-	return !slices.ContainsFunc(first.Src, func(s *uop.UOp) bool { return slices.Contains(outside(s.Src[1]), target) })
+	elements := 0
+	whole := target.Src[0].Shape()
+	for i, p := range target.MovementPairs() {
+		switch from := p.Lo.U; {
+		case p.Lo.IsNum(0) && p.Hi == whole[i]:
+		case from != nil && whole[i].IsNum(arg.Count) && p.Hi == p.Lo.Add(uop.N(1)) && counts(from, arg):
+			elements++
+		default:
+			return false
+		}
+	}
+	return elements == 1
+}
+
+// counts reports whether an index is the counter of a loop, or that from its end: linear in it, from 0 to Count-1.
+func counts(index *uop.UOp, arg uop.RepeatArg) bool {
+	for _, v := range index.Toposort() {
+		switch v.Op {
+		case uop.DefineVar:
+			if v.Arg.(uop.VarArg).Name != arg.Variable {
+				return false
+			}
+		case uop.Mul:
+			if v.Src[0].Op != uop.ConstOp && v.Src[1].Op != uop.ConstOp {
+				return false
+			}
+		case uop.ConstOp, uop.Add, uop.Sub, uop.Cast:
+		default:
+			return false
+		}
+	}
+	lo, hi := index.Bounds()
+	return index.Op != uop.ConstOp && lo == uop.Int(0) && hi == uop.Int(arg.Count-1)
 }
 
 // firstRepeats returns the REPEATs that depend on no other REPEAT.

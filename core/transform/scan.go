@@ -113,8 +113,11 @@ type scan struct {
 	step    Step
 	length  int64
 	reverse bool
-	// own is the number of results that are the caller's: behind them the step keeps the carry that it begins with, which derivatives need.
-	own int
+	// own is the number of results that are the caller's. The step keeps more for its derivatives: the carry that it begins with, and its
+	// residuals, which are nodes of the step. saved are their places among what the step keeps.
+	own       int
+	residuals []*uop.UOp
+	saved     []int
 }
 
 func isFloat(u *uop.UOp) bool { return u.DType.IsFloat() }
@@ -123,11 +126,20 @@ func isFloat(u *uop.UOp) bool { return u.DType.IsFloat() }
 func (l *scan) run(carry, sequences, reads []*uop.UOp) (last, kept []*uop.UOp) {
 	n := len(carry)
 	l.own = n + len(l.step.Out)
-	l.step.Out = slices.Concat(l.step.Out, l.step.Carry)
+	l.residuals = residuals(&l.step)
+	l.step.Out = slices.Clone(l.step.Out)
+	for _, u := range slices.Concat(l.step.Carry, l.residuals) {
+		k := slices.Index(l.step.Out, u)
+		if k < 0 {
+			k = len(l.step.Out)
+			l.step.Out = append(l.step.Out, u)
+		}
+		l.saved = append(l.saved, k)
+	}
 	results := l.loop(carry, sequences, reads)
 	var whole []*uop.UOp // history that is no part of the value
-	for _, u := range results[l.own:] {
-		if !isFloat(u) {
+	for _, k := range l.saved {
+		if u := results[n+k]; !isFloat(u) {
 			whole = append(whole, u)
 		}
 	}
@@ -305,15 +317,16 @@ func (l *scan) operands(u *uop.UOp) (carry, sequences, reads []*uop.UOp) {
 // like are tensors of the types and shapes of the results.
 func (l *scan) like() []*uop.UOp { return slices.Concat(l.step.Carry, l.blank()) }
 
-// history is the carry before each step: floats are parts of the value, and have derivatives, the others are the last sources.
+// history is the carry before each step, and its residuals: floats are parts of the value, and have derivatives, the others are the last
+// sources.
 func (l *scan) history(u *uop.UOp) []*uop.UOp {
 	like := l.like()
 	floats := places(like)
 	parts := partsOf(u, chosen(like, floats))
 	whole := u.Src[1+len(l.step.inputs()):]
-	out := make([]*uop.UOp, len(like)-l.own)
-	for i := range out {
-		if k := slices.Index(floats, l.own+i); k >= 0 {
+	out := make([]*uop.UOp, len(l.saved))
+	for i, at := range l.saved {
+		if k := slices.Index(floats, len(l.step.Carry)+at); k >= 0 {
 			out[i] = parts[k]
 		} else {
 			out[i], whole = whole[0], whole[1:]
@@ -322,21 +335,31 @@ func (l *scan) history(u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// Gradient is a loop in the other direction: its carry are the gradients of the carry, and the sums of those of what is read.
+// Gradient is a loop in the other direction: its carry are the gradients of the carry, and the sums of those of what is read. Its step computes
+// values of the step again, from the carry and the residuals.
 func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 	carry, sequences, reads := l.operands(u)
 	s := &l.step
 	like := l.like()
 	floats := places(like)
 	incoming := make([]*uop.UOp, len(like))
+	from := int64(0)
 	for k, part := range partsOf(g, chosen(like, floats)) {
-		incoming[floats[k]] = part
+		if to := from + part.Size(); floats[k] < len(carry) || !isZero(g, from, to) {
+			incoming[floats[k]] = part
+		}
+		from += part.Size()
 	}
 	back := Step{Elements: slices.Concat(s.Elements, s.Carry), Reads: s.Reads}
+	at := map[*uop.UOp]*uop.UOp{}
+	for _, v := range l.residuals {
+		at[v] = Placeholder(v, v.DType, v.Shape())
+		back.Elements = append(back.Elements, at[v])
+	}
 	given := slices.Concat(sequences, l.history(u))
 	var before, losses, seeds []*uop.UOp // before are the gradients of the carry after the last step
 	for i, v := range slices.Concat(s.Next, s.Out) {
-		if !isFloat(v) {
+		if !isFloat(v) || incoming[i] == nil {
 			continue
 		}
 		p := Placeholder(v, v.DType, v.Shape())
@@ -353,6 +376,7 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 	if err != nil {
 		gradient.Refuse(err)
 	}
+	found = mustSubstitute(found, at)
 	into := make([]*uop.UOp, len(inputs)) // of the inputs of a step
 	for k, i := range moving {
 		into[i] = found[k]
@@ -386,6 +410,22 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 		}
 	}
 	return out
+}
+
+// isZero reports whether elements of a vector are zeros since they are outside of the parts that it is a sum of, as those of the gradient of
+// results that nothing uses.
+func isZero(g *uop.UOp, from, to int64) bool {
+	switch {
+	case g.Op == uop.Add:
+		return isZero(g.Src[0], from, to) && isZero(g.Src[1], from, to)
+	case g.Op == uop.Pad:
+		p, n := g.MovementPairs()[0], g.Shape()[0]
+		if p.Lo.U != nil || p.Hi.U != nil || n.U != nil {
+			return false
+		}
+		return to <= p.Lo.N || from >= n.N-p.Hi.N
+	}
+	return false
 }
 
 // Tangent is a loop of the step and its tangent together. tangents are those of the sources behind the value, nil for zeros.

@@ -1,0 +1,80 @@
+package schedule
+
+import (
+	"slices"
+	"testing"
+
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// A loop keeps nothing for a loop that does not read it.
+func TestWithoutDead(t *testing.T) {
+	g := symbolic.NewGraph()
+	buffer := func() *uop.UOp { return g.NewBuffer("CPU", 4, uop.Float32) }
+	param := func(i int64) *uop.UOp {
+		return g.New(uop.Param, uop.Float32, []*uop.UOp{g.ShapeArg(uop.ShapeOf(4)), g.DeviceOp("CPU")}, uop.Num(i), nil)
+	}
+	x, y, z := param(0), param(1), param(2)
+	first := g.RepeatOn(uop.RepeatArg{Variable: "i", Count: 3, States: 3},
+		[]*uop.UOp{g.Sink(nil, x.AssignTo(x.Sin()), y.AssignTo(x.Add(y)), z.AssignTo(z.Exp2()))}, []*uop.UOp{buffer(), buffer(), buffer()}, nil)
+	second := g.RepeatOn(uop.RepeatArg{Variable: "i", Count: 3, States: 2},
+		[]*uop.UOp{g.Sink(nil, x.AssignTo(x.Mul(x)), y.AssignTo(y.Mul(z)))}, []*uop.UOp{first[0], first[1]}, []*uop.UOp{first[2]})
+	writes := func(u *uop.UOp) (states []int) {
+		for _, statement := range u.Src[0].Src {
+			for _, w := range statement.Src {
+				states = append(states, stateOf(w))
+			}
+		}
+		return states
+	}
+	for _, c := range []struct {
+		result        int
+		first, second []int
+	}{{0, []int{0}, []int{0}}, {1, []int{0, 1, 2}, []int{1}}} {
+		root := withoutDead(g.Sink(nil, buffer().Store(second[c.result])))
+		for _, u := range outside(root) {
+			if u.Op != uop.Repeat {
+				continue
+			}
+			want := c.second
+			if u.Arg.(uop.RepeatArg).States == 3 {
+				want = c.first
+			}
+			if got := writes(u); !slices.Equal(got, want) {
+				t.Errorf("result %d: a loop writes the states %v, expected %v", c.result, got, want)
+			}
+		}
+	}
+}
+
+// A sequence that a loop fills needs no initial value, in whichever order; one that it reads, or fills in part, does.
+func TestOverwritten(t *testing.T) {
+	g := symbolic.NewGraph()
+	const steps = 5
+	param := func(i int64, n ...int64) *uop.UOp {
+		return g.New(uop.Param, uop.Float32, []*uop.UOp{g.ShapeArg(uop.ShapeOf(n...)), g.DeviceOp("CPU")}, uop.Num(i), nil)
+	}
+	x, all := param(0, 1, 3), param(1, steps, 3)
+	i := uop.S(g.Variable("i", uop.Int(0), uop.Int(steps-1), uop.IndexT))
+	at := func(from uop.Sint) *uop.UOp {
+		return all.Shrink([]uop.Pair{{Lo: from, Hi: from.Add(uop.N(1))}, {Lo: uop.N(0), Hi: uop.N(3)}})
+	}
+	for _, c := range []struct {
+		name  string
+		write *uop.UOp
+		want  bool
+	}{
+		{"an element in each step", at(i).AssignTo(x), true},
+		{"from the end", at(uop.N(steps - 1).Sub(i)).AssignTo(x), true},
+		{"an element that is read", at(i).AssignTo(at(i)), false},
+		{"the same element", at(uop.N(2)).AssignTo(x), false},
+		{"elements by twos", at(i.Mul(uop.N(2))).AssignTo(x), false},
+	} {
+		u := g.RepeatOn(uop.RepeatArg{Variable: "i", Count: steps, States: 2}, []*uop.UOp{g.Sink(nil, c.write)},
+			[]*uop.UOp{g.NewBuffer("CPU", 3, uop.Float32).Reshape(uop.ShapeOf(1, 3)), g.NewBuffer("CPU", 3*steps, uop.Float32).Reshape(uop.ShapeOf(steps, 3))}, nil)
+		if got := overwritten(u[0].Src[0], 1); got != c.want {
+			t.Errorf("%s: overwritten is %v, expected %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package transform
+
+import (
+	"math"
+	"slices"
+
+	"polygrad/core/gradient"
+	"polygrad/core/uop"
+)
+
+// The loop backwards of a scan needs values of each step. It has the carry before the step, and computes from it what is cheap. What is not is a
+// residual, which the forward loop stores: storing an element and loading it again takes the time of about storeCost operations on one.
+// Residuals that no derivative reads are dropped by the scheduler.
+const storeCost = 64
+
+// residuals are the nodes of a step that cost more to compute again than to store. Candidates are results of reductions, of functions with
+// gradients of their own, of loops with what these store, and of checkpointed functions, whose inside is computed again: that is what checkpoint
+// is for. A sum of candidates is stored in place of them.
+func residuals(s *Step) (out []*uop.UOp) {
+	// The value of a function with a gradient of its own has no other derivative.
+	below := func(u *uop.UOp) []*uop.UOp {
+		if u.Op == uop.Repeat || u.Op == uop.CustomGradient {
+			return u.Src[1:]
+		}
+		return u.Src
+	}
+	depends, known, users := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}, map[*uop.UOp][]*uop.UOp{}
+	for _, p := range slices.Concat(s.Carry, s.Elements) {
+		depends[p] = true
+	}
+	for _, p := range s.inputs() {
+		known[p] = true
+	}
+	list := order(slices.Concat(s.Next, s.Out), below)
+	for _, u := range list {
+		for _, v := range below(u) {
+			depends[u] = depends[u] || depends[v]
+			users[v] = append(users[v], u)
+		}
+	}
+	store := func(u *uop.UOp) {
+		if !known[u] {
+			known[u] = true
+			out = append(out, u)
+		}
+	}
+	for _, u := range list {
+		if !depends[u] || known[u] {
+			continue
+		}
+		parts, recomputed := candidates(u, users[u])
+		work := int64(math.MaxInt64)
+		if len(parts) > 0 && !recomputed {
+			work = operationsOf(u, known)
+		}
+		for _, v := range parts {
+			if work < storeCost*v.Size() {
+				continue
+			}
+			for next := sumOf(v, users[v]); next != nil; next = sumOf(v, users[v]) {
+				v = next
+			}
+			store(v)
+		}
+	}
+	return out
+}
+
+// candidates are what may be stored of a node, and whether it must be, as the rest is not to be computed again in any case.
+func candidates(u *uop.UOp, users []*uop.UOp) (parts []*uop.UOp, recomputed bool) {
+	switch {
+	case u.Op == uop.ReduceAxis, u.Op == uop.PrefixAxis, u.Op == uop.Result && !isFloat(u):
+		return []*uop.UOp{u}, false
+	case u.Op != uop.CustomGradient:
+		return nil, false
+	}
+	if l, is := u.Arg.(*scan); is {
+		like := l.like()
+		return partsOf(u, chosen(like, places(like))), false
+	}
+	rule := u.Arg
+	for batched, is := rule.(batchedGradient); is; batched, is = rule.(batchedGradient) {
+		rule = batched.of
+	}
+	if p, is := rule.(gradient.Pointwise); is && p.Pointwise() {
+		return nil, false
+	}
+	for _, v := range users {
+		if v.Op == uop.Shrink {
+			parts = append(parts, v)
+		}
+	}
+	if _, recomputed = rule.(*checkpoint); len(parts) == 0 {
+		parts = []*uop.UOp{u}
+	}
+	return parts, recomputed
+}
+
+// sumOf is the only user of a value, if it needs no more memory and its derivative does not read the value.
+func sumOf(u *uop.UOp, users []*uop.UOp) *uop.UOp {
+	if len(users) != 1 {
+		return nil
+	}
+	v := users[0]
+	linear := v.Op == uop.Reshape || v.Op == uop.Permute || v.Op == uop.Cast && v.DType.IsFloat() && u.DType.IsFloat() ||
+		v.Op == uop.Add && v.DType.IsFloat()
+	if !linear || v.Size()*int64(v.DType.Itemsize()) > u.Size()*int64(u.DType.Itemsize()) {
+		return nil
+	}
+	return v
+}
+
+// functions are the operations that take as long as several sums.
+var functions = uop.Ops(uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Pow, uop.Reciprocal)
+
+// operationsOf is how many it takes to compute a value from what is known.
+func operationsOf(u *uop.UOp, known map[*uop.UOp]bool) (n int64) {
+	for _, v := range order([]*uop.UOp{u}, func(v *uop.UOp) []*uop.UOp {
+		switch {
+		case known[v]:
+			return nil
+		case v.Op == uop.Repeat:
+			return v.Src[1:]
+		}
+		return v.Src
+	}) {
+		if !known[v] {
+			n += operations(v)
+		}
+	}
+	return n
+}
+
+// operations is how many a node takes, roughly.
+func operations(u *uop.UOp) (n int64) {
+	switch {
+	case u.Op == uop.ReduceAxis || u.Op == uop.PrefixAxis:
+		return u.Src[0].Size()
+	case u.Op == uop.Repeat:
+		for _, v := range order([]*uop.UOp{u.Src[0]}, func(v *uop.UOp) []*uop.UOp { return v.Src }) {
+			n += operations(v)
+		}
+		return n * u.Arg.(uop.RepeatArg).Count
+	case functions.Has(u.Op):
+		return 8 * u.Size()
+	case uop.GroupALU.Has(u.Op):
+		return u.Size()
+	}
+	return 0
+}
