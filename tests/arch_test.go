@@ -72,6 +72,7 @@ var below = map[string][]string{
 var beside = map[string][]string{
 	"core/tensor":     {"core/gradient", "exec"},
 	"core/gradient":   {"core/symbolic"},
+	"core/transform":  {"core/symbolic"},
 	"core/schedule":   {"core/tensor", "core/gradient"},
 	"core/lower":      {"exec/interp"},
 	"render/regalloc": {"core/nest/ir", "core/uop"},

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"polygrad/core/gradient"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -16,7 +17,7 @@ func product(x, w *uop.UOp) *uop.UOp {
 
 // What is cheap for its size is computed again, and so is the inside of a checkpoint; the rest is stored, as a sum if it is only used in one.
 func TestResiduals(t *testing.T) {
-	g := uop.NewGraph(nil)
+	g := symbolic.NewGraph()
 	buffer := func(n ...int64) *uop.UOp {
 		return g.NewBuffer("CPU", uop.ShapeOf(n...).MaxNumel(), uop.Float32).Reshape(uop.ShapeOf(n...))
 	}
