@@ -261,3 +261,46 @@ def test_rows_of_variable_length(length: int) -> None:
         (((a * b).sum(0, keepdim=True) * a).sum(1), ((wide * other).sum(0) * wide).sum(1)),
     ):
         np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-4)
+
+
+STEPS = [
+    lambda t: t.exp(),
+    lambda t: t * 2 - 1,
+    lambda t: (t > 0).where(t, -t),
+    lambda t: t.softmax(-1),
+    lambda t: t.softmax(0),
+    lambda t: t.layernorm(),
+    lambda t: t - t.max(0, keepdim=True),
+    lambda t: t * t.sum(1, keepdim=True),
+    lambda t: t / (1e-3 + t.abs().sum()),
+    lambda t: t.sum(0, keepdim=True),
+    lambda t: t.sum(1, keepdim=True),
+    lambda t: t.max(0, keepdim=True),
+    lambda t: t.mean(1, keepdim=True),
+    lambda t: (t > 0.5).any(0, keepdim=True).cast(t.dtype),
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_on_slices_of_variable_size(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(8):
+        rows, columns = int(rng.choice([2, 3, 8, 17, 100])), int(rng.choice([2, 7, 31, 129, 1030]))
+        dtype = str(rng.choice(["float32", "float16", "float64"]))
+        data = rng.uniform(-1, 1, (rows, columns)).astype(dtype)
+        x, steps = (
+            Tensor(data),
+            [STEPS[i] for i in rng.integers(len(STEPS), size=rng.integers(1, 4))],
+        )
+        sizes = [Variable("a", 1, rows), Variable("b", 1, columns)]
+        for _ in range(2):
+            a, b = int(rng.integers(1, rows + 1)), int(rng.integers(1, columns + 1))
+            varied = int(rng.integers(1, 4))
+            got = x[
+                : sizes[0].bind(a) if varied & 1 else a, : sizes[1].bind(b) if varied & 2 else b
+            ]
+            want = Tensor(np.ascontiguousarray(data[:a, :b]))
+            for step in steps:
+                got, want = step(got), step(want)
+            tolerance = 2e-2 if dtype == "float16" else 1e-3
+            np.testing.assert_allclose(got.numpy(), want.numpy(), tolerance, tolerance)

@@ -178,42 +178,53 @@ func (im *emitter) dynamicBlocks(p *openBand, i int, es []*env) {
 	})
 }
 
-// dynamicVectors emits the vectors of an axis whose trip count is known only at run time: whole vectors, and for the remainder a
-// masked vector, or scalar code on machines without masks.
+// dynamicVectors emits the vectors of an axis whose trip count is known only at run time: whole tiles, and for the remainder masked
+// vectors, or scalar code on machines without masks.
 func (im *emitter) dynamicVectors(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
 	im.env = es[0]
 	n, lanes := im.count(a.Region), int64(im.Lanes)
+	whole, left := im.divided(n, a.Tile())
+	w := window{im.Int(ir.I64, 0), whole, left}
+	if p.Items == i {
+		w = im.dynamicItems(whole, left)
+	}
+	im.Builder.Loop(a.Region.Label()+" tiles", w.count, func(l *ir.Loop) {
+		a.base = im.addLinear(im.scaled(w.lo, a.Tile()), linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}, 1)
+		a.live, a.last = a.Units, nil
+		im.levels(p, i+1, es)
+	})
 	if a.Region.TripMultiple()%a.Tile() == 0 {
-		im.Builder.Loop(a.Region.Label()+" tiles", im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, a.Tile())), func(l *ir.Loop) {
-			a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: a.Tile()}}}
-			a.live, a.last = a.Units, nil
-			im.levels(p, i+1, es)
-		})
 		return
 	}
+	done := im.scaled(whole, a.Tile())
 	if !p.Masks {
-		whole := im.Do(ir.Div, ir.I64, n, im.Int(ir.I64, lanes))
-		im.Builder.Loop(a.Region.Label()+" vectors", whole, func(l *ir.Loop) {
-			a.base, a.live, a.last = linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}, 1, nil
-			im.levels(p, i+1, es)
-		})
-		done := im.Do(ir.Mul, ir.I64, whole, im.Int(ir.I64, lanes))
-		im.Builder.Loop(a.Region.Label()+" lanes", im.Do(ir.Sub, ir.I64, n, done), func(l *ir.Loop) {
-			a.base = im.addLinear(im.scaled(done, 1), linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1)
-			a.live, a.vec = 1, false
+		im.Builder.Loop(a.Region.Label()+" lanes", w.tail, func(l *ir.Loop) {
+			a.base = im.addLinear(done, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1)
+			a.live, a.last, a.vec = 1, nil, false
 			im.levels(p, i+1, es)
 			a.vec = true
 		})
 		return
 	}
-	count := im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, n, im.Int(ir.I64, lanes-1)), im.Int(ir.I64, lanes))
-	im.Builder.Loop(a.Region.Label()+" vectors", count, func(l *ir.Loop) {
-		a.base = linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}
-		a.live, a.last = 1, im.lanesBelow(n, a.base)
+	vectors := im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, w.tail, im.Int(ir.I64, lanes-1)), im.Int(ir.I64, lanes))
+	im.Builder.Loop(a.Region.Label()+" rest", vectors, func(l *ir.Loop) {
+		at := linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}
+		a.base, a.live, a.last = im.addLinear(done, at, 1), 1, im.lanesBelow(left, at)
 		im.levels(p, i+1, es)
 		a.last = nil
 	})
+}
+
+// dynamicItems are the tiles of the work items of the call, of an axis with so many whole tiles and remaining iterations; items are
+// counted up to the greatest trip count.
+func (im *emitter) dynamicItems(whole, left *ir.Value) window {
+	first, n := im.New(ir.First, ir.I64, 1, 0), im.New(ir.Items, ir.I64, 1, 0)
+	before := im.Do(ir.Max, ir.I64, im.Do(ir.Sub, ir.I64, whole, first), im.Int(ir.I64, 0))
+	count := im.Do(ir.Where, ir.I64, im.Do(ir.Less, ir.Bool, n, before), n, before)
+	// The remainder is an item, too.
+	here := im.Do(ir.And, ir.Bool, im.Do(ir.LessEqual, ir.Bool, first, whole), im.Do(ir.Less, ir.Bool, whole, im.Do(ir.Add, ir.I64, first, n)))
+	return window{first, count, im.Do(ir.Where, ir.I64, here, left, im.Int(ir.I64, 0))}
 }
 
 // scaled is a value times a constant in linear form.
@@ -249,7 +260,10 @@ func (im *emitter) onceIf(label string, count *ir.Value, body func()) {
 func (im *emitter) walkLoop(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
 	count := im.count(a.Region)
-	if p.Items == i {
+	switch {
+	case p.Items == i && a.Dynamic:
+		count = im.dynamicItems(count, im.Int(ir.I64, 0)).count
+	case p.Items == i:
 		count = im.New(ir.Items, ir.I64, 1, 0)
 	}
 	im.Builder.Loop(a.Region.Label(), count, func(l *ir.Loop) {

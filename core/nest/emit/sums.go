@@ -27,35 +27,36 @@ func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 	}
 }
 
-// alongUnknown spreads a loop over the lanes of vectors whose trip count is known only at run time. Unless that is a multiple
-// of the lanes, the last vector is masked, or a scalar loop does the remainder.
+// alongUnknown spreads a loop over the lanes of vectors whose trip count is known only at run time: whole iterations of all
+// accumulators, then one that is masked, or scalar ones on machines without masks.
 func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
 	r, lanes := p.Loop, p.Lanes
-	ways, round := p.Ways(int64(len(copies)), -1), int64(0)
-	whole := p.Multiple%lanes == 0 || !im.planned.Masks
-	if !whole {
-		round = lanes*ways - 1
-	}
+	ways := p.Ways(int64(len(copies)), -1)
+	step := ways * lanes
 	im.env = copies[0]
 	n := im.count(r)
-	count := im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, n, im.Int(ir.I64, round)), im.Int(ir.I64, ways*lanes))
+	count, left := im.divided(n, step)
 	var s *sums
 	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
 		s = im.newSums(l, r, copies, int(ways), true)
 		for w := range ways {
-			at := linear{terms: []ir.Term{{V: l.Iter, Coef: ways * lanes}}, off: w * lanes, lane: 1}
-			var tail *ir.Value
-			if !whole {
-				tail = im.lanesBelow(n, linear{terms: at.terms, off: at.off})
-			}
-			s.step(int(w), at, tail, true)
+			s.step(int(w), linear{terms: []ir.Term{{V: l.Iter, Coef: step}}, off: w * lanes, lane: 1}, nil, true)
 		}
 	})
+	done := im.scaled(count, step)
+	if im.planned.Masks && p.Multiple%step != 0 {
+		once := im.Do(ir.Cast, ir.I64, im.Do(ir.Less, ir.Bool, im.Int(ir.I64, 0), left))
+		im.Builder.Loop(r.Label()+" rest", once, func(l *ir.Loop) {
+			s = s.goOn(l, int(ways))
+			for w := range ways {
+				s.step(int(w), im.addLinear(done, linear{off: w * lanes, lane: 1}, 1), im.lanesBelow(left, linear{off: w * lanes}), true)
+			}
+		})
+	}
 	s.finish(true)
-	if whole && p.Multiple%(ways*lanes) != 0 {
+	if !im.planned.Masks && p.Multiple%step != 0 {
 		im.env = copies[0]
-		done := im.Do(ir.Mul, ir.I64, count, im.Int(ir.I64, ways*lanes))
-		im.oneByOne(r, copies, im.Do(ir.Sub, ir.I64, n, done), im.scaled(done, 1))
+		im.oneByOne(r, copies, left, done)
 	}
 }
 

@@ -42,11 +42,17 @@ func (p *Band) shareable() []int64 {
 		if p.MultiPass != nil && i >= p.MultiPass.At || p.Product != nil && i > 0 {
 			break
 		}
-		if !l.Axis.Dynamic && l.Axis.Count > 0 && !l.Axis.ordered && (l.Kind != Tiles || l.Axis.Group == 0) {
+		if l.shareable() {
 			out = append(out, int64(i))
 		}
 	}
 	return out
+}
+
+// shareable reports whether threads may share the iterations of a level. Those of a dynamic axis are counted up to the greatest count.
+func (l level) shareable() bool {
+	a := l.Axis
+	return a.Count > 0 && !a.ordered && (l.Kind != Tiles || a.Group == 0) && (!a.Dynamic || l.Kind == Walk || l.Kind == Tiles && a.Vector)
 }
 
 // joined renumbers the levels behind one that was joined with the next.

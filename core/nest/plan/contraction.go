@@ -70,10 +70,13 @@ func (pl *planner) planReduction(p *Band) {
 		best = pl.alongCost(p, k, rows, acc)
 	}
 	for _, a := range p.Axes {
-		if a.Dynamic || a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
+		if a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
 			continue
 		}
 		shared := pl.sharing(p, acc, a)
+		if a.Dynamic && shared != nil {
+			continue // products are tiled over axes of a known length
+		}
 		if cost := pl.tileCost(p, k, a, shared, acc); cost <= best {
 			best, vec, rows = cost, a, shared
 		}
@@ -89,7 +92,7 @@ func (pl *planner) planReduction(p *Band) {
 		return
 	}
 	vec.Vector, vec.Unit = true, int64(pl.Lanes)
-	if rows == nil && pl.planPasses(p, vec, acc) {
+	if rows == nil && !vec.Dynamic && pl.planPasses(p, vec, acc) {
 		return
 	}
 	apart := rows != nil && pl.splitKIfLong(p, vec, rows, acc)

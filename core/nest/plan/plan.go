@@ -212,7 +212,7 @@ func (pl *planner) planElements(p *Band, copies int64) {
 			units = 16
 		}
 	}
-	for vec.Units = max(units/copies, 1); vec.Units > 1 && (vec.Units*weight > most || !vec.Dynamic && vec.Tile() > vec.Count || vec.Dynamic && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
+	for vec.Units = max(units/copies, 1); vec.Units > 1 && (vec.Units*weight > most || vec.Count > 0 && vec.Tile() > vec.Count || vec.Dynamic && !p.Masks && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
 	}
 	if vec.Dynamic {
 		return
@@ -313,6 +313,9 @@ func (pl *planner) prefixStep(r *analysis.Region) int64 {
 func (pl *planner) chooseItems(p *Band) {
 	shareable := p.shareable()
 	at := slices.IndexFunc(p.Levels, func(l level) bool { return !l.Axis.ordered && !l.Axis.Dynamic })
+	if at < 0 {
+		at = slices.IndexFunc(p.Levels, level.shareable)
+	}
 	if at < 0 || at > 0 && !slices.Contains(shareable, int64(at)) || pl.serial {
 		return
 	}
@@ -341,7 +344,7 @@ func (pl *planner) chooseItems(p *Band) {
 
 // joinable returns the axis that can be collapsed with a level of work items, nil for none.
 func (p *Band) joinable(at int) *Axis {
-	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && p.Levels[at].Axis.Count < manyItems {
+	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && !p.Levels[at].Axis.Dynamic && p.Levels[at].Axis.Count < manyItems {
 		if next := p.Levels[at+1]; next.Kind == Walk && !next.Axis.Dynamic && next.Axis.Count > 0 && !next.Axis.ordered {
 			return next.Axis
 		}

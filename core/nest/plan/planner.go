@@ -180,10 +180,8 @@ const (
 func (r *Reduction) Ways(copies, n int64) int64 {
 	ways, sums := int64(1), copies*r.updates
 	switch {
-	case r.Form == AlongUnknown && r.Multiple%r.Lanes != 0:
-		return 4
 	case r.Form == AlongUnknown:
-		for ways = r.chains; r.Multiple%(ways*r.Lanes) != 0 || ways > 1 && (ways*sums > r.chains || ways*r.weight > alongWeight); ways /= 2 {
+		for ways = max(r.chains/sums, 1); ways > 1 && ways*r.weight > alongWeight; ways /= 2 {
 		}
 		return ways
 	case r.Form == Along:
@@ -256,8 +254,8 @@ func (p *Band) copies() int64 {
 		return n
 	}
 	for _, a := range p.Axes {
-		if !a.Plain() && !(a.Dynamic && a.Vector) {
-			n *= min(a.Units, (a.Count+a.Unit-1)/a.Unit)
+		if !a.Plain() {
+			n *= min(a.Units, max((a.Count+a.Unit-1)/a.Unit, 1))
 		}
 	}
 	return n

@@ -20,10 +20,11 @@ func (pl *planner) planShortRows(p *Band) {
 		return
 	}
 	for _, r := range p.Leaf.Loops() {
-		if r.Trip() < 0 || len(r.Loops()) > 0 || r.InOrder() || !r.Writes && !r.Simple() {
+		most := max(r.Trip(), r.Bound())
+		if most < 0 || len(r.Loops()) > 0 || r.InOrder() || !r.Writes && !r.Simple() {
 			return
 		}
-		vectors = max(vectors, (r.Trip()+int64(pl.Lanes)-1)/int64(pl.Lanes))
+		vectors = max(vectors, (most+int64(pl.Lanes)-1)/int64(pl.Lanes))
 	}
 	if vectors > shortRowVectors {
 		return

@@ -68,9 +68,6 @@ func (f *fuser) bodyOf(k schedule.Kernel) *body {
 	if end.Op == uop.End {
 		st, b.loops = end.Src[0], end.Src[1:]
 	}
-	if slices.ContainsFunc(b.loops, variable) {
-		return nil // only reductions are of variable length
-	}
 	if st.Op != uop.Store || len(st.Src) != 2 || st.Src[0].Op != uop.Index {
 		return nil
 	}
