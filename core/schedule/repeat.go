@@ -214,30 +214,27 @@ func (r *repeats) request(root *uop.UOp) error {
 }
 
 // withParts takes parts of vectors that are put together, element after element, from where the parts come from: the results of a loop are one
-// vector for its derivatives, and what nobody takes of it need not be computed.
+// vector for its derivatives, or one along the last axis for each element of a batch, and what nobody takes of it need not be computed.
 func withParts(root *uop.UOp) *uop.UOp {
 	return rebuilt(root, func(_, with *uop.UOp) *uop.UOp {
-		if with.Op == uop.Shrink && len(with.Shape()) == 1 {
+		if with.Op == uop.Shrink {
 			return partOf(with)
 		}
 		return with
 	})
 }
 
-// partOf is a part of a vector WHERE(PAD(true), PAD(x), y), of x or of y, if it is whole in one of them; otherwise the part itself.
+// partOf is a part along the last axis of WHERE(PAD(true), PAD(x), y), of x or of y, if it is whole in one of them; otherwise the part itself.
 func partOf(part *uop.UOp) *uop.UOp {
-	region := func(u *uop.UOp) (from, to int64, ok bool) {
-		p, total := u.MovementPairs()[0], u.Shape()[0]
-		if u.Op == uop.Shrink {
-			return p.Lo.N, p.Hi.N, p.Lo.U == nil && p.Hi.U == nil
-		}
-		return p.Lo.N, total.N - p.Hi.N, p.Lo.U == nil && p.Hi.U == nil && total.U == nil
-	}
-	from, to, ok := region(part)
+	from, to, ok := alongLast(part)
 	for u := part.Src[0]; ok; {
 		switch {
-		case u.Op == uop.Where && u.Src[0].Op == uop.Pad && u.Src[0].Src[0].Base().IsConst(uop.BoolConst(true)):
-			a, b, fixed := region(u.Src[0])
+		case u.Op == uop.Where:
+			here, is := lastOf(u.Src[0])
+			if !is {
+				return part
+			}
+			a, b, fixed := alongLast(here)
 			switch {
 			case fixed && a <= from && to <= b:
 				u = u.Src[1]
@@ -247,16 +244,53 @@ func partOf(part *uop.UOp) *uop.UOp {
 				return part
 			}
 		case u.Op == uop.Pad:
-			a, b, fixed := region(u)
+			a, b, fixed := alongLast(u)
 			if !fixed || from < a || to > b {
 				return part
 			}
-			return u.Src[0].Shrink([]uop.Pair{{Lo: uop.N(from - a), Hi: uop.N(to - a)}})
+			pairs := part.MovementPairs()
+			pairs[len(pairs)-1] = uop.Pair{Lo: uop.N(from - a), Hi: uop.N(to - a)}
+			return u.Src[0].Shrink(pairs)
 		default:
 			return part
 		}
 	}
 	return part
+}
+
+// alongLast is where a SHRINK begins and ends in its source, or the source in a PAD, if only the last axis changes.
+func alongLast(u *uop.UOp) (from, to int64, ok bool) {
+	pairs := u.MovementPairs()
+	last := len(pairs) - 1
+	for i, p := range pairs {
+		whole := p.Lo.IsNum(0) && p.Hi.IsNum(0)
+		if u.Op == uop.Shrink {
+			whole = p.Lo.IsNum(0) && p.Hi == u.Src[0].Shape()[i]
+		}
+		if p.Lo.U != nil || p.Hi.U != nil || i < last && !whole {
+			return 0, 0, false
+		}
+	}
+	if last < 0 || u.Shape()[last].U != nil {
+		return 0, 0, false
+	}
+	p := pairs[last]
+	if u.Op == uop.Shrink {
+		return p.Lo.N, p.Hi.N, true
+	}
+	return p.Lo.N, u.Shape()[last].N - p.Hi.N, true
+}
+
+// lastOf is the PAD of a vector of truths that a condition repeats for the elements of a batch.
+func lastOf(condition *uop.UOp) (pad *uop.UOp, ok bool) {
+	last := func(u *uop.UOp) uop.Sint { return u.Shape()[len(u.Shape())-1] }
+	n := last(condition)
+	for condition.Op == uop.Expand || condition.Op == uop.Reshape {
+		if condition = condition.Src[0]; len(condition.Shape()) == 0 || last(condition) != n {
+			return nil, false
+		}
+	}
+	return condition, condition.Op == uop.Pad && len(condition.Shape()) == 1 && condition.Src[0].Base().IsConst(uop.BoolConst(true))
 }
 
 // withoutDead removes the writes to states of loops that nothing uses: neither after the loop, nor for another state that is used. What

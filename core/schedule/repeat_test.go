@@ -78,3 +78,44 @@ func TestOverwritten(t *testing.T) {
 		}
 	}
 }
+
+// A part of the results of a loop, for each element of a batch or without one, is the result that it is of.
+func TestWithParts(t *testing.T) {
+	g := symbolic.NewGraph()
+	around := func(u *uop.UOp, from, to int64) *uop.UOp {
+		pairs := make([]uop.Pair, len(u.Shape()))
+		for i := range pairs {
+			pairs[i] = uop.Pair{Lo: uop.N(0), Hi: uop.N(0)}
+		}
+		pairs[len(pairs)-1] = uop.Pair{Lo: uop.N(from), Hi: uop.N(to)}
+		return u.Pad(pairs)
+	}
+	for _, batch := range []uop.Shape{nil, uop.ShapeOf(3), uop.ShapeOf(2, 3)} {
+		with := func(n ...int64) uop.Shape { return slices.Concat(batch, uop.ShapeOf(n...)) }
+		part := func(u *uop.UOp, from, to int64) *uop.UOp {
+			var pairs []uop.Pair
+			for _, n := range batch {
+				pairs = append(pairs, uop.Pair{Lo: uop.N(0), Hi: n})
+			}
+			return u.Shrink(append(pairs, uop.Pair{Lo: uop.N(from), Hi: uop.N(to)}))
+		}
+		buffer := func(n int64) *uop.UOp {
+			s := with(n)
+			return g.NewBuffer("CPU", s.MaxNumel(), uop.Float32).Reshape(s)
+		}
+		x, y := buffer(4), buffer(2)
+		here := around(g.DeviceConst(uop.Bool, uop.BoolConst(true), "CPU", uop.ShapeOf(2)), 4, 0)
+		if batch != nil {
+			here = here.Reshape(slices.Concat(slices.Repeat(uop.ShapeOf(1), len(batch)), uop.ShapeOf(6))).Expand(with(6))
+		}
+		both := here.Where(around(y, 4, 0), around(x, 0, 2))
+		for _, c := range []struct {
+			from, to int64
+			want     *uop.UOp
+		}{{0, 4, x}, {4, 6, y}, {1, 3, part(x, 1, 3)}, {5, 6, part(y, 1, 2)}, {3, 5, part(both, 3, 5)}} {
+			if got := withParts(g.Sink(nil, part(both, c.from, c.to))).Src[0]; got != c.want {
+				t.Errorf("batch %v, elements %d to %d: %s, expected %s", batch, c.from, c.to, got, c.want)
+			}
+		}
+	}
+}
