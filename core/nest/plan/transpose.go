@@ -32,7 +32,7 @@ func (pl *planner) planTranspose(p *Band, acc []analysis.Access, arithmetic, bes
 	}
 	for _, y := range p.Axes {
 		for _, x := range p.Axes {
-			if x == y || x.Dynamic || y.Dynamic || x.Count < lanes || y.Count < lanes {
+			if x == y || x.Count < lanes || y.Count < lanes {
 				continue
 			}
 			byLane, byCopy := pl.Slopes(y.Region.Rng), pl.Slopes(x.Region.Rng)

@@ -134,6 +134,10 @@ func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 		if load.DType != from.value.DType || load.Src[1].Find((*uop.UOp).IsInvalid) != nil {
 			return nil, nil, nil
 		}
+		if at := sameIndex(from.index(), load.Src[1]); len(at) == len(from.loops) && !p.pieces {
+			edges = append(edges, edge{load: load, from: from, at: at})
+			continue
+		}
 		own, ok := rowMajor(from.index())
 		if !ok || len(own) != len(from.loops) || extentOf(own) != sizeOfBuffer(load) {
 			return nil, nil, nil
@@ -163,6 +167,37 @@ func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 		edges = nil
 	}
 	return edges, inP, inK
+}
+
+// sameIndex maps the ranges of an index to those of another one that is the same expression of them, sizes that are variables
+// included; nil if it is not.
+func sameIndex(a, b *uop.UOp) map[*uop.UOp]*uop.UOp {
+	at, taken := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]bool{}
+	var same func(a, b *uop.UOp) bool
+	same = func(a, b *uop.UOp) bool {
+		switch {
+		case a.Op == uop.Range && b.Op == uop.Range:
+			if old := at[a]; old != nil || taken[b] {
+				return old == b
+			}
+			at[a], taken[b] = b, true
+			return a.Src[0] == b.Src[0]
+		case a == b && len(a.Src) == 0:
+			return true
+		case a.Op != b.Op || a.DType != b.DType || !uop.ArgEqual(a.Arg, b.Arg) || len(a.Src) != len(b.Src):
+			return false
+		}
+		for i, s := range a.Src {
+			if !same(s, b.Src[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	if !same(a, b) {
+		return nil
+	}
+	return at
 }
 
 func extentOf(ts []term) int64 {
