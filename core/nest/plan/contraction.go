@@ -69,16 +69,16 @@ func (pl *planner) planReduction(p *Band) {
 		rows = pl.sharing(p, acc, nil)
 		best = pl.alongCost(p, k, rows, acc)
 	}
-	for _, a := range p.Axes {
-		if a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
-			continue
-		}
-		shared := pl.sharing(p, acc, a)
-		if a.Dynamic && shared != nil {
-			continue // products are tiled over axes of a known length
-		}
-		if cost := pl.tileCost(p, k, a, shared, acc); cost <= best {
-			best, vec, rows = cost, a, shared
+	// An axis of variable length has no packs, so others come first.
+	for _, dynamic := range []bool{false, true} {
+		for _, a := range p.Axes {
+			if a.Dynamic != dynamic || vec != nil && dynamic && !vec.Dynamic || a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
+				continue
+			}
+			shared := pl.sharing(p, acc, a)
+			if cost := pl.tileCost(p, k, a, shared, acc); cost <= best {
+				best, vec, rows = cost, a, shared
+			}
 		}
 	}
 	if vec == nil {
@@ -95,16 +95,19 @@ func (pl *planner) planReduction(p *Band) {
 	if rows == nil && !vec.Dynamic && pl.planPasses(p, vec, acc) {
 		return
 	}
-	apart := rows != nil && pl.splitKIfLong(p, vec, rows, acc)
+	apart := rows != nil && !vec.Dynamic && pl.splitKIfLong(p, vec, rows, acc)
 	pl.registerTile(p, vec, rows, int64(results), acc, apart)
 	if rows == nil {
 		return
 	}
-	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once.
-	p.Rows, p.Vec, rows.Rows = rows, vec, true
-	// Vectors come last, so that the number of a copy tells that of its vector.
+	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once. Vectors come last, so
+	// that the number of a copy tells that of its vector.
 	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == vec })
 	p.Axes = append(append([]*Axis{rows}, p.Axes...), vec)
+	if vec.Dynamic {
+		return
+	}
+	p.Rows, p.Vec, rows.Rows = rows, vec, true
 	pl.blocks(p, vec, rows, acc)
 }
 
@@ -160,6 +163,11 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	}
 	room := int64(pl.m.Vectors-4) / results
 	wide, tall := int64(tileWide), pl.tileRows()
+	if vec.Dynamic {
+		vec.Units = p.want.or(knobTileVectors, min(wide, room, vectors), vectors)
+		rows.Units = p.want.or(knobTileRows, even(rows.Count, max(min(tall, room/vec.Units, rows.mostUnits()), 1)), rows.mostUnits())
+		return
+	}
 	beside := int64(1)
 	spread := pl.broadcasts(p, vectors)
 	byRow := pl.Slopes(rows.Region.Rng)

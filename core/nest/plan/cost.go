@@ -156,6 +156,8 @@ func (pl *planner) columnCost(p *Band, k *analysis.Region, a analysis.Access, c 
 		}
 	}
 	switch {
+	case vec.Dynamic: // it has no packs
+		return c / tall, 0
 	case c == costNext:
 		detour := pl.detour(a.U, byStep, int64(a.Times), vec.Count, tileWide*int64(pl.Lanes), strided)
 		return costNext / tall, min(detour/tall, costPack/uses)
