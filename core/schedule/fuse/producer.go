@@ -134,7 +134,11 @@ func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 		if load.DType != from.value.DType || load.Src[1].Find((*uop.UOp).IsInvalid) != nil {
 			return nil, nil, nil
 		}
-		if at := sameIndex(from.index(), load.Src[1]); len(at) == len(from.loops) && !p.pieces {
+		if slices.ContainsFunc(from.loops, variable) {
+			at := sameIndex(from.index(), load.Src[1])
+			if p.pieces || p.scatters() || len(at) != len(from.loops) || volume(from.loops) != sizeOfBuffer(load) {
+				return nil, nil, nil
+			}
 			edges = append(edges, edge{load: load, from: from, at: at})
 			continue
 		}
