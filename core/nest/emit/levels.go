@@ -199,7 +199,18 @@ func (im *emitter) dynamicVectors(p *openBand, i int, es []*env) {
 	}
 	done := im.scaled(whole, a.Tile())
 	if !p.Masks {
-		im.Builder.Loop(a.Region.Label()+" lanes", w.tail, func(l *ir.Loop) {
+		apart := w.tail
+		if a.Units > 1 {
+			vectors, rest := im.divided(w.tail, lanes)
+			from := done
+			im.Builder.Loop(a.Region.Label()+" vectors", vectors, func(l *ir.Loop) {
+				a.base = im.addLinear(from, linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}, 1)
+				a.live, a.last = 1, nil
+				im.levels(p, i+1, es)
+			})
+			apart, done = rest, im.addLinear(done, im.scaled(vectors, lanes), 1)
+		}
+		im.Builder.Loop(a.Region.Label()+" lanes", apart, func(l *ir.Loop) {
 			a.base = im.addLinear(done, linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, 1)
 			a.live, a.last, a.vec = 1, nil, false
 			im.levels(p, i+1, es)
