@@ -116,7 +116,8 @@ func triFor(x *uop.UOp, diagonal int64) *uop.UOp {
 	if len(s) < 2 {
 		fail("x", "has %d dimensions, expected 2 or more", len(s))
 	}
-	return tri(x.Graph(), intSize("x", s, len(s)-2), intSize("x", s, len(s)-1), diagonal)
+	rows, cols := s[len(s)-2], s[len(s)-1]
+	return shrinkTo(tri(x.Graph(), rows.Max(), cols.Max(), diagonal), uop.Shape{rows, cols})
 }
 
 // Full is a tensor of one value. It is never shared with another tensor, so it may be assigned to.

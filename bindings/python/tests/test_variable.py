@@ -307,3 +307,15 @@ def test_random_programs_on_slices_of_variable_size(seed: int) -> None:
                 got, want = step(got), step(want)
             tolerance = 2e-2 if dtype == "float16" else 1e-3
             np.testing.assert_allclose(got.numpy(), want.numpy(), tolerance, tolerance)
+
+
+@pytest.mark.parametrize("length", [1, 5, 40])
+def test_triangles_of_variable_size(length: int) -> None:
+    x = np.random.default_rng(length).normal(size=(2, 40, 8)).astype(np.float32)
+    n = Variable("n", 1, 40).bind(length)
+    some, want = Tensor(x)[:, :n], Tensor(np.ascontiguousarray(x[:, :length]))
+    np.testing.assert_array_equal(some.tril(-1).numpy(), want.tril(-1).numpy())
+    np.testing.assert_array_equal(some.triu(2).numpy(), want.triu(2).numpy())
+    got = some.scaled_dot_product_attention(some, some, is_causal=True).numpy()
+    causal = want.scaled_dot_product_attention(want, want, is_causal=True).numpy()
+    np.testing.assert_allclose(got, causal, atol=1e-6)
