@@ -64,11 +64,15 @@ func choleskyRule(g, u *uop.UOp, upper bool) []*uop.UOp {
 	return []*uop.UOp{nil, s}
 }
 
-// solveRule: a x = b gives db = a⁻ᵀ g and da = -db xᵀ.
-func solveRule(g, u *uop.UOp) []*uop.UOp {
+// solveRule: a x = b gives db = a⁻ᵀ g, by the same factors, and da = -db xᵀ.
+func solveRule(g, u *uop.UOp, transposed bool) []*uop.UOp {
 	a, b := u.Src[1], u.Src[2]
-	gb := solve(transpose(a, -2, -1), g)
-	ga := neg(dot(gb, transpose(u, -2, -1), nil))
+	gb := solve(a, g, !transposed)
+	left, right := gb, u
+	if transposed {
+		left, right = u, gb
+	}
+	ga := neg(dot(left, transpose(right, -2, -1), nil))
 	return []*uop.UOp{nil, sumTo(ga, a.Shape()), sumTo(gb, b.Shape())}
 }
 

@@ -139,20 +139,52 @@ func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 	return b, vector
 }
 
-// solve is x with a x = b for a (…, n, n) and b (…, n, k).
-func solve(a, b *uop.UOp) *uop.UOp {
+// factoredFunction is a function of the factors of matrices a (s, n, n) and of other inputs. The factors are a function of their own, which
+// solutions, determinants and their gradients share; those of many small matrices, which are interleaved, are faster computed again.
+func factoredFunction(name string, numbers []int64, n int, a *uop.UOp, inputs []*uop.UOp, body func(f factored, in []*uop.UOp) []*uop.UOp) []*uop.UOp {
+	if stack, size, _ := sizes(a); stack >= manyLanes && size <= maxLanes {
+		return function(name, numbers, n, append([]*uop.UOp{a}, inputs...), func(in []*uop.UOp) []*uop.UOp { return body(factor(in[0]), in[1:]) })
+	}
+	f := function("lu", nil, 3, []*uop.UOp{a}, func(in []*uop.UOp) []*uop.UOp {
+		f := factor(in[0])
+		return []*uop.UOp{f.lower, f.upper, f.pivots}
+	})
+	return function(name, numbers, n, append(f, inputs...), func(in []*uop.UOp) []*uop.UOp {
+		return body(factored{in[0], in[1], in[2]}, in[3:])
+	})
+}
+
+// solved is x (s, n, k) with a x = y, or aᵀ x = y if it is transposed, for the a of the factors.
+func (f factored) solved(y *uop.UOp, transposed bool) *uop.UOp {
+	pivots := unsqueeze(f.pivots, -1)
+	if !transposed {
+		y = gather(y, 1, expand(pivots, y.Shape()))
+		return triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)
+	}
+	y = triangularSolve(transpose(f.upper, -2, -1), y, false, false)
+	y = triangularSolve(transpose(f.lower, -2, -1), y, true, true)
+	return gather(y, 1, expand(inversePermutations(pivots), y.Shape()))
+}
+
+// inversePermutations are the places of 0, 1, … in permutations p (s, n, 1).
+func inversePermutations(p *uop.UOp) *uop.UOp {
+	steps := count0(p.Graph(), p.Shape()[1].N)
+	return sum(where(eq(transpose(p, -2, -1), unsqueeze(steps, -1)), steps, 0), []int{-1}, true)
+}
+
+// solve is x with a x = b, or aᵀ x = b, for a (…, n, n) and b (…, n, k).
+func solve(a, b *uop.UOp, transposed bool) *uop.UOp {
 	x, y, lead := stacked(a, b)
 	if y.Shape().MaxNumel() > 0 {
 		if own := flattened(a); own.Shape()[0] == x.Shape()[0] {
 			x = own
 		}
-		y = function("solve", nil, 1, []*uop.UOp{x, y}, func(in []*uop.UOp) []*uop.UOp {
-			f, y := factor(in[0]), in[1]
-			y = gather(y, 1, expand(unsqueeze(f.pivots, -1), y.Shape()))
-			return []*uop.UOp{triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)}
+		numbers := []int64{flag(transposed)}
+		y = factoredFunction("solve", numbers, 1, x, []*uop.UOp{y}, func(f factored, in []*uop.UOp) []*uop.UOp {
+			return []*uop.UOp{f.solved(in[0], transposed)}
 		})[0]
 	}
-	return customGradient(gradientOfSolve, reshape(y, joinShapes(lead, y.Shape()[1:])), []*uop.UOp{a, b})
+	return customGradient(gradientOfSolve, reshape(y, joinShapes(lead, y.Shape()[1:])), []*uop.UOp{a, b}, []int64{flag(transposed)})
 }
 
 // matrixInverse is the inverse of matrices with any leading axes, with its gradient.
@@ -160,8 +192,7 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
 	r := a
 	if a.Shape().MaxNumel() > 0 {
-		r = likeStack(function("inverse", nil, 1, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
-			f := factor(in[0])
+		r = likeStack(factoredFunction("inverse", nil, 1, flattened(a), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 			y := cast(eq(unsqueeze(f.pivots, -1), count0(a.Graph(), n)), a.DType)
 			return []*uop.UOp{triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)}
 		})[0], a)
@@ -180,7 +211,7 @@ func Solve(a, b *uop.UOp) (r *uop.UOp, err error) {
 	squareSize("a", a)
 	a, b = matchTypes(asFloat(a), asFloat(b))
 	b, vector := asColumns(a, b)
-	if r = solve(a, b); vector {
+	if r = solve(a, b, false); vector {
 		r = squeeze(r, -1)
 	}
 	return r, nil
@@ -202,8 +233,7 @@ func determinants(a *uop.UOp, of func(diagonal *uop.UOp) (sign, value *uop.UOp))
 		lead := a.Shape()[:len(a.Shape())-2]
 		return of(full(a.Graph(), joinShapes(lead, uop.ShapeOf(0)), uop.Int(1), a.DType))
 	}
-	f := function("determinant", nil, 2, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
-		f := factor(in[0])
+	f := factoredFunction("determinant", nil, 2, flattened(a), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 		return []*uop.UOp{f.sign(), diagonalOf(f.upper)}
 	})
 	sign, value = of(f[1])

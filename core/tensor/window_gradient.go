@@ -87,7 +87,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 	case gradientOfTriangularSolve:
 		return triangularSolveRule(g, u, s.numbers[0] == 1, s.numbers[1] == 1)
 	case gradientOfSolve:
-		return solveRule(g, u)
+		return solveRule(g, u, s.numbers[0] == 1)
 	case gradientOfInverse:
 		return inverseRule(g, u)
 	case gradientOfQR:

@@ -109,6 +109,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 	switch {
 	case len(c) == 1 && p.Leaf.InOrder():
 		a := p.Axes[0]
+		p.Along = !pl.plain && !around.vectors()
 		if step := pl.prefixStep(p.Leaf); step != 0 && !around.vectors() && p.want.allows(knobVectorAxis, a) {
 			a.Vector, a.Unit, a.Descending = true, int64(pl.Lanes), step < 0
 		}

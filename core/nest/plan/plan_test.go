@@ -315,6 +315,9 @@ func TestDecisions(t *testing.T) {
 		}, "!more rows"},
 		{"light bodies fill an iteration of a slow loop", ir.Wasm, "", elements(1 << 20), "tiles of 16 x 4"},
 		{"heavy bodies do alone", ir.Wasm, "", sigmoids(1), "tiles of 4 x 4"},
+		{"reductions of steps that run in order are along vectors", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.CumSum(must(tensor.Sum(in(f32, 100, 64), []int{1}, false)), 0))
+		}, "of 64: along vectors"},
 		{"softmax", ir.AVX2, "", func(in inputs) *uop.UOp { return must(tensor.Softmax(in(f32, 64, 100), 1)) }, "vectors"},
 		{"vectors of doubles", ir.SSE4, "", matmul(uop.Float64, 33, 65, 31), "2 lanes"},
 	} {
