@@ -123,6 +123,11 @@ def _prefix_product(f: p.Ops, a: p.Tensor, b: p.Tensor) -> p.Tensor:
     return f.total(f.matmul(f.prefix(a, 0, 1000), b), 0)
 
 
+def _prefix_square(f: p.Ops, a: p.Tensor, b: p.Tensor) -> p.Tensor:
+    product = f.matmul(f.prefix(a, 0, 1000), f.prefix(b, 1, 1000))
+    return f.total(f.total(product, 1), 0)
+
+
 def _prefix_attention(f: p.Ops, q: p.Tensor, k: p.Tensor, v: p.Tensor) -> p.Tensor:
     return f.attention(q, *(f.prefix(x, 2, 1000) for x in (k, v)), causal=False)
 
@@ -182,6 +187,15 @@ VARIATIONS = [
             _prefix_product,
             [normal(1024, 1024)] * 2,
             2.0 * 1000 * 1024**2,
+        ),
+        "matmul 1024",
+    ),
+    Variation(
+        _task(
+            "matmul 1000x1024x1000, symbolic rows and columns",
+            _prefix_square,
+            [normal(1024, 1024)] * 2,
+            2.0 * 1000 * 1024 * 1000,
         ),
         "matmul 1024",
     ),
