@@ -1,6 +1,7 @@
 package polygrad_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -192,6 +193,68 @@ func TestScanWithResiduals(t *testing.T) {
 			f := polygrad.VMap(polygrad.Grad(loss(scan), 0, 2), []int{0, polygrad.Unmapped, polygrad.Unmapped}, nil)
 			return joinedTo(f(xs, xs, w))
 		})
+	}
+}
+
+// Loops over few numbers, alone and side by side, are kernels that keep them in registers.
+func TestSmallScans(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		step func(x, y, element *polygrad.Tensor) (next, other, kept *polygrad.Tensor)
+	}{
+		{"elementwise", func(x, y, e *polygrad.Tensor) (next, other, kept *polygrad.Tensor) {
+			return x.Mul(0.9).Add(e), x.Mul(y).Sin(), y
+		}},
+		{"of pairs", func(x, y, e *polygrad.Tensor) (next, other, kept *polygrad.Tensor) {
+			d := x.Unsqueeze(0).Sub(x.Unsqueeze(1))
+			force := d.Div(d.Mul(d).Add(0.1)).Sum(polygrad.WithAxis(0))
+			return x.Add(y.Mul(0.1)), y.Add(force.Mul(0.1)).Sub(e.Mul(0.01)), force.Mul(force).Sum()
+		}},
+		{"with the numbers exchanged", func(x, y, e *polygrad.Tensor) (next, other, kept *polygrad.Tensor) {
+			return y, x.Add(e), x.Gt(y).Where(x, e).Max()
+		}},
+		{"of a part of the state", func(x, y, e *polygrad.Tensor) (next, other, kept *polygrad.Tensor) {
+			return polygrad.Cat(tensors{x.Index(polygrad.Slice(1, 3)), e.Index(polygrad.Slice(0, 1))}), x.Flip(0), x.Index(polygrad.At(0))
+		}},
+	} {
+		for _, batch := range []int{0, 2, 17, 40} {
+			for _, reverse := range []bool{false, true} {
+				run := func(scan looped) polygrad.Function {
+					return func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+						last, kept, err := scan(func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+							x, y, k := c.step(carry[0], carry[1], elements[0])
+							return tensors{x, y, carry[2].Add(1)}, tensors{k, x}, nil
+						}, tensors{args[0], args[1], polygrad.From([]int32{7})}, tensors{args[2]}, 6, reverse)
+						if err != nil {
+							return nil, err
+						}
+						out, err := joinedTo(append(tensors{last[0], last[1], last[2].Cast(polygrad.Float64)}, kept...), nil)
+						return tensors{out}, err
+					}
+				}
+				values := func(of int, shape ...int) *polygrad.Tensor {
+					n := 1
+					if batch > 0 {
+						shape = append([]int{batch}, shape...)
+					}
+					for _, d := range shape {
+						n *= d
+					}
+					out := make([]float64, n)
+					for i := range out {
+						out[i] = float64((i*i*5+i*of)%13-6) / 10
+					}
+					return polygrad.From(out, shape...)
+				}
+				same(t, fmt.Sprintf("%s, batch %d, reverse %v", c.name, batch, reverse), func(scan looped) (*polygrad.Tensor, error) {
+					f := run(scan)
+					if batch > 0 {
+						f = polygrad.VMap(f, nil, nil)
+					}
+					return first(f(values(1, 3), values(3, 3), values(7, 6, 3)))
+				})
+			}
+		}
 	}
 }
 

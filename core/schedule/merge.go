@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"slices"
 
 	"polygrad/core/uop"
@@ -15,20 +16,20 @@ const (
 	maxMergedBuffers = 8
 )
 
-// merged is a kernel that does what a loop of kernels does; ok is false if they had better stay apart.
-func (s *Schedule) merged(l Loop) (merged Kernel, ok bool) {
+// merged is a kernel that does what a loop of kernels does, nil with the reason if they had better stay apart.
+func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 	kernels := s.Kernels[l.First:l.Last]
 	written := map[int]bool{}
 	work := int64(0)
 	for _, k := range kernels {
 		if k.AST.Op != uop.Sink {
-			return merged, false
+			return nil, "it copies between devices"
 		}
 		for _, u := range k.AST.Toposort() {
 			switch u.Op {
 			case uop.Range:
 				if u.Src[0].Op != uop.ConstOp || len(u.RangeID().ID) != 1 || u.RangeID().Type != uop.AxisLoop && u.RangeID().Type != uop.AxisReduceT {
-					return merged, false
+					return nil, "a loop of a kernel has no fixed length, or an order"
 				}
 			case uop.Store:
 				written[k.Bufs[int(u.Src[0].Src[0].Arg.(uop.Num))]] = true
@@ -39,16 +40,17 @@ func (s *Schedule) merged(l Loop) (merged Kernel, ok bool) {
 				work += volume(u.Src[0])
 			case uop.Index:
 				if u.Src[0].Op != uop.Param && u.Src[0].Op != uop.Bufferize {
-					return merged, false
+					return nil, "a kernel has memory of its own"
 				}
 			case uop.After, uop.DefineLocal, uop.DefineReg, uop.Prefix:
-				return merged, false
+				return nil, fmt.Sprintf("a kernel has a %s", u.Op)
 			}
 		}
 	}
 	if work > maxMerged {
-		return merged, false
+		return nil, fmt.Sprintf("%d elements in an iteration, limit %d", work, maxMerged)
 	}
+	merged = &Kernel{}
 	g := kernels[0].AST.Graph().Scratch()
 	i := g.Range(uop.N(l.Count), uop.AxisPrefix, 0)
 	ranges := 1
@@ -93,7 +95,10 @@ func (s *Schedule) merged(l Loop) (merged Kernel, ok bool) {
 		}
 	}
 	SortVars(merged.Vars)
-	return merged, len(merged.Bufs) <= maxMergedBuffers
+	if n := len(merged.Bufs); n > maxMergedBuffers {
+		return nil, fmt.Sprintf("%d buffers, limit %d", n, maxMergedBuffers)
+	}
+	return merged, ""
 }
 
 // volume is how often a value is computed.

@@ -546,10 +546,30 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
 	if r.merge && at == len(r.s.Loops)-1 && arg.While == 0 {
-		if k, ok := r.s.merged(r.s.Loops[at]); ok {
-			r.s.Kernels = append(r.s.Kernels[:first], k)
+		if k := r.oneKernel(r.s.Loops[at]); k != nil {
+			r.s.Kernels = append(r.s.Kernels[:first], *k)
 			r.s.Loops = r.s.Loops[:at]
 		}
+	}
+	return nil
+}
+
+// oneKernel is a kernel that does what a loop of kernels does, nil if they had better stay apart.
+func (r *repeats) oneKernel(l Loop) *Kernel {
+	shared := map[int]bool{}
+	for _, slot := range r.slots {
+		shared[slot] = true
+	}
+	k, inRegisters := r.s.inRegisters(l, func(slot int) bool { return !shared[slot] })
+	if k != nil {
+		r.s.tell(l, "one kernel, state in registers", inRegisters)
+		return k
+	}
+	if k, why := r.s.merged(l); k != nil {
+		r.s.tell(l, "one kernel, state in memory", "not in registers: "+inRegisters)
+		return k
+	} else {
+		r.s.tell(l, "several kernels", why+"; not in registers: "+inRegisters)
 	}
 	return nil
 }

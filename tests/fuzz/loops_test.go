@@ -27,7 +27,7 @@ func TestLoopsAgree(t *testing.T) {
 func loopPrograms(g *uop.Graph, seed uint64) (*Program, error) {
 	p := &Program{Seed: seed}
 	gen := &generator{r: rand.New(rand.NewPCG(seed, 0x6c6f6f70)), g: g, p: p}
-	kinds := []func() error{gen.loop, gen.loop, gen.loop, gen.decomposition, gen.recurrence}
+	kinds := []func() error{gen.loop, gen.loop, gen.loop, gen.sideBySide, gen.sideBySide, gen.decomposition, gen.recurrence}
 	if err := kinds[gen.r.IntN(len(kinds))](); err != nil {
 		return nil, err
 	}
@@ -40,6 +40,7 @@ type statements struct {
 	i            uop.Sint
 	n            int64
 	states, read []*uop.UOp
+	apart        bool // each row is a loop of its own
 }
 
 // loop adds the results of a loop over the rows of matrices.
@@ -77,13 +78,68 @@ func (gen *generator) loop() error {
 	return nil
 }
 
+// sideBySide adds the results of as many loops as matrices have rows: each reads and writes its row, so that it may be kept in registers. It
+// stores a row of each iteration.
+func (gen *generator) sideBySide() error {
+	dt := []*uop.DType{uop.Float32, uop.Float64, uop.Int32}[gen.r.IntN(3)]
+	n, m, steps := gen.size(), 1+gen.r.Int64N(4), 1+gen.r.Int64N(6)
+	dims := [][]int64{{n, m}, {n, 1}, {n, m}, {n, m}}
+	count := 1 + gen.r.IntN(3)
+	var sources, inside []*uop.UOp
+	for k := range count + 3 {
+		d := []int64{n, m}
+		switch {
+		case k < count:
+			d = dims[k]
+		case k == count:
+			d = []int64{n, steps, m} // what is kept
+		case k == count+1:
+			d = []int64{steps, n, m} // a sequence
+		}
+		it, err := gen.fresh(dt, d...)
+		if err != nil {
+			return err
+		}
+		s := uop.ShapeOf(d...)
+		param := gen.g.New(uop.Param, dt, []*uop.UOp{gen.g.ShapeArg(uop.ShapeOf(s.Numel().N)), gen.g.DeviceOp("CPU")}, uop.Num(k), nil)
+		sources, inside = append(sources, it.u), append(inside, param.Reshape(s))
+	}
+	i := uop.N(0)
+	if steps > 1 {
+		i = uop.S(gen.g.Variable("row", uop.Int(0), uop.Int(steps-1), uop.IndexT))
+	}
+	element := func(x *uop.UOp, axis int) *uop.UOp {
+		ps := make([]uop.Pair, len(x.Shape()))
+		for k, size := range x.Shape() {
+			ps[k] = uop.Pair{Lo: uop.N(0), Hi: size}
+		}
+		ps[axis] = uop.Pair{Lo: i, Hi: i.Add(uop.N(1))}
+		return x.Shrink(ps)
+	}
+	kept, sequence := inside[count], inside[count+1]
+	read := append(inside[:count:count], element(sequence, 0).Reshape(uop.ShapeOf(n, m)), inside[count+2])
+	b := statements{gen: gen, n: n, states: inside[:count], read: read, apart: true}
+	var body []*uop.UOp
+	for range 1 + gen.r.IntN(4) {
+		body = append(body, b.statement())
+	}
+	if gen.chance(2) {
+		body = append(body, gen.g.Sink(nil, element(kept, 1).AssignTo(b.value(uop.ShapeOf(n, m)).Reshape(uop.ShapeOf(n, 1, m)))))
+	}
+	arg := uop.RepeatArg{Variable: "row", Count: steps, States: count + 1}
+	for _, r := range gen.g.RepeatOn(arg, body, sources[:count+1], sources[count+1:]) {
+		gen.items = append(gen.items, item{r, dt == uop.Int32, 0})
+	}
+	return nil
+}
+
 // statement writes to one or two states, or to a row of them. If two read each other, it has the first alone: the second would see new
 // elements, but old sums.
 func (b *statements) statement() *uop.UOp {
 	var writes []*uop.UOp
 	for _, k := range b.gen.r.Perm(len(b.states))[:1+b.gen.r.IntN(min(2, len(b.states)))] {
 		at := b.states[k]
-		if at.Shape()[0].IsNum(b.n) && b.gen.chance(2) {
+		if at.Shape()[0].IsNum(b.n) && !b.apart && b.gen.chance(2) {
 			at = b.row(at)
 		}
 		writes = append(writes, at.AssignTo(b.value(at.Shape())))
@@ -128,7 +184,7 @@ func (b *statements) term(s uop.Shape) *uop.UOp {
 	x := b.read[b.gen.r.IntN(len(b.read))]
 	for axis := range s {
 		if d := x.Shape()[axis]; d == s[axis] || d.IsNum(1) {
-			if axis > 0 || !b.gen.chance(4) {
+			if axis > 0 || b.apart || !b.gen.chance(4) {
 				continue
 			}
 		}

@@ -113,7 +113,8 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		if step := pl.prefixStep(p.Leaf); step != 0 && !around.vectors() && p.want.allows(knobVectorAxis, a) {
 			a.Vector, a.Unit, a.Descending = true, int64(pl.Lanes), step < 0
 		}
-	case nested && !pl.plain && !p.ordered() && !slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && !r.InOrder() }):
+	case (nested || slices.ContainsFunc(inner, (*analysis.Region).InOrder)) && !pl.plain && !p.ordered() &&
+		!slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && !r.InOrder() }):
 		pl.planPrefix(p)
 	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
 	case nested:
@@ -260,7 +261,13 @@ func (pl *planner) planPrefix(p *Band) {
 	case vectors:
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
 		// A row of a tile is a few lines of the cache.
-		for vec.Units = max(4, 32/int64(pl.Lanes)); vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
+		vec.Units = max(4, 32/int64(pl.Lanes))
+		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.Writes }) {
+			// What an iteration needs of the one before is in registers, and the chains of vectors side by side overlap.
+			for vec.Units *= 2; vec.Units > 1 && vec.Units*int64(len(p.Leaf.Written(nil))) > vectorsCarried; vec.Units /= 2 {
+			}
+		}
+		for ; vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
 		}
 	case rows != nil:
 		rows.Units = chains
@@ -277,6 +284,9 @@ func (pl *planner) planPrefix(p *Band) {
 		}
 	}
 }
+
+// vectorsCarried is how many vectors of a loop whose iterations run in order stay in registers, beside what it computes.
+const vectorsCarried = 16
 
 // vectorChains is how many rows of running reductions run side by side where the lanes of vectors are steps of a row.
 const vectorChains = 2

@@ -1,0 +1,500 @@
+package schedule
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"polygrad/core/rewrite"
+	"polygrad/core/settings"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// A loop over a state of few numbers becomes one kernel that keeps them in registers: its body is the statements of an iteration, one
+// element after another. Many such loops side by side, those of a batch, are the iterations of a loop around it, hence lanes of vectors
+// and work of several threads; each has to compute its elements from its own ones.
+
+// Bounds of such a kernel: the numbers of an iteration that are kept, and the operations of it.
+const (
+	maxRegisters  = 96
+	maxOperations = 2048
+)
+
+// Costs in cycles: of an operation on a scalar or a vector, and of a loop over elements in a kernel, with the latency of what it computes.
+const (
+	cyclesPerOperation = 0.5
+	cyclesPerLoop      = 40
+	lanesOfVectors     = 8
+)
+
+// tell prints a decision for POLY_DUMP=fuse.
+func (s *Schedule) tell(l Loop, form, reason string) {
+	if settings.Dumps("fuse") {
+		fmt.Fprintf(os.Stderr, "loop over %s of %d iterations, kernels %d to %d: %s: %s\n", l.Variable.Name, l.Count, l.First, l.Last-1, form, reason)
+	}
+}
+
+// inRegisters is the kernel of a loop that keeps its state in registers, nil with the reason if there is none. Slots that are private hold
+// nothing after an iteration.
+func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (k *Kernel, reason string) {
+	kernels := s.Kernels[l.First:l.Last]
+	b := &registers{s: s, l: l, private: private, read: map[int]bool{}, written: map[int]bool{}, stored: map[int][]bool{}}
+	trips := []int64{1}
+	work, loops := int64(0), len(kernels)
+	for _, k := range kernels {
+		if k.AST.Op != uop.Sink {
+			return nil, "it copies between devices"
+		}
+		for _, u := range k.AST.Toposort() {
+			switch u.Op {
+			case uop.Range:
+				n := u.Src[0]
+				if n.Op != uop.ConstOp || len(u.RangeID().ID) != 1 || u.RangeID().Type != uop.AxisLoop && u.RangeID().Type != uop.AxisReduceT {
+					return nil, "a loop of a kernel has no fixed length, or an order"
+				}
+				if t := n.ConstVal().I(); u.RangeID().Type == uop.AxisLoop && !slices.Contains(trips, t) {
+					trips = append(trips, t)
+				}
+			case uop.Store:
+				if u.Src[0].Op != uop.Index || u.Src[0].Src[0].Op != uop.Param {
+					return nil, "a kernel stores through memory of its own"
+				}
+				slot := b.slotOf(k, u.Src[0])
+				b.written[slot] = true
+				b.stored[slot] = append(b.stored[slot], b.isStep(u.Src[0].Src[1]))
+				work += volume(u)
+			case uop.Index:
+				if u.Src[0].Op != uop.Param {
+					return nil, "a kernel has memory of its own"
+				}
+				if !u.DType.IsPtr() {
+					b.read[b.slotOf(k, u)] = true
+				}
+			case uop.Reduce:
+				work += volume(u.Src[0])
+				loops++
+			case uop.Param, uop.ConstOp, uop.VConstOp, uop.DefineVar, uop.Group, uop.End, uop.Sink, uop.Cast, uop.Bitcast:
+			default:
+				if !uop.GroupALU.Has(u.Op) {
+					return nil, fmt.Sprintf("a kernel has a %s", u.Op)
+				}
+				if !u.DType.IsInt() && u.DType != uop.Bool && u.DType != uop.IndexT {
+					work += volume(u)
+				}
+			}
+		}
+	}
+	for slot, steps := range b.stored {
+		// What is kept of each iteration goes to memory, which no other store changes.
+		if b.kept(slot) && len(steps) > 1 {
+			return nil, "memory of one iteration is written in several places"
+		}
+	}
+	slices.Sort(trips)
+	var reasons []string
+	for _, batch := range slices.Backward(trips) {
+		// Elements of one loop are computed one by one, which has to be less than what loops over them cost.
+		perLoop := work / batch
+		vectors := max(1, (batch+lanesOfVectors-1)/lanesOfVectors)
+		cycles, instead := float64(perLoop*vectors)*cyclesPerOperation, float64(work)/lanesOfVectors*cyclesPerOperation+float64(cyclesPerLoop*loops)
+		why := ""
+		switch {
+		case perLoop > 4*maxOperations:
+			why = fmt.Sprintf("about %d operations in an iteration, limit %d", perLoop, maxOperations)
+		case cycles > instead:
+			why = fmt.Sprintf("%.0f cycles for an iteration element by element, %.0f in loops over elements", cycles, instead)
+		default:
+			if why = b.run(kernels, batch); why == "" {
+				return b.kernel(), fmt.Sprintf("%d side by side, each with %d numbers and %d operations in an iteration; %.0f cycles, %.0f in loops over elements",
+					batch, len(b.carried), len(b.counted), cycles, instead)
+			}
+		}
+		reasons = append(reasons, fmt.Sprintf("%d side by side: %s", batch, why))
+	}
+	return nil, strings.Join(reasons, ", ")
+}
+
+// registers is a kernel in the making.
+type registers struct {
+	s             *Schedule
+	l             Loop
+	private       func(slot int) bool
+	read, written map[int]bool   // slots
+	stored        map[int][]bool // whether the address of each store to a slot depends on the iteration
+
+	g         *uop.Graph
+	batch     int64
+	of, step  *uop.UOp // which loop of the batch, and the iteration
+	bufs      []int
+	params    []*uop.UOp
+	registers []*register
+	carried   []*register // from one iteration to the next
+	at        map[place]*register
+	stores    []*uop.UOp        // of what is kept of each iteration
+	counted   map[*uop.UOp]bool // operations
+	like      map[int]*uop.UOp  // PARAMs of slots
+}
+
+// place is an element of a slot: that of each loop of the batch.
+type place struct {
+	slot   int
+	number int64
+}
+
+// register is such an element.
+type register struct {
+	place
+	define        *uop.UOp
+	first, before *uop.UOp // the store of its initial value, and the value before an iteration, nil if that is never read
+	now           *uop.UOp
+}
+
+// refusal is why a loop is not kept in registers.
+type refusal string
+
+func refuse(format string, args ...any) { panic(refusal(fmt.Sprintf(format, args...))) }
+
+func (b *registers) slotOf(k Kernel, index *uop.UOp) int {
+	return k.Bufs[int(index.Src[0].Arg.(uop.Num))]
+}
+
+// run computes an iteration for a batch of loops; why is empty if that is possible.
+func (b *registers) run(kernels []Kernel, batch int64) (why string) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			why = string(r)
+		default:
+			panic(r)
+		}
+	}()
+	b.g = kernels[0].AST.Graph().Scratch()
+	b.batch, b.of = batch, b.g.Const(uop.IndexT, uop.Int(0))
+	b.step = b.g.Range(uop.N(b.l.Count), uop.AxisPrefix, 0)
+	if batch > 1 {
+		b.of = b.g.Range(uop.N(batch), uop.AxisLoop, 1)
+	}
+	b.bufs, b.params, b.registers, b.carried, b.at, b.stores = nil, nil, nil, nil, map[place]*register{}, nil
+	b.counted, b.like = map[*uop.UOp]bool{}, map[int]*uop.UOp{}
+	for _, k := range kernels {
+		b.add(k)
+	}
+	for _, r := range b.registers {
+		if r.now != nil && r.now != r.before && (!b.private(r.slot) || r.before != nil) {
+			b.carried = append(b.carried, r)
+		}
+	}
+	if len(b.carried) > maxRegisters {
+		refuse("%d numbers from one iteration to the next, limit %d", len(b.carried), maxRegisters)
+	}
+	return ""
+}
+
+// add computes what a kernel stores.
+func (b *registers) add(k Kernel) {
+	ast := b.g.Import(k.AST)
+	type write struct {
+		to    *register
+		value *uop.UOp
+	}
+	var writes []write
+	for _, end := range ast.Src {
+		var ranges []*uop.UOp
+		for end.Op == uop.End {
+			ranges = append(ranges, end.EndedRanges()...)
+			end = end.Src[0]
+		}
+		stores := []*uop.UOp{end}
+		if end.Op == uop.Group {
+			stores = end.Src
+		}
+		for _, st := range stores {
+			if st.Op != uop.Store {
+				refuse("a kernel has a %s in its loops", st.Op)
+			}
+			if len(st.Src) > 2 || len(st.Src[0].Src) > 2 {
+				refuse("a store has a condition")
+			}
+		}
+		across, n := b.across(k, stores, ranges)
+		inner := slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return r == across })
+		v := &values{b: b, k: k, at: map[*uop.UOp]*uop.UOp{}}
+		each := func(j int64) {
+			clear(v.at)
+			rest := j
+			for _, r := range slices.Backward(inner) {
+				t := r.Src[0].ConstVal().I()
+				v.at[r], rest = b.number(rest%t), rest/t
+			}
+			if across != nil {
+				v.at[across] = symbolic.Simplify(b.of.Mul(b.number(n)).Add(b.number(rest)))
+			}
+			for _, st := range stores {
+				slot, index := b.slotOf(k, st.Src[0]), v.of(st.Src[0].Src[1])
+				value := v.of(st.Src[1])
+				b.like[slot] = st.Src[0].Src[0]
+				if b.kept(slot) {
+					b.stores = append(b.stores, b.param(slot, b.like[slot]).IndexPtr(index).Store(value))
+					continue
+				}
+				writes = append(writes, write{b.register(slot, index, value.DType), value})
+			}
+		}
+		total := n
+		for _, r := range inner {
+			total *= r.Src[0].ConstVal().I()
+		}
+		for j := range total {
+			each(j)
+		}
+	}
+	stored := map[*register]bool{}
+	for _, w := range writes {
+		if stored[w.to] {
+			refuse("a kernel stores twice to an element")
+		}
+		w.to.now, stored[w.to] = w.value, true
+	}
+}
+
+// across is the loop of a kernel that runs over the batch, and how many of its iterations each loop of the batch has.
+func (b *registers) across(k Kernel, stores, ranges []*uop.UOp) (r *uop.UOp, n int64) {
+	if b.batch == 1 {
+		return nil, 1
+	}
+	for _, r := range ranges {
+		t := r.Src[0].ConstVal().I()
+		if t%b.batch != 0 {
+			continue
+		}
+		n := t / b.batch
+		if !slices.ContainsFunc(stores, func(st *uop.UOp) bool { return !b.strides(k, st.Src[0], r, n) }) {
+			return r, n
+		}
+	}
+	refuse("a kernel has no loop over a batch of %d", b.batch)
+	return nil, 0
+}
+
+// strides reports whether n iterations of a range stand for one loop of the batch in the address of a store.
+func (b *registers) strides(k Kernel, index, r *uop.UOp, n int64) bool {
+	slot := b.slotOf(k, index)
+	if b.kept(slot) {
+		return true
+	}
+	size := b.s.Slots[slot].Size
+	at := func(i int64) *uop.UOp {
+		return symbolic.Simplify(rewrite.Substitute(index.Src[1], rewrite.Map{r: b.number(i)}))
+	}
+	d := symbolic.Simplify(at(n).Sub(at(0)))
+	return size%b.batch == 0 && d.Op == uop.ConstOp && d.ConstVal().I() == size/b.batch
+}
+
+// kept reports whether a slot holds what is kept of each iteration.
+func (b *registers) kept(slot int) bool {
+	return !b.read[slot] && slices.Contains(b.stored[slot], true)
+}
+
+// isStep reports whether an address in a kernel depends on the iteration.
+func (b *registers) isStep(index *uop.UOp) bool {
+	return index.Find(func(u *uop.UOp) bool {
+		return u.Op == uop.DefineVar && u.Arg.(uop.VarArg).Name == b.l.Variable.Name
+	}) != nil
+}
+
+func (b *registers) number(n int64) *uop.UOp { return b.g.Const(uop.IndexT, uop.Int(n)) }
+
+// register is the register of an element.
+func (b *registers) register(slot int, index *uop.UOp, dt *uop.DType) *register {
+	size := b.s.Slots[slot].Size
+	stride := size / b.batch
+	if size%b.batch != 0 {
+		refuse("%d elements in a batch of %d", size, b.batch)
+	}
+	number := symbolic.Simplify(index.Sub(b.of.Mul(b.number(stride))))
+	if number.Op != uop.ConstOp {
+		refuse("an address of the state depends on the iteration, or on another loop of the batch")
+	}
+	p := place{slot, number.ConstVal().I()}
+	r := b.at[p]
+	if r == nil {
+		r = &register{place: p, define: b.g.New(uop.DefineReg, dt.Ptr(1, uop.Reg), nil, uop.Num(len(b.registers)), nil)}
+		if b.at[p], b.registers = r, append(b.registers, r); len(b.registers) > maxOperations {
+			refuse("more than %d numbers in an iteration", maxOperations)
+		}
+	}
+	return r
+}
+
+// param is the argument of the kernel for a slot.
+func (b *registers) param(slot int, like *uop.UOp) *uop.UOp {
+	i := slices.Index(b.bufs, slot)
+	if i < 0 {
+		i = len(b.bufs)
+		b.bufs, b.params = append(b.bufs, slot), append(b.params, b.g.Import(like).WithArg(uop.Num(i)))
+	}
+	return b.params[i]
+}
+
+// values computes nodes of a kernel for some iteration of its loops.
+type values struct {
+	b  *registers
+	k  Kernel
+	at map[*uop.UOp]*uop.UOp
+}
+
+func (v *values) of(u *uop.UOp) *uop.UOp {
+	if w, ok := v.at[u]; ok {
+		return w
+	}
+	w := v.compute(u)
+	v.at[u] = w
+	return w
+}
+
+func (v *values) compute(u *uop.UOp) *uop.UOp {
+	b := v.b
+	switch u.Op {
+	case uop.ConstOp, uop.VConstOp:
+		return u
+	case uop.DefineVar:
+		if u.Arg.(uop.VarArg).Name == b.l.Variable.Name {
+			return b.step.Cast(u.DType)
+		}
+		return u
+	case uop.Range:
+		refuse("a value is computed from a loop that is closed")
+	case uop.Where:
+		// The branch that is not taken may have no address.
+		switch c := v.of(u.Src[0]); {
+		case c.Op != uop.ConstOp:
+		case c.ConstVal() == uop.BoolConst(true):
+			return v.of(u.Src[1])
+		default:
+			return v.of(u.Src[2])
+		}
+	case uop.Reduce:
+		return v.reduce(u)
+	case uop.Index:
+		return v.load(u)
+	}
+	src := make([]*uop.UOp, len(u.Src))
+	for i, s := range u.Src {
+		src[i] = v.of(s)
+	}
+	w := u.With(src...)
+	if u.DType == uop.IndexT || u.DType == uop.Bool || u.DType.IsInt() {
+		return symbolic.Simplify(w)
+	}
+	if uop.GroupALU.Has(u.Op) {
+		v.b.count(w)
+	}
+	return w
+}
+
+// count counts an operation.
+func (b *registers) count(u *uop.UOp) {
+	if b.counted[u] = true; len(b.counted) > maxOperations {
+		refuse("more than %d operations in an iteration", maxOperations)
+	}
+}
+
+// load is an element: of the state what it is now, or of memory that does not change.
+func (v *values) load(u *uop.UOp) *uop.UOp {
+	b := v.b
+	slot, index := b.slotOf(v.k, u), v.of(u.Src[1])
+	if index.Op == uop.Where || index.Op == uop.ConstOp && index.ConstVal().IsInvalid() || len(u.Src) > 2 {
+		refuse("a load has a condition")
+	}
+	if !b.written[slot] {
+		return b.param(slot, u.Src[0]).IndexBy(index)
+	}
+	r := b.register(slot, index, u.DType)
+	if r.now == nil {
+		at := b.number(r.place.number).Add(b.of.Mul(b.number(b.s.Slots[slot].Size / b.batch)))
+		define := r.define
+		if b.batch > 1 {
+			define = define.AfterOps(b.of)
+		}
+		zero := b.g.Const(uop.Int32, uop.Int(0))
+		r.first = define.IndexBy(zero).Store(b.param(slot, u.Src[0]).IndexBy(symbolic.Simplify(at)))
+		r.before = r.define.AfterOps(r.first, b.step).IndexBy(zero)
+		r.now = r.before
+	}
+	return r.now
+}
+
+// reduce combines the terms of a reduction.
+func (v *values) reduce(u *uop.UOp) (sum *uop.UOp) {
+	total := int64(1)
+	for _, r := range u.Src[1:] {
+		total *= r.Src[0].ConstVal().I()
+	}
+	if total > maxOperations {
+		refuse("a sum of %d terms", total)
+	}
+	outer := v.at
+	for j := range total {
+		v.at = map[*uop.UOp]*uop.UOp{}
+		for r, w := range outer {
+			if r.Op == uop.Range {
+				v.at[r] = w
+			}
+		}
+		for _, r := range slices.Backward(u.Src[1:]) {
+			t := r.Src[0].ConstVal().I()
+			v.at[r], j = v.b.number(j%t), j/t
+		}
+		if term := v.of(u.Src[0]); sum == nil {
+			sum = term
+		} else {
+			sum = sum.Alu(uop.Op(u.Arg.(uop.OpArg)), term)
+			v.b.count(sum)
+		}
+	}
+	v.at = outer
+	return sum
+}
+
+// kernel is the kernel.
+func (b *registers) kernel() *Kernel {
+	zero := b.g.Const(uop.Int32, uop.Int(0))
+	var before, body []*uop.UOp
+	for _, r := range b.registers {
+		if r.before != nil {
+			before = append(before, r.before)
+		}
+	}
+	for _, r := range b.carried {
+		// All of the state is read before any of it changes.
+		body = append(body, r.define.AfterOps(append([]*uop.UOp{b.step}, before...)...).IndexBy(zero).Store(r.now))
+	}
+	loop := b.g.Group(append(body, b.stores...)...).EndRanges(b.step)
+	var ends []*uop.UOp
+	for _, r := range b.carried {
+		if b.private(r.slot) {
+			continue
+		}
+		at := b.number(r.place.number).Add(b.of.Mul(b.number(b.s.Slots[r.slot].Size / b.batch)))
+		p := b.param(r.slot, b.like[r.slot])
+		ends = append(ends, p.IndexPtr(symbolic.Simplify(at)).Store(r.define.AfterOps(loop).IndexBy(zero)))
+	}
+	end := loop
+	if len(ends) > 0 {
+		end = b.g.Group(ends...)
+	}
+	if b.batch > 1 {
+		end = end.EndRanges(b.of)
+	}
+	k := &Kernel{AST: b.g.Sink(b.s.Kernels[b.l.First].AST.Arg, end), Bufs: b.bufs}
+	for _, u := range k.AST.Toposort() {
+		if u.Op == uop.DefineVar {
+			k.Vars = append(k.Vars, u)
+		}
+	}
+	SortVars(k.Vars)
+	return k
+}

@@ -1,0 +1,77 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// Loops over few numbers are one kernel whose state is in registers, for each loop of a batch; others say why not.
+func TestLoopsInRegisters(t *testing.T) {
+	g := symbolic.NewGraph()
+	const steps = 7
+	param := func(i int64, n ...int64) *uop.UOp {
+		s := uop.ShapeOf(n...)
+		p := g.New(uop.Param, uop.Float32, []*uop.UOp{g.ShapeArg(uop.ShapeOf(s.Numel().N)), g.DeviceOp("CPU")}, uop.Num(i), nil)
+		return p.Reshape(s)
+	}
+	i := uop.S(g.Variable("i", uop.Int(0), uop.Int(steps-1), uop.IndexT))
+	row := func(x *uop.UOp) *uop.UOp {
+		return x.Shrink([]uop.Pair{{Lo: i, Hi: i.Add(uop.N(1))}, {Lo: uop.N(0), Hi: x.Shape()[1]}})
+	}
+	sum := func(x *uop.UOp) *uop.UOp { return x.ReduceAxes(uop.Add, 1).Expand(x.Shape()) }
+	step := func(x *uop.UOp) *uop.UOp { return x.Mul(x).Add(x) }
+	for _, c := range []struct {
+		name   string
+		shapes [][]int64 // of the states
+		writes func(states []*uop.UOp) []*uop.UOp
+		want   string // what the reason begins with
+		one    bool
+	}{
+		{"one number", [][]int64{{1, 1}}, func(s []*uop.UOp) []*uop.UOp { return []*uop.UOp{s[0].AssignTo(step(s[0]))} },
+			"1 side by side, each with 1 numbers and 2 operations", true},
+		{"many loops", [][]int64{{1000, 1}}, func(s []*uop.UOp) []*uop.UOp { return []*uop.UOp{s[0].AssignTo(step(s[0]))} },
+			"1000 side by side, each with 1 numbers and 2 operations", true},
+		{"many loops over sums", [][]int64{{100, 3}}, func(s []*uop.UOp) []*uop.UOp { return []*uop.UOp{s[0].AssignTo(sum(step(s[0])))} },
+			"100 side by side, each with 4 numbers and 8 operations", true},
+		{"sequences that are kept", [][]int64{{1, 20}, {steps, 20}}, func(s []*uop.UOp) []*uop.UOp {
+			return []*uop.UOp{s[0].AssignTo(step(s[0])), row(s[1]).AssignTo(step(s[0]))}
+		}, "20 side by side, each with 1 numbers", true},
+		{"elements of the state by number", [][]int64{{steps, 2}}, func(s []*uop.UOp) []*uop.UOp { return []*uop.UOp{row(s[0]).AssignTo(step(row(s[0])))} },
+			"2 side by side: an address of the state depends on the iteration, or on another loop", false},
+		{"sums over the batch", [][]int64{{3000, 1}}, func(s []*uop.UOp) []*uop.UOp {
+			return []*uop.UOp{s[0].AssignTo(step(s[0]).ReduceAxes(uop.Add, 0).Expand(s[0].Shape()))}
+		}, "3000 side by side: ", false},
+		{"many numbers", [][]int64{{1, 200}}, func(s []*uop.UOp) []*uop.UOp {
+			return []*uop.UOp{s[0].AssignTo(sum(step(s[0])).Add(s[0]))}
+		}, "200 side by side: a kernel has no loop over a batch of 200, 1 side by side: ", false},
+	} {
+		var states, sources []*uop.UOp
+		for k, n := range c.shapes {
+			states = append(states, param(int64(k), n...))
+			sources = append(sources, g.NewBuffer("CPU", uop.ShapeOf(n...).MaxNumel(), uop.Float32).Reshape(uop.ShapeOf(n...)))
+		}
+		results := g.RepeatOn(uop.RepeatArg{Variable: "i", Count: steps, States: len(states)}, []*uop.UOp{g.Sink(nil, c.writes(states)...)}, sources, nil)
+		var stores []*uop.UOp
+		for _, r := range results {
+			stores = append(stores, g.NewBuffer("CPU", r.Size(), uop.Float32).Store(r.Reshape(uop.ShapeOf(r.Size()))))
+		}
+		root, _, _, err := Normalize(g, g.Sink(nil, stores...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Repeated(root, func(root *uop.UOp) (*Schedule, error) { return OfRequest(root) }, false)
+		if err != nil || len(s.Loops) != 1 {
+			t.Fatalf("%s: %d loops, error %v", c.name, len(s.Loops), err)
+		}
+		k, reason := s.inRegisters(s.Loops[0], func(int) bool { return false })
+		if (k != nil) != c.one || !strings.HasPrefix(reason, c.want) {
+			t.Errorf("%s: one kernel %v, %q; expected %v, %q", c.name, k != nil, reason, c.one, c.want)
+		}
+		if k != nil && !k.AST.HasOp(uop.Ops(uop.DefineReg)) {
+			t.Errorf("%s: the kernel has no registers", c.name)
+		}
+	}
+}
