@@ -1,17 +1,22 @@
-"""Time functions of functions, loops and keyed samplers against JAX (jit), by turns in one process.
+"""Time functions of functions, loops and keyed samplers against JAX (jit) and torch.func.
 
 python bench/transforms.py [--only PATTERN] [--rounds N] [--write FILE]
 
 Each row is one program of gradients, batches and loops, written with polygrad.func and
-polygrad.lax, and with jax and jax.lax. Results are compared. Both are compiled whole (TinyJit,
-jax.jit); first is the time of tracing, transforming, compiling and running once.
+polygrad.lax, with jax and jax.lax, and with torch.func where that has all of it. They run by turns
+in one process, and results are compared. polygrad and JAX are compiled whole (TinyJit, jax.jit),
+torch.func runs eagerly. The first call is tracing, transforming, compiling and running once, in
+a new process for each program: the median of three. Memory is that of temporaries.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,9 +25,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import torch
 from report import duration, table, where
 
-from polygrad import Tensor, TinyJit, func, lax, random
+from polygrad import Tensor, TinyJit, func, lax, random, viz
 
 RNG = np.random.default_rng(0)
 Array = np.ndarray[Any, Any]
@@ -48,6 +54,7 @@ class Frame(NamedTuple):
     stack: Callable[..., Any]
     conv: Callable[[Any, Any], Any]
     full: Callable[[float], Any]
+    permute: Callable[..., Any]
 
 
 OURS = Frame(
@@ -63,6 +70,7 @@ OURS = Frame(
     lambda *xs: Tensor.stack(*xs),
     lambda x, w: x.conv2d(w),
     lambda x: Tensor(x),
+    lambda x, *axes: x.permute(*axes),
 )
 THEIRS = Frame(
     jax,
@@ -77,17 +85,36 @@ THEIRS = Frame(
     lambda *xs: jnp.stack(xs),
     lambda x, w: jax.lax.conv(x, w, (1, 1), "VALID"),
     lambda x: jnp.float32(x),
+    lambda x, *axes: jnp.transpose(x, axes),
+)
+TORCH = Frame(
+    torch.func,
+    None,
+    None,
+    torch.tanh,
+    torch.sigmoid,
+    torch.exp,
+    torch.relu,
+    lambda x: torch.log_softmax(x, -1),
+    lambda x: torch.softmax(x, -1),
+    lambda *xs: torch.stack(xs),
+    torch.conv2d,
+    torch.tensor,
+    lambda x, *axes: x.permute(*axes),
 )
 # A program makes a function of arrays; its results are compared.
 Program = Callable[[Frame], Any]
 ROWS: dict[str, tuple[Program, list[Array]]] = {}
+IN_TORCH: set[str] = set()  # rows that torch.func has, too
 
 
-def row(name: str, *arrays: Array) -> Callable[[Program], Program]:
+def row(name: str, *arrays: Array, torch: bool = False) -> Callable[[Program], Program]:
     """Add a row."""
 
     def add(program: Program) -> Program:
         ROWS[name] = (program, list(arrays))
+        if torch:
+            IN_TORCH.add(name)
         return program
 
     return add
@@ -99,6 +126,7 @@ def row(name: str, *arrays: Array) -> Callable[[Program], Program]:
     normal(256, 10, scale=0.1),
     normal(128, 784),
     np.eye(10, dtype="float32")[RNG.integers(0, 10, 128)],
+    torch=True,
 )
 def mlp(f: Frame) -> Any:
     """Return the gradients of each example."""
@@ -116,6 +144,7 @@ def mlp(f: Frame) -> Any:
     normal(16 * 24 * 24, 10, scale=0.02),
     normal(64, 1, 28, 28),
     np.eye(10, dtype="float32")[RNG.integers(0, 10, 64)],
+    torch=True,
 )
 def cnn(f: Frame) -> Any:
     """Return the gradients of each example."""
@@ -133,6 +162,7 @@ def cnn(f: Frame) -> Any:
     *[normal(128, 128, scale=0.09) for _ in range(4)],
     normal(128, 512, scale=0.09),
     normal(512, 128, scale=0.04),
+    torch=True,
 )
 def transformer(f: Frame) -> Any:
     """Return the product of the second derivatives with the parameters."""
@@ -140,10 +170,8 @@ def transformer(f: Frame) -> Any:
     def layer(x: Any, ws: Any) -> Any:
         q, k, v, o, up, down = ws
         heads = [(x @ w).reshape(64, 4, 32) for w in (q, k, v)]
-        a, b, c = (h.permute(1, 0, 2) if f is OURS else h.transpose(1, 0, 2) for h in heads)
-        turned = b.permute(0, 2, 1) if f is OURS else b.transpose(0, 2, 1)
-        mixed = f.softmax(a @ turned / 32**0.5) @ c
-        mixed = mixed.permute(1, 0, 2) if f is OURS else mixed.transpose(1, 0, 2)
+        a, b, c = (f.permute(h, 1, 0, 2) for h in heads)
+        mixed = f.permute(f.softmax(a @ f.permute(b, 0, 2, 1) / 32**0.5) @ c, 1, 0, 2)
         x = x + mixed.reshape(64, 128) @ o
         return ((x + f.tanh(x @ up) @ down) ** 2).mean()
 
@@ -159,6 +187,7 @@ def transformer(f: Frame) -> Any:
     normal(64, scale=0.1),
     normal(1000, 64),
     RNG.integers(0, 2, 1000).astype("float32"),
+    torch=True,
 )
 def logistic(f: Frame) -> Any:
     """Return all second derivatives."""
@@ -169,6 +198,39 @@ def logistic(f: Frame) -> Any:
 
     return f.of.hessian(loss)
 
+
+GPT = [normal(8, 128, 128)]
+for _ in range(4):
+    GPT += [normal(128, 384, scale=0.09), normal(128, 128, scale=0.09)]
+    GPT += [normal(128, 512, scale=0.09), normal(512, 128, scale=0.04)]
+
+
+def gpt(checkpointed: bool) -> Program:
+    """Return the gradients of the blocks of a GPT, which are computed again or stored."""
+
+    def program(f: Frame) -> Any:
+        keep = np.tril(np.ones((128, 128), "float32")) * 1e9 - 1e9
+        mask = Tensor(keep) if f is OURS else jnp.asarray(keep)
+
+        def block(x: Any, qkv: Any, o: Any, up: Any, down: Any) -> Any:
+            z = (x @ qkv).reshape(8, 128, 3, 4, 32)
+            q, k, v = (f.permute(z[:, :, i], 0, 2, 1, 3) for i in range(3))
+            weights = f.softmax(q @ f.permute(k, 0, 1, 3, 2) / 32**0.5 + mask)
+            x = x + f.permute(weights @ v, 0, 2, 1, 3).reshape(8, 128, 128) @ o
+            return x + f.tanh(x @ up) @ down
+
+        def loss(x: Any, *ws: Any) -> Any:
+            for i in range(0, 16, 4):
+                x = (f.of.checkpoint(block) if checkpointed else block)(x, *ws[i : i + 4])
+            return (x**2).mean()
+
+        return f.of.grad(loss, argnums=tuple(range(1, 17)))
+
+    return program
+
+
+ROWS["GPT of 4 blocks, gradients, 8x128x128"] = gpt(False), GPT
+ROWS["GPT of 4 blocks, gradients, checkpointed"] = gpt(True), GPT
 
 BODIES = np.array(
     [[0.97, -0.24, 0.47, 0.43], [-0.97, 0.24, 0.47, 0.43], [0, 0, -0.93, -0.86]], "float32"
@@ -305,33 +367,67 @@ def leaves(x: Any) -> list[Any]:
     return [y for part in x for y in leaves(part)] if isinstance(x, (list, tuple)) else [x]
 
 
-def measure(program: Program, arrays: list[Array], rounds: int) -> dict[str, float]:
-    """Return least and first times in seconds, and how far the results are apart."""
-    tensors, theirs = [Tensor(a).realize() for a in arrays], [jnp.asarray(a) for a in arrays]
-    ours = TinyJit(lambda *xs: [y.realize() for y in leaves(program(OURS)(*xs))])
-    other = jax.jit(program(THEIRS))
+def compiled(frame: Frame, program: Program, arrays: list[Array]) -> Callable[[], list[Any]]:
+    """Return a program as a function that waits for its results."""
+    if frame is OURS:
+        tensors = [Tensor(a).realize() for a in arrays]
+        ours = TinyJit(lambda *xs: [y.realize() for y in leaves(program(OURS)(*xs))])
 
-    def run_ours() -> Any:
-        results = ours(*tensors)
-        leaves(results)[0].numpy()
-        return results
+        def run_ours() -> list[Any]:
+            results = ours(*tensors)
+            results[0].numpy()
+            return results
 
-    def run_theirs() -> Any:
-        return jax.block_until_ready(other(*theirs))
+        return run_ours
+    if frame is THEIRS:
+        inputs, theirs = [jnp.asarray(a) for a in arrays], jax.jit(program(THEIRS))
+        return lambda: leaves(jax.block_until_ready(theirs(*inputs)))
+    given, eager = [torch.tensor(a) for a in arrays], program(TORCH)
+    return lambda: leaves(eager(*given))
 
-    times: dict[str, list[float]] = {"ours": [], "theirs": []}
-    results: dict[str, Any] = {}
+
+def first_call(name: str, frame: str) -> float:
+    """Return the seconds of a first call in a new process."""
+    command = [sys.executable, __file__, "--first", frame, "--only", f"^{re.escape(name)}$"]
+    done = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
+    return statistics.median(json.loads(run.stdout.splitlines()[-1]) for run in done)
+
+
+def memory(program: Program, arrays: list[Array]) -> tuple[int, int]:
+    """Return the bytes of temporaries of both."""
+    tensors = [Tensor(a).realize() for a in arrays]
+    ours = viz.profile(*leaves(program(OURS)(*tensors)), runs=1).temporary_bytes
+    lowered = jax.jit(program(THEIRS)).lower(*[jnp.asarray(a) for a in arrays])
+    return ours, lowered.compile().memory_analysis().temp_size_in_bytes
+
+
+def measure(name: str, rounds: int) -> dict[str, float]:
+    """Return median and first times in seconds, memory, and how far the results are apart."""
+    program, arrays = ROWS[name]
+    runs = {"ours": compiled(OURS, program, arrays), "theirs": compiled(THEIRS, program, arrays)}
+    if name in IN_TORCH:
+        runs["torch"] = compiled(TORCH, program, arrays)
+    times: dict[str, list[float]] = {n: [] for n in runs}
+    results: dict[str, list[Any]] = {}
     for _ in range(rounds + 1):
-        for name, run in (("ours", run_ours), ("theirs", run_theirs)):
+        for n, run in runs.items():
             start = time.perf_counter()
-            results[name] = run()
-            times[name].append(time.perf_counter() - start)
+            results[n] = run()
+            times[n].append(time.perf_counter() - start)
     apart = 0.0
-    for a, b in zip(leaves(results["ours"]), leaves(results["theirs"]), strict=True):
-        left, right = a.numpy().astype("float64"), np.asarray(b).astype("float64")
-        apart = max(apart, np.abs(left - right).max() / max(np.abs(right).max(), 1e-30))
-    least = {name: statistics.median(t[2:]) for name, t in times.items()}
-    return {**least, "first": times["ours"][0], "their first": times["theirs"][0], "apart": apart}
+    for other in list(results)[1:]:
+        for a, b in zip(results["ours"], results[other], strict=True):
+            left, right = a.numpy().astype("float64"), np.asarray(b).astype("float64")
+            apart = max(apart, np.abs(left - right).max() / max(np.abs(right).max(), 1e-30))
+    found = {n: statistics.median(t[2:]) for n, t in times.items()}
+    ours, theirs = memory(program, arrays)
+    firsts = {"first": first_call(name, "ours"), "their first": first_call(name, "theirs")}
+    return {**found, **firsts, "apart": apart, "memory": ours, "their memory": theirs}
+
+
+def size(n: float) -> str:
+    """Return bytes as text."""
+    return f"{n / 2**20:.1f} MiB" if n >= 2**19 else f"{n / 2**10:.0f} KiB"
 
 
 def main() -> None:
@@ -340,35 +436,48 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--first", choices=["ours", "theirs"], help="time a first call alone")
     options = parser.parse_args()
     lines = []
     for name, (program, arrays) in ROWS.items():
         if not re.search(options.only, name):
             continue
-        m = measure(program, arrays, options.rounds)
+        if options.first:
+            run = compiled({"ours": OURS, "theirs": THEIRS}[options.first], program, arrays)
+            start = time.perf_counter()
+            run()
+            print(json.dumps(time.perf_counter() - start))
+            continue
+        m = measure(name, options.rounds)
         line = [
             name,
             duration(m["ours"] * 1e6),
             duration(m["theirs"] * 1e6),
-            f"{m['ours'] / m['theirs']:.2f}",
+            duration(m["torch"] * 1e6) if "torch" in m else "",
+            f"{m['ours'] / min(m['theirs'], m.get('torch', m['theirs'])):.2f}",
             duration(m["first"] * 1e6),
             duration(m["their first"] * 1e6),
             f"{m['first'] / m['their first']:.2f}",
+            size(m["memory"]),
+            size(m["their memory"]),
             f"{m['apart']:.0e}",
         ]
         print(" | ".join(line), flush=True)
         lines.append(line)
     if options.write:
-        heads = ["", "polygrad", "JAX", "ratio", "first call", "JAX", "ratio", "apart"]
+        heads = ["", "polygrad", "JAX", "torch.func", "ratio"]
+        heads += ["first call", "JAX", "ratio", "memory", "JAX", "apart"]
         text = [
-            "# Functions of functions against JAX",
+            "# Functions of functions against JAX and torch.func",
             "",
-            "Gradients, batches, loops and samplers, compiled whole (TinyJit, jax.jit), by turns",
-            "in one process; medians. apart is the greatest difference, of the greatest result.",
-            "Written by `make bench-transforms`.",
+            "Gradients, batches, loops and samplers. polygrad and JAX are compiled whole (TinyJit,",
+            "jax.jit), torch.func runs eagerly; by turns in one process, medians. The ratio is to",
+            "the better of both. A first call traces, transforms, compiles and runs, in a new",
+            "process, the median of three. Memory is that of temporaries. apart is the greatest",
+            "difference, of the greatest result. Written by `make bench-transforms`.",
             "",
             *where(),
-            f"- JAX {jax.__version__}",
+            f"- JAX {jax.__version__}, PyTorch {torch.__version__}",
             "",
             *table(heads, lines),
         ]
