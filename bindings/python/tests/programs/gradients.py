@@ -34,8 +34,8 @@ def gradient(g: Choices) -> list[Step]:
                 moved[i] += h
                 try:
                     value = replayed(before, leaf, moved.reshape(data.shape), end)
-                except IndexError as error:
-                    raise Reject from error  # the leaf decides an index
+                except (IndexError, ValueError) as error:
+                    raise Reject from error  # the leaf decides an index or a shape
                 sides.append((value - base) / h)
             if not abs(sides[0] - sides[1]) <= 0.02 * (1 + abs(sides[0])):
                 raise Reject  # at an edge
