@@ -12,7 +12,6 @@ a new process for each program: the median of three. Memory is that of temporari
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import statistics
 import subprocess
@@ -390,7 +389,7 @@ def first_call(name: str, frame: str) -> float:
     """Return the seconds of a first call in a new process."""
     command = [sys.executable, __file__, "--first", frame, "--only", f"^{re.escape(name)}$"]
     done = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
-    return statistics.median(json.loads(run.stdout.splitlines()[-1]) for run in done)
+    return statistics.median(float(run.stdout.splitlines()[-1]) for run in done)
 
 
 def memory(program: Program, arrays: list[Array]) -> tuple[int, int]:
@@ -446,7 +445,7 @@ def main() -> None:
             run = compiled({"ours": OURS, "theirs": THEIRS}[options.first], program, arrays)
             start = time.perf_counter()
             run()
-            print(json.dumps(time.perf_counter() - start))
+            print(time.perf_counter() - start)
             continue
         m = measure(name, options.rounds)
         line = [
