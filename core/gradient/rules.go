@@ -289,6 +289,13 @@ func reduction(g, u *uop.UOp, op uop.Op, axes []int) []*uop.UOp {
 //
 // where new says that x[t] is greater than all elements before it. Of equal maxima the first one takes the gradient.
 func prefixRule(g, u *uop.UOp) []*uop.UOp {
+	// Along the last axis, factors are stored first: a loop that runs in order is fast where it loads without conditions.
+	inOrder := func(p uop.PrefixArg, factor *uop.UOp) *uop.UOp {
+		if p.Axis == len(factor.Shape())-1 {
+			return factor.ContiguousOp()
+		}
+		return factor
+	}
 	p := u.Arg.(uop.PrefixArg)
 	if len(u.Src) > p.Operands() {
 		panic("gradient: a PREFIX_AXIS with an initial value is made by the scheduler only")
@@ -302,11 +309,11 @@ func prefixRule(g, u *uop.UOp) []*uop.UOp {
 		no := x.ConstLike(uop.Int(0)).Cast(uop.Bool)
 		isNew := no.NeighbourAlong(p, -1, uop.BoolConst(true)).Or(x.Gt(u.NeighbourAlong(p, -1, uop.Int(0))))
 		back.Op = uop.MulAcc
-		l := isNew.NeighbourAlong(p, 1, uop.BoolConst(true)).Where(number(g, 0), number(g, 1)).PrefixAlong(back, g)
+		l := inOrder(p, isNew.NeighbourAlong(p, 1, uop.BoolConst(true)).Where(number(g, 0), number(g, 1))).PrefixAlong(back, g)
 		return []*uop.UOp{isNew.Where(l, number(l, 0))}
 	}
 	back.Op = uop.MulAcc
-	l := u.Src[0].NeighbourAlong(p, 1, uop.Int(0)).PrefixAlong(back, g)
+	l := inOrder(p, u.Src[0].NeighbourAlong(p, 1, uop.Int(0))).PrefixAlong(back, g)
 	before := l.Mul(u.NeighbourAlong(p, -1, p.Identity(u.DType)))
 	if p.Op == uop.Mul {
 		return []*uop.UOp{before}

@@ -64,6 +64,8 @@ func (im *emitter) loops(r *analysis.Region, copies []*env) {
 		im.reduce(r, copies)
 	case p != nil && r.InOrder() && p.Axes[0].Vector:
 		im.prefixes(p.Axes[0], copies)
+	case r.InOrder() && im.at != nil && im.at.Turned && copies[0].vector && copies[0].tail == nil:
+		im.turned(r, copies)
 	case p == nil || r.InOrder():
 		im.sequential(r, copies)
 	default:

@@ -1,6 +1,9 @@
 package emit
 
 import (
+	"slices"
+
+	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
@@ -18,15 +21,86 @@ func (im *emitter) transposedLoad(t target, k ir.Kind, at *ir.Place) *ir.Value {
 	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.Changes(at.Buf) || k == ir.Bool {
 		return nil
 	}
-	if s := im.Slopes(x.rng).Of(t.index); s.Step != 1 || s.Irregular {
+	s := im.Slopes(x.rng).Of(t.index)
+	if s.Step != 1 && s.Step != -1 || s.Irregular {
 		return nil
+	}
+	first, lane := at.Off-x.at, x.at
+	if s.Step < 0 {
+		lane = int64(im.Lanes) - 1 - x.at
+		first = at.Off - lane
 	}
 	rows := make([]*ir.Value, im.Lanes)
 	for i := range rows {
-		rows[i] = im.LoadAs(k, &ir.Place{Buf: at.Buf, Terms: at.Terms, Off: at.Off - x.at + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
+		rows[i] = im.LoadAs(k, &ir.Place{Buf: at.Buf, Terms: at.Terms, Off: first + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
 	}
-	return im.Transposed(rows, x.at)
+	return im.Transposed(rows, lane)
 }
+
+// turned emits a loop whose iterations run in order, in rows that are the lanes of vectors: as many iterations as lanes at a time, whose
+// loads and stores are squares that are transposed in registers.
+func (im *emitter) turned(r *analysis.Region, copies []*env) {
+	lanes, all := int64(im.Lanes), im.span(r)
+	squares := all.n / lanes
+	im.Builder.Loop(r.Label()+" squares", im.Int(ir.I64, squares), func(l *ir.Loop) {
+		im.carried(l, r, copies, func(inner []*env) {
+			from := im.addLinear(all.from, linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}, 1)
+			for _, e := range inner {
+				im.square(r, e, from)
+			}
+		})
+	})
+	if rest := all.n % lanes; rest > 0 {
+		im.env = copies[0]
+		im.inOrder(r, copies, im.addLinear(all.from, linear{off: squares * lanes}, 1), im.Int(ir.I64, rest))
+	}
+}
+
+// square emits as many iterations as lanes, from one on, and then what they store.
+func (im *emitter) square(r *analysis.Region, e *env, from linear) {
+	lanes := int64(im.Lanes)
+	stored := map[*uop.UOp][]*ir.Value{}
+	var first *env
+	for i := range lanes {
+		step := newEnv(e)
+		step.cross = &cross{r.Rng, i}
+		step.linears.set(r.Rng, im.addLinear(from, linear{off: i}, 1))
+		im.env = step
+		for _, p := range r.Parts {
+			if toMemory(p.U) {
+				stored[p.U] = append(stored[p.U], im.Splat(im.eval(p.U.Src[1])))
+			} else {
+				im.effect(p.U)
+			}
+		}
+		for _, s := range r.Written(nil) {
+			if v := step.own(s); v != nil {
+				e.regs.set(s, v)
+			}
+		}
+		if i == 0 {
+			first = step
+		}
+	}
+	im.env = first
+	for _, p := range r.Parts {
+		if !toMemory(p.U) {
+			continue
+		}
+		t, vals := im.target(p.U.Src[0]), stored[p.U]
+		l := im.linearOf(t.index)
+		if im.Slopes(r.Rng).Of(t.index).Step < 0 {
+			slices.Reverse(vals)
+			l.off -= lanes - 1
+		}
+		for row := range lanes {
+			im.StoreAs(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + row*l.lane, Stride: 1}, im.Transposed(vals, row))
+		}
+	}
+}
+
+// toMemory reports whether an operation is a store that is not one to a register.
+func toMemory(u *uop.UOp) bool { return u.Op == uop.Store && u.Src[0].DType.Space != uop.Reg }
 
 // transposedStores stores what copies have computed, if the rows of a tile stand side by side in memory and the lanes of
 // its vectors do not: the tile is transposed in registers. It reports whether it has stored them.

@@ -97,7 +97,7 @@ func (p *Band) record(sums bool) {
 		}
 	}
 	if !sums {
-		set(knobTranspose, p.Transpose != nil)
+		set(knobTranspose, p.Transpose != nil || p.Turned)
 		if p.Transpose != nil {
 			l.used[knobColumnBlock] = p.Transpose.Group
 		}

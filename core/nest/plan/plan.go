@@ -41,6 +41,9 @@ type Band struct {
 	Product *Product
 	// Transpose is the axis along which vectors are loaded if they are then transposed in registers, nil for none.
 	Transpose *Axis
+	// Turned: the lanes of vectors are rows whose steps run in order; as many steps as lanes are loaded and stored along the rows, as
+	// squares that are transposed in registers.
+	Turned bool
 	// Sums are the sums of products of the leaf, if its loops may be blocked for the caches.
 	Sums []*SumLoops
 	// Packs are operands that are computed into scratch memory before the level PackAt.
@@ -255,9 +258,12 @@ func (pl *planner) planPrefix(p *Band) {
 	vectors := false
 	if vec != nil {
 		inOrder := best-arithmetic*pl.fill(vec.Count) <= 2*costSpread*all
+		p.Turned = !inOrder && !steps && pl.turns(p, vec, acc)
 		vectors = inOrder || !steps && best < all*costApart+arithmetic*float64(pl.Lanes)/scalarsAtOnce
 	}
 	switch {
+	case p.Turned:
+		vec.Vector, vec.Unit = true, int64(pl.Lanes)
 	case vectors:
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
 		// A row of a tile is a few lines of the cache.
@@ -287,6 +293,43 @@ func (pl *planner) planPrefix(p *Band) {
 
 // vectorsCarried is how many vectors of a loop whose iterations run in order stay in registers, beside what it computes.
 const vectorsCarried = 16
+
+// turns reports whether the loops of a leaf go along rows whose elements are neighbours in memory, step by step, without conditions, so
+// that squares of rows and steps can be transposed.
+func (pl *planner) turns(p *Band, rows *Axis, acc []analysis.Access) bool {
+	lanes := int64(pl.Lanes)
+	loops := p.Leaf.Loops()
+	if lanes < 4 || rows.Count < lanes || p.want[knobTranspose] == off || len(loops) == 0 {
+		return false
+	}
+	for _, r := range loops {
+		if !r.InOrder() || r.Trip() < 2*lanes || len(r.Loops()) > 0 {
+			return false
+		}
+	}
+	byRow := pl.Slopes(rows.Region.Rng)
+	for _, a := range acc {
+		ix := a.U.Src[0]
+		b := pl.Buffers[analysis.Definition(ix)]
+		row := byRow.Of(ix)
+		if b == nil || a.U.Op == uop.Load && (len(a.U.Src) > 1 || slices.ContainsFunc(loops, func(r *analysis.Region) bool { return pl.WritesTo(r, b) })) {
+			return false
+		}
+		if a.U.Op == uop.Load && !row.Depends {
+			continue
+		}
+		step := analysis.Slope{}
+		for _, r := range loops {
+			if s := pl.Slopes(r.Rng).Of(ix); s.Depends {
+				step = s
+			}
+		}
+		if row.Irregular || row.Step <= 1 || step.Irregular || step.Step != 1 && step.Step != -1 || b.Kind == ir.Bool || len(ix.Src) > 2 {
+			return false
+		}
+	}
+	return true
+}
 
 // vectorChains is how many rows of running reductions run side by side where the lanes of vectors are steps of a row.
 const vectorChains = 2

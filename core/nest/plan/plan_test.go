@@ -318,6 +318,12 @@ func TestDecisions(t *testing.T) {
 		{"reductions of steps that run in order are along vectors", big, "", func(in inputs) *uop.UOp {
 			return must(tensor.CumSum(must(tensor.Sum(in(f32, 100, 64), []int{1}, false)), 0))
 		}, "of 64: along vectors"},
+		{"rows of recurrences are lanes", big, "", func(in inputs) *uop.UOp {
+			return in(f32, 100, 64).PrefixAlong(uop.PrefixArg{Op: uop.MulAcc, Axis: 1}, in(f32, 100, 64))
+		}, "tiles of 1 x 16, vectors, rows of squares"},
+		{"rows of recurrences in transposed memory", big, "", func(in inputs) *uop.UOp {
+			return in(f32, 64, 100).Permute([]int{1, 0}).PrefixAlong(uop.PrefixArg{Op: uop.MulAcc, Axis: 1}, in(f32, 100, 64))
+		}, "!squares"},
 		{"softmax", ir.AVX2, "", func(in inputs) *uop.UOp { return must(tensor.Softmax(in(f32, 64, 100), 1)) }, "vectors"},
 		{"vectors of doubles", ir.SSE4, "", matmul(uop.Float64, 33, 65, 31), "2 lanes"},
 	} {
