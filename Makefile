@@ -83,9 +83,8 @@ bench-fuzz: build $(VENV)/installed ## time random programs, fused and step by s
 bench-variations: build $(VENV)/installed $(PEERS)/installed ## time variations of the benchmark's shapes and write bench/VARIATIONS.md
 	$(PY) bench/variations.py --write bench/VARIATIONS.md
 
-bench-transforms: build $(VENV)/installed ## time functions of functions, loops and samplers against JAX and write bench/TRANSFORMS.md
-	$(PY) -m pip install --quiet --disable-pip-version-check -r tests/peers/requirements.txt
-	POLYGRAD_LIB=$(LIB) PYTHONPATH=bench:bindings/python $(PY) bench/transforms.py --write bench/TRANSFORMS.md
+bench-transforms: build $(VENV)/installed $(TEST_PEERS)/installed ## time functions of functions, loops and samplers against JAX and write bench/TRANSFORMS.md
+	POLYGRAD_LIB=$(LIB) PYTHONPATH=bench:bindings/python $(TEST_PEERS)/bin/python bench/transforms.py --write bench/TRANSFORMS.md
 
 bench-sweep: build $(VENV)/installed $(PEERS)/installed ## time every operation, with gradients, and write bench/SWEEP.md; SWEEP="--only sort"
 	PYTHONPATH=bench:bindings/python $(PY) -m sweep $(or $(SWEEP),--write bench/SWEEP.md)
