@@ -164,24 +164,69 @@ func (p *pass) run() (err error) {
 // whereTaken applies a rule. Where the gradient of a function of elements is 0 because a WHERE has not taken them, those of its sources are 0,
 // too: the product with a slope that is infinite or NaN there would be NaN.
 func whereTaken(r Rule, g, u *uop.UOp) []*uop.UOp {
-	if g.Op != uop.Where || u.Graph().IsAsTinygrad() || !slopes.Has(u.Op) && !pointwise(u) {
+	if u.Graph().IsAsTinygrad() || !slopes.Has(u.Op) && !pointwise(u) {
 		return r(g, u)
 	}
-	taken := 1
-	if v, is := numberOf(g.Src[1]); is && v == 0 {
-		taken = 2
-	} else if v, is := numberOf(g.Src[2]); !is || v != 0 {
+	s, ok := selectionOf(g)
+	if !ok {
 		return r(g, u)
 	}
-	grads := whereTaken(r, g.Src[taken], u)
+	var grads []*uop.UOp
+	if s.value == g {
+		grads = r(g, u)
+	} else {
+		grads = whereTaken(r, s.value, u)
+	}
 	for i, v := range grads {
-		if v != nil && taken == 1 {
-			grads[i] = g.Src[0].Where(v, number(v, 0))
+		if v != nil && s.negated {
+			grads[i] = s.cond.Where(number(v, 0), v)
 		} else if v != nil {
-			grads[i] = g.Src[0].Where(number(v, 0), v)
+			grads[i] = s.cond.Where(v, number(v, 0))
 		}
 	}
 	return grads
+}
+
+// selection is a value that is 0 where a condition does not hold, or where it does if it is negated.
+type selection struct {
+	cond, value *uop.UOp
+	negated     bool
+}
+
+// selectionOf takes a selection apart. A sum of selections, of the gradients of several readers, is one: where any of them is taken.
+func selectionOf(g *uop.UOp) (s selection, ok bool) {
+	isZero := func(u *uop.UOp) bool {
+		v, is := numberOf(u)
+		return is && v == 0
+	}
+	switch {
+	case g.Op == uop.Where && isZero(g.Src[1]):
+		return selection{g.Src[0], g.Src[2], true}, true
+	case g.Op == uop.Where && isZero(g.Src[2]):
+		return selection{g.Src[0], g.Src[1], false}, true
+	case g.Op != uop.Add:
+		return s, false
+	}
+	a, ok := selectionOf(g.Src[0])
+	if !ok {
+		return s, false
+	}
+	b, ok := selectionOf(g.Src[1])
+	if !ok {
+		return s, false
+	}
+	if a.cond == b.cond && a.negated == b.negated {
+		return selection{a.cond, a.value.Add(b.value), a.negated}, true
+	}
+	return selection{a.holds().Or(b.holds()), g, false}, true
+}
+
+// holds is true where the value of a selection counts.
+func (s selection) holds() *uop.UOp {
+	if s.negated {
+		return s.cond.Not()
+	}
+	return s.cond
 }
 
 // slopes are the operations whose slope may be no finite number.

@@ -194,6 +194,28 @@ def test_derivatives_of_sigmoids_in_short_types(dtype: str) -> None:
         assert np.isfinite(slope.cast("float32").numpy()).all(), function
 
 
+def test_derivatives_of_what_where_does_not_take() -> None:
+    """The gradient of the branch not taken is 0, also where its slopes are infinite or NaN."""
+
+    def shared(x: Tensor) -> Tensor:
+        root = x.sqrt()
+        return (x > 0).where(root * root.exp() + root, 0) + (x > 0).where(root, x)
+
+    def several(x: Tensor) -> Tensor:
+        root = x.sqrt()
+        return (x > 0).where(root, 0) + (x > 1).where(root * x, 0)
+
+    x = Tensor([-1.0, 0.0, 4.0], requires_grad=True)
+    for function, want in (
+        (lambda x: (x > 0).where(x.log() * x.log(), 0), [0, 0, np.log(4) / 2]),
+        (lambda x: (x > 0).where((x.sqrt() + 1).log() * x.sqrt(), x), [1, 1, 0.44132]),
+        (shared, [1, 1, 0.25 * np.exp(2) * 3 + 0.5]),
+        (several, [0, 0, 0.25 + 3]),
+    ):
+        (slope,) = function(x).sum().gradient(x)
+        np.testing.assert_allclose(slope.numpy(), want, rtol=1e-4)
+
+
 def test_derivatives_by_constants() -> None:
     """A constant tensor is no number: derivatives by it, also second ones, keep it."""
     x, w = Tensor([2.0, 1.0]), Tensor.ones(2)
