@@ -299,7 +299,8 @@ def scan(
     is kept. x is xs, a tree, at one place along the first axes; what is kept is stacked along such
     an axis. With reverse the steps begin at the end of xs. length is needed if xs has no tensors.
     The loop has derivatives in both modes; reverse mode stores the carry before each step,
-    products of matrices and the like, and computes the rest again. unroll is a hint that changes no result: the library unrolls by itself.
+    products of matrices and the like, and computes the rest again. unroll is a hint that changes
+    no result: the library unrolls by itself.
 
     >>> total, sums = scan(lambda c, x: (c + x, c + x), 0, Tensor([1, 2, 3]))
     >>> total.item(), sums.tolist()
