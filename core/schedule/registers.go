@@ -24,9 +24,10 @@ const (
 
 // Costs in cycles: of an operation on a scalar or a vector, and of a loop over elements in a kernel, with the latency of what it computes.
 const (
-	cyclesPerOperation = 0.5
-	cyclesPerLoop      = 40
-	lanesOfVectors     = 8
+	cyclesPerOperation    = 0.5
+	cyclesPerLoop         = 40
+	lanesOfVectors        = 8
+	operationsPerDivision = 10 // of integers, which vectors do faster
 )
 
 // tell prints a decision for POLY_DUMP=fuse.
@@ -80,8 +81,13 @@ func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (k *Kernel, 
 				if !uop.GroupALU.Has(u.Op) {
 					return nil, fmt.Sprintf("a kernel has a %s", u.Op)
 				}
-				if !u.DType.IsInt() && u.DType != uop.Bool && u.DType != uop.IndexT {
-					work += volume(u)
+				if u.DType == uop.IndexT || u.Src[0].DType == uop.IndexT {
+					continue // an address, or a condition of one
+				}
+				if n := volume(u); u.Op == uop.Idiv || u.Op == uop.Mod {
+					work += operationsPerDivision * n
+				} else {
+					work += n
 				}
 			}
 		}
@@ -386,8 +392,16 @@ func (v *values) compute(u *uop.UOp) *uop.UOp {
 		src[i] = v.of(s)
 	}
 	w := u.With(src...)
-	if u.DType == uop.IndexT || u.DType == uop.Bool || u.DType.IsInt() {
+	isConst := func(u *uop.UOp) bool { return u.Op == uop.ConstOp }
+	isAddress := func(u *uop.UOp) bool { return u.DType == uop.IndexT || isConst(u) }
+	switch i := slices.IndexFunc(src, isConst); {
+	case u.DType == uop.IndexT || len(src) > 0 && !slices.ContainsFunc(src, func(u *uop.UOp) bool { return !isAddress(u) }):
 		return symbolic.Simplify(w)
+	case i >= 0 && u.DType == uop.Bool && (u.Op == uop.And || u.Op == uop.Or): // a condition of an address and one of data
+		if src[i].ConstVal().Truth() == (u.Op == uop.Or) {
+			return src[i]
+		}
+		return src[1-i]
 	}
 	if uop.GroupALU.Has(u.Op) {
 		v.b.count(w)

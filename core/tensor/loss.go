@@ -72,8 +72,9 @@ func crossEntropy(x, target *uop.UOp, axis int, r Reduction, smoothing float64) 
 	if x.DType == uop.Float64 && !y.DType.IsFloat() {
 		y = cast(y, x.DType) // otherwise the smoothing would be float32
 	}
+	y = mul(1-smoothing, y)
 	if n := intSize("x", s, axis); smoothing != 0 || asTinygrad(x) { // an infinite logarithm times the 0 of a sum would be NaN
-		y = add(mul(1-smoothing, y), smoothing/float64(n))
+		y = add(y, smoothing/float64(n))
 	}
 	return neg(r.of(sum(mul(logSoftmax(x, []int{axis}), y), []int{axis}, false)))
 }
