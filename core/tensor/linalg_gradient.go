@@ -86,6 +86,9 @@ func inverseRule(g, u *uop.UOp) []*uop.UOp {
 // without an inverse, so also if they are singular.
 func determinantRule(g, u *uop.UOp, logarithm bool) []*uop.UOp {
 	a := u.Src[1]
+	if a.Shape().MaxNumel() == 0 {
+		return []*uop.UOp{nil, fullLike(a, 0)}
+	}
 	const small = 4
 	if n := a.Shape()[len(a.Shape())-1].N; !logarithm && n <= small {
 		return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), cofactors(a, int(n)))}

@@ -48,7 +48,11 @@ def test_singular() -> None:
     assert not np.isfinite(a.inv().numpy()).any()
     sign, log = Tensor(np.zeros((2, 2))).slogdet()
     assert (sign.item(), log.item()) == (0.0, -np.inf)
-    assert Tensor(np.zeros((0, 0))).det().item() == 1
+    for shape in ((0, 0), (2, 0, 0)):
+        nothing = Tensor(np.zeros(shape))
+        assert (nothing.det().numpy() == 1).all()
+        for determinant in (nothing.det(), nothing.slogdet()[1]):
+            assert determinant.sum().gradient(nothing)[0].shape == shape
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (5, 2), (2, 5), (2, 4, 3)])

@@ -319,3 +319,19 @@ def test_triangles_of_variable_size(length: int) -> None:
     got = some.scaled_dot_product_attention(some, some, is_causal=True).numpy()
     causal = want.scaled_dot_product_attention(want, want, is_causal=True).numpy()
     np.testing.assert_allclose(got, causal, atol=1e-6)
+
+
+def test_views_whose_positions_have_large_parts() -> None:
+    """A position fits into 32 bits, though the row number times the elements of a row may not."""
+    wide = np.arange(50 * 7000, dtype=np.float32).reshape(50, 7000)
+    bytes_ = np.arange(16 * 130 * 700).astype(np.int8).reshape(16, 130, 700)
+    n, m = Variable("n", 1, 50), Variable("m", 1, 16)
+    x, y = Tensor(wide), Tensor(bytes_)
+    for length in (50, 49, 7):
+        turned = x[: n.bind(length)].T.flatten()
+        np.testing.assert_array_equal(turned.numpy(), wide[:length].T.ravel())
+        np.testing.assert_array_equal((turned + 1).numpy(), wide[:length].T.ravel() + 1)
+    for length in (16, 15):
+        turned = y[: m.bind(length)].permute(2, 1, 0).flatten()
+        want = bytes_[:length].transpose(2, 1, 0).ravel()
+        np.testing.assert_array_equal(turned.numpy(), want)

@@ -151,7 +151,7 @@ func (im *emitter) target(ix *uop.UOp) target {
 // place returns the address and the number of lanes of an access in the current environment. ok is false if its gate is known to be
 // false.
 func (im *emitter) place(t target) (at *ir.Place, lanes int, ok bool) {
-	l := im.linearOf(t.index)
+	l := im.addressOf(t.index)
 	if l.slow != 0 || l.index != nil && l.lane != 0 {
 		k := ir.I32
 		if l.index != nil {

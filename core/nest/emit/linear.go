@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/nest/ir"
@@ -17,6 +18,19 @@ type linear struct {
 	split int64
 	from  int64
 	index *ir.Value // a vector that is added, nil for none
+	// low and high bound the exact value of index, which may be computed in 32 bits.
+	low, high float64
+}
+
+// addressOf is the linear form of the position of an access, or of a part of one. A position that fits into 32 bits may have parts that do not: if that is
+// so of the vector, all is computed modulo 2^32, not the other parts exactly.
+func (im *emitter) addressOf(u *uop.UOp) linear {
+	l := im.linearOf(u)
+	if l.index != nil && ir.KindOf[u.DType.Scalar()] == ir.I32 && (l.low < math.MinInt32 || l.high > math.MaxInt32) {
+		low, high := u.Bounds()
+		return linear{index: im.valueOf(l, ir.I32), low: max(low.F(), math.MinInt32), high: min(high.F(), math.MaxInt32)}
+	}
+	return l
 }
 
 func (im *emitter) timesLinear(a linear, c int64) linear {
@@ -33,6 +47,7 @@ func (im *emitter) timesLinear(a linear, c int64) linear {
 	}
 	if a.index != nil {
 		out.index = im.Do(ir.Mul, a.index.Kind, a.index, im.Int(a.index.Kind, c))
+		out.low, out.high = min(a.low*float64(c), a.high*float64(c)), max(a.low*float64(c), a.high*float64(c))
 	}
 	return out
 }
@@ -43,7 +58,9 @@ func (im *emitter) addLinear(x, y linear, sign int64) linear {
 		if y.index != nil {
 			k = y.index.Kind
 		}
+		groups := float64(y.slow) * float64(im.Lanes)
 		y.index, y.slow = im.valueOf(linear{slow: y.slow, split: y.split, from: y.from, index: y.index}, k), 0
+		y.low, y.high = y.low+min(groups, 0), y.high+max(groups, 0)
 	}
 	out := linear{off: x.off + sign*y.off, lane: x.lane + sign*y.lane, slow: x.slow + sign*y.slow, split: x.split, from: x.from}
 	if x.slow == 0 {
@@ -75,8 +92,9 @@ func (im *emitter) addLinear(x, y linear, sign int64) linear {
 		}
 	}
 	if y.index != nil && sign < 0 {
-		y.index = im.Do(ir.Neg, y.index.Kind, y.index)
+		y.index, y.low, y.high = im.Do(ir.Neg, y.index.Kind, y.index), -y.high, -y.low
 	}
+	out.low, out.high = x.low+y.low, x.high+y.high
 	switch {
 	case x.index == nil:
 		out.index = y.index
@@ -161,14 +179,16 @@ func (im *emitter) linearOf(u *uop.UOp) linear {
 	return l
 }
 
-// operandOf is the linear form of an operand, whose index has 64 bits if the result may not fit into 32: a part of a sum may be beyond them,
-// although the sum is not.
-func (im *emitter) operandOf(u *uop.UOp, i int) linear {
+// operandOf is the linear form of an operand times a factor, whose index has 64 bits if the result may not fit into 32: a part of a sum may
+// be beyond them, although the sum is not.
+func (im *emitter) operandOf(u *uop.UOp, i int, factor int64) linear {
 	l := im.linearOf(u.Src[i])
 	if l.index == nil || l.index.Kind != ir.I32 || ir.KindOf[u.DType.Scalar()] != ir.I64 {
 		return l
 	}
-	if low, high := u.Bounds(); low.Less(uop.Int32.Min()) || uop.Int32.Max().Less(high) {
+	low, high := u.Bounds()
+	most := 2 * math.Abs(float64(factor)) * max(-l.low, l.high) // of a sum of two
+	if low.Less(uop.Int32.Min()) || uop.Int32.Max().Less(high) || most > math.MaxInt32 {
 		l.index = im.Do(ir.Cast, ir.I64, l.index)
 	}
 	return l
@@ -183,27 +203,31 @@ func (im *emitter) takeApart(u *uop.UOp) linear {
 		case uop.ConstOp:
 			return linear{off: u.ConstVal().I()}
 		case uop.Add:
-			return im.addLinear(im.operandOf(u, 0), im.operandOf(u, 1), 1)
+			return im.addLinear(im.operandOf(u, 0, 1), im.operandOf(u, 1, 1), 1)
 		case uop.Sub:
-			return im.addLinear(im.operandOf(u, 0), im.operandOf(u, 1), -1)
+			return im.addLinear(im.operandOf(u, 0, 1), im.operandOf(u, 1, 1), -1)
 		case uop.Neg:
-			return im.timesLinear(im.operandOf(u, 0), -1)
+			return im.timesLinear(im.operandOf(u, 0, 1), -1)
 		case uop.Mul:
 			for i := range 2 {
 				if c := u.Src[1-i]; c.Op == uop.ConstOp {
-					return im.timesLinear(im.operandOf(u, i), c.ConstVal().I())
+					return im.timesLinear(im.operandOf(u, i, c.ConstVal().I()), c.ConstVal().I())
 				}
 			}
 		case uop.Shl:
 			if c := u.Src[1]; c.Op == uop.ConstOp {
-				return im.timesLinear(im.operandOf(u, 0), 1<<(c.ConstVal().I()&63))
+				factor := int64(1) << (c.ConstVal().I() & 63)
+				return im.timesLinear(im.operandOf(u, 0, factor), factor)
 			}
 		case uop.Idiv, uop.Mod, uop.Shr, uop.And:
 			if l, ok := im.partOf(u); ok {
 				return l
 			}
 		case uop.Cast:
-			if from := ir.KindOf[u.Src[0].DType.Scalar()]; from == ir.I32 || from == ir.I64 {
+			switch from := ir.KindOf[u.Src[0].DType.Scalar()]; {
+			case from == ir.I32 && k == ir.I64:
+				return im.addressOf(u.Src[0])
+			case from == ir.I32 || from == ir.I64:
 				return im.linearOf(u.Src[0])
 			}
 		}
@@ -213,7 +237,8 @@ func (im *emitter) takeApart(u *uop.UOp) linear {
 	case v.Op == ir.Const && v.Lanes == 1:
 		return linear{off: ir.ConstInt(v)}
 	case v.Lanes > 1:
-		return linear{index: im.Do(ir.Cast, widestIndex(v.Kind), v)}
+		low, high := u.Bounds()
+		return linear{index: im.Do(ir.Cast, widestIndex(v.Kind), v), low: low.F(), high: high.F()}
 	}
 	return linear{terms: []ir.Term{{V: v, Coef: 1}}}
 }

@@ -88,7 +88,7 @@ func (im *emitter) square(r *analysis.Region, e *env, from linear) {
 			continue
 		}
 		t, vals := im.target(p.U.Src[0]), stored[p.U]
-		l := im.linearOf(t.index)
+		l := im.addressOf(t.index)
 		if im.Slopes(r.Rng).Of(t.index).Step < 0 {
 			slices.Reverse(vals)
 			l.off -= lanes - 1
@@ -131,7 +131,7 @@ func (im *emitter) transposedStores(u *uop.UOp, copies []*env) bool {
 			vals[i] = im.Splat(im.eval(u.Src[1]))
 		}
 		im.env = copies[j]
-		l := im.linearOf(t.index)
+		l := im.addressOf(t.index)
 		lanes := int64(im.Lanes)
 		if im.env.tail != nil {
 			lanes = p.Vec.Rest() % p.Vec.Unit
