@@ -76,8 +76,9 @@ called <- function(f, args) {
   eval(as.call(c(quote(f), parts)))
 }
 
-# Traces a function of the Tensors among arguments, a list. Numbers alone become Tensors in the arguments by. axes are the axes of a batch.
-traced <- function(who, f, args, by = seq_along(args), axes = NULL) {
+# Traces a function of the Tensors among arguments, a list. Numbers alone become Tensors in the arguments by. axes are the axes of a batch,
+# which may have a name, and then a size, NA for that of the Tensors.
+traced <- function(who, f, args, by = seq_along(args), axes = NULL, axis_name = NULL, axis_size = NA_integer_) {
   found <- lapply(seq_along(args), function(k) {
     name <- if (!is.null(names(args)) && nzchar(names(args)[k])) names(args)[k] else sprintf("argument %d", k)
     tree_tensors(who, args[[k]], name, k %in% by)
@@ -89,7 +90,7 @@ traced <- function(who, f, args, by = seq_along(args), axes = NULL) {
   for (i in which(!is.na(axes))) {
     if (axes[i] < 1L || axes[i] > length(tensors[[i]]$shape)) raise(sprintf("%s: %s has shape (%s), which has no axis %d", who, paths[i], sizes_text(tensors[[i]]), axes[i]))
   }
-  given <- .Call(C_expr_begin, who, as.list(tensors), axes)
+  given <- .Call(C_expr_begin, who, as.list(tensors), axes, axis_name, axis_size)
   done <- FALSE
   on.exit(if (!done) .Call(C_expr_abandon))
   now <- lapply(seq_along(found), function(k) tree_build(found[[k]]$held, given[of[[k]]]))
@@ -119,6 +120,8 @@ floats_of <- function(t, k) {
 }
 
 is_float_type <- function(type) startsWith(type, "float") || startsWith(type, "bfloat") || startsWith(type, "fp8")
+
+float_results <- function(t) Filter(function(i) is_float_type(t$results[[i]]$dtype), seq_along(t$results))
 
 all_floats <- function(t) Filter(function(i) is_float_type(t$tensors[[i]]$dtype), seq_along(t$tensors))
 
@@ -208,6 +211,27 @@ jacobian_by <- function(who, derivative, f, argnums) {
   }
 }
 
+# A function with a rule for derivatives, as call, a function of the list of arguments, applies it. The rule may call the function, so that
+# higher derivatives are by the rule, too: up to the third one.
+ruled <- function(f, call) {
+  depth <- 0L
+  function(...) {
+    if (depth == 3L) return(f(...))
+    depth <<- depth + 1L
+    on.exit(depth <<- depth - 1L)
+    call(list(...))
+  }
+}
+
+need_pair <- function(who, what, out, expected) {
+  if (!is.list(out) || length(out) != 2L) raise(sprintf("%s: %s returns %s, expected a list of %s", who, what, brief(out), expected))
+  out
+}
+
+need_axis_name <- function(who, name) {
+  if (!is.character(name) || length(name) != 1L || is.na(name) || !nzchar(name)) raise(sprintf("%s: axis_name: %s, expected a name", who, brief(name)))
+}
+
 func <- list(
   grad = function(f, argnums = 1L, has_aux = FALSE) {
     both <- loss_gradients("func$grad", f, argnums, has_aux)
@@ -238,15 +262,16 @@ func <- list(
       trees
     })
   },
-  vmap = function(f, in_axes = 1L, out_axes = 1L, axis_size = NULL) {
+  vmap = function(f, in_axes = 1L, out_axes = 1L, axis_size = NULL, axis_name = NULL) {
     need_function("func$vmap", f)
+    if (!is.null(axis_name)) need_axis_name("func$vmap", axis_name)
+    size <- if (is.null(axis_size)) NA_integer_ else as.integer(axis_size)
     function(...) {
       args <- list(...)
       found <- tree_tensors("func$vmap", args, "args", FALSE)
       starts <- tree_spread("func$vmap", "in_axes", in_axes, found$held, length(found$tensors))
-      t <- traced("func$vmap", f, args, integer(), starts)
+      t <- traced("func$vmap", f, args, integer(), starts, axis_name, size)
       ends <- tree_spread("func$vmap", "out_axes", out_axes, t$out, length(t$results))
-      size <- if (is.null(axis_size)) NA_integer_ else as.integer(axis_size)
       tree_build(t$out, expr_run("func$vmap", .Call(C_expr_batch, "func$vmap", t$expr, size, starts, ends), t$tensors))
     }
   },
@@ -264,6 +289,63 @@ func <- list(
       t <- traced("func$checkpoint", f, list(...))
       tree_build(t$out, expr_run("func$checkpoint", t$expr, t$tensors, "checkpoint", as.character(policy)))
     }
+  },
+  custom_jvp = function(f, rule) {
+    who <- "func$custom_jvp"
+    need_function(who, f)
+    need_function(who, rule, "rule")
+    ruled(f, function(args) {
+      t <- traced(who, f, args)
+      by <- all_floats(t)
+      n <- length(t$tensors)
+      tangent <- traced(who, function(...) {
+        given <- list(...)
+        primals <- given[seq_len(n)]
+        tangents <- lapply(primals, function(x) x$zeros_like())
+        tangents[by] <- given[-seq_len(n)]
+        trees <- function(tensors) {
+          out <- lapply(seq_along(t$held), function(k) tree_build(t$held[[k]], tensors[t$of[[k]]]))
+          names(out) <- t$names
+          out
+        }
+        out <- need_pair(who, "rule", rule(trees(primals), trees(tangents)), "a value and its tangent")
+        fitting(who, "the tangent", out[[2L]], t$out, t$results)[float_results(t)]
+      }, c(t$tensors, t$tensors[by]))
+      tree_build(t$out, expr_run(who, t$expr, t$tensors, "custom_jvp", tangent$expr))
+    })
+  },
+  custom_vjp = function(f, forward, backward) {
+    who <- "func$custom_vjp"
+    need_function(who, f)
+    need_function(who, forward, "forward")
+    need_function(who, backward, "backward")
+    ruled(f, function(args) {
+      t <- traced(who, f, args)
+      first <- traced(who, function(...) {
+        out <- need_pair(who, "forward", forward(...), "a value and what backward needs")
+        fitting(who, "the value of forward", out[[1L]], t$out, t$results)
+        out
+      }, args)
+      found <- expr_run(who, first$expr, first$tensors)
+      n <- length(t$results)
+      kept <- found[-seq_len(n)]
+      second <- traced(who, function(...) {
+        given <- list(...)
+        # The places of what is kept count on from those of the value.
+        residuals <- tree_build(first$out[[2L]], c(vector("list", n), given[seq_along(kept)]))
+        cotangent <- tree_build(t$out, given[length(kept) + seq_len(n)])
+        grads <- backward(residuals, cotangent)
+        if (!is.list(grads) || length(grads) != length(args)) {
+          raise(sprintf("%s: backward returns %s, expected a list of %d gradients, one for each argument", who, brief(grads), length(args)))
+        }
+        unlist(lapply(seq_along(args), function(k) {
+          own <- t$tensors[t$of[[k]]]
+          made <- if (is.null(grads[[k]])) lapply(own, function(x) x$zeros_like()) else fitting(who, sprintf("gradient %d", k), grads[[k]], t$held[[k]], own)
+          made[vapply(own, function(x) is_float_type(x$dtype), NA)]
+        }), recursive = FALSE)
+      }, c(kept, found[seq_len(n)]))
+      tree_build(t$out, expr_run(who, t$expr, t$tensors, "custom_vjp", list(first$expr, second$expr)))
+    })
   },
   stop_gradient = function(tree) tree_walk(tree, function(leaf, path) if (is_tensor(leaf)) leaf$detach() else leaf, "tree"),
   describe = function(f, ...) {

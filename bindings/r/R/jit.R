@@ -1,7 +1,7 @@
 # Functions of tensors that are compiled once and then run without being called again.
 
 TinyJit <- function(fxn, prune = FALSE) {
-  if (!is.function(fxn)) raise(sprintf("TinyJit: fxn: %s, expected a function", brief(fxn)))
+  need_function("TinyJit", fxn, "fxn")
   need_flag("TinyJit", "prune", prune)
   self <- new.env(parent = emptyenv())
   self$fxn <- fxn
@@ -210,7 +210,7 @@ trace_function <- function(name, f, tensors, flags) {
 # Training steps as one compiled program.
 
 compile_step <- function(f, ...) {
-  if (!is.function(f)) raise(sprintf("compile_step: f: %s, expected a function", brief(f)))
+  need_function("compile_step", f)
   .Call(C_realize, unname(get_state_dict(list(...))))
   traced <- trace_function("compile_step", function() f(...), list(), 2L)
   structure(list(program = traced$program, results = traced$same), class = "CompiledTrainingStep")

@@ -1,4 +1,4 @@
-# Loops and branches of functions that are transformed or compiled.
+# Loops, branches and axes with names in functions that are transformed or compiled.
 
 need_same_form <- function(who, what, held, like) {
   form <- function(tree) tree_walk(tree, function(leaf, path) if (inherits(leaf, "polygrad_place")) "Tensor" else leaf, "")
@@ -18,7 +18,135 @@ need_carried <- function(who, what, t, like) {
   }
 }
 
+along <- function(who, operation, axis_name, x) {
+  who <- paste0("lax$", who)
+  need_axis_name(who, axis_name)
+  .Call(C_expr_along, who, x, operation, axis_name)
+}
+
+# A tree with f of its Tensors; numbers are Tensors, too.
+tree_mapped <- function(tree, f) {
+  found <- tree_tensors("lax", tree, "x")
+  tree_build(found$held, lapply(found$tensors, f))
+}
+
+# The axis of a Tensor of n axes; negative ones count from the end.
+axis_of <- function(who, axis, n) {
+  whole <- is.numeric(axis) && length(axis) == 1L && !is.na(axis) && axis %% 1 == 0
+  if (!whole || axis == 0 || abs(axis) > n) raise(sprintf("%s: axis: %s, expected 1 to %d, or -1 to -%d from the end", who, brief(axis), n, n))
+  if (axis < 0) n + 1L + as.integer(axis) else as.integer(axis)
+}
+
+# A Tensor whose axis number from is the axis number to, and all others in their order.
+axis_moved <- function(x, from, to) {
+  order <- append(seq_along(x$shape)[-from], from, to - 1L)
+  if (from == to) x else do.call(x$permute, as.list(order))
+}
+
+rows_between <- function(x, from, to) x$shrink(c(list(c(from, to)), vector("list", length(x$shape) - 1L)))
+
+cat_each <- function(a, b) Map(function(x, y) x$cat(y, dim = 1L), a, b)
+
+# The results of an associative function, combine, of all elements up to each place along the first axis of Tensors. Elements are about as
+# many rows as each has elements: a loop finds the results within all rows at once, then each row is combined with that before it.
+prefixes <- function(combine, xs) {
+  n <- xs[[1L]]$shape[1L]
+  if (n < 2L) return(xs)
+  rows <- if (n > 64L) as.integer(sqrt(n)) else 1L
+  size <- n %/% rows
+  part <- function(from, to) function(x) rows_between(x, from, to)
+  # Columns are the elements of all rows at one place.
+  columns <- lapply(xs, function(x) axis_moved(rows_between(x, 1L, rows * size)$reshape(c(rows, size, x$shape[-1L])), 2L, 1L))
+  joined <- function(x) {
+    x <- axis_moved(x, 2L, 1L)
+    x$reshape(c(x$shape[1L] * x$shape[2L], x$shape[-(1:2)]))
+  }
+  first <- lapply(columns, part(1L, 1L))
+  run <- lax$scan(function(before, x) {
+    after <- combine(before, x)
+    list(after, after)
+  }, lapply(first, function(x) x$reshape(x$shape[-1L])), lapply(columns, part(2L, size)))
+  within <- lapply(cat_each(first, run$ys), joined)
+  if (rows == 1L) return(within)
+  before <- prefixes(combine, lapply(run$carry, part(1L, rows - 1L)))
+  spread <- lapply(before, function(x) joined(x$reshape(c(1L, x$shape))$expand(c(size, x$shape))))
+  out <- cat_each(lapply(within, part(1L, size)), combine(spread, lapply(within, part(size + 1L, rows * size))))
+  if (rows * size == n) return(out)
+  tail <- prefixes(combine, lapply(xs, part(rows * size + 1L, n)))
+  last <- Map(function(x, t) rows_between(x, rows * size, rows * size)$expand(t$shape), out, tail)
+  cat_each(out, combine(last, tail))
+}
+
 lax <- c(lax, list(
+  psum = function(x, axis_name) tree_mapped(x, function(t) {
+    for (name in as.list(axis_name)) t <- along("psum", "psum", name, t)
+    t
+  }),
+  axis_size = function(axis_name) {
+    sizes <- vapply(as.list(axis_name), function(name) as.integer(along("axis_size", "all_gather", name, Tensor(0L))$shape[1L]), 1L)
+    as.integer(prod(sizes))
+  },
+  pmean = function(x, axis_name) {
+    count <- lax$axis_size(axis_name)
+    tree_mapped(lax$psum(x, axis_name), function(t) t / count)
+  },
+  pmax = function(x, axis_name) tree_mapped(x, function(t) along("pmax", "all_gather", axis_name, t)$max(1L)),
+  pmin = function(x, axis_name) tree_mapped(x, function(t) along("pmin", "all_gather", axis_name, t)$min(1L)),
+  axis_index = function(axis_name) as_scalar(along("axis_index", "axis_index", axis_name, Tensor(0L))) + 1L,
+  all_gather = function(x, axis_name, axis = 1L, tiled = FALSE) {
+    need_flag("lax$all_gather", "tiled", tiled)
+    tree_mapped(x, function(t) {
+      at <- axis_of("lax$all_gather", axis, length(t$shape) + !tiled)
+      every <- along("all_gather", "all_gather", axis_name, t)
+      moved <- axis_moved(every, 1L, at)
+      if (!tiled) return(moved)
+      shape <- t$shape
+      shape[at] <- shape[at] * every$shape[1L]
+      moved$reshape(shape)
+    })
+  },
+  ppermute = function(x, axis_name, perm) {
+    count <- lax$axis_size(axis_name)
+    pairs <- if (is.list(perm)) do.call(rbind, perm) else perm
+    if (!is.numeric(pairs) || !is.matrix(pairs) || ncol(pairs) != 2L || !all(pairs %in% seq_len(count))) {
+      raise(sprintf("lax$ppermute: perm: %s, expected a matrix or a list of pairs, from and to, of numbers from 1 to %d", brief(perm), count))
+    }
+    if (anyDuplicated(pairs[, 2L])) raise(sprintf("lax$ppermute: perm: two pairs to %d, expected one", pairs[anyDuplicated(pairs[, 2L]), 2L]))
+    tree_mapped(x, function(t) {
+      every <- along("ppermute", "all_gather", axis_name, t)
+      zero <- t$zeros_like()
+      moved <- lapply(seq_len(count), function(to) {
+        from <- pairs[pairs[, 2L] == to, 1L]
+        if (length(from)) rows_between(every, from, from)$reshape(t$shape) else zero
+      })
+      along("ppermute", "own", axis_name, Tensor$stack(moved))
+    })
+  },
+  associative_scan = function(f, elems, reverse = FALSE, axis = 1L) {
+    who <- "lax$associative_scan"
+    need_function(who, f)
+    need_flag(who, "reverse", reverse)
+    given <- tree_tensors(who, elems, "elems")
+    if (!length(given$tensors)) raise(sprintf("%s: elems: %s, expected Tensors", who, brief(elems)))
+    at <- vapply(given$tensors, function(x) axis_of(who, axis, length(x$shape)), 1L)
+    sizes <- mapply(function(x, k) x$shape[k], given$tensors, at)
+    other <- which(sizes != sizes[1L])
+    if (length(other)) raise(sprintf("%s: %s has %d elements along the axis, expected %d as %s has", who, given$paths[other[1L]], sizes[other[1L]], sizes[1L], given$paths[1L]))
+    placed <- function(xs) Map(axis_moved, xs, 1L, at)
+    combine <- function(a, b) {
+      out <- tree_tensors(who, f(tree_build(given$held, placed(a)), tree_build(given$held, placed(b))), "what f returns")
+      need_same_form(who, c("what f returns", "elems"), out$held, given$held)
+      made <- Map(axis_moved, out$tensors, at, 1L)
+      for (i in seq_along(a)) {
+        if (made[[i]]$dtype != a[[i]]$dtype || !identical(made[[i]]$shape, a[[i]]$shape)) {
+          raise(sprintf("%s: %s is %s, and what f returns is %s of another shape or type", who, given$paths[i], a[[i]]$dtype, made[[i]]$dtype))
+        }
+      }
+      made
+    }
+    turned <- function(xs) if (reverse) lapply(xs, function(x) x$flip(1L)) else xs
+    tree_build(given$held, placed(turned(prefixes(combine, turned(Map(axis_moved, given$tensors, at, 1L))))))
+  },
   scan = function(f, init, xs = NULL, length = NULL, reverse = FALSE) {
     who <- "lax$scan"
     need_function(who, f)

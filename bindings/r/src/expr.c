@@ -25,15 +25,34 @@ static SEXP wrapped(PolyArray **arrays, int n) {
   return out;
 }
 
-/* Begins to trace a function. Returns placeholders for its Tensors, without the axes of a batch if there are axes. */
-SEXP r_expr_begin(SEXP who, SEXP tensors, SEXP axes) {
+/* Begins to trace a function. Returns placeholders for its Tensors, without the axes of a batch if there are axes. These
+ * have a name, or NULL, and a size, NA for that of the Tensors. */
+SEXP r_expr_begin(SEXP who, SEXP tensors, SEXP axes, SEXP name, SEXP size) {
   const char *text = CHAR(STRING_ELT(who, 0));
   int n = (int)Rf_xlength(tensors);
   PolyCtx *ctx = context();
   PolyArray **arrays = arrays_of(text, tensors), **given = (PolyArray **)R_alloc((size_t)n + 1, sizeof *given);
   before_run();
   if (P.poly_expr_begin(ctx, text, arrays, n, Rf_isNull(axes) ? NULL : positions(axes), given) != 0) fail_in(text, P.poly_last_error());
-  return wrapped(given, n);
+  SEXP out = PROTECT(wrapped(given, n));
+  int64_t count = Rf_asInteger(size) == NA_INTEGER ? -1 : Rf_asInteger(size);
+  if (!Rf_isNull(name) && P.poly_expr_axis(ctx, Rf_translateCharUTF8(STRING_ELT(name, 0)), count) != 0) {
+    const char *error = P.poly_last_error();
+    char *copy = R_alloc(strlen(error) + 1, 1); /* the end of the trace may clear it */
+    strcpy(copy, error);
+    P.poly_expr_abandon(ctx);
+    fail_in(text, copy);
+  }
+  UNPROTECT(1);
+  return out;
+}
+
+/* An operation along an axis with a name: see poly_expr_along. */
+SEXP r_expr_along(SEXP who, SEXP x, SEXP operation, SEXP name) {
+  before_run();
+  PolyArray *out = P.poly_expr_along(array_of(x), CHAR(STRING_ELT(operation, 0)), Rf_translateCharUTF8(STRING_ELT(name, 0)));
+  if (out == NULL) fail_in(CHAR(STRING_ELT(who, 0)), P.poly_last_error());
+  return wrap(out);
 }
 
 SEXP r_expr_abandon(void) {
@@ -58,7 +77,8 @@ SEXP r_expr_batch(SEXP who, SEXP expr, SEXP size, SEXP in_axes, SEXP out_axes) {
 }
 
 /* Runs an expression on Tensors in a way: apply, scan (with the number of carried Tensors, of steps, and whether in
- * reverse), while, switch (with the number of branches), or checkpoint (with a policy). Returns the outputs. */
+ * reverse), while, switch (with the number of branches), checkpoint (with a policy), custom_jvp (with the expression of the
+ * tangents), or custom_vjp (with a list of those of forward and backward). Returns the outputs. */
 SEXP r_expr_run(SEXP who, SEXP expr, SEXP tensors, SEXP way, SEXP with) {
   PolyExpr *f = expr_of(expr);
   const char *text = CHAR(STRING_ELT(who, 0)), *how = CHAR(STRING_ELT(way, 0));
@@ -75,6 +95,10 @@ SEXP r_expr_run(SEXP who, SEXP expr, SEXP tensors, SEXP way, SEXP with) {
     count = P.poly_expr_switch(f, numbers[0], arrays, n, out, room);
   } else if (strcmp(how, "checkpoint") == 0) {
     count = P.poly_expr_checkpoint(f, CHAR(STRING_ELT(with, 0)), arrays, n, out, room);
+  } else if (strcmp(how, "custom_jvp") == 0) {
+    count = P.poly_expr_custom_jvp(f, expr_of(with), arrays, n, out, room);
+  } else if (strcmp(how, "custom_vjp") == 0) {
+    count = P.poly_expr_custom_vjp(f, expr_of(VECTOR_ELT(with, 0)), expr_of(VECTOR_ELT(with, 1)), arrays, n, out, room);
   } else {
     count = P.poly_expr_apply(f, arrays, n, out, room);
   }

@@ -83,3 +83,81 @@ test_that("errors tell the argument and what was expected", {
   # A failed trace is over.
   expect_equal(as.vector(func$grad(cube)(x)), c(3, 12, 27))
 })
+
+test_that("functions have tangents and gradients by rules", {
+  # log(1 + exp(x)), whose derivative does not overflow by its rule.
+  softplus <- func$custom_jvp(function(x) log(1 + exp(x)), function(primals, tangents) {
+    at <- primals[[1]]
+    list(softplus(at), tangents[[1]] / (1 + exp(-at)))
+  })
+  p <- plogis(1:3)
+  expect_equal(as.vector(softplus(x)), log1p(exp(1:3)))
+  expect_equal(as.vector(func$grad(function(x) sum(softplus(x)))(x)), p)
+  expect_equal(as.vector(func$jvp(softplus, list(x), list(c(1, 0, 2)))$tangent), p * c(1, 0, 2))
+  expect_equal(as.array(func$hessian(function(x) sum(softplus(x)))(x)), diag(p * (1 - p)))
+  expect_equal(func$grad(softplus)(Tensor(1000))$item(), 1)
+
+  scaled <- func$custom_vjp(function(p, k) p$a * p$b * k,
+    function(p, k) list(p$a * p$b * k, list(p = p, k = k)),
+    function(kept, g) list(list(a = 10 * g * kept$p$b * kept$k, b = g * kept$p$a * kept$k), NULL))
+  at <- list(list(a = Tensor(c(1, 2)), b = Tensor(c(3, 4))), Tensor(c(5, 6)))
+  expect_equal(as.vector(do.call(scaled, at)), c(15, 48))
+  found <- do.call(func$grad(function(p, k) sum(scaled(p, k)), argnums = 1:2), at)
+  expect_equal(lapply(found[[1]], as.vector), list(a = c(150, 240), b = c(5, 12)))
+  expect_equal(as.vector(found[[2]]), c(0, 0))
+  each <- func$vmap(func$grad(function(p, k) scaled(p, k)))(at[[1]], at[[2]])
+  expect_equal(as.vector(each$a), c(150, 240))
+
+  expect_error(func$custom_jvp(sin, 3), "func\\$custom_jvp: rule: 3, expected a function")
+  expect_error(func$custom_jvp(sin, function(primals, tangents) primals[[1]])(x), "rule returns a Tensor, expected a list of a value and its tangent")
+  expect_error(func$custom_vjp(sin, function(x) list(x, x), function(kept, g) g)(x), "backward returns a Tensor, expected a list of 1 gradients")
+  expect_error(func$custom_vjp(sin, function(x) list(x, x), function(kept, g) list(sum(g)))(x), "gradient 1 has shape \\(\\), expected \\(3\\)")
+})
+
+test_that("elements of a batch know each other by the name of its axis", {
+  along <- function(f, x, ...) as.array(func$vmap(f, axis_name = "i", ...)(x))
+  expect_equal(c(along(function(a) a / lax$psum(a, "i"), x)), 1:3 / 6)
+  expect_equal(c(along(function(a) a - lax$pmean(a, "i"), x)), c(-1, 0, 1))
+  expect_equal(c(along(function(a) lax$pmax(a, "i") - lax$pmin(a, "i"), x)), c(2, 2, 2))
+  expect_equal(c(along(function(a) lax$axis_index("i") * a, x)), c(1, 4, 9))
+  expect_equal(along(function(a) lax$all_gather(a, "i"), x), matrix(1:3 + 0, 3, 3, byrow = TRUE))
+  m <- matrix(c(1, 2, 3, 4), 2)
+  expect_equal(along(function(r) lax$all_gather(r, "i", axis = 2), Tensor(m))[1, , ], t(m))
+  expect_equal(along(function(r) lax$all_gather(r, "i", tiled = TRUE), Tensor(m))[2, ], c(t(m)))
+  expect_equal(c(along(function(a) lax$ppermute(a, "i", list(c(1, 2), c(2, 3))), x)), c(0, 1, 2))
+  both <- func$vmap(function(r) func$vmap(function(a) a / lax$psum(a, c("i", "j")), axis_name = "j")(r), axis_name = "i")
+  expect_equal(as.array(both(Tensor(m))), m / 10)
+  # The gradient of sum(x / sum(x) * w), where the sum is over the batch.
+  share <- function(x) sum(func$vmap(function(a, w) a / lax$psum(a, "i") * w, axis_name = "i")(x, Tensor(c(1, 0, 0))))
+  expect_equal(as.vector(func$grad(share)(x)), c(5, -1, -1) / 36)
+
+  expect_error(func$vmap(sin, axis_name = 1)(x), "func\\$vmap: axis_name: 1, expected a name")
+  expect_error(along(function(a) lax$psum(a, "k"), x), "lax\\$psum.*k")
+  expect_error(along(function(a) lax$ppermute(a, "i", list(c(0, 1))), x), "of numbers from 1 to 3")
+  expect_error(along(function(a) lax$all_gather(a, "i", axis = 3), x), "lax\\$all_gather: axis: 3, expected 1 to 1")
+  # A failed trace is over.
+  expect_equal(as.vector(func$grad(cube)(x)), c(3, 12, 27))
+})
+
+test_that("associative scans have the results of loops", {
+  add <- function(a, b) a + b
+  for (n in c(1, 2, 3, 64, 65, 70, 200)) {
+    expect_equal(as.vector(lax$associative_scan(add, Tensor(sqrt(1:n)))), cumsum(sqrt(1:n)))
+  }
+  expect_equal(as.vector(lax$associative_scan(add, x, reverse = TRUE)), c(6, 5, 3))
+  m <- matrix(c(1, 2, 3, 4, 5, 6), 2)
+  expect_equal(as.array(lax$associative_scan(function(a, b) a * b, Tensor(m), axis = 2)), t(apply(m, 1, cumprod)))
+  expect_equal(as.array(lax$associative_scan(add, Tensor(m), axis = -2)), apply(m, 2, cumsum))
+  # s[t] = a[t] * s[t - 1] + b[t]: the maps that these pairs are do not commute.
+  a <- cos(1:100)
+  b <- sin(1:100)
+  after <- function(p, q) list(a = p$a * q$a, b = p$b * q$a + q$b)
+  want <- Reduce(function(s, t) a[t] * s + b[t], 1:100, 0, accumulate = TRUE)[-1]
+  expect_equal(as.vector(lax$associative_scan(after, list(a = Tensor(a), b = Tensor(b)))$b), want)
+  slope <- func$grad(function(x) sum(lax$associative_scan(function(a, b) a * b, x)))(Tensor(c(2, 3, 5)))
+  expect_equal(as.vector(slope), c(1 + 3 + 15, 2 + 10, 6))
+
+  expect_error(lax$associative_scan(add, x, axis = 2), "axis: 2, expected 1 to 1")
+  expect_error(lax$associative_scan(function(a, b) list(a, b), x), "what f returns has another form than elems")
+  expect_error(lax$associative_scan(add, list(x, Tensor(c(1, 2)))), "elems\\[\\[2\\]\\] has 2 elements along the axis, expected 3")
+})
