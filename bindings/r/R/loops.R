@@ -31,7 +31,7 @@ tree_mapped <- function(tree, f) {
 }
 
 # The axis of a Tensor of n axes; negative ones count from the end.
-axis_of <- function(who, axis, n) {
+checked_axis <- function(who, axis, n) {
   whole <- is.numeric(axis) && length(axis) == 1L && !is.na(axis) && axis %% 1 == 0
   if (!whole || axis == 0 || abs(axis) > n) raise(sprintf("%s: axis: %s, expected 1 to %d, or -1 to -%d from the end", who, brief(axis), n, n))
   if (axis < 0) n + 1L + as.integer(axis) else as.integer(axis)
@@ -96,7 +96,7 @@ lax <- c(lax, list(
   all_gather = function(x, axis_name, axis = 1L, tiled = FALSE) {
     need_flag("lax$all_gather", "tiled", tiled)
     tree_mapped(x, function(t) {
-      at <- axis_of("lax$all_gather", axis, length(t$shape) + !tiled)
+      at <- checked_axis("lax$all_gather", axis, length(t$shape) + !tiled)
       every <- along("all_gather", "all_gather", axis_name, t)
       moved <- axis_moved(every, 1L, at)
       if (!tiled) return(moved)
@@ -128,7 +128,7 @@ lax <- c(lax, list(
     need_flag(who, "reverse", reverse)
     given <- tree_tensors(who, elems, "elems")
     if (!length(given$tensors)) raise(sprintf("%s: elems: %s, expected Tensors", who, brief(elems)))
-    at <- vapply(given$tensors, function(x) axis_of(who, axis, length(x$shape)), 1L)
+    at <- vapply(given$tensors, function(x) checked_axis(who, axis, length(x$shape)), 1L)
     sizes <- mapply(function(x, k) x$shape[k], given$tensors, at)
     other <- which(sizes != sizes[1L])
     if (length(other)) raise(sprintf("%s: %s has %d elements along the axis, expected %d as %s has", who, given$paths[other[1L]], sizes[other[1L]], sizes[1L], given$paths[1L]))
