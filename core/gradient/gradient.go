@@ -207,18 +207,31 @@ func selectionOf(g *uop.UOp) (s selection, ok bool) {
 	case g.Op != uop.Add:
 		return s, false
 	}
-	a, ok := selectionOf(g.Src[0])
-	if !ok {
-		return s, false
+	found := map[*uop.UOp]selection{} // of sums, which may share their terms
+	var of func(u *uop.UOp) (selection, bool)
+	of = func(u *uop.UOp) (selection, bool) {
+		if u.Op != uop.Add {
+			return selectionOf(u)
+		}
+		if s, ok := found[u]; ok {
+			return s, true
+		}
+		a, ok := of(u.Src[0])
+		if !ok {
+			return a, false
+		}
+		b, ok := of(u.Src[1])
+		if !ok {
+			return b, false
+		}
+		if a.cond == b.cond && a.negated == b.negated {
+			found[u] = selection{a.cond, a.value.Add(b.value), a.negated}
+		} else {
+			found[u] = selection{a.holds().Or(b.holds()), u, false}
+		}
+		return found[u], true
 	}
-	b, ok := selectionOf(g.Src[1])
-	if !ok {
-		return s, false
-	}
-	if a.cond == b.cond && a.negated == b.negated {
-		return selection{a.cond, a.value.Add(b.value), a.negated}, true
-	}
-	return selection{a.holds().Or(b.holds()), g, false}, true
+	return of(g)
 }
 
 // holds is true where the value of a selection counts.

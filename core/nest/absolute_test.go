@@ -40,6 +40,9 @@ func native(t *testing.T, name string, g *uop.Graph, n int64, y *uop.UOp) string
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(asts) != 1 {
+		t.Fatalf("%s has %d kernels, expected 1", name, len(asts))
+	}
 	p, err := lower.Lower(asts[0], lower.Native())
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"polygrad/core/lower"
-	"polygrad/core/nest"
-	"polygrad/core/nest/ir"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
-	"polygrad/exec"
 )
 
 // TestSeldom: what hardly any element needs is computed in a loop of its own, after whatever the result is converted to.
@@ -25,25 +21,8 @@ func TestSeldom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asts, err := exec.Schedule(g.Sink(nil, g.NewBuffer("CPU", 1000, uop.Float32).Store(y)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(asts) != 1 {
-			t.Fatalf("%s has %d kernels, expected 1", name, len(asts))
-		}
-		p, err := lower.Lower(asts[0], lower.Native())
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := nest.Compile(name, p.Linear, ir.AVX512)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text strings.Builder
-		k.Dump(&text)
-		if !strings.Contains(text.String(), "(seldom)") {
-			t.Errorf("%s has no loop for what is seldom:\n%s", name, &text)
+		if text := native(t, name, g, 1000, y); !strings.Contains(text, "(seldom)") {
+			t.Errorf("%s has no loop for what is seldom:\n%s", name, text)
 		}
 	}
 }

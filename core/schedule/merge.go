@@ -28,7 +28,7 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 		for _, u := range k.AST.Toposort() {
 			switch u.Op {
 			case uop.Range:
-				if u.Src[0].Op != uop.ConstOp || len(u.RangeID().ID) != 1 || u.RangeID().Type != uop.AxisLoop && u.RangeID().Type != uop.AxisReduceT {
+				if !isPlainLoop(u) {
 					return nil, "a loop of a kernel has no fixed length, or an order"
 				}
 			case uop.Store:
@@ -108,4 +108,10 @@ func volume(u *uop.UOp) int64 {
 		n *= r.Src[0].ConstVal().I()
 	}
 	return n
+}
+
+// isPlainLoop reports whether a RANGE has a fixed length and no order.
+func isPlainLoop(u *uop.UOp) bool {
+	id := u.RangeID()
+	return u.Src[0].Op == uop.ConstOp && len(id.ID) == 1 && (id.Type == uop.AxisLoop || id.Type == uop.AxisReduceT)
 }

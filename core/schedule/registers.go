@@ -51,11 +51,10 @@ func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (k *Kernel, 
 		for _, u := range k.AST.Toposort() {
 			switch u.Op {
 			case uop.Range:
-				n := u.Src[0]
-				if n.Op != uop.ConstOp || len(u.RangeID().ID) != 1 || u.RangeID().Type != uop.AxisLoop && u.RangeID().Type != uop.AxisReduceT {
+				if !isPlainLoop(u) {
 					return nil, "a loop of a kernel has no fixed length, or an order"
 				}
-				if t := n.ConstVal().I(); u.RangeID().Type == uop.AxisLoop && !slices.Contains(trips, t) {
+				if t := u.Src[0].ConstVal().I(); u.RangeID().Type == uop.AxisLoop && !slices.Contains(trips, t) {
 					trips = append(trips, t)
 				}
 			case uop.Store:

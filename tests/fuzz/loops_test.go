@@ -55,13 +55,11 @@ func (gen *generator) loop() error {
 		if k == count {
 			d = dims[0]
 		}
-		it, err := gen.fresh(dt, d...)
+		source, param, err := gen.argument(dt, k, d)
 		if err != nil {
 			return err
 		}
-		s := uop.ShapeOf(d...)
-		param := gen.g.New(uop.Param, dt, []*uop.UOp{gen.g.ShapeArg(uop.ShapeOf(s.Numel().N)), gen.g.DeviceOp("CPU")}, uop.Num(k), nil)
-		sources, inside = append(sources, it.u), append(inside, param.Reshape(s))
+		sources, inside = append(sources, source), append(inside, param)
 	}
 	b := statements{gen: gen, i: uop.N(0), n: n, states: inside[:count], read: inside}
 	if n > 1 {
@@ -76,6 +74,17 @@ func (gen *generator) loop() error {
 		gen.items = append(gen.items, item{r, dt == uop.Int32, 0})
 	}
 	return nil
+}
+
+// argument is a tensor that a loop is called with as argument number k, and what stands for it in the loop.
+func (gen *generator) argument(dt *uop.DType, k int, d []int64) (source, param *uop.UOp, err error) {
+	it, err := gen.fresh(dt, d...)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := uop.ShapeOf(d...)
+	param = gen.g.New(uop.Param, dt, []*uop.UOp{gen.g.ShapeArg(uop.ShapeOf(s.Numel().N)), gen.g.DeviceOp("CPU")}, uop.Num(k), nil)
+	return it.u, param.Reshape(s), nil
 }
 
 // sideBySide adds the results of as many loops as matrices have rows: each reads and writes its row, so that it may be kept in registers. It
@@ -96,13 +105,11 @@ func (gen *generator) sideBySide() error {
 		case k == count+1:
 			d = []int64{steps, n, m} // a sequence
 		}
-		it, err := gen.fresh(dt, d...)
+		source, param, err := gen.argument(dt, k, d)
 		if err != nil {
 			return err
 		}
-		s := uop.ShapeOf(d...)
-		param := gen.g.New(uop.Param, dt, []*uop.UOp{gen.g.ShapeArg(uop.ShapeOf(s.Numel().N)), gen.g.DeviceOp("CPU")}, uop.Num(k), nil)
-		sources, inside = append(sources, it.u), append(inside, param.Reshape(s))
+		sources, inside = append(sources, source), append(inside, param)
 	}
 	i := uop.N(0)
 	if steps > 1 {

@@ -205,8 +205,15 @@ def test_derivatives_of_what_where_does_not_take() -> None:
         root = x.sqrt()
         return (x > 0).where(root, 0) + (x > 1).where(root * x, 0)
 
+    def doubled(x: Tensor) -> Tensor:
+        y = x.log()
+        for _ in range(60):  # sums that share their terms
+            y = y + y
+        return (x > 0).where(y, 0)
+
     x = Tensor([-1.0, 0.0, 4.0], requires_grad=True)
     for function, want in (
+        (doubled, [0, 0, 2.0**58]),
         (lambda x: (x > 0).where(x.log() * x.log(), 0), [0, 0, np.log(4) / 2]),
         (lambda x: (x > 0).where((x.sqrt() + 1).log() * x.sqrt(), x), [1, 1, 0.44132]),
         (shared, [1, 1, 0.25 * np.exp(2) * 3 + 0.5]),

@@ -24,6 +24,10 @@ class DERIVE:
     JVP, VJP, GRAD, JACFWD, JACREV = range(5)
 
 
+# What functions that the library names are called here.
+_OWN = {"JVP": "jvp", "Scan": "scan", "ForLoop": "fori_loop"}
+
+
 def _fail(who: str, names: Sequence[str] = ()) -> NoReturn:
     """Raise the last error of the library as one of a function."""
     text = re.sub(r"^poly_\w+: (?:(?:f|args|results|length|size|x|axis): )?", "", last_error())
@@ -32,6 +36,7 @@ def _fail(who: str, names: Sequence[str] = ()) -> NoReturn:
         lambda m: names[int(m[1])] if int(m[1]) < len(names) else m[0],
         text,
     )
+    text = re.sub(r"\b(?:JVP|Scan|ForLoop)\b", lambda m: _OWN[m[0]], text)
     kind = JitError if "trace" in text else ArgumentError
     raise kind(f"{who}: {text}")
 
