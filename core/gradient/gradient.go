@@ -50,7 +50,7 @@ func OfSeveral(losses, wrt, seeds []*uop.UOp) ([]*uop.UOp, error) {
 	}
 	p := newPass(root, wrt)
 	for i, loss := range losses {
-		p.add(loss, seeds[i])
+		p.add(loss, masked{value: seeds[i]})
 	}
 	if err := p.run(); err != nil {
 		return nil, err
@@ -81,13 +81,13 @@ type pass struct {
 	root   *uop.UOp
 	place  map[*uop.UOp]int
 	target []bool
-	leads  []bool     // to a target
-	grads  []*uop.UOp // of the loss with respect to the node
+	leads  []bool   // to a target
+	grads  []masked // of the loss with respect to the node
 }
 
 func newPass(root *uop.UOp, targets []*uop.UOp) *pass {
 	list := root.Toposort()
-	p := &pass{root: root, place: make(map[*uop.UOp]int, len(list)), target: make([]bool, len(list)), leads: make([]bool, len(list)), grads: make([]*uop.UOp, len(list))}
+	p := &pass{root: root, place: make(map[*uop.UOp]int, len(list)), target: make([]bool, len(list)), leads: make([]bool, len(list)), grads: make([]masked, len(list))}
 	for i, u := range list {
 		p.place[u] = i
 	}
@@ -108,10 +108,10 @@ func newPass(root *uop.UOp, targets []*uop.UOp) *pass {
 }
 
 // add adds to the gradient of a node.
-func (p *pass) add(u, v *uop.UOp) {
+func (p *pass) add(u *uop.UOp, v masked) {
 	k := p.place[u]
-	if old := p.grads[k]; old != nil {
-		v = old.Add(v)
+	if old := p.grads[k]; old.value != nil {
+		v = old.plus(v)
 	}
 	p.grads[k] = v
 }
@@ -131,11 +131,11 @@ func (p *pass) run() (err error) {
 	for i := len(path) - 1; i >= 0; i-- {
 		u := path[i]
 		g := p.grads[p.place[u]]
-		if g == nil {
+		if g.value == nil {
 			continue
 		}
 		if s, ok := SigmoidOf(u); ok && !p.leadsToTarget(s.One) && !slices.ContainsFunc(s.Parts, p.isTarget) {
-			p.add(s.Z, s.Gradient(g).Cast(s.Z.DType))
+			p.add(s.Z, g.of(s.Gradient(g.value).Cast(s.Z.DType)))
 			continue
 		}
 		r := rules[u.Op]
@@ -145,109 +145,17 @@ func (p *pass) run() (err error) {
 		if r == nil {
 			return fmt.Errorf("gradient.Of: loss: %s has no derivative (%s of shape %s)", u.Op, u.DType, u.Shape())
 		}
-		grads, err := deferred(g, u)
+		grads, err := g.through(u, r)
 		if err != nil {
 			return err
 		}
-		if grads == nil {
-			grads = whereTaken(r, g, u)
-		}
 		for j, v := range grads {
-			if v != nil {
+			if v.value != nil {
 				p.add(u.Src[j], v)
 			}
 		}
 	}
 	return nil
-}
-
-// whereTaken applies a rule. Where the gradient of a function of elements is 0 because a WHERE has not taken them, those of its sources are 0,
-// too: the product with a slope that is infinite or NaN there would be NaN.
-func whereTaken(r Rule, g, u *uop.UOp) []*uop.UOp {
-	if u.Graph().IsAsTinygrad() || !slopes.Has(u.Op) && !pointwise(u) {
-		return r(g, u)
-	}
-	s, ok := selectionOf(g)
-	if !ok {
-		return r(g, u)
-	}
-	var grads []*uop.UOp
-	if s.value == g {
-		grads = r(g, u)
-	} else {
-		grads = whereTaken(r, s.value, u)
-	}
-	for i, v := range grads {
-		if v != nil && s.negated {
-			grads[i] = s.cond.Where(number(v, 0), v)
-		} else if v != nil {
-			grads[i] = s.cond.Where(v, number(v, 0))
-		}
-	}
-	return grads
-}
-
-// selection is a value that is 0 where a condition does not hold, or where it does if it is negated.
-type selection struct {
-	cond, value *uop.UOp
-	negated     bool
-}
-
-// selectionOf takes a selection apart. A sum of selections, of the gradients of several readers, is one: where any of them is taken.
-func selectionOf(g *uop.UOp) (s selection, ok bool) {
-	isZero := func(u *uop.UOp) bool {
-		v, is := numberOf(u)
-		return is && v == 0
-	}
-	switch {
-	case g.Op == uop.Where && isZero(g.Src[1]):
-		return selection{g.Src[0], g.Src[2], true}, true
-	case g.Op == uop.Where && isZero(g.Src[2]):
-		return selection{g.Src[0], g.Src[1], false}, true
-	case g.Op != uop.Add:
-		return s, false
-	}
-	found := map[*uop.UOp]selection{} // of sums, which may share their terms
-	var of func(u *uop.UOp) (selection, bool)
-	of = func(u *uop.UOp) (selection, bool) {
-		if u.Op != uop.Add {
-			return selectionOf(u)
-		}
-		if s, ok := found[u]; ok {
-			return s, true
-		}
-		a, ok := of(u.Src[0])
-		if !ok {
-			return a, false
-		}
-		b, ok := of(u.Src[1])
-		if !ok {
-			return b, false
-		}
-		if a.cond == b.cond && a.negated == b.negated {
-			found[u] = selection{a.cond, a.value.Add(b.value), a.negated}
-		} else {
-			found[u] = selection{a.holds().Or(b.holds()), u, false}
-		}
-		return found[u], true
-	}
-	return of(g)
-}
-
-// holds is true where the value of a selection counts.
-func (s selection) holds() *uop.UOp {
-	if s.negated {
-		return s.cond.Not()
-	}
-	return s.cond
-}
-
-// slopes are the operations whose slope may be no finite number.
-var slopes = uop.Ops(uop.Reciprocal, uop.Log2, uop.Sqrt, uop.Pow, uop.Exp2, uop.Sin, uop.Mul)
-
-func pointwise(u *uop.UOp) bool {
-	p, is := u.Arg.(Pointwise)
-	return is && p.Pointwise()
 }
 
 // A Refusal is the panic value of a Stated's Gradient that has no answer; Of returns its error.
@@ -298,10 +206,10 @@ func (p *pass) flows(u *uop.UOp) bool {
 // gradient is what a target got, zeros if nothing. Ranges that are open in it are summed over.
 func (p *pass) gradient(t *uop.UOp) *uop.UOp {
 	i, ok := p.place[t]
-	if !ok || p.grads[i] == nil {
+	if !ok || p.grads[i].value == nil {
 		return t.ConstLike(uop.Float(0))
 	}
-	g := p.grads[i]
+	g := p.grads[i].all()
 	if open := g.Ranges(); len(open) > 0 {
 		g = g.ReduceOver(uop.Add, open...)
 	}

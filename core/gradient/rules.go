@@ -129,13 +129,7 @@ func div(a, b *uop.UOp) *uop.UOp { return a.Mul(b.Recip()) }
 
 func noGradient(_, _ *uop.UOp) []*uop.UOp { return nil }
 
-func castRule(g, u *uop.UOp) []*uop.UOp {
-	to := u.Src[0].DType
-	if g.Op == uop.Where && !g.Graph().IsAsTinygrad() { // stays one, for whereTaken
-		return []*uop.UOp{g.Src[0].Where(g.Src[1].Cast(to), g.Src[2].Cast(to))}
-	}
-	return []*uop.UOp{g.Cast(to)}
-}
+func castRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Cast(u.Src[0].DType)} }
 
 // d(1/x) = -1/x^2
 func reciprocalRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Neg().Mul(u).Mul(u)} }

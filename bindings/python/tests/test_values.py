@@ -211,13 +211,25 @@ def test_derivatives_of_what_where_does_not_take() -> None:
             y = y + y
         return (x > 0).where(y, 0)
 
+    def rows(x: Tensor) -> Tensor:
+        return x.log().reshape(3, 1)
+
     x = Tensor([-1.0, 0.0, 4.0], requires_grad=True)
+    half_log, quarter = [0, 0, np.log(4) / 2], [0, 0, 0.25]
     for function, want in (
         (doubled, [0, 0, 2.0**58]),
-        (lambda x: (x > 0).where(x.log() * x.log(), 0), [0, 0, np.log(4) / 2]),
+        (lambda x: (x > 0).where(x.log() * x.log(), 0), half_log),
         (lambda x: (x > 0).where((x.sqrt() + 1).log() * x.sqrt(), x), [1, 1, 0.44132]),
         (shared, [1, 1, 0.25 * np.exp(2) * 3 + 0.5]),
         (several, [0, 0, 0.25 + 3]),
+        (lambda x: (x > 0).where((x > 1).where(x.log() * x.log(), x.log()), 0), half_log),
+        (lambda x: (x.flip(0).reshape(3, 1) > 0).where(x.log().flip(0).reshape(3, 1), 0), quarter),
+        (lambda x: (x.pad((1, 0)) > 0).where(x.log().pad((1, 0)), 0), quarter),
+        (lambda x: (x > 0).where(x.log().pad((1, 1))[1:-1], 0), quarter),
+        (lambda x: (x > 0).reshape(3, 1).expand(3, 4).where(rows(x).expand(3, 4), 0), [0, 0, 1]),
+        (lambda x: (x.reshape(3, 1) > 0).where(rows(x).expand(3, 4), 0), [0, 0, 1]),
+        (lambda x: (x > 0).where(rows(x).sum(1), 0), quarter),
+        (lambda x: (x > 0).where(x.log().contiguous().contiguous_backward(), 0), quarter),
     ):
         (slope,) = function(x).sum().gradient(x)
         np.testing.assert_allclose(slope.numpy(), want, rtol=1e-4)
