@@ -58,6 +58,7 @@ var below = map[string][]string{
 	"polygrad":      {"variable", "model", "exec", "core/tensor", "core/uop"},
 	"random":        {"polygrad"},
 	"lax":           {"polygrad"},
+	"special":       {"polygrad"},
 	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {
@@ -83,6 +84,7 @@ var beside = map[string][]string{
 	"exec/wasm":       {"core/symbolic", "core/uop"},
 	"random":          {"core/tensor"},
 	"lax":             {"core/tensor"},
+	"special":         {"core/tensor"},
 	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/plan"},
 }
 

@@ -19,6 +19,7 @@ const nn = require('./lib/nn/index.js')
 const hf = require('./lib/hf.js')
 const random = require('./lib/random.js')
 const lax = require('./lib/lax.js')
+const special = require('./lib/special.js')
 const func = require('./lib/func/index.js')
 const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
@@ -36,6 +37,7 @@ module.exports = {
   dtypes,
   random,
   lax,
+  special,
   func,
   nn,
   ...require('./lib/nn/index.js'),

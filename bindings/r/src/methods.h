@@ -256,58 +256,73 @@ static const Param p325[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
 static const Param p326[] = {{"exponent_bits", 'i', 0}, {"mantissa_bits", 'i', 0}};
 static const Param p327[] = {{"new_dtype", 'd', 0}};
 static const Param p328[] = {{"element_type", 'd', 0}, {"shape", 'I', 0}, {"dimension", 'x', 0}};
-static const Param p329[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p330[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p331[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p332[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p333[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p334[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p335[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p336[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p337[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p338[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p339[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p340[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p341[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p342[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p343[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p344[] = {{"weight", 't', 0}};
-static const Param p345[] = {{"p", 'f', 0}};
-static const Param p346[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p347[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p348[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p349[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p350[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p351[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p352[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p353[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p354[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p355[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p356[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p357[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p358[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p359[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p360[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p361[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p362[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p363[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p364[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p365[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p366[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p367[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p368[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p369[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p370[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p371[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p372[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p373[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p374[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p375[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p376[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p377[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p378[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p379[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p380[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p335[] = {{"x", 'o', 0}};
+static const Param p336[] = {{"d", 'i', 0}};
+static const Param p338[] = {{"x", 'o', 0}};
+static const Param p339[] = {{"x", 'o', 0}};
+static const Param p340[] = {{"b", 'o', 0}};
+static const Param p341[] = {{"b", 'o', 0}};
+static const Param p342[] = {{"b", 'o', 0}, {"x", 'o', 0}};
+static const Param p343[] = {{"q", 'o', 0}};
+static const Param p358[] = {{"y", 'o', 0}};
+static const Param p359[] = {{"y", 'o', 0}};
+static const Param p361[] = {{"y", 'o', 0}};
+static const Param p362[] = {{"y", 'o', 0}};
+static const Param p364[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p365[] = {{"axis", 'X', 1}};
+static const Param p366[] = {{"axis", 'X', 1}};
+static const Param p367[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p368[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p369[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p370[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p371[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p372[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p373[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p374[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p375[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p376[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p377[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p378[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p379[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p380[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p381[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p382[] = {{"weight", 't', 0}};
+static const Param p383[] = {{"p", 'f', 0}};
+static const Param p384[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p385[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p386[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p387[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p388[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p389[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p390[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p391[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p392[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p393[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p394[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p395[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p396[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p397[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p398[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p399[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p400[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p401[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p402[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p403[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p404[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p405[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p406[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p407[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p408[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p409[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p410[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p411[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p412[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p413[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p414[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p415[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p416[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p417[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p418[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -639,56 +654,94 @@ static const Method methods[] = {
     {"lax.reduce_precision", p326, 2, 'm', 1, 0, 0},
     {"lax.bitcast_convert_type", p327, 1, 'm', 1, 0, 0},
     {"lax.broadcasted_iota", p328, 3, 0, 1, 0, 0},
-    {"Linear", p329, 3, 0, 0, 0, 0},
-    {"Linear.forward", p330, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p331, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p332, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p333, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p334, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p335, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p336, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p337, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p338, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p339, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p340, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p341, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p342, 7, 'm', 1, 0, 0},
-    {"Embedding", p343, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p344, 1, 'm', 1, 0, 0},
-    {"Dropout", p345, 1, 0, 0, 0, 0},
-    {"Conv2d", p346, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p347, 6, 'm', 1, 0, 0},
-    {"Conv1d", p348, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p349, 6, 'm', 1, 0, 0},
-    {"Conv3d", p350, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p351, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p352, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p353, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p354, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p355, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p356, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p357, 5, 'm', 2, 0, 0},
-    {"GRUCell", p358, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", p359, 5, 'm', 1, 0, 0},
-    {"LSTM", p360, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p361, 7, 'm', 3, 0, 0},
-    {"GRU", p362, 7, 0, 0, 0, 0},
-    {"GRU.forward", p363, 7, 'm', 2, 0, 0},
-    {"LARS", p364, 9, 'j', 0, 0, 0},
-    {"SGD", p365, 5, 'j', 0, 0, 0},
-    {"Muon", p366, 6, 'j', 0, 0, 0},
-    {"LAMB", p367, 6, 'j', 0, 0, 0},
-    {"Adam", p368, 5, 'j', 0, 0, 0},
-    {"AdamW", p369, 5, 'j', 0, 0, 0},
-    {"StepLR", p370, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p371, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p372, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p373, 3, 'm', 1, 0, 0},
-    {"LinearLR", p374, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p375, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p376, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p377, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p378, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p379, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p380, 12, 'm', 4, 0, 0},
+    {"special.gamma", NULL, 0, 'm', 1, 0, 0},
+    {"special.gammaln", NULL, 0, 'm', 1, 0, 0},
+    {"special.gammasgn", NULL, 0, 'm', 1, 0, 0},
+    {"special.loggamma", NULL, 0, 'm', 1, 0, 0},
+    {"special.digamma", NULL, 0, 'm', 1, 0, 0},
+    {"special.psi", NULL, 0, 'm', 1, 0, 0},
+    {"special.polygamma", p335, 1, 'm', 1, 0, 0},
+    {"special.multigammaln", p336, 1, 'm', 1, 0, 0},
+    {"special.factorial", NULL, 0, 'm', 1, 0, 0},
+    {"special.gammainc", p338, 1, 'm', 1, 0, 0},
+    {"special.gammaincc", p339, 1, 'm', 1, 0, 0},
+    {"special.beta", p340, 1, 'm', 1, 0, 0},
+    {"special.betaln", p341, 1, 'm', 1, 0, 0},
+    {"special.betainc", p342, 2, 'm', 1, 0, 0},
+    {"special.zeta", p343, 1, 'm', 1, 0, 0},
+    {"special.erf", NULL, 0, 'm', 1, 0, 0},
+    {"special.erfc", NULL, 0, 'm', 1, 0, 0},
+    {"special.erfinv", NULL, 0, 'm', 1, 0, 0},
+    {"special.ndtr", NULL, 0, 'm', 1, 0, 0},
+    {"special.log_ndtr", NULL, 0, 'm', 1, 0, 0},
+    {"special.ndtri", NULL, 0, 'm', 1, 0, 0},
+    {"special.expit", NULL, 0, 'm', 1, 0, 0},
+    {"special.logit", NULL, 0, 'm', 1, 0, 0},
+    {"special.i0", NULL, 0, 'm', 1, 0, 0},
+    {"special.i0e", NULL, 0, 'm', 1, 0, 0},
+    {"special.i1", NULL, 0, 'm', 1, 0, 0},
+    {"special.i1e", NULL, 0, 'm', 1, 0, 0},
+    {"special.expi", NULL, 0, 'm', 1, 0, 0},
+    {"special.exp1", NULL, 0, 'm', 1, 0, 0},
+    {"special.xlogy", p358, 1, 'm', 1, 0, 0},
+    {"special.xlog1py", p359, 1, 'm', 1, 0, 0},
+    {"special.entr", NULL, 0, 'm', 1, 0, 0},
+    {"special.rel_entr", p361, 1, 'm', 1, 0, 0},
+    {"special.kl_div", p362, 1, 'm', 1, 0, 0},
+    {"special.sinc", NULL, 0, 'm', 1, 0, 0},
+    {"special.logsumexp", p364, 2, 'm', 1, 0, 0},
+    {"special.softmax", p365, 1, 'm', 1, 0, 0},
+    {"special.log_softmax", p366, 1, 'm', 1, 0, 0},
+    {"Linear", p367, 3, 0, 0, 0, 0},
+    {"Linear.forward", p368, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p369, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p370, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p371, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p372, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p373, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p374, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p375, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p376, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p377, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p378, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p379, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p380, 7, 'm', 1, 0, 0},
+    {"Embedding", p381, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p382, 1, 'm', 1, 0, 0},
+    {"Dropout", p383, 1, 0, 0, 0, 0},
+    {"Conv2d", p384, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p385, 6, 'm', 1, 0, 0},
+    {"Conv1d", p386, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p387, 6, 'm', 1, 0, 0},
+    {"Conv3d", p388, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p389, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p390, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p391, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p392, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p393, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p394, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p395, 5, 'm', 2, 0, 0},
+    {"GRUCell", p396, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", p397, 5, 'm', 1, 0, 0},
+    {"LSTM", p398, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p399, 7, 'm', 3, 0, 0},
+    {"GRU", p400, 7, 0, 0, 0, 0},
+    {"GRU.forward", p401, 7, 'm', 2, 0, 0},
+    {"LARS", p402, 9, 'j', 0, 0, 0},
+    {"SGD", p403, 5, 'j', 0, 0, 0},
+    {"Muon", p404, 6, 'j', 0, 0, 0},
+    {"LAMB", p405, 6, 'j', 0, 0, 0},
+    {"Adam", p406, 5, 'j', 0, 0, 0},
+    {"AdamW", p407, 5, 'j', 0, 0, 0},
+    {"StepLR", p408, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p409, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p410, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p411, 3, 'm', 1, 0, 0},
+    {"LinearLR", p412, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p413, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p414, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p415, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p416, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p417, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p418, 12, 'm', 4, 0, 0},
 };

@@ -279,7 +279,7 @@ func (op *Op) named(err error) error {
 		return err
 	}
 	has := func(name string) bool {
-		return name == "x" && op.Form == Method || name == "tensors" && op.Form == Joiner ||
+		return name == "x" && op.Form == Method && op.First == "" || name == op.First || name == "tensors" && op.Form == Joiner ||
 			slices.ContainsFunc(op.Params, func(p Param) bool { return p.Name == name })
 	}
 	arg, element, indexed := strings.Cut(e.Arg, "[")
@@ -287,6 +287,8 @@ func (op *Op) named(err error) error {
 	case has(arg):
 	case arg == "tensors":
 		arg = "operands"
+	case arg == "x" && op.First != "":
+		arg = op.First
 	default:
 		if i := slices.IndexFunc(argumentNames[arg], has); i >= 0 {
 			arg = argumentNames[arg][i]

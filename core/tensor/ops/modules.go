@@ -16,6 +16,8 @@ type Module struct {
 	Ops     []Op
 	// Part: the functions are a part of a module that has others, which call functions.
 	Part bool
+	// Arrays: the operands may be anything that a tensor is made of, in languages that know such things.
+	Arrays bool
 	// Aliases are other names of functions, each with its function.
 	Aliases [][2]string
 }
@@ -26,8 +28,24 @@ var Modules = []Module{
 
 A key is a tensor of two uint32, made of a seed. A function of a key returns the same numbers whenever it is called: split makes new keys of
 one, fold_in one key of a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011),
-other samples are equal to rounding, but for poisson with lam of 10 and more and binomial with n p above 10.`, "key", keyed, false, [][2]string{{"PRNGKey", "key"}}},
-	{"lax", laxDoc, "x", laxOps, true, nil},
+other samples are equal to rounding, but for poisson with lam of 10 and more and binomial with n p above 10.`, "key", keyed, false, false, [][2]string{{"PRNGKey", "key"}}},
+	{"lax", laxDoc, "x", laxOps, true, false, nil},
+	{"special", specialDoc, "x", specialOps, false, true, nil},
+}
+
+// OperandOf is the name of the first operand of a function; "" if it has none.
+func (m *Module) OperandOf(op *Op) string {
+	name := op.First
+	if name == "" {
+		name = m.Operand
+	}
+	switch op.Form {
+	case Maker:
+		return ""
+	case Joiner:
+		return name + "s"
+	}
+	return name
 }
 
 // FunctionName is the name of an operation of a module in it.

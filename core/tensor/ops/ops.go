@@ -80,6 +80,8 @@ type Limits struct {
 type Op struct {
 	Name string
 	Form Form
+	// First is the name of the first operand in a module, unless it is that of the module.
+	First string
 	// Params are the parameters besides x, the operand of a method, or xs, the list of a joiner.
 	Params []Param
 	// Doc is what the operation returns: a sentence, then what else is to be known.

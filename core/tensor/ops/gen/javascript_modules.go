@@ -24,7 +24,7 @@ const { functionOf } = require('./call.js')
 	for i := range m.Ops {
 		op := &m.Ops[i]
 		names[i] = camel(op.FunctionName())
-		first, self := m.Operand+", ", fmt.Sprintf("tensorOf(%s, '%s.%s: %s'), ", m.Operand, m.Name, names[i], m.Operand)
+		first, self := m.OperandOf(op)+", ", fmt.Sprintf("tensorOf(%s, '%s.%s: %s'), ", m.OperandOf(op), m.Name, names[i], m.OperandOf(op))
 		method := "one"
 		if op.Results != 1 {
 			method = "all"
@@ -68,12 +68,12 @@ func javascriptModuleTypes(m *ops.Module) []byte {
 		list, notes := javascriptModuleParams(op)
 		b.WriteString("\n")
 		comment(&b, "", append(scriptLines(op.Doc), notes...))
-		first, result := m.Operand+": Tensor", "Tensor"
+		first, result := m.OperandOf(op)+": Tensor", "Tensor"
 		switch {
 		case op.Form == ops.Maker:
 			first = ""
 		case op.Form == ops.Joiner:
-			first = m.Operand + "s: readonly Tensor[]"
+			first = m.OperandOf(op) + ": readonly Tensor[]"
 		}
 		switch {
 		case op.Results == 0:
@@ -114,6 +114,11 @@ var javascriptModuleExamples = map[string][]string{"random": {
 	"const x = new Tensor([5, 1, 4, 2])",
 	"lax.dynamicSliceInDim(x, 1, 2)",
 	"lax.reduceWindow(x, 0, 'add', 2)",
+}, "special": {
+	"",
+	"@example",
+	"special.gammainc(new Tensor([0.5, 2]), 1)",
+	"special.expit(new Tensor([-1, 0, 1]))",
 }}
 
 // javascriptModuleParams is javascriptParams of a function, where seeds have up to 64 bits.

@@ -49,9 +49,9 @@ func goModule(m *ops.Module) []byte {
 		var params, operands []string
 		switch op.Form {
 		case ops.Method:
-			params, operands = []string{m.Operand + " *polygrad.Tensor"}, []string{m.Operand}
+			params, operands = []string{local(m.OperandOf(op)) + " *polygrad.Tensor"}, []string{local(m.OperandOf(op))}
 		case ops.Joiner:
-			params, operands = []string{m.Operand + "s []*polygrad.Tensor"}, []string{m.Operand + "s"}
+			params, operands = []string{m.OperandOf(op) + " []*polygrad.Tensor"}, []string{m.OperandOf(op)}
 		}
 		optional := false
 		for _, p := range op.Params {
@@ -116,22 +116,33 @@ func pythonModule(m *ops.Module) []byte {
 		names = append(names, name)
 		constant := "_" + strings.ToUpper(name)
 		fmt.Fprintf(&constants, "%s = operation(%q)\n", constant, op.Name)
-		params, args := []string{m.Operand + ": Tensor"}, []string{constant}
+		first := m.OperandOf(op)
+		params, args := []string{first + ": Tensor"}, []string{constant}
 		for i := range op.Params {
 			param, value := pythonModuleParam(m, op, i)
 			params, args = append(params, param), append(args, value)
 		}
-		method, result, first := "_call1", "Tensor", "[0]"
+		method, result, one := "_call1", "Tensor", "[0]"
 		if op.Results != 1 {
-			first = ""
+			one = ""
 			method, result = "_call", "tuple[Tensor, ...]"
 		}
-		body := moduleCall("return tensor("+m.Operand+", \""+m.Operand+"\")."+method, args)
+		self := "tensor(" + first + ", \"" + first + "\")"
+		if m.Arrays {
+			self = "array(" + first + meeting(op) + ")"
+			params[0] = first + ": Operand"
+		}
+		body := moduleCall("return "+self+"."+method, args)
 		switch op.Form {
 		case ops.Maker:
 			params, body = params[1:], moduleCall("return make", append([]string{"Tensor"}, args...))
 		case ops.Joiner:
-			params[0], body = m.Operand+"s: Sequence[Tensor]", moduleCall("return join", append([]string{m.Operand + "s"}, args...))+first
+			list := first
+			params[0] = first + ": Sequence[Tensor]"
+			if m.Arrays {
+				list, params[0] = "arrays("+first+")", first+": Sequence[Operand]"
+			}
+			body = moduleCall("return join", append([]string{list}, args...)) + one
 		}
 		head := pythonHead(name, params, result)
 		b.WriteString("\n\n" + outdent(head) + "\n")
@@ -162,7 +173,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 ` + importsOf(code, "", "polygrad._base", "float_type", "join", "make", "operand", "operation", "tensor") +
-		importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") + `from polygrad.tensor import Tensor
+		importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") +
+		importsOf(code, "", "polygrad.numpy._arrays", "array", "arrays") + `from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
 ` + typing + `
@@ -197,7 +209,15 @@ func moduleCall(f string, args []string) string {
 func pythonModuleParam(m *ops.Module, op *ops.Op, i int) (param, value string) {
 	param, value = pythonParam(op, i)
 	param = strings.NewReplacer("_int", "int", "_float", "float", "_bool", "bool").Replace(param)
-	return param, strings.Replace(value, ", self)", ", "+m.Operand+")", 1)
+	return param, strings.Replace(value, ", self)", ", "+m.OperandOf(op)+")", 1)
+}
+
+// meeting is the second operand behind a comma: a number takes its type from it.
+func meeting(op *ops.Op) string {
+	if len(op.Params) > 0 && op.Params[0].Kind == ops.Operand {
+		return ", " + op.Params[0].Name
+	}
+	return ""
 }
 
 // outdent takes the first level of a method's text away.
@@ -233,6 +253,10 @@ lax$dynamic_slice_in_dim(x, 2L, 2L)
 lax$cumsum(x, reverse = TRUE)
 lax$reduce_window(x, 0, "add", 2L)
 }
+`, "special": `\examples{
+special$gammainc(Tensor(c(0.5, 2)), 1)
+special$expit(Tensor(c(-1, 0, 1)))
+}
 `}
 
 // rChoices are parameters of modules for which a number n stands for 1 to n.
@@ -246,10 +270,8 @@ func rModule(m *ops.Module) []byte {
 		op := &m.Ops[i]
 		args := []string{"C_op", rConstant(op)}
 		switch op.Form {
-		case ops.Method:
-			args = append(args, m.Operand)
-		case ops.Joiner:
-			args = append(args, m.Operand+"s")
+		case ops.Method, ops.Joiner:
+			args = append(args, m.OperandOf(op))
 		}
 		for k := range op.Params {
 			name := rName(&op.Params[k])
@@ -276,10 +298,8 @@ func rModule(m *ops.Module) []byte {
 // rModuleParams are the parameters of a function of a module in R.
 func rModuleParams(m *ops.Module, op *ops.Op) []string {
 	switch op.Form {
-	case ops.Method:
-		return append([]string{m.Operand}, rParams(op)...)
-	case ops.Joiner:
-		return append([]string{m.Operand + "s"}, rParams(op)...)
+	case ops.Method, ops.Joiner:
+		return append([]string{m.OperandOf(op)}, rParams(op)...)
 	}
 	return slices.DeleteFunc(rParams(op), func(p string) bool { return strings.HasPrefix(p, "requires_grad") })
 }

@@ -77,7 +77,7 @@ var order = []string{
 	"New tensors", "Random tensors", "Values and memory", "Shape, type and device", "Types",
 	"Arithmetic and comparison", "Elementwise functions", "Activations", "Reductions", "Scans and sorting", "Shape", "Indexing", "Writes",
 	"Linear algebra", "Convolutions and windows", "Normalisation", "Losses", "Gradients", "Modes and the random stream", "Composition",
-	"Layers", "Optimizers", "Schedules", "Module random", "Module lax",
+	"Layers", "Optimizers", "Schedules", "Module random", "Module lax", "Module special",
 }
 
 // A page is the reference while it is written.
@@ -265,7 +265,7 @@ func (p *page) lines(python, javascript, r, golang, c string) {
 func (p *page) function(m *ops.Module, op *ops.Op) {
 	p.WriteString(markdown(op.Doc) + "\n")
 	var params, javascript, required, optional []string
-	operand := map[ops.Form]string{ops.Method: m.Operand, ops.Joiner: m.Operand + "s"}[op.Form]
+	operand := m.OperandOf(op)
 	if operand != "" {
 		params, javascript, required = []string{operand}, []string{operand}, []string{operand}
 	}
@@ -297,7 +297,7 @@ func (p *page) function(m *ops.Module, op *ops.Op) {
 	kinds := kindsOf(op.Params)
 	switch op.Form {
 	case ops.Method:
-		kinds = strings.TrimSuffix(m.Operand+" tensor, "+kinds, ", ")
+		kinds = strings.TrimSuffix(operand+" tensor, "+kinds, ", ")
 	case ops.Joiner:
 		kinds = strings.TrimSuffix(operand+" tensors, "+kinds, ", ")
 	}

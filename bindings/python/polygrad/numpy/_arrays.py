@@ -1,0 +1,28 @@
+"""Operands of functions: tensors, and what tensors are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from polygrad._base import operation, plain_scalar
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+_MUL = operation("mul")
+
+
+def array(x: Any, beside: Any = None) -> Tensor:
+    """Return an operand as a tensor; a number takes its type from the tensor that it meets."""
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(beside, Tensor) and isinstance(x, (bool, int, float)):
+        return Tensor(x, dtype=beside._call1(_MUL, x).dtype)
+    return Tensor(plain_scalar(x))
+
+
+def arrays(xs: Iterable[Any]) -> list[Tensor]:
+    """Return operands as tensors."""
+    return [array(x) for x in xs]
