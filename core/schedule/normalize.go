@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -19,10 +20,22 @@ func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, 
 			root, buffers, vars, err = nil, nil, nil, fmt.Errorf("schedule.Normalize: %v", e)
 		}
 	}()
-	n := &normalizer{g: g, index: make([]int32, 64)}
-	root = n.run(sink)
-	return root, n.buffers, n.vars, n.err
+	var sharing []*uop.UOp
+	for {
+		n := &normalizer{g: g, index: make([]int32, 64), sharing: sharing}
+		root = n.run(sink)
+		more := slices.DeleteFunc(n.alone, func(u *uop.UOp) bool { return n.find(u.Src[sharedSource]) < 0 })
+		if len(more) == 0 {
+			return root, n.buffers, n.vars, n.err
+		}
+		sharing = append(sharing, more...)
+	}
 }
+
+// Sharing is what the arg of a CUSTOM_GRADIENT may be: then its value is source 1 if the request computes source 2 anyway.
+type Sharing interface{ Shares() bool }
+
+const insteadSource, sharedSource = 1, 2
 
 type normalizer struct {
 	g       *uop.Graph
@@ -34,6 +47,8 @@ type normalizer struct {
 	vars    map[string]int64
 	lunique int64
 	err     error
+	// sharing are CUSTOM_GRADIENTs that share what is computed anyway, alone others that could.
+	sharing, alone []*uop.UOp
 }
 
 // normalNode is a node on the stack or done.
@@ -57,7 +72,7 @@ func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 		u := n.nodes[at].node
 		if !w.ready {
 			w.ready = true
-			needed := neededSources(u)
+			needed := n.neededSources(u)
 			for i := len(needed) - 1; i >= 0; i-- {
 				n.push(needed[i])
 			}
@@ -122,18 +137,21 @@ func (n *normalizer) put(at int32) {
 	n.index[i] = at + 1
 }
 
-// neededSources are the sources that affect the value of a node: of a CUSTOM_GRADIENT only the first.
-func neededSources(u *uop.UOp) []*uop.UOp {
-	if u.Op == uop.CustomGradient {
-		return u.Src[:1]
+// neededSources are the sources that affect the value of a node: of a CUSTOM_GRADIENT one.
+func (n *normalizer) neededSources(u *uop.UOp) []*uop.UOp {
+	if u.Op != uop.CustomGradient {
+		return u.Src
 	}
-	return u.Src
+	if slices.Contains(n.sharing, u) {
+		return u.Src[insteadSource:][:1]
+	}
+	return u.Src[:1]
 }
 
 // sources are the copies of the sources of a node. If one is not done, the node waits for it.
 func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
 	n.src = n.src[:0]
-	for _, s := range neededSources(u) {
+	for _, s := range n.neededSources(u) {
 		node := &n.nodes[n.find(s)]
 		if node.copy == nil {
 			node.waiting = append(node.waiting, at)
@@ -150,6 +168,9 @@ func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	case uop.CustomGradient:
 		if a, is := u.Arg.(interface{ Unbound() error }); is && n.err == nil {
 			n.err = a.Unbound()
+		}
+		if a, is := u.Arg.(Sharing); is && a.Shares() && !slices.Contains(n.sharing, u) {
+			n.alone = append(n.alone, u)
 		}
 		return src[0]
 	case uop.Unique:

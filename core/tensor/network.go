@@ -19,19 +19,22 @@ func suitsNetwork(rows, n int64, dt *uop.DType) bool {
 	return dt.Itemsize() <= 4 && n <= networkRow && rows >= networkRows && rows*n <= networkElements
 }
 
-// networkOrder gives the positions, int32, that sort each column of the keys, of shape (n, columns) and up to 32 bits. It is a bitonic
-// sort (https://en.wikipedia.org/wiki/Bitonic_sorter) of numbers that consist of a key and a position, so that no two are equal. All
-// comparisons put the lesser number first: the second half of a block is looked at in the opposite direction where two blocks become
-// one.
-func networkOrder(key *uop.UOp) *uop.UOp {
-	n := key.Shape()[0].N
-	at := reshape(cast(count0(key.Graph(), n), uop.Uint64), uop.ShapeOf(n, 1))
-	x := bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), expand(at, key.Shape()))
+// networkSort sorts each column of keys, of shape (n, columns) and up to 32 bits. It is a bitonic sort
+// (https://en.wikipedia.org/wiki/Bitonic_sorter); with positions, int32, numbers consist of a key and a position, so that no two are
+// equal. All comparisons put the lesser number first: the second half of a block is looked at in the opposite direction where two
+// blocks become one.
+func networkSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
+	n, dt := key.Shape()[0].N, key.DType
+	x := cast(key, uop.Uint32)
+	if positions {
+		from := reshape(cast(count0(key.Graph(), n), uop.Uint64), uop.ShapeOf(n, 1))
+		x = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), expand(from, key.Shape()))
+	}
 	bits := stepBits
 	for int64(1)<<bits < n {
 		bits++
 	}
-	x = networkStep(padAxis(x, 0, 0, int64(1)<<bits-n, uop.Uint64.Max()), stepBits, 0, false, oddEvenSort)
+	x = networkStep(padAxis(x, 0, 0, int64(1)<<bits-n, x.DType.Max()), stepBits, 0, false, oddEvenSort)
 	for block := stepBits + 1; block <= bits; block++ {
 		steps := (block + stepBits - 1) / stepBits
 		for i, high := steps-1, block; i >= 0; i-- {
@@ -40,7 +43,11 @@ func networkOrder(key *uop.UOp) *uop.UOp {
 			high = low
 		}
 	}
-	return cast(bitAnd(shrinkAxis(x, 0, uop.N(0), uop.N(n)), uop.Uint(1<<32-1)), uop.Int32)
+	x = shrinkAxis(x, 0, uop.N(0), uop.N(n))
+	if !positions {
+		return cast(x, dt), nil
+	}
+	return cast(shiftRight(x, 32), dt), cast(bitAnd(x, uop.Uint(1<<32-1)), uop.Int32)
 }
 
 // networkStep compares elements of the first axis of x whose positions differ in so many bits from the bit low on; mirrored says that
@@ -110,7 +117,6 @@ func oddEvenSort(x []*uop.UOp, _ bool) {
 func orderedByNetwork(x *uop.UOp, axis int, descending bool) placed {
 	t := transpose(x, axis, 0)
 	s := t.Shape()
-	key := sortKey(detach(reshape(t, uop.Shape{s[0], numel("x", s[1:])})), descending)
-	at := transpose(reshape(networkOrder(key), s), 0, axis)
-	return placed{gather(x, axis, at), at}
+	p := sortedBy(reshape(t, uop.Shape{s[0], numel("x", s[1:])}), 0, descending, networkSort)
+	return p.both(func(v *uop.UOp) *uop.UOp { return transpose(reshape(v, s), 0, axis) })
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	// leastDigit and mostDigit are the widths of digits in bits.
-	leastDigit, mostDigit = 4, 12
+	leastDigit, mostDigit = 4, 8
 	// radixParts is how many parts all rows should have, radixPart the length of the shortest.
 	radixParts, radixPart = 16, 1 << 12
 	// shortRow is the size up to which a network of comparisons is faster.
@@ -24,14 +24,21 @@ const (
 
 // sortKey is an unsigned integer for each element, in the order of the elements; equal elements have equal keys. NaN is the greatest.
 func sortKey(x *uop.UOp, descending bool) *uop.UOp {
+	if x.DType.IsFloat() {
+		x = where(eq(x, 0), 0, x)
+	}
+	return valueKey(x, descending)
+}
+
+// valueKey is a sortKey from which keyValue makes the element again: -0 has another key than 0, before it.
+func valueKey(x *uop.UOp, descending bool) *uop.UOp {
 	size := x.DType.Itemsize()
 	dt := UintOfSize[size]
 	top := uint64(1) << (8*size - 1)
 	var key *uop.UOp
 	switch {
 	case x.DType.IsFloat():
-		x = where(isNaN(x), math.NaN(), where(eq(x, 0), 0, x)) // one NaN, one zero
-		bits := bitcast(x, dt)
+		bits := bitcast(where(isNaN(x), math.NaN(), x), dt) // one NaN
 		negative := ne(bitAnd(bits, uop.Uint(top)), 0)
 		key = where(negative, bitXor(bits, uop.Uint(2*top-1)), bitOr(bits, uop.Uint(top)))
 	case x.DType.IsUnsigned():
@@ -43,6 +50,22 @@ func sortKey(x *uop.UOp, descending bool) *uop.UOp {
 		key = bitXor(key, uop.Uint(2*top-1))
 	}
 	return key
+}
+
+// keyValue is the element of a key: sortKey made it if it is neither 0 nor NaN, valueKey any.
+func keyValue(key *uop.UOp, dt *uop.DType, descending bool) *uop.UOp {
+	top := uint64(1) << (8*dt.Itemsize() - 1)
+	if descending {
+		key = bitXor(key, uop.Uint(2*top-1))
+	}
+	switch {
+	case dt.IsFloat():
+		positive := ne(bitAnd(key, uop.Uint(top)), 0)
+		return bitcast(where(positive, bitXor(key, uop.Uint(top)), bitXor(key, uop.Uint(2*top-1))), dt)
+	case dt.IsUnsigned():
+		return key
+	}
+	return bitcast(bitXor(key, uop.Uint(top)), dt)
 }
 
 // digitWidth is the width of digits for which the passes over n elements of so many bits, and over the counts of their digits, are
@@ -60,8 +83,15 @@ func digitWidth(bits, n int64) int64 {
 
 // radixOrder gives the positions, int32, that sort each row of the last axis of the keys, of shape (rows, n), which have so many bits.
 func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
+	_, at := radixSort(key, keyBits, true)
+	return at
+}
+
+// radixSort sorts each row of the last axis of keys, of shape (rows, n), which have so many bits. The positions that the keys had
+// are int32, nil if they are not asked for.
+func radixSort(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UOp) {
 	rows, n := key.Shape()[0].N, key.Shape()[1].N
-	g, size := key.Graph(), key.DType.Itemsize()
+	g, dt := key.Graph(), key.DType
 	parts := int64(1)
 	for rows*parts < radixParts && n >= 2*parts*radixPart {
 		parts *= 2
@@ -71,13 +101,13 @@ func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
 		length += lineOfRows
 	}
 	padded := parts * length
-	at := expand(reshape(count0(g, padded), uop.ShapeOf(1, parts, length)), uop.ShapeOf(rows, parts, length))
 	// What fills the last part sorts last: it has the greatest key and stands behind its equals.
-	key = reshape(padAxis(key, 1, 0, padded-n, key.DType.Max()), uop.ShapeOf(rows, parts, length))
+	key = reshape(padAxis(key, 1, 0, padded-n, dt.Max()), uop.ShapeOf(rows, parts, length))
 	// Keys up to 32 bits and positions are moved as one number.
-	packed := size <= 4
-	shift := int64(0)
-	at = cast(at, uop.Int32)
+	packed, shift := positions && dt.Itemsize() <= 4, int64(0)
+	if positions {
+		at = cast(expand(reshape(count0(g, padded), uop.ShapeOf(1, parts, length)), uop.ShapeOf(rows, parts, length)), uop.Int32)
+	}
 	if packed {
 		key = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), cast(at, uop.Uint64))
 		shift = 32
@@ -100,14 +130,35 @@ func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
 			return reshape(to.StoreWhole(2, place, v), uop.ShapeOf(rows, parts, length))
 		}
 		key = move(key)
-		if !packed {
+		if positions && !packed {
 			at = move(at)
 		}
 	}
 	if packed {
 		at = cast(bitAnd(key, uop.Uint(1<<32-1)), uop.Int32)
+		key = cast(shiftRight(key, 32), dt)
 	}
-	return shrinkTo(reshape(at, uop.ShapeOf(rows, padded)), uop.ShapeOf(rows, n))
+	whole := func(v *uop.UOp) *uop.UOp {
+		return shrinkTo(reshape(v, uop.ShapeOf(rows, padded)), uop.ShapeOf(rows, n))
+	}
+	if positions {
+		at = whole(at)
+	}
+	return whole(key), at
+}
+
+// sortedBy sorts along the last axis of x, (rows, n), by a function that sorts keys. Values are those of the sorted keys, but for
+// zeros and NaN, which are looked up; where nobody asks for positions, keys are sorted alone.
+func sortedBy(x *uop.UOp, axis int, descending bool, sort func(key *uop.UOp, positions bool) (sorted, at *uop.UOp)) placed {
+	key, at := sort(sortKey(detach(x), descending), true)
+	dt := x.DType
+	value := keyValue(key, dt, descending)
+	if dt.IsFloat() {
+		lookUp := bitOr(isNaN(value), eq(value, 0))
+		value = where(lookUp, gather(detach(x), axis, where(lookUp, at, 0)), value)
+	}
+	alone, _ := sort(valueKey(detach(x), descending), false)
+	return placed{valueAlone(keyValue(alone, dt, descending), differentiatedAs(value, gather(x, axis, at)), at), at}
 }
 
 // mostSelected is how many of the greatest elements are selected one after the other, without sorting the others.
@@ -141,6 +192,8 @@ func orderedByDigits(x *uop.UOp, axis int, descending bool) placed {
 	t := transpose(x, axis, -1)
 	n := t.Shape()[last]
 	rows := reshape(t, uop.Shape{numel("x", t.Shape()[:last]), n})
-	at := reshape(radixOrder(sortKey(detach(rows), descending), int64(8*x.DType.Itemsize())), t.Shape())
-	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
+	p := sortedBy(rows, 1, descending, func(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
+		return radixSort(key, int64(8*x.DType.Itemsize()), positions)
+	})
+	return p.both(func(v *uop.UOp) *uop.UOp { return transpose(reshape(v, t.Shape()), axis, -1) })
 }

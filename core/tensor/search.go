@@ -69,7 +69,7 @@ func IsIn(x, values *uop.UOp) (r *uop.UOp, err error) {
 	if values.Shape().MaxNumel() == 0 || x.Shape().MaxNumel() == 0 {
 		return full(x.Graph(), x.Shape(), uop.BoolConst(false), uop.Bool), nil
 	}
-	sorted := ordered(values, 0, false).value
+	sorted := ordered(values, 0, false).value.ContiguousOp()
 	at := searchSorted(sorted, x, false)
 	found := bitAnd(lt(at, int(intSize("values", values.Shape(), 0))), eq(index(sorted, Take(at)), x))
 	return found, nil

@@ -45,9 +45,10 @@ const (
 	gradientOfSlice        // the sizes
 	gradientOfUpdate
 	gradientOfPrecision // the bits of exponent and mantissa
+	gradientOfShared    // of the second source, which is taken where the third one is computed anyway
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -66,6 +67,9 @@ func (s stated) Linear() bool {
 	}
 	return false
 }
+
+// Shares reports whether the value is taken from the second source where the third one is computed anyway (schedule.Sharing).
+func (s stated) Shares() bool { return s.rule == gradientOfShared }
 
 // Gradient applies the rule.
 func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
@@ -146,6 +150,11 @@ func customGradient(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[
 // differentiatedAs is a value with the gradient of another expression for it; that expression is not computed.
 func differentiatedAs(value, as *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfOther, value, []*uop.UOp{as})
+}
+
+// valueAlone is a value that takes less time than the same value as another expression, unless what that needs is computed anyway.
+func valueAlone(value, as, needs *uop.UOp) *uop.UOp {
+	return value.Graph().New(uop.CustomGradient, value.DType, []*uop.UOp{value, as, needs}, stated{rule: gradientOfShared}, nil)
 }
 
 // windows is pool with its own gradient rule.

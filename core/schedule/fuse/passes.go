@@ -29,6 +29,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).makeKernels, Needs: tensorGraph, Leaves: runnable},
 	{Name: "drop copies", Reason: "what a scatter or a scan has written to a temporary is not copied to the output: the output is written",
 		Run: (*fuser).dropCopies, Needs: runnable, Leaves: runnable},
+	{Name: "moves", Reason: "elements are moved in the loop that finds their places: sorting by digits",
+		Run: (*fuser).moveElements, Needs: runnable, Leaves: runnable},
 	{Name: "producers", Reason: "a reduction of a row is merged with the next operation on the row: the row is read from memory once",
 		Run: (*fuser).fuseProducers, Needs: runnable, Leaves: runnable},
 	{Name: "siblings", Reason: "kernels that stream through the same data share its loads",

@@ -66,6 +66,7 @@ func TestEveryPassIsNeeded(t *testing.T) {
 		},
 		func(g graph) []*uop.UOp { return []*uop.UOp{g.in(384, 96).ReduceAxes(uop.Add, 1).Exp2().Sin()} },
 		func(g graph) []*uop.UOp { return []*uop.UOp{g.ok(tensor.CumSum(g.in(1<<14), 0))} },
+		func(g graph) []*uop.UOp { return []*uop.UOp{g.sorted(100)} },
 		func(g graph) []*uop.UOp {
 			x := g.in(32, 48).Permute([]int{1, 0})
 			rows := g.NewBuffer("CPU", 48, uop.Int32).Reshape(uop.ShapeOf(48, 1)).Expand(x.Shape())

@@ -1,0 +1,147 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+)
+
+// moveElements merges a kernel that stores elements at places with the sequential one that finds the places, so that these are not
+// stored: the steps of a sort by digits.
+func (f *fuser) moveElements() (changed bool) {
+	for j := 1; j < len(f.groups); j++ {
+		for i := j - 1; i >= 0; i-- {
+			p, k := f.groups[i], f.groups[j]
+			if p.kernel == nil || k.kernel == nil || p.body != nil || k.body != nil || !overlap(p.writes, k.reads) {
+				continue
+			}
+			merged, reason := f.moved(i, j)
+			before, after, ok := f.between(i, j)
+			if reason == Pays && !ok {
+				reason = OrderBetween
+			}
+			f.observe(p, k, reason, Costs{})
+			if reason != Pays {
+				continue
+			}
+			kernels := slices.Concat(p.kernels, k.kernels)
+			slices.Sort(kernels)
+			f.replace(i, j+1, slices.Concat(before, []*group{opaque(merged, slices.Compact(kernels))}, after))
+			j, changed = i+len(before), true
+			break
+		}
+	}
+	return changed
+}
+
+// loopsAndStores are those of a kernel whose stores are all in the same loops; its PARAMs are slots then.
+func loopsAndStores(k *schedule.Kernel) (loops, stores []*uop.UOp) {
+	if len(k.AST.Src) != 1 || k.AST.Src[0].Op != uop.End {
+		return nil, nil
+	}
+	m := map[*uop.UOp]*uop.UOp{}
+	for _, u := range k.AST.Toposort() {
+		if u.Op == uop.Param {
+			m[u] = u.WithArg(uop.Num(k.Bufs[int(u.Arg.(uop.Num))]))
+		}
+	}
+	end := replace(k.AST.Src[0], m)
+	stores = end.Src[:1]
+	if end.Src[0].Op == uop.Group {
+		stores = end.Src[0].Src
+	}
+	if slices.ContainsFunc(stores, func(s *uop.UOp) bool { return s.Op != uop.Store || len(s.Src) != 2 || s.Src[0].Op != uop.Index }) {
+		return nil, nil
+	}
+	return end.Src[1:], stores
+}
+
+// moved is kernel j in the loops of kernel i, one of which runs in order: j reads what i stores, element by element.
+func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
+	from, to := f.groups[i].kernel, f.groups[j].kernel
+	loops, stores := loopsAndStores(from)
+	own, moves := loopsAndStores(to)
+	switch {
+	case stores == nil || moves == nil || !slices.ContainsFunc(loops, runsInOrder) || slices.ContainsFunc(own, runsInOrder):
+		return merged, Opaque
+	case len(loops) != len(own):
+		return merged, ReadsOtherOrder
+	}
+	m := map[*uop.UOp]*uop.UOp{}
+	for n, r := range own {
+		if r.Src[0] != loops[n].Src[0] {
+			return merged, ReadsOtherOrder
+		}
+		m[r] = loops[n]
+	}
+	moves = slices.Clone(moves)
+	for n, s := range moves {
+		moves[n] = replace(s, m)
+	}
+	before, after := accessOf(*from), accessOf(*to)
+	values, passed := map[*uop.UOp]*uop.UOp{}, slotSet(nil)
+	var kept []*uop.UOp
+	for _, s := range stores {
+		at, slot := s.Src[0], slotOf(s.Src[0])
+		if after.reads.has(slot) {
+			passed.add(slot)
+			values[at.Src[1]] = s.Src[1]
+			if !f.needed(slot, i, j) {
+				continue
+			}
+		}
+		kept = append(kept, s)
+	}
+	for n, s := range moves {
+		loads := map[*uop.UOp]*uop.UOp{}
+		for _, u := range s.Toposort() {
+			if u.Op != uop.Index || u.Src[0].Op != uop.Param || !passed.has(slotOf(u)) {
+				continue
+			}
+			v := values[u.Src[1]]
+			if v == nil || len(u.Src) != 2 || v.DType != u.DType {
+				return merged, ReadsOtherOrder
+			}
+			loads[u] = v
+		}
+		moves[n] = replace(s, loads)
+	}
+	for slot := range f.slots {
+		if before.writes.has(slot) && !passed.has(slot) && after.reads.has(slot) || after.writes.has(slot) && (before.reads.has(slot) || before.writes.has(slot)) {
+			return merged, Dependent
+		}
+	}
+	return f.inLoops(loops, append(kept, moves...)), Pays
+}
+
+func runsInOrder(r *uop.UOp) bool { return r.RangeID().Type == uop.AxisPrefix }
+
+// inLoops is a kernel of stores to slots that are all in the same loops.
+func (f *fuser) inLoops(loops, stores []*uop.UOp) (k schedule.Kernel) {
+	g := stores[0].Graph()
+	body := stores[0]
+	if len(stores) > 1 {
+		body = g.Group(stores...)
+	}
+	sink := g.Sink(uop.KernelInfo{Name: "test"}, body.EndRanges(loops...))
+	m := map[*uop.UOp]*uop.UOp{}
+	param := func(u *uop.UOp) {
+		if u.Op == uop.Param && m[u] == nil {
+			m[u] = u.WithArg(uop.Num(len(k.Bufs)))
+			k.Bufs = append(k.Bufs, int(u.Arg.(uop.Num)))
+		}
+	}
+	for _, s := range stores {
+		param(s.Src[0].Src[0])
+	}
+	for _, u := range sink.Toposort() {
+		param(u)
+		if u.Op == uop.DefineVar {
+			k.Vars = append(k.Vars, u)
+		}
+	}
+	k.AST = replace(sink, m)
+	schedule.SortVars(k.Vars)
+	return k
+}

@@ -1,0 +1,55 @@
+package fuse_test
+
+import (
+	"testing"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+func (g graph) sorted(n int64) *uop.UOp {
+	values, _, err := tensor.Sort(g.in(n), 0, false)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return values
+}
+
+// A pass over the digits of a sort moves each element in the loop that finds its place: places of elements are not stored.
+func TestElementsMoveWhereTheirPlacesAreFound(t *testing.T) {
+	const n = 1000
+	for _, c := range []struct {
+		name   string
+		places bool
+		build  func(g graph, place *uop.UOp) []*uop.UOp
+	}{
+		{"a move", false, func(g graph, place *uop.UOp) []*uop.UOp { return []*uop.UOp{moved(g, place, g.in(n))} }},
+		{"two moves", false, func(g graph, place *uop.UOp) []*uop.UOp {
+			return []*uop.UOp{moved(g, place, g.in(n)), moved(g, place, g.in(n))}
+		}},
+		{"a place that is used elsewhere", true, func(g graph, place *uop.UOp) []*uop.UOp {
+			return []*uop.UOp{moved(g, place, g.in(n)), place}
+		}},
+		{"an element from another place", true, func(g graph, place *uop.UOp) []*uop.UOp {
+			return []*uop.UOp{moved(g, place.Flip(uop.Flags{true}), g.in(n))}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGraph(t)
+			ints := func(n int64) *uop.UOp { return g.NewBuffer("CPU", n, uop.Int32) }
+			digit := ints(n)
+			one := digit.ConstLike(uop.Int(1))
+			place := ints(256).FetchFrom(uop.ScatterArg{Op: uop.Add, Checked: true}, digit, one)
+			s := g.fused(options, c.build(g, place)...)
+			stored := false
+			for _, slot := range s.Slots {
+				stored = stored || slot.Input < 0 && slot.Size == n && slot.DType == uop.Int32
+			}
+			if stored != c.places {
+				t.Errorf("places are stored: %v, expected %v\n%s", stored, c.places, s.Dump())
+			}
+		})
+	}
+}
+
+func moved(g graph, place, v *uop.UOp) *uop.UOp { return v.ConstLike(uop.Float(0)).StoreWhole(0, place, v) }
