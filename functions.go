@@ -44,7 +44,25 @@ func expressAlong(axis, who string, f Function, args []*Tensor, axes []int) (*ex
 	}
 	c.lock()
 	defer func() { c.unlock() }()
-	t, placeholders, err := c.vars.Express(who, vs, axes)
+	e, err := c.expressed(f, func() (*variable.Tracing, []*variable.Variable, error) {
+		t, placeholders, err := c.vars.Express(who, vs, axes)
+		if err == nil && axis != "" {
+			if err = t.SetAxis(axis, -1); err != nil {
+				t.Abandon()
+			}
+		}
+		return t, placeholders, err
+	})
+	runtime.KeepAlive(args)
+	if err != nil {
+		return nil, err
+	}
+	return c.newExpr(e), nil
+}
+
+// expressed calls f on the placeholders of a tracing that has begun.
+func (c *Context) expressed(f Function, begin func() (*variable.Tracing, []*variable.Variable, error)) (*variable.Expr, error) {
+	t, placeholders, err := begin()
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +72,6 @@ func expressAlong(axis, who string, f Function, args []*Tensor, axes []int) (*ex
 			t.Abandon()
 		}
 	}()
-	if axis != "" {
-		if err := t.SetAxis(axis, -1); err != nil {
-			return nil, err
-		}
-	}
 	vs, keep, err := c.call(f, placeholders)
 	if err != nil {
 		return nil, err
@@ -66,11 +79,7 @@ func expressAlong(axis, who string, f Function, args []*Tensor, axes []int) (*ex
 	ended = true
 	e, err := t.End(vs)
 	runtime.KeepAlive(keep)
-	runtime.KeepAlive(args)
-	if err != nil {
-		return nil, err
-	}
-	return c.newExpr(e), nil
+	return e, err
 }
 
 // call calls a function on placeholders, without the lock of the context. keep must be alive as long as the results are used.
@@ -111,13 +120,37 @@ func (c *Context) newExpr(e *variable.Expr) *expr {
 // with is a transformed expression.
 func (x *expr) with(transform func(e *variable.Expr) (*variable.Expr, error)) (*expr, error) {
 	x.c.lock()
-	defer x.c.unlock()
-	e, err := transform(x.e)
-	runtime.KeepAlive(x)
-	if err != nil {
-		return nil, err
+	defer func() { x.c.unlock() }()
+	defer runtime.KeepAlive(x)
+	for {
+		e, err := x.e.Transform(transform)
+		if err != nil {
+			return nil, err
+		}
+		if x.e.Missing() == nil {
+			return x.c.newExpr(e), nil
+		}
+		e.Drop()
+		for m := x.e.Missing(); m != nil; m = x.e.Missing() {
+			if err := x.addRule(m); err != nil {
+				return nil, fmt.Errorf("CustomVMap: %w", err)
+			}
+		}
 	}
-	return x.c.newExpr(e), nil
+}
+
+// addRule states the rule for a batch that a transformation has missed.
+func (x *expr) addRule(m *variable.MissingRule) error {
+	var batched []bool
+	rule, err := x.c.expressed(func(args ...*Tensor) (results []*Tensor, err error) {
+		results, batched, err = m.Rules.Host.(BatchRule)(int(m.Size), m.In, args)
+		return results, err
+	}, func() (*variable.Tracing, []*variable.Variable, error) { return x.c.vars.ExpressRule("CustomVMap", m) })
+	if err != nil {
+		return fmt.Errorf("rule: %w", err)
+	}
+	defer rule.Drop()
+	return x.e.AddRule(rule, batched)
 }
 
 // apply computes the outputs from arguments.
@@ -436,6 +469,27 @@ func customVJP(f, forward, backward Function, args []*Tensor) ([]*Tensor, error)
 	defer runtime.KeepAlive(back)
 	defer runtime.KeepAlive(first)
 	return x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.CustomVJP(first.e, back.e, vs) })
+}
+
+// A BatchRule computes the results of a function for all elements of a batch of a size at once. The arguments i with in[i] have the elements along
+// a first axis, the others are the same for all of them; so the results i with out[i] must have it, and the others must not.
+type BatchRule = func(size int, in []bool, args []*Tensor) (results []*Tensor, out []bool, err error)
+
+// CustomVMap returns f, which VMap computes by a rule in place of one element after the other. The rule is called once for each size and choice of
+// arguments that are batched, in what is left of the functions around: in VMap of VMap it may call VMap, or f. In a batch, tangents are
+// those of the rule; gradients are those of f, and outside of the batch those of what the rule has computed.
+func CustomVMap(f Function, rule BatchRule) Function {
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		if rule == nil {
+			return nil, wrapError("CustomVMap", errors.New("rule: is nil, expected a function"))
+		}
+		x, err := express("CustomVMap", f, args, nil)
+		if err != nil {
+			return nil, wrapError("CustomVMap", err)
+		}
+		out, err := x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.CustomVMap(rule, vs) })
+		return out, wrapError("CustomVMap", err)
+	}
 }
 
 // StopGradient is a constant for derivatives: x.Detach().

@@ -201,6 +201,13 @@ func TestFunctionsFreeTheirMemory(t *testing.T) {
 	for range 20 {
 		run()
 	}
+	// What began in a function that is given up ends, too.
+	for range 20 {
+		if err := polygrad.AbandonWithInner(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
 	if after := c.Values(); after > before {
 		t.Errorf("%d values, before %d", after, before)
 	}

@@ -816,6 +816,11 @@ func go_poly_expr_abandon(ctx uintptr) int32 {
 	return poly_expr_abandon(ctx)
 }
 
+//export go_poly_expr_add_rule
+func go_poly_expr_add_rule(f uintptr, rule uintptr, batched unsafe.Pointer, n int32) int32 {
+	return poly_expr_add_rule(f, rule, (*int32)(batched), n)
+}
+
 //export go_poly_expr_along
 func go_poly_expr_along(x uintptr, operation unsafe.Pointer, axis unsafe.Pointer) uintptr {
 	return poly_expr_along(x, (*byte)(operation), (*byte)(axis))
@@ -841,6 +846,11 @@ func go_poly_expr_begin(ctx uintptr, name unsafe.Pointer, args unsafe.Pointer, n
 	return poly_expr_begin(ctx, (*byte)(name), (*uintptr)(args), n, (*int32)(axes), (*uintptr)(given))
 }
 
+//export go_poly_expr_begin_rule
+func go_poly_expr_begin_rule(f uintptr, name unsafe.Pointer, rule unsafe.Pointer, size unsafe.Pointer, batched unsafe.Pointer, given unsafe.Pointer, room int32) int32 {
+	return poly_expr_begin_rule(f, (*byte)(name), (*int64)(rule), (*int64)(size), (*int32)(batched), (*uintptr)(given), room)
+}
+
 //export go_poly_expr_checkpoint
 func go_poly_expr_checkpoint(f uintptr, policy unsafe.Pointer, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
 	return poly_expr_checkpoint(f, (*byte)(policy), (*uintptr)(args), n, (*uintptr)(out), room)
@@ -854,6 +864,11 @@ func go_poly_expr_custom_jvp(f uintptr, tangent uintptr, args unsafe.Pointer, n 
 //export go_poly_expr_custom_vjp
 func go_poly_expr_custom_vjp(f uintptr, forward uintptr, backward uintptr, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
 	return poly_expr_custom_vjp(f, forward, backward, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//export go_poly_expr_custom_vmap
+func go_poly_expr_custom_vmap(f uintptr, rule int64, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_custom_vmap(f, rule, (*uintptr)(args), n, (*uintptr)(out), room)
 }
 
 //export go_poly_expr_derive

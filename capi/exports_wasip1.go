@@ -259,6 +259,12 @@ func wasm_poly_expr_abandon(ctx float64) int32 {
 	return poly_expr_abandon(uintptr(ctx))
 }
 
+//go:wasmexport poly_expr_add_rule
+func wasm_poly_expr_add_rule(f float64, rule float64, batched unsafe.Pointer, n int32) int32 {
+	beginCall()
+	return poly_expr_add_rule(uintptr(f), uintptr(rule), (*int32)(batched), n)
+}
+
 //go:wasmexport poly_expr_along
 func wasm_poly_expr_along(x float64, operation unsafe.Pointer, axis unsafe.Pointer) float64 {
 	beginCall()
@@ -289,6 +295,12 @@ func wasm_poly_expr_begin(ctx float64, name unsafe.Pointer, args unsafe.Pointer,
 	return poly_expr_begin(uintptr(ctx), (*byte)(name), (*uintptr)(args), n, (*int32)(axes), (*uintptr)(given))
 }
 
+//go:wasmexport poly_expr_begin_rule
+func wasm_poly_expr_begin_rule(f float64, name unsafe.Pointer, rule unsafe.Pointer, size unsafe.Pointer, batched unsafe.Pointer, given unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_begin_rule(uintptr(f), (*byte)(name), (*int64)(rule), (*int64)(size), (*int32)(batched), (*uintptr)(given), room)
+}
+
 //go:wasmexport poly_expr_checkpoint
 func wasm_poly_expr_checkpoint(f float64, policy unsafe.Pointer, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
 	beginCall()
@@ -305,6 +317,12 @@ func wasm_poly_expr_custom_jvp(f float64, tangent float64, args unsafe.Pointer, 
 func wasm_poly_expr_custom_vjp(f float64, forward float64, backward float64, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
 	beginCall()
 	return poly_expr_custom_vjp(uintptr(f), uintptr(forward), uintptr(backward), (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
+//go:wasmexport poly_expr_custom_vmap
+func wasm_poly_expr_custom_vmap(f float64, rule int64, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_custom_vmap(uintptr(f), rule, (*uintptr)(args), n, (*uintptr)(out), room)
 }
 
 //go:wasmexport poly_expr_derive

@@ -146,7 +146,7 @@ func transformExpr(fn string, f uintptr, transform func(e *variable.Expr) (*vari
 		if err != nil {
 			return err
 		}
-		if e, err = transform(e); err != nil {
+		if e, err = e.Transform(transform); err != nil {
 			return err
 		}
 		h, err = c.exprHandle(e)
@@ -322,6 +322,82 @@ func poly_expr_custom_vjp(f, forward, backward uintptr, args *uintptr, n int32, 
 		}
 		return e.CustomVJP(first, second, vs)
 	})
+}
+
+func poly_expr_custom_vmap(f uintptr, rule int64, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	return runExpr("poly_expr_custom_vmap", f, args, n, out, room, outputsOf, func(_ *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		if rule < 0 {
+			return nil, badArg("rule", "%d, expected 0 or more", rule)
+		}
+		return e.CustomVMap(rule, vs)
+	})
+}
+
+func poly_expr_begin_rule(f uintptr, name *byte, rule, size *int64, batched *int32, given *uintptr, room int32) (n int32) {
+	withContextOf("poly_expr_begin_rule", "f", f, handle.Expr, func(c *context) error {
+		e, err := exprAt(c, "f", f)
+		if err != nil {
+			return err
+		}
+		m := e.Missing()
+		if m == nil {
+			return nil
+		}
+		for _, out := range []struct {
+			name string
+			at   unsafe.Pointer
+		}{{"rule", unsafe.Pointer(rule)}, {"size", unsafe.Pointer(size)}, {"batched", unsafe.Pointer(batched)}, {"given", unsafe.Pointer(given)}} {
+			if out.at == nil {
+				return badArg(out.name, "is NULL, expected memory of what is written")
+			}
+		}
+		if int(room) < len(m.In) {
+			return badArg("room", "%d, expected %d for the inputs of the function", room, len(m.In))
+		}
+		*rule, *size = m.Rules.Host.(int64), m.Size
+		for i, in := range m.In {
+			flag := int32(0)
+			if in {
+				flag = 1
+			}
+			unsafe.Slice(batched, room)[i] = flag
+		}
+		err = c.begun("poly_expr_begin_rule", name, nil, 0, given, func(who string, _ []*variable.Variable) ([]*variable.Variable, func(), error) {
+			t, stand, err := c.vars.ExpressRule(who, m)
+			if err != nil {
+				return nil, nil, err
+			}
+			return stand, t.Abandon, nil
+		})
+		if err == nil {
+			n = int32(len(m.In))
+		}
+		return err
+	}, func() { n = -1 })
+	return n
+}
+
+func poly_expr_add_rule(f, rule uintptr, batched *int32, n int32) (rc int32) {
+	withContextOf("poly_expr_add_rule", "f", f, handle.Expr, func(c *context) error {
+		e, err := exprAt(c, "f", f)
+		if err != nil {
+			return err
+		}
+		r, err := exprAt(c, "rule", rule)
+		if err != nil {
+			return err
+		}
+		flags, err := numbersAt("batched", batched, n, len(r.Outputs()))
+		if err != nil {
+			return err
+		}
+		out := make([]bool, len(flags))
+		for i, v := range flags {
+			out[i] = v != 0
+		}
+		return e.AddRule(r, out)
+	}, func() { rc = -1 })
+	return rc
 }
 
 func poly_expr_text(f uintptr) (text *byte) {

@@ -80,6 +80,9 @@ poly_expr_switch f branches args n out room
 poly_expr_checkpoint f policy args n out room
 poly_expr_custom_jvp f tangent args n out room
 poly_expr_custom_vjp f forward backward args n out room
+poly_expr_custom_vmap f rule args n out room
+poly_expr_begin_rule f name rule size batched given room
+poly_expr_add_rule f rule batched n
 poly_expr_text f
 poly_expr_release f
 poly_optim_new ctx op args n states

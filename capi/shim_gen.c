@@ -328,6 +328,18 @@ int poly_expr_custom_vjp(PolyExpr *f, PolyExpr *forward, PolyExpr *backward, Pol
   return poly_enter("poly_expr_custom_vjp") ? -1 : go_poly_expr_custom_vjp((uintptr_t)f, (uintptr_t)forward, (uintptr_t)backward, (void *)args, n, (void *)out, room);
 }
 
+int poly_expr_custom_vmap(PolyExpr *f, int64_t rule, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_custom_vmap") ? -1 : go_poly_expr_custom_vmap((uintptr_t)f, rule, (void *)args, n, (void *)out, room);
+}
+
+int poly_expr_begin_rule(PolyExpr *f, const char *name, int64_t *rule, int64_t *size, int *batched, PolyArray **given, int room) {
+  return poly_enter("poly_expr_begin_rule") ? -1 : go_poly_expr_begin_rule((uintptr_t)f, (void *)name, (void *)rule, (void *)size, (void *)batched, (void *)given, room);
+}
+
+int poly_expr_add_rule(PolyExpr *f, PolyExpr *rule, const int *batched, int n) {
+  return poly_enter("poly_expr_add_rule") ? -1 : go_poly_expr_add_rule((uintptr_t)f, (uintptr_t)rule, (void *)batched, n);
+}
+
 char *poly_expr_text(PolyExpr *f) {
   return poly_enter("poly_expr_text") ? NULL : go_poly_expr_text((uintptr_t)f);
 }

@@ -960,6 +960,26 @@ POLY_API int poly_expr_custom_jvp(PolyExpr *f, PolyExpr *tangent, PolyArray **ar
  * floating type. Its transpose, at cotangents of 0, serves forward mode. Since 2.0. */
 POLY_API int poly_expr_custom_vjp(PolyExpr *f, PolyExpr *forward, PolyExpr *backward, PolyArray **args, int n, PolyArray **out, int room);
 
+/* poly_expr_apply of a function that has rules of its own for batches; rule, 0 or more, is
+ * the caller's number of what it makes them of. A batch of the outputs, also in an expression
+ * that contains them, is computed by the rule for its size and for the inputs that are
+ * batched; where it was not stated, by the function. Gradients are those of the function,
+ * tangents in a batch those of the rule. Since 2.0. */
+POLY_API int poly_expr_custom_vmap(PolyExpr *f, int64_t rule, PolyArray **args, int n, PolyArray **out, int room);
+
+/* Begins to trace the first rule that the last poly_expr_batch or poly_expr_derive of f has
+ * missed, as poly_expr_begin does: for a batch of size elements, with the inputs i of the
+ * function of poly_expr_custom_vmap for which batched[i] is 1. Their placeholders have a first
+ * axis of that size; the others have none. Returns the number of inputs, 0 if no rule is
+ * missing, -1 on error, also if room, that of batched and given, is less. After poly_expr_end
+ * and poly_expr_add_rule, and when none is missing, the caller transforms f again. Since 2.0. */
+POLY_API int poly_expr_begin_rule(PolyExpr *f, const char *name, int64_t *rule, int64_t *size, int *batched, PolyArray **given, int room);
+
+/* States the rule that poly_expr_begin_rule began to trace. It has the n outputs of the
+ * function; those for which batched[i] is not 0 have the batch as first axis, the others are
+ * the same for all elements. 0 or -1. Since 2.0. */
+POLY_API int poly_expr_add_rule(PolyExpr *f, PolyExpr *rule, const int *batched, int n);
+
 /* An expression as text: inputs, one equation a line, outputs, with their types; malloc'd.
  * Since 2.0. */
 POLY_API char *poly_expr_text(PolyExpr *f);

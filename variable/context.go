@@ -36,6 +36,7 @@ type Context struct {
 	tracings    []*Tracing            // that have begun, in their order
 	arguments   map[*uop.UOp]*Tracing // by the buffer of a placeholder
 	exprs       map[*Expr]struct{}
+	missing     []*MissingRule // of the transformation that runs
 	binds       []exec.Binding
 	call        Call
 	seed        func(words uint64) (*uop.UOp, error)

@@ -33,7 +33,8 @@ type Expr struct {
 	// axis is the name of these axes, nil for none.
 	axis *transform.Axis
 	// from are the values that the outputs are computed from beside the inputs; retained.
-	from []*value
+	from    []*value
+	missing []*MissingRule
 }
 
 // Unmapped is the axis of an argument that has none for the batch.
@@ -45,10 +46,7 @@ const deepest = 64
 // Express begins a tracing, until End or Abandon. caller names the transformation in errors. given are placeholders with the shapes and
 // types of args, without the axis of axes[i] where that is not Unmapped; nil axes are none. These axes have one size.
 func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Tracing, given []*Variable, err error) {
-	if len(c.tracings) == deepest {
-		return nil, nil, fmt.Errorf("%d functions are traced in one another: the function transforms itself without an end", deepest)
-	}
-	nodes := make([]*uop.UOp, len(args))
+	like, shapes := make([]*uop.UOp, len(args)), make([]uop.Shape, len(args))
 	var size uop.Sint
 	first := -1
 	for i, v := range args {
@@ -67,12 +65,33 @@ func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Traci
 			}
 			s = slices.Delete(slices.Clone(s), axes[i], axes[i]+1)
 		}
-		if nodes[i], err = c.newBuffer(v.Node().DType, s); err != nil {
+		like[i], shapes[i] = v.Node(), s
+	}
+	return c.begin(&Tracing{caller: caller, ctx: c, size: size}, like, shapes)
+}
+
+// ExpressRule begins the tracing of a rule for a batch.
+func (c *Context) ExpressRule(caller string, m *MissingRule) (t *Tracing, given []*Variable, err error) {
+	like := m.Inputs()
+	shapes := make([]uop.Shape, len(like))
+	for i, u := range like {
+		shapes[i] = u.Shape()
+	}
+	return c.begin(&Tracing{caller: caller, ctx: c}, like, shapes)
+}
+
+// begin begins a tracing on placeholders of the types of tensors, and of shapes.
+func (c *Context) begin(t *Tracing, like []*uop.UOp, shapes []uop.Shape) (_ *Tracing, given []*Variable, err error) {
+	if len(c.tracings) == deepest {
+		return nil, nil, fmt.Errorf("%d functions are traced in one another: the function transforms itself without an end", deepest)
+	}
+	nodes := make([]*uop.UOp, len(like))
+	for i, u := range like {
+		if nodes[i], err = c.newBuffer(u.DType, shapes[i]); err != nil {
 			return nil, nil, fmt.Errorf("argument %d: %w", i, err)
 		}
 	}
-	t = &Tracing{caller: caller, ctx: c, size: size, noGrad: c.noGradDepth}
-	c.noGradDepth = 0
+	t.noGrad, c.noGradDepth = c.noGradDepth, 0
 	c.tracings = append(c.tracings, t)
 	for _, node := range nodes {
 		x := c.newValue(node)
@@ -155,13 +174,17 @@ func (t *Tracing) valueNeeded() error {
 	return fmt.Errorf("a value is needed while %s traces the function: compute with tensors (where instead of if), or pass what it depends on as a number", t.caller)
 }
 
-// leave ends a tracing, with those that began in it.
+// leave ends a tracing, and abandons those that began in it and have not ended.
 func (t *Tracing) leave() error {
 	i := slices.Index(t.ctx.tracings, t)
 	if i < 0 {
 		return errors.New("the tracing has ended")
 	}
+	inner := t.ctx.tracings[i+1:]
 	t.ctx.tracings, t.ctx.noGradDepth = t.ctx.tracings[:i], t.noGrad
+	for _, t := range inner {
+		release(t.args)
+	}
 	return nil
 }
 
@@ -363,6 +386,55 @@ func (e *Expr) CustomVJP(forward, backward *Expr, args []*Variable) ([]*Variable
 		}
 		return transform.CustomVJP(results, nodes, residuals[len(results):], backward.graph())
 	})
+}
+
+// CustomVMap gives the outputs for arguments. Where they are batched, rules compute them that the host states when Transform reports them as missing;
+// host is what it makes them of. Nothing is computed.
+func (e *Expr) CustomVMap(host any, args []*Variable) ([]*Variable, error) {
+	return e.stated(args, nil, func(nodes []*uop.UOp) ([]*uop.UOp, error) {
+		return transform.CustomVMap(e.graph(), host, nodes, func(m *MissingRule) { e.ctx.missing = append(e.ctx.missing, m) })
+	})
+}
+
+// A MissingRule is a rule for a batch that is to be stated.
+type MissingRule = transform.MissingRule
+
+// Transform makes another function of this one. Missing are then the rules for batches that it would have used if they had been stated.
+func (e *Expr) Transform(f func(e *Expr) (*Expr, error)) (*Expr, error) {
+	e.ctx.missing = nil
+	made, err := f(e)
+	e.missing, e.ctx.missing = e.ctx.missing, nil
+	return made, err
+}
+
+// Missing is the first rule for a batch that the last Transform has missed and that has not been stated since, nil if there is none.
+func (e *Expr) Missing() *MissingRule {
+	for len(e.missing) > 0 && e.missing[0].Known() {
+		e.missing = e.missing[1:]
+	}
+	if len(e.missing) == 0 {
+		return nil
+	}
+	return e.missing[0]
+}
+
+// AddRule states the missing rule, which was traced by ExpressRule; batched says which of its results are. The next Transform uses it.
+func (e *Expr) AddRule(rule *Expr, batched []bool) error {
+	m := e.Missing()
+	switch {
+	case rule.ctx != e.ctx:
+		return ErrOtherContext
+	case m == nil:
+		return errors.New("no rule is missing")
+	}
+	if err := m.Add(rule.graph(), batched); err != nil {
+		return err
+	}
+	for _, v := range rule.from {
+		v.retain()
+		e.from = append(e.from, v)
+	}
+	return nil
 }
 
 func sameInputs(e, like *Expr) error {

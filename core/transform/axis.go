@@ -60,35 +60,35 @@ func (a *Axis) Own(x *uop.UOp) *uop.UOp { return along{a, alongOwn}.node(x) }
 func (a *Axis) Index(like *uop.UOp) *uop.UOp { return along{a, alongIndex}.node(like) }
 
 // batched is the value for all elements of a batch along the axis, or the operation for a batch along another one.
-func (a along) batched(b batching, u *uop.UOp) Batched {
+func (a along) batched(b batching, u *uop.UOp) (Batched, error) {
 	if b.axis != a.axis {
 		if len(u.Src) == 1 || !b.done[u.Src[1]].Mapped {
-			return Batched{Node: a.node(b.likeOf(u))}
+			return Batched{Node: a.node(b.likeOf(u))}, nil
 		}
 		x := b.done[u.Src[1]].Node
 		switch a.op {
 		case alongGather:
-			return Batched{moved(a.node(x), 0, 1), true}
+			return Batched{moved(a.node(x), 0, 1), true}, nil
 		case alongOwn:
-			return Batched{a.node(moved(x, 1, 0)), true}
+			return Batched{a.node(moved(x, 1, 0)), true}, nil
 		}
-		return Batched{a.node(x), true}
+		return Batched{a.node(x), true}, nil
 	}
 	if a.op == alongIndex {
 		g := u.Graph()
 		ones := g.DeviceConst(uop.Int32, uop.Int(1), u.Device(), uop.Shape{b.size})
-		return Batched{ones.PrefixAlong(uop.PrefixArg{Op: uop.Add, Axis: 0}).SubInt(1), true}
+		return Batched{ones.PrefixAlong(uop.PrefixArg{Op: uop.Add, Axis: 0}).SubInt(1), true}, nil
 	}
 	v := b.done[u.Src[1]]
 	switch {
 	case a.op == alongSum && !v.Mapped:
-		return Batched{Node: v.Node.Mul(v.Node.ConstLike(uop.Int(a.axis.Size)))}
+		return Batched{Node: v.Node.Mul(v.Node.ConstLike(uop.Int(a.axis.Size)))}, nil
 	case a.op == alongSum:
-		return Batched{Node: v.Node.ReduceAxes(uop.Add, 0).Reshape(u.Shape())}
+		return Batched{Node: v.Node.ReduceAxes(uop.Add, 0).Reshape(u.Shape())}, nil
 	case a.op == alongGather:
-		return Batched{Node: v.Whole(b.size)}
+		return Batched{Node: v.Whole(b.size)}, nil
 	case !v.Mapped:
-		return Batched{v.Node, true}
+		return Batched{v.Node, true}, nil
 	}
 	// The diagonal: of each row the element with its number.
 	n, x := a.axis.Size, v.Node
@@ -105,7 +105,7 @@ func (a along) batched(b batching, u *uop.UOp) Batched {
 		first[i] = uop.Pair{Lo: uop.N(0), Hi: s}
 	}
 	first[1].Hi = uop.N(1)
-	return Batched{rows.Shrink(first).Reshape(append(uop.ShapeOf(n), rest...)), true}
+	return Batched{rows.Shrink(first).Reshape(append(uop.ShapeOf(n), rest...)), true}, nil
 }
 
 func (b batching) likeOf(u *uop.UOp) *uop.UOp {

@@ -73,18 +73,23 @@ func (b batching) below(u *uop.UOp) []*uop.UOp {
 	if _, ok := b.at[u]; ok {
 		return nil
 	}
-	if u.Op == uop.Repeat {
-		return u.Src[1:] // the statements read nothing but these
+	if _, is := u.Arg.(*customVMap); is || u.Op == uop.Repeat {
+		return u.Src[1:] // the statements read nothing but these; the value is computed from these again
 	}
 	return u.Src
+}
+
+// selfBatched is the arg of a CUSTOM_GRADIENT that has a batching rule of its own.
+type selfBatched interface {
+	batched(b batching, u *uop.UOp) (Batched, error)
 }
 
 func (b batching) node(u *uop.UOp) (Batched, error) {
 	if v, ok := b.at[u]; ok {
 		return v, nil
 	}
-	if a, is := u.Arg.(along); is {
-		return a.batched(b, u), nil
+	if a, is := u.Arg.(selfBatched); is {
+		return a.batched(b, u)
 	}
 	src, mapped := slices.Clone(u.Src), false
 	for i, s := range u.Src {
@@ -272,11 +277,27 @@ func repeatBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	src[0] = statements[0].Node
+	src = closedStatements(statements[0].Node, src[1:])
 	if a.While > 0 && mapped[a.While-1] {
 		return b.unlessEnded(g.New(uop.Repeat, u.DType, src, a, u.Tag)), nil
 	}
 	return g.New(uop.Repeat, u.DType, src, a, u.Tag), nil
+}
+
+// closedStatements are the sources of a REPEAT with statements, which may read tensors from outside since a rule for the batch does.
+func closedStatements(statements *uop.UOp, src []*uop.UOp) []*uop.UOp {
+	g, at := statements.Graph(), map[*uop.UOp]*uop.UOp{}
+	for _, u := range order([]*uop.UOp{statements}, batching{}.below) {
+		if u.Op == uop.Buffer || u.Op == uop.Param && u.Tag != nil {
+			p := g.New(uop.Param, u.DType, []*uop.UOp{g.ShapeArg(uop.ShapeOf(u.Size())), g.DeviceOp(u.Device())}, uop.Num(len(src)), nil)
+			at[u] = p.Reshape(u.Shape())
+			src = append(src[:len(src):len(src)], u)
+		}
+	}
+	if len(at) > 0 {
+		statements = mustSubstitute([]*uop.UOp{statements}, at)[0]
+	}
+	return prepend(statements, src)
 }
 
 // mappedSources reports which states of a REPEAT, and tensors that it reads, differ between the elements of the batch: a state does as soon

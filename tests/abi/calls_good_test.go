@@ -180,6 +180,9 @@ var goodArguments = map[string]map[string]string{
 	"poly_expr_checkpoint":         {"policy": `"dots_saveable"`, "args": "f->arrays", "n": "1", "room": "8"},
 	"poly_expr_custom_jvp":         {"tangent": "f->tangent", "args": "f->arrays", "n": "1", "room": "8"},
 	"poly_expr_custom_vjp":         {"forward": "f->expr", "backward": "f->expr", "args": "f->arrays", "n": "1", "room": "8"},
+	"poly_expr_custom_vmap":        {"rule": "0", "args": "f->arrays", "n": "1", "room": "8"},
+	"poly_expr_begin_rule":         {"f": "f->batched", "rule": "f->output", "size": "f->output", "batched": "f->singles_out", "given": "f->arrays_out", "room": "8"},
+	"poly_expr_add_rule":           {"f": "f->batched", "rule": "f->rule", "batched": "f->singles", "n": "1"},
 	"poly_expr_scan":               {"carried": "1", "length": "2", "args": "f->arrays", "n": "1", "room": "8"},
 	"poly_expr_while":              {"f": "f->loop", "args": "f->arrays", "n": "1", "room": "8"},
 	"poly_expr_switch":             {"f": "f->choice", "branches": "1", "args": "&((struct fixture *)f)->number_of_branch", "n": "1", "room": "8"},
@@ -240,7 +243,7 @@ var goodArguments = map[string]map[string]string{
 // (see isOptional).
 var optional = map[string][]string{
 	"poly_array_new": {"data"}, "poly_trace_begin": {"name"}, "poly_function_run": {"vars"}, "poly_array_describe": {"shape", "dtype"}, "poly_array_pin": {"strides", "writable"},
-	"poly_array_set_grad": {"grad"}, "poly_function_info": {"results", "kernels", "temporaries"}, "poly_expr_begin": {"name", "axes"}, "poly_expr_checkpoint": {"policy"}, "poly_expr_info": {"inputs", "outputs"},
+	"poly_array_set_grad": {"grad"}, "poly_function_info": {"results", "kernels", "temporaries"}, "poly_expr_begin": {"name", "axes"}, "poly_expr_begin_rule": {"name"}, "poly_expr_checkpoint": {"policy"}, "poly_expr_info": {"inputs", "outputs"},
 	"poly_optim_new":  {"states"},
 	"poly_optim_lars": {"ns_coefficients"},
 
@@ -315,6 +318,9 @@ var functionFlags = map[string][]string{
 	"poly_expr_checkpoint":         {"KEEPS"},
 	"poly_expr_custom_jvp":         {"KEEPS"},
 	"poly_expr_custom_vjp":         {"KEEPS"},
+	"poly_expr_custom_vmap":        {"KEEPS"},
+	"poly_expr_begin_rule":         {"MANUAL", "KEEPS"},
+	"poly_expr_add_rule":           {"MANUAL", "KEEPS"},
 	"poly_expr_scan":               {"KEEPS"},
 	"poly_expr_while":              {"KEEPS"},
 	"poly_expr_switch":             {"KEEPS"},

@@ -168,6 +168,50 @@ def _wrong_gradient(lib: Any, x: Any, w: Any) -> Any:
     return v * total
 
 
+def _batching(lib: Any) -> Any:
+    return lib if lib is func else jax.custom_batching
+
+
+def _ruled_product(lib: Any, factor: float = 1) -> Any:
+    @_batching(lib).custom_vmap
+    def product(a: Any, b: Any) -> Any:
+        return {"v": _sin(a) @ b, "a": a * 2}
+
+    @product.def_vmap
+    def _(size: int, batched: Any, a: Any, b: Any) -> Any:
+        in_a, in_b = batched
+        if not in_a and not in_b:  # JAX asks for it in Jacobians: tangents are batched only
+            return {"v": _sin(a) @ b * factor, "a": a * 2 * factor}, {"v": False, "a": False}
+        if in_a and not in_b and len(a.shape) == 3:  # one product for all elements
+            v = (_sin(a).reshape(-1, N) @ b).reshape(a.shape[:2] + b.shape[1:])
+        else:
+            axes = (0 if in_a else None, 0 if in_b else None)
+            v = lib.vmap(lambda a, b: _sin(a) @ b, axes, axis_size=size)(a, b)
+        return {"v": v * factor, "a": a * 2 * factor}, {"v": True, "a": in_a}
+
+    return product
+
+
+def _ruled_batches(lib: Any, x: Any, w: Any) -> Any:
+    product = _ruled_product(lib)
+    out = lib.vmap(product, (0, None))(x, w)
+    nested = lib.vmap(lambda r: lib.vmap(product, (None, 0))(r, lib.vmap(product)(x, x * r)["a"]))(
+        x
+    )
+    return out["v"] @ x + out["a"] + nested["v"]
+
+
+def _ruled_steps(lib: Any, x: Any, w: Any) -> Any:
+    product, m = _ruled_product(lib), lax if lib is func else jax.lax
+
+    def step(c: Any, row: Any) -> Any:
+        c = product(c, w)["v"] * 0.5 + row
+        last = m.cond(c[0] > 0, lambda c: product(c, x)["v"], lambda c: product(w, c)["a"][0], c)
+        return c, last
+
+    return m.scan(step, w[0], x)[1]
+
+
 # Functions with rules of their own, as functions of the module (ours or JAX's), a matrix and the
 # operand.
 RULES: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -177,6 +221,11 @@ RULES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "checkpoint in a loop": _checkpointed_steps,
     "custom_jvp": _wrong_tangent,
     "custom_vjp": _wrong_gradient,
+    "custom_vmap": lambda lib, x, w: (
+        _ruled_product(lib)(x, w)["v"] * _ruled_product(lib)(x, x)["a"]
+    ),
+    "custom_vmap of vmap": _ruled_batches,
+    "custom_vmap in a loop": _ruled_steps,
 }
 
 
@@ -207,6 +256,8 @@ RULES |= {
 REVERSE = {"custom_vjp"}
 # Reverse mode does not know the number of their steps.
 FORWARD = {"while_loop"}
+# JAX has no gradients of them.
+FORWARD |= {"custom_vmap", "custom_vmap of vmap", "custom_vmap in a loop"}
 
 
 def _control(lax: Any, f: Callable[[Any, Any, Any], Any]) -> Function:
@@ -462,6 +513,45 @@ def test_two_transformations_of_an_operation(op: str) -> None:
             except Exception as e:
                 failed.append(f"{second} of {first}: {type(e).__name__} {str(e)[:300]}")
     assert not failed, "\n".join(failed)
+
+
+def test_rules_for_batches_are_used() -> None:
+    """A rule that is not that of the function shows where it is used: as in JAX."""
+
+    def programs(lib: Any) -> Iterator[Any]:
+        m = lax if lib is func else jax.lax
+        x, v = _convert(lib, W), _convert(lib, TANGENT)
+        product = _ruled_product(lib, 10)
+        yield product(x, v)
+        yield lib.vmap(product)(x, x)
+        yield lib.vmap(product, (1, None), {"v": 1, "a": 0})(x, v)
+        yield lib.vmap(product, (None, 0), {"v": 0, "a": None})(x, v)
+        yield lib.vmap(lambda r: lib.vmap(product, (0, None))(x, r))(v)
+        yield lib.vmap(lambda r: lib.vmap(product)(x, r * v))(v)
+        each = _batching(lib).sequential_vmap(lambda r, s: _sin(r) * s + r.sum())
+        yield lib.vmap(each, (0, 1))(x, v), lib.vmap(lambda r: lib.vmap(each, (None, 0))(r, x))(v)
+        yield lib.jvp(lib.vmap(each), (x, x), (v, v))
+        yield lib.jvp(lib.vmap(product), (x, x), (v, v))
+        yield lib.vmap(lambda r, t: lib.jvp(product, (r, r), (t, t)))(x, v)
+        yield lib.jacfwd(lambda x: lib.vmap(product)(x, v))(x)
+        yield lib.jit(
+            lib.vmap(lambda r: m.fori_loop(0, 2, lambda i, c: product(r, x)["v"] + c, r))
+        )(x)
+        yield lib.vmap(lambda r: m.map(lambda s: product(r, s), x))(v)
+        yield lib.vmap(
+            lambda r: m.cond(r[0] > 0, lambda r: product(r, x), lambda r: product(r, v), r)
+        )(x)
+
+    for k, (ours, theirs) in enumerate(zip(programs(func), programs(jax))):
+        leaves = [
+            x.numpy() for x in jax.tree.leaves(func.tree_map(lambda x: x, ours), is_leaf=_is_tensor)
+        ]
+        for a, b in zip(leaves, jax.tree.leaves(theirs), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10, err_msg=f"program {k}")
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
 
 
 @pytest.mark.parametrize("seed", range(0, 40, ONE_IN))

@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { Tensor, TinyJit, JitError, PolygradError, liveNodes, random, func, lax } = require('..')
 
-const { checkpoint, customJvp, customVjp, grad, hessian, jacfwd, jacrev, jit, jvp, makeJaxpr, treeMap, vmap } = func
+const { checkpoint, customJvp, customVjp, customVmap, grad, hessian, jacfwd, jacrev, jit, jvp, makeJaxpr, treeMap, vmap } = func
 const tensor = (...values) => new Tensor(values, { dtype: 'float64' })
 const scalar = (value) => new Tensor(value, { dtype: 'float64' })
 const lists = (tree) => treeMap((t) => t instanceof Tensor ? t.tolist() : t, tree)
@@ -139,6 +139,32 @@ test('derivatives by rules', () => {
     const plain = grad((v) => x.matmul(v).tanh().matmul(v).sum())(w)
     near(grad((v) => block(x, v, 'tanh').sum())(w).tolist(), plain.tolist())
   }
+})
+
+test('customVmap: rules for batches', () => {
+  const asked = []
+  const product = customVmap((a, { b }) => ({ v: a.mul(b).sum(), b })).defVmap((size, [inA, { b: inB }], a, { b }) => {
+    asked.push([size, inA, inB, a.shape.length, b.shape.length])
+    return [{ v: a.mul(b).sum(-1).mul(10), b }, { v: true, b: inB }] // 10 times, to see that it is used
+  })
+  const x = tensor(1, 2, 3, 4).reshape(2, 2)
+  const y = tensor(1, 10)
+  assert.deepStrictEqual(lists(product(y, { b: y })), { v: 101, b: [1, 10] })
+  const axes = { inAxes: [0, null], outAxes: { v: 0, b: null } }
+  assert.deepStrictEqual(lists(vmap(product, axes)(x, { b: y })), { v: [210, 430], b: [1, 10] })
+  assert.deepStrictEqual(vmap((r) => vmap((s) => product(r, { b: s }).v)(x))(x).tolist(), [[50, 110], [110, 250]])
+  const steps = (r) => lax.scan((c, e) => [product(c, { b: c }).b, product(e, { b: c }).v], r, x)[1]
+  assert.deepStrictEqual(vmap(steps)(x).tolist(), [[50, 110], [110, 250]])
+  const change = (r) => jvp((v) => product(v, { b: y }).v, [r], [r])[1]
+  assert.deepStrictEqual(jit(vmap(change))(x).tolist(), [210, 430])
+  assert.deepStrictEqual(vmap(grad((r) => product(r, { b: y }).v))(x).tolist(), [[1, 10], [1, 10]])
+  assert.deepStrictEqual(asked[0], [2, true, false, 2, 1])
+  assert.throws(() => vmap(customVmap((v) => v))(x), /customVmap: no rule is stated: see defVmap/)
+  const wrong = (rule) => () => vmap(customVmap((v) => v).defVmap(rule))(x)
+  assert.throws(wrong((n, b, v) => v), /customVmap: the rule returns .*, expected the result and whether it is batched/)
+  assert.throws(wrong((n, b, v) => [v, 1]), /customVmap: what is batched: 1, expected booleans/)
+  assert.throws(wrong((n, b, v) => [v.sum(1), true]),
+    /customVmap: rule: result 0 is float64 of shape \(2\), expected float64 of shape \(2,2\), as it is batched/)
 })
 
 test('jit: kinds of arguments, static and donated ones', () => {

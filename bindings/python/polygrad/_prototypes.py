@@ -330,6 +330,32 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         ),
         "f forward backward args n out room",
     ),
+    "poly_expr_custom_vmap": (
+        c_int,
+        (
+            c_void_p,
+            c_int64,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+        "f rule args n out room",
+    ),
+    "poly_expr_begin_rule": (
+        c_int,
+        (
+            c_void_p,
+            c_char_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_int,
+        ),
+        "f name rule size batched given room",
+    ),
+    "poly_expr_add_rule": (c_int, (c_void_p, c_void_p, c_void_p, c_int), "f rule batched n"),
     "poly_expr_text": (c_void_p, (c_void_p,), "f"),
     "poly_expr_release": (None, (c_void_p,), "f"),
     "poly_optim_new": (

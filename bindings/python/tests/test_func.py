@@ -16,6 +16,7 @@ from polygrad.func import (
     checkpoint,
     custom_jvp,
     custom_vjp,
+    custom_vmap,
     eval_shape,
     functional_call,
     grad,
@@ -29,6 +30,7 @@ from polygrad.func import (
     linearize,
     make_jaxpr,
     register_pytree_node,
+    sequential_vmap,
     stop_gradient,
     tree_map,
     value_and_grad,
@@ -430,6 +432,119 @@ def test_rules_of_trees() -> None:
         f({"a": tensor(1), "b": tensor(2)}, 1)
     with pytest.raises(ValueError, match="custom_jvp: no rule is stated: see defjvp"):
         custom_jvp(lambda x: x)(tensor(1))
+
+
+def test_rules_for_batches() -> None:
+    asked: list[Any] = []
+
+    @custom_vmap
+    def f(p: dict[str, Any], b: Any = 2.0) -> Any:
+        return {"v": (p["a"] * b).sum(), "n": p["n"]}
+
+    @f.def_vmap
+    def _(size: int, batched: Any, p: dict[str, Any], b: Any) -> Any:
+        asked.append((size, batched))
+        # 10 times, to see that it is used
+        axes = (
+            {k: 0 if flag else None for k, flag in batched[0].items()},
+            0 if batched[1] else None,
+        )
+        v = vmap(lambda p, b: (p["a"] * b).sum(), axes, axis_size=size)(p, b)
+        return {"v": v * 10, "n": p["n"]}, {"v": True, "n": batched[0]["n"]}
+
+    x, n = tensor(1, 2, 3, 4).reshape(2, 2), Tensor(7)
+    outs = {"v": 0, "n": None}
+    assert f({"a": x, "n": n})["v"].item() == 20
+    found = vmap(f, ({"a": 0, "n": None},), outs)({"a": x, "n": n})
+    assert found["v"].tolist() == [60, 140] and found["n"].item() == 7
+    assert asked == [(2, [{"a": True, "n": False}, False])]
+    # In each other, and in loops, whose carry becomes batched in a step only.
+    both = vmap(lambda r: vmap(lambda s: f({"a": r, "n": n}, s)["v"])(x))(x)
+    assert both.tolist() == [[50, 110], [110, 250]]
+
+    def walk(r: Any) -> Any:
+        shift = Tensor([1.0, 1.0]).double()
+
+        def step(c: Any, e: Any) -> Any:
+            return f({"a": e, "n": n}, r + shift)["v"], f({"a": c.reshape(1), "n": n})["v"]
+
+        return lax.scan(step, tensor(0)[0], x)
+
+    last, kept = vmap(walk)(x)
+    assert last.tolist() == [180, 320] and kept.tolist() == [[0, 1600], [0, 2800]]
+    # Tangents are those of the rule, and gradients in the batch those of the function.
+    change = jit(vmap(lambda r: jvp(lambda v: f({"a": v, "n": n})["v"], (r,), (r,))[1]))
+    assert change(x).tolist() == [60, 140]
+    assert vmap(grad(lambda r: f({"a": r, "n": n})["v"]))(x).tolist() == [[2, 2], [2, 2]]
+    total = grad(lambda x: vmap(lambda r: f({"a": r, "n": n})["v"])(x).sum())
+    assert total(x).tolist() == [[20, 20], [20, 20]]
+    assert jacfwd(lambda r: f({"a": r, "n": n})["v"])(x[0]).tolist() == [2, 2]
+
+
+def test_rules_for_batches_read_tensors_from_outside() -> None:
+    shift = tensor(1, 2)
+
+    @custom_vmap
+    def f(x: Any) -> Any:
+        return x + shift
+
+    f.def_vmap(lambda size, batched, x: (x + shift, True))
+    x = tensor(1, 2, 3, 4).reshape(2, 2)
+
+    def walk(x: Any) -> Any:
+        return lax.fori_loop(0, 3, lambda i, c: f(c), x)
+
+    assert vmap(walk)(x).tolist() == [[4, 8], [6, 10]]
+    assert jit(vmap(jacrev(lambda r: walk(r) * r)))(x).shape == (2, 2, 2)
+    # An own shift for each element: no rule knows it.
+    message = "custom_vmap: the function reads a tensor from outside that differs"
+    with pytest.raises(ValueError, match=message):
+        vmap(lambda r: _with_rule(lambda v: v * r)(r))(x)
+
+
+def _with_rule(f: Any, rule: Any = None) -> Any:
+    made = custom_vmap(f)
+    made.def_vmap(rule or (lambda size, batched, v: (v, True)))
+    return made
+
+
+def test_sequential_vmap() -> None:
+    @sequential_vmap
+    def f(x: Any, y: Any) -> Any:
+        return {"p": x * y, "s": x.sum()}
+
+    x, y = tensor(1, 2, 3, 4).reshape(2, 2), tensor(1, 10)
+    found = vmap(f, (0, None))(x, y)
+    assert found["p"].tolist() == [[1, 20], [3, 40]] and found["s"].tolist() == [3, 7]
+    assert "repeat" in str(make_jaxpr(vmap(f, (0, None)))(x, y))
+    assert jacrev(lambda x: vmap(f)(x, x)["s"])(x).sum().item() == 4
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (lambda n, b, x: x, "custom_vmap: the rule returns no pair of a result and whether"),
+        (lambda n, b, x: ([x], True), r"custom_vmap: the result of the rule: a tree \[\*\]"),
+        (lambda n, b, x: (x, [True]), r"custom_vmap: what is batched: a tree \[\*\]"),
+        (lambda n, b, x: (x, 1), "custom_vmap: what is batched: 1, expected bools"),
+        (
+            lambda n, b, x: (x.sum(1), True),
+            r"custom_vmap: rule: result 0 is float64 of shape \(2\)",
+        ),
+        (lambda n, b, x: (x, False), r"expected float64 of shape \(2\), as it is not batched"),
+        (lambda n, b, x: (x.float(), True), "rule: result 0 is float32 .* expected float64"),
+        (lambda n, b, x: ("x", True), "custom_vmap: the function returns 'x', expected tensors"),
+    ],
+)
+def test_wrong_rules_for_batches(rule: Any, message: str) -> None:
+    x = tensor(1, 2, 3, 4).reshape(2, 2)
+    with pytest.raises(ValueError, match=message):
+        vmap(_with_rule(lambda x: x * 2, rule))(x)
+    with pytest.raises(ValueError, match="custom_vmap: no rule is stated: see def_vmap"):
+        custom_vmap(lambda x: x)(x)
+    with pytest.raises(TraceError, match="a value is needed while custom_vmap traces"):
+        vmap(_with_rule(lambda x: x, lambda n, b, x: (x * x.sum().item(), True)))(x)
+    assert vmap(_with_rule(lambda x: x * 2))(x).tolist() == [[1, 2], [3, 4]]  # as before
 
 
 def test_a_rule_for_each_argument_and_names() -> None:

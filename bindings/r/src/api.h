@@ -91,6 +91,9 @@ struct poly_api {
   int (*poly_expr_checkpoint)(PolyExpr *, const char *, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_custom_jvp)(PolyExpr *, PolyExpr *, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_custom_vjp)(PolyExpr *, PolyExpr *, PolyExpr *, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_custom_vmap)(PolyExpr *, int64_t, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_begin_rule)(PolyExpr *, const char *, int64_t *, int64_t *, int *, PolyArray **, int);
+  int (*poly_expr_add_rule)(PolyExpr *, PolyExpr *, const int *, int);
   char *(*poly_expr_text)(PolyExpr *);
   void (*poly_expr_release)(PolyExpr *);
   PolyOptim *(*poly_optim_new)(PolyCtx *, int, const PolyCallArg *, int, int *);
@@ -677,6 +680,9 @@ struct poly_api {
   X(poly_expr_checkpoint) \
   X(poly_expr_custom_jvp) \
   X(poly_expr_custom_vjp) \
+  X(poly_expr_custom_vmap) \
+  X(poly_expr_begin_rule) \
+  X(poly_expr_add_rule) \
   X(poly_expr_text) \
   X(poly_expr_release) \
   X(poly_optim_new) \

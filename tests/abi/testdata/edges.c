@@ -198,6 +198,30 @@ static void rules(void) {
   FAILS(poly_expr_custom_jvp(square, square, &x, 1, out, 1) >= 0, "poly_expr_custom_jvp", "tangent: takes 1 tensors, expected 1 arguments and 1 tangents");
   FAILS(poly_expr_custom_vjp(square, square, product, &x, 1, out, 1) >= 0, "poly_expr_custom_vjp", "backward: takes 2 tensors, expected 0 residuals and 1 cotangents");
   FAILS(poly_expr_custom_vjp(square, product, product, &x, 1, out, 1) >= 0, "poly_expr_custom_vjp", "forward: takes 2 tensors, expected 1 as the function");
+  /* A rule for a batch: 10 times the function, to see that it is used. */
+  PolyArray *batch = poly_array_new(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){2}, 1, (float[]){1, 2}, 8);
+  CHECK(poly_expr_begin(ctx, NULL, &batch, 1, &first, given) == 0);
+  FAILS(poly_expr_custom_vmap(square, -1, given, 1, out, 1) >= 0, "poly_expr_custom_vmap", "rule: -1, expected 0 or more");
+  CHECK(poly_expr_custom_vmap(square, 7, given, 1, out, 1) == 1);
+  PolyExpr *f = poly_expr_end(ctx, out, 1), *whole;
+  int64_t rule = 0, size = 0;
+  int batched[1] = {0}, yes = 1;
+  float squares[2] = {0};
+  CHECK(poly_expr_begin_rule(f, "rule", &rule, &size, batched, given, 1) == 0);
+  FAILS(poly_expr_add_rule(f, square, &yes, 1) == 0, "poly_expr_add_rule", "no rule is missing");
+  CHECK((whole = poly_expr_batch(f, -1, &first, 1, &first, 1)));
+  poly_expr_release(whole);
+  FAILS(poly_expr_begin_rule(f, "rule", &rule, &size, batched, given, 0) >= 0, "poly_expr_begin_rule", "room: 0, expected 1");
+  FAILS(poly_expr_begin_rule(f, "rule", NULL, &size, batched, given, 1) >= 0, "poly_expr_begin_rule", "rule: is NULL, expected memory");
+  CHECK(poly_expr_begin_rule(f, "rule", &rule, &size, batched, given, 1) == 1 && rule == 7 && size == 2 && batched[0] == 1);
+  CHECK((y = poly_array_binary_number(POLY_MUL, given[0], (PolyCallArg[]){POLY_PASS_F(10)}, 0)) && (y = poly_array_binary(POLY_MUL, y, given[0])));
+  PolyExpr *tens = poly_expr_end(ctx, &y, 1);
+  FAILS(poly_expr_add_rule(f, tens, &first, 1) == 0, "poly_expr_add_rule", "expected float32 of shape (), as it is not batched");
+  FAILS(poly_expr_add_rule(f, tens, &yes, 0) == 0, "poly_expr_add_rule", "says of 0 whether they are batched");
+  CHECK(poly_expr_add_rule(f, tens, &yes, 1) == 0 && (whole = poly_expr_batch(f, -1, &first, 1, &first, 1)));
+  CHECK(poly_expr_apply(whole, &batch, 1, out, 1) == 1 && poly_array_read(out[0], squares, sizeof squares) == 0);
+  CHECK(squares[0] == 10 && squares[1] == 40);
+  poly_expr_release(f), poly_expr_release(whole), poly_expr_release(tens), poly_array_release(batch);
   /* A sum over a batch, and its errors. */
   PolyArray *both = poly_array_new(ctx, POLY_DTYPE_FLOAT32, (int64_t[]){2}, 1, (float[]){1, 2}, 8), *total;
   FAILS(poly_expr_axis(ctx, "i", 2) == 0, "poly_expr_axis", "no function is traced");

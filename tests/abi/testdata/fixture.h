@@ -25,7 +25,7 @@ struct fixture {
   PolyArray *array, *plain, **arrays, **arrays_out, *number_of_branch;
   PolyPin *pin;
   PolyFunction *function, *thunk;
-  PolyExpr *expr, *loop, *choice, *tangent;
+  PolyExpr *expr, *loop, *choice, *tangent, *batched, *rule;
   PolyOptim *optimizer;
   PolyRateScheduler *rates;
   int *singles_out;
@@ -231,6 +231,15 @@ static inline void fixture_make(struct fixture *f) {
   poly_array_release(given), poly_array_release(twice), poly_array_release(results[1]);
   f->number_of_branch = poly_array_new(f->ctx, POLY_DTYPE_INT32, NULL, 0, f->cells, 4);
   need(poly_expr_begin(f->ctx, NULL, &f->number_of_branch, 1, NULL, &given) == 0 && (f->choice = poly_expr_end(f->ctx, &given, 1)), "choice");
+  poly_array_release(given);
+  PolyExpr *whole; /* of an expression that misses a rule */
+  need(poly_expr_begin(f->ctx, NULL, &f->array, 1, (int[]){0}, &given) == 0 && (f->rule = poly_expr_end(f->ctx, &given, 1)), "rule");
+  need(poly_expr_begin(f->ctx, NULL, &f->array, 1, (int[]){0}, placeholders) == 0, "traced");
+  need(poly_expr_custom_vmap(f->rule, 0, placeholders, 1, &twice, 1) == 1 && (f->batched = poly_expr_end(f->ctx, &twice, 1)), "batched");
+  need((whole = poly_expr_batch(f->batched, -1, (int[]){0}, 1, (int[]){0}, 1)) != NULL, "whole");
+  poly_expr_release(whole), poly_expr_release(f->rule);
+  poly_array_release(given), poly_array_release(placeholders[0]), poly_array_release(twice);
+  need(poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0 && (f->rule = poly_expr_end(f->ctx, &given, 1)), "rule");
   poly_array_release(given);
   need(poly_trace_begin(f->ctx, "thunk", NULL, 0, NULL) == 0 && (twice = poly_array_binary(POLY_ADD, f->plain, f->plain)), "traced");
   need((f->thunk = poly_trace_end(f->ctx, &twice, 1, POLY_TRACE_FIXED)) != NULL, "thunk");

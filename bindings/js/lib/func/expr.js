@@ -22,6 +22,10 @@ function failed (who, names = []) {
   throw new (/\btrace/.test(text) ? JitError : PolygradError)(`${who}: ${text}`)
 }
 
+/** Rules that the functions which are traced have used for batches, by their numbers, one map for each function: see Expr.customVmap. */
+const used = []
+let numbers = 0
+
 const axesOf = (values) => Int32Array.from(values, (value) => value ?? NONE)
 
 /** An operation along the axis of a batch with a name. */
@@ -59,24 +63,82 @@ class Expr {
     const handles = handlesOf(tensors)
     prepare()
     if (lib.poly_expr_begin(CTX, who, handles, n, axes === null ? null : axesOf(axes), given) !== 0) failed(who, names)
+    if (axis !== undefined && lib.poly_expr_axis(CTX, axis.name, axis.size ?? NONE) !== 0) {
+      try {
+        failed(who, names)
+      } finally {
+        lib.poly_expr_abandon(CTX)
+      }
+    }
+    return Expr._called(who, given, n, call, names)
+  }
+
+  /** Ends a trace that has begun, by the call of a function on n placeholders. */
+  static _called (who, given, n, call, names) {
+    const rules = new Map()
+    used.push(rules)
     let results, found
     try {
-      if (axis !== undefined && lib.poly_expr_axis(CTX, axis.name, axis.size ?? NONE) !== 0) failed(who, names)
-      results = expressing(() => call(tensors.map((_, i) => made(get(given, i)))))
+      results = expressing(() => call(Array.from({ length: n }, (_, i) => made(get(given, i)))))
       found = handlesOf(results)
     } catch (error) {
       lib.poly_expr_abandon(CTX)
       throw error
+    } finally {
+      used.pop()
+      rules.forEach((rule, number) => used.at(-1)?.set(number, rule))
     }
     const expr = new Expr(who, names, lib.poly_expr_end(CTX, found, results.length))
     expr.results = results.map(({ shape, dtype }) => ({ shape, dtype }))
+    expr.rules = rules
     return expr
+  }
+
+  /** Transforms the function, until no rule for a batch is missing. */
+  _transformed (transform, ...how) {
+    const transformed = () => {
+      const expr = new Expr(this.who, this.names, transform(this._handle, ...how))
+      expr.rules = this.rules
+      return expr
+    }
+    let expr = transformed()
+    while (this.rules?.size > 0 && this._addRule()) {
+      while (this._addRule());
+      expr.dispose()
+      expr = transformed()
+    }
+    return expr
+  }
+
+  /** States the next rule that is missing, if there is one. */
+  _addRule () {
+    const who = 'customVmap'
+    const room = Math.max(...Array.from(this.rules.values(), (rule) => rule.names.length))
+    const [number, size, flags, given] = [new BigInt64Array(1), new BigInt64Array(1), new Int32Array(room), new Int32Array(2 * room)]
+    prepare()
+    const n = lib.poly_expr_begin_rule(this._handle, who, number, size, flags, given, room)
+    if (n < 0) failed(who)
+    if (n === 0) return false
+    const rule = this.rules.get(Number(number[0]))
+    let batched
+    const expr = Expr._called(who, given, n, (stand) => {
+      const found = rule.compute(Number(size[0]), Array.from(flags.subarray(0, n), (flag) => flag !== 0), stand)
+      batched = Int32Array.from(found.batched, Number)
+      return found.results
+    }, rule.names)
+    expr.rules.forEach((value, key) => this.rules.set(key, value))
+    try {
+      if (lib.poly_expr_add_rule(this._handle, expr._handle, batched, batched.length) !== 0) failed(who)
+    } finally {
+      expr.dispose()
+    }
+    return true
   }
 
   /** A derivative by some inputs: see PolyDerivative in polygrad.h. */
   derive (derivative, of) {
     const by = Int32Array.from(of)
-    return new Expr(this.who, this.names, lib.poly_expr_derive(this._handle, derivative, by, by.length))
+    return this._transformed(lib.poly_expr_derive, derivative, by, by.length)
   }
 
   /** The function for all elements of a batch, whose size is null if an input has it. */
@@ -89,7 +151,7 @@ class Expr {
       throw new RangeError(`${this.who}: outAxes: ${axis}, expected ${-length - 1} to ${length}`)
     })
     const [starts, n] = [axesOf(inAxes), inAxes.length]
-    return new Expr(this.who, this.names, lib.poly_expr_batch(this._handle, size ?? NONE, starts, n, axesOf(ends), ends.length))
+    return this._transformed(lib.poly_expr_batch, size ?? NONE, starts, n, axesOf(ends), ends.length)
   }
 
   /** The outputs for tensors of the types and shapes of the inputs. */
@@ -130,6 +192,16 @@ class Expr {
   /** The outputs, with gradients by other expressions. */
   customVjp (forward, backward, tensors) {
     return this._run(lib.poly_expr_custom_vjp, [forward._handle, backward._handle], tensors)
+  }
+
+  /**
+   * The outputs, which a rule computes for batches: compute gets the size of the batch, which tensors are batched, and these, whose places
+   * are names; it returns the results, and which of them are batched.
+   */
+  customVmap (rule, tensors) {
+    const number = numbers++
+    used.at(-1)?.set(number, rule) // nothing batches it otherwise
+    return this._run(lib.poly_expr_custom_vmap, [number], tensors)
   }
 
   toString () {

@@ -320,6 +320,30 @@ export function customVjp<A extends any[], R>(f: (...args: A) => R): CustomVjp<A
 export function customVjp<A extends any[], R>(
   f: (...args: A) => R, nondiffArgnums: Argnums | { nondiffArgnums?: Argnums }): CustomVjp<A, R, false>
 
+/** A tree of booleans like another one. */
+type Flags<T> = T extends Tensor | number | bigint | boolean | ArrayBufferView ? boolean : { [K in keyof T]: Flags<T[K]> }
+
+/** A function with a rule for batches, which defVmap states: see customVmap. */
+export interface CustomVmap<A extends any[], R> {
+  (...args: Given<A>): Tensors<R>
+  /**
+   * States the rule, and returns the function. It gets the size of the batch, a tree of booleans for each argument, which say whether it is
+   * batched, and the arguments, those that are batched along a first axis. It returns the result, and a tree of booleans like it.
+   */
+  defVmap(rule: (axisSize: number, inBatched: Flags<A>, ...args: All<A>) => readonly [Given<R>, Flags<R>]): this
+}
+
+/**
+ * A function with a rule for batches, which vmap uses. The rule may call the function, and vmap.
+ *
+ * Tangents in a batch are those of the rule, gradients those of the function; around vmap both are those of what the rule computes.
+ *
+ * @example
+ * const product = customVmap((a, b) => a.mul(b).sum()).defVmap((size, [inA, inB], a, b) => [a.mul(b).sum(1), true])
+ * vmap(product, [null, 0])(new Tensor([1, 10]), new Tensor([[1, 2], [3, 4]])).tolist() // [21, 43]
+ */
+export function customVmap<A extends any[], R>(f: (...args: A) => R): CustomVmap<A, R>
+
 /** A function that is compiled for one kind of arguments: other ones are errors. */
 export interface CompiledFunction<A extends any[], R> {
   (...args: Given<A>): Tensors<R>

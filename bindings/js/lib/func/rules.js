@@ -1,5 +1,5 @@
 'use strict'
-/** Functions with derivatives of their own: customJvp, customVjp, checkpoint. */
+/** Functions with rules of their own: customJvp, customVjp, customVmap, checkpoint. */
 
 const { PolygradError } = require('../library.js')
 const { describe } = require('../base.js')
@@ -139,6 +139,30 @@ function customVjp (f, ...options) {
   return called
 }
 
+function customVmap (f) {
+  const who = 'customVmap'
+  let rule = null
+  const called = ruled(who, f, [], (traced, _, numbers) => {
+    if (rule === null) throw new PolygradError(`${who}: no rule is stated: see defVmap`)
+    const t = traced(f)
+    const compute = (size, flags, stand) => {
+      const found = rule(size, t.byArgument(numbers, flags), ...t.byArgument(numbers, stand))
+      if (!isPair(found)) throw new TypeError(`${who}: the rule returns ${show(found)}, expected the result and whether it is batched`)
+      const results = leavesLike(found[0], t.out, `${who}: the result of the rule`, 'that of the function').map((r) => t._result(r))
+      const batched = leavesLike(found[1], t.out, `${who}: what is batched`, 'the result')
+      if (batched.every((flag) => typeof flag === 'boolean')) return { results, batched }
+      throw new TypeError(`${who}: what is batched: ${show(found[1])}, expected booleans`)
+    }
+    return t.out.build(givenBack([t.expr], () => t.expr.customVmap({ compute, names: t.names }, t.tensors)))
+  })
+  called.defVmap = (given) => {
+    needFunction(`${who}.defVmap`, given)
+    rule = given
+    return called
+  }
+  return called
+}
+
 /** The leaves of a gradient, null where it is null or undefined. */
 function gradientsOf (tree, structure, what) {
   if (tree == null) return Array(structure.size).fill(null)
@@ -151,4 +175,4 @@ function gradientsOf (tree, structure, what) {
   return structure.children.flatMap((child, i) => gradientsOf(tree[keys[i]], child, what + structure.place(i)))
 }
 
-module.exports = { checkpoint, customJvp, customVjp }
+module.exports = { checkpoint, customJvp, customVjp, customVmap }

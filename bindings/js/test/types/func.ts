@@ -3,7 +3,7 @@
 import { Tensor, Linear, func, getStateDict, lax } from 'polygrad'
 import { PRNGKey } from 'polygrad/random'
 import {
-  checkpoint, customJvp, customVjp, grad, hessian, jacrev, jit, jvp, makeJaxpr, treeMap, valueAndGrad, vjp, vmap, evalShape, hvp,
+  checkpoint, customJvp, customVjp, customVmap, grad, hessian, jacrev, jit, jvp, makeJaxpr, treeMap, valueAndGrad, vjp, vmap, evalShape, hvp,
   functionalCall, type JsTree
 } from 'polygrad/func'
 
@@ -52,6 +52,8 @@ lax.associativeScan((a, b) => [a[0].mul(b[0]), b[0].mul(a[1]).add(b[1])], [x, x]
 vmap((a: Tensor) => ({ a: a.div(lax.psum(a, 'i')), n: lax.axisIndex('i') }), { axisName: 'i' })(x).n satisfies Tensor
 checkpoint((a: Tensor) => ({ a: a.sin() }), { policy: 'dotsSaveable' })(x).a satisfies Tensor
 customJvp((a: Tensor, b: Tensor) => a.mul(b)).defjvp(([a, b], [s, t]) => [a.mul(b), s.mul(b).add(t.mul(a))])(x, 2) satisfies Tensor
+customVmap((a: Tensor, b: Tensor) => ({ sum: a.add(b) }))
+  .defVmap((size, [a, b], x, y) => [{ sum: x.add(y) }, { sum: a || b || size > 0 }])(x, x).sum satisfies Tensor
 customVjp((a: Tensor) => a).defvjp((a) => [a, { a }], ({ a }, cotangent) => [cotangent.mul(a)])(x) satisfies Tensor
 const [hess, more] = hessian((a: Tensor) => [a.square().sum(), { a }] as const, { hasAux: true })(x)
 hess satisfies Tensor

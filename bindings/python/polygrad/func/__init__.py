@@ -24,7 +24,14 @@ from polygrad._library import ArgumentError, JitError
 from polygrad.dtype import DType
 from polygrad.func._expr import DERIVE
 from polygrad.func._jit import CacheInfo, jit, make_jaxpr
-from polygrad.func._rules import checkpoint, checkpoint_policies, custom_jvp, custom_vjp
+from polygrad.func._rules import (
+    checkpoint,
+    checkpoint_policies,
+    custom_jvp,
+    custom_vjp,
+    custom_vmap,
+    sequential_vmap,
+)
 from polygrad.func._traced import Function, Traced, fit, leaves_like, need_function, numbers_of
 from polygrad.func._trees import LEAF, Structure, flatten, spread
 from polygrad.func._trees import register as register_pytree_node
@@ -38,6 +45,7 @@ __all__ = [
     "checkpoint_policies",
     "custom_jvp",
     "custom_vjp",
+    "custom_vmap",
     "eval_shape",
     "functional_call",
     "grad",
@@ -53,6 +61,7 @@ __all__ = [
     "make_jaxpr",
     "register_pytree_node",
     "remat",
+    "sequential_vmap",
     "stop_gradient",
     "tree_map",
     "value_and_grad",

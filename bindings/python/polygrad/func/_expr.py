@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from ctypes import byref, c_int, c_void_p
-from typing import TYPE_CHECKING, Any, NoReturn
+from ctypes import byref, c_int, c_int64, c_void_p
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn
 
 from polygrad import _trace
 from polygrad._base import handles, made, release_dead
@@ -13,9 +14,24 @@ from polygrad._library import ArgumentError, JitError, c_text, last_error, lib, 
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _NONE = -1
+
+
+class BatchRule(NamedTuple):
+    """What computes a function for a batch, from its size, which tensors are batched, and these.
+
+    It returns the results, and which of them are batched. names say where the tensors are.
+    """
+
+    compute: Callable[[int, list[bool], list[Tensor]], tuple[list[Tensor], list[bool]]]
+    names: list[str]
+
+
+#: Rules that the functions which are traced have used, by number, one dict for each function.
+_used: list[dict[int, BatchRule]] = []
+_numbers = itertools.count()
 
 
 class DERIVE:
@@ -63,11 +79,21 @@ def trace(
     release_dead()
     if lib.poly_expr_begin(CTX, who.encode(), handles(tensors), n, at, given) != 0:
         _fail(who, names)
+    if axis is not None and lib.poly_expr_axis(CTX, c_text("axis_name", axis[0]), axis[1]) != 0:
+        try:
+            _fail(who, names)
+        finally:
+            lib.poly_expr_abandon(CTX)
+    return _called(who, given, call, names)
+
+
+def _called(
+    who: str, given: Any, call: Callable[[list[Tensor]], list[Tensor]], names: list[str]
+) -> Expr:
+    """End a trace that has begun, by the call of a function on placeholders."""
+    rules: dict[int, BatchRule] = {}
+    _used.append(rules)
     try:
-        if axis is not None:
-            name = c_text("axis_name", axis[0])
-            if lib.poly_expr_axis(CTX, name, axis[1]) != 0:
-                _fail(who, names)
         with _trace.expressing():
             results = call([made(Tensor, h) for h in given])
             ndims = [len(r.shape) for r in results]
@@ -75,7 +101,11 @@ def trace(
     except BaseException:
         lib.poly_expr_abandon(CTX)
         raise
-    return Expr(who, handle, names, ndims)
+    finally:
+        _used.pop()
+        if _used:
+            _used[-1].update(rules)
+    return Expr(who, handle, names, ndims, rules)
 
 
 def along(who: str, operation: str, axis: str, x: Tensor) -> Tensor:
@@ -91,12 +121,17 @@ class Expr:
     """A function of tensors as a graph, which can be transformed and applied."""
 
     def __init__(
-        self, who: str, handle: int | None, names: list[str], ndims: Sequence[int] = ()
+        self,
+        who: str,
+        handle: int | None,
+        names: list[str],
+        ndims: Sequence[int] = (),
+        rules: dict[int, BatchRule] | None = None,
     ) -> None:
         self._handle = handle
         if handle is None:
             _fail(who, names)
-        self.who, self._names, self._ndims = who, names, ndims
+        self.who, self._names, self._ndims, self._rules = who, names, ndims, rules
         outputs = c_int()
         if lib.poly_expr_info(handle, None, byref(outputs)) != 0:
             _fail(who)
@@ -107,11 +142,45 @@ class Expr:
             _release(self._handle)
 
     def _made(self, handle: int | None) -> Expr:
-        return Expr(self.who, handle, self._names)
+        return Expr(self.who, handle, self._names, rules=self._rules)
+
+    def _transformed(self, transform: Callable[..., int | None], *how: Any) -> Expr:
+        """Transform the function, until no rule for a batch is missing."""
+        found = self._made(transform(self._handle, *how))
+        while self._rules and self._add_rule():
+            while self._add_rule():
+                pass
+            found = self._made(transform(self._handle, *how))
+        return found
+
+    def _add_rule(self) -> bool:
+        """State the next rule that is missing, if there is one."""
+        rules = self._rules or {}
+        room = max(len(rule.names) for rule in rules.values())
+        number, size, given = c_int64(), c_int64(), (c_void_p * room)()
+        flags = (c_int * room)()
+        who, head = "custom_vmap", (byref(number), byref(size), flags, given, room)
+        n = lib.poly_expr_begin_rule(self._handle, who.encode(), *head)
+        if n < 0:
+            _fail(who)
+        if n == 0:
+            return False
+        rule, batched = rules[number.value], [f != 0 for f in flags[:n]]
+
+        def call(stand: list[Tensor]) -> list[Tensor]:
+            results, self._batched = rule.compute(size.value, batched, stand)
+            return results
+
+        expr = _called(who, given[:n], call, rule.names)
+        rules.update(expr._rules or {})
+        out = self._batched
+        if lib.poly_expr_add_rule(self._handle, expr._handle, _ints(out), len(out)) != 0:
+            _fail(who)
+        return True
 
     def derive(self, derivative: int, of: list[int]) -> Expr:
         """Return a derivative by some inputs: see PolyDerivative in polygrad.h."""
-        return self._made(lib.poly_expr_derive(self._handle, derivative, _ints(of), len(of)))
+        return self._transformed(lib.poly_expr_derive, derivative, _ints(of), len(of))
 
     def batch(self, size: int | None, in_axes: list[int | None], out_axes: list[Any]) -> Expr:
         """Return the function for all elements of a batch."""
@@ -123,9 +192,7 @@ class Expr:
             out_axes[i] = axis % (ndim + 1)
         n, m = len(in_axes), len(out_axes)
         count = _NONE if size is None else size
-        return self._made(
-            lib.poly_expr_batch(self._handle, count, _ints(in_axes), n, _ints(out_axes), m)
-        )
+        return self._transformed(lib.poly_expr_batch, count, _ints(in_axes), n, _ints(out_axes), m)
 
     def apply(self, tensors: list[Tensor]) -> list[Tensor]:
         """Return the outputs for tensors of the types and shapes of the inputs."""
@@ -160,6 +227,13 @@ class Expr:
         """Return the outputs, with gradients by other expressions."""
         how = (forward._handle, backward._handle)
         return self._run(lib.poly_expr_custom_vjp, how, tensors)
+
+    def custom_vmap(self, rule: BatchRule, tensors: list[Tensor]) -> list[Tensor]:
+        """Return the outputs, which a rule computes for batches."""
+        number = next(_numbers)
+        if _used:  # otherwise nothing batches them
+            _used[-1][number] = rule
+        return self._run(lib.poly_expr_custom_vmap, (number,), tensors)
 
     def __str__(self) -> str:
         return taken(lib.poly_expr_text(self._handle)).decode()

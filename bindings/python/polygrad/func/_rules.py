@@ -1,4 +1,4 @@
-"""Functions with derivatives of their own: custom_jvp, custom_vjp, checkpoint."""
+"""Functions with rules of their own: custom_jvp, custom_vjp, custom_vmap, checkpoint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from polygrad._library import ArgumentError
-from polygrad.func._expr import trace
+from polygrad.func._expr import BatchRule, trace
 from polygrad.func._traced import Function, Traced, fit, leaves_like, need_function, numbers_of
 from polygrad.func._trees import flatten
 from polygrad.tensor import Tensor
@@ -258,3 +258,85 @@ def _gradients(tree: Any, structure: Structure, what: str) -> list[Any]:
         for part, child in zip(parts, structure.children)
         for leaf in _gradients(part, child, what)
     ]
+
+
+class custom_vmap(_Ruled):
+    """A function with a rule for batches, which def_vmap states, and vmap uses.
+
+    The rule gets the size of the batch, a list that says of each argument whether it is batched (a
+    tree of bools like the argument), and the arguments, those that are batched along a first axis.
+    It returns the result and a tree of bools like it: what is batched has the batch as first axis.
+    It may call the function, and vmap. Tangents in a batch are those of the rule, gradients those
+    of the function; around vmap both are those of what the rule computes.
+
+    >>> from polygrad.func import custom_vmap, vmap
+    >>> @custom_vmap
+    ... def product(a, b):
+    ...     return a @ b
+    >>> @product.def_vmap
+    ... def _(axis_size, in_batched, a, b):  # one product of matrices for all vectors
+    ...     return (b @ a.T if in_batched[0] else b @ a), True
+    >>> vmap(product, (None, 0))(Tensor([1.0, 10.0]), Tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [21.0, 43.0]
+    """
+
+    who = "custom_vmap"
+    _rule: Function | None = None
+
+    def __init__(self, f: Function) -> None:
+        super().__init__(f)
+
+    def def_vmap(self, rule: Function) -> Function:
+        """State the rule."""
+        need_function(self.who, rule)
+        self._rule = rule
+        return rule
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        if self._rule is None:
+            raise ArgumentError(f"{self.who}: no rule is stated: see def_vmap")
+        given, _, whole = self._arguments(args, kwargs)
+        t, rule = Traced(self.who, whole(self.f), given, {}), self._rule
+
+        def compute(
+            size: int, batched: list[bool], stand: list[Tensor]
+        ) -> tuple[list[Tensor], list[bool]]:
+            out = rule(size, list(t.trees(batched)), *t.trees(stand))
+            if not (isinstance(out, tuple) and len(out) == 2):
+                raise ArgumentError(
+                    f"{self.who}: the rule returns no pair of a result and whether it is batched"
+                )
+            found = leaves_like(out[0], t.out, self.who, "the result of the rule", "the function's")
+            flags = leaves_like(out[1], t.out, self.who, "what is batched", "the result")
+            if not all(isinstance(f, bool) for f in flags):
+                raise ArgumentError(f"{self.who}: what is batched: {out[1]!r}, expected bools")
+            return [t._result(r) for r in found], flags
+
+        return t.out.build(t.expr.custom_vmap(BatchRule(compute, t.names), t.tensors))
+
+
+def sequential_vmap(f: Function) -> custom_vmap:
+    """Return f, which vmap computes for one element of the batch after the other, as lax.map does.
+
+    >>> from polygrad.func import sequential_vmap, vmap
+    >>> vmap(sequential_vmap(lambda x: x * 2))(Tensor([1.0, 2.0])).tolist()
+    [2.0, 4.0]
+    """
+    from polygrad.lax import map as each  # which stands on this module
+
+    made = custom_vmap(f)
+
+    def rule(size: int, batched: list[Any], *args: Any) -> Any:
+        leaves, structure = flatten(args)
+        flags = flatten(tuple(batched))[0]
+
+        def one(moving: list[Any]) -> Any:
+            rest = iter(moving)
+            return made(*structure.build([next(rest) if b else x for x, b in zip(leaves, flags)]))
+
+        out = each(one, [x for x, b in zip(leaves, flags) if b])
+        results, like = flatten(out)
+        return out, like.build([True] * len(results))
+
+    made.def_vmap(rule)
+    return made
