@@ -53,15 +53,34 @@ func exchange(a, b placed, descending bool) (first, second placed) {
 // all against all, takes less time than compiling the many kernels of two tensors.
 const longAxis = 16384
 
+// sortedLast is a value of a type that no other is sorted behind.
+func sortedLast(dt *uop.DType, descending bool) operand {
+	switch {
+	case descending:
+		return dt.Min()
+	case dt.IsFloat():
+		return math.NaN()
+	}
+	return dt.Max()
+}
+
 // ordered sorts along an axis.
 func ordered(x *uop.UOp, axis int, descending bool) placed {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
-	if len(s) == 0 || intSize("dim", s, axis) <= 1 {
+	if len(s) == 0 || s[axis].Max() <= 1 {
 		return placed{x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)}
 	}
-	size := intSize("dim", s, axis)
+	size := s[axis].Max()
 	switch {
+	case s[axis].Symbolic(): // all that the variables allow, padded by what is sorted last
+		wide := make([]uop.Pair, len(s))
+		for i := range wide {
+			wide[i] = pairOf(0, 0)
+		}
+		wide[axis].Hi = uop.N(size).Sub(s[axis])
+		p := ordered(pad(x, wide, sortedLast(x.DType, descending)), axis, descending)
+		return p.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(0), s[axis]) })
 	case x.DType.IsBool():
 		p := ordered(cast(x, uop.Uint8), axis, descending)
 		return placed{cast(p.value, uop.Bool), p.at}
@@ -94,13 +113,7 @@ func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
 	s := x.Shape()
 	n, size := len(s), intSize("dim", s, axis)
 	stages := bits.Len64(uint64(size - 1))
-	var last operand = x.DType.Max()
-	switch {
-	case descending:
-		last = x.DType.Min()
-	case x.DType.IsFloat():
-		last = math.NaN()
-	}
+	last := sortedLast(x.DType, descending)
 	wide := joinShapes(s)
 	wide[axis] = uop.N(1 << stages)
 	column := onesShape(n)
@@ -219,7 +232,6 @@ func LogCumSumExp(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 	if slices.ContainsFunc(s, func(d uop.Sint) bool { return d.IsNum(0) }) {
 		return x, nil
 	}
-	intSize("axis", s, axis)
 	if smallFloats[x.DType] {
 		return cast(logPrefix(cast(x, uop.Float32), axis), x.DType), nil
 	}

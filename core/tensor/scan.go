@@ -45,9 +45,6 @@ func scan(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("axis", axis, len(s))
 	empty := len(s) == 0 || slices.ContainsFunc(s, func(d uop.Sint) bool { return d.IsNum(0) })
-	if !empty {
-		intSize("axis", s, axis)
-	}
 	switch {
 	case asTinygrad(x):
 		if empty {
@@ -95,12 +92,12 @@ func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, in
 	if len(s) == 0 {
 		return values, full(x.Graph(), s, uop.Int(0), uop.Int32)
 	}
+	if !asTinygrad(x) && !s[axis].IsNum(0) {
+		return values, newestMaximum(x, values, axis)
+	}
 	n := intSize("axis", s, axis)
 	if n == 0 {
 		return values, full(x.Graph(), s, uop.Int(0), uop.Int32)
-	}
-	if !asTinygrad(x) {
-		return values, newestMaximum(x, values, axis)
 	}
 	xt, vt := transpose(x, axis, -1), transpose(values, axis, -1)
 	upper := triu(full(x.Graph(), uop.ShapeOf(n, n), uop.Float(1), uop.DefaultFloat), 0)
@@ -122,8 +119,8 @@ func newestMaximum(x, values *uop.UOp, axis int) *uop.UOp {
 		place[i] = uop.N(1)
 	}
 	place[axis] = x.Shape()[axis]
-	n := intSize("axis", x.Shape(), axis)
-	at := reshape(arange(x.Graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Int32), place)
+	size := x.Shape()[axis]
+	at := reshape(front(arange(x.Graph(), uop.Int(0), uop.Int(size.Max()), uop.Int(1), uop.Int32), size), place)
 	return prefix(where(found, expand(at, x.Shape()), 0), axis, uop.Max)
 }
 

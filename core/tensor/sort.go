@@ -88,7 +88,7 @@ func needTopK(x *uop.UOp, k int64, dim int) int {
 	if len(s) == 0 {
 		fail("x", "is a scalar, expected at least 1 dimension")
 	}
-	if n := intSize("dim", s, dim); k < 0 || k > n {
+	if n, _ := sizeBounds(s[dim]); k < 0 || k > n {
 		fail("k", "%d is out of range for axis %d, expected 0 to %d", k, dim, n)
 	}
 	return dim

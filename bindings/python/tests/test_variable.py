@@ -137,6 +137,14 @@ CASES = {
     ),
     "pooling": lambda x, i, j: x[:, : i + 2].reshape(1, 6, i + 2).max_pool2d((2, 2), stride=(2, 1)),
     "cast": lambda x, i, j: x[:i].cast(dtypes.int32) // 3,
+    "cumsum": lambda x, i, j: x[:i, :j].cumsum(0) + x[:i, :j].cumsum(1),
+    "cummax": lambda x, i, j: (x[:i, :j] * 5 % 7).cummax(1)[1],
+    "cummin": lambda x, i, j: (x[:i, :j] * 5 % 7).cummin(0)[0],
+    "cumprod": lambda x, i, j: (x[:i, :j] / 10).permute(1, 0).cumprod(0),
+    "logcumsumexp": lambda x, i, j: (x[:i, :j] / 8).logcumsumexp(1),
+    "sort": lambda x, i, j: (x[:i, :j] * 5 % 7).sort(1)[0],
+    "argsort": lambda x, i, j: (x[:i, :j] * 5 % 7).sort(0, descending=True)[1],
+    "greatest": lambda x, i, j: (x[:i, :j] * 5 % 7).topk(1, 0)[1],
     "bitcast": lambda x, i, j: x[:i].bitcast(dtypes.int32),
 }
 
@@ -281,6 +289,11 @@ STEPS = [
     lambda t: t.max(0, keepdim=True),
     lambda t: t.mean(1, keepdim=True),
     lambda t: (t > 0.5).any(0, keepdim=True).cast(t.dtype),
+    lambda t: t.cumsum(0) / 40,
+    lambda t: t.cumsum(1) / 150,
+    lambda t: t.cummax(1)[0],
+    lambda t: t.sort(0)[0],
+    lambda t: t.sort(1, descending=True)[0] * t,
 ]
 
 
@@ -307,6 +320,25 @@ def test_random_programs_on_slices_of_variable_size(seed: int) -> None:
                 got, want = step(got), step(want)
             tolerance = 2e-2 if dtype == "float16" else 1e-3
             np.testing.assert_allclose(got.numpy(), want.numpy(), tolerance, tolerance)
+
+
+@pytest.mark.parametrize("length", [1, 20, 700])
+def test_gradients_of_prefixes_and_sorts_of_variable_size(length: int) -> None:
+    data = np.random.default_rng(length).normal(size=(3, 700)).astype(np.float32)
+    n, weight = Variable("n", 1, 700).bind(length), Tensor.arange(700)[:length] / 700
+    fixed, whole = Tensor(np.ascontiguousarray(data[:, :length])), Tensor(data)
+    for function in (
+        lambda x: x.cumsum(1).sin(),
+        lambda x: (x / 2).exp().cummax(1)[0] * x,
+        lambda x: x.logcumsumexp(1),
+        lambda x: x.sort(1)[0] * x,
+        lambda x: x.sort(1, descending=True)[0].square() * x,
+    ):
+        (want,) = (function(fixed) * weight).sum().gradient(fixed)
+        some = Tensor.arange(700)[:n] / 700
+        (got,) = (function(whole[:, :n]) * some).sum().gradient(whole)
+        np.testing.assert_allclose(got.numpy()[:, :length], want.numpy(), 1e-3, 1e-3)
+        assert (got.numpy()[:, length:] == 0).all()
 
 
 @pytest.mark.parametrize("length", [1, 5, 40])
