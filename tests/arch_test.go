@@ -42,6 +42,7 @@ var below = map[string][]string{
 	"render/c":           {"core/uop"},
 	"render/regalloc":    nil,
 	"render/wasm":        {"core/nest/ir", "core/uop"},
+	"render/wgsl":        {"core/nest/ir"},
 	"render/x64":         {"render/regalloc", "core/settings", "core/nest/ir", "core/uop"},
 	"exec/pages":         {"core/settings"},
 	"exec/report":        {"core/draw"},
@@ -49,6 +50,7 @@ var below = map[string][]string{
 	"exec/interp":        {"exec/device", "core/lower", "core/uop"},
 	"exec/clang":         {"exec/device", "render/c", "core/lower", "core/uop"},
 	"exec/wasm":          {"core/settings", "exec/device", "exec/pages", "render/wasm", "core/nest", "core/nest/ir", "core/schedule", "core/lower"},
+	"exec/webgpu":        {"core/settings", "render/wgsl", "core/nest", "core/nest/ir", "core/lower"},
 	"exec/native":        {"core/settings", "exec/device", "exec/pages", "render/x64", "core/nest", "core/nest/ir", "core/nest/plan", "core/schedule", "core/lower", "core/uop"},
 	"exec": {
 		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",

@@ -147,6 +147,9 @@ func (l *longs) widen(u *uop.UOp) words {
 	v := l.plain[s]
 	switch {
 	case isFloat(s):
+		if v.DType != uop.Float64 {
+			v = v.Cast(uop.Float32) // smaller floats have no such powers of two
+		}
 		// The magnitude is split, so both parts are in the range of an unsigned word.
 		negative := v.LtInt(0)
 		mag := negative.Where(v.Neg(), v).TruncF()
@@ -284,6 +287,14 @@ func (l *longs) other(u *uop.UOp) *uop.UOp {
 		return rebuild(u, pointerLike(u.DType, uop.Uint32, 2), l.sources(u.Src))
 	case len(u.Src) == 0:
 		return u
+	case u.Op == uop.Index:
+		src := l.sources(u.Src[:1])
+		if w, ok := l.split[u.Src[1]]; ok {
+			src = append(src, w.lo.Cast(uop.Int32))
+		} else {
+			src = append(src, l.plain[u.Src[1]])
+		}
+		return rebuild(u, u.DType, append(src, l.sources(u.Src[2:])...))
 	}
 	first := u.Src[0]
 	if u.Op == uop.Store && isLongPtr(first.DType) {

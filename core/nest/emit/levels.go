@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
 	"polygrad/core/uop"
@@ -287,10 +289,13 @@ func (im *emitter) walkLoop(p *openBand, i int, es []*env) {
 		iter := im.itemIter(p, i, l)
 		switch {
 		case p.Items == i && p.Joined != nil:
-			// One item is a pair of iterations of two axes.
-			n := im.Int(ir.I64, p.Joined.Count)
-			bind(p.Joined.Region.Rng, linear{terms: []ir.Term{{V: im.Do(ir.Mod, ir.I64, iter, n), Coef: 1}}})
-			bind(a.Region.Rng, linear{terms: []ir.Term{{V: im.Do(ir.Div, ir.I64, iter, n), Coef: 1}}})
+			// One item is an iteration of each axis.
+			for _, q := range slices.Backward(p.Joined) {
+				n := im.Int(ir.I64, q.Count)
+				bind(q.Region.Rng, linear{terms: []ir.Term{{V: im.Do(ir.Mod, ir.I64, iter, n), Coef: 1}}})
+				iter = im.Do(ir.Div, ir.I64, iter, n)
+			}
+			bind(a.Region.Rng, linear{terms: []ir.Term{{V: iter, Coef: 1}}})
 		case iter != l.Iter:
 			bind(a.Region.Rng, im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, linear{terms: []ir.Term{{V: im.New(ir.First, ir.I64, 1, 0), Coef: 1}}}, 1))
 		default:

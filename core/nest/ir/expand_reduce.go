@@ -10,6 +10,15 @@ var invPiWords = [...]int64{0, 0,
 	0xBA93DD63, 0xF5F2F8BD, 0x9E839CFB, 0xC5294975, 0x35FDAFD8, 0x8FC6AE84, 0x2B019823,
 }
 
+// invPiHalves are those bits 16 at a time, as many as F32 need.
+func invPiHalves() []int64 {
+	halves := []int64{0, 0}
+	for _, w := range invPiWords[2:9] {
+		halves = append(halves, w>>16, w&0xFFFF)
+	}
+	return halves
+}
+
 // piMemory is scratch memory for reducing great arguments: the words of 1/pi, and the lanes of a vector.
 type piMemory struct {
 	words *Buffer
@@ -19,11 +28,15 @@ type piMemory struct {
 // piMemory is that memory, with lanes of a kind.
 func (b *Builder) piMemory(k Kind) *piMemory {
 	if b.pi == nil {
-		b.pi = &piMemory{words: b.ownScratch(0, U32, int64(len(invPiWords))), lanes: map[Kind]*Buffer{}}
+		words := invPiWords[:]
+		if b.Machine.Words32 {
+			words = invPiHalves()
+		}
+		b.pi = &piMemory{words: b.ownScratch(0, U32, int64(len(words))), lanes: map[Kind]*Buffer{}}
 		// The words are written once, before all else: there are few, and code for every use would be long.
 		outer, rest := b.Cur, b.Root.Items
 		b.Cur, b.Root.Items = b.Root, nil
-		for i, w := range invPiWords {
+		for i, w := range words {
 			b.Store(&Place{Buf: b.pi.words, Off: int64(i)}, b.Int(U32, w))
 		}
 		b.Cur, b.Root.Items = outer, append(b.Root.Items, rest...)
@@ -87,28 +100,33 @@ func (g formula) reduceLanes(a *Value, limit float64, cos bool) *Value {
 
 // reduceOne is Payne and Hanek's reduction of a scalar: x = m * 2**e with an integer m of 53 bits. Bits of 1/pi worth
 // 2 or more after multiplication by 2**e only add whole turns, so the 192 bits from there on, times m, give x/pi
-// modulo 2 with more than 128 bits behind the point. For cos, x + pi/2 is reduced.
+// modulo 2 with more than 128 bits behind the point. For cos, x + pi/2 is reduced. On machines with words of 32 bits all
+// sizes are half of that, but for those of m, which has 24 bits.
 func (g formula) reduceOne(x *Value, cos bool) *Value {
 	b := g.b
-	num := func(c int64) *Value { return b.Int(U64, c) }
-	op := func(op Op, x, y *Value) *Value { return b.Legal(op, U64, x, y) }
-	low := func(v *Value) *Value { return op(And, v, num(0xFFFFFFFF)) }
-	high := func(v *Value) *Value { return op(Shr, v, num(32)) }
-	pair := func(hi, lo *Value) *Value { return op(Or, op(Shl, hi, num(32)), lo) }
+	d, unsigned, half := b.formula(F64), U64, int64(32)
+	if b.Machine.Words32 {
+		d, unsigned, half = b.formula(F32), U32, 16
+	}
+	num := func(c int64) *Value { return b.Int(unsigned, c) }
+	op := func(op Op, x, y *Value) *Value { return b.Legal(op, unsigned, x, y) }
+	low := func(v *Value) *Value { return op(And, v, num(1<<half-1)) }
+	high := func(v *Value) *Value { return op(Shr, v, num(half)) }
+	pair := func(hi, lo *Value) *Value { return op(Or, op(Shl, hi, num(half)), lo) }
 
-	bits := b.Bitcast(F64, U64, b.convert(F64, x))
-	m := op(Or, op(And, bits, num(1<<52-1)), num(1<<52))
+	bits := b.Bitcast(d.f, unsigned, b.convert(d.f, x))
+	m := op(Or, op(And, bits, num(1<<d.fraction()-1)), num(1<<d.fraction()))
 	// Bit 1 of 1/pi is the first behind the point. Bit e comes to be worth 1; with two words of zeros in front it
 	// is bit e + 63 from the start.
-	bit := op(Sub, op(Shr, bits, num(52)), num(1075-63))
-	first := b.convert(I64, op(Shr, bit, num(5)))
-	shift := op(And, bit, num(31))
-	low32, high32 := low(m), high(m)
+	bit := op(Sub, op(Shr, bits, num(d.fraction())), num(d.bias()+d.fraction()-(2*half-1)))
+	first := b.convert(I64, op(Div, bit, num(half)))
+	shift := op(And, bit, num(half-1))
+	lowHalf, highHalf := low(m), high(m)
 	// The product modulo 2**192, from the lowest of six limbs of 32 bits that start at that bit: each limb times the low
 	// half of m, plus the limb before it times the high half. The last four results are kept.
 	words := func(iter *Value, off int64) *Value {
 		at := &Place{Buf: b.piMemory(g.f).words, Terms: []Term{{first, 1}, {iter, -1}}, Off: off}
-		return b.convert(U64, b.Load(at, 1, nil))
+		return b.convert(unsigned, b.Load(at, 1, nil))
 	}
 	var limb, carry *PhiVar
 	var out [4]*PhiVar
@@ -118,7 +136,7 @@ func (g formula) reduceOne(x *Value, cos bool) *Value {
 			out[i] = b.Phi(l, num(0))
 		}
 		limb.Next = high(op(Shl, pair(words(l.Iter, 5), words(l.Iter, 6)), shift))
-		t, u := op(Mul, limb.Next, low32), op(Mul, limb.V, high32)
+		t, u := op(Mul, limb.Next, lowHalf), op(Mul, limb.V, highHalf)
 		sum := op(Add, op(Add, low(t), low(u)), low(carry.V))
 		carry.Next = op(Add, op(Add, op(Add, high(t), high(u)), high(carry.V)), high(sum))
 		out[0].Next = low(sum)
@@ -130,16 +148,15 @@ func (g formula) reduceOne(x *Value, cos bool) *Value {
 	// distance to the nearest integer, and then the parity of that integer is the top bit plus the fraction's.
 	t, u := pair(b.Final(out[0]), b.Final(out[1])), pair(b.Final(out[2]), b.Final(out[3]))
 	if cos {
-		t = op(Add, t, num(1<<62))
+		t = op(Add, t, num(1<<(2*half-2)))
 	}
-	hi := op(Or, op(Shl, t, num(1)), op(Shr, u, num(63)))
+	hi := op(Or, op(Shl, t, num(1)), op(Shr, u, num(2*half-1)))
 	// The last bit of the lower half is left out, so that it is no negative number.
-	lo := op(And, u, num(math.MaxInt64))
-	d := b.formula(F64)
-	part := func(v *Value, exp int) *Value {
-		return d.mul(b.convert(F64, b.Bitcast(U64, I64, v)), d.float(math.Ldexp(1, exp)))
+	lo := op(And, u, num(1<<(2*half-1)-1))
+	part := func(v *Value, exp int64) *Value {
+		return d.mul(b.convert(d.f, b.Bitcast(unsigned, d.i, v)), d.float(math.Ldexp(1, int(exp))))
 	}
-	r := d.mul(d.add(part(hi, -64), part(lo, -127)), d.float(math.Pi))
-	sign := d.iand(b.Bitcast(U64, I64, op(Xor, t, hi)), math.MinInt64)
+	r := d.mul(d.add(part(hi, -2*half), part(lo, 1-4*half)), d.float(math.Pi))
+	sign := d.iand(b.Bitcast(unsigned, d.i, op(Xor, t, hi)), d.top())
 	return b.convert(g.f, d.floats(d.ixor(d.bits(r), sign)))
 }

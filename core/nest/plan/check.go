@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"polygrad/core/nest/ir"
 )
@@ -80,7 +81,7 @@ func (p *Band) checkLevels(a *Axis) error {
 		}
 		count[l.Kind]++
 	}
-	if a == p.Joined {
+	if slices.Contains(p.Joined, a) {
 		count[Walk]++
 	}
 	if count[Walk]+count[Tiles] != 1 || count[Blocks] > count[Tiles] {

@@ -53,8 +53,8 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		}
 		if p.Items == i {
 			s.WriteString(", shared by threads")
-			if p.Joined != nil {
-				fmt.Fprintf(s, " with axis %d", p.Joined.Number)
+			for _, a := range p.Joined {
+				fmt.Fprintf(s, " with axis %d", a.Number)
 			}
 		}
 		s.WriteString("\n")

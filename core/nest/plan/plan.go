@@ -10,6 +10,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/nest/analysis"
@@ -23,10 +24,10 @@ type Band struct {
 	Levels []level
 	Leaf   *analysis.Region
 	Masks  bool
-	// Items is the level whose iterations are the work items, -1 for none. Joined is an axis that is collapsed with it: a work
-	// item is then a pair of iterations.
+	// Items is the level whose iterations are the work items, -1 for none. Joined are axes that are collapsed with it, from the
+	// outermost on: a work item is then an iteration of each.
 	Items  int
-	Joined *Axis
+	Joined []*Axis
 	// Along: the innermost reduction loops of the leaf are vectorized.
 	Along bool
 	// Rows and Vec are the axes of a register tile, nil if there is none.
@@ -386,8 +387,8 @@ func (pl *planner) chooseItems(p *Band) {
 	p.used.items = shareable
 	n := p.Levels[at].iterations()
 	pl.Setup = pl.setup(p, at)
-	if next := p.joinable(at); next != nil {
-		p.Joined = next
+	for next := p.joinable(at, n, pl.mostItems()); next != nil; next = p.joinable(at, n, pl.mostItems()) {
+		p.Joined = append(p.Joined, next)
 		n *= next.Count
 		p.Levels = slices.Delete(p.Levels, at+1, at+2)
 		p.joined(at)
@@ -396,9 +397,9 @@ func (pl *planner) chooseItems(p *Band) {
 	pl.Items = n
 }
 
-// joinable returns the axis that can be collapsed with a level of work items, nil for none.
-func (p *Band) joinable(at int) *Axis {
-	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && !p.Levels[at].Axis.Dynamic && p.Levels[at].Axis.Count < manyItems {
+// joinable returns the axis that can be collapsed with a level of n work items, nil for none or if those are enough.
+func (p *Band) joinable(at int, n, enough int64) *Axis {
+	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && !p.Levels[at].Axis.Dynamic && n < enough && (len(p.Joined) == 0 || enough > manyItems) {
 		if next := p.Levels[at+1]; next.Kind == Walk && !next.Axis.Dynamic && next.Axis.Count > 0 && !next.Axis.ordered {
 			return next.Axis
 		}
@@ -427,6 +428,14 @@ func (l level) iterations() int64 {
 
 // manyItems is a number of work items that suffices for any number of threads.
 const manyItems = 64
+
+// mostItems is the number of work items from which no more loops are collapsed.
+func (pl *planner) mostItems() int64 {
+	if pl.m.Invocations {
+		return math.MaxInt32
+	}
+	return manyItems
+}
 
 // vectors reports whether the band is not nil and has a vectorized axis.
 func (p *Band) vectors() bool {

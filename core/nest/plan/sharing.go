@@ -88,7 +88,7 @@ func (p *Band) busiest(i int, threads int64) float64 {
 	n, size, all := l.iterations(), int64(1), l.Axis.Count
 	switch l.Kind {
 	case Walk:
-		if next := p.joinable(i); next != nil {
+		if next := p.joinable(i, n, manyItems); next != nil {
 			n, all = n*next.Count, all*next.Count
 		}
 	case Tiles:

@@ -1,0 +1,250 @@
+package wgsl
+
+import (
+	"fmt"
+	"strings"
+
+	"polygrad/core/nest/ir"
+)
+
+// block writes the effects of a block in order; what they need of values is written before them, in the blocks where those are placed.
+func (w *writer) block(b *ir.Block) {
+	for _, it := range b.Items {
+		w.needed(it)
+		w.place(b)
+		switch {
+		case it.Store != nil:
+			w.store(it.Store)
+		case it.Loop != nil:
+			w.loop(it.Loop)
+		case it.Dot != nil:
+			ir.Fail("a product of packed operands")
+		}
+	}
+}
+
+// place writes the values that are placed in a block and not written yet.
+func (w *writer) place(b *ir.Block) {
+	values := w.placed[b]
+	w.placed[b] = nil
+	for _, v := range values {
+		w.define(v)
+	}
+}
+
+// needed finds the values that an effect needs, with all in it if it is a loop, and adds them to their blocks in the order of
+// their computation.
+func (w *writer) needed(it ir.Item) {
+	switch {
+	case it.Store != nil:
+		w.visit(it.Store.Val)
+		w.visitPlace(it.Store.At)
+	case it.Load != nil:
+		w.visit(it.Load)
+	case it.Loop != nil:
+		l := it.Loop
+		w.visit(l.Count)
+		for _, p := range l.Phis {
+			w.visit(p.Init)
+		}
+		// What the loop needs of the blocks around it is written before it. The values inside are found again when their block is
+		// written, in its order.
+		w.outside(l.Body, map[*ir.Value]bool{}, l.Body.Depth)
+	}
+}
+
+// visit adds a value and those it is computed from to their blocks.
+func (w *writer) visit(v *ir.Value) {
+	if v == nil || w.seen[v] || v.Op == ir.Const {
+		return
+	}
+	w.seen[v] = true
+	for _, a := range v.Args {
+		w.visit(a)
+	}
+	if v.At != nil {
+		w.visitPlace(v.At)
+	}
+	w.placed[v.Block] = append(w.placed[v.Block], v)
+}
+
+func (w *writer) visitPlace(p *ir.Place) {
+	for _, v := range placeValues(p) {
+		w.visit(v)
+	}
+}
+
+// placeValues are the values that a place depends on.
+func placeValues(p *ir.Place) []*ir.Value {
+	var out []*ir.Value
+	for _, t := range p.Terms {
+		out = append(out, t.V)
+	}
+	for _, v := range []*ir.Value{p.Index, p.Gate} {
+		if v != nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// outside visits the values that a block inside of a loop needs and that are placed less deep.
+func (w *writer) outside(b *ir.Block, seen map[*ir.Value]bool, depth int) {
+	var value func(v *ir.Value)
+	place := func(p *ir.Place) {
+		for _, v := range placeValues(p) {
+			value(v)
+		}
+	}
+	value = func(v *ir.Value) {
+		if v == nil || seen[v] || v.Op == ir.Const {
+			return
+		}
+		seen[v] = true
+		if v.Block.Depth < depth {
+			w.visit(v)
+			return
+		}
+		for _, a := range v.Args {
+			value(a)
+		}
+		if v.At != nil {
+			place(v.At)
+		}
+	}
+	var block func(b *ir.Block)
+	block = func(b *ir.Block) {
+		for _, it := range b.Items {
+			switch {
+			case it.Store != nil:
+				value(it.Store.Val)
+				place(it.Store.At)
+			case it.Load != nil:
+				value(it.Load)
+			case it.Loop != nil:
+				value(it.Loop.Count)
+				for _, p := range it.Loop.Phis {
+					value(p.Init)
+				}
+				block(it.Loop.Body)
+			}
+		}
+		if b.Loop != nil {
+			for _, p := range b.Loop.Phis {
+				value(p.Next)
+			}
+		}
+	}
+	block(b)
+}
+
+// loop writes a loop. Its variables are declared in front of it, and have their final values behind it.
+func (w *writer) loop(l *ir.Loop) {
+	for _, p := range l.Phis {
+		w.line("var %s = %s;", name(p.V), w.as(p.Init, p.V.Kind))
+	}
+	once := l.Count.Op == ir.Items && len(l.Phis) == 0
+	i := name(l.Iter)
+	if once {
+		w.line("{ // %s", l.Label)
+	} else {
+		w.line("for (var %s = 0i; %s < %s; %s++) { // %s", i, i, w.ref(l.Count), i, l.Label)
+	}
+	w.indent++
+	if once {
+		w.line("let %s = 0i;", i)
+	}
+	w.block(l.Body)
+	for _, p := range l.Phis {
+		w.visit(p.Next)
+	}
+	w.place(l.Body)
+	w.next(l)
+	w.indent--
+	w.line("}")
+}
+
+// next gives the variables of a loop their values for the next iteration, all at once.
+func (w *writer) next(l *ir.Loop) {
+	changed := map[*ir.Value]bool{}
+	for _, p := range l.Phis {
+		changed[p.V] = p.Next != p.V
+	}
+	var after []string
+	for _, p := range l.Phis {
+		if p.Next == p.V {
+			continue
+		}
+		v := w.as(p.Next, p.V.Kind)
+		if changed[p.Next] {
+			w.line("let next_%s = %s;", name(p.V), v)
+			v = "next_" + name(p.V)
+		}
+		after = append(after, fmt.Sprintf("%s = %s;", name(p.V), v))
+	}
+	for _, s := range after {
+		w.line("%s", s)
+	}
+}
+
+// define writes the value of a name. A value that is never changed by what comes later has one: variables of loops do not.
+func (w *writer) define(v *ir.Value) {
+	switch v.Op {
+	case ir.Iter, ir.Phi, ir.First, ir.Items:
+		return
+	case ir.Load:
+		w.load(v)
+		return
+	}
+	w.line("let %s = %s;", name(v), w.compute(v))
+}
+
+func name(v *ir.Value) string { return fmt.Sprintf("v%d", v.ID) }
+
+// ref is a value where it is used.
+func (w *writer) ref(v *ir.Value) string {
+	switch v.Op {
+	case ir.Const:
+		return w.constant(v.Kind, v.Bits)
+	case ir.First:
+		return "first"
+	case ir.Items:
+		return "1i"
+	}
+	return name(v)
+}
+
+// index is the number of an element.
+func (w *writer) index(p *ir.Place) string {
+	var s []string
+	for _, t := range p.Terms {
+		v := w.integer(t.V)
+		if t.Coef != 1 {
+			v += fmt.Sprintf(" * %s", literal(t.Coef))
+		}
+		s = append(s, v)
+	}
+	if p.Index != nil {
+		s = append(s, w.integer(p.Index))
+	}
+	if p.Off != 0 || len(s) == 0 {
+		s = append(s, literal(p.Off))
+	}
+	return strings.Join(s, " + ")
+}
+
+// integer is an integer as an i32.
+func (w *writer) integer(v *ir.Value) string {
+	s := w.ref(v)
+	if typeOf(v.Kind) != "i32" {
+		return "i32(" + s + ")"
+	}
+	return s
+}
+
+func literal(v int64) string {
+	if v < 0 {
+		return fmt.Sprintf("(%di)", v)
+	}
+	return fmt.Sprintf("%di", v)
+}

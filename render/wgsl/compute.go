@@ -1,0 +1,173 @@
+package wgsl
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"polygrad/core/nest/ir"
+)
+
+// binary are the operations that are operators, of floats, integers and conditions.
+var binary = map[ir.Op]string{
+	ir.Add: "+", ir.Sub: "-", ir.Mul: "*", ir.And: "&", ir.Or: "|", ir.Xor: "^", ir.Less: "<", ir.LessEqual: "<=", ir.Equal: "==",
+}
+
+// calls are the operations that are functions.
+var calls = map[ir.Op]string{ir.Abs: "abs", ir.Sqrt: "sqrt", ir.Trunc: "trunc", ir.Round: "round", ir.Floor: "floor"}
+
+// compute is how a value is computed.
+func (w *writer) compute(v *ir.Value) string {
+	a := make([]string, len(v.Args))
+	for i, x := range v.Args {
+		a[i] = w.ref(x)
+	}
+	if v.Lanes > 1 {
+		ir.Fail("a vector: %s", v.Describe())
+	}
+	if f := calls[v.Op]; f != "" {
+		return f + "(" + a[0] + ")"
+	}
+	switch v.Op {
+	case ir.Xor:
+		if v.Kind == ir.Bool {
+			return a[0] + " != " + a[1]
+		}
+	case ir.NotEqual:
+		return w.notEqual(v.Args[0], v.Args[1])
+	}
+	if op := binary[v.Op]; op != "" {
+		return a[0] + " " + op + " " + a[1]
+	}
+	switch v.Op {
+	case ir.Final:
+		return a[0]
+	case ir.Var:
+		return fmt.Sprintf("vars[%d][%d]", v.Bits/4, v.Bits%4)
+	case ir.Div:
+		return w.quotient(v, a)
+	case ir.Mod:
+		if v.Args[1].Op == ir.Const {
+			return a[0] + " % " + a[1]
+		}
+		return fmt.Sprintf("select(%s %% %s, %s, %s == %s)", a[0], a[1], zero(v.Kind), a[1], zero(v.Kind))
+	case ir.Neg:
+		if typeOf(v.Kind) == "u32" {
+			return "0u - " + a[0]
+		}
+		return "-" + a[0]
+	case ir.Max: // of integers
+		return "max(" + a[0] + ", " + a[1] + ")"
+	case ir.MaxSS:
+		return fmt.Sprintf("select(%s, %s, %s < %s)", a[0], a[1], a[0], a[1])
+	case ir.MinSS:
+		return fmt.Sprintf("select(%s, %s, %s > %s)", a[0], a[1], a[0], a[1])
+	case ir.AndNot:
+		if v.Kind == ir.Bool {
+			return a[0] + " & !" + a[1]
+		}
+		return a[0] + " & ~" + a[1]
+	case ir.Shl, ir.Shr:
+		by := v.Args[1]
+		count := a[1]
+		switch {
+		case by.Op == ir.Const:
+			count = fmt.Sprintf("%du", by.Bits)
+		case typeOf(by.Kind) != "u32":
+			count = "u32(" + count + ")"
+		}
+		return fmt.Sprintf("%s %s %s", a[0], map[ir.Op]string{ir.Shl: "<<", ir.Shr: ">>"}[v.Op], count)
+	case ir.Where:
+		return fmt.Sprintf("select(%s, %s, %s)", a[2], a[1], a[0])
+	case ir.Cast:
+		return w.cast(v, a[0])
+	case ir.Bitcast:
+		return retyped(a[0], v.Args[0].Kind, v.Kind)
+	}
+	ir.Fail("shaders have no operation %s", v.Describe())
+	return ""
+}
+
+// notEqual: some compilers give false for a float that is not equal to itself, and none for its bits.
+func (w *writer) notEqual(x, y *ir.Value) string {
+	a, b := w.ref(x), w.ref(y)
+	switch {
+	case !x.Kind.Float():
+		return a + " != " + b
+	case x == y:
+		return fmt.Sprintf("(bitcast<u32>(%s) & 0x7fffffffu) > 0x7f800000u", a)
+	}
+	return fmt.Sprintf("!(%s == %s)", a, b)
+}
+
+// quotient is a division: that of an integer by 0 gives 0.
+func (w *writer) quotient(v *ir.Value, a []string) string {
+	q := a[0] + " / " + a[1]
+	if v.Kind.Float() || v.Args[1].Op == ir.Const && v.Args[1].Bits != 0 {
+		return q
+	}
+	return fmt.Sprintf("select(%s, %s, %s == %s)", q, zero(v.Kind), a[1], zero(v.Kind))
+}
+
+func zero(k ir.Kind) string {
+	if typeOf(k) == "u32" {
+		return "0u"
+	}
+	return "0i"
+}
+
+// cast is a conversion by value.
+func (w *writer) cast(v *ir.Value, a string) string {
+	from, to := typeOf(v.Args[0].Kind), typeOf(v.Kind)
+	if from == to {
+		return a
+	}
+	if v.Kind == ir.Bool {
+		return fmt.Sprintf("%s != %s", a, zero(v.Args[0].Kind))
+	}
+	return to + "(" + a + ")"
+}
+
+// constant is a literal.
+func (w *writer) constant(k ir.Kind, bits uint64) string {
+	switch typeOf(k) {
+	case "bool":
+		return strconv.FormatBool(bits != 0)
+	case "i32":
+		switch v := int32(bits); {
+		case v == math.MinInt32:
+			return "i32(-2147483648)"
+		case v < 0:
+			return fmt.Sprintf("(%di)", v)
+		default:
+			return fmt.Sprintf("%di", v)
+		}
+	case "u32":
+		return fmt.Sprintf("%du", uint32(bits))
+	}
+	return w.float(math.Float32frombits(uint32(bits)))
+}
+
+// float is a literal of a float, by its bits where a literal would not be finite, or be taken for 0.
+func (w *writer) float(f float32) string {
+	bits := math.Float32bits(f)
+	switch exponent := bits >> 23 & 0xff; {
+	case exponent == 0xff || bits == 1<<31 || exponent == 0 && f != 0:
+		w.special = true
+		return fmt.Sprintf("float_of(0x%xu)", bits)
+	}
+	digits := 32 // the fewest from which the float is found again; near the greatest one they would be beyond it
+	if f > 1e38 || f < -1e38 {
+		digits = 64
+	}
+	s := strconv.FormatFloat(float64(f), 'g', -1, digits)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	s += "f"
+	if f < 0 {
+		s = "(" + s + ")"
+	}
+	return s
+}

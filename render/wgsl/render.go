@@ -1,0 +1,136 @@
+// Package wgsl writes kernels of core/nest as compute shaders of WebGPU.
+//
+// A work item is an invocation. What WGSL leaves open is written so that results are those of other devices: constants that are not
+// finite, and comparisons with NaN, go by way of their bits; elements narrower than 32 bits are parts of words, which are written
+// atomically, as neighbours belong to other invocations.
+package wgsl
+
+import (
+	"fmt"
+	"strings"
+
+	"polygrad/core/nest/ir"
+)
+
+// Workgroup is the number of invocations of a workgroup.
+const Workgroup = 64
+
+// Kernel is a shader, and what its launch needs.
+type Kernel struct {
+	Name   string
+	Params []ir.Param
+	Vars   []ir.VarParam
+	// Items is the number of invocations.
+	Items int64
+	// Source is the shader. Its buffers are the bindings 0, 1, … of group 0, all read_write; variables are a uniform of so many
+	// vectors of four I32, the binding behind them, if there are any.
+	Source string
+}
+
+// Uniforms is the number of vectors that hold the variables of the kernel.
+func (k *Kernel) Uniforms() int { return (len(k.Vars) + 3) / 4 }
+
+// Render writes the shader of a kernel for ir.WebGPU.
+func Render(nk *ir.Kernel) (k *Kernel, err error) {
+	defer ir.Recover(&err)
+	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: nk.Items}
+	w := &writer{k: k, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}}
+	w.bind(nk.Root)
+	w.line("@compute @workgroup_size(%d)", Workgroup)
+	w.line("fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {")
+	w.indent++
+	w.line("let first = i32(id.y * groups.x * %du + id.x);", Workgroup)
+	w.line("if (first >= %d) { return; }", max(nk.Items, 1))
+	w.block(nk.Root)
+	w.indent--
+	w.line("}")
+	k.Source = w.header(nk) + w.out.String()
+	return k, nil
+}
+
+// writer writes one shader.
+type writer struct {
+	k      *Kernel
+	out    strings.Builder
+	indent int
+	// words are the kinds of the buffers in memory; those of elements narrower than 32 bits are U32.
+	words map[int]ir.Kind
+	// scratch are the arrays of scratch memory, by the number of the buffer.
+	scratch map[int32]string
+	arrays  []string
+	special bool // there are constants that are not finite
+	seen    map[*ir.Value]bool
+	placed  map[*ir.Block][]*ir.Value
+}
+
+func (w *writer) line(format string, args ...any) {
+	w.out.WriteString(strings.Repeat("  ", w.indent))
+	fmt.Fprintf(&w.out, format, args...)
+	w.out.WriteByte('\n')
+}
+
+// bind finds the kind of each buffer in memory: that of its accesses.
+func (w *writer) bind(b *ir.Block) {
+	for i, p := range w.k.Params {
+		w.words[i] = wordOf(ir.KindOf[p.DType])
+	}
+}
+
+// wordOf is the kind of the elements of an array in memory that holds values of a kind.
+func wordOf(k ir.Kind) ir.Kind {
+	if k.Size() < 4 {
+		return ir.U32
+	}
+	return k
+}
+
+// header declares the buffers, the variables, and functions that are used.
+func (w *writer) header(nk *ir.Kernel) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "// %s\n", nk.Name)
+	for i, p := range w.k.Params {
+		t := typeOf(w.words[i])
+		if w.atomic(i) {
+			t = "atomic<u32>"
+		}
+		fmt.Fprintf(&s, "@group(0) @binding(%d) var<storage, read_write> b%d: array<%s>; // %s", i, i, t, p.DType)
+		if p.Size >= 0 {
+			fmt.Fprintf(&s, ", %d", p.Size)
+		}
+		s.WriteByte('\n')
+	}
+	if n := w.k.Uniforms(); n > 0 {
+		fmt.Fprintf(&s, "@group(0) @binding(%d) var<uniform> vars: array<vec4<i32>, %d>;\n", len(w.k.Params), n)
+	}
+	for _, a := range w.arrays {
+		s.WriteString(a)
+	}
+	if w.special {
+		// A constant expression must be finite, the value of a variable need not.
+		s.WriteString("fn float_of(bits: u32) -> f32 { var b = bits; return bitcast<f32>(b); }\n")
+	}
+	s.WriteByte('\n')
+	return s.String()
+}
+
+// atomic reports whether invocations write parts of the words of a buffer.
+func (w *writer) atomic(param int) bool {
+	p := w.k.Params[param]
+	return p.Written && ir.KindOf[p.DType].Size() < 4
+}
+
+// typeOf is the type of a register.
+func typeOf(k ir.Kind) string {
+	switch k.Register() {
+	case ir.Bool:
+		return "bool"
+	case ir.I32, ir.I64:
+		return "i32"
+	case ir.U32, ir.U64:
+		return "u32"
+	case ir.F32:
+		return "f32"
+	}
+	ir.Fail("%s is not a type of shaders", k)
+	return ""
+}

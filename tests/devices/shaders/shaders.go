@@ -1,0 +1,66 @@
+// Package shaders is a device that writes each kernel as a shader, which tools can check, and has the interpreter run it: what all GPUs
+// would be given is known where there is none.
+package shaders
+
+import (
+	"sync"
+
+	"polygrad/core/lower"
+	"polygrad/core/nest/ir"
+	"polygrad/exec/device"
+	"polygrad/exec/interp"
+	"polygrad/exec/webgpu"
+	"polygrad/render/wgsl"
+)
+
+// Device is the device "shaders".
+type Device struct {
+	device.Host
+	target *lower.Target
+
+	mu   sync.Mutex
+	seen map[string]bool
+	all  []*wgsl.Kernel
+}
+
+// New makes a device.
+func New() *Device { return &Device{target: lower.WebGPU(), seen: map[string]bool{}} }
+
+// Name is "shaders".
+func (d *Device) Name() string { return "shaders" }
+
+// Target is that of GPUs.
+func (d *Device) Target() *lower.Target { return d.target }
+
+// Compile writes the shaders and prepares the lists.
+func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	out := make([]device.Kernel, len(progs))
+	for i, p := range progs {
+		s, err := webgpu.Shader(p, ir.WebGPU)
+		if err != nil {
+			return nil, err
+		}
+		d.add(s)
+		if out[i], err = interp.Compile(p.Name, p.Linear); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// add keeps a shader unless there is an equal one.
+func (d *Device) add(s *wgsl.Kernel) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.seen[s.Source] {
+		d.seen[s.Source] = true
+		d.all = append(d.all, s)
+	}
+}
+
+// Shaders are the different shaders so far.
+func (d *Device) Shaders() []*wgsl.Kernel {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.all
+}

@@ -1,0 +1,30 @@
+package table
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/exec"
+	"polygrad/tests/devices/shaders"
+)
+
+// TestGoShaders checks the shaders of all cases of the table but those that need float64, which GPUs lack.
+func TestGoShaders(t *testing.T) {
+	cases, err := Read(Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := shaders.New()
+	e := exec.New(d)
+	for i, c := range cases {
+		if testing.Short() && i%10 > 0 {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			if err := runOn(t, c, e); err != nil && !strings.Contains(err.Error(), "device shaders has no float64") {
+				t.Error(err)
+			}
+		})
+	}
+	d.Validate(t)
+}
