@@ -7,15 +7,19 @@ import (
 	"testing"
 )
 
-// The examples of docs/go.md and of the package documentation are those of example_test.go, except for indentation.
+// The examples of docs/go.md and of the package documentation are those of example_test.go and of package tree, except for indentation.
 func TestExamplesOfThePageAreRun(t *testing.T) {
 	page, err := os.ReadFile("docs/go.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
+	var examples []byte
+	for _, name := range []string{"example_test.go", "tree/example_test.go"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples = append(examples, text...)
 	}
 	plain := func(text string) string {
 		text = regexp.MustCompile(`\s*// .*`).ReplaceAllString(text, "")

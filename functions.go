@@ -15,6 +15,16 @@ import (
 // itself. Tensors from outside are constants. No other goroutine may use the context meanwhile.
 type Function = func(args ...*Tensor) ([]*Tensor, error)
 
+// Traced reports whether a function is traced in the context of a tensor, by a function of functions or by Compile.
+func Traced(x *Tensor) bool {
+	if x.Err() != nil {
+		return false
+	}
+	x.c.lock()
+	defer x.c.unlock()
+	return x.c.vars.Tracing() != nil || x.c.vars.Compiling()
+}
+
 // Unmapped is the axis of an argument of VMap that is the same for all elements of the batch, or of such a result.
 const Unmapped = variable.Unmapped
 
@@ -319,6 +329,19 @@ func VMap(f Function, in, out []int) Function {
 }
 
 func vmap(axis string, f Function, in, out []int, args []*Tensor) ([]*Tensor, error) {
+	if f == nil {
+		return nil, errors.New("f: is nil, expected a function")
+	}
+	return vmapWith(axis, func(args ...*Tensor) ([]*Tensor, []int, error) {
+		results, err := f(args...)
+		if out == nil {
+			return results, make([]int, len(results)), err
+		}
+		return results, out, err
+	}, in, args)
+}
+
+func vmapWith(axis string, f func(args ...*Tensor) ([]*Tensor, []int, error), in []int, args []*Tensor) ([]*Tensor, error) {
 	if _, err := variables(args); err != nil {
 		return nil, err
 	}
@@ -328,12 +351,13 @@ func vmap(axis string, f Function, in, out []int, args []*Tensor) ([]*Tensor, er
 	if len(in) != len(args) {
 		return nil, fmt.Errorf("in: %d axes, expected one for each of %d arguments", len(in), len(args))
 	}
-	x, err := expressAlong(axis, "VMap", f, args, in)
+	var out []int
+	x, err := expressAlong(axis, "VMap", func(args ...*Tensor) (results []*Tensor, err error) {
+		results, out, err = f(args...)
+		return results, err
+	}, args, in)
 	if err != nil {
 		return nil, err
-	}
-	if out == nil {
-		out = make([]int, len(x.e.Outputs()))
 	}
 	x, err = x.with(func(e *variable.Expr) (*variable.Expr, error) { return e.Batch(-1, in, out) })
 	if err != nil {
@@ -511,6 +535,17 @@ func VMapAlong(axis string, f Function, in, out []int) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
 		made, err := vmap(axis, f, in, out, args)
 		return made, wrapError("VMapAlong", err)
+	}
+}
+
+// VMapWith is VMapAlong of a function that says of each result along which axis the elements lie. The axis has no name if it is "".
+func VMapWith(axis string, f func(args ...*Tensor) (results []*Tensor, out []int, err error), in []int) Function {
+	return func(args ...*Tensor) ([]*Tensor, error) {
+		if f == nil {
+			return nil, wrapError("VMapWith", errors.New("f: is nil, expected a function"))
+		}
+		made, err := vmapWith(axis, f, in, args)
+		return made, wrapError("VMapWith", err)
 	}
 }
 

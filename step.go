@@ -122,7 +122,7 @@ func (s *Step) Memory() int64 {
 }
 
 // Jit returns a compiled version of f: its first call calls f, its second call compiles f (see Compile), and all calls from the second on
-// run the program, with arguments of the shapes and types of the second call.
+// run the program, with arguments of the shapes and types of the second call. Jit of package tree compiles for each kind of arguments.
 func Jit(f func(args ...*Tensor) ([]*Tensor, error)) func(args ...*Tensor) ([]*Tensor, error) {
 	if f == nil {
 		err := errors.New("polygrad: Jit: f: is nil, expected a function")

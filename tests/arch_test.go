@@ -61,6 +61,7 @@ var below = map[string][]string{
 	"random":        {"polygrad"},
 	"lax":           {"polygrad"},
 	"special":       {"polygrad"},
+	"tree":          {"polygrad"},
 	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {
@@ -86,7 +87,6 @@ var beside = map[string][]string{
 	"exec/wasm":       {"core/symbolic", "core/uop"},
 	"random":          {"core/tensor"},
 	"lax":             {"core/tensor"},
-	"special":         {"core/tensor"},
 	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/plan"},
 }
 

@@ -35,6 +35,9 @@ type Trace struct {
 	cellRefs []*Variable
 }
 
+// Compiling reports whether a Trace has begun and not ended.
+func (c *Context) Compiling() bool { return c.trace != nil }
+
 // eachOnce refuses a variable that is given twice: the program would not know which of two arguments a write changes.
 func eachOnce(args []*Variable) error {
 	for i, v := range args {

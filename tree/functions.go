@@ -1,0 +1,379 @@
+package tree
+
+import (
+	"errors"
+	"reflect"
+
+	"polygrad"
+)
+
+// Tensor is polygrad.Tensor.
+type Tensor = polygrad.Tensor
+
+var errNil = errors.New("f: is nil, expected a function")
+
+// Leaves returns the tensors of a tree, in the order of fields and elements; keys of maps are sorted.
+func Leaves[T any](tree T) ([]*Tensor, error) {
+	t, err := flatten(of("tree", &tree))
+	if err != nil {
+		return nil, fail("Leaves", err, nil, nil)
+	}
+	return t.tensors, nil
+}
+
+// Map returns a tree of f of the tensors of trees that are alike: those at one place of each.
+func Map[T any](f func(xs ...*Tensor) *Tensor, first T, more ...T) (out T, err error) {
+	if f == nil {
+		return out, fail("Map", errNil, nil, nil)
+	}
+	all := make([]*trees, 1+len(more))
+	for i, tree := range append([]T{first}, more...) {
+		if all[i], err = flatten(of("tree", &tree)); err == nil {
+			err = all[i].sameAs(all[0], "a tree", "the first one")
+		}
+		if err != nil {
+			return out, fail("Map", err, nil, nil)
+		}
+	}
+	made := make([]*Tensor, len(all[0].tensors))
+	for k := range made {
+		at := make([]*Tensor, len(all))
+		for i, t := range all {
+			at[i] = t.tensors[k]
+		}
+		made[k] = f(at...)
+	}
+	return as[T](all[0].build(made)[0]), nil
+}
+
+// Grad returns the function that computes the gradients of f, a loss, by params: a tree like these. The loss is a scalar of a floating type, and so are
+// the tensors of params. A tensor that is in two places has a gradient for each.
+func Grad[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (P, error) {
+	both := valueAndGrad("Grad", withoutAux(f))
+	return func(params P, data D) (P, error) {
+		_, _, grads, err := both(params, data)
+		return grads, err
+	}
+}
+
+// ValueAndGrad is Grad for a function that also returns the loss.
+func ValueAndGrad[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (*Tensor, P, error) {
+	both := valueAndGrad("ValueAndGrad", withoutAux(f))
+	return func(params P, data D) (*Tensor, P, error) {
+		value, _, grads, err := both(params, data)
+		return value, grads, err
+	}
+}
+
+// ValueAndGradAux is ValueAndGrad of a function that returns more beside the loss, which comes back with it.
+func ValueAndGradAux[P, D, A any](f func(params P, data D) (*Tensor, A, error)) func(params P, data D) (*Tensor, A, P, error) {
+	return valueAndGrad("ValueAndGradAux", f)
+}
+
+func withoutAux[P, D any](f func(P, D) (*Tensor, error)) func(P, D) (*Tensor, None, error) {
+	if f == nil {
+		return nil
+	}
+	return func(params P, data D) (*Tensor, None, error) {
+		loss, err := f(params, data)
+		return loss, None{}, err
+	}
+}
+
+func valueAndGrad[P, D, A any](who string, f func(P, D) (*Tensor, A, error)) func(P, D) (*Tensor, A, P, error) {
+	return func(params P, data D) (value *Tensor, aux A, grads P, err error) {
+		var in, out *trees
+		defer func() { err = fail(who, err, in, out) }()
+		if f == nil {
+			return nil, aux, grads, errNil
+		}
+		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
+			return nil, aux, grads, err
+		}
+		numbers, err := in.numbers()
+		if err != nil {
+			return nil, aux, grads, err
+		}
+		values, found, err := polygrad.ValueAndGrad(in.function(func(v []reflect.Value) ([]named, error) {
+			loss, more, err := f(as[P](v[0]), as[D](v[1]))
+			if err == nil && loss == nil {
+				err = errors.New("the function returns no loss, expected a scalar of a floating type")
+			}
+			return []named{of("loss", &loss), of("aux", &more)}, err
+		}, &out), numbers...)(in.tensors...)
+		if err != nil {
+			return nil, aux, grads, err
+		}
+		made := out.build(values)
+		return as[*Tensor](made[0]), as[A](made[1]), as[P](in.like(0, found)), nil
+	}
+}
+
+// call1 makes a function of tensors of a function of one tree.
+func call1[P, R any](f func(P) (R, error)) func(v []reflect.Value) ([]named, error) {
+	return func(v []reflect.Value) ([]named, error) {
+		result, err := f(as[P](v[0]))
+		return []named{of("result", &result)}, err
+	}
+}
+
+func call2[P, D, R any](f func(P, D) (R, error)) func(v []reflect.Value) ([]named, error) {
+	return func(v []reflect.Value) ([]named, error) {
+		result, err := f(as[P](v[0]), as[D](v[1]))
+		return []named{of("result", &result)}, err
+	}
+}
+
+// JVP returns f of primals, and how the result changes to first order if the primals change by tangents, a tree like them (forward mode). Tangents of
+// tensors that are not of floating types may be nil.
+func JVP[P, R any](f func(P) (R, error), primals, tangents P) (value, change R, err error) {
+	return linearizeAt("JVP", f, primals, tangents)
+}
+
+// Linearize returns f of primals, and the linear function from their tangents to those of the result, which does not call f.
+func Linearize[P, R any](f func(P) (R, error), primals P) (value R, linear func(tangents P) (R, error), err error) {
+	return linearize("Linearize", f, primals)
+}
+
+func linearize[P, R any](who string, f func(P) (R, error), primals P) (value R, linear func(tangents P) (R, error), err error) {
+	var in, out *trees
+	defer func() { err = fail(who, err, in, out) }()
+	if f == nil {
+		return value, nil, errNil
+	}
+	if in, err = flatten(of("primals", &primals)); err != nil {
+		return value, nil, err
+	}
+	values, tangent, err := polygrad.Linearize(in.function(call1(f), &out), in.tensors...)
+	if err != nil {
+		return value, nil, err
+	}
+	linear = func(tangents P) (change R, err error) {
+		given, err := flatten(of("tangents", &tangents))
+		if err != nil {
+			return change, fail(who, err, nil, nil)
+		}
+		list, err := given.paired(in, "tangents")
+		if err != nil {
+			return change, fail(who, err, nil, nil)
+		}
+		found, err := tangent(list...)
+		if err != nil {
+			return change, fail(who, err, in, out)
+		}
+		return as[R](out.build(found)[0]), nil
+	}
+	return as[R](out.build(values)[0]), linear, nil
+}
+
+// VJP returns f of primals, and the function from a cotangent, a tree like the result, to the gradients by primals, which does not call f (reverse
+// mode). Tensors that are not of floating types have nil in the gradients; their cotangents may be nil.
+func VJP[P, R any](f func(P) (R, error), primals P) (value R, pullback func(cotangent R) (P, error), err error) {
+	const who = "VJP"
+	var in, out *trees
+	defer func() { err = fail(who, err, in, out) }()
+	if f == nil {
+		return value, nil, errNil
+	}
+	if in, err = flatten(of("primals", &primals)); err != nil {
+		return value, nil, err
+	}
+	values, back, err := polygrad.VJP(in.function(call1(f), &out), in.tensors...)
+	if err != nil {
+		return value, nil, err
+	}
+	out.tensors = values
+	pullback = func(cotangent R) (grads P, err error) {
+		given, err := flatten(of("cotangent", &cotangent))
+		if err != nil {
+			return grads, fail(who, err, nil, nil)
+		}
+		list, err := given.paired(out, "cotangent")
+		if err != nil {
+			return grads, fail(who, err, nil, nil)
+		}
+		found, err := back(list...)
+		if err != nil {
+			return grads, fail(who, err, in, out)
+		}
+		return as[P](in.like(0, found)), nil
+	}
+	return as[R](out.build(values)[0]), pullback, nil
+}
+
+// paired are the tangents or cotangents for other tensors, of the same shapes and types; those of tensors that are not of floating types are not
+// looked at.
+func (t *trees) paired(with *trees, what string) ([]*Tensor, error) {
+	list, rest := make([]*Tensor, len(with.tensors)), 0
+	path := func(name string) string { // without that of the argument
+		for i, r := range name {
+			if r == '.' || r == '[' {
+				return name[i:]
+			}
+		}
+		return ""
+	}
+	for i, x := range with.tensors {
+		here := rest < len(t.names) && path(t.names[rest]) == path(with.names[i])
+		switch {
+		case !here && isFloat(x):
+			return nil, errors.New(what + path(with.names[i]) + ": is nil, expected a tensor like " + with.names[i])
+		case !here:
+			list[i] = x.ZerosLike()
+			continue
+		case !isFloat(x):
+			list[i] = x.ZerosLike()
+		default:
+			list[i] = t.tensors[rest]
+			if err := sameKind(list[i], x, t.names[rest], with.names[i]); err != nil {
+				return nil, err
+			}
+		}
+		rest++
+	}
+	if rest < len(t.names) {
+		return nil, errors.New(t.names[rest] + ": is a tensor, and there is none in that place")
+	}
+	return list, nil
+}
+
+// Axes are the axes along which the elements of a batch lie, for each argument and the result of a function: an int for all tensors of a tree,
+// polygrad.Unmapped for what is the same for all elements, nil for 0, or a struct, map or slice of these like the tree. Name is that of the axis, for
+// polygrad.Along.
+type Axes struct {
+	Params, Data, Result any
+	Name                 string
+}
+
+// VMap returns the function that computes f for all elements of a batch at once.
+func VMap[P, D, R any](f func(params P, data D) (R, error), axes Axes) func(params P, data D) (R, error) {
+	const who = "VMap"
+	return func(params P, data D) (result R, err error) {
+		var in, out *trees
+		defer func() { err = fail(who, err, in, out) }()
+		if f == nil {
+			return result, errNil
+		}
+		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
+			return result, err
+		}
+		var starts []int
+		for i, prefix := range []any{axes.Params, axes.Data} {
+			if starts, err = in.structures[i].spread(prefix, []string{"params", "data"}[i], starts); err != nil {
+				return result, err
+			}
+		}
+		call := in.function(call2(f), &out)
+		found, err := polygrad.VMapWith(axes.Name, func(args ...*Tensor) (results []*Tensor, ends []int, err error) {
+			if results, err = call(args...); err == nil {
+				ends, err = out.structures[0].spread(axes.Result, "result", nil)
+			}
+			return results, ends, err
+		}, starts)(in.tensors...)
+		if err != nil {
+			return result, err
+		}
+		return as[R](out.build(found)[0]), nil
+	}
+}
+
+// JacFwd returns the function that computes the Jacobian of f by params in forward mode: a tree like these, of tensors of the shape of the result of f
+// followed by that of the tensor of params. It suits functions with fewer params than results.
+func JacFwd[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (P, error) {
+	return jacobian("JacFwd", polygrad.JacFwd, f)
+}
+
+// JacRev is JacFwd in reverse mode, for functions with fewer results than params.
+func JacRev[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (P, error) {
+	return jacobian("JacRev", polygrad.JacRev, f)
+}
+
+func jacobian[P, D any](who string, transform func(f polygrad.Function, argnums ...int) polygrad.Function, f func(P, D) (*Tensor, error)) func(P, D) (P, error) {
+	return func(params P, data D) (made P, err error) {
+		var in, out *trees
+		defer func() { err = fail(who, err, in, out) }()
+		if f == nil {
+			return made, errNil
+		}
+		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
+			return made, err
+		}
+		numbers, err := in.numbers()
+		if err != nil {
+			return made, err
+		}
+		found, err := transform(in.function(call2(f), &out), numbers...)(in.tensors...)
+		if err != nil {
+			return made, err
+		}
+		return as[P](in.like(0, found)), nil
+	}
+}
+
+// Hessian returns the function that computes the second derivatives of f, a loss, by params: for each tensor of params, by its name as in ".Layers[0].W",
+// a tree like params, of tensors of the shape of that tensor followed by that of the other one.
+func Hessian[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (map[string]P, error) {
+	const who = "Hessian"
+	return func(params P, data D) (made map[string]P, err error) {
+		var in, out *trees
+		defer func() { err = fail(who, err, in, out) }()
+		if f == nil {
+			return nil, errNil
+		}
+		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
+			return nil, err
+		}
+		numbers, err := in.numbers()
+		if err != nil {
+			return nil, err
+		}
+		found, err := polygrad.Hessian(in.function(call2(f), &out), numbers...)(in.tensors...)
+		if err != nil {
+			return nil, err
+		}
+		n := len(numbers)
+		if len(found) != n*n {
+			return nil, errors.New("the function returns no loss, expected a scalar of a floating type")
+		}
+		made = map[string]P{}
+		for i, name := range in.names[:n] {
+			made[name[len("params"):]] = as[P](in.like(0, found[i*n:(i+1)*n]))
+		}
+		return made, nil
+	}
+}
+
+// HVP returns the product of the second derivatives of f, a loss, by params, with vectors, a tree like params. The Hessian is not computed.
+func HVP[P, D any](f func(params P, data D) (*Tensor, error), params P, data D, vectors P) (product P, err error) {
+	grad := Grad(f)
+	_, product, err = linearizeAt("HVP", func(params P) (P, error) { return grad(params, data) }, params, vectors)
+	return product, err
+}
+
+func linearizeAt[P, R any](who string, f func(P) (R, error), primals, tangents P) (value, change R, err error) {
+	value, linear, err := linearize(who, f, primals)
+	if err == nil {
+		change, err = linear(tangents)
+	}
+	return value, change, err
+}
+
+// Checkpoint returns f, whose derivatives compute it again instead of storing what its results are computed from: see polygrad.Checkpoint.
+func Checkpoint[P, D, R any](f func(params P, data D) (R, error), policy string) func(params P, data D) (R, error) {
+	const who = "Checkpoint"
+	return func(params P, data D) (result R, err error) {
+		var in, out *trees
+		defer func() { err = fail(who, err, in, out) }()
+		if f == nil {
+			return result, errNil
+		}
+		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
+			return result, err
+		}
+		found, err := polygrad.Checkpoint(in.function(call2(f), &out), policy)(in.tensors...)
+		if err != nil {
+			return result, err
+		}
+		return as[R](out.build(found)[0]), nil
+	}
+}
