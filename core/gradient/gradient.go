@@ -138,6 +138,10 @@ func (p *pass) run() (err error) {
 			p.add(s.Z, g.of(s.Gradient(g.value).Cast(s.Z.DType)))
 			continue
 		}
+		if s, ok := SoftmaxOf(u); ok && !slices.ContainsFunc(s.Parts, p.isTarget) {
+			p.add(s.Z, masked{value: s.Gradient(g.all())})
+			continue
+		}
 		r := rules[u.Op]
 		if r == nil && !u.DType.IsFloat() {
 			continue // a step, whose derivative is 0 wherever it exists

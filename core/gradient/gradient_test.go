@@ -105,3 +105,35 @@ func TestComparisonsAreSteps(t *testing.T) {
 		t.Errorf("got %s, need zeros", grads[0])
 	}
 }
+
+// The gradient of a softmax is made of its value, so that the exponentials need not be kept: e is read by the value and by the sum only.
+func TestGradientOfASoftmaxReadsItsValue(t *testing.T) {
+	for _, dt := range []*uop.DType{uop.Float32, uop.Float16} {
+		g := symbolic.NewGraph()
+		x, w := leaf(g, 4, 8), leaf(g, 4, 8).Cast(dt)
+		e := x.Exp2()
+		y := e.Cast(dt).Mul(e.ReduceAxes(uop.Add, 1).Recip().Cast(dt).Expand(e.Shape()))
+		if s, ok := SoftmaxOf(y); !ok || s.Z != x {
+			t.Fatalf("%s: the softmax is not found", dt)
+		}
+		grads, err := Of(y.Mul(w).Cast(uop.Float32).ReduceAxes(uop.Add, 0, 1), []*uop.UOp{x}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		users := map[*uop.UOp]bool{}
+		for _, u := range grads[0].Toposort() {
+			for _, s := range u.Src {
+				if s == e {
+					users[u] = true
+				}
+			}
+		}
+		if len(users) != 2 {
+			t.Errorf("%s: %d nodes read the exponentials, need 2", dt, len(users))
+		}
+		unlike := e.Mul(e.ReduceAxes(uop.Add, 1).Recip().Expand(e.Shape())).Mul(w.Cast(uop.Float32))
+		if _, ok := SoftmaxOf(unlike); ok {
+			t.Error("a product with a softmax is taken for one")
+		}
+	}
+}

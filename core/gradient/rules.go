@@ -180,6 +180,53 @@ func (s Sigmoid) Gradient(g *uop.UOp) *uop.UOp {
 	return scaled(g.Mul(u).Mul(number(u, 1).Sub(u)), -math.Ln2)
 }
 
+// A Softmax is a value 2^z / sum(2^z). By the rules of its parts, its gradient would need the exponentials and their sum again, beside the
+// value.
+type Softmax struct {
+	Z     *uop.UOp
+	Parts []*uop.UOp // between the value and z
+	value *uop.UOp
+	axes  []int
+}
+
+// SoftmaxOf tells whether a value is a softmax.
+func SoftmaxOf(u *uop.UOp) (Softmax, bool) {
+	if u.Op != uop.Mul || u.Graph().IsAsTinygrad() {
+		return Softmax{}, false
+	}
+	for i, e := range u.Src {
+		s := Softmax{value: u}
+		part := func(p *uop.UOp) *uop.UOp {
+			s.Parts = append(s.Parts, p)
+			for p.Op == uop.Expand || p.Op == uop.Cast && p.Src[0].DType.IsFloat() { // halves are computed in float32
+				p = p.Src[0]
+				s.Parts = append(s.Parts, p)
+			}
+			return p
+		}
+		if e = part(e); e.Op != uop.Exp2 {
+			continue
+		}
+		over := part(u.Src[1-i])
+		if over.Op != uop.Reciprocal {
+			continue
+		}
+		total := part(over.Src[0])
+		if a, ok := total.Arg.(uop.AxisReduce); ok && total.Op == uop.ReduceAxis && a.Op == uop.Add && e.Shape().Equal(u.Shape()) && part(total.Src[0]) == e {
+			s.Z, s.axes = e.Src[0], a.Axes
+			return s, true
+		}
+	}
+	return Softmax{}, false
+}
+
+// Gradient is what z gets of a gradient of the value, or the tangent of the value by that of z.
+func (s Softmax) Gradient(g *uop.UOp) *uop.UOp {
+	y, g := s.value.Cast(s.Z.DType), g.Cast(s.Z.DType)
+	mean := y.Mul(g).ReduceAxes(uop.Add, s.axes...).Expand(y.Shape())
+	return scaled(y.Mul(g.Sub(mean)), math.Ln2)
+}
+
 // d sin(x) = cos(x), written sin(pi/2 - x). Where x is pi/2 - y, the sine of a cosine, that is sin(y).
 func sinRule(g, u *uop.UOp) []*uop.UOp {
 	x, quarter := u.Src[0], number(u, math.Pi/2)

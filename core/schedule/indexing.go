@@ -40,6 +40,8 @@ type Reread struct {
 	// Lookups is how many loads an element takes whose place in its row is looked up, so that no two elements are loaded at once; 0
 	// if no place is.
 	Lookups int64
+	// Users are the nodes that use a node.
+	Users func(*uop.UOp) []*uop.UOp
 }
 
 // nodeRanges are the ranges of one node.
@@ -240,6 +242,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 		return
 	}
 	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations}
+	r.Users = func(u *uop.UOp) []*uop.UOp { return x.usersOf(x.at(u)) }
 	for i, s := range u.Shape() {
 		if s := s.Max(); n.uniform.has(i) && s > 1 {
 			r.Elements /= s

@@ -163,6 +163,9 @@ func pointwise(f forward, u *uop.UOp) (*uop.UOp, error) {
 	if s, ok := gradient.SigmoidOf(u); ok && f.tangents[s.Z] != nil && f.tangents[s.One] == nil && !slices.ContainsFunc(s.Parts, f.isInput) {
 		return s.Gradient(f.tangents[s.Z].Cast(u.DType)), nil
 	}
+	if s, ok := gradient.SoftmaxOf(u); ok && f.tangents[s.Z] != nil && !slices.ContainsFunc(s.Parts, f.isInput) {
+		return s.Gradient(f.tangents[s.Z]).Cast(u.DType), nil
+	}
 	var sum *uop.UOp
 	for i, s := range u.Src {
 		if t := f.tangents[s]; t != nil {

@@ -11,7 +11,7 @@ import (
 // several times. What is not sure to gain by that is left to the passes that merge kernels.
 func (f *fuser) storeReread(r schedule.Reread) bool {
 	m := &f.o.Machine
-	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: workBelow(r.Value)}
+	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: f.workBelow(r.Value, r.Users)}
 	if r.Selects {
 		c.Work = float64(issued * m.Lanes) // elements are looked up one by one
 	}
@@ -28,7 +28,7 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.GatherCycles = float64(c.Evaluations*(r.Lookups-1)) * m.lookup()
 		c.AgainCycles += c.GatherCycles
 	}
-	c.StoreCycles = launchCycles + 2*m.passing(c.Elements*int64(r.Value.DType.Itemsize()))
+	c.StoreCycles = m.storing(c.Elements, r.Value.DType)
 	reason := f.o.judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
 	return reason.stores()
@@ -54,6 +54,11 @@ func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 		return CheapAgain
 	}
 	return RereadPays
+}
+
+// storing is how many cycles it takes to store elements and to load them again.
+func (m *Machine) storing(elements int64, dt *uop.DType) float64 {
+	return launchCycles + 2*m.passing(elements*int64(dt.Itemsize()))
 }
 
 // lookup is how many cycles it takes to load an element whose place is looked up, as measured: longer without instructions for it.
@@ -91,8 +96,8 @@ func widens(u *uop.UOp) bool {
 }
 
 // workBelow estimates the operations that it takes to compute an element of a value from buffers. What is the same along the last axis is
-// computed once for its elements.
-func workBelow(u *uop.UOp) float64 {
+// computed once for its elements. What a reduction reads, too, will be stored if that pays.
+func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 	const most = 32
 	total := weight(u)
 	if u.Op == uop.ReduceAxis {
@@ -103,7 +108,7 @@ func workBelow(u *uop.UOp) float64 {
 	for i := 0; i < len(seen) && i < most; i++ {
 		share := shares[seen[i]] / repeatsAlongLast(seen[i])
 		for _, s := range seen[i].Src {
-			if !computedWithUser(s) || shares[s] >= share {
+			if !computedWithUser(s) || shares[s] >= share || f.storedForReduction(s, users) {
 				continue
 			}
 			more := share - shares[s]
@@ -118,6 +123,14 @@ func workBelow(u *uop.UOp) float64 {
 		}
 	}
 	return total
+}
+
+// storedForReduction reports whether a value is read by a reduction and by others, and takes longer to compute than to store.
+func (f *fuser) storedForReduction(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) bool {
+	of := users(u)
+	m := &f.o.Machine
+	return len(of) > 1 && slices.ContainsFunc(of, func(c *uop.UOp) bool { return c.Op == uop.ReduceAxis }) &&
+		m.computing(float64(u.Shape().MaxNumel())*f.workBelow(u, users)) > m.storing(u.Shape().MaxNumel(), u.DType)
 }
 
 // repeatsAlongLast is how often an EXPAND repeats its source along the last axis, 1 for other operations.

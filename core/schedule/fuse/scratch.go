@@ -64,9 +64,10 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		groups[key] = append(groups[key], v)
 	}
 	values := b.values()
-	costly := f.o.Machine.costlyValues(values)
+	work := f.o.Machine.workOfValues(values)
+	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork }
 	for _, u := range values {
-		if in := b.innerOf(u); costly[u] && len(in) == 1 {
+		if in := b.innerOf(u); costly(u) && len(in) == 1 {
 			add(rowValue{u, in[0]}, true)
 		}
 	}
@@ -74,17 +75,25 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		return nil
 	}
 	for _, u := range values {
-		if !costly[u] || len(b.innerOf(u)) > 0 {
+		if !costly(u) || len(b.innerOf(u)) > 0 {
 			continue
 		}
 		for _, r := range u.Ranges() {
 			add(rowValue{u, r}, false)
 		}
 	}
-	for _, key := range slices.Backward(order) {
-		if len(groups[key]) > 1 {
-			return groups[key]
+	for i, key := range slices.Backward(order) {
+		same := groups[key]
+		if len(same) < 2 {
+			continue
 		}
+		// A part that more loops need takes the place of a value that is little more work.
+		for _, part := range order[:i] {
+			if more := groups[part]; len(more) > len(same) && work[same[0].u]-work[more[0].u] < scratchWork {
+				return more
+			}
+		}
+		return same
 	}
 	return nil
 }
@@ -92,23 +101,23 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 // scratchWork is how many operations a value has to take for it to be kept for the next loop.
 const scratchWork = 4
 
-// costlyValues are those that take several operations to compute from loads and reductions, and those that are looked up.
-func (m *Machine) costlyValues(values []*uop.UOp) map[*uop.UOp]bool {
+// workOfValues is how many operations values take to compute from loads and reductions, and what is looked up.
+func (m *Machine) workOfValues(values []*uop.UOp) map[*uop.UOp]float64 {
 	work := map[*uop.UOp]float64{}
-	out := map[*uop.UOp]bool{}
 	for _, u := range values {
 		if u.Op == uop.Index && !looksUp(u) || u.Op == uop.Reduce || u.DType.IsIndex() || len(u.Ranges()) == 0 {
 			continue
 		}
-		// What several operations need counts for one of them.
+		// What several operations need counts for one of them, what is the same for a whole row for none.
 		w := m.work(u)
 		for _, s := range u.Src {
-			w += work[s]
+			if len(s.Ranges()) >= len(u.Ranges()) {
+				w += work[s]
+			}
 		}
 		work[u] = w
-		out[u] = w >= scratchWork
 	}
-	return out
+	return work
 }
 
 // innerOf are the ranges of a value that are not those of loops around stores.
