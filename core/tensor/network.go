@@ -6,26 +6,32 @@ import "polygrad/core/uop"
 // elements of a row that are in registers with one another as often as it can; between steps they are in memory.
 
 const (
-	// networkRow is the length of rows up to which a network takes less time than passes over digits, if all elements are in the cache.
-	networkRow = 1 << 10
+	// networkRow is the length of rows up to which a network takes less time than passes over digits, twice as long without positions.
+	networkRow = 1 << 12
 	// networkElements is how many elements are in the cache, networkRows how many rows fill vectors.
 	networkElements, networkRows = 1 << 18, 16
 	// stepBits says how many elements of a row are in registers, as a power of two.
 	stepBits = 4
 )
 
-// suitsNetwork reports whether a network is the fastest way to sort rows of n elements.
-func suitsNetwork(rows, n int64, dt *uop.DType) bool {
-	return dt.Itemsize() <= 4 && n <= networkRow && rows >= networkRows && rows*n <= networkElements
+// suitsNetwork reports whether a network is the fastest way to sort rows of n elements. Positions take the other half of 64 bits.
+func suitsNetwork(rows, n int64, dt *uop.DType, positions bool) bool {
+	if positions {
+		return n <= networkRow && rows >= networkRows && dt.Itemsize() <= 4
+	}
+	return n <= 2*networkRow && rows >= networkRows && dt.Itemsize() <= 8
 }
 
-// networkSort sorts each column of keys, of shape (n, columns) and up to 32 bits. It is a bitonic sort
+// networkSort sorts each column of keys, of shape (n, columns). It is a bitonic sort
 // (https://en.wikipedia.org/wiki/Bitonic_sorter); with positions, int32, numbers consist of a key and a position, so that no two are
 // equal. All comparisons put the lesser number first: the second half of a block is looked at in the opposite direction where two
 // blocks become one.
 func networkSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
 	n, dt := key.Shape()[0].N, key.DType
-	x := cast(key, uop.Uint32)
+	x := key
+	if dt.Itemsize() < 4 {
+		x = cast(key, uop.Uint32)
+	}
 	if positions {
 		from := reshape(cast(count0(key.Graph(), n), uop.Uint64), uop.ShapeOf(n, 1))
 		x = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), expand(from, key.Shape()))
@@ -111,12 +117,4 @@ func oddEvenSort(x []*uop.UOp, _ bool) {
 			}
 		}
 	}
-}
-
-// orderedByNetwork sorts along an axis.
-func orderedByNetwork(x *uop.UOp, axis int, descending bool) placed {
-	t := transpose(x, axis, 0)
-	s := t.Shape()
-	p := sortedBy(reshape(t, uop.Shape{s[0], numel("x", s[1:])}), 0, descending, networkSort)
-	return p.both(func(v *uop.UOp) *uop.UOp { return transpose(reshape(v, s), 0, axis) })
 }

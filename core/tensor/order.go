@@ -84,10 +84,8 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 	case x.DType.IsBool():
 		p := ordered(cast(x, uop.Uint8), axis, descending)
 		return placed{cast(p.value, uop.Bool), p.at}
-	case size > shortRow && isNumbers(s) && suitsNetwork(s.Numel().N/size, size, x.DType):
-		return orderedByNetwork(x, axis, descending)
 	case size > shortRow && isNumbers(s) && x.DType.Itemsize() <= 8:
-		return orderedByDigits(x, axis, descending)
+		return orderedByKeys(x, axis, descending)
 	case size >= longAxis:
 		return orderedPairs(x, axis, descending)
 	case !x.DType.IsFloat():

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"fmt"
 	"math"
 	"sort"
 	"testing"
@@ -92,6 +93,69 @@ func TestOrder(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestSortsOfRows sorts rows and columns of matrices by digits, by networks, and by networks in blocks: values alone, positions alone, and
+// both at once.
+func TestSortsOfRows(t *testing.T) {
+	for _, device := range []string{"wasm", "native"} {
+		l := newLab(t, device)
+		for _, c := range []struct {
+			shape []int64
+			axis  int
+			dt    *uop.DType
+			down  bool
+		}{
+			{[]int64{3, 100}, 1, uop.Float32, false}, {[]int64{100, 3}, 0, uop.Float32, true}, {[]int64{20, 41}, 1, uop.Float64, false},
+			{[]int64{17, 1000}, 1, uop.Float32, false}, {[]int64{1000, 33}, 0, uop.Int32, true}, {[]int64{19, 1003}, 1, uop.Uint8, false},
+			{[]int64{70, 4001}, 1, uop.Float32, false}, {[]int64{1030, 301}, 0, uop.Float32, true}, {[]int64{2, 9000}, 1, uop.Int16, true},
+		} {
+			rows, n := c.shape[1-c.axis], c.shape[c.axis]
+			x := random(c.dt, 0, 50, int(n), c.shape...)
+			at := func(row, i int64) int64 { return i*[]int64{c.shape[1], 1}[c.axis] + row*[]int64{1, c.shape[1]}[c.axis] }
+			if c.dt.IsFloat() {
+				for row := range rows {
+					x.v[at(row, n/2)], x.v[at(row, n/3)], x.v[at(row, n/5)] = nan, math.Copysign(0, -1), 0
+				}
+			}
+			greater := func(a, b float64) bool { return a > b || math.IsNaN(a) && !math.IsNaN(b) }
+			places, sorted := make([]float64, len(x.v)), make([]float64, len(x.v))
+			order := make([]int64, n)
+			for row := range rows {
+				for i := range order {
+					order[i] = int64(i)
+				}
+				sort.SliceStable(order, func(i, j int) bool {
+					a, b := x.v[at(row, order[i])], x.v[at(row, order[j])]
+					if c.down {
+						return greater(a, b)
+					}
+					return greater(b, a)
+				})
+				for i, o := range order {
+					places[at(row, int64(i))], sorted[at(row, int64(i))] = float64(o), x.v[at(row, o)]
+				}
+			}
+			name := fmt.Sprint(device, c.shape, c.axis, c.dt)
+			values, positions := must2(tensor.Sort(x.tensor(l, c.dt).UOp, c.axis, c.down))
+			check := func(what string, got, want []float64) {
+				for i, v := range got {
+					if v != want[i] && !(math.IsNaN(v) && math.IsNaN(want[i])) {
+						t.Fatalf("%s of %s: number %d is %v, want %v", what, name, i, v, want[i])
+					}
+				}
+			}
+			check("values", l.values(values), sorted)
+			check("positions", l.values(positions), places)
+			wide := must(tensor.Cast(positions.UOp, uop.Float64))
+			wide = must(tensor.Mul(wide.UOp, wide.UOp.ConstLike(uop.Float(128))))
+			both := l.values(must(tensor.Add(wide.UOp, must(tensor.Cast(values.UOp, uop.Float64)).UOp)))
+			for i := range sorted {
+				places[i] = places[i]*128 + sorted[i]
+			}
+			check("both", both, places)
 		}
 	}
 }

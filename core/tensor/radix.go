@@ -147,20 +147,6 @@ func radixSort(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UOp
 	return whole(key), at
 }
 
-// sortedBy sorts along the last axis of x, (rows, n), by a function that sorts keys. Values are those of the sorted keys, but for
-// zeros and NaN, which are looked up; where nobody asks for positions, keys are sorted alone.
-func sortedBy(x *uop.UOp, axis int, descending bool, sort func(key *uop.UOp, positions bool) (sorted, at *uop.UOp)) placed {
-	key, at := sort(sortKey(detach(x), descending), true)
-	dt := x.DType
-	value := keyValue(key, dt, descending)
-	if dt.IsFloat() {
-		lookUp := bitOr(isNaN(value), eq(value, 0))
-		value = where(lookUp, gather(detach(x), axis, where(lookUp, at, 0)), value)
-	}
-	alone, _ := sort(valueKey(detach(x), descending), false)
-	return placed{valueAlone(keyValue(alone, dt, descending), differentiatedAs(value, gather(x, axis, at)), at), at}
-}
-
 // mostSelected is how many of the greatest elements are selected one after the other, without sorting the others.
 const mostSelected = 16
 
@@ -185,15 +171,3 @@ func selected(x *uop.UOp, k int64, axis int, largest bool) placed {
 }
 
 func isNumbers(s uop.Shape) bool { _, ok := s.Ints(); return ok && !s.Numel().IsNum(0) }
-
-// orderedByDigits sorts along an axis.
-func orderedByDigits(x *uop.UOp, axis int, descending bool) placed {
-	last := len(x.Shape()) - 1
-	t := transpose(x, axis, -1)
-	n := t.Shape()[last]
-	rows := reshape(t, uop.Shape{numel("x", t.Shape()[:last]), n})
-	p := sortedBy(rows, 1, descending, func(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
-		return radixSort(key, int64(8*x.DType.Itemsize()), positions)
-	})
-	return p.both(func(v *uop.UOp) *uop.UOp { return transpose(reshape(v, t.Shape()), axis, -1) })
-}
