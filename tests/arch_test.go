@@ -62,6 +62,8 @@ var below = map[string][]string{
 	"lax":           {"polygrad"},
 	"special":       {"polygrad"},
 	"tree":          {"polygrad"},
+	"linalg":        {"polygrad"},
+	"numpy":         {"polygrad"},
 	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},
 	"capi": {

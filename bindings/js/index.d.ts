@@ -12,6 +12,8 @@ export * as random from './lib/random.js'
 /** Control flow, what elements of a batch know of each other, and operations of XLA. */
 export * as lax from './lib/lax.js'
 export * as special from './lib/special.js'
+export * as linalg from './lib/linalg.js'
+export * as numpy from './lib/numpy.js'
 /** Functions of functions: gradients, Jacobians, tangents, batches, rules and compiled functions. */
 export * as func from './lib/func/index.js'
 

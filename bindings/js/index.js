@@ -20,6 +20,8 @@ const hf = require('./lib/hf.js')
 const random = require('./lib/random.js')
 const lax = require('./lib/lax.js')
 const special = require('./lib/special.js')
+const linalg = require('./lib/linalg.js')
+const numpy = require('./lib/numpy.js')
 const func = require('./lib/func/index.js')
 const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
@@ -38,6 +40,8 @@ module.exports = {
   random,
   lax,
   special,
+  linalg,
+  numpy,
   func,
   nn,
   ...require('./lib/nn/index.js'),

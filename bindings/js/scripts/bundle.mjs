@@ -49,7 +49,7 @@ const forBrowsers = {
 }
 
 /** Groups of functions that the module exports as objects, each of which has an entry of its own. */
-const GROUPS = { random: 'lib/random.js', lax: 'lib/lax.js', special: 'lib/special.js', func: 'lib/func/index.js' }
+const GROUPS = { random: 'lib/random.js', lax: 'lib/lax.js', special: 'lib/special.js', linalg: 'lib/linalg.js', numpy: 'lib/numpy.js', func: 'lib/func/index.js' }
 
 /** What all bundles have in common. */
 export const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', target: 'es2022', legalComments: 'none', logLevel: 'warning' }

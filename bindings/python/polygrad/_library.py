@@ -145,7 +145,7 @@ def _holds(given: Any, value: Any) -> bool:
     return given is value or (type(given) in {list, tuple} and any(_holds(g, value) for g in given))
 
 
-_PACKAGES = {"polygrad", "polygrad.nn"}
+_PACKAGES = {"polygrad", "polygrad.nn", "polygrad.numpy"}
 _PUBLIC = re.compile(r"[^_]|__(?!init__|new__|call__)")
 
 

@@ -418,6 +418,23 @@ class Methods(Base):
     def __invert__(self) -> Self:
         return self._call1(BITWISE_NOT)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return the namespace of the array API standard: polygrad.numpy."""
+        from polygrad import numpy
+
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"__array_namespace__: api_version: {api_version!r}, expected \"2024.12\"")
+        return numpy
+
+    @property
+    def mT(self) -> Self:
+        """The matrices in the last two axes transposed."""
+        return self._call1(T)
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
+        """Return the tensor, on the device that it must be on already."""
+        return finish(self, device, None)
+
     def __iadd__(self, x: Operand) -> Self:
         return self._in_place(self + x)
 

@@ -140,7 +140,8 @@ def polygamma(n: Operand, x: Operand) -> Tensor:
 
     x must be positive unless n is 0.
     """
-    return array(n, x)._call1(_POLYGAMMA, operand(x, n))
+    n = array(n, x)
+    return n._call1(_POLYGAMMA, operand(x, n))
 
 
 def multigammaln(a: Operand, d: int) -> Tensor:
@@ -161,7 +162,8 @@ def gammainc(a: Operand, x: Operand) -> Tensor:
 
     The relative error in float64 is below 1e-12 for a up to 1e6; a small P is as accurate.
     """
-    return array(a, x)._call1(_GAMMAINC, operand(x, a))
+    a = array(a, x)
+    return a._call1(_GAMMAINC, operand(x, a))
 
 
 def gammaincc(a: Operand, x: Operand) -> Tensor:
@@ -169,12 +171,14 @@ def gammaincc(a: Operand, x: Operand) -> Tensor:
 
     It is computed itself where x > a + 1, so a small Q is accurate there.
     """
-    return array(a, x)._call1(_GAMMAINCC, operand(x, a))
+    a = array(a, x)
+    return a._call1(_GAMMAINCC, operand(x, a))
 
 
 def beta(a: Operand, b: Operand) -> Tensor:
     """The beta function B(a, b) for positive a and b."""
-    return array(a, b)._call1(_BETA, operand(b, a))
+    a = array(a, b)
+    return a._call1(_BETA, operand(b, a))
 
 
 def betaln(a: Operand, b: Operand) -> Tensor:
@@ -182,7 +186,8 @@ def betaln(a: Operand, b: Operand) -> Tensor:
 
     It is accurate also for large arguments.
     """
-    return array(a, b)._call1(_BETALN, operand(b, a))
+    a = array(a, b)
+    return a._call1(_BETALN, operand(b, a))
 
 
 def betainc(a: Operand, b: Operand, x: Operand) -> Tensor:
@@ -190,7 +195,8 @@ def betainc(a: Operand, b: Operand, x: Operand) -> Tensor:
 
     The relative error in float64 is below 1e-11 for a, b up to 1e3.
     """
-    return array(a, b)._call1(_BETAINC, operand(b, a), operand(x, a))
+    a = array(a, b)
+    return a._call1(_BETAINC, operand(b, a), operand(x, a))
 
 
 def zeta(x: Operand, q: Operand) -> Tensor:
@@ -198,7 +204,8 @@ def zeta(x: Operand, q: Operand) -> Tensor:
 
     It is that of Riemann for q = 1. q must be positive.
     """
-    return array(x, q)._call1(_ZETA, operand(q, x))
+    x = array(x, q)
+    return x._call1(_ZETA, operand(q, x))
 
 
 def erf(x: Operand) -> Tensor:
@@ -276,7 +283,8 @@ def xlogy(x: Operand, y: Operand) -> Tensor:
 
     It is 0 for x = 0.
     """
-    return array(x, y)._call1(_XLOGY, operand(y, x))
+    x = array(x, y)
+    return x._call1(_XLOGY, operand(y, x))
 
 
 def xlog1py(x: Operand, y: Operand) -> Tensor:
@@ -284,7 +292,8 @@ def xlog1py(x: Operand, y: Operand) -> Tensor:
 
     It is 0 for x = 0.
     """
-    return array(x, y)._call1(_XLOG1PY, operand(y, x))
+    x = array(x, y)
+    return x._call1(_XLOG1PY, operand(y, x))
 
 
 def entr(x: Operand) -> Tensor:
@@ -300,7 +309,8 @@ def rel_entr(x: Operand, y: Operand) -> Tensor:
 
     It is 0 for x = 0 and infinite for negative numbers.
     """
-    return array(x, y)._call1(_REL_ENTR, operand(y, x))
+    x = array(x, y)
+    return x._call1(_REL_ENTR, operand(y, x))
 
 
 def kl_div(x: Operand, y: Operand) -> Tensor:
@@ -308,7 +318,8 @@ def kl_div(x: Operand, y: Operand) -> Tensor:
 
     It is infinite for negative numbers.
     """
-    return array(x, y)._call1(_KL_DIV, operand(y, x))
+    x = array(x, y)
+    return x._call1(_KL_DIV, operand(y, x))
 
 
 def sinc(x: Operand) -> Tensor:

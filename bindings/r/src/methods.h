@@ -271,58 +271,225 @@ static const Param p362[] = {{"y", 'o', 0}};
 static const Param p364[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p365[] = {{"axis", 'X', 1}};
 static const Param p366[] = {{"axis", 'X', 1}};
-static const Param p367[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p368[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p369[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p370[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p371[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p372[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p373[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p374[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p375[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p376[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p377[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p378[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p379[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p380[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p381[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p382[] = {{"weight", 't', 0}};
-static const Param p383[] = {{"p", 'f', 0}};
-static const Param p384[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p385[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p386[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p387[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p388[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p389[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p390[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p391[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p392[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p393[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p394[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p395[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p396[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p397[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p398[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p399[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p400[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p401[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p402[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p403[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p404[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p405[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p406[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p407[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p408[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p409[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p410[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p411[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p412[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p413[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p414[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p415[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p416[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p417[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p418[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p367[] = {{"upper", 'b', 0}};
+static const Param p368[] = {{"b", 't', 0}, {"lower", 'b', 0}};
+static const Param p369[] = {{"b", 't', 0}, {"lower", 'b', 0}, {"trans", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p373[] = {{"rtol", 'o', 1}};
+static const Param p374[] = {{"b", 't', 0}};
+static const Param p375[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p376[] = {{"b", 't', 0}};
+static const Param p377[] = {{"ind", 'i', 0}};
+static const Param p378[] = {{"mode", 's', 0}};
+static const Param p379[] = {{"full_matrices", 'b', 0}};
+static const Param p381[] = {{"upper", 'b', 0}};
+static const Param p382[] = {{"upper", 'b', 0}};
+static const Param p385[] = {{"n", 'i', 0}};
+static const Param p386[] = {{"rtol", 'o', 1}};
+static const Param p387[] = {{"keepdims", 'b', 0}, {"ord", 'G', 0}};
+static const Param p388[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"ord", 'f', 0}};
+static const Param p389[] = {{"p", 'G', 0}};
+static const Param p421[] = {{"y", 'o', 0}};
+static const Param p422[] = {{"y", 'o', 0}};
+static const Param p423[] = {{"y", 'o', 0}};
+static const Param p424[] = {{"y", 'o', 0}};
+static const Param p425[] = {{"y", 'o', 0}};
+static const Param p426[] = {{"y", 'o', 0}};
+static const Param p427[] = {{"y", 'o', 0}};
+static const Param p428[] = {{"y", 'o', 0}};
+static const Param p429[] = {{"y", 'o', 0}};
+static const Param p430[] = {{"y", 'o', 0}};
+static const Param p431[] = {{"y", 'o', 0}};
+static const Param p432[] = {{"y", 'o', 0}};
+static const Param p433[] = {{"y", 'o', 0}};
+static const Param p434[] = {{"y", 'o', 0}};
+static const Param p435[] = {{"y", 'o', 0}};
+static const Param p436[] = {{"y", 'o', 0}};
+static const Param p437[] = {{"y", 'o', 0}};
+static const Param p438[] = {{"y", 'o', 0}};
+static const Param p439[] = {{"y", 'o', 0}};
+static const Param p440[] = {{"y", 'o', 0}};
+static const Param p441[] = {{"y", 'o', 0}};
+static const Param p442[] = {{"y", 'o', 0}};
+static const Param p443[] = {{"y", 'o', 0}};
+static const Param p444[] = {{"y", 'o', 0}};
+static const Param p445[] = {{"y", 'o', 0}};
+static const Param p460[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
+static const Param p463[] = {{"y", 'o', 0}};
+static const Param p464[] = {{"y", 'o', 0}};
+static const Param p465[] = {{"y", 'o', 0}};
+static const Param p466[] = {{"y", 'o', 0}};
+static const Param p467[] = {{"y", 'o', 0}};
+static const Param p468[] = {{"y", 'o', 0}};
+static const Param p469[] = {{"y", 'o', 0}};
+static const Param p470[] = {{"y", 'o', 0}};
+static const Param p471[] = {{"y", 'o', 0}};
+static const Param p472[] = {{"y", 'o', 0}};
+static const Param p473[] = {{"y", 'o', 0}};
+static const Param p474[] = {{"y", 'o', 0}};
+static const Param p475[] = {{"y", 'o', 0}};
+static const Param p476[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p477[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p478[] = {{"min", 'o', 1}, {"max", 'o', 1}};
+static const Param p479[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p480[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p481[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p482[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p483[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p484[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p485[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p486[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p487[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p488[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p489[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p490[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p491[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p492[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p493[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p494[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p495[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p496[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p497[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p498[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p499[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p500[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p501[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p502[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p503[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p504[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p505[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p506[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p507[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
+static const Param p508[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p509[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p510[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p511[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p512[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
+static const Param p513[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
+static const Param p514[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p515[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
+static const Param p516[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
+static const Param p517[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
+static const Param p518[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
+static const Param p519[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p520[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p521[] = {{"axis", 'x', 0}};
+static const Param p522[] = {{"kth", 'I', 0}, {"axis", 'x', 0}};
+static const Param p523[] = {{"kth", 'I', 0}, {"axis", 'x', 0}};
+static const Param p524[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p525[] = {{"bins", 't', 0}, {"right", 'b', 0}};
+static const Param p526[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
+static const Param p527[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
+static const Param p528[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p529[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p530[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p531[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p532[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p533[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p534[] = {{"values", 't', 0}, {"invert", 'b', 0}};
+static const Param p535[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p536[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p537[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p538[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p539[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
+static const Param p540[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
+static const Param p541[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
+static const Param p542[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
+static const Param p543[] = {{"obj", 'I', 0}, {"axis", 'x', 1}};
+static const Param p544[] = {{"obj", 'I', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
+static const Param p545[] = {{"axes", 'X', 1}};
+static const Param p546[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
+static const Param p547[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p549[] = {{"axis", 'X', 1}};
+static const Param p550[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
+static const Param p551[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p552[] = {{"axis", 'X', 1}};
+static const Param p553[] = {{"axis", 'X', 0}};
+static const Param p554[] = {{"shape", 'I', 0}};
+static const Param p556[] = {{"repetitions", 'I', 0}};
+static const Param p557[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
+static const Param p558[] = {{"axis", 'x', 0}};
+static const Param p559[] = {{"axis", 'x', 0}};
+static const Param p560[] = {{"axis", 'x', 0}};
+static const Param p561[] = {{"k", 'i', 0}};
+static const Param p562[] = {{"k", 'i', 0}};
+static const Param p563[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p564[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
+static const Param p565[] = {{"k", 'i', 0}};
+static const Param p566[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
+static const Param p567[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
+static const Param p568[] = {{"y", 't', 0}};
+static const Param p569[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
+static const Param p570[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p571[] = {{"y", 't', 0}};
+static const Param p572[] = {{"y", 'o', 0}};
+static const Param p573[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p574[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p575[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p576[] = {{"x", 'o', 0}};
+static const Param p577[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
+static const Param p578[] = {{"q", 't', 0}};
+static const Param p579[] = {{"q", 't', 0}};
+static const Param p580[] = {{"q", 't', 0}};
+static const Param p581[] = {{"m", 'i', 0}};
+static const Param p582[] = {{"m", 'i', 0}, {"k", 'F', 1}};
+static const Param p583[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
+static const Param p584[] = {{"M", 'i', 0}};
+static const Param p585[] = {{"M", 'i', 0}};
+static const Param p586[] = {{"M", 'i', 0}};
+static const Param p587[] = {{"M", 'i', 0}};
+static const Param p588[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
+static const Param p589[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p590[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p591[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p592[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p593[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p594[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p595[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p596[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p597[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p598[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p599[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p600[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p601[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p602[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p603[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p604[] = {{"weight", 't', 0}};
+static const Param p605[] = {{"p", 'f', 0}};
+static const Param p606[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p607[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p608[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p609[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p610[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p611[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p612[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p613[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p614[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p615[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p616[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p617[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p618[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p619[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p620[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p621[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p622[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p623[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p624[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p625[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p626[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p627[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p628[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p629[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p630[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p631[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p632[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p633[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p634[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p635[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p636[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p637[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p638[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p639[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p640[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -692,56 +859,278 @@ static const Method methods[] = {
     {"special.logsumexp", p364, 2, 'm', 1, 0, 0},
     {"special.softmax", p365, 1, 'm', 1, 0, 0},
     {"special.log_softmax", p366, 1, 'm', 1, 0, 0},
-    {"Linear", p367, 3, 0, 0, 0, 0},
-    {"Linear.forward", p368, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p369, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p370, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p371, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p372, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p373, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p374, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p375, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p376, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p377, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p378, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p379, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p380, 7, 'm', 1, 0, 0},
-    {"Embedding", p381, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p382, 1, 'm', 1, 0, 0},
-    {"Dropout", p383, 1, 0, 0, 0, 0},
-    {"Conv2d", p384, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p385, 6, 'm', 1, 0, 0},
-    {"Conv1d", p386, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p387, 6, 'm', 1, 0, 0},
-    {"Conv3d", p388, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p389, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p390, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p391, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p392, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p393, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p394, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p395, 5, 'm', 2, 0, 0},
-    {"GRUCell", p396, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", p397, 5, 'm', 1, 0, 0},
-    {"LSTM", p398, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p399, 7, 'm', 3, 0, 0},
-    {"GRU", p400, 7, 0, 0, 0, 0},
-    {"GRU.forward", p401, 7, 'm', 2, 0, 0},
-    {"LARS", p402, 9, 'j', 0, 0, 0},
-    {"SGD", p403, 5, 'j', 0, 0, 0},
-    {"Muon", p404, 6, 'j', 0, 0, 0},
-    {"LAMB", p405, 6, 'j', 0, 0, 0},
-    {"Adam", p406, 5, 'j', 0, 0, 0},
-    {"AdamW", p407, 5, 'j', 0, 0, 0},
-    {"StepLR", p408, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p409, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p410, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p411, 3, 'm', 1, 0, 0},
-    {"LinearLR", p412, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p413, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p414, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p415, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p416, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p417, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p418, 12, 'm', 4, 0, 0},
+    {"linalg.cholesky", p367, 1, 'm', 1, 0, 0},
+    {"linalg.cho_solve", p368, 2, 'm', 1, 0, 0},
+    {"linalg.solve_triangular", p369, 4, 'm', 1, 0, 0},
+    {"linalg.det", NULL, 0, 'm', 1, 0, 0},
+    {"linalg.slogdet", NULL, 0, 'm', 2, 0, 0},
+    {"linalg.inv", NULL, 0, 'm', 1, 0, 0},
+    {"linalg.pinv", p373, 1, 'm', 1, 0, 0},
+    {"linalg.solve", p374, 1, 'm', 1, 0, 0},
+    {"linalg.lstsq", p375, 2, 'm', 4, 0, 0},
+    {"linalg.tensorsolve", p376, 1, 'm', 1, 0, 0},
+    {"linalg.tensorinv", p377, 1, 'm', 1, 0, 0},
+    {"linalg.qr", p378, 1, 'm', 2, 0, 0},
+    {"linalg.svd", p379, 1, 'm', 3, 0, 0},
+    {"linalg.svdvals", NULL, 0, 'm', 1, 0, 0},
+    {"linalg.eigh", p381, 1, 'm', 2, 0, 0},
+    {"linalg.eigvalsh", p382, 1, 'm', 1, 0, 0},
+    {"linalg.lu", NULL, 0, 'm', 3, 0, 0},
+    {"linalg.expm", NULL, 0, 'm', 1, 0, 0},
+    {"linalg.matrix_power", p385, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_rank", p386, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_norm", p387, 2, 'm', 1, 0, 0},
+    {"linalg.vector_norm", p388, 3, 'm', 1, 0, 0},
+    {"linalg.cond", p389, 1, 'm', 1, 0, 0},
+    {"linalg.multi_dot", NULL, 0, 'j', 1, 0, 0},
+    {"numpy.abs", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.acos", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.acosh", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.asin", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.asinh", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.atan", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.atanh", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.cos", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.cosh", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.exp", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.exp2", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.expm1", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.isfinite", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.isinf", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.isnan", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.log", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.log1p", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.log2", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.log10", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.logical_not", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.negative", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.sign", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.sin", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.sinh", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.square", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.sqrt", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.tan", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.tanh", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.reciprocal", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.bitwise_invert", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.add", p421, 1, 'm', 1, 0, 0},
+    {"numpy.subtract", p422, 1, 'm', 1, 0, 0},
+    {"numpy.multiply", p423, 1, 'm', 1, 0, 0},
+    {"numpy.divide", p424, 1, 'm', 1, 0, 0},
+    {"numpy.pow", p425, 1, 'm', 1, 0, 0},
+    {"numpy.maximum", p426, 1, 'm', 1, 0, 0},
+    {"numpy.minimum", p427, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_and", p428, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_or", p429, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_xor", p430, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_left_shift", p431, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_right_shift", p432, 1, 'm', 1, 0, 0},
+    {"numpy.less", p433, 1, 'm', 1, 0, 0},
+    {"numpy.less_equal", p434, 1, 'm', 1, 0, 0},
+    {"numpy.greater", p435, 1, 'm', 1, 0, 0},
+    {"numpy.greater_equal", p436, 1, 'm', 1, 0, 0},
+    {"numpy.equal", p437, 1, 'm', 1, 0, 0},
+    {"numpy.not_equal", p438, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp", p439, 1, 'm', 1, 0, 0},
+    {"numpy.copysign", p440, 1, 'm', 1, 0, 0},
+    {"numpy.atan2", p441, 1, 'm', 1, 0, 0},
+    {"numpy.hypot", p442, 1, 'm', 1, 0, 0},
+    {"numpy.floor_divide", p443, 1, 'm', 1, 0, 0},
+    {"numpy.remainder", p444, 1, 'm', 1, 0, 0},
+    {"numpy.fmod", p445, 1, 'm', 1, 0, 0},
+    {"numpy.ceil", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.floor", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.trunc", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.round", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.positive", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.signbit", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.cbrt", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.deg2rad", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.rad2deg", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.sinc", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.i0", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.isposinf", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.isneginf", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.bitwise_count", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", p460, 3, 'm', 1, 0, 0},
+    {"numpy.modf", NULL, 0, 'm', 2, 0, 0},
+    {"numpy.frexp", NULL, 0, 'm', 2, 0, 0},
+    {"numpy.ldexp", p463, 1, 'm', 1, 0, 0},
+    {"numpy.logical_and", p464, 1, 'm', 1, 0, 0},
+    {"numpy.logical_or", p465, 1, 'm', 1, 0, 0},
+    {"numpy.logical_xor", p466, 1, 'm', 1, 0, 0},
+    {"numpy.nextafter", p467, 1, 'm', 1, 0, 0},
+    {"numpy.gcd", p468, 1, 'm', 1, 0, 0},
+    {"numpy.lcm", p469, 1, 'm', 1, 0, 0},
+    {"numpy.fmax", p470, 1, 'm', 1, 0, 0},
+    {"numpy.fmin", p471, 1, 'm', 1, 0, 0},
+    {"numpy.heaviside", p472, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp2", p473, 1, 'm', 1, 0, 0},
+    {"numpy.float_power", p474, 1, 'm', 1, 0, 0},
+    {"numpy.divmod", p475, 1, 'm', 2, 0, 0},
+    {"numpy.isclose", p476, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", p477, 2, 'm', 1, 0, 0},
+    {"numpy.clip", p478, 2, 'm', 1, 0, 0},
+    {"numpy.sum", p479, 3, 'm', 1, 0, 0},
+    {"numpy.prod", p480, 3, 'm', 1, 0, 0},
+    {"numpy.max", p481, 2, 'm', 1, 0, 0},
+    {"numpy.min", p482, 2, 'm', 1, 0, 0},
+    {"numpy.mean", p483, 2, 'm', 1, 0, 0},
+    {"numpy.any", p484, 2, 'm', 1, 0, 0},
+    {"numpy.all", p485, 2, 'm', 1, 0, 0},
+    {"numpy.var", p486, 3, 'm', 1, 0, 0},
+    {"numpy.std", p487, 3, 'm', 1, 0, 0},
+    {"numpy.argmax", p488, 2, 'm', 1, 0, 0},
+    {"numpy.argmin", p489, 2, 'm', 1, 0, 0},
+    {"numpy.ptp", p490, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", p491, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", p492, 4, 'm', 1, 0, 0},
+    {"numpy.percentile", p493, 4, 'm', 1, 0, 0},
+    {"numpy.nanquantile", p494, 4, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", p495, 4, 'm', 1, 0, 0},
+    {"numpy.median", p496, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", p497, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", p498, 2, 'm', 1, 0, 0},
+    {"numpy.nanprod", p499, 2, 'm', 1, 0, 0},
+    {"numpy.nanmax", p500, 2, 'm', 1, 0, 0},
+    {"numpy.nanmin", p501, 2, 'm', 1, 0, 0},
+    {"numpy.nanmean", p502, 2, 'm', 1, 0, 0},
+    {"numpy.nanvar", p503, 3, 'm', 1, 0, 0},
+    {"numpy.nanstd", p504, 3, 'm', 1, 0, 0},
+    {"numpy.nanargmax", p505, 2, 'm', 1, 0, 0},
+    {"numpy.nanargmin", p506, 2, 'm', 1, 0, 0},
+    {"numpy.average", p507, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", p508, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", p509, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", p510, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", p511, 3, 'm', 1, 0, 0},
+    {"numpy.cov", p512, 6, 'm', 1, 0, 0},
+    {"numpy.corrcoef", p513, 2, 'm', 1, 0, 0},
+    {"numpy.diff", p514, 4, 'm', 1, 0, 0},
+    {"numpy.gradient", p515, 3, 'm', 0, 0, 0},
+    {"numpy.trapezoid", p516, 2, 'm', 1, 0, 0},
+    {"numpy.unwrap", p517, 3, 'm', 1, 0, 0},
+    {"numpy.interp", p518, 4, 'm', 1, 0, 0},
+    {"numpy.sort", p519, 3, 'm', 1, 0, 0},
+    {"numpy.argsort", p520, 3, 'm', 1, 0, 0},
+    {"numpy.lexsort", p521, 1, 'j', 1, 0, 0},
+    {"numpy.partition", p522, 2, 'm', 1, 0, 0},
+    {"numpy.argpartition", p523, 2, 'm', 1, 0, 0},
+    {"numpy.searchsorted", p524, 3, 'm', 1, 0, 0},
+    {"numpy.digitize", p525, 2, 'm', 1, 0, 0},
+    {"numpy.bincount", p526, 3, 'm', 1, 0, 0},
+    {"numpy.histogram", p527, 4, 'm', 2, 0, 0},
+    {"numpy.unique_all", p528, 2, 'm', 4, 0, 0},
+    {"numpy.unique_values", p529, 2, 'm', 1, 0, 0},
+    {"numpy.union1d", p530, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", p531, 3, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", p532, 3, 'm', 1, 0, 0},
+    {"numpy.setxor1d", p533, 3, 'm', 1, 0, 0},
+    {"numpy.isin", p534, 2, 'm', 1, 0, 0},
+    {"numpy.nonzero", p535, 2, 'm', 0, 0, 0},
+    {"numpy.argwhere", p536, 2, 'm', 1, 0, 0},
+    {"numpy.flatnonzero", p537, 2, 'm', 1, 0, 0},
+    {"numpy.extract", p538, 3, 'm', 1, 0, 0},
+    {"numpy.take", p539, 2, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", p540, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", p541, 3, 'm', 1, 0, 0},
+    {"numpy.put", p542, 2, 'm', 1, 0, 0},
+    {"numpy.delete", p543, 2, 'm', 1, 0, 0},
+    {"numpy.insert", p544, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", p545, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", p546, 2, 'm', 1, 0, 0},
+    {"numpy.swapaxes", p547, 2, 'm', 1, 0, 0},
+    {"numpy.matrix_transpose", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.flip", p549, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", p550, 2, 'm', 1, 0, 0},
+    {"numpy.roll", p551, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", p552, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", p553, 1, 'm', 1, 0, 0},
+    {"numpy.broadcast_to", p554, 1, 'm', 1, 0, 0},
+    {"numpy.ravel", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.tile", p556, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", p557, 2, 'm', 1, 0, 0},
+    {"numpy.concat", p558, 1, 'j', 1, 0, 0},
+    {"numpy.stack", p559, 1, 'j', 1, 0, 0},
+    {"numpy.unstack", p560, 1, 'm', 0, 0, 0},
+    {"numpy.tril", p561, 1, 'm', 1, 0, 0},
+    {"numpy.triu", p562, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", p563, 3, 'm', 1, 0, 0},
+    {"numpy.trace", p564, 4, 'm', 1, 0, 0},
+    {"numpy.diag", p565, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", p566, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", p567, 3, 'm', 1, 0, 0},
+    {"numpy.matmul", p568, 1, 'm', 1, 0, 0},
+    {"numpy.tensordot", p569, 3, 'm', 1, 0, 0},
+    {"numpy.vecdot", p570, 2, 'm', 1, 0, 0},
+    {"numpy.outer", p571, 1, 'm', 1, 0, 0},
+    {"numpy.kron", p572, 1, 'm', 1, 0, 0},
+    {"numpy.cross", p573, 2, 'm', 1, 0, 0},
+    {"numpy.convolve", p574, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", p575, 2, 'm', 1, 0, 0},
+    {"numpy.polyval", p576, 1, 'm', 1, 0, 0},
+    {"numpy.polyfit", p577, 3, 'm', 1, 0, 0},
+    {"numpy.polyadd", p578, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", p579, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", p580, 1, 'm', 1, 0, 0},
+    {"numpy.polyder", p581, 1, 'm', 1, 0, 0},
+    {"numpy.polyint", p582, 2, 'm', 1, 0, 0},
+    {"numpy.vander", p583, 2, 'm', 1, 0, 0},
+    {"numpy.bartlett", p584, 1, 0, 1, 0, 0},
+    {"numpy.blackman", p585, 1, 0, 1, 0, 0},
+    {"numpy.hamming", p586, 1, 0, 1, 0, 0},
+    {"numpy.hanning", p587, 1, 0, 1, 0, 0},
+    {"numpy.kaiser", p588, 2, 0, 1, 0, 0},
+    {"Linear", p589, 3, 0, 0, 0, 0},
+    {"Linear.forward", p590, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p591, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p592, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p593, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p594, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p595, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p596, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p597, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p598, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p599, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p600, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p601, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p602, 7, 'm', 1, 0, 0},
+    {"Embedding", p603, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p604, 1, 'm', 1, 0, 0},
+    {"Dropout", p605, 1, 0, 0, 0, 0},
+    {"Conv2d", p606, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p607, 6, 'm', 1, 0, 0},
+    {"Conv1d", p608, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p609, 6, 'm', 1, 0, 0},
+    {"Conv3d", p610, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p611, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p612, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p613, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p614, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p615, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p616, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p617, 5, 'm', 2, 0, 0},
+    {"GRUCell", p618, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", p619, 5, 'm', 1, 0, 0},
+    {"LSTM", p620, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p621, 7, 'm', 3, 0, 0},
+    {"GRU", p622, 7, 0, 0, 0, 0},
+    {"GRU.forward", p623, 7, 'm', 2, 0, 0},
+    {"LARS", p624, 9, 'j', 0, 0, 0},
+    {"SGD", p625, 5, 'j', 0, 0, 0},
+    {"Muon", p626, 6, 'j', 0, 0, 0},
+    {"LAMB", p627, 6, 'j', 0, 0, 0},
+    {"Adam", p628, 5, 'j', 0, 0, 0},
+    {"AdamW", p629, 5, 'j', 0, 0, 0},
+    {"StepLR", p630, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p631, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p632, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p633, 3, 'm', 1, 0, 0},
+    {"LinearLR", p634, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p635, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p636, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p637, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p638, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p639, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p640, 12, 'm', 4, 0, 0},
 };

@@ -137,6 +137,10 @@ func (p *Param) accept(value any) (any, error) {
 			return uop.Float(v), nil
 		case Floats:
 			return []float64{v}, nil
+		case IntsOrText:
+			if math.IsInf(v, 0) && len(p.Choices) == 0 { // an order of a norm
+				return strings.Replace(fmt.Sprint(v), "+Inf", "inf", 1), nil
+			}
 		}
 		ok, err = p.Kind == Float, p.within(v)
 	case uop.Const:

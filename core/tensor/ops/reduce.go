@@ -47,15 +47,20 @@ func position(name, doc string, f func(x *uop.UOp, axis int, keepdim bool) (*uop
 
 // alongOrFlat applies a function along the axis that is given, or to the flattened tensor.
 func (a *Args) alongOrFlat(f func(x *uop.UOp, axis int, keepdim bool) (*uop.UOp, error)) (*uop.UOp, error) {
+	return a.alongOrFlatAs("keepdim", f)
+}
+
+// alongOrFlatAs is alongOrFlat for another name of the argument that keeps the axes.
+func (a *Args) alongOrFlatAs(keepdim string, f func(x *uop.UOp, axis int, keepdim bool) (*uop.UOp, error)) (*uop.UOp, error) {
 	if a.given("axis") {
-		return f(a.X, a.axis("axis"), a.bool("keepdim"))
+		return f(a.X, a.axis("axis"), a.bool(keepdim))
 	}
 	flat, err := tensor.Flatten(a.X, 0, -1)
 	if err != nil {
 		return nil, err
 	}
 	r, err := f(flat, 0, false)
-	if err != nil || !a.bool("keepdim") {
+	if err != nil || !a.bool(keepdim) {
 		return r, err
 	}
 	shape := uop.ShapeOf()

@@ -23,6 +23,11 @@ def array(x: Any, beside: Any = None) -> Tensor:
     return Tensor(plain_scalar(x))
 
 
-def arrays(xs: Iterable[Any]) -> list[Tensor]:
+def maybe(x: Any) -> Tensor | None:
+    """Return an operand that may be left out."""
+    return None if x is None else array(x)
+
+
+def tensors(xs: Iterable[Any]) -> list[Tensor]:
     """Return operands as tensors."""
     return [array(x) for x in xs]

@@ -23,7 +23,7 @@ const { functionOf } = require('./call.js')
 	names := make([]string, len(m.Ops))
 	for i := range m.Ops {
 		op := &m.Ops[i]
-		names[i] = camel(op.FunctionName())
+		names[i] = javascriptFunction(op)
 		first, self := m.OperandOf(op)+", ", fmt.Sprintf("tensorOf(%s, '%s.%s: %s'), ", m.OperandOf(op), m.Name, names[i], m.OperandOf(op))
 		method := "one"
 		if op.Results != 1 {
@@ -41,7 +41,7 @@ const { functionOf } = require('./call.js')
 	}
 	slices.Sort(names)
 	for _, alias := range m.Aliases {
-		names = append(names, alias[0]+": "+alias[1])
+		names = append(names, camel(alias[0])+": "+camel(alias[1]))
 	}
 	for _, file := range javascriptModuleParts[m.Name] {
 		names = append(names, fmt.Sprintf("...require('%s.js')", file))
@@ -83,11 +83,11 @@ func javascriptModuleTypes(m *ops.Module) []byte {
 		}
 		for _, way := range waysToCall(list, 1, needs(list)) {
 			params := slices.DeleteFunc([]string{first, group("", way, "")}, func(s string) bool { return s == "" })
-			fmt.Fprintf(&b, "export function %s(%s): %s\n", camel(op.FunctionName()), strings.Join(params, ", "), result)
+			fmt.Fprintf(&b, "export function %s(%s): %s\n", javascriptFunction(op), strings.Join(params, ", "), result)
 		}
 	}
 	for _, alias := range m.Aliases {
-		fmt.Fprintf(&b, "\nexport {\n  /** %s by its other name. */\n  %s as %s\n}\n", alias[1], alias[1], alias[0])
+		fmt.Fprintf(&b, "\nexport {\n  /** %s by its other name. */\n  %s as %s\n}\n", camel(alias[1]), camel(alias[1]), camel(alias[0]))
 	}
 	for i, file := range javascriptModuleParts[m.Name] {
 		if i == 0 {
@@ -96,6 +96,15 @@ func javascriptModuleTypes(m *ops.Module) []byte {
 		fmt.Fprintf(&b, "export * from '%s.js'\n", file)
 	}
 	return b.Bytes()
+}
+
+// javascriptFunction is the name of a function; a word of the language has an underscore behind it.
+func javascriptFunction(op *ops.Op) string {
+	name := camel(op.FunctionName())
+	if name == "var" || name == "delete" {
+		return name + "_"
+	}
+	return name
 }
 
 // javascriptModuleParts are files with functions of modules that call functions.
@@ -119,6 +128,16 @@ var javascriptModuleExamples = map[string][]string{"random": {
 	"@example",
 	"special.gammainc(new Tensor([0.5, 2]), 1)",
 	"special.expit(new Tensor([-1, 0, 1]))",
+}, "linalg": {
+	"",
+	"@example",
+	"linalg.solve(new Tensor([[2, 1], [1, 3]]), new Tensor([1, 2]))",
+}, "numpy": {
+	"",
+	"@example",
+	"const x = new Tensor([5, 1, 4, 2])",
+	"numpy.quantile(x, 0.25)",
+	"numpy.uniqueValues(x)",
 }}
 
 // javascriptModuleParams is javascriptParams of a function, where seeds have up to 64 bits.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/format"
 	"regexp"
@@ -57,7 +58,9 @@ func goModule(m *ops.Module) []byte {
 		for _, p := range op.Params {
 			if p.Optional {
 				optional = true
-				options[p.Name] = p
+				if options[p.Name].Kind != ops.Axes { // of which one may be an axis
+					options[p.Name] = p
+				}
 				users[p.Name] = append(users[p.Name], name)
 				continue
 			}
@@ -133,6 +136,9 @@ func pythonModule(m *ops.Module) []byte {
 			params[0] = first + ": Operand"
 		}
 		body := moduleCall("return "+self+"."+method, args)
+		if m.Arrays && strings.Contains(strings.Join(args, " "), ", "+first+")") {
+			body = "    " + first + " = " + self + "\n" + moduleCall("return "+first+"."+method, args)
+		}
 		switch op.Form {
 		case ops.Maker:
 			params, body = params[1:], moduleCall("return make", append([]string{"Tensor"}, args...))
@@ -140,7 +146,7 @@ func pythonModule(m *ops.Module) []byte {
 			list := first
 			params[0] = first + ": Sequence[Tensor]"
 			if m.Arrays {
-				list, params[0] = "arrays("+first+")", first+": Sequence[Operand]"
+				list, params[0] = "tensors("+first+")", first+": Sequence[Operand]"
 			}
 			body = moduleCall("return join", append([]string{list}, args...)) + one
 		}
@@ -158,10 +164,14 @@ func pythonModule(m *ops.Module) []byte {
 	if len(m.Aliases) > 0 {
 		b.WriteString("\n")
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, natural)
 	text := strings.Join(slices.Concat([]string{"\"\"\"" + firstLine(m.Doc)}, pythonText(m.Doc), examples[m.Name], []string{"\"\"\""}), "\n")
 	text = strings.Replace(text, "\n\n\"\"\"", "\n\"\"\"", 1)
 	code := constants.String() + b.String()
+	plain := "tensor"
+	if m.Arrays {
+		plain = "" // in texts only
+	}
 	typing := importsOf(code, "    ", "polygrad._base", "Operand", "Sizes") + importsOf(code, "    ", "polygrad.dtype", "DTypeLike")
 	if strings.Contains(code, "Sequence[") {
 		typing = "    from collections.abc import Sequence\n\n" + typing
@@ -172,9 +182,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-` + importsOf(code, "", "polygrad._base", "float_type", "join", "make", "operand", "operation", "tensor") +
+` + importsOf(code, "", "polygrad._base", "float_type", "join", "make", "operand", "operation", plain) +
 		importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") +
-		importsOf(code, "", "polygrad.numpy._arrays", "array", "arrays") + `from polygrad.tensor import Tensor
+		importsOf(code, "", "polygrad.numpy._arrays", "array", "maybe", "tensors") + `from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
 ` + typing + `
@@ -190,11 +200,38 @@ _MODULE = "` + m.Name + `"
 
 // importsOf is the import of those names of a module that code has.
 func importsOf(code, indent, from string, names ...string) string {
-	names = slices.DeleteFunc(names, func(name string) bool { return !regexp.MustCompile(`[^_"]\b` + name + `\b[^:=]`).MatchString(code) })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return name == "" || !regexp.MustCompile(`[^_"]\b`+name+`\b[^:=]`).MatchString(code)
+	})
 	if len(names) == 0 {
 		return ""
 	}
 	return indent + "from " + from + " import " + strings.Join(names, ", ") + "\n"
+}
+
+// natural compares names with the numbers in them by their size.
+func natural(a, b string) int {
+	split := func(s string) (head string, n int, tail string) {
+		i := strings.IndexAny(s, "0123456789")
+		if i < 0 {
+			return s, -1, ""
+		}
+		j := i
+		for j < len(s) && s[j] >= '0' && s[j] <= '9' {
+			n = 10*n + int(s[j]-'0')
+			j++
+		}
+		return s[:i], n, s[j:]
+	}
+	for a != "" || b != "" {
+		ha, na, ta := split(a)
+		hb, nb, tb := split(b)
+		if c := cmp.Or(strings.Compare(ha, hb), na-nb); c != 0 {
+			return c
+		}
+		a, b = ta, tb
+	}
+	return 0
 }
 
 // moduleCall is pythonCall in a function.
@@ -209,6 +246,12 @@ func moduleCall(f string, args []string) string {
 func pythonModuleParam(m *ops.Module, op *ops.Op, i int) (param, value string) {
 	param, value = pythonParam(op, i)
 	param = strings.NewReplacer("_int", "int", "_float", "float", "_bool", "bool").Replace(param)
+	if p := &op.Params[i]; m.Arrays && p.Kind == ops.Tensor {
+		if p.Optional {
+			return param, "maybe(" + p.Name + ")"
+		}
+		return param, "array(" + p.Name + ")"
+	}
 	return param, strings.Replace(value, ", self)", ", "+m.OperandOf(op)+")", 1)
 }
 
@@ -257,6 +300,17 @@ lax$reduce_window(x, 0, "add", 2L)
 special$gammainc(Tensor(c(0.5, 2)), 1)
 special$expit(Tensor(c(-1, 0, 1)))
 }
+`, "linalg": `\examples{
+x <- Tensor(matrix(c(2, 1, 1, 3), 2))
+linalg$solve(x, Tensor(c(1, 2)))
+linalg$expm(x)
+}
+`, "numpy": `\examples{
+x <- Tensor(c(5, 1, 4, 2))
+numpy$quantile(x, 0.25)
+numpy$interp(1.5, Tensor(c(1, 2)), Tensor(c(10, 20)))
+numpy$unique_values(Tensor(c(2L, 1L, 2L)))
+}
 `}
 
 // rChoices are parameters of modules for which a number n stands for 1 to n.
@@ -284,7 +338,7 @@ func rModule(m *ops.Module) []byte {
 			b.WriteString(",")
 		}
 		params := rModuleParams(m, op)
-		head := rWrapped(120-2, "  ", op.FunctionName()+" = function", params...)
+		head := rWrapped(120-2, "  ", rQuoted(op.FunctionName())+" = function", params...)
 		fmt.Fprintf(&b, "\n%s .External(%s)", head, strings.Join(args, ", "))
 	}
 	b.WriteString("\n)\n")
@@ -293,6 +347,14 @@ func rModule(m *ops.Module) []byte {
 		b.WriteString("choices <- function(x) if (is.numeric(x) && length(x) == 1L) from_r(seq_len(x), \"int32\") else x\n")
 	}
 	return b.Bytes()
+}
+
+// rQuoted is a name between backticks if it is a word of R.
+func rQuoted(name string) string {
+	if name == "repeat" {
+		return "`" + name + "`"
+	}
+	return name
 }
 
 // rModuleParams are the parameters of a function of a module in R.
@@ -313,7 +375,7 @@ func rModuleManual(m *ops.Module, examples string) []byte {
 	b.WriteString("\\section{Functions}{\n\\describe{\n")
 	for i := range m.Ops {
 		op := &m.Ops[i]
-		usage := m.Name + "$" + op.FunctionName() + "(" + strings.Join(rModuleParams(m, op), ", ") + ")"
+		usage := m.Name + "$" + rQuoted(op.FunctionName()) + "(" + strings.Join(rModuleParams(m, op), ", ") + ")"
 		fmt.Fprintf(&b, "\\item{\\code{%s}}{%s}\n", usage, strings.Join(wrap(rdText.Replace(or(rDocs[op.Name], op.Doc)), 100), "\n"))
 	}
 	b.WriteString("}\n}\n" + examples)

@@ -161,11 +161,32 @@ func pythonDunders() []byte {
 	one("pos", "", "self")
 	one("abs", "", "self._call1(ABS)")
 	one("invert", "", "self._call1(BITWISE_NOT)")
+	b.WriteString(pythonArrayAPI)
 	for _, o := range pythonOperators {
 		fmt.Fprintf(&b, "\n    def __i%s__(self, x: Operand) -> Self:\n        return self._in_place(self %s x)\n", o[0], o[2])
 	}
 	return b.Bytes()
 }
+
+// pythonArrayAPI is what the array API standard has beside operators.
+const pythonArrayAPI = `
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return the namespace of the array API standard: polygrad.numpy."""
+        from polygrad import numpy
+
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"__array_namespace__: api_version: {api_version!r}, expected \"2024.12\"")
+        return numpy
+
+    @property
+    def mT(self) -> Self:
+        """The matrices in the last two axes transposed."""
+        return self._call1(T)
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
+        """Return the tensor, on the device that it must be on already."""
+        return finish(self, device, None)
+`
 
 func pythonConstant(op *ops.Op) string { return strings.ToUpper(op.Name) }
 

@@ -67,7 +67,7 @@ var beside = []struct{ topic, names string }{
 	{"Values and memory", "realize realize_async is_realized item tolist numpy data clone from_numpy from_dlpack from_blob from_url"},
 	{"Gradients", "requires_grad requires_grad_ backward grad gradient detach"},
 	{"Writes", "assign replace"},
-	{"Shape, type and device", "shape ndim size numel dtype element_size nbytes is_floating_point device to to_ cpu cuda"},
+	{"Shape, type and device", "shape mT ndim size numel dtype element_size nbytes is_floating_point device to to_ to_device cpu cuda"},
 	{"Modes and the random stream", "train training no_grad manual_seed"},
 	{"Composition", "sequential"},
 }
@@ -77,7 +77,7 @@ var order = []string{
 	"New tensors", "Random tensors", "Values and memory", "Shape, type and device", "Types",
 	"Arithmetic and comparison", "Elementwise functions", "Activations", "Reductions", "Scans and sorting", "Shape", "Indexing", "Writes",
 	"Linear algebra", "Convolutions and windows", "Normalisation", "Losses", "Gradients", "Modes and the random stream", "Composition",
-	"Layers", "Optimizers", "Schedules", "Module random", "Module lax", "Module special",
+	"Layers", "Optimizers", "Schedules", "Module random", "Module lax", "Module special", "Module linalg", "Module numpy",
 }
 
 // A page is the reference while it is written.
@@ -302,7 +302,7 @@ func (p *page) function(m *ops.Module, op *ops.Op) {
 		kinds = strings.TrimSuffix(operand+" tensors, "+kinds, ", ")
 	}
 	call := func(name string, params []string) string { return name + "(" + strings.Join(params, ", ") + ")" }
-	p.lines(call(op.Name, params), call(camel(op.Name), javascript), call(m.Name+"$"+op.FunctionName(), rModuleParams(m, op)),
+	p.lines(call(op.Name, params), call(camel(op.Name), javascript), call(m.Name+"$"+rQuoted(op.FunctionName()), rModuleParams(m, op)),
 		call(ops.GoName(op.Name), required), fmt.Sprintf("poly_op(%q): %s", op.Name, kinds))
 }
 

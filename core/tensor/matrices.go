@@ -1,0 +1,449 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// floatMatrices checks that a has matrices in its last two axes, and makes it floating.
+func floatMatrices(arg string, a *uop.UOp) *uop.UOp {
+	need(arg, a)
+	if n := len(a.Shape()); n < 2 {
+		fail(arg, "has %d dimensions, expected 2 or more", n)
+	}
+	return asFloat(a)
+}
+
+// epsilonOf is the distance from 1 to the next number of a type.
+func epsilonOf(dt *uop.DType) float64 {
+	switch dt {
+	case uop.Float64:
+		return 0x1p-52
+	case uop.Float16:
+		return 0x1p-10
+	case uop.BFloat16:
+		return 0x1p-7
+	}
+	return 0x1p-23
+}
+
+// singularValues are those of matrices, descending.
+func singularValues(a *uop.UOp) *uop.UOp {
+	_, s, _, err := SVD(a, false)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// SingularValues are the singular values of matrices, descending.
+func SingularValues(a *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("SingularValues", &err)
+	a = floatMatrices("x", a)
+	return singularValues(a), nil
+}
+
+// smallest is the number up to which singular values count as 0: rtol, a tensor or nil for the epsilon of the type times the greater size,
+// times the greatest.
+func smallest(a, s, rtol *uop.UOp) *uop.UOp {
+	m, n := intSize("x", a.Shape(), len(a.Shape())-2), intSize("x", a.Shape(), len(a.Shape())-1)
+	greatest := maxOf(s, []int{-1}, true)
+	if rtol == nil {
+		return mul(greatest, epsilonOf(a.DType)*float64(max(m, n)))
+	}
+	return mul(greatest, unsqueeze(cast(rtol, s.DType), -1))
+}
+
+// PseudoInverse is the inverse of Moore and Penrose of matrices; singular values up to rtol times the greatest count as 0.
+func PseudoInverse(a, rtol *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("PseudoInverse", &err)
+	a = floatMatrices("x", a)
+	if a.Shape().MaxNumel() == 0 {
+		return transpose(a, -2, -1), nil
+	}
+	u, s, vt, err := SVD(a, false)
+	if err != nil {
+		return nil, err
+	}
+	zero := le(s, detach(smallest(a, s, rtol)))
+	inv := where(zero, 0, reciprocal(where(zero, 1, s)))
+	return dot(mul(transpose(vt, -2, -1), unsqueeze(inv, -2)), transpose(u, -2, -1), nil), nil
+}
+
+// MatrixRank is the number of singular values above rtol times the greatest, int32.
+func MatrixRank(a, rtol *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("MatrixRank", &err)
+	need("x", a)
+	if len(a.Shape()) < 2 {
+		return cast(anyOf(ne(a, 0), nil, false), uop.Int32), nil
+	}
+	a = floatMatrices("x", a)
+	if a.Shape().MaxNumel() == 0 {
+		s := a.Shape()
+		return full(a.Graph(), s[:len(s)-2], uop.Int(0), uop.Int32), nil
+	}
+	s := singularValues(a)
+	return sum(cast(gt(s, smallest(a, s, rtol)), uop.Int32), []int{-1}, false), nil
+}
+
+// MatrixNorm is a norm of matrices: fro, nuc, or the order 1, -1, 2, -2, infinity or -infinity.
+func MatrixNorm(a *uop.UOp, name string, order float64, keepdims bool) (r *uop.UOp, err error) {
+	defer guard("MatrixNorm", &err)
+	a = floatMatrices("x", a)
+	both := []int{-2, -1}
+	widened := func(r *uop.UOp) *uop.UOp {
+		if keepdims {
+			return unsqueeze(unsqueeze(r, -1), -1)
+		}
+		return r
+	}
+	lines := func(axis int, of func(x *uop.UOp, axes []int, keep bool) *uop.UOp) *uop.UOp {
+		other := -3 - axis
+		sums := sum(abs(a), []int{axis}, true)
+		return widened(reshape(of(sums, []int{other}, true), a.Shape()[:len(a.Shape())-2]))
+	}
+	switch {
+	case name == "fro":
+		return vectorNorm(a, 2, both, keepdims), nil
+	case name == "nuc":
+		return widened(sum(singularValues(a), []int{-1}, false)), nil
+	case name != "":
+		fail("ord", "is %q, expected fro, nuc, 1, -1, 2, -2 or an infinity", name)
+	}
+	switch order {
+	case 1:
+		return lines(-2, maxOf), nil
+	case -1:
+		return lines(-2, minOf), nil
+	case 2:
+		return widened(maxOf(singularValues(a), []int{-1}, false)), nil
+	case -2:
+		return widened(minOf(singularValues(a), []int{-1}, false)), nil
+	}
+	switch {
+	case math.IsInf(order, 1):
+		return lines(-1, maxOf), nil
+	case math.IsInf(order, -1):
+		return lines(-1, minOf), nil
+	}
+	fail("ord", "is %v, expected fro, nuc, 1, -1, 2, -2 or an infinity", order)
+	return nil, nil
+}
+
+// vectorNorm is the norm of an order over axes. That of order 2 has the gradient 0 at 0.
+func vectorNorm(x *uop.UOp, order float64, axes []int, keep bool) *uop.UOp {
+	dt := x.DType
+	x = atLeastF32(x)
+	a := abs(x)
+	switch {
+	case math.IsInf(order, 1):
+		return cast(maxOf(a, axes, keep), dt)
+	case math.IsInf(order, -1):
+		return cast(minOf(a, axes, keep), dt)
+	case order == 0:
+		return cast(sum(cast(ne(x, 0), x.DType), axes, keep), dt)
+	case order == 1:
+		return cast(sum(a, axes, keep), dt)
+	case order == 2:
+		total := sum(square(x), axes, keep)
+		return cast(where(eq(total, 0), 0, sqrt(where(eq(total, 0), 1, total))), dt)
+	}
+	return cast(pow(sum(pow(a, order), axes, keep), 1/order), dt)
+}
+
+// VectorNorm is the norm of an order over axes.
+func VectorNorm(x *uop.UOp, order float64, axes []int, keepdims bool) (r *uop.UOp, err error) {
+	defer guard("VectorNorm", &err)
+	need("x", x)
+	if axes != nil {
+		axes = axesOf("axis", axes, len(x.Shape()))
+	}
+	return vectorNorm(asFloat(x), order, axes, keepdims), nil
+}
+
+// Condition is the condition number of matrices by a norm: of 2 and -2 by singular values, otherwise by the inverse.
+func Condition(a *uop.UOp, name string, order float64) (r *uop.UOp, err error) {
+	defer guard("Condition", &err)
+	a = floatMatrices("x", a)
+	if name == "" && (order == 2 || order == -2) {
+		s := singularValues(a)
+		most, least := maxOf(s, []int{-1}, false), minOf(s, []int{-1}, false)
+		if order == -2 {
+			most, least = least, most
+		}
+		return div(most, least), nil
+	}
+	inverse, err := Inv(a)
+	if err != nil {
+		return nil, err
+	}
+	n, err := MatrixNorm(a, name, order, false)
+	if err != nil {
+		return nil, err
+	}
+	m, err := MatrixNorm(inverse, name, order, false)
+	if err != nil {
+		return nil, err
+	}
+	r = mul(n, m)
+	return where(isNaN(r), where(anyOf(isNaN(a), []int{-2, -1}, false), math.NaN(), math.Inf(1)), r), nil
+}
+
+// MatrixPower is a power of square matrices by an integer.
+func MatrixPower(a *uop.UOp, n int64) (r *uop.UOp, err error) {
+	defer guard("MatrixPower", &err)
+	need("x", a)
+	size := squareSize("x", a)
+	if n < 0 {
+		a = matrixInverse(asFloat(a))
+		n = -n
+	}
+	if n == 0 {
+		return expand(broadcastTo(eye(a.Graph(), size, size, a.DType), a.Shape()), a.Shape()), nil
+	}
+	for power := a; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			if r == nil {
+				r = power
+			} else {
+				r = dot(r, power, nil)
+			}
+		}
+		if n > 1 {
+			power = dot(power, power, nil)
+		}
+	}
+	return r, nil
+}
+
+// MatrixExp is the exponential of square matrices: Taylor's series of degree 18 of a / 2^s, squared s times (Higham's scaling). The number
+// of squarings is that of the greatest norm that is expected, 2^12; smaller matrices select earlier results.
+func MatrixExp(a *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("MatrixExp", &err)
+	need("x", a)
+	a = asFloat(a)
+	n := squareSize("x", a)
+	dt := a.DType
+	a = atLeastF32(a)
+	if a.Shape().MaxNumel() == 0 {
+		return cast(a, dt), nil
+	}
+	const degree, most = 18, 16
+	norm := detach(maxOf(sum(abs(a), []int{-2}, true), []int{-1}, true))
+	// s with norm / 2^s <= 1/2.
+	steps := clamp(ceil(add(log2(maximum(norm, 1e-30)), 1)), 0, most)
+	x := mul(a, exp2(neg(steps)))
+	one := eye(a.Graph(), n, n, a.DType)
+	r = add(one, div(x, degree))
+	for k := degree - 1; k >= 1; k-- {
+		r = add(one, div(dot(x, r, nil), k))
+	}
+	for k := range most {
+		r = where(lt(likeConst(steps, k), steps), dot(r, r, nil), r)
+	}
+	return cast(r, dt), nil
+}
+
+// LUFactors are the permuted lower factors, the upper factors, and the order of rows of square matrices: a[order] is lower @ upper.
+func LUFactors(a *uop.UOp) (lower, upper, order *uop.UOp, err error) {
+	defer guard("LUFactors", &err)
+	a = floatMatrices("x", a)
+	n := squareSize("x", a)
+	if a.Shape().MaxNumel() == 0 {
+		return a, a, full(a.Graph(), a.Shape()[:len(a.Shape())-1], uop.Int(0), uop.Int32), nil
+	}
+	f := factoredFunction("factors", nil, 3, flattened(detach(a)), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+		return []*uop.UOp{f.lower, f.upper, f.pivots}
+	})
+	order = reshape(f[2], a.Shape()[:len(a.Shape())-1])
+	one := eye(a.Graph(), n, n, a.DType)
+	lower = add(detach(tril(likeStack(f[0], a), -1)), one)
+	upper = detach(triu(likeStack(f[1], a), 0))
+	// Of both by JAX's rule: with L^-1 dA U^-1 = F, dL = L tril(F, -1) and dU = triu(F) U. The rule is written as values with that derivative.
+	permuted := gather(a, -2, expand(unsqueeze(order, -1), a.Shape()))
+	l, u := detach(lower), detach(upper)
+	f0 := solve(l, sub(permuted, detach(permuted)), false)
+	f0 = transpose(solve(transpose(u, -2, -1), transpose(f0, -2, -1), false), -2, -1)
+	return add(lower, dot(l, tril(f0, -1), nil)), add(upper, dot(triu(f0, 0), u, nil)), order, nil
+}
+
+// Kron is the product of Kronecker.
+func Kron(x, y *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Kron", &err)
+	needSame("operands", x, y)
+	n := max(len(x.Shape()), len(y.Shape()))
+	wide := func(u *uop.UOp, first bool) *uop.UOp {
+		s := alignLeft(u.Shape(), n)
+		to := uop.Shape{}
+		for _, d := range s {
+			if first {
+				to = append(to, d, uop.N(1))
+			} else {
+				to = append(to, uop.N(1), d)
+			}
+		}
+		return reshape(u, to)
+	}
+	p := mul(wide(x, true), wide(y, false))
+	to := uop.Shape{}
+	for i := range n {
+		to = append(to, p.Shape()[2*i].Mul(p.Shape()[2*i+1]))
+	}
+	return reshape(p, to), nil
+}
+
+// Cross is the cross product of vectors of 3 along an axis.
+func Cross(x, y *uop.UOp, axis int) (r *uop.UOp, err error) {
+	defer guard("Cross", &err)
+	needSame("operands", x, y)
+	x, y = matched(x, y)
+	axis = axisOf("axis", axis, len(x.Shape()))
+	if len(x.Shape()) == 0 || !x.Shape()[axis].IsNum(3) {
+		fail("axis", "%d of shape %s, expected an axis of size 3", axis, x.Shape())
+	}
+	turned := func(u *uop.UOp, by int64) *uop.UOp { return roll(u, []int64{-by}, []int{axis}) }
+	return sub(mul(turned(x, 1), turned(y, 2)), mul(turned(x, 2), turned(y, 1))), nil
+}
+
+// TensorDot is the sum of products over axes of both, in pairs; each of x stands beside one of y.
+func TensorDot(x, y *uop.UOp, left, right []int) (r *uop.UOp, err error) {
+	defer guard("TensorDot", &err)
+	needSame("operands", x, y)
+	x, y = matchTypes(x, y)
+	left, right = axesOf("axes", left, len(x.Shape())), axesOf("axes", right, len(y.Shape()))
+	if len(left) != len(right) {
+		fail("axes", "are %d and %d, expected as many of both", len(left), len(right))
+	}
+	for i := range left {
+		if x.Shape()[left[i]] != y.Shape()[right[i]] {
+			fail("axes", "of sizes %s and %s, expected equal ones", x.Shape()[left[i]], y.Shape()[right[i]])
+		}
+	}
+	dt := x.DType
+	if dt.IsBool() {
+		x, y = cast(x, uop.Int32), cast(y, uop.Int32)
+	}
+	if r, err = DotGeneral(x, y, left, right, nil, nil, nil); err != nil {
+		return nil, err
+	}
+	return cast(r, dt), nil
+}
+
+// Product is the matrix product of any types, in the type of the operands: vectors are rows on the left and columns on the right.
+func Product(x, y *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("Product", &err)
+	needSame("operands", x, y)
+	if len(x.Shape()) == 0 || len(y.Shape()) == 0 {
+		fail("operands", "have shapes %s and %s, expected at least 1 dimension", x.Shape(), y.Shape())
+	}
+	x, y = matchTypes(x, y)
+	if x.DType.IsBool() {
+		return cast(dot(cast(x, uop.Int32), cast(y, uop.Int32), nil), uop.Bool), nil
+	}
+	return cast(dot(x, y, nil), x.DType), nil
+}
+
+// TensorSolve is x with tensordot(a, x) = b over the last axes of a, which are those of x.
+func TensorSolve(a, b *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("TensorSolve", &err)
+	needSame("operands", a, b)
+	rest := len(b.Shape())
+	if rest > len(a.Shape()) {
+		fail("b", "has shape %s, expected the first axes of a of shape %s", b.Shape(), a.Shape())
+	}
+	to := a.Shape()[rest:]
+	n := numel("b", b.Shape())
+	if numel("a", to) != n {
+		fail("a", "has shape %s, expected as many elements behind its first %d axes as b of shape %s", a.Shape(), rest, b.Shape())
+	}
+	x, err := Solve(reshape(a, uop.Shape{n, n}), flatten(reshape(b, uop.Shape{n}), 0, -1))
+	if err != nil {
+		return nil, err
+	}
+	return reshape(x, joinShapes(to)), nil
+}
+
+// TensorInv is the inverse with respect to the first axes: tensordot(inverse, a) over ind axes is the identity.
+func TensorInv(a *uop.UOp, ind int64) (r *uop.UOp, err error) {
+	defer guard("TensorInv", &err)
+	need("a", a)
+	if ind < 1 || ind >= int64(len(a.Shape())) {
+		fail("ind", "is %d for %d dimensions, expected 1 or more, and less", ind, len(a.Shape()))
+	}
+	head, tail := a.Shape()[:ind], a.Shape()[ind:]
+	n := numel("a", head)
+	if numel("a", tail) != n {
+		fail("a", "has shape %s, expected as many elements in its first %d axes as in the others", a.Shape(), ind)
+	}
+	inverse, err := Inv(reshape(a, uop.Shape{n, n}))
+	if err != nil {
+		return nil, err
+	}
+	return reshape(inverse, append(joinShapes(tail), head...)), nil
+}
+
+// ChainProduct is the product of several matrices, of which the first may be a row and the last a column, in the order with the least work.
+func ChainProduct(xs []*uop.UOp) (r *uop.UOp, err error) {
+	defer guard("ChainProduct", &err)
+	if len(xs) < 2 {
+		fail("arrays", "are %d, expected 2 or more", len(xs))
+	}
+	needSame("arrays", xs...)
+	last := len(xs) - 1
+	row, column := len(xs[0].Shape()) == 1, len(xs[last].Shape()) == 1
+	ms := make([]*uop.UOp, len(xs))
+	for i, x := range xs {
+		switch {
+		case i == 0 && row:
+			x = unsqueeze(x, 0)
+		case i == last && column:
+			x = unsqueeze(x, 1)
+		case len(x.Shape()) != 2:
+			fail(numbered("arrays", i), "has %d dimensions, expected 2", len(x.Shape()))
+		}
+		ms[i] = x
+	}
+	sizes := make([]int64, len(xs)+1)
+	for i, m := range ms {
+		sizes[i] = intSize("arrays", m.Shape(), 0)
+		sizes[i+1] = intSize("arrays", m.Shape(), 1)
+		if i > 0 && ms[i-1].Shape()[1] != m.Shape()[0] {
+			fail(numbered("arrays", i), "has shape %s behind %s, expected sizes that agree", m.Shape(), ms[i-1].Shape())
+		}
+	}
+	// The least work of each part of the chain, and where to cut it.
+	n := len(ms)
+	work, cut := make([][]float64, n), make([][]int, n)
+	for i := range n {
+		work[i], cut[i] = make([]float64, n), make([]int, n)
+	}
+	for length := 2; length <= n; length++ {
+		for i := 0; i+length <= n; i++ {
+			j := i + length - 1
+			work[i][j] = math.Inf(1)
+			for k := i; k < j; k++ {
+				w := work[i][k] + work[k+1][j] + float64(sizes[i])*float64(sizes[k+1])*float64(sizes[j+1])
+				if w < work[i][j] {
+					work[i][j], cut[i][j] = w, k
+				}
+			}
+		}
+	}
+	var product func(i, j int) *uop.UOp
+	product = func(i, j int) *uop.UOp {
+		if i == j {
+			return ms[i]
+		}
+		a, b := matchTypes(product(i, cut[i][j]), product(cut[i][j]+1, j))
+		return dot(a, b, nil)
+	}
+	r = product(0, n-1)
+	if column {
+		r = squeeze(r, 1)
+	}
+	if row {
+		r = squeeze(r, 0)
+	}
+	return r, nil
+}

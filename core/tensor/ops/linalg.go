@@ -1,0 +1,161 @@
+package ops
+
+import (
+	"math"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+const linalgDoc = `Linear algebra, as numpy.linalg and scipy.linalg have it.
+
+Matrices are the last two axes, and other axes stacks of them. Integers are converted to float32. All have derivatives and batches, but for those
+whose results are counts.`
+
+func inLinalg(name, first, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
+	op := method("linalg."+name, params, doc, build)
+	op.First = first
+	return op
+}
+
+func severalInLinalg(results, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
+	return several(results, "linalg."+name, params, doc, build)
+}
+
+// norm is an order of a norm: a number or a name.
+func (a *Args) norm(name string, otherwise string) (string, float64) {
+	switch v := a.at(name).(type) {
+	case []int64:
+		if len(v) == 1 {
+			return "", float64(v[0])
+		}
+	case string:
+		switch v {
+		case "inf":
+			return "", math.Inf(1)
+		case "-inf", "-Inf":
+			return "", math.Inf(-1)
+		}
+		return v, 0
+	}
+	return otherwise, 2
+}
+
+var linalgOps = []Op{
+	inLinalg("cholesky", "x", "upper bool = false", "The lower triangular factor L of symmetric positive definite x = L L^T.\nWith upper it is U of x = U^T U.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Cholesky(a.X, a.bool("upper"))
+	}),
+	inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution of x y = b from the factor of cholesky of x.", func(a *Args) (*uop.UOp, error) {
+		y, err := tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), !a.bool("lower"), false)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.TriangularSolve(a.X, y, !a.bool("lower"), a.bool("lower"), false)
+	}),
+	inLinalg("solve_triangular", "a", "b tensor, lower bool = false, trans bool = false, unit_diagonal bool = false", "The solution of a x = b for triangular matrices.\nWith trans it is that of a^T x = b.", func(a *Args) (*uop.UOp, error) {
+		return tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), a.bool("trans"), a.bool("unit_diagonal"))
+	}),
+	inLinalg("det", "x", "", "The determinant.", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
+	severalInLinalg("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+	inLinalg("inv", "x", "", "The inverse.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
+	inLinalg("pinv", "x", "rtol operand?", `The inverse of Moore and Penrose.
+Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.`, func(a *Args) (*uop.UOp, error) {
+		rtol, err := a.tolerance("rtol")
+		if err != nil {
+			return nil, err
+		}
+		return tensor.PseudoInverse(a.X, rtol)
+	}),
+	inLinalg("solve", "a", "b tensor", "The solution x of a x = b.", func(a *Args) (*uop.UOp, error) { return tensor.Solve(a.X, a.tensor("b")) }),
+	severalInLinalg("x residuals rank s", "lstsq", "b tensor, rcond float?", "The least squares solution of x y = b, residuals, rank and singular values.\nThey are those of Tensor's lstsq.", func(a *Args) ([]*uop.UOp, error) {
+		cutoff := -1.0
+		if a.given("rcond") {
+			if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
+				return nil, bad("rcond", "%v, expected 0 or more and less than 1", cutoff)
+			}
+		}
+		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
+		return []*uop.UOp{x, squares, rank, s}, err
+	}),
+	inLinalg("tensorsolve", "a", "b tensor", "x with tensordot(a, x) = b over the axes of x, the last of a.", func(a *Args) (*uop.UOp, error) { return tensor.TensorSolve(a.X, a.tensor("b")) }),
+	inLinalg("tensorinv", "a", "ind int = 2", "The inverse of a as a function of tensors.\nThe first ind axes of a are those of its result.", func(a *Args) (*uop.UOp, error) { return tensor.TensorInv(a.X, a.int("ind")) }),
+	severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal q and upper triangular r with x = q r.\nWith \"complete\", q is square.", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
+	severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with x = u diag(s) vh; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
+		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
+		return []*uop.UOp{u, s, vt}, err
+	}),
+	inLinalg("svdvals", "x", "", "The singular values, in descending order.", func(a *Args) (*uop.UOp, error) { return tensor.SingularValues(a.X) }),
+	severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns.", func(a *Args) ([]*uop.UOp, error) {
+		return pair(tensor.Eigh(a.X, a.bool("upper")))
+	}),
+	inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues of symmetric matrices in ascending order.", func(a *Args) (*uop.UOp, error) {
+		values, _, err := tensor.Eigh(a.X, a.bool("upper"))
+		return values, err
+	}),
+	severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with x[order] = lower upper.\nThe matrices are square.", func(a *Args) ([]*uop.UOp, error) {
+		l, u, p, err := tensor.LUFactors(a.X)
+		return []*uop.UOp{p, l, u}, err
+	}),
+	inLinalg("expm", "x", "", "The exponential of square matrices, for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),
+	inLinalg("matrix_power", "x", "n int", "The power of square matrices; of the inverse for negative n.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixPower(a.X, a.int("n")) }),
+	inLinalg("matrix_rank", "x", "rtol operand?", "The number of singular values above rtol times the greatest, int32.\nrtol is the machine epsilon times the greater size unless given.", func(a *Args) (*uop.UOp, error) {
+		rtol, err := a.tolerance("rtol")
+		if err != nil {
+			return nil, err
+		}
+		return tensor.MatrixRank(a.X, rtol)
+	}),
+	inLinalg("matrix_norm", "x", "keepdims bool = false, ord ints|text = fro", `A norm of matrices: "fro", "nuc", or 1, -1, 2, -2, "inf", "-inf".`, func(a *Args) (*uop.UOp, error) {
+		name, order := a.norm("ord", "fro")
+		return tensor.MatrixNorm(a.X, name, order, a.bool("keepdims"))
+	}),
+	inLinalg("vector_norm", "x", "axis axes?, keepdims bool = false, ord float = 2", "The norm of vectors along axes, all unless given: the sum of |x|^ord to the power of 1/ord.\nord may be infinite.", func(a *Args) (*uop.UOp, error) {
+		return tensor.VectorNorm(a.X, a.float("ord"), a.axes("axis"), a.bool("keepdims"))
+	}),
+	inLinalg("cond", "x", "p ints|text = 2", `The condition number by a norm of matrices.`, func(a *Args) (*uop.UOp, error) {
+		name, order := a.norm("p", "")
+		return tensor.Condition(a.X, name, order)
+	}),
+	joiner("linalg.multi_dot", "", "The product of matrices in the order with the least work.\nThe first may be a row, the last a column.", func(a *Args) (*uop.UOp, error) { return tensor.ChainProduct(a.Xs) }),
+}
+
+// tolerance is an argument that is a number or a tensor, or nil.
+func (a *Args) tolerance(name string) (*uop.UOp, error) {
+	if !a.given(name) {
+		return nil, nil
+	}
+	if u := a.tensor(name); u != nil {
+		return u, nil
+	}
+	return tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), a.number(name))
+}
+
+// orthogonal are the factors of QR by the argument mode.
+func (a *Args) orthogonal() ([]*uop.UOp, error) {
+	q, r, err := tensor.QR(a.X)
+	if err != nil {
+		return nil, err
+	}
+	if a.text("mode") == "complete" {
+		return []*uop.UOp{q, r}, nil
+	}
+	// The first columns and rows, as many as the shorter side.
+	n := len(r.Shape())
+	k := r.Shape()[n-2]
+	if c := r.Shape()[n-1]; c.Max() < k.Max() {
+		k = c
+	}
+	part := func(x *uop.UOp, axis int) (*uop.UOp, error) {
+		bounds := make([]uop.Pair, n)
+		for i, d := range x.Shape() {
+			bounds[i] = uop.Pair{Lo: uop.N(0), Hi: d}
+		}
+		bounds[axis].Hi = k
+		return tensor.Shrink(x, bounds)
+	}
+	if q, err = part(q, n-1); err != nil {
+		return nil, err
+	}
+	r, err = part(r, n-2)
+	return []*uop.UOp{q, r}, err
+}

@@ -1,0 +1,1085 @@
+package ops
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+const numpyDoc = `Functions of arrays, as numpy and the array API standard have them.
+
+Types are promoted as the standard says; numbers take the type of the array beside them. Integers give float32 where the result is no integer, and
+sums of short integers have 32 bits. Positions are int32. Functions whose result has a size that depends on values compute at once, unless size says
+how many elements there are: then those that are missing are fill_value.`
+
+// inNumpy is a function of numpy of an array x.
+func inNumpy(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
+	return method("numpy."+name, params, doc, build)
+}
+
+// called is a function whose first operand has another name.
+func called(first string, op Op) Op {
+	op.First = first
+	return op
+}
+
+func severalInNumpy(results, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
+	return several(results, "numpy."+name, params, doc, build)
+}
+
+// described finds an operation of tensors. It does not look into the modules, which are made of it.
+func described(name string) *Op {
+	for _, op := range All() {
+		if op.Name == name {
+			return op
+		}
+	}
+	panic("ops: no operation " + name)
+}
+
+// borrowed is an operation of tensors as a function of numpy. Its parameters stand for those of the operation in names, in their order; ""
+// means that they have the same names.
+func borrowed(name, of, params, names string) Op {
+	from := described(of)
+	op := describe(from.Form, "numpy."+name, params, from.Doc, nil)
+	op.Results, op.Names, op.Types, op.NoGradient, op.View = from.Results, from.Names, from.Types, from.NoGradient, from.View
+	list := strings.Fields(names)
+	if names == "" {
+		for _, p := range op.Params {
+			list = append(list, p.Name)
+		}
+	}
+	to := make([]int, len(list))
+	for i, n := range list {
+		if to[i] = slices.IndexFunc(from.Params, func(p Param) bool { return p.Name == n }); to[i] < 0 {
+			panic("ops: " + of + " has no parameter " + n)
+		}
+	}
+	op.Build = func(a *Args) ([]*uop.UOp, error) {
+		inner := *a
+		inner.op, inner.values = from, make([]any, len(from.Params))
+		for i, p := range from.Params {
+			inner.values[i] = p.Default
+		}
+		for i, k := range to {
+			inner.values[k] = a.values[i]
+		}
+		r, err := from.Build(&inner)
+		if e, is := err.(*Error); is {
+			for i, k := range to {
+				if from.Params[k].Name == e.Arg {
+					return nil, &Error{a.op.Params[i].Name, e.Text}
+				}
+			}
+		}
+		return r, err
+	}
+	return op
+}
+
+// documented is an operation with another text.
+func documented(doc string, op Op) Op {
+	op.Doc = doc
+	return op
+}
+
+// same are operations of one tensor, by the names of numpy and of the Tensor.
+func same(pairs string) []Op {
+	var all []Op
+	for p := range strings.FieldsSeq(pairs) {
+		name, of, renamed := strings.Cut(p, "=")
+		if !renamed {
+			of = name
+		}
+		all = append(all, borrowed(name, of, "", ""))
+	}
+	return all
+}
+
+// twoOf are operations of two operands, by the names of numpy and of the Tensor.
+func twoOf(pairs string) []Op {
+	var all []Op
+	for p := range strings.FieldsSeq(pairs) {
+		name, of, renamed := strings.Cut(p, "=")
+		if !renamed {
+			of = name
+		}
+		all = append(all, borrowed(name, of, "y operand", described(of).Params[0].Name))
+	}
+	return all
+}
+
+func numpy1(name, doc string, f func(x *uop.UOp) (*uop.UOp, error)) Op {
+	return inNumpy(name, "", doc, func(a *Args) (*uop.UOp, error) { return f(a.X) })
+}
+
+func numpy2(name, doc string, f two) Op {
+	return inNumpy(name, "y operand", doc, func(a *Args) (*uop.UOp, error) {
+		x, y, err := a.met(tensor.BeyondFails)
+		if err != nil {
+			return nil, err
+		}
+		return f(x, y)
+	})
+}
+
+// whole is an operation on floats that leaves integers and bools as they are.
+func whole(name, of string) Op {
+	op := borrowed(name, of, "", "")
+	build := op.Build
+	op.Build = func(a *Args) ([]*uop.UOp, error) {
+		if !a.X.DType.IsFloat() {
+			return []*uop.UOp{a.X}, nil
+		}
+		return build(a)
+	}
+	return op
+}
+
+// logical is a function of truth values.
+func logical(name, doc string, f two) Op {
+	return inNumpy(name, "y operand", doc, func(a *Args) (*uop.UOp, error) {
+		x, y, err := a.met(tensor.BeyondCompares)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = tensor.Cast(x, uop.Bool); err == nil {
+			y, err = tensor.Cast(y, uop.Bool)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return f(x, y)
+	})
+}
+
+const overAxes = "axis axes?, keepdims bool = false"
+
+func reducing(name, doc string, f reduction) Op {
+	return inNumpy(name, overAxes, doc, func(a *Args) (*uop.UOp, error) { return f(a.X, a.axes("axis"), a.bool("keepdims")) })
+}
+
+// spreading is a variance or standard deviation; ddof is numpy's name of correction.
+func spreading(name, doc string, f func(a *Args, correction float64) (*uop.UOp, error)) Op {
+	return inNumpy(name, "axis axes?, correction float = 0, keepdims bool = false", doc, func(a *Args) (*uop.UOp, error) { return f(a, a.float("correction")) })
+}
+
+func nanReducing(name, doc string) Op {
+	return inNumpy(name, overAxes, doc, func(a *Args) (*uop.UOp, error) {
+		return tensor.NaNReduce(strings.TrimPrefix(name, "nan"), a.X, a.axes("axis"), a.bool("keepdims"), 0)
+	})
+}
+
+func nanSpreading(name, doc string) Op {
+	return inNumpy(name, "axis axes?, correction float = 0, keepdims bool = false", doc, func(a *Args) (*uop.UOp, error) {
+		return tensor.NaNReduce(strings.TrimPrefix(name, "nan"), a.X, a.axes("axis"), a.bool("keepdims"), a.float("correction"))
+	})
+}
+
+// quantiles is a function of shares, which are divided by scale.
+func quantiles(name, doc string, scale float64, skipNaN bool) Op {
+	const methods = "method text = linear {linear lower higher midpoint nearest}"
+	return inNumpy(name, "q operand, axis axes?, "+methods+", keepdims bool = false", doc+`
+q has values from 0 to `+number(scale)+`; its axes come first. method says what lies between two elements.`, func(a *Args) (*uop.UOp, error) {
+		q := a.tensor("q")
+		if q == nil {
+			v := a.number("q").F()
+			if !(v >= 0 && v <= scale) {
+				return nil, bad("q", "%v, expected 0 to %v", v, scale)
+			}
+			var err error
+			if q, err = tensor.Const(a.X.Graph(), uop.Float64, uop.Float(v)); err != nil {
+				return nil, err
+			}
+		}
+		if scale != 1 {
+			var err error
+			if q, err = tensor.Cast(q, uop.Float64); err != nil {
+				return nil, err
+			}
+			by, err := tensor.Const(a.X.Graph(), uop.Float64, uop.Float(scale))
+			if err == nil {
+				q, err = tensor.Div(q, by)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return tensor.Quantiles(a.X, q, a.axes("axis"), a.bool("keepdims"), a.text("method"), skipNaN)
+	})
+}
+
+func medians(name, doc string, skipNaN bool) Op {
+	return inNumpy(name, overAxes, doc, func(a *Args) (*uop.UOp, error) {
+		q, err := tensor.Const(a.X.Graph(), uop.Float64, uop.Float(0.5))
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Quantiles(a.X, q, a.axes("axis"), a.bool("keepdims"), "linear", skipNaN)
+	})
+}
+
+// running is a cumulative operation along an axis, or over the flattened array, in a type, with its first value in front on request.
+func running(name, doc string, along func(x *uop.UOp, axis int) (*uop.UOp, error), start int64, skipNaN bool) Op {
+	return inNumpy(name, "axis int?, dtype dtype?, include_initial bool = false", doc, func(a *Args) (*uop.UOp, error) {
+		x, axis := a.X, a.axis("axis")
+		var err error
+		if !a.given("axis") && len(x.Shape()) != 1 {
+			if x, err = tensor.Flatten(x, 0, -1); err != nil {
+				return nil, err
+			}
+		}
+		if skipNaN {
+			if x, err = tensor.WithoutNaN(x, float64(start)); err != nil {
+				return nil, err
+			}
+		}
+		dt := a.dtype("dtype")
+		if dt == nil {
+			if dt = x.DType; !dt.IsFloat() {
+				dt = uop.SumAcc(dt)
+			}
+		}
+		if x, err = tensor.Cast(x, dt); err != nil {
+			return nil, err
+		}
+		r, err := along(x, axis)
+		if err != nil || !a.bool("include_initial") {
+			return r, err
+		}
+		p := make([]uop.Pair, len(r.Shape()))
+		for i := range p {
+			p[i] = noPair(i)
+		}
+		if axis < 0 {
+			axis += len(p)
+		}
+		p[axis].Lo = uop.N(1)
+		return tensor.Pad(r, p, uop.Int(start))
+	})
+}
+
+// sized is the number of elements of a result: size if it is given, otherwise how many elements of mask are true.
+func (a *Args) sized(mask *uop.UOp) (int64, error) {
+	if a.given("size") {
+		return a.int("size"), nil
+	}
+	return a.count(mask)
+}
+
+// fill is fill_value, nil if it is not given.
+func (a *Args) fill() any {
+	if a.given("fill_value") {
+		return a.number("fill_value")
+	}
+	return nil
+}
+
+const bySize = "size int? [0,], fill_value number?"
+
+// uniques are the values, their first positions, the positions of elements in them and their counts.
+func (a *Args) uniques(x *uop.UOp, equalNaN bool) ([]*uop.UOp, error) {
+	outer := a.X
+	a.X = x
+	defer func() { a.X = outer }()
+	find := a.order
+	if a.given("size") { // no value is needed
+		find = func() (*uop.UOp, error) { return tensor.Order(x) }
+	}
+	order, err := find()
+	if err == nil && !a.given("size") {
+		order, err = a.computed(order, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	mark := tensor.Distinct
+	if !equalNaN {
+		mark = tensor.DistinctNaN
+	}
+	first, err := mark(x, order)
+	if err == nil && !a.given("size") {
+		first, err = a.computed(first, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.sized(first)
+	if err != nil {
+		return nil, err
+	}
+	values, firsts, inverse, counts, err := tensor.UniqueWithin(x, order, first, n, a.fill())
+	return []*uop.UOp{values, firsts, inverse, counts}, err
+}
+
+// joinedWith is x and another array, both flattened, as one.
+func (a *Args) joinedWith(name string) (*uop.UOp, error) {
+	x, err := tensor.Flatten(a.X, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	y, err := tensor.Flatten(a.tensor(name), 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Cat([]*uop.UOp{x, y}, 0)
+}
+
+// chosenFrom are the elements of x for which a mask is true.
+func (a *Args) chosenFrom(x, mask *uop.UOp) (*uop.UOp, error) {
+	if !a.given("size") {
+		var err error
+		if mask, err = a.computed(mask, nil); err != nil {
+			return nil, err
+		}
+	}
+	n, err := a.sized(mask)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Chosen(x, mask, n, a.fill())
+}
+
+// chosenValues are the different elements of x, in ascending order, for which a mask is true.
+func (a *Args) chosenValues(x *uop.UOp, mask func(values *uop.UOp) (*uop.UOp, error)) (*uop.UOp, error) {
+	order, err := tensor.Order(x)
+	if err == nil && !a.given("size") {
+		order, err = a.computed(order, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	first, err := tensor.Distinct(x, order)
+	if err != nil {
+		return nil, err
+	}
+	values, err := flat(x)
+	if err == nil {
+		values, err = tensor.TakeAxes(values, order, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := mask(values)
+	if err == nil {
+		m, err = tensor.BitAnd(m, first)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.chosenFrom(values, m)
+}
+
+func set(name, doc string, member bool) Op {
+	return inNumpy(name, "y tensor, "+bySize, doc, func(a *Args) (*uop.UOp, error) {
+		return a.chosenValues(a.X, func(values *uop.UOp) (*uop.UOp, error) { return a.member(values, a.tensor("y"), !member) })
+	})
+}
+
+func (a *Args) member(x, of *uop.UOp, invert bool) (*uop.UOp, error) {
+	r, err := tensor.IsIn(x, of)
+	if err != nil || !invert {
+		return r, err
+	}
+	return tensor.LogicalNot(r)
+}
+
+// trues are the positions of true elements of an array.
+func (a *Args) trues(x *uop.UOp) ([]*uop.UOp, error) {
+	n, err := a.sized(x)
+	if err != nil {
+		return nil, err
+	}
+	fill := int64(0)
+	if a.given("fill_value") {
+		var ok bool
+		if fill, ok = a.number("fill_value").Int64(); !ok {
+			return nil, bad("fill_value", "%s, expected an integer", a.number("fill_value"))
+		}
+	}
+	return tensor.TruePositions(x, n, fill)
+}
+
+// flat is an array as a vector.
+func flat(x *uop.UOp) (*uop.UOp, error) { return tensor.Flatten(x, 0, -1) }
+
+// optional is an argument as a number, nil if it is not given.
+func (a *Args) optional(name string) *float64 {
+	if !a.given(name) {
+		return nil
+	}
+	v := a.float(name)
+	return &v
+}
+
+// spacing is an argument that is a tensor or a number, 1 unless given.
+func (a *Args) spacing(name string) (*uop.UOp, error) {
+	if u := a.tensor(name); u != nil {
+		return u, nil
+	}
+	v := uop.Int(1)
+	if a.given(name) {
+		v = a.number(name)
+	}
+	return tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), v)
+}
+
+func window(name, params, doc string) Op {
+	return single(Maker, "numpy."+name, "M int"+params, doc, func(a *Args) (*uop.UOp, error) {
+		beta := 0.0
+		if params != "" {
+			beta = a.float("beta")
+		}
+		return tensor.WindowFunction(a.Graph, name, a.int("M"), beta, uop.Float32)
+	})
+}
+
+// flatUnless is an axis of x, or of x flattened if it is not given.
+func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
+	if a.given(name) {
+		return a.X, a.axis(name), nil
+	}
+	x, err := flat(a.X)
+	return x, 0, err
+}
+
+var numpyOps = slices.Concat(
+	// Elementwise
+	same("abs acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not negative=neg sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
+	twoOf(`add subtract=sub multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor
+		bitwise_left_shift=lshift bitwise_right_shift=rshift less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne logaddexp copysign atan2 hypot
+		floor_divide=floordiv remainder=mod fmod`),
+	[]Op{
+		whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"), whole("round", "round"),
+		numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
+		numpy1("signbit", "Whether numbers are negative: true of -0, too.", tensor.SignBit),
+		numpy1("cbrt", "The cube root, of negative numbers too.", tensor.CubeRoot),
+		numpy1("deg2rad", "Degrees as radians.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, math.Pi/180) }),
+		numpy1("rad2deg", "Radians as degrees.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, 180/math.Pi) }),
+		numpy1("sinc", "sin(pi x) / (pi x).", tensor.Sinc),
+		numpy1("i0", "The modified Bessel function of the first kind and order 0.", tensor.I0),
+		numpy1("isposinf", "Whether elements are infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(1)) }),
+		numpy1("isneginf", "Whether elements are -infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(-1)) }),
+		numpy1("bitwise_count", "The number of ones in the bits of |x|, uint8.", tensor.BitCount),
+		inNumpy("nan_to_num", "nan float = 0, posinf float?, neginf float?", "The array with numbers for NaN and infinities.\nInfinities become the greatest numbers of the type unless given.", func(a *Args) (*uop.UOp, error) {
+			return tensor.NaNToNum(a.X, a.float("nan"), a.optional("posinf"), a.optional("neginf"))
+		}),
+		severalInNumpy("fraction whole", "modf", "", "The fractional and the whole part, both with the sign of x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SplitWhole(a.X)) }),
+		severalInNumpy("mantissa exponent", "frexp", "", "m with 1/2 <= |m| < 1 and an integer e with x = m 2^e.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.FRexp(a.X)) }),
+		numpy2("ldexp", "x 2^y for integers y.", tensor.LdExp),
+		logical("logical_and", "Whether both are not 0: bool.", tensor.BitAnd),
+		logical("logical_or", "Whether one is not 0: bool.", tensor.BitOr),
+		logical("logical_xor", "Whether one and only one is not 0: bool.", tensor.BitXor),
+		numpy2("nextafter", "The next number of the type after x towards y.", tensor.NextAfter),
+		numpy2("gcd", "The greatest common divisor of integers.", tensor.GCD),
+		numpy2("lcm", "The least common multiple of integers.", tensor.LCM),
+		numpy2("fmax", "The greater of x and y.\nWhere one is NaN it is the other.", tensor.FMax),
+		numpy2("fmin", "The lesser of x and y.\nWhere one is NaN it is the other.", tensor.FMin),
+		numpy2("heaviside", "0 where x is negative, 1 where it is positive, and y where it is 0.", tensor.Heaviside),
+		numpy2("logaddexp2", "log2(2^x + 2^y), without overflow.", tensor.LogAddExp2),
+		numpy2("float_power", "x to the power of y, in a floating type.", func(x, y *uop.UOp) (*uop.UOp, error) {
+			x, err := tensor.Cast(x, uop.LeastUpperFloat(x.DType))
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Pow(x, y)
+		}),
+		severalInNumpy("quotient remainder", "divmod", "y operand", "floor_divide and remainder.", func(a *Args) ([]*uop.UOp, error) {
+			x, y, err := a.met(tensor.BeyondFails)
+			if err != nil {
+				return nil, err
+			}
+			q, err := tensor.FloorDiv(x, y)
+			if err != nil {
+				return nil, err
+			}
+			r, err := tensor.Mod(x, y)
+			return []*uop.UOp{q, r}, err
+		}),
+		borrowed("isclose", "isclose", "y operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", "other rtol atol equal_nan"),
+		inNumpy("array_equal", "y tensor, equal_nan bool = false", "Whether shapes and elements are equal: bool.", func(a *Args) (*uop.UOp, error) {
+			return tensor.AllEqual(a.X, a.tensor("y"), a.bool("equal_nan"))
+		}),
+		inNumpy("clip", "min operand?, max operand?", "Elements limited to min and max, which may be left out.", func(a *Args) (*uop.UOp, error) {
+			if !a.given("min") && !a.given("max") {
+				return a.X, nil
+			}
+			var bounds [2]*uop.UOp
+			x := a.X
+			for i, name := range []string{"min", "max"} {
+				if bounds[i] = a.tensor(name); bounds[i] == nil && a.given(name) {
+					beyond := []tensor.Beyond{tensor.BeyondBelow, tensor.BeyondAbove}[i]
+					var err error
+					if _, bounds[i], err = tensor.Meet(x, a.number(name), beyond); err != nil {
+						return nil, err
+					}
+				}
+			}
+			return tensor.Clamp(x, bounds[0], bounds[1])
+		}),
+	},
+	// Reductions
+	[]Op{
+		borrowed("sum", "sum", "axis axes?, dtype dtype?, keepdims bool = false", "axis dtype keepdim"),
+		borrowed("prod", "prod", "axis axes?, dtype dtype?, keepdims bool = false", "axis dtype keepdim"),
+		borrowed("max", "max", overAxes, "axis keepdim"),
+		borrowed("min", "min", overAxes, "axis keepdim"),
+		borrowed("mean", "mean", overAxes, "axis keepdim"),
+		borrowed("any", "any", overAxes, "axis keepdim"),
+		borrowed("all", "all", overAxes, "axis keepdim"),
+		spreading("var", "The variance along axes: the sum of squared deviations divided by count - correction.", func(a *Args, c float64) (*uop.UOp, error) {
+			return tensor.Var(a.X, a.axes("axis"), a.bool("keepdims"), c)
+		}),
+		spreading("std", "The square root of the variance.", func(a *Args, c float64) (*uop.UOp, error) {
+			return tensor.Std(a.X, a.axes("axis"), a.bool("keepdims"), c)
+		}),
+		documented("The position of the greatest element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmax", "argmax", "axis int?, keepdims bool = false", "axis keepdim")),
+		documented("The position of the least element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmin", "argmin", "axis int?, keepdims bool = false", "axis keepdim")),
+		reducing("ptp", "The greatest less the least element along axes.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
+			most, err := tensor.Max(x, axes, keep)
+			if err != nil {
+				return nil, err
+			}
+			least, err := tensor.Min(x, axes, keep)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Sub(most, least)
+		}),
+		reducing("count_nonzero", "The number of elements along axes that are not 0, int32.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
+			x, err := tensor.Cast(x, uop.Bool)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.SumAs(x, uop.Int32, axes, keep)
+		}),
+		quantiles("quantile", "The quantiles along axes.", 1, false), quantiles("percentile", "The percentiles along axes.", 100, false),
+		quantiles("nanquantile", "The quantiles along axes of the elements that are not NaN.", 1, true), quantiles("nanpercentile", "The percentiles along axes of the elements that are not NaN.", 100, true),
+		medians("median", "The median along axes.", false), medians("nanmedian", "The median along axes of the elements that are not NaN.", true),
+		nanReducing("nansum", "The sum along axes of the elements that are not NaN."), nanReducing("nanprod", "The product along axes of the elements that are not NaN."),
+		nanReducing("nanmax", "The greatest element along axes that is not NaN."), nanReducing("nanmin", "The least element along axes that is not NaN."),
+		nanReducing("nanmean", "The mean along axes of the elements that are not NaN."),
+		nanSpreading("nanvar", "The variance along axes of the elements that are not NaN."), nanSpreading("nanstd", "The standard deviation along axes of the elements that are not NaN."),
+		inNumpy("nanargmax", "axis int?, keepdims bool = false", "The position of the greatest element that is not NaN.", func(a *Args) (*uop.UOp, error) {
+			return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, false, axis, keep) })
+		}),
+		inNumpy("nanargmin", "axis int?, keepdims bool = false", "The position of the least element that is not NaN.", func(a *Args) (*uop.UOp, error) {
+			return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, true, axis, keep) })
+		}),
+		severalInNumpy("average sum_of_weights", "average", "axis axes?, weights tensor?, keepdims bool = false", "The mean along axes with weights, and the sum of the weights.", func(a *Args) ([]*uop.UOp, error) {
+			w := a.tensor("weights")
+			if w == nil {
+				one, err := tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), uop.Int(1))
+				if err == nil {
+					w, err = tensor.Expand(one, a.X.Shape())
+				}
+				if err != nil {
+					return nil, err
+				}
+			}
+			return pair(tensor.Average(a.X, w, a.axes("axis"), a.bool("keepdims")))
+		}),
+		running("cumulative_sum", "The sums of all elements up to each one.", tensor.CumSum, 0, false), running("cumulative_prod", "The products of all elements up to each one.", tensor.CumProd, 1, false),
+		running("nancumsum", "The sums of all elements up to each one that are not NaN.", tensor.CumSum, 0, true), running("nancumprod", "The products of all elements up to each one that are not NaN.", tensor.CumProd, 1, true),
+		called("m", inNumpy("cov", "y tensor?, rowvar bool = true, bias bool = false, ddof float?, fweights tensor?, aweights tensor?", `The covariance matrix of variables, which are rows of m and y; columns without rowvar.
+The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given. fweights are numbers of observations, aweights weights.`, func(a *Args) (*uop.UOp, error) {
+			ddof := 1.0
+			switch {
+			case a.given("ddof"):
+				ddof = a.float("ddof")
+			case a.bool("bias"):
+				ddof = 0
+			}
+			return tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), ddof, a.tensor("fweights"), a.tensor("aweights"))
+		})),
+		inNumpy("corrcoef", "y tensor?, rowvar bool = true", "The coefficients of correlation of variables, which are rows of x and y.", func(a *Args) (*uop.UOp, error) {
+			c, err := tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), 1, nil, nil)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Correlations(c)
+		}),
+		inNumpy("diff", "axis int = -1, n int = 1 [0,], prepend tensor?, append tensor?", "The n-th differences along an axis, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
+			x := a.X
+			parts := []*uop.UOp{a.tensor("prepend"), x, a.tensor("append")}
+			parts = slices.DeleteFunc(parts, func(u *uop.UOp) bool { return u == nil })
+			if len(parts) > 1 {
+				var err error
+				if x, err = tensor.Cat(parts, a.axis("axis")); err != nil {
+					return nil, err
+				}
+			}
+			return tensor.Differences(x, a.int("n"), a.axis("axis"))
+		}),
+		called("f", severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
+spacing is the distance of elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
+			axes := a.axes("axis")
+			if axes == nil {
+				for i := range a.X.Shape() {
+					axes = append(axes, i)
+				}
+			}
+			at, err := a.spacing("spacing")
+			if err != nil {
+				return nil, err
+			}
+			var all []*uop.UOp
+			for _, axis := range axes {
+				r, err := tensor.FiniteGradient(a.X, at, axis, a.int("edge_order"))
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, r)
+			}
+			return all, nil
+		})),
+		called("y", inNumpy("trapezoid", "x operand = 1, axis int = -1", "The integral along an axis by the trapezoidal rule.\nx is the distance of elements or their coordinates.", func(a *Args) (*uop.UOp, error) {
+			at, err := a.spacing("x")
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Trapezoid(a.X, at, a.axis("axis"))
+		})),
+		called("p", inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles with multiples of the period added, so that neighbours are near.\nOnly steps above discont, at least half the period, are changed.", func(a *Args) (*uop.UOp, error) {
+			return tensor.Unwrap(a.X, a.optional("discont"), a.axis("axis"), a.float("period"))
+		})),
+		inNumpy("interp", "xp tensor, fp tensor, left float?, right float?", "The piecewise linear function through the points (xp, fp), for ascending xp.\nleft and right are its values outside, those at the ends unless given.", func(a *Args) (*uop.UOp, error) {
+			return tensor.Interp(a.X, a.tensor("xp"), a.tensor("fp"), a.optional("left"), a.optional("right"))
+		}),
+	},
+	// Sorting, searching, sets
+	[]Op{
+		inNumpy("sort", "axis int = -1, descending bool = false, stable bool = true", "The elements in order along an axis. NaN is the greatest number.", func(a *Args) (*uop.UOp, error) {
+			values, _, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
+			return values, err
+		}),
+		inNumpy("argsort", "axis int = -1, descending bool = false, stable bool = true", "The positions of the elements in order along an axis, int32.\nEqual elements keep their order.", func(a *Args) (*uop.UOp, error) {
+			_, at, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
+			return at, err
+		}),
+		called("key", joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) })),
+		inNumpy("partition", "kth ints, axis int = -1", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
+			values, _, err := tensor.Sort(a.X, a.axis("axis"), false)
+			return values, err
+		}),
+		inNumpy("argpartition", "kth ints, axis int = -1", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
+			_, at, err := tensor.Sort(a.X, a.axis("axis"), false)
+			return at, err
+		}),
+		inNumpy("searchsorted", "values tensor, side text = left {left right}, sorter tensor?", "The positions, int32, at which values keep the vector x sorted.\nEqual elements come behind them, or before with \"right\". sorter are the positions that sort x.", func(a *Args) (*uop.UOp, error) {
+			x := a.X
+			if s := a.tensor("sorter"); s != nil {
+				var err error
+				if x, err = tensor.IndexSelect(x, 0, s); err != nil {
+					return nil, err
+				}
+			}
+			return tensor.SearchSorted(x, a.tensor("values"), a.text("side") == "right")
+		}),
+		inNumpy("digitize", "bins tensor, right bool = false", "The number of the bin of each element, for ascending or descending edges.\nWith right the upper edge belongs to a bin.", func(a *Args) (*uop.UOp, error) {
+			return tensor.Digitize(a.X, a.tensor("bins"), a.bool("right"))
+		}),
+		inNumpy("bincount", "weights tensor?, minlength int = 0 [0,], length int? [0,]", "The number of elements equal to 0, 1, …, or the sum of their weights.\nlength is that of the result, otherwise the greatest element + 1.", func(a *Args) (*uop.UOp, error) {
+			if a.given("length") {
+				return tensor.BinCount(a.X, a.tensor("weights"), a.int("length"))
+			}
+			inner := *a
+			inner.op = described("bincount")
+			inner.values = []any{a.at("weights"), a.at("minlength")}
+			r, err := inner.op.Build(&inner)
+			if err != nil {
+				return nil, err
+			}
+			return r[0], nil
+		}),
+		severalInNumpy("counts edges", "histogram", "bins operand = 10, range floats?, weights tensor?, density bool = false", `The number of elements between edges, and the edges.
+bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges. With density the
+counts are divided by their sum and the width of the interval.`, func(a *Args) ([]*uop.UOp, error) { return a.histogram() }),
+		severalInNumpy("values indices inverse_indices counts", "unique_all", bySize, "The distinct elements in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none.", func(a *Args) ([]*uop.UOp, error) { return a.uniques(a.X, false) }),
+		inNumpy("unique_values", bySize, "The distinct elements in ascending order. NaN is equal to none.", func(a *Args) (*uop.UOp, error) {
+			r, err := a.uniques(a.X, false)
+			if err != nil {
+				return nil, err
+			}
+			return r[0], nil
+		}),
+		inNumpy("union1d", "y tensor, "+bySize, "The distinct elements of both arrays in ascending order.", func(a *Args) (*uop.UOp, error) {
+			x, err := a.joinedWith("y")
+			if err != nil {
+				return nil, err
+			}
+			r, err := a.uniques(x, true)
+			if err != nil {
+				return nil, err
+			}
+			return r[0], nil
+		}),
+		set("intersect1d", "The distinct elements that are in both arrays, in ascending order.", true),
+		set("setdiff1d", "The distinct elements that are not in y, in ascending order.", false),
+		inNumpy("setxor1d", "y tensor, "+bySize, "The distinct elements that are in one of the arrays only, in ascending order.", func(a *Args) (*uop.UOp, error) {
+			all, err := a.joinedWith("y")
+			if err != nil {
+				return nil, err
+			}
+			return a.chosenValues(all, func(values *uop.UOp) (*uop.UOp, error) {
+				p, err := tensor.IsIn(values, a.X)
+				if err != nil {
+					return nil, err
+				}
+				q, err := tensor.IsIn(values, a.tensor("y"))
+				if err != nil {
+					return nil, err
+				}
+				return tensor.BitXor(p, q)
+			})
+		}),
+		inNumpy("isin", "values tensor, invert bool = false", "Whether each element is one of values: bool.", func(a *Args) (*uop.UOp, error) { return a.member(a.X, a.tensor("values"), a.bool("invert")) }),
+		severalInNumpy("", "nonzero", bySize, "The positions of the elements that are not 0, one vector for each axis, int32.", func(a *Args) ([]*uop.UOp, error) { return a.trues(a.X) }),
+		inNumpy("argwhere", bySize, "The positions of the elements that are not 0, one element a row, int32.", func(a *Args) (*uop.UOp, error) {
+			if len(a.X.Shape()) == 0 {
+				n, err := a.sized(a.X)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.NonZero(a.X, n)
+			}
+			r, err := a.trues(a.X)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Stack(r, -1)
+		}),
+		inNumpy("flatnonzero", bySize, "The positions of the elements of the flattened array that are not 0, int32.", func(a *Args) (*uop.UOp, error) {
+			x, err := flat(a.X)
+			if err != nil {
+				return nil, err
+			}
+			r, err := a.trues(x)
+			if err != nil {
+				return nil, err
+			}
+			return r[0], nil
+		}),
+		called("condition", inNumpy("extract", "x tensor, "+bySize, "The elements of x where condition is true, as a vector.", func(a *Args) (*uop.UOp, error) {
+			mask, err := tensor.Cast(a.X, uop.Bool)
+			if err != nil {
+				return nil, err
+			}
+			return a.chosenFrom(a.tensor("x"), mask)
+		})),
+	},
+	// Indexing
+	[]Op{
+		inNumpy("take", "indices tensor, axis int?", "The elements at indices along an axis, or of the flattened array.\nNegative ones count from the end. The axis becomes those of indices."+gives0, func(a *Args) (*uop.UOp, error) {
+			x, axis, err := a.flatUnless("axis")
+			if err != nil {
+				return nil, err
+			}
+			at := a.tensor("indices")
+			if err := a.Elements.positions("indices", at, x, axis, true); err != nil {
+				return nil, err
+			}
+			return tensor.TakeAxes(x, at, axis)
+		}),
+		inNumpy("take_along_axis", "indices tensor, axis int = -1", "The element at the index in each place along an axis.\nNegative ones count from the end; other axes broadcast."+gives0, func(a *Args) (*uop.UOp, error) {
+			if err := a.Elements.positions("indices", a.tensor("indices"), a.X, a.axis("axis"), true); err != nil {
+				return nil, err
+			}
+			return tensor.TakeAlong(a.X, a.tensor("indices"), a.axis("axis"))
+		}),
+		inNumpy("put_along_axis", "indices tensor, values operand, axis int", "The array with values in the places that take_along_axis takes."+doesNothing, func(a *Args) (*uop.UOp, error) {
+			if err := a.Elements.positions("indices", a.tensor("indices"), a.X, a.axis("axis"), true); err != nil {
+				return nil, err
+			}
+			v, err := a.operand("values", a.X)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.PutAlong(a.X, a.tensor("indices"), v, a.axis("axis"))
+		}),
+		inNumpy("put", "indices tensor, values operand", "The array with values at indices of the flattened array, repeated as needed."+doesNothing, func(a *Args) (*uop.UOp, error) {
+			x, err := flat(a.X)
+			if err != nil {
+				return nil, err
+			}
+			if err := a.Elements.positions("indices", a.tensor("indices"), x, 0, true); err != nil {
+				return nil, err
+			}
+			v, err := a.operand("values", a.X)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Put(a.X, a.tensor("indices"), v)
+		}),
+		inNumpy("delete", "obj ints, axis int?", "The array without the elements at positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
+			x, axis, err := a.flatUnless("axis")
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Deleted(x, a.ints("obj"), axis)
+		}),
+		inNumpy("insert", "obj ints, values operand, axis int?", "The array with values in front of positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
+			x, axis, err := a.flatUnless("axis")
+			if err != nil {
+				return nil, err
+			}
+			v, err := a.operand("values", x)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Inserted(x, a.ints("obj"), v, axis)
+		}),
+	},
+	// Shapes
+	[]Op{
+		inNumpy("permute_dims", "axes axes?", "The axes in another order, reversed unless given.", func(a *Args) (*uop.UOp, error) {
+			axes := a.axes("axes")
+			if axes == nil {
+				for i := len(a.X.Shape()) - 1; i >= 0; i-- {
+					axes = append(axes, i)
+				}
+			}
+			return tensor.Permute(a.X, axes...)
+		}),
+		inNumpy("moveaxis", "source axes, destination axes", "Axes moved to other places; the others keep their order.", func(a *Args) (*uop.UOp, error) {
+			return tensor.MoveAxes(a.X, a.axes("source"), a.axes("destination"))
+		}),
+		inNumpy("swapaxes", "axis1 int, axis2 int", "Two axes exchanged.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, a.axis("axis1"), a.axis("axis2")) }),
+		numpy1("matrix_transpose", "The last two axes exchanged.", func(x *uop.UOp) (*uop.UOp, error) {
+			if n := len(x.Shape()); n < 2 {
+				return nil, bad("x", "has %d dimensions, expected 2 or more", n)
+			}
+			return tensor.Transpose(x, -2, -1)
+		}),
+		inNumpy("flip", "axis axes?", "The order of elements along axes reversed, all axes unless given.", func(a *Args) (*uop.UOp, error) {
+			axes := a.axes("axis")
+			if axes == nil {
+				for i := range a.X.Shape() {
+					axes = append(axes, i)
+				}
+			}
+			return tensor.Flip(a.X, axes...)
+		}),
+		inNumpy("rot90", "k int = 1, axes axes = 0 1", "The array turned by k quarters of a turn, from the first of two axes to the second.", func(a *Args) (*uop.UOp, error) {
+			return tensor.Rotated(a.X, a.int("k"), a.axes("axes"))
+		}),
+		inNumpy("roll", "shift ints, axis axes?", "Elements shifted along axes, cyclically; in the flattened array unless axes are given.", func(a *Args) (*uop.UOp, error) {
+			if shifts, axes := a.ints("shift"), a.axes("axis"); len(shifts) == 1 && len(axes) > 1 {
+				return tensor.Roll(a.X, slices.Repeat(shifts, len(axes)), axes)
+			}
+			return tensor.Roll(a.X, a.ints("shift"), a.axes("axis"))
+		}),
+		inNumpy("squeeze", "axis axes?", "The array without axes of size 1.", func(a *Args) (*uop.UOp, error) {
+			if !a.given("axis") {
+				return tensor.SqueezeAll(a.X)
+			}
+			return tensor.SqueezeAxes(a.X, a.axes("axis"))
+		}),
+		inNumpy("expand_dims", "axis axes = 0", "The array with axes of size 1 inserted.", func(a *Args) (*uop.UOp, error) { return tensor.ExpandDims(a.X, a.axes("axis")) }),
+		inNumpy("broadcast_to", "shape shape", "The array with axes of size 1 repeated up to a shape.", func(a *Args) (*uop.UOp, error) { return tensor.BroadcastTo(a.X, a.shape("shape")) }),
+		numpy1("ravel", "The elements as a vector, in row-major order.", flat),
+		inNumpy("tile", "repetitions ints", "The array repeated along each axis.", func(a *Args) (*uop.UOp, error) {
+			x, r := a.X, a.ints("repetitions")
+			for len(r) < len(x.Shape()) {
+				r = append([]int64{1}, r...)
+			}
+			return tensor.Repeat(x, r...)
+		}),
+		inNumpy("repeat", "repeats ints, axis int?", "Each element repeated along an axis, or of the flattened array.\nrepeats is one number, or one for each element.", func(a *Args) (*uop.UOp, error) {
+			x, axis, err := a.flatUnless("axis")
+			if err != nil {
+				return nil, err
+			}
+			if n := a.ints("repeats"); len(n) != 1 {
+				return tensor.RepeatEach(x, n, axis)
+			}
+			return tensor.RepeatInterleave(x, a.ints("repeats")[0], axis)
+		}),
+		called("array", joiner("numpy.concat", "axis int = 0", "Arrays joined along an axis; flattened and joined without one.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("axis")) })),
+		called("array", joiner("numpy.stack", "axis int = 0", "Arrays of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("axis")) })),
+		severalInNumpy("", "unstack", "axis int = 0", "The parts of an array along an axis, without it.", func(a *Args) ([]*uop.UOp, error) { return tensor.Unstack(a.X, a.axis("axis")) }),
+		inNumpy("tril", "k int = 0", "The lower triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Tril(a.X, a.int("k")) }),
+		inNumpy("triu", "k int = 0", "The upper triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Triu(a.X, a.int("k")) }),
+		inNumpy("diagonal", "offset int = 0, axis1 int = 0, axis2 int = 1", "The diagonal of two axes, as a new last axis.", func(a *Args) (*uop.UOp, error) {
+			return tensor.Diagonal(a.X, a.int("offset"), a.axis("axis1"), a.axis("axis2"))
+		}),
+		inNumpy("trace", "offset int = 0, axis1 int = 0, axis2 int = 1, dtype dtype?", "The sum of the diagonal of two axes.", func(a *Args) (*uop.UOp, error) {
+			d, err := tensor.Diagonal(a.X, a.int("offset"), a.axis("axis1"), a.axis("axis2"))
+			if err != nil {
+				return nil, err
+			}
+			if dt := a.dtype("dtype"); dt != nil {
+				return tensor.SumAs(d, dt, []int{-1}, false)
+			}
+			return tensor.Sum(d, []int{-1}, false)
+		}),
+		inNumpy("diag", "k int = 0", "The matrix with a vector on its diagonal k, or the diagonal k of a matrix.", func(a *Args) (*uop.UOp, error) { return tensor.DiagAt(a.X, a.int("k")) }),
+		inNumpy("packbits", "axis int?, bitorder text = big {big little}", "The bits of elements that are not 0, eight to a byte along an axis, uint8.", func(a *Args) (*uop.UOp, error) {
+			x, axis, err := a.flatUnless("axis")
+			if err != nil {
+				return nil, err
+			}
+			return tensor.PackBits(x, axis, a.text("bitorder") == "little")
+		}),
+		inNumpy("unpackbits", "axis int?, count int?, bitorder text = big {big little}", "The bits of bytes along an axis, uint8: all, or the first count.", func(a *Args) (*uop.UOp, error) {
+			x, axis, err := a.flatUnless("axis")
+			if err != nil {
+				return nil, err
+			}
+			count := int64(-1)
+			if a.given("count") {
+				count = a.int("count")
+			}
+			return tensor.UnpackBits(x, axis, count, a.text("bitorder") == "little")
+		}),
+	},
+	// Products and polynomials
+	[]Op{
+		inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) }),
+		inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() }),
+		inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
+		inNumpy("outer", "y tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
+			x, err := flat(a.X)
+			if err != nil {
+				return nil, err
+			}
+			y, err := flat(a.tensor("y"))
+			if err != nil {
+				return nil, err
+			}
+			return tensor.TensorDot(x, y, nil, nil)
+		}),
+		numpy2("kron", "The product of Kronecker.", tensor.Kron),
+		inNumpy("cross", "y tensor, axis int = -1", "The cross product of vectors of 3 along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cross(a.X, a.tensor("y"), a.axis("axis")) }),
+		inNumpy("convolve", "y tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
+			return tensor.ConvolveVectors(a.X, a.tensor("y"), a.text("mode"))
+		}),
+		inNumpy("correlate", "y tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with y reversed.", func(a *Args) (*uop.UOp, error) {
+			y, err := tensor.Flip(a.tensor("y"), 0)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.ConvolveVectors(a.X, y, a.text("mode"))
+		}),
+		called("p", inNumpy("polyval", "x operand", "The polynomial with coefficients p, the highest first, at x.", func(a *Args) (*uop.UOp, error) {
+			x, err := a.operand("x", a.X)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.PolyVal(a.X, x)
+		})),
+		inNumpy("polyfit", "y tensor, deg int [0,], w tensor?", "The coefficients of the polynomial of degree deg that is nearest to y at x.\nThe highest is first. It is found by least squares, with weights w.", func(a *Args) (*uop.UOp, error) {
+			return tensor.PolyFit(a.X, a.tensor("y"), a.tensor("w"), a.int("deg"))
+		}),
+		called("p", inNumpy("polyadd", "q tensor", "The sum of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), false) })),
+		called("p", inNumpy("polysub", "q tensor", "The difference of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), true) })),
+		called("p", inNumpy("polymul", "q tensor", "The product of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.ConvolveVectors(a.X, a.tensor("q"), "full") })),
+		called("p", inNumpy("polyder", "m int = 1 [0,]", "The derivative of order m of a polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyDer(a.X, a.int("m")) })),
+		called("p", inNumpy("polyint", "m int = 1 [0,], k floats?", "The integral of order m of a polynomial, with constants k.", func(a *Args) (*uop.UOp, error) { return tensor.PolyInt(a.X, a.int("m"), get[[]float64](a, "k")) })),
+		inNumpy("vander", "n int? [0,], increasing bool = false", "The matrix of powers of a vector, with n columns.", func(a *Args) (*uop.UOp, error) {
+			n, _ := sizeOf(a.X, 0)
+			if a.given("n") {
+				n = a.int("n")
+			}
+			return tensor.Vander(a.X, n, a.bool("increasing"))
+		}),
+	},
+	// New arrays
+	[]Op{
+		window("bartlett", "", "The triangular window of M points, float32."), window("blackman", "", "The window of Blackman of M points, float32."),
+		window("hamming", "", "The window of Hamming of M points, float32."), window("hanning", "", "The window of von Hann of M points, float32."),
+		window("kaiser", ", beta float", "The window of Kaiser of M points with the parameter beta, float32."),
+	},
+)
+
+func scaled(x *uop.UOp, by float64) (*uop.UOp, error) {
+	dt := uop.LeastUpperFloat(x.DType)
+	x, err := tensor.Cast(x, dt)
+	if err != nil {
+		return nil, err
+	}
+	c, err := tensor.Const(x.Graph(), dt, uop.Float(by))
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Mul(x, c)
+}
+
+func equals(x *uop.UOp, v float64) (*uop.UOp, error) {
+	x, err := tensor.Cast(x, uop.LeastUpperFloat(x.DType))
+	if err != nil {
+		return nil, err
+	}
+	c, err := tensor.Const(x.Graph(), x.DType, uop.Float(v))
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Eq(x, c)
+}
+
+// tensorDot is a sum of products over the axes of the arguments axes and y_axes.
+func (a *Args) tensorDot() (*uop.UOp, error) {
+	left, right := a.axes("axes"), a.axes("y_axes")
+	if !a.given("y_axes") {
+		n := 0
+		if len(left) == 1 {
+			n = left[0]
+		}
+		if len(left) != 1 || n < 0 || n > len(a.X.Shape()) {
+			return nil, bad("axes", "%v, expected a number of axes from 0 to %d, or y_axes too", left, len(a.X.Shape()))
+		}
+		left = nil
+		for i := range n {
+			left, right = append(left, len(a.X.Shape())-n+i), append(right, i)
+		}
+	}
+	return tensor.TensorDot(a.X, a.tensor("y"), left, right)
+}
+
+// histogram are counts and edges by the arguments of numpy.
+func (a *Args) histogram() ([]*uop.UOp, error) {
+	edges := a.tensor("bins")
+	if edges == nil {
+		n, ok := a.number("bins").Int64()
+		if !ok || n < 1 {
+			return nil, bad("bins", "%s, expected a tensor of edges, or 1 or more", a.number("bins"))
+		}
+		var low, high *float64
+		if r := get[[]float64](a, "range"); r != nil {
+			if len(r) != 2 {
+				return nil, bad("range", "%d numbers, expected 2", len(r))
+			}
+			low, high = &r[0], &r[1]
+		}
+		counts, e, err := tensor.Histogram(a.X, n, low, high)
+		if err != nil {
+			return nil, err
+		}
+		if !a.given("weights") && !a.bool("density") {
+			return []*uop.UOp{counts, e}, nil
+		}
+		edges = e
+	}
+	counts, err := tensor.HistogramWithin(a.X, edges, a.tensor("weights"))
+	if err != nil || !a.bool("density") {
+		return []*uop.UOp{counts, edges}, err
+	}
+	total, err := tensor.Sum(counts, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	widths, err := tensor.Differences(edges, 1, 0)
+	if err == nil {
+		counts, err = tensor.Cast(counts, uop.LeastUpper(counts.DType, edges.DType))
+	}
+	if err == nil {
+		counts, err = tensor.Div(counts, total)
+	}
+	if err == nil {
+		counts, err = tensor.Div(counts, widths)
+	}
+	return []*uop.UOp{counts, edges}, err
+}

@@ -1,0 +1,106 @@
+package tensor
+
+import (
+	"polygrad/core/uop"
+)
+
+// UniqueWithin is Unique for a number of different elements that is given: where there are more they are left out, where there are less the
+// last values are fill, nil the least element, and their counts 0. firsts is where each value is first in the flattened x.
+func UniqueWithin(x, order, first *uop.UOp, count int64, fill operand) (values, firsts, inverse, counts *uop.UOp, err error) {
+	defer guard("UniqueWithin", &err)
+	values, inverse, counts, err = Unique(x, order, first, count)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	g := x.Graph()
+	if x.Shape().MaxNumel() == 0 {
+		return values, full(g, uop.ShapeOf(count), uop.Int(0), uop.Int32), inverse, counts, nil
+	}
+	number := sub(scan(cast(first, uop.Int32), 0, uop.Add), 1)
+	least := index(order, At(0))
+	firsts = scatterSet(expand(reshape(least, uop.ShapeOf(1)), uop.ShapeOf(count)), 0, where(first, number, -1), order)
+	inside := lt(count0(g, count), add(index(number, At(-1)), 1))
+	if fill == nil {
+		fill = index(flatten(x, 0, -1), Take(least))
+	}
+	return where(inside, values, fill), firsts, inverse, counts, nil
+}
+
+// DistinctNaN is Distinct where NaN is equal to none.
+func DistinctNaN(x, order *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("DistinctNaN", &err)
+	if r, err = Distinct(x, order); err != nil || !x.DType.IsFloat() || x.Shape().MaxNumel() == 0 {
+		return r, err
+	}
+	return bitOr(r, isNaN(index(detach(flatten(x, 0, -1)), Take(order)))), nil
+}
+
+// Chosen are the first count elements of the flattened x where mask is true, then fill.
+func Chosen(x, mask *uop.UOp, count int64, fill operand) (r *uop.UOp, err error) {
+	defer guard("Chosen", &err)
+	needSame("operands", x, mask)
+	needCount(count)
+	n := x.Shape().MaxNumel()
+	if n == 0 || count == 0 {
+		v := likeConst(x, 0)
+		if fill != nil {
+			v = cast(asTensor(fill, x), x.DType)
+		}
+		return expand(reshape(v, uop.ShapeOf(1)), uop.ShapeOf(count)), nil
+	}
+	if fill == nil {
+		fill = 0
+	}
+	at := truePositions(flatten(broadcastTo(mask, x.Shape()), 0, -1), count)
+	there := lt(at, int(n))
+	return where(there, index(flatten(x, 0, -1), Take(where(there, at, 0))), fill), nil
+}
+
+// TruePositions are, for each axis of x, the positions of the first count elements that are not 0, int32, then fill.
+func TruePositions(x *uop.UOp, count, fill int64) (r []*uop.UOp, err error) {
+	defer guard("TruePositions", &err)
+	need("x", x)
+	needCount(count)
+	s := intShape("x", x.Shape())
+	if len(s) == 0 {
+		fail("x", "is a scalar, expected at least 1 dimension")
+	}
+	at := truePositions(ne(flatten(x, 0, -1), 0), count)
+	total := x.Shape().MaxNumel()
+	there := lt(at, int(total))
+	at = where(there, at, 0)
+	r = make([]*uop.UOp, len(s))
+	below := int64(1)
+	for i := len(s) - 1; i >= 0; i-- {
+		size := max(s[i], 1)
+		r[i] = where(there, cast(mod(floorDiv(at, int(below)), int(size)), uop.Int32), int(fill))
+		below *= size
+	}
+	return r, nil
+}
+
+// LexOrder are the positions that sort vectors by the last of them, then by the one before where it is equal, and so on.
+func LexOrder(keys []*uop.UOp, axis int) (r *uop.UOp, err error) {
+	defer guard("LexOrder", &err)
+	if len(keys) == 0 {
+		fail("keys", "is empty, expected a tensor or more")
+	}
+	needSame("keys", keys...)
+	var order *uop.UOp
+	for _, k := range keys {
+		if !k.Shape().Equal(keys[0].Shape()) {
+			fail("keys", "have shapes %s and %s, expected one shape", keys[0].Shape(), k.Shape())
+		}
+		at := axisOf("axis", axis, len(k.Shape()))
+		if len(k.Shape()) == 0 {
+			return full(k.Graph(), nil, uop.Int(0), uop.Int32), nil
+		}
+		p := ordered(sortable(k, order, at), at, false)
+		if order == nil {
+			order = cast(p.at, uop.Int32)
+		} else {
+			order = gather(order, at, p.at)
+		}
+	}
+	return order, nil
+}
