@@ -14,6 +14,7 @@ import (
 	"polygrad/exec/interp"
 	"polygrad/exec/native"
 	"polygrad/exec/wasm"
+	"polygrad/exec/webgpu"
 )
 
 // devices are the values of POLY_DEVICE.
@@ -22,6 +23,7 @@ var devices = map[string]func() (device.Device, error){
 	"wasm":           func() (device.Device, error) { return wasm.New(), nil },
 	"interp":         func() (device.Device, error) { return interp.New(), nil },
 	"clang":          clang.New,
+	"webgpu":         webgpu.New,
 	interp.Reference: func() (device.Device, error) { return interp.NewReference(), nil },
 }
 

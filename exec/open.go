@@ -53,7 +53,7 @@ type splitter interface{ SplitsF32() bool }
 
 // dumps are the values of POLY_DUMP.
 func dumps() []string {
-	return slices.Concat([]string{"all", "plan", "nest", "x64", "beam"}, schedule.PassNames(), fuse.PassNames(), lower.PassNames())
+	return slices.Concat([]string{"all", "plan", "nest", "x64", "wgsl", "beam"}, schedule.PassNames(), fuse.PassNames(), lower.PassNames())
 }
 
 // noSplit prints its notice once in a process.

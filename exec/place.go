@@ -3,6 +3,7 @@ package exec
 import (
 	"unsafe"
 
+	"polygrad/core/schedule"
 	"polygrad/exec/device"
 )
 
@@ -57,8 +58,10 @@ func (p *plan) place(r *run) error {
 	return nil
 }
 
-// aligned rounds a size up to a cache line.
-func aligned(bytes int64) int64 { return (bytes + 63) &^ 63 }
+// aligned rounds a size up to the alignment of temporaries.
+func aligned(bytes int64) int64 {
+	return (bytes + schedule.ArenaAlign - 1) &^ (schedule.ArenaAlign - 1)
+}
 
 // stage marks an input for copying and returns its size.
 func (p *plan) stage(r *run, i int) int64 {

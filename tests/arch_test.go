@@ -50,10 +50,10 @@ var below = map[string][]string{
 	"exec/interp":        {"exec/device", "core/lower", "core/uop"},
 	"exec/clang":         {"exec/device", "render/c", "core/lower", "core/uop"},
 	"exec/wasm":          {"core/settings", "exec/device", "exec/pages", "render/wasm", "core/nest", "core/nest/ir", "core/schedule", "core/lower"},
-	"exec/webgpu":        {"core/settings", "render/wgsl", "core/nest", "core/nest/ir", "core/lower"},
+	"exec/webgpu":        {"core/settings", "exec/device", "render/wgsl", "core/nest", "core/nest/ir", "core/lower"},
 	"exec/native":        {"core/settings", "exec/device", "exec/pages", "render/x64", "core/nest", "core/nest/ir", "core/nest/plan", "core/schedule", "core/lower", "core/uop"},
 	"exec": {
-		"exec/native", "exec/wasm", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",
+		"exec/native", "exec/wasm", "exec/webgpu", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",
 		"core/draw", "core/nest", "core/nest/ir", "core/schedule", "core/lower", "core/symbolic", "core/settings", "core/uop",
 	},
 	"variable":      {"exec", "exec/pages", "core/schedule", "core/tensor", "core/transform", "core/gradient", "core/rewrite", "core/uop"},

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// arenaAlign is the alignment of temporaries: a cache line.
-const arenaAlign = 64
+// ArenaAlign is the alignment of temporaries: cache lines, and where GPUs bind buffers.
+const ArenaAlign = 256
 
 // temporary is a slot in the arena with its live range: the kernels from first to last.
 type temporary struct {
@@ -62,7 +62,7 @@ func (s *Schedule) temporaries() []*temporary {
 				continue
 			}
 			if bySlot[b] == nil {
-				size := (slot.Size*int64(slot.DType.Itemsize()) + arenaAlign - 1) / arenaAlign * arenaAlign
+				size := (slot.Size*int64(slot.DType.Itemsize()) + ArenaAlign - 1) / ArenaAlign * ArenaAlign
 				bySlot[b] = &temporary{slot: b, first: i, size: size}
 				out = append(out, bySlot[b])
 			}

@@ -49,7 +49,7 @@ func TestScheduleIsPrinted(t *testing.T) {
 	sum := x.ReduceAxes(uop.Add, 0).ContiguousOp().Expand(x.Shape())
 	s, _ := ts.request(y.Store(x.Mul(sum)), z.Store(x))
 	text := s.Dump()
-	for _, part := range []string{"8 float", "input 0\n", "1 float, at 0 of 64 bytes\n", "output 0\n", "kernel 1 on slots", "STORE", "= input", "to input"} {
+	for _, part := range []string{"8 float", "input 0\n", "1 float, at 0 of 256 bytes\n", "output 0\n", "kernel 1 on slots", "STORE", "= input", "to input"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s\nexpected it to say %q", text, part)
 		}

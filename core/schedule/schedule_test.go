@@ -59,8 +59,8 @@ func TestTwoOutputsAndATemporary(t *testing.T) {
 			outputs++
 		default:
 			temporaries++
-			if slot.Size != 4 || slot.DType != uop.Float32 || s.ArenaBytes != 64 {
-				t.Errorf("temporary %+v in an arena of %d bytes, expected 4 floats in 64", slot, s.ArenaBytes)
+			if slot.Size != 4 || slot.DType != uop.Float32 || s.ArenaBytes != schedule.ArenaAlign {
+				t.Errorf("temporary %+v in an arena of %d bytes, expected 4 floats in 256", slot, s.ArenaBytes)
 			}
 		}
 	}

@@ -75,13 +75,14 @@ var (
 	CacheMB = Variable{"POLY_CACHE_MB", Between{1, 1 << 20}, "1024", "how many MiB caches keep"}
 	Cache   = Variable{"POLY_CACHE_DIR", Text("a directory"), "", "where such searches keep what they found"}
 	Check   = Variable{"POLY_CHECK", toggle, "0", "invariants are checked between passes"}
+	WebGPU  = Variable{"POLY_WEBGPU", Text("a path"), "", "the library through which the device webgpu reaches the GPU"}
 	Dump    = Variable{"POLY_DUMP", Text("what to print"), "", "the pass or code that is printed"}
 	Perf    = Variable{"POLY_PERF", toggle, "0", "the profiler perf is told the names of kernels"}
 	GOGC    = Variable{"GOGC", Percent{}, "400", "how far Go's heap grows between collections"}
 )
 
 // Table has all variables.
-var Table = []*Variable{&Device, &CPU, &Threads, &F32, &Fuse, &Beam, &CacheMB, &Cache, &Check, &Dump, &Perf, &GOGC}
+var Table = []*Variable{&Device, &CPU, &Threads, &F32, &Fuse, &Beam, &CacheMB, &Cache, &Check, &WebGPU, &Dump, &Perf, &GOGC}
 
 // Copy gives each variable the value that lookup has for its name, "" where it is not set.
 func Copy(lookup func(name string) string) {

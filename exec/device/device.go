@@ -21,7 +21,7 @@ type Device interface {
 	Allocate(bytes int64) (Buffer, error)
 	// Free frees a buffer of Allocate, with the same number of bytes. No queue may be using it.
 	Free(b Buffer, bytes int64) error
-	// Part is the rest of a buffer from a byte offset, a multiple of 64. It is not freed by itself.
+	// Part is the rest of a buffer from a byte offset, a multiple of 256. It is not freed by itself.
 	Part(b Buffer, offset int64) Buffer
 	// NewQueue makes a queue. It needs no closing.
 	NewQueue() Queue

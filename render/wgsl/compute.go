@@ -37,6 +37,9 @@ func (w *writer) compute(v *ir.Value) string {
 	case ir.NotEqual:
 		return w.notEqual(v.Args[0], v.Args[1])
 	}
+	if v.Kind.Float() {
+		w.keepRounding(v, a)
+	}
 	if op := binary[v.Op]; op != "" {
 		return a[0] + " " + op + " " + a[1]
 	}
@@ -88,6 +91,60 @@ func (w *writer) compute(v *ir.Value) string {
 	ir.Fail("shaders have no operation %s", v.Describe())
 	return ""
 }
+
+// keepRounding hides from compilers what they would simplify as if floats were real numbers: that a sum is the argument of a sum, a
+// product with a constant that of another, that an argument is both, or 0.
+func (w *writer) keepRounding(v *ir.Value, a []string) {
+	hide := func(i int) {
+		w.hides = true
+		a[i] = "keep(" + a[i] + ")"
+	}
+	switch v.Op {
+	case ir.Add, ir.Sub:
+		switch x, y := isSum(v.Args[0]), isSum(v.Args[1]); {
+		case x:
+			hide(0)
+			if y {
+				hide(1)
+			}
+		case y:
+			hide(1)
+		case v.Args[0] == v.Args[1] && v.Op == ir.Sub:
+			hide(0)
+		}
+	case ir.Mul:
+		for i, x := range v.Args {
+			other := v.Args[1-i]
+			if x.Op == ir.Const && x.Bits<<1&math.MaxUint32 == 0 || x.Op == ir.Mul && hasConst(x) && other.Op == ir.Const {
+				hide(i)
+			}
+		}
+	case ir.Div:
+		if v.Args[0] == v.Args[1] || v.Args[0].Op == ir.Const && v.Args[0].Bits<<1&math.MaxUint32 == 0 {
+			hide(0)
+		}
+	}
+}
+
+// isSum reports whether a float is a sum or a difference, but not one that accumulates a reduction, whose order does not matter.
+func isSum(v *ir.Value) bool {
+	if v.Op == ir.Neg {
+		v = v.Args[0]
+	}
+	return (v.Op == ir.Add || v.Op == ir.Sub) && !accumulates(v)
+}
+
+func accumulates(v *ir.Value) bool {
+	for v.Op == ir.Add {
+		if v.Args[1].Op == ir.Phi {
+			return true
+		}
+		v = v.Args[0]
+	}
+	return v.Op == ir.Phi
+}
+
+func hasConst(v *ir.Value) bool { return v.Args[0].Op == ir.Const || v.Args[1].Op == ir.Const }
 
 // notEqual: some compilers give false for a float that is not equal to itself, and none for its bits.
 func (w *writer) notEqual(x, y *ir.Value) string {

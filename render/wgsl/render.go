@@ -41,10 +41,15 @@ func Render(nk *ir.Kernel) (k *Kernel, err error) {
 	w.indent++
 	w.line("let first = i32(id.y * groups.x * %du + id.x);", Workgroup)
 	w.line("if (first >= %d) { return; }", max(nk.Items, 1))
+	body := w.out.String()
+	w.out.Reset()
 	w.block(nk.Root)
 	w.indent--
 	w.line("}")
-	k.Source = w.header(nk) + w.out.String()
+	if w.hides {
+		body += "  unknown = groups.z - 1u;\n"
+	}
+	k.Source = w.header(nk) + body + w.out.String()
 	return k, nil
 }
 
@@ -59,6 +64,7 @@ type writer struct {
 	scratch map[int32]string
 	arrays  []string
 	special bool // there are constants that are not finite
+	hides   bool // there are values that compilers must not see through
 	seen    map[*ir.Value]bool
 	placed  map[*ir.Block][]*ir.Value
 }
@@ -108,6 +114,11 @@ func (w *writer) header(nk *ir.Kernel) string {
 	if w.special {
 		// A constant expression must be finite, the value of a variable need not.
 		s.WriteString("fn float_of(bits: u32) -> f32 { var b = bits; return bitcast<f32>(b); }\n")
+	}
+	if w.hides {
+		// Launches have two dimensions, so this is 0, but no compiler knows it.
+		s.WriteString("var<private> unknown: u32;\n")
+		s.WriteString("fn keep(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ unknown); }\n")
 	}
 	s.WriteByte('\n')
 	return s.String()

@@ -1,0 +1,360 @@
+//go:build cgo
+
+#include "native.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// What is used of webgpu.h, as the standard has it: handles are pointers, booleans and enumerations have 32 bits, flags have 64.
+
+typedef void *handle;
+typedef struct chain { struct chain *next; uint32_t type; } chain;
+typedef struct { const char *data; size_t length; } text;
+typedef struct { uint64_t id; } future;
+
+#define TEXT(s) ((text){(s), SIZE_MAX}) // up to its zero
+enum { SOURCE_WGSL = 2, ALLOW_PROCESS_EVENTS = 2, HIGH_PERFORMANCE = 2, SUCCESS = 1, STAGE_COMPUTE = 4, MAP_READ = 1, BINDING_UNIFORM = 2, BINDING_STORAGE = 3 };
+enum { USE_MAP_READ = 1, USE_COPY_SRC = 4, USE_COPY_DST = 8, USE_UNIFORM = 64, USE_STORAGE = 128 };
+
+typedef struct { chain *next; uint32_t feature_level, power; uint32_t fallback, backend; handle surface; } adapter_options;
+typedef struct { chain *next; uint32_t mode; void *call; void *user1, *user2; } callback;
+typedef struct { chain *next; void *call; void *user1, *user2; } error_callback;
+typedef struct {
+  chain *next;
+  uint32_t texture1, texture2, texture3, layers, groups, groups_and_vertices, bindings, dynamic_uniforms, dynamic_storages, sampled, samplers,
+      storage_buffers, storage_textures, uniform_buffers;
+  uint64_t uniform_bytes, storage_bytes;
+  uint32_t uniform_alignment, storage_alignment, vertex_buffers;
+  uint64_t buffer_bytes;
+  uint32_t vertex_attributes, vertex_stride, inter_stage, attachments, attachment_bytes, workgroup_bytes, invocations, size_x, size_y, size_z,
+      workgroups, immediates;
+} limits;
+typedef struct { chain *next; text label; } described;
+typedef struct {
+  chain *next; text label; size_t nfeatures; const uint32_t *features; const limits *limits; described queue; callback lost; error_callback error;
+} device_desc;
+typedef struct { chain *next; text vendor, architecture, device, description; uint32_t backend, type, vendor_id, device_id, subgroup_min, subgroup_max; } adapter_info;
+typedef struct { chain chain; text code; } wgsl_source;
+typedef struct {
+  chain *next; uint32_t binding; uint64_t visibility; uint32_t array;
+  struct { chain *next; uint32_t type, dynamic; uint64_t least; } buffer;
+  struct { chain *next; uint32_t type; } sampler;
+  struct { chain *next; uint32_t sample, dimension, multisampled; } texture;
+  struct { chain *next; uint32_t access, format, dimension; } storage;
+} layout_entry;
+typedef struct { chain *next; text label; size_t n; const void *entries; } layout_desc;
+typedef struct { chain *next; text label; size_t n; const handle *layouts; uint32_t immediates; } pipeline_layout_desc;
+typedef struct { chain *next; text label; handle layout; struct { chain *next; handle module; text entry; size_t nconstants; const void *constants; } compute; } pipeline_desc;
+typedef struct { chain *next; text label; uint64_t usage, size; uint32_t mapped; } buffer_desc;
+typedef struct { chain *next; uint32_t binding; handle buffer; uint64_t offset, size; handle sampler, view; } group_entry;
+typedef struct { chain *next; text label; handle layout; size_t n; const group_entry *entries; } group_desc;
+typedef struct { chain *next; text label; const void *timestamps; } pass_desc;
+
+// The functions: type, name, parameters.
+#define FUNCTIONS(F) \
+  F(handle, CreateInstance, (const void *)) \
+  F(future, InstanceRequestAdapter, (handle, const adapter_options *, callback)) \
+  F(void, InstanceProcessEvents, (handle)) \
+  F(void, InstanceRelease, (handle)) \
+  F(uint32_t, AdapterGetInfo, (handle, adapter_info *)) \
+  F(void, AdapterInfoFreeMembers, (adapter_info)) \
+  F(uint32_t, AdapterGetLimits, (handle, limits *)) \
+  F(future, AdapterRequestDevice, (handle, const device_desc *, callback)) \
+  F(void, AdapterRelease, (handle)) \
+  F(handle, DeviceGetQueue, (handle)) \
+  F(handle, DeviceCreateBuffer, (handle, const buffer_desc *)) \
+  F(handle, DeviceCreateShaderModule, (handle, const described *)) \
+  F(handle, DeviceCreateBindGroupLayout, (handle, const layout_desc *)) \
+  F(handle, DeviceCreatePipelineLayout, (handle, const pipeline_layout_desc *)) \
+  F(handle, DeviceCreateComputePipeline, (handle, const pipeline_desc *)) \
+  F(handle, DeviceCreateBindGroup, (handle, const group_desc *)) \
+  F(handle, DeviceCreateCommandEncoder, (handle, const void *)) \
+  F(handle, CommandEncoderBeginComputePass, (handle, const pass_desc *)) \
+  F(void, CommandEncoderCopyBufferToBuffer, (handle, handle, uint64_t, handle, uint64_t, uint64_t)) \
+  F(handle, CommandEncoderFinish, (handle, const void *)) \
+  F(void, CommandEncoderRelease, (handle)) \
+  F(void, CommandBufferRelease, (handle)) \
+  F(void, ComputePassEncoderSetPipeline, (handle, handle)) \
+  F(void, ComputePassEncoderSetBindGroup, (handle, uint32_t, handle, size_t, const uint32_t *)) \
+  F(void, ComputePassEncoderDispatchWorkgroups, (handle, uint32_t, uint32_t, uint32_t)) \
+  F(void, ComputePassEncoderEnd, (handle)) \
+  F(void, ComputePassEncoderRelease, (handle)) \
+  F(void, QueueWriteBuffer, (handle, handle, uint64_t, const void *, size_t)) \
+  F(void, QueueSubmit, (handle, size_t, const handle *)) \
+  F(future, QueueOnSubmittedWorkDone, (handle, callback)) \
+  F(future, BufferMapAsync, (handle, uint64_t, size_t, size_t, callback)) \
+  F(const void *, BufferGetConstMappedRange, (handle, size_t, size_t)) \
+  F(void, BufferUnmap, (handle)) \
+  F(void, BufferDestroy, (handle)) \
+  F(void, BufferRelease, (handle)) \
+  F(void, ShaderModuleRelease, (handle)) \
+  F(void, BindGroupLayoutRelease, (handle)) \
+  F(void, BindGroupRelease, (handle)) \
+  F(void, PipelineLayoutRelease, (handle)) \
+  F(void, ComputePipelineRelease, (handle))
+
+struct pg_gpu {
+  handle instance, adapter, device, queue;
+  uint32_t (*poll)(handle, uint32_t wait, const void *); // of wgpu-native, NULL elsewhere
+  pthread_mutex_t mu;
+  int failed;
+  char error[1024]; // the first
+#define F(type, name, params) type(*name) params;
+  FUNCTIONS(F)
+#undef F
+};
+
+struct pg_gpu_pipeline { handle pipeline, layout; };
+struct pg_gpu_list { handle encoder, pass; };
+
+static void set_error(char *error, const char *what, text message) {
+  size_t n = message.length;
+  if (!message.data) n = 0;
+  else if (n == SIZE_MAX) n = strlen(message.data);
+  snprintf(error, 1024, "%s%.*s", what, (int)(n < 900 ? n : 900), n ? message.data : "");
+}
+
+static void keep_error(pg_gpu *g, const char *what, text message) {
+  pthread_mutex_lock(&g->mu);
+  if (!g->failed) {
+    g->failed = 1;
+    set_error(g->error, what, message);
+  }
+  pthread_mutex_unlock(&g->mu);
+}
+
+static void on_error(const handle *device, uint32_t type, text message, void *g, void *unused) {
+  keep_error(g, "", message);
+}
+
+static void on_lost(const handle *device, uint32_t reason, text message, void *g, void *unused) {
+  const uint32_t destroyed = 2;
+  if (reason != destroyed) keep_error(g, "the device was lost: ", message);
+}
+
+// What a callback was given.
+typedef struct { volatile int done; uint32_t status; handle object; char message[1024]; } answer;
+
+static void on_object(uint32_t status, handle object, text message, void *a, void *unused) {
+  answer *r = a;
+  r->status = status;
+  r->object = object;
+  set_error(r->message, "", message);
+  r->done = 1;
+}
+
+static void on_done(uint32_t status, text message, void *a, void *unused) { on_object(status, NULL, message, a, unused); }
+
+static callback answering(void *call, answer *a) { return (callback){NULL, ALLOW_PROCESS_EVENTS, call, a, NULL}; }
+
+static void await(pg_gpu *g, answer *a) {
+  while (!a->done) {
+    if (g->poll && g->device) g->poll(g->device, 1, NULL);
+    g->InstanceProcessEvents(g->instance);
+    if (!a->done && !g->poll) usleep(20);
+  }
+}
+
+static const char *find_functions(pg_gpu *g, void *library) {
+#define F(type, name, params) \
+  if (!(*(void **)&g->name = dlsym(library, "wgpu" #name))) return "wgpu" #name;
+  FUNCTIONS(F)
+#undef F
+  *(void **)&g->poll = dlsym(library, "wgpuDevicePoll");
+  return NULL;
+}
+
+pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *out, char *error) {
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    set_error(error, "", TEXT(dlerror()));
+    return NULL;
+  }
+  pg_gpu *g = calloc(1, sizeof *g);
+  pthread_mutex_init(&g->mu, NULL);
+  const char *missing = find_functions(g, library);
+  if (missing) {
+    set_error(error, "it has no function ", TEXT(missing));
+    goto failed;
+  }
+  g->instance = g->CreateInstance(NULL);
+  if (!g->instance) {
+    set_error(error, "it makes no instance", TEXT(""));
+    goto failed;
+  }
+  answer a = {0};
+  adapter_options options = {.power = HIGH_PERFORMANCE};
+  g->InstanceRequestAdapter(g->instance, &options, answering(on_object, &a));
+  await(g, &a);
+  if (a.status != SUCCESS || !a.object) {
+    set_error(error, "there is no adapter: ", TEXT(a.message));
+    goto failed;
+  }
+  g->adapter = a.object;
+  limits l = {0};
+  g->AdapterGetLimits(g->adapter, &l);
+  l.next = NULL;
+  adapter_info info = {0};
+  g->AdapterGetInfo(g->adapter, &info);
+  set_error(out->name, "", (text){info.device.data, info.device.length < 200 || info.device.length == SIZE_MAX ? info.device.length : 200});
+  const char *kinds[] = {"", "discrete", "integrated", "cpu", "unknown"};
+  snprintf(out->kind, sizeof out->kind, "%s", kinds[info.type < 5 ? info.type : 0]);
+  g->AdapterInfoFreeMembers(info);
+  device_desc desc = {
+      .label = TEXT("polygrad"), .limits = &l, .queue = {NULL, TEXT("")},
+      .lost = {NULL, ALLOW_PROCESS_EVENTS, on_lost, g, NULL}, .error = {NULL, on_error, g, NULL},
+  };
+  a = (answer){0};
+  g->AdapterRequestDevice(g->adapter, &desc, answering(on_object, &a));
+  await(g, &a);
+  if (a.status != SUCCESS || !a.object) {
+    set_error(error, "the adapter gives no device: ", TEXT(a.message));
+    goto failed;
+  }
+  g->device = a.object;
+  g->queue = g->DeviceGetQueue(g->device);
+  out->buffers = l.storage_buffers;
+  out->alignment = l.storage_alignment;
+  out->dispatch = l.workgroups;
+  out->invocations = l.invocations < l.size_x ? l.invocations : l.size_x;
+  out->workgroup_bytes = l.workgroup_bytes;
+  out->buffer_bytes = l.buffer_bytes;
+  out->binding_bytes = l.storage_bytes;
+  return g;
+failed:
+  if (g->adapter) g->AdapterRelease(g->adapter);
+  if (g->instance) g->InstanceRelease(g->instance);
+  free(g);
+  // The library stays loaded: it may have threads.
+  return NULL;
+}
+
+int pg_gpu_error(pg_gpu *g, char *error) {
+  pthread_mutex_lock(&g->mu);
+  int failed = g->failed;
+  if (failed) memcpy(error, g->error, sizeof g->error);
+  g->failed = 0;
+  pthread_mutex_unlock(&g->mu);
+  return failed;
+}
+
+pg_gpu_buffer *pg_gpu_allocate(pg_gpu *g, uint64_t bytes, int use, char *error) {
+  const uint64_t usage[] = {
+      [PG_GPU_STORAGE] = USE_STORAGE | USE_COPY_SRC | USE_COPY_DST, [PG_GPU_UNIFORM] = USE_UNIFORM | USE_COPY_DST, [PG_GPU_READBACK] = USE_MAP_READ | USE_COPY_DST,
+  };
+  handle b = g->DeviceCreateBuffer(g->device, &(buffer_desc){.label = TEXT(""), .usage = usage[use], .size = bytes});
+  if (pg_gpu_error(g, error) || !b) {
+    if (b) g->BufferRelease(b);
+    return NULL;
+  }
+  return b;
+}
+
+void pg_gpu_free(pg_gpu *g, pg_gpu_buffer *b) {
+  g->BufferDestroy(b);
+  g->BufferRelease(b);
+}
+
+void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *from, uint64_t bytes) {
+  g->QueueWriteBuffer(g->queue, to, offset, from, bytes);
+}
+
+pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, char *error) {
+  wgsl_source code = {{NULL, SOURCE_WGSL}, {source, length}};
+  handle module = g->DeviceCreateShaderModule(g->device, &(described){&code.chain, TEXT("")});
+  int n = buffers + uniform;
+  layout_entry *entries = calloc(n, sizeof *entries);
+  for (int i = 0; i < n; i++) {
+    entries[i].binding = i;
+    entries[i].visibility = STAGE_COMPUTE;
+    entries[i].buffer.type = i < buffers ? BINDING_STORAGE : BINDING_UNIFORM;
+  }
+  pg_gpu_pipeline *p = calloc(1, sizeof *p);
+  p->layout = g->DeviceCreateBindGroupLayout(g->device, &(layout_desc){NULL, TEXT(""), n, entries});
+  free(entries);
+  handle layout = g->DeviceCreatePipelineLayout(g->device, &(pipeline_layout_desc){NULL, TEXT(""), 1, &p->layout, 0});
+  p->pipeline = g->DeviceCreateComputePipeline(g->device, &(pipeline_desc){NULL, TEXT(""), layout, {NULL, module, TEXT("main"), 0, NULL}});
+  if (layout) g->PipelineLayoutRelease(layout);
+  if (module) g->ShaderModuleRelease(module);
+  if (pg_gpu_error(g, error) || !p->pipeline) {
+    pg_gpu_drop(g, p);
+    return NULL;
+  }
+  return p;
+}
+
+void pg_gpu_drop(pg_gpu *g, pg_gpu_pipeline *p) {
+  if (p->pipeline) g->ComputePipelineRelease(p->pipeline);
+  if (p->layout) g->BindGroupLayoutRelease(p->layout);
+  free(p);
+}
+
+pg_gpu_list *pg_gpu_begin(pg_gpu *g) {
+  pg_gpu_list *l = calloc(1, sizeof *l);
+  l->encoder = g->DeviceCreateCommandEncoder(g->device, NULL);
+  return l;
+}
+
+static void end_pass(pg_gpu *g, pg_gpu_list *l) {
+  if (!l->pass) return;
+  g->ComputePassEncoderEnd(l->pass);
+  g->ComputePassEncoderRelease(l->pass);
+  l->pass = NULL;
+}
+
+void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, const pg_gpu_binding *bindings, int n, uint32_t x, uint32_t y) {
+  if (!l->pass) l->pass = g->CommandEncoderBeginComputePass(l->encoder, NULL);
+  group_entry *entries = calloc(n ? n : 1, sizeof *entries);
+  for (int i = 0; i < n; i++) {
+    entries[i].binding = i;
+    entries[i].buffer = bindings[i].buffer;
+    entries[i].offset = bindings[i].offset;
+    entries[i].size = bindings[i].size;
+  }
+  handle group = g->DeviceCreateBindGroup(g->device, &(group_desc){NULL, TEXT(""), p->layout, n, entries});
+  free(entries);
+  g->ComputePassEncoderSetPipeline(l->pass, p->pipeline);
+  g->ComputePassEncoderSetBindGroup(l->pass, 0, group, 0, NULL);
+  g->ComputePassEncoderDispatchWorkgroups(l->pass, x, y, 1);
+  g->BindGroupRelease(group);
+}
+
+void pg_gpu_copy(pg_gpu *g, pg_gpu_list *l, pg_gpu_buffer *to, uint64_t to_offset, pg_gpu_buffer *from, uint64_t from_offset, uint64_t bytes) {
+  end_pass(g, l);
+  g->CommandEncoderCopyBufferToBuffer(l->encoder, from, from_offset, to, to_offset, bytes);
+}
+
+void pg_gpu_submit(pg_gpu *g, pg_gpu_list *l) {
+  end_pass(g, l);
+  handle commands = g->CommandEncoderFinish(l->encoder, NULL);
+  g->CommandEncoderRelease(l->encoder);
+  free(l);
+  if (!commands) return;
+  g->QueueSubmit(g->queue, 1, &commands);
+  g->CommandBufferRelease(commands);
+}
+
+int pg_gpu_wait(pg_gpu *g, char *error) {
+  answer a = {0};
+  g->QueueOnSubmittedWorkDone(g->queue, answering(on_done, &a));
+  await(g, &a);
+  return pg_gpu_error(g, error) ? -1 : 0;
+}
+
+const void *pg_gpu_map(pg_gpu *g, pg_gpu_buffer *b, uint64_t bytes, char *error) {
+  answer a = {0};
+  g->BufferMapAsync(b, MAP_READ, 0, bytes, answering(on_done, &a));
+  await(g, &a);
+  if (pg_gpu_error(g, error)) return NULL;
+  if (a.status != SUCCESS) {
+    set_error(error, "memory cannot be read: ", TEXT(a.message));
+    return NULL;
+  }
+  return g->BufferGetConstMappedRange(b, 0, bytes);
+}
+
+void pg_gpu_unmap(pg_gpu *g, pg_gpu_buffer *b) { g->BufferUnmap(b); }

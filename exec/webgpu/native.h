@@ -1,0 +1,52 @@
+#ifndef POLYGRAD_WEBGPU_NATIVE_H
+#define POLYGRAD_WEBGPU_NATIVE_H
+
+// A device of a library with the functions of webgpu.h (wgpu-native, Dawn) that is found at run time.
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct pg_gpu pg_gpu;
+typedef struct pg_gpu_buffer pg_gpu_buffer;     // WGPUBuffer
+typedef struct pg_gpu_pipeline pg_gpu_pipeline; // WGPUComputePipeline with its layout
+typedef struct pg_gpu_list pg_gpu_list;         // commands that are being recorded
+
+typedef struct {
+  char name[256], kind[16];
+  uint32_t buffers, alignment, dispatch, invocations, workgroup_bytes;
+  uint64_t buffer_bytes, binding_bytes;
+} pg_gpu_limits;
+
+// Part of a buffer that a kernel is given.
+typedef struct {
+  pg_gpu_buffer *buffer;
+  uint64_t offset, size;
+} pg_gpu_binding;
+
+enum { PG_GPU_STORAGE, PG_GPU_UNIFORM, PG_GPU_READBACK };
+
+// Functions that return NULL or -1 have written into error what went wrong; it has 1024 bytes.
+pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *limits, char *error);
+// The first error since the last call; the result is 0 if there was none.
+int pg_gpu_error(pg_gpu *g, char *error);
+
+pg_gpu_buffer *pg_gpu_allocate(pg_gpu *g, uint64_t bytes, int use, char *error);
+void pg_gpu_free(pg_gpu *g, pg_gpu_buffer *b);
+void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *from, uint64_t bytes);
+
+pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, char *error);
+void pg_gpu_drop(pg_gpu *g, pg_gpu_pipeline *p);
+
+pg_gpu_list *pg_gpu_begin(pg_gpu *g);
+// bindings are the buffers of the kernel and then that of its variables, if it has any.
+void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, const pg_gpu_binding *bindings, int n, uint32_t x, uint32_t y);
+void pg_gpu_copy(pg_gpu *g, pg_gpu_list *l, pg_gpu_buffer *to, uint64_t to_offset, pg_gpu_buffer *from, uint64_t from_offset, uint64_t bytes);
+// Submits the list and frees it.
+void pg_gpu_submit(pg_gpu *g, pg_gpu_list *l);
+// Waits for all that was submitted.
+int pg_gpu_wait(pg_gpu *g, char *error);
+// Waits, and maps the first bytes of a buffer of READBACK.
+const void *pg_gpu_map(pg_gpu *g, pg_gpu_buffer *b, uint64_t bytes, char *error);
+void pg_gpu_unmap(pg_gpu *g, pg_gpu_buffer *b);
+
+#endif

@@ -1,0 +1,33 @@
+package table
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/exec"
+	"polygrad/exec/webgpu"
+)
+
+// TestGoWebGPU runs the table on the GPU, or on a processor that stands for one, if a library of WebGPU is installed. What needs float64 is
+// refused.
+func TestGoWebGPU(t *testing.T) {
+	d, err := webgpu.New()
+	if err != nil {
+		t.Skip(err)
+	}
+	cases, err := Read(Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := exec.New(d)
+	for i, c := range cases {
+		if testing.Short() && i%10 > 0 {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			if err := runOn(t, c, e); err != nil && !strings.Contains(err.Error(), "device webgpu has no float64") {
+				t.Error(err)
+			}
+		})
+	}
+}
