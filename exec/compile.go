@@ -31,13 +31,17 @@ func newKernel(p *lower.Program, code device.Kernel) *kernel {
 // compile finds or makes the kernels of a schedule. New ones are lowered in parallel and compiled together.
 func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
 	asts := make([]*uop.UOp, len(sched.Kernels))
-	var fresh []*uop.UOp
+	var fresh, elsewhere []*uop.UOp
 	seen := map[*uop.UOp]bool{}
 	for i, k := range sched.Kernels {
 		asts[i] = e.asts.Import(k.AST)
 		if e.kernels[asts[i]] == nil && !seen[asts[i]] {
 			seen[asts[i]] = true
-			fresh = append(fresh, asts[i])
+			if dt, _ := lacking(e.dev.Target(), asts[i]); dt != nil {
+				elsewhere = append(elsewhere, asts[i])
+			} else {
+				fresh = append(fresh, asts[i])
+			}
 		}
 	}
 	progs, err := lowerAll(fresh, e.dev.Target())
@@ -49,17 +53,26 @@ func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i, ast := range fresh {
-			k := newKernel(progs[i], code[i])
-			e.kernels[ast] = k
-			e.code += k.bytes
-		}
+		e.keepKernels(fresh, progs, code)
 	}
+	progs, code, err := e.compileElsewhere(elsewhere)
+	if err != nil {
+		return nil, err
+	}
+	e.keepKernels(elsewhere, progs, code)
 	out := make([]*kernel, len(asts))
 	for i, ast := range asts {
 		out[i] = e.kernels[ast]
 	}
 	return out, nil
+}
+
+func (e *Executor) keepKernels(asts []*uop.UOp, progs []*lower.Program, code []device.Kernel) {
+	for i, ast := range asts {
+		k := newKernel(progs[i], code[i])
+		e.kernels[ast] = k
+		e.code += k.bytes
+	}
 }
 
 // lowerAll lowers kernels on all processors.

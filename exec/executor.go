@@ -27,6 +27,8 @@ type Binding struct {
 type Executor struct {
 	dev  device.Device
 	pool *pool
+	// host runs kernels that need a type that the device lacks, nil before the first one.
+	host device.Device
 	// fusion are the limits of kernel fusion, nil for none.
 	fusion *fuse.Options
 

@@ -176,6 +176,9 @@ func (l *launch) run(r *run) error {
 	for i, v := range l.vars {
 		vars[i] = r.vals[v]
 	}
+	if h, ok := l.code.(*hosted); ok {
+		return h.launch(r.queue, args, vars)
+	}
 	return r.queue.Launch(l.code, args, vars)
 }
 

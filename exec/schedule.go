@@ -46,13 +46,8 @@ func (e *Executor) check(s *schedule.Schedule) error {
 		if most > 0 && len(k.Bufs) > most {
 			return fmt.Errorf("exec.Compile: kernel %d of %d takes %d buffers, expected at most %d on device %s", i+1, len(s.Kernels), len(k.Bufs), most, e.dev.Name())
 		}
-		if len(target.Missing) == 0 {
-			continue
-		}
-		for _, u := range k.AST.Toposort() {
-			if dt := u.DType.Base().Scalar(); !target.Emulates(dt) {
-				return fmt.Errorf("exec.Compile: device %s has no %s, which kernel %d of %d needs for %s", e.dev.Name(), dt.NumpyName(), i+1, len(s.Kernels), u.Op)
-			}
+		if dt, u := lacking(target, k.AST); dt != nil && !e.pool.limits.Elsewhere {
+			return fmt.Errorf("exec.Compile: device %s has no %s, which kernel %d of %d needs for %s", e.dev.Name(), dt.NumpyName(), i+1, len(s.Kernels), u.Op)
 		}
 	}
 	return nil

@@ -87,8 +87,10 @@ func (d *Device) Adapter() (name, kind string) { return d.limits.name, d.limits.
 // Target is that of GPUs.
 func (d *Device) Target() *lower.Target { return d.target }
 
-// Limits are memory of its own and the adapter's number of buffers.
-func (d *Device) Limits() device.Limits { return device.Limits{Buffers: int(d.limits.buffers)} }
+// Limits are memory of its own, the adapter's number of buffers, and float64 on the host.
+func (d *Device) Limits() device.Limits {
+	return device.Limits{Buffers: int(d.limits.buffers), Elsewhere: true}
+}
 
 // List is the shader of a kernel.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
