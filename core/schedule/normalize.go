@@ -22,7 +22,7 @@ func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, 
 	}()
 	var sharing []*uop.UOp
 	for {
-		n := &normalizer{g: g, index: make([]int32, 64), sharing: sharing}
+		n := newNormalizer(g, sharing)
 		root = n.run(sink)
 		more := slices.DeleteFunc(n.alone, func(u *uop.UOp) bool { return n.find(u.Src[sharedSource]) < 0 })
 		if len(more) == 0 {
@@ -49,6 +49,20 @@ type normalizer struct {
 	err     error
 	// sharing are CUSTOM_GRADIENTs that share what is computed anyway, alone others that could.
 	sharing, alone []*uop.UOp
+}
+
+// newNormalizer has room for a request of a few nodes in one piece of memory.
+func newNormalizer(g *uop.Graph, sharing []*uop.UOp) *normalizer {
+	const most = 24
+	n := &struct {
+		normalizer
+		index [64]int32
+		nodes [most]normalNode
+		stack [most]normalWork
+		src   [4]*uop.UOp
+	}{}
+	n.normalizer = normalizer{g: g, sharing: sharing, index: n.index[:], nodes: n.nodes[:0], stack: n.stack[:0], src: n.src[:0], buffers: make([]*uop.UOp, 0, 4)}
+	return &n.normalizer
 }
 
 // normalNode is a node on the stack or done.

@@ -50,6 +50,9 @@ func Beginning(buffer *uop.UOp, s uop.Shape) (r *uop.UOp, err error) {
 
 func beginning(buffer *uop.UOp, s uop.Shape) *uop.UOp {
 	if _, fixed := s.Ints(); fixed {
+		if len(s) == 1 { // of all elements, as always
+			return buffer
+		}
 		return buffer.Reshape(s)
 	}
 	most := make(uop.Shape, len(s))
