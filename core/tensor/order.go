@@ -21,6 +21,14 @@ func greater(a, b *uop.UOp) *uop.UOp {
 	return bitOr(gt(a, b), bitAnd(isNaN(a), logicalNot(isNaN(b))))
 }
 
+// lesser is true where a is less than b, NaN being the least.
+func lesser(a, b *uop.UOp) *uop.UOp {
+	if !a.DType.IsFloat() {
+		return lt(a, b)
+	}
+	return bitOr(lt(a, b), bitAnd(isNaN(a), logicalNot(isNaN(b))))
+}
+
 // later is true where a belongs behind b; equal elements keep their order.
 func (a placed) later(b placed, descending bool) *uop.UOp {
 	behind, before := greater(a.value, b.value), greater(b.value, a.value)
@@ -201,8 +209,13 @@ func CumMax(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
 func CumMin(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
 	defer guard("CumMin", &err)
 	need("x", x)
-	values, indices = cumMax(inverse(x), axis, equalOrNaN)
-	return inverse(values), indices, nil
+	s := x.Shape()
+	if axis = axisOf("axis", axis, len(s)); asTinygrad(x) || len(s) == 0 || s[axis].IsNum(0) {
+		values, indices = cumMax(inverse(x), axis, equalOrNaN)
+		return inverse(values), indices, nil
+	}
+	values = inverse(scan(inverse(x), axis, uop.Max))
+	return values, newestExtreme(x, values, axis, lesser, x.DType.Max()), nil
 }
 
 // MaxPoolIndices is MaxPool and the positions of the greatest elements in the flattened axes; NaN is the greatest.

@@ -255,7 +255,11 @@ func firstIndex(x *uop.UOp, axis int, keep bool, hit func(greatest *uop.UOp) *uo
 	n := s[axis].Max()
 	m := hit(maxOf(x, []int{axis}, true))
 	down := front(arange(x.Graph(), uop.Int(n), uop.Int(0), uop.Int(-1), counts(n)), s[axis])
-	idx := mul(m, reshape(down, joinShapes(uop.Shape{s[axis]}, onesShape(len(s)-axis-1))))
+	down = reshape(down, joinShapes(uop.Shape{s[axis]}, onesShape(len(s)-axis-1)))
+	idx := where(m, down, 0)
+	if asTinygrad(x) {
+		idx = mul(m, down)
+	}
 	return cast(sub(uop.Int(n), maxOf(idx, []int{axis}, keep)), counts(n))
 }
 

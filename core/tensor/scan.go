@@ -93,7 +93,7 @@ func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, in
 		return values, full(x.Graph(), s, uop.Int(0), uop.Int32)
 	}
 	if !asTinygrad(x) && !s[axis].IsNum(0) {
-		return values, newestMaximum(x, values, axis)
+		return values, newestExtreme(x, values, axis, greater, x.DType.Min())
 	}
 	n := intSize("axis", s, axis)
 	if n == 0 {
@@ -107,13 +107,10 @@ func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, in
 	return values, transpose(cast(add(neg(best), int(n)), uop.Int32), -1, axis)
 }
 
-// newestMaximum is the position, int32, at which each running maximum was found first; NaN is the greatest.
-func newestMaximum(x, values *uop.UOp, axis int) *uop.UOp {
-	before := values.NeighbourAlong(uop.PrefixArg{Axis: axis}, -1, x.DType.Min())
-	found := gt(x, before)
-	if x.DType.IsFloat() {
-		found = bitOr(found, bitAnd(isNaN(x), logicalNot(isNaN(before))))
-	}
+// newestExtreme is the position, int32, at which each running extreme was found first: an element that is beyond the one before it, which
+// is a number of the type at first.
+func newestExtreme(x, values *uop.UOp, axis int, beyond func(a, b *uop.UOp) *uop.UOp, first uop.Const) *uop.UOp {
+	found := beyond(x, values.NeighbourAlong(uop.PrefixArg{Axis: axis}, -1, first))
 	place := make(uop.Shape, len(x.Shape()))
 	for i := range place {
 		place[i] = uop.N(1)

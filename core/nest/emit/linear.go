@@ -140,7 +140,9 @@ func (im *emitter) valueOf(l linear, k ir.Kind) *ir.Value {
 		}
 		add(v)
 	}
-	if l.off != 0 || sum == nil {
+	// The constant of a vector is added last, so that copies that differ by it share the rest.
+	later := l.lane != 0 && sum != nil
+	if !later && l.off != 0 || sum == nil {
 		add(im.Int(ir.I64, l.off))
 	}
 	out := sum
@@ -154,6 +156,9 @@ func (im *emitter) valueOf(l linear, k ir.Kind) *ir.Value {
 	lanes := im.New(ir.Lane, k, im.Lanes, 0)
 	if l.lane != 0 {
 		out = im.Do(ir.Add, k, im.Splat(out), im.timesInt(lanes, l.lane))
+	}
+	if later && l.off != 0 {
+		out = im.Do(ir.Add, k, out, im.Int(k, l.off))
 	}
 	if l.slow != 0 {
 		// Of numbers below 16 this is the quotient.

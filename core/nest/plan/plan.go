@@ -240,6 +240,15 @@ func (pl *planner) planPrefix(p *Band) {
 		arithmetic += costOperation * float64(pl.Weight(r)*max(r.Trip(), 1))
 		steps = steps || r.InOrder() && pl.prefixStep(r) != 0
 	}
+	// Where an iteration finds its place in memory, rows side by side need many lines of the cache.
+	found := 0.0
+	for _, r := range p.Leaf.Loops() {
+		for _, a := range acc {
+			if s := pl.Slopes(r.Rng).Of(a.U.Src[0]); a.U.Op == uop.Store && s.Irregular {
+				found += a.Times * costAcross
+			}
+		}
+	}
 	var vec, rows *Axis
 	for _, a := range p.Axes {
 		if a.Dynamic || a.Count < 2 {
@@ -248,7 +257,11 @@ func (pl *planner) planPrefix(p *Band) {
 		if rows == nil || a.Count > rows.Count {
 			rows = a
 		}
-		if cost := (pl.vectorCost(acc, a.Region.Rng) + arithmetic) * pl.fill(a.Count); p.want.allows(knobVectorAxis, a) && (vec == nil || cost < best) {
+		cost := pl.vectorCost(acc, a.Region.Rng)
+		if cost > 2*costSpread*all {
+			cost += found
+		}
+		if cost = (cost + arithmetic) * pl.fill(a.Count); p.want.allows(knobVectorAxis, a) && (vec == nil || cost < best) {
 			vec, best = a, cost
 		}
 	}

@@ -195,6 +195,11 @@ func TestDecisions(t *testing.T) {
 		{"too few rows for a square", big, "", transposed(15, 64), "!, transposed"},
 		{"transposed tiles around the caches", big, "", transposed(2048, 512), "1 around the caches"},
 
+		{"places that rows share are no reason for vectors of rows", big, "", func(in inputs) *uop.UOp {
+			place := in(uop.Int32, 1, 2048).Expand(uop.ShapeOf(64, 2048))
+			return in(f32, 64, 2048).ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 1, Checked: true}, place, in(f32, 64, 2048))
+		}, "tiles of 8 x 1"},
+
 		{"sum of rows in passes", big, "", sumRows(32, 512), "in passes over rows"},
 		{"too few rows for passes", big, "", sumRows(31, 512), "!passes"},
 		{"passes over all columns whose sums fit in L2", big, "", sumRows(64, 65536), "blocks of axis 1 of 2048 tiles"},

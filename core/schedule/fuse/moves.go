@@ -7,13 +7,14 @@ import (
 	"polygrad/core/uop"
 )
 
-// moveElements merges a kernel that stores elements at places with the sequential one that finds the places, so that these are not
-// stored: the steps of a sort by digits.
+// moveElements merges a kernel with the one whose loops run in order and whose results it reads element by element: one that stores
+// elements at places that are found, as the steps of a sort by digits do, so that places are not stored; and one that computes a cheap
+// function of a running reduction.
 func (f *fuser) moveElements() (changed bool) {
 	for j := 1; j < len(f.groups); j++ {
 		for i := j - 1; i >= 0; i-- {
 			p, k := f.groups[i], f.groups[j]
-			if p.kernel == nil || k.kernel == nil || p.body != nil || k.body != nil || !overlap(p.writes, k.reads) {
+			if p.kernel == nil || k.kernel == nil || p.body != nil || !overlap(p.writes, k.reads) || k.body != nil && !k.body.cheap() {
 				continue
 			}
 			merged, reason := f.moved(i, j)
@@ -33,6 +34,23 @@ func (f *fuser) moveElements() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// cheapWork is how many operations a step of a running reduction does beside its own.
+const cheapWork = 4
+
+// cheap reports whether a body is a cheap function of elements.
+func (b *body) cheap() bool {
+	work := 0.0
+	for _, u := range b.values() {
+		if u.Op == uop.Reduce {
+			return false
+		}
+		if uop.GroupElementwise.Has(u.Op) && !u.DType.IsIndex() {
+			work += weight(u)
+		}
+	}
+	return len(b.stores) == 1 && work <= cheapWork
 }
 
 // loopsAndStores are those of a kernel whose stores are all in the same loops; its PARAMs are slots then.
@@ -61,6 +79,18 @@ func loopsAndStores(k *schedule.Kernel) (loops, stores []*uop.UOp) {
 func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
 	from, to := f.groups[i].kernel, f.groups[j].kernel
 	loops, stores := loopsAndStores(from)
+	if b := f.groups[j].body; b != nil && len(b.loops) == 1 && len(loops) > 1 && volume(b.loops) == volume(loops) {
+		split, inner := loopSplits{}, int64(1)
+		for _, r := range slices.Backward(loops) {
+			inner *= sizeOf(r)
+			split.add(b.loops[0], inner)
+		}
+		if b = f.split(b, split); b == nil {
+			return merged, ReadsOtherOrder
+		}
+		k := f.kernelOf(b)
+		to = &k
+	}
 	own, moves := loopsAndStores(to)
 	switch {
 	case stores == nil || moves == nil || !slices.ContainsFunc(loops, runsInOrder) || slices.ContainsFunc(own, runsInOrder):

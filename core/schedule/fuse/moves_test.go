@@ -53,3 +53,27 @@ func TestElementsMoveWhereTheirPlacesAreFound(t *testing.T) {
 }
 
 func moved(g graph, place, v *uop.UOp) *uop.UOp { return v.ConstLike(uop.Float(0)).StoreWhole(0, place, v) }
+
+// A running reduction computes cheap functions of its values in its loop; others run in full vectors, in a kernel of their own.
+func TestRunningReductionsWithFunctions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		kernels int
+		build   func(sums *uop.UOp) []*uop.UOp
+	}{
+		{"one operation", 1, func(sums *uop.UOp) []*uop.UOp { return []*uop.UOp{sums.Mul(sums.ConstLike(uop.Float(2)))} }},
+		{"of sums that are wanted, too", 1, func(sums *uop.UOp) []*uop.UOp { return []*uop.UOp{sums, sums.Mul(sums.ConstLike(uop.Float(2)))} }},
+		{"many operations", 2, func(sums *uop.UOp) []*uop.UOp { return []*uop.UOp{sums.Sin().Exp2()} }},
+		{"the neighbour", 2, func(sums *uop.UOp) []*uop.UOp {
+			return []*uop.UOp{sums.Flip(uop.Flags{true, false}).Mul(sums.ConstLike(uop.Float(2)))}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGraph(t)
+			s := g.fused(options, c.build(g.ok(tensor.CumSum(g.in(100, 64), 1)))...)
+			if len(s.Kernels) != c.kernels {
+				t.Errorf("%d kernels, expected %d\n%s", len(s.Kernels), c.kernels, s.Dump())
+			}
+		})
+	}
+}
