@@ -21,6 +21,7 @@ package_of() {
     npm) echo "npm" ;;
     chromium) echo "chromium" ;;
     firefox) echo "firefox-esr" ;;
+    lavapipe) echo "mesa-vulkan-drivers" ;;
     R)
       echo "r-base-core make gcc libc6-dev qpdf" # R CMD check wants qpdf
       for package in $R_PACKAGES; do echo "r-cran-$package"; done
@@ -39,6 +40,7 @@ works() {
       Rscript -e 'for (p in commandArgs(TRUE)) loadNamespace(p)' $R_PACKAGES >/dev/null 2>&1 &&
         command -v qpdf >/dev/null 2>&1
       ;;
+    lavapipe) compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' >/dev/null ;;
     firefox) command -v firefox-esr >/dev/null 2>&1 || command -v firefox >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
@@ -49,6 +51,7 @@ name_of() {
     python*) echo "Python 3.9 or later with venv; '$1' is not one" ;;
     node) echo "Node.js 18 or later" ;;
     R) echo "R with the packages $R_PACKAGES, and qpdf" ;;
+    lavapipe) echo "lavapipe, Mesa's Vulkan for processors" ;;
     *) echo "'$1'" ;;
   esac
 }

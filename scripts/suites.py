@@ -250,6 +250,28 @@ def run_peers() -> Tally:
     return pytest("peers", ["tests/peers"], path, str(python))
 
 
+def run_webgpu() -> Tally:
+    """Run what computes through WebGPU, on the processor: wgpu-native over lavapipe."""
+    go_files = ("tests/table/webgpu_test.go", "tests/fuzz/webgpu_test.go")
+    missing = require("lavapipe")
+    if missing:
+        return left_out("webgpu", missing, r"^func Test", *go_files)
+    folder = ROOT / "build" / "webgpu"
+    library = folder / "wgpu" / "resources" / "libwgpu_native-release.so"
+    if not library.exists():
+        with INSTALLING:
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+            done = run([*pip, "--target", str(folder), "wgpu>=0.32,<0.33"])
+        if done.returncode != 0 or not library.exists():
+            why = "PyPI's wgpu, which carries wgpu-native, is not installed"
+            return left_out("webgpu", why, r"^func Test", *go_files)
+    (driver,) = Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")
+    settings = {"POLY_WEBGPU": str(library), "VK_ICD_FILENAMES": str(driver)}
+    total = go_test(["-run=WebGPU", "./tests/table", "./tests/fuzz"], settings)
+    files = [f"bindings/python/tests/test_{name}.py" for name in FAST_FILES]
+    return total + pytest("webgpu", files, {**settings, "POLY_DEVICE": "webgpu"})
+
+
 def run_packages() -> Tally:
     """Make each package and use it in an empty place."""
     missing = require("gcc", "g++", "cmake", "pkg-config", "make", "readelf")
@@ -521,6 +543,7 @@ SUITES = {
     "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_site, run_browser_tools)),
     "r": Suite("R", (run_r,)),
     "levels": Suite("Levels", tuple(level_part(level) for level in LEVELS)),
+    "webgpu": Suite("WebGPU", (run_webgpu,)),
     "packages": Suite("Packages", (run_packages,)),
     "peers": Suite("Peers", (run_peers,)),
     "lint": Suite("Linters", (lint_go, lint_python, lint_c, lint_js)),

@@ -18,6 +18,7 @@ import (
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/render/wgsl"
 	"polygrad/render/x64"
 	"polygrad/render/x64/pipeline"
 )
@@ -134,6 +135,18 @@ func stagesOfExample(t *testing.T) map[string]string {
 	b.Reset()
 	pipeline.Dump(&b, p.Name, c.Insts)
 	stages["x64"] = b.String()
+	p, err = lower.Lower(s.Kernels[0].AST, lower.WebGPU())
+	must(err)
+	f, err = analysis.New(p.Linear)
+	must(err)
+	pl, err = plan.Make(f, ir.WebGPU, nil, true)
+	must(err)
+	stages["gpuplan"] = pl.String()
+	k, err = nest.Compile(p.Name, p.Linear, ir.WebGPU)
+	must(err)
+	shader, err := wgsl.Render(k)
+	must(err)
+	stages["wgsl"] = shader.Source
 	return stages
 }
 

@@ -143,17 +143,16 @@ func (w *writer) loop(l *ir.Loop) {
 	for _, p := range l.Phis {
 		w.line("var %s = %s;", name(p.V), w.as(p.Init, p.V.Kind))
 	}
-	once := l.Count.Op == ir.Items && len(l.Phis) == 0
 	i := name(l.Iter)
-	if once {
-		w.line("{ // %s", l.Label)
-	} else {
-		w.line("for (var %s = 0i; %s < %s; %s++) { // %s", i, i, w.ref(l.Count), i, l.Label)
+	if l.Count.Op == ir.Items && len(l.Phis) == 0 { // the one work item of an invocation
+		w.once[l.Iter] = true
+		w.line("// %s", l.Label)
+		w.block(l.Body)
+		w.place(l.Body)
+		return
 	}
+	w.line("for (var %s = 0i; %s < %s; %s++) { // %s", i, i, w.ref(l.Count), i, l.Label)
 	w.indent++
-	if once {
-		w.line("let %s = 0i;", i)
-	}
 	w.block(l.Body)
 	for _, p := range l.Phis {
 		w.visit(p.Next)
@@ -206,6 +205,10 @@ func (w *writer) ref(v *ir.Value) string {
 	switch v.Op {
 	case ir.Const:
 		return w.constant(v.Kind, v.Bits)
+	case ir.Iter:
+		if w.once[v] {
+			return "0i"
+		}
 	case ir.First:
 		return "first"
 	case ir.Items:
@@ -218,6 +221,9 @@ func (w *writer) ref(v *ir.Value) string {
 func (w *writer) index(p *ir.Place) string {
 	var s []string
 	for _, t := range p.Terms {
+		if w.once[t.V] {
+			continue
+		}
 		v := w.integer(t.V)
 		if t.Coef != 1 {
 			v += fmt.Sprintf(" * %s", literal(t.Coef))

@@ -40,6 +40,11 @@ func (w *writer) compute(v *ir.Value) string {
 	if v.Kind.Float() {
 		w.keepRounding(v, a)
 	}
+	for i, x := range v.Args {
+		if v.Op == ir.Add && w.once[x] {
+			return a[1-i]
+		}
+	}
 	if op := binary[v.Op]; op != "" {
 		return a[0] + " " + op + " " + a[1]
 	}
@@ -93,7 +98,7 @@ func (w *writer) compute(v *ir.Value) string {
 }
 
 // keepRounding hides from compilers what they would simplify as if floats were real numbers: that a sum is the argument of a sum, a
-// product with a constant that of another, that an argument is both, or 0.
+// product with a constant that of another, that both arguments are one, that one is 0.
 func (w *writer) keepRounding(v *ir.Value, a []string) {
 	hide := func(i int) {
 		w.hides = true
@@ -101,30 +106,27 @@ func (w *writer) keepRounding(v *ir.Value, a []string) {
 	}
 	switch v.Op {
 	case ir.Add, ir.Sub:
-		switch x, y := isSum(v.Args[0]), isSum(v.Args[1]); {
-		case x:
-			hide(0)
-			if y {
-				hide(1)
+		for i, x := range v.Args {
+			if isSum(x) || isFloatZero(x) || i == 0 && v.Op == ir.Sub && x == v.Args[1] {
+				hide(i)
 			}
-		case y:
-			hide(1)
-		case v.Args[0] == v.Args[1] && v.Op == ir.Sub:
-			hide(0)
 		}
 	case ir.Mul:
 		for i, x := range v.Args {
 			other := v.Args[1-i]
-			if x.Op == ir.Const && x.Bits<<1&math.MaxUint32 == 0 || x.Op == ir.Mul && hasConst(x) && other.Op == ir.Const {
+			if isFloatZero(x) || x.Op == ir.Mul && hasConst(x) && other.Op == ir.Const {
 				hide(i)
 			}
 		}
 	case ir.Div:
-		if v.Args[0] == v.Args[1] || v.Args[0].Op == ir.Const && v.Args[0].Bits<<1&math.MaxUint32 == 0 {
+		if v.Args[0] == v.Args[1] || isFloatZero(v.Args[0]) {
 			hide(0)
 		}
 	}
 }
+
+// isFloatZero reports whether a float is the constant 0 or -0.
+func isFloatZero(v *ir.Value) bool { return v.Op == ir.Const && uint32(v.Bits)<<1 == 0 }
 
 // isSum reports whether a float is a sum or a difference, but not one that accumulates a reduction, whose order does not matter.
 func isSum(v *ir.Value) bool {

@@ -34,7 +34,7 @@ func (k *Kernel) Uniforms() int { return (len(k.Vars) + 3) / 4 }
 func Render(nk *ir.Kernel) (k *Kernel, err error) {
 	defer ir.Recover(&err)
 	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: nk.Items}
-	w := &writer{k: k, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}}
+	w := &writer{k: k, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}}
 	w.bind(nk.Root)
 	w.line("@compute @workgroup_size(%d)", Workgroup)
 	w.line("fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {")
@@ -66,6 +66,7 @@ type writer struct {
 	special bool // there are constants that are not finite
 	hides   bool // there are values that compilers must not see through
 	seen    map[*ir.Value]bool
+	once    map[*ir.Value]bool // iterators of loops over the one work item
 	placed  map[*ir.Block][]*ir.Value
 }
 

@@ -120,6 +120,12 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	if len(r.Updates) > 0 && r.Updates[0].Slot.Reg.DType.Base().IsBool() {
 		n.chains = boolChains
 	}
+	if pl.m.Invocations {
+		n.chains = invocationChains
+		if n.weight > lightBody {
+			n.chains = 1
+		}
+	}
 	lanes := int64(pl.Lanes)
 	// A sum without an enclosing band has a single result.
 	spread := around == nil && !pl.plain || around != nil && around.Along
@@ -166,6 +172,9 @@ const chains = 8
 
 // boolChains is chains for bools: their operations take a cycle, and there are few registers for masks.
 const boolChains = 4
+
+// invocationChains is chains for invocations: others hide the latency, but few accumulators make long sums more accurate.
+const invocationChains = 4
 
 const (
 	// alongWeight and unrolledWeight bound the operations of an iteration with all of its partial sums, longWeight where loops
