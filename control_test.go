@@ -559,3 +559,32 @@ func TestErrorsOfControlFlow(t *testing.T) {
 		}
 	}
 }
+
+// A sum of the step that another one needs is not there when operands are packed for it.
+func TestJacobiansOfNormalizingLoops(t *testing.T) {
+	normalized := func(x *polygrad.Tensor) *polygrad.Tensor { return x.Div(x.Square().Sum().Add(1)) }
+	loop := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return polygrad.ForLoop(0, 2, func(i *polygrad.Tensor, c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			return tensors{normalized(c[0]).Mul(0.4).Add(args[0].Mul(i))}, nil
+		}, args[0])
+	}
+	unrolled := of1(func(x *polygrad.Tensor) *polygrad.Tensor {
+		c := normalized(x).Mul(0.4)
+		return normalized(c).Mul(0.4).Add(x)
+	})
+	for _, n := range []int{2, 4, 7, 8, 9, 16, 33} {
+		x := polygrad.Arange(0, 2*n, 1).Cast(polygrad.Float64).Sin().Reshape(2, n)
+		want, err := first(polygrad.VMap(polygrad.JacRev(unrolled), nil, nil)(x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		expected, err := polygrad.Values[float64](want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, jacobian := range map[string]polygrad.Function{"JacRev": polygrad.JacRev(loop), "JacFwd": polygrad.JacFwd(loop)} {
+			got, err := first(polygrad.VMap(jacobian, nil, nil)(x))
+			numbers(t, name, got, err, expected...)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
 )
 
 // Check returns an error for a plan that contradicts itself. It runs before anything is emitted.
@@ -38,12 +39,19 @@ func (p *Band) check(k *Kernel) error {
 	if p.Items >= len(p.Levels) || p.Items >= 0 && p.Levels[p.Items].Axis.ordered {
 		return fmt.Errorf("level %d is shared, expected one of %d whose iterations may be done in any order", p.Items+1, len(p.Levels))
 	}
+	written := p.Leaf.Written(nil)
 	for _, q := range p.Packs {
+		if readsLeaf(written, q.U, map[*uop.UOp]bool{}) {
+			return fmt.Errorf("a pack of columns reads a sum of its leaf")
+		}
 		if err := k.checkScratch("a pack of columns", q.Buf, p.PackAt, p, q.Axis.Group*q.Sum.Steps*q.Axis.Tile()); err != nil {
 			return err
 		}
 	}
 	for _, q := range p.RowPacks {
+		if readsLeaf(written, q.U, map[*uop.UOp]bool{}) {
+			return fmt.Errorf("a pack of rows reads a sum of its leaf")
+		}
 		if err := k.checkScratch("a pack of rows", q.Buf, p.RowPackAt, p, p.Rows.Group*q.Sum.Steps*p.Rows.Width(k.Lanes)); err != nil {
 			return err
 		}

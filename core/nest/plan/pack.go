@@ -47,6 +47,7 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 	// Packs are neighbours in scratch memory: loops over many operands need fewer addresses.
 	crowded := pl.operands(in, byLane) > pl.m.Pointers
 	var out []*Pack
+	written, known := p.Leaf.Written(nil), map[*uop.UOp]bool{}
 	seen := map[*uop.UOp]bool{}
 	var find func(u *uop.UOp)
 	find = func(u *uop.UOp) {
@@ -55,7 +56,7 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 			return
 		}
 		seen[u] = true
-		if byRow.Of(u).Depends {
+		if byRow.Of(u).Depends || readsLeaf(written, u, known) {
 			for _, s := range u.Src {
 				find(s)
 			}
@@ -159,6 +160,32 @@ func (pl *planner) distance(u *uop.UOp, byStep *analysis.Slopes) (bytes int64, o
 // spread is the number of bytes of a cache that k pieces of memory occupy at a stride: strides that are multiples of a large power of
 // two map to few sets.
 func spread(distance, k, bytes int64) int64 { return k * max(bytes, distance&-distance) }
+
+// readsLeaf reports whether a value depends on a register that the leaf writes, as the sum before the one that uses the value: it
+// cannot be packed, for it is not known before the leaf. In seen are values that do not.
+func readsLeaf(written []analysis.Slot, u *uop.UOp, seen map[*uop.UOp]bool) bool {
+	if seen[u] || u.Op == uop.Range {
+		return false
+	}
+	if u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
+		return !analysis.ConstIndex(u.Src[0]) || slices.Contains(written, analysis.SlotOf(u.Src[0]))
+	}
+	src := u.Src
+	if u.Op == uop.Load {
+		at := u.Src[0]
+		for at.Op == uop.Cast {
+			at = at.Src[0]
+		}
+		src = append([]*uop.UOp{at.Src[1]}, u.Src[1:]...) // not what has to be done before
+	}
+	for _, s := range src {
+		if readsLeaf(written, s, seen) {
+			return true
+		}
+	}
+	seen[u] = true
+	return false
+}
 
 // collected reports whether a value depends on a reduction loop.
 func (pl *planner) collected(sum *SumLoops, u *uop.UOp) bool {

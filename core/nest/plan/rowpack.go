@@ -41,6 +41,7 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 		return nil
 	}
 	var out []*RowPack
+	written, known := p.Leaf.Written(nil), map[*uop.UOp]bool{}
 	seen := map[*uop.UOp]bool{}
 	var find func(u *uop.UOp)
 	find = func(u *uop.UOp) {
@@ -48,7 +49,7 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 			return
 		}
 		seen[u] = true
-		if byLane.Of(u).Depends {
+		if byLane.Of(u).Depends || readsLeaf(written, u, known) {
 			for _, s := range u.Src {
 				find(s)
 			}
