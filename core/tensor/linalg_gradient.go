@@ -93,10 +93,11 @@ func determinantRule(g, u *uop.UOp, logarithm bool) []*uop.UOp {
 	if n := a.Shape()[len(a.Shape())-1].N; !logarithm && n <= small {
 		return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), cofactors(a, int(n)))}
 	}
+	slope := matrixInverse
 	if !logarithm {
-		g = mul(g, u)
+		slope = func(a *uop.UOp) *uop.UOp { return adjugate(a, u) }
 	}
-	return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), transpose(matrixInverse(a), -2, -1))}
+	return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), transpose(slope(a), -2, -1))}
 }
 
 // cofactors are the determinants of a without a row and a column each, with their signs.

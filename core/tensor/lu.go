@@ -200,6 +200,24 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfInverse, r, []*uop.UOp{a})
 }
 
+// adjugate is the determinant times the inverse of matrices, also where the determinant is 0 as the last pivot is, the usual case of rank n - 1: the last
+// row of the solution is multiplied by the other pivots, in place of a division of the determinant by the last one. Its derivatives are
+// those of determinant times inverse.
+func adjugate(a, determinant *uop.UOp) *uop.UOp {
+	n := squareSize("a", a)
+	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(a), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+		steps, d := count0(a.Graph(), n), diagonalOf(f.upper)
+		y := triangularSolve(f.lower, cast(eq(unsqueeze(f.pivots, -1), steps), a.DType), false, true)
+		last := eq(steps, int(n-1))
+		others := mul(f.sign(), prod(where(last, 1, d), []int{-1}, false))
+		whole := mul(others, prod(where(last, d, 1), []int{-1}, false))
+		y = mul(y, unsqueeze(where(last, unsqueeze(others, -1), unsqueeze(whole, -1)), -1))
+		corner := bitAnd(last, unsqueeze(last, -1))
+		return []*uop.UOp{triangularSolve(where(corner, 1, f.upper), y, true, false)}
+	})[0], a)
+	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), matrixInverse(a)))
+}
+
 // diagonalOf is the diagonal of the last two axes.
 func diagonalOf(a *uop.UOp) *uop.UOp { return diagonal(a, 0, -2, -1) }
 
@@ -241,7 +259,8 @@ func determinants(a *uop.UOp, of func(diagonal *uop.UOp) (sign, value *uop.UOp))
 	return reshape(mul(f[0], sign), lead), reshape(value, lead)
 }
 
-// Det is the determinant of square matrices (…, n, n). Its gradient is NaN where it is 0.
+// Det is the determinant of square matrices (…, n, n). Its gradient is right for matrices of any rank up to 4x4, and of larger ones where all pivots but the
+// last are not 0.
 func Det(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Det", &err)
 	need("a", a)

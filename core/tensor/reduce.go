@@ -62,22 +62,21 @@ func accurateProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	return x.Graph().New(uop.CustomGradient, r.DType, []*uop.UOp{r, x}, stated{gradientOfProduct, of}, nil)
 }
 
-// prodRule multiplies the gradient of a product with the product of the other elements: with one 0, the product of the rest for
-// this element, and 0 for the others.
+// prodRule multiplies the gradient of a product with the product of the other elements. Where the number of elements is a variable, it is the whole
+// product divided by the element: with one 0, the product of the rest for this element, and 0 for the others.
 func prodRule(g, x *uop.UOp, axes []int) *uop.UOp {
 	kept := joinShapes(x.Shape())
 	for _, a := range axes {
 		kept[a] = uop.N(1)
 	}
+	if _, fixed := x.Shape().Ints(); fixed && x.Shape().MaxNumel() > 0 {
+		return mul(reshape(g, kept), prodOfOthers(x, axes))
+	}
 	zero := eq(x, 0)
 	rest := where(zero, 1, x)
 	others := div(prod(rest, axes, true), rest)
 	alone := eq(sum(zero, axes, true), cast(zero, uop.Int32))
-	others = where(alone, others, 0)
-	if _, fixed := x.Shape().Ints(); fixed && x.Shape().MaxNumel() > 0 {
-		others = differentiatedAs(others, prodOfOthers(x, axes))
-	}
-	return mul(reshape(g, kept), others)
+	return mul(reshape(g, kept), where(alone, others, 0))
 }
 
 // prodOfOthers is, for each element, the product of the others along some axes: of those before it and those after it. Its derivatives

@@ -1,4 +1,4 @@
-"""Control flow and rules of a user nested in each other, three deep, transformed three times: against JAX.
+"""Control flow and rules nested three deep, transformed three times: against JAX.
 
 POLY_PEERS=all compares all programs, as `make test-peers` does; without it one in nine.
 """

@@ -434,6 +434,30 @@ def test_rules_of_trees() -> None:
         custom_jvp(lambda x: x)(tensor(1))
 
 
+def test_products_that_leave_the_range() -> None:
+    assert grad(lambda x: x.prod())(tensor(1e-200, 1e-200, 1)).tolist() == [1e-200, 1e-200, 0]
+    assert grad(lambda x: x.prod())(tensor(1e200, 1e200, 0)).tolist()[0] == 0
+    tiny = Tensor([1e-30, 1e-30, 1.0], dtype="float32")
+    np.testing.assert_allclose(grad(lambda x: x.prod())(tiny).numpy(), [1e-30, 1e-30, 0], 1e-6)
+
+
+@pytest.mark.parametrize("n", [3, 5, 12])
+def test_determinants_of_singular_matrices(n: int) -> None:
+    m = np.random.default_rng(n).integers(-3, 4, (n, n)).astype(float)
+    m[-1] = m[0] + m[1]  # of rank n - 1
+
+    def minor(i: int, j: int) -> float:
+        return float(np.linalg.det(np.delete(np.delete(m, i, 0), j, 1)))
+
+    want = [[(-1) ** (i + j) * minor(i, j) for j in range(n)] for i in range(n)]
+    found = grad(lambda x: x.det())(Tensor(m))
+    np.testing.assert_allclose(found.numpy(), want, rtol=1e-9, atol=1e-9 * np.abs(want).max())
+    both = vmap(grad(lambda x: x.det()))(Tensor(np.stack([m, m + np.eye(n)])))
+    np.testing.assert_allclose(
+        both[0].numpy(), found.numpy(), rtol=1e-9, atol=1e-9 * np.abs(want).max()
+    )
+
+
 def test_rules_for_batches() -> None:
     asked: list[Any] = []
 
