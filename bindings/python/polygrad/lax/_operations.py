@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from polygrad._base import join, make, operand, operation, tensor
 from polygrad.dtype import dtypes, known_dtype
-from polygrad.numpy._arrays import tensors
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:

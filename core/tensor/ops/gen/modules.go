@@ -168,9 +168,9 @@ func pythonModule(m *ops.Module) []byte {
 	text := strings.Join(slices.Concat([]string{"\"\"\"" + firstLine(m.Doc)}, pythonText(m.Doc), examples[m.Name], []string{"\"\"\""}), "\n")
 	text = strings.Replace(text, "\n\n\"\"\"", "\n\"\"\"", 1)
 	code := constants.String() + b.String()
-	plain := "tensor"
+	plain, helpers := "tensor", []string{}
 	if m.Arrays {
-		plain = "" // in texts only
+		plain, helpers = "", []string{"array", "maybe", "tensors"} // tensor is in texts only
 	}
 	typing := importsOf(code, "    ", "polygrad._base", "Operand", "Sizes") + importsOf(code, "    ", "polygrad.dtype", "DTypeLike")
 	if strings.Contains(code, "Sequence[") {
@@ -184,7 +184,7 @@ from typing import TYPE_CHECKING
 
 ` + importsOf(code, "", "polygrad._base", "float_type", "join", "make", "operand", "operation", plain) +
 		importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") +
-		importsOf(code, "", "polygrad.numpy._arrays", "array", "maybe", "tensors") + `from polygrad.tensor import Tensor
+		importsOf(code, "", "polygrad.numpy._arrays", helpers...) + `from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
 ` + typing + `
