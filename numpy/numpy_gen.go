@@ -226,6 +226,15 @@ func Round(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.round", []a
 // Positive returns the array itself.
 func Positive(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.positive", []any{x})[0] }
 
+// Conj returns the array itself: numbers are real.
+func Conj(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.conj", []any{x})[0] }
+
+// Real returns the array itself: numbers are real.
+func Real(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.real", []any{x})[0] }
+
+// Imag returns zeros: numbers are real.
+func Imag(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.imag", []any{x})[0] }
+
 // Signbit returns whether numbers are negative: true of -0, too.
 func Signbit(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.signbit", []any{x})[0] }
 
@@ -357,7 +366,7 @@ func Sum(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.sum", []any{x}, opts...)[0]
 }
 
-// Prod returns the product along axes, accumulated in dtype if given.
+// Prod returns the product along axes, in dtype if given, of short integers in 32 bits.
 // Options: WithAxis, WithDType, WithKeepdims (false).
 func Prod(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.prod", []any{x}, opts...)[0]

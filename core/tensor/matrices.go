@@ -28,9 +28,44 @@ func epsilonOf(dt *uop.DType) float64 {
 	return 0x1p-23
 }
 
+// eyes are identity matrices (…, m, n) with the leading axes of a.
+func eyes(a *uop.UOp, m, n int64) *uop.UOp {
+	lead := a.Shape()[:len(a.Shape())-2]
+	s := append(joinShapes(lead), uop.N(m), uop.N(n))
+	return expand(broadcastTo(eye(a.Graph(), m, n, a.DType), s), s)
+}
+
+// AnySVD is SVD, also of matrices without elements.
+func AnySVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
+	defer guard("SVD", &err)
+	a = floatMatrices("x", a)
+	if a.Shape().MaxNumel() > 0 {
+		return SVD(a, fullMatrices)
+	}
+	n := len(a.Shape())
+	rows, columns := intSize("x", a.Shape(), n-2), intSize("x", a.Shape(), n-1)
+	k := min(rows, columns)
+	s = full(a.Graph(), append(joinShapes(a.Shape()[:n-2]), uop.N(k)), uop.Int(0), a.DType)
+	if fullMatrices {
+		return eyes(a, rows, rows), s, eyes(a, columns, columns), nil
+	}
+	return eyes(a, rows, k), s, eyes(a, k, columns), nil
+}
+
+// AnyQR is QR, also of matrices without elements.
+func AnyQR(a *uop.UOp) (q, r *uop.UOp, err error) {
+	defer guard("QR", &err)
+	a = floatMatrices("x", a)
+	if a.Shape().MaxNumel() > 0 {
+		return QR(a)
+	}
+	m := intSize("x", a.Shape(), len(a.Shape())-2)
+	return eyes(a, m, m), a, nil
+}
+
 // singularValues are those of matrices, descending.
 func singularValues(a *uop.UOp) *uop.UOp {
-	_, s, _, err := SVD(a, false)
+	_, s, _, err := AnySVD(a, false)
 	if err != nil {
 		panic(err)
 	}

@@ -13,6 +13,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BENCH = HERE.parents[1] / "bench" / "peers"
+# The conformance suite of the array API standard, and the standard.
+SUITES = {
+    "array-api-tests": ("https://github.com/data-apis/array-api-tests", "55fcc60"),
+    "array-api-tests/array-api": ("https://github.com/data-apis/array-api", "main"),
+}
 sys.path.insert(0, str(BENCH))
 
 from install import output, stand_in  # noqa: E402
@@ -27,6 +32,13 @@ def main() -> None:
     output(*pip, "-r", str(HERE / "requirements.txt"))
     output(*pip, "--no-deps", "-r", str(BENCH / "requirements-alone.txt"))
     where = output(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    for folder, (address, version) in SUITES.items():
+        at = str(venv / folder)
+        cloned = subprocess.run(["git", "clone", "--quiet", address, at], check=False)
+        if cloned.returncode:
+            print(f"{address} cannot be reached: its tests are left out")
+            break
+        subprocess.run(["git", "-C", at, "checkout", "--quiet", version], check=True)
     names = stand_in(Path(where) / "torch" / "lib")
     if names:
         print(f"torch runs without {', '.join(names)}")

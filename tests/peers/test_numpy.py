@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import scipy.linalg
 
-import numpy as np
 from polygrad import Tensor, linalg
 from polygrad import numpy as pnp
 from polygrad.func import grad, vmap
@@ -151,6 +151,7 @@ same("tile", X, (2, 1, 3))
 same("tile", X, 2)
 same("repeat", X, 2)
 same("repeat", X, [1, 0, 2], axis=1)
+same("repeat", X, np.array([1, 0, 2]), axis=1)
 same("concat stack vstack hstack dstack", [normal(2, 3), normal(2, 3)])
 same("vstack hstack dstack column_stack", [normal(3), normal(3)])
 same("concat", [normal(2, 3), normal(4)], axis=None)

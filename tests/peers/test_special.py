@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import scipy.special as scipy
 
-import numpy as np
 from polygrad import Tensor, special
 from polygrad.func import grad, jvp, vmap
 

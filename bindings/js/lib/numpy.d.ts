@@ -198,6 +198,15 @@ export function round(x: Tensor): Tensor
 /** The array itself. */
 export function positive(x: Tensor): Tensor
 
+/** The array itself: numbers are real. */
+export function conj(x: Tensor): Tensor
+
+/** The array itself: numbers are real. */
+export function real(x: Tensor): Tensor
+
+/** Zeros: numbers are real. */
+export function imag(x: Tensor): Tensor
+
 /** Whether numbers are negative: true of -0, too. */
 export function signbit(x: Tensor): Tensor
 
@@ -313,7 +322,7 @@ export function sum(x: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?:
 export function sum(x: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
 export function sum(x: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
 
-/** The product along axes, accumulated in dtype if given. */
+/** The product along axes, in dtype if given, of short integers in 32 bits. */
 export function prod(x: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean): Tensor
 export function prod(x: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
 export function prod(x: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean }): Tensor

@@ -246,6 +246,18 @@ function positive (x, ...args) {
   return functionOf('numpy.positive').one(tensorOf(x, 'numpy.positive: x'), args)
 }
 
+function conj (x, ...args) {
+  return functionOf('numpy.conj').one(tensorOf(x, 'numpy.conj: x'), args)
+}
+
+function real (x, ...args) {
+  return functionOf('numpy.real').one(tensorOf(x, 'numpy.real: x'), args)
+}
+
+function imag (x, ...args) {
+  return functionOf('numpy.imag').one(tensorOf(x, 'numpy.imag: x'), args)
+}
+
 function signbit (x, ...args) {
   return functionOf('numpy.signbit').one(tensorOf(x, 'numpy.signbit: x'), args)
 }
@@ -832,6 +844,7 @@ module.exports = {
   ceil,
   clip,
   concat,
+  conj,
   convolve,
   copysign,
   corrcoef,
@@ -876,6 +889,7 @@ module.exports = {
   histogram,
   hypot,
   i0,
+  imag,
   insert,
   interp,
   intersect1d,
@@ -954,6 +968,7 @@ module.exports = {
   quantile,
   rad2deg,
   ravel,
+  real,
   reciprocal,
   remainder,
   repeat,

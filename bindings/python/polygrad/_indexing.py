@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,7 +75,8 @@ def _as_tensor(item: Any, of: Any) -> Any:
     """Return lists and arrays as tensors, other items as they are."""
     item = _bounded(plain_scalar(item))
     if isinstance(item, slice):
-        return slice(*map(_bounded, (item.start, item.stop, item.step)))
+        ends: Any = (item.start, item.stop, item.step)
+        return slice(*[_bounded(index(e) if type(e) is type(of) else e) for e in ends])
     if isinstance(item, (list, tuple, np.ndarray)):
         # An empty list says nothing of its type.
         return type(of)(item, dtype=None if len(item) else dtypes.default_int)

@@ -201,10 +201,9 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        raise TypeError(
-            "the truth of a tensor, which if, not, and, or and in ask for, is not defined: "
-            "say item() for the value of one element, all() or any() for several"
-        )
+        if self.numel() != 1:
+            raise ArgumentError("the truth of a tensor of several elements: say all() or any()")
+        return bool(self.item())
 
     def __float__(self) -> float:
         return float(self.item())

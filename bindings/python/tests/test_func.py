@@ -372,8 +372,10 @@ def test_values_that_the_host_asks_for() -> None:
             grad(lambda x, f=f: x.sum() * f(x[0]))(x)
         with pytest.raises(TraceError, match="a value is needed while jit traces the function"):
             jit(lambda x, f=f: x.sum() * f(x[0]))(x)
-    with pytest.raises(TypeError, match="the truth of a tensor"):
+    with pytest.raises(TraceError, match="a value is needed while grad traces the function"):
         grad(lambda x: x[0] if x[0] > 0 else x[1])(x)
+    with pytest.raises(ValueError, match="the truth of a tensor of several elements"):
+        grad(lambda x: x[0] if x > 0 else x[1])(x)
     with pytest.raises(TypeError, match="len of a tensor without axes"):
         vmap(lambda x: x * len(x))(x)
     with pytest.raises(TypeError, match="is not an index"):

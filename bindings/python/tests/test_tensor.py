@@ -186,10 +186,11 @@ def test_properties():
     assert float(Tensor(2.5)) == 2.5
     assert int(Tensor([3])) == 3
     assert [10, 20, 30][Tensor(1)] == 20
-    with pytest.raises(TypeError, match="item"):
-        bool(Tensor([1.0]))
-    with pytest.raises(TypeError, match="any"):
-        _ = Tensor([3]) in [Tensor([3]), Tensor([4])]
+    assert bool(Tensor([1.0]))
+    assert not Tensor(0)
+    assert Tensor([3]) in [Tensor([4]), Tensor([3])]
+    with pytest.raises(ValueError, match="truth of a tensor of several elements"):
+        bool(Tensor([1.0, 2.0]))
     with pytest.raises(ValueError, match="one element"):
         Tensor([1.0, 2.0]).item()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
-import numpy as np
 from polygrad import Tensor
 
 # Types, and numbers that most of them do not hold.

@@ -313,10 +313,7 @@ static const Param p442[] = {{"y", 'o', 0}};
 static const Param p443[] = {{"y", 'o', 0}};
 static const Param p444[] = {{"y", 'o', 0}};
 static const Param p445[] = {{"y", 'o', 0}};
-static const Param p460[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
-static const Param p463[] = {{"y", 'o', 0}};
-static const Param p464[] = {{"y", 'o', 0}};
-static const Param p465[] = {{"y", 'o', 0}};
+static const Param p463[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
 static const Param p466[] = {{"y", 'o', 0}};
 static const Param p467[] = {{"y", 'o', 0}};
 static const Param p468[] = {{"y", 'o', 0}};
@@ -327,169 +324,172 @@ static const Param p472[] = {{"y", 'o', 0}};
 static const Param p473[] = {{"y", 'o', 0}};
 static const Param p474[] = {{"y", 'o', 0}};
 static const Param p475[] = {{"y", 'o', 0}};
-static const Param p476[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p477[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
-static const Param p478[] = {{"min", 'o', 1}, {"max", 'o', 1}};
-static const Param p479[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p480[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p481[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p482[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p483[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p476[] = {{"y", 'o', 0}};
+static const Param p477[] = {{"y", 'o', 0}};
+static const Param p478[] = {{"y", 'o', 0}};
+static const Param p479[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p480[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p481[] = {{"min", 'o', 1}, {"max", 'o', 1}};
+static const Param p482[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p483[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
 static const Param p484[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p485[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p486[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p487[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p488[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p489[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p490[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p491[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p492[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p493[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p494[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p486[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p487[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p488[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p489[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p490[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p491[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p492[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p493[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p494[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p495[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p496[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p497[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p498[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p496[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p497[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p498[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p499[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p500[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p501[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p502[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p503[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p504[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p505[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p506[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p507[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
-static const Param p508[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p509[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p510[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p503[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p504[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p505[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p506[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p507[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p508[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p509[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p510[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
 static const Param p511[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p512[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
-static const Param p513[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
-static const Param p514[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
-static const Param p515[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
-static const Param p516[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
-static const Param p517[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
-static const Param p518[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
-static const Param p519[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p520[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p521[] = {{"axis", 'x', 0}};
-static const Param p522[] = {{"kth", 'I', 0}, {"axis", 'x', 0}};
-static const Param p523[] = {{"kth", 'I', 0}, {"axis", 'x', 0}};
-static const Param p524[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
-static const Param p525[] = {{"bins", 't', 0}, {"right", 'b', 0}};
-static const Param p526[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
-static const Param p527[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
-static const Param p528[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p529[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p530[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p531[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p532[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p512[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p513[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p514[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p515[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
+static const Param p516[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
+static const Param p517[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p518[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
+static const Param p519[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
+static const Param p520[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
+static const Param p521[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
+static const Param p522[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p523[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p524[] = {{"axis", 'x', 0}};
+static const Param p525[] = {{"kth", 'I', 0}, {"axis", 'x', 0}};
+static const Param p526[] = {{"kth", 'I', 0}, {"axis", 'x', 0}};
+static const Param p527[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p528[] = {{"bins", 't', 0}, {"right", 'b', 0}};
+static const Param p529[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
+static const Param p530[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
+static const Param p531[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p532[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p533[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p534[] = {{"values", 't', 0}, {"invert", 'b', 0}};
-static const Param p535[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p536[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p537[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p538[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p539[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
-static const Param p540[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
-static const Param p541[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
-static const Param p542[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
-static const Param p543[] = {{"obj", 'I', 0}, {"axis", 'x', 1}};
-static const Param p544[] = {{"obj", 'I', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
-static const Param p545[] = {{"axes", 'X', 1}};
-static const Param p546[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
-static const Param p547[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p549[] = {{"axis", 'X', 1}};
-static const Param p550[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
-static const Param p551[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p534[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p535[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p536[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p537[] = {{"values", 't', 0}, {"invert", 'b', 0}};
+static const Param p538[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p539[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p540[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p541[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p542[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
+static const Param p543[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
+static const Param p544[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
+static const Param p545[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
+static const Param p546[] = {{"obj", 'I', 0}, {"axis", 'x', 1}};
+static const Param p547[] = {{"obj", 'I', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
+static const Param p548[] = {{"axes", 'X', 1}};
+static const Param p549[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
+static const Param p550[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
 static const Param p552[] = {{"axis", 'X', 1}};
-static const Param p553[] = {{"axis", 'X', 0}};
-static const Param p554[] = {{"shape", 'I', 0}};
-static const Param p556[] = {{"repetitions", 'I', 0}};
-static const Param p557[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
-static const Param p558[] = {{"axis", 'x', 0}};
-static const Param p559[] = {{"axis", 'x', 0}};
-static const Param p560[] = {{"axis", 'x', 0}};
-static const Param p561[] = {{"k", 'i', 0}};
-static const Param p562[] = {{"k", 'i', 0}};
-static const Param p563[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p564[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
+static const Param p553[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
+static const Param p554[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p555[] = {{"axis", 'X', 1}};
+static const Param p556[] = {{"axis", 'X', 0}};
+static const Param p557[] = {{"shape", 'I', 0}};
+static const Param p559[] = {{"repetitions", 'I', 0}};
+static const Param p560[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
+static const Param p561[] = {{"axis", 'x', 0}};
+static const Param p562[] = {{"axis", 'x', 0}};
+static const Param p563[] = {{"axis", 'x', 0}};
+static const Param p564[] = {{"k", 'i', 0}};
 static const Param p565[] = {{"k", 'i', 0}};
-static const Param p566[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
-static const Param p567[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
-static const Param p568[] = {{"y", 't', 0}};
-static const Param p569[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
-static const Param p570[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p566[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p567[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
+static const Param p568[] = {{"k", 'i', 0}};
+static const Param p569[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
+static const Param p570[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
 static const Param p571[] = {{"y", 't', 0}};
-static const Param p572[] = {{"y", 'o', 0}};
+static const Param p572[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
 static const Param p573[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p574[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p575[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p576[] = {{"x", 'o', 0}};
-static const Param p577[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
-static const Param p578[] = {{"q", 't', 0}};
-static const Param p579[] = {{"q", 't', 0}};
-static const Param p580[] = {{"q", 't', 0}};
-static const Param p581[] = {{"m", 'i', 0}};
-static const Param p582[] = {{"m", 'i', 0}, {"k", 'F', 1}};
-static const Param p583[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
-static const Param p584[] = {{"M", 'i', 0}};
-static const Param p585[] = {{"M", 'i', 0}};
-static const Param p586[] = {{"M", 'i', 0}};
+static const Param p574[] = {{"y", 't', 0}};
+static const Param p575[] = {{"y", 'o', 0}};
+static const Param p576[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p577[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p578[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p579[] = {{"x", 'o', 0}};
+static const Param p580[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
+static const Param p581[] = {{"q", 't', 0}};
+static const Param p582[] = {{"q", 't', 0}};
+static const Param p583[] = {{"q", 't', 0}};
+static const Param p584[] = {{"m", 'i', 0}};
+static const Param p585[] = {{"m", 'i', 0}, {"k", 'F', 1}};
+static const Param p586[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
 static const Param p587[] = {{"M", 'i', 0}};
-static const Param p588[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
-static const Param p589[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p590[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p591[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p592[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p593[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p594[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p595[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p596[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p597[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p598[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p599[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p600[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p601[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p602[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p603[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p604[] = {{"weight", 't', 0}};
-static const Param p605[] = {{"p", 'f', 0}};
-static const Param p606[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p607[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p608[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p609[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p610[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p611[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p612[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p613[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p614[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p615[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p616[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p617[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p618[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p619[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p620[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p621[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p622[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p623[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p624[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p625[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p626[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p627[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p628[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p629[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p630[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p631[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p632[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p633[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p634[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p635[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p636[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p637[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p638[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p639[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p640[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p588[] = {{"M", 'i', 0}};
+static const Param p589[] = {{"M", 'i', 0}};
+static const Param p590[] = {{"M", 'i', 0}};
+static const Param p591[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
+static const Param p592[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p593[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p594[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p595[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p596[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p597[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p598[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p599[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p600[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p601[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p602[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p603[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p604[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p605[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p606[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p607[] = {{"weight", 't', 0}};
+static const Param p608[] = {{"p", 'f', 0}};
+static const Param p609[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p610[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p611[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p612[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p613[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p614[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p615[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p616[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p617[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p618[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p619[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p620[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p621[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p622[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p623[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p624[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p625[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p626[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p627[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p628[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p629[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p630[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p631[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p632[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p633[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p634[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p635[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p636[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p637[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p638[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p639[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p640[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p641[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p642[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p643[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", p0, 2, 'm', 1, 0, 0},
@@ -943,6 +943,9 @@ static const Method methods[] = {
     {"numpy.trunc", NULL, 0, 'm', 1, 0, 0},
     {"numpy.round", NULL, 0, 'm', 1, 0, 0},
     {"numpy.positive", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.conj", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.real", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.imag", NULL, 0, 'm', 1, 0, 0},
     {"numpy.signbit", NULL, 0, 'm', 1, 0, 0},
     {"numpy.cbrt", NULL, 0, 'm', 1, 0, 0},
     {"numpy.deg2rad", NULL, 0, 'm', 1, 0, 0},
@@ -952,185 +955,185 @@ static const Method methods[] = {
     {"numpy.isposinf", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isneginf", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_count", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.nan_to_num", p460, 3, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", p463, 3, 'm', 1, 0, 0},
     {"numpy.modf", NULL, 0, 'm', 2, 0, 0},
     {"numpy.frexp", NULL, 0, 'm', 2, 0, 0},
-    {"numpy.ldexp", p463, 1, 'm', 1, 0, 0},
-    {"numpy.logical_and", p464, 1, 'm', 1, 0, 0},
-    {"numpy.logical_or", p465, 1, 'm', 1, 0, 0},
-    {"numpy.logical_xor", p466, 1, 'm', 1, 0, 0},
-    {"numpy.nextafter", p467, 1, 'm', 1, 0, 0},
-    {"numpy.gcd", p468, 1, 'm', 1, 0, 0},
-    {"numpy.lcm", p469, 1, 'm', 1, 0, 0},
-    {"numpy.fmax", p470, 1, 'm', 1, 0, 0},
-    {"numpy.fmin", p471, 1, 'm', 1, 0, 0},
-    {"numpy.heaviside", p472, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp2", p473, 1, 'm', 1, 0, 0},
-    {"numpy.float_power", p474, 1, 'm', 1, 0, 0},
-    {"numpy.divmod", p475, 1, 'm', 2, 0, 0},
-    {"numpy.isclose", p476, 4, 'm', 1, 0, 0},
-    {"numpy.array_equal", p477, 2, 'm', 1, 0, 0},
-    {"numpy.clip", p478, 2, 'm', 1, 0, 0},
-    {"numpy.sum", p479, 3, 'm', 1, 0, 0},
-    {"numpy.prod", p480, 3, 'm', 1, 0, 0},
-    {"numpy.max", p481, 2, 'm', 1, 0, 0},
-    {"numpy.min", p482, 2, 'm', 1, 0, 0},
-    {"numpy.mean", p483, 2, 'm', 1, 0, 0},
-    {"numpy.any", p484, 2, 'm', 1, 0, 0},
-    {"numpy.all", p485, 2, 'm', 1, 0, 0},
-    {"numpy.var", p486, 3, 'm', 1, 0, 0},
-    {"numpy.std", p487, 3, 'm', 1, 0, 0},
-    {"numpy.argmax", p488, 2, 'm', 1, 0, 0},
-    {"numpy.argmin", p489, 2, 'm', 1, 0, 0},
-    {"numpy.ptp", p490, 2, 'm', 1, 0, 0},
-    {"numpy.count_nonzero", p491, 2, 'm', 1, 0, 0},
-    {"numpy.quantile", p492, 4, 'm', 1, 0, 0},
-    {"numpy.percentile", p493, 4, 'm', 1, 0, 0},
-    {"numpy.nanquantile", p494, 4, 'm', 1, 0, 0},
-    {"numpy.nanpercentile", p495, 4, 'm', 1, 0, 0},
-    {"numpy.median", p496, 2, 'm', 1, 0, 0},
-    {"numpy.nanmedian", p497, 2, 'm', 1, 0, 0},
-    {"numpy.nansum", p498, 2, 'm', 1, 0, 0},
-    {"numpy.nanprod", p499, 2, 'm', 1, 0, 0},
-    {"numpy.nanmax", p500, 2, 'm', 1, 0, 0},
-    {"numpy.nanmin", p501, 2, 'm', 1, 0, 0},
-    {"numpy.nanmean", p502, 2, 'm', 1, 0, 0},
-    {"numpy.nanvar", p503, 3, 'm', 1, 0, 0},
-    {"numpy.nanstd", p504, 3, 'm', 1, 0, 0},
-    {"numpy.nanargmax", p505, 2, 'm', 1, 0, 0},
-    {"numpy.nanargmin", p506, 2, 'm', 1, 0, 0},
-    {"numpy.average", p507, 3, 'm', 2, 0, 0},
-    {"numpy.cumulative_sum", p508, 3, 'm', 1, 0, 0},
-    {"numpy.cumulative_prod", p509, 3, 'm', 1, 0, 0},
-    {"numpy.nancumsum", p510, 3, 'm', 1, 0, 0},
-    {"numpy.nancumprod", p511, 3, 'm', 1, 0, 0},
-    {"numpy.cov", p512, 6, 'm', 1, 0, 0},
-    {"numpy.corrcoef", p513, 2, 'm', 1, 0, 0},
-    {"numpy.diff", p514, 4, 'm', 1, 0, 0},
-    {"numpy.gradient", p515, 3, 'm', 0, 0, 0},
-    {"numpy.trapezoid", p516, 2, 'm', 1, 0, 0},
-    {"numpy.unwrap", p517, 3, 'm', 1, 0, 0},
-    {"numpy.interp", p518, 4, 'm', 1, 0, 0},
-    {"numpy.sort", p519, 3, 'm', 1, 0, 0},
-    {"numpy.argsort", p520, 3, 'm', 1, 0, 0},
-    {"numpy.lexsort", p521, 1, 'j', 1, 0, 0},
-    {"numpy.partition", p522, 2, 'm', 1, 0, 0},
-    {"numpy.argpartition", p523, 2, 'm', 1, 0, 0},
-    {"numpy.searchsorted", p524, 3, 'm', 1, 0, 0},
-    {"numpy.digitize", p525, 2, 'm', 1, 0, 0},
-    {"numpy.bincount", p526, 3, 'm', 1, 0, 0},
-    {"numpy.histogram", p527, 4, 'm', 2, 0, 0},
-    {"numpy.unique_all", p528, 2, 'm', 4, 0, 0},
-    {"numpy.unique_values", p529, 2, 'm', 1, 0, 0},
-    {"numpy.union1d", p530, 3, 'm', 1, 0, 0},
-    {"numpy.intersect1d", p531, 3, 'm', 1, 0, 0},
-    {"numpy.setdiff1d", p532, 3, 'm', 1, 0, 0},
-    {"numpy.setxor1d", p533, 3, 'm', 1, 0, 0},
-    {"numpy.isin", p534, 2, 'm', 1, 0, 0},
-    {"numpy.nonzero", p535, 2, 'm', 0, 0, 0},
-    {"numpy.argwhere", p536, 2, 'm', 1, 0, 0},
-    {"numpy.flatnonzero", p537, 2, 'm', 1, 0, 0},
-    {"numpy.extract", p538, 3, 'm', 1, 0, 0},
-    {"numpy.take", p539, 2, 'm', 1, 0, 0},
-    {"numpy.take_along_axis", p540, 2, 'm', 1, 0, 0},
-    {"numpy.put_along_axis", p541, 3, 'm', 1, 0, 0},
-    {"numpy.put", p542, 2, 'm', 1, 0, 0},
-    {"numpy.delete", p543, 2, 'm', 1, 0, 0},
-    {"numpy.insert", p544, 3, 'm', 1, 0, 0},
-    {"numpy.permute_dims", p545, 1, 'm', 1, 0, 0},
-    {"numpy.moveaxis", p546, 2, 'm', 1, 0, 0},
-    {"numpy.swapaxes", p547, 2, 'm', 1, 0, 0},
+    {"numpy.ldexp", p466, 1, 'm', 1, 0, 0},
+    {"numpy.logical_and", p467, 1, 'm', 1, 0, 0},
+    {"numpy.logical_or", p468, 1, 'm', 1, 0, 0},
+    {"numpy.logical_xor", p469, 1, 'm', 1, 0, 0},
+    {"numpy.nextafter", p470, 1, 'm', 1, 0, 0},
+    {"numpy.gcd", p471, 1, 'm', 1, 0, 0},
+    {"numpy.lcm", p472, 1, 'm', 1, 0, 0},
+    {"numpy.fmax", p473, 1, 'm', 1, 0, 0},
+    {"numpy.fmin", p474, 1, 'm', 1, 0, 0},
+    {"numpy.heaviside", p475, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp2", p476, 1, 'm', 1, 0, 0},
+    {"numpy.float_power", p477, 1, 'm', 1, 0, 0},
+    {"numpy.divmod", p478, 1, 'm', 2, 0, 0},
+    {"numpy.isclose", p479, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", p480, 2, 'm', 1, 0, 0},
+    {"numpy.clip", p481, 2, 'm', 1, 0, 0},
+    {"numpy.sum", p482, 3, 'm', 1, 0, 0},
+    {"numpy.prod", p483, 3, 'm', 1, 0, 0},
+    {"numpy.max", p484, 2, 'm', 1, 0, 0},
+    {"numpy.min", p485, 2, 'm', 1, 0, 0},
+    {"numpy.mean", p486, 2, 'm', 1, 0, 0},
+    {"numpy.any", p487, 2, 'm', 1, 0, 0},
+    {"numpy.all", p488, 2, 'm', 1, 0, 0},
+    {"numpy.var", p489, 3, 'm', 1, 0, 0},
+    {"numpy.std", p490, 3, 'm', 1, 0, 0},
+    {"numpy.argmax", p491, 2, 'm', 1, 0, 0},
+    {"numpy.argmin", p492, 2, 'm', 1, 0, 0},
+    {"numpy.ptp", p493, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", p494, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", p495, 4, 'm', 1, 0, 0},
+    {"numpy.percentile", p496, 4, 'm', 1, 0, 0},
+    {"numpy.nanquantile", p497, 4, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", p498, 4, 'm', 1, 0, 0},
+    {"numpy.median", p499, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", p500, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", p501, 2, 'm', 1, 0, 0},
+    {"numpy.nanprod", p502, 2, 'm', 1, 0, 0},
+    {"numpy.nanmax", p503, 2, 'm', 1, 0, 0},
+    {"numpy.nanmin", p504, 2, 'm', 1, 0, 0},
+    {"numpy.nanmean", p505, 2, 'm', 1, 0, 0},
+    {"numpy.nanvar", p506, 3, 'm', 1, 0, 0},
+    {"numpy.nanstd", p507, 3, 'm', 1, 0, 0},
+    {"numpy.nanargmax", p508, 2, 'm', 1, 0, 0},
+    {"numpy.nanargmin", p509, 2, 'm', 1, 0, 0},
+    {"numpy.average", p510, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", p511, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", p512, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", p513, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", p514, 3, 'm', 1, 0, 0},
+    {"numpy.cov", p515, 6, 'm', 1, 0, 0},
+    {"numpy.corrcoef", p516, 2, 'm', 1, 0, 0},
+    {"numpy.diff", p517, 4, 'm', 1, 0, 0},
+    {"numpy.gradient", p518, 3, 'm', 0, 0, 0},
+    {"numpy.trapezoid", p519, 2, 'm', 1, 0, 0},
+    {"numpy.unwrap", p520, 3, 'm', 1, 0, 0},
+    {"numpy.interp", p521, 4, 'm', 1, 0, 0},
+    {"numpy.sort", p522, 3, 'm', 1, 0, 0},
+    {"numpy.argsort", p523, 3, 'm', 1, 0, 0},
+    {"numpy.lexsort", p524, 1, 'j', 1, 0, 0},
+    {"numpy.partition", p525, 2, 'm', 1, 0, 0},
+    {"numpy.argpartition", p526, 2, 'm', 1, 0, 0},
+    {"numpy.searchsorted", p527, 3, 'm', 1, 0, 0},
+    {"numpy.digitize", p528, 2, 'm', 1, 0, 0},
+    {"numpy.bincount", p529, 3, 'm', 1, 0, 0},
+    {"numpy.histogram", p530, 4, 'm', 2, 0, 0},
+    {"numpy.unique_all", p531, 2, 'm', 4, 0, 0},
+    {"numpy.unique_values", p532, 2, 'm', 1, 0, 0},
+    {"numpy.union1d", p533, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", p534, 3, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", p535, 3, 'm', 1, 0, 0},
+    {"numpy.setxor1d", p536, 3, 'm', 1, 0, 0},
+    {"numpy.isin", p537, 2, 'm', 1, 0, 0},
+    {"numpy.nonzero", p538, 2, 'm', 0, 0, 0},
+    {"numpy.argwhere", p539, 2, 'm', 1, 0, 0},
+    {"numpy.flatnonzero", p540, 2, 'm', 1, 0, 0},
+    {"numpy.extract", p541, 3, 'm', 1, 0, 0},
+    {"numpy.take", p542, 2, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", p543, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", p544, 3, 'm', 1, 0, 0},
+    {"numpy.put", p545, 2, 'm', 1, 0, 0},
+    {"numpy.delete", p546, 2, 'm', 1, 0, 0},
+    {"numpy.insert", p547, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", p548, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", p549, 2, 'm', 1, 0, 0},
+    {"numpy.swapaxes", p550, 2, 'm', 1, 0, 0},
     {"numpy.matrix_transpose", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.flip", p549, 1, 'm', 1, 0, 0},
-    {"numpy.rot90", p550, 2, 'm', 1, 0, 0},
-    {"numpy.roll", p551, 2, 'm', 1, 0, 0},
-    {"numpy.squeeze", p552, 1, 'm', 1, 0, 0},
-    {"numpy.expand_dims", p553, 1, 'm', 1, 0, 0},
-    {"numpy.broadcast_to", p554, 1, 'm', 1, 0, 0},
+    {"numpy.flip", p552, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", p553, 2, 'm', 1, 0, 0},
+    {"numpy.roll", p554, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", p555, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", p556, 1, 'm', 1, 0, 0},
+    {"numpy.broadcast_to", p557, 1, 'm', 1, 0, 0},
     {"numpy.ravel", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.tile", p556, 1, 'm', 1, 0, 0},
-    {"numpy.repeat", p557, 2, 'm', 1, 0, 0},
-    {"numpy.concat", p558, 1, 'j', 1, 0, 0},
-    {"numpy.stack", p559, 1, 'j', 1, 0, 0},
-    {"numpy.unstack", p560, 1, 'm', 0, 0, 0},
-    {"numpy.tril", p561, 1, 'm', 1, 0, 0},
-    {"numpy.triu", p562, 1, 'm', 1, 0, 0},
-    {"numpy.diagonal", p563, 3, 'm', 1, 0, 0},
-    {"numpy.trace", p564, 4, 'm', 1, 0, 0},
-    {"numpy.diag", p565, 1, 'm', 1, 0, 0},
-    {"numpy.packbits", p566, 2, 'm', 1, 0, 0},
-    {"numpy.unpackbits", p567, 3, 'm', 1, 0, 0},
-    {"numpy.matmul", p568, 1, 'm', 1, 0, 0},
-    {"numpy.tensordot", p569, 3, 'm', 1, 0, 0},
-    {"numpy.vecdot", p570, 2, 'm', 1, 0, 0},
-    {"numpy.outer", p571, 1, 'm', 1, 0, 0},
-    {"numpy.kron", p572, 1, 'm', 1, 0, 0},
-    {"numpy.cross", p573, 2, 'm', 1, 0, 0},
-    {"numpy.convolve", p574, 2, 'm', 1, 0, 0},
-    {"numpy.correlate", p575, 2, 'm', 1, 0, 0},
-    {"numpy.polyval", p576, 1, 'm', 1, 0, 0},
-    {"numpy.polyfit", p577, 3, 'm', 1, 0, 0},
-    {"numpy.polyadd", p578, 1, 'm', 1, 0, 0},
-    {"numpy.polysub", p579, 1, 'm', 1, 0, 0},
-    {"numpy.polymul", p580, 1, 'm', 1, 0, 0},
-    {"numpy.polyder", p581, 1, 'm', 1, 0, 0},
-    {"numpy.polyint", p582, 2, 'm', 1, 0, 0},
-    {"numpy.vander", p583, 2, 'm', 1, 0, 0},
-    {"numpy.bartlett", p584, 1, 0, 1, 0, 0},
-    {"numpy.blackman", p585, 1, 0, 1, 0, 0},
-    {"numpy.hamming", p586, 1, 0, 1, 0, 0},
-    {"numpy.hanning", p587, 1, 0, 1, 0, 0},
-    {"numpy.kaiser", p588, 2, 0, 1, 0, 0},
-    {"Linear", p589, 3, 0, 0, 0, 0},
-    {"Linear.forward", p590, 2, 'm', 1, 0, 0},
-    {"LayerNorm", p591, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", p592, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", p593, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", p594, 4, 'm', 1, 0, 0},
-    {"RMSNorm", p595, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", p596, 2, 'm', 1, 0, 0},
-    {"GroupNorm", p597, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", p598, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", p599, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", p600, 4, 'm', 1, 0, 0},
-    {"BatchNorm", p601, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", p602, 7, 'm', 1, 0, 0},
-    {"Embedding", p603, 2, 0, 0, 0, 0},
-    {"Embedding.forward", p604, 1, 'm', 1, 0, 0},
-    {"Dropout", p605, 1, 0, 0, 0, 0},
-    {"Conv2d", p606, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", p607, 6, 'm', 1, 0, 0},
-    {"Conv1d", p608, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", p609, 6, 'm', 1, 0, 0},
-    {"Conv3d", p610, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", p611, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", p612, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", p613, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", p614, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", p615, 7, 'm', 1, 0, 0},
-    {"LSTMCell", p616, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", p617, 5, 'm', 2, 0, 0},
-    {"GRUCell", p618, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", p619, 5, 'm', 1, 0, 0},
-    {"LSTM", p620, 7, 0, 0, 0, 0},
-    {"LSTM.forward", p621, 7, 'm', 3, 0, 0},
-    {"GRU", p622, 7, 0, 0, 0, 0},
-    {"GRU.forward", p623, 7, 'm', 2, 0, 0},
-    {"LARS", p624, 9, 'j', 0, 0, 0},
-    {"SGD", p625, 5, 'j', 0, 0, 0},
-    {"Muon", p626, 6, 'j', 0, 0, 0},
-    {"LAMB", p627, 6, 'j', 0, 0, 0},
-    {"Adam", p628, 5, 'j', 0, 0, 0},
-    {"AdamW", p629, 5, 'j', 0, 0, 0},
-    {"StepLR", p630, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", p631, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", p632, 2, 'm', 1, 0, 0},
-    {"ConstantLR", p633, 3, 'm', 1, 0, 0},
-    {"LinearLR", p634, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", p635, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", p636, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", p637, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", p638, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", p639, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", p640, 12, 'm', 4, 0, 0},
+    {"numpy.tile", p559, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", p560, 2, 'm', 1, 0, 0},
+    {"numpy.concat", p561, 1, 'j', 1, 0, 0},
+    {"numpy.stack", p562, 1, 'j', 1, 0, 0},
+    {"numpy.unstack", p563, 1, 'm', 0, 0, 0},
+    {"numpy.tril", p564, 1, 'm', 1, 0, 0},
+    {"numpy.triu", p565, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", p566, 3, 'm', 1, 0, 0},
+    {"numpy.trace", p567, 4, 'm', 1, 0, 0},
+    {"numpy.diag", p568, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", p569, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", p570, 3, 'm', 1, 0, 0},
+    {"numpy.matmul", p571, 1, 'm', 1, 0, 0},
+    {"numpy.tensordot", p572, 3, 'm', 1, 0, 0},
+    {"numpy.vecdot", p573, 2, 'm', 1, 0, 0},
+    {"numpy.outer", p574, 1, 'm', 1, 0, 0},
+    {"numpy.kron", p575, 1, 'm', 1, 0, 0},
+    {"numpy.cross", p576, 2, 'm', 1, 0, 0},
+    {"numpy.convolve", p577, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", p578, 2, 'm', 1, 0, 0},
+    {"numpy.polyval", p579, 1, 'm', 1, 0, 0},
+    {"numpy.polyfit", p580, 3, 'm', 1, 0, 0},
+    {"numpy.polyadd", p581, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", p582, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", p583, 1, 'm', 1, 0, 0},
+    {"numpy.polyder", p584, 1, 'm', 1, 0, 0},
+    {"numpy.polyint", p585, 2, 'm', 1, 0, 0},
+    {"numpy.vander", p586, 2, 'm', 1, 0, 0},
+    {"numpy.bartlett", p587, 1, 0, 1, 0, 0},
+    {"numpy.blackman", p588, 1, 0, 1, 0, 0},
+    {"numpy.hamming", p589, 1, 0, 1, 0, 0},
+    {"numpy.hanning", p590, 1, 0, 1, 0, 0},
+    {"numpy.kaiser", p591, 2, 0, 1, 0, 0},
+    {"Linear", p592, 3, 0, 0, 0, 0},
+    {"Linear.forward", p593, 2, 'm', 1, 0, 0},
+    {"LayerNorm", p594, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", p595, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", p596, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", p597, 4, 'm', 1, 0, 0},
+    {"RMSNorm", p598, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", p599, 2, 'm', 1, 0, 0},
+    {"GroupNorm", p600, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", p601, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", p602, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", p603, 4, 'm', 1, 0, 0},
+    {"BatchNorm", p604, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", p605, 7, 'm', 1, 0, 0},
+    {"Embedding", p606, 2, 0, 0, 0, 0},
+    {"Embedding.forward", p607, 1, 'm', 1, 0, 0},
+    {"Dropout", p608, 1, 0, 0, 0, 0},
+    {"Conv2d", p609, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", p610, 6, 'm', 1, 0, 0},
+    {"Conv1d", p611, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", p612, 6, 'm', 1, 0, 0},
+    {"Conv3d", p613, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", p614, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", p615, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", p616, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", p617, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", p618, 7, 'm', 1, 0, 0},
+    {"LSTMCell", p619, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", p620, 5, 'm', 2, 0, 0},
+    {"GRUCell", p621, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", p622, 5, 'm', 1, 0, 0},
+    {"LSTM", p623, 7, 0, 0, 0, 0},
+    {"LSTM.forward", p624, 7, 'm', 3, 0, 0},
+    {"GRU", p625, 7, 0, 0, 0, 0},
+    {"GRU.forward", p626, 7, 'm', 2, 0, 0},
+    {"LARS", p627, 9, 'j', 0, 0, 0},
+    {"SGD", p628, 5, 'j', 0, 0, 0},
+    {"Muon", p629, 6, 'j', 0, 0, 0},
+    {"LAMB", p630, 6, 'j', 0, 0, 0},
+    {"Adam", p631, 5, 'j', 0, 0, 0},
+    {"AdamW", p632, 5, 'j', 0, 0, 0},
+    {"StepLR", p633, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", p634, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", p635, 2, 'm', 1, 0, 0},
+    {"ConstantLR", p636, 3, 'm', 1, 0, 0},
+    {"LinearLR", p637, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", p638, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", p639, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", p640, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", p641, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", p642, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", p643, 12, 'm', 4, 0, 0},
 };

@@ -81,7 +81,7 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 	inLinalg("tensorinv", "a", "ind int = 2", "The inverse of a as a function of tensors.\nThe first ind axes of a are those of its result.", func(a *Args) (*uop.UOp, error) { return tensor.TensorInv(a.X, a.int("ind")) }),
 	severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal q and upper triangular r with x = q r.\nWith \"complete\", q is square.", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
 	severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with x = u diag(s) vh; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
-		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
+		u, s, vt, err := tensor.AnySVD(a.X, a.bool("full_matrices"))
 		return []*uop.UOp{u, s, vt}, err
 	}),
 	inLinalg("svdvals", "x", "", "The singular values, in descending order.", func(a *Args) (*uop.UOp, error) { return tensor.SingularValues(a.X) }),
@@ -132,7 +132,7 @@ func (a *Args) tolerance(name string) (*uop.UOp, error) {
 
 // orthogonal are the factors of QR by the argument mode.
 func (a *Args) orthogonal() ([]*uop.UOp, error) {
-	q, r, err := tensor.QR(a.X)
+	q, r, err := tensor.AnyQR(a.X)
 	if err != nil {
 		return nil, err
 	}

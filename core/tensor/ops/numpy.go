@@ -247,6 +247,9 @@ func running(name, doc string, along func(x *uop.UOp, axis int) (*uop.UOp, error
 			return nil, err
 		}
 		r, err := along(x, axis)
+		if err == nil {
+			r, err = tensor.Cast(r, dt)
+		}
 		if err != nil || !a.bool("include_initial") {
 			return r, err
 		}
@@ -455,6 +458,9 @@ var numpyOps = slices.Concat(
 	[]Op{
 		whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"), whole("round", "round"),
 		numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
+		numpy1("conj", "The array itself: numbers are real.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
+		numpy1("real", "The array itself: numbers are real.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
+		numpy1("imag", "Zeros: numbers are real.", func(x *uop.UOp) (*uop.UOp, error) { return tensor.FullLike(x, uop.Int(0)) }),
 		numpy1("signbit", "Whether numbers are negative: true of -0, too.", tensor.SignBit),
 		numpy1("cbrt", "The cube root, of negative numbers too.", tensor.CubeRoot),
 		numpy1("deg2rad", "Degrees as radians.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, math.Pi/180) }),
@@ -524,7 +530,15 @@ var numpyOps = slices.Concat(
 	// Reductions
 	[]Op{
 		borrowed("sum", "sum", "axis axes?, dtype dtype?, keepdims bool = false", "axis dtype keepdim"),
-		borrowed("prod", "prod", "axis axes?, dtype dtype?, keepdims bool = false", "axis dtype keepdim"),
+		inNumpy("prod", "axis axes?, dtype dtype?, keepdims bool = false", "The product along axes, in dtype if given, of short integers in 32 bits.", func(a *Args) (*uop.UOp, error) {
+			dt := a.dtype("dtype")
+			if dt == nil {
+				if dt = a.X.DType; !dt.IsFloat() {
+					dt = uop.SumAcc(dt)
+				}
+			}
+			return tensor.ProdAs(a.X, dt, a.axes("axis"), a.bool("keepdims"))
+		}),
 		borrowed("max", "max", overAxes, "axis keepdim"),
 		borrowed("min", "min", overAxes, "axis keepdim"),
 		borrowed("mean", "mean", overAxes, "axis keepdim"),

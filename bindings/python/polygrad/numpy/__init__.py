@@ -21,6 +21,7 @@ import math
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as _np
+
 from polygrad._library import ArgumentError, place, wrong
 from polygrad.device import Device
 from polygrad.dtype import DType, dtypes, known_dtype
@@ -122,11 +123,12 @@ def arange(
         dtype = int32 if whole else float32
     if (last - first) * step <= 0:
         return Tensor.zeros(0, dtype=dtype, device=device)
-    if dtypes.is_float(known_dtype(dtype)):
-        count = math.ceil((last - first) / step)
-        numbers = Tensor.arange(count, dtype=float64) * float(step) + float(first)
-        return numbers.cast(known_dtype(dtype))
-    return Tensor.arange(first, last, step, dtype=dtype, device=device)
+    if known_dtype(dtype) == int32:
+        return Tensor.arange(first, last, step, device=device)
+    count = math.ceil((last - first) / step)
+    floats = builtins.any(isinstance(v, builtins.float) for v in (first, step))
+    wide = float64 if floats or dtypes.is_float(known_dtype(dtype)) else int64
+    return (Tensor.arange(count, dtype=wide) * step + first).cast(known_dtype(dtype))
 
 
 def linspace(
@@ -141,10 +143,12 @@ def linspace(
 ) -> Tensor:
     """Return num numbers from start to stop, without it unless endpoint."""
     kind = _kind(dtype, float32)
-    if not endpoint:
-        stop = start + (stop - start) * (num - 1) / num if num else stop
-    wide = Tensor.linspace(float(start), float(stop), num, dtype=float64, device=device)
-    return wide.cast(kind)
+    if num < 2:
+        return full(num, start, dtype=kind, device=device)
+    step = (stop - start) / (num - 1 if endpoint else num)
+    at = Tensor.arange(num, dtype=float64, device=device)
+    numbers = at * step + float(start)
+    return ((at == num - 1).where(stop, numbers) if endpoint else numbers).cast(kind)
 
 
 def logspace(start: float, stop: float, num: int, base: float = 10.0) -> Tensor:
@@ -216,6 +220,7 @@ def eye(
 ) -> Tensor:
     """Return a matrix of zeros with ones on its diagonal k."""
     columns = n_rows if n_cols is None else n_cols
+    k = builtins.max(builtins.min(k, columns), -n_rows)  # beyond, there are only zeros
     rows, at = Tensor.arange(n_rows).reshape(-1, 1), Tensor.arange(columns).reshape(1, -1)
     return (rows + k == at).cast(_kind(dtype, float32))
 
@@ -234,12 +239,10 @@ def indices(dimensions: Sequence[int], dtype: Any = None) -> Tensor:
     return _operations.stack(grid)
 
 
-def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Tensor, ...]:
+def meshgrid(*arrays: Operand, indexing: str = "xy") -> list[Tensor]:
     """Return the coordinates of a grid with the given vectors as axes."""
     vectors = _arrays(arrays)
-    if not vectors:
-        return ()
-    return tuple(vectors[0].meshgrid(*vectors[1:], indexing=indexing))
+    return list(vectors[0].meshgrid(*vectors[1:], indexing=indexing)) if vectors else []
 
 
 # Types
@@ -401,6 +404,15 @@ def array_split(x: Operand, parts: int | Sequence[int], axis: int = 0) -> list[T
     starts = [builtins.sum(sizes[:i]) for i in range(len(sizes))]
     front = (slice(None),) * (axis % x.ndim)
     return [x[(*front, slice(s, s + n))] for s, n in zip(starts, sizes)]
+
+
+def repeat(x: Operand, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+    """Return each element repeated along an axis, or of the flattened array.
+
+    repeats is a number, or one for each element: those of a tensor are computed.
+    """
+    counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
+    return _operations.repeat(x, counts, axis)
 
 
 def fliplr(x: Operand, /) -> Tensor:

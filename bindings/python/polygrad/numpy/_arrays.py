@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polygrad._base import operation, plain_scalar
+from polygrad._base import operation
+from polygrad._graph import plain_scalar
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from polygrad._library import wrong
 from polygrad.dtype import DType, dtypes, known_dtype
 from polygrad.tensor import Tensor
@@ -38,8 +39,8 @@ def finfo(type: Any, /) -> FInfo:
     if not dtypes.is_float(dtype) or dtype.numpy is None:
         raise wrong("type", dtype, "float16, float32 or float64")
     facts = np.finfo(dtype.numpy)
-    numbers = (facts.eps, facts.max, facts.min, facts.smallest_normal)
-    return FInfo(facts.bits, *map(float, numbers), dtype)
+    eps, normal = float(facts.eps), float(facts.smallest_normal)
+    return FInfo(facts.bits, eps, float(facts.max), float(facts.min), normal, dtype)
 
 
 class IInfo(NamedTuple):
@@ -56,7 +57,7 @@ def iinfo(type: Any, /) -> IInfo:
     dtype = type.dtype if isinstance(type, Tensor) else known_dtype(type)
     if not dtypes.is_int(dtype):
         raise wrong("type", dtype, "an integer type")
-    facts = np.iinfo(dtype.numpy)  # type: ignore[arg-type]
+    facts = np.iinfo(dtype.numpy)
     return IInfo(facts.bits, int(facts.max), int(facts.min), dtype)
 
 
@@ -66,7 +67,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, DType):
-        return dtype == kind
+        return bool(dtype == kind)
     if kind not in _KINDS:
         raise wrong("kind", kind, "a data type or one of " + ", ".join(_KINDS))
     return dtype in _KINDS[kind] or (
@@ -95,7 +96,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 def can_cast(from_: Any, to: Any, /) -> bool:
     """Return whether values of a type, or of an array, have a place in another type."""
     source = from_.dtype if isinstance(from_, Tensor) else known_dtype(from_)
-    return result_type(source, known_dtype(to)) == known_dtype(to)
+    return bool(result_type(source, known_dtype(to)) == known_dtype(to))
 
 
 class Info:

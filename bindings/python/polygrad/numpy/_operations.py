@@ -12,7 +12,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygrad._base import join, make, operand, operation
+from polygrad._base import combine, join, make, operand, operation
+from polygrad._prototypes import (
+    POLY_ADD,
+    POLY_AND,
+    POLY_DIV,
+    POLY_EQ,
+    POLY_FLOORDIV,
+    POLY_GE,
+    POLY_GT,
+    POLY_LE,
+    POLY_LT,
+    POLY_MOD,
+    POLY_MUL,
+    POLY_NE,
+    POLY_OR,
+    POLY_POW,
+    POLY_SHL,
+    POLY_SHR,
+    POLY_SUB,
+    POLY_XOR,
+)
 from polygrad.dtype import known_dtype
 from polygrad.numpy._arrays import array, maybe, tensors
 from polygrad.tensor import Tensor
@@ -52,7 +72,6 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
-    "average",
     "bartlett",
     "bincount",
     "bitwise_and",
@@ -68,8 +87,7 @@ __all__ = [
     "cbrt",
     "ceil",
     "clip",
-    "concat",
-    "concatenate",
+    "conj",
     "convolve",
     "copysign",
     "corrcoef",
@@ -110,7 +128,6 @@ __all__ = [
     "fmod",
     "frexp",
     "gcd",
-    "gradient",
     "greater",
     "greater_equal",
     "hamming",
@@ -119,6 +136,7 @@ __all__ = [
     "histogram",
     "hypot",
     "i0",
+    "imag",
     "insert",
     "interp",
     "intersect1d",
@@ -202,9 +220,9 @@ __all__ = [
     "rad2deg",
     "radians",
     "ravel",
+    "real",
     "reciprocal",
     "remainder",
-    "repeat",
     "right_shift",
     "rint",
     "roll",
@@ -231,7 +249,6 @@ __all__ = [
     "take_along_axis",
     "tan",
     "tanh",
-    "tensordot",
     "tile",
     "trace",
     "trapezoid",
@@ -240,7 +257,6 @@ __all__ = [
     "true_divide",
     "trunc",
     "union1d",
-    "unique_all",
     "unique_values",
     "unpackbits",
     "unstack",
@@ -283,36 +299,21 @@ _TAN = operation("numpy.tan")
 _TANH = operation("numpy.tanh")
 _RECIPROCAL = operation("numpy.reciprocal")
 _BITWISE_INVERT = operation("numpy.bitwise_invert")
-_ADD = operation("numpy.add")
-_SUBTRACT = operation("numpy.subtract")
-_MULTIPLY = operation("numpy.multiply")
-_DIVIDE = operation("numpy.divide")
-_POW = operation("numpy.pow")
 _MAXIMUM = operation("numpy.maximum")
 _MINIMUM = operation("numpy.minimum")
-_BITWISE_AND = operation("numpy.bitwise_and")
-_BITWISE_OR = operation("numpy.bitwise_or")
-_BITWISE_XOR = operation("numpy.bitwise_xor")
-_BITWISE_LEFT_SHIFT = operation("numpy.bitwise_left_shift")
-_BITWISE_RIGHT_SHIFT = operation("numpy.bitwise_right_shift")
-_LESS = operation("numpy.less")
-_LESS_EQUAL = operation("numpy.less_equal")
-_GREATER = operation("numpy.greater")
-_GREATER_EQUAL = operation("numpy.greater_equal")
-_EQUAL = operation("numpy.equal")
-_NOT_EQUAL = operation("numpy.not_equal")
 _LOGADDEXP = operation("numpy.logaddexp")
 _COPYSIGN = operation("numpy.copysign")
 _ATAN2 = operation("numpy.atan2")
 _HYPOT = operation("numpy.hypot")
-_FLOOR_DIVIDE = operation("numpy.floor_divide")
-_REMAINDER = operation("numpy.remainder")
 _FMOD = operation("numpy.fmod")
 _CEIL = operation("numpy.ceil")
 _FLOOR = operation("numpy.floor")
 _TRUNC = operation("numpy.trunc")
 _ROUND = operation("numpy.round")
 _POSITIVE = operation("numpy.positive")
+_CONJ = operation("numpy.conj")
+_REAL = operation("numpy.real")
+_IMAG = operation("numpy.imag")
 _SIGNBIT = operation("numpy.signbit")
 _CBRT = operation("numpy.cbrt")
 _DEG2RAD = operation("numpy.deg2rad")
@@ -605,20 +606,17 @@ def bitwise_invert(x: Operand) -> Tensor:
 
 def add(x: Operand, y: Operand) -> Tensor:
     """The sum x + y."""
-    x = array(x, y)
-    return x._call1(_ADD, operand(y, x))
+    return combine(array(x, y), POLY_ADD, y, False)
 
 
 def subtract(x: Operand, y: Operand) -> Tensor:
     """The difference x - y."""
-    x = array(x, y)
-    return x._call1(_SUBTRACT, operand(y, x))
+    return combine(array(x, y), POLY_SUB, y, False)
 
 
 def multiply(x: Operand, y: Operand) -> Tensor:
     """The product x * y."""
-    x = array(x, y)
-    return x._call1(_MULTIPLY, operand(y, x))
+    return combine(array(x, y), POLY_MUL, y, False)
 
 
 def divide(x: Operand, y: Operand) -> Tensor:
@@ -627,14 +625,12 @@ def divide(x: Operand, y: Operand) -> Tensor:
     With rounding_mode "trunc" (towards zero) or "floor" (down) the result keeps the type of the
     operands.
     """
-    x = array(x, y)
-    return x._call1(_DIVIDE, operand(y, x))
+    return combine(array(x, y), POLY_DIV, y, False)
 
 
 def pow(x: Operand, y: Operand) -> Tensor:
     """The power x^y."""
-    x = array(x, y)
-    return x._call1(_POW, operand(y, x))
+    return combine(array(x, y), POLY_POW, y, False)
 
 
 def maximum(x: Operand, y: Operand) -> Tensor:
@@ -651,68 +647,57 @@ def minimum(x: Operand, y: Operand) -> Tensor:
 
 def bitwise_and(x: Operand, y: Operand) -> Tensor:
     """Bitwise x and y, for integers and bools."""
-    x = array(x, y)
-    return x._call1(_BITWISE_AND, operand(y, x))
+    return combine(array(x, y), POLY_AND, y, False)
 
 
 def bitwise_or(x: Operand, y: Operand) -> Tensor:
     """Bitwise x or y, for integers and bools."""
-    x = array(x, y)
-    return x._call1(_BITWISE_OR, operand(y, x))
+    return combine(array(x, y), POLY_OR, y, False)
 
 
 def bitwise_xor(x: Operand, y: Operand) -> Tensor:
     """Bitwise exclusive or of x and y, for integers and bools."""
-    x = array(x, y)
-    return x._call1(_BITWISE_XOR, operand(y, x))
+    return combine(array(x, y), POLY_XOR, y, False)
 
 
 def bitwise_left_shift(x: Operand, y: Operand) -> Tensor:
     """x shifted to the left by y bits, for integers."""
-    x = array(x, y)
-    return x._call1(_BITWISE_LEFT_SHIFT, operand(y, x))
+    return combine(array(x, y), POLY_SHL, y, False)
 
 
 def bitwise_right_shift(x: Operand, y: Operand) -> Tensor:
     """x shifted to the right by y bits, for integers."""
-    x = array(x, y)
-    return x._call1(_BITWISE_RIGHT_SHIFT, operand(y, x))
+    return combine(array(x, y), POLY_SHR, y, False)
 
 
 def less(x: Operand, y: Operand) -> Tensor:
     """Where x < y: bool."""
-    x = array(x, y)
-    return x._call1(_LESS, operand(y, x))
+    return combine(array(x, y), POLY_LT, y, False)
 
 
 def less_equal(x: Operand, y: Operand) -> Tensor:
     """Where x <= y: bool."""
-    x = array(x, y)
-    return x._call1(_LESS_EQUAL, operand(y, x))
+    return combine(array(x, y), POLY_LE, y, False)
 
 
 def greater(x: Operand, y: Operand) -> Tensor:
     """Where x > y: bool."""
-    x = array(x, y)
-    return x._call1(_GREATER, operand(y, x))
+    return combine(array(x, y), POLY_GT, y, False)
 
 
 def greater_equal(x: Operand, y: Operand) -> Tensor:
     """Where x >= y: bool."""
-    x = array(x, y)
-    return x._call1(_GREATER_EQUAL, operand(y, x))
+    return combine(array(x, y), POLY_GE, y, False)
 
 
 def equal(x: Operand, y: Operand) -> Tensor:
     """Where x = y: bool. NaN is equal to nothing."""
-    x = array(x, y)
-    return x._call1(_EQUAL, operand(y, x))
+    return combine(array(x, y), POLY_EQ, y, False)
 
 
 def not_equal(x: Operand, y: Operand) -> Tensor:
     """Where x and y differ: bool."""
-    x = array(x, y)
-    return x._call1(_NOT_EQUAL, operand(y, x))
+    return combine(array(x, y), POLY_NE, y, False)
 
 
 def logaddexp(x: Operand, y: Operand) -> Tensor:
@@ -741,14 +726,12 @@ def hypot(x: Operand, y: Operand) -> Tensor:
 
 def floor_divide(x: Operand, y: Operand) -> Tensor:
     """The quotient x / y, rounded down."""
-    x = array(x, y)
-    return x._call1(_FLOOR_DIVIDE, operand(y, x))
+    return combine(array(x, y), POLY_FLOORDIV, y, False)
 
 
 def remainder(x: Operand, y: Operand) -> Tensor:
     """The remainder of x / y with the sign of y."""
-    x = array(x, y)
-    return x._call1(_REMAINDER, operand(y, x))
+    return combine(array(x, y), POLY_MOD, y, False)
 
 
 def fmod(x: Operand, y: Operand) -> Tensor:
@@ -780,6 +763,21 @@ def round(x: Operand) -> Tensor:
 def positive(x: Operand) -> Tensor:
     """The array itself."""
     return array(x)._call1(_POSITIVE)
+
+
+def conj(x: Operand) -> Tensor:
+    """The array itself: numbers are real."""
+    return array(x)._call1(_CONJ)
+
+
+def real(x: Operand) -> Tensor:
+    """The array itself: numbers are real."""
+    return array(x)._call1(_REAL)
+
+
+def imag(x: Operand) -> Tensor:
+    """Zeros: numbers are real."""
+    return array(x)._call1(_IMAG)
 
 
 def signbit(x: Operand) -> Tensor:
@@ -977,7 +975,7 @@ def prod(
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The product along axes, accumulated in dtype if given."""
+    """The product along axes, in dtype if given, of short integers in 32 bits."""
     return array(x)._call1(_PROD, axis, known_dtype(dtype), keepdims)
 
 

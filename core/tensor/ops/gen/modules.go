@@ -110,15 +110,19 @@ func outsideRoot(typ string) string {
 
 // pythonModule writes a module of Python.
 func pythonModule(m *ops.Module) []byte {
-	var constants, b bytes.Buffer
+	var constants, operators, b bytes.Buffer
 	examples := examplesOf(pythonExamples)
 	var names []string
 	for i := range m.Ops {
 		op := &m.Ops[i]
 		name := op.FunctionName()
-		names = append(names, name)
+		if !slices.Contains(pythonInAnotherForm, op.Name) {
+			names = append(names, name)
+		}
 		constant := "_" + strings.ToUpper(name)
-		fmt.Fprintf(&constants, "%s = operation(%q)\n", constant, op.Name)
+		if pythonQuickFunctions[op.Name] == "" {
+			fmt.Fprintf(&constants, "%s = operation(%q)\n", constant, op.Name)
+		}
 		first := m.OperandOf(op)
 		params, args := []string{first + ": Tensor"}, []string{constant}
 		for i := range op.Params {
@@ -139,6 +143,10 @@ func pythonModule(m *ops.Module) []byte {
 		if m.Arrays && strings.Contains(strings.Join(args, " "), ", "+first+")") {
 			body = "    " + first + " = " + self + "\n" + moduleCall("return "+first+"."+method, args)
 		}
+		if quick := pythonQuickFunctions[op.Name]; quick != "" {
+			body = fmt.Sprintf("    return combine(array(x, y), POLY_%s, y, False)", quick)
+			fmt.Fprintf(&operators, "    POLY_%s,\n", quick)
+		}
 		switch op.Form {
 		case ops.Maker:
 			params, body = params[1:], moduleCall("return make", append([]string{"Tensor"}, args...))
@@ -158,7 +166,9 @@ func pythonModule(m *ops.Module) []byte {
 		b.WriteString(body + "\n")
 	}
 	for _, alias := range m.Aliases {
-		names = append(names, alias[0])
+		if !slices.Contains(pythonInAnotherForm, m.Name+"."+alias[1]) {
+			names = append(names, alias[0])
+		}
 		fmt.Fprintf(&b, "\n\n%s = %s", alias[0], alias[1])
 	}
 	if len(m.Aliases) > 0 {
@@ -182,8 +192,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-` + importsOf(code, "", "polygrad._base", "float_type", "join", "make", "operand", "operation", plain) +
-		importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") +
+` + importsOf(code, "", "polygrad._base", "combine", "float_type", "join", "make", "operand", "operation", plain) +
+		operatorsOf(operators.String()) + importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") +
 		importsOf(code, "", "polygrad.numpy._arrays", helpers...) + `from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -196,6 +206,28 @@ __all__ = [
 _MODULE = "` + m.Name + `"
 
 ` + code)
+}
+
+// pythonQuickFunctions are functions that operators compute, by the names of their PolyBinaryOp.
+var pythonQuickFunctions = map[string]string{
+	"numpy.add": "ADD", "numpy.subtract": "SUB", "numpy.multiply": "MUL", "numpy.divide": "DIV", "numpy.floor_divide": "FLOORDIV", "numpy.remainder": "MOD",
+	"numpy.pow": "POW", "numpy.bitwise_and": "AND", "numpy.bitwise_or": "OR", "numpy.bitwise_xor": "XOR", "numpy.bitwise_left_shift": "SHL",
+	"numpy.bitwise_right_shift": "SHR", "numpy.less": "LT", "numpy.less_equal": "LE", "numpy.greater": "GT", "numpy.greater_equal": "GE",
+	"numpy.equal": "EQ", "numpy.not_equal": "NE",
+}
+
+// pythonInAnotherForm are functions that Python's package has in a form of its own.
+var pythonInAnotherForm = []string{"numpy.concat", "numpy.repeat", "numpy.unique_all", "numpy.tensordot", "numpy.gradient", "numpy.average"}
+
+// operatorsOf is the import of the numbers of operators, one a line.
+func operatorsOf(lines string) string {
+	if lines == "" {
+		return ""
+	}
+	list := strings.SplitAfter(strings.TrimSuffix(lines, "\n"), "\n")
+	list[len(list)-1] += "\n"
+	slices.Sort(list)
+	return "from polygrad._prototypes import (\n" + strings.Join(list, "") + ")\n"
 }
 
 // importsOf is the import of those names of a module that code has.
