@@ -40,20 +40,21 @@ func pivotedColumns(t *uop.UOp, n int64) (reflected, order, pivots *uop.UOp) {
 	never := int(count)
 	steps := loop{"column", count, stack >= manyLanes && max(all, m) <= 2*maxLanes}
 	open := expand(where(lt(columns, int(n)), never, -1), uop.ShapeOf(stack, all, 1))
-	states := []*uop.UOp{t, cast(open, uop.Int32), zeros(uop.Int32, count, 1), zeros(t.DType, all, 1), zeros(t.DType, 1, m), zeros(t.DType, 2, 1)}
+	norms := sum(square(t), []int{-1}, true).ContiguousOp()
+	states := []*uop.UOp{t, cast(open, uop.Int32), zeros(uop.Int32, count, 1), norms, zeros(t.DType, 1, m), zeros(t.DType, 2, 1)}
 	r := steps.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
-		t, order, pivots, products, v, factors := s[0], s[1], s[2], s[3], s[4], s[5]
+		t, order, pivots, norms, v, factors := s[0], s[1], s[2], s[3], s[4], s[5]
 		here := sizeLike(t, j)
-		b.do(products.AssignTo(sum(where(ge(rows, here), square(t), 0), []int{-1}, true)))
 		chosen := block(pivots, 1, j, 1)
-		b.do(chosen.AssignTo(argMaxNaN(where(eq(order, never), products, -1.0), 1, true)))
+		b.do(chosen.AssignTo(argMaxNaN(where(eq(order, never), norms, -1.0), 1, true)))
 		b.do(v.AssignTo(gather(t, 1, expand(chosen, v.Shape()))), order.AssignTo(where(eq(columns, chosen), here, order)))
 		head, below := block(factors, 1, uop.N(0), 1), block(factors, 1, uop.N(1), 1)
 		b.do(head.AssignTo(sum(where(eq(rows, here), v, 0), []int{-1}, true)), below.AssignTo(sum(where(gt(rows, here), square(v), 0), []int{-1}, true)))
 		reflect, factor := reflector(v, head, below, rows, here)
 		b.do(v.AssignTo(reflect), head.AssignTo(factor))
-		b.do(products.AssignTo(mul(head, sum(mul(t, v), []int{-1}, true))))
-		b.do(t.AssignTo(sub(t, mul(products, v))))
+		// A row is reflected, and its norm computed, while it is in the cache.
+		next := sub(t, mul(mul(head, sum(mul(t, v), []int{-1}, true)), v))
+		b.do(norms.AssignTo(sum(where(gt(rows, here), square(next), 0), []int{-1}, true)), t.AssignTo(next))
 	})
 	return r[0], block(r[1], 1, uop.N(0), n), r[2]
 }

@@ -182,8 +182,17 @@ func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp,
 		p := selected(x, k, dim, largest)
 		return p.value, p.at, nil
 	}
-	p := ordered(x, dim, largest)
-	return shrinkTo(p.value, s), shrinkTo(p.at, s), nil
+	p := ordered(x, dim, largest).between(x, dim, 0, k)
+	return p.value, p.at, nil
+}
+
+// between are the sorted elements of x from one on, up to another one; the gradient adds to these alone.
+func (a placed) between(x *uop.UOp, axis int, from, to int64) placed {
+	part := a.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(from), uop.N(to)) })
+	if from == to || from == 0 && uop.N(to) == a.value.Shape()[axis] {
+		return part
+	}
+	return placed{differentiatedAs(detach(part.value), gather(x, axis, part.at)), part.at}
 }
 
 // equal is a == b.
@@ -281,8 +290,8 @@ func Quantile(x *uop.UOp, q float64, axis int, keepdim bool) (r *uop.UOp, err er
 	if n == 0 {
 		fail("x", "has no elements along axis %d of shape %s, expected one or more", axis, s)
 	}
-	sorted := ordered(x, axis, false).value
-	element := func(i int64) *uop.UOp { return shrinkAxis(sorted, axis, uop.N(i), uop.N(i+1)) }
+	sorted := ordered(x, axis, false)
+	element := func(i int64) *uop.UOp { return sorted.between(x, axis, i, i+1).value }
 	place := q * float64(n-1)
 	below := int64(place)
 	if r = element(below); float64(below) < place {
