@@ -882,6 +882,9 @@ export const safetensors: {
   encode(tensors: Record<string, Tensor>, metadata?: Record<string, string> | null): Uint8Array
 }
 
+/** What polygrad/jax and its like stand on: no part of the interface, it changes without notice. */
+export const internals: Readonly<Record<string, unknown>>
+
 /** The number of nodes of this thread in the library, for leak tests. */
 export function liveNodes(): number
 

@@ -25,6 +25,7 @@ const numpy = require('./lib/numpy.js')
 const func = require('./lib/func/index.js')
 const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
+const { internals } = require('./lib/internals.js')
 const safetensors = { decode: (file) => nn.safeLoad.call('decode', file), encode }
 const version = lib.poly_version()
 
@@ -52,5 +53,6 @@ module.exports = {
   safetensors,
   viz,
   liveNodes,
+  internals,
   version
 }

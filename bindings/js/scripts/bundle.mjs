@@ -4,15 +4,15 @@
  *     node scripts/bundle.mjs OUT
  *
  * writes polygrad.js, polygrad-worker.js, of which the threads of the library are, polygrad-remote.js and its worker, which has the whole
- * library, beside them their maps, and polygrad-random.js and polygrad-func.js, which export the functions of the objects random and
- * func by their names.
+ * library, beside them their maps, and polygrad-random.js, polygrad-func.js and so on, which export the functions of the objects random
+ * and func by their names. polygrad-jax.js has what programs for @jax-js/jax call.
  */
 
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
-import { namesOf, toModule } from './modules.mjs'
+import { namesIn, namesOf, toModule } from './modules.mjs'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -48,8 +48,51 @@ const forBrowsers = {
   }
 }
 
+/** Modules of other packages' names, which are files of their own beside the module. */
+const COMPATIBLE = ['jax']
+
 /** Groups of functions that the module exports as objects, each of which has an entry of its own. */
-const GROUPS = { random: 'lib/random.js', lax: 'lib/lax.js', special: 'lib/special.js', linalg: 'lib/linalg.js', numpy: 'lib/numpy.js', func: 'lib/func/index.js' }
+const GROUPS = {
+  random: 'lib/random.js', lax: 'lib/lax.js', special: 'lib/special.js', linalg: 'lib/linalg.js', numpy: 'lib/numpy.js',
+  func: 'lib/func/index.js'
+}
+
+/** Statements that import names of an object of the module, and export them again. */
+function exported (object, names) {
+  // Names of properties may be words of the language, such as switch.
+  const taken = names.map((name, i) => `${name}: f${i}`).join(', ')
+  const given = names.map((name, i) => `f${i} as ${name}`).join(', ')
+  return `import { ${object} } from './polygrad.js'\nconst { ${taken} } = ${object}\nexport { ${given} }\n`
+}
+
+/** Names that the module exports itself. */
+const PUBLIC = ['Tensor', 'PolygradError']
+
+/** The files of the library, for modules beside it: what they take of these comes from the module. */
+const besides = {
+  name: 'besides',
+  setup ({ onResolve, onLoad }) {
+    onResolve({ filter: /^\./ }, ({ path: name, resolveDir, kind }) => {
+      if (kind === 'entry-point') return null
+      if (name === './polygrad.js') return { path: name, external: true }
+      const file = path.relative(ROOT, path.join(resolveDir, name))
+      const [, folder] = file.split(path.sep)
+      if (COMPATIBLE.includes(folder)) {
+        const own = path.join(resolveDir, '/').startsWith(path.join(ROOT, 'lib', folder, '/'))
+        return own ? null : { path: `./polygrad-${folder}.js`, external: true }
+      }
+      return file.startsWith('..') ? null : { path: file, namespace: 'library' }
+    })
+    onLoad({ filter: /.*/, namespace: 'library' }, ({ path: file }) => {
+      const group = Object.keys(GROUPS).find((key) => GROUPS[key] === file.split(path.sep).join('/'))
+      const names = namesOf(path.join(ROOT, file))
+      if (group !== undefined) return { contents: exported(group, names) }
+      const own = namesIn(path.join(ROOT, 'lib', 'internals.js'), 'internals').filter((name) => names.includes(name))
+      const open = names.filter((name) => PUBLIC.includes(name))
+      return { contents: `${exported('internals', own)}${open.length > 0 ? `export { ${open.join(', ')} } from './polygrad.js'\n` : ''}` }
+    })
+  }
+}
 
 /** What all bundles have in common. */
 export const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', target: 'es2022', legalComments: 'none', logLevel: 'warning' }
@@ -71,13 +114,17 @@ export async function bundle (out) {
     metafile: true,
     plugins: [forBrowsers, asModules(/bindings\/js\/(index|lib\/.*)\.js$/)]
   })
+  await build({
+    ...OPTIONS,
+    entryPoints: Object.fromEntries(COMPATIBLE.map((name) => [`polygrad-${name}`, path.join(ROOT, 'lib', name, 'index.js')])),
+    external: ['./polygrad.js'],
+    outdir: out,
+    minify: true,
+    sourcemap: true,
+    plugins: [besides, asModules(/bindings\/js\/lib\/.*\.js$/)]
+  })
   for (const [group, file] of Object.entries(GROUPS)) {
-    const names = namesOf(path.join(ROOT, file))
-    // Names of properties may be words of the language, such as switch.
-    const taken = names.map((name, i) => `${name}: f${i}`).join(', ')
-    const given = names.map((name, i) => `f${i} as ${name}`).join(', ')
-    const text = `import { ${group} } from './polygrad.js'\nconst { ${taken} } = ${group}\nexport { ${given} }\n`
-    fs.writeFileSync(path.join(out, `polygrad-${group}.js`), text)
+    fs.writeFileSync(path.join(out, `polygrad-${group}.js`), exported(group, namesOf(path.join(ROOT, file))))
   }
   return metafile
 }

@@ -43,6 +43,12 @@ export function namesOf (file) {
     : keyOf(p.key))
 }
 
+/** The names of the properties of an object of a file. */
+export function namesIn (file, object) {
+  const declared = parsed(fs.readFileSync(file, 'utf8')).flatMap((s) => s.type === 'VariableDeclaration' ? s.declarations : [])
+  return declared.find(({ id }) => id.name === object).init.properties.map((p) => keyOf(p.key))
+}
+
 /** A module that is exported under a name, as an object of its names: bundlers keep all of a module whose namespace is a value. */
 function objectOf ({ id: { name } }, from, file) {
   const names = namesOf(path.join(path.dirname(file), from))

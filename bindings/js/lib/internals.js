@@ -1,0 +1,12 @@
+'use strict'
+/** What the modules of other packages' names, such as jax, stand on beside the public names: in browsers they are files of their own. */
+
+const { lib } = require('./library.js')
+const { Base, describe, count, made, handleOf } = require('./base.js')
+const { types, toDType } = require('./dtype.js')
+const { isOptions, show } = require('./arguments.js')
+const { inspect } = require('./host/node.js')
+
+const internals = { lib, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect }
+
+module.exports = { internals }

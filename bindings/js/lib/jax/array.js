@@ -1,0 +1,275 @@
+'use strict'
+/** Arrays of polygrad/jax, and who owns them. */
+
+const { inspect } = require('../host/node.js')
+const { describe, count, made, handleOf } = require('../base.js')
+const { lib } = require('../library.js')
+const { types } = require('../dtype.js')
+const { Tensor } = require('../tensor.js')
+const { show } = require('../arguments.js')
+
+const KINDS = ['shared', 'strict']
+
+/** Whether calls consume their arguments. */
+let strict = false
+
+function setOwnership (kind) {
+  if (!KINDS.includes(kind)) throw new RangeError(`setOwnership: kind: ${show(kind)}, expected one of ${KINDS.join(', ')}`)
+  const before = strict ? 'strict' : 'shared'
+  strict = kind === 'strict'
+  return before
+}
+
+/** How many arrays stand on a tensor that are not freed. */
+const arraysOn = new WeakMap()
+
+/** What an array is without its values. */
+class ShapedArray {
+  constructor (shape, dtype, weakType) {
+    this.shape = shape
+    this.dtype = dtype
+    this.weakType = weakType
+  }
+
+  static fromAval ({ shape, dtype, weakType }) {
+    return new ShapedArray(shape, dtype, weakType)
+  }
+
+  get ndim () {
+    return this.shape.length
+  }
+
+  get size () {
+    return count(this.shape)
+  }
+
+  scalar () {
+    return new ShapedArray([], this.dtype, this.weakType)
+  }
+
+  equals (other) {
+    return this.dtype === other.dtype && this.weakType === other.weakType && String(this.shape) === String(other.shape) &&
+      this.shape.length === other.shape.length
+  }
+
+  toString () {
+    return `${this.dtype}[${this.shape.join(',')}]`
+  }
+}
+
+/** An array: a tensor with a count of those who own it. numpy.js adds the methods that are functions of numpy. */
+class JaxArray {
+  /** Arrays are made by numpy.array and other functions. */
+  constructor (tensor, weak = false, number = null) {
+    if (!(tensor instanceof Tensor)) throw new TypeError(`Array: ${show(tensor)}: use numpy.array to make arrays of numbers`)
+    this._tensor = tensor
+    this._weak = weak
+    /** The number that a weakly typed array was made of. */
+    this._number = number
+    this._count = 1
+    this._device = 'wasm'
+    arraysOn.set(tensor, (arraysOn.get(tensor) ?? 0) + 1)
+    /** What it was, once it is freed. */
+    this._was = null
+  }
+
+  // What it is
+
+  get aval () {
+    if (this._was !== null) return this._was
+    const { shape, dtype } = describe(this._tensor)
+    return new ShapedArray(shape.slice(), dtype.name, this._weak)
+  }
+
+  get shape () {
+    return this.aval.shape
+  }
+
+  get ndim () {
+    return this.aval.shape.length
+  }
+
+  get size () {
+    return this.aval.size
+  }
+
+  get dtype () {
+    return this.aval.dtype
+  }
+
+  get weakType () {
+    return this._weak
+  }
+
+  get device () {
+    return this._device
+  }
+
+  fullLower () {
+    return this
+  }
+
+  toString () {
+    return `Array:${this.aval}`
+  }
+
+  [inspect.custom] () {
+    return this._tensor === null ? `${this} (disposed)` : `${this} ${inspect(this._tensor).replace(/^Tensor/, '')}`.trim()
+  }
+
+  // Who owns it
+
+  get ref () {
+    alive(this)
+    this._count++
+    return this
+  }
+
+  get refCount () {
+    return this._count
+  }
+
+  dispose () {
+    alive(this)
+    if (--this._count === 0) free(this)
+  }
+
+  [Symbol.dispose] () {
+    this.dispose()
+  }
+
+  // Its values
+
+  /** The number of a scalar, for operators of JavaScript. */
+  [Symbol.toPrimitive] (hint) {
+    if (this.ndim > 0) {
+      if (hint === 'string') return this.toString()
+      throw new TypeError(`${this}: only scalars become numbers: use methods (a.add(b) for a + b), item() or js()`)
+    }
+    return this.item()
+  }
+
+  item () {
+    return consuming(this, (t) => {
+      if (t.numel() !== 1) throw new TypeError(`item: ${this}, expected an array of one element`)
+      return t.item()
+    })
+  }
+
+  js () {
+    return consuming(this, (t) => t.tolist())
+  }
+
+  dataSync () {
+    return consuming(this, dataOf)
+  }
+
+  async jsAsync () {
+    return consumingAsync(this, (t) => t.tolist())
+  }
+
+  async data () {
+    return consumingAsync(this, dataOf)
+  }
+
+  async blockUntilReady () {
+    await alive(this)._tensor.realizeAsync()
+    return this
+  }
+
+  gpuBufferSync () {
+    throw new TypeError(`gpuBuffer: ${this} is on the device ${this.device}, expected one on webgpu`)
+  }
+
+  async gpuBuffer () {
+    return this.gpuBufferSync()
+  }
+}
+
+/** A tensor that stays when the arrays on another one are freed. */
+const retained = (tensor) => made(lib.poly_array_retain(handleOf(tensor)))
+
+function free (array) {
+  array._was = array.aval
+  const tensor = array._tensor
+  array._tensor = null
+  const left = arraysOn.get(tensor) - 1
+  arraysOn.set(tensor, left)
+  if (left === 0) tensor.dispose()
+}
+
+/** An array that is not freed. */
+function alive (array) {
+  if (array._count > 0) return array
+  throw new ReferenceError(`${array} was disposed: use .ref for an array that is used again after a call has consumed it`)
+}
+
+/** A copy of the elements as a typed array: bools as int32, types that JavaScript lacks as float32. */
+function dataOf (tensor) {
+  const { dtype } = describe(tensor)
+  const data = tensor.toArray()
+  if (dtype === types.bool) return Int32Array.from(data)
+  if (dtype === types.float16 && globalThis.Float16Array !== undefined) return globalThis.Float16Array.from(data)
+  return data.slice()
+}
+
+// Calls consume their arguments in strict mode: each array is taken as often as it is an argument, and freed after the call.
+
+/** Arrays that calls in progress have taken. */
+let taken = null
+
+/** An argument of a call, as it is. */
+function take (array) {
+  alive(array)
+  if (strict && taken !== null) {
+    array._count--
+    taken.push(array)
+  }
+  return array
+}
+
+/** Does something with arguments, which it takes, and frees what nobody owns afterwards. */
+function call (body) {
+  if (!strict) return body()
+  const before = taken
+  const own = taken = []
+  const done = () => {
+    taken = before
+    for (const array of own) if (array._count === 0 && array._tensor !== null) free(array)
+  }
+  let result
+  try {
+    result = body()
+  } finally {
+    done()
+  }
+  return result
+}
+
+/** What is called within a call by users: it takes arguments of its own. */
+function apart (body) {
+  const before = taken
+  taken = null
+  try {
+    return body()
+  } finally {
+    taken = before
+  }
+}
+
+function consuming (array, read) {
+  return call(() => read(take(array)._tensor))
+}
+
+async function consumingAsync (array, read) {
+  const tensor = alive(array)._tensor
+  if (strict) array._count--
+  try {
+    await tensor.realizeAsync()
+    return read(tensor)
+  } finally {
+    if (array._count === 0 && array._tensor !== null) free(array)
+  }
+}
+
+module.exports = { Array: JaxArray, ShapedArray, setOwnership, alive, take, call, apart, retained }

@@ -1,0 +1,181 @@
+'use strict'
+/** Functions of tensors as functions of arrays. */
+
+const { PolygradError } = require('../library.js')
+const { Base, describe } = require('../base.js')
+const { types } = require('../dtype.js')
+const { Tensor } = require('../tensor.js')
+const { isOptions, show } = require('../arguments.js')
+const { Array: JaxArray, alive, take, call, apart } = require('./array.js')
+const { joined } = require('./types.js')
+
+const isNumber = (value) => typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
+
+/** A scalar that is a constant of graphs. */
+const constant = (value, dtype) => Tensor.full([], value, dtype === undefined ? {} : { dtype: dtype.name })
+
+/** An argument that must be like an array: an array, a number or a boolean. */
+function arrayLike (value, what) {
+  if (value instanceof JaxArray) return take(value)
+  if (isNumber(value)) return value
+  throw new TypeError(`${what}: ${show(value)}, expected an array, a number or a boolean`)
+}
+
+const tensorOf = (value) => value instanceof JaxArray ? value._tensor : value instanceof Base ? value : constant(value)
+const isWeak = (value) => value instanceof JaxArray ? value._weak : typeof value === 'number'
+
+/** The number that a weakly typed operand stands for, NaN if that is not known. */
+const numberOf = (value) => value instanceof JaxArray ? value._number ?? NaN : value
+
+const typeOf = (value) => typeof value === 'boolean'
+  ? types.bool
+  : typeof value === 'bigint' ? types.int64 : describe(tensorOf(value)).dtype
+
+/** The type of numbers beside operands of a type: it holds what the number is. */
+function typeWith (number, type) {
+  if (type.isFloat) return type
+  if (!Number.isInteger(number)) return types.float32
+  if (type !== types.bool) return type
+  return number < 0 ? types.int32 : types.uint32
+}
+
+/** The type that operands are promoted to. */
+function commonType (operands) {
+  const strong = operands.filter((operand) => !isWeak(operand))
+  if (strong.length === 0) return types.float32
+  const type = strong.map(typeOf).reduce(joined)
+  return operands.filter(isWeak).reduce((found, operand) => typeWith(numberOf(operand), found), type)
+}
+
+/** Operands as tensors and numbers of one type; the first one is a tensor. */
+function promoted (operands) {
+  const type = commonType(operands)
+  return operands.map((operand, i) => {
+    if (isNumber(operand)) return i === 0 || typeof operand !== 'number' ? constant(operand, type) : operand
+    const tensor = tensorOf(operand)
+    return describe(tensor).dtype === type ? tensor : tensor.cast(type.name)
+  })
+}
+
+/** Operands as tensors of one type. */
+const promotedTensors = (operands) => {
+  const type = commonType(operands)
+  return operands.map((operand) => isNumber(operand) ? constant(operand, type) : tensorOf(operand).cast(type.name))
+}
+
+/** Tensors in what a function returns, as arrays. */
+function wrapped (result, weak) {
+  if (result instanceof Base) return new JaxArray(result, weak && describe(result).dtype.isFloat)
+  if (Array.isArray(result)) return result.map((item) => wrapped(item, weak))
+  if (isOptions(result)) return Object.fromEntries(Object.entries(result).map(([key, item]) => [key, wrapped(item, weak)]))
+  return result
+}
+
+/**
+ * What takes the arguments of a function, by a letter for each of them: x becomes a tensor, n stays an array or a number, l is a list of
+ * such; in o, an object of options, arrays become tensors; all else stays as it is. A t is an x whose type says nothing of the result's.
+ */
+const TAKERS = {
+  x: (value, what) => tensorOf(arrayLike(value, what)),
+  t: (value, what) => tensorOf(arrayLike(value, what)),
+  n: arrayLike,
+  l: (value, what) => {
+    if (!Array.isArray(value)) throw new TypeError(`${what}: ${show(value)}, expected a list of arrays`)
+    return value.map((item, i) => arrayLike(item, `${what}[${i}]`))
+  },
+  o: (value, what) => {
+    if (!isOptions(value)) throw new TypeError(`${what}: ${show(value)}, expected an object of options`)
+    return Object.fromEntries(Object.entries(value)
+      .map(([key, item]) => [key, item instanceof JaxArray ? take(item)._tensor : item]))
+  }
+}
+
+/**
+ * A function of arrays.
+ *
+ * @param {string} title its name, and the names of its parameters in parentheses, each with its letter: add(x:n, y:n)
+ * @param {Function} f the function of tensors
+ */
+function define (title, f) {
+  const [, name, list] = /^(\w+)\((.*)\)$/.exec(title)
+  const parameters = list === '' ? [] : list.split(', ').map((text) => {
+    const [, own, optional, letter] = /^(\w+)(\?)?(?::(\w))?$/.exec(text)
+    return { what: `${name}: ${own}`, optional: optional !== undefined, takes: TAKERS[letter], like: 'xnl'.includes(letter ?? '-') }
+  })
+  const fn = (...args) => call(() => {
+    let weak = parameters.some(({ like }) => like)
+    const given = parameters.map(({ what, optional, takes, like }, i) => {
+      const value = args[i]
+      if (takes === undefined || (optional && value == null)) return value === null && optional ? undefined : value
+      if (like) weak &&= Array.isArray(value) ? value.every(isWeak) : isWeak(value)
+      return takes(value, what)
+    })
+    try {
+      return wrapped(f(...given), weak)
+    } catch (error) {
+      throw renamed(error, name)
+    }
+  })
+  return Object.defineProperty(Object.assign(fn, { dispose: nothing }), 'name', { value: name })
+}
+
+/** jax-js compiles some functions, which can be disposed; here they hold nothing. */
+function nothing () {}
+
+/** Shapes and types that do not fit are of the wrong type. */
+function renamed (error, name) {
+  if (!(error instanceof PolygradError)) return error
+  const text = error.message.startsWith(`${name}: `) ? error.message : `${name}: ${error.message}`
+  return Object.assign(new TypeError(text.replace(/: (?:\w+\.)?\w+: (?=.*: )/, ': ')), { cause: error })
+}
+
+/** Functions of arrays by their titles. */
+function defineAll (table) {
+  return Object.fromEntries(Object.entries(table).map(([title, f]) => [title.slice(0, title.indexOf('(')), define(title, f)]))
+}
+
+/** Arrays in a tree of arguments as tensors; functions as functions of tensors. */
+function lowered (tree) {
+  if (tree instanceof JaxArray) return take(tree)._tensor
+  if (typeof tree === 'function') return loweredFunction(tree)
+  if (Array.isArray(tree)) return tree.map(lowered)
+  if (isOptions(tree)) return Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, lowered(item)]))
+  return tree
+}
+
+/** Tensors of what a function of arrays returns. */
+function results (tree) {
+  if (tree instanceof JaxArray) return alive(tree)._tensor
+  if (Array.isArray(tree)) return tree.map(results)
+  if (isOptions(tree)) return Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, results(item)]))
+  return tree
+}
+
+/** A function of arrays as one of tensors. */
+function loweredFunction (f) {
+  return (...args) => results(apart(() => f(...args.map((arg) => wrapped(arg, false)))))
+}
+
+/** A function of trees of tensors, and of functions of such, as one of arrays. */
+function lifted (f) {
+  const fn = (...args) => call(() => wrapped(f(...args.map(lowered)), false))
+  return Object.defineProperty(fn, 'name', { value: f.name })
+}
+
+/** A function whose first operand is a tensor, as one of arrays; numbers are promoted as others are. */
+function liftedOperation (name, f) {
+  const fn = (x, ...args) => call(() => {
+    const first = Array.isArray(x) ? lowered(x) : tensorOf(arrayLike(x, `${name}: x`))
+    try {
+      return wrapped(f(first, ...args.map(lowered)), false)
+    } catch (error) {
+      throw renamed(error, name)
+    }
+  })
+  return Object.defineProperty(fn, 'name', { value: name })
+}
+
+module.exports = {
+  arrayLike, commonType, constant, define, defineAll, isNumber, isWeak, lifted, liftedOperation, lowered, promoted, promotedTensors,
+  renamed, results, tensorOf, typeOf, wrapped
+}

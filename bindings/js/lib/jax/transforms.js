@@ -1,0 +1,276 @@
+'use strict'
+/** polygrad/jax: functions of functions of arrays. index.d.ts tells what they do. */
+
+const { Base, describe } = require('../base.js')
+const { isOptions, show } = require('../arguments.js')
+const func = require('../func/index.js')
+const { Array: JaxArray, alive, call, take, apart, retained } = require('./array.js')
+const { numpy } = require('./numpy.js')
+const { isNumber, renamed, results, wrapped } = require('./call.js')
+const { deviceOf } = require('./device.js')
+const { JsTreeDef, flatten } = require('./tree.js')
+const { ClosedJaxpr, jaxprOf } = require('./jaxpr.js')
+const { traced } = require('./debug.js')
+
+/** A tree with other leaves: arrays, numbers and tensors are leaves, and so is all but lists and plain objects. */
+function mapped (tree, f) {
+  if (Array.isArray(tree)) return tree.map((item) => mapped(item, f))
+  if (!(tree instanceof JaxArray) && isOptions(tree)) {
+    return Object.fromEntries(Object.keys(tree).sort().map((key) => [key, mapped(tree[key], f)]))
+  }
+  return f(tree)
+}
+
+const isWeakLeaf = (leaf) => leaf instanceof JaxArray ? leaf._weak : typeof leaf === 'number'
+
+function leavesOf (tree) {
+  const found = []
+  mapped(tree, (leaf) => found.push(leaf))
+  return found
+}
+
+/** Trees of arguments as trees of tensors, and which of their leaves are weakly typed. */
+function lowered (args) {
+  const weak = []
+  const trees = mapped(args, (leaf) => {
+    weak.push(isWeakLeaf(leaf))
+    return leaf instanceof JaxArray ? take(leaf)._tensor : leaf
+  })
+  return [trees, weak]
+}
+
+/** Whether results are weakly typed, in their order; a function says so when it is traced. */
+class Weak {
+  constructor () {
+    this.flags = []
+  }
+
+  /** A function of arrays as one of tensors. */
+  traced (f, weak) {
+    return (...trees) => {
+      let i = 0
+      const args = mapped(trees, (leaf) => {
+        const isWeak = weak[i++] ?? false
+        return leaf instanceof Base ? new JaxArray(leaf, isWeak && describe(leaf).dtype.isFloat) : leaf
+      })
+      const out = apart(() => f(...args))
+      this.flags = []
+      return mapped(out, (leaf) => {
+        this.flags.push(isWeakLeaf(leaf))
+        return leaf instanceof JaxArray ? alive(leaf)._tensor : leaf
+      })
+    }
+  }
+
+  /** Results as arrays. */
+  arrays (tree, flags = this.flags) {
+    let i = 0
+    return mapped(tree, (leaf) => {
+      const isWeak = flags[i++] ?? false
+      return leaf instanceof Base ? new JaxArray(leaf, isWeak && describe(leaf).dtype.isFloat) : leaf
+    })
+  }
+}
+
+function needFunction (who, f) {
+  if (typeof f !== 'function') throw new TypeError(`${who}: f: ${show(f)}, expected a function`)
+}
+
+/** Calls a function of func, whose errors about trees and types are TypeErrors here. */
+function typed (who, body) {
+  try {
+    return body()
+  } catch (error) {
+    throw renamed(error, who)
+  }
+}
+
+/** A function of arguments by a transformation of a function of tensors; result makes arrays of what it gives. */
+function transformed (who, f, transform, result = (weak, found) => weak.arrays(found)) {
+  needFunction(who, f)
+  return (...args) => call(() => {
+    const [trees, flags] = lowered(args)
+    const weak = new Weak()
+    return result(weak, typed(who, () => transform(weak.traced(f, flags))(...trees)), flags, args)
+  })
+}
+
+const isFlag = (who, hasAux) => {
+  if (typeof hasAux !== 'boolean') throw new TypeError(`${who}: hasAux: ${show(hasAux)}, expected true or false`)
+}
+
+/** Gradients as arrays, weakly typed where their arguments are. */
+function gradients (found, argnums, args) {
+  const of = (n) => leavesOf(args.at(n)).map(isWeakLeaf)
+  return new Weak().arrays(found, Array.isArray(argnums) ? argnums.flatMap(of) : of(argnums ?? 0))
+}
+
+function grad (f, { argnums, hasAux = false } = {}) {
+  isFlag('grad', hasAux)
+  return transformed('grad', f, (g) => func.grad(g, { argnums: argnums ?? 0, hasAux }), (weak, found, _, args) => {
+    if (!hasAux) return gradients(found, argnums, args)
+    return [gradients(found[0], argnums, args), weak.arrays(found)[1]]
+  })
+}
+
+function valueAndGrad (f, { argnums, hasAux = false } = {}) {
+  isFlag('valueAndGrad', hasAux)
+  return transformed('valueAndGrad', f, (g) => func.valueAndGrad(g, { argnums: argnums ?? 0, hasAux }),
+    (weak, [value, grads], _, args) => [weak.arrays(value), gradients(grads, argnums, args)])
+}
+
+const needTrees = (who, name, trees) => {
+  if (!Array.isArray(trees)) throw new TypeError(`${who}: ${name}: ${show(trees)}, expected an array with one tree for each argument`)
+}
+
+/** A function that somebody calls later, with dispose as jax-js has it: what it holds goes when nobody refers to it. */
+const owned = (f, dispose = () => {}) => Object.assign(f, { dispose })
+
+/** A function of trees of cotangents or tangents. */
+const later = (who, f, dispose) => owned(
+  (...args) => call(() => wrapped(typed(who, () => f(...lowered(args)[0])), false)), dispose)
+
+function jvp (f, primals, tangents, { hasAux = false } = {}) {
+  needFunction('jvp', f)
+  needTrees('jvp', 'primals', primals)
+  needTrees('jvp', 'tangents', tangents)
+  isFlag('jvp', hasAux)
+  return call(() => {
+    const [trees, flags] = lowered(primals)
+    const weak = new Weak()
+    return wrapped(typed('jvp', () => func.jvp(weak.traced(f, flags), trees, lowered(tangents)[0], { hasAux })), false)
+  })
+}
+
+function linearized (who, f, primals, hasAux) {
+  needFunction(who, f)
+  needTrees(who, 'primals', primals)
+  isFlag(who, hasAux)
+  return call(() => {
+    const [trees, flags] = lowered(primals)
+    const kept = []
+    const own = mapped(trees, (leaf) => {
+      if (!(leaf instanceof Base)) return leaf
+      kept.push(retained(leaf))
+      return kept.at(-1)
+    })
+    const [value, change, ...aux] = typed(who, () => func[who](new Weak().traced(f, flags), own, { hasAux }))
+    // The derivative needs the value too, whatever becomes of its array.
+    const result = mapped(value, retained)
+    return [wrapped(result, false), later(who, change, () => kept.forEach((tensor) => tensor.dispose())), ...wrapped(aux, false)]
+  })
+}
+
+function linearize (f, primals, { hasAux = false } = {}) {
+  return linearized('linearize', f, primals, hasAux)
+}
+
+function vjp (f, primals, { hasAux = false } = {}) {
+  return linearized('vjp', f, primals, hasAux)
+}
+
+function vmap (f, inAxes = 0, outAxes = 0) {
+  return transformed('vmap', f, (g) => func.vmap(g, { inAxes, outAxes }))
+}
+
+const jacobian = (who) => {
+  const unweak = (_, found) => wrapped(found, false)
+  return { [who]: (f, options = {}) => transformed(who, f, (g) => func[who](g, options), unweak) }[who]
+}
+
+const jacfwd = jacobian('jacfwd')
+const jacrev = jacobian('jacrev')
+const hessian = jacobian('hessian')
+
+/** The kind of a call: programs of one kind have results of the same weak types. */
+function kindOf (args, fixed) {
+  const [found, definition] = flatten(args.map((arg, i) => fixed.has(i) ? null : arg))
+  return `${definition} ${found.map((leaf) => leaf instanceof JaxArray ? `${leaf.aval}${leaf._weak}` : typeof leaf)}`
+}
+
+function jit (f, { staticArgnums = [] } = {}) {
+  needFunction('jit', f)
+  const name = f.name || 'closure'
+  const weak = new Weak()
+  /** The weak types of results by the kinds of calls. */
+  const known = new Map()
+  const compiled = func.jit((kind, ...trees) => traced(name, () => weak.traced(f, kinds.get(kind))(...trees)), {
+    staticArgnums: [0, ...staticArgnums.map((n) => n < 0 ? n : n + 1)]
+  })
+  /** The weak types of arguments by the kinds of calls. */
+  const kinds = new Map()
+  const run = (...args) => call(() => {
+    const fixed = new Set(staticArgnums.map((n) => n < 0 ? n + args.length : n))
+    const kind = kindOf(args, fixed)
+    const [trees, flags] = lowered(args.map((arg, i) => fixed.has(i) ? new Fixed(arg) : arg))
+    kinds.set(kind, flags)
+    weak.flags = null
+    const found = typed('jit', () => compiled(kind, ...trees.map((tree) => tree instanceof Fixed ? tree.value : tree)))
+    if (weak.flags !== null) known.set(kind, weak.flags)
+    return weak.arrays(found, known.get(kind))
+  })
+  Object.defineProperty(run, 'name', { value: name })
+  return owned(run, () => {
+    compiled.clearCache()
+    known.clear()
+  })
+}
+
+/** An argument that stays as it is. */
+class Fixed {
+  constructor (value) {
+    this.value = value
+  }
+}
+
+function makeJaxpr (f) {
+  needFunction('makeJaxpr', f)
+  return (...args) => call(() => {
+    const [trees, flags] = lowered(args)
+    let treedef = JsTreeDef.leaf
+    const weak = new Weak()
+    const express = weak.traced((...given) => {
+      const out = f(...given)
+      treedef = flatten(out)[1]
+      return out
+    }, flags)
+    const text = typed('makeJaxpr', () => func.makeJaxpr(express)(...trees))
+    return { jaxpr: new ClosedJaxpr(jaxprOf(text), []), treedef }
+  })
+}
+
+async function blockUntilReady (x) {
+  await Promise.all(flatten(x)[0].filter((leaf) => leaf instanceof JaxArray).map((leaf) => leaf.blockUntilReady()))
+  return x
+}
+
+async function devicePut (x, device) {
+  const place = deviceOf(device)
+  return mapped(x, (leaf) => {
+    const made = leaf instanceof JaxArray ? alive(leaf) : isNumber(leaf) ? numpy.array(leaf) : undefined
+    if (made === undefined) throw new TypeError(`devicePut: x: ${show(leaf)}, expected arrays and numbers`)
+    if (device === undefined || made.device === place) return made
+    const moved = call(() => new JaxArray(take(made)._tensor, made._weak, made._number))
+    moved._device = place
+    return moved
+  })
+}
+
+/** What JAX has and jax-js lacks. */
+function lifted (who, f) {
+  return { [who]: (...args) => call(() => wrapped(typed(who, () => f(...args.map(operand))), false)) }[who]
+}
+
+function operand (arg) {
+  if (typeof arg === 'function') return (...tensors) => results(apart(() => arg(...tensors.map((x) => wrapped(x, false)))))
+  return mapped(arg, (leaf) => leaf instanceof JaxArray ? take(leaf)._tensor : typeof leaf === 'function' ? operand(leaf) : leaf)
+}
+
+const returning = (who, f) => ({ [who]: (g, ...options) => later(who, f(operand(g), ...options.map(operand))) })[who]
+
+module.exports = {
+  grad, valueAndGrad, jvp, linearize, vjp, vmap, jacfwd, jacrev, hessian, jit, makeJaxpr, blockUntilReady, devicePut,
+  checkpoint: returning('checkpoint', func.checkpoint),
+  hvp: lifted('hvp', func.hvp),
+  evalShape: lifted('evalShape', func.evalShape)
+}

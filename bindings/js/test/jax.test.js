@@ -1,0 +1,305 @@
+'use strict'
+// polygrad/jax: programs as they are written for @jax-js/jax.
+
+const assert = require('node:assert')
+const test = require('node:test')
+const jax = require('polygrad/jax')
+
+const { numpy: np, blockUntilReady, defaultDevice, devicePut, grad, hessian, init, jacfwd, jacrev, jit, jvp, lax, linearize } = jax
+const { makeJaxpr, nn, random, scipySpecial, setOwnership, tree, valueAndGrad, vjp, vmap } = jax
+
+const near = (found, expected, tolerance = 1e-5) => {
+  const flat = (x) => [x].flat(Infinity)
+  const [a, b] = [flat(found), flat(expected)]
+  assert.strictEqual(a.length, b.length)
+  a.forEach((x, i) => assert.ok(Math.abs(x - b[i]) <= tolerance * (1 + Math.abs(b[i])), `${x} at ${i}, expected ${b[i]}`))
+}
+
+/** Does something while calls consume their arguments. */
+const strictly = (body) => {
+  setOwnership('strict')
+  try {
+    return body()
+  } finally {
+    setOwnership('shared')
+  }
+}
+
+test('the program of the README of jax-js', () => {
+  const x = np.array([1, 2, 3])
+  assert.deepStrictEqual(x.mul(4).js(), [4, 8, 12])
+  assert.deepStrictEqual(np.array(new Float32Array([10, 20, 30, 100, 200, 300])).reshape([2, 3]).js(), [[10, 20, 30], [100, 200, 300]])
+  const z = np.linspace(-10, 10, 1000)
+  assert.ok(np.allclose(vmap(grad(np.sin))(z.ref), np.cos(z)))
+  const hypot = jit(function hypot (x1, x2) {
+    return np.sqrt(np.square(x1).add(np.square(x2)))
+  })
+  assert.strictEqual(hypot(3, 4).js(), 5)
+  const getSums = (p) => p.foo.sum().add(p.bar.map((y) => y.sum()).reduce(np.add))
+  const sums = grad(getSums)({ foo: np.array([1, 2, 3]), bar: [np.array([10]), np.array([11, 12])] })
+  assert.deepStrictEqual([sums.foo.js(), sums.bar.map((y) => y.js())], [[1, 1, 1], [[1], [1, 1]]])
+  near(scipySpecial.erfc(np.arange(3).astype(np.float32)).js(), [1, 0.15729921, 0.00467773])
+})
+
+test('what arrays are', async () => {
+  const x = np.array([[1, 2], [3, 4]])
+  assert.deepStrictEqual([x.shape, x.ndim, x.size, x.dtype, x.weakType, x.device], [[2, 2], 2, 4, 'float32', false, 'wasm'])
+  assert.deepStrictEqual([String(x), String(x.aval), String(np.array(3).aval)], ['Array:float32[2,2]', 'float32[2,2]', 'float32[]'])
+  assert.deepStrictEqual([...x].map((row) => row.js()), [[1, 2], [3, 4]])
+  assert.deepStrictEqual([await x.jsAsync(), [...await x.data()], [...x.dataSync()]], [[[1, 2], [3, 4]], [1, 2, 3, 4], [1, 2, 3, 4]])
+  assert.deepStrictEqual(np.array([true, false]).dataSync(), new Int32Array([1, 0]))
+  assert.deepStrictEqual(np.array([true, false]).js(), [true, false])
+  assert.strictEqual(np.array(5) * 2 + np.array([[1]]).item(), 11)
+  assert.deepStrictEqual(np.array([1.5, 2], { dtype: np.float16 }).js(), [1.5, 2])
+  const data = new Float32Array([1, 2])
+  const copied = np.array(data)
+  data[0] = 7
+  assert.deepStrictEqual(copied.js(), [1, 2])
+  assert.deepStrictEqual(np.arange(24).reshape([2, 3, 4]).slice(1, [1], null, [0, -2]).shape, [2, 1, 2])
+  assert.deepStrictEqual(np.arange(5).slice(np.array([4, 0], { dtype: np.int32 })).js(), [4, 0])
+  assert.deepStrictEqual(np.array([1]).view(np.int32).js(), [1065353216])
+  assert.strictEqual(await x.blockUntilReady(), x)
+})
+
+test('types are promoted, and numbers take the type of what they meet', () => {
+  const type = (x) => String(x.aval)
+  const int = np.array([1, 2], { dtype: np.int32 })
+  assert.deepStrictEqual([int.add(1.5).js(), type(int.add(1.5)), type(int.add(3)), type(int.add(np.array(3)))],
+    [[2.5, 3.5], 'float32[2]', 'int32[2]', 'int32[2]'])
+  assert.deepStrictEqual([type(int.div(2)), type(int.add(np.array([1, 2], { dtype: np.uint32 }))), type(np.array([true]).add(1))],
+    ['float32[2]', 'int32[2]', 'uint32[1]'])
+  const half = np.array([1], { dtype: np.float16 })
+  assert.deepStrictEqual([type(half.mul(0.5)), type(half.mul(int)), type(half.mul(np.array([1])))],
+    ['float16[1]', 'float16[2]', 'float32[1]'])
+  const weak = [np.array(3), np.array(3).add(4), np.sin(3), np.sum(np.array(3)), np.array(3).mean(), np.where(true, 1, 2)]
+  const strong = [np.array([3]), np.array([3]).add(4), np.array(3, { dtype: np.float32 }), np.array(true), np.array(3).equal(3)]
+  assert.deepStrictEqual([weak.map((x) => x.weakType), strong.map((x) => x.weakType)], [Array(6).fill(true), Array(5).fill(false)])
+  assert.ok(jit((x) => x.add(1))(3).weakType && !jit((x) => x.add(1))(np.array([3])).weakType && grad((x) => x)(3).weakType)
+  assert.deepStrictEqual([np.promoteTypes('uint32', 'int32'), np.promoteTypes('bool', 'float16'), np.resultType(int, 1, np.float64)],
+    ['int32', 'float16', 'float64'])
+})
+
+test('nothing is consumed unless that is asked for', () => {
+  const x = np.array([1, 2])
+  x.add(x).mul(x).js()
+  x.js()
+  assert.strictEqual(x.refCount, 1)
+  assert.strictEqual(x.ref, x)
+  x.dispose()
+  x.dispose()
+  assert.deepStrictEqual([x.refCount, x.shape, String(x)], [0, [2], 'Array:float32[2]'])
+  for (const use of [() => x.add(1), () => x.ref, () => x.dispose(), () => x.js(), () => np.ndim(x)]) {
+    assert.throws(use, { name: 'ReferenceError', message: /^Array:float32\[2\] was disposed: use \.ref/ })
+  }
+  const same = np.array([3])
+  const alias = np.array(same)
+  same.dispose()
+  assert.throws(() => alias.js(), ReferenceError)
+  // Functions may dispose their arguments, also where they are traced.
+  const ignores = (a) => {
+    const out = np.ones([2]).sum()
+    a.dispose()
+    return out
+  }
+  const y = np.array([3, 4])
+  assert.deepStrictEqual([grad(ignores)(y).js(), jit(ignores)(y).js(), y.js()], [[0, 0], 2, [3, 4]])
+})
+
+test('strict ownership counts as jax-js does', () => strictly(() => {
+  const counted = (use, count) => {
+    const x = np.array([1, 2])
+    use(x)
+    assert.strictEqual(x.refCount, count, String(use))
+  }
+  counted((x) => x.js(), 0)
+  counted((x) => x.dataSync(), 0)
+  counted((x) => [np.shape(x), np.size(x), np.ndim(x), np.resultType(x), x.shape], 1)
+  counted((x) => [...x], 0)
+  counted((x) => np.array(x), 1)
+  counted((x) => np.zerosLike(x), 0)
+  counted((x) => np.allclose(x.ref, x), 0)
+  counted((x) => x.reshape([2, 1]), 0)
+  counted((x) => x.ref.add(x), 0)
+  counted((x) => x.ref, 2)
+  counted((x) => np.stack([x.ref, x]), 0)
+  counted((x) => grad((a) => a.ref.mul(a).sum())(x), 0)
+  counted((x) => jit((a) => a.ref.mul(a))(x), 0)
+  counted((x) => lax.topK(x, 1), 0)
+  assert.throws(() => counted((x) => x.add(x), 0), ReferenceError)
+  const [y, pullback] = vjp((x) => x.ref.mul(x), [np.array([3])])
+  assert.deepStrictEqual([y.js(), pullback(np.array([1])).map((x) => x.js())], [[9], [[6]]])
+  pullback.dispose()
+  const held = np.array([1, 2])
+  const added = jit((x) => x.add(held))
+  assert.deepStrictEqual([added(np.array([1, 1])).js(), added(np.array([2, 2])).js(), held.refCount], [[2, 3], [3, 4], 0])
+  const trees = { a: np.array([1]), b: [np.array([2])] }
+  assert.strictEqual(tree.ref(trees).a.refCount, 2)
+  tree.dispose(trees)
+  tree.dispose(trees)
+  assert.strictEqual(trees.b[0].refCount, 0)
+}))
+
+test('functions of functions', () => {
+  const f = (x, y) => x.mul(y).sum()
+  assert.deepStrictEqual(grad(f, { argnums: [0, 1] })(np.array([1, 2]), np.array([3, 4])).map((g) => g.js()), [[3, 4], [1, 2]])
+  const [[value, aux], g] = valueAndGrad((x) => [x.mul(x).sum(), { x }], { hasAux: true })(np.array([1, 2]))
+  assert.deepStrictEqual([value.js(), aux.x.js(), g.js()], [5, [1, 2], [2, 4]])
+  const [only, more] = grad((x) => [x.sum(), [x.mul(2)]], { hasAux: true })(np.array([1]))
+  assert.deepStrictEqual([only.js(), more[0].js()], [[1], [2]])
+  assert.deepStrictEqual(jvp((x) => x.mul(x), [np.array([3])], [np.array([1])]).map((x) => x.js()), [[9], [6]])
+  const [y, change] = linearize((x) => x.mul(x), [np.array([3])])
+  assert.deepStrictEqual([y.js(), change(np.array([2])).js()], [[9], [12]])
+  assert.deepStrictEqual(jacfwd((x) => x.mul(x))(np.array([1, 2])).js(), [[2, 0], [0, 4]])
+  assert.deepStrictEqual(jacrev((x) => x.reshape([2, 2]).mul(2))(np.zeros([4])).shape, [2, 2, 4])
+  assert.deepStrictEqual(hessian((x) => x.mul(x).mul(x).sum())(np.array([1, 2, 3])).js(), [[6, 0, 0], [0, 12, 0], [0, 0, 18]])
+  const second = hessian((p) => p.a.mul(p.b).sum())({ a: np.array([1]), b: np.array([2]) })
+  assert.deepStrictEqual(second.a.b.js(), [[1]])
+  assert.deepStrictEqual(vmap((x, z) => x.add(z), [0, null])(np.ones([2, 3]), np.array([1, 2, 3])).js(), [[2, 3, 4], [2, 3, 4]])
+  assert.deepStrictEqual(vmap((p) => p.a.sum(), [{ a: 1 }])({ a: np.ones([2, 3]) }).js(), [2, 2, 2])
+  let traces = 0
+  const counted = jit((x, n) => {
+    traces++
+    return x.mul(n)
+  }, { staticArgnums: [1] })
+  const products = [counted(np.array([1]), 2), counted(np.array([2]), 2), counted(np.array([1]), 3)]
+  assert.deepStrictEqual(products.map((x) => x.js()), [[2], [4], [3]])
+  assert.strictEqual(traces, 2)
+  counted.dispose()
+  assert.deepStrictEqual([counted(np.array([5]), 2).js(), traces], [[10], 3])
+  assert.deepStrictEqual(lax.scan((c, x) => [c.add(x), c], np.array(0), np.array([1, 2, 3])).map((x) => x.js()), [6, [0, 1, 3]])
+})
+
+test('gradients where jax-js has others', () => {
+  near(grad((x) => np.power(x, 2).sum())(np.array([0, 3])).js(), [0, 6])
+  near(grad((x) => np.prod(x))(np.array([0, 2, 3])).js(), [6, 0, 0])
+  assert.strictEqual(grad((x) => nn.relu(x))(0).js(), 0)
+  assert.deepStrictEqual(np.argmax(np.array([1, NaN, 3])).js(), 1)
+  assert.deepStrictEqual(np.logaddexp(-Infinity, -Infinity).js(), -Infinity)
+  near(np.hypot(1e30, 1e30).js(), 1.4142135e30)
+  assert.deepStrictEqual(np.rightShift(np.array([-8], { dtype: np.int32 }), 1).js(), [-4])
+  assert.deepStrictEqual(np.floorDivide(np.array([7, -7], { dtype: np.int32 }), 2).js(), [3, -4])
+  near(np.exp(np.array([100], { dtype: np.float64 })).js(), [Math.exp(100)], 1e-14)
+  const plus = jit((x, n) => x.add(n), { staticArgnums: [1] })
+  assert.deepStrictEqual([plus(np.array([1]), Infinity).js(), plus(np.array([1]), -Infinity).js()], [[Infinity], [-Infinity]])
+  near(grad((x) => np.linalg.eigh(x)[0].sum())(np.array([[2, 1], [1, 3]])).js(), [[1, 0], [0, 1]])
+})
+
+test('expressions are printed as jax-js prints them', () => {
+  const text = (f, ...args) => makeJaxpr(f)(...args).jaxpr.toString()
+  assert.strictEqual(text((x) => np.sin(x).mul(x).sum(), np.zeros([3])), `{ lambda a:float32[3] .
+  let b:float32[3] = sin a
+      c:float32[3] = mul b a
+      d:float32[] = reduce [ op=Add
+                             axis=0 ] c
+  in ( d ) }`)
+  assert.strictEqual(text((x, y) => [x.add(2), np.dot(x, y)], np.zeros([3]), np.ones([3])), `{ lambda a:float32[3], b:float32[3] .
+  let c:float32[3] = add a 2
+      d:float32[] = dot a b
+  in ( c, d ) }`)
+  assert.strictEqual(text((x) => np.where(x.greater(0), x, 0), np.zeros([3])), `{ lambda a:float32[3] .
+  let b:bool[3] = compare [ op=less ] 0 a
+      c:float32[3] = where b a 0
+  in ( c ) }`)
+  assert.strictEqual(text((x) => x.reshape([3, 2]).transpose().slice([0, 1]), np.zeros([6])), `{ lambda a:float32[6] .
+  let b:float32[3,2] = reshape [ shape=3,2 ] a
+      c:float32[2,3] = transpose [ perm=1,0 ] b
+      d:float32[1,3] = shrink [ slice=0,1,0,3 ] c
+  in ( d ) }`)
+  assert.strictEqual(text((x) => np.maximum(x.max(), 0).add(np.exp(x)), np.zeros([3])), `{ lambda a:float32[3] .
+  let b:float32[] = reduce [ op=Max
+                             axis=0 ] a
+      c:float32[] = max b 0
+      d:float32[3] = exp a
+      e:float32[3] = add c d
+  in ( e ) }`)
+  assert.strictEqual(text((x) => x.mean(), np.zeros([3])), `{ lambda a:float32[3] .
+  let b:float32[] = reduce [ op=Add
+                             axis=0 ] a
+      c:float32[] = mul b 0.3333333432674408
+  in ( c ) }`)
+  assert.strictEqual(text((x, y) => x.add(y), np.zeros([6]), np.zeros([2, 6])), `{ lambda a:float32[6], b:float32[2,6] .
+  let c:float32[2,6] = add a b
+  in ( c ) }`)
+  assert.strictEqual(text((x) => x, 3), '{ lambda a:float32[] .\n  ( a ) }')
+  assert.strictEqual(String(makeJaxpr((x) => ({ a: x }))(3).treedef), 'JsTreeDef({a: *})')
+})
+
+test('trees', () => {
+  assert.strictEqual(String(tree.structure({ b: 1, a: [2, { c: 3 }] })), 'JsTreeDef({b: *, a: [*, {c: *}]})')
+  assert.deepStrictEqual(tree.flatten([null, { x: 1 }])[0], [null, 1])
+  assert.deepStrictEqual(tree.map((a, b) => a + b, { x: 1, y: [2] }, { y: [4], x: 3 }), { x: 4, y: [6] })
+  assert.deepStrictEqual(tree.unflatten(tree.structure({ x: 1, y: [2] }), [5, 6]), { x: 5, y: [6] })
+  assert.ok(tree.structure([1]).equals(tree.structure([2])) && !tree.structure([1]).equals(tree.structure({ a: 2 })))
+  assert.throws(() => tree.map((a) => a, { x: 1 }, { y: 1 }),
+    /tree\.map: rest\[0\]: JsTreeDef\(\{y: \*\}\), expected JsTreeDef\(\{x: \*\}\)/)
+  assert.throws(() => tree.unflatten(tree.structure([1, 2]), [1]), /fewer than the 2/)
+})
+
+test('random numbers are those of JAX', () => {
+  const key = random.key(0)
+  assert.deepStrictEqual([random.key(42).js(), key.dtype], [[0, 42], 'uint32'])
+  assert.deepStrictEqual(random.bits(key, [3]).js(), [4070199207, 4202968722, 1427181096])
+  assert.deepStrictEqual(random.split(key).js(), [[1797259609, 2579123966], [928981903, 3453687069]])
+  near(random.uniform(key, [3]).js(), [0.947667, 0.9785799, 0.33229148])
+  near(random.normal(key, [2]).js(), [1.6226422, 2.0252647])
+  for (const [name, ...args] of [
+    ['ball', 3, { shape: [5] }], ['bernoulli', 0.3, [5]], ['categorical', np.array([1, 2]), { shape: [5] }], ['cauchy', [5]],
+    ['choice', 9, { shape: [5] }], ['doubleSidedMaxwell', 1, 2, [5]], ['exponential', [5]], ['geometric', 0.3, { shape: [5] }],
+    ['gumbel', [5]], ['laplace', [5]], ['logistic', [5]], ['lognormal', 1, [5]], ['maxwell', [5]],
+    ['multivariateNormal', np.zeros([2]), np.eye(2), [5]], ['pareto', 2, [5]], ['permutation', 5], ['rademacher', { shape: [5] }],
+    ['randint', { minval: 0, maxval: 9, shape: [5] }], ['rayleigh', 1, [5]], ['triangular', 0, 1, 2, [5]], ['weibullMin', 1, 2, [5]]
+  ]) {
+    const x = random[name](key, ...args)
+    assert.strictEqual(x.shape[0], 5, name)
+    assert.ok([x.js()].flat(2).every((v) => Number.isFinite(Number(v))), name)
+  }
+})
+
+test('devices', async () => {
+  assert.deepStrictEqual([await init(), await init('cpu'), jax.devices], [['cpu', 'wasm'], ['cpu'], ['cpu', 'wasm', 'webgpu', 'webgl']])
+  assert.strictEqual(defaultDevice(), 'wasm')
+  assert.throws(() => defaultDevice('foo'), RangeError)
+  assert.throws(() => defaultDevice('webgpu'), /webgpu is not available/)
+  assert.throws(() => jax.getWebGPUDevice(), TypeError)
+  const there = await devicePut({ a: np.array([1]), b: 2 }, 'cpu')
+  assert.deepStrictEqual([there.a.device, there.b.js()], ['cpu', 2])
+  assert.throws(() => there.a.gpuBufferSync(), /on the device cpu, expected one on webgpu/)
+  assert.deepStrictEqual((await blockUntilReady([np.ones([2]).add(1)]))[0].js(), [2, 2])
+})
+
+test('transforms of any length', () => {
+  for (const n of [1, 2, 5, 12, 67, 100, 131, 360]) {
+    const [re, im] = [7, 11].map((by) => Array.from({ length: n }, (_, i) => Math.sin(by * i * i)))
+    const found = np.fft.fft({ real: np.array(re, { dtype: np.float64 }), imag: np.array(im, { dtype: np.float64 }) })
+    const sums = Array.from({ length: n }, (_, k) => re.reduce(([s, t], x, j) => {
+      const [c, d] = [Math.cos(2 * Math.PI * ((j * k) % n) / n), -Math.sin(2 * Math.PI * ((j * k) % n) / n)]
+      return [s + x * c - im[j] * d, t + x * d + im[j] * c]
+    }, [0, 0]))
+    near(found.real.js(), sums.map(([s]) => s), 1e-12)
+    near(found.imag.js(), sums.map(([, t]) => t), 1e-12)
+    near(np.fft.ifft(found).real.js(), re, 1e-12)
+  }
+  const x = np.array([[1, 2, 3, 4], [5, 6, 8, 9]])
+  near(np.fft.irfft2(np.fft.rfft2(x)).js(), x.js())
+  near(np.fft.hfft(np.fft.ihfft(np.array([1, 2, 3, 5]))).js(), [1, 2, 3, 5])
+  near(np.fft.fftfreq(5, 0.5).js(), [0, 0.4, 0.8, -0.8, -0.4])
+  near(grad((a) => np.fft.rfft(a).real.sum())(np.array([1, 2, 3, 4])).js(), [3, 0, 1, 0])
+  assert.throws(() => np.fft.fft(x), /fft: a: .*expected \{ real, imag \}/)
+})
+
+test('errors are of the kinds of jax-js', () => {
+  const x = np.array([1, 2, 3])
+  const kinds = {
+    TypeError: [
+      () => x.add(np.array([1, 2])), () => np.add('a', 1), () => np.add([1], 1), () => np.zeros([2], { dtype: 'foo' }), () => grad(3),
+      () => grad((y) => y)(x), () => grad((y) => y.sum())(x.astype(np.int32)), () => vmap((a, b) => a.add(b))(x, np.ones([2])),
+      () => x + 1, () => x.item(), () => x.reshape([2]), () => np.split(x, 2), () => np.promoteTypes('foo', 'int32'), () => np.array('a'),
+      () => jit(3), () => x.slice('a'), () => nn.glu(x), () => np.finfo('int32')
+    ],
+    RangeError: [
+      () => x.sum(2), () => x.slice(5), () => grad((y) => y.sum(), { argnums: 1 })(x), () => np.concatenate([x, x], 1),
+      () => setOwnership('a')
+    ]
+  }
+  for (const [name, uses] of Object.entries(kinds)) for (const use of uses) assert.throws(use, { name }, String(use))
+})
