@@ -174,6 +174,17 @@ func TestErrorsOfFunctions(t *testing.T) {
 			t.Errorf("%s: error %v, expected %s", c.name, err, c.want)
 		}
 	}
+	// What has left a trace is no tensor of another one.
+	if _, err := polygrad.Compile(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		leaked = args[0].Mul(2)
+		return args, nil
+	}, x); err != nil {
+		t.Fatal(err)
+	}
+	_, err := polygrad.Compile(of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Add(leaked) }), x)
+	if want := "polygrad: Compile: a tensor that it reads has left another traced function otherwise than as a result"; err == nil || err.Error() != want {
+		t.Errorf("error %v, expected %s", err, want)
+	}
 	// The context is as before.
 	numbers(t, "w", w, nil, 1, 2, 3)
 	g, err := first(polygrad.Grad(of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Sum() }))(x))

@@ -234,6 +234,9 @@ func (s *Step) locate(b *uop.UOp, outs map[*uop.UOp]int, used map[*uop.UOp]*cell
 		if !v.leaf || v.node.Base() != b {
 			continue
 		}
+		if v.mem == nil {
+			return p, errors.New("a tensor that it reads has left another traced function otherwise than as a result")
+		}
 		switch x := used[b]; {
 		case x != nil && x.value == v:
 			p.tensor = x.newVariable(s.ctx)

@@ -238,13 +238,13 @@ def _a_type(value: Any) -> str:
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
-def in_words(text: str) -> str:
+def in_words(text: str, who: str = "") -> str:
     """Return an error of the library with the name of what the user called."""
     found = _OPERATION.match(text)
     if found:
-        text = (f"{caller()}: " if found[2] else found[1] or "Tensor.") + text[found.end() :]
+        text = (f"{who or caller()}: " if found[2] else found[1] or "Tensor.") + text[found.end() :]
     else:
-        text = _FUNCTION.sub(lambda found: f"{caller() or found[1]}: ", text)
+        text = _FUNCTION.sub(lambda found: f"{who or caller() or found[1]}: ", text)
     for name, own in _NAMES.items():
         text = text.replace(name, own)
     return _JOINED.sub(_joined, text)
@@ -260,13 +260,13 @@ def _joined(found: re.Match[str]) -> str:
     return f"Tensor.{called}: {name}"
 
 
-def fail(kind: type[Exception] = ArgumentError) -> NoReturn:
+def fail(kind: type[Exception] = ArgumentError, who: str = "") -> NoReturn:
     """Raise the last error of the library.
 
     kind is the exception for a bad argument of the failed call; the message distinguishes indices
-    out of range and wrong types from it.
+    out of range and wrong types from it. who is what the user called, if it is known.
     """
-    text = in_words(last_error() or "the library reported no error")
+    text = in_words(last_error() or "the library reported no error", who)
     if "traces the function" in text or "inside of " in text:
         kind = JitError
     if kind is ArgumentError:

@@ -73,14 +73,14 @@ class Function:
         error: type[Exception] = JitError,
     ) -> None:
         """Trace a function, which returns anything and the tensors among its results."""
-        self._handle = None
+        self._handle, self._who = None, who
         if _running:
             raise JitError(f"{who} inside of {_running[0]}")
         n = len(arguments)
         given = (c_void_p * n)()
         release_dead()
         if lib.poly_trace_begin(CTX, who.encode(), handles(arguments), n, given) != 0:
-            fail(JitError)
+            fail(JitError, who)
         _running.append(who)
         from polygrad.tensor import Tensor  # which stands on this module
 
@@ -93,7 +93,7 @@ class Function:
             self.results = len(tensors)
             self._handle = lib.poly_trace_end(CTX, handles(tensors), len(tensors), flags)
             if self._handle is None:
-                fail(error)
+                fail(error, who)
             same = [lib.poly_function_result(self._handle, i) for i in range(self.results)]
             #: The results that are the same in each run, None for others.
             self.same = [None if h is None else made(Tensor, h) for h in same]
@@ -119,12 +119,12 @@ class Function:
         given = handles(arguments)
         release_dead()
         if _run(self._handle, given, len(arguments), variables, count, out, n) < 0:
-            fail(JitError)
+            fail(JitError, self._who)
         return [made(cls, handle) for handle in out]
 
     def counts(self) -> tuple[int, int]:
         """Return the numbers of kernels and of buffers between them."""
         kernels, between = c_int(), c_int()
         if lib.poly_function_info(self._handle, None, byref(kernels), byref(between)) != 0:
-            fail()
+            fail(who=self._who)
         return kernels.value, between.value

@@ -460,6 +460,23 @@ def test_determinants_of_singular_matrices(n: int) -> None:
     )
 
 
+def test_errors_of_programs_name_jit() -> None:
+    left = []
+
+    def leaking(x: Any) -> Any:
+        left.append(x * 2)
+        return x
+
+    jit(leaking)(tensor(1, 2))
+    message = (
+        "jit: results: a tensor that it reads has left another traced function otherwise"
+    )
+    with pytest.raises(TraceError, match=message):
+        jit(lambda x: x + left[0])(tensor(1, 2))
+    with pytest.raises(TraceError, match="jit: args: memory: none for"):
+        jit(lambda x: x.expand(1 << 46).contiguous())(tensor(1))
+
+
 def test_rules_for_batches() -> None:
     asked: list[Any] = []
 
