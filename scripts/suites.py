@@ -269,7 +269,9 @@ def run_webgpu() -> Tally:
     settings = {"POLY_WEBGPU": str(library), "VK_ICD_FILENAMES": str(driver)}
     total = go_test(["-run=WebGPU", "./tests/table", "./tests/fuzz"], settings)
     files = [f"bindings/python/tests/test_{name}.py" for name in FAST_FILES]
-    return total + pytest("webgpu", files, {**settings, "POLY_DEVICE": "webgpu"})
+    # Kernels of GPUs are not merged.
+    rest = ["-k", "not keeps_its_number_of_kernels"]
+    return total + pytest("webgpu", [*files, *rest], {**settings, "POLY_DEVICE": "webgpu"})
 
 
 def run_packages() -> Tally:

@@ -139,7 +139,7 @@ func stagesOfExample(t *testing.T) map[string]string {
 	must(err)
 	f, err = analysis.New(p.Linear)
 	must(err)
-	pl, err = plan.Make(f, ir.WebGPU, nil, true)
+	pl, err = plan.Make(f, ir.WebGPU, nil, false)
 	must(err)
 	stages["gpuplan"] = pl.String()
 	k, err = nest.Compile(p.Name, p.Linear, ir.WebGPU)

@@ -27,7 +27,7 @@ func CompileAs(name string, list []*uop.UOp, m ir.Machine, c plan.Choice) (k *ir
 	if err != nil {
 		return nil, nil, fmt.Errorf("nest.CompileAs: kernel %s: %w", name, err)
 	}
-	k, l, err = build(name, list, m, wanted, m.Invocations)
+	k, l, err = build(name, list, m, wanted, false)
 	if err != nil && m.Lanes > 1 && !(errors.As(err, new(defect)) && settings.Check.On()) {
 		// A kernel that cannot be planned is emitted without vectors. A wrong plan, or one that cannot be emitted, is a defect, which
 		// POLY_CHECK=1 shows.
@@ -50,7 +50,7 @@ func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plai
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := plan.Make(f, m, wanted, plain)
+	p, err := plan.Make(f, m, wanted, plain || m.Invocations && !plan.Spreadable(f))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -126,8 +126,8 @@ func (d *Device) compileOne(p *lower.Program) (*kernel, error) {
 		return nil, err
 	}
 	k := &kernel{Kernel: s}
-	if k.x, k.y = d.groups(max(s.Items, 1)); k.y > d.limits.dispatch {
-		return nil, fmt.Errorf("webgpu.Compile: kernel %s has %d work items, expected at most %d", s.Name, s.Items, d.limits.dispatch*d.limits.dispatch*wgsl.Workgroup)
+	if k.x, k.y = d.folded(s.Groups); k.y > d.limits.dispatch {
+		return nil, fmt.Errorf("webgpu.Compile: kernel %s has %d workgroups, expected at most %d", s.Name, s.Groups, d.limits.dispatch*d.limits.dispatch)
 	}
 	d.compiling.Lock()
 	defer d.compiling.Unlock()
@@ -138,11 +138,10 @@ func (d *Device) compileOne(p *lower.Program) (*kernel, error) {
 	return k, nil
 }
 
-// groups are the workgroups of so many work items, in two dimensions: one is limited.
-func (d *Device) groups(items int64) (x, y int64) {
-	n := (items + wgsl.Workgroup - 1) / wgsl.Workgroup
-	x = min(n, d.limits.dispatch)
-	return x, (n + x - 1) / x
+// folded are so many workgroups in two dimensions: one is limited.
+func (d *Device) folded(groups int64) (x, y int64) {
+	x = min(groups, d.limits.dispatch)
+	return x, (groups + x - 1) / x
 }
 
 // copier is the pipeline that copies parts of one buffer.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"polygrad/exec/device"
+	"polygrad/render/wgsl"
 )
 
 // queue records launches and copies in one list, which it submits when it is waited for, or when a copy from the host has to come behind
@@ -149,7 +150,7 @@ func (q *queue) Copy(to, from device.Buffer, bytes int64) error {
 		if err != nil {
 			return err
 		}
-		x, y := q.d.groups(words(bytes) / 4)
+		x, y := q.d.folded((words(bytes)/4 + wgsl.Workgroup - 1) / wgsl.Workgroup)
 		q.d.launch(q.recording(), p, []binding{{a.buffer, a.offset, words(bytes)}, {b.buffer, b.offset, words(bytes)}}, x, y)
 		return nil
 	}

@@ -19,6 +19,10 @@ func Shader(p *lower.Program, m ir.Machine) (*wgsl.Kernel, error) {
 		return nil, err
 	}
 	s, err := wgsl.Render(k)
+	if err != nil && m.Lanes > 1 { // vectors of what lanes cannot do for themselves
+		m.Lanes, m.WideLanes = 1, 1
+		return Shader(p, m)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("webgpu.Shader: kernel %s: %w", p.Name, err)
 	}

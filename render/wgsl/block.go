@@ -186,11 +186,15 @@ func (w *writer) next(l *ir.Loop) {
 	}
 }
 
-// define writes the value of a name. A value that is never changed by what comes later has one: variables of loops do not.
+// define writes a value. Those that are variables, or in the registers of others, are there.
 func (w *writer) define(v *ir.Value) {
 	switch v.Op {
 	case ir.Iter, ir.Phi, ir.First, ir.Items:
 		return
+	case ir.Splat, ir.Cast:
+		if typeOf(v.Args[0].Kind) == typeOf(v.Kind) {
+			return // ref names its argument
+		}
 	case ir.Load:
 		w.load(v)
 		return
@@ -205,6 +209,10 @@ func (w *writer) ref(v *ir.Value) string {
 	switch v.Op {
 	case ir.Const:
 		return w.constant(v.Kind, v.Bits)
+	case ir.Splat, ir.Cast:
+		if x := v.Args[0]; typeOf(x.Kind) == typeOf(v.Kind) {
+			return w.ref(x)
+		}
 	case ir.Iter:
 		if w.once[v] {
 			return "0i"
@@ -232,6 +240,13 @@ func (w *writer) index(p *ir.Place) string {
 	}
 	if p.Index != nil {
 		s = append(s, w.integer(p.Index))
+	}
+	switch p.Stride {
+	case 0:
+	case 1:
+		s = append(s, "i32(lane)")
+	default:
+		s = append(s, "i32(lane) * "+literal(p.Stride))
 	}
 	if p.Off != 0 || len(s) == 0 {
 		s = append(s, literal(p.Off))

@@ -23,7 +23,7 @@ func (w *writer) compute(v *ir.Value) string {
 	for i, x := range v.Args {
 		a[i] = w.ref(x)
 	}
-	if v.Lanes > 1 {
+	if v.Lanes > 1 && !w.lanes {
 		ir.Fail("a vector: %s", v.Describe())
 	}
 	if f := calls[v.Op]; f != "" {
@@ -51,6 +51,12 @@ func (w *writer) compute(v *ir.Value) string {
 	switch v.Op {
 	case ir.Final:
 		return a[0]
+	case ir.AnyLane: // what follows is done by each lane for itself
+		return a[0]
+	case ir.Lane:
+		return typeOf(v.Kind) + "(lane)"
+	case ir.Sum, ir.Product, ir.MaxLanes, ir.AndAll, ir.OrAll, ir.XorAll:
+		return w.combined(v.Op, v.Args[0].Kind) + "(" + a[0] + ", lane)"
 	case ir.Var:
 		return fmt.Sprintf("vars[%d][%d]", v.Bits/4, v.Bits%4)
 	case ir.Div:
@@ -178,14 +184,10 @@ func zero(k ir.Kind) string {
 
 // cast is a conversion by value.
 func (w *writer) cast(v *ir.Value, a string) string {
-	from, to := typeOf(v.Args[0].Kind), typeOf(v.Kind)
-	if from == to {
-		return a
-	}
 	if v.Kind == ir.Bool {
 		return fmt.Sprintf("%s != %s", a, zero(v.Args[0].Kind))
 	}
-	return to + "(" + a + ")"
+	return typeOf(v.Kind) + "(" + a + ")"
 }
 
 // constant is a literal.

@@ -82,8 +82,19 @@ func (w *writer) as(v *ir.Value, k ir.Kind) string { return retyped(w.ref(v), v.
 // store writes a store.
 func (w *writer) store(s *ir.Store) {
 	p := s.At
+	gate := ""
 	if p.Gate != nil {
-		w.line("if (%s) {", w.ref(p.Gate))
+		gate = w.ref(p.Gate)
+	}
+	if w.lanes && s.Val.Lanes == 1 && p.Stride == 0 && p.Index == nil && (p.Gate == nil || p.Gate.Lanes == 1) {
+		// One invocation writes what all have.
+		if gate != "" {
+			gate += " & "
+		}
+		gate += "(lane == 0u)"
+	}
+	if gate != "" {
+		w.line("if (%s) {", gate)
 		w.indent++
 		defer func() {
 			w.indent--

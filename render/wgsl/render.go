@@ -7,6 +7,8 @@ package wgsl
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"polygrad/core/nest/ir"
@@ -20,8 +22,10 @@ type Kernel struct {
 	Name   string
 	Params []ir.Param
 	Vars   []ir.VarParam
-	// Items is the number of invocations.
+	// Items is the number of work items: of invocations, or of workgroups if the kernel has vectors.
 	Items int64
+	// Groups is the number of workgroups.
+	Groups int64
 	// Source is the shader. Its buffers are the bindings 0, 1, … of group 0, all read_write; variables are a uniform of so many
 	// vectors of four I32, the binding behind them, if there are any.
 	Source string
@@ -33,14 +37,22 @@ func (k *Kernel) Uniforms() int { return (len(k.Vars) + 3) / 4 }
 // Render writes the shader of a kernel for ir.WebGPU.
 func Render(nk *ir.Kernel) (k *Kernel, err error) {
 	defer ir.Recover(&err)
-	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: nk.Items}
-	w := &writer{k: k, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}}
+	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
+	k.Groups = (k.Items + Workgroup - 1) / Workgroup
+	w := &writer{k: k, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}}
 	w.bind(nk.Root)
 	w.line("@compute @workgroup_size(%d)", Workgroup)
-	w.line("fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {")
-	w.indent++
-	w.line("let first = i32(id.y * groups.x * %du + id.x);", Workgroup)
-	w.line("if (first >= %d) { return; }", max(nk.Items, 1))
+	if nk.Lanes == Workgroup {
+		k.Groups, w.lanes = k.Items, true
+		w.line("fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3<u32>) {")
+		w.indent++
+		w.line("let first = i32(id.y * groups.x + id.x);")
+	} else {
+		w.line("fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {")
+		w.indent++
+		w.line("let first = i32(id.y * groups.x * %du + id.x);", Workgroup)
+	}
+	w.line("if (first >= %d) { return; }", k.Items)
 	body := w.out.String()
 	w.out.Reset()
 	w.block(nk.Root)
@@ -64,10 +76,13 @@ type writer struct {
 	scratch map[int32]string
 	arrays  []string
 	special bool // there are constants that are not finite
-	hides   bool // there are values that compilers must not see through
-	seen    map[*ir.Value]bool
-	once    map[*ir.Value]bool // iterators of loops over the one work item
-	placed  map[*ir.Block][]*ir.Value
+	lanes   bool // the lanes of vectors are the invocations of a workgroup
+	// across are the functions that combine what the invocations of a workgroup have, by their names.
+	across map[string]string
+	hides  bool // there are values that compilers must not see through
+	seen   map[*ir.Value]bool
+	once   map[*ir.Value]bool // iterators of loops over the one work item
+	placed map[*ir.Block][]*ir.Value
 }
 
 func (w *writer) line(format string, args ...any) {
@@ -111,6 +126,9 @@ func (w *writer) header(nk *ir.Kernel) string {
 	}
 	for _, a := range w.arrays {
 		s.WriteString(a)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.across)) {
+		s.WriteString(w.across[name])
 	}
 	if w.special {
 		// A constant expression must be finite, the value of a variable need not.

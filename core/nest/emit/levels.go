@@ -73,6 +73,9 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 	if p.Product != nil {
 		im.packProducts(p, i, es[0])
 	}
+	if p.Grid && i == 0 {
+		es = im.grid(p, es)
+	}
 	if i == len(p.Levels) {
 		if p.Product != nil {
 			im.guarded(p, es[0])
@@ -104,6 +107,10 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 	switch lv.Kind {
 	case plan.Walk:
 		im.env = es[0]
+		if p.Grid {
+			im.levels(p, i+1, es)
+			return
+		}
 		im.walkLoop(p, i, es)
 	case plan.Blocks:
 		if a.Dynamic {
@@ -121,7 +128,7 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 			return
 		}
 		w := a.win
-		if p.Items == i {
+		if p.Items == i && !p.Grid {
 			w = im.itemWindow(a)
 		}
 		if a.Dynamic || a.Full() > 0 {
@@ -144,6 +151,32 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 			})
 		}
 	}
+}
+
+// grid binds the levels of a band to the coordinates of the work item, and returns the environments inside of them.
+func (im *emitter) grid(p *openBand, es []*env) []*env {
+	inner := inside(es)
+	item := im.New(ir.First, ir.I64, 1, 0)
+	for i, lv := range slices.Backward(p.Levels) {
+		at := item
+		if i > 0 {
+			n := im.Int(ir.I64, lv.Iterations())
+			at, item = im.Do(ir.Mod, ir.I64, item, n), im.Do(ir.Div, ir.I64, item, n)
+		}
+		if lv.Kind == plan.Walk {
+			for _, e := range inner {
+				e.linears.set(lv.Axis.Region.Rng, linear{terms: []ir.Term{{V: at, Coef: 1}}})
+			}
+			continue
+		}
+		a := p.at(lv.Axis)
+		a.win = window{at, im.Int(ir.I64, 1), im.Int(ir.I64, 0)}
+		if full := im.Int(ir.I64, a.Full()); a.Rest() > 0 {
+			whole := im.Do(ir.Less, ir.Bool, at, full)
+			a.win.count, a.win.tail = im.Do(ir.Cast, ir.I64, whole), im.Do(ir.Cast, ir.I64, im.Do(ir.Equal, ir.Bool, at, full))
+		}
+	}
+	return inner
 }
 
 // divided returns the number of whole tiles of a number of iterations, and the remainder.

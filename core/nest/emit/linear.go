@@ -254,7 +254,7 @@ var parts = uop.Ops(uop.Idiv, uop.Mod, uop.Shr, uop.And)
 // partOf returns the quotient or the remainder of a number with consecutive lanes, if groups of lanes have the same quotient.
 func (im *emitter) partOf(u *uop.UOp) (linear, bool) {
 	c := u.Src[1]
-	if c.Op != uop.ConstOp || !u.DType.IsInt() {
+	if c.Op != uop.ConstOp || !u.DType.IsInt() || im.Machine.Invocations {
 		return linear{}, false
 	}
 	d, small := c.ConstVal().Int64() // divisor

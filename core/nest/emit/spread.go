@@ -22,7 +22,7 @@ func (a *tiling) bind(e *env, at linear) {
 // spread is a load in which groups of lanes read one element, or in reverse order, whatever its gate says of lanes; nil if the load has another form.
 func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	l := im.addressOf(t.index)
-	if l.index != nil || k == ir.Bool || l.slow == 0 && t.gate != nil {
+	if im.Machine.Invocations || l.index != nil || k == ir.Bool || l.slow == 0 && t.gate != nil {
 		return nil
 	}
 	if l.slow == 0 {

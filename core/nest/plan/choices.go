@@ -24,6 +24,12 @@ func (pl *planner) number(p *Band) {
 	if i := len(pl.bands); i < len(pl.wanted) {
 		p.want = pl.wanted[i]
 	}
+	if pl.m.Invocations {
+		// Lanes are invocations: they exchange nothing through registers, and have no memory that lasts.
+		for _, k := range []knob{knobTranspose, knobMultiPass, knobPackColumns, knobPackRows, knobSplitK, knobRowBlock, knobColumnBlock} {
+			p.want[k] = off
+		}
+	}
 	p.used = &Laid{want: p.want}
 	for _, a := range p.Axes {
 		n := a.Count

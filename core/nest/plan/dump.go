@@ -51,7 +51,9 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		if l.Kind == Blocks {
 			fmt.Fprintf(s, " of %d tiles", l.Axis.Group)
 		}
-		if p.Items == i {
+		if p.Grid {
+			s.WriteString(", shared by workgroups")
+		} else if p.Items == i {
 			s.WriteString(", shared by threads")
 			for _, a := range p.Joined {
 				fmt.Fprintf(s, " with axis %d", a.Number)

@@ -28,6 +28,8 @@ type Band struct {
 	// outermost on: a work item is then an iteration of each.
 	Items  int
 	Joined []*Axis
+	// Grid: the work items are the iterations of all levels together.
+	Grid bool
 	// Along: the innermost reduction loops of the leaf are vectorized.
 	Along bool
 	// Rows and Vec are the axes of a register tile, nil if there is none.
@@ -201,7 +203,7 @@ func (pl *planner) planElements(p *Band, copies int64) {
 	ordered := p.ordered()
 	// Without vectors each access costs as much as with lanes that are apart, and a processor does a few operations at a time.
 	scalar := float64(len(acc))*costApart + arithmetic*float64(pl.Lanes)/scalarsAtOnce
-	if a := pl.bestPair(p, acc, arithmetic, best); a != nil && !ordered {
+	if a := pl.bestPair(p, acc, arithmetic, best); a != nil && !ordered && !pl.m.Invocations {
 		vec = a
 		p.Axes = append(slices.DeleteFunc(p.Axes, func(b *Axis) bool { return b.Region == a.Region || b.Region == a.Inner }), a)
 	} else if !ordered && pl.planTranspose(p, acc, arithmetic, best) || p.want[knobVectorAxis] == open && best > scalar {
@@ -379,6 +381,13 @@ func (pl *planner) prefixStep(r *analysis.Region) int64 {
 
 // chooseItems says which loop the threads share: the first one with an iteration for each, or else the outermost.
 func (pl *planner) chooseItems(p *Band) {
+	if pl.m.Invocations && !pl.plain {
+		p.Grid, p.Items = true, 0
+		for _, l := range p.Levels {
+			pl.Items *= l.Iterations()
+		}
+		return
+	}
 	shareable := p.shareable()
 	at := slices.IndexFunc(p.Levels, func(l level) bool { return !l.Axis.ordered && !l.Axis.Dynamic })
 	if at < 0 {
@@ -387,7 +396,7 @@ func (pl *planner) chooseItems(p *Band) {
 	if at < 0 || at > 0 && !slices.Contains(shareable, int64(at)) || pl.serial {
 		return
 	}
-	enough := func(i int64) bool { return p.Levels[i].iterations() >= int64(pl.m.Threads) }
+	enough := func(i int64) bool { return p.Levels[i].Iterations() >= int64(pl.m.Threads) }
 	if i := int(p.want[knobWorkItems]) - 1; slices.Contains(shareable, int64(i)) {
 		at = i
 	} else if len(p.RowPacks) > 0 && at == 0 {
@@ -398,7 +407,7 @@ func (pl *planner) chooseItems(p *Band) {
 		at = int(shareable[i])
 	}
 	p.used.items = shareable
-	n := p.Levels[at].iterations()
+	n := p.Levels[at].Iterations()
 	pl.Setup = pl.setup(p, at)
 	for next := p.joinable(at, n, pl.mostItems()); next != nil; next = p.joinable(at, n, pl.mostItems()) {
 		p.Joined = append(p.Joined, next)
@@ -427,8 +436,8 @@ func (p *Band) manyRows(at, i int) bool {
 	return p.Rows != nil && len(p.Packs) > 0 && p.Levels[at].Axis == p.Vec && p.Levels[i].Axis == p.Rows && p.Rows.Count > 2*p.Vec.Count
 }
 
-// iterations is the trip count of the loop of a level that is not one of tiles in a block.
-func (l level) iterations() int64 {
+// Iterations is the trip count of the loop of a level that is not one of tiles in a block.
+func (l level) Iterations() int64 {
 	all := l.Axis.Full() + min(l.Axis.Rest(), 1)
 	switch l.Kind {
 	case Tiles:

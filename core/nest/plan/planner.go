@@ -42,6 +42,23 @@ type planner struct {
 	wanted   []Knobs
 }
 
+// Spreadable reports whether a kernel may be laid out for workgroups of a GPU, whose invocations are the lanes of vectors: its loops are one band
+// of known trip counts, and nothing that it writes is read in it, as invocations would have to wait for one another. Kernels without
+// reductions need no workgroups.
+func Spreadable(f *analysis.Facts) bool {
+	if !f.Tree.Collects() || len(f.Changing) > 0 || f.Memory.Bytes > 0 || len(f.Tree.Loops()) != 1 || f.Tree.AnyInOrder() {
+		return false
+	}
+	top := f.Tree.Loops()[0]
+	if !top.Writes {
+		return true
+	}
+	chain := analysis.Chain(top)
+	leaf := chain[len(chain)-1]
+	return !slices.ContainsFunc(chain, func(r *analysis.Region) bool { return r.Trip() < 0 }) &&
+		!slices.ContainsFunc(leaf.Loops(), func(r *analysis.Region) bool { return r.Writes })
+}
+
 // Make plans a kernel for a machine: by the wanted knobs, and by heuristics for knobs that are open. The loops of a plain kernel stay as
 // they are.
 func Make(f *analysis.Facts, m ir.Machine, wanted []Knobs, plain bool) (k *Kernel, err error) {
@@ -49,6 +66,9 @@ func Make(f *analysis.Facts, m ir.Machine, wanted []Knobs, plain bool) (k *Kerne
 	lanes := m.Lanes
 	if f.Wide {
 		lanes = m.WideLanes
+	}
+	if m.Invocations && plain {
+		lanes = 1
 	}
 	k = &Kernel{
 		Facts: f, Machine: m, Lanes: lanes, Masks: m.Masks && f.Maskable(m.MaskedSize), Items: 1, BandOf: map[*analysis.Region]*Band{},
@@ -79,7 +99,9 @@ func (pl *planner) region(r *analysis.Region, around *Band) {
 
 // finish plans what depends on the layout of a band: stores, prefetches, accumulators.
 func (pl *planner) finish(p *Band) {
-	p.planTransposedStores(pl)
+	if !pl.m.Invocations {
+		p.planTransposedStores(pl)
+	}
 	p.planStreams(pl)
 	p.planPrefetch(pl)
 	p.recordWays(pl)

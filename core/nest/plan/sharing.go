@@ -53,7 +53,7 @@ func (p *Band) times(o operandCost) float64 {
 	n := 1.0
 	for _, l := range p.Levels[:o.at] {
 		if l.Axis != o.own {
-			n *= float64(max(l.iterations(), 1))
+			n *= float64(max(l.Iterations(), 1))
 		}
 	}
 	return n
@@ -85,7 +85,7 @@ func (pl *planner) fastestShared(p *Band, levels []int64) int {
 // busiest is the greatest share that a thread has of a level.
 func (p *Band) busiest(i int, threads int64) float64 {
 	l := p.Levels[i]
-	n, size, all := l.iterations(), int64(1), l.Axis.Count
+	n, size, all := l.Iterations(), int64(1), l.Axis.Count
 	switch l.Kind {
 	case Walk:
 		if next := p.joinable(i, n, manyItems); next != nil {

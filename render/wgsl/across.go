@@ -1,0 +1,45 @@
+package wgsl
+
+import (
+	"fmt"
+
+	"polygrad/core/nest/ir"
+)
+
+// combinations are the operations on all lanes: of two values x and y.
+var combinations = map[ir.Op]string{
+	ir.Sum: "x + y", ir.Product: "x * y", ir.MaxLanes: "max(x, y)", ir.AndAll: "x & y", ir.OrAll: "x | y", ir.XorAll: "x ^ y",
+}
+
+// combined is the name of a function that combines the values of all lanes in a tree: lane i with lane i + n/2, until one is left.
+func (w *writer) combined(op ir.Op, k ir.Kind) string {
+	t := typeOf(k)
+	name := fmt.Sprintf("%s_%s", op, t)
+	if w.across[name] != "" {
+		return name
+	}
+	of := combinations[op]
+	switch {
+	case op == ir.MaxLanes && k.Float(): // NaN if either is
+		of = "select(select(x, y, x < y), y, (bitcast<u32>(y) & 0x7fffffffu) > 0x7f800000u)"
+	case op == ir.XorAll && k == ir.Bool:
+		of = "x != y"
+	}
+	w.across[name] = fmt.Sprintf(`var<workgroup> %s_of: array<%s, %d>;
+fn %s(v: %s, lane: u32) -> %s {
+  workgroupBarrier();
+  %s_of[lane] = v;
+  workgroupBarrier();
+  for (var n = %du; n > 0u; n >>= 1u) {
+    if (lane < n) {
+      let x = %s_of[lane];
+      let y = %s_of[lane + n];
+      %s_of[lane] = %s;
+    }
+    workgroupBarrier();
+  }
+  return %s_of[0];
+}
+`, name, t, Workgroup, name, t, t, name, Workgroup/2, name, name, name, of, name)
+	return name
+}
