@@ -584,6 +584,12 @@ func Diff(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.diff", []any{x}, opts...)[0]
 }
 
+// Ediff1d returns the differences of neighbours in the flattened array, with elements in front and behind.
+// Options: WithToEnd, WithToBegin.
+func Ediff1d(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.ediff1d", []any{x}, opts...)[0]
+}
+
 // Gradient returns the derivatives along axes by differences, one array for each axis.
 // spacing is the distance of elements, or their coordinates along the axis.
 // Options: WithSpacing (1), WithAxis, WithEdgeOrder (1).
@@ -900,6 +906,12 @@ func Diag(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.diag", []any{x}, opts...)[0]
 }
 
+// Diagflat returns the matrix with the elements of the flattened array on its diagonal k.
+// Options: WithK (0).
+func Diagflat(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.diagflat", []any{x}, opts...)[0]
+}
+
 // Packbits returns the bits of elements that are not 0, eight to a byte along an axis, uint8.
 // Options: WithAxis, WithBitorder (big).
 func Packbits(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
@@ -929,6 +941,16 @@ func Tensordot(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) 
 // Options: WithAxis (-1).
 func Vecdot(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.vecdot", []any{x, y}, opts...)[0]
+}
+
+// Matvec returns the products of matrices x and vectors, the last axis of y.
+func Matvec(x *polygrad.Tensor, y *polygrad.Tensor) *polygrad.Tensor {
+	return call("numpy.matvec", []any{x, y})[0]
+}
+
+// Vecmat returns the products of vectors, the last axis of x, and matrices y.
+func Vecmat(x *polygrad.Tensor, y *polygrad.Tensor) *polygrad.Tensor {
+	return call("numpy.vecmat", []any{x, y})[0]
 }
 
 // Outer returns the products of all elements of two vectors.
@@ -1097,7 +1119,7 @@ func WithIncreasing(increasing bool) polygrad.Option { return polygrad.Arg("incr
 // WithInvert is the argument invert of IsIn.
 func WithInvert(invert bool) polygrad.Option { return polygrad.Arg("invert", invert) }
 
-// WithK is the argument k of Rot90, Tril, Triu, Diag, Polyint.
+// WithK is the argument k of Rot90, Tril, Triu, Diag, Diagflat, Polyint.
 func WithK(k ...float64) polygrad.Option { return polygrad.Arg("k", k) }
 
 // WithKeepdims is the argument keepdims of Sum, Prod, Max, Min, Mean, Any and others.
@@ -1174,6 +1196,12 @@ func WithSpacing(spacing any) polygrad.Option { return polygrad.Arg("spacing", s
 
 // WithStable is the argument stable of Sort, ArgSort.
 func WithStable(stable bool) polygrad.Option { return polygrad.Arg("stable", stable) }
+
+// WithToBegin is the argument to_begin of Ediff1d.
+func WithToBegin(toBegin *polygrad.Tensor) polygrad.Option { return polygrad.Arg("to_begin", toBegin) }
+
+// WithToEnd is the argument to_end of Ediff1d.
+func WithToEnd(toEnd *polygrad.Tensor) polygrad.Option { return polygrad.Arg("to_end", toEnd) }
 
 // WithW is the argument w of Polyfit.
 func WithW(w *polygrad.Tensor) polygrad.Option { return polygrad.Arg("w", w) }

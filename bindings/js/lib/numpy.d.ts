@@ -543,6 +543,11 @@ export function diff(x: Tensor, axis?: number, n?: number, prepend?: TensorLike 
 export function diff(x: Tensor, axis: number, options: { n?: number, prepend?: TensorLike | null, append?: TensorLike | null }): Tensor
 export function diff(x: Tensor, options: { axis?: number, n?: number, prepend?: TensorLike | null, append?: TensorLike | null }): Tensor
 
+/** The differences of neighbours in the flattened array, with elements in front and behind. */
+export function ediff1d(x: Tensor, toEnd?: TensorLike | null, toBegin?: TensorLike | null): Tensor
+export function ediff1d(x: Tensor, toEnd: TensorLike | null, options: { toBegin?: TensorLike | null }): Tensor
+export function ediff1d(x: Tensor, options: { toEnd?: TensorLike | null, toBegin?: TensorLike | null }): Tensor
+
 /**
  * The derivatives along axes by differences, one array for each axis.
  * spacing is the distance of elements, or their coordinates along the axis.
@@ -909,6 +914,12 @@ export function trace(x: Tensor, options: { offset?: number, axis1?: number, axi
 export function diag(x: Tensor, k?: number | { k?: number }): Tensor
 
 /**
+ * The matrix with the elements of the flattened array on its diagonal k.
+ * @param k 0 by default
+ */
+export function diagflat(x: Tensor, k?: number | { k?: number }): Tensor
+
+/**
  * The bits of elements that are not 0, eight to a byte along an axis, uint8.
  * @param bitorder big by default
  */
@@ -946,6 +957,12 @@ export function tensordot(x: Tensor, options: { y: TensorLike, axes?: PerAxis, y
 export function vecdot(x: Tensor, y: TensorLike, axis?: number): Tensor
 export function vecdot(x: Tensor, y: TensorLike, options: { axis?: number }): Tensor
 export function vecdot(x: Tensor, options: { y: TensorLike, axis?: number }): Tensor
+
+/** The products of matrices x and vectors, the last axis of y. */
+export function matvec(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
+
+/** The products of vectors, the last axis of x, and matrices y. */
+export function vecmat(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
 
 /** The products of all elements of two vectors. */
 export function outer(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
@@ -1156,6 +1173,11 @@ export {
 export {
   /** concat by its other name. */
   concat as concatenate
+}
+
+export {
+  /** hanning by its other name. */
+  hanning as hann
 }
 
 export {

@@ -514,6 +514,10 @@ function diff (x, ...args) {
   return functionOf('numpy.diff', 'axis n prepend:t append:t').one(tensorOf(x, 'numpy.diff: x'), args)
 }
 
+function ediff1d (x, ...args) {
+  return functionOf('numpy.ediff1d', 'toEnd:t toBegin:t').one(tensorOf(x, 'numpy.ediff1d: x'), args)
+}
+
 function gradient (f, ...args) {
   return functionOf('numpy.gradient', 'spacing:t axis edgeOrder').all(tensorOf(f, 'numpy.gradient: f'), args)
 }
@@ -718,6 +722,10 @@ function diag (x, ...args) {
   return functionOf('numpy.diag', 'k').one(tensorOf(x, 'numpy.diag: x'), args)
 }
 
+function diagflat (x, ...args) {
+  return functionOf('numpy.diagflat', 'k').one(tensorOf(x, 'numpy.diagflat: x'), args)
+}
+
 function packbits (x, ...args) {
   return functionOf('numpy.packbits', 'axis bitorder').one(tensorOf(x, 'numpy.packbits: x'), args)
 }
@@ -736,6 +744,14 @@ function tensordot (x, ...args) {
 
 function vecdot (x, ...args) {
   return functionOf('numpy.vecdot', 'y:t axis').one(tensorOf(x, 'numpy.vecdot: x'), args)
+}
+
+function matvec (x, ...args) {
+  return functionOf('numpy.matvec', 'y:t').one(tensorOf(x, 'numpy.matvec: x'), args)
+}
+
+function vecmat (x, ...args) {
+  return functionOf('numpy.vecmat', 'y:t').one(tensorOf(x, 'numpy.vecmat: x'), args)
 }
 
 function outer (x, ...args) {
@@ -859,11 +875,13 @@ module.exports = {
   deg2rad,
   delete_,
   diag,
+  diagflat,
   diagonal,
   diff,
   digitize,
   divide,
   divmod,
+  ediff1d,
   equal,
   exp,
   exp2,
@@ -919,6 +937,7 @@ module.exports = {
   logicalXor,
   matmul,
   matrixTranspose,
+  matvec,
   max,
   maximum,
   mean,
@@ -1012,6 +1031,7 @@ module.exports = {
   vander,
   var_,
   vecdot,
+  vecmat,
   absolute: abs,
   fabs: abs,
   arccos: acos,
@@ -1036,6 +1056,7 @@ module.exports = {
   radians: deg2rad,
   degrees: rad2deg,
   concatenate: concat,
+  hann: hanning,
   cumsum: cumulativeSum,
   cumprod: cumulativeProd
 }

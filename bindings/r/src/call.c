@@ -37,7 +37,7 @@ typedef struct Param {
 } Param;
 
 typedef struct Method {
-  const char *name;
+  const char *name, *first; /* of the operation and of its first operand */
   const Param *params;
   int n;
   char form;     /* 'm' of a Tensor, 'j' of a list of Tensors, 0 of neither */
@@ -467,7 +467,7 @@ static const Method *begin_call(Pack *p, SEXP *args) {
   if (m->form == 0) return m;
   p->self = CAR(*args);
   *args = CDR(*args);
-  p->name = dot != NULL && islower((unsigned char)*m->name) ? "key" : "x";
+  p->name = m->first;
   if (m->form == 'j') {
     static const Param list = {"tensors", TENSORS, 0};
     add_param(p, &list, p->self);

@@ -628,6 +628,26 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 			}
 			return tensor.Differences(x, a.int("n"), a.axis("axis"))
 		}),
+		inNumpy("ediff1d", "to_end tensor?, to_begin tensor?", "The differences of neighbours in the flattened array, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
+			x, err := flat(a.X)
+			if err == nil {
+				x, err = tensor.Differences(x, 1, 0)
+			}
+			if err != nil {
+				return nil, err
+			}
+			var parts []*uop.UOp
+			for _, u := range []*uop.UOp{a.tensor("to_begin"), x, a.tensor("to_end")} {
+				if u == nil {
+					continue
+				}
+				if u, err = flat(u); err != nil {
+					return nil, err
+				}
+				parts = append(parts, u)
+			}
+			return tensor.Cat(parts, 0)
+		}),
 		called("f", severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
 spacing is the distance of elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
 			axes := a.axes("axis")
@@ -675,11 +695,11 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 			return at, err
 		}),
 		called("key", joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) })),
-		inNumpy("partition", "kth ints, axis int = -1", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("partition", "kth axes, axis int = -1", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
 			values, _, err := tensor.Sort(a.X, a.axis("axis"), false)
 			return values, err
 		}),
-		inNumpy("argpartition", "kth ints, axis int = -1", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("argpartition", "kth axes, axis int = -1", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
 			_, at, err := tensor.Sort(a.X, a.axis("axis"), false)
 			return at, err
 		}),
@@ -828,14 +848,14 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 			}
 			return tensor.Put(a.X, a.tensor("indices"), v)
 		}),
-		inNumpy("delete", "obj ints, axis int?", "The array without the elements at positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("delete", "obj axes, axis int?", "The array without the elements at positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
 			x, axis, err := a.flatUnless("axis")
 			if err != nil {
 				return nil, err
 			}
 			return tensor.Deleted(x, a.ints("obj"), axis)
 		}),
-		inNumpy("insert", "obj ints, values operand, axis int?", "The array with values in front of positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("insert", "obj axes, values operand, axis int?", "The array with values in front of positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
 			x, axis, err := a.flatUnless("axis")
 			if err != nil {
 				return nil, err
@@ -931,6 +951,13 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 			return tensor.Sum(d, []int{-1}, false)
 		}),
 		inNumpy("diag", "k int = 0", "The matrix with a vector on its diagonal k, or the diagonal k of a matrix.", func(a *Args) (*uop.UOp, error) { return tensor.DiagAt(a.X, a.int("k")) }),
+		inNumpy("diagflat", "k int = 0", "The matrix with the elements of the flattened array on its diagonal k.", func(a *Args) (*uop.UOp, error) {
+			x, err := flat(a.X)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.DiagAt(x, a.int("k"))
+		}),
 		inNumpy("packbits", "axis int?, bitorder text = big {big little}", "The bits of elements that are not 0, eight to a byte along an axis, uint8.", func(a *Args) (*uop.UOp, error) {
 			x, axis, err := a.flatUnless("axis")
 			if err != nil {
@@ -955,6 +982,26 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 		inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) }),
 		inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() }),
 		inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
+		inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) {
+			y, err := tensor.Unsqueeze(a.tensor("y"), -1)
+			if err == nil {
+				y, err = tensor.Product(a.X, y)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Squeeze(y, -1)
+		}),
+		inNumpy("vecmat", "y tensor", "The products of vectors, the last axis of x, and matrices y.", func(a *Args) (*uop.UOp, error) {
+			x, err := tensor.Unsqueeze(a.X, -2)
+			if err == nil {
+				x, err = tensor.Product(x, a.tensor("y"))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return tensor.Squeeze(x, -2)
+		}),
 		inNumpy("outer", "y tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
 			x, err := flat(a.X)
 			if err != nil {

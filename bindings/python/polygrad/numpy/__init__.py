@@ -100,6 +100,28 @@ def asarray(
     return Tensor(obj.copy(), dtype=dtype, device=device)
 
 
+array = asarray
+promote_types = result_type
+
+
+def fromfunction(f: Callable[..., Any], shape: Sequence[int], dtype: Any = None) -> Any:
+    """Return f of the positions of the elements of a shape, one argument for each axis."""
+    return f(*meshgrid(*[arange(n, dtype=_kind(dtype, float32)) for n in shape], indexing="ij"))
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
+    """Return the positions of the diagonal of an array with ndim axes of size n."""
+    return (arange(n),) * ndim
+
+
+def diag_indices_from(x: Operand) -> tuple[Tensor, ...]:
+    """Return the positions of the diagonal of an array whose axes have one size."""
+    sizes = _array(x).shape
+    if len(set(sizes)) != 1 or len(sizes) < 2:
+        raise wrong("x", f"an array of shape {sizes}", "two axes or more, of one size")
+    return diag_indices(sizes[0], len(sizes))
+
+
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: Any = None) -> Tensor:
     """Return a tensor on the memory of an array of another library."""
     if device is not None:
@@ -415,6 +437,21 @@ def repeat(x: Operand, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     return _operations.repeat(x, counts, axis)
 
 
+def hsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
+    """Return parts along the second axis; those of a vector along its only one."""
+    return split(x, parts, 0 if _array(x).ndim == 1 else 1)
+
+
+def vsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
+    """Return parts along the first axis."""
+    return split(x, parts, 0)
+
+
+def dsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
+    """Return parts along the third axis."""
+    return split(x, parts, 2)
+
+
 def fliplr(x: Operand, /) -> Tensor:
     """Return the order of columns reversed."""
     return _operations.flip(x, 1)
@@ -493,6 +530,15 @@ def apply_along_axis(f: Callable[[Tensor], Tensor], axis: int, x: Operand) -> Te
     source = tuple(range(x.ndim - 1, result.ndim))
     at = axis % x.ndim
     return _operations.moveaxis(result, source, tuple(range(at, at + more)))
+
+
+def apply_over_axes(f: Callable[..., Tensor], x: Operand, axes: Sizes) -> Tensor:
+    """Return f(x, axis) for one axis after the other; an axis that f removes stays, of size 1."""
+    x = _array(x)
+    for axis in (axes,) if isinstance(axes, builtins.int) else axes:
+        result = f(x, axis)
+        x = result if result.ndim == x.ndim else _operations.expand_dims(result, axis)
+    return x
 
 
 def vectorize(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -618,6 +664,20 @@ def average(x: Operand, axis: Any = None, weights: Any = None, returned: Any = F
     """Return the mean along axes with weights; with returned, also the sum of the weights."""
     found = _operations.average(x, axis, weights)
     return found if returned else found[0]
+
+
+def array_equiv(x: Operand, y: Operand) -> builtins.bool:
+    """Return whether arrays broadcast and have equal elements then."""
+    try:
+        a, b = broadcast_arrays(x, y)
+    except ArgumentError:
+        return False
+    return builtins.bool((a == b).all().item())
+
+
+def isscalar(x: Any) -> builtins.bool:
+    """Return whether something is a number and no array."""
+    return isinstance(x, (builtins.bool, builtins.int, builtins.float, _np.generic))
 
 
 def allclose(

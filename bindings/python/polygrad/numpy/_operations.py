@@ -105,11 +105,13 @@ __all__ = [
     "degrees",
     "delete",
     "diag",
+    "diagflat",
     "diagonal",
     "diff",
     "digitize",
     "divide",
     "divmod",
+    "ediff1d",
     "equal",
     "exp",
     "exp2",
@@ -131,6 +133,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "hamming",
+    "hann",
     "hanning",
     "heaviside",
     "histogram",
@@ -168,6 +171,7 @@ __all__ = [
     "logical_xor",
     "matmul",
     "matrix_transpose",
+    "matvec",
     "max",
     "maximum",
     "mean",
@@ -264,6 +268,7 @@ __all__ = [
     "vander",
     "var",
     "vecdot",
+    "vecmat",
 ]
 
 # In errors.
@@ -378,6 +383,7 @@ _NANCUMPROD = operation("numpy.nancumprod")
 _COV = operation("numpy.cov")
 _CORRCOEF = operation("numpy.corrcoef")
 _DIFF = operation("numpy.diff")
+_EDIFF1D = operation("numpy.ediff1d")
 _GRADIENT = operation("numpy.gradient")
 _TRAPEZOID = operation("numpy.trapezoid")
 _UNWRAP = operation("numpy.unwrap")
@@ -429,11 +435,14 @@ _TRIU = operation("numpy.triu")
 _DIAGONAL = operation("numpy.diagonal")
 _TRACE = operation("numpy.trace")
 _DIAG = operation("numpy.diag")
+_DIAGFLAT = operation("numpy.diagflat")
 _PACKBITS = operation("numpy.packbits")
 _UNPACKBITS = operation("numpy.unpackbits")
 _MATMUL = operation("numpy.matmul")
 _TENSORDOT = operation("numpy.tensordot")
 _VECDOT = operation("numpy.vecdot")
+_MATVEC = operation("numpy.matvec")
+_VECMAT = operation("numpy.vecmat")
 _OUTER = operation("numpy.outer")
 _KRON = operation("numpy.kron")
 _CROSS = operation("numpy.cross")
@@ -1258,6 +1267,15 @@ def diff(
     return array(x)._call1(_DIFF, axis, n, maybe(prepend), maybe(append))
 
 
+def ediff1d(
+    x: Operand,
+    to_end: Operand | None = None,
+    to_begin: Operand | None = None,
+) -> Tensor:
+    """The differences of neighbours in the flattened array, with elements in front and behind."""
+    return array(x)._call1(_EDIFF1D, maybe(to_end), maybe(to_begin))
+
+
 def gradient(
     f: Operand,
     spacing: Operand = 1,
@@ -1651,6 +1669,11 @@ def diag(x: Operand, k: int = 0) -> Tensor:
     return array(x)._call1(_DIAG, k)
 
 
+def diagflat(x: Operand, k: int = 0) -> Tensor:
+    """The matrix with the elements of the flattened array on its diagonal k."""
+    return array(x)._call1(_DIAGFLAT, k)
+
+
 def packbits(x: Operand, axis: int | None = None, bitorder: str = "big") -> Tensor:
     """The bits of elements that are not 0, eight to a byte along an axis, uint8."""
     return array(x)._call1(_PACKBITS, axis, bitorder)
@@ -1686,6 +1709,16 @@ def tensordot(x: Operand, y: Operand, axes: Sizes = 2, y_axes: Sizes | None = No
 def vecdot(x: Operand, y: Operand, axis: int = -1) -> Tensor:
     """The sum of products along an axis."""
     return array(x)._call1(_VECDOT, array(y), axis)
+
+
+def matvec(x: Operand, y: Operand) -> Tensor:
+    """The products of matrices x and vectors, the last axis of y."""
+    return array(x)._call1(_MATVEC, array(y))
+
+
+def vecmat(x: Operand, y: Operand) -> Tensor:
+    """The products of vectors, the last axis of x, and matrices y."""
+    return array(x)._call1(_VECMAT, array(y))
 
 
 def outer(x: Operand, y: Operand) -> Tensor:
@@ -1830,6 +1863,8 @@ radians = deg2rad
 degrees = rad2deg
 
 concatenate = concat
+
+hann = hanning
 
 cumsum = cumulative_sum
 

@@ -340,7 +340,7 @@ linalg$expm(x)
 `, "numpy": `\examples{
 x <- Tensor(c(5, 1, 4, 2))
 numpy$quantile(x, 0.25)
-numpy$interp(1.5, Tensor(c(1, 2)), Tensor(c(10, 20)))
+numpy$interp(Tensor(1.5), Tensor(c(1, 2)), Tensor(c(10, 20)))
 numpy$unique_values(Tensor(c(2L, 1L, 2L)))
 }
 `}

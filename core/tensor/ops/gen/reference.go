@@ -87,12 +87,14 @@ type page struct {
 	pythonDoc                        map[string]string
 	// anchors counts the headings of each anchor, as GitHub numbers them.
 	anchors map[string]int
+	// anchorOf are the anchors of operations and classes.
+	anchorOf map[string]string
 	err     error
 }
 
 // reference writes docs/api.md from the descriptions and from the sources of the languages below the root of the project.
 func reference(root string) ([]byte, error) {
-	p := &page{anchors: map[string]int{}}
+	p := &page{anchors: map[string]int{}, anchorOf: map[string]string{}}
 	if err := p.read(root); err != nil {
 		return nil, err
 	}
@@ -159,11 +161,13 @@ func reference(root string) ([]byte, error) {
 		for k := range s.entries {
 			e := &s.entries[k]
 			e.anchor = p.anchor(e.name)
+			p.anchorOf[e.name] = e.anchor
 			links = append(links, fmt.Sprintf("[`%s`](#%s)", e.name, e.anchor))
 		}
 		fmt.Fprintf(p, "- [%s](#%s): %s\n", s.title, title, strings.Join(links, " "))
 	}
-	p.WriteString("- [Models, files and tools](#models-files-and-tools), [Operators](#operators), [Compared with tinygrad](#compared-with-tinygrad)\n")
+	p.WriteString("- [Models, files and tools](#models-files-and-tools), [Operators](#operators), [Compared with tinygrad](#compared-with-tinygrad), " +
+		"[the array API](#compared-with-the-array-api), [jax-js](#compared-with-jax-js)\n")
 	for _, s := range sections {
 		fmt.Fprintf(p, "\n## %s\n", s.title)
 		p.WriteString(sectionHeads[s.title])
@@ -175,6 +179,9 @@ func reference(root string) ([]byte, error) {
 	p.WriteString(referenceTail)
 	p.operators()
 	if err := p.tinygrad(root); err != nil {
+		return nil, err
+	}
+	if err := p.names(root); err != nil {
 		return nil, err
 	}
 	return p.Bytes(), p.err
