@@ -15,7 +15,7 @@ import (
 // of operations and of bytes in proportion to the elements: no kernel compares all elements with all places.
 func TestWorkIsLinear(t *testing.T) {
 	const n, rows = 2048, 2
-	most := map[string]int64{"sort": 1200, "argsort": 1200} // operations for an element; others below
+	most := map[string]int64{"sort": 1200, "argsort": 1200, "scattered products": 1200} // operations for an element; others below
 	for name, build := range map[string]func(m model, x *uop.UOp) *uop.UOp{
 		"cumsum":       func(m model, x *uop.UOp) *uop.UOp { return m.ok(tensor.CumSum(x, 1)) },
 		"cumprod":      func(m model, x *uop.UOp) *uop.UOp { return m.ok(tensor.CumProd(x, 0)) },
@@ -30,6 +30,9 @@ func TestWorkIsLinear(t *testing.T) {
 		},
 		"scatter_reduce": func(m model, x *uop.UOp) *uop.UOp {
 			return m.ok(tensor.ScatterReduce(x, 1, m.index(rows, n), x, tensor.ScatterMax, false))
+		},
+		"scattered products": func(m model, x *uop.UOp) *uop.UOp {
+			return m.ok(tensor.ScatterReduce(m.in(rows, n), 1, m.index(rows, n), x, tensor.ScatterProd, true))
 		},
 		"setitem": func(m model, x *uop.UOp) *uop.UOp {
 			return m.ok(tensor.SetItem(m.in(rows, n), m.ok(tensor.Sum(x, []int{0}, false)), tensor.At(1), tensor.Take(m.index(n))))

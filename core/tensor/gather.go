@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"math"
+
 	"polygrad/core/uop"
 )
 
@@ -192,7 +194,7 @@ func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, inc
 	case ScatterSum:
 		return differentiatedAs(combined(own, uop.Add, src), slow())
 	case ScatterProd:
-		return differentiatedAs(combined(own, uop.Mul, src), slow())
+		return customGradient(gradientOfScattered, combined(own, uop.Mul, src), []*uop.UOp{own, idx, shrinkTo(src, idx.Shape())}, []int64{int64(axis)})
 	case ScatterMax, ScatterMin:
 		at, to := src, own
 		if mode == ScatterMin {
@@ -216,6 +218,39 @@ func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, inc
 	sums := scatterReduce(x, dim, idx, src, ScatterSum, includeSelf)
 	counts := scatterReduce(ones(x.Shape()), dim, idx, ones(idx.Shape()), ScatterSum, includeSelf)
 	return div(sums, counts)
+}
+
+// scatteredProductsRule gives each factor of a product the product of the others: those that are scattered to its place, and the element
+// that is there before.
+func scatteredProductsRule(g, u *uop.UOp, axis int) []*uop.UOp {
+	own, idx, src := u.Src[1], u.Src[2], u.Src[3]
+	g = cast(g, own.DType)
+	scattered := scatterReduce(fullLike(own, 1), axis, idx, src, ScatterProd, true)
+	place := idx
+	if n := own.Shape()[axis].N; n <= math.MaxInt32 { // numbers of 32 bits are sorted in less time
+		place = cast(where(bitAnd(ge(idx, 0), lt(idx, int(n))), idx, -1), uop.Int32)
+	}
+	return []*uop.UOp{nil, mul(g, scattered), nil, mul(gather(mul(g, own).ContiguousOp(), axis, idx), productOfOthers(axis, place, src))}
+}
+
+// productOfOthers is for each element of src the product of the other ones along an axis with the same index: elements are sorted by
+// their indices, and the products before and behind each one are running products, which begin anew where the index changes.
+func productOfOthers(axis int, idx, src *uop.UOp) *uop.UOp {
+	s := src.Shape()
+	number := onesShape(len(s))
+	number[axis] = s[axis]
+	turn := expand(reshape(cast(count0(src.Graph(), s[axis].N), uop.Int32), number), s)
+	order := ordered(idx, axis, false).at
+	back, _ := placesOf(full(src.Graph(), s, uop.Int(0), uop.Int32), axis, uop.Store, order, turn)
+	factor, place := gather(src, axis, order), gather(idx, axis, order)
+	running := func(a uop.PrefixArg, end int64) *uop.UOp {
+		begins := bitOr(eq(turn, int(end)), ne(place, place.NeighbourAlong(a, -1, uop.Int(0))))
+		products := where(begins, 0, factor).PrefixAlong(a, where(begins, factor, 0))
+		return where(begins, 1, products.NeighbourAlong(a, -1, uop.Float(0)))
+	}
+	before := running(uop.PrefixArg{Op: uop.MulAcc, Axis: axis}, 0)
+	behind := running(uop.PrefixArg{Op: uop.MulAcc, Axis: axis, Reverse: true}, s[axis].N-1)
+	return gather(mul(before, behind).ContiguousOp(), axis, back)
 }
 
 // embedding looks up rows of a table: a sum over the one-hot rows of the indices.

@@ -125,6 +125,13 @@ var derivatives = []derivative{
 	{"scatter", -2, 2, shapes(dim(4), dim(3)), func(in inputs) T {
 		return must(tensor.Scatter(in[0].UOp, 0, indices(in[0], 1, 3, 1).UOp, in[1].UOp))
 	}},
+	{"scatter prod", -2, 2, shapes(dim(4), dim(6)), func(in inputs) T {
+		return must(tensor.ScatterReduce(in[0].UOp, 0, indices(in[0], 1, 3, 1, 9, 1, 3).UOp, in[1].UOp, tensor.ScatterProd, true))
+	}},
+	{"scatter prod of two zeros", -2, 2, shapes(dim(4), dim(2)), func(in inputs) T { // the products of others are those of others
+		src := must(tensor.Cat([]*uop.UOp{in[1].UOp, in[1].sub(in[1]).UOp}, 0))
+		return must(tensor.ScatterReduce(in[0].UOp, 0, indices(in[0], 1, 3, 1, 2).UOp, src.UOp, tensor.ScatterProd, false))
+	}},
 	{"scatter sum", -2, 2, shapes(dim(4), dim(3)), func(in inputs) T {
 		return must(tensor.ScatterReduce(in[0].UOp, 0, indices(in[0], 1, 3, 1).UOp, in[1].UOp, tensor.ScatterSum, true))
 	}},

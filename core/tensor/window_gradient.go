@@ -46,9 +46,10 @@ const (
 	gradientOfUpdate
 	gradientOfPrecision // the bits of exponent and mantissa
 	gradientOfShared    // of the second source, which is taken where the third one is computed anyway
+	gradientOfScattered // of products at places: the axis
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared", "scattered products"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -117,6 +118,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return sliceRule(g, u)
 	case gradientOfUpdate:
 		return updateRule(g, u)
+	case gradientOfScattered:
+		return scatteredProductsRule(g, u, int(s.numbers[0]))
 	case gradientOfPrecision:
 		return []*uop.UOp{nil, reducePrecision(g, s.numbers[0], s.numbers[1])}
 	}

@@ -52,7 +52,9 @@ func TestElementsMoveWhereTheirPlacesAreFound(t *testing.T) {
 	}
 }
 
-func moved(g graph, place, v *uop.UOp) *uop.UOp { return v.ConstLike(uop.Float(0)).StoreWhole(0, place, v) }
+func moved(g graph, place, v *uop.UOp) *uop.UOp {
+	return v.ConstLike(uop.Float(0)).StoreWhole(0, place, v)
+}
 
 // A running reduction computes cheap functions of its values in its loop; others run in full vectors, in a kernel of their own.
 func TestRunningReductionsWithFunctions(t *testing.T) {
