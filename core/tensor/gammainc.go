@@ -33,11 +33,21 @@ func runFloat64(fn string, f func(x ...*uop.UOp) *uop.UOp, operands ...*uop.UOp)
 	return inFloat64s(f, operands...), nil
 }
 
-// steps is the number of terms of series and continued fractions: enough for gammaTurn.
-const incompleteSteps = 120
+// incompleteForms are the lengths of the formulas of the incomplete functions, for results in float64 and in shorter types.
+type incompleteForms struct {
+	steps int     // terms of the series and of the continued fraction: enough for a up to turn
+	turn  float64 // from there on the gamma functions are integrals for x near a
+	nodes int     // of the integral
+	reach float64 // of the integral, in standard deviations
+	pairs int     // of steps of the continued fraction of the beta function
+}
 
-// gammaTurn is the parameter a from which on the incomplete gamma functions are integrals for x near a.
-const gammaTurn = 100
+func formsOf(dt *uop.DType) incompleteForms {
+	if dt == uop.Float64 {
+		return incompleteForms{120, 100, 40, 12, 150}
+	}
+	return incompleteForms{56, 40, 28, 9, 90}
+}
 
 // legendre are the nodes in (-1, 1) and the weights of the Gauss-Legendre rule of n points.
 func legendre(n int) (nodes, weights []float64) {
@@ -76,34 +86,43 @@ func log1pLess(x *uop.UOp) *uop.UOp {
 }
 
 // gammaParts are P(a, x) and Q(a, x) for a > 0 and 0 < x < infinity, and where P is the one that is computed, the other is 1 less it.
-func gammaParts(a, x *uop.UOp) (p, q *uop.UOp) {
-	large := bitAnd(gt(a, gammaTurn), bitAnd(gt(x, mul(a, 0.7)), lt(x, mul(a, 1.4))))
+func gammaParts(a, x *uop.UOp, forms incompleteForms) (p, q *uop.UOp) {
+	large := bitAnd(gt(a, forms.turn), bitAnd(gt(x, mul(a, 0.7)), lt(x, mul(a, 1.4))))
 	lower := lt(x, add(a, 1))
 	// The density x^a e^-x / Gamma(a+1) times a sum, or times a continued fraction.
 	small := where(large, 1, a)
 	front := exp(sub(sub(mul(small, log(x)), x), lgammaFloat64(add(small, 1))))
 	sx := where(bitAnd(lower, logicalNot(large)), x, 0.5)
-	total := likeConst(x, 1)
-	for k := incompleteSteps; k >= 1; k-- {
-		total = mulAdd(div(sx, add(small, k)), total, likeConst(x, 1))
+	// Both are quotients over/under, divided in the end: the series 1 + x/(a+1) (1 + x/(a+2) (…)), in units of a+1, and the fraction
+	// x+1-a + 1(a-1)/(x+3-a + 2(a-2)/…), in units of x. So neither part overflows.
+	unit := reciprocal(add(small, 1))
+	sx = mul(sx, unit)
+	over, under := likeConst(x, 1), likeConst(x, 1)
+	for k := forms.steps; k >= 1; k-- {
+		under = mul(under, mulAdd(unit, k-1, likeConst(x, 1)))
+		over = mulAdd(sx, over, under)
 	}
+	total := div(over, under)
 	fx, fa := where(bitOr(lower, large), 2, x), where(bitOr(lower, large), 0.5, a)
-	fraction := sub(add(fx, 2*incompleteSteps+1), fa)
-	for k := incompleteSteps; k >= 1; k-- {
-		fraction = add(sub(add(fx, 2*k-1), fa), div(mul(sub(fa, k), k), fraction))
+	unit = reciprocal(fx)
+	less := mulAdd(neg(fa), unit, likeConst(x, 1))
+	over, under = mulAdd(unit, 2*forms.steps+1, less), likeConst(x, 1)
+	unit2 := square(unit)
+	for k := forms.steps; k >= 1; k-- {
+		over, under = add(mul(mulAdd(unit, 2*k-1, less), over), mul(mul(mul(sub(fa, k), k), unit2), under)), over
 	}
-	part := where(lower, mul(front, total), mul(mul(front, small), reciprocal(fraction)))
+	part := where(lower, mul(front, total), mul(mul(front, small), div(mul(under, unit), over)))
 	// For large a, the integral of the density from x to where it is less than rounding.
-	la := where(large, a, 2*gammaTurn)
-	lx := where(large, x, 2*gammaTurn)
+	la := where(large, a, 2*forms.turn)
+	lx := where(large, x, 2*forms.turn)
 	top := sub(la, 1)
 	width := sqrt(top)
 	above := gt(lx, top)
-	up := mul(width, 12)
-	end := where(above, add(maximum(add(top, up), add(lx, mul(width, 6))), 0), maximum(minimum(sub(top, up), sub(lx, mul(width, 6))), 0))
+	up := mul(width, forms.reach)
+	end := where(above, add(maximum(add(top, up), add(lx, mul(width, forms.reach/2))), 0), maximum(minimum(sub(top, up), sub(lx, mul(width, forms.reach/2))), 0))
 	middle, half := mul(add(lx, end), 0.5), mul(sub(end, lx), 0.5)
 	integral := likeConst(x, 0)
-	nodes, weights := legendre(40)
+	nodes, weights := legendre(forms.nodes)
 	for i, node := range nodes {
 		u := div(sub(add(middle, mul(half, node)), top), top)
 		integral = add(integral, mul(exp(mul(top, log1pLess(maximum(u, -1+1e-300)))), weights[i]))
@@ -121,11 +140,11 @@ func gammaParts(a, x *uop.UOp) (p, q *uop.UOp) {
 func lgammaFloat64(x *uop.UOp) *uop.UOp { return withDerivative("lgamma", lgamma, digamma)(x) }
 
 // incompleteGamma is P or Q with their values at the limits of the arguments.
-func incompleteGamma(upper bool) func(x ...*uop.UOp) *uop.UOp {
+func incompleteGamma(upper bool, forms incompleteForms) func(x ...*uop.UOp) *uop.UOp {
 	return func(ax ...*uop.UOp) *uop.UOp {
 		a, x := ax[0], ax[1]
 		inside := bitAnd(bitAnd(gt(a, 0), gt(x, 0)), bitAnd(isFinite(a), isFinite(x)))
-		p, q := gammaParts(where(inside, a, 1), where(inside, x, 1))
+		p, q := gammaParts(where(inside, a, 1), where(inside, x, 1), forms)
 		value, at0, at1 := p, 0.0, 1.0
 		if upper {
 			value, at0, at1 = q, 1, 0
@@ -137,14 +156,25 @@ func incompleteGamma(upper bool) func(x ...*uop.UOp) *uop.UOp {
 	}
 }
 
+// runIncomplete is runFloat64 for a function whose formulas depend on the type of the result.
+func runIncomplete(fn string, f func(forms incompleteForms) func(x ...*uop.UOp) *uop.UOp, operands ...*uop.UOp) (r *uop.UOp, err error) {
+	defer guard(fn, &err)
+	needSame("operands", operands...)
+	dt := operands[0].DType
+	for _, x := range operands {
+		dt = uop.LeastUpper(dt, x.DType)
+	}
+	return inFloat64s(f(formsOf(dt)), operands...), nil
+}
+
 // GammaInc is the regularised lower incomplete gamma function P(a, x).
 func GammaInc(a, x *uop.UOp) (*uop.UOp, error) {
-	return runFloat64("GammaInc", incompleteGamma(false), a, x)
+	return runIncomplete("GammaInc", func(f incompleteForms) func(x ...*uop.UOp) *uop.UOp { return incompleteGamma(false, f) }, a, x)
 }
 
 // GammaIncC is the regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x), accurate where it is small.
 func GammaIncC(a, x *uop.UOp) (*uop.UOp, error) {
-	return runFloat64("GammaIncC", incompleteGamma(true), a, x)
+	return runIncomplete("GammaIncC", func(f incompleteForms) func(x ...*uop.UOp) *uop.UOp { return incompleteGamma(true, f) }, a, x)
 }
 
 // lbeta is log(B(a, b)) for a, b > 0: for large sums without the cancellation of log gamma.
@@ -170,33 +200,45 @@ func lbeta(a, b *uop.UOp) *uop.UOp {
 }
 
 // betaFraction is I_x(a, b) for x < (a+1)/(a+b+2) by its continued fraction, with the density in front.
-func betaFraction(a, b, x, other *uop.UOp) *uop.UOp {
-	const pairs = 150
-	d := likeConst(x, 1)
+func betaFraction(a, b, x, other *uop.UOp, pairs int) *uop.UOp {
+	// 1 + even/(1 + odd/(…)) as a quotient over/under, which is divided now and then so that neither overflows.
+	over, under := likeConst(x, 1), likeConst(x, 1)
 	sum := add(a, b)
 	for m := pairs; m >= 1; m-- {
-		even := div(mul(mul(x, sub(b, m)), m), mul(add(a, 2*m-1), add(a, 2*m)))
-		odd := div(neg(mul(mul(x, add(a, m)), add(sum, m))), mul(add(a, 2*m), add(a, 2*m+1)))
-		d = add(1, div(even, add(1, div(odd, d))))
+		// One division for both: that of the product of their divisors.
+		before, at, after := add(a, 2*m-1), add(a, 2*m), add(a, 2*m+1)
+		r := div(x, mul(mul(before, at), after))
+		even := mul(mul(mul(sub(b, m), m), after), r)
+		odd := neg(mul(mul(mul(add(a, m), add(sum, m)), before), r))
+		inner := mulAdd(odd, under, over)
+		over, under = mulAdd(even, over, inner), inner
+		if m%8 == 0 {
+			over, under = div(over, under), likeConst(x, 1)
+		}
 	}
+	d := div(over, under)
 	first := neg(div(mul(sum, x), add(a, 1)))
 	front := exp(sub(add(mul(a, log(x)), mul(b, log(other))), lbeta(a, b)))
 	return div(front, mul(a, add(1, div(first, d))))
 }
 
-func betaInc(abx ...*uop.UOp) *uop.UOp {
+func betaInc(pairs int, abx ...*uop.UOp) *uop.UOp {
 	a, b, x := abx[0], abx[1], abx[2]
 	inside := bitAnd(bitAnd(bitAnd(gt(a, 0), gt(b, 0)), bitAnd(gt(x, 0), lt(x, 1))), bitAnd(isFinite(a), isFinite(b)))
 	a1, b1, x1 := where(inside, a, 1), where(inside, b, 1), where(inside, x, 0.5)
 	swap := gt(x1, div(add(a1, 1), add(add(a1, b1), 2)))
-	r := betaFraction(where(swap, b1, a1), where(swap, a1, b1), where(swap, sub(1, x1), x1), where(swap, x1, sub(1, x1)))
+	r := betaFraction(where(swap, b1, a1), where(swap, a1, b1), where(swap, sub(1, x1), x1), where(swap, x1, sub(1, x1)), pairs)
 	r = where(swap, sub(1, r), r)
 	known := bitAnd(bitAnd(gt(a, 0), gt(b, 0)), bitOr(eq(x, 0), eq(x, 1)))
 	return where(inside, r, where(known, x, math.NaN()))
 }
 
 // BetaInc is the regularised incomplete beta function I_x(a, b).
-func BetaInc(a, b, x *uop.UOp) (*uop.UOp, error) { return runFloat64("BetaInc", betaInc, a, b, x) }
+func BetaInc(a, b, x *uop.UOp) (*uop.UOp, error) {
+	return runIncomplete("BetaInc", func(f incompleteForms) func(x ...*uop.UOp) *uop.UOp {
+		return func(x ...*uop.UOp) *uop.UOp { return betaInc(f.pairs, x...) }
+	}, a, b, x)
+}
 
 // Beta is the beta function for positive operands.
 func Beta(a, b *uop.UOp) (*uop.UOp, error) {
