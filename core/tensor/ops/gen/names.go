@@ -146,6 +146,6 @@ func (p *page) standsFor(modules []string, name string) string {
 // definedInPython tells whether a source of Python defines a name for users, or imports it as one.
 func definedInPython(source, name string) bool {
 	word := regexp.QuoteMeta(name)
-	return regexp.MustCompile(`(?m)^(def|class) ` + word + `\b|^(\w+, )*` + word + `(, \w+)* = |^    ` + word + `,$|import .*\b` + word + `$`).MatchString(source) &&
+	return regexp.MustCompile(`(?m)^(def|class) `+word+`\b|^(\w+, )*`+word+`(, \w+)* = |^    `+word+`,$|import .*\b`+word+`$`).MatchString(source) &&
 		!slices.Contains([]string{"", "_"}, name)
 }

@@ -89,7 +89,7 @@ type page struct {
 	anchors map[string]int
 	// anchorOf are the anchors of operations and classes.
 	anchorOf map[string]string
-	err     error
+	err      error
 }
 
 // reference writes docs/api.md from the descriptions and from the sources of the languages below the root of the project.
