@@ -7,6 +7,7 @@ const FILES = 'it reads files by their names, which a page has not'
 export const files = {
   'bundle.test.js': 'it runs a bundler',
   'example.test.js': PROGRAMS,
+  'fetched.test.js': 'it starts a server',
   'files.test.js': FILES,
   'hub.test.js': 'it downloads into a folder, from a server that it starts',
   'jax_names.test.js': FILES,

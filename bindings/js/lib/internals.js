@@ -6,7 +6,8 @@ const { Base, describe, count, made, handleOf } = require('./base.js')
 const { types, toDType } = require('./dtype.js')
 const { isOptions, show } = require('./arguments.js')
 const { inspect } = require('./host/node.js')
+const { expressed, tracing } = require('./trace.js')
 
-const internals = { lib, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect }
+const internals = { lib, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, expressed, tracing }
 
 module.exports = { internals }

@@ -35,7 +35,8 @@ const TWINS = {
   'lib/host/place.js': 'lib/host/place_browser.js',
   'lib/remote/start.js': 'lib/remote/start_browser.mjs',
   'lib/hub.js': 'lib/host/hub.js',
-  'lib/download.js': 'lib/host/download.js'
+  'lib/download.js': 'lib/host/download.js',
+  'lib/host/store.js': 'lib/host/store_browser.js'
 }
 
 const forBrowsers = {
@@ -49,7 +50,7 @@ const forBrowsers = {
 }
 
 /** Modules of other packages' names, which are files of their own beside the module. */
-const COMPATIBLE = ['jax']
+const COMPATIBLE = ['jax', 'optax', 'loaders']
 
 /** Groups of functions that the module exports as objects, each of which has an entry of its own. */
 const GROUPS = {
@@ -65,6 +66,9 @@ function exported (object, names) {
   return `import { ${object} } from './polygrad.js'\nconst { ${taken} } = ${object}\nexport { ${given} }\n`
 }
 
+/** What the library itself has no part of. */
+const STORE = 'lib/host/store.js'
+
 /** Names that the module exports itself. */
 const PUBLIC = ['Tensor', 'PolygradError']
 
@@ -75,7 +79,9 @@ const besides = {
     onResolve({ filter: /^\./ }, ({ path: name, resolveDir, kind }) => {
       if (kind === 'entry-point') return null
       if (name === './polygrad.js') return { path: name, external: true }
-      const file = path.relative(ROOT, path.join(resolveDir, name))
+      const asked = path.relative(ROOT, path.join(resolveDir, name))
+      if (asked === STORE) return { path: path.join(ROOT, TWINS[STORE]) }
+      const file = TWINS[asked] ?? asked
       const [, folder] = file.split(path.sep)
       if (COMPATIBLE.includes(folder)) {
         const own = path.join(resolveDir, '/').startsWith(path.join(ROOT, 'lib', folder, '/'))

@@ -303,3 +303,54 @@ test('errors are of the kinds of jax-js', () => {
   }
   for (const [name, uses] of Object.entries(kinds)) for (const use of uses) assert.throws(use, { name }, String(use))
 })
+
+test('values are those of JAX', () => {
+  const calls = require('./jax/values.json')
+  assert.ok(calls.length > 450)
+  const given = (x) => {
+    if (Array.isArray(x)) return x.map(given)
+    if (x === null || typeof x !== 'object') return x
+    if ('number' in x) return Number(x.number.replace('inf', 'Infinity'))
+    if ('array' in x) return np.array(numbersIn(x.array), { dtype: x.dtype })
+    return Object.fromEntries(Object.entries(x).map(([key, value]) => [key, given(value)]))
+  }
+  const numbersIn = (x) => Array.isArray(x) ? x.map(numbersIn) : typeof x === 'string' ? Number(x) : x
+  const compare = (found, expected, what) => {
+    if (Array.isArray(expected)) {
+      assert.strictEqual(found.length, expected.length, what)
+      expected.forEach((part, i) => compare(found[i], part, what))
+      return
+    }
+    assert.deepStrictEqual(np.shape(found), expected.shape, what)
+    const values = [found.js()].flat(Infinity)
+    expected.values.forEach((value, i) => {
+      const wanted = given(value)
+      const same = Object.is(values[i], wanted) || Math.abs(values[i] - wanted) <= 2e-5 * (1 + Math.abs(wanted)) || values[i] === wanted ||
+        (Number.isNaN(values[i]) && Number.isNaN(wanted))
+      assert.ok(same, `${what}: ${values[i]} at ${i}, expected ${wanted}`)
+    })
+  }
+  const spaces = { numpy: np, 'numpy.linalg': np.linalg, nn, lax, 'lax.linalg': lax.linalg, scipySpecial }
+  const wrong = []
+  for (const { space, name, args, options, found } of calls) {
+    const f = spaces[space][name]
+    const what = `${space}.${name}(${JSON.stringify(args)}, ${JSON.stringify(options)})`
+    try {
+      const positional = given(args)
+      if (Object.keys(options).length > 0) {
+        while (positional.length < PLACES[name]) positional.push(undefined)
+        positional.push(given(options))
+      }
+      compare(f(...positional), found, what)
+    } catch (error) {
+      wrong.push(`${what}: ${error.message}`)
+    }
+  }
+  assert.deepStrictEqual(wrong, [])
+})
+
+/** Where options stand among the arguments of functions that have optional ones before them. */
+const PLACES = {
+  sum: 2, prod: 2, mean: 2, max: 2, min: 2, ptp: 2, std: 2, var_: 2, any: 2, all: 2, countNonzero: 2, argmax: 2, argmin: 2, nanargmax: 2,
+  nanargmin: 2, average: 2, cov: 2, trapezoid: 2, diff: 3, logsumexp: 2
+}

@@ -6,9 +6,16 @@ const { describe, count, made, handleOf } = require('../base.js')
 const { lib } = require('../library.js')
 const { types } = require('../dtype.js')
 const { Tensor } = require('../tensor.js')
-const { show } = require('../arguments.js')
+const { isOptions, show } = require('../arguments.js')
+const { expressed, tracing } = require('../trace.js')
 
 const KINDS = ['shared', 'strict']
+
+/** Arrays that so many calls lie between and the last computed ones are computed: expressions in loops do not grow without end. */
+const DEEPEST = 64
+
+/** The greatest depth of the arrays that the call in progress has taken. */
+let depth = 0
 
 /** Whether calls consume their arguments. */
 let strict = false
@@ -71,6 +78,8 @@ class JaxArray {
     arraysOn.set(tensor, (arraysOn.get(tensor) ?? 0) + 1)
     /** What it was, once it is freed. */
     this._was = null
+    this._depth = depth + 1
+    if (this._depth > DEEPEST) settle([this])
   }
 
   // What it is
@@ -189,6 +198,14 @@ class JaxArray {
 /** A tensor that stays when the arrays on another one are freed. */
 const retained = (tensor) => made(lib.poly_array_retain(handleOf(tensor)))
 
+/** Computes arrays, unless a function is traced. */
+function settle (arrays) {
+  if (arrays.length === 0 || tracing() || expressed()) return
+  const [first, ...others] = arrays.map((array) => array._tensor)
+  first.realize(...others)
+  for (const array of arrays) array._depth = 0
+}
+
 function free (array) {
   array._was = array.aval
   const tensor = array._tensor
@@ -201,7 +218,11 @@ function free (array) {
 /** An array that is not freed. */
 function alive (array) {
   if (array._count > 0) return array
-  throw new ReferenceError(`${array} was disposed: use .ref for an array that is used again after a call has consumed it`)
+  throw consumed(array)
+}
+
+function consumed (array) {
+  return new ReferenceError(`${array} was disposed: use .ref for an array that is used again after a call has consumed it`)
 }
 
 /** A copy of the elements as a typed array: bools as int32, types that JavaScript lacks as float32. */
@@ -221,6 +242,7 @@ let taken = null
 /** An argument of a call, as it is. */
 function take (array) {
   alive(array)
+  depth = Math.max(depth, array._depth)
   if (strict && taken !== null) {
     array._count--
     taken.push(array)
@@ -230,20 +252,17 @@ function take (array) {
 
 /** Does something with arguments, which it takes, and frees what nobody owns afterwards. */
 function call (body) {
-  if (!strict) return body()
-  const before = taken
-  const own = taken = []
-  const done = () => {
-    taken = before
-    for (const array of own) if (array._count === 0 && array._tensor !== null) free(array)
-  }
-  let result
+  const [before, outer] = [taken, depth]
+  const own = strict ? [] : null
+  taken = own
+  depth = 0
   try {
-    result = body()
+    return body()
   } finally {
-    done()
+    taken = before
+    depth = outer
+    own?.forEach((array) => array._count === 0 && array._tensor !== null && free(array))
   }
-  return result
 }
 
 /** What is called within a call by users: it takes arguments of its own. */
@@ -255,6 +274,53 @@ function apart (body) {
   } finally {
     taken = before
   }
+}
+
+/** Calls of functions of consumes that are in progress. */
+let nested = 0
+
+/**
+ * A function that consumes the arrays among its arguments as others do, though its body uses them as often as it likes. Arrays that it
+ * returns as they came stay; those that it returns are computed together.
+ */
+function consumes (f) {
+  if (typeof f !== 'function') throw new TypeError(`consumes: f: ${show(f)}, expected a function`)
+  const arraysIn = (tree, found = []) => {
+    if (tree instanceof JaxArray) found.push(tree)
+    else if (Array.isArray(tree)) tree.forEach((item) => arraysIn(item, found))
+    else if (isOptions(tree)) Object.values(tree).forEach((item) => arraysIn(item, found))
+    return found
+  }
+  const fn = (...args) => {
+    nested++
+    let found
+    try {
+      found = owning(args)
+    } finally {
+      nested--
+    }
+    if (nested === 0) settle(arraysIn(found).filter((array) => array._tensor !== null))
+    return found
+  }
+  const owning = (args) => {
+    if (!strict) return f(...args)
+    const given = arraysIn(args)
+    for (const array of given) {
+      if (given.filter((other) => other === array).length > alive(array)._count) throw consumed(array)
+    }
+    strict = false
+    let result
+    try {
+      result = apart(() => f(...args))
+    } finally {
+      strict = true
+    }
+    const own = new Set(given)
+    for (const array of arraysIn(result)) if (own.has(array)) array._count++
+    for (const array of given) if (--array._count === 0) free(array)
+    return result
+  }
+  return Object.defineProperty(fn, 'name', { value: f.name })
 }
 
 function consuming (array, read) {
@@ -272,4 +338,4 @@ async function consumingAsync (array, read) {
   }
 }
 
-module.exports = { Array: JaxArray, ShapedArray, setOwnership, alive, take, call, apart, retained }
+module.exports = { Array: JaxArray, ShapedArray, setOwnership, alive, take, call, apart, consumes, retained }

@@ -152,6 +152,12 @@ export class Array {
 /** Whether calls consume their arguments; the kind before is returned. */
 export function setOwnership(kind: 'shared' | 'strict'): 'shared' | 'strict'
 
+/**
+ * A function that consumes the arrays among its arguments as those of this module do after setOwnership('strict'), though its body uses
+ * them as often as it likes. What it returns is computed at once.
+ */
+export function consumes<F extends (...args: any[]) => any>(f: F): F
+
 /** The names of devices. cpu and wasm are the kernels of the library: those of the processor in Node, WebAssembly in browsers. */
 export const devices: readonly Device[]
 

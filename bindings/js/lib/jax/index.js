@@ -1,7 +1,7 @@
 'use strict'
 /** Programs that are written for @jax-js/jax, on tensors of polygrad. index.d.ts tells what the names do. */
 
-const { Array: JaxArray, setOwnership } = require('./array.js')
+const { Array: JaxArray, consumes, setOwnership } = require('./array.js')
 const { DType } = require('./types.js')
 const { numpy } = require('./numpy.js')
 const { lax } = require('./lax.js')
@@ -23,6 +23,7 @@ module.exports = {
   Jaxpr,
   blockUntilReady,
   checkpoint,
+  consumes,
   defaultDevice,
   devicePut,
   devices,

@@ -20,10 +20,12 @@ const pair = (f) => (lhs, rhs, ...rest) => f(...promotedTensors([lhs, rhs]), ...
 const convolution = pair((lhs, rhs, strides, padding, { lhsDilation, rhsDilation, featureGroupCount = 1 } = {}) =>
   X.convGeneralDilated(lhs, rhs, {
     windowStrides: strides,
-    padding: padding === 'SAME_LOWER' ? lowerPadding(lhs, rhs, strides, lhsDilation, rhsDilation) : padding,
+    padding: padding === 'SAME_LOWER' ? lowerPadding(lhs, rhs, strides, lhsDilation, rhsDilation) : flatten(padding),
     ...given({ lhsDilation, rhsDilation }),
     featureGroupCount
   }))
+
+const flatten = (padding) => Array.isArray(padding) ? padding.flat() : padding
 
 /** Padding that keeps sizes: of an odd amount the greater half is in front. */
 function lowerPadding (lhs, rhs, strides, lhsDilation = [], rhsDilation = []) {
@@ -32,13 +34,13 @@ function lowerPadding (lhs, rhs, strides, lhsDilation = [], rhsDilation = []) {
     const window = (shapeOf(rhs)[i + 2] - 1) * (rhsDilation[i] ?? 1) + 1
     const all = Math.max(0, (Math.ceil(size / strides[i]) - 1) * strides[i] + window - size)
     return [Math.ceil(all / 2), Math.floor(all / 2)]
-  })
+  }).flat()
 }
 
 /** The padding of a dilated image for that of the convolution that is transposed. */
 function transposedPadding (padding, rhs, rhsDilation = []) {
   if (!Array.isArray(padding)) return padding
-  return padding.map((ends, i) => ends.map((n) => (shapeOf(rhs)[i + 2] - 1) * (rhsDilation[i] ?? 1) - n))
+  return padding.flatMap((ends, i) => ends.map((n) => (shapeOf(rhs)[i + 2] - 1) * (rhsDilation[i] ?? 1) - n))
 }
 
 /** The settings that are given. */

@@ -1,0 +1,60 @@
+/** Files of models and their tokens: programs that are written for @jax-js/loaders run on this module. */
+
+import type * as files from './safetensors.js'
+import type * as tokens from './tokenizers.js'
+
+export type FetchProgress = { loadedBytes: number, totalBytes?: number }
+
+/** What is known of a file. */
+export interface OPFSFileInfo { name: string, lastModified: Date, size: number }
+
+/** Files by their names: in browsers in the origin's private file system, in Node in ~/.cache/polygrad/files or POLYGRAD_CACHE. */
+export class OPFS {
+  /** Keeps bytes under a name. */
+  write(name: string, data: Uint8Array): Promise<void>
+  /** The bytes of a name, null if there are none. */
+  read(name: string): Promise<Uint8Array | null>
+  /** What is known of a name, null if it is not there. */
+  info(name: string): Promise<OPFSFileInfo | null>
+  /** What is there. */
+  list(): Promise<OPFSFileInfo[]>
+  /** Takes a name away, and gives what was known of it. */
+  remove(name: string): Promise<OPFSFileInfo | null>
+  /** Takes all names away. */
+  clear(): Promise<void>
+}
+
+/** The files of cachedFetch. */
+export const opfs: OPFS
+
+/** The bytes at a URL, which are kept for the next call. onProgress is told how many have come. An answer that is no success is an Error. */
+export function cachedFetch(
+  input: string | URL, init?: RequestInit, onProgress?: (progress: FetchProgress) => void
+): Promise<Uint8Array>
+
+/** Rules by which names of weights become others. */
+export interface WeightMapperParams {
+  exact: Record<string, string>
+  prefix: Record<string, string>
+  suffix: Record<string, string>
+  substring: Record<string, string>
+  /** Whether words behind _ begin with a capital instead. */
+  autoCamelCase: boolean
+}
+
+/** Names of weights in the words of another program. */
+export class WeightMapper {
+  constructor(params: Partial<WeightMapperParams>)
+  /** A name by one exact rule, or by the first rule for its beginning, the first for its end and all for its parts. */
+  mapKey(key: string): string
+  /** The name that mapKey makes another one of. */
+  unmapKey(key: string): string
+  mapObject<T>(obj: Record<string, T>): Record<string, T>
+  unmapObject<T>(obj: Record<string, T>): Record<string, T>
+}
+
+/** Files in the format safetensors. */
+export const safetensors: typeof files
+
+/** Tokens of texts. */
+export const tokenizers: typeof tokens
