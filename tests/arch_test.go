@@ -63,6 +63,7 @@ var below = map[string][]string{
 	"special":       {"polygrad"},
 	"tree":          {"polygrad"},
 	"linalg":        {"polygrad"},
+	"fft":           {"polygrad"},
 	"numpy":         {"polygrad"},
 	"model":         {"exec", "exec/pages", "core/tensor", "core/gradient", "core/uop"},
 	"capi/original": {"model", "core/tensor", "core/uop"},

@@ -13,6 +13,7 @@ export * as random from './lib/random.js'
 export * as lax from './lib/lax.js'
 export * as special from './lib/special.js'
 export * as linalg from './lib/linalg.js'
+export * as fft from './lib/fft.js'
 export * as numpy from './lib/numpy.js'
 /** Functions of functions: gradients, Jacobians, tangents, batches, rules and compiled functions. */
 export * as func from './lib/func/index.js'

@@ -21,6 +21,7 @@ const random = require('./lib/random.js')
 const lax = require('./lib/lax.js')
 const special = require('./lib/special.js')
 const linalg = require('./lib/linalg.js')
+const fft = require('./lib/fft.js')
 const numpy = require('./lib/numpy.js')
 const func = require('./lib/func/index.js')
 const { encode } = require('./lib/safetensors.js')
@@ -42,6 +43,7 @@ module.exports = {
   lax,
   special,
   linalg,
+  fft,
   numpy,
   func,
   nn,

@@ -54,7 +54,8 @@ const COMPATIBLE = ['jax', 'optax', 'loaders']
 
 /** Groups of functions that the module exports as objects, each of which has an entry of its own. */
 const GROUPS = {
-  random: 'lib/random.js', lax: 'lib/lax.js', special: 'lib/special.js', linalg: 'lib/linalg.js', numpy: 'lib/numpy.js',
+  random: 'lib/random.js', lax: 'lib/lax.js', special: 'lib/special.js', linalg: 'lib/linalg.js',
+  fft: 'lib/fft.js', numpy: 'lib/numpy.js',
   func: 'lib/func/index.js'
 }
 

@@ -12,7 +12,7 @@ const build = path.join(root, '..', '..', 'build')
 const native = path.join(root, 'native')
 const web = path.join(root, 'web')
 const MODULES = ['', '-worker', '-remote', '-remote-worker', '-jax', '-optax', '-loaders'].map((name) => `polygrad${name}`)
-const GROUPS = ['random', 'lax', 'special', 'linalg', 'numpy', 'func'].map((name) => `polygrad-${name}.js`)
+const GROUPS = ['random', 'lax', 'special', 'linalg', 'fft', 'numpy', 'func'].map((name) => `polygrad-${name}.js`)
 const WEB = [...MODULES.flatMap((name) => [`${name}.js`, `${name}.js.map`]), ...GROUPS, 'polygrad.wasm']
 const license = path.join(root, 'LICENSE')
 

@@ -23,7 +23,7 @@ test('A bundler takes what a page uses of the package', async (t) => {
   }
   const tensor = await sizeOf('Tensor')
   const all = await sizeOf(
-    'Tensor, nn, hf, viz, Instance, TinyJit, download, safetensors, Variable, random, lax, special, linalg, numpy, func')
+    'Tensor, nn, hf, viz, Instance, TinyJit, download, safetensors, Variable, random, lax, special, linalg, fft, numpy, func')
   assert.ok(tensor.size < MOST, `${tensor.size} bytes for Tensor`)
   assert.ok(tensor.size < 0.7 * all.size, `${tensor.size} bytes for Tensor, ${all.size} for everything`)
   const functions = await sizeOf('uniform, split', './polygrad-random.js')

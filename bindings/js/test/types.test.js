@@ -98,7 +98,7 @@ test('what the entries export is declared', async () => {
   }
 })
 
-for (const group of ['random', 'lax', 'special', 'linalg', 'numpy', 'func']) {
+for (const group of ['random', 'lax', 'special', 'linalg', 'fft', 'numpy', 'func']) {
   test(`polygrad/${group} exports the functions of ${group}, all declared with a comment`, async () => {
     const { default: whole, 'module.exports': _, ...module } = await import(`polygrad/${group}`)
     assert.strictEqual(whole, polygrad[group])

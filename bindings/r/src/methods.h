@@ -288,24 +288,24 @@ static const Param p386[] = {{"rtol", 'o', 1}};
 static const Param p387[] = {{"keepdims", 'b', 0}, {"ord", 'G', 0}};
 static const Param p388[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"ord", 'f', 0}};
 static const Param p389[] = {{"p", 'G', 0}};
-static const Param p421[] = {{"y", 'o', 0}};
-static const Param p422[] = {{"y", 'o', 0}};
-static const Param p423[] = {{"y", 'o', 0}};
-static const Param p424[] = {{"y", 'o', 0}};
-static const Param p425[] = {{"y", 'o', 0}};
-static const Param p426[] = {{"y", 'o', 0}};
-static const Param p427[] = {{"y", 'o', 0}};
-static const Param p428[] = {{"y", 'o', 0}};
-static const Param p429[] = {{"y", 'o', 0}};
-static const Param p430[] = {{"y", 'o', 0}};
-static const Param p431[] = {{"y", 'o', 0}};
-static const Param p432[] = {{"y", 'o', 0}};
-static const Param p433[] = {{"y", 'o', 0}};
-static const Param p434[] = {{"y", 'o', 0}};
-static const Param p435[] = {{"y", 'o', 0}};
-static const Param p436[] = {{"y", 'o', 0}};
-static const Param p437[] = {{"y", 'o', 0}};
-static const Param p438[] = {{"y", 'o', 0}};
+static const Param p391[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p392[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p393[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p394[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p395[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p396[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p397[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p398[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p399[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p400[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p401[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p402[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p403[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p404[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p405[] = {{"axes", 'X', 1}};
+static const Param p406[] = {{"axes", 'X', 1}};
+static const Param p407[] = {{"n", 'i', 0}, {"d", 'f', 0}};
+static const Param p408[] = {{"n", 'i', 0}, {"d", 'f', 0}};
 static const Param p439[] = {{"y", 'o', 0}};
 static const Param p440[] = {{"y", 'o', 0}};
 static const Param p441[] = {{"y", 'o', 0}};
@@ -313,187 +313,205 @@ static const Param p442[] = {{"y", 'o', 0}};
 static const Param p443[] = {{"y", 'o', 0}};
 static const Param p444[] = {{"y", 'o', 0}};
 static const Param p445[] = {{"y", 'o', 0}};
-static const Param p463[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
-static const Param p466[] = {{"y", 'o', 0}};
-static const Param p467[] = {{"y", 'o', 0}};
-static const Param p468[] = {{"y", 'o', 0}};
-static const Param p469[] = {{"y", 'o', 0}};
-static const Param p470[] = {{"y", 'o', 0}};
-static const Param p471[] = {{"y", 'o', 0}};
-static const Param p472[] = {{"y", 'o', 0}};
-static const Param p473[] = {{"y", 'o', 0}};
-static const Param p474[] = {{"y", 'o', 0}};
-static const Param p475[] = {{"y", 'o', 0}};
-static const Param p476[] = {{"y", 'o', 0}};
-static const Param p477[] = {{"y", 'o', 0}};
-static const Param p478[] = {{"y", 'o', 0}};
-static const Param p479[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p480[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
-static const Param p481[] = {{"min", 'o', 1}, {"max", 'o', 1}};
-static const Param p482[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p483[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p484[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p485[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p486[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p487[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p488[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p489[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p490[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p491[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p492[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p493[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p494[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p495[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p496[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p497[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p498[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p499[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p500[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p501[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p446[] = {{"y", 'o', 0}};
+static const Param p447[] = {{"y", 'o', 0}};
+static const Param p448[] = {{"y", 'o', 0}};
+static const Param p449[] = {{"y", 'o', 0}};
+static const Param p450[] = {{"y", 'o', 0}};
+static const Param p451[] = {{"y", 'o', 0}};
+static const Param p452[] = {{"y", 'o', 0}};
+static const Param p453[] = {{"y", 'o', 0}};
+static const Param p454[] = {{"y", 'o', 0}};
+static const Param p455[] = {{"y", 'o', 0}};
+static const Param p456[] = {{"y", 'o', 0}};
+static const Param p457[] = {{"y", 'o', 0}};
+static const Param p458[] = {{"y", 'o', 0}};
+static const Param p459[] = {{"y", 'o', 0}};
+static const Param p460[] = {{"y", 'o', 0}};
+static const Param p461[] = {{"y", 'o', 0}};
+static const Param p462[] = {{"y", 'o', 0}};
+static const Param p463[] = {{"y", 'o', 0}};
+static const Param p481[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
+static const Param p484[] = {{"y", 'o', 0}};
+static const Param p485[] = {{"y", 'o', 0}};
+static const Param p486[] = {{"y", 'o', 0}};
+static const Param p487[] = {{"y", 'o', 0}};
+static const Param p488[] = {{"y", 'o', 0}};
+static const Param p489[] = {{"y", 'o', 0}};
+static const Param p490[] = {{"y", 'o', 0}};
+static const Param p491[] = {{"y", 'o', 0}};
+static const Param p492[] = {{"y", 'o', 0}};
+static const Param p493[] = {{"y", 'o', 0}};
+static const Param p494[] = {{"y", 'o', 0}};
+static const Param p495[] = {{"y", 'o', 0}};
+static const Param p496[] = {{"y", 'o', 0}};
+static const Param p497[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p498[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p499[] = {{"min", 'o', 1}, {"max", 'o', 1}};
+static const Param p500[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p501[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
 static const Param p502[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p503[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p504[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p505[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p506[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p506[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p507[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p508[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p508[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
 static const Param p509[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p510[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
-static const Param p511[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p512[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p513[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p514[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p515[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
-static const Param p516[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
-static const Param p517[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
-static const Param p518[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
-static const Param p519[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
-static const Param p520[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
-static const Param p521[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
-static const Param p522[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
-static const Param p523[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p524[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p525[] = {{"axis", 'x', 0}};
-static const Param p526[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p527[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p528[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
-static const Param p529[] = {{"bins", 't', 0}, {"right", 'b', 0}};
-static const Param p530[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
-static const Param p531[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
-static const Param p532[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p533[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p534[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p535[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p536[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p537[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p538[] = {{"values", 't', 0}, {"invert", 'b', 0}};
-static const Param p539[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p540[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p541[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p542[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p543[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
-static const Param p544[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
-static const Param p545[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
-static const Param p546[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
-static const Param p547[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
-static const Param p548[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
-static const Param p549[] = {{"axes", 'X', 1}};
-static const Param p550[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
-static const Param p551[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p553[] = {{"axis", 'X', 1}};
-static const Param p554[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
-static const Param p555[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
-static const Param p556[] = {{"axis", 'X', 1}};
-static const Param p557[] = {{"axis", 'X', 0}};
-static const Param p558[] = {{"shape", 'I', 0}};
-static const Param p560[] = {{"repetitions", 'I', 0}};
-static const Param p561[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
-static const Param p562[] = {{"axis", 'x', 0}};
-static const Param p563[] = {{"axis", 'x', 0}};
-static const Param p564[] = {{"axis", 'x', 0}};
-static const Param p565[] = {{"k", 'i', 0}};
-static const Param p566[] = {{"k", 'i', 0}};
-static const Param p567[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p568[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
-static const Param p569[] = {{"k", 'i', 0}};
-static const Param p570[] = {{"k", 'i', 0}};
-static const Param p571[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
-static const Param p572[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
-static const Param p573[] = {{"y", 't', 0}};
-static const Param p574[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
-static const Param p575[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p576[] = {{"y", 't', 0}};
-static const Param p577[] = {{"y", 't', 0}};
-static const Param p578[] = {{"y", 't', 0}};
-static const Param p579[] = {{"y", 'o', 0}};
-static const Param p580[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p581[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p582[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p583[] = {{"x", 'o', 0}};
-static const Param p584[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
-static const Param p585[] = {{"q", 't', 0}};
-static const Param p586[] = {{"q", 't', 0}};
-static const Param p587[] = {{"q", 't', 0}};
-static const Param p588[] = {{"m", 'i', 0}};
-static const Param p589[] = {{"m", 'i', 0}, {"k", 'F', 1}};
-static const Param p590[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
-static const Param p591[] = {{"M", 'i', 0}};
-static const Param p592[] = {{"M", 'i', 0}};
-static const Param p593[] = {{"M", 'i', 0}};
-static const Param p594[] = {{"M", 'i', 0}};
-static const Param p595[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
-static const Param p596[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p597[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p598[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p599[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p600[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p601[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p602[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p603[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p604[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p605[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p606[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p607[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p608[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p609[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p610[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p611[] = {{"weight", 't', 0}};
-static const Param p612[] = {{"p", 'f', 0}};
-static const Param p613[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p614[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p615[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p616[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p617[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p618[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p619[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p620[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p621[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p622[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p623[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p624[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p625[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p626[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p627[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p628[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p629[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p630[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p631[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p632[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p633[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p634[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p635[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p636[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p637[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p638[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p639[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p640[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p641[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p642[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p643[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p644[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p645[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p646[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p647[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p510[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p511[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p512[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p513[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p514[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p515[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p516[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p519[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p520[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p521[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p522[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p523[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p524[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p525[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p526[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p527[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p528[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
+static const Param p529[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p530[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p531[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p532[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p533[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
+static const Param p534[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
+static const Param p535[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p536[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
+static const Param p537[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
+static const Param p538[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
+static const Param p539[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
+static const Param p540[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
+static const Param p541[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p542[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p543[] = {{"axis", 'x', 0}};
+static const Param p544[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p545[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p546[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p547[] = {{"bins", 't', 0}, {"right", 'b', 0}};
+static const Param p548[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
+static const Param p549[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
+static const Param p550[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p551[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p552[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p553[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p554[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p555[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p556[] = {{"values", 't', 0}, {"invert", 'b', 0}};
+static const Param p557[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p558[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p559[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p560[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p561[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
+static const Param p562[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
+static const Param p563[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
+static const Param p564[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
+static const Param p565[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
+static const Param p566[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
+static const Param p567[] = {{"axes", 'X', 1}};
+static const Param p568[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
+static const Param p569[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p571[] = {{"axis", 'X', 1}};
+static const Param p572[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
+static const Param p573[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p574[] = {{"axis", 'X', 1}};
+static const Param p575[] = {{"axis", 'X', 0}};
+static const Param p576[] = {{"shape", 'I', 0}};
+static const Param p578[] = {{"repetitions", 'I', 0}};
+static const Param p579[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
+static const Param p580[] = {{"axis", 'x', 0}};
+static const Param p581[] = {{"axis", 'x', 0}};
+static const Param p582[] = {{"axis", 'x', 0}};
+static const Param p583[] = {{"k", 'i', 0}};
+static const Param p584[] = {{"k", 'i', 0}};
+static const Param p585[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p586[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
+static const Param p587[] = {{"k", 'i', 0}};
+static const Param p588[] = {{"k", 'i', 0}};
+static const Param p589[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
+static const Param p590[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
+static const Param p591[] = {{"y", 't', 0}};
+static const Param p592[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
+static const Param p593[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p594[] = {{"y", 't', 0}};
+static const Param p595[] = {{"y", 't', 0}};
+static const Param p596[] = {{"y", 't', 0}};
+static const Param p597[] = {{"y", 'o', 0}};
+static const Param p598[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p599[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p600[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p601[] = {{"x", 'o', 0}};
+static const Param p602[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
+static const Param p603[] = {{"q", 't', 0}};
+static const Param p604[] = {{"q", 't', 0}};
+static const Param p605[] = {{"q", 't', 0}};
+static const Param p606[] = {{"m", 'i', 0}};
+static const Param p607[] = {{"m", 'i', 0}, {"k", 'F', 1}};
+static const Param p608[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
+static const Param p609[] = {{"M", 'i', 0}};
+static const Param p610[] = {{"M", 'i', 0}};
+static const Param p611[] = {{"M", 'i', 0}};
+static const Param p612[] = {{"M", 'i', 0}};
+static const Param p613[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
+static const Param p614[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p615[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p616[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p617[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p618[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p619[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p620[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p621[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p622[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p623[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p624[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p625[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p626[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p627[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p628[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p629[] = {{"weight", 't', 0}};
+static const Param p630[] = {{"p", 'f', 0}};
+static const Param p631[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p632[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p633[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p634[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p635[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p636[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p637[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p638[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p639[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p640[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p641[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p642[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p643[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p644[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p645[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p646[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p647[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p648[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p649[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p650[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p651[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p652[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p653[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p654[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p655[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p656[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p657[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p658[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p659[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p660[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p661[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p662[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p663[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p664[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p665[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", "x", p0, 2, 'm', 1, 0, 0},
@@ -887,6 +905,24 @@ static const Method methods[] = {
     {"linalg.vector_norm", "x", p388, 3, 'm', 1, 0, 0},
     {"linalg.cond", "x", p389, 1, 'm', 1, 0, 0},
     {"linalg.multi_dot", "xs", NULL, 0, 'j', 1, 0, 0},
+    {"fft.fft", "x", p391, 4, 'm', 2, 0, 0},
+    {"fft.ifft", "x", p392, 4, 'm', 2, 0, 0},
+    {"fft.rfft", "x", p393, 3, 'm', 2, 0, 0},
+    {"fft.irfft", "x", p394, 4, 'm', 1, 0, 0},
+    {"fft.hfft", "x", p395, 4, 'm', 1, 0, 0},
+    {"fft.ihfft", "x", p396, 3, 'm', 2, 0, 0},
+    {"fft.fft2", "x", p397, 4, 'm', 2, 0, 0},
+    {"fft.ifft2", "x", p398, 4, 'm', 2, 0, 0},
+    {"fft.rfft2", "x", p399, 3, 'm', 2, 0, 0},
+    {"fft.irfft2", "x", p400, 4, 'm', 1, 0, 0},
+    {"fft.fftn", "x", p401, 4, 'm', 2, 0, 0},
+    {"fft.ifftn", "x", p402, 4, 'm', 2, 0, 0},
+    {"fft.rfftn", "x", p403, 3, 'm', 2, 0, 0},
+    {"fft.irfftn", "x", p404, 4, 'm', 1, 0, 0},
+    {"fft.fftshift", "x", p405, 1, 'm', 1, 0, 0},
+    {"fft.ifftshift", "x", p406, 1, 'm', 1, 0, 0},
+    {"fft.fftfreq", "", p407, 2, 0, 1, 0, 0},
+    {"fft.rfftfreq", "", p408, 2, 0, 1, 0, 0},
     {"numpy.abs", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acos", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acosh", "x", NULL, 0, 'm', 1, 0, 0},
@@ -917,31 +953,31 @@ static const Method methods[] = {
     {"numpy.tanh", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.reciprocal", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_invert", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.add", "x", p421, 1, 'm', 1, 0, 0},
-    {"numpy.subtract", "x", p422, 1, 'm', 1, 0, 0},
-    {"numpy.multiply", "x", p423, 1, 'm', 1, 0, 0},
-    {"numpy.divide", "x", p424, 1, 'm', 1, 0, 0},
-    {"numpy.pow", "x", p425, 1, 'm', 1, 0, 0},
-    {"numpy.maximum", "x", p426, 1, 'm', 1, 0, 0},
-    {"numpy.minimum", "x", p427, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_and", "x", p428, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_or", "x", p429, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_xor", "x", p430, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_left_shift", "x", p431, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_right_shift", "x", p432, 1, 'm', 1, 0, 0},
-    {"numpy.less", "x", p433, 1, 'm', 1, 0, 0},
-    {"numpy.less_equal", "x", p434, 1, 'm', 1, 0, 0},
-    {"numpy.greater", "x", p435, 1, 'm', 1, 0, 0},
-    {"numpy.greater_equal", "x", p436, 1, 'm', 1, 0, 0},
-    {"numpy.equal", "x", p437, 1, 'm', 1, 0, 0},
-    {"numpy.not_equal", "x", p438, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp", "x", p439, 1, 'm', 1, 0, 0},
-    {"numpy.copysign", "x", p440, 1, 'm', 1, 0, 0},
-    {"numpy.atan2", "x", p441, 1, 'm', 1, 0, 0},
-    {"numpy.hypot", "x", p442, 1, 'm', 1, 0, 0},
-    {"numpy.floor_divide", "x", p443, 1, 'm', 1, 0, 0},
-    {"numpy.remainder", "x", p444, 1, 'm', 1, 0, 0},
-    {"numpy.fmod", "x", p445, 1, 'm', 1, 0, 0},
+    {"numpy.add", "x", p439, 1, 'm', 1, 0, 0},
+    {"numpy.subtract", "x", p440, 1, 'm', 1, 0, 0},
+    {"numpy.multiply", "x", p441, 1, 'm', 1, 0, 0},
+    {"numpy.divide", "x", p442, 1, 'm', 1, 0, 0},
+    {"numpy.pow", "x", p443, 1, 'm', 1, 0, 0},
+    {"numpy.maximum", "x", p444, 1, 'm', 1, 0, 0},
+    {"numpy.minimum", "x", p445, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_and", "x", p446, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_or", "x", p447, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_xor", "x", p448, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_left_shift", "x", p449, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_right_shift", "x", p450, 1, 'm', 1, 0, 0},
+    {"numpy.less", "x", p451, 1, 'm', 1, 0, 0},
+    {"numpy.less_equal", "x", p452, 1, 'm', 1, 0, 0},
+    {"numpy.greater", "x", p453, 1, 'm', 1, 0, 0},
+    {"numpy.greater_equal", "x", p454, 1, 'm', 1, 0, 0},
+    {"numpy.equal", "x", p455, 1, 'm', 1, 0, 0},
+    {"numpy.not_equal", "x", p456, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp", "x", p457, 1, 'm', 1, 0, 0},
+    {"numpy.copysign", "x", p458, 1, 'm', 1, 0, 0},
+    {"numpy.atan2", "x", p459, 1, 'm', 1, 0, 0},
+    {"numpy.hypot", "x", p460, 1, 'm', 1, 0, 0},
+    {"numpy.floor_divide", "x", p461, 1, 'm', 1, 0, 0},
+    {"numpy.remainder", "x", p462, 1, 'm', 1, 0, 0},
+    {"numpy.fmod", "x", p463, 1, 'm', 1, 0, 0},
     {"numpy.ceil", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
@@ -959,189 +995,189 @@ static const Method methods[] = {
     {"numpy.isposinf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isneginf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_count", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.nan_to_num", "x", p463, 3, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", "x", p481, 3, 'm', 1, 0, 0},
     {"numpy.modf", "x", NULL, 0, 'm', 2, 0, 0},
     {"numpy.frexp", "x", NULL, 0, 'm', 2, 0, 0},
-    {"numpy.ldexp", "x", p466, 1, 'm', 1, 0, 0},
-    {"numpy.logical_and", "x", p467, 1, 'm', 1, 0, 0},
-    {"numpy.logical_or", "x", p468, 1, 'm', 1, 0, 0},
-    {"numpy.logical_xor", "x", p469, 1, 'm', 1, 0, 0},
-    {"numpy.nextafter", "x", p470, 1, 'm', 1, 0, 0},
-    {"numpy.gcd", "x", p471, 1, 'm', 1, 0, 0},
-    {"numpy.lcm", "x", p472, 1, 'm', 1, 0, 0},
-    {"numpy.fmax", "x", p473, 1, 'm', 1, 0, 0},
-    {"numpy.fmin", "x", p474, 1, 'm', 1, 0, 0},
-    {"numpy.heaviside", "x", p475, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp2", "x", p476, 1, 'm', 1, 0, 0},
-    {"numpy.float_power", "x", p477, 1, 'm', 1, 0, 0},
-    {"numpy.divmod", "x", p478, 1, 'm', 2, 0, 0},
-    {"numpy.isclose", "x", p479, 4, 'm', 1, 0, 0},
-    {"numpy.array_equal", "x", p480, 2, 'm', 1, 0, 0},
-    {"numpy.clip", "x", p481, 2, 'm', 1, 0, 0},
-    {"numpy.sum", "x", p482, 3, 'm', 1, 0, 0},
-    {"numpy.prod", "x", p483, 3, 'm', 1, 0, 0},
-    {"numpy.max", "x", p484, 2, 'm', 1, 0, 0},
-    {"numpy.min", "x", p485, 2, 'm', 1, 0, 0},
-    {"numpy.mean", "x", p486, 2, 'm', 1, 0, 0},
-    {"numpy.any", "x", p487, 2, 'm', 1, 0, 0},
-    {"numpy.all", "x", p488, 2, 'm', 1, 0, 0},
-    {"numpy.var", "x", p489, 3, 'm', 1, 0, 0},
-    {"numpy.std", "x", p490, 3, 'm', 1, 0, 0},
-    {"numpy.argmax", "x", p491, 2, 'm', 1, 1, 0},
-    {"numpy.argmin", "x", p492, 2, 'm', 1, 1, 0},
-    {"numpy.ptp", "x", p493, 2, 'm', 1, 0, 0},
-    {"numpy.count_nonzero", "x", p494, 2, 'm', 1, 0, 0},
-    {"numpy.quantile", "x", p495, 4, 'm', 1, 0, 0},
-    {"numpy.percentile", "x", p496, 4, 'm', 1, 0, 0},
-    {"numpy.nanquantile", "x", p497, 4, 'm', 1, 0, 0},
-    {"numpy.nanpercentile", "x", p498, 4, 'm', 1, 0, 0},
-    {"numpy.median", "x", p499, 2, 'm', 1, 0, 0},
-    {"numpy.nanmedian", "x", p500, 2, 'm', 1, 0, 0},
-    {"numpy.nansum", "x", p501, 2, 'm', 1, 0, 0},
-    {"numpy.nanprod", "x", p502, 2, 'm', 1, 0, 0},
-    {"numpy.nanmax", "x", p503, 2, 'm', 1, 0, 0},
-    {"numpy.nanmin", "x", p504, 2, 'm', 1, 0, 0},
-    {"numpy.nanmean", "x", p505, 2, 'm', 1, 0, 0},
-    {"numpy.nanvar", "x", p506, 3, 'm', 1, 0, 0},
-    {"numpy.nanstd", "x", p507, 3, 'm', 1, 0, 0},
-    {"numpy.nanargmax", "x", p508, 2, 'm', 1, 1, 0},
-    {"numpy.nanargmin", "x", p509, 2, 'm', 1, 1, 0},
-    {"numpy.average", "x", p510, 3, 'm', 2, 0, 0},
-    {"numpy.cumulative_sum", "x", p511, 3, 'm', 1, 0, 0},
-    {"numpy.cumulative_prod", "x", p512, 3, 'm', 1, 0, 0},
-    {"numpy.nancumsum", "x", p513, 3, 'm', 1, 0, 0},
-    {"numpy.nancumprod", "x", p514, 3, 'm', 1, 0, 0},
-    {"numpy.cov", "m", p515, 6, 'm', 1, 0, 0},
-    {"numpy.corrcoef", "x", p516, 2, 'm', 1, 0, 0},
-    {"numpy.diff", "x", p517, 4, 'm', 1, 0, 0},
-    {"numpy.ediff1d", "x", p518, 2, 'm', 1, 0, 0},
-    {"numpy.gradient", "f", p519, 3, 'm', 0, 0, 0},
-    {"numpy.trapezoid", "y", p520, 2, 'm', 1, 0, 0},
-    {"numpy.unwrap", "p", p521, 3, 'm', 1, 0, 0},
-    {"numpy.interp", "x", p522, 4, 'm', 1, 0, 0},
-    {"numpy.sort", "x", p523, 3, 'm', 1, 0, 0},
-    {"numpy.argsort", "x", p524, 3, 'm', 1, 1, 0},
-    {"numpy.lexsort", "keys", p525, 1, 'j', 1, 1, 0},
-    {"numpy.partition", "x", p526, 2, 'm', 1, 0, 0},
-    {"numpy.argpartition", "x", p527, 2, 'm', 1, 1, 0},
-    {"numpy.searchsorted", "x", p528, 3, 'm', 1, 0, 0},
-    {"numpy.digitize", "x", p529, 2, 'm', 1, 0, 0},
-    {"numpy.bincount", "x", p530, 3, 'm', 1, 0, 0},
-    {"numpy.histogram", "x", p531, 4, 'm', 2, 0, 0},
-    {"numpy.unique_all", "x", p532, 2, 'm', 4, 6, 0},
-    {"numpy.unique_values", "x", p533, 2, 'm', 1, 0, 0},
-    {"numpy.union1d", "x", p534, 3, 'm', 1, 0, 0},
-    {"numpy.intersect1d", "x", p535, 3, 'm', 1, 0, 0},
-    {"numpy.setdiff1d", "x", p536, 3, 'm', 1, 0, 0},
-    {"numpy.setxor1d", "x", p537, 3, 'm', 1, 0, 0},
-    {"numpy.isin", "x", p538, 2, 'm', 1, 0, 0},
-    {"numpy.nonzero", "x", p539, 2, 'm', 0, 1073741823, 0},
-    {"numpy.argwhere", "x", p540, 2, 'm', 1, 1, 0},
-    {"numpy.flatnonzero", "x", p541, 2, 'm', 1, 1, 0},
-    {"numpy.extract", "condition", p542, 3, 'm', 1, 0, 0},
-    {"numpy.take", "x", p543, 2, 'm', 1, 0, 0},
-    {"numpy.take_along_axis", "x", p544, 2, 'm', 1, 0, 0},
-    {"numpy.put_along_axis", "x", p545, 3, 'm', 1, 0, 0},
-    {"numpy.put", "x", p546, 2, 'm', 1, 0, 0},
-    {"numpy.delete", "x", p547, 2, 'm', 1, 0, 0},
-    {"numpy.insert", "x", p548, 3, 'm', 1, 0, 0},
-    {"numpy.permute_dims", "x", p549, 1, 'm', 1, 0, 0},
-    {"numpy.moveaxis", "x", p550, 2, 'm', 1, 0, 0},
-    {"numpy.swapaxes", "x", p551, 2, 'm', 1, 0, 0},
+    {"numpy.ldexp", "x", p484, 1, 'm', 1, 0, 0},
+    {"numpy.logical_and", "x", p485, 1, 'm', 1, 0, 0},
+    {"numpy.logical_or", "x", p486, 1, 'm', 1, 0, 0},
+    {"numpy.logical_xor", "x", p487, 1, 'm', 1, 0, 0},
+    {"numpy.nextafter", "x", p488, 1, 'm', 1, 0, 0},
+    {"numpy.gcd", "x", p489, 1, 'm', 1, 0, 0},
+    {"numpy.lcm", "x", p490, 1, 'm', 1, 0, 0},
+    {"numpy.fmax", "x", p491, 1, 'm', 1, 0, 0},
+    {"numpy.fmin", "x", p492, 1, 'm', 1, 0, 0},
+    {"numpy.heaviside", "x", p493, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp2", "x", p494, 1, 'm', 1, 0, 0},
+    {"numpy.float_power", "x", p495, 1, 'm', 1, 0, 0},
+    {"numpy.divmod", "x", p496, 1, 'm', 2, 0, 0},
+    {"numpy.isclose", "x", p497, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", "x", p498, 2, 'm', 1, 0, 0},
+    {"numpy.clip", "x", p499, 2, 'm', 1, 0, 0},
+    {"numpy.sum", "x", p500, 3, 'm', 1, 0, 0},
+    {"numpy.prod", "x", p501, 3, 'm', 1, 0, 0},
+    {"numpy.max", "x", p502, 2, 'm', 1, 0, 0},
+    {"numpy.min", "x", p503, 2, 'm', 1, 0, 0},
+    {"numpy.mean", "x", p504, 2, 'm', 1, 0, 0},
+    {"numpy.any", "x", p505, 2, 'm', 1, 0, 0},
+    {"numpy.all", "x", p506, 2, 'm', 1, 0, 0},
+    {"numpy.var", "x", p507, 3, 'm', 1, 0, 0},
+    {"numpy.std", "x", p508, 3, 'm', 1, 0, 0},
+    {"numpy.argmax", "x", p509, 2, 'm', 1, 1, 0},
+    {"numpy.argmin", "x", p510, 2, 'm', 1, 1, 0},
+    {"numpy.ptp", "x", p511, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", "x", p512, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", "x", p513, 4, 'm', 1, 0, 0},
+    {"numpy.percentile", "x", p514, 4, 'm', 1, 0, 0},
+    {"numpy.nanquantile", "x", p515, 4, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", "x", p516, 4, 'm', 1, 0, 0},
+    {"numpy.median", "x", p517, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", "x", p518, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", "x", p519, 2, 'm', 1, 0, 0},
+    {"numpy.nanprod", "x", p520, 2, 'm', 1, 0, 0},
+    {"numpy.nanmax", "x", p521, 2, 'm', 1, 0, 0},
+    {"numpy.nanmin", "x", p522, 2, 'm', 1, 0, 0},
+    {"numpy.nanmean", "x", p523, 2, 'm', 1, 0, 0},
+    {"numpy.nanvar", "x", p524, 3, 'm', 1, 0, 0},
+    {"numpy.nanstd", "x", p525, 3, 'm', 1, 0, 0},
+    {"numpy.nanargmax", "x", p526, 2, 'm', 1, 1, 0},
+    {"numpy.nanargmin", "x", p527, 2, 'm', 1, 1, 0},
+    {"numpy.average", "x", p528, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", "x", p529, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", "x", p530, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", "x", p531, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", "x", p532, 3, 'm', 1, 0, 0},
+    {"numpy.cov", "m", p533, 6, 'm', 1, 0, 0},
+    {"numpy.corrcoef", "x", p534, 2, 'm', 1, 0, 0},
+    {"numpy.diff", "x", p535, 4, 'm', 1, 0, 0},
+    {"numpy.ediff1d", "x", p536, 2, 'm', 1, 0, 0},
+    {"numpy.gradient", "f", p537, 3, 'm', 0, 0, 0},
+    {"numpy.trapezoid", "y", p538, 2, 'm', 1, 0, 0},
+    {"numpy.unwrap", "p", p539, 3, 'm', 1, 0, 0},
+    {"numpy.interp", "x", p540, 4, 'm', 1, 0, 0},
+    {"numpy.sort", "x", p541, 3, 'm', 1, 0, 0},
+    {"numpy.argsort", "x", p542, 3, 'm', 1, 1, 0},
+    {"numpy.lexsort", "keys", p543, 1, 'j', 1, 1, 0},
+    {"numpy.partition", "x", p544, 2, 'm', 1, 0, 0},
+    {"numpy.argpartition", "x", p545, 2, 'm', 1, 1, 0},
+    {"numpy.searchsorted", "x", p546, 3, 'm', 1, 0, 0},
+    {"numpy.digitize", "x", p547, 2, 'm', 1, 0, 0},
+    {"numpy.bincount", "x", p548, 3, 'm', 1, 0, 0},
+    {"numpy.histogram", "x", p549, 4, 'm', 2, 0, 0},
+    {"numpy.unique_all", "x", p550, 2, 'm', 4, 6, 0},
+    {"numpy.unique_values", "x", p551, 2, 'm', 1, 0, 0},
+    {"numpy.union1d", "x", p552, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", "x", p553, 3, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", "x", p554, 3, 'm', 1, 0, 0},
+    {"numpy.setxor1d", "x", p555, 3, 'm', 1, 0, 0},
+    {"numpy.isin", "x", p556, 2, 'm', 1, 0, 0},
+    {"numpy.nonzero", "x", p557, 2, 'm', 0, 1073741823, 0},
+    {"numpy.argwhere", "x", p558, 2, 'm', 1, 1, 0},
+    {"numpy.flatnonzero", "x", p559, 2, 'm', 1, 1, 0},
+    {"numpy.extract", "condition", p560, 3, 'm', 1, 0, 0},
+    {"numpy.take", "x", p561, 2, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", "x", p562, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", "x", p563, 3, 'm', 1, 0, 0},
+    {"numpy.put", "x", p564, 2, 'm', 1, 0, 0},
+    {"numpy.delete", "x", p565, 2, 'm', 1, 0, 0},
+    {"numpy.insert", "x", p566, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", "x", p567, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", "x", p568, 2, 'm', 1, 0, 0},
+    {"numpy.swapaxes", "x", p569, 2, 'm', 1, 0, 0},
     {"numpy.matrix_transpose", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.flip", "x", p553, 1, 'm', 1, 0, 0},
-    {"numpy.rot90", "x", p554, 2, 'm', 1, 0, 0},
-    {"numpy.roll", "x", p555, 2, 'm', 1, 0, 0},
-    {"numpy.squeeze", "x", p556, 1, 'm', 1, 0, 0},
-    {"numpy.expand_dims", "x", p557, 1, 'm', 1, 0, 1},
-    {"numpy.broadcast_to", "x", p558, 1, 'm', 1, 0, 0},
+    {"numpy.flip", "x", p571, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", "x", p572, 2, 'm', 1, 0, 0},
+    {"numpy.roll", "x", p573, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", "x", p574, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", "x", p575, 1, 'm', 1, 0, 1},
+    {"numpy.broadcast_to", "x", p576, 1, 'm', 1, 0, 0},
     {"numpy.ravel", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.tile", "x", p560, 1, 'm', 1, 0, 0},
-    {"numpy.repeat", "x", p561, 2, 'm', 1, 0, 0},
-    {"numpy.concat", "arrays", p562, 1, 'j', 1, 0, 0},
-    {"numpy.stack", "arrays", p563, 1, 'j', 1, 0, 1},
-    {"numpy.unstack", "x", p564, 1, 'm', 0, 0, 0},
-    {"numpy.tril", "x", p565, 1, 'm', 1, 0, 0},
-    {"numpy.triu", "x", p566, 1, 'm', 1, 0, 0},
-    {"numpy.diagonal", "x", p567, 3, 'm', 1, 0, 0},
-    {"numpy.trace", "x", p568, 4, 'm', 1, 0, 0},
-    {"numpy.diag", "x", p569, 1, 'm', 1, 0, 0},
-    {"numpy.diagflat", "x", p570, 1, 'm', 1, 0, 0},
-    {"numpy.packbits", "x", p571, 2, 'm', 1, 0, 0},
-    {"numpy.unpackbits", "x", p572, 3, 'm', 1, 0, 0},
-    {"numpy.matmul", "x", p573, 1, 'm', 1, 0, 0},
-    {"numpy.tensordot", "x", p574, 3, 'm', 1, 0, 0},
-    {"numpy.vecdot", "x", p575, 2, 'm', 1, 0, 0},
-    {"numpy.matvec", "x", p576, 1, 'm', 1, 0, 0},
-    {"numpy.vecmat", "x", p577, 1, 'm', 1, 0, 0},
-    {"numpy.outer", "x", p578, 1, 'm', 1, 0, 0},
-    {"numpy.kron", "x", p579, 1, 'm', 1, 0, 0},
-    {"numpy.cross", "x", p580, 2, 'm', 1, 0, 0},
-    {"numpy.convolve", "x", p581, 2, 'm', 1, 0, 0},
-    {"numpy.correlate", "x", p582, 2, 'm', 1, 0, 0},
-    {"numpy.polyval", "p", p583, 1, 'm', 1, 0, 0},
-    {"numpy.polyfit", "x", p584, 3, 'm', 1, 0, 0},
-    {"numpy.polyadd", "p", p585, 1, 'm', 1, 0, 0},
-    {"numpy.polysub", "p", p586, 1, 'm', 1, 0, 0},
-    {"numpy.polymul", "p", p587, 1, 'm', 1, 0, 0},
-    {"numpy.polyder", "p", p588, 1, 'm', 1, 0, 0},
-    {"numpy.polyint", "p", p589, 2, 'm', 1, 0, 0},
-    {"numpy.vander", "x", p590, 2, 'm', 1, 0, 0},
-    {"numpy.bartlett", "", p591, 1, 0, 1, 0, 0},
-    {"numpy.blackman", "", p592, 1, 0, 1, 0, 0},
-    {"numpy.hamming", "", p593, 1, 0, 1, 0, 0},
-    {"numpy.hanning", "", p594, 1, 0, 1, 0, 0},
-    {"numpy.kaiser", "", p595, 2, 0, 1, 0, 0},
-    {"Linear", "x", p596, 3, 0, 0, 0, 0},
-    {"Linear.forward", "x", p597, 2, 'm', 1, 0, 0},
-    {"LayerNorm", "x", p598, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", "x", p599, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", "x", p600, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", "x", p601, 4, 'm', 1, 0, 0},
-    {"RMSNorm", "x", p602, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", "x", p603, 2, 'm', 1, 0, 0},
-    {"GroupNorm", "x", p604, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", "x", p605, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", "x", p606, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", "x", p607, 4, 'm', 1, 0, 0},
-    {"BatchNorm", "x", p608, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", "x", p609, 7, 'm', 1, 0, 0},
-    {"Embedding", "x", p610, 2, 0, 0, 0, 0},
-    {"Embedding.forward", "x", p611, 1, 'm', 1, 0, 0},
-    {"Dropout", "x", p612, 1, 0, 0, 0, 0},
-    {"Conv2d", "x", p613, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", "x", p614, 6, 'm', 1, 0, 0},
-    {"Conv1d", "x", p615, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", "x", p616, 6, 'm', 1, 0, 0},
-    {"Conv3d", "x", p617, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", "x", p618, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", "x", p619, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", "x", p620, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", "x", p621, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", "x", p622, 7, 'm', 1, 0, 0},
-    {"LSTMCell", "x", p623, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", "x", p624, 5, 'm', 2, 0, 0},
-    {"GRUCell", "x", p625, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", "x", p626, 5, 'm', 1, 0, 0},
-    {"LSTM", "x", p627, 7, 0, 0, 0, 0},
-    {"LSTM.forward", "x", p628, 7, 'm', 3, 0, 0},
-    {"GRU", "x", p629, 7, 0, 0, 0, 0},
-    {"GRU.forward", "x", p630, 7, 'm', 2, 0, 0},
-    {"LARS", "x", p631, 9, 'j', 0, 0, 0},
-    {"SGD", "x", p632, 5, 'j', 0, 0, 0},
-    {"Muon", "x", p633, 6, 'j', 0, 0, 0},
-    {"LAMB", "x", p634, 6, 'j', 0, 0, 0},
-    {"Adam", "x", p635, 5, 'j', 0, 0, 0},
-    {"AdamW", "x", p636, 5, 'j', 0, 0, 0},
-    {"StepLR", "x", p637, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", "x", p638, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", "x", p639, 2, 'm', 1, 0, 0},
-    {"ConstantLR", "x", p640, 3, 'm', 1, 0, 0},
-    {"LinearLR", "x", p641, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", "x", p642, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", "x", p643, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", "x", p644, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", "x", p645, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", "x", p646, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", "x", p647, 12, 'm', 4, 0, 0},
+    {"numpy.tile", "x", p578, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", "x", p579, 2, 'm', 1, 0, 0},
+    {"numpy.concat", "arrays", p580, 1, 'j', 1, 0, 0},
+    {"numpy.stack", "arrays", p581, 1, 'j', 1, 0, 1},
+    {"numpy.unstack", "x", p582, 1, 'm', 0, 0, 0},
+    {"numpy.tril", "x", p583, 1, 'm', 1, 0, 0},
+    {"numpy.triu", "x", p584, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", "x", p585, 3, 'm', 1, 0, 0},
+    {"numpy.trace", "x", p586, 4, 'm', 1, 0, 0},
+    {"numpy.diag", "x", p587, 1, 'm', 1, 0, 0},
+    {"numpy.diagflat", "x", p588, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", "x", p589, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", "x", p590, 3, 'm', 1, 0, 0},
+    {"numpy.matmul", "x", p591, 1, 'm', 1, 0, 0},
+    {"numpy.tensordot", "x", p592, 3, 'm', 1, 0, 0},
+    {"numpy.vecdot", "x", p593, 2, 'm', 1, 0, 0},
+    {"numpy.matvec", "x", p594, 1, 'm', 1, 0, 0},
+    {"numpy.vecmat", "x", p595, 1, 'm', 1, 0, 0},
+    {"numpy.outer", "x", p596, 1, 'm', 1, 0, 0},
+    {"numpy.kron", "x", p597, 1, 'm', 1, 0, 0},
+    {"numpy.cross", "x", p598, 2, 'm', 1, 0, 0},
+    {"numpy.convolve", "x", p599, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", "x", p600, 2, 'm', 1, 0, 0},
+    {"numpy.polyval", "p", p601, 1, 'm', 1, 0, 0},
+    {"numpy.polyfit", "x", p602, 3, 'm', 1, 0, 0},
+    {"numpy.polyadd", "p", p603, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", "p", p604, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", "p", p605, 1, 'm', 1, 0, 0},
+    {"numpy.polyder", "p", p606, 1, 'm', 1, 0, 0},
+    {"numpy.polyint", "p", p607, 2, 'm', 1, 0, 0},
+    {"numpy.vander", "x", p608, 2, 'm', 1, 0, 0},
+    {"numpy.bartlett", "", p609, 1, 0, 1, 0, 0},
+    {"numpy.blackman", "", p610, 1, 0, 1, 0, 0},
+    {"numpy.hamming", "", p611, 1, 0, 1, 0, 0},
+    {"numpy.hanning", "", p612, 1, 0, 1, 0, 0},
+    {"numpy.kaiser", "", p613, 2, 0, 1, 0, 0},
+    {"Linear", "x", p614, 3, 0, 0, 0, 0},
+    {"Linear.forward", "x", p615, 2, 'm', 1, 0, 0},
+    {"LayerNorm", "x", p616, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", "x", p617, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", "x", p618, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", "x", p619, 4, 'm', 1, 0, 0},
+    {"RMSNorm", "x", p620, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", "x", p621, 2, 'm', 1, 0, 0},
+    {"GroupNorm", "x", p622, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", "x", p623, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", "x", p624, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", "x", p625, 4, 'm', 1, 0, 0},
+    {"BatchNorm", "x", p626, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", "x", p627, 7, 'm', 1, 0, 0},
+    {"Embedding", "x", p628, 2, 0, 0, 0, 0},
+    {"Embedding.forward", "x", p629, 1, 'm', 1, 0, 0},
+    {"Dropout", "x", p630, 1, 0, 0, 0, 0},
+    {"Conv2d", "x", p631, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", "x", p632, 6, 'm', 1, 0, 0},
+    {"Conv1d", "x", p633, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", "x", p634, 6, 'm', 1, 0, 0},
+    {"Conv3d", "x", p635, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", "x", p636, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", "x", p637, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", "x", p638, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", "x", p639, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", "x", p640, 7, 'm', 1, 0, 0},
+    {"LSTMCell", "x", p641, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", "x", p642, 5, 'm', 2, 0, 0},
+    {"GRUCell", "x", p643, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", "x", p644, 5, 'm', 1, 0, 0},
+    {"LSTM", "x", p645, 7, 0, 0, 0, 0},
+    {"LSTM.forward", "x", p646, 7, 'm', 3, 0, 0},
+    {"GRU", "x", p647, 7, 0, 0, 0, 0},
+    {"GRU.forward", "x", p648, 7, 'm', 2, 0, 0},
+    {"LARS", "x", p649, 9, 'j', 0, 0, 0},
+    {"SGD", "x", p650, 5, 'j', 0, 0, 0},
+    {"Muon", "x", p651, 6, 'j', 0, 0, 0},
+    {"LAMB", "x", p652, 6, 'j', 0, 0, 0},
+    {"Adam", "x", p653, 5, 'j', 0, 0, 0},
+    {"AdamW", "x", p654, 5, 'j', 0, 0, 0},
+    {"StepLR", "x", p655, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", "x", p656, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", "x", p657, 2, 'm', 1, 0, 0},
+    {"ConstantLR", "x", p658, 3, 'm', 1, 0, 0},
+    {"LinearLR", "x", p659, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", "x", p660, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", "x", p661, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", "x", p662, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", "x", p663, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", "x", p664, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", "x", p665, 12, 'm', 4, 0, 0},
 };

@@ -132,6 +132,11 @@ var javascriptModuleExamples = map[string][]string{"random": {
 	"",
 	"@example",
 	"linalg.solve(new Tensor([[2, 1], [1, 3]]), new Tensor([1, 2]))",
+}, "fft": {
+	"",
+	"@example",
+	"const [real, imag] = fft.rfft(new Tensor([1, 2, 3, 4]))",
+	"fft.irfft(real, imag)",
 }, "numpy": {
 	"",
 	"@example",

@@ -337,6 +337,10 @@ x <- Tensor(matrix(c(2, 1, 1, 3), 2))
 linalg$solve(x, Tensor(c(1, 2)))
 linalg$expm(x)
 }
+`, "fft": `\examples{
+z <- fft$rfft(Tensor(c(1, 2, 3, 4)))
+fft$irfft(z[[1]], z[[2]])
+}
 `, "numpy": `\examples{
 x <- Tensor(c(5, 1, 4, 2))
 numpy$quantile(x, 0.25)

@@ -77,7 +77,7 @@ var order = []string{
 	"New tensors", "Random tensors", "Values and memory", "Shape, type and device", "Types",
 	"Arithmetic and comparison", "Elementwise functions", "Activations", "Reductions", "Scans and sorting", "Shape", "Indexing", "Writes",
 	"Linear algebra", "Convolutions and windows", "Normalisation", "Losses", "Gradients", "Modes and the random stream", "Composition",
-	"Layers", "Optimizers", "Schedules", "Module random", "Module lax", "Module special", "Module linalg", "Module numpy",
+	"Layers", "Optimizers", "Schedules", "Module random", "Module lax", "Module special", "Module linalg", "Module fft", "Module numpy",
 }
 
 // A page is the reference while it is written.

@@ -1,0 +1,448 @@
+package tensor
+
+import (
+	"math"
+	"math/bits"
+
+	"polygrad/core/uop"
+)
+
+// complexPlanes are the real and the imaginary parts of complex numbers; im is nil where it is 0.
+type complexPlanes struct{ re, im *uop.UOp }
+
+func (z complexPlanes) both(f func(*uop.UOp) *uop.UOp) complexPlanes {
+	if z.im == nil {
+		return complexPlanes{f(z.re), nil}
+	}
+	return complexPlanes{f(z.re), f(z.im)}
+}
+
+// times is the complex product with w, which has both planes.
+func (z complexPlanes) times(w complexPlanes) complexPlanes {
+	if z.im == nil {
+		return complexPlanes{mul(z.re, w.re), mul(z.re, w.im)}
+	}
+	return complexPlanes{sub(mul(z.re, w.re), mul(z.im, w.im)), add(mul(z.re, w.im), mul(z.im, w.re))}
+}
+
+func (z complexPlanes) imag() *uop.UOp {
+	if z.im == nil {
+		return mul(z.re, 0)
+	}
+	return z.im
+}
+
+func (z complexPlanes) conjugate() complexPlanes {
+	if z.im == nil {
+		return z
+	}
+	return complexPlanes{z.re, neg(z.im)}
+}
+
+const (
+	// largestRadix is the largest DFT that is one product with a matrix. Prime factors above it take the transform by chirps.
+	largestRadix = 64
+	// passWork is what storing and reading the elements of a pass costs, in terms of a sum.
+	passWork = 40
+)
+
+// radices are the factors of n with the least work, in the order of the passes; nil if a prime factor is too large. A pass of radix r
+// sums r terms for each element.
+func radices(n int64) []int64 {
+	least := map[int64]int64{1: 0}
+	first := map[int64]int64{}
+	var work func(n int64) int64
+	work = func(n int64) int64 {
+		if w, known := least[n]; known {
+			return w
+		}
+		best := int64(math.MaxInt64)
+		for r := int64(min(n, largestRadix)); r > 1; r-- {
+			if n%r != 0 {
+				continue
+			}
+			if rest := work(n / r); rest < math.MaxInt64 && rest+r+passWork < best {
+				best, first[n] = rest+r+passWork, r
+			}
+		}
+		least[n] = best
+		return best
+	}
+	if work(n) == math.MaxInt64 {
+		return nil
+	}
+	var out []int64
+	for ; n > 1; n /= first[n] {
+		out = append(out, first[n])
+	}
+	return out
+}
+
+// unitRoots are e^(-2πi t/n) for integers t from 0 to below n, of type dt. They are rounded once.
+func unitRoots(t *uop.UOp, n int64, dt *uop.DType) complexPlanes {
+	angle := mul(cast(t, uop.Float64), -2*math.Pi/float64(n))
+	return complexPlanes{cast(cos(angle), dt), cast(sin(angle), dt)}.both((*uop.UOp).ContiguousOp)
+}
+
+// twiddles are e^(-2πi p k/n) for p from 0 to below m (axis 0) and k from 0 to below r (axis 1): products of a row for each block of p
+// and a row for each place in a block, since sines of all of them would take longer than the passes.
+func twiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
+	block := int64(1) << (bits.Len64(uint64(m)) / 2)
+	for m%block != 0 {
+		block--
+	}
+	k := reshape(arange(g, uop.Int(0), uop.Int(r), uop.Int(1), uop.Int64), uop.ShapeOf(1, r))
+	rows := func(count, step int64) complexPlanes {
+		p := reshape(arange(g, uop.Int(0), uop.Int(count*step), uop.Int(step), uop.Int64), uop.ShapeOf(count, 1))
+		return unitRoots(mod(mul(p, k), int(n)), n, dt)
+	}
+	if block == 1 || block == m {
+		return rows(m, 1)
+	}
+	blocks := rows(m/block, block).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(m/block, 1, r)) })
+	places := rows(block, 1).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, block, r)) })
+	return blocks.times(places).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(m, r)) })
+}
+
+// transformed is the DFT of length n along the middle axis of (batch, n, beside), as Stockham's passes: each sums along the most
+// significant digit of the index of its inputs, which becomes the digit of the outputs behind those before it, so that no pass permutes.
+// (C. Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7.)
+func transformed(z complexPlanes, batch, n, beside int64) complexPlanes {
+	rs := radices(n)
+	if n > 1 && rs == nil {
+		return byChirps(z, batch, n, beside)
+	}
+	g, dt := z.re.Graph(), z.re.DType
+	done, left := int64(1), n
+	for _, r := range rs {
+		m := left / r
+		x := z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, r, 1, m, done*beside)) })
+		digits := reshape(arange(g, uop.Int(0), uop.Int(r), uop.Int(1), uop.Int64), uop.ShapeOf(r, 1))
+		f := unitRoots(mod(mul(digits, transpose(digits, 0, 1)), int(r)), r, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, r, r, 1, 1)) })
+		y := x.times(f).both(func(u *uop.UOp) *uop.UOp { return permute(sum(u, []int{1}, false), []int{0, 2, 1, 3}) })
+		if m > 1 {
+			y = y.times(twiddles(g, m, r, left, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, m, r, 1)) }))
+		}
+		z = y.both((*uop.UOp).ContiguousOp)
+		done, left = done*r, m
+	}
+	return z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, n, beside)) })
+}
+
+// byChirps is the DFT of any length as a convolution: j k = (j² + k² - (k-j)²)/2 (L. Bluestein, 1970).
+func byChirps(z complexPlanes, batch, n, beside int64) complexPlanes {
+	g, dt := z.re.Graph(), z.re.DType
+	size := int64(1) << bits.Len64(uint64(2*n-2))
+	t := arange(g, uop.Int(0), uop.Int(n), uop.Int(1), uop.Int64)
+	chirp := unitRoots(mod(mul(t, t), int(2*n)), 2*n, dt)
+	// Both directions, around the end of the convolution.
+	kernel := chirp.conjugate().both(func(u *uop.UOp) *uop.UOp {
+		back := flip(shrinkAxis(u, 0, uop.N(1), uop.N(n)), 0)
+		return reshape(cat([]*uop.UOp{padAxis(u, 0, 0, size-2*n+1, 0), back}, 0), uop.ShapeOf(1, size, 1))
+	})
+	chirp = chirp.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, n, 1)) })
+	x := z.times(chirp).both(func(u *uop.UOp) *uop.UOp { return padAxis(u, 1, 0, size-n, 0) })
+	y := transformed(x, batch, size, beside).times(transformed(kernel, 1, size, 1))
+	y = inverseOf(y, batch, size, beside).both(func(u *uop.UOp) *uop.UOp { return div(shrinkAxis(u, 1, uop.N(0), uop.N(n)), float64(size)) })
+	return y.times(chirp).both((*uop.UOp).ContiguousOp)
+}
+
+// inverseOf is the sum with the conjugate roots: the transform with the planes exchanged.
+func inverseOf(z complexPlanes, batch, n, beside int64) complexPlanes {
+	y := transformed(complexPlanes{z.imag(), z.re}, batch, n, beside)
+	return complexPlanes{y.im, y.re}
+}
+
+// Norm scales a Fourier transform.
+type Norm uint8
+
+// The norms: the inverse is divided by the length, both by its root, or the forward transform is divided.
+const (
+	NormBackward Norm = iota
+	NormOrtho
+	NormForward
+)
+
+// scaled multiplies by what a norm asks for.
+func (o Norm) scaled(z complexPlanes, n int64, inverse bool) complexPlanes {
+	factor := 1.0
+	switch {
+	case o == NormOrtho:
+		factor = 1 / math.Sqrt(float64(n))
+	case inverse == (o == NormBackward):
+		factor = 1 / float64(n)
+	}
+	if factor == 1 {
+		return z
+	}
+	return z.both(func(u *uop.UOp) *uop.UOp { return mul(u, factor) })
+}
+
+// fourierOperand checks and prepares the operand of a transform along an axis: n elements, with zeros behind shorter ones, in the type of
+// the computation, shaped (batch, n, beside).
+func fourierOperand(re, im *uop.UOp, n int64, axis int) (z complexPlanes, shape uop.Shape, at int, batch, size, beside int64) {
+	need("x", re)
+	if im != nil {
+		needSame("imag", re, im)
+		s, ok := broadcastShape(re.Shape(), im.Shape())
+		if !ok || !s.Equal(re.Shape()) || !s.Equal(im.Shape()) {
+			fail("imag", "has shape %s, expected that of the real part, %s", im.Shape(), re.Shape())
+		}
+	}
+	if len(re.Shape()) == 0 {
+		fail("x", "is a scalar, expected 1 dimension or more")
+	}
+	at = axisOf("axis", axis, len(re.Shape()))
+	dt := fourierType(re, im)
+	z = complexPlanes{re, im}.both(func(u *uop.UOp) *uop.UOp { return cast(u, dt) })
+	dims := intShape("x", re.Shape())
+	if n == 0 {
+		n = dims[at]
+	}
+	if n < 1 {
+		fail("n", "%d, expected 1 or more elements along the axis", n)
+	}
+	if n != dims[at] {
+		z = z.both(func(u *uop.UOp) *uop.UOp { return padAxis(u, at, 0, n-dims[at], 0) })
+	}
+	shape = joinShapes(z.re.Shape())
+	batch, beside = 1, 1
+	for i, d := range dims {
+		if i < at {
+			batch *= d
+		} else if i > at {
+			beside *= d
+		}
+	}
+	return z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, n, beside)) }), shape, at, batch, n, beside
+}
+
+// fourierType is the type that a transform computes in: float64 for that, else float32.
+func fourierType(re, im *uop.UOp) *uop.DType {
+	if re.DType == uop.Float64 || im != nil && im.DType == uop.Float64 {
+		return uop.Float64
+	}
+	return uop.Float32
+}
+
+// FFT is the discrete Fourier transform along an axis, or its inverse, of complex numbers as two planes; im may be nil. n is the length, 0
+// for that of x: shorter axes are padded with zeros, longer ones cut.
+func FFT(re, im *uop.UOp, n int64, axis int, norm Norm, inverse bool) (real, imag *uop.UOp, err error) {
+	defer guard("FFT", &err)
+	z := fft(complexPlanes{re, im}, n, axis, norm, inverse)
+	return z.re, z.imag(), nil
+}
+
+func fft(z complexPlanes, n int64, axis int, norm Norm, inverse bool) complexPlanes {
+	z, shape, _, batch, size, beside := fourierOperand(z.re, z.im, n, axis)
+	if batch*beside > 0 {
+		if inverse {
+			z = inverseOf(z, batch, size, beside)
+		} else {
+			z = transformed(z, batch, size, beside)
+		}
+		z = norm.scaled(z, size, inverse)
+	}
+	return complexPlanes{z.re, z.imag()}.both(func(u *uop.UOp) *uop.UOp { return reshape(u, shape) })
+}
+
+// RealFFT is FFT of real numbers: the first n/2 + 1 elements; the others are their conjugates.
+func RealFFT(x *uop.UOp, n int64, axis int, norm Norm) (real, imag *uop.UOp, err error) {
+	defer guard("RealFFT", &err)
+	z := realFFT(x, n, axis, norm)
+	return z.re, z.im, nil
+}
+
+// realFFT of an even length n is a complex transform of half the length, of the even elements and i times the odd ones.
+func realFFT(x *uop.UOp, n int64, axis int, norm Norm) complexPlanes {
+	z, shape, at, batch, n, beside := fourierOperand(x, nil, n, axis)
+	half := n/2 + 1
+	shape[at] = uop.N(half)
+	shaped := func(u *uop.UOp) *uop.UOp { return reshape(u, shape) }
+	if batch*beside == 0 {
+		return complexPlanes{full(x.Graph(), shape, uop.Float(0), z.re.DType), full(x.Graph(), shape, uop.Float(0), z.re.DType)}
+	}
+	if n%2 != 0 {
+		y := transformed(z, batch, n, beside)
+		y = complexPlanes{y.re, y.imag()}.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(0), uop.N(half)) })
+		return norm.scaled(y, n, false).both(shaped)
+	}
+	m := n / 2
+	parity := func(odd int64) *uop.UOp {
+		return reshape(shrinkAxis(reshape(z.re, uop.ShapeOf(batch, m, 2, beside)), 2, uop.N(odd), uop.N(odd+1)), uop.ShapeOf(batch, m, beside))
+	}
+	y := transformed(complexPlanes{parity(0), parity(1)}, batch, m, beside)
+	// X[k] = (y[k] + conj y[m-k])/2 - i w^k (y[k] - conj y[m-k])/2 for k from 0 to m, y[m] being y[0].
+	around := y.both(func(u *uop.UOp) *uop.UOp { return cat([]*uop.UOp{u, shrinkAxis(u, 1, uop.N(0), uop.N(1))}, 1) })
+	mirror := around.both(func(u *uop.UOp) *uop.UOp { return flip(u, 1) }).conjugate()
+	even := complexPlanes{add(around.re, mirror.re), add(around.im, mirror.im)}
+	odd := complexPlanes{sub(around.im, mirror.im), sub(mirror.re, around.re)} // -i times the difference
+	odd = odd.times(halfRoots(z.re.Graph(), half, n, z.re.DType))
+	y = complexPlanes{mul(add(even.re, odd.re), 0.5), mul(add(even.im, odd.im), 0.5)}
+	return norm.scaled(y, n, false).both(shaped)
+}
+
+// halfRoots are e^(-2πi k/n) for k from 0 to below count, along the middle axis of three.
+func halfRoots(g *uop.Graph, count, n int64, dt *uop.DType) complexPlanes {
+	return unitRoots(arange(g, uop.Int(0), uop.Int(count), uop.Int(1), uop.Int64), n, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, count, 1)) })
+}
+
+// InverseRealFFT is the real inverse of RealFFT, of length n, by default 2 (elements - 1). The imaginary parts of the first element, and of
+// the last of an even length, are not read.
+func InverseRealFFT(re, im *uop.UOp, n int64, axis int, norm Norm) (x *uop.UOp, err error) {
+	defer guard("InverseRealFFT", &err)
+	return inverseRealFFT(complexPlanes{re, im}, n, axis, norm), nil
+}
+
+func inverseRealFFT(z complexPlanes, n int64, axis int, norm Norm) *uop.UOp {
+	need("x", z.re)
+	if len(z.re.Shape()) == 0 {
+		fail("x", "is a scalar, expected 1 dimension or more")
+	}
+	if n == 0 {
+		n = 2 * (intShape("x", z.re.Shape())[axisOf("axis", axis, len(z.re.Shape()))] - 1)
+	}
+	if n < 1 {
+		fail("n", "%d, expected 1 or more", n)
+	}
+	z, shape, at, batch, half, beside := fourierOperand(z.re, z.im, n/2+1, axis)
+	g, dt := z.re.Graph(), z.re.DType
+	shape[at] = uop.N(n)
+	if batch*beside == 0 {
+		return full(g, shape, uop.Float(0), dt)
+	}
+	// The first element and the last of an even length are real.
+	if z.im != nil {
+		k := reshape(arange(g, uop.Int(0), uop.Int(half), uop.Int(1), uop.Int64), uop.ShapeOf(1, half, 1))
+		z.im = where(bitOr(eq(k, 0), eq(mul(k, 2), int(n))), 0, z.im)
+	} else {
+		z.im = mul(z.re, 0)
+	}
+	mirrored := func(from, to int64) complexPlanes { // elements in descending order, conjugate
+		return z.both(func(u *uop.UOp) *uop.UOp { return flip(shrinkAxis(u, 1, uop.N(from), uop.N(to)), 1) }).conjugate()
+	}
+	var x *uop.UOp
+	if n%2 != 0 {
+		rest := mirrored(1, half)
+		all := complexPlanes{cat([]*uop.UOp{z.re, rest.re}, 1), cat([]*uop.UOp{z.im, rest.im}, 1)}
+		x = inverseOf(all, batch, n, beside).re
+	} else {
+		// The packed transform of realFFT, backwards: y[k] = (X[k] + conj X[m-k]) + i w^-k (X[k] - conj X[m-k]).
+		m := n / 2
+		front := z.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(0), uop.N(m)) })
+		mirror := mirrored(1, half)
+		even := complexPlanes{add(front.re, mirror.re), add(front.im, mirror.im)}
+		odd := complexPlanes{sub(front.re, mirror.re), sub(front.im, mirror.im)}.times(halfRoots(g, m, n, dt).conjugate())
+		y := inverseOf(complexPlanes{sub(even.re, odd.im), add(even.im, odd.re)}, batch, m, beside)
+		x = stack([]*uop.UOp{y.re, y.im}, 2)
+	}
+	return reshape(norm.scaled(complexPlanes{x, nil}, n, true).re, shape)
+}
+
+// FFTN is FFT over several axes, all of them if none are given. sizes are the lengths along them, nil for those of x.
+func FFTN(re, im *uop.UOp, sizes []int64, axes []int, norm Norm, inverse bool) (real, imag *uop.UOp, err error) {
+	defer guard("FFTN", &err)
+	need("x", re)
+	axes, sizes = fourierAxes(re, sizes, axes)
+	z := complexPlanes{re, im}
+	for i, axis := range axes {
+		z = fft(z, sizes[i], axis, norm, inverse)
+	}
+	return z.re, z.imag(), nil
+}
+
+// RealFFTN is RealFFT along the last of several axes, and FFT along the others.
+func RealFFTN(x *uop.UOp, sizes []int64, axes []int, norm Norm) (real, imag *uop.UOp, err error) {
+	defer guard("RealFFTN", &err)
+	need("x", x)
+	axes, sizes = fourierAxes(x, sizes, axes)
+	last := len(axes) - 1
+	z := realFFT(x, sizes[last], axes[last], norm)
+	for i, axis := range axes[:last] {
+		z = fft(z, sizes[i], axis, norm, false)
+	}
+	return z.re, z.im, nil
+}
+
+// InverseRealFFTN is the real inverse of RealFFTN.
+func InverseRealFFTN(re, im *uop.UOp, sizes []int64, axes []int, norm Norm) (x *uop.UOp, err error) {
+	defer guard("InverseRealFFTN", &err)
+	need("x", re)
+	axes, sizes = fourierAxes(re, sizes, axes)
+	last := len(axes) - 1
+	z := complexPlanes{re, im}
+	for i, axis := range axes[:last] {
+		z = fft(z, sizes[i], axis, norm, true)
+	}
+	return inverseRealFFT(z, sizes[last], axes[last], norm), nil
+}
+
+// fourierAxes are the axes of a transform and the lengths along them, 0 for those of x.
+func fourierAxes(x *uop.UOp, sizes []int64, axes []int) ([]int, []int64) {
+	n := len(x.Shape())
+	if axes == nil {
+		count := n
+		if sizes != nil {
+			count = len(sizes)
+		}
+		if count > n {
+			fail("s", "has %d sizes, expected at most one for each of %d dimensions", count, n)
+		}
+		for i := n - count; i < n; i++ {
+			axes = append(axes, i)
+		}
+	}
+	if axes = axesOf("axes", axes, n); len(axes) == 0 {
+		fail("axes", "is empty, expected 1 axis or more")
+	}
+	if sizes == nil {
+		return axes, make([]int64, len(axes))
+	}
+	if len(sizes) != len(axes) {
+		fail("s", "has %d sizes, expected one for each of %d axes", len(sizes), len(axes))
+	}
+	for _, v := range sizes {
+		if v < 1 {
+			fail("s", "has the size %d, expected 1 or more", v)
+		}
+	}
+	return axes, sizes
+}
+
+// FFTShift moves the frequency 0 from the start of axes, all if none are given, to their middle, or back.
+func FFTShift(x *uop.UOp, axes []int, inverse bool) (r *uop.UOp, err error) {
+	defer guard("FFTShift", &err)
+	need("x", x)
+	n := len(x.Shape())
+	if axes == nil {
+		for i := range n {
+			axes = append(axes, i)
+		}
+	}
+	axes = axesOf("axes", axes, n)
+	shifts := make([]int64, len(axes))
+	dims := intShape("x", x.Shape())
+	for i, a := range axes {
+		if shifts[i] = dims[a] / 2; inverse {
+			shifts[i] = (dims[a] + 1) / 2
+		}
+	}
+	return Roll(x, shifts, axes)
+}
+
+// FFTFrequencies are the frequencies of the elements of FFT in cycles per unit of the spacing d, float32; of RealFFT if real.
+func FFTFrequencies(g *uop.Graph, n int64, d float64, real bool) (r *uop.UOp, err error) {
+	defer guard("FFTFrequencies", &err)
+	if n < 1 {
+		fail("n", "%d, expected 1 or more", n)
+	}
+	if d == 0 || math.IsNaN(d) {
+		fail("d", "%v, expected a spacing other than 0", d)
+	}
+	if real {
+		return div(cast(arange(g, uop.Int(0), uop.Int(n/2+1), uop.Int(1), uop.Int64), uop.Float32), float64(n)*d), nil
+	}
+	t := arange(g, uop.Int(0), uop.Int(n), uop.Int(1), uop.Int64)
+	t = sub(t, where(lt(t, int((n+1)/2)), 0, int(n)))
+	return div(cast(t, uop.Float32), float64(n)*d), nil
+}
