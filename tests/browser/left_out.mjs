@@ -11,6 +11,7 @@ export const files = {
   'files.test.js': FILES,
   'hub.test.js': 'it downloads into a folder, from a server that it starts',
   'jax_names.test.js': FILES,
+  'loaders.test.js': 'it takes expressions of an inner file',
   'process.test.js': PROGRAMS,
   'types.test.js': 'it is about the declarations of TypeScript',
   'wasm.test.js': 'it starts modules of its own out of files'

@@ -3,10 +3,10 @@
 
 const assert = require('node:assert')
 const test = require('node:test')
-const jax = require('polygrad/jax')
-
-const { numpy: np, blockUntilReady, defaultDevice, devicePut, grad, hessian, init, jacfwd, jacrev, jit, jvp, lax, linearize } = jax
-const { makeJaxpr, nn, random, scipySpecial, setOwnership, tree, valueAndGrad, vjp, vmap } = jax
+const {
+  numpy: np, blockUntilReady, defaultDevice, devicePut, devices, getWebGPUDevice, grad, hessian, init, jacfwd, jacrev, jit, jvp, lax,
+  linearize, makeJaxpr, nn, random, scipySpecial, setOwnership, tree, valueAndGrad, vjp, vmap
+} = require('polygrad/jax')
 
 const near = (found, expected, tolerance = 1e-5) => {
   const flat = (x) => [x].flat(Infinity)
@@ -256,11 +256,11 @@ test('random numbers are those of JAX', () => {
 })
 
 test('devices', async () => {
-  assert.deepStrictEqual([await init(), await init('cpu'), jax.devices], [['cpu', 'wasm'], ['cpu'], ['cpu', 'wasm', 'webgpu', 'webgl']])
+  assert.deepStrictEqual([await init(), await init('cpu'), devices], [['cpu', 'wasm'], ['cpu'], ['cpu', 'wasm', 'webgpu', 'webgl']])
   assert.strictEqual(defaultDevice(), 'wasm')
   assert.throws(() => defaultDevice('foo'), RangeError)
   assert.throws(() => defaultDevice('webgpu'), /webgpu is not available/)
-  assert.throws(() => jax.getWebGPUDevice(), TypeError)
+  assert.throws(() => getWebGPUDevice(), TypeError)
   const there = await devicePut({ a: np.array([1]), b: 2 }, 'cpu')
   assert.deepStrictEqual([there.a.device, there.b.js()], ['cpu', 2])
   assert.throws(() => there.a.gpuBufferSync(), /on the device cpu, expected one on webgpu/)

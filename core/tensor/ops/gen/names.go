@@ -14,7 +14,7 @@ import (
 // nameLists are the names of other interfaces, in tests/api, by the titles of their sections. A name is one of a namespace.
 var nameLists = []struct{ title, file, text string }{
 	{"Compared with the array API", "array_api.tsv", "The names of the array API standard, revision 2024.12, in Python's `polygrad.numpy`."},
-	{"Compared with jax-js", "jaxjs.tsv", "Names of `@jax-js/jax` 0.1.25, of which many are NumPy's and JAX's. Functions described for all languages have the names of the link."},
+	{"Compared with jax-js", "jaxjs.tsv", "Names of `@jax-js/jax` 0.1.25, of which many are NumPy's and JAX's. In JavaScript `polygrad/jax` has all of them, in their form. Functions described for all languages have the names of the link."},
 }
 
 // spaces are where names of a namespace are looked for: modules of descriptions (or "" for methods of tensors), and files of Python's package.
