@@ -7,4 +7,3 @@ func call(name string, operands []any, opts ...polygrad.Option) []*polygrad.Tens
 	results, _ := polygrad.Call(name, operands, opts...)
 	return results
 }
-

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-import numpy as np
 from polygrad import Tensor, fft
 from polygrad.func import grad, jvp, vmap
 

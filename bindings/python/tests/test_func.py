@@ -468,9 +468,7 @@ def test_errors_of_programs_name_jit() -> None:
         return x
 
     jit(leaking)(tensor(1, 2))
-    message = (
-        "jit: results: a tensor that it reads has left another traced function otherwise"
-    )
+    message = "jit: results: a tensor that it reads has left another traced function otherwise"
     with pytest.raises(TraceError, match=message):
         jit(lambda x: x + left[0])(tensor(1, 2))
     with pytest.raises(TraceError, match="jit: args: memory: none for"):

@@ -231,9 +231,9 @@ NOT_OPERATIONS = {
     "what a tensor is": "device dtype element_size is_floating_point is_realized nbytes ndim numel "
     "shape size",
     "values": "data item numpy realize realize_async tolist",
-    "memory": "assign cpu cuda empty empty_like replace to to_",
+    "memory": "assign cpu cuda empty empty_like replace to to_ to_device",
     "memory of others": "from_blob from_dlpack from_numpy from_url",
-    "names of others": "const_like pad_to sequential short shrink_to",
+    "names of others": "const_like mT pad_to sequential short shrink_to",
     "gradients": "backward grad gradient requires_grad requires_grad_",
     "slow": "hash",
     "modes": "manual_seed no_grad train",

@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-const fftDoc = `Fourier transforms, as numpy.fft has them, of complex numbers as two tensors: the real and the imaginary parts.
+const fftDoc = `Fourier transforms, as numpy.fft has them.
 
-A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Any length is possible: products of prime factors up to 61 take Stockham's
+Complex numbers are two tensors, the real and the imaginary parts; without the second they are real. A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Any length is possible: products of prime factors up to 61 take Stockham's
 passes, others the transform by chirps of Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho"
 both by the root of n. Results are float32, or float64 where an operand is. All have derivatives and batches. The relative error is about 2e-7
 for a million elements, 2e-16 in float64; by chirps it is 4 times as much.`
@@ -115,13 +115,13 @@ func swapped(n tensor.Norm) tensor.Norm {
 }
 
 var fftOps = []Op{
-	transformAlong("fft", imagPart, "The transform along an axis, of n elements: shorter axes are padded with zeros, longer ones cut.", func(a *Args, n int64) (*uop.UOp, *uop.UOp, error) {
+	transformAlong("fft", imagPart, "The transform along an axis.\nIt has n elements: shorter axes are padded with zeros, longer ones cut.", func(a *Args, n int64) (*uop.UOp, *uop.UOp, error) {
 		return tensor.FFT(a.X, a.tensor("imag"), n, a.axis("axis"), a.fourierNorm(), false)
 	}),
 	transformAlong("ifft", imagPart, "The inverse of fft.", func(a *Args, n int64) (*uop.UOp, *uop.UOp, error) {
 		return tensor.FFT(a.X, a.tensor("imag"), n, a.axis("axis"), a.fourierNorm(), true)
 	}),
-	transformAlong("rfft", "", "The first n/2 + 1 elements of the transform of real numbers; the others are their conjugates.", func(a *Args, n int64) (*uop.UOp, *uop.UOp, error) {
+	transformAlong("rfft", "", "The first n/2 + 1 elements of the transform of real numbers.\nThe others are their conjugates.", func(a *Args, n int64) (*uop.UOp, *uop.UOp, error) {
 		return tensor.RealFFT(a.X, n, a.axis("axis"), a.fourierNorm())
 	}),
 	toReal("irfft", "The inverse of rfft, n real numbers, by default 2 (elements - 1).", func(a *Args, n int64) (*uop.UOp, error) {
