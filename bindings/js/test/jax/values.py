@@ -15,7 +15,11 @@ import jax.scipy.special
 import numpy as np
 
 SPACES = {
-    "numpy": jnp, "numpy.linalg": jnp.linalg, "nn": jax.nn, "lax": jax.lax, "scipySpecial": jax.scipy.special,
+    "numpy": jnp,
+    "numpy.linalg": jnp.linalg,
+    "nn": jax.nn,
+    "lax": jax.lax,
+    "scipySpecial": jax.scipy.special,
     "lax.linalg": jax.lax.linalg,
 }
 RENAMED = {"vander": {"n": "N"}}
@@ -83,22 +87,95 @@ def call(space, name, *args, **options):
     CALLS.append((space, name, args, options))
 
 
-for name in ("abs arctan arcsinh ceil cos cosh deg2rad exp exp2 expm1 floor isfinite isinf isnan isneginf isposinf negative positive "
-             "rad2deg rint sign signbit sin sinc sinh square tan tanh trunc logicalNot cbrt round").split():
+for name in [
+    "abs",
+    "arctan",
+    "arcsinh",
+    "ceil",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "negative",
+    "positive",
+    "rad2deg",
+    "rint",
+    "sign",
+    "signbit",
+    "sin",
+    "sinc",
+    "sinh",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+    "logicalNot",
+    "cbrt",
+    "round",
+]:
     call("numpy", name, E)
     call("numpy", name, X)
-for name in "arccos arcsin arctanh log log10 log1p log2 reciprocal sqrt".split():
+for name in ["arccos", "arcsin", "arctanh", "log", "log10", "log1p", "log2", "reciprocal", "sqrt"]:
     call("numpy", name, P)
 call("numpy", "arccosh", V)
-for name in ("add subtract multiply divide floorDivide remainder fmod maximum minimum fmax fmin less lessEqual greater greaterEqual "
-             "equal notEqual logaddexp logaddexp2 copysign arctan2 hypot heaviside logicalAnd logicalOr logicalXor").split():
+for name in [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floorDivide",
+    "remainder",
+    "fmod",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "less",
+    "lessEqual",
+    "greater",
+    "greaterEqual",
+    "equal",
+    "notEqual",
+    "logaddexp",
+    "logaddexp2",
+    "copysign",
+    "arctan2",
+    "hypot",
+    "heaviside",
+    "logicalAnd",
+    "logicalOr",
+    "logicalXor",
+]:
     call("numpy", name, X, Y)
     call("numpy", name, X, 0.5)
     call("numpy", name, 0.5, Y)
-for name in "add subtract multiply floorDivide remainder fmod maximum minimum bitwiseAnd bitwiseOr bitwiseXor less equal divide".split():
+for name in [
+    "add",
+    "subtract",
+    "multiply",
+    "floorDivide",
+    "remainder",
+    "fmod",
+    "maximum",
+    "minimum",
+    "bitwiseAnd",
+    "bitwiseOr",
+    "bitwiseXor",
+    "less",
+    "equal",
+    "divide",
+]:
     call("numpy", name, I, J)
     call("numpy", name, I, 2)
-for name in "bitwiseInvert bitwiseCount".split():
+for name in ["bitwiseInvert", "bitwiseCount"]:
     call("numpy", name, I)
 call("numpy", "leftShift", I, 2)
 call("numpy", "rightShift", I, 1)
@@ -116,22 +193,28 @@ call("numpy", "clip", I, 0, 6)
 call("numpy", "nanToNum", E, nan=7.0, posinf=9.0)
 call("numpy", "where", B, X, Y)
 call("numpy", "where", B, 1.5, X)
-call("numpy", "select", [A([True, False, False], "bool"), A([True, True, False], "bool")], [P, A([1.0, 2.0, 3.0])], -1.0)
-for name in "sum prod mean max min ptp std any all countNonzero".split():
+call(
+    "numpy",
+    "select",
+    [A([True, False, False], "bool"), A([True, True, False], "bool")],
+    [P, A([1.0, 2.0, 3.0])],
+    -1.0,
+)
+for name in ["sum", "prod", "mean", "max", "min", "ptp", "std", "any", "all", "countNonzero"]:
     call("numpy", name, X)
     call("numpy", name, X, 1)
     call("numpy", name, X, 0, keepdims=True)
     if name not in ("std", "mean"):
         call("numpy", name, I, -1)
 call("numpy", "var_", X, 1, correction=1)
-for name in "nansum nanprod nanmax nanmin nanmean nanvar nanstd".split():
+for name in ["nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd"]:
     call("numpy", name, N)
     call("numpy", name, N, 1)
-for name in "argmax argmin".split():
+for name in ["argmax", "argmin"]:
     call("numpy", name, X)
     call("numpy", name, X, 1, keepdims=True)
     call("numpy", "nan" + name, N, 1)
-for name in "cumsum cumprod nancumsum nancumprod".split():
+for name in ["cumsum", "cumprod", "nancumsum", "nancumprod"]:
     call("numpy", name, N if name.startswith("nan") else X)
     call("numpy", name, X, 1)
 call("numpy", "cumulativeSum", V, includeInitial=True)
@@ -165,7 +248,7 @@ call("numpy", "matrixTranspose", X)
 call("numpy", "expandDims", X, [0, 2])
 call("numpy", "squeeze", A([[[1.0], [2.0]]]), 2)
 call("numpy", "broadcastTo", P, [2, 3])
-for name in "flip flipud fliplr".split():
+for name in ["flip", "flipud", "fliplr"]:
     call("numpy", name, X)
 call("numpy", "flip", X, 0)
 call("numpy", "rot90", X)
@@ -183,9 +266,9 @@ call("numpy", "split", V, [1, 3])
 call("numpy", "arraySplit", V, 3)
 call("numpy", "vsplit", X, 2)
 call("numpy", "hsplit", X, 3)
-for name in "vstack hstack dstack columnStack stack concatenate".split():
+for name in ["vstack", "hstack", "dstack", "columnStack", "stack", "concatenate"]:
     call("numpy", name, [X, Y])
-for name in "vstack hstack dstack columnStack".split():
+for name in ["vstack", "hstack", "dstack", "columnStack"]:
     call("numpy", name, [V, W])
 call("numpy", "concatenate", [X, Y], 1)
 call("numpy", "stack", [X, Y], -1)
@@ -208,7 +291,7 @@ call("numpy", "matmul", X, A([[1.0], [2.0], [3.0]]))
 call("numpy", "matmul", I, A([1, 2, 3], "int32"))
 call("numpy", "matvec", X, P)
 call("numpy", "vecmat", P, M)
-for name in "dot inner outer vdot vecdot".split():
+for name in ["dot", "inner", "outer", "vdot", "vecdot"]:
     call("numpy", name, V, W)
 call("numpy", "dot", X, M)
 call("numpy", "inner", X, Y)
@@ -221,7 +304,7 @@ call("numpy", "einsum", "ba", X)
 call("numpy", "cross", P, A([1.0, -2.0, 3.0]))
 call("numpy", "cross", X, Y)
 call("numpy", "cross", A([1.0, 2.0]), A([3.0, -4.0]))
-for mode in "full same valid".split():
+for mode in ["full", "same", "valid"]:
     call("numpy", "convolve", V, P, mode)
     call("numpy", "correlate", V, P, mode)
 call("numpy", "polyval", V, P)
@@ -240,16 +323,16 @@ call("numpy", "identity", 3)
 call("numpy", "tri", 3, 4, 1)
 call("numpy", "indices", [2, 3])
 call("numpy", "full", [2], 1.5)
-for name in "bartlett blackman hann".split():
+for name in ["bartlett", "blackman", "hann"]:
     call("numpy", name, 6)
-for name in "zerosLike onesLike".split():
+for name in ["zerosLike", "onesLike"]:
     call("numpy", name, I)
 call("numpy", "fullLike", X, 3)
 call("numpy", "quantile", X, 0.3)
 call("numpy", "median", X, 1)
 call("numpy", "arrayEqual", X, X)
 call("numpy", "arrayEquiv", P, A([[0.2, 0.5, 0.9]]))
-for name in "det inv eigvalsh cholesky svdvals".split():
+for name in ["det", "inv", "eigvalsh", "cholesky", "svdvals"]:
     call("numpy.linalg", name, S)
 call("numpy.linalg", "slogdet", M)
 call("numpy.linalg", "solve", M, P)
@@ -274,8 +357,30 @@ call("numpy.linalg", "outer", P, V)
 call("numpy.linalg", "vecdot", X, Y)
 call("numpy.linalg", "tensordot", X, Y)
 call("numpy.linalg", "matrixTranspose", X)
-for name in ("relu relu6 sigmoid softplus sparsePlus sparseSigmoid silu logSigmoid leakyRelu hardSigmoid hardSilu hardTanh elu celu selu "
-             "gelu squareplus mish softmax logSoftmax logsumexp standardize").split():
+for name in [
+    "relu",
+    "relu6",
+    "sigmoid",
+    "softplus",
+    "sparsePlus",
+    "sparseSigmoid",
+    "silu",
+    "logSigmoid",
+    "leakyRelu",
+    "hardSigmoid",
+    "hardSilu",
+    "hardTanh",
+    "elu",
+    "celu",
+    "selu",
+    "gelu",
+    "squareplus",
+    "mish",
+    "softmax",
+    "logSoftmax",
+    "logsumexp",
+    "standardize",
+]:
     call("nn", name, X)
 call("nn", "gelu", X, approximate=False)
 call("nn", "glu", A([[1.0, -2.0, 0.5, 4.0]]))
@@ -287,7 +392,7 @@ call("nn", "logSoftmax", X, [0, 1])
 call("nn", "logsumexp", X, 1, keepdims=True)
 call("nn", "log1mexp", A([0.1, 0.5, 2.0, 30.0]))
 call("nn", "oneHot", A([1, 0, 2], "int32"), 4)
-for name in "erf erfc expit digamma gammaln i0 i1e ndtr".split():
+for name in ["erf", "erfc", "expit", "digamma", "gammaln", "i0", "i1e", "ndtr"]:
     call("scipySpecial", name, P)
 call("scipySpecial", "logit", P)
 call("scipySpecial", "xlogy", P, 2.0)
@@ -307,14 +412,20 @@ for space, name, args, options in CALLS:
     elif name == "take":
         found = jnp.take(args[0].value, args[1].value, args[2] if len(args) > 2 else None)
     elif name == "conv" or name.startswith("convWith"):
-        found = getattr(jax.lax, snake(name))(*(to_python(list(a)) if isinstance(a, list) else to_python(a) for a in args))
+        found = getattr(jax.lax, snake(name))(
+            *(to_python(list(a)) if isinstance(a, list) else to_python(a) for a in args)
+        )
     elif name == "oneHot":
         found = jax.nn.one_hot(args[0].value, args[1])
     elif name == "softmax" or name == "logSoftmax":
         axis = args[1] if len(args) > 1 else -1
-        found = getattr(jax.nn, snake(name))(args[0].value, tuple(axis) if isinstance(axis, list) else axis)
+        found = getattr(jax.nn, snake(name))(
+            args[0].value, tuple(axis) if isinstance(axis, list) else axis
+        )
     elif name in ("expandDims", "roll", "tile", "full", "indices", "broadcastTo"):
-        found = getattr(jnp, snake(name))(*(tuple(a) if isinstance(a, list) else to_python(a) for a in args))
+        found = getattr(jnp, snake(name))(
+            *(tuple(a) if isinstance(a, list) else to_python(a) for a in args)
+        )
     elif name == "cov" and len(args) > 1:
         found = jnp.cov(args[0].value, args[1].value)
     else:
@@ -331,5 +442,13 @@ for space, name, args, options in CALLS:
             found = jnp.unstack(args[0].value, axis=args[1])
         else:
             found = getattr(SPACES[space], snake(name))(*(to_python(a) for a in args), **given)
-    out.append({"space": space, "name": name, "args": to_json(list(args)), "options": to_json(options), "found": numbers(found)})
+    out.append(
+        {
+            "space": space,
+            "name": name,
+            "args": to_json(list(args)),
+            "options": to_json(options),
+            "found": numbers(found),
+        }
+    )
 print("[" + ",\n".join(json.dumps(c) for c in out) + "]")
