@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"unsafe"
 
 	"polygrad/capi/handle"
@@ -62,6 +63,10 @@ func (c *context) arrays(arg string, hs *uintptr, n int32) ([]*variable.Variable
 
 // outArray gives a reference to a variable to C, as a handle of its own.
 func (c *context) outArray(v *variable.Variable) (uintptr, error) {
+	if n := len(v.Node().Shape()); n > maxDims {
+		v.Drop()
+		return 0, fmt.Errorf("the result has %d dimensions, expected at most %d", n, maxDims)
+	}
 	e := &handle.Entry{Kind: handle.Array, Owner: c, Value: v}
 	if err := handles.Issue(e); err != nil {
 		v.Drop()
@@ -394,7 +399,10 @@ func callArrays(ctx uintptr, number int32, args unsafe.Pointer, n int32, out *ui
 		drop(results)
 		return count, nil
 	}
-	return count, c.outArrays(results, out)
+	if err := c.outArrays(results, out); err != nil {
+		return 0, badArg("args", "%s: %w", titleOf(op), err)
+	}
+	return count, nil
 }
 
 func poly_array_binary(op int32, a, b uintptr) (h uintptr) {

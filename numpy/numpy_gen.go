@@ -220,8 +220,12 @@ func Floor(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.floor", []a
 // Trunc returns x rounded towards zero.
 func Trunc(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.trunc", []any{x})[0] }
 
-// Round returns x rounded to the nearest integer, halves to the even one.
-func Round(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.round", []any{x})[0] }
+// Round returns x rounded to so many decimals, halves to the even number.
+// Negative decimals round to tens, hundreds and so on.
+// Options: WithDecimals (0).
+func Round(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.round", []any{x}, opts...)[0]
+}
 
 // Positive returns the array itself.
 func Positive(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.positive", []any{x})[0] }
@@ -1081,6 +1085,9 @@ func WithCount(count int) polygrad.Option { return polygrad.Arg("count", count) 
 
 // WithDdof is the argument ddof of Cov.
 func WithDdof(ddof float64) polygrad.Option { return polygrad.Arg("ddof", ddof) }
+
+// WithDecimals is the argument decimals of Round.
+func WithDecimals(decimals int) polygrad.Option { return polygrad.Arg("decimals", decimals) }
 
 // WithDensity is the argument density of Histogram.
 func WithDensity(density bool) polygrad.Option { return polygrad.Arg("density", density) }

@@ -146,3 +146,23 @@ func Floor(x *uop.UOp) (*uop.UOp, error) { return run1("Floor", floor, x) }
 
 // Round rounds to the nearest integer, halves to the even one.
 func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", roundAny, x) }
+
+// RoundTo rounds to a number of decimals, halves to the even number; integers with a negative one only.
+func RoundTo(x *uop.UOp, decimals int64) (r *uop.UOp, err error) {
+	defer guard("RoundTo", &err)
+	need("x", x)
+	if !x.DType.IsFloat() {
+		if decimals >= 0 {
+			return x, nil
+		}
+		tens := math.Pow10(int(-decimals))
+		return cast(mul(roundAny(div(cast(x, uop.Float64), tens)), tens), x.DType), nil
+	}
+	switch tens := math.Pow10(int(max(decimals, -decimals))); {
+	case decimals > 0:
+		return div(roundAny(mul(x, tens)), tens), nil
+	case decimals < 0:
+		return mul(roundAny(div(x, tens)), tens), nil
+	}
+	return roundAny(x), nil
+}

@@ -192,8 +192,12 @@ export function floor(x: Tensor): Tensor
 /** x rounded towards zero. */
 export function trunc(x: Tensor): Tensor
 
-/** x rounded to the nearest integer, halves to the even one. */
-export function round(x: Tensor): Tensor
+/**
+ * x rounded to so many decimals, halves to the even number.
+ * Negative decimals round to tens, hundreds and so on.
+ * @param decimals 0 by default
+ */
+export function round(x: Tensor, decimals?: number | { decimals?: number }): Tensor
 
 /** The array itself. */
 export function positive(x: Tensor): Tensor

@@ -239,7 +239,7 @@ function trunc (x, ...args) {
 }
 
 function round (x, ...args) {
-  return functionOf('numpy.round').one(tensorOf(x, 'numpy.round: x'), args)
+  return functionOf('numpy.round', 'decimals').one(tensorOf(x, 'numpy.round: x'), args)
 }
 
 function positive (x, ...args) {

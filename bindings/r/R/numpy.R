@@ -60,7 +60,7 @@ numpy <- list(
   ceil = function(x) .External(C_op, OP_NUMPY_CEIL, x),
   floor = function(x) .External(C_op, OP_NUMPY_FLOOR, x),
   trunc = function(x) .External(C_op, OP_NUMPY_TRUNC, x),
-  round = function(x) .External(C_op, OP_NUMPY_ROUND, x),
+  round = function(x, decimals = 0) .External(C_op, OP_NUMPY_ROUND, x, decimals),
   positive = function(x) .External(C_op, OP_NUMPY_POSITIVE, x),
   conj = function(x) .External(C_op, OP_NUMPY_CONJ, x),
   real = function(x) .External(C_op, OP_NUMPY_REAL, x),

@@ -331,6 +331,7 @@ static const Param p460[] = {{"y", 'o', 0}};
 static const Param p461[] = {{"y", 'o', 0}};
 static const Param p462[] = {{"y", 'o', 0}};
 static const Param p463[] = {{"y", 'o', 0}};
+static const Param p467[] = {{"decimals", 'i', 0}};
 static const Param p481[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
 static const Param p484[] = {{"y", 'o', 0}};
 static const Param p485[] = {{"y", 'o', 0}};
@@ -981,7 +982,7 @@ static const Method methods[] = {
     {"numpy.ceil", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.round", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.round", "x", p467, 1, 'm', 1, 0, 0},
     {"numpy.positive", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.conj", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.real", "x", NULL, 0, 'm', 1, 0, 0},

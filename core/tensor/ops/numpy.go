@@ -456,7 +456,10 @@ var numpyOps = slices.Concat(
 		bitwise_left_shift=lshift bitwise_right_shift=rshift less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne logaddexp copysign atan2 hypot
 		floor_divide=floordiv remainder=mod fmod`),
 	[]Op{
-		whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"), whole("round", "round"),
+		whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"),
+		inNumpy("round", "decimals int = 0", "x rounded to so many decimals, halves to the even number.\nNegative decimals round to tens, hundreds and so on.", func(a *Args) (*uop.UOp, error) {
+			return tensor.RoundTo(a.X, a.int("decimals"))
+		}),
 		numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
 		numpy1("conj", "The array itself: numbers are real.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
 		numpy1("real", "The array itself: numbers are real.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),

@@ -633,7 +633,7 @@ def vdot(x: Operand, y: Operand) -> Tensor:
     return _operations.vecdot(_array(x).flatten(), _array(y).flatten())
 
 
-def tensordot(x: Operand, y: Operand, /, *, axes: Any = 2) -> Tensor:
+def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
     """Return the sum of products over axes: a number of them, or those of both."""
     if isinstance(axes, builtins.int):
         return _operations.tensordot(x, y, axes)

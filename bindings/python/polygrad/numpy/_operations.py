@@ -764,9 +764,12 @@ def trunc(x: Operand) -> Tensor:
     return array(x)._call1(_TRUNC)
 
 
-def round(x: Operand) -> Tensor:
-    """x rounded to the nearest integer, halves to the even one."""
-    return array(x)._call1(_ROUND)
+def round(x: Operand, decimals: int = 0) -> Tensor:
+    """x rounded to so many decimals, halves to the even number.
+
+    Negative decimals round to tens, hundreds and so on.
+    """
+    return array(x)._call1(_ROUND, decimals)
 
 
 def positive(x: Operand) -> Tensor:

@@ -126,7 +126,7 @@ def trace(x: Operand, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     return _trace(x, offset, -2, -1, dtype)
 
 
-def tensordot(x: Operand, y: Operand, /, *, axes: Any = 2) -> Tensor:
+def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
     """Return the sum of products over axes: a number of them, or those of both."""
     return _tensordot(x, y, axes) if isinstance(axes, int) else _tensordot(x, y, *axes)
 
