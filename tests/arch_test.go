@@ -77,6 +77,7 @@ var below = map[string][]string{
 // beside lists what the tests of a room import besides the rooms below it and the helpers under tests/, which every test
 // may use: what makes the graphs and kernels that they look at, and what runs them for comparison.
 var beside = map[string][]string{
+	"numpy":           {"linalg", "special"},
 	"core/tensor":     {"core/gradient", "exec"},
 	"core/gradient":   {"core/symbolic"},
 	"core/transform":  {"core/symbolic"},

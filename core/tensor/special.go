@@ -45,6 +45,14 @@ func inFloat(f func(*uop.UOp) *uop.UOp) func(*uop.UOp) *uop.UOp {
 // signOf is -1 below 0, else 1, with no gradient.
 func signOf(x *uop.UOp) *uop.UOp { return where(lt(x, 0), likeConst(x, -1), likeConst(x, 1)) }
 
+// signWithZero is -1 for -0, too.
+func signWithZero(x *uop.UOp) *uop.UOp {
+	if asTinygrad(x) {
+		return signOf(x)
+	}
+	return where(negative(x), likeConst(x, -1), likeConst(x, 1))
+}
+
 // accurateExp is e^x with an error of a few units in the last place for every x.
 func accurateExp(x *uop.UOp) *uop.UOp { return scaledExp(x, 0) }
 
@@ -134,7 +142,7 @@ const huge = 1e9
 
 // asinhLong is log(x + sqrt(x^2+1)), written with log1p near 0 and as log(2x) far away; odd.
 func asinhLong(x *uop.UOp) *uop.UOp {
-	s := signOf(x)
+	s := signWithZero(x)
 	a := mul(x, s)
 	far := gt(a, huge)
 	near := where(far, 1, a)
@@ -209,7 +217,11 @@ func atanLong(x *uop.UOp) *uop.UOp {
 		-6.485021904942025371773e1)
 	q := horner(z, 1, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2, 4.853903996359136964868e2,
 		1.945506571482613964425e2)
-	return add(mul(s, turn), add(t, mul(t, div(mul(z, p), q))))
+	y := add(mul(s, turn), add(t, mul(t, div(mul(z, p), q))))
+	if asTinygrad(x) {
+		return y
+	}
+	return where(eq(x, 0), x, y) // -0 too
 }
 
 // Asin is the inverse sine; NaN outside -1..1.
