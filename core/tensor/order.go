@@ -189,7 +189,7 @@ func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp,
 // between are the sorted elements of x from one on, up to another one; the gradient adds to these alone.
 func (a placed) between(x *uop.UOp, axis int, from, to int64) placed {
 	part := a.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(from), uop.N(to)) })
-	if from == to || from == 0 && uop.N(to) == a.value.Shape()[axis] {
+	if s := a.value.Shape()[axis]; from == to || s.Symbolic() || from == 0 && uop.N(to) == s {
 		return part
 	}
 	return placed{differentiatedAs(detach(part.value), gather(x, axis, part.at)), part.at}

@@ -233,7 +233,10 @@ def test_no_native_code():
 
 def test_unknown_back_end():
     done = run("from polygrad import Tensor; (Tensor([1.0]) + 1).numpy()", POLY_DEVICE="abacus")
-    assert 'POLY_DEVICE: got "abacus", expected one of native, wasm, interp, clang' in done.stderr
+    assert (
+        'POLY_DEVICE: got "abacus", expected one of native, wasm, webgpu, interp, clang'
+        in done.stderr
+    )
 
 
 @pytest.mark.parametrize(
