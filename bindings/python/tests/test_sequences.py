@@ -332,4 +332,4 @@ def test_training_steps_keep_their_number_of_kernels() -> None:
 
     model = [tokens, places, blocks, norm, out]
     x = Tensor(RNG.integers(0, 512, (1, 128)).astype(np.int32))
-    assert kernels_of_a_step(model, gpt, x, 512) <= 84
+    assert kernels_of_a_step(model, gpt, x, 512) <= 85
