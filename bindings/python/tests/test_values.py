@@ -249,3 +249,11 @@ def test_quotients_by_tiny_numbers_and_maxima_of_constants() -> None:
     """1/c may be infinite in the type; the maximum with NaN is NaN."""
     assert (Tensor([0.0, 2.0**-120]) / 2.0**-130).tolist() == [0.0, 1024.0]
     assert np.isnan(Tensor.full((2,), 3.0).maximum(float("nan")).numpy()).all()
+
+
+def test_chains_of_values_that_sums_read_take_linear_time() -> None:
+    """Each value is read by a sum and by the next: deciding what is stored looks at each once."""
+    x = Tensor.ones(8, 8)
+    for _ in range(40):
+        x = x * 0.5 + x.sum(1, keepdim=True) / 16
+    np.testing.assert_allclose(x.numpy(), 1, 1e-5)

@@ -103,10 +103,11 @@ type fuser struct {
 	// groups are the kernels in the order in which they run, slots what they work on.
 	groups  []*group
 	slots   []schedule.Slot
-	next    neighbours // of values of the tensor graph
-	ranges  int        // the last number of a range
-	changed bool       // some kernel is no longer one of the scheduler
-	placed  bool       // s is complete
+	next    neighbours        // of values of the tensor graph
+	stored  map[*uop.UOp]bool // values that are read by a reduction, too: whether that pays
+	ranges  int               // the last number of a range
+	changed bool              // some kernel is no longer one of the scheduler
+	placed  bool              // s is complete
 }
 
 // Dump lists the tensor graph, or the groups.

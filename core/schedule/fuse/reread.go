@@ -127,10 +127,17 @@ func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 
 // storedForReduction reports whether a value is read by a reduction and by others, and takes longer to compute than to store.
 func (f *fuser) storedForReduction(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) bool {
-	of := users(u)
-	m := &f.o.Machine
-	return len(of) > 1 && slices.ContainsFunc(of, func(c *uop.UOp) bool { return c.Op == uop.ReduceAxis }) &&
-		m.computing(float64(u.Shape().MaxNumel())*f.workBelow(u, users)) > m.storing(u.Shape().MaxNumel(), u.DType)
+	stored, known := f.stored[u]
+	if !known {
+		of, m := users(u), &f.o.Machine
+		stored = len(of) > 1 && slices.ContainsFunc(of, func(c *uop.UOp) bool { return c.Op == uop.ReduceAxis }) &&
+			m.computing(float64(u.Shape().MaxNumel())*f.workBelow(u, users)) > m.storing(u.Shape().MaxNumel(), u.DType)
+		if f.stored == nil {
+			f.stored = map[*uop.UOp]bool{}
+		}
+		f.stored[u] = stored
+	}
+	return stored
 }
 
 // repeatsAlongLast is how often an EXPAND repeats its source along the last axis, 1 for other operations.
