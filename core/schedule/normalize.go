@@ -96,7 +96,7 @@ func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 		if src, ok := n.sources(u, at); ok {
 			v := n.replace(u, src)
 			n.nodes[at].copy = v
-			if u.Op == uop.Sink && at > 0 && !u.HasOp(ops(uop.Buffer, uop.Bind)) {
+			if at > 0 && copied(u) {
 				u.SetCopy(v)
 			}
 			for _, w := range n.nodes[at].waiting {
@@ -107,6 +107,17 @@ func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 	return n.nodes[0].copy
 }
 
+// copied reports whether the copy of a node is the same in all requests and worth a note: the body of a REPEAT, a table.
+func copied(u *uop.UOp) bool {
+	switch u.Op {
+	case uop.Sink:
+		return !u.HasOp(ops(uop.Buffer, uop.Bind))
+	case uop.Contiguous:
+		return !u.HasOp(ops(uop.Buffer, uop.Bind, uop.Unique, uop.CustomGradient, uop.Param))
+	}
+	return false
+}
+
 // push puts a node on the stack unless it was there before.
 func (n *normalizer) push(u *uop.UOp) {
 	if n.find(u) >= 0 {
@@ -114,7 +125,7 @@ func (n *normalizer) push(u *uop.UOp) {
 	}
 	n.nodes = append(n.nodes, normalNode{node: u})
 	known := (*uop.UOp)(nil)
-	if u.Op == uop.Sink && len(n.nodes) > 1 { // the body of a REPEAT
+	if len(n.nodes) > 1 && (u.Op == uop.Sink || u.Op == uop.Contiguous) {
 		known = u.CopyIn(n.g)
 		n.nodes[len(n.nodes)-1].copy = known
 	}

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -78,6 +79,28 @@ func radices(n int64) []int64 {
 	return out
 }
 
+// table is a pair of constant planes that is made once in a graph.
+func table(g *uop.Graph, name string, make func() complexPlanes) complexPlanes {
+	var z complexPlanes
+	z.re = g.Made(name+" re", func() *uop.UOp { z = make(); return z.re })
+	z.im = g.Made(name+" im", func() *uop.UOp {
+		if z.im == nil {
+			z = make()
+		}
+		return z.im
+	})
+	return z
+}
+
+// steps are n multiples of a step from 0 on, without the UNIQUE of arange: equal tables are one.
+func steps(g *uop.Graph, n, step int64, dims ...int64) *uop.UOp {
+	if n > mostScanned {
+		return reshape(arange(g, uop.Int(0), uop.Int(n*step), uop.Int(step), uop.Int64), uop.ShapeOf(dims...))
+	}
+	x := g.DeviceConst(uop.Int64, uop.Int(step), DeviceName, uop.ShapeOf(n))
+	return reshape(sub(cumulate(x, 0, uop.Add, false), int(step)), uop.ShapeOf(dims...))
+}
+
 // unitRoots are e^(-2πi t/n) for integers t from 0 to below n, of type dt. They are rounded once.
 func unitRoots(t *uop.UOp, n int64, dt *uop.DType) complexPlanes {
 	angle := mul(cast(t, uop.Float64), -2*math.Pi/float64(n))
@@ -87,13 +110,17 @@ func unitRoots(t *uop.UOp, n int64, dt *uop.DType) complexPlanes {
 // twiddles are e^(-2πi p k/n) for p from 0 to below m (axis 0) and k from 0 to below r (axis 1): products of a row for each block of p
 // and a row for each place in a block, since sines of all of them would take longer than the passes.
 func twiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
+	return table(g, fmt.Sprint("twiddles ", m, r, n, dt), func() complexPlanes { return newTwiddles(g, m, r, n, dt) })
+}
+
+func newTwiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
 	block := int64(1) << (bits.Len64(uint64(m)) / 2)
 	for m%block != 0 {
 		block--
 	}
-	k := reshape(arange(g, uop.Int(0), uop.Int(r), uop.Int(1), uop.Int64), uop.ShapeOf(1, r))
+	k := steps(g, r, 1, 1, r)
 	rows := func(count, step int64) complexPlanes {
-		p := reshape(arange(g, uop.Int(0), uop.Int(count*step), uop.Int(step), uop.Int64), uop.ShapeOf(count, 1))
+		p := steps(g, count, step, count, 1)
 		return unitRoots(mod(mul(p, k), int(n)), n, dt)
 	}
 	if block == 1 || block == m {
@@ -117,9 +144,7 @@ func transformed(z complexPlanes, batch, n, beside int64) complexPlanes {
 	for _, r := range rs {
 		m := left / r
 		x := z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, r, 1, m, done*beside)) })
-		digits := reshape(arange(g, uop.Int(0), uop.Int(r), uop.Int(1), uop.Int64), uop.ShapeOf(r, 1))
-		f := unitRoots(mod(mul(digits, transpose(digits, 0, 1)), int(r)), r, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, r, r, 1, 1)) })
-		y := x.times(f).both(func(u *uop.UOp) *uop.UOp { return permute(sum(u, []int{1}, false), []int{0, 2, 1, 3}) })
+		y := x.times(rootsOf(g, r, dt)).both(func(u *uop.UOp) *uop.UOp { return permute(sum(u, []int{1}, false), []int{0, 2, 1, 3}) })
 		if m > 1 {
 			y = y.times(twiddles(g, m, r, left, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, m, r, 1)) }))
 		}
@@ -129,20 +154,32 @@ func transformed(z complexPlanes, batch, n, beside int64) complexPlanes {
 	return z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, n, beside)) })
 }
 
+// rootsOf are e^(-2πi j k/r) for the places j and k of the second and the third of five axes.
+func rootsOf(g *uop.Graph, r int64, dt *uop.DType) complexPlanes {
+	return table(g, fmt.Sprint("roots ", r, dt), func() complexPlanes {
+		digits := steps(g, r, 1, r, 1)
+		roots := unitRoots(mod(mul(digits, transpose(digits, 0, 1)), int(r)), r, dt)
+		return roots.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, r, r, 1, 1)) })
+	})
+}
+
 // byChirps is the DFT of any length as a convolution: j k = (j² + k² - (k-j)²)/2 (L. Bluestein, 1970).
 func byChirps(z complexPlanes, batch, n, beside int64) complexPlanes {
 	g, dt := z.re.Graph(), z.re.DType
 	size := int64(1) << bits.Len64(uint64(2*n-2))
-	t := arange(g, uop.Int(0), uop.Int(n), uop.Int(1), uop.Int64)
-	chirp := unitRoots(mod(mul(t, t), int(2*n)), 2*n, dt)
-	// Both directions, around the end of the convolution.
-	kernel := chirp.conjugate().both(func(u *uop.UOp) *uop.UOp {
-		back := flip(shrinkAxis(u, 0, uop.N(1), uop.N(n)), 0)
-		return reshape(cat([]*uop.UOp{padAxis(u, 0, 0, size-2*n+1, 0), back}, 0), uop.ShapeOf(1, size, 1))
+	chirp := table(g, fmt.Sprint("chirp ", n, dt), func() complexPlanes {
+		t := steps(g, n, 1, 1, n, 1)
+		return unitRoots(mod(mul(t, t), int(2*n)), 2*n, dt)
 	})
-	chirp = chirp.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, n, 1)) })
+	kernel := table(g, fmt.Sprint("transformed chirp ", n, dt), func() complexPlanes {
+		// Both directions, around the end of the convolution.
+		return transformed(chirp.conjugate().both(func(u *uop.UOp) *uop.UOp {
+			back := flip(shrinkAxis(u, 1, uop.N(1), uop.N(n)), 1)
+			return cat([]*uop.UOp{padAxis(u, 1, 0, size-2*n+1, 0), back}, 1)
+		}), 1, size, 1)
+	})
 	x := z.times(chirp).both(func(u *uop.UOp) *uop.UOp { return padAxis(u, 1, 0, size-n, 0) })
-	y := transformed(x, batch, size, beside).times(transformed(kernel, 1, size, 1))
+	y := transformed(x, batch, size, beside).times(kernel)
 	y = inverseOf(y, batch, size, beside).both(func(u *uop.UOp) *uop.UOp { return div(shrinkAxis(u, 1, uop.N(0), uop.N(n)), float64(size)) })
 	return y.times(chirp).both((*uop.UOp).ContiguousOp)
 }
@@ -284,7 +321,9 @@ func realFFT(x *uop.UOp, n int64, axis int, norm Norm) complexPlanes {
 
 // halfRoots are e^(-2πi k/n) for k from 0 to below count, along the middle axis of three.
 func halfRoots(g *uop.Graph, count, n int64, dt *uop.DType) complexPlanes {
-	return unitRoots(arange(g, uop.Int(0), uop.Int(count), uop.Int(1), uop.Int64), n, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, count, 1)) })
+	return table(g, fmt.Sprint("half ", count, n, dt), func() complexPlanes {
+		return unitRoots(steps(g, count, 1, 1, count, 1), n, dt)
+	})
 }
 
 // InverseRealFFT is the real inverse of RealFFT, of length n, by default 2 (elements - 1). The imaginary parts of the first element, and of
@@ -313,7 +352,7 @@ func inverseRealFFT(z complexPlanes, n int64, axis int, norm Norm) *uop.UOp {
 	}
 	// The first element and the last of an even length are real.
 	if z.im != nil {
-		k := reshape(arange(g, uop.Int(0), uop.Int(half), uop.Int(1), uop.Int64), uop.ShapeOf(1, half, 1))
+		k := steps(g, half, 1, 1, half, 1)
 		z.im = where(bitOr(eq(k, 0), eq(mul(k, 2), int(n))), 0, z.im)
 	} else {
 		z.im = mul(z.re, 0)
