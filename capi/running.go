@@ -65,7 +65,7 @@ func (c *context) withHost(s *exec.Step, binds []exec.Binding) []exec.Binding {
 	for _, b := range s.Buffers() {
 		if h, ok := c.host[b]; ok {
 			c.allBinds = append(c.allBinds, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
-		} else if bound, ok := c.vars.Memory(b); ok {
+		} else if bound, ok, err := c.vars.Memory(b); err == nil && ok {
 			c.allBinds = append(c.allBinds, bound)
 		}
 	}

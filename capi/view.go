@@ -122,7 +122,7 @@ func (c *context) hosts(buffers []*uop.UOp) []exec.Binding {
 	for _, b := range buffers {
 		if h, ok := c.host[b]; ok {
 			out = append(out, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
-		} else if bound, ok := c.vars.Memory(b); ok {
+		} else if bound, ok, err := c.vars.Memory(b); err == nil && ok {
 			out = append(out, bound)
 		}
 	}

@@ -33,7 +33,7 @@ func newScaling(t *testing.T, e *Executor, by float64) *scaling {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.binds = []Binding{{from, unsafe.Pointer(&s.x[0]), 64}, {to, unsafe.Pointer(&s.y[0]), 64}}
+	s.binds = []Binding{{from, unsafe.Pointer(&s.x[0]), 64, nil}, {to, unsafe.Pointer(&s.y[0]), 64, nil}}
 	if s.step, err = e.Compile(g.Sink(nil, to.Store(v))); err != nil {
 		t.Fatal(err)
 	}

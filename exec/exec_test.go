@@ -33,7 +33,7 @@ func newBench(t *testing.T) *bench {
 // floats makes a buffer bound to vals.
 func (b *bench) floats(vals ...float32) *uop.UOp {
 	u := b.g.NewBuffer("CPU", int64(len(vals)), uop.Float32)
-	b.b = append(b.b, Binding{u, unsafe.Pointer(unsafe.SliceData(vals)), int64(len(vals) * 4)})
+	b.b = append(b.b, Binding{u, unsafe.Pointer(unsafe.SliceData(vals)), int64(len(vals) * 4), nil})
 	return u
 }
 
@@ -100,7 +100,7 @@ func TestStore(t *testing.T) {
 	b.run(b.floats(out...).Store(b.g.Const(uop.Float32, uop.Float(2))))
 	buf := b.floats(x...)
 	dst := b.g.NewBuffer("CPU", 3, uop.Float32)
-	b.b = append(b.b, Binding{dst, unsafe.Pointer(&out[0]), 12})
+	b.b = append(b.b, Binding{dst, unsafe.Pointer(&out[0]), 12, nil})
 	b.run(dst.Store(b.must(tensor.Mul(buf, buf))))
 	b.expect(out, 1, 4, 9)
 	// The same request with other buffers uses the plan that exists.
@@ -210,7 +210,7 @@ func TestErrorsLeaveEverythingAsItIs(t *testing.T) {
 			t.Errorf("error is %v, expected one with %q", err, c.want)
 		}
 	}
-	short := []Binding{{bo, unsafe.Pointer(&out[0]), 4}}
+	short := []Binding{{bo, unsafe.Pointer(&out[0]), 4, nil}}
 	if err := b.e.Realize(b.g.Sink(nil, bo.Store(b.g.Const(uop.Float32, uop.Int(1)))), short, nil); err == nil || !strings.Contains(err.Error(), "needs 8 bytes") {
 		t.Errorf("a short buffer gives %v", err)
 	}
@@ -316,7 +316,7 @@ func TestManyThreads(t *testing.T) {
 			y, err := tensor.Add(bx, bx)
 			for range 50 {
 				if err == nil {
-					err = e.Realize(g.Sink(nil, bo.Store(y)), []Binding{{bx, unsafe.Pointer(&x[0]), 64}, {bo, unsafe.Pointer(&out[0]), 64}}, nil)
+					err = e.Realize(g.Sink(nil, bo.Store(y)), []Binding{{bx, unsafe.Pointer(&x[0]), 64, nil}, {bo, unsafe.Pointer(&out[0]), 64, nil}}, nil)
 				}
 			}
 			if err != nil || out[15] != 2*x[15] {
@@ -352,7 +352,7 @@ func TestFlatMemory(t *testing.T) {
 		fresh := b.g.NewBuffer("CPU", 8, uop.Float32)
 		grad := b.must(tensor.Mul(b.must(tensor.Sub(bw, fresh)), b.must(tensor.Scalar(bw, uop.Float(0.5)))))
 		sink := b.g.Sink(nil, bw.AssignTo(b.must(tensor.Sub(bw, grad))))
-		if err := b.e.Realize(sink, []Binding{b.b[0], {fresh, unsafe.Pointer(&x[0]), 32}}, nil); err != nil {
+		if err := b.e.Realize(sink, []Binding{b.b[0], {fresh, unsafe.Pointer(&x[0]), 32, nil}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -378,7 +378,7 @@ func TestKnownRequestsLeaveNothing(t *testing.T) {
 	for i := range 100 {
 		fresh := b.g.NewBuffer("CPU", 4, uop.Float32)
 		sink := b.g.Sink(nil, fresh.Store(b.must(tensor.Add(bx, bx))))
-		if err := b.e.Realize(sink, []Binding{b.b[0], {fresh, unsafe.Pointer(&out[0]), 16}}, nil); err != nil {
+		if err := b.e.Realize(sink, []Binding{b.b[0], {fresh, unsafe.Pointer(&out[0]), 16, nil}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if n := b.e.requests.Len(); i == 0 {

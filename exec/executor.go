@@ -15,11 +15,13 @@ import (
 	"polygrad/exec/device"
 )
 
-// Binding gives a BUFFER its memory. Bytes is the size of that memory, 0 if unknown.
+// Binding gives a BUFFER its memory: that of the host at Ptr, of so many Bytes (0 if unknown), or Array on a device with memory of its own, for
+// which Ptr is the host's memory if there is any.
 type Binding struct {
 	Buffer *uop.UOp
 	Ptr    unsafe.Pointer
 	Bytes  int64
+	Array  *Array
 }
 
 // Executor computes requests on one device. It may be used from any goroutine; the graph of a request must not change meanwhile
@@ -196,7 +198,7 @@ func (s *Step) RunDetached(binds []Binding, vars map[string]int64) error {
 
 func (s *Step) run(binds []Binding, vars map[string]int64, stop *func() bool) error {
 	r := s.plan.take()
-	err := s.bind(r.bufs, binds)
+	err := s.bind(r.bufs, r.arrays, binds)
 	if err == nil {
 		err = s.plan.run(r, s.vars, vars, stop, nil)
 	}
@@ -207,14 +209,15 @@ func (s *Step) run(binds []Binding, vars map[string]int64, stop *func() bool) er
 
 // Bound is a step with memory for all of its buffers.
 type Bound struct {
-	step *Step
-	bufs []device.Buffer
+	step   *Step
+	bufs   []device.Buffer
+	arrays []*Array
 }
 
 // Bind sets the memory of a step's buffers for later runs.
 func (s *Step) Bind(binds []Binding) (*Bound, error) {
-	b := &Bound{s, make([]device.Buffer, s.plan.inputs)}
-	return b, s.bind(b.bufs, binds)
+	b := &Bound{s, make([]device.Buffer, s.plan.inputs), make([]*Array, s.plan.inputs)}
+	return b, s.bind(b.bufs, b.arrays, binds)
 }
 
 // Run is Step.Run on the bound memory.
@@ -222,21 +225,29 @@ func (b *Bound) Run(vars map[string]int64) error {
 	p := b.step.plan
 	r := p.take()
 	copy(r.bufs, b.bufs)
+	copy(r.arrays, b.arrays)
 	err := p.run(r, b.step.vars, vars, poll.Load(), nil)
 	p.give(r)
 	runtime.KeepAlive(b)
 	return err
 }
 
-// bind finds the host memory of every buffer.
-func (s *Step) bind(bufs []device.Buffer, binds []Binding) error {
+// bind finds the memory of every buffer: the host's, and arrays.
+func (s *Step) bind(bufs []device.Buffer, arrays []*Array, binds []Binding) error {
 	for i := range binds {
 		b := &binds[i]
 		n := s.position(b.Buffer)
-		if n < 0 || bufs[n] != (device.Buffer{}) {
+		if n < 0 || bufs[n] != (device.Buffer{}) || arrays[n] != nil {
 			continue
 		}
 		need := s.plan.bytes[n]
+		if b.Array != nil && need > 0 && !s.plan.pool.limits.HostMemory {
+			if b.Array.bytes < need {
+				return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) needs %d bytes, is bound to an array of %d", n, b.Buffer.DType, b.Buffer.Arg, need, b.Array.bytes)
+			}
+			bufs[n], arrays[n] = device.At(b.Ptr), b.Array
+			continue
+		}
 		if b.Ptr == nil && need > 0 {
 			return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) is bound to a null pointer", n, b.Buffer.DType, b.Buffer.Arg)
 		}
@@ -249,7 +260,7 @@ func (s *Step) bind(bufs []device.Buffer, binds []Binding) error {
 		}
 	}
 	for n, b := range s.buffers {
-		if bufs[n] == (device.Buffer{}) {
+		if bufs[n] == (device.Buffer{}) && arrays[n] == nil {
 			if s.plan.bytes[n] > 0 {
 				return fmt.Errorf("exec.Run: buffer %d (%s of %s elements) is not bound to memory: %d buffers are needed", n, b.DType, b.Arg, len(s.buffers))
 			}

@@ -245,7 +245,7 @@ func (in *inspection) once(s *Step, binds []Binding, times []time.Duration) erro
 	p := s.plan
 	r := p.take()
 	defer p.give(r)
-	if err := s.bind(r.bufs, binds); err != nil {
+	if err := s.bind(r.bufs, r.arrays, binds); err != nil {
 		return err
 	}
 	clear(times)

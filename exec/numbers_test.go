@@ -108,7 +108,7 @@ func (p *numbered) run(e *Executor, r *rand.Rand, compile func(sink *uop.UOp) (*
 	s, err := compile(g.Sink(nil, to.Store(x.Reshape(uop.ShapeOf(int64(n))))))
 	if err == nil {
 		size := int64(4 * n)
-		err = s.Run([]Binding{{from, unsafe.Pointer(&p.data[0]), size}, {to, unsafe.Pointer(&out[0]), size}}, nil)
+		err = s.Run([]Binding{{from, unsafe.Pointer(&p.data[0]), size, nil}, {to, unsafe.Pointer(&out[0]), size, nil}}, nil)
 	}
 	return out, err
 }
@@ -169,7 +169,7 @@ func TestOneNumberOfMany(t *testing.T) {
 		x, y := []float32{3, 0, 0, 0}, make([]float32, 4)
 		from, to := g.NewBuffer("CPU", 4, uop.Float32), g.NewBuffer("CPU", 4, uop.Float32)
 		v := must(tensor.Add(must(tensor.Mul(from, scalar(from, 2.5))), scalar(from, float64(i))))
-		if err := e.Realize(g.Sink(nil, to.Store(v)), []Binding{{from, unsafe.Pointer(&x[0]), 16}, {to, unsafe.Pointer(&y[0]), 16}}, nil); err != nil {
+		if err := e.Realize(g.Sink(nil, to.Store(v)), []Binding{{from, unsafe.Pointer(&x[0]), 16, nil}, {to, unsafe.Pointer(&y[0]), 16, nil}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if y[0] != float32(7.5+float64(i)) {

@@ -32,7 +32,11 @@ func (p *plan) place(r *run) error {
 	need := p.arena
 	switch {
 	case !p.pool.limits.HostMemory:
-		need += p.stageAll(r)
+		n, err := p.stageAll(r)
+		if err != nil {
+			return err
+		}
+		need += n
 	case p.pool.limits.Reach > 0:
 		need += p.stageFar(r, &near)
 	}
@@ -69,12 +73,18 @@ func (p *plan) stage(r *run, i int) int64 {
 	return aligned(p.bytes[i])
 }
 
-// stageAll stages all inputs, for a device with memory of its own. Empty inputs get some memory, too.
-func (p *plan) stageAll(r *run) (bytes int64) {
+// stageAll stages all inputs, for a device with memory of its own, but arrays, which are there or go there. Empty inputs get some memory, too.
+func (p *plan) stageAll(r *run) (bytes int64, err error) {
 	for i := range p.bytes {
+		if a := r.arrays[i]; a != nil {
+			if r.bufs[i], err = a.use(r.queue, p.pool, hostBytes(r.bufs[i].Pointer(), a.bytes), p.written[i]); err != nil {
+				return 0, err
+			}
+			continue
+		}
 		bytes += max(p.stage(r, i), aligned(1))
 	}
-	return bytes
+	return bytes, nil
 }
 
 // stageFar stages the inputs out of reach of the largest one. near is set to the range of the others.

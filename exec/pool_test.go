@@ -201,7 +201,7 @@ func rowSums(e *Executor, n int64, v float32) error {
 	if err != nil {
 		return err
 	}
-	if err := e.Realize(g.Sink(nil, bo.Store(y)), []Binding{{bx, unsafe.Pointer(&x[0]), n * 4}, {bo, unsafe.Pointer(&out[0]), 4}}, nil); err != nil {
+	if err := e.Realize(g.Sink(nil, bo.Store(y)), []Binding{{bx, unsafe.Pointer(&x[0]), n * 4, nil}, {bo, unsafe.Pointer(&out[0]), 4, nil}}, nil); err != nil {
 		return err
 	}
 	if want := 2 * v * float32(n); out[0] != want {

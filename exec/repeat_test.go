@@ -15,7 +15,7 @@ func (b *bench) source(i, n int64) *uop.UOp {
 // bound is a buffer whose memory is that of a slice.
 func (b *bench) bound(x []float32) *uop.UOp {
 	u := b.g.NewBuffer("CPU", int64(len(x)), uop.Float32)
-	b.b = append(b.b, Binding{u, unsafe.Pointer(unsafe.SliceData(x)), int64(len(x) * 4)})
+	b.b = append(b.b, Binding{u, unsafe.Pointer(unsafe.SliceData(x)), int64(len(x) * 4), nil})
 	return u
 }
 

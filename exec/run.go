@@ -12,7 +12,9 @@ import (
 type run struct {
 	queue device.Queue
 	bufs  []device.Buffer // per slot
-	vals  []int64         // per variable of the plan
+	// arrays are per input, nil for those in the host's memory.
+	arrays []*Array
+	vals   []int64 // per variable of the plan
 	// args and vars are the arguments of one launch.
 	args []device.Buffer
 	vars []int64
@@ -30,7 +32,7 @@ func (p *plan) take() *run {
 	}
 	return &run{
 		queue: p.pool.dev.NewQueue(),
-		bufs:  make([]device.Buffer, p.slots), vals: make([]int64, len(p.vars)),
+		bufs:  make([]device.Buffer, p.slots), arrays: make([]*Array, p.inputs), vals: make([]int64, len(p.vars)),
 		args: make([]device.Buffer, p.maxBufs), vars: make([]int64, p.maxVars),
 	}
 }
@@ -42,6 +44,7 @@ func (p *plan) give(r *run) {
 		r.arena = nil
 	}
 	clear(r.bufs)
+	clear(r.arrays)
 	clear(r.args)
 	clear(r.staged)
 	r.staged = r.staged[:0]
@@ -59,8 +62,8 @@ func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool, time
 	}
 	err := p.enqueue(r, stop, times)
 	// The memory is in use until the queue is empty, also after an error.
-	if waited := r.queue.Wait(); err == nil {
-		err = waited
+	if done := finish(r.queue); err == nil {
+		err = done
 	}
 	return err
 }

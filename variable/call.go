@@ -172,13 +172,14 @@ func (c *Context) takeSeed(words uint64) (*uop.UOp, error) {
 	return v.node, nil
 }
 
-// elements are those of a buffer of the context, unless a job may be writing it.
+// elements are those of a buffer of the context, unless a job may be writing it, or they are on a device: nobody waits for it here.
 func (c *Context) elements(buffer *uop.UOp) ([]byte, bool) {
 	m := c.memory[buffer]
-	if m == nil || m.data == nil || len(c.jobs) > 0 {
+	if m == nil || m.data == nil || len(c.jobs) > 0 || m.onDevice() {
 		return nil, false
 	}
-	return m.bytes(), true
+	b, err := m.bytes()
+	return b, err == nil
 }
 
 // value computes a node of one element.
@@ -191,7 +192,11 @@ func (c *Context) value(node *uop.UOp) (uop.Const, error) {
 		return uop.Const{}, err
 	}
 	defer m.free()
-	return firstOf(m.bytes(), node.DType), nil
+	b, err := m.bytes()
+	if err != nil {
+		return uop.Const{}, err
+	}
+	return firstOf(b, node.DType), nil
 }
 
 // computedLeaf computes a node for the call that runs: a leaf with its elements.

@@ -27,6 +27,8 @@ type Context struct {
 	OnInvalidate func()
 
 	executor    func() (*exec.Executor, error)
+	opened      bool // the executor, whose device has memory of its own if remote is set
+	remote      bool
 	values      value // the head of the list of all values
 	memory      map[*uop.UOp]*memory
 	computed    map[*uop.UOp]*value // the leaves with the elements of lazy nodes
@@ -140,7 +142,11 @@ func (c *Context) Fill(dt *uop.DType, s uop.Shape, write func(b []byte) error) (
 	if err != nil {
 		return nil, err
 	}
-	if err := write(m.bytes()); err != nil {
+	b, err := m.change()
+	if err == nil {
+		err = write(b)
+	}
+	if err != nil {
 		m.free()
 		return nil, err
 	}
@@ -244,7 +250,10 @@ var errOverwritten = errors.New("a tensor that it is computed from was overwritt
 func (c *Context) bindings(buffers []*uop.UOp) ([]exec.Binding, error) {
 	c.binds = c.binds[:0]
 	for _, b := range buffers {
-		bound, ok := c.Memory(b)
+		bound, ok, err := c.Memory(b)
+		if err != nil {
+			return nil, err
+		}
 		if !ok && c.ExternalMemory != nil {
 			bound, ok = c.ExternalMemory(b)
 		}
@@ -260,12 +269,23 @@ func (c *Context) bindings(buffers []*uop.UOp) ([]exec.Binding, error) {
 }
 
 // Memory is the memory of a buffer of the context.
-func (c *Context) Memory(b *uop.UOp) (exec.Binding, bool) {
+func (c *Context) Memory(b *uop.UOp) (bound exec.Binding, ok bool, err error) {
 	m := c.memory[b]
 	if m == nil {
-		return exec.Binding{}, false
+		return bound, false, nil
 	}
-	return exec.Binding{Buffer: b, Ptr: m.data, Bytes: int64(m.size)}, true
+	bound, err = c.binding(b, m)
+	return bound, err == nil, err
+}
+
+// ownMemory reports whether programs run on a device that has memory of its own.
+func (c *Context) ownMemory() bool {
+	if !c.opened {
+		if e, err := c.executor(); err == nil { // else the error is that of the program
+			c.opened, c.remote = true, e.OwnMemory()
+		}
+	}
+	return c.remote
 }
 
 // Released returns the tokens of shared memory that is no longer in use, each once.

@@ -28,14 +28,26 @@ func regionOf(node, base *uop.UOp, m *memory) (r region, ok bool) {
 }
 
 // copyTo writes a view of a computed tensor, whose memory is m, on the host: a compiled program would contain the index and the number,
-// so each would compile another one. It reports false if the new elements are neither a number nor those of a computed tensor.
-func (v *Variable) copyTo(m *memory, to *value) bool {
+// so each would compile another one. It reports false if the new elements are neither a number nor those of a computed tensor, or if they or the old ones
+// are on a device.
+func (v *Variable) copyTo(m *memory, to *value) (done bool, err error) {
 	node := v.Node()
 	sizes, fixed := node.Shape().Ints()
-	dst, ok := regionOf(node, v.cell.value.node, m)
-	if !fixed || !ok {
-		return false
+	if !fixed || m == nil || m.onDevice() {
+		return false, nil
 	}
+	if _, err := m.bytes(); err != nil {
+		return false, err
+	}
+	dst, ok := regionOf(node, v.cell.value.node, m)
+	if !ok {
+		return false, nil
+	}
+	defer func() {
+		if done {
+			_, err = m.change()
+		}
+	}()
 	item := node.DType.Itemsize()
 	leaf := to
 	for !leaf.leaf && len(leaf.from) == 1 {
@@ -51,15 +63,18 @@ func (v *Variable) copyTo(m *memory, to *value) bool {
 		binary.LittleEndian.PutUint64(number[:], base.Arg.(uop.Const).Bits(node.DType))
 		src := region{unsafe.Pointer(&number), make([]int64, len(sizes))}
 		copyRegion(dst, src, sizes, item)
-		return true
-	case leaf.leaf && leaf.mem != nil && leaf.mem != m && leaf.mem != v.cell.value.mem && to.node.Base() == leaf.node.Base():
+		return true, nil
+	case leaf.leaf && leaf.mem != nil && leaf.mem != m && leaf.mem != v.cell.value.mem && to.node.Base() == leaf.node.Base() && !leaf.mem.onDevice():
+		if _, err := leaf.mem.bytes(); err != nil {
+			return false, err
+		}
 		src, ok := broadcastRegion(to.node, leaf)
 		if ok {
 			copyRegion(dst, src, sizes, item)
 		}
-		return ok
+		return ok, nil
 	}
-	return false
+	return false, nil
 }
 
 // broadcastRegion is the region of a broadcast view of a leaf, with strides of 0 along expanded axes.

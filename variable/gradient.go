@@ -92,11 +92,14 @@ func (v *Variable) materialize() error {
 
 // copyOf is a leaf with the elements of another.
 func (c *Context) copyOf(x *value) (*value, error) {
-	m, err := allocate(x.mem.size)
+	m, err := c.allocate(x.mem.size)
 	if err != nil {
 		return nil, err
 	}
-	copy(m.bytes(), x.mem.bytes())
+	if err := m.copyFrom(x.mem); err != nil {
+		m.free()
+		return nil, err
+	}
 	own, err := c.newLeaf(x.node.DType, x.node.Shape(), m)
 	if err != nil {
 		m.free()

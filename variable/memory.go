@@ -7,13 +7,17 @@ import (
 	"unsafe"
 
 	"polygrad/core/uop"
+	"polygrad/exec"
 	"polygrad/exec/pages"
 )
 
 // A memory is the elements of a leaf, in row-major order.
 type memory struct {
+	// data is the host's memory; nil while the elements have only been on a device.
 	data unsafe.Pointer
 	size uintptr
+	// array is the memory on a device that has memory of its own, nil for none. It may have newer elements than data: see bytes.
+	array *exec.Array
 	// owner is the object that owns shared memory; nil for the library's own.
 	owner any
 	// pins counts the hosts that use the memory; it is freed after the last one.
@@ -44,23 +48,40 @@ var inUse atomic.Int64
 // InUse returns the bytes of memory of all variables.
 func InUse() int64 { return inUse.Load() }
 
-// allocate makes memory of undefined contents.
+// allocate makes memory of undefined contents, which the host writes.
 func allocate(size uintptr) (*memory, error) {
+	p, err := hostMemory(size)
+	if err != nil {
+		return nil, err
+	}
 	inUse.Add(int64(size))
+	return &memory{data: p, size: size}, nil
+}
+
+// allocate makes memory of undefined contents, which programs write: on their device, if that has memory of its own.
+func (c *Context) allocate(size uintptr) (*memory, error) {
+	if !c.ownMemory() {
+		return allocate(size)
+	}
+	inUse.Add(int64(size))
+	return &memory{size: size, array: exec.NewArray(int64(size), false)}, nil
+}
+
+// hostMemory is host memory of undefined contents.
+func hostMemory(size uintptr) (unsafe.Pointer, error) {
 	if size >= pages.HugeFrom {
 		p, err := pages.Freed.Take(size)
 		if err != nil {
-			inUse.Add(-int64(size))
 			return nil, fmt.Errorf("memory: none for %d bytes", size)
 		}
-		return &memory{data: pages.Pointer(p), size: size}, nil
+		return pages.Pointer(p), nil
 	}
 	class := sizeClass(size)
 	p, ok := small[class].Get().(unsafe.Pointer)
 	if !ok {
 		p = aligned(uintptr(alignment) << class)
 	}
-	return &memory{data: p, size: size}, nil
+	return p, nil
 }
 
 func sizeClass(size uintptr) (class int) {
@@ -88,9 +109,10 @@ func (m *memory) free() {
 	if pinned {
 		return
 	}
-	if m.owner == nil && m.data != nil {
+	if m.owner == nil && (m.data != nil || m.array != nil) {
 		inUse.Add(-int64(m.size))
 	}
+	m.leaveDevice()
 	switch {
 	case m.owner != nil || m.data == nil:
 	case m.size >= pages.HugeFrom:
@@ -129,7 +151,82 @@ func (p *Pin) Free() {
 	}
 }
 
-func (m *memory) bytes() []byte { return unsafe.Slice((*byte)(m.data), m.size) }
+// bytes are the elements in the host's memory, copied from the device if newer ones are there.
+func (m *memory) bytes() ([]byte, error) {
+	if m.data == nil {
+		p, err := hostMemory(m.size)
+		if err != nil {
+			return nil, err
+		}
+		m.data = p
+	}
+	b := unsafe.Slice((*byte)(m.data), m.size)
+	if m.array == nil {
+		return b, nil
+	}
+	return b, m.array.Read(b)
+}
+
+// change is bytes for a caller that changes them.
+func (m *memory) change() ([]byte, error) {
+	b, err := m.bytes()
+	if m.array != nil && err == nil {
+		m.array.Written()
+	}
+	return b, err
+}
+
+// onDevice reports whether the elements are only on a device.
+func (m *memory) onDevice() bool { return m.array != nil && m.array.OnDevice() }
+
+// leaveDevice frees the memory on the device; the elements in it are lost.
+func (m *memory) leaveDevice() {
+	if m.array != nil {
+		m.array.Free()
+		m.array = nil
+	}
+}
+
+// toHost moves the elements to the host, which may write them at any time from now on.
+func (m *memory) toHost() error {
+	_, err := m.bytes()
+	if err == nil {
+		m.leaveDevice()
+	}
+	return err
+}
+
+// binding binds a buffer to the memory: to that on the device if it has its own, unless a host uses the memory.
+func (c *Context) binding(b *uop.UOp, m *memory) (exec.Binding, error) {
+	switch {
+	case !c.ownMemory() || m.shared():
+		if m.array == nil {
+			break
+		}
+		if err := m.toHost(); err != nil {
+			return exec.Binding{}, err
+		}
+	case m.array == nil:
+		m.array = exec.NewArray(int64(m.size), true)
+	}
+	return exec.Binding{Buffer: b, Ptr: m.data, Bytes: int64(m.size), Array: m.array}, nil
+}
+
+// copyFrom copies the elements of other memory of the same size, on the device if they are there.
+func (m *memory) copyFrom(other *memory) error {
+	if other.onDevice() && m.array != nil {
+		if ok, err := m.array.CopyFrom(other.array); ok || err != nil {
+			return err
+		}
+	}
+	from, err := other.bytes()
+	if err != nil {
+		return err
+	}
+	to, err := m.change()
+	copy(to, from)
+	return err
+}
 
 // sizeOf is the number of bytes of the elements of a type and shape.
 func sizeOf(n int64, dt *uop.DType) uintptr { return uintptr(n) * uintptr(dt.Itemsize()) }

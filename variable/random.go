@@ -18,7 +18,9 @@ func (c *Context) newSeed(words uint64) (*value, error) {
 		return nil, err
 	}
 	if c.trace == nil { // else each run fills it
-		c.fillSeed(m, words)
+		if err := c.fillSeed(m, words); err != nil {
+			return nil, err
+		}
 	}
 	v, err := c.newLeaf(uop.Uint32, uop.ShapeOf(3), m)
 	if err != nil {
@@ -31,6 +33,10 @@ func (c *Context) newSeed(words uint64) (*value, error) {
 	return v, nil
 }
 
-func (c *Context) fillSeed(m *memory, words uint64) {
-	*(*[3]uint32)(m.data) = c.Stream.Take(words)
+func (c *Context) fillSeed(m *memory, words uint64) error {
+	_, err := m.change()
+	if err == nil {
+		*(*[3]uint32)(m.data) = c.Stream.Take(words)
+	}
+	return err
 }

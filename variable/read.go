@@ -33,21 +33,30 @@ func (v *Variable) Read(f func(b []byte)) error {
 	}
 	size := sizeOf(tensor.Elements(node), node.DType)
 	if !v.IsView() || leaf == v.computedView || size == 0 {
-		f(leaf.mem.bytes()[:size])
-		return nil
+		b, err := leaf.mem.bytes()
+		if err == nil {
+			f(b[:size])
+		}
+		return err
 	}
 	if strides, offset, ok, err := tensor.ViewLayout(node, leaf.node); err == nil && ok && rowMajor(strides, node.Shape()) {
 		from := uintptr(offset) * uintptr(node.DType.Itemsize())
-		f(leaf.mem.bytes()[from : from+size])
-		return nil
+		b, err := leaf.mem.bytes()
+		if err == nil {
+			f(b[from : from+size])
+		}
+		return err
 	}
 	m, err := v.ctx.compute(node)
 	if err != nil {
 		return err
 	}
 	defer m.free()
-	f(m.bytes())
-	return nil
+	b, err := m.bytes()
+	if err == nil {
+		f(b)
+	}
+	return err
 }
 
 // readBox is Read for a tensor of symbolic size, whose memory has room for the maximum.
@@ -64,8 +73,11 @@ func (v *Variable) readBox(f func(b []byte)) error {
 		}
 		defer m.free()
 	}
-	f(copyBox(m.bytes(), node.Shape(), count, node.DType.Itemsize()))
-	return nil
+	b, err := m.bytes()
+	if err == nil {
+		f(copyBox(b, node.Shape(), count, node.DType.Itemsize()))
+	}
+	return err
 }
 
 // rowMajor reports whether strides are those of contiguous elements in row-major order.
@@ -150,6 +162,9 @@ func (v *Variable) Pin() (Layout, *Pin, error) {
 	leaf, node := v.leaf(), v.Node()
 	item := uintptr(node.DType.Itemsize())
 	m := leaf.mem
+	if err := m.toHost(); err != nil {
+		return Layout{}, nil, err
+	}
 	if leaf.node == node || leaf == v.computedView || !v.IsView() {
 		return Layout{Data: m.data, Strides: boxStrides(node.Shape()), Bytes: m.size}, m.pin(), nil
 	}
@@ -159,6 +174,10 @@ func (v *Variable) Pin() (Layout, *Pin, error) {
 	}
 	m, err := v.ctx.compute(node)
 	if err != nil {
+		return Layout{}, nil, err
+	}
+	if err := m.toHost(); err != nil {
+		m.free()
 		return Layout{}, nil, err
 	}
 	p := m.pin()

@@ -77,7 +77,7 @@ func (b *batch) stores() (stores []*uop.UOp, err error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := allocate(sizeOf(n, dt))
+		m, err := c.allocate(sizeOf(n, dt))
 		if err != nil {
 			return nil, err
 		}

@@ -293,7 +293,9 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 		return nil, err
 	}
 	for _, sd := range s.seeds {
-		c.fillSeed(sd.leaf.mem, sd.words)
+		if err := c.fillSeed(sd.leaf.mem, sd.words); err != nil {
+			return nil, err
+		}
 	}
 	for _, ch := range s.changes {
 		x, err := s.writtenCell(ch, args)
@@ -394,11 +396,14 @@ func (x *cell) renewLeaf(c *Context) error {
 	}
 	m := old.mem
 	if old.refs > 1 {
-		copied, err := allocate(m.size)
+		copied, err := c.allocate(m.size)
 		if err != nil {
 			return err
 		}
-		copy(copied.bytes(), m.bytes())
+		if err := copied.copyFrom(m); err != nil {
+			copied.free()
+			return err
+		}
 		if m.shared() {
 			old.mem = copied
 			c.bind(old)
@@ -443,7 +448,7 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 		if o.leaf == nil {
 			continue
 		}
-		if made[i], err = allocate(sizeOf(tensor.Elements(o.leaf.node), o.leaf.node.DType)); err != nil {
+		if made[i], err = c.allocate(sizeOf(tensor.Elements(o.leaf.node), o.leaf.node.DType)); err != nil {
 			return nil, err
 		}
 	}
@@ -481,7 +486,11 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 			}
 			m = p.tensor.cell.value.mem
 		}
-		if now := (exec.Binding{Buffer: b, Ptr: m.data, Bytes: int64(m.size)}); s.binds[i] != now {
+		now, err := c.binding(b, m)
+		if err != nil {
+			return nil, err
+		}
+		if s.binds[i] != now {
 			s.binds[i], moved = now, true
 		}
 	}
@@ -555,7 +564,7 @@ func (s *Step) Rerunnable() *exec.Bound {
 			return nil
 		}
 		v := p.tensor.cell.value
-		if !v.leaf || v.mem == nil || v.mem.data != s.binds[i].Ptr {
+		if !v.leaf || v.mem == nil || v.mem.data != s.binds[i].Ptr || v.mem.array != s.binds[i].Array {
 			return nil
 		}
 	}
@@ -576,7 +585,9 @@ func (g *stepGrad) memory(args []*Variable) (m *memory, own bool, err error) {
 	now, node := g.variable(args).grad, g.read.node
 	if now == nil {
 		if m, err = allocate(sizeOf(tensor.Elements(node), node.DType)); err == nil {
-			clear(m.bytes())
+			var b []byte
+			b, err = m.change()
+			clear(b)
 		}
 		return m, true, err
 	}

@@ -144,13 +144,17 @@ func (c *Context) prepareWrite(t *Variable, to *value, own int) (pendingWrite, e
 	c.unbind(w.leaf)
 	target := old.node
 	if !w.inPlace {
-		m, err := allocate(old.mem.size)
+		m, err := c.allocate(old.mem.size)
 		if err != nil {
 			w.leaf.release()
 			return w, err
 		}
 		if t.IsView() || old.mem.shared() {
-			copy(m.bytes(), old.mem.bytes())
+			if err := m.copyFrom(old.mem); err != nil {
+				m.free()
+				w.leaf.release()
+				return w, err
+			}
 		}
 		if old.mem.shared() { // the tensor keeps the host's memory, the readers get the copy
 			old.mem, m = m, old.mem
@@ -167,8 +171,15 @@ func (c *Context) prepareWrite(t *Variable, to *value, own int) (pendingWrite, e
 	if w.inPlace {
 		m = old.mem
 	}
+	copied := false
+	if t.IsView() && own == 0 {
+		if copied, err = t.copyTo(m, to); err != nil {
+			w.leaf.release()
+			return w, err
+		}
+	}
 	switch {
-	case t.IsView() && own == 0 && t.copyTo(m, to):
+	case copied:
 	case t.IsView():
 		w.store, err = tensor.AssignTo(moveView(t.Node(), old.node, target), to.node)
 	case w.inPlace:

@@ -68,3 +68,16 @@ type Queue interface {
 	// Wait waits until the queue is empty.
 	Wait() error
 }
+
+// Submitter is a Queue that needs no Wait: its device runs what all its queues submit in the order of submission. So its memory may be
+// freed, or be used by others, at once. Errors are returned by a later Wait of any queue.
+type Submitter interface {
+	// Submit starts all operations. It waits if some of them copy to host memory.
+	Submit() error
+}
+
+// Loser is a Device that may lose the contents of its memory, and goes on with empty memory then.
+type Loser interface {
+	// Generation counts the losses.
+	Generation() int64
+}

@@ -2,9 +2,8 @@ package webgpu
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
-	"unsafe"
+	"sync/atomic"
 
 	"polygrad/core/lower"
 	"polygrad/core/nest/ir"
@@ -39,14 +38,21 @@ type driver interface {
 	// compile makes a pipeline of a shader with so many buffers, and one of variables if uniform is set.
 	compile(source string, buffers int, uniform bool) (object, error)
 	drop(pipeline object)
+	// group binds parts of buffers to the arguments of a pipeline: its buffers, and then that of its variables.
+	group(pipeline object, bindings []binding) object
+	ungroup(group object)
 	begin() (list object)
-	launch(list, pipeline object, bindings []binding, x, y int64)
+	launch(list, pipeline, group object, x, y int64)
 	copy(list, to object, toOffset int64, from object, fromOffset, bytes int64)
 	submit(list object)
 	// wait waits for all that was submitted; its error is the first since the last call.
 	wait() error
 	// read waits, and copies from the beginnings of a buffer that is for it to the host, part by part.
 	read(buffer object, parts [][]byte, offsets []int64) error
+	// lost reports whether the device is gone. What was made on it is of no use then, but can be freed; nothing waits.
+	lost() bool
+	// lose gives the device up, as if it had been lost.
+	lose()
 }
 
 // limits are those of an adapter.
@@ -57,39 +63,99 @@ type limits struct {
 	alignment            int64
 }
 
-// Device is the device "webgpu".
+// Device is the device "webgpu". If its adapter is lost, another one is opened at the next use: programs go on, memory has no contents.
 type Device struct {
-	driver
-	limits  limits
 	target  *lower.Target
 	machine ir.Machine
+	open    func() (driver, limits, error)
+
+	mu     sync.Mutex
+	opened *adapter
+	counts counts
+}
+
+// adapter is a driver with what was made on it.
+type adapter struct {
+	driver
+	limits limits
+	// number counts the adapters of the device.
+	number int64
+	counts *counts
+	pool   pool
+	ahead  atomic.Int64 // lists submitted since the host waited
 	// compiling is held while a pipeline is made, so an error is that of its shader.
 	compiling sync.Mutex
-	copies    object // the pipeline that copies parts of one buffer, 0 before its first use
+	copying   sync.Mutex
+	copies    *pipeline // copies parts of one buffer, nil before its first use
 }
 
 // alignment is that of the parts of buffers, for all adapters.
 const alignment = 256
 
-func newDevice(d driver, l limits) (*Device, error) {
+func newDevice(open func() (driver, limits, error)) (*Device, error) {
+	d := &Device{target: lower.WebGPU(), machine: ir.WebGPU, open: open}
+	if _, err := d.adapter(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// adapter is the one in use: another one if the last was lost.
+func (d *Device) adapter() (*adapter, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.opened; a != nil && !a.lost() {
+		return a, nil
+	}
+	r, l, err := d.open()
+	if err != nil {
+		return nil, err
+	}
 	if l.alignment > alignment {
 		return nil, fmt.Errorf("webgpu.New: adapter %s binds buffers at multiples of %d bytes, expected at most %d", l.name, l.alignment, alignment)
 	}
-	return &Device{driver: d, limits: l, target: lower.WebGPU(), machine: ir.WebGPU}, nil
+	a := &adapter{driver: r, limits: l, counts: &d.counts, pool: newPool()}
+	if d.opened != nil {
+		a.number = d.opened.number + 1
+	}
+	d.opened = a
+	return a, nil
+}
+
+// last is the adapter that was opened last.
+func (d *Device) last() *adapter {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.opened
 }
 
 // Name is "webgpu".
 func (d *Device) Name() string { return "webgpu" }
 
 // Adapter is the name of the GPU, and what kind it is: discrete, integrated, cpu, unknown.
-func (d *Device) Adapter() (name, kind string) { return d.limits.name, d.limits.kind }
+func (d *Device) Adapter() (name, kind string) {
+	l := &d.last().limits
+	return l.name, l.kind
+}
+
+// Lose gives the adapter up, as if it had been lost.
+func (d *Device) Lose() { d.last().lose() }
+
+// Generation is the number of adapters that were lost: memory has its contents while it stays the same.
+func (d *Device) Generation() int64 {
+	a := d.last()
+	if a.lost() {
+		return a.number + 1
+	}
+	return a.number
+}
 
 // Target is that of GPUs.
 func (d *Device) Target() *lower.Target { return d.target }
 
 // Limits are memory of its own, the adapter's number of buffers, and float64 on the host.
 func (d *Device) Limits() device.Limits {
-	return device.Limits{Buffers: int(d.limits.buffers), Elsewhere: true}
+	return device.Limits{Buffers: int(d.last().limits.buffers), Elsewhere: true}
 }
 
 // List is the shader of a kernel.
@@ -101,17 +167,29 @@ func (d *Device) List(p *lower.Program) (language, code string, err error) {
 	return "WGSL", s.Source, nil
 }
 
-// kernel is a shader as a pipeline.
+// kernel is a shader.
 type kernel struct {
 	*wgsl.Kernel
-	pipeline object
-	x, y     int64 // workgroups
+	mu   sync.Mutex
+	made *pipeline // on the adapter that ran the kernel last
 }
 
-// Compile makes pipelines.
+// Compile writes shaders and makes pipelines.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
+	a, err := d.adapter()
+	if err != nil {
+		return nil, err
+	}
 	out, errs := make([]device.Kernel, len(progs)), make([]error, len(progs))
-	device.Each(len(progs), func(i int) { out[i], errs[i] = d.compileOne(progs[i]) })
+	device.Each(len(progs), func(i int) {
+		s, err := Shader(progs[i], d.machine)
+		if err == nil {
+			k := &kernel{Kernel: s}
+			_, err = k.on(a)
+			out[i] = k
+		}
+		errs[i] = err
+	})
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
@@ -120,74 +198,20 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return out, nil
 }
 
-func (d *Device) compileOne(p *lower.Program) (*kernel, error) {
-	s, err := Shader(p, d.machine)
+// on is the pipeline of the kernel on an adapter.
+func (k *kernel) on(a *adapter) (*pipeline, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.made != nil && k.made.a == a {
+		return k.made, nil
+	}
+	p, err := a.pipeline(k.Source, len(k.Params), k.Uniforms() > 0)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("webgpu.Compile: kernel %s: %w", k.Name, err)
 	}
-	k := &kernel{Kernel: s}
-	if k.x, k.y = d.folded(s.Groups); k.y > d.limits.dispatch {
-		return nil, fmt.Errorf("webgpu.Compile: kernel %s has %d workgroups, expected at most %d", s.Name, s.Groups, d.limits.dispatch*d.limits.dispatch)
+	if p.x, p.y = a.folded(k.Groups); p.y > a.limits.dispatch {
+		return nil, fmt.Errorf("webgpu.Compile: kernel %s has %d workgroups, expected at most %d", k.Name, k.Groups, a.limits.dispatch*a.limits.dispatch)
 	}
-	d.compiling.Lock()
-	defer d.compiling.Unlock()
-	if k.pipeline, err = d.compile(s.Source, len(s.Params), s.Uniforms() > 0); err != nil {
-		return nil, fmt.Errorf("webgpu.Compile: kernel %s: %w", s.Name, err)
-	}
-	runtime.AddCleanup(k, d.drop, k.pipeline)
-	return k, nil
-}
-
-// folded are so many workgroups in two dimensions: one is limited.
-func (d *Device) folded(groups int64) (x, y int64) {
-	x = min(groups, d.limits.dispatch)
-	return x, (groups + x - 1) / x
-}
-
-// copier is the pipeline that copies parts of one buffer.
-func (d *Device) copier() (object, error) {
-	d.compiling.Lock()
-	defer d.compiling.Unlock()
-	if d.copies == 0 {
-		p, err := d.compile(wgsl.Copy, 2, false)
-		if err != nil {
-			return 0, fmt.Errorf("webgpu: copies within a buffer: %w", err)
-		}
-		d.copies = p
-	}
-	return d.copies, nil
-}
-
-// memory is what a Buffer points to: a buffer of the driver from an offset on, and the bytes from there to its end.
-type memory struct {
-	buffer       object
-	offset, left int64
-}
-
-func memoryOf(b device.Buffer) *memory { return (*memory)(b.Pointer()) }
-
-// Allocate makes a buffer.
-func (d *Device) Allocate(bytes int64) (device.Buffer, error) {
-	bytes = (max(bytes, 1) + alignment - 1) &^ (alignment - 1)
-	if bytes > d.limits.allocation {
-		return device.Buffer{}, fmt.Errorf("webgpu.Allocate: got %d bytes, expected at most %d, the limit of adapter %s", bytes, d.limits.allocation, d.limits.name)
-	}
-	b, err := d.allocate(bytes, storage)
-	if err != nil {
-		return device.Buffer{}, fmt.Errorf("webgpu.Allocate: %d bytes: %w", bytes, err)
-	}
-	return device.At(unsafe.Pointer(&memory{buffer: b, left: bytes})), nil
-}
-
-// Free frees a buffer.
-func (d *Device) Free(b device.Buffer, _ int64) error {
-	d.free(memoryOf(b).buffer)
-	return nil
-}
-
-// Part is the same buffer from an offset on.
-func (d *Device) Part(b device.Buffer, offset int64) device.Buffer {
-	m := *memoryOf(b)
-	m.offset, m.left = m.offset+offset, m.left-offset
-	return device.At(unsafe.Pointer(&m))
+	k.made = p
+	return p, nil
 }

@@ -66,6 +66,7 @@ typedef struct { chain *next; text label; const void *timestamps; } pass_desc;
   F(future, AdapterRequestDevice, (handle, const device_desc *, callback)) \
   F(void, AdapterRelease, (handle)) \
   F(handle, DeviceGetQueue, (handle)) \
+  F(void, DeviceDestroy, (handle)) \
   F(handle, DeviceCreateBuffer, (handle, const buffer_desc *)) \
   F(handle, DeviceCreateShaderModule, (handle, const described *)) \
   F(handle, DeviceCreateBindGroupLayout, (handle, const layout_desc *)) \
@@ -101,7 +102,7 @@ struct pg_gpu {
   handle instance, adapter, device, queue;
   uint32_t (*poll)(handle, uint32_t wait, const void *); // of wgpu-native, NULL elsewhere
   pthread_mutex_t mu;
-  int failed;
+  int failed, lost;
   char error[1024]; // the first
 #define F(type, name, params) type(*name) params;
   FUNCTIONS(F)
@@ -131,9 +132,17 @@ static void on_error(const handle *device, uint32_t type, text message, void *g,
   keep_error(g, "", message);
 }
 
-static void on_lost(const handle *device, uint32_t reason, text message, void *g, void *unused) {
-  const uint32_t destroyed = 2;
-  if (reason != destroyed) keep_error(g, "the device was lost: ", message);
+static void on_lost(const handle *device, uint32_t reason, text message, void *of, void *unused) {
+  pg_gpu *g = of;
+  keep_error(g, "the device was lost: ", message);
+  __atomic_store_n(&g->lost, 1, __ATOMIC_RELEASE);
+}
+
+int pg_gpu_is_lost(pg_gpu *g) { return __atomic_load_n(&g->lost, __ATOMIC_ACQUIRE); }
+
+void pg_gpu_lose(pg_gpu *g) {
+  g->DeviceDestroy(g->device);
+  on_lost(NULL, 0, TEXT("it was destroyed"), g, NULL);
 }
 
 // What a callback was given.
@@ -152,11 +161,20 @@ static void on_done(uint32_t status, text message, void *a, void *unused) { on_o
 static callback answering(void *call, answer *a) { return (callback){NULL, ALLOW_PROCESS_EVENTS, call, a, NULL}; }
 
 static void await(pg_gpu *g, answer *a) {
-  while (!a->done) {
+  while (!a->done && !pg_gpu_is_lost(g)) {
     if (g->poll && g->device) g->poll(g->device, 1, NULL);
     g->InstanceProcessEvents(g->instance);
     if (!a->done && !g->poll) usleep(20);
   }
+}
+
+// finish awaits an answer and frees it, unless the device was lost and it may still be written.
+static uint32_t finish(pg_gpu *g, answer *a) {
+  await(g, a);
+  if (!a->done) return 0;
+  uint32_t status = a->status;
+  free(a);
+  return status;
 }
 
 static const char *find_functions(pg_gpu *g, void *library) {
@@ -260,7 +278,7 @@ void pg_gpu_free(pg_gpu *g, pg_gpu_buffer *b) {
 }
 
 void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *from, uint64_t bytes) {
-  g->QueueWriteBuffer(g->queue, to, offset, from, bytes);
+  if (!pg_gpu_is_lost(g)) g->QueueWriteBuffer(g->queue, to, offset, from, bytes);
 }
 
 pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, char *error) {
@@ -306,8 +324,7 @@ static void end_pass(pg_gpu *g, pg_gpu_list *l) {
   l->pass = NULL;
 }
 
-void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, const pg_gpu_binding *bindings, int n, uint32_t x, uint32_t y) {
-  if (!l->pass) l->pass = g->CommandEncoderBeginComputePass(l->encoder, NULL);
+pg_gpu_group *pg_gpu_make_group(pg_gpu *g, pg_gpu_pipeline *p, const pg_gpu_binding *bindings, int n) {
   group_entry *entries = calloc(n ? n : 1, sizeof *entries);
   for (int i = 0; i < n; i++) {
     entries[i].binding = i;
@@ -317,20 +334,28 @@ void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, const pg_gpu_b
   }
   handle group = g->DeviceCreateBindGroup(g->device, &(group_desc){NULL, TEXT(""), p->layout, n, entries});
   free(entries);
+  return group;
+}
+
+void pg_gpu_drop_group(pg_gpu *g, pg_gpu_group *group) { g->BindGroupRelease(group); }
+
+void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, pg_gpu_group *group, uint32_t x, uint32_t y) {
+  if (pg_gpu_is_lost(g)) return;
+  if (!l->pass) l->pass = g->CommandEncoderBeginComputePass(l->encoder, NULL);
   g->ComputePassEncoderSetPipeline(l->pass, p->pipeline);
   g->ComputePassEncoderSetBindGroup(l->pass, 0, group, 0, NULL);
   g->ComputePassEncoderDispatchWorkgroups(l->pass, x, y, 1);
-  g->BindGroupRelease(group);
 }
 
 void pg_gpu_copy(pg_gpu *g, pg_gpu_list *l, pg_gpu_buffer *to, uint64_t to_offset, pg_gpu_buffer *from, uint64_t from_offset, uint64_t bytes) {
+  if (pg_gpu_is_lost(g)) return;
   end_pass(g, l);
   g->CommandEncoderCopyBufferToBuffer(l->encoder, from, from_offset, to, to_offset, bytes);
 }
 
 void pg_gpu_submit(pg_gpu *g, pg_gpu_list *l) {
   end_pass(g, l);
-  handle commands = g->CommandEncoderFinish(l->encoder, NULL);
+  handle commands = pg_gpu_is_lost(g) ? NULL : g->CommandEncoderFinish(l->encoder, NULL);
   g->CommandEncoderRelease(l->encoder);
   free(l);
   if (!commands) return;
@@ -339,19 +364,24 @@ void pg_gpu_submit(pg_gpu *g, pg_gpu_list *l) {
 }
 
 int pg_gpu_wait(pg_gpu *g, char *error) {
-  answer a = {0};
-  g->QueueOnSubmittedWorkDone(g->queue, answering(on_done, &a));
-  await(g, &a);
+  if (!pg_gpu_is_lost(g)) {
+    answer *a = calloc(1, sizeof *a);
+    g->QueueOnSubmittedWorkDone(g->queue, answering(on_done, a));
+    finish(g, a);
+  }
   return pg_gpu_error(g, error) ? -1 : 0;
 }
 
 const void *pg_gpu_map(pg_gpu *g, pg_gpu_buffer *b, uint64_t bytes, char *error) {
-  answer a = {0};
-  g->BufferMapAsync(b, MAP_READ, 0, bytes, answering(on_done, &a));
-  await(g, &a);
+  uint32_t status = 0;
+  if (!pg_gpu_is_lost(g)) {
+    answer *a = calloc(1, sizeof *a);
+    g->BufferMapAsync(b, MAP_READ, 0, bytes, answering(on_done, a));
+    status = finish(g, a);
+  }
   if (pg_gpu_error(g, error)) return NULL;
-  if (a.status != SUCCESS) {
-    set_error(error, "memory cannot be read: ", TEXT(a.message));
+  if (status != SUCCESS) {
+    set_error(error, "memory cannot be read", TEXT(""));
     return NULL;
   }
   return g->BufferGetConstMappedRange(b, 0, bytes);

@@ -27,20 +27,22 @@ var names = []string{"libwgpu_native.so", "libwebgpu_dawn.so", "libwgpu_native.d
 type native struct{ gpu *C.pg_gpu }
 
 // New opens the adapter of the library that POLY_WEBGPU names, or else of one that the system finds.
-func New() (device.Device, error) {
+func New() (device.Device, error) { return newDevice(openNative) }
+
+func openNative() (driver, limits, error) {
 	paths := names
 	if p := settings.WebGPU.Get(); p != "" {
 		paths = []string{p}
 	}
 	var failures []string
 	for _, p := range paths {
-		d, err := open(p)
+		d, l, err := open(p)
 		if err == nil {
-			return d, nil
+			return d, l, nil
 		}
 		failures = append(failures, fmt.Sprintf("%s: %v", p, err))
 	}
-	return nil, fmt.Errorf("webgpu.New: expected a library of WebGPU, such as wgpu-native; its path may be set as %s:\n%s", settings.WebGPU.Name, strings.Join(failures, "\n"))
+	return nil, limits{}, fmt.Errorf("webgpu.New: expected a library of WebGPU, such as wgpu-native; its path may be set as %s:\n%s", settings.WebGPU.Name, strings.Join(failures, "\n"))
 }
 
 // message is where C writes what went wrong.
@@ -48,19 +50,19 @@ type message [1024]C.char
 
 func (m *message) err() error { return errors.New(C.GoString(&m[0])) }
 
-func open(path string) (*Device, error) {
+func open(path string) (driver, limits, error) {
 	p := C.CString(path)
 	defer C.free(unsafe.Pointer(p))
 	var l C.pg_gpu_limits
 	var msg message
 	g := C.pg_gpu_open(p, &l, &msg[0])
 	if g == nil {
-		return nil, msg.err()
+		return nil, limits{}, msg.err()
 	}
-	return newDevice(native{g}, limits{
+	return native{g}, limits{
 		name: C.GoString(&l.name[0]), kind: C.GoString(&l.kind[0]), buffers: int64(l.buffers), dispatch: int64(l.dispatch),
 		allocation: int64(l.buffer_bytes), bindable: int64(l.binding_bytes) &^ 3, alignment: int64(l.alignment),
-	})
+	}, nil
 }
 
 func (n native) allocate(bytes int64, u use) (object, error) {
@@ -103,13 +105,25 @@ func (n native) begin() object { return object(unsafe.Pointer(C.pg_gpu_begin(n.g
 
 func listOf(o object) *C.pg_gpu_list { return (*C.pg_gpu_list)(pointer(o)) }
 
-func (n native) launch(list, pipeline object, bindings []binding, x, y int64) {
+func (n native) group(pipeline object, bindings []binding) object {
 	args := make([]C.pg_gpu_binding, len(bindings))
 	for i, b := range bindings {
 		args[i] = C.pg_gpu_binding{bufferOf(b.buffer), C.uint64_t(b.offset), C.uint64_t(b.size)}
 	}
-	C.pg_gpu_launch(n.gpu, listOf(list), (*C.pg_gpu_pipeline)(pointer(pipeline)), unsafe.SliceData(args), C.int(len(args)), C.uint32_t(x), C.uint32_t(y))
+	return object(unsafe.Pointer(C.pg_gpu_make_group(n.gpu, (*C.pg_gpu_pipeline)(pointer(pipeline)), unsafe.SliceData(args), C.int(len(args)))))
 }
+
+func groupOf(o object) *C.pg_gpu_group { return (*C.pg_gpu_group)(pointer(o)) }
+
+func (n native) ungroup(group object) { C.pg_gpu_drop_group(n.gpu, groupOf(group)) }
+
+func (n native) launch(list, pipeline, group object, x, y int64) {
+	C.pg_gpu_launch(n.gpu, listOf(list), (*C.pg_gpu_pipeline)(pointer(pipeline)), groupOf(group), C.uint32_t(x), C.uint32_t(y))
+}
+
+func (n native) lost() bool { return C.pg_gpu_is_lost(n.gpu) != 0 }
+
+func (n native) lose() { C.pg_gpu_lose(n.gpu) }
 
 func (n native) copy(list, to object, toOffset int64, from object, fromOffset, bytes int64) {
 	C.pg_gpu_copy(n.gpu, listOf(list), bufferOf(to), C.uint64_t(toOffset), bufferOf(from), C.uint64_t(fromOffset), C.uint64_t(bytes))

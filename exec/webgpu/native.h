@@ -9,6 +9,7 @@
 typedef struct pg_gpu pg_gpu;
 typedef struct pg_gpu_buffer pg_gpu_buffer;     // WGPUBuffer
 typedef struct pg_gpu_pipeline pg_gpu_pipeline; // WGPUComputePipeline with its layout
+typedef struct pg_gpu_group pg_gpu_group;       // WGPUBindGroup
 typedef struct pg_gpu_list pg_gpu_list;         // commands that are being recorded
 
 typedef struct {
@@ -27,6 +28,10 @@ enum { PG_GPU_STORAGE, PG_GPU_UNIFORM, PG_GPU_READBACK };
 
 // Functions that return NULL or -1 have written into error what went wrong; it has 1024 bytes.
 pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *limits, char *error);
+// Whether the device is gone. Nothing that was made on it can be used any more, but all of it is released as before.
+int pg_gpu_is_lost(pg_gpu *g);
+// Gives the device up as if it had been lost.
+void pg_gpu_lose(pg_gpu *g);
 // The first error since the last call; the result is 0 if there was none.
 int pg_gpu_error(pg_gpu *g, char *error);
 
@@ -37,9 +42,12 @@ void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *fro
 pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, char *error);
 void pg_gpu_drop(pg_gpu *g, pg_gpu_pipeline *p);
 
-pg_gpu_list *pg_gpu_begin(pg_gpu *g);
 // bindings are the buffers of the kernel and then that of its variables, if it has any.
-void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, const pg_gpu_binding *bindings, int n, uint32_t x, uint32_t y);
+pg_gpu_group *pg_gpu_make_group(pg_gpu *g, pg_gpu_pipeline *p, const pg_gpu_binding *bindings, int n);
+void pg_gpu_drop_group(pg_gpu *g, pg_gpu_group *group);
+
+pg_gpu_list *pg_gpu_begin(pg_gpu *g);
+void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, pg_gpu_group *group, uint32_t x, uint32_t y);
 void pg_gpu_copy(pg_gpu *g, pg_gpu_list *l, pg_gpu_buffer *to, uint64_t to_offset, pg_gpu_buffer *from, uint64_t from_offset, uint64_t bytes);
 // Submits the list and frees it.
 void pg_gpu_submit(pg_gpu *g, pg_gpu_list *l);

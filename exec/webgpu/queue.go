@@ -2,6 +2,7 @@ package webgpu
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -10,8 +11,8 @@ import (
 	"polygrad/render/wgsl"
 )
 
-// queue records launches and copies in one list, which it submits when it is waited for, or when a copy from the host has to come behind
-// them. What the host reads goes by way of buffers for it.
+// queue records launches and copies in one list, which it submits at the end of a program, when it is waited for, or when a copy from the
+// host has to come behind them. What the host reads goes by way of buffers for it.
 type queue struct {
 	d    *Device
 	list object
@@ -22,12 +23,13 @@ type queue struct {
 	filled  int64 // bytes of the buffer for reading
 	failure error
 	*own
-	bindings []binding
+	parts []part
 }
 
-// own are the buffers of a queue, which outlive it until its cleanup has run.
+// own are the buffers of a queue on an adapter, which outlive it until its cleanup has run.
 type own struct {
-	variablesOf object // the buffer of variables
+	a           *adapter
+	variablesOf *block // the buffer of variables
 	back        object // the buffer for reading
 	backBytes   int64
 }
@@ -40,24 +42,38 @@ type read struct {
 const (
 	variableBytes = 1 << 16
 	leastBack     = 1 << 16
+	// ahead is how many lists may be submitted before the host waits for them: what they need is in memory meanwhile.
+	ahead = 256
 )
 
 // NewQueue makes a queue.
-func (d *Device) NewQueue() device.Queue {
-	q := &queue{d: d, own: &own{}}
+func (d *Device) NewQueue() device.Queue { return &queue{d: d, own: &own{}} }
+
+// use gets the adapter, another one if the last was lost: then what was not waited for fails.
+func (q *queue) use() (*adapter, error) {
+	if q.a != nil && (q.list != 0 || len(q.reads) > 0 || !q.a.lost()) {
+		return q.a, nil
+	}
+	a, err := q.d.adapter()
+	if err != nil {
+		return nil, err
+	}
+	q.own = &own{a: a}
 	runtime.AddCleanup(q, func(o *own) {
-		for _, b := range []object{o.variablesOf, o.back} {
-			if b != 0 {
-				d.free(b)
-			}
+		if o.variablesOf != nil {
+			o.a.free(o.variablesOf.object)
+		}
+		if o.back != 0 {
+			o.a.free(o.back)
 		}
 	}, q.own)
-	return q
+	return a, nil
 }
 
+// recording is the list, for an adapter that is in use.
 func (q *queue) recording() object {
 	if q.list == 0 {
-		q.list = q.d.begin()
+		q.list = q.a.begin()
 	}
 	return q.list
 }
@@ -71,56 +87,68 @@ func (q *queue) Launch(k device.Kernel, bufs []device.Buffer, vars []int64) erro
 	if len(bufs) != len(c.Params) || len(vars) != len(c.Vars) {
 		return fmt.Errorf("webgpu: kernel %s: got %d buffers and %d variables, expected %d and %d", c.Name, len(bufs), len(vars), len(c.Params), len(c.Vars))
 	}
-	q.bindings = q.bindings[:0]
+	a, err := q.use()
+	if err != nil {
+		return err
+	}
+	p, err := c.on(a)
+	if err != nil {
+		return err
+	}
+	q.parts = q.parts[:0]
 	for i, b := range bufs {
 		m := memoryOf(b)
-		size := c.Params[i].Bytes()
+		size, left := c.Params[i].Bytes(), m.bytes-m.offset
 		if size < 0 {
-			size = m.left
+			size = left
 		}
-		size = (max(size, 1) + 3) &^ 3
-		if size > m.left {
-			return fmt.Errorf("webgpu: kernel %s: buffer %d has %d bytes, expected %d", c.Name, i, m.left, size)
+		size = words(max(size, 1))
+		if size > left {
+			return fmt.Errorf("webgpu: kernel %s: buffer %d has %d bytes, expected %d", c.Name, i, left, size)
 		}
-		if size > q.d.limits.bindable {
-			return fmt.Errorf("webgpu: kernel %s: buffer %d has %d bytes, expected at most %d, the limit of adapter %s", c.Name, i, size, q.d.limits.bindable, q.d.limits.name)
+		if size > a.limits.bindable {
+			return fmt.Errorf("webgpu: kernel %s: buffer %d has %d bytes, expected at most %d, the limit of adapter %s", c.Name, i, size, a.limits.bindable, a.limits.name)
 		}
-		q.bindings = append(q.bindings, binding{m.buffer, m.offset, size})
+		of, err := m.on(a)
+		if err != nil {
+			return err
+		}
+		q.parts = append(q.parts, part{of, m.offset, size})
 	}
 	if c.Uniforms() > 0 {
 		b, err := q.pass(c, vars)
 		if err != nil {
 			return err
 		}
-		q.bindings = append(q.bindings, b)
+		q.parts = append(q.parts, b)
 	}
-	q.d.launch(q.recording(), c.pipeline, q.bindings, c.x, c.y)
+	p.launch(q.recording(), q.parts, p.x, p.y)
 	return nil
 }
 
 // pass puts the variables of a launch behind those of the launches before it.
-func (q *queue) pass(c *kernel, vars []int64) (binding, error) {
+func (q *queue) pass(c *kernel, vars []int64) (part, error) {
 	size := int64(c.Uniforms()) * 16
 	at := (int64(len(q.variables)) + alignment - 1) &^ (alignment - 1)
 	if at+size > variableBytes {
 		q.flush()
 		at = 0
 	}
-	if q.variablesOf == 0 {
-		b, err := q.d.allocate(variableBytes, uniform)
+	if q.variablesOf == nil {
+		b, err := q.a.allocate(variableBytes, uniform)
 		if err != nil {
-			return binding{}, fmt.Errorf("webgpu: memory for variables: %w", err)
+			return part{}, fmt.Errorf("webgpu: memory for variables: %w", err)
 		}
-		q.variablesOf = b
+		q.variablesOf = &block{object: b, bytes: variableBytes}
 	}
 	q.variables = append(q.variables, make([]byte, at+size-int64(len(q.variables)))...)
 	for i, v := range vars {
 		if v < math.MinInt32 || v > math.MaxInt32 {
-			return binding{}, fmt.Errorf("webgpu: kernel %s: variable %s is %d, expected one of 32 bits", c.Name, c.Vars[i].Name, v)
+			return part{}, fmt.Errorf("webgpu: kernel %s: variable %s is %d, expected one of 32 bits", c.Name, c.Vars[i].Name, v)
 		}
 		binary.LittleEndian.PutUint32(q.variables[at+int64(i)*4:], uint32(int32(v)))
 	}
-	return binding{q.variablesOf, at, size}, nil
+	return part{q.variablesOf, at, size}, nil
 }
 
 // flush submits what was recorded.
@@ -129,10 +157,13 @@ func (q *queue) flush() {
 		return
 	}
 	if len(q.variables) > 0 {
-		q.d.write(q.variablesOf, 0, q.variables)
+		q.a.counts.in.Add(int64(len(q.variables)))
+		q.a.write(q.variablesOf.object, 0, q.variables)
 		q.variables = q.variables[:0]
 	}
-	q.d.submit(q.list)
+	q.a.counts.submits.Add(1)
+	q.a.ahead.Add(1)
+	q.a.submit(q.list)
 	q.list = 0
 }
 
@@ -144,17 +175,30 @@ func (q *queue) Copy(to, from device.Buffer, bytes int64) error {
 	if bytes == 0 || q.failure != nil {
 		return nil
 	}
-	a, b := memoryOf(to), memoryOf(from)
-	if a.buffer == b.buffer {
-		p, err := q.d.copier()
-		if err != nil {
-			return err
-		}
-		x, y := q.d.folded((words(bytes)/4 + wgsl.Workgroup - 1) / wgsl.Workgroup)
-		q.d.launch(q.recording(), p, []binding{{a.buffer, a.offset, words(bytes)}, {b.buffer, b.offset, words(bytes)}}, x, y)
+	a, err := q.use()
+	if err != nil {
+		return err
+	}
+	x, y, n := memoryOf(to), memoryOf(from), words(bytes)
+	into, err := x.on(a)
+	if err != nil {
+		return err
+	}
+	source, err := y.on(a)
+	if err != nil {
+		return err
+	}
+	if into.object != source.object {
+		a.counts.copies.Add(1)
+		a.copy(q.recording(), into.object, into.offset+x.offset, source.object, source.offset+y.offset, n)
 		return nil
 	}
-	q.d.copy(q.recording(), a.buffer, a.offset, b.buffer, b.offset, words(bytes))
+	p, err := a.copier()
+	if err != nil {
+		return err
+	}
+	gx, gy := a.folded((n/4 + wgsl.Workgroup - 1) / wgsl.Workgroup)
+	p.launch(q.recording(), []part{{into, x.offset, n}, {source, y.offset, n}}, gx, gy)
 	return nil
 }
 
@@ -163,16 +207,25 @@ func (q *queue) CopyIn(to device.Buffer, from []byte) error {
 	if len(from) == 0 || q.failure != nil {
 		return nil
 	}
-	q.flush()
+	a, err := q.use()
+	if err != nil {
+		return err
+	}
 	m := memoryOf(to)
-	whole := len(from) &^ 3
+	b, err := m.on(a)
+	if err != nil {
+		return err
+	}
+	q.flush()
+	a.counts.in.Add(int64(len(from)))
+	whole, at := len(from)&^3, b.offset+m.offset
 	if whole > 0 {
-		q.d.write(m.buffer, m.offset, from[:whole])
+		a.write(b.object, at, from[:whole])
 	}
 	if whole < len(from) {
 		var word [4]byte
 		copy(word[:], from[whole:])
-		q.d.write(m.buffer, m.offset+int64(whole), word[:])
+		a.write(b.object, at+int64(whole), word[:])
 	}
 	return nil
 }
@@ -182,7 +235,15 @@ func (q *queue) CopyOut(to []byte, from device.Buffer) error {
 	if len(to) == 0 || q.failure != nil {
 		return nil
 	}
+	a, err := q.use()
+	if err != nil {
+		return err
+	}
 	m, n := memoryOf(from), words(int64(len(to)))
+	b, err := m.on(a)
+	if err != nil {
+		return err
+	}
 	if q.filled+n > q.backBytes {
 		if err := q.Wait(); err != nil {
 			q.failure = err
@@ -194,7 +255,9 @@ func (q *queue) CopyOut(to []byte, from device.Buffer) error {
 			}
 		}
 	}
-	q.d.copy(q.recording(), q.back, q.filled, m.buffer, m.offset, n)
+	a.counts.copies.Add(1)
+	a.counts.out.Add(int64(len(to)))
+	a.copy(q.recording(), q.back, q.filled, b.object, b.offset+m.offset, n)
 	q.reads = append(q.reads, read{to, q.filled})
 	q.filled += n
 	return nil
@@ -202,15 +265,26 @@ func (q *queue) CopyOut(to []byte, from device.Buffer) error {
 
 // grow makes a larger buffer for reading.
 func (q *queue) grow(n int64) error {
-	n = max(n, min(2*q.backBytes, q.d.limits.allocation), leastBack)
-	b, err := q.d.allocate(n, readback)
+	n = max(n, min(2*q.backBytes, q.a.limits.allocation), leastBack)
+	b, err := q.a.allocate(n, readback)
 	if err != nil {
 		return fmt.Errorf("webgpu: %d bytes for reading: %w", n, err)
 	}
 	if q.back != 0 {
-		q.d.free(q.back)
+		q.a.free(q.back)
 	}
 	q.back, q.backBytes = b, n
+	return nil
+}
+
+// Submit starts what was recorded. The host waits only if it is far ahead.
+func (q *queue) Submit() error {
+	if q.failure != nil || len(q.reads) > 0 {
+		return q.Wait()
+	}
+	if q.flush(); q.a != nil && q.a.ahead.Load() > ahead {
+		return q.Wait()
+	}
 	return nil
 }
 
@@ -220,21 +294,33 @@ func (q *queue) Wait() error {
 		q.failure = nil
 		return err
 	}
+	if q.a == nil {
+		return nil
+	}
 	q.flush()
+	q.a.counts.waits.Add(1)
+	q.a.ahead.Store(0)
 	var err error
 	if len(q.reads) == 0 {
-		err = q.d.wait()
+		err = q.a.wait()
 	} else {
 		parts, offsets := make([][]byte, len(q.reads)), make([]int64, len(q.reads))
 		for i, r := range q.reads {
 			parts[i], offsets[i] = r.to, r.offset
 		}
-		err = q.d.read(q.back, parts, offsets)
+		err = q.a.read(q.back, parts, offsets)
 		clear(q.reads)
 		q.reads, q.filled = q.reads[:0], 0
+	}
+	if err == nil && q.a.lost() {
+		err = errLost
 	}
 	if err != nil {
 		return fmt.Errorf("webgpu: %w", err)
 	}
 	return nil
 }
+
+var errLost = errors.New("the device was lost")
+
+var _ device.Submitter = (*queue)(nil)

@@ -1,0 +1,193 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"polygrad/exec/device"
+)
+
+// An Array is memory of a buffer that stays on a device with memory of its own: the host's memory is copied there before the first program
+// that reads it, and what programs write is copied back when the host asks for it. A Binding without one is copied there for each run.
+//
+// An Array may be bound in programs of any executor; it moves to the device that uses it.
+type Array struct {
+	bytes int64
+
+	mu sync.Mutex
+	// on is the memory on a device, nil for none.
+	on *onDevice
+	// device and host say whose memory has the elements; neither, if nobody has written them.
+	device, host bool
+}
+
+// onDevice is memory on a device.
+type onDevice struct {
+	dev    device.Device
+	buffer device.Buffer
+	bytes  int64
+	// generation is that of the device when its contents were written.
+	generation int64
+	cleanup    runtime.Cleanup
+}
+
+var errLost = errors.New("the device was lost, and the elements of the tensor with it")
+
+// NewArray makes an Array of so many bytes. host says that the host's memory has its elements.
+func NewArray(bytes int64, host bool) *Array { return &Array{bytes: bytes, host: host} }
+
+// generationOf is the generation of a device, 0 if it is never lost.
+func generationOf(d device.Device) int64 {
+	if l, ok := d.(device.Loser); ok {
+		return l.Generation()
+	}
+	return 0
+}
+
+// use gets the memory on the device of a pool, for a run that writes it if written is set: with the elements of the host's memory, if
+// the host has newer ones.
+func (a *Array) use(q device.Queue, p *pool, host []byte, written bool) (device.Buffer, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.on != nil && a.on.dev != p.dev {
+		if err := a.toHost(host); err != nil {
+			return device.Buffer{}, err
+		}
+		a.drop()
+	}
+	now := generationOf(p.dev)
+	if a.on != nil && a.device && a.on.generation != now {
+		if !a.host {
+			return device.Buffer{}, fmt.Errorf("exec.Run: %w", errLost)
+		}
+		a.device = false
+	}
+	if a.on == nil {
+		b, err := p.dev.Allocate(max(a.bytes, 1))
+		if err != nil {
+			return b, fmt.Errorf("exec.Run: no memory for a tensor: device %s: %w", p.dev.Name(), err)
+		}
+		on := &onDevice{dev: p.dev, buffer: b, bytes: max(a.bytes, 1)}
+		on.cleanup = runtime.AddCleanup(a, func(on *onDevice) { _ = on.dev.Free(on.buffer, on.bytes) }, on)
+		a.on = on
+	}
+	if !a.device && a.host {
+		if err := q.CopyIn(a.on.buffer, host[:a.bytes]); err != nil {
+			return device.Buffer{}, err
+		}
+		a.device, a.on.generation = true, now
+	}
+	if written {
+		a.device, a.host, a.on.generation = true, false, now
+	}
+	return a.on.buffer, nil
+}
+
+// drop frees the memory on the device.
+func (a *Array) drop() {
+	if a.on != nil {
+		a.on.cleanup.Stop()
+		_ = a.on.dev.Free(a.on.buffer, a.on.bytes)
+	}
+	a.on, a.device = nil, false
+}
+
+// toHost copies the elements to the host, unless it has them.
+func (a *Array) toHost(host []byte) error {
+	if a.host || !a.device {
+		return nil
+	}
+	if a.on.generation != generationOf(a.on.dev) {
+		return fmt.Errorf("exec.Array: %w", errLost)
+	}
+	if int64(len(host)) < a.bytes {
+		return fmt.Errorf("exec.Array: got %d bytes of host memory, expected %d", len(host), a.bytes)
+	}
+	q := a.on.dev.NewQueue()
+	err := q.CopyOut(host[:a.bytes], a.on.buffer)
+	if waited := q.Wait(); err == nil {
+		err = waited
+	}
+	a.host = err == nil
+	return err
+}
+
+// OnDevice reports whether the elements are on a device and not in the host's memory.
+func (a *Array) OnDevice() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.device && !a.host
+}
+
+// Read copies the elements to the host's memory, unless they are there.
+func (a *Array) Read(host []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.toHost(host)
+}
+
+// Written says that the host has written all of its memory, or changed elements after Read.
+func (a *Array) Written() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.device, a.host = false, true
+}
+
+// CopyFrom copies another array of the same size on its device, if its elements are there; ok is false if they are not.
+func (a *Array) CopyFrom(b *Array) (ok bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.device || b.bytes != a.bytes || b.on.generation != generationOf(b.on.dev) {
+		return false, nil
+	}
+	q := b.on.dev.NewQueue()
+	to, err := a.use(q, &pool{dev: b.on.dev}, nil, true)
+	if err == nil {
+		err = q.Copy(to, b.on.buffer, a.bytes)
+	}
+	if done := finish(q); err == nil {
+		err = done
+	}
+	return true, err
+}
+
+// Free frees the memory on the device. No run may be using it.
+func (a *Array) Free() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.drop()
+	a.host = false
+}
+
+// finish starts all operations of a queue, and waits for those that need it.
+func finish(q device.Queue) error {
+	if s, ok := q.(device.Submitter); ok {
+		return s.Submit()
+	}
+	return q.Wait()
+}
+
+// OwnMemory reports whether the device has memory of its own, on which Arrays stay.
+func (e *Executor) OwnMemory() bool { return !e.pool.limits.HostMemory }
+
+// Counts are what a device has done.
+type Counts = device.Counts
+
+// Counts are what the device has done since it was opened; ok is false if it does not count.
+func (e *Executor) Counts() (c Counts, ok bool) {
+	if d, can := e.dev.(device.Counter); can {
+		return d.Counts(), true
+	}
+	return c, false
+}
+
+// hostBytes are the bytes of a binding in the host's memory.
+func hostBytes(p unsafe.Pointer, n int64) []byte {
+	if p == nil {
+		return nil
+	}
+	return unsafe.Slice((*byte)(p), n)
+}

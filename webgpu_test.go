@@ -1,0 +1,190 @@
+package polygrad
+
+import (
+	"strings"
+	"testing"
+
+	"polygrad/exec"
+)
+
+// onGPU is a context on a GPU, or on a processor that stands for one, with its counts.
+func onGPU(t *testing.T) (c *Context, since func() exec.Counts) {
+	t.Helper()
+	c, err := NewContext("webgpu")
+	if err != nil {
+		t.Skip(err)
+	}
+	e, err := executorOf("webgpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, _ := e.Counts()
+	return c, func() exec.Counts {
+		now, ok := e.Counts()
+		if !ok {
+			t.Fatal("the device does not count")
+		}
+		n := now.Minus(last)
+		last = now
+		return n
+	}
+}
+
+// mlp makes a training step of a network of two layers, of its weights and a batch, and those.
+func mlp(t *testing.T, c *Context, optimizer func(params []*Tensor) (*Optimizer, error)) (step Function, x, y *Tensor, params []*Tensor) {
+	t.Helper()
+	for _, shape := range [][]int{{64, 32}, {32}, {32, 10}, {10}} {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		w := make([]float32, n)
+		for i := range w {
+			w[i] = float32(i%7-3) / 30
+		}
+		params = append(params, FromIn(c, w, shape...).SetRequiresGrad(true))
+	}
+	o, err := optimizer(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xs, ys := make([]float32, 16*64), make([]int32, 16)
+	for i := range xs {
+		xs[i] = float32(i%11) / 11
+	}
+	for i := range ys {
+		ys[i] = int32(i % 10)
+	}
+	step = func(args ...*Tensor) ([]*Tensor, error) {
+		o.ZeroGrad()
+		h := args[0].MatMul(params[0]).Add(params[1]).ReLU()
+		loss := h.MatMul(params[2]).Add(params[3]).CrossEntropy(args[1]).Backward()
+		return []*Tensor{loss}, o.Step()
+	}
+	return step, FromIn(c, xs, 16, 64), FromIn(c, ys, 16), params
+}
+
+func TestWebGPUStepIsOneSubmit(t *testing.T) {
+	for name, optimizer := range map[string]func(params []*Tensor) (*Optimizer, error){
+		"sgd": func(params []*Tensor) (*Optimizer, error) { return NewSGD(params, 0.1, SGDOptions{Momentum: 0.9}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, since := onGPU(t)
+			step, x, y, _ := mlp(t, c, optimizer)
+			run := Jit(step)
+			var losses []*Tensor
+			for i := range 8 {
+				out, err := run(x, y)
+				if err != nil {
+					t.Fatal(err)
+				}
+				losses = append(losses, out[0])
+				n := since()
+				if i >= 4 && (n.Submits != 1 || n.Waits != 0 || n.In > 64 || n.Out != 0 || n.Buffers != 0 || n.Pipelines != 0) {
+					t.Errorf("step %d: %+v, expected one submit, no waits, and no copies from or to the host", i, n)
+				}
+			}
+			first, err := Values[float32](losses[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, err := Values[float32](losses[7])
+			if err != nil || !(last[0] < first[0]) {
+				t.Errorf("the loss went from %v to %v (%v)", first, last, err)
+			}
+		})
+	}
+}
+
+func realized(t *testing.T, x *Tensor) *Tensor {
+	t.Helper()
+	if err := x.Realize(); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// What is read, written by the host, and written in part has the elements that it has elsewhere, wherever they were before.
+func TestWebGPUMemoryFollowsItsUses(t *testing.T) {
+	c, since := onGPU(t)
+	n := 1 << 10
+	xs := make([]float32, n)
+	for i := range xs {
+		xs[i] = float32(i)
+	}
+	x := FromIn(c, xs, n)
+	y := realized(t, x.Mul(2))
+	since()
+	z := realized(t, y.Add(x)) // both are there
+	if n := since(); n.In != 0 || n.Out != 0 || n.Submits != 1 {
+		t.Errorf("of computed tensors: %+v", n)
+	}
+	clone := y.Clone()
+	y.Reshape(2, n/2).Set(7, At(1))
+	y.Reshape(4, n/4).Set(z.Reshape(4, n/4).Index(At(0)), At(3))
+	for name, of := range map[string]struct {
+		t    *Tensor
+		want func(i int) float32
+	}{
+		"x": {x, func(i int) float32 { return float32(i) }},
+		"y": {y, func(i int) float32 {
+			switch {
+			case i >= 3*n/4:
+				return 3 * float32(i-3*n/4)
+			case i >= n/2:
+				return 7
+			}
+			return 2 * float32(i)
+		}},
+		"z": {z, func(i int) float32 { return 3 * float32(i) }}, "clone": {clone, func(i int) float32 { return 2 * float32(i) }},
+	} {
+		got, err := Values[float32](of.t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range got {
+			if v != of.want(i) {
+				t.Fatalf("%s: element %d is %v, expected %v", name, i, v, of.want(i))
+			}
+		}
+	}
+	since()
+	if _, err := Values[float32](z); err != nil {
+		t.Fatal(err)
+	}
+	if n := since(); n.Out != 0 || n.Waits != 0 {
+		t.Errorf("what the host has is copied again: %+v", n)
+	}
+}
+
+func TestWebGPUGoesOnAfterALoss(t *testing.T) {
+	c, _ := onGPU(t)
+	e, err := executorOf("webgpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := FromIn(c, []float32{1, 2, 3}, 3)
+	f := Jit(func(args ...*Tensor) ([]*Tensor, error) { return []*Tensor{args[0].Mul(2).Sum()}, nil })
+	for range 3 {
+		if _, err := f(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	only := realized(t, x.Add(1))
+	e.Device().(interface{ Lose() }).Lose()
+	if v, err := Values[float32](only); err == nil || !strings.Contains(err.Error(), "the device was lost") {
+		t.Errorf("a tensor of the lost device: got %v, %v, expected an error", v, err)
+	}
+	if v, err := Values[float32](only.Mul(2)); err == nil {
+		t.Errorf("computed from a tensor of the lost device: got %v, expected an error", v)
+	}
+	for range 2 {
+		out, err := f(x) // the host has x
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := Values[float32](out[0]); err != nil || v[0] != 12 {
+			t.Errorf("on another device: got %v, %v, expected 12", v, err)
+		}
+	}
+}
