@@ -53,6 +53,7 @@ func (e *Executor) keep(root *uop.UOp, p *plan) {
 	defer e.mu.Unlock()
 	e.plans[root] = p
 	e.launches += int64(len(p.launches))
+	e.code += p.keptBytes()
 	if len(e.plans) > e.limits.few && e.bytes() > e.limits.bytes {
 		p.used = true
 		e.evict()
@@ -71,6 +72,7 @@ func (e *Executor) evict() {
 		}
 		p.used = false
 		e.launches += int64(len(p.launches))
+		e.code += p.keptBytes()
 		for _, l := range p.launches {
 			used[l.code] = true
 		}

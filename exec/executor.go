@@ -47,7 +47,7 @@ type Executor struct {
 	plans    map[*uop.UOp]*plan
 	families map[familyKey]*family
 	launches int64 // of all plans
-	code     int64 // bytes of all kernels
+	code     int64 // bytes of all kernels, and of what plans keep
 	limits   limits
 }
 

@@ -59,7 +59,7 @@ func (p *plan) place(r *run) error {
 		r.bufs[s.slot] = p.pool.dev.Part(a.base, at)
 		at += aligned(int64(len(s.home)))
 	}
-	return nil
+	return p.keptFor(r, near)
 }
 
 // aligned rounds a size up to the alignment of temporaries.

@@ -47,7 +47,11 @@ type plan struct {
 	written  []bool  // per input: the request changes it
 	maxBufs  int
 	maxVars  int
-	used     bool // found again since the caches were full
+	// constants are values that are computed once, nil for none; kept is their memory, nil before it is filled, runs counts runs till then.
+	constants *constants
+	kept      atomic.Pointer[arena]
+	runs      atomic.Int64
+	used      bool // found again since the caches were full
 
 	// spare is the state of the last run, for reuse.
 	spare atomic.Pointer[run]
@@ -71,10 +75,19 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	outs := make([][]int, len(kernels))
 	for i, k := range sched.Kernels {
 		p.add(kernels[i], slot, k.Bufs)
+		for _, b := range kernels[i].outs {
+			outs[i] = append(outs[i], slot[k.Bufs[b]])
+		}
 	}
 	p.repeat(sched.Loops, slot)
+	sizes := make([]int64, p.slots)
+	for i, s := range sched.Slots {
+		sizes[slot[i]] = s.Size * int64(s.DType.Itemsize())
+	}
+	p.constants = p.findConstants(sizes, outs)
 	return p, nil
 }
 

@@ -20,7 +20,10 @@ type run struct {
 	vars []int64
 	// arena holds the temporaries and the staged inputs, nil if there are none.
 	arena *arena
-	flag  [1]byte // the condition of a loop
+	// kept is the memory of the plan's constants, if they are kept. The run fills it, or leaves out the kernels that do.
+	kept, fills *arena
+	leaveOut    bool
+	flag        [1]byte // the condition of a loop
 	// staged are the inputs copied for the run.
 	staged []staged
 }
@@ -65,6 +68,7 @@ func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool, time
 	if done := finish(r.queue); err == nil {
 		err = done
 	}
+	p.filled(r, err)
 	return err
 }
 
@@ -106,6 +110,10 @@ func (p *plan) launch(r *run, first, last int, loops []loop, stop *func() bool, 
 				}
 			}
 			i = l.last
+			continue
+		}
+		if r.leaveOut && p.constants.launch[i] {
+			i++
 			continue
 		}
 		if stop != nil && stopped(stop) {
