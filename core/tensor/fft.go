@@ -107,8 +107,11 @@ func unitRoots(t *uop.UOp, n int64, dt *uop.DType) complexPlanes {
 	return complexPlanes{cast(cos(angle), dt), cast(sin(angle), dt)}.both((*uop.UOp).ContiguousOp)
 }
 
-// twiddles are e^(-2πi p k/n) for p from 0 to below m (axis 0) and k from 0 to below r (axis 1): products of a row for each block of p
-// and a row for each place in a block, since sines of all of them would take longer than the passes.
+// fewRoots is the size up to which a table is one of sines, as values that no input changes are computed once.
+const fewRoots = 1 << 14
+
+// twiddles are e^(-2πi p k/n) for p from 0 to below m (axis 0) and k from 0 to below r (axis 1): if there are many, products of a row for
+// each block of p and a row for each place in a block, since sines of all of them would take longer than the passes.
 func twiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
 	return table(g, fmt.Sprint("twiddles ", m, r, n, dt), func() complexPlanes { return newTwiddles(g, m, r, n, dt) })
 }
@@ -123,7 +126,7 @@ func newTwiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
 		p := steps(g, count, step, count, 1)
 		return unitRoots(mod(mul(p, k), int(n)), n, dt)
 	}
-	if block == 1 || block == m {
+	if block == 1 || block == m || m*r <= fewRoots {
 		return rows(m, 1)
 	}
 	blocks := rows(m/block, block).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(m/block, 1, r)) })

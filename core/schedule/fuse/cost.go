@@ -74,7 +74,7 @@ func (b *body) countWork(m *Machine) float64 {
 	if !ok {
 		order = b.loops
 	}
-	total := 0.0
+	total, wide := 0.0, false
 	values := b.values()
 	around := outerLoops(values)
 	for _, u := range values {
@@ -99,8 +99,19 @@ func (b *body) countWork(m *Machine) float64 {
 			}
 		}
 		total += m.work(u) * float64(times)
+		wide = wide || isWide(u)
+	}
+	if wide {
+		total *= wideWork
 	}
 	return total
+}
+
+// wideWork is how much longer all vectors of a kernel take if some have elements of 64 bits: they have half as many.
+const wideWork = 2
+
+func isWide(u *uop.UOp) bool {
+	return u.Op != uop.ConstOp && u.Op != uop.Range && u.Op != uop.DefineVar && u.DType.Itemsize() == 8
 }
 
 // outerLoops are, for each value that is computed inside the loop of a reduction, the ranges that this loop is in.
