@@ -109,7 +109,7 @@ fmt: $(VENV)/tools ## format Go, Python and JavaScript
 lint: $(VENV)/installed ## the linters of Go, C, Python and JavaScript
 	$(PY) scripts/run_tests.py lint
 
-web: $(WEB)/polygrad.js ## build the package for browsers into build/js: a module, and polygrad.wasm beside it
+web: $(WEB)/polygrad.js ## build the package for browsers into build/js: a module, and polygrad.wasm in two parts beside it
 
 site: web ## put the site together in build/site: static files
 	node scripts/site.mjs $(SITE)
@@ -128,10 +128,13 @@ clean: ## remove everything that was built
 	rm -rf .pytest_cache .mypy_cache .ruff_cache
 	rm -f examples/digits.png
 
-$(WEB)/polygrad.js: $(JS_SOURCES) build/polygrad.wasm
-	scripts/binding.sh js
+$(WEB)/polygrad.js: $(JS_SOURCES) $(WEB)/polygrad.wasm
 	node bindings/js/scripts/bundle.mjs $(WEB)
-	cp build/polygrad.wasm $(WEB)/
+
+$(WEB)/polygrad.wasm: $(GO_SOURCES) scripts/wasm.sh $(wildcard scripts/wasmlink/*.go) bindings/js/scripts/profile.mjs
+	@scripts/require.sh $(GO)
+	scripts/binding.sh js
+	GO='$(GO)' scripts/wasm.sh --divided $(WEB)
 
 $(LIB): $(GO_SOURCES)
 	@scripts/require.sh gcc $(GO)

@@ -1,18 +1,34 @@
 #!/usr/bin/env bash
 # wasm.sh OUT [PACKAGE]: builds the library as a module of WebAssembly into the file OUT.
+# wasm.sh --divided FOLDER: builds it as polygrad.wasm and polygrad-deferred.wasm, which pages load later, into FOLDER.
 #
 # A second link step makes it smaller and lets it import its memory (see wasmlink). It also imports
 # what Go needs of WASI preview 1, and the functions of "polygrad" that compile and run kernels.
 # Memory for tensors is taken where Go's runtime takes its own, by a function that the linker has to
 # be told to permit.
 set -euo pipefail
-out=$(realpath -m "${1:?usage: wasm.sh OUT [PACKAGE]}")
+divided=
+if [[ "${1:-}" == --divided ]]; then divided=1; shift; fi
+out=$(realpath -m "${1:?usage: wasm.sh OUT [PACKAGE], or wasm.sh --divided FOLDER}")
 package=${2:-./capi}
 root=$(dirname "$(dirname "$(realpath "$0")")")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mkdir -p "$(dirname "$out")"
 cd "$root"
+link() { "${GO:-go}" run ./scripts/wasmlink "$@"; }
 GOOS=wasip1 GOARCH=wasm "${GO:-go}" build -trimpath -ldflags="-s -w -buildid= -checklinkname=0" \
-  -buildmode=c-shared -o "$folder/module.wasm" "$package"
-"${GO:-go}" run ./scripts/wasmlink "$folder/module.wasm" "$out"
+  -buildmode=c-shared -o "$folder/linked.wasm" "$package"
+if [[ -z "$divided" ]]; then
+  mkdir -p "$(dirname "$out")"
+  link "$folder/linked.wasm" "$out"
+else
+  # The functions that tests of training call are those of the first part, with and without fused
+  # multiply-adds in kernels.
+  mkdir -p "$out"
+  link -profile "$folder/linked.wasm" "$folder/profiled.wasm"
+  for flag in --no-experimental-wasm-relaxed-simd --experimental-wasm-relaxed-simd; do
+    node bindings/js/scripts/profile.mjs "$folder/profiled.wasm" "$folder/profile" "$flag" >"$folder/tests" 2>&1 ||
+      { cat "$folder/tests"; exit 1; }
+  done
+  link -divide "$folder/profile" "$folder/linked.wasm" "$out/polygrad.wasm" "$out/polygrad-deferred.wasm"
+fi

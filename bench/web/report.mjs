@@ -45,7 +45,8 @@ function sizesTable (sizes) {
   const rows = LIBRARIES.map((name) => [name, ...['raw', 'gzip', 'brotli'].map((kind) => kilobytes(sizes[name][kind]))])
   return `## Sizes
 
-What a visitor loads, in KB: JavaScript, minified by esbuild with what the benchmark uses of it (polygrad: all), and WebAssembly.
+What a visitor loads, in KB: JavaScript, minified by esbuild with what the benchmark uses of it (polygrad: all), and WebAssembly
+(polygrad: the part that training needs; pages load the other one when they have begun).
 
 ${table(['', 'raw', 'gzip -9', 'brotli -11'], rows)}`
 }

@@ -33,13 +33,16 @@ const PATIENCE = 600_000 // milliseconds
 
 // What a page loads of each beside its JavaScript, from where, and the module that has its adapter.
 const FILES = {
-  polygrad: { from: path.join(ROOT, 'build', 'js'), to: '', files: ['polygrad.js', 'polygrad.wasm', 'polygrad-worker.js'] },
+  polygrad: { from: path.join(ROOT, 'build', 'js'), to: '', files: ['polygrad.js', 'polygrad.wasm', 'polygrad-deferred.wasm', 'polygrad-worker.js'] },
   'jax-js': { bundle: 'jax', files: [] },
   'onnxruntime-web': { bundle: 'onnx', from: path.join(MODULES, 'onnxruntime-web', 'dist'), to: 'onnx',
     files: ['ort-wasm-simd-threaded.mjs', 'ort-wasm-simd-threaded.wasm'] },
   tfjs: { bundle: 'tfjs', from: path.join(MODULES, '@tensorflow', 'tfjs-backend-wasm', 'dist'), to: 'tfjs',
     files: ['tfjs-backend-wasm-threaded-simd.wasm', 'tfjs-backend-wasm-simd.wasm'] }
 }
+
+// What a visitor does not load, or not before the page works.
+const LATER = ['polygrad-deferred.wasm', 'tfjs-backend-wasm-simd.wasm']
 
 /** Installs the peers, and gives their versions. */
 function install () {
@@ -75,7 +78,7 @@ async function assemble () {
       fs.mkdirSync(path.join(SITE, to), { recursive: true })
       fs.copyFileSync(path.join(from, file), path.join(SITE, to, file))
     }
-    sent[name] = files.filter((file) => file !== 'tfjs-backend-wasm-simd.wasm').map((file) => path.join(SITE, to, file))
+    sent[name] = files.filter((file) => !LATER.includes(file)).map((file) => path.join(SITE, to, file))
     const entry = (module) => Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith(`bench/web/${module}.js`))
     const needed = new Set()
     const take = (output) => {

@@ -29,8 +29,11 @@ const (
 	opLocalTee    = 0x22
 	opGlobalGet   = 0x23
 	opGlobalSet   = 0x24
+	opTableGet    = 0x25
 	opLoads       = 0x28 // to opStores-1
+	opLoadByte    = 0x2d
 	opStores      = 0x36
+	opStoreByte   = 0x3a
 	opMemorySize  = 0x3f
 	opMemoryGrow  = 0x40
 	opI32Const    = 0x41
@@ -40,13 +43,17 @@ const (
 	opI32Eqz      = 0x45
 	opI64Eqz      = 0x50
 	opI32Add      = 0x6a
+	opI32Or       = 0x72
 	opI64Add      = 0x7c
 	opI64Or       = 0x84
 	opWrap        = 0xa7
 	opExtend      = 0xad
+	opRefIsNull   = 0xd1
 	opPrefix      = 0xfc
 
 	opDeleted = 0xff // an instruction that goes
+
+	noResult = 0x40 // of a block
 
 	typeI32 = 0x7f
 	typeI64 = 0x7e
@@ -133,7 +140,8 @@ func localsOf(body []byte) (groups, locals uint64, size int, err error) {
 	return groups, locals, size, nil
 }
 
-// decode reads the instructions of a body and finds the blocks that branches mean. It returns nil for a body with an else.
+// decode reads the instructions of a body and finds the blocks that branches mean. It returns nil for a body with an else, or a block that
+// has a result.
 func decode(code []byte) ([]instruction, error) {
 	var out []instruction
 	var open []int // numbers of the blocks around
@@ -147,6 +155,9 @@ func decode(code []byte) ([]instruction, error) {
 		case opElse:
 			return nil, nil
 		case opBlock, opLoop, opIf:
+			if i.rest[0] != noResult {
+				return nil, nil
+			}
 			i.label = len(out)
 			open = append(open, i.label)
 		case opEnd:
@@ -181,9 +192,7 @@ func decodeOne(code []byte) (i instruction, size int, err error) {
 	}
 	switch op := i.op; {
 	case op == opBlock || op == opLoop || op == opIf:
-		if code[at] != 0x40 {
-			return i, 0, fmt.Errorf("a block has results")
-		}
+		i.rest = code[at : at+1] // the type of its result
 		at++
 	case op == opBr || op == opBrIf || op == opCall || op >= opLocalGet && op <= opGlobalSet:
 		i.value = int64(unsigned())
@@ -248,7 +257,7 @@ func encode(out []byte, code []instruction) []byte {
 		switch op := i.op; {
 		case op == opBlock || op == opLoop || op == opIf:
 			open = append(open, i.label)
-			out = append(out, 0x40)
+			out = append(out, noResult)
 		case op == opEnd:
 			if len(open) > 0 {
 				open = open[:len(open)-1]

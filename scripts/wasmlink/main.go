@@ -1,6 +1,8 @@
 // Command wasmlink finishes a WebAssembly module that Go linked:
 //
 //	wasmlink IN OUT
+//	wasmlink -profile IN OUT
+//	wasmlink -divide PROFILE IN OUT DEFERRED
 //
 // The module imports its memory as "memory" from "env" instead of having one: who makes the memory can share it with other modules and
 // threads. The import asks for a memory that threads share, of at most 4 GiB. An unshared memory needs the byte 0x01 where the flags of the
@@ -10,6 +12,9 @@
 //
 // The module gets smaller: its tables lose what only traces of stacks use (tables.go), and its code instructions that change nothing (code.go).
 // Both know how Go 1.26 writes modules. What another version writes stays as it is.
+//
+// With -profile each function of the module notes that it was called. With -divide the module is in two files, the second of which has the
+// functions that a profile has not (divide.go).
 package main
 
 import (
@@ -30,29 +35,67 @@ func main() {
 	}
 }
 
+const usage = "expected the arguments [-profile] IN OUT, or -divide PROFILE IN OUT DEFERRED"
+
 func run(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("got %d arguments, expected the names of two files", len(args))
+	mode := ""
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		mode, args = args[0], args[1:]
 	}
-	module, err := os.ReadFile(args[0])
+	profile := ""
+	if mode == "-divide" && len(args) == 4 {
+		profile, args = args[0], args[1:]
+	} else if mode != "" && mode != "-profile" || len(args) != 2 {
+		return errors.New(usage)
+	}
+	in, outs := args[0], args[1:]
+	sections, err := linked(in)
 	if err != nil {
 		return err
 	}
+	parts := [][]section{sections}
+	switch mode {
+	case "-profile":
+		parts[0], err = profiled(sections)
+	case "-divide":
+		var called []byte
+		if called, err = os.ReadFile(profile); err == nil {
+			parts, err = divide(sections, called)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	for i, part := range parts {
+		module, err := importMemory(part)
+		if err != nil {
+			return fmt.Errorf("%s: %w", in, err)
+		}
+		if err := os.WriteFile(outs[i], module, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linked reads a module that Go linked, and makes it smaller.
+func linked(file string) ([]section, error) {
+	module, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
 	sections, err := split(module)
 	if err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if strings.HasPrefix(runtime.Version(), known) {
-		if sections, err = shrink(sections); err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
-		}
-	} else {
+	if !strings.HasPrefix(runtime.Version(), known) {
 		fmt.Fprintf(os.Stderr, "wasmlink: the module stays large: it was made by %s, and %s is known here\n", runtime.Version(), known)
+		return sections, nil
 	}
-	if module, err = importMemory(sections); err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
+	if sections, err = shrink(sections); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return os.WriteFile(args[1], module, 0o644)
+	return sections, nil
 }
 
 const (

@@ -121,7 +121,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 	}
-	if err := run(nil); err == nil || !strings.Contains(err.Error(), "two files") {
+	if err := run(nil); err == nil || !strings.Contains(err.Error(), "expected the arguments") {
 		t.Errorf("without files: %v", err)
 	}
 	if err := run([]string{"missing", "out"}); err == nil {

@@ -12,7 +12,9 @@ const (
 	sectionTypes     = 1
 	sectionImport    = 2
 	sectionFunctions = 3
+	sectionTables    = 4
 	sectionMemory    = 5
+	sectionGlobals   = 6
 	sectionExport    = 7
 	sectionStart     = 8
 	sectionElements  = 9

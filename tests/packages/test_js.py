@@ -28,10 +28,14 @@ def test_package_holds_the_library(npm_package: Path) -> None:
     with tarfile.open(npm_package) as archive:
         members = {m.name.removeprefix("package/"): m for m in archive.getmembers()}
         (name,) = [name for name in members if name.endswith(".so")]
-        for member, built in ((name, LIBRARY), ("web/polygrad.wasm", ROOT / "build/polygrad.wasm")):
+        parts = ("polygrad.wasm", "polygrad-deferred.wasm")
+        web = ((f"web/{part}", ROOT / "build" / "js" / part) for part in parts)
+        for member, built in ((name, LIBRARY), *web):
             file = archive.extractfile(members[member])
             assert file is not None
             assert file.read() == built.read_bytes()
+    # What Chrome compiles at once on the main thread of a page.
+    assert members["web/polygrad-deferred.wasm"].size < 8_000_000
     names = set(members)
     assert {"package.json", "README.md", "index.js", "index.d.ts", "LICENSE"} <= names
     modules = ("", "-worker", "-remote", "-remote-worker", "-random", "-func")
@@ -81,7 +85,7 @@ def test_bundled_for_a_page(js_place: Place, tmp_path: Path, isolated: bool) -> 
     esbuild = ROOT / "bindings" / "js" / "node_modules" / ".bin" / "esbuild"
     options = ["--bundle", "--format=esm", f"--outfile={served / 'app.js'}", "--log-level=warning"]
     output([esbuild, "app.mjs", *options], cwd=tmp_path)
-    for name in ("polygrad.wasm", "polygrad-worker.js"):
+    for name in ("polygrad.wasm", "polygrad-deferred.wasm", "polygrad-worker.js"):
         shutil.copy(js_place.folder / "node_modules/polygrad/web" / name, served)
     (served / "index.html").write_text(PAGE)
     said = opened(served, "index.html", *([] if isolated else ["--plain"]))

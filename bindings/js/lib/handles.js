@@ -31,7 +31,10 @@ function releaseDead () {
   if (n > 0) releaseAt(gone.address, n)
 }
 
-const registry = new FinalizationRegistry(bury)
+/** Gives back what was held by something that was collected, unless the library has stopped before. */
+const whenCollected = (give) => new FinalizationRegistry((held) => { if (engine.running()) give(held) })
+
+const registry = whenCollected(bury)
 
 /*
  * Node tells what was collected only between turns of the event loop, V8 does not know how much memory a handle stands for, and it
@@ -70,7 +73,7 @@ function own (tensor) {
 }
 
 // Something that is garbage: V8 tells of it when it has collected.
-const garbage = new FinalizationRegistry(() => {
+const garbage = whenCollected(() => {
   garbage.register({}, null)
   giveBack(1)
 })
@@ -219,7 +222,7 @@ function handlesOf (owners) {
 
 // Nodes: symbolic sizes, and what a tensor stands for at a time.
 
-const nodes = new FinalizationRegistry((handle) => lib.poly_uop_release(CTX, handle))
+const nodes = whenCollected((handle) => lib.poly_uop_release(CTX, handle))
 
 /** The handle of a node, which is given back when its owner is collected. */
 function ownNode (owner, handle) {
@@ -289,7 +292,7 @@ async function inTurn (owner, begin, kind = 'values') {
 
 // What other objects than tensors hold.
 
-const owners = new FinalizationRegistry(([free, handle]) => free(handle))
+const owners = whenCollected(([free, handle]) => free(handle))
 
 /** Frees a handle when its owner is collected. */
 function freeWith (owner, free, handle) {

@@ -100,6 +100,72 @@ test('a module from another server, where POLYGRAD_WASM says', async () => {
   assert.deepStrictEqual(new here.Tensor([1, 2]).add(1).tolist(), [2, 3])
 })
 
+/** A fetch to which the deferred part of the module does not come. */
+const withoutDeferred = (fetch) => async (url, options) => {
+  if (String(url).includes('-deferred.wasm')) throw new TypeError('Failed to fetch')
+  return fetch(url, options)
+}
+
+/** Requests that wait, counted; what they send may fail. */
+function counting (send) {
+  const requests = []
+  class Counted extends XMLHttpRequest {
+    open (method, url, ...rest) {
+      requests.push(url)
+      super.open(method, url, ...rest)
+    }
+
+    send () { return send === undefined ? super.send() : send() }
+  }
+  return { requests, Counted }
+}
+
+test('training needs the first part of the module only; a call that needs more loads the deferred part', async () => {
+  const library = await importing('deferred', { fetch: withoutDeferred(fetch) })
+  const { requests, Counted } = counting()
+  const { XMLHttpRequest } = globalThis
+  globalThis.XMLHttpRequest = Counted
+  try {
+    const model = new library.Sequential(new library.Linear(8, 16), (x) => x.gelu(), new library.Linear(16, 3))
+    const optimizer = new library.AdamW(library.getParameters(model), { lr: 1e-2 })
+    const [x, y] = [library.Tensor.rand(5, 8), new library.Tensor(Int32Array.of(0, 1, 2, 0, 1))]
+    const step = library.compileStep(() => {
+      optimizer.zeroGrad()
+      const loss = model.forward(x).crossEntropy(y)
+      loss.backward()
+      optimizer.step()
+      return loss
+    })
+    step.run()
+    const first = step.lossValue()
+    for (let k = 0; k < 30; k++) step.run()
+    assert.ok(step.lossValue() < first)
+    assert.deepStrictEqual(requests, [])
+    assert.deepStrictEqual(library.linalg.expm(new library.Tensor([[0, 1], [0, 0]])).tolist(), [[1, 1], [0, 1]])
+    assert.strictEqual(requests.length, 1)
+    assert.match(requests[0], /polygrad-deferred.wasm$/)
+    assert.ok(Math.abs(library.special.zeta(new library.Tensor([2]), 1).item() - Math.PI ** 2 / 6) < 1e-5)
+    assert.strictEqual(requests.length, 1)
+  } finally {
+    globalThis.XMLHttpRequest = XMLHttpRequest
+  }
+})
+
+test('a deferred part that does not come', async () => {
+  const library = await importing('undeferred', { fetch: withoutDeferred(fetch) })
+  const { Counted } = counting(() => { throw new Error('Failed to load') })
+  const { XMLHttpRequest } = globalThis
+  globalThis.XMLHttpRequest = Counted
+  try {
+    assert.throws(() => library.linalg.expm(new library.Tensor([[0, 1], [0, 0]])), (error) => {
+      assert.match(error.message, /polygrad-deferred.wasm cannot be loaded: Failed to load/)
+      return error.name === 'PolygradError'
+    })
+  } finally {
+    globalThis.XMLHttpRequest = XMLHttpRequest
+  }
+})
+
 test('a module of another type, or no compiling of streams', async () => {
   const bytes = new Uint8Array(await (await fetch(WASM)).arrayBuffer())
   const { Tensor: Typed } = await importing('type', { fetch: async () => new Response(bytes, typed('application/octet-stream')) })

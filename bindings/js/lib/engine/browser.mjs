@@ -3,8 +3,8 @@
 
 import { PolygradError } from '../errors.js'
 import { environment } from '../host/browser.js'
-import { compiled } from '../wasm/fetch.js'
-import { canShare, startAsync } from '../wasm/module.js'
+import { compiled, fetchedNow } from '../wasm/fetch.js'
+import { canShare, complete, completeAsync, startAsync } from '../wasm/module.js'
 import { fileImports } from '../wasm/no_files.js'
 import { engineOf } from './wasm.js'
 
@@ -27,25 +27,46 @@ const workers = {
   }
 }
 
-/** The address of the module. Bundlers find the file by this expression. */
-function place () {
+/** The addresses of the module and of its deferred part. Bundlers find the files by these expressions. */
+function places () {
   const given = environment.POLYGRAD_WASM
-  return given ? new URL(given, globalThis.location?.href).href : new URL('./polygrad.wasm', import.meta.url).href
+  if (!given) return [new URL('./polygrad.wasm', import.meta.url).href, new URL('./polygrad-deferred.wasm', import.meta.url).href]
+  const { href } = new URL(given, globalThis.location?.href)
+  return [href, href.replace(/\.wasm(?=$|[?#])/, '-deferred.wasm')]
+}
+
+const unloadable = (url, error) => Object.assign(new PolygradError(`${url} cannot be loaded: ${error.message}`), { cause: error })
+
+/** Loads the deferred part at once, for a call that needs it before it has come. */
+function loadDeferred (library, url) {
+  try {
+    complete(library, fetchedNow(url))
+  } catch (error) {
+    throw unloadable(url, error)
+  }
 }
 
 async function started () {
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
-  const url = place()
+  const [url, deferred] = places()
   const shared = globalThis.crossOriginIsolated !== false && canShare()
   if (!shared) {
     console.info('polygrad: this page is not cross-origin isolated: it has one thread, and data and toArray() are copies of tensors. ' +
       'To isolate it, send the headers "Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp" with it.')
   }
+  const options = { environment: settings, fileImports, workers, loadDeferred: (library) => loadDeferred(library, deferred) }
+  let library
   try {
-    return engineOf(await startAsync(await compiled(url, shared), shared, { environment: settings, fileImports, workers }))
+    library = await startAsync(await compiled(url, shared), shared, options)
   } catch (error) {
-    throw Object.assign(new PolygradError(`${url} cannot be loaded: ${error.message}`), { cause: error })
+    throw unloadable(url, error)
   }
+  if (library.part !== '') {
+    // Training does not wait for it. If it does not come, what needs it says so.
+    const rest = compiled(deferred, shared, { priority: 'low' }).then((module) => completeAsync(library, module)).catch(() => {})
+    if (globalThis.XMLHttpRequest === undefined) await rest
+  }
+  return engineOf(library)
 }
 
 export default await started()

@@ -32,11 +32,13 @@ const workers = {
 /** The engine of the module in a file. */
 function wasm (file) {
   const { fileImports } = require('../wasm/files.js')
-  const { start } = require('../wasm/module.js')
+  const { start, complete } = require('../wasm/module.js')
   const { engineOf } = require('./wasm.js')
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
+  const loadDeferred = (library) => complete(library, fs.readFileSync(file.replace(/\.wasm$/, '-deferred.wasm')))
   try {
-    return engineOf(start(fs.readFileSync(file), { environment: { ...settings, PWD: process.cwd() }, fileImports, workers }))
+    const options = { environment: { ...settings, PWD: process.cwd() }, fileImports, workers, loadDeferred }
+    return engineOf(start(fs.readFileSync(file), options))
   } catch (error) {
     throw new PolygradError(`${file} cannot be loaded: ${error.message}`)
   }

@@ -70,6 +70,9 @@ module.exports = {
     })
   },
 
+  /** Whether the library can be called: native code does not stop without the process. */
+  running: () => true,
+
   block: (length) => new Block(length),
 
   /** The address of a typed array; null if the library does not see its memory. */

@@ -165,6 +165,9 @@ function engineOf (library) {
   return {
     live: library.shared,
 
+    /** Whether the library can be called. */
+    running: () => ended === null,
+
     find (name, result, types) {
       const fn = exports[name]
       if (fn === undefined) throw new PolygradError(`${name}: the module that was loaded is older than the package`)

@@ -27,8 +27,8 @@ function unanswered (url, message) {
     '(CORS: it has to send the header Access-Control-Allow-Origin)'
 }
 
-async function fetched (url) {
-  const response = await fetch(url).catch(({ message }) => { throw new Error(unanswered(url, message)) })
+async function fetched (url, options) {
+  const response = await fetch(url, options).catch(({ message }) => { throw new Error(unanswered(url, message)) })
   if (!response.ok) throw new Error(`the server answered ${response.status} ${response.statusText}`.trim())
   if (/^text\/html\b/.test(response.headers.get('Content-Type'))) {
     throw new Error('the server sent a page of HTML in its place: put the file polygrad.wasm there')
@@ -72,15 +72,30 @@ function explained (error) {
   return new Error("the page's Content-Security-Policy forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src")
 }
 
+/** The bytes of a file, for which everything waits: pages let a request wait only for text. */
+function fetchedNow (url) {
+  const request = new XMLHttpRequest()
+  request.open('GET', url, false)
+  request.overrideMimeType('text/plain; charset=x-user-defined') // a character of its low eight bits for each byte
+  try {
+    request.send()
+  } catch ({ message }) {
+    throw new Error(unanswered(url, message))
+  }
+  if (request.status !== 200) throw new Error(`the server answered ${request.status} ${request.statusText}`.trim())
+  return Uint8Array.from(request.responseText, (c) => c.charCodeAt(0))
+}
+
 /**
  * The module in a file.
  *
  * @param {string} url where it is
  * @param {boolean} shared whether its memory will be shared
+ * @param {RequestInit} [options] of fetch
  */
-async function compiled (url, shared) {
+async function compiled (url, shared, options) {
   requireVectors()
-  const response = await fetched(url)
+  const response = await fetched(url, options)
   // An answer as it came can be kept compiled by the browser.
   const direct = shared && response.headers.get('Content-Type') === TYPE
   let refusal // a stream that fails tells the engine not more than that
@@ -94,4 +109,4 @@ async function compiled (url, shared) {
   }
 }
 
-module.exports = { compiled }
+module.exports = { compiled, fetchedNow }

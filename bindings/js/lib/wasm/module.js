@@ -10,6 +10,7 @@ const HEAD = `\0asm\x01\0\0\0\0\x18\x0f${SECTION}` // how a file begins, up to w
 const SAID = 8 // bytes
 const UNSHARED = 1 // the flags of limits; files have those of a shared memory
 const MOST = 65_536 // pages
+const PART = 'polygrad.part' // a section of a module in two parts, equal in both
 
 /** What the section says: the file offset of the flags, and the least size in pages. */
 function sectionOf (bytes) {
@@ -51,22 +52,44 @@ function canShare () {
  * @param {WebAssembly.Module} module the module, made for a memory of that kind
  * @param {boolean} shared whether threads may share the memory
  * @param {object} options environment: its variables; fileImports: the functions of WASI for files on a memory;
- *   workers: how threads are started, if they are
+ *   workers: how threads are started, if they are; loadDeferred: loads the deferred part of a module in two parts at once, a function
+ *   of the library
  */
-function prepared (module, shared, { environment = {}, fileImports, workers = null }) {
+function prepared (module, shared, { environment = {}, fileImports, workers = null, loadDeferred }) {
   const [section] = WebAssembly.Module.customSections(module, SECTION)
   if (section?.byteLength !== SAID) notOurs()
   const { initial } = sectionOf(new Uint8Array(section))
   const memory = new WebAssembly.Memory(shared ? { initial, maximum: MOST, shared } : { initial, maximum: MOST })
-  const library = { memory, shared, exports: null, failure: null, workers, control: 0 }
+  const library = { memory, shared, exports: null, failure: null, workers, control: 0, part: partOf(module) }
   const said = (line) => { if (/^(panic|fatal error|runtime): /.test(line)) library.failure ??= line }
   const imports = {
     env: { memory },
-    polygrad: hostImports(library),
+    polygrad: { ...hostImports(library), deferred: () => loadDeferred(library) },
     wasi_snapshot_preview1: wasiImports(memory, environment, said, fileImports?.(memory))
   }
   return { library, imports }
 }
+
+/** What says to which module a part belongs; empty for a module in one part. */
+function partOf (module) {
+  return String(WebAssembly.Module.customSections(module, PART).map((section) => new BigUint64Array(section)))
+}
+
+/** The imports of the deferred part of a library's module. */
+function deferredImports (library, module) {
+  if (partOf(module) !== library.part) notOurs()
+  return { env: { memory: library.memory }, first: library.exports }
+}
+
+/** Adds the deferred part to a library, from the bytes of its file, which may be changed. */
+function complete (library, bytes) {
+  if (!library.shared && !unshare(bytes)) notOurs()
+  const module = new WebAssembly.Module(bytes)
+  return new WebAssembly.Instance(module, deferredImports(library, module))
+}
+
+/** Adds a deferred part that was compiled, without waiting. */
+const completeAsync = (library, module) => WebAssembly.instantiate(module, deferredImports(library, module))
 
 function begin (library, instance) {
   library.exports = instance.exports
@@ -90,4 +113,4 @@ async function startAsync (module, shared, options) {
   return begin(library, await WebAssembly.instantiate(module, imports))
 }
 
-module.exports = { canShare, unshare, start, startAsync }
+module.exports = { canShare, unshare, start, startAsync, complete, completeAsync }
