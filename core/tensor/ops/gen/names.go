@@ -15,6 +15,7 @@ import (
 var nameLists = []struct{ title, file, text string }{
 	{"Compared with the array API", "array_api.tsv", "The names of the array API standard, revision 2024.12, in Python's `polygrad.numpy`. Fourier transforms are in `polygrad.fft`, of the real and the imaginary part."},
 	{"Compared with jax-js", "jaxjs.tsv", "Names of `@jax-js/jax` 0.1.25, of which many are NumPy's and JAX's. In JavaScript `polygrad/jax` has all of them, in their form. Functions described for all languages have the names of the link."},
+	{"Compared with optax", "optax.tsv", "Names of optax 0.2.8, in Python's `polygrad.optim`; `polygrad/optax` in JavaScript has those of `@jax-js/optax`. `polygrad.nn.optim` has optimizers that hold parameters: see [Optimizers](#optimizers)."},
 }
 
 // spaces are where names of a namespace are looked for: modules of descriptions (or "" for methods of tensors), and files of Python's package.
@@ -30,6 +31,12 @@ var spaces = map[string]struct {
 	"scipy.special": {[]string{"special"}, nil},
 	"nn":            {[]string{"", "special"}, nil},
 	"random":        {[]string{"random"}, nil},
+
+	"optax":             {nil, []string{"optim/__init__.py"}},
+	"optax.losses":      {nil, []string{"optim/losses.py"}},
+	"optax.contrib":     {nil, []string{"optim/contrib.py"}},
+	"optax.projections": {nil, []string{"optim/projections.py"}},
+	"optax.tree":        {nil, []string{"optim/tree.py"}},
 }
 
 var capital = regexp.MustCompile(`([a-z0-9])([A-Z])`)
@@ -84,9 +91,12 @@ func (p *page) names(root string) error {
 				fmt.Fprintf(p, "\n**%s**\n\n| name | here |\n|---|---|\n", namespace)
 				last = namespace
 			}
-			here, isType := "", name[0] >= 'A' && name[0] <= 'Z'
+			inPython := strings.HasPrefix(namespace, "optax")
+			here, own, isType := "", snakeCase(name), name[0] >= 'A' && name[0] <= 'Z'
 			if !isType {
-				here = p.standsFor(space.modules, snakeCase(name))
+				here = p.standsFor(space.modules, own)
+			} else if inPython { // a class, whose name is the same
+				own, isType = name, false
 			}
 			for _, file := range space.python {
 				if here != "" || isType {
@@ -99,8 +109,9 @@ func (p *page) names(root string) error {
 					}
 					sources[file] = string(text)
 				}
-				if definedInPython(sources[file], snakeCase(name)) {
-					here = "Python: `" + strings.TrimPrefix(namespace, "numpy.") + "." + snakeCase(name) + "`"
+				if definedInPython(sources[file], own) {
+					module := strings.Replace(strings.TrimPrefix(namespace, "numpy."), "optax", "optim", 1)
+					here = "Python: `" + module + "." + own + "`"
 				}
 			}
 			reason, given := reasons[namespace+"."+name]

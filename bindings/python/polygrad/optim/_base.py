@@ -1,0 +1,306 @@
+"""Transformations of gradients, and what they share."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, NamedTuple
+
+from polygrad import _trace
+from polygrad._library import ArgumentError
+from polygrad.dtype import dtypes
+from polygrad.numpy._arrays import array
+from polygrad.optim import tree
+from polygrad.tensor import Tensor
+
+Tree = Any
+#: The size of a step by the number of steps before it.
+Schedule = Callable[[Any], Any]
+
+
+class GradientTransformation(NamedTuple):
+    """A transformation of gradients.
+
+    init(params) returns the state at the beginning. update(updates, state, params=None) returns
+    new updates, to be added to the parameters by apply_updates, and the next state.
+    """
+
+    init: Callable[[Tree], Tree]
+    update: Callable[..., tuple[Tree, Tree]]
+
+
+class GradientTransformationExtraArgs(GradientTransformation):
+    """A transformation whose update takes more arguments, by name: value=loss, for example."""
+
+    __slots__ = ()
+
+
+class EmptyState(NamedTuple):
+    """The state of a transformation that keeps nothing."""
+
+
+class _Depth(threading.local):
+    value = 0
+
+
+_depth = _Depth()
+
+
+def compute(*trees: Tree) -> None:
+    """Compute what is not computed yet, in one program; nothing while a function is traced."""
+    if _trace.expressed() or _trace.active():
+        return
+    found = [x for t in trees for x in tree.leaves(t) if isinstance(x, Tensor)]
+    left = {id(x): x for x in found if not x.is_realized}
+    if left:
+        Tensor.realize(*left.values())
+
+
+def transformation(
+    init: Callable[[Tree], Tree], update: Callable[..., tuple[Tree, Tree]], extra: bool = False
+) -> GradientTransformation:
+    """Return a transformation of tensors.
+
+    The update that a program calls first computes the state and the parameters that the step before
+    left, so that a loop without jit runs one program a step and its graph does not grow.
+    """
+
+    def outer(
+        updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+    ) -> tuple[Tree, Tree]:
+        if not _depth.value:
+            updates, params = tree.map(array, updates), tree.map(array, params)
+            compute(state, params)
+        _depth.value += 1
+        try:
+            return update(updates, state, params, **extra_args)
+        finally:
+            _depth.value -= 1
+
+    def begin(params: Tree) -> Tree:
+        return init(params if _depth.value else tree.map(array, params))
+
+    return (GradientTransformationExtraArgs if extra else GradientTransformation)(begin, outer)
+
+
+def with_extra_args_support(tx: GradientTransformation) -> GradientTransformationExtraArgs:
+    """Return a transformation whose update ignores arguments that it does not know."""
+    if isinstance(tx, GradientTransformationExtraArgs):
+        return tx
+    if not isinstance(tx, tuple) or len(tx) != 2 or not all(_map_callable(tx)):
+        raise ArgumentError(f"tx: {tx!r}, expected a GradientTransformation")
+
+    def update(updates: Tree, state: Tree, params: Tree = None, **_: Any) -> tuple[Tree, Tree]:
+        return tx.update(updates, state, params)
+
+    return GradientTransformationExtraArgs(tx.init, update)
+
+
+def _map_callable(tx: tuple[Any, ...]) -> list[bool]:
+    return [callable(f) for f in tx]
+
+
+def init_empty_state(params: Tree) -> EmptyState:
+    """Return the state of a transformation that keeps nothing."""
+    del params
+    return EmptyState()
+
+
+def stateless(f: Callable[[Tree, Tree], Tree]) -> GradientTransformation:
+    """Return the transformation f(updates, params), which keeps nothing."""
+    return transformation(init_empty_state, lambda u, s, p=None: (f(u, p), s))
+
+
+def stateless_with_tree_map(f: Callable[[Tensor, Tensor | None], Tensor]) -> GradientTransformation:
+    """Return the transformation f of each update and its parameter, which keeps nothing.
+
+    >>> t = stateless_with_tree_map(lambda g, p: g * 2)
+    >>> t.update([Tensor(1.0)], t.init([Tensor(0.0)]))[0][0].item()
+    2.0
+    """
+
+    def mapped(updates: Tree, params: Tree) -> Tree:
+        if params is None:
+            return tree.map(lambda u: f(u, None), updates)
+        return tree.map(f, updates, params)
+
+    return stateless(mapped)
+
+
+def identity() -> GradientTransformation:
+    """Return the transformation that leaves updates as they are."""
+    return stateless(lambda updates, _: updates)
+
+
+def set_to_zero() -> GradientTransformation:
+    """Return the transformation to zeros: nothing is learned."""
+    return stateless(lambda updates, _: tree.zeros_like(updates))
+
+
+def need_params(who: str, params: Tree) -> None:
+    """Raise an error if update was called without parameters."""
+    if params is None:
+        raise ArgumentError(f"{who}: update: params: None, expected the parameters")
+
+
+def zero() -> Tensor:
+    """Return a count that begins."""
+    return Tensor(0, dtype=dtypes.int32)
+
+
+def safe_increment(count: Any) -> Tensor:
+    """Return a count and 1, or the greatest integer of its type.
+
+    >>> safe_increment(Tensor(2**31 - 1)).item() == 2**31 - 1
+    True
+    """
+    count = array(count)
+    if count.is_floating_point():
+        return count + 1
+    return count + (count < dtypes.max(count.dtype)).cast(count.dtype)
+
+
+safe_int32_increment = safe_increment
+
+
+def scheduled(value: Any, count: Tensor) -> Any:
+    """Return a number, or what a schedule says for a count."""
+    return value(count) if callable(value) else value
+
+
+class Step:
+    """A step of a transformation: its number, from 1, and what follows from it."""
+
+    def __init__(self, count: Tensor) -> None:
+        self.count = count
+        self._found: dict[Any, Tensor] = {}
+
+    def debias(self, moment: Tensor, decay: Any, ahead: int = 0) -> Tensor:
+        """Return a moment that began at zero without its bias."""
+        key = (id(decay), ahead, moment.dtype)
+        if key not in self._found:
+            self._found[key] = tree.correction(decay, self.count + ahead, moment.dtype)
+        return moment / self._found[key]
+
+    def first(self, moment: Tensor, g: Tensor, decay: Any, nesterov: bool) -> Tensor:
+        """Return a first moment without its bias, by Nesterov's look ahead if wanted."""
+        if not nesterov:
+            return self.debias(moment, decay)
+        return self.debias(moment, decay, 1) * decay + self.debias(g, decay) * (1 - decay)
+
+
+def zeros(dtype: Any = None) -> Callable[[Tensor], Tensor]:
+    """Return what makes zeros like a parameter."""
+    return lambda p: tree.zeros_like(p, dtype)
+
+
+def full(value: Any) -> Callable[[Tensor], Tensor]:
+    """Return what makes tensors of one value like a parameter."""
+    return lambda p: tree.full_like(p, value)
+
+
+def by_leaf(
+    state_type: Any,
+    slots: dict[str, Callable[[Tensor], Any]],
+    rule: Callable[..., tuple[Any, ...]],
+    count: str | None = "count",
+    params_for: str | None = None,
+) -> GradientTransformation:
+    """Return a transformation with some tensors for each parameter, and a count.
+
+    slots are the fields of the state with what makes them of a parameter. rule(step, g, p, *slots)
+    returns the update of one parameter and its slots after the step, which keep their types.
+    count is the field of the number of steps. params_for names a transformation whose update needs
+    the parameters.
+    """
+
+    def init(params: Tree) -> Tree:
+        made = {name: tree.map(begin, params) for name, begin in slots.items()}
+        return state_type(**made, **({count: zero()} if count else {}))
+
+    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+        if params_for is not None:
+            need_params(params_for, params)
+        after = safe_increment(getattr(state, count)) if count else zero()
+        step = Step(after)
+
+        def one(g: Tensor, p: Tensor | None, *own: Any) -> tuple[Any, ...]:
+            new, *kept = rule(step, g, p, *own)
+            return (new, *(tree.map(_as, k, o) for k, o in zip(kept, own)))
+
+        own = [getattr(state, name) for name in slots]
+        given = tree.map(lambda _: None, updates) if params is None else params
+        found = tree.map(lambda g, *rest: _Parts(one(g, *rest)), updates, given, *own)
+        made = {n: tree.map(lambda f, i=i: f.of[i], found) for i, n in enumerate(slots, 1)}
+        new = tree.map(lambda f: f.of[0], found)
+        return new, state_type(**made, **({count: after} if count else {}))
+
+    return transformation(init, update)
+
+
+def _as(new: Tensor, old: Tensor) -> Tensor:
+    return new if new.dtype == old.dtype else new.cast(old.dtype)
+
+
+class _Parts:
+    """The results for one parameter: a leaf."""
+
+    def __init__(self, of: tuple[Any, ...]) -> None:
+        self.of = of
+
+
+def apply_updates(params: Tree, updates: Tree) -> Tree:
+    """Return parameters after updates, in the types of the parameters.
+
+    >>> apply_updates({"w": Tensor([1.0, 2.0])}, {"w": Tensor([0.5, 0.5])})["w"].tolist()
+    [1.5, 2.5]
+    """
+    params = tree.map(array, params)
+    compute(params)
+    return tree.map(lambda p, u: (p + u).cast(p.dtype), params, updates)
+
+
+def incremental_update(new_tensors: Tree, old_tensors: Tree, step_size: Any) -> Tree:
+    """Return averages that move: step_size * new + (1 - step_size) * old."""
+    compute(old_tensors)
+    return tree.map(lambda n, o: n * step_size + o * (1.0 - step_size), new_tensors, old_tensors)
+
+
+def periodic_update(new_tensors: Tree, old_tensors: Tree, steps: Any, update_period: Any) -> Tree:
+    """Return new tensors if the number of steps is a multiple of a period, old ones otherwise."""
+    return tree.where(array(steps) % update_period == 0, new_tensors, old_tensors)
+
+
+def global_norm(updates: Tree) -> Tensor:
+    """Return the Euclidean norm of all elements of a tree."""
+    return tree.norm(updates)
+
+
+def safe_norm(
+    x: Tensor, min_norm: Any, ord: Any = None, axis: Any = None, keepdims: bool = False
+) -> Tensor:
+    """Return a norm, at least min_norm, whose gradient is 0 below it (and not NaN at 0)."""
+    from polygrad import numpy as np
+
+    least = np.linalg.norm(x, ord=ord, axis=axis, keepdims=True) <= min_norm
+    norm = np.linalg.norm(least.where(1.0, x), ord=ord, axis=axis, keepdims=keepdims)
+    if not keepdims:
+        least = least.reshape(norm.shape)
+    return least.where(array(min_norm, norm).cast(norm.dtype), norm)
+
+
+def safe_root_mean_squares(x: Tensor, min_rms: Any) -> Tensor:
+    """Return the root of the mean of squares, at least min_rms, with a gradient of 0 below it."""
+    least = x.square().mean().sqrt() <= min_rms
+    rms = least.where(1.0, x).square().mean().sqrt()
+    return least.where(array(min_rms, rms).cast(rms.dtype), rms)
+
+
+def scale_gradient(inputs: Tree, scale: Any) -> Tree:
+    """Return inputs as they are, through which gradients flow multiplied by scale.
+
+    >>> from polygrad.func import grad
+    >>> grad(lambda x: scale_gradient(x, 0.5) ** 2)(3.0).item()
+    3.0
+    """
+
+    return tree.map(lambda x: x * scale + x.detach() * (1 - scale), tree.map(array, inputs))

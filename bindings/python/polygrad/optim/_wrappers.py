@@ -1,0 +1,538 @@
+"""Transformations made of others."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from polygrad._library import ArgumentError
+from polygrad.dtype import dtypes, known_dtype
+from polygrad.func._trees import flatten as flatten_tree
+from polygrad.numpy._arrays import array
+from polygrad.optim import tree
+from polygrad.optim._base import (
+    GradientTransformation,
+    GradientTransformationExtraArgs,
+    Tree,
+    safe_increment,
+    stateless,
+    transformation,
+    with_extra_args_support,
+    zero,
+)
+from polygrad.optim._transforms import ema
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class InjectHyperparamsState(NamedTuple):
+    """The number of steps, the numbers of the optimizer, the counts of schedules, its state."""
+
+    count: Tensor  # type: ignore[assignment]
+    hyperparams: dict[str, Any]
+    hyperparams_states: dict[str, Any]
+    inner_state: Tree
+
+
+InjectStatefulHyperparamsState = InjectHyperparamsState
+
+
+class WrappedScheduleState(NamedTuple):
+    """The number of steps."""
+
+    count: Tensor  # type: ignore[assignment]
+
+
+class ApplyIfFiniteState(NamedTuple):
+    """How many updates in a row and in all were not finite, and whether the last one was."""
+
+    notfinite_count: Tensor
+    last_finite: Tensor
+    total_notfinite: Tensor
+    inner_state: Tree
+
+
+class MultiStepsState(NamedTuple):
+    """The numbers of small and of real steps, the state, the mean and what a skip left."""
+
+    mini_step: Tensor
+    gradient_step: Tensor
+    inner_opt_state: Tree
+    acc_grads: Tree
+    skip_state: Tree = ()
+
+
+class ConditionallyTransformState(NamedTuple):
+    """The state of the transformation and the number of steps."""
+
+    inner_state: Tree
+    step: Tensor
+
+
+class ConditionallyMaskState(NamedTuple):
+    """The number of steps and the state of the transformation."""
+
+    step: Tensor
+    inner_state: Tree
+
+
+class LookaheadState(NamedTuple):
+    """The state of the fast optimizer, and the steps since both were equal."""
+
+    fast_state: Tree
+    steps_since_sync: Tensor
+
+
+class LookaheadParams(NamedTuple):
+    """Parameters that take all steps, and those that follow them."""
+
+    fast: Tree
+    slow: Tree
+
+    @classmethod
+    def init_synced(cls, params: Tree) -> LookaheadParams:
+        """Return both equal."""
+        return cls(slow=params, fast=params)
+
+
+class SnapshotState(NamedTuple):
+    """What was measured, by its name."""
+
+    measurement: dict[str, Any]
+
+
+class MonitorState(NamedTuple):
+    """What was measured, by its name, and the states of the measures."""
+
+    measurements: dict[str, Any]
+    measure_states: tuple[Tree, ...]
+
+
+def _extra(init: Any, update: Any) -> GradientTransformationExtraArgs:
+    return transformation(init, update, extra=True)  # type: ignore[return-value]
+
+
+def chain(*args: GradientTransformation) -> GradientTransformationExtraArgs:
+    """Return one transformation after the other; the state is a tuple of theirs.
+
+    >>> from polygrad import Tensor, optim
+    >>> t = chain(optim.clip(1.0), optim.scale(-0.5))
+    >>> t.update(Tensor([3.0]), t.init(Tensor([0.0])))[0].item()
+    -0.5
+    """
+    transforms = [with_extra_args_support(t) for t in args]
+
+    def update(
+        updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+    ) -> tuple[Tree, Tree]:
+        if not isinstance(state, tuple) or len(state) != len(transforms):
+            raise ArgumentError(
+                f"chain: update: state: expected a tuple of {len(transforms)} states as of init"
+            )
+        after = []
+        for t, own in zip(transforms, state):
+            updates, new = t.update(updates, own, params, **extra_args)
+            after.append(new)
+        return updates, tuple(after)
+
+    return _extra(lambda params: tuple(t.init(params) for t in transforms), update)
+
+
+def named_chain(*args: tuple[str, GradientTransformation]) -> GradientTransformationExtraArgs:
+    """Return chain of pairs of a name and a transformation; the state is a dict by the names."""
+    transforms = {name: with_extra_args_support(t) for name, t in args}
+    if len(transforms) != len(args):
+        raise ArgumentError(f"named_chain: {[n for n, _ in args]}, expected different names")
+
+    def update(
+        updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+    ) -> tuple[Tree, Tree]:
+        after = {}
+        for name, t in transforms.items():
+            updates, after[name] = t.update(updates, state[name], params, **extra_args)
+        return updates, after
+
+    return _extra(lambda params: {n: t.init(params) for n, t in transforms.items()}, update)
+
+
+class WrappedSchedule:
+    """A schedule with a state, which counts steps."""
+
+    def __init__(self, schedule_fn: Callable[[Any], Any]) -> None:
+        """Wrap a schedule."""
+        self.schedule_fn = schedule_fn
+
+    def init(self) -> WrappedScheduleState:
+        """Return the state at the beginning."""
+        return WrappedScheduleState(zero())
+
+    def update(self, state: WrappedScheduleState, **_: Any) -> WrappedScheduleState:
+        """Return the state after a step."""
+        return WrappedScheduleState(safe_increment(state.count))
+
+    def __call__(self, state: WrappedScheduleState, **_: Any) -> Any:
+        """Return the value for a state."""
+        return self.schedule_fn(state.count)
+
+
+def inject_hyperparams(
+    inner_factory: Callable[..., GradientTransformation],
+    static_args: str | Iterable[str] = (),
+    hyperparam_dtype: Any = None,
+) -> Callable[..., GradientTransformationExtraArgs]:
+    """Return an optimizer whose numbers are in its state, where they can be read and changed.
+
+    Schedules are computed for each step and their values are there, too. Numbers that must not
+    become tensors are named by static_args.
+
+    >>> from polygrad import Tensor, optim
+    >>> t = inject_hyperparams(optim.sgd)(learning_rate=0.5)
+    >>> state = t.init(Tensor([1.0]))
+    >>> state.hyperparams["learning_rate"] = Tensor(0.25)
+    >>> t.update(Tensor([1.0]), state, Tensor([1.0]))[0].item()
+    -0.25
+    """
+    static = {static_args} if isinstance(static_args, str) else set(static_args)
+    signature = inspect.signature(inner_factory)
+    unknown = sorted(static - set(signature.parameters))
+    if unknown:
+        raise ArgumentError(
+            f"inject_hyperparams: static_args: {unknown[0]!r}, expected parameters of "
+            f"{getattr(inner_factory, '__name__', 'the optimizer')}"
+        )
+
+    @functools.wraps(inner_factory)
+    def made(*args: Any, **kwargs: Any) -> GradientTransformationExtraArgs:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        schedules: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
+        other: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            if name in static or isinstance(value, bool):
+                other[name] = value
+            elif hasattr(value, "init") and callable(value):
+                schedules[name] = value
+            elif callable(value):
+                schedules[name] = WrappedSchedule(value)
+            elif isinstance(value, (int, float, Tensor)) or hasattr(value, "__array__"):
+                numbers[name] = value
+            else:
+                other[name] = value
+
+        def fitted(values: dict[str, Any], params: Tree) -> dict[str, Any]:
+            kind = known_dtype(hyperparam_dtype or tree.dtype(params, "highest"))
+
+            def one(value: Any) -> Tensor:
+                if isinstance(value, Tensor):
+                    return value
+                return Tensor(value, dtype=kind if isinstance(value, float) else None)
+
+            return {name: one(v) for name, v in values.items()}
+
+        def inner(numbers: dict[str, Any]) -> GradientTransformationExtraArgs:
+            return with_extra_args_support(inner_factory(**other, **numbers))
+
+        def init(params: Tree) -> Tree:
+            counts = {name: s.init() for name, s in schedules.items()}
+            now = {name: s(counts[name]) for name, s in schedules.items()}
+            found = fitted({**numbers, **now}, params)
+            return InjectHyperparamsState(zero(), found, counts, inner(found).init(params))
+
+        def update(
+            updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+        ) -> tuple[Tree, Tree]:
+            counts = state.hyperparams_states
+            now = {name: s(counts[name], **extra_args) for name, s in schedules.items()}
+            found = fitted({**state.hyperparams, **now}, params)
+            updates, after = inner(found).update(updates, state.inner_state, params, **extra_args)
+            counts = {name: s.update(counts[name], **extra_args) for name, s in schedules.items()}
+            return updates, InjectHyperparamsState(
+                safe_increment(state.count), found, counts, after
+            )
+
+        return _extra(init, update)
+
+    return made
+
+
+inject_stateful_hyperparams = inject_hyperparams
+
+
+def _finite(updates: Tree) -> Tensor:
+    all_ = [g.isfinite().all() for g in tree.leaves(updates)]
+    return functools.reduce(lambda a, b: a & b, all_, Tensor(True))
+
+
+def apply_if_finite(
+    inner: GradientTransformation, max_consecutive_errors: int
+) -> GradientTransformationExtraArgs:
+    """Return a transformation that makes no step for updates that are not finite.
+
+    After more than max_consecutive_errors of these in a row it makes them nevertheless.
+    """
+    inner = with_extra_args_support(inner)
+
+    def init(params: Tree) -> Tree:
+        return ApplyIfFiniteState(zero(), Tensor(True), zero(), inner.init(params))
+
+    def update(
+        updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+    ) -> tuple[Tree, Tree]:
+        finite = _finite(updates)
+        row = finite.where(0, safe_increment(state.notfinite_count))
+        total = finite.where(state.total_notfinite, safe_increment(state.total_notfinite))
+        new, after = inner.update(updates, state.inner_state, params, **extra_args)
+        takes = finite | (row > max_consecutive_errors)
+        after = tree.where(takes, after, state.inner_state)
+        new = tree.where(takes, new, tree.zeros_like(new))
+        return new, ApplyIfFiniteState(row, finite, total, after)
+
+    return _extra(init, update)
+
+
+def skip_not_finite(updates: Tree, gradient_step: Any, params: Tree) -> tuple[Tensor, Tree]:
+    """Return whether updates are not finite, for MultiSteps, and how many elements are not."""
+    counts = [(~g.isfinite()).sum() for g in tree.leaves(updates)]
+    total = functools.reduce(lambda a, b: a + b, counts)
+    return total > 0, {"should_skip": total > 0, "num_not_finite": total}
+
+
+def skip_large_updates(
+    updates: Tree, gradient_step: Any, params: Tree, max_squared_norm: Any
+) -> tuple[Tensor, Tree]:
+    """Return whether updates have a great norm, for MultiSteps, and its square."""
+    square = tree.norm(updates, squared=True)
+    skip = ~(square < max_squared_norm)
+    return skip, {"should_skip": skip, "norm_squared": square}
+
+
+class MultiSteps:
+    """An optimizer that makes a step every k updates, by their mean (or their sum).
+
+    every_k_schedule is k, or a function of the number of steps. should_skip_update_fn(updates,
+    step, params) says whether to leave an update out, and what the state keeps of it.
+
+    >>> from polygrad import Tensor, optim
+    >>> t = MultiSteps(optim.sgd(1.0), every_k_schedule=2)
+    >>> state = t.init(Tensor([0.0]))
+    >>> first, state = t.update(Tensor([1.0]), state)
+    >>> second, state = t.update(Tensor([3.0]), state)
+    >>> first.item(), second.item(), t.has_updated(state).item()
+    (0.0, -2.0, True)
+    """
+
+    def __init__(
+        self,
+        opt: GradientTransformation,
+        every_k_schedule: Any,
+        use_grad_mean: bool = True,
+        should_skip_update_fn: Any = None,
+        accumulator_dtype: Any = dtypes.float32,
+    ) -> None:
+        """Wrap an optimizer."""
+        self._opt = with_extra_args_support(opt)
+        self._every, self._mean, self._dtype = every_k_schedule, use_grad_mean, accumulator_dtype
+        self._skip = should_skip_update_fn
+        self.init, self.update = _extra(self._init, self._update)
+
+    @property
+    def inner_opt(self) -> GradientTransformation:
+        """The optimizer."""
+        return self._opt
+
+    def _init(self, params: Tree) -> MultiStepsState:
+        nothing = tree.zeros_like(params)
+        skipped = self._skip(nothing, zero(), params)[1] if self._skip else ()
+        return MultiStepsState(
+            mini_step=zero(),
+            gradient_step=zero(),
+            inner_opt_state=self._opt.init(params),
+            acc_grads=tree.zeros_like(params, self._dtype),
+            skip_state=skipped,
+        )
+
+    def _update(
+        self, updates: Tree, state: MultiStepsState, params: Tree = None, **extra_args: Any
+    ) -> tuple[Tree, MultiStepsState]:
+        small, steps = state.mini_step, state.gradient_step
+        k = self._every(steps) if callable(self._every) else self._every
+        share = (small + 1).cast(dtypes.float32) if self._mean else None
+
+        def join(g: Tensor, a: Tensor) -> Tensor:
+            return g + a if share is None else a + (g - a) / share
+
+        total = tree.map(join, updates, state.acc_grads)
+        new, inner = self._opt.update(
+            tree.cast_like(total, updates), state.inner_opt_state, params, **extra_args
+        )
+        emit = small == k - 1
+        nothing = tree.zeros_like(total)
+        after = MultiStepsState(
+            mini_step=safe_increment(small) % k,
+            gradient_step=emit.where(safe_increment(steps), steps),
+            inner_opt_state=tree.where(emit, inner, state.inner_opt_state),
+            acc_grads=tree.cast_like(tree.where(emit, nothing, total), state.acc_grads),
+            skip_state=(),
+        )
+        new = tree.where(emit, new, tree.zeros_like(new))
+        if self._skip is None:
+            return new, after
+        skip, kept = self._skip(updates, steps, params)
+        same = state._replace(skip_state=())
+        after = tree.where(array(skip), same, after)._replace(skip_state=kept)
+        return tree.where(array(skip), tree.zeros_like(new), new), after
+
+    def has_updated(self, state: MultiStepsState) -> Tensor:
+        """Return whether the last update made a step."""
+        return (state.mini_step == 0) & (state.gradient_step > 0)
+
+    def gradient_transformation(self) -> GradientTransformation:
+        """Return init and update as a transformation."""
+        return GradientTransformationExtraArgs(self.init, self.update)
+
+
+def _conditionally(
+    state_type: Any, otherwise: Callable[[Tree], Tree]
+) -> Callable[..., GradientTransformationExtraArgs]:
+    def make(
+        inner: GradientTransformation, should_transform_fn: Any, forward_extra_args: bool = False
+    ) -> GradientTransformationExtraArgs:
+        inner = with_extra_args_support(inner)
+
+        def update(
+            updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+        ) -> tuple[Tree, Tree]:
+            known = extra_args if forward_extra_args else {}
+            takes = array(should_transform_fn(state.step, **known))
+            new, after = inner.update(updates, state.inner_state, params, **extra_args)
+            return tree.where(takes, new, otherwise(updates)), state_type(
+                inner_state=tree.where(takes, after, state.inner_state),
+                step=safe_increment(state.step),
+            )
+
+        return _extra(lambda p: state_type(inner_state=inner.init(p), step=zero()), update)
+
+    return make
+
+
+def conditionally_transform(
+    inner: GradientTransformation, should_transform_fn: Any, forward_extra_args: bool = False
+) -> GradientTransformationExtraArgs:
+    """Return a transformation of the steps for which a function of their number is true.
+
+    Other updates stay as they are. With forward_extra_args the function takes these, too.
+    """
+    make = _conditionally(ConditionallyTransformState, lambda updates: updates)
+    return make(inner, should_transform_fn, forward_extra_args)
+
+
+def conditionally_mask(
+    inner: GradientTransformation, should_transform_fn: Any, forward_extra_args: bool = False
+) -> GradientTransformationExtraArgs:
+    """Return conditionally_transform with zeros for other updates."""
+    make = _conditionally(ConditionallyMaskState, tree.zeros_like)
+    return make(inner, should_transform_fn, forward_extra_args)
+
+
+def flatten(inner: GradientTransformation) -> GradientTransformationExtraArgs:
+    """Return a transformation of all parameters as one vector."""
+    inner = with_extra_args_support(inner)
+
+    def flat(given: Tree) -> Tensor:
+        parts = [x.reshape(-1) for x in tree.leaves(given)]
+        return parts[0].cat(*parts[1:]) if len(parts) > 1 else parts[0]
+
+    def update(
+        updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+    ) -> tuple[Tree, Tree]:
+        own = None if params is None else flat(params)
+        new, state = inner.update(flat(updates), state, own, **extra_args)
+        at, parts = 0, []
+        for g in tree.leaves(updates):
+            parts.append(new[at : at + g.numel()].reshape(g.shape))
+            at += g.numel()
+        return flatten_tree(updates)[1].build(parts), state
+
+    return _extra(lambda params: inner.init(flat(params)), update)
+
+
+def lookahead(
+    fast_optimizer: GradientTransformation,
+    sync_period: int,
+    slow_step_size: Any,
+    reset_state: bool = False,
+) -> GradientTransformation:
+    """Return an optimizer of LookaheadParams: slow parameters follow fast ones (arXiv:1907.08610).
+
+    Every sync_period steps both become slow + slow_step_size * (fast - slow).
+    """
+    if sync_period < 1:
+        raise ArgumentError(f"lookahead: sync_period: {sync_period}, expected at least 1")
+
+    def init(params: Tree) -> Tree:
+        return LookaheadState(fast_optimizer.init(getattr(params, "fast", params)), zero())
+
+    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+        if not isinstance(params, LookaheadParams):
+            raise ArgumentError(
+                f"lookahead: params: {type(params).__name__}, expected LookaheadParams"
+            )
+        new, fast_state = fast_optimizer.update(updates, state.fast_state, params.fast)
+        meet = state.steps_since_sync == sync_period - 1
+        apart = tree.map(lambda f, u, s: f + u - s, params.fast, new, params.slow)
+        slow = tree.map(lambda d: meet.where(d * slow_step_size, 0.0), apart)
+        fast = tree.map(lambda u, d: u - meet.where(d * (1 - slow_step_size), 0.0), new, apart)
+        if reset_state:
+            fast_state = tree.where(meet, fast_optimizer.init(params.fast), fast_state)
+        after = (state.steps_since_sync + 1) % sync_period
+        return LookaheadParams(fast=fast, slow=slow), LookaheadState(fast_state, after)
+
+    return transformation(init, update)
+
+
+def snapshot(measure_name: str, measure: Callable[[Tree], Any]) -> GradientTransformation:
+    """Return a transformation that keeps what a function says of the updates in its state."""
+
+    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+        return updates, SnapshotState({measure_name: measure(updates)})
+
+    return transformation(lambda params: SnapshotState({measure_name: measure(params)}), update)
+
+
+def _measured(measure: Callable[[Tree], Any]) -> GradientTransformation:
+    return stateless(lambda updates, _: measure(updates))
+
+
+def monitor(measures: dict[str, Any]) -> GradientTransformationExtraArgs:
+    """Return a transformation that keeps measures of the updates in its state, by their names.
+
+    A measure is a function of the updates, or a transformation, of which the new updates are kept.
+    """
+    known = {
+        name: with_extra_args_support(m if isinstance(m, GradientTransformation) else _measured(m))
+        for name, m in measures.items()
+    }
+
+    def update(
+        updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+    ) -> tuple[Tree, Tree]:
+        found, after = {}, []
+        for (name, m), own in zip(known.items(), state.measure_states):
+            found[name], new = m.update(updates, own, params, **extra_args)
+            after.append(new)
+        return updates, MonitorState(found, tuple(after))
+
+    return _extra(lambda p: MonitorState({}, tuple(m.init(p) for m in known.values())), update)
+
+
+def measure_with_ema(
+    measure: Callable[[Tree], Any], decay: Any, debias: bool = True, accumulator_dtype: Any = None
+) -> GradientTransformationExtraArgs:
+    """Return an average, which decays, of a measure of the updates: see monitor."""
+    average = ema(decay, debias, accumulator_dtype)
+    own = GradientTransformation(lambda params: average.init(measure(params)), average.update)
+    return chain(_measured(measure), own)
