@@ -80,8 +80,8 @@ func TestWebGPUStepIsOneSubmit(t *testing.T) {
 				}
 				losses = append(losses, out[0])
 				n := since()
-				if i >= 4 && (n.Submits != 1 || n.Waits != 0 || n.In > 64 || n.Out != 0 || n.Buffers != 0 || n.Pipelines != 0) {
-					t.Errorf("step %d: %+v, expected one submit, no waits, and no copies from or to the host", i, n)
+				if i >= 4 && (n.Submits != 1 || n.Waits != 0 || n.In > 64 || n.Out != 0 || n.Buffers != 0 || n.Pipelines != 0 || n.Launches > 12) {
+					t.Errorf("step %d: %+v, expected one submit of a few launches, no waits, and no copies from or to the host", i, n)
 				}
 			}
 			first, err := Values[float32](losses[0])

@@ -24,8 +24,8 @@ func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
 type shapeKeeper interface{ KeepsShapes() bool }
 
 // cut cuts a request into kernels of at most so many buffers (0 for any number), fused if fusion is not nil, which store
-// values in their shapes if shapes is set. Devices without fusion may have several work items to a kernel, which iterations of a loop in
-// order could not wait for.
+// values in their shapes if shapes is set. Devices without fusion, and GPUs, may have several work items to a kernel, which iterations of a
+// loop in order could not wait for.
 func cut(root *uop.UOp, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
 	return schedule.Repeated(root, func(root *uop.UOp) (*schedule.Schedule, error) {
 		if fusion == nil {
@@ -36,7 +36,7 @@ func cut(root *uop.UOp, fusion *fuse.Options, buffers int, shapes bool) (*schedu
 			return schedule.OfRequest(root, opts...)
 		}
 		return fuse.New(root, *fusion)
-	}, fusion != nil)
+	}, fusion != nil && !fusion.Invocations)
 }
 
 // check is an error if the device cannot run the kernels of a schedule.

@@ -268,7 +268,7 @@ def run_webgpu() -> Tally:
     (driver,) = Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")
     settings = {"POLY_WEBGPU": str(library), "VK_ICD_FILENAMES": str(driver)}
     total = go_test(["-run=WebGPU", "./tests/table", "./tests/fuzz", "."], settings)
-    # The table of operations has run in Go. Kernels of GPUs are not merged.
+    # The table of operations has run in Go. Kernels of GPUs are merged where that pays there.
     fast = [name for name in FAST_FILES if name != "table"]
     files = [f"bindings/python/tests/test_{name}.py" for name in fast]
     rest = ["-k", "not keeps_its_number_of_kernels"]

@@ -7,6 +7,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest/ir"
+	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
 	"polygrad/render/wgsl"
 )
@@ -157,6 +158,9 @@ func (d *Device) Target() *lower.Target { return d.target }
 func (d *Device) Limits() device.Limits {
 	return device.Limits{Buffers: int(d.last().limits.buffers), Elsewhere: true}
 }
+
+// Fusion are the limits of fusion.
+func (d *Device) Fusion() fuse.Options { return device.FusionFor(&d.machine) }
 
 // List is the shader of a kernel.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {

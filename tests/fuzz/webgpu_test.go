@@ -4,17 +4,24 @@ import (
 	"testing"
 
 	run "polygrad/exec"
-	"polygrad/exec/interp"
 	"polygrad/exec/webgpu"
 )
 
-// TestFuzzWebGPU compares the GPU, or a processor that stands for one, with the interpreter on random graphs.
+// TestFuzzWebGPU compares the GPU, or a processor that stands for one, with native code on random graphs: the interpreter, with which native
+// code is compared, takes longer than all shaders.
 func TestFuzzWebGPU(t *testing.T) {
 	d, err := webgpu.New()
 	if err != nil {
 		t.Skip(err)
 	}
-	devs := []*run.Executor{run.New(interp.New()), run.New(d)}
-	checkAll(t, devs, Generate, *seeds/5) // a processor takes long to compile shaders
+	host, err := run.Open("native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	devs := []*run.Executor{host, run.New(d)}
+	given := *seeds
+	defer func() { *seeds = given }()
+	*seeds /= 5 // a processor takes long to compile shaders
+	checkAll(t, devs, Generate, *seeds)
 	checkRows(t, devs, rows)
 }

@@ -46,17 +46,13 @@ type planner struct {
 // of known trip counts, and nothing that it writes is read in it, as invocations would have to wait for one another. Kernels without
 // reductions need no workgroups.
 func Spreadable(f *analysis.Facts) bool {
-	if !f.Tree.Collects() || len(f.Changing) > 0 || f.Memory.Bytes > 0 || len(f.Tree.Loops()) != 1 || f.Tree.AnyInOrder() {
-		return false
-	}
-	top := f.Tree.Loops()[0]
-	if !top.Writes {
-		return true
-	}
-	chain := analysis.Chain(top)
-	leaf := chain[len(chain)-1]
-	return !slices.ContainsFunc(chain, func(r *analysis.Region) bool { return r.Trip() < 0 }) &&
-		!slices.ContainsFunc(leaf.Loops(), func(r *analysis.Region) bool { return r.Writes })
+	return f.Tree.Collects() && len(f.Changing) == 0 && f.Memory.Bytes == 0 && !f.Tree.AnyInOrder() &&
+		!slices.ContainsFunc(f.Tree.Loops(), func(r *analysis.Region) bool { return !staticBands(r) })
+}
+
+// staticBands reports whether the trip counts of the loops of a band, and of all bands in it, are known.
+func staticBands(r *analysis.Region) bool {
+	return !r.Writes || r.Trip() >= 0 && !slices.ContainsFunc(r.Loops(), func(in *analysis.Region) bool { return !staticBands(in) })
 }
 
 // Make plans a kernel for a machine: by the wanted knobs, and by heuristics for knobs that are open. The loops of a plain kernel stay as

@@ -75,7 +75,7 @@ func (f *fuser) factoredOut(u, terms *uop.UOp, seen map[*uop.UOp]uint64) *uop.UO
 			once[i] = uop.N(1)
 		}
 	}
-	if f.o.Machine.computing(float64(all-once.MaxNumel())) <= launchCycles+2*f.o.Machine.passing(once.MaxNumel()) {
+	if f.o.Machine.computing(float64(all-once.MaxNumel())) <= f.o.Machine.launch()+2*f.o.Machine.passing(once.MaxNumel()) {
 		return nil // a sum more is not worth a kernel
 	}
 	sum := first(inside, same).ReduceAxes(uop.Add, a.Axes...)

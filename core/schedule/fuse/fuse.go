@@ -24,6 +24,8 @@ type Options struct {
 	KernelBuffers int
 	// Machine has the costs of storing a value and loading it again.
 	Machine Machine
+	// Invocations: iterations of a kernel run at once, so none waits for another.
+	Invocations bool
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64
 }
@@ -34,11 +36,13 @@ type Machine struct {
 	Lanes, Threads int
 	// L1, L2 and L3 are the sizes of the caches in bytes.
 	L1, L2, L3 int64
+	// Launch is how many cycles a kernel takes to begin, 0 for those of a call.
+	Launch float64
 }
 
 const (
-	// launchCycles is how long a kernel takes to begin.
-	launchCycles = 128
+	// callCycles is how long a kernel takes to begin that the processor calls.
+	callCycles = 128
 	// issued is how many operations on vectors begin in a cycle.
 	issued = 2
 )
@@ -60,6 +64,22 @@ func (m *Machine) passing(bytes int64) float64 {
 // computing is how many cycles operations on elements take in full vectors.
 func (m *Machine) computing(operations float64) float64 {
 	return operations / float64(issued*m.Lanes)
+}
+
+// launch is how many cycles a kernel takes to begin.
+func (m *Machine) launch() float64 {
+	if m.Launch > 0 {
+		return m.Launch
+	}
+	return callCycles
+}
+
+// ForInvocations returns options for a GPU, whose invocations stand for threads and lanes: no kernel runs iterations in order, and none has
+// memory of its own. Kernels of a few rows leave most of a GPU idle.
+func ForInvocations(m Machine) Options {
+	o := For(m)
+	o.MinRows, o.SmallWork, o.BlockBytes, o.Invocations = 64, 1<<12, 0, true
+	return o
 }
 
 // For returns options for a machine.

@@ -57,6 +57,12 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).place, Needs: emitted, Leaves: placed},
 }
 
+// notOnGPUs are the passes that make kernels whose iterations run in order, or that have memory of their own, or that fill vectors.
+var notOnGPUs = map[string]bool{
+	"moves": true, "scatter sums": true, "row blocks": true, "masked columns": true, "masked blocks": true, "split loops": true,
+	"row functions": true, "scratch rows": true,
+}
+
 // PassNames are the names of all passes, and of the print of decisions.
 func PassNames() []string { return append(schedule.Names(Passes), Dump) }
 
@@ -74,6 +80,9 @@ func New(root *uop.UOp, o Options, hooks ...func(Decision)) (s *schedule.Schedul
 	}()
 	for i := range Passes {
 		f.current = Passes[i].Name
+		if o.Invocations && notOnGPUs[f.current] {
+			continue
+		}
 		if _, err := Passes[i].Do(f); err != nil {
 			return nil, err
 		}

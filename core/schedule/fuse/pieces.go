@@ -173,7 +173,7 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	}
 	start := float64(loopCycles)
 	if times == 1 {
-		start = launchCycles
+		start = f.o.Machine.launch()
 	}
 	return m.computing(saved) > float64(times)*(float64(len(at))*start+float64(b.loading(r, at)-1)*work/issued)
 }

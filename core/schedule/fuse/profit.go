@@ -45,7 +45,7 @@ func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
 	m := &f.o.Machine
 	c.WorkAfter = f.workOf(b)
 	c.AgainCycles = m.computing(max(c.WorkAfter-c.WorkBefore, 0))
-	c.SavedCycles = launchCycles + m.passing(max(c.BytesSaved, 0)) + m.computing(max(c.WorkBefore-c.WorkAfter, 0))
+	c.SavedCycles = f.o.Machine.launch() + m.passing(max(c.BytesSaved, 0)) + m.computing(max(c.WorkBefore-c.WorkAfter, 0))
 	return c
 }
 

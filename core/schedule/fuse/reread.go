@@ -58,7 +58,7 @@ func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 
 // storing is how many cycles it takes to store elements and to load them again.
 func (m *Machine) storing(elements int64, dt *uop.DType) float64 {
-	return launchCycles + 2*m.passing(elements*int64(dt.Itemsize()))
+	return m.launch() + 2*m.passing(elements*int64(dt.Itemsize()))
 }
 
 // lookup is how many cycles it takes to load an element whose place is looked up, as measured: longer without instructions for it.

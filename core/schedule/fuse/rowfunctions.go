@@ -214,9 +214,9 @@ func (f *fuser) costsOfCut(c *rowFunctions) Costs {
 	for _, u := range slices.Concat(c.sums, c.used) {
 		costs.StoreCycles += 2 * m.passing(rows*int64(u.DType.Itemsize()))
 	}
-	costs.StoreCycles += launchCycles
+	costs.StoreCycles += f.o.Machine.launch()
 	if len(c.wide) > 0 {
-		costs.StoreCycles += launchCycles
+		costs.StoreCycles += f.o.Machine.launch()
 	}
 	return costs
 }

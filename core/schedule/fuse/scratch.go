@@ -24,6 +24,9 @@ func (f *fuser) cacheFunctions() (changed bool) {
 // row of it: the exponentials of a softmax are then computed once, added up and scaled. Rows have a length from shortest on: those of
 // one vector stay in a register.
 func (f *fuser) cacheFunctionRows(b *body, shortest int64) *body {
+	if f.o.Invocations {
+		return b
+	}
 	for {
 		same := f.repeated(b, shortest)
 		if same == nil {
