@@ -40,6 +40,8 @@ type Reread struct {
 	// Lookups is how many loads an element takes whose place in its row is looked up, so that no two elements are loaded at once; 0
 	// if no place is.
 	Lookups int64
+	// Copies is how often the code of the value appears in kernels at most.
+	Copies int
 	// Users are the nodes that use a node.
 	Users func(*uop.UOp) []*uop.UOp
 }
@@ -67,6 +69,8 @@ type nodeRanges struct {
 	evaluations int64
 	// kernels is the number of loop nests that compute the value; users that share loops count once.
 	kernels int64
+	// copies is how often the code of the value appears in kernels at most, counted up to a limit.
+	copies int
 	// across: a user reads it in another order than row-major.
 	across bool
 	// term: the node is a term of a sum. factor: it is a factor of a term.
@@ -199,6 +203,7 @@ func (x *indexing) assign(u *uop.UOp) {
 	}
 	if x.store != nil {
 		x.countEvaluations(u, n)
+		n.copies = x.countCopies(n)
 		x.findFactors(n)
 		x.storeReread(u, n)
 	}
@@ -234,6 +239,9 @@ func (x *indexing) assign(u *uop.UOp) {
 
 // storeReread calls store for a value that would be recomputed at each read.
 func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
+	if n.realize && (alwaysContiguous.Has(u.Op) || u.Op == uop.ReduceAxis) {
+		n.copies = 1
+	}
 	if !uop.GroupElementwise.Has(u.Op) && u.Op != uop.ReduceAxis || n.realize && alwaysContiguous.Has(u.Op) {
 		return
 	}
@@ -241,7 +249,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	if size == 0 || !n.reads {
 		return
 	}
-	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations}
+	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations, Copies: n.copies}
 	r.Users = func(u *uop.UOp) []*uop.UOp { return x.usersOf(x.at(u)) }
 	for i, s := range u.Shape() {
 		if s := s.Max(); n.uniform.has(i) && s > 1 {
@@ -257,7 +265,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	r.OneByOne, r.Lookups = n.oneByOne, x.lookups(u, n)
 	r.Selects, r.Scatters = x.selects(u) != 0, x.scatters(u) != 0
 	if x.store(r) {
-		n.keep = true
+		n.keep, n.copies = true, 1
 		if !n.realize {
 			x.realizeAll(u, n)
 		}
@@ -358,6 +366,32 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 		n.evaluations = most + alone
 	}
 	n.kernels = kernels
+}
+
+// mostCopies is where counting copies ends.
+const mostCopies = 1 << 10
+
+// countCopies is how often the code of a value appears if it is not stored: once for each list of indices at which it is read, in each
+// copy of the code that does so.
+func (x *indexing) countCopies(n *nodeRanges) int {
+	var read [][]*uop.UOp
+	var copies []int
+	total := 0
+	for _, c := range x.usersOf(n) {
+		m := x.at(c)
+		if !m.known || total > mostCopies {
+			continue
+		}
+		i := slices.IndexFunc(read, func(in []*uop.UOp) bool { return sameIndices([][]*uop.UOp{in, m.in}) })
+		if i < 0 {
+			i = len(read)
+			read, copies = append(read, m.in), append(copies, 0)
+		}
+		if more := max(m.copies, 1) - copies[i]; more > 0 {
+			copies[i], total = copies[i]+more, total+more
+		}
+	}
+	return max(total, 1)
 }
 
 // usersInLoops are users of a value in the same loops, and how often these compute it.

@@ -59,7 +59,8 @@ const (
 	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
 	RowsNeedAll  // blocks of rows need loops that go through all of a row
 	FewTableRows // a table has so few rows that summing up all terms for each is faster than scattering them
-	// Values of the tensor graph: the first four are stored.
+	// Values of the tensor graph: the first five are stored.
+	CodeRepeated    // its code would be repeated for each place that it is read in
 	TermsScattered  // a sum whose terms are added where they belong, which leaves no place for what follows
 	NestedReduction // a reduction is read by another one
 	RowsShared      // before a reduction to one value no thread could go on
@@ -81,6 +82,7 @@ var reasons = [...]string{
 	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
 	ShortRows: "reductions of short rows wait for each other", RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
+	CodeRepeated:    "its code would be repeated too often",
 	TermsScattered:  "its terms are added where they belong",
 	NestedReduction: "another reduction reads it: apart, its loops can be tiled, and it runs once",
 	RowsShared:      "threads share the loops that it would be computed before",
@@ -92,7 +94,7 @@ var reasons = [...]string{
 func (r Reason) String() string { return reasons[r] }
 
 // stores reports whether a value of the tensor graph is stored.
-func (r Reason) stores() bool { return r >= TermsScattered && r <= RereadPays }
+func (r Reason) stores() bool { return r >= CodeRepeated && r <= RereadPays }
 
 // Costs are the estimates for a merged kernel; those that a decision did not need are 0.
 type Costs struct {

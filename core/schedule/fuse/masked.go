@@ -176,7 +176,7 @@ const lowScore, leastFactor = -1e8, 1e-3
 // maskOf returns the condition whose negation makes a score low, and the low value; nil if there is none. (If all other scores of a row
 // could be as low, by data or by another mask, a finite low score must not be skipped.)
 func maskOf(u *uop.UOp) (cond *uop.UOp, low float64) {
-	if cond, low = lowBy(u); cond == nil || math.IsInf(low, -1) {
+	if cond, low = lowBy(u, map[*uop.UOp]lowMask{}); cond == nil || math.IsInf(low, -1) {
 		return cond, low
 	}
 	times := 0
@@ -196,7 +196,18 @@ func maskOf(u *uop.UOp) (cond *uop.UOp, low float64) {
 	return cond, low
 }
 
-func lowBy(u *uop.UOp) (cond *uop.UOp, low float64) {
+// lowMask is a condition and the value that its scores have, nil for no condition.
+type lowMask struct {
+	cond *uop.UOp
+	low  float64
+}
+
+// lowBy is what maskOf looks for in a value of a value. seen are the results for values that were seen before.
+func lowBy(u *uop.UOp, seen map[*uop.UOp]lowMask) (cond *uop.UOp, low float64) {
+	if m, known := seen[u]; known {
+		return m.cond, m.low
+	}
+	defer func() { seen[u] = lowMask{cond, low} }()
 	switch c, yes, no := twoValues(u); {
 	case c != nil && no <= lowScore && yes > lowScore:
 		return c, no
@@ -209,17 +220,17 @@ func lowBy(u *uop.UOp) (cond *uop.UOp, low float64) {
 	case u.Op == uop.Where && lowConst(u.Src[1]):
 		return u.Src[0].Not(), u.Src[1].ConstVal().F()
 	case u.Op == uop.Add:
-		if cond, low = lowBy(u.Src[0]); cond == nil {
-			cond, low = lowBy(u.Src[1])
+		if cond, low = lowBy(u.Src[0], seen); cond == nil {
+			cond, low = lowBy(u.Src[1], seen)
 		}
 		if u.Src[1].Op == uop.ConstOp {
 			low += u.Src[1].ConstVal().F()
 		}
 	case u.Op == uop.Mul && u.Src[1].Op == uop.ConstOp:
-		cond, low = lowBy(u.Src[0])
+		cond, low = lowBy(u.Src[0], seen)
 		low *= u.Src[1].ConstVal().F()
 	case u.Op == uop.Cast && u.Src[0].DType.IsFloat():
-		return lowBy(u.Src[0])
+		return lowBy(u.Src[0], seen)
 	}
 	if cond != nil && low <= lowScore {
 		return cond, low
