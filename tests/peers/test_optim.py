@@ -69,7 +69,7 @@ LOOSE = {
     "muon": 2e-3,
     "muon wide": 2e-3,
     "radam 0.05": 2e-2,
-    "adam 0.05 mu_dtype=bfloat16": 1e-2,
+    "adam 0.05 mu_dtype=bfloat16": 2e-2,
     "rmsprop 0.05 centered=True bias_correction=True eps=0.01": 2e-4,
 }
 
