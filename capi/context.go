@@ -20,6 +20,7 @@ type context struct {
 	entry      *handle.Entry
 	dead       bool
 	g          *uop.Graph
+	device     string // of exec, "" for that of the environment
 	nodes      entries
 	host       map[*uop.UOp]hostMemory
 	beginBinds beginBinds

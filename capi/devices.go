@@ -6,7 +6,7 @@ import "polygrad/exec"
 // the default, none means that this library cannot run them.
 var devices = []struct{ name, backend string }{
 	{"AUTO", chosen}, {"CPU", chosen}, {"INTERP", "interp"}, {"CUDA", none}, {"WASM_JIT", "wasm"},
-	{"WEBGPU", none}, {"X64_JIT", "native"}, {"CLANG", "clang"},
+	{"WEBGPU", "webgpu"}, {"X64_JIT", "native"}, {"CLANG", "clang"},
 }
 
 const chosen, none = "", "none"
@@ -28,6 +28,18 @@ func deviceExecutor(device int32) (*exec.Executor, error) {
 		return nil, badArg("device", "%s is not available in this process, whose kernels are %s", d.name, got)
 	}
 	return e, nil
+}
+
+func poly_ctx_set_device(ctx uintptr, device int32) int32 {
+	return status("poly_ctx_set_device", ctx, func(c *context) error {
+		if _, err := deviceExecutor(device); err != nil {
+			return err
+		}
+		c.waitJobs()
+		c.device = devices[device].backend
+		c.vars.ExecutorChanged()
+		return nil
+	})
 }
 
 func poly_device_count() int32 { return int32(len(devices)) }

@@ -611,6 +611,11 @@ func go_poly_ctx_owns_ptr(ctx uintptr, p unsafe.Pointer) bool {
 	return poly_ctx_owns_ptr(ctx, p)
 }
 
+//export go_poly_ctx_set_device
+func go_poly_ctx_set_device(ctx uintptr, device int32) int32 {
+	return poly_ctx_set_device(ctx, device)
+}
+
 //export go_poly_cummax
 func go_poly_cummax(ctx uintptr, x uintptr, axis int32, out unsafe.Pointer) int32 {
 	return poly_cummax(ctx, x, axis, (*uintptr)(out))

@@ -223,6 +223,12 @@ func wasm_poly_ctx_new() float64 {
 	return float64(poly_ctx_new())
 }
 
+//go:wasmexport poly_ctx_set_device
+func wasm_poly_ctx_set_device(ctx float64, device int32) int32 {
+	beginCall()
+	return poly_ctx_set_device(uintptr(ctx), device)
+}
+
 //go:wasmexport poly_define_var
 func wasm_poly_define_var(ctx float64, name unsafe.Pointer, lo int64, hi int64) float64 {
 	beginCall()

@@ -130,7 +130,7 @@ func (c *context) startSink(up update) (*job, error) {
 	if len(up.sink.Src) == 0 {
 		return c.start(nil, nil, nil)
 	}
-	e, err := executor("")
+	e, err := c.executor()
 	if err != nil {
 		return nil, err
 	}

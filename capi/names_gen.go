@@ -15,6 +15,7 @@ poly_device_name i
 poly_device_available device
 poly_set_poll poll data
 poly_ctx_destroy ctx
+poly_ctx_set_device ctx device
 poly_ctx_live_nodes ctx
 poly_op name
 poly_call ctx op args n out room

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
+	"polygrad/core/settings"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -18,6 +19,9 @@ var executors struct {
 
 // executor opens a device; "" is that of the environment.
 func executor(name string) (*exec.Executor, error) {
+	if name == chosen {
+		name = settings.Device.Get()
+	}
 	executors.Lock()
 	defer executors.Unlock()
 	if e := executors.byName[name]; e != nil {
@@ -34,6 +38,17 @@ func executor(name string) (*exec.Executor, error) {
 	return e, nil
 }
 
+// executor is that of the context's device.
+func (c *context) executor() (*exec.Executor, error) { return executor(c.device) }
+
+// executorOf is that of a device, or of the context's device if it has no name.
+func (c *context) executorOf(device string) (*exec.Executor, error) {
+	if device == chosen {
+		return c.executor()
+	}
+	return executor(device)
+}
+
 func poly_cpu_cache_flush() { flushExecutors() }
 
 func poly_sched_cache_flush() { flushExecutors() }
@@ -48,7 +63,7 @@ func flushExecutors() {
 
 // run computes a sink. Unbound buffers use their host memory.
 func (c *context) run(sink *uop.UOp, binds []exec.Binding, vars map[string]int64) error {
-	e, err := executor("")
+	e, err := c.executor()
 	if err != nil {
 		return err
 	}
@@ -65,7 +80,7 @@ func (c *context) withHost(s *exec.Step, binds []exec.Binding) []exec.Binding {
 	for _, b := range s.Buffers() {
 		if h, ok := c.host[b]; ok {
 			c.allBinds = append(c.allBinds, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
-		} else if bound, ok, err := c.vars.Memory(b); err == nil && ok {
+		} else if bound, ok, err := c.vars.Memory(b, s.OwnMemory()); err == nil && ok {
 			c.allBinds = append(c.allBinds, bound)
 		}
 	}

@@ -68,6 +68,10 @@ void poly_ctx_destroy(PolyCtx *ctx) {
   if (!poly_forked) go_poly_ctx_destroy((uintptr_t)ctx);
 }
 
+int poly_ctx_set_device(PolyCtx *ctx, int device) {
+  return poly_enter("poly_ctx_set_device") ? -1 : go_poly_ctx_set_device((uintptr_t)ctx, device);
+}
+
 int64_t poly_ctx_live_nodes(PolyCtx *ctx) {
   return poly_enter("poly_ctx_live_nodes") ? -1 : go_poly_ctx_live_nodes((uintptr_t)ctx);
 }

@@ -37,7 +37,7 @@ func (c *context) compile(sink *uop.UOp, leaves []value) (*step, error) {
 
 // compileOn compiles a sink for a device, with a handle of a kind.
 func (c *context) compileOn(device string, kind handle.Kind, sink *uop.UOp, leaves []value) (*step, error) {
-	e, err := executor(device)
+	e, err := c.executorOf(device)
 	if err != nil {
 		return nil, err
 	}

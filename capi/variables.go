@@ -13,7 +13,7 @@ import (
 
 // newVariables makes the variables of a context, which share its graph, its lock and the memory of its buffers.
 func (c *context) newVariables() {
-	c.vars = variable.NewContext(c.g, func() (*exec.Executor, error) { return executor("") })
+	c.vars = variable.NewContext(c.g, c.executor)
 	c.functions, c.nodeArgs = map[*function]struct{}{}, c.newNodeCall()
 	c.operand = func(arg string, h uintptr) (*uop.UOp, error) {
 		v, err := c.array(arg, h)

@@ -44,12 +44,12 @@ func (c *context) viewSink(sink *uop.UOp, runs, view int32) (*byte, error) {
 	if err := knownView(view); err != nil {
 		return nil, err
 	}
-	e, err := executor("")
+	e, err := c.executor()
 	if err != nil {
 		return nil, err
 	}
 	c.waitJobs()
-	r, err := e.Inspect(sink, c.hosts, int(runs))
+	r, err := e.Inspect(sink, func(buffers []*uop.UOp) []exec.Binding { return c.hosts(buffers, e.OwnMemory()) }, int(runs))
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +116,13 @@ func (c *context) viewed(values *uintptr, n int32, targets, updates *uintptr, nU
 	return c.g.Sink(nil, append(src, schedule.Simultaneous(assigns)...)...), nil
 }
 
-// hosts binds buffers to their host memory.
-func (c *context) hosts(buffers []*uop.UOp) []exec.Binding {
+// hosts binds buffers to their memory, for a device that has memory of its own if own is set.
+func (c *context) hosts(buffers []*uop.UOp, own bool) []exec.Binding {
 	var out []exec.Binding
 	for _, b := range buffers {
 		if h, ok := c.host[b]; ok {
 			out = append(out, exec.Binding{Buffer: b, Ptr: h.data, Bytes: int64(h.nbytes)})
-		} else if bound, ok, err := c.vars.Memory(b); err == nil && ok {
+		} else if bound, ok, err := c.vars.Memory(b, own); err == nil && ok {
 			out = append(out, bound)
 		}
 	}

@@ -158,6 +158,9 @@ func (e *Executor) copyOf(root *uop.UOp) *uop.UOp {
 // Kernels is the number of kernels of a run.
 func (s *Step) Kernels() int { return len(s.plan.launches) }
 
+// OwnMemory reports whether the device of the step has memory of its own.
+func (s *Step) OwnMemory() bool { return !s.plan.pool.limits.HostMemory }
+
 // Temporaries is the number of intermediate buffers.
 func (s *Step) Temporaries() int { return s.plan.temps }
 

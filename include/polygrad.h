@@ -506,6 +506,12 @@ POLY_API PolyCtx *poly_ctx_new(void);
  * 1.0. */
 POLY_API void poly_ctx_destroy(PolyCtx *ctx);
 
+/* Sets the device (PolyDeviceId) that runs the programs of a context, from the next one on:
+ * AUTO is that of the environment. Programs that were compiled before stay on their device;
+ * arrays move to the device that uses them. 0, or -1 if the device cannot run kernels in this
+ * process. Since 2.0. */
+POLY_API int poly_ctx_set_device(PolyCtx *ctx, int device);
+
 /* The number of live node handles and array values of a context; -1 on error. For leak
  * tests. Since 2.0. */
 POLY_API int64_t poly_ctx_live_nodes(PolyCtx *ctx);

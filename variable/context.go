@@ -240,17 +240,17 @@ func (c *Context) program(stores []*uop.UOp) (*exec.Step, []exec.Binding, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	binds, err := c.bindings(step.Buffers())
+	binds, err := c.bindings(step)
 	return step, binds, err
 }
 
 var errOverwritten = errors.New("a tensor that it is computed from was overwritten since")
 
-// bindings are the memory of buffers.
-func (c *Context) bindings(buffers []*uop.UOp) ([]exec.Binding, error) {
+// bindings are the memory of the buffers of a step.
+func (c *Context) bindings(step *exec.Step) ([]exec.Binding, error) {
 	c.binds = c.binds[:0]
-	for _, b := range buffers {
-		bound, ok, err := c.Memory(b)
+	for _, b := range step.Buffers() {
+		bound, ok, err := c.Memory(b, step.OwnMemory())
 		if err != nil {
 			return nil, err
 		}
@@ -268,14 +268,21 @@ func (c *Context) bindings(buffers []*uop.UOp) ([]exec.Binding, error) {
 	return c.binds, nil
 }
 
-// Memory is the memory of a buffer of the context.
-func (c *Context) Memory(b *uop.UOp) (bound exec.Binding, ok bool, err error) {
+// Memory is the memory of a buffer of the context, for a device that has memory of its own if own is set.
+func (c *Context) Memory(b *uop.UOp, own bool) (bound exec.Binding, ok bool, err error) {
 	m := c.memory[b]
 	if m == nil {
 		return bound, false, nil
 	}
-	bound, err = c.binding(b, m)
+	bound, err = m.binding(b, own)
 	return bound, err == nil, err
+}
+
+// ExecutorChanged says that from now on programs are compiled by another executor. Those that were compiled before stay as they are; tensors
+// move to the device that uses them.
+func (c *Context) ExecutorChanged() {
+	c.waitJobs()
+	c.opened = false
 }
 
 // ownMemory reports whether programs run on a device that has memory of its own.

@@ -196,10 +196,10 @@ func (m *memory) toHost() error {
 	return err
 }
 
-// binding binds a buffer to the memory: to that on the device if it has its own, unless a host uses the memory.
-func (c *Context) binding(b *uop.UOp, m *memory) (exec.Binding, error) {
+// binding binds a buffer to the memory: to that on the device if that has its own, unless a host uses the memory.
+func (m *memory) binding(b *uop.UOp, own bool) (exec.Binding, error) {
 	switch {
-	case !c.ownMemory() || m.shared():
+	case !own || m.shared():
 		if m.array == nil {
 			break
 		}

@@ -486,7 +486,7 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 			}
 			m = p.tensor.cell.value.mem
 		}
-		now, err := c.binding(b, m)
+		now, err := m.binding(b, s.step.OwnMemory())
 		if err != nil {
 			return nil, err
 		}

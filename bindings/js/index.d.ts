@@ -442,8 +442,28 @@ export const dtypes: Readonly<Record<DType, DType> & Record<Exclude<DTypeLike, D
 
 /** The devices of the library. */
 export const Device: {
-  /** The default device of tensors. */
-  readonly DEFAULT: string
+  /**
+   * The device that computes, 'CPU' or 'WEBGPU'. Names may be in small letters. Tensors move to the device that uses them; functions that
+   * were compiled before stay on their device. A device that is not available is an error.
+   */
+  default: string
+  /** The same as default. */
+  DEFAULT: string
+  /**
+   * Opens a device, and gives its name: 'webgpu' in a browser, where GPUs are asked for by promises, before it becomes the default one. A
+   * browser without WebGPU, or a machine without a GPU for it, is an error.
+   *
+   *     await Device.init('webgpu')
+   *     Device.default = 'webgpu'
+   *
+   * In a page that is cross-origin isolated the GPU is used on a thread of its own, and results may be read at once or by await. In another
+   * page, and on a GPUDevice of the program, they come by toArrayAsync(), itemAsync() and tolistAsync() only.
+   *
+   * A device that is open stays so, unless there are options: then tensors that are on the old one lose their values.
+   *
+   * @param options those of navigator.gpu.requestAdapter, or { device }, a GPUDevice of the program; it should have its adapter's limits
+   */
+  init(name: string, options?: { device?: object, powerPreference?: 'low-power' | 'high-performance' }): Promise<string>
   /** The name of a device as tensor.device has it; by default that of the default device. */
   canonicalize(name?: string | null): string
   /** The name of a device; an error if it is not available. */

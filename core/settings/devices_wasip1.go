@@ -1,4 +1,4 @@
 package settings
 
 // devices are the values of POLY_DEVICE, the default one first.
-var devices = OneOf{"wasm", "interp", "reference"}
+var devices = OneOf{"wasm", "webgpu", "interp", "reference"}

@@ -7,6 +7,15 @@ import puppeteer from 'puppeteer-core'
 export const BROWSERS = {
   chromium: { browser: 'chrome', names: ['chromium'], isolated: true, args: ['--no-sandbox'] },
   'chromium-plain': { browser: 'chrome', names: ['chromium'], isolated: false, args: ['--no-sandbox'] },
+  // WebGPU on the processor, by SwiftShader.
+  'chromium-webgpu': {
+    browser: 'chrome',
+    names: ['chromium'],
+    isolated: true,
+    args: ['--no-sandbox', '--disable-gpu-sandbox', '--enable-unsafe-webgpu'],
+    settings: { POLY_DEVICE: 'webgpu' },
+    only: ['programs.test.js', 'table.test.js', 'webgpu.test.mjs']
+  },
   firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [] }
 }
 

@@ -3,10 +3,10 @@
  *
  *     node tests/browser/run.mjs [--all] [--report JUNIT.xml] [BROWSER...] [FILE.test.js...]
  *
- * BROWSER is one of chromium, chromium-plain (a page that is not isolated: no shared memory) and firefox; FILE a file of
- * bindings/js/test, or of only, which has tests that Node does not run. Without names it is all of them. Of tests with
- * parts, which are the table of operations and the small programs, each browser runs another eighth, unless --all is given. The
- * package is that of build/js (make web).
+ * BROWSER is one of chromium, chromium-plain (a page that is not isolated: no shared memory), chromium-webgpu (whose device is webgpu)
+ * and firefox; FILE a file of bindings/js/test, or of only, which has tests that Node does not run. Without names it is all of them. Of
+ * tests with parts, which are the table of operations and the small programs, each browser runs another eighth, unless --all is given.
+ * The package is that of build/js (make web).
  */
 
 import fs from 'node:fs'
@@ -32,6 +32,9 @@ const COPIED = [
   'gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js',
   'views.test.js'
 ]
+
+// The files for a browser with WebGPU.
+const OF_GPU = ['webgpu.test.mjs']
 
 const SHIMS = {
   'node:assert': 'assert.mjs',
@@ -126,17 +129,17 @@ function runFile (page, { url, ...choices }, folder, file) {
 
 /** Runs files of tests in a browser, some side by side. */
 async function runBrowser (name, files, folder, every) {
-  const { isolated } = BROWSERS[name]
+  const { isolated, settings = {}, only } = BROWSERS[name]
   const server = await serve(ROOT, { isolated })
   const launched = await launch(name)
   const offset = Object.keys(BROWSERS).indexOf(name)
   const all = new Map()
-  const left = files.filter((file) => isolated || COPIED.includes(file))
+  const left = files.filter((file) => only?.includes(file) ?? (isolated ? !OF_GPU.includes(file) : COPIED.includes(file)))
   const work = async () => {
     for (let file; (file = left.shift()) !== undefined;) {
       const page = await openPage(launched) // in Firefox a page that is isolated goes nowhere else
       const start = performance.now()
-      const results = await runFile(page, { url: server.url, isolated, every, offset }, folder, file)
+      const results = await runFile(page, { url: server.url, isolated, every, offset, settings: JSON.stringify(settings) }, folder, file)
       const failed = results.filter(({ error }) => error !== null)
       console.log(`${failed.length > 0 ? 'fail' : 'pass'} ${name} ${file}: ${results.length} tests, ${
         ((performance.now() - start) / 1000).toFixed(1)} s`)

@@ -55,6 +55,7 @@ const FUNCTION =
   /^poly_(?:(?:array|optim|function|generator|instance|size)_)?(?:call: args: )?(\w+?(?:\.\w+)?)(?:_n|_async)?: (?:arguments: )?/
 const METHODS = {
   bind_var: 'bind',
+  ctx_set_device: 'Device.default',
   define_var: 'Variable',
   hf_load_as: 'loadHfBytes',
   hf_open: 'loadHf',

@@ -11,6 +11,7 @@ exports.PROTOTYPES = {
   poly_device_available: ['int', ['int']],
   poly_ctx_new: ['uintptr_t', []],
   poly_ctx_destroy: ['void', ['uintptr_t']],
+  poly_ctx_set_device: ['int', ['uintptr_t', 'int']],
   poly_ctx_live_nodes: ['int64_t', ['uintptr_t']],
   poly_op: ['int', ['const char *']],
   poly_array_new: ['uintptr_t', ['uintptr_t', 'int', 'const void *', 'int', 'const void *', 'size_t']],

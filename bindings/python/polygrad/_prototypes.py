@@ -78,6 +78,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "poly_sched_cache_flush": (None, (), ""),
     "poly_ctx_new": (c_void_p, (), ""),
     "poly_ctx_destroy": (None, (c_void_p,), "ctx"),
+    "poly_ctx_set_device": (c_int, (c_void_p, c_int), "ctx device"),
     "poly_ctx_live_nodes": (c_int64, (c_void_p,), "ctx"),
     "poly_op": (c_int, (c_char_p,), "name"),
     "poly_call": (

@@ -25,6 +25,7 @@ struct poly_api {
   void (*poly_set_poll)(PolyPollFn, void *);
   PolyCtx *(*poly_ctx_new)(void);
   void (*poly_ctx_destroy)(PolyCtx *);
+  int (*poly_ctx_set_device)(PolyCtx *, int);
   int64_t (*poly_ctx_live_nodes)(PolyCtx *);
   int (*poly_op)(const char *);
   int (*poly_call)(PolyCtx *, int, const PolyCallArg *, int, PolyUOp **, int);
@@ -614,6 +615,7 @@ struct poly_api {
   X(poly_set_poll) \
   X(poly_ctx_new) \
   X(poly_ctx_destroy) \
+  X(poly_ctx_set_device) \
   X(poly_ctx_live_nodes) \
   X(poly_op) \
   X(poly_call) \

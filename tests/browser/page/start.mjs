@@ -3,6 +3,7 @@
 import { tell, textOf } from './tell.mjs'
 
 const query = new URLSearchParams(location.search)
+Object.assign(globalThis.POLYGRAD ??= {}, JSON.parse(query.get('settings') ?? '{}'))
 try {
   const { run } = await import(query.get('file'))
   await run(JSON.parse(query.get('leftOut')))

@@ -24,6 +24,12 @@ const workers = {
     } catch { // of another origin
       return false
     }
+  },
+  /** Starts the thread of the GPU, and gives it. */
+  gpu (data) {
+    const worker = new Worker(new URL('./polygrad-worker.js', import.meta.url), { type: 'module' })
+    worker.postMessage(data)
+    return worker
   }
 }
 
@@ -58,6 +64,7 @@ async function started () {
   let library
   try {
     library = await startAsync(await compiled(url, shared), shared, options)
+    if (settings.POLY_DEVICE === 'webgpu') await library.initGpu()
   } catch (error) {
     throw unloadable(url, error)
   }

@@ -168,6 +168,9 @@ function engineOf (library) {
     /** Whether the library can be called. */
     running: () => ended === null,
 
+    /** Opens the GPU, and gives its name. */
+    initGpu: library.initGpu,
+
     find (name, result, types) {
       const fn = exports[name]
       if (fn === undefined) throw new PolygradError(`${name}: the module that was loaded is older than the package`)

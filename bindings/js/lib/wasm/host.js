@@ -1,6 +1,7 @@
 'use strict'
 /** What the module of the library asks of what runs it: kernels are modules of their own, which work on its memory. */
 
+const { gpuImports } = require('./gpu_host.js')
 const { startPool, MOST_THREADS } = require('./threads.js')
 
 // A module with f(x, y) = x * x + y, by a relaxed multiply-add of vectors.
@@ -104,7 +105,9 @@ function hostImports (library) {
 
     shared: () => library.shared ? 1 : 0,
 
-    fused: () => isFused() ? 1 : 0
+    fused: () => isFused() ? 1 : 0,
+
+    ...gpuImports(library, tried)
   }
 }
 

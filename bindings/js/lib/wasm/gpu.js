@@ -1,0 +1,228 @@
+'use strict'
+/** What the library asks of WebGPU: commands, which are words in its memory, performed on a device of this thread. */
+
+/* global GPUBufferUsage, GPUMapMode, GPUShaderStage */
+
+const USES = () => [
+  GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+  GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+  GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST
+]
+
+// What a device gets of its adapter.
+const LIMITS = [
+  'maxStorageBuffersPerShaderStage', 'maxComputeWorkgroupsPerDimension', 'maxBufferSize', 'maxStorageBufferBindingSize',
+  'minStorageBufferOffsetAlignment', 'maxComputeWorkgroupStorageSize', 'maxComputeInvocationsPerWorkgroup', 'maxComputeWorkgroupSizeX'
+]
+const OPEN = 5 // of them the library asks for
+
+const asText = (bytes) => new TextDecoder().decode(bytes.slice()) // not of shared memory
+
+/** The commands in their order: what each does with the words from i on, and where the next one is. */
+const COMMANDS = [
+  function allocateBuffer (gpu, words, i) {
+    gpu.objects[words[i]] = gpu.device.createBuffer({ size: words[i + 1], usage: gpu.uses[words[i + 2]] })
+    return i + 3
+  },
+  function freeBuffer (gpu, words, i) {
+    gpu.objects[words[i]].destroy()
+    gpu.objects[words[i]] = null
+    return i + 1
+  },
+  function writeBuffer (gpu, words, i) {
+    const bytes = words[i + 2]
+    gpu.device.queue.writeBuffer(gpu.objects[words[i]], words[i + 1], words.buffer, words.byteOffset + 4 * (i + 3), bytes)
+    return i + 3 + Math.ceil(bytes / 4)
+  },
+  function writeMemory (gpu, words, i) {
+    gpu.device.queue.writeBuffer(gpu.objects[words[i]], words[i + 1], words.buffer, words[i + 3], words[i + 2])
+    return i + 4
+  },
+  function compilePipeline (gpu, words, i) {
+    const bytes = words[i + 3]
+    const code = asText(new Uint8Array(words.buffer, 4 * (i + 4), bytes))
+    gpu.objects[words[i]] = gpu.pipeline(code, words[i + 1], words[i + 2] === 1)
+    return i + 4 + Math.ceil(bytes / 4)
+  },
+  drop,
+  function makeGroup (gpu, words, i) {
+    const { layout } = gpu.objects[words[i + 1]]
+    const entries = Array.from({ length: words[i + 2] }, (_, n) => {
+      const [buffer, offset, size] = words.subarray(i + 3 + 3 * n)
+      return { binding: n, resource: { buffer: gpu.objects[buffer], offset, size } }
+    })
+    gpu.objects[words[i]] = gpu.device.createBindGroup({ layout, entries })
+    return i + 3 + 3 * entries.length
+  },
+  drop,
+  function launchGroup (gpu, words, i) {
+    gpu.launch(gpu.objects[words[i]], gpu.objects[words[i + 1]], words[i + 2], words[i + 3])
+    return i + 4
+  },
+  function copyBuffer (gpu, words, i) {
+    const [to, toOffset, from, fromOffset, bytes] = words.subarray(i, i + 5)
+    gpu.endPass()
+    gpu.encoding().copyBufferToBuffer(gpu.objects[from], fromOffset, gpu.objects[to], toOffset, bytes)
+    return i + 5
+  },
+  function submitList (gpu, words, i) {
+    gpu.endPass()
+    if (gpu.encoder !== null) gpu.device.queue.submit([gpu.encoder.finish()])
+    gpu.encoder = null
+    return i
+  }
+]
+
+function drop (gpu, words, i) {
+  gpu.objects[words[i]] = null
+  return i + 1
+}
+
+/** A device, and what was made on it. */
+class Gpu {
+  /**
+   * @param {GPUDevice} device
+   * @param {function(): Uint32Array} memory the words of the library's whole memory
+   * @param {object} options name: of the adapter; isCPU: whether a processor does its work; mayWait: whether pipelines may come later,
+   *   as commands wait for them
+   */
+  constructor (device, memory, { name, isCPU, mayWait }) {
+    Object.assign(this, { device, memory, name, isCPU, mayWait, objects: [], encoder: null, pass: null, last: null })
+    this.uses = USES()
+    this.layouts = new Map()
+    this.pending = new Set() // pipelines that are being made
+    this.error = null // the first since it was taken
+    this.isLost = false
+    device.addEventListener('uncapturederror', ({ error }) => this.keep(error))
+    device.lost.then(({ message }) => {
+      this.isLost = true
+      this.keep(new Error(`the device was lost: ${message}`))
+    })
+  }
+
+  /** What the library asks for of the limits. */
+  get limits () {
+    return [...LIMITS.slice(0, OPEN).map((name) => this.device.limits[name]), this.isCPU ? 1 : 0]
+  }
+
+  keep (error) {
+    this.error ??= error.message
+  }
+
+  /** Throws what has failed. */
+  check () {
+    const { error } = this
+    this.error = null
+    if (error !== null) throw new Error(error)
+  }
+
+  /** Performs the commands in so many words from an address on. */
+  perform (at, count) {
+    const words = this.memory()
+    const end = at / 4 + count
+    for (let i = at / 4; i < end;) i = COMMANDS[words[i]](this, words, i + 1)
+  }
+
+  /** The layout of the bind groups of kernels with so many buffers. */
+  layout (buffers, uniform) {
+    const key = 2 * buffers + uniform
+    let known = this.layouts.get(key)
+    if (known === undefined) {
+      const entries = Array.from({ length: buffers + uniform }, (_, binding) => {
+        return { binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: binding < buffers ? 'storage' : 'uniform' } }
+      })
+      const layout = this.device.createBindGroupLayout({ entries })
+      known = { layout, pipelines: this.device.createPipelineLayout({ bindGroupLayouts: [layout] }) }
+      this.layouts.set(key, known)
+    }
+    return known
+  }
+
+  pipeline (code, buffers, uniform) {
+    const { layout, pipelines } = this.layout(buffers, Number(uniform))
+    const description = { layout: pipelines, compute: { module: this.device.createShaderModule({ code }), entryPoint: 'main' } }
+    const made = { layout, pipeline: null }
+    if (!this.mayWait) {
+      made.pipeline = this.device.createComputePipeline(description)
+      return made
+    }
+    const promise = this.device.createComputePipelineAsync(description)
+      .then((pipeline) => { made.pipeline = pipeline }, (error) => this.keep(error))
+      .finally(() => this.pending.delete(promise))
+    this.pending.add(promise)
+    return made
+  }
+
+  encoding () {
+    this.encoder ??= this.device.createCommandEncoder()
+    return this.encoder
+  }
+
+  launch ({ pipeline }, group, x, y) {
+    if (pipeline === null) return // what has failed is known
+    this.pass ??= this.encoding().beginComputePass()
+    if (pipeline !== this.last) this.pass.setPipeline(this.last = pipeline)
+    this.pass.setBindGroup(0, group)
+    this.pass.dispatchWorkgroups(x, y)
+  }
+
+  endPass () {
+    this.pass?.end()
+    this.pass = this.last = null
+  }
+
+  /** Waits until all that was submitted is done. */
+  async wait () {
+    await Promise.all(this.pending)
+    await this.device.queue.onSubmittedWorkDone()
+    this.check()
+  }
+
+  /** Copies parts of a buffer to memory when all is done that was submitted: offset, bytes and address of each, as words. */
+  async read (number, parts) {
+    const buffer = this.objects[number]
+    let end = 0
+    for (let i = 0; i < parts.length; i += 3) end = Math.max(end, Math.ceil((parts[i] + parts[i + 1]) / 4) * 4)
+    this.check()
+    await buffer.mapAsync(GPUMapMode.READ, 0, end)
+    const bytes = new Uint8Array(buffer.getMappedRange(0, end))
+    const memory = new Uint8Array(this.memory().buffer)
+    for (let i = 0; i < parts.length; i += 3) {
+      const [from, size, to] = parts.slice(i, i + 3)
+      memory.set(bytes.subarray(from, from + size), to)
+    }
+    buffer.unmap()
+    this.check()
+  }
+}
+
+/** Why there is no WebGPU here. */
+function absent () {
+  if (globalThis.isSecureContext === false) return 'pages have WebGPU only by https: or from localhost'
+  return 'this browser or program has no WebGPU (navigator.gpu), or it is switched off'
+}
+
+/** Opens a device, of the adapter that is asked for, with all that it can. */
+async function openDevice (options = {}) {
+  const gpu = globalThis.navigator?.gpu
+  if (gpu === undefined) throw new Error(absent())
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance', ...options })
+  if (adapter === null) throw new Error('there is no GPU that WebGPU can use')
+  const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]))
+  return { device: await adapter.requestDevice({ requiredLimits }), ...described(adapter.info) }
+}
+
+/** The name of an adapter, and whether it is a processor. */
+function described (info) {
+  const { vendor = '', architecture = '', device = '', description = '', isFallbackAdapter = false } = info ?? {}
+  const name = description || [vendor, architecture, device].filter((text) => text !== '').join(' ') || 'unknown'
+  return { name, isCPU: isFallbackAdapter || /swiftshader|llvmpipe|lavapipe/i.test(name) }
+}
+
+/** A function that gives the whole memory, which may have grown, as words. */
+function wordsOf (memory) {
+  let words = new Uint32Array(memory.buffer)
+  return () => words.buffer === memory.buffer && words.byteLength > 0 ? words : (words = new Uint32Array(memory.buffer))
+}
+
+module.exports = { Gpu, openDevice, described, wordsOf }

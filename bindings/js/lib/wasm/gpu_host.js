@@ -1,0 +1,173 @@
+'use strict'
+/**
+ * The GPU of the library. If threads share the memory it is used on a thread of its own, for which the library's thread waits when it asks
+ * for results. Otherwise, or on a device of the program, it is used on this thread, and results come by promises only.
+ */
+
+const { Gpu, openDevice, described, wordsOf } = require('./gpu.js')
+const { told, DONE, FAILED, LOST, OPENED, LIMITS, GPU_CONTROL_BYTES } = require('./gpu_worker.js')
+
+const NOT_OPEN = "there is no device yet: await Device.init('webgpu') before"
+const NO_WAIT = 'results come later here, and are waited for by await: toArrayAsync(), itemAsync() or tolistAsync(); ' +
+  'in a page that is cross-origin isolated, and on a device that Device.init has opened itself, it can be read at once'
+
+/** A GPU on another thread. */
+class Elsewhere {
+  constructor (library) {
+    this.library = library
+    this.last = 0 // the number of the last message
+    const control = library.exports.poly_wasm_alloc(GPU_CONTROL_BYTES) >>> 0
+    this.words = new Int32Array(library.memory.buffer, control, GPU_CONTROL_BYTES / 4).fill(0)
+    this.limitsOf = new Float64Array(library.memory.buffer, control + 4 * LIMITS, 6)
+    this.worker = library.workers.gpu({ gpu: { memory: library.memory, control } })
+  }
+
+  post (message) {
+    this.worker.postMessage({ ...message, number: ++this.last })
+    return this.last
+  }
+
+  /** Waits for a message, which may have failed. */
+  finish (number) {
+    const { words } = this
+    for (let done; (done = Atomics.load(words, DONE)) - number < 0;) if (this.library.workers.mayWait) Atomics.wait(words, DONE, done)
+    if (words[FAILED] !== 0) throw new Error(told(words))
+  }
+
+  /** The same for a program that waits by a promise. */
+  async finishLater (number) {
+    const { words } = this
+    for (let done; (done = Atomics.load(words, DONE)) - number < 0;) {
+      if (Atomics.waitAsync !== undefined) await Atomics.waitAsync(words, DONE, done, 100).value
+      else await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    if (words[FAILED] !== 0) throw new Error(told(words))
+  }
+
+  async init (options) {
+    await this.finishLater(this.post({ action: 'open', options }))
+    this.options = options
+    this.known()
+  }
+
+  known () {
+    this.number = this.words[OPENED]
+    this.name = told(this.words)
+    this.limits = [...this.limitsOf]
+  }
+
+  get isLost () { return Atomics.load(this.words, LOST) === this.number }
+
+  renew () {
+    this.finish(this.post({ action: 'open', options: this.options }))
+    this.known()
+  }
+
+  perform (at, count, wait) {
+    const number = this.post({ action: 'perform', at, count })
+    if (wait) this.finish(number)
+    return number
+  }
+
+  get performed () { return Atomics.load(this.words, DONE) }
+  wait () { this.finish(this.post({ action: 'wait' })) }
+  read (buffer, parts) { this.finish(this.post({ action: 'read', buffer, parts })) }
+  lose () { this.finish(this.post({ action: 'lose' })) }
+}
+
+/** A GPU on this thread. */
+class Here {
+  constructor (library) {
+    this.all = wordsOf(library.memory)
+    this.number = 0
+    this.performed = 0
+  }
+
+  async init ({ device, ...options }) {
+    this.options = options
+    this.given = device !== undefined
+    this.use(this.given ? { device, ...described(device.adapterInfo) } : await openDevice(options))
+  }
+
+  use ({ device, ...adapter }) {
+    this.gpu = new Gpu(device, this.all, { ...adapter, mayWait: false })
+    this.number++
+    device.lost.then(() => {
+      if (!this.given) openDevice(this.options).then((opened) => this.use(opened), () => {})
+    })
+  }
+
+  get name () { return this.gpu.name }
+  get limits () { return this.gpu.limits }
+  get isLost () { return this.gpu.isLost }
+
+  renew () {
+    throw new Error("the device was lost, and there is no other one yet: await Device.init('webgpu') again")
+  }
+
+  perform (at, count) {
+    this.gpu.perform(at, count)
+    return ++this.performed
+  }
+
+  wait () { this.gpu.check() }
+  read () { throw new Error(NO_WAIT) }
+  lose () { this.gpu.device.destroy() }
+}
+
+/**
+ * The functions of the import module "polygrad" for WebGPU.
+ *
+ * @param {object} library see hostImports
+ * @param {function(function()): number} tried runs something, and gives 0, or 1 after an error, which the library is told of
+ */
+function gpuImports (library, tried) {
+  let gpu = null
+  let used = [] // what the library has opened: the GPU, and the number of its device
+  let opened = 0 // how often it has
+  const isOf = (number) => number === opened && used[0] === gpu && used[1] === gpu.number && !gpu.isLost
+
+  library.initGpu = async (options = {}) => {
+    if (gpu !== null && !gpu.isLost && Object.keys(options).length === 0) return gpu.name
+    const elsewhere = options.device === undefined && library.shared && library.workers?.gpu != null
+    const wanted = elsewhere ? Elsewhere : Here
+    const next = gpu instanceof wanted ? gpu : new wanted(library)
+    await next.init(options)
+    gpu = next
+    return gpu.name
+  }
+
+  return {
+    gpu_open (limits, name, room) {
+      let number = 0
+      tried(() => {
+        if (gpu === null) throw new Error(NOT_OPEN)
+        if (gpu.isLost) gpu.renew()
+        new Float64Array(library.memory.buffer, limits >>> 0, 6).set(gpu.limits)
+        const text = new TextEncoder().encode(gpu.name).subarray(0, room)
+        new Uint8Array(library.memory.buffer, name >>> 0, room).set(text)
+        used = [gpu, gpu.number]
+        number = ++opened
+      })
+      return number
+    },
+
+    // What was made on a device that is lost is gone with it.
+    gpu_perform: (number, at, count, wait) => isOf(number) ? gpu.perform(at >>> 0, count, wait === 1) : gpu?.performed ?? 0,
+    gpu_performed: () => gpu?.performed ?? 0,
+    gpu_wait: (number) => tried(() => { if (isOf(number)) gpu.wait() }),
+
+    gpu_read: (number, buffer, at, count) => tried(() => {
+      if (!isOf(number)) throw new Error('the device was lost')
+      gpu.read(buffer, new Uint32Array(library.memory.buffer, at >>> 0, count).slice())
+    }),
+
+    gpu_lost: (number) => isOf(number) ? 0 : 1,
+
+    gpu_lose (number) {
+      if (isOf(number)) gpu.lose()
+    }
+  }
+}
+
+module.exports = { gpuImports }

@@ -1,0 +1,78 @@
+// The device webgpu of a page.
+
+import test from 'node:test'
+import assert from 'node:assert'
+import { Tensor, Device, Linear, Sequential, AdamW, compileStep, getParameters, TinyJit } from 'polygrad'
+
+const DIGITS = '/examples/data/digits.csv.gz'
+const PIXELS = 64
+const BATCH = 128
+
+test('the device that a page asks for computes', async () => {
+  assert.strictEqual(Device.default, 'WEBGPU')
+  assert.ok(Device.available().includes('WEBGPU'))
+  assert.strictEqual(await Device.init('webgpu'), 'WEBGPU')
+  const x = new Tensor([[1, 2], [3, 4]])
+  assert.strictEqual(x.device, 'WEBGPU')
+  assert.deepStrictEqual(x.matmul(x).tolist(), [[7, 10], [15, 22]])
+  assert.deepStrictEqual(await x.mul(2).tolistAsync(), [[2, 4], [6, 8]])
+})
+
+test('tensors move to the device that uses them', () => {
+  const y = new Tensor([1, 2, 3]).mul(2).realize()
+  const twice = new TinyJit((x) => x.mul(2))
+  assert.deepStrictEqual(twice(y).tolist(), [4, 8, 12])
+  Device.default = 'cpu'
+  try {
+    assert.strictEqual(y.device, 'CPU')
+    const z = y.add(1).realize()
+    assert.deepStrictEqual(z.tolist(), [3, 5, 7])
+    assert.deepStrictEqual(twice(z).tolist(), [6, 10, 14])
+    Device.default = 'webgpu'
+    assert.deepStrictEqual(z.add(y).tolist(), [5, 9, 13])
+    assert.deepStrictEqual(twice(z.add(y)).tolist(), [10, 18, 26])
+  } finally {
+    Device.default = 'webgpu'
+  }
+})
+
+test('what is read is a copy', () => {
+  const x = new Tensor([1, 2, 3]).mul(2).realize()
+  x.data[0] = 100
+  assert.deepStrictEqual(x.tolist(), [2, 4, 6])
+})
+
+test('a page trains on the digits', async () => {
+  const bytes = (await Tensor.fromUrl(DIGITS, { gunzip: true })).toArray()
+  const rows = new TextDecoder().decode(bytes.slice()).trim().split('\n').map((line) => line.split(',').map(Number))
+  const pixels = (from, to) => Float32Array.from(rows.slice(from, to).flatMap((row) => row.slice(0, PIXELS).map((p) => p / 16)))
+  const labels = (from, to) => Int32Array.from(rows.slice(from, to), (row) => row[PIXELS])
+  Tensor.manualSeed(1)
+  const model = new Sequential(new Linear(PIXELS, 64), (x) => x.relu(), new Linear(64, 10))
+  const optimizer = new AdamW(getParameters(model), { lr: 5e-3 })
+  const batch = (from) => [new Tensor(pixels(from, from + BATCH), { shape: [BATCH, PIXELS] }), new Tensor(labels(from, from + BATCH))]
+  const [x, y] = batch(0)
+  const step = compileStep(() => {
+    optimizer.zeroGrad()
+    const loss = model.forward(x).crossEntropy(y)
+    loss.backward()
+    optimizer.step()
+    return loss
+  })
+  step.run()
+  const first = step.lossValue()
+  for (let epoch = 0; epoch < 8; epoch++) {
+    for (let from = 0; from + BATCH <= 1400; from += BATCH) {
+      Tensor.tidy(() => {
+        const [pixelsOf, labelsOf] = batch(from)
+        x.assign(pixelsOf)
+        y.assign(labelsOf)
+      })
+      step.run()
+    }
+  }
+  assert.ok(step.lossValue() < first / 5, `${first} -> ${step.lossValue()}`)
+  const tests = new Tensor(pixels(1400), { shape: [rows.length - 1400, PIXELS] })
+  const right = model.forward(tests).argmax(1).eq(new Tensor(labels(1400))).float().mean().item()
+  assert.ok(right > 0.85, `${right} of the digits are read right`)
+})
