@@ -6,6 +6,8 @@ const { CTX, freeWith, freed, prepare, handlesOf, inTurn } = require('./handles.
 const { made, handleOf } = require('./base.js')
 const { get, put } = require('./arguments.js')
 
+const NO_VALUES = new Int32Array(0)
+
 let running = null
 
 /** Whether a function is being traced. */
@@ -91,10 +93,20 @@ class Compiled {
 
   /** Runs on arguments, with values of variables, and returns the tensors of its results. */
   run (who, args, variables) {
-    const call = this._call(args, variables)
+    if (variables.length > 0) {
+      const call = this._call(args, variables)
+      prepare()
+      if (lib.poly_function_run(...call) < 0) failed(who)
+      return resultsOf(call)
+    }
+    // The memory of a call serves the next one, which begins after it.
+    const { given, out } = this._memory ??= { given: new Int32Array(2 * args.length), out: new Int32Array(2 * this.nResults) }
+    for (let i = 0; i < args.length; i++) put(given, i, handleOf(args[i]))
     prepare()
-    if (lib.poly_function_run(...call) < 0) failed(who)
-    return resultsOf(call)
+    if (lib.poly_function_run(this.handle, given, args.length, NO_VALUES, 0, out, this.nResults) < 0) failed(who)
+    const results = new Array(this.nResults)
+    for (let i = 0; i < results.length; i++) results[i] = made(get(out, i))
+    return results
   }
 
   runAsync (who, args, variables) {

@@ -10,10 +10,15 @@ const { Running } = require('../shown.js')
 const { flatten } = require('./trees.js')
 const { Traced, isOperand, needFunction, numbersOf, tensorOf } = require('./traced.js')
 
+/** The type and the shape of a tensor as text, which is kept with them. */
 const kindOf = (tensor) => {
-  const { shape, dtype } = describe(tensor)
-  return `${dtype.name}[${shape.map((size) => typeof size === 'number' ? size : size.unbound)}]`
+  const known = describe(tensor)
+  known.kind ??= `${known.dtype.name}[${known.shape.map((size) => typeof size === 'number' ? size : size.unbound)}]`
+  return known.kind
 }
+
+/** For a compiled function what runs it and tells the program, too. */
+const runs = new WeakMap()
 
 /** The arguments of a call: tensors, and all else, by which programs are distinguished. */
 class Call {
@@ -23,8 +28,8 @@ class Call {
     this.fixed = fixed
     const [leaves, structure] = flatten(args, 'jit: args')
     this.structure = structure
-    const paths = [...structure.paths('args')]
-    const isFixed = structure.children.flatMap((child, k) => Array(child.size).fill(fixed.has(k)))
+    const isFixed = fixed.size === 0 ? [] : structure.children.flatMap((child, k) => Array(child.size).fill(fixed.has(k)))
+    const path = (i) => [...structure.paths('args')][i]
     this.tensors = []
     /** For each leaf the number of its tensor, or -1. */
     this.places = []
@@ -38,7 +43,7 @@ class Call {
         return 'static'
       }
       const known = at.has(leaf) && leaf instanceof Base
-      const place = known ? at.get(leaf) : this.tensors.push(tensorOf(leaf, `jit: ${paths[i]}`)) - 1
+      const place = known ? at.get(leaf) : this.tensors.push(leaf instanceof Base ? leaf : tensorOf(leaf, `jit: ${path(i)}`)) - 1
       at.set(leaf, place)
       this.places.push(place)
       return known ? place : kindOf(this.tensors[place])
@@ -93,8 +98,12 @@ class Program extends Running {
   }
 
   run ({ tensors }) {
-    const made = this._program.run('jit', tensors, []).map((tensor, i) => this._program.same[i] ?? tensor)
-    return this._out.build(this._program.result.map((form) => 'given' in form ? tensors[form.given] : made[form.made]))
+    const { result, same } = this._program
+    const made = this._program.run('jit', tensors, [])
+    // Results of all runs have the shapes and types of the first ones, but where a shape has variables.
+    this._known ??= made.map(describe).map((known) => known.shape.every((size) => typeof size === 'number') ? known : null)
+    made.forEach((tensor, i) => { tensor._known ??= this._known[i] })
+    return this._out.build(result.map(({ given, made: k }) => given !== undefined ? tensors[given] : same[k] ?? made[k]))
   }
 }
 
@@ -118,13 +127,16 @@ function jit (f, ...options) {
     programs.set(call.text, [...programs.get(call.text) ?? [], program])
     return program
   }
-  const run = (...args) => {
-    if (expressed() || tracing()) return f(...args)
+  /** The program for arguments, and what it returns for them. */
+  const ran = (args) => {
     const call = callOf(args)
     const known = found(call)
     if (known !== undefined) hits++
-    return (known ?? compiled(call)).run(call)
+    const program = known ?? compiled(call)
+    return [program, program.run(call)]
   }
+  const run = (...args) => expressed() || tracing() ? f(...args) : ran(args)[1]
+  runs.set(run, ran)
   return Object.assign(run, {
     lower: (...args) => {
       const call = callOf(args)
@@ -166,4 +178,4 @@ function makeJaxpr (f, ...options) {
   return (...args) => textOf('makeJaxpr', f, args, new Set(numbersOf('makeJaxpr', staticArgnums, args.length, 'staticArgnums')))
 }
 
-module.exports = { jit, makeJaxpr }
+module.exports = { jit, makeJaxpr, runs }

@@ -3,6 +3,7 @@
 
 const { PolygradError } = require('../library.js')
 const { isOptions, show } = require('../arguments.js')
+const { Base } = require('../base.js')
 
 /** The structure of a tree: what is left of it without its leaves. */
 class Structure {
@@ -73,6 +74,8 @@ class Leaf extends Structure {
   }
 }
 
+const LEAF = new Leaf()
+
 /** null or undefined: a tree without leaves. */
 class Nothing extends Structure {
   constructor (value) {
@@ -95,6 +98,7 @@ class Nothing extends Structure {
 
 /** The children of a tree and their keys, as structures have them; null for a leaf. */
 function childrenOf (tree) {
+  if (tree instanceof Base) return null
   if (Array.isArray(tree)) return [null, tree]
   if (!isOptions(tree)) return null
   const keys = Object.keys(tree).sort()
@@ -110,7 +114,7 @@ function flatten (tree, what) {
     const found = childrenOf(at)
     if (found === null) {
       leaves.push(at)
-      return new Leaf()
+      return LEAF
     }
     if (onWay.has(at)) throw new PolygradError(`${what}: it holds itself, expected a tree`)
     onWay.add(at)

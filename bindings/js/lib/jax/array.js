@@ -27,9 +27,6 @@ function setOwnership (kind) {
   return before
 }
 
-/** How many arrays stand on a tensor that are not freed. */
-const arraysOn = new WeakMap()
-
 /** What an array is without its values. */
 class ShapedArray {
   constructor (shape, dtype, weakType) {
@@ -75,7 +72,8 @@ class JaxArray {
     this._number = number
     this._count = 1
     this._device = 'wasm'
-    arraysOn.set(tensor, (arraysOn.get(tensor) ?? 0) + 1)
+    // How many arrays that are not freed stand on the tensor.
+    tensor._arrays = (tensor._arrays ?? 0) + 1
     /** What it was, once it is freed. */
     this._was = null
     this._depth = depth + 1
@@ -210,9 +208,7 @@ function free (array) {
   array._was = array.aval
   const tensor = array._tensor
   array._tensor = null
-  const left = arraysOn.get(tensor) - 1
-  arraysOn.set(tensor, left)
-  if (left === 0) tensor.dispose()
+  if (--tensor._arrays === 0) tensor.dispose()
 }
 
 /** An array that is not freed. */

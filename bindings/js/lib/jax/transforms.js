@@ -3,7 +3,9 @@
 
 const { Base, describe } = require('../base.js')
 const { isOptions, show } = require('../arguments.js')
+const { expressed, tracing } = require('../trace.js')
 const func = require('../func/index.js')
+const { runs } = require('../func/jit.js')
 const { Array: JaxArray, alive, call, take, apart, retained } = require('./array.js')
 const { numpy } = require('./numpy.js')
 const { isNumber, renamed, results, wrapped } = require('./call.js')
@@ -14,8 +16,9 @@ const { traced } = require('./debug.js')
 
 /** A tree with other leaves: arrays, numbers and tensors are leaves, and so is all but lists and plain objects. */
 function mapped (tree, f) {
+  if (tree instanceof JaxArray) return f(tree)
   if (Array.isArray(tree)) return tree.map((item) => mapped(item, f))
-  if (!(tree instanceof JaxArray) && isOptions(tree)) {
+  if (isOptions(tree)) {
     return Object.fromEntries(Object.keys(tree).sort().map((key) => [key, mapped(tree[key], f)]))
   }
   return f(tree)
@@ -182,38 +185,30 @@ const jacfwd = jacobian('jacfwd')
 const jacrev = jacobian('jacrev')
 const hessian = jacobian('hessian')
 
-/** The kind of a call: programs of one kind have results of the same weak types. */
-function kindOf (args, fixed) {
-  const [found, definition] = flatten(args.map((arg, i) => fixed.has(i) ? null : arg))
-  return `${definition} ${found.map((leaf) => leaf instanceof JaxArray ? `${leaf.aval}${leaf._weak}` : typeof leaf)}`
-}
-
 function jit (f, { staticArgnums = [] } = {}) {
   needFunction('jit', f)
   const name = f.name || 'closure'
   const weak = new Weak()
-  /** The weak types of results by the kinds of calls. */
-  const known = new Map()
-  const compiled = func.jit((kind, ...trees) => traced(name, () => weak.traced(f, kinds.get(kind))(...trees)), {
+  /** The weak types of the results of programs. */
+  const known = new WeakMap()
+  // Which leaves are weakly typed is an argument by which programs are distinguished.
+  const compiled = func.jit((kind, ...trees) => traced(name, () => weak.traced(f, [...kind].map((flag) => flag === '1'))(...trees)), {
     staticArgnums: [0, ...staticArgnums.map((n) => n < 0 ? n : n + 1)]
   })
-  /** The weak types of arguments by the kinds of calls. */
-  const kinds = new Map()
+  const ran = runs.get(compiled)
   const run = (...args) => call(() => {
-    const fixed = new Set(staticArgnums.map((n) => n < 0 ? n + args.length : n))
-    const kind = kindOf(args, fixed)
-    const [trees, flags] = lowered(args.map((arg, i) => fixed.has(i) ? new Fixed(arg) : arg))
-    kinds.set(kind, flags)
-    weak.flags = null
-    const found = typed('jit', () => compiled(kind, ...trees.map((tree) => tree instanceof Fixed ? tree.value : tree)))
-    if (weak.flags !== null) known.set(kind, weak.flags)
-    return weak.arrays(found, known.get(kind))
+    const fixed = staticArgnums.map((n) => n < 0 ? n + args.length : n)
+    const [trees, flags] = lowered(fixed.length === 0 ? args : args.map((arg, i) => fixed.includes(i) ? new Fixed(arg) : arg))
+    const kind = flags.map((flag) => flag ? '1' : '0').join('')
+    const given = fixed.length === 0 ? trees : trees.map((tree) => tree instanceof Fixed ? tree.value : tree)
+    // Inside of another function there is no program.
+    if (expressed() || tracing()) return weak.arrays(typed('jit', () => compiled(kind, ...given)))
+    const [program, found] = typed('jit', () => ran([kind, ...given]))
+    if (!known.has(program)) known.set(program, weak.flags)
+    return weak.arrays(found, known.get(program))
   })
   Object.defineProperty(run, 'name', { value: name })
-  return owned(run, () => {
-    compiled.clearCache()
-    known.clear()
-  })
+  return owned(run, () => compiled.clearCache())
 }
 
 /** An argument that stays as it is. */
