@@ -67,6 +67,7 @@ func mlp(t *testing.T, c *Context, optimizer func(params []*Tensor) (*Optimizer,
 func TestWebGPUStepIsOneSubmit(t *testing.T) {
 	for name, optimizer := range map[string]func(params []*Tensor) (*Optimizer, error){
 		"sgd": func(params []*Tensor) (*Optimizer, error) { return NewSGD(params, 0.1, SGDOptions{Momentum: 0.9}) },
+		"adam": func(params []*Tensor) (*Optimizer, error) { return NewAdam(params, 0.01, DefaultAdam) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, since := onGPU(t)

@@ -12,13 +12,15 @@ type arena struct {
 	dev  device.Device
 	base device.Buffer
 	size int64
+	// generation is that of the device: when it changes the contents are lost.
+	generation int64
 	// cleanup frees an unreleased arena that is garbage.
 	cleanup runtime.Cleanup
 }
 
 // newArena allocates an arena. With a hint other than 0 it is host memory near that address, if the system permits.
 func newArena(dev device.Device, bytes int64, hint uintptr) (*arena, error) {
-	a := &arena{dev: dev, size: bytes}
+	a := &arena{dev: dev, size: bytes, generation: generationOf(dev)}
 	var err error
 	if hint == 0 {
 		a.base, err = dev.Allocate(bytes)

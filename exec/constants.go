@@ -86,6 +86,11 @@ func (p *plan) keptFor(r *run, near span) error {
 		return nil
 	}
 	m := p.kept.Load()
+	if m != nil && m.generation != generationOf(p.pool.dev) {
+		p.kept.Store(nil)
+		p.runs.Store(1)
+		m = nil
+	}
 	if r.leaveOut = m != nil; !r.leaveOut {
 		if p.runs.Add(1) != 2 {
 			return nil

@@ -26,13 +26,14 @@ func (s span) with(b device.Buffer, n int64) span {
 
 func (s span) size() uintptr { return s.hi - s.lo }
 
-// place assigns memory to the temporaries, and to inputs that the device cannot use in place.
-func (p *plan) place(r *run) error {
+// place assigns memory to the temporaries, and to inputs that the device cannot use in place, but to those that only the launches use that
+// have run on the host.
+func (p *plan) place(r *run, hostRan bool) error {
 	var near span
 	need := p.arena
 	switch {
 	case !p.pool.limits.HostMemory:
-		n, err := p.stageAll(r)
+		n, err := p.stageAll(r, hostRan)
 		if err != nil {
 			return err
 		}
@@ -74,8 +75,11 @@ func (p *plan) stage(r *run, i int) int64 {
 }
 
 // stageAll stages all inputs, for a device with memory of its own, but arrays, which are there or go there. Empty inputs get some memory, too.
-func (p *plan) stageAll(r *run) (bytes int64, err error) {
+func (p *plan) stageAll(r *run, hostRan bool) (bytes int64, err error) {
 	for i := range p.bytes {
+		if hostRan && !p.host.others[i] {
+			continue
+		}
 		if a := r.arrays[i]; a != nil {
 			if r.bufs[i], err = a.use(r.queue, p.pool, hostBytes(r.bufs[i].Pointer(), a.bytes), p.written[i]); err != nil {
 				return 0, err

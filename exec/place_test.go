@@ -23,7 +23,7 @@ func TestStagingCopiesWhatIsFar(t *testing.T) {
 	far[0] = 7
 	r := p.take()
 	copy(r.bufs, []device.Buffer{device.At(unsafe.Pointer(&near[0])), device.At(unsafe.Pointer(&far[0]))})
-	if err := errors.Join(p.place(r), r.copyIn()); err != nil {
+	if err := errors.Join(p.place(r, false), r.copyIn()); err != nil {
 		t.Fatal(err)
 	}
 	staged := unsafe.Slice((*float32)(r.bufs[1].Pointer()), 4)

@@ -52,6 +52,7 @@ type plan struct {
 	kept      atomic.Pointer[arena]
 	runs      atomic.Int64
 	used      bool // found again since the caches were full
+	host      hostRuns
 
 	// spare is the state of the last run, for reuse.
 	spare atomic.Pointer[run]
@@ -68,6 +69,7 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 			return nil, fmt.Errorf("exec.Compile: the request copies between devices (%s), expected one device", k.AST)
 		}
 	}
+	first := e.hostFirst(sched)
 	p := newPlan(buffers)
 	p.pool = e.pool
 	slot := p.layout(sched)
@@ -88,6 +90,7 @@ func (e *Executor) build(root *uop.UOp, buffers []*uop.UOp) (*plan, error) {
 		sizes[slot[i]] = s.Size * int64(s.DType.Itemsize())
 	}
 	p.constants = p.findConstants(sizes, outs)
+	p.planHost(first)
 	return p, nil
 }
 

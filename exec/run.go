@@ -24,6 +24,8 @@ type run struct {
 	kept, fills *arena
 	leaveOut    bool
 	flag        [1]byte // the condition of a loop
+	// hostMemory holds the temporaries of the launches that run on the host.
+	hostMemory []byte
 	// staged are the inputs copied for the run.
 	staged []staged
 }
@@ -60,10 +62,14 @@ func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool, time
 	if err := p.variables(r, bound, vars); err != nil {
 		return err
 	}
-	if err := p.place(r); err != nil {
+	first, err := p.runHost(r)
+	if err != nil {
 		return err
 	}
-	err := p.enqueue(r, stop, times)
+	if err := p.place(r, first > 0); err != nil {
+		return err
+	}
+	err = p.enqueue(r, first, stop, times)
 	// The memory is in use until the queue is empty, also after an error.
 	if done := finish(r.queue); err == nil {
 		err = done
@@ -72,15 +78,20 @@ func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool, time
 	return err
 }
 
-// enqueue puts all operations of a run into its queue.
-func (p *plan) enqueue(r *run, stop *func() bool, times []time.Duration) error {
+// enqueue puts all operations of a run into its queue, but the first launches, which ran on the host.
+func (p *plan) enqueue(r *run, first int, stop *func() bool, times []time.Duration) error {
 	if err := r.copyIn(); err != nil {
 		return err
+	}
+	if first > 0 {
+		if err := p.copyHost(r); err != nil {
+			return err
+		}
 	}
 	if err := r.move(p.before); err != nil {
 		return err
 	}
-	if err := p.launch(r, 0, len(p.launches), p.loops, stop, times); err != nil {
+	if err := p.launch(r, first, len(p.launches), p.loops, stop, times); err != nil {
 		return err
 	}
 	if err := r.move(p.after); err != nil {

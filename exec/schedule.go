@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 
+	"polygrad/core/lower"
 	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
@@ -13,7 +14,7 @@ import (
 // schedule cuts a request into kernels for the device.
 func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
 	keeper, ok := e.dev.(shapeKeeper)
-	s, err := cut(root, e.fusion, e.pool.limits.Buffers, ok && keeper.KeepsShapes())
+	s, err := cut(root, e.dev.Target(), e.fusion, e.pool.limits.Buffers, ok && keeper.KeepsShapes())
 	if err != nil {
 		return nil, err
 	}
@@ -26,8 +27,9 @@ type shapeKeeper interface{ KeepsShapes() bool }
 // cut cuts a request into kernels of at most so many buffers (0 for any number), fused if fusion is not nil, which store
 // values in their shapes if shapes is set. Devices without fusion, and GPUs, may have several work items to a kernel, which iterations of a
 // loop in order could not wait for.
-func cut(root *uop.UOp, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
+func cut(root *uop.UOp, target *lower.Target, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
 	return schedule.Repeated(root, func(root *uop.UOp) (*schedule.Schedule, error) {
+		root = storeApart(root, target)
 		if fusion == nil {
 			opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
 			if shapes {
@@ -63,6 +65,9 @@ func fusionOf(d device.Device) *fuse.Options {
 	if most := d.Limits().Buffers; most > 0 {
 		o.MaxBuffers, o.KernelBuffers = min(o.MaxBuffers, most), most
 	}
+	if t := d.Target(); len(t.Missing) > 0 {
+		o.Elsewhere = func(dt *uop.DType) bool { return !t.Emulates(dt) }
+	}
 	return &o
 }
 
@@ -89,6 +94,6 @@ func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.S
 	if err != nil {
 		return nil, nil, err
 	}
-	sched, err = cut(root, fusion, 0, false)
+	sched, err = cut(root, nil, fusion, 0, false)
 	return sched, buffers, err
 }

@@ -40,6 +40,7 @@ const (
 	NoLoopOrder       // no order of the loops has each reduction and store at its depth
 	Hazard            // an element would be read after another iteration has overwritten it
 	Dependent         // one of two siblings needs the other
+	Elsewhere         // only one of them runs on the host, as the device lacks a type
 	// Profit: the merged kernel would be right, but slower.
 	ConsumerContracts  // the consumer is a matrix product or convolution, whose loops are tiled as they are
 	ConsumerScatters   // the consumer adds each term where it belongs
@@ -75,7 +76,7 @@ const (
 var reasons = [...]string{
 	Pays: "pays", Opaque: "opaque kernel", OrderBetween: "a kernel must run between them", ReadsOtherOrder: "reads in another order than stored",
 	ReductionRepeated: "a reduction would be repeated", StoresTwice: "both store to one buffer", NoLoopOrder: "no order of the loops",
-	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", ConsumerContracts: "the consumer is a contraction",
+	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", Elsewhere: "one runs on the host", ConsumerContracts: "the consumer is a contraction",
 	ProducerScatters: "the producer scatters its terms",
 	ConsumerScatters: "the consumer scatters its terms", ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
 	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",

@@ -9,6 +9,8 @@
 // reads the row from memory once.
 package fuse
 
+import "polygrad/core/uop"
+
 // Options bound what may be merged.
 type Options struct {
 	// RowBytes is the most memory of a row that several loops of a kernel stream through: part of a cache.
@@ -24,6 +26,8 @@ type Options struct {
 	KernelBuffers int
 	// Machine has the costs of storing a value and loading it again.
 	Machine Machine
+	// Elsewhere are the types that the device lacks: kernels that use them run on the host. nil for none.
+	Elsewhere func(dt *uop.DType) bool
 	// Invocations: iterations of a kernel run at once, so none waits for another.
 	Invocations bool
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.

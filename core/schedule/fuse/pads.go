@@ -34,7 +34,7 @@ func storePads(root *uop.UOp) *uop.UOp {
 			}
 		}
 	}
-	return storeAll(root, stored)
+	return Stored(root, stored)
 }
 
 // ordered is what a view has all elements of, each once and in the order in which they are computed.
@@ -45,8 +45,8 @@ func ordered(u *uop.UOp) *uop.UOp {
 	return u
 }
 
-// storeAll gives some values of a graph, which may need each other, memory of their own.
-func storeAll(root *uop.UOp, stored map[*uop.UOp]bool) *uop.UOp {
+// Stored gives some values of a graph, which may need each other, memory of their own.
+func Stored(root *uop.UOp, stored map[*uop.UOp]bool) *uop.UOp {
 	if len(stored) == 0 {
 		return root
 	}

@@ -288,7 +288,7 @@ func storeScattered(root *uop.UOp) *uop.UOp {
 			stored[x] = true
 		}
 	}
-	return storeAll(root, stored)
+	return Stored(root, stored)
 }
 
 // inverse returns the inverse permutation.

@@ -11,6 +11,8 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 	c := candidate{body: b}
 	order, ok := loopOrder(b)
 	switch {
+	case f.o.Elsewhere != nil && slices.ContainsFunc(before, f.elsewhere) && !all(before, f.elsewhere):
+		c.reason = Elsewhere
 	case !ok:
 		c.reason = NoLoopOrder
 	case !hazardFree(b):
@@ -25,6 +27,15 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 		c.reason = f.o.judge(&c.costs)
 	}
 	return c
+}
+
+// elsewhere reports whether a kernel runs on the host.
+func (f *fuser) elsewhere(b *body) bool {
+	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return f.o.Elsewhere(u.DType.Base().Scalar()) })
+}
+
+func all[T any](list []T, f func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(x T) bool { return !f(x) })
 }
 
 func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
