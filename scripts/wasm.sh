@@ -27,8 +27,8 @@ else
   mkdir -p "$out"
   link -profile "$folder/linked.wasm" "$folder/profiled.wasm"
   for flag in --no-experimental-wasm-relaxed-simd --experimental-wasm-relaxed-simd; do
-    node bindings/js/scripts/profile.mjs "$folder/profiled.wasm" "$folder/profile" "$flag" >"$folder/tests" 2>&1 ||
-      { cat "$folder/tests"; exit 1; }
+    node bindings/js/scripts/profile.mjs "$folder/profiled.wasm" "$folder/profile" "$flag" >"$folder/tests" 2>&1 || true
   done
+  [[ -s "$folder/profile" ]] || { cat "$folder/tests"; exit 1; }
   link -divide "$folder/profile" "$folder/linked.wasm" "$out/polygrad.wasm" "$out/polygrad-deferred.wasm"
 fi
