@@ -5,8 +5,8 @@ python bench/transforms.py [--only PATTERN] [--rounds N] [--write FILE]
 Each row is one program of gradients, batches and loops, written with polygrad.func and
 polygrad.lax, with jax and jax.lax, and with torch.func where that has all of it. They run by turns
 in one process, and results are compared. polygrad and JAX are compiled whole (TinyJit, jax.jit),
-torch.func runs eagerly. The first call is tracing, transforming, compiling and running once, in
-a new process for each program: the median of three. Memory is that of temporaries.
+torch.func runs eagerly and by torch.compile. The first call is tracing, transforming, compiling and
+running once, in a new process for each program: the median of three. Memory is that of temporaries.
 """
 
 from __future__ import annotations
@@ -101,6 +101,7 @@ TORCH = Frame(
     torch.tensor,
     lambda x, *axes: x.permute(*axes),
 )
+PEERS = ("theirs", "torch", "inductor")
 # A program makes a function of arrays; its results are compared.
 Program = Callable[[Frame], Any]
 ROWS: dict[str, tuple[Program, list[Array]]] = {}
@@ -366,7 +367,9 @@ def leaves(x: Any) -> list[Any]:
     return [y for part in x for y in leaves(part)] if isinstance(x, (list, tuple)) else [x]
 
 
-def compiled(frame: Frame, program: Program, arrays: list[Array]) -> Callable[[], list[Any]]:
+def compiled(
+    frame: Frame, program: Program, arrays: list[Array], inductor: bool = False
+) -> Callable[[], list[Any]]:
     """Return a program as a function that waits for its results."""
     if frame is OURS:
         tensors = [Tensor(a).realize() for a in arrays]
@@ -388,6 +391,8 @@ def compiled(frame: Frame, program: Program, arrays: list[Array]) -> Callable[[]
         inputs, theirs = [jnp.asarray(a) for a in arrays], jax.jit(program(THEIRS))
         return lambda: leaves(jax.block_until_ready(theirs(*inputs)))
     given, eager = [torch.tensor(a) for a in arrays], program(TORCH)
+    if inductor:
+        eager = torch.compile(eager)
     return lambda: leaves(eager(*given))
 
 
@@ -412,6 +417,7 @@ def measure(name: str, rounds: int) -> dict[str, float]:
     runs = {"ours": compiled(OURS, program, arrays), "theirs": compiled(THEIRS, program, arrays)}
     if name in IN_TORCH:
         runs["torch"] = compiled(TORCH, program, arrays)
+        runs["inductor"] = compiled(TORCH, program, arrays, inductor=True)
     times: dict[str, list[float]] = {n: [] for n in runs}
     results: dict[str, list[Any]] = {}
     for _ in range(rounds + 1):
@@ -458,8 +464,8 @@ def main() -> None:
             name,
             duration(m["ours"] * 1e6),
             duration(m["theirs"] * 1e6),
-            duration(m["torch"] * 1e6) if "torch" in m else "",
-            f"{m['ours'] / min(m['theirs'], m.get('torch', m['theirs'])):.2f}",
+            *(duration(m[n] * 1e6) if n in m else "" for n in ("torch", "inductor")),
+            f"{m['ours'] / min(m[n] for n in PEERS if n in m):.2f}",
             duration(m["first"] * 1e6),
             duration(m["their first"] * 1e6),
             f"{m['first'] / m['their first']:.2f}",
@@ -470,16 +476,17 @@ def main() -> None:
         print(" | ".join(line), flush=True)
         lines.append(line)
     if options.write:
-        heads = ["", "polygrad", "JAX", "torch.func", "ratio"]
+        heads = ["", "polygrad", "JAX", "torch.func", "compiled", "ratio"]
         heads += ["first call", "JAX", "ratio", "memory", "JAX", "apart"]
         text = [
             "# Functions of functions against JAX and torch.func",
             "",
             "Gradients, batches, loops and samplers. polygrad and JAX are compiled whole (TinyJit,",
-            "jax.jit), torch.func runs eagerly; by turns in one process, medians. The ratio is to",
-            "the better of both. A first call traces, transforms, compiles and runs, in a new",
-            "process, the median of three. Memory is that of temporaries. apart is the greatest",
-            "difference, of the greatest result. Written by `make bench-transforms`.",
+            "jax.jit), torch.func runs eagerly and by torch.compile; by turns in one process,",
+            "medians. The ratio is to the best of them. A first call traces, transforms, compiles",
+            "and runs, in a new process, the median of three. Memory is that of temporaries. apart",
+            "is the greatest difference, of the greatest result.",
+            "Written by `make bench-transforms`.",
             "",
             *where(),
             f"- JAX {jax.__version__}, PyTorch {torch.__version__}",

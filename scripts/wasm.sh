@@ -22,12 +22,13 @@ if [[ -z "$divided" ]]; then
   mkdir -p "$(dirname "$out")"
   link "$folder/linked.wasm" "$out"
 else
-  # The functions that tests of training call are those of the first part, with and without fused
-  # multiply-adds in kernels.
+  # The functions that training calls are those of the first part: on one thread or two, with and
+  # without fused multiply-adds in kernels.
   mkdir -p "$out"
   link -profile "$folder/linked.wasm" "$folder/profiled.wasm"
-  for flag in --no-experimental-wasm-relaxed-simd --experimental-wasm-relaxed-simd; do
-    node bindings/js/scripts/profile.mjs "$folder/profiled.wasm" "$folder/profile" "$flag" >"$folder/tests" 2>&1 || true
+  for how in "1 --no-experimental-wasm-relaxed-simd" "2 --experimental-wasm-relaxed-simd"; do
+    # shellcheck disable=SC2086 # two arguments
+    node bindings/js/scripts/profile.mjs "$folder/profiled.wasm" "$folder/profile" $how >"$folder/tests" 2>&1 || true
   done
   [[ -s "$folder/profile" ]] || { cat "$folder/tests"; exit 1; }
   link -divide "$folder/profile" "$folder/linked.wasm" "$out/polygrad.wasm" "$out/polygrad-deferred.wasm"

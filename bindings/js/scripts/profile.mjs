@@ -1,10 +1,11 @@
 /**
  * Which functions of the library a page needs to train:
  *
- *     node scripts/profile.mjs MODULE OUT [FLAG]
+ *     node scripts/profile.mjs MODULE OUT THREADS FLAG
  *
- * runs tests on a module that "wasmlink -profile" wrote, and adds its bits, one for each function that was called, to those in a file.
- * What no test calls is the deferred part of the module in a page. FLAG is one of V8's.
+ * runs programs and tests on a module that "wasmlink -profile" wrote, and adds its bits, one for each function that was called, to
+ * those in a file.
+ * What they do not call is the deferred part of the module in a page. FLAG is one of V8's.
  */
 
 import fs from 'node:fs'
@@ -20,19 +21,77 @@ const ELEMENTWISE = [
 ]
 const FUNCTIONS = 32_768 // at most: the bits lie in the first 4 KiB of the memory
 
-const [, , module, out, flag] = process.argv
-if (out === undefined) {
-  console.error('usage: node scripts/profile.mjs MODULE OUT [FLAG]')
+const [, , module, out, threads, flag] = process.argv
+if (flag === undefined) {
+  console.error('usage: node scripts/profile.mjs MODULE OUT THREADS FLAG')
   process.exit(2)
 }
-if (flag !== undefined) setFlagsFromString(flag)
-Object.assign(process.env, { POLYGRAD_ENGINE: 'wasm', POLYGRAD_WASM: module, POLY_THREADS: '2' })
+setFlagsFromString(flag)
+Object.assign(process.env, { POLYGRAD_ENGINE: 'wasm', POLYGRAD_WASM: module, POLY_THREADS: threads })
 const require = createRequire(import.meta.url)
-const { Tensor } = require('..')
-const x = Tensor.rand(2, 3).add(0.5) // tests give seeds
-x.requiresGrad = true
-for (const name of ELEMENTWISE) x[name]().sum().backward()
-x.grad.tolist()
+const {
+  AdamW, BatchNorm, Conv2d, Dropout, Embedding, LayerNorm, Linear, MultiHeadAttention, SGD, Sequential, Tensor, TinyJit, compileStep,
+  getParameters
+} = require('..')
+
+// Tests are of few elements, and of numbers with a seed.
+const elements = Tensor.rand(2, 3).add(0.5)
+elements.requiresGrad = true
+for (const name of ELEMENTWISE) elements[name]().sum().backward()
+elements.grad.tolist()
+
+/** Trains a model of a usual size in compiled steps and by calls, and uses it. */
+function train (layers, Optimizer, input, classes) {
+  const model = new Sequential(...layers)
+  const optimizer = new Optimizer(getParameters(model), { lr: 1e-3 })
+  const y = Tensor.randint(input.shape[0], { high: classes }).realize()
+  const step = () => {
+    optimizer.zeroGrad()
+    const loss = model.forward(input).crossEntropy(y)
+    loss.backward()
+    optimizer.step()
+    return loss
+  }
+  const compiled = compileStep(step)
+  for (let k = 0; k < 3; k++) compiled.run()
+  compiled.lossValue()
+  Tensor.train(() => step().item())
+  const jit = new TinyJit((x) => model.forward(x).softmax().realize())
+  for (let k = 0; k < 3; k++) jit(input).toArray()
+  model.forward(input).argmax(1).eq(y).float().mean().item()
+}
+
+for (const rows of [1, 10, 32, 128]) {
+  for (const width of [64, 100, 784]) {
+    for (const hidden of [32, 128, 200]) {
+      const layers = [new Linear(width, hidden), (x) => x.relu(), new Linear(hidden, 10)]
+      train(layers, rows < 32 ? SGD : AdamW, Tensor.rand(rows, width).realize(), 10)
+    }
+  }
+}
+for (const size of [28, 31]) {
+  const layers = [
+    new Conv2d(1, 8, 3), new BatchNorm(8), (x) => x.relu().maxPool2d(),
+    new Conv2d(8, 16, 3, { padding: 1 }), (x) => x.relu().avgPool2d().flatten(1), new Dropout(0.1)
+  ]
+  const [, features] = new Sequential(...layers).forward(Tensor.rand(1, 1, size, size)).shape
+  train([...layers, new Linear(features, 10)], SGD, Tensor.rand(32, 1, size, size).realize(), 10)
+}
+for (const [length, width] of [[64, 64], [37, 48]]) {
+  const attention = new MultiHeadAttention(width, 4)
+  const layers = [
+    new Embedding(100, width), (x) => x.add(attention.forward(x)), new LayerNorm(width),
+    new Linear(width, 4 * width), (x) => x.gelu(), new Linear(4 * width, 100), (x) => x.mean(1)
+  ]
+  train(layers, AdamW, Tensor.randint(4, length, { high: 100 }).realize(), 100)
+}
+for (const n of [100, 300, 512]) {
+  const [a, b] = [Tensor.rand(n, n), Tensor.rand(n, n)]
+  const c = a.matmul(b)
+  const products = [c, a.matmul(b.transpose()), a.transpose().matmul(b), c.add(1).relu(), c.sum()]
+  const others = [a.softmax(1), a.sum(0), a.sum(1), a.max(), a.sin().mul(b).exp(), a.transpose().contiguous(), a.cumsum(1)]
+  for (const v of [...products, ...others]) v.realize()
+}
 for (const name of CALLED) require(`../test/${name}.test.js`)
 after(() => {
   const { engine } = require('../lib/library.js')
