@@ -50,6 +50,10 @@ var (
 	opNeg                           = mustFind("neg")
 	opAbs                           = mustFind("abs")
 	opSign                          = mustFind("sign")
+	opReal                          = mustFind("real")
+	opImag                          = mustFind("imag")
+	opConj                          = mustFind("conj")
+	opAngle                         = mustFind("angle")
 	opSin                           = mustFind("sin")
 	opCos                           = mustFind("cos")
 	opTan                           = mustFind("tan")
@@ -396,7 +400,7 @@ func (t *Tensor) Log10() *Tensor { return t.call1(opLog10, nil) }
 // Log1p returns log(1 + x), accurate near 0.
 func (t *Tensor) Log1p() *Tensor { return t.call1(opLog1p, nil) }
 
-// Sqrt returns the square root; NaN for negative numbers.
+// Sqrt returns the square root; NaN for negative real numbers.
 func (t *Tensor) Sqrt() *Tensor { return t.call1(opSqrt, nil) }
 
 // Rsqrt returns 1 / sqrt(x).
@@ -414,8 +418,21 @@ func (t *Tensor) Neg() *Tensor { return t.call1(opNeg, nil) }
 // Abs returns |x|.
 func (t *Tensor) Abs() *Tensor { return t.call1(opAbs, nil) }
 
-// Sign returns -1, 0 or +1; NaN stays NaN.
+// Sign returns -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.
 func (t *Tensor) Sign() *Tensor { return t.call1(opSign, nil) }
+
+// Real returns the real part; real numbers are their own.
+func (t *Tensor) Real() *Tensor { return t.call1(opReal, nil) }
+
+// Imag returns the imaginary part: zeros for real numbers.
+func (t *Tensor) Imag() *Tensor { return t.call1(opImag, nil) }
+
+// Conj returns the complex conjugate; real numbers are their own.
+func (t *Tensor) Conj() *Tensor { return t.call1(opConj, nil) }
+
+// Angle returns the angle of complex numbers with the positive real axis, in [-pi, pi].
+// That of real numbers is 0, or pi below 0.
+func (t *Tensor) Angle() *Tensor { return t.call1(opAngle, nil) }
 
 // Sin returns the sine.
 func (t *Tensor) Sin() *Tensor { return t.call1(opSin, nil) }

@@ -19,7 +19,7 @@ func make1(fn string, ctx uintptr, f func(g *uop.Graph) (*uop.UOp, error)) uintp
 
 func constant(fn string, ctx uintptr, dtype int32, v uop.Const) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt := must(dtypeOf(dtype))
+		dt := must(bufferType(dtype))
 		return tensor.Const(g, dt, v)
 	})
 }
@@ -82,7 +82,7 @@ func constLike(fn string, ctx, x uintptr, v uop.Const) uintptr {
 
 func buffer(fn string, ctx uintptr, size int64, dtype int32) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt := must(dtypeOf(dtype))
+		dt := must(bufferType(dtype))
 		return newBuffer(g, size, dt)
 	})
 }
@@ -108,7 +108,7 @@ func poly_buffer_by_id(ctx uintptr, size int64, dtype int32) uintptr {
 
 func poly_buffer_host(ctx uintptr, dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr) uintptr {
 	return buildNode("poly_buffer_host", ctx, func(c *context) (value, error) {
-		dt := must(dtypeOf(dtype))
+		dt := must(bufferType(dtype))
 		s := must(c.sizes("shape", shape, ndim))
 		v, err := c.hostBuffer(dt, s, data, nbytes)
 		return v, err
@@ -214,7 +214,7 @@ func poly_buffer_var(ctx uintptr, dtype unsafe.Pointer, x uintptr, inner *int64,
 // filled runs a request with a type and a shape.
 func filled(fn string, ctx uintptr, dtype int32, shape *int64, ndim int32, f func(g *uop.Graph, dt *uop.DType, s uop.Shape) (*uop.UOp, error)) uintptr {
 	return buildNode(fn, ctx, func(c *context) (value, error) {
-		dt := must(dtypeOf(dtype))
+		dt := must(bufferType(dtype))
 		s := must(c.sizes("shape", shape, ndim))
 		must(tensor.MostElements(s))
 		u, err := f(c.g, dt, s)
@@ -242,7 +242,7 @@ func poly_full_int_by_id(ctx uintptr, dtype int32, shape *int64, ndim int32, v i
 
 func arange(fn string, ctx uintptr, dtype int32, start, stop, step float64) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt := must(dtypeOf(dtype))
+		dt := must(bufferType(dtype))
 		number := func(v float64) uop.Const {
 			if f := float64(v); dt.IsInt() && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
 				return uop.Int(int64(f))
@@ -263,7 +263,7 @@ func poly_arange_by_id(ctx uintptr, dtype int32, start, stop, step float64) uint
 
 func linspace(fn string, ctx uintptr, dtype int32, start, stop float64, steps int64) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt := must(dtypeOf(dtype))
+		dt := must(bufferType(dtype))
 		return tensor.Linspace(g, uop.Float(float64(start)), uop.Float(float64(stop)), steps, dt)
 	})
 }
@@ -278,7 +278,7 @@ func poly_linspace_by_id(ctx uintptr, dtype int32, start, stop float64, steps in
 
 func eye(fn string, ctx uintptr, dtype int32, n, m int64) uintptr {
 	return make1(fn, ctx, func(g *uop.Graph) (*uop.UOp, error) {
-		dt := must(dtypeOf(dtype))
+		dt := must(bufferType(dtype))
 		return tensor.Eye(g, n, m, dt)
 	})
 }

@@ -16,19 +16,28 @@ var dtypes = []struct {
 	{"void", uop.Void}, {"bool", uop.Bool}, {"int8", uop.Int8}, {"uint8", uop.Uint8}, {"int16", uop.Int16},
 	{"uint16", uop.Uint16}, {"int32", uop.Int32}, {"uint32", uop.Uint32}, {"int64", uop.Int64}, {"uint64", uop.Uint64},
 	{"float16", uop.Float16}, {"bfloat16", uop.BFloat16}, {"float32", uop.Float32}, {"float64", uop.Float64},
-	{"index", uop.IndexT}, {"fp8e4m3", uop.FP8E4M3}, {"fp8e5m2", uop.FP8E5M2},
+	{"index", uop.IndexT}, {"fp8e4m3", uop.FP8E4M3}, {"fp8e5m2", uop.FP8E5M2}, {"complex64", uop.Complex64}, {"complex128", uop.Complex128},
 }
 
 // dtypeOf finds the tensor type of a number from C.
 func dtypeOf(id int32) (*uop.DType, error) {
 	if id < 0 || int(id) >= len(dtypes) {
-		return nil, badArg("dtype", "%d is not a data type, expected 1 to 13, 15 or 16", id)
+		return nil, badArg("dtype", "%d is not a data type, expected 1 to 13, or 15 to 18", id)
 	}
 	d := dtypes[id]
-	if !slices.Contains(uop.Scalars, d.dt) {
+	if !slices.Contains(uop.Scalars, d.dt) && !d.dt.IsComplex() {
 		return nil, badArg("dtype", "%s is not the type of a tensor", d.name)
 	}
 	return d.dt, nil
+}
+
+// bufferType is dtypeOf for memory of nodes, which is never complex: see core/uop.
+func bufferType(id int32) (*uop.DType, error) {
+	d, err := dtypeOf(id)
+	if err == nil && d.IsComplex() {
+		err = badArg("dtype", "%s is a type of arrays, expected a real type", d.NumpyName())
+	}
+	return d, err
 }
 
 // dtypeID is the number of a type, -1 if it has none.

@@ -82,7 +82,7 @@ func (c *context) ownBuffer(dt *uop.DType, s uop.Shape) (value, error) {
 
 func poly_from_host(ctx uintptr, dtype int32, shape *int64, ndim int32, data unsafe.Pointer, nbytes uintptr) uintptr {
 	return buildNode("poly_from_host", ctx, func(c *context) (value, error) {
-		dt := must(dtypeOf(dtype))
+		dt := must(bufferType(dtype))
 		s := must(sizes("shape", shape, ndim))
 		n := must(tensor.MostElements(s))
 		size := uintptr(n) * uintptr(dt.Itemsize())

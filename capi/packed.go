@@ -37,6 +37,7 @@ const (
 	callSlice
 	callEllipsis
 	callOther
+	callComplex
 )
 
 // maxCallDepth is how deep lists of arguments nest.
@@ -49,6 +50,9 @@ type reader struct {
 	// tensor finds the node of a handle.
 	tensor func(arg string, h uintptr) (*uop.UOp, error)
 }
+
+// complex is the number whose parts are stored in an element behind that of its kind.
+func (a callArg) complex() complex128 { return *(*complex128)(unsafe.Pointer(&a)) }
 
 // ellipsis is the argument "...".
 type ellipsis struct{}
@@ -150,8 +154,11 @@ func (r *reader) read(arg string, depth int) (any, error) {
 		return slice{}, nil
 	case callEllipsis:
 		return ellipsis{}, nil
+	case callComplex:
+		parts, err := r.next(arg)
+		return parts.complex(), err
 	}
-	return nil, badArg(arg, "kind %d, expected 0 to %d", a.kind, callOther)
+	return nil, badArg(arg, "kind %d, expected 0 to %d", a.kind, callComplex)
 }
 
 // list reads a list: []int64, []float64, []*uop.UOp or []any.

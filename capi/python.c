@@ -29,6 +29,8 @@ typedef intptr_t size;
   X(unsigned long long, to_uint, "PyLong_AsUnsignedLongLong", (object *)) \
   X(long long, to_int, "PyLong_AsLongLongAndOverflow", (object *, int *)) \
   X(double, to_double, "PyFloat_AsDouble", (object *)) \
+  X(double, real_of, "PyComplex_RealAsDouble", (object *)) \
+  X(double, imag_of, "PyComplex_ImagAsDouble", (object *)) \
   X(object *, tuple, "PyTuple_New", (size)) \
   X(int, tuple_set, "PyTuple_SetItem", (object *, size, object *)) \
   X(size, length, "PySequence_Size", (object *)) \
@@ -47,7 +49,7 @@ static struct {
   FUNCTIONS(POINTER)
   /* Objects of Python and of the package, in the order of _calls.py. */
   struct {
-    object *int_type, *float_type, *bool_type, *str_type, *tuple_type, *list_type, *range_type, *slice_type;
+    object *int_type, *float_type, *bool_type, *complex_type, *str_type, *tuple_type, *list_type, *range_type, *slice_type;
     object *none, *ellipsis, *yes, *not_implemented;
     object *tensor, *dtype, *symbol;                                /* classes */
     object *handle, *id, *node, *node_handle, *start, *stop, *step, *name; /* names of attributes */
@@ -190,6 +192,14 @@ static int pack_float(struct args *a, object *value) {
   return 0;
 }
 
+/* Adds a complex number: its parts are stored behind its kind. */
+static int pack_complex(struct args *a, object *value) {
+  double parts[2] = {py.real_of(value), py.imag_of(value)};
+  if (reserve(a, 2) < 0 || add(a, POLY_CALL_COMPLEX, 0, 0) < 0) return -1;
+  memcpy(a->at + a->n++, parts, sizeof parts);
+  return 0;
+}
+
 /* Adds a value, by the type that it has. */
 static int pack(struct args *a, object *value, int depth) {
   enum { DEEP = 16 };
@@ -201,6 +211,8 @@ static int pack(struct args *a, object *value, int depth) {
     if (!large) return rc;
   } else if (type == py.float_type) {
     return pack_float(a, value);
+  } else if (type == py.complex_type) {
+    return pack_complex(a, value);
   } else if (type == py.bool_type) {
     return add(a, POLY_CALL_BOOL, 0, value == py.yes);
   } else if (!large && (is_a(type, py.tuple_type) || is_a(type, py.list_type) || type == py.range_type)) {
@@ -345,6 +357,7 @@ static object *binary(object *self, object *const *args, size n) {
     }
     if (type == py.float_type) pack_float(&number, y);
     if (type == py.int_type) pack_int(&number, y, &large);
+    if (type == py.complex_type) pack_complex(&number, y);
     if (type == py.bool_type) add(&number, POLY_CALL_BOOL, 0, y == py.yes);
     if (number.n > 0) {
       void *state = py.unlock();

@@ -438,6 +438,20 @@ func ofBinary(op int32, err error) error {
 
 func poly_array_binary_number(op int32, x uintptr, number unsafe.Pointer, reversed int32) uintptr {
 	return deriveArray("poly_array_binary_number", x, func(c *context, v *variable.Variable) (*variable.Variable, error) {
+		if z, is := complexNumber(number); is {
+			return c.vars.Apply(func(us []*uop.UOp) (*uop.UOp, error) {
+				x := us[0]
+				y, err := tensor.ComplexNumber(c.g, z, x)
+				if err != nil {
+					return nil, err
+				}
+				if reversed != 0 {
+					x, y = y, x
+				}
+				r, err := tensor.Binary(tensor.BinaryOp(op), x, y)
+				return r, ofBinary(op, err)
+			}, v)
+		}
 		n, err := numberOf("number", number)
 		if err != nil {
 			return nil, err
@@ -447,6 +461,14 @@ func poly_array_binary_number(op int32, x uintptr, number unsafe.Pointer, revers
 			return r, ofBinary(op, err)
 		}, v)
 	})
+}
+
+// complexNumber reads a complex number, which takes two elements.
+func complexNumber(number unsafe.Pointer) (z complex128, is bool) {
+	if number == nil || (*callArg)(number).kind != callComplex {
+		return 0, false
+	}
+	return unsafe.Slice((*callArg)(number), 2)[1].complex(), true
 }
 
 // numberOf reads a number.
@@ -602,6 +624,10 @@ func (c *context) operandFor(arg string, v *variable.Variable, p unsafe.Pointer)
 	if a := (*callArg)(p); a.kind == callTensor {
 		x, err = c.array(arg, uintptr(a.word))
 		return x, func() {}, err
+	}
+	if z, is := complexNumber(p); is {
+		x, err = v.ComplexLike(z)
+		return x, func() { x.Drop() }, err
 	}
 	n, err := numberOf(arg, p)
 	if err != nil {

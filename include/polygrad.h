@@ -255,7 +255,9 @@ typedef enum PolyDTypeId {
   POLY_DTYPE_FLOAT64 = 13,
   POLY_DTYPE_INDEX = 14,
   POLY_DTYPE_FP8E4M3 = 15, /* since 2.0 */
-  POLY_DTYPE_FP8E5M2 = 16  /* since 2.0 */
+  POLY_DTYPE_FP8E5M2 = 16, /* since 2.0 */
+  POLY_DTYPE_COMPLEX64 = 17, /* of arrays alone: real and imaginary parts alternate; since 2.0 */
+  POLY_DTYPE_COMPLEX128 = 18 /* since 2.0 */
 } PolyDTypeId;
 
 /* Devices by number. AUTO and CPU select the device named by the environment variable
@@ -549,8 +551,9 @@ typedef enum PolyCallKind {
   POLY_CALL_TENSORS = 13, /* (p) n nodes, or in poly_array_call arrays */
   POLY_CALL_SLICE = 14,   /* of an index: start, stop and step follow; NONE leaves one open */
   POLY_CALL_ELLIPSIS = 15, /* of an index: all axes that the other items do not select from */
-  POLY_CALL_OTHER = 16    /* for bindings: a value of a type that no parameter takes; the name of the type, stored
+  POLY_CALL_OTHER = 16,   /* for bindings: a value of a type that no parameter takes; the name of the type, stored
                            * as CHARS, appears in the error */
+  POLY_CALL_COMPLEX = 17  /* a complex number: two double, stored in the array element that follows */
 } PolyCallKind;
 
 /* One argument. A parameter that is a list of numbers also accepts a single number. Names

@@ -9,6 +9,19 @@ package numpy
 
 import "polygrad"
 
+// Real returns the real part; real numbers are their own.
+func Real(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.real", []any{x})[0] }
+
+// Imag returns the imaginary part: zeros for real numbers.
+func Imag(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.imag", []any{x})[0] }
+
+// Conj returns the complex conjugate; real numbers are their own.
+func Conj(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.conj", []any{x})[0] }
+
+// Angle returns the angle of complex numbers with the positive real axis, in [-pi, pi].
+// That of real numbers is 0, or pi below 0.
+func Angle(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.angle", []any{x})[0] }
+
 // Abs returns |x|.
 func Abs(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.abs", []any{x})[0] }
 
@@ -72,7 +85,7 @@ func LogicalNot(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.logica
 // Negative returns -x.
 func Negative(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.negative", []any{x})[0] }
 
-// Sign returns -1, 0 or +1; NaN stays NaN.
+// Sign returns -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.
 func Sign(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.sign", []any{x})[0] }
 
 // Sin returns the sine.
@@ -84,7 +97,7 @@ func Sinh(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.sinh", []any
 // Square returns x * x.
 func Square(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.square", []any{x})[0] }
 
-// Sqrt returns the square root; NaN for negative numbers.
+// Sqrt returns the square root; NaN for negative real numbers.
 func Sqrt(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.sqrt", []any{x})[0] }
 
 // Tan returns the tangent.
@@ -229,15 +242,6 @@ func Round(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 
 // Positive returns the array itself.
 func Positive(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.positive", []any{x})[0] }
-
-// Conj returns the array itself: numbers are real.
-func Conj(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.conj", []any{x})[0] }
-
-// Real returns the array itself: numbers are real.
-func Real(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.real", []any{x})[0] }
-
-// Imag returns zeros: numbers are real.
-func Imag(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.imag", []any{x})[0] }
 
 // Signbit returns whether numbers are negative: true of -0, too.
 func Signbit(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.signbit", []any{x})[0] }

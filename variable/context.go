@@ -32,6 +32,7 @@ type Context struct {
 	values      value // the head of the list of all values
 	memory      map[*uop.UOp]*memory
 	computed    map[*uop.UOp]*value // the leaves with the elements of lazy nodes
+	planes      map[*uop.UOp]*value // those of complex ones, by their planes
 	clock       int64               // counts computed leaves
 	noGradDepth int                 // NoGrad calls that run
 	trace       *Trace
@@ -52,7 +53,7 @@ type Context struct {
 // NewContext makes a context on a graph, whose programs the executor runs.
 func NewContext(g *uop.Graph, executor func() (*exec.Executor, error)) *Context {
 	c := &Context{
-		Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{},
+		Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, planes: map[*uop.UOp]*value{},
 		arguments: map[*uop.UOp]*Tracing{}, exprs: map[*Expr]struct{}{},
 	}
 	c.call.ctx, c.seed, c.valueOf, c.computedOf, c.elementsOf = c, c.takeSeed, c.value, c.computedLeaf, c.elements
@@ -213,6 +214,9 @@ func (c *Context) newBuffer(dt *uop.DType, s uop.Shape) (*uop.UOp, error) {
 	n, err := tensor.MostElements(s)
 	if err != nil {
 		return nil, err
+	}
+	if dt.IsComplex() {
+		return tensor.Beginning(c.Graph.NewComplexBuffer(tensor.DeviceName, n, dt), s)
 	}
 	return tensor.Beginning(c.Graph.NewBuffer(tensor.DeviceName, n, dt), s)
 }

@@ -121,6 +121,8 @@ func copyRegion(dst, src region, sizes []int64, item int) {
 			*(*uint16)(a) = *(*uint16)(b)
 		case 4:
 			*(*uint32)(a) = *(*uint32)(b)
+		case 16:
+			*(*[2]uint64)(a) = *(*[2]uint64)(b)
 		default:
 			*(*uint64)(a) = *(*uint64)(b)
 		}

@@ -17,17 +17,20 @@ import (
 type Tracing struct {
 	caller string
 	ctx    *Context
-	args   []*value // retained
-	size   uop.Sint // of the batch, 0 if there is none
+	args   []*value   // retained
+	inputs []*uop.UOp // the nodes of args, packed
+	size   uop.Sint   // of the batch, 0 if there is none
 	axis   *transform.Axis
 	noGrad int // the depth of NoGrad outside
 }
 
 // An Expr is a function of tensors as a graph: outputs that are computed from inputs. Transformations make one of another.
 type Expr struct {
-	ctx             *Context
-	caller          string
-	inputs, outputs []*uop.UOp
+	ctx    *Context
+	caller string
+	// Complex tensors are real ones with a last axis of 2 (uop.UOp.Packed): inComplex and outComplex say which inputs and outputs are.
+	inputs, outputs       []*uop.UOp
+	inComplex, outComplex []bool
 	// size is that of the axes that the function was traced without, 0 if there are none.
 	size uop.Sint
 	// axis is the name of these axes, nil for none.
@@ -87,8 +90,17 @@ func (c *Context) begin(t *Tracing, like []*uop.UOp, shapes []uop.Shape) (_ *Tra
 	}
 	nodes := make([]*uop.UOp, len(like))
 	for i, u := range like {
-		if nodes[i], err = c.newBuffer(u.DType, shapes[i]); err != nil {
+		dt, s := u.DType, shapes[i]
+		if dt.IsComplex() {
+			dt, s = dt.Plane(), append(slices.Clone(s), uop.N(2))
+		}
+		packed, err := c.newBuffer(dt, s)
+		if err != nil {
 			return nil, nil, fmt.Errorf("argument %d: %w", i, err)
+		}
+		t.inputs, nodes[i] = append(t.inputs, packed), packed
+		if u.DType.IsComplex() {
+			nodes[i] = packed.Unpacked()
 		}
 	}
 	t.noGrad, c.noGradDepth = c.noGradDepth, 0
@@ -97,7 +109,7 @@ func (c *Context) begin(t *Tracing, like []*uop.UOp, shapes []uop.Shape) (_ *Tra
 		x := c.newValue(node)
 		x.argument = true
 		x.retain()
-		c.arguments[node.Base()] = t
+		c.arguments[node.Storage()] = t
 		t.args = append(t.args, x)
 		given = append(given, c.variable(x))
 	}
@@ -131,7 +143,7 @@ func (c *Context) Along(operation, name string, x *Variable) (out *Variable, err
 	if axis == nil {
 		return nil, fmt.Errorf("axis: no function is batched along the axis %q: see the name of the axis of vmap", name)
 	}
-	u := x.Node()
+	u := x.Node().Packed()
 	var made *uop.UOp
 	switch operation {
 	case "psum":
@@ -141,14 +153,22 @@ func (c *Context) Along(operation, name string, x *Variable) (out *Variable, err
 	case "axis_index":
 		made = axis.Index(u)
 	case "own":
-		if s := u.Shape(); len(s) == 0 || !s[0].IsNum(axis.Size) {
+		if s := x.Node().Shape(); len(s) == 0 || !s[0].IsNum(axis.Size) {
 			return nil, fmt.Errorf("x: has shape %s, expected a first axis of %d as the axis %q", u.Shape(), axis.Size, name)
 		}
 		made = axis.Own(u)
 	default:
 		return nil, fmt.Errorf("operation: %q, expected psum, all_gather, axis_index or own", operation)
 	}
-	return c.result(made, []*value{x.source()}), nil
+	return c.result(unpacked(made, operation != "axis_index" && x.Node().DType.IsComplex()), []*value{x.source()}), nil
+}
+
+// unpacked is a node of an Expr as one of a variable.
+func unpacked(u *uop.UOp, complex bool) *uop.UOp {
+	if complex {
+		return u.Unpacked()
+	}
+	return u
 }
 
 // innermost is the last tracing that has begun, nil for none.
@@ -208,8 +228,9 @@ func (t *Tracing) End(results []*Variable) (*Expr, error) {
 	}
 	e := &Expr{ctx: t.ctx, caller: t.caller, size: t.size, axis: t.axis, from: t.args}
 	t.ctx.exprs[e] = struct{}{}
+	e.inputs = t.inputs
 	for _, x := range t.args {
-		e.inputs = append(e.inputs, x.node)
+		e.inComplex = append(e.inComplex, x.node.DType.IsComplex())
 	}
 	for i, v := range results {
 		if v.ctx != t.ctx {
@@ -218,7 +239,9 @@ func (t *Tracing) End(results []*Variable) (*Expr, error) {
 		}
 		x := v.source()
 		x.retain()
-		e.outputs, e.from = append(e.outputs, v.Node()), append(e.from, x)
+		u := v.Node()
+		e.outputs, e.from = append(e.outputs, u.Packed()), append(e.from, x)
+		e.outComplex = append(e.outComplex, u.DType.IsComplex())
 	}
 	return e, nil
 }
@@ -245,9 +268,12 @@ func (e *Expr) Inputs() []*uop.UOp { return e.inputs }
 // Outputs are the expressions.
 func (e *Expr) Outputs() []*uop.UOp { return e.outputs }
 
-// with is another function, from what this one is computed from.
-func (e *Expr) with(inputs, outputs []*uop.UOp) *Expr {
-	made := &Expr{ctx: e.ctx, caller: e.caller, inputs: inputs, outputs: outputs, size: e.size, axis: e.axis, from: slices.Clone(e.from)}
+// with is another function, from what this one is computed from. inComplex and outComplex say which inputs and outputs are complex.
+func (e *Expr) with(inputs, outputs []*uop.UOp, inComplex, outComplex []bool) *Expr {
+	made := &Expr{
+		ctx: e.ctx, caller: e.caller, inputs: inputs, outputs: outputs, inComplex: inComplex, outComplex: outComplex,
+		size: e.size, axis: e.axis, from: slices.Clone(e.from),
+	}
 	for _, v := range made.from {
 		v.retain()
 	}
@@ -267,19 +293,20 @@ func (e *Expr) Apply(args []*Variable) ([]*Variable, error) {
 	if nodes, err = e.at(nodes); err != nil {
 		return nil, err
 	}
-	return e.ctx.results(nodes, from), nil
+	return e.results(nodes, from), nil
 }
 
 // Scan runs the function for each element of sequences, from their end with reverse. Its first inputs and outputs are the carry of carried
 // tensors; the other inputs are elements of the sequences, whose first axis has the given length. args are the initial carry and the sequences;
 // the results the carry at the end and the other outputs of all steps, stacked in the order of the sequences. Nothing is computed.
 func (e *Expr) Scan(carried int, length int64, reverse bool, args []*Variable) ([]*Variable, error) {
-	c := e.ctx
 	switch {
 	case carried < 0 || carried > len(e.inputs) || carried > len(e.outputs):
 		return nil, fmt.Errorf("carried: %d, expected 0 to the %d inputs and the %d outputs", carried, len(e.inputs), len(e.outputs))
 	case length < 0 || length > math.MaxInt32:
 		return nil, fmt.Errorf("length: %d, expected 0 to %d", length, math.MaxInt32)
+	case !slices.Equal(e.inComplex[:carried], e.outComplex[:carried]):
+		return nil, errors.New("a tensor of the carry is complex before a step or after it, expected one type")
 	}
 	nodes, from, err := e.operands(args, func(i int) uop.Shape {
 		if i < carried {
@@ -295,7 +322,7 @@ func (e *Expr) Scan(carried int, length int64, reverse bool, args []*Variable) (
 	if err != nil {
 		return nil, err
 	}
-	return c.results(slices.Concat(last, kept), from), nil
+	return e.results(slices.Concat(last, kept), from), nil
 }
 
 // While runs the function, whose outputs are those of a step and then a condition, on the inputs as long as the condition holds. args are the
@@ -306,6 +333,9 @@ func (e *Expr) While(args []*Variable) ([]*Variable, error) {
 		return nil, err
 	}
 	n := len(e.inputs)
+	if len(e.outputs) == n+1 && !slices.Equal(e.inComplex, e.outComplex[:n]) {
+		return nil, errors.New("a tensor of the carry is complex before a step or after it, expected one type")
+	}
 	if len(e.outputs) != n+1 {
 		return nil, fmt.Errorf("the function has %d inputs and %d outputs, expected one output for each input, and a condition", n, len(e.outputs))
 	}
@@ -314,7 +344,7 @@ func (e *Expr) While(args []*Variable) ([]*Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.ctx.results(last, from), nil
+	return e.results(last, from), nil
 }
 
 // Switch gives the outputs of one of several branches, each of which has as many. The first of args is its number, the others are operands: the
@@ -330,13 +360,16 @@ func (e *Expr) Switch(branches int, args []*Variable) ([]*Variable, error) {
 	n := len(e.outputs) / branches
 	var list [][]*uop.UOp
 	for k := range branches {
+		if !slices.Equal(e.outComplex[:n], e.outComplex[k*n:(k+1)*n]) {
+			return nil, fmt.Errorf("a result of branch %d is complex or real unlike that of branch 0, expected one type", k)
+		}
 		list = append(list, e.outputs[k*n:(k+1)*n:(k+1)*n])
 	}
 	results, err := transform.Switch(nodes[0], list, e.inputs[1:], nodes[1:])
 	if err != nil {
 		return nil, err
 	}
-	return e.ctx.results(results, from), nil
+	return e.results(results, from), nil
 }
 
 // graph is the function without its context.
@@ -384,13 +417,37 @@ func (e *Expr) CustomVJP(forward, backward *Expr, args []*Variable) ([]*Variable
 		if len(residuals) < len(results) {
 			return nil, fmt.Errorf("forward: returns %d tensors, expected the %d results, and residuals", len(residuals), len(results))
 		}
-		return transform.CustomVJP(results, nodes, residuals[len(results):], backward.graph())
+		return transform.CustomVJP(results, nodes, residuals[len(results):], e.cotangents(backward))
 	})
+}
+
+// cotangents is the function that computes gradients from residuals and cotangents of the outputs, by the derivatives by parts of complex tensors
+// instead of what users know: see conjugates.
+func (e *Expr) cotangents(backward *Expr) transform.Func {
+	f := backward.graph()
+	if !slices.Contains(backward.inComplex, true) && !slices.Contains(backward.outComplex, true) {
+		return f
+	}
+	first := len(f.Inputs) - len(e.outputs)
+	at := map[*uop.UOp]*uop.UOp{}
+	for i, u := range f.Inputs {
+		if i >= first && backward.inComplex[i] {
+			at[u] = conjugates([]*uop.UOp{u}, []bool{true})[0]
+		}
+	}
+	outputs, err := transform.Substitute(f.Outputs, at)
+	if err != nil {
+		return f // CustomVJP reports what the function is not
+	}
+	return transform.Func{Inputs: f.Inputs, Outputs: conjugates(outputs, backward.outComplex)}
 }
 
 // CustomVMap gives the outputs for arguments. Where they are batched, rules compute them that the host states when Transform reports them as missing;
 // host is what it makes them of. Nothing is computed.
 func (e *Expr) CustomVMap(host any, args []*Variable) ([]*Variable, error) {
+	if slices.Contains(e.inComplex, true) || slices.Contains(e.outComplex, true) {
+		return nil, errors.New("an argument or a result is complex, expected real tensors: see real, imag and complex")
+	}
 	return e.stated(args, nil, func(nodes []*uop.UOp) ([]*uop.UOp, error) {
 		return transform.CustomVMap(e.graph(), host, nodes, func(m *MissingRule) { e.ctx.missing = append(e.ctx.missing, m) })
 	})
@@ -464,7 +521,7 @@ func (e *Expr) stated(args []*Variable, more []*Expr, make func(nodes []*uop.UOp
 	if nodes, err = make(nodes); err != nil {
 		return nil, err
 	}
-	return e.ctx.results(nodes, from), nil
+	return e.results(nodes, from), nil
 }
 
 // at are the outputs for the nodes of arguments.
@@ -476,6 +533,14 @@ func (e *Expr) at(nodes []*uop.UOp) ([]*uop.UOp, error) {
 	return transform.Substitute(e.outputs, at)
 }
 
+// typeText is the type and shape of a node of an Expr, as users know them.
+func typeText(dt *uop.DType, s uop.Shape, complex bool) string {
+	if complex {
+		dt, s = uop.ComplexOf(dt), s[:len(s)-1]
+	}
+	return fmt.Sprintf("%s of shape %s", dt.NumpyName(), s)
+}
+
 // operands are the nodes of arguments of the types of the inputs and given shapes, and what results are computed from.
 func (e *Expr) operands(args []*Variable, shape func(i int) uop.Shape) (nodes []*uop.UOp, from []*value, err error) {
 	if len(args) != len(e.inputs) {
@@ -485,20 +550,20 @@ func (e *Expr) operands(args []*Variable, shape func(i int) uop.Shape) (nodes []
 		if v.ctx != e.ctx {
 			return nil, nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
 		}
-		u, in := v.Node(), e.inputs[i]
-		if want := shape(i); u.DType != in.DType || !u.Shape().Equal(want) {
-			return nil, nil, fmt.Errorf("argument %d is %s of shape %s, expected %s of shape %s", i, u.DType.NumpyName(), u.Shape(), in.DType.NumpyName(), want)
+		u, in := v.Node().Packed(), e.inputs[i]
+		if want := shape(i); u.DType != in.DType || !u.Shape().Equal(want) || v.Node().DType.IsComplex() != e.inComplex[i] {
+			return nil, nil, fmt.Errorf("argument %d is %s, expected %s", i, typeText(u.DType, u.Shape(), v.Node().DType.IsComplex()), typeText(in.DType, want, e.inComplex[i]))
 		}
 		nodes, from = append(nodes, u), append(from, v.source())
 	}
 	return nodes, append(from, e.from...), nil
 }
 
-// results are variables of nodes that are computed from values.
-func (c *Context) results(nodes []*uop.UOp, from []*value) []*Variable {
+// results are variables of the nodes of outputs, computed from values.
+func (e *Expr) results(nodes []*uop.UOp, from []*value) []*Variable {
 	out := make([]*Variable, len(nodes))
 	for i, u := range nodes {
-		out[i] = c.result(u, from)
+		out[i] = e.ctx.result(unpacked(u, e.outComplex[i]), from)
 	}
 	return out
 }
@@ -516,12 +581,34 @@ func (e *Expr) floating(of []int) error {
 	return nil
 }
 
-func (e *Expr) chosen(of []int) []*uop.UOp {
-	out := make([]*uop.UOp, len(of))
+func (e *Expr) chosen(of []int) []*uop.UOp { return chosenOf(e.inputs, of) }
+
+func chosenOf[T any](all []T, of []int) []T {
+	out := make([]T, len(of))
 	for k, i := range of {
-		out[k] = e.inputs[i]
+		out[k] = all[i]
 	}
 	return out
+}
+
+// conjugates are packed tensors with the conjugates of complex ones. A gradient by a complex tensor is the derivative by the real part less i
+// times that by the imaginary one, and cotangents of complex outputs are of that kind, as in JAX.
+func conjugates(packed []*uop.UOp, complex []bool) []*uop.UOp {
+	out := slices.Clone(packed)
+	for i, u := range packed {
+		if complex[i] {
+			out[i] = tensor.Conjugated(u.Unpacked()).Packed()
+		}
+	}
+	return out
+}
+
+// real is an error for complex tensors among inputs and outputs.
+func (e *Expr) real(of []int) error {
+	if slices.Contains(chosenOf(e.inComplex, of), true) || slices.Contains(e.outComplex, true) {
+		return fmt.Errorf("an argument or a result is complex: %s is of real functions, see vjp and jvp", e.caller)
+	}
+	return nil
 }
 
 // orZero is a node, or zeros like another one for nil.
@@ -550,7 +637,8 @@ func (e *Expr) JVP(of []int) (*Expr, error) {
 	for i, u := range e.outputs {
 		found[i] = orZero(found[i], u)
 	}
-	return e.with(slices.Concat(e.inputs, tangents), slices.Concat(e.outputs, found)), nil
+	return e.with(slices.Concat(e.inputs, tangents), slices.Concat(e.outputs, found),
+		slices.Concat(e.inComplex, chosenOf(e.inComplex, of)), slices.Concat(e.outComplex, e.outComplex)), nil
 }
 
 // VJP is the function of the inputs, and of one cotangent for each output, that gives the gradients by some inputs (reverse mode): of the
@@ -563,11 +651,12 @@ func (e *Expr) VJP(of []int) (*Expr, error) {
 	for i, u := range e.outputs {
 		cotangents[i] = argument(u, u.Shape())
 	}
-	grads, err := pullback(e.outputs, e.chosen(of), cotangents)
+	grads, err := pullback(e.outputs, e.chosen(of), conjugates(cotangents, e.outComplex))
 	if err != nil {
 		return nil, err
 	}
-	return e.with(slices.Concat(e.inputs, cotangents), grads), nil
+	by := chosenOf(e.inComplex, of)
+	return e.with(slices.Concat(e.inputs, cotangents), conjugates(grads, by), slices.Concat(e.inComplex, e.outComplex), by), nil
 }
 
 // pullback are gradients by reverse mode; outputs of other types than floats have none.
@@ -599,13 +688,14 @@ func (e *Expr) Grad(of []int) (*Expr, error) {
 	}
 	loss := e.outputs[0]
 	if n := len(loss.Shape()); n > 0 || !loss.DType.IsFloat() {
-		return nil, fmt.Errorf("the function returns %s of shape %s, expected a loss: a scalar of a floating type (see sum and mean)", loss.DType.NumpyName(), loss.Shape())
+		return nil, fmt.Errorf("the function returns %s, expected a loss: a scalar of a floating type (see sum and mean)", typeText(loss.DType, loss.Shape(), e.outComplex[0]))
 	}
 	grads, err := gradient.Of(loss, e.chosen(of), nil)
 	if err != nil {
 		return nil, err
 	}
-	return e.with(e.inputs, slices.Concat(grads, e.outputs)), nil
+	by := chosenOf(e.inComplex, of)
+	return e.with(e.inputs, slices.Concat(conjugates(grads, by), e.outputs), e.inComplex, slices.Concat(by, e.outComplex)), nil
 }
 
 // sizeOfAxes is the number of elements of a shape of numbers.
@@ -629,7 +719,7 @@ func basis(like *uop.UOp, n int64) (transform.Batched, error) {
 // JacFwd is the function of the inputs that gives, for each output and each of some inputs, the Jacobian, of the shape of the output
 // followed by that of the input: in forward mode, a tangent for each element of the input at once.
 func (e *Expr) JacFwd(of []int) (*Expr, error) {
-	if err := e.floating(of); err != nil {
+	if err := errors.Join(e.floating(of), e.real(of)); err != nil {
 		return nil, err
 	}
 	all := make([][]*uop.UOp, len(of))
@@ -666,12 +756,12 @@ func (e *Expr) JacFwd(of []int) (*Expr, error) {
 			outputs = append(outputs, all[k][i])
 		}
 	}
-	return e.with(e.inputs, outputs), nil
+	return e.with(e.inputs, outputs, e.inComplex, make([]bool, len(outputs))), nil
 }
 
 // JacRev is JacFwd in reverse mode: a cotangent for each element of an output at once.
 func (e *Expr) JacRev(of []int) (*Expr, error) {
-	if err := e.floating(of); err != nil {
+	if err := errors.Join(e.floating(of), e.real(of)); err != nil {
 		return nil, err
 	}
 	wrt := e.chosen(of)
@@ -698,7 +788,7 @@ func (e *Expr) JacRev(of []int) (*Expr, error) {
 			outputs = append(outputs, r.Whole(uop.N(n)).Reshape(slices.Concat(u.Shape(), wrt[k].Shape())))
 		}
 	}
-	return e.with(e.inputs, outputs), nil
+	return e.with(e.inputs, outputs, e.inComplex, make([]bool, len(outputs))), nil
 }
 
 // Select is the function that gives some of the outputs.
@@ -710,7 +800,7 @@ func (e *Expr) Select(outputs []int) (*Expr, error) {
 		}
 		kept = append(kept, e.outputs[i])
 	}
-	return e.with(e.inputs, kept), nil
+	return e.with(e.inputs, kept, e.inComplex, chosenOf(e.outComplex, outputs)), nil
 }
 
 // Batch is the function for all elements of a batch: input i has the batch as axis in[i], output i as axis out[i]; Unmapped inputs are the
@@ -728,6 +818,14 @@ func (e *Expr) Batch(size int64, in, out []int) (*Expr, error) {
 	return e.batch(uop.N(size), in, out)
 }
 
+// rank is the number of axes of a node of an Expr, as users know them.
+func rank(u *uop.UOp, complex bool) int {
+	if complex {
+		return len(u.Shape()) - 1
+	}
+	return len(u.Shape())
+}
+
 func (e *Expr) batch(size uop.Sint, in, out []int) (*Expr, error) {
 	if len(in) != len(e.inputs) || len(out) != len(e.outputs) {
 		return nil, fmt.Errorf("%d and %d axes, expected one for each of %d inputs and %d outputs", len(in), len(out), len(e.inputs), len(e.outputs))
@@ -737,7 +835,7 @@ func (e *Expr) batch(size uop.Sint, in, out []int) (*Expr, error) {
 		if in[i] == Unmapped {
 			continue
 		}
-		if n := len(u.Shape()); in[i] < 0 || in[i] > n {
+		if n := rank(u, e.inComplex[i]); in[i] < 0 || in[i] > n {
 			return nil, fmt.Errorf("in_axes: %d for argument %d, expected 0 to %d", in[i], i, n)
 		}
 		inputs[i] = argument(u, slices.Insert(slices.Clone(u.Shape()), in[i], size))
@@ -757,13 +855,13 @@ func (e *Expr) batch(size uop.Sint, in, out []int) (*Expr, error) {
 			return nil, fmt.Errorf("out_axes: none for result %d, which differs among the elements of the batch", i)
 		case out[i] == Unmapped:
 			outputs[i] = v.Node
-		case out[i] < 0 || out[i] > len(e.outputs[i].Shape()):
-			return nil, fmt.Errorf("out_axes: %d for result %d of shape %s, expected 0 to %d", out[i], i, e.outputs[i].Shape(), len(e.outputs[i].Shape()))
+		case out[i] < 0 || out[i] > rank(e.outputs[i], e.outComplex[i]):
+			return nil, fmt.Errorf("out_axes: %d for result %d of shape %s, expected 0 to %d", out[i], i, e.outputs[i].Shape()[:rank(e.outputs[i], e.outComplex[i])], rank(e.outputs[i], e.outComplex[i]))
 		default:
 			outputs[i] = moveAxis(v.Whole(size), 0, out[i])
 		}
 	}
-	return e.with(inputs, outputs), nil
+	return e.with(inputs, outputs, e.inComplex, e.outComplex), nil
 }
 
 // moveAxis moves an axis to another place.

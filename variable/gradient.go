@@ -13,13 +13,13 @@ import (
 
 // RequiresGrad reports whether the variable, or one that it is computed from, receives a gradient in Backward.
 func (v *Variable) RequiresGrad() bool {
-	return v.requiresGrad || v.differentiable() && v.Node().DType.IsFloat()
+	return v.requiresGrad || v.differentiable() && v.Node().DType.IsDifferentiable()
 }
 
 // SetRequiresGrad sets whether the variable receives a gradient in Backward. Integer types are an error. A detached view becomes a leaf
 // with a copy of its elements.
 func (v *Variable) SetRequiresGrad(on bool) error {
-	if on && v.detached && v.Node().DType.IsFloat() {
+	if on && v.detached && v.Node().DType.IsDifferentiable() {
 		if err := v.materialize(); err != nil {
 			return err
 		}
@@ -37,8 +37,8 @@ func (v *Variable) SetRequiresGrad(on bool) error {
 		}
 		return nil
 	}
-	if !x.node.DType.IsFloat() {
-		return fmt.Errorf("the tensor is %s, expected a floating type", x.node.DType.NumpyName())
+	if !x.node.DType.IsDifferentiable() {
+		return fmt.Errorf("the tensor is %s, expected a floating type, real or complex", x.node.DType.NumpyName())
 	}
 	if !v.IsView() && x.flow != flowAlways && v.ctx.trace == nil {
 		// Other readers of the elements must not take part in the gradient of this leaf.
@@ -152,6 +152,9 @@ func (g *Variable) leadsTo(v *Variable) bool {
 func (v *Variable) incoming(g *Variable) (*uop.UOp, []*value, error) {
 	node := v.Node()
 	if g == nil {
+		if node.DType.IsComplex() {
+			return nil, nil, fmt.Errorf("gradient: not given: the tensor is %s, expected a real one, as abs is, or a gradient", node.DType.NumpyName())
+		}
 		if tensor.Elements(node) != 1 {
 			return nil, nil, fmt.Errorf("gradient: not given: the tensor has shape %s, expected one element or a gradient", node.Shape())
 		}
@@ -295,40 +298,83 @@ func (c *Context) differentiate(node, seed *uop.UOp, wrt []*uop.UOp, root *value
 	origins, leaves := rewrite.Map{}, rewrite.Map{}
 	root.visit(func(x *value) {
 		if x.origin != nil {
-			origins[x.node] = x.origin.node
-			if x.lazyNode == x.origin.node && x.lazyNode.Base().Op != uop.ConstOp {
-				leaves[x.lazyNode] = x.node
+			to, from := planes(x.origin.node), planes(x.node)
+			for i, u := range from {
+				origins[u] = to[i]
+				if x.lazyNode == x.origin.node && to[i].Base().Op != uop.ConstOp {
+					leaves[to[i]] = u
+				}
 			}
 		}
 	})
-	whole := rewrite.Substitute(node, origins)
+	outputs, seeds := planes(node), []*uop.UOp{seed}
+	for i, u := range outputs {
+		outputs[i] = rewrite.Substitute(u, origins)
+	}
+	if seed != nil {
+		seeds = planes(tensor.Conjugated(seed))
+	}
 	below := map[*uop.UOp]bool{}
-	for _, u := range whole.ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Detach }) {
-		below[u] = true
-	}
-	at := make([]*uop.UOp, len(wrt))
-	for i, u := range wrt {
-		at[i] = rewrite.Substitute(u, origins)
-		if !below[at[i]] { // computed after it was used: the graph has its lazy node
-			at[i] = rewrite.Substitute(u, c.lazyNodes())
+	for _, output := range outputs {
+		for _, u := range output.ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Detach && !below[u] }) {
+			below[u] = true
 		}
-		depends = append(depends, below[at[i]])
 	}
-	grads, err = gradient.Of(whole, at, seed)
+	var at []*uop.UOp
+	depends = make([]bool, len(wrt))
+	for i, u := range wrt {
+		for _, p := range planes(u) {
+			to := rewrite.Substitute(p, origins)
+			if !below[to] { // computed after it was used: the graph has its lazy node
+				to = rewrite.Substitute(p, c.lazyNodes())
+			}
+			depends[i] = depends[i] || below[to]
+			at = append(at, to)
+		}
+	}
+	grads, err = gradient.OfSeveral(outputs, at, seeds)
 	for i, g := range grads {
 		if g != nil {
 			grads[i] = rewrite.Substitute(g, leaves)
 		}
 	}
-	return grads, depends, err
+	return conjugateGradients(wrt, grads), depends, err
+}
+
+// planes are the real tensors that a node is made of: the two planes of a complex one, otherwise the node.
+func planes(u *uop.UOp) []*uop.UOp {
+	if !u.DType.IsComplex() {
+		return []*uop.UOp{u}
+	}
+	re, im := u.Planes()
+	return []*uop.UOp{re, im}
+}
+
+// conjugateGradients makes gradients by planes those by complex tensors: the derivative by the real part less i times that by the imaginary
+// one, as in JAX.
+func conjugateGradients(wrt, grads []*uop.UOp) []*uop.UOp {
+	if grads == nil {
+		return nil
+	}
+	out := make([]*uop.UOp, len(wrt))
+	for i, u := range wrt {
+		out[i], grads = grads[0], grads[1:]
+		if u.DType.IsComplex() {
+			out[i], grads = tensor.Conjugated(uop.ComplexPair(out[i], grads[0])), grads[1:]
+		}
+	}
+	return out
 }
 
 // lazyNodes maps leaves to the lazy nodes they were computed from.
 func (c *Context) lazyNodes() rewrite.Map {
 	m := make(rewrite.Map, len(c.computed))
 	for lazy, leaf := range c.computed {
-		if lazy.Base().Op != uop.ConstOp { // a number may stand elsewhere in the graph
-			m[leaf.node] = lazy
+		to := planes(lazy)
+		for i, u := range planes(leaf.node) {
+			if to[i].Base().Op != uop.ConstOp { // a number may stand elsewhere in the graph
+				m[u] = to[i]
+			}
 		}
 	}
 	return m

@@ -108,7 +108,7 @@ func (b *batch) commit() {
 			continue // another value of the same node was handled
 		}
 		leaf.flow = v.flow
-		if v.flow == flowAlways && v.node.DType.IsFloat() {
+		if v.flow == flowAlways && v.node.DType.IsDifferentiable() {
 			leaf.origin = v
 			v.retainHistory()
 		}
@@ -148,6 +148,9 @@ func (c *Context) readComputed(v *value) *uop.UOp {
 		if leaf := c.computed[u]; leaf != nil && leaf.computedAt > v.made && u.Base().Op != uop.ConstOp { // programs know numbers better than memory
 			leaves[u] = leaf.node
 		}
+		if leaf := c.planes[u]; leaf != nil && leaf.computedAt > v.made && u.Base().Op != uop.ConstOp {
+			leaves[u] = planeOf(leaf.node, leaf.lazyNode, u)
+		}
 	}
 	return rewrite.Substitute(v.node, leaves)
 }
@@ -177,12 +180,33 @@ func (c *Context) recordComputed(leaf *value, node *uop.UOp) {
 	c.clock++
 	leaf.lazyNode, leaf.computedAt = node, c.clock
 	c.computed[node] = leaf
+	if node.DType.IsComplex() {
+		re, im := node.Planes()
+		c.planes[re], c.planes[im] = leaf, leaf
+	}
+}
+
+// planeOf is the plane of a complex tensor that corresponds to one of another.
+func planeOf(x, like, plane *uop.UOp) *uop.UOp {
+	re, im := x.Planes()
+	if first, _ := like.Planes(); first == plane {
+		return re
+	}
+	return im
 }
 
 // forgetComputed removes the record of a leaf.
 func (c *Context) forgetComputed(leaf *value) {
 	if leaf.lazyNode != nil {
 		delete(c.computed, leaf.lazyNode)
+		if leaf.lazyNode.DType.IsComplex() {
+			re, im := leaf.lazyNode.Planes()
+			for _, u := range []*uop.UOp{re, im} {
+				if c.planes[u] == leaf {
+					delete(c.planes, u)
+				}
+			}
+		}
 		leaf.lazyNode = nil
 	}
 }

@@ -86,10 +86,23 @@ func (v *Variable) Replace(by *Variable) error {
 // ScalarLike is a variable of shape () and the type of v. A fraction for an integer type is an error.
 func (v *Variable) ScalarLike(x uop.Const) (*Variable, error) {
 	dt := v.Node().DType
-	if x.IsFloat() && !dt.IsFloat() && (math.IsInf(x.F(), 0) || x.F() != math.Trunc(x.F())) {
+	if x.IsFloat() && !dt.IsDifferentiable() && (math.IsInf(x.F(), 0) || x.F() != math.Trunc(x.F())) {
 		return nil, fmt.Errorf("x: is %s, expected a number of the tensor's %s", x, dt.NumpyName())
 	}
 	u, err := tensor.Full(v.ctx.Graph, uop.Shape{}, x, dt)
+	if err != nil {
+		return nil, err
+	}
+	return v.ctx.FromNode(u), nil
+}
+
+// ComplexLike is ScalarLike for a complex number.
+func (v *Variable) ComplexLike(z complex128) (*Variable, error) {
+	node := v.Node()
+	if !node.DType.IsComplex() {
+		return nil, fmt.Errorf("x: is %v, expected a number of the tensor's %s", z, node.DType.NumpyName())
+	}
+	u, err := tensor.ComplexNumber(v.ctx.Graph, z, node)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 			}
 			o.leaf = leaf
 			s.retained = append(s.retained, c.variable(leaf))
-			outs[leaf.node.Base()] = i
+			outs[leaf.node.Storage()] = i
 			if tensor.Elements(v.node) > 0 {
 				store, err := tensor.Store(leaf.node, v.node)
 				if err != nil {
@@ -185,14 +185,14 @@ func (s *Step) computeInvariants(sink *uop.UOp) (*uop.UOp, error) {
 	c := s.ctx
 	var changing []*uop.UOp
 	for _, in := range s.inputs {
-		changing = append(changing, in.node.Base())
+		changing = append(changing, in.node.Storage())
 	}
 	for _, sd := range s.seeds {
-		changing = append(changing, sd.leaf.node.Base())
+		changing = append(changing, sd.leaf.node.Storage())
 	}
 	for _, g := range s.grads {
 		if g.read != nil {
-			changing = append(changing, g.read.node.Base())
+			changing = append(changing, g.read.node.Storage())
 		}
 	}
 	var parts []*Variable
@@ -219,19 +219,19 @@ func (s *Step) locate(b *uop.UOp, outs map[*uop.UOp]int, used map[*uop.UOp]*cell
 		return p, nil
 	}
 	for i, in := range s.inputs {
-		if in.node.Base() == b {
+		if in.node.Storage() == b {
 			p.input = i
 			return p, nil
 		}
 	}
 	for _, g := range s.grads {
-		if g.read != nil && g.read.node.Base() == b {
+		if g.read != nil && g.read.node.Storage() == b {
 			p.grad = g
 			return p, nil
 		}
 	}
 	for v := s.ctx.values.next; v != &s.ctx.values; v = v.next {
-		if !v.leaf || v.node.Base() != b {
+		if !v.leaf || v.node.Storage() != b {
 			continue
 		}
 		if v.mem == nil {

@@ -193,7 +193,7 @@ func (t *Trace) capture(x *cell) {
 	if t.created[x] || t.before[x] != nil {
 		return
 	}
-	if t.captured[x.value.node.Base()] == x { // clones that the function made read the memory that the run finds
+	if t.captured[x.value.node.Storage()] == x { // clones that the function made read the memory that the run finds
 		return
 	}
 	c := t.ctx
@@ -208,7 +208,7 @@ func (t *Trace) capture(x *cell) {
 		}
 	}
 	if x.unshare(c) == nil {
-		t.captured[x.value.node.Base()] = x
+		t.captured[x.value.node.Storage()] = x
 	}
 }
 

@@ -118,7 +118,7 @@ func (c *Context) newLeaf(dt *uop.DType, s uop.Shape, m *memory) (*value, error)
 }
 
 // bind makes the memory of a leaf available to kernels.
-func (c *Context) bind(v *value) { c.memory[v.node.Base()] = v.mem }
+func (c *Context) bind(v *value) { c.memory[v.node.Storage()] = v.mem }
 
 // historyOnly reports whether only histories refer to a value.
 func (v *value) historyOnly() bool { return v.refs == 0 && v.histories > 0 }
@@ -189,7 +189,7 @@ func (v *value) free() {
 		c.unbind(v)
 	}
 	if v.argument {
-		delete(c.arguments, v.node.Base())
+		delete(c.arguments, v.node.Storage())
 	}
 	if v.mem != nil {
 		v.mem.free()
@@ -206,7 +206,7 @@ func (v *value) free() {
 	v.from = nil
 }
 
-func (c *Context) unbind(v *value) { delete(c.memory, v.node.Base()) }
+func (c *Context) unbind(v *value) { delete(c.memory, v.node.Storage()) }
 
 // set replaces the value of a cell.
 func (x *cell) set(v *value) {

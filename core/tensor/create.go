@@ -9,6 +9,9 @@ import (
 // full is a tensor of one value. Its CONST has a UNIQUE source, so it is never shared with another tensor.
 func full(g *uop.Graph, s uop.Shape, v uop.Const, dt *uop.DType) *uop.UOp {
 	needShape("shape", s)
+	if dt.IsComplex() {
+		return uop.ComplexPair(full(g, s, v, dt.Plane()), full(g, s, uop.Int(0), dt.Plane()))
+	}
 	src := []*uop.UOp{g.NewUnique(), g.DeviceOp(DeviceName)}
 	c := g.New(uop.ConstOp, dt, src, v.As(dt), nil)
 	return c.Reshape(onesShape(len(s))).Expand(s)

@@ -153,7 +153,7 @@ func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 			}
 		}
 	}
-	if len(xs) > 1 && !asTinygrad(xs[0]) && !slices.ContainsFunc(xs, func(x *uop.UOp) bool { return !x.DType.IsFloat() }) {
+	if len(xs) > 1 && !asTinygrad(xs[0]) && !slices.ContainsFunc(xs, func(x *uop.UOp) bool { return !x.DType.IsDifferentiable() }) {
 		xs, terms.in = einsumPairs(xs, terms, sizes)
 	}
 	return einsumProduct(xs, terms.in, terms.out, sizes)
@@ -161,6 +161,9 @@ func einsum(formula string, xs []*uop.UOp) *uop.UOp {
 
 // einsumProduct aligns all operands to the sorted letters, multiplies, sums over letters missing in the result, and permutes.
 func einsumProduct(xs []*uop.UOp, in []string, out string, sizes map[byte]uop.Sint) *uop.UOp {
+	if len(xs) <= 2 && slices.ContainsFunc(xs, func(x *uop.UOp) bool { return x.DType.IsComplex() }) {
+		return productOfPlanes(xs, func(planes []*uop.UOp) *uop.UOp { return einsumProduct(planes, in, out, sizes) })
+	}
 	letters := []byte(strings.Join(in, ""))
 	slices.Sort(letters)
 	letters = slices.Compact(letters)

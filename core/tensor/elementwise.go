@@ -16,10 +16,18 @@ const (
 // binary is one primitive on two operands after promotion and broadcasting.
 func binary(op uop.Op, a, b operand) *uop.UOp {
 	x, y := matched(a, b)
+	if x.DType.IsComplex() {
+		return complexBinary(op, x, y)
+	}
 	return x.Alu(op, y)
 }
 
-func cast(x *uop.UOp, dt *uop.DType) *uop.UOp { return x.Cast(dt) }
+func cast(x *uop.UOp, dt *uop.DType) *uop.UOp {
+	if x.DType.IsComplex() || dt.IsComplex() {
+		return castComplex(x, dt)
+	}
+	return x.Cast(dt)
+}
 
 // asFloat promotes integers and bools to a floating point type.
 func asFloat(x *uop.UOp) *uop.UOp { return cast(x, uop.LeastUpperFloat(x.DType)) }
@@ -46,7 +54,12 @@ func div(a, b operand) *uop.UOp {
 	return quotient(matched(a, b))
 }
 
-func quotient(x, y *uop.UOp) *uop.UOp { return mul(asFloat(x), reciprocal(asFloat(y))) }
+func quotient(x, y *uop.UOp) *uop.UOp {
+	if x.DType.IsComplex() {
+		return complexOf(x).over(complexOf(y)).joined()
+	}
+	return mul(asFloat(x), reciprocal(asFloat(y)))
+}
 
 // truncDiv is a / b rounded towards zero.
 func truncDiv(a, b operand) *uop.UOp {
@@ -89,6 +102,9 @@ func truncMod(a, b operand) *uop.UOp {
 // pow is a**b. Integers to a negative or tensor power are computed in float64 and rounded.
 func pow(a, b operand) *uop.UOp {
 	base, exponent := matched(a, b)
+	if base.DType.IsComplex() {
+		return complexOf(base).pow(complexOf(exponent)).joined()
+	}
 	if base.DType.IsFloat() {
 		r := base.Alu(uop.Pow, exponent)
 		if x, ok := a.(*uop.UOp); ok && !x.DType.IsFloat() {
@@ -183,6 +199,8 @@ func minimum(a, b operand) *uop.UOp {
 // inverse turns the order of the values around: -x, for integers not x (which does not overflow).
 func inverse(x *uop.UOp) *uop.UOp {
 	switch {
+	case x.DType.IsComplex():
+		fail("x", "is %s: complex numbers have no order, compare real, imag or abs", x.DType)
 	case x.DType.IsFloat():
 		return neg(x)
 	case x.DType.IsInt():
@@ -204,7 +222,16 @@ func where(cond *uop.UOp, x, y operand) *uop.UOp {
 	cond, a = spread(cond, asTensor(x, cond))
 	cond, b = spread(cond, asTensor(y, cond))
 	a, b = matched(a, b)
-	return cast(cond, uop.Bool).Alu(uop.Where, a, b)
+	cond = cast(cond, uop.Bool)
+	if a.DType.IsComplex() {
+		v, w := complexOf(a), complexOf(b)
+		r := complexPlanes{cond.Alu(uop.Where, v.re, w.re), nil}
+		if v.im != nil || w.im != nil {
+			r.im = cond.Alu(uop.Where, v.imag(), w.imag())
+		}
+		return r.joined()
+	}
+	return cond.Alu(uop.Where, a, b)
 }
 
 // seldom is where(cond, rare, usual) for a condition that hardly ever holds and an expensive first choice.
@@ -226,6 +253,10 @@ func clamp(x *uop.UOp, lo, hi operand) *uop.UOp {
 func isNaN(x *uop.UOp) *uop.UOp { return ne(x, x) }
 
 func isInf(x *uop.UOp) *uop.UOp {
+	if x.DType.IsComplex() {
+		z := complexOf(x)
+		return bitOr(isInf(z.re), isInf(z.imag()))
+	}
 	return add(mul(eq(x, math.Inf(1)), true), mul(eq(x, math.Inf(-1)), true))
 }
 
@@ -251,6 +282,9 @@ func direction(x *uop.UOp) *uop.UOp {
 
 // abs is |x|, of -0 too; its gradient at 0 is 0.
 func abs(x *uop.UOp) *uop.UOp {
+	if x.DType.IsComplex() {
+		return complexOf(x).abs()
+	}
 	if !x.DType.IsFloat() || asTinygrad(x) {
 		return mul(x, sign(x))
 	}

@@ -47,6 +47,9 @@ func guard(fn string, err *error) {
 	case nil:
 	case *Error:
 		*err = &Error{fn, r.Arg, r.Text}
+	case *uop.ComplexError:
+		e := refused(r)
+		*err = &Error{fn, e.Arg, e.Text}
 	default:
 		panic(r)
 	}
@@ -134,6 +137,9 @@ func axesOf(arg string, axes []int, n int) []int {
 func run1(fn string, f func(*uop.UOp) *uop.UOp, x *uop.UOp) (r *uop.UOp, err error) {
 	defer guard(fn, &err)
 	need("x", x)
+	if x.DType.IsComplex() {
+		return onComplex(fn, f, x), nil
+	}
 	return f(x), nil
 }
 
@@ -141,5 +147,8 @@ func run1(fn string, f func(*uop.UOp) *uop.UOp, x *uop.UOp) (r *uop.UOp, err err
 func run2(fn string, f func(a, b operand) *uop.UOp, a, b *uop.UOp) (r *uop.UOp, err error) {
 	defer guard(fn, &err)
 	needSame("operands", a, b)
+	if !complexOperators[fn] && (a.DType.IsComplex() || b.DType.IsComplex()) {
+		failComplex(fn, uop.LeastUpper(a.DType, b.DType))
+	}
 	return f(a, b), nil
 }

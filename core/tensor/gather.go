@@ -24,6 +24,9 @@ func gather(x *uop.UOp, axis int, idx *uop.UOp) *uop.UOp {
 			fail("index", "has shape %s, expected at most %s outside of axis %d", is, s, axis)
 		}
 	}
+	if x.DType.IsComplex() {
+		return onPlanes(x, func(u *uop.UOp) *uop.UOp { return gather(u, axis, idx) })
+	}
 	from := x
 	x = transpose(unsqueeze(shrinkTo(x, to), -1), -1, axis)
 	hot := oneHot(unsqueeze(idx, -1), intSize("x", s, axis), -1)
@@ -139,6 +142,9 @@ func placesOf(x *uop.UOp, axis int, op uop.Op, idx, src *uop.UOp) (r *uop.UOp, o
 
 // scatterSet is x with src at the places of idx, the last one of several for one place.
 func scatterSet(x *uop.UOp, dim int, idx, src *uop.UOp) *uop.UOp {
+	if x.DType.IsComplex() {
+		return scatterPlanes(x, src, func(x, src *uop.UOp) *uop.UOp { return scatterSet(x, dim, idx, src) })
+	}
 	needScatter(x, dim, idx, src)
 	axis := axisOf("dim", dim, len(x.Shape()))
 	r, ok := placesOf(x, axis, uop.Store, idx, src)
@@ -162,6 +168,12 @@ func scatterSet(x *uop.UOp, dim int, idx, src *uop.UOp) *uop.UOp {
 
 // scatterReduce combines the elements of src for one place of x with each other and, if they are to be, with that of x.
 func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) *uop.UOp {
+	if x.DType.IsComplex() {
+		if mode != ScatterSum && mode != ScatterMean {
+			fail("reduce", "is a product or an extreme of %s, expected sum or mean", x.DType)
+		}
+		return scatterPlanes(x, src, func(x, src *uop.UOp) *uop.UOp { return scatterReduce(x, dim, idx, src, mode, includeSelf) })
+	}
 	needScatter(x, dim, idx, src)
 	axis := axisOf("dim", dim, len(x.Shape()))
 	slow := func() *uop.UOp { return scatterOneHot(x, dim, idx, src, mode, includeSelf) }

@@ -143,7 +143,7 @@ type parsedIndex struct {
 func index(x *uop.UOp, entries ...Index) *uop.UOp {
 	parsed := parseIndices(x, entries)
 	x, axes := sliceAxes(x, parsed)
-	return takeAxes(x, axes)
+	return onTaken(x, axes)
 }
 
 // A Taken is an index tensor of an expression, and the axis that it indexes.

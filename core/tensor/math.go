@@ -6,7 +6,12 @@ import (
 	"polygrad/core/uop"
 )
 
-func unary(op uop.Op, x *uop.UOp) *uop.UOp { return asFloat(x).Alu(op) }
+func unary(op uop.Op, x *uop.UOp) *uop.UOp {
+	if x.DType.IsComplex() {
+		return complexUnary(op, x)
+	}
+	return asFloat(x).Alu(op)
+}
 
 func reciprocal(x *uop.UOp) *uop.UOp { return unary(uop.Reciprocal, x) }
 func sqrt(x *uop.UOp) *uop.UOp       { return unary(uop.Sqrt, x) }
@@ -44,16 +49,24 @@ func cos(x *uop.UOp) *uop.UOp {
 
 func tan(x *uop.UOp) *uop.UOp { return div(sin(x), cos(x)) }
 
+// isWhole reports whether a tensor has no fractions: it is of integers or bools. Complex numbers have no parts to round.
+func isWhole(x *uop.UOp) bool {
+	if x.DType.IsComplex() {
+		fail("x", "is %s, expected a real type", x.DType)
+	}
+	return !x.DType.IsFloat()
+}
+
 // trunc rounds towards zero. Integers are whole already.
 func trunc(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() {
+	if isWhole(x) {
 		return x
 	}
 	return x.Alu(uop.Trunc)
 }
 
 func ceil(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() {
+	if isWhole(x) {
 		return x
 	}
 	b := trunc(x)
@@ -61,7 +74,7 @@ func ceil(x *uop.UOp) *uop.UOp {
 }
 
 func floor(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() {
+	if isWhole(x) {
 		return x
 	}
 	b := trunc(x)
@@ -70,7 +83,7 @@ func floor(x *uop.UOp) *uop.UOp {
 
 // round rounds to the nearest integer, halves to the even one.
 func round(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() {
+	if isWhole(x) {
 		return x
 	}
 	half := div(trunc(x), 2.0)

@@ -12,6 +12,9 @@ func dot(x, w *uop.UOp, acc *uop.DType) *uop.UOp {
 	if nx == 0 || nw == 0 {
 		fail("operands", "shapes %s and %s, expected at least 1 dimension each", xs, ws)
 	}
+	if x.DType.IsComplex() || w.DType.IsComplex() {
+		return dotComplex(x, w)
+	}
 	k := -min(nw, 2)
 	if xs[nx-1] != ws[nw+k] {
 		fail("operands", "shapes %s and %s do not multiply: %s columns, %s rows", xs, ws, xs[nx-1], ws[nw+k])

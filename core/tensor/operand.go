@@ -38,12 +38,12 @@ func typeOfConst(c uop.Const) *uop.DType {
 	return uop.DefaultInt
 }
 
-// scalarFor is a number as a constant beside x: it takes the type of x if x is a float, or if x is an integer and the number
+// scalarFor is a number as a constant beside x: it takes the type of x (of its planes) if x is a float or complex, or if x is an integer and the number
 // is not a float; otherwise the number's own type.
 func scalarFor(x *uop.UOp, c uop.Const) *uop.UOp {
 	dt := typeOfConst(c)
-	if x.DType.IsFloat() || x.DType.IsInt() && !c.IsFloat() {
-		dt = x.DType
+	if x.DType.IsDifferentiable() || x.DType.IsInt() && !c.IsFloat() {
+		dt = x.DType.Plane()
 	}
 	return constant(x, dt, c)
 }

@@ -12,7 +12,7 @@ import (
 // accuratePow is a**b for floating point operands.
 func accuratePow(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
-	if !x.DType.IsFloat() || asTinygrad(x) {
+	if x.DType.IsComplex() || !x.DType.IsFloat() || asTinygrad(x) {
 		return pow(a, b)
 	}
 	dt := x.DType
@@ -83,6 +83,8 @@ func PowConst(x *uop.UOp, e uop.Const) (r *uop.UOp, err error) {
 	defer guard("PowConst", &err)
 	need("x", x)
 	switch {
+	case x.DType.IsComplex():
+		return powerOfComplex(x, e), nil
 	case asTinygrad(x):
 		return pow(x, e), nil
 	case x.DType.IsFloat():

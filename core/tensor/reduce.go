@@ -14,6 +14,9 @@ func reduce(op uop.Op, x *uop.UOp, axes []int, keep bool) *uop.UOp {
 		axes = countTo(len(s))
 	}
 	axes = axesOf("axis", axes, len(s))
+	if x.DType.IsComplex() {
+		return reduceComplex(op, x, axes, keep)
+	}
 	r := x.ReduceAxes(op, axes...)
 	if keep {
 		return r
@@ -151,7 +154,7 @@ func reducedCount(x *uop.UOp, axes []int) operand {
 // mean is the sum times 1/n, computed in the accumulator type. Integers give float32.
 func mean(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	out := x.DType
-	if !out.IsFloat() {
+	if !out.IsDifferentiable() {
 		out = uop.Float32
 	}
 	acc := uop.SumAcc(x.DType)
@@ -164,7 +167,7 @@ func mean(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 
 // variance is the sum of squared distances from the mean over max(n - correction, 0).
 func variance(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
-	squares := square(sub(x, mean(x, axes, true)))
+	squares := absSquare(sub(x, mean(x, axes, true)))
 	n := reducedCount(x, axes)
 	count, ok := n.(*uop.UOp)
 	if !ok {

@@ -46,6 +46,10 @@ func scan(x *uop.UOp, axis int, op uop.Op) *uop.UOp {
 	axis = axisOf("axis", axis, len(s))
 	empty := len(s) == 0 || slices.ContainsFunc(s, func(d uop.Sint) bool { return d.IsNum(0) })
 	switch {
+	case x.DType.IsComplex() && empty:
+		return x
+	case x.DType.IsComplex():
+		return scanComplex(x, axis, op)
 	case asTinygrad(x):
 		if empty {
 			return x

@@ -6,6 +6,10 @@ import (
 
 // setItem is x with x[entries…] replaced by v.
 func setItem(x, v *uop.UOp, entries []Index) *uop.UOp {
+	if x.DType.IsComplex() {
+		z, w := complexOf(x), complexOf(cast(v, x.DType))
+		return complexPlanes{setItem(z.re, w.re, entries), setItem(z.imag(), w.imag(), entries)}.joined()
+	}
 	entries = fillEllipsis(entries, len(x.Shape()))
 	parsed := parseIndices(x, entries)
 	y, axes := sliceAxes(x, parsed)

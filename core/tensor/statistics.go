@@ -100,7 +100,7 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 
 // withoutNaN is x with a number for NaN.
 func withoutNaN(x *uop.UOp, v operand) *uop.UOp {
-	if !x.DType.IsFloat() {
+	if !x.DType.IsDifferentiable() {
 		return x
 	}
 	return where(isNaN(x), v, x)
@@ -135,11 +135,14 @@ func NaNReduce(kind string, x *uop.UOp, axes []int, keepdims bool, correction fl
 	count := sum(cast(logicalNot(isNaN(x)), x.DType), axes, true)
 	m := div(sum(withoutNaN(x, 0), axes, true), count)
 	if kind != "mean" {
-		m = div(sum(withoutNaN(square(sub(x, m)), 0), axes, true), maximum(sub(count, correction), 0))
+		m = div(sum(withoutNaN(absSquare(sub(x, m)), 0), axes, true), maximum(sub(count, correction), 0))
 		m = where(le(count, correction), math.NaN(), m)
 	}
 	if kind == "std" {
 		m = sqrt(m)
+	}
+	if dt.IsComplex() && kind != "mean" {
+		dt = dt.Plane()
 	}
 	return cast(reshape(m, none.Shape()), dt), nil
 }
@@ -163,6 +166,15 @@ func WithoutNaN(x *uop.UOp, v float64) (*uop.UOp, error) {
 func NaNToNum(x *uop.UOp, nan float64, posinf, neginf *float64) (r *uop.UOp, err error) {
 	defer guard("NaNToNum", &err)
 	need("x", x)
+	if x.DType.IsComplex() {
+		z := complexOf(x)
+		re, err := NaNToNum(z.re, nan, posinf, neginf)
+		if err != nil {
+			return nil, err
+		}
+		im, err := NaNToNum(z.imag(), nan, posinf, neginf)
+		return complexPlanes{re, im}.joined(), err
+	}
 	if !x.DType.IsFloat() {
 		return x, nil
 	}

@@ -93,6 +93,9 @@ func BaseBuffer(u *uop.UOp) *uop.UOp {
 // is assigned to the beginning.
 func Store(target, value *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Store", &err)
+	if target.DType.IsComplex() {
+		return Store(target.Packed(), cast(value, target.DType).Packed())
+	}
 	if variableSize(target) {
 		return assign(target, value), nil
 	}
@@ -115,6 +118,14 @@ func Store(target, value *uop.UOp) (r *uop.UOp, err error) {
 // AssignTo is the ASSIGN of a value to a buffer, to a reshaped one (in the order of the elements), or to a view of one.
 func AssignTo(target, value *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("AssignTo", &err)
+	if target.DType.IsComplex() {
+		defer guard("AssignTo", &err)
+		value = cast(value, target.DType)
+		if Elements(value) == Elements(target) {
+			value = reshape(value, target.Shape())
+		}
+		return AssignTo(target.Packed(), broadcastTo(value, target.Shape()).Packed())
+	}
 	if BaseBuffer(target) == nil {
 		return AssignView(target, value)
 	}

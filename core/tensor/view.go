@@ -222,6 +222,9 @@ func AssignView(x, value *uop.UOp) (r *uop.UOp, err error) {
 	need("target", x)
 	need("value", value)
 	needSame("operands", x, value)
+	if x.DType.IsComplex() {
+		return AssignView(x.Packed(), broadcastTo(cast(value, x.DType), x.Shape()).Packed())
+	}
 	base := x
 	for uop.GroupMovement.Has(base.Op) || base.Op == uop.Detach || base.Op == uop.Bitcast {
 		base = base.Src[0]

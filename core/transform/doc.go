@@ -19,6 +19,8 @@ var kernelOps = uop.Ops(
 	uop.MSelect, uop.MStack, uop.EncDec, uop.Multi, uop.AllReduce,
 	// parts of sizes, devices and buffers, which no value is computed from
 	uop.Unique, uop.LUnique, uop.Device,
+	// complex tensors, whose planes are transformed
+	uop.Complex,
 )
 
 // constantOps are the leaves of a graph: they depend on no input unless they are one.

@@ -95,7 +95,7 @@ var dtypeByText = func() map[string]*DType {
 	m := map[string]*DType{
 		"void": Void, "index": IndexT, "bool": Bool, "int8": Int8, "uint8": Uint8, "int16": Int16, "uint16": Uint16,
 		"int32": Int32, "uint32": Uint32, "int64": Int64, "uint64": Uint64, "float16": Float16, "bfloat16": BFloat16,
-		"float32": Float32, "float64": Float64, "fp8e4m3": FP8E4M3, "fp8e5m2": FP8E5M2,
+		"float32": Float32, "float64": Float64, "fp8e4m3": FP8E4M3, "fp8e5m2": FP8E5M2, "complex64": Complex64, "complex128": Complex128,
 	}
 	for _, d := range Scalars {
 		m[d.text] = d
@@ -208,7 +208,10 @@ func (d *DType) Itemsize() int { return (d.Bits + 7) / 8 }
 func (d *DType) String() string { return d.text }
 
 // IsFloat reports whether the element type is a floating point type.
-func (d *DType) IsFloat() bool { s := d.Scalar(); return s.Priority >= FP8E4M3.Priority }
+func (d *DType) IsFloat() bool {
+	p := d.Scalar().Priority
+	return p >= FP8E4M3.Priority && p <= Float64.Priority
+}
 
 // IsInt reports whether the element type is an integer, index included.
 func (d *DType) IsInt() bool {

@@ -149,6 +149,7 @@ func (g *Graph) find(h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) (
 
 // insert puts a node that does not exist at its place in the table.
 func (g *Graph) insert(i uint64, u *UOp) {
+	u.checkComplex()
 	traits := ownTraits(u.Op)
 	for _, s := range u.Src {
 		if s.g != g {

@@ -124,6 +124,8 @@ const (
 	// the states is after that.
 	Repeat
 	Result
+	// Complex is a complex tensor: of two planes, or of a buffer of pairs. It is in no program: see complex.go.
+	Complex
 	// NumAllOps is one more than the last operation.
 	NumAllOps
 )
@@ -137,7 +139,7 @@ var opNames = [NumAllOps]string{
 	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
 	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
 	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
-	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS", "REPEAT", "RESULT",
+	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS", "REPEAT", "RESULT", "COMPLEX",
 }
 
 var opByName = func() map[string]Op {

@@ -5,12 +5,16 @@ package uop
 var lattice = map[*DType][]*DType{
 	Bool: {Int8, Uint8}, Int8: {Int16}, Int16: {Int32}, Int32: {Int64}, Int64: {Uint64},
 	Uint8: {Int16, Uint16}, Uint16: {Int32, Uint32}, Uint32: {Int64, Uint64}, Uint64: {FP8E4M3, FP8E5M2},
-	FP8E5M2: {Float16, BFloat16}, FP8E4M3: {Float16, BFloat16}, Float16: {Float32}, BFloat16: {Float32}, Float32: {Float64},
+	FP8E5M2: {Float16, BFloat16}, FP8E4M3: {Float16, BFloat16}, Float16: {Float32}, BFloat16: {Float32}, Float32: {Float64, Complex64},
+	Float64: {Complex128}, Complex64: {Complex128},
 }
 
+// promoted are the types of the lattice, in order of priority.
+var promoted = append(append([]*DType(nil), Scalars...), Complexes...)
+
 // above[p] is the set, by priority, of the types that hold all of the type with priority p.
-var above = func() [15]uint32 {
-	var up [15]uint32
+var above = func() [17]uint32 {
+	var up [17]uint32
 	var walk func(d *DType) uint32
 	walk = func(d *DType) uint32 {
 		m := uint32(1) << d.Priority
@@ -19,7 +23,7 @@ var above = func() [15]uint32 {
 		}
 		return m
 	}
-	for _, d := range Scalars {
+	for _, d := range promoted {
 		up[d.Priority] = walk(d)
 	}
 	return up
@@ -34,7 +38,7 @@ func LeastUpper(ds ...*DType) *DType {
 	if len(ds) > 0 && m == above[ds[0].Scalar().Priority] { // the first holds all others
 		return ds[0].Scalar()
 	}
-	for _, d := range Scalars { // ascending by priority, which is the first key of Less
+	for _, d := range promoted { // ascending by priority, which is the first key of Less
 		if m&(1<<d.Priority) != 0 {
 			return d
 		}
@@ -42,9 +46,9 @@ func LeastUpper(ds ...*DType) *DType {
 	return Float64
 }
 
-// LeastUpperFloat is d itself if it is a float, else the float it promotes to.
+// LeastUpperFloat is d itself if it is a float or complex, else the float it promotes to.
 func LeastUpperFloat(d *DType) *DType {
-	if d.IsFloat() {
+	if d.IsDifferentiable() {
 		return d
 	}
 	return LeastUpper(d, DefaultFloat)
@@ -53,7 +57,7 @@ func LeastUpperFloat(d *DType) *DType {
 // SumAcc is the type in which a sum over values of type d accumulates.
 func SumAcc(d *DType) *DType {
 	switch {
-	case d == Float32 || d == Float64: // by far the most frequent
+	case d == Float32 || d == Float64 || d.IsComplex(): // by far the most frequent
 		return d
 	case d == Bool || d == Int32:
 		return Int32

@@ -500,6 +500,12 @@ func (u *UOp) computeShape() Shape {
 		s := append(Shape(nil), ps...)
 		s[len(s)-1] = s[len(s)-1].Mul(N(in)).Div(N(out))
 		return s
+	case Complex:
+		s := u.Src[0].Shape()
+		if len(u.Src) == 1 {
+			return Shape{s[0].Div(N(2))}
+		}
+		return s
 	case Assign:
 		return u.Src[1].Shape()
 	case Result:

@@ -132,6 +132,9 @@ func (g *Graph) DeviceOp(name string) *UOp { return g.New(Device, Void, nil, Str
 
 // DeviceConst is a constant that lives on a device, with the given shape (nil: no shape, just the CONST).
 func (g *Graph) DeviceConst(dt *DType, v Const, device string, shape Shape) *UOp {
+	if dt.IsComplex() {
+		return ComplexPair(g.DeviceConst(dt.Plane(), v, device, shape), g.DeviceConst(dt.Plane(), Int(0), device, shape))
+	}
 	v = v.As(dt)
 	at, found := g.recent.constant(dt, v, device)
 	if !found {
@@ -436,8 +439,11 @@ func (u *UOp) DetachOp() *UOp { return u.F(Detach, nil, nil) }
 
 // ContiguousOp asks for a buffer of its own; a buffer or CONTIGUOUS stays as it is.
 func (u *UOp) ContiguousOp() *UOp {
-	if u.Op == Contiguous || u.isBuffer() {
+	switch {
+	case u.Op == Contiguous || u.isBuffer():
 		return u
+	case u.DType.IsComplex():
+		return u.both((*UOp).ContiguousOp)
 	}
 	return u.F(Contiguous, nil, nil)
 }
@@ -499,7 +505,7 @@ func (u *UOp) isBuffer() bool {
 	for u.Op == Reshape || u.Op == Multi {
 		u = u.Src[0]
 	}
-	return u.Op == Buffer || u.Op == Param
+	return u.Op == Buffer || u.Op == Param || u.Op == Complex && len(u.Src) == 1
 }
 
 // BufUOp is the buffer that u reads from or writes to.

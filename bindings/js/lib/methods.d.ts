@@ -159,7 +159,7 @@ export class Methods {
   /** log(1 + x), accurate near 0. */
   log1p(): Tensor
 
-  /** The square root; NaN for negative numbers. */
+  /** The square root; NaN for negative real numbers. */
   sqrt(): Tensor
 
   /** 1 / sqrt(x). */
@@ -177,8 +177,23 @@ export class Methods {
   /** |x|. */
   abs(): Tensor
 
-  /** -1, 0 or +1; NaN stays NaN. */
+  /** -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|. */
   sign(): Tensor
+
+  /** The real part; real numbers are their own. */
+  real(): Tensor
+
+  /** The imaginary part: zeros for real numbers. */
+  imag(): Tensor
+
+  /** The complex conjugate; real numbers are their own. */
+  conj(): Tensor
+
+  /**
+   * The angle of complex numbers with the positive real axis, in [-pi, pi].
+   * That of real numbers is 0, or pi below 0.
+   */
+  angle(): Tensor
 
   /** The sine. */
   sin(): Tensor

@@ -38,6 +38,10 @@ const SQUARE = new Operation('square')
 const NEG = new Operation('neg')
 const ABS = new Operation('abs')
 const SIGN = new Operation('sign')
+const REAL = new Operation('real')
+const IMAG = new Operation('imag')
+const CONJ = new Operation('conj')
+const ANGLE = new Operation('angle')
 const SIN = new Operation('sin')
 const COS = new Operation('cos')
 const TAN = new Operation('tan')
@@ -406,6 +410,22 @@ class Methods extends Base {
 
   sign () {
     return SIGN.one(this, NOTHING)
+  }
+
+  real () {
+    return REAL.one(this, NOTHING)
+  }
+
+  imag () {
+    return IMAG.one(this, NOTHING)
+  }
+
+  conj () {
+    return CONJ.one(this, NOTHING)
+  }
+
+  angle () {
+    return ANGLE.one(this, NOTHING)
   }
 
   sin () {

@@ -15,6 +15,21 @@
 
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
+/** The real part; real numbers are their own. */
+export function real(x: Tensor): Tensor
+
+/** The imaginary part: zeros for real numbers. */
+export function imag(x: Tensor): Tensor
+
+/** The complex conjugate; real numbers are their own. */
+export function conj(x: Tensor): Tensor
+
+/**
+ * The angle of complex numbers with the positive real axis, in [-pi, pi].
+ * That of real numbers is 0, or pi below 0.
+ */
+export function angle(x: Tensor): Tensor
+
 /** |x|. */
 export function abs(x: Tensor): Tensor
 
@@ -78,7 +93,7 @@ export function logicalNot(x: Tensor): Tensor
 /** -x. */
 export function negative(x: Tensor): Tensor
 
-/** -1, 0 or +1; NaN stays NaN. */
+/** -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|. */
 export function sign(x: Tensor): Tensor
 
 /** The sine. */
@@ -90,7 +105,7 @@ export function sinh(x: Tensor): Tensor
 /** x * x. */
 export function square(x: Tensor): Tensor
 
-/** The square root; NaN for negative numbers. */
+/** The square root; NaN for negative real numbers. */
 export function sqrt(x: Tensor): Tensor
 
 /** The tangent. */
@@ -201,15 +216,6 @@ export function round(x: Tensor, decimals?: number | { decimals?: number }): Ten
 
 /** The array itself. */
 export function positive(x: Tensor): Tensor
-
-/** The array itself: numbers are real. */
-export function conj(x: Tensor): Tensor
-
-/** The array itself: numbers are real. */
-export function real(x: Tensor): Tensor
-
-/** Zeros: numbers are real. */
-export function imag(x: Tensor): Tensor
 
 /** Whether numbers are negative: true of -0, too. */
 export function signbit(x: Tensor): Tensor

@@ -6,6 +6,22 @@
 const { tensorOf } = require('./base.js')
 const { functionOf } = require('./call.js')
 
+function real (x, ...args) {
+  return functionOf('numpy.real').one(tensorOf(x, 'numpy.real: x'), args)
+}
+
+function imag (x, ...args) {
+  return functionOf('numpy.imag').one(tensorOf(x, 'numpy.imag: x'), args)
+}
+
+function conj (x, ...args) {
+  return functionOf('numpy.conj').one(tensorOf(x, 'numpy.conj: x'), args)
+}
+
+function angle (x, ...args) {
+  return functionOf('numpy.angle').one(tensorOf(x, 'numpy.angle: x'), args)
+}
+
 function abs (x, ...args) {
   return functionOf('numpy.abs').one(tensorOf(x, 'numpy.abs: x'), args)
 }
@@ -244,18 +260,6 @@ function round (x, ...args) {
 
 function positive (x, ...args) {
   return functionOf('numpy.positive').one(tensorOf(x, 'numpy.positive: x'), args)
-}
-
-function conj (x, ...args) {
-  return functionOf('numpy.conj').one(tensorOf(x, 'numpy.conj: x'), args)
-}
-
-function real (x, ...args) {
-  return functionOf('numpy.real').one(tensorOf(x, 'numpy.real: x'), args)
-}
-
-function imag (x, ...args) {
-  return functionOf('numpy.imag').one(tensorOf(x, 'numpy.imag: x'), args)
 }
 
 function signbit (x, ...args) {
@@ -832,6 +836,7 @@ module.exports = {
   acosh,
   add,
   all,
+  angle,
   any,
   argmax,
   argmin,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Objects in the order in which the library takes them.
-_TYPES = (int, float, bool, str, tuple, list, range, slice)
+_TYPES = (int, float, bool, complex, str, tuple, list, range, slice)
 _VALUES = (None, Ellipsis, True, NotImplemented)
 _NAMES = ("_handle", "id", "_node", "handle", "start", "stop", "step", "__name__")
 

@@ -47,9 +47,9 @@ class Creation(Methods):
         [[7, 7], [7, 7]]
         """
         new, val = several(shape), plain_scalar(fill_value)
-        if isinstance(val, SymInt):
-            filled = cls(val).expand(new)  # type: ignore[call-arg]
-            return filled if dtype is None else filled.cast(dtype)
+        if isinstance(val, (SymInt, complex)):
+            filled = cls(val, dtype).expand(new)  # type: ignore[call-arg]
+            return finish(filled, device, requires_grad)
         need((int, float, np.generic), "fill_value", val, "a number")
         wide = type(val) is int and not -(1 << 31) <= val < 1 << 31
         kind = known_dtype((dtypes.int64 if wide else type(val)) if dtype is None else dtype)

@@ -55,8 +55,8 @@ class _Versioned(ctypes.Structure):
 
 
 # Numbers of DLDataTypeCode.
-_UINT = 1
-_CODES = {"int": 0, "uint": _UINT, "float": 2, "bfloat": 4, "bool": 6}
+_UINT, _COMPLEX = 1, 5
+_CODES = {"int": 0, "uint": _UINT, "float": 2, "bfloat": 4, "complex": _COMPLEX, "bool": 6}
 _FP8_CODES = {"fp8e4m3": 10, "fp8e5m2": 12}  # kDLFloat8_e4m3fn, kDLFloat8_e5m2
 
 
@@ -98,7 +98,7 @@ def export(
     """Return a capsule on the memory of an array whose elements are of a type."""
     if dl_device is not None and tuple(dl_device) != CPU:
         raise BufferError(f"__dlpack__: dl_device: {dl_device}, expected {CPU}: the tensor's")
-    bits = array.view(f"uint{8 * dtype.itemsize}")
+    bits = array if dtype.numpy == array.dtype else array.view(f"uint{8 * dtype.itemsize}")
     if _VERSIONED:
         capsule = bits.__dlpack__(stream=stream, max_version=max_version, copy=copy)
     else:
@@ -118,7 +118,7 @@ class _AsIntegers:
         if dtype is None or kind.lanes != 1:
             given = f"DLPack type {kind.code}, {kind.bits} bits, {kind.lanes} lanes"
             raise wrong("x", given, f"one of {', '.join(d.name for d in ALL)}", BufferError)
-        kind.code = _UINT
+        kind.code = _COMPLEX if kind.code == _COMPLEX else _UINT
         self.dtype = dtype
         self.read_only = bool(flags & _READ_ONLY)
         self._capsule = capsule

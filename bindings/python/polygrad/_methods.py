@@ -103,6 +103,10 @@ SQUARE = operation("square")
 NEG = operation("neg")
 ABS = operation("abs")
 SIGN = operation("sign")
+REAL = operation("real")
+IMAG = operation("imag")
+CONJ = operation("conj")
+ANGLE = operation("angle")
 SIN = operation("sin")
 COS = operation("cos")
 TAN = operation("tan")
@@ -419,6 +423,15 @@ class Methods(Base):
     def __invert__(self) -> Self:
         return self._call1(BITWISE_NOT)
 
+    def __float__(self) -> _float:
+        return _float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __int__(self) -> _int:
+        return _int(self.item())
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """Return the namespace of the array API standard: polygrad.numpy."""
         from polygrad import numpy
@@ -724,7 +737,7 @@ class Methods(Base):
         return self._call1(LOG1P)
 
     def sqrt(self) -> Self:
-        """The square root; NaN for negative numbers.
+        """The square root; NaN for negative real numbers.
 
         >>> Tensor([4.0, 9.0]).sqrt().tolist()
         [2.0, 3.0]
@@ -764,12 +777,33 @@ class Methods(Base):
         return self._call1(ABS)
 
     def sign(self) -> Self:
-        """-1, 0 or +1; NaN stays NaN.
+        """-1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.
 
         >>> Tensor([-3.0, 0.0, 2.0]).sign().tolist()
         [-1.0, 0.0, 1.0]
         """
         return self._call1(SIGN)
+
+    @property
+    def real(self) -> Self:
+        """The real part; real numbers are their own."""
+        return self._call1(REAL)
+
+    @property
+    def imag(self) -> Self:
+        """The imaginary part: zeros for real numbers."""
+        return self._call1(IMAG)
+
+    def conj(self) -> Self:
+        """The complex conjugate; real numbers are their own."""
+        return self._call1(CONJ)
+
+    def angle(self) -> Self:
+        """The angle of complex numbers with the positive real axis, in [-pi, pi].
+
+        That of real numbers is 0, or pi below 0.
+        """
+        return self._call1(ANGLE)
 
     def sin(self) -> Self:
         """The sine."""

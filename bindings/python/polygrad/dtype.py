@@ -31,6 +31,7 @@ class DType(str):
     itemsize: int
     priority: int
     numpy: np.dtype[Any] | None
+    differentiable: bool
     storage: np.dtype[Any]
 
     def __new__(cls, name: str) -> DType:
@@ -47,6 +48,7 @@ class DType(str):
         # numpy has no bfloat16 and fp8 (ml_dtypes adds "bfloat16" when it is imported, by JAX for
         # one): such tensors are kept as bytes of the right size.
         self.numpy = None if name.startswith(("bfloat", "fp8")) else np.dtype(name)
+        self.differentiable = name.startswith(("float", "bfloat", "fp8", "complex"))
         self.storage = self.numpy or np.dtype(f"uint{8 * self.itemsize}")
         return self
 
@@ -101,6 +103,8 @@ class dtypes:
     bfloat16: ClassVar[DType] = DType("bfloat16")
     float32: ClassVar[DType] = DType("float32")
     float64: ClassVar[DType] = DType("float64")
+    complex64: ClassVar[DType] = DType("complex64")
+    complex128: ClassVar[DType] = DType("complex128")
 
     char, uchar, short, ushort = int8, uint8, int16, uint16
     int, uint, long, ulong = int32, uint32, int64, uint64
@@ -219,7 +223,8 @@ _EXPONENT_AND_MANTISSA = {
 
 def _from_python() -> dict[type, DType]:
     """Return the types of Python's numbers, of which the program may choose the defaults."""
-    return {bool: dtypes.bool, int: dtypes.default_int, float: dtypes.default_float}
+    numbers = {int: dtypes.default_int, float: dtypes.default_float}
+    return {bool: dtypes.bool, **numbers, complex: dtypes.complex64}
 
 
 ALL: tuple[DType, ...] = tuple(dict.fromkeys(d for d in vars(dtypes).values() if type(d) is DType))
@@ -247,10 +252,10 @@ def to_dtype(kind: DTypeLike) -> DType:
 
     >>> to_dtype(np.int64), to_dtype("half"), to_dtype(float)
     (dtypes.int64, dtypes.float16, dtypes.float32)
-    >>> to_dtype("complex64")
+    >>> to_dtype("int128")
     Traceback (most recent call last):
       ...
-    polygrad._library.UnknownTypeError: to_dtype: dtype: 'complex64' is not a data type of tensors
+    polygrad._library.UnknownTypeError: to_dtype: dtype: 'int128' is not a data type of tensors
     """
     found = known_dtype(kind)
     if not isinstance(found, DType):
@@ -264,7 +269,7 @@ def known_dtype(kind: Any) -> Any:
         return kind
     if isinstance(kind, np.dtype) and kind in BY_NUMPY:
         return BY_NUMPY[kind]
-    if isinstance(kind, type) and kind in (bool, int, float):
+    if isinstance(kind, type) and kind in (bool, int, float, complex):
         return _from_python()[kind]
     try:
         name = kind if isinstance(kind, str) else np.dtype(kind).name

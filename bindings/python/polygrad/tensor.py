@@ -205,12 +205,6 @@ class Tensor(Creation, Indexing, Exchange, Display):
             raise ArgumentError("the truth of a tensor of several elements: say all() or any()")
         return bool(self.item())
 
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
     def __index__(self) -> int:
         if not dtypes.is_int(self.dtype) or self.shape:
             raise TypeError(
@@ -494,7 +488,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
     def requires_grad(self, value: bool | None) -> None:
         if value:
             dtype = describe(self)[1]
-            if not dtypes.is_float(dtype):
+            if not dtype.differentiable:
                 given = f"{value} for a tensor of {dtype.name}"
                 raise wrong("requires_grad", given, "a floating type", ArgumentTypeError)
         if lib.poly_array_require_grad(self._handle, bool(value)) != 0:
@@ -671,7 +665,7 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
             return share(Tensor, array, known)
     else:
         array = np.asarray(data)
-    if array.dtype == object or array.dtype.kind in "USVmMc":
+    if array.dtype == object or array.dtype.kind in "USVmM":
         raise wrong("data", f"elements of type {array.dtype}", "numbers", ArgumentTypeError)
     if kind is not None:
         given = kind
@@ -681,12 +675,14 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
             need_held("data", kind, *(np.trunc(end).item() for end in ends))
     elif isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__"):
         given = to_dtype(array.dtype.newbyteorder("="))
-    elif array.dtype.kind == "f":
-        given = dtypes.default_float
+    elif array.dtype.kind in "fc":
+        given = dtypes.default_float if array.dtype.kind == "f" else dtypes.complex64
     elif array.dtype == np.int64 and _fits_int32(array):
         given = dtypes.default_int
     else:
         given = to_dtype(array.dtype)
+    if array.dtype.kind == "c" and given not in ("complex64", "complex128"):
+        raise wrong("data", "complex numbers", f"real ones for {given.name}", ArgumentTypeError)
     if given.numpy is None:
         wide = copied(Tensor, np.require(array, np.float32, ["C", "A"]), dtypes.float32)
         return wide.cast(given).realize()

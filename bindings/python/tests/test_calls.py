@@ -14,7 +14,7 @@ from polygrad._library import last_error, lib
 
 @pytest.mark.parametrize(
     ("objects", "message"),
-    [(None, "objects: NULL, expected 30"), ((ctypes.c_void_p * 2)(), "n: 2, expected 30")],
+    [(None, "objects: NULL, expected 31"), ((ctypes.c_void_p * 2)(), "n: 2, expected 31")],
 )
 def test_python_is_bound_with_its_objects_only(objects, message):
     assert not lib.poly_python_methods(ctypes.pythonapi._handle, objects, 2)

@@ -30,7 +30,7 @@ def test_repr_shows_values():
     assert repr(Tensor([1.0]) * 2) == "Tensor(lazy, shape=(1,), dtype=float32)"
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("dtype", [d for d in ALL if not d.startswith("complex")])
 def test_repr_of_each_type(dtype):
     values = [0, 1] if dtype == "bool" else [1, 0, 2]
     t = Tensor(values, dtype=dtype).realize()

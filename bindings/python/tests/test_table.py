@@ -117,7 +117,7 @@ def run(case: dict[str, Any], inputs: list[Any], operators: bool = False) -> lis
             return [inputs[0][key]]
         inputs[0][key] = inputs[1]
         return [inputs[0]]
-    if kind == "property":
+    if kind == "property" or op in ("real", "imag"):
         return [getattr(inputs[0], op)]
     # An empty shape is one argument: f(()).
     spread = args.pop(SPREAD[op]) or ((),) if op in SPREAD else ()

@@ -44,7 +44,7 @@ def test_from_data():
     assert Tensor(np.arange(6).reshape(2, 3).T).tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
-@pytest.mark.parametrize("data", ["text", [1, [2, 3]], [object()], np.array([1 + 2j]), {1: 2}])
+@pytest.mark.parametrize("data", ["text", [1, [2, 3]], [object()], np.zeros(2, "S3"), {1: 2}])
 def test_bad_data(data):
     with pytest.raises((TypeError, ValueError)):
         Tensor(data)

@@ -2,6 +2,10 @@
 # Functions of arrays, as numpy and the array API standard have them.
 
 numpy <- list(
+  real = function(x) .External(C_op, OP_NUMPY_REAL, x),
+  imag = function(x) .External(C_op, OP_NUMPY_IMAG, x),
+  conj = function(x) .External(C_op, OP_NUMPY_CONJ, x),
+  angle = function(x) .External(C_op, OP_NUMPY_ANGLE, x),
   abs = function(x) .External(C_op, OP_NUMPY_ABS, x),
   acos = function(x) .External(C_op, OP_NUMPY_ACOS, x),
   acosh = function(x) .External(C_op, OP_NUMPY_ACOSH, x),
@@ -62,9 +66,6 @@ numpy <- list(
   trunc = function(x) .External(C_op, OP_NUMPY_TRUNC, x),
   round = function(x, decimals = 0) .External(C_op, OP_NUMPY_ROUND, x, decimals),
   positive = function(x) .External(C_op, OP_NUMPY_POSITIVE, x),
-  conj = function(x) .External(C_op, OP_NUMPY_CONJ, x),
-  real = function(x) .External(C_op, OP_NUMPY_REAL, x),
-  imag = function(x) .External(C_op, OP_NUMPY_IMAG, x),
   signbit = function(x) .External(C_op, OP_NUMPY_SIGNBIT, x),
   cbrt = function(x) .External(C_op, OP_NUMPY_CBRT, x),
   deg2rad = function(x) .External(C_op, OP_NUMPY_DEG2RAD, x),

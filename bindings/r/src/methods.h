@@ -33,287 +33,279 @@ static const Param p29[] = {{"min_", 'o', 1}, {"max_", 'o', 1}};
 static const Param p30[] = {{"min_", 'o', 1}, {"max_", 'o', 1}};
 static const Param p31[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
 static const Param p32[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p71[] = {{"detect_positive", 'b', 0}, {"detect_negative", 'b', 0}};
-static const Param p86[] = {{"alpha", 'f', 0}, {"beta", 'f', 0}};
-static const Param p87[] = {{"neg_slope", 'f', 0}};
-static const Param p88[] = {{"alpha", 'f', 0}};
-static const Param p89[] = {{"alpha", 'f', 0}};
-static const Param p90[] = {{"alpha", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p91[] = {{"beta", 'f', 0}};
-static const Param p92[] = {{"min_val", 'f', 0}, {"max_val", 'f', 0}};
-static const Param p93[] = {{"p", 'f', 0}};
-static const Param p94[] = {{"dtype", 'd', 0}};
-static const Param p95[] = {{"dtype", 'd', 0}};
-static const Param p106[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p107[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p108[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
-static const Param p109[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
-static const Param p110[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
-static const Param p111[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
+static const Param p75[] = {{"detect_positive", 'b', 0}, {"detect_negative", 'b', 0}};
+static const Param p90[] = {{"alpha", 'f', 0}, {"beta", 'f', 0}};
+static const Param p91[] = {{"neg_slope", 'f', 0}};
+static const Param p92[] = {{"alpha", 'f', 0}};
+static const Param p93[] = {{"alpha", 'f', 0}};
+static const Param p94[] = {{"alpha", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p95[] = {{"beta", 'f', 0}};
+static const Param p96[] = {{"min_val", 'f', 0}, {"max_val", 'f', 0}};
+static const Param p97[] = {{"p", 'f', 0}};
+static const Param p98[] = {{"dtype", 'd', 0}};
+static const Param p99[] = {{"dtype", 'd', 0}};
+static const Param p110[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p111[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
 static const Param p112[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p113[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
-static const Param p114[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
-static const Param p115[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
-static const Param p116[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
-static const Param p117[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
-static const Param p118[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p119[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p120[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p121[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
-static const Param p122[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
-static const Param p123[] = {{"axis", 'x', 0}};
-static const Param p124[] = {{"axis", 'x', 0}};
-static const Param p125[] = {{"axis", 'x', 0}};
-static const Param p126[] = {{"axis", 'x', 0}};
+static const Param p114[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
+static const Param p115[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
+static const Param p116[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
+static const Param p117[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
+static const Param p118[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p119[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p120[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p121[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p122[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
+static const Param p123[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
+static const Param p124[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
+static const Param p125[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
+static const Param p126[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
 static const Param p127[] = {{"axis", 'x', 0}};
-static const Param p128[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
-static const Param p129[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
-static const Param p130[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
-static const Param p131[] = {{"values", 't', 0}, {"right", 'b', 0}};
-static const Param p132[] = {{"values", 't', 0}};
-static const Param p134[] = {{"weights", 't', 1}, {"minlength", 'i', 0}};
-static const Param p135[] = {{"bins", 'i', 0}, {"low", 'f', 1}, {"high", 'f', 1}};
-static const Param p136[] = {{"shape", 'I', 0}};
-static const Param p137[] = {{"shape", 'I', 0}};
-static const Param p138[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
-static const Param p139[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
-static const Param p140[] = {{"dim", 'x', 1}};
-static const Param p141[] = {{"dim", 'x', 0}};
-static const Param p142[] = {{"shape", 'I', 0}};
-static const Param p143[] = {{"repeats", 'I', 0}};
-static const Param p144[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
-static const Param p145[] = {{"order", 'X', 0}};
-static const Param p146[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
-static const Param p148[] = {{"axis", 'X', 0}};
-static const Param p149[] = {{"arg", 'P', 0}};
-static const Param p150[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
-static const Param p151[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
-static const Param p152[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
-static const Param p153[] = {{"shape", 'I', 0}};
-static const Param p154[] = {{"shape", 'I', 0}};
-static const Param p155[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
-static const Param p157[] = {{"diagonal", 'i', 0}};
-static const Param p158[] = {{"diagonal", 'i', 0}};
-static const Param p159[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
-static const Param p160[] = {{"dim", 'x', 0}};
-static const Param p161[] = {{"dim", 'x', 0}};
-static const Param p162[] = {{"indexing", 's', 0}};
-static const Param p163[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
-static const Param p164[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
-static const Param p165[] = {{"items", 'm', 0}};
-static const Param p166[] = {{"items", 'm', 0}, {"value", 'o', 0}};
-static const Param p167[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
-static const Param p168[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
-static const Param p169[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
-static const Param p170[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
-static const Param p171[] = {{"mask", 't', 0}};
-static const Param p173[] = {{"num_classes", 'i', 0}};
-static const Param p174[] = {{"index", 'p', 0}};
-static const Param p175[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p176[] = {{"w", 't', 0}, {"dtype", 'd', 1}};
-static const Param p177[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
-static const Param p178[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
-static const Param p179[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
-static const Param p180[] = {{"x2", 't', 0}, {"p", 'f', 0}};
-static const Param p181[] = {{"upper", 'b', 0}};
-static const Param p182[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p183[] = {{"b", 't', 0}};
-static const Param p188[] = {{"full_matrices", 'b', 0}};
-static const Param p189[] = {{"upper", 'b', 0}};
-static const Param p190[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p191[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
-static const Param p192[] = {{"cfg", 'G', 0}};
-static const Param p194[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
-static const Param p195[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p196[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
-static const Param p197[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p198[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p199[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
-static const Param p200[] = {{"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
-static const Param p201[] = {{"output_size", 'I', 0}, {"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
-static const Param p202[] = {{"upscale_factor", 'i', 0}};
-static const Param p203[] = {{"downscale_factor", 'i', 0}};
-static const Param p204[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
-static const Param p205[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p206[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p207[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p208[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
-static const Param p210[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
-static const Param p211[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
-static const Param p212[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p213[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
-static const Param p214[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
-static const Param p215[] = {{"targets", 'c', 0}, {"input_lengths", 't', 0}, {"target_lengths", 't', 0}, {"blank", 'C', 1}, {"reduction", 's', 0}, {"zero_infinity", 'b', 0}};
+static const Param p128[] = {{"axis", 'x', 0}};
+static const Param p129[] = {{"axis", 'x', 0}};
+static const Param p130[] = {{"axis", 'x', 0}};
+static const Param p131[] = {{"axis", 'x', 0}};
+static const Param p132[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p133[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p134[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
+static const Param p135[] = {{"values", 't', 0}, {"right", 'b', 0}};
+static const Param p136[] = {{"values", 't', 0}};
+static const Param p138[] = {{"weights", 't', 1}, {"minlength", 'i', 0}};
+static const Param p139[] = {{"bins", 'i', 0}, {"low", 'f', 1}, {"high", 'f', 1}};
+static const Param p140[] = {{"shape", 'I', 0}};
+static const Param p141[] = {{"shape", 'I', 0}};
+static const Param p142[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
+static const Param p143[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
+static const Param p144[] = {{"dim", 'x', 1}};
+static const Param p145[] = {{"dim", 'x', 0}};
+static const Param p146[] = {{"shape", 'I', 0}};
+static const Param p147[] = {{"repeats", 'I', 0}};
+static const Param p148[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
+static const Param p149[] = {{"order", 'X', 0}};
+static const Param p150[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
+static const Param p152[] = {{"axis", 'X', 0}};
+static const Param p153[] = {{"arg", 'P', 0}};
+static const Param p154[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
+static const Param p155[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
+static const Param p156[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
+static const Param p157[] = {{"shape", 'I', 0}};
+static const Param p158[] = {{"shape", 'I', 0}};
+static const Param p159[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
+static const Param p161[] = {{"diagonal", 'i', 0}};
+static const Param p162[] = {{"diagonal", 'i', 0}};
+static const Param p163[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
+static const Param p164[] = {{"dim", 'x', 0}};
+static const Param p165[] = {{"dim", 'x', 0}};
+static const Param p166[] = {{"indexing", 's', 0}};
+static const Param p167[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
+static const Param p168[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
+static const Param p169[] = {{"items", 'm', 0}};
+static const Param p170[] = {{"items", 'm', 0}, {"value", 'o', 0}};
+static const Param p171[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p172[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p173[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
+static const Param p174[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
+static const Param p175[] = {{"mask", 't', 0}};
+static const Param p177[] = {{"num_classes", 'i', 0}};
+static const Param p178[] = {{"index", 'p', 0}};
+static const Param p179[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p180[] = {{"w", 't', 0}, {"dtype", 'd', 1}};
+static const Param p181[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
+static const Param p182[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
+static const Param p183[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
+static const Param p184[] = {{"x2", 't', 0}, {"p", 'f', 0}};
+static const Param p185[] = {{"upper", 'b', 0}};
+static const Param p186[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p187[] = {{"b", 't', 0}};
+static const Param p192[] = {{"full_matrices", 'b', 0}};
+static const Param p193[] = {{"upper", 'b', 0}};
+static const Param p194[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p195[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
+static const Param p196[] = {{"cfg", 'G', 0}};
+static const Param p198[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
+static const Param p199[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p200[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
+static const Param p201[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p202[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p203[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
+static const Param p204[] = {{"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
+static const Param p205[] = {{"output_size", 'I', 0}, {"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
+static const Param p206[] = {{"upscale_factor", 'i', 0}};
+static const Param p207[] = {{"downscale_factor", 'i', 0}};
+static const Param p208[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
+static const Param p209[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p210[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p211[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p212[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
+static const Param p214[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
+static const Param p215[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
 static const Param p216[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p217[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p218[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
-static const Param p219[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p220[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p221[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p222[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p223[] = {{"dtype", 'd', 1}};
-static const Param p224[] = {{"dtype", 'd', 1}};
-static const Param p225[] = {{"dtype", 'd', 1}};
-static const Param p226[] = {{"b", 'n', 0}};
-static const Param p227[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p228[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p229[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p230[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
-static const Param p231[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p232[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p233[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p234[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p235[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p217[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
+static const Param p218[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
+static const Param p219[] = {{"targets", 'c', 0}, {"input_lengths", 't', 0}, {"target_lengths", 't', 0}, {"blank", 'C', 1}, {"reduction", 's', 0}, {"zero_infinity", 'b', 0}};
+static const Param p220[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p221[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p222[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
+static const Param p223[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p224[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p225[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p226[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p227[] = {{"dtype", 'd', 1}};
+static const Param p228[] = {{"dtype", 'd', 1}};
+static const Param p229[] = {{"dtype", 'd', 1}};
+static const Param p230[] = {{"b", 'n', 0}};
+static const Param p231[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p232[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p233[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p234[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
+static const Param p235[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
 static const Param p236[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p237[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p238[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p239[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p240[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p241[] = {{"dtype", 'd', 1}};
-static const Param p242[] = {{"dtype", 'd', 1}};
-static const Param p243[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
-static const Param p244[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
-static const Param p245[] = {{"type", 'i', 0}, {"n", 'i', 0}};
-static const Param p246[] = {{"seed", 'i', 0}};
-static const Param p247[] = {{"num", 'I', 0}};
-static const Param p248[] = {{"data", 'o', 0}};
-static const Param p249[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p250[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}, {"minval", 'o', 1}, {"maxval", 'o', 1}};
-static const Param p251[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p252[] = {{"shape", 'I', 0}, {"minval", 'o', 0}, {"maxval", 'o', 0}, {"dtype", 'd', 0}};
-static const Param p253[] = {{"x", 'o', 0}, {"axis", 'x', 0}, {"independent", 'b', 0}};
-static const Param p254[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}, {"p", 't', 1}, {"axis", 'x', 0}};
-static const Param p255[] = {{"p", 'o', 1}, {"shape", 'I', 1}};
-static const Param p256[] = {{"logits", 't', 0}, {"axis", 'x', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}};
-static const Param p257[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p258[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p259[] = {{"mean", 't', 0}, {"cov", 't', 0}, {"shape", 'I', 1}};
-static const Param p260[] = {{"n", 'i', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}, {"m", 'i', 1}};
-static const Param p261[] = {{"lower", 'o', 0}, {"upper", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p262[] = {{"sigma", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p263[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p264[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p265[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p266[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p237[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p238[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p239[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p240[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p241[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p242[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p243[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p244[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p245[] = {{"dtype", 'd', 1}};
+static const Param p246[] = {{"dtype", 'd', 1}};
+static const Param p247[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
+static const Param p248[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
+static const Param p249[] = {{"type", 'i', 0}, {"n", 'i', 0}};
+static const Param p250[] = {{"seed", 'i', 0}};
+static const Param p251[] = {{"num", 'I', 0}};
+static const Param p252[] = {{"data", 'o', 0}};
+static const Param p253[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p254[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}, {"minval", 'o', 1}, {"maxval", 'o', 1}};
+static const Param p255[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p256[] = {{"shape", 'I', 0}, {"minval", 'o', 0}, {"maxval", 'o', 0}, {"dtype", 'd', 0}};
+static const Param p257[] = {{"x", 'o', 0}, {"axis", 'x', 0}, {"independent", 'b', 0}};
+static const Param p258[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}, {"p", 't', 1}, {"axis", 'x', 0}};
+static const Param p259[] = {{"p", 'o', 1}, {"shape", 'I', 1}};
+static const Param p260[] = {{"logits", 't', 0}, {"axis", 'x', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}};
+static const Param p261[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p262[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p263[] = {{"mean", 't', 0}, {"cov", 't', 0}, {"shape", 'I', 1}};
+static const Param p264[] = {{"n", 'i', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}, {"m", 'i', 1}};
+static const Param p265[] = {{"lower", 'o', 0}, {"upper", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p266[] = {{"sigma", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p267[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p268[] = {{"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p269[] = {{"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p268[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p269[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p270[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p271[] = {{"loc", 'o', 0}, {"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p272[] = {{"scale", 'o', 0}, {"concentration", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p273[] = {{"left", 'o', 0}, {"mode", 'o', 0}, {"right", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p274[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p275[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p276[] = {{"a", 'o', 0}, {"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p277[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p278[] = {{"dfnum", 'o', 0}, {"dfden", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p279[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p280[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p281[] = {{"alpha", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p282[] = {{"d", 'i', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p283[] = {{"lam", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p284[] = {{"n", 'o', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p285[] = {{"n", 'o', 0}, {"p", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p286[] = {{"mean", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p287[] = {{"start_indices", 'p', 0}, {"slice_sizes", 'I', 0}};
-static const Param p288[] = {{"start_index", 'p', 0}, {"slice_size", 'i', 0}, {"axis", 'x', 0}};
-static const Param p289[] = {{"index", 'p', 0}, {"axis", 'x', 0}, {"keepdims", 'b', 0}};
-static const Param p290[] = {{"update", 't', 0}, {"start_indices", 'p', 0}};
-static const Param p291[] = {{"update", 't', 0}, {"start_index", 'p', 0}, {"axis", 'x', 0}};
-static const Param p292[] = {{"update", 't', 0}, {"index", 'p', 0}, {"axis", 'x', 0}};
-static const Param p293[] = {{"start_indices", 'p', 0}, {"offset_dims", 'X', 0}, {"collapsed_slice_dims", 'X', 0}, {"start_index_map", 'X', 0}, {"slice_sizes", 'I', 0}, {"operand_batching_dims", 'X', 1}, {"start_indices_batching_dims", 'X', 1}, {"mode", 's', 0}, {"fill_value", 'n', 1}};
-static const Param p294[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
-static const Param p295[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
-static const Param p296[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
-static const Param p297[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p271[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p272[] = {{"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p273[] = {{"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p274[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p275[] = {{"loc", 'o', 0}, {"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p276[] = {{"scale", 'o', 0}, {"concentration", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p277[] = {{"left", 'o', 0}, {"mode", 'o', 0}, {"right", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p278[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p279[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p280[] = {{"a", 'o', 0}, {"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p281[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p282[] = {{"dfnum", 'o', 0}, {"dfden", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p283[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p284[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p285[] = {{"alpha", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p286[] = {{"d", 'i', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p287[] = {{"lam", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p288[] = {{"n", 'o', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p289[] = {{"n", 'o', 0}, {"p", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p290[] = {{"mean", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p291[] = {{"start_indices", 'p', 0}, {"slice_sizes", 'I', 0}};
+static const Param p292[] = {{"start_index", 'p', 0}, {"slice_size", 'i', 0}, {"axis", 'x', 0}};
+static const Param p293[] = {{"index", 'p', 0}, {"axis", 'x', 0}, {"keepdims", 'b', 0}};
+static const Param p294[] = {{"update", 't', 0}, {"start_indices", 'p', 0}};
+static const Param p295[] = {{"update", 't', 0}, {"start_index", 'p', 0}, {"axis", 'x', 0}};
+static const Param p296[] = {{"update", 't', 0}, {"index", 'p', 0}, {"axis", 'x', 0}};
+static const Param p297[] = {{"start_indices", 'p', 0}, {"offset_dims", 'X', 0}, {"collapsed_slice_dims", 'X', 0}, {"start_index_map", 'X', 0}, {"slice_sizes", 'I', 0}, {"operand_batching_dims", 'X', 1}, {"start_indices_batching_dims", 'X', 1}, {"mode", 's', 0}, {"fill_value", 'n', 1}};
 static const Param p298[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
-static const Param p299[] = {{"padding_value", 'o', 0}, {"low", 'I', 0}, {"high", 'I', 1}, {"interior", 'I', 1}};
-static const Param p300[] = {{"dimensions", 'X', 0}};
-static const Param p302[] = {{"min", 'o', 0}, {"max", 'o', 0}};
-static const Param p303[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"dimensions", 'X', 1}};
-static const Param p304[] = {{"axes", 'X', 0}};
-static const Param p305[] = {{"axes", 'X', 0}};
-static const Param p306[] = {{"axes", 'X', 0}};
-static const Param p307[] = {{"axes", 'X', 0}};
+static const Param p299[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p300[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p301[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p302[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p303[] = {{"padding_value", 'o', 0}, {"low", 'I', 0}, {"high", 'I', 1}, {"interior", 'I', 1}};
+static const Param p304[] = {{"dimensions", 'X', 0}};
+static const Param p306[] = {{"min", 'o', 0}, {"max", 'o', 0}};
+static const Param p307[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"dimensions", 'X', 1}};
 static const Param p308[] = {{"axes", 'X', 0}};
 static const Param p309[] = {{"axes", 'X', 0}};
 static const Param p310[] = {{"axes", 'X', 0}};
-static const Param p311[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
-static const Param p312[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
-static const Param p313[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
-static const Param p314[] = {{"padding_value", 'o', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
-static const Param p315[] = {{"source", 't', 0}, {"select", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}};
-static const Param p316[] = {{"rhs", 't', 0}, {"window_strides", 'I', 0}, {"padding", 'G', 0}, {"lhs_dilation", 'I', 1}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"feature_group_count", 'i', 0}, {"batch_group_count", 'i', 0}, {"preferred_element_type", 'd', 1}};
-static const Param p317[] = {{"rhs", 't', 0}, {"strides", 'I', 0}, {"padding", 'G', 0}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"transpose_kernel", 'b', 0}, {"preferred_element_type", 'd', 1}};
-static const Param p318[] = {{"rhs", 't', 0}, {"lhs_contracting_dims", 'X', 0}, {"rhs_contracting_dims", 'X', 0}, {"lhs_batch_dims", 'X', 1}, {"rhs_batch_dims", 'X', 1}, {"preferred_element_type", 'd', 1}};
-static const Param p319[] = {{"dimension", 'x', 0}, {"num_keys", 'i', 0}};
-static const Param p320[] = {{"k", 'i', 0}, {"axis", 'x', 0}};
-static const Param p321[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
-static const Param p322[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
-static const Param p323[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
-static const Param p324[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p311[] = {{"axes", 'X', 0}};
+static const Param p312[] = {{"axes", 'X', 0}};
+static const Param p313[] = {{"axes", 'X', 0}};
+static const Param p314[] = {{"axes", 'X', 0}};
+static const Param p315[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
+static const Param p316[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
+static const Param p317[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
+static const Param p318[] = {{"padding_value", 'o', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
+static const Param p319[] = {{"source", 't', 0}, {"select", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}};
+static const Param p320[] = {{"rhs", 't', 0}, {"window_strides", 'I', 0}, {"padding", 'G', 0}, {"lhs_dilation", 'I', 1}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"feature_group_count", 'i', 0}, {"batch_group_count", 'i', 0}, {"preferred_element_type", 'd', 1}};
+static const Param p321[] = {{"rhs", 't', 0}, {"strides", 'I', 0}, {"padding", 'G', 0}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"transpose_kernel", 'b', 0}, {"preferred_element_type", 'd', 1}};
+static const Param p322[] = {{"rhs", 't', 0}, {"lhs_contracting_dims", 'X', 0}, {"rhs_contracting_dims", 'X', 0}, {"lhs_batch_dims", 'X', 1}, {"rhs_batch_dims", 'X', 1}, {"preferred_element_type", 'd', 1}};
+static const Param p323[] = {{"dimension", 'x', 0}, {"num_keys", 'i', 0}};
+static const Param p324[] = {{"k", 'i', 0}, {"axis", 'x', 0}};
 static const Param p325[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
-static const Param p326[] = {{"exponent_bits", 'i', 0}, {"mantissa_bits", 'i', 0}};
-static const Param p327[] = {{"new_dtype", 'd', 0}};
-static const Param p328[] = {{"element_type", 'd', 0}, {"shape", 'I', 0}, {"dimension", 'x', 0}};
-static const Param p335[] = {{"x", 'o', 0}};
-static const Param p336[] = {{"d", 'i', 0}};
-static const Param p338[] = {{"x", 'o', 0}};
+static const Param p326[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p327[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p328[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p329[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p330[] = {{"exponent_bits", 'i', 0}, {"mantissa_bits", 'i', 0}};
+static const Param p331[] = {{"new_dtype", 'd', 0}};
+static const Param p332[] = {{"element_type", 'd', 0}, {"shape", 'I', 0}, {"dimension", 'x', 0}};
 static const Param p339[] = {{"x", 'o', 0}};
-static const Param p340[] = {{"b", 'o', 0}};
-static const Param p341[] = {{"b", 'o', 0}};
-static const Param p342[] = {{"b", 'o', 0}, {"x", 'o', 0}};
-static const Param p343[] = {{"q", 'o', 0}};
-static const Param p358[] = {{"y", 'o', 0}};
-static const Param p359[] = {{"y", 'o', 0}};
-static const Param p361[] = {{"y", 'o', 0}};
+static const Param p340[] = {{"d", 'i', 0}};
+static const Param p342[] = {{"x", 'o', 0}};
+static const Param p343[] = {{"x", 'o', 0}};
+static const Param p344[] = {{"b", 'o', 0}};
+static const Param p345[] = {{"b", 'o', 0}};
+static const Param p346[] = {{"b", 'o', 0}, {"x", 'o', 0}};
+static const Param p347[] = {{"q", 'o', 0}};
 static const Param p362[] = {{"y", 'o', 0}};
-static const Param p364[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p365[] = {{"axis", 'X', 1}};
-static const Param p366[] = {{"axis", 'X', 1}};
-static const Param p367[] = {{"upper", 'b', 0}};
-static const Param p368[] = {{"b", 't', 0}, {"lower", 'b', 0}};
-static const Param p369[] = {{"b", 't', 0}, {"lower", 'b', 0}, {"trans", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p373[] = {{"rtol", 'o', 1}};
-static const Param p374[] = {{"b", 't', 0}};
-static const Param p375[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p376[] = {{"b", 't', 0}};
-static const Param p377[] = {{"ind", 'i', 0}};
-static const Param p378[] = {{"mode", 's', 0}};
-static const Param p379[] = {{"full_matrices", 'b', 0}};
-static const Param p381[] = {{"upper", 'b', 0}};
-static const Param p382[] = {{"upper", 'b', 0}};
-static const Param p385[] = {{"n", 'i', 0}};
-static const Param p386[] = {{"rtol", 'o', 1}};
-static const Param p387[] = {{"keepdims", 'b', 0}, {"ord", 'G', 0}};
-static const Param p388[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"ord", 'f', 0}};
-static const Param p389[] = {{"p", 'G', 0}};
-static const Param p391[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p392[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p393[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p394[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p363[] = {{"y", 'o', 0}};
+static const Param p365[] = {{"y", 'o', 0}};
+static const Param p366[] = {{"y", 'o', 0}};
+static const Param p368[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p369[] = {{"axis", 'X', 1}};
+static const Param p370[] = {{"axis", 'X', 1}};
+static const Param p371[] = {{"upper", 'b', 0}};
+static const Param p372[] = {{"b", 't', 0}, {"lower", 'b', 0}};
+static const Param p373[] = {{"b", 't', 0}, {"lower", 'b', 0}, {"trans", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p377[] = {{"rtol", 'o', 1}};
+static const Param p378[] = {{"b", 't', 0}};
+static const Param p379[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p380[] = {{"b", 't', 0}};
+static const Param p381[] = {{"ind", 'i', 0}};
+static const Param p382[] = {{"mode", 's', 0}};
+static const Param p383[] = {{"full_matrices", 'b', 0}};
+static const Param p385[] = {{"upper", 'b', 0}};
+static const Param p386[] = {{"upper", 'b', 0}};
+static const Param p389[] = {{"n", 'i', 0}};
+static const Param p390[] = {{"rtol", 'o', 1}};
+static const Param p391[] = {{"keepdims", 'b', 0}, {"ord", 'G', 0}};
+static const Param p392[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"ord", 'f', 0}};
+static const Param p393[] = {{"p", 'G', 0}};
 static const Param p395[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p396[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p397[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p398[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p399[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p400[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p396[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p397[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p398[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p399[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p400[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
 static const Param p401[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p402[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p403[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p404[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p405[] = {{"axes", 'X', 1}};
-static const Param p406[] = {{"axes", 'X', 1}};
-static const Param p407[] = {{"n", 'i', 0}, {"d", 'f', 0}};
-static const Param p408[] = {{"n", 'i', 0}, {"d", 'f', 0}};
-static const Param p439[] = {{"y", 'o', 0}};
-static const Param p440[] = {{"y", 'o', 0}};
-static const Param p441[] = {{"y", 'o', 0}};
-static const Param p442[] = {{"y", 'o', 0}};
-static const Param p443[] = {{"y", 'o', 0}};
-static const Param p444[] = {{"y", 'o', 0}};
-static const Param p445[] = {{"y", 'o', 0}};
-static const Param p446[] = {{"y", 'o', 0}};
+static const Param p405[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p406[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p407[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p408[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p409[] = {{"axes", 'X', 1}};
+static const Param p410[] = {{"axes", 'X', 1}};
+static const Param p411[] = {{"n", 'i', 0}, {"d", 'f', 0}};
+static const Param p412[] = {{"n", 'i', 0}, {"d", 'f', 0}};
 static const Param p447[] = {{"y", 'o', 0}};
 static const Param p448[] = {{"y", 'o', 0}};
 static const Param p449[] = {{"y", 'o', 0}};
@@ -331,13 +323,16 @@ static const Param p460[] = {{"y", 'o', 0}};
 static const Param p461[] = {{"y", 'o', 0}};
 static const Param p462[] = {{"y", 'o', 0}};
 static const Param p463[] = {{"y", 'o', 0}};
-static const Param p467[] = {{"decimals", 'i', 0}};
-static const Param p481[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
-static const Param p484[] = {{"y", 'o', 0}};
-static const Param p485[] = {{"y", 'o', 0}};
-static const Param p486[] = {{"y", 'o', 0}};
-static const Param p487[] = {{"y", 'o', 0}};
-static const Param p488[] = {{"y", 'o', 0}};
+static const Param p464[] = {{"y", 'o', 0}};
+static const Param p465[] = {{"y", 'o', 0}};
+static const Param p466[] = {{"y", 'o', 0}};
+static const Param p467[] = {{"y", 'o', 0}};
+static const Param p468[] = {{"y", 'o', 0}};
+static const Param p469[] = {{"y", 'o', 0}};
+static const Param p470[] = {{"y", 'o', 0}};
+static const Param p471[] = {{"y", 'o', 0}};
+static const Param p475[] = {{"decimals", 'i', 0}};
+static const Param p486[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
 static const Param p489[] = {{"y", 'o', 0}};
 static const Param p490[] = {{"y", 'o', 0}};
 static const Param p491[] = {{"y", 'o', 0}};
@@ -346,173 +341,178 @@ static const Param p493[] = {{"y", 'o', 0}};
 static const Param p494[] = {{"y", 'o', 0}};
 static const Param p495[] = {{"y", 'o', 0}};
 static const Param p496[] = {{"y", 'o', 0}};
-static const Param p497[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p498[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
-static const Param p499[] = {{"min", 'o', 1}, {"max", 'o', 1}};
-static const Param p500[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p501[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p502[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p503[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p504[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p505[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p506[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p507[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p508[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p509[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p510[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p497[] = {{"y", 'o', 0}};
+static const Param p498[] = {{"y", 'o', 0}};
+static const Param p499[] = {{"y", 'o', 0}};
+static const Param p500[] = {{"y", 'o', 0}};
+static const Param p501[] = {{"y", 'o', 0}};
+static const Param p502[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p503[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p504[] = {{"min", 'o', 1}, {"max", 'o', 1}};
+static const Param p505[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p506[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p507[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p508[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p509[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p510[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p511[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p512[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p513[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p514[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p515[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p516[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p512[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p513[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p514[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p515[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p516[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p519[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p520[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p521[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p518[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p519[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p520[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p521[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p522[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p523[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p524[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p525[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p526[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p527[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p528[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
-static const Param p529[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p530[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p531[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p532[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p533[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
-static const Param p534[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
-static const Param p535[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
-static const Param p536[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
-static const Param p537[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
-static const Param p538[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
-static const Param p539[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
-static const Param p540[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
-static const Param p541[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p542[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p543[] = {{"axis", 'x', 0}};
-static const Param p544[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p545[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p546[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
-static const Param p547[] = {{"bins", 't', 0}, {"right", 'b', 0}};
-static const Param p548[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
-static const Param p549[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
-static const Param p550[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p551[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p552[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p553[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p554[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p555[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p556[] = {{"values", 't', 0}, {"invert", 'b', 0}};
-static const Param p557[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p558[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p559[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p560[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p561[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
-static const Param p562[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
-static const Param p563[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
-static const Param p564[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
-static const Param p565[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
-static const Param p566[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
-static const Param p567[] = {{"axes", 'X', 1}};
-static const Param p568[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
-static const Param p569[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p571[] = {{"axis", 'X', 1}};
-static const Param p572[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
-static const Param p573[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
-static const Param p574[] = {{"axis", 'X', 1}};
-static const Param p575[] = {{"axis", 'X', 0}};
-static const Param p576[] = {{"shape", 'I', 0}};
-static const Param p578[] = {{"repetitions", 'I', 0}};
-static const Param p579[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
-static const Param p580[] = {{"axis", 'x', 0}};
-static const Param p581[] = {{"axis", 'x', 0}};
-static const Param p582[] = {{"axis", 'x', 0}};
-static const Param p583[] = {{"k", 'i', 0}};
-static const Param p584[] = {{"k", 'i', 0}};
-static const Param p585[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p586[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
-static const Param p587[] = {{"k", 'i', 0}};
+static const Param p524[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p525[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p526[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p527[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p528[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p529[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p530[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p531[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p532[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p533[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
+static const Param p534[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p535[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p536[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p537[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p538[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
+static const Param p539[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
+static const Param p540[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p541[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
+static const Param p542[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
+static const Param p543[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
+static const Param p544[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
+static const Param p545[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
+static const Param p546[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p547[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p548[] = {{"axis", 'x', 0}};
+static const Param p549[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p550[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p551[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p552[] = {{"bins", 't', 0}, {"right", 'b', 0}};
+static const Param p553[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
+static const Param p554[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
+static const Param p555[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p556[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p557[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p558[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p559[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p560[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p561[] = {{"values", 't', 0}, {"invert", 'b', 0}};
+static const Param p562[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p563[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p564[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p565[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p566[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
+static const Param p567[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
+static const Param p568[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
+static const Param p569[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
+static const Param p570[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
+static const Param p571[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
+static const Param p572[] = {{"axes", 'X', 1}};
+static const Param p573[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
+static const Param p574[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p576[] = {{"axis", 'X', 1}};
+static const Param p577[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
+static const Param p578[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p579[] = {{"axis", 'X', 1}};
+static const Param p580[] = {{"axis", 'X', 0}};
+static const Param p581[] = {{"shape", 'I', 0}};
+static const Param p583[] = {{"repetitions", 'I', 0}};
+static const Param p584[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
+static const Param p585[] = {{"axis", 'x', 0}};
+static const Param p586[] = {{"axis", 'x', 0}};
+static const Param p587[] = {{"axis", 'x', 0}};
 static const Param p588[] = {{"k", 'i', 0}};
-static const Param p589[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
-static const Param p590[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
-static const Param p591[] = {{"y", 't', 0}};
-static const Param p592[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
-static const Param p593[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p594[] = {{"y", 't', 0}};
-static const Param p595[] = {{"y", 't', 0}};
+static const Param p589[] = {{"k", 'i', 0}};
+static const Param p590[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p591[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
+static const Param p592[] = {{"k", 'i', 0}};
+static const Param p593[] = {{"k", 'i', 0}};
+static const Param p594[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
+static const Param p595[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
 static const Param p596[] = {{"y", 't', 0}};
-static const Param p597[] = {{"y", 'o', 0}};
+static const Param p597[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
 static const Param p598[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p599[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p600[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p601[] = {{"x", 'o', 0}};
-static const Param p602[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
-static const Param p603[] = {{"q", 't', 0}};
-static const Param p604[] = {{"q", 't', 0}};
-static const Param p605[] = {{"q", 't', 0}};
-static const Param p606[] = {{"m", 'i', 0}};
-static const Param p607[] = {{"m", 'i', 0}, {"k", 'F', 1}};
-static const Param p608[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
-static const Param p609[] = {{"M", 'i', 0}};
-static const Param p610[] = {{"M", 'i', 0}};
-static const Param p611[] = {{"M", 'i', 0}};
-static const Param p612[] = {{"M", 'i', 0}};
-static const Param p613[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
-static const Param p614[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p615[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p616[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p617[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p618[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p619[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p620[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p621[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p622[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p623[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p624[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p625[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p626[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p627[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p628[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p629[] = {{"weight", 't', 0}};
-static const Param p630[] = {{"p", 'f', 0}};
-static const Param p631[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p632[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p633[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p634[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p635[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p636[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p637[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p638[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p639[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p640[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p641[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p642[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p643[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p644[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p645[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p646[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p647[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p648[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p649[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p650[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p651[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p652[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p653[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p654[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p655[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p656[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p657[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p658[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p659[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p660[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p661[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p662[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p663[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p664[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p665[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p599[] = {{"y", 't', 0}};
+static const Param p600[] = {{"y", 't', 0}};
+static const Param p601[] = {{"y", 't', 0}};
+static const Param p602[] = {{"y", 'o', 0}};
+static const Param p603[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p604[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p605[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p606[] = {{"x", 'o', 0}};
+static const Param p607[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
+static const Param p608[] = {{"q", 't', 0}};
+static const Param p609[] = {{"q", 't', 0}};
+static const Param p610[] = {{"q", 't', 0}};
+static const Param p611[] = {{"m", 'i', 0}};
+static const Param p612[] = {{"m", 'i', 0}, {"k", 'F', 1}};
+static const Param p613[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
+static const Param p614[] = {{"M", 'i', 0}};
+static const Param p615[] = {{"M", 'i', 0}};
+static const Param p616[] = {{"M", 'i', 0}};
+static const Param p617[] = {{"M", 'i', 0}};
+static const Param p618[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
+static const Param p619[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p620[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p621[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p622[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p623[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p624[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p625[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p626[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p627[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p628[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p629[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p630[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p631[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p632[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p633[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p634[] = {{"weight", 't', 0}};
+static const Param p635[] = {{"p", 'f', 0}};
+static const Param p636[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p637[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p638[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p639[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p640[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p641[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p642[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p643[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p644[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p645[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p646[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p647[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p648[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p649[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p650[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p651[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p652[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p653[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p654[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p655[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p656[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p657[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p658[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p659[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p660[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p661[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p662[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p663[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p664[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p665[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p666[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p667[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p668[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p669[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p670[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", "x", p0, 2, 'm', 1, 0, 0},
@@ -562,6 +562,10 @@ static const Method methods[] = {
     {"neg", "x", NULL, 0, 'm', 1, 0, 0},
     {"abs", "x", NULL, 0, 'm', 1, 0, 0},
     {"sign", "x", NULL, 0, 'm', 1, 0, 0},
+    {"real", "x", NULL, 0, 'm', 1, 0, 0},
+    {"imag", "x", NULL, 0, 'm', 1, 0, 0},
+    {"conj", "x", NULL, 0, 'm', 1, 0, 0},
+    {"angle", "x", NULL, 0, 'm', 1, 0, 0},
     {"sin", "x", NULL, 0, 'm', 1, 0, 0},
     {"cos", "x", NULL, 0, 'm', 1, 0, 0},
     {"tan", "x", NULL, 0, 'm', 1, 0, 0},
@@ -586,7 +590,7 @@ static const Method methods[] = {
     {"lgamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"digamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"isnan", "x", NULL, 0, 'm', 1, 0, 0},
-    {"isinf", "x", p71, 2, 'm', 1, 0, 0},
+    {"isinf", "x", p75, 2, 'm', 1, 0, 0},
     {"isfinite", "x", NULL, 0, 'm', 1, 0, 0},
     {"logical_not", "x", NULL, 0, 'm', 1, 0, 0},
     {"bitwise_not", "x", NULL, 0, 'm', 1, 0, 0},
@@ -601,16 +605,16 @@ static const Method methods[] = {
     {"mish", "x", NULL, 0, 'm', 1, 0, 0},
     {"softsign", "x", NULL, 0, 'm', 1, 0, 0},
     {"hardswish", "x", NULL, 0, 'm', 1, 0, 0},
-    {"hardsigmoid", "x", p86, 2, 'm', 1, 0, 0},
-    {"leaky_relu", "x", p87, 1, 'm', 1, 0, 0},
-    {"elu", "x", p88, 1, 'm', 1, 0, 0},
-    {"celu", "x", p89, 1, 'm', 1, 0, 0},
-    {"selu", "x", p90, 2, 'm', 1, 0, 0},
-    {"softplus", "x", p91, 1, 'm', 1, 0, 0},
-    {"hardtanh", "x", p92, 2, 'm', 1, 0, 0},
-    {"dropout", "x", p93, 1, 'm', 1, 0, 0},
-    {"cast", "x", p94, 1, 'm', 1, 0, 0},
-    {"bitcast", "x", p95, 1, 'm', 1, 0, 0},
+    {"hardsigmoid", "x", p90, 2, 'm', 1, 0, 0},
+    {"leaky_relu", "x", p91, 1, 'm', 1, 0, 0},
+    {"elu", "x", p92, 1, 'm', 1, 0, 0},
+    {"celu", "x", p93, 1, 'm', 1, 0, 0},
+    {"selu", "x", p94, 2, 'm', 1, 0, 0},
+    {"softplus", "x", p95, 1, 'm', 1, 0, 0},
+    {"hardtanh", "x", p96, 2, 'm', 1, 0, 0},
+    {"dropout", "x", p97, 1, 'm', 1, 0, 0},
+    {"cast", "x", p98, 1, 'm', 1, 0, 0},
+    {"bitcast", "x", p99, 1, 'm', 1, 0, 0},
     {"float", "x", NULL, 0, 'm', 1, 0, 0},
     {"double", "x", NULL, 0, 'm', 1, 0, 0},
     {"half", "x", NULL, 0, 'm', 1, 0, 0},
@@ -621,244 +625,244 @@ static const Method methods[] = {
     {"bool", "x", NULL, 0, 'm', 1, 0, 0},
     {"contiguous", "x", NULL, 0, 'm', 1, 0, 0},
     {"contiguous_backward", "x", NULL, 0, 'm', 1, 0, 0},
-    {"sum", "x", p106, 3, 'm', 1, 0, 0},
-    {"prod", "x", p107, 3, 'm', 1, 0, 0},
-    {"max", "x", p108, 2, 'm', 1, 0, 0},
-    {"min", "x", p109, 2, 'm', 1, 0, 0},
-    {"mean", "x", p110, 2, 'm', 1, 0, 0},
-    {"any", "x", p111, 2, 'm', 1, 0, 0},
-    {"all", "x", p112, 2, 'm', 1, 0, 0},
-    {"logsumexp", "x", p113, 2, 'm', 1, 0, 0},
-    {"var", "x", p114, 3, 'm', 1, 0, 0},
-    {"std", "x", p115, 3, 'm', 1, 0, 0},
-    {"var_mean", "x", p116, 3, 'm', 2, 0, 0},
-    {"std_mean", "x", p117, 3, 'm', 2, 0, 0},
-    {"quantile", "x", p118, 3, 'm', 1, 0, 0},
-    {"argmax", "x", p119, 2, 'm', 1, 1, 0},
-    {"argmin", "x", p120, 2, 'm', 1, 1, 0},
-    {"softmax", "x", p121, 2, 'm', 1, 0, 0},
-    {"log_softmax", "x", p122, 2, 'm', 1, 0, 0},
-    {"cumsum", "x", p123, 1, 'm', 1, 0, 0},
-    {"cumprod", "x", p124, 1, 'm', 1, 0, 0},
-    {"logcumsumexp", "x", p125, 1, 'm', 1, 0, 0},
-    {"cummax", "x", p126, 1, 'm', 2, 2, 0},
-    {"cummin", "x", p127, 1, 'm', 2, 2, 0},
-    {"sort", "x", p128, 2, 'm', 2, 2, 0},
-    {"argsort", "x", p129, 2, 'm', 1, 1, 0},
-    {"topk", "x", p130, 4, 'm', 2, 2, 0},
-    {"searchsorted", "x", p131, 2, 'm', 1, 0, 0},
-    {"isin", "x", p132, 1, 'm', 1, 0, 0},
+    {"sum", "x", p110, 3, 'm', 1, 0, 0},
+    {"prod", "x", p111, 3, 'm', 1, 0, 0},
+    {"max", "x", p112, 2, 'm', 1, 0, 0},
+    {"min", "x", p113, 2, 'm', 1, 0, 0},
+    {"mean", "x", p114, 2, 'm', 1, 0, 0},
+    {"any", "x", p115, 2, 'm', 1, 0, 0},
+    {"all", "x", p116, 2, 'm', 1, 0, 0},
+    {"logsumexp", "x", p117, 2, 'm', 1, 0, 0},
+    {"var", "x", p118, 3, 'm', 1, 0, 0},
+    {"std", "x", p119, 3, 'm', 1, 0, 0},
+    {"var_mean", "x", p120, 3, 'm', 2, 0, 0},
+    {"std_mean", "x", p121, 3, 'm', 2, 0, 0},
+    {"quantile", "x", p122, 3, 'm', 1, 0, 0},
+    {"argmax", "x", p123, 2, 'm', 1, 1, 0},
+    {"argmin", "x", p124, 2, 'm', 1, 1, 0},
+    {"softmax", "x", p125, 2, 'm', 1, 0, 0},
+    {"log_softmax", "x", p126, 2, 'm', 1, 0, 0},
+    {"cumsum", "x", p127, 1, 'm', 1, 0, 0},
+    {"cumprod", "x", p128, 1, 'm', 1, 0, 0},
+    {"logcumsumexp", "x", p129, 1, 'm', 1, 0, 0},
+    {"cummax", "x", p130, 1, 'm', 2, 2, 0},
+    {"cummin", "x", p131, 1, 'm', 2, 2, 0},
+    {"sort", "x", p132, 2, 'm', 2, 2, 0},
+    {"argsort", "x", p133, 2, 'm', 1, 1, 0},
+    {"topk", "x", p134, 4, 'm', 2, 2, 0},
+    {"searchsorted", "x", p135, 2, 'm', 1, 0, 0},
+    {"isin", "x", p136, 1, 'm', 1, 0, 0},
     {"unique", "x", NULL, 0, 'm', 3, 2, 0},
-    {"bincount", "x", p134, 2, 'm', 1, 0, 0},
-    {"histogram", "x", p135, 3, 'm', 2, 0, 0},
-    {"reshape", "x", p136, 1, 'm', 1, 0, 0},
-    {"view", "x", p137, 1, 'm', 1, 0, 0},
-    {"flatten", "x", p138, 2, 'm', 1, 0, 0},
-    {"unflatten", "x", p139, 2, 'm', 1, 0, 0},
-    {"squeeze", "x", p140, 1, 'm', 1, 0, 0},
-    {"unsqueeze", "x", p141, 1, 'm', 1, 0, 1},
-    {"expand", "x", p142, 1, 'm', 1, 0, 0},
-    {"repeat", "x", p143, 1, 'm', 1, 0, 0},
-    {"repeat_interleave", "x", p144, 2, 'm', 1, 0, 0},
-    {"permute", "x", p145, 1, 'm', 1, 0, 0},
-    {"transpose", "x", p146, 2, 'm', 1, 0, 0},
+    {"bincount", "x", p138, 2, 'm', 1, 0, 0},
+    {"histogram", "x", p139, 3, 'm', 2, 0, 0},
+    {"reshape", "x", p140, 1, 'm', 1, 0, 0},
+    {"view", "x", p141, 1, 'm', 1, 0, 0},
+    {"flatten", "x", p142, 2, 'm', 1, 0, 0},
+    {"unflatten", "x", p143, 2, 'm', 1, 0, 0},
+    {"squeeze", "x", p144, 1, 'm', 1, 0, 0},
+    {"unsqueeze", "x", p145, 1, 'm', 1, 0, 1},
+    {"expand", "x", p146, 1, 'm', 1, 0, 0},
+    {"repeat", "x", p147, 1, 'm', 1, 0, 0},
+    {"repeat_interleave", "x", p148, 2, 'm', 1, 0, 0},
+    {"permute", "x", p149, 1, 'm', 1, 0, 0},
+    {"transpose", "x", p150, 2, 'm', 1, 0, 0},
     {"T", "x", NULL, 0, 'm', 1, 0, 0},
-    {"flip", "x", p148, 1, 'm', 1, 0, 0},
-    {"shrink", "x", p149, 1, 'm', 1, 0, 0},
-    {"pad", "x", p150, 3, 'm', 1, 0, 0},
-    {"roll", "x", p151, 2, 'm', 1, 0, 0},
-    {"unfold", "x", p152, 3, 'm', 1, 0, 0},
-    {"shrink_to", "x", p153, 1, 'm', 1, 0, 0},
-    {"pad_to", "x", p154, 1, 'm', 1, 0, 0},
-    {"diagonal", "x", p155, 3, 'm', 1, 0, 0},
+    {"flip", "x", p152, 1, 'm', 1, 0, 0},
+    {"shrink", "x", p153, 1, 'm', 1, 0, 0},
+    {"pad", "x", p154, 3, 'm', 1, 0, 0},
+    {"roll", "x", p155, 2, 'm', 1, 0, 0},
+    {"unfold", "x", p156, 3, 'm', 1, 0, 0},
+    {"shrink_to", "x", p157, 1, 'm', 1, 0, 0},
+    {"pad_to", "x", p158, 1, 'm', 1, 0, 0},
+    {"diagonal", "x", p159, 3, 'm', 1, 0, 0},
     {"diag", "x", NULL, 0, 'm', 1, 0, 0},
-    {"tril", "x", p157, 1, 'm', 1, 0, 0},
-    {"triu", "x", p158, 1, 'm', 1, 0, 0},
-    {"rearrange", "x", p159, 2, 'm', 1, 0, 0},
-    {"cat", "x", p160, 1, 'j', 1, 0, 0},
-    {"stack", "x", p161, 1, 'j', 1, 0, 1},
-    {"meshgrid", "x", p162, 1, 'j', 0, 0, 0},
-    {"split", "x", p163, 2, 'm', 0, 0, 0},
-    {"chunk", "x", p164, 2, 'm', 0, 0, 0},
-    {"getitem", "x", p165, 1, 'm', 1, 0, 0},
-    {"with_item", "x", p166, 2, 'm', 1, 0, 0},
-    {"gather", "x", p167, 2, 'm', 1, 0, 0},
-    {"index_select", "x", p168, 2, 'm', 1, 0, 0},
-    {"scatter", "x", p169, 4, 'm', 1, 0, 0},
-    {"scatter_reduce", "x", p170, 5, 'm', 1, 0, 0},
-    {"masked_select", "x", p171, 1, 'm', 1, 0, 0},
+    {"tril", "x", p161, 1, 'm', 1, 0, 0},
+    {"triu", "x", p162, 1, 'm', 1, 0, 0},
+    {"rearrange", "x", p163, 2, 'm', 1, 0, 0},
+    {"cat", "x", p164, 1, 'j', 1, 0, 0},
+    {"stack", "x", p165, 1, 'j', 1, 0, 1},
+    {"meshgrid", "x", p166, 1, 'j', 0, 0, 0},
+    {"split", "x", p167, 2, 'm', 0, 0, 0},
+    {"chunk", "x", p168, 2, 'm', 0, 0, 0},
+    {"getitem", "x", p169, 1, 'm', 1, 0, 0},
+    {"with_item", "x", p170, 2, 'm', 1, 0, 0},
+    {"gather", "x", p171, 2, 'm', 1, 0, 0},
+    {"index_select", "x", p172, 2, 'm', 1, 0, 0},
+    {"scatter", "x", p173, 4, 'm', 1, 0, 0},
+    {"scatter_reduce", "x", p174, 5, 'm', 1, 0, 0},
+    {"masked_select", "x", p175, 1, 'm', 1, 0, 0},
     {"nonzero", "x", NULL, 0, 'm', 1, 1, 0},
-    {"one_hot", "x", p173, 1, 'm', 1, 0, 0},
-    {"embedding", "x", p174, 1, 'm', 1, 0, 0},
-    {"matmul", "x", p175, 3, 'm', 1, 0, 0},
-    {"dot", "x", p176, 2, 'm', 1, 0, 0},
-    {"linear", "x", p177, 3, 'm', 1, 0, 0},
-    {"einsum", "x", p178, 2, 'j', 1, 0, 0},
-    {"scaled_dot_product_attention", "x", p179, 7, 'm', 1, 0, 0},
-    {"cdist", "x", p180, 2, 'm', 1, 0, 0},
-    {"cholesky", "x", p181, 1, 'm', 1, 0, 0},
-    {"triangular_solve", "x", p182, 4, 'm', 1, 0, 0},
-    {"solve", "x", p183, 1, 'm', 1, 0, 0},
+    {"one_hot", "x", p177, 1, 'm', 1, 0, 0},
+    {"embedding", "x", p178, 1, 'm', 1, 0, 0},
+    {"matmul", "x", p179, 3, 'm', 1, 0, 0},
+    {"dot", "x", p180, 2, 'm', 1, 0, 0},
+    {"linear", "x", p181, 3, 'm', 1, 0, 0},
+    {"einsum", "x", p182, 2, 'j', 1, 0, 0},
+    {"scaled_dot_product_attention", "x", p183, 7, 'm', 1, 0, 0},
+    {"cdist", "x", p184, 2, 'm', 1, 0, 0},
+    {"cholesky", "x", p185, 1, 'm', 1, 0, 0},
+    {"triangular_solve", "x", p186, 4, 'm', 1, 0, 0},
+    {"solve", "x", p187, 1, 'm', 1, 0, 0},
     {"inv", "x", NULL, 0, 'm', 1, 0, 0},
     {"det", "x", NULL, 0, 'm', 1, 0, 0},
     {"slogdet", "x", NULL, 0, 'm', 2, 0, 0},
     {"qr", "x", NULL, 0, 'm', 2, 0, 0},
-    {"svd", "x", p188, 1, 'm', 3, 0, 0},
-    {"eigh", "x", p189, 1, 'm', 2, 0, 0},
-    {"lstsq", "x", p190, 2, 'm', 4, 0, 0},
-    {"newton_schulz", "x", p191, 3, 'm', 1, 0, 0},
-    {"keccak", "x", p192, 1, 'm', 1, 0, 0},
+    {"svd", "x", p192, 1, 'm', 3, 0, 0},
+    {"eigh", "x", p193, 1, 'm', 2, 0, 0},
+    {"lstsq", "x", p194, 2, 'm', 4, 0, 0},
+    {"newton_schulz", "x", p195, 3, 'm', 1, 0, 0},
+    {"keccak", "x", p196, 1, 'm', 1, 0, 0},
     {"hash", "x", NULL, 0, 'm', 1, 0, 0},
-    {"conv2d", "x", p194, 7, 'm', 1, 0, 0},
-    {"conv_transpose2d", "x", p195, 7, 'm', 1, 0, 0},
-    {"avg_pool2d", "x", p196, 6, 'm', 1, 0, 0},
-    {"max_pool2d", "x", p197, 5, 'm', 1, 0, 0},
-    {"max_pool2d_with_indices", "x", p198, 5, 'm', 2, 2, 0},
-    {"max_unpool2d", "x", p199, 6, 'm', 1, 0, 0},
-    {"im2col", "x", p200, 4, 'm', 1, 0, 0},
-    {"col2im", "x", p201, 5, 'm', 1, 0, 0},
-    {"pixel_shuffle", "x", p202, 1, 'm', 1, 0, 0},
-    {"pixel_unshuffle", "x", p203, 1, 'm', 1, 0, 0},
-    {"interpolate", "x", p204, 3, 'm', 1, 0, 0},
-    {"layernorm", "x", p205, 4, 'm', 1, 0, 0},
-    {"rmsnorm", "x", p206, 2, 'm', 1, 0, 0},
-    {"groupnorm", "x", p207, 4, 'm', 1, 0, 0},
-    {"batchnorm", "x", p208, 5, 'm', 1, 0, 0},
+    {"conv2d", "x", p198, 7, 'm', 1, 0, 0},
+    {"conv_transpose2d", "x", p199, 7, 'm', 1, 0, 0},
+    {"avg_pool2d", "x", p200, 6, 'm', 1, 0, 0},
+    {"max_pool2d", "x", p201, 5, 'm', 1, 0, 0},
+    {"max_pool2d_with_indices", "x", p202, 5, 'm', 2, 2, 0},
+    {"max_unpool2d", "x", p203, 6, 'm', 1, 0, 0},
+    {"im2col", "x", p204, 4, 'm', 1, 0, 0},
+    {"col2im", "x", p205, 5, 'm', 1, 0, 0},
+    {"pixel_shuffle", "x", p206, 1, 'm', 1, 0, 0},
+    {"pixel_unshuffle", "x", p207, 1, 'm', 1, 0, 0},
+    {"interpolate", "x", p208, 3, 'm', 1, 0, 0},
+    {"layernorm", "x", p209, 4, 'm', 1, 0, 0},
+    {"rmsnorm", "x", p210, 2, 'm', 1, 0, 0},
+    {"groupnorm", "x", p211, 4, 'm', 1, 0, 0},
+    {"batchnorm", "x", p212, 5, 'm', 1, 0, 0},
     {"batchnorm_stats", "x", NULL, 0, 'm', 2, 0, 0},
-    {"cross_entropy", "x", p210, 4, 'm', 1, 0, 0},
-    {"sparse_categorical_crossentropy", "x", p211, 4, 'm', 1, 0, 0},
-    {"binary_crossentropy", "x", p212, 2, 'm', 1, 0, 0},
-    {"binary_crossentropy_logits", "x", p213, 3, 'm', 1, 0, 0},
-    {"nll_loss", "x", p214, 4, 'm', 1, 0, 0},
-    {"ctc_loss", "x", p215, 6, 'm', 1, 0, 0},
-    {"mse_loss", "x", p216, 2, 'm', 1, 0, 0},
-    {"l1_loss", "x", p217, 2, 'm', 1, 0, 0},
-    {"huber_loss", "x", p218, 3, 'm', 1, 0, 0},
-    {"zeros", "x", p219, 2, 0, 1, 0, 0},
-    {"ones", "x", p220, 2, 0, 1, 0, 0},
-    {"empty", "x", p221, 2, 0, 1, 0, 0},
-    {"full", "x", p222, 3, 0, 1, 0, 0},
-    {"zeros_like", "x", p223, 1, 'm', 1, 0, 0},
-    {"ones_like", "x", p224, 1, 'm', 1, 0, 0},
-    {"empty_like", "x", p225, 1, 'm', 1, 0, 0},
-    {"const_like", "x", p226, 1, 'm', 1, 0, 0},
-    {"full_like", "x", p227, 2, 'm', 1, 0, 0},
-    {"arange", "x", p228, 4, 0, 1, 0, 0},
-    {"linspace", "x", p229, 4, 0, 1, 0, 0},
-    {"eye", "x", p230, 3, 0, 1, 0, 0},
-    {"rand", "x", p231, 2, 0, 1, 0, 0},
-    {"randn", "x", p232, 2, 0, 1, 0, 0},
-    {"randint", "x", p233, 4, 0, 1, 0, 0},
-    {"uniform", "x", p234, 4, 0, 1, 0, 0},
-    {"normal", "x", p235, 4, 0, 1, 0, 0},
-    {"scaled_uniform", "x", p236, 2, 0, 1, 0, 0},
-    {"glorot_uniform", "x", p237, 2, 0, 1, 0, 0},
-    {"kaiming_uniform", "x", p238, 3, 0, 1, 0, 0},
-    {"kaiming_normal", "x", p239, 3, 0, 1, 0, 0},
-    {"randperm", "x", p240, 2, 0, 1, 1, 0},
-    {"rand_like", "x", p241, 1, 'm', 1, 0, 0},
-    {"randn_like", "x", p242, 1, 'm', 1, 0, 0},
-    {"multinomial", "x", p243, 2, 'm', 1, 1, 0},
-    {"clip_grad_norm", "x", p244, 2, 'j', 0, 0, 0},
-    {"dequantize", "x", p245, 2, 'm', 1, 0, 0},
-    {"random.key", "", p246, 1, 0, 1, 0, 0},
-    {"random.split", "key", p247, 1, 'm', 1, 0, 0},
-    {"random.fold_in", "key", p248, 1, 'm', 1, 0, 0},
-    {"random.bits", "key", p249, 2, 'm', 1, 0, 0},
-    {"random.uniform", "key", p250, 4, 'm', 1, 0, 0},
-    {"random.normal", "key", p251, 2, 'm', 1, 0, 0},
-    {"random.randint", "key", p252, 4, 'm', 1, 0, 0},
-    {"random.permutation", "key", p253, 3, 'm', 1, 0, 0},
-    {"random.choice", "key", p254, 5, 'm', 1, 0, 0},
-    {"random.bernoulli", "key", p255, 2, 'm', 1, 0, 0},
-    {"random.categorical", "key", p256, 4, 'm', 1, 1, 0},
-    {"random.rademacher", "key", p257, 2, 'm', 1, 0, 0},
-    {"random.geometric", "key", p258, 3, 'm', 1, 0, 0},
-    {"random.multivariate_normal", "key", p259, 3, 'm', 1, 0, 0},
-    {"random.orthogonal", "key", p260, 4, 'm', 1, 0, 0},
-    {"random.truncated_normal", "key", p261, 4, 'm', 1, 0, 0},
-    {"random.lognormal", "key", p262, 3, 'm', 1, 0, 0},
-    {"random.exponential", "key", p263, 2, 'm', 1, 0, 0},
-    {"random.laplace", "key", p264, 2, 'm', 1, 0, 0},
-    {"random.logistic", "key", p265, 2, 'm', 1, 0, 0},
-    {"random.gumbel", "key", p266, 2, 'm', 1, 0, 0},
-    {"random.cauchy", "key", p267, 2, 'm', 1, 0, 0},
-    {"random.pareto", "key", p268, 3, 'm', 1, 0, 0},
-    {"random.rayleigh", "key", p269, 3, 'm', 1, 0, 0},
-    {"random.maxwell", "key", p270, 2, 'm', 1, 0, 0},
-    {"random.double_sided_maxwell", "key", p271, 4, 'm', 1, 0, 0},
-    {"random.weibull_min", "key", p272, 4, 'm', 1, 0, 0},
-    {"random.triangular", "key", p273, 5, 'm', 1, 0, 0},
-    {"random.gamma", "key", p274, 3, 'm', 1, 0, 0},
-    {"random.loggamma", "key", p275, 3, 'm', 1, 0, 0},
-    {"random.beta", "key", p276, 4, 'm', 1, 0, 0},
-    {"random.chisquare", "key", p277, 3, 'm', 1, 0, 0},
-    {"random.f", "key", p278, 4, 'm', 1, 0, 0},
-    {"random.t", "key", p279, 3, 'm', 1, 0, 0},
-    {"random.generalized_normal", "key", p280, 3, 'm', 1, 0, 0},
-    {"random.dirichlet", "key", p281, 3, 'm', 1, 0, 0},
-    {"random.ball", "key", p282, 4, 'm', 1, 0, 0},
-    {"random.poisson", "key", p283, 3, 'm', 1, 0, 0},
-    {"random.binomial", "key", p284, 4, 'm', 1, 0, 0},
-    {"random.multinomial", "key", p285, 4, 'm', 1, 0, 0},
-    {"random.wald", "key", p286, 3, 'm', 1, 0, 0},
-    {"lax.dynamic_slice", "x", p287, 2, 'm', 1, 0, 0},
-    {"lax.dynamic_slice_in_dim", "x", p288, 3, 'm', 1, 0, 0},
-    {"lax.dynamic_index_in_dim", "x", p289, 3, 'm', 1, 0, 0},
-    {"lax.dynamic_update_slice", "x", p290, 2, 'm', 1, 0, 0},
-    {"lax.dynamic_update_slice_in_dim", "x", p291, 3, 'm', 1, 0, 0},
-    {"lax.dynamic_update_index_in_dim", "x", p292, 3, 'm', 1, 0, 0},
-    {"lax.gather", "x", p293, 9, 'm', 1, 0, 0},
-    {"lax.scatter", "x", p294, 8, 'm', 1, 0, 0},
-    {"lax.scatter_add", "x", p295, 8, 'm', 1, 0, 0},
-    {"lax.scatter_mul", "x", p296, 8, 'm', 1, 0, 0},
-    {"lax.scatter_min", "x", p297, 8, 'm', 1, 0, 0},
-    {"lax.scatter_max", "x", p298, 8, 'm', 1, 0, 0},
-    {"lax.pad", "x", p299, 4, 'm', 1, 0, 0},
-    {"lax.rev", "x", p300, 1, 'm', 1, 0, 0},
+    {"cross_entropy", "x", p214, 4, 'm', 1, 0, 0},
+    {"sparse_categorical_crossentropy", "x", p215, 4, 'm', 1, 0, 0},
+    {"binary_crossentropy", "x", p216, 2, 'm', 1, 0, 0},
+    {"binary_crossentropy_logits", "x", p217, 3, 'm', 1, 0, 0},
+    {"nll_loss", "x", p218, 4, 'm', 1, 0, 0},
+    {"ctc_loss", "x", p219, 6, 'm', 1, 0, 0},
+    {"mse_loss", "x", p220, 2, 'm', 1, 0, 0},
+    {"l1_loss", "x", p221, 2, 'm', 1, 0, 0},
+    {"huber_loss", "x", p222, 3, 'm', 1, 0, 0},
+    {"zeros", "x", p223, 2, 0, 1, 0, 0},
+    {"ones", "x", p224, 2, 0, 1, 0, 0},
+    {"empty", "x", p225, 2, 0, 1, 0, 0},
+    {"full", "x", p226, 3, 0, 1, 0, 0},
+    {"zeros_like", "x", p227, 1, 'm', 1, 0, 0},
+    {"ones_like", "x", p228, 1, 'm', 1, 0, 0},
+    {"empty_like", "x", p229, 1, 'm', 1, 0, 0},
+    {"const_like", "x", p230, 1, 'm', 1, 0, 0},
+    {"full_like", "x", p231, 2, 'm', 1, 0, 0},
+    {"arange", "x", p232, 4, 0, 1, 0, 0},
+    {"linspace", "x", p233, 4, 0, 1, 0, 0},
+    {"eye", "x", p234, 3, 0, 1, 0, 0},
+    {"rand", "x", p235, 2, 0, 1, 0, 0},
+    {"randn", "x", p236, 2, 0, 1, 0, 0},
+    {"randint", "x", p237, 4, 0, 1, 0, 0},
+    {"uniform", "x", p238, 4, 0, 1, 0, 0},
+    {"normal", "x", p239, 4, 0, 1, 0, 0},
+    {"scaled_uniform", "x", p240, 2, 0, 1, 0, 0},
+    {"glorot_uniform", "x", p241, 2, 0, 1, 0, 0},
+    {"kaiming_uniform", "x", p242, 3, 0, 1, 0, 0},
+    {"kaiming_normal", "x", p243, 3, 0, 1, 0, 0},
+    {"randperm", "x", p244, 2, 0, 1, 1, 0},
+    {"rand_like", "x", p245, 1, 'm', 1, 0, 0},
+    {"randn_like", "x", p246, 1, 'm', 1, 0, 0},
+    {"multinomial", "x", p247, 2, 'm', 1, 1, 0},
+    {"clip_grad_norm", "x", p248, 2, 'j', 0, 0, 0},
+    {"dequantize", "x", p249, 2, 'm', 1, 0, 0},
+    {"random.key", "", p250, 1, 0, 1, 0, 0},
+    {"random.split", "key", p251, 1, 'm', 1, 0, 0},
+    {"random.fold_in", "key", p252, 1, 'm', 1, 0, 0},
+    {"random.bits", "key", p253, 2, 'm', 1, 0, 0},
+    {"random.uniform", "key", p254, 4, 'm', 1, 0, 0},
+    {"random.normal", "key", p255, 2, 'm', 1, 0, 0},
+    {"random.randint", "key", p256, 4, 'm', 1, 0, 0},
+    {"random.permutation", "key", p257, 3, 'm', 1, 0, 0},
+    {"random.choice", "key", p258, 5, 'm', 1, 0, 0},
+    {"random.bernoulli", "key", p259, 2, 'm', 1, 0, 0},
+    {"random.categorical", "key", p260, 4, 'm', 1, 1, 0},
+    {"random.rademacher", "key", p261, 2, 'm', 1, 0, 0},
+    {"random.geometric", "key", p262, 3, 'm', 1, 0, 0},
+    {"random.multivariate_normal", "key", p263, 3, 'm', 1, 0, 0},
+    {"random.orthogonal", "key", p264, 4, 'm', 1, 0, 0},
+    {"random.truncated_normal", "key", p265, 4, 'm', 1, 0, 0},
+    {"random.lognormal", "key", p266, 3, 'm', 1, 0, 0},
+    {"random.exponential", "key", p267, 2, 'm', 1, 0, 0},
+    {"random.laplace", "key", p268, 2, 'm', 1, 0, 0},
+    {"random.logistic", "key", p269, 2, 'm', 1, 0, 0},
+    {"random.gumbel", "key", p270, 2, 'm', 1, 0, 0},
+    {"random.cauchy", "key", p271, 2, 'm', 1, 0, 0},
+    {"random.pareto", "key", p272, 3, 'm', 1, 0, 0},
+    {"random.rayleigh", "key", p273, 3, 'm', 1, 0, 0},
+    {"random.maxwell", "key", p274, 2, 'm', 1, 0, 0},
+    {"random.double_sided_maxwell", "key", p275, 4, 'm', 1, 0, 0},
+    {"random.weibull_min", "key", p276, 4, 'm', 1, 0, 0},
+    {"random.triangular", "key", p277, 5, 'm', 1, 0, 0},
+    {"random.gamma", "key", p278, 3, 'm', 1, 0, 0},
+    {"random.loggamma", "key", p279, 3, 'm', 1, 0, 0},
+    {"random.beta", "key", p280, 4, 'm', 1, 0, 0},
+    {"random.chisquare", "key", p281, 3, 'm', 1, 0, 0},
+    {"random.f", "key", p282, 4, 'm', 1, 0, 0},
+    {"random.t", "key", p283, 3, 'm', 1, 0, 0},
+    {"random.generalized_normal", "key", p284, 3, 'm', 1, 0, 0},
+    {"random.dirichlet", "key", p285, 3, 'm', 1, 0, 0},
+    {"random.ball", "key", p286, 4, 'm', 1, 0, 0},
+    {"random.poisson", "key", p287, 3, 'm', 1, 0, 0},
+    {"random.binomial", "key", p288, 4, 'm', 1, 0, 0},
+    {"random.multinomial", "key", p289, 4, 'm', 1, 0, 0},
+    {"random.wald", "key", p290, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_slice", "x", p291, 2, 'm', 1, 0, 0},
+    {"lax.dynamic_slice_in_dim", "x", p292, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_index_in_dim", "x", p293, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_update_slice", "x", p294, 2, 'm', 1, 0, 0},
+    {"lax.dynamic_update_slice_in_dim", "x", p295, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_update_index_in_dim", "x", p296, 3, 'm', 1, 0, 0},
+    {"lax.gather", "x", p297, 9, 'm', 1, 0, 0},
+    {"lax.scatter", "x", p298, 8, 'm', 1, 0, 0},
+    {"lax.scatter_add", "x", p299, 8, 'm', 1, 0, 0},
+    {"lax.scatter_mul", "x", p300, 8, 'm', 1, 0, 0},
+    {"lax.scatter_min", "x", p301, 8, 'm', 1, 0, 0},
+    {"lax.scatter_max", "x", p302, 8, 'm', 1, 0, 0},
+    {"lax.pad", "x", p303, 4, 'm', 1, 0, 0},
+    {"lax.rev", "x", p304, 1, 'm', 1, 0, 0},
     {"lax.select_n", "xs", NULL, 0, 'j', 1, 0, 0},
-    {"lax.clamp", "x", p302, 2, 'm', 1, 0, 0},
-    {"lax.reduce", "x", p303, 3, 'm', 1, 0, 0},
-    {"lax.reduce_sum", "x", p304, 1, 'm', 1, 0, 0},
-    {"lax.reduce_prod", "x", p305, 1, 'm', 1, 0, 0},
-    {"lax.reduce_max", "x", p306, 1, 'm', 1, 0, 0},
-    {"lax.reduce_min", "x", p307, 1, 'm', 1, 0, 0},
-    {"lax.reduce_and", "x", p308, 1, 'm', 1, 0, 0},
-    {"lax.reduce_or", "x", p309, 1, 'm', 1, 0, 0},
-    {"lax.reduce_xor", "x", p310, 1, 'm', 1, 0, 0},
-    {"lax.argmax", "x", p311, 2, 'm', 1, 1, 0},
-    {"lax.argmin", "x", p312, 2, 'm', 1, 1, 0},
-    {"lax.reduce_window", "x", p313, 7, 'm', 1, 0, 0},
-    {"lax.sliding_windows", "x", p314, 6, 'm', 1, 0, 0},
-    {"lax.select_and_scatter_add", "x", p315, 5, 'm', 1, 0, 0},
-    {"lax.conv_general_dilated", "x", p316, 11, 'm', 1, 0, 0},
-    {"lax.conv_transpose", "x", p317, 9, 'm', 1, 0, 0},
-    {"lax.dot_general", "x", p318, 6, 'm', 1, 0, 0},
-    {"lax.sort", "xs", p319, 2, 'j', 0, 0, 0},
-    {"lax.top_k", "x", p320, 2, 'm', 2, 2, 0},
-    {"lax.cumsum", "x", p321, 2, 'm', 1, 0, 0},
-    {"lax.cumprod", "x", p322, 2, 'm', 1, 0, 0},
-    {"lax.cummax", "x", p323, 2, 'm', 1, 0, 0},
-    {"lax.cummin", "x", p324, 2, 'm', 1, 0, 0},
-    {"lax.cumlogsumexp", "x", p325, 2, 'm', 1, 0, 0},
-    {"lax.reduce_precision", "x", p326, 2, 'm', 1, 0, 0},
-    {"lax.bitcast_convert_type", "x", p327, 1, 'm', 1, 0, 0},
-    {"lax.broadcasted_iota", "", p328, 3, 0, 1, 0, 0},
+    {"lax.clamp", "x", p306, 2, 'm', 1, 0, 0},
+    {"lax.reduce", "x", p307, 3, 'm', 1, 0, 0},
+    {"lax.reduce_sum", "x", p308, 1, 'm', 1, 0, 0},
+    {"lax.reduce_prod", "x", p309, 1, 'm', 1, 0, 0},
+    {"lax.reduce_max", "x", p310, 1, 'm', 1, 0, 0},
+    {"lax.reduce_min", "x", p311, 1, 'm', 1, 0, 0},
+    {"lax.reduce_and", "x", p312, 1, 'm', 1, 0, 0},
+    {"lax.reduce_or", "x", p313, 1, 'm', 1, 0, 0},
+    {"lax.reduce_xor", "x", p314, 1, 'm', 1, 0, 0},
+    {"lax.argmax", "x", p315, 2, 'm', 1, 1, 0},
+    {"lax.argmin", "x", p316, 2, 'm', 1, 1, 0},
+    {"lax.reduce_window", "x", p317, 7, 'm', 1, 0, 0},
+    {"lax.sliding_windows", "x", p318, 6, 'm', 1, 0, 0},
+    {"lax.select_and_scatter_add", "x", p319, 5, 'm', 1, 0, 0},
+    {"lax.conv_general_dilated", "x", p320, 11, 'm', 1, 0, 0},
+    {"lax.conv_transpose", "x", p321, 9, 'm', 1, 0, 0},
+    {"lax.dot_general", "x", p322, 6, 'm', 1, 0, 0},
+    {"lax.sort", "xs", p323, 2, 'j', 0, 0, 0},
+    {"lax.top_k", "x", p324, 2, 'm', 2, 2, 0},
+    {"lax.cumsum", "x", p325, 2, 'm', 1, 0, 0},
+    {"lax.cumprod", "x", p326, 2, 'm', 1, 0, 0},
+    {"lax.cummax", "x", p327, 2, 'm', 1, 0, 0},
+    {"lax.cummin", "x", p328, 2, 'm', 1, 0, 0},
+    {"lax.cumlogsumexp", "x", p329, 2, 'm', 1, 0, 0},
+    {"lax.reduce_precision", "x", p330, 2, 'm', 1, 0, 0},
+    {"lax.bitcast_convert_type", "x", p331, 1, 'm', 1, 0, 0},
+    {"lax.broadcasted_iota", "", p332, 3, 0, 1, 0, 0},
     {"special.gamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.gammaln", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.gammasgn", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.loggamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.digamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.psi", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.polygamma", "n", p335, 1, 'm', 1, 0, 0},
-    {"special.multigammaln", "a", p336, 1, 'm', 1, 0, 0},
+    {"special.polygamma", "n", p339, 1, 'm', 1, 0, 0},
+    {"special.multigammaln", "a", p340, 1, 'm', 1, 0, 0},
     {"special.factorial", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.gammainc", "a", p338, 1, 'm', 1, 0, 0},
-    {"special.gammaincc", "a", p339, 1, 'm', 1, 0, 0},
-    {"special.beta", "a", p340, 1, 'm', 1, 0, 0},
-    {"special.betaln", "a", p341, 1, 'm', 1, 0, 0},
-    {"special.betainc", "a", p342, 2, 'm', 1, 0, 0},
-    {"special.zeta", "x", p343, 1, 'm', 1, 0, 0},
+    {"special.gammainc", "a", p342, 1, 'm', 1, 0, 0},
+    {"special.gammaincc", "a", p343, 1, 'm', 1, 0, 0},
+    {"special.beta", "a", p344, 1, 'm', 1, 0, 0},
+    {"special.betaln", "a", p345, 1, 'm', 1, 0, 0},
+    {"special.betainc", "a", p346, 2, 'm', 1, 0, 0},
+    {"special.zeta", "x", p347, 1, 'm', 1, 0, 0},
     {"special.erf", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.erfc", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.erfinv", "x", NULL, 0, 'm', 1, 0, 0},
@@ -873,57 +877,61 @@ static const Method methods[] = {
     {"special.i1e", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.expi", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.exp1", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.xlogy", "x", p358, 1, 'm', 1, 0, 0},
-    {"special.xlog1py", "x", p359, 1, 'm', 1, 0, 0},
+    {"special.xlogy", "x", p362, 1, 'm', 1, 0, 0},
+    {"special.xlog1py", "x", p363, 1, 'm', 1, 0, 0},
     {"special.entr", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.rel_entr", "x", p361, 1, 'm', 1, 0, 0},
-    {"special.kl_div", "x", p362, 1, 'm', 1, 0, 0},
+    {"special.rel_entr", "x", p365, 1, 'm', 1, 0, 0},
+    {"special.kl_div", "x", p366, 1, 'm', 1, 0, 0},
     {"special.sinc", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.logsumexp", "x", p364, 2, 'm', 1, 0, 0},
-    {"special.softmax", "x", p365, 1, 'm', 1, 0, 0},
-    {"special.log_softmax", "x", p366, 1, 'm', 1, 0, 0},
-    {"linalg.cholesky", "x", p367, 1, 'm', 1, 0, 0},
-    {"linalg.cho_solve", "c", p368, 2, 'm', 1, 0, 0},
-    {"linalg.solve_triangular", "a", p369, 4, 'm', 1, 0, 0},
+    {"special.logsumexp", "x", p368, 2, 'm', 1, 0, 0},
+    {"special.softmax", "x", p369, 1, 'm', 1, 0, 0},
+    {"special.log_softmax", "x", p370, 1, 'm', 1, 0, 0},
+    {"linalg.cholesky", "x", p371, 1, 'm', 1, 0, 0},
+    {"linalg.cho_solve", "c", p372, 2, 'm', 1, 0, 0},
+    {"linalg.solve_triangular", "a", p373, 4, 'm', 1, 0, 0},
     {"linalg.det", "x", NULL, 0, 'm', 1, 0, 0},
     {"linalg.slogdet", "x", NULL, 0, 'm', 2, 0, 0},
     {"linalg.inv", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.pinv", "x", p373, 1, 'm', 1, 0, 0},
-    {"linalg.solve", "a", p374, 1, 'm', 1, 0, 0},
-    {"linalg.lstsq", "x", p375, 2, 'm', 4, 0, 0},
-    {"linalg.tensorsolve", "a", p376, 1, 'm', 1, 0, 0},
-    {"linalg.tensorinv", "a", p377, 1, 'm', 1, 0, 0},
-    {"linalg.qr", "x", p378, 1, 'm', 2, 0, 0},
-    {"linalg.svd", "x", p379, 1, 'm', 3, 0, 0},
+    {"linalg.pinv", "x", p377, 1, 'm', 1, 0, 0},
+    {"linalg.solve", "a", p378, 1, 'm', 1, 0, 0},
+    {"linalg.lstsq", "x", p379, 2, 'm', 4, 0, 0},
+    {"linalg.tensorsolve", "a", p380, 1, 'm', 1, 0, 0},
+    {"linalg.tensorinv", "a", p381, 1, 'm', 1, 0, 0},
+    {"linalg.qr", "x", p382, 1, 'm', 2, 0, 0},
+    {"linalg.svd", "x", p383, 1, 'm', 3, 0, 0},
     {"linalg.svdvals", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.eigh", "x", p381, 1, 'm', 2, 0, 0},
-    {"linalg.eigvalsh", "x", p382, 1, 'm', 1, 0, 0},
+    {"linalg.eigh", "x", p385, 1, 'm', 2, 0, 0},
+    {"linalg.eigvalsh", "x", p386, 1, 'm', 1, 0, 0},
     {"linalg.lu", "x", NULL, 0, 'm', 3, 0, 0},
     {"linalg.expm", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.matrix_power", "x", p385, 1, 'm', 1, 0, 0},
-    {"linalg.matrix_rank", "x", p386, 1, 'm', 1, 0, 0},
-    {"linalg.matrix_norm", "x", p387, 2, 'm', 1, 0, 0},
-    {"linalg.vector_norm", "x", p388, 3, 'm', 1, 0, 0},
-    {"linalg.cond", "x", p389, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_power", "x", p389, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_rank", "x", p390, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_norm", "x", p391, 2, 'm', 1, 0, 0},
+    {"linalg.vector_norm", "x", p392, 3, 'm', 1, 0, 0},
+    {"linalg.cond", "x", p393, 1, 'm', 1, 0, 0},
     {"linalg.multi_dot", "xs", NULL, 0, 'j', 1, 0, 0},
-    {"fft.fft", "x", p391, 4, 'm', 2, 0, 0},
-    {"fft.ifft", "x", p392, 4, 'm', 2, 0, 0},
-    {"fft.rfft", "x", p393, 3, 'm', 2, 0, 0},
-    {"fft.irfft", "x", p394, 4, 'm', 1, 0, 0},
-    {"fft.hfft", "x", p395, 4, 'm', 1, 0, 0},
-    {"fft.ihfft", "x", p396, 3, 'm', 2, 0, 0},
-    {"fft.fft2", "x", p397, 4, 'm', 2, 0, 0},
-    {"fft.ifft2", "x", p398, 4, 'm', 2, 0, 0},
-    {"fft.rfft2", "x", p399, 3, 'm', 2, 0, 0},
-    {"fft.irfft2", "x", p400, 4, 'm', 1, 0, 0},
-    {"fft.fftn", "x", p401, 4, 'm', 2, 0, 0},
-    {"fft.ifftn", "x", p402, 4, 'm', 2, 0, 0},
-    {"fft.rfftn", "x", p403, 3, 'm', 2, 0, 0},
-    {"fft.irfftn", "x", p404, 4, 'm', 1, 0, 0},
-    {"fft.fftshift", "x", p405, 1, 'm', 1, 0, 0},
-    {"fft.ifftshift", "x", p406, 1, 'm', 1, 0, 0},
-    {"fft.fftfreq", "", p407, 2, 0, 1, 0, 0},
-    {"fft.rfftfreq", "", p408, 2, 0, 1, 0, 0},
+    {"fft.fft", "x", p395, 4, 'm', 2, 0, 0},
+    {"fft.ifft", "x", p396, 4, 'm', 2, 0, 0},
+    {"fft.rfft", "x", p397, 3, 'm', 2, 0, 0},
+    {"fft.irfft", "x", p398, 4, 'm', 1, 0, 0},
+    {"fft.hfft", "x", p399, 4, 'm', 1, 0, 0},
+    {"fft.ihfft", "x", p400, 3, 'm', 2, 0, 0},
+    {"fft.fft2", "x", p401, 4, 'm', 2, 0, 0},
+    {"fft.ifft2", "x", p402, 4, 'm', 2, 0, 0},
+    {"fft.rfft2", "x", p403, 3, 'm', 2, 0, 0},
+    {"fft.irfft2", "x", p404, 4, 'm', 1, 0, 0},
+    {"fft.fftn", "x", p405, 4, 'm', 2, 0, 0},
+    {"fft.ifftn", "x", p406, 4, 'm', 2, 0, 0},
+    {"fft.rfftn", "x", p407, 3, 'm', 2, 0, 0},
+    {"fft.irfftn", "x", p408, 4, 'm', 1, 0, 0},
+    {"fft.fftshift", "x", p409, 1, 'm', 1, 0, 0},
+    {"fft.ifftshift", "x", p410, 1, 'm', 1, 0, 0},
+    {"fft.fftfreq", "", p411, 2, 0, 1, 0, 0},
+    {"fft.rfftfreq", "", p412, 2, 0, 1, 0, 0},
+    {"numpy.real", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.imag", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.conj", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.angle", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.abs", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acos", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acosh", "x", NULL, 0, 'm', 1, 0, 0},
@@ -954,39 +962,36 @@ static const Method methods[] = {
     {"numpy.tanh", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.reciprocal", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_invert", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.add", "x", p439, 1, 'm', 1, 0, 0},
-    {"numpy.subtract", "x", p440, 1, 'm', 1, 0, 0},
-    {"numpy.multiply", "x", p441, 1, 'm', 1, 0, 0},
-    {"numpy.divide", "x", p442, 1, 'm', 1, 0, 0},
-    {"numpy.pow", "x", p443, 1, 'm', 1, 0, 0},
-    {"numpy.maximum", "x", p444, 1, 'm', 1, 0, 0},
-    {"numpy.minimum", "x", p445, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_and", "x", p446, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_or", "x", p447, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_xor", "x", p448, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_left_shift", "x", p449, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_right_shift", "x", p450, 1, 'm', 1, 0, 0},
-    {"numpy.less", "x", p451, 1, 'm', 1, 0, 0},
-    {"numpy.less_equal", "x", p452, 1, 'm', 1, 0, 0},
-    {"numpy.greater", "x", p453, 1, 'm', 1, 0, 0},
-    {"numpy.greater_equal", "x", p454, 1, 'm', 1, 0, 0},
-    {"numpy.equal", "x", p455, 1, 'm', 1, 0, 0},
-    {"numpy.not_equal", "x", p456, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp", "x", p457, 1, 'm', 1, 0, 0},
-    {"numpy.copysign", "x", p458, 1, 'm', 1, 0, 0},
-    {"numpy.atan2", "x", p459, 1, 'm', 1, 0, 0},
-    {"numpy.hypot", "x", p460, 1, 'm', 1, 0, 0},
-    {"numpy.floor_divide", "x", p461, 1, 'm', 1, 0, 0},
-    {"numpy.remainder", "x", p462, 1, 'm', 1, 0, 0},
-    {"numpy.fmod", "x", p463, 1, 'm', 1, 0, 0},
+    {"numpy.add", "x", p447, 1, 'm', 1, 0, 0},
+    {"numpy.subtract", "x", p448, 1, 'm', 1, 0, 0},
+    {"numpy.multiply", "x", p449, 1, 'm', 1, 0, 0},
+    {"numpy.divide", "x", p450, 1, 'm', 1, 0, 0},
+    {"numpy.pow", "x", p451, 1, 'm', 1, 0, 0},
+    {"numpy.maximum", "x", p452, 1, 'm', 1, 0, 0},
+    {"numpy.minimum", "x", p453, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_and", "x", p454, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_or", "x", p455, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_xor", "x", p456, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_left_shift", "x", p457, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_right_shift", "x", p458, 1, 'm', 1, 0, 0},
+    {"numpy.less", "x", p459, 1, 'm', 1, 0, 0},
+    {"numpy.less_equal", "x", p460, 1, 'm', 1, 0, 0},
+    {"numpy.greater", "x", p461, 1, 'm', 1, 0, 0},
+    {"numpy.greater_equal", "x", p462, 1, 'm', 1, 0, 0},
+    {"numpy.equal", "x", p463, 1, 'm', 1, 0, 0},
+    {"numpy.not_equal", "x", p464, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp", "x", p465, 1, 'm', 1, 0, 0},
+    {"numpy.copysign", "x", p466, 1, 'm', 1, 0, 0},
+    {"numpy.atan2", "x", p467, 1, 'm', 1, 0, 0},
+    {"numpy.hypot", "x", p468, 1, 'm', 1, 0, 0},
+    {"numpy.floor_divide", "x", p469, 1, 'm', 1, 0, 0},
+    {"numpy.remainder", "x", p470, 1, 'm', 1, 0, 0},
+    {"numpy.fmod", "x", p471, 1, 'm', 1, 0, 0},
     {"numpy.ceil", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.round", "x", p467, 1, 'm', 1, 0, 0},
+    {"numpy.round", "x", p475, 1, 'm', 1, 0, 0},
     {"numpy.positive", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.conj", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.real", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.imag", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.signbit", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.cbrt", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.deg2rad", "x", NULL, 0, 'm', 1, 0, 0},
@@ -996,189 +1001,189 @@ static const Method methods[] = {
     {"numpy.isposinf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isneginf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_count", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.nan_to_num", "x", p481, 3, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", "x", p486, 3, 'm', 1, 0, 0},
     {"numpy.modf", "x", NULL, 0, 'm', 2, 0, 0},
     {"numpy.frexp", "x", NULL, 0, 'm', 2, 0, 0},
-    {"numpy.ldexp", "x", p484, 1, 'm', 1, 0, 0},
-    {"numpy.logical_and", "x", p485, 1, 'm', 1, 0, 0},
-    {"numpy.logical_or", "x", p486, 1, 'm', 1, 0, 0},
-    {"numpy.logical_xor", "x", p487, 1, 'm', 1, 0, 0},
-    {"numpy.nextafter", "x", p488, 1, 'm', 1, 0, 0},
-    {"numpy.gcd", "x", p489, 1, 'm', 1, 0, 0},
-    {"numpy.lcm", "x", p490, 1, 'm', 1, 0, 0},
-    {"numpy.fmax", "x", p491, 1, 'm', 1, 0, 0},
-    {"numpy.fmin", "x", p492, 1, 'm', 1, 0, 0},
-    {"numpy.heaviside", "x", p493, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp2", "x", p494, 1, 'm', 1, 0, 0},
-    {"numpy.float_power", "x", p495, 1, 'm', 1, 0, 0},
-    {"numpy.divmod", "x", p496, 1, 'm', 2, 0, 0},
-    {"numpy.isclose", "x", p497, 4, 'm', 1, 0, 0},
-    {"numpy.array_equal", "x", p498, 2, 'm', 1, 0, 0},
-    {"numpy.clip", "x", p499, 2, 'm', 1, 0, 0},
-    {"numpy.sum", "x", p500, 3, 'm', 1, 0, 0},
-    {"numpy.prod", "x", p501, 3, 'm', 1, 0, 0},
-    {"numpy.max", "x", p502, 2, 'm', 1, 0, 0},
-    {"numpy.min", "x", p503, 2, 'm', 1, 0, 0},
-    {"numpy.mean", "x", p504, 2, 'm', 1, 0, 0},
-    {"numpy.any", "x", p505, 2, 'm', 1, 0, 0},
-    {"numpy.all", "x", p506, 2, 'm', 1, 0, 0},
-    {"numpy.var", "x", p507, 3, 'm', 1, 0, 0},
-    {"numpy.std", "x", p508, 3, 'm', 1, 0, 0},
-    {"numpy.argmax", "x", p509, 2, 'm', 1, 1, 0},
-    {"numpy.argmin", "x", p510, 2, 'm', 1, 1, 0},
-    {"numpy.ptp", "x", p511, 2, 'm', 1, 0, 0},
-    {"numpy.count_nonzero", "x", p512, 2, 'm', 1, 0, 0},
-    {"numpy.quantile", "x", p513, 4, 'm', 1, 0, 0},
-    {"numpy.percentile", "x", p514, 4, 'm', 1, 0, 0},
-    {"numpy.nanquantile", "x", p515, 4, 'm', 1, 0, 0},
-    {"numpy.nanpercentile", "x", p516, 4, 'm', 1, 0, 0},
-    {"numpy.median", "x", p517, 2, 'm', 1, 0, 0},
-    {"numpy.nanmedian", "x", p518, 2, 'm', 1, 0, 0},
-    {"numpy.nansum", "x", p519, 2, 'm', 1, 0, 0},
-    {"numpy.nanprod", "x", p520, 2, 'm', 1, 0, 0},
-    {"numpy.nanmax", "x", p521, 2, 'm', 1, 0, 0},
-    {"numpy.nanmin", "x", p522, 2, 'm', 1, 0, 0},
-    {"numpy.nanmean", "x", p523, 2, 'm', 1, 0, 0},
-    {"numpy.nanvar", "x", p524, 3, 'm', 1, 0, 0},
-    {"numpy.nanstd", "x", p525, 3, 'm', 1, 0, 0},
-    {"numpy.nanargmax", "x", p526, 2, 'm', 1, 1, 0},
-    {"numpy.nanargmin", "x", p527, 2, 'm', 1, 1, 0},
-    {"numpy.average", "x", p528, 3, 'm', 2, 0, 0},
-    {"numpy.cumulative_sum", "x", p529, 3, 'm', 1, 0, 0},
-    {"numpy.cumulative_prod", "x", p530, 3, 'm', 1, 0, 0},
-    {"numpy.nancumsum", "x", p531, 3, 'm', 1, 0, 0},
-    {"numpy.nancumprod", "x", p532, 3, 'm', 1, 0, 0},
-    {"numpy.cov", "m", p533, 6, 'm', 1, 0, 0},
-    {"numpy.corrcoef", "x", p534, 2, 'm', 1, 0, 0},
-    {"numpy.diff", "x", p535, 4, 'm', 1, 0, 0},
-    {"numpy.ediff1d", "x", p536, 2, 'm', 1, 0, 0},
-    {"numpy.gradient", "f", p537, 3, 'm', 0, 0, 0},
-    {"numpy.trapezoid", "y", p538, 2, 'm', 1, 0, 0},
-    {"numpy.unwrap", "p", p539, 3, 'm', 1, 0, 0},
-    {"numpy.interp", "x", p540, 4, 'm', 1, 0, 0},
-    {"numpy.sort", "x", p541, 3, 'm', 1, 0, 0},
-    {"numpy.argsort", "x", p542, 3, 'm', 1, 1, 0},
-    {"numpy.lexsort", "keys", p543, 1, 'j', 1, 1, 0},
-    {"numpy.partition", "x", p544, 2, 'm', 1, 0, 0},
-    {"numpy.argpartition", "x", p545, 2, 'm', 1, 1, 0},
-    {"numpy.searchsorted", "x", p546, 3, 'm', 1, 0, 0},
-    {"numpy.digitize", "x", p547, 2, 'm', 1, 0, 0},
-    {"numpy.bincount", "x", p548, 3, 'm', 1, 0, 0},
-    {"numpy.histogram", "x", p549, 4, 'm', 2, 0, 0},
-    {"numpy.unique_all", "x", p550, 2, 'm', 4, 6, 0},
-    {"numpy.unique_values", "x", p551, 2, 'm', 1, 0, 0},
-    {"numpy.union1d", "x", p552, 3, 'm', 1, 0, 0},
-    {"numpy.intersect1d", "x", p553, 3, 'm', 1, 0, 0},
-    {"numpy.setdiff1d", "x", p554, 3, 'm', 1, 0, 0},
-    {"numpy.setxor1d", "x", p555, 3, 'm', 1, 0, 0},
-    {"numpy.isin", "x", p556, 2, 'm', 1, 0, 0},
-    {"numpy.nonzero", "x", p557, 2, 'm', 0, 1073741823, 0},
-    {"numpy.argwhere", "x", p558, 2, 'm', 1, 1, 0},
-    {"numpy.flatnonzero", "x", p559, 2, 'm', 1, 1, 0},
-    {"numpy.extract", "condition", p560, 3, 'm', 1, 0, 0},
-    {"numpy.take", "x", p561, 2, 'm', 1, 0, 0},
-    {"numpy.take_along_axis", "x", p562, 2, 'm', 1, 0, 0},
-    {"numpy.put_along_axis", "x", p563, 3, 'm', 1, 0, 0},
-    {"numpy.put", "x", p564, 2, 'm', 1, 0, 0},
-    {"numpy.delete", "x", p565, 2, 'm', 1, 0, 0},
-    {"numpy.insert", "x", p566, 3, 'm', 1, 0, 0},
-    {"numpy.permute_dims", "x", p567, 1, 'm', 1, 0, 0},
-    {"numpy.moveaxis", "x", p568, 2, 'm', 1, 0, 0},
-    {"numpy.swapaxes", "x", p569, 2, 'm', 1, 0, 0},
+    {"numpy.ldexp", "x", p489, 1, 'm', 1, 0, 0},
+    {"numpy.logical_and", "x", p490, 1, 'm', 1, 0, 0},
+    {"numpy.logical_or", "x", p491, 1, 'm', 1, 0, 0},
+    {"numpy.logical_xor", "x", p492, 1, 'm', 1, 0, 0},
+    {"numpy.nextafter", "x", p493, 1, 'm', 1, 0, 0},
+    {"numpy.gcd", "x", p494, 1, 'm', 1, 0, 0},
+    {"numpy.lcm", "x", p495, 1, 'm', 1, 0, 0},
+    {"numpy.fmax", "x", p496, 1, 'm', 1, 0, 0},
+    {"numpy.fmin", "x", p497, 1, 'm', 1, 0, 0},
+    {"numpy.heaviside", "x", p498, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp2", "x", p499, 1, 'm', 1, 0, 0},
+    {"numpy.float_power", "x", p500, 1, 'm', 1, 0, 0},
+    {"numpy.divmod", "x", p501, 1, 'm', 2, 0, 0},
+    {"numpy.isclose", "x", p502, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", "x", p503, 2, 'm', 1, 0, 0},
+    {"numpy.clip", "x", p504, 2, 'm', 1, 0, 0},
+    {"numpy.sum", "x", p505, 3, 'm', 1, 0, 0},
+    {"numpy.prod", "x", p506, 3, 'm', 1, 0, 0},
+    {"numpy.max", "x", p507, 2, 'm', 1, 0, 0},
+    {"numpy.min", "x", p508, 2, 'm', 1, 0, 0},
+    {"numpy.mean", "x", p509, 2, 'm', 1, 0, 0},
+    {"numpy.any", "x", p510, 2, 'm', 1, 0, 0},
+    {"numpy.all", "x", p511, 2, 'm', 1, 0, 0},
+    {"numpy.var", "x", p512, 3, 'm', 1, 0, 0},
+    {"numpy.std", "x", p513, 3, 'm', 1, 0, 0},
+    {"numpy.argmax", "x", p514, 2, 'm', 1, 1, 0},
+    {"numpy.argmin", "x", p515, 2, 'm', 1, 1, 0},
+    {"numpy.ptp", "x", p516, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", "x", p517, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", "x", p518, 4, 'm', 1, 0, 0},
+    {"numpy.percentile", "x", p519, 4, 'm', 1, 0, 0},
+    {"numpy.nanquantile", "x", p520, 4, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", "x", p521, 4, 'm', 1, 0, 0},
+    {"numpy.median", "x", p522, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", "x", p523, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", "x", p524, 2, 'm', 1, 0, 0},
+    {"numpy.nanprod", "x", p525, 2, 'm', 1, 0, 0},
+    {"numpy.nanmax", "x", p526, 2, 'm', 1, 0, 0},
+    {"numpy.nanmin", "x", p527, 2, 'm', 1, 0, 0},
+    {"numpy.nanmean", "x", p528, 2, 'm', 1, 0, 0},
+    {"numpy.nanvar", "x", p529, 3, 'm', 1, 0, 0},
+    {"numpy.nanstd", "x", p530, 3, 'm', 1, 0, 0},
+    {"numpy.nanargmax", "x", p531, 2, 'm', 1, 1, 0},
+    {"numpy.nanargmin", "x", p532, 2, 'm', 1, 1, 0},
+    {"numpy.average", "x", p533, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", "x", p534, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", "x", p535, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", "x", p536, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", "x", p537, 3, 'm', 1, 0, 0},
+    {"numpy.cov", "m", p538, 6, 'm', 1, 0, 0},
+    {"numpy.corrcoef", "x", p539, 2, 'm', 1, 0, 0},
+    {"numpy.diff", "x", p540, 4, 'm', 1, 0, 0},
+    {"numpy.ediff1d", "x", p541, 2, 'm', 1, 0, 0},
+    {"numpy.gradient", "f", p542, 3, 'm', 0, 0, 0},
+    {"numpy.trapezoid", "y", p543, 2, 'm', 1, 0, 0},
+    {"numpy.unwrap", "p", p544, 3, 'm', 1, 0, 0},
+    {"numpy.interp", "x", p545, 4, 'm', 1, 0, 0},
+    {"numpy.sort", "x", p546, 3, 'm', 1, 0, 0},
+    {"numpy.argsort", "x", p547, 3, 'm', 1, 1, 0},
+    {"numpy.lexsort", "keys", p548, 1, 'j', 1, 1, 0},
+    {"numpy.partition", "x", p549, 2, 'm', 1, 0, 0},
+    {"numpy.argpartition", "x", p550, 2, 'm', 1, 1, 0},
+    {"numpy.searchsorted", "x", p551, 3, 'm', 1, 0, 0},
+    {"numpy.digitize", "x", p552, 2, 'm', 1, 0, 0},
+    {"numpy.bincount", "x", p553, 3, 'm', 1, 0, 0},
+    {"numpy.histogram", "x", p554, 4, 'm', 2, 0, 0},
+    {"numpy.unique_all", "x", p555, 2, 'm', 4, 6, 0},
+    {"numpy.unique_values", "x", p556, 2, 'm', 1, 0, 0},
+    {"numpy.union1d", "x", p557, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", "x", p558, 3, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", "x", p559, 3, 'm', 1, 0, 0},
+    {"numpy.setxor1d", "x", p560, 3, 'm', 1, 0, 0},
+    {"numpy.isin", "x", p561, 2, 'm', 1, 0, 0},
+    {"numpy.nonzero", "x", p562, 2, 'm', 0, 1073741823, 0},
+    {"numpy.argwhere", "x", p563, 2, 'm', 1, 1, 0},
+    {"numpy.flatnonzero", "x", p564, 2, 'm', 1, 1, 0},
+    {"numpy.extract", "condition", p565, 3, 'm', 1, 0, 0},
+    {"numpy.take", "x", p566, 2, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", "x", p567, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", "x", p568, 3, 'm', 1, 0, 0},
+    {"numpy.put", "x", p569, 2, 'm', 1, 0, 0},
+    {"numpy.delete", "x", p570, 2, 'm', 1, 0, 0},
+    {"numpy.insert", "x", p571, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", "x", p572, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", "x", p573, 2, 'm', 1, 0, 0},
+    {"numpy.swapaxes", "x", p574, 2, 'm', 1, 0, 0},
     {"numpy.matrix_transpose", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.flip", "x", p571, 1, 'm', 1, 0, 0},
-    {"numpy.rot90", "x", p572, 2, 'm', 1, 0, 0},
-    {"numpy.roll", "x", p573, 2, 'm', 1, 0, 0},
-    {"numpy.squeeze", "x", p574, 1, 'm', 1, 0, 0},
-    {"numpy.expand_dims", "x", p575, 1, 'm', 1, 0, 1},
-    {"numpy.broadcast_to", "x", p576, 1, 'm', 1, 0, 0},
+    {"numpy.flip", "x", p576, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", "x", p577, 2, 'm', 1, 0, 0},
+    {"numpy.roll", "x", p578, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", "x", p579, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", "x", p580, 1, 'm', 1, 0, 1},
+    {"numpy.broadcast_to", "x", p581, 1, 'm', 1, 0, 0},
     {"numpy.ravel", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.tile", "x", p578, 1, 'm', 1, 0, 0},
-    {"numpy.repeat", "x", p579, 2, 'm', 1, 0, 0},
-    {"numpy.concat", "arrays", p580, 1, 'j', 1, 0, 0},
-    {"numpy.stack", "arrays", p581, 1, 'j', 1, 0, 1},
-    {"numpy.unstack", "x", p582, 1, 'm', 0, 0, 0},
-    {"numpy.tril", "x", p583, 1, 'm', 1, 0, 0},
-    {"numpy.triu", "x", p584, 1, 'm', 1, 0, 0},
-    {"numpy.diagonal", "x", p585, 3, 'm', 1, 0, 0},
-    {"numpy.trace", "x", p586, 4, 'm', 1, 0, 0},
-    {"numpy.diag", "x", p587, 1, 'm', 1, 0, 0},
-    {"numpy.diagflat", "x", p588, 1, 'm', 1, 0, 0},
-    {"numpy.packbits", "x", p589, 2, 'm', 1, 0, 0},
-    {"numpy.unpackbits", "x", p590, 3, 'm', 1, 0, 0},
-    {"numpy.matmul", "x", p591, 1, 'm', 1, 0, 0},
-    {"numpy.tensordot", "x", p592, 3, 'm', 1, 0, 0},
-    {"numpy.vecdot", "x", p593, 2, 'm', 1, 0, 0},
-    {"numpy.matvec", "x", p594, 1, 'm', 1, 0, 0},
-    {"numpy.vecmat", "x", p595, 1, 'm', 1, 0, 0},
-    {"numpy.outer", "x", p596, 1, 'm', 1, 0, 0},
-    {"numpy.kron", "x", p597, 1, 'm', 1, 0, 0},
-    {"numpy.cross", "x", p598, 2, 'm', 1, 0, 0},
-    {"numpy.convolve", "x", p599, 2, 'm', 1, 0, 0},
-    {"numpy.correlate", "x", p600, 2, 'm', 1, 0, 0},
-    {"numpy.polyval", "p", p601, 1, 'm', 1, 0, 0},
-    {"numpy.polyfit", "x", p602, 3, 'm', 1, 0, 0},
-    {"numpy.polyadd", "p", p603, 1, 'm', 1, 0, 0},
-    {"numpy.polysub", "p", p604, 1, 'm', 1, 0, 0},
-    {"numpy.polymul", "p", p605, 1, 'm', 1, 0, 0},
-    {"numpy.polyder", "p", p606, 1, 'm', 1, 0, 0},
-    {"numpy.polyint", "p", p607, 2, 'm', 1, 0, 0},
-    {"numpy.vander", "x", p608, 2, 'm', 1, 0, 0},
-    {"numpy.bartlett", "", p609, 1, 0, 1, 0, 0},
-    {"numpy.blackman", "", p610, 1, 0, 1, 0, 0},
-    {"numpy.hamming", "", p611, 1, 0, 1, 0, 0},
-    {"numpy.hanning", "", p612, 1, 0, 1, 0, 0},
-    {"numpy.kaiser", "", p613, 2, 0, 1, 0, 0},
-    {"Linear", "x", p614, 3, 0, 0, 0, 0},
-    {"Linear.forward", "x", p615, 2, 'm', 1, 0, 0},
-    {"LayerNorm", "x", p616, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", "x", p617, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", "x", p618, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", "x", p619, 4, 'm', 1, 0, 0},
-    {"RMSNorm", "x", p620, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", "x", p621, 2, 'm', 1, 0, 0},
-    {"GroupNorm", "x", p622, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", "x", p623, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", "x", p624, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", "x", p625, 4, 'm', 1, 0, 0},
-    {"BatchNorm", "x", p626, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", "x", p627, 7, 'm', 1, 0, 0},
-    {"Embedding", "x", p628, 2, 0, 0, 0, 0},
-    {"Embedding.forward", "x", p629, 1, 'm', 1, 0, 0},
-    {"Dropout", "x", p630, 1, 0, 0, 0, 0},
-    {"Conv2d", "x", p631, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", "x", p632, 6, 'm', 1, 0, 0},
-    {"Conv1d", "x", p633, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", "x", p634, 6, 'm', 1, 0, 0},
-    {"Conv3d", "x", p635, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", "x", p636, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", "x", p637, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", "x", p638, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", "x", p639, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", "x", p640, 7, 'm', 1, 0, 0},
-    {"LSTMCell", "x", p641, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", "x", p642, 5, 'm', 2, 0, 0},
-    {"GRUCell", "x", p643, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", "x", p644, 5, 'm', 1, 0, 0},
-    {"LSTM", "x", p645, 7, 0, 0, 0, 0},
-    {"LSTM.forward", "x", p646, 7, 'm', 3, 0, 0},
-    {"GRU", "x", p647, 7, 0, 0, 0, 0},
-    {"GRU.forward", "x", p648, 7, 'm', 2, 0, 0},
-    {"LARS", "x", p649, 9, 'j', 0, 0, 0},
-    {"SGD", "x", p650, 5, 'j', 0, 0, 0},
-    {"Muon", "x", p651, 6, 'j', 0, 0, 0},
-    {"LAMB", "x", p652, 6, 'j', 0, 0, 0},
-    {"Adam", "x", p653, 5, 'j', 0, 0, 0},
-    {"AdamW", "x", p654, 5, 'j', 0, 0, 0},
-    {"StepLR", "x", p655, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", "x", p656, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", "x", p657, 2, 'm', 1, 0, 0},
-    {"ConstantLR", "x", p658, 3, 'm', 1, 0, 0},
-    {"LinearLR", "x", p659, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", "x", p660, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", "x", p661, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", "x", p662, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", "x", p663, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", "x", p664, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", "x", p665, 12, 'm', 4, 0, 0},
+    {"numpy.tile", "x", p583, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", "x", p584, 2, 'm', 1, 0, 0},
+    {"numpy.concat", "arrays", p585, 1, 'j', 1, 0, 0},
+    {"numpy.stack", "arrays", p586, 1, 'j', 1, 0, 1},
+    {"numpy.unstack", "x", p587, 1, 'm', 0, 0, 0},
+    {"numpy.tril", "x", p588, 1, 'm', 1, 0, 0},
+    {"numpy.triu", "x", p589, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", "x", p590, 3, 'm', 1, 0, 0},
+    {"numpy.trace", "x", p591, 4, 'm', 1, 0, 0},
+    {"numpy.diag", "x", p592, 1, 'm', 1, 0, 0},
+    {"numpy.diagflat", "x", p593, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", "x", p594, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", "x", p595, 3, 'm', 1, 0, 0},
+    {"numpy.matmul", "x", p596, 1, 'm', 1, 0, 0},
+    {"numpy.tensordot", "x", p597, 3, 'm', 1, 0, 0},
+    {"numpy.vecdot", "x", p598, 2, 'm', 1, 0, 0},
+    {"numpy.matvec", "x", p599, 1, 'm', 1, 0, 0},
+    {"numpy.vecmat", "x", p600, 1, 'm', 1, 0, 0},
+    {"numpy.outer", "x", p601, 1, 'm', 1, 0, 0},
+    {"numpy.kron", "x", p602, 1, 'm', 1, 0, 0},
+    {"numpy.cross", "x", p603, 2, 'm', 1, 0, 0},
+    {"numpy.convolve", "x", p604, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", "x", p605, 2, 'm', 1, 0, 0},
+    {"numpy.polyval", "p", p606, 1, 'm', 1, 0, 0},
+    {"numpy.polyfit", "x", p607, 3, 'm', 1, 0, 0},
+    {"numpy.polyadd", "p", p608, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", "p", p609, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", "p", p610, 1, 'm', 1, 0, 0},
+    {"numpy.polyder", "p", p611, 1, 'm', 1, 0, 0},
+    {"numpy.polyint", "p", p612, 2, 'm', 1, 0, 0},
+    {"numpy.vander", "x", p613, 2, 'm', 1, 0, 0},
+    {"numpy.bartlett", "", p614, 1, 0, 1, 0, 0},
+    {"numpy.blackman", "", p615, 1, 0, 1, 0, 0},
+    {"numpy.hamming", "", p616, 1, 0, 1, 0, 0},
+    {"numpy.hanning", "", p617, 1, 0, 1, 0, 0},
+    {"numpy.kaiser", "", p618, 2, 0, 1, 0, 0},
+    {"Linear", "x", p619, 3, 0, 0, 0, 0},
+    {"Linear.forward", "x", p620, 2, 'm', 1, 0, 0},
+    {"LayerNorm", "x", p621, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", "x", p622, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", "x", p623, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", "x", p624, 4, 'm', 1, 0, 0},
+    {"RMSNorm", "x", p625, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", "x", p626, 2, 'm', 1, 0, 0},
+    {"GroupNorm", "x", p627, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", "x", p628, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", "x", p629, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", "x", p630, 4, 'm', 1, 0, 0},
+    {"BatchNorm", "x", p631, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", "x", p632, 7, 'm', 1, 0, 0},
+    {"Embedding", "x", p633, 2, 0, 0, 0, 0},
+    {"Embedding.forward", "x", p634, 1, 'm', 1, 0, 0},
+    {"Dropout", "x", p635, 1, 0, 0, 0, 0},
+    {"Conv2d", "x", p636, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", "x", p637, 6, 'm', 1, 0, 0},
+    {"Conv1d", "x", p638, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", "x", p639, 6, 'm', 1, 0, 0},
+    {"Conv3d", "x", p640, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", "x", p641, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", "x", p642, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", "x", p643, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", "x", p644, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", "x", p645, 7, 'm', 1, 0, 0},
+    {"LSTMCell", "x", p646, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", "x", p647, 5, 'm', 2, 0, 0},
+    {"GRUCell", "x", p648, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", "x", p649, 5, 'm', 1, 0, 0},
+    {"LSTM", "x", p650, 7, 0, 0, 0, 0},
+    {"LSTM.forward", "x", p651, 7, 'm', 3, 0, 0},
+    {"GRU", "x", p652, 7, 0, 0, 0, 0},
+    {"GRU.forward", "x", p653, 7, 'm', 2, 0, 0},
+    {"LARS", "x", p654, 9, 'j', 0, 0, 0},
+    {"SGD", "x", p655, 5, 'j', 0, 0, 0},
+    {"Muon", "x", p656, 6, 'j', 0, 0, 0},
+    {"LAMB", "x", p657, 6, 'j', 0, 0, 0},
+    {"Adam", "x", p658, 5, 'j', 0, 0, 0},
+    {"AdamW", "x", p659, 5, 'j', 0, 0, 0},
+    {"StepLR", "x", p660, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", "x", p661, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", "x", p662, 2, 'm', 1, 0, 0},
+    {"ConstantLR", "x", p663, 3, 'm', 1, 0, 0},
+    {"LinearLR", "x", p664, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", "x", p665, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", "x", p666, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", "x", p667, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", "x", p668, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", "x", p669, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", "x", p670, 12, 'm', 4, 0, 0},
 };

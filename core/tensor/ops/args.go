@@ -81,12 +81,30 @@ func (a *Args) Set(name string, value any) error {
 // SetAt is Set for a parameter by its position.
 func (a *Args) SetAt(i int, value any) error {
 	p := &a.op.Params[i]
+	if z, is := value.(complex128); is && p.Kind == Operand {
+		number, err := tensor.ComplexNumber(a.Graph, z, a.beside()...)
+		if err != nil {
+			return err
+		}
+		value = number
+	}
 	value, err := p.accept(value)
 	if err != nil {
 		return err
 	}
 	a.values[i] = value
 	return nil
+}
+
+// beside are the tensors that are given so far.
+func (a *Args) beside() []*uop.UOp {
+	given := append(append([]*uop.UOp(nil), a.Xs...), a.X)
+	for _, v := range a.values {
+		if u, is := v.(*uop.UOp); is {
+			given = append(given, u)
+		}
+	}
+	return given
 }
 
 // accept returns a value as one of the kind of a parameter.

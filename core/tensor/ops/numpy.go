@@ -131,7 +131,7 @@ func whole(name, of string) Op {
 	op := borrowed(name, of, "", "")
 	build := op.Build
 	op.Build = func(a *Args) ([]*uop.UOp, error) {
-		if !a.X.DType.IsFloat() {
+		if !a.X.DType.IsDifferentiable() {
 			return []*uop.UOp{a.X}, nil
 		}
 		return build(a)
@@ -451,7 +451,7 @@ func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
 
 var numpyOps = slices.Concat(
 	// Elementwise
-	same("abs acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not negative=neg sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
+	same("real imag conj angle abs acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not negative=neg sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
 	twoOf(`add subtract=sub multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor
 		bitwise_left_shift=lshift bitwise_right_shift=rshift less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne logaddexp copysign atan2 hypot
 		floor_divide=floordiv remainder=mod fmod`),
@@ -461,9 +461,6 @@ var numpyOps = slices.Concat(
 			return tensor.RoundTo(a.X, a.int("decimals"))
 		}),
 		numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
-		numpy1("conj", "The array itself: numbers are real.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
-		numpy1("real", "The array itself: numbers are real.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
-		numpy1("imag", "Zeros: numbers are real.", func(x *uop.UOp) (*uop.UOp, error) { return tensor.FullLike(x, uop.Int(0)) }),
 		numpy1("signbit", "Whether numbers are negative: true of -0, too.", tensor.SignBit),
 		numpy1("cbrt", "The cube root, of negative numbers too.", tensor.CubeRoot),
 		numpy1("deg2rad", "Degrees as radians.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, math.Pi/180) }),

@@ -26,6 +26,10 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "neg": (np.negative, -3, 3),
     "abs": (np.abs, -3, 3),
     "sign": (np.sign, -3, 3),
+    "real": (np.real, -3, 3),
+    "imag": (np.imag, -3, 3),
+    "conj": (np.conj, -3, 3),
+    "angle": (np.angle, -3, 3),
     "sin": (np.sin, -4, 4),
     "cos": (np.cos, -4, 4),
     "tan": (np.tan, -1.2, 1.2),
@@ -69,7 +73,21 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "hardtanh": (lambda x: sp.clip(x, -1, 1), -3, 3),
 }
 # Integers stay integers.
-KEEP_TYPE = ("square", "neg", "abs", "sign", "ceil", "floor", "trunc", "round", "relu", "hardtanh")
+KEEP_TYPE = [
+    "square",
+    "neg",
+    "abs",
+    "sign",
+    "real",
+    "imag",
+    "conj",
+    "ceil",
+    "floor",
+    "trunc",
+    "round",
+    "relu",
+    "hardtanh",
+]
 # Values at the ends of the domain, where all functions are what numpy says.
 EDGES = [NAN, INF, -INF, 0.0, 1.0, -1.0]
 EDGE_OF = {

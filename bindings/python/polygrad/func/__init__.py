@@ -178,7 +178,7 @@ def _linear(
     if has_aux:
         f = _detached_aux(f, who)
     t = Traced(who, f, primals, {})
-    return t, [k for k, x in enumerate(t.tensors) if x.is_floating_point()]
+    return t, [k for k, x in enumerate(t.tensors) if x.dtype.differentiable]
 
 
 def _detached_aux(f: Function, who: str) -> Function:

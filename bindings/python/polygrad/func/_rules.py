@@ -150,7 +150,7 @@ class custom_jvp(_Ruled):
             raise ArgumentError(f"{self.who}: no rule is stated: see defjvp")
         given, fixed, whole = self._arguments(args, kwargs)
         t = Traced(self.who, whole(self.f), given, {})
-        by = [k for k, x in enumerate(t.tensors) if x.is_floating_point()]
+        by = [k for k, x in enumerate(t.tensors) if x.dtype.differentiable]
         n, rule = len(t.tensors), self._rule
 
         def tangent(stand: list[Tensor]) -> list[Tensor]:
@@ -165,7 +165,7 @@ class custom_jvp(_Ruled):
             return [
                 fit(self.who, x, r, name)
                 for x, r, name in zip(found, t.results, names)
-                if r.is_floating_point()
+                if r.dtype.differentiable
             ]
 
         inputs = [*t.tensors, *(t.tensors[k] for k in by)]
@@ -236,7 +236,7 @@ class custom_vjp(_Ruled):
             return [
                 _zeros(x) if g is None else fit(self.who, g, x, f"the gradient of {name}")
                 for g, x, name in zip(leaves, t.tensors, t.names)
-                if x.is_floating_point()
+                if x.dtype.differentiable
             ]
 
         expr = trace(self.who, [*residuals, *outs], None, backward, t.names)

@@ -103,7 +103,7 @@ class Traced:
     def floats(self, arg: int) -> list[int]:
         """Return the tensors of an argument, which are of floating types."""
         for k in self.of[arg]:
-            if not self.tensors[k].is_floating_point():
+            if not self.tensors[k].dtype.differentiable:
                 name = self.tensors[k].dtype.name
                 raise ArgumentError(
                     f"{self.who}: {self.names[k]} is {name}, expected a floating type to "

@@ -52,6 +52,7 @@ __all__ = [
     "all",
     "amax",
     "amin",
+    "angle",
     "any",
     "arccos",
     "arccosh",
@@ -274,6 +275,10 @@ __all__ = [
 # In errors.
 _MODULE = "numpy"
 
+_REAL = operation("numpy.real")
+_IMAG = operation("numpy.imag")
+_CONJ = operation("numpy.conj")
+_ANGLE = operation("numpy.angle")
 _ABS = operation("numpy.abs")
 _ACOS = operation("numpy.acos")
 _ACOSH = operation("numpy.acosh")
@@ -316,9 +321,6 @@ _FLOOR = operation("numpy.floor")
 _TRUNC = operation("numpy.trunc")
 _ROUND = operation("numpy.round")
 _POSITIVE = operation("numpy.positive")
-_CONJ = operation("numpy.conj")
-_REAL = operation("numpy.real")
-_IMAG = operation("numpy.imag")
 _SIGNBIT = operation("numpy.signbit")
 _CBRT = operation("numpy.cbrt")
 _DEG2RAD = operation("numpy.deg2rad")
@@ -463,6 +465,29 @@ _HANNING = operation("numpy.hanning")
 _KAISER = operation("numpy.kaiser")
 
 
+def real(x: Operand) -> Tensor:
+    """The real part; real numbers are their own."""
+    return array(x)._call1(_REAL)
+
+
+def imag(x: Operand) -> Tensor:
+    """The imaginary part: zeros for real numbers."""
+    return array(x)._call1(_IMAG)
+
+
+def conj(x: Operand) -> Tensor:
+    """The complex conjugate; real numbers are their own."""
+    return array(x)._call1(_CONJ)
+
+
+def angle(x: Operand) -> Tensor:
+    """The angle of complex numbers with the positive real axis, in [-pi, pi].
+
+    That of real numbers is 0, or pi below 0.
+    """
+    return array(x)._call1(_ANGLE)
+
+
 def abs(x: Operand) -> Tensor:
     """|x|."""
     return array(x)._call1(_ABS)
@@ -569,7 +594,7 @@ def negative(x: Operand) -> Tensor:
 
 
 def sign(x: Operand) -> Tensor:
-    """-1, 0 or +1; NaN stays NaN."""
+    """-1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|."""
     return array(x)._call1(_SIGN)
 
 
@@ -589,7 +614,7 @@ def square(x: Operand) -> Tensor:
 
 
 def sqrt(x: Operand) -> Tensor:
-    """The square root; NaN for negative numbers."""
+    """The square root; NaN for negative real numbers."""
     return array(x)._call1(_SQRT)
 
 
@@ -775,21 +800,6 @@ def round(x: Operand, decimals: int = 0) -> Tensor:
 def positive(x: Operand) -> Tensor:
     """The array itself."""
     return array(x)._call1(_POSITIVE)
-
-
-def conj(x: Operand) -> Tensor:
-    """The array itself: numbers are real."""
-    return array(x)._call1(_CONJ)
-
-
-def real(x: Operand) -> Tensor:
-    """The array itself: numbers are real."""
-    return array(x)._call1(_REAL)
-
-
-def imag(x: Operand) -> Tensor:
-    """Zeros: numbers are real."""
-    return array(x)._call1(_IMAG)
 
 
 def signbit(x: Operand) -> Tensor:

@@ -171,6 +171,15 @@ func pythonDunders() []byte {
 
 // pythonArrayAPI is what the array API standard has beside operators.
 const pythonArrayAPI = `
+    def __float__(self) -> _float:
+        return _float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __int__(self) -> _int:
+        return _int(self.item())
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """Return the namespace of the array API standard: polygrad.numpy."""
         from polygrad import numpy
@@ -238,6 +247,9 @@ func pythonParam(op *ops.Op, i int) (param, value string) {
 	return param, name
 }
 
+// pythonProperties are the operations without parameters that Python has as properties.
+var pythonProperties = []string{"T", "real", "imag"}
+
 // pythonCreated are the parameters of what makes tensors.
 var pythonCreated = []string{"device: str | None = None", "requires_grad: _bool | None = None"}
 
@@ -304,7 +316,7 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 	case op.Name == "chunk":
 		result = "list[Self]"
 		body = pythonCall("return list", []string{"self._call(" + strings.Join(args, ", ") + ")"})
-	case op.Name == "T":
+	case slices.Contains(pythonProperties, op.Name):
 		decorator = "    @property\n"
 	case op.Results != 1:
 		body = pythonCall("return self._call", args)

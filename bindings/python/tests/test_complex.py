@@ -1,0 +1,440 @@
+"""Complex tensors against numpy: values, types, memory, gradients, errors."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polygrad import Tensor, dtypes
+from polygrad.func import grad, jit, jvp, vjp, vmap
+
+TYPES = (np.complex64, np.complex128)
+SHAPES = ((), (1,), (5,), (3, 4), (2, 3, 4), (2, 0, 3), (1, 17))
+
+
+def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray[Any, Any]:
+    rng = np.random.default_rng(seed)
+    return np.asarray(rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+
+
+def close(got: Any, want: Any, scale: float = 1) -> None:
+    want = np.asarray(want)
+    array = got.numpy()
+    assert array.dtype == want.dtype
+    assert array.shape == want.shape
+    tol = scale * (1e-12 if want.dtype in (np.complex128, np.float64) else 2e-5)
+    np.testing.assert_allclose(array, want, rtol=tol, atol=tol)
+
+
+# Creation and exchange
+
+
+def test_creation() -> None:
+    x = Tensor([1 + 2j, 3])
+    assert x.dtype == dtypes.complex64
+    assert x.tolist() == [1 + 2j, 3 + 0j]
+    assert repr(x) == "Tensor([1.+2.j, 3.+0.j], shape=(2,), dtype=complex64)"
+    assert Tensor(2j).item() == 2j
+    assert complex(Tensor(2j)) == 2j
+    assert Tensor([1, 2], dtype="complex128").tolist() == [1, 2]
+    assert Tensor.full((2,), 1j).tolist() == [1j, 1j]
+    assert Tensor.full((2,), 0.1j, dtype="complex128").tolist() == [0.1j, 0.1j]
+    assert Tensor.zeros(2, dtype="complex64").tolist() == [0, 0]
+    assert Tensor.ones(2, dtype=complex).tolist() == [1, 1]
+    assert Tensor.eye(2, dtype="complex64").tolist() == [[1, 0], [0, 1]]
+    assert x.ones_like().dtype == dtypes.complex64
+    assert x.full_like(3).tolist() == [3, 3]
+    with pytest.raises(TypeError, match="complex numbers, expected real ones for float32"):
+        Tensor([1j], dtype="float32")
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_memory_is_shared_with_numpy(dtype: Any) -> None:
+    array = numbers((2, 3), dtype)
+    x = Tensor(array)
+    assert x.numpy().ctypes.data == array.ctypes.data
+    x[0, 1] = 5 - 1j
+    assert array[0, 1] == 5 - 1j
+    array[1] = 2j
+    assert x[1].tolist() == [2j] * 3
+    row = x[1]
+    row.assign(row * 2)
+    assert array[1].tolist() == [4j] * 3
+    assert x.T.numpy().strides == array.T.strides
+    back = np.from_dlpack(x)
+    assert back.dtype == dtype
+    assert back.tolist() == array.tolist()
+    assert Tensor.from_dlpack(array).tolist() == array.tolist()
+
+
+def test_views_and_writes() -> None:
+    a = numbers((3, 4), np.complex64)
+    x = Tensor(a.copy())
+    view = x[1:, ::2]
+    view *= 2
+    want = a.copy()
+    want[1:, ::2] *= 2
+    close(x, want)
+    lazy = x + 1
+    flat = lazy.reshape(12)
+    flat[3] = 7j
+    want = want + 1
+    want.reshape(12)[3] = 7j
+    close(lazy, want)
+    total = lazy.sum()
+    lazy.assign(0)
+    close(total, want.sum())
+    x[Tensor([0, 2]), 1] = Tensor([1j, 2j])
+    assert x[:, 1].tolist()[::2] == [1j, 2j]
+    mask = np.abs(a) > 1
+    x[Tensor(mask)] = 0
+    assert np.all(x.numpy()[mask] == 0)
+
+
+# Values
+
+
+BINARY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "pow": np.power,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+
+
+@pytest.mark.parametrize(
+    "other", ["complex64", "complex128", "float32", "float64", "int32", "bool"]
+)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", BINARY)
+def test_operators(name: str, dtype: str, other: str) -> None:
+    x = numbers((3, 4), dtype)
+    y = numbers((4,), complex, 1)
+    y = (y if other.startswith("complex") else np.abs(y) * 2 + 1).astype(other)
+    kind = "complex128" if "complex128" in (dtype, other) or other == "float64" else "complex64"
+    with np.errstate(all="ignore"):
+        for a, b in ((x, y), (y, x)):
+            want = BINARY[name](a.astype("complex128"), b.astype("complex128"))
+            got = getattr(Tensor(a), name)(Tensor(b))
+            close(got, want if name in ("eq", "ne") else want.astype(kind), 10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int32"])
+def test_complex_numbers_take_the_type_beside_them(dtype: str) -> None:
+    x = np.arange(1, 4).astype(dtype)
+    kind = "complex128" if dtype in ("float64", "complex128") else "complex64"
+    close(Tensor(x) * 0.1j, (x * 0.1j).astype(kind))
+    close(1j - Tensor(x), (1j - x).astype(kind))
+    close(Tensor(x) == 1 + 0j, x == 1)
+    assert (Tensor(x) / 2j).dtype == kind
+    assert (Tensor(x) + np.complex64(1j)).dtype == kind
+
+
+UNARY = [
+    "abs",
+    "angle",
+    "conj",
+    "exp",
+    "log",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "log2",
+    "log10",
+    "log1p",
+    "expm1",
+    "exp2",
+    "sign",
+    "square",
+    "reciprocal",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "neg",
+    "rsqrt",
+]
+NUMPY = {f"a{f}": f"arc{f}" for f in ["sin", "cos", "tan", "sinh", "cosh", "tanh"]} | {
+    "neg": "negative"
+}
+
+
+def reference(name: str, z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if name == "rsqrt":
+        return 1 / np.sqrt(z)
+    f = getattr(np, NUMPY.get(name, name))
+    return np.asarray(f(z))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", UNARY)
+def test_functions(name: str, dtype: Any) -> None:
+    z = numbers((500,), dtype)
+    z[:50] *= 8
+    z[50:100] *= dtype(1e-3)
+    want = reference(name, z.astype(np.complex128))
+    if want.dtype.kind in "cf":
+        want = want.astype(dtype if want.dtype.kind == "c" else z.real.dtype)
+    got = getattr(Tensor(z), name)().numpy()
+    assert got.dtype == want.dtype
+    tol = 1e-12 if dtype is np.complex128 else 1e-5
+    if got.dtype == bool:
+        assert np.all(got == want)
+    elif name != "log1p":  # where numpy loses digits
+        assert np.all(np.abs(got - want) <= tol * np.abs(want))
+
+
+@pytest.mark.parametrize("name", ["log", "sqrt", "asin", "acos", "atan", "asinh", "acosh", "atanh"])
+def test_branch_cuts(name: str) -> None:
+    """On a cut, the sign of 0 says which side is meant."""
+    far = [-3.0, -1.5, -0.5, 0.5, 1.5, 3.0]
+    z = np.array([complex(a, b) for a in far for b in (0.0, -0.0)])
+    z = np.concatenate([z, [complex(b, a) for a in far for b in (0.0, -0.0)]])
+    close(getattr(Tensor(z), name)(), reference(name, z))
+
+
+def test_functions_at_infinity() -> None:
+    ends = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf]
+    z = np.array([complex(a, b) for a in ends for b in ends])
+    for name in ("sqrt", "log", "asin", "acos", "acosh", "asinh", "tanh", "abs", "angle"):
+        with np.errstate(all="ignore"):
+            want = reference(name, z)
+        got = getattr(Tensor(z), name)().numpy()
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(want), err_msg=name)
+        parts = (
+            [(got, want)]
+            if got.dtype.kind == "f"
+            else [(got.real, want.real), (got.imag, want.imag)]
+        )
+        for a, b in parts:
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-300, err_msg=name)
+    np.testing.assert_array_equal(Tensor(z).isinf().numpy(), np.isinf(z))
+    np.testing.assert_array_equal(Tensor(z).isfinite().numpy(), np.isfinite(z))
+
+
+def test_powers() -> None:
+    z = numbers((100,), np.complex128)
+    for e in (0, 1, 2, 3, -2, 17, 0.5, -0.5, 2.5):
+        close(Tensor(z) ** e, z**e, 1000)
+    close(2 ** Tensor(z), 2**z)
+    assert (Tensor([0j]) ** Tensor([0j, 2, 1 + 1j])).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reductions(shape: tuple[int, ...], dtype: Any) -> None:
+    z = numbers(shape, dtype)
+    x = Tensor(z)
+    for axis in [None, *range(len(shape))]:
+        close(x.sum(axis), z.sum(axis))
+        close(x.prod(axis), z.prod(axis))
+        if z.size:
+            close(x.mean(axis), z.mean(axis))
+            close(x.var(axis, correction=0), z.var(axis))
+            close(x.std(axis, correction=0), z.std(axis))
+        np.testing.assert_array_equal(x.any(axis).numpy(), z.any(axis))
+        np.testing.assert_array_equal(x.all(axis).numpy(), z.all(axis))
+        if axis is not None:
+            close(x.cumsum(axis), z.cumsum(axis))
+            close(x.cumprod(axis), z.cumprod(axis))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products(dtype: Any) -> None:
+    for s, t in (
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 4)),
+        ((2, 3), (3, 4)),
+        ((5, 2, 3), (3, 4)),
+        ((4, 2, 3), (4, 3, 5)),
+    ):
+        a, b = numbers(s, dtype), numbers(t, dtype, 1)
+        close(Tensor(a) @ Tensor(b), a @ b)
+        close(Tensor(a) @ Tensor(b.real.copy()), a @ b.real)
+        close(Tensor(a.real.copy()) @ Tensor(b), a.real @ b)
+    a, b, c = numbers((3, 4), dtype), numbers((4, 5), dtype, 1), numbers((5, 3), dtype, 2)
+    for formula, given in (
+        ("ij,jk->ik", (a, b)),
+        ("ij,jk,ki->", (a, b, c)),
+        ("ij->ji", (a,)),
+        ("ij,ij->i", (a, a)),
+        ("ij,kj->ikj", (a, a)),
+    ):
+        close(Tensor.einsum(formula, *map(Tensor, given)), np.einsum(formula, *given))
+
+
+def test_movement_and_selection() -> None:
+    z = numbers((3, 4), np.complex64)
+    x = Tensor(z)
+    close(x.reshape(2, 6), z.reshape(2, 6))
+    close(x.T, z.T)
+    close(x.flip(1), z[:, ::-1])
+    close(x.pad(((1, 0), (0, 2))), np.pad(z, ((1, 0), (0, 2))))
+    close(x.pad(((1, 0), (0, 2)), value=2), np.pad(z, ((1, 0), (0, 2)), constant_values=2))
+    close(x.expand(2, 3, 4), np.broadcast_to(z, (2, 3, 4)))
+    close(x.cat(x * 2, dim=1), np.concatenate([z, z * 2], 1))
+    close(x.stack(x), np.stack([z, z]))
+    close(x.tril(), np.tril(z))
+    close(x.roll(1, 0), np.roll(z, 1, 0))
+    close(x.repeat(2, 1), np.tile(z, (2, 1)))
+    close(x.diagonal(), z.diagonal())
+    at = np.array([[2, 0], [1, 1]])
+    close(x[Tensor(at)], z[at])
+    close(x.gather(1, Tensor(at)), np.take_along_axis(z[:2], at, 1))
+    close(x[Tensor(np.abs(z) > 1)], z[np.abs(z) > 1])
+    close((x.real > 0).where(x, 0), np.where(z.real > 0, z, 0))
+    close((x.real > 0).where(x, Tensor(z.real.copy())), np.where(z.real > 0, z, z.real))
+    close(x.masked_fill(x.real > 0, 1), np.where(z.real > 0, 1, z).astype(z.dtype))
+    index = np.array([[0, 1, 2, 0]])
+    want = z.copy()
+    want[index[0], range(4)] = 9j
+    close(x.scatter(0, Tensor(index), Tensor(np.full((1, 4), 9j, np.complex64))), want)
+    want = z.copy()
+    np.add.at(want, (index[0], range(4)), 1j)
+    close(
+        x.scatter_reduce(0, Tensor(index), Tensor(np.full((1, 4), 1j, np.complex64)), "sum"), want
+    )
+    close(x.cast("complex128"), z.astype(np.complex128))
+    assert x.cast("bool").all().item()
+
+
+def test_jitted_and_lazy_values_agree() -> None:
+    z = numbers((8,), np.complex64)
+    f = jit(lambda x: (x * x.conj()).real.sum() + (x.exp() * 2j).imag)
+    for scale in (1, 2, 3):
+        x = Tensor(z * scale)
+        want = (np.abs(z * scale) ** 2).sum() + (np.exp(z * scale) * 2j).imag
+        np.testing.assert_allclose(f(x).numpy(), want, rtol=1e-5)
+    x = Tensor(z) + 1
+    after = x.exp()
+    x.realize()
+    close(after, np.exp(z + 1))
+
+
+# Derivatives: those of JAX
+
+
+def test_gradient_of_a_real_function() -> None:
+    z = numbers((4,), np.complex128)
+    close(grad(lambda x: (x * x.conj()).real.sum())(Tensor(z)), 2 * z.conj())
+    close(grad(lambda x: x.abs().sum())(Tensor(z)), z.conj() / np.abs(z))
+    close(grad(lambda x: (x * x).real.sum())(Tensor(z)), 2 * z)
+    close(grad(lambda x: (x.exp()).imag.sum())(Tensor(z)), -1j * np.exp(z))
+    x = Tensor(z, requires_grad=True)
+    (x * x).real.sum().backward()
+    close(x.grad, 2 * z)
+    y = x * 2
+    (y.exp().realize() * y).real.sum().backward()
+    close(x.grad, 2 * z + 2 * np.exp(2 * z) * (1 + 2 * z))
+    with pytest.raises(Exception, match="complex128"):
+        grad(lambda x: (x * x).sum())(Tensor(z))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exp",
+        "log",
+        "sqrt",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asin",
+        "acos",
+        "atan",
+        "asinh",
+        "acosh",
+        "atanh",
+        "square",
+        "reciprocal",
+    ],
+)
+def test_derivatives_are_holomorphic(name: str) -> None:
+    """The tangent is f'(z) t, and the cotangent c f'(z), without a conjugate."""
+    z, t = numbers((20,), np.complex128), numbers((20,), np.complex128, 1)
+
+    def f(x):
+        return getattr(x, name)()
+
+    step = 1e-6
+    slope = (reference(name, z + step) - reference(name, z - step)) / (2 * step)
+    _, tangent = jvp(f, (Tensor(z),), (Tensor(t),))
+    np.testing.assert_allclose(tangent.numpy(), slope * t, rtol=1e-6, atol=1e-8)
+    _, pullback = vjp(f, Tensor(z))
+    (cotangent,) = pullback(Tensor(t))
+    np.testing.assert_allclose(cotangent.numpy(), slope * t, rtol=1e-6, atol=1e-8)
+
+
+def test_vmap() -> None:
+    z = numbers((3, 4), np.complex64)
+    close(vmap(lambda x: x.sum() * x)(Tensor(z)), z.sum(1, keepdims=True) * z)
+    close(vmap(lambda x: x * 2j, in_axes=1, out_axes=1)(Tensor(z)), z * 2j)
+    close(vmap(grad(lambda x: (x * x.conj()).real.sum()))(Tensor(z)), 2 * z.conj())
+
+
+# Errors
+
+
+@pytest.mark.parametrize("call", ["lt", "le", "gt", "ge", "maximum", "minimum"])
+def test_complex_numbers_have_no_order(call: str) -> None:
+    x = Tensor([1j, 2])
+    f = getattr(operator, call) if hasattr(operator, call) else getattr(Tensor, call)
+    with pytest.raises(
+        ValueError, match=f"Tensor.{call}: operands: are complex64: complex numbers have no order"
+    ):
+        f(x, x)
+    with pytest.raises(ValueError, match="complex numbers have no order"):
+        f(Tensor([1.0, 2.0]), x)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "max",
+        "min",
+        "floor",
+        "ceil",
+        "trunc",
+        "relu",
+        "gelu",
+        "sigmoid",
+        "argmax",
+        "sort",
+        "erf",
+        "softmax",
+    ],
+)
+def test_what_complex_numbers_lack(call: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=rf"Tensor.{call}: .*complex64"):
+        getattr(Tensor([1j, 2, 3]), call)()
+    with pytest.raises((ValueError, TypeError), match="complex64"):
+        Tensor([1j]) // 2
+
+
+def test_casts_to_real_types_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"Tensor.cast: dtype: float32 has no imaginary part"):
+        Tensor([1j]).cast("float32")
+    with pytest.raises(TypeError):
+        float(Tensor(1j))
+    x = Tensor([1.0])
+    with pytest.raises(TypeError, match="complex numbers, expected real ones for float32"):
+        x[0] = 1j

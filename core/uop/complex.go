@@ -1,0 +1,186 @@
+package uop
+
+// A complex tensor is a pair of real planes. COMPLEX of two planes makes one; COMPLEX of a buffer of twice as many elements is memory in
+// which real and imaginary parts alternate, as in C, Fortran and NumPy. Nothing else has complex sources or a complex type, but movement
+// operations and DETACH, so that views of complex tensors are chains as those of real ones. Programs see planes alone: Planes and Packed are
+// what a tensor is made of, and every store goes through Packed.
+
+// The complex types. They are none of Scalars, the types of a buffer.
+var (
+	Complex64  = newScalar(15, 64, "float complex", 0, "complex64")
+	Complex128 = newScalar(16, 128, "double complex", 0, "complex128")
+	Complexes  = []*DType{Complex64, Complex128}
+)
+
+// IsComplex reports whether d is a complex type.
+func (d *DType) IsComplex() bool { return d.Priority >= Complex64.Priority }
+
+// IsDifferentiable reports whether gradients flow through tensors of the type: it is floating or complex.
+func (d *DType) IsDifferentiable() bool { return d.Scalar().Priority >= FP8E4M3.Priority }
+
+// Plane is the type of the planes of a complex type, and any other type itself.
+func (d *DType) Plane() *DType {
+	switch d {
+	case Complex64:
+		return Float32
+	case Complex128:
+		return Float64
+	}
+	return d
+}
+
+// ComplexOf is the complex type whose planes hold d: complex128 for float64, else complex64.
+func ComplexOf(d *DType) *DType {
+	switch {
+	case d.IsComplex():
+		return d
+	case d == Float64:
+		return Complex128
+	}
+	return Complex64
+}
+
+// A ComplexError is the panic of an operation that is given a complex tensor and is not defined for one.
+type ComplexError struct {
+	Op    Op
+	DType *DType
+}
+
+func (e *ComplexError) Error() string { return e.Op.String() + " of " + e.DType.String() }
+
+var complexOps = GroupMovement.Union(Ops(Complex, Detach))
+
+// checkComplex panics where a node that must not be complex is, or has a complex source.
+func (u *UOp) checkComplex() {
+	if complexOps.Has(u.Op) {
+		return
+	}
+	if u.DType.IsComplex() {
+		panic(&ComplexError{u.Op, u.DType})
+	}
+	for _, s := range u.Src {
+		if s.DType.IsComplex() {
+			panic(&ComplexError{u.Op, s.DType})
+		}
+	}
+}
+
+// ComplexPair is the complex tensor of two planes, of one shape and the type of planes.
+func ComplexPair(re, im *UOp) *UOp {
+	dt := Complex64
+	if re.DType == Float64 {
+		dt = Complex128
+	}
+	return re.g.New(Complex, dt, []*UOp{re, im}, nil, nil)
+}
+
+// NewComplexBuffer is memory for n complex elements: a buffer of 2n real ones.
+func (g *Graph) NewComplexBuffer(device string, n int64, dt *DType) *UOp {
+	return g.New(Complex, dt, []*UOp{g.NewBuffer(device, 2*n, dt.Plane())}, nil, nil)
+}
+
+// Storage is the node whose memory a tensor shows: the BUFFER below a complex one, otherwise Base.
+func (u *UOp) Storage() *UOp {
+	b := u.Base()
+	for b.Op == Complex {
+		b = b.Src[0].Base()
+	}
+	return b
+}
+
+// Planes are the real and the imaginary part of a complex tensor.
+func (u *UOp) Planes() (re, im *UOp) {
+	switch {
+	case u.Op == Complex && len(u.Src) == 2:
+		return u.Src[0], u.Src[1]
+	case u.Op == Complex:
+		return u.plane(0), u.plane(1)
+	}
+	re, im = u.Src[0].Planes()
+	return u.on(re), u.on(im)
+}
+
+// plane is every second element of the buffer of a complex tensor.
+func (u *UOp) plane(i int64) *UOp {
+	s := u.Shape()
+	pairs := u.Src[0].Reshape(Shape{s[0], N(2)})
+	return pairs.Shrink([]Pair{{N(0), s[0]}, {N(i), N(i + 1)}}).Reshape(s)
+}
+
+// on is the movement operation or DETACH u on another tensor of the shape of its source.
+func (u *UOp) on(x *UOp) *UOp {
+	return u.g.New(u.Op, x.DType, append([]*UOp{x}, u.Src[1:]...), u.Arg, nil)
+}
+
+// Packed is a complex tensor as a real one with a last axis of 2: the order of its memory. Other tensors are themselves.
+func (u *UOp) Packed() *UOp {
+	switch {
+	case !u.DType.IsComplex():
+		return u
+	case u.Op == Complex && len(u.Src) == 1:
+		return u.Src[0].Reshape(Shape{u.Shape()[0], N(2)})
+	case u.Op == Complex:
+		if re := u.Src[0]; re.Op == Reshape && re.Src[0].Op == Shrink {
+			if p := re.Src[0].Src[0]; len(p.Shape()) == len(u.Shape())+1 && p.Shape()[len(u.Shape())].IsNum(2) && p.Unpacked() == u {
+				return p
+			}
+		}
+		return interleave(u.Src[0], u.Src[1])
+	}
+	x := u.Src[0].Packed()
+	whole := Pair{N(0), N(2)}
+	switch u.Op {
+	case Detach:
+		return x.DetachOp()
+	case Reshape:
+		return x.Reshape(append(u.MovementShape(), N(2)))
+	case Expand:
+		return x.Expand(append(u.MovementShape(), N(2)))
+	case Permute:
+		order := append([]int(nil), u.Arg.(Nums)...)
+		return x.Permute(append(order, len(order)))
+	case Flip:
+		return x.Flip(append(append([]bool(nil), u.Arg.(Flags)...), false))
+	case Pad:
+		return x.Pad(append(u.MovementPairs(), Pair{N(0), N(0)}))
+	case Shrink:
+		return x.Shrink(append(u.MovementPairs(), whole))
+	}
+	panic("uop.Packed: " + u.Op.String())
+}
+
+// interleave are two tensors of one shape along a new last axis.
+func interleave(a, b *UOp) *UOp {
+	s := a.Shape()
+	column := append(append(Shape(nil), s...), N(1))
+	at := func(x *UOp, before int64) *UOp {
+		ps := make([]Pair, len(column))
+		for i := range ps {
+			ps[i] = Pair{N(0), N(0)}
+		}
+		ps[len(s)] = Pair{N(before), N(1 - before)}
+		return x.Reshape(column).Pad(ps)
+	}
+	return at(a, 0).Alu(Add, at(b, 1)).WithArg(Disjoint)
+}
+
+// Unpacked is the complex tensor of a real one with a last axis of 2.
+func (u *UOp) Unpacked() *UOp {
+	s := u.Shape()
+	n := len(s) - 1
+	plane := func(i int64) *UOp {
+		ps := make([]Pair, len(s))
+		for k, d := range s[:n] {
+			ps[k] = Pair{N(0), d}
+		}
+		ps[n] = Pair{N(i), N(i + 1)}
+		return u.Shrink(ps).Reshape(s[:n])
+	}
+	return ComplexPair(plane(0), plane(1))
+}
+
+// both applies an operation to both planes of a complex tensor.
+func (u *UOp) both(f func(plane *UOp) *UOp) *UOp {
+	re, im := u.Planes()
+	return ComplexPair(f(re), f(im))
+}
