@@ -354,3 +354,59 @@ const PLACES = {
   sum: 2, prod: 2, mean: 2, max: 2, min: 2, ptp: 2, std: 2, var_: 2, any: 2, all: 2, countNonzero: 2, argmax: 2, argmin: 2, nanargmax: 2,
   nanargmin: 2, average: 2, cov: 2, trapezoid: 2, diff: 3, logsumexp: 2
 }
+
+test('elements at an index in a new array', () => {
+  const x = np.arange(6).reshape([2, 3]).astype(np.float32)
+  const rows = (y) => y.js()
+  assert.deepStrictEqual(rows(x.at(0).set(7)), [[7, 7, 7], [3, 4, 5]])
+  assert.deepStrictEqual(rows(x.at([], 1).add(np.array([10, 20]))), [[0, 11, 2], [3, 24, 5]])
+  assert.deepStrictEqual(rows(x.at(1, [1]).multiply(2)), [[0, 1, 2], [3, 8, 10]])
+  assert.deepStrictEqual(rows(x.at(1, [1]).mul(2)), [[0, 1, 2], [3, 8, 10]])
+  assert.deepStrictEqual(rows(x.at([0, 1]).divide(2)), [[0, 0.5, 1], [3, 4, 5]])
+  assert.deepStrictEqual(rows(x.at(-1, -1).subtract(1)), [[0, 1, 2], [3, 4, 4]])
+  assert.deepStrictEqual(rows(x.at([], [1]).min(3)), [[0, 1, 2], [3, 3, 3]])
+  assert.deepStrictEqual(rows(x.at([], [1]).max(2)), [[0, 2, 2], [3, 4, 5]])
+  assert.deepStrictEqual(rows(x.at(1).power(2)), [[0, 1, 2], [9, 16, 25]])
+  assert.deepStrictEqual(rows(x.at(1).apply((row) => np.negative(row))), [[0, 1, 2], [-3, -4, -5]])
+  assert.deepStrictEqual(x.at(1, [0, 2]).get().js(), [3, 4])
+  assert.deepStrictEqual(rows(x.at(np.greater(x, 2)).set(-1)), [[0, 1, 2], [-1, -1, -1]])
+  assert.deepStrictEqual(rows(x.at(np.array([true, false])).add(1)), [[1, 2, 3], [3, 4, 5]])
+  const twice = np.array([0, 2, 0], { dtype: np.int32 })
+  assert.deepStrictEqual(np.zeros([3]).at(twice).add(np.array([1, 2, 3])).js(), [4, 0, 2])
+  assert.deepStrictEqual(np.ones([3]).at(twice).multiply(np.array([2, 3, 5])).js(), [10, 1, 3])
+  assert.strictEqual(np.arange(3).at(0).set(5).dtype, np.int32)
+  const changed = (v) => x.at(0).set(v).mul(x).sum()
+  assert.deepStrictEqual(grad(changed)(np.ones([3])).js(), [0, 1, 2])
+  assert.deepStrictEqual(grad((y) => y.at(0).add(1).mul(y).sum())(x).js(), [[1, 3, 5], [6, 8, 10]])
+  assert.deepStrictEqual(jit((y) => y.at(0).add(1))(x).js(), [[1, 2, 3], [3, 4, 5]])
+  assert.throws(() => x.at(0).set('a'), TypeError)
+  assert.throws(() => x.at(0).set(np.ones([2])), TypeError)
+  assert.throws(() => x.at(5).set(1), RangeError)
+  assert.throws(() => x.at('a').set(1), TypeError)
+  assert.throws(() => np.arange(3).at(0).divide(2), TypeError)
+  assert.throws(() => x.at(0).apply(3), TypeError)
+  const before = setOwnership('strict')
+  try {
+    const y = np.ones([2])
+    assert.deepStrictEqual(y.ref.at(0).set(3).js(), [3, 1])
+    assert.deepStrictEqual(y.at(0).apply((z) => z.mul(2)).js(), [2, 1])
+    assert.throws(() => y.js(), ReferenceError)
+  } finally {
+    setOwnership(before)
+  }
+})
+
+test('objects keep the order of their keys', () => {
+  const x = np.ones([2])
+  const given = { b: x, a: { d: x, c: x } }
+  const keys = (t) => JSON.stringify(t, (key, value) => value instanceof np.Array ? 0 : value)
+  const wanted = '{"b":0,"a":{"d":0,"c":0}}'
+  const loss = (t) => t.b.mul(2).add(t.a.d.mul(3)).add(t.a.c.mul(5)).sum()
+  const gradients = grad(loss)(given)
+  assert.strictEqual(keys(gradients), wanted)
+  assert.deepStrictEqual([gradients.b, gradients.a.d, gradients.a.c].map((g) => g.slice(0).item()), [2, 3, 5])
+  assert.strictEqual(keys(jit((t) => t)(given)), wanted)
+  assert.strictEqual(keys(jit((t) => ({ b: t.b.mul(2), a: t.a }))(given)), wanted)
+  assert.strictEqual(keys(jit(grad(loss))({ b: x, a: { d: x, c: 1 } })), wanted)
+  assert.strictEqual(keys(vmap((t) => ({ z: t.b, a: t.a.c }))(given)), '{"z":0,"a":0}')
+})

@@ -7,10 +7,14 @@ const { Base } = require('../base.js')
 
 /** The structure of a tree: what is left of it without its leaves. */
 class Structure {
-  /** @param {string[] | null | undefined} keys those of an object, in their order; null for an array */
-  constructor (keys, children) {
+  /**
+   * @param {string[] | null | undefined} keys those of an object, sorted; null for an array
+   * @param {number[]} [order] the places of the keys in the order of the object, which does not distinguish structures
+   */
+  constructor (keys, children, order) {
     this.keys = keys
     this.children = children
+    this.order = order
     this.size = children.reduce((n, { size }) => n + size, 0)
   }
 
@@ -26,7 +30,7 @@ class Structure {
   /** The tree of this structure with other leaves, from an iterator. */
   take (leaves) {
     const items = this.children.map((child) => child.take(leaves))
-    return this.keys === null ? items : Object.fromEntries(this.keys.map((key, i) => [key, items[i]]))
+    return this.keys === null ? items : Object.fromEntries(this.order.map((i) => [this.keys[i], items[i]]))
   }
 
   build (leaves) {
@@ -96,13 +100,14 @@ class Nothing extends Structure {
   }
 }
 
-/** The children of a tree and their keys, as structures have them; null for a leaf. */
+/** The children of a tree, their keys and the order of these, as structures have them; null for a leaf. */
 function childrenOf (tree) {
   if (tree instanceof Base) return null
   if (Array.isArray(tree)) return [null, tree]
   if (!isOptions(tree)) return null
-  const keys = Object.keys(tree).sort()
-  return [keys, keys.map((key) => tree[key])]
+  const own = Object.keys(tree)
+  const keys = own.slice().sort()
+  return [keys, keys.map((key) => tree[key]), own.map((key) => keys.indexOf(key))]
 }
 
 /** The leaves of a tree and its structure. what is the tree, for errors. */
@@ -118,8 +123,8 @@ function flatten (tree, what) {
     }
     if (onWay.has(at)) throw new PolygradError(`${what}: it holds itself, expected a tree`)
     onWay.add(at)
-    const [keys, items] = found
-    const structure = new Structure(keys, Array.from(items, visit))
+    const [keys, items, order] = found
+    const structure = new Structure(keys, Array.from(items, visit), order)
     onWay.delete(at)
     return structure
   }

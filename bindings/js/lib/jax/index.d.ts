@@ -145,8 +145,38 @@ export class Array {
    * those at its positions; null is a new axis. Negative numbers count from the end.
    */
   slice(...index: (number | [] | [number] | Pair | null | Array)[]): Array
+  /** Elements at an index of slice, to be changed in a new array: `x.at(0, [2]).add(1)` is JAX's `x.at[0, 2:].add(1)`. */
+  at(...index: (number | [] | [number] | Pair | null | Array)[]): At
   /** The parts along the first axis. */
   [Symbol.iterator](): IterableIterator<Array>
+}
+
+/**
+ * Elements of an array at an index. Each function returns a new array, and values broadcast to the elements; where an index names an
+ * element several times, sums, products and extremes count all values, and set takes one of them. Derivatives flow through both.
+ */
+export interface At {
+  /** The elements. */
+  get(): Array
+  /** The array with other elements. */
+  set(values: ArrayLike): Array
+  /** The array with values added to the elements. */
+  add(values: ArrayLike): Array
+  /** The array with values subtracted from the elements. */
+  subtract(values: ArrayLike): Array
+  /** The array with elements times values; mul is the same. */
+  multiply(values: ArrayLike): Array
+  mul(values: ArrayLike): Array
+  /** The array with elements over values, of a floating type. */
+  divide(values: ArrayLike): Array
+  /** The array with the lesser of elements and values. */
+  min(values: ArrayLike): Array
+  /** The array with the greater of elements and values. */
+  max(values: ArrayLike): Array
+  /** The array with elements to the power of values. */
+  power(values: ArrayLike): Array
+  /** The array with f of the elements. */
+  apply(f: (elements: Array) => Array): Array
 }
 
 /** Whether calls consume their arguments; the kind before is returned. */

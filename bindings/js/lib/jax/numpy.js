@@ -13,6 +13,7 @@ const {
   arrayLike, commonType, constant, defineAll, isNumber, liftedOperation, lowered, promoted, promotedTensors, results, tensorOf,
   wrapped
 } = require('./call.js')
+const { At } = require('./at.js')
 const { deviceOf } = require('./device.js')
 const { linalg } = require('./linalg.js')
 const { fft } = require('./fft.js')
@@ -636,6 +637,10 @@ for (const [own, name] of Object.entries({
 
 JaxArray.prototype.slice = function (...index) {
   return call(() => new JaxArray(take(this)._tensor.getitem(...index.map(indexOf)), this._weak))
+}
+
+JaxArray.prototype.at = function (...index) {
+  return new At(this, index, indexOf)
 }
 
 JaxArray.prototype.view = function (dtype) {

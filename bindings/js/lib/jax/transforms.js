@@ -19,7 +19,10 @@ function mapped (tree, f) {
   if (tree instanceof JaxArray) return f(tree)
   if (Array.isArray(tree)) return tree.map((item) => mapped(item, f))
   if (isOptions(tree)) {
-    return Object.fromEntries(Object.keys(tree).sort().map((key) => [key, mapped(tree[key], f)]))
+    // Leaves are in the order of func, which sorts keys; objects keep their own.
+    const keys = Object.keys(tree)
+    const items = new Map(keys.slice().sort().map((key) => [key, mapped(tree[key], f)]))
+    return Object.fromEntries(keys.map((key) => [key, items.get(key)]))
   }
   return f(tree)
 }
