@@ -7,8 +7,8 @@ import (
 	"polygrad"
 )
 
-// Chains of steps that read their operand in two places take time in proportion to their length: the code of a value must not be repeated
-// for each path to it.
+// Chains of steps that read their operand in two places, and their gradients, take time in proportion to their length: the code of a value must
+// not be repeated for each path to it, nor merged kernels grow with the chain.
 func TestChainsCompileInLinearTime(t *testing.T) {
 	const n, length = 24, 60
 	rows := func(x *polygrad.Tensor, from, to int) *polygrad.Tensor {
@@ -22,6 +22,7 @@ func TestChainsCompileInLinearTime(t *testing.T) {
 		"rotated": func(x *polygrad.Tensor) *polygrad.Tensor {
 			return polygrad.Cat([]*polygrad.Tensor{rows(x, 7, n), rows(x, 0, 7)}).Mul(1.01)
 		},
+		"centred": func(x *polygrad.Tensor) *polygrad.Tensor { return x.Sub(x.Mean()) },
 		"rotated sum": func(x *polygrad.Tensor) *polygrad.Tensor {
 			return x.Add(polygrad.Cat([]*polygrad.Tensor{rows(x, 7, n), rows(x, 0, 7)})).Mul(0.5)
 		},
@@ -37,6 +38,9 @@ func TestChainsCompileInLinearTime(t *testing.T) {
 		start := time.Now()
 		if err := polygrad.Realize(y); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if err := polygrad.Realize(y.Mul(polygrad.Arange(0, n, 1)).Sum().Gradient([]*polygrad.Tensor{x})...); err != nil {
+			t.Errorf("gradient of %s: %v", name, err)
 		}
 		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%s: %d steps took %v to compile", name, length, took)

@@ -52,6 +52,7 @@ const (
 	NoStreamedLoad     // siblings share no load that streams through the whole iteration space
 	ShortRuns          // an innermost loop would jump through memory
 	TooManyBuffers
+	TooLarge     // too many operations: merging would take too long
 	FewRows      // too few rows for the threads to share
 	Recompute    // too much recomputation
 	ShortRows    // reductions of a row that need each other wait longer than memory takes
@@ -80,7 +81,7 @@ var reasons = [...]string{
 	ProducerScatters: "the producer scatters its terms",
 	ConsumerScatters: "the consumer scatters its terms", ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
 	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
-	TooManyBuffers: "too many buffers", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
+	TooManyBuffers: "too many buffers", TooLarge: "too many operations", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
 	ShortRows: "reductions of short rows wait for each other", RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
 	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
 	CodeRepeated:    "its code would be repeated too often",

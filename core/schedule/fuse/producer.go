@@ -64,6 +64,9 @@ func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	if p.contraction() && k.reduces() && !p.scatters() {
 		return candidate{reason: ContractionReduced}
 	}
+	if len(p.values())+len(k.values()) > maxValues {
+		return candidate{reason: TooLarge}
+	}
 	before := []*body{p, k}
 	p, k, edges := f.align(p, k)
 	if edges == nil {
@@ -87,6 +90,10 @@ func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	}
 	return f.evaluate(out, valuesOf(rows), before, p.contraction())
 }
+
+// maxValues limits the operations of a merged body: each merge goes through all of them several times, so chains of kernels would take time in
+// proportion to a power of their length.
+const maxValues = 800
 
 // maxEpilogueStores is the limit of outputs of a kernel with a contraction: a whole optimizer in its tiles takes longer to compile and is
 // not faster.

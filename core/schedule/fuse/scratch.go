@@ -45,7 +45,8 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 	if !b.reduces() {
 		return nil
 	}
-	places := map[*uop.UOp]*uop.UOp{} // a range for each size, which stands for all of that size
+	places := map[*uop.UOp]*uop.UOp{}          // a range for each size, which stands for all of that size
+	at := map[*uop.UOp]map[*uop.UOp]*uop.UOp{} // by range, what values in its loop are at that place
 	groups := map[*uop.UOp][]rowValue{}
 	var order []*uop.UOp
 	add := func(v rowValue, fresh bool) {
@@ -57,7 +58,10 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		if places[length] == nil {
 			places[length] = f.newRange(v.inner)
 		}
-		key := replace(v.u, map[*uop.UOp]*uop.UOp{v.inner: places[length]})
+		if at[v.inner] == nil {
+			at[v.inner] = map[*uop.UOp]*uop.UOp{v.inner: places[length]}
+		}
+		key := replaceInLoop(v, at[v.inner])
 		if groups[key] == nil {
 			if !fresh {
 				return
@@ -99,6 +103,23 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		return same
 	}
 	return nil
+}
+
+// replaceInLoop is a value with another range in the place of that of its loop, in what the loop computes. to are the values that are known.
+func replaceInLoop(v rowValue, to map[*uop.UOp]*uop.UOp) *uop.UOp {
+	for _, u := range v.u.ToposortGated(func(u *uop.UOp) bool { return to[u] == nil && slices.Contains(u.Ranges(), v.inner) }) {
+		if to[u] != nil || !slices.Contains(u.Ranges(), v.inner) {
+			continue
+		}
+		src := slices.Clone(u.Src)
+		for i, s := range src {
+			if w := to[s]; w != nil {
+				src[i] = w
+			}
+		}
+		to[u] = u.With(src...)
+	}
+	return to[v.u]
 }
 
 // scratchWork is how many operations a value has to take for it to be kept for the next loop.
