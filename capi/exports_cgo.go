@@ -116,6 +116,16 @@ func go_poly_array_detach(x uintptr) uintptr {
 	return poly_array_detach(x)
 }
 
+//export go_poly_array_fetch
+func go_poly_array_fetch(x uintptr) int32 {
+	return poly_array_fetch(x)
+}
+
+//export go_poly_array_fetched
+func go_poly_array_fetched(ctx uintptr, number int32) int32 {
+	return poly_array_fetched(ctx, number)
+}
+
 //export go_poly_array_grad
 func go_poly_array_grad(x uintptr, grad unsafe.Pointer) int32 {
 	return poly_array_grad(x, (*uintptr)(grad))

@@ -70,6 +70,18 @@ func wasm_poly_array_detach(x float64) float64 {
 	return float64(poly_array_detach(uintptr(x)))
 }
 
+//go:wasmexport poly_array_fetch
+func wasm_poly_array_fetch(x float64) int32 {
+	beginCall()
+	return poly_array_fetch(uintptr(x))
+}
+
+//go:wasmexport poly_array_fetched
+func wasm_poly_array_fetched(ctx float64, number int32) int32 {
+	beginCall()
+	return poly_array_fetched(uintptr(ctx), number)
+}
+
 //go:wasmexport poly_array_grad
 func wasm_poly_array_grad(x float64, grad unsafe.Pointer) int32 {
 	beginCall()

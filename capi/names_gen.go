@@ -37,6 +37,8 @@ poly_array_realize_async ctx xs n
 poly_array_is_computed x
 poly_array_is_view x
 poly_array_read x out nbytes
+poly_array_fetch x
+poly_array_fetched ctx number
 poly_array_pin x data strides room writable
 poly_array_unpin pin
 poly_array_assign x value

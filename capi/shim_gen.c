@@ -156,6 +156,14 @@ int poly_array_read(PolyArray *x, void *out, size_t nbytes) {
   return poly_enter("poly_array_read") ? -1 : go_poly_array_read((uintptr_t)x, (void *)out, nbytes);
 }
 
+int poly_array_fetch(PolyArray *x) {
+  return poly_enter("poly_array_fetch") ? -1 : go_poly_array_fetch((uintptr_t)x);
+}
+
+int poly_array_fetched(PolyCtx *ctx, int number) {
+  return poly_enter("poly_array_fetched") ? -1 : go_poly_array_fetched((uintptr_t)ctx, number);
+}
+
 PolyPin *poly_array_pin(PolyArray *x, void **data, int64_t *strides, int room, int *writable) {
   return poly_enter("poly_array_pin") ? NULL : (PolyPin *)go_poly_array_pin((uintptr_t)x, (void *)data, (void *)strides, room, (void *)writable);
 }

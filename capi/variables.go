@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -573,6 +574,27 @@ func poly_array_read(x uintptr, out unsafe.Pointer, nbytes uintptr) int32 {
 		}
 		return err
 	})
+}
+
+// ofView is the result of poly_array_fetch for a view.
+const ofView = -2
+
+func poly_array_fetch(x uintptr) (number int32) {
+	failed := arrayStatus("poly_array_fetch", x, func(_ *context, v *variable.Variable) (err error) {
+		number, err = v.Fetch()
+		if errors.Is(err, variable.ErrNotWhole) {
+			number, err = ofView, nil
+		}
+		return err
+	})
+	if failed != 0 {
+		return -1
+	}
+	return number
+}
+
+func poly_array_fetched(ctx uintptr, number int32) int32 {
+	return status("poly_array_fetched", ctx, func(c *context) error { return c.vars.Fetched(number) })
 }
 
 func poly_array_pin(x uintptr, data *unsafe.Pointer, strides *int64, room int32, writable *int32) (h uintptr) {

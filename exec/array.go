@@ -22,6 +22,7 @@ type Array struct {
 	on *onDevice
 	// device and host say whose memory has the elements; neither, if nobody has written them.
 	device, host bool
+	changes      int64 // by programs and the host
 }
 
 // onDevice is memory on a device.
@@ -82,6 +83,7 @@ func (a *Array) use(q device.Queue, p *pool, host []byte, written bool) (device.
 	}
 	if written {
 		a.device, a.host, a.on.generation = true, false, now
+		a.changes++
 	}
 	return a.on.buffer, nil
 }
@@ -134,6 +136,44 @@ func (a *Array) Written() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.device, a.host = false, true
+	a.changes++
+}
+
+// A Fetch is a copy of the elements of an Array that is on its way to the host.
+type Fetch struct {
+	a       *Array
+	changes int64
+	copied  []byte
+}
+
+// Fetch starts to copy the elements to the host, for one that cannot wait: it is told the number later. The number is 0 if there is nothing to
+// wait for: the host has the elements, or can wait for them.
+func (a *Array) Fetch() (f *Fetch, number int32, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.host || !a.device {
+		return nil, 0, nil
+	}
+	if a.on.generation != generationOf(a.on.dev) {
+		return nil, 0, fmt.Errorf("exec.Array: %w", errLost)
+	}
+	q, ok := a.on.dev.NewQueue().(device.Fetcher)
+	if !ok {
+		return nil, 0, nil
+	}
+	f = &Fetch{a, a.changes, make([]byte, a.bytes)}
+	number, err = q.Fetch(f.copied, a.on.buffer)
+	return f, number, err
+}
+
+// Arrived gives the elements to the host's memory, unless they have changed since the fetch began.
+func (f *Fetch) Arrived(host []byte) {
+	f.a.mu.Lock()
+	defer f.a.mu.Unlock()
+	if f.a.changes == f.changes {
+		copy(host, f.copied)
+		f.a.host = true
+	}
 }
 
 // CopyFrom copies another array of the same size on its device, if its elements are there; ok is false if they are not.

@@ -684,6 +684,17 @@ POLY_API int poly_array_is_view(PolyArray *x);
  * the size of the elements. 0 or -1. Since 2.0. */
 POLY_API int poly_array_read(PolyArray *x, void *out, size_t nbytes);
 
+/* Computes the array and starts to copy its elements from its device to the host, where
+ * poly_array_read finds them, for a host that must not wait: a page's thread. The result is a
+ * number; when its host has told the program that the copy is there, the program calls
+ * poly_array_fetched. 0: there is nothing to wait for; -2: the array is a view, which has to
+ * be copied first; -1 on error. Since 2.0. */
+POLY_API int poly_array_fetch(PolyArray *x);
+
+/* Gives what poly_array_fetch has fetched to its array, unless that has changed meanwhile. 0 or
+ * -1. Since 2.0. */
+POLY_API int poly_array_fetched(PolyCtx *ctx, int number);
+
 /* Computes the array and gives access to its memory: writes the address of its first
  * element to *data and, unless strides is NULL, the distance between neighbours along each
  * axis, in elements, to strides, which has room for all axes. The memory stays valid until

@@ -46,8 +46,9 @@ type Context struct {
 	valueOf     func(node *uop.UOp) (uop.Const, error)
 	computedOf  func(node *uop.UOp) (*uop.UOp, error)
 	elementsOf  ops.Elements
-	jobs        []*Job   // that run, in their order
-	released    []uint64 // tokens of shared memory that is no longer used
+	jobs        []*Job          // that run, in their order
+	fetches     map[int32]fetch // that are on their way, by number
+	released    []uint64        // tokens of shared memory that is no longer used
 }
 
 // NewContext makes a context on a graph, whose programs the executor runs.

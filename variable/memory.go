@@ -151,8 +151,8 @@ func (p *Pin) Free() {
 	}
 }
 
-// bytes are the elements in the host's memory, copied from the device if newer ones are there.
-func (m *memory) bytes() ([]byte, error) {
+// room is the host's memory, which may have older elements than the device.
+func (m *memory) room() ([]byte, error) {
 	if m.data == nil {
 		p, err := hostMemory(m.size)
 		if err != nil {
@@ -160,9 +160,14 @@ func (m *memory) bytes() ([]byte, error) {
 		}
 		m.data = p
 	}
-	b := unsafe.Slice((*byte)(m.data), m.size)
-	if m.array == nil {
-		return b, nil
+	return unsafe.Slice((*byte)(m.data), m.size), nil
+}
+
+// bytes are the elements in the host's memory, copied from the device if newer ones are there.
+func (m *memory) bytes() ([]byte, error) {
+	b, err := m.room()
+	if m.array == nil || err != nil {
+		return b, err
 	}
 	return b, m.array.Read(b)
 }

@@ -1,12 +1,14 @@
 package variable
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/exec"
 )
 
 // Item is the value of a variable of one element.
@@ -76,6 +78,59 @@ func (v *Variable) readBox(f func(b []byte)) error {
 	b, err := m.bytes()
 	if err == nil {
 		f(copyBox(b, node.Shape(), count, node.DType.Itemsize()))
+	}
+	return err
+}
+
+// ErrNotWhole says that a view has no elements of its own.
+var ErrNotWhole = errors.New("the tensor is a view, expected one with elements of its own")
+
+// A fetch is on its way to the memory of the host.
+type fetch struct {
+	*exec.Fetch
+	m *memory
+}
+
+// Fetch computes a variable and starts to copy its elements from the device to the host, for one that cannot wait for them: when it is told the
+// number it calls Fetched, and then reading finds them. The number is 0 if there is nothing to wait for.
+func (v *Variable) Fetch() (number int32, err error) {
+	c := v.ctx
+	if c.trace != nil {
+		return 0, c.trace.valueNeeded()
+	}
+	if err := c.Realize(v); err != nil {
+		return 0, err
+	}
+	leaf := v.leaf()
+	if leaf.mem == nil {
+		return 0, nil
+	}
+	if v.IsView() && leaf != v.computedView && (leaf.mem.onDevice() || c.ownMemory()) {
+		return 0, ErrNotWhole
+	}
+	if leaf.mem.array == nil {
+		return 0, nil
+	}
+	f, number, err := leaf.mem.array.Fetch()
+	if number != 0 {
+		if c.fetches == nil {
+			c.fetches = map[int32]fetch{}
+		}
+		c.fetches[number] = fetch{f, leaf.mem}
+	}
+	return number, err
+}
+
+// Fetched gives what was fetched to the variable that it was fetched for, if that is still there and has not changed since.
+func (c *Context) Fetched(number int32) error {
+	f, ok := c.fetches[number]
+	delete(c.fetches, number)
+	if !ok || f.m.array == nil {
+		return nil
+	}
+	b, err := f.m.room()
+	if err == nil {
+		f.Arrived(b)
 	}
 	return err
 }

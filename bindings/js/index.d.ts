@@ -457,7 +457,8 @@ export const Device: {
    *     Device.default = 'webgpu'
    *
    * In a page that is cross-origin isolated the GPU is used on a thread of its own, and results may be read at once or by await. In another
-   * page, and on a GPUDevice of the program, they come by toArrayAsync(), itemAsync() and tolistAsync() only.
+   * page, and on a GPUDevice of the program, they come by toArrayAsync(), itemAsync(), tolistAsync() and a step's
+   * lossValueAsync() only.
    *
    * A device that is open stays so, unless there are options: then tensors that are on the old one lose their values.
    *

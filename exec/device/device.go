@@ -76,6 +76,13 @@ type Submitter interface {
 	Submit() error
 }
 
+// Fetcher is a Queue that can copy to host memory while its caller goes on.
+type Fetcher interface {
+	// Fetch submits what was recorded and starts to copy to host memory, which has to stay valid. The host is told the number when that is
+	// done; it is 0 if nothing was started, as the device can be waited for.
+	Fetch(to []byte, from Buffer) (number int32, err error)
+}
+
 // Loser is a Device that may lose the contents of its memory, and goes on with empty memory then.
 type Loser interface {
 	// Generation counts the losses.

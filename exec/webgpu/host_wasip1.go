@@ -48,6 +48,13 @@ func hostWait(gpu int32) (failed int32)
 //go:wasmimport polygrad gpu_read
 func hostRead(gpu, buffer int32, parts unsafe.Pointer, words uint32) (failed int32)
 
+// hostFetch lets the host copy the first bytes of a buffer for reading to an address when it has them, and then tell the program the result. The
+// buffer may be freed at once.
+//
+//go:noescape
+//go:wasmimport polygrad gpu_fetch
+func hostFetch(gpu, buffer int32, at unsafe.Pointer, bytes uint32) (number int32)
+
 // hostLost is 1 if the device is gone.
 //
 //go:noescape
@@ -296,8 +303,16 @@ func (h *host) read(buffer object, parts [][]byte, offsets []int64) error {
 	return nil
 }
 
+func (h *host) fetch(buffer object, to []byte) int32 {
+	h.perform(false)
+	return hostFetch(h.gpu, int32(buffer), unsafe.Pointer(unsafe.SliceData(to)), uint32(len(to)))
+}
+
 func (h *host) lost() bool { return hostLost(h.gpu) != 0 }
 
 func (h *host) lose() { hostLose(h.gpu) }
 
-var _ driver = (*host)(nil)
+var (
+	_ driver  = (*host)(nil)
+	_ fetcher = (*host)(nil)
+)

@@ -263,6 +263,44 @@ func (q *queue) CopyOut(to []byte, from device.Buffer) error {
 	return nil
 }
 
+// Fetch submits what was recorded, and a copy to a buffer of its own for reading.
+func (q *queue) Fetch(to []byte, from device.Buffer) (int32, error) {
+	if len(to) == 0 {
+		return 0, nil
+	}
+	a, err := q.use()
+	if err != nil {
+		return 0, err
+	}
+	f, ok := a.driver.(fetcher)
+	if !ok {
+		return 0, nil
+	}
+	m, n := memoryOf(from), words(int64(len(to)))
+	b, err := m.on(a)
+	if err != nil {
+		return 0, err
+	}
+	back, err := a.allocate(n, readback)
+	if err != nil {
+		return 0, fmt.Errorf("webgpu: %d bytes for reading: %w", n, err)
+	}
+	a.counts.copies.Add(1)
+	a.counts.out.Add(int64(len(to)))
+	a.copy(q.recording(), back, 0, b.object, b.offset+m.offset, n)
+	q.flush()
+	q.a.ahead.Store(0)
+	number := f.fetch(back, to)
+	a.free(back)
+	return number, nil
+}
+
+// fetcher is a driver whose host reads later what it cannot wait for.
+type fetcher interface {
+	// fetch lets the host copy from the beginning of a buffer, which may be freed at once. The number is the one that it is told when that is done.
+	fetch(buffer object, to []byte) (number int32)
+}
+
 // grow makes a larger buffer for reading.
 func (q *queue) grow(n int64) error {
 	n = max(n, min(2*q.backBytes, q.a.limits.allocation), leastBack)
@@ -323,4 +361,7 @@ func (q *queue) Wait() error {
 
 var errLost = errors.New("the device was lost")
 
-var _ device.Submitter = (*queue)(nil)
+var (
+	_ device.Submitter = (*queue)(nil)
+	_ device.Fetcher   = (*queue)(nil)
+)

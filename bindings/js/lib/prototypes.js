@@ -30,6 +30,8 @@ exports.PROTOTYPES = {
   poly_array_realize_async: ['uintptr_t', ['uintptr_t', 'void *', 'int']],
   poly_array_is_computed: ['int', ['uintptr_t']],
   poly_array_read: ['int', ['uintptr_t', 'void *', 'size_t']],
+  poly_array_fetch: ['int', ['uintptr_t']],
+  poly_array_fetched: ['int', ['uintptr_t', 'int']],
   poly_array_pin: ['uintptr_t', ['uintptr_t', 'void *', 'void *', 'int', 'void *']],
   poly_array_unpin: ['void', ['uintptr_t']],
   poly_array_assign: ['int', ['uintptr_t', 'const void *']],

@@ -7,6 +7,7 @@ const { made, describe, count, handleOf, tensorOf, tidy, keep } = require('./bas
 const { valuesOf } = require('./variable.js')
 const { Display } = require('./display.js')
 const { Device } = require('./device.js')
+const { arrived } = require('./host/arrival.js')
 const { types } = require('./dtype.js')
 const { nested, read } = require('./data.js')
 const { put } = require('./arguments.js')
@@ -102,7 +103,7 @@ class Values extends Display {
 for (const name of ['toArray', 'item', 'tolist']) {
   Values.prototype[`${name}Async`] = async function () {
     await this.realizeAsync()
-    return this[name]()
+    return (await arrived(this))[name]()
   }
 }
 

@@ -154,6 +154,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "poly_array_is_computed": (c_int, (c_void_p,), "x"),
     "poly_array_is_view": (c_int, (c_void_p,), "x"),
     "poly_array_read": (c_int, (c_void_p, c_void_p, c_size_t), "x out nbytes"),
+    "poly_array_fetch": (c_int, (c_void_p,), "x"),
+    "poly_array_fetched": (c_int, (c_void_p, c_int), "ctx number"),
     "poly_array_pin": (
         c_void_p,
         (

@@ -47,6 +47,8 @@ struct poly_api {
   int (*poly_array_is_computed)(PolyArray *);
   int (*poly_array_is_view)(PolyArray *);
   int (*poly_array_read)(PolyArray *, void *, size_t);
+  int (*poly_array_fetch)(PolyArray *);
+  int (*poly_array_fetched)(PolyCtx *, int);
   PolyPin *(*poly_array_pin)(PolyArray *, void **, int64_t *, int, int *);
   void (*poly_array_unpin)(PolyPin *);
   int (*poly_array_assign)(PolyArray *, const PolyCallArg *);
@@ -637,6 +639,8 @@ struct poly_api {
   X(poly_array_is_computed) \
   X(poly_array_is_view) \
   X(poly_array_read) \
+  X(poly_array_fetch) \
+  X(poly_array_fetched) \
   X(poly_array_pin) \
   X(poly_array_unpin) \
   X(poly_array_assign) \

@@ -7,6 +7,7 @@ import { Tensor, Device, Linear, Sequential, AdamW, compileStep, getParameters, 
 const DIGITS = '/examples/data/digits.csv.gz'
 const PIXELS = 64
 const BATCH = 128
+const PACKAGE = '/build/js/polygrad.js'
 
 test('the device that a page asks for computes', async () => {
   assert.strictEqual(Device.default, 'WEBGPU')
@@ -75,4 +76,45 @@ test('a page trains on the digits', async () => {
   const tests = new Tensor(pixels(1400), { shape: [rows.length - 1400, PIXELS] })
   const right = model.forward(tests).argmax(1).eq(new Tensor(labels(1400))).float().mean().item()
   assert.ok(right > 0.85, `${right} of the digits are read right`)
+})
+
+/** The package once more, with a GPU on the thread of the page. */
+async function onThisThread () {
+  const other = await import(`${PACKAGE}?this-thread`)
+  const adapter = await globalThis.navigator.gpu.requestAdapter()
+  const device = await adapter.requestDevice()
+  await other.Device.init('webgpu', { device })
+  return { ...other, device }
+}
+
+test('on a device of the program results come by await', async () => {
+  const { Tensor: T, Device: D, compileStep: compile, device } = await onThisThread()
+  D.default = 'webgpu'
+  const x = new T([[1, 2], [3, 4]])
+  const y = x.matmul(x).realize()
+  assert.throws(() => y.tolist(), /results come later here, and are waited for by await: toArrayAsync\(\)/)
+  assert.deepStrictEqual(await y.tolistAsync(), [[7, 10], [15, 22]])
+  assert.deepStrictEqual(y.tolist(), [[7, 10], [15, 22]]) // it is there now
+  assert.deepStrictEqual(await y.transpose().tolistAsync(), [[7, 15], [10, 22]])
+  assert.deepStrictEqual(await y.getitem(0).tolistAsync(), [7, 10])
+  assert.strictEqual(await y.sum().itemAsync(), 54)
+  assert.deepStrictEqual(await y.cast('bfloat16').tolistAsync(), [[7, 10], [15, 22]])
+  assert.deepStrictEqual(await y.gt(8).tolistAsync(), [[false, true], [true, true]])
+  const many = await Promise.all(Array.from({ length: 20 }, (_, i) => y.add(i).sum().itemAsync()))
+  assert.deepStrictEqual(many, Array.from({ length: 20 }, (_, i) => 54 + 4 * i))
+  const w = new T([1, 2], { requiresGrad: true })
+  const step = compile(() => {
+    const loss = w.mul(w).sum()
+    w.assign(w.detach().mul(0.5))
+    return loss
+  })
+  for (let i = 0; i < 3; i++) step.run()
+  assert.strictEqual(await step.lossValueAsync(), 0.3125)
+  assert.deepStrictEqual(await w.tolistAsync(), [0.125, 0.25])
+  device.destroy()
+  await device.lost
+  await assert.rejects(y.add(1).tolistAsync(), /the device was lost/)
+  await D.init('webgpu')
+  assert.deepStrictEqual(await new T([1, 2]).add(1).tolistAsync(), [2, 3])
+  assert.deepStrictEqual(y.tolist(), [[7, 10], [15, 22]])
 })

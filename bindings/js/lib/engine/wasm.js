@@ -171,6 +171,9 @@ function engineOf (library) {
     /** Opens the GPU, and gives its name. */
     initGpu: library.initGpu,
 
+    /** Waits for what the library fetches from the GPU. */
+    fetched: library.fetched,
+
     find (name, result, types) {
       const fn = exports[name]
       if (fn === undefined) throw new PolygradError(`${name}: the module that was loaded is older than the package`)

@@ -152,6 +152,8 @@ export class CompiledTrainingStep implements Disposing {
   runAsync(): Promise<void>
   /** The loss of the last run, computed before its update. */
   lossValue(): number
+  /** lossValue for a device whose results come by await only. */
+  lossValueAsync(): Promise<number>
   /** The memory of all results of the function, written by each run. */
   readonly outputs: TypedArray[]
   /** The number of compiled kernels. */

@@ -22,12 +22,18 @@ class CompiledTrainingStep extends Running {
     return this._program.rerunAsync()
   }
 
-  lossValue () {
+  get _loss () {
     const [loss] = this._program.same
-    if (loss === undefined || loss.numel() !== 1) {
-      throw new PolygradError('lossValue: the function does not return a tensor with one element')
-    }
-    return Number(loss.item())
+    if (loss?.numel() !== 1) throw new PolygradError('lossValue: the function does not return a tensor with one element')
+    return loss
+  }
+
+  lossValue () {
+    return Number(this._loss.item())
+  }
+
+  async lossValueAsync () {
+    return Number(await this._loss.itemAsync())
   }
 
   get outputs () {

@@ -25,7 +25,8 @@ const COMMANDS = [
     return i + 3
   },
   function freeBuffer (gpu, words, i) {
-    gpu.objects[words[i]].destroy()
+    const buffer = gpu.objects[words[i]]
+    if (!gpu.fetching.has(buffer)) buffer.destroy()
     gpu.objects[words[i]] = null
     return i + 1
   },
@@ -91,6 +92,7 @@ class Gpu {
     this.uses = USES()
     this.layouts = new Map()
     this.pending = new Set() // pipelines that are being made
+    this.fetching = new Set() // buffers that are read while the program goes on
     this.error = null // the first since it was taken
     this.isLost = false
     device.addEventListener('uncapturederror', ({ error }) => this.keep(error))
@@ -193,6 +195,18 @@ class Gpu {
     }
     buffer.unmap()
     this.check()
+  }
+
+  /** The same for the first bytes of a buffer that the library gives up at once. */
+  async fetch (number, at, bytes) {
+    const buffer = this.objects[number]
+    this.fetching.add(buffer)
+    try {
+      await this.read(number, [0, bytes, at])
+    } finally {
+      this.fetching.delete(buffer)
+      buffer.destroy()
+    }
   }
 }
 

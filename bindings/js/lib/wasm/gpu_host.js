@@ -20,6 +20,13 @@ class Elsewhere {
     this.words = new Int32Array(library.memory.buffer, control, GPU_CONTROL_BYTES / 4).fill(0)
     this.limitsOf = new Float64Array(library.memory.buffer, control + 4 * LIMITS, 6)
     this.worker = library.workers.gpu({ gpu: { memory: library.memory, control } })
+    this.fetches = new Map() // [resolve, reject] by ticket
+    this.worker.onmessage = ({ data: { ticket, error } }) => {
+      const [resolve, reject] = this.fetches.get(ticket)
+      this.fetches.delete(ticket)
+      if (error === undefined) resolve()
+      else reject(new Error(error))
+    }
   }
 
   post (message) {
@@ -73,6 +80,13 @@ class Elsewhere {
   wait () { this.finish(this.post({ action: 'wait' })) }
   read (buffer, parts) { this.finish(this.post({ action: 'read', buffer, parts })) }
   lose () { this.finish(this.post({ action: 'lose' })) }
+
+  fetch (buffer, at, bytes) {
+    return new Promise((resolve, reject) => {
+      const ticket = this.post({ action: 'fetch', ticket: this.last + 1, buffer, at, bytes })
+      this.fetches.set(ticket, [resolve, reject])
+    })
+  }
 }
 
 /** A GPU on this thread. */
@@ -113,6 +127,7 @@ class Here {
   wait () { this.gpu.check() }
   read () { throw new Error(NO_WAIT) }
   lose () { this.gpu.device.destroy() }
+  fetch (buffer, at, bytes) { return this.gpu.fetch(buffer, at, bytes) }
 }
 
 /**
@@ -135,6 +150,18 @@ function gpuImports (library, tried) {
     await next.init(options)
     gpu = next
     return gpu.name
+  }
+
+  let tickets = 0
+  const fetches = new Map() // promises by ticket
+
+  /** Waits for what the library fetches. */
+  library.fetched = async (ticket) => {
+    try {
+      await fetches.get(ticket)
+    } finally {
+      fetches.delete(ticket)
+    }
   }
 
   return {
@@ -161,6 +188,13 @@ function gpuImports (library, tried) {
       if (!isOf(number)) throw new Error('the device was lost')
       gpu.read(buffer, new Uint32Array(library.memory.buffer, at >>> 0, count).slice())
     }),
+
+    gpu_fetch (number, buffer, at, bytes) {
+      const fetch = isOf(number) ? gpu.fetch(buffer, at >>> 0, bytes) : Promise.reject(new Error('the device was lost'))
+      fetch.catch(() => {}) // who waits gets it
+      fetches.set(++tickets, fetch)
+      return tickets
+    },
 
     gpu_lost: (number) => isOf(number) ? 0 : 1,
 

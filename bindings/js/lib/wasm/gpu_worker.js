@@ -46,6 +46,11 @@ function serveGpu ({ memory, control }, port) {
     },
     wait: () => gpu.wait(),
     read: ({ buffer, parts }) => gpu.read(buffer, parts),
+    // Others go on meanwhile.
+    fetch ({ ticket, buffer, at, bytes }) {
+      const answer = (error) => port.postMessage({ ticket, error })
+      gpu.fetch(buffer, at, bytes).then(() => answer(), ({ message }) => answer(message))
+    },
     async lose () {
       gpu.device.destroy()
       await gpu.device.lost
