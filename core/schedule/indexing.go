@@ -246,7 +246,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 		return
 	}
 	size := u.Shape().MaxNumel() // costs are those of the longest text
-	if size == 0 || !n.reads {
+	if size == 0 || !n.reads && n.copies <= MaxCopies {
 		return
 	}
 	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations, Copies: n.copies}
@@ -368,8 +368,9 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 	n.kernels = kernels
 }
 
-// mostCopies is where counting copies ends.
-const mostCopies = 1 << 10
+// MaxCopies limits how often the code of a value is repeated: chains of joins would double it with each, though each element is computed
+// once. Counting ends at mostCopies.
+const MaxCopies, mostCopies = 32, 1 << 10
 
 // countCopies is how often the code of a value appears if it is not stored: once for each list of indices at which it is read, in each
 // copy of the code that does so.

@@ -36,7 +36,7 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 
 func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 	switch {
-	case r.Copies > maxCopies:
+	case r.Copies > schedule.MaxCopies:
 		return CodeRepeated
 	case r.Scatters:
 		return TermsScattered
@@ -57,10 +57,6 @@ func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 	}
 	return RereadPays
 }
-
-// maxCopies limits how often the code of a value is repeated: chains of joins would double it with each, though each element is computed
-// once.
-const maxCopies = 32
 
 // storing is how many cycles it takes to store elements and to load them again.
 func (m *Machine) storing(elements int64, dt *uop.DType) float64 {
