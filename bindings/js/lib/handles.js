@@ -210,8 +210,7 @@ function memoryOf (handle, shape, dtype, n, known) {
 }
 
 /** The handles of tensors, or other owners of one, as an array for C. */
-function handlesOf (owners) {
-  const out = new Int32Array(2 * owners.length)
+function handlesOf (owners, out = new Int32Array(2 * owners.length)) {
   for (let i = 0; i < owners.length; i++) {
     const handle = owners[i]._handle
     if (handle === 0) throw new PolygradError('the tensor was disposed')

@@ -80,33 +80,25 @@ class Compiled {
     return this._handle
   }
 
-  _call (args, variables) {
-    const values = new Int32Array(4 * variables.length)
+  _call (args, variables, memory = {}) {
+    const values = variables.length === 0 ? NO_VALUES : new Int32Array(4 * variables.length)
     variables.forEach(([variable, value], i) => {
       // PolyVarBinding: the node, the value.
       put(values, 2 * i, variable._handle)
       values[4 * i + 2] = value
     })
-    const out = new Int32Array(2 * this.nResults)
-    return [this.handle, handlesOf(args), args.length, values, variables.length, out, this.nResults]
+    const out = memory.out ??= new Int32Array(2 * this.nResults)
+    const given = handlesOf(args, memory.given ??= new Int32Array(2 * args.length))
+    return [this.handle, given, args.length, values, variables.length, out, this.nResults]
   }
 
   /** Runs on arguments, with values of variables, and returns the tensors of its results. */
   run (who, args, variables) {
-    if (variables.length > 0) {
-      const call = this._call(args, variables)
-      prepare()
-      if (lib.poly_function_run(...call) < 0) failed(who)
-      return resultsOf(call)
-    }
     // The memory of a call serves the next one, which begins after it.
-    const { given, out } = this._memory ??= { given: new Int32Array(2 * args.length), out: new Int32Array(2 * this.nResults) }
-    for (let i = 0; i < args.length; i++) put(given, i, handleOf(args[i]))
+    const call = this._call(args, variables, this._memory ??= {})
     prepare()
-    if (lib.poly_function_run(this.handle, given, args.length, NO_VALUES, 0, out, this.nResults) < 0) failed(who)
-    const results = new Array(this.nResults)
-    for (let i = 0; i < results.length; i++) results[i] = made(get(out, i))
-    return results
+    if (lib.poly_function_run(...call) < 0) failed(who)
+    return resultsOf(call)
   }
 
   runAsync (who, args, variables) {

@@ -90,3 +90,99 @@ test('pieces are those of sentencepiece', () => {
     assert.throws(() => unigram.decode([-1]), RangeError)
   }
 })
+
+test('tokenizers of Hugging Face find the tokens and the texts that theirs find', () => {
+  const { Tokenizer } = require('polygrad/loaders').tokenizers
+  for (const { name, file, texts } of require('./jax/tokenizers.json')) {
+    const t = Tokenizer.fromJSON(JSON.stringify(file))
+    for (const [text, ids, plain, decoded, whole] of texts) {
+      assert.deepStrictEqual(t.encode(text), ids, `${name}: ${text}`)
+      assert.deepStrictEqual(t.encode(text, { addSpecialTokens: false }), plain, `${name}: ${text}`)
+      assert.strictEqual(t.decode(ids), decoded, `${name}: ${text}`)
+      assert.strictEqual(t.decode(ids, { skipSpecialTokens: false }), whole, `${name}: ${text}`)
+    }
+    assert.throws(() => t.decode([1e6]), RangeError)
+    assert.throws(() => t.encode(3), TypeError)
+  }
+})
+
+test('broken tokenizers are refused', () => {
+  const { Tokenizer } = require('polygrad/loaders').tokenizers
+  const files = require('./jax/tokenizers.json').map(({ file }) => file)
+  const models = ['{"type":"BPE"}', '{"type":"BPE","vocab":{"a":0},"merges":["a b"]}', '{"type":"Unigram","vocab":[["a"]]}', '{}']
+  for (const bad of ['', '{', '[]', '3', '{}', ...models.map((model) => `{"model":${model}}`)]) {
+    assert.throws(() => Tokenizer.fromJSON(bad), { name: 'TypeError', message: /tokenizer\.json/ }, bad)
+  }
+  assert.throws(() => Tokenizer.fromJSON(3), TypeError)
+  const model = { type: 'BPE', vocab: { a: 0 }, merges: [] }
+  for (const part of ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder']) {
+    assert.throws(() => new Tokenizer({ model, [part]: { type: 'Other' } }), { name: 'TypeError', message: /expected one of/ })
+  }
+  // Parts that are taken away or replaced are refused, or the tokenizer works.
+  let seed = 1
+  const random = (n) => {
+    seed = (seed * 1103515245 + 12345) % 2 ** 31
+    return seed % n
+  }
+  const broken = (at) => {
+    if (typeof at !== 'object' || at === null || random(12) === 0) return [null, -1, 'x', [], {}, undefined, [[1]]][random(7)]
+    const keys = Object.keys(at)
+    const key = keys[random(Math.max(1, keys.length))]
+    if (Array.isArray(at)) return keys.length === 0 ? [3] : at.map((item, i) => String(i) === key ? broken(item) : item)
+    return { ...at, [key ?? 'x']: broken(at[key]) }
+  }
+  for (let i = 0; i < 600; i++) {
+    let t
+    try {
+      t = new Tokenizer(broken(files[i % files.length]))
+    } catch (error) {
+      assert.ok(error instanceof TypeError && error.message.startsWith('Tokenizer: tokenizer.json'), error.stack)
+      continue
+    }
+    try {
+      t.decode(t.encode('Hello, <s> world 12'))
+    } catch (error) {
+      assert.ok(error instanceof RangeError, error.stack)
+    }
+  }
+})
+
+test('files of NumPy', async () => {
+  const { npy, npz } = require('polygrad/loaders')
+  const { numbers, files, archives } = require('./jax/arrays.json')
+  const plain = ({ shape, data }) => [shape, Array.from(data, Number)]
+  for (const [name, text] of Object.entries(files)) {
+    const [shape, values] = numbers[name]
+    const given = Array.isArray(values) ? values.flat(Infinity) : [values]
+    if (name.startsWith('float16') && globalThis.Float16Array === undefined) continue
+    assert.deepStrictEqual(plain(npy.parse(bytes(text))), [shape, given], name)
+  }
+  for (const text of archives) {
+    const found = await npz.parse(bytes(text))
+    assert.deepStrictEqual(Object.keys(found).sort(), ['big', 'bool[3]', 'columns', 'float16[2, 3]', 'float32[]'])
+    assert.deepStrictEqual(plain(found.columns), [[2, 3, 4], Array.from({ length: 24 }, (_, i) => i)])
+    assert.deepStrictEqual([found.big.dtype, ...found.big.data], ['i4', 0, 1, 2, 3, 4])
+    // Files that are cut, or changed at one place, are refused or read.
+    const whole = bytes(text)
+    for (let i = 0; i < 300; i++) {
+      const broken = i % 2 === 0 ? whole.slice(0, (i * 7919) % whole.length) : whole.slice()
+      if (i % 2 === 1) broken[(i * 7919) % whole.length] ^= 1 << (i % 8)
+      await npz.parse(broken).catch((error) => assert.ok(error instanceof TypeError, error.stack))
+    }
+  }
+  const file = bytes(files['float32[2, 3]'])
+  for (let i = 0; i < file.length; i++) {
+    assert.throws(() => npy.parse(file.slice(0, i)), TypeError)
+    const broken = file.slice()
+    broken[i] ^= 4
+    try {
+      npy.parse(broken)
+    } catch (error) {
+      assert.ok(error instanceof TypeError, error.stack)
+    }
+  }
+  assert.throws(() => npy.parse('x'), TypeError)
+  await assert.rejects(npz.parse('x'), TypeError)
+  const { gguf } = require('polygrad/loaders')
+  assert.throws(() => gguf.parse(new Uint8Array([71, 71, 85, 70])), /GGUF|bytes/)
+})

@@ -100,4 +100,4 @@ function clipOf (bytes) {
   return new ClipEncoding(encoder, { [START]: first, [END]: first + 1 }, ranks)
 }
 
-module.exports = { clipOf }
+module.exports = { characters, clipOf }

@@ -1,5 +1,6 @@
 /** Files of models and their tokens: programs that are written for @jax-js/loaders run on this module. */
 
+import type { Tensor } from '../../index.js'
 import type * as files from './safetensors.js'
 import type * as tokens from './tokenizers.js'
 
@@ -55,6 +56,26 @@ export class WeightMapper {
 
 /** Files in the format safetensors. */
 export const safetensors: typeof files
+
+/** A tensor of a file of NumPy: its type as NumPy names it, b1, i4, f8; float16 are Float16Array, or bits where there is none. */
+export interface NpyTensor {
+  dtype: string
+  shape: number[]
+  data: Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | BigUint64Array | BigInt64Array | Float32Array |
+    Float64Array
+}
+
+/** Files of one tensor, as numpy.save writes them; numbers in columns are put in rows. What is none is a TypeError. */
+export const npy: { parse(data: Uint8Array | ArrayBuffer): NpyTensor }
+
+/** Archives of tensors by their names, as numpy.savez and savez_compressed write them. What is none is a TypeError. */
+export const npz: { parse(data: Uint8Array | ArrayBuffer): Promise<Record<string, NpyTensor>> }
+
+/**
+ * Files in the format GGUF: what they tell of the model, and its tensors by their names, of which quantised ones stay packed. What is
+ * none is an Error. nn.ggufLoad reads them from disks, and nn.safeLoad safetensors in shards.
+ */
+export const gguf: { parse(data: Uint8Array | ArrayBuffer): [Record<string, unknown>, Record<string, Tensor>] }
 
 /** Tokens of texts. */
 export const tokenizers: typeof tokens

@@ -44,3 +44,28 @@ export class Unigram {
 
 /** The model of a file at a URL. */
 export function loadSentencePiece(url: string): Promise<Unigram>
+
+/**
+ * Tokens of texts by a tokenizer.json of Hugging Face: all normalizers, pre-tokenizers, models (BPE, WordPiece, Unigram, WordLevel),
+ * post-processors and decoders but the pre-tokenizer UnicodeScripts. Truncation and padding are not applied; precompiled maps of
+ * SentencePiece count as NFKC. It serves generate and pipelines of texts as their tokenizer.
+ */
+export class Tokenizer {
+  /** @param file what JSON.parse makes of a tokenizer.json; what is none is a TypeError */
+  constructor(file: unknown)
+  /** A tokenizer of a text or its bytes. */
+  static fromJSON(text: string | Uint8Array): Tokenizer
+  /** The tokens of a text, with those that the model wants around it unless addSpecialTokens is false. */
+  encode(text: string, options?: { addSpecialTokens?: boolean }): number[]
+  /** The text of tokens, without special ones unless skipSpecialTokens is false. A number that is no token is a RangeError. */
+  decode(ids: Iterable<number>, options?: { skipSpecialTokens?: boolean }): string
+  /** The number of a token, undefined if there is none. */
+  tokenToId(token: string): number | undefined
+  /** The text of a token, undefined if there is none. */
+  idToToken(id: number): string | undefined
+  /** The number of tokens. */
+  get vocabSize(): number
+}
+
+/** The tokenizer of a tokenizer.json at a URL. */
+export function loadTokenizer(url: string): Promise<Tokenizer>

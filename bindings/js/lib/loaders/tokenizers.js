@@ -5,6 +5,7 @@ const { show } = require('../arguments.js')
 const { BpeEncoding, hexOf } = require('./bpe.js')
 const { clipOf } = require('./clip.js')
 const { cachedFetch } = require('./cache.js')
+const { Tokenizer } = require('./hf_tokenizer.js')
 const { Unigram } = require('./unigram.js')
 
 const CONTRACTIONS = "'(?:[sdmt]|ll|ve|re)"
@@ -79,6 +80,10 @@ async function loadSentencePiece (url) {
   return Unigram.fromBinary(await cachedFetch(url))
 }
 
-const tokenizers = { BpeEncoding, Unigram, getBpe, loadSentencePiece }
+async function loadTokenizer (url) {
+  return Tokenizer.fromJSON(await cachedFetch(url))
+}
+
+const tokenizers = { BpeEncoding, Tokenizer, Unigram, getBpe, loadSentencePiece, loadTokenizer }
 
 module.exports = { tokenizers, tokensOf, patterns: { GPT2, CL100K, O200K } }

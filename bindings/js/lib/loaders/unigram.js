@@ -130,7 +130,11 @@ class Unigram {
 
   encode (text) {
     if (typeof text !== 'string') throw new TypeError(`encode: text: ${show(text)}, expected a text`)
-    const given = this._normalized(text)
+    return this.tokensOf(this._normalized(text))
+  }
+
+  /** The tokens of a text that is normalised. */
+  tokensOf (given) {
     const n = given.length
     /** The best score of the text up to each place, and the last piece of it. */
     const best = new Float64Array(n + 1).fill(-Infinity)
@@ -166,7 +170,7 @@ class Unigram {
   _unknown (text, after) {
     if (this._bytes.size > 0) return Array.from(new TextEncoder().encode(text), (byte) => this._bytes.get(byte))
     const next = after.at(-1)
-    return next?.[0] === this.unkToken ? [] : [this.unkToken]
+    return next !== undefined && (next.length === 0 || next[0] === this.unkToken) ? [] : [this.unkToken]
   }
 
   decode (tokens) {
@@ -193,4 +197,16 @@ class Unigram {
   }
 }
 
-module.exports = { Unigram }
+/** The model of pieces and their scores, of which one stands for unknown characters. */
+function piecesOf (vocabulary, unknown, hasBytes) {
+  const isPiece = (entry) => Array.isArray(entry) && typeof entry[0] === 'string' && typeof entry[1] === 'number'
+  if (!Array.isArray(vocabulary) || !vocabulary.every(isPiece)) {
+    throw new TypeError(`vocab: ${show(vocabulary)}, expected a list of pieces and scores`)
+  }
+  const typeOf = (piece, id) => id === unknown ? UNKNOWN : hasBytes && /^<0x[0-9A-F]{2}>$/.test(piece) ? BYTE : NORMAL
+  const pieces = vocabulary.map(([piece, score], id) => ({ piece, score, type: typeOf(piece, id) }))
+  const none = { addDummyPrefix: false, removeExtraWhitespaces: false, normalizer: 'identity' }
+  return { pieces, settings: { type: UNIGRAM, unk: unknown, bos: -1, eos: -1, ...none } }
+}
+
+module.exports = { Unigram, piecesOf }
