@@ -6,8 +6,6 @@ const { CTX, freeWith, freed, prepare, handlesOf, inTurn } = require('./handles.
 const { made, handleOf } = require('./base.js')
 const { get, put } = require('./arguments.js')
 
-const NO_VALUES = new Int32Array(0)
-
 let running = null
 
 /** Whether a function is being traced. */
@@ -81,7 +79,7 @@ class Compiled {
   }
 
   _call (args, variables, memory = {}) {
-    const values = variables.length === 0 ? NO_VALUES : new Int32Array(4 * variables.length)
+    const values = variables.length > 0 ? new Int32Array(4 * variables.length) : memory.values ??= new Int32Array(0)
     variables.forEach(([variable, value], i) => {
       // PolyVarBinding: the node, the value.
       put(values, 2 * i, variable._handle)

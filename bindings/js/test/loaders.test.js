@@ -183,6 +183,4 @@ test('files of NumPy', async () => {
   }
   assert.throws(() => npy.parse('x'), TypeError)
   await assert.rejects(npz.parse('x'), TypeError)
-  const { gguf } = require('polygrad/loaders')
-  assert.throws(() => gguf.parse(new Uint8Array([71, 71, 85, 70])), /GGUF|bytes/)
 })

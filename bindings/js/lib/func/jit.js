@@ -17,9 +17,6 @@ const kindOf = (tensor) => {
   return known.kind
 }
 
-/** For a compiled function what runs it and tells the program, too. */
-const runs = new WeakMap()
-
 /** The arguments of a call: tensors, and all else, by which programs are distinguished. */
 class Call {
   /** Arguments fixed stay as they are. */
@@ -136,7 +133,8 @@ function jit (f, ...options) {
     return [program, program.run(call)]
   }
   const run = (...args) => expressed() || tracing() ? f(...args) : ran(args)[1]
-  runs.set(run, ran)
+  // polygrad/jax keeps what it knows of a program.
+  Object.defineProperty(run, Symbol.for('polygrad.ran'), { value: ran })
   return Object.assign(run, {
     lower: (...args) => {
       const call = callOf(args)
@@ -178,4 +176,4 @@ function makeJaxpr (f, ...options) {
   return (...args) => textOf('makeJaxpr', f, args, new Set(numbersOf('makeJaxpr', staticArgnums, args.length, 'staticArgnums')))
 }
 
-module.exports = { jit, makeJaxpr, runs }
+module.exports = { jit, makeJaxpr }

@@ -78,8 +78,6 @@ class Leaf extends Structure {
   }
 }
 
-const LEAF = new Leaf()
-
 /** null or undefined: a tree without leaves. */
 class Nothing extends Structure {
   constructor (value) {
@@ -113,13 +111,14 @@ function childrenOf (tree) {
 /** The leaves of a tree and its structure. what is the tree, for errors. */
 function flatten (tree, what) {
   const leaves = []
+  const leaf = new Leaf()
   const onWay = new Set()
   const visit = (at) => {
     if (at == null) return new Nothing(at)
     const found = childrenOf(at)
     if (found === null) {
       leaves.push(at)
-      return LEAF
+      return leaf
     }
     if (onWay.has(at)) throw new PolygradError(`${what}: it holds itself, expected a tree`)
     onWay.add(at)

@@ -5,7 +5,6 @@ const { Base, describe } = require('../base.js')
 const { isOptions, show } = require('../arguments.js')
 const { expressed, tracing } = require('../trace.js')
 const func = require('../func/index.js')
-const { runs } = require('../func/jit.js')
 const { Array: JaxArray, alive, call, take, apart, retained } = require('./array.js')
 const { numpy } = require('./numpy.js')
 const { isNumber, renamed, results, wrapped } = require('./call.js')
@@ -198,7 +197,7 @@ function jit (f, { staticArgnums = [] } = {}) {
   const compiled = func.jit((kind, ...trees) => traced(name, () => weak.traced(f, [...kind].map((flag) => flag === '1'))(...trees)), {
     staticArgnums: [0, ...staticArgnums.map((n) => n < 0 ? n : n + 1)]
   })
-  const ran = runs.get(compiled)
+  const ran = compiled[Symbol.for('polygrad.ran')]
   const run = (...args) => call(() => {
     const fixed = staticArgnums.map((n) => n < 0 ? n + args.length : n)
     const [trees, flags] = lowered(fixed.length === 0 ? args : args.map((arg, i) => fixed.includes(i) ? new Fixed(arg) : arg))

@@ -1,6 +1,5 @@
 /** Files of models and their tokens: programs that are written for @jax-js/loaders run on this module. */
 
-import type { Tensor } from '../../index.js'
 import type * as files from './safetensors.js'
 import type * as tokens from './tokenizers.js'
 
@@ -54,7 +53,7 @@ export class WeightMapper {
   unmapObject<T>(obj: Record<string, T>): Record<string, T>
 }
 
-/** Files in the format safetensors. */
+/** Files in the format safetensors. Those in shards are read by safeLoad of nn, and files in the format GGUF by its ggufLoad. */
 export const safetensors: typeof files
 
 /** A tensor of a file of NumPy: its type as NumPy names it, b1, i4, f8; float16 are Float16Array, or bits where there is none. */
@@ -70,12 +69,6 @@ export const npy: { parse(data: Uint8Array | ArrayBuffer): NpyTensor }
 
 /** Archives of tensors by their names, as numpy.savez and savez_compressed write them. What is none is a TypeError. */
 export const npz: { parse(data: Uint8Array | ArrayBuffer): Promise<Record<string, NpyTensor>> }
-
-/**
- * Files in the format GGUF: what they tell of the model, and its tensors by their names, of which quantised ones stay packed. What is
- * none is an Error. nn.ggufLoad reads them from disks, and nn.safeLoad safetensors in shards.
- */
-export const gguf: { parse(data: Uint8Array | ArrayBuffer): [Record<string, unknown>, Record<string, Tensor>] }
 
 /** Tokens of texts. */
 export const tokenizers: typeof tokens

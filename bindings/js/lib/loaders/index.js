@@ -3,12 +3,10 @@
 
 const { OPFS, opfs, cachedFetch } = require('./cache.js')
 const { WeightMapper } = require('./mapper.js')
-const { ggufLoad } = require('../nn/files.js')
 const { npy, npz } = require('./npz.js')
 const { fromNested, parse, toNested } = require('./safetensors.js')
 const { tokenizers } = require('./tokenizers.js')
 
 const safetensors = { fromNested, parse, toNested }
-const gguf = { parse: (data) => ggufLoad(data) }
 
-module.exports = { OPFS, WeightMapper, cachedFetch, gguf, npy, npz, opfs, safetensors, tokenizers }
+module.exports = { OPFS, WeightMapper, cachedFetch, npy, npz, opfs, safetensors, tokenizers }
