@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"polygrad/exec"
+	"polygrad/variable"
 )
 
 // onGPU is a context on a GPU, or on a processor that stands for one, with its counts.
@@ -66,7 +67,7 @@ func mlp(t *testing.T, c *Context, optimizer func(params []*Tensor) (*Optimizer,
 
 func TestWebGPUStepIsOneSubmit(t *testing.T) {
 	for name, optimizer := range map[string]func(params []*Tensor) (*Optimizer, error){
-		"sgd": func(params []*Tensor) (*Optimizer, error) { return NewSGD(params, 0.1, SGDOptions{Momentum: 0.9}) },
+		"sgd":  func(params []*Tensor) (*Optimizer, error) { return NewSGD(params, 0.1, SGDOptions{Momentum: 0.9}) },
 		"adam": func(params []*Tensor) (*Optimizer, error) { return NewAdam(params, 0.01, DefaultAdam) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,6 +187,61 @@ func TestWebGPUGoesOnAfterALoss(t *testing.T) {
 		}
 		if v, err := Values[float32](out[0]); err != nil || v[0] != 12 {
 			t.Errorf("on another device: got %v, %v, expected 12", v, err)
+		}
+	}
+}
+
+// Products of any sizes, as they are laid out for a GPU with workgroup memory.
+func TestWebGPUProducts(t *testing.T) {
+	e, err := exec.Open("webgpu")
+	if err != nil {
+		t.Skip(err)
+	}
+	gpu := e.Device().(interface {
+		For(kind string)
+		Adapter() (name, kind string)
+	})
+	_, kind := gpu.Adapter()
+	gpu.For("discrete")
+	defer gpu.For(kind)
+	c := &Context{vars: variable.NewContext(exec.NewGraph(), func() (*exec.Executor, error) { return e, nil })}
+	for _, size := range [][4]int{
+		{1, 64, 64, 64}, {1, 100, 70, 130}, {1, 33, 45, 17}, {1, 128, 77, 192}, {1, 7, 300, 64}, {1, 1, 300, 200}, {1, 200, 16, 1}, {3, 65, 64, 200},
+	} {
+		batch, m, k, n := size[0], size[1], size[2], size[3]
+		numbers := func(count, by int) []float32 {
+			out := make([]float32, count)
+			for i := range out {
+				out[i] = float32(i*by%13-6) / 4
+			}
+			return out
+		}
+		a, b := numbers(batch*m*k, 5), numbers(batch*k*n, 7)
+		for form := range 4 {
+			x, y := FromIn(c, a, batch, m, k), FromIn(c, b, batch, k, n)
+			if form&1 > 0 {
+				x = x.Permute(0, 2, 1).Contiguous().Permute(0, 2, 1)
+			}
+			if form&2 > 0 {
+				y = y.Permute(0, 2, 1).Contiguous().Permute(0, 2, 1)
+			}
+			if err := Realize(x, y); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Values[float32](x.MatMul(y))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range got {
+				row, column := i/n, i%n
+				want := float32(0)
+				for j := range k {
+					want += a[row*k+j] * b[(row/m*k+j)*n+column]
+				}
+				if v != want { // all sums are multiples of 1/16 that are exact
+					t.Fatalf("%v, form %d: element %d is %v, expected %v", size, form, i, v, want)
+				}
+			}
 		}
 	}
 }

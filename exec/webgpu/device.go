@@ -95,10 +95,21 @@ const alignment = 256
 
 func newDevice(open func() (driver, limits, error)) (*Device, error) {
 	d := &Device{target: lower.WebGPU(), machine: ir.WebGPU, open: open}
-	if _, err := d.adapter(); err != nil {
+	a, err := d.adapter()
+	if err != nil {
 		return nil, err
 	}
+	d.For(a.limits.kind)
 	return d, nil
+}
+
+// For lays kernels out for a kind of adapter (see Adapter) from now on. A processor that stands for a GPU needs few workgroups, and has
+// no memory that is faster than its caches.
+func (d *Device) For(kind string) {
+	d.machine = ir.WebGPU
+	if kind == "cpu" {
+		d.machine.Workgroups, d.machine.Shared = 4, 0
+	}
 }
 
 // adapter is the one in use: another one if the last was lost.

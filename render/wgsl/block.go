@@ -151,8 +151,33 @@ func (w *writer) loop(l *ir.Loop) {
 		w.place(l.Body)
 		return
 	}
-	w.line("for (var %s = 0i; %s < %s; %s++) { // %s", i, i, w.ref(l.Count), i, l.Label)
-	w.indent++
+	tiles := w.tilesOf(l)
+	if len(tiles) > 0 {
+		count, from := int64(l.Count.Bits), i+"_from"
+		w.line("for (var %s = 0i; %s < %di; %s += %di) {", from, from, count, from, tileSteps)
+		w.indent++
+		w.line("workgroupBarrier();")
+		for _, t := range tiles {
+			w.fill(t, from, count)
+		}
+		w.line("workgroupBarrier();")
+		end := fmt.Sprintf("%s + %di", from, tileSteps)
+		if count%tileSteps != 0 {
+			end = fmt.Sprintf("min(%s, %di)", end, count)
+		}
+		w.line("for (var %s = %s; %s < %s; %s++) { // %s", i, from, i, end, i, l.Label)
+		w.indent++
+		for _, t := range tiles {
+			w.read(t, fmt.Sprintf("(%s - %s)", i, from))
+		}
+		defer func() {
+			w.indent--
+			w.line("}")
+		}()
+	} else {
+		w.line("for (var %s = 0i; %s < %s; %s++) { // %s", i, i, w.ref(l.Count), i, l.Label)
+		w.indent++
+	}
 	w.block(l.Body)
 	for _, p := range l.Phis {
 		w.visit(p.Next)
@@ -196,7 +221,9 @@ func (w *writer) define(v *ir.Value) {
 			return // ref names its argument
 		}
 	case ir.Load:
-		w.load(v)
+		if w.staged[v] == "" {
+			w.load(v)
+		}
 		return
 	}
 	w.line("let %s = %s;", name(v), w.compute(v))
@@ -209,6 +236,10 @@ func (w *writer) ref(v *ir.Value) string {
 	switch v.Op {
 	case ir.Const:
 		return w.constant(v.Kind, v.Bits)
+	case ir.Load:
+		if s := w.staged[v]; s != "" {
+			return s
+		}
 	case ir.Splat, ir.Cast:
 		if x := v.Args[0]; typeOf(x.Kind) == typeOf(v.Kind) {
 			return w.ref(x)

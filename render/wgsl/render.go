@@ -34,12 +34,12 @@ type Kernel struct {
 // Uniforms is the number of vectors that hold the variables of the kernel.
 func (k *Kernel) Uniforms() int { return (len(k.Vars) + 3) / 4 }
 
-// Render writes the shader of a kernel for ir.WebGPU.
-func Render(nk *ir.Kernel) (k *Kernel, err error) {
+// Render writes the shader of a kernel for ir.WebGPU, with so many bytes of memory for what several invocations of a workgroup load.
+func Render(nk *ir.Kernel, shared int64) (k *Kernel, err error) {
 	defer ir.Recover(&err)
 	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
 	k.Groups = (k.Items + Workgroup - 1) / Workgroup
-	w := &writer{k: k, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}}
+	w := &writer{k: k, room: shared / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, staged: map[*ir.Value]string{}}
 	w.bind(nk.Root)
 	w.line("@compute @workgroup_size(%d)", Workgroup)
 	if nk.Lanes == Workgroup {
@@ -80,6 +80,9 @@ type writer struct {
 	// across are the functions that combine what the invocations of a workgroup have, by their names.
 	across map[string]string
 	hides  bool // there are values that compilers must not see through
+	// staged are the loads whose elements are in workgroup memory, with the names that they have in an iteration.
+	staged map[*ir.Value]string
+	room   int64 // elements of workgroup memory for more of them
 	seen   map[*ir.Value]bool
 	once   map[*ir.Value]bool // iterators of loops over the one work item
 	placed map[*ir.Block][]*ir.Value

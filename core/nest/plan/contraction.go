@@ -97,6 +97,9 @@ func (pl *planner) planReduction(p *Band) {
 	}
 	apart := rows != nil && !vec.Dynamic && pl.splitKIfLong(p, vec, rows, acc)
 	pl.registerTile(p, vec, rows, int64(results), acc, apart)
+	if pl.m.Invocations {
+		pl.moreTiles(p, vec, rows)
+	}
 	if rows == nil {
 		return
 	}
@@ -201,6 +204,32 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 		p.secondRows.Units = beside
 	} else {
 		p.secondRows = nil
+	}
+}
+
+// moreTiles makes tiles smaller until there are enough workgroups for a GPU: narrower first, since an element of a row is loaded by all
+// invocations at once.
+func (pl *planner) moreTiles(p *Band, vec, rows *Axis) {
+	const lowest = 4
+	enough := pl.m.Workgroups
+	tiles := func() int64 {
+		n := int64(1)
+		for _, a := range p.Axes {
+			switch tile := a.Tile(); {
+			case a.Dynamic: // at least one
+			case a.Plain():
+				n *= a.Count
+			default:
+				n *= (a.Count + tile - 1) / tile
+			}
+		}
+		return n
+	}
+	for p.want[knobTileVectors] == open && vec.Units > 1 && tiles() < enough {
+		vec.Units = (vec.Units + 1) / 2
+	}
+	for p.want[knobTileRows] == open && rows != nil && rows.Units >= 2*lowest && tiles() < enough {
+		rows.Units /= 2
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"polygrad/core/lower"
 	"polygrad/core/nest/ir"
+	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
 	"polygrad/exec/webgpu"
@@ -31,6 +32,9 @@ func (d *Device) Name() string { return "shaders" }
 
 // Target is that of GPUs.
 func (d *Device) Target() *lower.Target { return d.target }
+
+// Fusion is that of GPUs.
+func (d *Device) Fusion() fuse.Options { return device.FusionFor(&ir.WebGPU) }
 
 // Compile writes the shaders and prepares the lists.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
