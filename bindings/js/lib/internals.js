@@ -6,8 +6,11 @@ const { Base, describe, count, made, handleOf } = require('./base.js')
 const { types, toDType } = require('./dtype.js')
 const { isOptions, show } = require('./arguments.js')
 const { inspect } = require('./host/node.js')
+const { arrived } = require('./host/arrival.js')
 const { expressed, tracing } = require('./trace.js')
 
-const internals = { lib, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, expressed, tracing }
+const internals = {
+  lib, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, arrived, expressed, tracing
+}
 
 module.exports = { internals }

@@ -71,7 +71,7 @@ function exported (object, names) {
 const STORE = 'lib/host/store.js'
 
 /** Names that the module exports itself. */
-const PUBLIC = ['Tensor', 'PolygradError']
+const PUBLIC = ['Tensor', 'Device', 'PolygradError']
 
 /** The files of the library, for modules beside it: what they take of these comes from the module. */
 const besides = {

@@ -118,3 +118,20 @@ test('on a device of the program results come by await', async () => {
   assert.deepStrictEqual(await new T([1, 2]).add(1).tolistAsync(), [2, 3])
   assert.deepStrictEqual(y.tolist(), [[7, 10], [15, 22]])
 })
+
+test('the device of programs for jax-js', async () => {
+  const { defaultDevice, devicePut, init, numpy: np } = await import('polygrad/jax')
+  assert.deepStrictEqual(await init('webgpu', 'wasm'), ['wasm', 'webgpu'])
+  try {
+    assert.strictEqual(defaultDevice('webgpu'), 'webgpu')
+    assert.strictEqual(Device.default, 'WEBGPU')
+    const x = await devicePut(np.array([1, 2, 3]), 'webgpu')
+    assert.strictEqual(x.device, 'webgpu')
+    assert.deepStrictEqual(await x.mul(2).data(), Float32Array.of(2, 4, 6))
+    assert.deepStrictEqual(await x.add(1).jsAsync(), [2, 3, 4])
+    assert.strictEqual(defaultDevice('wasm'), 'wasm')
+    assert.deepStrictEqual(x.add(2).js(), [3, 4, 5])
+  } finally {
+    Device.default = 'webgpu'
+  }
+})

@@ -7,7 +7,9 @@ const { lib } = require('../library.js')
 const { types } = require('../dtype.js')
 const { Tensor } = require('../tensor.js')
 const { isOptions, show } = require('../arguments.js')
+const { arrived } = require('../host/arrival.js')
 const { expressed, tracing } = require('../trace.js')
+const { defaultDevice } = require('./device.js')
 
 const KINDS = ['shared', 'strict']
 
@@ -71,7 +73,7 @@ class JaxArray {
     /** The number that a weakly typed array was made of. */
     this._number = number
     this._count = 1
-    this._device = 'wasm'
+    this._device = defaultDevice()
     // How many arrays that are not freed stand on the tensor.
     tensor._arrays = (tensor._arrays ?? 0) + 1
     /** What it was, once it is freed. */
@@ -328,7 +330,7 @@ async function consumingAsync (array, read) {
   if (strict) array._count--
   try {
     await tensor.realizeAsync()
-    return read(tensor)
+    return read(await arrived(tensor))
   } finally {
     if (array._count === 0 && array._tensor !== null) free(array)
   }

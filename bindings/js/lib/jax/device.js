@@ -1,23 +1,34 @@
 'use strict'
-/** Devices by the names of jax-js. Kernels of cpu and wasm are those of the library: of this processor in Node, WebAssembly in browsers. */
+/**
+ * Devices by the names of jax-js. Kernels of cpu and wasm are those of the library: of this processor in Node, WebAssembly in browsers.
+ * All is computed on the default device.
+ */
 
 const { show } = require('../arguments.js')
+const { Device } = require('../device.js')
 
 const devices = Object.freeze(['cpu', 'wasm', 'webgpu', 'webgl'])
-const AVAILABLE = ['cpu', 'wasm']
+const available = ['cpu', 'wasm'] // and webgpu, once it is open
 
-let current = 'wasm'
+let current = Device.default === 'WEBGPU' ? 'webgpu' : 'wasm'
+if (current === 'webgpu') available.push(current)
 
 /** A device that is there; the default one for undefined. */
 function deviceOf (device) {
   if (device === undefined) return current
   if (!devices.includes(device)) throw new RangeError(`device: ${show(device)}, expected one of ${devices.join(', ')}`)
-  if (!AVAILABLE.includes(device)) throw new TypeError(`device: ${device} is not available, expected one of ${AVAILABLE.join(', ')}`)
+  if (!available.includes(device)) {
+    const what = device === 'webgpu' ? "await init('webgpu') before" : `expected one of ${available.join(', ')}`
+    throw new TypeError(`device: ${device} is not available: ${what}`)
+  }
   return device
 }
 
 function defaultDevice (device) {
-  if (device !== undefined) current = deviceOf(device)
+  if (device !== undefined) {
+    current = deviceOf(device)
+    Device.default = current === 'webgpu' ? 'webgpu' : 'cpu'
+  }
   return current
 }
 
@@ -25,11 +36,16 @@ async function init (...devicesToInit) {
   for (const device of devicesToInit) {
     if (!devices.includes(device)) throw new RangeError(`init: ${show(device)}, expected one of ${devices.join(', ')}`)
   }
-  return AVAILABLE.filter((device) => devicesToInit.length === 0 || devicesToInit.includes(device))
+  const wanted = (device) => devicesToInit.length === 0 || devicesToInit.includes(device)
+  if (wanted('webgpu') && !available.includes('webgpu')) {
+    await Device.init('webgpu').then(() => available.push('webgpu'), () => {}) // it is not in the result then
+  }
+  return available.filter(wanted)
 }
 
 function getWebGPUDevice () {
-  throw new TypeError(`getWebGPUDevice: webgpu is not available, the devices are ${AVAILABLE.join(' and ')}`)
+  const why = available.includes('webgpu') ? 'the GPU is used on a thread of its own' : 'webgpu is not available'
+  throw new TypeError(`getWebGPUDevice: ${why}: Device.init('webgpu', { device }) takes one of the program`)
 }
 
 module.exports = { devices, defaultDevice, deviceOf, getWebGPUDevice, init }

@@ -188,16 +188,19 @@ export function setOwnership(kind: 'shared' | 'strict'): 'shared' | 'strict'
  */
 export function consumes<F extends (...args: any[]) => any>(f: F): F
 
-/** The names of devices. cpu and wasm are the kernels of the library: those of the processor in Node, WebAssembly in browsers. */
+/**
+ * The names of devices. cpu and wasm are the kernels of the library: those of the processor in Node, WebAssembly in browsers; webgpu is the
+ * GPU, once init('webgpu') has opened it. What is computed is computed on the default device.
+ */
 export const devices: readonly Device[]
 
 /** The device of new arrays, after setting it if one is given. */
 export function defaultDevice(device?: Device): Device
 
-/** The devices that are available among those that are named, or among all. */
+/** The devices that are available among those that are named, or among all; webgpu is opened. */
 export function init(...devicesToInit: Device[]): Promise<Device[]>
 
-/** A TypeError: there is no device webgpu. */
+/** A TypeError: the program gives the library a GPUDevice (Device.init), and not the other way round. */
 export function getWebGPUDevice(): never
 
 /** The arrays and numbers of a tree on a device. */
