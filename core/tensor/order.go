@@ -290,15 +290,21 @@ func Quantile(x *uop.UOp, q float64, axis int, keepdim bool) (r *uop.UOp, err er
 	if n == 0 {
 		fail("x", "has no elements along axis %d of shape %s, expected one or more", axis, s)
 	}
-	sorted := ordered(x, axis, false)
-	element := func(i int64) *uop.UOp { return sorted.between(x, axis, i, i+1).value }
 	place := q * float64(n-1)
 	below := int64(place)
-	if r = element(below); float64(below) < place {
-		above := element(below + 1)
+	var above, nan *uop.UOp
+	if worthSelecting(x, axis) {
+		r, above = ranked(x, axis, full(x.Graph(), onesShape(len(s)), uop.Int(below), counts(n)))
+		nan = anyOf(isNaN(x), []int{axis}, true)
+	} else {
+		sorted := ordered(x, axis, false)
+		element := func(i int64) *uop.UOp { return sorted.between(x, axis, i, i+1).value }
+		r, above, nan = element(below), element(min(below+1, n-1)), isNaN(element(n-1))
+	}
+	if float64(below) < place {
 		r = where(eq(r, above), r, add(r, mul(sub(above, r), place-float64(below)))) // infinity - infinity is NaN
 	}
-	r = where(isNaN(element(n-1)), math.NaN(), r)
+	r = where(nan, math.NaN(), r)
 	if !keepdim {
 		r = squeeze(r, axis)
 	}

@@ -170,4 +170,49 @@ func selected(x *uop.UOp, k int64, axis int, largest bool) placed {
 	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
 }
 
+// leastRanked is the number of elements from which on counting finds one in less time than sorting all, leastRow that of a row; mostRanked is
+// how many are found so.
+const leastRanked, leastRow, mostRanked = 1 << 18, 1 << 10, 4
+
+// worthSelecting reports whether an element of a rank is found by counting.
+func worthSelecting(x *uop.UOp, axis int) bool {
+	s := x.Shape()
+	return isNumbers(s) && !x.DType.IsBool() && x.DType.Itemsize() <= 8 && s[axis].N >= leastRow && s.Numel().N >= leastRanked
+}
+
+// ranked is the element with so many before it in the order along an axis (where rank has one element), the first of equal ones, and the next greater one, or an equal one: two bits of
+// its key are found at a time, by counting the keys below the three numbers that have other bits there.
+func ranked(x *uop.UOp, axis int, rank *uop.UOp) (element, next *uop.UOp) {
+	last := len(x.Shape()) - 1
+	t := transpose(x, axis, -1)
+	n := t.Shape()[last].N
+	key := sortKey(detach(t), false)
+	rank = cast(transpose(rank, axis, -1), counts(n))
+	count := func(is *uop.UOp) *uop.UOp { return sum(cast(is, counts(n)), []int{-1}, true) }
+	one := joinShapes(t.Shape())
+	one[last] = uop.N(1)
+	found := full(x.Graph(), one, uop.Uint(0), key.DType)
+	for shift := 8*x.DType.Itemsize() - 2; shift >= 0; shift -= 2 {
+		var digit *uop.UOp
+		for bits := uint64(1); bits < 4; bits++ {
+			above := cast(le(count(lt(key, add(found, uop.Uint(bits<<shift)))), rank), key.DType)
+			if digit == nil {
+				digit = above
+			} else {
+				digit = add(digit, above)
+			}
+		}
+		found = add(found, shiftLeft(digit, shift)).ContiguousOp()
+	}
+	most := uop.Uint(1<<(8*x.DType.Itemsize()) - 1)
+	greater := inverse(maxOf(inverse(where(gt(key, found), key, most)), []int{-1}, true))
+	greater = where(gt(count(le(key, found)), add(rank, 1)), found, greater)
+	at := func(k *uop.UOp) *uop.UOp {
+		places := reshape(count0(x.Graph(), n), append(onesShape(last), uop.N(n)))
+		return sub(int(n-1), maxOf(where(eq(key, k), sub(int(n-1), places), 0), []int{-1}, true))
+	}
+	pick := func(k *uop.UOp) *uop.UOp { return transpose(gather(t, last, cast(at(k), uop.Int32)), axis, -1) }
+	return pick(found), pick(greater)
+}
+
 func isNumbers(s uop.Shape) bool { _, ok := s.Ints(); return ok && !s.Numel().IsNum(0) }

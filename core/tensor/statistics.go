@@ -67,7 +67,6 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 		fail("x", "has no elements along the axes of shape %s, expected one or more", x.Shape())
 	}
 	last := len(s) - 1
-	sorted := ordered(rows, last, false).value
 	top := likeConst(cast(q, uop.Float64), float64(n-1))
 	qs := q.Shape()
 	flat := reshape(cast(q, uop.Float64), append(onesShape(last), numel("q", qs)))
@@ -82,13 +81,24 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 	place = expand(broadcastTo(place, wide), wide)
 	below := detach(floor(place))
 	at := cast(below, uop.Int32)
-	lo := gather(sorted, last, at)
-	hi := gather(sorted, last, cast(minimum(add(at, 1), int(n-1)), uop.Int32))
+	var lo, hi, nan *uop.UOp
+	if wide[last].Max() <= mostRanked && isNumbers(wide) && worthSelecting(rows, last) {
+		var los, his []*uop.UOp
+		for i := range wide[last].N {
+			l, h := ranked(rows, last, shrinkAxis(at, last, uop.N(i), uop.N(i+1)))
+			los, his = append(los, l), append(his, h)
+		}
+		lo, hi, nan = cat(los, last), cat(his, last), anyOf(isNaN(rows), []int{last}, true)
+	} else {
+		sorted := ordered(rows, last, false).value
+		lo, hi = gather(sorted, last, at), gather(sorted, last, cast(minimum(add(at, 1), int(n-1)), uop.Int32))
+		nan = isNaN(shrinkAxis(sorted, last, uop.N(n-1), uop.N(n)))
+	}
 	share := cast(of(sub(place, below)), x.DType)
 	// Infinity less infinity is NaN.
 	r = where(bitOr(eq(lo, hi), eq(share, 0)), lo, where(eq(share, 1), hi, add(lo, mul(sub(hi, lo), share))))
 	if !skipNaN {
-		r = where(isNaN(shrinkAxis(sorted, last, uop.N(n-1), uop.N(n))), math.NaN(), r)
+		r = where(nan, math.NaN(), r)
 	}
 	inside := bitAnd(ge(flat, 0), le(flat, 1))
 	r = where(inside, r, math.NaN())

@@ -273,3 +273,32 @@ def test_a_maximum_of_a_function_is_one_of_its_values(name, dtype):
     x = Tensor([1.0, 3.0, 2.0], dtype=dtype, requires_grad=True)
     getattr(x, name)().max().backward()
     assert np.isfinite(x.grad.numpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_quantiles_of_many_elements(dtype, rounded):
+    """Elements of many are found by counting, without a sort, also among equal ones."""
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((260, 1030)) * 100
+    a = (np.round(a / 40) if rounded else a).astype(dtype)
+    for q in 0.0, 0.3337, 0.5, 1.0:
+        for axis, x in ((1, a), (0, a.T), (0, a.reshape(-1))):
+            want = np.quantile(x.astype("float64"), q, axis)
+            np.testing.assert_allclose(Tensor(x).quantile(q, axis).numpy(), want, rtol=1e-5)
+    if dtype != "int32":
+        a[3, 700] = np.nan
+        got = Tensor(a).quantile(0.5, 1).numpy()
+        assert np.isnan(got[3]) and not np.isnan(np.delete(got, 3)).any()
+
+
+def test_gradient_of_a_quantile_of_many_elements():
+    """It adds to the two elements beside the place."""
+    a = np.random.default_rng(4).permutation(1 << 18).astype(np.float32)
+    x = Tensor(a, requires_grad=True)
+    x.quantile(0.25).backward()
+    want = np.zeros_like(a)
+    place = 0.25 * (len(a) - 1)
+    order = np.argsort(a)
+    want[order[int(place)]], want[order[int(place) + 1]] = 1 - place % 1, place % 1
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-6)
