@@ -207,8 +207,10 @@ func (r arguments) tensor(t *Tensor) (*uop.UOp, error) {
 
 func (r arguments) argument(v any) (any, error) {
 	switch v := v.(type) {
-	case nil, bool, string, int64, float64:
+	case nil, bool, string, int64, float64, complex128:
 		return v, nil
+	case complex64:
+		return complex128(v), nil
 	case *Tensor:
 		if v == nil {
 			return nil, nil

@@ -108,6 +108,13 @@ func (t *Tensor) writeFrom(x any, write func(v *variable.Variable) error) error 
 		v := t.c.vars.FromNode(x)
 		defer v.Drop()
 		return write(v)
+	case complex128:
+		v, err := t.v.ComplexLike(x)
+		if err != nil {
+			return err
+		}
+		defer v.Drop()
+		return write(v)
 	default:
 		return fmt.Errorf("x: is %s, expected a tensor or a number", ops.Describe(x))
 	}

@@ -38,6 +38,9 @@ const (
 	Float64  DType = "float64"
 	FP8E4M3  DType = "fp8e4m3"
 	FP8E5M2  DType = "fp8e5m2"
+
+	Complex64  DType = "complex64"
+	Complex128 DType = "complex128"
 )
 
 func (d DType) uop() (*uop.DType, error) {
@@ -50,7 +53,7 @@ func (d DType) uop() (*uop.DType, error) {
 
 // An Element is a Go type that tensors are made from and read into; bool is Bool, float32 is Float32, and so on.
 type Element interface {
-	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
+	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64 | complex64 | complex128
 }
 
 func typeOf[T Element]() DType {
@@ -75,6 +78,10 @@ func typeOf[T Element]() DType {
 		return Uint64
 	case float32:
 		return Float32
+	case complex64:
+		return Complex64
+	case complex128:
+		return Complex128
 	}
 	return Float64
 }

@@ -2771,7 +2771,8 @@ typedef enum PolySafetensorDType {
   POLY_SAFETENSOR_U32 = 11,
   POLY_SAFETENSOR_U64 = 12,
   POLY_SAFETENSOR_F8_E4M3 = 13,
-  POLY_SAFETENSOR_F8_E5M2 = 14
+  POLY_SAFETENSOR_F8_E5M2 = 14,
+  POLY_SAFETENSOR_C64 = 15 /* complex64 */
 } PolySafetensorDType;
 
 /* A float32 tensor to be written. */

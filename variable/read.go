@@ -17,6 +17,9 @@ func (v *Variable) Item() (item uop.Const, err error) {
 	if n := tensor.Elements(node); n != 1 {
 		return item, fmt.Errorf("the tensor has shape %s, expected one element", node.Shape())
 	}
+	if node.DType.IsComplex() {
+		return item, fmt.Errorf("the tensor is %s, expected a real type: see real, imag and abs", node.DType.NumpyName())
+	}
 	err = v.Read(func(b []byte) { item = firstOf(b, node.DType) })
 	return item, err
 }

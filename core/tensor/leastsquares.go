@@ -102,6 +102,17 @@ func LeastSquares(a, b *uop.UOp, cutoff float64) (x, squares, rank, s *uop.UOp, 
 		fail("rcond", "is %v, expected a number below 1", cutoff)
 	}
 	b, vector := asColumns(transpose(a, -2, -1), b)
+	if a.DType.IsComplex() {
+		if x, _, rank, s, err = LeastSquares(asBlocks(a), asRows(b), cutoff); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		x, rank, s = ofRows(x), truncDiv(rank, 2), every2nd(s)
+		squares = sum(absSquare(sub(dot(a, x, nil), b)), []int{-2}, false)
+		if vector {
+			x, squares = squeeze(x, -1), squeeze(squares, -1)
+		}
+		return x, squares, rank, s, nil
+	}
 	u, s, vt, err := SVD(a, false)
 	if err != nil {
 		return nil, nil, nil, nil, err

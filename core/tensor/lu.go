@@ -229,7 +229,12 @@ func Solve(a, b *uop.UOp) (r *uop.UOp, err error) {
 	squareSize("a", a)
 	a, b = matchTypes(asFloat(a), asFloat(b))
 	b, vector := asColumns(a, b)
-	if r = solve(a, b, false); vector {
+	if a.DType.IsComplex() {
+		r = onColumns(a, b, func(a, b *uop.UOp) (*uop.UOp, error) { return solve(a, b, false), nil })
+	} else {
+		r = solve(a, b, false)
+	}
+	if vector {
 		r = squeeze(r, -1)
 	}
 	return r, nil
@@ -241,7 +246,15 @@ func Inv(a *uop.UOp) (r *uop.UOp, err error) {
 	need("a", a)
 	a = asFloat(a)
 	squareSize("a", a)
-	return matrixInverse(a), nil
+	return inverseOfMatrices(a), nil
+}
+
+// inverseOfMatrices is matrixInverse, of complex matrices too.
+func inverseOfMatrices(a *uop.UOp) *uop.UOp {
+	if a.DType.IsComplex() {
+		return onBlocks(a, func(a *uop.UOp) (*uop.UOp, error) { return matrixInverse(a), nil })
+	}
+	return matrixInverse(a)
 }
 
 // determinants are the signs of determinants, and something of the diagonal of the upper factors.

@@ -65,6 +65,9 @@ func AnyQR(a *uop.UOp) (q, r *uop.UOp, err error) {
 
 // singularValues are those of matrices, descending.
 func singularValues(a *uop.UOp) *uop.UOp {
+	if a.DType.IsComplex() {
+		return every2nd(singularValues(asBlocks(a)))
+	}
 	_, s, _, err := AnySVD(a, false)
 	if err != nil {
 		panic(err)
@@ -95,7 +98,14 @@ func PseudoInverse(a, rtol *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("PseudoInverse", &err)
 	a = floatMatrices("x", a)
 	if a.Shape().MaxNumel() == 0 {
-		return transpose(a, -2, -1), nil
+		return conj(transpose(a, -2, -1)), nil
+	}
+	if a.DType.IsComplex() {
+		if rtol == nil { // of the matrices as they are
+			m, n := intSize("x", a.Shape(), len(a.Shape())-2), intSize("x", a.Shape(), len(a.Shape())-1)
+			rtol = constant(a, a.DType.Plane(), uop.Float(epsilonOf(a.DType.Plane())*float64(max(m, n))))
+		}
+		return onBlocks(a, func(a *uop.UOp) (*uop.UOp, error) { return PseudoInverse(a, rtol) }), nil
 	}
 	u, s, vt, err := SVD(a, false)
 	if err != nil {
@@ -119,7 +129,7 @@ func MatrixRank(a, rtol *uop.UOp) (r *uop.UOp, err error) {
 		return full(a.Graph(), s[:len(s)-2], uop.Int(0), uop.Int32), nil
 	}
 	s := singularValues(a)
-	return sum(cast(gt(s, smallest(a, s, rtol)), uop.Int32), []int{-1}, false), nil
+	return sum(cast(gt(s, smallest(complexOf(a).re, s, rtol)), uop.Int32), []int{-1}, false), nil
 }
 
 // MatrixNorm is a norm of matrices: fro, nuc, or the order 1, -1, 2, -2, infinity or -infinity.
@@ -168,6 +178,9 @@ func MatrixNorm(a *uop.UOp, name string, order float64, keepdims bool) (r *uop.U
 
 // vectorNorm is the norm of an order over axes. That of order 2 has the gradient 0 at 0.
 func vectorNorm(x *uop.UOp, order float64, axes []int, keep bool) *uop.UOp {
+	if x.DType.IsComplex() {
+		x = abs(x)
+	}
 	dt := x.DType
 	x = atLeastF32(x)
 	a := abs(x)
@@ -231,7 +244,7 @@ func MatrixPower(a *uop.UOp, n int64) (r *uop.UOp, err error) {
 	need("x", a)
 	size := squareSize("x", a)
 	if n < 0 {
-		a = matrixInverse(asFloat(a))
+		a = inverseOfMatrices(asFloat(a))
 		n = -n
 	}
 	if n == 0 {
@@ -260,6 +273,9 @@ func MatrixExp(a *uop.UOp) (r *uop.UOp, err error) {
 	a = asFloat(a)
 	n := squareSize("x", a)
 	dt := a.DType
+	if dt.IsComplex() {
+		return onBlocks(a, MatrixExp), nil
+	}
 	a = atLeastF32(a)
 	if a.Shape().MaxNumel() == 0 {
 		return cast(a, dt), nil

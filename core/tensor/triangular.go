@@ -363,6 +363,10 @@ func flag(set bool) int64 {
 func Cholesky(x *uop.UOp, upper bool) (r *uop.UOp, err error) {
 	defer guard("Cholesky", &err)
 	need("x", x)
+	if x.DType.IsComplex() {
+		squareSize("x", x)
+		return onBlocks(x, func(a *uop.UOp) (*uop.UOp, error) { return Cholesky(a, upper) }), nil
+	}
 	needFloat("x", x)
 	return customGradient(gradientOfCholesky, cholesky(x, upper), []*uop.UOp{x}, []int64{flag(upper)}), nil
 }
@@ -372,6 +376,19 @@ func Cholesky(x *uop.UOp, upper bool) (r *uop.UOp, err error) {
 func TriangularSolve(a, b *uop.UOp, upper, transposed, unitDiagonal bool) (r *uop.UOp, err error) {
 	defer guard("TriangularSolve", &err)
 	needSame("operands", a, b)
+	if x, y, are := complexMatrices(a, b); are {
+		squareSize("a", x)
+		columns, vector := asColumns(x, y)
+		if transposed {
+			x, upper = transpose(x, -2, -1), !upper
+		}
+		x, columns = realDiagonal(x, columns, unitDiagonal)
+		r = onColumns(x, columns, func(a, b *uop.UOp) (*uop.UOp, error) { return TriangularSolve(a, b, upper, false, false) })
+		if vector {
+			r = squeeze(r, -1)
+		}
+		return r, nil
+	}
 	needFloat("a", a)
 	squareSize("a", a)
 	if a, b = matchTypes(a, b); transposed {

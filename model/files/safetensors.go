@@ -16,7 +16,7 @@ var SafeTypes = []struct {
 }{
 	{"F32", uop.Float32}, {"F16", uop.Float16}, {"BF16", uop.BFloat16}, {"F64", uop.Float64}, {"I64", uop.Int64},
 	{"I32", uop.Int32}, {"I16", uop.Int16}, {"I8", uop.Int8}, {"U8", uop.Uint8}, {"BOOL", uop.Bool}, {"U16", uop.Uint16},
-	{"U32", uop.Uint32}, {"U64", uop.Uint64}, {"F8_E4M3", uop.FP8E4M3}, {"F8_E5M2", uop.FP8E5M2},
+	{"U32", uop.Uint32}, {"U64", uop.Uint64}, {"F8_E4M3", uop.FP8E4M3}, {"F8_E5M2", uop.FP8E5M2}, {"C64", uop.Complex64},
 }
 
 // safeType is the data type of a safetensors name, nil if there is none.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
-from polygrad import Tensor, dtypes
+from polygrad import Tensor, dtypes, linalg, nn
 from polygrad.func import grad, jit, jvp, vjp, vmap
 
 TYPES = (np.complex64, np.complex128)
@@ -325,6 +326,77 @@ def test_jitted_and_lazy_values_agree() -> None:
     after = x.exp()
     x.realize()
     close(after, np.exp(z + 1))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
+def test_linear_algebra(lead: tuple[int, ...], dtype: Any) -> None:
+    a, b = numbers((*lead, 4, 4), dtype), numbers((*lead, 4, 2), dtype, 1)
+    a += 3 * np.eye(4, dtype=dtype)
+    h = a @ a.conj().swapaxes(-1, -2) + np.eye(4, dtype=dtype)
+    wide = numbers((*lead, 3, 5), dtype, 2)
+    close(Tensor(a).solve(Tensor(b)), np.linalg.solve(a, b), 100)
+    close(Tensor(a).solve(Tensor(b[..., 0].copy())), np.linalg.solve(a, b[..., :1])[..., 0], 100)
+    close(Tensor(a).solve(Tensor(b.real.copy())), np.linalg.solve(a, b.real), 100)
+    close(Tensor(a).inv(), np.linalg.inv(a), 100)
+    close(Tensor(h).cholesky(), np.linalg.cholesky(h), 100)
+    close(Tensor(h).cholesky(upper=True), np.linalg.cholesky(h).conj().swapaxes(-1, -2), 100)
+    for upper in (False, True):
+        for transpose in (False, True):
+            t = np.triu(a) if upper else np.tril(a)
+            want = np.linalg.solve(t.swapaxes(-1, -2) if transpose else t, b)
+            got = Tensor(a).triangular_solve(Tensor(b), upper=upper, transpose=transpose)
+            close(got, want, 1000)
+    close(linalg.pinv(wide), np.linalg.pinv(wide), 100)
+    close(linalg.svdvals(wide), np.linalg.svd(wide, compute_uv=False), 100)
+    assert np.all(linalg.matrix_rank(wide).numpy() == 3)
+    close(linalg.matrix_power(a, 3), np.linalg.matrix_power(a, 3), 1000)
+    close(linalg.matrix_power(a, -2), np.linalg.matrix_power(a, -2), 1000)
+    for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        close(linalg.matrix_norm(wide, ord=order), np.linalg.norm(wide, order, (-2, -1)), 100)
+    for order in (0, 1, 2, 3, np.inf, -np.inf):
+        want = np.linalg.norm(wide, order, -1).astype(wide.real.dtype)
+        close(linalg.vector_norm(wide, ord=order, axis=-1), want, 100)
+    x, _, rank, s = Tensor(wide).lstsq(Tensor(numbers((*lead, 3, 2), dtype, 3)))
+    close(x, np.linalg.pinv(wide) @ numbers((*lead, 3, 2), dtype, 3), 100)
+    close(s, np.linalg.svd(wide, compute_uv=False), 100)
+    assert np.all(rank.numpy() == 3)
+
+
+def test_matrix_exponential_of_a_rotation() -> None:
+    t = np.array([[0, 1j], [1j, 0]])
+    want = np.array([[np.cos(1), 1j * np.sin(1)], [1j * np.sin(1), np.cos(1)]])
+    close(linalg.expm(t), want)
+
+
+def test_gradients_of_linear_algebra() -> None:
+    a = numbers((3, 3), np.complex128) + 3 * np.eye(3)
+    b = numbers((3,), np.complex128, 1)
+    loss = lambda x: x.solve(Tensor(b)).abs().square().sum()
+    got = grad(loss)(Tensor(a)).numpy()
+    for i in range(3):
+        for step in (1e-6, 1e-6j):
+            moved = [a.copy(), a.copy()]
+            moved[0][i, 1] += step
+            moved[1][i, 1] -= step
+            plus, minus = (np.sum(np.abs(np.linalg.solve(m, b)) ** 2) for m in moved)
+            slope = (plus - minus) / 2e-6
+            want = got[i, 1].real if step == 1e-6 else -got[i, 1].imag
+            np.testing.assert_allclose(slope, want, rtol=1e-5, atol=1e-7)
+
+
+def test_decompositions_that_are_missing_say_so() -> None:
+    for name in ("det", "qr", "svd", "eigh"):
+        with pytest.raises(ValueError, match=f"Tensor.{name}: .*complex64"):
+            getattr(Tensor(numbers((2, 2), np.complex64)), name)()
+
+
+def test_files(tmp_path: Any) -> None:
+    z = numbers((2, 3), np.complex64)
+    path = tmp_path / "z.safetensors"
+    nn.state.safe_save({"z": Tensor(z)}, str(path))
+    assert np.array_equal(nn.state.safe_load(str(path))["z"].numpy(), z)
+    assert np.array_equal(pickle.loads(pickle.dumps(Tensor(z))).numpy(), z)
 
 
 # Derivatives: those of JAX
