@@ -945,7 +945,7 @@ func Tensordot(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) 
 	return call("numpy.tensordot", []any{x, y}, opts...)[0]
 }
 
-// Vecdot returns the sum of products along an axis.
+// Vecdot returns the sum of products along an axis, with the conjugate of x.
 // Options: WithAxis (-1).
 func Vecdot(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.vecdot", []any{x, y}, opts...)[0]

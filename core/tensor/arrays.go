@@ -369,5 +369,5 @@ func VecDot(x, y *uop.UOp, axis int) (r *uop.UOp, err error) {
 		fail("operands", "have shapes %s and %s, expected equal sizes of axis %d", x.Shape(), y.Shape(), axis)
 	}
 	x, y = matchTypes(x, y)
-	return cast(sum(mul(x, y), []int{axis}, false), x.DType), nil
+	return cast(sum(mul(conj(x), y), []int{axis}, false), x.DType), nil
 }

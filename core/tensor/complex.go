@@ -128,12 +128,25 @@ func withZeros(a, b *uop.UOp) *uop.UOp {
 }
 
 func (z complexPlanes) exp() complexPlanes {
-	y := z.imag()
 	e := exp(z.re)
-	bounded := where(eq(e, 0), 0, y) // e^(-inf) is 0 at any angle
-	re := where(bitAnd(isInf(e), logicalNot(isFinite(y))), e, mul(e, cos(bounded)))
-	return complexPlanes{re, withZeros(sin(bounded), e)}
+	y := z.angleAtEnd()
+	s := sin(y)
+	return complexPlanes{z.endless(e, mul(e, cosOf(y))), where(eq(s, 0), s, mul(e, s))}
 }
+
+// angleAtEnd is the imaginary part; 0 at a real part of -infinity where it is infinite or NaN: e^z is 0 at any angle.
+func (z complexPlanes) angleAtEnd() *uop.UOp {
+	y := z.imag()
+	return where(bitAnd(eq(z.re, math.Inf(-1)), logicalNot(isFinite(y))), 0, y)
+}
+
+// endless is a part that is infinite at any angle where it grows with the real part; at others it is another one.
+func (z complexPlanes) endless(size, part *uop.UOp) *uop.UOp {
+	return where(bitAnd(isInf(z.re), bitAnd(isInf(size), logicalNot(isFinite(z.imag())))), size, part)
+}
+
+// cosOf is the cosine, exactly 1 at 0.
+func cosOf(x *uop.UOp) *uop.UOp { return where(eq(x, 0), 1, cos(x)) }
 
 // logAbs is log|z|, accurate near |z| = 1.
 func (z complexPlanes) logAbs() *uop.UOp {
@@ -178,12 +191,14 @@ func (z complexPlanes) sqrt() complexPlanes {
 
 func (z complexPlanes) sinh() complexPlanes {
 	x, y := z.re, z.imag()
-	return complexPlanes{withZeros(sinh(x), cos(y)), withZeros(sin(y), cosh(x))}
+	size := sinh(x)
+	return complexPlanes{z.endless(size, withZeros(size, cosOf(y))), withZeros(sin(y), cosh(x))}
 }
 
 func (z complexPlanes) cosh() complexPlanes {
 	x, y := z.re, z.imag()
-	return complexPlanes{mul(cosh(x), cos(y)), withZeros(sinh(x), sin(y))}
+	size := cosh(x)
+	return complexPlanes{z.endless(size, mul(size, cosOf(y))), withZeros(sinh(x), sin(y))}
 }
 
 // tanh is W. Kahan's formula (Branch Cuts for Complex Elementary Functions, 1987).
@@ -200,7 +215,10 @@ func (z complexPlanes) tanh() complexPlanes {
 	re, im := mul(mul(mul(beta, rho), s), scale), mul(t, scale)
 	tail := mul(mul(mul(sin(y), cos(y)), 4), exp(mul(ax, -2)))
 	tail = where(isInf(ax), copysign(0.0, mul(sin(y), cos(y))), tail)
-	return complexPlanes{where(far, copysign(1.0, x), where(eq(x, 0), x, re)), where(far, where(isFinite(y), tail, 0), im)}
+	end, finite := isInf(ax), isFinite(y)
+	one := where(bitOr(end, finite), copysign(1.0, x), mul(y, 0))
+	im = where(far, where(bitAnd(end, logicalNot(finite)), 0, tail), im)
+	return complexPlanes{where(far, one, where(eq(x, 0), x, re)), where(eq(y, 0), y, im)}
 }
 
 func tanOf(y *uop.UOp) *uop.UOp { return div(sin(y), cos(y)) }
@@ -216,6 +234,7 @@ func (z complexPlanes) asin() complexPlanes {
 	a, b := z.roots()
 	y := z.imag()
 	re, im := atan2(z.re, sub(mul(a.re, b.re), mul(a.im, b.im))), asinh(sub(mul(a.re, b.im), mul(a.im, b.re)))
+	re = where(bitAnd(eq(z.re, 0), isNaN(y)), z.re, re)
 	return z.atInfinity(re, im, atan2(z.re, abs(y)), copysign(math.Inf(1), y))
 }
 
@@ -223,6 +242,7 @@ func (z complexPlanes) acos() complexPlanes {
 	a, b := z.roots()
 	y := z.imag()
 	re, im := mul(atan2(a.re, b.re), 2), asinh(sub(mul(b.re, a.im), mul(b.im, a.re)))
+	re = where(bitAnd(eq(z.re, 0), isNaN(y)), math.Pi/2, re)
 	return z.atInfinity(re, im, atan2(abs(y), z.re), neg(copysign(math.Inf(1), y)))
 }
 
@@ -230,13 +250,13 @@ func (z complexPlanes) acosh() complexPlanes {
 	y := z.imag()
 	a, b := complexPlanes{sub(z.re, 1), y}.sqrt(), complexPlanes{add(z.re, 1), y}.sqrt()
 	re, im := asinh(add(mul(a.re, b.re), mul(a.im, b.im))), mul(atan2(a.im, b.re), 2)
+	im = where(bitAnd(eq(z.re, 0), isNaN(y)), math.Pi/2, im)
 	return z.atInfinity(re, im, likeConst(y, math.Inf(1)), z.angle())
 }
 
-// atInfinity are planes with others where z is infinite and no part of it NaN.
+// atInfinity are planes with others where a part of z is infinite.
 func (z complexPlanes) atInfinity(re, im, endRe, endIm *uop.UOp) complexPlanes {
-	x, y := z.re, z.imag()
-	end := bitAnd(bitOr(isInf(x), isInf(y)), logicalNot(bitOr(isNaN(x), isNaN(y))))
+	end := bitOr(isInf(z.re), isInf(z.imag()))
 	return complexPlanes{where(end, endRe, re), where(end, endIm, im)}
 }
 
@@ -246,9 +266,9 @@ func (z complexPlanes) atanh() complexPlanes {
 	den := add(square(sub(1, ax)), square(y))
 	re := mul(log1p(div(mul(ax, 4), den)), 0.25)
 	endless := bitOr(isInf(x), isInf(y))
-	re = where(endless, 0, re)
+	re = where(bitOr(endless, eq(x, 0)), 0, re)
 	im := mul(atan2(mul(y, 2), sub(mul(sub(1, ax), add(1, ax)), square(y))), 0.5)
-	im = where(endless, copysign(math.Pi/2, y), im)
+	im = where(endless, where(isNaN(y), y, copysign(math.Pi/2, y)), im)
 	return complexPlanes{copysign(re, x), im}
 }
 
@@ -340,9 +360,9 @@ func init() {
 			return complexPlanes{z.re.ConstLike(uop.Int(1)), nil}.over(z.sqrt())
 		},
 		"Expm1": func(z complexPlanes) complexPlanes {
-			x, y := z.re, z.imag()
-			half := square(sin(mul(y, 0.5)))
-			return complexPlanes{sub(mul(expm1(x), cos(y)), mul(half, 2)), withZeros(sin(y), exp(x))}
+			x, y := z.re, z.angleAtEnd()
+			size, s, half := expm1(x), sin(y), square(sin(mul(y, 0.5)))
+			return complexPlanes{z.endless(size, sub(mul(size, cosOf(y)), mul(half, 2))), where(eq(s, 0), s, mul(exp(x), s))}
 		},
 		"Sign": func(z complexPlanes) complexPlanes {
 			size := z.abs()

@@ -961,7 +961,7 @@ export function tensordot(x: Tensor, y: TensorLike, options: { axes?: PerAxis, y
 export function tensordot(x: Tensor, options: { y: TensorLike, axes?: PerAxis, yAxes?: PerAxis | null }): Tensor
 
 /**
- * The sum of products along an axis.
+ * The sum of products along an axis, with the conjugate of x.
  * @param axis -1 by default
  */
 export function vecdot(x: Tensor, y: TensorLike, axis?: number): Tensor

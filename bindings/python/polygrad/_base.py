@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self, TypeAlias
 
 T = TypeVar("T", bound="Base")
-Number = Union[int, float, bool]
+Number = Union[int, float, complex, bool]
 # What a method accepts beside a tensor: numbers, arrays, nested lists.
 Operand: TypeAlias = "Base | Number | np.ndarray[Any, Any] | np.generic | list[Any]"
 Sizes: TypeAlias = "int | Sequence[int]"

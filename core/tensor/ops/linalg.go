@@ -127,7 +127,7 @@ func (a *Args) tolerance(name string) (*uop.UOp, error) {
 	if u := a.tensor(name); u != nil {
 		return u, nil
 	}
-	return tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), a.number(name))
+	return tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType).Plane(), a.number(name))
 }
 
 // orthogonal are the factors of QR by the argument mode.

@@ -981,7 +981,7 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 	[]Op{
 		inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) }),
 		inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() }),
-		inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
+		inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis, with the conjugate of x.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
 		inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) {
 			y, err := tensor.Unsqueeze(a.tensor("y"), -1)
 			if err == nil {

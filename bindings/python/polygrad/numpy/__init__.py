@@ -1,7 +1,7 @@
 """NumPy's functions on tensors: a namespace of the array API standard, revision 2024.12.
 
-It has the names of the standard with its linear algebra and inspection, and many of NumPy. Complex
-numbers and the Fourier transforms are missing, and Tensor.size is a method: see docs/api.md.
+It has the names of the standard with its linear algebra and inspection, and many of NumPy. The
+Fourier transforms are missing, and Tensor.size is a method: see docs/api.md.
 Types are promoted as the standard says, default types are float32 and int32. Nothing is computed
 until it is needed, and all works with the transformations of polygrad.func.
 
@@ -51,6 +51,7 @@ euler_gamma = 0.5772156649015329
 bool = dtypes.bool
 int8, int16, int32, int64 = dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64
 uint8, uint16, uint32, uint64 = dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64
+complex64, complex128 = dtypes.complex64, dtypes.complex128
 float16, bfloat16, float32, float64 = (
     dtypes.float16,
     dtypes.bfloat16,
@@ -164,12 +165,13 @@ def linspace(
     endpoint: builtins.bool = True,
 ) -> Tensor:
     """Return num numbers from start to stop, without it unless endpoint."""
-    kind = _kind(dtype, float32)
+    parts = isinstance(start, complex) or isinstance(stop, complex)
+    kind = _kind(dtype, complex64 if parts else float32)
     if num < 2:
         return full(num, start, dtype=kind, device=device)
     step = (stop - start) / (num - 1 if endpoint else num)
     at = Tensor.arange(num, dtype=float64, device=device)
-    numbers = at * step + float(start)
+    numbers = at * step + (complex(start) if parts else float(start))
     return ((at == num - 1).where(stop, numbers) if endpoint else numbers).cast(kind)
 
 

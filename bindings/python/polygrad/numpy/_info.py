@@ -16,10 +16,10 @@ _KINDS = {
     "signed integer": (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64),
     "unsigned integer": (dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64),
     "real floating": _REAL,
-    "complex floating": (),
+    "complex floating": (dtypes.complex64, dtypes.complex128),
 }
 _KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
-_KINDS["numeric"] = _KINDS["integral"] + _REAL
+_KINDS["numeric"] = _KINDS["integral"] + _REAL + _KINDS["complex floating"]
 
 
 class FInfo(NamedTuple):
@@ -36,9 +36,10 @@ class FInfo(NamedTuple):
 def finfo(type: Any, /) -> FInfo:
     """Return the facts of a type, or of that of a tensor."""
     dtype = type.dtype if isinstance(type, Tensor) else known_dtype(type)
-    if not dtypes.is_float(dtype) or dtype.numpy is None:
-        raise wrong("type", dtype, "float16, float32 or float64")
+    if not dtype.differentiable or dtype.numpy is None:
+        raise wrong("type", dtype, "float16, float32, float64, complex64 or complex128")
     facts = np.finfo(dtype.numpy)
+    dtype = known_dtype(facts.dtype)
     eps, normal = float(facts.eps), float(facts.smallest_normal)
     return FInfo(facts.bits, eps, float(facts.max), float(facts.min), normal, dtype)
 
@@ -80,7 +81,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     found: Tensor | None = None
     numbers = []
     for item in arrays_and_dtypes:
-        if isinstance(item, (bool, int, float)):
+        if isinstance(item, (bool, int, float, complex)):
             numbers.append(item)
             continue
         one = Tensor.zeros(1, dtype=item.dtype if isinstance(item, Tensor) else known_dtype(item))
@@ -116,8 +117,8 @@ class Info:
 
     def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
         """Return the types of new tensors by their kinds."""
-        default = {"real floating": dtypes.float32, "integral": dtypes.int32}
-        return {**default, "indexing": dtypes.int32}
+        default = {"real floating": dtypes.float32, "complex floating": dtypes.complex64}
+        return {**default, "integral": dtypes.int32, "indexing": dtypes.int32}
 
     def dtypes(self, *, device: str | None = None, kind: Any = None) -> dict[str, DType]:
         """Return the types of a kind, or of all, by their names."""

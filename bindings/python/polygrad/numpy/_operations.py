@@ -1720,7 +1720,7 @@ def tensordot(x: Operand, y: Operand, axes: Sizes = 2, y_axes: Sizes | None = No
 
 
 def vecdot(x: Operand, y: Operand, axis: int = -1) -> Tensor:
-    """The sum of products along an axis."""
+    """The sum of products along an axis, with the conjugate of x."""
     return array(x)._call1(_VECDOT, array(y), axis)
 
 
