@@ -2,6 +2,7 @@
 
 import { Tensor, Conv2d, Linear, Sequential, AdamW, compileStep, getParameters, version } from './polygrad.js'
 import { draw } from './chart.js'
+import { offerDevices, useChosen } from './device.js'
 
 const BATCH = 128
 const EPOCHS = 30
@@ -99,8 +100,9 @@ async function train (digits, heldBack) {
       if (steps % LOOKS === 0) await breath()
       start = performance.now()
     }
+    losses.push(step.lossValue()) // a GPU may be behind
+    milliseconds += performance.now() - start
     const read = Array.from(Tensor.tidy(() => model.forward(testX).argmax(1).toArray().slice()), Number)
-    losses.push(step.lossValue())
     accuracies.push(heldBack.filter(({ label }, i) => label === read[i]).length / heldBack.length)
     show('epoch', `${epoch} of ${EPOCHS}`)
     show('loss', losses.at(-1).toFixed(4))
@@ -123,12 +125,15 @@ async function train (digits, heldBack) {
 async function main () {
   const again = document.getElementById('train')
   const pause = document.getElementById('pause')
+  const device = document.getElementById('device')
+  await offerDevices(device)
   Tensor.manualSeed(42)
   const digits = shuffled(await loadDigits())
   const heldBack = digits.splice(0, Math.floor(digits.length / 5))
   const run = async () => {
     again.disabled = true
     pause.disabled = false
+    await useChosen(device)
     show('state', `Training with polygrad ${version} …`)
     const accuracy = await train(digits, heldBack)
     show('state', `Done: ${(100 * accuracy).toFixed(1)} % of ${heldBack.length} digits that it never saw are read right.`)

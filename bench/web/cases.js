@@ -41,6 +41,7 @@ export const CASES = [
   { name: 'MLP training step, batch 128', goal: 0.6, inputs: [[BATCH, 784], [BATCH, 10], ...WEIGHTS], parameters: 2, range: 0.1,
     train: true, program: (o, x, y, ...weights) => o.crossEntropy(mlp(o, x, ...weights), y) }
 ]
+export const RATE = 0.01 // of training steps
 export const [FORWARD, STEP] = CASES.slice(-2)
 
 /** Random numbers of a shape, the same in each page. */
@@ -54,3 +55,17 @@ export function randomOf (shape, seed, range = 1) {
 }
 
 export const inputsOf = ({ inputs, range }) => inputs.map((shape, i) => ({ shape, values: randomOf(shape, i + 1, range) }))
+
+/** How far values are from those of polygrad, in parts of what float32 explains: 1 and more is a difference. */
+export function distance (results, expected) {
+  let most = 0
+  results.forEach((values, k) => {
+    const great = expected[k].reduce((max, value) => Math.max(max, Math.abs(value)), 0)
+    if (values.length !== expected[k].length) most = Infinity
+    expected[k].forEach((want, i) => {
+      const far = Math.abs(values[i] - want) / (1e-4 * Math.abs(want) + 2e-5 * great)
+      if (!(far <= most)) most = far // NaN counts
+    })
+  })
+  return most
+}

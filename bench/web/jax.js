@@ -1,6 +1,6 @@
 /** jax-js on its device for processors. A function takes the references that it is given, so each use of an array takes one more. */
 
-import { blockUntilReady, defaultDevice, grad, init, jit, lax, nn, numpy as np } from '@jax-js/jax'
+import { blockUntilReady, defaultDevice, getWebGPUDevice, grad, init, jit, lax, nn, numpy as np } from '@jax-js/jax'
 
 const o = {
   matmul: (a, b) => np.matmul(a.ref, b.ref),
@@ -29,6 +29,13 @@ const arrayOf = ({ values, shape }) => np.array(values).reshape(shape)
 export async function load () {
   await init('wasm')
   defaultDevice('wasm')
+}
+
+/** Lets it compute on the GPU, and gives its device. */
+export async function loadGpu () {
+  await init('webgpu')
+  defaultDevice('webgpu')
+  return getWebGPUDevice()
 }
 
 export function prepare ({ program, train, parameters, rate }, inputs) {

@@ -1,12 +1,11 @@
 /** Times cases in several libraries by turns. */
 
-import { CASES, inputsOf } from './cases.js'
+import { CASES, RATE, distance, inputsOf } from './cases.js'
 
 const TURNS = 7
 const TURN = 40 // milliseconds of a turn, at least one run
 const WARM = 300 // milliseconds of runs before: the engine compiles what runs often once more
 const LONG = 400 // milliseconds: what takes more has less turns
-export const RATE = 0.01 // of training steps
 const LOADERS = {
   polygrad: () => import('./polygrad.js'),
   'jax-js': () => import('./jax.js'),
@@ -33,20 +32,6 @@ async function turn (run, least = TURN) {
     n++
   } while (performance.now() - start < least)
   return (await clock() - before) / n
-}
-
-/** How far values are from those of polygrad, in parts of what float32 explains: 1 and more is a difference. */
-function distance (results, expected) {
-  let most = 0
-  results.forEach((values, k) => {
-    const great = expected[k].reduce((max, value) => Math.max(max, Math.abs(value)), 0)
-    if (values.length !== expected[k].length) most = Infinity
-    expected[k].forEach((want, i) => {
-      const far = Math.abs(values[i] - want) / (1e-4 * Math.abs(want) + 2e-5 * great)
-      if (!(far <= most)) most = far // NaN counts
-    })
-  })
-  return most
 }
 
 /** Times runs of several libraries by turns: the least of each. */

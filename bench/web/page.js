@@ -1,7 +1,7 @@
 /** The page of the benchmark: the driver calls these functions. */
 
-import { FORWARD, STEP, inputsOf } from './cases.js'
-import { RATE, byTurns, load, loaded, measure } from './measure.js'
+import { FORWARD, RATE, STEP, inputsOf } from './cases.js'
+import { byTurns, load, loaded, measure } from './measure.js'
 
 const TOKENS = 24
 

@@ -1,6 +1,6 @@
 /** polygrad, as a page has it. */
 
-import { Generator, SGD, Tensor, TinyJit, compileStep, loadHfBytes } from '/polygrad.js'
+import { Device, Generator, SGD, Tensor, TinyJit, compileStep, loadHfBytes } from '/polygrad.js'
 import { CONFIG, PROMPT, ROOM, safetensors } from './gpt2.js'
 
 const o = {
@@ -26,11 +26,17 @@ const tensorOf = ({ values, shape }, options) => new Tensor(values, { shape, ...
 
 export async function load () {}
 
+/** Lets it compute on a GPUDevice. */
+export async function loadGpu (device) {
+  await Device.init('webgpu', { device })
+  Device.default = 'webgpu'
+}
+
 export function prepare ({ program, train, parameters, rate }, inputs) {
   if (!train) {
     const tensors = inputs.map((input) => tensorOf(input))
     const run = new TinyJit((...args) => program(o, ...args))
-    return { run: () => run(...tensors), outputs: () => [run(...tensors).toArray().slice()], close: () => {} }
+    return { run: () => run(...tensors), outputs: async () => [(await run(...tensors).toArrayAsync()).slice()], close: () => {} }
   }
   const tensors = inputs.map((input, i) => tensorOf(input, { requiresGrad: i >= parameters }))
   const weights = tensors.slice(parameters)
@@ -42,9 +48,9 @@ export function prepare ({ program, train, parameters, rate }, inputs) {
     optimizer.step()
     return loss
   })
-  const outputs = () => {
+  const outputs = async () => {
     step.run()
-    return weights.map((weight) => weight.toArray().slice())
+    return Promise.all(weights.map(async (weight) => (await weight.toArrayAsync()).slice()))
   }
   return { run: () => step.run(), outputs, close: () => {} }
 }

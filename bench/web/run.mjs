@@ -33,7 +33,8 @@ const PATIENCE = 600_000 // milliseconds
 
 // What a page loads of each beside its JavaScript, from where, and the module that has its adapter.
 const FILES = {
-  polygrad: { from: path.join(ROOT, 'build', 'js'), to: '', files: ['polygrad.js', 'polygrad.wasm', 'polygrad-deferred.wasm', 'polygrad-worker.js'] },
+  polygrad: { from: path.join(ROOT, 'build', 'js'), to: '',
+    files: ['polygrad.js', 'polygrad.wasm', 'polygrad-deferred.wasm', 'polygrad-worker.js'] },
   'jax-js': { bundle: 'jax', files: [] },
   'onnxruntime-web': { bundle: 'onnx', from: path.join(MODULES, 'onnxruntime-web', 'dist'), to: 'onnx',
     files: ['ort-wasm-simd-threaded.mjs', 'ort-wasm-simd-threaded.wasm'] },
