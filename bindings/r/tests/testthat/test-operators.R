@@ -235,7 +235,6 @@ test_that("functions of R that know nothing of tensors see numbers", {
   expect_equal(sd(x), sd(m))
   expect_equal(cor(x), cor(m))
   expect_equal(unique(x), unique(as.vector(m)))
-  expect_equal(svd(x)$d, svd(m)$d)
   expect_equal(apply(x, 1, sum), apply(m, 1, sum))
   expect_true(is.matrix(x) && is.numeric(x))
   expect_identical(nrow(head(x, 2)), 2L)

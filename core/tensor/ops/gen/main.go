@@ -52,6 +52,9 @@ func main() {
 		err = os.WriteFile("bindings/r/R/nn.R", rClasses(), 0o644)
 	}
 	if err == nil {
+		err = os.WriteFile("bindings/r/R/generics.R", rGenerics(), 0o644)
+	}
+	if err == nil {
 		err = os.WriteFile("bindings/r/src/methods.h", rTable(), 0o644)
 	}
 	for name, text := range rManual() {

@@ -1,0 +1,50 @@
+# Functions of R with methods for tensors give what they give for matrices.
+
+test_that("decompositions have R's names and values", {
+  set.seed(1)
+  for (dim in list(c(4, 3), c(3, 3), c(2, 5))) {
+    m <- matrix(rnorm(prod(dim)), dim[1])
+    s <- svd(Tensor(m))
+    expect_named(s, c("d", "u", "v"))
+    expect_true(all(vapply(s, is_tensor, TRUE)))
+    expect_equal(as.array(s$d), array(svd(m)$d), tolerance = 1e-10)
+    expect_equal(as.matrix(s$u %*% diag(as.vector(as.array(s$d))) %*% t(s$v)), m, tolerance = 1e-10)
+    for (type in c("O", "I", "F", "M", "2")) {
+      expect_equal(as.numeric(norm(Tensor(m), type)), norm(m, type), tolerance = 1e-10)
+    }
+    expect_equal(as.matrix(scale(Tensor(m))), scale(m), ignore_attr = TRUE, tolerance = 1e-10)
+    expect_equal(as.matrix(scale(Tensor(m), scale = FALSE)), scale(m, scale = FALSE), ignore_attr = TRUE)
+    expect_equal(as.matrix(scale(Tensor(m), FALSE)), scale(m, FALSE), ignore_attr = TRUE, tolerance = 1e-10)
+  }
+  m <- crossprod(matrix(rnorm(16), 4))
+  e <- eigen(Tensor(m))
+  expect_equal(as.vector(as.array(e$values)), eigen(m)$values, tolerance = 1e-10)
+  expect_equal(abs(as.matrix(e$vectors)), abs(eigen(m)$vectors), tolerance = 1e-8)
+  expect_null(eigen(Tensor(m), only.values = TRUE)$vectors)
+  m[1, 2] <- 9
+  expect_equal(eigen(Tensor(m))$values, eigen(m)$values)
+  expect_equal(as.numeric(norm(Tensor(m))), norm(m))
+  expect_error(norm(Tensor(m), "x"), "norm: type: .*expected O, I, F, M or 2")
+  expect_error(svd(Tensor(m), nu = 2), "svd: nu, nv")
+  expect_error(scale(Tensor(m), center = 3), "scale: center: 3, expected TRUE or FALSE")
+})
+
+test_that("outer products have R's shapes", {
+  a <- matrix(c(1, 2, 3, 4, 5, 6), 2)
+  b <- c(7, 8, 9)
+  expect_equal(as.array(outer(Tensor(a), Tensor(b))), outer(a, b))
+  expect_equal(as.array(outer(Tensor(b), a)), outer(b, a))
+  expect_equal(as.array(outer(b, Tensor(a), "-")), outer(b, a, "-"))
+  expect_equal(as.array(outer(Tensor(b), Tensor(b), function(x, y) x / y)), outer(b, b, "/"))
+  expect_equal(as.array(kronecker(Tensor(a), a)), kronecker(a, a))
+  expect_equal(kronecker(Tensor(a), a, "+"), kronecker(a, a, "+"))
+  expect_true(is_tensor(outer(b, Tensor(b))))
+  expect_true(is_tensor(kronecker(a, Tensor(a))))
+})
+
+test_that("methods have gradients", {
+  x <- Tensor(matrix(c(2, 1, 1, 3), 2))
+  slope <- func$grad(function(y) sum(svd(y)$d))(x)
+  expect_equal(as.matrix(slope), diag(2), tolerance = 1e-10)
+  expect_equal(as.matrix(func$grad(function(y) sum(outer(y, y)))(x)), matrix(14, 2, 2))
+})
