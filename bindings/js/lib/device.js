@@ -49,9 +49,7 @@ const Device = {
     return device
   },
 
-  cudaAvailable () {
-    return Device.available().includes('CUDA')
-  },
+  cudaAvailable: () => Device.available().includes('CUDA'),
 
   number (name) {
     const i = names.indexOf(upperCase(name))
@@ -59,9 +57,7 @@ const Device = {
     return i
   },
 
-  available () {
-    return names.filter((_, i) => lib.poly_device_available(i) === 1)
-  }
+  available: () => names.filter((_, i) => lib.poly_device_available(i) === 1)
 }
 
 module.exports = { Device }
