@@ -117,9 +117,12 @@ func (p *plan) stageFar(r *run, near *span) (bytes int64) {
 	return bytes
 }
 
-// copyIn copies the staged inputs to the device.
-func (r *run) copyIn() error {
+// copyIn copies the staged inputs to the device, but those that are overwritten.
+func (r *run) copyIn(overwritten []bool) error {
 	for _, s := range r.staged {
+		if overwritten[s.slot] {
+			continue
+		}
 		if err := r.queue.CopyIn(r.bufs[s.slot], s.home); err != nil {
 			return err
 		}

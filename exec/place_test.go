@@ -19,11 +19,11 @@ func (r reaching) Limits() device.Limits { return device.Limits{HostMemory: true
 
 func TestStagingCopiesWhatIsFar(t *testing.T) {
 	near, far := make([]float32, 1024), make([]float32, 4)
-	p := &plan{pool: newPool(reaching{interp.New(), 1}, 0), inputs: 2, slots: 2, bytes: []int64{4096, 16}, written: []bool{false, true}}
+	p := &plan{pool: newPool(reaching{interp.New(), 1}, 0), inputs: 2, slots: 2, bytes: []int64{4096, 16}, written: []bool{false, true}, overwritten: make([]bool, 2)}
 	far[0] = 7
 	r := p.take()
 	copy(r.bufs, []device.Buffer{device.At(unsafe.Pointer(&near[0])), device.At(unsafe.Pointer(&far[0]))})
-	if err := errors.Join(p.place(r, false), r.copyIn()); err != nil {
+	if err := errors.Join(p.place(r, false), r.copyIn(p.overwritten)); err != nil {
 		t.Fatal(err)
 	}
 	staged := unsafe.Slice((*float32)(r.bufs[1].Pointer()), 4)

@@ -45,8 +45,10 @@ type plan struct {
 	vars     []uop.VarArg
 	bytes    []int64 // per input
 	written  []bool  // per input: the request changes it
-	maxBufs  int
-	maxVars  int
+	// overwritten says which inputs are written in full and not read.
+	overwritten []bool
+	maxBufs     int
+	maxVars     int
 	// constants are values that are computed once, nil for none; kept is their memory, nil before it is filled, runs counts runs till then.
 	constants *constants
 	kept      atomic.Pointer[arena]
@@ -134,7 +136,7 @@ func (p *plan) variable(v uop.VarArg) int {
 }
 
 func newPlan(buffers []*uop.UOp) *plan {
-	p := &plan{inputs: len(buffers), bytes: make([]int64, len(buffers)), written: make([]bool, len(buffers))}
+	p := &plan{inputs: len(buffers), bytes: make([]int64, len(buffers)), written: make([]bool, len(buffers)), overwritten: make([]bool, len(buffers))}
 	for i, b := range buffers {
 		n, ok := b.Arg.(uop.Num)
 		if !ok {
@@ -175,6 +177,7 @@ func (p *plan) layout(sched *schedule.Schedule) []int {
 		written[t] = true
 		if slot[s] < 0 && !used[t] {
 			slot[s], used[t] = t, true
+			p.overwritten[t] = fixed(o.Value) && overwrites(sched, s) && !slices.ContainsFunc(sched.Copies, func(c schedule.Copy) bool { return c.From == t })
 		} else {
 			late = append(late, func() { p.after = append(p.after, move{slot[s], t, bytes[t]}) })
 		}
@@ -202,6 +205,37 @@ func (p *plan) layout(sched *schedule.Schedule) []int {
 		}
 	}
 	return slot
+}
+
+// fixed reports whether a value has a shape without variables.
+func fixed(v *uop.UOp) bool {
+	if v == nil {
+		return false
+	}
+	_, ok := v.Shape().Ints()
+	return ok
+}
+
+// overwrites reports whether one kernel stores all elements of a slot, and none reads it: places that are found in memory may be some only.
+func overwrites(s *schedule.Schedule, slot int) bool {
+	users := 0
+	for _, k := range s.Kernels {
+		param := slices.Index(k.Bufs, slot)
+		if param < 0 {
+			continue
+		}
+		users++
+		for _, u := range k.AST.Toposort() {
+			switch {
+			case u.Op == uop.After:
+				return false
+			case u.Op != uop.Index || u.Src[0].Op != uop.Param || u.Src[0].Arg != uop.Num(param):
+			case !u.DType.IsPtr() || len(u.Src) != 2 || slices.ContainsFunc(u.Src[1].Toposort(), func(x *uop.UOp) bool { return x.Op == uop.Index }):
+				return false
+			}
+		}
+	}
+	return users == 1 && len(s.Loops) == 0
 }
 
 // copies plans the STOREs of whole buffers. They take effect simultaneously, before any kernel: where one would overwrite the

@@ -80,7 +80,7 @@ func (p *plan) run(r *run, bound, vars map[string]int64, stop *func() bool, time
 
 // enqueue puts all operations of a run into its queue, but the first launches, which ran on the host.
 func (p *plan) enqueue(r *run, first int, stop *func() bool, times []time.Duration) error {
-	if err := r.copyIn(); err != nil {
+	if err := r.copyIn(p.overwritten); err != nil {
 		return err
 	}
 	if first > 0 {

@@ -17,8 +17,10 @@ type cached struct {
 	g     *uop.Graph
 	binds []exec.Binding
 	nodes map[string]*uop.UOp // of the model's arrays
-	rows  int64
-	size  decoderSize
+	// weights are the model's arrays on the device.
+	weights []*exec.Array
+	rows    int64
+	size    decoderSize
 	// slots is the capacity of the cache in tokens: the last chunk may be longer than the rest of the text.
 	slots  int64
 	length int64
@@ -30,10 +32,11 @@ type cached struct {
 	programs     map[int64]*program
 }
 
-// place is a node with its memory.
+// place is a node with its memory, which stays on a device that has its own.
 type place struct {
-	node *uop.UOp
-	data []float32
+	node  *uop.UOp
+	data  []float32
+	array *exec.Array
 }
 
 // numbers are the elements as int32.
@@ -89,15 +92,19 @@ func newCached(m *Instance, rows int64) (*cached, error) {
 	for range c.size.layers {
 		c.keys, c.values = append(c.keys, next()), append(c.values, next())
 	}
-	c.logits = next()
+	// The logits are read after each run, by the program itself.
+	c.logits = place{node: c.g.NewBuffer(tensor.DeviceName, rows*c.size.vocab, uop.Float32), data: c.memory.arrays[at]}
+	c.binds = append(c.binds, binding(c.logits.node, c.logits.data))
 	return c, nil
 }
 
 // place makes a buffer bound to memory.
 func (c *cached) place(data []float32, dt *uop.DType) place {
-	node := c.g.NewBuffer(tensor.DeviceName, int64(len(data)), dt)
-	c.binds = append(c.binds, binding(node, data))
-	return place{node, data}
+	p := place{c.g.NewBuffer(tensor.DeviceName, int64(len(data)), dt), data, exec.NewArray(4*int64(len(data)), true)}
+	bound := binding(p.node, data)
+	bound.Array = p.array
+	c.binds = append(c.binds, bound)
+	return p
 }
 
 func (c *cached) fits(n int) bool { return c.length+int64(n) <= c.size.room }
@@ -108,6 +115,11 @@ func (c *cached) free() {
 	for _, p := range c.programs {
 		p.memory.free()
 	}
+	for _, b := range c.binds {
+		if b.Array != nil {
+			b.Array.Free()
+		}
+	}
 	c.memory.free()
 	c.programs, c.keys, c.values = nil, nil, nil
 }
@@ -115,6 +127,9 @@ func (c *cached) free() {
 func (c *cached) feed(tokens [][]int32, pad []int64, logits []float32) error {
 	if c.length == 0 {
 		copy(c.pad, pad)
+		for _, w := range c.weights { // they may have been changed since the last text
+			w.Written()
+		}
 	}
 	for total, done := int64(len(tokens[0])), int64(0); done < total; {
 		n := c.chunk(total - done)
@@ -158,6 +173,9 @@ func (c *cached) step(n, real int64, tokens func(row int64) []int32) error {
 			positions[r*n+i] = int32(min(max(c.length+i-c.pad[r], 0), c.size.room-1))
 		}
 	}
+	for _, in := range []place{p.tokens, p.positions, p.at, p.pad} {
+		in.array.Written()
+	}
 	p.vars["start"], p.vars["last"] = c.length, real-1
 	return p.run.Run(p.vars)
 }
@@ -169,6 +187,14 @@ func (c *cached) program(n int64) (*program, error) {
 		return p, nil
 	}
 	if p != nil {
+		for _, b := range c.binds { // the other device reads the memory of the host
+			if b.Array == nil {
+				continue
+			}
+			if err := b.Array.Read(unsafe.Slice((*byte)(b.Ptr), b.Bytes)); err != nil {
+				return nil, err
+			}
+		}
 		p.memory.free()
 		delete(c.programs, n)
 	}
@@ -229,11 +255,13 @@ func (c *cached) supply(name string, _ []int64) (*uop.UOp, error) {
 		return u, nil
 	}
 	if b := c.m.named[name]; b != nil {
-		c.nodes[name] = c.place(b.Data, uop.Float32).node
+		p := c.place(b.Data, uop.Float32)
+		c.nodes[name], c.weights = p.node, append(c.weights, p.array)
 	} else if s := c.m.storedArray(name); s != nil {
 		u := c.g.NewBuffer(tensor.DeviceName, int64(len(s.data)/s.dtype.Itemsize()), s.dtype)
-		c.binds = append(c.binds, exec.Binding{Buffer: u, Ptr: unsafe.Pointer(unsafe.SliceData(s.data)), Bytes: int64(len(s.data))})
-		c.nodes[name] = u
+		a := exec.NewArray(int64(len(s.data)), true)
+		c.binds = append(c.binds, exec.Binding{Buffer: u, Ptr: unsafe.Pointer(unsafe.SliceData(s.data)), Bytes: int64(len(s.data)), Array: a})
+		c.nodes[name], c.weights = u, append(c.weights, a)
 	} else {
 		return nil, fmt.Errorf("the model has no %q", name)
 	}

@@ -252,7 +252,8 @@ def run_peers() -> Tally:
 
 def run_webgpu() -> Tally:
     """Run what computes through WebGPU, on the processor: wgpu-native over lavapipe."""
-    go_files = ("tests/table/webgpu_test.go", "tests/fuzz/webgpu_test.go", "webgpu_test.go")
+    packages = ("tests/table", "tests/fuzz", ".", "model")
+    go_files = [f"{package}/webgpu_test.go" for package in packages]
     missing = require("lavapipe")
     if missing:
         return left_out("webgpu", missing, r"^func Test", *go_files)
@@ -267,7 +268,7 @@ def run_webgpu() -> Tally:
             return left_out("webgpu", why, r"^func Test", *go_files)
     (driver,) = Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")
     settings = {"POLY_WEBGPU": str(library), "VK_ICD_FILENAMES": str(driver)}
-    total = go_test(["-run=WebGPU", "./tests/table", "./tests/fuzz", "."], settings)
+    total = go_test(["-run=WebGPU", *(f"./{package}" for package in packages)], settings)
     # The table of operations has run in Go. Kernels of GPUs are merged where that pays there.
     fast = [name for name in FAST_FILES if name != "table"]
     files = [f"bindings/python/tests/test_{name}.py" for name in fast]

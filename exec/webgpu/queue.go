@@ -245,9 +245,11 @@ func (q *queue) CopyOut(to []byte, from device.Buffer) error {
 		return err
 	}
 	if q.filled+n > q.backBytes {
-		if err := q.Wait(); err != nil {
-			q.failure = err
-			return nil
+		if len(q.reads) > 0 {
+			if err := q.Wait(); err != nil {
+				q.failure = err
+				return nil
+			}
 		}
 		if n > q.backBytes {
 			if err := q.grow(n); err != nil {
