@@ -233,8 +233,7 @@ static int has_smallest(const int32_t *v, R_xlen_t n) {
   return 0;
 }
 
-/* The type of R's vector for a data type. An int32 tensor that holds -2^31, which
- * is R's NA, comes as numbers. */
+/* The type of R's vector for a data type. An int32 tensor that holds -2^31, R's NA, comes as numbers. */
 static SEXPTYPE type_for(const void *memory, int dtype, R_xlen_t n) {
   switch (dtype) {
     case POLY_DTYPE_BOOL: return LGLSXP;
@@ -281,6 +280,7 @@ SEXP from_storage(const void *memory, int dtype, int ndim, const int64_t *dims, 
   int64_t n = 1;
   for (int i = 0; i < ndim; i++) n *= dims[i];
   integer64 = integer64 && dtype == POLY_DTYPE_INT64;
+  if (dtype >= POLY_DTYPE_COMPLEX64) Rf_error("the tensor is complex, expected real numbers: see real, imag and abs");
   SEXP out = PROTECT(Rf_allocVector(type_for(memory, dtype, n), n));
   if (ndim < 2 || n < 2) {
     values(memory, dtype, n, out, integer64);
