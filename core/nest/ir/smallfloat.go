@@ -120,7 +120,16 @@ func (b *Builder) decoded(k Kind, bits *Value) *Value {
 	mag := g.iand(bits, 1<<all-1)
 	sign := g.shl(g.isub(bits, mag), 31-all)
 	// Placed into an F32, exponents are too small by a constant; scaling mends that, for subnormals too.
-	num := g.bits(g.mul(g.floats(g.shl(mag, f.shift())), g.float(math.Ldexp(1, int(127-f.bias())))))
+	num := g.shl(mag, f.shift())
+	if b.Machine.Invocations {
+		// GPUs may take a subnormal F32 for 0: there the constant is added, and subnormals get the least normal exponent, whose 1 is subtracted.
+		add := (127 - f.bias()) << 23
+		least := g.int(add + 1<<23)
+		low := g.bits(g.sub(g.floats(g.iadd(num, least)), g.floats(least)))
+		num = g.iwhere(g.less(mag, g.int(1<<f.man)), low, g.iadd(num, g.int(add)))
+	} else {
+		num = g.bits(g.mul(g.floats(num), g.float(math.Ldexp(1, int(127-f.bias())))))
+	}
 	special, extreme := int64(1<<f.exp-1)<<f.man-1, g.ior(num, g.int(0x7F800000))
 	if f.finite {
 		special, extreme = 1<<all-2, g.int(0x7FC00000)

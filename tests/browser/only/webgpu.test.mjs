@@ -135,3 +135,15 @@ test('the device of programs for jax-js', async () => {
     Device.default = 'webgpu'
   }
 })
+
+test('all numbers of narrow types, the subnormal ones too', () => {
+  const codes = new Tensor(Uint16Array.from({ length: 1 << 16 }, (_, i) => i)).realize()
+  const wide = () => codes.bitcast('float16').cast('float32').toArray()
+  const found = wide()
+  Device.default = 'cpu'
+  try {
+    assert.deepStrictEqual(found, wide())
+  } finally {
+    Device.default = 'webgpu'
+  }
+})
