@@ -12,3 +12,5 @@ if all(map(importlib.util.find_spec, ("torch", "transformers"))):
     torch.cuda.is_current_stream_capturing = lambda: False
 else:
     collect_ignore_glob.append("test_*.py")
+if importlib.util.find_spec("optax") is None:
+    collect_ignore_glob.append("test_optim.py")
