@@ -46,8 +46,9 @@ class Exchange(Base):
         [5.0, 2.0]
         """
         array = self.numpy()
-        # The array and not its address: whoever uses the memory keeps it alive, not the tensor,
-        # which may stand for something else by then.
+        if not array.flags.c_contiguous:
+            raise AttributeError("__array_interface__ is for contiguous memory: use __array__")
+        # Whoever uses the memory keeps the array alive: the tensor may stand for another by then.
         return {**array.__array_interface__, "data": array}
 
     def __buffer__(self, flags: int) -> memoryview:
