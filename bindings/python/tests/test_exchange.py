@@ -73,13 +73,14 @@ def test_shapes_of_arrays(shape):
         assert array.ravel().tolist() == list(range(array.size))
 
 
-@pytest.mark.parametrize("index", [(slice(None), 1), (slice(None, None, -1),), (slice(1), None)])
-def test_numpy_shares_the_memory_of_views(index):
+@pytest.mark.parametrize(
+    "view", [lambda x: x[:, 1], lambda x: x[::-1], lambda x: x.T, lambda x: x[:, None, :1]]
+)
+def test_numpy_shares_the_memory_of_views(view):
     t = Tensor([[1.0, 2.0], [3.0, 4.0]])
-    for view, want in ((t[index], t.numpy()[index]), (t[index].T, t.numpy()[index].T)):
-        array = np.asarray(view)
-        assert array.tolist() == want.tolist()
-        assert np.shares_memory(array, t.numpy())
+    array = np.asarray(view(t))
+    assert array.tolist() == view(t.numpy()).tolist()
+    assert np.shares_memory(array, t.numpy())
 
 
 def test_array_protocol():
