@@ -112,7 +112,7 @@ static void safetensors(void) {
   free(f);
   free(e->name);
   free(e);
-  FAILS(poly_safetensor_dtype_size(15) > 0, "poly_safetensor_dtype_size", "dtype");
+  FAILS(poly_safetensor_dtype_size(16) > 0, "poly_safetensor_dtype_size", "dtype");
 }
 
 static void models(void) {
