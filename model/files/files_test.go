@@ -102,7 +102,7 @@ func TestBadSafetensorsAreRefused(t *testing.T) {
 		{safeFile(one(strings.Replace(whole, "[2]", "[4294967296,4294967296,2]", 1)), 8), "too many elements"},
 		{safeFile(one(strings.Replace(whole, "[2]", "["+strings.Repeat("1,", 16)+"2]", 1)), 8), "17 dimensions"},
 		{safeFile(one(strings.Replace(whole, "[2]", "2", 1)), 8), "expected a list"},
-		{safeFile(one(strings.Replace(whole, "F32", "C32", 1)), 8), `type "C64" is unknown, expected one of F32`},
+		{safeFile(one(strings.Replace(whole, "F32", "C32", 1)), 8), `type "C32" is unknown, expected one of F32`},
 		{safeFile(one(strings.Replace(whole, "dtype", "Dtype", 1)), 8), `"Dtype", expected dtype`},
 		{safeFile(one(`{"dtype":"F32","data_offsets":[0,8]}`), 8), "shape []"},
 		{safeFile(one(`{}`), 8), `type "" is unknown`},
