@@ -99,7 +99,7 @@ func (b *body) countWork(m *Machine) float64 {
 			}
 		}
 		total += m.work(u) * float64(times)
-		wide = wide || isWide(u)
+		wide = wide || times > 1 && isWide(u)
 	}
 	if wide {
 		total *= wideWork
@@ -107,7 +107,8 @@ func (b *body) countWork(m *Machine) float64 {
 	return total
 }
 
-// wideWork is how much longer all vectors of a kernel take if some have elements of 64 bits: they have half as many.
+// wideWork is how much longer all vectors of a kernel take if some have elements of 64 bits: they have half as many. A value that is computed
+// once, before the loops, is in no vector.
 const wideWork = 2
 
 func isWide(u *uop.UOp) bool {

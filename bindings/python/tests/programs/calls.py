@@ -31,6 +31,7 @@ NOT_MADE = {
     "shrink_to std_mean var_mean",
     "written as another one in Python": "embedding with_item",
     "it gives a bool of Python": "allclose",
+    "properties in Python": "imag real",
     "slow": "hash",
 }
 # Other steps do them, and one gives a bool of Python.
