@@ -7,6 +7,7 @@ import (
 
 	"polygrad/capi/handle"
 	"polygrad/core/tensor"
+	"polygrad/core/uop"
 )
 
 // An argError is an error about one argument.
@@ -38,6 +39,8 @@ func rescue(err *error) {
 	case nil:
 	case abort:
 		*err = r.error
+	case *uop.ComplexError:
+		*err = fmt.Errorf("%s is not defined for %s: take the parts by the operations real and imag", r.Op, r.DType.NumpyName())
 	default:
 		*err = fmt.Errorf("internal error: %v", r)
 	}

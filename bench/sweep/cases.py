@@ -701,6 +701,8 @@ class Program:
 
         form = self.op["Form"]
         first = arrays[:1] if form == "method" else (list(arrays),) if form == "joiner" else ()
+        if isinstance(function, property):
+            return function.__get__(first[0])
         args = [given(a) for a in self.call.args]
         if not self.call.options:
             return function(*first, *args)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Iterator
 from typing import Any, Callable
 
 import jax
@@ -30,6 +31,15 @@ GRADS = [
     jax.tree.map(lambda x: RNG.normal(size=x.shape).astype("float32"), PARAMS) for _ in range(7)
 ]
 MASK = {"dense": {"w": True, "b": False}, "list": [True, False], "square": True}
+
+
+@pytest.fixture(autouse=True)
+def singles() -> Iterator[None]:
+    """Compute with JAX in float32: other tests switch that in this process."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", False)
+    yield
+    jax.config.update("jax_enable_x64", before)
 
 
 def ours(given: Any) -> Any:

@@ -9,6 +9,7 @@ import { fileImports } from '../wasm/no_files.js'
 import { engineOf } from './wasm.js'
 
 const SETTINGS = /^(POLY_|GO[A-Z])/ // those that the library sees
+const RUNS_OTHERS = typeof document !== 'undefined' && /\bGecko\/\d/.test(globalThis.navigator?.userAgent)
 
 /** How threads are started. */
 const workers = {
@@ -69,9 +70,10 @@ async function started () {
     throw unloadable(url, error)
   }
   if (library.part !== '') {
-    // Training does not wait for it. If it does not come, what needs it says so.
+    // Training does not wait for it. If it does not come, what needs it says so. Firefox runs other tasks of a page during a request that
+    // waits, and they would call the library inside of a call: a page waits here.
     const rest = compiled(deferred, shared, { priority: 'low' }).then((module) => completeAsync(library, module)).catch(() => {})
-    if (globalThis.XMLHttpRequest === undefined) await rest
+    if (globalThis.XMLHttpRequest === undefined || RUNS_OTHERS) await rest
   }
   return engineOf(library)
 }
