@@ -27,18 +27,21 @@ if (flag === undefined) {
   process.exit(2)
 }
 setFlagsFromString(flag)
-Object.assign(process.env, { POLYGRAD_ENGINE: 'wasm', POLYGRAD_WASM: module, POLY_THREADS: threads })
+Object.assign(process.env, { POLYGRAD_ENGINE: 'wasm', POLYGRAD_WASM: module, POLY_THREADS: threads, GOGC: '2' }) // to collect often
 const require = createRequire(import.meta.url)
 const {
   AdamW, BatchNorm, Conv2d, Dropout, Embedding, LayerNorm, Linear, MultiHeadAttention, SGD, Sequential, Tensor, TinyJit, compileStep,
   getParameters
 } = require('..')
+const { engine, lib } = require('../lib/library.js')
+const { handleOf } = require('../lib/base.js')
 
 // Tests are of few elements, and of numbers with a seed.
 const elements = Tensor.rand(2, 3).add(0.5)
 elements.requiresGrad = true
 for (const name of ELEMENTWISE) elements[name]().sum().backward()
 elements.grad.tolist()
+lib.poly_array_fetch(handleOf(elements)) // what reads that are awaited begin with in pages
 
 /** Trains a model of a usual size in compiled steps and by calls, and uses it. */
 function train (layers, Optimizer, input, classes) {
@@ -94,7 +97,6 @@ for (const n of [100, 300, 512]) {
 }
 for (const name of CALLED) require(`../test/${name}.test.js`)
 after(() => {
-  const { engine } = require('../lib/library.js')
   const before = fs.existsSync(out) ? fs.readFileSync(out) : []
   fs.writeFileSync(out, engine.view(Uint8Array, 0, FUNCTIONS / 8).map((bits, i) => bits | before[i]))
 })

@@ -34,6 +34,9 @@ const workers = {
   }
 }
 
+/** Runs what may wait until the page has computed what it computes at once. */
+const whenIdle = globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 100))
+
 /** The addresses of the module and of its deferred part. Bundlers find the files by these expressions. */
 function places () {
   const given = environment.POLYGRAD_WASM
@@ -72,8 +75,9 @@ async function started () {
   if (library.part !== '') {
     // Training does not wait for it. If it does not come, what needs it says so. Firefox runs other tasks of a page during a request that
     // waits, and they would call the library inside of a call: a page waits here.
-    const rest = compiled(deferred, shared, { priority: 'low' }).then((module) => completeAsync(library, module)).catch(() => {})
-    if (globalThis.XMLHttpRequest === undefined || RUNS_OTHERS) await rest
+    const rest = () => compiled(deferred, shared, { priority: 'low' }).then((module) => completeAsync(library, module)).catch(() => {})
+    if (globalThis.XMLHttpRequest === undefined || RUNS_OTHERS) await rest()
+    else whenIdle(rest)
   }
   return engineOf(library)
 }
