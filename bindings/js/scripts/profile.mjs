@@ -27,7 +27,8 @@ if (flag === undefined) {
   process.exit(2)
 }
 setFlagsFromString(flag)
-Object.assign(process.env, { POLYGRAD_ENGINE: 'wasm', POLYGRAD_WASM: module, POLY_THREADS: threads, GOGC: '2' }) // to collect often
+Object.assign(process.env, { POLYGRAD_ENGINE: 'wasm', POLYGRAD_WASM: module, POLY_THREADS: threads })
+if (threads === '1') process.env.GOGC = '2' // the collector runs often, and does all that it can do
 const require = createRequire(import.meta.url)
 const {
   AdamW, BatchNorm, Conv2d, Dropout, Embedding, LayerNorm, Linear, MultiHeadAttention, SGD, Sequential, Tensor, TinyJit, compileStep,
