@@ -45,7 +45,7 @@ type plan struct {
 	vars     []uop.VarArg
 	bytes    []int64 // per input
 	written  []bool  // per input: the request changes it
-	// overwritten says which inputs are written in full and not read.
+	// overwritten says which inputs are written in full and not read, of a device with memory of its own.
 	overwritten []bool
 	maxBufs     int
 	maxVars     int
@@ -177,7 +177,8 @@ func (p *plan) layout(sched *schedule.Schedule) []int {
 		written[t] = true
 		if slot[s] < 0 && !used[t] {
 			slot[s], used[t] = t, true
-			p.overwritten[t] = fixed(o.Value) && overwrites(sched, s) && !slices.ContainsFunc(sched.Copies, func(c schedule.Copy) bool { return c.From == t })
+			p.overwritten[t] = p.pool != nil && !p.pool.limits.HostMemory && fixed(o.Value) && overwrites(sched, s) &&
+				!slices.ContainsFunc(sched.Copies, func(c schedule.Copy) bool { return c.From == t })
 		} else {
 			late = append(late, func() { p.after = append(p.after, move{slot[s], t, bytes[t]}) })
 		}

@@ -9,7 +9,7 @@ import { fileImports } from '../wasm/no_files.js'
 import { engineOf } from './wasm.js'
 
 const SETTINGS = /^(POLY_|GO[A-Z])/ // those that the library sees
-const RUNS_OTHERS = typeof document !== 'undefined' && /\bGecko\/\d/.test(globalThis.navigator?.userAgent)
+const NESTS_TASKS = typeof document !== 'undefined' && /\bGecko\/\d/.test(globalThis.navigator?.userAgent)
 
 /** How threads are started. */
 const workers = {
@@ -76,7 +76,7 @@ async function started () {
     // Training does not wait for it. If it does not come, what needs it says so. Firefox runs other tasks of a page during a request that
     // waits, and they would call the library inside of a call: a page waits here.
     const rest = () => compiled(deferred, shared, { priority: 'low' }).then((module) => completeAsync(library, module)).catch(() => {})
-    if (globalThis.XMLHttpRequest === undefined || RUNS_OTHERS) await rest()
+    if (globalThis.XMLHttpRequest === undefined || NESTS_TASKS) await rest()
     else whenIdle(rest)
   }
   return engineOf(library)
