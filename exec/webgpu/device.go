@@ -62,7 +62,15 @@ type limits struct {
 	buffers, dispatch    int64
 	allocation, bindable int64 // bytes
 	alignment            int64
+	// invocations and shared are the limits of a workgroup: its invocations, and the bytes that they share.
+	invocations, shared int64
 }
+
+// Limits of a workgroup that all adapters have, and those up to which more serves: other workgroups wait for a processor's memory meanwhile.
+const (
+	leastInvocations, mostInvocations = 256, 256
+	leastShared, mostShared           = 16 << 10, 32 << 10
+)
 
 // Device is the device "webgpu". If its adapter is lost, another one is opened at the next use: programs go on, memory has no contents.
 type Device struct {
@@ -103,10 +111,12 @@ func newDevice(open func() (driver, limits, error)) (*Device, error) {
 	return d, nil
 }
 
-// For lays kernels out for a kind of adapter (see Adapter) from now on. A processor that stands for a GPU needs few workgroups, and has
-// no memory that is faster than its caches.
+// For lays kernels out for a kind of adapter (see Adapter) with the limits of this one from now on. A processor that stands for a GPU needs
+// few workgroups, and has no memory that is faster than its caches.
 func (d *Device) For(kind string) {
 	d.machine = ir.WebGPU
+	l := &d.last().limits
+	d.machine.Group, d.machine.Shared = min(l.invocations, mostInvocations), min(l.shared, mostShared)
 	if kind == "cpu" {
 		d.machine.Workgroups, d.machine.Shared = 4, 0
 	}

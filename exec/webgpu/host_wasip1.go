@@ -144,6 +144,7 @@ func openHost() (driver, limits, error) {
 	return &host{gpu: gpu, lists: map[object][]uint32{}}, limits{
 		name: strings.TrimRight(string(name), "\x00"), kind: kind, buffers: int64(l.buffers), dispatch: int64(l.dispatch),
 		allocation: min(int64(l.allocation), math.MaxUint32&^3), bindable: min(int64(l.bindable), math.MaxUint32) &^ 3, alignment: int64(l.alignment),
+		invocations: leastInvocations, shared: leastShared,
 	}, nil
 }
 

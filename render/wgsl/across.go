@@ -40,6 +40,6 @@ fn %s(v: %s, lane: u32) -> %s {
   }
   return %s_of[0];
 }
-`, name, t, Workgroup, name, t, t, name, Workgroup/2, name, name, name, of, name)
+`, name, t, w.size, name, t, t, name, w.size/2, name, name, name, of, name)
 	return name
 }

@@ -17,6 +17,8 @@ func (w *writer) block(b *ir.Block) {
 			w.store(it.Store)
 		case it.Loop != nil:
 			w.loop(it.Loop)
+		case it.Barrier:
+			w.line("workgroupBarrier();")
 		case it.Dot != nil:
 			ir.Fail("a product of packed operands")
 		}
@@ -151,6 +153,13 @@ func (w *writer) loop(l *ir.Loop) {
 		w.place(l.Body)
 		return
 	}
+	if l.Count.Op == ir.Const && l.Count.Bits == 1 {
+		w.once[l.Iter] = true
+		w.line("{ // %s", l.Label)
+		w.indent++
+		w.body(l)
+		return
+	}
 	tiles := w.tilesOf(l)
 	if len(tiles) > 0 {
 		count, from := int64(l.Count.Bits), i+"_from"
@@ -178,6 +187,11 @@ func (w *writer) loop(l *ir.Loop) {
 		w.line("for (var %s = 0i; %s < %s; %s++) { // %s", i, i, w.ref(l.Count), i, l.Label)
 		w.indent++
 	}
+	w.body(l)
+}
+
+// body writes an iteration of a loop, up to its end.
+func (w *writer) body(l *ir.Loop) {
 	w.block(l.Body)
 	for _, p := range l.Phis {
 		w.visit(p.Next)
@@ -214,7 +228,7 @@ func (w *writer) next(l *ir.Loop) {
 // define writes a value. Those that are variables, or in the registers of others, are there.
 func (w *writer) define(v *ir.Value) {
 	switch v.Op {
-	case ir.Iter, ir.Phi, ir.First, ir.Items:
+	case ir.Iter, ir.Phi, ir.First, ir.Items, ir.QuadPart:
 		return
 	case ir.Splat, ir.Cast:
 		if typeOf(v.Args[0].Kind) == typeOf(v.Kind) {
@@ -240,6 +254,8 @@ func (w *writer) ref(v *ir.Value) string {
 		if s := w.staged[v]; s != "" {
 			return s
 		}
+	case ir.QuadPart:
+		return name(v.Args[0]) + "." + "xyzw"[v.Bits:v.Bits+1]
 	case ir.Splat, ir.Cast:
 		if x := v.Args[0]; typeOf(x.Kind) == typeOf(v.Kind) {
 			return w.ref(x)

@@ -51,6 +51,9 @@ func (w *writer) compute(v *ir.Value) string {
 	switch v.Op {
 	case ir.Final:
 		return a[0]
+	case ir.LoadQuad:
+		array, _ := w.array(v.At.Buf)
+		return array + "[" + w.index(v.At) + "]"
 	case ir.AnyLane: // what follows is done by each lane for itself
 		return a[0]
 	case ir.Lane:

@@ -16,6 +16,10 @@ func (w *writer) array(b *ir.Buffer) (array string, k ir.Kind) {
 	if n == "" {
 		n = fmt.Sprintf("scratch%d", len(w.scratch))
 		w.scratch[b.ID] = n
+		if b.Shared {
+			w.arrays = append(w.arrays, fmt.Sprintf("var<workgroup> %s: array<vec4<%s>, %d>;\n", n, typeOf(k), b.Size/4))
+			return n, k
+		}
 		w.arrays = append(w.arrays, fmt.Sprintf("var<private> %s: array<%s, %d>;\n", n, typeOf(k), max(b.Size, 1)))
 	}
 	return n, k
@@ -102,6 +106,10 @@ func (w *writer) store(s *ir.Store) {
 		}()
 	}
 	a, k := w.array(p.Buf)
+	if p.Buf.Shared {
+		w.line("{ let i = u32(%s); %s[i >> 2u][i & 3u] = %s; }", w.index(p), a, w.as(s.Val, k))
+		return
+	}
 	if p.Buf.Param < 0 || p.Buf.Kind.Size() >= 4 {
 		w.line("%s[%s] = %s;", a, w.index(p), w.as(s.Val, k))
 		return

@@ -14,7 +14,7 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// Workgroup is the number of invocations of a workgroup.
+// Workgroup is the number of invocations of a workgroup, unless the lanes of vectors are a workgroup.
 const Workgroup = 64
 
 // Kernel is a shader, and what its launch needs.
@@ -39,11 +39,13 @@ func Render(nk *ir.Kernel, shared int64) (k *Kernel, err error) {
 	defer ir.Recover(&err)
 	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
 	k.Groups = (k.Items + Workgroup - 1) / Workgroup
-	w := &writer{k: k, room: shared / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, staged: map[*ir.Value]string{}}
+	w := &writer{k: k, size: Workgroup, room: (shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, staged: map[*ir.Value]string{}}
 	w.bind(nk.Root)
-	w.line("@compute @workgroup_size(%d)", Workgroup)
-	if nk.Lanes == Workgroup {
-		k.Groups, w.lanes = k.Items, true
+	if nk.Lanes > 1 {
+		k.Groups, w.lanes, w.size = k.Items, true, nk.Lanes
+	}
+	w.line("@compute @workgroup_size(%d)", w.size)
+	if w.lanes {
 		w.line("fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3<u32>) {")
 		w.indent++
 		w.line("let first = i32(id.y * groups.x + id.x);")
@@ -77,6 +79,7 @@ type writer struct {
 	arrays  []string
 	special bool // there are constants that are not finite
 	lanes   bool // the lanes of vectors are the invocations of a workgroup
+	size    int  // of a workgroup
 	// across are the functions that combine what the invocations of a workgroup have, by their names.
 	across map[string]string
 	hides  bool // there are values that compilers must not see through

@@ -19,6 +19,8 @@ type openBand struct {
 	// pass is the current pass of a product of packed operands; bad is 1 for operands that cannot be split (bf16x3).
 	pass *productPass
 	bad  map[*plan.DotOperand]*ir.Value
+	// around is the environment of the current tile.
+	around *env
 }
 
 // tiling is the current tile of an axis.
@@ -125,6 +127,11 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 	case plan.Tiles:
 		if a.Dynamic && a.Vector {
 			im.dynamicVectors(p, i, es)
+			return
+		}
+		if a.Spread != nil { // one tile of the grid
+			a.base, a.live = im.scaled(a.win.lo, a.Tile()), a.Units
+			im.levels(p, i+1, es)
 			return
 		}
 		w := a.win
@@ -416,6 +423,7 @@ func (im *emitter) rest(p *openBand, i int, es []*env) {
 
 // tile emits the unrolled copies of the innermost iteration: the units of all tiled axes.
 func (im *emitter) tile(p *openBand, es []*env) {
+	p.around = es[0]
 	copies := inside(es)
 	for _, ax := range p.Axes {
 		a := p.at(ax)
@@ -426,6 +434,11 @@ func (im *emitter) tile(p *openBand, es []*env) {
 		for _, c := range copies {
 			for j := range a.live {
 				d := newEnv(c)
+				if a.Spread != nil {
+					im.bindSpread(d, a, j)
+					next = append(next, d)
+					continue
+				}
 				at := a.base
 				at.off += j * a.step()
 				if a.vec {

@@ -12,6 +12,8 @@ import (
 // reduce emits a reduction loop for unrolled copies of the surrounding iteration.
 func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 	switch n := im.planned.ReductionOf[r]; {
+	case n.Form == plan.InStages:
+		im.inStages(im.at.Workgroup.Of(r), copies)
 	case n.Form == plan.AroundVectors:
 		im.aroundVectors(r, copies)
 	case n.Form == plan.Sequential && n.Straight(int64(len(copies))):

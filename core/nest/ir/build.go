@@ -219,6 +219,16 @@ func (b *Builder) Store(at *Place, val *Value) {
 // Prefetch says in the block Cur that a place is needed soon.
 func (b *Builder) Prefetch(at *Place) { b.Cur.Items = append(b.Cur.Items, Item{Prefetch: at}) }
 
+// LoadQuad is the load of a vector of four elements of a shared buffer, in the block Cur.
+func (b *Builder) LoadQuad(at *Place, lanes int) *Value {
+	v := b.Unique(Value{Op: LoadQuad, Kind: at.Buf.Kind, Lanes: lanes, At: at, Block: b.Cur, Pos: b.nextPos()})
+	b.Cur.Items = append(b.Cur.Items, Item{Load: v})
+	return v
+}
+
+// Barrier has the invocations of a workgroup wait for one another.
+func (b *Builder) Barrier() { b.Cur.Items = append(b.Cur.Items, Item{Barrier: true}) }
+
 // Loop makes a loop in the block Cur and calls body, which emits its contents.
 func (b *Builder) Loop(label string, count *Value, body func(l *Loop)) *Loop {
 	l := &Loop{Count: count, Label: label}

@@ -58,7 +58,7 @@ func (d *dumper) collect(b *Block) {
 			for _, p := range []*Place{it.Dot.A, it.Dot.B, it.Dot.C} {
 				d.place(p)
 			}
-		default:
+		case it.Loop != nil:
 			d.visit(it.Loop.Count)
 			for _, p := range it.Loop.Phis {
 				d.visit(p.Init)
@@ -84,6 +84,8 @@ func (d *dumper) block(b *Block) {
 			fmt.Fprintf(d.w, "%s%s = %s\n", indent, it.Store.At, it.Store.Val.ref())
 		case it.Prefetch != nil:
 			fmt.Fprintf(d.w, "%sprefetch %s\n", indent, it.Prefetch)
+		case it.Barrier:
+			fmt.Fprintf(d.w, "%sbarrier\n", indent)
 		case it.Dot != nil:
 			t := it.Dot
 			sign := "="

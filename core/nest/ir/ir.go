@@ -28,15 +28,17 @@ type Op uint8
 
 const (
 	// Leaves.
-	Const Op = iota + 1 // Bits; a vector has it in every lane
-	Var                 // the variable number Bits of the kernel
-	Iter                // the iterator of Loop: 0, 1, … (I64)
-	First               // the number of the first work item of this call (I64)
-	Items               // how many work items this call does (I64)
-	Lane                // the vector 0, 1, 2, … (I32 or I64)
-	Phi                 // a variable of Loop
-	Final               // Args[0] is a Phi: its value after the loop
-	Load                // At; if that has a gate, Args[0] is what lanes give where it is shut
+	Const    Op = iota + 1 // Bits; a vector has it in every lane
+	Var                    // the variable number Bits of the kernel
+	Iter                   // the iterator of Loop: 0, 1, … (I64)
+	First                  // the number of the first work item of this call (I64)
+	Items                  // how many work items this call does (I64)
+	Lane                   // the vector 0, 1, 2, … (I32 or I64)
+	Phi                    // a variable of Loop
+	Final                  // Args[0] is a Phi: its value after the loop
+	Load                   // At; if that has a gate, Args[0] is what lanes give where it is shut
+	LoadQuad               // At counts vectors of four elements: all of one, of which QuadPart takes number Bits
+	QuadPart
 
 	// Between scalars and vectors.
 	Splat    // a scalar in every lane
@@ -123,7 +125,7 @@ type Block struct {
 	Items  []Item
 }
 
-// Item is one effect: a store, a loop, a load that keeps its place (Value.Pos), or a product of packed operands.
+// Item is one effect: a store, a loop, a load that keeps its place (Value.Pos), a product of packed operands, or a barrier.
 // Exactly one of them is set.
 type Item struct {
 	Store *Store
@@ -132,6 +134,8 @@ type Item struct {
 	Dot   *Dot
 	// Prefetch is a place that is needed soon and may be far away.
 	Prefetch *Place
+	// Barrier: all invocations of a workgroup wait for one another, and see what the others have stored to memory that they share.
+	Barrier bool
 }
 
 // Loop runs its body Count times with an iterator from 0. Count is a scalar I64; a count below 1 is none.
@@ -160,6 +164,8 @@ type Buffer struct {
 	Param         int
 	Offset        int64
 	Read, Written bool
+	// Shared: the invocations of a workgroup have it in common, as vectors of four elements.
+	Shared bool
 }
 
 // Term is one variable of an index: Coef times an integer scalar.
@@ -231,8 +237,8 @@ type Kernel struct {
 	Items int64
 	// Setup is the share of the work of a run that each call does, for however many items.
 	Setup float64
-	// Scratch is how many bytes of scratch memory a call needs.
-	Scratch int64
+	// Scratch is how many bytes of scratch memory a call needs, Shared those that the invocations of a workgroup have in common.
+	Scratch, Shared int64
 	// Flops and Bytes estimate the work of a whole run: arithmetic operations, and bytes moved from and to memory.
 	Flops, Bytes float64
 	// Choice is the chosen layout, for dumps.

@@ -47,6 +47,8 @@ type Machine struct {
 	Invocations bool
 	// Workgroups is the number of workgroups that keep a GPU busy.
 	Workgroups int64
+	// Group is the largest number of invocations of a workgroup.
+	Group int64
 	// Shared is the size in bytes of memory that the invocations of a workgroup share, for elements that several of them load; 0 if the
 	// caches are as fast.
 	Shared int64
@@ -65,8 +67,8 @@ var (
 	Wasm = Machine{Name: "wasm", Lanes: 4, WideLanes: 2, Vectors: 16, Pointers: 6, SlowBroadcast: true, SlowLoops: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	// WasmJS is the same as the optimising compilers of JavaScript's engines make it.
 	WasmJS = Machine{Name: "wasm-js", Lanes: 4, WideLanes: 2, Vectors: 14, Pointers: 6, LoadsApart: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
-	// WebGPU is what every adapter of WebGPU has.
-	WebGPU = Machine{Name: "webgpu", Lanes: 64, WideLanes: 64, Vectors: 36, Masks: true, MaskedSize: 1, Pointers: 12, Invocations: true, Workgroups: 256, Shared: 12 << 10, Words32: true, L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
+	// WebGPU is a GPU with the limits that every adapter of WebGPU has.
+	WebGPU = Machine{Name: "webgpu", Lanes: 64, WideLanes: 64, Vectors: 36, Masks: true, MaskedSize: 1, Pointers: 12, Invocations: true, Workgroups: 256, Group: 256, Shared: 16 << 10, Words32: true, L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	// WasmFused is WasmJS with fused multiply-adds, whose products need no register.
 	WasmFused = Machine{Name: "wasm-fused", Lanes: 4, WideLanes: 2, Vectors: 16, Pointers: 6, LoadsApart: true, FMA: true, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 )

@@ -3,7 +3,9 @@ package ir
 // ScratchMemory gives out pieces of the scratch memory of a kernel.
 type ScratchMemory struct {
 	// Bytes is how many are given out, a multiple of 64.
-	Bytes   int64
+	Bytes int64
+	// Shared is how many bytes are given out of what the invocations of a workgroup share.
+	Shared  int64
 	buffers int32
 }
 
@@ -20,4 +22,11 @@ func (m *ScratchMemory) NewUpdated(k Kind, size int64) *Buffer {
 	b := m.New(k, size)
 	b.Read, b.Written = true, true
 	return b
+}
+
+// NewShared is a buffer of so many vectors of four elements that the invocations of a workgroup share.
+func (m *ScratchMemory) NewShared(k Kind, quads int64) *Buffer {
+	m.buffers++
+	m.Shared += 4 * quads * k.Size()
+	return &Buffer{ID: 1<<20 + m.buffers, Kind: k, Size: 4 * quads, Param: -1, Shared: true, Read: true, Written: true}
 }

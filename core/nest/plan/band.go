@@ -27,7 +27,16 @@ type Axis struct {
 	Broadcast bool
 	// Group is the number of tiles in a block of the cache, 0 for no blocks.
 	Group int64
+	// Spread: a unit is an iteration of each of some lanes. Nil for units that are one iteration, or one vector.
+	Spread *Spread
 }
+
+// Spread says which iterations of a tile are those of a lane, where the lanes of a workgroup are a rectangle: lane / Below % Lanes is the
+// position of a lane along the axis. Each lane has Together adjacent iterations, then those so many behind that of its last neighbour.
+type Spread struct{ Lanes, Below, Together int64 }
+
+// First is the distance of unit i of a lane from its first one.
+func (s *Spread) First(i int64) int64 { return i/s.Together*s.Lanes*s.Together + i%s.Together }
 
 func (a *Axis) Tile() int64 { return a.Units * a.Unit }
 func (a *Axis) Full() int64 { return a.Count / a.Tile() }

@@ -94,6 +94,11 @@ func (p *Band) record(sums bool) {
 		return
 	}
 	l.used[knobVectorAxis] = none
+	if q := p.Workgroup; q != nil {
+		l.used[knobVectorAxis], l.used[knobTileVectors] = q.Columns.Number, q.Columns.Units
+		l.used[knobRowAxis], l.used[knobTileRows] = q.Rows.Number, q.Rows.Units
+		return
+	}
 	for _, a := range p.Axes {
 		if a.Vector {
 			l.used[knobVectorAxis], l.used[knobTileVectors] = a.Number, a.Units

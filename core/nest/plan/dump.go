@@ -10,7 +10,7 @@ import (
 var (
 	levelNames = [...]string{Walk: "iterations", Blocks: "blocks", Tiles: "tiles"}
 	formNames  = [...]string{Sequential: "as it stands", Unrolled: "unrolled", Along: "along vectors", AlongUnknown: "along vectors, count unknown",
-		AroundVectors: "around vectors"}
+		AroundVectors: "around vectors", InStages: "in stages"}
 	wayNames = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps", Broadcast: "in all lanes"}
 )
 
@@ -34,6 +34,9 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		fmt.Fprintf(s, "  axis %d: %s of %s%d", a.Number, a.Region.Label(), most, a.Count)
 		if !a.Plain() {
 			fmt.Fprintf(s, ", tiles of %d x %d", a.Units, a.Unit)
+		}
+		if a.Spread != nil {
+			s.WriteString(" lanes")
 		}
 		for _, is := range []struct {
 			yes  bool
@@ -83,6 +86,12 @@ func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region)
 		case n.long && n.Form == Unrolled && r.Trip() > 0:
 			ways := n.Ways(p.copies(), p.trip(r))
 			fmt.Fprintf(s, ", %d steps an iteration", ways*n.Rounds(p.copies(), ways, p.trip(r)/ways))
+		}
+		if q := p.Workgroup.Of(r); q != nil {
+			fmt.Fprintf(s, " of %d steps", q.Stage)
+			for _, o := range q.Operands {
+				fmt.Fprintf(s, ", %s of axis %d", o.U.Op, o.Axis.Number)
+			}
 		}
 		s.WriteString("\n")
 		p.printSums(s, k, r)

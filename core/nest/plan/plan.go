@@ -42,6 +42,8 @@ type Band struct {
 	MultiPass *MultiPass
 	// Product is the layout of a product of packed operands, nil for none.
 	Product *Product
+	// Workgroup is the layout of a leaf with operands in the memory of a workgroup, nil for none.
+	Workgroup *Workgroup
 	// Transpose is the axis along which vectors are loaded if they are then transposed in registers, nil for none.
 	Transpose *Axis
 	// Turned: the lanes of vectors are rows whose steps run in order; as many steps as lanes are loaded and stored along the rows, as
@@ -128,6 +130,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		pl.planShortRows(p)
 	case !collects:
 		pl.planElements(p, around.copies())
+	case around == nil && pl.planWorkgroup(p):
 	default:
 		pl.planReduction(p)
 	}

@@ -112,6 +112,7 @@ const (
 	Along                              // vectorized
 	AlongUnknown                       // vectorized, with a trip count that is known at run time
 	AroundVectors                      // as they stand, around a vectorized loop that goes on in the same vectors
+	InStages                           // in stages, whose operands are in the memory of a workgroup
 )
 
 // Reduction is the plan of a reduction loop.
@@ -159,6 +160,10 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 		n.wanted, n.siblings = around.want[knobPartialSums], int64(max(len(around.Leaf.Loops()), 1))
 	}
 	pl.ReductionOf[r] = n
+	if around != nil && around.Workgroup.Of(r) != nil {
+		n.Form = InStages
+		return
+	}
 	pl.region(r, around)
 	if n.Form == Sequential && pl.goesOnInVectors(r) {
 		n.Form = AroundVectors

@@ -1,0 +1,226 @@
+package emit
+
+import (
+	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
+)
+
+// bindSpread binds an axis whose units are an iteration of each of some lanes to unit i of the current tile.
+func (im *emitter) bindSpread(d *env, a *tiling, i int64) {
+	s := a.Spread
+	at := a.base
+	at.off += s.First(i)
+	most := float64((s.Lanes - 1) * s.Together)
+	at = im.addLinear(at, linear{index: im.timesInt(im.laneAlong(s), s.Together), high: most}, 1)
+	d.vector = true
+	if a.Count%a.Tile() != 0 {
+		inside := im.Do(ir.Less, ir.Bool, im.valueOf(at, ir.I32), im.Int(ir.I32, a.Count))
+		if d.tail != nil {
+			inside = im.ALU(ir.And, ir.Bool, d.tail, inside)
+		}
+		d.tail = inside
+	}
+	a.bind(d, at)
+}
+
+// laneAlong is the position of each lane along an axis.
+func (im *emitter) laneAlong(s *plan.Spread) *ir.Value {
+	v := im.New(ir.Lane, ir.I32, im.Lanes, 0)
+	if s.Below > 1 {
+		v = im.Do(ir.Shr, ir.I32, v, im.log2(s.Below))
+	}
+	if s.Lanes*s.Below < int64(im.Lanes) {
+		v = im.Do(ir.And, ir.I32, v, im.Int(ir.I32, s.Lanes-1))
+	}
+	return v
+}
+
+// log2 is the number of bits by which a power of two shifts.
+func (im *emitter) log2(n int64) *ir.Value {
+	bits := int64(0)
+	for ; n > 1; n /= 2 {
+		bits++
+	}
+	return im.Int(ir.I32, bits)
+}
+
+// unrolledSteps is about how many products of a lane stand in an iteration of the loop over the steps of a stage.
+const unrolledSteps = 256
+
+// inStages emits a sum whose operands are staged, for the register tile of each lane.
+func (im *emitter) inStages(q *plan.StagedSum, copies []*env) {
+	in := q.Innermost()
+	values := im.firstSums(in, copies, 1, false)
+	full, rest := q.Steps/q.Stage, q.Steps%q.Stage
+	if full > 0 {
+		var s *sums
+		im.Builder.Loop(q.Loops[0].Label()+" stages", im.Int(ir.I64, full), func(l *ir.Loop) {
+			s = im.sumsFrom(l, in, copies, 1, values)
+			now := make([]*ir.Value, len(s.phis))
+			for i, phi := range s.phis {
+				now[i] = phi.V
+			}
+			for i, v := range im.stage(q, copies, linear{terms: []ir.Term{{V: l.Iter, Coef: q.Stage}}}, q.Stage, now) {
+				s.phis[i].Next = v
+			}
+		})
+		values = s.finals()
+	}
+	if rest > 0 {
+		values = im.stage(q, copies, linear{off: full * q.Stage}, rest, values)
+	}
+	im.combine(in, copies, 1, values, false, false)
+}
+
+// stage computes the operands of so many steps, from one on, into shared memory, and adds the steps to the values of accumulators.
+func (im *emitter) stage(q *plan.StagedSum, copies []*env, from linear, steps int64, values []*ir.Value) []*ir.Value {
+	im.Barrier()
+	for _, o := range q.Operands {
+		im.fillStaged(q, o, from, steps)
+	}
+	im.Barrier()
+	together := max(min(unrolledSteps/int64(len(copies)), steps), 1)
+	if n := steps / together; n > 1 {
+		var s *sums
+		im.Builder.Loop(q.Loops[0].Label()+" steps", im.Int(ir.I64, n), func(l *ir.Loop) {
+			s = im.sumsFrom(l, q.Innermost(), copies, 1, values)
+			for i := range together {
+				im.stagedStep(s, q, from, linear{terms: []ir.Term{{V: l.Iter, Coef: together}}, off: i})
+			}
+		})
+		values = s.finals()
+	} else {
+		together = 0
+	}
+	left := steps
+	if together > 0 {
+		left = steps % together
+	}
+	if left == 0 {
+		return values
+	}
+	// The loop of one iteration goes on with the same accumulators.
+	var s *sums
+	im.Builder.Loop(q.Loops[0].Label()+" steps", im.Int(ir.I64, 1), func(l *ir.Loop) {
+		s = im.sumsFrom(l, q.Innermost(), copies, 1, values)
+		for i := range left {
+			im.stagedStep(s, q, from, linear{off: steps - left + i})
+		}
+	})
+	return s.finals()
+}
+
+// stagedStep adds a step of a stage: the operands of the copies are read four at a time.
+func (im *emitter) stagedStep(s *sums, q *plan.StagedSum, from, step linear) {
+	w := im.at.Workgroup
+	outer := im.env
+	read := map[*plan.Staged][]*ir.Value{}
+	for _, o := range q.Operands {
+		sp := o.Axis.Spread
+		for i := int64(0); i < o.Axis.Units; i += sp.Together {
+			at := im.timesLinear(step, o.Row/4)
+			at.off += sp.First(i) / 4
+			v := im.LoadQuad(&ir.Place{Buf: o.Buf, Terms: at.terms, Off: at.off, Index: im.laneAlong(sp)}, im.Lanes)
+			for j := range sp.Together {
+				read[o] = append(read[o], im.New(ir.QuadPart, v.Kind, v.Lanes, uint64(j), v))
+			}
+		}
+	}
+	copies := s.copies
+	s.copies = inside(copies)
+	for i, d := range s.copies {
+		im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
+		row, column := int64(i)/w.Columns.Units, int64(i)%w.Columns.Units
+		for _, o := range q.Operands {
+			unit := column
+			if o.Axis == w.Rows {
+				unit = row
+			}
+			d.vals.set(o.U, read[o][unit])
+		}
+	}
+	im.env = outer
+	at, _ := s.copies[0].linear(q.Innermost().Rng)
+	s.step(0, at, nil, false)
+	s.copies = copies
+}
+
+// bindSteps binds the loops of a sum to a step.
+func (im *emitter) bindSteps(d *env, sum *plan.SumLoops, step linear) {
+	if len(sum.Loops) == 1 {
+		d.linears.set(sum.Loops[0].Rng, step)
+		return
+	}
+	at := im.valueOf(step, ir.I32)
+	for i := len(sum.Loops) - 1; i >= 0; i-- {
+		r, part := sum.Loops[i], at
+		if n := im.Int(ir.I32, r.Trip()); i > 0 {
+			part, at = im.Do(ir.Mod, ir.I32, at, n), im.Do(ir.Div, ir.I32, at, n)
+		}
+		if part.Lanes > 1 {
+			d.linears.set(r.Rng, linear{index: part, high: float64(r.Trip() - 1)})
+		} else {
+			d.linears.set(r.Rng, linear{terms: []ir.Term{{V: im.intCast(ir.I64, part), Coef: 1}}})
+		}
+	}
+}
+
+// fillStaged computes an operand for so many steps, from one on: each lane some of its elements.
+func (im *emitter) fillStaged(q *plan.StagedSum, o *plan.Staged, from linear, steps int64) {
+	a := im.at.at(o.Axis)
+	lanes, rows := int64(im.Lanes), a.Tile()
+	lane := func(below, n int64) linear {
+		return linear{index: im.laneAlong(&plan.Spread{Lanes: n, Below: below}), high: float64(n - 1)}
+	}
+	for i := int64(0); i*lanes < rows*q.Stage; i++ {
+		// The lane's row and step in the tile.
+		var row, step linear
+		var outside bool
+		fast, n := rows, q.Stage
+		if o.Along {
+			fast, n = n, fast
+		}
+		var x, y linear
+		if fast <= lanes {
+			below := min(lanes/fast, n)
+			x, y = lane(1, fast), lane(fast, below)
+			y.off = i * below
+			outside = fast*n < lanes
+		} else {
+			x, y = lane(1, lanes), linear{off: i * lanes / fast}
+			x.off = i * lanes % fast
+		}
+		if row, step = x, y; o.Along {
+			row, step = y, x
+		}
+		d := newEnv(im.at.around)
+		d.vector = true
+		at := im.addLinear(a.base, row, 1)
+		shut := func(l linear, count int64) {
+			inside := im.Do(ir.Less, ir.Bool, im.Splat(im.valueOf(l, ir.I32)), im.Int(ir.I32, count))
+			if d.tail != nil {
+				inside = im.ALU(ir.And, ir.Bool, d.tail, inside)
+			}
+			d.tail = inside
+		}
+		if a.Count%a.Tile() != 0 {
+			shut(at, a.Count)
+		}
+		if steps < q.Stage {
+			shut(step, steps)
+		}
+		if outside {
+			shut(linear{lane: 1}, fast*n)
+		}
+		a.bind(d, at)
+		im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
+		im.env = d
+		v := im.Splat(im.eval(o.U))
+		to := im.addLinear(im.timesLinear(step, o.Row), row, 1)
+		p := &ir.Place{Buf: o.Buf, Terms: to.terms, Off: to.off, Index: to.index}
+		if outside {
+			p.Gate = d.tail
+		}
+		im.Store(p, v)
+	}
+}

@@ -1,0 +1,279 @@
+package plan
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
+
+// On a GPU the lanes of a product are a rectangle of invocations, each with a register tile of rows and columns. What the sums of a
+// workgroup read of rows and of columns is computed once, for some steps at a time, into memory that its invocations share, and read
+// from there in vectors of four.
+
+// Workgroup is the layout of such a leaf.
+type Workgroup struct {
+	Rows, Columns *Axis
+	Sums          []*StagedSum
+}
+
+// StagedSum is a sum whose operands are staged, so many steps at a time.
+type StagedSum struct {
+	*SumLoops
+	Stage    int64
+	Operands []*Staged
+}
+
+// Staged is an operand of a sum in shared memory: an expression that depends on its rows, but not on its columns, or the other way round.
+type Staged struct {
+	U    *uop.UOp
+	Axis *Axis
+	Buf  *ir.Buffer
+	// Row is the number of elements from one step to the next.
+	Row int64
+	// Along: neighbouring lanes compute neighbouring steps, otherwise neighbouring iterations of the axis.
+	Along bool
+}
+
+// Of is the staged sum that begins with a loop, nil if there is none.
+func (q *Workgroup) Of(r *analysis.Region) *StagedSum {
+	if q == nil {
+		return nil
+	}
+	for _, s := range q.Sums {
+		if s.Loops[0] == r {
+			return s
+		}
+	}
+	return nil
+}
+
+const (
+	quad = 4 // elements that are read at once
+	// leastStaged is the least number of rows, of columns and of steps of a product whose operands are staged.
+	leastStaged = 12
+	// mostStage is the largest number of steps that are staged at a time.
+	mostStage = 16
+	// mostTile is the largest number of rows and of columns of a workgroup.
+	mostTile = 128
+	// mostCopied bounds the operations that follow a sum, in all copies of an invocation.
+	mostCopied = 1024
+)
+
+// rectangle is a candidate for the lanes and the registers of a workgroup.
+type rectangle struct{ high, wide, tall, across int64 } // lanes, then units of each
+
+func (r rectangle) rows() int64    { return r.high * r.tall }
+func (r rectangle) columns() int64 { return r.wide * r.across }
+func (r rectangle) lanes() int64   { return r.high * r.wide }
+
+// planWorkgroup lays a band out for a workgroup with staged operands, if that is faster than with lanes along one axis.
+func (pl *planner) planWorkgroup(p *Band) bool {
+	if !pl.m.Invocations || pl.m.Shared == 0 || pl.serial || p.want[knobRowAxis] == none {
+		return false
+	}
+	var sums []*SumLoops
+	results := 1
+	for _, r := range p.Leaf.Loops() {
+		s := seriesOf(r)
+		if s == nil || s.Steps < leastStaged {
+			return false
+		}
+		results = max(results, len(s.Innermost().Updates))
+		sums = append(sums, s)
+	}
+	if len(sums) == 0 {
+		return false
+	}
+	var best *Workgroup
+	var shape rectangle
+	cost := math.Inf(1)
+	for _, rows := range p.Axes {
+		for _, cols := range p.Axes {
+			if rows == cols || rows.Dynamic || cols.Dynamic || rows.Count < leastStaged || cols.Count < leastStaged || rows.ordered || cols.ordered ||
+				!p.want.allows(knobRowAxis, rows) || !p.want.allows(knobVectorAxis, cols) {
+				continue
+			}
+			q := &Workgroup{Rows: rows, Columns: cols}
+			if !pl.findStaged(p, q, sums) {
+				continue
+			}
+			r, c := pl.rectangleFor(p, q, int64(results))
+			if st := p.stores(); len(st) > 0 {
+				if s := pl.Slopes(cols.Region.Rng).Of(st[0].Src[0]); s.Irregular || s.Step != 1 {
+					c *= 1.1 // results are written apart
+				}
+			}
+			if c < cost {
+				best, shape, cost = q, r, c
+			}
+		}
+	}
+	if best == nil || !pl.reserveStaged(best, shape) {
+		return false
+	}
+	pl.Lanes, pl.Kernel.Lanes = int(shape.lanes()), int(shape.lanes())
+	rows, cols := best.Rows, best.Columns
+	rows.Vector, rows.Unit, rows.Units, rows.Spread = true, shape.high, shape.tall, &Spread{shape.high, shape.wide, min(shape.tall, quad)}
+	cols.Vector, cols.Unit, cols.Units, cols.Spread = true, shape.wide, shape.across, &Spread{shape.wide, 1, min(shape.across, quad)}
+	// The copies of a row are neighbours, and workgroups that follow one another have their rows in common.
+	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == cols })
+	p.Axes = append(p.Axes, rows, cols)
+	p.Workgroup = best
+	for _, a := range p.Axes[:len(p.Axes)-2] {
+		p.Levels = append(p.Levels, level{a, Walk})
+	}
+	p.Levels = append(p.Levels, level{rows, Tiles}, level{cols, Tiles})
+	return true
+}
+
+// findStaged finds the operands of sums that are staged. It reports whether all that the sums read is staged, or the same for all lanes.
+func (pl *planner) findStaged(p *Band, q *Workgroup, sums []*SumLoops) bool {
+	written := p.Leaf.Written(nil)
+	for _, s := range sums {
+		st := &StagedSum{SumLoops: s}
+		byRow, byColumn := pl.Slopes(q.Rows.Region.Rng), pl.Slopes(q.Columns.Region.Rng)
+		ok, rows, cols := true, false, false
+		known, seen := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}
+		var find func(u *uop.UOp)
+		find = func(u *uop.UOp) {
+			if seen[u] || !ok || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
+				return
+			}
+			seen[u] = true
+			row, col := byRow.Of(u).Depends, byColumn.Of(u).Depends
+			switch {
+			case !row && !col || pl.Affine(u):
+			case row != col && !readsLeaf(written, u, known) && len(analysis.LoadsIn(u, map[*uop.UOp]bool{})) > 0:
+				k := analysis.KindFor(u.DType).Register()
+				if ok = k == ir.F32 || k == ir.I32 || k == ir.U32; !ok {
+					return
+				}
+				rows, cols = rows || row, cols || col
+				a := q.Columns
+				if row {
+					a = q.Rows
+				}
+				st.Operands = append(st.Operands, &Staged{U: u, Axis: a, Along: pl.stagedAlong(u, a, s)})
+			case u.Op == uop.Load:
+				ok = false
+			default:
+				for _, src := range u.Src {
+					find(src)
+				}
+			}
+		}
+		for _, up := range s.Innermost().Updates {
+			if up.Op == 0 {
+				return false
+			}
+			for _, t := range up.Terms {
+				find(t)
+			}
+		}
+		if !ok || !rows || !cols {
+			return false
+		}
+		q.Sums = append(q.Sums, st)
+	}
+	return true
+}
+
+// stagedAlong reports whether it costs less to load an operand along the sum than across.
+func (pl *planner) stagedAlong(u *uop.UOp, a *Axis, s *SumLoops) bool {
+	cost := func(rng *uop.UOp) float64 {
+		by, sum := pl.Slopes(rng), 0.0
+		for _, l := range analysis.LoadsIn(u, map[*uop.UOp]bool{}) {
+			sum += costOf(by.Of(l.Src[0]), l)
+		}
+		return sum
+	}
+	return cost(s.Innermost().Rng) < cost(a.Region.Rng)
+}
+
+// rectangleFor is the fastest of the rectangles for a band, with its cost. An invocation reads the elements of its rows and columns from
+// shared memory in each step, a workgroup those of its rows and columns from memory; a GPU needs enough workgroups, and what is beyond the
+// edges is computed in vain.
+func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rectangle, cost float64) {
+	const (
+		fromShared = 4  // of a quad, in units of a product
+		fromMemory = 10 // of an element
+		small      = 3  // workgroups of few lanes hide as much latency as one of many
+	)
+	others := float64(1)
+	for _, a := range p.Axes {
+		if a != q.Rows && a != q.Columns {
+			others *= float64(max(a.Count, 1))
+		}
+	}
+	after := max(pl.Weight(p.Leaf), 1)
+	cost = math.Inf(1)
+	for _, lanes := range []int64{64, pl.m.Group} {
+		for high := int64(1); high <= lanes; high *= 2 {
+			for _, tall := range []int64{4, 8} {
+				for _, across := range []int64{4, 8} {
+					r := rectangle{high, lanes / high, tall, across}
+					if r.rows() > mostTile || r.columns() > mostTile || tall*across*results > 64 || tall*across*after > max(mostCopied, 16*after) ||
+						p.want[knobTileRows] != open && p.want[knobTileRows] != tall || p.want[knobTileVectors] != open && p.want[knobTileVectors] != across {
+						continue
+					}
+					down, along := (q.Rows.Count+r.rows()-1)/r.rows(), (q.Columns.Count+r.columns()-1)/r.columns()
+					groups := others * float64(down*along)
+					vain := float64(down*r.rows()*along*r.columns()) / float64(q.Rows.Count*q.Columns.Count)
+					c := vain * (1 + fromShared*float64(tall+across)/float64(quad*tall*across) + fromMemory*(1/float64(r.rows())+1/float64(r.columns())))
+					if lanes < pl.m.Group {
+						groups /= small
+					}
+					// Work that does not fill the GPU takes as long as if it did.
+					c *= max(float64(pl.m.Workgroups/2)/groups, 1)
+					if c < cost {
+						best, cost = r, c
+					}
+				}
+			}
+		}
+	}
+	return best, cost
+}
+
+// reserveStaged gives the operands shared memory, for as many steps as there is room for. Sums follow one another in the same memory.
+func (pl *planner) reserveStaged(q *Workgroup, r rectangle) bool {
+	row := func(o *Staged) int64 {
+		n := r.columns()
+		if o.Axis == q.Rows {
+			n = r.rows()
+		}
+		if o.Along {
+			n += quad // neighbouring steps lie in other banks
+		}
+		return n
+	}
+	var bufs []*ir.Buffer
+	for _, s := range q.Sums {
+		all := int64(0)
+		for _, o := range s.Operands {
+			all += row(o) * 4
+		}
+		for s.Stage = min(mostStage, int64(1)<<bits.Len64(uint64(s.Steps-1))); s.Stage > 1 && s.Stage*all > pl.m.Shared; s.Stage /= 2 {
+		}
+		if s.Stage < quad {
+			return false
+		}
+		free := slices.Clone(bufs)
+		for _, o := range s.Operands {
+			o.Row = row(o)
+			k, quads := analysis.KindFor(o.U.DType).Register(), o.Row*s.Stage/quad
+			if i := slices.IndexFunc(free, func(b *ir.Buffer) bool { return b.Kind == k && b.Size >= quad*quads }); i >= 0 {
+				o.Buf = free[i]
+				free = slices.Delete(free, i, i+1)
+				continue
+			}
+			o.Buf = pl.Memory.NewShared(k, quads)
+			bufs = append(bufs, o.Buf)
+		}
+	}
+	return pl.Memory.Shared <= pl.m.Shared
+}
