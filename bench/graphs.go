@@ -9,6 +9,7 @@ import (
 	"polygrad/core/gradient"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
+	"polygrad/core/transform"
 	"polygrad/core/uop"
 	"polygrad/exec"
 )
@@ -20,7 +21,7 @@ type Workload struct {
 }
 
 // Workloads are what is measured, from small to large.
-var Workloads = []Workload{{"vecadd", vecadd}, {"softmax", softmax}, {"matmul", matmul}, {"mlp", mlp}, {"gpt", gpt}}
+var Workloads = []Workload{{"vecadd", vecadd}, {"softmax", softmax}, {"matmul", matmul}, {"mlp", mlp}, {"gpt", gpt}, {"remat", remat}}
 
 // Graph builds requests on buffers.
 type Graph struct {
@@ -143,4 +144,35 @@ func gpt(g *Graph) []*uop.UOp {
 	h := must(tensor.Add(must(tensor.Embedding(param(vocabulary, dim), x)), must(tensor.Embedding(param(length, dim), place))))
 	h = norm(block(block(h)))
 	return lossAndGradients(linear(h, vocabulary, dim), y, params)
+}
+
+// remat is the gradients of four transformer layers, each of which computes its values again in the backward pass.
+func remat(g *Graph) []*uop.UOp {
+	const batch, length, dim, heads, size = 8, 128, 128, 4, 32
+	mask := must(tensor.Triu(must(tensor.Full(g.Graph, uop.ShapeOf(length, length), uop.Float(-1e9), uop.Float32)), 1))
+	block := func(x, qkv, o, up, down *uop.UOp) *uop.UOp {
+		z := must(tensor.Reshape(must(tensor.MatMul(x, qkv)), uop.ShapeOf(batch, length, 3, heads, size)))
+		var parts [3]*uop.UOp
+		for i, part := range must(tensor.Split(z, []int64{1, 1, 1}, 2)) {
+			parts[i] = must(tensor.Permute(must(tensor.Reshape(part, uop.ShapeOf(batch, length, heads, size))), 0, 2, 1, 3))
+		}
+		scores := times(must(tensor.MatMul(parts[0], must(tensor.Transpose(parts[1], -2, -1)))), 1/math.Sqrt(size))
+		weights := must(tensor.Softmax(must(tensor.Add(scores, mask)), -1))
+		mixed := must(tensor.Reshape(must(tensor.Transpose(must(tensor.MatMul(weights, parts[2])), 1, 2)), uop.ShapeOf(batch, length, dim)))
+		x = must(tensor.Add(x, must(tensor.MatMul(mixed, o))))
+		return must(tensor.Add(x, must(tensor.MatMul(must(tensor.Tanh(must(tensor.MatMul(x, up)))), down))))
+	}
+	x := g.float(batch, length, dim)
+	var params []*uop.UOp
+	for range 4 {
+		args := []*uop.UOp{x, g.float(dim, 3*dim), g.float(dim, dim), g.float(dim, 4*dim), g.float(4*dim, dim)}
+		params = append(params, args[1:]...)
+		inputs := make([]*uop.UOp, len(args))
+		for i, a := range args {
+			inputs[i] = transform.Placeholder(a, a.DType, a.Shape())
+		}
+		out := block(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4])
+		x = must(transform.Checkpoint(transform.Func{Inputs: inputs, Outputs: []*uop.UOp{out}}, "", args))[0]
+	}
+	return must(gradient.Of(must(tensor.Mean(must(tensor.Mul(x, x)), nil, false)), params, nil))
 }

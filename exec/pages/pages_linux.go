@@ -25,10 +25,15 @@ func Reserve(hint, n uintptr) (uintptr, error) {
 		p = trimmed(p, n)
 	}
 	if huge {
-		// Advice only.
-		_, _, _ = unix.Syscall(unix.SYS_MADVISE, p, n, unix.MADV_HUGEPAGE)
+		Enlarge(p, n)
 	}
 	return p, nil
+}
+
+// Enlarge gives memory, Go's included, huge pages where it is touched from now on.
+func Enlarge(addr, n uintptr) {
+	// Advice only.
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, addr, n, unix.MADV_HUGEPAGE)
 }
 
 // trimmed keeps n bytes, aligned to hugePage, of a mapping that is larger by hugePage.

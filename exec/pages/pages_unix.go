@@ -40,5 +40,8 @@ func Discard(addr, n uintptr) {
 	_ = unix.Madvise(b, unix.MADV_DONTNEED)
 }
 
+// Enlarge does nothing: the size of pages is the system's.
+func Enlarge(_, _ uintptr) {}
+
 // installed is unknown: the system refuses what it does not have.
 func installed() uintptr { return 0 }
