@@ -288,7 +288,8 @@ func (m *divmod) factorRemainder(all []*uop.UOp) *uop.UOp {
 }
 
 // RejoinQuotients finds quotients and remainders that make a whole although the remainder has lost multiples of the divisor:
-// (x//c)*c + y%c is x if x-y is a multiple of c. tinygrad leaves them.
+// (x//c)*c + y%c is x if x-y is a multiple of c, and y%c - (x//c)*c is c-1-x if x+y+1 is one, as in what is read backwards. tinygrad
+// leaves them.
 var RejoinQuotients = &rewrite.Table{Name: "rejoin quotients", Rules: []*rewrite.Rule{{
 	Name: "(x//c)*c*k + y%c*k", Ops: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if !u.DType.IsIndex() || !u.HasOp(uop.Ops(uop.Idiv)) || !u.HasOp(uop.Ops(uop.Mod)) {
@@ -303,15 +304,22 @@ var RejoinQuotients = &rewrite.Table{Name: "rejoin quotients", Rules: []*rewrite
 			x, c := quotient.Src[0], quotient.Src[1].ConstVal()
 			for j, b := range terms {
 				rest, k := factored(b)
-				if rest.Op != uop.Mod || rest.Src[1] != quotient.Src[1] || c.Sign() <= 0 || !k.Mul(c).Eq(ck) {
+				if rest.Op != uop.Mod || rest.Src[1] != quotient.Src[1] || c.Sign() <= 0 {
 					continue
 				}
-				y := rest.Src[0]
-				if x.Vmin().Sign() >= 0 && y.Vmin().Sign() >= 0 && congruent(x, y, c) {
-					others := slices.Clone(terms)
-					others[i] = scaled(k, x)
-					return uop.SumOf(slices.Delete(others, j, j+1)...)
+				y, others := rest.Src[0], slices.Clone(terms)
+				if x.Vmin().Sign() < 0 || y.Vmin().Sign() < 0 {
+					continue
 				}
+				switch kc := k.Mul(c); {
+				case kc.Eq(ck) && congruent(x, y, one.Neg(), zero, c):
+					others[i], others = scaled(k, x), slices.Delete(others, j, j+1)
+				case kc.Eq(ck.Neg()) && congruent(x, y, one, one, c):
+					others[i], others[j] = scaled(k.Neg(), x), constant(x, kc.Sub(k))
+				default:
+					continue
+				}
+				return uop.SumOf(others...)
 			}
 		}
 		return nil
@@ -369,9 +377,9 @@ func exactMultiple(condition *uop.UOp) (rest, quotient *uop.UOp) {
 	return rest, quotient
 }
 
-// congruent reports whether x and y certainly differ by a multiple of c.
-func congruent(x, y *uop.UOp, c uop.Const) bool {
-	factors := map[*uop.UOp]uop.Const{}
+// congruent reports whether x + sign*y + more is certainly a multiple of c.
+func congruent(x, y *uop.UOp, sign, more, c uop.Const) bool {
+	factors := map[*uop.UOp]uop.Const{nil: more}
 	add := func(sum *uop.UOp, sign uop.Const) {
 		for _, t := range sum.SplitUOp(uop.Add) {
 			bare, f := factored(t)
@@ -386,7 +394,7 @@ func congruent(x, y *uop.UOp, c uop.Const) bool {
 		}
 	}
 	add(x, one)
-	add(y, one.Neg())
+	add(y, sign)
 	for _, f := range factors {
 		if f.FloorMod(c).Sign() != 0 {
 			return false

@@ -20,12 +20,25 @@ func TestQuotientsAndRemaindersJoinAgain(t *testing.T) {
 			t.Errorf("%d x %d by %d: %v, expected %v", c.rows, c.columns, c.by, got, want)
 		}
 	}
+	// What is read backwards.
+	for _, c := range []struct{ n, last, by int64 }{{499, 499, 25}, {501, 500, 20}, {64, 63, 8}} {
+		g := NewGraph()
+		r := g.Range(uop.N(c.n), uop.AxisLoop, 0)
+		by := r.IntLike(c.by)
+		from := Simplify(r.IntLike(c.last).Sub(r))
+		index := Simplify(from.Idiv(by).Mul(by)).Add(Simplify(from.Mod(by))).Add(r.Mul(r.IntLike(1000)))
+		got := Simplify(rewrite.Graph(index, RejoinQuotients, nil))
+		if want := Simplify(from.Add(r.Mul(r.IntLike(1000)))); got != want {
+			t.Errorf("%+v: %v became %v, expected %v", c, index, got, want)
+		}
+	}
 	g := NewGraph()
 	r, k := g.Range(uop.N(7), uop.AxisLoop, 0), g.Range(uop.N(9), uop.AxisLoop, 1)
 	four := r.IntLike(4)
 	for _, u := range []*uop.UOp{
 		r.Mul(r.IntLike(9)).Add(k).Idiv(four).Mul(four).Add(k.Mod(four)), // another remainder
 		r.Idiv(four).Mul(r.IntLike(8)).Add(r.Mod(four)),                  // another factor
+		r.Idiv(four).Mul(r.IntLike(-4)).Add(r.Mod(four)),                 // another direction
 	} {
 		if got := rewrite.Graph(u, RejoinQuotients, nil); got != u {
 			t.Errorf("%v became %v", u, got)

@@ -18,9 +18,12 @@ func (z complexPlanes) both(f func(*uop.UOp) *uop.UOp) complexPlanes {
 	return complexPlanes{f(z.re), f(z.im)}
 }
 
-// times is the complex product with w, which has both planes.
+// times is the complex product with w.
 func (z complexPlanes) times(w complexPlanes) complexPlanes {
-	if z.im == nil {
+	switch {
+	case w.im == nil:
+		return z.both(func(u *uop.UOp) *uop.UOp { return mul(u, w.re) })
+	case z.im == nil:
 		return complexPlanes{mul(z.re, w.re), mul(z.re, w.im)}
 	}
 	return complexPlanes{sub(mul(z.re, w.re), mul(z.im, w.im)), add(mul(z.re, w.im), mul(z.im, w.re))}
@@ -43,12 +46,12 @@ func (z complexPlanes) conjugate() complexPlanes {
 const (
 	// largestRadix is the largest DFT that is one product with a matrix. Prime factors above it take the transform by chirps.
 	largestRadix = 64
-	// passWork is what storing and reading the elements of a pass costs, in terms of a sum.
-	passWork = 40
+	// passWork is what storing and reading the elements of a pass costs, in pairs of terms of a sum.
+	passWork = 20
 )
 
 // radices are the factors of n with the least work, in the order of the passes; nil if a prime factor is too large. A pass of radix r
-// sums r terms for each element.
+// sums pairs of r terms for each element.
 func radices(n int64) []int64 {
 	least := map[int64]int64{1: 0}
 	first := map[int64]int64{}
@@ -62,8 +65,8 @@ func radices(n int64) []int64 {
 			if n%r != 0 {
 				continue
 			}
-			if rest := work(n / r); rest < math.MaxInt64 && rest+r+passWork < best {
-				best, first[n] = rest+r+passWork, r
+			if rest := work(n / r); rest < math.MaxInt64 && rest+pairs(r)+passWork < best {
+				best, first[n] = rest+pairs(r)+passWork, r
 			}
 		}
 		least[n] = best
@@ -78,6 +81,9 @@ func radices(n int64) []int64 {
 	}
 	return out
 }
+
+// pairs is how many pairs of j and r-j there are for j from 1 to below r.
+func pairs(r int64) int64 { return (r - 1) / 2 }
 
 // table is a pair of constant planes that is made once in a graph.
 func table(g *uop.Graph, name string, make func() complexPlanes) complexPlanes {
@@ -147,7 +153,9 @@ func transformed(z complexPlanes, batch, n, beside int64) complexPlanes {
 	for _, r := range rs {
 		m := left / r
 		x := z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, r, 1, m, done*beside)) })
-		y := x.times(rootsOf(g, r, dt)).both(func(u *uop.UOp) *uop.UOp { return permute(sum(u, []int{1}, false), []int{0, 2, 1, 3}) })
+		y := x.digits(r).both(func(u *uop.UOp) *uop.UOp {
+			return permute(reshape(u, uop.ShapeOf(batch, r, m, done*beside)), []int{0, 2, 1, 3})
+		})
 		if m > 1 {
 			y = y.times(twiddles(g, m, r, left, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, m, r, 1)) }))
 		}
@@ -157,12 +165,47 @@ func transformed(z complexPlanes, batch, n, beside int64) complexPlanes {
 	return z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, n, beside)) })
 }
 
-// rootsOf are e^(-2πi j k/r) for the places j and k of the second and the third of five axes.
+// digits is the DFT of length r along the second of five axes, of which the third is that of the results. As the roots of j and r-j are
+// conjugates, cosines multiply sums of two elements and sines their differences, which halves the terms.
+func (z complexPlanes) digits(r int64) complexPlanes {
+	g, dt, n := z.re.Graph(), z.re.DType, pairs(r)
+	part := func(from, to int64) complexPlanes {
+		return z.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(from), uop.N(to)) })
+	}
+	y := part(0, 1)
+	if r%2 == 0 { // the middle is its own partner
+		signs := g.Made(fmt.Sprint("signs ", r, dt), func() *uop.UOp {
+			odd := mod(steps(g, r, 1, 1, 1, r, 1, 1), 2)
+			return cast(sub(1, mul(odd, 2)), dt).ContiguousOp()
+		})
+		middle := part(n+1, n+2).times(complexPlanes{re: signs})
+		y.re = add(y.re, middle.re)
+		if y.im != nil {
+			y.im = add(y.im, middle.im)
+		}
+	}
+	if n == 0 {
+		return y
+	}
+	w, front, back := rootsOf(g, r, dt), part(1, n+1), part(r-n, r).both(func(u *uop.UOp) *uop.UOp { return flip(u, 1) })
+	re, im := mul(add(front.re, back.re), w.re), mul(sub(front.re, back.re), w.im)
+	if z.im != nil {
+		re = sub(re, mul(sub(front.im, back.im), w.im))
+		im = add(mul(add(front.im, back.im), w.re), im)
+	}
+	re, im = sum(re, []int{1}, true), sum(im, []int{1}, true)
+	if y.im != nil {
+		im = add(im, y.im)
+	}
+	return complexPlanes{add(re, y.re), im}
+}
+
+// rootsOf are e^(-2πi j k/r) for the places j of pairs and k of the second and the third of five axes.
 func rootsOf(g *uop.Graph, r int64, dt *uop.DType) complexPlanes {
 	return table(g, fmt.Sprint("roots ", r, dt), func() complexPlanes {
-		digits := steps(g, r, 1, r, 1)
-		roots := unitRoots(mod(mul(digits, transpose(digits, 0, 1)), int(r)), r, dt)
-		return roots.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, r, r, 1, 1)) })
+		n := pairs(r)
+		j, k := add(steps(g, n, 1, n, 1), 1), steps(g, r, 1, 1, r)
+		return unitRoots(mod(mul(j, k), int(r)), r, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, n, r, 1, 1)) })
 	})
 }
 
