@@ -35,9 +35,8 @@ func LARS(param, grad, lr, buffer *uop.UOp, o LARSOptions) (newParam, newBuffer 
 		needState("buffer", param, buffer)
 	}
 	if o.Trust != 0 {
-		rp, rg := norm2(p), norm2(g)
-		r := div(mul(o.Trust, rp), add(rg, mul(o.WeightDecay, rp)))
-		rate = mul(rate, where(bitAnd(gt(rp, 0), gt(rg, 0)), r, 1.0))
+		rp := norm2(p)
+		rate = mul(rate, trustRatio(rp, norm2(g), o.Trust, mul(o.WeightDecay, rp)))
 	}
 	if o.WeightDecay != 0 && !o.DecoupledDecay {
 		g = add(g, mul(p, o.WeightDecay))
@@ -46,13 +45,9 @@ func LARS(param, grad, lr, buffer *uop.UOp, o LARSOptions) (newParam, newBuffer 
 		g = mul(g, rate)
 	}
 	if o.Momentum != 0 {
-		newBuffer = add(mul(cast(buffer, p.DType), o.Momentum), g)
-		if o.Nesterov {
-			g = add(mul(newBuffer, o.Momentum), g)
-		} else {
-			g = newBuffer
-		}
-		newBuffer = cast(newBuffer, buffer.DType)
+		u := &updating{g: g, own: []*uop.UOp{cast(buffer, p.DType)}, settings: map[string]any{"decay": o.Momentum, "nesterov": o.Nesterov}}
+		g = momentum(u)
+		newBuffer = cast(u.own[0], buffer.DType)
 	}
 	if len(o.Coefficients) > 0 {
 		g = orthogonal(g, o.Steps, o.Coefficients)
@@ -112,34 +107,27 @@ func LAMB(param, grad, lr, m, v, power1, power2 *uop.UOp, o LAMBOptions) (newPar
 	}
 	needNonNegative("eps", o.Eps)
 	needNonNegative("weight_decay", o.WeightDecay)
-	correct := func(arg string, power *uop.UOp) *uop.UOp {
-		needOne(arg, param, power)
-		return cast(div(1.0, sub(1, reshape(power, uop.Shape{}))), p.DType)
-	}
-	c1, c2 := correct("b1_t", power1), correct("b2_t", power2)
+	needOne("b1_t", param, power1)
+	needOne("b2_t", param, power2)
 	if o.WeightDecay != 0 && o.CoupledDecay {
 		g = add(g, mul(p, o.WeightDecay))
 	}
-	m1 := add(mul(cast(m, p.DType), o.Beta1), mul(g, 1-o.Beta1))
-	v1 := add(mul(cast(v, p.DType), o.Beta2), mul(square(g), 1-o.Beta2))
-	first, root := mul(m1, c1), add(sqrt(mul(v1, c2)), o.Eps)
-	decay := o.WeightDecay != 0 && !o.CoupledDecay
-	switch {
+	u := &updating{
+		g: g, own: []*uop.UOp{cast(m, p.DType), cast(v, p.DType)},
+		settings: map[string]any{"b1": o.Beta1, "b2": o.Beta2, "eps": o.Eps},
+		powers:   map[string]*uop.UOp{"b1": reshape(power1, uop.Shape{}), "b2": reshape(power2, uop.Shape{})},
+	}
+	step := adam(u)
+	switch decay := o.WeightDecay != 0 && !o.CoupledDecay; {
 	case !o.Adam:
-		step := div(first, root)
 		if decay {
 			step = add(step, mul(p, o.WeightDecay))
 		}
-		rp, rs := norm2(p), norm2(step)
-		ratio := where(bitAnd(gt(rp, 0), gt(rs, 0)), div(rp, rs), 1.0)
-		p = sub(p, mul(mul(rate, ratio), step))
-	default:
-		if decay {
-			p = mul(p, sub(1, mul(rate, o.WeightDecay)))
-		}
-		p = sub(p, div(mul(rate, first), root))
+		rate = mul(rate, trustRatio(norm2(p), norm2(step), 1.0, 0.0))
+	case decay:
+		p = mul(p, sub(1, mul(rate, o.WeightDecay)))
 	}
-	return cast(p, param.DType), cast(m1, m.DType), cast(v1, v.DType), nil
+	return cast(sub(p, mul(rate, step)), param.DType), cast(u.own[0], m.DType), cast(u.own[1], v.DType), nil
 }
 
 // stepOperands checks the operands of an optimizer step and casts them to at least float32; the rate is a scalar.

@@ -86,6 +86,9 @@ func Callable() []*Op {
 			}
 		}
 	}
+	for i := range rules {
+		all = append(all, &rules[i])
+	}
 	return all
 }
 

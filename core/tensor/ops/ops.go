@@ -155,6 +155,9 @@ var byName = sync.OnceValue(func() map[string]*Op {
 			m[module.Ops[i].Name] = &module.Ops[i]
 		}
 	}
+	for i := range rules {
+		m[rules[i].Name] = &rules[i]
+	}
 	return m
 })
 

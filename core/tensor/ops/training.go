@@ -81,6 +81,23 @@ with adam the ratio is left out.`, tensor.LAMBOptions{}),
 		"Adam with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101).\nThe step of Adam, and p -= lr * weight_decay * p.", tensor.LAMBOptions{Adam: true}),
 }
 
+// rules are operations for transformations of gradients: optim.scale_by_adam and the others of tensor.UpdateRules. They take a gradient, the
+// parameter and the number of steps (where a rule needs them) and the state of the parameter; results are the step and the new state.
+var rules = func() []Op {
+	var all []Op
+	for i := range tensor.UpdateRules {
+		r := &tensor.UpdateRules[i]
+		all = append(all, describe(Method, "optim."+r.Name, "param tensor?, count tensor?, state tensors, "+r.Params, r.Doc, func(a *Args) ([]*uop.UOp, error) {
+			settings := map[string]any{}
+			for i, p := range a.op.Params {
+				settings[p.Name] = a.values[i]
+			}
+			return r.Update(a.X, a.tensor("param"), a.tensor("count"), get[[]*uop.UOp](a, "state"), settings)
+		}))
+	}
+	return all
+}()
+
 // clipNorm is clip_grad_norm_ without its parameters: it makes gradients of gradients.
 var clipNorm = describe(Joiner, "clip_grad_norm", "max_norm float, norm_type float = 2", "The norm of tensors as one vector, then the tensors times min(1, max_norm / (norm + 1e-6)).",
 	func(a *Args) ([]*uop.UOp, error) {

@@ -3,6 +3,8 @@
 
 const { consumes, numpy: np, tree, Array: JaxArray } = require('../jax/index.js')
 const { show } = require('../arguments.js')
+const { operation, call } = require('../call.js')
+const { lifted } = require('../jax/call.js')
 
 const map = tree.map
 const isObject = (value) => typeof value === 'object' && value !== null
@@ -66,6 +68,14 @@ const l2Loss = consumes((predictions, targets) => squaredError(predictions, targ
 
 // Transformations
 
+/** What a rule of the library (tensor.UpdateRules) makes of updates and of states like them: new updates, then new states. */
+const byRule = lifted((name, updates, count, states, values) => {
+  const [leaves, structure] = tree.flatten(updates)
+  const own = states.map((state) => tree.leaves(state))
+  const found = leaves.map((g, i) => call(operation(`optim.${name}`), g, [null, count, own.map((s) => s[i]), ...values]))
+  return [...states, null].map((_, k) => tree.unflatten(structure, found.map((results) => results[k])))
+})
+
 const initEmptyState = consumes(() => [])
 
 const identity = () => transformation(initEmptyState, (updates, state) => [updates, state])
@@ -101,10 +111,9 @@ function scaleByLearningRate (learningRate, flipSign = true) {
 function trace (options = {}) {
   const { decay, nesterov } = settings('trace', options, { decay: 0.9, nesterov: false, accumulatorDtype: undefined })
   const { accumulatorDtype } = options
-  const added = (updates, traces) => map((u, t) => u.add(t.mul(decay)), updates, traces)
   return transformation((params) => ({ trace: treeZerosLike(params, accumulatorDtype) }), (updates, state) => {
-    const found = added(updates, state.trace)
-    return [nesterov ? added(updates, found) : found, { trace: found }]
+    const [found, sums] = byRule('trace', updates, null, [state.trace], [decay, nesterov])
+    return [found, { trace: sums }]
   })
 }
 
@@ -113,16 +122,9 @@ const ADAM = { b1: 0.9, b2: 0.999, eps: 1e-8, epsRoot: 0, nesterov: false }
 function scaleByAdam (options = {}) {
   const { b1, b2, eps, epsRoot, nesterov } = settings('scaleByAdam', options, ADAM)
   return transformation((params) => ({ count: zeroCount(), mu: treeZerosLike(params), nu: treeZerosLike(params) }), (updates, state) => {
-    const mu = treeUpdateMoment(updates, state.mu, b1, 1)
-    const nu = treeUpdateMoment(updates, state.nu, b2, 2)
     const count = next(state.count)
-    let first = treeBiasCorrection(mu, b1, count)
-    if (nesterov) {
-      const [ahead, now] = [treeBiasCorrection(mu, b1, next(count)), treeBiasCorrection(updates, b1, count)]
-      first = map((m, g) => m.mul(b1).add(g.mul(1 - b1)), ahead, now)
-    }
-    const second = treeBiasCorrection(nu, b2, count)
-    return [map((m, v) => m.div(np.sqrt(v.add(epsRoot)).add(eps)), first, second), { count, mu, nu }]
+    const [found, mu, nu] = byRule('scale_by_adam', updates, count, [state.mu, state.nu], [b1, b2, eps, epsRoot, nesterov])
+    return [found, { count, mu, nu }]
   })
 }
 

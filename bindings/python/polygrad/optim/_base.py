@@ -12,6 +12,16 @@ from polygrad.numpy._arrays import array
 from polygrad.optim import tree
 from polygrad.tensor import Tensor
 
+# fmt: off
+__all__ = [
+    "EmptyState", "GradientTransformation", "GradientTransformationExtraArgs", "Schedule",
+    "apply_updates", "global_norm", "identity", "incremental_update", "init_empty_state",
+    "periodic_update", "safe_increment", "safe_int32_increment", "safe_norm",
+    "safe_root_mean_squares", "scale_gradient", "set_to_zero", "stateless",
+    "stateless_with_tree_map", "with_extra_args_support",
+]
+# fmt: on
+
 Tree = Any
 #: The size of a step by the number of steps before it.
 Schedule = Callable[[Any], Any]
@@ -186,66 +196,6 @@ class Step:
         if not nesterov:
             return self.debias(moment, decay)
         return self.debias(moment, decay, 1) * decay + self.debias(g, decay) * (1 - decay)
-
-
-def zeros(dtype: Any = None) -> Callable[[Tensor], Tensor]:
-    """Return what makes zeros like a parameter."""
-    return lambda p: tree.zeros_like(p, dtype)
-
-
-def full(value: Any) -> Callable[[Tensor], Tensor]:
-    """Return what makes tensors of one value like a parameter."""
-    return lambda p: tree.full_like(p, value)
-
-
-def by_leaf(
-    state_type: Any,
-    slots: dict[str, Callable[[Tensor], Any]],
-    rule: Callable[..., tuple[Any, ...]],
-    count: str | None = "count",
-    params_for: str | None = None,
-) -> GradientTransformation:
-    """Return a transformation with some tensors for each parameter, and a count.
-
-    slots are the fields of the state with what makes them of a parameter. rule(step, g, p, *slots)
-    returns the update of one parameter and its slots after the step, which keep their types.
-    count is the field of the number of steps. params_for names a transformation whose update needs
-    the parameters.
-    """
-
-    def init(params: Tree) -> Tree:
-        made = {name: tree.map(begin, params) for name, begin in slots.items()}
-        return state_type(**made, **({count: zero()} if count else {}))
-
-    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
-        if params_for is not None:
-            need_params(params_for, params)
-        after = safe_increment(getattr(state, count)) if count else zero()
-        step = Step(after)
-
-        def one(g: Tensor, p: Tensor | None, *own: Any) -> tuple[Any, ...]:
-            new, *kept = rule(step, g, p, *own)
-            return (new, *(tree.map(_as, k, o) for k, o in zip(kept, own)))
-
-        own = [getattr(state, name) for name in slots]
-        given = tree.map(lambda _: None, updates) if params is None else params
-        found = tree.map(lambda g, *rest: _Parts(one(g, *rest)), updates, given, *own)
-        made = {n: tree.map(lambda f, i=i: f.of[i], found) for i, n in enumerate(slots, 1)}
-        new = tree.map(lambda f: f.of[0], found)
-        return new, state_type(**made, **({count: after} if count else {}))
-
-    return transformation(init, update)
-
-
-def _as(new: Tensor, old: Tensor) -> Tensor:
-    return new if new.dtype == old.dtype else new.cast(old.dtype)
-
-
-class _Parts:
-    """The results for one parameter: a leaf."""
-
-    def __init__(self, of: tuple[Any, ...]) -> None:
-        self.of = of
 
 
 def apply_updates(params: Tree, updates: Tree) -> Tree:

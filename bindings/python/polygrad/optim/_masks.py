@@ -19,6 +19,13 @@ from polygrad.optim._base import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
+# fmt: off
+__all__ = [
+    "MaskedNode", "MaskedState", "MultiTransformState", "PartitionState", "freeze", "masked",
+    "multi_transform", "partition", "selective_transform",
+]
+# fmt: on
+
 
 class MaskedState(NamedTuple):
     """The state of the transformation of some parameters."""

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
     from polygrad.optim._base import Schedule
 
+# fmt: off
+__all__ = [
+    "constant_schedule", "cosine_decay_schedule", "cosine_onecycle_schedule", "exponential_decay",
+    "join_schedules", "linear_onecycle_schedule", "linear_schedule",
+    "piecewise_constant_schedule", "piecewise_interpolate_schedule", "polynomial_schedule",
+    "sgdr_schedule", "warmup_constant_schedule", "warmup_cosine_decay_schedule",
+    "warmup_exponential_decay_schedule",
+]
+# fmt: on
+
 
 def constant_schedule(value: Any) -> Schedule:
     """Return a schedule of one value."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable
 
 from polygrad import lax
 from polygrad._library import ArgumentError
@@ -15,10 +14,7 @@ from polygrad.optim._base import (
     EmptyState,
     GradientTransformation,
     GradientTransformationExtraArgs,
-    Step,
     Tree,
-    by_leaf,
-    full,
     identity,
     init_empty_state,
     need_params,
@@ -30,566 +26,32 @@ from polygrad.optim._base import (
     stateless_with_tree_map,
     transformation,
     zero,
-    zeros,
 )
 from polygrad.optim._masks import masked
-from polygrad.optim.tree import averaged
+from polygrad.optim._states import (
+    AddNoiseState,
+    ApplyEvery,
+    ScaleByLBFGSState,
+    ScaleByOptimisticGradientState,
+    ScaleByScheduleState,
+    WeightDecaySchedule,
+    ZeroNansState,
+)
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from polygrad.optim._base import Schedule
 
-
-class ScaleByRssState(NamedTuple):
-    """The sums of squares."""
-
-    sum_of_squares: Tree
-
-
-class ScaleByRmsState(NamedTuple):
-    """The averages of squares."""
-
-    nu: Tree
-
-
-class ScaleByRmsWithCountState(NamedTuple):
-    """The number of steps and the averages of squares."""
-
-    count: Tensor  # type: ignore[assignment]
-    nu: Tree
-
-
-class ScaleByRStdDevState(NamedTuple):
-    """The averages of updates and of their squares."""
-
-    mu: Tree
-    nu: Tree
-
-
-class ScaleByRStdDevWithCountState(NamedTuple):
-    """The number of steps, the averages of updates and of their squares."""
-
-    count: Tensor  # type: ignore[assignment]
-    mu: Tree
-    nu: Tree
-
-
-class ScaleByAdamState(NamedTuple):
-    """The number of steps, first and second moments."""
-
-    count: Tensor  # type: ignore[assignment]
-    mu: Tree
-    nu: Tree
-
-
-ScaleByBeliefState = ScaleByNovogradState = ScaleByAdamState
-
-
-class ScaleByAmsgradState(NamedTuple):
-    """The number of steps, first and second moments, and the greatest of the latter."""
-
-    count: Tensor  # type: ignore[assignment]
-    mu: Tree
-    nu: Tree
-    nu_max: Tree
-
-
-class ScaleByLionState(NamedTuple):
-    """The number of steps and first moments."""
-
-    count: Tensor  # type: ignore[assignment]
-    mu: Tree
-
-
-class ScaleByAdaDeltaState(NamedTuple):
-    """The averages of squares of gradients and of updates."""
-
-    e_g: Tree
-    e_x: Tree
-
-
-class ScaleByAdanState(NamedTuple):
-    """The moments of gradients, of differences and of both, the last gradients, the steps."""
-
-    m: Tree
-    v: Tree
-    n: Tree
-    g: Tree
-    t: Tensor
-
-
-class ScaleByRpropState(NamedTuple):
-    """The sizes of the steps and the last updates."""
-
-    step_sizes: Tree
-    prev_updates: Tree
-
-
-class ScaleBySM3State(NamedTuple):
-    """The maxima along each axis and the averages of updates."""
-
-    mu: Tree
-    nu: Tree
-
-
-class ScaleByScheduleState(NamedTuple):
-    """The number of steps."""
-
-    count: Tensor  # type: ignore[assignment]
-
-
-class ScaleByOptimisticGradientState(NamedTuple):
-    """Whether no step was made, and the last gradients."""
-
-    is_initial_step: Tensor
-    previous_gradient: Tree
-
-
-class ScaleByDistanceOverGradientsState(NamedTuple):
-    """The greatest distances, the sums of squares and the first parameters."""
-
-    max_dist: Tree
-    grad_sum_of_squares: Tree
-    init_params: Tree
-
-
-class FactoredState(NamedTuple):
-    """The number of steps, and averages of squares: of rows, of columns, or of all elements."""
-
-    count: Tensor  # type: ignore[assignment]
-    v_row: Tree
-    v_col: Tree
-    v: Tree
-
-
-class ScaleByLBFGSState(NamedTuple):
-    """The number of steps, the last parameters and updates, and differences of earlier ones."""
-
-    count: Tensor  # type: ignore[assignment]
-    params: Tree
-    updates: Tree
-    diff_params_memory: Tree
-    diff_updates_memory: Tree
-    weights_memory: Tensor
-
-
-class TraceState(NamedTuple):
-    """The sums of updates that decay."""
-
-    trace: Tree
-
-
-class EmaState(NamedTuple):
-    """The number of steps and the averages of updates."""
-
-    count: Tensor  # type: ignore[assignment]
-    ema: Tree
-
-
-class ApplyEvery(NamedTuple):
-    """The steps since the last update, and the sum of the updates since."""
-
-    count: Tensor  # type: ignore[assignment]
-    grad_acc: Tree
-
-
-class AddNoiseState(NamedTuple):
-    """The number of steps and the random key."""
-
-    count: Tensor  # type: ignore[assignment]
-    rng_key: Tensor
-
-
-class WeightDecaySchedule(NamedTuple):
-    """The number of steps."""
-
-    count: Tensor  # type: ignore[assignment]
-
-
-class ZeroNansState(NamedTuple):
-    """Where the last updates had a NaN."""
-
-    found_nan: Tree
-
-
-AddDecayedWeightsState = ScaleState = ScaleByTrustRatioState = EmptyState
-AdaptiveGradClipState = ClipState = ClipByGlobalNormState = NonNegativeParamsState = EmptyState
-
-
-def _rsqrt_where_positive(x: Tensor, eps: Any) -> Tensor:
-    return (x > 0).where((x + eps).rsqrt(), 0.0)
-
-
-def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
-    """Return g over the root of the sum of all squares (Adagrad)."""
-
-    def rule(step: Step, g: Tensor, p: Any, total: Tensor) -> tuple[Tensor, ...]:
-        total = g.square() + total
-        return g * _rsqrt_where_positive(total, eps), total
-
-    slots = {"sum_of_squares": full(initial_accumulator_value)}
-    return by_leaf(ScaleByRssState, slots, rule, count=None)
-
-
-def _scale_by_deviation(
-    centered: bool,
-    decay: Any,
-    eps: Any,
-    initial_scale: Any,
-    eps_in_sqrt: bool,
-    bias_correction: bool,
-) -> GradientTransformation:
-    def rule(step: Step, g: Tensor, p: Any, *own: Tensor) -> tuple[Tensor, ...]:
-        own = (
-            *(averaged(g, m, decay) for m in own[:-1]),
-            averaged(g.square(), own[-1], decay),
-        )
-        flat = [step.debias(m, decay) if bias_correction else m for m in own]
-        square = flat[-1] - flat[0].square() if centered else flat[-1]
-        scale = (square + eps).rsqrt() if eps_in_sqrt else 1 / (square.sqrt() + eps)
-        return (g * scale, *own)
-
-    slots = {"mu": zeros()} if centered else {}
-    slots["nu"] = full(initial_scale)
-    states: Any = {
-        (False, False): ScaleByRmsState,
-        (False, True): ScaleByRmsWithCountState,
-        (True, False): ScaleByRStdDevState,
-        (True, True): ScaleByRStdDevWithCountState,
-    }
-    state = states[centered, bias_correction]
-    return by_leaf(state, slots, rule, count="count" if bias_correction else None)
-
-
-def scale_by_rms(
-    decay: Any = 0.9,
-    eps: Any = 1e-8,
-    initial_scale: Any = 0.0,
-    eps_in_sqrt: bool = True,
-    bias_correction: bool = False,
-) -> GradientTransformation:
-    """Return g over the root of the average of squares."""
-    return _scale_by_deviation(False, decay, eps, initial_scale, eps_in_sqrt, bias_correction)
-
-
-def scale_by_stddev(
-    decay: Any = 0.9,
-    eps: Any = 1e-8,
-    initial_scale: Any = 0.0,
-    eps_in_sqrt: bool = True,
-    bias_correction: bool = False,
-) -> GradientTransformation:
-    """Return g over its standard deviation, by averages that decay."""
-    return _scale_by_deviation(True, decay, eps, initial_scale, eps_in_sqrt, bias_correction)
-
-
-def _scale_by_moments(
-    second: Callable[[Tensor, Tensor, Tensor, Any], Tensor],
-    b1: Any,
-    b2: Any,
-    eps: Any,
-    eps_root: Any,
-    nesterov: bool = False,
-    slots: Any = None,
-    finish: Any = None,
-) -> GradientTransformation:
-    """Return the family of Adam: first moments over the roots of second ones, without bias.
-
-    second(g, mu, nu, b2) is the new second moment; finish(step, m, v) is the update of both.
-    """
-
-    def over(step: Step, m: Tensor, v: Tensor) -> Tensor:
-        return m / ((v + eps_root).sqrt() + eps)
-
-    def rule(step: Step, g: Tensor, p: Any, mu: Tensor, nu: Tensor) -> tuple[Tensor, ...]:
-        mu = averaged(g, mu, b1)
-        nu = second(g, mu, nu, b2)
-        m, v = step.first(mu, g, b1, nesterov), step.debias(nu, b2)
-        return (finish or over)(step, m, v), mu, nu
-
-    return by_leaf(ScaleByAdamState, slots or {"mu": zeros(), "nu": zeros()}, rule)
-
-
-def _squares(g: Tensor, mu: Tensor, nu: Tensor, b2: Any) -> Tensor:
-    return averaged(g.square(), nu, b2)
-
-
-def scale_by_adam(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
-    *,
-    nesterov: bool = False,
-) -> GradientTransformation:
-    """Return the direction of Adam (arXiv:1412.6980).
-
-    First moments over the roots of second ones, without bias; with nesterov that of NAdam.
-    mu_dtype is the type of the first moments.
-    """
-    slots = {"mu": zeros(mu_dtype), "nu": zeros()}
-    return _scale_by_moments(_squares, b1, b2, eps, eps_root, nesterov, slots)
-
-
-def scale_by_amsgrad(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
-    bias_correction_mu: bool = True,
-    bias_correction_nu: bool = True,
-) -> GradientTransformation:
-    """Return scale_by_adam with the greatest second moment so far (arXiv:1904.09237)."""
-
-    def rule(step: Step, g: Tensor, p: Any, mu: Tensor, nu: Tensor, most: Tensor) -> Any:
-        mu, nu = averaged(g, mu, b1), averaged(g.square(), nu, b2)
-        m = step.debias(mu, b1) if bias_correction_mu else mu
-        most = most.maximum(step.debias(nu, b2) if bias_correction_nu else nu)
-        return m / ((most + eps_root).sqrt() + eps), mu, nu, most
-
-    slots = {"mu": zeros(mu_dtype), "nu": zeros(), "nu_max": zeros()}
-    return by_leaf(ScaleByAmsgradState, slots, rule)
-
-
-def scale_by_adamax(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> GradientTransformation:
-    """Return first moments over the greatest gradients, which decay (arXiv:1412.6980)."""
-
-    def rule(step: Step, g: Tensor, p: Any, mu: Tensor, nu: Tensor) -> tuple[Tensor, ...]:
-        mu, nu = averaged(g, mu, b1), (g.abs() + eps).maximum(nu * b2)
-        return step.debias(mu, b1) / nu, mu, nu
-
-    return by_leaf(ScaleByAdamState, {"mu": zeros(), "nu": zeros()}, rule)
-
-
-def scale_by_belief(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-16,
-    eps_root: Any = 1e-16,
-    *,
-    nesterov: bool = False,
-) -> GradientTransformation:
-    """Return scale_by_adam with the variance of the gradient (AdaBelief, arXiv:2010.07468)."""
-
-    def second(g: Tensor, mu: Tensor, nu: Tensor, b2: Any) -> Tensor:
-        return averaged((g - mu).square(), nu, b2) + eps_root
-
-    return _scale_by_moments(second, b1, b2, eps, 0.0, nesterov)
-
-
-def scale_by_yogi(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-3,
-    eps_root: Any = 0.0,
-    initial_accumulator_value: Any = 1e-6,
-) -> GradientTransformation:
-    """Return scale_by_adam with second moments that change by the size of the gradient (Yogi)."""
-
-    def second(g: Tensor, mu: Tensor, nu: Tensor, b2: Any) -> Tensor:
-        return nu - (nu - g.square()).sign() * g.square() * (1 - b2)
-
-    start = full(initial_accumulator_value)
-    slots = {"mu": start, "nu": start}
-    return _scale_by_moments(second, b1, b2, eps, eps_root, slots=slots)
-
-
-def scale_by_radam(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    threshold: Any = 5.0,
-    *,
-    nesterov: bool = False,
-) -> GradientTransformation:
-    """Return scale_by_adam rectified by the variance of its rate (arXiv:1908.03265)."""
-    most = 2.0 / (1.0 - b2) - 1.0
-
-    def finish(step: Step, m: Tensor, v: Tensor) -> Tensor:
-        power = b2 ** step.count.cast(dtypes.float32)
-        ro = most - step.count * power * 2 / (1 - power)
-        r = ((ro - 4.0) * (ro - 2.0) * most / ((most - 4.0) * (most - 2.0) * ro)).sqrt()
-        return (ro >= threshold).where(r.cast(m.dtype) * m / ((v + eps_root).sqrt() + eps), m)
-
-    return _scale_by_moments(_squares, b1, b2, eps, eps_root, nesterov, finish=finish)
-
-
-def scale_by_novograd(
-    b1: Any = 0.9,
-    b2: Any = 0.25,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    weight_decay: Any = 0.0,
-    mu_dtype: Any = None,
-) -> GradientTransformation:
-    """Return moments of gradients over norms of layers (arXiv:1905.11286); needs parameters."""
-
-    def rule(step: Step, g: Tensor, p: Tensor, mu: Tensor, nu: Tensor) -> tuple[Tensor, ...]:
-        begins, square = step.count == 1, g.square().sum()
-        nu = begins.where(square, averaged(square, nu, b2))
-        new = g / ((nu + eps_root).sqrt() + eps) + p * weight_decay
-        mu = begins.where(new, mu * b1 + new)
-        return mu, mu, nu
-
-    slots = {"mu": zeros(mu_dtype), "nu": lambda p: Tensor(0, dtype=p.dtype)}
-    return by_leaf(ScaleByNovogradState, slots, rule, params_for="scale_by_novograd")
-
-
-def scale_by_lion(
-    b1: Any = 0.9,
-    b2: Any = 0.99,
-    mu_dtype: Any = None,
-    *,
-    mode: str = "hard",
-    smooth_beta: Any = 1.0,
-) -> GradientTransformation:
-    """Return the sign of a moment (Lion, arXiv:2302.06675).
-
-    With mode "smooth" it is tanh(smooth_beta * moment), with "refined" the moment itself where
-    it is less than 1.
-    """
-    modes: dict[str, Callable[[Tensor], Tensor]] = {
-        "hard": lambda x: x.sign(),
-        "smooth": lambda x: (x * smooth_beta).tanh(),
-        "refined": lambda x: (x.abs() < 1.0).where(x, x.sign()),
-    }
-    if mode not in modes:
-        raise ArgumentError(f"scale_by_lion: mode: {mode!r}, expected {', '.join(modes)}")
-
-    def rule(step: Step, g: Tensor, p: Any, mu: Tensor) -> tuple[Tensor, ...]:
-        return modes[mode](averaged(g, mu, b1)), averaged(g, mu, b2)
-
-    return by_leaf(ScaleByLionState, {"mu": zeros(mu_dtype)}, rule)
-
-
-def scale_by_adadelta(rho: Any = 0.9, eps: Any = 1e-6) -> GradientTransformation:
-    """Return g times the root of averages: of squares of updates over those of gradients."""
-
-    def rule(step: Step, g: Tensor, p: Any, e_g: Tensor, e_x: Tensor) -> tuple[Tensor, ...]:
-        e_g = averaged(g.square(), e_g, rho)
-        new = (e_x + eps).sqrt() / (e_g + eps).sqrt() * g
-        return new, e_g, averaged(new.square(), e_x, rho)
-
-    return by_leaf(ScaleByAdaDeltaState, {"e_g": zeros(), "e_x": zeros()}, rule, count=None)
-
-
-def scale_by_adan(
-    b1: Any = 0.98, b2: Any = 0.92, b3: Any = 0.99, eps: Any = 1e-8, eps_root: Any = 0.0
-) -> GradientTransformation:
-    """Return moments of gradients and of their changes (Adan, arXiv:2208.06677)."""
-
-    def rule(
-        step: Step, g: Tensor, p: Any, m: Tensor, v: Tensor, n: Tensor, last: Tensor
-    ) -> tuple[Tensor, ...]:
-        change = (step.count == 1).where(0.0, g - last)
-        m, v = averaged(g, m, b1), averaged(change, v, b2)
-        n = averaged((g + change * (1 - b2)).square(), n, b3)
-        new = step.debias(m, b1) + step.debias(v, b2) * (1 - b2)
-        return new / ((step.debias(n, b3) + eps_root).sqrt() + eps), m, v, n, g
-
-    slots = {name: zeros() for name in "mvng"}
-    return by_leaf(ScaleByAdanState, slots, rule, count="t")
-
-
-def scale_by_rprop(
-    learning_rate: Any,
-    eta_minus: Any = 0.5,
-    eta_plus: Any = 1.2,
-    min_step_size: Any = 1e-6,
-    max_step_size: Any = 50.0,
-) -> GradientTransformation:
-    """Return steps by the sign of the gradient, longer while it stays and shorter when it turns.
-
-    An update is that of the gradient before, as in optax: the first one is 0.
-    """
-
-    def rule(step: Step, g: Tensor, p: Any, size: Tensor, last: Tensor) -> tuple[Tensor, ...]:
-        sign = g * last
-        changed = (size * (sign > 0).where(eta_plus, eta_minus)).clip(min_step_size, max_step_size)
-        size = (sign == 0).where(size, changed)
-        new = (sign < 0).where(0.0, size * g.sign())
-        return (sign < 0).where(0.0, last), size, new
-
-    slots = {"step_sizes": full(learning_rate), "prev_updates": zeros()}
-    return by_leaf(ScaleByRpropState, slots, rule, count=None)
-
-
-def scale_by_sm3(b1: Any = 0.9, b2: Any = 1.0, eps: Any = 1e-8) -> GradientTransformation:
-    """Return g over roots of maxima along each axis (SM3, arXiv:1901.11150)."""
-
-    def rule(step: Step, g: Tensor, p: Any, mu: list[Tensor], nu: Tensor) -> tuple[Any, ...]:
-        n = len(g.shape)
-        wide = [m.reshape(-1, *[1] * (n - 1 - k)) for k, m in enumerate(mu)]
-        least = functools.reduce(lambda a, b: a.minimum(b), wide) if wide else g * 0
-        share = 1.0 if not isinstance(b2, Tensor) and b2 == 1.0 else 1.0 - b2
-        total = g.square() * share + least * b2
-        nu = averaged(g * _rsqrt_where_positive(total, eps), nu, b1)
-        axes = [tuple(i for i in range(n) if i != k) for k in range(n)]
-        return nu, [total.max(axis=a) if a else total for a in axes], nu
-
-    def along(p: Tensor) -> list[Tensor]:
-        return [Tensor.zeros(size, dtype=p.dtype) for size in p.shape]
-
-    return by_leaf(ScaleBySM3State, {"mu": along, "nu": zeros()}, rule, count=None)
-
-
-def _decay_rate_pow(step: Tensor, exponent: Any) -> Tensor:
-    return 1.0 - (step + 1).cast(dtypes.float32) ** (-exponent)
-
-
-def _factored_dims(shape: Any, factored: bool, least: int) -> tuple[int, int] | None:
-    """Return the second longest and the longest axis, if both are long enough."""
-    if not factored or len(shape) < 2:
-        return None
-    order = sorted(range(len(shape)), key=lambda i: shape[i])
-    return None if shape[order[-2]] < least else (order[-2], order[-1])
-
-
-def scale_by_factored_rms(
-    factored: bool = True,
-    decay_rate: Any = 0.8,
-    step_offset: Any = 0,
-    min_dim_size_to_factor: int = 128,
-    epsilon: Any = 1e-30,
-    decay_rate_fn: Callable[[Any, Any], Any] = _decay_rate_pow,
-) -> GradientTransformation:
-    """Return g over the root of averages of squares, kept as rows and columns (arXiv:1804.04235).
-
-    This saves memory for parameters with two axes of at least min_dim_size_to_factor elements.
-    """
-
-    def dims(p: Tensor) -> tuple[int, int] | None:
-        return _factored_dims(p.shape, factored, min_dim_size_to_factor)
-
-    def without(p: Tensor, which: int) -> Tensor:
-        found = dims(p)
-        if found is None:
-            return Tensor.zeros(1, dtype=p.dtype)
-        shape = [n for i, n in enumerate(p.shape) if i != found[which]]
-        return Tensor.zeros(*shape, dtype=p.dtype)
-
-    def rule(step: Step, g: Tensor, p: Tensor, row: Tensor, col: Tensor, v: Tensor) -> Any:
-        rate = decay_rate_fn(step.count - 1 - step_offset, decay_rate)
-        square, found = g.square() + epsilon, dims(p)
-        if found is None:
-            v = (averaged(square, v, rate)).cast(p.dtype)
-            return g * v**-0.5, row, col, v
-        second, longest = found
-        row = averaged(square.mean(axis=longest), row, rate).cast(p.dtype)
-        col = averaged(square.mean(axis=second), col, rate).cast(p.dtype)
-        mean = row.mean(axis=second - (second > longest), keepdim=True)
-        new = g * ((row / mean) ** -0.5).unsqueeze(longest) * (col**-0.5).unsqueeze(second)
-        return new, row, col, v
-
-    slots: dict[str, Callable[[Tensor], Any]] = {
-        "v_row": lambda p: without(p, 1),
-        "v_col": lambda p: without(p, 0),
-        "v": lambda p: zeros()(p) if dims(p) is None else Tensor.zeros(1, dtype=p.dtype),
-    }
-    return by_leaf(FactoredState, slots, rule, params_for="scale_by_factored_rms")
+# fmt: off
+__all__ = [
+    "adaptive_grad_clip", "add_decayed_weights", "add_noise", "apply_every", "centralize", "clip",
+    "clip_by_block_rms", "clip_by_global_norm", "keep_params_nonnegative",
+    "normalize_by_update_norm", "per_example_global_norm_clip", "per_example_layer_norm_clip",
+    "scale", "scale_by_lbfgs", "scale_by_learning_rate", "scale_by_optimistic_gradient",
+    "scale_by_param_block_norm", "scale_by_param_block_rms", "scale_by_polyak",
+    "scale_by_schedule", "scale_by_sign", "unitwise_clip", "unitwise_norm", "zero_nans",
+]
+# fmt: on
 
 
 def scale(step_size: Any) -> GradientTransformation:
@@ -620,19 +82,6 @@ def scale_by_param_block_rms(min_scale: Any = 1e-3) -> GradientTransformation:
     return _by_params(
         "scale_by_param_block_rms", lambda u, p: u * safe_root_mean_squares(p, min_scale)
     )
-
-
-def scale_by_trust_ratio(
-    min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps: Any = 0.0
-) -> GradientTransformation:
-    """Return updates as long as their parameters, times trust_coefficient (LARS, LAMB)."""
-
-    def one(u: Tensor, p: Tensor) -> Tensor:
-        norm, length = safe_norm(p, min_norm), safe_norm(u, min_norm)
-        ratio = norm * trust_coefficient / (length + eps)
-        return u * ((norm == 0.0) | (length == 0.0)).where(1.0, ratio)
-
-    return _by_params("scale_by_trust_ratio", one)
 
 
 def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
@@ -674,36 +123,6 @@ def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientT
             state.previous_gradient,
         )
         return new, ScaleByOptimisticGradientState(begins & False, updates)
-
-    return transformation(init, update)
-
-
-def scale_by_distance_over_gradients(
-    reps_rel: Any = 1e-6,
-    eps: Any = 1e-8,
-    param_dtype: Any = dtypes.float32,
-    global_scale: Any = 1.0,
-) -> GradientTransformation:
-    """Return steps by the distance from the first parameters (DoG, arXiv:2302.12022)."""
-
-    def length(x: Tensor) -> Tensor:
-        return x.square().sum().sqrt()
-
-    def init(params: Tree) -> Tree:
-        return ScaleByDistanceOverGradientsState(
-            tree.map(lambda x: (length(x) + 1) * reps_rel, params),
-            tree.map(lambda x: Tensor.zeros(1), params),
-            tree.cast(params, param_dtype),
-        )
-
-    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
-        need_params("scale_by_distance_over_gradients", params)
-        far = tree.map(
-            lambda d, x, y: d.maximum(length(x - y)), state.max_dist, params, state.init_params
-        )
-        total = tree.map(lambda x, y: x + y.square().sum(), state.grad_sum_of_squares, updates)
-        new = tree.map(lambda g, d, t: d / (t + eps).sqrt() * global_scale * g, updates, far, total)
-        return new, ScaleByDistanceOverGradientsState(far, total, state.init_params)
 
     return transformation(init, update)
 
@@ -799,28 +218,6 @@ def scale_by_lbfgs(
         return new, ScaleByLBFGSState(after, params, updates, xs, gs, weights)
 
     return transformation(init, update)
-
-
-def trace(
-    decay: Any, nesterov: bool = False, accumulator_dtype: Any = None
-) -> GradientTransformation:
-    """Return momentum: sums of updates that decay."""
-
-    def rule(step: Step, g: Tensor, p: Any, before: Tensor) -> tuple[Tensor, ...]:
-        after = g + before * decay
-        return (g + after * decay if nesterov else after), after
-
-    return by_leaf(TraceState, {"trace": zeros(accumulator_dtype)}, rule, count=None)
-
-
-def ema(decay: Any, debias: bool = True, accumulator_dtype: Any = None) -> GradientTransformation:
-    """Return averages of updates, which decay; with debias as if they had not begun at zero."""
-
-    def rule(step: Step, g: Tensor, p: Any, before: Tensor) -> tuple[Tensor, ...]:
-        after = averaged(g, before, decay)
-        return (step.debias(after, decay) if debias else after), after
-
-    return by_leaf(EmaState, {"ema": zeros(accumulator_dtype)}, rule)
 
 
 def apply_every(k: Any = 1) -> GradientTransformation:

@@ -21,69 +21,31 @@ from polygrad.optim._base import (
     with_extra_args_support,
     zero,
 )
-from polygrad.optim._transforms import ema
+from polygrad.optim._rules import ema
+from polygrad.optim._states import (
+    ApplyIfFiniteState,
+    ConditionallyMaskState,
+    ConditionallyTransformState,
+    InjectHyperparamsState,
+    LookaheadState,
+    MonitorState,
+    MultiStepsState,
+    SnapshotState,
+    WrappedScheduleState,
+)
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
-class InjectHyperparamsState(NamedTuple):
-    """The number of steps, the numbers of the optimizer, the counts of schedules, its state."""
-
-    count: Tensor  # type: ignore[assignment]
-    hyperparams: dict[str, Any]
-    hyperparams_states: dict[str, Any]
-    inner_state: Tree
-
-
-InjectStatefulHyperparamsState = InjectHyperparamsState
-
-
-class WrappedScheduleState(NamedTuple):
-    """The number of steps."""
-
-    count: Tensor  # type: ignore[assignment]
-
-
-class ApplyIfFiniteState(NamedTuple):
-    """How many updates in a row and in all were not finite, and whether the last one was."""
-
-    notfinite_count: Tensor
-    last_finite: Tensor
-    total_notfinite: Tensor
-    inner_state: Tree
-
-
-class MultiStepsState(NamedTuple):
-    """The numbers of small and of real steps, the state, the mean and what a skip left."""
-
-    mini_step: Tensor
-    gradient_step: Tensor
-    inner_opt_state: Tree
-    acc_grads: Tree
-    skip_state: Tree = ()
-
-
-class ConditionallyTransformState(NamedTuple):
-    """The state of the transformation and the number of steps."""
-
-    inner_state: Tree
-    step: Tensor
-
-
-class ConditionallyMaskState(NamedTuple):
-    """The number of steps and the state of the transformation."""
-
-    step: Tensor
-    inner_state: Tree
-
-
-class LookaheadState(NamedTuple):
-    """The state of the fast optimizer, and the steps since both were equal."""
-
-    fast_state: Tree
-    steps_since_sync: Tensor
+# fmt: off
+__all__ = [
+    "LookaheadParams", "MultiSteps", "WrappedSchedule", "apply_if_finite", "chain",
+    "conditionally_mask", "conditionally_transform", "flatten", "inject_hyperparams",
+    "inject_stateful_hyperparams", "lookahead", "measure_with_ema", "monitor", "named_chain",
+    "skip_large_updates", "skip_not_finite", "snapshot",
+]
+# fmt: on
 
 
 class LookaheadParams(NamedTuple):
@@ -96,19 +58,6 @@ class LookaheadParams(NamedTuple):
     def init_synced(cls, params: Tree) -> LookaheadParams:
         """Return both equal."""
         return cls(slow=params, fast=params)
-
-
-class SnapshotState(NamedTuple):
-    """What was measured, by its name."""
-
-    measurement: dict[str, Any]
-
-
-class MonitorState(NamedTuple):
-    """What was measured, by its name, and the states of the measures."""
-
-    measurements: dict[str, Any]
-    measure_states: tuple[Tree, ...]
 
 
 def _extra(init: Any, update: Any) -> GradientTransformationExtraArgs:
@@ -165,15 +114,15 @@ class WrappedSchedule:
         """Wrap a schedule."""
         self.schedule_fn = schedule_fn
 
-    def init(self) -> WrappedScheduleState:
+    def init(self) -> Tree:
         """Return the state at the beginning."""
         return WrappedScheduleState(zero())
 
-    def update(self, state: WrappedScheduleState, **_: Any) -> WrappedScheduleState:
+    def update(self, state: Tree, **_: Any) -> Tree:
         """Return the state after a step."""
         return WrappedScheduleState(safe_increment(state.count))
 
-    def __call__(self, state: WrappedScheduleState, **_: Any) -> Any:
+    def __call__(self, state: Tree, **_: Any) -> Any:
         """Return the value for a state."""
         return self.schedule_fn(state.count)
 
@@ -344,7 +293,7 @@ class MultiSteps:
         """The optimizer."""
         return self._opt
 
-    def _init(self, params: Tree) -> MultiStepsState:
+    def _init(self, params: Tree) -> Tree:
         nothing = tree.zeros_like(params)
         skipped = self._skip(nothing, zero(), params)[1] if self._skip else ()
         return MultiStepsState(
@@ -356,8 +305,8 @@ class MultiSteps:
         )
 
     def _update(
-        self, updates: Tree, state: MultiStepsState, params: Tree = None, **extra_args: Any
-    ) -> tuple[Tree, MultiStepsState]:
+        self, updates: Tree, state: Tree, params: Tree = None, **extra_args: Any
+    ) -> tuple[Tree, Tree]:
         small, steps = state.mini_step, state.gradient_step
         k = self._every(steps) if callable(self._every) else self._every
         share = (small + 1).cast(dtypes.float32) if self._mean else None
@@ -386,7 +335,7 @@ class MultiSteps:
         after = tree.where(array(skip), same, after)._replace(skip_state=kept)
         return tree.where(array(skip), tree.zeros_like(new), new), after
 
-    def has_updated(self, state: MultiStepsState) -> Tensor:
+    def has_updated(self, state: Tree) -> Tensor:
         """Return whether the last update made a step."""
         return (state.mini_step == 0) & (state.gradient_step > 0)
 

@@ -17,7 +17,6 @@ from polygrad.optim._base import (
     GradientTransformationExtraArgs,
     Step,
     Tree,
-    by_leaf,
     need_params,
     safe_increment,
     scheduled,
@@ -25,11 +24,18 @@ from polygrad.optim._base import (
     transformation,
     with_extra_args_support,
     zero,
-    zeros,
 )
 from polygrad.optim._masks import partition
-from polygrad.optim._optimizers import adamw, sgd
+from polygrad.optim._optimizers import adamw, optimizer, sgd
+from polygrad.optim._rules import scale_by_ademamix, scale_by_rms, scale_by_simplified_ademamix
 from polygrad.optim._schedules import warmup_constant_schedule
+from polygrad.optim._states import (
+    MuonState,
+    ReduceLROnPlateauState,
+    ScaleByAdemamixState,
+    ScaleBySimplifiedAdEMAMixState,
+    ScheduleFreeState,
+)
 from polygrad.optim._wrappers import chain
 from polygrad.optim.tree import averaged
 from polygrad.tensor import Tensor
@@ -72,54 +78,6 @@ class MuonDimensionNumbers(NamedTuple):
 
     reduction_axis: Any = 0
     output_axis: Any = 1
-
-
-class MuonState(NamedTuple):
-    """The number of steps, the moments and the coefficients of the iteration."""
-
-    count: Tensor  # type: ignore[assignment]
-    mu: Tree
-    ns_coeffs: Tensor
-
-
-class ScaleByAdemamixState(NamedTuple):
-    """The numbers of steps, fast and slow averages, and second moments."""
-
-    count: Tensor  # type: ignore[assignment]
-    count_m2: Tensor
-    m1: Tree
-    m2: Tree
-    nu: Tree
-
-
-class ScaleBySimplifiedAdEMAMixState(NamedTuple):
-    """The number of steps, sums that decay, and second moments."""
-
-    t: Tensor
-    m: Tree
-    n: Tree
-
-
-class ScheduleFreeState(NamedTuple):
-    """b1, the sum of weights, the number of steps, the greatest rate, the state, and z."""
-
-    b1: Tensor
-    weight_sum: Tensor
-    step_count: Tensor
-    max_lr: Tensor
-    base_optimizer_state: Tree
-    z: Tree
-
-
-class ReduceLROnPlateauState(NamedTuple):
-    """The factor of updates, the best value, and counts."""
-
-    scale: Tensor
-    best_value: Tensor
-    plateau_count: Tensor
-    cooldown_count: Tensor
-    count: Tensor  # type: ignore[assignment]
-    avg_value: Tensor
 
 
 def _axes(p: Tensor, numbers: MuonDimensionNumbers) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -331,94 +289,19 @@ def muon(
     return partition({"muon": matrices, "adam": other}, labels)
 
 
-def scale_by_ademamix(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    b3: Any = 0.9999,
-    alpha: Any = 6.0,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
-) -> GradientTransformation:
-    """Return scale_by_adam with a fast and a slow average (AdEMAMix, arXiv:2409.03137).
-
-    b3 and alpha, the decay and the weight of the slow one, are numbers or schedules.
-    """
-
-    def init(params: Tree) -> Tree:
-        made = [tree.zeros_like(params, mu_dtype) for _ in range(3)]
-        return ScaleByAdemamixState(zero(), zero(), *made)
-
-    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
-        slow, weight = scheduled(b3, state.count_m2), scheduled(alpha, state.count_m2)
-        after = safe_increment(state.count)
-        step = Step(after)
-        m1 = tree.map(lambda g, m: averaged(g, m, b1), updates, state.m1)
-        m2 = tree.map(lambda g, m: averaged(g, m, slow), updates, state.m2)
-        nu = tree.map(lambda g, m: averaged(g.square(), m, b2), updates, state.nu)
-        new = tree.map(
-            lambda a, b, v: (
-                (step.debias(a, b1) + b * weight) / ((step.debias(v, b2) + eps_root).sqrt() + eps)
-            ),
-            m1,
-            m2,
-            nu,
-        )
-        kept = tree.cast_like((m1, m2, nu), (state.m1, state.m2, state.nu))
-        return new, ScaleByAdemamixState(after, safe_increment(state.count_m2), *kept)
-
-    return transformation(init, update)
-
-
-def ademamix(
-    learning_rate: Any,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    b3: Any = 0.9999,
-    alpha: Any = 5.0,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
-    weight_decay: Any = 0.0,
-    mask: Any = None,
-) -> GradientTransformationExtraArgs:
-    """AdEMAMix (Pagliardini et al., arXiv:2409.03137)."""
-    return chain(
-        scale_by_ademamix(b1, b2, b3, alpha, eps, eps_root, mu_dtype),
-        t.add_decayed_weights(weight_decay, mask),
-        t.scale_by_learning_rate(learning_rate),
-    )
-
-
-def scale_by_simplified_ademamix(
-    b1: Any = 0.99, b2: Any = 0.95, alpha: Any = 0.0, eps: Any = 1e-8, eps_root: Any = 0.0
-) -> GradientTransformation:
-    """Return sums of gradients, which decay, and alpha times the gradient (arXiv:2502.02431)."""
-
-    def rule(step: Step, g: Tensor, p: Any, m: Tensor, n: Tensor) -> tuple[Tensor, ...]:
-        m, n = g + m * b1, averaged(g.square(), n, b2)
-        new = m + g * scheduled(alpha, step.count - 1)
-        return new / ((step.debias(n, b2) + eps_root).sqrt() + eps), m, n
-
-    return by_leaf(ScaleBySimplifiedAdEMAMixState, {"m": zeros(), "n": zeros()}, rule, count="t")
-
-
-def simplified_ademamix(
-    learning_rate: Any,
-    b1: Any = 0.99,
-    b2: Any = 0.95,
-    alpha: Any = 0.0,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    weight_decay: Any = 0.0,
-    mask: Any = None,
-) -> GradientTransformationExtraArgs:
-    """Simplified AdEMAMix (Morwani et al., arXiv:2502.02431)."""
-    return chain(
-        scale_by_simplified_ademamix(b1, b2, alpha, eps, eps_root),
-        t.add_decayed_weights(weight_decay, mask),
-        t.scale_by_learning_rate(learning_rate),
-    )
+ademamix = optimizer(
+    "ademamix",
+    "AdEMAMix (Pagliardini et al., arXiv:2409.03137).",
+    scale_by_ademamix,
+    t.add_decayed_weights,
+    alpha=5.0,
+)
+simplified_ademamix = optimizer(
+    "simplified_ademamix",
+    "Simplified AdEMAMix (Morwani et al., arXiv:2502.02431).",
+    scale_by_simplified_ademamix,
+    t.add_decayed_weights,
+)
 
 
 def schedule_free(
@@ -508,7 +391,7 @@ def schedule_free_adamw(
     """AdamW with averages in place of a schedule: see schedule_free."""
     rate = _warm(learning_rate, warmup_steps)
     inner = chain(
-        t.scale_by_rms(b2, eps, eps_in_sqrt=False, bias_correction=True),
+        scale_by_rms(b2, eps, eps_in_sqrt=False, bias_correction=True),
         t.add_decayed_weights(weight_decay),
         t.scale_by_learning_rate(rate),
     )

@@ -32,12 +32,16 @@ var spaces = map[string]struct {
 	"nn":            {[]string{"", "special"}, nil},
 	"random":        {[]string{"random"}, nil},
 
-	"optax":             {nil, []string{"optim/__init__.py"}},
+	"optax":             {nil, optimFiles},
 	"optax.losses":      {nil, []string{"optim/losses.py"}},
 	"optax.contrib":     {nil, []string{"optim/contrib.py"}},
 	"optax.projections": {nil, []string{"optim/projections.py"}},
 	"optax.tree":        {nil, []string{"optim/tree.py"}},
 }
+
+// optimFiles are the modules whose names are those of polygrad.optim.
+var optimFiles = strings.Fields(`optim/__init__.py optim/_base.py optim/_masks.py optim/_optimizers.py optim/_rules.py optim/_schedules.py
+	optim/_states.py optim/_transforms.py optim/_wrappers.py optim/losses.py`)
 
 var capital = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
@@ -157,6 +161,6 @@ func (p *page) standsFor(modules []string, name string) string {
 // definedInPython tells whether a source of Python defines a name for users, or imports it as one.
 func definedInPython(source, name string) bool {
 	word := regexp.QuoteMeta(name)
-	return regexp.MustCompile(`(?m)^(def|class) `+word+`\b|^(\w+, )*`+word+`(, \w+)* = |^    `+word+`,$|import .*\b`+word+`$`).MatchString(source) &&
+	return regexp.MustCompile(`(?m)^(def|class) `+word+`\b|^(\w+, |\w+ = )*`+word+`(, \w+)* = |^    `+word+`,$|import .*\b`+word+`$`).MatchString(source) &&
 		!slices.Contains([]string{"", "_"}, name)
 }

@@ -41,7 +41,8 @@ func rClasses() []byte {
 func rTableOps() []*ops.Op {
 	var all []*ops.Op
 	for _, op := range ops.Callable() {
-		if !slices.Contains(all, op) {
+		// R has optimizers that hold parameters, and no transformations of gradients.
+		if !slices.Contains(all, op) && !strings.HasPrefix(op.Name, "optim.") {
 			all = append(all, op)
 		}
 	}

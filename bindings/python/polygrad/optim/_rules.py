@@ -1,0 +1,384 @@
+"""Transformations whose formulas the library has: a rule for the update of each parameter."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from typing import Any, Callable
+
+from polygrad._base import operation
+from polygrad.dtype import dtypes
+from polygrad.func._trees import flatten as flatten_tree
+from polygrad.optim import _states as s
+from polygrad.optim import tree
+from polygrad.optim._base import (
+    GradientTransformation,
+    Tree,
+    need_params,
+    safe_increment,
+    scheduled,
+    transformation,
+    zero,
+)
+from polygrad.tensor import Tensor
+
+# fmt: off
+__all__ = [
+    "ema", "scale_by_adadelta", "scale_by_adam", "scale_by_adamax", "scale_by_adan",
+    "scale_by_amsgrad", "scale_by_belief", "scale_by_distance_over_gradients",
+    "scale_by_factored_rms", "scale_by_lion", "scale_by_novograd", "scale_by_radam",
+    "scale_by_rms", "scale_by_rprop", "scale_by_rss", "scale_by_sm3", "scale_by_stddev",
+    "scale_by_trust_ratio", "scale_by_yogi", "trace",
+]
+# fmt: on
+
+_COUNTS = {"count", "count_m2", "t"}
+
+
+def _decay_rate_pow(step: Tensor, exponent: Any) -> Tensor:
+    return 1.0 - (step + 1).cast(dtypes.float32) ** (-exponent)
+
+
+_VALUES = {"float32": dtypes.float32, "_decay_rate_pow": _decay_rate_pow}
+
+
+def signature_of(text: str) -> inspect.Signature:
+    """Return the signature of a function with the parameters of a text, as Python writes them."""
+    takes = ast.parse(f"def f({text}): 0").body[0].args  # type: ignore[attr-defined]
+
+    def value(node: Any) -> Any:
+        if node is None:
+            return inspect.Parameter.empty
+        return _VALUES[node.id] if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+    left = [None] * (len(takes.args) - len(takes.defaults))
+    usual, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    groups = (
+        (usual, takes.args, [*left, *takes.defaults]),
+        (by_name, takes.kwonlyargs, takes.kw_defaults),
+    )
+    return inspect.Signature(
+        [
+            inspect.Parameter(a.arg, k, default=value(d))
+            for k, args, ds in groups
+            for a, d in zip(args, ds)
+        ]
+    )
+
+
+def signed(
+    f: Callable[[dict[str, Any]], Any], name: str, doc: str, signature: inspect.Signature
+) -> Callable[..., Any]:
+    """Return f of the dict of its arguments as a function with a signature."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}") from None
+        bound.apply_defaults()
+        return f(bound.arguments)
+
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = "polygrad.optim"
+    call.__doc__ = doc
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
+def rule(
+    name: str,
+    state: Any,
+    settings: str,
+    doc: str,
+    begin: dict[str, Any] | None = None,
+    op: str = "",
+    needs: bool = False,
+    given: Any = None,
+) -> Callable[..., GradientTransformation]:
+    """Return a function that makes a transformation by a rule of the library (tensor.UpdateRules).
+
+    state is the class of its states, or a function of the settings that returns it. Its fields are
+    counts of steps, or tensors for each parameter, which begin as zeros unless begin has them: the
+    name of a setting, which is their type (mu_dtype, say) or their value, or a function of the
+    parameter and the settings. The other settings, or what given makes of the parameter, the
+    steps before and the settings, are those of the rule op, in its order. needs says that update
+    needs the parameters.
+    """
+    number = operation(f"optim.{op or name}")
+    slots = begin or {}
+    apart = {how for how in slots.values() if isinstance(how, str)}
+
+    def make(chosen: dict[str, Any]) -> GradientTransformation:
+        kind: Any = state if isinstance(state, type) else state(chosen)
+        own = [f for f in kind._fields if f not in _COUNTS]
+        counts = [f for f in kind._fields if f in _COUNTS]
+
+        def start(p: Tensor, field: str) -> Any:
+            how = slots.get(field)
+            if callable(how):
+                return how(p, chosen)
+            if how is None or how.endswith("dtype"):
+                return tree.zeros_like(p, chosen[how] if how else None)
+            return tree.full_like(p, chosen[how])
+
+        def init(params: Tree) -> Tree:
+            made = {f: tree.map(lambda p, f=f: start(p, f), params) for f in own}
+            return kind(**made, **{f: zero() for f in counts})
+
+        def update(updates: Tree, before: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+            if needs:
+                need_params(name, params)
+            steps: Any = getattr(before, counts[0]) if counts else None
+            after = None if steps is None else safe_increment(steps)
+
+            def values(p: Any) -> list[Any]:
+                if given is not None:
+                    return list(given(p, steps, chosen))
+                found = (v for n, v in chosen.items() if n not in apart)
+                return [scheduled(v, steps) for v in found]
+
+            shared = None if given is not None else values(None)
+
+            def one(g: Tensor, p: Any, *state: Any) -> _Parts:
+                flat, structure = flatten_tree(list(state))
+                how = values(p) if shared is None else shared
+                new, *kept = g._call(number, p, after, flat, *how)
+                return _Parts([new, *structure.build(kept)])
+
+            around = params if needs else tree.map(lambda _: None, updates)
+            parts = [getattr(before, f) for f in own]
+            found = tree.map(one, updates, around, *parts)
+            made = {f: tree.map(lambda x, i=i: x.of[i], found) for i, f in enumerate(own, 1)}
+            counted = {f: after for f in counts}
+            return tree.map(lambda x: x.of[0], found), kind(**made, **counted)
+
+        return transformation(init, update)
+
+    return signed(make, name, doc, signature_of(settings))
+
+
+class _Parts:
+    """The results for one parameter: a leaf."""
+
+    def __init__(self, of: list[Any]) -> None:
+        self.of = of
+
+
+_MU: dict[str, Any] = {"mu": "mu_dtype"}
+
+scale_by_adam = rule(
+    "scale_by_adam",
+    s.ScaleByAdamState,
+    "b1=0.9, b2=0.999, eps=1e-8, eps_root=0.0, mu_dtype=None, *, nesterov=False",
+    """Return the direction of Adam (arXiv:1412.6980).
+
+    First moments over the roots of second ones, without bias; with nesterov that of NAdam.
+    mu_dtype is the type of the first moments.
+    """,
+    _MU,
+)
+scale_by_amsgrad = rule(
+    "scale_by_amsgrad",
+    s.ScaleByAmsgradState,
+    "b1=0.9, b2=0.999, eps=1e-8, eps_root=0.0, mu_dtype=None, bias_correction_mu=True, "
+    "bias_correction_nu=True",
+    "Return scale_by_adam with the greatest second moment so far (arXiv:1904.09237).",
+    _MU,
+)
+scale_by_adamax = rule(
+    "scale_by_adamax",
+    s.ScaleByAdamState,
+    "b1=0.9, b2=0.999, eps=1e-8",
+    "Return first moments over the greatest gradients, which decay (arXiv:1412.6980).",
+)
+scale_by_belief = rule(
+    "scale_by_belief",
+    s.ScaleByAdamState,
+    "b1=0.9, b2=0.999, eps=1e-16, eps_root=1e-16, *, nesterov=False",
+    "Return scale_by_adam with the variance of the gradient (AdaBelief, arXiv:2010.07468).",
+)
+scale_by_yogi = rule(
+    "scale_by_yogi",
+    s.ScaleByAdamState,
+    "b1=0.9, b2=0.999, eps=1e-3, eps_root=0.0, initial_accumulator_value=1e-6",
+    "Return scale_by_adam with second moments that change by the size of the gradient (Yogi).",
+    {"mu": "initial_accumulator_value", "nu": "initial_accumulator_value"},
+)
+scale_by_radam = rule(
+    "scale_by_radam",
+    s.ScaleByAdamState,
+    "b1=0.9, b2=0.999, eps=1e-8, eps_root=0.0, threshold=5.0, *, nesterov=False",
+    "Return scale_by_adam rectified by the variance of its rate (arXiv:1908.03265).",
+)
+scale_by_novograd = rule(
+    "scale_by_novograd",
+    s.ScaleByNovogradState,
+    "b1=0.9, b2=0.25, eps=1e-8, eps_root=0.0, weight_decay=0.0, mu_dtype=None",
+    "Return moments of gradients over norms of layers (arXiv:1905.11286); needs parameters.",
+    {**_MU, "nu": lambda p, _: Tensor(0, dtype=p.dtype)},
+    needs=True,
+)
+scale_by_lion = rule(
+    "scale_by_lion",
+    s.ScaleByLionState,
+    "b1=0.9, b2=0.99, mu_dtype=None, *, mode='hard', smooth_beta=1.0",
+    """Return the sign of a moment (Lion, arXiv:2302.06675).
+
+    With mode "smooth" it is tanh(smooth_beta * moment), with "refined" the moment itself where
+    it is less than 1; the other mode is "hard".
+    """,
+    _MU,
+)
+scale_by_rss = rule(
+    "scale_by_rss",
+    s.ScaleByRssState,
+    "initial_accumulator_value=0.1, eps=1e-7",
+    "Return g over the root of the sum of all squares (Adagrad).",
+    {"sum_of_squares": "initial_accumulator_value"},
+)
+
+
+def _deviation(name: str, doc: str, plain: Any, counted: Any) -> Any:
+    return rule(
+        name,
+        lambda settings: counted if settings["bias_correction"] else plain,
+        "decay=0.9, eps=1e-8, initial_scale=0.0, eps_in_sqrt=True, bias_correction=False",
+        doc,
+        {"nu": "initial_scale"},
+        op="scale_by_rms",
+    )
+
+
+scale_by_rms = _deviation(
+    "scale_by_rms",
+    "Return g over the root of the average of squares.",
+    s.ScaleByRmsState,
+    s.ScaleByRmsWithCountState,
+)
+scale_by_stddev = _deviation(
+    "scale_by_stddev",
+    "Return g over its standard deviation, by averages that decay.",
+    s.ScaleByRStdDevState,
+    s.ScaleByRStdDevWithCountState,
+)
+scale_by_adadelta = rule(
+    "scale_by_adadelta",
+    s.ScaleByAdaDeltaState,
+    "rho=0.9, eps=1e-6",
+    "Return g times the root of averages: of squares of updates over those of gradients.",
+)
+scale_by_adan = rule(
+    "scale_by_adan",
+    s.ScaleByAdanState,
+    "b1=0.98, b2=0.92, b3=0.99, eps=1e-8, eps_root=0.0",
+    "Return moments of gradients and of their changes (Adan, arXiv:2208.06677).",
+)
+scale_by_ademamix = rule(
+    "scale_by_ademamix",
+    s.ScaleByAdemamixState,
+    "b1=0.9, b2=0.999, b3=0.9999, alpha=6.0, eps=1e-8, eps_root=0.0, mu_dtype=None",
+    """Return scale_by_adam with a fast and a slow average (AdEMAMix, arXiv:2409.03137).
+
+    b3 and alpha, the decay and the weight of the slow one, are numbers or schedules.
+    """,
+    {"m1": "mu_dtype", "m2": "mu_dtype", "nu": "mu_dtype"},
+)
+scale_by_simplified_ademamix = rule(
+    "scale_by_simplified_ademamix",
+    s.ScaleBySimplifiedAdEMAMixState,
+    "b1=0.99, b2=0.95, alpha=0.0, eps=1e-8, eps_root=0.0",
+    "Return sums of gradients, which decay, and alpha times the gradient (arXiv:2502.02431).",
+)
+scale_by_rprop = rule(
+    "scale_by_rprop",
+    s.ScaleByRpropState,
+    "learning_rate, eta_minus=0.5, eta_plus=1.2, min_step_size=1e-6, max_step_size=50.0",
+    """Return steps by the sign of the gradient, longer while it stays and shorter when it turns.
+
+    An update is that of the gradient before, as in optax: the first one is 0.
+    """,
+    {"step_sizes": "learning_rate"},
+)
+scale_by_sm3 = rule(
+    "scale_by_sm3",
+    s.ScaleBySM3State,
+    "b1=0.9, b2=1.0, eps=1e-8",
+    "Return g over roots of maxima along each axis (SM3, arXiv:1901.11150).",
+    {"mu": lambda p, _: [Tensor.zeros(size, dtype=p.dtype) for size in p.shape]},
+)
+
+
+def _factored(p: Tensor, settings: dict[str, Any]) -> tuple[int, int] | None:
+    """Return the second longest and the longest axis, if both are long enough."""
+    if not settings["factored"] or len(p.shape) < 2:
+        return None
+    order = sorted(range(len(p.shape)), key=lambda i: p.shape[i])
+    short = p.shape[order[-2]] < settings["min_dim_size_to_factor"]
+    return None if short else (order[-2], order[-1])
+
+
+def _without(p: Tensor, settings: dict[str, Any], which: int) -> Tensor:
+    found = _factored(p, settings)
+    shape = [1] if found is None else [n for i, n in enumerate(p.shape) if i != found[which]]
+    return Tensor.zeros(*shape, dtype=p.dtype)
+
+
+scale_by_factored_rms = rule(
+    "scale_by_factored_rms",
+    s.FactoredState,
+    "factored=True, decay_rate=0.8, step_offset=0, min_dim_size_to_factor=128, "
+    "epsilon=1e-30, decay_rate_fn=_decay_rate_pow",
+    """Return g over the root of averages of squares, kept as rows and columns (arXiv:1804.04235).
+
+    This saves memory for parameters with two axes of at least min_dim_size_to_factor elements.
+    """,
+    {
+        "v_row": functools.partial(_without, which=1),
+        "v_col": functools.partial(_without, which=0),
+        "v": lambda p, a: Tensor.zeros(
+            *(p.shape if _factored(p, a) is None else [1]), dtype=p.dtype
+        ),
+    },
+    needs=True,
+    given=lambda p, steps, a: (
+        a["decay_rate_fn"](steps - a["step_offset"], a["decay_rate"]),
+        a["epsilon"],
+        _factored(p, a),
+    ),
+)
+scale_by_distance_over_gradients = rule(
+    "scale_by_distance_over_gradients",
+    s.ScaleByDistanceOverGradientsState,
+    "reps_rel=1e-6, eps=1e-8, param_dtype=float32, global_scale=1.0",
+    "Return steps by the distance from the first parameters (DoG, arXiv:2302.12022).",
+    {
+        "max_dist": lambda p, a: (p.square().sum().sqrt() + 1) * a["reps_rel"],
+        "grad_sum_of_squares": lambda p, a: Tensor.zeros(1),
+        "init_params": lambda p, a: tree.cast(p, a["param_dtype"]),
+    },
+    needs=True,
+    given=lambda p, steps, a: (a["eps"], a["global_scale"]),
+)
+scale_by_trust_ratio = rule(
+    "scale_by_trust_ratio",
+    s.ScaleByTrustRatioState,
+    "min_norm=0.0, trust_coefficient=1.0, eps=0.0",
+    "Return updates as long as their parameters, times trust_coefficient (LARS, LAMB).",
+    needs=True,
+)
+trace = rule(
+    "trace",
+    s.TraceState,
+    "decay, nesterov=False, accumulator_dtype=None",
+    "Return momentum: sums of updates that decay.",
+    {"trace": "accumulator_dtype"},
+)
+ema = rule(
+    "ema",
+    s.EmaState,
+    "decay, debias=True, accumulator_dtype=None",
+    "Return averages of updates, which decay; with debias as if they had not begun at zero.",
+    {"ema": "accumulator_dtype"},
+)

@@ -1,0 +1,345 @@
+package tensor
+
+import "polygrad/core/uop"
+
+// An UpdateRule is what an optimizer does with the gradient of one parameter: the formula behind transformations of gradients (optax's
+// scale_by_adam and others) in all languages, and behind Adam, LAMB and momentum of optimizers that hold parameters.
+type UpdateRule struct {
+	// Name is that of optax.
+	Name string
+	// Params are the settings, as core/tensor/ops writes parameters. An operand is a number or a tensor of one element.
+	Params string
+	// Doc says what the rule returns beside the new state.
+	Doc  string
+	rule func(u *updating) *uop.UOp
+}
+
+// updating is one use of a rule.
+type updating struct {
+	// g is the gradient, p the parameter (nil if the rule needs none), count the number of steps with this one.
+	g, p, count *uop.UOp
+	// own is the state of the parameter; the rule replaces it.
+	own      []*uop.UOp
+	settings map[string]any
+	// powers are powers of the decays that are known; otherwise a rule computes them of the count.
+	powers map[string]*uop.UOp
+}
+
+// of is a setting: a float64, a bool, a text, integers, or a tensor.
+func (u *updating) of(name string) any {
+	switch v := u.settings[name].(type) {
+	case uop.Const:
+		return v.F()
+	default:
+		return v
+	}
+}
+
+func (u *updating) is(name string) bool { return u.settings[name] == true }
+
+// rest is 1 - x.
+func rest(x any) operand {
+	if n, is := x.(float64); is {
+		return 1 - n
+	}
+	return sub(1, x)
+}
+
+// mean updates an average that decays: own = decay * own + (1 - decay) * x.
+func (u *updating) mean(i int, x *uop.UOp, decay string) *uop.UOp {
+	u.own[i] = average(x, u.own[i], u.of(decay))
+	return u.own[i]
+}
+
+func average(x, before *uop.UOp, decay any) *uop.UOp {
+	return add(mul(before, decay), mul(x, rest(decay)))
+}
+
+// unbiased is an average that began at zero without its bias: x / (1 - decay^count), ahead steps later.
+func (u *updating) unbiased(x *uop.UOp, decay string, ahead int) *uop.UOp {
+	power := u.powers[decay]
+	if power == nil {
+		power = u.power(decay, ahead)
+	}
+	return mul(x, cast(div(1.0, sub(1, power)), x.DType))
+}
+
+// power is a decay to the power of the number of steps, with all its digits: 1 minus it is small at first.
+func (u *updating) power(decay string, ahead int) *uop.UOp {
+	count := cast(add(u.count, ahead), uop.LeastUpper(uop.Float32, u.g.DType))
+	return accuratePow(u.of(decay), count)
+}
+
+// first is a first moment without its bias, by Nesterov's look ahead if that is wanted.
+func (u *updating) first(m *uop.UOp, decay string) *uop.UOp {
+	if !u.is("nesterov") {
+		return u.unbiased(m, decay, 0)
+	}
+	return add(mul(u.unbiased(m, decay, 1), u.of(decay)), mul(u.unbiased(u.g, decay, 0), rest(u.of(decay))))
+}
+
+// over is m / (sqrt(v + eps_root) + eps).
+func (u *updating) over(m, v *uop.UOp) *uop.UOp {
+	if root := u.of("eps_root"); root != 0.0 && root != nil {
+		v = add(v, root)
+	}
+	return div(m, add(sqrt(v), u.of("eps")))
+}
+
+// rsqrtPositive is 1 / sqrt(x + eps) where x > 0, 0 elsewhere.
+func rsqrtPositive(x *uop.UOp, eps any) *uop.UOp { return where(gt(x, 0), rsqrt(add(x, eps)), 0.0) }
+
+// moments is the family of Adam: the first moment of b1 over the root of a second one of b2. second is what its average is of.
+func moments(second func(u *updating, m *uop.UOp) *uop.UOp) func(u *updating) *uop.UOp {
+	return func(u *updating) *uop.UOp {
+		m := u.mean(0, u.g, "b1")
+		u.own[1] = second(u, m)
+		return u.over(u.first(m, "b1"), u.unbiased(u.own[1], "b2", 0))
+	}
+}
+
+func squares(u *updating, _ *uop.UOp) *uop.UOp { return u.mean(1, square(u.g), "b2") }
+
+// deviation is g over the root of the average of squares, without the square of the average if that is kept, too.
+func deviation(u *updating) *uop.UOp {
+	last := len(u.own) - 1
+	if last == 1 {
+		u.mean(0, u.g, "decay")
+	}
+	u.mean(last, square(u.g), "decay")
+	flat := append([]*uop.UOp(nil), u.own...)
+	if u.is("bias_correction") {
+		for i, x := range flat {
+			flat[i] = u.unbiased(x, "decay", 0)
+		}
+	}
+	v := flat[last]
+	if last == 1 {
+		v = sub(v, square(flat[0]))
+	}
+	if u.is("eps_in_sqrt") {
+		return mul(u.g, rsqrt(add(v, u.of("eps"))))
+	}
+	return mul(u.g, div(1.0, add(sqrt(v), u.of("eps"))))
+}
+
+var adam = moments(squares)
+
+const adamSettings = "b1 operand, b2 operand, eps operand, eps_root operand"
+
+// UpdateRules are the rules.
+var UpdateRules = []UpdateRule{
+	{"scale_by_adam", adamSettings + ", nesterov bool = false", `First moments over roots of second ones, without bias (Adam, arXiv:1412.6980).`, adam},
+	{"scale_by_belief", adamSettings + ", nesterov bool = false", `First moments over roots of variances (AdaBelief, arXiv:2010.07468).`, func(u *updating) *uop.UOp {
+		m := u.mean(0, u.g, "b1")
+		v := add(u.mean(1, square(sub(u.g, m)), "b2"), u.of("eps_root"))
+		u.own[1] = v
+		return div(u.first(m, "b1"), add(sqrt(u.unbiased(v, "b2", 0)), u.of("eps")))
+	}},
+	{"scale_by_yogi", adamSettings, `First moments over roots of second ones that change by the size of the gradient (Yogi).`,
+		moments(func(u *updating, _ *uop.UOp) *uop.UOp {
+			square := square(u.g)
+			return sub(u.own[1], mul(mul(sign(sub(u.own[1], square)), square), rest(u.of("b2"))))
+		})},
+	{"scale_by_radam", adamSettings + ", threshold operand, nesterov bool = false", `The step of Adam rectified by the variance of its rate (arXiv:1908.03265).`, func(u *updating) *uop.UOp {
+		m, v := u.mean(0, u.g, "b1"), u.mean(1, square(u.g), "b2")
+		first, second := u.first(m, "b1"), u.unbiased(v, "b2", 0)
+		count := cast(u.count, uop.LeastUpper(uop.Float32, u.g.DType))
+		var most *uop.UOp
+		if b2, is := u.of("b2").(float64); is {
+			most = likeConst(count, 2/(1-b2)-1)
+		} else {
+			most = sub(div(2.0, rest(u.of("b2"))), 1)
+		}
+		power := u.power("b2", 0)
+		ro := sub(most, div(mul(mul(count, power), 2), sub(1, power)))
+		r := sqrt(div(mul(mul(sub(ro, 4), sub(ro, 2)), most), mul(mul(sub(most, 4), sub(most, 2)), ro)))
+		return where(ge(ro, u.of("threshold")), mul(cast(r, first.DType), u.over(first, second)), first)
+	}},
+	{"scale_by_amsgrad", adamSettings + ", bias_correction_mu bool = true, bias_correction_nu bool = true", `The step of Adam with the greatest second moment so far (arXiv:1904.09237).`, func(u *updating) *uop.UOp {
+		m, v := u.mean(0, u.g, "b1"), u.mean(1, square(u.g), "b2")
+		if u.is("bias_correction_mu") {
+			m = u.unbiased(m, "b1", 0)
+		}
+		if u.is("bias_correction_nu") {
+			v = u.unbiased(v, "b2", 0)
+		}
+		u.own[2] = maximum(u.own[2], v)
+		return u.over(m, u.own[2])
+	}},
+	{"scale_by_adamax", "b1 operand, b2 operand, eps operand", `First moments over the greatest gradients, which decay (arXiv:1412.6980).`, func(u *updating) *uop.UOp {
+		m := u.mean(0, u.g, "b1")
+		u.own[1] = maximum(add(abs(u.g), u.of("eps")), mul(u.own[1], u.of("b2")))
+		return div(u.unbiased(m, "b1", 0), u.own[1])
+	}},
+	{"scale_by_novograd", adamSettings + ", weight_decay operand", `Moments of gradients over norms of layers (arXiv:1905.11286).`, func(u *updating) *uop.UOp {
+		begins, square := eq(u.count, 1), sum(square(u.g), nil, false)
+		u.own[1] = where(begins, square, average(square, u.own[1], u.of("b2")))
+		scaled := add(u.over(u.g, u.own[1]), mul(u.p, u.of("weight_decay")))
+		u.own[0] = where(begins, scaled, add(mul(u.own[0], u.of("b1")), scaled))
+		return u.own[0]
+	}},
+	{"scale_by_lion", "b1 operand, b2 operand, mode text {hard smooth refined}, smooth_beta operand", `The sign of a moment, or a function like it (Lion, arXiv:2302.06675).`, func(u *updating) *uop.UOp {
+		m := average(u.g, u.own[0], u.of("b1"))
+		u.mean(0, u.g, "b2")
+		switch u.of("mode") {
+		case "smooth":
+			return tanh(mul(m, u.of("smooth_beta")))
+		case "refined":
+			return where(lt(abs(m), 1), m, sign(m))
+		}
+		return sign(m)
+	}},
+	{"scale_by_rss", "eps operand", `The gradient over the root of the sum of all squares (Adagrad).`, func(u *updating) *uop.UOp {
+		u.own[0] = add(square(u.g), u.own[0])
+		return mul(u.g, rsqrtPositive(u.own[0], u.of("eps")))
+	}},
+	{"scale_by_rms", "decay operand, eps operand, eps_in_sqrt bool, bias_correction bool",
+		`The gradient over the root of the average of squares, or, with two tensors of state, over the standard deviation.`, deviation},
+	{"scale_by_adadelta", "rho operand, eps operand", `The gradient times the root of averages: of squares of updates over those of gradients.`, func(u *updating) *uop.UOp {
+		u.mean(0, square(u.g), "rho")
+		root := func(x *uop.UOp) *uop.UOp { return sqrt(add(x, u.of("eps"))) }
+		scaled := mul(div(root(u.own[1]), root(u.own[0])), u.g)
+		u.mean(1, square(scaled), "rho")
+		return scaled
+	}},
+	{"scale_by_adan", "b1 operand, b2 operand, b3 operand, eps operand, eps_root operand", `Moments of gradients and of their changes (Adan, arXiv:2208.06677).`, func(u *updating) *uop.UOp {
+		change := where(eq(u.count, 1), 0.0, sub(u.g, u.own[3]))
+		ahead := rest(u.of("b2"))
+		m, v := u.mean(0, u.g, "b1"), u.mean(1, change, "b2")
+		n := u.mean(2, square(add(u.g, mul(change, ahead))), "b3")
+		u.own[3] = u.g
+		return u.over(add(u.unbiased(m, "b1", 0), mul(u.unbiased(v, "b2", 0), ahead)), u.unbiased(n, "b3", 0))
+	}},
+	{"scale_by_ademamix", "b1 operand, b2 operand, b3 operand, alpha operand, eps operand, eps_root operand",
+		`The step of Adam with a fast and a slow average (AdEMAMix, arXiv:2409.03137).`, func(u *updating) *uop.UOp {
+			fast, slow, v := u.mean(0, u.g, "b1"), u.mean(1, u.g, "b3"), u.mean(2, square(u.g), "b2")
+			return u.over(add(u.unbiased(fast, "b1", 0), mul(slow, u.of("alpha"))), u.unbiased(v, "b2", 0))
+		}},
+	{"scale_by_simplified_ademamix", "b1 operand, b2 operand, alpha operand, eps operand, eps_root operand",
+		`Sums of gradients, which decay, and alpha times the gradient (arXiv:2502.02431).`, func(u *updating) *uop.UOp {
+			u.own[0] = add(u.g, mul(u.own[0], u.of("b1")))
+			v := u.mean(1, square(u.g), "b2")
+			return u.over(add(u.own[0], mul(u.g, u.of("alpha"))), u.unbiased(v, "b2", 0))
+		}},
+	{"scale_by_rprop", "eta_minus operand, eta_plus operand, min_step_size operand, max_step_size operand",
+		`Steps by the sign of the gradient before, longer while it stays and shorter when it turns.`, func(u *updating) *uop.UOp {
+			size, last := u.own[0], u.own[1]
+			same := mul(u.g, last)
+			turned := lt(same, 0)
+			factor := where(gt(same, 0), asTensor(u.of("eta_plus"), size), u.of("eta_minus"))
+			changed := minimum(maximum(mul(size, factor), u.of("min_step_size")), u.of("max_step_size"))
+			u.own[0] = where(eq(same, 0), size, changed)
+			u.own[1] = where(turned, 0.0, mul(u.own[0], sign(u.g)))
+			return where(turned, 0.0, last)
+		}},
+	{"scale_by_sm3", "b1 operand, b2 operand, eps operand", `The gradient over roots of maxima along each axis (SM3, arXiv:1901.11150).`, func(u *updating) *uop.UOp {
+		n := len(u.own) - 1
+		var least *uop.UOp
+		for axis, m := range u.own[:n] {
+			shape := make(uop.Shape, n)
+			for i := range shape {
+				shape[i] = uop.N(1)
+			}
+			shape[axis] = u.g.Shape()[axis]
+			if m = reshape(m, shape); axis > 0 {
+				m = minimum(least, m)
+			}
+			least = m
+		}
+		total := square(u.g)
+		if b2 := u.of("b2"); b2 != 1.0 {
+			total = mul(total, rest(b2))
+		}
+		if n > 0 {
+			total = add(total, mul(least, u.of("b2")))
+		}
+		step := u.mean(n, mul(u.g, rsqrtPositive(total, u.of("eps"))), "b1")
+		for axis := range n {
+			var others []int
+			for i := range n {
+				if i != axis {
+					others = append(others, i)
+				}
+			}
+			if u.own[axis] = total; others != nil {
+				u.own[axis] = maxOf(total, others, false)
+			}
+		}
+		return step
+	}},
+	{"scale_by_factored_rms", "decay operand, epsilon operand, axes ints?",
+		`The gradient over the root of averages of squares, kept as rows and columns along two axes if these are given (arXiv:1804.04235).`, func(u *updating) *uop.UOp {
+			square := add(square(u.g), u.of("epsilon"))
+			root := func(x *uop.UOp) *uop.UOp { return pow(x, -0.5) }
+			axes, factored := u.of("axes").([]int64)
+			if !factored {
+				return mul(u.g, root(cast(u.mean(2, square, "decay"), u.p.DType)))
+			}
+			second, longest := int(axes[0]), int(axes[1])
+			row := cast(u.mean(0, mean(square, []int{longest}, false), "decay"), u.p.DType)
+			col := cast(u.mean(1, mean(square, []int{second}, false), "decay"), u.p.DType)
+			at := second
+			if second > longest {
+				at--
+			}
+			row = root(div(row, mean(row, []int{at}, true)))
+			return mul(mul(u.g, unsqueeze(row, longest)), unsqueeze(root(col), second))
+		}},
+	{"scale_by_distance_over_gradients", "eps operand, global_scale operand", `Steps by the distance from the first parameter (DoG, arXiv:2302.12022).`, func(u *updating) *uop.UOp {
+		u.own[0] = maximum(u.own[0], norm2(sub(u.p, u.own[2])))
+		u.own[1] = add(u.own[1], sum(square(u.g), nil, false))
+		return mul(mul(div(u.own[0], sqrt(add(u.own[1], u.of("eps")))), u.of("global_scale")), u.g)
+	}},
+	{"trace", "decay operand, nesterov bool = false", `Momentum: the sum of gradients, which decays.`, momentum},
+	{"ema", "decay operand, debias bool = true", `The average of gradients, which decays.`, func(u *updating) *uop.UOp {
+		m := u.mean(0, u.g, "decay")
+		if u.is("debias") {
+			m = u.unbiased(m, "decay", 0)
+		}
+		return m
+	}},
+	{"scale_by_trust_ratio", "min_norm operand, trust_coefficient operand, eps operand", `A step as long as the parameter, times trust_coefficient.`, func(u *updating) *uop.UOp {
+		// The derivative of a norm below min_norm is 0, and not NaN at 0.
+		length := func(x *uop.UOp) *uop.UOp {
+			small := le(norm2(x), u.of("min_norm"))
+			norm := norm2(where(small, 1.0, x))
+			return where(small, asTensor(u.of("min_norm"), norm), norm)
+		}
+		return mul(u.g, trustRatio(length(u.p), length(u.g), u.of("trust_coefficient"), u.of("eps")))
+	}},
+}
+
+// momentum adds to a sum that decays, and looks ahead along it by Nesterov.
+func momentum(u *updating) *uop.UOp {
+	u.own[0] = add(mul(u.own[0], u.of("decay")), u.g)
+	if u.is("nesterov") {
+		return add(mul(u.own[0], u.of("decay")), u.g)
+	}
+	return u.own[0]
+}
+
+// trustRatio is coefficient * rp / (rs + more), the factor of a step of norm rs for a parameter of norm rp; 1 if one of them is 0.
+func trustRatio(rp, rs *uop.UOp, coefficient, more any) *uop.UOp {
+	both := bitAnd(gt(rp, 0), gt(rs, 0))
+	if coefficient != 1.0 {
+		rp = mul(rp, coefficient)
+	}
+	if more != 0.0 {
+		rs = add(rs, more)
+	}
+	return where(both, div(rp, rs), 1.0)
+}
+
+// Update is a rule for a gradient: the step, then the new state, in the types of the old one. p and count may be nil if the rule needs none.
+func (r *UpdateRule) Update(g, p, count *uop.UOp, state []*uop.UOp, settings map[string]any) (out []*uop.UOp, err error) {
+	defer guard("Update", &err)
+	needFloat("gradient", g)
+	u := &updating{g: g, p: p, count: count, own: append([]*uop.UOp(nil), state...), settings: settings}
+	step := r.rule(u)
+	out = append(out, step)
+	for i, x := range u.own {
+		out = append(out, cast(x, state[i].DType))
+	}
+	return out, nil
+}
