@@ -100,7 +100,7 @@ func FromIn[T Element](c *Context, data []T, shape ...int) *Tensor {
 }
 
 // Share is From without a copy: writes to the tensor change data. The program must not write to data while the tensor, or an unrealized
-// tensor that was computed from it, is in use.
+// tensor that was computed from it, is in use. A device with memory of its own, such as a GPU, gets a copy.
 func Share[T Element](data []T, shape ...int) *Tensor {
 	shape, err := checkedShape(data, shape)
 	if err != nil {

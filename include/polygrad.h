@@ -617,7 +617,8 @@ POLY_API int poly_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, Pol
 POLY_API PolyArray *poly_array_new(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes);
 
 /* Creates an array on the caller's memory of nbytes, without a copy. Writes to the array
- * change that memory. It must stay valid until poly_array_released reports token, a number
+ * change that memory. On a device with memory of its own, such as a GPU, the array is a copy
+ * instead, which is made at once. The memory must stay valid until poly_array_released reports token, a number
  * of the caller's choice, or the context is destroyed. Since 2.0. */
 POLY_API PolyArray *poly_array_share(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes, uint64_t token);
 

@@ -233,5 +233,14 @@ func (m *memory) copyFrom(other *memory) error {
 	return err
 }
 
+// copied is a copy of shared memory, by the library's own.
+func (m *memory) copied() (*memory, error) {
+	c, err := allocate(m.size)
+	if err == nil {
+		copy(unsafe.Slice((*byte)(c.data), m.size), unsafe.Slice((*byte)(m.data), m.size))
+	}
+	return c, err
+}
+
 // sizeOf is the number of bytes of the elements of a type and shape.
 func sizeOf(n int64, dt *uop.DType) uintptr { return uintptr(n) * uintptr(dt.Itemsize()) }

@@ -44,7 +44,9 @@ func (v *Variable) Read(f func(b []byte)) error {
 		}
 		return err
 	}
-	if strides, offset, ok, err := tensor.ViewLayout(node, leaf.node); err == nil && ok && rowMajor(strides, node.Shape()) {
+	strides, offset, ok, err := tensor.ViewLayout(node, leaf.node)
+	part := leaf.mem.onDevice() && size < leaf.mem.size/2 // then a kernel costs less than copying all from the device
+	if err == nil && ok && !part && rowMajor(strides, node.Shape()) {
 		from := uintptr(offset) * uintptr(node.DType.Itemsize())
 		b, err := leaf.mem.bytes()
 		if err == nil {
@@ -254,13 +256,23 @@ func boxStrides(s uop.Shape) []int64 {
 }
 
 // Share makes a variable on memory of a host, in row-major order, without a copy: writes to the variable change the memory. keep is
-// the object that owns the memory.
+// the object that owns the memory. A device with memory of its own gets a copy: else each run would copy the memory to the device, as the
+// host may have written it.
 func (c *Context) Share(dt *uop.DType, s uop.Shape, data unsafe.Pointer, keep any) (*Variable, error) {
 	n, err := tensor.MostElements(s)
 	if err != nil {
 		return nil, err
 	}
-	return c.fromMemory(dt, s, &memory{data: data, size: sizeOf(n, dt), owner: keep})
+	m := &memory{data: data, size: sizeOf(n, dt), owner: keep}
+	if c.ownMemory() {
+		own, err := m.copied()
+		m.free()
+		if err != nil {
+			return nil, err
+		}
+		m = own
+	}
+	return c.fromMemory(dt, s, m)
 }
 
 // ShareWithToken is Share for a host that polls Released for the token to learn that the memory is no longer in use.

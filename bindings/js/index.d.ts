@@ -189,7 +189,7 @@ export class Variable extends SymInt {
  * A multi-dimensional array that is computed when its values are needed.
  *
  * Numbers become float32, booleans bool and bigints int64 if no dtype is given; typed arrays keep
- * their type and are used in place: the tensor and the array share memory (WebAssembly copies them).
+ * their type and are used in place: the tensor and the array share memory (WebAssembly and GPUs copy them).
  *
  * Arguments may be given by position, by name in one object, or both: sum(1, true), sum(1, { keepdim:
  * true }) and sum({ axis: 1, keepdim: true }) are the same.

@@ -19,16 +19,17 @@ func (w *writer) combined(op ir.Op, k ir.Kind) string {
 		return name
 	}
 	of := combinations[op]
-	switch {
-	case op == ir.MaxLanes && k.Float(): // NaN if either is
-		of = "select(select(x, y, x < y), y, (bitcast<u32>(y) & 0x7fffffffu) > 0x7f800000u)"
-	case op == ir.XorAll && k == ir.Bool:
-		of = "x != y"
+	if op == ir.MaxLanes && k.Float() { // NaN if either is
+		of = fmt.Sprintf("select(select(x, y, x < y), x + y, %[1]s(x) || %[1]s(y))", w.function("is_nan"))
+	}
+	stored, from, result := t, "v", name+"_of[0]"
+	if t == "bool" { // drivers lose conditions in workgroup memory
+		stored, from, result = "u32", "u32(v)", result+" != 0u"
 	}
 	w.across[name] = fmt.Sprintf(`var<workgroup> %s_of: array<%s, %d>;
 fn %s(v: %s, lane: u32) -> %s {
   workgroupBarrier();
-  %s_of[lane] = v;
+  %s_of[lane] = %s;
   workgroupBarrier();
   for (var n = %du; n > 0u; n >>= 1u) {
     if (lane < n) {
@@ -38,8 +39,8 @@ fn %s(v: %s, lane: u32) -> %s {
     }
     workgroupBarrier();
   }
-  return %s_of[0];
+  return %s;
 }
-`, name, t, w.size, name, t, t, name, w.size/2, name, name, name, of, name)
+`, name, stored, w.size, name, t, t, name, from, w.size/2, name, name, name, of, result)
 	return name
 }

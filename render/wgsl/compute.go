@@ -77,9 +77,9 @@ func (w *writer) compute(v *ir.Value) string {
 	case ir.Max: // of integers
 		return "max(" + a[0] + ", " + a[1] + ")"
 	case ir.MaxSS:
-		return fmt.Sprintf("select(%s, %s, %s < %s)", a[0], a[1], a[0], a[1])
+		return w.firstIfNaN(v, a, fmt.Sprintf("select(%s, %s, %s < %s)", a[0], a[1], a[0], a[1]))
 	case ir.MinSS:
-		return fmt.Sprintf("select(%s, %s, %s > %s)", a[0], a[1], a[0], a[1])
+		return w.firstIfNaN(v, a, fmt.Sprintf("select(%s, %s, %s > %s)", a[0], a[1], a[0], a[1]))
 	case ir.AndNot:
 		if v.Kind == ir.Bool {
 			return a[0] + " & !" + a[1]
@@ -110,8 +110,7 @@ func (w *writer) compute(v *ir.Value) string {
 // product with a constant that of another, that both arguments are one, that one is 0.
 func (w *writer) keepRounding(v *ir.Value, a []string) {
 	hide := func(i int) {
-		w.hides = true
-		a[i] = "keep(" + a[i] + ")"
+		a[i] = w.function("keep") + "(" + a[i] + ")"
 	}
 	switch v.Op {
 	case ir.Add, ir.Sub:
@@ -157,22 +156,38 @@ func accumulates(v *ir.Value) bool {
 
 func hasConst(v *ir.Value) bool { return v.Args[0].Op == ir.Const || v.Args[1].Op == ir.Const }
 
-// notEqual: some compilers give false for a float that is not equal to itself, and none for its bits.
+// notEqual compares floats by their bits: compilers may take no float for NaN, and then x != x is false, and so is !(x == y) of one.
 func (w *writer) notEqual(x, y *ir.Value) string {
 	a, b := w.ref(x), w.ref(y)
 	switch {
 	case !x.Kind.Float():
 		return a + " != " + b
 	case x == y:
-		return fmt.Sprintf("(bitcast<u32>(%s) & 0x7fffffffu) > 0x7f800000u", a)
+		return fmt.Sprintf("%s(%s)", w.function("is_nan"), a)
+	case isFloatZero(y):
+		return fmt.Sprintf("(bitcast<u32>(%s) << 1u) != 0u", a)
+	case isFloatZero(x):
+		return fmt.Sprintf("(bitcast<u32>(%s) << 1u) != 0u", b)
 	}
-	return fmt.Sprintf("!(%s == %s)", a, b)
+	return fmt.Sprintf("!%s(%s, %s)", w.function("equal"), a, b)
 }
 
-// quotient is a division: that of an integer by 0 gives 0.
+// firstIfNaN is a choice of the greater or lesser of two floats, and the first one if that is NaN: compilers make an instruction of the
+// choice that drops NaN.
+func (w *writer) firstIfNaN(v *ir.Value, a []string, choice string) string {
+	if !v.Kind.Float() || v.Args[0].Op == ir.Const {
+		return choice
+	}
+	return fmt.Sprintf("select(%s, %s, %s(%s))", choice, a[0], w.function("is_nan"), a[0])
+}
+
+// quotient is a division: that of floats is rounded correctly, that of an integer by 0 gives 0.
 func (w *writer) quotient(v *ir.Value, a []string) string {
 	q := a[0] + " / " + a[1]
-	if v.Kind.Float() || v.Args[1].Op == ir.Const && v.Args[1].Bits != 0 {
+	if v.Kind.Float() {
+		return fmt.Sprintf("%s(%s, %s)", w.function("quotient"), a[0], a[1])
+	}
+	if v.Args[1].Op == ir.Const && v.Args[1].Bits != 0 {
 		return q
 	}
 	return fmt.Sprintf("select(%s, %s, %s == %s)", q, zero(v.Kind), a[1], zero(v.Kind))
@@ -218,8 +233,7 @@ func (w *writer) float(f float32) string {
 	bits := math.Float32bits(f)
 	switch exponent := bits >> 23 & 0xff; {
 	case exponent == 0xff || bits == 1<<31 || exponent == 0 && f != 0:
-		w.special = true
-		return fmt.Sprintf("float_of(0x%xu)", bits)
+		return fmt.Sprintf("%s(0x%xu)", w.function("float_of"), bits)
 	}
 	digits := 32 // the fewest from which the float is found again; near the greatest one they would be beyond it
 	if f > 1e38 || f < -1e38 {

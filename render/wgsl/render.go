@@ -39,7 +39,7 @@ func Render(nk *ir.Kernel, shared int64) (k *Kernel, err error) {
 	defer ir.Recover(&err)
 	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
 	k.Groups = (k.Items + Workgroup - 1) / Workgroup
-	w := &writer{k: k, size: Workgroup, room: (shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, staged: map[*ir.Value]string{}}
+	w := &writer{k: k, size: Workgroup, room: (shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, staged: map[*ir.Value]string{}}
 	w.bind(nk.Root)
 	if nk.Lanes > 1 {
 		k.Groups, w.lanes, w.size = k.Items, true, nk.Lanes
@@ -60,7 +60,7 @@ func Render(nk *ir.Kernel, shared int64) (k *Kernel, err error) {
 	w.block(nk.Root)
 	w.indent--
 	w.line("}")
-	if w.hides {
+	if w.uses["keep"] {
 		body += "  unknown = groups.z - 1u;\n"
 	}
 	k.Source = w.header(nk) + body + w.out.String()
@@ -77,12 +77,11 @@ type writer struct {
 	// scratch are the arrays of scratch memory, by the number of the buffer.
 	scratch map[int32]string
 	arrays  []string
-	special bool // there are constants that are not finite
-	lanes   bool // the lanes of vectors are the invocations of a workgroup
-	size    int  // of a workgroup
+	uses    map[string]bool // names of functions
+	lanes   bool            // the lanes of vectors are the invocations of a workgroup
+	size    int             // of a workgroup
 	// across are the functions that combine what the invocations of a workgroup have, by their names.
 	across map[string]string
-	hides  bool // there are values that compilers must not see through
 	// staged are the loads whose elements are in workgroup memory, with the names that they have in an iteration.
 	staged map[*ir.Value]string
 	room   int64 // elements of workgroup memory for more of them
@@ -136,17 +135,48 @@ func (w *writer) header(nk *ir.Kernel) string {
 	for _, name := range slices.Sorted(maps.Keys(w.across)) {
 		s.WriteString(w.across[name])
 	}
-	if w.special {
-		// A constant expression must be finite, the value of a variable need not.
-		s.WriteString("fn float_of(bits: u32) -> f32 { var b = bits; return bitcast<f32>(b); }\n")
-	}
-	if w.hides {
-		// Launches have two dimensions, so this is 0, but no compiler knows it.
-		s.WriteString("var<private> unknown: u32;\n")
-		s.WriteString("fn keep(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ unknown); }\n")
+	for _, f := range functions {
+		if w.uses[f.name] {
+			s.WriteString(f.code)
+		}
 	}
 	s.WriteByte('\n')
 	return s.String()
+}
+
+// functions are those that kernels may use. Compilers of shaders need not care for NaN, infinities and the order of operations, so what
+// depends on them works on bits.
+var functions = []struct{ name, code string }{
+	// A constant expression must be finite, the value of a variable need not.
+	{"float_of", "fn float_of(bits: u32) -> f32 { var b = bits; return bitcast<f32>(b); }\n"},
+	// Launches have two dimensions, so unknown is 0, but no compiler knows it.
+	{"keep", `var<private> unknown: u32;
+fn keep(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ unknown); }
+`},
+	{"is_nan", "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\n"},
+	{"equal", `fn equal(x: f32, y: f32) -> bool {
+  let a = bitcast<u32>(x);
+  let b = bitcast<u32>(y);
+  return ((a | b) << 1u) == 0u || (a == b && (a & 0x7fffffffu) <= 0x7f800000u);
+}
+`},
+	// A division may be wrong by 2.5 units in the last place; the remainder corrects it where all is finite. Its products of halves are
+	// exact, because fma need not be (Dekker, A floating-point technique for extending the available precision, 1971).
+	{"quotient", `fn upper(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u); }
+fn quotient(x: f32, y: f32) -> f32 {
+  let q = x / y;
+  let a = upper(q);
+  let b = upper(y);
+  let d = (((x - a * b) - a * (y - b)) - (q - a) * b - (q - a) * (y - b)) / y;
+  return select(q, q + d, (bitcast<u32>(d) << 1u) != 0u && (bitcast<u32>(q + d) & 0x7f800000u) != 0x7f800000u);
+}
+`},
+}
+
+// function is the name of one of functions, which is used.
+func (w *writer) function(name string) string {
+	w.uses[name] = true
+	return name
 }
 
 // atomic reports whether invocations write parts of the words of a buffer.

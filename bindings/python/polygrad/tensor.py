@@ -60,10 +60,9 @@ class Tensor(Creation, Indexing, Exchange, Display):
     """A multi-dimensional array that is computed when its values are needed.
 
     data is a number, a nested list, an array, another tensor, None for no elements, or bytes: the
-    memory of elements. A
-    contiguous numpy array is used in place: the tensor and the array share memory, and so does a
-    tensor of another library (see from_dlpack). Without dtype, floats become float32, integers
-    int32, bools bool and bytes uint8; arrays keep their type.
+    memory of elements. A contiguous numpy array is used in place: the tensor and the array share
+    memory, and so does a tensor of another library (see from_dlpack). A GPU gets a copy. Without
+    dtype, floats become float32, integers int32, bools bool, bytes uint8; arrays keep their type.
 
     >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0).numpy()
     array([4., 6.], dtype=float32)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Callable
 
 import numpy as np
 
 from polygrad import Tensor
 
+GPU = os.environ.get("POLY_DEVICE") == "webgpu"
 RNG = np.random.default_rng(0)
 
 
