@@ -1392,7 +1392,7 @@ class Methods(Base):
 
     # Shape
 
-    def reshape(self, shape: Any, *args: Any) -> Self:
+    def reshape(self, shape: Any = (), *args: Any) -> Self:
         """The same elements in row-major order in another shape; a size of -1 is inferred.
 
         None (null, NULL) keeps the size of an axis.
@@ -1402,7 +1402,7 @@ class Methods(Base):
         """
         return self._call1(RESHAPE, sizes((shape, *args)))
 
-    def view(self, shape: Any, *args: Any) -> Self:
+    def view(self, shape: Any = (), *args: Any) -> Self:
         """The same as reshape(shape)."""
         return self._call1(VIEW, sizes((shape, *args)))
 
@@ -1438,7 +1438,7 @@ class Methods(Base):
         """
         return self._call1(UNSQUEEZE, dim)
 
-    def expand(self, shape: Any, *args: Any) -> Self:
+    def expand(self, shape: Any = (), *args: Any) -> Self:
         """The tensor with axes of size 1 repeated up to a shape; -1 (or None, null, NULL) keeps a size.
 
         >>> Tensor([[1], [2]]).expand(2, 3).tolist()
@@ -1446,7 +1446,7 @@ class Methods(Base):
         """
         return self._call1(EXPAND, sizes((shape, *args)))
 
-    def repeat(self, repeats: Any, *args: Any) -> Self:
+    def repeat(self, repeats: Any = (), *args: Any) -> Self:
         """The tensor repeated along each axis.
 
         >>> Tensor([1, 2]).repeat(2, 2).tolist()
@@ -1462,7 +1462,7 @@ class Methods(Base):
         """
         return self._call1(REPEAT_INTERLEAVE, repeats, dim)
 
-    def permute(self, order: Any, *args: Any) -> Self:
+    def permute(self, order: Any = (), *args: Any) -> Self:
         """The axes in another order: axis i of the result is axis order[i].
 
         >>> Tensor([[1, 2, 3], [4, 5, 6]]).permute(1, 0).tolist()
@@ -1487,7 +1487,7 @@ class Methods(Base):
         """
         return self._call1(T)
 
-    def flip(self, axis: Any, *args: Any) -> Self:
+    def flip(self, axis: Any = (), *args: Any) -> Self:
         """The tensor with the order of elements along axes reversed.
 
         >>> Tensor([[1, 2], [3, 4]]).flip(0).tolist()
@@ -1534,14 +1534,14 @@ class Methods(Base):
         """
         return self._call1(UNFOLD, dim, size, step)
 
-    def shrink_to(self, shape: Any, *args: Any) -> Self:
+    def shrink_to(self, shape: Any = (), *args: Any) -> Self:
         """The first elements of each axis, as many as shape says.
 
         None (null, NULL) keeps the size of an axis.
         """
         return self._call1(SHRINK_TO, sizes((shape, *args)))
 
-    def pad_to(self, shape: Any, *args: Any) -> Self:
+    def pad_to(self, shape: Any = (), *args: Any) -> Self:
         """The tensor with zeros added at the end of each axis up to shape.
 
         None (null, NULL) keeps the size of an axis.

@@ -242,3 +242,13 @@ def test_errors(error, function):
 
 def test_an_empty_list_selects_nothing():
     assert Tensor.zeros(3, 2)[[]].shape == (0, 2)
+
+
+def test_no_sizes_are_the_shape_of_a_scalar() -> None:
+    x = Tensor([[3.0]])
+    assert x.reshape(*()).shape == x.view().shape == x.reshape(()).shape == ()
+    scalar = x.reshape()
+    for same in (scalar.expand(*()), scalar.permute(*()), scalar.flip(*()), scalar.repeat(*())):
+        assert same.shape == () and same.item() == 3.0
+    with pytest.raises(ValueError, match="reshape: shape: cannot reshape"):
+        Tensor([1.0, 2.0]).reshape(*())

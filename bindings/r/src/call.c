@@ -328,8 +328,8 @@ static void add_given(Pack *p, const Param *param, SEXP x) {
       return;
     }
     case PADDING:
-      if (TYPEOF(x) == STRSXP) {
-        add(p, POLY_PASS_TEXT(arg_string(&a, x, p->name)));
+      if (TYPEOF(x) == STRSXP || (TYPEOF(x) == REALSXP && n == 1 && isinf(REAL(x)[0]))) { /* or an order of a norm */
+        add(p, TYPEOF(x) == STRSXP ? POLY_PASS_TEXT(arg_string(&a, x, p->name)) : POLY_PASS_F(REAL(x)[0]));
         return;
       } /* FALLTHROUGH */
     case INTS:

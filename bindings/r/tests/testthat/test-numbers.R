@@ -118,3 +118,11 @@ test_that("bytes of truth are 0 or not", {
   expect_identical(sum(as.vector(x)), 2L)
   expect_identical(as.vector(x), c(FALSE, TRUE, TRUE))
 })
+
+test_that("an order of a norm may be infinite", {
+  m <- matrix(c(1, -2, 3, 4), 2)
+  x <- Tensor(m)
+  expect_equal(as.array(linalg$matrix_norm(x, ord = Inf)), norm(m, "I"), ignore_attr = TRUE)
+  expect_equal(as.array(linalg$matrix_norm(x, ord = -Inf)), min(rowSums(abs(m))), ignore_attr = TRUE)
+  expect_error(x$conv2d(x, padding = Inf), "padding")
+})

@@ -301,7 +301,7 @@ func writePython(b *bytes.Buffer, op *ops.Op, examples []string) {
 		body = pythonCall("return finish", []string{"self._call1(" + strings.Join(args, ", ") + ")", "device", "requires_grad"})
 	case slices.Contains(pythonVariadic, op.Name):
 		name, _, _ := strings.Cut(params[1], ":")
-		params[1] = name + ": Any"
+		params[1] = name + ": Any = ()" // no arguments are the shape of a scalar
 		params = append(params, "*args: Any")
 		list := "(" + name + ", *args)"
 		if name != "shape" {
