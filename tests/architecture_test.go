@@ -144,7 +144,7 @@ func stagesOfExample(t *testing.T) map[string]string {
 	stages["gpuplan"] = pl.String()
 	k, err = nest.Compile(p.Name, p.Linear, ir.WebGPU)
 	must(err)
-	shader, err := wgsl.Render(k, ir.WebGPU.Shared)
+	shader, err := wgsl.Render(k, ir.WebGPU)
 	must(err)
 	stages["wgsl"] = shader.Source
 	return stages

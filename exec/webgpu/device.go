@@ -64,6 +64,8 @@ type limits struct {
 	alignment            int64
 	// invocations and shared are the limits of a workgroup: its invocations, and the bytes that they share.
 	invocations, shared int64
+	// What shaders and passes may use beside what all adapters have.
+	timestamps, f16, subgroups bool
 }
 
 // Limits of a workgroup that all adapters have, and those up to which more serves: other workgroups wait for a processor's memory meanwhile.
@@ -117,6 +119,7 @@ func (d *Device) For(kind string) {
 	d.machine = ir.WebGPU
 	l := &d.last().limits
 	d.machine.Group, d.machine.Shared = min(l.invocations, mostInvocations), min(l.shared, mostShared)
+	d.machine.Subgroups = l.subgroups
 	if kind == "cpu" {
 		d.machine.Workgroups, d.machine.Shared = 4, 0
 	}

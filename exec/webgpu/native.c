@@ -17,7 +17,8 @@ typedef struct { const char *data; size_t length; } text;
 typedef struct { uint64_t id; } future;
 
 #define TEXT(s) ((text){(s), SIZE_MAX}) // up to its zero
-enum { SOURCE_WGSL = 2, ALLOW_PROCESS_EVENTS = 2, HIGH_PERFORMANCE = 2, SUCCESS = 1, STAGE_COMPUTE = 4, MAP_READ = 1, BINDING_UNIFORM = 2, BINDING_STORAGE = 3 };
+enum { TIMESTAMPS = 9, SHADER_F16 = 11, SUBGROUPS = 18, NATIVE_SUBGROUPS = 0x30021 }; // features; the last one is of wgpu-native
+enum { SOURCE_WGSL = 2, ALLOW_PROCESS_EVENTS = 2, HIGH_PERFORMANCE = 2, SUCCESS = 1, STAGE_COMPUTE = 4, MAP_READ = 1, CHECK_BOUNDS = 1, BINDING_UNIFORM = 2, BINDING_STORAGE = 3 };
 enum { USE_MAP_READ = 1, USE_COPY_SRC = 4, USE_COPY_DST = 8, USE_UNIFORM = 64, USE_STORAGE = 128 };
 
 typedef struct { chain *next; uint32_t feature_level, power; uint32_t fallback, backend; handle surface; } adapter_options;
@@ -63,6 +64,7 @@ typedef struct { chain *next; text label; const void *timestamps; } pass_desc;
   F(uint32_t, AdapterGetInfo, (handle, adapter_info *)) \
   F(void, AdapterInfoFreeMembers, (adapter_info)) \
   F(uint32_t, AdapterGetLimits, (handle, limits *)) \
+  F(uint32_t, AdapterHasFeature, (handle, uint32_t)) \
   F(future, AdapterRequestDevice, (handle, const device_desc *, callback)) \
   F(void, AdapterRelease, (handle)) \
   F(handle, DeviceGetQueue, (handle)) \
@@ -100,7 +102,9 @@ typedef struct { chain *next; text label; const void *timestamps; } pass_desc;
 
 struct pg_gpu {
   handle instance, adapter, device, queue;
-  uint32_t (*poll)(handle, uint32_t wait, const void *); // of wgpu-native, NULL elsewhere
+  // Of wgpu-native, NULL elsewhere.
+  uint32_t (*poll)(handle, uint32_t wait, const void *);
+  handle (*trusted)(handle, const described *, uint64_t checks);
   pthread_mutex_t mu;
   int failed, lost;
   char error[1024]; // the first
@@ -183,6 +187,7 @@ static const char *find_functions(pg_gpu *g, void *library) {
   FUNCTIONS(F)
 #undef F
   *(void **)&g->poll = dlsym(library, "wgpuDevicePoll");
+  *(void **)&g->trusted = dlsym(library, "wgpuDeviceCreateShaderModuleTrusted");
   return NULL;
 }
 
@@ -222,8 +227,14 @@ pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *out, char *error) {
   const char *kinds[] = {"", "discrete", "integrated", "cpu", "unknown"};
   snprintf(out->kind, sizeof out->kind, "%s", kinds[info.type < 5 ? info.type : 0]);
   g->AdapterInfoFreeMembers(info);
+  // In the order of their bits.
+  const uint32_t wanted[] = {TIMESTAMPS, SHADER_F16, NATIVE_SUBGROUPS, SUBGROUPS};
+  uint32_t features[4], n = 0;
+  for (int i = 0; i < (g->poll ? 3 : 4); i++) {
+    if (g->AdapterHasFeature(g->adapter, wanted[i])) features[n++] = wanted[i], out->features |= 1 << i;
+  }
   device_desc desc = {
-      .label = TEXT("polygrad"), .limits = &l, .queue = {NULL, TEXT("")},
+      .label = TEXT("polygrad"), .nfeatures = n, .features = features, .limits = &l, .queue = {NULL, TEXT("")},
       .lost = {NULL, ALLOW_PROCESS_EVENTS, on_lost, g, NULL}, .error = {NULL, on_error, g, NULL},
   };
   a = (answer){0};
@@ -283,7 +294,9 @@ void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *fro
 
 pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, char *error) {
   wgsl_source code = {{NULL, SOURCE_WGSL}, {source, length}};
-  handle module = g->DeviceCreateShaderModule(g->device, &(described){&code.chain, TEXT("")});
+  // wgpu-native counts the iterations of all loops, which might not end, unless it is told that they do.
+  const described desc = {&code.chain, TEXT("")};
+  handle module = g->trusted ? g->trusted(g->device, &desc, CHECK_BOUNDS) : g->DeviceCreateShaderModule(g->device, &desc);
   int n = buffers + uniform;
   layout_entry *entries = calloc(n, sizeof *entries);
   for (int i = 0; i < n; i++) {

@@ -18,13 +18,18 @@ import (
 
 	"polygrad/core/settings"
 	"polygrad/exec/device"
+	"polygrad/render/wgsl"
 )
 
 // names are where a library with the functions of webgpu.h is looked for, unless a path is given.
 var names = []string{"libwgpu_native.so", "libwebgpu_dawn.so", "libwgpu_native.dylib", "libwebgpu_dawn.dylib"}
 
 // native is a driver that calls a library.
-type native struct{ gpu *C.pg_gpu }
+type native struct {
+	gpu *C.pg_gpu
+	// enable: shaders with operations of subgroups say so.
+	enable bool
+}
 
 // New opens the adapter of the library that POLY_WEBGPU names, or else of one that the system finds.
 func New() (device.Device, error) { return newDevice(openNative) }
@@ -59,10 +64,11 @@ func open(path string) (driver, limits, error) {
 	if g == nil {
 		return nil, limits{}, msg.err()
 	}
-	return native{g}, limits{
+	return native{g, l.features&C.PG_GPU_SUBGROUPS_ENABLED != 0}, limits{
 		name: C.GoString(&l.name[0]), kind: C.GoString(&l.kind[0]), buffers: int64(l.buffers), dispatch: int64(l.dispatch),
 		allocation: int64(l.buffer_bytes), bindable: int64(l.binding_bytes) &^ 3, alignment: int64(l.alignment),
 		invocations: int64(l.invocations), shared: int64(l.workgroup_bytes),
+		timestamps: l.features&C.PG_GPU_TIMESTAMPS != 0, f16: l.features&C.PG_GPU_F16 != 0, subgroups: l.features&(C.PG_GPU_SUBGROUPS|C.PG_GPU_SUBGROUPS_ENABLED) != 0,
 	}, nil
 }
 
@@ -88,6 +94,9 @@ func (n native) write(to object, offset int64, from []byte) {
 
 func (n native) compile(source string, buffers int, uniform bool) (object, error) {
 	var msg message
+	if n.enable {
+		source = wgsl.Enabled(source)
+	}
 	of := C.int(0)
 	if uniform {
 		of = 1

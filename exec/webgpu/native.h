@@ -14,9 +14,12 @@ typedef struct pg_gpu_list pg_gpu_list;         // commands that are being recor
 
 typedef struct {
   char name[256], kind[16];
-  uint32_t buffers, alignment, dispatch, invocations, workgroup_bytes;
+  uint32_t buffers, alignment, dispatch, invocations, workgroup_bytes, features;
   uint64_t buffer_bytes, binding_bytes;
 } pg_gpu_limits;
+
+// Features of an adapter, as bits.
+enum { PG_GPU_TIMESTAMPS = 1, PG_GPU_F16 = 2, PG_GPU_SUBGROUPS = 4, PG_GPU_SUBGROUPS_ENABLED = 8 }; // the last one: by a directive in shaders
 
 // Part of a buffer that a kernel is given.
 typedef struct {

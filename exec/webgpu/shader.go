@@ -18,7 +18,7 @@ func Shader(p *lower.Program, m ir.Machine) (*wgsl.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := wgsl.Render(k, m.Shared)
+	s, err := wgsl.Render(k, m)
 	if err != nil && m.Lanes > 1 { // vectors of what lanes cannot do for themselves
 		m.Lanes, m.WideLanes = 1, 1
 		return Shader(p, m)

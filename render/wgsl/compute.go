@@ -59,7 +59,7 @@ func (w *writer) compute(v *ir.Value) string {
 	case ir.Lane:
 		return typeOf(v.Kind) + "(lane)"
 	case ir.Sum, ir.Product, ir.MaxLanes, ir.AndAll, ir.OrAll, ir.XorAll:
-		return w.combined(v.Op, v.Args[0].Kind) + "(" + a[0] + ", lane)"
+		return w.combined(v.Op, v.Args[0].Kind, int(v.Bits), a[0])
 	case ir.Var:
 		return fmt.Sprintf("vars[%d][%d]", v.Bits/4, v.Bits%4)
 	case ir.Div:

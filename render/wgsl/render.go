@@ -34,37 +34,40 @@ type Kernel struct {
 // Uniforms is the number of vectors that hold the variables of the kernel.
 func (k *Kernel) Uniforms() int { return (len(k.Vars) + 3) / 4 }
 
-// Render writes the shader of a kernel for ir.WebGPU, with so many bytes of memory for what several invocations of a workgroup load.
-func Render(nk *ir.Kernel, shared int64) (k *Kernel, err error) {
+// Render writes the shader of a kernel for a machine.
+func Render(nk *ir.Kernel, m ir.Machine) (k *Kernel, err error) {
 	defer ir.Recover(&err)
 	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
 	k.Groups = (k.Items + Workgroup - 1) / Workgroup
-	w := &writer{k: k, size: Workgroup, room: (shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, staged: map[*ir.Value]string{}}
+	w := &writer{k: k, m: m, size: Workgroup, room: (m.Shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, subgrouped: map[string]bool{}, staged: map[*ir.Value]string{}}
 	w.bind(nk.Root)
 	if nk.Lanes > 1 {
 		k.Groups, w.lanes, w.size = k.Items, true, nk.Lanes
 	}
-	w.line("@compute @workgroup_size(%d)", w.size)
-	if w.lanes {
-		w.line("fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3<u32>) {")
-		w.indent++
-		w.line("let first = i32(id.y * groups.x + id.x);")
-	} else {
-		w.line("fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {")
-		w.indent++
-		w.line("let first = i32(id.y * groups.x * %du + id.x);", Workgroup)
-	}
-	w.line("if (first >= %d) { return; }", k.Items)
-	body := w.out.String()
-	w.out.Reset()
+	w.indent++
 	w.block(nk.Root)
-	w.indent--
-	w.line("}")
-	if w.uses["keep"] {
-		body += "  unknown = groups.z - 1u;\n"
-	}
-	k.Source = w.header(nk) + body + w.out.String()
+	k.Source = w.header(nk) + w.entry() + w.out.String() + "}\n"
 	return k, nil
+}
+
+// entry is the beginning of the entry point.
+func (w *writer) entry() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "@compute @workgroup_size(%d)\nfn main(@builtin(num_workgroups) groups: vec3<u32>, ", w.size)
+	if len(w.subgrouped) > 0 {
+		s.WriteString("@builtin(subgroup_id) subgroup: u32, @builtin(num_subgroups) subgroups: u32, ")
+		s.WriteString("@builtin(subgroup_invocation_id) subgroup_lane: u32, @builtin(subgroup_size) subgroup_size: u32, ")
+	}
+	if w.lanes {
+		s.WriteString("@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {\n  let first = i32(id.y * groups.x + id.x);\n")
+	} else {
+		fmt.Fprintf(&s, "@builtin(global_invocation_id) id: vec3<u32>) {\n  let first = i32(id.y * groups.x * %du + id.x);\n", Workgroup)
+	}
+	fmt.Fprintf(&s, "  if (first >= %d) { return; }\n", w.k.Items)
+	if w.uses["keep"] {
+		s.WriteString("  unknown = groups.z - 1u;\n")
+	}
+	return s.String()
 }
 
 // writer writes one shader.
@@ -80,6 +83,9 @@ type writer struct {
 	uses    map[string]bool // names of functions
 	lanes   bool            // the lanes of vectors are the invocations of a workgroup
 	size    int             // of a workgroup
+	m       ir.Machine
+	// subgrouped are functions that know the subgroups.
+	subgrouped map[string]bool
 	// across are the functions that combine what the invocations of a workgroup have, by their names.
 	across map[string]string
 	// staged are the loads whose elements are in workgroup memory, with the names that they have in an iteration.

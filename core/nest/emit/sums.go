@@ -14,6 +14,8 @@ func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 	switch n := im.planned.ReductionOf[r]; {
 	case n.Form == plan.InStages:
 		im.inStages(im.at.Workgroup.Of(r), copies)
+	case n.Form == plan.AcrossLanes:
+		im.acrossLanes(n, copies)
 	case n.Form == plan.AroundVectors:
 		im.aroundVectors(r, copies)
 	case n.Form == plan.Sequential && n.Straight(int64(len(copies))):
@@ -137,7 +139,7 @@ func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 		d.linears.set(s.r.Rng, at)
 		d.vector = d.vector || vectors
 		if vectors {
-			d.tail = tail
+			d.tail = im.both(d.tail, tail)
 		}
 		for j, u := range s.r.Updates {
 			p := s.phi(i, way, j)
@@ -229,7 +231,11 @@ func (im *emitter) combine(r *analysis.Region, copies []*env, ways int, values [
 			v := im.tree(u.Op, k, parts)
 			if vectors {
 				wide := ir.Arithmetic(k)
-				v = im.New(lanesOp[u.Op], wide, 1, 0, im.ALU(ir.Cast, wide, v))
+				lanes, left := 1, uint64(0)
+				if im.at != nil && im.at.Split != nil {
+					lanes, left = im.Lanes, uint64(im.at.Split.Below)
+				}
+				v = im.New(lanesOp[u.Op], wide, lanes, left, im.ALU(ir.Cast, wide, v))
 				if u.Op != ir.Max || apart {
 					v = im.ALU(u.Op, k, im.register(e, u.Slot), v)
 				}

@@ -14,11 +14,7 @@ func (im *emitter) bindSpread(d *env, a *tiling, i int64) {
 	at = im.addLinear(at, linear{index: im.timesInt(im.laneAlong(s), s.Together), high: most}, 1)
 	d.vector = true
 	if a.Count%a.Tile() != 0 {
-		inside := im.Do(ir.Less, ir.Bool, im.valueOf(at, ir.I32), im.Int(ir.I32, a.Count))
-		if d.tail != nil {
-			inside = im.ALU(ir.And, ir.Bool, d.tail, inside)
-		}
-		d.tail = inside
+		d.tail = im.both(d.tail, im.Do(ir.Less, ir.Bool, im.valueOf(at, ir.I32), im.Int(ir.I32, a.Count)))
 	}
 	a.bind(d, at)
 }
@@ -33,6 +29,17 @@ func (im *emitter) laneAlong(s *plan.Spread) *ir.Value {
 		v = im.Do(ir.And, ir.I32, v, im.Int(ir.I32, s.Lanes-1))
 	}
 	return v
+}
+
+// both is the gate of lanes that two gates let through, each nil for all.
+func (im *emitter) both(x, y *ir.Value) *ir.Value {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	return im.ALU(ir.And, ir.Bool, im.Splat(x), im.Splat(y))
 }
 
 // log2 is the number of bits by which a power of two shifts.
@@ -197,11 +204,7 @@ func (im *emitter) fillStaged(q *plan.StagedSum, o *plan.Staged, from linear, st
 		d.vector = true
 		at := im.addLinear(a.base, row, 1)
 		shut := func(l linear, count int64) {
-			inside := im.Do(ir.Less, ir.Bool, im.Splat(im.valueOf(l, ir.I32)), im.Int(ir.I32, count))
-			if d.tail != nil {
-				inside = im.ALU(ir.And, ir.Bool, d.tail, inside)
-			}
-			d.tail = inside
+			d.tail = im.both(d.tail, im.Do(ir.Less, ir.Bool, im.Splat(im.valueOf(l, ir.I32)), im.Int(ir.I32, count)))
 		}
 		if a.Count%a.Tile() != 0 {
 			shut(at, a.Count)
@@ -223,4 +226,52 @@ func (im *emitter) fillStaged(q *plan.StagedSum, o *plan.Staged, from linear, st
 		}
 		im.Store(p, v)
 	}
+}
+
+// acrossLanes emits a sum whose steps are spread over lanes: those of a lane lie as far apart as there are lanes, so that neighbours read
+// neighbours.
+func (im *emitter) acrossLanes(p *plan.Reduction, copies []*env) {
+	sp, q := im.at.Split, p.Series
+	in := q.Innermost()
+	each, rest := q.Steps/sp.Lanes, q.Steps%sp.Lanes
+	ways := max(min(p.Ways(int64(len(copies)), each), each), 1)
+	lane := linear{index: im.laneAlong(sp), high: float64(sp.Lanes - 1)}
+	step := func(s *sums, way int64, i linear, tail *ir.Value) {
+		outer := s.copies
+		s.copies = inside(outer)
+		for _, d := range s.copies {
+			im.bindSteps(d, q, im.addLinear(im.timesLinear(i, sp.Lanes), lane, 1))
+		}
+		at, _ := s.copies[0].linear(in.Rng)
+		s.step(int(way), at, tail, true)
+		s.copies = outer
+	}
+	var s *sums
+	values := im.firstSums(in, copies, int(ways), true)
+	if n := each / ways; n > 0 {
+		im.Builder.Loop(q.Loops[0].Label(), im.Int(ir.I64, n), func(l *ir.Loop) {
+			s = im.sumsFrom(l, in, copies, int(ways), values)
+			for w := range ways {
+				step(s, w, linear{terms: []ir.Term{{V: l.Iter, Coef: ways}}, off: w}, nil)
+			}
+		})
+	}
+	if left := each%ways + min(rest, 1); left > 0 {
+		im.Builder.Loop(q.Loops[0].Label()+" rest", im.Int(ir.I64, 1), func(l *ir.Loop) {
+			if s == nil {
+				s = im.sumsFrom(l, in, copies, int(ways), values)
+			} else {
+				s = s.goOn(l, int(min(left, ways)))
+			}
+			for w := range left {
+				i := each/ways*ways + w
+				var tail *ir.Value
+				if i == each {
+					tail = im.Do(ir.Less, ir.Bool, im.laneAlong(sp), im.Int(ir.I32, rest))
+				}
+				step(s, w%ways, linear{off: i}, tail)
+			}
+		})
+	}
+	im.combine(in, copies, int(ways), s.finals(), true, false)
 }

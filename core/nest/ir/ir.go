@@ -41,10 +41,12 @@ const (
 	QuadPart
 
 	// Between scalars and vectors.
-	Splat    // a scalar in every lane
-	Extract  // lane Bits of a vector
-	Insert   // Args[0] with the scalar Args[1] in lane Bits
-	Sum      // the sum of all lanes, a scalar: halves are added, lane i and lane i+n/2, until one is left; so with those below
+	Splat   // a scalar in every lane
+	Extract // lane Bits of a vector
+	Insert  // Args[0] with the scalar Args[1] in lane Bits
+	// Sum is the sum of all lanes, a scalar: halves are added, lane i and lane i+n/2, until one is left; so with those below. With Bits set
+	// so many are left, and the value is a vector: in each lane the sum of those with the same number modulo Bits.
+	Sum
 	Product  // the product of all lanes
 	MaxLanes // the maximum of all lanes, with the rule of Max
 	AndAll   // all lanes combined with And, Or, Xor

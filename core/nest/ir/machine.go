@@ -52,6 +52,8 @@ type Machine struct {
 	// Shared is the size in bytes of memory that the invocations of a workgroup share, for elements that several of them load; 0 if the
 	// caches are as fast.
 	Shared int64
+	// Subgroups: invocations exchange values without memory.
+	Subgroups bool
 	// Words32: there is no arithmetic on 64 bits. I64 and U64 are only counters and indices, which fit into 32.
 	Words32 bool
 }

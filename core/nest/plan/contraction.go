@@ -99,6 +99,7 @@ func (pl *planner) planReduction(p *Band) {
 	pl.registerTile(p, vec, rows, int64(results), acc, apart)
 	if pl.m.Invocations {
 		pl.moreTiles(p, vec, rows)
+		pl.splitSteps(p, vec)
 	}
 	if rows == nil {
 		return
@@ -212,6 +213,9 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 func (pl *planner) moreTiles(p *Band, vec, rows *Axis) {
 	const lowest = 4
 	enough := pl.m.Workgroups
+	if rows == nil && pl.m.Shared > 0 {
+		enough *= manyGroups // each element is loaded once: what counts is how many loads are on their way
+	}
 	tiles := func() int64 {
 		n := int64(1)
 		for _, a := range p.Axes {

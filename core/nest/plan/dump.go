@@ -10,7 +10,7 @@ import (
 var (
 	levelNames = [...]string{Walk: "iterations", Blocks: "blocks", Tiles: "tiles"}
 	formNames  = [...]string{Sequential: "as it stands", Unrolled: "unrolled", Along: "along vectors", AlongUnknown: "along vectors, count unknown",
-		AroundVectors: "around vectors", InStages: "in stages"}
+		AroundVectors: "around vectors", InStages: "in stages", AcrossLanes: "across lanes"}
 	wayNames = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps", Broadcast: "in all lanes"}
 )
 
@@ -65,6 +65,9 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		s.WriteString("\n")
 	}
 	p.printPacks(s, len(p.Levels))
+	if p.Split != nil {
+		fmt.Fprintf(s, "  %d lanes of sums\n", p.Split.Lanes)
+	}
 	p.printSums(s, k, p.Leaf)
 	if q := p.Product; q != nil {
 		fmt.Fprintf(s, "  dot of %s and %s: %d steps, %d in a pass, %d terms\n", q.Rows.Kind, q.Columns.Kind, q.Steps, q.PassSteps, q.Splits)

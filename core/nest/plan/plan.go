@@ -42,6 +42,8 @@ type Band struct {
 	MultiPass *MultiPass
 	// Product is the layout of a product of packed operands, nil for none.
 	Product *Product
+	// Split: the steps of the sums are spread over lanes, beside those of the vectorized axis, nil for no.
+	Split *Spread
 	// Workgroup is the layout of a leaf with operands in the memory of a workgroup, nil for none.
 	Workgroup *Workgroup
 	// Transpose is the axis along which vectors are loaded if they are then transposed in registers, nil for none.
@@ -128,11 +130,13 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 	case nested:
 		p.Along = true
 		pl.planShortRows(p)
+		pl.moreLanes(p, around)
 	case !collects:
 		pl.planElements(p, around.copies())
 	case around == nil && pl.planWorkgroup(p):
 	default:
 		pl.planReduction(p)
+		pl.moreLanes(p, around)
 	}
 	pl.order(p)
 	if around == nil {

@@ -416,3 +416,41 @@ func TestDynamicRows(t *testing.T) {
 		})
 	}
 }
+
+// GPUs with workgroup memory: rectangles of lanes for products, lanes that share the steps of sums.
+func TestWorkgroups(t *testing.T) {
+	small := ir.WebGPU
+	small.Shared = 0 // a processor that stands for one
+	vector := func(k, n int64) func(inputs) *uop.UOp { return matmul(uop.Float32, 1, k, n) }
+	for name, c := range map[string]struct {
+		m     ir.Machine
+		build func(inputs) *uop.UOp
+		lanes int
+		has   []string
+	}{
+		"large product":   {ir.WebGPU, matmul(uop.Float32, 4096, 4096, 4096), 256, []string{"tiles of 8 x 16 lanes, vectors", "in stages of 8 steps"}},
+		"product":         {ir.WebGPU, matmul(uop.Float32, 1024, 1024, 1024), 256, []string{"tiles of 4 x 32 lanes", "in stages of 16 steps"}},
+		"small product":   {ir.WebGPU, matmul(uop.Float32, 64, 64, 64), 64, []string{"tiles of 4 x 8 lanes"}},
+		"few rows":        {ir.WebGPU, matmul(uop.Float32, 5, 300, 4000), 256, []string{"16 lanes of sums", "across lanes"}},
+		"vector x matrix": {ir.WebGPU, vector(4096, 4096), 256, []string{"16 lanes of sums"}},
+		"wide matrix":     {ir.WebGPU, vector(512, 1<<16), 256, []string{"4 lanes of sums"}},
+		"few steps":       {ir.WebGPU, vector(12, 1<<10), 64, []string{"unrolled"}},
+		"sum over rows":   {ir.WebGPU, sumRows(4096, 1024), 256, []string{"16 lanes of sums"}},
+		"long rows":       {ir.WebGPU, sumColumns(10, 4096), 256, []string{"along vectors"}},
+		"short rows":      {ir.WebGPU, sumColumns(4096, 128), 64, []string{"along vectors"}},
+		"for a processor": {small, matmul(uop.Float32, 1024, 1024, 1024), 64, []string{"tiles of 2 x 64, vectors"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := planOf(t, c.m, "", c.build)
+			text := k.String()
+			for _, has := range c.has {
+				if k.Lanes != c.lanes || !strings.Contains(text, has) {
+					t.Errorf("expected %d lanes and %q, got\n%s", c.lanes, has, text)
+				}
+			}
+			if k.Memory.Shared > c.m.Shared {
+				t.Errorf("%d bytes of workgroup memory, expected at most %d", k.Memory.Shared, c.m.Shared)
+			}
+		})
+	}
+}

@@ -113,12 +113,15 @@ const (
 	AlongUnknown                       // vectorized, with a trip count that is known at run time
 	AroundVectors                      // as they stand, around a vectorized loop that goes on in the same vectors
 	InStages                           // in stages, whose operands are in the memory of a workgroup
+	AcrossLanes                        // spread over the lanes of Band.Split
 )
 
 // Reduction is the plan of a reduction loop.
 type Reduction struct {
 	Loop *analysis.Region
 	Form reductionForm
+	// Series is the nest of loops whose steps are spread over lanes.
+	Series *SumLoops
 	// Lanes is the number of iterations of a step of one accumulator. Multiple divides the trip count.
 	Lanes, Multiple int64
 	// updates is the number of reduced registers, weight the number of operations of an iteration.
@@ -160,8 +163,13 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 		n.wanted, n.siblings = around.want[knobPartialSums], int64(max(len(around.Leaf.Loops()), 1))
 	}
 	pl.ReductionOf[r] = n
-	if around != nil && around.Workgroup.Of(r) != nil {
+	switch {
+	case around == nil:
+	case around.Workgroup.Of(r) != nil:
 		n.Form = InStages
+		return
+	case around.Split != nil:
+		n.Form, n.Series = AcrossLanes, seriesOf(r)
 		return
 	}
 	pl.region(r, around)

@@ -115,7 +115,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 	if best == nil || !pl.reserveStaged(best, shape) {
 		return false
 	}
-	pl.Lanes, pl.Kernel.Lanes = int(shape.lanes()), int(shape.lanes())
+	pl.setLanes(shape.lanes())
 	rows, cols := best.Rows, best.Columns
 	rows.Vector, rows.Unit, rows.Units, rows.Spread = true, shape.high, shape.tall, &Spread{shape.high, shape.wide, min(shape.tall, quad)}
 	cols.Vector, cols.Unit, cols.Units, cols.Spread = true, shape.wide, shape.across, &Spread{shape.wide, 1, min(shape.across, quad)}
@@ -211,7 +211,7 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	}
 	after := max(pl.Weight(p.Leaf), 1)
 	cost = math.Inf(1)
-	for _, lanes := range []int64{64, pl.m.Group} {
+	for _, lanes := range []int64{usualLanes, pl.m.Group} {
 		for high := int64(1); high <= lanes; high *= 2 {
 			for _, tall := range []int64{4, 8} {
 				for _, across := range []int64{4, 8} {

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"polygrad/render/wgsl"
 )
 
 // Validate has the tools naga and tint check all shaders so far, each if it is installed.
@@ -44,6 +46,9 @@ func (d *Device) Validate(t *testing.T) {
 			t.Skip("tint is not installed")
 		}
 		for i, p := range paths {
+			if err := os.WriteFile(p, []byte(wgsl.Enabled(all[i].Source)), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			if msg, err := exec.Command(tint, "--format", "wgsl", "-o", os.DevNull, p).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s\n%s", err, msg, all[i].Source)
 			}

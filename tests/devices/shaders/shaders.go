@@ -36,15 +36,26 @@ func (d *Device) Target() *lower.Target { return d.target }
 // Fusion is that of GPUs.
 func (d *Device) Fusion() fuse.Options { return device.FusionFor(&ir.WebGPU) }
 
+// machines are GPUs with what all have, and with more, and a processor that stands for one.
+func machines() []ir.Machine {
+	more, cpu := ir.WebGPU, ir.WebGPU
+	more.Subgroups, more.Shared = true, 32<<10
+	cpu.Shared = 0
+	return []ir.Machine{ir.WebGPU, more, cpu}
+}
+
 // Compile writes the shaders and prepares the lists.
 func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	out := make([]device.Kernel, len(progs))
 	for i, p := range progs {
-		s, err := webgpu.Shader(p, ir.WebGPU)
-		if err != nil {
-			return nil, err
+		for _, m := range machines() {
+			s, err := webgpu.Shader(p, m)
+			if err != nil {
+				return nil, err
+			}
+			d.add(s)
 		}
-		d.add(s)
+		var err error
 		if out[i], err = interp.Compile(p.Name, p.Linear); err != nil {
 			return nil, err
 		}
