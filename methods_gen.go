@@ -50,6 +50,7 @@ var (
 	opNeg                           = mustFind("neg")
 	opAbs                           = mustFind("abs")
 	opSign                          = mustFind("sign")
+	opComplex                       = mustFind("complex")
 	opReal                          = mustFind("real")
 	opImag                          = mustFind("imag")
 	opConj                          = mustFind("conj")
@@ -420,6 +421,9 @@ func (t *Tensor) Abs() *Tensor { return t.call1(opAbs, nil) }
 
 // Sign returns -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.
 func (t *Tensor) Sign() *Tensor { return t.call1(opSign, nil) }
+
+// Complex returns the complex tensor of the real parts x and the imaginary parts imag: complex128 if one is float64, else complex64.
+func (t *Tensor) Complex(imag *Tensor) *Tensor { return t.call1(opComplex, nil, imag) }
 
 // Real returns the real part; real numbers are their own.
 func (t *Tensor) Real() *Tensor { return t.call1(opReal, nil) }
@@ -1236,7 +1240,7 @@ func (c *Context) Empty(shape []int, opts ...Option) *Tensor { return c.make1(op
 // Empty is that of the default context.
 func Empty(shape []int, opts ...Option) *Tensor { return Default().Empty(shape, opts...) }
 
-// Full returns a tensor filled with fill_value; by default its type is bool, int32 or float32, as that of fill_value.
+// Full returns a tensor filled with fill_value; by default its type is bool, int32, float32 or complex64, as that of fill_value.
 // Options: WithDType.
 func (c *Context) Full(shape []int, fillValue any, opts ...Option) *Tensor {
 	return c.make1(opFull, opts, shape, fillValue)

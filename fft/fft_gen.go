@@ -2,106 +2,97 @@
 
 // Package fft has fourier transforms, as numpy.fft has them.
 //
-// Complex numbers are two tensors, the real and the imaginary parts; without the second they are real. A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Any length is possible: products of prime factors up to 61 take Stockham's
-// passes, others the transform by chirps of Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho"
-// both by the root of n. Results are float32, or float64 where an operand is. All have derivatives and batches. The relative error is about 2e-7
-// for a million elements, 2e-16 in float64; by chirps it is 4 times as much.
+// A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where the operand is
+// float64 or complex128. Any length is possible: products of prime factors up to 61 take Stockham's passes, others the transform by chirps of
+// Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho" both by the root of n. All have derivatives
+// and batches. The relative error is about 2e-7 for a million elements, 2e-16 in complex128; by chirps it is 4 times as much.
 package fft
 
 import "polygrad"
 
-// Fft returns the transform along an axis.
+// Fft returns the transform along an axis, complex.
 // It has n elements: shorter axes are padded with zeros, longer ones cut.
-// Options: WithImag, WithN, WithAxis (-1), WithNorm (backward).
-func Fft(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.fft", []any{x}, opts...)
-	return r[0], r[1]
+// Options: WithN, WithAxis (-1), WithNorm (backward).
+func Fft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.fft", []any{x}, opts...)[0]
 }
 
 // Ifft returns the inverse of fft.
-// Options: WithImag, WithN, WithAxis (-1), WithNorm (backward).
-func Ifft(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.ifft", []any{x}, opts...)
-	return r[0], r[1]
+// Options: WithN, WithAxis (-1), WithNorm (backward).
+func Ifft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.ifft", []any{x}, opts...)[0]
 }
 
 // Rfft returns the first n/2 + 1 elements of the transform of real numbers.
 // The others are their conjugates.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
-func Rfft(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.rfft", []any{x}, opts...)
-	return r[0], r[1]
+func Rfft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.rfft", []any{x}, opts...)[0]
 }
 
 // Irfft returns the inverse of rfft, n real numbers, by default 2 (elements - 1).
-// Options: WithImag, WithN, WithAxis (-1), WithNorm (backward).
+// Options: WithN, WithAxis (-1), WithNorm (backward).
 func Irfft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.irfft", []any{x}, opts...)[0]
 }
 
 // Hfft returns the transform, n real numbers, of a signal whose other half is conjugate.
-// Options: WithImag, WithN, WithAxis (-1), WithNorm (backward).
+// n is by default 2 (elements - 1).
+// Options: WithN, WithAxis (-1), WithNorm (backward).
 func Hfft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.hfft", []any{x}, opts...)[0]
 }
 
 // Ihfft returns the inverse of hfft: the first n/2 + 1 elements.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
-func Ihfft(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.ihfft", []any{x}, opts...)
-	return r[0], r[1]
+func Ihfft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.ihfft", []any{x}, opts...)[0]
 }
 
 // Fft2 returns fft along two axes, by default the last, of lengths s.
-// Options: WithImag, WithS, WithAxes, WithNorm (backward).
-func Fft2(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.fft2", []any{x}, opts...)
-	return r[0], r[1]
+// Options: WithS, WithAxes, WithNorm (backward).
+func Fft2(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.fft2", []any{x}, opts...)[0]
 }
 
 // Ifft2 returns the inverse of fft2.
-// Options: WithImag, WithS, WithAxes, WithNorm (backward).
-func Ifft2(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.ifft2", []any{x}, opts...)
-	return r[0], r[1]
+// Options: WithS, WithAxes, WithNorm (backward).
+func Ifft2(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.ifft2", []any{x}, opts...)[0]
 }
 
 // Rfft2 returns rfft along the last of two axes, by default the last of x, and fft along the other.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Rfft2(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.rfft2", []any{x}, opts...)
-	return r[0], r[1]
+func Rfft2(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.rfft2", []any{x}, opts...)[0]
 }
 
 // Irfft2 returns the inverse of rfft2, of lengths s.
-// Options: WithImag, WithS, WithAxes, WithNorm (backward).
+// Options: WithS, WithAxes, WithNorm (backward).
 func Irfft2(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.irfft2", []any{x}, opts...)[0]
 }
 
 // Fftn returns fft along axes, all unless given, of lengths s.
-// Options: WithImag, WithS, WithAxes, WithNorm (backward).
-func Fftn(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.fftn", []any{x}, opts...)
-	return r[0], r[1]
+// Options: WithS, WithAxes, WithNorm (backward).
+func Fftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.fftn", []any{x}, opts...)[0]
 }
 
 // Ifftn returns the inverse of fftn.
-// Options: WithImag, WithS, WithAxes, WithNorm (backward).
-func Ifftn(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.ifftn", []any{x}, opts...)
-	return r[0], r[1]
+// Options: WithS, WithAxes, WithNorm (backward).
+func Ifftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.ifftn", []any{x}, opts...)[0]
 }
 
 // Rfftn returns rfft along the last of the axes, and fft along the others.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Rfftn(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("fft.rfftn", []any{x}, opts...)
-	return r[0], r[1]
+func Rfftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.rfftn", []any{x}, opts...)[0]
 }
 
 // Irfftn returns the inverse of rfftn, of lengths s.
-// Options: WithImag, WithS, WithAxes, WithNorm (backward).
+// Options: WithS, WithAxes, WithNorm (backward).
 func Irfftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.irfftn", []any{x}, opts...)[0]
 }
@@ -118,14 +109,14 @@ func Ifftshift(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.ifftshift", []any{x}, opts...)[0]
 }
 
-// Fftfreq returns the frequencies of the n elements of fft, in cycles per unit of the spacing d, float32.
-// Options: WithD (1).
+// Fftfreq returns the frequencies of the n elements of fft, in cycles per unit of the spacing d.
+// Options: WithD (1), WithDType (float).
 func Fftfreq(n int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.fftfreq", []any{n}, opts...)[0]
 }
 
 // Rfftfreq returns the frequencies of the n/2 + 1 elements of rfft.
-// Options: WithD (1).
+// Options: WithD (1), WithDType (float).
 func Rfftfreq(n int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.rfftfreq", []any{n}, opts...)[0]
 }
@@ -139,8 +130,8 @@ func WithAxis(axis int) polygrad.Option { return polygrad.Arg("axis", axis) }
 // WithD is the argument d of Fftfreq, Rfftfreq.
 func WithD(d float64) polygrad.Option { return polygrad.Arg("d", d) }
 
-// WithImag is the argument imag of Fft, Ifft, Irfft, Hfft, Fft2, Ifft2 and others.
-func WithImag(imag *polygrad.Tensor) polygrad.Option { return polygrad.Arg("imag", imag) }
+// WithDType is the argument dtype of Fftfreq, Rfftfreq.
+func WithDType(dtype polygrad.DType) polygrad.Option { return polygrad.Arg("dtype", dtype) }
 
 // WithN is the argument n of Fft, Ifft, Rfft, Irfft, Hfft, Ihfft.
 func WithN(n int) polygrad.Option { return polygrad.Arg("n", n) }

@@ -21,7 +21,7 @@ export * as func from './lib/func/index.js'
 /** The name of a data type. */
 export type DType =
   | 'bool' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
-  | 'fp8e4m3' | 'fp8e5m2' | 'float16' | 'bfloat16' | 'float32' | 'float64'
+  | 'fp8e4m3' | 'fp8e5m2' | 'float16' | 'bfloat16' | 'float32' | 'float64' | 'complex64' | 'complex128'
 
 /** The name of a data type, or another name for it. */
 export type DTypeLike = DType
@@ -32,8 +32,11 @@ export type TypedArray =
   | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array
   | BigInt64Array | BigUint64Array | Float32Array | Float64Array
 
+/** A complex number. */
+export interface Complex { readonly re: number, readonly im: number }
+
 /** One number: 64-bit integers are bigints. */
-export type Scalar = number | bigint | boolean
+export type Scalar = number | bigint | boolean | Complex
 
 /** Numbers, or tensors of one shape, in nested lists. */
 export type NestedList = ReadonlyArray<Scalar | Tensor | NestedList>
@@ -299,7 +302,7 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /**
    * The memory of the computed tensor, without a copy: writes to it change the tensor.
    * float16, bfloat16 and fp8 are bits (Uint16Array, Uint8Array), bools 0 and 1
-   * (Uint8Array), 64-bit integers as bigints.
+   * (Uint8Array), 64-bit integers as bigints; the real and imaginary parts of complex numbers lie in turn.
    */
   readonly data: any
 
@@ -311,12 +314,12 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** toArray computed in another thread. */
   toArrayAsync<A extends TypedArray = Float32Array>(): Promise<A>
 
-  /** The value of a tensor with one element: a bigint for 64-bit integers, a boolean for bools. */
+  /** The value of a tensor with one element: a bigint for 64-bit integers, a boolean for bools, { re, im } of a complex type. */
   item<S extends Scalar = number>(): S
   /** item computed in another thread. */
   itemAsync<S extends Scalar = number>(): Promise<S>
 
-  /** The values as nested lists; a number for a tensor without axes. */
+  /** The values as nested lists; a number for a tensor without axes. Complex numbers are { re, im }. */
   tolist<L extends Listed = Listed>(): L
   /** tolist, for JSON.stringify. JSON has no 64-bit integers: convert them first. */
   toJSON(): Listed

@@ -404,10 +404,13 @@ func Complex(re, im *uop.UOp) (r *uop.UOp, err error) {
 	return uop.ComplexPair(cast(re, dt), cast(im, dt)), nil
 }
 
-// ComplexNumber is a complex number beside tensors: complex128 where one of them has 64 bits a part, else complex64.
+// ComplexNumber is a complex number beside tensors: complex128 where one of them has 64 bits a part or there are none, else complex64.
 func ComplexNumber(g *uop.Graph, z complex128, beside ...*uop.UOp) (r *uop.UOp, err error) {
 	defer guard("ComplexNumber", &err)
 	dt := uop.Float32
+	if len(beside) == 0 {
+		dt = uop.Float64
+	}
 	for _, x := range beside {
 		if x != nil && (x.DType == uop.Float64 || x.DType == uop.Complex128) {
 			dt = uop.Float64

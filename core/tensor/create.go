@@ -131,6 +131,32 @@ func Full(g *uop.Graph, shape uop.Shape, v uop.Const, dt *uop.DType) (r *uop.UOp
 	return full(g, shape, v, dt), nil
 }
 
+// Filled is Full of the element of a tensor x; without a type that of x, and complex64 of a complex number.
+func Filled(shape uop.Shape, x *uop.UOp, dt *uop.DType) (r *uop.UOp, err error) {
+	defer guard("Full", &err)
+	need("fill_value", x)
+	if n := numel("fill_value", x.Shape()); !n.IsNum(1) {
+		fail("fill_value", "has shape %s, expected one element", x.Shape())
+	}
+	x = reshape(x, uop.Shape{})
+	if dt == nil {
+		if dt = x.DType; x.DType.IsComplex() && isNumber(complexOf(x)) {
+			dt = uop.Complex64
+		}
+	}
+	if !dt.IsComplex() || !isNumber(complexOf(x)) {
+		return expand(cast(x, dt).ContiguousOp(), shape).ContiguousOp(), nil
+	}
+	re, im := x.Planes()
+	part := func(u *uop.UOp) *uop.UOp { return full(x.Graph(), shape, u.Base().ConstVal(), dt.Plane()) }
+	return uop.ComplexPair(part(re), part(im)), nil
+}
+
+// isNumber says whether planes are those of a number that is known.
+func isNumber(z complexPlanes) bool {
+	return z.re.Base().Op == uop.ConstOp && (z.im == nil || z.im.Base().Op == uop.ConstOp)
+}
+
 // FullLike is a tensor of one value with the shape and type of x.
 func FullLike(x *uop.UOp, v uop.Const) (r *uop.UOp, err error) {
 	defer guard("FullLike", &err)

@@ -107,10 +107,17 @@ func steps(g *uop.Graph, n, step int64, dims ...int64) *uop.UOp {
 	return reshape(sub(cumulate(x, 0, uop.Add, false), int(step)), uop.ShapeOf(dims...))
 }
 
-// unitRoots are e^(-2πi t/n) for integers t from 0 to below n, of type dt. They are rounded once.
+// unitRoots are e^(-2πi t/n) for integers t from 0 to below n, of type dt. They are rounded once, and exact at quarters of the circle: the
+// sine and the cosine are of the angle from the nearest one.
 func unitRoots(t *uop.UOp, n int64, dt *uop.DType) complexPlanes {
-	angle := mul(cast(t, uop.Float64), -2*math.Pi/float64(n))
-	return complexPlanes{cast(cos(angle), dt), cast(sin(angle), dt)}.both((*uop.UOp).ContiguousOp)
+	quarter := floorDiv(add(mul(t, 8), int(n)), int(2*n))
+	angle := mul(cast(sub(mul(t, 4), mul(quarter, int(n))), uop.Float64), math.Pi/2/float64(n))
+	c, s := cosOf(angle), sin(angle)
+	odd := ne(bitAnd(quarter, 1), 0)
+	re, im := where(odd, neg(s), c), where(odd, neg(c), neg(s))
+	back := ne(bitAnd(quarter, 2), 0)
+	z := complexPlanes{where(back, neg(re), re), where(back, neg(im), im)}
+	return z.both(func(u *uop.UOp) *uop.UOp { return cast(u, dt).ContiguousOp() })
 }
 
 // fewRoots is the size up to which a table is one of sines, as values that no input changes are computed once.
@@ -246,6 +253,17 @@ const (
 	NormForward
 )
 
+// swapped is the norm of the other direction.
+func (o Norm) swapped() Norm {
+	switch o {
+	case NormBackward:
+		return NormForward
+	case NormForward:
+		return NormBackward
+	}
+	return o
+}
+
 // scaled multiplies by what a norm asks for.
 func (o Norm) scaled(z complexPlanes, n int64, inverse bool) complexPlanes {
 	factor := 1.0
@@ -263,32 +281,18 @@ func (o Norm) scaled(z complexPlanes, n int64, inverse bool) complexPlanes {
 
 // fourierOperand checks and prepares the operand of a transform along an axis: n elements, with zeros behind shorter ones, in the type of
 // the computation, shaped (batch, n, beside).
-func fourierOperand(re, im *uop.UOp, n int64, axis int) (z complexPlanes, shape uop.Shape, at int, batch, size, beside int64) {
-	need("x", re)
-	if im != nil {
-		needSame("imag", re, im)
-		s, ok := broadcastShape(re.Shape(), im.Shape())
-		if !ok || !s.Equal(re.Shape()) || !s.Equal(im.Shape()) {
-			fail("imag", "has shape %s, expected that of the real part, %s", im.Shape(), re.Shape())
-		}
-	}
-	if len(re.Shape()) == 0 {
+func fourierOperand(z complexPlanes, n int64, axis int) (padded complexPlanes, shape uop.Shape, at int, batch, size, beside int64) {
+	dims := intShape("x", z.re.Shape())
+	if len(dims) == 0 {
 		fail("x", "is a scalar, expected 1 dimension or more")
 	}
-	at = axisOf("axis", axis, len(re.Shape()))
-	dt := fourierType(re, im)
-	z = complexPlanes{re, im}.both(func(u *uop.UOp) *uop.UOp { return cast(u, dt) })
-	dims := intShape("x", re.Shape())
+	at = axisOf("axis", axis, len(dims))
 	if n == 0 {
 		n = dims[at]
 	}
 	if n < 1 {
 		fail("n", "%d, expected 1 or more elements along the axis", n)
 	}
-	if n != dims[at] {
-		z = z.both(func(u *uop.UOp) *uop.UOp { return padAxis(u, at, 0, n-dims[at], 0) })
-	}
-	shape = joinShapes(z.re.Shape())
 	batch, beside = 1, 1
 	for i, d := range dims {
 		if i < at {
@@ -297,27 +301,43 @@ func fourierOperand(re, im *uop.UOp, n int64, axis int) (z complexPlanes, shape 
 			beside *= d
 		}
 	}
-	return z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, n, beside)) }), shape, at, batch, n, beside
+	shape = joinShapes(z.re.Shape())
+	shape[at] = uop.N(n)
+	return z.both(func(u *uop.UOp) *uop.UOp {
+		if u = cast(u, fourierType(u)); n != dims[at] {
+			u = padAxis(u, at, 0, n-dims[at], 0)
+		}
+		return reshape(u, uop.ShapeOf(batch, n, beside))
+	}), shape, at, batch, n, beside
 }
 
 // fourierType is the type that a transform computes in: float64 for that, else float32.
-func fourierType(re, im *uop.UOp) *uop.DType {
-	if re.DType == uop.Float64 || im != nil && im.DType == uop.Float64 {
+func fourierType(x *uop.UOp) *uop.DType {
+	if x.DType == uop.Float64 {
 		return uop.Float64
 	}
 	return uop.Float32
 }
 
-// FFT is the discrete Fourier transform along an axis, or its inverse, of complex numbers as two planes; im may be nil. n is the length, 0
-// for that of x: shorter axes are padded with zeros, longer ones cut.
-func FFT(re, im *uop.UOp, n int64, axis int, norm Norm, inverse bool) (real, imag *uop.UOp, err error) {
+// realOperand refuses complex operands of transforms of real numbers.
+func realOperand(x *uop.UOp) *uop.UOp {
+	need("x", x)
+	if x.DType.IsComplex() {
+		fail("x", "is %s, expected real numbers: fft is the transform of complex ones", x.DType)
+	}
+	return x
+}
+
+// FFT is the discrete Fourier transform along an axis, or its inverse, a complex tensor. n is the length, 0 for that of x: shorter axes
+// are padded with zeros, longer ones cut.
+func FFT(x *uop.UOp, n int64, axis int, norm Norm, inverse bool) (r *uop.UOp, err error) {
 	defer guard("FFT", &err)
-	z := fft(complexPlanes{re, im}, n, axis, norm, inverse)
-	return z.re, z.imag(), nil
+	need("x", x)
+	return fft(complexOf(x), n, axis, norm, inverse).joined(), nil
 }
 
 func fft(z complexPlanes, n int64, axis int, norm Norm, inverse bool) complexPlanes {
-	z, shape, _, batch, size, beside := fourierOperand(z.re, z.im, n, axis)
+	z, shape, _, batch, size, beside := fourierOperand(z, n, axis)
 	if batch*beside > 0 {
 		if inverse {
 			z = inverseOf(z, batch, size, beside)
@@ -330,15 +350,14 @@ func fft(z complexPlanes, n int64, axis int, norm Norm, inverse bool) complexPla
 }
 
 // RealFFT is FFT of real numbers: the first n/2 + 1 elements; the others are their conjugates.
-func RealFFT(x *uop.UOp, n int64, axis int, norm Norm) (real, imag *uop.UOp, err error) {
+func RealFFT(x *uop.UOp, n int64, axis int, norm Norm) (r *uop.UOp, err error) {
 	defer guard("RealFFT", &err)
-	z := realFFT(x, n, axis, norm)
-	return z.re, z.im, nil
+	return realFFT(realOperand(x), n, axis, norm).joined(), nil
 }
 
 // realFFT of an even length n is a complex transform of half the length, of the even elements and i times the odd ones.
 func realFFT(x *uop.UOp, n int64, axis int, norm Norm) complexPlanes {
-	z, shape, at, batch, n, beside := fourierOperand(x, nil, n, axis)
+	z, shape, at, batch, n, beside := fourierOperand(complexPlanes{x, nil}, n, axis)
 	half := n/2 + 1
 	shape[at] = uop.N(half)
 	shaped := func(u *uop.UOp) *uop.UOp { return reshape(u, shape) }
@@ -374,13 +393,26 @@ func halfRoots(g *uop.Graph, count, n int64, dt *uop.DType) complexPlanes {
 
 // InverseRealFFT is the real inverse of RealFFT, of length n, by default 2 (elements - 1). The imaginary parts of the first element, and of
 // the last of an even length, are not read.
-func InverseRealFFT(re, im *uop.UOp, n int64, axis int, norm Norm) (x *uop.UOp, err error) {
+func InverseRealFFT(x *uop.UOp, n int64, axis int, norm Norm) (r *uop.UOp, err error) {
 	defer guard("InverseRealFFT", &err)
-	return inverseRealFFT(complexPlanes{re, im}, n, axis, norm), nil
+	need("x", x)
+	return inverseRealFFT(complexOf(x), n, axis, norm), nil
+}
+
+// HermitianFFT is the transform of a signal whose other half is conjugate, n real numbers.
+func HermitianFFT(x *uop.UOp, n int64, axis int, norm Norm) (r *uop.UOp, err error) {
+	defer guard("HermitianFFT", &err)
+	need("x", x)
+	return inverseRealFFT(complexOf(x).conjugate(), n, axis, norm.swapped()), nil
+}
+
+// InverseHermitianFFT is the inverse of HermitianFFT: the first n/2 + 1 elements.
+func InverseHermitianFFT(x *uop.UOp, n int64, axis int, norm Norm) (r *uop.UOp, err error) {
+	defer guard("InverseHermitianFFT", &err)
+	return realFFT(realOperand(x), n, axis, norm.swapped()).conjugate().joined(), nil
 }
 
 func inverseRealFFT(z complexPlanes, n int64, axis int, norm Norm) *uop.UOp {
-	need("x", z.re)
 	if len(z.re.Shape()) == 0 {
 		fail("x", "is a scalar, expected 1 dimension or more")
 	}
@@ -390,7 +422,7 @@ func inverseRealFFT(z complexPlanes, n int64, axis int, norm Norm) *uop.UOp {
 	if n < 1 {
 		fail("n", "%d, expected 1 or more", n)
 	}
-	z, shape, at, batch, half, beside := fourierOperand(z.re, z.im, n/2+1, axis)
+	z, shape, at, batch, half, beside := fourierOperand(z, n/2+1, axis)
 	g, dt := z.re.Graph(), z.re.DType
 	shape[at] = uop.N(n)
 	if batch*beside == 0 {
@@ -425,41 +457,36 @@ func inverseRealFFT(z complexPlanes, n int64, axis int, norm Norm) *uop.UOp {
 }
 
 // FFTN is FFT over several axes, all of them if none are given. sizes are the lengths along them, nil for those of x.
-func FFTN(re, im *uop.UOp, sizes []int64, axes []int, norm Norm, inverse bool) (real, imag *uop.UOp, err error) {
+func FFTN(x *uop.UOp, sizes []int64, axes []int, norm Norm, inverse bool) (r *uop.UOp, err error) {
 	defer guard("FFTN", &err)
-	need("x", re)
-	axes, sizes = fourierAxes(re, sizes, axes)
-	z := complexPlanes{re, im}
+	need("x", x)
+	axes, sizes = fourierAxes(x, sizes, axes)
+	return overAxes(complexOf(x), sizes, axes, norm, inverse).joined(), nil
+}
+
+// overAxes is fft along one axis after the other.
+func overAxes(z complexPlanes, sizes []int64, axes []int, norm Norm, inverse bool) complexPlanes {
 	for i, axis := range axes {
 		z = fft(z, sizes[i], axis, norm, inverse)
 	}
-	return z.re, z.imag(), nil
+	return z
 }
 
 // RealFFTN is RealFFT along the last of several axes, and FFT along the others.
-func RealFFTN(x *uop.UOp, sizes []int64, axes []int, norm Norm) (real, imag *uop.UOp, err error) {
+func RealFFTN(x *uop.UOp, sizes []int64, axes []int, norm Norm) (r *uop.UOp, err error) {
 	defer guard("RealFFTN", &err)
-	need("x", x)
-	axes, sizes = fourierAxes(x, sizes, axes)
+	axes, sizes = fourierAxes(realOperand(x), sizes, axes)
 	last := len(axes) - 1
-	z := realFFT(x, sizes[last], axes[last], norm)
-	for i, axis := range axes[:last] {
-		z = fft(z, sizes[i], axis, norm, false)
-	}
-	return z.re, z.im, nil
+	return overAxes(realFFT(x, sizes[last], axes[last], norm), sizes, axes[:last], norm, false).joined(), nil
 }
 
 // InverseRealFFTN is the real inverse of RealFFTN.
-func InverseRealFFTN(re, im *uop.UOp, sizes []int64, axes []int, norm Norm) (x *uop.UOp, err error) {
+func InverseRealFFTN(x *uop.UOp, sizes []int64, axes []int, norm Norm) (r *uop.UOp, err error) {
 	defer guard("InverseRealFFTN", &err)
-	need("x", re)
-	axes, sizes = fourierAxes(re, sizes, axes)
+	need("x", x)
+	axes, sizes = fourierAxes(x, sizes, axes)
 	last := len(axes) - 1
-	z := complexPlanes{re, im}
-	for i, axis := range axes[:last] {
-		z = fft(z, sizes[i], axis, norm, true)
-	}
-	return inverseRealFFT(z, sizes[last], axes[last], norm), nil
+	return inverseRealFFT(overAxes(complexOf(x), sizes, axes[:last], norm, true), sizes[last], axes[last], norm), nil
 }
 
 // fourierAxes are the axes of a transform and the lengths along them, 0 for those of x.
@@ -515,8 +542,8 @@ func FFTShift(x *uop.UOp, axes []int, inverse bool) (r *uop.UOp, err error) {
 	return Roll(x, shifts, axes)
 }
 
-// FFTFrequencies are the frequencies of the elements of FFT in cycles per unit of the spacing d, float32; of RealFFT if real.
-func FFTFrequencies(g *uop.Graph, n int64, d float64, real bool) (r *uop.UOp, err error) {
+// FFTFrequencies are the frequencies of the elements of FFT in cycles per unit of the spacing d; of RealFFT if real.
+func FFTFrequencies(g *uop.Graph, n int64, d float64, real bool, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("FFTFrequencies", &err)
 	if n < 1 {
 		fail("n", "%d, expected 1 or more", n)
@@ -524,10 +551,20 @@ func FFTFrequencies(g *uop.Graph, n int64, d float64, real bool) (r *uop.UOp, er
 	if d == 0 || math.IsNaN(d) {
 		fail("d", "%v, expected a spacing other than 0", d)
 	}
-	if real {
-		return div(cast(arange(g, uop.Int(0), uop.Int(n/2+1), uop.Int(1), uop.Int64), uop.Float32), float64(n)*d), nil
+	if !dt.IsFloat() {
+		fail("dtype", "%s, expected a floating type", dt)
 	}
-	t := arange(g, uop.Int(0), uop.Int(n), uop.Int(1), uop.Int64)
-	t = sub(t, where(lt(t, int((n+1)/2)), 0, int(n)))
-	return div(cast(t, uop.Float32), float64(n)*d), nil
+	count := n
+	if real {
+		count = n/2 + 1
+	}
+	t := arange(g, uop.Int(0), uop.Int(count), uop.Int(1), uop.Int64)
+	if !real {
+		t = sub(t, where(lt(t, int((n+1)/2)), 0, int(n)))
+	}
+	wide := uop.Float32
+	if dt == uop.Float64 {
+		wide = dt
+	}
+	return cast(div(cast(t, wide), float64(n)*d), dt), nil
 }

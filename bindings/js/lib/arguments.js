@@ -6,9 +6,14 @@ const { PolygradError } = require('./library.js')
 const MAX_DIMS = 16
 const TWO32 = 4294967296
 
-/** Whether a value is an object of named arguments: a literal, not an array, tensor or the like. */
+/** Whether a value is a complex number: an object with its parts re and im. */
+function isComplex (value) {
+  return typeof value?.re === 'number' && typeof value.im === 'number'
+}
+
+/** Whether a value is an object of named arguments: a literal, not an array, tensor, complex number or the like. */
 function isOptions (value) {
-  if (typeof value !== 'object' || value === null) return false
+  if (typeof value !== 'object' || value === null || isComplex(value)) return false
   const proto = Object.getPrototypeOf(value)
   return proto === null || Object.getPrototypeOf(proto) === null // also literals of other realms
 }
@@ -167,5 +172,5 @@ function shape (values, what) {
 
 module.exports = {
   MAX_DIMS, isOptions, named, namedOf, ordered, list, integer, small, number, string, choice, record, strings, within, article, show, put,
-  get, shape
+  get, shape, isComplex
 }

@@ -4,7 +4,7 @@
 const { lib, engine, find, fail, PolygradError } = require('./library.js')
 const { CTX, bury, own } = require('./handles.js')
 const { byId } = require('./dtype.js')
-const { MAX_DIMS, get, show } = require('./arguments.js')
+const { MAX_DIMS, isComplex, get, show } = require('./arguments.js')
 
 // Tensors that were made since a tidy began; null outside of one.
 let scope = null
@@ -131,7 +131,7 @@ function fits (value, what) {
 
 /** An operand as a tensor, a number or null; a number takes its type from the tensor it meets, and so do lists if that is said. */
 function operandOf (value, like, what, typed = false) {
-  if (typeof value !== 'object' || value === null || value instanceof Base) return value
+  if (typeof value !== 'object' || value === null || value instanceof Base || isComplex(value)) return value
   if (Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value, typed ? { dtype: like.dtype } : undefined)
   if (value.symbolicSize !== undefined) return registered.Tensor.from(value)
   throw new TypeError(`${what}: ${show(value)}, expected a tensor or a number`)

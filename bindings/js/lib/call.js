@@ -5,7 +5,7 @@ const { lib, engine, find, fail, camel, PolygradError } = require('./library.js'
 const { CTX } = require('./handles.js')
 const { Base, made, handleOf, operandOf, fits } = require('./base.js')
 const { DType, toDType } = require('./dtype.js')
-const { put, get, show, isOptions, named, namedOf, ordered } = require('./arguments.js')
+const { put, get, show, isComplex, isOptions, named, namedOf, ordered } = require('./arguments.js')
 const { Device } = require('./device.js')
 const { utf8 } = require('./host/node.js')
 
@@ -27,6 +27,7 @@ const CHARS = 9
 const LIST = 10
 const SLICE = 14
 const ELLIPSIS = 15
+const COMPLEX = 17
 
 /** A slice in an index expression. */
 class Slice {
@@ -114,7 +115,11 @@ function pack (value) {
   else if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))) packList(value)
   else if (value instanceof DType) add(DTYPE, 0, value.id)
   else if (value === REST) add(ELLIPSIS, 0, 0)
-  else if (value instanceof Slice) {
+  else if (isComplex(value)) {
+    add(COMPLEX, 0, 0)
+    add(NONE, 0, 0)
+    block.floats.set([value.re, value.im], 2 * at - 2)
+  } else if (value instanceof Slice) {
     add(SLICE, 0, 0)
     for (const bound of value.bounds) pack(bound)
   } else if (value.symbolicSize !== undefined) add(SIZE, 0, -value.symbolicSize)
@@ -285,15 +290,16 @@ function operationOf (name, settings) {
 
 /** Combines a tensor and an operand, or (swapped) the operand and the tensor, by the library's number of a binary operation. */
 function combine (number, self, other, swapped, what) {
-  if (typeof other === 'object' && other !== null) {
+  const kind = typeof other
+  if (kind === 'object' && other !== null && !isComplex(other)) {
     const second = other instanceof Base ? other : operandOf(other, self, what)
     return made(swapped ? binaryAt(number, handleOf(second), handleOf(self)) : binaryAt(number, handleOf(self), handleOf(second)))
   }
-  if (typeof other !== 'number' && typeof other !== 'boolean' && typeof other !== 'bigint') {
+  if (other === null || (kind !== 'number' && kind !== 'boolean' && kind !== 'bigint' && kind !== 'object')) {
     throw new TypeError(`${what}: ${show(other)}, expected a tensor or a number`)
   }
   at = 0
-  pack(typeof other === 'bigint' ? fits(other, what) : other)
+  pack(kind === 'bigint' ? fits(other, what) : other)
   return made(numberAt(number, handleOf(self), block.address, swapped ? 1 : 0))
 }
 

@@ -6,7 +6,7 @@ const { share, copied, prepare } = require('./handles.js')
 const { madeOf, describe, count, handleOf } = require('./base.js')
 const { valuesOf } = require('./variable.js')
 const { types, ofArray } = require('./dtype.js')
-const { MAX_DIMS, show } = require('./arguments.js')
+const { MAX_DIMS, isComplex, show } = require('./arguments.js')
 
 /** A tensor of a number, a nested list or a typed array. */
 function tensorFrom (data, dtype, shape) {
@@ -29,8 +29,11 @@ function ofTyped (data, dtype, shape) {
   const own = ofArray(data)
   // A tensor may not be a part of memory that another thread grows or shrinks.
   if (data.buffer.resizable || data.buffer.growable) data = data.slice()
-  const tensor = onMemory(data, own, reshaped(shape, [data.length], data.length))
-  return dtype === null || dtype === own ? tensor : tensor.cast(dtype.name).realize()
+  const kept = dtype !== null && dtype.isComplex && own.isFloat ? own === types.float64 ? types.complex128 : types.complex64 : own
+  const n = data.length / kept.parts
+  if (!Number.isInteger(n)) throw new PolygradError(`Tensor: data: ${data.length} numbers, expected pairs of a real and an imaginary part`)
+  const tensor = onMemory(data, kept, reshaped(shape, [n], n))
+  return dtype === null || dtype === kept ? tensor : tensor.cast(dtype.name).realize()
 }
 
 /** A tensor on the memory of a typed array. */
@@ -60,9 +63,10 @@ function flatten (item, sizes, depth, flat) {
   }
 }
 
-/** The data type of numbers, which convert checks: bool if all are booleans, int64 if there are bigints, or else float32. */
+/** The data type of numbers, which convert checks: complex64 or int64 if there are such, bool if all are booleans, else float32. */
 function guess (flat) {
   const kinds = new Set(flat.map((v) => typeof v))
+  if (kinds.has('object')) return types.complex64
   if (kinds.size === 1 && kinds.has('boolean')) return types.bool
   if (kinds.has('bigint')) return types.int64
   return types.float32
@@ -70,6 +74,7 @@ function guess (flat) {
 
 /** Numbers in a typed array; a fraction is cut off, what does not fit is an error. */
 function convert (flat, type) {
+  if (type.isComplex) flat = flat.flatMap((v) => isComplex(v) ? [v.re, v.im] : [v, 0])
   const array = new type.Array(flat.length)
   for (let i = 0; i < flat.length; i++) array[i] = element(flat[i], type)
   return array
@@ -88,11 +93,17 @@ function element (value, type) {
   return type.Array.BYTES_PER_ELEMENT === 8 ? BigInt(whole) : Number(whole)
 }
 
-/** The elements of a typed array as nested lists of a shape; bools as booleans. */
-function nested (array, shape, isBool) {
+/** Element i of a typed array: a boolean, { re, im } or a number. */
+function elementAt (array, i, dtype) {
+  if (dtype.isComplex) return { re: array[2 * i], im: array[2 * i + 1] }
+  return dtype === types.bool ? array[i] !== 0 : array[i]
+}
+
+/** The elements of a typed array as nested lists of a shape. */
+function nested (array, shape, dtype) {
   let at = 0
   const level = (depth) => {
-    if (depth === shape.length) return isBool ? array[at++] !== 0 : array[at++]
+    if (depth === shape.length) return elementAt(array, at++, dtype)
     return Array.from({ length: shape[depth] }, () => level(depth + 1))
   }
   return level(0)
@@ -105,12 +116,12 @@ function read (tensor) {
   const n = count(valuesOf(shape))
   let array
   try {
-    array = new dtype.Array(n)
+    array = new dtype.Array(n * dtype.parts)
   } catch (error) {
-    throw new PolygradError(`toArray: a tensor of shape [${shape}] takes ${n * dtype.Array.BYTES_PER_ELEMENT} bytes: ${error.message}`)
+    throw new PolygradError(`toArray: a tensor of shape [${shape}] takes ${n * dtype.size} bytes: ${error.message}`)
   }
   if (lib.poly_array_read(handleOf(tensor), array, array.byteLength) !== 0) fail()
   return array
 }
 
-module.exports = { tensorFrom, onMemory, nested, read }
+module.exports = { tensorFrom, onMemory, elementAt, nested, read }

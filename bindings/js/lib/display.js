@@ -4,7 +4,7 @@
 const { inspect } = require('./host/node.js')
 const { describe, count, tidy } = require('./base.js')
 const { Exchange } = require('./exchange.js')
-const { onMemory, read } = require('./data.js')
+const { onMemory, elementAt, read } = require('./data.js')
 const { valuesOf } = require('./variable.js')
 const { types } = require('./dtype.js')
 const { tracing } = require('./trace.js')
@@ -56,7 +56,7 @@ function values (tensor, shape, dtype, indent) {
     : [...Array(n).keys()])
   const found = []
   const find = (axis, at) => {
-    if (axis === places.length) found.push(data[at])
+    if (axis === places.length) found.push(elementAt(data, at, dtype))
     else for (const i of places[axis]) if (i !== null) find(axis + 1, at + i * strides[axis])
   }
   find(0, 0)
@@ -84,9 +84,12 @@ function joined (items, depth, indent) {
 
 /** Texts of numbers of one width. */
 function aligned (numbers, dtype) {
-  const texts = dtype.isFloat
-    ? floats(dtype.isRaw ? decoded(numbers, dtype) : numbers, dtype)
-    : numbers.map((v) => String(dtype === types.bool ? v !== 0 : v))
+  if (dtype.isComplex) {
+    const plane = dtype.size === 8 ? types.float32 : types.float64
+    const [re, im] = [numbers.map((z) => z.re), numbers.map((z) => Math.abs(z.im))].map((part) => aligned(part, plane))
+    return re.map((real, i) => `${real} ${numbers[i].im < 0 || Object.is(numbers[i].im, -0) ? '-' : '+'} ${im[i]}i`)
+  }
+  const texts = dtype.isFloat ? floats(dtype.isRaw ? decoded(numbers, dtype) : numbers, dtype) : numbers.map(String)
   const width = Math.max(0, ...texts.map((t) => t.length))
   return texts.map((t) => t.padStart(width))
 }

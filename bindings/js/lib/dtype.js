@@ -3,30 +3,12 @@
 
 const { lib, fail } = require('./library.js')
 const { show } = require('./arguments.js')
+const { STORAGE, ALIASES } = require('./types.js')
 
 /**
- * How the elements of each type are kept: floating types that JavaScript lacks as their bits, and
- * bools as bytes that are 0 or 1.
+ * A data type: its name, its number in the library and what holds its elements: those of floating types that JavaScript lacks as their
+ * bits, bools as bytes that are 0 or 1, the real and the imaginary part of complex numbers one after the other.
  */
-const STORAGE = {
-  bool: Uint8Array,
-  int8: Int8Array,
-  uint8: Uint8Array,
-  int16: Int16Array,
-  uint16: Uint16Array,
-  int32: Int32Array,
-  uint32: Uint32Array,
-  int64: BigInt64Array,
-  uint64: BigUint64Array,
-  fp8e4m3: Uint8Array,
-  fp8e5m2: Uint8Array,
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array
-}
-
-/** A data type: its name, its number in the library and what holds its elements. */
 class DType {
   constructor (name) {
     this.name = name
@@ -35,6 +17,11 @@ class DType {
     this.Array = STORAGE[name]
     this.isFloat = /float|fp8/.test(name)
     this.isInt = name.includes('int')
+    this.isComplex = name.startsWith('complex')
+    this.isDifferentiable = this.isFloat || this.isComplex
+    /** The numbers of the array that are one element, and its bytes. */
+    this.parts = this.isComplex ? 2 : 1
+    this.size = this.parts * this.Array.BYTES_PER_ELEMENT
     /** Whether the array holds bits rather than numbers. */
     this.isRaw = this.isFloat && !name.endsWith('32') && !name.endsWith('64')
     if (this.isInt) {
@@ -46,20 +33,6 @@ class DType {
   }
 }
 
-const ALIASES = {
-  char: 'int8',
-  uchar: 'uint8',
-  short: 'int16',
-  ushort: 'uint16',
-  int: 'int32',
-  uint: 'uint32',
-  long: 'int64',
-  ulong: 'uint64',
-  half: 'float16',
-  float: 'float32',
-  double: 'float64'
-}
-
 const types = Object.fromEntries(Object.keys(STORAGE).map((name) => [name, new DType(name)]))
 const byName = new Map(Object.entries(types))
 for (const [alias, name] of Object.entries(ALIASES)) byName.set(alias, types[name])
@@ -67,7 +40,8 @@ const byId = []
 for (const type of Object.values(types)) byId[type.id] = type
 
 // By their tags, which subclasses and the arrays of other realms have too.
-const BY_ARRAY = new Map(Object.values(types).filter((type) => type !== types.bool && !type.isRaw).map((type) => [type.Array.name, type]))
+const own = Object.values(types).filter((type) => type !== types.bool && !type.isRaw && !type.isComplex)
+const BY_ARRAY = new Map(own.map((type) => [type.Array.name, type]))
 BY_ARRAY.set('Uint8ClampedArray', types.uint8).set('Float16Array', types.float16)
 
 /** The data type of a name; fn is what was called. */
@@ -91,6 +65,7 @@ const dtypes = Object.freeze({
   defaultFloat: 'float32',
   defaultInt: 'int32',
   isFloat: (dtype) => toDType(dtype, 'isFloat').isFloat,
+  isComplex: (dtype) => toDType(dtype, 'isComplex').isComplex,
   isInt: (dtype) => toDType(dtype, 'isInt').isInt,
   isUnsigned: (dtype) => toDType(dtype, 'isUnsigned').name.startsWith('uint')
 })

@@ -3,37 +3,38 @@
 /**
  * Fourier transforms, as numpy.fft has them.
  *
- * Complex numbers are two tensors, the real and the imaginary parts; without the second they are real. A transform of n elements is
- * X[k] = sum of x[j] e^(-2 pi i j k/n). Any length is possible: products of prime factors up to 61 take Stockham's passes, others
- * the transform by chirps of Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho"
- * both by the root of n. Results are float32, or float64 where an operand is. All have derivatives and batches. The relative error
- * is about 2e-7 for a million elements, 2e-16 in float64; by chirps it is 4 times as much.
+ * A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where the
+ * operand is float64 or complex128. Any length is possible: products of prime factors up to 61 take Stockham's passes, others the
+ * transform by chirps of Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho" both
+ * by the root of n. All have derivatives and batches. The relative error is about 2e-7 for a million elements, 2e-16 in complex128;
+ * by chirps it is 4 times as much.
  *
  * @example
- * const [real, imag] = fft.rfft(new Tensor([1, 2, 3, 4]))
- * fft.irfft(real, imag)
+ * const z = fft.rfft(new Tensor([1, 2, 3, 4])) // complex64
+ * z.abs()
+ * fft.irfft(z)
  */
 
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
 /**
- * The transform along an axis.
+ * The transform along an axis, complex.
  * It has n elements: shorter axes are padded with zeros, longer ones cut.
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function fft(x: Tensor, imag?: TensorLike | null, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function fft(x: Tensor, imag: TensorLike | null, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function fft(x: Tensor, options: { imag?: TensorLike | null, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function fft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function fft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of fft.
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function ifft(x: Tensor, imag?: TensorLike | null, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function ifft(x: Tensor, imag: TensorLike | null, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function ifft(x: Tensor, options: { imag?: TensorLike | null, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function ifft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function ifft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The first n/2 + 1 elements of the transform of real numbers.
@@ -41,100 +42,101 @@ export function ifft(x: Tensor, options: { imag?: TensorLike | null, n?: number 
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function rfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function rfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function rfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function rfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function rfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of rfft, n real numbers, by default 2 (elements - 1).
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function irfft(x: Tensor, imag?: TensorLike | null, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function irfft(x: Tensor, imag: TensorLike | null, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function irfft(x: Tensor, options: { imag?: TensorLike | null, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function irfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The transform, n real numbers, of a signal whose other half is conjugate.
+ * n is by default 2 (elements - 1).
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function hfft(x: Tensor, imag?: TensorLike | null, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function hfft(x: Tensor, imag: TensorLike | null, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function hfft(x: Tensor, options: { imag?: TensorLike | null, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function hfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function hfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function hfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of hfft: the first n/2 + 1 elements.
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function ihfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function ihfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function ihfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function ihfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function ihfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ihfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * fft along two axes, by default the last, of lengths s.
  * @param norm backward by default
  */
-export function fft2(x: Tensor, imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function fft2(x: Tensor, imag: TensorLike | null, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function fft2(x: Tensor, options: { imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function fft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function fft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of fft2.
  * @param norm backward by default
  */
-export function ifft2(x: Tensor, imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function ifft2(x: Tensor, imag: TensorLike | null, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function ifft2(x: Tensor, options: { imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function ifft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function ifft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * rfft along the last of two axes, by default the last of x, and fft along the other.
  * @param norm backward by default
  */
-export function rfft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function rfft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function rfft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function rfft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function rfft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of rfft2, of lengths s.
  * @param norm backward by default
  */
-export function irfft2(x: Tensor, imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function irfft2(x: Tensor, imag: TensorLike | null, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function irfft2(x: Tensor, options: { imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function irfft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * fft along axes, all unless given, of lengths s.
  * @param norm backward by default
  */
-export function fftn(x: Tensor, imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function fftn(x: Tensor, imag: TensorLike | null, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function fftn(x: Tensor, options: { imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function fftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function fftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of fftn.
  * @param norm backward by default
  */
-export function ifftn(x: Tensor, imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function ifftn(x: Tensor, imag: TensorLike | null, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function ifftn(x: Tensor, options: { imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function ifftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function ifftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * rfft along the last of the axes, and fft along the others.
  * @param norm backward by default
  */
-export function rfftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): [Tensor, Tensor]
-export function rfftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
-export function rfftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): [Tensor, Tensor]
+export function rfftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function rfftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of rfftn, of lengths s.
  * @param norm backward by default
  */
-export function irfftn(x: Tensor, imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function irfftn(x: Tensor, imag: TensorLike | null, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function irfftn(x: Tensor, options: { imag?: TensorLike | null, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function irfftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /** x with the frequency 0 moved from the start of axes, all unless given, to the middle. */
 export function fftshift(x: Tensor, axes?: Axes | { axes?: Axes }): Tensor
@@ -143,8 +145,9 @@ export function fftshift(x: Tensor, axes?: Axes | { axes?: Axes }): Tensor
 export function ifftshift(x: Tensor, axes?: Axes | { axes?: Axes }): Tensor
 
 /**
- * The frequencies of the n elements of fft, in cycles per unit of the spacing d, float32.
+ * The frequencies of the n elements of fft, in cycles per unit of the spacing d.
  * @param d 1 by default
+ * @param dtype float32 by default
  */
 export function fftfreq(n: number, d?: number): Tensor
 export function fftfreq(n: number, options: { d?: number }): Tensor
@@ -153,6 +156,7 @@ export function fftfreq(options: { n: number, d?: number }): Tensor
 /**
  * The frequencies of the n/2 + 1 elements of rfft.
  * @param d 1 by default
+ * @param dtype float32 by default
  */
 export function rfftfreq(n: number, d?: number): Tensor
 export function rfftfreq(n: number, options: { d?: number }): Tensor

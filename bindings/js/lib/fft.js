@@ -7,59 +7,59 @@ const { tensorOf } = require('./base.js')
 const { functionOf } = require('./call.js')
 
 function fft (x, ...args) {
-  return functionOf('fft.fft', 'imag:t n axis norm').all(tensorOf(x, 'fft.fft: x'), args)
+  return functionOf('fft.fft', 'n axis norm').one(tensorOf(x, 'fft.fft: x'), args)
 }
 
 function ifft (x, ...args) {
-  return functionOf('fft.ifft', 'imag:t n axis norm').all(tensorOf(x, 'fft.ifft: x'), args)
+  return functionOf('fft.ifft', 'n axis norm').one(tensorOf(x, 'fft.ifft: x'), args)
 }
 
 function rfft (x, ...args) {
-  return functionOf('fft.rfft', 'n axis norm').all(tensorOf(x, 'fft.rfft: x'), args)
+  return functionOf('fft.rfft', 'n axis norm').one(tensorOf(x, 'fft.rfft: x'), args)
 }
 
 function irfft (x, ...args) {
-  return functionOf('fft.irfft', 'imag:t n axis norm').one(tensorOf(x, 'fft.irfft: x'), args)
+  return functionOf('fft.irfft', 'n axis norm').one(tensorOf(x, 'fft.irfft: x'), args)
 }
 
 function hfft (x, ...args) {
-  return functionOf('fft.hfft', 'imag:t n axis norm').one(tensorOf(x, 'fft.hfft: x'), args)
+  return functionOf('fft.hfft', 'n axis norm').one(tensorOf(x, 'fft.hfft: x'), args)
 }
 
 function ihfft (x, ...args) {
-  return functionOf('fft.ihfft', 'n axis norm').all(tensorOf(x, 'fft.ihfft: x'), args)
+  return functionOf('fft.ihfft', 'n axis norm').one(tensorOf(x, 'fft.ihfft: x'), args)
 }
 
 function fft2 (x, ...args) {
-  return functionOf('fft.fft2', 'imag:t s axes norm').all(tensorOf(x, 'fft.fft2: x'), args)
+  return functionOf('fft.fft2', 's axes norm').one(tensorOf(x, 'fft.fft2: x'), args)
 }
 
 function ifft2 (x, ...args) {
-  return functionOf('fft.ifft2', 'imag:t s axes norm').all(tensorOf(x, 'fft.ifft2: x'), args)
+  return functionOf('fft.ifft2', 's axes norm').one(tensorOf(x, 'fft.ifft2: x'), args)
 }
 
 function rfft2 (x, ...args) {
-  return functionOf('fft.rfft2', 's axes norm').all(tensorOf(x, 'fft.rfft2: x'), args)
+  return functionOf('fft.rfft2', 's axes norm').one(tensorOf(x, 'fft.rfft2: x'), args)
 }
 
 function irfft2 (x, ...args) {
-  return functionOf('fft.irfft2', 'imag:t s axes norm').one(tensorOf(x, 'fft.irfft2: x'), args)
+  return functionOf('fft.irfft2', 's axes norm').one(tensorOf(x, 'fft.irfft2: x'), args)
 }
 
 function fftn (x, ...args) {
-  return functionOf('fft.fftn', 'imag:t s axes norm').all(tensorOf(x, 'fft.fftn: x'), args)
+  return functionOf('fft.fftn', 's axes norm').one(tensorOf(x, 'fft.fftn: x'), args)
 }
 
 function ifftn (x, ...args) {
-  return functionOf('fft.ifftn', 'imag:t s axes norm').all(tensorOf(x, 'fft.ifftn: x'), args)
+  return functionOf('fft.ifftn', 's axes norm').one(tensorOf(x, 'fft.ifftn: x'), args)
 }
 
 function rfftn (x, ...args) {
-  return functionOf('fft.rfftn', 's axes norm').all(tensorOf(x, 'fft.rfftn: x'), args)
+  return functionOf('fft.rfftn', 's axes norm').one(tensorOf(x, 'fft.rfftn: x'), args)
 }
 
 function irfftn (x, ...args) {
-  return functionOf('fft.irfftn', 'imag:t s axes norm').one(tensorOf(x, 'fft.irfftn: x'), args)
+  return functionOf('fft.irfftn', 's axes norm').one(tensorOf(x, 'fft.irfftn: x'), args)
 }
 
 function fftshift (x, ...args) {
@@ -71,11 +71,11 @@ function ifftshift (x, ...args) {
 }
 
 function fftfreq (...args) {
-  return functionOf('fft.fftfreq', 'n d').one(undefined, args)
+  return functionOf('fft.fftfreq', 'n d dtype:d').one(undefined, args)
 }
 
 function rfftfreq (...args) {
-  return functionOf('fft.rfftfreq', 'n d').one(undefined, args)
+  return functionOf('fft.rfftfreq', 'n d dtype:d').one(undefined, args)
 }
 
 module.exports = {

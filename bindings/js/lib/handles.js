@@ -190,7 +190,7 @@ function memoryOf (handle, shape, dtype, n, known) {
   if (held === 0) fail()
   const { ints } = pinned
   const from = get(ints, ADDRESS)
-  if (known !== null && known.length === n && engine.address(known) === from) {
+  if (known !== null && known.length === n * dtype.parts && engine.address(known) === from) {
     lib.poly_array_unpin(held)
     return known
   }
@@ -204,7 +204,7 @@ function memoryOf (handle, shape, dtype, n, known) {
     lib.poly_array_unpin(held)
     return null
   }
-  const array = engine.view(dtype.Array, from, n)
+  const array = engine.view(dtype.Array, from, n * dtype.parts)
   groups.push({ ref: new WeakRef(engine.lifeOf(array)), handles: [], pin: held, age: 0 })
   return pin(array)
 }

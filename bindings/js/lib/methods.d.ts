@@ -180,6 +180,9 @@ export class Methods {
   /** -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|. */
   sign(): Tensor
 
+  /** The complex tensor of the real parts x and the imaginary parts imag: complex128 if one is float64, else complex64. */
+  complex(imag: TensorLike | { imag: TensorLike }): Tensor
+
   /** The real part; real numbers are their own. */
   real(): Tensor
 
@@ -1191,8 +1194,8 @@ export class Methods {
   onesLike(options?: CreationOptions): Tensor
 
   /** A tensor of the shape and type of x filled with fillValue. */
-  fullLike(fillValue: Scalar, options?: CreationOptions): Tensor
-  fullLike(options: CreationOptions & { fillValue: Scalar }): Tensor
+  fullLike(fillValue: Operand, options?: CreationOptions): Tensor
+  fullLike(options: CreationOptions & { fillValue: Operand }): Tensor
 
   /**
    * The vector of steps numbers at equal distances from start to stop, both included.

@@ -38,6 +38,7 @@ const SQUARE = new Operation('square')
 const NEG = new Operation('neg')
 const ABS = new Operation('abs')
 const SIGN = new Operation('sign')
+const COMPLEX = new Operation('complex', 'imag:t')
 const REAL = new Operation('real')
 const IMAG = new Operation('imag')
 const CONJ = new Operation('conj')
@@ -209,7 +210,7 @@ const ZEROS = new Operation('zeros', '...shape dtype:d')
 const ONES = new Operation('ones', '...shape dtype:d')
 const ZEROS_LIKE = new Operation('zeros_like', 'dtype:d')
 const ONES_LIKE = new Operation('ones_like', 'dtype:d')
-const FULL_LIKE = new Operation('full_like', 'fillValue dtype:d')
+const FULL_LIKE = new Operation('full_like', 'fillValue:t dtype:d')
 const LINSPACE = new Operation('linspace', 'start stop steps dtype:d')
 const EYE = new Operation('eye', 'n m dtype:d')
 const RAND = new Operation('rand', '...shape dtype:d')
@@ -410,6 +411,10 @@ class Methods extends Base {
 
   sign () {
     return SIGN.one(this, NOTHING)
+  }
+
+  complex (...args) {
+    return COMPLEX.one(this, args)
   }
 
   real () {

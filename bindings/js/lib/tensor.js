@@ -17,8 +17,9 @@ const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
  * An array that is computed when its value is needed.
  *
  * data is a number, a boolean, a bigint, a nested list of them or of tensors, a typed array or
- * another tensor. A typed array is used in place: the tensor and the array share memory. Numbers
- * become float32, booleans bool and bigints int64 if no dtype is given; typed arrays keep their type.
+ * another tensor; { re, im } is a complex number. A typed array is used in place: the tensor and the array share memory. Numbers
+ * become float32, booleans bool, bigints int64 and complex numbers complex64 if no dtype is given; typed arrays keep their type.
+ * Of a complex dtype a Float32Array or Float64Array has the real and imaginary parts in turn.
  */
 class Tensor extends Writing {
   /**
@@ -67,7 +68,7 @@ class Tensor extends Writing {
   }
 
   elementSize () {
-    return describe(this).dtype.Array.BYTES_PER_ELEMENT
+    return describe(this).dtype.size
   }
 
   nbytes () {

@@ -8,14 +8,13 @@ const { valuesOf } = require('./variable.js')
 const { Display } = require('./display.js')
 const { Device } = require('./device.js')
 const { arrived } = require('./host/arrival.js')
-const { types } = require('./dtype.js')
-const { nested, read } = require('./data.js')
+const { elementAt, nested, read } = require('./data.js')
 const { put } = require('./arguments.js')
 
 const realizeAt = find('poly_array_realize', 'int', ['uintptr_t', 'int'])
 const isComputedAt = find('poly_array_is_computed', 'int', ['uintptr_t'])
 const readAt = find('poly_array_read', 'int', ['uintptr_t', 'uintptr_t', 'size_t'])
-const one = engine.block(8) // a handle, or an element
+const one = engine.block(16) // a handle, or an element
 
 /** Computing tensors and reading them. */
 class Values extends Display {
@@ -62,17 +61,15 @@ class Values extends Display {
     const { dtype } = describe(this)
     if (dtype.isRaw) return tidy(() => this.cast('float32').item())
     prepare()
-    const kind = dtype.Array
-    if (readAt(this._handle, one.address, kind.BYTES_PER_ELEMENT) !== 0) fail()
+    if (readAt(this._handle, one.address, dtype.size) !== 0) fail()
     const { buffer, byteOffset } = one.bytes
-    const [value] = new kind(buffer, byteOffset, 1)
-    return dtype === types.bool ? value !== 0 : value
+    return elementAt(new dtype.Array(buffer, byteOffset, dtype.parts), 0, dtype)
   }
 
   tolist () {
     const { shape, dtype } = describe(this)
     if (dtype.isRaw) return tidy(() => this.cast('float32').tolist())
-    return nested(read(this), valuesOf(shape), dtype === types.bool)
+    return nested(read(this), valuesOf(shape), dtype)
   }
 
   toJSON () {

@@ -9,7 +9,7 @@ const { Values, realizeInTurn } = require('./values.js')
 const { items } = require('./indexing.js')
 const { tracing } = require('./trace.js')
 const { types } = require('./dtype.js')
-const { named, get, show } = require('./arguments.js')
+const { isComplex, named, get, show } = require('./arguments.js')
 
 const assignAt = find('poly_array_assign', 'int', ['uintptr_t', 'uintptr_t'])
 const setAt = find('poly_array_set', 'int', ['uintptr_t', 'uintptr_t', 'int', 'uintptr_t'])
@@ -90,7 +90,7 @@ class Writing extends Values {
       throw new TypeError(`requiresGrad: ${show(wanted)}, expected true, false or null`)
     }
     const { dtype } = describe(this)
-    if (wanted && !dtype.isFloat) throw new TypeError(`requiresGrad: the tensor is ${dtype.name}, expected a floating type`)
+    if (wanted && !dtype.isDifferentiable) throw new TypeError(`requiresGrad: the tensor is ${dtype.name}, expected a floating type`)
     if (lib.poly_array_require_grad(handleOf(this), wanted ? 1 : 0) !== 0) fail()
     this._wants = wanted
   }
@@ -136,6 +136,7 @@ function seedOf (fn, args) {
 function given (tensor, x, what) {
   const { dtype } = describe(tensor)
   if (dtype === types.bool ? typeof x === 'boolean' : typeof x === 'number' || typeof x === 'bigint') return x
+  if (dtype.isComplex && isComplex(x)) return x
   const value = x instanceof Base ? tensorOf(x, what) : new registered.Tensor(x, { dtype: dtype.name })
   if (value.dtype !== dtype.name) throw new PolygradError(`${what}: ${value.dtype}, expected ${dtype.name} as the tensor has`)
   return value

@@ -16,6 +16,7 @@ const NOT_OPERATIONS = {
   memory: 'assign assignAsync cpu cuda dispose empty emptyLike fromBlob fromUrl keep replace tidy to to_',
   'names of others': 'constLike padTo sequential short shrinkTo',
   slow: 'hash',
+  'of another type than the operand': 'complex',
   gradients: 'backward backwardAsync grad gradient requiresGrad requiresGrad_',
   modes: 'manualSeed noGrad train training',
   'two operations of the table in one call': 'stdMean varMean',

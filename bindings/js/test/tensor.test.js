@@ -365,7 +365,7 @@ test('errors name function and argument', () => {
   assert.throws(() => a.reshape(7), (e) => e instanceof PolygradError && /^reshape: shape: /.test(e.message))
   assert.throws(() => a.sum(5), RangeError)
   assert.throws(() => a.bitwiseAnd(1), TypeError)
-  assert.throws(() => a.cast('complex64'), { name: 'TypeError', message: 'cast: dtype: "complex64" is not a data type of tensors' })
+  assert.throws(() => a.cast('complex32'), { name: 'TypeError', message: 'cast: dtype: "complex32" is not a data type of tensors' })
   assert.throws(() => new Tensor([[1], [1, 2]]), /a list of 2 elements at depth 1, expected 1/)
   assert.throws(() => new Tensor([[1], 2]), /expected a list/)
   assert.throws(() => new Tensor(['a']), TypeError)

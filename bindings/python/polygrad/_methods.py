@@ -103,6 +103,7 @@ SQUARE = operation("square")
 NEG = operation("neg")
 ABS = operation("abs")
 SIGN = operation("sign")
+COMPLEX = operation("complex")
 REAL = operation("real")
 IMAG = operation("imag")
 CONJ = operation("conj")
@@ -783,6 +784,10 @@ class Methods(Base):
         [-1.0, 0.0, 1.0]
         """
         return self._call1(SIGN)
+
+    def complex(self, imag: Operand) -> Self:
+        """The complex tensor of the real parts x and the imaginary parts imag: complex128 if one is float64, else complex64."""
+        return self._call1(COMPLEX, operand(imag, self))
 
     @property
     def real(self) -> Self:
@@ -2388,7 +2393,7 @@ class Methods(Base):
 
     def full_like(
         self,
-        fill_value: _float,
+        fill_value: Operand,
         dtype: DTypeLike | None = None,
         device: str | None = None,
         requires_grad: _bool | None = None,
@@ -2398,7 +2403,11 @@ class Methods(Base):
         >>> Tensor([1, 2]).full_like(3).tolist()
         [3, 3]
         """
-        return finish(self._call1(FULL_LIKE, fill_value, known_dtype(dtype)), device, requires_grad)
+        return finish(
+            self._call1(FULL_LIKE, operand(fill_value, self), known_dtype(dtype)),
+            device,
+            requires_grad,
+        )
 
     @classmethod
     def linspace(

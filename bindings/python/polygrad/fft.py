@@ -2,25 +2,25 @@
 
 """Fourier transforms, as numpy.fft has them.
 
-Complex numbers are two tensors, the real and the imaginary parts; without the second they are real.
-A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Any length is possible: products
-of prime factors up to 61 take Stockham's passes, others the transform by chirps of Bluestein. norm
-says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho" both by the
-root of n. Results are float32, or float64 where an operand is. All have derivatives and batches.
-The relative error is about 2e-7 for a million elements, 2e-16 in float64; by chirps it is 4 times
-as much.
+A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors:
+complex64, or complex128 where the operand is float64 or complex128. Any length is possible:
+products of prime factors up to 61 take Stockham's passes, others the transform by chirps of
+Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n,
+"ortho" both by the root of n. All have derivatives and batches. The relative error is about 2e-7
+for a million elements, 2e-16 in complex128; by chirps it is 4 times as much.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygrad._base import make, operation
-from polygrad.numpy._arrays import array, maybe
+from polygrad._base import float_type, make, operation
+from polygrad.numpy._arrays import array
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from polygrad._base import Operand, Sizes
+    from polygrad.dtype import DTypeLike
 
 __all__ = [
     "fft",
@@ -66,96 +66,63 @@ _FFTFREQ = operation("fft.fftfreq")
 _RFFTFREQ = operation("fft.rfftfreq")
 
 
-def fft(
-    x: Operand,
-    imag: Operand | None = None,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str = "backward",
-) -> tuple[Tensor, ...]:
-    """The transform along an axis.
+def fft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    """The transform along an axis, complex.
 
     It has n elements: shorter axes are padded with zeros, longer ones cut.
     """
-    return array(x)._call(_FFT, maybe(imag), n, axis, norm)
+    return array(x)._call1(_FFT, n, axis, norm)
 
 
-def ifft(
-    x: Operand,
-    imag: Operand | None = None,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str = "backward",
-) -> tuple[Tensor, ...]:
+def ifft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of fft."""
-    return array(x)._call(_IFFT, maybe(imag), n, axis, norm)
+    return array(x)._call1(_IFFT, n, axis, norm)
 
 
-def rfft(
-    x: Operand,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str = "backward",
-) -> tuple[Tensor, ...]:
+def rfft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The first n/2 + 1 elements of the transform of real numbers.
 
     The others are their conjugates.
     """
-    return array(x)._call(_RFFT, n, axis, norm)
+    return array(x)._call1(_RFFT, n, axis, norm)
 
 
-def irfft(
-    x: Operand,
-    imag: Operand | None = None,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str = "backward",
-) -> Tensor:
+def irfft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of rfft, n real numbers, by default 2 (elements - 1)."""
-    return array(x)._call1(_IRFFT, maybe(imag), n, axis, norm)
+    return array(x)._call1(_IRFFT, n, axis, norm)
 
 
-def hfft(
-    x: Operand,
-    imag: Operand | None = None,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str = "backward",
-) -> Tensor:
-    """The transform, n real numbers, of a signal whose other half is conjugate."""
-    return array(x)._call1(_HFFT, maybe(imag), n, axis, norm)
+def hfft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    """The transform, n real numbers, of a signal whose other half is conjugate.
+
+    n is by default 2 (elements - 1).
+    """
+    return array(x)._call1(_HFFT, n, axis, norm)
 
 
-def ihfft(
-    x: Operand,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str = "backward",
-) -> tuple[Tensor, ...]:
+def ihfft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of hfft: the first n/2 + 1 elements."""
-    return array(x)._call(_IHFFT, n, axis, norm)
+    return array(x)._call1(_IHFFT, n, axis, norm)
 
 
 def fft2(
     x: Operand,
-    imag: Operand | None = None,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
-) -> tuple[Tensor, ...]:
+) -> Tensor:
     """fft along two axes, by default the last, of lengths s."""
-    return array(x)._call(_FFT2, maybe(imag), s, axes, norm)
+    return array(x)._call1(_FFT2, s, axes, norm)
 
 
 def ifft2(
     x: Operand,
-    imag: Operand | None = None,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
-) -> tuple[Tensor, ...]:
+) -> Tensor:
     """The inverse of fft2."""
-    return array(x)._call(_IFFT2, maybe(imag), s, axes, norm)
+    return array(x)._call1(_IFFT2, s, axes, norm)
 
 
 def rfft2(
@@ -163,42 +130,39 @@ def rfft2(
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
-) -> tuple[Tensor, ...]:
+) -> Tensor:
     """rfft along the last of two axes, by default the last of x, and fft along the other."""
-    return array(x)._call(_RFFT2, s, axes, norm)
+    return array(x)._call1(_RFFT2, s, axes, norm)
 
 
 def irfft2(
     x: Operand,
-    imag: Operand | None = None,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """The inverse of rfft2, of lengths s."""
-    return array(x)._call1(_IRFFT2, maybe(imag), s, axes, norm)
+    return array(x)._call1(_IRFFT2, s, axes, norm)
 
 
 def fftn(
     x: Operand,
-    imag: Operand | None = None,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
-) -> tuple[Tensor, ...]:
+) -> Tensor:
     """fft along axes, all unless given, of lengths s."""
-    return array(x)._call(_FFTN, maybe(imag), s, axes, norm)
+    return array(x)._call1(_FFTN, s, axes, norm)
 
 
 def ifftn(
     x: Operand,
-    imag: Operand | None = None,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
-) -> tuple[Tensor, ...]:
+) -> Tensor:
     """The inverse of fftn."""
-    return array(x)._call(_IFFTN, maybe(imag), s, axes, norm)
+    return array(x)._call1(_IFFTN, s, axes, norm)
 
 
 def rfftn(
@@ -206,20 +170,19 @@ def rfftn(
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
-) -> tuple[Tensor, ...]:
+) -> Tensor:
     """rfft along the last of the axes, and fft along the others."""
-    return array(x)._call(_RFFTN, s, axes, norm)
+    return array(x)._call1(_RFFTN, s, axes, norm)
 
 
 def irfftn(
     x: Operand,
-    imag: Operand | None = None,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """The inverse of rfftn, of lengths s."""
-    return array(x)._call1(_IRFFTN, maybe(imag), s, axes, norm)
+    return array(x)._call1(_IRFFTN, s, axes, norm)
 
 
 def fftshift(x: Operand, axes: Sizes | None = None) -> Tensor:
@@ -232,11 +195,11 @@ def ifftshift(x: Operand, axes: Sizes | None = None) -> Tensor:
     return array(x)._call1(_IFFTSHIFT, axes)
 
 
-def fftfreq(n: int, d: float = 1.0) -> Tensor:
-    """The frequencies of the n elements of fft, in cycles per unit of the spacing d, float32."""
-    return make(Tensor, _FFTFREQ, n, d)
+def fftfreq(n: int, d: float = 1.0, dtype: DTypeLike | None = None) -> Tensor:
+    """The frequencies of the n elements of fft, in cycles per unit of the spacing d."""
+    return make(Tensor, _FFTFREQ, n, d, float_type(dtype))
 
 
-def rfftfreq(n: int, d: float = 1.0) -> Tensor:
+def rfftfreq(n: int, d: float = 1.0, dtype: DTypeLike | None = None) -> Tensor:
     """The frequencies of the n/2 + 1 elements of rfft."""
-    return make(Tensor, _RFFTFREQ, n, d)
+    return make(Tensor, _RFFTFREQ, n, d, float_type(dtype))

@@ -24,10 +24,10 @@ wanting <- function(tensor, requires_grad) {
 
 tensor_statics$full <- function(shape, fill_value, dtype = NULL, requires_grad = NULL) {
   val <- fill_value
-  if (!is.numeric(val) && !is.logical(val) || length(val) != 1L) raise("full: fill_value: expected one number")
+  if (!is.numeric(val) && !is.logical(val) && !is.complex(val) || length(val) != 1L) raise("full: fill_value: expected one number")
   shape <- sizes(shape = shape)
   wide <- inherits(val, "integer64")
-  if (is.null(dtype)) dtype <- switch(typeof(val), logical = "bool", integer = "int32", if (wide) "int64" else "float32")
+  if (is.null(dtype)) dtype <- switch(typeof(val), logical = "bool", integer = "int32", complex = "complex64", if (wide) "int64" else "float32")
   wanting(.External(C_op, OP_FULL, shape, val, dtype), requires_grad)
 }
 

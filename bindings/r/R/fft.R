@@ -2,22 +2,22 @@
 # Fourier transforms, as numpy.fft has them.
 
 fft <- list(
-  fft = function(x, imag = NULL, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_FFT, x, imag, n, axis, norm),
-  ifft = function(x, imag = NULL, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_IFFT, x, imag, n, axis, norm),
+  fft = function(x, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_FFT, x, n, axis, norm),
+  ifft = function(x, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_IFFT, x, n, axis, norm),
   rfft = function(x, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_RFFT, x, n, axis, norm),
-  irfft = function(x, imag = NULL, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_IRFFT, x, imag, n, axis, norm),
-  hfft = function(x, imag = NULL, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_HFFT, x, imag, n, axis, norm),
+  irfft = function(x, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_IRFFT, x, n, axis, norm),
+  hfft = function(x, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_HFFT, x, n, axis, norm),
   ihfft = function(x, n = NULL, axis = -1, norm = "backward") .External(C_op, OP_FFT_IHFFT, x, n, axis, norm),
-  fft2 = function(x, imag = NULL, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_FFT2, x, imag, s, axes, norm),
-  ifft2 = function(x, imag = NULL, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IFFT2, x, imag, s, axes, norm),
+  fft2 = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_FFT2, x, s, axes, norm),
+  ifft2 = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IFFT2, x, s, axes, norm),
   rfft2 = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_RFFT2, x, s, axes, norm),
-  irfft2 = function(x, imag = NULL, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IRFFT2, x, imag, s, axes, norm),
-  fftn = function(x, imag = NULL, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_FFTN, x, imag, s, axes, norm),
-  ifftn = function(x, imag = NULL, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IFFTN, x, imag, s, axes, norm),
+  irfft2 = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IRFFT2, x, s, axes, norm),
+  fftn = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_FFTN, x, s, axes, norm),
+  ifftn = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IFFTN, x, s, axes, norm),
   rfftn = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_RFFTN, x, s, axes, norm),
-  irfftn = function(x, imag = NULL, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IRFFTN, x, imag, s, axes, norm),
+  irfftn = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IRFFTN, x, s, axes, norm),
   fftshift = function(x, axes = NULL) .External(C_op, OP_FFT_FFTSHIFT, x, axes),
   ifftshift = function(x, axes = NULL) .External(C_op, OP_FFT_IFFTSHIFT, x, axes),
-  fftfreq = function(n, d = 1) .External(C_op, OP_FFT_FFTFREQ, n, d),
-  rfftfreq = function(n, d = 1) .External(C_op, OP_FFT_RFFTFREQ, n, d)
+  fftfreq = function(n, d = 1, dtype = "float32") .External(C_op, OP_FFT_FFTFREQ, n, d, dtype),
+  rfftfreq = function(n, d = 1, dtype = "float32") .External(C_op, OP_FFT_RFFTFREQ, n, d, dtype)
 )

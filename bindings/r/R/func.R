@@ -23,7 +23,7 @@ tree_tensors <- function(who, tree, path, alone = TRUE) {
   tensors <- list()
   paths <- character()
   held <- tree_walk(tree, function(leaf, path) {
-    numbers <- is.numeric(leaf) || is.logical(leaf)
+    numbers <- is.numeric(leaf) || is.logical(leaf) || is.complex(leaf)
     if (!is_tensor(leaf) && !(numbers && (alone || length(leaf) != 1L))) {
       return(leaf)
     }
@@ -119,7 +119,7 @@ floats_of <- function(t, k) {
   t$of[[k]]
 }
 
-is_float_type <- function(type) startsWith(type, "float") || startsWith(type, "bfloat") || startsWith(type, "fp8")
+is_float_type <- function(type) grepl("float|fp8|complex", type)
 
 float_results <- function(t) Filter(function(i) is_float_type(t$results[[i]]$dtype), seq_along(t$results))
 

@@ -54,3 +54,7 @@ scale.Tensor <- function(x, center = TRUE, scale = TRUE) {
   if (center) x <- x - colMeans(x)
   if (scale) x / sqrt(colSums(x^2) / (.Call(C_shape, x)[1L] - 1L)) else x
 }
+
+Complex.Tensor <- function(z) {
+  switch(.Generic, Re = z$real(), Im = z$imag(), Mod = abs(z), Arg = z$angle(), Conj = z$conj())
+}

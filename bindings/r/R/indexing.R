@@ -126,13 +126,15 @@ with_items <- function(x, indices, value) {
   .Call(C_set_item, .Call(C_clone, x), items, by)
 }
 
-#' x, converted if its type is of a smaller kind than that of a value, as R does: bool, integer, floating.
+#' x, converted if its type is of a smaller kind than that of a value, as R does: bool, integer, floating, complex.
 as_wide <- function(x, value) {
-  kind <- function(type) if (type == "bool") 0L else if (grepl("float|fp8", type)) 2L else 1L
+  kind <- function(type) if (type == "bool") 0L else if (grepl("complex", type)) 3L else if (grepl("float|fp8", type)) 2L else 1L
   type <- if (is_tensor(value)) {
     dtype(value)
   } else if (is.logical(value)) {
     "bool"
+  } else if (is.complex(value)) {
+    "complex128"
   } else {
     if (!is.numeric(value)) raise(sprintf("[<-: value: %s, expected a Tensor or numbers", brief(value)))
     value <- plain(value)

@@ -97,7 +97,7 @@ Summary.Tensor <- function(..., axis = NULL, keepdim = FALSE, na.rm = FALSE) {
   over <- function(name) {
     parts <- lapply(list(...), function(x) {
       x <- wide(name, as_tensor(x))
-      if (na.rm && tensor_methods$is_floating_point(x)) x <- tensor_methods$where(is.na.Tensor(x), neutral[[name]], x)
+      if (na.rm && .Call(C_is_floating_point, x)) x <- tensor_methods$where(is.na.Tensor(x), neutral[[name]], x)
       tensor_methods[[name]](x, axis, keepdim)
     })
     Reduce(joining[[name]], parts)
@@ -110,7 +110,7 @@ neutral <- c(sum = 0, prod = 1, min = Inf, max = -Inf, any = FALSE, all = TRUE)
 
 #' Integers in a type that holds their sums: int64, of which R's numbers hold 53 bits, and for products R's numbers.
 wide <- function(name, x) {
-  if (!name %in% c("sum", "prod", "mean", "cumsum", "cumprod") || tensor_methods$is_floating_point(x)) return(x)
+  if (!name %in% c("sum", "prod", "mean", "cumsum", "cumprod") || .Call(C_is_floating_point, x)) return(x)
   .External(C_op, OP_CAST, x, if (name %in% c("sum", "cumsum")) "int64" else "float64")
 }
 

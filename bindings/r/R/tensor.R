@@ -32,6 +32,7 @@ default_dtype <- function(data, what = "Tensor: data") {
     logical = "bool",
     integer = "int32",
     double = if (inherits(data, "integer64")) "int64" else getOption("polygrad.dtype", "float64"),
+    complex = "complex128",
     raw = "uint8",
     raise(sprintf("%s: %s, expected numbers or logicals", what, if (is.array(data)) typeof(data) else class(data)[1L]))
   )
@@ -64,7 +65,7 @@ operand_of <- function(data, what) {
 
 dtypes <- c(
   "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-  "fp8e4m3", "fp8e5m2", "float16", "bfloat16", "float32", "float64"
+  "fp8e4m3", "fp8e5m2", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"
 )
 
 is_tensor <- function(x) .Call(C_is_tensor, x)
@@ -136,7 +137,7 @@ tensor_methods$size <- function(self, dim = NULL) {
   shape <- .Call(C_sizes, self)
   if (is.null(dim)) shape else shape[[axis_of(dim, length(shape))]]
 }
-tensor_methods$is_floating_point <- function(self) .Call(C_is_floating_point, self)
+tensor_methods$is_floating_point <- function(self) .Call(C_is_floating_point, self) && !is.complex(self)
 tensor_methods$element_size <- function(self) {
   as.integer(gsub("[^0-9]", "", sub("bool", "8", sub("^fp8.*", "8", dtype(self))))) %/% 8L
 }

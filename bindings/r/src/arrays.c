@@ -63,13 +63,15 @@ ORDER(order1, uint8_t)
 ORDER(order2, uint16_t)
 ORDER(order4, uint32_t)
 ORDER(order8, uint64_t)
+ORDER(order16, Rcomplex)
 
 static void order(const void *from, void *to, int size, int ndim, const int64_t *dims, int rows) {
   switch (size) {
     case 1: order1(from, to, ndim, dims, rows); break;
     case 2: order2(from, to, ndim, dims, rows); break;
     case 4: order4(from, to, ndim, dims, rows); break;
-    default: order8(from, to, ndim, dims, rows); break;
+    case 8: order8(from, to, ndim, dims, rows); break;
+    default: order16(from, to, ndim, dims, rows); break;
   }
 }
 
@@ -120,14 +122,18 @@ double number_at(SEXP data, R_xlen_t i) {
   return is_integer64(data) ? as_number(((const int64_t *)REAL(data))[i]) : element(data, i);
 }
 
-/* Whole numbers of at most 32 bits. */
-#define INTEGERS(T, lo, hi, label)                                     \
-  for (R_xlen_t i = 0; i < n; i++) {                                   \
-    double v = element(data, i);                                       \
-    if (!(v > (lo) - 1.0 && v < (hi) + 1.0)) bad(a, i, v, label);      \
-    ((T *)out)[i] = (T)v;                                              \
-  }                                                                    \
-  break
+static Rcomplex complex_of(double re, double im) {
+  Rcomplex z;
+  z.r = re;
+  z.i = im;
+  return z;
+}
+
+static Rcomplex complex_at(SEXP data, R_xlen_t i) {
+  return TYPEOF(data) == CPLXSXP ? COMPLEX(data)[i] : complex_of(element(data, i), 0);
+}
+
+#include "elements.h"
 
 /* All 64 bits of integer64, where the type has them. */
 static void convert_wide(Args *a, const int64_t *bits, R_xlen_t n, int dtype, int64_t *out) {
@@ -151,48 +157,14 @@ static void convert(Args *a, SEXP data, int dtype, void *out) {
     UNPROTECT(1);
     return;
   }
-  switch (dtype) {
-    case POLY_DTYPE_BOOL:
-      for (R_xlen_t i = 0; i < n; i++) {
-        double v = element(data, i);
-        if (ISNAN(v)) bad(a, i, v, "bool");
-        ((uint8_t *)out)[i] = v != 0;
-      }
-      break;
-    case POLY_DTYPE_INT8: INTEGERS(int8_t, -128.0, 127.0, "int8");
-    case POLY_DTYPE_UINT8: INTEGERS(uint8_t, 0.0, 255.0, "uint8");
-    case POLY_DTYPE_INT16: INTEGERS(int16_t, -32768.0, 32767.0, "int16");
-    case POLY_DTYPE_UINT16: INTEGERS(uint16_t, 0.0, 65535.0, "uint16");
-    case POLY_DTYPE_INT32: INTEGERS(int32_t, -2147483648.0, 2147483647.0, "int32");
-    case POLY_DTYPE_UINT32: INTEGERS(uint32_t, 0.0, 4294967295.0, "uint32");
-    case POLY_DTYPE_INT64:
-      for (R_xlen_t i = 0; i < n; i++) {
-        double v = element(data, i);
-        if (!(v >= -9223372036854775808.0 && v < 9223372036854775808.0)) bad(a, i, v, "int64");
-        ((int64_t *)out)[i] = (int64_t)v;
-      }
-      break;
-    case POLY_DTYPE_UINT64:
-      for (R_xlen_t i = 0; i < n; i++) {
-        double v = element(data, i);
-        if (!(v > -1.0 && v < 18446744073709551616.0)) bad(a, i, v, "uint64");
-        ((uint64_t *)out)[i] = (uint64_t)v;
-      }
-      break;
-    case POLY_DTYPE_FLOAT32:
-      for (R_xlen_t i = 0; i < n; i++) ((float *)out)[i] = narrow(element(data, i));
-      break;
-    case POLY_DTYPE_FLOAT64:
-      for (R_xlen_t i = 0; i < n; i++) ((double *)out)[i] = element(data, i);
-      break;
-    default: raise_error("%s: R's numbers do not become %s without float32 between", a->function, P.poly_dtype_id_name(dtype));
-  }
+  convert_numbers(a, data, n, dtype, out);
 }
 
 void to_storage(Args *a, SEXP data, int dtype, int ndim, const int64_t *dims, void *out) {
   int size = P.poly_dtype_id_size(dtype), kind = TYPEOF(data);
-  if (kind != LGLSXP && kind != INTSXP && kind != REALSXP && kind != RAWSXP) {
-    raise_error("%s: data: %s, expected numbers or logicals", a->function, Rf_type2char(TYPEOF(data)));
+  if (kind != LGLSXP && kind != INTSXP && kind != REALSXP && kind != RAWSXP && (kind != CPLXSXP || dtype < POLY_DTYPE_COMPLEX64)) {
+    raise_error("%s: data: %s, expected %s", a->function, Rf_type2char(TYPEOF(data)),
+                kind == CPLXSXP ? "real numbers: see Re, Im and Mod" : "numbers or logicals");
   }
   if (ndim < 2 || Rf_xlength(data) < 2) {
     convert(a, data, dtype, out);
@@ -222,65 +194,10 @@ void gather(const void *memory, int size, int ndim, const int64_t *dims, const i
   }
 }
 
-#define NUMBERS(T, accessor) \
-  for (R_xlen_t i = 0; i < n; i++) accessor(out)[i] = ((const T *)memory)[i]; \
-  break
-
-static int has_smallest(const int32_t *v, R_xlen_t n) {
-  for (R_xlen_t i = 0; i < n; i++) {
-    if (v[i] == INT32_MIN) return 1;
-  }
-  return 0;
-}
-
-/* The type of R's vector for a data type. An int32 tensor that holds -2^31, R's NA, comes as numbers. */
-static SEXPTYPE type_for(const void *memory, int dtype, R_xlen_t n) {
-  switch (dtype) {
-    case POLY_DTYPE_BOOL: return LGLSXP;
-    case POLY_DTYPE_INT8:
-    case POLY_DTYPE_UINT8:
-    case POLY_DTYPE_INT16:
-    case POLY_DTYPE_UINT16: return INTSXP;
-    case POLY_DTYPE_INT32: return has_smallest(memory, n) ? REALSXP : INTSXP;
-    default: return REALSXP;
-  }
-}
-
-static void values(const void *memory, int dtype, R_xlen_t n, SEXP out, int integer64) {
-  switch (dtype) {
-    case POLY_DTYPE_BOOL:
-      /* R counts with the numbers behind its logicals: bytes of files may be others than 0 and 1. */
-      for (R_xlen_t i = 0; i < n; i++) LOGICAL(out)[i] = ((const uint8_t *)memory)[i] != 0;
-      break;
-    case POLY_DTYPE_INT8: NUMBERS(int8_t, INTEGER);
-    case POLY_DTYPE_UINT8: NUMBERS(uint8_t, INTEGER);
-    case POLY_DTYPE_INT16: NUMBERS(int16_t, INTEGER);
-    case POLY_DTYPE_UINT16: NUMBERS(uint16_t, INTEGER);
-    case POLY_DTYPE_INT32:
-      if (TYPEOF(out) == REALSXP) {
-        NUMBERS(int32_t, REAL);
-      }
-      NUMBERS(int32_t, INTEGER);
-    case POLY_DTYPE_UINT32: NUMBERS(uint32_t, REAL);
-    case POLY_DTYPE_INT64:
-      if (integer64) {
-        memcpy(REAL(out), memory, (size_t)n * sizeof(int64_t));
-        break;
-      }
-      NUMBERS(int64_t, REAL);
-    case POLY_DTYPE_UINT64: NUMBERS(uint64_t, REAL);
-    case POLY_DTYPE_FLOAT32:
-      for (R_xlen_t i = 0; i < n; i++) REAL(out)[i] = widen(((const float *)memory)[i]);
-      break;
-    default: NUMBERS(double, REAL);
-  }
-}
-
 SEXP from_storage(const void *memory, int dtype, int ndim, const int64_t *dims, int integer64) {
   int64_t n = 1;
   for (int i = 0; i < ndim; i++) n *= dims[i];
   integer64 = integer64 && dtype == POLY_DTYPE_INT64;
-  if (dtype >= POLY_DTYPE_COMPLEX64) Rf_error("the tensor is complex, expected real numbers: see real, imag and abs");
   SEXP out = PROTECT(Rf_allocVector(type_for(memory, dtype, n), n));
   if (ndim < 2 || n < 2) {
     values(memory, dtype, n, out, integer64);

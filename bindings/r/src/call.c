@@ -280,6 +280,12 @@ static void add_named(Pack *p, SEXP x) {
   }
 }
 
+static void add_number(Pack *p, SEXP x) {
+  PolyCallArg parts[2];
+  int n = number_args(x, parts);
+  for (int i = 0; i < n; i++) add(p, parts[i]);
+}
+
 /* Adds an argument of a kind. */
 static void add_given(Pack *p, const Param *param, SEXP x) {
   Args a = {p->function};
@@ -290,10 +296,10 @@ static void add_given(Pack *p, const Param *param, SEXP x) {
       if (is_tensor(x)) {
         add(p, POLY_PASS_T(array_of(x)));
       } else if (param->kind == OPERAND && is_number(x)) {
-        add(p, number_arg(x));
+        add_number(p, x);
       } else if (param->kind == OPERAND && is_size(x)) {
         add(p, size_arg(x));
-      } else if (((is_plain(x) && (Rf_isNumeric(x) || TYPEOF(x) == LGLSXP)) || Rf_inherits(x, "data.frame")) && !is_number(x)) {
+      } else if (((is_plain(x) && (Rf_isNumeric(x) || TYPEOF(x) == LGLSXP || TYPEOF(x) == CPLXSXP)) || Rf_inherits(x, "data.frame")) && !is_number(x)) {
         add(p, POLY_PASS_T(array_of(keep(p, tensor_of(x, p->self, named(p))))));
       } else if (is_number(x)) {
         add(p, POLY_PASS_T(array_of(keep(p, operand(x, p->self, named(p))))));
@@ -353,8 +359,8 @@ static void add_given(Pack *p, const Param *param, SEXP x) {
       return;
     }
     case NUMBER:
-      if (n != 1 || !is_plain(x) || (!Rf_isNumeric(x) && TYPEOF(x) != LGLSXP)) wrong(p, kind_of(x), "one number");
-      add(p, number_arg(x));
+      if (n != 1 || !is_plain(x) || (!Rf_isNumeric(x) && TYPEOF(x) != LGLSXP && TYPEOF(x) != CPLXSXP)) wrong(p, kind_of(x), "one number");
+      add_number(p, x);
       return;
     case FLAG: {
       int flag = n == 1 && TYPEOF(x) == LGLSXP ? LOGICAL(x)[0] : NA_LOGICAL;

@@ -69,7 +69,7 @@ Shape describe(PolyArray *array);
 int64_t sizes_now(PolyArray *array, Shape *shape); /* values for symbolic sizes; the number of elements */
 SEXP new_tensor(int dtype, int ndim, const int64_t *dims, const void *data);
 PolyArray *cast(PolyArray *array, int dtype);
-int is_float(int dtype);
+int is_float(int dtype); /* or complex */
 void read_values(PolyArray *array, void *out, int64_t bytes);
 void before_run(void); /* gives back what is not needed any more */
 
@@ -101,7 +101,7 @@ int draws_later(void); /* whether a function is traced, whose runs draw random n
 
 /* operators.c */
 int is_number(SEXP x);
-PolyCallArg number_arg(SEXP x);
+int number_args(SEXP x, PolyCallArg *out); /* two of a complex number; returns how many */
 SEXP tensor_of(SEXP x, SEXP beside, const char *what); /* what is named in errors */
 SEXP operand(SEXP value, SEXP like, const char *what); /* a number takes its type from the tensor it meets */
 

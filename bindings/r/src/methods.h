@@ -33,280 +33,280 @@ static const Param p29[] = {{"min_", 'o', 1}, {"max_", 'o', 1}};
 static const Param p30[] = {{"min_", 'o', 1}, {"max_", 'o', 1}};
 static const Param p31[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
 static const Param p32[] = {{"other", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p75[] = {{"detect_positive", 'b', 0}, {"detect_negative", 'b', 0}};
-static const Param p90[] = {{"alpha", 'f', 0}, {"beta", 'f', 0}};
-static const Param p91[] = {{"neg_slope", 'f', 0}};
-static const Param p92[] = {{"alpha", 'f', 0}};
+static const Param p47[] = {{"imag", 't', 0}};
+static const Param p76[] = {{"detect_positive", 'b', 0}, {"detect_negative", 'b', 0}};
+static const Param p91[] = {{"alpha", 'f', 0}, {"beta", 'f', 0}};
+static const Param p92[] = {{"neg_slope", 'f', 0}};
 static const Param p93[] = {{"alpha", 'f', 0}};
-static const Param p94[] = {{"alpha", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p95[] = {{"beta", 'f', 0}};
-static const Param p96[] = {{"min_val", 'f', 0}, {"max_val", 'f', 0}};
-static const Param p97[] = {{"p", 'f', 0}};
-static const Param p98[] = {{"dtype", 'd', 0}};
+static const Param p94[] = {{"alpha", 'f', 0}};
+static const Param p95[] = {{"alpha", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p96[] = {{"beta", 'f', 0}};
+static const Param p97[] = {{"min_val", 'f', 0}, {"max_val", 'f', 0}};
+static const Param p98[] = {{"p", 'f', 0}};
 static const Param p99[] = {{"dtype", 'd', 0}};
-static const Param p110[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p100[] = {{"dtype", 'd', 0}};
 static const Param p111[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p112[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
+static const Param p112[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"dtype", 'd', 1}};
 static const Param p113[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p114[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p115[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p116[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p117[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
-static const Param p118[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p118[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}};
 static const Param p119[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
 static const Param p120[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
 static const Param p121[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
-static const Param p122[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p123[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
+static const Param p122[] = {{"axis", 'X', 1}, {"keepdim", 'b', 0}, {"correction", 'f', 0}};
+static const Param p123[] = {{"q", 'f', 0}, {"axis", 'x', 1}, {"keepdim", 'b', 0}};
 static const Param p124[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
-static const Param p125[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
+static const Param p125[] = {{"axis", 'x', 1}, {"keepdim", 'b', 0}};
 static const Param p126[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
-static const Param p127[] = {{"axis", 'x', 0}};
+static const Param p127[] = {{"axis", 'x', 0}, {"dtype", 'd', 1}};
 static const Param p128[] = {{"axis", 'x', 0}};
 static const Param p129[] = {{"axis", 'x', 0}};
 static const Param p130[] = {{"axis", 'x', 0}};
 static const Param p131[] = {{"axis", 'x', 0}};
-static const Param p132[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p132[] = {{"axis", 'x', 0}};
 static const Param p133[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
-static const Param p134[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
-static const Param p135[] = {{"values", 't', 0}, {"right", 'b', 0}};
-static const Param p136[] = {{"values", 't', 0}};
-static const Param p138[] = {{"weights", 't', 1}, {"minlength", 'i', 0}};
-static const Param p139[] = {{"bins", 'i', 0}, {"low", 'f', 1}, {"high", 'f', 1}};
-static const Param p140[] = {{"shape", 'I', 0}};
+static const Param p134[] = {{"dim", 'x', 0}, {"descending", 'b', 0}};
+static const Param p135[] = {{"k", 'i', 0}, {"dim", 'x', 0}, {"largest", 'b', 0}, {"sorted_", 'b', 0}};
+static const Param p136[] = {{"values", 't', 0}, {"right", 'b', 0}};
+static const Param p137[] = {{"values", 't', 0}};
+static const Param p139[] = {{"weights", 't', 1}, {"minlength", 'i', 0}};
+static const Param p140[] = {{"bins", 'i', 0}, {"low", 'f', 1}, {"high", 'f', 1}};
 static const Param p141[] = {{"shape", 'I', 0}};
-static const Param p142[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
-static const Param p143[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
-static const Param p144[] = {{"dim", 'x', 1}};
-static const Param p145[] = {{"dim", 'x', 0}};
-static const Param p146[] = {{"shape", 'I', 0}};
-static const Param p147[] = {{"repeats", 'I', 0}};
-static const Param p148[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
-static const Param p149[] = {{"order", 'X', 0}};
-static const Param p150[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
-static const Param p152[] = {{"axis", 'X', 0}};
-static const Param p153[] = {{"arg", 'P', 0}};
-static const Param p154[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
-static const Param p155[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
-static const Param p156[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
-static const Param p157[] = {{"shape", 'I', 0}};
+static const Param p142[] = {{"shape", 'I', 0}};
+static const Param p143[] = {{"start_dim", 'x', 0}, {"end_dim", 'x', 0}};
+static const Param p144[] = {{"dim", 'x', 0}, {"sizes", 'I', 0}};
+static const Param p145[] = {{"dim", 'x', 1}};
+static const Param p146[] = {{"dim", 'x', 0}};
+static const Param p147[] = {{"shape", 'I', 0}};
+static const Param p148[] = {{"repeats", 'I', 0}};
+static const Param p149[] = {{"repeats", 'i', 0}, {"dim", 'x', 1}};
+static const Param p150[] = {{"order", 'X', 0}};
+static const Param p151[] = {{"dim0", 'x', 0}, {"dim1", 'x', 0}};
+static const Param p153[] = {{"axis", 'X', 0}};
+static const Param p154[] = {{"arg", 'P', 0}};
+static const Param p155[] = {{"padding", 'P', 0}, {"mode", 's', 0}, {"value", 'n', 0}};
+static const Param p156[] = {{"shifts", 'I', 0}, {"dims", 'X', 1}};
+static const Param p157[] = {{"dim", 'x', 0}, {"size", 'i', 0}, {"step", 'i', 0}};
 static const Param p158[] = {{"shape", 'I', 0}};
-static const Param p159[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
-static const Param p161[] = {{"diagonal", 'i', 0}};
+static const Param p159[] = {{"shape", 'I', 0}};
+static const Param p160[] = {{"offset", 'i', 0}, {"dim1", 'x', 0}, {"dim2", 'x', 0}};
 static const Param p162[] = {{"diagonal", 'i', 0}};
-static const Param p163[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
-static const Param p164[] = {{"dim", 'x', 0}};
+static const Param p163[] = {{"diagonal", 'i', 0}};
+static const Param p164[] = {{"formula", 's', 0}, {"sizes", 'N', 1}};
 static const Param p165[] = {{"dim", 'x', 0}};
-static const Param p166[] = {{"indexing", 's', 0}};
-static const Param p167[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
-static const Param p168[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
-static const Param p169[] = {{"items", 'm', 0}};
-static const Param p170[] = {{"items", 'm', 0}, {"value", 'o', 0}};
-static const Param p171[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p166[] = {{"dim", 'x', 0}};
+static const Param p167[] = {{"indexing", 's', 0}};
+static const Param p168[] = {{"sizes", 'I', 0}, {"dim", 'x', 0}};
+static const Param p169[] = {{"chunks", 'i', 0}, {"dim", 'x', 0}};
+static const Param p170[] = {{"items", 'm', 0}};
+static const Param p171[] = {{"items", 'm', 0}, {"value", 'o', 0}};
 static const Param p172[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
-static const Param p173[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
-static const Param p174[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
-static const Param p175[] = {{"mask", 't', 0}};
-static const Param p177[] = {{"num_classes", 'i', 0}};
-static const Param p178[] = {{"index", 'p', 0}};
-static const Param p179[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p180[] = {{"w", 't', 0}, {"dtype", 'd', 1}};
-static const Param p181[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
-static const Param p182[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
-static const Param p183[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
-static const Param p184[] = {{"x2", 't', 0}, {"p", 'f', 0}};
-static const Param p185[] = {{"upper", 'b', 0}};
-static const Param p186[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p187[] = {{"b", 't', 0}};
-static const Param p192[] = {{"full_matrices", 'b', 0}};
-static const Param p193[] = {{"upper", 'b', 0}};
-static const Param p194[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p195[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
-static const Param p196[] = {{"cfg", 'G', 0}};
-static const Param p198[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
-static const Param p199[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p200[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
-static const Param p201[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p173[] = {{"dim", 'x', 0}, {"index", 'p', 0}};
+static const Param p174[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 1}};
+static const Param p175[] = {{"dim", 'x', 0}, {"index", 'p', 0}, {"src", 'o', 0}, {"reduce", 's', 0}, {"include_self", 'b', 0}};
+static const Param p176[] = {{"mask", 't', 0}};
+static const Param p178[] = {{"num_classes", 'i', 0}};
+static const Param p179[] = {{"index", 'p', 0}};
+static const Param p180[] = {{"x", 't', 0}, {"reverse", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p181[] = {{"w", 't', 0}, {"dtype", 'd', 1}};
+static const Param p182[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"dtype", 'd', 1}};
+static const Param p183[] = {{"formula", 's', 0}, {"dtype", 'd', 1}};
+static const Param p184[] = {{"key", 't', 0}, {"value", 't', 0}, {"attn_mask", 't', 1}, {"dropout_p", 'f', 0}, {"is_causal", 'b', 0}, {"enable_gqa", 'b', 0}, {"scale", 'f', 1}};
+static const Param p185[] = {{"x2", 't', 0}, {"p", 'f', 0}};
+static const Param p186[] = {{"upper", 'b', 0}};
+static const Param p187[] = {{"b", 't', 0}, {"upper", 'b', 0}, {"transpose", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p188[] = {{"b", 't', 0}};
+static const Param p193[] = {{"full_matrices", 'b', 0}};
+static const Param p194[] = {{"upper", 'b', 0}};
+static const Param p195[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p196[] = {{"steps", 'i', 0}, {"params", 'F', 0}, {"eps", 'f', 0}};
+static const Param p197[] = {{"cfg", 'G', 0}};
+static const Param p199[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"dtype", 'd', 1}};
+static const Param p200[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p201[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}, {"count_include_pad", 'b', 0}};
 static const Param p202[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
-static const Param p203[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
-static const Param p204[] = {{"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
-static const Param p205[] = {{"output_size", 'I', 0}, {"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
-static const Param p206[] = {{"upscale_factor", 'i', 0}};
-static const Param p207[] = {{"downscale_factor", 'i', 0}};
-static const Param p208[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
-static const Param p209[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p210[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p211[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p212[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
-static const Param p214[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
-static const Param p215[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
-static const Param p216[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p217[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
-static const Param p218[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
-static const Param p219[] = {{"targets", 'c', 0}, {"input_lengths", 't', 0}, {"target_lengths", 't', 0}, {"blank", 'C', 1}, {"reduction", 's', 0}, {"zero_infinity", 'b', 0}};
-static const Param p220[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p203[] = {{"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"ceil_mode", 'b', 0}};
+static const Param p204[] = {{"indices", 'p', 0}, {"kernel_size", 'K', 0}, {"stride", 'I', 1}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_size", 'I', 1}};
+static const Param p205[] = {{"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
+static const Param p206[] = {{"output_size", 'I', 0}, {"kernel_size", 'K', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"stride", 'I', 0}};
+static const Param p207[] = {{"upscale_factor", 'i', 0}};
+static const Param p208[] = {{"downscale_factor", 'i', 0}};
+static const Param p209[] = {{"size", 'I', 0}, {"mode", 's', 0}, {"align_corners", 'b', 0}};
+static const Param p210[] = {{"axis", 'X', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p211[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p212[] = {{"groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p213[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"mean", 't', 0}, {"invstd", 't', 0}, {"axis", 'X', 0}};
+static const Param p215[] = {{"target", 'c', 0}, {"reduction", 's', 0}, {"label_smoothing", 'f', 0}, {"axis", 'x', 1}};
+static const Param p216[] = {{"target", 'c', 0}, {"ignore_index", 'C', 1}, {"label_smoothing", 'f', 0}, {"reduction", 's', 0}};
+static const Param p217[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p218[] = {{"target", 't', 0}, {"reduction", 's', 0}, {"pos_weight", 't', 1}};
+static const Param p219[] = {{"target", 'c', 0}, {"weight", 't', 1}, {"ignore_index", 'C', 1}, {"reduction", 's', 0}};
+static const Param p220[] = {{"targets", 'c', 0}, {"input_lengths", 't', 0}, {"target_lengths", 't', 0}, {"blank", 'C', 1}, {"reduction", 's', 0}, {"zero_infinity", 'b', 0}};
 static const Param p221[] = {{"target", 't', 0}, {"reduction", 's', 0}};
-static const Param p222[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
-static const Param p223[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p222[] = {{"target", 't', 0}, {"reduction", 's', 0}};
+static const Param p223[] = {{"target", 't', 0}, {"delta", 'f', 0}, {"reduction", 's', 0}};
 static const Param p224[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
 static const Param p225[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p226[] = {{"shape", 'I', 0}, {"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p227[] = {{"dtype", 'd', 1}};
+static const Param p226[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p227[] = {{"shape", 'I', 0}, {"fill_value", 'o', 0}, {"dtype", 'd', 1}};
 static const Param p228[] = {{"dtype", 'd', 1}};
 static const Param p229[] = {{"dtype", 'd', 1}};
-static const Param p230[] = {{"b", 'n', 0}};
-static const Param p231[] = {{"fill_value", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p232[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
-static const Param p233[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p234[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
-static const Param p235[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p230[] = {{"dtype", 'd', 1}};
+static const Param p231[] = {{"b", 'n', 0}};
+static const Param p232[] = {{"fill_value", 'o', 0}, {"dtype", 'd', 1}};
+static const Param p233[] = {{"start", 'n', 1}, {"stop", 'n', 1}, {"step", 'n', 0}, {"dtype", 'd', 1}};
+static const Param p234[] = {{"start", 'n', 0}, {"stop", 'n', 0}, {"steps", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p235[] = {{"n", 'i', 0}, {"m", 'i', 1}, {"dtype", 'd', 0}};
 static const Param p236[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p237[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p238[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p239[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p240[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p237[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
+static const Param p238[] = {{"shape", 'I', 0}, {"low", 'i', 0}, {"high", 'i', 0}, {"dtype", 'd', 0}};
+static const Param p239[] = {{"shape", 'I', 0}, {"low", 'f', 0}, {"high", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p240[] = {{"shape", 'I', 0}, {"mean", 'f', 0}, {"std", 'f', 0}, {"dtype", 'd', 0}};
 static const Param p241[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
-static const Param p242[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p242[] = {{"shape", 'I', 0}, {"dtype", 'd', 0}};
 static const Param p243[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p244[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
-static const Param p245[] = {{"dtype", 'd', 1}};
+static const Param p244[] = {{"shape", 'I', 0}, {"a", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p245[] = {{"n", 'i', 0}, {"dtype", 'd', 0}};
 static const Param p246[] = {{"dtype", 'd', 1}};
-static const Param p247[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
-static const Param p248[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
-static const Param p249[] = {{"type", 'i', 0}, {"n", 'i', 0}};
-static const Param p250[] = {{"seed", 'i', 0}};
-static const Param p251[] = {{"num", 'I', 0}};
-static const Param p252[] = {{"data", 'o', 0}};
-static const Param p253[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p254[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}, {"minval", 'o', 1}, {"maxval", 'o', 1}};
-static const Param p255[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p256[] = {{"shape", 'I', 0}, {"minval", 'o', 0}, {"maxval", 'o', 0}, {"dtype", 'd', 0}};
-static const Param p257[] = {{"x", 'o', 0}, {"axis", 'x', 0}, {"independent", 'b', 0}};
-static const Param p258[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}, {"p", 't', 1}, {"axis", 'x', 0}};
-static const Param p259[] = {{"p", 'o', 1}, {"shape", 'I', 1}};
-static const Param p260[] = {{"logits", 't', 0}, {"axis", 'x', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}};
-static const Param p261[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p262[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p263[] = {{"mean", 't', 0}, {"cov", 't', 0}, {"shape", 'I', 1}};
-static const Param p264[] = {{"n", 'i', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}, {"m", 'i', 1}};
-static const Param p265[] = {{"lower", 'o', 0}, {"upper", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p266[] = {{"sigma", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p267[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p247[] = {{"dtype", 'd', 1}};
+static const Param p248[] = {{"num_samples", 'i', 0}, {"replacement", 'b', 0}};
+static const Param p249[] = {{"max_norm", 'f', 0}, {"norm_type", 'f', 0}};
+static const Param p250[] = {{"type", 'i', 0}, {"n", 'i', 0}};
+static const Param p251[] = {{"seed", 'i', 0}};
+static const Param p252[] = {{"num", 'I', 0}};
+static const Param p253[] = {{"data", 'o', 0}};
+static const Param p254[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p255[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}, {"minval", 'o', 1}, {"maxval", 'o', 1}};
+static const Param p256[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p257[] = {{"shape", 'I', 0}, {"minval", 'o', 0}, {"maxval", 'o', 0}, {"dtype", 'd', 0}};
+static const Param p258[] = {{"x", 'o', 0}, {"axis", 'x', 0}, {"independent", 'b', 0}};
+static const Param p259[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}, {"p", 't', 1}, {"axis", 'x', 0}};
+static const Param p260[] = {{"p", 'o', 1}, {"shape", 'I', 1}};
+static const Param p261[] = {{"logits", 't', 0}, {"axis", 'x', 0}, {"shape", 'I', 1}, {"replace", 'b', 0}};
+static const Param p262[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p263[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p264[] = {{"mean", 't', 0}, {"cov", 't', 0}, {"shape", 'I', 1}};
+static const Param p265[] = {{"n", 'i', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}, {"m", 'i', 1}};
+static const Param p266[] = {{"lower", 'o', 0}, {"upper", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p267[] = {{"sigma", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p268[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p269[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p270[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p271[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p272[] = {{"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p273[] = {{"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p274[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p275[] = {{"loc", 'o', 0}, {"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p276[] = {{"scale", 'o', 0}, {"concentration", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p277[] = {{"left", 'o', 0}, {"mode", 'o', 0}, {"right", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p278[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p272[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p273[] = {{"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p274[] = {{"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p275[] = {{"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p276[] = {{"loc", 'o', 0}, {"scale", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p277[] = {{"scale", 'o', 0}, {"concentration", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p278[] = {{"left", 'o', 0}, {"mode", 'o', 0}, {"right", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
 static const Param p279[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p280[] = {{"a", 'o', 0}, {"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p281[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p282[] = {{"dfnum", 'o', 0}, {"dfden", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p283[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p284[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p285[] = {{"alpha", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p286[] = {{"d", 'i', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p287[] = {{"lam", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p288[] = {{"n", 'o', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p289[] = {{"n", 'o', 0}, {"p", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p290[] = {{"mean", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
-static const Param p291[] = {{"start_indices", 'p', 0}, {"slice_sizes", 'I', 0}};
-static const Param p292[] = {{"start_index", 'p', 0}, {"slice_size", 'i', 0}, {"axis", 'x', 0}};
-static const Param p293[] = {{"index", 'p', 0}, {"axis", 'x', 0}, {"keepdims", 'b', 0}};
-static const Param p294[] = {{"update", 't', 0}, {"start_indices", 'p', 0}};
-static const Param p295[] = {{"update", 't', 0}, {"start_index", 'p', 0}, {"axis", 'x', 0}};
-static const Param p296[] = {{"update", 't', 0}, {"index", 'p', 0}, {"axis", 'x', 0}};
-static const Param p297[] = {{"start_indices", 'p', 0}, {"offset_dims", 'X', 0}, {"collapsed_slice_dims", 'X', 0}, {"start_index_map", 'X', 0}, {"slice_sizes", 'I', 0}, {"operand_batching_dims", 'X', 1}, {"start_indices_batching_dims", 'X', 1}, {"mode", 's', 0}, {"fill_value", 'n', 1}};
-static const Param p298[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p280[] = {{"a", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p281[] = {{"a", 'o', 0}, {"b", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p282[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p283[] = {{"dfnum", 'o', 0}, {"dfden", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p284[] = {{"df", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p285[] = {{"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p286[] = {{"alpha", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p287[] = {{"d", 'i', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p288[] = {{"lam", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p289[] = {{"n", 'o', 0}, {"p", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p290[] = {{"n", 'o', 0}, {"p", 't', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p291[] = {{"mean", 'o', 0}, {"shape", 'I', 1}, {"dtype", 'd', 0}};
+static const Param p292[] = {{"start_indices", 'p', 0}, {"slice_sizes", 'I', 0}};
+static const Param p293[] = {{"start_index", 'p', 0}, {"slice_size", 'i', 0}, {"axis", 'x', 0}};
+static const Param p294[] = {{"index", 'p', 0}, {"axis", 'x', 0}, {"keepdims", 'b', 0}};
+static const Param p295[] = {{"update", 't', 0}, {"start_indices", 'p', 0}};
+static const Param p296[] = {{"update", 't', 0}, {"start_index", 'p', 0}, {"axis", 'x', 0}};
+static const Param p297[] = {{"update", 't', 0}, {"index", 'p', 0}, {"axis", 'x', 0}};
+static const Param p298[] = {{"start_indices", 'p', 0}, {"offset_dims", 'X', 0}, {"collapsed_slice_dims", 'X', 0}, {"start_index_map", 'X', 0}, {"slice_sizes", 'I', 0}, {"operand_batching_dims", 'X', 1}, {"start_indices_batching_dims", 'X', 1}, {"mode", 's', 0}, {"fill_value", 'n', 1}};
 static const Param p299[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
 static const Param p300[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
 static const Param p301[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
 static const Param p302[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
-static const Param p303[] = {{"padding_value", 'o', 0}, {"low", 'I', 0}, {"high", 'I', 1}, {"interior", 'I', 1}};
-static const Param p304[] = {{"dimensions", 'X', 0}};
-static const Param p306[] = {{"min", 'o', 0}, {"max", 'o', 0}};
-static const Param p307[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"dimensions", 'X', 1}};
-static const Param p308[] = {{"axes", 'X', 0}};
+static const Param p303[] = {{"scatter_indices", 'p', 0}, {"updates", 't', 0}, {"update_window_dims", 'X', 0}, {"inserted_window_dims", 'X', 0}, {"scatter_dims_to_operand_dims", 'X', 0}, {"operand_batching_dims", 'X', 1}, {"scatter_indices_batching_dims", 'X', 1}, {"mode", 's', 0}};
+static const Param p304[] = {{"padding_value", 'o', 0}, {"low", 'I', 0}, {"high", 'I', 1}, {"interior", 'I', 1}};
+static const Param p305[] = {{"dimensions", 'X', 0}};
+static const Param p307[] = {{"min", 'o', 0}, {"max", 'o', 0}};
+static const Param p308[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"dimensions", 'X', 1}};
 static const Param p309[] = {{"axes", 'X', 0}};
 static const Param p310[] = {{"axes", 'X', 0}};
 static const Param p311[] = {{"axes", 'X', 0}};
 static const Param p312[] = {{"axes", 'X', 0}};
 static const Param p313[] = {{"axes", 'X', 0}};
 static const Param p314[] = {{"axes", 'X', 0}};
-static const Param p315[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
+static const Param p315[] = {{"axes", 'X', 0}};
 static const Param p316[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
-static const Param p317[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
-static const Param p318[] = {{"padding_value", 'o', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
-static const Param p319[] = {{"source", 't', 0}, {"select", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}};
-static const Param p320[] = {{"rhs", 't', 0}, {"window_strides", 'I', 0}, {"padding", 'G', 0}, {"lhs_dilation", 'I', 1}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"feature_group_count", 'i', 0}, {"batch_group_count", 'i', 0}, {"preferred_element_type", 'd', 1}};
-static const Param p321[] = {{"rhs", 't', 0}, {"strides", 'I', 0}, {"padding", 'G', 0}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"transpose_kernel", 'b', 0}, {"preferred_element_type", 'd', 1}};
-static const Param p322[] = {{"rhs", 't', 0}, {"lhs_contracting_dims", 'X', 0}, {"rhs_contracting_dims", 'X', 0}, {"lhs_batch_dims", 'X', 1}, {"rhs_batch_dims", 'X', 1}, {"preferred_element_type", 'd', 1}};
-static const Param p323[] = {{"dimension", 'x', 0}, {"num_keys", 'i', 0}};
-static const Param p324[] = {{"k", 'i', 0}, {"axis", 'x', 0}};
-static const Param p325[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p317[] = {{"axis", 'x', 0}, {"index_dtype", 'd', 0}};
+static const Param p318[] = {{"init", 'o', 0}, {"computation", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
+static const Param p319[] = {{"padding_value", 'o', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}, {"base_dilation", 'I', 1}, {"window_dilation", 'I', 1}};
+static const Param p320[] = {{"source", 't', 0}, {"select", 's', 0}, {"window_dimensions", 'I', 0}, {"window_strides", 'I', 1}, {"padding", 'G', 0}};
+static const Param p321[] = {{"rhs", 't', 0}, {"window_strides", 'I', 0}, {"padding", 'G', 0}, {"lhs_dilation", 'I', 1}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"feature_group_count", 'i', 0}, {"batch_group_count", 'i', 0}, {"preferred_element_type", 'd', 1}};
+static const Param p322[] = {{"rhs", 't', 0}, {"strides", 'I', 0}, {"padding", 'G', 0}, {"rhs_dilation", 'I', 1}, {"lhs_spec", 's', 1}, {"rhs_spec", 's', 1}, {"out_spec", 's', 1}, {"transpose_kernel", 'b', 0}, {"preferred_element_type", 'd', 1}};
+static const Param p323[] = {{"rhs", 't', 0}, {"lhs_contracting_dims", 'X', 0}, {"rhs_contracting_dims", 'X', 0}, {"lhs_batch_dims", 'X', 1}, {"rhs_batch_dims", 'X', 1}, {"preferred_element_type", 'd', 1}};
+static const Param p324[] = {{"dimension", 'x', 0}, {"num_keys", 'i', 0}};
+static const Param p325[] = {{"k", 'i', 0}, {"axis", 'x', 0}};
 static const Param p326[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
 static const Param p327[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
 static const Param p328[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
 static const Param p329[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
-static const Param p330[] = {{"exponent_bits", 'i', 0}, {"mantissa_bits", 'i', 0}};
-static const Param p331[] = {{"new_dtype", 'd', 0}};
-static const Param p332[] = {{"element_type", 'd', 0}, {"shape", 'I', 0}, {"dimension", 'x', 0}};
-static const Param p339[] = {{"x", 'o', 0}};
-static const Param p340[] = {{"d", 'i', 0}};
-static const Param p342[] = {{"x", 'o', 0}};
+static const Param p330[] = {{"axis", 'x', 0}, {"reverse", 'b', 0}};
+static const Param p331[] = {{"exponent_bits", 'i', 0}, {"mantissa_bits", 'i', 0}};
+static const Param p332[] = {{"new_dtype", 'd', 0}};
+static const Param p333[] = {{"element_type", 'd', 0}, {"shape", 'I', 0}, {"dimension", 'x', 0}};
+static const Param p340[] = {{"x", 'o', 0}};
+static const Param p341[] = {{"d", 'i', 0}};
 static const Param p343[] = {{"x", 'o', 0}};
-static const Param p344[] = {{"b", 'o', 0}};
+static const Param p344[] = {{"x", 'o', 0}};
 static const Param p345[] = {{"b", 'o', 0}};
-static const Param p346[] = {{"b", 'o', 0}, {"x", 'o', 0}};
-static const Param p347[] = {{"q", 'o', 0}};
-static const Param p362[] = {{"y", 'o', 0}};
+static const Param p346[] = {{"b", 'o', 0}};
+static const Param p347[] = {{"b", 'o', 0}, {"x", 'o', 0}};
+static const Param p348[] = {{"q", 'o', 0}};
 static const Param p363[] = {{"y", 'o', 0}};
-static const Param p365[] = {{"y", 'o', 0}};
+static const Param p364[] = {{"y", 'o', 0}};
 static const Param p366[] = {{"y", 'o', 0}};
-static const Param p368[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p369[] = {{"axis", 'X', 1}};
+static const Param p367[] = {{"y", 'o', 0}};
+static const Param p369[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p370[] = {{"axis", 'X', 1}};
-static const Param p371[] = {{"upper", 'b', 0}};
-static const Param p372[] = {{"b", 't', 0}, {"lower", 'b', 0}};
-static const Param p373[] = {{"b", 't', 0}, {"lower", 'b', 0}, {"trans", 'b', 0}, {"unit_diagonal", 'b', 0}};
-static const Param p377[] = {{"rtol", 'o', 1}};
-static const Param p378[] = {{"b", 't', 0}};
-static const Param p379[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p380[] = {{"b", 't', 0}};
-static const Param p381[] = {{"ind", 'i', 0}};
-static const Param p382[] = {{"mode", 's', 0}};
-static const Param p383[] = {{"full_matrices", 'b', 0}};
-static const Param p385[] = {{"upper", 'b', 0}};
+static const Param p371[] = {{"axis", 'X', 1}};
+static const Param p372[] = {{"upper", 'b', 0}};
+static const Param p373[] = {{"b", 't', 0}, {"lower", 'b', 0}};
+static const Param p374[] = {{"b", 't', 0}, {"lower", 'b', 0}, {"trans", 'b', 0}, {"unit_diagonal", 'b', 0}};
+static const Param p378[] = {{"rtol", 'o', 1}};
+static const Param p379[] = {{"b", 't', 0}};
+static const Param p380[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
+static const Param p381[] = {{"b", 't', 0}};
+static const Param p382[] = {{"ind", 'i', 0}};
+static const Param p383[] = {{"mode", 's', 0}};
+static const Param p384[] = {{"full_matrices", 'b', 0}};
 static const Param p386[] = {{"upper", 'b', 0}};
-static const Param p389[] = {{"n", 'i', 0}};
-static const Param p390[] = {{"rtol", 'o', 1}};
-static const Param p391[] = {{"keepdims", 'b', 0}, {"ord", 'G', 0}};
-static const Param p392[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"ord", 'f', 0}};
-static const Param p393[] = {{"p", 'G', 0}};
-static const Param p395[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p396[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p387[] = {{"upper", 'b', 0}};
+static const Param p390[] = {{"n", 'i', 0}};
+static const Param p391[] = {{"rtol", 'o', 1}};
+static const Param p392[] = {{"keepdims", 'b', 0}, {"ord", 'G', 0}};
+static const Param p393[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"ord", 'f', 0}};
+static const Param p394[] = {{"p", 'G', 0}};
+static const Param p396[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
 static const Param p397[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p398[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p399[] = {{"imag", 't', 1}, {"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p398[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p399[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
 static const Param p400[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p401[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p402[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p401[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p402[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p403[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p404[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p405[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p406[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p404[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p405[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p406[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p407[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p408[] = {{"imag", 't', 1}, {"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p409[] = {{"axes", 'X', 1}};
+static const Param p408[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p409[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p410[] = {{"axes", 'X', 1}};
-static const Param p411[] = {{"n", 'i', 0}, {"d", 'f', 0}};
-static const Param p412[] = {{"n", 'i', 0}, {"d", 'f', 0}};
-static const Param p447[] = {{"y", 'o', 0}};
+static const Param p411[] = {{"axes", 'X', 1}};
+static const Param p412[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p413[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
 static const Param p448[] = {{"y", 'o', 0}};
 static const Param p449[] = {{"y", 'o', 0}};
 static const Param p450[] = {{"y", 'o', 0}};
@@ -331,9 +331,9 @@ static const Param p468[] = {{"y", 'o', 0}};
 static const Param p469[] = {{"y", 'o', 0}};
 static const Param p470[] = {{"y", 'o', 0}};
 static const Param p471[] = {{"y", 'o', 0}};
-static const Param p475[] = {{"decimals", 'i', 0}};
-static const Param p486[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
-static const Param p489[] = {{"y", 'o', 0}};
+static const Param p472[] = {{"y", 'o', 0}};
+static const Param p476[] = {{"decimals", 'i', 0}};
+static const Param p487[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
 static const Param p490[] = {{"y", 'o', 0}};
 static const Param p491[] = {{"y", 'o', 0}};
 static const Param p492[] = {{"y", 'o', 0}};
@@ -346,173 +346,174 @@ static const Param p498[] = {{"y", 'o', 0}};
 static const Param p499[] = {{"y", 'o', 0}};
 static const Param p500[] = {{"y", 'o', 0}};
 static const Param p501[] = {{"y", 'o', 0}};
-static const Param p502[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p503[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
-static const Param p504[] = {{"min", 'o', 1}, {"max", 'o', 1}};
-static const Param p505[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p502[] = {{"y", 'o', 0}};
+static const Param p503[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p504[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p505[] = {{"min", 'o', 1}, {"max", 'o', 1}};
 static const Param p506[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p507[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p507[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
 static const Param p508[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p509[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p510[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p511[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p512[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p512[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p513[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p514[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p514[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
 static const Param p515[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p516[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p516[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p518[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p519[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p520[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p521[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p522[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p522[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p523[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p524[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p525[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p526[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p527[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p528[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p529[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p529[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p530[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p531[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p531[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
 static const Param p532[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p533[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
-static const Param p534[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p533[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p534[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
 static const Param p535[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
 static const Param p536[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
 static const Param p537[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p538[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
-static const Param p539[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
-static const Param p540[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
-static const Param p541[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
-static const Param p542[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
-static const Param p543[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
-static const Param p544[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
-static const Param p545[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
-static const Param p546[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p538[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p539[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
+static const Param p540[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
+static const Param p541[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p542[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
+static const Param p543[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
+static const Param p544[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
+static const Param p545[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
+static const Param p546[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
 static const Param p547[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p548[] = {{"axis", 'x', 0}};
-static const Param p549[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p548[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p549[] = {{"axis", 'x', 0}};
 static const Param p550[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p551[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
-static const Param p552[] = {{"bins", 't', 0}, {"right", 'b', 0}};
-static const Param p553[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
-static const Param p554[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
-static const Param p555[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p551[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p552[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p553[] = {{"bins", 't', 0}, {"right", 'b', 0}};
+static const Param p554[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
+static const Param p555[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
 static const Param p556[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p557[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p557[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p558[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p559[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p560[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p561[] = {{"values", 't', 0}, {"invert", 'b', 0}};
-static const Param p562[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p561[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p562[] = {{"values", 't', 0}, {"invert", 'b', 0}};
 static const Param p563[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p564[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p565[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p566[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
-static const Param p567[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
-static const Param p568[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
-static const Param p569[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
-static const Param p570[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
-static const Param p571[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
-static const Param p572[] = {{"axes", 'X', 1}};
-static const Param p573[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
-static const Param p574[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p576[] = {{"axis", 'X', 1}};
-static const Param p577[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
-static const Param p578[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
-static const Param p579[] = {{"axis", 'X', 1}};
-static const Param p580[] = {{"axis", 'X', 0}};
-static const Param p581[] = {{"shape", 'I', 0}};
-static const Param p583[] = {{"repetitions", 'I', 0}};
-static const Param p584[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
-static const Param p585[] = {{"axis", 'x', 0}};
+static const Param p565[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p566[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p567[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
+static const Param p568[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
+static const Param p569[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
+static const Param p570[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
+static const Param p571[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
+static const Param p572[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
+static const Param p573[] = {{"axes", 'X', 1}};
+static const Param p574[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
+static const Param p575[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p577[] = {{"axis", 'X', 1}};
+static const Param p578[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
+static const Param p579[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p580[] = {{"axis", 'X', 1}};
+static const Param p581[] = {{"axis", 'X', 0}};
+static const Param p582[] = {{"shape", 'I', 0}};
+static const Param p584[] = {{"repetitions", 'I', 0}};
+static const Param p585[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
 static const Param p586[] = {{"axis", 'x', 0}};
 static const Param p587[] = {{"axis", 'x', 0}};
-static const Param p588[] = {{"k", 'i', 0}};
+static const Param p588[] = {{"axis", 'x', 0}};
 static const Param p589[] = {{"k", 'i', 0}};
-static const Param p590[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p591[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
-static const Param p592[] = {{"k", 'i', 0}};
+static const Param p590[] = {{"k", 'i', 0}};
+static const Param p591[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p592[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
 static const Param p593[] = {{"k", 'i', 0}};
-static const Param p594[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
-static const Param p595[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
-static const Param p596[] = {{"y", 't', 0}};
-static const Param p597[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
-static const Param p598[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p599[] = {{"y", 't', 0}};
+static const Param p594[] = {{"k", 'i', 0}};
+static const Param p595[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
+static const Param p596[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
+static const Param p597[] = {{"y", 't', 0}};
+static const Param p598[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
+static const Param p599[] = {{"y", 't', 0}, {"axis", 'x', 0}};
 static const Param p600[] = {{"y", 't', 0}};
 static const Param p601[] = {{"y", 't', 0}};
-static const Param p602[] = {{"y", 'o', 0}};
-static const Param p603[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p604[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p602[] = {{"y", 't', 0}};
+static const Param p603[] = {{"y", 'o', 0}};
+static const Param p604[] = {{"y", 't', 0}, {"axis", 'x', 0}};
 static const Param p605[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p606[] = {{"x", 'o', 0}};
-static const Param p607[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
-static const Param p608[] = {{"q", 't', 0}};
+static const Param p606[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p607[] = {{"x", 'o', 0}};
+static const Param p608[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
 static const Param p609[] = {{"q", 't', 0}};
 static const Param p610[] = {{"q", 't', 0}};
-static const Param p611[] = {{"m", 'i', 0}};
-static const Param p612[] = {{"m", 'i', 0}, {"k", 'F', 1}};
-static const Param p613[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
-static const Param p614[] = {{"M", 'i', 0}};
+static const Param p611[] = {{"q", 't', 0}};
+static const Param p612[] = {{"m", 'i', 0}};
+static const Param p613[] = {{"m", 'i', 0}, {"k", 'F', 1}};
+static const Param p614[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
 static const Param p615[] = {{"M", 'i', 0}};
 static const Param p616[] = {{"M", 'i', 0}};
 static const Param p617[] = {{"M", 'i', 0}};
-static const Param p618[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
-static const Param p619[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p620[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p621[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p622[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p623[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p624[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p625[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p626[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p627[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p628[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p629[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p630[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p631[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p632[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p633[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p634[] = {{"weight", 't', 0}};
-static const Param p635[] = {{"p", 'f', 0}};
-static const Param p636[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p637[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p638[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p639[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p640[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p641[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p642[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p643[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p644[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p645[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p646[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p647[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p648[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p649[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p650[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p651[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p652[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p653[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p654[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p655[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p656[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p657[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p658[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p618[] = {{"M", 'i', 0}};
+static const Param p619[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
+static const Param p620[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p621[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p622[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p623[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p624[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p625[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p626[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p627[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p628[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p629[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p630[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p631[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p632[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p633[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p634[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p635[] = {{"weight", 't', 0}};
+static const Param p636[] = {{"p", 'f', 0}};
+static const Param p637[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p638[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p639[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p640[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p641[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p642[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p643[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p644[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p645[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p646[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p647[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p648[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p649[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p650[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p651[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p652[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p653[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p654[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p655[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p656[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p657[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p658[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
 static const Param p659[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p660[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p661[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p662[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p663[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p664[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p665[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p666[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p667[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p668[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p669[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p670[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p660[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p661[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p662[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p663[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p664[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p665[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p666[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p667[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p668[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p669[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p670[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p671[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", "x", p0, 2, 'm', 1, 0, 0},
@@ -562,6 +563,7 @@ static const Method methods[] = {
     {"neg", "x", NULL, 0, 'm', 1, 0, 0},
     {"abs", "x", NULL, 0, 'm', 1, 0, 0},
     {"sign", "x", NULL, 0, 'm', 1, 0, 0},
+    {"complex", "x", p47, 1, 'm', 1, 0, 0},
     {"real", "x", NULL, 0, 'm', 1, 0, 0},
     {"imag", "x", NULL, 0, 'm', 1, 0, 0},
     {"conj", "x", NULL, 0, 'm', 1, 0, 0},
@@ -590,7 +592,7 @@ static const Method methods[] = {
     {"lgamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"digamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"isnan", "x", NULL, 0, 'm', 1, 0, 0},
-    {"isinf", "x", p75, 2, 'm', 1, 0, 0},
+    {"isinf", "x", p76, 2, 'm', 1, 0, 0},
     {"isfinite", "x", NULL, 0, 'm', 1, 0, 0},
     {"logical_not", "x", NULL, 0, 'm', 1, 0, 0},
     {"bitwise_not", "x", NULL, 0, 'm', 1, 0, 0},
@@ -605,16 +607,16 @@ static const Method methods[] = {
     {"mish", "x", NULL, 0, 'm', 1, 0, 0},
     {"softsign", "x", NULL, 0, 'm', 1, 0, 0},
     {"hardswish", "x", NULL, 0, 'm', 1, 0, 0},
-    {"hardsigmoid", "x", p90, 2, 'm', 1, 0, 0},
-    {"leaky_relu", "x", p91, 1, 'm', 1, 0, 0},
-    {"elu", "x", p92, 1, 'm', 1, 0, 0},
-    {"celu", "x", p93, 1, 'm', 1, 0, 0},
-    {"selu", "x", p94, 2, 'm', 1, 0, 0},
-    {"softplus", "x", p95, 1, 'm', 1, 0, 0},
-    {"hardtanh", "x", p96, 2, 'm', 1, 0, 0},
-    {"dropout", "x", p97, 1, 'm', 1, 0, 0},
-    {"cast", "x", p98, 1, 'm', 1, 0, 0},
-    {"bitcast", "x", p99, 1, 'm', 1, 0, 0},
+    {"hardsigmoid", "x", p91, 2, 'm', 1, 0, 0},
+    {"leaky_relu", "x", p92, 1, 'm', 1, 0, 0},
+    {"elu", "x", p93, 1, 'm', 1, 0, 0},
+    {"celu", "x", p94, 1, 'm', 1, 0, 0},
+    {"selu", "x", p95, 2, 'm', 1, 0, 0},
+    {"softplus", "x", p96, 1, 'm', 1, 0, 0},
+    {"hardtanh", "x", p97, 2, 'm', 1, 0, 0},
+    {"dropout", "x", p98, 1, 'm', 1, 0, 0},
+    {"cast", "x", p99, 1, 'm', 1, 0, 0},
+    {"bitcast", "x", p100, 1, 'm', 1, 0, 0},
     {"float", "x", NULL, 0, 'm', 1, 0, 0},
     {"double", "x", NULL, 0, 'm', 1, 0, 0},
     {"half", "x", NULL, 0, 'm', 1, 0, 0},
@@ -625,244 +627,244 @@ static const Method methods[] = {
     {"bool", "x", NULL, 0, 'm', 1, 0, 0},
     {"contiguous", "x", NULL, 0, 'm', 1, 0, 0},
     {"contiguous_backward", "x", NULL, 0, 'm', 1, 0, 0},
-    {"sum", "x", p110, 3, 'm', 1, 0, 0},
-    {"prod", "x", p111, 3, 'm', 1, 0, 0},
-    {"max", "x", p112, 2, 'm', 1, 0, 0},
-    {"min", "x", p113, 2, 'm', 1, 0, 0},
-    {"mean", "x", p114, 2, 'm', 1, 0, 0},
-    {"any", "x", p115, 2, 'm', 1, 0, 0},
-    {"all", "x", p116, 2, 'm', 1, 0, 0},
-    {"logsumexp", "x", p117, 2, 'm', 1, 0, 0},
-    {"var", "x", p118, 3, 'm', 1, 0, 0},
-    {"std", "x", p119, 3, 'm', 1, 0, 0},
-    {"var_mean", "x", p120, 3, 'm', 2, 0, 0},
-    {"std_mean", "x", p121, 3, 'm', 2, 0, 0},
-    {"quantile", "x", p122, 3, 'm', 1, 0, 0},
-    {"argmax", "x", p123, 2, 'm', 1, 1, 0},
-    {"argmin", "x", p124, 2, 'm', 1, 1, 0},
-    {"softmax", "x", p125, 2, 'm', 1, 0, 0},
-    {"log_softmax", "x", p126, 2, 'm', 1, 0, 0},
-    {"cumsum", "x", p127, 1, 'm', 1, 0, 0},
-    {"cumprod", "x", p128, 1, 'm', 1, 0, 0},
-    {"logcumsumexp", "x", p129, 1, 'm', 1, 0, 0},
-    {"cummax", "x", p130, 1, 'm', 2, 2, 0},
-    {"cummin", "x", p131, 1, 'm', 2, 2, 0},
-    {"sort", "x", p132, 2, 'm', 2, 2, 0},
-    {"argsort", "x", p133, 2, 'm', 1, 1, 0},
-    {"topk", "x", p134, 4, 'm', 2, 2, 0},
-    {"searchsorted", "x", p135, 2, 'm', 1, 0, 0},
-    {"isin", "x", p136, 1, 'm', 1, 0, 0},
+    {"sum", "x", p111, 3, 'm', 1, 0, 0},
+    {"prod", "x", p112, 3, 'm', 1, 0, 0},
+    {"max", "x", p113, 2, 'm', 1, 0, 0},
+    {"min", "x", p114, 2, 'm', 1, 0, 0},
+    {"mean", "x", p115, 2, 'm', 1, 0, 0},
+    {"any", "x", p116, 2, 'm', 1, 0, 0},
+    {"all", "x", p117, 2, 'm', 1, 0, 0},
+    {"logsumexp", "x", p118, 2, 'm', 1, 0, 0},
+    {"var", "x", p119, 3, 'm', 1, 0, 0},
+    {"std", "x", p120, 3, 'm', 1, 0, 0},
+    {"var_mean", "x", p121, 3, 'm', 2, 0, 0},
+    {"std_mean", "x", p122, 3, 'm', 2, 0, 0},
+    {"quantile", "x", p123, 3, 'm', 1, 0, 0},
+    {"argmax", "x", p124, 2, 'm', 1, 1, 0},
+    {"argmin", "x", p125, 2, 'm', 1, 1, 0},
+    {"softmax", "x", p126, 2, 'm', 1, 0, 0},
+    {"log_softmax", "x", p127, 2, 'm', 1, 0, 0},
+    {"cumsum", "x", p128, 1, 'm', 1, 0, 0},
+    {"cumprod", "x", p129, 1, 'm', 1, 0, 0},
+    {"logcumsumexp", "x", p130, 1, 'm', 1, 0, 0},
+    {"cummax", "x", p131, 1, 'm', 2, 2, 0},
+    {"cummin", "x", p132, 1, 'm', 2, 2, 0},
+    {"sort", "x", p133, 2, 'm', 2, 2, 0},
+    {"argsort", "x", p134, 2, 'm', 1, 1, 0},
+    {"topk", "x", p135, 4, 'm', 2, 2, 0},
+    {"searchsorted", "x", p136, 2, 'm', 1, 0, 0},
+    {"isin", "x", p137, 1, 'm', 1, 0, 0},
     {"unique", "x", NULL, 0, 'm', 3, 2, 0},
-    {"bincount", "x", p138, 2, 'm', 1, 0, 0},
-    {"histogram", "x", p139, 3, 'm', 2, 0, 0},
-    {"reshape", "x", p140, 1, 'm', 1, 0, 0},
-    {"view", "x", p141, 1, 'm', 1, 0, 0},
-    {"flatten", "x", p142, 2, 'm', 1, 0, 0},
-    {"unflatten", "x", p143, 2, 'm', 1, 0, 0},
-    {"squeeze", "x", p144, 1, 'm', 1, 0, 0},
-    {"unsqueeze", "x", p145, 1, 'm', 1, 0, 1},
-    {"expand", "x", p146, 1, 'm', 1, 0, 0},
-    {"repeat", "x", p147, 1, 'm', 1, 0, 0},
-    {"repeat_interleave", "x", p148, 2, 'm', 1, 0, 0},
-    {"permute", "x", p149, 1, 'm', 1, 0, 0},
-    {"transpose", "x", p150, 2, 'm', 1, 0, 0},
+    {"bincount", "x", p139, 2, 'm', 1, 0, 0},
+    {"histogram", "x", p140, 3, 'm', 2, 0, 0},
+    {"reshape", "x", p141, 1, 'm', 1, 0, 0},
+    {"view", "x", p142, 1, 'm', 1, 0, 0},
+    {"flatten", "x", p143, 2, 'm', 1, 0, 0},
+    {"unflatten", "x", p144, 2, 'm', 1, 0, 0},
+    {"squeeze", "x", p145, 1, 'm', 1, 0, 0},
+    {"unsqueeze", "x", p146, 1, 'm', 1, 0, 1},
+    {"expand", "x", p147, 1, 'm', 1, 0, 0},
+    {"repeat", "x", p148, 1, 'm', 1, 0, 0},
+    {"repeat_interleave", "x", p149, 2, 'm', 1, 0, 0},
+    {"permute", "x", p150, 1, 'm', 1, 0, 0},
+    {"transpose", "x", p151, 2, 'm', 1, 0, 0},
     {"T", "x", NULL, 0, 'm', 1, 0, 0},
-    {"flip", "x", p152, 1, 'm', 1, 0, 0},
-    {"shrink", "x", p153, 1, 'm', 1, 0, 0},
-    {"pad", "x", p154, 3, 'm', 1, 0, 0},
-    {"roll", "x", p155, 2, 'm', 1, 0, 0},
-    {"unfold", "x", p156, 3, 'm', 1, 0, 0},
-    {"shrink_to", "x", p157, 1, 'm', 1, 0, 0},
-    {"pad_to", "x", p158, 1, 'm', 1, 0, 0},
-    {"diagonal", "x", p159, 3, 'm', 1, 0, 0},
+    {"flip", "x", p153, 1, 'm', 1, 0, 0},
+    {"shrink", "x", p154, 1, 'm', 1, 0, 0},
+    {"pad", "x", p155, 3, 'm', 1, 0, 0},
+    {"roll", "x", p156, 2, 'm', 1, 0, 0},
+    {"unfold", "x", p157, 3, 'm', 1, 0, 0},
+    {"shrink_to", "x", p158, 1, 'm', 1, 0, 0},
+    {"pad_to", "x", p159, 1, 'm', 1, 0, 0},
+    {"diagonal", "x", p160, 3, 'm', 1, 0, 0},
     {"diag", "x", NULL, 0, 'm', 1, 0, 0},
-    {"tril", "x", p161, 1, 'm', 1, 0, 0},
-    {"triu", "x", p162, 1, 'm', 1, 0, 0},
-    {"rearrange", "x", p163, 2, 'm', 1, 0, 0},
-    {"cat", "x", p164, 1, 'j', 1, 0, 0},
-    {"stack", "x", p165, 1, 'j', 1, 0, 1},
-    {"meshgrid", "x", p166, 1, 'j', 0, 0, 0},
-    {"split", "x", p167, 2, 'm', 0, 0, 0},
-    {"chunk", "x", p168, 2, 'm', 0, 0, 0},
-    {"getitem", "x", p169, 1, 'm', 1, 0, 0},
-    {"with_item", "x", p170, 2, 'm', 1, 0, 0},
-    {"gather", "x", p171, 2, 'm', 1, 0, 0},
-    {"index_select", "x", p172, 2, 'm', 1, 0, 0},
-    {"scatter", "x", p173, 4, 'm', 1, 0, 0},
-    {"scatter_reduce", "x", p174, 5, 'm', 1, 0, 0},
-    {"masked_select", "x", p175, 1, 'm', 1, 0, 0},
+    {"tril", "x", p162, 1, 'm', 1, 0, 0},
+    {"triu", "x", p163, 1, 'm', 1, 0, 0},
+    {"rearrange", "x", p164, 2, 'm', 1, 0, 0},
+    {"cat", "x", p165, 1, 'j', 1, 0, 0},
+    {"stack", "x", p166, 1, 'j', 1, 0, 1},
+    {"meshgrid", "x", p167, 1, 'j', 0, 0, 0},
+    {"split", "x", p168, 2, 'm', 0, 0, 0},
+    {"chunk", "x", p169, 2, 'm', 0, 0, 0},
+    {"getitem", "x", p170, 1, 'm', 1, 0, 0},
+    {"with_item", "x", p171, 2, 'm', 1, 0, 0},
+    {"gather", "x", p172, 2, 'm', 1, 0, 0},
+    {"index_select", "x", p173, 2, 'm', 1, 0, 0},
+    {"scatter", "x", p174, 4, 'm', 1, 0, 0},
+    {"scatter_reduce", "x", p175, 5, 'm', 1, 0, 0},
+    {"masked_select", "x", p176, 1, 'm', 1, 0, 0},
     {"nonzero", "x", NULL, 0, 'm', 1, 1, 0},
-    {"one_hot", "x", p177, 1, 'm', 1, 0, 0},
-    {"embedding", "x", p178, 1, 'm', 1, 0, 0},
-    {"matmul", "x", p179, 3, 'm', 1, 0, 0},
-    {"dot", "x", p180, 2, 'm', 1, 0, 0},
-    {"linear", "x", p181, 3, 'm', 1, 0, 0},
-    {"einsum", "x", p182, 2, 'j', 1, 0, 0},
-    {"scaled_dot_product_attention", "x", p183, 7, 'm', 1, 0, 0},
-    {"cdist", "x", p184, 2, 'm', 1, 0, 0},
-    {"cholesky", "x", p185, 1, 'm', 1, 0, 0},
-    {"triangular_solve", "x", p186, 4, 'm', 1, 0, 0},
-    {"solve", "x", p187, 1, 'm', 1, 0, 0},
+    {"one_hot", "x", p178, 1, 'm', 1, 0, 0},
+    {"embedding", "x", p179, 1, 'm', 1, 0, 0},
+    {"matmul", "x", p180, 3, 'm', 1, 0, 0},
+    {"dot", "x", p181, 2, 'm', 1, 0, 0},
+    {"linear", "x", p182, 3, 'm', 1, 0, 0},
+    {"einsum", "x", p183, 2, 'j', 1, 0, 0},
+    {"scaled_dot_product_attention", "x", p184, 7, 'm', 1, 0, 0},
+    {"cdist", "x", p185, 2, 'm', 1, 0, 0},
+    {"cholesky", "x", p186, 1, 'm', 1, 0, 0},
+    {"triangular_solve", "x", p187, 4, 'm', 1, 0, 0},
+    {"solve", "x", p188, 1, 'm', 1, 0, 0},
     {"inv", "x", NULL, 0, 'm', 1, 0, 0},
     {"det", "x", NULL, 0, 'm', 1, 0, 0},
     {"slogdet", "x", NULL, 0, 'm', 2, 0, 0},
     {"qr", "x", NULL, 0, 'm', 2, 0, 0},
-    {"svd", "x", p192, 1, 'm', 3, 0, 0},
-    {"eigh", "x", p193, 1, 'm', 2, 0, 0},
-    {"lstsq", "x", p194, 2, 'm', 4, 0, 0},
-    {"newton_schulz", "x", p195, 3, 'm', 1, 0, 0},
-    {"keccak", "x", p196, 1, 'm', 1, 0, 0},
+    {"svd", "x", p193, 1, 'm', 3, 0, 0},
+    {"eigh", "x", p194, 1, 'm', 2, 0, 0},
+    {"lstsq", "x", p195, 2, 'm', 4, 0, 0},
+    {"newton_schulz", "x", p196, 3, 'm', 1, 0, 0},
+    {"keccak", "x", p197, 1, 'm', 1, 0, 0},
     {"hash", "x", NULL, 0, 'm', 1, 0, 0},
-    {"conv2d", "x", p198, 7, 'm', 1, 0, 0},
-    {"conv_transpose2d", "x", p199, 7, 'm', 1, 0, 0},
-    {"avg_pool2d", "x", p200, 6, 'm', 1, 0, 0},
-    {"max_pool2d", "x", p201, 5, 'm', 1, 0, 0},
-    {"max_pool2d_with_indices", "x", p202, 5, 'm', 2, 2, 0},
-    {"max_unpool2d", "x", p203, 6, 'm', 1, 0, 0},
-    {"im2col", "x", p204, 4, 'm', 1, 0, 0},
-    {"col2im", "x", p205, 5, 'm', 1, 0, 0},
-    {"pixel_shuffle", "x", p206, 1, 'm', 1, 0, 0},
-    {"pixel_unshuffle", "x", p207, 1, 'm', 1, 0, 0},
-    {"interpolate", "x", p208, 3, 'm', 1, 0, 0},
-    {"layernorm", "x", p209, 4, 'm', 1, 0, 0},
-    {"rmsnorm", "x", p210, 2, 'm', 1, 0, 0},
-    {"groupnorm", "x", p211, 4, 'm', 1, 0, 0},
-    {"batchnorm", "x", p212, 5, 'm', 1, 0, 0},
+    {"conv2d", "x", p199, 7, 'm', 1, 0, 0},
+    {"conv_transpose2d", "x", p200, 7, 'm', 1, 0, 0},
+    {"avg_pool2d", "x", p201, 6, 'm', 1, 0, 0},
+    {"max_pool2d", "x", p202, 5, 'm', 1, 0, 0},
+    {"max_pool2d_with_indices", "x", p203, 5, 'm', 2, 2, 0},
+    {"max_unpool2d", "x", p204, 6, 'm', 1, 0, 0},
+    {"im2col", "x", p205, 4, 'm', 1, 0, 0},
+    {"col2im", "x", p206, 5, 'm', 1, 0, 0},
+    {"pixel_shuffle", "x", p207, 1, 'm', 1, 0, 0},
+    {"pixel_unshuffle", "x", p208, 1, 'm', 1, 0, 0},
+    {"interpolate", "x", p209, 3, 'm', 1, 0, 0},
+    {"layernorm", "x", p210, 4, 'm', 1, 0, 0},
+    {"rmsnorm", "x", p211, 2, 'm', 1, 0, 0},
+    {"groupnorm", "x", p212, 4, 'm', 1, 0, 0},
+    {"batchnorm", "x", p213, 5, 'm', 1, 0, 0},
     {"batchnorm_stats", "x", NULL, 0, 'm', 2, 0, 0},
-    {"cross_entropy", "x", p214, 4, 'm', 1, 0, 0},
-    {"sparse_categorical_crossentropy", "x", p215, 4, 'm', 1, 0, 0},
-    {"binary_crossentropy", "x", p216, 2, 'm', 1, 0, 0},
-    {"binary_crossentropy_logits", "x", p217, 3, 'm', 1, 0, 0},
-    {"nll_loss", "x", p218, 4, 'm', 1, 0, 0},
-    {"ctc_loss", "x", p219, 6, 'm', 1, 0, 0},
-    {"mse_loss", "x", p220, 2, 'm', 1, 0, 0},
-    {"l1_loss", "x", p221, 2, 'm', 1, 0, 0},
-    {"huber_loss", "x", p222, 3, 'm', 1, 0, 0},
-    {"zeros", "x", p223, 2, 0, 1, 0, 0},
-    {"ones", "x", p224, 2, 0, 1, 0, 0},
-    {"empty", "x", p225, 2, 0, 1, 0, 0},
-    {"full", "x", p226, 3, 0, 1, 0, 0},
-    {"zeros_like", "x", p227, 1, 'm', 1, 0, 0},
-    {"ones_like", "x", p228, 1, 'm', 1, 0, 0},
-    {"empty_like", "x", p229, 1, 'm', 1, 0, 0},
-    {"const_like", "x", p230, 1, 'm', 1, 0, 0},
-    {"full_like", "x", p231, 2, 'm', 1, 0, 0},
-    {"arange", "x", p232, 4, 0, 1, 0, 0},
-    {"linspace", "x", p233, 4, 0, 1, 0, 0},
-    {"eye", "x", p234, 3, 0, 1, 0, 0},
-    {"rand", "x", p235, 2, 0, 1, 0, 0},
-    {"randn", "x", p236, 2, 0, 1, 0, 0},
-    {"randint", "x", p237, 4, 0, 1, 0, 0},
-    {"uniform", "x", p238, 4, 0, 1, 0, 0},
-    {"normal", "x", p239, 4, 0, 1, 0, 0},
-    {"scaled_uniform", "x", p240, 2, 0, 1, 0, 0},
-    {"glorot_uniform", "x", p241, 2, 0, 1, 0, 0},
-    {"kaiming_uniform", "x", p242, 3, 0, 1, 0, 0},
-    {"kaiming_normal", "x", p243, 3, 0, 1, 0, 0},
-    {"randperm", "x", p244, 2, 0, 1, 1, 0},
-    {"rand_like", "x", p245, 1, 'm', 1, 0, 0},
-    {"randn_like", "x", p246, 1, 'm', 1, 0, 0},
-    {"multinomial", "x", p247, 2, 'm', 1, 1, 0},
-    {"clip_grad_norm", "x", p248, 2, 'j', 0, 0, 0},
-    {"dequantize", "x", p249, 2, 'm', 1, 0, 0},
-    {"random.key", "", p250, 1, 0, 1, 0, 0},
-    {"random.split", "key", p251, 1, 'm', 1, 0, 0},
-    {"random.fold_in", "key", p252, 1, 'm', 1, 0, 0},
-    {"random.bits", "key", p253, 2, 'm', 1, 0, 0},
-    {"random.uniform", "key", p254, 4, 'm', 1, 0, 0},
-    {"random.normal", "key", p255, 2, 'm', 1, 0, 0},
-    {"random.randint", "key", p256, 4, 'm', 1, 0, 0},
-    {"random.permutation", "key", p257, 3, 'm', 1, 0, 0},
-    {"random.choice", "key", p258, 5, 'm', 1, 0, 0},
-    {"random.bernoulli", "key", p259, 2, 'm', 1, 0, 0},
-    {"random.categorical", "key", p260, 4, 'm', 1, 1, 0},
-    {"random.rademacher", "key", p261, 2, 'm', 1, 0, 0},
-    {"random.geometric", "key", p262, 3, 'm', 1, 0, 0},
-    {"random.multivariate_normal", "key", p263, 3, 'm', 1, 0, 0},
-    {"random.orthogonal", "key", p264, 4, 'm', 1, 0, 0},
-    {"random.truncated_normal", "key", p265, 4, 'm', 1, 0, 0},
-    {"random.lognormal", "key", p266, 3, 'm', 1, 0, 0},
-    {"random.exponential", "key", p267, 2, 'm', 1, 0, 0},
-    {"random.laplace", "key", p268, 2, 'm', 1, 0, 0},
-    {"random.logistic", "key", p269, 2, 'm', 1, 0, 0},
-    {"random.gumbel", "key", p270, 2, 'm', 1, 0, 0},
-    {"random.cauchy", "key", p271, 2, 'm', 1, 0, 0},
-    {"random.pareto", "key", p272, 3, 'm', 1, 0, 0},
-    {"random.rayleigh", "key", p273, 3, 'm', 1, 0, 0},
-    {"random.maxwell", "key", p274, 2, 'm', 1, 0, 0},
-    {"random.double_sided_maxwell", "key", p275, 4, 'm', 1, 0, 0},
-    {"random.weibull_min", "key", p276, 4, 'm', 1, 0, 0},
-    {"random.triangular", "key", p277, 5, 'm', 1, 0, 0},
-    {"random.gamma", "key", p278, 3, 'm', 1, 0, 0},
-    {"random.loggamma", "key", p279, 3, 'm', 1, 0, 0},
-    {"random.beta", "key", p280, 4, 'm', 1, 0, 0},
-    {"random.chisquare", "key", p281, 3, 'm', 1, 0, 0},
-    {"random.f", "key", p282, 4, 'm', 1, 0, 0},
-    {"random.t", "key", p283, 3, 'm', 1, 0, 0},
-    {"random.generalized_normal", "key", p284, 3, 'm', 1, 0, 0},
-    {"random.dirichlet", "key", p285, 3, 'm', 1, 0, 0},
-    {"random.ball", "key", p286, 4, 'm', 1, 0, 0},
-    {"random.poisson", "key", p287, 3, 'm', 1, 0, 0},
-    {"random.binomial", "key", p288, 4, 'm', 1, 0, 0},
-    {"random.multinomial", "key", p289, 4, 'm', 1, 0, 0},
-    {"random.wald", "key", p290, 3, 'm', 1, 0, 0},
-    {"lax.dynamic_slice", "x", p291, 2, 'm', 1, 0, 0},
-    {"lax.dynamic_slice_in_dim", "x", p292, 3, 'm', 1, 0, 0},
-    {"lax.dynamic_index_in_dim", "x", p293, 3, 'm', 1, 0, 0},
-    {"lax.dynamic_update_slice", "x", p294, 2, 'm', 1, 0, 0},
-    {"lax.dynamic_update_slice_in_dim", "x", p295, 3, 'm', 1, 0, 0},
-    {"lax.dynamic_update_index_in_dim", "x", p296, 3, 'm', 1, 0, 0},
-    {"lax.gather", "x", p297, 9, 'm', 1, 0, 0},
-    {"lax.scatter", "x", p298, 8, 'm', 1, 0, 0},
-    {"lax.scatter_add", "x", p299, 8, 'm', 1, 0, 0},
-    {"lax.scatter_mul", "x", p300, 8, 'm', 1, 0, 0},
-    {"lax.scatter_min", "x", p301, 8, 'm', 1, 0, 0},
-    {"lax.scatter_max", "x", p302, 8, 'm', 1, 0, 0},
-    {"lax.pad", "x", p303, 4, 'm', 1, 0, 0},
-    {"lax.rev", "x", p304, 1, 'm', 1, 0, 0},
+    {"cross_entropy", "x", p215, 4, 'm', 1, 0, 0},
+    {"sparse_categorical_crossentropy", "x", p216, 4, 'm', 1, 0, 0},
+    {"binary_crossentropy", "x", p217, 2, 'm', 1, 0, 0},
+    {"binary_crossentropy_logits", "x", p218, 3, 'm', 1, 0, 0},
+    {"nll_loss", "x", p219, 4, 'm', 1, 0, 0},
+    {"ctc_loss", "x", p220, 6, 'm', 1, 0, 0},
+    {"mse_loss", "x", p221, 2, 'm', 1, 0, 0},
+    {"l1_loss", "x", p222, 2, 'm', 1, 0, 0},
+    {"huber_loss", "x", p223, 3, 'm', 1, 0, 0},
+    {"zeros", "x", p224, 2, 0, 1, 0, 0},
+    {"ones", "x", p225, 2, 0, 1, 0, 0},
+    {"empty", "x", p226, 2, 0, 1, 0, 0},
+    {"full", "x", p227, 3, 0, 1, 0, 0},
+    {"zeros_like", "x", p228, 1, 'm', 1, 0, 0},
+    {"ones_like", "x", p229, 1, 'm', 1, 0, 0},
+    {"empty_like", "x", p230, 1, 'm', 1, 0, 0},
+    {"const_like", "x", p231, 1, 'm', 1, 0, 0},
+    {"full_like", "x", p232, 2, 'm', 1, 0, 0},
+    {"arange", "x", p233, 4, 0, 1, 0, 0},
+    {"linspace", "x", p234, 4, 0, 1, 0, 0},
+    {"eye", "x", p235, 3, 0, 1, 0, 0},
+    {"rand", "x", p236, 2, 0, 1, 0, 0},
+    {"randn", "x", p237, 2, 0, 1, 0, 0},
+    {"randint", "x", p238, 4, 0, 1, 0, 0},
+    {"uniform", "x", p239, 4, 0, 1, 0, 0},
+    {"normal", "x", p240, 4, 0, 1, 0, 0},
+    {"scaled_uniform", "x", p241, 2, 0, 1, 0, 0},
+    {"glorot_uniform", "x", p242, 2, 0, 1, 0, 0},
+    {"kaiming_uniform", "x", p243, 3, 0, 1, 0, 0},
+    {"kaiming_normal", "x", p244, 3, 0, 1, 0, 0},
+    {"randperm", "x", p245, 2, 0, 1, 1, 0},
+    {"rand_like", "x", p246, 1, 'm', 1, 0, 0},
+    {"randn_like", "x", p247, 1, 'm', 1, 0, 0},
+    {"multinomial", "x", p248, 2, 'm', 1, 1, 0},
+    {"clip_grad_norm", "x", p249, 2, 'j', 0, 0, 0},
+    {"dequantize", "x", p250, 2, 'm', 1, 0, 0},
+    {"random.key", "", p251, 1, 0, 1, 0, 0},
+    {"random.split", "key", p252, 1, 'm', 1, 0, 0},
+    {"random.fold_in", "key", p253, 1, 'm', 1, 0, 0},
+    {"random.bits", "key", p254, 2, 'm', 1, 0, 0},
+    {"random.uniform", "key", p255, 4, 'm', 1, 0, 0},
+    {"random.normal", "key", p256, 2, 'm', 1, 0, 0},
+    {"random.randint", "key", p257, 4, 'm', 1, 0, 0},
+    {"random.permutation", "key", p258, 3, 'm', 1, 0, 0},
+    {"random.choice", "key", p259, 5, 'm', 1, 0, 0},
+    {"random.bernoulli", "key", p260, 2, 'm', 1, 0, 0},
+    {"random.categorical", "key", p261, 4, 'm', 1, 1, 0},
+    {"random.rademacher", "key", p262, 2, 'm', 1, 0, 0},
+    {"random.geometric", "key", p263, 3, 'm', 1, 0, 0},
+    {"random.multivariate_normal", "key", p264, 3, 'm', 1, 0, 0},
+    {"random.orthogonal", "key", p265, 4, 'm', 1, 0, 0},
+    {"random.truncated_normal", "key", p266, 4, 'm', 1, 0, 0},
+    {"random.lognormal", "key", p267, 3, 'm', 1, 0, 0},
+    {"random.exponential", "key", p268, 2, 'm', 1, 0, 0},
+    {"random.laplace", "key", p269, 2, 'm', 1, 0, 0},
+    {"random.logistic", "key", p270, 2, 'm', 1, 0, 0},
+    {"random.gumbel", "key", p271, 2, 'm', 1, 0, 0},
+    {"random.cauchy", "key", p272, 2, 'm', 1, 0, 0},
+    {"random.pareto", "key", p273, 3, 'm', 1, 0, 0},
+    {"random.rayleigh", "key", p274, 3, 'm', 1, 0, 0},
+    {"random.maxwell", "key", p275, 2, 'm', 1, 0, 0},
+    {"random.double_sided_maxwell", "key", p276, 4, 'm', 1, 0, 0},
+    {"random.weibull_min", "key", p277, 4, 'm', 1, 0, 0},
+    {"random.triangular", "key", p278, 5, 'm', 1, 0, 0},
+    {"random.gamma", "key", p279, 3, 'm', 1, 0, 0},
+    {"random.loggamma", "key", p280, 3, 'm', 1, 0, 0},
+    {"random.beta", "key", p281, 4, 'm', 1, 0, 0},
+    {"random.chisquare", "key", p282, 3, 'm', 1, 0, 0},
+    {"random.f", "key", p283, 4, 'm', 1, 0, 0},
+    {"random.t", "key", p284, 3, 'm', 1, 0, 0},
+    {"random.generalized_normal", "key", p285, 3, 'm', 1, 0, 0},
+    {"random.dirichlet", "key", p286, 3, 'm', 1, 0, 0},
+    {"random.ball", "key", p287, 4, 'm', 1, 0, 0},
+    {"random.poisson", "key", p288, 3, 'm', 1, 0, 0},
+    {"random.binomial", "key", p289, 4, 'm', 1, 0, 0},
+    {"random.multinomial", "key", p290, 4, 'm', 1, 0, 0},
+    {"random.wald", "key", p291, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_slice", "x", p292, 2, 'm', 1, 0, 0},
+    {"lax.dynamic_slice_in_dim", "x", p293, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_index_in_dim", "x", p294, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_update_slice", "x", p295, 2, 'm', 1, 0, 0},
+    {"lax.dynamic_update_slice_in_dim", "x", p296, 3, 'm', 1, 0, 0},
+    {"lax.dynamic_update_index_in_dim", "x", p297, 3, 'm', 1, 0, 0},
+    {"lax.gather", "x", p298, 9, 'm', 1, 0, 0},
+    {"lax.scatter", "x", p299, 8, 'm', 1, 0, 0},
+    {"lax.scatter_add", "x", p300, 8, 'm', 1, 0, 0},
+    {"lax.scatter_mul", "x", p301, 8, 'm', 1, 0, 0},
+    {"lax.scatter_min", "x", p302, 8, 'm', 1, 0, 0},
+    {"lax.scatter_max", "x", p303, 8, 'm', 1, 0, 0},
+    {"lax.pad", "x", p304, 4, 'm', 1, 0, 0},
+    {"lax.rev", "x", p305, 1, 'm', 1, 0, 0},
     {"lax.select_n", "xs", NULL, 0, 'j', 1, 0, 0},
-    {"lax.clamp", "x", p306, 2, 'm', 1, 0, 0},
-    {"lax.reduce", "x", p307, 3, 'm', 1, 0, 0},
-    {"lax.reduce_sum", "x", p308, 1, 'm', 1, 0, 0},
-    {"lax.reduce_prod", "x", p309, 1, 'm', 1, 0, 0},
-    {"lax.reduce_max", "x", p310, 1, 'm', 1, 0, 0},
-    {"lax.reduce_min", "x", p311, 1, 'm', 1, 0, 0},
-    {"lax.reduce_and", "x", p312, 1, 'm', 1, 0, 0},
-    {"lax.reduce_or", "x", p313, 1, 'm', 1, 0, 0},
-    {"lax.reduce_xor", "x", p314, 1, 'm', 1, 0, 0},
-    {"lax.argmax", "x", p315, 2, 'm', 1, 1, 0},
-    {"lax.argmin", "x", p316, 2, 'm', 1, 1, 0},
-    {"lax.reduce_window", "x", p317, 7, 'm', 1, 0, 0},
-    {"lax.sliding_windows", "x", p318, 6, 'm', 1, 0, 0},
-    {"lax.select_and_scatter_add", "x", p319, 5, 'm', 1, 0, 0},
-    {"lax.conv_general_dilated", "x", p320, 11, 'm', 1, 0, 0},
-    {"lax.conv_transpose", "x", p321, 9, 'm', 1, 0, 0},
-    {"lax.dot_general", "x", p322, 6, 'm', 1, 0, 0},
-    {"lax.sort", "xs", p323, 2, 'j', 0, 0, 0},
-    {"lax.top_k", "x", p324, 2, 'm', 2, 2, 0},
-    {"lax.cumsum", "x", p325, 2, 'm', 1, 0, 0},
-    {"lax.cumprod", "x", p326, 2, 'm', 1, 0, 0},
-    {"lax.cummax", "x", p327, 2, 'm', 1, 0, 0},
-    {"lax.cummin", "x", p328, 2, 'm', 1, 0, 0},
-    {"lax.cumlogsumexp", "x", p329, 2, 'm', 1, 0, 0},
-    {"lax.reduce_precision", "x", p330, 2, 'm', 1, 0, 0},
-    {"lax.bitcast_convert_type", "x", p331, 1, 'm', 1, 0, 0},
-    {"lax.broadcasted_iota", "", p332, 3, 0, 1, 0, 0},
+    {"lax.clamp", "x", p307, 2, 'm', 1, 0, 0},
+    {"lax.reduce", "x", p308, 3, 'm', 1, 0, 0},
+    {"lax.reduce_sum", "x", p309, 1, 'm', 1, 0, 0},
+    {"lax.reduce_prod", "x", p310, 1, 'm', 1, 0, 0},
+    {"lax.reduce_max", "x", p311, 1, 'm', 1, 0, 0},
+    {"lax.reduce_min", "x", p312, 1, 'm', 1, 0, 0},
+    {"lax.reduce_and", "x", p313, 1, 'm', 1, 0, 0},
+    {"lax.reduce_or", "x", p314, 1, 'm', 1, 0, 0},
+    {"lax.reduce_xor", "x", p315, 1, 'm', 1, 0, 0},
+    {"lax.argmax", "x", p316, 2, 'm', 1, 1, 0},
+    {"lax.argmin", "x", p317, 2, 'm', 1, 1, 0},
+    {"lax.reduce_window", "x", p318, 7, 'm', 1, 0, 0},
+    {"lax.sliding_windows", "x", p319, 6, 'm', 1, 0, 0},
+    {"lax.select_and_scatter_add", "x", p320, 5, 'm', 1, 0, 0},
+    {"lax.conv_general_dilated", "x", p321, 11, 'm', 1, 0, 0},
+    {"lax.conv_transpose", "x", p322, 9, 'm', 1, 0, 0},
+    {"lax.dot_general", "x", p323, 6, 'm', 1, 0, 0},
+    {"lax.sort", "xs", p324, 2, 'j', 0, 0, 0},
+    {"lax.top_k", "x", p325, 2, 'm', 2, 2, 0},
+    {"lax.cumsum", "x", p326, 2, 'm', 1, 0, 0},
+    {"lax.cumprod", "x", p327, 2, 'm', 1, 0, 0},
+    {"lax.cummax", "x", p328, 2, 'm', 1, 0, 0},
+    {"lax.cummin", "x", p329, 2, 'm', 1, 0, 0},
+    {"lax.cumlogsumexp", "x", p330, 2, 'm', 1, 0, 0},
+    {"lax.reduce_precision", "x", p331, 2, 'm', 1, 0, 0},
+    {"lax.bitcast_convert_type", "x", p332, 1, 'm', 1, 0, 0},
+    {"lax.broadcasted_iota", "", p333, 3, 0, 1, 0, 0},
     {"special.gamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.gammaln", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.gammasgn", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.loggamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.digamma", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.psi", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.polygamma", "n", p339, 1, 'm', 1, 0, 0},
-    {"special.multigammaln", "a", p340, 1, 'm', 1, 0, 0},
+    {"special.polygamma", "n", p340, 1, 'm', 1, 0, 0},
+    {"special.multigammaln", "a", p341, 1, 'm', 1, 0, 0},
     {"special.factorial", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.gammainc", "a", p342, 1, 'm', 1, 0, 0},
-    {"special.gammaincc", "a", p343, 1, 'm', 1, 0, 0},
-    {"special.beta", "a", p344, 1, 'm', 1, 0, 0},
-    {"special.betaln", "a", p345, 1, 'm', 1, 0, 0},
-    {"special.betainc", "a", p346, 2, 'm', 1, 0, 0},
-    {"special.zeta", "x", p347, 1, 'm', 1, 0, 0},
+    {"special.gammainc", "a", p343, 1, 'm', 1, 0, 0},
+    {"special.gammaincc", "a", p344, 1, 'm', 1, 0, 0},
+    {"special.beta", "a", p345, 1, 'm', 1, 0, 0},
+    {"special.betaln", "a", p346, 1, 'm', 1, 0, 0},
+    {"special.betainc", "a", p347, 2, 'm', 1, 0, 0},
+    {"special.zeta", "x", p348, 1, 'm', 1, 0, 0},
     {"special.erf", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.erfc", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.erfinv", "x", NULL, 0, 'm', 1, 0, 0},
@@ -877,57 +879,57 @@ static const Method methods[] = {
     {"special.i1e", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.expi", "x", NULL, 0, 'm', 1, 0, 0},
     {"special.exp1", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.xlogy", "x", p362, 1, 'm', 1, 0, 0},
-    {"special.xlog1py", "x", p363, 1, 'm', 1, 0, 0},
+    {"special.xlogy", "x", p363, 1, 'm', 1, 0, 0},
+    {"special.xlog1py", "x", p364, 1, 'm', 1, 0, 0},
     {"special.entr", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.rel_entr", "x", p365, 1, 'm', 1, 0, 0},
-    {"special.kl_div", "x", p366, 1, 'm', 1, 0, 0},
+    {"special.rel_entr", "x", p366, 1, 'm', 1, 0, 0},
+    {"special.kl_div", "x", p367, 1, 'm', 1, 0, 0},
     {"special.sinc", "x", NULL, 0, 'm', 1, 0, 0},
-    {"special.logsumexp", "x", p368, 2, 'm', 1, 0, 0},
-    {"special.softmax", "x", p369, 1, 'm', 1, 0, 0},
-    {"special.log_softmax", "x", p370, 1, 'm', 1, 0, 0},
-    {"linalg.cholesky", "x", p371, 1, 'm', 1, 0, 0},
-    {"linalg.cho_solve", "c", p372, 2, 'm', 1, 0, 0},
-    {"linalg.solve_triangular", "a", p373, 4, 'm', 1, 0, 0},
+    {"special.logsumexp", "x", p369, 2, 'm', 1, 0, 0},
+    {"special.softmax", "x", p370, 1, 'm', 1, 0, 0},
+    {"special.log_softmax", "x", p371, 1, 'm', 1, 0, 0},
+    {"linalg.cholesky", "x", p372, 1, 'm', 1, 0, 0},
+    {"linalg.cho_solve", "c", p373, 2, 'm', 1, 0, 0},
+    {"linalg.solve_triangular", "a", p374, 4, 'm', 1, 0, 0},
     {"linalg.det", "x", NULL, 0, 'm', 1, 0, 0},
     {"linalg.slogdet", "x", NULL, 0, 'm', 2, 0, 0},
     {"linalg.inv", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.pinv", "x", p377, 1, 'm', 1, 0, 0},
-    {"linalg.solve", "a", p378, 1, 'm', 1, 0, 0},
-    {"linalg.lstsq", "x", p379, 2, 'm', 4, 0, 0},
-    {"linalg.tensorsolve", "a", p380, 1, 'm', 1, 0, 0},
-    {"linalg.tensorinv", "a", p381, 1, 'm', 1, 0, 0},
-    {"linalg.qr", "x", p382, 1, 'm', 2, 0, 0},
-    {"linalg.svd", "x", p383, 1, 'm', 3, 0, 0},
+    {"linalg.pinv", "x", p378, 1, 'm', 1, 0, 0},
+    {"linalg.solve", "a", p379, 1, 'm', 1, 0, 0},
+    {"linalg.lstsq", "x", p380, 2, 'm', 4, 0, 0},
+    {"linalg.tensorsolve", "a", p381, 1, 'm', 1, 0, 0},
+    {"linalg.tensorinv", "a", p382, 1, 'm', 1, 0, 0},
+    {"linalg.qr", "x", p383, 1, 'm', 2, 0, 0},
+    {"linalg.svd", "x", p384, 1, 'm', 3, 0, 0},
     {"linalg.svdvals", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.eigh", "x", p385, 1, 'm', 2, 0, 0},
-    {"linalg.eigvalsh", "x", p386, 1, 'm', 1, 0, 0},
+    {"linalg.eigh", "x", p386, 1, 'm', 2, 0, 0},
+    {"linalg.eigvalsh", "x", p387, 1, 'm', 1, 0, 0},
     {"linalg.lu", "x", NULL, 0, 'm', 3, 0, 0},
     {"linalg.expm", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.matrix_power", "x", p389, 1, 'm', 1, 0, 0},
-    {"linalg.matrix_rank", "x", p390, 1, 'm', 1, 0, 0},
-    {"linalg.matrix_norm", "x", p391, 2, 'm', 1, 0, 0},
-    {"linalg.vector_norm", "x", p392, 3, 'm', 1, 0, 0},
-    {"linalg.cond", "x", p393, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_power", "x", p390, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_rank", "x", p391, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_norm", "x", p392, 2, 'm', 1, 0, 0},
+    {"linalg.vector_norm", "x", p393, 3, 'm', 1, 0, 0},
+    {"linalg.cond", "x", p394, 1, 'm', 1, 0, 0},
     {"linalg.multi_dot", "xs", NULL, 0, 'j', 1, 0, 0},
-    {"fft.fft", "x", p395, 4, 'm', 2, 0, 0},
-    {"fft.ifft", "x", p396, 4, 'm', 2, 0, 0},
-    {"fft.rfft", "x", p397, 3, 'm', 2, 0, 0},
-    {"fft.irfft", "x", p398, 4, 'm', 1, 0, 0},
-    {"fft.hfft", "x", p399, 4, 'm', 1, 0, 0},
-    {"fft.ihfft", "x", p400, 3, 'm', 2, 0, 0},
-    {"fft.fft2", "x", p401, 4, 'm', 2, 0, 0},
-    {"fft.ifft2", "x", p402, 4, 'm', 2, 0, 0},
-    {"fft.rfft2", "x", p403, 3, 'm', 2, 0, 0},
-    {"fft.irfft2", "x", p404, 4, 'm', 1, 0, 0},
-    {"fft.fftn", "x", p405, 4, 'm', 2, 0, 0},
-    {"fft.ifftn", "x", p406, 4, 'm', 2, 0, 0},
-    {"fft.rfftn", "x", p407, 3, 'm', 2, 0, 0},
-    {"fft.irfftn", "x", p408, 4, 'm', 1, 0, 0},
-    {"fft.fftshift", "x", p409, 1, 'm', 1, 0, 0},
-    {"fft.ifftshift", "x", p410, 1, 'm', 1, 0, 0},
-    {"fft.fftfreq", "", p411, 2, 0, 1, 0, 0},
-    {"fft.rfftfreq", "", p412, 2, 0, 1, 0, 0},
+    {"fft.fft", "x", p396, 3, 'm', 1, 0, 0},
+    {"fft.ifft", "x", p397, 3, 'm', 1, 0, 0},
+    {"fft.rfft", "x", p398, 3, 'm', 1, 0, 0},
+    {"fft.irfft", "x", p399, 3, 'm', 1, 0, 0},
+    {"fft.hfft", "x", p400, 3, 'm', 1, 0, 0},
+    {"fft.ihfft", "x", p401, 3, 'm', 1, 0, 0},
+    {"fft.fft2", "x", p402, 3, 'm', 1, 0, 0},
+    {"fft.ifft2", "x", p403, 3, 'm', 1, 0, 0},
+    {"fft.rfft2", "x", p404, 3, 'm', 1, 0, 0},
+    {"fft.irfft2", "x", p405, 3, 'm', 1, 0, 0},
+    {"fft.fftn", "x", p406, 3, 'm', 1, 0, 0},
+    {"fft.ifftn", "x", p407, 3, 'm', 1, 0, 0},
+    {"fft.rfftn", "x", p408, 3, 'm', 1, 0, 0},
+    {"fft.irfftn", "x", p409, 3, 'm', 1, 0, 0},
+    {"fft.fftshift", "x", p410, 1, 'm', 1, 0, 0},
+    {"fft.ifftshift", "x", p411, 1, 'm', 1, 0, 0},
+    {"fft.fftfreq", "", p412, 3, 0, 1, 0, 0},
+    {"fft.rfftfreq", "", p413, 3, 0, 1, 0, 0},
     {"numpy.real", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.imag", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.conj", "x", NULL, 0, 'm', 1, 0, 0},
@@ -962,35 +964,35 @@ static const Method methods[] = {
     {"numpy.tanh", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.reciprocal", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_invert", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.add", "x", p447, 1, 'm', 1, 0, 0},
-    {"numpy.subtract", "x", p448, 1, 'm', 1, 0, 0},
-    {"numpy.multiply", "x", p449, 1, 'm', 1, 0, 0},
-    {"numpy.divide", "x", p450, 1, 'm', 1, 0, 0},
-    {"numpy.pow", "x", p451, 1, 'm', 1, 0, 0},
-    {"numpy.maximum", "x", p452, 1, 'm', 1, 0, 0},
-    {"numpy.minimum", "x", p453, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_and", "x", p454, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_or", "x", p455, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_xor", "x", p456, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_left_shift", "x", p457, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_right_shift", "x", p458, 1, 'm', 1, 0, 0},
-    {"numpy.less", "x", p459, 1, 'm', 1, 0, 0},
-    {"numpy.less_equal", "x", p460, 1, 'm', 1, 0, 0},
-    {"numpy.greater", "x", p461, 1, 'm', 1, 0, 0},
-    {"numpy.greater_equal", "x", p462, 1, 'm', 1, 0, 0},
-    {"numpy.equal", "x", p463, 1, 'm', 1, 0, 0},
-    {"numpy.not_equal", "x", p464, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp", "x", p465, 1, 'm', 1, 0, 0},
-    {"numpy.copysign", "x", p466, 1, 'm', 1, 0, 0},
-    {"numpy.atan2", "x", p467, 1, 'm', 1, 0, 0},
-    {"numpy.hypot", "x", p468, 1, 'm', 1, 0, 0},
-    {"numpy.floor_divide", "x", p469, 1, 'm', 1, 0, 0},
-    {"numpy.remainder", "x", p470, 1, 'm', 1, 0, 0},
-    {"numpy.fmod", "x", p471, 1, 'm', 1, 0, 0},
+    {"numpy.add", "x", p448, 1, 'm', 1, 0, 0},
+    {"numpy.subtract", "x", p449, 1, 'm', 1, 0, 0},
+    {"numpy.multiply", "x", p450, 1, 'm', 1, 0, 0},
+    {"numpy.divide", "x", p451, 1, 'm', 1, 0, 0},
+    {"numpy.pow", "x", p452, 1, 'm', 1, 0, 0},
+    {"numpy.maximum", "x", p453, 1, 'm', 1, 0, 0},
+    {"numpy.minimum", "x", p454, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_and", "x", p455, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_or", "x", p456, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_xor", "x", p457, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_left_shift", "x", p458, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_right_shift", "x", p459, 1, 'm', 1, 0, 0},
+    {"numpy.less", "x", p460, 1, 'm', 1, 0, 0},
+    {"numpy.less_equal", "x", p461, 1, 'm', 1, 0, 0},
+    {"numpy.greater", "x", p462, 1, 'm', 1, 0, 0},
+    {"numpy.greater_equal", "x", p463, 1, 'm', 1, 0, 0},
+    {"numpy.equal", "x", p464, 1, 'm', 1, 0, 0},
+    {"numpy.not_equal", "x", p465, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp", "x", p466, 1, 'm', 1, 0, 0},
+    {"numpy.copysign", "x", p467, 1, 'm', 1, 0, 0},
+    {"numpy.atan2", "x", p468, 1, 'm', 1, 0, 0},
+    {"numpy.hypot", "x", p469, 1, 'm', 1, 0, 0},
+    {"numpy.floor_divide", "x", p470, 1, 'm', 1, 0, 0},
+    {"numpy.remainder", "x", p471, 1, 'm', 1, 0, 0},
+    {"numpy.fmod", "x", p472, 1, 'm', 1, 0, 0},
     {"numpy.ceil", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.round", "x", p475, 1, 'm', 1, 0, 0},
+    {"numpy.round", "x", p476, 1, 'm', 1, 0, 0},
     {"numpy.positive", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.signbit", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.cbrt", "x", NULL, 0, 'm', 1, 0, 0},
@@ -1001,189 +1003,189 @@ static const Method methods[] = {
     {"numpy.isposinf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isneginf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_count", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.nan_to_num", "x", p486, 3, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", "x", p487, 3, 'm', 1, 0, 0},
     {"numpy.modf", "x", NULL, 0, 'm', 2, 0, 0},
     {"numpy.frexp", "x", NULL, 0, 'm', 2, 0, 0},
-    {"numpy.ldexp", "x", p489, 1, 'm', 1, 0, 0},
-    {"numpy.logical_and", "x", p490, 1, 'm', 1, 0, 0},
-    {"numpy.logical_or", "x", p491, 1, 'm', 1, 0, 0},
-    {"numpy.logical_xor", "x", p492, 1, 'm', 1, 0, 0},
-    {"numpy.nextafter", "x", p493, 1, 'm', 1, 0, 0},
-    {"numpy.gcd", "x", p494, 1, 'm', 1, 0, 0},
-    {"numpy.lcm", "x", p495, 1, 'm', 1, 0, 0},
-    {"numpy.fmax", "x", p496, 1, 'm', 1, 0, 0},
-    {"numpy.fmin", "x", p497, 1, 'm', 1, 0, 0},
-    {"numpy.heaviside", "x", p498, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp2", "x", p499, 1, 'm', 1, 0, 0},
-    {"numpy.float_power", "x", p500, 1, 'm', 1, 0, 0},
-    {"numpy.divmod", "x", p501, 1, 'm', 2, 0, 0},
-    {"numpy.isclose", "x", p502, 4, 'm', 1, 0, 0},
-    {"numpy.array_equal", "x", p503, 2, 'm', 1, 0, 0},
-    {"numpy.clip", "x", p504, 2, 'm', 1, 0, 0},
-    {"numpy.sum", "x", p505, 3, 'm', 1, 0, 0},
-    {"numpy.prod", "x", p506, 3, 'm', 1, 0, 0},
-    {"numpy.max", "x", p507, 2, 'm', 1, 0, 0},
-    {"numpy.min", "x", p508, 2, 'm', 1, 0, 0},
-    {"numpy.mean", "x", p509, 2, 'm', 1, 0, 0},
-    {"numpy.any", "x", p510, 2, 'm', 1, 0, 0},
-    {"numpy.all", "x", p511, 2, 'm', 1, 0, 0},
-    {"numpy.var", "x", p512, 3, 'm', 1, 0, 0},
-    {"numpy.std", "x", p513, 3, 'm', 1, 0, 0},
-    {"numpy.argmax", "x", p514, 2, 'm', 1, 1, 0},
-    {"numpy.argmin", "x", p515, 2, 'm', 1, 1, 0},
-    {"numpy.ptp", "x", p516, 2, 'm', 1, 0, 0},
-    {"numpy.count_nonzero", "x", p517, 2, 'm', 1, 0, 0},
-    {"numpy.quantile", "x", p518, 4, 'm', 1, 0, 0},
-    {"numpy.percentile", "x", p519, 4, 'm', 1, 0, 0},
-    {"numpy.nanquantile", "x", p520, 4, 'm', 1, 0, 0},
-    {"numpy.nanpercentile", "x", p521, 4, 'm', 1, 0, 0},
-    {"numpy.median", "x", p522, 2, 'm', 1, 0, 0},
-    {"numpy.nanmedian", "x", p523, 2, 'm', 1, 0, 0},
-    {"numpy.nansum", "x", p524, 2, 'm', 1, 0, 0},
-    {"numpy.nanprod", "x", p525, 2, 'm', 1, 0, 0},
-    {"numpy.nanmax", "x", p526, 2, 'm', 1, 0, 0},
-    {"numpy.nanmin", "x", p527, 2, 'm', 1, 0, 0},
-    {"numpy.nanmean", "x", p528, 2, 'm', 1, 0, 0},
-    {"numpy.nanvar", "x", p529, 3, 'm', 1, 0, 0},
-    {"numpy.nanstd", "x", p530, 3, 'm', 1, 0, 0},
-    {"numpy.nanargmax", "x", p531, 2, 'm', 1, 1, 0},
-    {"numpy.nanargmin", "x", p532, 2, 'm', 1, 1, 0},
-    {"numpy.average", "x", p533, 3, 'm', 2, 0, 0},
-    {"numpy.cumulative_sum", "x", p534, 3, 'm', 1, 0, 0},
-    {"numpy.cumulative_prod", "x", p535, 3, 'm', 1, 0, 0},
-    {"numpy.nancumsum", "x", p536, 3, 'm', 1, 0, 0},
-    {"numpy.nancumprod", "x", p537, 3, 'm', 1, 0, 0},
-    {"numpy.cov", "m", p538, 6, 'm', 1, 0, 0},
-    {"numpy.corrcoef", "x", p539, 2, 'm', 1, 0, 0},
-    {"numpy.diff", "x", p540, 4, 'm', 1, 0, 0},
-    {"numpy.ediff1d", "x", p541, 2, 'm', 1, 0, 0},
-    {"numpy.gradient", "f", p542, 3, 'm', 0, 0, 0},
-    {"numpy.trapezoid", "y", p543, 2, 'm', 1, 0, 0},
-    {"numpy.unwrap", "p", p544, 3, 'm', 1, 0, 0},
-    {"numpy.interp", "x", p545, 4, 'm', 1, 0, 0},
-    {"numpy.sort", "x", p546, 3, 'm', 1, 0, 0},
-    {"numpy.argsort", "x", p547, 3, 'm', 1, 1, 0},
-    {"numpy.lexsort", "keys", p548, 1, 'j', 1, 1, 0},
-    {"numpy.partition", "x", p549, 2, 'm', 1, 0, 0},
-    {"numpy.argpartition", "x", p550, 2, 'm', 1, 1, 0},
-    {"numpy.searchsorted", "x", p551, 3, 'm', 1, 0, 0},
-    {"numpy.digitize", "x", p552, 2, 'm', 1, 0, 0},
-    {"numpy.bincount", "x", p553, 3, 'm', 1, 0, 0},
-    {"numpy.histogram", "x", p554, 4, 'm', 2, 0, 0},
-    {"numpy.unique_all", "x", p555, 2, 'm', 4, 6, 0},
-    {"numpy.unique_values", "x", p556, 2, 'm', 1, 0, 0},
-    {"numpy.union1d", "x", p557, 3, 'm', 1, 0, 0},
-    {"numpy.intersect1d", "x", p558, 3, 'm', 1, 0, 0},
-    {"numpy.setdiff1d", "x", p559, 3, 'm', 1, 0, 0},
-    {"numpy.setxor1d", "x", p560, 3, 'm', 1, 0, 0},
-    {"numpy.isin", "x", p561, 2, 'm', 1, 0, 0},
-    {"numpy.nonzero", "x", p562, 2, 'm', 0, 1073741823, 0},
-    {"numpy.argwhere", "x", p563, 2, 'm', 1, 1, 0},
-    {"numpy.flatnonzero", "x", p564, 2, 'm', 1, 1, 0},
-    {"numpy.extract", "condition", p565, 3, 'm', 1, 0, 0},
-    {"numpy.take", "x", p566, 2, 'm', 1, 0, 0},
-    {"numpy.take_along_axis", "x", p567, 2, 'm', 1, 0, 0},
-    {"numpy.put_along_axis", "x", p568, 3, 'm', 1, 0, 0},
-    {"numpy.put", "x", p569, 2, 'm', 1, 0, 0},
-    {"numpy.delete", "x", p570, 2, 'm', 1, 0, 0},
-    {"numpy.insert", "x", p571, 3, 'm', 1, 0, 0},
-    {"numpy.permute_dims", "x", p572, 1, 'm', 1, 0, 0},
-    {"numpy.moveaxis", "x", p573, 2, 'm', 1, 0, 0},
-    {"numpy.swapaxes", "x", p574, 2, 'm', 1, 0, 0},
+    {"numpy.ldexp", "x", p490, 1, 'm', 1, 0, 0},
+    {"numpy.logical_and", "x", p491, 1, 'm', 1, 0, 0},
+    {"numpy.logical_or", "x", p492, 1, 'm', 1, 0, 0},
+    {"numpy.logical_xor", "x", p493, 1, 'm', 1, 0, 0},
+    {"numpy.nextafter", "x", p494, 1, 'm', 1, 0, 0},
+    {"numpy.gcd", "x", p495, 1, 'm', 1, 0, 0},
+    {"numpy.lcm", "x", p496, 1, 'm', 1, 0, 0},
+    {"numpy.fmax", "x", p497, 1, 'm', 1, 0, 0},
+    {"numpy.fmin", "x", p498, 1, 'm', 1, 0, 0},
+    {"numpy.heaviside", "x", p499, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp2", "x", p500, 1, 'm', 1, 0, 0},
+    {"numpy.float_power", "x", p501, 1, 'm', 1, 0, 0},
+    {"numpy.divmod", "x", p502, 1, 'm', 2, 0, 0},
+    {"numpy.isclose", "x", p503, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", "x", p504, 2, 'm', 1, 0, 0},
+    {"numpy.clip", "x", p505, 2, 'm', 1, 0, 0},
+    {"numpy.sum", "x", p506, 3, 'm', 1, 0, 0},
+    {"numpy.prod", "x", p507, 3, 'm', 1, 0, 0},
+    {"numpy.max", "x", p508, 2, 'm', 1, 0, 0},
+    {"numpy.min", "x", p509, 2, 'm', 1, 0, 0},
+    {"numpy.mean", "x", p510, 2, 'm', 1, 0, 0},
+    {"numpy.any", "x", p511, 2, 'm', 1, 0, 0},
+    {"numpy.all", "x", p512, 2, 'm', 1, 0, 0},
+    {"numpy.var", "x", p513, 3, 'm', 1, 0, 0},
+    {"numpy.std", "x", p514, 3, 'm', 1, 0, 0},
+    {"numpy.argmax", "x", p515, 2, 'm', 1, 1, 0},
+    {"numpy.argmin", "x", p516, 2, 'm', 1, 1, 0},
+    {"numpy.ptp", "x", p517, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", "x", p518, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", "x", p519, 4, 'm', 1, 0, 0},
+    {"numpy.percentile", "x", p520, 4, 'm', 1, 0, 0},
+    {"numpy.nanquantile", "x", p521, 4, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", "x", p522, 4, 'm', 1, 0, 0},
+    {"numpy.median", "x", p523, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", "x", p524, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", "x", p525, 2, 'm', 1, 0, 0},
+    {"numpy.nanprod", "x", p526, 2, 'm', 1, 0, 0},
+    {"numpy.nanmax", "x", p527, 2, 'm', 1, 0, 0},
+    {"numpy.nanmin", "x", p528, 2, 'm', 1, 0, 0},
+    {"numpy.nanmean", "x", p529, 2, 'm', 1, 0, 0},
+    {"numpy.nanvar", "x", p530, 3, 'm', 1, 0, 0},
+    {"numpy.nanstd", "x", p531, 3, 'm', 1, 0, 0},
+    {"numpy.nanargmax", "x", p532, 2, 'm', 1, 1, 0},
+    {"numpy.nanargmin", "x", p533, 2, 'm', 1, 1, 0},
+    {"numpy.average", "x", p534, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", "x", p535, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", "x", p536, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", "x", p537, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", "x", p538, 3, 'm', 1, 0, 0},
+    {"numpy.cov", "m", p539, 6, 'm', 1, 0, 0},
+    {"numpy.corrcoef", "x", p540, 2, 'm', 1, 0, 0},
+    {"numpy.diff", "x", p541, 4, 'm', 1, 0, 0},
+    {"numpy.ediff1d", "x", p542, 2, 'm', 1, 0, 0},
+    {"numpy.gradient", "f", p543, 3, 'm', 0, 0, 0},
+    {"numpy.trapezoid", "y", p544, 2, 'm', 1, 0, 0},
+    {"numpy.unwrap", "p", p545, 3, 'm', 1, 0, 0},
+    {"numpy.interp", "x", p546, 4, 'm', 1, 0, 0},
+    {"numpy.sort", "x", p547, 3, 'm', 1, 0, 0},
+    {"numpy.argsort", "x", p548, 3, 'm', 1, 1, 0},
+    {"numpy.lexsort", "keys", p549, 1, 'j', 1, 1, 0},
+    {"numpy.partition", "x", p550, 2, 'm', 1, 0, 0},
+    {"numpy.argpartition", "x", p551, 2, 'm', 1, 1, 0},
+    {"numpy.searchsorted", "x", p552, 3, 'm', 1, 0, 0},
+    {"numpy.digitize", "x", p553, 2, 'm', 1, 0, 0},
+    {"numpy.bincount", "x", p554, 3, 'm', 1, 0, 0},
+    {"numpy.histogram", "x", p555, 4, 'm', 2, 0, 0},
+    {"numpy.unique_all", "x", p556, 2, 'm', 4, 6, 0},
+    {"numpy.unique_values", "x", p557, 2, 'm', 1, 0, 0},
+    {"numpy.union1d", "x", p558, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", "x", p559, 3, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", "x", p560, 3, 'm', 1, 0, 0},
+    {"numpy.setxor1d", "x", p561, 3, 'm', 1, 0, 0},
+    {"numpy.isin", "x", p562, 2, 'm', 1, 0, 0},
+    {"numpy.nonzero", "x", p563, 2, 'm', 0, 1073741823, 0},
+    {"numpy.argwhere", "x", p564, 2, 'm', 1, 1, 0},
+    {"numpy.flatnonzero", "x", p565, 2, 'm', 1, 1, 0},
+    {"numpy.extract", "condition", p566, 3, 'm', 1, 0, 0},
+    {"numpy.take", "x", p567, 2, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", "x", p568, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", "x", p569, 3, 'm', 1, 0, 0},
+    {"numpy.put", "x", p570, 2, 'm', 1, 0, 0},
+    {"numpy.delete", "x", p571, 2, 'm', 1, 0, 0},
+    {"numpy.insert", "x", p572, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", "x", p573, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", "x", p574, 2, 'm', 1, 0, 0},
+    {"numpy.swapaxes", "x", p575, 2, 'm', 1, 0, 0},
     {"numpy.matrix_transpose", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.flip", "x", p576, 1, 'm', 1, 0, 0},
-    {"numpy.rot90", "x", p577, 2, 'm', 1, 0, 0},
-    {"numpy.roll", "x", p578, 2, 'm', 1, 0, 0},
-    {"numpy.squeeze", "x", p579, 1, 'm', 1, 0, 0},
-    {"numpy.expand_dims", "x", p580, 1, 'm', 1, 0, 1},
-    {"numpy.broadcast_to", "x", p581, 1, 'm', 1, 0, 0},
+    {"numpy.flip", "x", p577, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", "x", p578, 2, 'm', 1, 0, 0},
+    {"numpy.roll", "x", p579, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", "x", p580, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", "x", p581, 1, 'm', 1, 0, 1},
+    {"numpy.broadcast_to", "x", p582, 1, 'm', 1, 0, 0},
     {"numpy.ravel", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.tile", "x", p583, 1, 'm', 1, 0, 0},
-    {"numpy.repeat", "x", p584, 2, 'm', 1, 0, 0},
-    {"numpy.concat", "arrays", p585, 1, 'j', 1, 0, 0},
-    {"numpy.stack", "arrays", p586, 1, 'j', 1, 0, 1},
-    {"numpy.unstack", "x", p587, 1, 'm', 0, 0, 0},
-    {"numpy.tril", "x", p588, 1, 'm', 1, 0, 0},
-    {"numpy.triu", "x", p589, 1, 'm', 1, 0, 0},
-    {"numpy.diagonal", "x", p590, 3, 'm', 1, 0, 0},
-    {"numpy.trace", "x", p591, 4, 'm', 1, 0, 0},
-    {"numpy.diag", "x", p592, 1, 'm', 1, 0, 0},
-    {"numpy.diagflat", "x", p593, 1, 'm', 1, 0, 0},
-    {"numpy.packbits", "x", p594, 2, 'm', 1, 0, 0},
-    {"numpy.unpackbits", "x", p595, 3, 'm', 1, 0, 0},
-    {"numpy.matmul", "x", p596, 1, 'm', 1, 0, 0},
-    {"numpy.tensordot", "x", p597, 3, 'm', 1, 0, 0},
-    {"numpy.vecdot", "x", p598, 2, 'm', 1, 0, 0},
-    {"numpy.matvec", "x", p599, 1, 'm', 1, 0, 0},
-    {"numpy.vecmat", "x", p600, 1, 'm', 1, 0, 0},
-    {"numpy.outer", "x", p601, 1, 'm', 1, 0, 0},
-    {"numpy.kron", "x", p602, 1, 'm', 1, 0, 0},
-    {"numpy.cross", "x", p603, 2, 'm', 1, 0, 0},
-    {"numpy.convolve", "x", p604, 2, 'm', 1, 0, 0},
-    {"numpy.correlate", "x", p605, 2, 'm', 1, 0, 0},
-    {"numpy.polyval", "p", p606, 1, 'm', 1, 0, 0},
-    {"numpy.polyfit", "x", p607, 3, 'm', 1, 0, 0},
-    {"numpy.polyadd", "p", p608, 1, 'm', 1, 0, 0},
-    {"numpy.polysub", "p", p609, 1, 'm', 1, 0, 0},
-    {"numpy.polymul", "p", p610, 1, 'm', 1, 0, 0},
-    {"numpy.polyder", "p", p611, 1, 'm', 1, 0, 0},
-    {"numpy.polyint", "p", p612, 2, 'm', 1, 0, 0},
-    {"numpy.vander", "x", p613, 2, 'm', 1, 0, 0},
-    {"numpy.bartlett", "", p614, 1, 0, 1, 0, 0},
-    {"numpy.blackman", "", p615, 1, 0, 1, 0, 0},
-    {"numpy.hamming", "", p616, 1, 0, 1, 0, 0},
-    {"numpy.hanning", "", p617, 1, 0, 1, 0, 0},
-    {"numpy.kaiser", "", p618, 2, 0, 1, 0, 0},
-    {"Linear", "x", p619, 3, 0, 0, 0, 0},
-    {"Linear.forward", "x", p620, 2, 'm', 1, 0, 0},
-    {"LayerNorm", "x", p621, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", "x", p622, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", "x", p623, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", "x", p624, 4, 'm', 1, 0, 0},
-    {"RMSNorm", "x", p625, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", "x", p626, 2, 'm', 1, 0, 0},
-    {"GroupNorm", "x", p627, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", "x", p628, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", "x", p629, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", "x", p630, 4, 'm', 1, 0, 0},
-    {"BatchNorm", "x", p631, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", "x", p632, 7, 'm', 1, 0, 0},
-    {"Embedding", "x", p633, 2, 0, 0, 0, 0},
-    {"Embedding.forward", "x", p634, 1, 'm', 1, 0, 0},
-    {"Dropout", "x", p635, 1, 0, 0, 0, 0},
-    {"Conv2d", "x", p636, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", "x", p637, 6, 'm', 1, 0, 0},
-    {"Conv1d", "x", p638, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", "x", p639, 6, 'm', 1, 0, 0},
-    {"Conv3d", "x", p640, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", "x", p641, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", "x", p642, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", "x", p643, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", "x", p644, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", "x", p645, 7, 'm', 1, 0, 0},
-    {"LSTMCell", "x", p646, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", "x", p647, 5, 'm', 2, 0, 0},
-    {"GRUCell", "x", p648, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", "x", p649, 5, 'm', 1, 0, 0},
-    {"LSTM", "x", p650, 7, 0, 0, 0, 0},
-    {"LSTM.forward", "x", p651, 7, 'm', 3, 0, 0},
-    {"GRU", "x", p652, 7, 0, 0, 0, 0},
-    {"GRU.forward", "x", p653, 7, 'm', 2, 0, 0},
-    {"LARS", "x", p654, 9, 'j', 0, 0, 0},
-    {"SGD", "x", p655, 5, 'j', 0, 0, 0},
-    {"Muon", "x", p656, 6, 'j', 0, 0, 0},
-    {"LAMB", "x", p657, 6, 'j', 0, 0, 0},
-    {"Adam", "x", p658, 5, 'j', 0, 0, 0},
-    {"AdamW", "x", p659, 5, 'j', 0, 0, 0},
-    {"StepLR", "x", p660, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", "x", p661, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", "x", p662, 2, 'm', 1, 0, 0},
-    {"ConstantLR", "x", p663, 3, 'm', 1, 0, 0},
-    {"LinearLR", "x", p664, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", "x", p665, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", "x", p666, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", "x", p667, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", "x", p668, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", "x", p669, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", "x", p670, 12, 'm', 4, 0, 0},
+    {"numpy.tile", "x", p584, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", "x", p585, 2, 'm', 1, 0, 0},
+    {"numpy.concat", "arrays", p586, 1, 'j', 1, 0, 0},
+    {"numpy.stack", "arrays", p587, 1, 'j', 1, 0, 1},
+    {"numpy.unstack", "x", p588, 1, 'm', 0, 0, 0},
+    {"numpy.tril", "x", p589, 1, 'm', 1, 0, 0},
+    {"numpy.triu", "x", p590, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", "x", p591, 3, 'm', 1, 0, 0},
+    {"numpy.trace", "x", p592, 4, 'm', 1, 0, 0},
+    {"numpy.diag", "x", p593, 1, 'm', 1, 0, 0},
+    {"numpy.diagflat", "x", p594, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", "x", p595, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", "x", p596, 3, 'm', 1, 0, 0},
+    {"numpy.matmul", "x", p597, 1, 'm', 1, 0, 0},
+    {"numpy.tensordot", "x", p598, 3, 'm', 1, 0, 0},
+    {"numpy.vecdot", "x", p599, 2, 'm', 1, 0, 0},
+    {"numpy.matvec", "x", p600, 1, 'm', 1, 0, 0},
+    {"numpy.vecmat", "x", p601, 1, 'm', 1, 0, 0},
+    {"numpy.outer", "x", p602, 1, 'm', 1, 0, 0},
+    {"numpy.kron", "x", p603, 1, 'm', 1, 0, 0},
+    {"numpy.cross", "x", p604, 2, 'm', 1, 0, 0},
+    {"numpy.convolve", "x", p605, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", "x", p606, 2, 'm', 1, 0, 0},
+    {"numpy.polyval", "p", p607, 1, 'm', 1, 0, 0},
+    {"numpy.polyfit", "x", p608, 3, 'm', 1, 0, 0},
+    {"numpy.polyadd", "p", p609, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", "p", p610, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", "p", p611, 1, 'm', 1, 0, 0},
+    {"numpy.polyder", "p", p612, 1, 'm', 1, 0, 0},
+    {"numpy.polyint", "p", p613, 2, 'm', 1, 0, 0},
+    {"numpy.vander", "x", p614, 2, 'm', 1, 0, 0},
+    {"numpy.bartlett", "", p615, 1, 0, 1, 0, 0},
+    {"numpy.blackman", "", p616, 1, 0, 1, 0, 0},
+    {"numpy.hamming", "", p617, 1, 0, 1, 0, 0},
+    {"numpy.hanning", "", p618, 1, 0, 1, 0, 0},
+    {"numpy.kaiser", "", p619, 2, 0, 1, 0, 0},
+    {"Linear", "x", p620, 3, 0, 0, 0, 0},
+    {"Linear.forward", "x", p621, 2, 'm', 1, 0, 0},
+    {"LayerNorm", "x", p622, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", "x", p623, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", "x", p624, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", "x", p625, 4, 'm', 1, 0, 0},
+    {"RMSNorm", "x", p626, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", "x", p627, 2, 'm', 1, 0, 0},
+    {"GroupNorm", "x", p628, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", "x", p629, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", "x", p630, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", "x", p631, 4, 'm', 1, 0, 0},
+    {"BatchNorm", "x", p632, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", "x", p633, 7, 'm', 1, 0, 0},
+    {"Embedding", "x", p634, 2, 0, 0, 0, 0},
+    {"Embedding.forward", "x", p635, 1, 'm', 1, 0, 0},
+    {"Dropout", "x", p636, 1, 0, 0, 0, 0},
+    {"Conv2d", "x", p637, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", "x", p638, 6, 'm', 1, 0, 0},
+    {"Conv1d", "x", p639, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", "x", p640, 6, 'm', 1, 0, 0},
+    {"Conv3d", "x", p641, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", "x", p642, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", "x", p643, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", "x", p644, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", "x", p645, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", "x", p646, 7, 'm', 1, 0, 0},
+    {"LSTMCell", "x", p647, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", "x", p648, 5, 'm', 2, 0, 0},
+    {"GRUCell", "x", p649, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", "x", p650, 5, 'm', 1, 0, 0},
+    {"LSTM", "x", p651, 7, 0, 0, 0, 0},
+    {"LSTM.forward", "x", p652, 7, 'm', 3, 0, 0},
+    {"GRU", "x", p653, 7, 0, 0, 0, 0},
+    {"GRU.forward", "x", p654, 7, 'm', 2, 0, 0},
+    {"LARS", "x", p655, 9, 'j', 0, 0, 0},
+    {"SGD", "x", p656, 5, 'j', 0, 0, 0},
+    {"Muon", "x", p657, 6, 'j', 0, 0, 0},
+    {"LAMB", "x", p658, 6, 'j', 0, 0, 0},
+    {"Adam", "x", p659, 5, 'j', 0, 0, 0},
+    {"AdamW", "x", p660, 5, 'j', 0, 0, 0},
+    {"StepLR", "x", p661, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", "x", p662, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", "x", p663, 2, 'm', 1, 0, 0},
+    {"ConstantLR", "x", p664, 3, 'm', 1, 0, 0},
+    {"LinearLR", "x", p665, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", "x", p666, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", "x", p667, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", "x", p668, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", "x", p669, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", "x", p670, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", "x", p671, 12, 'm', 4, 0, 0},
 };

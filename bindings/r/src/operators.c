@@ -6,16 +6,19 @@
 
 int is_number(SEXP x) {
   SEXPTYPE type = TYPEOF(x);
-  return (type == REALSXP || type == INTSXP || type == LGLSXP) && !is_tensor(x) && Rf_xlength(x) == 1 &&
+  return (type == REALSXP || type == INTSXP || type == LGLSXP || type == CPLXSXP) && !is_tensor(x) && Rf_xlength(x) == 1 &&
          (ATTRIB(x) == R_NilValue || (is_plain(x) && Rf_getAttrib(x, R_DimSymbol) == R_NilValue));
 }
 
-/* A number as an argument. */
-PolyCallArg number_arg(SEXP x) {
+int number_args(SEXP x, PolyCallArg *out) {
   switch (TYPEOF(x)) {
-    case LGLSXP: return LOGICAL(x)[0] == NA_LOGICAL ? POLY_PASS_F(NA_REAL) : POLY_PASS_B(LOGICAL(x)[0]);
-    case INTSXP: return INTEGER(x)[0] == NA_INTEGER ? POLY_PASS_F(NA_REAL) : POLY_PASS_I(INTEGER(x)[0]);
-    default: return is_integer64(x) ? POLY_PASS_I(whole_at("Tensor", "value", x, 0)) : POLY_PASS_F(REAL(x)[0]);
+    case LGLSXP: *out = LOGICAL(x)[0] == NA_LOGICAL ? POLY_PASS_F(NA_REAL) : POLY_PASS_B(LOGICAL(x)[0]); return 1;
+    case INTSXP: *out = INTEGER(x)[0] == NA_INTEGER ? POLY_PASS_F(NA_REAL) : POLY_PASS_I(INTEGER(x)[0]); return 1;
+    case CPLXSXP:
+      *out = (PolyCallArg){.kind = POLY_CALL_COMPLEX};
+      memcpy(out + 1, COMPLEX(x), sizeof(Rcomplex));
+      return 2;
+    default: *out = is_integer64(x) ? POLY_PASS_I(whole_at("Tensor", "value", x, 0)) : POLY_PASS_F(REAL(x)[0]); return 1;
   }
 }
 
@@ -50,21 +53,22 @@ static int default_float(void) {
 /* An operation of a Tensor and a number. R's integers beside a double become doubles, which hold them all. */
 static PolyArray *with_number(int op, SEXP x, SEXP number, int reverse) {
   PolyArray *array = array_of(x);
-  PolyCallArg arg = number_arg(number);
-  if (arg.kind == POLY_CALL_FLOAT || op == POLY_DIV) {
+  PolyCallArg arg[2];
+  int is_complex = number_args(number, arg) == 2;
+  if (is_complex || arg->kind == POLY_CALL_FLOAT || op == POLY_DIV) {
     int dtype;
     P.poly_array_describe(array, NULL, 0, &dtype);
     int compares = op == POLY_EQ || op == POLY_NE || op == POLY_LT || op == POLY_LE || op == POLY_GT || op == POLY_GE;
     if (is_float(dtype)) {
-    } else if (compares && fabs(arg.as.f) <= INT32_MAX && arg.as.f == floor(arg.as.f)) {
-      arg = POLY_PASS_I((int64_t)arg.as.f);
+    } else if (compares && !is_complex && fabs(arg->as.f) <= INT32_MAX && arg->as.f == floor(arg->as.f)) {
+      *arg = POLY_PASS_I((int64_t)arg->as.f);
     } else {
       x = wrap(cast(array, default_float()));
       array = array_of(x);
     }
   }
   PROTECT(x);
-  PolyArray *out = P.poly_array_binary_number(op, array, &arg, reverse);
+  PolyArray *out = P.poly_array_binary_number(op, array, arg, reverse);
   UNPROTECT(1);
   return out;
 }
@@ -92,6 +96,7 @@ static SEXP combine(const char *name, int op, SEXP e1, SEXP e2) {
 /* "&" and "|" ask whether numbers are 0, as in R. */
 static SEXP truth(const char *name, SEXP x, SEXP beside) {
   if (is_number(x)) {
+    if (TYPEOF(x) == CPLXSXP) return Rf_coerceVector(x, LGLSXP);
     double v = Rf_asReal(x);
     return Rf_ScalarLogical(ISNAN(v) ? NA_LOGICAL : v != 0);
   }
@@ -150,11 +155,16 @@ SEXP operand(SEXP value, SEXP like, const char *what) {
   static int op;
   if (op == 0 && (op = P.poly_op("full") + 1) == 0) fail();
   int dtype = describe(array_of(like)).dtype;
-  PolyCallArg number = number_arg(value);
-  if (number.kind == POLY_CALL_FLOAT && !is_float(dtype)) dtype = POLY_DTYPE_FLOAT32;
-  PolyCallArg args[] = {{.kind = POLY_CALL_LIST}, number, POLY_PASS_DTYPE(dtype)};
+  PolyCallArg args[4] = {{.kind = POLY_CALL_LIST}};
+  int n = 1 + number_args(value, args + 1);
+  if (n == 3) {
+    if (dtype < POLY_DTYPE_COMPLEX64) dtype = dtype == POLY_DTYPE_FLOAT64 ? POLY_DTYPE_COMPLEX128 : POLY_DTYPE_COMPLEX64;
+  } else if (args[1].kind == POLY_CALL_FLOAT && !is_float(dtype)) {
+    dtype = POLY_DTYPE_FLOAT32;
+  }
+  args[n] = POLY_PASS_DTYPE(dtype);
   PolyArray *out = NULL;
-  if (P.poly_array_call(context(), op - 1, args, 3, &out, 1) < 0) fail_in("Tensor", P.poly_last_error());
+  if (P.poly_array_call(context(), op - 1, args, n + 1, &out, 1) < 0) fail_in("Tensor", P.poly_last_error());
   return wrap(out);
 }
 

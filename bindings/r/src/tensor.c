@@ -98,10 +98,14 @@ void before_run(void) {
   enough = 2 * used > LEAST ? 2 * used : LEAST;
 }
 
-static R_altrep_class_t logicals, integers, doubles;
+static R_altrep_class_t classes[4];
 
 int is_tensor(SEXP x) {
-  return Rf_isObject(x) && (R_altrep_inherits(x, doubles) || R_altrep_inherits(x, integers) || R_altrep_inherits(x, logicals));
+  if (!Rf_isObject(x)) return 0;
+  for (int i = 0; i < 4; i++) {
+    if (R_altrep_inherits(x, classes[i])) return 1;
+  }
+  return 0;
 }
 
 static PolyArray *array_at(SEXP x) {
@@ -131,7 +135,8 @@ Shape describe(PolyArray *array) {
 static SEXP vector_for(SEXP shared, int dtype) {
   int small = dtype == POLY_DTYPE_INT8 || dtype == POLY_DTYPE_UINT8 || dtype == POLY_DTYPE_INT16 ||
               dtype == POLY_DTYPE_UINT16 || dtype == POLY_DTYPE_INT32;
-  return R_new_altrep(dtype == POLY_DTYPE_BOOL ? logicals : small ? integers : doubles, shared, R_NilValue);
+  int kind = dtype >= POLY_DTYPE_COMPLEX64 ? 1 : small ? 2 : dtype == POLY_DTYPE_BOOL ? 3 : 0; /* most are numbers */
+  return R_new_altrep(classes[kind], shared, R_NilValue);
 }
 
 /* Functions of R that are written in C look at the attribute dim. */
@@ -224,17 +229,17 @@ static SEXP unstate_method(SEXP class, SEXP state) {
 }
 
 void make_classes(DllInfo *dll) {
-  logicals = R_make_altlogical_class("logicals", "polygrad", dll);
-  integers = R_make_altinteger_class("integers", "polygrad", dll);
-  doubles = R_make_altreal_class("doubles", "polygrad", dll);
-  R_altrep_class_t all[] = {logicals, integers, doubles};
-  for (int i = 0; i < 3; i++) {
-    R_set_altrep_Length_method(all[i], length_method);
-    R_set_altvec_Dataptr_method(all[i], data_method);
-    R_set_altvec_Dataptr_or_null_method(all[i], data_or_null_method);
-    R_set_altrep_Duplicate_method(all[i], copy_method);
-    R_set_altrep_Serialized_state_method(all[i], state_method);
-    R_set_altrep_Unserialize_method(all[i], unstate_method);
+  classes[0] = R_make_altreal_class("doubles", "polygrad", dll);
+  classes[1] = R_make_altcomplex_class("complexes", "polygrad", dll);
+  classes[2] = R_make_altinteger_class("integers", "polygrad", dll);
+  classes[3] = R_make_altlogical_class("logicals", "polygrad", dll);
+  for (int i = 0; i < 4; i++) {
+    R_set_altrep_Length_method(classes[i], length_method);
+    R_set_altvec_Dataptr_method(classes[i], data_method);
+    R_set_altvec_Dataptr_or_null_method(classes[i], data_or_null_method);
+    R_set_altrep_Duplicate_method(classes[i], copy_method);
+    R_set_altrep_Serialized_state_method(classes[i], state_method);
+    R_set_altrep_Unserialize_method(classes[i], unstate_method);
   }
   make_unsaved(dll);
 }
@@ -303,8 +308,9 @@ static int through_float(int dtype) {
          dtype == POLY_DTYPE_FP8E5M2;
 }
 
+/* Whether numbers of a type have fractions. */
 int is_float(int dtype) {
-  return through_float(dtype) || dtype == POLY_DTYPE_FLOAT32 || dtype == POLY_DTYPE_FLOAT64;
+  return through_float(dtype) || dtype == POLY_DTYPE_FLOAT32 || dtype == POLY_DTYPE_FLOAT64 || dtype >= POLY_DTYPE_COMPLEX64;
 }
 
 void read_values(PolyArray *array, void *out, int64_t bytes) {
@@ -341,14 +347,10 @@ SEXP r_is_tensor(SEXP x) { return Rf_ScalarLogical(is_tensor(x)); }
 static SEXP numbers(const Shape *s) {
   int large = 0;
   for (int i = 0; i < s->ndim; i++) large |= s->dims[i] > INT32_MAX;
-  SEXP out = Rf_allocVector(large ? REALSXP : INTSXP, s->ndim);
-  for (int i = 0; i < s->ndim; i++) {
-    if (large) {
-      REAL(out)[i] = (double)s->dims[i];
-    } else {
-      INTEGER(out)[i] = (int)s->dims[i];
-    }
-  }
+  SEXP out = PROTECT(Rf_allocVector(REALSXP, s->ndim));
+  for (int i = 0; i < s->ndim; i++) REAL(out)[i] = (double)s->dims[i];
+  if (!large) out = Rf_coerceVector(out, INTSXP);
+  UNPROTECT(1);
   return out;
 }
 
@@ -492,10 +494,15 @@ SEXP r_type_name(SEXP dtype) {
 /* value is a Tensor or a number. */
 SEXP r_assign(SEXP x, SEXP value) {
   PolyArray *array = array_of(x);
-  PolyCallArg arg = is_tensor(value) ? POLY_PASS_T(array_of(value)) : number_arg(value);
+  PolyCallArg arg[2] = {{.kind = POLY_CALL_NONE}};
+  if (is_tensor(value)) {
+    arg[0] = POLY_PASS_T(array_of(value));
+  } else {
+    number_args(value, arg);
+  }
   before_run();
   written();
-  finish(P.poly_array_assign(array, &arg));
+  finish(P.poly_array_assign(array, arg));
   return x;
 }
 

@@ -98,7 +98,10 @@ func (a *Args) SetAt(i int, value any) error {
 
 // beside are the tensors that are given so far.
 func (a *Args) beside() []*uop.UOp {
-	given := append(append([]*uop.UOp(nil), a.Xs...), a.X)
+	given := slices.Clone(a.Xs)
+	if a.X != nil {
+		given = append(given, a.X)
+	}
 	for _, v := range a.values {
 		if u, is := v.(*uop.UOp); is {
 			given = append(given, u)

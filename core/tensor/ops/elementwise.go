@@ -207,6 +207,9 @@ var functions = []Op{
 	unary("neg", "-x.", tensor.Neg),
 	unary("abs", "|x|.", tensor.Abs),
 	unary("sign", "-1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.", tensor.Sign),
+	method("complex", "imag tensor", "The complex tensor of the real parts x and the imaginary parts imag: complex128 if one is float64, else complex64.", func(a *Args) (*uop.UOp, error) {
+		return tensor.Complex(a.X, a.tensor("imag"))
+	}),
 	unary("real", "The real part; real numbers are their own.", tensor.Real),
 	unary("imag", "The imaginary part: zeros for real numbers.", tensor.Imag),
 	unary("conj", "The complex conjugate; real numbers are their own.", tensor.Conj),

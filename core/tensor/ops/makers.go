@@ -31,7 +31,10 @@ var makers = []Op{
 	filled("zeros", "Zeros.", uop.Int(0)),
 	filled("ones", "Ones.", uop.Int(1)),
 	filled("empty", "A tensor for later writes. Do not rely on its elements.", uop.Int(0)),
-	maker("full", "shape shape, fill_value number, dtype dtype?", "A tensor filled with fill_value; by default its type is bool, int32 or float32, as that of fill_value.", func(a *Args) (*uop.UOp, error) {
+	maker("full", "shape shape, fill_value operand, dtype dtype?", "A tensor filled with fill_value; by default its type is bool, int32, float32 or complex64, as that of fill_value.", func(a *Args) (*uop.UOp, error) {
+		if x := a.tensor("fill_value"); x != nil {
+			return tensor.Filled(a.shape("shape"), x, a.dtype("dtype"))
+		}
 		v, dt := a.number("fill_value"), a.dtype("dtype")
 		if dt == nil {
 			dt = typeOf(v)
@@ -48,7 +51,16 @@ var makers = []Op{
 		}
 		return u, err
 	}),
-	method("full_like", "fill_value number, dtype dtype?", "A tensor of the shape and type of x filled with fill_value.", func(a *Args) (*uop.UOp, error) { return a.like(a.number("fill_value")) }),
+	method("full_like", "fill_value operand, dtype dtype?", "A tensor of the shape and type of x filled with fill_value.", func(a *Args) (*uop.UOp, error) {
+		if x := a.tensor("fill_value"); x != nil {
+			dt := a.dtype("dtype")
+			if dt == nil {
+				dt = a.X.DType
+			}
+			return tensor.Filled(a.X.Shape(), x, dt)
+		}
+		return a.like(a.number("fill_value"))
+	}),
 	maker("arange", "start number?, stop number?, step number = 1, dtype dtype?", "The vector start, start + step, … up to, not including, stop; arange(n) is 0, 1, … n - 1.", func(a *Args) (*uop.UOp, error) {
 		start, stop := a.number("start"), a.number("stop")
 		switch {

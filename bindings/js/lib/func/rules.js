@@ -62,7 +62,7 @@ function ruled (who, f, options, call) {
 }
 
 const isPair = (value) => Array.isArray(value) && value.length === 2
-const isFloat = (tensor) => describe(tensor).dtype.isFloat
+const isFloat = (tensor) => describe(tensor).dtype.isDifferentiable
 
 function customJvp (f, ...options) {
   const who = 'customJvp'

@@ -87,7 +87,7 @@ class Traced {
   floats (arg) {
     for (const k of this.of[arg]) {
       const { dtype } = describe(this.tensors[k])
-      if (dtype.isFloat) continue
+      if (dtype.isDifferentiable) continue
       throw new TypeError(`${this.who}: ${this.names[k]} is ${dtype.name}, expected a floating type to differentiate by`)
     }
     if (this.of[arg].length === this.structures[arg].size) return this.of[arg]
@@ -97,7 +97,7 @@ class Traced {
 
   /** The numbers of all tensors of floating types. */
   allFloats () {
-    return [...this.tensors.keys()].filter((k) => describe(this.tensors[k]).dtype.isFloat)
+    return [...this.tensors.keys()].filter((k) => describe(this.tensors[k]).dtype.isDifferentiable)
   }
 
   /** Arguments of tensors only, by their numbers. */

@@ -21,14 +21,15 @@ function pairOf (a, who) {
 }
 
 const realOf = (a, who) => floating(tensorOf(arrayLike(a, `${who}: a`)))
-const asPair = ([real, imag]) => wrapped({ real, imag }, false)
+const joined = ([real, imag]) => real.complex(imag)
+const asPair = (z) => wrapped({ real: z.real(), imag: z.imag() }, false)
 const asArray = (x) => wrapped(x, false)
 
 /** Transforms of pairs or of real arrays, along one axis or, by names that end in 2 or n, along several. */
 const options = (name, axes) => /[2n]$/.test(name) ? { axes } : { axis: axes }
-const complex = (name, rest) => (a, axes = rest) => call(() => asPair(F[name](...pairOf(a, name), options(name, axes))))
+const complex = (name, rest) => (a, axes = rest) => call(() => asPair(F[name](joined(pairOf(a, name)), options(name, axes))))
 const fromReal = (name, rest) => (a, axes = rest) => call(() => asPair(F[name](realOf(a, name), options(name, axes))))
-const toReal = (name, rest) => (a, axes = rest) => call(() => asArray(F[name](...pairOf(a, name), options(name, axes))))
+const toReal = (name, rest) => (a, axes = rest) => call(() => asArray(F[name](joined(pairOf(a, name)), options(name, axes))))
 const frequencies = (name) => (n, d = 1) => call(() => new JaxArray(F[name](n, d)))
 const shifted = (name) => (a, axes = null) => call(() => asArray(F[name](tensorOf(arrayLike(a, `${name}: a`)), axes)))
 

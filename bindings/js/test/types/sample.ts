@@ -95,7 +95,7 @@ try {
 }
 
 // @ts-expect-error a string is no data type
-try { x.cast('complex64') } catch { checks.push(['wrong type', true]) }
+try { x.cast('complex32') } catch { checks.push(['wrong type', true]) }
 // @ts-expect-error there is no such option
 try { x.sum({ axes: 1 }) } catch { checks.push(['wrong option', true]) }
 

@@ -1,7 +1,7 @@
 """NumPy's functions on tensors: a namespace of the array API standard, revision 2024.12.
 
-It has the names of the standard with its linear algebra and inspection, and many of NumPy. The
-Fourier transforms are missing, and Tensor.size is a method: see docs/api.md.
+It has the names of the standard with its linear algebra, Fourier transforms and inspection, and
+many of NumPy. Tensor.size is a method: see docs/api.md.
 Types are promoted as the standard says, default types are float32 and int32. Nothing is computed
 until it is needed, and all works with the transformations of polygrad.func.
 
@@ -61,9 +61,9 @@ float16, bfloat16, float32, float64 = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import linalg when it is asked for: polygrad.linalg needs this package."""
-    if name == "linalg":
-        return importlib.import_module("polygrad.numpy.linalg")
+    """Import linalg and fft when they are asked for: those of polygrad need this package."""
+    if name in ("linalg", "fft"):
+        return importlib.import_module(f"polygrad.numpy.{name}")
     raise AttributeError(f"module 'polygrad.numpy' has no attribute {name!r}")
 
 

@@ -8,6 +8,7 @@ not_operations <- list(
   memory = c("assign", "cpu", "cuda", "empty", "empty_like", "replace", "to", "to_"),
   "names of others" = c("const_like", "pad_to", "sequential", "short", "shrink_to"),
   slow = "hash",
+  "of another type than the operand" = "complex",
   gradients = c("backward", "grad", "gradient", "requires_grad", "requires_grad_"),
   modes = "manual_seed",
   "two operations of the table in one call" = c("std_mean", "var_mean")

@@ -67,7 +67,7 @@ test_that("numbers that do not fit are errors", {
   expect_polygrad(Tensor(-1, dtype = "uint32"), "uint32")
   expect_polygrad(Tensor(3e9, dtype = "int32"), "int32")
   expect_polygrad(Tensor("a"), "character, expected numbers")
-  expect_polygrad(Tensor(1i), "complex")
+  expect_polygrad(Tensor(1i, "float32"), "complex, expected real numbers")
   expect_polygrad(Tensor(1, dtype = "float31"), "float31")
   expect_polygrad(Tensor(array(0, rep(1, 17))), "17 dimensions")
 })

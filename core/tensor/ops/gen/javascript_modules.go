@@ -135,8 +135,9 @@ var javascriptModuleExamples = map[string][]string{"random": {
 }, "fft": {
 	"",
 	"@example",
-	"const [real, imag] = fft.rfft(new Tensor([1, 2, 3, 4]))",
-	"fft.irfft(real, imag)",
+	"const z = fft.rfft(new Tensor([1, 2, 3, 4])) // complex64",
+	"z.abs()",
+	"fft.irfft(z)",
 }, "numpy": {
 	"",
 	"@example",

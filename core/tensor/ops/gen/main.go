@@ -40,6 +40,9 @@ func main() {
 	if err == nil {
 		err = os.WriteFile("bindings/js/lib/methods.d.ts", javascriptDeclarations(), 0o644)
 	}
+	if err == nil {
+		err = os.WriteFile("bindings/js/lib/types.js", javascriptDTypes(), 0o644)
+	}
 	for name, text := range javascriptClasses() {
 		if err == nil {
 			err = os.WriteFile("bindings/js/lib/nn/"+name, text, 0o644)
@@ -56,6 +59,9 @@ func main() {
 	}
 	if err == nil {
 		err = os.WriteFile("bindings/r/src/methods.h", rTable(), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile("bindings/r/src/elements.h", rElements(), 0o644)
 	}
 	for name, text := range rManual() {
 		if err == nil {

@@ -36,7 +36,7 @@ func TestPythonMethodsAreGenerated(t *testing.T) {
 }
 
 func TestJavaScriptMethodsAreGenerated(t *testing.T) {
-	files := map[string][]byte{"methods.js": javascriptMethods(), "methods.d.ts": javascriptDeclarations()}
+	files := map[string][]byte{"methods.js": javascriptMethods(), "types.js": javascriptDTypes(), "methods.d.ts": javascriptDeclarations()}
 	for name, text := range javascriptClasses() {
 		files["nn/"+name] = text
 	}
@@ -48,7 +48,7 @@ func TestJavaScriptMethodsAreGenerated(t *testing.T) {
 }
 
 func TestRMethodsAreGenerated(t *testing.T) {
-	files := map[string][]byte{"R/methods.R": rMethods(), "R/nn.R": rClasses(), "src/methods.h": rTable()}
+	files := map[string][]byte{"R/methods.R": rMethods(), "R/nn.R": rClasses(), "src/methods.h": rTable(), "src/elements.h": rElements()}
 	for name, text := range rManual() {
 		files["man/"+name] = text
 	}

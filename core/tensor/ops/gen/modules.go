@@ -339,7 +339,8 @@ linalg$expm(x)
 }
 `, "fft": `\examples{
 z <- fft$rfft(Tensor(c(1, 2, 3, 4)))
-fft$irfft(z[[1]], z[[2]])
+abs(z)
+fft$irfft(z)
 }
 `, "numpy": `\examples{
 x <- Tensor(c(5, 1, 4, 2))

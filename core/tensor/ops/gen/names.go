@@ -13,7 +13,7 @@ import (
 
 // nameLists are the names of other interfaces, in tests/api, by the titles of their sections. A name is one of a namespace.
 var nameLists = []struct{ title, file, text string }{
-	{"Compared with the array API", "array_api.tsv", "The names of the array API standard, revision 2024.12, in Python's `polygrad.numpy`. Fourier transforms are in `polygrad.fft`, of the real and the imaginary part."},
+	{"Compared with the array API", "array_api.tsv", "The names of the array API standard, revision 2024.12, in Python's `polygrad.numpy`."},
 	{"Compared with jax-js", "jaxjs.tsv", "Names of `@jax-js/jax` 0.1.25, of which many are NumPy's and JAX's. In JavaScript `polygrad/jax` has all of them, in their form. Functions described for all languages have the names of the link."},
 	{"Compared with optax", "optax.tsv", "Names of optax 0.2.8, in Python's `polygrad.optim`; `polygrad/optax` in JavaScript has those of `@jax-js/optax`. `polygrad.nn.optim` has optimizers that hold parameters: see [Optimizers](#optimizers)."},
 }
@@ -25,7 +25,7 @@ var spaces = map[string]struct {
 }{
 	"numpy":         {[]string{"numpy"}, []string{"numpy/__init__.py", "numpy/_info.py"}},
 	"numpy.linalg":  {[]string{"linalg", "numpy"}, []string{"numpy/linalg.py"}},
-	"numpy.fft":     {[]string{"fft"}, nil},
+	"numpy.fft":     {[]string{"fft"}, []string{"numpy/fft.py"}},
 	"lax":           {[]string{"lax", "special"}, []string{"lax/__init__.py", "lax/_forms.py", "func/__init__.py"}},
 	"lax.linalg":    {[]string{"linalg"}, nil},
 	"scipy.special": {[]string{"special"}, nil},
