@@ -14,22 +14,29 @@ import (
 // A Context owns tensors, a random stream, the training and gradient modes, and a device. Tensors of different contexts cannot be
 // combined. Any goroutine may use a context; its calls are serialized. The functions of the package use the context Default.
 type Context struct {
-	mu   sync.Mutex
-	vars *variable.Context
+	mu     sync.Mutex
+	vars   *variable.Context
+	device string
 
 	garbageMu sync.Mutex
 	garbage   []dropper // what the collector has found
 }
 
-// NewContext returns a context that runs kernels on a device: "native" (machine code), "wasm", "clang", "interp", or "" for the device
+// NewContext returns a context that runs kernels on a device: "native" (machine code), "wasm", "webgpu", "clang", "interp", or "" for the device
 // that the environment variable POLY_DEVICE names. Without that variable "" is "native", or "wasm" where the processor or the build has
-// no native code. A device that is unknown or not available is an error.
+// no native code. "cpu" is the same, unless the variable names a GPU. A device that is unknown or not available is an error. Tensors may be put
+// on other devices: see Tensor.To.
 func NewContext(device string) (*Context, error) {
 	e, err := executorOf(device)
 	if err != nil {
 		return nil, wrapError("NewContext", fmt.Errorf("device: %w", err))
 	}
-	return &Context{vars: variable.NewContext(exec.NewGraph(), func() (*exec.Executor, error) { return e, nil })}, nil
+	return &Context{device: exec.Named(device), vars: variable.NewContext(exec.NewGraph(), func(device string) (*exec.Executor, error) {
+		if device == "" {
+			return e, nil
+		}
+		return executorOf(device)
+	})}, nil
 }
 
 // Default returns the context of the package's functions, on the device of POLY_DEVICE. It panics if that is not available.
@@ -45,6 +52,7 @@ var Default = sync.OnceValue(func() *Context {
 var executors sync.Map
 
 func executorOf(device string) (*exec.Executor, error) {
+	device = exec.Named(device)
 	if e, ok := executors.Load(device); ok {
 		return e.(*exec.Executor), nil
 	}

@@ -31,6 +31,40 @@ func (t *Tensor) Detach() *Tensor { return t.derive("Detach", (*variable.Variabl
 // write. Gradients flow through it.
 func (t *Tensor) Clone() *Tensor { return t.derive("Clone", (*variable.Variable).Clone) }
 
+// To returns the tensor on a device: "cpu", "webgpu", or another one of NewContext. What is computed from it is computed there; tensors that were
+// put on no device go along with it, and two devices in one operation are an error. The elements are copied, and
+// gradients flow back to the tensor, on its own device; a tensor that is on the device is returned as it is. A device that is not available is
+// an error.
+func (t *Tensor) To(device string) *Tensor {
+	return t.derive("To", func(v *variable.Variable) (*variable.Variable, error) {
+		w, err := v.To(device)
+		if err != nil {
+			err = fmt.Errorf("device: %w", err)
+		}
+		return w, err
+	})
+}
+
+// Move puts the tensor itself on a device (see To), without a copy: its memory moves when it is used there. It returns the tensor.
+func (t *Tensor) Move(device string) *Tensor {
+	return t.mutate("Move", func() error {
+		if err := t.v.Move(device); err != nil {
+			return fmt.Errorf("device: %w", err)
+		}
+		return nil
+	})
+}
+
+// Device returns the name of the device that the tensor was put on, or else that of its context.
+func (t *Tensor) Device() string {
+	device := ""
+	t.withLock(func() { device = t.v.Device() })
+	if device == "" {
+		device = t.c.device
+	}
+	return device
+}
+
 // derive is a tensor of what f makes of the variable.
 func (t *Tensor) derive(fn string, f func(v *variable.Variable) (*variable.Variable, error)) *Tensor {
 	r := t

@@ -204,7 +204,7 @@ func TestWebGPUProducts(t *testing.T) {
 	_, kind := gpu.Adapter()
 	gpu.For("discrete")
 	defer gpu.For(kind)
-	c := &Context{vars: variable.NewContext(exec.NewGraph(), func() (*exec.Executor, error) { return e, nil })}
+	c := &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
 	for _, size := range [][4]int{
 		{1, 64, 64, 64}, {1, 100, 70, 130}, {1, 33, 45, 17}, {1, 128, 77, 192}, {1, 7, 300, 64}, {1, 1, 300, 200}, {1, 200, 16, 1}, {3, 65, 64, 200},
 		{1, 260, 33, 261}, {1, 20, 40, 900}, {2, 1100, 16, 700}, // other rectangles of invocations

@@ -1,11 +1,16 @@
 package main
 
-import "polygrad/exec"
+import (
+	"cmp"
+	"slices"
+
+	"polygrad/exec"
+)
 
 // devices lists the devices by PolyDeviceId: the name, and the device of exec that runs its kernels: chosen is that of POLY_DEVICE or
-// the default, none means that this library cannot run them.
+// the default, exec.CPU that unless it is a GPU, none means that this library cannot run them.
 var devices = []struct{ name, backend string }{
-	{"AUTO", chosen}, {"CPU", chosen}, {"INTERP", "interp"}, {"CUDA", none}, {"WASM_JIT", "wasm"},
+	{"AUTO", chosen}, {"CPU", exec.CPU}, {"INTERP", "interp"}, {"CUDA", none}, {"WASM_JIT", "wasm"},
 	{"WEBGPU", "webgpu"}, {"X64_JIT", "native"}, {"CLANG", "clang"},
 }
 
@@ -24,10 +29,18 @@ func deviceExecutor(device int32) (*exec.Executor, error) {
 	if err != nil {
 		return nil, &argError{"device", err}
 	}
-	if got := e.Device().Name(); d.backend != chosen && got != d.backend {
+	if got := e.Device().Name(); d.backend != chosen && d.backend != exec.CPU && got != d.backend {
 		return nil, badArg("device", "%s is not available in this process, whose kernels are %s", d.name, got)
 	}
 	return e, nil
+}
+
+// deviceNumber is the PolyDeviceId of a device of exec: CPU for that of the environment, unless it is a GPU.
+func deviceNumber(backend string) int32 {
+	if backend == chosen && exec.Named("") != exec.GPU {
+		backend = exec.CPU
+	}
+	return int32(slices.IndexFunc(devices, func(d struct{ name, backend string }) bool { return d.backend == cmp.Or(backend, exec.GPU) }))
 }
 
 func poly_ctx_set_device(ctx uintptr, device int32) int32 {
@@ -40,6 +53,14 @@ func poly_ctx_set_device(ctx uintptr, device int32) int32 {
 		c.vars.ExecutorChanged()
 		return nil
 	})
+}
+
+func poly_ctx_device(ctx uintptr) (device int32) {
+	withContext("poly_ctx_device", ctx, func(c *context) error {
+		device = deviceNumber(c.device)
+		return nil
+	}, func() { device = -1 })
+	return device
 }
 
 func poly_device_count() int32 { return int32(len(devices)) }

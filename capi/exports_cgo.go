@@ -116,6 +116,11 @@ func go_poly_array_detach(x uintptr) uintptr {
 	return poly_array_detach(x)
 }
 
+//export go_poly_array_device
+func go_poly_array_device(x uintptr) int32 {
+	return poly_array_device(x)
+}
+
 //export go_poly_array_fetch
 func go_poly_array_fetch(x uintptr) int32 {
 	return poly_array_fetch(x)
@@ -149,6 +154,11 @@ func go_poly_array_is_view(x uintptr) int32 {
 //export go_poly_array_memory
 func go_poly_array_memory() int64 {
 	return poly_array_memory()
+}
+
+//export go_poly_array_move
+func go_poly_array_move(x uintptr, device int32) int32 {
+	return poly_array_move(x, device)
 }
 
 //export go_poly_array_new
@@ -239,6 +249,11 @@ func go_poly_array_set_grad(x uintptr, grad uintptr) int32 {
 //export go_poly_array_share
 func go_poly_array_share(ctx uintptr, dtype int32, shape unsafe.Pointer, ndim int32, data unsafe.Pointer, nbytes uintptr, token uint64) uintptr {
 	return poly_array_share(ctx, dtype, (*int64)(shape), ndim, data, nbytes, token)
+}
+
+//export go_poly_array_to
+func go_poly_array_to(x uintptr, device int32) uintptr {
+	return poly_array_to(x, device)
 }
 
 //export go_poly_array_unpin
@@ -604,6 +619,11 @@ func go_poly_cross_entropy_loss(ctx uintptr, logits uintptr, target uintptr, axi
 //export go_poly_ctx_destroy
 func go_poly_ctx_destroy(ctx uintptr) {
 	poly_ctx_destroy(ctx)
+}
+
+//export go_poly_ctx_device
+func go_poly_ctx_device(ctx uintptr) int32 {
+	return poly_ctx_device(ctx)
 }
 
 //export go_poly_ctx_live_nodes

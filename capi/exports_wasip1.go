@@ -70,6 +70,12 @@ func wasm_poly_array_detach(x float64) float64 {
 	return float64(poly_array_detach(uintptr(x)))
 }
 
+//go:wasmexport poly_array_device
+func wasm_poly_array_device(x float64) int32 {
+	beginCall()
+	return poly_array_device(uintptr(x))
+}
+
 //go:wasmexport poly_array_fetch
 func wasm_poly_array_fetch(x float64) int32 {
 	beginCall()
@@ -104,6 +110,12 @@ func wasm_poly_array_is_computed(x float64) int32 {
 func wasm_poly_array_memory() int64 {
 	beginCall()
 	return poly_array_memory()
+}
+
+//go:wasmexport poly_array_move
+func wasm_poly_array_move(x float64, device int32) int32 {
+	beginCall()
+	return poly_array_move(uintptr(x), device)
 }
 
 //go:wasmexport poly_array_new
@@ -207,6 +219,12 @@ func wasm_poly_array_share(ctx float64, dtype int32, shape unsafe.Pointer, ndim 
 	return float64(poly_array_share(uintptr(ctx), dtype, (*int64)(shape), ndim, data, uintptr(nbytes), token))
 }
 
+//go:wasmexport poly_array_to
+func wasm_poly_array_to(x float64, device int32) float64 {
+	beginCall()
+	return float64(poly_array_to(uintptr(x), device))
+}
+
 //go:wasmexport poly_array_unpin
 func wasm_poly_array_unpin(pin float64) {
 	poly_array_unpin(uintptr(pin))
@@ -221,6 +239,12 @@ func wasm_poly_bind_var(ctx float64, x float64, v int64) float64 {
 //go:wasmexport poly_ctx_destroy
 func wasm_poly_ctx_destroy(ctx float64) {
 	poly_ctx_destroy(uintptr(ctx))
+}
+
+//go:wasmexport poly_ctx_device
+func wasm_poly_ctx_device(ctx float64) int32 {
+	beginCall()
+	return poly_ctx_device(uintptr(ctx))
 }
 
 //go:wasmexport poly_ctx_live_nodes

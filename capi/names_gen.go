@@ -16,6 +16,7 @@ poly_device_available device
 poly_set_poll poll data
 poly_ctx_destroy ctx
 poly_ctx_set_device ctx device
+poly_ctx_device ctx
 poly_ctx_live_nodes ctx
 poly_op name
 poly_call ctx op args n out room
@@ -47,6 +48,9 @@ poly_array_assign_n targets values n
 poly_array_set x items n value
 poly_array_replace x by
 poly_array_detach x
+poly_array_to x device
+poly_array_move x device
+poly_array_device x
 poly_array_clone x
 poly_training ctx on
 poly_seed ctx seed

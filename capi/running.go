@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"polygrad/capi/handle"
-	"polygrad/core/settings"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
@@ -19,9 +18,7 @@ var executors struct {
 
 // executor opens a device; "" is that of the environment.
 func executor(name string) (*exec.Executor, error) {
-	if name == chosen {
-		name = settings.Device.Get()
-	}
+	name = exec.Named(name)
 	executors.Lock()
 	defer executors.Unlock()
 	if e := executors.byName[name]; e != nil {
@@ -40,6 +37,14 @@ func executor(name string) (*exec.Executor, error) {
 
 // executor is that of the context's device.
 func (c *context) executor() (*exec.Executor, error) { return executor(c.device) }
+
+// anyExecutor is that of a device that an array was put on, "" for none.
+func (c *context) anyExecutor(device string) (*exec.Executor, error) {
+	if device == "" {
+		device = c.device
+	}
+	return executor(device)
+}
 
 // executorOf is that of a device, or of the context's device if it has no name.
 func (c *context) executorOf(device string) (*exec.Executor, error) {

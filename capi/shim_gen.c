@@ -72,6 +72,10 @@ int poly_ctx_set_device(PolyCtx *ctx, int device) {
   return poly_enter("poly_ctx_set_device") ? -1 : go_poly_ctx_set_device((uintptr_t)ctx, device);
 }
 
+int poly_ctx_device(PolyCtx *ctx) {
+  return poly_enter("poly_ctx_device") ? -1 : go_poly_ctx_device((uintptr_t)ctx);
+}
+
 int64_t poly_ctx_live_nodes(PolyCtx *ctx) {
   return poly_enter("poly_ctx_live_nodes") ? -1 : go_poly_ctx_live_nodes((uintptr_t)ctx);
 }
@@ -194,6 +198,18 @@ int poly_array_replace(PolyArray *x, PolyArray *by) {
 
 PolyArray *poly_array_detach(PolyArray *x) {
   return poly_enter("poly_array_detach") ? NULL : (PolyArray *)go_poly_array_detach((uintptr_t)x);
+}
+
+PolyArray *poly_array_to(PolyArray *x, int device) {
+  return poly_enter("poly_array_to") ? NULL : (PolyArray *)go_poly_array_to((uintptr_t)x, device);
+}
+
+int poly_array_move(PolyArray *x, int device) {
+  return poly_enter("poly_array_move") ? -1 : go_poly_array_move((uintptr_t)x, device);
+}
+
+int poly_array_device(PolyArray *x) {
+  return poly_enter("poly_array_device") ? -1 : go_poly_array_device((uintptr_t)x);
 }
 
 PolyArray *poly_array_clone(PolyArray *x) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -14,7 +15,7 @@ import (
 
 // newVariables makes the variables of a context, which share its graph, its lock and the memory of its buffers.
 func (c *context) newVariables() {
-	c.vars = variable.NewContext(c.g, c.executor)
+	c.vars = variable.NewContext(c.g, c.anyExecutor)
 	c.functions, c.nodeArgs = map[*function]struct{}{}, c.newNodeCall()
 	c.operand = func(arg string, h uintptr) (*uop.UOp, error) {
 		v, err := c.array(arg, h)
@@ -745,6 +746,33 @@ func poly_array_replace(x, by uintptr) int32 {
 
 func poly_array_detach(x uintptr) uintptr {
 	return deriveArray("poly_array_detach", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) { return v.Detach() })
+}
+
+func poly_array_to(x uintptr, device int32) uintptr {
+	return deriveArray("poly_array_to", x, func(_ *context, v *variable.Variable) (*variable.Variable, error) {
+		if _, err := deviceExecutor(device); err != nil {
+			return nil, err
+		}
+		return v.To(devices[device].backend)
+	})
+}
+
+func poly_array_move(x uintptr, device int32) int32 {
+	return arrayStatus("poly_array_move", x, func(_ *context, v *variable.Variable) error {
+		if _, err := deviceExecutor(device); err != nil {
+			return err
+		}
+		return v.Move(devices[device].backend)
+	})
+}
+
+func poly_array_device(x uintptr) int32 {
+	device := int32(-1)
+	arrayStatus("poly_array_device", x, func(c *context, v *variable.Variable) error {
+		device = deviceNumber(cmp.Or(v.Device(), c.device))
+		return nil
+	})
+	return device
 }
 
 func poly_array_clone(x uintptr) uintptr {

@@ -88,6 +88,20 @@ func (a *Array) use(q device.Queue, p *pool, host []byte, written bool) (device.
 	return a.on.buffer, nil
 }
 
+// Upload copies elements of the host to the device of an executor; they are there only then.
+func (a *Array) Upload(e *Executor, from []byte) error {
+	a.Written()
+	q := e.dev.NewQueue()
+	_, err := a.use(q, &pool{dev: e.dev}, from, false)
+	if done := finish(q); err == nil {
+		err = done
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.host = false
+	return err
+}
+
 // drop frees the memory on the device.
 func (a *Array) drop() {
 	if a.on != nil {

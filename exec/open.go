@@ -15,14 +15,30 @@ import (
 	"polygrad/exec/interp"
 )
 
-// Open makes the executor of a device. The empty name selects POLY_DEVICE, or else the default.
+// CPU is the name of the device that runs kernels on the host.
+const CPU = "cpu"
+
+// Named is the value of POLY_DEVICE for the name of a device: that of the environment, or else the default, for the empty name; the same for CPU,
+// unless that is a GPU.
+func Named(name string) string {
+	if name != "" && name != CPU {
+		return name
+	}
+	if chosen := settings.Device.Get(); name == "" || chosen != GPU {
+		return chosen
+	}
+	return settings.Device.Default
+}
+
+// GPU is the name of the device that runs kernels by WebGPU.
+const GPU = "webgpu"
+
+// Open makes the executor of a device: see Named.
 func Open(name string) (*Executor, error) {
 	if err := settings.Validate(dumps()...); err != nil {
 		return nil, err
 	}
-	if name == "" {
-		name = settings.Device.Get()
-	}
+	name = Named(name)
 	open := devices[name]
 	if open == nil {
 		return nil, fmt.Errorf("exec.Open: unknown device %q, expected %v", name, settings.Device.Values)

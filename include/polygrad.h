@@ -262,7 +262,8 @@ typedef enum PolyDTypeId {
 
 /* Devices by number. AUTO and CPU select the device named by the environment variable
  * POLY_DEVICE, else machine code for this processor (X64_JIT), or WebAssembly (WASM_JIT) on
- * another processor or where the process may not have executable memory. */
+ * another processor or where the process may not have executable memory; CPU does so also if
+ * the variable names a GPU. */
 typedef enum PolyDeviceId {
   POLY_DEVICE_AUTO = 0,
   POLY_DEVICE_CPU = 1,
@@ -508,11 +509,16 @@ POLY_API PolyCtx *poly_ctx_new(void);
  * 1.0. */
 POLY_API void poly_ctx_destroy(PolyCtx *ctx);
 
-/* Sets the device (PolyDeviceId) that runs the programs of a context, from the next one on:
- * AUTO is that of the environment. Programs that were compiled before stay on their device;
- * arrays move to the device that uses them. 0, or -1 if the device cannot run kernels in this
+/* Sets the device (PolyDeviceId) that runs the programs of a context, from the next one on,
+ * of arrays that were put on no other (poly_array_to): AUTO is that of the environment.
+ * Programs that were compiled before stay on their device; arrays move to the device that
+ * uses them. 0, or -1 if the device cannot run kernels in this
  * process. Since 2.0. */
 POLY_API int poly_ctx_set_device(PolyCtx *ctx, int device);
+
+/* The device (PolyDeviceId) of a context, CPU for that of the environment unless it is a GPU;
+ * -1 on error. Since 2.0. */
+POLY_API int poly_ctx_device(PolyCtx *ctx);
 
 /* The number of live node handles and array values of a context; -1 on error. For leak
  * tests. Since 2.0. */
@@ -735,6 +741,21 @@ POLY_API int poly_array_replace(PolyArray *x, PolyArray *by);
 
 /* A view through which no gradient flows. Since 2.0. */
 POLY_API PolyArray *poly_array_detach(PolyArray *x);
+
+/* The array on a device (PolyDeviceId). What is computed from it is computed there; arrays
+ * that were put on no device go along with it, and arrays of two devices in one operation are
+ * an error. The elements are copied, and gradients flow back to x, on its own device; if x is
+ * on the device, the result is x. AUTO is the device of the context. NULL if the device cannot
+ * run kernels in this process. Since 2.0. */
+POLY_API PolyArray *poly_array_to(PolyArray *x, int device);
+
+/* Puts the array itself on a device (see poly_array_to), without a copy: its memory moves
+ * when it is used there. AUTO: on none, as arrays are at first. 0 or -1. Since 2.0. */
+POLY_API int poly_array_move(PolyArray *x, int device);
+
+/* The device (PolyDeviceId) that an array was put on, or else that of its context; -1 on
+ * error. Since 2.0. */
+POLY_API int poly_array_device(PolyArray *x);
 
 /* A copy: a write to the array or to its copy is not visible in the other one. The memory
  * is shared until the first such write. Since 2.0. */

@@ -2,6 +2,7 @@ package variable
 
 import (
 	"errors"
+	"fmt"
 
 	"polygrad/core/tensor"
 	"polygrad/core/tensor/ops"
@@ -13,6 +14,8 @@ type Call struct {
 	Args ops.Args
 	ctx  *Context
 	op   *ops.Op
+	// device is that which operands were put on, "" for none.
+	device string
 	// receiver is the first operand, the base if the result is a view.
 	receiver *Variable
 	from     []*value
@@ -35,7 +38,15 @@ func (k *Call) Operand(v *Variable) (*uop.UOp, error) {
 	if k.op != nil && k.op.Moves > 0 {
 		k.operands = append(k.operands, v)
 	}
-	k.from = append(k.from, v.source())
+	x := v.source()
+	k.from = append(k.from, x)
+	switch {
+	case x.device == "" || x.device == k.device:
+	case k.device == "":
+		k.device = x.device
+	default:
+		return nil, fmt.Errorf("operands are on the devices %s and %s, expected one: move one of them, see to()", k.device, x.device)
+	}
 	return v.Node(), nil
 }
 
@@ -133,7 +144,7 @@ func (k *Call) End() {
 	}
 	clear(k.from)
 	clear(k.operands)
-	k.receiver, k.from, k.operands = nil, k.from[:0], k.operands[:0]
+	k.receiver, k.device, k.from, k.operands = nil, "", k.from[:0], k.operands[:0]
 }
 
 // result is a variable of its own for a new node.
@@ -187,7 +198,7 @@ func (c *Context) value(node *uop.UOp) (uop.Const, error) {
 	if c.trace != nil {
 		return uop.Const{}, c.trace.valueNeeded()
 	}
-	m, err := c.compute(node)
+	m, err := c.compute(node, c.call.device)
 	if err != nil {
 		return uop.Const{}, err
 	}
@@ -204,7 +215,7 @@ func (c *Context) computedLeaf(node *uop.UOp) (*uop.UOp, error) {
 	if c.trace != nil {
 		return nil, c.trace.valueNeeded()
 	}
-	m, err := c.compute(node)
+	m, err := c.compute(node, c.call.device)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ package variable
 import (
 	"errors"
 
+	"polygrad/core/schedule"
 	"polygrad/core/tensor"
 	"polygrad/core/tensor/ops"
 	"polygrad/core/uop"
@@ -26,7 +27,7 @@ type Context struct {
 	// OnInvalidate, if not nil, is called when a result of Step.Rerunnable may no longer hold.
 	OnInvalidate func()
 
-	executor    func() (*exec.Executor, error)
+	executor    Executors
 	opened      bool // the executor, whose device has memory of its own if remote is set
 	remote      bool
 	values      value // the head of the list of all values
@@ -51,8 +52,8 @@ type Context struct {
 	released    []uint64        // tokens of shared memory that is no longer used
 }
 
-// NewContext makes a context on a graph, whose programs the executor runs.
-func NewContext(g *uop.Graph, executor func() (*exec.Executor, error)) *Context {
+// NewContext makes a context on a graph, whose programs the executors run.
+func NewContext(g *uop.Graph, executor Executors) *Context {
 	c := &Context{
 		Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, planes: map[*uop.UOp]*value{},
 		arguments: map[*uop.UOp]*Tracing{}, exprs: map[*Expr]struct{}{},
@@ -222,25 +223,41 @@ func (c *Context) newBuffer(dt *uop.DType, s uop.Shape) (*uop.UOp, error) {
 	return tensor.Beginning(c.Graph.NewBuffer(tensor.DeviceName, n, dt), s)
 }
 
-// run computes a program of stores and assignments on the memory of the context.
-func (c *Context) run(stores []*uop.UOp) error {
-	if len(stores) == 0 {
+// run computes stores and assignments on the memory of the context, in one program for each device.
+func (c *Context) run(works []work) error {
+	if len(works) == 0 {
 		return nil
 	}
 	c.waitJobs()
-	step, binds, err := c.program(stores)
-	if err != nil {
-		return err
+	for _, device := range devicesOf(works) {
+		step, binds, err := c.program(works, device)
+		if err == nil {
+			err = step.Run(binds, nil)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return step.Run(binds, nil)
+	return nil
 }
 
-// program compiles stores and assignments and finds their memory.
-func (c *Context) program(stores []*uop.UOp) (*exec.Step, []exec.Binding, error) {
-	e, err := c.executor()
+// program compiles the stores and assignments of a device and finds their memory.
+func (c *Context) program(works []work, device string) (*exec.Step, []exec.Binding, error) {
+	e, err := c.executor(device)
 	if err != nil {
 		return nil, nil, err
 	}
+	var stores, assigns []*uop.UOp
+	for _, w := range works {
+		switch {
+		case w.device != device:
+		case w.node.Op == uop.Store:
+			stores = append(stores, w.node)
+		default:
+			assigns = append(assigns, w.node)
+		}
+	}
+	stores = append(stores, schedule.Simultaneous(assigns)...)
 	step, err := e.Prepare(c.Graph.Sink(nil, stores...))
 	if err != nil {
 		return nil, nil, err
@@ -290,10 +307,14 @@ func (c *Context) ExecutorChanged() {
 	c.opened = false
 }
 
-// ownMemory reports whether programs run on a device that has memory of its own.
-func (c *Context) ownMemory() bool {
+// ownMemory reports whether a device, or that of the context, has memory of its own.
+func (c *Context) ownMemory(device string) bool {
+	if device != "" {
+		e, err := c.executor(device)
+		return err == nil && e.OwnMemory()
+	}
 	if !c.opened {
-		if e, err := c.executor(); err == nil { // else the error is that of the program
+		if e, err := c.executor(""); err == nil { // else the error is that of the program
 			c.opened, c.remote = true, e.OwnMemory()
 		}
 	}

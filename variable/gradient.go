@@ -70,7 +70,7 @@ func (v *Variable) materialize() error {
 		}
 		own = c.newValue(apart, v.source())
 	} else {
-		m, err := c.compute(node)
+		m, err := c.compute(node, v.cell.value.device)
 		if err != nil {
 			return err
 		}
@@ -78,6 +78,7 @@ func (v *Variable) materialize() error {
 			m.free()
 			return err
 		}
+		own.device = v.cell.value.device
 	}
 	own.retain()
 	defer own.release()
@@ -92,7 +93,7 @@ func (v *Variable) materialize() error {
 
 // copyOf is a leaf with the elements of another.
 func (c *Context) copyOf(x *value) (*value, error) {
-	m, err := c.allocate(x.mem.size)
+	m, err := c.allocate(x.mem.size, x.device)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +104,10 @@ func (c *Context) copyOf(x *value) (*value, error) {
 	own, err := c.newLeaf(x.node.DType, x.node.Shape(), m)
 	if err != nil {
 		m.free()
+		return nil, err
 	}
-	return own, err
+	own.device = x.device
+	return own, nil
 }
 
 // Grad is the gradient that Backward calls have added up, or nil.
@@ -245,6 +248,7 @@ func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) er
 			grad.retain()
 			defer grad.release()
 			grad = c.newValue(sum, w.grad.cell.value, grad)
+			grad.device = root.device
 			if c.trace == nil && !w.grad.IsView() { // other references to the gradient see the sum
 				w.grad.cell.set(grad)
 				made = append(made, w.grad)
@@ -255,10 +259,15 @@ func (v *Variable) backward(incoming *Variable, compute func(vs ...*Variable) er
 		w.SetGrad(g)
 		made = append(made, g)
 	}
-	if c.trace != nil {
-		return nil
+	if c.trace == nil {
+		err = compute(made...)
 	}
-	return compute(made...)
+	for _, w := range targets { // computed with the root, they are with the variables from now on
+		if device := w.cell.value.device; device != "" {
+			w.grad.cell.value.device = device
+		}
+	}
+	return err
 }
 
 // sources are the values that a gradient of x is computed from: x, and the origins of computed values on the way.

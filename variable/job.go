@@ -1,6 +1,7 @@
 package variable
 
 import (
+	"fmt"
 	"slices"
 
 	"polygrad/exec"
@@ -24,7 +25,11 @@ func (c *Context) Start(vs []*Variable, done func(*Job)) (*Job, error) {
 	var step *exec.Step
 	var binds []exec.Binding
 	if err == nil && len(stores) > 0 {
-		step, binds, err = c.program(stores)
+		if devices := devicesOf(stores); len(devices) > 1 {
+			err = fmt.Errorf("the tensors are on the devices %q, expected one: start a job for each", devices)
+		} else {
+			step, binds, err = c.program(stores, devices[0])
+		}
 		binds = slices.Clone(binds)
 	}
 	if err != nil {

@@ -58,9 +58,9 @@ func allocate(size uintptr) (*memory, error) {
 	return &memory{data: p, size: size}, nil
 }
 
-// allocate makes memory of undefined contents, which programs write: on their device, if that has memory of its own.
-func (c *Context) allocate(size uintptr) (*memory, error) {
-	if !c.ownMemory() {
+// allocate makes memory of undefined contents, which programs of a device write: there, if it has memory of its own.
+func (c *Context) allocate(size uintptr, device string) (*memory, error) {
+	if !c.ownMemory(device) {
 		return allocate(size)
 	}
 	inUse.Add(int64(size))

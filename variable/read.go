@@ -54,7 +54,7 @@ func (v *Variable) Read(f func(b []byte)) error {
 		}
 		return err
 	}
-	m, err := v.ctx.compute(node)
+	m, err := v.ctx.compute(node, v.cell.value.device)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (v *Variable) readBox(f func(b []byte)) error {
 	}
 	m := leaf.mem
 	if v.IsView() && leaf != v.computedView {
-		if m, err = v.ctx.compute(node); err != nil {
+		if m, err = v.ctx.compute(node, v.cell.value.device); err != nil {
 			return err
 		}
 		defer m.free()
@@ -110,7 +110,7 @@ func (v *Variable) Fetch() (number int32, err error) {
 	if leaf.mem == nil {
 		return 0, nil
 	}
-	if v.IsView() && leaf != v.computedView && (leaf.mem.onDevice() || c.ownMemory()) {
+	if v.IsView() && leaf != v.computedView && (leaf.mem.onDevice() || c.ownMemory(v.cell.value.device)) {
 		return 0, ErrNotWhole
 	}
 	if leaf.mem.array == nil {
@@ -232,7 +232,7 @@ func (v *Variable) Pin() (Layout, *Pin, error) {
 		from := uintptr(offset) * item
 		return Layout{Data: unsafe.Add(m.data, from), Strides: strides, Bytes: m.size - from}, m.pin(), nil
 	}
-	m, err := v.ctx.compute(node)
+	m, err := v.ctx.compute(node, v.cell.value.device)
 	if err != nil {
 		return Layout{}, nil, err
 	}

@@ -40,7 +40,7 @@ type batch struct {
 }
 
 // prepare collects the lazy ones of the variables, and returns the program's stores.
-func (c *Context) prepare(vs []*Variable) (b *batch, stores []*uop.UOp, err error) {
+func (c *Context) prepare(vs []*Variable) (b *batch, stores []work, err error) {
 	b = &batch{c: c}
 	for _, v := range vs {
 		switch {
@@ -64,10 +64,10 @@ func (b *batch) add(v *value) {
 }
 
 // stores makes the leaves, and the STOREs that fill them.
-func (b *batch) stores() (stores []*uop.UOp, err error) {
+func (b *batch) stores() (stores []work, err error) {
 	c := b.c
 	b.leaves = make(map[*uop.UOp]*value, len(b.values))
-	stores = make([]*uop.UOp, 0, len(b.values))
+	stores = make([]work, 0, len(b.values))
 	for _, v := range b.values {
 		if b.leaves[v.node] != nil {
 			continue
@@ -77,7 +77,7 @@ func (b *batch) stores() (stores []*uop.UOp, err error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := c.allocate(sizeOf(n, dt))
+		m, err := c.allocate(sizeOf(n, dt), v.device)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (b *batch) stores() (stores []*uop.UOp, err error) {
 			if err != nil {
 				return nil, err
 			}
-			stores = append(stores, store)
+			stores = append(stores, work{store, v.device})
 		}
 	}
 	return stores, nil
@@ -107,11 +107,7 @@ func (b *batch) commit() {
 		if leaf.lazyNode == v.node {
 			continue // another value of the same node was handled
 		}
-		leaf.flow = v.flow
-		if v.flow == flowAlways && v.node.DType.IsDifferentiable() {
-			leaf.origin = v
-			v.retainHistory()
-		}
+		v.computedAs(leaf)
 		c.recordComputed(leaf, v.node)
 	}
 	for _, v := range b.views {
@@ -211,10 +207,12 @@ func (c *Context) forgetComputed(leaf *value) {
 	}
 }
 
-// compute computes a node into new memory.
-func (c *Context) compute(node *uop.UOp) (*memory, error) {
+// compute computes a node into new memory, on a device.
+func (c *Context) compute(node *uop.UOp, device string) (*memory, error) {
 	b := &batch{c: c}
-	b.add(c.newValue(node))
+	v := c.newValue(node)
+	v.device = device
+	b.add(v)
 	defer b.release()
 	stores, err := b.stores()
 	if err == nil {

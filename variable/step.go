@@ -38,6 +38,7 @@ type Step struct {
 	// symbolic: the shape of an argument has variables.
 	symbolic bool
 	created  map[*cell]bool // the cells that the function made
+	device   string         // that it runs on, "" for that of the context
 }
 
 // An output is a result of a step: computed into new memory for leaf, the argument number input or a view of it, or an existing variable.
@@ -75,6 +76,9 @@ func (x *cell) newVariable(c *Context) *Variable {
 // build compiles the recorded writes and results into one program.
 func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, used map[*uop.UOp]*cell) error {
 	c := s.ctx
+	if err := s.place(nodes, used); err != nil {
+		return err
+	}
 	var stores, assigns []*uop.UOp
 	outs := map[*uop.UOp]int{}
 	for i, r := range results {
@@ -142,7 +146,7 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 			return err
 		}
 	}
-	e, err := c.executor()
+	e, err := c.executor(s.device)
 	if err != nil {
 		return err
 	}
@@ -166,6 +170,19 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 	return nil
 }
 
+// place finds the device of the program: that of the arguments, of the tensors that it reads and writes, and of the results.
+func (s *Step) place(results []*value, used map[*uop.UOp]*cell) (err error) {
+	values := append(slices.Clone(s.inputs), results...)
+	for _, x := range used {
+		values = append(values, x.value)
+	}
+	for _, ch := range s.changes {
+		values = append(values, ch.before, ch.after)
+	}
+	s.device, err = oneDevice(values...)
+	return err
+}
+
 // newResult makes a variable that each run writes a result to.
 func (s *Step) newResult(v *value) (change, error) {
 	c := s.ctx
@@ -173,6 +190,7 @@ func (s *Step) newResult(v *value) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
+	made.cell.value.device = s.device
 	ch := change{made.cell, made, made.cell.value, v}
 	ch.before.retain()
 	ch.after.retain()
@@ -198,7 +216,9 @@ func (s *Step) computeInvariants(sink *uop.UOp) (*uop.UOp, error) {
 	var parts []*Variable
 	nodes := schedule.RunInvariant(sink, changing)
 	for _, u := range nodes {
-		parts = append(parts, c.FromNode(u))
+		part := c.FromNode(u)
+		part.cell.value.device = s.device
+		parts = append(parts, part)
 	}
 	s.retained = append(s.retained, parts...)
 	if err := c.Realize(parts...); err != nil {
@@ -287,6 +307,9 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 		if have.DType != want.DType || !same {
 			return nil, fmt.Errorf("argument %d is %s, expected %s", i, describe(have), describe(want))
 		}
+		if device := v.cell.value.device; device != "" && device != s.device {
+			return nil, fmt.Errorf("argument %d is on the device %s, expected %s, for which the function is compiled: move it, see to()", i, device, s.deviceName())
+		}
 	}
 	c.waitJobs()
 	if err := c.Realize(args...); err != nil {
@@ -310,6 +333,11 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 	if err != nil {
 		return nil, err
 	}
+	for _, ch := range s.changes { // what was put on no device before is with what it was computed from
+		if x, err := s.writtenCell(ch, args); err == nil {
+			x.value.device = s.device
+		}
+	}
 	stored := out[s.results:]
 	for _, g := range s.grads {
 		switch {
@@ -326,6 +354,14 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 		}
 	}
 	return out[:s.results], nil
+}
+
+// deviceName is the device of the step for errors.
+func (s *Step) deviceName() string {
+	if s.device == "" {
+		return "one on that of the context"
+	}
+	return s.device
 }
 
 // variable is the variable of a gradient in a run.
@@ -396,7 +432,7 @@ func (x *cell) renewLeaf(c *Context) error {
 	}
 	m := old.mem
 	if old.refs > 1 {
-		copied, err := c.allocate(m.size)
+		copied, err := c.allocate(m.size, old.device)
 		if err != nil {
 			return err
 		}
@@ -419,7 +455,7 @@ func (x *cell) renewLeaf(c *Context) error {
 	if err != nil {
 		return err
 	}
-	fresh.flow = old.flow
+	fresh.flow, fresh.device = old.flow, old.device
 	if old.origin != nil {
 		fresh.flow = flowUnset
 	}
@@ -448,7 +484,7 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 		if o.leaf == nil {
 			continue
 		}
-		if made[i], err = c.allocate(sizeOf(tensor.Elements(o.leaf.node), o.leaf.node.DType)); err != nil {
+		if made[i], err = c.allocate(sizeOf(tensor.Elements(o.leaf.node), o.leaf.node.DType), s.device); err != nil {
 			return nil, err
 		}
 	}
@@ -475,7 +511,7 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 		case p.input >= 0:
 			v := args[p.input]
 			if m = v.cell.value.mem; v.IsView() {
-				if m, err = c.compute(v.Node()); err != nil {
+				if m, err = c.compute(v.Node(), v.cell.value.device); err != nil {
 					return nil, err
 				}
 				copies = append(copies, m)
@@ -532,7 +568,7 @@ func (s *Step) launch(args []*Variable, sizes map[string]int64) (out []*Variable
 		if err != nil {
 			return nil, err
 		}
-		leaf.flow = flowNever
+		leaf.flow, leaf.device = flowNever, s.device
 		out = append(out, c.variable(leaf))
 	}
 	return out, nil
@@ -595,7 +631,7 @@ func (g *stepGrad) memory(args []*Variable) (m *memory, own bool, err error) {
 		return nil, false, err
 	}
 	if now.IsView() {
-		m, err = now.ctx.compute(now.Node())
+		m, err = now.ctx.compute(now.Node(), now.cell.value.device)
 		return m, true, err
 	}
 	return now.cell.value.mem, false, nil

@@ -75,7 +75,7 @@ func (c *Context) Trace(who string, args []*Variable) (t *Trace, given []*Variab
 			t.step.Drop()
 			return nil, nil, err
 		}
-		leaf.flow = v.cell.value.flow
+		leaf.flow, leaf.device = v.cell.value.flow, v.cell.value.device
 		t.step.inputs = append(t.step.inputs, leaf)
 		t.step.retained = append(t.step.retained, c.variable(leaf))
 		w := c.variable(leaf)
@@ -268,6 +268,7 @@ func (t *Trace) readGrad(v *Variable, make bool) {
 	if err != nil {
 		panic("variable: " + err.Error()) // v has that shape
 	}
+	leaf.device = v.cell.value.device
 	g.read, v.grad = leaf, t.ctx.variable(leaf)
 	t.step.retained = append(t.step.retained, t.ctx.variable(leaf))
 }

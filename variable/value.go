@@ -31,6 +31,8 @@ type value struct {
 	cells []*cell
 	flow  flow
 	leaf  bool
+	// device is that of the programs that compute it or read it: see Variable.To.
+	device string
 	// argument: it stands for an argument of a function that is traced (Tracing).
 	argument bool
 	// addressUsed: C holds the address of the elements (Step.Rerunnable), and Context.OnInvalidate is called when that changes.
@@ -93,6 +95,9 @@ func (c *Context) addValue(v *value, node *uop.UOp) {
 		s.retain()
 		s.exported = true
 		s.invalidate()
+		if v.device == "" {
+			v.device = s.device
+		}
 		if !s.leaf {
 			v.made = min(v.made, s.made)
 		}

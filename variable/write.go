@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"polygrad/core/schedule"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -50,6 +49,15 @@ func (c *Context) assign(targets []*Variable, news []*value) error {
 		}
 	}
 	own := countReads(news)
+	devices := make([]string, len(targets))
+	var all []string
+	for i, t := range targets {
+		var err error
+		if devices[i], err = t.target(news[i]); err != nil {
+			return err
+		}
+		all = appendDevice(all, devices[i])
+	}
 	var written []pendingWrite
 	for i, t := range targets {
 		if news[i] == t.cell.value && !t.IsView() {
@@ -61,7 +69,7 @@ func (c *Context) assign(targets []*Variable, news []*value) error {
 			}
 			continue
 		}
-		w, err := c.prepareWrite(t, news[i], own[t.cell.value])
+		w, err := c.prepareWrite(t, news[i], own[t.cell.value], devices[i], len(all) == 1)
 		if err != nil {
 			for _, w := range written {
 				w.leaf.release()
@@ -70,17 +78,13 @@ func (c *Context) assign(targets []*Variable, news []*value) error {
 		}
 		written = append(written, w)
 	}
-	var stores, assigns []*uop.UOp
+	var works []work
 	for _, w := range written {
-		switch {
-		case w.store == nil:
-		case w.store.Op == uop.Store:
-			stores = append(stores, w.store)
-		default:
-			assigns = append(assigns, w.store)
+		if w.store != nil {
+			works = append(works, work{w.store, w.leaf.device})
 		}
 	}
-	err := c.run(append(stores, schedule.Simultaneous(assigns)...))
+	err := c.run(works)
 	for _, w := range written {
 		if err == nil {
 			w.commit()
@@ -127,10 +131,11 @@ func countReads(news []*value) map[*value]int {
 	return own
 }
 
-// prepareWrite prepares a write. own is the number of reads of the old contents that end with the write (see countReads).
-func (c *Context) prepareWrite(t *Variable, to *value, own int) (pendingWrite, error) {
+// prepareWrite prepares a write on a device. own is the number of reads of the old contents that end with the write (see countReads). alone:
+// the writes are one program, so none of them is done before the others have read.
+func (c *Context) prepareWrite(t *Variable, to *value, own int, device string, alone bool) (pendingWrite, error) {
 	old := t.cell.value
-	w := pendingWrite{cell: t.cell, inPlace: old.refs-own == 1}
+	w := pendingWrite{cell: t.cell, inPlace: alone && old.refs-own == 1}
 	if w.inPlace && !t.IsView() && !to.leaf {
 		w.aliases = slices.Clone(to.cells)
 	} else if len(to.cells) > 0 && own > 0 {
@@ -140,11 +145,12 @@ func (c *Context) prepareWrite(t *Variable, to *value, own int) (pendingWrite, e
 	if w.leaf, err = c.newLeaf(old.node.DType, old.node.Shape(), nil); err != nil {
 		return w, err
 	}
+	w.leaf.device = device
 	w.leaf.retain()
 	c.unbind(w.leaf)
 	target := old.node
 	if !w.inPlace {
-		m, err := c.allocate(old.mem.size)
+		m, err := c.allocate(old.mem.size, device)
 		if err != nil {
 			w.leaf.release()
 			return w, err

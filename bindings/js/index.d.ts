@@ -81,7 +81,7 @@ export type LossReduction = 'mean' | 'sum' | 'none'
 export interface CreationOptions {
   /** The data type. */
   dtype?: DTypeLike | null
-  /** The device that holds the tensor: 'cpu'. */
+  /** The device that the tensor is put on, 'cpu' or 'webgpu': see to. */
   device?: string | null
   /** Whether backward computes a gradient for the tensor. */
   requiresGrad?: boolean | null
@@ -255,7 +255,7 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   readonly ndim: number
   /** The name of the data type. */
   readonly dtype: DType
-  /** The device that holds the tensor. */
+  /** The device that the tensor was put on (see to), else Device.default: 'CPU' or 'WEBGPU'. */
   readonly device: string
   /** The size of the first axis. */
   readonly length: number
@@ -330,10 +330,13 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   detach(): Tensor
   /** A copy; its memory is shared until one of the two is written. Gradients flow through it. */
   clone(): Tensor
-  /** The tensor on a device. */
+  /**
+   * The tensor on a device, where what is computed from it is computed too. Tensors that were put on no device go along; those of two devices
+   * in one operation are an error. Gradients flow back. A tensor that is there is returned as it is.
+   */
   to(device: string): this
 
-  /** The tensor, moved to a device. */
+  /** Puts the tensor itself on a device, as to does, without a copy: its memory moves when it is used there. */
   to_(device: string): this
 
   /** Calls functions in order, each with the result of the one before. */
@@ -446,8 +449,8 @@ export const dtypes: Readonly<Record<DType, DType> & Record<Exclude<DTypeLike, D
 /** The devices of the library. */
 export const Device: {
   /**
-   * The device that computes, 'CPU' or 'WEBGPU'. Names may be in small letters. Tensors move to the device that uses them; functions that
-   * were compiled before stay on their device. A device that is not available is an error.
+   * The device of tensors that were put on no other (tensor.to, the option device), 'CPU' or 'WEBGPU'. Names may be in small letters. Memory
+   * moves to the device that uses it; functions that were compiled before stay on their device. A device that is not available is an error.
    */
   default: string
   /** The same as default. */

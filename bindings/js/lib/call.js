@@ -322,9 +322,9 @@ function packedItems (items, value) {
   return [block.address, n, block.address + WORD * n]
 }
 
-/** A new tensor where it is to live, and that wants a gradient if that is said. */
+/** A new tensor, put on a device, that wants a gradient, if that is said. */
 function finish (tensor, { device, requiresGrad }) {
-  if (device != null) Device.require(device)
+  if (device != null) Device.move(handleOf(tensor), device)
   if (requiresGrad != null) tensor.requiresGrad = requiresGrad
   return tensor
 }

@@ -3,13 +3,10 @@
 
 const { lib, engine, fail, PolygradError } = require('./library.js')
 const { CTX } = require('./handles.js')
-const { environment } = require('./host/node.js')
 const { show } = require('./arguments.js')
 
 const names = Array.from({ length: lib.poly_device_count() }, (_, i) => lib.poly_device_name(i))
 const KINDS = ['CPU', 'CUDA', 'WEBGPU']
-
-let current = environment.POLY_DEVICE === 'webgpu' ? 'WEBGPU' : 'CPU'
 
 /** A name in capitals, '' for other values. */
 function upperCase (name) {
@@ -18,13 +15,11 @@ function upperCase (name) {
 
 /** What the library can compute on. */
 const Device = {
-  get default () { return current },
+  get default () { return names[lib.poly_ctx_device(CTX)] },
   set default (name) {
-    const device = Device.canonicalize(name)
-    if (lib.poly_ctx_set_device(CTX, Device.number(device)) !== 0) fail()
-    current = device
+    if (lib.poly_ctx_set_device(CTX, Device.number(Device.canonicalize(name))) !== 0) fail()
   },
-  get DEFAULT () { return current },
+  get DEFAULT () { return Device.default },
   set DEFAULT (name) { Device.default = name },
 
   async init (name, options = {}) {
@@ -34,7 +29,7 @@ const Device = {
   },
 
   canonicalize (name) {
-    if (name == null) return current
+    if (name == null) return Device.default
     const upper = upperCase(name).split(':')[0]
     if (!KINDS.includes(upper)) throw new RangeError(`device: ${show(name)} is unknown, expected one of ${KINDS.join(', ')}`)
     return upper
@@ -49,6 +44,11 @@ const Device = {
     return device
   },
 
+  /** Puts the array of a handle on a device. */
+  move (handle, name) {
+    if (lib.poly_array_move(handle, Device.number(Device.require(name))) !== 0) fail()
+  },
+
   cudaAvailable: () => Device.available().includes('CUDA'),
 
   number (name) {
@@ -56,6 +56,8 @@ const Device = {
     if (i < 0) throw new RangeError(`device: ${show(name)} is unknown, expected one of ${names.join(', ')}`)
     return i
   },
+
+  name: (number) => names[number],
 
   available: () => names.filter((_, i) => lib.poly_device_available(i) === 1)
 }

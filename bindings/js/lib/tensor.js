@@ -3,12 +3,13 @@
 
 const { lib } = require('./library.js')
 const { CTX } = require('./handles.js')
-const { HANDLE, Base, registered, describe, count, tensorOf, ofNode } = require('./base.js')
+const { HANDLE, Base, registered, describe, count, tensorOf, ofNode, handleOf, made } = require('./base.js')
 const { SymInt } = require('./variable.js')
 const { Writing } = require('./writing.js')
 const { MAX_DIMS, named, list, show } = require('./arguments.js')
 const { Device } = require('./device.js')
 const { tensorFrom } = require('./data.js')
+const { finish } = require('./call.js')
 const { toDType } = require('./dtype.js')
 
 const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
@@ -32,9 +33,8 @@ class Tensor extends Writing {
       return
     }
     const { dtype, device, requiresGrad, shape } = named('Tensor', options === undefined ? [] : [options], OPTIONS)
-    if (device !== null) Device.require(device)
     const tensor = madeFrom(data, dtype === null ? null : toDType(dtype, 'Tensor'), shape === null ? null : list(shape), requiresGrad)
-    if (requiresGrad !== null) tensor.requiresGrad = requiresGrad
+    finish(tensor, { device, requiresGrad })
     return new.target === Tensor ? tensor : Object.setPrototypeOf(tensor, new.target.prototype)
   }
 
@@ -57,7 +57,7 @@ class Tensor extends Writing {
   }
 
   get device () {
-    return Device.DEFAULT
+    return Device.name(lib.poly_array_device(handleOf(this)))
   }
 
   numel () {
@@ -92,12 +92,12 @@ class Tensor extends Writing {
   // Devices
 
   to (device) {
-    Device.require(device)
-    return this
+    const name = Device.require(device)
+    return name === this.device ? this : made(lib.poly_array_to(handleOf(this), Device.number(name)))
   }
 
   to_ (device) {
-    return this.to(device)
+    return finish(this, { device: device ?? Device.default })
   }
 
   sequential (functions) {

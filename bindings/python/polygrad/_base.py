@@ -136,9 +136,9 @@ def sizes(shape: tuple[Any, ...], name: str = "shape") -> tuple[int, ...]:
 
 
 def finish(tensor: T, device: str | None, requires_grad: bool | None) -> T:
-    """Check where a new tensor is to live, and say whether it wants a gradient."""
+    """Put a new tensor on a device, and say whether it wants a gradient."""
     if device is not None:
-        Device.require(device)
+        Device.move(tensor._handle, device)
     if requires_grad is not None:
         tensor.requires_grad = requires_grad
     return tensor

@@ -40,7 +40,6 @@ from polygrad._prototypes import (
     POLY_SUB,
     POLY_XOR,
 )
-from polygrad.device import Device
 from polygrad.dtype import dtypes, known_dtype
 
 if TYPE_CHECKING:
@@ -447,13 +446,20 @@ class Methods(Base):
         return self._call1(T)
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Self:
-        """Return the tensor, on the device that it must be on already; there are no streams."""
+        """Return to(device): the tensor on a device; there are no streams."""
         if stream is not None:
             raise ValueError(f"to_device: stream: {stream!r}, expected None")
         if not isinstance(device, str):
             raise TypeError(f"to_device: device: {device!r}, expected a device")
-        Device.require(device)
-        return self
+        return self.to(device)
+
+    def cpu(self) -> Self:
+        """Return to("cpu")."""
+        return self.to("cpu")
+
+    def cuda(self) -> Self:
+        """Return to("cuda")."""
+        return self.to("cuda")
 
     def __iadd__(self, x: Operand) -> Self:
         return self._in_place(self + x)

@@ -79,6 +79,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "poly_ctx_new": (c_void_p, (), ""),
     "poly_ctx_destroy": (None, (c_void_p,), "ctx"),
     "poly_ctx_set_device": (c_int, (c_void_p, c_int), "ctx device"),
+    "poly_ctx_device": (c_int, (c_void_p,), "ctx"),
     "poly_ctx_live_nodes": (c_int64, (c_void_p,), "ctx"),
     "poly_op": (c_int, (c_char_p,), "name"),
     "poly_call": (
@@ -174,6 +175,9 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "poly_array_set": (c_int, (c_void_p, c_void_p, c_int, c_void_p), "x items n value"),
     "poly_array_replace": (c_int, (c_void_p, c_void_p), "x by"),
     "poly_array_detach": (c_void_p, (c_void_p,), "x"),
+    "poly_array_to": (c_void_p, (c_void_p, c_int), "x device"),
+    "poly_array_move": (c_int, (c_void_p, c_int), "x device"),
+    "poly_array_device": (c_int, (c_void_p,), "x"),
     "poly_array_clone": (c_void_p, (c_void_p,), "x"),
     "poly_array_memory": (c_int64, (), ""),
     "poly_training": (c_int, (c_void_p, c_int), "ctx on"),

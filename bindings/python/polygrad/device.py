@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from polygrad import _prototypes as c
+from polygrad._graph import CTX
 from polygrad._library import caller, fail, lib, wrong
+
+_names = [lib.poly_device_name(i).decode() for i in range(lib.poly_device_count())]
 
 
 class _Device:
@@ -11,17 +14,21 @@ class _Device:
 
     >>> Device.DEFAULT
     'CPU'
-    >>> Device.cuda_available()
-    False
     """
 
-    DEFAULT = "CPU"
+    @property
+    def DEFAULT(self) -> str:
+        """The device of tensors that were put on none: CPU, or WEBGPU."""
+        return _names[lib.poly_ctx_device(CTX)]
+
+    @DEFAULT.setter
+    def DEFAULT(self, device: str) -> None:
+        if lib.poly_ctx_set_device(CTX, self.require(device)) != 0:
+            fail(RuntimeError)
 
     def canonicalize(self, device: str | None) -> str:
         """Return the name of a device as Tensor.device has it; None means the default.
 
-        >>> Device.canonicalize("cpu")
-        'CPU'
         >>> Device.canonicalize("quantum")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
           ...
@@ -34,12 +41,21 @@ class _Device:
             raise wrong("device", f"{device!r} is unknown", "one of CPU, CUDA, WEBGPU")
         return upper
 
-    def require(self, device: str | None) -> str:
-        """Return the name of a device, which must be there."""
+    def require(self, device: str | None) -> int:
+        """Return the number of a device, which must be there."""
         name = self.canonicalize(device)
         if name != "CPU" and name not in self.available():
             raise RuntimeError(f"{caller()}: device: {name} is not available in this process")
-        return name
+        return self.number(name)
+
+    def move(self, array: int, device: str | None) -> None:
+        """Put an array of the library on a device."""
+        if lib.poly_array_move(array, self.require(device)) != 0:
+            fail(RuntimeError)
+
+    def of(self, array: int) -> str:
+        """Return the name of the device of an array of the library."""
+        return _names[lib.poly_array_device(array)]
 
     def cuda_available(self) -> bool:
         """Return whether kernels can run on an NVIDIA GPU."""
@@ -51,17 +67,15 @@ class _Device:
         >>> Device.number("cpu")
         1
         """
-        names = self._names()
         upper = str(device).upper()
-        if upper not in names:
-            raise wrong("device", f"{device!r} is unknown", f"one of {', '.join(names)}")
-        return names.index(upper)
+        if upper not in _names:
+            raise wrong("device", f"{device!r} is unknown", f"one of {', '.join(_names)}")
+        return _names.index(upper)
 
     @property
     def backend(self) -> str:
         """What runs kernels of the CPU: "native", "wasm", "interp", "clang" or "reference"."""
-        address = lib.poly_backend_get(c.POLY_DEVICE_CPU)
-        if not address:
+        if not (address := lib.poly_backend_get(c.POLY_DEVICE_CPU)):
             fail(RuntimeError)
         return str(c.PolyBackendDesc.from_address(address).runs_on.decode())
 
@@ -71,11 +85,7 @@ class _Device:
         >>> "CPU" in Device.available()
         True
         """
-        return [name for i, name in enumerate(self._names()) if lib.poly_device_available(i)]
-
-    def _names(self) -> list[str]:
-        names = (lib.poly_device_name(i) for i in range(lib.poly_device_count()))
-        return [name.decode() for name in names]
+        return [name for i, name in enumerate(_names) if lib.poly_device_available(i)]
 
 
 Device = _Device()

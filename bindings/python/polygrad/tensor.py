@@ -22,6 +22,7 @@ from polygrad._base import (
     arguments,
     copied,
     describe,
+    finish,
     handle_of,
     handles,
     join,
@@ -119,8 +120,6 @@ class Tensor(Creation, Indexing, Exchange, Display):
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> None:
-        if device is not None:
-            Device.require(device)
         kind = None if dtype is None else to_dtype(dtype)
         if isinstance(data, Tensor):
             source = data if kind is None else data.cast(kind)
@@ -133,8 +132,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         # The handle moves over: made_of ends without one.
         self._handle = made_of._handle
         del made_of._handle
-        if requires_grad is not None:
-            self.requires_grad = requires_grad
+        finish(self, device, requires_grad)
 
     # What it is
 
@@ -163,12 +161,8 @@ class Tensor(Creation, Indexing, Exchange, Display):
 
     @property
     def device(self) -> str:
-        """The device that holds the tensor.
-
-        >>> Tensor([1.0]).device
-        'CPU'
-        """
-        return Device.DEFAULT
+        """The device that the tensor was put on (see to), else Device.DEFAULT."""
+        return Device.of(self._handle)
 
     def numel(self) -> int:
         """Return the number of elements.
@@ -371,25 +365,19 @@ class Tensor(Creation, Indexing, Exchange, Display):
     # Devices
 
     def to(self, device: str | None) -> Tensor:
-        """Return the tensor on a device.
+        """Return the tensor on a device, where what is computed from it is computed too.
 
-        >>> Tensor([1.0]).to("cpu").device
-        'CPU'
+        Tensors that were put on no device go along; those of two devices in one operation are an
+        error. Gradients flow back. A tensor that is there is returned; None is Device.DEFAULT.
         """
-        Device.require(device)
-        return self
+        number = Device.require(device)
+        there = number == lib.poly_array_device(self._handle)
+        return self if there else made(type(self), lib.poly_array_to(self._handle, number))
 
     def to_(self, device: str | None) -> Tensor:
-        """Move the tensor to a device."""
-        return self.replace(self.to(device))
-
-    def cpu(self) -> Tensor:
-        """Return to("cpu")."""
-        return self.to("cpu")
-
-    def cuda(self) -> Tensor:
-        """Return to("cuda")."""
-        return self.to("cuda")
+        """Put the tensor itself on a device, as to does, without a copy."""
+        Device.move(self._handle, device)
+        return self
 
     # Changing a tensor
 

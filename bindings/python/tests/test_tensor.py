@@ -336,6 +336,24 @@ def test_devices():
             t.cuda()
 
 
+@pytest.mark.skipif("WEBGPU" not in Device.available(), reason="no WebGPU here: POLY_WEBGPU")
+def test_tensors_on_a_gpu():
+    x, w = Tensor([1.0, 2.0]), Tensor([3.0, 4.0], device="webgpu", requires_grad=True)
+    loss = (x * w).sum()
+    loss.backward()
+    assert (x.device, w.device, loss.device, w.grad.device) == ("CPU", *["WEBGPU"] * 3)
+    assert (loss.item(), w.grad.tolist()) == (11, [1, 2])
+    with pytest.raises(ValueError, match="operands are on the devices webgpu and cpu"):
+        w + x.clone().to_("cpu")
+    assert w.cpu().device == x.to("webgpu").to_("cpu").device == "CPU"
+    Device.DEFAULT = "webgpu"
+    try:
+        assert (x.device, (x + 1).tolist(), w.cpu().device) == ("WEBGPU", [2, 3], "CPU")
+    finally:
+        Device.DEFAULT = "cpu"
+    assert x.device == Device.DEFAULT == "CPU"
+
+
 # Random numbers
 
 

@@ -126,7 +126,7 @@ is_training <- function() .Call(C_training, NULL)
 tensor_properties$shape <- function(self) .Call(C_sizes, self)
 tensor_properties$ndim <- function(self) length(.Call(C_sizes, self))
 tensor_properties$dtype <- dtype
-tensor_properties$device <- function(self) "CPU"
+tensor_properties$device <- function(self) .Call(C_device, self)
 tensor_properties$is_realized <- function(self) .Call(C_is_realized, self)
 tensor_properties$grad <- function(self) .Call(C_gradient_of, self)
 tensor_properties$requires_grad <- function(self) .Call(C_requires_grad, self)
@@ -322,11 +322,8 @@ tensor_methods$replace <- function(self, x) .Call(C_replace, self, x)
 tensor_methods$detach <- function(self) .Call(C_detach, self)
 tensor_methods$clone <- function(self) .Call(C_clone, self)
 
-tensor_methods$to <- function(self, device = NULL) {
-  if (!is.null(device)) device_number(device)
-  self
-}
-tensor_methods$to_ <- tensor_methods$to
+tensor_methods$to <- function(self, device = NULL) .Call(C_to, self, if (!is.null(device)) device_number(device), FALSE)
+tensor_methods$to_ <- function(self, device = NULL) .Call(C_to, self, if (!is.null(device)) device_number(device), TRUE)
 tensor_methods$sequential <- function(self, functions) {
   if (!is.list(functions) || !all(vapply(functions, is.function, NA))) {
     raise(sprintf("sequential: functions: %s, expected a list of functions", brief(functions)))

@@ -26,6 +26,7 @@ struct poly_api {
   PolyCtx *(*poly_ctx_new)(void);
   void (*poly_ctx_destroy)(PolyCtx *);
   int (*poly_ctx_set_device)(PolyCtx *, int);
+  int (*poly_ctx_device)(PolyCtx *);
   int64_t (*poly_ctx_live_nodes)(PolyCtx *);
   int (*poly_op)(const char *);
   int (*poly_call)(PolyCtx *, int, const PolyCallArg *, int, PolyUOp **, int);
@@ -57,6 +58,9 @@ struct poly_api {
   int (*poly_array_set)(PolyArray *, const PolyCallArg *, int, const PolyCallArg *);
   int (*poly_array_replace)(PolyArray *, PolyArray *);
   PolyArray *(*poly_array_detach)(PolyArray *);
+  PolyArray *(*poly_array_to)(PolyArray *, int);
+  int (*poly_array_move)(PolyArray *, int);
+  int (*poly_array_device)(PolyArray *);
   PolyArray *(*poly_array_clone)(PolyArray *);
   int64_t (*poly_array_memory)(void);
   int (*poly_training)(PolyCtx *, int);
@@ -618,6 +622,7 @@ struct poly_api {
   X(poly_ctx_new) \
   X(poly_ctx_destroy) \
   X(poly_ctx_set_device) \
+  X(poly_ctx_device) \
   X(poly_ctx_live_nodes) \
   X(poly_op) \
   X(poly_call) \
@@ -649,6 +654,9 @@ struct poly_api {
   X(poly_array_set) \
   X(poly_array_replace) \
   X(poly_array_detach) \
+  X(poly_array_to) \
+  X(poly_array_move) \
+  X(poly_array_device) \
   X(poly_array_clone) \
   X(poly_array_memory) \
   X(poly_training) \

@@ -543,6 +543,16 @@ SEXP r_detach(SEXP x) {
   return out;
 }
 
+SEXP r_device(SEXP x) { return Rf_mkString(P.poly_device_name(P.poly_array_device(array_of(x)))); }
+
+/* Puts x, or a copy of it, on a device by its number. */
+SEXP r_to(SEXP x, SEXP device, SEXP itself) {
+  int to = Rf_isNull(device) ? P.poly_ctx_device(context()) : Rf_asInteger(device);
+  if (!Rf_asLogical(itself)) return to == P.poly_array_device(array_of(x)) ? x : wrap(P.poly_array_to(array_of(x), to));
+  finish(P.poly_array_move(array_of(x), to));
+  return x;
+}
+
 SEXP r_clone(SEXP x) { return wrap(P.poly_array_clone(array_of(x))); }
 
 /* Gradients */

@@ -37,6 +37,18 @@ test('tensors move to the device that uses them', () => {
   }
 })
 
+test('tensors are put on devices', () => {
+  const x = new Tensor([1, 2, 3]).to('cpu')
+  const y = new Tensor([1, 2, 3], { requiresGrad: true })
+  const z = x.to('webgpu').mul(y).sum()
+  z.backward()
+  assert.deepStrictEqual([x, x.add(1), y, z].map((t) => t.device), ['CPU', 'CPU', 'WEBGPU', 'WEBGPU'])
+  assert.deepStrictEqual(x.mul(2).tolist(), [2, 4, 6])
+  assert.deepStrictEqual(y.grad.tolist(), [1, 2, 3])
+  assert.throws(() => x.add(y.to('webgpu')), /operands are on the devices cpu and webgpu, expected one/)
+  assert.deepStrictEqual(new Tensor([1], { device: 'cpu' }).to_('webgpu').add(1).tolist(), [2])
+})
+
 test('what is read is a copy', () => {
   const x = new Tensor([1, 2, 3]).mul(2).realize()
   x.data[0] = 100
@@ -129,6 +141,10 @@ test('the device of programs for jax-js', async () => {
     assert.strictEqual(x.device, 'webgpu')
     assert.deepStrictEqual(await x.mul(2).data(), Float32Array.of(2, 4, 6))
     assert.deepStrictEqual(await x.add(1).jsAsync(), [2, 3, 4])
+    const y = await devicePut(np.array([1, 2, 3]), 'wasm')
+    assert.strictEqual(y.mul(2).device, 'wasm')
+    assert.deepStrictEqual(y.mul(2).js(), [2, 4, 6])
+    assert.throws(() => x.add(y), /operands are on the devices/)
     assert.strictEqual(defaultDevice('wasm'), 'wasm')
     assert.deepStrictEqual(x.add(2).js(), [3, 4, 5])
   } finally {

@@ -9,7 +9,7 @@ const { Tensor } = require('../tensor.js')
 const { isOptions, show } = require('../arguments.js')
 const { arrived } = require('../host/arrival.js')
 const { expressed, tracing } = require('../trace.js')
-const { defaultDevice } = require('./device.js')
+const { nameOf } = require('./device.js')
 
 const KINDS = ['shared', 'strict']
 
@@ -73,7 +73,8 @@ class JaxArray {
     /** The number that a weakly typed array was made of. */
     this._number = number
     this._count = 1
-    this._device = defaultDevice()
+    /** The device that it was put on by this name. */
+    this._device = null
     // How many arrays that are not freed stand on the tensor.
     tensor._arrays = (tensor._arrays ?? 0) + 1
     /** What it was, once it is freed. */
@@ -111,7 +112,7 @@ class JaxArray {
   }
 
   get device () {
-    return this._device
+    return this._device ?? nameOf(this._was === null ? this._tensor.device : null)
   }
 
   fullLower () {

@@ -1,7 +1,7 @@
 'use strict'
 /**
  * Devices by the names of jax-js. Kernels of cpu and wasm are those of the library: of this processor in Node, WebAssembly in browsers.
- * All is computed on the default device.
+ * Arrays that were put on no device are computed on the default one, or on that of the arrays that they are combined with.
  */
 
 const { show } = require('../arguments.js')
@@ -10,12 +10,18 @@ const { Device } = require('../device.js')
 const devices = Object.freeze(['cpu', 'wasm', 'webgpu', 'webgl'])
 const available = ['cpu', 'wasm'] // and webgpu, once it is open
 
-let current = Device.default === 'WEBGPU' ? 'webgpu' : 'wasm'
-if (current === 'webgpu') available.push(current)
+let host = 'wasm' // by which of its two names the host is the default device
+if (Device.default === 'WEBGPU') available.push('webgpu')
+
+/** The name of a device of the library, null for the default one. */
+const nameOf = (name) => (name ?? Device.default) === 'WEBGPU' ? 'webgpu' : host
+
+/** The library's name of a device. */
+const libraryName = (device) => device === 'webgpu' ? 'webgpu' : 'cpu'
 
 /** A device that is there; the default one for undefined. */
 function deviceOf (device) {
-  if (device === undefined) return current
+  if (device === undefined) return nameOf(null)
   if (!devices.includes(device)) throw new RangeError(`device: ${show(device)}, expected one of ${devices.join(', ')}`)
   if (!available.includes(device)) {
     const what = device === 'webgpu' ? "await init('webgpu') before" : `expected one of ${available.join(', ')}`
@@ -26,10 +32,10 @@ function deviceOf (device) {
 
 function defaultDevice (device) {
   if (device !== undefined) {
-    current = deviceOf(device)
-    Device.default = current === 'webgpu' ? 'webgpu' : 'cpu'
+    if (deviceOf(device) !== 'webgpu') host = device
+    Device.default = libraryName(device)
   }
-  return current
+  return nameOf(null)
 }
 
 async function init (...devicesToInit) {
@@ -48,4 +54,4 @@ function getWebGPUDevice () {
   throw new TypeError(`getWebGPUDevice: ${why}: Device.init('webgpu', { device }) takes one of the program`)
 }
 
-module.exports = { devices, defaultDevice, deviceOf, getWebGPUDevice, init }
+module.exports = { nameOf, libraryName, devices, defaultDevice, deviceOf, getWebGPUDevice, init }

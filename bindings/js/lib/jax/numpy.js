@@ -14,7 +14,7 @@ const {
   wrapped
 } = require('./call.js')
 const { At } = require('./at.js')
-const { deviceOf } = require('./device.js')
+const { deviceOf, libraryName } = require('./device.js')
 const { linalg } = require('./linalg.js')
 const { fft } = require('./fft.js')
 
@@ -364,7 +364,9 @@ function crossed (x, y, axis) {
 /** A new tensor where it is to live. */
 function placed (tensor, device, weak = false, number = null) {
   const made = new JaxArray(tensor, weak, number)
+  if (device === undefined) return made
   made._device = deviceOf(device)
+  tensor.to_(libraryName(made._device))
   return made
 }
 

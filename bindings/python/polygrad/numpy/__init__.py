@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 import numpy as _np
 
 from polygrad._library import ArgumentError, place, wrong
-from polygrad.device import Device
 from polygrad.dtype import DType, dtypes, known_dtype
 from polygrad.func import vmap
 from polygrad.numpy import _operations
@@ -88,7 +87,7 @@ def asarray(
     """
     if isinstance(obj, Tensor):
         if device is not None:
-            Device.require(device)
+            obj = obj.to(device)
         same = dtype is None or known_dtype(dtype) == obj.dtype
         if copy is False and not same:
             raise ValueError(f"{place(obj)}: copy is False, but the data type changes")
@@ -125,9 +124,8 @@ def diag_indices_from(x: Operand) -> tuple[Tensor, ...]:
 
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: Any = None) -> Tensor:
     """Return a tensor on the memory of an array of another library."""
-    if device is not None:
-        Device.require(device)
-    return x if isinstance(x, Tensor) and not copy else Tensor.from_dlpack(x, copy=copy)
+    made = x if isinstance(x, Tensor) and not copy else Tensor.from_dlpack(x, copy=copy)
+    return made if device is None else made.to(device)
 
 
 def arange(

@@ -1,0 +1,186 @@
+package variable
+
+import (
+	"fmt"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+	"polygrad/exec"
+)
+
+// A tensor that was put on a device stays there, and what is computed from it is computed there. Other tensors are computed on the device of
+// the context, or on that of the tensors that they are combined with. Memory moves to the device of the program that uses it.
+
+// Executors opens the device of a name, "" for that of the context.
+type Executors func(device string) (*exec.Executor, error)
+
+// Device is the name of the device that the variable was put on, "" if it follows the context and other operands.
+func (v *Variable) Device() string { return v.cell.value.device }
+
+// To is the variable on a device: itself if it is there, else a copy, through which gradients flow.
+func (v *Variable) To(device string) (*Variable, error) {
+	c := v.ctx
+	if now, err := c.executor(v.cell.value.device); err == nil {
+		if to, err := c.executor(device); err == nil && to == now {
+			return v.Retain(), nil
+		}
+	}
+	if err := v.mayLeave(device); err != nil {
+		return nil, err
+	}
+	from := []*value{v.source()}
+	node, err := tensor.Contiguous(v.Node())
+	if err != nil {
+		return nil, err
+	}
+	w := c.result(node, from)
+	made := w.cell.value
+	made.device = device
+	if leaf := v.leaf(); c.trace == nil && leaf != nil && leaf.mem != nil && (!v.IsView() || leaf == v.computedView) {
+		if err := c.copied(made, leaf.mem); err != nil {
+			w.Drop()
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// mayLeave checks that a variable may be moved to a device. It is computed where it is, one that is nowhere on the new device.
+func (v *Variable) mayLeave(device string) error {
+	c, now := v.ctx, v.cell.value.device
+	if _, err := c.executor(device); err != nil || now == "" {
+		return err
+	}
+	if c.trace != nil {
+		return fmt.Errorf("the tensor is on the device %s while %s traces the function, which runs on one: move the tensor before", now, c.trace.caller)
+	}
+	return c.Realize(v)
+}
+
+// Move puts the variable itself on a device, without a copy: its memory moves when it is used there.
+func (v *Variable) Move(device string) error {
+	if v.cell.value.device == device {
+		return nil
+	}
+	if v.IsView() {
+		w, err := v.To(device)
+		if err == nil {
+			err = v.Replace(w)
+			w.Drop()
+		}
+		return err
+	}
+	err := v.mayLeave(device)
+	if err == nil {
+		err = v.cell.unshare(v.ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if x := v.cell.value; x.leaf || len(x.cells) == 1 {
+		x.invalidate()
+		x.device = device
+		return nil
+	}
+	w, err := v.To(device)
+	if err == nil {
+		v.cell.set(w.cell.value)
+		w.Drop()
+	}
+	return err
+}
+
+// copied computes a lazy value that is a copy: its cells get a leaf with a copy of memory, on the device of the value.
+func (c *Context) copied(v *value, from *memory) error {
+	m, err := c.allocate(from.size, v.device)
+	if err != nil {
+		return err
+	}
+	if m.array != nil && !from.onDevice() {
+		var b []byte
+		var e *exec.Executor
+		if b, err = from.bytes(); err == nil {
+			if e, err = c.executor(v.device); err == nil {
+				err = m.array.Upload(e, b)
+			}
+		}
+	} else {
+		err = m.copyFrom(from)
+	}
+	if err != nil {
+		m.free()
+		return err
+	}
+	leaf, err := c.newLeaf(v.node.DType, v.node.Shape(), m)
+	if err != nil {
+		m.free()
+		return err
+	}
+	leaf.retain()
+	defer leaf.release()
+	v.computedAs(leaf)
+	for len(v.cells) > 0 {
+		v.cells[0].set(leaf)
+	}
+	return nil
+}
+
+// computedAs gives the leaf of a computed value what readers, gradients and programs need to know of the value.
+func (v *value) computedAs(leaf *value) {
+	leaf.flow, leaf.device = v.flow, v.device
+	if v.flow == flowAlways && v.node.DType.IsDifferentiable() {
+		leaf.origin = v
+		v.retainHistory()
+	}
+}
+
+// A work is a STORE or an ASSIGN, and the device that performs it.
+type work struct {
+	node   *uop.UOp
+	device string
+}
+
+// devicesOf are the devices of works, each once, in order.
+func devicesOf(works []work) []string {
+	var out []string
+	for _, w := range works {
+		out = appendDevice(out, w.device)
+	}
+	return out
+}
+
+func appendDevice(devices []string, device string) []string {
+	for _, d := range devices {
+		if d == device {
+			return devices
+		}
+	}
+	return append(devices, device)
+}
+
+// oneDevice is the device of a program of values: the one that some of them were put on, "" for none.
+func oneDevice(values ...*value) (string, error) {
+	device := ""
+	for _, v := range values {
+		switch {
+		case v == nil || v.device == "" || v.device == device:
+		case device == "":
+			device = v.device
+		default:
+			return "", fmt.Errorf("tensors are on the devices %s and %s, expected one: move some of them, see to()", device, v.device)
+		}
+	}
+	return device, nil
+}
+
+// target is the device on which a new value of a variable is computed: its own, or that of the value if the variable was put on none.
+func (v *Variable) target(to *value) (string, error) {
+	switch own := v.cell.value.device; {
+	case own == "":
+		return to.device, nil
+	case to.device == "" || to.device == own:
+		return own, nil
+	default:
+		return "", fmt.Errorf("x: is on the device %s, expected %s as the tensor: move it, see to()", to.device, own)
+	}
+}
