@@ -37,7 +37,7 @@ func (v *Variable) To(device string) (*Variable, error) {
 	made := w.cell.value
 	made.device = device
 	if leaf := v.leaf(); c.trace == nil && leaf != nil && leaf.mem != nil && (!v.IsView() || leaf == v.computedView) {
-		if err := c.copied(made, leaf.mem); err != nil {
+		if err := c.copyTo(made, leaf.mem); err != nil {
 			w.Drop()
 			return nil, err
 		}
@@ -62,6 +62,7 @@ func (v *Variable) Move(device string) error {
 	if v.cell.value.device == device {
 		return nil
 	}
+	c := v.ctx
 	if v.IsView() {
 		w, err := v.To(device)
 		if err == nil {
@@ -72,7 +73,7 @@ func (v *Variable) Move(device string) error {
 	}
 	err := v.mayLeave(device)
 	if err == nil {
-		err = v.cell.unshare(v.ctx)
+		err = v.cell.unshare(c)
 	}
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func (v *Variable) Move(device string) error {
 	if x := v.cell.value; x.leaf || len(x.cells) == 1 {
 		x.invalidate()
 		x.device = device
-		return nil
+		return c.own(x)
 	}
 	w, err := v.To(device)
 	if err == nil {
@@ -90,8 +91,24 @@ func (v *Variable) Move(device string) error {
 	return err
 }
 
-// copied computes a lazy value that is a copy: its cells get a leaf with a copy of memory, on the device of the value.
-func (c *Context) copied(v *value, from *memory) error {
+// own copies memory of a host for a device with memory of its own: else each run would copy it there, as the host may have written it.
+func (c *Context) own(x *value) error {
+	m := x.mem
+	if m == nil || m.owner == nil || !c.ownMemory(x.device) {
+		return nil
+	}
+	own, err := m.copied()
+	if err != nil {
+		return err
+	}
+	x.mem = own
+	c.bind(x)
+	m.free()
+	return nil
+}
+
+// copyTo computes a lazy value that is a copy: its cells get a leaf with a copy of memory, on the device of the value.
+func (c *Context) copyTo(v *value, from *memory) error {
 	m, err := c.allocate(from.size, v.device)
 	if err != nil {
 		return err

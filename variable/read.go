@@ -264,7 +264,7 @@ func (c *Context) Share(dt *uop.DType, s uop.Shape, data unsafe.Pointer, keep an
 		return nil, err
 	}
 	m := &memory{data: data, size: sizeOf(n, dt), owner: keep}
-	if c.ownMemory() {
+	if c.ownMemory("") {
 		own, err := m.copied()
 		m.free()
 		if err != nil {
