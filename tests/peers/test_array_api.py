@@ -60,6 +60,23 @@ def test_estimators() -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+def test_example() -> None:
+    """examples/clusters.py: PCA of scikit-learn on tensors, and k-means as good as its own."""
+    example = HERE.parent.parent / "examples" / "clusters.py"
+    run = [sys.executable, "-W", "ignore", str(example)]
+    out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+    def number(text: str) -> float:
+        found = re.search(rf"^{re.escape(text)}: (\d\.\d+)$", out, re.MULTILINE)
+        assert found, out
+        return float(found.group(1))
+
+    assert number("variance that 20 of 64 axes keep") == pytest.approx(0.894, abs=1e-3)
+    mine, theirs = number("mean squared distance"), number("scikit-learn's k-means")
+    assert mine <= theirs * 1.01
+    assert number("purity") > 0.75
+
+
 def test_compatibility() -> None:
     compat = pytest.importorskip("array_api_compat")
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
