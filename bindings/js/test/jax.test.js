@@ -267,6 +267,24 @@ test('devices', async () => {
   assert.deepStrictEqual((await blockUntilReady([np.ones([2]).add(1)]))[0].js(), [2, 2])
 })
 
+test('cpu is the interpreter, where arrays stay that were put there', async () => {
+  const here = np.arange(6).reshape([2, 3])
+  const there = await devicePut(here, 'cpu')
+  assert.deepStrictEqual([here.device, there.device, there.add(here).device], ['wasm', 'cpu', 'cpu'])
+  assert.deepStrictEqual(np.matmul(there, here.transpose()).js(), [[5, 14], [14, 50]])
+  assert.strictEqual(there._tensor.device, 'INTERP')
+  try {
+    assert.strictEqual(defaultDevice('cpu'), 'cpu')
+    const made = np.linspace(0, 1, 3)
+    assert.deepStrictEqual([made.device, made._tensor.device, here.device], ['cpu', 'INTERP', 'cpu'])
+    near(grad((x) => np.sin(x).sum())(made).js(), [1, Math.cos(0.5), Math.cos(1)])
+    near(jit((x) => np.exp(x).sum())(made).js(), 1 + Math.exp(0.5) + Math.E)
+  } finally {
+    assert.strictEqual(defaultDevice('wasm'), 'wasm')
+  }
+  assert.deepStrictEqual([there.mul(2).device, np.ones([2], { device: 'cpu' }).device], ['cpu', 'cpu'])
+})
+
 test('transforms of any length', () => {
   for (const n of [1, 2, 5, 12, 67, 100, 131, 360]) {
     const [re, im] = [7, 11].map((by) => Array.from({ length: n }, (_, i) => Math.sin(by * i * i)))

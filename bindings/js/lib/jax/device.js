@@ -1,23 +1,29 @@
 'use strict'
 /**
- * Devices by the names of jax-js. Kernels of cpu and wasm are those of the library: of this processor in Node, WebAssembly in browsers.
- * Arrays that were put on no device are computed on the default one, or on that of the arrays that they are combined with.
+ * Devices by the names of jax-js: cpu is the interpreter of the library, wasm its kernels, of this processor in Node and WebAssembly in
+ * browsers. Arrays that were put on no device are computed on the default one, or on that of the arrays that they are combined with.
  */
 
+const { lib, fail } = require('../library.js')
+const { CTX } = require('../handles.js')
+const { handleOf } = require('../base.js')
 const { show } = require('../arguments.js')
 const { Device } = require('../device.js')
 
 const devices = Object.freeze(['cpu', 'wasm', 'webgpu', 'webgl'])
 const available = ['cpu', 'wasm'] // and webgpu, once it is open
+const LIBRARY = { cpu: 'INTERP', wasm: 'CPU', webgpu: 'WEBGPU' }
 
-let host = 'wasm' // by which of its two names the host is the default device
 if (Device.default === 'WEBGPU') available.push('webgpu')
 
 /** The name of a device of the library, null for the default one. */
-const nameOf = (name) => (name ?? Device.default) === 'WEBGPU' ? 'webgpu' : host
+const nameOf = (name) => Object.keys(LIBRARY).find((own) => LIBRARY[own] === (name ?? Device.default)) ?? 'wasm'
 
-/** The library's name of a device. */
-const libraryName = (device) => device === 'webgpu' ? 'webgpu' : 'cpu'
+/** Puts a tensor on a device. */
+function move (tensor, device) {
+  if (lib.poly_array_move(handleOf(tensor), Device.number(LIBRARY[device])) !== 0) fail()
+  return tensor
+}
 
 /** A device that is there; the default one for undefined. */
 function deviceOf (device) {
@@ -31,10 +37,7 @@ function deviceOf (device) {
 }
 
 function defaultDevice (device) {
-  if (device !== undefined) {
-    if (deviceOf(device) !== 'webgpu') host = device
-    Device.default = libraryName(device)
-  }
+  if (device !== undefined && lib.poly_ctx_set_device(CTX, Device.number(LIBRARY[deviceOf(device)])) !== 0) fail()
   return nameOf(null)
 }
 
@@ -54,4 +57,4 @@ function getWebGPUDevice () {
   throw new TypeError(`getWebGPUDevice: ${why}: Device.init('webgpu', { device }) takes one of the program`)
 }
 
-module.exports = { nameOf, libraryName, devices, defaultDevice, deviceOf, getWebGPUDevice, init }
+module.exports = { nameOf, move, devices, defaultDevice, deviceOf, getWebGPUDevice, init }

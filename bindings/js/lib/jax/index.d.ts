@@ -189,8 +189,9 @@ export function setOwnership(kind: 'shared' | 'strict'): 'shared' | 'strict'
 export function consumes<F extends (...args: any[]) => any>(f: F): F
 
 /**
- * The names of devices. cpu and wasm are the kernels of the library: those of the processor in Node, WebAssembly in browsers; webgpu is the
- * GPU, once init('webgpu') has opened it. What is computed is computed on the default device.
+ * The names of devices. cpu is the interpreter of the library, a slow one to compare with; wasm are its kernels, those of the processor in
+ * Node, WebAssembly in browsers; webgpu is the GPU, once init('webgpu') has opened it. Arrays that were put on no device are computed on the
+ * default one, or on that of the arrays that they are combined with.
  */
 export const devices: readonly Device[]
 

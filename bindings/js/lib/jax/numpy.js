@@ -14,7 +14,7 @@ const {
   wrapped
 } = require('./call.js')
 const { At } = require('./at.js')
-const { deviceOf, libraryName } = require('./device.js')
+const { deviceOf, move } = require('./device.js')
 const { linalg } = require('./linalg.js')
 const { fft } = require('./fft.js')
 
@@ -366,7 +366,7 @@ function placed (tensor, device, weak = false, number = null) {
   const made = new JaxArray(tensor, weak, number)
   if (device === undefined) return made
   made._device = deviceOf(device)
-  tensor.to_(libraryName(made._device))
+  move(tensor, made._device)
   return made
 }
 

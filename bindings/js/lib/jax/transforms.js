@@ -8,7 +8,7 @@ const func = require('../func/index.js')
 const { Array: JaxArray, alive, call, take, apart, retained } = require('./array.js')
 const { numpy } = require('./numpy.js')
 const { isNumber, renamed, results, wrapped } = require('./call.js')
-const { deviceOf, libraryName } = require('./device.js')
+const { deviceOf, move } = require('./device.js')
 const { JsTreeDef, flatten } = require('./tree.js')
 const { ClosedJaxpr, jaxprOf } = require('./jaxpr.js')
 const { traced } = require('./debug.js')
@@ -247,7 +247,7 @@ async function devicePut (x, device) {
     const made = leaf instanceof JaxArray ? alive(leaf) : isNumber(leaf) ? numpy.array(leaf) : undefined
     if (made === undefined) throw new TypeError(`devicePut: x: ${show(leaf)}, expected arrays and numbers`)
     if (device === undefined || made._device === place) return made
-    const moved = call(() => new JaxArray(take(made)._tensor.clone().to_(libraryName(place)), made._weak, made._number))
+    const moved = call(() => new JaxArray(move(take(made)._tensor.clone(), place), made._weak, made._number))
     moved._device = place
     return moved
   })
