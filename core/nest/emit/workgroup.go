@@ -54,39 +54,135 @@ func (im *emitter) log2(n int64) *ir.Value {
 // unrolledSteps is about how many products of a lane stand in an iteration of the loop over the steps of a stage.
 const unrolledSteps = 256
 
-// inStages emits a sum whose operands are staged, for the register tile of each lane.
+// inStages emits a sum whose operands are staged, for the register tile of each lane. What a stage needs of memory is loaded into registers
+// while the stage before it is computed.
 func (im *emitter) inStages(q *plan.StagedSum, copies []*env) {
 	in := q.Innermost()
 	values := im.firstSums(in, copies, 1, false)
 	full, rest := q.Steps/q.Stage, q.Steps%q.Stage
-	if full > 0 {
+	alone := func(from linear, steps int64) {
+		im.storeStage(q, im.loadStage(q, from, steps))
+		values = im.addStage(q, copies, from, steps, values)
+	}
+	if full == 1 {
+		alone(linear{}, q.Stage)
+	}
+	if full > 1 {
 		var s *sums
+		first := im.loadStage(q, linear{}, q.Stage)
 		im.Builder.Loop(q.Loops[0].Label()+" stages", im.Int(ir.I64, full), func(l *ir.Loop) {
 			s = im.sumsFrom(l, in, copies, 1, values)
 			now := make([]*ir.Value, len(s.phis))
 			for i, phi := range s.phis {
 				now[i] = phi.V
 			}
-			for i, v := range im.stage(q, copies, linear{terms: []ir.Term{{V: l.Iter, Coef: q.Stage}}}, q.Stage, now) {
+			loaded, ahead := make([]*ir.Value, len(first)), make([]*ir.PhiVar, len(first))
+			for i, v := range first {
+				ahead[i] = im.Phi(l, v)
+				loaded[i] = ahead[i].V
+			}
+			im.storeStage(q, loaded)
+			// Behind the last stage the same one is loaded again.
+			another := im.Do(ir.Less, ir.Bool, l.Iter, im.Int(ir.I64, full-1))
+			next := im.Do(ir.Add, ir.I64, l.Iter, im.Do(ir.Cast, ir.I64, another))
+			for i, v := range im.loadStage(q, linear{terms: []ir.Term{{V: next, Coef: q.Stage}}}, q.Stage) {
+				im.Compute(v)
+				ahead[i].Next = v
+			}
+			for i, v := range im.addStage(q, copies, linear{terms: []ir.Term{{V: l.Iter, Coef: q.Stage}}}, q.Stage, now) {
 				s.phis[i].Next = v
 			}
 		})
 		values = s.finals()
 	}
 	if rest > 0 {
-		values = im.stage(q, copies, linear{off: full * q.Stage}, rest, values)
+		alone(linear{off: full * q.Stage}, rest)
 	}
 	im.combine(in, copies, 1, values, false, false)
 }
 
-// stage computes the operands of so many steps, from one on, into shared memory, and adds the steps to the values of accumulators.
-func (im *emitter) stage(q *plan.StagedSum, copies []*env, from linear, steps int64, values []*ir.Value) []*ir.Value {
-	im.Barrier()
+// loadStage computes what each lane stages of the operands for so many steps, from one on.
+func (im *emitter) loadStage(q *plan.StagedSum, from linear, steps int64) []*ir.Value {
+	var out []*ir.Value
 	for _, o := range q.Operands {
-		im.fillStaged(q, o, from, steps)
+		a := im.at.at(o.Axis)
+		for i := range im.partsOf(q, o) {
+			row, step, inside := im.part(q, o, i)
+			d := newEnv(im.at.around)
+			d.vector, d.tail = true, inside
+			below := func(l linear, count int64) {
+				d.tail = im.both(d.tail, im.Do(ir.Less, ir.Bool, im.Splat(im.valueOf(l, ir.I32)), im.Int(ir.I32, count)))
+			}
+			at := im.addLinear(a.base, row, 1)
+			if a.Count%a.Tile() != 0 {
+				below(at, a.Count)
+			}
+			if steps < q.Stage {
+				below(step, steps)
+			}
+			a.bind(d, at)
+			im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
+			im.env = d
+			out = append(out, im.Splat(im.eval(o.U)))
+		}
+	}
+	return out
+}
+
+// storeStage stores what the lanes have loaded to shared memory, when all have done with what was there.
+func (im *emitter) storeStage(q *plan.StagedSum, values []*ir.Value) {
+	im.Barrier()
+	n := 0
+	for _, o := range q.Operands {
+		for i := range im.partsOf(q, o) {
+			row, step, inside := im.part(q, o, i)
+			to := im.addLinear(im.timesLinear(step, o.Row), row, 1)
+			im.Store(&ir.Place{Buf: o.Buf, Terms: to.terms, Off: to.off, Index: to.index, Gate: inside}, values[n])
+			n++
+		}
 	}
 	im.Barrier()
+}
+
+// partsOf is how many elements of an operand a lane stages.
+func (im *emitter) partsOf(q *plan.StagedSum, o *plan.Staged) int64 {
+	lanes := int64(im.Lanes)
+	return (o.Axis.Tile()*q.Stage + lanes - 1) / lanes
+}
+
+// part is the row in the tile and the step in the stage of element i of those that a lane stages; inside are the lanes that have one, nil
+// for all.
+func (im *emitter) part(q *plan.StagedSum, o *plan.Staged, i int64) (row, step linear, inside *ir.Value) {
+	lanes := int64(im.Lanes)
+	lane := func(below, n int64) linear {
+		return linear{index: im.laneAlong(&plan.Spread{Lanes: n, Below: below}), high: float64(n - 1)}
+	}
+	fast, n := o.Axis.Tile(), q.Stage
+	if o.Along {
+		fast, n = n, fast
+	}
+	var x, y linear // along what neighbouring lanes stage, and across
+	if fast <= lanes {
+		below := min(lanes/fast, n)
+		x, y = lane(1, fast), lane(fast, below)
+		y.off = i * below
+		if fast*n < lanes {
+			inside = im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, fast*n))
+		}
+	} else {
+		x, y = lane(1, lanes), linear{off: i * lanes / fast}
+		x.off = i * lanes % fast
+	}
+	if o.Along {
+		return y, x, inside
+	}
+	return x, y, inside
+}
+
+// addStage adds so many staged steps, from one on, to the values of accumulators.
+func (im *emitter) addStage(q *plan.StagedSum, copies []*env, from linear, steps int64, values []*ir.Value) []*ir.Value {
 	together := max(min(unrolledSteps/int64(len(copies)), steps), 1)
+	done := int64(0)
 	if n := steps / together; n > 1 {
 		var s *sums
 		im.Builder.Loop(q.Loops[0].Label()+" steps", im.Int(ir.I64, n), func(l *ir.Loop) {
@@ -95,23 +191,17 @@ func (im *emitter) stage(q *plan.StagedSum, copies []*env, from linear, steps in
 				im.stagedStep(s, q, from, linear{terms: []ir.Term{{V: l.Iter, Coef: together}}, off: i})
 			}
 		})
-		values = s.finals()
-	} else {
-		together = 0
+		values, done = s.finals(), n*together
 	}
-	left := steps
-	if together > 0 {
-		left = steps % together
-	}
-	if left == 0 {
+	if done == steps {
 		return values
 	}
 	// The loop of one iteration goes on with the same accumulators.
 	var s *sums
 	im.Builder.Loop(q.Loops[0].Label()+" steps", im.Int(ir.I64, 1), func(l *ir.Loop) {
 		s = im.sumsFrom(l, q.Innermost(), copies, 1, values)
-		for i := range left {
-			im.stagedStep(s, q, from, linear{off: steps - left + i})
+		for i := done; i < steps; i++ {
+			im.stagedStep(s, q, from, linear{off: i})
 		}
 	})
 	return s.finals()
@@ -169,62 +259,6 @@ func (im *emitter) bindSteps(d *env, sum *plan.SumLoops, step linear) {
 		} else {
 			d.linears.set(r.Rng, linear{terms: []ir.Term{{V: im.intCast(ir.I64, part), Coef: 1}}})
 		}
-	}
-}
-
-// fillStaged computes an operand for so many steps, from one on: each lane some of its elements.
-func (im *emitter) fillStaged(q *plan.StagedSum, o *plan.Staged, from linear, steps int64) {
-	a := im.at.at(o.Axis)
-	lanes, rows := int64(im.Lanes), a.Tile()
-	lane := func(below, n int64) linear {
-		return linear{index: im.laneAlong(&plan.Spread{Lanes: n, Below: below}), high: float64(n - 1)}
-	}
-	for i := int64(0); i*lanes < rows*q.Stage; i++ {
-		// The lane's row and step in the tile.
-		var row, step linear
-		var outside bool
-		fast, n := rows, q.Stage
-		if o.Along {
-			fast, n = n, fast
-		}
-		var x, y linear
-		if fast <= lanes {
-			below := min(lanes/fast, n)
-			x, y = lane(1, fast), lane(fast, below)
-			y.off = i * below
-			outside = fast*n < lanes
-		} else {
-			x, y = lane(1, lanes), linear{off: i * lanes / fast}
-			x.off = i * lanes % fast
-		}
-		if row, step = x, y; o.Along {
-			row, step = y, x
-		}
-		d := newEnv(im.at.around)
-		d.vector = true
-		at := im.addLinear(a.base, row, 1)
-		shut := func(l linear, count int64) {
-			d.tail = im.both(d.tail, im.Do(ir.Less, ir.Bool, im.Splat(im.valueOf(l, ir.I32)), im.Int(ir.I32, count)))
-		}
-		if a.Count%a.Tile() != 0 {
-			shut(at, a.Count)
-		}
-		if steps < q.Stage {
-			shut(step, steps)
-		}
-		if outside {
-			shut(linear{lane: 1}, fast*n)
-		}
-		a.bind(d, at)
-		im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
-		im.env = d
-		v := im.Splat(im.eval(o.U))
-		to := im.addLinear(im.timesLinear(step, o.Row), row, 1)
-		p := &ir.Place{Buf: o.Buf, Terms: to.terms, Off: to.off, Index: to.index}
-		if outside {
-			p.Gate = d.tail
-		}
-		im.Store(p, v)
 	}
 }
 
