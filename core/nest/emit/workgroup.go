@@ -110,15 +110,12 @@ func (im *emitter) loadStage(q *plan.StagedSum, from linear, steps int64) []*ir.
 			row, step, inside := im.part(q, o, i)
 			d := newEnv(im.at.around)
 			d.vector, d.tail = true, inside
-			below := func(l linear, count int64) {
-				d.tail = im.both(d.tail, im.Do(ir.Less, ir.Bool, im.Splat(im.valueOf(l, ir.I32)), im.Int(ir.I32, count)))
-			}
 			at := im.addLinear(a.base, row, 1)
 			if a.Count%a.Tile() != 0 {
-				below(at, a.Count)
+				at = im.within(at, a.Count)
 			}
 			if steps < q.Stage {
-				below(step, steps)
+				step = im.within(step, steps)
 			}
 			a.bind(d, at)
 			im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
@@ -127,6 +124,14 @@ func (im *emitter) loadStage(q *plan.StagedSum, from linear, steps int64) []*ir.
 		}
 	}
 	return out
+}
+
+// within is a position of each lane, or the last one if it is beyond so many: what lanes beyond an edge load is not used, and conditions
+// would keep loads from running at once.
+func (im *emitter) within(l linear, count int64) linear {
+	v := im.Splat(im.valueOf(l, ir.I32))
+	last := im.Int(ir.I32, count-1)
+	return linear{index: im.Do(ir.Where, ir.I32, im.Do(ir.Less, ir.Bool, v, last), v, last), high: float64(count - 1)}
 }
 
 // storeStage stores what the lanes have loaded to shared memory, when all have done with what was there.

@@ -428,7 +428,7 @@ func TestWorkgroups(t *testing.T) {
 		lanes int
 		has   []string
 	}{
-		"large product":   {ir.WebGPU, matmul(uop.Float32, 4096, 4096, 4096), 256, []string{"tiles of 8 x 16 lanes, vectors", "in stages of 8 steps"}},
+		"large product":   {ir.WebGPU, matmul(uop.Float32, 4096, 4096, 4096), 256, []string{"tiles of 8 x 8 lanes, vectors", "tiles of 4 x 32 lanes", "in stages of 16 steps"}},
 		"product":         {ir.WebGPU, matmul(uop.Float32, 1024, 1024, 1024), 256, []string{"tiles of 4 x 32 lanes", "in stages of 16 steps"}},
 		"small product":   {ir.WebGPU, matmul(uop.Float32, 64, 64, 64), 64, []string{"tiles of 4 x 8 lanes"}},
 		"few rows":        {ir.WebGPU, matmul(uop.Float32, 5, 300, 4000), 256, []string{"16 lanes of sums", "across lanes"}},

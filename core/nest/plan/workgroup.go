@@ -59,6 +59,9 @@ const (
 	mostStage = 16
 	// mostTile is the largest number of rows and of columns of a workgroup.
 	mostTile = 128
+	// mostResults is the largest number of results of an invocation: with 64 a large product takes 1.3 times as long on an H200, since few
+	// workgroups have room for their registers.
+	mostResults = 32
 	// mostCopied bounds the operations that follow a sum, in all copies of an invocation.
 	mostCopied = 1024
 )
@@ -216,7 +219,7 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 			for _, tall := range []int64{4, 8} {
 				for _, across := range []int64{4, 8} {
 					r := rectangle{high, lanes / high, tall, across}
-					if r.rows() > mostTile || r.columns() > mostTile || tall*across*results > 64 || tall*across*after > max(mostCopied, 16*after) ||
+					if r.rows() > mostTile || r.columns() > mostTile || tall*across*results > mostResults || tall*across*after > max(mostCopied, 16*after) ||
 						p.want[knobTileRows] != open && p.want[knobTileRows] != tall || p.want[knobTileVectors] != open && p.want[knobTileVectors] != across {
 						continue
 					}
