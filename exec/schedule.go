@@ -90,7 +90,7 @@ func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.S
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
 	}
-	root, buffers, _, err := schedule.Normalize(sink.Graph().Scratch(), sink)
+	root, buffers, _, err := schedule.NormalizeFor(sink.Graph().Scratch(), sink, fusion.Parallel())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,11 @@ import (
 // the same root in one g have the same schedule. buffers are the BUFFERs in order of their numbers, vars the values of the
 // bound variables.
 func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
+	return NormalizeFor(g, sink, false)
+}
+
+// NormalizeFor is Normalize; parallel says that the device runs no iterations in order (Parallel).
+func NormalizeFor(g *uop.Graph, sink *uop.UOp, parallel bool) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
 	if g == nil || sink == nil || sink.Op != uop.Sink {
 		return nil, nil, nil, fmt.Errorf("schedule.Normalize: sink is %v, expected a SINK and a graph to copy it to", sink)
 	}
@@ -23,6 +28,7 @@ func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, 
 	var sharing []*uop.UOp
 	for {
 		n := newNormalizer(g, sharing)
+		n.parallel = parallel
 		root = n.run(sink)
 		more := slices.DeleteFunc(n.alone, func(u *uop.UOp) bool { return n.find(u.Src[sharedSource]) < 0 })
 		if len(more) == 0 {
@@ -37,6 +43,12 @@ type Sharing interface{ Shares() bool }
 
 const insteadSource, sharedSource = 1, 2
 
+// Parallel is what the arg of a CUSTOM_GRADIENT may be: then Parallel gives an expression for its value without iterations in order, nil if
+// there is none. GPUs compute that one.
+type Parallel interface {
+	Parallel(u *uop.UOp) *uop.UOp
+}
+
 type normalizer struct {
 	g       *uop.Graph
 	index   []int32 // hash table on the numbers of the nodes: 1 + place in nodes
@@ -49,6 +61,8 @@ type normalizer struct {
 	err     error
 	// sharing are CUSTOM_GRADIENTs that share what is computed anyway, alone others that could.
 	sharing, alone []*uop.UOp
+	parallel       bool
+	parallels      map[*uop.UOp]*uop.UOp // of CUSTOM_GRADIENTs that are Parallel
 }
 
 // newNormalizer has room for a request of a few nodes in one piece of memory.
@@ -170,7 +184,27 @@ func (n *normalizer) neededSources(u *uop.UOp) []*uop.UOp {
 	if slices.Contains(n.sharing, u) {
 		return u.Src[insteadSource:][:1]
 	}
+	if v := n.parallelOf(u); v != nil {
+		return []*uop.UOp{v}
+	}
 	return u.Src[:1]
+}
+
+// parallelOf is the expression of a CUSTOM_GRADIENT for a device that runs no iterations in order, nil if it is the usual one.
+func (n *normalizer) parallelOf(u *uop.UOp) *uop.UOp {
+	a, is := u.Arg.(Parallel)
+	if !is || !n.parallel {
+		return nil
+	}
+	v, known := n.parallels[u]
+	if !known {
+		if n.parallels == nil {
+			n.parallels = map[*uop.UOp]*uop.UOp{}
+		}
+		v = a.Parallel(u)
+		n.parallels[u] = v
+	}
+	return v
 }
 
 // sources are the copies of the sources of a node. If one is not done, the node waits for it.

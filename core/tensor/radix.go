@@ -90,6 +90,17 @@ func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
 // radixSort sorts each row of the last axis of keys, of shape (rows, n), which have so many bits. The positions that the keys had
 // are int32, nil if they are not asked for.
 func radixSort(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UOp) {
+	sorted, at = sortDigits(key, keyBits, positions)
+	g, arg := key.Graph(), stated{sortedByDigits, uop.Nums{0, 0}}
+	if positions {
+		at = g.New(uop.CustomGradient, at.DType, []*uop.UOp{at, key}, stated{sortedByDigits, uop.Nums{1, 1}}, nil)
+		arg.numbers = uop.Nums{1, 0}
+	}
+	return g.New(uop.CustomGradient, sorted.DType, []*uop.UOp{sorted, key}, arg, nil), at
+}
+
+// sortDigits is radixSort for devices that run iterations in order.
+func sortDigits(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UOp) {
 	rows, n := key.Shape()[0].N, key.Shape()[1].N
 	g, dt := key.Graph(), key.DType
 	parts := int64(1)

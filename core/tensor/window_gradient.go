@@ -47,9 +47,10 @@ const (
 	gradientOfPrecision // the bits of exponent and mantissa
 	gradientOfShared    // of the second source, which is taken where the third one is computed anyway
 	gradientOfScattered // of products at places: the axis
+	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared", "scattered products"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared", "scattered products", "sorted by digits"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -71,6 +72,22 @@ func (s stated) Linear() bool {
 
 // Shares reports whether the value is taken from the second source where the third one is computed anyway (schedule.Sharing).
 func (s stated) Shares() bool { return s.rule == gradientOfShared }
+
+// Parallel is an expression for a value whose kernels run iterations in order (schedule.Parallel): networks sort in parallel.
+func (s stated) Parallel(u *uop.UOp) *uop.UOp {
+	if s.rule != sortedByDigits {
+		return nil
+	}
+	key, positions := u.Src[1], s.numbers[0] == 1
+	if positions && key.DType.Itemsize() > 4 {
+		return nil
+	}
+	sorted, at := networkSort(transpose(key, 0, 1), positions)
+	if s.numbers[1] == 1 {
+		sorted = at
+	}
+	return transpose(sorted, 0, 1)
+}
 
 // Gradient applies the rule.
 func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {

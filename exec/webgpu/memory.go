@@ -35,8 +35,12 @@ type pool struct {
 	mu    sync.Mutex
 	idle  map[int64][]*block // by size
 	bytes int64              // of all idle ones
-	limit int64
+	// used are the bytes of the blocks that were taken, most their maximum.
+	used, most, limit int64
 }
+
+// mayKeep is the most idle memory: a part of the caches, but what a program has used at once before, it may use again.
+func (p *pool) mayKeep() int64 { return max(p.limit, p.most-p.used) }
 
 func newPool() pool { return pool{idle: map[int64][]*block{}, limit: settings.CacheBytes(1)} }
 
@@ -68,6 +72,8 @@ func (a *adapter) take(bytes int64) (*block, error) {
 	b := idle[len(idle)-1]
 	p.idle[size] = idle[:len(idle)-1]
 	p.bytes -= b.bytes
+	p.used += b.bytes
+	p.most = max(p.most, p.used)
 	if b.slab != nil {
 		b.slab.used++
 	}
@@ -111,8 +117,10 @@ func (a *adapter) give(b *block) {
 		b.slab.used--
 	}
 	p.idle[b.bytes] = append(p.idle[b.bytes], b)
-	if p.bytes += b.bytes; p.bytes > p.limit {
-		a.trim(p.limit / 2)
+	p.bytes += b.bytes
+	p.used -= b.bytes
+	if most := p.mayKeep(); p.bytes > most {
+		a.trim(most / 2)
 	}
 }
 

@@ -34,6 +34,9 @@ type Options struct {
 	MinScratch int64
 }
 
+// Parallel reports whether the device runs no iterations in order.
+func (o *Options) Parallel() bool { return o != nil && o.Invocations }
+
 // Machine is what the costs of kernels are made of.
 type Machine struct {
 	// Lanes is the number of elements of a vector, Threads how many share a run.

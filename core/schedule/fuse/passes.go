@@ -22,7 +22,9 @@ var Passes = []schedule.Pass[*fuser]{
 	{Name: "factor reductions", Reason: "a factor that is the same for all terms of a sum is multiplied once, where the rest of the sum is computed less often",
 		Run: (*fuser).factorReductions, Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "split prefixes", Reason: "running reductions of few long rows are computed in parts, in parallel",
-		Run: graphPass(splitPrefixes), Needs: tensorGraph, Leaves: tensorGraph},
+		Run: func(f *fuser) bool {
+			return graphPass(func(u *uop.UOp) *uop.UOp { return splitPrefixes(u, f.o.Invocations) })(f)
+		}, Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",
 		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "kernels", Reason: "tinygrad's passes (core/schedule) make a kernel of each reduction and each stored value",

@@ -12,11 +12,13 @@ const (
 	prefixRows = rowsForThreads
 	// minPrefixPart is the shortest part that a row is cut into.
 	minPrefixPart = 64
+	// invocationPart is the length of the parts that invocations of a GPU go through, and invocationRows how many rows keep it busy.
+	invocationPart, invocationRows = 32, 1 << 15
 )
 
 // splitPrefixes cuts the rows of running reductions into parts where there are few rows and long ones: the reduction of each part
 // comes first, the running reduction of those gives each part its initial value, then all parts run side by side.
-func splitPrefixes(root *uop.UOp) *uop.UOp {
+func splitPrefixes(root *uop.UOp, invocations bool) *uop.UOp {
 	order := root.Toposort()
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.PrefixAxis }) {
 		return root
@@ -25,9 +27,7 @@ func splitPrefixes(root *uop.UOp) *uop.UOp {
 	for _, u := range order {
 		to := rebuilt(u, t)
 		if to.Op == uop.PrefixAxis {
-			if parts, length := prefixParts(to); parts > 1 {
-				to = splitPrefix(to, parts, length)
-			}
+			to = splitPrefix(to, invocations)
 		}
 		t.set(u, to)
 	}
@@ -38,7 +38,7 @@ func splitPrefixes(root *uop.UOp) *uop.UOp {
 
 // prefixParts is into how many parts of which length the rows of a running reduction are cut: a divisor of the length of a row, if
 // there is one, else the last part is padded.
-func prefixParts(u *uop.UOp) (parts, length int64) {
+func prefixParts(u *uop.UOp, invocations bool) (parts, length int64) {
 	a := u.Arg.(uop.PrefixArg)
 	n, numbers := u.Shape().Ints()
 	if !numbers || len(u.Src) > a.Operands() {
@@ -52,6 +52,13 @@ func prefixParts(u *uop.UOp) (parts, length int64) {
 	}
 	long := n[a.Axis]
 	least := (prefixRows + rows - 1) / max(rows, 1)
+	if invocations {
+		least = min(long/invocationPart, invocationRows/max(rows, 1))
+		if rows == 0 || least < 2 {
+			return 1, long
+		}
+		return least, (long + least - 1) / least
+	}
 	if rows == 0 || least < 2 || long < minPrefixPart*least {
 		return 1, long
 	}
@@ -63,8 +70,13 @@ func prefixParts(u *uop.UOp) (parts, length int64) {
 	return least, (long + least - 1) / least
 }
 
-// splitPrefix is a running reduction whose rows are cut into parts.
-func splitPrefix(u *uop.UOp, parts, length int64) *uop.UOp {
+// splitPrefix is a running reduction whose rows are cut into parts, if that pays. Invocations of a GPU go through short parts, and the
+// running reduction of many parts is cut again.
+func splitPrefix(u *uop.UOp, invocations bool) *uop.UOp {
+	parts, length := prefixParts(u, invocations)
+	if parts < 2 {
+		return u
+	}
 	a := u.Arg.(uop.PrefixArg)
 	shape := u.Shape()
 	cut := slices.Insert(slices.Clone(shape), a.Axis, uop.N(parts))
@@ -92,6 +104,9 @@ func splitPrefix(u *uop.UOp, parts, length int64) *uop.UOp {
 		total = []*uop.UOp{operands[0].ReduceAxes(uop.Mul, a.Axis+1), operands[0].PrefixAlong(inner, operands[1]).Shrink(keep)}
 	}
 	through := total[0].PrefixAlong(outer, total[1:]...)
+	if invocations {
+		through = splitPrefix(through, true)
+	}
 	initial := through.NeighbourAlong(outer, -1, a.Identity(u.DType)).Expand(cut)
 	y := operands[0].PrefixAlong(inner, append(operands[1:], initial)...)
 	y = y.Reshape(slices.Replace(slices.Clone(shape), a.Axis, a.Axis+1, uop.N(parts*length)))

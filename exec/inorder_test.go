@@ -1,0 +1,58 @@
+package exec
+
+import (
+	"testing"
+
+	"polygrad/core/schedule/fuse"
+	"polygrad/core/symbolic"
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
+
+// TestKernelsOfGPUsRunFewIterationsInOrder: an invocation is slow, so long sorts and running sums are many short ones.
+func TestKernelsOfGPUsRunFewIterationsInOrder(t *testing.T) {
+	const most = 64
+	g := symbolic.NewGraph()
+	long := g.NewBuffer("CPU", 1_000_003, uop.Float32)
+	rows := g.NewBuffer("CPU", 3*5000, uop.Float32).Reshape(uop.ShapeOf(3, 5000))
+	sorted := func(x *uop.UOp, dim int) (out []*uop.UOp) {
+		values, at, err := tensor.Sort(x, dim, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []*uop.UOp{values, at}
+	}
+	sum := func(x *uop.UOp, dim int) []*uop.UOp {
+		y, err := tensor.CumSum(x, dim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []*uop.UOp{y}
+	}
+	for name, outs := range map[string][]*uop.UOp{
+		"sort": sorted(long, 0), "sort of rows": sorted(rows, 1), "sort of columns": sorted(rows.Permute([]int{1, 0}), 0),
+		"running sum": sum(long, 0), "running sums of rows": sum(rows, 1),
+	} {
+		var stores []*uop.UOp
+		for _, u := range outs {
+			stores = append(stores, g.NewBuffer("CPU", u.Shape().MaxNumel(), u.DType).Store(u))
+		}
+		o := fuse.ForInvocations(fuse.Machine{Lanes: 1, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 20})
+		s, _, err := portable("test", g.Sink(nil, stores...), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range s.Kernels {
+			for _, u := range k.AST.Toposort() {
+				switch u.Op {
+				case uop.Scatter, uop.Fetch:
+					t.Errorf("%s: a kernel has a %s, whose iterations run in order", name, u.Op)
+				case uop.Prefix:
+					if n := u.Src[len(u.Src)-1].Src[0].Arg.(uop.Const).I(); n > most {
+						t.Errorf("%s: a running reduction has %d steps, expected at most %d", name, n, most)
+					}
+				}
+			}
+		}
+	}
+}
