@@ -57,8 +57,12 @@ func sortedRows(m *uop.UOp, axis int, types []*uop.DType, f func(m *uop.UOp, sor
 	if !suitsNetwork(rows, n, m.DType, len(types) > 1) {
 		return f(m, sortByDigits)
 	}
-	blocks := (rows*n + networkElements - 1) / networkElements
-	size := max((rows+blocks-1)/blocks, networkRows)
+	width := int64(max(m.DType.Itemsize(), 4))
+	if len(types) > 1 {
+		width = 8
+	}
+	blocks := (rows*n*width + networkBytes - 1) / networkBytes
+	size := wholeVectors((rows + blocks - 1) / blocks)
 	if size >= rows {
 		return f(m, sortByNetwork)
 	}

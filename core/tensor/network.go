@@ -8,8 +8,8 @@ import "polygrad/core/uop"
 const (
 	// networkRow is the length of rows up to which a network takes less time than passes over digits, twice as long without positions.
 	networkRow = 1 << 12
-	// networkElements is how many elements are in the cache, networkRows how many rows fill vectors.
-	networkElements, networkRows = 1 << 18, 16
+	// networkBytes is how much of the cache a step may read, networkRows how many rows fill vectors, or a line of the cache.
+	networkBytes, networkRows = 1 << 18, 16
 	// stepBits says how many elements of a row are in registers, as a power of two.
 	stepBits = 4
 )
@@ -21,6 +21,9 @@ func suitsNetwork(rows, n int64, dt *uop.DType, positions bool) bool {
 	}
 	return n <= 2*networkRow && rows >= networkRows && dt.Itemsize() <= 8
 }
+
+// wholeVectors is the least number of rows from some on that fills vectors, which then lie in one line of the cache each.
+func wholeVectors(rows int64) int64 { return (rows + networkRows - 1) / networkRows * networkRows }
 
 // networkSort sorts each column of keys, of shape (n, columns). It is a bitonic sort
 // (https://en.wikipedia.org/wiki/Bitonic_sorter); with positions, int32, numbers consist of a key and a position, so that no two are
