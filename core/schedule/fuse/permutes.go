@@ -275,8 +275,8 @@ func reordered[S ~[]E, E any](list S, order []int) S {
 	return out
 }
 
-// storeScattered stores the source of a scatter of rows if it is contiguous along another axis than the target: contiguous rows are
-// scattered in vectors, others element by element.
+// storeScattered stores the source of a scatter of rows if it is contiguous along another axis than the target, and rows that it reads from
+// their middle on: contiguous rows are scattered in vectors, others element by element.
 func storeScattered(root *uop.UOp) *uop.UOp {
 	k, stored := neighbours{}, map[*uop.UOp]bool{}
 	for _, u := range root.Toposort() {
@@ -286,6 +286,12 @@ func storeScattered(root *uop.UOp) *uop.UOp {
 		x, axis := u.Src[1].Src[1], lastLong(u.Shape())
 		if next := k.next(x); next >= 0 && next != axis && axis != u.Arg.(uop.ScatterArg).Axis && x.Shape()[axis] == u.Shape()[axis] && x.Op != uop.Contiguous {
 			stored[x] = true
+			continue
+		}
+		for _, s := range below(x) {
+			if rolled(s) && axis != u.Arg.(uop.ScatterArg).Axis && len(s.Shape()) == len(u.Shape()) && !s.MovementPairs()[axis].Lo.IsNum(0) {
+				stored[s] = true
+			}
 		}
 	}
 	return Stored(root, stored)

@@ -125,15 +125,41 @@ func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, apart bool) {
 				continue
 			}
 			apart := i == 0 || inner && b.crosses(r)
-			if apart && slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return u.Op == uop.Reduce && !u.InRange(r) }) {
+			if apart && f.reducesAgain(b, r, at) {
 				continue
 			}
-			if f.splitPays(b, r, at, volume(path[:i])) {
+			times := volume(path[:i])
+			if apart {
+				times = 1
+			}
+			if f.splitPays(b, r, at, times) {
 				return r, at, apart
 			}
 		}
 	}
 	return nil, nil, false
+}
+
+// reducesAgain reports whether several pieces of a loop need a reduction that is the same in all iterations. One that a single piece
+// needs, as a row in front of others, runs once then.
+func (f *fuser) reducesAgain(b *body, r *uop.UOp, at []int64) bool {
+	count := func(b *body, is func(u *uop.UOp) bool) (n int) {
+		for _, u := range b.values() {
+			if u.Op == uop.Reduce && is(u) {
+				n++
+			}
+		}
+		return n
+	}
+	same := count(b, func(u *uop.UOp) bool { return !u.InRange(r) })
+	if same == 0 {
+		return false
+	}
+	more := -same
+	for k := range len(at) + 1 {
+		more += count(f.piece(b, r, at, k), func(*uop.UOp) bool { return true })
+	}
+	return more > (len(at)+1)*count(b, func(u *uop.UOp) bool { return u.InRange(r) })
 }
 
 // heavy reports whether the conditions of a loop that is not innermost are expensive: in a reduction, on computed values and loads, or
@@ -158,6 +184,9 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	saved, work := 0.0, 0.0
 	for _, u := range b.values() {
 		if !u.InRange(r) {
+			if u.Op == uop.Reduce && times == 1 { // it runs in each iteration, as a condition chooses its result
+				saved += float64(volume(u.Ranges()) * volume(u.Src[1:]) * (sizeOf(r) - 1))
+			}
 			continue
 		}
 		n := float64(volume(u.Ranges()))

@@ -34,6 +34,11 @@ func TestLoopsAreCut(t *testing.T) {
 			}
 			return at(0).Add(at(1)).Add(at(2)).ContiguousOp()
 		}, 3, 0},
+		{"a sum of rows in front of them", func(g graph) *uop.UOp {
+			x := g.in(64, 256)
+			first := x.ReduceAxes(uop.Add, 0).Pad([]uop.Pair{{Hi: uop.N(64)}, {}})
+			return first.Add(x.Pad([]uop.Pair{{Lo: uop.N(1)}, {}})).ContiguousOp()
+		}, 2, 0},
 		{"sum", func(g graph) *uop.UOp { return pad(g.in(64, 256), 1, 2).ReduceAxes(uop.Add, 1) }, 1, 0},
 		{"maximum, of which an iteration is a piece", func(g graph) *uop.UOp {
 			x := g.in(64, 512)
