@@ -28,7 +28,7 @@ PEERS := build/peers
 TEST_PEERS := build/test-peers
 PY_CHECKED := bindings/python examples scripts bench tests
 
-.PHONY: help build demo demo-web test test-fast test-peers go ci bench bench-web bench-fuzz bench-sweep bench-variations parity profile generate fmt lint web site serve install uninstall clean
+.PHONY: help build demo demo-web test test-fast test-peers go ci bench bench-web bench-gpu bench-fuzz bench-sweep bench-variations parity profile generate fmt lint web site serve install uninstall clean
 .DEFAULT_GOAL := help
 
 help: ## print the targets
@@ -82,6 +82,9 @@ bench-fuzz: build $(VENV)/installed ## time random programs, fused and step by s
 
 bench-variations: build $(VENV)/installed $(PEERS)/installed ## time variations of the benchmark's shapes and write bench/VARIATIONS.md
 	$(PY) bench/variations.py --write bench/VARIATIONS.md
+
+bench-gpu: build $(VENV)/installed ## time programs on a GPU by the library that POLY_WEBGPU names and write bench/GPU.md
+	POLYGRAD_LIB=$(LIB) PYTHONPATH=bindings/python $(PY) bench/gpu.py --write bench/GPU.md
 
 bench-transforms: build $(VENV)/installed $(TEST_PEERS)/installed ## time functions of functions, loops and samplers against JAX and write bench/TRANSFORMS.md
 	POLYGRAD_LIB=$(LIB) PYTHONPATH=bench:bindings/python $(TEST_PEERS)/bin/python bench/transforms.py --write bench/TRANSFORMS.md
