@@ -588,3 +588,76 @@ func TestJacobiansOfNormalizingLoops(t *testing.T) {
 		}
 	}
 }
+
+// collatz counts the steps of n to 1: of n/2 if n is even, else of 3n + 1.
+func collatz(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+	out, err := polygrad.WhileLoop(func(c []*polygrad.Tensor) (*polygrad.Tensor, error) { return c[0].Ne(int32(1)), nil },
+		func(c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			even := c[0].Mod(int32(2)).Eq(int32(0))
+			return tensors{even.Where(c[0].FloorDiv(int32(2)), c[0].Mul(int32(3)).Add(int32(1))), c[1].Add(int32(1))}, nil
+		}, args[0], polygrad.Scalar(int32(0)))
+	if err != nil {
+		return nil, err
+	}
+	return out[1:], nil
+}
+
+// While loops of a few numbers run inside a kernel, side by side in a batch: each ends when its own condition says so, also after more
+// iterations than one launch does, and the first before any.
+func TestWhileLoopsInKernels(t *testing.T) {
+	for _, n := range []int{1, 3, 16, 17, 100, 1001} {
+		starts, want := make([]int32, n), make([]float64, n)
+		for i := range starts {
+			starts[i] = int32(i*7 + 1)
+			for k := int(starts[i]); k != 1; want[i]++ {
+				if k%2 == 0 {
+					k /= 2
+				} else {
+					k = 3*k + 1
+				}
+			}
+		}
+		out, err := first(polygrad.VMap(collatz, nil, nil)(polygrad.From(starts)))
+		numbers(t, fmt.Sprintf("%d side by side", n), out.Cast(polygrad.Float64), err, want...)
+	}
+	out, err := first(collatz(polygrad.Scalar(int32(77031)))) // the longest one below 100,000
+	numbers(t, "one", out.Cast(polygrad.Float64), err, 350)
+
+	// Of these, each number changes until all have ended.
+	x := polygrad.From([]float64{1, 5, 2500, 3})
+	all, err := polygrad.WhileLoop(func(c []*polygrad.Tensor) (*polygrad.Tensor, error) { return c[0].Gt(0.0).Any(), nil },
+		func(c []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return tensors{c[0].Sub(1.0)}, nil }, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers(t, "one condition", all[0], nil, -2499, -2495, 0, -2497)
+
+	// A state that is too large for registers, in a loop in a loop, and what the loops keep.
+	m := polygrad.Eye(30).Mul(0.5).Add(0.01)
+	halved := func(v *polygrad.Tensor) (*polygrad.Tensor, error) {
+		out, err := polygrad.WhileLoop(func(c []*polygrad.Tensor) (*polygrad.Tensor, error) { return c[0].Square().Sum().Gt(1e-6), nil },
+			func(c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+				return tensors{m.MatMul(c[0]), c[1].Add(1.0)}, nil
+			}, v, polygrad.Scalar(0.0))
+		if err != nil {
+			return nil, err
+		}
+		return out[1], nil
+	}
+	last, kept, err := polygrad.Scan(func(carry, elements []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+		n, err := halved(polygrad.Full([]int{30}, 1.0, polygrad.WithDType(polygrad.Float64)).Mul(elements[0]))
+		return tensors{carry[0].Add(n)}, tensors{n}, err
+	}, tensors{polygrad.Scalar(0.0)}, tensors{polygrad.From([]float64{0, 1, 1e3, 1e-5})}, -1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := func(start float64) (n float64) {
+		for v := start; 30*v*v > 1e-6; n++ {
+			v *= 0.5 + 0.3
+		}
+		return n
+	}
+	want := []float64{steps(0), steps(1), steps(1e3), steps(1e-5)}
+	numbers(t, "steps of each", kept[0], nil, want...)
+	numbers(t, "all steps", last[0], nil, want[0]+want[1]+want[2]+want[3])
+}

@@ -141,7 +141,8 @@ func accessInOrder(sink *uop.UOp) *uop.UOp {
 				continue
 			}
 			for _, r := range loops {
-				if !u.InRange(r) && !slices.Contains(missing[u], r) {
+				isLength := r.Src[0].Find(func(v *uop.UOp) bool { return v == u }) != nil
+				if !isLength && !u.InRange(r) && !slices.Contains(missing[u], r) {
 					missing[u] = append(missing[u], r)
 				}
 			}

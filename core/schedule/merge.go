@@ -20,7 +20,8 @@ const (
 func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 	kernels := s.Kernels[l.First:l.Last]
 	written := map[int]bool{}
-	work := int64(0)
+	var while *uop.UOp // the PARAM of the condition
+	work, loops := int64(0), len(kernels)
 	for _, k := range kernels {
 		if k.AST.Op != uop.Sink {
 			return nil, "it copies between devices"
@@ -32,10 +33,15 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 					return nil, "a loop of a kernel has no fixed length, or an order"
 				}
 			case uop.Store:
-				written[k.Bufs[int(u.Src[0].Src[0].Arg.(uop.Num))]] = true
+				param := u.Src[0].Src[0]
+				slot := k.Bufs[int(param.Arg.(uop.Num))]
+				if written[slot] = true; slot == l.While {
+					while = param
+				}
 				work += volume(u)
 			case uop.Reduce:
 				work += volume(u.Src[0])
+				loops++
 			case uop.Bufferize:
 				work += volume(u.Src[0])
 			case uop.Index:
@@ -52,8 +58,20 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 	}
 	merged = &Kernel{}
 	g := kernels[0].AST.Graph().Scratch()
-	i := g.Range(uop.N(l.Count), uop.AxisPrefix, 0)
-	ranges := 1
+	steps := l.Count
+	if l.While >= 0 {
+		if while == nil {
+			return nil, "the condition of the loop does not change"
+		}
+		steps = stepsOf(loopCycles(work, loops))
+	}
+	i := g.Range(uop.N(steps), uop.AxisPrefix, 0)
+	inside := []*uop.UOp{i}
+	if l.While >= 0 {
+		merged.Bufs = append(merged.Bufs, l.While)
+		inside = append(inside, unlessEnded(g.Import(while).WithArg(uop.Num(0)).AfterOps(i).IndexBy(g.Const(uop.IndexT, uop.Int(0))), 1))
+	}
+	ranges := len(inside)
 	var ends []*uop.UOp
 	for _, k := range kernels {
 		m := map[*uop.UOp]*uop.UOp{}
@@ -73,7 +91,7 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 				}
 				m[u] = u.WithArg(uop.Num(n))
 				if written[slot] {
-					m[u] = m[u].AfterOps(append([]*uop.UOp{i}, ends...)...)
+					m[u] = m[u].AfterOps(slices.Concat(inside, ends)...)
 				}
 			default:
 				src := make([]*uop.UOp, len(u.Src))
@@ -88,7 +106,7 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 			}
 		}
 	}
-	merged.AST = merged.AST.With(g.Group(ends...).EndRanges(i))
+	merged.AST = merged.AST.With(endOf(g.Group(ends...), inside))
 	for _, u := range merged.AST.Toposort() {
 		if u.Op == uop.DefineVar {
 			merged.Vars = append(merged.Vars, u)
@@ -99,6 +117,27 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 		return nil, fmt.Sprintf("%d buffers, limit %d", n, maxMergedBuffers)
 	}
 	return merged, ""
+}
+
+// unlessEnded is a loop around an iteration of a while loop that runs once, or not at all when that has ended.
+func unlessEnded(condition *uop.UOp, id int) *uop.UOp {
+	return condition.Graph().New(uop.Range, uop.IndexT, []*uop.UOp{condition.Cast(uop.IndexT)}, uop.RangeArg{ID: []int{id}, Type: uop.AxisPrefix}, nil)
+}
+
+// endOf ends loops in one another, of which the first is the outermost.
+func endOf(u *uop.UOp, loops []*uop.UOp) *uop.UOp {
+	for _, r := range slices.Backward(loops) {
+		u = u.EndRanges(r)
+	}
+	return u
+}
+
+// stepsOf is how many iterations of a while loop one launch does: a launch is worth it, and whoever waits can interrupt the loop.
+func stepsOf(cycles float64) int64 { return min(max(int64(cyclesPerLaunch/(cycles+1)), 2), mostSteps) }
+
+// loopCycles is what an iteration costs in loops over elements.
+func loopCycles(work int64, loops int) float64 {
+	return float64(work)/lanesOfVectors*cyclesPerOperation + float64(cyclesPerLoop*loops)
 }
 
 // volume is how often a value is computed.

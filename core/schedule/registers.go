@@ -28,7 +28,11 @@ const (
 	cyclesPerLoop         = 40
 	lanesOfVectors        = 8
 	operationsPerDivision = 10 // of integers, which vectors do faster
+	cyclesPerLaunch       = 16384
 )
+
+// mostSteps bounds the iterations of a while loop in one launch of its kernel: those after the last one still cost a few cycles.
+const mostSteps = 1024
 
 // tell prints a decision for POLY_DUMP=fuse.
 func (s *Schedule) tell(l Loop, form, reason string) {
@@ -37,9 +41,10 @@ func (s *Schedule) tell(l Loop, form, reason string) {
 	}
 }
 
-// inRegisters is the kernel of a loop that keeps its state in registers, nil with the reason if there is none. Slots that are private hold
-// nothing after an iteration.
-func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (k *Kernel, reason string) {
+// inRegisters are the kernels of a loop that keeps its state in registers, none with the reason if that is not possible. Slots that are
+// private hold nothing after an iteration. The first kernel does all iterations, or as many of a while loop as take longer than a launch; the second
+// one, of while loops side by side, computes whether any of them goes on.
+func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (made []Kernel, reason string) {
 	kernels := s.Kernels[l.First:l.Last]
 	b := &registers{s: s, l: l, private: private, read: map[int]bool{}, written: map[int]bool{}, stored: map[int][]bool{}}
 	trips := []int64{1}
@@ -66,15 +71,18 @@ func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (k *Kernel, 
 				b.stored[slot] = append(b.stored[slot], b.isStep(u.Src[0].Src[1]))
 				work += volume(u)
 			case uop.Index:
-				if u.Src[0].Op != uop.Param {
+				switch source := u.Src[0]; {
+				case source.Op == uop.Bufferize && len(u.Src) == len(source.Src):
+				case source.Op != uop.Param:
 					return nil, "a kernel has memory of its own"
-				}
-				if !u.DType.IsPtr() {
+				case !u.DType.IsPtr():
 					b.read[b.slotOf(k, u)] = true
 				}
 			case uop.Reduce:
 				work += volume(u.Src[0])
 				loops++
+			case uop.Bufferize:
+				work += volume(u.Src[0])
 			case uop.Param, uop.ConstOp, uop.VConstOp, uop.DefineVar, uop.Group, uop.End, uop.Sink, uop.Cast, uop.Bitcast:
 			default:
 				if !uop.GroupALU.Has(u.Op) {
@@ -103,7 +111,7 @@ func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (k *Kernel, 
 		// Elements of one loop are computed one by one, which has to be less than what loops over them cost.
 		perLoop := work / batch
 		vectors := max(1, (batch+lanesOfVectors-1)/lanesOfVectors)
-		cycles, instead := float64(perLoop*vectors)*cyclesPerOperation, float64(work)/lanesOfVectors*cyclesPerOperation+float64(cyclesPerLoop*loops)
+		cycles, instead := float64(perLoop*vectors)*cyclesPerOperation, loopCycles(work, loops)
 		why := ""
 		switch {
 		case perLoop > 4*maxOperations:
@@ -111,9 +119,17 @@ func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (k *Kernel, 
 		case cycles > instead:
 			why = fmt.Sprintf("%.0f cycles for an iteration element by element, %.0f in loops over elements", cycles, instead)
 		default:
+			b.steps = l.Count
+			if l.While >= 0 {
+				b.steps = stepsOf(cycles)
+			}
 			if why = b.run(kernels, batch); why == "" {
-				return b.kernel(), fmt.Sprintf("%d side by side, each with %d numbers and %d operations in an iteration; %.0f cycles, %.0f in loops over elements",
+				reason = fmt.Sprintf("%d side by side, each with %d numbers and %d operations in an iteration; %.0f cycles, %.0f in loops over elements",
 					batch, len(b.carried), len(b.counted), cycles, instead)
+				if l.While >= 0 {
+					reason += fmt.Sprintf("; %d iterations in a launch", b.steps)
+				}
+				return b.kernels(), reason
 			}
 		}
 		reasons = append(reasons, fmt.Sprintf("%d side by side: %s", batch, why))
@@ -129,9 +145,13 @@ type registers struct {
 	read, written map[int]bool   // slots
 	stored        map[int][]bool // whether the address of each store to a slot depends on the iteration
 
-	g         *uop.Graph
-	batch     int64
-	of, step  *uop.UOp // which loop of the batch, and the iteration
+	g        *uop.Graph
+	batch    int64
+	steps    int64    // iterations in a launch
+	of, step *uop.UOp // which loop of the batch, and the iteration
+	// flags are slots of whether any of the while loops side by side goes on, and of what each of them has that in a loop of the batch.
+	flags     map[int]*uop.UOp
+	while     *register // whether the loop goes on, nil if its length is fixed
 	bufs      []int
 	params    []*uop.UOp
 	registers []*register
@@ -178,7 +198,7 @@ func (b *registers) run(kernels []Kernel, batch int64) (why string) {
 	}()
 	b.g = kernels[0].AST.Graph().Scratch()
 	b.batch, b.of = batch, b.g.Const(uop.IndexT, uop.Int(0))
-	b.step = b.g.Range(uop.N(b.l.Count), uop.AxisPrefix, 0)
+	b.step, b.flags, b.while = b.g.Range(uop.N(b.steps), uop.AxisPrefix, 0), map[int]*uop.UOp{}, nil
 	if batch > 1 {
 		b.of = b.g.Range(uop.N(batch), uop.AxisLoop, 1)
 	}
@@ -195,7 +215,45 @@ func (b *registers) run(kernels []Kernel, batch int64) (why string) {
 	if len(b.carried) > maxRegisters {
 		refuse("%d numbers from one iteration to the next, limit %d", len(b.carried), maxRegisters)
 	}
+	if b.l.While >= 0 {
+		b.findWhile()
+	}
 	return ""
+}
+
+// findWhile finds the condition of a while loop among the state. Loops side by side go on as long as any of them does, so those that have
+// ended must not change: then each may end for itself.
+func (b *registers) findWhile() {
+	if len(b.stores) > 0 {
+		refuse("a while loop keeps something of each iteration")
+	}
+	if b.batch == 1 {
+		if b.while = b.at[place{b.l.While, 0}]; b.while == nil || b.while.now == nil {
+			refuse("the condition of the loop does not change")
+		}
+		b.load(b.while)
+		return
+	}
+	for slot := range b.flags {
+		if slot != b.l.While && !b.private(slot) {
+			refuse("another number than the condition is the same for the loops side by side")
+		}
+	}
+	goesOn := b.flags[b.l.While]
+	for _, r := range b.carried {
+		if r.before != nil && r.now.DType == uop.Bool && (r.now == goesOn || r.now.Cast(uop.Int32) == goesOn) {
+			b.while = r
+		}
+	}
+	if b.while == nil {
+		refuse("the condition of the loops side by side is none of each loop")
+	}
+	ended := rewrite.Map{b.while.before: b.g.Const(uop.Bool, uop.BoolConst(false))}
+	for _, r := range b.carried {
+		if now := symbolic.Simplify(rewrite.Substitute(r.now, ended)); now != r.before && now != ended[r.before] {
+			refuse("a loop that has ended changes while others beside it go on")
+		}
+	}
 }
 
 // add computes what a kernel stores.
@@ -238,8 +296,13 @@ func (b *registers) add(k Kernel) {
 				v.at[across] = symbolic.Simplify(b.of.Mul(b.number(n)).Add(b.number(rest)))
 			}
 			for _, st := range stores {
-				slot, index := b.slotOf(k, st.Src[0]), v.of(st.Src[0].Src[1])
-				value := v.of(st.Src[1])
+				slot := b.slotOf(k, st.Src[0])
+				if b.isFlag(slot) {
+					b.flags[slot] = v.anywhere(st.Src[1])
+					b.like[slot] = st.Src[0].Src[0]
+					continue
+				}
+				index, value := v.of(st.Src[0].Src[1]), v.of(st.Src[1])
 				b.like[slot] = st.Src[0].Src[0]
 				if b.kept(slot) {
 					b.stores = append(b.stores, b.param(slot, b.like[slot]).IndexPtr(index).Store(value))
@@ -276,12 +339,23 @@ func (b *registers) across(k Kernel, stores, ranges []*uop.UOp) (r *uop.UOp, n i
 			continue
 		}
 		n := t / b.batch
-		if !slices.ContainsFunc(stores, func(st *uop.UOp) bool { return !b.strides(k, st.Src[0], r, n) }) {
+		if !slices.ContainsFunc(stores, func(st *uop.UOp) bool {
+			return !b.isFlag(b.slotOf(k, st.Src[0])) && !b.strides(k, st.Src[0], r, n)
+		}) {
 			return r, n
 		}
 	}
+	if len(ranges) == 0 && !slices.ContainsFunc(stores, func(st *uop.UOp) bool { return !b.isFlag(b.slotOf(k, st.Src[0])) }) {
+		return nil, 1
+	}
 	refuse("a kernel has no loop over a batch of %d", b.batch)
 	return nil, 0
+}
+
+// isFlag reports whether a slot is one bool for all of the while loops side by side.
+func (b *registers) isFlag(slot int) bool {
+	x := b.s.Slots[slot]
+	return b.l.While >= 0 && b.batch > 1 && x.Size == 1 && x.DType.IsBool()
 }
 
 // strides reports whether n iterations of a range stand for one loop of the batch in the address of a store.
@@ -367,6 +441,9 @@ func (v *values) compute(u *uop.UOp) *uop.UOp {
 		return u
 	case uop.DefineVar:
 		if u.Arg.(uop.VarArg).Name == b.l.Variable.Name {
+			if b.l.While >= 0 {
+				refuse("a while loop counts its iterations")
+			}
 			return b.step.Cast(u.DType)
 		}
 		return u
@@ -418,6 +495,9 @@ func (b *registers) count(u *uop.UOp) {
 // load is an element: of the state what it is now, or of memory that does not change.
 func (v *values) load(u *uop.UOp) *uop.UOp {
 	b := v.b
+	if u.Src[0].Op == uop.Bufferize {
+		return v.again(u)
+	}
 	slot, index := b.slotOf(v.k, u), v.of(u.Src[1])
 	if index.Op == uop.Where || index.Op == uop.ConstOp && index.ConstVal().IsInvalid() || len(u.Src) > 2 {
 		refuse("a load has a condition")
@@ -427,17 +507,64 @@ func (v *values) load(u *uop.UOp) *uop.UOp {
 	}
 	r := b.register(slot, index, u.DType)
 	if r.now == nil {
-		at := b.number(r.place.number).Add(b.of.Mul(b.number(b.s.Slots[slot].Size / b.batch)))
-		define := r.define
-		if b.batch > 1 {
-			define = define.AfterOps(b.of)
-		}
-		zero := b.g.Const(uop.Int32, uop.Int(0))
-		r.first = define.IndexBy(zero).Store(b.param(slot, u.Src[0]).IndexBy(symbolic.Simplify(at)))
-		r.before = r.define.AfterOps(r.first, b.step).IndexBy(zero)
+		b.like[slot] = u.Src[0]
+		b.load(r)
 		r.now = r.before
 	}
 	return r.now
+}
+
+// again is an element of a row that a kernel keeps in memory of its own: it is computed where it is needed.
+func (v *values) again(u *uop.UOp) *uop.UOp {
+	inner := &values{b: v.b, k: v.k, at: map[*uop.UOp]*uop.UOp{}}
+	for r, w := range v.at {
+		if r.Op == uop.Range {
+			inner.at[r] = w
+		}
+	}
+	for i, r := range u.Src[0].Src[1:] {
+		inner.at[r] = v.of(u.Src[1+i])
+	}
+	return inner.of(u.Src[0].Src[0])
+}
+
+// load gives a register its value before the first iteration.
+func (b *registers) load(r *register) {
+	if r.before != nil {
+		return
+	}
+	at := b.number(r.number).Add(b.of.Mul(b.number(b.s.Slots[r.slot].Size / b.batch)))
+	define, zero := r.define, b.g.Const(uop.Int32, uop.Int(0))
+	if b.batch > 1 {
+		define = define.AfterOps(b.of)
+	}
+	r.first = define.IndexBy(zero).Store(b.param(r.slot, b.like[r.slot]).IndexBy(symbolic.Simplify(at)))
+	r.before = b.current(r, b.step)
+}
+
+// current is what a register holds in a loop.
+func (b *registers) current(r *register, loops ...*uop.UOp) *uop.UOp {
+	return r.define.AfterOps(append([]*uop.UOp{r.first}, loops...)...).IndexBy(b.g.Const(uop.Int32, uop.Int(0)))
+}
+
+// anywhere is, of a value that is computed from whether any loop of a batch goes on, the part of one loop.
+func (v *values) anywhere(u *uop.UOp) *uop.UOp {
+	for u.Op != uop.Reduce {
+		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
+			if each := v.b.flags[v.b.slotOf(v.k, u)]; each != nil {
+				return each
+			}
+		}
+		if len(u.Src) == 0 || u.Op != uop.CmpNe && u.Op != uop.Cast || u.Op == uop.CmpNe && !u.Src[1].IsConst(uop.Int(0)) {
+			refuse("the condition of the loops side by side is not whether any of them goes on")
+		}
+		u = u.Src[0]
+	}
+	if len(u.Src) != 2 || u.Src[1].Src[0].ConstVal().I() != v.b.batch || uop.Op(u.Arg.(uop.OpArg)) != uop.Max {
+		refuse("the condition of the loops side by side is not whether any of them goes on")
+	}
+	each := &values{b: v.b, k: v.k, at: map[*uop.UOp]*uop.UOp{u.Src[1]: v.b.of}}
+	return each.of(u.Src[0])
 }
 
 // reduce combines the terms of a reduction.
@@ -472,20 +599,36 @@ func (v *values) reduce(u *uop.UOp) (sum *uop.UOp) {
 	return sum
 }
 
-// kernel is the kernel.
-func (b *registers) kernel() *Kernel {
+// kernels are the kernel of the loop and, of while loops side by side, that of whether any of them goes on.
+func (b *registers) kernels() []Kernel {
 	zero := b.g.Const(uop.Int32, uop.Int(0))
+	loops, once := []*uop.UOp{b.step}, map[*uop.UOp]*uop.UOp{}
+	if b.while != nil {
+		loops = append(loops, unlessEnded(b.while.before, 2))
+		for _, r := range b.registers {
+			if r.before != nil {
+				once[r.before] = b.current(r, loops...)
+			}
+		}
+	}
 	var before, body []*uop.UOp
 	for _, r := range b.registers {
-		if r.before != nil {
+		if v := once[r.before]; v != nil {
+			before = append(before, v)
+		} else if r.before != nil {
 			before = append(before, r.before)
 		}
 	}
-	for _, r := range b.carried {
-		// All of the state is read before any of it changes.
-		body = append(body, r.define.AfterOps(append([]*uop.UOp{b.step}, before...)...).IndexBy(zero).Store(r.now))
+	next := make([]*uop.UOp, len(b.carried))
+	for i, r := range b.carried {
+		next[i] = r.now
 	}
-	loop := b.g.Group(append(body, b.stores...)...).EndRanges(b.step)
+	next = replaced(b.g.Sink(nil, next...), once).Src
+	for i, r := range b.carried {
+		// All of the state is read before any of it changes.
+		body = append(body, r.define.AfterOps(append(slices.Clone(loops), before...)...).IndexBy(zero).Store(next[i]))
+	}
+	loop := endOf(b.g.Group(append(body, b.stores...)...), loops)
 	var ends []*uop.UOp
 	for _, r := range b.carried {
 		if b.private(r.slot) {
@@ -502,7 +645,25 @@ func (b *registers) kernel() *Kernel {
 	if b.batch > 1 {
 		end = end.EndRanges(b.of)
 	}
-	k := &Kernel{AST: b.g.Sink(b.s.Kernels[b.l.First].AST.Arg, end), Bufs: b.bufs}
+	made := []Kernel{b.kernel(end, b.bufs)}
+	if b.while != nil && b.batch > 1 {
+		made = append(made, b.anyKernel())
+	}
+	return made
+}
+
+// anyKernel computes whether any of the while loops side by side goes on.
+func (b *registers) anyKernel() Kernel {
+	at := b.number(b.while.number).Add(b.of.Mul(b.number(b.s.Slots[b.while.slot].Size / b.batch)))
+	each := b.g.Range(uop.N(b.batch), uop.AxisReduceT, 0)
+	from, to := b.g.Import(b.like[b.while.slot]).WithArg(uop.Num(1)), b.g.Import(b.like[b.l.While]).WithArg(uop.Num(0))
+	flag := from.IndexBy(symbolic.Simplify(rewrite.Substitute(at, rewrite.Map{b.of: each}))).Cast(uop.Int32)
+	found := b.g.New(uop.Reduce, uop.Int32, []*uop.UOp{flag, each}, uop.OpArg(uop.Max), nil).Ne(b.g.Const(uop.Int32, uop.Int(0)))
+	return b.kernel(to.IndexPtr(b.number(0)).Store(found), []int{b.l.While, b.while.slot})
+}
+
+func (b *registers) kernel(end *uop.UOp, bufs []int) Kernel {
+	k := Kernel{AST: b.g.Sink(b.s.Kernels[b.l.First].AST.Arg, end), Bufs: bufs}
 	for _, u := range k.AST.Toposort() {
 		if u.Op == uop.DefineVar {
 			k.Vars = append(k.Vars, u)

@@ -70,8 +70,66 @@ func TestLoopsInRegisters(t *testing.T) {
 		if (k != nil) != c.one || !strings.HasPrefix(reason, c.want) {
 			t.Errorf("%s: one kernel %v, %q; expected %v, %q", c.name, k != nil, reason, c.one, c.want)
 		}
-		if k != nil && !k.AST.HasOp(uop.Ops(uop.DefineReg)) {
+		if k != nil && !k[0].AST.HasOp(uop.Ops(uop.DefineReg)) {
 			t.Errorf("%s: the kernel has no registers", c.name)
+		}
+	}
+}
+
+// While loops are such kernels, too, which do some iterations in a launch; side by side, if a loop that has ended does not change.
+func TestWhileLoopsInRegisters(t *testing.T) {
+	g := symbolic.NewGraph()
+	param := func(i, n int64, dt *uop.DType) *uop.UOp {
+		return g.New(uop.Param, dt, []*uop.UOp{g.ShapeArg(uop.ShapeOf(n)), g.DeviceOp("CPU")}, uop.Num(i), nil)
+	}
+	step := func(x *uop.UOp) *uop.UOp { return x.Mul(x).Add(x) }
+	small := func(x *uop.UOp) *uop.UOp { return x.Lt(g.DeviceConst(x.DType, uop.Int(9), "CPU", x.Shape())) }
+	anywhere := func(flags *uop.UOp) *uop.UOp {
+		return flags.Cast(uop.Int32).ReduceAxes(uop.Max, 0).Ne(g.DeviceConst(uop.Int32, uop.Int(0), "CPU", uop.ShapeOf(1)))
+	}
+	for _, c := range []struct {
+		name    string
+		n       int64 // numbers of the state
+		masked  bool
+		kernels int
+		want    string // what the reason has
+	}{
+		{"one loop", 1, false, 1, "1 side by side, each with 2 numbers and 3 operations in an iteration; 4 cycles, 80 in loops over elements; 1024 iterations in a launch"},
+		{"loops side by side", 1000, true, 2, "1000 side by side, each with 2 numbers"},
+		{"one condition for many", 1000, false, 0, "1000 side by side: the condition of the loops side by side is none of each loop"},
+	} {
+		x, flags, goesOn := param(0, c.n, uop.Float32), param(1, c.n, uop.Bool), param(2, 1, uop.Bool)
+		next := step(x)
+		flag := small(next)
+		if c.masked {
+			next, flag = flags.Where(next, x), flags.Where(flag, flags)
+		}
+		writes, states, while := []*uop.UOp{goesOn.AssignTo(anywhere(flag)), x.AssignTo(next), flags.AssignTo(flag)}, []*uop.UOp{x, flags, goesOn}, 3
+		if c.n == 1 {
+			writes, states, while = []*uop.UOp{flags.AssignTo(flag), x.AssignTo(next)}, states[:2], 2
+		}
+		sources := make([]*uop.UOp, len(states))
+		for i, s := range states {
+			sources[i] = g.NewBuffer("CPU", s.Size(), s.DType)
+		}
+		arg := uop.RepeatArg{Variable: "i", Count: 1 << 30, States: len(states), While: while}
+		result := g.RepeatOn(arg, []*uop.UOp{g.Sink(nil, writes...)}, sources, nil)[0]
+		root, _, _, err := Normalize(g, g.Sink(nil, g.NewBuffer("CPU", c.n, uop.Float32).Store(result)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := func(root *uop.UOp) (*Schedule, error) { return OfRequest(root) }
+		s, err := Repeated(root, cut, false)
+		if err != nil || len(s.Loops) != 1 {
+			t.Fatalf("%s: %d loops, error %v", c.name, len(s.Loops), err)
+		}
+		made, reason := s.inRegisters(s.Loops[0], func(slot int) bool { return slot > 5 || !c.masked && slot > 3 }) // of the loop alone
+		if len(made) != c.kernels || !strings.Contains(reason, c.want) {
+			t.Errorf("%s: %d kernels, %q; expected %d, %q", c.name, len(made), reason, c.kernels, c.want)
+		}
+		// The loop over launches stays, and looks at the condition before each.
+		if s, err = Repeated(root, cut, true); err != nil || len(s.Loops) != 1 || s.Loops[0].While < 0 {
+			t.Errorf("%s: loops %v, error %v", c.name, s.Loops, err)
 		}
 	}
 }

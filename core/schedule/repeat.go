@@ -505,7 +505,7 @@ func (r *repeats) buffer(v *uop.UOp) *uop.UOp {
 // loop appends the kernels of the body of a REPEAT, with the buffers of its sources.
 func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	arg := u.Arg.(uop.RepeatArg)
-	first := len(r.s.Kernels)
+	first, outer := len(r.s.Kernels), r.next
 	at := len(r.s.Loops)
 	v := uop.VarArg{Name: arg.Variable, Min: uop.Int(0), Max: uop.Int(arg.Count - 1)}
 	isLoop := arg.Count > 1 || arg.While > 0
@@ -545,33 +545,38 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		return nil
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
-	if r.merge && at == len(r.s.Loops)-1 && arg.While == 0 {
-		if k := r.oneKernel(r.s.Loops[at]); k != nil {
-			r.s.Kernels = append(r.s.Kernels[:first], *k)
-			r.s.Loops = r.s.Loops[:at]
+	if r.merge && at == len(r.s.Loops)-1 && arg.Count > 1 {
+		if made := r.inKernel(r.s.Loops[at], outer); made != nil {
+			r.s.Kernels = append(r.s.Kernels[:first], made...)
+			if arg.While > 0 {
+				r.s.Loops[at].Last = len(r.s.Kernels) // a launch does some iterations
+			} else {
+				r.s.Loops = r.s.Loops[:at]
+			}
 		}
 	}
 	return nil
 }
 
-// oneKernel is a kernel that does what a loop of kernels does, nil if they had better stay apart.
-func (r *repeats) oneKernel(l Loop) *Kernel {
+// inKernel are the kernels that run a loop inside of one, none if its kernels had better stay apart. Buffers below outer were there before the
+// loop.
+func (r *repeats) inKernel(l Loop, outer int) []Kernel {
 	shared := map[int]bool{}
-	for _, slot := range r.slots {
-		shared[slot] = true
+	for param, slot := range r.slots {
+		shared[slot] = shared[slot] || param < outer
 	}
-	k, inRegisters := r.s.inRegisters(l, func(slot int) bool { return !shared[slot] })
-	if k != nil {
+	made, inRegisters := r.s.inRegisters(l, func(slot int) bool { return !shared[slot] })
+	if made != nil {
 		r.s.tell(l, "one kernel, state in registers", inRegisters)
-		return k
+		return made
 	}
-	if k, why := r.s.merged(l); k != nil {
-		r.s.tell(l, "one kernel, state in memory", "not in registers: "+inRegisters)
-		return k
-	} else {
+	k, why := r.s.merged(l)
+	if k == nil {
 		r.s.tell(l, "several kernels", why+"; not in registers: "+inRegisters)
+		return nil
 	}
-	return nil
+	r.s.tell(l, "one kernel, state in memory", "not in registers: "+inRegisters)
+	return []Kernel{*k}
 }
 
 // untangled returns requests for the writes of a statement, which take effect simultaneously. Writes are ordered so that each reads its

@@ -51,6 +51,19 @@ func (r *Region) Trip() int64 {
 	return -1
 }
 
+// Condition is a bool, if the loop runs once where that is true, or not at all. In a vector it runs if any lane has it: such a loop changes
+// nothing in lanes that have not.
+func (r *Region) Condition() *uop.UOp {
+	n := r.Rng.Src[0]
+	for n.Op == uop.Cast {
+		n = n.Src[0]
+	}
+	if n.DType.IsBool() && n.Op != uop.ConstOp {
+		return n
+	}
+	return nil
+}
+
 // Bound is the greatest number of iterations of a loop, -1 if none is known or it depends on the loops around.
 func (r *Region) Bound() int64 {
 	n := r.Rng.Src[0]

@@ -89,11 +89,34 @@ func (im *emitter) keepStill(r *analysis.Region) []*ir.Buffer {
 // sequential emits a loop as it stands in the list, one iteration at a time.
 func (im *emitter) sequential(r *analysis.Region, copies []*env) {
 	im.env = copies[0]
+	if c := r.Condition(); c != nil {
+		im.inOrder(r, copies, linear{}, im.intCast(ir.I64, im.anywhere(c, copies)))
+		return
+	}
 	from, count := linear{}, im.count(r)
 	if s := im.span(r); s.n >= 0 {
 		from, count = s.from, im.Int(ir.I64, s.n)
 	}
 	im.inOrder(r, copies, from, count)
+}
+
+// anywhere is whether a condition holds in any lane.
+func (im *emitter) anywhere(c *uop.UOp, copies []*env) (any *ir.Value) {
+	outer := im.env
+	for _, e := range copies {
+		im.env = e
+		v := im.eval(c)
+		if v.Lanes > 1 {
+			v = im.New(ir.AnyLane, ir.Bool, 1, 0, v)
+		}
+		if any == nil {
+			any = v
+		} else {
+			any = im.ALU(ir.Or, ir.Bool, any, v)
+		}
+	}
+	im.env = outer
+	return any
 }
 
 // inOrder emits so many iterations of a loop, from one on, one at a time.
