@@ -120,8 +120,11 @@ func (d *Device) For(kind string) {
 	l := &d.last().limits
 	d.machine.Group, d.machine.Shared = min(l.invocations, mostInvocations), min(l.shared, mostShared)
 	d.machine.Subgroups = l.subgroups
-	if kind == "cpu" {
+	switch kind {
+	case "cpu":
 		d.machine.Workgroups, d.machine.Shared = 4, 0
+	case "small": // few workgroups fill it: kernels of few elements are laid out as those of many
+		d.machine.Workgroups = 1
 	}
 }
 

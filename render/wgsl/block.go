@@ -235,7 +235,10 @@ func (w *writer) define(v *ir.Value) {
 			return // ref names its argument
 		}
 	case ir.Load:
-		if w.staged[v] == "" {
+		switch q := w.loads[v]; {
+		case q != nil:
+			w.loadQuad(v, q)
+		case w.staged[v] == "":
 			w.load(v)
 		}
 		return
@@ -253,6 +256,9 @@ func (w *writer) ref(v *ir.Value) string {
 	case ir.Load:
 		if s := w.staged[v]; s != "" {
 			return s
+		}
+		if q := w.loads[v]; q != nil {
+			return w.quadElement(v, q)
 		}
 	case ir.QuadPart:
 		return name(v.Args[0]) + "." + "xyzw"[v.Bits:v.Bits+1]

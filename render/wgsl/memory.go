@@ -85,6 +85,10 @@ func (w *writer) as(v *ir.Value, k ir.Kind) string { return retyped(w.ref(v), v.
 
 // store writes a store.
 func (w *writer) store(s *ir.Store) {
+	if q := w.stores[s]; q != nil {
+		w.storeQuad(s, q)
+		return
+	}
 	p := s.At
 	gate := ""
 	if p.Gate != nil {

@@ -39,10 +39,13 @@ func Render(nk *ir.Kernel, m ir.Machine) (k *Kernel, err error) {
 	defer ir.Recover(&err)
 	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
 	k.Groups = (k.Items + Workgroup - 1) / Workgroup
-	w := &writer{k: k, m: m, size: Workgroup, room: (m.Shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, subgrouped: map[string]bool{}, staged: map[*ir.Value]string{}}
+	w := &writer{k: k, m: m, size: Workgroup, room: (m.Shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, subgrouped: map[string]bool{}, staged: map[*ir.Value]string{}, loads: map[*ir.Value]*quad{}, stores: map[*ir.Store]*quad{}}
 	w.bind(nk.Root)
 	if nk.Lanes > 1 {
 		k.Groups, w.lanes, w.size = k.Items, true, nk.Lanes
+	}
+	if !w.lanes {
+		w.findQuads(nk.Root)
 	}
 	w.indent++
 	w.block(nk.Root)
@@ -91,6 +94,10 @@ type writer struct {
 	// staged are the loads whose elements are in workgroup memory, with the names that they have in an iteration.
 	staged map[*ir.Value]string
 	room   int64 // elements of workgroup memory for more of them
+	// quads are the parameters that are arrays of vectors of four elements, loads and stores their accesses.
+	quads  map[int]bool
+	loads  map[*ir.Value]*quad
+	stores map[*ir.Store]*quad
 	seen   map[*ir.Value]bool
 	once   map[*ir.Value]bool // iterators of loops over the one work item
 	placed map[*ir.Block][]*ir.Value
@@ -125,6 +132,9 @@ func (w *writer) header(nk *ir.Kernel) string {
 		t := typeOf(w.words[i])
 		if w.atomic(i) {
 			t = "atomic<u32>"
+		}
+		if w.quads[i] {
+			t = "vec4<" + t + ">"
 		}
 		fmt.Fprintf(&s, "@group(0) @binding(%d) var<storage, read_write> b%d: array<%s>; // %s", i, i, t, p.DType)
 		if p.Size >= 0 {

@@ -14,16 +14,19 @@ func TestFuzzWebGPU(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	gpu, err := webgpu.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gpu.(*webgpu.Device).For("discrete") // also where a processor stands for one
 	host, err := run.Open("native")
 	if err != nil {
 		t.Fatal(err)
 	}
-	devs := []*run.Executor{host, run.New(d), run.New(gpu)}
+	devs := []*run.Executor{host, run.New(d)}
+	for _, kind := range []string{"discrete", "small"} { // also where a processor stands for one
+		gpu, err := webgpu.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		gpu.(*webgpu.Device).For(kind)
+		devs = append(devs, run.New(gpu))
+	}
 	given := *seeds
 	defer func() { *seeds = given }()
 	*seeds /= 10 // a processor takes long to compile shaders

@@ -73,3 +73,29 @@ func (pl *planner) moreLanes(p, around *Band) {
 		pl.setLanes(pl.m.Group)
 	}
 }
+
+// planInvocations has each invocation of a band without reductions do four neighbours, which it loads and stores at once, if that leaves
+// enough invocations. It reports whether it does.
+func (pl *planner) planInvocations(p *Band) bool {
+	if !pl.m.Invocations || pl.m.Shared == 0 || pl.serial || !pl.Independent(p.Leaf) || p.want[knobTileVectors] == 1 {
+		return false
+	}
+	var along *Axis
+	all := int64(1)
+	for _, a := range p.Axes {
+		if a.Dynamic || a.ordered {
+			return false
+		}
+		all *= a.Count
+		for _, u := range p.stores() {
+			if s := pl.Slopes(a.Region.Rng).Of(u.Src[0]); s.Step == 1 && !s.Irregular && a.Count%quad == 0 {
+				along = a
+			}
+		}
+	}
+	if along == nil || all < quad*usualLanes*pl.m.Workgroups {
+		return false
+	}
+	along.Units, p.Grid = quad, true
+	return true
+}

@@ -126,6 +126,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 	case (nested || slices.ContainsFunc(inner, (*analysis.Region).InOrder)) && !pl.plain && !p.ordered() &&
 		!slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && !r.InOrder() }):
 		pl.planPrefix(p)
+	case pl.plain && around == nil && len(inner) == 0 && pl.planInvocations(p):
 	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
 	case nested:
 		p.Along = true
@@ -388,7 +389,7 @@ func (pl *planner) prefixStep(r *analysis.Region) int64 {
 
 // chooseItems says which loop the threads share: the first one with an iteration for each, or else the outermost.
 func (pl *planner) chooseItems(p *Band) {
-	if pl.m.Invocations && !pl.plain {
+	if p.Grid || pl.m.Invocations && !pl.plain {
 		p.Grid, p.Items = true, 0
 		for _, l := range p.Levels {
 			pl.Items *= l.Iterations()
