@@ -55,7 +55,7 @@ class Program(NamedTuple):
 
 def programs(part: int) -> list[Program]:
     """Return the programs; part divides their sizes."""
-    f = torch.nn.functional if torch else None
+    f: Any = torch.nn.functional if torch else None
     out = []
 
     def add(name: str, inputs: list[Array], ours: Any, theirs: Any = None, **work: int) -> None:
