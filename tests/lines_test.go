@@ -22,7 +22,7 @@ var thin = []struct {
 	{"bindings/python/polygrad/func", ".py", nil, 1800},
 	{"bindings/python/polygrad/lax", ".py", nil, 1000},   // with the forms of JAX's arguments
 	{"bindings/python/polygrad/numpy", ".py", nil, 1100}, // what the array API has beside functions of tensors
-	{"bindings/python/polygrad/optim", ".py", nil, 4000}, // optax: its names and arguments
+	{"bindings/python/polygrad/optim", ".py", nil, 4200}, // optax: its names and arguments
 	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host", "remote", "func", "jax", "optax", "loaders"}, 5000},
 	{"bindings/js/lib/func", ".js", nil, 1650}, // with the control flow of lax
 	{"bindings/js/lib/jax", ".js", nil, 3000},  // names, arguments and ownership of jax-js, and its printed form of functions

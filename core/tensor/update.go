@@ -291,6 +291,49 @@ var UpdateRules = []UpdateRule{
 		u.own[1] = add(u.own[1], sum(square(u.g), nil, false))
 		return mul(mul(div(u.own[0], sqrt(add(u.own[1], u.of("eps")))), u.of("global_scale")), u.g)
 	}},
+	{"scale_by_acprop", adamSettings, `The gradient over the root of the variance before it (ACProp, arXiv:2110.05454).`, func(u *updating) *uop.UOp {
+		before, first := u.own[1], eq(u.count, 1)
+		u.own[1] = add(average(square(sub(u.g, u.own[0])), before, u.of("b2")), u.of("eps_root"))
+		u.mean(0, u.g, "b1")
+		return div(u.g, add(sqrt(where(first, 1.0, u.unbiased(before, "b2", -1))), u.of("eps")))
+	}},
+	{"scale_by_adopt", "b1 operand, b2 operand, eps operand, nesterov bool, clip operand?",
+		`Moments of gradients over roots of the second moment before them, each at most clip (ADOPT, arXiv:2411.02853).`, func(u *updating) *uop.UOp {
+			first := eq(u.count, 1)
+			scaled := div(u.g, maximum(sqrt(u.own[1]), u.of("eps")))
+			if most := u.of("clip"); most != nil {
+				limit := asTensor(most, scaled)
+				scaled = minimum(maximum(scaled, neg(limit)), limit)
+			}
+			u.own[1] = where(first, square(u.g), average(square(u.g), u.own[1], u.of("b2")))
+			next := func(m *uop.UOp) *uop.UOp { return where(first, m, average(scaled, m, u.of("b1"))) }
+			u.own[0] = next(u.own[0])
+			if u.is("nesterov") {
+				return next(u.own[0])
+			}
+			return u.own[0]
+		}},
+	{"scale_by_cocob", "alpha operand", `Steps by betting on the coordinates of gradients (COCOB, arXiv:1705.07795).`, func(u *updating) *uop.UOp {
+		start, size := u.own[0], abs(u.g)
+		total := sub(u.own[1], u.g)
+		most, length := maximum(u.own[2], size), add(u.own[3], size)
+		reward := maximum(sub(u.own[4], mul(u.g, sub(u.p, start))), 0)
+		u.own = []*uop.UOp{start, total, most, length, reward}
+		bet := div(total, mul(most, maximum(add(length, most), mul(most, u.of("alpha")))))
+		return add(sub(start, u.p), mul(bet, add(most, reward)))
+	}},
+	{"scale_by_madgrad", "learning_rate operand, momentum operand, eps operand", `Steps of dual averaging over cube roots of sums of squares (MADGRAD, arXiv:2101.11075).`, func(u *updating) *uop.UOp {
+		steps := sqrt(cast(u.count, uop.LeastUpper(uop.Float32, u.g.DType)))
+		weight := mul(steps, add(mul(likeConst(steps, 1), u.of("learning_rate")), u.of("eps")))
+		u.own[0] = add(u.own[0], cast(mul(weight, square(u.g)), u.g.DType))
+		u.own[1] = add(u.own[1], cast(mul(weight, u.g), u.g.DType))
+		root, err := CubeRoot(u.own[0])
+		if err != nil {
+			panic(err)
+		}
+		average := sub(u.own[2], div(u.own[1], add(root, u.of("eps"))))
+		return mul(sub(average, u.p), rest(u.of("momentum")))
+	}},
 	{"trace", "decay operand, nesterov bool = false", `Momentum: the sum of gradients, which decays.`, momentum},
 	{"ema", "decay operand, debias bool = true", `The average of gradients, which decays.`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "decay")

@@ -40,7 +40,15 @@ def _decay_rate_pow(step: Tensor, exponent: Any) -> Tensor:
     return 1.0 - (step + 1).cast(dtypes.float32) ** (-exponent)
 
 
-_VALUES = {"float32": dtypes.float32, "_decay_rate_pow": _decay_rate_pow}
+def _fourth_root(step: Tensor) -> Tensor:
+    return step**0.25
+
+
+_VALUES = {
+    "float32": dtypes.float32,
+    "_fourth_root": _fourth_root,
+    "_decay_rate_pow": _decay_rate_pow,
+}
 
 
 def signature_of(text: str) -> inspect.Signature:
@@ -381,4 +389,41 @@ ema = rule(
     "decay, debias=True, accumulator_dtype=None",
     "Return averages of updates, which decay; with debias as if they had not begun at zero.",
     {"ema": "accumulator_dtype"},
+)
+scale_by_acprop = rule(
+    "scale_by_acprop",
+    s.ScaleByBeliefState,
+    "b1=0.9, b2=0.999, eps=1e-16, eps_root=1e-16",
+    "Return g over the root of the variance before it (ACProp, arXiv:2110.05454).",
+)
+scale_by_adopt = rule(
+    "scale_by_adopt",
+    s.ScaleByAdamState,
+    "b1=0.9, b2=0.9999, eps=1e-6, mu_dtype=None, *, nesterov=False, use_clipping=True, "
+    "clip_value_fn=_fourth_root",
+    """Return moments of g over roots of the second moment before it (ADOPT, arXiv:2411.02853).
+
+    With use_clipping what is averaged is at most clip_value_fn(steps before).
+    """,
+    _MU,
+    given=lambda p, steps, a: (
+        *(a[n] for n in ("b1", "b2", "eps", "nesterov")),
+        a["clip_value_fn"](steps) if a["use_clipping"] else None,
+    ),
+)
+scale_by_cocob = rule(
+    "scale_by_cocob",
+    s.COCOBState,
+    "alpha=100, eps=1e-8",
+    "Return steps by betting on the coordinates of gradients (COCOB, arXiv:1705.07795).",
+    {"init_particles": lambda p, _: p, "scale": "eps"},
+    needs=True,
+)
+scale_by_madgrad = rule(
+    "scale_by_madgrad",
+    s.MadgradState,
+    "learning_rate, momentum=0.9, eps=1e-6",
+    "Return steps of dual averaging over cube roots of sums of squares (arXiv:2101.11075).",
+    {"x0": lambda p, _: p},
+    needs=True,
 )

@@ -165,3 +165,26 @@ ReduceLROnPlateauState = state(
     "scale best_value plateau_count cooldown_count count avg_value",
     "The factor of updates, the best value, and counts.",
 )
+COCOBState = state(
+    "COCOBState",
+    "init_particles cumulative_gradients scale subgradients reward",
+    "The first parameters, sums of gradients and of their sizes, the greatest one, and rewards.",
+)
+MadgradState = state(
+    "MadgradState",
+    "count grad_sum_sq s x0",
+    f"{_COUNT}, weighted sums of squares and of gradients, and the first parameters.",
+)
+DoGState = state(
+    "DoGState",
+    "is_init_step init_params max_dist sum_sq_norm_grads",
+    "Whether no step was made, the first parameters, the greatest distance, the sum of squares.",
+)
+DoWGState = state(
+    "DoWGState",
+    "init_params weighted_sq_norm_grads estim_sq_dist",
+    "The first parameters, the weighted sum of squares, and the greatest squared distance.",
+)
+DifferentiallyPrivateAggregateState = state(
+    "DifferentiallyPrivateAggregateState", "rng_key", "The random key."
+)

@@ -9,6 +9,7 @@ from polygrad._library import ArgumentError
 from polygrad.dtype import dtypes
 from polygrad.func._trees import Structure
 from polygrad.func._trees import _children as children
+from polygrad.func._trees import flatten as flatten_tree
 from polygrad.numpy._arrays import array
 from polygrad.optim import _transforms as t
 from polygrad.optim import tree
@@ -17,6 +18,7 @@ from polygrad.optim._base import (
     GradientTransformationExtraArgs,
     Step,
     Tree,
+    identity,
     need_params,
     safe_increment,
     scheduled,
@@ -27,9 +29,23 @@ from polygrad.optim._base import (
 )
 from polygrad.optim._masks import partition
 from polygrad.optim._optimizers import adamw, optimizer, sgd
-from polygrad.optim._rules import scale_by_ademamix, scale_by_rms, scale_by_simplified_ademamix
+from polygrad.optim._rules import (
+    scale_by_acprop,
+    scale_by_ademamix,
+    scale_by_adopt,
+    scale_by_cocob,
+    scale_by_madgrad,
+    scale_by_rms,
+    scale_by_simplified_ademamix,
+    trace,
+)
 from polygrad.optim._schedules import warmup_constant_schedule
 from polygrad.optim._states import (
+    COCOBState,
+    DifferentiallyPrivateAggregateState,
+    DoGState,
+    DoWGState,
+    MadgradState,
     MuonState,
     ReduceLROnPlateauState,
     ScaleByAdemamixState,
@@ -41,16 +57,35 @@ from polygrad.optim.tree import averaged
 from polygrad.tensor import Tensor
 
 __all__ = [
+    "COCOBState",
+    "DifferentiallyPrivateAggregateState",
+    "DoGState",
+    "DoWGState",
+    "MadgradState",
     "MuonDimensionNumbers",
     "MuonState",
     "ReduceLROnPlateauState",
     "ScaleByAdemamixState",
     "ScaleBySimplifiedAdEMAMixState",
     "ScheduleFreeState",
+    "acprop",
     "ademamix",
+    "adopt",
+    "cocob",
+    "differentially_private_aggregate",
+    "dog",
+    "dowg",
+    "dpsgd",
+    "madgrad",
     "muon",
     "reduce_on_plateau",
+    "scale_by_acprop",
     "scale_by_ademamix",
+    "scale_by_adopt",
+    "scale_by_cocob",
+    "scale_by_dog",
+    "scale_by_dowg",
+    "scale_by_madgrad",
     "scale_by_muon",
     "scale_by_simplified_ademamix",
     "schedule_free",
@@ -302,6 +337,162 @@ simplified_ademamix = optimizer(
     scale_by_simplified_ademamix,
     t.add_decayed_weights,
 )
+
+
+acprop = optimizer(
+    "acprop",
+    "ACProp (Zhuang et al., arXiv:2110.05454).",
+    scale_by_acprop,
+    t.add_decayed_weights,
+)
+adopt = optimizer("adopt", "ADOPT (Taniguchi et al., arXiv:2411.02853).", scale_by_adopt)
+
+
+def cocob(
+    learning_rate: Any = 1.0,
+    alpha: Any = 100,
+    eps: Any = 1e-8,
+    weight_decay: Any = 0.0,
+    mask: Any = None,
+) -> GradientTransformationExtraArgs:
+    """COCOB, which needs no learning rate (Orabona and Tommasi, arXiv:1705.07795)."""
+    rate = t.scale_by_learning_rate(learning_rate, flip_sign=False)
+    return chain(t.add_decayed_weights(weight_decay, mask), rate, scale_by_cocob(alpha, eps))
+
+
+def madgrad(
+    learning_rate: Any, momentum: Any = 0.9, weight_decay: Any = 0.0, eps: Any = 1e-6
+) -> GradientTransformationExtraArgs:
+    """MADGRAD (Defazio and Jelassi, arXiv:2101.11075)."""
+    return chain(
+        t.add_decayed_weights(weight_decay), scale_by_madgrad(learning_rate, momentum, eps)
+    )
+
+
+def scale_by_dog(init_step: tuple[str, Any], eps: Any = 1e-8) -> GradientTransformation:
+    """Return steps by the distance of all parameters from the first ones (DoG, arXiv:2302.12022).
+
+    init_step is the first distance: ("distance", r), ("heuristic", r), which is r * (1 + norm of
+    the parameters), or ("learning_rate", the factor of the first step).
+    """
+    kind, value = init_step
+    if kind not in ("distance", "heuristic", "learning_rate"):
+        raise ArgumentError(
+            f"scale_by_dog: init_step: {kind!r}, expected distance, heuristic, learning_rate"
+        )
+
+    def init(params: Tree) -> Tree:
+        low = tree.dtype(params, "lowest")
+        first = {"distance": value, "learning_rate": 0.0}.get(kind)
+        far = array(tree.norm(params) * value + value if first is None else first).cast(low)
+        return DoGState(Tensor(True), params, far, Tensor(0.0, dtype=low))
+
+    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+        need_params("scale_by_dog", params)
+        far = state.max_dist.maximum(tree.norm(tree.sub(state.init_params, params)))
+        total = state.sum_sq_norm_grads + tree.norm(updates, squared=True)
+        rate = far / (total + eps).sqrt()
+        if kind == "learning_rate":
+            rate = state.is_init_step.where(value, rate)
+        after = DoGState(state.is_init_step & False, state.init_params, far, total)
+        return tree.scale(rate, updates), after
+
+    return transformation(init, update)
+
+
+def _by_distance(
+    scale: GradientTransformation, learning_rate: Any, weight_decay: Any, mask: Any
+) -> GradientTransformationExtraArgs:
+    decay = [] if weight_decay is None else [t.add_decayed_weights(weight_decay, mask)]
+    return chain(*decay or [identity()], scale, t.scale_by_learning_rate(learning_rate))
+
+
+def dog(
+    learning_rate: Any = 1.0,
+    init_step: tuple[str, Any] = ("heuristic", 1e-6),
+    eps: Any = 1e-8,
+    weight_decay: Any = None,
+    mask: Any = None,
+) -> GradientTransformationExtraArgs:
+    """Gradient descent by distances, which needs no rate (Ivgi et al., arXiv:2302.12022)."""
+    return _by_distance(scale_by_dog(init_step, eps), learning_rate, weight_decay, mask)
+
+
+def scale_by_dowg(init_estim_sq_dist: Any = None, eps: Any = 1e-4) -> GradientTransformation:
+    """Return steps by weighted distances from the first parameters (DoWG, arXiv:2305.16284)."""
+
+    def init(params: Tree) -> Tree:
+        low = tree.dtype(params, "lowest")
+        first = eps if init_estim_sq_dist is None else init_estim_sq_dist
+        return DoWGState(params, Tensor(0.0, dtype=low), array(first).cast(low))
+
+    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+        need_params("scale_by_dowg", params)
+        apart = tree.norm(tree.sub(state.init_params, params), squared=True)
+        far = state.estim_sq_dist.maximum(apart)
+        total = far * tree.norm(updates, squared=True) + state.weighted_sq_norm_grads
+        after = DoWGState(state.init_params, total, far)
+        return tree.scale(far / (total.sqrt() + eps), updates), after
+
+    return transformation(init, update)
+
+
+def dowg(
+    learning_rate: Any = 1.0,
+    init_estim_sq_dist: Any = None,
+    eps: Any = 1e-4,
+    weight_decay: Any = None,
+    mask: Any = None,
+) -> GradientTransformationExtraArgs:
+    """Gradient descent by weighted distances (Khaled et al., arXiv:2305.16284)."""
+    scale = scale_by_dowg(init_estim_sq_dist, eps)
+    return _by_distance(scale, learning_rate, weight_decay, mask)
+
+
+def differentially_private_aggregate(
+    l2_norm_clip: Any, noise_multiplier: Any, key: Any = None, *, seed: int | None = None
+) -> GradientTransformation:
+    """Return means of gradients of examples with limited norms, and noise (arXiv:1607.00133).
+
+    The examples are along the first axis of updates. The noise has the deviation noise_multiplier
+    * l2_norm_clip; key is a random key (see polygrad.random) or a number to make one of.
+    """
+    from polygrad import random
+
+    if seed is not None and key is not None:
+        raise ArgumentError("differentially_private_aggregate: key, seed: expected one of them")
+    given = seed if key is None else key
+
+    def init(params: Tree) -> Tree:
+        first = given if isinstance(given, Tensor) else random.key(given or 0)
+        return DifferentiallyPrivateAggregateState(first)
+
+    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+        clipped, _ = t.per_example_global_norm_clip(updates, l2_norm_clip)
+        leaves, structure = flatten_tree(clipped)
+        n, keys = tree.leaves(updates)[0].shape[0], random.split(state.rng_key, len(leaves) + 1)
+        deviation = l2_norm_clip * noise_multiplier
+        noised = [
+            (g + random.normal(keys[i], tuple(g.shape), g.dtype) * deviation) / n
+            for i, g in enumerate(leaves, 1)
+        ]
+        return structure.build(noised), DifferentiallyPrivateAggregateState(keys[0])
+
+    return transformation(init, update)
+
+
+def dpsgd(
+    learning_rate: Any,
+    l2_norm_clip: Any,
+    noise_multiplier: Any,
+    seed: int,
+    momentum: Any = None,
+    nesterov: bool = False,
+) -> GradientTransformationExtraArgs:
+    """Differentially private gradient descent (Abadi et al., arXiv:1607.00133)."""
+    first = differentially_private_aggregate(l2_norm_clip, noise_multiplier, seed=seed)
+    sums = identity() if momentum is None else trace(momentum, nesterov)
+    return chain(first, sums, t.scale_by_learning_rate(learning_rate))
 
 
 def schedule_free(
