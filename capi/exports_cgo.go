@@ -131,6 +131,11 @@ func go_poly_array_fetched(ctx uintptr, number int32) int32 {
 	return poly_array_fetched(ctx, number)
 }
 
+//export go_poly_array_gpu_buffer
+func go_poly_array_gpu_buffer(x uintptr) int64 {
+	return poly_array_gpu_buffer(x)
+}
+
 //export go_poly_array_grad
 func go_poly_array_grad(x uintptr, grad unsafe.Pointer) int32 {
 	return poly_array_grad(x, (*uintptr)(grad))
@@ -174,6 +179,11 @@ func go_poly_array_node(x uintptr) uintptr {
 //export go_poly_array_of
 func go_poly_array_of(ctx uintptr, node uintptr, from unsafe.Pointer, n int32) uintptr {
 	return poly_array_of(ctx, node, (*uintptr)(from), n)
+}
+
+//export go_poly_array_of_gpu_buffer
+func go_poly_array_of_gpu_buffer(ctx uintptr, dtype int32, shape unsafe.Pointer, ndim int32, buffer int64, offset int64, room int64) uintptr {
+	return poly_array_of_gpu_buffer(ctx, dtype, (*int64)(shape), ndim, buffer, offset, room)
 }
 
 //export go_poly_array_origin

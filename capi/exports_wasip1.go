@@ -88,6 +88,12 @@ func wasm_poly_array_fetched(ctx float64, number int32) int32 {
 	return poly_array_fetched(uintptr(ctx), number)
 }
 
+//go:wasmexport poly_array_gpu_buffer
+func wasm_poly_array_gpu_buffer(x float64) int64 {
+	beginCall()
+	return poly_array_gpu_buffer(uintptr(x))
+}
+
 //go:wasmexport poly_array_grad
 func wasm_poly_array_grad(x float64, grad unsafe.Pointer) int32 {
 	beginCall()
@@ -134,6 +140,12 @@ func wasm_poly_array_node(x float64) float64 {
 func wasm_poly_array_of(ctx float64, node float64, from unsafe.Pointer, n int32) float64 {
 	beginCall()
 	return float64(poly_array_of(uintptr(ctx), uintptr(node), (*uintptr)(from), n))
+}
+
+//go:wasmexport poly_array_of_gpu_buffer
+func wasm_poly_array_of_gpu_buffer(ctx float64, dtype int32, shape unsafe.Pointer, ndim int32, buffer int64, offset int64, room int64) float64 {
+	beginCall()
+	return float64(poly_array_of_gpu_buffer(uintptr(ctx), dtype, (*int64)(shape), ndim, buffer, offset, room))
 }
 
 //go:wasmexport poly_array_origin

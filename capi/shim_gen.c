@@ -208,6 +208,14 @@ int poly_array_move(PolyArray *x, int device) {
   return poly_enter("poly_array_move") ? -1 : go_poly_array_move((uintptr_t)x, device);
 }
 
+int64_t poly_array_gpu_buffer(PolyArray *x) {
+  return poly_enter("poly_array_gpu_buffer") ? -1 : go_poly_array_gpu_buffer((uintptr_t)x);
+}
+
+PolyArray *poly_array_of_gpu_buffer(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t buffer, int64_t offset, int64_t room) {
+  return poly_enter("poly_array_of_gpu_buffer") ? NULL : (PolyArray *)go_poly_array_of_gpu_buffer((uintptr_t)ctx, dtype, (void *)shape, ndim, buffer, offset, room);
+}
+
 int poly_array_device(PolyArray *x) {
   return poly_enter("poly_array_device") ? -1 : go_poly_array_device((uintptr_t)x);
 }

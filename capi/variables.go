@@ -766,6 +766,28 @@ func poly_array_move(x uintptr, device int32) int32 {
 	})
 }
 
+func poly_array_gpu_buffer(x uintptr) (buffer int64) {
+	withArray("poly_array_gpu_buffer", x, func(_ *context, v *variable.Variable) error {
+		b, err := v.LendBuffer()
+		buffer = int64(b)
+		return err
+	}, func() { buffer = 0 })
+	return buffer
+}
+
+func poly_array_of_gpu_buffer(ctx uintptr, dtype int32, shape *int64, ndim int32, buffer, offset, room int64) uintptr {
+	return makeArray("poly_array_of_gpu_buffer", ctx, func(c *context) (*variable.Variable, error) {
+		dt, s, err := c.memoryOf(dtype, shape, ndim, false, 0)
+		if err != nil {
+			return nil, err
+		}
+		if buffer == 0 {
+			return nil, badArg("buffer", "is 0, expected a buffer")
+		}
+		return c.vars.AdoptBuffer(dt, s, exec.GPU, uintptr(buffer), offset, room)
+	})
+}
+
 func poly_array_device(x uintptr) int32 {
 	device := int32(-1)
 	arrayStatus("poly_array_device", x, func(c *context, v *variable.Variable) error {

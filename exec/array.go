@@ -23,6 +23,8 @@ type Array struct {
 	// device and host say whose memory has the elements; neither, if nobody has written them.
 	device, host bool
 	changes      int64 // by programs and the host
+	// lent: a program may write the memory on the device at any time.
+	lent bool
 }
 
 // onDevice is memory on a device.
@@ -71,9 +73,7 @@ func (a *Array) use(q device.Queue, p *pool, host []byte, written bool) (device.
 		if err != nil {
 			return b, fmt.Errorf("exec.Run: no memory for a tensor: device %s: %w", p.dev.Name(), err)
 		}
-		on := &onDevice{dev: p.dev, buffer: b, bytes: max(a.bytes, 1)}
-		on.cleanup = runtime.AddCleanup(a, func(on *onDevice) { _ = on.dev.Free(on.buffer, on.bytes) }, on)
-		a.on = on
+		a.hold(p.dev, b, max(a.bytes, 1))
 	}
 	if !a.device && a.host {
 		if err := q.CopyIn(a.on.buffer, host[:a.bytes]); err != nil {
@@ -102,6 +102,53 @@ func (a *Array) Upload(e *Executor, from []byte) error {
 	return err
 }
 
+// Lend is the buffer of the elements on an executor's device, for a program: see device.Exchanger. host are the elements if the host has newer
+// ones. ok is false if the device has no such buffers.
+func (a *Array) Lend(e *Executor, host []byte) (buffer uintptr, ok bool, err error) {
+	x, ok := e.dev.(device.Exchanger)
+	if !ok {
+		return 0, false, nil
+	}
+	q := e.dev.NewQueue()
+	b, err := a.use(q, &pool{dev: e.dev}, host, false)
+	if done := finish(q); err == nil {
+		err = done
+	}
+	if err == nil {
+		buffer, err = x.Lend(b)
+	}
+	if err != nil {
+		return 0, true, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.device, a.host, a.lent = true, false, true
+	return buffer, true, nil
+}
+
+// Adopt is an Array on a program's buffer. ok is false if the device has no such buffers.
+func (e *Executor) Adopt(buffer uintptr, offset, bytes, room int64) (a *Array, ok bool, err error) {
+	x, ok := e.dev.(device.Exchanger)
+	if !ok {
+		return nil, false, nil
+	}
+	b, err := x.Adopt(buffer, offset, room)
+	if err != nil {
+		return nil, true, err
+	}
+	a = &Array{bytes: bytes, device: true, lent: true}
+	a.hold(e.dev, b, room)
+	a.on.generation = generationOf(e.dev)
+	return a, true, nil
+}
+
+// hold makes a buffer the memory on a device, which is freed with the array.
+func (a *Array) hold(dev device.Device, b device.Buffer, bytes int64) {
+	on := &onDevice{dev: dev, buffer: b, bytes: bytes}
+	on.cleanup = runtime.AddCleanup(a, func(on *onDevice) { _ = on.dev.Free(on.buffer, on.bytes) }, on)
+	a.on = on
+}
+
 // drop frees the memory on the device.
 func (a *Array) drop() {
 	if a.on != nil {
@@ -127,7 +174,7 @@ func (a *Array) toHost(host []byte) error {
 	if waited := q.Wait(); err == nil {
 		err = waited
 	}
-	a.host = err == nil
+	a.host = err == nil && !a.lent
 	return err
 }
 
@@ -186,7 +233,7 @@ func (f *Fetch) Arrived(host []byte) {
 	defer f.a.mu.Unlock()
 	if f.a.changes == f.changes {
 		copy(host, f.copied)
-		f.a.host = true
+		f.a.host = true // for a program that cannot wait, also if it was lent
 	}
 }
 

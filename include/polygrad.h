@@ -753,6 +753,19 @@ POLY_API PolyArray *poly_array_to(PolyArray *x, int device);
  * when it is used there. AUTO: on none, as arrays are at first. 0 or -1. Since 2.0. */
 POLY_API int poly_array_move(PolyArray *x, int device);
 
+/* Computes an array on the device WEBGPU, and gives its buffer there, for a program that uses
+ * the same device: a WGPUBuffer, as a number, of at least as many bytes as the elements have; in
+ * WebAssembly the number by which the host knows the GPUBuffer. It has the memory of the
+ * array until that is written, moved or released. What the library has submitted comes before
+ * what the program submits after the call. 0 on error: for an array on another device, a
+ * view, or memory that a host uses. Since 2.0. */
+POLY_API int64_t poly_array_gpu_buffer(PolyArray *x);
+
+/* Creates an array on a buffer of the device that poly_array_gpu_buffer has buffers of, for
+ * storage and copies, from an offset (a multiple of 256) on, where it has room for so many
+ * bytes. Both have the same memory. The library keeps a reference. NULL on error. Since 2.0. */
+POLY_API PolyArray *poly_array_of_gpu_buffer(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t buffer, int64_t offset, int64_t room);
+
 /* The device (PolyDeviceId) that an array was put on, or else that of its context; -1 on
  * error. Since 2.0. */
 POLY_API int poly_array_device(PolyArray *x);

@@ -1,6 +1,7 @@
 package variable
 
 import (
+	"errors"
 	"fmt"
 
 	"polygrad/core/tensor"
@@ -89,6 +90,76 @@ func (v *Variable) Move(device string) error {
 		w.Drop()
 	}
 	return err
+}
+
+// errNoExchange is the error of a device without buffers of WebGPU.
+var errNoExchange = errors.New("the device has no buffers of WebGPU, expected webgpu")
+
+// LendBuffer computes a variable and is its buffer on its device, for a program that uses the device: a WGPUBuffer, or the number of a GPUBuffer of a
+// page, of at least as many bytes as the elements have. The variable has the same memory, until it is written or freed.
+func (v *Variable) LendBuffer() (buffer uintptr, err error) {
+	c := v.ctx
+	if c.trace != nil {
+		return 0, c.trace.valueNeeded()
+	}
+	if err := c.Realize(v); err != nil {
+		return 0, err
+	}
+	leaf := v.leaf()
+	if v.IsView() && leaf != v.computedView {
+		return 0, ErrNotWhole
+	}
+	e, err := c.executor(v.Device())
+	if err != nil {
+		return 0, err
+	}
+	m := leaf.mem
+	if m.shared() {
+		return 0, errors.New("a host uses the memory of the tensor, expected one of its own: clone it")
+	}
+	if m.array == nil {
+		m.array = exec.NewArray(int64(m.size), true)
+	}
+	b, err := m.room()
+	if err != nil {
+		return 0, err
+	}
+	buffer, ok, err := m.array.Lend(e, b)
+	if !ok {
+		m.leaveDevice()
+		return 0, errNoExchange
+	}
+	return buffer, err
+}
+
+// AdoptBuffer makes a variable on a buffer of a program (see LendBuffer), on a device: its elements begin at an offset, from which on there are so many
+// bytes. Writes of one are seen by the other.
+func (c *Context) AdoptBuffer(dt *uop.DType, s uop.Shape, device string, buffer uintptr, offset, room int64) (*Variable, error) {
+	n, err := tensor.MostElements(s)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(sizeOf(n, dt))
+	if whole := (size + 3) &^ 3; whole > room {
+		return nil, fmt.Errorf("buffer: has %d bytes from the offset on, expected %d", room, whole)
+	}
+	e, err := c.executor(device)
+	if err != nil {
+		return nil, err
+	}
+	a, ok, err := e.Adopt(buffer, offset, size, room)
+	if !ok {
+		err = errNoExchange
+	}
+	if err != nil {
+		return nil, err
+	}
+	inUse.Add(size)
+	v, err := c.fromMemory(dt, s, &memory{size: uintptr(size), array: a})
+	if err == nil {
+		v.cell.value.device = device
+	}
+	return v, err
 }
 
 // own copies memory of a host for a device with memory of its own: else each run would copy it there, as the host may have written it.

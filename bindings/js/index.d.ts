@@ -206,6 +206,22 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** A tensor of numbers: the same as new Tensor(data, options). */
   static from(data: TensorData, options?: TensorOptions): Tensor
 
+  /**
+   * A tensor on a GPUBuffer of the device that Device.init('webgpu', { device }) was given, without a copy: both have the same memory. The usage
+   * of the buffer has STORAGE, COPY_SRC and COPY_DST; otherwise, or if it is too small, it is an error.
+   *
+   * @param options dtype: float32 unless given; shape: by default all of the buffer, in one axis; offset: in bytes, a multiple of 256
+   */
+  static fromGpuBuffer(buffer: GPUBufferLike, options?: { shape?: number[], dtype?: DTypeLike, offset?: number }): Tensor
+
+  /**
+   * The pixels of an image as uint8 of shape [height, width, 4]: red, green, blue and alpha, which does not weight the colors. If the default
+   * device is webgpu, they do not leave the GPU.
+   *
+   * @param source what createImageBitmap takes: a canvas, an element with an image or a video, an ImageBitmap, ImageData, a VideoFrame
+   */
+  static fromImage(source: object): Promise<Tensor>
+
   // Construction
 
   /** A tensor filled with a value: float32 for numbers, bool for booleans, int64 for bigints. */
@@ -336,6 +352,14 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
    */
   to(device: string): this
 
+  /**
+   * The tensor's buffer on the GPU, without a copy, for WebGPU code of the program: at least as many bytes as the elements have. The tensor
+   * is computed first, and what the program submits comes after that. The buffer has the memory of the tensor until that is written, moved or
+   * disposed; what the program writes into it the tensor has. It is of the GPUDevice that Device.init('webgpu', { device }) was given:
+   * a GPU on a thread of its own, a view and a tensor on another device are errors.
+   */
+  gpuBuffer(): GPUBufferLike
+
   /** Puts the tensor itself on a device, as to does, without a copy: its memory moves when it is used there. */
   to_(device: string): this
 
@@ -444,6 +468,12 @@ export const dtypes: Readonly<Record<DType, DType> & Record<Exclude<DTypeLike, D
   isInt(dtype: DTypeLike): boolean
   /** Whether a type is an unsigned integer one. */
   isUnsigned(dtype: DTypeLike): boolean
+}
+
+/** What a GPUBuffer has, which the types of TypeScript may lack: see `@webgpu/types`. */
+export interface GPUBufferLike {
+  readonly size: number
+  readonly usage: number
 }
 
 /** The devices of the library. */

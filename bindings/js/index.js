@@ -8,6 +8,7 @@
 
 const { lib, PolygradError, JitError } = require('./lib/library.js')
 const { Tensor } = require('./lib/tensor.js')
+const { withBuffers } = require('./lib/host/buffers.js')
 const { dtypes } = require('./lib/dtype.js')
 const { SymInt, Variable } = require('./lib/variable.js')
 const { TinyJit } = require('./lib/jit.js')
@@ -27,6 +28,7 @@ const func = require('./lib/func/index.js')
 const { encode } = require('./lib/safetensors.js')
 const viz = require('./lib/viz.js')
 const { internals } = require('./lib/internals.js')
+withBuffers(Tensor)
 const safetensors = { decode: (file) => nn.safeLoad.call('decode', file), encode }
 const version = lib.poly_version()
 

@@ -83,6 +83,14 @@ type Fetcher interface {
 	Fetch(to []byte, from Buffer) (number int32, err error)
 }
 
+// Exchanger is a Device whose memory is buffers that programs may use beside it.
+type Exchanger interface {
+	// Lend is the buffer of all of b, which is not used for anything else from now on.
+	Lend(b Buffer) (buffer uintptr, err error)
+	// Adopt is so many bytes of a program's buffer from an offset on. It is freed as others are; the program may go on using it.
+	Adopt(buffer uintptr, offset, bytes int64) (Buffer, error)
+}
+
 // Loser is a Device that may lose the contents of its memory, and goes on with empty memory then.
 type Loser interface {
 	// Generation counts the losses.

@@ -34,6 +34,10 @@ type binding struct {
 type driver interface {
 	allocate(bytes int64, u use) (object, error)
 	free(buffer object)
+	// lend is a buffer as a program knows it, adopt one of a program; forget lets go of such a buffer, which the program may go on using.
+	lend(buffer object) uintptr
+	adopt(buffer uintptr) object
+	forget(buffer object)
 	// write copies to a buffer, before all that is submitted later. The sizes are multiples of 4.
 	write(to object, offset int64, from []byte)
 	// compile makes a pipeline of a shader with so many buffers, and one of variables if uniform is set.

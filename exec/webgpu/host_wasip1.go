@@ -95,6 +95,8 @@ const (
 	launchGroup            // pipeline, group, x, y
 	copyBuffer             // buffer, offset, buffer, offset, bytes
 	submitList
+	adoptBuffer  // buffer, its number by the host
+	forgetBuffer // buffer
 )
 
 const (
@@ -209,6 +211,20 @@ func (h *host) endAll() {
 }
 
 func (h *host) free(buffer object) { h.end(freeBuffer, buffer) }
+
+// lend lets the host know the buffer by its number.
+func (h *host) lend(buffer object) uintptr {
+	h.perform(false)
+	return uintptr(buffer)
+}
+
+func (h *host) adopt(buffer uintptr) object {
+	o := h.number()
+	h.command(adoptBuffer, uint32(o), uint32(buffer))
+	return o
+}
+
+func (h *host) forget(buffer object) { h.end(forgetBuffer, buffer) }
 
 func (h *host) write(to object, offset int64, from []byte) {
 	if len(from) > mostInline {

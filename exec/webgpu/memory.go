@@ -16,6 +16,7 @@ type block struct {
 	object        object
 	offset, bytes int64
 	slab          *slab // nil for a buffer of its own
+	lent          bool  // a program has the buffer, too
 }
 
 // slab is a buffer that small blocks are parts of.
@@ -102,7 +103,7 @@ func (a *adapter) more(size int64) error {
 	}
 	s := &slab{object: o}
 	for at := int64(0); at+size <= total; at += size {
-		p.idle[size] = append(p.idle[size], &block{o, at, size, s})
+		p.idle[size] = append(p.idle[size], &block{object: o, offset: at, bytes: size, slab: s})
 		p.bytes += size
 	}
 	return nil
@@ -189,6 +190,8 @@ func (m *allocation) on(a *adapter) (*block, error) {
 func (m *allocation) release() {
 	switch {
 	case m.a == nil:
+	case m.block.lent:
+		m.a.forget(m.block.object)
 	case m.a.lost():
 		if m.block.slab == nil {
 			m.a.free(m.block.object)

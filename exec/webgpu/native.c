@@ -93,6 +93,7 @@ typedef struct { chain *next; text label; const void *timestamps; } pass_desc;
   F(const void *, BufferGetConstMappedRange, (handle, size_t, size_t)) \
   F(void, BufferUnmap, (handle)) \
   F(void, BufferDestroy, (handle)) \
+  F(void, BufferAddRef, (handle)) \
   F(void, BufferRelease, (handle)) \
   F(void, ShaderModuleRelease, (handle)) \
   F(void, BindGroupLayoutRelease, (handle)) \
@@ -287,6 +288,10 @@ void pg_gpu_free(pg_gpu *g, pg_gpu_buffer *b) {
   g->BufferDestroy(b);
   g->BufferRelease(b);
 }
+
+void pg_gpu_keep(pg_gpu *g, pg_gpu_buffer *b) { g->BufferAddRef(b); }
+
+void pg_gpu_forget(pg_gpu *g, pg_gpu_buffer *b) { g->BufferRelease(b); }
 
 void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *from, uint64_t bytes) {
   if (!pg_gpu_is_lost(g)) g->QueueWriteBuffer(g->queue, to, offset, from, bytes);

@@ -88,6 +88,15 @@ func pointer(o object) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer
 
 func (n native) free(b object) { C.pg_gpu_free(n.gpu, bufferOf(b)) }
 
+func (n native) lend(b object) uintptr { return uintptr(b) }
+
+func (n native) adopt(b uintptr) object {
+	C.pg_gpu_keep(n.gpu, bufferOf(object(b)))
+	return object(b)
+}
+
+func (n native) forget(b object) { C.pg_gpu_forget(n.gpu, bufferOf(b)) }
+
 func (n native) write(to object, offset int64, from []byte) {
 	C.pg_gpu_write(n.gpu, bufferOf(to), C.uint64_t(offset), unsafe.Pointer(unsafe.SliceData(from)), C.uint64_t(len(from)))
 }

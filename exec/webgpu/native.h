@@ -40,6 +40,9 @@ int pg_gpu_error(pg_gpu *g, char *error);
 
 pg_gpu_buffer *pg_gpu_allocate(pg_gpu *g, uint64_t bytes, int use, char *error);
 void pg_gpu_free(pg_gpu *g, pg_gpu_buffer *b);
+// A reference to a buffer of another owner, and its end.
+void pg_gpu_keep(pg_gpu *g, pg_gpu_buffer *b);
+void pg_gpu_forget(pg_gpu *g, pg_gpu_buffer *b);
 void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *from, uint64_t bytes);
 
 pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, char *error);

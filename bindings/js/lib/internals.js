@@ -7,10 +7,11 @@ const { types, toDType } = require('./dtype.js')
 const { isOptions, show } = require('./arguments.js')
 const { inspect } = require('./host/node.js')
 const { arrived } = require('./host/arrival.js')
+const { operation, call } = require('./call.js')
 const { expressed, tracing } = require('./trace.js')
 
 const internals = {
-  lib, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, arrived, expressed, tracing
+  lib, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, arrived, expressed, tracing, operation, call
 }
 
 module.exports = { internals }

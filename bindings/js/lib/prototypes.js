@@ -42,6 +42,8 @@ exports.PROTOTYPES = {
   poly_array_detach: ['uintptr_t', ['uintptr_t']],
   poly_array_to: ['uintptr_t', ['uintptr_t', 'int']],
   poly_array_move: ['int', ['uintptr_t', 'int']],
+  poly_array_gpu_buffer: ['int64_t', ['uintptr_t']],
+  poly_array_of_gpu_buffer: ['uintptr_t', ['uintptr_t', 'int', 'const void *', 'int', 'int64_t', 'int64_t', 'int64_t']],
   poly_array_device: ['int', ['uintptr_t']],
   poly_array_clone: ['uintptr_t', ['uintptr_t']],
   poly_array_memory: ['int64_t', []],

@@ -45,7 +45,7 @@ test('tensors are put on devices', () => {
   assert.deepStrictEqual([x, x.add(1), y, z].map((t) => t.device), ['CPU', 'CPU', 'WEBGPU', 'WEBGPU'])
   assert.deepStrictEqual(x.mul(2).tolist(), [2, 4, 6])
   assert.deepStrictEqual(y.grad.tolist(), [1, 2, 3])
-  assert.throws(() => x.add(y.to('webgpu')), /operands are on the devices cpu and webgpu, expected one/)
+  assert.throws(() => x.add(y.clone().to_('webgpu')), /operands are on the devices cpu and webgpu, expected one/)
   assert.deepStrictEqual(new Tensor([1], { device: 'cpu' }).to_('webgpu').add(1).tolist(), [2])
 })
 
@@ -91,8 +91,8 @@ test('a page trains on the digits', async () => {
 })
 
 /** The package once more, with a GPU on the thread of the page. */
-async function onThisThread () {
-  const other = await import(`${PACKAGE}?this-thread`)
+async function onThisThread (name) {
+  const other = await import(`${PACKAGE}?${name}`)
   const adapter = await globalThis.navigator.gpu.requestAdapter()
   const device = await adapter.requestDevice()
   await other.Device.init('webgpu', { device })
@@ -100,7 +100,7 @@ async function onThisThread () {
 }
 
 test('on a device of the program results come by await', async () => {
-  const { Tensor: T, Device: D, compileStep: compile, device } = await onThisThread()
+  const { Tensor: T, Device: D, compileStep: compile, device } = await onThisThread('this-thread')
   D.default = 'webgpu'
   const x = new T([[1, 2], [3, 4]])
   const y = x.matmul(x).realize()
@@ -129,6 +129,85 @@ test('on a device of the program results come by await', async () => {
   await D.init('webgpu')
   assert.deepStrictEqual(await new T([1, 2]).add(1).tolistAsync(), [2, 3])
   assert.deepStrictEqual(y.tolist(), [[7, 10], [15, 22]])
+})
+
+/** What a program reads of a GPUBuffer. */
+async function contents (device, buffer, bytes) {
+  const { GPUBufferUsage, GPUMapMode } = globalThis
+  const read = device.createBuffer({ size: bytes, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST })
+  const encoder = device.createCommandEncoder()
+  encoder.copyBufferToBuffer(buffer, 0, read, 0, bytes)
+  device.queue.submit([encoder.finish()])
+  await read.mapAsync(GPUMapMode.READ)
+  return new Float32Array(read.getMappedRange().slice(0))
+}
+
+test('buffers are shared with the program', async () => {
+  const { Tensor: T, Device: D, device } = await onThisThread('shared')
+  D.default = 'webgpu'
+  const { STORAGE, COPY_SRC, COPY_DST } = globalThis.GPUBufferUsage
+  const many = 40_000
+  for (const n of [3, many]) { // part of a larger buffer at first, and one of its own
+    const x = T.arange(n).cast('float32').mul(2).realize()
+    const buffer = x.gpuBuffer()
+    assert.ok(buffer instanceof globalThis.GPUBuffer && buffer.size >= 4 * n)
+    assert.strictEqual(x.gpuBuffer(), buffer)
+    assert.deepStrictEqual([...(await contents(device, buffer, 12))], [0, 2, 4])
+    assert.strictEqual((await contents(device, buffer, 4 * n))[n - 1], 2 * (n - 1))
+    const same = T.fromGpuBuffer(buffer, { shape: [n] })
+    assert.strictEqual(same.gpuBuffer(), buffer)
+    assert.deepStrictEqual(await same.getitem({ stop: 3 }).add(1).tolistAsync(), [1, 3, 5])
+    device.queue.writeBuffer(buffer, 0, Float32Array.of(7))
+    assert.deepStrictEqual(await x.getitem({ stop: 3 }).add(1).tolistAsync(), [8, 3, 5])
+    assert.deepStrictEqual((await x.toArrayAsync()).slice(0, 3), Float32Array.of(7, 2, 4))
+    x.dispose()
+    assert.deepStrictEqual([...(await contents(device, buffer, 12))], [7, 2, 4]) // it is the program's
+  }
+  const own = device.createBuffer({ size: 1024, usage: STORAGE | COPY_SRC | COPY_DST })
+  device.queue.writeBuffer(own, 256, Int32Array.of(1, 2, 3))
+  const ints = T.fromGpuBuffer(own, { shape: [3], dtype: 'int32', offset: 256 })
+  assert.strictEqual(ints.device, 'WEBGPU')
+  assert.strictEqual(await ints.sum().itemAsync(), 6)
+  device.queue.writeBuffer(own, 256, Int32Array.of(10))
+  assert.strictEqual(await ints.sum().itemAsync(), 15)
+  assert.strictEqual(T.fromGpuBuffer(own).shape[0], 256)
+  assert.throws(() => T.fromGpuBuffer(own, { shape: [257] }), /buffer: has 1024 bytes from the offset on, expected 1028/)
+  assert.throws(() => T.fromGpuBuffer(own, { offset: 4 }), /offset 4, expected a multiple of 256/)
+  assert.throws(() => T.fromGpuBuffer({}), /fromGpuBuffer: buffer: .*, expected a GPUBuffer/)
+  assert.throws(() => T.fromGpuBuffer(device.createBuffer({ size: 16, usage: COPY_DST })), /expected STORAGE, COPY_SRC and COPY_DST/)
+  assert.throws(() => new T([1, 2, 3, 4]).reshape(2, 2).gpuBuffer(), /the tensor is a view/)
+  assert.throws(() => new T([1]).to('cpu').gpuBuffer(), /the device has no buffers of WebGPU/)
+  const { T: image, expected } = await picture(T)
+  assert.deepStrictEqual(await image.tolistAsync(), expected)
+  device.destroy()
+})
+
+/** An image of three by two pixels as a tensor, and as lists. */
+async function picture (T) {
+  const canvas = new globalThis.OffscreenCanvas(3, 2)
+  const context = canvas.getContext('2d')
+  const colors = [['#ff0000', '#00ff00', '#0000ff'], ['#102030', '#ffffff', '#000000']]
+  colors.forEach((row, y) => row.forEach((color, x) => {
+    context.fillStyle = color
+    context.fillRect(x, y, 1, 1)
+  }))
+  const channels = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)).concat(255)
+  return { T: await T.fromImage(canvas), expected: colors.map((row) => row.map(channels)) }
+}
+
+test('images are tensors, on each device', async () => {
+  const { T: image, expected } = await picture(Tensor)
+  assert.deepStrictEqual([image.device, image.dtype, image.shape], ['WEBGPU', 'uint8', [2, 3, 4]])
+  assert.deepStrictEqual(image.tolist(), expected)
+  assert.throws(() => image.contiguous().gpuBuffer(), /the GPU is used on a thread of its own/)
+  Device.default = 'cpu'
+  try {
+    const { T: other } = await picture(Tensor)
+    assert.deepStrictEqual([other.device, other.tolist()], ['CPU', expected])
+  } finally {
+    Device.default = 'webgpu'
+  }
+  await assert.rejects(Tensor.fromImage(null), /fromImage: source: null, expected a canvas/)
 })
 
 test('the device of programs for jax-js', async () => {

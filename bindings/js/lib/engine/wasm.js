@@ -171,6 +171,11 @@ function engineOf (library) {
     /** Opens the GPU, and gives its name. */
     initGpu: library.initGpu,
 
+    /** Buffers that the program and the library share: see gpuImports. */
+    gpuBuffer: library.gpuBuffer,
+    offerBuffer: library.offerBuffer,
+    offerImage: library.offerImage,
+
     /** Waits for what the library fetches from the GPU. */
     fetched: library.fetched,
 

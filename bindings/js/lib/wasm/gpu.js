@@ -1,7 +1,7 @@
 'use strict'
 /** What the library asks of WebGPU: commands, which are words in its memory, performed on a device of this thread. */
 
-/* global GPUBufferUsage, GPUMapMode, GPUShaderStage */
+/* global GPUBufferUsage, GPUMapMode, GPUShaderStage, GPUTextureUsage */
 
 const USES = () => [
   GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
@@ -14,6 +14,7 @@ const LIMITS = [
   'maxStorageBuffersPerShaderStage', 'maxComputeWorkgroupsPerDimension', 'maxBufferSize', 'maxStorageBufferBindingSize',
   'minStorageBufferOffsetAlignment', 'maxComputeWorkgroupStorageSize', 'maxComputeInvocationsPerWorkgroup', 'maxComputeWorkgroupSizeX'
 ]
+const ROW = 256 // a row of an image in a buffer has a multiple of so many bytes
 const OPEN = 5 // of them the library asks for
 
 const asText = (bytes) => new TextDecoder().decode(bytes.slice()) // not of shared memory
@@ -71,7 +72,13 @@ const COMMANDS = [
     if (gpu.encoder !== null) gpu.device.queue.submit([gpu.encoder.finish()])
     gpu.encoder = null
     return i
-  }
+  },
+  function adoptBuffer (gpu, words, i) {
+    gpu.objects[words[i]] = gpu.offered.get(words[i + 1])
+    gpu.offered.delete(words[i + 1])
+    return i + 2
+  },
+  drop // a buffer that the program may go on using
 ]
 
 function drop (gpu, words, i) {
@@ -93,6 +100,7 @@ class Gpu {
     this.layouts = new Map()
     this.pending = new Set() // pipelines that are being made
     this.fetching = new Set() // buffers that are read while the program goes on
+    this.offered = new Map() // buffers that the library will adopt, by number
     this.error = null // the first since it was taken
     this.isLost = false
     device.addEventListener('uncapturederror', ({ error }) => this.keep(error))
@@ -173,6 +181,27 @@ class Gpu {
     this.pass = this.last = null
   }
 
+  /** Lets the library adopt a buffer by a number. */
+  offer (number, buffer) {
+    this.offered.set(number, buffer)
+  }
+
+  /** The pixels of an image in a new buffer that is offered by a number: rows of RGBA bytes, each of so many bytes. */
+  offerImage (number, source, width, height) {
+    const bytesPerRow = Math.ceil(4 * width / ROW) * ROW
+    const { device } = this
+    const usage = GPUTextureUsage.COPY_SRC | GPUTextureUsage.COPY_DST | GPUTextureUsage.RENDER_ATTACHMENT
+    const texture = device.createTexture({ size: [width, height], format: 'rgba8unorm', usage })
+    device.queue.copyExternalImageToTexture({ source }, { texture }, [width, height])
+    const buffer = device.createBuffer({ size: bytesPerRow * height, usage: this.uses[0] })
+    const encoder = device.createCommandEncoder()
+    encoder.copyTextureToBuffer({ texture }, { buffer, bytesPerRow }, [width, height])
+    device.queue.submit([encoder.finish()])
+    texture.destroy()
+    this.offer(number, buffer)
+    return bytesPerRow
+  }
+
   /** Waits until all that was submitted is done. */
   async wait () {
     await Promise.all(this.pending)
@@ -239,4 +268,4 @@ function wordsOf (memory) {
   return () => words.buffer === memory.buffer && words.byteLength > 0 ? words : (words = new Uint32Array(memory.buffer))
 }
 
-module.exports = { Gpu, openDevice, described, wordsOf }
+module.exports = { Gpu, ROW, openDevice, described, wordsOf }

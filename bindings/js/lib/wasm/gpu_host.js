@@ -11,6 +11,9 @@ const NOT_OPEN = "there is no device yet: await Device.init('webgpu') before"
 const NO_WAIT = 'results come later here, and are waited for by await: toArrayAsync(), itemAsync() or tolistAsync(); ' +
   'in a page that is cross-origin isolated, and on a device that Device.init has opened itself, it can be read at once'
 
+const OTHER_THREAD = 'the GPU is used on a thread of its own, whose buffers are not for this one: ' +
+  "Device.init('webgpu', { device }) takes a GPUDevice of this thread"
+
 /** A GPU on another thread. */
 class Elsewhere {
   constructor (library) {
@@ -29,8 +32,8 @@ class Elsewhere {
     }
   }
 
-  post (message) {
-    this.worker.postMessage({ ...message, number: ++this.last })
+  post (message, transferred = []) {
+    this.worker.postMessage({ ...message, number: ++this.last }, transferred)
     return this.last
   }
 
@@ -80,6 +83,12 @@ class Elsewhere {
   wait () { this.finish(this.post({ action: 'wait' })) }
   read (buffer, parts) { this.finish(this.post({ action: 'read', buffer, parts })) }
   lose () { this.finish(this.post({ action: 'lose' })) }
+  bufferOf () { throw new Error(OTHER_THREAD) }
+  offer () { throw new Error(OTHER_THREAD) }
+
+  offerImage (offered, source, width, height) {
+    this.post({ action: 'image', offered, source, width, height }, [source])
+  }
 
   fetch (buffer, at, bytes) {
     return new Promise((resolve, reject) => {
@@ -127,6 +136,14 @@ class Here {
   wait () { this.gpu.check() }
   read () { throw new Error(NO_WAIT) }
   lose () { this.gpu.device.destroy() }
+  bufferOf (number) { return this.gpu.objects[number] }
+  offer (number, buffer) { this.gpu.offer(number, buffer) }
+
+  offerImage (number, source, width, height) {
+    this.gpu.offerImage(number, source, width, height)
+    source.close()
+  }
+
   fetch (buffer, at, bytes) { return this.gpu.fetch(buffer, at, bytes) }
 }
 
@@ -150,6 +167,23 @@ function gpuImports (library, tried) {
     await next.init(options)
     gpu = next
     return gpu.name
+  }
+
+  /** The GPUBuffer that the library knows by a number. */
+  library.gpuBuffer = (number) => gpu.bufferOf(number)
+
+  let offers = 0
+
+  /** Lets the library adopt a GPUBuffer, and gives the number for that. */
+  library.offerBuffer = (buffer) => {
+    gpu.offer(++offers, buffer)
+    return offers
+  }
+
+  /** The same for a buffer with the pixels of an ImageBitmap, which is closed. */
+  library.offerImage = (source, width, height) => {
+    gpu.offerImage(++offers, source, width, height)
+    return offers
   }
 
   let tickets = 0

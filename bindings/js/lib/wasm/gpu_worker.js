@@ -45,6 +45,10 @@ function serveGpu ({ memory, control }, port) {
       if (!gpu.isLost) gpu.perform(at, count)
     },
     wait: () => gpu.wait(),
+    image: ({ offered, source, width, height }) => {
+      gpu.offerImage(offered, source, width, height)
+      source.close()
+    },
     read: ({ buffer, parts }) => gpu.read(buffer, parts),
     // Others go on meanwhile.
     fetch ({ ticket, buffer, at, bytes }) {
@@ -65,7 +69,7 @@ function serveGpu ({ memory, control }, port) {
         await actions[data.action](data)
       } catch (error) {
         failed = 1
-        if (data.action === 'perform') gpu?.keep(error) // who waits gets it
+        if (data.action === 'perform' || data.action === 'image') gpu?.keep(error) // who waits gets it
         else tell(words, error.message)
       }
       Atomics.store(words, FAILED, failed)

@@ -1,0 +1,72 @@
+package webgpu
+
+import (
+	"fmt"
+	"unsafe"
+
+	"polygrad/exec/device"
+)
+
+// Buffers of the driver are lent to a program, which uses them beside tensors, and adopted from it. Both have the memory of a tensor then: it
+// does not go back to the pool, and is not destroyed. All is in the order of submission.
+
+// Lend is the driver's buffer of memory, all of which belongs to it: a WGPUBuffer, or the number of a GPUBuffer. What was submitted before the call
+// comes before what the program submits after it.
+func (d *Device) Lend(b device.Buffer) (uintptr, error) {
+	a, err := d.adapter()
+	if err != nil {
+		return 0, err
+	}
+	m := memoryOf(b)
+	of, err := m.on(a)
+	if err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !of.lent {
+		if of, err = m.whole(of); err != nil {
+			return 0, fmt.Errorf("webgpu.Lend: %w", err)
+		}
+		of.lent = true
+	}
+	return a.lend(of.object), nil
+}
+
+// whole is the block of an allocation, or instead of a part of a slab a buffer with the same contents. The allocation is locked.
+func (m *allocation) whole(b *block) (*block, error) {
+	if b.slab == nil {
+		return b, nil
+	}
+	o, err := m.a.allocate(m.bytes, storage)
+	if err != nil {
+		return nil, err
+	}
+	m.a.counts.buffers.Add(1)
+	m.a.counts.copies.Add(1)
+	list := m.a.begin()
+	m.a.copy(list, o, 0, b.object, b.offset, m.bytes)
+	m.a.submit(list)
+	m.a.give(b)
+	m.block = &block{object: o, bytes: m.bytes}
+	return m.block, nil
+}
+
+// Adopt is a buffer of the program as memory: so many bytes from an offset on, a multiple of 256. It must be for storage and for copies, of the
+// device that Lend has buffers of.
+func (d *Device) Adopt(buffer uintptr, offset, bytes int64) (device.Buffer, error) {
+	a, err := d.adapter()
+	switch {
+	case err != nil:
+		return device.Buffer{}, err
+	case offset < 0 || offset%alignment != 0:
+		return device.Buffer{}, fmt.Errorf("webgpu.Adopt: offset %d, expected a multiple of %d", offset, alignment)
+	case bytes > a.limits.bindable:
+		return device.Buffer{}, fmt.Errorf("webgpu.Adopt: %d bytes, expected at most %d, the limit of adapter %s", bytes, a.limits.bindable, a.limits.name)
+	}
+	o := a.adopt(buffer)
+	m := &allocation{d: d, bytes: bytes, a: a, block: &block{object: o, offset: offset, bytes: bytes, lent: true}}
+	return device.At(unsafe.Pointer(&memory{allocation: m})), nil
+}
+
+var _ device.Exchanger = (*Device)(nil)
