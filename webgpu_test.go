@@ -1,6 +1,7 @@
 package polygrad
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -244,5 +245,50 @@ func TestWebGPUProducts(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Tensors have buffers of WebGPU in common with a program, here with one another.
+func TestWebGPUBuffersAreShared(t *testing.T) {
+	c, since := onGPU(t)
+	for _, n := range []int{3, 40_000} { // a part of a larger buffer at first, and one of its own
+		xs := make([]float32, n)
+		for i := range xs {
+			xs[i] = float32(i % 5)
+		}
+		x := realized(t, FromIn(c, xs, n).Mul(2))
+		buffer, err := x.v.LendBuffer()
+		if err != nil || buffer == 0 {
+			t.Fatal(buffer, err)
+		}
+		if again, err := x.v.LendBuffer(); again != buffer || err != nil {
+			t.Errorf("buffer %d, then %d, %v", buffer, again, err)
+		}
+		v, err := c.vars.AdoptBuffer(x.v.Node().DType, x.v.Node().Shape(), "webgpu", buffer, 0, int64(4*n+3)&^3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := c.tensor(v)
+		since()
+		y := realized(t, same.Add(1))
+		if n := since(); n.In > 64 || n.Out != 0 || n.Waits != 0 {
+			t.Errorf("computed from a buffer: %+v", n)
+		}
+		if got := values(t, y)[:3]; !slices.Equal(got, []float32{1, 3, 5}) {
+			t.Errorf("got %v", got)
+		}
+		same.Assign(same.Add(10))
+		if got := values(t, same)[:3]; !slices.Equal(got, []float32{10, 12, 14}) {
+			t.Errorf("after a write: %v", got)
+		}
+		if got := values(t, x)[:3]; !slices.Equal(got, []float32{10, 12, 14}) {
+			t.Errorf("the owner of the buffer: %v", got)
+		}
+		if _, err := c.vars.AdoptBuffer(x.v.Node().DType, x.v.Node().Shape(), "webgpu", buffer, 0, 8); err == nil || !strings.Contains(err.Error(), "has 8 bytes") {
+			t.Errorf("a buffer that is too small: %v", err)
+		}
+	}
+	if _, err := FromIn(c, []float32{1}, 1).Move("interp").v.LendBuffer(); err == nil || !strings.Contains(err.Error(), "has no buffers of WebGPU") {
+		t.Errorf("on another device: %v", err)
 	}
 }

@@ -45,9 +45,7 @@ const Device = {
   },
 
   /** Puts the array of a handle on a device. */
-  move (handle, name) {
-    if (lib.poly_array_move(handle, Device.number(Device.require(name))) !== 0) fail()
-  },
+  move: (handle, name) => lib.poly_array_move(handle, Device.number(Device.require(name))) === 0 || fail(),
 
   cudaAvailable: () => Device.available().includes('CUDA'),
 

@@ -1,7 +1,7 @@
 'use strict'
 /** What the modules of other packages' names, such as jax, stand on beside the public names: in browsers they are files of their own. */
 
-const { lib } = require('./library.js')
+const { lib, engine, fail } = require('./library.js')
 const { Base, describe, count, made, handleOf } = require('./base.js')
 const { types, toDType } = require('./dtype.js')
 const { isOptions, show } = require('./arguments.js')
@@ -11,7 +11,8 @@ const { operation, call } = require('./call.js')
 const { expressed, tracing } = require('./trace.js')
 
 const internals = {
-  lib, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, arrived, expressed, tracing, operation, call
+  lib, engine, fail, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, arrived, expressed, tracing,
+  operation, call
 }
 
 module.exports = { internals }

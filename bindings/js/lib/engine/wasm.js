@@ -172,6 +172,7 @@ function engineOf (library) {
     initGpu: library.initGpu,
 
     /** Buffers that the program and the library share: see gpuImports. */
+    gpuDevice: library.gpuDevice,
     gpuBuffer: library.gpuBuffer,
     offerBuffer: library.offerBuffer,
     offerImage: library.offerImage,

@@ -188,6 +188,7 @@ class JaxArray {
   }
 
   gpuBufferSync () {
+    if (this.device === 'webgpu') return alive(this)._tensor.gpuBuffer()
     throw new TypeError(`gpuBuffer: ${this} is on the device ${this.device}, expected one on webgpu`)
   }
 

@@ -4,7 +4,7 @@
  * browsers. Arrays that were put on no device are computed on the default one, or on that of the arrays that they are combined with.
  */
 
-const { lib, fail } = require('../library.js')
+const { lib, engine, fail } = require('../library.js')
 const { CTX } = require('../handles.js')
 const { handleOf } = require('../base.js')
 const { show } = require('../arguments.js')
@@ -53,6 +53,8 @@ async function init (...devicesToInit) {
 }
 
 function getWebGPUDevice () {
+  const device = available.includes('webgpu') ? engine.gpuDevice?.() ?? null : null
+  if (device !== null) return device
   const why = available.includes('webgpu') ? 'the GPU is used on a thread of its own' : 'webgpu is not available'
   throw new TypeError(`getWebGPUDevice: ${why}: Device.init('webgpu', { device }) takes one of the program`)
 }

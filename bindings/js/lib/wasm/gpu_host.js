@@ -169,6 +169,9 @@ function gpuImports (library, tried) {
     return gpu.name
   }
 
+  /** The GPUDevice, null if it is used on another thread. */
+  library.gpuDevice = () => gpu?.gpu?.device ?? null
+
   /** The GPUBuffer that the library knows by a number. */
   library.gpuBuffer = (number) => gpu.bufferOf(number)
 
