@@ -110,20 +110,32 @@ func (im *emitter) loadStage(q *plan.StagedSum, from linear, steps int64) []*ir.
 			row, step, inside := im.part(q, o, i)
 			d := newEnv(im.at.around)
 			d.vector, d.tail = true, inside
-			at := im.addLinear(a.base, row, 1)
-			if a.Count%a.Tile() != 0 {
-				at = im.within(at, a.Count)
+			if more := im.at.Workgroup.More; more != nil && a.Axis == im.at.Workgroup.Columns {
+				// Columns are along two axes.
+				v := im.valueOf(row, ir.I32)
+				line := im.Do(ir.Shr, ir.I32, v, im.log2(a.Tile()))
+				im.bindTile(d, im.at.at(more), linear{index: line, high: float64(more.Tile() - 1)})
+				row = linear{index: im.Do(ir.And, ir.I32, v, im.Int(ir.I32, a.Tile()-1)), high: float64(a.Tile() - 1)}
 			}
+			im.bindTile(d, a, row)
 			if steps < q.Stage {
 				step = im.within(step, steps)
 			}
-			a.bind(d, at)
 			im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
 			im.env = d
 			out = append(out, im.Splat(im.eval(o.U)))
 		}
 	}
 	return out
+}
+
+// bindTile binds an axis to positions in the current tile.
+func (im *emitter) bindTile(d *env, a *tiling, row linear) {
+	at := im.addLinear(a.base, row, 1)
+	if a.Count%a.Tile() != 0 {
+		at = im.within(at, a.Count)
+	}
+	a.bind(d, at)
 }
 
 // within is a position of each lane, or the last one if it is beyond so many: what lanes beyond an edge load is not used, and conditions
@@ -152,7 +164,7 @@ func (im *emitter) storeStage(q *plan.StagedSum, values []*ir.Value) {
 // partsOf is how many elements of an operand a lane stages.
 func (im *emitter) partsOf(q *plan.StagedSum, o *plan.Staged) int64 {
 	lanes := int64(im.Lanes)
-	return (o.Axis.Tile()*q.Stage + lanes - 1) / lanes
+	return (im.at.Workgroup.Tile(o.Axis)*q.Stage + lanes - 1) / lanes
 }
 
 // part is the row in the tile and the step in the stage of element i of those that a lane stages; inside are the lanes that have one, nil
@@ -162,7 +174,7 @@ func (im *emitter) part(q *plan.StagedSum, o *plan.Staged, i int64) (row, step l
 	lane := func(below, n int64) linear {
 		return linear{index: im.laneAlong(&plan.Spread{Lanes: n, Below: below}), high: float64(n - 1)}
 	}
-	fast, n := o.Axis.Tile(), q.Stage
+	fast, n := im.at.Workgroup.Tile(o.Axis), q.Stage
 	if o.Along {
 		fast, n = n, fast
 	}
@@ -218,8 +230,11 @@ func (im *emitter) stagedStep(s *sums, q *plan.StagedSum, from, step linear) {
 	outer := im.env
 	read := map[*plan.Staged][]*ir.Value{}
 	for _, o := range q.Operands {
-		sp := o.Axis.Spread
-		for i := int64(0); i < o.Axis.Units; i += sp.Together {
+		sp, units := w.Spread(o.Axis), w.Across()
+		if o.Axis == w.Rows {
+			units = w.Rows.Units
+		}
+		for i := int64(0); i < units; i += sp.Together {
 			at := im.timesLinear(step, o.Row/4)
 			at.off += sp.First(i) / 4
 			v := im.LoadQuad(&ir.Place{Buf: o.Buf, Terms: at.terms, Off: at.off, Index: im.laneAlong(sp)}, im.Lanes)
@@ -232,7 +247,7 @@ func (im *emitter) stagedStep(s *sums, q *plan.StagedSum, from, step linear) {
 	s.copies = inside(copies)
 	for i, d := range s.copies {
 		im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
-		row, column := int64(i)/w.Columns.Units, int64(i)%w.Columns.Units
+		row, column := int64(i)/w.Across(), int64(i)%w.Across()
 		for _, o := range q.Operands {
 			unit := column
 			if o.Axis == w.Rows {

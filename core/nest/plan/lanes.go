@@ -4,7 +4,7 @@ package plan
 
 const (
 	// leastColumns is the least number of neighbours that lanes read side by side, leastSplit the number of steps of a lane that pay.
-	leastColumns, leastSplit = 16, 4
+	leastColumns, leastSplit = 8, 4
 	// usualLanes is the number of lanes of a workgroup, unless more serve.
 	usualLanes = 64
 	// manyGroups is how many times Machine.Workgroups keep the memory of a GPU busy, with a load in each lane at a time.
@@ -36,7 +36,8 @@ func (pl *planner) splitSteps(p *Band, vec *Axis) {
 		}
 	}
 	columns := int64(usualLanes)
-	for columns > leastColumns && (columns/2 >= vec.Count || groups*((vec.Count+columns-1)/columns) < pl.m.Workgroups) {
+	enough := pl.m.Workgroups * 3 / 4
+	for columns > leastColumns && (columns/2 >= vec.Count || groups*((vec.Count+columns-1)/columns) < enough) {
 		columns /= 2
 	}
 	if groups*((vec.Count+columns-1)/columns) >= manyGroups*pl.m.Workgroups {

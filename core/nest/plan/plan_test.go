@@ -428,14 +428,17 @@ func TestWorkgroups(t *testing.T) {
 		lanes int
 		has   []string
 	}{
-		"large product":   {ir.WebGPU, matmul(uop.Float32, 4096, 4096, 4096), 256, []string{"tiles of 8 x 8 lanes, vectors", "tiles of 4 x 32 lanes", "in stages of 16 steps"}},
-		"product":         {ir.WebGPU, matmul(uop.Float32, 1024, 1024, 1024), 256, []string{"tiles of 4 x 32 lanes", "in stages of 16 steps"}},
-		"small product":   {ir.WebGPU, matmul(uop.Float32, 64, 64, 64), 64, []string{"tiles of 4 x 8 lanes"}},
+		"large product": {ir.WebGPU, matmul(uop.Float32, 4096, 4096, 4096), 256, []string{"tiles of 8 x 8 lanes, vectors", "tiles of 4 x 32 lanes", "in stages of 16 steps"}},
+		"product":       {ir.WebGPU, matmul(uop.Float32, 1024, 1024, 1024), 256, []string{"tiles of 4 x 32 lanes", "in stages of 16 steps"}},
+		"small product": {ir.WebGPU, matmul(uop.Float32, 64, 64, 64), 64, []string{"tiles of 4 x 8 lanes"}},
+		"images": {ir.WebGPU, func(in inputs) *uop.UOp {
+			return must(tensor.Conv(in(uop.Float32, 32, 64, 32, 32), in(uop.Float32, 64, 64, 3, 3), nil, 1, tensor.Window{}))
+		}, 256, []string{"tiles of 1 x 4 lanes", "tiles of 4 x 8 lanes", "in stages of 16 steps"}},
 		"few rows":        {ir.WebGPU, matmul(uop.Float32, 5, 300, 4000), 256, []string{"16 lanes of sums", "across lanes"}},
 		"vector x matrix": {ir.WebGPU, vector(4096, 4096), 256, []string{"16 lanes of sums"}},
 		"wide matrix":     {ir.WebGPU, vector(512, 1<<16), 256, []string{"4 lanes of sums"}},
 		"few steps":       {ir.WebGPU, vector(12, 1<<10), 64, []string{"unrolled"}},
-		"sum over rows":   {ir.WebGPU, sumRows(4096, 1024), 256, []string{"16 lanes of sums"}},
+		"sum over rows":   {ir.WebGPU, sumRows(4096, 1024), 256, []string{"32 lanes of sums"}},
 		"long rows":       {ir.WebGPU, sumColumns(10, 4096), 256, []string{"along vectors"}},
 		"short rows":      {ir.WebGPU, sumColumns(4096, 128), 64, []string{"along vectors"}},
 		"for a processor": {small, matmul(uop.Float32, 1024, 1024, 1024), 64, []string{"tiles of 2 x 64, vectors"}},

@@ -144,6 +144,9 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	}
 	if pl.m.Invocations {
 		n.chains = invocationChains
+		if pl.m.Shared > 0 {
+			n.chains = loadChains
+		}
 		if n.weight > lightBody {
 			n.chains = 1
 		}
@@ -206,6 +209,9 @@ const boolChains = 4
 
 // invocationChains is chains for invocations: others hide the latency, but few accumulators make long sums more accurate.
 const invocationChains = 4
+
+// loadChains is the same where memory is far: so many loads of an invocation are on their way.
+const loadChains = 8
 
 const (
 	// alongWeight and unrolledWeight bound the operations of an iteration with all of its partial sums, longWeight where loops

@@ -17,7 +17,34 @@ import (
 // Workgroup is the layout of such a leaf.
 type Workgroup struct {
 	Rows, Columns *Axis
-	Sums          []*StagedSum
+	// More is another axis of columns, of which a tile has several iterations beside one another if it is wider than Columns is long: lines of
+	// an image. Nil for none.
+	More *Axis
+	Sums []*StagedSum
+}
+
+// Across is the number of columns of a lane.
+func (q *Workgroup) Across() int64 {
+	if q.More != nil {
+		return q.Columns.Units * q.More.Units
+	}
+	return q.Columns.Units
+}
+
+// Spread says where the lanes are along the rows, or along all columns.
+func (q *Workgroup) Spread(a *Axis) *Spread {
+	if a == q.Rows || q.More == nil {
+		return a.Spread
+	}
+	return &Spread{q.Columns.Spread.Lanes * q.More.Spread.Lanes, 1, quad}
+}
+
+// Tile is the number of rows, or of all columns, of a tile.
+func (q *Workgroup) Tile(a *Axis) int64 {
+	if a == q.Rows || q.More == nil {
+		return a.Tile()
+	}
+	return q.Columns.Tile() * q.More.Tile()
 }
 
 // StagedSum is a sum whose operands are staged, so many steps at a time.
@@ -104,6 +131,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 			if !pl.findStaged(p, q, sums) {
 				continue
 			}
+			q.More = pl.moreColumns(p, q)
 			r, c := pl.rectangleFor(p, q, int64(results))
 			if st := p.stores(); len(st) > 0 {
 				if s := pl.Slopes(cols.Region.Rng).Of(st[0].Src[0]); s.Irregular || s.Step != 1 {
@@ -122,15 +150,57 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 	rows, cols := best.Rows, best.Columns
 	rows.Vector, rows.Unit, rows.Units, rows.Spread = true, shape.high, shape.tall, &Spread{shape.high, shape.wide, min(shape.tall, quad)}
 	cols.Vector, cols.Unit, cols.Units, cols.Spread = true, shape.wide, shape.across, &Spread{shape.wide, 1, min(shape.across, quad)}
+	more := best.More
+	if more != nil {
+		wide := shape.inLine(cols.Count) / quad
+		cols.Unit, cols.Units, cols.Spread = wide, quad, &Spread{wide, 1, quad}
+		if more.Unit, more.Units = shape.wide/wide, shape.across/quad; wide == shape.wide && more.Units == 1 {
+			more, best.More = nil, nil
+		} else {
+			more.Vector, more.Spread = true, &Spread{more.Unit, wide, 1}
+		}
+	}
 	// The copies of a row are neighbours, and workgroups that follow one another have their rows in common.
-	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == cols })
-	p.Axes = append(p.Axes, rows, cols)
-	p.Workgroup = best
-	for _, a := range p.Axes[:len(p.Axes)-2] {
+	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == cols || a == more })
+	for _, a := range p.Axes {
 		p.Levels = append(p.Levels, level{a, Walk})
 	}
-	p.Levels = append(p.Levels, level{rows, Tiles}, level{cols, Tiles})
+	for _, a := range []*Axis{rows, more, cols} {
+		if a != nil {
+			p.Axes, p.Levels = append(p.Axes, a), append(p.Levels, level{a, Tiles})
+		}
+	}
+	p.Workgroup = best
 	return true
+}
+
+// inLine is the number of columns along an axis of so many, where others of the rectangle are along another axis.
+func (r rectangle) inLine(count int64) int64 {
+	n := int64(quad)
+	for n < count && n < quad*r.wide {
+		n *= 2
+	}
+	return n
+}
+
+// moreColumns is the longest axis beside short columns on which what is staged of columns depends, and of rows does not.
+func (pl *planner) moreColumns(p *Band, q *Workgroup) *Axis {
+	var found *Axis
+	for _, a := range p.Axes {
+		if a == q.Rows || a == q.Columns || a.Dynamic || a.ordered || a.Count < 2 || q.Columns.Count > mostTile/2 {
+			continue
+		}
+		by, ok := pl.Slopes(a.Region.Rng), true
+		for _, s := range q.Sums {
+			for _, o := range s.Operands {
+				ok = ok && by.Of(o.U).Depends == (o.Axis == q.Columns)
+			}
+		}
+		if ok && (found == nil || a.Count >= found.Count) {
+			found = a
+		}
+	}
+	return found
 }
 
 // findStaged finds the operands of sums that are staged. It reports whether all that the sums read is staged, or the same for all lanes.
@@ -208,7 +278,7 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	)
 	others := float64(1)
 	for _, a := range p.Axes {
-		if a != q.Rows && a != q.Columns {
+		if a != q.Rows && a != q.Columns && a != q.More {
 			others *= float64(max(a.Count, 1))
 		}
 	}
@@ -223,9 +293,14 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 						p.want[knobTileRows] != open && p.want[knobTileRows] != tall || p.want[knobTileVectors] != open && p.want[knobTileVectors] != across {
 						continue
 					}
-					down, along := (q.Rows.Count+r.rows()-1)/r.rows(), (q.Columns.Count+r.columns()-1)/r.columns()
+					down, along, columns := (q.Rows.Count+r.rows()-1)/r.rows(), (q.Columns.Count+r.columns()-1)/r.columns(), q.Columns.Count
+					if q.More != nil {
+						line := r.inLine(columns)
+						lines := r.columns() / line
+						along, columns = (columns+line-1)/line*((q.More.Count+lines-1)/lines), columns*q.More.Count
+					}
 					groups := others * float64(down*along)
-					vain := float64(down*r.rows()*along*r.columns()) / float64(q.Rows.Count*q.Columns.Count)
+					vain := float64(down*r.rows()*along*r.columns()) / float64(q.Rows.Count*columns)
 					c := vain * (1 + fromShared*float64(tall+across)/float64(quad*tall*across) + fromMemory*(1/float64(r.rows())+1/float64(r.columns())))
 					if lanes < pl.m.Group {
 						groups /= small
