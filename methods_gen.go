@@ -1010,13 +1010,13 @@ func (t *Tensor) Inv() *Tensor { return t.call1(opInv, nil) }
 // Det returns the determinant of square matrices.
 func (t *Tensor) Det() *Tensor { return t.call1(opDet, nil) }
 
-// SLogDet returns the sign of the determinant, and the logarithm of its absolute value.
+// SLogDet returns the sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.
 func (t *Tensor) SLogDet() (*Tensor, *Tensor) {
 	r := t.call(opSLogDet, nil)
 	return r[0], r[1]
 }
 
-// QR returns orthogonal q and upper triangular r with q @ r = x.
+// QR returns orthogonal or unitary q and upper triangular r with q @ r = x.
 func (t *Tensor) QR() (*Tensor, *Tensor) {
 	r := t.call(opQR, nil)
 	return r[0], r[1]
@@ -1029,7 +1029,7 @@ func (t *Tensor) SVD(opts ...Option) (*Tensor, *Tensor, *Tensor) {
 	return r[0], r[1], r[2]
 }
 
-// Eigh returns the eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns.
+// Eigh returns the eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.
 // Options: WithUpper (false).
 func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opEigh, opts)

@@ -8,8 +8,8 @@ package linalg
 
 import "polygrad"
 
-// Cholesky returns the lower triangular factor L of symmetric positive definite x = L L^T.
-// With upper it is U of x = U^T U.
+// Cholesky returns the lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.
+// With upper it is U of x = U^H U.
 // Options: WithUpper (false).
 func Cholesky(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.cholesky", []any{x}, opts...)[0]
@@ -31,7 +31,7 @@ func SolveTriangular(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Op
 // Det returns the determinant.
 func Det(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.det", []any{x})[0] }
 
-// SLogDet returns the sign of the determinant, and the logarithm of its absolute value.
+// SLogDet returns the sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.
 func SLogDet(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.slogdet", []any{x})
 	return r[0], r[1]
@@ -72,7 +72,7 @@ func Tensorinv(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.tensorinv", []any{a}, opts...)[0]
 }
 
-// QR returns orthogonal q and upper triangular r with x = q r.
+// QR returns orthogonal or unitary q and upper triangular r with x = q r.
 // With "complete", q is square.
 // Options: WithMode (reduced).
 func QR(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
@@ -90,14 +90,14 @@ func SVD(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygr
 // Svdvals returns the singular values, in descending order.
 func Svdvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.svdvals", []any{x})[0] }
 
-// Eigh returns the eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns.
+// Eigh returns the eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.
 // Options: WithUpper (false).
 func Eigh(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.eigh", []any{x}, opts...)
 	return r[0], r[1]
 }
 
-// Eigvalsh returns the eigenvalues of symmetric matrices in ascending order.
+// Eigvalsh returns the eigenvalues of symmetric or Hermitian matrices in ascending order.
 // Options: WithUpper (false).
 func Eigvalsh(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.eigvalsh", []any{x}, opts...)[0]

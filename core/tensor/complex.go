@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -283,7 +284,8 @@ func (z complexPlanes) pow(w complexPlanes) complexPlanes {
 	a, b := z.wide(), w.wide()
 	zero := eq(a.absSquare(), 0)
 	safe := complexPlanes{where(zero, 1, a.re), where(zero, 0, a.imag())}
-	r := safe.log().times(complexPlanes{b.re, b.imag()}).exp()
+	r := complexOf(applied("Exp", mul(applied("Log", safe.joined()), complexPlanes{b.re, b.imag()}.joined())))
+	r.im = r.imag()
 	one := bitAnd(eq(b.re, 0), eq(b.imag(), 0))
 	limit := where(one, 1.0, where(gt(b.re, 0), 0.0, where(isNaN(b.re), b.re, likeConst(b.re, math.NaN()))))
 	r.re = where(one, 1, where(zero, limit, r.re))
@@ -372,8 +374,67 @@ func init() {
 		"Round": func(z complexPlanes) complexPlanes { return z.both(roundAny) },
 	}
 	for name, f := range complexes {
-		complexFunctions[name] = func(z complexPlanes) *uop.UOp { return f(z).joined() }
+		complexFunctions[name] = func(z complexPlanes) *uop.UOp { return holomorphic(name, z, f(z)) }
 	}
+}
+
+// applied is a function of the table.
+func applied(name string, z *uop.UOp) *uop.UOp { return complexFunctions[name](complexOf(z)) }
+
+// slopes are the derivatives of holomorphic functions. Formulas of their values are of parts, with cases for zeros and infinities that have
+// no derivatives, or others.
+var slopes = map[string]func(z *uop.UOp) *uop.UOp{}
+
+// slopeNames are the names in slopes in alphabetical order; rules have numbers.
+var slopeNames []string
+
+func init() {
+	inverseOf := func(factors ...*uop.UOp) *uop.UOp {
+		product := factors[0]
+		for _, f := range factors[1:] {
+			product = mul(product, f)
+		}
+		return reciprocal(product)
+	}
+	timesI := func(z *uop.UOp) *uop.UOp { return complexOf(z).timesI().joined() }
+	root := func(z *uop.UOp) *uop.UOp { return applied("Sqrt", z) }
+	slopes = map[string]func(z *uop.UOp) *uop.UOp{
+		"Exp":   func(z *uop.UOp) *uop.UOp { return applied("Exp", z) },
+		"Expm1": func(z *uop.UOp) *uop.UOp { return applied("Exp", z) },
+		"Exp2":  func(z *uop.UOp) *uop.UOp { return mul(applied("Exp2", z), ln2) },
+		"Log":   func(z *uop.UOp) *uop.UOp { return reciprocal(z) },
+		"Log1p": func(z *uop.UOp) *uop.UOp { return reciprocal(add(z, 1)) },
+		"Log2":  func(z *uop.UOp) *uop.UOp { return div(1/ln2, z) },
+		"Log10": func(z *uop.UOp) *uop.UOp { return div(1/math.Ln10, z) },
+		"Sqrt":  func(z *uop.UOp) *uop.UOp { return div(0.5, root(z)) },
+		"Rsqrt": func(z *uop.UOp) *uop.UOp { return mul(div(applied("Rsqrt", z), z), -0.5) },
+		"Sinh":  func(z *uop.UOp) *uop.UOp { return applied("Cosh", z) },
+		"Cosh":  func(z *uop.UOp) *uop.UOp { return applied("Sinh", z) },
+		"Tanh":  func(z *uop.UOp) *uop.UOp { return sub(1, square(applied("Tanh", z))) },
+		"Sin":   func(z *uop.UOp) *uop.UOp { return applied("Cos", z) },
+		"Cos":   func(z *uop.UOp) *uop.UOp { return neg(applied("Sin", z)) },
+		"Tan":   func(z *uop.UOp) *uop.UOp { return add(1, square(applied("Tan", z))) },
+		"Asin":  func(z *uop.UOp) *uop.UOp { return inverseOf(root(sub(1, z)), root(add(1, z))) },
+		"Acos":  func(z *uop.UOp) *uop.UOp { return neg(inverseOf(root(sub(1, z)), root(add(1, z)))) },
+		"Asinh": func(z *uop.UOp) *uop.UOp { return inverseOf(root(sub(1, timesI(z))), root(add(1, timesI(z)))) },
+		"Acosh": func(z *uop.UOp) *uop.UOp { return inverseOf(root(sub(z, 1)), root(add(z, 1))) },
+		"Atan":  func(z *uop.UOp) *uop.UOp { return inverseOf(sub(1, timesI(z)), add(1, timesI(z))) },
+		"Atanh": func(z *uop.UOp) *uop.UOp { return inverseOf(sub(1, z), add(1, z)) },
+	}
+	slopeNames = slices.Sorted(maps.Keys(slopes))
+}
+
+// holomorphic is the value of a function with its derivative.
+func holomorphic(name string, z, value complexPlanes) *uop.UOp {
+	k, has := slices.BinarySearch(slopeNames, name)
+	if !has {
+		return value.joined()
+	}
+	of := []*uop.UOp{z.re, z.imag()}
+	part := func(x *uop.UOp, plane int64) *uop.UOp {
+		return customGradient(gradientOfHolomorphic, x, of, []int64{int64(k), plane})
+	}
+	return uop.ComplexPair(part(value.re, 0), part(value.imag(), 1))
 }
 
 // scaled is a real multiple.

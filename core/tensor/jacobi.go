@@ -149,8 +149,15 @@ func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
 	return where(squeeze(finite, -1), values, math.NaN()), where(finite, vectors, math.NaN())
 }
 
-// ofLower are the symmetric matrices with the lower triangles of a (s, n, n).
-func ofLower(a *uop.UOp) *uop.UOp { return add(tril(a, 0), transpose(tril(a, -1), -2, -1)) }
+// ofLower are the symmetric, or Hermitian, matrices with the lower triangles of a (s, n, n).
+func ofLower(a *uop.UOp) *uop.UOp {
+	if a.DType.IsComplex() {
+		z := complexOf(a)
+		below := tril(z.imag(), -1)
+		return complexPlanes{ofLower(z.re), sub(below, transpose(below, -2, -1))}.joined()
+	}
+	return add(tril(a, 0), transpose(tril(a, -1), -2, -1))
+}
 
 // finiteMatrices says of matrices (s, m, n) whether all their elements are finite: (s, 1, 1). Others have no decomposition.
 func finiteMatrices(a *uop.UOp) *uop.UOp {
@@ -175,6 +182,10 @@ func rotatedSymmetric(a *uop.UOp) (values, vectors *uop.UOp) {
 func SVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
 	defer guard("SVD", &err)
 	a = needMatrices("a", a)
+	if a.DType.IsComplex() {
+		u, s, vt = svdOfComplex(a, fullMatrices)
+		return u, s, vt, nil
+	}
 	f := function("svd", []int64{flag(fullMatrices)}, 3, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
 		u, s, vt := svd(in[0], fullMatrices)
 		return []*uop.UOp{u, s, vt}
@@ -191,6 +202,13 @@ func Eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp, err error) {
 	defer guard("Eigh", &err)
 	a = needMatrices("a", a)
 	squareSize("a", a)
+	if a.DType.IsComplex() {
+		if upper {
+			a = adjointOf(a)
+		}
+		values, vectors = eighOfComplex(ofLower(a))
+		return values, vectors, nil
+	}
 	f := function("eigh", []int64{flag(upper)}, 2, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
 		values, vectors := eigh(in[0], upper)
 		return []*uop.UOp{values, vectors}

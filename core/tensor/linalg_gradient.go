@@ -82,6 +82,17 @@ func inverseRule(g, u *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{nil, neg(dot(t, dot(g, t, nil), nil))}
 }
 
+// pseudoInverseRule: for p = a⁺, da = -pᵀ g pᵀ + (I - a p) gᵀ p pᵀ + pᵀ p gᵀ (I - p a), where the rank stays as it is (Golub and Pereyra, The
+// differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate, 1973). ᵀ conjugates.
+func pseudoInverseRule(a, p, g *uop.UOp) *uop.UOp {
+	pt, gt := adjointOf(p), adjointOf(g)
+	left := dot(gt, dot(p, pt, nil), nil)
+	left = sub(left, dot(a, dot(p, left, nil), nil))
+	right := dot(dot(pt, p, nil), gt, nil)
+	right = sub(right, dot(dot(right, p, nil), a, nil))
+	return sub(add(left, right), dot(pt, dot(g, pt, nil), nil))
+}
+
 // determinantRule: the gradient of log |det a| is a⁻ᵀ, that of det a is det a times that: the matrix of cofactors, which small matrices have
 // without an inverse, so also if they are singular.
 func determinantRule(g, u *uop.UOp, logarithm bool) []*uop.UOp {
@@ -139,8 +150,7 @@ func cofactors(a *uop.UOp, n int) *uop.UOp {
 
 // qrRule: with M = r grᵀ - gqᵀ q, and M̄ the symmetric matrix of its lower triangle, da = (gq + q M̄) r⁻ᵀ. Columns of a beyond the rows
 // are qᵀ times them in r.
-func qrRule(g, u *uop.UOp, ofR bool) []*uop.UOp {
-	a := u.Src[1]
+func qrRule(g, a *uop.UOp, ofR bool) *uop.UOp {
 	q, r, err := QR(a)
 	must(err)
 	s := a.Shape()
@@ -151,33 +161,35 @@ func qrRule(g, u *uop.UOp, ofR bool) []*uop.UOp {
 	var gq, beyond *uop.UOp
 	var products *uop.UOp // M
 	if ofR {
-		products = dot(square, transpose(shrinkTo(triu(g, 0), square.Shape()), -2, -1), nil)
+		products = dot(square, adjointOf(shrinkTo(triu(g, 0), square.Shape())), nil)
 		if n > m {
 			wide := shrinkAxis(g, len(s)-1, uop.N(m), uop.N(n))
-			gq = dot(shrinkAxis(a, len(s)-1, uop.N(m), uop.N(n)), transpose(wide, -2, -1), nil)
+			gq = dot(shrinkAxis(a, len(s)-1, uop.N(m), uop.N(n)), adjointOf(wide), nil)
 			beyond = dot(q, wide, nil)
 		}
 	} else {
 		gq = ofFirst(g, all, k)
 	}
 	if gq != nil {
-		part := neg(dot(transpose(gq, -2, -1), q, nil))
+		part := neg(dot(adjointOf(gq), q, nil))
 		if products != nil {
 			part = add(products, part)
 		}
 		products = part
 	}
-	right := dot(q, add(tril(products, 0), transpose(tril(products, -1), -2, -1)), nil)
+	right := dot(q, ofLower(products), nil)
 	if gq != nil {
 		right = add(gq, right)
 	}
-	ga := transpose(triangularSolution(square, transpose(right, -2, -1), true, false), -2, -1)
+	ga, err := TriangularSolve(square, adjointOf(right), true, false, false)
+	must(err)
+	ga = adjointOf(ga)
 	if beyond != nil {
 		ga = cat([]*uop.UOp{ga, beyond}, -1)
 	} else if n > m {
 		ga = padTo(ga, s)
 	}
-	return []*uop.UOp{nil, ga}
+	return ga
 }
 
 // ofFirst is the gradient of the first k columns of an orthogonal matrix q, of which others follow that are orthogonal to them: a change
@@ -190,7 +202,7 @@ func ofFirst(g, q *uop.UOp, k int64) *uop.UOp {
 		return gk
 	}
 	first, rest := shrinkAxis(q, last, uop.N(0), uop.N(k)), shrinkAxis(q, last, uop.N(k), uop.N(n))
-	turn := dot(transpose(shrinkAxis(g, last, uop.N(k), uop.N(n)), -2, -1), first, nil)
+	turn := dot(adjointOf(shrinkAxis(g, last, uop.N(k), uop.N(n))), first, nil)
 	return sub(gk, dot(rest, turn, nil))
 }
 
@@ -212,14 +224,7 @@ func eighRule(g, u *uop.UOp, upper, ofVectors bool) []*uop.UOp {
 	a := u.Src[1]
 	w, v, err := Eigh(a, upper)
 	must(err)
-	vt := transpose(v, -2, -1)
-	var inner *uop.UOp
-	if ofVectors {
-		inner = dot(mul(differences(w), dot(vt, g, nil)), vt, nil)
-	} else {
-		inner = mul(unsqueeze(g, -1), vt)
-	}
-	s := dot(v, inner, nil)
+	s := hermitianRule(g, w, v, ofVectors)
 	st := transpose(s, -2, -1)
 	if upper {
 		return []*uop.UOp{nil, add(triu(s, 0), triu(st, 1))}
@@ -227,33 +232,47 @@ func eighRule(g, u *uop.UOp, upper, ofVectors bool) []*uop.UOp {
 	return []*uop.UOp{nil, add(tril(s, 0), tril(st, -1))}
 }
 
+// hermitianRule is eighRule for the gradient of a whole symmetric or Hermitian matrix.
+func hermitianRule(g, w, v *uop.UOp, ofVectors bool) *uop.UOp {
+	vt := adjointOf(v)
+	if ofVectors {
+		return dot(v, dot(mul(differences(w), dot(vt, g, nil)), vt, nil), nil)
+	}
+	return dot(v, mul(unsqueeze(g, -1), vt), nil)
+}
+
 // svdRule: da = u (E ∘ skew(uᵀ gu) s + s E ∘ skew(vᵀ gv) + diag(gs)) vᵀ + (I - u uᵀ) gu s⁻¹ vᵀ + u s⁻¹ gvᵀ (I - v vᵀ) with
-// E[i, j] = 1 / (s[j]² - s[i]²) and skew(x) = x - xᵀ.
-func svdRule(g, node *uop.UOp, full bool, which int) []*uop.UOp {
-	a := node.Src[1]
+// E[i, j] = 1 / (s[j]² - s[i]²) and skew(x) = x - xᵀ. Of complex matrices xᵀ is the conjugate transpose; the phases of singular vectors change in u
+// alone, as in JAX: for that E[i, i] is 1 / (2 s[i]²).
+func svdRule(g, a *uop.UOp, full bool, which int) *uop.UOp {
 	u, s, vt, err := SVD(a, full)
 	must(err)
 	last, k := len(a.Shape())-1, s.Shape()[len(a.Shape())-2].N
-	allU, allV := u, transpose(vt, -2, -1)
+	allU, allV := u, adjointOf(vt)
 	u, vt = shrinkAxis(u, last, uop.N(0), uop.N(k)), shrinkAxis(vt, last-1, uop.N(0), uop.N(k))
-	v, ut := transpose(vt, -2, -1), transpose(u, -2, -1)
+	v, ut := adjointOf(vt), adjointOf(u)
 	if which == 1 {
-		return []*uop.UOp{nil, dot(u, mul(unsqueeze(g, -1), vt), nil)}
+		return dot(u, mul(unsqueeze(g, -1), vt), nil)
 	}
 	some := ne(s, 0)
 	inverse := where(some, reciprocal(where(some, s, 1)), 0)
 	e := differences(square(s))
-	skew := func(x *uop.UOp) *uop.UOp { return sub(x, transpose(x, -2, -1)) }
+	skew := func(x *uop.UOp) *uop.UOp { return sub(x, adjointOf(x)) }
 	if which == 0 {
 		g = ofFirst(g, allU, k)
 		p := dot(ut, g, nil)
+		if a.DType.IsComplex() {
+			n := k
+			on := cast(eye(a.Graph(), n, n, uop.Int32), uop.Bool)
+			e = where(on, unsqueeze(mul(square(inverse), 0.5), -1), e)
+		}
 		inner := mul(mul(e, skew(p)), unsqueeze(s, -2))
 		rest := mul(sub(g, dot(u, p, nil)), unsqueeze(inverse, -2))
-		return []*uop.UOp{nil, dot(add(dot(u, inner, nil), rest), vt, nil)}
+		return dot(add(dot(u, inner, nil), rest), vt, nil)
 	}
-	g = ofFirst(transpose(g, -2, -1), allV, k)
+	g = ofFirst(adjointOf(g), allV, k)
 	p := dot(vt, g, nil)
 	inner := mul(mul(e, skew(p)), unsqueeze(s, -1))
-	rest := mul(transpose(sub(g, dot(v, p, nil)), -2, -1), unsqueeze(inverse, -1))
-	return []*uop.UOp{nil, dot(u, add(dot(inner, vt, nil), rest), nil)}
+	rest := mul(adjointOf(sub(g, dot(v, p, nil))), unsqueeze(inverse, -1))
+	return dot(u, add(dot(inner, vt, nil), rest), nil)
 }

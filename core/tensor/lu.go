@@ -278,6 +278,10 @@ func Det(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Det", &err)
 	need("a", a)
 	a = asFloat(a)
+	if a.DType.IsComplex() {
+		r, _ = determinantOfComplex(a, false)
+		return r, nil
+	}
 	sign, value := determinants(a, func(d *uop.UOp) (sign, value *uop.UOp) {
 		p := prod(d, []int{-1}, false)
 		return fullLike(p, 1), p
@@ -290,6 +294,10 @@ func SlogDet(a *uop.UOp) (signs, logs *uop.UOp, err error) {
 	defer guard("SlogDet", &err)
 	need("a", a)
 	a = asFloat(a)
+	if a.DType.IsComplex() {
+		signs, logs = determinantOfComplex(a, true)
+		return signs, logs, nil
+	}
 	signs, logs = determinants(a, func(d *uop.UOp) (s, value *uop.UOp) {
 		return prod(sign(d), []int{-1}, false), sum(log(abs(d)), []int{-1}, false)
 	})

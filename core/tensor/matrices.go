@@ -65,9 +65,6 @@ func AnyQR(a *uop.UOp) (q, r *uop.UOp, err error) {
 
 // singularValues are those of matrices, descending.
 func singularValues(a *uop.UOp) *uop.UOp {
-	if a.DType.IsComplex() {
-		return every2nd(singularValues(asBlocks(a)))
-	}
 	_, s, _, err := AnySVD(a, false)
 	if err != nil {
 		panic(err)
@@ -82,15 +79,18 @@ func SingularValues(a *uop.UOp) (r *uop.UOp, err error) {
 	return singularValues(a), nil
 }
 
-// smallest is the number up to which singular values count as 0: rtol, a tensor or nil for the epsilon of the type times the greater size,
-// times the greatest.
-func smallest(a, s, rtol *uop.UOp) *uop.UOp {
-	m, n := intSize("x", a.Shape(), len(a.Shape())-2), intSize("x", a.Shape(), len(a.Shape())-1)
-	greatest := maxOf(s, []int{-1}, true)
-	if rtol == nil {
-		return mul(greatest, epsilonOf(a.DType)*float64(max(m, n)))
+// toleranceOf is rtol, or the epsilon of the type of matrices times their greater size.
+func toleranceOf(a, rtol *uop.UOp) *uop.UOp {
+	if rtol != nil {
+		return rtol
 	}
-	return mul(greatest, unsqueeze(cast(rtol, s.DType), -1))
+	m, n := intSize("x", a.Shape(), len(a.Shape())-2), intSize("x", a.Shape(), len(a.Shape())-1)
+	return constant(a, a.DType.Plane(), uop.Float(epsilonOf(a.DType.Plane())*float64(max(m, n))))
+}
+
+// smallest is the number up to which singular values s count as 0: rtol times the greatest.
+func smallest(s, rtol *uop.UOp) *uop.UOp {
+	return mul(maxOf(s, []int{-1}, true), unsqueeze(cast(rtol, s.DType), -1))
 }
 
 // PseudoInverse is the inverse of Moore and Penrose of matrices; singular values up to rtol times the greatest count as 0.
@@ -100,20 +100,22 @@ func PseudoInverse(a, rtol *uop.UOp) (r *uop.UOp, err error) {
 	if a.Shape().MaxNumel() == 0 {
 		return conj(transpose(a, -2, -1)), nil
 	}
-	if a.DType.IsComplex() {
-		if rtol == nil { // of the matrices as they are
-			m, n := intSize("x", a.Shape(), len(a.Shape())-2), intSize("x", a.Shape(), len(a.Shape())-1)
-			rtol = constant(a, a.DType.Plane(), uop.Float(epsilonOf(a.DType.Plane())*float64(max(m, n))))
-		}
-		return onBlocks(a, func(a *uop.UOp) (*uop.UOp, error) { return PseudoInverse(a, rtol) }), nil
-	}
-	u, s, vt, err := SVD(a, false)
+	rtol = toleranceOf(a, rtol)
+	u, s, vt, err := SVD(detach(a), false)
 	if err != nil {
 		return nil, err
 	}
-	zero := le(s, detach(smallest(a, s, rtol)))
+	zero := le(s, smallest(s, detach(rtol)))
 	inv := where(zero, 0, reciprocal(where(zero, 1, s)))
-	return dot(mul(transpose(vt, -2, -1), unsqueeze(inv, -2)), transpose(u, -2, -1), nil), nil
+	r = dot(mul(adjointOf(vt), unsqueeze(inv, -2)), adjointOf(u), nil)
+	if !a.DType.IsComplex() {
+		return customGradient(gradientOfPseudoInverse, r, []*uop.UOp{a, rtol}, []int64{0}), nil
+	}
+	of, planes := complexOf(a), complexOf(r)
+	part := func(x *uop.UOp, plane int64) *uop.UOp {
+		return customGradient(gradientOfPseudoInverse, x, []*uop.UOp{of.re, of.imag(), rtol}, []int64{plane})
+	}
+	return uop.ComplexPair(part(planes.re, 0), part(planes.imag(), 1)), nil
 }
 
 // MatrixRank is the number of singular values above rtol times the greatest, int32.
@@ -129,7 +131,7 @@ func MatrixRank(a, rtol *uop.UOp) (r *uop.UOp, err error) {
 		return full(a.Graph(), s[:len(s)-2], uop.Int(0), uop.Int32), nil
 	}
 	s := singularValues(a)
-	return sum(cast(gt(s, smallest(complexOf(a).re, s, rtol)), uop.Int32), []int{-1}, false), nil
+	return sum(cast(gt(s, smallest(s, toleranceOf(a, rtol))), uop.Int32), []int{-1}, false), nil
 }
 
 // MatrixNorm is a norm of matrices: fro, nuc, or the order 1, -1, 2, -2, infinity or -infinity.

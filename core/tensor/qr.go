@@ -182,6 +182,10 @@ func needMatrices(arg string, a *uop.UOp) *uop.UOp {
 func QR(a *uop.UOp) (q, r *uop.UOp, err error) {
 	defer guard("QR", &err)
 	a = needMatrices("a", a)
+	if a.DType.IsComplex() {
+		q, r = qrOfComplex(a)
+		return q, r, nil
+	}
 	f := function("qr", nil, 2, []*uop.UOp{flattened(a)}, func(in []*uop.UOp) []*uop.UOp {
 		q, r := qr(in[0], in[0].Shape()[1].N)
 		return []*uop.UOp{q, r}

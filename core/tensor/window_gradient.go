@@ -35,6 +35,8 @@ const (
 	gradientOfEigh        // 1 for the upper triangle, 1 for the vectors
 	gradientOfSVD         // 1 for full matrices, and which of u, s, vt
 	gradientOfDeterminant // 1 for its logarithm
+	gradientOfPseudoInverse
+	gradientOfHolomorphic // the number of the function in slopeNames, and the plane
 	gradientOfColumns     // as of windows
 	gradientOfTransposed  // as of a convolution
 	gradientOfRecurrence  // the cell, 1 for the reverse
@@ -50,7 +52,7 @@ const (
 	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared", "scattered products", "sorted by digits"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "pseudo-inverse", "holomorphic", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared", "scattered products", "sorted by digits"}
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -113,13 +115,39 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 	case gradientOfInverse:
 		return inverseRule(g, u)
 	case gradientOfQR:
-		return qrRule(g, u, s.numbers[0] == 1)
+		if len(u.Src) == 3 {
+			return complexRule(g, u, s.numbers[1], func(a, g *uop.UOp) *uop.UOp { return qrRule(g, a, s.numbers[0] == 1) })
+		}
+		return []*uop.UOp{nil, qrRule(g, u.Src[1], s.numbers[0] == 1)}
 	case gradientOfEigh:
+		if len(u.Src) == 3 {
+			return complexRule(g, u, s.numbers[2], func(a, g *uop.UOp) *uop.UOp {
+				w, v := eighOfComplex(a)
+				return hermitianRule(g, w, v, s.numbers[1] == 1)
+			})
+		}
 		return eighRule(g, u, s.numbers[0] == 1, s.numbers[1] == 1)
 	case gradientOfSVD:
-		return svdRule(g, u, s.numbers[0] == 1, s.numbers[1])
+		if len(u.Src) == 3 {
+			return complexRule(g, u, s.numbers[2], func(a, g *uop.UOp) *uop.UOp { return svdRule(g, a, s.numbers[0] == 1, s.numbers[1]) })
+		}
+		return []*uop.UOp{nil, svdRule(g, u.Src[1], s.numbers[0] == 1, s.numbers[1])}
 	case gradientOfDeterminant:
+		if len(u.Src) == 3 {
+			return complexRule(g, u, s.numbers[1], func(a, g *uop.UOp) *uop.UOp { return complexDeterminantRule(a, g, s.numbers[0]) })
+		}
 		return determinantRule(g, u, s.numbers[0] == 1)
+	case gradientOfHolomorphic:
+		return complexRule(g, u, s.numbers[1], func(a, g *uop.UOp) *uop.UOp { return mul(g, conj(slopes[slopeNames[s.numbers[0]]](a))) })
+	case gradientOfPseudoInverse:
+		if len(u.Src) == 3 {
+			return []*uop.UOp{nil, pseudoInverseRule(u.Src[1], u, g), nil}
+		}
+		return append(complexRule(g, u, s.numbers[0], func(a, g *uop.UOp) *uop.UOp {
+			p, err := PseudoInverse(a, u.Src[3])
+			must(err)
+			return pseudoInverseRule(a, p, g)
+		}), nil)
 	case gradientOfColumns:
 		numbers := statedNumbers(u, len(s.numbers)/3)
 		return []*uop.UOp{nil, windows(g, numbers[0], numbers[1], numbers[2])}

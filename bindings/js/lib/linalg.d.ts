@@ -13,8 +13,8 @@
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
 /**
- * The lower triangular factor L of symmetric positive definite x = L L^T.
- * With upper it is U of x = U^T U.
+ * The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.
+ * With upper it is U of x = U^H U.
  */
 export function cholesky(x: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 
@@ -37,7 +37,7 @@ export function solveTriangular(a: Tensor, options: { b: TensorLike, lower?: boo
 /** The determinant. */
 export function det(x: Tensor): Tensor
 
-/** The sign of the determinant, and the logarithm of its absolute value. */
+/** The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value. */
 export function slogdet(x: Tensor): [Tensor, Tensor]
 
 /** The inverse. */
@@ -71,7 +71,7 @@ export function tensorsolve(a: Tensor, b: TensorLike | { b: TensorLike }): Tenso
 export function tensorinv(a: Tensor, ind?: number | { ind?: number }): Tensor
 
 /**
- * Orthogonal q and upper triangular r with x = q r.
+ * Orthogonal or unitary q and upper triangular r with x = q r.
  * With "complete", q is square.
  * @param mode reduced by default
  */
@@ -86,10 +86,10 @@ export function svd(x: Tensor, fullMatrices?: boolean | { fullMatrices?: boolean
 /** The singular values, in descending order. */
 export function svdvals(x: Tensor): Tensor
 
-/** The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns. */
+/** The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns. */
 export function eigh(x: Tensor, upper?: boolean | { upper?: boolean }): [Tensor, Tensor]
 
-/** The eigenvalues of symmetric matrices in ascending order. */
+/** The eigenvalues of symmetric or Hermitian matrices in ascending order. */
 export function eigvalsh(x: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 
 /**

@@ -903,10 +903,10 @@ export class Methods {
   /** The determinant of square matrices. */
   det(): Tensor
 
-  /** The sign of the determinant, and the logarithm of its absolute value. */
+  /** The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value. */
   slogdet(): [sign: Tensor, logabsdet: Tensor]
 
-  /** Orthogonal q and upper triangular r with q @ r = x. */
+  /** Orthogonal or unitary q and upper triangular r with q @ r = x. */
   qr(): [q: Tensor, r: Tensor]
 
   /**
@@ -915,7 +915,7 @@ export class Methods {
    */
   svd(fullMatrices?: boolean | { fullMatrices?: boolean }): [u: Tensor, s: Tensor, vt: Tensor]
 
-  /** The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns. */
+  /** The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns. */
   eigh(upper?: boolean | { upper?: boolean }): [values: Tensor, vectors: Tensor]
 
   /**

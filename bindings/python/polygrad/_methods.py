@@ -1843,7 +1843,7 @@ class Methods(Base):
         return self._call1(DET)
 
     def slogdet(self) -> tuple[Self, ...]:
-        """The sign of the determinant, and the logarithm of its absolute value.
+        """The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.
 
         >>> [t.item() for t in Tensor([[0.0, 1.0], [1.0, 0.0]]).slogdet()]
         [-1.0, 0.0]
@@ -1851,7 +1851,7 @@ class Methods(Base):
         return self._call(SLOGDET)
 
     def qr(self) -> tuple[Self, ...]:
-        """Orthogonal q and upper triangular r with q @ r = x.
+        """Orthogonal or unitary q and upper triangular r with q @ r = x.
 
         >>> q, r = Tensor([[3.0, 1.0], [4.0, 2.0]]).qr()
         >>> r.numpy().round(4)
@@ -1869,7 +1869,7 @@ class Methods(Base):
         return self._call(SVD, full_matrices)
 
     def eigh(self, upper: _bool = False) -> tuple[Self, ...]:
-        """The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns.
+        """The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.
 
         >>> values, vectors = Tensor([[2.0, 1.0], [1.0, 2.0]]).eigh()
         >>> values.numpy().round(4), abs(vectors.numpy()).round(4)

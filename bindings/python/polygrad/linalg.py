@@ -76,9 +76,9 @@ _MULTI_DOT = operation("linalg.multi_dot")
 
 
 def cholesky(x: Operand, upper: bool = False) -> Tensor:
-    """The lower triangular factor L of symmetric positive definite x = L L^T.
+    """The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.
 
-    With upper it is U of x = U^T U.
+    With upper it is U of x = U^H U.
     """
     return array(x)._call1(_CHOLESKY, upper)
 
@@ -108,7 +108,7 @@ def det(x: Operand) -> Tensor:
 
 
 def slogdet(x: Operand) -> tuple[Tensor, ...]:
-    """The sign of the determinant, and the logarithm of its absolute value."""
+    """The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value."""
     return array(x)._call(_SLOGDET)
 
 
@@ -154,7 +154,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
 
 
 def qr(x: Operand, mode: str = "reduced") -> tuple[Tensor, ...]:
-    """Orthogonal q and upper triangular r with x = q r.
+    """Orthogonal or unitary q and upper triangular r with x = q r.
 
     With "complete", q is square.
     """
@@ -172,12 +172,12 @@ def svdvals(x: Operand) -> Tensor:
 
 
 def eigh(x: Operand, upper: bool = False) -> tuple[Tensor, ...]:
-    """The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns."""
+    """The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns."""
     return array(x)._call(_EIGH, upper)
 
 
 def eigvalsh(x: Operand, upper: bool = False) -> Tensor:
-    """The eigenvalues of symmetric matrices in ascending order."""
+    """The eigenvalues of symmetric or Hermitian matrices in ascending order."""
     return array(x)._call1(_EIGVALSH, upper)
 
 

@@ -384,10 +384,182 @@ def test_gradients_of_linear_algebra() -> None:
             np.testing.assert_allclose(slope, want, rtol=1e-5, atol=1e-7)
 
 
-def test_decompositions_that_are_missing_say_so() -> None:
-    for name in ("det", "qr", "svd", "eigh"):
-        with pytest.raises(ValueError, match=f"Tensor.{name}: .*complex64"):
-            getattr(Tensor(numbers((2, 2), np.complex64)), name)()
+def adjoint(a: Any) -> Any:
+    return a.conj().swapaxes(-1, -2)
+
+
+def unitary(products: Any) -> None:
+    want = np.broadcast_to(np.eye(products.shape[-1], dtype=products.dtype), products.shape)
+    close(Tensor(products), want, 100)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (4, 2), (2, 4), (2, 5, 5), (3, 7, 5), (17, 14)])
+def test_decompositions(shape: tuple[int, ...], dtype: Any) -> None:
+    a = numbers(shape, dtype)
+    k = min(shape[-2:])
+    for mode in ("reduced", "complete"):
+        q, r = (t.numpy() for t in linalg.qr(a, mode))
+        close(Tensor(q @ r), a, 100)
+        unitary(adjoint(q) @ q)
+        close(Tensor(r), np.linalg.qr(a, mode)[1], 1000)
+        assert np.all(np.tril(r, -1) == 0)
+        assert np.all(np.diagonal(r, 0, -2, -1).imag == 0)
+    for full in (False, True):
+        u, s, vh = (t.numpy() for t in linalg.svd(a, full))
+        close(Tensor((u[..., :k] * s[..., None, :]) @ vh[..., :k, :]), a, 100)
+        close(Tensor(s), np.linalg.svd(a, compute_uv=False), 100)
+        unitary(adjoint(u) @ u)
+        unitary(vh @ adjoint(vh))
+    if shape[-1] == shape[-2]:
+        close(linalg.det(a), np.linalg.det(a), 1000)
+        for got, want in zip(linalg.slogdet(a), np.linalg.slogdet(a)):
+            close(got, want, 1000)
+        h = a + adjoint(a)
+        for upper in (False, True):
+            half = np.triu(h) if upper else np.tril(h)
+            w, v = (t.numpy() for t in linalg.eigh(half, upper))
+            close(Tensor(w), np.linalg.eigvalsh(h), 100)
+            close(Tensor((v * w[..., None, :]) @ adjoint(v)), h, 100)
+            unitary(adjoint(v) @ v)
+
+
+def test_decompositions_of_singular_empty_and_infinite_matrices() -> None:
+    flat = np.outer([1, 2j, 3, 1j], [1, 1j, -1, 0])
+    q, r = (t.numpy() for t in linalg.qr(flat))
+    np.testing.assert_allclose(q @ r, flat, atol=1e-14)
+    np.testing.assert_allclose(adjoint(q) @ q, np.eye(4), atol=1e-14)
+    u, s, vh = (t.numpy() for t in linalg.svd(flat))
+    np.testing.assert_allclose((u * s) @ vh, flat, atol=1e-14)
+    np.testing.assert_allclose(adjoint(u) @ u, np.eye(4), atol=1e-14)
+    zero = np.zeros((3, 3), np.complex128)
+    assert linalg.det(zero).item() == 0
+    assert [t.item() for t in linalg.slogdet(zero)] == [0, -np.inf]
+    w, v = (t.numpy() for t in linalg.eigh(np.kron(np.eye(8), [[1, 1j], [-1j, 1]])))
+    np.testing.assert_allclose(w, [0] * 8 + [2] * 8, atol=1e-14)
+    np.testing.assert_allclose(adjoint(v) @ v, np.eye(16), atol=1e-14)
+    empty = np.zeros((2, 0, 0), np.complex64)
+    assert linalg.det(empty).tolist() == [1, 1]
+    assert [t.shape for t in linalg.svd(np.zeros((0, 3), np.complex64))] == [(0, 0), (0,), (3, 3)]
+    for x in (np.nan, np.inf, 1j * np.inf):
+        bad = np.full((2, 2), x, np.complex128)
+        assert np.isnan(linalg.svdvals(bad).numpy()).all()
+        assert np.isnan(linalg.eigvalsh(bad).numpy()).all()
+
+
+def change(f: Any, a: Any) -> Any:
+    """The gradient of a real function by differences, as JAX has it: dL/dre - i dL/dim."""
+    out = np.zeros_like(a)
+    for i in np.ndindex(*a.shape):
+        for step in (1e-6, 1e-6j):
+            e = np.zeros_like(a)
+            e[i] = step
+            out[i] += (f(a + e) - f(a - e)) / 2e-6 * (1 if step == 1e-6 else -1j)
+    return out
+
+
+@pytest.mark.parametrize("name", ["det", "slogdet", "qr", "svdvals", "svd", "eigh", "pinv", "real"])
+def test_gradients_of_decompositions(name: str) -> None:
+    a, w = numbers((4, 3), np.complex128), numbers((4, 3), np.complex128, 1)
+    square, v = a[:3] + 2 * np.eye(3), w[:3]
+
+    def ours(x: Tensor) -> Tensor:
+        if name == "det":
+            return (x[:3].det() * (1 + 2j)).real
+        if name == "slogdet":
+            sign, log = x[:3].slogdet()
+            return (sign * (1 + 2j)).real + log
+        if name == "qr":
+            q, r = linalg.qr(x)
+            return ((q * Tensor(w)).sum() + (r * Tensor(v)).sum()).real
+        if name == "svdvals":
+            return (linalg.svdvals(x) * Tensor(v[0].real.copy())).sum()
+        if name == "svd":  # the phases of singular vectors are free
+            u, s, vh = linalg.svd(x, False)
+            return (((u * s.exp().unsqueeze(-2)) @ vh) * Tensor(w)).sum().real
+        if name == "eigh":
+            values, vectors = linalg.eigh(x[:3] + x[:3].conj().T)
+            powers = (vectors * values.sin().unsqueeze(-2)) @ vectors.conj().T
+            return (powers * Tensor(v)).sum().real
+        p = linalg.pinv(x.real if name == "real" else x)
+        return (p * Tensor(w.T.copy())).sum().real
+
+    def theirs(x: Any) -> Any:
+        if name == "det":
+            return (np.linalg.det(x[:3]) * (1 + 2j)).real
+        if name == "slogdet":
+            sign, log = np.linalg.slogdet(x[:3])
+            return (sign * (1 + 2j)).real + log
+        if name == "qr":
+            q, r = np.linalg.qr(x)
+            return ((q * w).sum() + (r * v).sum()).real
+        if name == "svdvals":
+            return (np.linalg.svd(x, compute_uv=False) * v[0].real).sum()
+        if name == "svd":
+            u, s, vh = np.linalg.svd(x, full_matrices=False)
+            return ((u * np.exp(s)) @ vh * w).sum().real
+        if name == "eigh":
+            values, vectors = np.linalg.eigh(x[:3] + adjoint(x[:3]))
+            return ((vectors * np.sin(values)) @ adjoint(vectors) * v).sum().real
+        return (np.linalg.pinv(x.real if name == "real" else x) * w.T).sum().real
+
+    x = np.concatenate([square, a[3:]])
+    np.testing.assert_allclose(grad(ours)(Tensor(x)).numpy(), change(theirs, x), 1e-5, 1e-7)
+
+
+def test_gradient_of_a_pseudo_inverse_where_singular_values_are_equal() -> None:
+    w = numbers((3, 3), np.complex128).real.copy()
+    x = np.eye(3)
+    got = grad(lambda x: (linalg.pinv(x) * Tensor(w)).sum())(Tensor(x)).numpy()
+    np.testing.assert_allclose(got, -w, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exp",
+        "expm1",
+        "exp2",
+        "log",
+        "log1p",
+        "log2",
+        "log10",
+        "sqrt",
+        "rsqrt",
+        "sinh",
+        "cosh",
+        "tanh",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "asinh",
+        "acosh",
+        "atan",
+        "atanh",
+    ],
+)
+def test_derivatives_on_the_axes(name: str) -> None:
+    """Where a part is 0, values have cases of their own, which derivatives must not see."""
+    f = {"asin": np.arcsin, "acos": np.arccos, "asinh": np.arcsinh, "acosh": np.arccosh}.get(name)
+    f = f or {"atan": np.arctan, "atanh": np.arctanh}.get(name) or getattr(np, name, None)
+    f = f or (lambda z: z**-0.5)
+    z = np.array([0.3, 0.9, 1.7, 0.4j, 1.2j, -0.7j, 0.5 + 0.5j])
+    if name in ("asin", "acos", "atanh", "acosh"):
+        z = z[np.abs(z.real) < 1] if name != "acosh" else z[z.real != 0] + 1  # off the cuts
+    if name in ("atan", "asinh"):
+        z = z[np.abs(z.imag) < 1]
+    weight = 1 - 2j
+    step = 1e-6
+    slope = (f(z + step) - f(z - step)) / (2 * step)
+    got = grad(lambda x: (getattr(x, name)() * weight).sum().real)(Tensor(z)).numpy()
+    np.testing.assert_allclose(got, slope * weight, 1e-7, 1e-8)
+    step = 1e-4
+    slope = (f(z + step) - 2 * f(z) + f(z - step)) / step**2
+    first = grad(lambda x: (getattr(x, name)() * weight).sum().real)
+    got = grad(lambda x: first(x).sum().real)(Tensor(z)).numpy()
+    np.testing.assert_allclose(got, slope * weight, 1e-5, 1e-5)
 
 
 def test_files(tmp_path: Any) -> None:

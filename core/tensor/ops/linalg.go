@@ -42,7 +42,7 @@ func (a *Args) norm(name string, otherwise string) (string, float64) {
 }
 
 var linalgOps = []Op{
-	inLinalg("cholesky", "x", "upper bool = false", "The lower triangular factor L of symmetric positive definite x = L L^T.\nWith upper it is U of x = U^T U.", func(a *Args) (*uop.UOp, error) {
+	inLinalg("cholesky", "x", "upper bool = false", "The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.\nWith upper it is U of x = U^H U.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Cholesky(a.X, a.bool("upper"))
 	}),
 	inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution of x y = b from the factor of cholesky of x.", func(a *Args) (*uop.UOp, error) {
@@ -56,7 +56,7 @@ var linalgOps = []Op{
 		return tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), a.bool("trans"), a.bool("unit_diagonal"))
 	}),
 	inLinalg("det", "x", "", "The determinant.", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
-	severalInLinalg("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+	severalInLinalg("sign logabsdet", "slogdet", "", "The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
 	inLinalg("inv", "x", "", "The inverse.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
 	inLinalg("pinv", "x", "rtol operand?", `The inverse of Moore and Penrose.
 Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.`, func(a *Args) (*uop.UOp, error) {
@@ -79,16 +79,16 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 	}),
 	inLinalg("tensorsolve", "a", "b tensor", "x with tensordot(a, x) = b over the axes of x, the last of a.", func(a *Args) (*uop.UOp, error) { return tensor.TensorSolve(a.X, a.tensor("b")) }),
 	inLinalg("tensorinv", "a", "ind int = 2", "The inverse of a as a function of tensors.\nThe first ind axes of a are those of its result.", func(a *Args) (*uop.UOp, error) { return tensor.TensorInv(a.X, a.int("ind")) }),
-	severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal q and upper triangular r with x = q r.\nWith \"complete\", q is square.", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
+	severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal or unitary q and upper triangular r with x = q r.\nWith \"complete\", q is square.", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
 	severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with x = u diag(s) vh; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
 		u, s, vt, err := tensor.AnySVD(a.X, a.bool("full_matrices"))
 		return []*uop.UOp{u, s, vt}, err
 	}),
 	inLinalg("svdvals", "x", "", "The singular values, in descending order.", func(a *Args) (*uop.UOp, error) { return tensor.SingularValues(a.X) }),
-	severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns.", func(a *Args) ([]*uop.UOp, error) {
+	severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
-	inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues of symmetric matrices in ascending order.", func(a *Args) (*uop.UOp, error) {
+	inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues of symmetric or Hermitian matrices in ascending order.", func(a *Args) (*uop.UOp, error) {
 		values, _, err := tensor.Eigh(a.X, a.bool("upper"))
 		return values, err
 	}),
