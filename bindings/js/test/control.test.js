@@ -6,6 +6,7 @@ const assert = require('node:assert')
 const { Tensor, TinyJit, JitError, PolygradError, liveNodes, random, func, lax } = require('..')
 
 const { checkpoint, customJvp, customVjp, customVmap, grad, hessian, jacfwd, jacrev, jit, jvp, makeJaxpr, treeMap, vmap } = func
+const { sequentialVmap } = func
 const tensor = (...values) => new Tensor(values, { dtype: 'float64' })
 const scalar = (value) => new Tensor(value, { dtype: 'float64' })
 const lists = (tree) => treeMap((t) => t instanceof Tensor ? t.tolist() : t, tree)
@@ -165,6 +166,14 @@ test('customVmap: rules for batches', () => {
   assert.throws(wrong((n, b, v) => [v, 1]), /customVmap: what is batched: 1, expected booleans/)
   assert.throws(wrong((n, b, v) => [v.sum(1), true]),
     /customVmap: rule: result 0 is float64 of shape \(2\), expected float64 of shape \(2,2\), as it is batched/)
+})
+
+test('sequentialVmap: one element of the batch after the other', () => {
+  const product = sequentialVmap((a, { b }) => ({ v: a.mul(b).sum(), b }))
+  const x = tensor(1, 2, 3, 4).reshape(2, 2)
+  const found = vmap(product, { inAxes: [0, null] })(x, { b: tensor(1, 10) })
+  assert.deepStrictEqual(lists(found), { v: [21, 43], b: [[1, 10], [1, 10]] })
+  assert.deepStrictEqual(vmap(grad((r) => product(r, { b: r }).v))(x).tolist(), [[2, 4], [6, 8]])
 })
 
 test('jit: kinds of arguments, static and donated ones', () => {

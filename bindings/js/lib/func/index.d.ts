@@ -344,6 +344,14 @@ export interface CustomVmap<A extends any[], R> {
  */
 export function customVmap<A extends any[], R>(f: (...args: A) => R): CustomVmap<A, R>
 
+/**
+ * The function f, which vmap computes for one element of the batch after the other, as lax.map does.
+ *
+ * @example
+ * vmap(sequentialVmap((x) => x.mul(2)))(new Tensor([1, 2])).tolist() // [2, 4]
+ */
+export function sequentialVmap<A extends any[], R>(f: (...args: A) => R): CustomVmap<A, R>
+
 /** A function that is compiled for one kind of arguments: other ones are errors. */
 export interface CompiledFunction<A extends any[], R> {
   (...args: Given<A>): Tensors<R>

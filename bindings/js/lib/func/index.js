@@ -10,7 +10,7 @@ const { named, integer, record, show, string } = require('../arguments.js')
 const { getStateDict } = require('../nn/state.js')
 const { Leaf, flatten, leavesLike, spread } = require('./trees.js')
 const { Traced, fit, needFunction, needTrees, numbersOf, tensorOf } = require('./traced.js')
-const { checkpoint, customJvp, customVjp, customVmap } = require('./rules.js')
+const { checkpoint, customJvp, customVjp, customVmap, sequentialVmap } = require('./rules.js')
 const { jit, makeJaxpr } = require('./jit.js')
 
 function treeMap (f, tree, ...rest) {
@@ -245,5 +245,5 @@ function functionalCall (module, parameters, ...args) {
 
 module.exports = {
   checkpoint, customJvp, customVjp, customVmap, evalShape, functionalCall, grad, hessian, hvp, jacfwd, jacrev, jit, jvp, linearTranspose,
-  linearize, makeJaxpr, stopGradient, treeMap, valueAndGrad, vjp, vmap
+  linearize, makeJaxpr, sequentialVmap, stopGradient, treeMap, valueAndGrad, vjp, vmap
 }

@@ -163,6 +163,21 @@ function customVmap (f) {
   return called
 }
 
+function sequentialVmap (f) {
+  const called = customVmap(f)
+  return called.defVmap((size, inBatched, ...args) => {
+    const [leaves, structure] = flatten(args, 'sequentialVmap')
+    const [flags] = flatten(inBatched, 'sequentialVmap')
+    const { map } = require('./control.js') // which stands on this module
+    const result = map((moving) => {
+      const rest = moving.values()
+      return called(...structure.build(leaves.map((leaf, i) => flags[i] ? rest.next().value : leaf)))
+    }, leaves.filter((_, i) => flags[i]))
+    const [results, like] = flatten(result, 'sequentialVmap')
+    return [result, like.build(results.map(() => true))]
+  })
+}
+
 /** The leaves of a gradient, null where it is null or undefined. */
 function gradientsOf (tree, structure, what) {
   if (tree == null) return Array(structure.size).fill(null)
@@ -175,4 +190,4 @@ function gradientsOf (tree, structure, what) {
   return structure.children.flatMap((child, i) => gradientsOf(tree[keys[i]], child, what + structure.place(i)))
 }
 
-module.exports = { checkpoint, customJvp, customVjp, customVmap }
+module.exports = { checkpoint, customJvp, customVjp, customVmap, sequentialVmap }

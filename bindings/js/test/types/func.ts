@@ -3,7 +3,7 @@
 import { Tensor, Linear, func, getStateDict, lax } from 'polygrad'
 import { PRNGKey } from 'polygrad/random'
 import {
-  checkpoint, customJvp, customVjp, customVmap, grad, hessian, jacrev, jit, jvp, makeJaxpr, treeMap, valueAndGrad, vjp, vmap, evalShape, hvp,
+  checkpoint, customJvp, customVjp, customVmap, grad, hessian, jacrev, jit, jvp, makeJaxpr, sequentialVmap, treeMap, valueAndGrad, vjp, vmap, evalShape, hvp,
   functionalCall, type JsTree
 } from 'polygrad/func'
 
@@ -54,6 +54,7 @@ checkpoint((a: Tensor) => ({ a: a.sin() }), { policy: 'dotsSaveable' })(x).a sat
 customJvp((a: Tensor, b: Tensor) => a.mul(b)).defjvp(([a, b], [s, t]) => [a.mul(b), s.mul(b).add(t.mul(a))])(x, 2) satisfies Tensor
 customVmap((a: Tensor, b: Tensor) => ({ sum: a.add(b) }))
   .defVmap((size, [a, b], x, y) => [{ sum: x.add(y) }, { sum: a || b || size > 0 }])(x, x).sum satisfies Tensor
+vmap(sequentialVmap((a: Tensor, { b }: { b: Tensor }) => a.mul(b)), { inAxes: [0, null] })(x, { b: x }) satisfies Tensor
 customVjp((a: Tensor) => a).defvjp((a) => [a, { a }], ({ a }, cotangent) => [cotangent.mul(a)])(x) satisfies Tensor
 const [hess, more] = hessian((a: Tensor) => [a.square().sum(), { a }] as const, { hasAux: true })(x)
 hess satisfies Tensor
