@@ -91,24 +91,72 @@ traced <- function(who, f, args, by = seq_along(args), axes = NULL, axis_name = 
     if (axes[i] < 1L || axes[i] > length(tensors[[i]]$shape)) raise(sprintf("%s: %s has shape (%s), which has no axis %d", who, paths[i], sizes_text(tensors[[i]]), axes[i]))
   }
   given <- .Call(C_expr_begin, who, as.list(tensors), axes, axis_name, axis_size)
-  done <- FALSE
-  on.exit(if (!done) .Call(C_expr_abandon))
-  now <- lapply(seq_along(found), function(k) tree_build(found[[k]]$held, given[of[[k]]]))
-  names(now) <- names(args)
-  result <- called(f, now)
-  out <- tree_tensors(who, result, "the result")
-  tree_walk(out$held, function(leaf, path) {
-    if (!inherits(leaf, "polygrad_place") && !is.null(leaf)) raise(sprintf("%s: %s is %s, expected Tensors", who, path, brief(leaf)))
-  }, "the result")
-  done <- TRUE
-  expr <- .Call(C_expr_end, who, out$tensors)
-  list(who = who, tensors = as.list(tensors), paths = paths, held = lapply(found, `[[`, "held"), of = of, expr = expr, out = out$held,
+  out <- NULL
+  made <- expressed(who, function() {
+    now <- lapply(seq_along(found), function(k) tree_build(found[[k]]$held, given[of[[k]]]))
+    names(now) <- names(args)
+    out <<- tree_tensors(who, called(f, now), "the result")
+    tree_walk(out$held, function(leaf, path) {
+      if (!inherits(leaf, "polygrad_place") && !is.null(leaf)) raise(sprintf("%s: %s is %s, expected Tensors", who, path, brief(leaf)))
+    }, "the result")
+    out$tensors
+  })
+  list(who = who, tensors = as.list(tensors), paths = paths, held = lapply(found, `[[`, "held"), of = of, expr = made$expr, rules = made$rules, out = out$held,
     names = names(args), results = out$tensors)
+}
+
+# The rules for batches that the function which is traced has used, by their numbers; NULL while none is.
+batching <- new.env(parent = emptyenv())
+batching$rules <- NULL
+batching$count <- 0L
+
+# Ends a trace that has begun: call gives the results on its placeholders.
+expressed <- function(who, call) {
+  rules <- new.env(parent = emptyenv())
+  outer <- batching$rules
+  batching$rules <- rules
+  done <- FALSE
+  on.exit({
+    batching$rules <- outer
+    if (!is.null(outer)) for (key in ls(rules)) assign(key, rules[[key]], outer)
+    if (!done) .Call(C_expr_abandon)
+  })
+  results <- call()
+  done <- TRUE
+  list(expr = .Call(C_expr_end, who, results), rules = rules)
+}
+
+# Transforms what was traced, until no rule for a batch is missing.
+transformed <- function(t, make) {
+  out <- make()
+  while (add_rule(t)) {
+    while (add_rule(t)) NULL
+    out <- make()
+  }
+  out
+}
+
+# States the next rule that is missing, if there is one.
+add_rule <- function(t) {
+  rules <- mget(ls(t$rules), t$rules)
+  if (length(rules) == 0L) return(FALSE)
+  who <- "func$custom_vmap"
+  begun <- expr_run(who, t$expr, list(), "missing_rule", max(vapply(rules, `[[`, 1L, "room")))
+  if (is.null(begun)) return(FALSE)
+  batched <- NULL
+  made <- expressed(who, function() {
+    found <- rules[[as.character(begun[[1L]][1L])]]$compute(begun[[1L]][2L], begun[[2L]], begun[[3L]])
+    batched <<- found$batched
+    found$results
+  })
+  for (key in ls(made$rules)) assign(key, made$rules[[key]], t$rules)
+  expr_run(who, t$expr, list(), "add_rule", list(made$expr, batched))
+  TRUE
 }
 
 expr_run <- function(who, expr, tensors, way = "apply", with = NULL) .Call(C_expr_run, who, expr, tensors, way, with)
 
-expr_derive <- function(t, derivative, by) .Call(C_expr_derive, t$who, t$expr, derivative, as.integer(by))
+expr_derive <- function(t, derivative, by) transformed(t, function() .Call(C_expr_derive, t$who, t$expr, derivative, as.integer(by)))
 
 # The Tensors of an argument, all of which have a floating type.
 floats_of <- function(t, k) {
@@ -144,6 +192,13 @@ by_argument <- function(t, numbers, tensors) {
   })
   names(trees) <- t$names[numbers]
   if (length(numbers) == 1L) trees[[1L]] else trees
+}
+
+# All arguments, a list of trees, with other values in the places of their Tensors.
+argument_trees <- function(t, values) {
+  out <- lapply(seq_along(t$held), function(k) tree_build(t$held[[k]], values[t$of[[k]]]))
+  names(out) <- t$names
+  out
 }
 
 # A function that gives list(value, gradients) of a loss; with has_aux the loss is the first of a list of two.
@@ -272,7 +327,8 @@ func <- list(
       starts <- tree_spread("func$vmap", "in_axes", in_axes, found$held, length(found$tensors))
       t <- traced("func$vmap", f, args, integer(), starts, axis_name, size)
       ends <- tree_spread("func$vmap", "out_axes", out_axes, t$out, length(t$results))
-      tree_build(t$out, expr_run("func$vmap", .Call(C_expr_batch, "func$vmap", t$expr, size, starts, ends), t$tensors))
+      batch <- transformed(t, function() .Call(C_expr_batch, "func$vmap", t$expr, size, starts, ends))
+      tree_build(t$out, expr_run("func$vmap", batch, t$tensors))
     }
   },
   jacfwd = function(f, argnums = 1L) jacobian_by("func$jacfwd", 3L, f, argnums),
@@ -303,12 +359,7 @@ func <- list(
         primals <- given[seq_len(n)]
         tangents <- lapply(primals, function(x) x$zeros_like())
         tangents[by] <- given[-seq_len(n)]
-        trees <- function(tensors) {
-          out <- lapply(seq_along(t$held), function(k) tree_build(t$held[[k]], tensors[t$of[[k]]]))
-          names(out) <- t$names
-          out
-        }
-        out <- need_pair(who, "rule", rule(trees(primals), trees(tangents)), "a value and its tangent")
+        out <- need_pair(who, "rule", rule(argument_trees(t, primals), argument_trees(t, tangents)), "a value and its tangent")
         fitting(who, "the tangent", out[[2L]], t$out, t$results)[float_results(t)]
       }, c(t$tensors, t$tensors[by]))
       tree_build(t$out, expr_run(who, t$expr, t$tensors, "custom_jvp", tangent$expr))
@@ -346,6 +397,41 @@ func <- list(
       }, c(kept, found[seq_len(n)]))
       tree_build(t$out, expr_run(who, t$expr, t$tensors, "custom_vjp", list(first$expr, second$expr)))
     })
+  },
+  custom_vmap = function(f, rule) {
+    who <- "func$custom_vmap"
+    need_function(who, f)
+    need_function(who, rule, "rule")
+    ruled(f, function(args) {
+      t <- traced(who, f, args)
+      compute <- function(size, batched, tensors) {
+        out <- need_pair(who, "rule", rule(size, argument_trees(t, as.list(batched)), argument_trees(t, tensors)), "the value and whether it is batched")
+        found <- tree_tensors(who, out[[1L]], "the value of the rule")$tensors
+        flags <- unlist(out[[2L]], use.names = FALSE)
+        if (length(found) != length(t$results)) raise(sprintf("%s: rule returns %d Tensors, expected %d", who, length(found), length(t$results)))
+        if (!is.logical(flags) || length(flags) != length(found) || anyNA(flags)) {
+          raise(sprintf("%s: what is batched: %s, expected TRUE or FALSE for each of %d Tensors", who, brief(out[[2L]]), length(found)))
+        }
+        list(results = found, batched = flags)
+      }
+      number <- batching$count
+      batching$count <- number + 1L
+      if (!is.null(batching$rules)) assign(as.character(number), list(compute = compute, room = length(t$tensors)), batching$rules)
+      tree_build(t$out, expr_run(who, t$expr, t$tensors, "custom_vmap", number))
+    })
+  },
+  sequential_vmap = function(f) {
+    each <- func$custom_vmap(f, function(axis_size, in_batched, args) {
+      found <- tree_tensors("func$sequential_vmap", args, "args")
+      moving <- unlist(in_batched, use.names = FALSE)
+      value <- lax$map(function(own) {
+        now <- found$tensors
+        now[moving] <- own
+        called(each, tree_build(found$held, now))
+      }, found$tensors[moving])
+      list(value, tree_walk(value, function(leaf, path) TRUE, ""))
+    })
+    each
   },
   stop_gradient = function(tree) tree_walk(tree, function(leaf, path) if (is_tensor(leaf)) leaf$detach() else leaf, "tree"),
   describe = function(f, ...) {

@@ -76,9 +76,31 @@ SEXP r_expr_batch(SEXP who, SEXP expr, SEXP size, SEXP in_axes, SEXP out_axes) {
                                           (int)Rf_xlength(out_axes)));
 }
 
+/* Begins to trace the next rule for a batch that an expression has missed, of at most room Tensors: the number of the rule, the size of the
+ * batch, which of the Tensors are batched, and placeholders for them; NULL if none is missing. */
+static SEXP missing_rule(const char *who, PolyExpr *f, int room) {
+  PolyArray **given = (PolyArray **)R_alloc((size_t)room + 1, sizeof *given);
+  int *flags = (int *)R_alloc((size_t)room + 1, sizeof *flags);
+  int64_t rule, size;
+  int n = P.poly_expr_begin_rule(f, who, &rule, &size, flags, given, room);
+  if (n < 0) fail_in(who, P.poly_last_error());
+  if (n == 0) return R_NilValue;
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, 3)), batched = Rf_allocVector(LGLSXP, n);
+  SET_VECTOR_ELT(out, 1, batched);
+  for (int i = 0; i < n; i++) LOGICAL(batched)[i] = flags[i] != 0;
+  SET_VECTOR_ELT(out, 2, wrapped(given, n));
+  SEXP numbers = Rf_allocVector(INTSXP, 2);
+  SET_VECTOR_ELT(out, 0, numbers);
+  INTEGER(numbers)[0] = (int)rule;
+  INTEGER(numbers)[1] = (int)size;
+  UNPROTECT(1);
+  return out;
+}
+
 /* Runs an expression on Tensors in a way: apply, scan (with the number of carried Tensors, of steps, and whether in
  * reverse), while, switch (with the number of branches), checkpoint (with a policy), custom_jvp (with the expression of the
- * tangents), or custom_vjp (with a list of those of forward and backward). Returns the outputs. */
+ * tangents), custom_vjp (with a list of those of forward and backward), or custom_vmap (with the number of its rule). Returns the outputs. missing_rule (with
+ * the most Tensors that a rule takes) begins to trace a rule, add_rule (with its expression and which results are batched) states it. */
 SEXP r_expr_run(SEXP who, SEXP expr, SEXP tensors, SEXP way, SEXP with) {
   PolyExpr *f = expr_of(expr);
   const char *text = CHAR(STRING_ELT(who, 0)), *how = CHAR(STRING_ELT(way, 0));
@@ -87,6 +109,12 @@ SEXP r_expr_run(SEXP who, SEXP expr, SEXP tensors, SEXP way, SEXP with) {
   if (P.poly_expr_info(f, NULL, &room) != 0) fail_in(text, P.poly_last_error());
   PolyArray **arrays = arrays_of(text, tensors), **out = (PolyArray **)R_alloc((size_t)room + 1, sizeof *out);
   before_run();
+  if (strcmp(how, "missing_rule") == 0) return missing_rule(text, f, numbers[0]);
+  if (strcmp(how, "add_rule") == 0) {
+    SEXP batched = VECTOR_ELT(with, 1);
+    if (P.poly_expr_add_rule(f, expr_of(VECTOR_ELT(with, 0)), LOGICAL(batched), (int)Rf_xlength(batched)) != 0) fail_in(text, P.poly_last_error());
+    return R_NilValue;
+  }
   if (strcmp(how, "scan") == 0) {
     count = P.poly_expr_scan(f, numbers[0], numbers[1], numbers[2], arrays, n, out, room);
   } else if (strcmp(how, "while") == 0) {
@@ -99,6 +127,8 @@ SEXP r_expr_run(SEXP who, SEXP expr, SEXP tensors, SEXP way, SEXP with) {
     count = P.poly_expr_custom_jvp(f, expr_of(with), arrays, n, out, room);
   } else if (strcmp(how, "custom_vjp") == 0) {
     count = P.poly_expr_custom_vjp(f, expr_of(VECTOR_ELT(with, 0)), expr_of(VECTOR_ELT(with, 1)), arrays, n, out, room);
+  } else if (strcmp(how, "custom_vmap") == 0) {
+    count = P.poly_expr_custom_vmap(f, numbers[0], arrays, n, out, room);
   } else {
     count = P.poly_expr_apply(f, arrays, n, out, room);
   }

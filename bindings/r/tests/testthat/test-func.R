@@ -114,6 +114,36 @@ test_that("functions have tangents and gradients by rules", {
   expect_error(func$custom_vjp(sin, function(x) list(x, x), function(kept, g) list(sum(g)))(x), "gradient 1 has shape \\(\\), expected \\(3\\)")
 })
 
+test_that("batches are computed by rules", {
+  asked <- list()
+  product <- func$custom_vmap(function(a, b) list(v = sum(a * b$b), b = b$b), function(axis_size, in_batched, args) {
+    asked[[length(asked) + 1L]] <<- c(axis_size, in_batched[[1]], in_batched[[2]]$b)
+    # 10 times, to see that it is used
+    list(list(v = (args[[1]] * args[[2]]$b)$sum(-1L) * 10, b = args[[2]]$b), list(TRUE, in_batched[[2]]$b))
+  })
+  x <- Tensor(matrix(c(1, 3, 2, 4), 2))
+  y <- Tensor(c(1, 10))
+  expect_equal(product(y, list(b = y))$v$item(), 101)
+  out <- func$vmap(product, in_axes = list(1L, NULL), out_axes = list(v = 1L, b = NULL))(x, list(b = y))
+  expect_equal(lapply(out, as.vector), list(v = c(210, 430), b = c(1, 10)))
+  expect_equal(asked, list(c(2, 1, 0)))
+  numbers <- function(f) as.array(func$vmap(f)(x))
+  expect_equal(numbers(function(r) func$vmap(function(s) product(r, list(b = s))$v)(x)), matrix(c(50, 110, 110, 250), 2))
+  expect_equal(numbers(func$grad(function(r) product(r, list(b = y))$v)), matrix(c(1, 1, 10, 10), 2))
+  expect_equal(c(numbers(function(v) func$jvp(function(r) product(r, list(b = y))$v, list(v), list(v))$tangent)), c(210, 430))
+  expect_equal(numbers(function(r) lax$scan(function(c, e) list(c, product(e, list(b = c))$v), r, x)[[2]]), matrix(c(50, 110, 110, 250), 2))
+
+  one <- func$sequential_vmap(function(a, b) sum(a * b))
+  expect_equal(as.vector(func$vmap(one, in_axes = list(1L, NULL))(x, y)), c(21, 43))
+  expect_equal(numbers(func$grad(function(r) one(r, r))), matrix(c(2, 6, 4, 8), 2))
+
+  wrong <- function(rule) func$vmap(func$custom_vmap(function(v) v, rule))(x)
+  expect_error(wrong(function(n, b, a) a[[1]]), "func\\$custom_vmap: rule returns a Tensor, expected a list of the value and whether it is batched")
+  expect_error(wrong(function(n, b, a) list(a[[1]], 1)), "what is batched: 1, expected TRUE or FALSE for each of 1 Tensors")
+  expect_error(wrong(function(n, b, a) list(sum(a[[1]]), TRUE)), "rule: result 0 is float64 of shape \\(\\), expected float64 of shape \\(2,2\\)")
+  expect_error(wrong(3), "rule: 3, expected a function")
+})
+
 test_that("elements of a batch know each other by the name of its axis", {
   along <- function(f, x, ...) as.array(func$vmap(f, axis_name = "i", ...)(x))
   expect_equal(c(along(function(a) a / lax$psum(a, "i"), x)), 1:3 / 6)
