@@ -58,3 +58,25 @@ scale.Tensor <- function(x, center = TRUE, scale = TRUE) {
 Complex.Tensor <- function(z) {
   switch(.Generic, Re = z$real(), Im = z$imag(), Mod = abs(z), Arg = z$angle(), Conj = z$conj())
 }
+
+qr.Tensor <- function(x, ...) {
+  parts <- linalg$qr(x)
+  list(Q = parts[[1L]], R = parts[[2L]])
+}
+
+quantile.Tensor <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, names = TRUE, type = 7, ...) {
+  if (!identical(as.numeric(type), 7)) raise(sprintf("quantile: type: %s, expected 7", brief(type)))
+  of <- if (isTRUE(na.rm)) numpy$nanquantile else numpy$quantile
+  of(x, as_tensor(probs))
+}
+
+setGeneric("apply")
+setMethod("apply", "Tensor", function(X, MARGIN, FUN, ..., simplify = TRUE) {
+  FUN <- match.fun(FUN)
+  n <- length(.Call(C_shape, X))
+  if (!is.numeric(MARGIN) || !all(MARGIN %in% seq_len(n))) raise(sprintf("apply: MARGIN: %s, expected axes from 1 to %d", brief(MARGIN), n))
+  column <- function(y) y$permute(rev(seq_along(.Call(C_shape, y))))$reshape(-1L)
+  over <- function(f, k) do.call(func$vmap, list(f, k, k + 1L))
+  found <- Reduce(over, seq_along(MARGIN), function(x) column(as_tensor(FUN(x, ...))))(X$permute(c(MARGIN, setdiff(seq_len(n), MARGIN))))
+  if (.Call(C_shape, found)[1L] == 1L) found$squeeze(1L) else found
+})

@@ -48,3 +48,25 @@ test_that("methods have gradients", {
   expect_equal(as.matrix(slope), diag(2), tolerance = 1e-10)
   expect_equal(as.matrix(func$grad(function(y) sum(outer(y, y)))(x)), matrix(14, 2, 2))
 })
+
+test_that("qr, quantile and apply are R's", {
+  set.seed(2)
+  m <- matrix(rnorm(12), 4)
+  parts <- qr(Tensor(m))
+  expect_equal(as.matrix(parts$Q %*% parts$R), m, tolerance = 1e-10)
+  expect_equal(abs(as.matrix(parts$R)), abs(qr.R(qr(m))), tolerance = 1e-10)
+  expect_equal(as.vector(as.array(quantile(Tensor(m)))), unname(quantile(m)), tolerance = 1e-10)
+  expect_equal(as.vector(as.array(quantile(Tensor(m), c(0.1, 0.9)))), unname(quantile(m, c(0.1, 0.9))), tolerance = 1e-10)
+  m[2] <- NaN
+  expect_equal(as.vector(as.array(quantile(Tensor(m), 0.3, na.rm = TRUE))), unname(quantile(m, 0.3, na.rm = TRUE)))
+  expect_error(quantile(Tensor(m), type = 6), "quantile: type: 6, expected 7")
+  a <- array(rnorm(24), c(2, 3, 4))
+  for (margin in list(1, 2, 3, c(1, 3), c(3, 1), 1:3)) {
+    expect_equal(as.array(apply(Tensor(a), margin, sum)), as.array(apply(a, margin, sum)), tolerance = 1e-10)
+    expect_equal(as.array(apply(Tensor(a), margin, function(x) x * 2 + 1)), as.array(apply(a, margin, function(x) x * 2 + 1)))
+  }
+  expect_error(apply(Tensor(a), 4, sum), "apply: MARGIN: 4, expected axes from 1 to 3")
+  expect_equal(apply(a, 1, sum), base::apply(a, 1, sum))
+  slope <- func$grad(function(x) sum(apply(x, 1, function(row) sum(row)^2)))(Tensor(diag(2)))
+  expect_equal(as.matrix(slope), matrix(2, 2, 2))
+})
