@@ -252,7 +252,7 @@ def run_peers() -> Tally:
 
 def run_webgpu() -> Tally:
     """Run what computes through WebGPU, on the processor: wgpu-native over lavapipe."""
-    packages = ("tests/table", "tests/fuzz", ".", "model")
+    packages = ("exec/webgpu", "tests/table", "tests/fuzz", ".", "model")
     go_files = [f"{package}/webgpu_test.go" for package in packages]
     missing = require("lavapipe")
     if missing:

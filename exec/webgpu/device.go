@@ -98,8 +98,8 @@ type adapter struct {
 	counts *counts
 	pool   pool
 	ahead  atomic.Int64 // lists submitted since the host waited
-	// compiling is held while a pipeline is made, so an error is that of its shader.
-	compiling sync.Mutex
+	// compiling is held by those that make pipelines, and by one alone that tries again, so an error is that of its shader.
+	compiling sync.RWMutex
 	copying   sync.Mutex
 	copies    *pipeline // copies parts of one buffer, nil before its first use
 }

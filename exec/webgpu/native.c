@@ -107,7 +107,7 @@ struct pg_gpu {
   uint32_t (*poll)(handle, uint32_t wait, const void *);
   handle (*trusted)(handle, const described *, uint64_t checks);
   pthread_mutex_t mu;
-  int failed, lost;
+  int failed, lost, errors; // errors counts them
   char error[1024]; // the first
 #define F(type, name, params) type(*name) params;
   FUNCTIONS(F)
@@ -126,6 +126,7 @@ static void set_error(char *error, const char *what, text message) {
 
 static void keep_error(pg_gpu *g, const char *what, text message) {
   pthread_mutex_lock(&g->mu);
+  g->errors++;
   if (!g->failed) {
     g->failed = 1;
     set_error(g->error, what, message);
@@ -272,6 +273,13 @@ int pg_gpu_error(pg_gpu *g, char *error) {
   return failed;
 }
 
+static int errors_of(pg_gpu *g) {
+  pthread_mutex_lock(&g->mu);
+  int n = g->errors;
+  pthread_mutex_unlock(&g->mu);
+  return n;
+}
+
 pg_gpu_buffer *pg_gpu_allocate(pg_gpu *g, uint64_t bytes, int use, char *error) {
   const uint64_t usage[] = {
       [PG_GPU_STORAGE] = USE_STORAGE | USE_COPY_SRC | USE_COPY_DST, [PG_GPU_UNIFORM] = USE_UNIFORM | USE_COPY_DST, [PG_GPU_READBACK] = USE_MAP_READ | USE_COPY_DST,
@@ -301,6 +309,7 @@ pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, in
   wgsl_source code = {{NULL, SOURCE_WGSL}, {source, length}};
   // wgpu-native counts the iterations of all loops, which might not end, unless it is told that they do.
   const described desc = {&code.chain, TEXT("")};
+  int before = errors_of(g);
   handle module = g->trusted ? g->trusted(g->device, &desc, CHECK_BOUNDS) : g->DeviceCreateShaderModule(g->device, &desc);
   int n = buffers + uniform;
   layout_entry *entries = calloc(n, sizeof *entries);
@@ -316,7 +325,9 @@ pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, in
   p->pipeline = g->DeviceCreateComputePipeline(g->device, &(pipeline_desc){NULL, TEXT(""), layout, {NULL, module, TEXT("main"), 0, NULL}});
   if (layout) g->PipelineLayoutRelease(layout);
   if (module) g->ShaderModuleRelease(module);
-  if (pg_gpu_error(g, error) || !p->pipeline) {
+  // Several threads make pipelines: each of those that one fails beside takes the error for its own.
+  if (errors_of(g) != before || !p->pipeline) {
+    pg_gpu_error(g, error);
     pg_gpu_drop(g, p);
     return NULL;
   }

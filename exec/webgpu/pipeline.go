@@ -40,9 +40,14 @@ const keptGroups = 16
 
 // pipeline makes a pipeline of a shader.
 func (a *adapter) pipeline(source string, buffers int, uniform bool) (*pipeline, error) {
-	a.compiling.Lock()
-	defer a.compiling.Unlock()
+	a.compiling.RLock()
 	o, err := a.compile(source, buffers, uniform)
+	a.compiling.RUnlock()
+	if err != nil { // maybe that of another shader
+		a.compiling.Lock()
+		o, err = a.compile(source, buffers, uniform)
+		a.compiling.Unlock()
+	}
 	if err != nil {
 		return nil, err
 	}
