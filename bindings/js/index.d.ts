@@ -498,6 +498,14 @@ export const Device: {
    *
    * A device that is open stays so, unless there are options: then tensors that are on the old one lose their values.
    *
+   * A device may be lost: a driver ends, or the browser takes it away. Then reading tensors that only it had is an error, "the device was lost",
+   * and nothing waits for it. The next computation opens another one, with the same options; tensors whose values the host has, and compiled
+   * functions, go on there. A page that is not isolated opens the other one in the background, and throws until it is there. A GPUDevice of the
+   * program is not replaced: call init again.
+   *
+   * Errors: a name that is unknown (RangeError); no WebGPU in this browser, or the page is neither https: nor localhost; no GPU that WebGPU can
+   * use; a device that is not available here (PolygradError).
+   *
    * @param options those of navigator.gpu.requestAdapter, or { device }, a GPUDevice of the program; it should have its adapter's limits
    */
   init(name: string, options?: { device?: object, powerPreference?: 'low-power' | 'high-performance' }): Promise<string>

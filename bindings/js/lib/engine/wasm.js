@@ -172,6 +172,7 @@ function engineOf (library) {
     initGpu: library.initGpu,
 
     /** Buffers that the program and the library share: see gpuImports. */
+    loseGpu: library.loseGpu,
     gpuDevice: library.gpuDevice,
     gpuBuffer: library.gpuBuffer,
     offerBuffer: library.offerBuffer,

@@ -169,6 +169,9 @@ function gpuImports (library, tried) {
     return gpu.name
   }
 
+  /** Gives the device up, as if it had been lost: for tests. */
+  library.loseGpu = () => gpu.lose()
+
   /** The GPUDevice, null if it is used on another thread. */
   library.gpuDevice = () => gpu?.gpu?.device ?? null
 
