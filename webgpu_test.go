@@ -292,3 +292,46 @@ func TestWebGPUBuffersAreShared(t *testing.T) {
 		t.Errorf("on another device: %v", err)
 	}
 }
+
+// Kernels of many elements, as they are laid out for a GPU: four neighbours an invocation, rectangles for transposed matrices.
+func TestWebGPUElements(t *testing.T) {
+	e, err := exec.Open("webgpu")
+	if err != nil {
+		t.Skip(err)
+	}
+	gpu := e.Device().(interface {
+		For(kind string)
+		Adapter() (name, kind string)
+	})
+	_, kind := gpu.Adapter()
+	gpu.For("discrete")
+	defer gpu.For(kind)
+	c := &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+	for _, size := range [][2]int{{256, 320}, {257, 300}, {300, 701}, {1000, 68}} {
+		rows, columns := size[0], size[1]
+		a, b, line := make([]float32, rows*columns), make([]int32, rows*columns), make([]float32, columns)
+		for i := range a {
+			a[i], b[i], line[i%columns] = float32(i%1013), int32(i%509), float32(i%columns%7)
+		}
+		x, y, z := FromIn(c, a, rows, columns), FromIn(c, b, columns, rows), FromIn(c, line, columns)
+		for name, f := range map[string]struct {
+			of   *Tensor
+			want func(row, column int) float32
+		}{
+			"neighbours": {x.Mul(2).Add(z), func(r, k int) float32 { return 2*a[r*columns+k] + line[k] }},
+			"transposed": {y.Permute(1, 0).Add(x), func(r, k int) float32 { return float32(b[k*rows+r]) + a[r*columns+k] }},
+			"flipped":    {x.Flip(1).Add(1), func(r, k int) float32 { return a[r*columns+columns-1-k] + 1 }},
+			"padded":     {x.Shrink([2]int{0, rows}, [2]int{1, columns}).Pad([][2]int{{0, 0}, {1, 0}}), func(r, k int) float32 { return a[r*columns+k] * float32(min(k, 1)) }},
+		} {
+			got, err := Values[float32](f.of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range got {
+				if want := f.want(i/columns, i%columns); v != want {
+					t.Fatalf("%v, %s: element %d is %v, expected %v", size, name, i, v, want)
+				}
+			}
+		}
+	}
+}

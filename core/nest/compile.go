@@ -50,7 +50,7 @@ func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plai
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := plan.Make(f, m, wanted, plain || m.Invocations && !plan.Spreadable(f))
+	p, err := plan.Make(f, m, wanted, plain || m.Invocations && !plan.Spreadable(f, m))
 	if err != nil {
 		return nil, nil, err
 	}

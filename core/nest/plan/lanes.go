@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"polygrad/core/nest/analysis"
+	"polygrad/core/nest/ir"
+	"polygrad/core/uop"
+)
+
 // Sums of few results have too few invocations to read memory as fast as a GPU can. So more of them share the steps of a sum.
 
 const (
@@ -98,5 +104,78 @@ func (pl *planner) planInvocations(p *Band) bool {
 		return false
 	}
 	along.Units, p.Grid = quad, true
+	return true
+}
+
+// leastCrossing is the number of elements from which on a transposed matrix does not fit the caches nearby.
+const leastCrossing = 1 << 16
+
+// crossing is the loop along which a kernel without reductions writes neighbours, and another one along which it reads neighbours; nil if it
+// reads in the order of writing.
+func crossing(f *analysis.Facts, m ir.Machine) (along, across *analysis.Region) {
+	loops := f.Tree.Loops()
+	if m.Shared == 0 || len(loops) != 1 || f.Tree.Collects() || f.Tree.HasStores() || !loops[0].Writes {
+		return nil, nil
+	}
+	c := analysis.Chain(loops[0])
+	leaf := c[len(c)-1]
+	if len(leaf.Loops()) > 0 || !f.Independent(leaf) {
+		return nil, nil
+	}
+	all := int64(1)
+	for _, r := range c {
+		all *= max(r.Trip(), 0)
+	}
+	if all < leastCrossing {
+		return nil, nil
+	}
+	next := func(r *analysis.Region, u *uop.UOp) bool {
+		s := f.Slopes(r.Rng).Of(u.Src[0])
+		return s.Step == 1 && !s.Irregular
+	}
+	for _, a := range leaf.Accesses(1, nil) {
+		for _, r := range c {
+			if a.U.Op == uop.Store && next(r, a.U) && a.U.Src[1].DType.Itemsize() >= 4 {
+				along = r
+			}
+		}
+	}
+	for _, a := range leaf.Accesses(1, nil) {
+		for _, r := range c {
+			if k := ir.KindOf[a.U.DType.Scalar()]; along != nil && a.U.Op == uop.Load && r != along && k.Size() >= 4 && next(r, a.U) && f.Slopes(along.Rng).Of(a.U.Src[0]).Depends {
+				across = r
+			}
+		}
+	}
+	const least = 8
+	if across == nil || along.Trip() < least || across.Trip() < least {
+		return nil, nil
+	}
+	return along, across
+}
+
+// planCrossing lays a band that reads across the order in which it writes out for a rectangle of lanes: what its invocations read are
+// neighbours, and so is what they write. It reports whether the band is one.
+func (pl *planner) planCrossing(p *Band) bool {
+	const wide, units = 8, 4 // 32 bytes are read and written at a time
+	along, across := crossing(pl.Facts, pl.m)
+	if along == nil || !pl.canSpread() || p.want[knobVectorAxis] == none {
+		return false
+	}
+	var a, b *Axis
+	for _, x := range p.Axes {
+		switch {
+		case x.Region == along:
+			a = x
+		case x.Region == across:
+			b = x
+		default:
+			p.Levels = append(p.Levels, level{x, Walk})
+		}
+	}
+	pl.setLanes(pl.m.Group)
+	a.Vector, a.Unit, a.Units, a.Spread = true, wide, units, &Spread{wide, 1, 1}
+	b.Vector, b.Unit, b.Spread = true, pl.m.Group/wide, &Spread{pl.m.Group / wide, wide, 1}
+	p.Levels = append(p.Levels, level{b, Tiles}, level{a, Tiles})
 	return true
 }

@@ -437,6 +437,7 @@ func TestWorkgroups(t *testing.T) {
 		"few rows":        {ir.WebGPU, matmul(uop.Float32, 5, 300, 4000), 256, []string{"16 lanes of sums", "across lanes"}},
 		"vector x matrix": {ir.WebGPU, vector(4096, 4096), 256, []string{"16 lanes of sums"}},
 		"wide matrix":     {ir.WebGPU, vector(512, 1<<16), 256, []string{"4 lanes of sums"}},
+		"transposed":      {ir.WebGPU, func(in inputs) *uop.UOp { return turned(in(uop.Float32, 1000, 701)) }, 256, []string{"tiles of 4 x 8 lanes", "tiles of 1 x 32 lanes"}},
 		"few steps":       {ir.WebGPU, vector(12, 1<<10), 64, []string{"unrolled"}},
 		"sum over rows":   {ir.WebGPU, sumRows(4096, 1024), 256, []string{"32 lanes of sums"}},
 		"long rows":       {ir.WebGPU, sumColumns(10, 4096), 256, []string{"along vectors"}},

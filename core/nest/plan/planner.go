@@ -44,9 +44,12 @@ type planner struct {
 
 // Spreadable reports whether a kernel may be laid out for workgroups of a GPU, whose invocations are the lanes of vectors: its loops are one band
 // of known trip counts, and nothing that it writes is read in it, as invocations would have to wait for one another. Kernels without
-// reductions need no workgroups.
-func Spreadable(f *analysis.Facts) bool {
-	return f.Tree.Collects() && len(f.Changing) == 0 && f.Memory.Bytes == 0 && !f.Tree.AnyInOrder() &&
+// reductions need none, unless they read memory across the order in which they write it.
+func Spreadable(f *analysis.Facts, m ir.Machine) bool {
+	if along, _ := crossing(f, m); along == nil && !f.Tree.Collects() {
+		return false
+	}
+	return len(f.Changing) == 0 && f.Memory.Bytes == 0 && !f.Tree.AnyInOrder() &&
 		!slices.ContainsFunc(f.Tree.Loops(), func(r *analysis.Region) bool { return !staticBands(r) })
 }
 
