@@ -101,6 +101,7 @@ type adapter struct {
 	// compiling is held by those that make pipelines, and by one alone that tries again, so an error is that of its shader.
 	compiling sync.RWMutex
 	copying   sync.Mutex
+	halves    halvesKnown
 	copies    *pipeline // copies parts of one buffer, nil before its first use
 }
 
@@ -195,7 +196,7 @@ func (d *Device) Fusion() fuse.Options { return device.FusionFor(&d.machine) }
 
 // List is the shader of a kernel.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
-	s, err := Shader(p, d.machine)
+	s, err := Shader(p, d.machineFor(p))
 	if err != nil {
 		return "", "", err
 	}
@@ -217,7 +218,7 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	}
 	out, errs := make([]device.Kernel, len(progs)), make([]error, len(progs))
 	device.Each(len(progs), func(i int) {
-		s, err := Shader(progs[i], d.machine)
+		s, err := Shader(progs[i], d.machineFor(progs[i]))
 		if err == nil {
 			k := &kernel{Kernel: s}
 			_, err = k.on(a)

@@ -99,6 +99,8 @@ func (w *writer) compute(v *ir.Value) string {
 		return fmt.Sprintf("select(%s, %s, %s)", a[2], a[1], a[0])
 	case ir.Cast:
 		return w.cast(v, a[0])
+	case ir.Narrow: // to F16
+		return w.function("half") + "(" + a[0] + ")"
 	case ir.Bitcast:
 		return retyped(a[0], v.Args[0].Kind, v.Kind)
 	}

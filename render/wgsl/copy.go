@@ -14,3 +14,19 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   if (i < arrayLength(&into)) { into[i] = source[i]; }
 }
 `, Workgroup, Workgroup)
+
+// EnableHalves is the directive for arrays of f16.
+const EnableHalves = "enable f16;\n"
+
+// TestHalves converts numbers of f16 to f32, and these back.
+const TestHalves = EnableHalves + `@group(0) @binding(0) var<storage, read_write> numbers: array<f16>;
+@group(0) @binding(1) var<storage, read_write> wide: array<f32>;
+@group(0) @binding(2) var<storage, read_write> narrow: array<f16>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let x = f32(numbers[id.x]);
+  wide[id.x] = x;
+  narrow[id.x] = f16(x);
+}
+`

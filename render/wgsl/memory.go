@@ -40,6 +40,9 @@ func (w *writer) load(v *ir.Value) {
 func (w *writer) element(v *ir.Value) string {
 	p := v.At
 	a, k := w.array(p.Buf)
+	if w.halves(p.Buf) {
+		return fmt.Sprintf("f32(%s[%s])", a, w.index(p))
+	}
 	if p.Buf.Param < 0 || p.Buf.Kind.Size() >= 4 {
 		e := fmt.Sprintf("%s[%s]", a, w.index(p))
 		return retyped(e, k, v.Kind)
@@ -58,6 +61,9 @@ func (w *writer) element(v *ir.Value) string {
 	}
 	return e
 }
+
+// halves reports whether a buffer is an array of f16.
+func (w *writer) halves(b *ir.Buffer) bool { return b.Param >= 0 && b.Kind == ir.F16 && w.m.F16C }
 
 // wordShift is the shift from the number of an element of a narrow kind to that of its word.
 func wordShift(k ir.Kind) int {
@@ -114,8 +120,16 @@ func (w *writer) store(s *ir.Store) {
 		w.line("{ let i = u32(%s); %s[i >> 2u][i & 3u] = %s; }", w.index(p), a, w.as(s.Val, k))
 		return
 	}
+	if w.halves(p.Buf) {
+		w.line("%s[%s] = f16(%s(%s));", a, w.index(p), w.function("half"), w.ref(s.Val))
+		return
+	}
 	if p.Buf.Param < 0 || p.Buf.Kind.Size() >= 4 {
-		w.line("%s[%s] = %s;", a, w.index(p), w.as(s.Val, k))
+		v := w.as(s.Val, k)
+		if p.Buf.Kind == ir.F16 && w.m.F16C {
+			v = w.function("half") + "(" + v + ")"
+		}
+		w.line("%s[%s] = %s;", a, w.index(p), v)
 		return
 	}
 	v := w.ref(s.Val)

@@ -112,7 +112,9 @@ func (w *writer) line(format string, args ...any) {
 // bind finds the kind of each buffer in memory: that of its accesses.
 func (w *writer) bind(b *ir.Block) {
 	for i, p := range w.k.Params {
-		w.words[i] = wordOf(ir.KindOf[p.DType])
+		if w.words[i] = wordOf(ir.KindOf[p.DType]); ir.KindOf[p.DType] == ir.F16 && w.m.F16C {
+			w.words[i] = ir.F16
+		}
 	}
 }
 
@@ -128,8 +130,14 @@ func wordOf(k ir.Kind) ir.Kind {
 func (w *writer) header(nk *ir.Kernel) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "// %s\n", nk.Name)
+	if slices.Contains(slices.Collect(maps.Values(w.words)), ir.F16) {
+		s.WriteString(EnableHalves)
+	}
 	for i, p := range w.k.Params {
 		t := typeOf(w.words[i])
+		if w.words[i] == ir.F16 {
+			t = "f16"
+		}
 		if w.atomic(i) {
 			t = "atomic<u32>"
 		}
@@ -169,6 +177,20 @@ var functions = []struct{ name, code string }{
 	{"keep", `var<private> unknown: u32;
 fn keep(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ unknown); }
 `},
+	// half rounds to a number of f16: conversions may round either way.
+	{"half", `fn half(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let size = bits & 0x7fffffffu;
+  var to = (size + 0xfffu + ((size >> 13u) & 1u)) & 0xffffe000u;
+  if (size >= 0x477ff000u) {
+    to = select(0x7f800000u, size, size > 0x7f800000u);
+  } else if (size < 0x38800000u) {
+    let steps = bitcast<u32>(bitcast<f32>(size) + 0.5f) - 0x3f000000u;
+    to = bitcast<u32>(f32(steps) * 5.9604645e-08f);
+  }
+  return bitcast<f32>((bits ^ size) | to);
+}
+`},
 	{"is_nan", "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\n"},
 	{"equal", `fn equal(x: f32, y: f32) -> bool {
   let a = bitcast<u32>(x);
@@ -198,7 +220,7 @@ func (w *writer) function(name string) string {
 // atomic reports whether invocations write parts of the words of a buffer.
 func (w *writer) atomic(param int) bool {
 	p := w.k.Params[param]
-	return p.Written && ir.KindOf[p.DType].Size() < 4
+	return p.Written && ir.KindOf[p.DType].Size() < 4 && w.words[param] != ir.F16
 }
 
 // typeOf is the type of a register.

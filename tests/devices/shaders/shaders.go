@@ -39,7 +39,7 @@ func (d *Device) Fusion() fuse.Options { return device.FusionFor(&ir.WebGPU) }
 // machines are GPUs with what all have, and with more, and a processor that stands for one.
 func machines() []ir.Machine {
 	more, cpu := ir.WebGPU, ir.WebGPU
-	more.Subgroups, more.Shared, more.Workgroups = true, 32<<10, 1
+	more.F16C, more.Subgroups, more.Shared, more.Workgroups = true, true, 32<<10, 1
 	cpu.Shared = 0
 	return []ir.Machine{ir.WebGPU, more, cpu}
 }
