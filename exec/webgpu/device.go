@@ -15,6 +15,15 @@ import (
 // object is something of a driver, 0 for none.
 type object uintptr
 
+// shader is a shader with so many buffers, and one of variables if uniform is set.
+type shader struct {
+	source  string
+	buffers int
+	uniform bool
+	// staged: it has the form of a product of matrices.
+	staged bool
+}
+
 // use is what a buffer of a driver is for.
 type use int
 
@@ -40,8 +49,7 @@ type driver interface {
 	forget(buffer object)
 	// write copies to a buffer, before all that is submitted later. The sizes are multiples of 4.
 	write(to object, offset int64, from []byte)
-	// compile makes a pipeline of a shader with so many buffers, and one of variables if uniform is set.
-	compile(source string, buffers int, uniform bool) (object, error)
+	compile(s shader) (object, error)
 	drop(pipeline object)
 	// group binds parts of buffers to the arguments of a pipeline: its buffers, and then that of its variables.
 	group(pipeline object, bindings []binding) object
@@ -241,7 +249,7 @@ func (k *kernel) on(a *adapter) (*pipeline, error) {
 	if k.made != nil && k.made.a == a {
 		return k.made, nil
 	}
-	p, err := a.pipeline(k.Source, len(k.Params), k.Uniforms() > 0)
+	p, err := a.pipeline(shader{k.Source, len(k.Params), k.Uniforms() > 0, k.Staged})
 	if err != nil {
 		return nil, fmt.Errorf("webgpu.Compile: kernel %s: %w", k.Name, err)
 	}

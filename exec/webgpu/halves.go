@@ -47,7 +47,7 @@ func (a *adapter) convertsHalves() bool {
 // testHalves has the adapter convert all numbers to f32 and back.
 func (a *adapter) testHalves() bool {
 	const n = 1 << 16
-	p, err := a.pipeline(wgsl.TestHalves, 3, false)
+	p, err := a.pipeline(shader{source: wgsl.TestHalves, buffers: 3})
 	if err != nil {
 		return false
 	}

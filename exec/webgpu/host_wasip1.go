@@ -252,13 +252,13 @@ func (h *host) bytes(b []byte) {
 }
 
 // compile lets the host make a pipeline at once, before its first launch asks for it. An error is that of the next wait.
-func (h *host) compile(source string, buffers int, uniform bool) (object, error) {
+func (h *host) compile(s shader) (object, error) {
 	o, u := h.number(), uint32(0)
-	if uniform {
+	if s.uniform {
 		u = 1
 	}
-	h.commands = append(h.commands, compilePipeline, uint32(o), uint32(buffers), u)
-	h.bytes([]byte(source))
+	h.commands = append(h.commands, compilePipeline, uint32(o), uint32(s.buffers), u)
+	h.bytes([]byte(s.source))
 	h.perform(false)
 	return o, nil
 }

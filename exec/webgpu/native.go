@@ -101,16 +101,19 @@ func (n native) write(to object, offset int64, from []byte) {
 	C.pg_gpu_write(n.gpu, bufferOf(to), C.uint64_t(offset), unsafe.Pointer(unsafe.SliceData(from)), C.uint64_t(len(from)))
 }
 
-func (n native) compile(source string, buffers int, uniform bool) (object, error) {
+func (n native) compile(s shader) (object, error) {
 	var msg message
+	source := s.source
 	if n.enable {
 		source = wgsl.Enabled(source)
 	}
-	of := C.int(0)
-	if uniform {
-		of = 1
+	flag := func(b bool) C.int {
+		if b {
+			return 1
+		}
+		return 0
 	}
-	p := C.pg_gpu_compile(n.gpu, (*C.char)(unsafe.Pointer(unsafe.StringData(source))), C.size_t(len(source)), C.int(buffers), of, &msg[0])
+	p := C.pg_gpu_compile(n.gpu, (*C.char)(unsafe.Pointer(unsafe.StringData(source))), C.size_t(len(source)), C.int(s.buffers), flag(s.uniform), flag(!s.staged), &msg[0])
 	runtime.KeepAlive(source)
 	if p == nil {
 		return 0, msg.err()

@@ -39,13 +39,13 @@ type groups struct {
 const keptGroups = 16
 
 // pipeline makes a pipeline of a shader.
-func (a *adapter) pipeline(source string, buffers int, uniform bool) (*pipeline, error) {
+func (a *adapter) pipeline(s shader) (*pipeline, error) {
 	a.compiling.RLock()
-	o, err := a.compile(source, buffers, uniform)
+	o, err := a.compile(s)
 	a.compiling.RUnlock()
 	if err != nil { // maybe that of another shader
 		a.compiling.Lock()
-		o, err = a.compile(source, buffers, uniform)
+		o, err = a.compile(s)
 		a.compiling.Unlock()
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *adapter) copier() (*pipeline, error) {
 	a.copying.Lock()
 	defer a.copying.Unlock()
 	if a.copies == nil {
-		p, err := a.pipeline(wgsl.Copy, 2, false)
+		p, err := a.pipeline(shader{source: wgsl.Copy, buffers: 2})
 		if err != nil {
 			return nil, fmt.Errorf("webgpu: copies within a buffer: %w", err)
 		}

@@ -26,7 +26,7 @@ func TestWebGPUShadersThatFailBesideOthers(t *testing.T) {
 			value = fmt.Sprintf("wrong%d", i)
 		}
 		source := fmt.Sprintf("@group(0) @binding(0) var<storage, read_write> b0: array<f32>;\n@compute @workgroup_size(1)\nfn main() { b0[0] = %s; }\n", value)
-		all.Go(func() { _, errs[i] = a.pipeline(source, 1, false) })
+		all.Go(func() { _, errs[i] = a.pipeline(shader{source: source, buffers: 1}) })
 	}
 	all.Wait()
 	for i, err := range errs {

@@ -226,9 +226,6 @@ func (b *Builder) LoadQuad(at *Place, lanes int) *Value {
 	return v
 }
 
-// Compute has a value computed in the block Cur, before what follows in it.
-func (b *Builder) Compute(v *Value) { b.Cur.Items = append(b.Cur.Items, Item{Load: v}) }
-
 // Barrier has the invocations of a workgroup wait for one another.
 func (b *Builder) Barrier() { b.Cur.Items = append(b.Cur.Items, Item{Barrier: true}) }
 

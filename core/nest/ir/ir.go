@@ -127,7 +127,7 @@ type Block struct {
 	Items  []Item
 }
 
-// Item is one effect: a store, a loop, a load that keeps its place (Value.Pos) or another value that is computed there, a product of packed operands, or a barrier.
+// Item is one effect: a store, a loop, a load that keeps its place (Value.Pos), a product of packed operands, or a barrier.
 // Exactly one of them is set.
 type Item struct {
 	Store *Store
