@@ -335,3 +335,43 @@ func TestWebGPUElements(t *testing.T) {
 		}
 	}
 }
+
+// Convolutions of any sizes, as they are laid out for a GPU: columns along two axes, stages of channels or of all steps in order.
+func TestWebGPUConvolutions(t *testing.T) {
+	e, err := exec.Open("webgpu")
+	if err != nil {
+		t.Skip(err)
+	}
+	gpu := e.Device().(interface {
+		For(kind string)
+		Adapter() (name, kind string)
+	})
+	_, kind := gpu.Adapter()
+	gpu.For("discrete")
+	defer gpu.For(kind)
+	c := &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+	host, err := NewContext("native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][4]int{{4, 16, 32, 64}, {3, 5, 13, 20}, {2, 48, 20, 33}, {2, 32, 9, 16}, {1, 16, 70, 16}} {
+		images, channels, side, out := size[0], size[1], size[2], size[3]
+		x, w := make([]float32, images*channels*side*side), make([]float32, out*channels*9)
+		for i := range x {
+			x[i] = float32(i*5%13-6) / 4
+		}
+		for i := range w {
+			w[i] = float32(i*7%11-5) / 4
+		}
+		var got [2][]float32
+		for i, c := range []*Context{c, host} {
+			y := FromIn(c, x, images, channels, side, side).Conv2D(FromIn(c, w, out, channels, 3, 3), WithPadding(1))
+			if got[i], err = Values[float32](y); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(got[0], got[1]) { // all sums are multiples of 1/16 that are exact
+			t.Errorf("%v: the GPU and the host differ", size)
+		}
+	}
+}

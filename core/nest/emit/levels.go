@@ -3,6 +3,7 @@ package emit
 import (
 	"slices"
 
+	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
 	"polygrad/core/uop"
@@ -19,8 +20,9 @@ type openBand struct {
 	// pass is the current pass of a product of packed operands; bad is 1 for operands that cannot be split (bf16x3).
 	pass *productPass
 	bad  map[*plan.DotOperand]*ir.Value
-	// around is the environment of the current tile.
+	// around is the environment of the current tile, stage where the current stage of a sum is.
 	around *env
+	stage  map[*analysis.Region]linear
 }
 
 // tiling is the current tile of an axis.

@@ -1,6 +1,9 @@
 package emit
 
 import (
+	"slices"
+
+	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
 )
@@ -71,6 +74,7 @@ func (im *emitter) inStages(q *plan.StagedSum, copies []*env) {
 			for i, phi := range s.phis {
 				values[i] = phi.V
 			}
+			im.bindStage(q, l.Iter)
 			stage(linear{terms: []ir.Term{{V: l.Iter, Coef: q.Stage}}}, q.Stage)
 			for i, v := range values {
 				s.phis[i].Next = v
@@ -104,7 +108,7 @@ func (im *emitter) loadStage(q *plan.StagedSum, from linear, steps int64) []*ir.
 			if steps < q.Stage {
 				step = im.within(step, steps)
 			}
-			im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
+			im.bindStaged(d, q, from, step)
 			im.env = d
 			out = append(out, im.Splat(im.eval(o.U)))
 		}
@@ -229,7 +233,7 @@ func (im *emitter) stagedStep(s *sums, q *plan.StagedSum, from, step linear) {
 	copies := s.copies
 	s.copies = inside(copies)
 	for i, d := range s.copies {
-		im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
+		im.bindStaged(d, q, from, step)
 		row, column := int64(i)/w.Across(), int64(i)%w.Across()
 		for _, o := range q.Operands {
 			unit := column
@@ -243,6 +247,41 @@ func (im *emitter) stagedStep(s *sums, q *plan.StagedSum, from, step linear) {
 	at, _ := s.copies[0].linear(q.Innermost().Rng)
 	s.step(0, at, nil, false)
 	s.copies = copies
+}
+
+// bindStage finds where a stage is: the first iteration of the loop of its steps, and the iterations of the others.
+func (im *emitter) bindStage(q *plan.StagedSum, number *ir.Value) {
+	im.at.stage = nil
+	if q.Inner == nil {
+		return
+	}
+	im.at.stage = map[*analysis.Region]linear{}
+	part := func(r *analysis.Region, n, times int64) {
+		c := im.Int(ir.I64, n)
+		im.at.stage[r] = im.scaled(im.Do(ir.Mod, ir.I64, number, c), times)
+		number = im.Do(ir.Div, ir.I64, number, c)
+	}
+	part(q.Inner, q.Inner.Trip()/q.Stage, q.Stage)
+	for _, r := range slices.Backward(q.Loops) {
+		if r != q.Inner {
+			part(r, r.Trip(), 1)
+		}
+	}
+}
+
+// bindStaged binds the loops of a sum to a step of the current stage.
+func (im *emitter) bindStaged(d *env, q *plan.StagedSum, from, step linear) {
+	if q.Inner == nil {
+		im.bindSteps(d, q.SumLoops, im.addLinear(from, step, 1))
+		return
+	}
+	for _, r := range q.Loops {
+		at := im.at.stage[r]
+		if r == q.Inner {
+			at = im.addLinear(at, step, 1)
+		}
+		d.linears.set(r.Rng, at)
+	}
 }
 
 // bindSteps binds the loops of a sum to a step.

@@ -52,6 +52,20 @@ type StagedSum struct {
 	*SumLoops
 	Stage    int64
 	Operands []*Staged
+	// Inner is the loop whose iterations are the steps of a stage, which is in one iteration of each of the others. Nil if steps go through
+	// all loops in their order.
+	Inner *analysis.Region
+}
+
+// stagedLoop is the longest loop of several, if stages go into it; then only stages need to know in which iterations of the others they are.
+func (s *SumLoops) stagedLoop() *analysis.Region {
+	var found *analysis.Region
+	for _, r := range s.Loops {
+		if len(s.Loops) > 1 && r.Trip()%mostStage == 0 && (found == nil || r.Trip() > found.Trip()) {
+			found = r
+		}
+	}
+	return found
 }
 
 // Staged is an operand of a sum in shared memory: an expression that depends on its rows, but not on its columns, or the other way round.
@@ -207,7 +221,7 @@ func (pl *planner) moreColumns(p *Band, q *Workgroup) *Axis {
 func (pl *planner) findStaged(p *Band, q *Workgroup, sums []*SumLoops) bool {
 	written := p.Leaf.Written(nil)
 	for _, s := range sums {
-		st := &StagedSum{SumLoops: s}
+		st := &StagedSum{SumLoops: s, Inner: s.stagedLoop()}
 		byRow, byColumn := pl.Slopes(q.Rows.Region.Rng), pl.Slopes(q.Columns.Region.Rng)
 		ok, rows, cols := true, false, false
 		known, seen := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}
@@ -230,7 +244,7 @@ func (pl *planner) findStaged(p *Band, q *Workgroup, sums []*SumLoops) bool {
 				if row {
 					a = q.Rows
 				}
-				st.Operands = append(st.Operands, &Staged{U: u, Axis: a, Along: pl.stagedAlong(u, a, s)})
+				st.Operands = append(st.Operands, &Staged{U: u, Axis: a, Along: pl.stagedAlong(u, a, st)})
 			case u.Op == uop.Load:
 				ok = false
 			default:
@@ -256,7 +270,11 @@ func (pl *planner) findStaged(p *Band, q *Workgroup, sums []*SumLoops) bool {
 }
 
 // stagedAlong reports whether it costs less to load an operand along the sum than across.
-func (pl *planner) stagedAlong(u *uop.UOp, a *Axis, s *SumLoops) bool {
+func (pl *planner) stagedAlong(u *uop.UOp, a *Axis, s *StagedSum) bool {
+	in := s.Inner
+	if in == nil {
+		in = s.Innermost()
+	}
 	cost := func(rng *uop.UOp) float64 {
 		by, sum := pl.Slopes(rng), 0.0
 		for _, l := range analysis.LoadsIn(u, map[*uop.UOp]bool{}) {
@@ -264,7 +282,7 @@ func (pl *planner) stagedAlong(u *uop.UOp, a *Axis, s *SumLoops) bool {
 		}
 		return sum
 	}
-	return cost(s.Innermost().Rng) < cost(a.Region.Rng)
+	return cost(in.Rng) < cost(a.Region.Rng)
 }
 
 // rectangleFor is the fastest of the rectangles for a band, with its cost. An invocation reads the elements of its rows and columns from
