@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"math"
+
 	"polygrad/core/uop"
 )
 
@@ -200,12 +202,15 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfInverse, r, []*uop.UOp{a})
 }
 
-// adjugate is the determinant times the inverse of matrices, also where the determinant is 0 as the last pivot is, the usual case of rank n - 1: the last
-// row of the solution is multiplied by the other pivots, in place of a division of the determinant by the last one. Its derivatives are
-// those of determinant times inverse.
+// adjugate is the determinant times the inverse of matrices of any rank. The last row of the solution is multiplied by the other pivots, in place of a
+// division of the determinant by the last one, which may be 0. It is the only one that is at rank n - 1, since the factors are those of a
+// times a reflection that no usual null vector is special for: adj(a) = -q adj(a q). At a lower rank the adjugate is 0. Its derivatives are those of
+// determinant times inverse.
 func adjugate(a, determinant *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
-	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(a), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+	v := mirror(a, n)
+	mixed := sub(a, mul(unsqueeze(sum(mul(a, v), []int{-1}, false), -1), mul(v, 2)))
+	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(mixed), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 		steps, d := count0(a.Graph(), n), diagonalOf(f.upper)
 		y := triangularSolve(f.lower, cast(eq(unsqueeze(f.pivots, -1), steps), a.DType), false, true)
 		last := eq(steps, int(n-1))
@@ -213,9 +218,24 @@ func adjugate(a, determinant *uop.UOp) *uop.UOp {
 		whole := mul(others, prod(where(last, d, 1), []int{-1}, false))
 		y = mul(y, unsqueeze(where(last, unsqueeze(others, -1), unsqueeze(whole, -1)), -1))
 		corner := bitAnd(last, unsqueeze(last, -1))
-		return []*uop.UOp{triangularSolve(where(corner, 1, f.upper), y, true, false)}
+		y = triangularSolve(where(corner, 1, f.upper), y, true, false)
+		return []*uop.UOp{where(eq(unsqueeze(unsqueeze(others, -1), -1), 0), 0, y)}
 	})[0], a)
+	column := unsqueeze(v, -1)
+	r = sub(mul(mul(column, 2), sum(mul(r, column), []int{-2}, true)), r)
 	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), matrixInverse(a)))
+}
+
+// mirror is a vector of length 1 whose elements differ, none of which is small.
+func mirror(a *uop.UOp, n int64) *uop.UOp {
+	const golden = 0.6180339887498949
+	square := 0.0
+	for i := range n {
+		x := float64(i) * golden
+		square += (1 + x - math.Floor(x)) * (1 + x - math.Floor(x))
+	}
+	x := mul(cast(count0(a.Graph(), n), uop.Float64), golden)
+	return cast(div(add(sub(x, floor(x)), 1), math.Sqrt(square)), a.DType)
 }
 
 // diagonalOf is the diagonal of the last two axes.

@@ -443,21 +443,39 @@ def test_products_that_leave_the_range() -> None:
     np.testing.assert_allclose(grad(lambda x: x.prod())(tiny).numpy(), [1e-30, 1e-30, 0], 1e-6)
 
 
-@pytest.mark.parametrize("n", [3, 5, 12])
-def test_determinants_of_singular_matrices(n: int) -> None:
+def of_low_rank(kind: str, n: int) -> np.ndarray[Any, Any]:
     m = np.random.default_rng(n).integers(-3, 4, (n, n)).astype(float)
-    m[-1] = m[0] + m[1]  # of rank n - 1
+    if kind == "rows":
+        m[-1] = m[0] + m[1]
+    elif kind == "columns":
+        m[:, 0], m[:, n // 2] = 0, m[:, -1]
+    elif kind == "first column":
+        m[:, 0] = 0
+    elif kind == "middle column":
+        m[:, 1] = 2 * m[:, 2]
+    elif kind == "diagonal":
+        m = np.diag(np.arange(float(n)))
+    elif kind == "shift":
+        m = np.eye(n, k=1)
+    return m * (kind != "zeros")
+
+
+@pytest.mark.parametrize("n", [3, 5, 12])
+@pytest.mark.parametrize(
+    "kind", ["rows", "columns", "first column", "middle column", "diagonal", "shift", "zeros"]
+)
+def test_determinants_of_singular_matrices(kind: str, n: int) -> None:
+    m = of_low_rank(kind, n)
 
     def minor(i: int, j: int) -> float:
         return float(np.linalg.det(np.delete(np.delete(m, i, 0), j, 1)))
 
     want = [[(-1) ** (i + j) * minor(i, j) for j in range(n)] for i in range(n)]
     found = grad(lambda x: x.det())(Tensor(m))
-    np.testing.assert_allclose(found.numpy(), want, rtol=1e-9, atol=1e-9 * np.abs(want).max())
+    least = 1e-9 * max(np.abs(want).max(), 1)
+    np.testing.assert_allclose(found.numpy(), want, rtol=1e-9, atol=least)
     both = vmap(grad(lambda x: x.det()))(Tensor(np.stack([m, m + np.eye(n)])))
-    np.testing.assert_allclose(
-        both[0].numpy(), found.numpy(), rtol=1e-9, atol=1e-9 * np.abs(want).max()
-    )
+    np.testing.assert_allclose(both[0].numpy(), found.numpy(), rtol=1e-9, atol=least)
 
 
 def test_errors_of_programs_name_jit() -> None:
