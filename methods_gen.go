@@ -1010,7 +1010,8 @@ func (t *Tensor) Inv() *Tensor { return t.call1(opInv, nil) }
 // Det returns the determinant of square matrices.
 func (t *Tensor) Det() *Tensor { return t.call1(opDet, nil) }
 
-// SLogDet returns the sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.
+// SLogDet returns the sign of the determinant, and the logarithm of its absolute value.
+// The sign of complex numbers is x / |x|.
 func (t *Tensor) SLogDet() (*Tensor, *Tensor) {
 	r := t.call(opSLogDet, nil)
 	return r[0], r[1]
@@ -1029,7 +1030,8 @@ func (t *Tensor) SVD(opts ...Option) (*Tensor, *Tensor, *Tensor) {
 	return r[0], r[1], r[2]
 }
 
-// Eigh returns the eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.
+// Eigh returns the eigenvalues in ascending order, and the eigenvectors as columns.
+// Matrices are symmetric or Hermitian.
 // Options: WithUpper (false).
 func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opEigh, opts)

@@ -31,7 +31,8 @@ func SolveTriangular(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Op
 // Det returns the determinant.
 func Det(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.det", []any{x})[0] }
 
-// SLogDet returns the sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.
+// SLogDet returns the sign of the determinant, and the logarithm of its absolute value.
+// The sign of complex numbers is x / |x|.
 func SLogDet(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.slogdet", []any{x})
 	return r[0], r[1]
@@ -90,7 +91,8 @@ func SVD(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygr
 // Svdvals returns the singular values, in descending order.
 func Svdvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.svdvals", []any{x})[0] }
 
-// Eigh returns the eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.
+// Eigh returns the eigenvalues in ascending order, and the eigenvectors as columns.
+// Matrices are symmetric or Hermitian.
 // Options: WithUpper (false).
 func Eigh(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.eigh", []any{x}, opts...)

@@ -364,7 +364,8 @@ func init() {
 		"Expm1": func(z complexPlanes) complexPlanes {
 			x, y := z.re, z.angleAtEnd()
 			size, s, half := expm1(x), sin(y), square(sin(mul(y, 0.5)))
-			return complexPlanes{z.endless(size, sub(mul(size, cosOf(y)), mul(half, 2))), where(eq(s, 0), s, mul(exp(x), s))}
+			re := where(bitAnd(eq(x, 0), eq(y, 0)), 0, sub(mul(size, cosOf(y)), mul(half, 2))) // without the sign of -0
+			return complexPlanes{z.endless(size, re), where(eq(s, 0), s, mul(exp(x), s))}
 		},
 		"Sign": func(z complexPlanes) complexPlanes {
 			size := z.abs()

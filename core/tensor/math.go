@@ -39,8 +39,12 @@ func log(x *uop.UOp) *uop.UOp { return mul(log2(x), ln2) }
 // log10 is log2(x) * log10(2).
 func log10(x *uop.UOp) *uop.UOp { return mul(log2(x), log10of2) }
 
-// cos is sin(pi/2 - x), computed in float32 at least.
+// cos is sin(pi/2 - x), computed in float32 at least. In float64 that is one unit in the last place below 1 at 0.
 func cos(x *uop.UOp) *uop.UOp {
+	if x.DType == uop.Float64 && !asTinygrad(x) {
+		y := sin(sub(math.Pi/2, x))
+		return differentiatedAs(where(eq(x, 0), 1, y), y)
+	}
 	if x.DType.IsFloat() {
 		return cast(sin(sub(math.Pi/2, atLeastF32(x))), x.DType)
 	}

@@ -37,7 +37,10 @@ export function solveTriangular(a: Tensor, options: { b: TensorLike, lower?: boo
 /** The determinant. */
 export function det(x: Tensor): Tensor
 
-/** The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value. */
+/**
+ * The sign of the determinant, and the logarithm of its absolute value.
+ * The sign of complex numbers is x / |x|.
+ */
 export function slogdet(x: Tensor): [Tensor, Tensor]
 
 /** The inverse. */
@@ -86,7 +89,10 @@ export function svd(x: Tensor, fullMatrices?: boolean | { fullMatrices?: boolean
 /** The singular values, in descending order. */
 export function svdvals(x: Tensor): Tensor
 
-/** The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns. */
+/**
+ * The eigenvalues in ascending order, and the eigenvectors as columns.
+ * Matrices are symmetric or Hermitian.
+ */
 export function eigh(x: Tensor, upper?: boolean | { upper?: boolean }): [Tensor, Tensor]
 
 /** The eigenvalues of symmetric or Hermitian matrices in ascending order. */

@@ -903,7 +903,10 @@ export class Methods {
   /** The determinant of square matrices. */
   det(): Tensor
 
-  /** The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value. */
+  /**
+   * The sign of the determinant, and the logarithm of its absolute value.
+   * The sign of complex numbers is x / |x|.
+   */
   slogdet(): [sign: Tensor, logabsdet: Tensor]
 
   /** Orthogonal or unitary q and upper triangular r with q @ r = x. */
@@ -915,7 +918,10 @@ export class Methods {
    */
   svd(fullMatrices?: boolean | { fullMatrices?: boolean }): [u: Tensor, s: Tensor, vt: Tensor]
 
-  /** The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns. */
+  /**
+   * The eigenvalues in ascending order, and the eigenvectors as columns.
+   * Matrices are symmetric or Hermitian.
+   */
   eigh(upper?: boolean | { upper?: boolean }): [values: Tensor, vectors: Tensor]
 
   /**

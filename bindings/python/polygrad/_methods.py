@@ -1843,7 +1843,9 @@ class Methods(Base):
         return self._call1(DET)
 
     def slogdet(self) -> tuple[Self, ...]:
-        """The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.
+        """The sign of the determinant, and the logarithm of its absolute value.
+
+        The sign of complex numbers is x / |x|.
 
         >>> [t.item() for t in Tensor([[0.0, 1.0], [1.0, 0.0]]).slogdet()]
         [-1.0, 0.0]
@@ -1869,7 +1871,9 @@ class Methods(Base):
         return self._call(SVD, full_matrices)
 
     def eigh(self, upper: _bool = False) -> tuple[Self, ...]:
-        """The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.
+        """The eigenvalues in ascending order, and the eigenvectors as columns.
+
+        Matrices are symmetric or Hermitian.
 
         >>> values, vectors = Tensor([[2.0, 1.0], [1.0, 2.0]]).eigh()
         >>> values.numpy().round(4), abs(vectors.numpy()).round(4)

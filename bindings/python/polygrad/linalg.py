@@ -108,7 +108,10 @@ def det(x: Operand) -> Tensor:
 
 
 def slogdet(x: Operand) -> tuple[Tensor, ...]:
-    """The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value."""
+    """The sign of the determinant, and the logarithm of its absolute value.
+
+    The sign of complex numbers is x / |x|.
+    """
     return array(x)._call(_SLOGDET)
 
 
@@ -172,7 +175,10 @@ def svdvals(x: Operand) -> Tensor:
 
 
 def eigh(x: Operand, upper: bool = False) -> tuple[Tensor, ...]:
-    """The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns."""
+    """The eigenvalues in ascending order, and the eigenvectors as columns.
+
+    Matrices are symmetric or Hermitian.
+    """
     return array(x)._call(_EIGH, upper)
 
 

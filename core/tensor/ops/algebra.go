@@ -72,13 +72,13 @@ of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 	}),
 	unary("inv", "The inverse of square matrices.", tensor.Inv),
 	unary("det", "The determinant of square matrices.", tensor.Det),
-	several("sign logabsdet", "slogdet", "", "The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+	several("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nThe sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
 	several("q r", "qr", "", "Orthogonal or unitary q and upper triangular r with q @ r = x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
 	several("u s vt", "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
 		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
 		return []*uop.UOp{u, s, vt}, err
 	}),
-	several("values vectors", "eigh", "upper bool = false", "The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.", func(a *Args) ([]*uop.UOp, error) {
+	several("values vectors", "eigh", "upper bool = false", "The eigenvalues in ascending order, and the eigenvectors as columns.\nMatrices are symmetric or Hermitian.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
 	several("x residuals rank s", "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.

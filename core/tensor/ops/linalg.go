@@ -56,7 +56,7 @@ var linalgOps = []Op{
 		return tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), a.bool("trans"), a.bool("unit_diagonal"))
 	}),
 	inLinalg("det", "x", "", "The determinant.", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
-	severalInLinalg("sign logabsdet", "slogdet", "", "The sign (of complex matrices the phase) of the determinant, and the logarithm of its absolute value.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+	severalInLinalg("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nThe sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
 	inLinalg("inv", "x", "", "The inverse.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
 	inLinalg("pinv", "x", "rtol operand?", `The inverse of Moore and Penrose.
 Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.`, func(a *Args) (*uop.UOp, error) {
@@ -85,7 +85,7 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 		return []*uop.UOp{u, s, vt}, err
 	}),
 	inLinalg("svdvals", "x", "", "The singular values, in descending order.", func(a *Args) (*uop.UOp, error) { return tensor.SingularValues(a.X) }),
-	severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns.", func(a *Args) ([]*uop.UOp, error) {
+	severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues in ascending order, and the eigenvectors as columns.\nMatrices are symmetric or Hermitian.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
 	inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues of symmetric or Hermitian matrices in ascending order.", func(a *Args) (*uop.UOp, error) {
