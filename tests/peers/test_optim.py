@@ -580,3 +580,21 @@ def test_what_has_no_state() -> None:
         same(getattr(optim, f)(ours(batch), 1.5), getattr(optax, f)(theirs(batch), 1.5), f)
     found = optim.per_example_layer_norm_clip(ours(batch), 1.5, uniform=False)
     same(found, optax.per_example_layer_norm_clip(theirs(batch), 1.5, uniform=False), "")
+
+
+def test_bad_input() -> None:
+    for call, text in (
+        (lambda: optim.adam(), "^adam: missing a required argument: 'learning_rate'"),
+        (lambda: optim.nadam(0.1, b3=1), "^nadam: got an unexpected keyword argument 'b3'"),
+        (lambda: optim.scale_by_lion(mode="soft"), "^scale_by_lion: mode: 'soft', expected hard"),
+        (lambda: optim.contrib.scale_by_dog(("far", 1)), "^scale_by_dog: init_step: 'far'"),
+        (lambda: optim.scale_by_novograd().update([], ()), "^scale_by_novograd: .*the parameters$"),
+        (lambda: step_of(optim.adam(0.1, b1="x")), 'scale_by_adam: b1: is "x", expected a tensor'),
+        (lambda: step_of(optim.adam(0.1), 3), "scale_by_adam: gradient: is int32, expected"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=text):
+            call()
+
+
+def step_of(optimizer: Any, gradient: Any = 1.0) -> Any:
+    return optimizer.update(Tensor(gradient), optimizer.init(Tensor(1.0)))

@@ -26,7 +26,7 @@ function said (who) {
   const text = lib.poly_last_error() || 'the library reported no error'
   return text.replace(CALLED, (_, method, argument, rest) => {
     const words = rest.replace(WORDS, (word) => word.startsWith('"') ? word : camel(word))
-    return `${camel(method)}: ${NAMES[argument] ?? camel(argument)}: ${words}`
+    return `${camel(method)}: ${(!method.startsWith('optim.') && NAMES[argument]) || camel(argument)}: ${words}`
   })
     .replace('poly_hf_open: path: ', 'loadHf: folder: ')
     .replace(FUNCTION, (_, method) => `${who ?? METHODS[method] ?? camel(method)}: `)

@@ -81,4 +81,7 @@ test('bad input', () => {
   assert.throws(() => chain(3), /transforms\[0\]/)
   assert.throws(() => addDecayedWeights().update([np.array(1)], []), /params: undefined/)
   assert.throws(() => scaleBySchedule(1), TypeError)
+  const step = (t, updates, params) => t.update(updates, t.init(params), params)
+  assert.throws(() => step(adam(0.1, { b1: 'x' }), np.ones([2]), np.ones([2])), /scaleByAdam: b1: is "x", expected a tensor or a number/)
+  assert.throws(() => step(adam(0.1), { a: np.ones([2]) }, { b: np.ones([2]) }), /JsTreeDef\(\{b: \*\}\), expected JsTreeDef\(\{a: \*\}\)/)
 })

@@ -77,6 +77,7 @@ setMethod("apply", "Tensor", function(X, MARGIN, FUN, ..., simplify = TRUE) {
   if (!is.numeric(MARGIN) || !all(MARGIN %in% seq_len(n))) raise(sprintf("apply: MARGIN: %s, expected axes from 1 to %d", brief(MARGIN), n))
   column <- function(y) y$permute(rev(seq_along(.Call(C_shape, y))))$reshape(-1L)
   over <- function(f, k) do.call(func$vmap, list(f, k, k + 1L))
-  found <- Reduce(over, seq_along(MARGIN), function(x) column(as_tensor(FUN(x, ...))))(X$permute(c(MARGIN, setdiff(seq_len(n), MARGIN))))
+  found <- tryCatch(Reduce(over, seq_along(MARGIN), function(x) column(as_tensor(FUN(x, ...))))(X$permute(c(MARGIN, setdiff(seq_len(n), MARGIN)))), error = function(e) NULL)
+  if (is.null(found)) return(base::apply(as.array(X), MARGIN, FUN, ..., simplify = simplify))
   if (.Call(C_shape, found)[1L] == 1L) found$squeeze(1L) else found
 })

@@ -71,7 +71,7 @@ const l2Loss = consumes((predictions, targets) => squaredError(predictions, targ
 /** What a rule of the library (tensor.UpdateRules) makes of updates and of states like them: new updates, then new states. */
 const byRule = lifted((name, updates, count, states, values) => {
   const [leaves, structure] = tree.flatten(updates)
-  const own = states.map((state) => tree.leaves(state))
+  const own = states.map((state) => tree.leaves(map((_, x) => x, updates, state)))
   const found = leaves.map((g, i) => call(operation(`optim.${name}`), g, [null, count, own.map((s) => s[i]), ...values]))
   return [...states, null].map((_, k) => tree.unflatten(structure, found.map((results) => results[k])))
 })

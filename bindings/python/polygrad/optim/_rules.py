@@ -8,6 +8,7 @@ import inspect
 from typing import Any, Callable
 
 from polygrad._base import operation
+from polygrad._library import ArgumentError
 from polygrad.dtype import dtypes
 from polygrad.func._trees import flatten as flatten_tree
 from polygrad.optim import _states as s
@@ -104,6 +105,7 @@ def rule(
     op: str = "",
     needs: bool = False,
     given: Any = None,
+    choices: dict[str, str] | None = None,
 ) -> Callable[..., GradientTransformation]:
     """Return a function that makes a transformation by a rule of the library (tensor.UpdateRules).
 
@@ -112,13 +114,16 @@ def rule(
     name of a setting, which is their type (mu_dtype, say) or their value, or a function of the
     parameter and the settings. The other settings, or what given makes of the parameter, the
     steps before and the settings, are those of the rule op, in its order. needs says that update
-    needs the parameters.
+    needs the parameters. choices are the texts that a setting may be.
     """
     number = operation(f"optim.{op or name}")
     slots = begin or {}
     apart = {how for how in slots.values() if isinstance(how, str)}
 
     def make(chosen: dict[str, Any]) -> GradientTransformation:
+        for n, known in (choices or {}).items():
+            if chosen[n] not in known.split():
+                raise ArgumentError(f"{name}: {n}: {chosen[n]!r}, expected {known}")
         kind: Any = state if isinstance(state, type) else state(chosen)
         own = [f for f in kind._fields if f not in _COUNTS]
         counts = [f for f in kind._fields if f in _COUNTS]
@@ -238,6 +243,7 @@ scale_by_lion = rule(
     it is less than 1; the other mode is "hard".
     """,
     _MU,
+    choices={"mode": "hard smooth refined"},
 )
 scale_by_rss = rule(
     "scale_by_rss",

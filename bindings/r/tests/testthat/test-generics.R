@@ -67,6 +67,8 @@ test_that("qr, quantile and apply are R's", {
   }
   expect_error(apply(Tensor(a), 4, sum), "apply: MARGIN: 4, expected axes from 1 to 3")
   expect_equal(apply(a, 1, sum), base::apply(a, 1, sum))
+  expect_equal(apply(Tensor(m), 2, function(x) paste(sign(x), collapse = "")), apply(m, 2, function(x) paste(sign(x), collapse = "")))
+  expect_error(apply(Tensor(m), 2, function(x) stop("not this")), "not this")
   slope <- func$grad(function(x) sum(apply(x, 1, function(row) sum(row)^2)))(Tensor(diag(2)))
   expect_equal(as.matrix(slope), matrix(2, 2, 2))
 })
