@@ -272,6 +272,7 @@ def run_webgpu() -> Tally:
     # The table of operations has run in Go. Kernels of GPUs are merged where that pays there.
     fast = [name for name in FAST_FILES if name != "table"]
     files = [f"bindings/python/tests/test_{name}.py" for name in fast]
+    files += ["tests/test_examples.py::test_gpt2_writes_a_token_in_one_submit"]
     rest = ["-k", "not keeps_its_number_of_kernels"]
     return total + pytest("webgpu", [*files, *rest], {**settings, "POLY_DEVICE": "webgpu"})
 

@@ -162,6 +162,20 @@ def test_go_reads_digits_with_and_without_cgo(cgo: str) -> None:
     assert ("kernels are WebAssembly" in done.stderr) == (cgo == "0")
 
 
+@pytest.mark.parametrize("device", ["native", "webgpu"])
+def test_gpt2_writes_a_token_in_one_submit(device: str) -> None:
+    if device == "webgpu" and "POLY_WEBGPU" not in os.environ:
+        pytest.skip("no library of WebGPU: POLY_WEBGPU")
+    command = ["go", "run", "./examples/gpt2", "-device", device, "-tokens", "8"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert f"191040 weights, 3 layers of width 64, on {device}" in done.stdout
+    assert re.search(r"^tokens: \[(\d+ ){7}\d+\]$", done.stdout, re.MULTILINE)
+    if device == "webgpu":
+        assert "the last token: 1 submit, " in done.stdout
+        assert " 1 wait, " in done.stdout
+        assert number(r"(\d+) bytes from it", done.stdout) == 4 * 512
+
+
 @pytest.mark.parametrize("suffix", ["py", "ipynb", "mjs"])
 def test_the_readme_lists_all(suffix: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
