@@ -37,9 +37,9 @@ type Reread struct {
 	Selects, Scatters bool
 	// OneByOne: it is a term that is scattered along a row, so it is computed in scalar code.
 	OneByOne bool
-	// Lookups is how many loads an element takes whose place in its row is looked up, so that no two elements are loaded at once; 0
+	// Lookups are what an element is computed of whose place in its row is looked up, so that no two elements are loaded at once; none
 	// if no place is.
-	Lookups int64
+	Lookups []*uop.UOp
 	// Copies is how often the code of the value appears in kernels at most.
 	Copies int
 	// Users are the nodes that use a node.
@@ -272,17 +272,17 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	}
 }
 
-// lookups returns the number of loads of an element of a value if a user looks up its place in its row, 0 if none does.
-func (x *indexing) lookups(u *uop.UOp, n *nodeRanges) int64 {
+// lookups lists what an element of a value is loaded from if a user looks up its place in its row.
+func (x *indexing) lookups(u *uop.UOp, n *nodeRanges) []*uop.UOp {
 	if len(x.selecting) == 0 {
-		return 0
+		return nil
 	}
 	last := lastAxis(u.Shape())
 	looked := func(in []*uop.UOp) bool {
 		return last < len(in) && slices.ContainsFunc(in[last].Ranges(), func(r *uop.UOp) bool { return slices.Contains(x.selecting, r) })
 	}
 	if !slices.ContainsFunc(x.usersOf(n), func(c *uop.UOp) bool { return looked(x.at(c).in) }) {
-		return 0
+		return nil
 	}
 	const most = 32
 	var leaves []*uop.UOp
@@ -298,7 +298,7 @@ func (x *indexing) lookups(u *uop.UOp, n *nodeRanges) int64 {
 			}
 		}
 	}
-	return int64(len(leaves))
+	return leaves
 }
 
 // leafOf reports whether a value is a view of what is stored.

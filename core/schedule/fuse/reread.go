@@ -24,8 +24,8 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.GatherCycles = float64(c.Evaluations) - m.computing(float64(c.Elements)*transposeWork)
 		c.AgainCycles += c.GatherCycles
 	}
-	if r.Lookups > 1 {
-		c.GatherCycles = float64(c.Evaluations*(r.Lookups-1)) * m.lookup()
+	if more := m.lookups(r.Lookups) - m.lookup(r.Value.DType); len(r.Lookups) > 0 && more > 0 {
+		c.GatherCycles = float64(c.Evaluations) * more
 		c.AgainCycles += c.GatherCycles
 	}
 	c.StoreCycles = m.storing(c.Elements, r.Value.DType)
@@ -63,8 +63,23 @@ func (m *Machine) storing(elements int64, dt *uop.DType) float64 {
 	return m.launch() + 2*m.passing(elements*int64(dt.Itemsize()))
 }
 
-// lookup is how many cycles it takes to load an element whose place is looked up, as measured: longer without instructions for it.
-func (m *Machine) lookup() float64 { return 1 + 12/float64(m.Lanes) }
+// lookup is how many cycles it takes to load an element whose place is looked up, as measured: longer without instructions for it, which
+// there are for elements of 4 and 8 bytes.
+func (m *Machine) lookup(dt *uop.DType) float64 {
+	cycles := 1 + 12/float64(m.Lanes)
+	if dt.Itemsize() < 4 {
+		return max(cycles, 3)
+	}
+	return cycles
+}
+
+// lookups is how many cycles it takes to look up an element in each of some values.
+func (m *Machine) lookups(of []*uop.UOp) (cycles float64) {
+	for _, u := range of {
+		cycles += m.lookup(u.DType)
+	}
+	return cycles
+}
 
 const (
 	// factorWork is from where on a factor of the terms of a sum is stored: the tiles of a product compute it once for many terms.

@@ -87,6 +87,10 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			return mask.Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512))
 		}, fuse.RereadPays, 2},
 		{"elements looked up in a sum of two", func(g graph) *uop.UOp { return columns(g, g.in(64, 64).Add(g.in(64, 64))) }, fuse.RereadPays, 3},
+		{"elements looked up among bytes", func(g graph) *uop.UOp {
+			x := g.NewBuffer("CPU", 64*64, uop.Int8).Reshape(uop.ShapeOf(64, 64)).Cast(uop.Float32)
+			return columns(g, x.Add(g.in(1, 1).Expand(uop.ShapeOf(64, 64))))
+		}, fuse.RereadPays, 3},
 		{"in a sum with one of each row", func(g graph) *uop.UOp { return columns(g, g.in(64, 64).Add(g.in(64, 1).Expand(uop.ShapeOf(64, 64)))) }, fuse.ComputedOnce, 2},
 		{"many repetitions", func(g graph) *uop.UOp { return g.in(1, 512).Exp2().Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512)) }, fuse.RereadPays, 2},
 	} {
