@@ -74,6 +74,14 @@ def test_neural_ode_learns_a_spiral() -> None:
     assert number(r"^last loss: (\d+\.\d+)$", done.stdout) < 0.01
 
 
+def test_spectrum_hears_the_melody() -> None:
+    command = [sys.executable, str(EXAMPLES / "spectrum.py")]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert re.search(r"^heard: C4 E4 G4 C5 B4 G4 F4 D4$", out, re.MULTILINE), out
+    assert number(r"^greatest error: (\d\.\d+) Hz", out) < 1
+    assert number(r"^signal to noise after the filter: (\d+\.\d) dB$", out) > 10
+
+
 def test_hmc_draws_from_the_posterior() -> None:
     command = [sys.executable, str(EXAMPLES / "hmc.py")]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
