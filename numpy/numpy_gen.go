@@ -627,6 +627,7 @@ func Interp(x *polygrad.Tensor, xp *polygrad.Tensor, fp *polygrad.Tensor, opts .
 }
 
 // Sort returns the elements in order along an axis. NaN is the greatest number.
+// Complex numbers are sorted by their real, then by their imaginary parts.
 // Options: WithAxis (-1), WithDescending (false), WithStable (true).
 func Sort(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.sort", []any{x}, opts...)[0]

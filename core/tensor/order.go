@@ -156,10 +156,37 @@ func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
 	return p.both(func(u *uop.UOp) *uop.UOp { return shrinkTo(flatten(u, axis, axis+stages-1), s) })
 }
 
-// Sort sorts along an axis and gives the original positions of the elements. NaN is greater than every number.
+// orderOfComplex is the order of complex numbers along an axis, as in NumPy: by the real parts, then by the imaginary ones; behind those without
+// NaN stand R + NaN i, NaN + R i and NaN + NaN i.
+func orderOfComplex(x *uop.UOp, axis int, descending bool) *uop.UOp {
+	z := complexOf(x)
+	re, im := z.re, z.imag()
+	kind := add(mul(cast(isNaN(re), uop.Int32), 2), cast(isNaN(im), uop.Int32))
+	number := func(u *uop.UOp) *uop.UOp { return where(bitOr(isNaN(u), eq(u, 0)), 0, u) } // zeros are equal
+	var order *uop.UOp
+	for _, key := range []*uop.UOp{number(im), number(re), kind} {
+		p := ordered(sortable(detach(key), order, axis), axis, descending)
+		if order == nil {
+			order = p.at
+		} else {
+			order = gather(order, axis, p.at)
+		}
+	}
+	return order
+}
+
+// Sort sorts along an axis and gives the original positions of the elements. NaN is greater than every number. Complex numbers have NumPy's order.
 func Sort(x *uop.UOp, dim int, descending bool) (values, indices *uop.UOp, err error) {
 	defer guard("Sort", &err)
 	need("x", x)
+	if x.DType.IsComplex() {
+		if len(x.Shape()) == 0 {
+			return x, full(x.Graph(), x.Shape(), uop.Int(0), uop.Int32), nil
+		}
+		dim = axisOf("dim", dim, len(x.Shape()))
+		order := orderOfComplex(x, dim, descending)
+		return gather(x, dim, order), order, nil
+	}
 	if asTinygrad(x) {
 		values, indices = sortAxis(x, dim, descending)
 		return values, indices, nil

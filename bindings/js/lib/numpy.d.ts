@@ -599,6 +599,7 @@ export function interp(x: Tensor, options: { xp: TensorLike, fp: TensorLike, lef
 
 /**
  * The elements in order along an axis. NaN is the greatest number.
+ * Complex numbers are sorted by their real, then by their imaginary parts.
  * @param axis -1 by default
  * @param stable true by default
  */

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from polygrad import Tensor, dtypes, linalg, nn
+from polygrad import numpy as pnp
 from polygrad.func import grad, jit, jvp, vjp, vmap
 
 TYPES = (np.complex64, np.complex128)
@@ -661,7 +662,6 @@ def test_complex_numbers_have_no_order(call: str) -> None:
         "gelu",
         "sigmoid",
         "argmax",
-        "sort",
         "erf",
         "softmax",
     ],
@@ -681,3 +681,25 @@ def test_casts_to_real_types_are_refused() -> None:
     x = Tensor([1.0])
     with pytest.raises(TypeError, match="complex numbers, expected real ones for float32"):
         x[0] = 1j
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sort(dtype: Any) -> None:
+    rng = np.random.default_rng(3)
+    parts = np.array([0.0, -0.0, 1, -2, np.nan, np.inf, -np.inf])
+    z = rng.choice(parts, (3, 50)) + 0j
+    z.imag = rng.choice(parts, (3, 50))
+    z = z.astype(dtype)
+    for axis in (0, 1):
+        got = pnp.sort(Tensor(z), axis=axis).numpy()
+        np.testing.assert_array_equal(got, np.sort(z, axis=axis))
+        at = pnp.argsort(Tensor(z), axis=axis).numpy()
+        np.testing.assert_array_equal(at, np.argsort(z, axis=axis, kind="stable"))
+    values, at = Tensor(z).sort(descending=True)
+    np.testing.assert_array_equal(values.numpy(), np.sort(z)[:, ::-1])
+    np.testing.assert_array_equal(np.take_along_axis(z, at.numpy(), 1), values.numpy())
+    x = Tensor(z[0, :0])
+    assert pnp.sort(x).shape == (0,)
+    w = numbers((6,), np.complex128)
+    got = grad(lambda x: (x.sort()[0] * Tensor(w)).sum().real)(Tensor(w)).numpy()
+    np.testing.assert_array_equal(got[np.argsort(w)], w)

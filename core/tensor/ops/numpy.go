@@ -686,7 +686,7 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 	},
 	// Sorting, searching, sets
 	[]Op{
-		inNumpy("sort", "axis int = -1, descending bool = false, stable bool = true", "The elements in order along an axis. NaN is the greatest number.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("sort", "axis int = -1, descending bool = false, stable bool = true", "The elements in order along an axis. NaN is the greatest number.\nComplex numbers are sorted by their real, then by their imaginary parts.", func(a *Args) (*uop.UOp, error) {
 			values, _, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
 			return values, err
 		}),

@@ -1340,7 +1340,10 @@ def interp(
 
 
 def sort(x: Operand, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements in order along an axis. NaN is the greatest number."""
+    """The elements in order along an axis. NaN is the greatest number.
+
+    Complex numbers are sorted by their real, then by their imaginary parts.
+    """
     return array(x)._call1(_SORT, axis, descending, stable)
 
 
