@@ -66,7 +66,7 @@ JS_TEST = r"^ *(test|it)\("
 # Held by who installs tools: two package managers at once get in each other's way.
 INSTALLING = threading.Lock()
 # Browsers, and pages in them, as tests/browser/run.mjs knows them.
-BROWSERS = ("chromium", "chromium-plain", "chromium-webgpu", "firefox")
+BROWSERS = ("chromium", "chromium-plain", "chromium-webgpu", "firefox", "firefox-webgpu")
 # The kinds of processors by the values of POLY_CPU, the most capable first, and what they need.
 LEVELS = {
     "avx512": "avx512f avx512bw avx512dq avx512vl avx2 fma f16c bmi1 bmi2",
@@ -340,6 +340,8 @@ def node_tests(
 def run_browser(name: str) -> Tally:
     """Run the tests of the JavaScript binding in pages of a browser."""
     tools = ("node", "npm", name.partition("-")[0])
+    if name == "firefox-webgpu":
+        tools += ("lavapipe",)
     unready = js_unready(name, JS_TEST, "bindings/js/test/*.test.js", "browser", tools)
     if unready:
         return unready

@@ -16,7 +16,22 @@ export const BROWSERS = {
     settings: { POLY_DEVICE: 'webgpu' },
     only: ['programs.test.js', 'table.test.js', 'webgpu.test.mjs']
   },
-  firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [] }
+  firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [] },
+  // WebGPU in Firefox, by lavapipe. On Linux it is behind preferences.
+  'firefox-webgpu': {
+    browser: 'firefox',
+    names: ['firefox-esr', 'firefox'],
+    isolated: true,
+    args: [],
+    preferences: {
+      'dom.webgpu.enabled': true,
+      'dom.webgpu.workers.enabled': true,
+      'gfx.webgpu.ignore-blocklist': true,
+      'dom.webgpu.testing.assert-hardware-adapter': false
+    },
+    settings: { POLY_DEVICE: 'webgpu' },
+    only: ['webgpu.test.mjs']
+  }
 }
 
 /** The program of a browser. */
@@ -29,8 +44,8 @@ function programOf (names) {
 
 /** Starts a browser by its name here, with options of Puppeteer. */
 export function launch (name, options = {}) {
-  const { browser, names, args } = BROWSERS[name]
-  return puppeteer.launch({ browser, executablePath: programOf(names), headless: true, args, ...options })
+  const { browser, names, args, preferences } = BROWSERS[name]
+  return puppeteer.launch({ browser, executablePath: programOf(names), headless: true, args, extraPrefsFirefox: preferences, ...options })
 }
 
 /** A new page. Firefox may lose one while another one closes. */
