@@ -4,7 +4,6 @@
 const { consumes, numpy: np, tree, Array: JaxArray } = require('../jax/index.js')
 const { show } = require('../arguments.js')
 const { operation, call } = require('../call.js')
-const { lifted } = require('../jax/call.js')
 
 const map = tree.map
 const isObject = (value) => typeof value === 'object' && value !== null
@@ -68,13 +67,22 @@ const l2Loss = consumes((predictions, targets) => squaredError(predictions, targ
 
 // Transformations
 
+/** The tensor of an array; null for none. */
+function tensorOf (array) {
+  if (array?.refCount === 0) throw new ReferenceError(`${array} was disposed`)
+  return array?._tensor ?? null
+}
+
 /** What a rule of the library (tensor.UpdateRules) makes of updates and of states like them: new updates, then new states. */
-const byRule = lifted((name, updates, count, states, values) => {
+function byRule (name, updates, count, states, values) {
   const [leaves, structure] = tree.flatten(updates)
-  const own = states.map((state) => tree.leaves(map((_, x) => x, updates, state)))
-  const found = leaves.map((g, i) => call(operation(`optim.${name}`), g, [null, count, own.map((s) => s[i]), ...values]))
+  const own = states.map((state) => tree.leaves(map((_, x) => tensorOf(x), updates, state)))
+  const found = leaves.map((g, i) => {
+    const results = call(operation(`optim.${name}`), tensorOf(g), [null, tensorOf(count), own.map((s) => s[i]), ...values])
+    return results.map((tensor) => new JaxArray(tensor))
+  })
   return [...states, null].map((_, k) => tree.unflatten(structure, found.map((results) => results[k])))
-})
+}
 
 const initEmptyState = consumes(() => [])
 
