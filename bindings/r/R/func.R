@@ -109,9 +109,16 @@ traced <- function(who, f, args, by = seq_along(args), axes = NULL, axis_name = 
 batching <- new.env(parent = emptyenv())
 batching$rules <- NULL
 batching$count <- 0L
+batching$depth <- 0L # of functions that are traced in one another
 
 # Ends a trace that has begun: call gives the results on its placeholders.
 expressed <- function(who, call) {
+  batching$depth <- batching$depth + 1L
+  on.exit(batching$depth <- batching$depth - 1L)
+  if (batching$depth > 32L) {
+    .Call(C_expr_abandon)
+    raise(sprintf("%s: 32 functions are traced in one another: the function transforms itself without an end", who))
+  }
   rules <- new.env(parent = emptyenv())
   outer <- batching$rules
   batching$rules <- rules
@@ -120,7 +127,7 @@ expressed <- function(who, call) {
     batching$rules <- outer
     if (!is.null(outer)) for (key in ls(rules)) assign(key, rules[[key]], outer)
     if (!done) .Call(C_expr_abandon)
-  })
+  }, add = TRUE)
   results <- call()
   done <- TRUE
   list(expr = .Call(C_expr_end, who, results), rules = rules)
@@ -215,7 +222,9 @@ loss_gradients <- function(who, f, argnums, has_aux) {
       if (is_tensor(out[[1L]])) out[[1L]] <- as_scalar(out[[1L]])
       out
     }, args, numbers)
-    if (!inherits(t$out[[1L]], "polygrad_place")) raise(sprintf("%s: the function returns a list, expected a loss: one Tensor of one element", who))
+    if (!inherits(t$out[[1L]], "polygrad_place")) {
+      raise(sprintf("%s: the function returns %s, expected a loss: one Tensor of one element", who, if (is.null(t$out[[1L]])) "NULL" else "a list"))
+    }
     flat <- unlist(lapply(numbers, function(k) floats_of(t, k)))
     found <- expr_run(who, expr_derive(t, 2L, flat), t$tensors)
     value <- tree_build(t$out, found[-seq_along(flat)])

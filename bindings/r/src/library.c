@@ -95,13 +95,13 @@ void fail(void) {
   raise_error("%s%s", name, *text ? text : "the library reported no error");
 }
 
-/* A text with axes, positions and elements of ... as R counts them, from 1. */
+/* A text with axes, arguments, positions and elements of ... as R counts them, from 1. */
 static const char *from_one(const char *text) {
   char *out = R_alloc(2 * strlen(text) + 1, 1), *to = out;
   for (long long i; *text != 0;) {
     int end = 0;
-    if (sscanf(text, "axis %lld%n", &i, &end) == 1 && end > 0 && i >= 0) {
-      to += sprintf(to, "axis %lld", i + 1);
+    if ((sscanf(text, "axis %lld%n", &i, &end) == 1 || sscanf(text, "argument %lld%n", &i, &end) == 1) && end > 0 && i >= 0) {
+      to += sprintf(to, "%.*s %lld", text[1] == 'x' ? 4 : 8, text, i + 1);
     } else if (sscanf(text, "tensors[%lld]%n", &i, &end) == 1 && end > 0) {
       to += sprintf(to, "..%lld", i + 1);
     } else if (sscanf(text, "weights[%lld]%n", &i, &end) == 1 && end > 0) {

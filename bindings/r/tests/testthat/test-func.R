@@ -144,6 +144,14 @@ test_that("batches are computed by rules", {
   expect_error(wrong(3), "rule: 3, expected a function")
 })
 
+test_that("errors count arguments from 1 and end functions that transform themselves", {
+  expect_error(func$vmap(function(a, b) a + b)(x, Tensor(c(1, 2))), "argument 2 has size 2 along axis 1, expected 3 as argument 1 along axis 1")
+  endless <- function(a) func$grad(function(b) endless(b))(a)
+  expect_error(endless(x), "32 functions are traced in one another: the function transforms itself without an end")
+  expect_equal(as.vector(func$grad(function(a) sum(a))(x)), c(1, 1, 1))
+  expect_error(func$grad(function(a) NULL)(x), "the function returns NULL, expected a loss")
+})
+
 test_that("elements of a batch know each other by the name of its axis", {
   along <- function(f, x, ...) as.array(func$vmap(f, axis_name = "i", ...)(x))
   expect_equal(c(along(function(a) a / lax$psum(a, "i"), x)), 1:3 / 6)
