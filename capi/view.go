@@ -90,18 +90,19 @@ func (c *context) viewed(values *uintptr, n int32, targets, updates *uintptr, nU
 		if err := v.tensor("values"); err != nil {
 			return nil, atElement(i, err)
 		}
-		n, err := tensor.MostElements(v.Keep.Shape())
+		value := v.Keep.Packed()
+		n, err := tensor.MostElements(value.Shape())
 		if err != nil {
 			return nil, atElement(i, err)
 		}
 		if n == 0 {
 			continue
 		}
-		u, err := tensor.Beginning(c.g.NewBuffer(tensor.DeviceName, n, v.Keep.DType), v.Keep.Shape())
+		u, err := tensor.Beginning(c.g.NewBuffer(tensor.DeviceName, n, value.DType), value.Shape())
 		if err != nil {
 			return nil, atElement(i, err)
 		}
-		into, err := tensor.Store(u, v.For(u))
+		into, err := tensor.Store(u, v.For(u).Packed())
 		if err != nil {
 			return nil, atElement(i, err)
 		}

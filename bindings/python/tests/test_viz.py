@@ -48,6 +48,11 @@ def test_graph_as_text():
     assert re.findall(r"BUFFER (\w+)", both) == ["float32", "int32"]
 
 
+def test_kernels_of_complex_tensors():
+    assert "kernel" in viz.kernels(Tensor([1j, 2]) * 2)
+    assert "COMPLEX" in viz.graph(Tensor([1j, 2]) * 2)
+
+
 def test_graph_as_records():
     records = json.loads(viz.graph(example(), format="json"))
     nodes = records["nodes"]
