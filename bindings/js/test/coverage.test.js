@@ -17,6 +17,7 @@ const NOT_OPERATIONS = {
   'names of others': 'constLike padTo sequential short shrinkTo',
   slow: 'hash',
   'of another type than the operand': 'complex',
+  'buffers of WebGPU, in tests of browsers': 'fromGpuBuffer fromImage gpuBuffer',
   gradients: 'backward backwardAsync grad gradient requiresGrad requiresGrad_',
   modes: 'manualSeed noGrad train training',
   'two operations of the table in one call': 'stdMean varMean',

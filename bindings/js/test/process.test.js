@@ -188,3 +188,9 @@ test('worker threads may be ended at any time', async () => {
   }
   assert.deepStrictEqual(new Tensor([1]).add(1).tolist(), [2])
 })
+
+test('there are no buffers of WebGPU in Node', native, () => {
+  const { Tensor } = require('..')
+  assert.throws(() => new Tensor([1]).gpuBuffer(), /gpuBuffer: there are no GPUBuffers here/)
+  assert.throws(() => Tensor.fromGpuBuffer({}), /fromGpuBuffer: there are no GPUBuffers here/)
+})
