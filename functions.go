@@ -319,6 +319,13 @@ func VJP(f Function, args ...*Tensor) (values []*Tensor, pullback Function, err 
 	return values, pullback, nil
 }
 
+// LinearTranspose returns the transpose of a linear function whose arguments are like args: from one cotangent for each result it computes one
+// for each argument, nil for those that are not of a floating type.
+func LinearTranspose(f Function, args ...*Tensor) (Function, error) {
+	_, transpose, err := VJP(f, args...)
+	return transpose, err
+}
+
 // VMap returns the function that computes f for all elements of a batch at once. in are the axes of the arguments along which the elements
 // lie, out those of the results; nil is axis 0 for each, Unmapped none. Random functions give all elements the same numbers.
 func VMap(f Function, in, out []int) Function {

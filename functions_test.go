@@ -223,3 +223,15 @@ func TestFunctionsFreeTheirMemory(t *testing.T) {
 		t.Errorf("%d values, before %d", after, before)
 	}
 }
+
+func TestLinearTranspose(t *testing.T) {
+	m := polygrad.From([]float64{1, 2, 3, 4, 5, 6}, 2, 3)
+	back, err := polygrad.LinearTranspose(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{m.MatMul(args[0])}, nil
+	}, polygrad.From([]float64{0, 0, 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := first(back(polygrad.From([]float64{1, 10})))
+	numbers(t, "transpose", out, err, 41, 52, 63)
+}

@@ -340,6 +340,12 @@ func <- list(
       tree_build(t$out, expr_run("func$vmap", batch, t$tensors))
     }
   },
+  linear_transpose = function(f, primals) func$vjp(f, primals)$pullback,
+  eval_shape = function(f, ...) {
+    need_function("func$eval_shape", f)
+    t <- traced("func$eval_shape", f, list(...))
+    tree_build(t$out, lapply(t$results, function(x) list(shape = x$shape, dtype = x$dtype)))
+  },
   jacfwd = function(f, argnums = 1L) jacobian_by("func$jacfwd", 3L, f, argnums),
   jacrev = function(f, argnums = 1L) jacobian_by("func$jacrev", 4L, f, argnums),
   hessian = function(f, argnums = 1L) jacobian_by("func$hessian", 3L, jacobian_by("func$hessian", 4L, f, argnums), argnums),

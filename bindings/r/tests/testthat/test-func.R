@@ -144,6 +144,15 @@ test_that("batches are computed by rules", {
   expect_error(wrong(3), "rule: 3, expected a function")
 })
 
+test_that("linear functions are transposed, and shapes are known without values", {
+  m <- Tensor(matrix(1:6 + 0, 2))
+  back <- func$linear_transpose(function(v) m$matmul(v), list(Tensor(c(0, 0, 0))))
+  expect_equal(as.vector(back(Tensor(c(1, 10)))[[1]]), c(21, 43, 65))
+  found <- func$eval_shape(function(a, b) list(out = a$matmul(b), flag = sum(a) > 0), m, Tensor(matrix(0, 3, 5)))
+  expect_equal(as.integer(found$out$shape), c(2L, 5L))
+  expect_equal(c(found$out$dtype, found$flag$dtype), c("float64", "bool"))
+})
+
 test_that("errors count arguments from 1 and end functions that transform themselves", {
   expect_error(func$vmap(function(a, b) a + b)(x, Tensor(c(1, 2))), "argument 2 has size 2 along axis 1, expected 3 as argument 1 along axis 1")
   endless <- function(a) func$grad(function(b) endless(b))(a)
