@@ -138,7 +138,7 @@ def sizes(shape: tuple[Any, ...], name: str = "shape") -> tuple[int, ...]:
 def finish(tensor: T, device: str | None, requires_grad: bool | None) -> T:
     """Put a new tensor on a device, and say whether it wants a gradient."""
     if device is not None:
-        Device.move(tensor._handle, device)
+        Device._move(tensor._handle, device)
     if requires_grad is not None:
         tensor.requires_grad = requires_grad
     return tensor

@@ -48,12 +48,12 @@ class _Device:
             raise RuntimeError(f"{caller()}: device: {name} is not available in this process")
         return self.number(name)
 
-    def move(self, array: int, device: str | None) -> None:
+    def _move(self, array: int, device: str | None) -> None:
         """Put an array of the library on a device."""
         if lib.poly_array_move(array, self.require(device)) != 0:
             fail(RuntimeError)
 
-    def of(self, array: int) -> str:
+    def _of(self, array: int) -> str:
         """Return the name of the device of an array of the library."""
         return _names[lib.poly_array_device(array)]
 

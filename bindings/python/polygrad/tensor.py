@@ -162,7 +162,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
     @property
     def device(self) -> str:
         """The device that the tensor was put on (see to), else Device.DEFAULT."""
-        return Device.of(self._handle)
+        return Device._of(self._handle)
 
     def numel(self) -> int:
         """Return the number of elements.
@@ -376,7 +376,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
 
     def to_(self, device: str | None) -> Tensor:
         """Put the tensor itself on a device, as to does, without a copy."""
-        Device.move(self._handle, device)
+        Device._move(self._handle, device)
         return self
 
     # Changing a tensor
