@@ -389,11 +389,11 @@ def compare(case: Case) -> str | None:
         f, w = f.numpy(), np.asarray(w)
         if f.shape != w.shape:
             return f"{case.name}: shape {f.shape}, expected {w.shape}"
-        if f.dtype.kind != "f":
+        if f.dtype.kind not in "fc":
             with np.errstate(all="ignore"):
                 good = np.array_equal(f, w.astype(f.dtype))
         else:
-            error = ERRORS[f.dtype.name] * case.scale
+            error = ERRORS[f.real.dtype.name] * case.scale
             with np.errstate(all="ignore"):
                 w = w.astype(f.dtype)
             few = error * (float(biggest) if case.scale > 1 else 1e-3)
