@@ -339,9 +339,8 @@ def node_tests(
 
 def run_browser(name: str) -> Tally:
     """Run the tests of the JavaScript binding in pages of a browser."""
-    tools = ("node", "npm", name.partition("-")[0])
-    if name == "firefox-webgpu":
-        tools += ("lavapipe",)
+    more = ("lavapipe",) if name == "firefox-webgpu" else ()
+    tools = ("node", "npm", name.partition("-")[0], *more)
     unready = js_unready(name, JS_TEST, "bindings/js/test/*.test.js", "browser", tools)
     if unready:
         return unready

@@ -50,7 +50,7 @@ var below = map[string][]string{
 	"exec/interp":        {"exec/device", "core/lower", "core/uop"},
 	"exec/clang":         {"exec/device", "render/c", "core/lower", "core/uop"},
 	"exec/wasm":          {"core/settings", "exec/device", "exec/pages", "render/wasm", "core/nest", "core/nest/ir", "core/schedule", "core/lower"},
-	"exec/webgpu":        {"core/settings", "exec/device", "render/wgsl", "core/nest", "core/nest/ir", "core/lower", "core/schedule"},
+	"exec/webgpu":        {"core/settings", "core/uop", "exec/device", "render/wgsl", "core/nest", "core/nest/ir", "core/lower", "core/schedule"},
 	"exec/native":        {"core/settings", "exec/device", "exec/pages", "render/x64", "core/nest", "core/nest/ir", "core/nest/plan", "core/schedule", "core/lower", "core/uop"},
 	"exec": {
 		"exec/native", "exec/wasm", "exec/webgpu", "exec/clang", "exec/interp", "exec/device", "exec/report", "render/wasm",

@@ -7,14 +7,15 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { execFileSync } = require('node:child_process')
 
+const run = (name, ...args) => {
+  return execFileSync(process.execPath, [path.join(__dirname, '..', '..', '..', 'examples', name), ...args], { encoding: 'utf8' })
+}
+
 test('examples/digits.mjs learns to read', () => {
-  const example = path.join(__dirname, '..', '..', '..', 'examples', 'digits.mjs')
-  const out = execFileSync(process.execPath, [example, '30'], { encoding: 'utf8' })
+  const out = run('digits.mjs', '30')
   const accuracy = Number(/test accuracy: ([\d.]+)\n$/.exec(out)[1])
   assert.ok(accuracy >= 0.95, out)
 })
-
-const run = (name, ...args) => execFileSync(process.execPath, [path.join(__dirname, '..', '..', '..', 'examples', name), ...args], { encoding: 'utf8' })
 
 test('examples/jax.mjs derives, fits a line and learns to read', () => {
   const out = run('jax.mjs')

@@ -6,7 +6,7 @@ from polygrad import _prototypes as c
 from polygrad._graph import CTX
 from polygrad._library import caller, fail, lib, wrong
 
-_names = [lib.poly_device_name(i).decode() for i in range(lib.poly_device_count())]
+_names: list[str] = [lib.poly_device_name(i).decode() for i in range(lib.poly_device_count())]
 
 
 class _Device:
@@ -19,7 +19,7 @@ class _Device:
     @property
     def DEFAULT(self) -> str:
         """The device of tensors that were put on none: CPU, or WEBGPU."""
-        return _names[lib.poly_ctx_device(CTX)]
+        return str(_names[lib.poly_ctx_device(CTX)])
 
     @DEFAULT.setter
     def DEFAULT(self, device: str) -> None:
@@ -55,7 +55,7 @@ class _Device:
 
     def _of(self, array: int) -> str:
         """Return the name of the device of an array of the library."""
-        return _names[lib.poly_array_device(array)]
+        return str(_names[lib.poly_array_device(array)])
 
     def cuda_available(self) -> bool:
         """Return whether kernels can run on an NVIDIA GPU."""

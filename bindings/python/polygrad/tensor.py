@@ -56,6 +56,8 @@ from polygrad.variable import SymInt, values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from typing_extensions import Self
+
 
 class Tensor(Creation, Indexing, Exchange, Display):
     """A multi-dimensional array that is computed when its values are needed.
@@ -364,7 +366,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
 
     # Devices
 
-    def to(self, device: str | None) -> Tensor:
+    def to(self, device: str | None) -> Self:
         """Return the tensor on a device, where what is computed from it is computed too.
 
         Tensors that were put on no device go along; those of two devices in one operation are an

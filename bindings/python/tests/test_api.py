@@ -154,7 +154,8 @@ def deviation(entry: Entry) -> str:
         mine = got[i]
         if (mine.name, mine.kind) != (parameter.name, parameter.kind):
             return f"{mine.kind}{mine.name} in the place of {parameter.kind}{parameter.name}"
-        if not same_default(parameter.default, mine.default):
+        sizes = mine.default == "()" and got[-1].kind == "*"  # none at all are those of a scalar
+        if not sizes and not same_default(parameter.default, mine.default):
             return f"{mine.name} is {mine.default}, not {parameter.default}"
     for extra in got[len(want) :]:
         if extra.default is None and not extra.kind.startswith("*"):

@@ -97,6 +97,7 @@ def model(tmp_path_factory):
 # Arguments that fit, by the name of the parameter; functions make new ones.
 FIT = {
     "shape": (2, 2), "axis": 0, "dim": 0, "dim0": 0, "dim1": 1, "dtype": "float32",
+    "fill_value": 1.5,
     "device": "CPU", "requires_grad": True, "mask": lambda: x() > 1, "optimizer": sgd,
     "index": lambda: Tensor([[0, 1], [1, 0]]), "params": lambda: [x()],
     "parameters": lambda: [learned()],

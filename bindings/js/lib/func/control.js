@@ -8,8 +8,7 @@ const { Tensor } = require('../tensor.js')
 const { integer, named, show } = require('../arguments.js')
 const { flatten } = require('./trees.js')
 const { Expr } = require('./expr.js')
-const { isNumber, isOperand, tensorOf } = require('./traced.js')
-const { vmap } = require('./index.js')
+const { isNumber, isOperand, tensorOf, vmap } = require('./traced.js')
 
 function needFunction (who, name, f) {
   if (typeof f !== 'function') throw new TypeError(`${who}: ${name}: ${show(f)}, expected a function`)

@@ -6,10 +6,10 @@
 
 const { constants: c, PolygradError } = require('../library.js')
 const { Base, handleOf } = require('../base.js')
-const { named, integer, record, show, string } = require('../arguments.js')
+const { named, record, show } = require('../arguments.js')
 const { getStateDict } = require('../nn/state.js')
-const { Leaf, flatten, leavesLike, spread } = require('./trees.js')
-const { Traced, fit, needFunction, needTrees, numbersOf, tensorOf } = require('./traced.js')
+const { Leaf, flatten, leavesLike } = require('./trees.js')
+const { Traced, fit, needFunction, needTrees, numbersOf, tensorOf, vmap } = require('./traced.js')
 const { checkpoint, customJvp, customVjp, customVmap, sequentialVmap } = require('./rules.js')
 const { jit, makeJaxpr } = require('./jit.js')
 
@@ -151,17 +151,6 @@ function vjp (f, primals, ...options) {
 
 function linearTranspose (f, primals) {
   return vjp(f, primals)[1]
-}
-
-function vmap (f, ...options) {
-  needFunction('vmap', f)
-  const { inAxes, outAxes, axisSize, axisName } = named('vmap', options, { inAxes: 0, outAxes: 0, axisSize: null, axisName: null })
-  if (axisSize !== null && integer(axisSize, 'vmap: axisSize') < 0) throw new RangeError(`vmap: axisSize: ${axisSize}, expected 0 or more`)
-  const axis = axisName === null ? undefined : { name: string(axisName, 'vmap: axisName'), size: axisSize }
-  return (...args) => {
-    const t = new Traced('vmap', f, args, { by: new Set(), inAxes, axis })
-    return t.out.build(t.last(t.expr.batch(axisSize, t.axes, spread(outAxes, t.out, 'vmap: outAxes'))))
-  }
 }
 
 function jacobian (who, derivative, f, options) {

@@ -7,6 +7,7 @@ const { choice, named, show } = require('../arguments.js')
 const { flatten, leavesLike } = require('./trees.js')
 const { Expr } = require('./expr.js')
 const { Traced, fit, needFunction, numbersOf } = require('./traced.js')
+const { map } = require('./control.js')
 
 const POLICIES = { nothingSaveable: 'nothing_saveable', dotsSaveable: 'dots_saveable', everythingSaveable: 'everything_saveable' }
 
@@ -168,7 +169,6 @@ function sequentialVmap (f) {
   return called.defVmap((size, inBatched, ...args) => {
     const [leaves, structure] = flatten(args, 'sequentialVmap')
     const [flags] = flatten(inBatched, 'sequentialVmap')
-    const { map } = require('./control.js') // which stands on this module
     const result = map((moving) => {
       const rest = moving.values()
       return called(...structure.build(leaves.map((leaf, i) => flags[i] ? rest.next().value : leaf)))

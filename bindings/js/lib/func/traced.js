@@ -4,7 +4,7 @@
 const { PolygradError } = require('../library.js')
 const { Base, describe } = require('../base.js')
 const { Tensor } = require('../tensor.js')
-const { show } = require('../arguments.js')
+const { integer, named, show, string } = require('../arguments.js')
 const { Leaf, Structure, flatten, spread } = require('./trees.js')
 const { Expr } = require('./expr.js')
 
@@ -160,4 +160,15 @@ function fit (who, value, like, name) {
     `expected ${dtype.name} of shape [${shape}]`)
 }
 
-module.exports = { Traced, fit, isNumber, isOperand, needFunction, needTrees, numbersOf, tensorOf }
+function vmap (f, ...options) {
+  needFunction('vmap', f)
+  const { inAxes, outAxes, axisSize, axisName } = named('vmap', options, { inAxes: 0, outAxes: 0, axisSize: null, axisName: null })
+  if (axisSize !== null && integer(axisSize, 'vmap: axisSize') < 0) throw new RangeError(`vmap: axisSize: ${axisSize}, expected 0 or more`)
+  const axis = axisName === null ? undefined : { name: string(axisName, 'vmap: axisName'), size: axisSize }
+  return (...args) => {
+    const t = new Traced('vmap', f, args, { by: new Set(), inAxes, axis })
+    return t.out.build(t.last(t.expr.batch(axisSize, t.axes, spread(outAxes, t.out, 'vmap: outAxes'))))
+  }
+}
+
+module.exports = { Traced, fit, isNumber, isOperand, needFunction, needTrees, numbersOf, tensorOf, vmap }

@@ -91,7 +91,7 @@ def asarray(
         same = dtype is None or known_dtype(dtype) == obj.dtype
         if copy is False and not same:
             raise ValueError(f"{place(obj)}: copy is False, but the data type changes")
-        result = obj if same else obj.cast(known_dtype(dtype))
+        result: Tensor = obj if same else obj.cast(known_dtype(dtype))
         return result.clone() if copy and same else result
     if copy is False and not hasattr(obj, "__dlpack__"):
         raise ValueError(f"{place(obj)}: copy is False, but {type(obj).__name__} has no memory")
