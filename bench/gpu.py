@@ -85,19 +85,19 @@ def programs(part: int) -> list[Program]:
     )
     n = 16_000_000 // part
     x = normal(n)
-    add(f"add {n:.0e}", [x, x + 1], lambda a, b: a + b, bytes=12 * n)
+    add(f"add {n / 1e6:g}e6", [x, x + 1], lambda a, b: a + b, bytes=12 * n)
     add(
-        f"gelu {n:.0e}",
+        f"gelu {n / 1e6:g}e6",
         [x],
         lambda a: a.gelu(),
         lambda a: f.gelu(a, approximate="tanh"),
         bytes=8 * n,
     )
-    add(f"sin {n:.0e}", [x], lambda a: a.sin(), bytes=8 * n)
-    add(f"sum {n:.0e}", [x], lambda a: a.sum(), bytes=4 * n)
-    add(f"sum {n // 16:.0e}", [x[: n // 16]], lambda a: a.sum(), bytes=n // 4)
-    add(f"cumsum {n // 16:.0e}", [x[: n // 16]], lambda a: a.cumsum(0), bytes=n // 2)
-    add(f"sort {n // 16:.0e}", [x[: n // 16]], lambda a: a.sort()[0], bytes=n // 2)
+    add(f"sin {n / 1e6:g}e6", [x], lambda a: a.sin(), bytes=8 * n)
+    add(f"sum {n / 1e6:g}e6", [x], lambda a: a.sum(), bytes=4 * n)
+    add(f"sum {n / 16e6:g}e6", [x[: n // 16]], lambda a: a.sum(), bytes=n // 4)
+    add(f"cumsum {n / 16e6:g}e6", [x[: n // 16]], lambda a: a.cumsum(0), bytes=n // 2)
+    add(f"sort {n / 16e6:g}e6", [x[: n // 16]], lambda a: a.sort()[0], bytes=n // 2)
     y = normal(4096 // part, 1024)
     name = f"{y.shape[0]}x1024"
     add(f"softmax {name}", [y], lambda a: a.softmax(-1), bytes=8 * y.size)
