@@ -20,8 +20,6 @@ type shader struct {
 	source  string
 	buffers int
 	uniform bool
-	// staged: it has the form of a product of matrices.
-	staged bool
 }
 
 // use is what a buffer of a driver is for.
@@ -249,7 +247,7 @@ func (k *kernel) on(a *adapter) (*pipeline, error) {
 	if k.made != nil && k.made.a == a {
 		return k.made, nil
 	}
-	p, err := a.pipeline(shader{k.Source, len(k.Params), k.Uniforms() > 0, k.Staged})
+	p, err := a.pipeline(shader{k.Source, len(k.Params), k.Uniforms() > 0})
 	if err != nil {
 		return nil, fmt.Errorf("webgpu.Compile: kernel %s: %w", k.Name, err)
 	}

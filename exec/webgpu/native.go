@@ -107,13 +107,11 @@ func (n native) compile(s shader) (object, error) {
 	if n.enable {
 		source = wgsl.Enabled(source)
 	}
-	flag := func(b bool) C.int {
-		if b {
-			return 1
-		}
-		return 0
+	uniform := C.int(0)
+	if s.uniform {
+		uniform = 1
 	}
-	p := C.pg_gpu_compile(n.gpu, (*C.char)(unsafe.Pointer(unsafe.StringData(source))), C.size_t(len(source)), C.int(s.buffers), flag(s.uniform), flag(!s.staged), &msg[0])
+	p := C.pg_gpu_compile(n.gpu, (*C.char)(unsafe.Pointer(unsafe.StringData(source))), C.size_t(len(source)), C.int(s.buffers), uniform, &msg[0])
 	runtime.KeepAlive(source)
 	if p == nil {
 		return 0, msg.err()

@@ -45,7 +45,7 @@ void pg_gpu_keep(pg_gpu *g, pg_gpu_buffer *b);
 void pg_gpu_forget(pg_gpu *g, pg_gpu_buffer *b);
 void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *from, uint64_t bytes);
 
-pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, int trusted, char *error);
+pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, char *error);
 void pg_gpu_drop(pg_gpu *g, pg_gpu_pipeline *p);
 
 // bindings are the buffers of the kernel and then that of its variables, if it has any.

@@ -29,8 +29,6 @@ type Kernel struct {
 	// Source is the shader. Its buffers are the bindings 0, 1, … of group 0, all read_write; variables are a uniform of so many
 	// vectors of four I32, the binding behind them, if there are any.
 	Source string
-	// Staged: invocations share what sums of products read.
-	Staged bool
 }
 
 // Uniforms is the number of vectors that hold the variables of the kernel.
@@ -39,7 +37,7 @@ func (k *Kernel) Uniforms() int { return (len(k.Vars) + 3) / 4 }
 // Render writes the shader of a kernel for a machine.
 func Render(nk *ir.Kernel, m ir.Machine) (k *Kernel, err error) {
 	defer ir.Recover(&err)
-	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1), Staged: nk.Shared > 0}
+	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
 	k.Groups = (k.Items + Workgroup - 1) / Workgroup
 	w := &writer{k: k, m: m, size: Workgroup, room: (m.Shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, subgrouped: map[string]bool{}, staged: map[*ir.Value]string{}, loads: map[*ir.Value]*quad{}, stores: map[*ir.Store]*quad{}}
 	w.bind(nk.Root)

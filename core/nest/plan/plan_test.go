@@ -421,6 +421,8 @@ func TestDynamicRows(t *testing.T) {
 func TestWorkgroups(t *testing.T) {
 	small := ir.WebGPU
 	small.Shared = 0 // a processor that stands for one
+	large := ir.WebGPU
+	large.Shared = 32 << 10
 	vector := func(k, n int64) func(inputs) *uop.UOp { return matmul(uop.Float32, 1, k, n) }
 	for name, c := range map[string]struct {
 		m     ir.Machine
@@ -428,12 +430,13 @@ func TestWorkgroups(t *testing.T) {
 		lanes int
 		has   []string
 	}{
-		"large product": {ir.WebGPU, matmul(uop.Float32, 4096, 4096, 4096), 256, []string{"tiles of 8 x 8 lanes, vectors", "tiles of 4 x 32 lanes", "in stages of 16 steps"}},
+		"large product": {large, matmul(uop.Float32, 4096, 4096, 4096), 256, []string{"tiles of 8 x 16 lanes, vectors", "in stages of 16 steps"}},
+		"little memory": {ir.WebGPU, matmul(uop.Float32, 4096, 4096, 4096), 256, []string{"tiles of 8 x 16 lanes, vectors", "in stages of 8 steps"}},
 		"product":       {ir.WebGPU, matmul(uop.Float32, 1024, 1024, 1024), 256, []string{"tiles of 4 x 32 lanes", "in stages of 16 steps"}},
 		"small product": {ir.WebGPU, matmul(uop.Float32, 64, 64, 64), 64, []string{"tiles of 4 x 8 lanes"}},
 		"images": {ir.WebGPU, func(in inputs) *uop.UOp {
 			return must(tensor.Conv(in(uop.Float32, 32, 64, 32, 32), in(uop.Float32, 64, 64, 3, 3), nil, 1, tensor.Window{}))
-		}, 256, []string{"tiles of 1 x 4 lanes", "tiles of 4 x 8 lanes", "in stages of 16 steps"}},
+		}, 64, []string{"tiles of 2 x 1 lanes", "tiles of 4 x 8 lanes", "in stages of 16 steps"}},
 		"few rows":        {ir.WebGPU, matmul(uop.Float32, 5, 300, 4000), 256, []string{"16 lanes of sums", "across lanes"}},
 		"vector x matrix": {ir.WebGPU, vector(4096, 4096), 256, []string{"16 lanes of sums"}},
 		"wide matrix":     {ir.WebGPU, vector(512, 1<<16), 256, []string{"4 lanes of sums"}},
