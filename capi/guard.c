@@ -17,6 +17,14 @@ static void in_child(void) { poly_forked = 1; }
  * read before Go is entered, so it lives here. */
 __attribute__((constructor)) static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
 
+/* Threads inherit the modes of the one that starts them. Go's first threads are started by the library's initialisation, between
+ * these two (101: before every constructor without a number, Go's among them). */
+static struct poly_modes loading;
+
+__attribute__((constructor(101))) static void begin_loading(void) { loading = poly_enter_modes(); }
+
+__attribute__((constructor)) static void end_loading(void) { poly_leave_modes(&loading); }
+
 void poly_fail(const char *text, size_t n) {
   struct poly_error *e = &poly_error;
   if (n >= sizeof e->text) {

@@ -51,7 +51,7 @@ func wasmFree(p unsafe.Pointer) { cFree(p) }
 
 // lastError is the text of the last call that failed, and a 0. failed tells that the last call failed, before that the one before it did.
 var (
-	lastError      [1008]byte
+	lastError      [1004]byte
 	failed, before bool
 )
 

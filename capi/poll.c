@@ -5,4 +5,4 @@
 
 POLY_HIDDEN int poly_ask(void *poll, void *data);
 
-int poly_ask(void *poll, void *data) { return ((PolyPollFn)poll)(data); }
+int poly_ask(void *poll, void *data) { return POLY_HOST(((PolyPollFn)poll)(data)); }

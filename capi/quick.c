@@ -59,12 +59,12 @@ static int run(uintptr_t token) {
 int poly_step_run(PolyStep *step, PolyBufferBinding *binds, int n_binds) {
   if (poly_enter("poly_step_run")) return -1;
   if (n_binds == 0 && run((uintptr_t)step)) return 0;
-  return go_poly_step_run((uintptr_t)step, (void *)binds, n_binds);
+  return POLY_GO(go_poly_step_run((uintptr_t)step, (void *)binds, n_binds));
 }
 
 int poly_function_rerun(PolyFunction *f) {
   if (poly_enter("poly_function_rerun")) return -1;
-  return run((uintptr_t)f) ? 0 : go_poly_function_rerun((uintptr_t)f);
+  return run((uintptr_t)f) ? 0 : POLY_GO(go_poly_function_rerun((uintptr_t)f));
 }
 
 poly_quick_step *poly_quick_new(int n, int64_t words, size_t bytes, uintptr_t *arena) {

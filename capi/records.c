@@ -129,31 +129,31 @@ int poly_dtype_itemsize(PolyDType d) { return (d.bitsize + 7) / 8; }
 
 PolyDType poly_dtype_vec(PolyDType d, int n) {
   PolyDType out = dtype_records[0];
-  if (!poly_enter("poly_dtype_vec")) go_poly_dtype_vec(&d, n, &out);
+  if (!poly_enter("poly_dtype_vec")) POLY_GO(go_poly_dtype_vec(&d, n, &out));
   return out;
 }
 
 PolyDType poly_dtype_scalar(PolyDType d) {
   PolyDType out = dtype_records[0];
-  if (!poly_enter("poly_dtype_scalar")) go_poly_dtype_scalar(&d, &out);
+  if (!poly_enter("poly_dtype_scalar")) POLY_GO(go_poly_dtype_scalar(&d, &out));
   return out;
 }
 
 PolyDType poly_dtype_ptr(PolyDType d, int64_t size, PolyAddrSpace space) {
   PolyDType out = dtype_records[0];
-  if (!poly_enter("poly_dtype_ptr")) go_poly_dtype_ptr(&d, size, (int)space, &out);
+  if (!poly_enter("poly_dtype_ptr")) POLY_GO(go_poly_dtype_ptr(&d, size, (int)space, &out));
   return out;
 }
 
 PolyDType poly_uop_dtype(PolyCtx *ctx, PolyUOp *x) {
   PolyDType out = dtype_records[0];
-  if (!poly_enter("poly_uop_dtype")) go_poly_uop_dtype((uintptr_t)ctx, (uintptr_t)x, &out);
+  if (!poly_enter("poly_uop_dtype")) POLY_GO(go_poly_uop_dtype((uintptr_t)ctx, (uintptr_t)x, &out));
   return out;
 }
 
 PolyArg poly_uop_arg(PolyCtx *ctx, PolyUOp *x) {
   PolyArg out = {POLY_ARG_INVALID, {0}};
-  if (!poly_enter("poly_uop_arg")) go_poly_uop_arg((uintptr_t)ctx, (uintptr_t)x, &out);
+  if (!poly_enter("poly_uop_arg")) POLY_GO(go_poly_uop_arg((uintptr_t)ctx, (uintptr_t)x, &out));
   return out;
 }
 
@@ -191,7 +191,7 @@ bool poly_arg_eq(PolyArg a, PolyArg b) {
 
 PolyShape poly_uop_shape(PolyCtx *ctx, PolyUOp *x) {
   PolyShape out = {NULL, -1};
-  if (!poly_enter("poly_uop_shape")) go_poly_uop_shape((uintptr_t)ctx, (uintptr_t)x, &out.dims, &out.ndim);
+  if (!poly_enter("poly_uop_shape")) POLY_GO(go_poly_uop_shape((uintptr_t)ctx, (uintptr_t)x, &out.dims, &out.ndim));
   return out;
 }
 
@@ -212,7 +212,7 @@ int poly_step_buffer_info(const PolyStep *step, int idx, PolyStepBufferInfo *out
   int role = 0, dtype = 0;
   int64_t numel = 0, nbytes = 0;
   if (poly_enter("poly_step_buffer_info")) return -1;
-  if (go_poly_step_buffer_info((uintptr_t)step, idx, out != NULL, &role, &dtype, &numel, &nbytes) != 0) return -1;
+  if (POLY_GO(go_poly_step_buffer_info((uintptr_t)step, idx, out != NULL, &role, &dtype, &numel, &nbytes)) != 0) return -1;
   *out = (PolyStepBufferInfo){1, idx, role, dtype_records[dtype], numel, nbytes};
   return 0;
 }

@@ -5,2281 +5,2281 @@
 #include "_cgo_export.h"
 
 const char *poly_version(void) {
-  return poly_enter("poly_version") ? NULL : go_poly_version();
+  return poly_enter("poly_version") ? NULL : POLY_GO(go_poly_version());
 }
 
 const char *poly_build_info(void) {
-  return poly_enter("poly_build_info") ? NULL : go_poly_build_info();
+  return poly_enter("poly_build_info") ? NULL : POLY_GO(go_poly_build_info());
 }
 
 int poly_op_count(void) {
-  return poly_enter("poly_op_count") ? -1 : go_poly_op_count();
+  return poly_enter("poly_op_count") ? -1 : POLY_GO(go_poly_op_count());
 }
 
 const char *poly_op_name(PolyOps op) {
-  return poly_enter("poly_op_name") ? NULL : go_poly_op_name(op);
+  return poly_enter("poly_op_name") ? NULL : POLY_GO(go_poly_op_name(op));
 }
 
 const char *poly_dtype_id_name(int dtype) {
-  return poly_enter("poly_dtype_id_name") ? NULL : go_poly_dtype_id_name(dtype);
+  return poly_enter("poly_dtype_id_name") ? NULL : POLY_GO(go_poly_dtype_id_name(dtype));
 }
 
 int poly_dtype_id_size(int dtype) {
-  return poly_enter("poly_dtype_id_size") ? -1 : go_poly_dtype_id_size(dtype);
+  return poly_enter("poly_dtype_id_size") ? -1 : POLY_GO(go_poly_dtype_id_size(dtype));
 }
 
 int poly_dtype_id_parse(const char *name) {
-  return poly_enter("poly_dtype_id_parse") ? -1 : go_poly_dtype_id_parse((void *)name);
+  return poly_enter("poly_dtype_id_parse") ? -1 : POLY_GO(go_poly_dtype_id_parse((void *)name));
 }
 
 int poly_dtype_id_promote(int a, int b) {
-  return poly_enter("poly_dtype_id_promote") ? -1 : go_poly_dtype_id_promote(a, b);
+  return poly_enter("poly_dtype_id_promote") ? -1 : POLY_GO(go_poly_dtype_id_promote(a, b));
 }
 
 int poly_device_count(void) {
-  return poly_enter("poly_device_count") ? -1 : go_poly_device_count();
+  return poly_enter("poly_device_count") ? -1 : POLY_GO(go_poly_device_count());
 }
 
 const char *poly_device_name(int i) {
-  return poly_enter("poly_device_name") ? NULL : go_poly_device_name(i);
+  return poly_enter("poly_device_name") ? NULL : POLY_GO(go_poly_device_name(i));
 }
 
 int poly_device_available(int device) {
-  return poly_enter("poly_device_available") ? -1 : go_poly_device_available(device);
+  return poly_enter("poly_device_available") ? -1 : POLY_GO(go_poly_device_available(device));
 }
 
 void poly_cpu_cache_flush(void) {
-  if (!poly_forked) go_poly_cpu_cache_flush();
+  if (!poly_forked) POLY_GO(go_poly_cpu_cache_flush());
 }
 
 void poly_sched_cache_flush(void) {
-  if (!poly_forked) go_poly_sched_cache_flush();
+  if (!poly_forked) POLY_GO(go_poly_sched_cache_flush());
 }
 
 void poly_set_poll(PolyPollFn poll, void *data) {
-  if (!poly_enter("poly_set_poll")) go_poly_set_poll((void *)poll, (void *)data);
+  if (!poly_enter("poly_set_poll")) POLY_GO(go_poly_set_poll((void *)poll, (void *)data));
 }
 
 PolyCtx *poly_ctx_new(void) {
-  return poly_enter("poly_ctx_new") ? NULL : (PolyCtx *)go_poly_ctx_new();
+  return poly_enter("poly_ctx_new") ? NULL : (PolyCtx *)POLY_GO(go_poly_ctx_new());
 }
 
 void poly_ctx_destroy(PolyCtx *ctx) {
-  if (!poly_forked) go_poly_ctx_destroy((uintptr_t)ctx);
+  if (!poly_forked) POLY_GO(go_poly_ctx_destroy((uintptr_t)ctx));
 }
 
 int poly_ctx_set_device(PolyCtx *ctx, int device) {
-  return poly_enter("poly_ctx_set_device") ? -1 : go_poly_ctx_set_device((uintptr_t)ctx, device);
+  return poly_enter("poly_ctx_set_device") ? -1 : POLY_GO(go_poly_ctx_set_device((uintptr_t)ctx, device));
 }
 
 int poly_ctx_device(PolyCtx *ctx) {
-  return poly_enter("poly_ctx_device") ? -1 : go_poly_ctx_device((uintptr_t)ctx);
+  return poly_enter("poly_ctx_device") ? -1 : POLY_GO(go_poly_ctx_device((uintptr_t)ctx));
 }
 
 int64_t poly_ctx_live_nodes(PolyCtx *ctx) {
-  return poly_enter("poly_ctx_live_nodes") ? -1 : go_poly_ctx_live_nodes((uintptr_t)ctx);
+  return poly_enter("poly_ctx_live_nodes") ? -1 : POLY_GO(go_poly_ctx_live_nodes((uintptr_t)ctx));
 }
 
 int poly_op(const char *name) {
-  return poly_enter("poly_op") ? -1 : go_poly_op((void *)name);
+  return poly_enter("poly_op") ? -1 : POLY_GO(go_poly_op((void *)name));
 }
 
 int poly_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, PolyUOp **out, int room) {
-  return poly_enter("poly_call") ? -1 : go_poly_call((uintptr_t)ctx, op, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_call") ? -1 : POLY_GO(go_poly_call((uintptr_t)ctx, op, (void *)args, n, (void *)out, room));
 }
 
 PolyArray *poly_array_new(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes) {
-  return poly_enter("poly_array_new") ? NULL : (PolyArray *)go_poly_array_new((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes);
+  return poly_enter("poly_array_new") ? NULL : (PolyArray *)POLY_GO(go_poly_array_new((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes));
 }
 
 PolyArray *poly_array_share(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes, uint64_t token) {
-  return poly_enter("poly_array_share") ? NULL : (PolyArray *)go_poly_array_share((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes, token);
+  return poly_enter("poly_array_share") ? NULL : (PolyArray *)POLY_GO(go_poly_array_share((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes, token));
 }
 
 int poly_array_released(PolyCtx *ctx, uint64_t *tokens, int room) {
-  return poly_enter("poly_array_released") ? -1 : go_poly_array_released((uintptr_t)ctx, (void *)tokens, room);
+  return poly_enter("poly_array_released") ? -1 : POLY_GO(go_poly_array_released((uintptr_t)ctx, (void *)tokens, room));
 }
 
 PolyArray *poly_array_retain(PolyArray *x) {
-  return poly_enter("poly_array_retain") ? NULL : (PolyArray *)go_poly_array_retain((uintptr_t)x);
+  return poly_enter("poly_array_retain") ? NULL : (PolyArray *)POLY_GO(go_poly_array_retain((uintptr_t)x));
 }
 
 void poly_array_release(PolyArray *x) {
-  if (!poly_forked) go_poly_array_release((uintptr_t)x);
+  if (!poly_forked) POLY_GO(go_poly_array_release((uintptr_t)x));
 }
 
 void poly_array_release_n(PolyArray **xs, int n) {
-  if (!poly_forked) go_poly_array_release_n((void *)xs, n);
+  if (!poly_forked) POLY_GO(go_poly_array_release_n((void *)xs, n));
 }
 
 PolyUOp *poly_array_node(PolyArray *x) {
-  return poly_enter("poly_array_node") ? NULL : (PolyUOp *)go_poly_array_node((uintptr_t)x);
+  return poly_enter("poly_array_node") ? NULL : (PolyUOp *)POLY_GO(go_poly_array_node((uintptr_t)x));
 }
 
 PolyUOp *poly_array_origin(PolyArray *x) {
-  return poly_enter("poly_array_origin") ? NULL : (PolyUOp *)go_poly_array_origin((uintptr_t)x);
+  return poly_enter("poly_array_origin") ? NULL : (PolyUOp *)POLY_GO(go_poly_array_origin((uintptr_t)x));
 }
 
 PolyArray *poly_array_of(PolyCtx *ctx, PolyUOp *node, PolyArray **from, int n) {
-  return poly_enter("poly_array_of") ? NULL : (PolyArray *)go_poly_array_of((uintptr_t)ctx, (uintptr_t)node, (void *)from, n);
+  return poly_enter("poly_array_of") ? NULL : (PolyArray *)POLY_GO(go_poly_array_of((uintptr_t)ctx, (uintptr_t)node, (void *)from, n));
 }
 
 int poly_array_describe(PolyArray *x, int64_t *shape, int room, int *dtype) {
-  return poly_enter("poly_array_describe") ? -1 : go_poly_array_describe((uintptr_t)x, (void *)shape, room, (void *)dtype);
+  return poly_enter("poly_array_describe") ? -1 : POLY_GO(go_poly_array_describe((uintptr_t)x, (void *)shape, room, (void *)dtype));
 }
 
 int poly_array_call(PolyCtx *ctx, int op, const PolyCallArg *args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_array_call") ? -1 : go_poly_array_call((uintptr_t)ctx, op, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_array_call") ? -1 : POLY_GO(go_poly_array_call((uintptr_t)ctx, op, (void *)args, n, (void *)out, room));
 }
 
 PolyArray *poly_array_binary(int op, PolyArray *a, PolyArray *b) {
-  return poly_enter("poly_array_binary") ? NULL : (PolyArray *)go_poly_array_binary(op, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_array_binary") ? NULL : (PolyArray *)POLY_GO(go_poly_array_binary(op, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyArray *poly_array_binary_number(int op, PolyArray *x, const PolyCallArg *number, int reversed) {
-  return poly_enter("poly_array_binary_number") ? NULL : (PolyArray *)go_poly_array_binary_number(op, (uintptr_t)x, (void *)number, reversed);
+  return poly_enter("poly_array_binary_number") ? NULL : (PolyArray *)POLY_GO(go_poly_array_binary_number(op, (uintptr_t)x, (void *)number, reversed));
 }
 
 int poly_array_realize(PolyArray **xs, int n) {
-  return poly_enter("poly_array_realize") ? -1 : go_poly_array_realize((void *)xs, n);
+  return poly_enter("poly_array_realize") ? -1 : POLY_GO(go_poly_array_realize((void *)xs, n));
 }
 
 PolyJob *poly_array_realize_async(PolyCtx *ctx, PolyArray **xs, int n) {
-  return poly_enter("poly_array_realize_async") ? NULL : (PolyJob *)go_poly_array_realize_async((uintptr_t)ctx, (void *)xs, n);
+  return poly_enter("poly_array_realize_async") ? NULL : (PolyJob *)POLY_GO(go_poly_array_realize_async((uintptr_t)ctx, (void *)xs, n));
 }
 
 int poly_array_is_computed(PolyArray *x) {
-  return poly_enter("poly_array_is_computed") ? -1 : go_poly_array_is_computed((uintptr_t)x);
+  return poly_enter("poly_array_is_computed") ? -1 : POLY_GO(go_poly_array_is_computed((uintptr_t)x));
 }
 
 int poly_array_is_view(PolyArray *x) {
-  return poly_enter("poly_array_is_view") ? -1 : go_poly_array_is_view((uintptr_t)x);
+  return poly_enter("poly_array_is_view") ? -1 : POLY_GO(go_poly_array_is_view((uintptr_t)x));
 }
 
 int poly_array_read(PolyArray *x, void *out, size_t nbytes) {
-  return poly_enter("poly_array_read") ? -1 : go_poly_array_read((uintptr_t)x, (void *)out, nbytes);
+  return poly_enter("poly_array_read") ? -1 : POLY_GO(go_poly_array_read((uintptr_t)x, (void *)out, nbytes));
 }
 
 int poly_array_fetch(PolyArray *x) {
-  return poly_enter("poly_array_fetch") ? -1 : go_poly_array_fetch((uintptr_t)x);
+  return poly_enter("poly_array_fetch") ? -1 : POLY_GO(go_poly_array_fetch((uintptr_t)x));
 }
 
 int poly_array_fetched(PolyCtx *ctx, int number) {
-  return poly_enter("poly_array_fetched") ? -1 : go_poly_array_fetched((uintptr_t)ctx, number);
+  return poly_enter("poly_array_fetched") ? -1 : POLY_GO(go_poly_array_fetched((uintptr_t)ctx, number));
 }
 
 PolyPin *poly_array_pin(PolyArray *x, void **data, int64_t *strides, int room, int *writable) {
-  return poly_enter("poly_array_pin") ? NULL : (PolyPin *)go_poly_array_pin((uintptr_t)x, (void *)data, (void *)strides, room, (void *)writable);
+  return poly_enter("poly_array_pin") ? NULL : (PolyPin *)POLY_GO(go_poly_array_pin((uintptr_t)x, (void *)data, (void *)strides, room, (void *)writable));
 }
 
 void poly_array_unpin(PolyPin *pin) {
-  if (!poly_forked) go_poly_array_unpin((uintptr_t)pin);
+  if (!poly_forked) POLY_GO(go_poly_array_unpin((uintptr_t)pin));
 }
 
 int poly_array_assign(PolyArray *x, const PolyCallArg *value) {
-  return poly_enter("poly_array_assign") ? -1 : go_poly_array_assign((uintptr_t)x, (void *)value);
+  return poly_enter("poly_array_assign") ? -1 : POLY_GO(go_poly_array_assign((uintptr_t)x, (void *)value));
 }
 
 int poly_array_update(PolyArray *x, const PolyCallArg *value) {
-  return poly_enter("poly_array_update") ? -1 : go_poly_array_update((uintptr_t)x, (void *)value);
+  return poly_enter("poly_array_update") ? -1 : POLY_GO(go_poly_array_update((uintptr_t)x, (void *)value));
 }
 
 int poly_array_assign_n(PolyArray **targets, PolyArray **values, int n) {
-  return poly_enter("poly_array_assign_n") ? -1 : go_poly_array_assign_n((void *)targets, (void *)values, n);
+  return poly_enter("poly_array_assign_n") ? -1 : POLY_GO(go_poly_array_assign_n((void *)targets, (void *)values, n));
 }
 
 int poly_array_set(PolyArray *x, const PolyCallArg *items, int n, const PolyCallArg *value) {
-  return poly_enter("poly_array_set") ? -1 : go_poly_array_set((uintptr_t)x, (void *)items, n, (void *)value);
+  return poly_enter("poly_array_set") ? -1 : POLY_GO(go_poly_array_set((uintptr_t)x, (void *)items, n, (void *)value));
 }
 
 int poly_array_replace(PolyArray *x, PolyArray *by) {
-  return poly_enter("poly_array_replace") ? -1 : go_poly_array_replace((uintptr_t)x, (uintptr_t)by);
+  return poly_enter("poly_array_replace") ? -1 : POLY_GO(go_poly_array_replace((uintptr_t)x, (uintptr_t)by));
 }
 
 PolyArray *poly_array_detach(PolyArray *x) {
-  return poly_enter("poly_array_detach") ? NULL : (PolyArray *)go_poly_array_detach((uintptr_t)x);
+  return poly_enter("poly_array_detach") ? NULL : (PolyArray *)POLY_GO(go_poly_array_detach((uintptr_t)x));
 }
 
 PolyArray *poly_array_to(PolyArray *x, int device) {
-  return poly_enter("poly_array_to") ? NULL : (PolyArray *)go_poly_array_to((uintptr_t)x, device);
+  return poly_enter("poly_array_to") ? NULL : (PolyArray *)POLY_GO(go_poly_array_to((uintptr_t)x, device));
 }
 
 int poly_array_move(PolyArray *x, int device) {
-  return poly_enter("poly_array_move") ? -1 : go_poly_array_move((uintptr_t)x, device);
+  return poly_enter("poly_array_move") ? -1 : POLY_GO(go_poly_array_move((uintptr_t)x, device));
 }
 
 int64_t poly_array_gpu_buffer(PolyArray *x) {
-  return poly_enter("poly_array_gpu_buffer") ? -1 : go_poly_array_gpu_buffer((uintptr_t)x);
+  return poly_enter("poly_array_gpu_buffer") ? -1 : POLY_GO(go_poly_array_gpu_buffer((uintptr_t)x));
 }
 
 PolyArray *poly_array_of_gpu_buffer(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t buffer, int64_t offset, int64_t room) {
-  return poly_enter("poly_array_of_gpu_buffer") ? NULL : (PolyArray *)go_poly_array_of_gpu_buffer((uintptr_t)ctx, dtype, (void *)shape, ndim, buffer, offset, room);
+  return poly_enter("poly_array_of_gpu_buffer") ? NULL : (PolyArray *)POLY_GO(go_poly_array_of_gpu_buffer((uintptr_t)ctx, dtype, (void *)shape, ndim, buffer, offset, room));
 }
 
 int poly_array_device(PolyArray *x) {
-  return poly_enter("poly_array_device") ? -1 : go_poly_array_device((uintptr_t)x);
+  return poly_enter("poly_array_device") ? -1 : POLY_GO(go_poly_array_device((uintptr_t)x));
 }
 
 PolyArray *poly_array_clone(PolyArray *x) {
-  return poly_enter("poly_array_clone") ? NULL : (PolyArray *)go_poly_array_clone((uintptr_t)x);
+  return poly_enter("poly_array_clone") ? NULL : (PolyArray *)POLY_GO(go_poly_array_clone((uintptr_t)x));
 }
 
 int64_t poly_array_memory(void) {
-  return poly_enter("poly_array_memory") ? -1 : go_poly_array_memory();
+  return poly_enter("poly_array_memory") ? -1 : POLY_GO(go_poly_array_memory());
 }
 
 int poly_training(PolyCtx *ctx, int on) {
-  return poly_enter("poly_training") ? -1 : go_poly_training((uintptr_t)ctx, on);
+  return poly_enter("poly_training") ? -1 : POLY_GO(go_poly_training((uintptr_t)ctx, on));
 }
 
 int poly_seed(PolyCtx *ctx, uint64_t seed) {
-  return poly_enter("poly_seed") ? -1 : go_poly_seed((uintptr_t)ctx, seed);
+  return poly_enter("poly_seed") ? -1 : POLY_GO(go_poly_seed((uintptr_t)ctx, seed));
 }
 
 int poly_array_require_grad(PolyArray *x, int on) {
-  return poly_enter("poly_array_require_grad") ? -1 : go_poly_array_require_grad((uintptr_t)x, on);
+  return poly_enter("poly_array_require_grad") ? -1 : POLY_GO(go_poly_array_require_grad((uintptr_t)x, on));
 }
 
 int poly_array_requires_grad(PolyArray *x) {
-  return poly_enter("poly_array_requires_grad") ? -1 : go_poly_array_requires_grad((uintptr_t)x);
+  return poly_enter("poly_array_requires_grad") ? -1 : POLY_GO(go_poly_array_requires_grad((uintptr_t)x));
 }
 
 int poly_array_backward(PolyArray *x, PolyArray *gradient) {
-  return poly_enter("poly_array_backward") ? -1 : go_poly_array_backward((uintptr_t)x, (uintptr_t)gradient);
+  return poly_enter("poly_array_backward") ? -1 : POLY_GO(go_poly_array_backward((uintptr_t)x, (uintptr_t)gradient));
 }
 
 PolyJob *poly_array_backward_async(PolyArray *x, PolyArray *gradient) {
-  return poly_enter("poly_array_backward_async") ? NULL : (PolyJob *)go_poly_array_backward_async((uintptr_t)x, (uintptr_t)gradient);
+  return poly_enter("poly_array_backward_async") ? NULL : (PolyJob *)POLY_GO(go_poly_array_backward_async((uintptr_t)x, (uintptr_t)gradient));
 }
 
 int poly_array_gradient(PolyArray *x, PolyArray **targets, int n, PolyArray *gradient, int zeros, PolyArray **out) {
-  return poly_enter("poly_array_gradient") ? -1 : go_poly_array_gradient((uintptr_t)x, (void *)targets, n, (uintptr_t)gradient, zeros, (void *)out);
+  return poly_enter("poly_array_gradient") ? -1 : POLY_GO(go_poly_array_gradient((uintptr_t)x, (void *)targets, n, (uintptr_t)gradient, zeros, (void *)out));
 }
 
 int poly_array_grad(PolyArray *x, PolyArray **grad) {
-  return poly_enter("poly_array_grad") ? -1 : go_poly_array_grad((uintptr_t)x, (void *)grad);
+  return poly_enter("poly_array_grad") ? -1 : POLY_GO(go_poly_array_grad((uintptr_t)x, (void *)grad));
 }
 
 int poly_array_set_grad(PolyArray *x, PolyArray *grad) {
-  return poly_enter("poly_array_set_grad") ? -1 : go_poly_array_set_grad((uintptr_t)x, (uintptr_t)grad);
+  return poly_enter("poly_array_set_grad") ? -1 : POLY_GO(go_poly_array_set_grad((uintptr_t)x, (uintptr_t)grad));
 }
 
 int poly_no_grad(PolyCtx *ctx, int on) {
-  return poly_enter("poly_no_grad") ? -1 : go_poly_no_grad((uintptr_t)ctx, on);
+  return poly_enter("poly_no_grad") ? -1 : POLY_GO(go_poly_no_grad((uintptr_t)ctx, on));
 }
 
 int poly_trace_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, PolyArray **given) {
-  return poly_enter("poly_trace_begin") ? -1 : go_poly_trace_begin((uintptr_t)ctx, (void *)name, (void *)args, n, (void *)given);
+  return poly_enter("poly_trace_begin") ? -1 : POLY_GO(go_poly_trace_begin((uintptr_t)ctx, (void *)name, (void *)args, n, (void *)given));
 }
 
 PolyFunction *poly_trace_end(PolyCtx *ctx, PolyArray **results, int n, int flags) {
-  return poly_enter("poly_trace_end") ? NULL : (PolyFunction *)go_poly_trace_end((uintptr_t)ctx, (void *)results, n, flags);
+  return poly_enter("poly_trace_end") ? NULL : (PolyFunction *)POLY_GO(go_poly_trace_end((uintptr_t)ctx, (void *)results, n, flags));
 }
 
 int poly_trace_abandon(PolyCtx *ctx) {
-  return poly_enter("poly_trace_abandon") ? -1 : go_poly_trace_abandon((uintptr_t)ctx);
+  return poly_enter("poly_trace_abandon") ? -1 : POLY_GO(go_poly_trace_abandon((uintptr_t)ctx));
 }
 
 int poly_function_run(PolyFunction *f, PolyArray **args, int n, PolyVarBinding *vars, int n_vars, PolyArray **out, int room) {
-  return poly_enter("poly_function_run") ? -1 : go_poly_function_run((uintptr_t)f, (void *)args, n, (void *)vars, n_vars, (void *)out, room);
+  return poly_enter("poly_function_run") ? -1 : POLY_GO(go_poly_function_run((uintptr_t)f, (void *)args, n, (void *)vars, n_vars, (void *)out, room));
 }
 
 PolyArray *poly_function_result(PolyFunction *f, int i) {
-  return poly_enter("poly_function_result") ? NULL : (PolyArray *)go_poly_function_result((uintptr_t)f, i);
+  return poly_enter("poly_function_result") ? NULL : (PolyArray *)POLY_GO(go_poly_function_result((uintptr_t)f, i));
 }
 
 int poly_function_info(PolyFunction *f, int *results, int *kernels, int *temporaries) {
-  return poly_enter("poly_function_info") ? -1 : go_poly_function_info((uintptr_t)f, (void *)results, (void *)kernels, (void *)temporaries);
+  return poly_enter("poly_function_info") ? -1 : POLY_GO(go_poly_function_info((uintptr_t)f, (void *)results, (void *)kernels, (void *)temporaries));
 }
 
 char *poly_view_function(PolyFunction *f, int runs, int view) {
-  return poly_enter("poly_view_function") ? NULL : go_poly_view_function((uintptr_t)f, runs, view);
+  return poly_enter("poly_view_function") ? NULL : POLY_GO(go_poly_view_function((uintptr_t)f, runs, view));
 }
 
 void poly_function_release(PolyFunction *f) {
-  if (!poly_forked) go_poly_function_release((uintptr_t)f);
+  if (!poly_forked) POLY_GO(go_poly_function_release((uintptr_t)f));
 }
 
 int poly_expr_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, const int *axes, PolyArray **given) {
-  return poly_enter("poly_expr_begin") ? -1 : go_poly_expr_begin((uintptr_t)ctx, (void *)name, (void *)args, n, (void *)axes, (void *)given);
+  return poly_enter("poly_expr_begin") ? -1 : POLY_GO(go_poly_expr_begin((uintptr_t)ctx, (void *)name, (void *)args, n, (void *)axes, (void *)given));
 }
 
 int poly_expr_axis(PolyCtx *ctx, const char *name, int64_t size) {
-  return poly_enter("poly_expr_axis") ? -1 : go_poly_expr_axis((uintptr_t)ctx, (void *)name, size);
+  return poly_enter("poly_expr_axis") ? -1 : POLY_GO(go_poly_expr_axis((uintptr_t)ctx, (void *)name, size));
 }
 
 PolyArray *poly_expr_along(PolyArray *x, const char *operation, const char *axis) {
-  return poly_enter("poly_expr_along") ? NULL : (PolyArray *)go_poly_expr_along((uintptr_t)x, (void *)operation, (void *)axis);
+  return poly_enter("poly_expr_along") ? NULL : (PolyArray *)POLY_GO(go_poly_expr_along((uintptr_t)x, (void *)operation, (void *)axis));
 }
 
 PolyExpr *poly_expr_end(PolyCtx *ctx, PolyArray **results, int n) {
-  return poly_enter("poly_expr_end") ? NULL : (PolyExpr *)go_poly_expr_end((uintptr_t)ctx, (void *)results, n);
+  return poly_enter("poly_expr_end") ? NULL : (PolyExpr *)POLY_GO(go_poly_expr_end((uintptr_t)ctx, (void *)results, n));
 }
 
 int poly_expr_abandon(PolyCtx *ctx) {
-  return poly_enter("poly_expr_abandon") ? -1 : go_poly_expr_abandon((uintptr_t)ctx);
+  return poly_enter("poly_expr_abandon") ? -1 : POLY_GO(go_poly_expr_abandon((uintptr_t)ctx));
 }
 
 PolyExpr *poly_expr_derive(PolyExpr *f, int derivative, const int *of, int n) {
-  return poly_enter("poly_expr_derive") ? NULL : (PolyExpr *)go_poly_expr_derive((uintptr_t)f, derivative, (void *)of, n);
+  return poly_enter("poly_expr_derive") ? NULL : (PolyExpr *)POLY_GO(go_poly_expr_derive((uintptr_t)f, derivative, (void *)of, n));
 }
 
 PolyExpr *poly_expr_batch(PolyExpr *f, int64_t size, const int *in_axes, int n_in, const int *out_axes, int n_out) {
-  return poly_enter("poly_expr_batch") ? NULL : (PolyExpr *)go_poly_expr_batch((uintptr_t)f, size, (void *)in_axes, n_in, (void *)out_axes, n_out);
+  return poly_enter("poly_expr_batch") ? NULL : (PolyExpr *)POLY_GO(go_poly_expr_batch((uintptr_t)f, size, (void *)in_axes, n_in, (void *)out_axes, n_out));
 }
 
 PolyExpr *poly_expr_select(PolyExpr *f, const int *outputs, int n) {
-  return poly_enter("poly_expr_select") ? NULL : (PolyExpr *)go_poly_expr_select((uintptr_t)f, (void *)outputs, n);
+  return poly_enter("poly_expr_select") ? NULL : (PolyExpr *)POLY_GO(go_poly_expr_select((uintptr_t)f, (void *)outputs, n));
 }
 
 int poly_expr_info(PolyExpr *f, int *inputs, int *outputs) {
-  return poly_enter("poly_expr_info") ? -1 : go_poly_expr_info((uintptr_t)f, (void *)inputs, (void *)outputs);
+  return poly_enter("poly_expr_info") ? -1 : POLY_GO(go_poly_expr_info((uintptr_t)f, (void *)inputs, (void *)outputs));
 }
 
 int poly_expr_apply(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_expr_apply") ? -1 : go_poly_expr_apply((uintptr_t)f, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_expr_apply") ? -1 : POLY_GO(go_poly_expr_apply((uintptr_t)f, (void *)args, n, (void *)out, room));
 }
 
 int poly_expr_scan(PolyExpr *f, int carried, int64_t length, int reverse, PolyArray **args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_expr_scan") ? -1 : go_poly_expr_scan((uintptr_t)f, carried, length, reverse, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_expr_scan") ? -1 : POLY_GO(go_poly_expr_scan((uintptr_t)f, carried, length, reverse, (void *)args, n, (void *)out, room));
 }
 
 int poly_expr_while(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_expr_while") ? -1 : go_poly_expr_while((uintptr_t)f, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_expr_while") ? -1 : POLY_GO(go_poly_expr_while((uintptr_t)f, (void *)args, n, (void *)out, room));
 }
 
 int poly_expr_switch(PolyExpr *f, int branches, PolyArray **args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_expr_switch") ? -1 : go_poly_expr_switch((uintptr_t)f, branches, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_expr_switch") ? -1 : POLY_GO(go_poly_expr_switch((uintptr_t)f, branches, (void *)args, n, (void *)out, room));
 }
 
 int poly_expr_checkpoint(PolyExpr *f, const char *policy, PolyArray **args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_expr_checkpoint") ? -1 : go_poly_expr_checkpoint((uintptr_t)f, (void *)policy, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_expr_checkpoint") ? -1 : POLY_GO(go_poly_expr_checkpoint((uintptr_t)f, (void *)policy, (void *)args, n, (void *)out, room));
 }
 
 int poly_expr_custom_jvp(PolyExpr *f, PolyExpr *tangent, PolyArray **args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_expr_custom_jvp") ? -1 : go_poly_expr_custom_jvp((uintptr_t)f, (uintptr_t)tangent, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_expr_custom_jvp") ? -1 : POLY_GO(go_poly_expr_custom_jvp((uintptr_t)f, (uintptr_t)tangent, (void *)args, n, (void *)out, room));
 }
 
 int poly_expr_custom_vjp(PolyExpr *f, PolyExpr *forward, PolyExpr *backward, PolyArray **args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_expr_custom_vjp") ? -1 : go_poly_expr_custom_vjp((uintptr_t)f, (uintptr_t)forward, (uintptr_t)backward, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_expr_custom_vjp") ? -1 : POLY_GO(go_poly_expr_custom_vjp((uintptr_t)f, (uintptr_t)forward, (uintptr_t)backward, (void *)args, n, (void *)out, room));
 }
 
 int poly_expr_custom_vmap(PolyExpr *f, int64_t rule, PolyArray **args, int n, PolyArray **out, int room) {
-  return poly_enter("poly_expr_custom_vmap") ? -1 : go_poly_expr_custom_vmap((uintptr_t)f, rule, (void *)args, n, (void *)out, room);
+  return poly_enter("poly_expr_custom_vmap") ? -1 : POLY_GO(go_poly_expr_custom_vmap((uintptr_t)f, rule, (void *)args, n, (void *)out, room));
 }
 
 int poly_expr_begin_rule(PolyExpr *f, const char *name, int64_t *rule, int64_t *size, int *batched, PolyArray **given, int room) {
-  return poly_enter("poly_expr_begin_rule") ? -1 : go_poly_expr_begin_rule((uintptr_t)f, (void *)name, (void *)rule, (void *)size, (void *)batched, (void *)given, room);
+  return poly_enter("poly_expr_begin_rule") ? -1 : POLY_GO(go_poly_expr_begin_rule((uintptr_t)f, (void *)name, (void *)rule, (void *)size, (void *)batched, (void *)given, room));
 }
 
 int poly_expr_add_rule(PolyExpr *f, PolyExpr *rule, const int *batched, int n) {
-  return poly_enter("poly_expr_add_rule") ? -1 : go_poly_expr_add_rule((uintptr_t)f, (uintptr_t)rule, (void *)batched, n);
+  return poly_enter("poly_expr_add_rule") ? -1 : POLY_GO(go_poly_expr_add_rule((uintptr_t)f, (uintptr_t)rule, (void *)batched, n));
 }
 
 char *poly_expr_text(PolyExpr *f) {
-  return poly_enter("poly_expr_text") ? NULL : go_poly_expr_text((uintptr_t)f);
+  return poly_enter("poly_expr_text") ? NULL : POLY_GO(go_poly_expr_text((uintptr_t)f));
 }
 
 void poly_expr_release(PolyExpr *f) {
-  if (!poly_forked) go_poly_expr_release((uintptr_t)f);
+  if (!poly_forked) POLY_GO(go_poly_expr_release((uintptr_t)f));
 }
 
 PolyOptim *poly_optim_new(PolyCtx *ctx, int op, const PolyCallArg *args, int n, int *states) {
-  return poly_enter("poly_optim_new") ? NULL : (PolyOptim *)go_poly_optim_new((uintptr_t)ctx, op, (void *)args, n, (void *)states);
+  return poly_enter("poly_optim_new") ? NULL : (PolyOptim *)POLY_GO(go_poly_optim_new((uintptr_t)ctx, op, (void *)args, n, (void *)states));
 }
 
 PolyOptim *poly_optim_lars(PolyArray **params, int n, double lr, double momentum, double weight_decay, double tcoef, int nesterov, int classic, int decoupled_decay, int ns_steps, const double *ns_coefficients, int n_coefficients) {
-  return poly_enter("poly_optim_lars") ? NULL : (PolyOptim *)go_poly_optim_lars((void *)params, n, lr, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (void *)ns_coefficients, n_coefficients);
+  return poly_enter("poly_optim_lars") ? NULL : (PolyOptim *)POLY_GO(go_poly_optim_lars((void *)params, n, lr, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (void *)ns_coefficients, n_coefficients));
 }
 
 PolyOptim *poly_optim_lamb(PolyArray **params, int n, double lr, double b1, double b2, double eps, double weight_decay, int adam, int coupled_decay) {
-  return poly_enter("poly_optim_lamb") ? NULL : (PolyOptim *)go_poly_optim_lamb((void *)params, n, lr, b1, b2, eps, weight_decay, adam, coupled_decay);
+  return poly_enter("poly_optim_lamb") ? NULL : (PolyOptim *)POLY_GO(go_poly_optim_lamb((void *)params, n, lr, b1, b2, eps, weight_decay, adam, coupled_decay));
 }
 
 int poly_optim_step(PolyOptim **optimizers, int n) {
-  return poly_enter("poly_optim_step") ? -1 : go_poly_optim_step((void *)optimizers, n);
+  return poly_enter("poly_optim_step") ? -1 : POLY_GO(go_poly_optim_step((void *)optimizers, n));
 }
 
 PolyArray *poly_optim_state(PolyOptim *optimizer, int what, int i) {
-  return poly_enter("poly_optim_state") ? NULL : (PolyArray *)go_poly_optim_state((uintptr_t)optimizer, what, i);
+  return poly_enter("poly_optim_state") ? NULL : (PolyArray *)POLY_GO(go_poly_optim_state((uintptr_t)optimizer, what, i));
 }
 
 void poly_optim_release(PolyOptim *optimizer) {
-  if (!poly_forked) go_poly_optim_release((uintptr_t)optimizer);
+  if (!poly_forked) POLY_GO(go_poly_optim_release((uintptr_t)optimizer));
 }
 
 PolyRateScheduler *poly_rate_schedule_new(PolyOptim *optimizer, int op, const PolyCallArg *args, int n) {
-  return poly_enter("poly_rate_schedule_new") ? NULL : (PolyRateScheduler *)go_poly_rate_schedule_new((uintptr_t)optimizer, op, (void *)args, n);
+  return poly_enter("poly_rate_schedule_new") ? NULL : (PolyRateScheduler *)POLY_GO(go_poly_rate_schedule_new((uintptr_t)optimizer, op, (void *)args, n));
 }
 
 PolyRateScheduler *poly_optim_schedule(PolyOptim *optimizer, int schedule, const double *params, int n) {
-  return poly_enter("poly_optim_schedule") ? NULL : (PolyRateScheduler *)go_poly_optim_schedule((uintptr_t)optimizer, schedule, (void *)params, n);
+  return poly_enter("poly_optim_schedule") ? NULL : (PolyRateScheduler *)POLY_GO(go_poly_optim_schedule((uintptr_t)optimizer, schedule, (void *)params, n));
 }
 
 int poly_rate_schedule_step(PolyRateScheduler *schedule) {
-  return poly_enter("poly_rate_schedule_step") ? -1 : go_poly_rate_schedule_step((uintptr_t)schedule);
+  return poly_enter("poly_rate_schedule_step") ? -1 : POLY_GO(go_poly_rate_schedule_step((uintptr_t)schedule));
 }
 
 PolyArray *poly_rate_schedule_count(PolyRateScheduler *schedule) {
-  return poly_enter("poly_rate_schedule_count") ? NULL : (PolyArray *)go_poly_rate_schedule_count((uintptr_t)schedule);
+  return poly_enter("poly_rate_schedule_count") ? NULL : (PolyArray *)POLY_GO(go_poly_rate_schedule_count((uintptr_t)schedule));
 }
 
 void poly_rate_schedule_release(PolyRateScheduler *schedule) {
-  if (!poly_forked) go_poly_rate_schedule_release((uintptr_t)schedule);
+  if (!poly_forked) POLY_GO(go_poly_rate_schedule_release((uintptr_t)schedule));
 }
 
 void poly_uop_release(PolyCtx *ctx, PolyUOp *x) {
-  if (!poly_forked) go_poly_uop_release((uintptr_t)ctx, (uintptr_t)x);
+  if (!poly_forked) POLY_GO(go_poly_uop_release((uintptr_t)ctx, (uintptr_t)x));
 }
 
 void poly_uop_release_n(PolyCtx *ctx, PolyUOp **xs, int n) {
-  if (!poly_forked) go_poly_uop_release_n((uintptr_t)ctx, (void *)xs, n);
+  if (!poly_forked) POLY_GO(go_poly_uop_release_n((uintptr_t)ctx, (void *)xs, n));
 }
 
 PolyUOp *poly_uop_retain(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_uop_retain") ? NULL : (PolyUOp *)go_poly_uop_retain((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_uop_retain") ? NULL : (PolyUOp *)POLY_GO(go_poly_uop_retain((uintptr_t)ctx, (uintptr_t)x));
 }
 
 int poly_ndim(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_ndim") ? -1 : go_poly_ndim((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_ndim") ? -1 : POLY_GO(go_poly_ndim((uintptr_t)ctx, (uintptr_t)x));
 }
 
 int poly_shape(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap) {
-  return poly_enter("poly_shape") ? -1 : go_poly_shape((uintptr_t)ctx, (uintptr_t)x, (void *)dims, cap);
+  return poly_enter("poly_shape") ? -1 : POLY_GO(go_poly_shape((uintptr_t)ctx, (uintptr_t)x, (void *)dims, cap));
 }
 
 int64_t poly_numel(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_numel") ? -1 : go_poly_numel((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_numel") ? -1 : POLY_GO(go_poly_numel((uintptr_t)ctx, (uintptr_t)x));
 }
 
 int poly_dtype(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_dtype") ? -1 : go_poly_dtype((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_dtype") ? -1 : POLY_GO(go_poly_dtype((uintptr_t)ctx, (uintptr_t)x));
 }
 
 int poly_describe(PolyCtx *ctx, PolyUOp *x, int64_t *dims, int cap, int *dtype) {
-  return poly_enter("poly_describe") ? -1 : go_poly_describe((uintptr_t)ctx, (uintptr_t)x, (void *)dims, cap, (void *)dtype);
+  return poly_enter("poly_describe") ? -1 : POLY_GO(go_poly_describe((uintptr_t)ctx, (uintptr_t)x, (void *)dims, cap, (void *)dtype));
 }
 
 int poly_uop_op(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_uop_op") ? -1 : go_poly_uop_op((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_uop_op") ? -1 : POLY_GO(go_poly_uop_op((uintptr_t)ctx, (uintptr_t)x));
 }
 
 char *poly_uop_print(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_uop_print") ? NULL : go_poly_uop_print((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_uop_print") ? NULL : POLY_GO(go_poly_uop_print((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_uop_substitute(PolyCtx *ctx, PolyUOp *root, PolyUOp **from, PolyUOp **to, int n) {
-  return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (void *)from, (void *)to, n);
+  return poly_enter("poly_uop_substitute") ? NULL : (PolyUOp *)POLY_GO(go_poly_uop_substitute((uintptr_t)ctx, (uintptr_t)root, (void *)from, (void *)to, n));
 }
 
 PolyUOp *poly_define_var(PolyCtx *ctx, const char *name, int64_t lo, int64_t hi) {
-  return poly_enter("poly_define_var") ? NULL : (PolyUOp *)go_poly_define_var((uintptr_t)ctx, (void *)name, lo, hi);
+  return poly_enter("poly_define_var") ? NULL : (PolyUOp *)POLY_GO(go_poly_define_var((uintptr_t)ctx, (void *)name, lo, hi));
 }
 
 PolyUOp *poly_bind_var(PolyCtx *ctx, PolyUOp *var, int64_t value) {
-  return poly_enter("poly_bind_var") ? NULL : (PolyUOp *)go_poly_bind_var((uintptr_t)ctx, (uintptr_t)var, value);
+  return poly_enter("poly_bind_var") ? NULL : (PolyUOp *)POLY_GO(go_poly_bind_var((uintptr_t)ctx, (uintptr_t)var, value));
 }
 
 PolyUOp *poly_size_op(PolyCtx *ctx, int op, int64_t a, int64_t b) {
-  return poly_enter("poly_size_op") ? NULL : (PolyUOp *)go_poly_size_op((uintptr_t)ctx, op, a, b);
+  return poly_enter("poly_size_op") ? NULL : (PolyUOp *)POLY_GO(go_poly_size_op((uintptr_t)ctx, op, a, b));
 }
 
 int poly_size_info(PolyCtx *ctx, PolyUOp *x, int64_t *lo, int64_t *hi, int64_t *value) {
-  return poly_enter("poly_size_info") ? -1 : go_poly_size_info((uintptr_t)ctx, (uintptr_t)x, (void *)lo, (void *)hi, (void *)value);
+  return poly_enter("poly_size_info") ? -1 : POLY_GO(go_poly_size_info((uintptr_t)ctx, (uintptr_t)x, (void *)lo, (void *)hi, (void *)value));
 }
 
 PolyUOp *poly_size_unbind(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_size_unbind") ? NULL : (PolyUOp *)go_poly_size_unbind((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_size_unbind") ? NULL : (PolyUOp *)POLY_GO(go_poly_size_unbind((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_size_of(PolyCtx *ctx, PolyUOp *x, int axis) {
-  return poly_enter("poly_size_of") ? NULL : (PolyUOp *)go_poly_size_of((uintptr_t)ctx, (uintptr_t)x, axis);
+  return poly_enter("poly_size_of") ? NULL : (PolyUOp *)POLY_GO(go_poly_size_of((uintptr_t)ctx, (uintptr_t)x, axis));
 }
 
 int poly_size_n_variables(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_size_n_variables") ? -1 : go_poly_size_n_variables((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_size_n_variables") ? -1 : POLY_GO(go_poly_size_n_variables((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_size_variable(PolyCtx *ctx, PolyUOp *x, int i, int64_t *value) {
-  return poly_enter("poly_size_variable") ? NULL : (PolyUOp *)go_poly_size_variable((uintptr_t)ctx, (uintptr_t)x, i, (void *)value);
+  return poly_enter("poly_size_variable") ? NULL : (PolyUOp *)POLY_GO(go_poly_size_variable((uintptr_t)ctx, (uintptr_t)x, i, (void *)value));
 }
 
 PolyUOp *poly_size_bind(PolyCtx *ctx, PolyUOp *x, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_size_bind") ? NULL : (PolyUOp *)go_poly_size_bind((uintptr_t)ctx, (uintptr_t)x, (void *)vars, n_vars);
+  return poly_enter("poly_size_bind") ? NULL : (PolyUOp *)POLY_GO(go_poly_size_bind((uintptr_t)ctx, (uintptr_t)x, (void *)vars, n_vars));
 }
 
 int poly_size_text(PolyCtx *ctx, PolyUOp *x, char *out, int cap) {
-  return poly_enter("poly_size_text") ? -1 : go_poly_size_text((uintptr_t)ctx, (uintptr_t)x, (void *)out, cap);
+  return poly_enter("poly_size_text") ? -1 : POLY_GO(go_poly_size_text((uintptr_t)ctx, (uintptr_t)x, (void *)out, cap));
 }
 
 PolyUOp *poly_size_tensor(PolyCtx *ctx, int64_t size) {
-  return poly_enter("poly_size_tensor") ? NULL : (PolyUOp *)go_poly_size_tensor((uintptr_t)ctx, size);
+  return poly_enter("poly_size_tensor") ? NULL : (PolyUOp *)POLY_GO(go_poly_size_tensor((uintptr_t)ctx, size));
 }
 
 PolyUOp *poly_arange_size(PolyCtx *ctx, int dtype, int64_t start, int64_t stop, int64_t step) {
-  return poly_enter("poly_arange_size") ? NULL : (PolyUOp *)go_poly_arange_size((uintptr_t)ctx, dtype, start, stop, step);
+  return poly_enter("poly_arange_size") ? NULL : (PolyUOp *)POLY_GO(go_poly_arange_size((uintptr_t)ctx, dtype, start, stop, step));
 }
 
 PolyUOp *poly_const_by_id(PolyCtx *ctx, int dtype, double value) {
-  return poly_enter("poly_const_by_id") ? NULL : (PolyUOp *)go_poly_const_by_id((uintptr_t)ctx, dtype, value);
+  return poly_enter("poly_const_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_by_id((uintptr_t)ctx, dtype, value));
 }
 
 PolyUOp *poly_const_int_by_id(PolyCtx *ctx, int dtype, int64_t value) {
-  return poly_enter("poly_const_int_by_id") ? NULL : (PolyUOp *)go_poly_const_int_by_id((uintptr_t)ctx, dtype, value);
+  return poly_enter("poly_const_int_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_int_by_id((uintptr_t)ctx, dtype, value));
 }
 
 PolyUOp *poly_const_like_float(PolyCtx *ctx, PolyUOp *x, double value) {
-  return poly_enter("poly_const_like_float") ? NULL : (PolyUOp *)go_poly_const_like_float((uintptr_t)ctx, (uintptr_t)x, value);
+  return poly_enter("poly_const_like_float") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_like_float((uintptr_t)ctx, (uintptr_t)x, value));
 }
 
 PolyUOp *poly_const_like_int(PolyCtx *ctx, PolyUOp *x, int64_t value) {
-  return poly_enter("poly_const_like_int") ? NULL : (PolyUOp *)go_poly_const_like_int((uintptr_t)ctx, (uintptr_t)x, value);
+  return poly_enter("poly_const_like_int") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_like_int((uintptr_t)ctx, (uintptr_t)x, value));
 }
 
 PolyUOp *poly_const_like_bool(PolyCtx *ctx, PolyUOp *x, int value) {
-  return poly_enter("poly_const_like_bool") ? NULL : (PolyUOp *)go_poly_const_like_bool((uintptr_t)ctx, (uintptr_t)x, value);
+  return poly_enter("poly_const_like_bool") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_like_bool((uintptr_t)ctx, (uintptr_t)x, value));
 }
 
 PolyUOp *poly_buffer_by_id(PolyCtx *ctx, int64_t size, int dtype) {
-  return poly_enter("poly_buffer_by_id") ? NULL : (PolyUOp *)go_poly_buffer_by_id((uintptr_t)ctx, size, dtype);
+  return poly_enter("poly_buffer_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_buffer_by_id((uintptr_t)ctx, size, dtype));
 }
 
 PolyUOp *poly_buffer_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, void *data, size_t nbytes) {
-  return poly_enter("poly_buffer_host") ? NULL : (PolyUOp *)go_poly_buffer_host((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes);
+  return poly_enter("poly_buffer_host") ? NULL : (PolyUOp *)POLY_GO(go_poly_buffer_host((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes));
 }
 
 PolyUOp *poly_from_host(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, const void *data, size_t nbytes) {
-  return poly_enter("poly_from_host") ? NULL : (PolyUOp *)go_poly_from_host((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes);
+  return poly_enter("poly_from_host") ? NULL : (PolyUOp *)POLY_GO(go_poly_from_host((uintptr_t)ctx, dtype, (void *)shape, ndim, (void *)data, nbytes));
 }
 
 PolyUOp *poly_full(PolyCtx *ctx, const int64_t *shape, int ndim, double v) {
-  return poly_enter("poly_full") ? NULL : (PolyUOp *)go_poly_full((uintptr_t)ctx, (void *)shape, ndim, v);
+  return poly_enter("poly_full") ? NULL : (PolyUOp *)POLY_GO(go_poly_full((uintptr_t)ctx, (void *)shape, ndim, v));
 }
 
 PolyUOp *poly_full_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double v) {
-  return poly_enter("poly_full_by_id") ? NULL : (PolyUOp *)go_poly_full_by_id((uintptr_t)ctx, dtype, (void *)shape, ndim, v);
+  return poly_enter("poly_full_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_full_by_id((uintptr_t)ctx, dtype, (void *)shape, ndim, v));
 }
 
 PolyUOp *poly_full_int_by_id(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t v) {
-  return poly_enter("poly_full_int_by_id") ? NULL : (PolyUOp *)go_poly_full_int_by_id((uintptr_t)ctx, dtype, (void *)shape, ndim, v);
+  return poly_enter("poly_full_int_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_full_int_by_id((uintptr_t)ctx, dtype, (void *)shape, ndim, v));
 }
 
 PolyUOp *poly_arange(PolyCtx *ctx, double start, double stop, double step) {
-  return poly_enter("poly_arange") ? NULL : (PolyUOp *)go_poly_arange((uintptr_t)ctx, start, stop, step);
+  return poly_enter("poly_arange") ? NULL : (PolyUOp *)POLY_GO(go_poly_arange((uintptr_t)ctx, start, stop, step));
 }
 
 PolyUOp *poly_arange_by_id(PolyCtx *ctx, int dtype, double start, double stop, double step) {
-  return poly_enter("poly_arange_by_id") ? NULL : (PolyUOp *)go_poly_arange_by_id((uintptr_t)ctx, dtype, start, stop, step);
+  return poly_enter("poly_arange_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_arange_by_id((uintptr_t)ctx, dtype, start, stop, step));
 }
 
 PolyUOp *poly_linspace(PolyCtx *ctx, double start, double stop, int64_t steps) {
-  return poly_enter("poly_linspace") ? NULL : (PolyUOp *)go_poly_linspace((uintptr_t)ctx, start, stop, steps);
+  return poly_enter("poly_linspace") ? NULL : (PolyUOp *)POLY_GO(go_poly_linspace((uintptr_t)ctx, start, stop, steps));
 }
 
 PolyUOp *poly_linspace_by_id(PolyCtx *ctx, int dtype, double start, double stop, int64_t steps) {
-  return poly_enter("poly_linspace_by_id") ? NULL : (PolyUOp *)go_poly_linspace_by_id((uintptr_t)ctx, dtype, start, stop, steps);
+  return poly_enter("poly_linspace_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_linspace_by_id((uintptr_t)ctx, dtype, start, stop, steps));
 }
 
 PolyUOp *poly_eye(PolyCtx *ctx, int64_t n) {
-  return poly_enter("poly_eye") ? NULL : (PolyUOp *)go_poly_eye((uintptr_t)ctx, n);
+  return poly_enter("poly_eye") ? NULL : (PolyUOp *)POLY_GO(go_poly_eye((uintptr_t)ctx, n));
 }
 
 PolyUOp *poly_eye_by_id(PolyCtx *ctx, int dtype, int64_t n, int64_t m) {
-  return poly_enter("poly_eye_by_id") ? NULL : (PolyUOp *)go_poly_eye_by_id((uintptr_t)ctx, dtype, n, m);
+  return poly_enter("poly_eye_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_eye_by_id((uintptr_t)ctx, dtype, n, m));
 }
 
 PolyUOp *poly_rand(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed) {
-  return poly_enter("poly_rand") ? NULL : (PolyUOp *)go_poly_rand((uintptr_t)ctx, (void *)shape, ndim, seed);
+  return poly_enter("poly_rand") ? NULL : (PolyUOp *)POLY_GO(go_poly_rand((uintptr_t)ctx, (void *)shape, ndim, seed));
 }
 
 PolyUOp *poly_randn(PolyCtx *ctx, const int64_t *shape, int ndim, uint64_t seed) {
-  return poly_enter("poly_randn") ? NULL : (PolyUOp *)go_poly_randn((uintptr_t)ctx, (void *)shape, ndim, seed);
+  return poly_enter("poly_randn") ? NULL : (PolyUOp *)POLY_GO(go_poly_randn((uintptr_t)ctx, (void *)shape, ndim, seed));
 }
 
 PolyUOp *poly_rand_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed) {
-  return poly_enter("poly_rand_seeded") ? NULL : (PolyUOp *)go_poly_rand_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, (uintptr_t)seed);
+  return poly_enter("poly_rand_seeded") ? NULL : (PolyUOp *)POLY_GO(go_poly_rand_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, (uintptr_t)seed));
 }
 
 PolyUOp *poly_randn_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, PolyUOp *seed) {
-  return poly_enter("poly_randn_seeded") ? NULL : (PolyUOp *)go_poly_randn_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, (uintptr_t)seed);
+  return poly_enter("poly_randn_seeded") ? NULL : (PolyUOp *)POLY_GO(go_poly_randn_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, (uintptr_t)seed));
 }
 
 void poly_random_seed(uint64_t seed) {
-  if (!poly_forked) go_poly_random_seed(seed);
+  if (!poly_forked) POLY_GO(go_poly_random_seed(seed));
 }
 
 int poly_random_take(int64_t words, uint32_t *seed_out) {
-  return poly_enter("poly_random_take") ? -1 : go_poly_random_take(words, (void *)seed_out);
+  return poly_enter("poly_random_take") ? -1 : POLY_GO(go_poly_random_take(words, (void *)seed_out));
 }
 
 PolyUOp *poly_randint_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t low, int64_t high, PolyUOp *seed) {
-  return poly_enter("poly_randint_seeded") ? NULL : (PolyUOp *)go_poly_randint_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, low, high, (uintptr_t)seed);
+  return poly_enter("poly_randint_seeded") ? NULL : (PolyUOp *)POLY_GO(go_poly_randint_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, low, high, (uintptr_t)seed));
 }
 
 PolyUOp *poly_uniform_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double low, double high, PolyUOp *seed) {
-  return poly_enter("poly_uniform_seeded") ? NULL : (PolyUOp *)go_poly_uniform_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, low, high, (uintptr_t)seed);
+  return poly_enter("poly_uniform_seeded") ? NULL : (PolyUOp *)POLY_GO(go_poly_uniform_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, low, high, (uintptr_t)seed));
 }
 
 PolyUOp *poly_normal_seeded(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, double mean, double std, PolyUOp *seed) {
-  return poly_enter("poly_normal_seeded") ? NULL : (PolyUOp *)go_poly_normal_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, mean, std, (uintptr_t)seed);
+  return poly_enter("poly_normal_seeded") ? NULL : (PolyUOp *)POLY_GO(go_poly_normal_seeded((uintptr_t)ctx, dtype, (void *)shape, ndim, mean, std, (uintptr_t)seed));
 }
 
 PolyUOp *poly_init_seeded(PolyCtx *ctx, int scheme, int dtype, const int64_t *shape, int ndim, double a, PolyUOp *seed) {
-  return poly_enter("poly_init_seeded") ? NULL : (PolyUOp *)go_poly_init_seeded((uintptr_t)ctx, scheme, dtype, (void *)shape, ndim, a, (uintptr_t)seed);
+  return poly_enter("poly_init_seeded") ? NULL : (PolyUOp *)POLY_GO(go_poly_init_seeded((uintptr_t)ctx, scheme, dtype, (void *)shape, ndim, a, (uintptr_t)seed));
 }
 
 PolyUOp *poly_randperm_seeded(PolyCtx *ctx, int dtype, int64_t n, PolyUOp *seed) {
-  return poly_enter("poly_randperm_seeded") ? NULL : (PolyUOp *)go_poly_randperm_seeded((uintptr_t)ctx, dtype, n, (uintptr_t)seed);
+  return poly_enter("poly_randperm_seeded") ? NULL : (PolyUOp *)POLY_GO(go_poly_randperm_seeded((uintptr_t)ctx, dtype, n, (uintptr_t)seed));
 }
 
 PolyUOp *poly_multinomial(PolyCtx *ctx, PolyUOp *x, int64_t n, int replacement, PolyUOp *seed) {
-  return poly_enter("poly_multinomial") ? NULL : (PolyUOp *)go_poly_multinomial((uintptr_t)ctx, (uintptr_t)x, n, replacement, (uintptr_t)seed);
+  return poly_enter("poly_multinomial") ? NULL : (PolyUOp *)POLY_GO(go_poly_multinomial((uintptr_t)ctx, (uintptr_t)x, n, replacement, (uintptr_t)seed));
 }
 
 PolyUOp *poly_dropout(PolyCtx *ctx, PolyUOp *x, double p, PolyUOp *seed) {
-  return poly_enter("poly_dropout") ? NULL : (PolyUOp *)go_poly_dropout((uintptr_t)ctx, (uintptr_t)x, p, (uintptr_t)seed);
+  return poly_enter("poly_dropout") ? NULL : (PolyUOp *)POLY_GO(go_poly_dropout((uintptr_t)ctx, (uintptr_t)x, p, (uintptr_t)seed));
 }
 
 PolyUOp *poly_exp(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_exp") ? NULL : (PolyUOp *)go_poly_exp((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_exp") ? NULL : (PolyUOp *)POLY_GO(go_poly_exp((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_exp2(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_exp2") ? NULL : (PolyUOp *)go_poly_exp2((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_exp2") ? NULL : (PolyUOp *)POLY_GO(go_poly_exp2((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_expm1(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_expm1") ? NULL : (PolyUOp *)go_poly_expm1((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_expm1") ? NULL : (PolyUOp *)POLY_GO(go_poly_expm1((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_log(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_log") ? NULL : (PolyUOp *)go_poly_log((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_log") ? NULL : (PolyUOp *)POLY_GO(go_poly_log((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_log2(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_log2") ? NULL : (PolyUOp *)go_poly_log2((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_log2") ? NULL : (PolyUOp *)POLY_GO(go_poly_log2((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_log10(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_log10") ? NULL : (PolyUOp *)go_poly_log10((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_log10") ? NULL : (PolyUOp *)POLY_GO(go_poly_log10((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_log1p(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_log1p") ? NULL : (PolyUOp *)go_poly_log1p((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_log1p") ? NULL : (PolyUOp *)POLY_GO(go_poly_log1p((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_sqrt(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_sqrt") ? NULL : (PolyUOp *)go_poly_sqrt((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_sqrt") ? NULL : (PolyUOp *)POLY_GO(go_poly_sqrt((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_rsqrt(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_rsqrt") ? NULL : (PolyUOp *)go_poly_rsqrt((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_rsqrt") ? NULL : (PolyUOp *)POLY_GO(go_poly_rsqrt((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_reciprocal(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_reciprocal") ? NULL : (PolyUOp *)go_poly_reciprocal((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_reciprocal") ? NULL : (PolyUOp *)POLY_GO(go_poly_reciprocal((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_square(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_square") ? NULL : (PolyUOp *)go_poly_square((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_square") ? NULL : (PolyUOp *)POLY_GO(go_poly_square((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_neg(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_neg") ? NULL : (PolyUOp *)go_poly_neg((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_neg") ? NULL : (PolyUOp *)POLY_GO(go_poly_neg((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_abs(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_abs") ? NULL : (PolyUOp *)go_poly_abs((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_abs") ? NULL : (PolyUOp *)POLY_GO(go_poly_abs((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_sign(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_sign") ? NULL : (PolyUOp *)go_poly_sign((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_sign") ? NULL : (PolyUOp *)POLY_GO(go_poly_sign((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_sin(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_sin") ? NULL : (PolyUOp *)go_poly_sin((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_sin") ? NULL : (PolyUOp *)POLY_GO(go_poly_sin((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_cos(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_cos") ? NULL : (PolyUOp *)go_poly_cos((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_cos") ? NULL : (PolyUOp *)POLY_GO(go_poly_cos((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_tan(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_tan") ? NULL : (PolyUOp *)go_poly_tan((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_tan") ? NULL : (PolyUOp *)POLY_GO(go_poly_tan((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_asin(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_asin") ? NULL : (PolyUOp *)go_poly_asin((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_asin") ? NULL : (PolyUOp *)POLY_GO(go_poly_asin((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_acos(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_acos") ? NULL : (PolyUOp *)go_poly_acos((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_acos") ? NULL : (PolyUOp *)POLY_GO(go_poly_acos((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_atan(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_atan") ? NULL : (PolyUOp *)go_poly_atan((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_atan") ? NULL : (PolyUOp *)POLY_GO(go_poly_atan((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_sinh(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_sinh") ? NULL : (PolyUOp *)go_poly_sinh((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_sinh") ? NULL : (PolyUOp *)POLY_GO(go_poly_sinh((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_cosh(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_cosh") ? NULL : (PolyUOp *)go_poly_cosh((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_cosh") ? NULL : (PolyUOp *)POLY_GO(go_poly_cosh((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_asinh(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_asinh") ? NULL : (PolyUOp *)go_poly_asinh((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_asinh") ? NULL : (PolyUOp *)POLY_GO(go_poly_asinh((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_acosh(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_acosh") ? NULL : (PolyUOp *)go_poly_acosh((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_acosh") ? NULL : (PolyUOp *)POLY_GO(go_poly_acosh((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_atanh(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_atanh") ? NULL : (PolyUOp *)go_poly_atanh((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_atanh") ? NULL : (PolyUOp *)POLY_GO(go_poly_atanh((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_ceil(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_ceil") ? NULL : (PolyUOp *)go_poly_ceil((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_ceil") ? NULL : (PolyUOp *)POLY_GO(go_poly_ceil((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_floor(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_floor") ? NULL : (PolyUOp *)go_poly_floor((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_floor") ? NULL : (PolyUOp *)POLY_GO(go_poly_floor((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_trunc(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_trunc") ? NULL : (PolyUOp *)go_poly_trunc((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_trunc") ? NULL : (PolyUOp *)POLY_GO(go_poly_trunc((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_round_f(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_round_f") ? NULL : (PolyUOp *)go_poly_round_f((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_round_f") ? NULL : (PolyUOp *)POLY_GO(go_poly_round_f((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_isnan(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_isnan") ? NULL : (PolyUOp *)go_poly_isnan((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_isnan") ? NULL : (PolyUOp *)POLY_GO(go_poly_isnan((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_isinf(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_isinf") ? NULL : (PolyUOp *)go_poly_isinf((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_isinf") ? NULL : (PolyUOp *)POLY_GO(go_poly_isinf((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_isfinite(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_isfinite") ? NULL : (PolyUOp *)go_poly_isfinite((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_isfinite") ? NULL : (PolyUOp *)POLY_GO(go_poly_isfinite((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_logical_not(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_logical_not") ? NULL : (PolyUOp *)go_poly_logical_not((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_logical_not") ? NULL : (PolyUOp *)POLY_GO(go_poly_logical_not((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_bitwise_not(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_bitwise_not") ? NULL : (PolyUOp *)go_poly_bitwise_not((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_bitwise_not") ? NULL : (PolyUOp *)POLY_GO(go_poly_bitwise_not((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_erf(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_erf") ? NULL : (PolyUOp *)go_poly_erf((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_erf") ? NULL : (PolyUOp *)POLY_GO(go_poly_erf((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_erfc(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_erfc") ? NULL : (PolyUOp *)go_poly_erfc((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_erfc") ? NULL : (PolyUOp *)POLY_GO(go_poly_erfc((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_erfinv(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_erfinv") ? NULL : (PolyUOp *)go_poly_erfinv((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_erfinv") ? NULL : (PolyUOp *)POLY_GO(go_poly_erfinv((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_ndtri(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_ndtri") ? NULL : (PolyUOp *)go_poly_ndtri((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_ndtri") ? NULL : (PolyUOp *)POLY_GO(go_poly_ndtri((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_lgamma(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_lgamma") ? NULL : (PolyUOp *)go_poly_lgamma((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_lgamma") ? NULL : (PolyUOp *)POLY_GO(go_poly_lgamma((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_digamma(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_digamma") ? NULL : (PolyUOp *)go_poly_digamma((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_digamma") ? NULL : (PolyUOp *)POLY_GO(go_poly_digamma((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_relu(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_relu") ? NULL : (PolyUOp *)go_poly_relu((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_relu") ? NULL : (PolyUOp *)POLY_GO(go_poly_relu((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_relu6(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_relu6") ? NULL : (PolyUOp *)go_poly_relu6((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_relu6") ? NULL : (PolyUOp *)POLY_GO(go_poly_relu6((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_sigmoid(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_sigmoid") ? NULL : (PolyUOp *)go_poly_sigmoid((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_sigmoid") ? NULL : (PolyUOp *)POLY_GO(go_poly_sigmoid((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_logsigmoid(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_logsigmoid") ? NULL : (PolyUOp *)go_poly_logsigmoid((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_logsigmoid") ? NULL : (PolyUOp *)POLY_GO(go_poly_logsigmoid((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_tanh_act(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_tanh_act") ? NULL : (PolyUOp *)go_poly_tanh_act((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_tanh_act") ? NULL : (PolyUOp *)POLY_GO(go_poly_tanh_act((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_gelu(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_gelu") ? NULL : (PolyUOp *)go_poly_gelu((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_gelu") ? NULL : (PolyUOp *)POLY_GO(go_poly_gelu((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_quick_gelu(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_quick_gelu") ? NULL : (PolyUOp *)go_poly_quick_gelu((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_quick_gelu") ? NULL : (PolyUOp *)POLY_GO(go_poly_quick_gelu((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_silu(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_silu") ? NULL : (PolyUOp *)go_poly_silu((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_silu") ? NULL : (PolyUOp *)POLY_GO(go_poly_silu((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_mish(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_mish") ? NULL : (PolyUOp *)go_poly_mish((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_mish") ? NULL : (PolyUOp *)POLY_GO(go_poly_mish((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_hardswish(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_hardswish") ? NULL : (PolyUOp *)go_poly_hardswish((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_hardswish") ? NULL : (PolyUOp *)POLY_GO(go_poly_hardswish((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_hardsigmoid(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_hardsigmoid") ? NULL : (PolyUOp *)go_poly_hardsigmoid((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_hardsigmoid") ? NULL : (PolyUOp *)POLY_GO(go_poly_hardsigmoid((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_hardsigmoid_by(PolyCtx *ctx, PolyUOp *x, double alpha, double beta) {
-  return poly_enter("poly_hardsigmoid_by") ? NULL : (PolyUOp *)go_poly_hardsigmoid_by((uintptr_t)ctx, (uintptr_t)x, alpha, beta);
+  return poly_enter("poly_hardsigmoid_by") ? NULL : (PolyUOp *)POLY_GO(go_poly_hardsigmoid_by((uintptr_t)ctx, (uintptr_t)x, alpha, beta));
 }
 
 PolyUOp *poly_softsign(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_softsign") ? NULL : (PolyUOp *)go_poly_softsign((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_softsign") ? NULL : (PolyUOp *)POLY_GO(go_poly_softsign((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_leaky_relu(PolyCtx *ctx, PolyUOp *x, double slope) {
-  return poly_enter("poly_leaky_relu") ? NULL : (PolyUOp *)go_poly_leaky_relu((uintptr_t)ctx, (uintptr_t)x, slope);
+  return poly_enter("poly_leaky_relu") ? NULL : (PolyUOp *)POLY_GO(go_poly_leaky_relu((uintptr_t)ctx, (uintptr_t)x, slope));
 }
 
 PolyUOp *poly_elu(PolyCtx *ctx, PolyUOp *x, double alpha) {
-  return poly_enter("poly_elu") ? NULL : (PolyUOp *)go_poly_elu((uintptr_t)ctx, (uintptr_t)x, alpha);
+  return poly_enter("poly_elu") ? NULL : (PolyUOp *)POLY_GO(go_poly_elu((uintptr_t)ctx, (uintptr_t)x, alpha));
 }
 
 PolyUOp *poly_celu(PolyCtx *ctx, PolyUOp *x, double alpha) {
-  return poly_enter("poly_celu") ? NULL : (PolyUOp *)go_poly_celu((uintptr_t)ctx, (uintptr_t)x, alpha);
+  return poly_enter("poly_celu") ? NULL : (PolyUOp *)POLY_GO(go_poly_celu((uintptr_t)ctx, (uintptr_t)x, alpha));
 }
 
 PolyUOp *poly_selu(PolyCtx *ctx, PolyUOp *x, double alpha, double gamma) {
-  return poly_enter("poly_selu") ? NULL : (PolyUOp *)go_poly_selu((uintptr_t)ctx, (uintptr_t)x, alpha, gamma);
+  return poly_enter("poly_selu") ? NULL : (PolyUOp *)POLY_GO(go_poly_selu((uintptr_t)ctx, (uintptr_t)x, alpha, gamma));
 }
 
 PolyUOp *poly_softplus(PolyCtx *ctx, PolyUOp *x, double beta) {
-  return poly_enter("poly_softplus") ? NULL : (PolyUOp *)go_poly_softplus((uintptr_t)ctx, (uintptr_t)x, beta);
+  return poly_enter("poly_softplus") ? NULL : (PolyUOp *)POLY_GO(go_poly_softplus((uintptr_t)ctx, (uintptr_t)x, beta));
 }
 
 PolyUOp *poly_clamp(PolyCtx *ctx, PolyUOp *x, double lo, double hi) {
-  return poly_enter("poly_clamp") ? NULL : (PolyUOp *)go_poly_clamp((uintptr_t)ctx, (uintptr_t)x, lo, hi);
+  return poly_enter("poly_clamp") ? NULL : (PolyUOp *)POLY_GO(go_poly_clamp((uintptr_t)ctx, (uintptr_t)x, lo, hi));
 }
 
 PolyUOp *poly_hardtanh(PolyCtx *ctx, PolyUOp *x, double lo, double hi) {
-  return poly_enter("poly_hardtanh") ? NULL : (PolyUOp *)go_poly_hardtanh((uintptr_t)ctx, (uintptr_t)x, lo, hi);
+  return poly_enter("poly_hardtanh") ? NULL : (PolyUOp *)POLY_GO(go_poly_hardtanh((uintptr_t)ctx, (uintptr_t)x, lo, hi));
 }
 
 PolyUOp *poly_clip(PolyCtx *ctx, PolyUOp *x, PolyUOp *lo, PolyUOp *hi) {
-  return poly_enter("poly_clip") ? NULL : (PolyUOp *)go_poly_clip((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)lo, (uintptr_t)hi);
+  return poly_enter("poly_clip") ? NULL : (PolyUOp *)POLY_GO(go_poly_clip((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)lo, (uintptr_t)hi));
 }
 
 PolyUOp *poly_cast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype) {
-  return poly_enter("poly_cast_by_id") ? NULL : (PolyUOp *)go_poly_cast_by_id((uintptr_t)ctx, (uintptr_t)x, dtype);
+  return poly_enter("poly_cast_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_cast_by_id((uintptr_t)ctx, (uintptr_t)x, dtype));
 }
 
 PolyUOp *poly_bitcast_by_id(PolyCtx *ctx, PolyUOp *x, int dtype) {
-  return poly_enter("poly_bitcast_by_id") ? NULL : (PolyUOp *)go_poly_bitcast_by_id((uintptr_t)ctx, (uintptr_t)x, dtype);
+  return poly_enter("poly_bitcast_by_id") ? NULL : (PolyUOp *)POLY_GO(go_poly_bitcast_by_id((uintptr_t)ctx, (uintptr_t)x, dtype));
 }
 
 PolyUOp *poly_detach(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_detach") ? NULL : (PolyUOp *)go_poly_detach((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_detach") ? NULL : (PolyUOp *)POLY_GO(go_poly_detach((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_contiguous(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_contiguous") ? NULL : (PolyUOp *)go_poly_contiguous((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_contiguous") ? NULL : (PolyUOp *)POLY_GO(go_poly_contiguous((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_contiguous_backward(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_contiguous_backward") ? NULL : (PolyUOp *)go_poly_contiguous_backward((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_contiguous_backward") ? NULL : (PolyUOp *)POLY_GO(go_poly_contiguous_backward((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_binary(PolyCtx *ctx, int op, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_binary") ? NULL : (PolyUOp *)go_poly_binary((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_binary") ? NULL : (PolyUOp *)POLY_GO(go_poly_binary((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_binary_float(PolyCtx *ctx, int op, PolyUOp *x, double value, int reversed) {
-  return poly_enter("poly_binary_float") ? NULL : (PolyUOp *)go_poly_binary_float((uintptr_t)ctx, op, (uintptr_t)x, value, reversed);
+  return poly_enter("poly_binary_float") ? NULL : (PolyUOp *)POLY_GO(go_poly_binary_float((uintptr_t)ctx, op, (uintptr_t)x, value, reversed));
 }
 
 PolyUOp *poly_binary_int(PolyCtx *ctx, int op, PolyUOp *x, int64_t value, int reversed) {
-  return poly_enter("poly_binary_int") ? NULL : (PolyUOp *)go_poly_binary_int((uintptr_t)ctx, op, (uintptr_t)x, value, reversed);
+  return poly_enter("poly_binary_int") ? NULL : (PolyUOp *)POLY_GO(go_poly_binary_int((uintptr_t)ctx, op, (uintptr_t)x, value, reversed));
 }
 
 PolyUOp *poly_binary_bool(PolyCtx *ctx, int op, PolyUOp *x, int value, int reversed) {
-  return poly_enter("poly_binary_bool") ? NULL : (PolyUOp *)go_poly_binary_bool((uintptr_t)ctx, op, (uintptr_t)x, value, reversed);
+  return poly_enter("poly_binary_bool") ? NULL : (PolyUOp *)POLY_GO(go_poly_binary_bool((uintptr_t)ctx, op, (uintptr_t)x, value, reversed));
 }
 
 PolyUOp *poly_maximum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_maximum") ? NULL : (PolyUOp *)go_poly_maximum((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_maximum") ? NULL : (PolyUOp *)POLY_GO(go_poly_maximum((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_minimum(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_minimum") ? NULL : (PolyUOp *)go_poly_minimum((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_minimum") ? NULL : (PolyUOp *)POLY_GO(go_poly_minimum((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_where_op(PolyCtx *ctx, PolyUOp *cond, PolyUOp *x, PolyUOp *y) {
-  return poly_enter("poly_where_op") ? NULL : (PolyUOp *)go_poly_where_op((uintptr_t)ctx, (uintptr_t)cond, (uintptr_t)x, (uintptr_t)y);
+  return poly_enter("poly_where_op") ? NULL : (PolyUOp *)POLY_GO(go_poly_where_op((uintptr_t)ctx, (uintptr_t)cond, (uintptr_t)x, (uintptr_t)y));
 }
 
 PolyUOp *poly_lerp(PolyCtx *ctx, PolyUOp *start, PolyUOp *end, PolyUOp *weight) {
-  return poly_enter("poly_lerp") ? NULL : (PolyUOp *)go_poly_lerp((uintptr_t)ctx, (uintptr_t)start, (uintptr_t)end, (uintptr_t)weight);
+  return poly_enter("poly_lerp") ? NULL : (PolyUOp *)POLY_GO(go_poly_lerp((uintptr_t)ctx, (uintptr_t)start, (uintptr_t)end, (uintptr_t)weight));
 }
 
 PolyUOp *poly_isclose(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rtol, double atol, int equal_nan) {
-  return poly_enter("poly_isclose") ? NULL : (PolyUOp *)go_poly_isclose((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rtol, atol, equal_nan);
+  return poly_enter("poly_isclose") ? NULL : (PolyUOp *)POLY_GO(go_poly_isclose((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rtol, atol, equal_nan));
 }
 
 PolyUOp *poly_allclose(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rtol, double atol, int equal_nan) {
-  return poly_enter("poly_allclose") ? NULL : (PolyUOp *)go_poly_allclose((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rtol, atol, equal_nan);
+  return poly_enter("poly_allclose") ? NULL : (PolyUOp *)POLY_GO(go_poly_allclose((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rtol, atol, equal_nan));
 }
 
 PolyUOp *poly_reshape(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim) {
-  return poly_enter("poly_reshape") ? NULL : (PolyUOp *)go_poly_reshape((uintptr_t)ctx, (uintptr_t)src, (void *)dims, ndim);
+  return poly_enter("poly_reshape") ? NULL : (PolyUOp *)POLY_GO(go_poly_reshape((uintptr_t)ctx, (uintptr_t)src, (void *)dims, ndim));
 }
 
 PolyUOp *poly_expand(PolyCtx *ctx, PolyUOp *src, int64_t *dims, int ndim) {
-  return poly_enter("poly_expand") ? NULL : (PolyUOp *)go_poly_expand((uintptr_t)ctx, (uintptr_t)src, (void *)dims, ndim);
+  return poly_enter("poly_expand") ? NULL : (PolyUOp *)POLY_GO(go_poly_expand((uintptr_t)ctx, (uintptr_t)src, (void *)dims, ndim));
 }
 
 PolyUOp *poly_permute(PolyCtx *ctx, PolyUOp *src, int64_t *perm, int ndim) {
-  return poly_enter("poly_permute") ? NULL : (PolyUOp *)go_poly_permute((uintptr_t)ctx, (uintptr_t)src, (void *)perm, ndim);
+  return poly_enter("poly_permute") ? NULL : (PolyUOp *)POLY_GO(go_poly_permute((uintptr_t)ctx, (uintptr_t)src, (void *)perm, ndim));
 }
 
 PolyUOp *poly_shrink(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {
-  return poly_enter("poly_shrink") ? NULL : (PolyUOp *)go_poly_shrink((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim);
+  return poly_enter("poly_shrink") ? NULL : (PolyUOp *)POLY_GO(go_poly_shrink((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim));
 }
 
 PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {
-  return poly_enter("poly_pad") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim);
+  return poly_enter("poly_pad") ? NULL : (PolyUOp *)POLY_GO(go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim));
 }
 
 PolyUOp *poly_pad_value(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, double value) {
-  return poly_enter("poly_pad_value") ? NULL : (PolyUOp *)go_poly_pad_value((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim, value);
+  return poly_enter("poly_pad_value") ? NULL : (PolyUOp *)POLY_GO(go_poly_pad_value((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim, value));
 }
 
 PolyUOp *poly_pad_mode(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim, int mode) {
-  return poly_enter("poly_pad_mode") ? NULL : (PolyUOp *)go_poly_pad_mode((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim, mode);
+  return poly_enter("poly_pad_mode") ? NULL : (PolyUOp *)POLY_GO(go_poly_pad_mode((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim, mode));
 }
 
 PolyUOp *poly_flip(PolyCtx *ctx, PolyUOp *src, int64_t *axes, int n_axes) {
-  return poly_enter("poly_flip") ? NULL : (PolyUOp *)go_poly_flip((uintptr_t)ctx, (uintptr_t)src, (void *)axes, n_axes);
+  return poly_enter("poly_flip") ? NULL : (PolyUOp *)POLY_GO(go_poly_flip((uintptr_t)ctx, (uintptr_t)src, (void *)axes, n_axes));
 }
 
 PolyUOp *poly_transpose(PolyCtx *ctx, PolyUOp *src, int axis0, int axis1) {
-  return poly_enter("poly_transpose") ? NULL : (PolyUOp *)go_poly_transpose((uintptr_t)ctx, (uintptr_t)src, axis0, axis1);
+  return poly_enter("poly_transpose") ? NULL : (PolyUOp *)POLY_GO(go_poly_transpose((uintptr_t)ctx, (uintptr_t)src, axis0, axis1));
 }
 
 PolyUOp *poly_squeeze(PolyCtx *ctx, PolyUOp *src, int axis) {
-  return poly_enter("poly_squeeze") ? NULL : (PolyUOp *)go_poly_squeeze((uintptr_t)ctx, (uintptr_t)src, axis);
+  return poly_enter("poly_squeeze") ? NULL : (PolyUOp *)POLY_GO(go_poly_squeeze((uintptr_t)ctx, (uintptr_t)src, axis));
 }
 
 PolyUOp *poly_squeeze_all(PolyCtx *ctx, PolyUOp *src) {
-  return poly_enter("poly_squeeze_all") ? NULL : (PolyUOp *)go_poly_squeeze_all((uintptr_t)ctx, (uintptr_t)src);
+  return poly_enter("poly_squeeze_all") ? NULL : (PolyUOp *)POLY_GO(go_poly_squeeze_all((uintptr_t)ctx, (uintptr_t)src));
 }
 
 PolyUOp *poly_unsqueeze(PolyCtx *ctx, PolyUOp *src, int axis) {
-  return poly_enter("poly_unsqueeze") ? NULL : (PolyUOp *)go_poly_unsqueeze((uintptr_t)ctx, (uintptr_t)src, axis);
+  return poly_enter("poly_unsqueeze") ? NULL : (PolyUOp *)POLY_GO(go_poly_unsqueeze((uintptr_t)ctx, (uintptr_t)src, axis));
 }
 
 PolyUOp *poly_flatten(PolyCtx *ctx, PolyUOp *src, int first, int last) {
-  return poly_enter("poly_flatten") ? NULL : (PolyUOp *)go_poly_flatten((uintptr_t)ctx, (uintptr_t)src, first, last);
+  return poly_enter("poly_flatten") ? NULL : (PolyUOp *)POLY_GO(go_poly_flatten((uintptr_t)ctx, (uintptr_t)src, first, last));
 }
 
 PolyUOp *poly_unflatten(PolyCtx *ctx, PolyUOp *src, int axis, const int64_t *sizes, int n) {
-  return poly_enter("poly_unflatten") ? NULL : (PolyUOp *)go_poly_unflatten((uintptr_t)ctx, (uintptr_t)src, axis, (void *)sizes, n);
+  return poly_enter("poly_unflatten") ? NULL : (PolyUOp *)POLY_GO(go_poly_unflatten((uintptr_t)ctx, (uintptr_t)src, axis, (void *)sizes, n));
 }
 
 PolyUOp *poly_repeat(PolyCtx *ctx, PolyUOp *src, const int64_t *counts, int n) {
-  return poly_enter("poly_repeat") ? NULL : (PolyUOp *)go_poly_repeat((uintptr_t)ctx, (uintptr_t)src, (void *)counts, n);
+  return poly_enter("poly_repeat") ? NULL : (PolyUOp *)POLY_GO(go_poly_repeat((uintptr_t)ctx, (uintptr_t)src, (void *)counts, n));
 }
 
 PolyUOp *poly_repeat_interleave(PolyCtx *ctx, PolyUOp *src, int64_t repeats, int axis) {
-  return poly_enter("poly_repeat_interleave") ? NULL : (PolyUOp *)go_poly_repeat_interleave((uintptr_t)ctx, (uintptr_t)src, repeats, axis);
+  return poly_enter("poly_repeat_interleave") ? NULL : (PolyUOp *)POLY_GO(go_poly_repeat_interleave((uintptr_t)ctx, (uintptr_t)src, repeats, axis));
 }
 
 PolyUOp *poly_unfold(PolyCtx *ctx, PolyUOp *src, int axis, int64_t size, int64_t step) {
-  return poly_enter("poly_unfold") ? NULL : (PolyUOp *)go_poly_unfold((uintptr_t)ctx, (uintptr_t)src, axis, size, step);
+  return poly_enter("poly_unfold") ? NULL : (PolyUOp *)POLY_GO(go_poly_unfold((uintptr_t)ctx, (uintptr_t)src, axis, size, step));
 }
 
 PolyUOp *poly_roll(PolyCtx *ctx, PolyUOp *src, const int64_t *shifts, const int64_t *axes, int n) {
-  return poly_enter("poly_roll") ? NULL : (PolyUOp *)go_poly_roll((uintptr_t)ctx, (uintptr_t)src, (void *)shifts, (void *)axes, n);
+  return poly_enter("poly_roll") ? NULL : (PolyUOp *)POLY_GO(go_poly_roll((uintptr_t)ctx, (uintptr_t)src, (void *)shifts, (void *)axes, n));
 }
 
 PolyUOp *poly_diagonal(PolyCtx *ctx, PolyUOp *src, int64_t offset, int axis1, int axis2) {
-  return poly_enter("poly_diagonal") ? NULL : (PolyUOp *)go_poly_diagonal((uintptr_t)ctx, (uintptr_t)src, offset, axis1, axis2);
+  return poly_enter("poly_diagonal") ? NULL : (PolyUOp *)POLY_GO(go_poly_diagonal((uintptr_t)ctx, (uintptr_t)src, offset, axis1, axis2));
 }
 
 PolyUOp *poly_diag(PolyCtx *ctx, PolyUOp *src) {
-  return poly_enter("poly_diag") ? NULL : (PolyUOp *)go_poly_diag((uintptr_t)ctx, (uintptr_t)src);
+  return poly_enter("poly_diag") ? NULL : (PolyUOp *)POLY_GO(go_poly_diag((uintptr_t)ctx, (uintptr_t)src));
 }
 
 PolyUOp *poly_rearrange(PolyCtx *ctx, const char *formula, PolyUOp *x, const int64_t *shape, int ndim, const char *names, const int64_t *sizes, int n_sizes, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_rearrange") ? NULL : (PolyUOp *)go_poly_rearrange((uintptr_t)ctx, (void *)formula, (uintptr_t)x, (void *)shape, ndim, (void *)names, (void *)sizes, n_sizes, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_rearrange") ? NULL : (PolyUOp *)POLY_GO(go_poly_rearrange((uintptr_t)ctx, (void *)formula, (uintptr_t)x, (void *)shape, ndim, (void *)names, (void *)sizes, n_sizes, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_index(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors, int n) {
-  return poly_enter("poly_index") ? NULL : (PolyUOp *)go_poly_index((uintptr_t)ctx, (uintptr_t)x, (void *)kinds, (void *)args, (void *)tensors, n);
+  return poly_enter("poly_index") ? NULL : (PolyUOp *)POLY_GO(go_poly_index((uintptr_t)ctx, (uintptr_t)x, (void *)kinds, (void *)args, (void *)tensors, n));
 }
 
 PolyUOp *poly_setitem(PolyCtx *ctx, PolyUOp *x, const int32_t *kinds, const int64_t *args, PolyUOp **tensors, int n, PolyUOp *value) {
-  return poly_enter("poly_setitem") ? NULL : (PolyUOp *)go_poly_setitem((uintptr_t)ctx, (uintptr_t)x, (void *)kinds, (void *)args, (void *)tensors, n, (uintptr_t)value);
+  return poly_enter("poly_setitem") ? NULL : (PolyUOp *)POLY_GO(go_poly_setitem((uintptr_t)ctx, (uintptr_t)x, (void *)kinds, (void *)args, (void *)tensors, n, (uintptr_t)value));
 }
 
 int poly_is_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base) {
-  return poly_enter("poly_is_view") ? -1 : go_poly_is_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base);
+  return poly_enter("poly_is_view") ? -1 : POLY_GO(go_poly_is_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base));
 }
 
 PolyUOp *poly_set_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *value) {
-  return poly_enter("poly_set_view") ? NULL : (PolyUOp *)go_poly_set_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (uintptr_t)value);
+  return poly_enter("poly_set_view") ? NULL : (PolyUOp *)POLY_GO(go_poly_set_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (uintptr_t)value));
 }
 
 PolyUOp *poly_move_view(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, PolyUOp *other) {
-  return poly_enter("poly_move_view") ? NULL : (PolyUOp *)go_poly_move_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (uintptr_t)other);
+  return poly_enter("poly_move_view") ? NULL : (PolyUOp *)POLY_GO(go_poly_move_view((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (uintptr_t)other));
 }
 
 int poly_view_layout(PolyCtx *ctx, PolyUOp *x, PolyUOp *base, int64_t *strides_out, int ndim, int64_t *offset_out) {
-  return poly_enter("poly_view_layout") ? -1 : go_poly_view_layout((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (void *)strides_out, ndim, (void *)offset_out);
+  return poly_enter("poly_view_layout") ? -1 : POLY_GO(go_poly_view_layout((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)base, (void *)strides_out, ndim, (void *)offset_out));
 }
 
 PolyUOp *poly_index_select(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index) {
-  return poly_enter("poly_index_select") ? NULL : (PolyUOp *)go_poly_index_select((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index);
+  return poly_enter("poly_index_select") ? NULL : (PolyUOp *)POLY_GO(go_poly_index_select((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index));
 }
 
 PolyUOp *poly_gather_axis(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index) {
-  return poly_enter("poly_gather_axis") ? NULL : (PolyUOp *)go_poly_gather_axis((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index);
+  return poly_enter("poly_gather_axis") ? NULL : (PolyUOp *)POLY_GO(go_poly_gather_axis((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index));
 }
 
 PolyUOp *poly_scatter(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index, PolyUOp *src) {
-  return poly_enter("poly_scatter") ? NULL : (PolyUOp *)go_poly_scatter((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index, (uintptr_t)src);
+  return poly_enter("poly_scatter") ? NULL : (PolyUOp *)POLY_GO(go_poly_scatter((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index, (uintptr_t)src));
 }
 
 PolyUOp *poly_scatter_reduce(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp *index, PolyUOp *src, int op, int include_self) {
-  return poly_enter("poly_scatter_reduce") ? NULL : (PolyUOp *)go_poly_scatter_reduce((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index, (uintptr_t)src, op, include_self);
+  return poly_enter("poly_scatter_reduce") ? NULL : (PolyUOp *)POLY_GO(go_poly_scatter_reduce((uintptr_t)ctx, (uintptr_t)x, axis, (uintptr_t)index, (uintptr_t)src, op, include_self));
 }
 
 PolyUOp *poly_masked_select(PolyCtx *ctx, PolyUOp *x, PolyUOp *mask, int64_t count) {
-  return poly_enter("poly_masked_select") ? NULL : (PolyUOp *)go_poly_masked_select((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)mask, count);
+  return poly_enter("poly_masked_select") ? NULL : (PolyUOp *)POLY_GO(go_poly_masked_select((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)mask, count));
 }
 
 PolyUOp *poly_nonzero(PolyCtx *ctx, PolyUOp *x, int64_t count) {
-  return poly_enter("poly_nonzero") ? NULL : (PolyUOp *)go_poly_nonzero((uintptr_t)ctx, (uintptr_t)x, count);
+  return poly_enter("poly_nonzero") ? NULL : (PolyUOp *)POLY_GO(go_poly_nonzero((uintptr_t)ctx, (uintptr_t)x, count));
 }
 
 PolyUOp *poly_cat(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
-  return poly_enter("poly_cat") ? NULL : (PolyUOp *)go_poly_cat((uintptr_t)ctx, (void *)xs, n, axis);
+  return poly_enter("poly_cat") ? NULL : (PolyUOp *)POLY_GO(go_poly_cat((uintptr_t)ctx, (void *)xs, n, axis));
 }
 
 PolyUOp *poly_stack(PolyCtx *ctx, PolyUOp **xs, int n, int axis) {
-  return poly_enter("poly_stack") ? NULL : (PolyUOp *)go_poly_stack((uintptr_t)ctx, (void *)xs, n, axis);
+  return poly_enter("poly_stack") ? NULL : (PolyUOp *)POLY_GO(go_poly_stack((uintptr_t)ctx, (void *)xs, n, axis));
 }
 
 int poly_meshgrid(PolyCtx *ctx, PolyUOp **xs, int n, int xy, PolyUOp **out) {
-  return poly_enter("poly_meshgrid") ? -1 : go_poly_meshgrid((uintptr_t)ctx, (void *)xs, n, xy, (void *)out);
+  return poly_enter("poly_meshgrid") ? -1 : POLY_GO(go_poly_meshgrid((uintptr_t)ctx, (void *)xs, n, xy, (void *)out));
 }
 
 int poly_split(PolyCtx *ctx, PolyUOp *x, const int64_t *sizes, int n, int axis, PolyUOp **out) {
-  return poly_enter("poly_split") ? -1 : go_poly_split((uintptr_t)ctx, (uintptr_t)x, (void *)sizes, n, axis, (void *)out);
+  return poly_enter("poly_split") ? -1 : POLY_GO(go_poly_split((uintptr_t)ctx, (uintptr_t)x, (void *)sizes, n, axis, (void *)out));
 }
 
 PolyUOp *poly_one_hot(PolyCtx *ctx, PolyUOp *x, int64_t classes) {
-  return poly_enter("poly_one_hot") ? NULL : (PolyUOp *)go_poly_one_hot((uintptr_t)ctx, (uintptr_t)x, classes);
+  return poly_enter("poly_one_hot") ? NULL : (PolyUOp *)POLY_GO(go_poly_one_hot((uintptr_t)ctx, (uintptr_t)x, classes));
 }
 
 PolyUOp *poly_tril(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal) {
-  return poly_enter("poly_tril") ? NULL : (PolyUOp *)go_poly_tril((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, diagonal);
+  return poly_enter("poly_tril") ? NULL : (PolyUOp *)POLY_GO(go_poly_tril((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, diagonal));
 }
 
 PolyUOp *poly_triu(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int diagonal) {
-  return poly_enter("poly_triu") ? NULL : (PolyUOp *)go_poly_triu((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, diagonal);
+  return poly_enter("poly_triu") ? NULL : (PolyUOp *)POLY_GO(go_poly_triu((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, diagonal));
 }
 
 PolyUOp *poly_reduce(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim, int correction) {
-  return poly_enter("poly_reduce") ? NULL : (PolyUOp *)go_poly_reduce((uintptr_t)ctx, op, (uintptr_t)x, (void *)axes, n_axes, keepdim, correction);
+  return poly_enter("poly_reduce") ? NULL : (PolyUOp *)POLY_GO(go_poly_reduce((uintptr_t)ctx, op, (uintptr_t)x, (void *)axes, n_axes, keepdim, correction));
 }
 
 PolyUOp *poly_reduce_as(PolyCtx *ctx, int op, PolyUOp *x, const int64_t *axes, int n_axes, int keepdim, int dtype) {
-  return poly_enter("poly_reduce_as") ? NULL : (PolyUOp *)go_poly_reduce_as((uintptr_t)ctx, op, (uintptr_t)x, (void *)axes, n_axes, keepdim, dtype);
+  return poly_enter("poly_reduce_as") ? NULL : (PolyUOp *)POLY_GO(go_poly_reduce_as((uintptr_t)ctx, op, (uintptr_t)x, (void *)axes, n_axes, keepdim, dtype));
 }
 
 PolyUOp *poly_cumsum(PolyCtx *ctx, PolyUOp *x, int axis) {
-  return poly_enter("poly_cumsum") ? NULL : (PolyUOp *)go_poly_cumsum((uintptr_t)ctx, (uintptr_t)x, axis);
+  return poly_enter("poly_cumsum") ? NULL : (PolyUOp *)POLY_GO(go_poly_cumsum((uintptr_t)ctx, (uintptr_t)x, axis));
 }
 
 PolyUOp *poly_cumprod(PolyCtx *ctx, PolyUOp *x, int axis) {
-  return poly_enter("poly_cumprod") ? NULL : (PolyUOp *)go_poly_cumprod((uintptr_t)ctx, (uintptr_t)x, axis);
+  return poly_enter("poly_cumprod") ? NULL : (PolyUOp *)POLY_GO(go_poly_cumprod((uintptr_t)ctx, (uintptr_t)x, axis));
 }
 
 PolyUOp *poly_logcumsumexp(PolyCtx *ctx, PolyUOp *x, int axis) {
-  return poly_enter("poly_logcumsumexp") ? NULL : (PolyUOp *)go_poly_logcumsumexp((uintptr_t)ctx, (uintptr_t)x, axis);
+  return poly_enter("poly_logcumsumexp") ? NULL : (PolyUOp *)POLY_GO(go_poly_logcumsumexp((uintptr_t)ctx, (uintptr_t)x, axis));
 }
 
 int poly_cummax(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp **out) {
-  return poly_enter("poly_cummax") ? -1 : go_poly_cummax((uintptr_t)ctx, (uintptr_t)x, axis, (void *)out);
+  return poly_enter("poly_cummax") ? -1 : POLY_GO(go_poly_cummax((uintptr_t)ctx, (uintptr_t)x, axis, (void *)out));
 }
 
 int poly_cummin(PolyCtx *ctx, PolyUOp *x, int axis, PolyUOp **out) {
-  return poly_enter("poly_cummin") ? -1 : go_poly_cummin((uintptr_t)ctx, (uintptr_t)x, axis, (void *)out);
+  return poly_enter("poly_cummin") ? -1 : POLY_GO(go_poly_cummin((uintptr_t)ctx, (uintptr_t)x, axis, (void *)out));
 }
 
 int poly_sort(PolyCtx *ctx, PolyUOp *x, int axis, int descending, PolyUOp **out) {
-  return poly_enter("poly_sort") ? -1 : go_poly_sort((uintptr_t)ctx, (uintptr_t)x, axis, descending, (void *)out);
+  return poly_enter("poly_sort") ? -1 : POLY_GO(go_poly_sort((uintptr_t)ctx, (uintptr_t)x, axis, descending, (void *)out));
 }
 
 PolyUOp *poly_argsort(PolyCtx *ctx, PolyUOp *x, int axis, int descending) {
-  return poly_enter("poly_argsort") ? NULL : (PolyUOp *)go_poly_argsort((uintptr_t)ctx, (uintptr_t)x, axis, descending);
+  return poly_enter("poly_argsort") ? NULL : (PolyUOp *)POLY_GO(go_poly_argsort((uintptr_t)ctx, (uintptr_t)x, axis, descending));
 }
 
 int poly_topk(PolyCtx *ctx, PolyUOp *x, int64_t k, int axis, int largest, PolyUOp **out) {
-  return poly_enter("poly_topk") ? -1 : go_poly_topk((uintptr_t)ctx, (uintptr_t)x, k, axis, largest, (void *)out);
+  return poly_enter("poly_topk") ? -1 : POLY_GO(go_poly_topk((uintptr_t)ctx, (uintptr_t)x, k, axis, largest, (void *)out));
 }
 
 PolyUOp *poly_logsumexp(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_logsumexp") ? NULL : (PolyUOp *)go_poly_logsumexp((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_logsumexp") ? NULL : (PolyUOp *)POLY_GO(go_poly_logsumexp((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
-  return poly_enter("poly_softmax") ? NULL : (PolyUOp *)go_poly_softmax((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis);
+  return poly_enter("poly_softmax") ? NULL : (PolyUOp *)POLY_GO(go_poly_softmax((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis));
 }
 
 PolyUOp *poly_log_softmax(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis) {
-  return poly_enter("poly_log_softmax") ? NULL : (PolyUOp *)go_poly_log_softmax((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis);
+  return poly_enter("poly_log_softmax") ? NULL : (PolyUOp *)POLY_GO(go_poly_log_softmax((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis));
 }
 
 PolyUOp *poly_layernorm_axes(PolyCtx *ctx, PolyUOp *x, const int64_t *axes, int n_axes, double eps, PolyUOp *weight, PolyUOp *bias) {
-  return poly_enter("poly_layernorm_axes") ? NULL : (PolyUOp *)go_poly_layernorm_axes((uintptr_t)ctx, (uintptr_t)x, (void *)axes, n_axes, eps, (uintptr_t)weight, (uintptr_t)bias);
+  return poly_enter("poly_layernorm_axes") ? NULL : (PolyUOp *)POLY_GO(go_poly_layernorm_axes((uintptr_t)ctx, (uintptr_t)x, (void *)axes, n_axes, eps, (uintptr_t)weight, (uintptr_t)bias));
 }
 
 PolyUOp *poly_rmsnorm(PolyCtx *ctx, PolyUOp *x, double eps, PolyUOp *weight) {
-  return poly_enter("poly_rmsnorm") ? NULL : (PolyUOp *)go_poly_rmsnorm((uintptr_t)ctx, (uintptr_t)x, eps, (uintptr_t)weight);
+  return poly_enter("poly_rmsnorm") ? NULL : (PolyUOp *)POLY_GO(go_poly_rmsnorm((uintptr_t)ctx, (uintptr_t)x, eps, (uintptr_t)weight));
 }
 
 PolyUOp *poly_groupnorm(PolyCtx *ctx, PolyUOp *x, int64_t groups, double eps, PolyUOp *weight, PolyUOp *bias) {
-  return poly_enter("poly_groupnorm") ? NULL : (PolyUOp *)go_poly_groupnorm((uintptr_t)ctx, (uintptr_t)x, groups, eps, (uintptr_t)weight, (uintptr_t)bias);
+  return poly_enter("poly_groupnorm") ? NULL : (PolyUOp *)POLY_GO(go_poly_groupnorm((uintptr_t)ctx, (uintptr_t)x, groups, eps, (uintptr_t)weight, (uintptr_t)bias));
 }
 
 PolyUOp *poly_batchnorm(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, PolyUOp *mean, PolyUOp *invstd, const int64_t *axes, int n_axes) {
-  return poly_enter("poly_batchnorm") ? NULL : (PolyUOp *)go_poly_batchnorm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, (uintptr_t)mean, (uintptr_t)invstd, (void *)axes, n_axes);
+  return poly_enter("poly_batchnorm") ? NULL : (PolyUOp *)POLY_GO(go_poly_batchnorm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, (uintptr_t)mean, (uintptr_t)invstd, (void *)axes, n_axes));
 }
 
 int poly_batchnorm_stats(PolyCtx *ctx, PolyUOp *x, PolyUOp **out) {
-  return poly_enter("poly_batchnorm_stats") ? -1 : go_poly_batchnorm_stats((uintptr_t)ctx, (uintptr_t)x, (void *)out);
+  return poly_enter("poly_batchnorm_stats") ? -1 : POLY_GO(go_poly_batchnorm_stats((uintptr_t)ctx, (uintptr_t)x, (void *)out));
 }
 
 PolyUOp *poly_conv(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n) {
-  return poly_enter("poly_conv") ? NULL : (PolyUOp *)go_poly_conv((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (void *)stride, (void *)dilation, (void *)padding, n);
+  return poly_enter("poly_conv") ? NULL : (PolyUOp *)POLY_GO(go_poly_conv((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (void *)stride, (void *)dilation, (void *)padding, n));
 }
 
 PolyUOp *poly_conv_transpose(PolyCtx *ctx, PolyUOp *x, PolyUOp *weight, PolyUOp *bias, int64_t groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, const int64_t *output_padding, int n) {
-  return poly_enter("poly_conv_transpose") ? NULL : (PolyUOp *)go_poly_conv_transpose((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (void *)stride, (void *)dilation, (void *)padding, (void *)output_padding, n);
+  return poly_enter("poly_conv_transpose") ? NULL : (PolyUOp *)POLY_GO(go_poly_conv_transpose((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)weight, (uintptr_t)bias, groups, (void *)stride, (void *)dilation, (void *)padding, (void *)output_padding, n));
 }
 
 PolyUOp *poly_avg_pool(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode, int count_include_pad) {
-  return poly_enter("poly_avg_pool") ? NULL : (PolyUOp *)go_poly_avg_pool((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode, count_include_pad);
+  return poly_enter("poly_avg_pool") ? NULL : (PolyUOp *)POLY_GO(go_poly_avg_pool((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode, count_include_pad));
 }
 
 PolyUOp *poly_max_pool(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode) {
-  return poly_enter("poly_max_pool") ? NULL : (PolyUOp *)go_poly_max_pool((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode);
+  return poly_enter("poly_max_pool") ? NULL : (PolyUOp *)POLY_GO(go_poly_max_pool((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode));
 }
 
 int poly_max_pool_indices(PolyCtx *ctx, PolyUOp *x, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, int ceil_mode, PolyUOp **out) {
-  return poly_enter("poly_max_pool_indices") ? -1 : go_poly_max_pool_indices((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode, (void *)out);
+  return poly_enter("poly_max_pool_indices") ? -1 : POLY_GO(go_poly_max_pool_indices((uintptr_t)ctx, (uintptr_t)x, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, ceil_mode, (void *)out));
 }
 
 PolyUOp *poly_max_unpool(PolyCtx *ctx, PolyUOp *x, PolyUOp *indices, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, int n, const int64_t *output_size) {
-  return poly_enter("poly_max_unpool") ? NULL : (PolyUOp *)go_poly_max_unpool((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)indices, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, (void *)output_size);
+  return poly_enter("poly_max_unpool") ? NULL : (PolyUOp *)POLY_GO(go_poly_max_unpool((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)indices, (void *)kernel, (void *)stride, (void *)dilation, (void *)padding, n, (void *)output_size));
 }
 
 PolyUOp *poly_interpolate(PolyCtx *ctx, PolyUOp *x, const int64_t *size, int n, int mode, int align_corners) {
-  return poly_enter("poly_interpolate") ? NULL : (PolyUOp *)go_poly_interpolate((uintptr_t)ctx, (uintptr_t)x, (void *)size, n, mode, align_corners);
+  return poly_enter("poly_interpolate") ? NULL : (PolyUOp *)POLY_GO(go_poly_interpolate((uintptr_t)ctx, (uintptr_t)x, (void *)size, n, mode, align_corners));
 }
 
 PolyUOp *poly_matmul(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_matmul") ? NULL : (PolyUOp *)go_poly_matmul((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_matmul") ? NULL : (PolyUOp *)POLY_GO(go_poly_matmul((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_matmul_as(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, int dtype) {
-  return poly_enter("poly_matmul_as") ? NULL : (PolyUOp *)go_poly_matmul_as((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, dtype);
+  return poly_enter("poly_matmul_as") ? NULL : (PolyUOp *)POLY_GO(go_poly_matmul_as((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, dtype));
 }
 
 PolyUOp *poly_affine(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias) {
-  return poly_enter("poly_affine") ? NULL : (PolyUOp *)go_poly_affine((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)w, (uintptr_t)bias);
+  return poly_enter("poly_affine") ? NULL : (PolyUOp *)POLY_GO(go_poly_affine((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)w, (uintptr_t)bias));
 }
 
 PolyUOp *poly_dense(PolyCtx *ctx, PolyUOp *x, PolyUOp *w, PolyUOp *bias) {
-  return poly_enter("poly_dense") ? NULL : (PolyUOp *)go_poly_dense((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)w, (uintptr_t)bias);
+  return poly_enter("poly_dense") ? NULL : (PolyUOp *)POLY_GO(go_poly_dense((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)w, (uintptr_t)bias));
 }
 
 PolyUOp *poly_einsum(PolyCtx *ctx, const char *formula, PolyUOp **ops, const int64_t **shapes, const int *ndims, int n, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_einsum") ? NULL : (PolyUOp *)go_poly_einsum((uintptr_t)ctx, (void *)formula, (void *)ops, (void *)shapes, (void *)ndims, n, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_einsum") ? NULL : (PolyUOp *)POLY_GO(go_poly_einsum((uintptr_t)ctx, (void *)formula, (void *)ops, (void *)shapes, (void *)ndims, n, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_cholesky(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int upper) {
-  return poly_enter("poly_cholesky") ? NULL : (PolyUOp *)go_poly_cholesky((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, upper);
+  return poly_enter("poly_cholesky") ? NULL : (PolyUOp *)POLY_GO(go_poly_cholesky((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, upper));
 }
 
 PolyUOp *poly_triangular_solve(PolyCtx *ctx, PolyUOp *a, const int64_t *a_shape, int a_ndim, PolyUOp *b, const int64_t *b_shape, int b_ndim, int upper, int trans_a, int unit_diag, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_triangular_solve") ? NULL : (PolyUOp *)go_poly_triangular_solve((uintptr_t)ctx, (uintptr_t)a, (void *)a_shape, a_ndim, (uintptr_t)b, (void *)b_shape, b_ndim, upper, trans_a, unit_diag, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_triangular_solve") ? NULL : (PolyUOp *)POLY_GO(go_poly_triangular_solve((uintptr_t)ctx, (uintptr_t)a, (void *)a_shape, a_ndim, (uintptr_t)b, (void *)b_shape, b_ndim, upper, trans_a, unit_diag, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_solve(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_solve") ? NULL : (PolyUOp *)go_poly_solve((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_solve") ? NULL : (PolyUOp *)POLY_GO(go_poly_solve((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_inv(PolyCtx *ctx, PolyUOp *a) {
-  return poly_enter("poly_inv") ? NULL : (PolyUOp *)go_poly_inv((uintptr_t)ctx, (uintptr_t)a);
+  return poly_enter("poly_inv") ? NULL : (PolyUOp *)POLY_GO(go_poly_inv((uintptr_t)ctx, (uintptr_t)a));
 }
 
 PolyUOp *poly_det(PolyCtx *ctx, PolyUOp *a) {
-  return poly_enter("poly_det") ? NULL : (PolyUOp *)go_poly_det((uintptr_t)ctx, (uintptr_t)a);
+  return poly_enter("poly_det") ? NULL : (PolyUOp *)POLY_GO(go_poly_det((uintptr_t)ctx, (uintptr_t)a));
 }
 
 int poly_slogdet(PolyCtx *ctx, PolyUOp *a, PolyUOp **out) {
-  return poly_enter("poly_slogdet") ? -1 : go_poly_slogdet((uintptr_t)ctx, (uintptr_t)a, (void *)out);
+  return poly_enter("poly_slogdet") ? -1 : POLY_GO(go_poly_slogdet((uintptr_t)ctx, (uintptr_t)a, (void *)out));
 }
 
 int poly_qr(PolyCtx *ctx, PolyUOp *a, PolyUOp **out) {
-  return poly_enter("poly_qr") ? -1 : go_poly_qr((uintptr_t)ctx, (uintptr_t)a, (void *)out);
+  return poly_enter("poly_qr") ? -1 : POLY_GO(go_poly_qr((uintptr_t)ctx, (uintptr_t)a, (void *)out));
 }
 
 int poly_svd(PolyCtx *ctx, PolyUOp *a, int full_matrices, PolyUOp **out) {
-  return poly_enter("poly_svd") ? -1 : go_poly_svd((uintptr_t)ctx, (uintptr_t)a, full_matrices, (void *)out);
+  return poly_enter("poly_svd") ? -1 : POLY_GO(go_poly_svd((uintptr_t)ctx, (uintptr_t)a, full_matrices, (void *)out));
 }
 
 int poly_eigh(PolyCtx *ctx, PolyUOp *a, int upper, PolyUOp **out) {
-  return poly_enter("poly_eigh") ? -1 : go_poly_eigh((uintptr_t)ctx, (uintptr_t)a, upper, (void *)out);
+  return poly_enter("poly_eigh") ? -1 : POLY_GO(go_poly_eigh((uintptr_t)ctx, (uintptr_t)a, upper, (void *)out));
 }
 
 int poly_lstsq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b, double rcond, PolyUOp **out) {
-  return poly_enter("poly_lstsq") ? -1 : go_poly_lstsq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rcond, (void *)out);
+  return poly_enter("poly_lstsq") ? -1 : POLY_GO(go_poly_lstsq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b, rcond, (void *)out));
 }
 
 PolyUOp *poly_newton_schulz(PolyCtx *ctx, PolyUOp *a, int steps, const double *params, int n_params, double eps) {
-  return poly_enter("poly_newton_schulz") ? NULL : (PolyUOp *)go_poly_newton_schulz((uintptr_t)ctx, (uintptr_t)a, steps, (void *)params, n_params, eps);
+  return poly_enter("poly_newton_schulz") ? NULL : (PolyUOp *)POLY_GO(go_poly_newton_schulz((uintptr_t)ctx, (uintptr_t)a, steps, (void *)params, n_params, eps));
 }
 
 PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *v, PolyUOp *mask, int causal, int enable_gqa, double scale, double dropout_p, PolyUOp *seed) {
-  return poly_enter("poly_attention") ? NULL : (PolyUOp *)go_poly_attention((uintptr_t)ctx, (uintptr_t)q, (uintptr_t)k, (uintptr_t)v, (uintptr_t)mask, causal, enable_gqa, scale, dropout_p, (uintptr_t)seed);
+  return poly_enter("poly_attention") ? NULL : (PolyUOp *)POLY_GO(go_poly_attention((uintptr_t)ctx, (uintptr_t)q, (uintptr_t)k, (uintptr_t)v, (uintptr_t)mask, causal, enable_gqa, scale, dropout_p, (uintptr_t)seed));
 }
 
 PolyUOp *poly_keccak(PolyCtx *ctx, PolyUOp *x, int rate, int suffix) {
-  return poly_enter("poly_keccak") ? NULL : (PolyUOp *)go_poly_keccak((uintptr_t)ctx, (uintptr_t)x, rate, suffix);
+  return poly_enter("poly_keccak") ? NULL : (PolyUOp *)POLY_GO(go_poly_keccak((uintptr_t)ctx, (uintptr_t)x, rate, suffix));
 }
 
 PolyUOp *poly_hash(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_hash") ? NULL : (PolyUOp *)go_poly_hash((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_hash") ? NULL : (PolyUOp *)POLY_GO(go_poly_hash((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, PolyUOp *target, int axis, double label_smoothing, int reduction) {
-  return poly_enter("poly_cross_entropy_loss") ? NULL : (PolyUOp *)go_poly_cross_entropy_loss((uintptr_t)ctx, (uintptr_t)logits, (uintptr_t)target, axis, label_smoothing, reduction);
+  return poly_enter("poly_cross_entropy_loss") ? NULL : (PolyUOp *)POLY_GO(go_poly_cross_entropy_loss((uintptr_t)ctx, (uintptr_t)logits, (uintptr_t)target, axis, label_smoothing, reduction));
 }
 
 PolyUOp *poly_sparse_cross_entropy_loss(PolyCtx *ctx, PolyUOp *logits, PolyUOp *target, int64_t ignore_index, double label_smoothing, int reduction) {
-  return poly_enter("poly_sparse_cross_entropy_loss") ? NULL : (PolyUOp *)go_poly_sparse_cross_entropy_loss((uintptr_t)ctx, (uintptr_t)logits, (uintptr_t)target, ignore_index, label_smoothing, reduction);
+  return poly_enter("poly_sparse_cross_entropy_loss") ? NULL : (PolyUOp *)POLY_GO(go_poly_sparse_cross_entropy_loss((uintptr_t)ctx, (uintptr_t)logits, (uintptr_t)target, ignore_index, label_smoothing, reduction));
 }
 
 PolyUOp *poly_nll_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *weight, int use_ignore, int64_t ignore_index, int reduction) {
-  return poly_enter("poly_nll_loss") ? NULL : (PolyUOp *)go_poly_nll_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, (uintptr_t)weight, use_ignore, ignore_index, reduction);
+  return poly_enter("poly_nll_loss") ? NULL : (PolyUOp *)POLY_GO(go_poly_nll_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, (uintptr_t)weight, use_ignore, ignore_index, reduction));
 }
 
 PolyUOp *poly_mse_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction) {
-  return poly_enter("poly_mse_loss") ? NULL : (PolyUOp *)go_poly_mse_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction);
+  return poly_enter("poly_mse_loss") ? NULL : (PolyUOp *)POLY_GO(go_poly_mse_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction));
 }
 
 PolyUOp *poly_l1_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction) {
-  return poly_enter("poly_l1_loss") ? NULL : (PolyUOp *)go_poly_l1_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction);
+  return poly_enter("poly_l1_loss") ? NULL : (PolyUOp *)POLY_GO(go_poly_l1_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction));
 }
 
 PolyUOp *poly_huber_loss(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, double delta, int reduction) {
-  return poly_enter("poly_huber_loss") ? NULL : (PolyUOp *)go_poly_huber_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, delta, reduction);
+  return poly_enter("poly_huber_loss") ? NULL : (PolyUOp *)POLY_GO(go_poly_huber_loss((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, delta, reduction));
 }
 
 PolyUOp *poly_binary_cross_entropy(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, int reduction) {
-  return poly_enter("poly_binary_cross_entropy") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction);
+  return poly_enter("poly_binary_cross_entropy") ? NULL : (PolyUOp *)POLY_GO(go_poly_binary_cross_entropy((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, reduction));
 }
 
 PolyUOp *poly_binary_cross_entropy_logits(PolyCtx *ctx, PolyUOp *x, PolyUOp *target, PolyUOp *pos_weight, int reduction) {
-  return poly_enter("poly_binary_cross_entropy_logits") ? NULL : (PolyUOp *)go_poly_binary_cross_entropy_logits((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, (uintptr_t)pos_weight, reduction);
+  return poly_enter("poly_binary_cross_entropy_logits") ? NULL : (PolyUOp *)POLY_GO(go_poly_binary_cross_entropy_logits((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)target, (uintptr_t)pos_weight, reduction));
 }
 
 int poly_lars(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr, PolyUOp *buffer, double momentum, double weight_decay, double tcoef, int nesterov, int classic, int decoupled_decay, int ns_steps, const double *ns_coefficients, int n, PolyUOp **out) {
-  return poly_enter("poly_lars") ? -1 : go_poly_lars((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)buffer, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (void *)ns_coefficients, n, (void *)out);
+  return poly_enter("poly_lars") ? -1 : POLY_GO(go_poly_lars((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)buffer, momentum, weight_decay, tcoef, nesterov, classic, decoupled_decay, ns_steps, (void *)ns_coefficients, n, (void *)out));
 }
 
 int poly_lamb(PolyCtx *ctx, PolyUOp *param, PolyUOp *grad, PolyUOp *lr, PolyUOp *m, PolyUOp *v, PolyUOp *b1_t, PolyUOp *b2_t, double b1, double b2, double eps, double weight_decay, int adam, int coupled_decay, PolyUOp **out) {
-  return poly_enter("poly_lamb") ? -1 : go_poly_lamb((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)m, (uintptr_t)v, (uintptr_t)b1_t, (uintptr_t)b2_t, b1, b2, eps, weight_decay, adam, coupled_decay, (void *)out);
+  return poly_enter("poly_lamb") ? -1 : POLY_GO(go_poly_lamb((uintptr_t)ctx, (uintptr_t)param, (uintptr_t)grad, (uintptr_t)lr, (uintptr_t)m, (uintptr_t)v, (uintptr_t)b1_t, (uintptr_t)b2_t, b1, b2, eps, weight_decay, adam, coupled_decay, (void *)out));
 }
 
 int poly_clip_grad_norm(PolyCtx *ctx, PolyUOp **grads, int n, double max_norm, double norm_type, PolyUOp **out) {
-  return poly_enter("poly_clip_grad_norm") ? -1 : go_poly_clip_grad_norm((uintptr_t)ctx, (void *)grads, n, max_norm, norm_type, (void *)out);
+  return poly_enter("poly_clip_grad_norm") ? -1 : POLY_GO(go_poly_clip_grad_norm((uintptr_t)ctx, (void *)grads, n, max_norm, norm_type, (void *)out));
 }
 
 PolyUOp *poly_learning_rate(PolyCtx *ctx, PolyUOp *lr, PolyUOp *t, int schedule, const double *params, int n) {
-  return poly_enter("poly_learning_rate") ? NULL : (PolyUOp *)go_poly_learning_rate((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)t, schedule, (void *)params, n);
+  return poly_enter("poly_learning_rate") ? NULL : (PolyUOp *)POLY_GO(go_poly_learning_rate((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)t, schedule, (void *)params, n));
 }
 
 int poly_plateau(PolyCtx *ctx, PolyUOp *lr, PolyUOp *metric, PolyUOp *best, PolyUOp *bad, PolyUOp *cooling, int maximize, int relative, double threshold, double factor, double min_lr, double eps, int64_t patience, int64_t cooldown, PolyUOp **out) {
-  return poly_enter("poly_plateau") ? -1 : go_poly_plateau((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)metric, (uintptr_t)best, (uintptr_t)bad, (uintptr_t)cooling, maximize, relative, threshold, factor, min_lr, eps, patience, cooldown, (void *)out);
+  return poly_enter("poly_plateau") ? -1 : POLY_GO(go_poly_plateau((uintptr_t)ctx, (uintptr_t)lr, (uintptr_t)metric, (uintptr_t)best, (uintptr_t)bad, (uintptr_t)cooling, maximize, relative, threshold, factor, min_lr, eps, patience, cooldown, (void *)out));
 }
 
 int poly_lstm_cell(PolyCtx *ctx, PolyUOp *x, PolyUOp *h, PolyUOp *c, PolyUOp *w_ih, PolyUOp *w_hh, PolyUOp *b_ih, PolyUOp *b_hh, PolyUOp **out) {
-  return poly_enter("poly_lstm_cell") ? -1 : go_poly_lstm_cell((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, (void *)out);
+  return poly_enter("poly_lstm_cell") ? -1 : POLY_GO(go_poly_lstm_cell((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, (void *)out));
 }
 
 int poly_lstm(PolyCtx *ctx, PolyUOp *x, PolyUOp *h, PolyUOp *c, PolyUOp *w_ih, PolyUOp *w_hh, PolyUOp *b_ih, PolyUOp *b_hh, int batch_first, int reverse, PolyUOp **out) {
-  return poly_enter("poly_lstm") ? -1 : go_poly_lstm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, batch_first, reverse, (void *)out);
+  return poly_enter("poly_lstm") ? -1 : POLY_GO(go_poly_lstm((uintptr_t)ctx, (uintptr_t)x, (uintptr_t)h, (uintptr_t)c, (uintptr_t)w_ih, (uintptr_t)w_hh, (uintptr_t)b_ih, (uintptr_t)b_hh, batch_first, reverse, (void *)out));
 }
 
 PolyUOp *poly_grad(PolyCtx *ctx, PolyUOp *y, PolyUOp *wrt) {
-  return poly_enter("poly_grad") ? NULL : (PolyUOp *)go_poly_grad((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)wrt);
+  return poly_enter("poly_grad") ? NULL : (PolyUOp *)POLY_GO(go_poly_grad((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)wrt));
 }
 
 int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **wrts, int n, PolyUOp **out) {
-  return poly_enter("poly_grad_many") ? -1 : go_poly_grad_many((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)seed, (void *)wrts, n, (void *)out);
+  return poly_enter("poly_grad_many") ? -1 : POLY_GO(go_poly_grad_many((uintptr_t)ctx, (uintptr_t)y, (uintptr_t)seed, (void *)wrts, n, (void *)out));
 }
 
 int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
-  return poly_enter("poly_realize_into") ? -1 : go_poly_realize_into((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves);
+  return poly_enter("poly_realize_into") ? -1 : POLY_GO(go_poly_realize_into((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves));
 }
 
 int poly_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_update") ? -1 : go_poly_update((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves, (void *)targets, (void *)updates, n_updates);
+  return poly_enter("poly_update") ? -1 : POLY_GO(go_poly_update((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves, (void *)targets, (void *)updates, n_updates));
 }
 
 int poly_update_sized(PolyCtx *ctx, PolyUOp **values, void **data, const size_t *nbytes, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_update_sized") ? -1 : go_poly_update_sized((uintptr_t)ctx, (void *)values, (void *)data, (void *)nbytes, n, (void *)leaves, (void *)targets, (void *)updates, n_updates);
+  return poly_enter("poly_update_sized") ? -1 : POLY_GO(go_poly_update_sized((uintptr_t)ctx, (void *)values, (void *)data, (void *)nbytes, n, (void *)leaves, (void *)targets, (void *)updates, n_updates));
 }
 
 int poly_copy_from_host(PolyCtx *ctx, PolyUOp *buffer, const void *data, size_t nbytes) {
-  return poly_enter("poly_copy_from_host") ? -1 : go_poly_copy_from_host((uintptr_t)ctx, (uintptr_t)buffer, (void *)data, nbytes);
+  return poly_enter("poly_copy_from_host") ? -1 : POLY_GO(go_poly_copy_from_host((uintptr_t)ctx, (uintptr_t)buffer, (void *)data, nbytes));
 }
 
 int poly_copy_to_host(PolyCtx *ctx, PolyUOp *x, void *data, size_t nbytes) {
-  return poly_enter("poly_copy_to_host") ? -1 : go_poly_copy_to_host((uintptr_t)ctx, (uintptr_t)x, (void *)data, nbytes);
+  return poly_enter("poly_copy_to_host") ? -1 : POLY_GO(go_poly_copy_to_host((uintptr_t)ctx, (uintptr_t)x, (void *)data, nbytes));
 }
 
 PolyUOp *poly_store_val(PolyCtx *ctx, PolyUOp *buf, PolyUOp *value) {
-  return poly_enter("poly_store_val") ? NULL : (PolyUOp *)go_poly_store_val((uintptr_t)ctx, (uintptr_t)buf, (uintptr_t)value);
+  return poly_enter("poly_store_val") ? NULL : (PolyUOp *)POLY_GO(go_poly_store_val((uintptr_t)ctx, (uintptr_t)buf, (uintptr_t)value));
 }
 
 PolyUOp *poly_assign(PolyCtx *ctx, PolyUOp *target, PolyUOp *value) {
-  return poly_enter("poly_assign") ? NULL : (PolyUOp *)go_poly_assign((uintptr_t)ctx, (uintptr_t)target, (uintptr_t)value);
+  return poly_enter("poly_assign") ? NULL : (PolyUOp *)POLY_GO(go_poly_assign((uintptr_t)ctx, (uintptr_t)target, (uintptr_t)value));
 }
 
 PolyUOp *poly_sink1(PolyCtx *ctx, PolyUOp *store) {
-  return poly_enter("poly_sink1") ? NULL : (PolyUOp *)go_poly_sink1((uintptr_t)ctx, (uintptr_t)store);
+  return poly_enter("poly_sink1") ? NULL : (PolyUOp *)POLY_GO(go_poly_sink1((uintptr_t)ctx, (uintptr_t)store));
 }
 
 PolyUOp *poly_sink_n(PolyCtx *ctx, PolyUOp **stores, int n) {
-  return poly_enter("poly_sink_n") ? NULL : (PolyUOp *)go_poly_sink_n((uintptr_t)ctx, (void *)stores, n);
+  return poly_enter("poly_sink_n") ? NULL : (PolyUOp *)POLY_GO(go_poly_sink_n((uintptr_t)ctx, (void *)stores, n));
 }
 
 int poly_realize(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_binds) {
-  return poly_enter("poly_realize") ? -1 : go_poly_realize((uintptr_t)ctx, (uintptr_t)sink, (void *)binds, n_binds);
+  return poly_enter("poly_realize") ? -1 : POLY_GO(go_poly_realize((uintptr_t)ctx, (uintptr_t)sink, (void *)binds, n_binds));
 }
 
 int poly_realize_ex(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_realize_ex") ? -1 : go_poly_realize_ex((uintptr_t)ctx, (uintptr_t)sink, (void *)binds, n_binds, (void *)vars, n_vars);
+  return poly_enter("poly_realize_ex") ? -1 : POLY_GO(go_poly_realize_ex((uintptr_t)ctx, (uintptr_t)sink, (void *)binds, n_binds, (void *)vars, n_vars));
 }
 
 PolyJob *poly_realize_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves) {
-  return poly_enter("poly_realize_async") ? NULL : (PolyJob *)go_poly_realize_async((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves);
+  return poly_enter("poly_realize_async") ? NULL : (PolyJob *)POLY_GO(go_poly_realize_async((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves));
 }
 
 PolyJob *poly_update_async(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_update_async") ? NULL : (PolyJob *)go_poly_update_async((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves, (void *)targets, (void *)updates, n_updates);
+  return poly_enter("poly_update_async") ? NULL : (PolyJob *)POLY_GO(go_poly_update_async((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)leaves, (void *)targets, (void *)updates, n_updates));
 }
 
 PolyJob *poly_step_run_async(PolyStep *step, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_step_run_async") ? NULL : (PolyJob *)go_poly_step_run_async((uintptr_t)step, (void *)binds, n_binds, (void *)vars, n_vars);
+  return poly_enter("poly_step_run_async") ? NULL : (PolyJob *)POLY_GO(go_poly_step_run_async((uintptr_t)step, (void *)binds, n_binds, (void *)vars, n_vars));
 }
 
 int poly_job_wait(PolyJob *job, int64_t timeout_ms) {
-  return poly_enter("poly_job_wait") ? -1 : go_poly_job_wait((uintptr_t)job, timeout_ms);
+  return poly_enter("poly_job_wait") ? -1 : POLY_GO(go_poly_job_wait((uintptr_t)job, timeout_ms));
 }
 
 void poly_job_release(PolyJob *job) {
-  if (!poly_forked) go_poly_job_release((uintptr_t)job);
+  if (!poly_forked) POLY_GO(go_poly_job_release((uintptr_t)job));
 }
 
 PolyStep *poly_compile_step(PolyCtx *ctx, PolyUOp *sink) {
-  return poly_enter("poly_compile_step") ? NULL : (PolyStep *)go_poly_compile_step((uintptr_t)ctx, (uintptr_t)sink);
+  return poly_enter("poly_compile_step") ? NULL : (PolyStep *)POLY_GO(go_poly_compile_step((uintptr_t)ctx, (uintptr_t)sink));
 }
 
 PolyStep *poly_compile_update(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_compile_update") ? NULL : (PolyStep *)go_poly_compile_update((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)targets, (void *)updates, n_updates);
+  return poly_enter("poly_compile_update") ? NULL : (PolyStep *)POLY_GO(go_poly_compile_update((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)targets, (void *)updates, n_updates));
 }
 
 PolyStep *poly_compile_update_sized(PolyCtx *ctx, PolyUOp **values, void **data, const size_t *nbytes, int n, PolyUOp **targets, PolyUOp **updates, int n_updates) {
-  return poly_enter("poly_compile_update_sized") ? NULL : (PolyStep *)go_poly_compile_update_sized((uintptr_t)ctx, (void *)values, (void *)data, (void *)nbytes, n, (void *)targets, (void *)updates, n_updates);
+  return poly_enter("poly_compile_update_sized") ? NULL : (PolyStep *)POLY_GO(go_poly_compile_update_sized((uintptr_t)ctx, (void *)values, (void *)data, (void *)nbytes, n, (void *)targets, (void *)updates, n_updates));
 }
 
 PolyStep *poly_compile_update_pruned(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, PolyUOp **inputs, int n_inputs) {
-  return poly_enter("poly_compile_update_pruned") ? NULL : (PolyStep *)go_poly_compile_update_pruned((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)targets, (void *)updates, n_updates, (void *)inputs, n_inputs);
+  return poly_enter("poly_compile_update_pruned") ? NULL : (PolyStep *)POLY_GO(go_poly_compile_update_pruned((uintptr_t)ctx, (void *)values, (void *)data, n, (void *)targets, (void *)updates, n_updates, (void *)inputs, n_inputs));
 }
 
 PolyStep *poly_compile_value_and_grad(PolyCtx *ctx, PolyUOp *loss, PolyUOp **params, int n_params, int *loss_idx_out, int *grad_idxs_out) {
-  return poly_enter("poly_compile_value_and_grad") ? NULL : (PolyStep *)go_poly_compile_value_and_grad((uintptr_t)ctx, (uintptr_t)loss, (void *)params, n_params, (void *)loss_idx_out, (void *)grad_idxs_out);
+  return poly_enter("poly_compile_value_and_grad") ? NULL : (PolyStep *)POLY_GO(go_poly_compile_value_and_grad((uintptr_t)ctx, (uintptr_t)loss, (void *)params, n_params, (void *)loss_idx_out, (void *)grad_idxs_out));
 }
 
 void poly_step_destroy(PolyStep *step) {
-  if (!poly_forked) go_poly_step_destroy((uintptr_t)step);
+  if (!poly_forked) POLY_GO(go_poly_step_destroy((uintptr_t)step));
 }
 
 int poly_step_run_ex(PolyStep *step, PolyBufferBinding *binds, int n_binds, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_step_run_ex") ? -1 : go_poly_step_run_ex((uintptr_t)step, (void *)binds, n_binds, (void *)vars, n_vars);
+  return poly_enter("poly_step_run_ex") ? -1 : POLY_GO(go_poly_step_run_ex((uintptr_t)step, (void *)binds, n_binds, (void *)vars, n_vars));
 }
 
 int poly_step_run_indexed(PolyStep *step, void **ptrs, int n) {
-  return poly_enter("poly_step_run_indexed") ? -1 : go_poly_step_run_indexed((uintptr_t)step, (void *)ptrs, n);
+  return poly_enter("poly_step_run_indexed") ? -1 : POLY_GO(go_poly_step_run_indexed((uintptr_t)step, (void *)ptrs, n));
 }
 
 int poly_step_run_indexed_ex(PolyStep *step, void **ptrs, int n, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_step_run_indexed_ex") ? -1 : go_poly_step_run_indexed_ex((uintptr_t)step, (void *)ptrs, n, (void *)vars, n_vars);
+  return poly_enter("poly_step_run_indexed_ex") ? -1 : POLY_GO(go_poly_step_run_indexed_ex((uintptr_t)step, (void *)ptrs, n, (void *)vars, n_vars));
 }
 
 int poly_step_n_kernels(const PolyStep *step) {
-  return poly_enter("poly_step_n_kernels") ? -1 : go_poly_step_n_kernels((uintptr_t)step);
+  return poly_enter("poly_step_n_kernels") ? -1 : POLY_GO(go_poly_step_n_kernels((uintptr_t)step));
 }
 
 int poly_step_n_intermediates(const PolyStep *step) {
-  return poly_enter("poly_step_n_intermediates") ? -1 : go_poly_step_n_intermediates((uintptr_t)step);
+  return poly_enter("poly_step_n_intermediates") ? -1 : POLY_GO(go_poly_step_n_intermediates((uintptr_t)step));
 }
 
 int poly_step_n_bindable_buffers(const PolyStep *step) {
-  return poly_enter("poly_step_n_bindable_buffers") ? -1 : go_poly_step_n_bindable_buffers((uintptr_t)step);
+  return poly_enter("poly_step_n_bindable_buffers") ? -1 : POLY_GO(go_poly_step_n_bindable_buffers((uintptr_t)step));
 }
 
 int poly_step_n_buffers(const PolyStep *step) {
-  return poly_enter("poly_step_n_buffers") ? -1 : go_poly_step_n_buffers((uintptr_t)step);
+  return poly_enter("poly_step_n_buffers") ? -1 : POLY_GO(go_poly_step_n_buffers((uintptr_t)step));
 }
 
 int poly_step_buf_index(const PolyStep *step, PolyUOp *x) {
-  return poly_enter("poly_step_buf_index") ? -1 : go_poly_step_buf_index((uintptr_t)step, (uintptr_t)x);
+  return poly_enter("poly_step_buf_index") ? -1 : POLY_GO(go_poly_step_buf_index((uintptr_t)step, (uintptr_t)x));
 }
 
 int poly_step_value_index(const PolyStep *step, int i) {
-  return poly_enter("poly_step_value_index") ? -1 : go_poly_step_value_index((uintptr_t)step, i);
+  return poly_enter("poly_step_value_index") ? -1 : POLY_GO(go_poly_step_value_index((uintptr_t)step, i));
 }
 
 PolyUOp *poly_step_buf_uop(const PolyStep *step, int idx) {
-  return poly_enter("poly_step_buf_uop") ? NULL : (PolyUOp *)go_poly_step_buf_uop((uintptr_t)step, idx);
+  return poly_enter("poly_step_buf_uop") ? NULL : (PolyUOp *)POLY_GO(go_poly_step_buf_uop((uintptr_t)step, idx));
 }
 
 PolyFile *poly_file_open(const char *path, int format) {
-  return poly_enter("poly_file_open") ? NULL : (PolyFile *)go_poly_file_open((void *)path, format);
+  return poly_enter("poly_file_open") ? NULL : (PolyFile *)POLY_GO(go_poly_file_open((void *)path, format));
 }
 
 PolyFile *poly_file_read(const void *data, int64_t len, int format) {
-  return poly_enter("poly_file_read") ? NULL : (PolyFile *)go_poly_file_read((void *)data, len, format);
+  return poly_enter("poly_file_read") ? NULL : (PolyFile *)POLY_GO(go_poly_file_read((void *)data, len, format));
 }
 
 void poly_file_free(PolyFile *file) {
-  if (!poly_forked) go_poly_file_free((uintptr_t)file);
+  if (!poly_forked) POLY_GO(go_poly_file_free((uintptr_t)file));
 }
 
 int poly_file_format(PolyFile *file) {
-  return poly_enter("poly_file_format") ? -1 : go_poly_file_format((uintptr_t)file);
+  return poly_enter("poly_file_format") ? -1 : POLY_GO(go_poly_file_format((uintptr_t)file));
 }
 
 int poly_file_count(PolyFile *file) {
-  return poly_enter("poly_file_count") ? -1 : go_poly_file_count((uintptr_t)file);
+  return poly_enter("poly_file_count") ? -1 : POLY_GO(go_poly_file_count((uintptr_t)file));
 }
 
 const char *poly_file_name(PolyFile *file, int i) {
-  return poly_enter("poly_file_name") ? NULL : go_poly_file_name((uintptr_t)file, i);
+  return poly_enter("poly_file_name") ? NULL : POLY_GO(go_poly_file_name((uintptr_t)file, i));
 }
 
 const char *poly_file_type(PolyFile *file, int i) {
-  return poly_enter("poly_file_type") ? NULL : go_poly_file_type((uintptr_t)file, i);
+  return poly_enter("poly_file_type") ? NULL : POLY_GO(go_poly_file_type((uintptr_t)file, i));
 }
 
 int poly_file_describe(PolyFile *file, int i, int64_t *dims, int cap, int *dtype) {
-  return poly_enter("poly_file_describe") ? -1 : go_poly_file_describe((uintptr_t)file, i, (void *)dims, cap, (void *)dtype);
+  return poly_enter("poly_file_describe") ? -1 : POLY_GO(go_poly_file_describe((uintptr_t)file, i, (void *)dims, cap, (void *)dtype));
 }
 
 int poly_file_quant(PolyFile *file, int i) {
-  return poly_enter("poly_file_quant") ? -1 : go_poly_file_quant((uintptr_t)file, i);
+  return poly_enter("poly_file_quant") ? -1 : POLY_GO(go_poly_file_quant((uintptr_t)file, i));
 }
 
 void *poly_file_data(PolyFile *file, int i, int64_t *len_out) {
-  return poly_enter("poly_file_data") ? NULL : go_poly_file_data((uintptr_t)file, i, (void *)len_out);
+  return poly_enter("poly_file_data") ? NULL : POLY_GO(go_poly_file_data((uintptr_t)file, i, (void *)len_out));
 }
 
 const char *poly_file_value(PolyFile *file) {
-  return poly_enter("poly_file_value") ? NULL : go_poly_file_value((uintptr_t)file);
+  return poly_enter("poly_file_value") ? NULL : POLY_GO(go_poly_file_value((uintptr_t)file));
 }
 
 PolyUOp *poly_dequantize(PolyCtx *ctx, PolyUOp *x, int type, int64_t n) {
-  return poly_enter("poly_dequantize") ? NULL : (PolyUOp *)go_poly_dequantize((uintptr_t)ctx, (uintptr_t)x, type, n);
+  return poly_enter("poly_dequantize") ? NULL : (PolyUOp *)POLY_GO(go_poly_dequantize((uintptr_t)ctx, (uintptr_t)x, type, n));
 }
 
 int poly_safetensors_save(const char *path, const PolyFileTensor *tensors, int n, const char *meta, int64_t max_shard_bytes) {
-  return poly_enter("poly_safetensors_save") ? -1 : go_poly_safetensors_save((void *)path, (void *)tensors, n, (void *)meta, max_shard_bytes);
+  return poly_enter("poly_safetensors_save") ? -1 : POLY_GO(go_poly_safetensors_save((void *)path, (void *)tensors, n, (void *)meta, max_shard_bytes));
 }
 
 PolyInstance *poly_mlp_instance(const char *json, int json_len) {
-  return poly_enter("poly_mlp_instance") ? NULL : (PolyInstance *)go_poly_mlp_instance((void *)json, json_len);
+  return poly_enter("poly_mlp_instance") ? NULL : (PolyInstance *)POLY_GO(go_poly_mlp_instance((void *)json, json_len));
 }
 
 PolyInstance *poly_tabm_instance(const char *json, int json_len) {
-  return poly_enter("poly_tabm_instance") ? NULL : (PolyInstance *)go_poly_tabm_instance((void *)json, json_len);
+  return poly_enter("poly_tabm_instance") ? NULL : (PolyInstance *)POLY_GO(go_poly_tabm_instance((void *)json, json_len));
 }
 
 PolyInstance *poly_nam_instance(const char *json, int json_len) {
-  return poly_enter("poly_nam_instance") ? NULL : (PolyInstance *)go_poly_nam_instance((void *)json, json_len);
+  return poly_enter("poly_nam_instance") ? NULL : (PolyInstance *)POLY_GO(go_poly_nam_instance((void *)json, json_len));
 }
 
 PolyInstance *poly_hf_load(const char *config, int config_len, const uint8_t **weights, const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len) {
-  return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)go_poly_hf_load((void *)config, config_len, (void *)weights, (void *)weight_lens, n_weights, max_batch, max_seq_len);
+  return poly_enter("poly_hf_load") ? NULL : (PolyInstance *)POLY_GO(go_poly_hf_load((void *)config, config_len, (void *)weights, (void *)weight_lens, n_weights, max_batch, max_seq_len));
 }
 
 PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **weights, const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len, const char *dtype, int strict) {
-  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)go_poly_hf_load_as((void *)config, config_len, (void *)weights, (void *)weight_lens, n_weights, max_batch, max_seq_len, (void *)dtype, strict);
+  return poly_enter("poly_hf_load_as") ? NULL : (PolyInstance *)POLY_GO(go_poly_hf_load_as((void *)config, config_len, (void *)weights, (void *)weight_lens, n_weights, max_batch, max_seq_len, (void *)dtype, strict));
 }
 
 PolyInstance *poly_hf_open(const char *path, int max_batch, int max_seq_len, const char *dtype, int strict) {
-  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)go_poly_hf_open((void *)path, max_batch, max_seq_len, (void *)dtype, strict);
+  return poly_enter("poly_hf_open") ? NULL : (PolyInstance *)POLY_GO(go_poly_hf_open((void *)path, max_batch, max_seq_len, (void *)dtype, strict));
 }
 
 int poly_instance_ends(PolyInstance *inst, int32_t *tokens, int room) {
-  return poly_enter("poly_instance_ends") ? -1 : go_poly_instance_ends((uintptr_t)inst, (void *)tokens, room);
+  return poly_enter("poly_instance_ends") ? -1 : POLY_GO(go_poly_instance_ends((uintptr_t)inst, (void *)tokens, room));
 }
 
 PolyInstance *poly_instance_from_ir(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len) {
-  return poly_enter("poly_instance_from_ir") ? NULL : (PolyInstance *)go_poly_instance_from_ir((void *)ir, ir_len, (void *)weights, weights_len);
+  return poly_enter("poly_instance_from_ir") ? NULL : (PolyInstance *)POLY_GO(go_poly_instance_from_ir((void *)ir, ir_len, (void *)weights, weights_len));
 }
 
 PolyInstance *poly_instance_from_bundle(const uint8_t *data, int len) {
-  return poly_enter("poly_instance_from_bundle") ? NULL : (PolyInstance *)go_poly_instance_from_bundle((void *)data, len);
+  return poly_enter("poly_instance_from_bundle") ? NULL : (PolyInstance *)POLY_GO(go_poly_instance_from_bundle((void *)data, len));
 }
 
 void poly_instance_free(PolyInstance *inst) {
-  if (!poly_forked) go_poly_instance_free((uintptr_t)inst);
+  if (!poly_forked) POLY_GO(go_poly_instance_free((uintptr_t)inst));
 }
 
 uint8_t *poly_instance_export_ir(PolyInstance *inst, int *len_out) {
-  return poly_enter("poly_instance_export_ir") ? NULL : go_poly_instance_export_ir((uintptr_t)inst, (void *)len_out);
+  return poly_enter("poly_instance_export_ir") ? NULL : POLY_GO(go_poly_instance_export_ir((uintptr_t)inst, (void *)len_out));
 }
 
 uint8_t *poly_instance_export_weights(PolyInstance *inst, int *len_out) {
-  return poly_enter("poly_instance_export_weights") ? NULL : go_poly_instance_export_weights((uintptr_t)inst, (void *)len_out);
+  return poly_enter("poly_instance_export_weights") ? NULL : POLY_GO(go_poly_instance_export_weights((uintptr_t)inst, (void *)len_out));
 }
 
 uint8_t *poly_instance_save_bundle(PolyInstance *inst, int *len_out) {
-  return poly_enter("poly_instance_save_bundle") ? NULL : go_poly_instance_save_bundle((uintptr_t)inst, (void *)len_out);
+  return poly_enter("poly_instance_save_bundle") ? NULL : POLY_GO(go_poly_instance_save_bundle((uintptr_t)inst, (void *)len_out));
 }
 
 int poly_instance_import_weights(PolyInstance *inst, const uint8_t *data, int len) {
-  return poly_enter("poly_instance_import_weights") ? -1 : go_poly_instance_import_weights((uintptr_t)inst, (void *)data, len);
+  return poly_enter("poly_instance_import_weights") ? -1 : POLY_GO(go_poly_instance_import_weights((uintptr_t)inst, (void *)data, len));
 }
 
 int poly_instance_load_weights(PolyInstance *inst, const uint8_t *data, int len) {
-  return poly_enter("poly_instance_load_weights") ? -1 : go_poly_instance_load_weights((uintptr_t)inst, (void *)data, len);
+  return poly_enter("poly_instance_load_weights") ? -1 : POLY_GO(go_poly_instance_load_weights((uintptr_t)inst, (void *)data, len));
 }
 
 const char *poly_instance_notes(PolyInstance *inst) {
-  return poly_enter("poly_instance_notes") ? NULL : go_poly_instance_notes((uintptr_t)inst);
+  return poly_enter("poly_instance_notes") ? NULL : POLY_GO(go_poly_instance_notes((uintptr_t)inst));
 }
 
 int poly_instance_param_count(const PolyInstance *inst) {
-  return poly_enter("poly_instance_param_count") ? -1 : go_poly_instance_param_count((uintptr_t)inst);
+  return poly_enter("poly_instance_param_count") ? -1 : POLY_GO(go_poly_instance_param_count((uintptr_t)inst));
 }
 
 const char *poly_instance_param_name(const PolyInstance *inst, int i) {
-  return poly_enter("poly_instance_param_name") ? NULL : go_poly_instance_param_name((uintptr_t)inst, i);
+  return poly_enter("poly_instance_param_name") ? NULL : POLY_GO(go_poly_instance_param_name((uintptr_t)inst, i));
 }
 
 float *poly_instance_param_data(PolyInstance *inst, int i, int64_t *numel_out) {
-  return poly_enter("poly_instance_param_data") ? NULL : go_poly_instance_param_data((uintptr_t)inst, i, (void *)numel_out);
+  return poly_enter("poly_instance_param_data") ? NULL : POLY_GO(go_poly_instance_param_data((uintptr_t)inst, i, (void *)numel_out));
 }
 
 int poly_instance_param_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap) {
-  return poly_enter("poly_instance_param_shape") ? -1 : go_poly_instance_param_shape((uintptr_t)inst, i, (void *)dims_out, cap);
+  return poly_enter("poly_instance_param_shape") ? -1 : POLY_GO(go_poly_instance_param_shape((uintptr_t)inst, i, (void *)dims_out, cap));
 }
 
 float *poly_instance_param_grad(PolyInstance *inst, int i, int64_t *numel_out) {
-  return poly_enter("poly_instance_param_grad") ? NULL : go_poly_instance_param_grad((uintptr_t)inst, i, (void *)numel_out);
+  return poly_enter("poly_instance_param_grad") ? NULL : POLY_GO(go_poly_instance_param_grad((uintptr_t)inst, i, (void *)numel_out));
 }
 
 int poly_instance_buf_count(const PolyInstance *inst) {
-  return poly_enter("poly_instance_buf_count") ? -1 : go_poly_instance_buf_count((uintptr_t)inst);
+  return poly_enter("poly_instance_buf_count") ? -1 : POLY_GO(go_poly_instance_buf_count((uintptr_t)inst));
 }
 
 const char *poly_instance_buf_name(const PolyInstance *inst, int i) {
-  return poly_enter("poly_instance_buf_name") ? NULL : go_poly_instance_buf_name((uintptr_t)inst, i);
+  return poly_enter("poly_instance_buf_name") ? NULL : POLY_GO(go_poly_instance_buf_name((uintptr_t)inst, i));
 }
 
 int poly_instance_buf_role(const PolyInstance *inst, int i) {
-  return poly_enter("poly_instance_buf_role") ? -1 : go_poly_instance_buf_role((uintptr_t)inst, i);
+  return poly_enter("poly_instance_buf_role") ? -1 : POLY_GO(go_poly_instance_buf_role((uintptr_t)inst, i));
 }
 
 float *poly_instance_buf_data(PolyInstance *inst, int i, int64_t *numel_out) {
-  return poly_enter("poly_instance_buf_data") ? NULL : go_poly_instance_buf_data((uintptr_t)inst, i, (void *)numel_out);
+  return poly_enter("poly_instance_buf_data") ? NULL : POLY_GO(go_poly_instance_buf_data((uintptr_t)inst, i, (void *)numel_out));
 }
 
 int poly_instance_buf_shape(const PolyInstance *inst, int i, int64_t *dims_out, int cap) {
-  return poly_enter("poly_instance_buf_shape") ? -1 : go_poly_instance_buf_shape((uintptr_t)inst, i, (void *)dims_out, cap);
+  return poly_enter("poly_instance_buf_shape") ? -1 : POLY_GO(go_poly_instance_buf_shape((uintptr_t)inst, i, (void *)dims_out, cap));
 }
 
 int poly_instance_upload_param(PolyInstance *inst, int i, const void *src, size_t len) {
-  return poly_enter("poly_instance_upload_param") ? -1 : go_poly_instance_upload_param((uintptr_t)inst, i, (void *)src, len);
+  return poly_enter("poly_instance_upload_param") ? -1 : POLY_GO(go_poly_instance_upload_param((uintptr_t)inst, i, (void *)src, len));
 }
 
 int poly_instance_upload_buf(PolyInstance *inst, int i, const void *src, size_t len) {
-  return poly_enter("poly_instance_upload_buf") ? -1 : go_poly_instance_upload_buf((uintptr_t)inst, i, (void *)src, len);
+  return poly_enter("poly_instance_upload_buf") ? -1 : POLY_GO(go_poly_instance_upload_buf((uintptr_t)inst, i, (void *)src, len));
 }
 
 int poly_instance_readback_param(PolyInstance *inst, int i, void *dst, size_t len) {
-  return poly_enter("poly_instance_readback_param") ? -1 : go_poly_instance_readback_param((uintptr_t)inst, i, (void *)dst, len);
+  return poly_enter("poly_instance_readback_param") ? -1 : POLY_GO(go_poly_instance_readback_param((uintptr_t)inst, i, (void *)dst, len));
 }
 
 int poly_instance_readback_buf(PolyInstance *inst, int i, void *dst, size_t len) {
-  return poly_enter("poly_instance_readback_buf") ? -1 : go_poly_instance_readback_buf((uintptr_t)inst, i, (void *)dst, len);
+  return poly_enter("poly_instance_readback_buf") ? -1 : POLY_GO(go_poly_instance_readback_buf((uintptr_t)inst, i, (void *)dst, len));
 }
 
 int poly_instance_set_device(PolyInstance *inst, int device) {
-  return poly_enter("poly_instance_set_device") ? -1 : go_poly_instance_set_device((uintptr_t)inst, device);
+  return poly_enter("poly_instance_set_device") ? -1 : POLY_GO(go_poly_instance_set_device((uintptr_t)inst, device));
 }
 
 int poly_instance_set_optimizer(PolyInstance *inst, int kind, float lr, float beta1, float beta2, float eps, float weight_decay) {
-  return poly_enter("poly_instance_set_optimizer") ? -1 : go_poly_instance_set_optimizer((uintptr_t)inst, kind, lr, beta1, beta2, eps, weight_decay);
+  return poly_enter("poly_instance_set_optimizer") ? -1 : POLY_GO(go_poly_instance_set_optimizer((uintptr_t)inst, kind, lr, beta1, beta2, eps, weight_decay));
 }
 
 int poly_instance_forward(PolyInstance *inst, PolyIOBinding *inputs, int n_inputs) {
-  return poly_enter("poly_instance_forward") ? -1 : go_poly_instance_forward((uintptr_t)inst, (void *)inputs, n_inputs);
+  return poly_enter("poly_instance_forward") ? -1 : POLY_GO(go_poly_instance_forward((uintptr_t)inst, (void *)inputs, n_inputs));
 }
 
 int poly_instance_call(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io) {
-  return poly_enter("poly_instance_call") ? -1 : go_poly_instance_call((uintptr_t)inst, (void *)entry, (void *)io, n_io);
+  return poly_enter("poly_instance_call") ? -1 : POLY_GO(go_poly_instance_call((uintptr_t)inst, (void *)entry, (void *)io, n_io));
 }
 
 int poly_instance_train_step(PolyInstance *inst, PolyIOBinding *io, int n_io, float *loss_out) {
-  return poly_enter("poly_instance_train_step") ? -1 : go_poly_instance_train_step((uintptr_t)inst, (void *)io, n_io, (void *)loss_out);
+  return poly_enter("poly_instance_train_step") ? -1 : POLY_GO(go_poly_instance_train_step((uintptr_t)inst, (void *)io, n_io, (void *)loss_out));
 }
 
 int poly_instance_value_and_grad(PolyInstance *inst, const char *entry, PolyIOBinding *io, int n_io, float *loss_out) {
-  return poly_enter("poly_instance_value_and_grad") ? -1 : go_poly_instance_value_and_grad((uintptr_t)inst, (void *)entry, (void *)io, n_io, (void *)loss_out);
+  return poly_enter("poly_instance_value_and_grad") ? -1 : POLY_GO(go_poly_instance_value_and_grad((uintptr_t)inst, (void *)entry, (void *)io, n_io, (void *)loss_out));
 }
 
 PolyGenerator *poly_generator_new(PolyInstance *inst, int rows) {
-  return poly_enter("poly_generator_new") ? NULL : (PolyGenerator *)go_poly_generator_new((uintptr_t)inst, rows);
+  return poly_enter("poly_generator_new") ? NULL : (PolyGenerator *)POLY_GO(go_poly_generator_new((uintptr_t)inst, rows));
 }
 
 void poly_generator_free(PolyGenerator *gen) {
-  if (!poly_forked) go_poly_generator_free((uintptr_t)gen);
+  if (!poly_forked) POLY_GO(go_poly_generator_free((uintptr_t)gen));
 }
 
 int64_t poly_generator_rows(PolyGenerator *gen) {
-  return poly_enter("poly_generator_rows") ? -1 : go_poly_generator_rows((uintptr_t)gen);
+  return poly_enter("poly_generator_rows") ? -1 : POLY_GO(go_poly_generator_rows((uintptr_t)gen));
 }
 
 int64_t poly_generator_vocab(PolyGenerator *gen) {
-  return poly_enter("poly_generator_vocab") ? -1 : go_poly_generator_vocab((uintptr_t)gen);
+  return poly_enter("poly_generator_vocab") ? -1 : POLY_GO(go_poly_generator_vocab((uintptr_t)gen));
 }
 
 int64_t poly_generator_room(PolyGenerator *gen) {
-  return poly_enter("poly_generator_room") ? -1 : go_poly_generator_room((uintptr_t)gen);
+  return poly_enter("poly_generator_room") ? -1 : POLY_GO(go_poly_generator_room((uintptr_t)gen));
 }
 
 int poly_generator_sampling(PolyGenerator *gen, double temperature, int top_k, double top_p, uint64_t seed) {
-  return poly_enter("poly_generator_sampling") ? -1 : go_poly_generator_sampling((uintptr_t)gen, temperature, top_k, top_p, seed);
+  return poly_enter("poly_generator_sampling") ? -1 : POLY_GO(go_poly_generator_sampling((uintptr_t)gen, temperature, top_k, top_p, seed));
 }
 
 int poly_generator_feed(PolyGenerator *gen, const int32_t *tokens, const int32_t *lengths, int rows) {
-  return poly_enter("poly_generator_feed") ? -1 : go_poly_generator_feed((uintptr_t)gen, (void *)tokens, (void *)lengths, rows);
+  return poly_enter("poly_generator_feed") ? -1 : POLY_GO(go_poly_generator_feed((uintptr_t)gen, (void *)tokens, (void *)lengths, rows));
 }
 
 int poly_generator_ends(PolyGenerator *gen, const int32_t *tokens, int n) {
-  return poly_enter("poly_generator_ends") ? -1 : go_poly_generator_ends((uintptr_t)gen, (void *)tokens, n);
+  return poly_enter("poly_generator_ends") ? -1 : POLY_GO(go_poly_generator_ends((uintptr_t)gen, (void *)tokens, n));
 }
 
 int poly_generator_next(PolyGenerator *gen, int32_t *tokens, int rows) {
-  return poly_enter("poly_generator_next") ? -1 : go_poly_generator_next((uintptr_t)gen, (void *)tokens, rows);
+  return poly_enter("poly_generator_next") ? -1 : POLY_GO(go_poly_generator_next((uintptr_t)gen, (void *)tokens, rows));
 }
 
 const float *poly_generator_logits(PolyGenerator *gen, int64_t *numel_out) {
-  return poly_enter("poly_generator_logits") ? NULL : go_poly_generator_logits((uintptr_t)gen, (void *)numel_out);
+  return poly_enter("poly_generator_logits") ? NULL : POLY_GO(go_poly_generator_logits((uintptr_t)gen, (void *)numel_out));
 }
 
 int poly_generator_reset(PolyGenerator *gen) {
-  return poly_enter("poly_generator_reset") ? -1 : go_poly_generator_reset((uintptr_t)gen);
+  return poly_enter("poly_generator_reset") ? -1 : POLY_GO(go_poly_generator_reset((uintptr_t)gen));
 }
 
 PolyModelConfig *poly_model_config_new(void) {
-  return poly_enter("poly_model_config_new") ? NULL : (PolyModelConfig *)go_poly_model_config_new();
+  return poly_enter("poly_model_config_new") ? NULL : (PolyModelConfig *)POLY_GO(go_poly_model_config_new());
 }
 
 PolyModelConfig *poly_model_config_from_json(const char *json, int len) {
-  return poly_enter("poly_model_config_from_json") ? NULL : (PolyModelConfig *)go_poly_model_config_from_json((void *)json, len);
+  return poly_enter("poly_model_config_from_json") ? NULL : (PolyModelConfig *)POLY_GO(go_poly_model_config_from_json((void *)json, len));
 }
 
 void poly_model_config_free(PolyModelConfig *config) {
-  if (!poly_forked) go_poly_model_config_free((uintptr_t)config);
+  if (!poly_forked) POLY_GO(go_poly_model_config_free((uintptr_t)config));
 }
 
 void poly_model_config_set_int(PolyModelConfig *config, const char *key, int value) {
-  if (!poly_enter("poly_model_config_set_int")) go_poly_model_config_set_int((uintptr_t)config, (void *)key, value);
+  if (!poly_enter("poly_model_config_set_int")) POLY_GO(go_poly_model_config_set_int((uintptr_t)config, (void *)key, value));
 }
 
 void poly_model_config_set_float(PolyModelConfig *config, const char *key, float value) {
-  if (!poly_enter("poly_model_config_set_float")) go_poly_model_config_set_float((uintptr_t)config, (void *)key, value);
+  if (!poly_enter("poly_model_config_set_float")) POLY_GO(go_poly_model_config_set_float((uintptr_t)config, (void *)key, value));
 }
 
 void poly_model_config_set_string(PolyModelConfig *config, const char *key, const char *value) {
-  if (!poly_enter("poly_model_config_set_string")) go_poly_model_config_set_string((uintptr_t)config, (void *)key, (void *)value);
+  if (!poly_enter("poly_model_config_set_string")) POLY_GO(go_poly_model_config_set_string((uintptr_t)config, (void *)key, (void *)value));
 }
 
 void poly_model_config_set_ints(PolyModelConfig *config, const char *key, const int64_t *values, int n) {
-  if (!poly_enter("poly_model_config_set_ints")) go_poly_model_config_set_ints((uintptr_t)config, (void *)key, (void *)values, n);
+  if (!poly_enter("poly_model_config_set_ints")) POLY_GO(go_poly_model_config_set_ints((uintptr_t)config, (void *)key, (void *)values, n));
 }
 
 int poly_model_config_get_int(const PolyModelConfig *config, const char *key, int missing) {
-  return poly_enter("poly_model_config_get_int") ? -1 : go_poly_model_config_get_int((uintptr_t)config, (void *)key, missing);
+  return poly_enter("poly_model_config_get_int") ? -1 : POLY_GO(go_poly_model_config_get_int((uintptr_t)config, (void *)key, missing));
 }
 
 float poly_model_config_get_float(const PolyModelConfig *config, const char *key, float missing) {
-  return poly_enter("poly_model_config_get_float") ? 0 : go_poly_model_config_get_float((uintptr_t)config, (void *)key, missing);
+  return poly_enter("poly_model_config_get_float") ? 0 : POLY_GO(go_poly_model_config_get_float((uintptr_t)config, (void *)key, missing));
 }
 
 const char *poly_model_config_get_string(const PolyModelConfig *config, const char *key, const char *missing) {
-  return poly_enter("poly_model_config_get_string") ? NULL : go_poly_model_config_get_string((uintptr_t)config, (void *)key, (void *)missing);
+  return poly_enter("poly_model_config_get_string") ? NULL : POLY_GO(go_poly_model_config_get_string((uintptr_t)config, (void *)key, (void *)missing));
 }
 
 void poly_model_register(const char *kind, PolyModelCreateFn create) {
-  if (!poly_enter("poly_model_register")) go_poly_model_register((void *)kind, (void *)create);
+  if (!poly_enter("poly_model_register")) POLY_GO(go_poly_model_register((void *)kind, (void *)create));
 }
 
 PolyModel *poly_model_create(PolyCtx *ctx, const char *kind, PolyModelConfig *config) {
-  return poly_enter("poly_model_create") ? NULL : (PolyModel *)go_poly_model_create((uintptr_t)ctx, (void *)kind, (uintptr_t)config);
+  return poly_enter("poly_model_create") ? NULL : (PolyModel *)POLY_GO(go_poly_model_create((uintptr_t)ctx, (void *)kind, (uintptr_t)config));
 }
 
 PolyModel *poly_model_new(PolyCtx *ctx, PolyModelForwardFn forward, void *user, PolyModelReleaseFn release) {
-  return poly_enter("poly_model_new") ? NULL : (PolyModel *)go_poly_model_new((uintptr_t)ctx, (void *)forward, (void *)user, (void *)release);
+  return poly_enter("poly_model_new") ? NULL : (PolyModel *)POLY_GO(go_poly_model_new((uintptr_t)ctx, (void *)forward, (void *)user, (void *)release));
 }
 
 int poly_model_add_parameter(PolyModel *model, const char *name, PolyUOp *node) {
-  return poly_enter("poly_model_add_parameter") ? -1 : go_poly_model_add_parameter((uintptr_t)model, (void *)name, (uintptr_t)node);
+  return poly_enter("poly_model_add_parameter") ? -1 : POLY_GO(go_poly_model_add_parameter((uintptr_t)model, (void *)name, (uintptr_t)node));
 }
 
 void poly_model_free(PolyModel *model) {
-  if (!poly_forked) go_poly_model_free((uintptr_t)model);
+  if (!poly_forked) POLY_GO(go_poly_model_free((uintptr_t)model));
 }
 
 PolyUOp **poly_model_forward(PolyModel *model, PolyUOp **inputs, int n, int *n_out) {
-  return poly_enter("poly_model_forward") ? NULL : go_poly_model_forward((uintptr_t)model, (void *)inputs, n, (void *)n_out);
+  return poly_enter("poly_model_forward") ? NULL : POLY_GO(go_poly_model_forward((uintptr_t)model, (void *)inputs, n, (void *)n_out));
 }
 
 PolyUOp *poly_model_parameter(PolyModel *model, const char *name) {
-  return poly_enter("poly_model_parameter") ? NULL : (PolyUOp *)go_poly_model_parameter((uintptr_t)model, (void *)name);
+  return poly_enter("poly_model_parameter") ? NULL : (PolyUOp *)POLY_GO(go_poly_model_parameter((uintptr_t)model, (void *)name));
 }
 
 int poly_model_parameter_count(PolyModel *model) {
-  return poly_enter("poly_model_parameter_count") ? -1 : go_poly_model_parameter_count((uintptr_t)model);
+  return poly_enter("poly_model_parameter_count") ? -1 : POLY_GO(go_poly_model_parameter_count((uintptr_t)model));
 }
 
 const char *poly_model_parameter_name(PolyModel *model, int i) {
-  return poly_enter("poly_model_parameter_name") ? NULL : go_poly_model_parameter_name((uintptr_t)model, i);
+  return poly_enter("poly_model_parameter_name") ? NULL : POLY_GO(go_poly_model_parameter_name((uintptr_t)model, i));
 }
 
 float *poly_model_parameter_data(PolyModel *model, const char *name, int64_t *numel_out) {
-  return poly_enter("poly_model_parameter_data") ? NULL : go_poly_model_parameter_data((uintptr_t)model, (void *)name, (void *)numel_out);
+  return poly_enter("poly_model_parameter_data") ? NULL : POLY_GO(go_poly_model_parameter_data((uintptr_t)model, (void *)name, (void *)numel_out));
 }
 
 uint8_t *poly_bundle_encode(const uint8_t *ir, int ir_len, const uint8_t *weights, int weights_len, const char *meta, int *len_out) {
-  return poly_enter("poly_bundle_encode") ? NULL : go_poly_bundle_encode((void *)ir, ir_len, (void *)weights, weights_len, (void *)meta, (void *)len_out);
+  return poly_enter("poly_bundle_encode") ? NULL : POLY_GO(go_poly_bundle_encode((void *)ir, ir_len, (void *)weights, weights_len, (void *)meta, (void *)len_out));
 }
 
 int poly_bundle_decode(const uint8_t *data, int len, PolyBundleSections *out) {
-  return poly_enter("poly_bundle_decode") ? -1 : go_poly_bundle_decode((void *)data, len, (void *)out);
+  return poly_enter("poly_bundle_decode") ? -1 : POLY_GO(go_poly_bundle_decode((void *)data, len, (void *)out));
 }
 
 int poly_safetensor_dtype_size(int dtype) {
-  return poly_enter("poly_safetensor_dtype_size") ? -1 : go_poly_safetensor_dtype_size(dtype);
+  return poly_enter("poly_safetensor_dtype_size") ? -1 : POLY_GO(go_poly_safetensor_dtype_size(dtype));
 }
 
 uint8_t *poly_safetensors_encode(const PolySafetensorEntry *entries, int n, const char *meta, int *len_out) {
-  return poly_enter("poly_safetensors_encode") ? NULL : go_poly_safetensors_encode((void *)entries, n, (void *)meta, (void *)len_out);
+  return poly_enter("poly_safetensors_encode") ? NULL : POLY_GO(go_poly_safetensors_encode((void *)entries, n, (void *)meta, (void *)len_out));
 }
 
 PolySafetensorView *poly_safetensors_decode(const uint8_t *data, int len, int *n_out, char **metadata_out) {
-  return poly_enter("poly_safetensors_decode") ? NULL : go_poly_safetensors_decode((void *)data, len, (void *)n_out, (void *)metadata_out);
+  return poly_enter("poly_safetensors_decode") ? NULL : POLY_GO(go_poly_safetensors_decode((void *)data, len, (void *)n_out, (void *)metadata_out));
 }
 
 PolySafetensorViewEx *poly_safetensors_decode_ex(const uint8_t *data, int64_t len, int *n_out, char **metadata_out) {
-  return poly_enter("poly_safetensors_decode_ex") ? NULL : go_poly_safetensors_decode_ex((void *)data, len, (void *)n_out, (void *)metadata_out);
+  return poly_enter("poly_safetensors_decode_ex") ? NULL : POLY_GO(go_poly_safetensors_decode_ex((void *)data, len, (void *)n_out, (void *)metadata_out));
 }
 
 float *poly_safetensors_to_f32(const PolySafetensorViewEx *view) {
-  return poly_enter("poly_safetensors_to_f32") ? NULL : go_poly_safetensors_to_f32((void *)view);
+  return poly_enter("poly_safetensors_to_f32") ? NULL : POLY_GO(go_poly_safetensors_to_f32((void *)view));
 }
 
 void poly_init_param_kaiming(uint64_t seed, const char *name, float *data, int64_t n, int64_t fan_in) {
-  if (!poly_forked) go_poly_init_param_kaiming(seed, (void *)name, (void *)data, n, fan_in);
+  if (!poly_forked) POLY_GO(go_poly_init_param_kaiming(seed, (void *)name, (void *)data, n, fan_in));
 }
 
 PolyInstance *poly_gpt2_build(const GPT2Config *config, int batch) {
-  return poly_enter("poly_gpt2_build") ? NULL : (PolyInstance *)go_poly_gpt2_build((void *)config, batch);
+  return poly_enter("poly_gpt2_build") ? NULL : (PolyInstance *)POLY_GO(go_poly_gpt2_build((void *)config, batch));
 }
 
 uint8_t *poly_ir_export(const PolyIrSpec *spec, int *len_out) {
-  return poly_enter("poly_ir_export") ? NULL : go_poly_ir_export((void *)spec, (void *)len_out);
+  return poly_enter("poly_ir_export") ? NULL : POLY_GO(go_poly_ir_export((void *)spec, (void *)len_out));
 }
 
 int poly_ir_import(const uint8_t *data, int len, PolyIrSpec *out) {
-  return poly_enter("poly_ir_import") ? -1 : go_poly_ir_import((void *)data, len, (void *)out);
+  return poly_enter("poly_ir_import") ? -1 : POLY_GO(go_poly_ir_import((void *)data, len, (void *)out));
 }
 
 void poly_ir_spec_free(PolyIrSpec *spec) {
-  if (!poly_forked) go_poly_ir_spec_free((void *)spec);
+  if (!poly_forked) POLY_GO(go_poly_ir_spec_free((void *)spec));
 }
 
 char *poly_view_graph(PolyCtx *ctx, PolyUOp **roots, int n, int view) {
-  return poly_enter("poly_view_graph") ? NULL : go_poly_view_graph((uintptr_t)ctx, (void *)roots, n, view);
+  return poly_enter("poly_view_graph") ? NULL : POLY_GO(go_poly_view_graph((uintptr_t)ctx, (void *)roots, n, view));
 }
 
 char *poly_view_kernels(PolyCtx *ctx, PolyUOp **values, int n, PolyUOp **targets, PolyUOp **updates, int n_updates, int runs, int view) {
-  return poly_enter("poly_view_kernels") ? NULL : go_poly_view_kernels((uintptr_t)ctx, (void *)values, n, (void *)targets, (void *)updates, n_updates, runs, view);
+  return poly_enter("poly_view_kernels") ? NULL : POLY_GO(go_poly_view_kernels((uintptr_t)ctx, (void *)values, n, (void *)targets, (void *)updates, n_updates, runs, view));
 }
 
 PolyUOp *poly_schedule(PolyCtx *ctx, PolyUOp *sink) {
-  return poly_enter("poly_schedule") ? NULL : (PolyUOp *)go_poly_schedule((uintptr_t)ctx, (uintptr_t)sink);
+  return poly_enter("poly_schedule") ? NULL : (PolyUOp *)POLY_GO(go_poly_schedule((uintptr_t)ctx, (uintptr_t)sink));
 }
 
 PolySchedule *poly_schedule_for(PolyCtx *ctx, PolyUOp *sink, int mode) {
-  return poly_enter("poly_schedule_for") ? NULL : (PolySchedule *)go_poly_schedule_for((uintptr_t)ctx, (uintptr_t)sink, mode);
+  return poly_enter("poly_schedule_for") ? NULL : (PolySchedule *)POLY_GO(go_poly_schedule_for((uintptr_t)ctx, (uintptr_t)sink, mode));
 }
 
 void poly_schedule_free(PolySchedule *schedule) {
-  if (!poly_forked) go_poly_schedule_free((uintptr_t)schedule);
+  if (!poly_forked) POLY_GO(go_poly_schedule_free((uintptr_t)schedule));
 }
 
 int poly_schedule_n_kernels(PolySchedule *schedule) {
-  return poly_enter("poly_schedule_n_kernels") ? -1 : go_poly_schedule_n_kernels((uintptr_t)schedule);
+  return poly_enter("poly_schedule_n_kernels") ? -1 : POLY_GO(go_poly_schedule_n_kernels((uintptr_t)schedule));
 }
 
 PolyUOp *poly_schedule_kernel(PolySchedule *schedule, int i) {
-  return poly_enter("poly_schedule_kernel") ? NULL : (PolyUOp *)go_poly_schedule_kernel((uintptr_t)schedule, i);
+  return poly_enter("poly_schedule_kernel") ? NULL : (PolyUOp *)POLY_GO(go_poly_schedule_kernel((uintptr_t)schedule, i));
 }
 
 PolyCompiledPlan *poly_compile_schedule(PolyCtx *ctx, PolySchedule *prepared, int device) {
-  return poly_enter("poly_compile_schedule") ? NULL : (PolyCompiledPlan *)go_poly_compile_schedule((uintptr_t)ctx, (uintptr_t)prepared, device);
+  return poly_enter("poly_compile_schedule") ? NULL : (PolyCompiledPlan *)POLY_GO(go_poly_compile_schedule((uintptr_t)ctx, (uintptr_t)prepared, device));
 }
 
 void poly_compiled_plan_free(PolyCompiledPlan *plan) {
-  if (!poly_forked) go_poly_compiled_plan_free((uintptr_t)plan);
+  if (!poly_forked) POLY_GO(go_poly_compiled_plan_free((uintptr_t)plan));
 }
 
 PolyCompiledPlan *poly_get_plan(PolyCtx *ctx, PolyUOp *sink, int device) {
-  return poly_enter("poly_get_plan") ? NULL : (PolyCompiledPlan *)go_poly_get_plan((uintptr_t)ctx, (uintptr_t)sink, device);
+  return poly_enter("poly_get_plan") ? NULL : (PolyCompiledPlan *)POLY_GO(go_poly_get_plan((uintptr_t)ctx, (uintptr_t)sink, device));
 }
 
 int poly_compiled_plan_run(PolyCompiledPlan *plan, void **slot_data, int n_slots, PolyVarBinding *vars, int n_vars) {
-  return poly_enter("poly_compiled_plan_run") ? -1 : go_poly_compiled_plan_run((uintptr_t)plan, (void *)slot_data, n_slots, (void *)vars, n_vars);
+  return poly_enter("poly_compiled_plan_run") ? -1 : POLY_GO(go_poly_compiled_plan_run((uintptr_t)plan, (void *)slot_data, n_slots, (void *)vars, n_vars));
 }
 
 int poly_compiled_plan_n_slots(PolyCompiledPlan *plan) {
-  return poly_enter("poly_compiled_plan_n_slots") ? -1 : go_poly_compiled_plan_n_slots((uintptr_t)plan);
+  return poly_enter("poly_compiled_plan_n_slots") ? -1 : POLY_GO(go_poly_compiled_plan_n_slots((uintptr_t)plan));
 }
 
 PolyUOp *poly_compiled_plan_slot_buf(PolyCompiledPlan *plan, int i) {
-  return poly_enter("poly_compiled_plan_slot_buf") ? NULL : (PolyUOp *)go_poly_compiled_plan_slot_buf((uintptr_t)plan, i);
+  return poly_enter("poly_compiled_plan_slot_buf") ? NULL : (PolyUOp *)POLY_GO(go_poly_compiled_plan_slot_buf((uintptr_t)plan, i));
 }
 
 const PolyBackendDesc *poly_backend_get(int device) {
-  return poly_enter("poly_backend_get") ? NULL : go_poly_backend_get(device);
+  return poly_enter("poly_backend_get") ? NULL : POLY_GO(go_poly_backend_get(device));
 }
 
 const void *poly_const_buffer_data(PolyCtx *ctx, PolyUOp *buf) {
-  return poly_enter("poly_const_buffer_data") ? NULL : go_poly_const_buffer_data((uintptr_t)ctx, (uintptr_t)buf);
+  return poly_enter("poly_const_buffer_data") ? NULL : POLY_GO(go_poly_const_buffer_data((uintptr_t)ctx, (uintptr_t)buf));
 }
 
 PolyWasmStepPlan *poly_render_step_wasm_plan(PolyCtx *ctx, PolyUOp *sink) {
-  return poly_enter("poly_render_step_wasm_plan") ? NULL : (PolyWasmStepPlan *)go_poly_render_step_wasm_plan((uintptr_t)ctx, (uintptr_t)sink);
+  return poly_enter("poly_render_step_wasm_plan") ? NULL : (PolyWasmStepPlan *)POLY_GO(go_poly_render_step_wasm_plan((uintptr_t)ctx, (uintptr_t)sink));
 }
 
 void poly_wasm_stepplan_destroy(PolyWasmStepPlan *plan) {
-  if (!poly_forked) go_poly_wasm_stepplan_destroy((uintptr_t)plan);
+  if (!poly_forked) POLY_GO(go_poly_wasm_stepplan_destroy((uintptr_t)plan));
 }
 
 int poly_wasm_stepplan_n_kernels(const PolyWasmStepPlan *plan) {
-  return poly_enter("poly_wasm_stepplan_n_kernels") ? -1 : go_poly_wasm_stepplan_n_kernels((uintptr_t)plan);
+  return poly_enter("poly_wasm_stepplan_n_kernels") ? -1 : POLY_GO(go_poly_wasm_stepplan_n_kernels((uintptr_t)plan));
 }
 
 int poly_wasm_stepplan_n_buffers(const PolyWasmStepPlan *plan) {
-  return poly_enter("poly_wasm_stepplan_n_buffers") ? -1 : go_poly_wasm_stepplan_n_buffers((uintptr_t)plan);
+  return poly_enter("poly_wasm_stepplan_n_buffers") ? -1 : POLY_GO(go_poly_wasm_stepplan_n_buffers((uintptr_t)plan));
 }
 
 int poly_wasm_stepplan_n_bindable_buffers(const PolyWasmStepPlan *plan) {
-  return poly_enter("poly_wasm_stepplan_n_bindable_buffers") ? -1 : go_poly_wasm_stepplan_n_bindable_buffers((uintptr_t)plan);
+  return poly_enter("poly_wasm_stepplan_n_bindable_buffers") ? -1 : POLY_GO(go_poly_wasm_stepplan_n_bindable_buffers((uintptr_t)plan));
 }
 
 int poly_wasm_stepplan_bindable_buf_index(const PolyWasmStepPlan *plan, int i) {
-  return poly_enter("poly_wasm_stepplan_bindable_buf_index") ? -1 : go_poly_wasm_stepplan_bindable_buf_index((uintptr_t)plan, i);
+  return poly_enter("poly_wasm_stepplan_bindable_buf_index") ? -1 : POLY_GO(go_poly_wasm_stepplan_bindable_buf_index((uintptr_t)plan, i));
 }
 
 const uint8_t *poly_wasm_stepplan_kernel_bytes(const PolyWasmStepPlan *plan, int k, int *len_out) {
-  return poly_enter("poly_wasm_stepplan_kernel_bytes") ? NULL : go_poly_wasm_stepplan_kernel_bytes((uintptr_t)plan, k, (void *)len_out);
+  return poly_enter("poly_wasm_stepplan_kernel_bytes") ? NULL : POLY_GO(go_poly_wasm_stepplan_kernel_bytes((uintptr_t)plan, k, (void *)len_out));
 }
 
 int poly_wasm_stepplan_kernel_n_params(const PolyWasmStepPlan *plan, int k) {
-  return poly_enter("poly_wasm_stepplan_kernel_n_params") ? -1 : go_poly_wasm_stepplan_kernel_n_params((uintptr_t)plan, k);
+  return poly_enter("poly_wasm_stepplan_kernel_n_params") ? -1 : POLY_GO(go_poly_wasm_stepplan_kernel_n_params((uintptr_t)plan, k));
 }
 
 int poly_wasm_stepplan_kernel_param_buf_index(const PolyWasmStepPlan *plan, int k, int i) {
-  return poly_enter("poly_wasm_stepplan_kernel_param_buf_index") ? -1 : go_poly_wasm_stepplan_kernel_param_buf_index((uintptr_t)plan, k, i);
+  return poly_enter("poly_wasm_stepplan_kernel_param_buf_index") ? -1 : POLY_GO(go_poly_wasm_stepplan_kernel_param_buf_index((uintptr_t)plan, k, i));
 }
 
 const int *poly_wasm_stepplan_exec_order(const PolyWasmStepPlan *plan, int *n_out) {
-  return poly_enter("poly_wasm_stepplan_exec_order") ? NULL : go_poly_wasm_stepplan_exec_order((uintptr_t)plan, (void *)n_out);
+  return poly_enter("poly_wasm_stepplan_exec_order") ? NULL : POLY_GO(go_poly_wasm_stepplan_exec_order((uintptr_t)plan, (void *)n_out));
 }
 
 PolyUOp *poly_wasm_stepplan_buf_uop(const PolyWasmStepPlan *plan, int i) {
-  return poly_enter("poly_wasm_stepplan_buf_uop") ? NULL : (PolyUOp *)go_poly_wasm_stepplan_buf_uop((uintptr_t)plan, i);
+  return poly_enter("poly_wasm_stepplan_buf_uop") ? NULL : (PolyUOp *)POLY_GO(go_poly_wasm_stepplan_buf_uop((uintptr_t)plan, i));
 }
 
 int64_t poly_wasm_stepplan_buf_size(const PolyWasmStepPlan *plan, int i) {
-  return poly_enter("poly_wasm_stepplan_buf_size") ? -1 : go_poly_wasm_stepplan_buf_size((uintptr_t)plan, i);
+  return poly_enter("poly_wasm_stepplan_buf_size") ? -1 : POLY_GO(go_poly_wasm_stepplan_buf_size((uintptr_t)plan, i));
 }
 
 int64_t poly_wasm_stepplan_buf_nbytes(const PolyWasmStepPlan *plan, int i) {
-  return poly_enter("poly_wasm_stepplan_buf_nbytes") ? -1 : go_poly_wasm_stepplan_buf_nbytes((uintptr_t)plan, i);
+  return poly_enter("poly_wasm_stepplan_buf_nbytes") ? -1 : POLY_GO(go_poly_wasm_stepplan_buf_nbytes((uintptr_t)plan, i));
 }
 
 uint8_t *poly_render_kernel_wasm(PolyCtx *ctx, PolyUOp *sink, int *len_out, int *n_bufs_out) {
-  return poly_enter("poly_render_kernel_wasm") ? NULL : go_poly_render_kernel_wasm((uintptr_t)ctx, (uintptr_t)sink, (void *)len_out, (void *)n_bufs_out);
+  return poly_enter("poly_render_kernel_wasm") ? NULL : POLY_GO(go_poly_render_kernel_wasm((uintptr_t)ctx, (uintptr_t)sink, (void *)len_out, (void *)n_bufs_out));
 }
 
 PolyUOp *poly_kernel_buf(PolyCtx *ctx, int index) {
-  return poly_enter("poly_kernel_buf") ? NULL : (PolyUOp *)go_poly_kernel_buf((uintptr_t)ctx, index);
+  return poly_enter("poly_kernel_buf") ? NULL : (PolyUOp *)POLY_GO(go_poly_kernel_buf((uintptr_t)ctx, index));
 }
 
 PolyUOp *poly_uop(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp **src, int n_src, PolyArg arg) {
-  return poly_enter("poly_uop") ? NULL : (PolyUOp *)go_poly_uop((uintptr_t)ctx, op, (void *)&dtype, (void *)src, n_src, (void *)&arg);
+  return poly_enter("poly_uop") ? NULL : (PolyUOp *)POLY_GO(go_poly_uop((uintptr_t)ctx, op, (void *)&dtype, (void *)src, n_src, (void *)&arg));
 }
 
 PolyUOp *poly_uop0(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyArg arg) {
-  return poly_enter("poly_uop0") ? NULL : (PolyUOp *)go_poly_uop0((uintptr_t)ctx, op, (void *)&dtype, (void *)&arg);
+  return poly_enter("poly_uop0") ? NULL : (PolyUOp *)POLY_GO(go_poly_uop0((uintptr_t)ctx, op, (void *)&dtype, (void *)&arg));
 }
 
 PolyUOp *poly_uop1(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyArg arg) {
-  return poly_enter("poly_uop1") ? NULL : (PolyUOp *)go_poly_uop1((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (void *)&arg);
+  return poly_enter("poly_uop1") ? NULL : (PolyUOp *)POLY_GO(go_poly_uop1((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (void *)&arg));
 }
 
 PolyUOp *poly_uop2(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyUOp *s1, PolyArg arg) {
-  return poly_enter("poly_uop2") ? NULL : (PolyUOp *)go_poly_uop2((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (uintptr_t)s1, (void *)&arg);
+  return poly_enter("poly_uop2") ? NULL : (PolyUOp *)POLY_GO(go_poly_uop2((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (uintptr_t)s1, (void *)&arg));
 }
 
 PolyUOp *poly_uop3(PolyCtx *ctx, PolyOps op, PolyDType dtype, PolyUOp *s0, PolyUOp *s1, PolyUOp *s2, PolyArg arg) {
-  return poly_enter("poly_uop3") ? NULL : (PolyUOp *)go_poly_uop3((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (uintptr_t)s1, (uintptr_t)s2, (void *)&arg);
+  return poly_enter("poly_uop3") ? NULL : (PolyUOp *)POLY_GO(go_poly_uop3((uintptr_t)ctx, op, (void *)&dtype, (uintptr_t)s0, (uintptr_t)s1, (uintptr_t)s2, (void *)&arg));
 }
 
 int poly_uop_n_src(PolyCtx *ctx, PolyUOp *x) {
-  return poly_enter("poly_uop_n_src") ? -1 : go_poly_uop_n_src((uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_uop_n_src") ? -1 : POLY_GO(go_poly_uop_n_src((uintptr_t)ctx, (uintptr_t)x));
 }
 
 PolyUOp *poly_uop_src(PolyCtx *ctx, PolyUOp *x, int i) {
-  return poly_enter("poly_uop_src") ? NULL : (PolyUOp *)go_poly_uop_src((uintptr_t)ctx, (uintptr_t)x, i);
+  return poly_enter("poly_uop_src") ? NULL : (PolyUOp *)POLY_GO(go_poly_uop_src((uintptr_t)ctx, (uintptr_t)x, i));
 }
 
 char *poly_uop_str(PolyUOp *x) {
-  return poly_enter("poly_uop_str") ? NULL : go_poly_uop_str((uintptr_t)x);
+  return poly_enter("poly_uop_str") ? NULL : POLY_GO(go_poly_uop_str((uintptr_t)x));
 }
 
 char *poly_graph_str(PolyUOp *root) {
-  return poly_enter("poly_graph_str") ? NULL : go_poly_graph_str((uintptr_t)root);
+  return poly_enter("poly_graph_str") ? NULL : POLY_GO(go_poly_graph_str((uintptr_t)root));
 }
 
 PolyUOp **poly_toposort(PolyCtx *ctx, PolyUOp *root, int *n_out) {
-  return poly_enter("poly_toposort") ? NULL : go_poly_toposort((uintptr_t)ctx, (uintptr_t)root, (void *)n_out);
+  return poly_enter("poly_toposort") ? NULL : POLY_GO(go_poly_toposort((uintptr_t)ctx, (uintptr_t)root, (void *)n_out));
 }
 
 PolyUOp **poly_toposort_ex(PolyCtx *ctx, PolyUOp *root, int *n_out, PolyGateFn gate, bool enter_calls) {
-  return poly_enter("poly_toposort_ex") ? NULL : go_poly_toposort_ex((uintptr_t)ctx, (uintptr_t)root, (void *)n_out, (void *)gate, enter_calls);
+  return poly_enter("poly_toposort_ex") ? NULL : POLY_GO(go_poly_toposort_ex((uintptr_t)ctx, (uintptr_t)root, (void *)n_out, (void *)gate, enter_calls));
 }
 
 bool poly_ctx_owns_ptr(PolyCtx *ctx, const void *p) {
-  return poly_enter("poly_ctx_owns_ptr") ? false : go_poly_ctx_owns_ptr((uintptr_t)ctx, (void *)p);
+  return poly_enter("poly_ctx_owns_ptr") ? false : POLY_GO(go_poly_ctx_owns_ptr((uintptr_t)ctx, (void *)p));
 }
 
 void poly_debug_uop(PolyCtx *ctx, PolyUOp *x) {
-  if (!poly_forked) go_poly_debug_uop((uintptr_t)ctx, (uintptr_t)x);
+  if (!poly_forked) POLY_GO(go_poly_debug_uop((uintptr_t)ctx, (uintptr_t)x));
 }
 
 void poly_debug_opsets(void) {
-  if (!poly_forked) go_poly_debug_opsets();
+  if (!poly_forked) POLY_GO(go_poly_debug_opsets());
 }
 
 const char *poly_dtype_name(PolyDType dtype) {
-  return poly_enter("poly_dtype_name") ? NULL : go_poly_dtype_name((void *)&dtype);
+  return poly_enter("poly_dtype_name") ? NULL : POLY_GO(go_poly_dtype_name((void *)&dtype));
 }
 
 PolyUOp *poly_cast(PolyCtx *ctx, PolyUOp *x, PolyDType dtype) {
-  return poly_enter("poly_cast") ? NULL : (PolyUOp *)go_poly_cast((uintptr_t)ctx, (uintptr_t)x, (void *)&dtype);
+  return poly_enter("poly_cast") ? NULL : (PolyUOp *)POLY_GO(go_poly_cast((uintptr_t)ctx, (uintptr_t)x, (void *)&dtype));
 }
 
 PolyUOp *poly_const_typed(PolyCtx *ctx, PolyDType dtype, double value) {
-  return poly_enter("poly_const_typed") ? NULL : (PolyUOp *)go_poly_const_typed((uintptr_t)ctx, (void *)&dtype, value);
+  return poly_enter("poly_const_typed") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_typed((uintptr_t)ctx, (void *)&dtype, value));
 }
 
 PolyUOp *poly_buffer(PolyCtx *ctx, PolyDType dtype, int64_t size) {
-  return poly_enter("poly_buffer") ? NULL : (PolyUOp *)go_poly_buffer((uintptr_t)ctx, (void *)&dtype, size);
+  return poly_enter("poly_buffer") ? NULL : (PolyUOp *)POLY_GO(go_poly_buffer((uintptr_t)ctx, (void *)&dtype, size));
 }
 
 PolyUOp *poly_buffer_var(PolyCtx *ctx, PolyDType dtype, PolyUOp *var, const int64_t *inner, int n_inner) {
-  return poly_enter("poly_buffer_var") ? NULL : (PolyUOp *)go_poly_buffer_var((uintptr_t)ctx, (void *)&dtype, (uintptr_t)var, (void *)inner, n_inner);
+  return poly_enter("poly_buffer_var") ? NULL : (PolyUOp *)POLY_GO(go_poly_buffer_var((uintptr_t)ctx, (void *)&dtype, (uintptr_t)var, (void *)inner, n_inner));
 }
 
 PolyUOp *poly_const_float(PolyCtx *ctx, double value) {
-  return poly_enter("poly_const_float") ? NULL : (PolyUOp *)go_poly_const_float((uintptr_t)ctx, value);
+  return poly_enter("poly_const_float") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_float((uintptr_t)ctx, value));
 }
 
 PolyUOp *poly_const_double(PolyCtx *ctx, double value) {
-  return poly_enter("poly_const_double") ? NULL : (PolyUOp *)go_poly_const_double((uintptr_t)ctx, value);
+  return poly_enter("poly_const_double") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_double((uintptr_t)ctx, value));
 }
 
 PolyUOp *poly_const_int(PolyCtx *ctx, int64_t value) {
-  return poly_enter("poly_const_int") ? NULL : (PolyUOp *)go_poly_const_int((uintptr_t)ctx, value);
+  return poly_enter("poly_const_int") ? NULL : (PolyUOp *)POLY_GO(go_poly_const_int((uintptr_t)ctx, value));
 }
 
 PolyUOp *poly_buffer_f32(PolyCtx *ctx, int64_t size) {
-  return poly_enter("poly_buffer_f32") ? NULL : (PolyUOp *)go_poly_buffer_f32((uintptr_t)ctx, size);
+  return poly_enter("poly_buffer_f32") ? NULL : (PolyUOp *)POLY_GO(go_poly_buffer_f32((uintptr_t)ctx, size));
 }
 
 PolyUOp *poly_buffer_f64(PolyCtx *ctx, int64_t size) {
-  return poly_enter("poly_buffer_f64") ? NULL : (PolyUOp *)go_poly_buffer_f64((uintptr_t)ctx, size);
+  return poly_enter("poly_buffer_f64") ? NULL : (PolyUOp *)POLY_GO(go_poly_buffer_f64((uintptr_t)ctx, size));
 }
 
 PolyUOp *poly_alu1(PolyCtx *ctx, PolyOps op, PolyUOp *x) {
-  return poly_enter("poly_alu1") ? NULL : (PolyUOp *)go_poly_alu1((uintptr_t)ctx, op, (uintptr_t)x);
+  return poly_enter("poly_alu1") ? NULL : (PolyUOp *)POLY_GO(go_poly_alu1((uintptr_t)ctx, op, (uintptr_t)x));
 }
 
 PolyUOp *poly_alu2(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_alu2") ? NULL : (PolyUOp *)go_poly_alu2((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_alu2") ? NULL : (PolyUOp *)POLY_GO(go_poly_alu2((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_alu3(PolyCtx *ctx, PolyOps op, PolyUOp *a, PolyUOp *b, PolyUOp *c) {
-  return poly_enter("poly_alu3") ? NULL : (PolyUOp *)go_poly_alu3((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c);
+  return poly_enter("poly_alu3") ? NULL : (PolyUOp *)POLY_GO(go_poly_alu3((uintptr_t)ctx, op, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c));
 }
 
 PolyUOp *poly_eq(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_eq") ? NULL : (PolyUOp *)go_poly_eq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_eq") ? NULL : (PolyUOp *)POLY_GO(go_poly_eq((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_ne(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_ne") ? NULL : (PolyUOp *)go_poly_ne((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_ne") ? NULL : (PolyUOp *)POLY_GO(go_poly_ne((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_gt(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_gt") ? NULL : (PolyUOp *)go_poly_gt((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_gt") ? NULL : (PolyUOp *)POLY_GO(go_poly_gt((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_ge(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_ge") ? NULL : (PolyUOp *)go_poly_ge((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_ge") ? NULL : (PolyUOp *)POLY_GO(go_poly_ge((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_le(PolyCtx *ctx, PolyUOp *a, PolyUOp *b) {
-  return poly_enter("poly_le") ? NULL : (PolyUOp *)go_poly_le((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_le") ? NULL : (PolyUOp *)POLY_GO(go_poly_le((uintptr_t)ctx, (uintptr_t)a, (uintptr_t)b));
 }
 
 PolyUOp *poly_reduce_axis(PolyCtx *ctx, PolyOps op, PolyUOp *src, int64_t *axes, int n_axes) {
-  return poly_enter("poly_reduce_axis") ? NULL : (PolyUOp *)go_poly_reduce_axis((uintptr_t)ctx, op, (uintptr_t)src, (void *)axes, n_axes);
+  return poly_enter("poly_reduce_axis") ? NULL : (PolyUOp *)POLY_GO(go_poly_reduce_axis((uintptr_t)ctx, op, (uintptr_t)src, (void *)axes, n_axes));
 }
 
 PolyUOp *poly_sum_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_sum_reduce") ? NULL : (PolyUOp *)go_poly_sum_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_sum_reduce") ? NULL : (PolyUOp *)POLY_GO(go_poly_sum_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_max_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_max_reduce") ? NULL : (PolyUOp *)go_poly_max_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_max_reduce") ? NULL : (PolyUOp *)POLY_GO(go_poly_max_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_mean_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_mean_reduce") ? NULL : (PolyUOp *)go_poly_mean_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_mean_reduce") ? NULL : (PolyUOp *)POLY_GO(go_poly_mean_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_var_reduce(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, int keep, int corr, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_var_reduce") ? NULL : (PolyUOp *)go_poly_var_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, corr, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_var_reduce") ? NULL : (PolyUOp *)POLY_GO(go_poly_var_reduce((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, keep, corr, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_layernorm(PolyCtx *ctx, PolyUOp *x, const int64_t *shape, int ndim, int axis, double eps, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_layernorm") ? NULL : (PolyUOp *)go_poly_layernorm((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, eps, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_layernorm") ? NULL : (PolyUOp *)POLY_GO(go_poly_layernorm((uintptr_t)ctx, (uintptr_t)x, (void *)shape, ndim, axis, eps, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_gather(PolyCtx *ctx, PolyUOp *table, const int64_t *t_shape, int t_ndim, PolyUOp *idx, const int64_t *i_shape, int i_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_gather") ? NULL : (PolyUOp *)go_poly_gather((uintptr_t)ctx, (uintptr_t)table, (void *)t_shape, t_ndim, (uintptr_t)idx, (void *)i_shape, i_ndim, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_gather") ? NULL : (PolyUOp *)POLY_GO(go_poly_gather((uintptr_t)ctx, (uintptr_t)table, (void *)t_shape, t_ndim, (uintptr_t)idx, (void *)i_shape, i_ndim, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_causal_mask(PolyCtx *ctx, int64_t T, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_causal_mask") ? NULL : (PolyUOp *)go_poly_causal_mask((uintptr_t)ctx, T, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_causal_mask") ? NULL : (PolyUOp *)POLY_GO(go_poly_causal_mask((uintptr_t)ctx, T, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_dot(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_dot") ? NULL : (PolyUOp *)go_poly_dot((uintptr_t)ctx, (uintptr_t)x, (void *)x_shape, x_ndim, (uintptr_t)w, (void *)w_shape, w_ndim, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_dot") ? NULL : (PolyUOp *)POLY_GO(go_poly_dot((uintptr_t)ctx, (uintptr_t)x, (void *)x_shape, x_ndim, (uintptr_t)w, (void *)w_shape, w_ndim, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_linear(PolyCtx *ctx, PolyUOp *x, const int64_t *x_shape, int x_ndim, PolyUOp *w, const int64_t *w_shape, int w_ndim, PolyUOp *bias, const int64_t *b_shape, int b_ndim, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_linear") ? NULL : (PolyUOp *)go_poly_linear((uintptr_t)ctx, (uintptr_t)x, (void *)x_shape, x_ndim, (uintptr_t)w, (void *)w_shape, w_ndim, (uintptr_t)bias, (void *)b_shape, b_ndim, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_linear") ? NULL : (PolyUOp *)POLY_GO(go_poly_linear((uintptr_t)ctx, (uintptr_t)x, (void *)x_shape, x_ndim, (uintptr_t)w, (void *)w_shape, w_ndim, (uintptr_t)bias, (void *)b_shape, b_ndim, (void *)shape_out, (void *)ndim_out));
 }
 
 PolyUOp *poly_cross_entropy(PolyCtx *ctx, PolyUOp *logits, const int64_t *l_shape, int l_ndim, PolyUOp *target, const int64_t *t_shape, int t_ndim, int axis, int64_t *shape_out, int *ndim_out) {
-  return poly_enter("poly_cross_entropy") ? NULL : (PolyUOp *)go_poly_cross_entropy((uintptr_t)ctx, (uintptr_t)logits, (void *)l_shape, l_ndim, (uintptr_t)target, (void *)t_shape, t_ndim, axis, (void *)shape_out, (void *)ndim_out);
+  return poly_enter("poly_cross_entropy") ? NULL : (PolyUOp *)POLY_GO(go_poly_cross_entropy((uintptr_t)ctx, (uintptr_t)logits, (void *)l_shape, l_ndim, (uintptr_t)target, (void *)t_shape, t_ndim, axis, (void *)shape_out, (void *)ndim_out));
 }
 
 int poly_realize_flat(PolyCtx *ctx, PolyUOp *sink, PolyUOp **buffers, void **datas, int n) {
-  return poly_enter("poly_realize_flat") ? -1 : go_poly_realize_flat((uintptr_t)ctx, (uintptr_t)sink, (void *)buffers, (void *)datas, n);
+  return poly_enter("poly_realize_flat") ? -1 : POLY_GO(go_poly_realize_flat((uintptr_t)ctx, (uintptr_t)sink, (void *)buffers, (void *)datas, n));
 }
 
 void poly_realize_begin(PolyCtx *ctx) {
-  if (!poly_forked) go_poly_realize_begin((uintptr_t)ctx);
+  if (!poly_forked) POLY_GO(go_poly_realize_begin((uintptr_t)ctx));
 }
 
 void poly_realize_bind(PolyCtx *ctx, PolyUOp *buffer, void *data) {
-  if (!poly_forked) go_poly_realize_bind((uintptr_t)ctx, (uintptr_t)buffer, (void *)data);
+  if (!poly_forked) POLY_GO(go_poly_realize_bind((uintptr_t)ctx, (uintptr_t)buffer, (void *)data));
 }
 
 int poly_realize_exec(PolyCtx *ctx, PolyUOp *sink) {
-  return poly_enter("poly_realize_exec") ? -1 : go_poly_realize_exec((uintptr_t)ctx, (uintptr_t)sink);
+  return poly_enter("poly_realize_exec") ? -1 : POLY_GO(go_poly_realize_exec((uintptr_t)ctx, (uintptr_t)sink));
 }
 
 PolyTensor *poly_tensor_zeros(int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_zeros") ? NULL : (PolyTensor *)go_poly_tensor_zeros((void *)shape, ndim);
+  return poly_enter("poly_tensor_zeros") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_zeros((void *)shape, ndim));
 }
 
 PolyTensor *poly_tensor_ones(int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_ones") ? NULL : (PolyTensor *)go_poly_tensor_ones((void *)shape, ndim);
+  return poly_enter("poly_tensor_ones") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_ones((void *)shape, ndim));
 }
 
 PolyTensor *poly_tensor_rand(int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_rand") ? NULL : (PolyTensor *)go_poly_tensor_rand((void *)shape, ndim);
+  return poly_enter("poly_tensor_rand") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_rand((void *)shape, ndim));
 }
 
 PolyTensor *poly_tensor_from_data(const float *data, int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_from_data") ? NULL : (PolyTensor *)go_poly_tensor_from_data((void *)data, (void *)shape, ndim);
+  return poly_enter("poly_tensor_from_data") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_from_data((void *)data, (void *)shape, ndim));
 }
 
 PolyTensor *poly_tensor_input(PolyCtx *ctx, float *data, int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_input") ? NULL : (PolyTensor *)go_poly_tensor_input((uintptr_t)ctx, (void *)data, (void *)shape, ndim);
+  return poly_enter("poly_tensor_input") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_input((uintptr_t)ctx, (void *)data, (void *)shape, ndim));
 }
 
 PolyTensor *poly_tensor_wrap(PolyCtx *ctx, PolyTensor *persistent) {
-  return poly_enter("poly_tensor_wrap") ? NULL : (PolyTensor *)go_poly_tensor_wrap((uintptr_t)ctx, (uintptr_t)persistent);
+  return poly_enter("poly_tensor_wrap") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_wrap((uintptr_t)ctx, (uintptr_t)persistent));
 }
 
 void poly_tensor_free(PolyTensor *t) {
-  if (!poly_forked) go_poly_tensor_free((uintptr_t)t);
+  if (!poly_forked) POLY_GO(go_poly_tensor_free((uintptr_t)t));
 }
 
 PolyTensor *poly_tensor_add(PolyTensor *a, PolyTensor *b) {
-  return poly_enter("poly_tensor_add") ? NULL : (PolyTensor *)go_poly_tensor_add((uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_tensor_add") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_add((uintptr_t)a, (uintptr_t)b));
 }
 
 PolyTensor *poly_tensor_sub(PolyTensor *a, PolyTensor *b) {
-  return poly_enter("poly_tensor_sub") ? NULL : (PolyTensor *)go_poly_tensor_sub((uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_tensor_sub") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_sub((uintptr_t)a, (uintptr_t)b));
 }
 
 PolyTensor *poly_tensor_mul(PolyTensor *a, PolyTensor *b) {
-  return poly_enter("poly_tensor_mul") ? NULL : (PolyTensor *)go_poly_tensor_mul((uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_tensor_mul") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_mul((uintptr_t)a, (uintptr_t)b));
 }
 
 PolyTensor *poly_tensor_div(PolyTensor *a, PolyTensor *b) {
-  return poly_enter("poly_tensor_div") ? NULL : (PolyTensor *)go_poly_tensor_div((uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_tensor_div") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_div((uintptr_t)a, (uintptr_t)b));
 }
 
 PolyTensor *poly_tensor_neg(PolyTensor *t) {
-  return poly_enter("poly_tensor_neg") ? NULL : (PolyTensor *)go_poly_tensor_neg((uintptr_t)t);
+  return poly_enter("poly_tensor_neg") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_neg((uintptr_t)t));
 }
 
 PolyTensor *poly_tensor_relu(PolyTensor *t) {
-  return poly_enter("poly_tensor_relu") ? NULL : (PolyTensor *)go_poly_tensor_relu((uintptr_t)t);
+  return poly_enter("poly_tensor_relu") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_relu((uintptr_t)t));
 }
 
 PolyTensor *poly_tensor_sigmoid(PolyTensor *t) {
-  return poly_enter("poly_tensor_sigmoid") ? NULL : (PolyTensor *)go_poly_tensor_sigmoid((uintptr_t)t);
+  return poly_enter("poly_tensor_sigmoid") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_sigmoid((uintptr_t)t));
 }
 
 PolyTensor *poly_tensor_matmul(PolyTensor *a, PolyTensor *b) {
-  return poly_enter("poly_tensor_matmul") ? NULL : (PolyTensor *)go_poly_tensor_matmul((uintptr_t)a, (uintptr_t)b);
+  return poly_enter("poly_tensor_matmul") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_matmul((uintptr_t)a, (uintptr_t)b));
 }
 
 PolyTensor *poly_tensor_linear(PolyTensor *x, PolyTensor *w, PolyTensor *bias) {
-  return poly_enter("poly_tensor_linear") ? NULL : (PolyTensor *)go_poly_tensor_linear((uintptr_t)x, (uintptr_t)w, (uintptr_t)bias);
+  return poly_enter("poly_tensor_linear") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_linear((uintptr_t)x, (uintptr_t)w, (uintptr_t)bias));
 }
 
 PolyTensor *poly_tensor_mse(PolyTensor *pred, PolyTensor *target) {
-  return poly_enter("poly_tensor_mse") ? NULL : (PolyTensor *)go_poly_tensor_mse((uintptr_t)pred, (uintptr_t)target);
+  return poly_enter("poly_tensor_mse") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_mse((uintptr_t)pred, (uintptr_t)target));
 }
 
 PolyTensor *poly_tensor_sum(PolyTensor *t, int axis) {
-  return poly_enter("poly_tensor_sum") ? NULL : (PolyTensor *)go_poly_tensor_sum((uintptr_t)t, axis);
+  return poly_enter("poly_tensor_sum") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_sum((uintptr_t)t, axis));
 }
 
 PolyTensor *poly_tensor_mean(PolyTensor *t, int axis) {
-  return poly_enter("poly_tensor_mean") ? NULL : (PolyTensor *)go_poly_tensor_mean((uintptr_t)t, axis);
+  return poly_enter("poly_tensor_mean") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_mean((uintptr_t)t, axis));
 }
 
 PolyTensor *poly_tensor_max_reduce(PolyTensor *t, int axis) {
-  return poly_enter("poly_tensor_max_reduce") ? NULL : (PolyTensor *)go_poly_tensor_max_reduce((uintptr_t)t, axis);
+  return poly_enter("poly_tensor_max_reduce") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_max_reduce((uintptr_t)t, axis));
 }
 
 PolyTensor *poly_tensor_reshape(PolyTensor *t, int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_reshape") ? NULL : (PolyTensor *)go_poly_tensor_reshape((uintptr_t)t, (void *)shape, ndim);
+  return poly_enter("poly_tensor_reshape") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_reshape((uintptr_t)t, (void *)shape, ndim));
 }
 
 PolyTensor *poly_tensor_expand(PolyTensor *t, int64_t *shape, int ndim) {
-  return poly_enter("poly_tensor_expand") ? NULL : (PolyTensor *)go_poly_tensor_expand((uintptr_t)t, (void *)shape, ndim);
+  return poly_enter("poly_tensor_expand") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_expand((uintptr_t)t, (void *)shape, ndim));
 }
 
 PolyTensor *poly_tensor_permute(PolyTensor *t, int64_t *perm, int ndim) {
-  return poly_enter("poly_tensor_permute") ? NULL : (PolyTensor *)go_poly_tensor_permute((uintptr_t)t, (void *)perm, ndim);
+  return poly_enter("poly_tensor_permute") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_permute((uintptr_t)t, (void *)perm, ndim));
 }
 
 PolyTensor *poly_tensor_transpose(PolyTensor *t) {
-  return poly_enter("poly_tensor_transpose") ? NULL : (PolyTensor *)go_poly_tensor_transpose((uintptr_t)t);
+  return poly_enter("poly_tensor_transpose") ? NULL : (PolyTensor *)POLY_GO(go_poly_tensor_transpose((uintptr_t)t));
 }
 
 int poly_tensor_realize(PolyTensor *t) {
-  return poly_enter("poly_tensor_realize") ? -1 : go_poly_tensor_realize((uintptr_t)t);
+  return poly_enter("poly_tensor_realize") ? -1 : POLY_GO(go_poly_tensor_realize((uintptr_t)t));
 }
 
 float poly_tensor_item(PolyTensor *t) {
-  return poly_enter("poly_tensor_item") ? 0 : go_poly_tensor_item((uintptr_t)t);
+  return poly_enter("poly_tensor_item") ? 0 : POLY_GO(go_poly_tensor_item((uintptr_t)t));
 }
 
 PolyTensor **poly_tensor_backward(PolyCtx *ctx, PolyTensor *loss, PolyTensor **params, int n_params) {
-  return poly_enter("poly_tensor_backward") ? NULL : go_poly_tensor_backward((uintptr_t)ctx, (uintptr_t)loss, (void *)params, n_params);
+  return poly_enter("poly_tensor_backward") ? NULL : POLY_GO(go_poly_tensor_backward((uintptr_t)ctx, (uintptr_t)loss, (void *)params, n_params));
 }
 
 PolyLinear *poly_nn_linear(int n_in, int n_out, bool bias) {
-  return poly_enter("poly_nn_linear") ? NULL : (PolyLinear *)go_poly_nn_linear(n_in, n_out, bias);
+  return poly_enter("poly_nn_linear") ? NULL : (PolyLinear *)POLY_GO(go_poly_nn_linear(n_in, n_out, bias));
 }
 
 void poly_nn_linear_free(PolyLinear *l) {
-  if (!poly_forked) go_poly_nn_linear_free((uintptr_t)l);
+  if (!poly_forked) POLY_GO(go_poly_nn_linear_free((uintptr_t)l));
 }
 
 int poly_nn_linear_params(PolyLinear *l, PolyTensor **out, int max) {
-  return poly_enter("poly_nn_linear_params") ? -1 : go_poly_nn_linear_params((uintptr_t)l, (void *)out, max);
+  return poly_enter("poly_nn_linear_params") ? -1 : POLY_GO(go_poly_nn_linear_params((uintptr_t)l, (void *)out, max));
 }
 
 PolyTensor *poly_nn_linear_forward(PolyLinear *l, PolyCtx *ctx, PolyTensor *x) {
-  return poly_enter("poly_nn_linear_forward") ? NULL : (PolyTensor *)go_poly_nn_linear_forward((uintptr_t)l, (uintptr_t)ctx, (uintptr_t)x);
+  return poly_enter("poly_nn_linear_forward") ? NULL : (PolyTensor *)POLY_GO(go_poly_nn_linear_forward((uintptr_t)l, (uintptr_t)ctx, (uintptr_t)x));
 }
 
 void poly_nn_seed(uint32_t seed) {
-  if (!poly_forked) go_poly_nn_seed(seed);
+  if (!poly_forked) POLY_GO(go_poly_nn_seed(seed));
 }
 
 int poly_sgd_step(PolySGD *opt, PolyCtx *ctx, PolyTensor *loss, float *loss_out) {
-  return poly_enter("poly_sgd_step") ? -1 : go_poly_sgd_step((void *)opt, (uintptr_t)ctx, (uintptr_t)loss, (void *)loss_out);
+  return poly_enter("poly_sgd_step") ? -1 : POLY_GO(go_poly_sgd_step((void *)opt, (uintptr_t)ctx, (uintptr_t)loss, (void *)loss_out));
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,17 +38,17 @@ func TestShims(t *testing.T) {
 	text := shimC(protos, map[string]bool{"poly_count": true, "poly_pad": true, "poly_free": true,
 		"poly_make": true, "poly_walk": true, "poly_item": true, "poly_box_set_size": true})
 	for _, want := range []string{
-		"int poly_count(void) {\n  return poly_enter(\"poly_count\") ? -1 : go_poly_count();\n}\n",
+		"int poly_count(void) {\n  return poly_enter(\"poly_count\") ? -1 : POLY_GO(go_poly_count());\n}\n",
 		"PolyUOp *poly_pad(PolyCtx *ctx, PolyUOp *src, int64_t (*pairs)[2], int ndim) {\n" +
-			"  return poly_enter(\"poly_pad\") ? NULL : (PolyUOp *)go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim);\n}\n",
+			"  return poly_enter(\"poly_pad\") ? NULL : (PolyUOp *)POLY_GO(go_poly_pad((uintptr_t)ctx, (uintptr_t)src, (void *)pairs, ndim));\n}\n",
 		"void poly_free(const PolyStep *step, const int64_t **shapes, PolyUOp **xs) {\n" +
-			"  if (!poly_forked) go_poly_free((uintptr_t)step, (void *)shapes, (void *)xs);\n}\n",
+			"  if (!poly_forked) POLY_GO(go_poly_free((uintptr_t)step, (void *)shapes, (void *)xs));\n}\n",
 		// Records by value are passed on by address.
 		"PolyUOp *poly_make(PolyCtx *ctx, PolyDType dtype, PolyArg arg) {\n" +
-			"  return poly_enter(\"poly_make\") ? NULL : (PolyUOp *)go_poly_make((uintptr_t)ctx, (void *)&dtype, (void *)&arg);\n}\n",
-		"? false : go_poly_walk((void *)ts, (void *)gate);", "? 0 : go_poly_item((uintptr_t)t);",
+			"  return poly_enter(\"poly_make\") ? NULL : (PolyUOp *)POLY_GO(go_poly_make((uintptr_t)ctx, (void *)&dtype, (void *)&arg));\n}\n",
+		"? false : POLY_GO(go_poly_walk((void *)ts, (void *)gate));", "? 0 : POLY_GO(go_poly_item((uintptr_t)t));",
 		// A function that sets something reports its error, one that frees does not.
-		"  if (!poly_enter(\"poly_box_set_size\")) go_poly_box_set_size((uintptr_t)box, size);\n",
+		"  if (!poly_enter(\"poly_box_set_size\")) POLY_GO(go_poly_box_set_size((uintptr_t)box, size));\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no\n%sin\n%s", want, text)
@@ -55,6 +56,30 @@ func TestShims(t *testing.T) {
 	}
 	if strings.Contains(text, "poly_name") {
 		t.Error("a function that Go does not export got a shim")
+	}
+}
+
+// Go is only called in the usual floating-point modes.
+func TestCallsOfGo(t *testing.T) {
+	files, err := filepath.Glob("../*.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := regexp.MustCompile(`.{0,8}\bgo_poly_\w+\(`)
+	n := 0
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range calls.FindAllString(string(text), -1) {
+			if n++; !strings.HasPrefix(call, "POLY_GO(") {
+				t.Errorf("%s: %s…, expected it in POLY_GO", f, strings.TrimSpace(call))
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no calls of Go in C")
 	}
 }
 

@@ -30,7 +30,7 @@ func shim(p header.Proto) string {
 	if len(params) == 0 {
 		params = []string{"void"}
 	}
-	call := fmt.Sprintf("go_%s(%s)", p.Name, strings.Join(args, ", "))
+	call := fmt.Sprintf("POLY_GO(go_%s(%s))", p.Name, strings.Join(args, ", "))
 	ret := p.Ret
 	if !strings.HasSuffix(ret, "*") {
 		ret += " "

@@ -34,6 +34,9 @@ func within(t *testing.T, environment []string, name string, args ...string) {
 // Signals belong to the host: its handlers stay, run, and may strike in the middle of a call.
 func TestSignals(t *testing.T) { within(t, nil, unlinked(t, "signals.c")) }
 
+// The host rounds upwards and lets exceptions trap, from before the library is loaded.
+func TestFloatingPointModes(t *testing.T) { within(t, nil, unlinked(t, "modes.c")) }
+
 // Another Go library in the process, loaded before or after ours; dlclose and dlopen.
 func TestBesideAnotherGoLibrary(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "libother.so")
