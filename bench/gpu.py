@@ -151,7 +151,7 @@ def least(run: Callable[[], object], wait: Callable[[], object]) -> float:
     n = 4
     while n < 4096 and timed(n) < LEAST:
         n *= 2
-    return min((timed(2 * n) - timed(n)) / n for _ in range(3))
+    return (min(timed(2 * n) for _ in range(3)) - min(timed(n) for _ in range(3))) / n
 
 
 def measure(p: Program) -> list[str]:
