@@ -145,7 +145,7 @@ func (c *Context) AdoptBuffer(dt *uop.DType, s uop.Shape, device string, buffer 
 	}
 	e, err := c.executor(device)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("buffer: %w", err)
 	}
 	a, ok, err := e.Adopt(buffer, offset, size, room)
 	if !ok {

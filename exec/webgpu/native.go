@@ -47,7 +47,7 @@ func openNative() (driver, limits, error) {
 		}
 		failures = append(failures, fmt.Sprintf("%s: %v", p, err))
 	}
-	return nil, limits{}, fmt.Errorf("webgpu.New: expected a library of WebGPU, such as wgpu-native; its path may be set as %s:\n%s", settings.WebGPU.Name, strings.Join(failures, "\n"))
+	return nil, limits{}, fmt.Errorf("webgpu.New: expected a library of WebGPU, such as wgpu-native; its path may be set as %s: %s", settings.WebGPU.Name, strings.Join(failures, "; "))
 }
 
 // message is where C writes what went wrong.

@@ -46,7 +46,7 @@ enum {
   KEEPS = 512,   /* references that belong to the handle of an argument */
   MANUAL = 1024, /* not for random calls: it has a life of its own */
   TRUSTS = 256,  /* a count cannot be checked against anything */
-  HOSTED = 8192, /* fails without the language that it is for */
+  HOSTED = 8192, /* fails without the language or the device that it is for */
 };
 
 union arg {
