@@ -23,8 +23,10 @@ type Array struct {
 	// device and host say whose memory has the elements; neither, if nobody has written them.
 	device, host bool
 	changes      int64 // by programs and the host
-	// lent: a program may write the memory on the device at any time.
+	// lent: a program may write the memory on the device at any time, so what the host has of it is old at once.
 	lent bool
+	// arrived counts the fetches of lent memory whose elements the host has, but has not read yet.
+	arrived int
 }
 
 // onDevice is memory on a device.
@@ -59,6 +61,7 @@ func (a *Array) use(q device.Queue, p *pool, host []byte, written bool) (device.
 		if err := a.toHost(host); err != nil {
 			return device.Buffer{}, err
 		}
+		a.host = a.host || a.device // the last elements, if the memory was lent
 		a.drop()
 	}
 	now := generationOf(p.dev)
@@ -79,10 +82,10 @@ func (a *Array) use(q device.Queue, p *pool, host []byte, written bool) (device.
 		if err := q.CopyIn(a.on.buffer, host[:a.bytes]); err != nil {
 			return device.Buffer{}, err
 		}
-		a.device, a.on.generation = true, now
+		a.device, a.host, a.on.generation = true, !a.lent, now
 	}
 	if written {
-		a.device, a.host, a.on.generation = true, false, now
+		a.device, a.host, a.on.generation, a.arrived = true, false, now, 0
 		a.changes++
 	}
 	return a.on.buffer, nil
@@ -155,12 +158,16 @@ func (a *Array) drop() {
 		a.on.cleanup.Stop()
 		_ = a.on.dev.Free(a.on.buffer, a.on.bytes)
 	}
-	a.on, a.device = nil, false
+	a.on, a.device, a.lent, a.arrived = nil, false, false, 0
 }
 
 // toHost copies the elements to the host, unless it has them.
 func (a *Array) toHost(host []byte) error {
 	if a.host || !a.device {
+		return nil
+	}
+	if a.arrived > 0 {
+		a.arrived--
 		return nil
 	}
 	if a.on.generation != generationOf(a.on.dev) {
@@ -176,6 +183,13 @@ func (a *Array) toHost(host []byte) error {
 	}
 	a.host = err == nil && !a.lent
 	return err
+}
+
+// Lent reports whether a program may write the elements at any time.
+func (a *Array) Lent() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lent
 }
 
 // OnDevice reports whether the elements are on a device and not in the host's memory.
@@ -196,7 +210,7 @@ func (a *Array) Read(host []byte) error {
 func (a *Array) Written() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.device, a.host = false, true
+	a.device, a.host, a.arrived = false, true, 0
 	a.changes++
 }
 
@@ -227,13 +241,19 @@ func (a *Array) Fetch() (f *Fetch, number int32, err error) {
 	return f, number, err
 }
 
-// Arrived gives the elements to the host's memory, unless they have changed since the fetch began.
+// Arrived gives the elements to the host's memory, unless they have changed since the fetch began. Those of lent memory are for the next Read
+// alone.
 func (f *Fetch) Arrived(host []byte) {
 	f.a.mu.Lock()
 	defer f.a.mu.Unlock()
-	if f.a.changes == f.changes {
-		copy(host, f.copied)
-		f.a.host = true // for a program that cannot wait, also if it was lent
+	if f.a.changes != f.changes {
+		return
+	}
+	copy(host, f.copied)
+	if f.a.lent {
+		f.a.arrived++
+	} else {
+		f.a.host = true
 	}
 }
 

@@ -33,9 +33,10 @@ func (d *Device) Lend(b device.Buffer) (uintptr, error) {
 	return a.lend(of.object), nil
 }
 
-// whole is the block of an allocation, or instead of a part of a slab a buffer with the same contents. The allocation is locked.
+// whole is the block of an allocation, which leaves the pool, or instead of a part of a slab a buffer with the same contents. The allocation is locked.
 func (m *allocation) whole(b *block) (*block, error) {
 	if b.slab == nil {
+		m.a.pool.leave(b)
 		return b, nil
 	}
 	o, err := m.a.allocate(m.bytes, storage)

@@ -36,12 +36,33 @@ type pool struct {
 	mu    sync.Mutex
 	idle  map[int64][]*block // by size
 	bytes int64              // of all idle ones
-	// used are the bytes of the blocks that were taken, most their maximum.
-	used, most, limit int64
+	limit int64
+	// used are the bytes of the blocks that were taken, most their maximum in this period of so many taken blocks, before that in the last one.
+	used, most, before int64
+	taken              int
 }
 
-// mayKeep is the most idle memory: a part of the caches, but what a program has used at once before, it may use again.
-func (p *pool) mayKeep() int64 { return max(p.limit, p.most-p.used) }
+// period is the number of blocks of a period.
+const period = 1000
+
+// mayKeep is the most idle memory: a part of the caches, but what a program has used at once lately, it may use again.
+func (p *pool) mayKeep() int64 { return max(p.limit, max(p.most, p.before)-p.used) }
+
+// enter counts a block that is taken.
+func (p *pool) enter(b *block) {
+	if p.taken++; p.taken == period {
+		p.taken, p.before, p.most = 0, p.most, p.used
+	}
+	p.used += b.bytes
+	p.most = max(p.most, p.used)
+}
+
+// leave ends that a block is counted that does not come back.
+func (p *pool) leave(b *block) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used -= b.bytes
+}
 
 func newPool() pool { return pool{idle: map[int64][]*block{}, limit: settings.CacheBytes(1)} }
 
@@ -73,8 +94,7 @@ func (a *adapter) take(bytes int64) (*block, error) {
 	b := idle[len(idle)-1]
 	p.idle[size] = idle[:len(idle)-1]
 	p.bytes -= b.bytes
-	p.used += b.bytes
-	p.most = max(p.most, p.used)
+	p.enter(b)
 	if b.slab != nil {
 		b.slab.used++
 	}
