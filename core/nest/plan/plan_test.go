@@ -423,6 +423,8 @@ func TestWorkgroups(t *testing.T) {
 	small.Shared = 0 // a processor that stands for one
 	large := ir.WebGPU
 	large.Shared = 32 << 10
+	tight := ir.WebGPU
+	tight.Shared = 5 << 10
 	vector := func(k, n int64) func(inputs) *uop.UOp { return matmul(uop.Float32, 1, k, n) }
 	for name, c := range map[string]struct {
 		m     ir.Machine
@@ -437,6 +439,10 @@ func TestWorkgroups(t *testing.T) {
 		"images": {ir.WebGPU, func(in inputs) *uop.UOp {
 			return must(tensor.Conv(in(uop.Float32, 32, 64, 32, 32), in(uop.Float32, 64, 64, 3, 3), nil, 1, tensor.Window{}))
 		}, 64, []string{"tiles of 2 x 1 lanes", "tiles of 4 x 8 lanes", "in stages of 16 steps"}},
+		"two kinds without room": {tight, func(in inputs) *uop.UOp {
+			ints := must(tensor.MatMul(in(uop.Int32, 512, 512), in(uop.Int32, 512, 512)))
+			return must(tensor.Add(must(tensor.MatMul(in(uop.Float32, 512, 512), in(uop.Float32, 512, 512))), ints.Cast(uop.Float32)))
+		}, 256, nil},
 		"few rows":        {ir.WebGPU, matmul(uop.Float32, 5, 300, 4000), 256, []string{"16 lanes of sums", "across lanes"}},
 		"vector x matrix": {ir.WebGPU, vector(4096, 4096), 256, []string{"16 lanes of sums"}},
 		"wide matrix":     {ir.WebGPU, vector(512, 1<<16), 256, []string{"4 lanes of sums"}},

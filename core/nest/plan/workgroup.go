@@ -334,8 +334,15 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	return best, cost
 }
 
-// reserveStaged gives the operands shared memory, for as many steps as there is room for. Sums follow one another in the same memory.
-func (pl *planner) reserveStaged(q *Workgroup, r rectangle) bool {
+// reserveStaged gives the operands shared memory, for as many steps as there is room for. Sums follow one another in the same memory. If there
+// is not enough, it takes none.
+func (pl *planner) reserveStaged(q *Workgroup, r rectangle) (ok bool) {
+	before := pl.Memory
+	defer func() {
+		if !ok {
+			pl.Memory = before
+		}
+	}()
 	row := func(o *Staged) int64 {
 		n := r.columns()
 		if o.Axis == q.Rows {
