@@ -288,6 +288,36 @@ func TestWebGPUBuffersAreShared(t *testing.T) {
 			t.Errorf("a buffer that is too small: %v", err)
 		}
 	}
+	// Clones have memory of their own: those made before, of a lazy tensor and a computed one, and those made later.
+	x := FromIn(c, []float32{1, 2, 3}, 3).Mul(2)
+	clones := []*Tensor{x.Clone()}
+	realized(t, x)
+	clones = append(clones, x.Clone())
+	buffer, err := x.v.LendBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clones = append(clones, x.Clone())
+	if again, err := x.v.LendBuffer(); again != buffer || err != nil {
+		t.Errorf("buffer %d, then %d, %v", buffer, again, err)
+	}
+	v, err := c.vars.AdoptBuffer(x.v.Node().DType, x.v.Node().Shape(), "webgpu", buffer, 0, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := c.tensor(v)
+	same.Assign(same.Add(10))
+	if got := values(t, same); !slices.Equal(got, []float32{12, 14, 16}) {
+		t.Errorf("after a write: %v", got)
+	}
+	if got := values(t, x); !slices.Equal(got, []float32{12, 14, 16}) {
+		t.Errorf("the owner of the buffer: %v", got)
+	}
+	for i, clone := range clones {
+		if got := values(t, clone); !slices.Equal(got, []float32{2, 4, 6}) {
+			t.Errorf("clone %d: %v", i, got)
+		}
+	}
 	if _, err := FromIn(c, []float32{1}, 1).Move("interp").v.LendBuffer(); err == nil || !strings.Contains(err.Error(), "has no buffers of WebGPU") {
 		t.Errorf("on another device: %v", err)
 	}

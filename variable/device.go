@@ -105,6 +105,11 @@ func (v *Variable) LendBuffer() (buffer uintptr, err error) {
 	if err := c.Realize(v); err != nil {
 		return 0, err
 	}
+	if !v.IsView() {
+		if err := v.cell.unshare(c); err != nil {
+			return 0, err
+		}
+	}
 	leaf := v.leaf()
 	if v.IsView() && leaf != v.computedView {
 		return 0, ErrNotWhole

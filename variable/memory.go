@@ -35,6 +35,9 @@ func (m *memory) shared() bool {
 	return m.owner != nil || m.pins > 0
 }
 
+// lent reports whether a program may write the elements on a device at any time.
+func (m *memory) lent() bool { return m.array != nil && m.array.Lent() }
+
 // alignment of memory: a cache line, and the widest vector.
 const alignment = 64
 

@@ -42,10 +42,10 @@ func (v *Variable) Clone() (*Variable, error) {
 	if v.ctx.GradDisabled() {
 		x = v.ctx.detach(x)
 	}
-	if x.mem == nil || !x.mem.shared() {
+	if x.mem == nil || !x.mem.shared() && !x.mem.lent() {
 		return v.ctx.variable(x), nil
 	}
-	// The host's memory stays with v: the clone is computed from it.
+	// What a host or a program uses, too, stays with v: the clone is computed from it.
 	node, err := tensor.Contiguous(x.node)
 	if err != nil {
 		return nil, err

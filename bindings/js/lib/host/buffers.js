@@ -54,7 +54,7 @@ const statics = {
       }
       const type = toDType(dtype, 'fromGpuBuffer')
       const room = buffer.size - offset
-      const sizes = shape === null ? [Math.floor(room / type.Array.BYTES_PER_ELEMENT)] : list(shape)
+      const sizes = shape === null ? [Math.floor(room / type.size)] : list(shape)
       return adopted(engine.offerBuffer(buffer), type, sizes, offset, room)
     })
   },
