@@ -114,7 +114,7 @@ func (v *Variable) Number() int {
 }
 
 // CacheBytes is a part of the bytes that caches keep: compiled programs have a quarter, idle memory of temporaries a half, freed memory
-// of tensors a quarter.
+// of tensors a quarter, and on a GPU all its idle memory a quarter.
 func CacheBytes(quarters int) int64 { return int64(CacheMB.Number()) << 20 / 4 * int64(quarters) }
 
 // Dumps reports whether POLY_DUMP asks for the graph around a pass: by its name, or by "all".
