@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"polygrad/exec"
 )
 
 // values are the elements of a tensor.
@@ -132,5 +134,89 @@ func TestCompiledFunctionsRunOnTheDeviceOfTheirArguments(t *testing.T) {
 	_, err = Compile(func(args ...*Tensor) ([]*Tensor, error) { return []*Tensor{args[0].Add(w)}, nil }, FromIn(c, []float32{1, 2}, 2).Move("wasm"))
 	if err == nil || !strings.Contains(err.Error(), "operands are on the devices wasm and interp") {
 		t.Errorf("a function of two devices: %v", err)
+	}
+}
+
+// TestNamesOfOneDevice puts tensors on the device of the context by its names: they are used as those that were put on none.
+func TestNamesOfOneDevice(t *testing.T) {
+	for _, names := range [][2]string{{"", "cpu"}, {"cpu", exec.Named("")}, {exec.Named(""), ""}} {
+		c, err := NewContext(names[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := names[1]
+		if own == "" {
+			own = "cpu"
+		}
+		x := FromIn(c, []float32{1, 2}, 2)
+		if there := x.To(own); there.v.Device() != "" {
+			t.Errorf("%q: To(%q) is a copy, on %s", names[0], own, there.Device())
+		}
+		step, err := Compile(func(args ...*Tensor) ([]*Tensor, error) {
+			return []*Tensor{args[0].Add(1)}, nil
+		}, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, arg := range []*Tensor{FromIn(c, []float32{3, 4}, 2), FromIn(c, []float32{3, 4}, 2).Move(own)} {
+			out, err := step.Run(arg)
+			if err != nil {
+				t.Fatalf("context %q, argument on %q: %v", names[0], arg.Device(), err)
+			}
+			if got := values(t, out[0]); !slices.Equal(got, []float32{4, 5}) {
+				t.Errorf("got %v", got)
+			}
+		}
+		if _, err := step.Run(FromIn(c, []float32{1, 2}, 2).To(otherDevice)); err == nil ||
+			!strings.Contains(err.Error(), "argument 0 is on the device interp, expected one on that of the context") {
+			t.Errorf("an argument on another device: %v", err)
+		}
+	}
+	c, err := NewContext(otherDevice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := FromIn(c, []float32{1, 2}, 2)
+	a, b := x.To("cpu"), x.Mul(2).To(exec.Named("")) // two names of one device, which is not that of the context
+	if a.Device() == b.Device() {
+		t.Fatalf("one name: %s", a.Device())
+	}
+	if got := values(t, a.Add(b)); !slices.Equal(got, []float32{3, 6}) {
+		t.Errorf("got %v", got)
+	}
+	if got := values(t, a.Assign(b)); !slices.Equal(got, []float32{2, 4}) || a.Device() != "cpu" {
+		t.Errorf("after a write: %v on %s", got, a.Device())
+	}
+	step, err := Compile(func(args ...*Tensor) ([]*Tensor, error) { return []*Tensor{args[0].Add(args[1])}, nil }, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := step.Run(b, a.Clone())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, out[0]); !slices.Equal(got, []float32{4, 8}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestStepsLeaveArgumentsOnTheirDevice(t *testing.T) {
+	c, err := NewContext("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := Compile(func(args ...*Tensor) ([]*Tensor, error) {
+		args[0].Assign(args[0].Mul(2))
+		return []*Tensor{args[0].Sum()}, nil
+	}, FromIn(c, []float32{1, 2}, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := FromIn(c, []float32{1, 2}, 2).Move("cpu")
+	if _, err := step.Run(x); err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, x); !slices.Equal(got, []float32{2, 4}) || x.v.Device() != "cpu" {
+		t.Errorf("got %v on %q", got, x.v.Device())
 	}
 }

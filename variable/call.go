@@ -41,10 +41,10 @@ func (k *Call) Operand(v *Variable) (*uop.UOp, error) {
 	x := v.source()
 	k.from = append(k.from, x)
 	switch {
-	case x.device == "" || x.device == k.device:
+	case x.device == "":
 	case k.device == "":
 		k.device = x.device
-	default:
+	case !k.ctx.sameDevice(k.device, x.device):
 		return nil, fmt.Errorf("operands are on the devices %s and %s, expected one: move one of them, see to()", k.device, x.device)
 	}
 	return v.Node(), nil

@@ -229,7 +229,7 @@ func (c *Context) run(works []work) error {
 		return nil
 	}
 	c.waitJobs()
-	for _, device := range devicesOf(works) {
+	for _, device := range c.devicesOf(works) {
 		step, binds, err := c.program(works, device)
 		if err == nil {
 			err = step.Run(binds, nil)
@@ -250,7 +250,7 @@ func (c *Context) program(works []work, device string) (*exec.Step, []exec.Bindi
 	var stores, assigns []*uop.UOp
 	for _, w := range works {
 		switch {
-		case w.device != device:
+		case !c.sameDevice(w.device, device):
 		case w.node.Op == uop.Store:
 			stores = append(stores, w.node)
 		default:

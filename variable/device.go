@@ -15,16 +15,27 @@ import (
 // Executors opens the device of a name, "" for that of the context.
 type Executors func(device string) (*exec.Executor, error)
 
+// sameDevice reports whether two names, "" that of the context, mean one device: its programs are those of one executor.
+func (c *Context) sameDevice(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err := c.executor(a)
+	if err != nil {
+		return false
+	}
+	y, err := c.executor(b)
+	return err == nil && x == y
+}
+
 // Device is the name of the device that the variable was put on, "" if it follows the context and other operands.
 func (v *Variable) Device() string { return v.cell.value.device }
 
 // To is the variable on a device: itself if it is there, else a copy, through which gradients flow.
 func (v *Variable) To(device string) (*Variable, error) {
 	c := v.ctx
-	if now, err := c.executor(v.cell.value.device); err == nil {
-		if to, err := c.executor(device); err == nil && to == now {
-			return v.Retain(), nil
-		}
+	if c.sameDevice(v.cell.value.device, device) {
+		return v.Retain(), nil
 	}
 	if err := v.mayLeave(device); err != nil {
 		return nil, err
@@ -49,7 +60,7 @@ func (v *Variable) To(device string) (*Variable, error) {
 // mayLeave checks that a variable may be moved to a device. It is computed where it is, one that is nowhere on the new device.
 func (v *Variable) mayLeave(device string) error {
 	c, now := v.ctx, v.cell.value.device
-	if _, err := c.executor(device); err != nil || now == "" {
+	if _, err := c.executor(device); err != nil || now == "" || c.sameDevice(now, device) {
 		return err
 	}
 	if c.trace != nil {
@@ -64,6 +75,7 @@ func (v *Variable) Move(device string) error {
 		return nil
 	}
 	c := v.ctx
+	c.waitJobs() // they know values by their devices
 	if v.IsView() {
 		w, err := v.To(device)
 		if err == nil {
@@ -234,17 +246,18 @@ type work struct {
 }
 
 // devicesOf are the devices of works, each once, in order.
-func devicesOf(works []work) []string {
+func (c *Context) devicesOf(works []work) []string {
 	var out []string
 	for _, w := range works {
-		out = appendDevice(out, w.device)
+		out = c.appendDevice(out, w.device)
 	}
 	return out
 }
 
-func appendDevice(devices []string, device string) []string {
+// appendDevice adds a device to those of a list if it is none of them.
+func (c *Context) appendDevice(devices []string, device string) []string {
 	for _, d := range devices {
-		if d == device {
+		if c.sameDevice(d, device) {
 			return devices
 		}
 	}
@@ -252,14 +265,14 @@ func appendDevice(devices []string, device string) []string {
 }
 
 // oneDevice is the device of a program of values: the one that some of them were put on, "" for none.
-func oneDevice(values ...*value) (string, error) {
+func (c *Context) oneDevice(values ...*value) (string, error) {
 	device := ""
 	for _, v := range values {
 		switch {
-		case v == nil || v.device == "" || v.device == device:
+		case v == nil || v.device == "":
 		case device == "":
 			device = v.device
-		default:
+		case !c.sameDevice(device, v.device):
 			return "", fmt.Errorf("tensors are on the devices %s and %s, expected one: move some of them, see to()", device, v.device)
 		}
 	}
@@ -271,7 +284,7 @@ func (v *Variable) target(to *value) (string, error) {
 	switch own := v.cell.value.device; {
 	case own == "":
 		return to.device, nil
-	case to.device == "" || to.device == own:
+	case to.device == "" || v.ctx.sameDevice(to.device, own):
 		return own, nil
 	default:
 		return "", fmt.Errorf("x: is on the device %s, expected %s as the tensor: move it, see to()", to.device, own)

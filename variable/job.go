@@ -25,7 +25,7 @@ func (c *Context) Start(vs []*Variable, done func(*Job)) (*Job, error) {
 	var step *exec.Step
 	var binds []exec.Binding
 	if err == nil && len(stores) > 0 {
-		if devices := devicesOf(stores); len(devices) > 1 {
+		if devices := c.devicesOf(stores); len(devices) > 1 {
 			err = fmt.Errorf("the tensors are on the devices %q, expected one: start a job for each", devices)
 		} else {
 			step, binds, err = c.program(stores, devices[0])

@@ -39,6 +39,7 @@ type Step struct {
 	symbolic bool
 	created  map[*cell]bool // the cells that the function made
 	device   string         // that it runs on, "" for that of the context
+	executor *exec.Executor // of the device when it was compiled
 }
 
 // An output is a result of a step: computed into new memory for leaf, the argument number input or a view of it, or an existing variable.
@@ -150,6 +151,7 @@ func (s *Step) build(results []*Variable, nodes []*value, given []*Variable, use
 	if err != nil {
 		return err
 	}
+	s.executor = e
 	step, err := e.Compile(sink)
 	if err != nil {
 		return err
@@ -179,7 +181,7 @@ func (s *Step) place(results []*value, used map[*uop.UOp]*cell) (err error) {
 	for _, ch := range s.changes {
 		values = append(values, ch.before, ch.after)
 	}
-	s.device, err = oneDevice(values...)
+	s.device, err = s.ctx.oneDevice(values...)
 	return err
 }
 
@@ -307,7 +309,7 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 		if have.DType != want.DType || !same {
 			return nil, fmt.Errorf("argument %d is %s, expected %s", i, describe(have), describe(want))
 		}
-		if device := v.cell.value.device; device != "" && device != s.device {
+		if device := v.cell.value.device; !s.runsOn(device) {
 			return nil, fmt.Errorf("argument %d is on the device %s, expected %s, for which the function is compiled: move it, see to()", i, device, s.deviceName())
 		}
 	}
@@ -335,7 +337,9 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 	}
 	for _, ch := range s.changes { // what was put on no device before is with what it was computed from
 		if x, err := s.writtenCell(ch, args); err == nil {
-			x.value.device = s.device
+			if x.value.device == "" {
+				x.value.device = s.device
+			}
 		}
 	}
 	stored := out[s.results:]
@@ -354,6 +358,15 @@ func (s *Step) Run(args []*Variable, values map[string]int64) ([]*Variable, erro
 		}
 	}
 	return out[:s.results], nil
+}
+
+// runsOn reports whether the step uses what is on a device, "" for none, as it is: it was compiled for the device.
+func (s *Step) runsOn(device string) bool {
+	if device == "" || device == s.device {
+		return true
+	}
+	e, err := s.ctx.executor(device)
+	return err == nil && e == s.executor
 }
 
 // deviceName is the device of the step for errors.

@@ -56,7 +56,7 @@ func (c *Context) assign(targets []*Variable, news []*value) error {
 		if devices[i], err = t.target(news[i]); err != nil {
 			return err
 		}
-		all = appendDevice(all, devices[i])
+		all = c.appendDevice(all, devices[i])
 	}
 	var written []pendingWrite
 	for i, t := range targets {

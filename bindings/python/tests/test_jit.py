@@ -440,6 +440,15 @@ def test_every_call_is_checked_also_after_one_that_was_right():
     assert f(x, y * 2).tolist() == [21.0, 26.0]
 
 
+def test_an_argument_on_the_device_of_the_context_is_one_that_was_put_on_none():
+    f = TinyJit(lambda a: (a + 1).realize())
+    for _ in range(3):
+        assert f(Tensor([1.0, 2.0])).tolist() == [2, 3]
+    x = Tensor([1.0, 3.0], device="cpu")
+    assert f(x).tolist() == f(x.to("cpu")).tolist() == [2, 4]
+    assert f(Tensor([2.0, 2.0])).tolist() == [3, 3] and f.captured is not None
+
+
 def test_nothing_is_captured_where_the_environment_says_so(monkeypatch):
     calls = []
 
