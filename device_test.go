@@ -220,3 +220,31 @@ func TestStepsLeaveArgumentsOnTheirDevice(t *testing.T) {
 		t.Errorf("got %v on %q", got, x.v.Device())
 	}
 }
+
+// TestOneComputationOnTwoDevices computes copies of one lazy tensor on two devices at once.
+func TestOneComputationOnTwoDevices(t *testing.T) {
+	c, err := NewContext("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := FromIn(c, []float32{1, 2}, 2).SetRequiresGrad(true)
+	y := x.Mul(2)
+	a, b := y.To(otherDevice), y.To("wasm")
+	if err := Realize(a, b); err != nil {
+		t.Fatal(err)
+	}
+	for want, got := range map[string]*Tensor{otherDevice: a, "wasm": b} {
+		if got.Device() != want || !slices.Equal(values(t, got), []float32{2, 4}) {
+			t.Errorf("%v on %s, expected it on %s", values(t, got), got.Device(), want)
+		}
+		if sum := got.Add(FromIn(c, []float32{1, 1}, 2).To(want)); sum.Device() != want || !slices.Equal(values(t, sum), []float32{3, 5}) {
+			t.Errorf("a sum on %s: %v", sum.Device(), values(t, sum))
+		}
+		if err := got.Sum().Backward().Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := values(t, x.Grad()); !slices.Equal(got, []float32{4, 4}) {
+		t.Errorf("gradient %v", got)
+	}
+}

@@ -33,11 +33,19 @@ func (c *Context) Realize(vs ...*Variable) error {
 type batch struct {
 	c      *Context
 	values []*value // retained
-	// leaves are the destinations, by node; retained.
-	leaves map[*uop.UOp]*value
+	// leaves are the destinations, by node and device; retained.
+	leaves map[placed]*value
 	// views are the views computed without their bases.
 	views []*Variable
 }
+
+// A placed node is computed on a device, "" for that of the context.
+type placed struct {
+	node   *uop.UOp
+	device string
+}
+
+func (v *value) placed() placed { return placed{v.node, v.device} }
 
 // prepare collects the lazy ones of the variables, and returns the program's stores.
 func (c *Context) prepare(vs []*Variable) (b *batch, stores []work, err error) {
@@ -66,10 +74,10 @@ func (b *batch) add(v *value) {
 // stores makes the leaves, and the STOREs that fill them.
 func (b *batch) stores() (stores []work, err error) {
 	c := b.c
-	b.leaves = make(map[*uop.UOp]*value, len(b.values))
+	b.leaves = make(map[placed]*value, len(b.values))
 	stores = make([]work, 0, len(b.values))
 	for _, v := range b.values {
-		if b.leaves[v.node] != nil {
+		if b.leaves[v.placed()] != nil {
 			continue
 		}
 		s, dt := v.node.Shape(), v.node.DType
@@ -87,7 +95,7 @@ func (b *batch) stores() (stores []work, err error) {
 			return nil, err
 		}
 		leaf.retain()
-		b.leaves[v.node] = leaf
+		b.leaves[v.placed()] = leaf
 		if n > 0 {
 			store, err := tensor.Store(leaf.node, c.readComputed(v))
 			if err != nil {
@@ -103,21 +111,21 @@ func (b *batch) stores() (stores []work, err error) {
 func (b *batch) commit() {
 	c := b.c
 	for _, v := range b.values {
-		leaf := b.leaves[v.node]
-		if leaf.lazyNode == v.node {
-			continue // another value of the same node was handled
+		leaf := b.leaves[v.placed()]
+		if leaf.computedAt > 0 {
+			continue // another value of the same node and device was handled
 		}
 		v.computedAs(leaf)
 		c.recordComputed(leaf, v.node)
 	}
 	for _, v := range b.views {
-		if leaf := b.leaves[v.Node()]; leaf != nil && v.leaf() == nil {
+		if leaf := b.leaves[placed{v.Node(), v.cell.value.device}]; leaf != nil && v.leaf() == nil {
 			v.setComputedView(leaf)
 		}
 	}
 	for _, v := range b.values {
 		for len(v.cells) > 0 {
-			v.cells[0].set(b.leaves[v.node])
+			v.cells[0].set(b.leaves[v.placed()])
 		}
 	}
 }
@@ -221,7 +229,7 @@ func (c *Context) compute(node *uop.UOp, device string) (*memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	leaf := b.leaves[node]
+	leaf := b.leaves[v.placed()]
 	m := leaf.mem
 	c.unbind(leaf)
 	leaf.mem = nil
