@@ -323,7 +323,7 @@ func powerOfComplex(x *uop.UOp, e uop.Const) *uop.UOp {
 	z, v := complexOf(x), e.F()
 	switch {
 	case v == 0.5:
-		return z.sqrt().joined()
+		return applied("Sqrt", x)
 	case v == math.Trunc(v) && math.Abs(v) <= mostMultiplied:
 		return z.power(int64(v)).joined()
 	}

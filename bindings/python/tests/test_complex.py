@@ -563,6 +563,13 @@ def test_derivatives_on_the_axes(name: str) -> None:
     np.testing.assert_allclose(got, slope * weight, 1e-5, 1e-5)
 
 
+def test_derivatives_of_powers_on_the_axes() -> None:
+    z = np.array([1j, 2j, -0.7j, 0.5, 4, -4, -0.5, 1 - 2j])
+    for e in (0.5, -0.5, 1.5, -1.5, 2, -1, 3, 0.3, 2.5):
+        slope = grad(lambda x, e=e: (x**e).real.sum())(Tensor(z)).numpy()
+        np.testing.assert_allclose(slope, e * z ** (e - 1), 1e-10, 1e-12, err_msg=str(e))
+
+
 def test_files(tmp_path: Any) -> None:
     z = numbers((2, 3), np.complex64)
     path = tmp_path / "z.safetensors"
