@@ -1,6 +1,11 @@
 package tensor
 
-import "polygrad/core/uop"
+import (
+	"slices"
+	"strings"
+
+	"polygrad/core/uop"
+)
 
 // An UpdateRule is what an optimizer does with the gradient of one parameter: the formula behind transformations of gradients (optax's
 // scale_by_adam and others) in all languages, and behind Adam, LAMB and momentum of optimizers that hold parameters.
@@ -9,9 +14,23 @@ type UpdateRule struct {
 	Name string
 	// Params are the settings, as core/tensor/ops writes parameters. An operand is a number or a tensor of one element.
 	Params string
+	// Needs are the tensors that it takes beside the gradient.
+	Needs Needs
 	// Doc says what the rule returns beside the new state.
 	Doc  string
 	rule func(u *updating) *uop.UOp
+}
+
+// Needs are the tensors that a rule takes beside the gradient.
+type Needs struct {
+	// State are the shapes of the state's tensors: that of the gradient ("like"; "like?" may be left out), one element ("one"), a vector
+	// along each axis ("axis*"), or those of a state that may be factored: "row" without the second of two axes, "column" without the
+	// first, and "whole", which is like the gradient where no axes are given.
+	State string
+	// Count are the settings of which any that is true needs the number of steps, or "always".
+	Count string
+	// Param is whether it needs the parameter.
+	Param bool
 }
 
 // updating is one use of a rule.
@@ -129,19 +148,19 @@ const adamSettings = "b1 operand, b2 operand, eps operand, eps_root operand"
 
 // UpdateRules are the rules.
 var UpdateRules = []UpdateRule{
-	{"scale_by_adam", adamSettings + ", nesterov bool = false", `First moments over roots of second ones, without bias (Adam, arXiv:1412.6980).`, adam},
-	{"scale_by_belief", adamSettings + ", nesterov bool = false", `First moments over roots of variances (AdaBelief, arXiv:2010.07468).`, func(u *updating) *uop.UOp {
+	{"scale_by_adam", adamSettings + ", nesterov bool = false", Needs{State: "like like", Count: "always"}, `First moments over roots of second ones, without bias (Adam, arXiv:1412.6980).`, adam},
+	{"scale_by_belief", adamSettings + ", nesterov bool = false", Needs{State: "like like", Count: "always"}, `First moments over roots of variances (AdaBelief, arXiv:2010.07468).`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "b1")
 		v := add(u.mean(1, square(sub(u.g, m)), "b2"), u.of("eps_root"))
 		u.own[1] = v
 		return div(u.first(m, "b1"), add(sqrt(u.unbiased(v, "b2", 0)), u.of("eps")))
 	}},
-	{"scale_by_yogi", adamSettings, `First moments over roots of second ones that change by the size of the gradient (Yogi).`,
+	{"scale_by_yogi", adamSettings, Needs{State: "like like", Count: "always"}, `First moments over roots of second ones that change by the size of the gradient (Yogi).`,
 		moments(func(u *updating, _ *uop.UOp) *uop.UOp {
 			square := square(u.g)
 			return sub(u.own[1], mul(mul(sign(sub(u.own[1], square)), square), rest(u.of("b2"))))
 		})},
-	{"scale_by_radam", adamSettings + ", threshold operand, nesterov bool = false", `The step of Adam rectified by the variance of its rate (arXiv:1908.03265).`, func(u *updating) *uop.UOp {
+	{"scale_by_radam", adamSettings + ", threshold operand, nesterov bool = false", Needs{State: "like like", Count: "always"}, `The step of Adam rectified by the variance of its rate (arXiv:1908.03265).`, func(u *updating) *uop.UOp {
 		m, v := u.mean(0, u.g, "b1"), u.mean(1, square(u.g), "b2")
 		first, second := u.first(m, "b1"), u.unbiased(v, "b2", 0)
 		count := cast(u.count, uop.LeastUpper(uop.Float32, u.g.DType))
@@ -156,7 +175,7 @@ var UpdateRules = []UpdateRule{
 		r := sqrt(div(mul(mul(sub(ro, 4), sub(ro, 2)), most), mul(mul(sub(most, 4), sub(most, 2)), ro)))
 		return where(ge(ro, u.of("threshold")), mul(cast(r, first.DType), u.over(first, second)), first)
 	}},
-	{"scale_by_amsgrad", adamSettings + ", bias_correction_mu bool = true, bias_correction_nu bool = true", `The step of Adam with the greatest second moment so far (arXiv:1904.09237).`, func(u *updating) *uop.UOp {
+	{"scale_by_amsgrad", adamSettings + ", bias_correction_mu bool = true, bias_correction_nu bool = true", Needs{State: "like like like", Count: "bias_correction_mu bias_correction_nu"}, `The step of Adam with the greatest second moment so far (arXiv:1904.09237).`, func(u *updating) *uop.UOp {
 		m, v := u.mean(0, u.g, "b1"), u.mean(1, square(u.g), "b2")
 		if u.is("bias_correction_mu") {
 			m = u.unbiased(m, "b1", 0)
@@ -167,19 +186,19 @@ var UpdateRules = []UpdateRule{
 		u.own[2] = maximum(u.own[2], v)
 		return u.over(m, u.own[2])
 	}},
-	{"scale_by_adamax", "b1 operand, b2 operand, eps operand", `First moments over the greatest gradients, which decay (arXiv:1412.6980).`, func(u *updating) *uop.UOp {
+	{"scale_by_adamax", "b1 operand, b2 operand, eps operand", Needs{State: "like like", Count: "always"}, `First moments over the greatest gradients, which decay (arXiv:1412.6980).`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "b1")
 		u.own[1] = maximum(add(abs(u.g), u.of("eps")), mul(u.own[1], u.of("b2")))
 		return div(u.unbiased(m, "b1", 0), u.own[1])
 	}},
-	{"scale_by_novograd", adamSettings + ", weight_decay operand", `Moments of gradients over norms of layers (arXiv:1905.11286).`, func(u *updating) *uop.UOp {
+	{"scale_by_novograd", adamSettings + ", weight_decay operand", Needs{State: "like one", Count: "always", Param: true}, `Moments of gradients over norms of layers (arXiv:1905.11286).`, func(u *updating) *uop.UOp {
 		begins, square := eq(u.count, 1), sum(square(u.g), nil, false)
 		u.own[1] = where(begins, square, average(square, u.own[1], u.of("b2")))
 		scaled := add(u.over(u.g, u.own[1]), mul(u.p, u.of("weight_decay")))
 		u.own[0] = where(begins, scaled, add(mul(u.own[0], u.of("b1")), scaled))
 		return u.own[0]
 	}},
-	{"scale_by_lion", "b1 operand, b2 operand, mode text {hard smooth refined}, smooth_beta operand", `The sign of a moment, or a function like it (Lion, arXiv:2302.06675).`, func(u *updating) *uop.UOp {
+	{"scale_by_lion", "b1 operand, b2 operand, mode text {hard smooth refined}, smooth_beta operand", Needs{State: "like"}, `The sign of a moment, or a function like it (Lion, arXiv:2302.06675).`, func(u *updating) *uop.UOp {
 		m := average(u.g, u.own[0], u.of("b1"))
 		u.mean(0, u.g, "b2")
 		switch u.of("mode") {
@@ -190,20 +209,20 @@ var UpdateRules = []UpdateRule{
 		}
 		return sign(m)
 	}},
-	{"scale_by_rss", "eps operand", `The gradient over the root of the sum of all squares (Adagrad).`, func(u *updating) *uop.UOp {
+	{"scale_by_rss", "eps operand", Needs{State: "like"}, `The gradient over the root of the sum of all squares (Adagrad).`, func(u *updating) *uop.UOp {
 		u.own[0] = add(square(u.g), u.own[0])
 		return mul(u.g, rsqrtPositive(u.own[0], u.of("eps")))
 	}},
 	{"scale_by_rms", "decay operand, eps operand, eps_in_sqrt bool, bias_correction bool",
-		`The gradient over the root of the average of squares, or, with two tensors of state, over the standard deviation.`, deviation},
-	{"scale_by_adadelta", "rho operand, eps operand", `The gradient times the root of averages: of squares of updates over those of gradients.`, func(u *updating) *uop.UOp {
+		Needs{State: "like? like", Count: "bias_correction"}, `The gradient over the root of the average of squares, or, with two tensors of state, over the standard deviation.`, deviation},
+	{"scale_by_adadelta", "rho operand, eps operand", Needs{State: "like like"}, `The gradient times the root of averages: of squares of updates over those of gradients.`, func(u *updating) *uop.UOp {
 		u.mean(0, square(u.g), "rho")
 		root := func(x *uop.UOp) *uop.UOp { return sqrt(add(x, u.of("eps"))) }
 		scaled := mul(div(root(u.own[1]), root(u.own[0])), u.g)
 		u.mean(1, square(scaled), "rho")
 		return scaled
 	}},
-	{"scale_by_adan", "b1 operand, b2 operand, b3 operand, eps operand, eps_root operand", `Moments of gradients and of their changes (Adan, arXiv:2208.06677).`, func(u *updating) *uop.UOp {
+	{"scale_by_adan", "b1 operand, b2 operand, b3 operand, eps operand, eps_root operand", Needs{State: "like like like like", Count: "always"}, `Moments of gradients and of their changes (Adan, arXiv:2208.06677).`, func(u *updating) *uop.UOp {
 		change := where(eq(u.count, 1), 0.0, sub(u.g, u.own[3]))
 		ahead := rest(u.of("b2"))
 		m, v := u.mean(0, u.g, "b1"), u.mean(1, change, "b2")
@@ -212,18 +231,18 @@ var UpdateRules = []UpdateRule{
 		return u.over(add(u.unbiased(m, "b1", 0), mul(u.unbiased(v, "b2", 0), ahead)), u.unbiased(n, "b3", 0))
 	}},
 	{"scale_by_ademamix", "b1 operand, b2 operand, b3 operand, alpha operand, eps operand, eps_root operand",
-		`The step of Adam with a fast and a slow average (AdEMAMix, arXiv:2409.03137).`, func(u *updating) *uop.UOp {
+		Needs{State: "like like like", Count: "always"}, `The step of Adam with a fast and a slow average (AdEMAMix, arXiv:2409.03137).`, func(u *updating) *uop.UOp {
 			fast, slow, v := u.mean(0, u.g, "b1"), u.mean(1, u.g, "b3"), u.mean(2, square(u.g), "b2")
 			return u.over(add(u.unbiased(fast, "b1", 0), mul(slow, u.of("alpha"))), u.unbiased(v, "b2", 0))
 		}},
 	{"scale_by_simplified_ademamix", "b1 operand, b2 operand, alpha operand, eps operand, eps_root operand",
-		`Sums of gradients, which decay, and alpha times the gradient (arXiv:2502.02431).`, func(u *updating) *uop.UOp {
+		Needs{State: "like like", Count: "always"}, `Sums of gradients, which decay, and alpha times the gradient (arXiv:2502.02431).`, func(u *updating) *uop.UOp {
 			u.own[0] = add(u.g, mul(u.own[0], u.of("b1")))
 			v := u.mean(1, square(u.g), "b2")
 			return u.over(add(u.own[0], mul(u.g, u.of("alpha"))), u.unbiased(v, "b2", 0))
 		}},
 	{"scale_by_rprop", "eta_minus operand, eta_plus operand, min_step_size operand, max_step_size operand",
-		`Steps by the sign of the gradient before, longer while it stays and shorter when it turns.`, func(u *updating) *uop.UOp {
+		Needs{State: "like like"}, `Steps by the sign of the gradient before, longer while it stays and shorter when it turns.`, func(u *updating) *uop.UOp {
 			size, last := u.own[0], u.own[1]
 			same := mul(u.g, last)
 			turned := lt(same, 0)
@@ -233,7 +252,7 @@ var UpdateRules = []UpdateRule{
 			u.own[1] = where(turned, 0.0, mul(u.own[0], sign(u.g)))
 			return where(turned, 0.0, last)
 		}},
-	{"scale_by_sm3", "b1 operand, b2 operand, eps operand", `The gradient over roots of maxima along each axis (SM3, arXiv:1901.11150).`, func(u *updating) *uop.UOp {
+	{"scale_by_sm3", "b1 operand, b2 operand, eps operand", Needs{State: "axis* like"}, `The gradient over roots of maxima along each axis (SM3, arXiv:1901.11150).`, func(u *updating) *uop.UOp {
 		n := len(u.own) - 1
 		var least *uop.UOp
 		for axis, m := range u.own[:n] {
@@ -269,7 +288,7 @@ var UpdateRules = []UpdateRule{
 		return step
 	}},
 	{"scale_by_factored_rms", "decay operand, epsilon operand, axes ints?",
-		`The gradient over the root of averages of squares, kept as rows and columns along two axes if these are given (arXiv:1804.04235).`, func(u *updating) *uop.UOp {
+		Needs{State: "row column whole", Param: true}, `The gradient over the root of averages of squares, kept as rows and columns along two axes if these are given (arXiv:1804.04235).`, func(u *updating) *uop.UOp {
 			square := add(square(u.g), u.of("epsilon"))
 			root := func(x *uop.UOp) *uop.UOp { return pow(x, -0.5) }
 			axes, factored := u.of("axes").([]int64)
@@ -286,19 +305,19 @@ var UpdateRules = []UpdateRule{
 			row = root(div(row, mean(row, []int{at}, true)))
 			return mul(mul(u.g, unsqueeze(row, longest)), unsqueeze(root(col), second))
 		}},
-	{"scale_by_distance_over_gradients", "eps operand, global_scale operand", `Steps by the distance from the first parameter (DoG, arXiv:2302.12022).`, func(u *updating) *uop.UOp {
+	{"scale_by_distance_over_gradients", "eps operand, global_scale operand", Needs{State: "one one like", Param: true}, `Steps by the distance from the first parameter (DoG, arXiv:2302.12022).`, func(u *updating) *uop.UOp {
 		u.own[0] = maximum(u.own[0], norm2(sub(u.p, u.own[2])))
 		u.own[1] = add(u.own[1], sum(square(u.g), nil, false))
 		return mul(mul(div(u.own[0], sqrt(add(u.own[1], u.of("eps")))), u.of("global_scale")), u.g)
 	}},
-	{"scale_by_acprop", adamSettings, `The gradient over the root of the variance before it (ACProp, arXiv:2110.05454).`, func(u *updating) *uop.UOp {
+	{"scale_by_acprop", adamSettings, Needs{State: "like like", Count: "always"}, `The gradient over the root of the variance before it (ACProp, arXiv:2110.05454).`, func(u *updating) *uop.UOp {
 		before, first := u.own[1], eq(u.count, 1)
 		u.own[1] = add(average(square(sub(u.g, u.own[0])), before, u.of("b2")), u.of("eps_root"))
 		u.mean(0, u.g, "b1")
 		return div(u.g, add(sqrt(where(first, 1.0, u.unbiased(before, "b2", -1))), u.of("eps")))
 	}},
 	{"scale_by_adopt", "b1 operand, b2 operand, eps operand, nesterov bool, clip operand?",
-		`Moments of gradients over roots of the second moment before them, each at most clip (ADOPT, arXiv:2411.02853).`, func(u *updating) *uop.UOp {
+		Needs{State: "like like", Count: "always"}, `Moments of gradients over roots of the second moment before them, each at most clip (ADOPT, arXiv:2411.02853).`, func(u *updating) *uop.UOp {
 			first := eq(u.count, 1)
 			scaled := div(u.g, maximum(sqrt(u.own[1]), u.of("eps")))
 			if most := u.of("clip"); most != nil {
@@ -313,7 +332,7 @@ var UpdateRules = []UpdateRule{
 			}
 			return u.own[0]
 		}},
-	{"scale_by_cocob", "alpha operand", `Steps by betting on the coordinates of gradients (COCOB, arXiv:1705.07795).`, func(u *updating) *uop.UOp {
+	{"scale_by_cocob", "alpha operand", Needs{State: "like like like like like", Param: true}, `Steps by betting on the coordinates of gradients (COCOB, arXiv:1705.07795).`, func(u *updating) *uop.UOp {
 		start, size := u.own[0], abs(u.g)
 		total := sub(u.own[1], u.g)
 		most, length := maximum(u.own[2], size), add(u.own[3], size)
@@ -322,7 +341,7 @@ var UpdateRules = []UpdateRule{
 		bet := div(total, mul(most, maximum(add(length, most), mul(most, u.of("alpha")))))
 		return add(sub(start, u.p), mul(bet, add(most, reward)))
 	}},
-	{"scale_by_madgrad", "learning_rate operand, momentum operand, eps operand", `Steps of dual averaging over cube roots of sums of squares (MADGRAD, arXiv:2101.11075).`, func(u *updating) *uop.UOp {
+	{"scale_by_madgrad", "learning_rate operand, momentum operand, eps operand", Needs{State: "like like like", Count: "always", Param: true}, `Steps of dual averaging over cube roots of sums of squares (MADGRAD, arXiv:2101.11075).`, func(u *updating) *uop.UOp {
 		steps := sqrt(cast(u.count, uop.LeastUpper(uop.Float32, u.g.DType)))
 		weight := mul(steps, add(mul(likeConst(steps, 1), u.of("learning_rate")), u.of("eps")))
 		u.own[0] = add(u.own[0], cast(mul(weight, square(u.g)), u.g.DType))
@@ -334,15 +353,15 @@ var UpdateRules = []UpdateRule{
 		average := sub(u.own[2], div(u.own[1], add(root, u.of("eps"))))
 		return mul(sub(average, u.p), rest(u.of("momentum")))
 	}},
-	{"trace", "decay operand, nesterov bool = false", `Momentum: the sum of gradients, which decays.`, momentum},
-	{"ema", "decay operand, debias bool = true", `The average of gradients, which decays.`, func(u *updating) *uop.UOp {
+	{"trace", "decay operand, nesterov bool = false", Needs{State: "like"}, `Momentum: the sum of gradients, which decays.`, momentum},
+	{"ema", "decay operand, debias bool = true", Needs{State: "like", Count: "debias"}, `The average of gradients, which decays.`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "decay")
 		if u.is("debias") {
 			m = u.unbiased(m, "decay", 0)
 		}
 		return m
 	}},
-	{"scale_by_trust_ratio", "min_norm operand, trust_coefficient operand, eps operand", `A step as long as the parameter, times trust_coefficient.`, func(u *updating) *uop.UOp {
+	{"scale_by_trust_ratio", "min_norm operand, trust_coefficient operand, eps operand", Needs{Param: true}, `A step as long as the parameter, times trust_coefficient.`, func(u *updating) *uop.UOp {
 		// The derivative of a norm below min_norm is 0, and not NaN at 0.
 		length := func(x *uop.UOp) *uop.UOp {
 			small := le(norm2(x), u.of("min_norm"))
@@ -374,11 +393,109 @@ func trustRatio(rp, rs *uop.UOp, coefficient, more any) *uop.UOp {
 	return where(both, div(rp, rs), 1.0)
 }
 
+// check refuses tensors that a rule does not take.
+func (r *UpdateRule) check(u *updating) {
+	if r.Needs.Param && u.p == nil {
+		fail("param", "is not given, expected the parameter")
+	}
+	if u.p != nil {
+		needSame("param", u.g, u.p)
+		needFloat("param", u.p)
+		needOfShape("param", u.p, u.g.Shape())
+	}
+	for _, setting := range strings.Fields(r.Needs.Count) {
+		if u.count == nil && (setting == "always" || u.is(setting)) {
+			fail("count", "is not given, expected the number of steps with this one")
+		}
+	}
+	if u.count != nil {
+		needOne("count", u.g, u.count)
+	}
+	shapes := r.shapes(u)
+	if len(u.own) != len(shapes) {
+		fail("state", "has %d tensors, expected %d", len(u.own), len(shapes))
+	}
+	for i, want := range shapes {
+		arg := numbered("state", i)
+		needSame(arg, u.g, u.own[i])
+		needFloat(arg, u.own[i])
+		switch want {
+		case nil: // not read
+		case oneElement:
+			needOne(arg, u.g, u.own[i])
+		default:
+			needOfShape(arg, u.own[i], *want)
+		}
+	}
+}
+
+// oneElement stands for shapes of one element.
+var oneElement = &uop.Shape{}
+
+// shapes are those of the state that a rule takes; nil is any.
+func (r *UpdateRule) shapes(u *updating) (all []*uop.Shape) {
+	g := u.g.Shape()
+	without := func(axis int64) *uop.Shape {
+		rest := slices.Delete(slices.Clone(g), int(axis), int(axis)+1)
+		return &rest
+	}
+	axes, factored := u.of("axes").([]int64)
+	if factored {
+		n := int64(len(g))
+		outside := func(axis int64) bool { return axis < 0 || axis >= n }
+		if len(axes) != 2 || axes[0] == axes[1] || slices.ContainsFunc(axes, outside) {
+			fail("axes", "is %v, expected two axes of the gradient, which has the shape %s", axes, g)
+		}
+	}
+	kinds := strings.Fields(r.Needs.State)
+	for _, kind := range kinds {
+		var shape *uop.Shape
+		switch kind {
+		case "like":
+			shape = &g
+		case "like?":
+			if len(u.own) < len(kinds) {
+				continue
+			}
+			shape = &g
+		case "one":
+			shape = oneElement
+		case "axis*":
+			for _, size := range g {
+				all = append(all, &uop.Shape{size})
+			}
+			continue
+		case "row":
+			if factored {
+				shape = without(axes[1])
+			}
+		case "column":
+			if factored {
+				shape = without(axes[0])
+			}
+		case "whole":
+			if !factored {
+				shape = &g
+			}
+		}
+		all = append(all, shape)
+	}
+	return all
+}
+
+// needOfShape refuses another shape.
+func needOfShape(arg string, x *uop.UOp, want uop.Shape) {
+	if !x.Shape().Equal(want) {
+		fail(arg, "has shape %s, expected %s", x.Shape(), want)
+	}
+}
+
 // Update is a rule for a gradient: the step, then the new state, in the types of the old one. p and count may be nil if the rule needs none.
 func (r *UpdateRule) Update(g, p, count *uop.UOp, state []*uop.UOp, settings map[string]any) (out []*uop.UOp, err error) {
 	defer guard("Update", &err)
 	needFloat("gradient", g)
 	u := &updating{g: g, p: p, count: count, own: append([]*uop.UOp(nil), state...), settings: settings}
+	r.check(u)
 	step := r.rule(u)
 	out = append(out, step)
 	for i, x := range u.own {
