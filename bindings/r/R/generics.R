@@ -75,9 +75,12 @@ setMethod("apply", "Tensor", function(X, MARGIN, FUN, ..., simplify = TRUE) {
   FUN <- match.fun(FUN)
   n <- length(.Call(C_shape, X))
   if (!is.numeric(MARGIN) || !all(MARGIN %in% seq_len(n))) raise(sprintf("apply: MARGIN: %s, expected axes from 1 to %d", brief(MARGIN), n))
+  loops <- FALSE
+  unfit <- function(y) loops <<- !(inherits(y, "Tensor") || is.numeric(y) || is.logical(y) || is.complex(y))
   column <- function(y) y$permute(rev(seq_along(.Call(C_shape, y))))$reshape(-1L)
+  of_row <- function(x, y = FUN(x, ...)) if (unfit(y)) raise(sprintf("apply: FUN: its value is %s, expected a tensor or numbers", brief(y))) else column(as_tensor(y))
   over <- function(f, k) do.call(func$vmap, list(f, k, k + 1L))
-  found <- tryCatch(Reduce(over, seq_along(MARGIN), function(x) column(as_tensor(FUN(x, ...))))(X$permute(c(MARGIN, setdiff(seq_len(n), MARGIN)))), error = function(e) NULL)
+  found <- tryCatch(Reduce(over, seq_along(MARGIN), of_row)(X$permute(c(MARGIN, setdiff(seq_len(n), MARGIN)))), error = function(e) if (!loops && !grepl("a value is needed while", conditionMessage(e), fixed = TRUE)) stop(e))
   if (is.null(found)) return(base::apply(as.array(X), MARGIN, FUN, ..., simplify = simplify))
   if (.Call(C_shape, found)[1L] == 1L) found$squeeze(1L) else found
 })

@@ -69,6 +69,14 @@ test_that("qr, quantile and apply are R's", {
   expect_equal(apply(a, 1, sum), base::apply(a, 1, sum))
   expect_equal(apply(Tensor(m), 2, function(x) paste(sign(x), collapse = "")), apply(m, 2, function(x) paste(sign(x), collapse = "")))
   expect_error(apply(Tensor(m), 2, function(x) stop("not this")), "not this")
+  expect_equal(apply(Tensor(m), 2, function(x) "text"), rep("text", ncol(m)))
+  for (margin in list(1, 1:2)) {
+    summed <- function(x) sum(apply(x, margin, function(row) stop("boom")))
+    expect_error(func$grad(summed)(Tensor(diag(2))), "^boom$")
+  }
+  if_positive <- function(row) if (as.array(sum(row)) > 0) sum(row) else 0
+  expect_equal(as.array(apply(Tensor(diag(2)), 1, if_positive)), c(1, 1), ignore_attr = TRUE)
+  expect_error(func$grad(function(x) sum(apply(x, 1, if_positive)))(Tensor(diag(2))), "a value is needed while func\\$grad")
   slope <- func$grad(function(x) sum(apply(x, 1, function(row) sum(row)^2)))(Tensor(diag(2)))
   expect_equal(as.matrix(slope), matrix(2, 2, 2))
 })
