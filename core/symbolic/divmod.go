@@ -313,7 +313,8 @@ var RejoinQuotients = &rewrite.Table{Name: "rejoin quotients", Rules: []*rewrite
 				}
 				switch kc := k.Mul(c); {
 				case kc.Eq(ck) && congruent(x, y, one.Neg(), zero, c):
-					others[i], others = scaled(k, x), slices.Delete(others, j, j+1)
+					others[i] = scaled(k, x)
+					others = slices.Delete(others, j, j+1)
 				case kc.Eq(ck.Neg()) && congruent(x, y, one, one, c):
 					others[i], others[j] = scaled(k.Neg(), x), constant(x, kc.Sub(k))
 				default:

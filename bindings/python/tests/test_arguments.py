@@ -178,6 +178,7 @@ def test_integers_hold_what_they_are_made_of(kind, held, beyond):
         assert Tensor([value], dtype=kind).tolist() == want
     for value in beyond:
         numbers = f"{value}, expected integers from {np.iinfo(kind).min} to {np.iinfo(kind).max}"
+        numbers += f"|{value} does not fit in a tensor of {kind}"
         with pytest.raises(OverflowError, match=f"{numbers}|{value} does not fit in 64 bits"):
             Tensor.full((1,), value, dtype=kind)
         with pytest.raises(OverflowError, match=f"{numbers}|{value} does not fit in 64 bits"):

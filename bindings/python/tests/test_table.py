@@ -236,6 +236,7 @@ NOT_OPERATIONS = {
     "names of others": "const_like mT pad_to sequential short shrink_to",
     "gradients": "backward grad gradient requires_grad requires_grad_",
     "slow": "hash",
+    "test_complex.py has it": "complex",
     "modes": "manual_seed no_grad train",
     "two operations of the table in one call": "std_mean var_mean",
 }

@@ -32,6 +32,7 @@ NOT_MADE = {
     "written as another one in Python": "embedding with_item",
     "it gives a bool of Python": "allclose",
     "properties in Python": "imag real",
+    "programs have no complex numbers": "complex",
     "slow": "hash",
 }
 # Other steps do them, one gives a bool of Python, and two are properties.
