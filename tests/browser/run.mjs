@@ -4,8 +4,9 @@
  *     node tests/browser/run.mjs [--all] [--report JUNIT.xml] [BROWSER...] [FILE.test.js...]
  *
  * BROWSER is one of chromium, chromium-plain (a page that is not isolated: no shared memory), chromium-webgpu (whose device is webgpu),
- * firefox and firefox-webgpu; FILE a file of bindings/js/test, or of only, which has tests that Node does not run. Without names it is
- * all of them. Of tests with parts, which are the table of operations and the small programs, each browser runs another eighth, unless --all is given.
+ * firefox and firefox-webgpu; FILE a file of bindings/js/test, or of only, which has tests that Node does not run. Without names it is all
+ * of them. Of tests with parts, which are the table of operations and the small programs, each browser runs another eighth, unless --all
+ * is given.
  * The package is that of build/js (make web).
  */
 
