@@ -153,18 +153,22 @@ test('training needs the first part of the module only; a call that needs more l
 })
 
 test('a deferred part that does not come', async () => {
-  const library = await importing('undeferred', { fetch: withoutDeferred(fetch) })
-  const { Counted } = counting(() => { throw new Error('Failed to load') })
   const { XMLHttpRequest } = globalThis
-  globalThis.XMLHttpRequest = Counted
-  try {
-    assert.throws(() => library.linalg.expm(new library.Tensor([[0, 1], [0, 0]])), (error) => {
-      assert.match(error.message, /polygrad-deferred.wasm cannot be loaded: Failed to load/)
-      return error.name === 'PolygradError'
-    })
-  } finally {
-    globalThis.XMLHttpRequest = XMLHttpRequest
+  const { Counted } = counting(() => { throw new Error('Failed to load') })
+  let error = null
+  for (let i = 0; i < 3 && error === null; i++) { // the collector of Go may have asked for the part before, by chance
+    const library = await importing(`undeferred${i}`, { fetch: withoutDeferred(fetch) })
+    globalThis.XMLHttpRequest = Counted
+    try {
+      library.linalg.expm(new library.Tensor([[0, 1], [0, 0]]))
+    } catch (e) {
+      error = e
+    } finally {
+      globalThis.XMLHttpRequest = XMLHttpRequest
+    }
   }
+  assert.strictEqual(error?.name, 'PolygradError')
+  assert.match(error.message, /polygrad-deferred.wasm cannot be loaded: Failed to load/)
 })
 
 test('a module of another type, or no compiling of streams', async () => {
