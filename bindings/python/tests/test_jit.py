@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from polygrad import Tensor, TinyJit, Variable, dtypes
+from polygrad import Device, Tensor, TinyJit, Variable, dtypes
 from polygrad.jit import JitError
 from polygrad.nn import SGD, BatchNorm, Linear, compile_step, get_parameters
 
@@ -444,8 +444,8 @@ def test_an_argument_on_the_device_of_the_context_is_one_that_was_put_on_none():
     f = TinyJit(lambda a: (a + 1).realize())
     for _ in range(3):
         assert f(Tensor([1.0, 2.0])).tolist() == [2, 3]
-    x = Tensor([1.0, 3.0], device="cpu")
-    assert f(x).tolist() == f(x.to("cpu")).tolist() == [2, 4]
+    x = Tensor([1.0, 3.0], device=Device.DEFAULT)
+    assert f(x).tolist() == f(x.to(Device.DEFAULT)).tolist() == [2, 4]
     assert f(Tensor([2.0, 2.0])).tolist() == [3, 3] and f.captured is not None
 
 
