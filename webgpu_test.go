@@ -192,8 +192,9 @@ func TestWebGPUGoesOnAfterALoss(t *testing.T) {
 	}
 }
 
-// Products of any sizes, as they are laid out for a GPU with workgroup memory.
-func TestWebGPUProducts(t *testing.T) {
+// onDiscreteGPU is a context whose kernels are laid out as for a GPU with memory of its own, whatever the adapter is.
+func onDiscreteGPU(t *testing.T) *Context {
+	t.Helper()
 	e, err := exec.Open("webgpu")
 	if err != nil {
 		t.Skip(err)
@@ -204,8 +205,13 @@ func TestWebGPUProducts(t *testing.T) {
 	})
 	_, kind := gpu.Adapter()
 	gpu.For("discrete")
-	defer gpu.For(kind)
-	c := &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+	t.Cleanup(func() { gpu.For(kind) })
+	return &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+}
+
+// Products of any sizes, as they are laid out for a GPU with workgroup memory.
+func TestWebGPUProducts(t *testing.T) {
+	c := onDiscreteGPU(t)
 	for _, size := range [][4]int{
 		{1, 64, 64, 64}, {1, 100, 70, 130}, {1, 33, 45, 17}, {1, 128, 77, 192}, {1, 7, 300, 64}, {1, 1, 300, 200}, {1, 200, 16, 1}, {3, 65, 64, 200},
 		{1, 260, 33, 261}, {1, 20, 40, 900}, {2, 1100, 16, 700}, // other rectangles of invocations
@@ -325,18 +331,7 @@ func TestWebGPUBuffersAreShared(t *testing.T) {
 
 // Kernels of many elements, as they are laid out for a GPU: four neighbours an invocation, rectangles for transposed matrices.
 func TestWebGPUElements(t *testing.T) {
-	e, err := exec.Open("webgpu")
-	if err != nil {
-		t.Skip(err)
-	}
-	gpu := e.Device().(interface {
-		For(kind string)
-		Adapter() (name, kind string)
-	})
-	_, kind := gpu.Adapter()
-	gpu.For("discrete")
-	defer gpu.For(kind)
-	c := &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+	c := onDiscreteGPU(t)
 	for _, size := range [][2]int{{256, 320}, {257, 300}, {300, 701}, {1000, 68}} {
 		rows, columns := size[0], size[1]
 		a, b, line := make([]float32, rows*columns), make([]int32, rows*columns), make([]float32, columns)
@@ -368,18 +363,7 @@ func TestWebGPUElements(t *testing.T) {
 
 // Convolutions of any sizes, as they are laid out for a GPU: columns along two axes, stages of channels or of all steps in order.
 func TestWebGPUConvolutions(t *testing.T) {
-	e, err := exec.Open("webgpu")
-	if err != nil {
-		t.Skip(err)
-	}
-	gpu := e.Device().(interface {
-		For(kind string)
-		Adapter() (name, kind string)
-	})
-	_, kind := gpu.Adapter()
-	gpu.For("discrete")
-	defer gpu.For(kind)
-	c := &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+	c := onDiscreteGPU(t)
 	host, err := NewContext("native")
 	if err != nil {
 		t.Fatal(err)
