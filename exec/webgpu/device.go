@@ -74,8 +74,8 @@ type limits struct {
 	alignment            int64
 	// invocations and shared are the limits of a workgroup: its invocations, and the bytes that they share.
 	invocations, shared int64
-	// What shaders and passes may use beside what all adapters have.
-	timestamps, f16, subgroups bool
+	// What shaders may use beside what all adapters have.
+	f16, subgroups bool
 }
 
 // Limits of a workgroup that all adapters have, and those up to which more serves: other workgroups wait for a processor's memory meanwhile.

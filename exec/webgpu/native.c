@@ -17,7 +17,7 @@ typedef struct { const char *data; size_t length; } text;
 typedef struct { uint64_t id; } future;
 
 #define TEXT(s) ((text){(s), SIZE_MAX}) // up to its zero
-enum { TIMESTAMPS = 9, SHADER_F16 = 11, SUBGROUPS = 18, NATIVE_SUBGROUPS = 0x30021 }; // features; the last one is of wgpu-native
+enum { SHADER_F16 = 11, SUBGROUPS = 18, NATIVE_SUBGROUPS = 0x30021 }; // features; the last one is of wgpu-native
 enum { SOURCE_WGSL = 2, ALLOW_PROCESS_EVENTS = 2, HIGH_PERFORMANCE = 2, SUCCESS = 1, STAGE_COMPUTE = 4, MAP_READ = 1, CHECK_BOUNDS = 1, BINDING_UNIFORM = 2, BINDING_STORAGE = 3 };
 enum { USE_MAP_READ = 1, USE_COPY_SRC = 4, USE_COPY_DST = 8, USE_UNIFORM = 64, USE_STORAGE = 128 };
 
@@ -230,9 +230,9 @@ pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *out, char *error) {
   snprintf(out->kind, sizeof out->kind, "%s", kinds[info.type < 5 ? info.type : 0]);
   g->AdapterInfoFreeMembers(info);
   // In the order of their bits.
-  const uint32_t wanted[] = {TIMESTAMPS, SHADER_F16, NATIVE_SUBGROUPS, SUBGROUPS};
-  uint32_t features[4], n = 0;
-  for (int i = 0; i < (g->poll ? 3 : 4); i++) {
+  const uint32_t wanted[] = {SHADER_F16, NATIVE_SUBGROUPS, SUBGROUPS};
+  uint32_t features[3], n = 0;
+  for (int i = 0; i < (g->poll ? 2 : 3); i++) {
     if (g->AdapterHasFeature(g->adapter, wanted[i])) features[n++] = wanted[i], out->features |= 1 << i;
   }
   device_desc desc = {

@@ -68,7 +68,7 @@ func open(path string) (driver, limits, error) {
 		name: C.GoString(&l.name[0]), kind: C.GoString(&l.kind[0]), buffers: int64(l.buffers), dispatch: int64(l.dispatch),
 		allocation: int64(l.buffer_bytes), bindable: int64(l.binding_bytes) &^ 3, alignment: int64(l.alignment),
 		invocations: int64(l.invocations), shared: int64(l.workgroup_bytes),
-		timestamps: l.features&C.PG_GPU_TIMESTAMPS != 0, f16: l.features&C.PG_GPU_F16 != 0, subgroups: l.features&(C.PG_GPU_SUBGROUPS|C.PG_GPU_SUBGROUPS_ENABLED) != 0,
+		f16: l.features&C.PG_GPU_F16 != 0, subgroups: l.features&(C.PG_GPU_SUBGROUPS|C.PG_GPU_SUBGROUPS_ENABLED) != 0,
 	}, nil
 }
 

@@ -19,7 +19,7 @@ typedef struct {
 } pg_gpu_limits;
 
 // Features of an adapter, as bits.
-enum { PG_GPU_TIMESTAMPS = 1, PG_GPU_F16 = 2, PG_GPU_SUBGROUPS = 4, PG_GPU_SUBGROUPS_ENABLED = 8 }; // the last one: by a directive in shaders
+enum { PG_GPU_F16 = 1, PG_GPU_SUBGROUPS = 2, PG_GPU_SUBGROUPS_ENABLED = 4 }; // the last one: by a directive in shaders
 
 // Part of a buffer that a kernel is given.
 typedef struct {
