@@ -1,11 +1,13 @@
 package polygrad
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"polygrad/exec"
+	"polygrad/tests/devices/shaders"
 	"polygrad/variable"
 )
 
@@ -20,8 +22,14 @@ func onGPU(t *testing.T) (c *Context, since func() exec.Counts) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, counter(t, e)
+}
+
+// counter returns what a device has done since it was last called.
+func counter(t *testing.T, e *exec.Executor) (since func() exec.Counts) {
+	t.Helper()
 	last, _ := e.Counts()
-	return c, func() exec.Counts {
+	return func() exec.Counts {
 		now, ok := e.Counts()
 		if !ok {
 			t.Fatal("the device does not count")
@@ -192,8 +200,8 @@ func TestWebGPUGoesOnAfterALoss(t *testing.T) {
 	}
 }
 
-// onDiscreteGPU is a context whose kernels are laid out as for a GPU with memory of its own, whatever the adapter is.
-func onDiscreteGPU(t *testing.T) *Context {
+// onDiscreteGPU is a context whose kernels are laid out as for a GPU with memory of its own, whatever the adapter is, with its counts.
+func onDiscreteGPU(t *testing.T) (c *Context, since func() exec.Counts) {
 	t.Helper()
 	e, err := exec.Open("webgpu")
 	if err != nil {
@@ -206,12 +214,12 @@ func onDiscreteGPU(t *testing.T) *Context {
 	_, kind := gpu.Adapter()
 	gpu.For("discrete")
 	t.Cleanup(func() { gpu.For(kind) })
-	return &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+	return &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}, counter(t, e)
 }
 
 // Products of any sizes, as they are laid out for a GPU with workgroup memory.
 func TestWebGPUProducts(t *testing.T) {
-	c := onDiscreteGPU(t)
+	c, _ := onDiscreteGPU(t)
 	for _, size := range [][4]int{
 		{1, 64, 64, 64}, {1, 100, 70, 130}, {1, 33, 45, 17}, {1, 128, 77, 192}, {1, 7, 300, 64}, {1, 1, 300, 200}, {1, 200, 16, 1}, {3, 65, 64, 200},
 		{1, 260, 33, 261}, {1, 20, 40, 900}, {2, 1100, 16, 700}, // other rectangles of invocations
@@ -331,7 +339,7 @@ func TestWebGPUBuffersAreShared(t *testing.T) {
 
 // Kernels of many elements, as they are laid out for a GPU: four neighbours an invocation, rectangles for transposed matrices.
 func TestWebGPUElements(t *testing.T) {
-	c := onDiscreteGPU(t)
+	c, _ := onDiscreteGPU(t)
 	for _, size := range [][2]int{{256, 320}, {257, 300}, {300, 701}, {1000, 68}} {
 		rows, columns := size[0], size[1]
 		a, b, line := make([]float32, rows*columns), make([]int32, rows*columns), make([]float32, columns)
@@ -363,7 +371,7 @@ func TestWebGPUElements(t *testing.T) {
 
 // Convolutions of any sizes, as they are laid out for a GPU: columns along two axes, stages of channels or of all steps in order.
 func TestWebGPUConvolutions(t *testing.T) {
-	c := onDiscreteGPU(t)
+	c, _ := onDiscreteGPU(t)
 	host, err := NewContext("native")
 	if err != nil {
 		t.Fatal(err)
@@ -386,6 +394,105 @@ func TestWebGPUConvolutions(t *testing.T) {
 		}
 		if !slices.Equal(got[0], got[1]) { // all sums are multiples of 1/16 that are exact
 			t.Errorf("%v: the GPU and the host differ", size)
+		}
+	}
+}
+
+// Attention is one kernel, as it is laid out for a GPU.
+func TestWebGPUAttention(t *testing.T) {
+	c, since := onDiscreteGPU(t)
+	attention(t, c, func() int64 { return since().Launches })
+}
+
+// Its shaders are right, and have no memory for scores.
+func TestAttentionShaders(t *testing.T) {
+	d := shaders.New()
+	e := exec.New(d)
+	known, skipping := 0, map[string]bool{}
+	attention(t, &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}, func() (n int64) {
+		for _, s := range d.Shaders()[known:] {
+			if strings.Contains(s.Name, "(") { // the number of columns depends on the block of rows
+				skipping[s.Name] = true
+			}
+			if n++; strings.Contains(s.Source, "var<private> scratch") {
+				t.Errorf("memory of each invocation:\n%s", s.Source)
+			}
+		}
+		known += int(n)
+		return min(n, 1) // those of several machines
+	})
+	if len(skipping) != 4 {
+		t.Errorf("%d kernels skip masked columns, expected 4", len(skipping))
+	}
+	d.Validate(t)
+}
+
+// attention compares attention with that of the host: any numbers of rows and columns, masks, and several heads of queries for one of keys.
+func attention(t *testing.T, c *Context, launches func() int64) {
+	t.Helper()
+	host, err := NewContext("native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := func(count, by int) []float32 {
+		out := make([]float32, count)
+		for i := range out {
+			out[i] = float32(i*by%1013)/400 - 1.25
+		}
+		return out
+	}
+	plain := func(*Context, int, int) []Option { return nil }
+	causal := func(*Context, int, int) []Option { return []Option{WithIsCausal(true)} }
+	mask := func(at func(row, column int) bool) func(*Context, int, int) []Option {
+		return func(c *Context, rows, columns int) []Option {
+			in := make([]bool, rows*columns)
+			for i := range in {
+				in[i] = at(i/columns, i%columns)
+			}
+			return []Option{WithAttnMask(FromIn(c, in, rows, columns))}
+		}
+	}
+	for _, s := range []struct {
+		heads, keys, rows, columns, depth, width int
+		options                                  func(c *Context, rows, columns int) []Option
+	}{
+		{2, 2, 256, 256, 64, 64, plain},
+		{2, 2, 256, 256, 64, 64, causal},
+		{3, 3, 70, 90, 20, 33, plain},                                     // blocks of rows overlap, as do those of columns
+		{2, 2, 201, 201, 24, 16, causal}, {2, 2, 64, 200, 24, 16, causal}, // also with a mask by ranges
+		{4, 2, 130, 130, 32, 80, causal}, // two heads of queries for one of keys
+		{2, 2, 40, 300, 16, 130, plain},  // fewer rows than a workgroup has
+		{2, 2, 33, 257, 17, 8, mask(func(row, column int) bool { return (row*7+column*3)%5 > 1 })},
+		{2, 2, 100, 100, 16, 24, mask(func(row, column int) bool { return row%9 > 0 && column < 70 })}, // rows without any column
+		{2, 2, 300, 300, 16, 24, func(c *Context, rows, columns int) []Option { // a window, by ranges
+			behind := c.Arange(0, rows, 1).Reshape(rows, 1).Sub(c.Arange(0, columns, 1).Reshape(1, columns))
+			return []Option{WithAttnMask(behind.Lt(80).BitwiseAnd(behind.Ge(0)))}
+		}},
+	} {
+		q, k, v := numbers(s.heads*s.rows*s.depth, 7), numbers(s.keys*s.columns*s.depth, 11), numbers(s.keys*s.columns*s.width, 13)
+		var got [2][]float32
+		for i, c := range []*Context{c, host} {
+			x, y, z := FromIn(c, q, 1, s.heads, s.rows, s.depth), FromIn(c, k, 1, s.keys, s.columns, s.depth), FromIn(c, v, 1, s.keys, s.columns, s.width)
+			options := s.options(c, s.rows, s.columns)
+			if s.keys < s.heads {
+				options = append(options, WithEnableGQA(true))
+			}
+			if err := Realize(x, y, z); err != nil {
+				t.Fatal(err)
+			}
+			launches()
+			if got[i], err = Values[float32](x.ScaledDotProductAttention(y, z, options...)); err != nil {
+				t.Fatal(err)
+			}
+			if n := launches(); i == 0 && n != 1 {
+				t.Errorf("%v: %d launches, expected 1", s, n)
+			}
+		}
+		for i, x := range got[0] {
+			if y := got[1][i]; math.Abs(float64(x-y)) > 1e-5 || (x != x) != (y != y) {
+				t.Errorf("%v: element %d is %v, expected %v", s, i, x, y)
+				break
+			}
 		}
 	}
 }

@@ -32,7 +32,7 @@ type everyChoice struct {
 
 func (d *everyChoice) Name() string          { return "every choice" }
 func (d *everyChoice) Target() *lower.Target { return d.target }
-func (d *everyChoice) Fusion() fuse.Options  { return device.FusionFor(&d.m) }
+func (d *everyChoice) Fusion() fuse.Options  { return device.FusionFor(&d.m, d.Target()) }
 
 func (d *everyChoice) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	var out []device.Kernel

@@ -66,3 +66,12 @@ func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plai
 	}
 	return k, p.Layout, nil
 }
+
+// OnlineRows is the number of rows of a block that a kernel with workgroup memory goes through without storing them.
+const OnlineRows = plan.OnlineRows
+
+// Online reports whether the linear list of a kernel is laid out so: blocks of rows between two products need no memory.
+func Online(list []*uop.UOp, m ir.Machine) bool {
+	f, err := analysis.New(list)
+	return err == nil && plan.Online(f, m)
+}

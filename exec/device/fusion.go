@@ -1,18 +1,30 @@
 package device
 
 import (
+	"polygrad/core/lower"
+	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
 	"polygrad/core/schedule/fuse"
+	"polygrad/core/uop"
 )
 
-// FusionFor are the limits of fusion for a machine.
-func FusionFor(m *ir.Machine) fuse.Options {
+// FusionFor are the limits of fusion for a machine, whose kernels are lowered for a target.
+func FusionFor(m *ir.Machine, target *lower.Target) fuse.Options {
 	o := fuse.Machine{Lanes: m.Lanes, Threads: m.Threads, L1: m.L1, L2: m.L2, L3: m.L3}
 	if !m.Invocations {
 		return fuse.For(o)
 	}
 	o.Launch = launchOnGPU
-	return fuse.ForInvocations(o)
+	limits := fuse.ForInvocations(o)
+	limits.OnlineRows = nest.OnlineRows
+	limits.Online = func(kernel *uop.UOp) bool {
+		if m.Shared == 0 {
+			return false
+		}
+		p, err := lower.Lower(kernel, target)
+		return err == nil && nest.Online(p.Linear, *m)
+	}
+	return limits
 }
 
 // launchOnGPU is how many cycles a launch takes on a GPU: some microseconds.

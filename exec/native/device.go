@@ -82,7 +82,7 @@ func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion are the limits of fusion.
 func (d *Device) Fusion() fuse.Options {
-	return device.FusionFor(&d.machine)
+	return device.FusionFor(&d.machine, d.Target())
 }
 
 // Compile plans kernels and compiles them to machine code, in parallel.

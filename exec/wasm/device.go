@@ -40,7 +40,7 @@ func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion returns the limits of fusion.
 func (d *Device) Fusion() fuse.Options {
-	return device.FusionFor(&d.machine)
+	return device.FusionFor(&d.machine, d.Target())
 }
 
 // Compile lays kernels out, renders them and compiles them as one module.

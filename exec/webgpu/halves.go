@@ -21,12 +21,13 @@ type halvesKnown struct {
 }
 
 // machineFor is the machine that a kernel is laid out for.
-func (a *adapter) machineFor(p *lower.Program) ir.Machine {
-	m := a.machine
+func (d *Device) machineFor(p *lower.Program) ir.Machine {
+	m := d.machine
 	if !m.F16C {
 		for _, u := range p.Linear {
 			if u.Op == uop.Param && u.DType.Base() == uop.Float16 {
-				m.F16C = a.convertsHalves()
+				a, err := d.adapter()
+				m.F16C = err == nil && a.convertsHalves()
 				break
 			}
 		}

@@ -186,9 +186,6 @@ func shrink(sections []section) ([]section, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.numbers(); err != nil {
-		return nil, err
-	}
 	common, plain, err := signatures(contents(sectionTypes))
 	if err != nil {
 		return nil, err
@@ -224,7 +221,6 @@ func shrink(sections []section) ([]section, error) {
 		newTypes, newCode = binary.AppendUvarint(newTypes, kind), appendBytes(newCode, body)
 	}
 	t.strip()
-	t.unnumber()
 	newTypes, newCode = binary.AppendUvarint(newTypes, plain), appendBytes(newCode, t.numbering())
 	start := section{sectionStart, binary.AppendUvarint(nil, imported+count)}
 	var out []section
@@ -237,7 +233,7 @@ func shrink(sections []section) ([]section, error) {
 		case sectionCode:
 			s.content = newCode
 		case sectionData:
-			s.content = mem.segments(nil)
+			s.content = mem.segments()
 		}
 		out = append(out, s)
 	}

@@ -29,7 +29,9 @@ func Kernel(name string, p *plan.Kernel) (k *ir.Kernel, err error) {
 func (im *emitter) body(r *analysis.Region, copies []*env) {
 	for _, p := range r.Parts {
 		if p.Sub != nil {
-			im.loops(p.Sub, copies)
+			if !im.planned.Online.Skips(p.Sub) {
+				im.loops(p.Sub, copies)
+			}
 			continue
 		}
 		if p.U.Op == uop.Store && im.transposedStores(p.U, copies) {

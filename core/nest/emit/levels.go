@@ -425,6 +425,25 @@ func (im *emitter) rest(p *openBand, i int, es []*env) {
 
 // tile emits the unrolled copies of the innermost iteration: the units of all tiled axes.
 func (im *emitter) tile(p *openBand, es []*env) {
+	copies := im.copies(p, es)
+	if p.SideBySide() {
+		for i, c := range copies {
+			c.rows, c.row = p.Band, int64(i)
+		}
+	}
+	outer := im.at
+	im.at = p
+	if p.work != nil {
+		p.work(copies)
+	} else {
+		im.prefetch(p, copies)
+		im.body(p.Leaf, copies)
+	}
+	im.at = outer
+}
+
+// copies are the environments of the units of all tiled axes.
+func (im *emitter) copies(p *openBand, es []*env) []*env {
 	p.around = es[0]
 	copies := inside(es)
 	for _, ax := range p.Axes {
@@ -462,20 +481,7 @@ func (im *emitter) tile(p *openBand, es []*env) {
 		}
 		copies = next
 	}
-	if p.SideBySide() {
-		for i, c := range copies {
-			c.rows, c.row = p.Band, int64(i)
-		}
-	}
-	outer := im.at
-	im.at = p
-	if p.work != nil {
-		p.work(copies)
-	} else {
-		im.prefetch(p, copies)
-		im.body(p.Leaf, copies)
-	}
-	im.at = outer
+	return copies
 }
 
 // step is the stride between the units of a tile.

@@ -14,6 +14,8 @@ func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 	switch n := im.planned.ReductionOf[r]; {
 	case n.Form == plan.InStages:
 		im.inStages(im.at.Workgroup.Of(r), copies)
+	case n.Form == plan.InOnlineSoftmax:
+		im.onlineSoftmax(im.planned.Online, copies)
 	case n.Form == plan.AcrossLanes:
 		im.acrossLanes(n, copies)
 	case n.Form == plan.AroundVectors:

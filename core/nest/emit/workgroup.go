@@ -64,7 +64,12 @@ func (im *emitter) inStages(q *plan.StagedSum, copies []*env) {
 	values := im.firstSums(in, copies, 1, false)
 	full, rest := q.Steps/q.Stage, q.Steps%q.Stage
 	stage := func(from linear, steps int64) {
-		im.storeStage(q, im.loadStage(q, from, steps))
+		im.storeStage(q, im.loadStage(q, func(d *env, step linear) {
+			if steps < q.Stage {
+				step = im.within(step, steps)
+			}
+			im.bindStaged(d, q, from, step)
+		}), nil)
 		values = im.addStage(q, copies, from, steps, values)
 	}
 	if full > 0 {
@@ -88,8 +93,8 @@ func (im *emitter) inStages(q *plan.StagedSum, copies []*env) {
 	im.combine(in, copies, 1, values, false, false)
 }
 
-// loadStage computes what each lane stages of the operands for so many steps, from one on.
-func (im *emitter) loadStage(q *plan.StagedSum, from linear, steps int64) []*ir.Value {
+// loadStage computes what each lane stages of the operands; bind binds the loops of the sum to a step of the stage.
+func (im *emitter) loadStage(q *plan.StagedSum, bind func(d *env, step linear)) []*ir.Value {
 	var out []*ir.Value
 	for _, o := range q.Operands {
 		a := im.at.at(o.Axis)
@@ -105,10 +110,7 @@ func (im *emitter) loadStage(q *plan.StagedSum, from linear, steps int64) []*ir.
 				row = linear{index: im.Do(ir.And, ir.I32, v, im.Int(ir.I32, a.Tile()-1)), high: float64(a.Tile() - 1)}
 			}
 			im.bindTile(d, a, row)
-			if steps < q.Stage {
-				step = im.within(step, steps)
-			}
-			im.bindStaged(d, q, from, step)
+			bind(d, step)
 			im.env = d
 			out = append(out, im.Splat(im.eval(o.U)))
 		}
@@ -133,9 +135,12 @@ func (im *emitter) within(l linear, count int64) linear {
 	return linear{index: im.Do(ir.Where, ir.I32, im.Do(ir.Less, ir.Bool, v, last), v, last), high: float64(count - 1)}
 }
 
-// storeStage stores what the lanes have loaded to shared memory, when all have done with what was there.
-func (im *emitter) storeStage(q *plan.StagedSum, values []*ir.Value) {
+// storeStage stores what the lanes have loaded to shared memory, when all have done with what was there; more, if it is not nil, stores more.
+func (im *emitter) storeStage(q *plan.StagedSum, values []*ir.Value, more func()) {
 	im.Barrier()
+	if more != nil {
+		more()
+	}
 	n := 0
 	for _, o := range q.Operands {
 		for i := range im.partsOf(q, o) {

@@ -30,3 +30,11 @@ func (m *ScratchMemory) NewShared(k Kind, quads int64) *Buffer {
 	m.Shared += 4 * quads * k.Size()
 	return &Buffer{ID: 1<<20 + m.buffers, Kind: k, Size: 4 * quads, Param: -1, Shared: true, Read: true, Written: true}
 }
+
+// GrowShared makes a buffer of NewShared one of so many vectors at least.
+func (m *ScratchMemory) GrowShared(b *Buffer, quads int64) {
+	if more := 4*quads - b.Size; more > 0 {
+		m.Shared += more * b.Kind.Size()
+		b.Size += more
+	}
+}

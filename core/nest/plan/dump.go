@@ -10,7 +10,7 @@ import (
 var (
 	levelNames = [...]string{Walk: "iterations", Blocks: "blocks", Tiles: "tiles"}
 	formNames  = [...]string{Sequential: "as it stands", Unrolled: "unrolled", Along: "along vectors", AlongUnknown: "along vectors, count unknown",
-		AroundVectors: "around vectors", InStages: "in stages", AcrossLanes: "across lanes"}
+		AroundVectors: "around vectors", InStages: "in stages", AcrossLanes: "across lanes", InOnlineSoftmax: "online softmax"}
 	wayNames = [...]string{oneByOne: "one by one", ByRows: "by vectors of rows", BySteps: "by transposed vectors of steps", Broadcast: "in all lanes"}
 )
 
@@ -21,6 +21,10 @@ func (k *Kernel) String() string {
 	for i, p := range k.bands {
 		fmt.Fprintf(&s, "band %d: %s\n", i+1, choiceOf([]Knobs{p.used.used}))
 		p.print(&s, k)
+	}
+	if q := k.Online; q != nil {
+		fmt.Fprintf(&s, "online softmax of %d columns at a time: scores in stages of %d steps, results of %d columns in stages of %d\n",
+			q.Wide, q.Scores.Workgroup.Sums[0].Stage, q.Results.Workgroup.Columns.Count, q.Product.Stage)
 	}
 	return s.String()
 }

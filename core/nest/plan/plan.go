@@ -128,6 +128,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		pl.planPrefix(p)
 	case pl.plain && around == nil && len(inner) == 0 && pl.planInvocations(p):
 	case pl.m.Invocations && !pl.collects && pl.planCrossing(p):
+	case nested && around == nil && pl.planOnline(p):
 	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
 	case nested:
 		p.Along = true

@@ -24,6 +24,8 @@ type Kernel struct {
 	// BandOf is the band of its outermost loop, ReductionOf the plan of a reduction loop.
 	BandOf      map[*analysis.Region]*Band
 	ReductionOf map[*analysis.Region]*Reduction
+	// Online is the layout of a kernel that goes through blocks of rows between two products without storing them, nil for none.
+	Online *OnlineSoftmax
 	// Memory is the scratch memory of the list, of packed operands, and of partial results between passes.
 	Memory ir.ScratchMemory
 	Layout Layout
@@ -43,9 +45,12 @@ type planner struct {
 }
 
 // Spreadable reports whether a kernel may be laid out for workgroups of a GPU, whose invocations are the lanes of vectors: its loops are one band
-// of known trip counts, and nothing that it writes is read in it, as invocations would have to wait for one another. Kernels without
+// of known trip counts, and nothing that it writes is read in it, as invocations would have to wait for one another; or it streams. Kernels without
 // reductions need none, unless they read memory across the order in which they write it.
 func Spreadable(f *analysis.Facts, m ir.Machine) bool {
+	if newOnline(f, m) != nil {
+		return true
+	}
 	if along, _ := crossing(f, m); along == nil && !f.Tree.Collects() {
 		return false
 	}
@@ -91,7 +96,9 @@ func (pl *planner) region(r *analysis.Region, around *Band) {
 		p := pl.plan(analysis.Chain(in), around)
 		pl.BandOf[in] = p
 		pl.bands = append(pl.bands, p)
-		pl.region(p.Leaf, p)
+		if pl.Online == nil {
+			pl.region(p.Leaf, p)
+		}
 		pl.finish(p)
 	}
 }
@@ -110,13 +117,14 @@ func (pl *planner) finish(p *Band) {
 type reductionForm uint8
 
 const (
-	Sequential    reductionForm = iota // as they stand
-	Unrolled                           // unrolled, each copy with its own accumulator
-	Along                              // vectorized
-	AlongUnknown                       // vectorized, with a trip count that is known at run time
-	AroundVectors                      // as they stand, around a vectorized loop that goes on in the same vectors
-	InStages                           // in stages, whose operands are in the memory of a workgroup
-	AcrossLanes                        // spread over the lanes of Band.Split
+	Sequential      reductionForm = iota // as they stand
+	Unrolled                             // unrolled, each copy with its own accumulator
+	Along                                // vectorized
+	AlongUnknown                         // vectorized, with a trip count that is known at run time
+	AroundVectors                        // as they stand, around a vectorized loop that goes on in the same vectors
+	InStages                             // in stages, whose operands are in the memory of a workgroup
+	AcrossLanes                          // spread over the lanes of Band.Split
+	InOnlineSoftmax                      // the second product of Kernel.Online
 )
 
 // Reduction is the plan of a reduction loop.

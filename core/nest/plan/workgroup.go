@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -156,7 +157,12 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 			}
 		}
 	}
-	if best == nil || !pl.reserveStaged(best, shape) {
+	if best == nil || !pl.reserveStaged(best.Sums, func(o *Staged) int64 {
+		if o.Axis == best.Rows {
+			return shape.rows()
+		}
+		return shape.columns()
+	}) {
 		return false
 	}
 	pl.setLanes(shape.lanes())
@@ -334,9 +340,9 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	return best, cost
 }
 
-// reserveStaged gives the operands shared memory, for as many steps as there is room for. Sums follow one another in the same memory. If there
-// is not enough, it takes none.
-func (pl *planner) reserveStaged(q *Workgroup, r rectangle) (ok bool) {
+// reserveStaged gives the operands of sums shared memory, for so many of their rows and as many steps as there is room for. Sums follow one
+// another in the same memory. If there is not enough, it takes none.
+func (pl *planner) reserveStaged(sums []*StagedSum, rows func(*Staged) int64) (ok bool) {
 	before := pl.Memory
 	defer func() {
 		if !ok {
@@ -344,17 +350,14 @@ func (pl *planner) reserveStaged(q *Workgroup, r rectangle) (ok bool) {
 		}
 	}()
 	row := func(o *Staged) int64 {
-		n := r.columns()
-		if o.Axis == q.Rows {
-			n = r.rows()
-		}
+		n := rows(o)
 		if o.Along {
 			n += quad // neighbouring steps lie in other banks
 		}
 		return n
 	}
 	var bufs []*ir.Buffer
-	for _, s := range q.Sums {
+	for _, s := range sums {
 		all := int64(0)
 		for _, o := range s.Operands {
 			all += row(o) * 4
@@ -365,17 +368,21 @@ func (pl *planner) reserveStaged(q *Workgroup, r rectangle) (ok bool) {
 			return false
 		}
 		free := slices.Clone(bufs)
-		for _, o := range s.Operands {
+		larger := func(x, y *Staged) int { return cmp.Compare(row(y), row(x)) }
+		for _, o := range slices.SortedStableFunc(slices.Values(s.Operands), larger) {
 			o.Row = row(o)
 			k, quads := analysis.KindFor(o.U.DType).Register(), o.Row*s.Stage/quad
-			if i := slices.IndexFunc(free, func(b *ir.Buffer) bool { return b.Kind == k && b.Size >= quad*quads }); i >= 0 {
-				o.Buf = free[i]
-				free = slices.Delete(free, i, i+1)
+			i := slices.IndexFunc(free, func(b *ir.Buffer) bool { return b.Kind == k })
+			if i < 0 {
+				o.Buf = pl.Memory.NewShared(k, quads)
+				bufs = append(bufs, o.Buf)
 				continue
 			}
-			o.Buf = pl.Memory.NewShared(k, quads)
-			bufs = append(bufs, o.Buf)
+			o.Buf = free[i]
+			free = slices.Delete(free, i, i+1)
+			pl.Memory.GrowShared(o.Buf, quads)
 		}
+		slices.SortStableFunc(bufs, func(x, y *ir.Buffer) int { return cmp.Compare(y.Size, x.Size) })
 	}
 	return pl.Memory.Shared <= pl.m.Shared
 }

@@ -60,6 +60,7 @@ const (
 	FitsCache    // the rows between two products stay in the cache without blocks
 	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
 	RowsNeedAll  // blocks of rows need loops that go through all of a row
+	RowsStored   // the device has no memory for a block of rows, and what is computed of them needs some
 	FewTableRows // a table has so few rows that summing up all terms for each is faster than scattering them
 	// Values of the tensor graph: the first five are stored.
 	CodeRepeated    // its code would be repeated for each place that it is read in
@@ -83,7 +84,7 @@ var reasons = [...]string{
 	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
 	TooManyBuffers: "too many buffers", TooLarge: "too many operations", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
 	ShortRows: "reductions of short rows wait for each other", RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
-	RowsNeedAll: "rows have no loops of their own", FewTableRows: "too few rows to scatter",
+	RowsNeedAll: "rows have no loops of their own", RowsStored: "no memory for a block of rows", FewTableRows: "too few rows to scatter",
 	CodeRepeated:    "its code would be repeated too often",
 	TermsScattered:  "its terms are added where they belong",
 	NestedReduction: "another reduction reads it: apart, its loops can be tiled, and it runs once",

@@ -9,7 +9,11 @@
 // reads the row from memory once.
 package fuse
 
-import "polygrad/core/uop"
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
 
 // Options bound what may be merged.
 type Options struct {
@@ -32,6 +36,10 @@ type Options struct {
 	Invocations bool
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64
+	// Online reports whether a kernel with blocks of OnlineRows rows between two contractions is laid out without memory for these rows;
+	// nil for devices that have memory for a block.
+	Online     func(kernel *uop.UOp) bool
+	OnlineRows int64
 }
 
 // Parallel reports whether the device runs no iterations in order.
@@ -85,7 +93,7 @@ func (m *Machine) launch() float64 {
 // memory of its own. Kernels of a few rows leave most of a GPU idle.
 func ForInvocations(m Machine) Options {
 	o := For(m)
-	o.MinRows, o.SmallWork, o.BlockBytes, o.Invocations = 64, 1<<12, 0, true
+	o.MinRows, o.SmallWork, o.BlockBytes, o.MinScratch, o.Invocations = 64, 1<<12, 0, math.MaxInt64, true
 	return o
 }
 

@@ -15,7 +15,7 @@ func (f *fuser) skipMaskedColumns() (changed bool) {
 		if g.kernel != nil {
 			continue
 		}
-		if b := f.withoutMaskedColumns(g.body); b != nil {
+		if b := f.withoutMaskedColumns(g.body); b != nil && f.online(b) {
 			f.replace(i, i+1, []*group{groupOf(b, g.kernels)})
 			changed = true
 		}

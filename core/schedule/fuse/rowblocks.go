@@ -61,8 +61,11 @@ func (f *fuser) rowBlocks(j int) (producer *group, at int, c candidate) {
 		} else {
 			j, c = f.mergeInto(h, j, func(p, k *body) candidate {
 				c := f.intoScratch(p, k, outer)
-				if c.reason == Pays {
-					c.body = f.inBlocks(c.body, outer[len(outer)-1], costs.BlockRows)
+				if c.reason != Pays {
+					return c
+				}
+				if c.body = f.inBlocks(c.body, outer[len(outer)-1], costs.BlockRows); !f.online(c.body) {
+					c.reason = RowsStored
 				}
 				return c
 			})
@@ -71,6 +74,9 @@ func (f *fuser) rowBlocks(j int) (producer *group, at int, c candidate) {
 	c.costs = costs
 	return producer, j, c
 }
+
+// online reports whether blocks of rows need no memory, if the device has none for them.
+func (f *fuser) online(b *body) bool { return f.o.Online == nil || f.o.Online(f.kernelOf(b).AST) }
 
 // separateRows makes a kernel of the operations that contraction j applies to the rows of another contraction before it multiplies them,
 // and of their producers. It returns the index of the kernel, just before contraction j, or -1.
@@ -252,6 +258,12 @@ func (f *fuser) blocksOfRows(p, k *body) (_, _ *body, outer []*uop.UOp, c candid
 // of rows is preferred if it is at least half of that, since otherwise the last block overlaps the one before it. A block holds two
 // matrices: the result of the first contraction, and the result of the operation on it.
 func (o *Options) blockRows(rows, rowBytes, innermost int64) (int64, Reason) {
+	if o.Online != nil {
+		if innermost < o.MinBlock {
+			return 0, NoBlock
+		}
+		return min(innermost, o.OnlineRows), Pays
+	}
 	if rows*rowBytes <= o.BlockBytes {
 		return 0, FitsCache
 	}

@@ -32,7 +32,7 @@ func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion bounds what is merged.
 func (d *Device) Fusion() fuse.Options {
-	return device.FusionFor(&d.machine)
+	return device.FusionFor(&d.machine, d.Target())
 }
 
 // Compile lays kernels out.

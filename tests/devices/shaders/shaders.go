@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"polygrad/core/lower"
+	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
 	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
@@ -34,7 +35,7 @@ func (d *Device) Name() string { return "shaders" }
 func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion is that of GPUs.
-func (d *Device) Fusion() fuse.Options { return device.FusionFor(&ir.WebGPU) }
+func (d *Device) Fusion() fuse.Options { return device.FusionFor(&ir.WebGPU, d.target) }
 
 // machines are GPUs with what all have, and with more, and a processor that stands for one.
 func machines() []ir.Machine {
@@ -49,6 +50,9 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	out := make([]device.Kernel, len(progs))
 	for i, p := range progs {
 		for _, m := range machines() {
+			if m.Shared == 0 && nest.Online(p.Linear, ir.WebGPU) {
+				continue // fusion makes no such kernel for it
+			}
 			s, err := webgpu.Shader(p, m)
 			if err != nil {
 				return nil, err
