@@ -208,7 +208,7 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 // determinant times inverse.
 func adjugate(a, determinant *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
-	v := mirror(a, n)
+	v := householderVector(a, n)
 	mixed := sub(a, mul(unsqueeze(sum(mul(a, v), []int{-1}, false), -1), mul(v, 2)))
 	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(mixed), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 		steps, d := count0(a.Graph(), n), diagonalOf(f.upper)
@@ -226,8 +226,8 @@ func adjugate(a, determinant *uop.UOp) *uop.UOp {
 	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), matrixInverse(a)))
 }
 
-// mirror is a vector of length 1 whose elements differ, none of which is small.
-func mirror(a *uop.UOp, n int64) *uop.UOp {
+// householderVector is the normal of a reflection: of length 1, its elements differ and none is small.
+func householderVector(a *uop.UOp, n int64) *uop.UOp {
 	const golden = 0.6180339887498949
 	square := 0.0
 	for i := range n {
