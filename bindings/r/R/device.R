@@ -3,6 +3,9 @@ device_name <- function(device) {
 }
 device_available <- function(device) isTRUE(.Call(C_devices)[device_name(device)][[1L]])
 devices <- function() names(which(.Call(C_devices)))
+default_device <- function(device = NULL) {
+  if (is.null(device)) .Call(C_device, NULL) else invisible(.Call(C_to, NULL, device_number(device), TRUE))
+}
 
 device_number <- function(device) {
   known <- .Call(C_devices)

@@ -543,11 +543,15 @@ SEXP r_detach(SEXP x) {
   return out;
 }
 
-SEXP r_device(SEXP x) { return Rf_mkString(P.poly_device_name(P.poly_array_device(array_of(x)))); }
+/* The device of a tensor, or the default one for NULL. */
+SEXP r_device(SEXP x) {
+  return Rf_mkString(P.poly_device_name(Rf_isNull(x) ? P.poly_ctx_device(context()) : P.poly_array_device(array_of(x))));
+}
 
-/* Puts x, or a copy of it, on a device by its number. */
+/* Puts x, or a copy of it, on a device by its number; NULL stands for new tensors, whose default device it becomes. */
 SEXP r_to(SEXP x, SEXP device, SEXP itself) {
   int to = Rf_isNull(device) ? P.poly_ctx_device(context()) : Rf_asInteger(device);
+  if (Rf_isNull(x)) return finish(P.poly_ctx_set_device(context(), to)), x;
   if (!Rf_asLogical(itself)) return to == P.poly_array_device(array_of(x)) ? x : wrap(P.poly_array_to(array_of(x), to));
   finish(P.poly_array_move(array_of(x), to));
   return x;
