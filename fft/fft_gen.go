@@ -97,6 +97,14 @@ func Irfftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.irfftn", []any{x}, opts...)[0]
 }
 
+// Fftconvolve returns the convolution along axes, all unless given, by transforms, as scipy.signal has it.
+// With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those that no edge has a part in.
+// Other axes are equal, or 1.
+// Options: WithMode (full), WithAxes.
+func Fftconvolve(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.fftconvolve", []any{x, y}, opts...)[0]
+}
+
 // Fftshift returns x with the frequency 0 moved from the start of axes, all unless given, to the middle.
 // Options: WithAxes.
 func Fftshift(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
@@ -132,6 +140,9 @@ func WithD(d float64) polygrad.Option { return polygrad.Arg("d", d) }
 
 // WithDType is the argument dtype of Fftfreq, Rfftfreq.
 func WithDType(dtype polygrad.DType) polygrad.Option { return polygrad.Arg("dtype", dtype) }
+
+// WithMode is the argument mode of Fftconvolve.
+func WithMode(mode string) polygrad.Option { return polygrad.Arg("mode", mode) }
 
 // WithN is the argument n of Fft, Ifft, Rfft, Irfft, Hfft, Ihfft.
 func WithN(n int) polygrad.Option { return polygrad.Arg("n", n) }

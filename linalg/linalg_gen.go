@@ -105,6 +105,16 @@ func Eigvalsh(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.eigvalsh", []any{x}, opts...)[0]
 }
 
+// Eig returns the complex eigenvalues of square matrices, in no particular order, and the eigenvectors as columns.
+// Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on their phases.
+func Eig(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.eig", []any{x})
+	return r[0], r[1]
+}
+
+// Eigvals returns the complex eigenvalues of square matrices, in no particular order.
+func Eigvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.eigvals", []any{x})[0] }
+
 // Lu returns the order of rows, and triangular matrices with x[order] = lower upper.
 // The matrices are square.
 func Lu(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {

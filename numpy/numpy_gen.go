@@ -993,6 +993,24 @@ func Polyval(p *polygrad.Tensor, x any) *polygrad.Tensor {
 	return call("numpy.polyval", []any{p, x})[0]
 }
 
+// Roots returns the complex roots of the polynomial with coefficients p, the highest first, in no particular order.
+// Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without strip_zeros the first one must not be 0.
+// Options: WithStripZeros (true).
+func Roots(p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.roots", []any{p}, opts...)[0]
+}
+
+// Polydiv returns the quotient and the remainder of polynomials, by their coefficients.
+// The remainder has as many as p. The first coefficient of q must not be 0.
+func Polydiv(p *polygrad.Tensor, q *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("numpy.polydiv", []any{p, q})
+	return r[0], r[1]
+}
+
+// Poly returns the coefficients, the highest first, of the polynomial with the roots x.
+// Of a square matrix it is the characteristic polynomial.
+func Poly(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.poly", []any{x})[0] }
+
 // Polyfit returns the coefficients of the polynomial of degree deg that is nearest to y at x.
 // The highest is first. It is found by least squares, with weights w.
 // Options: WithW.
@@ -1208,6 +1226,9 @@ func WithSpacing(spacing any) polygrad.Option { return polygrad.Arg("spacing", s
 
 // WithStable is the argument stable of Sort, ArgSort.
 func WithStable(stable bool) polygrad.Option { return polygrad.Arg("stable", stable) }
+
+// WithStripZeros is the argument strip_zeros of Roots.
+func WithStripZeros(stripZeros bool) polygrad.Option { return polygrad.Arg("strip_zeros", stripZeros) }
 
 // WithToBegin is the argument to_begin of Ediff1d.
 func WithToBegin(toBegin *polygrad.Tensor) polygrad.Option { return polygrad.Arg("to_begin", toBegin) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -568,3 +569,96 @@ func FFTFrequencies(g *uop.Graph, n int64, d float64, real bool, dt *uop.DType) 
 	}
 	return cast(div(cast(t, wide), float64(n)*d), dt), nil
 }
+
+// FFTConvolve is the convolution of x and y along axes, all of them if none are given, by transforms. The sizes of other axes are equal, or 1.
+// The mode "full" gives all of it, "same" the middle, of the shape of x, and "valid" what no edge has a part in: then one of both is at least
+// as large as the other along all axes.
+func FFTConvolve(x, y *uop.UOp, mode string, axes []int) (r *uop.UOp, err error) {
+	defer guard("FFTConvolve", &err)
+	needSame("operands", x, y)
+	x, y = matchTypes(asFloat(x), asFloat(y))
+	dt := x.DType
+	if !dt.IsComplex() && dt.Itemsize() < 4 {
+		x, y = cast(x, uop.Float32), cast(y, uop.Float32)
+	}
+	s, t := x.Shape(), y.Shape()
+	intShape("x", s)
+	intShape("y", t)
+	if len(s) != len(t) {
+		fail("y", "has shape %s beside x of shape %s, expected as many dimensions", t, s)
+	}
+	if len(s) == 0 {
+		return cast(mul(x, y), dt), nil
+	}
+	axes, _ = fourierAxes(x, nil, axes)
+	sizes := make([]int64, len(axes))
+	result := make(uop.Shape, len(s))
+	for i := range s {
+		n, m := s[i].N, t[i].N
+		at := slices.Index(axes, i)
+		switch {
+		case at >= 0 && (n == 0 || m == 0):
+			fail("operands", "have shapes %s and %s, expected one element or more along axis %d", s, t, i)
+		case at >= 0:
+			sizes[at], result[i] = n+m-1, uop.N(n+m-1)
+		case n != m && n != 1 && m != 1:
+			fail("operands", "have shapes %s and %s, expected equal sizes along axis %d", s, t, i)
+		case n == 1:
+			result[i] = t[i]
+		default:
+			result[i] = s[i]
+		}
+	}
+	// The part of each axis that the mode keeps.
+	part := make([]uop.Pair, len(s))
+	above, below := true, true
+	for i, size := range result {
+		part[i] = uop.Pair{Lo: uop.N(0), Hi: size}
+		if slices.Index(axes, i) < 0 {
+			continue
+		}
+		n, m := s[i].N, t[i].N
+		above, below = above && n >= m, below && n <= m
+		switch mode {
+		case "full":
+		case "same":
+			part[i].Lo = uop.N((m - 1) / 2)
+			part[i].Hi = uop.N((m-1)/2 + n)
+		case "valid":
+			part[i].Lo = uop.N(min(n, m) - 1)
+			part[i].Hi = uop.N(max(n, m))
+		default:
+			fail("mode", "is %q, expected full, same or valid", mode)
+		}
+	}
+	if mode == "valid" && !above && !below {
+		fail("operands", "have shapes %s and %s, expected one at least as large as the other along all axes", s, t)
+	}
+	if result.MaxNumel() == 0 {
+		return shrink(full(x.Graph(), result, uop.Int(0), dt), part), nil
+	}
+	for i, n := range sizes {
+		for radices(n) == nil || slices.Max(append(radices(n), 1)) > mostConvolved {
+			n++
+		}
+		sizes[i] = n
+	}
+	if dt.IsComplex() {
+		over := func(u *uop.UOp, inverse bool) *uop.UOp {
+			return overAxes(complexOf(u), sizes, axes, NormBackward, inverse).joined()
+		}
+		r = over(mul(over(x, false), over(y, false)), true)
+	} else {
+		spectrum := func(u *uop.UOp) *uop.UOp {
+			f, err := RealFFTN(u, sizes, axes, NormBackward)
+			must(err)
+			return f
+		}
+		r, err = InverseRealFFTN(mul(spectrum(x), spectrum(y)), sizes, axes, NormBackward)
+		must(err)
+	}
+	return cast(shrink(r, part), dt), nil
+}
+
+// mostConvolved is the largest prime factor of the lengths of transforms that convolve.
+const mostConvolved = 16

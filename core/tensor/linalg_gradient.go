@@ -241,6 +241,23 @@ func hermitianRule(g, w, v *uop.UOp, ofVectors bool) *uop.UOp {
 	return dot(v, mul(unsqueeze(g, -1), vt), nil)
 }
 
+// eigRule: with a v = v diag(w), da = v⁻ᴴ (diag(gw) + F ∘ (vᴴ gv - vᴴ v diag(Re vᴴ gv))) vᴴ with F[i, j] = 1 / (w[j] - w[i])*, as the gradient of
+// functions to which the phases of the vectors, which have length 1, do not matter.
+func eigRule(g, a *uop.UOp, ofVectors bool) *uop.UOp {
+	w, v, err := Eig(a)
+	must(err)
+	vt := adjointOf(v)
+	inner := mul(unsqueeze(g, -1), vt)
+	if ofVectors {
+		p := dot(vt, g, nil)
+		p = sub(p, mul(dot(vt, v, nil), unsqueeze(diagonalOf(complexOf(p).re), -2)))
+		inner = dot(mul(conj(differences(w)), p), vt, nil)
+	}
+	r, err := Solve(vt, inner)
+	must(err)
+	return r
+}
+
 // svdRule: da = u (E ∘ skew(uᵀ gu) s + s E ∘ skew(vᵀ gv) + diag(gs)) vᵀ + (I - u uᵀ) gu s⁻¹ vᵀ + u s⁻¹ gvᵀ (I - v vᵀ) with
 // E[i, j] = 1 / (s[j]² - s[i]²) and skew(x) = x - xᵀ. Of complex matrices xᵀ is the conjugate transpose; the phases of singular vectors change in u
 // alone, as in JAX: for that E[i, i] is 1 / (2 s[i]²).

@@ -310,6 +310,65 @@ func PolyVal(p, x *uop.UOp) (r *uop.UOp, err error) {
 	return r, nil
 }
 
+// PolyRoots are the complex roots of a polynomial, the eigenvalues of its companion matrix. The first coefficient must not be 0.
+func PolyRoots(p *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("PolyRoots", &err)
+	need("p", p)
+	p = asFloat(coefficients("p", p))
+	n := intSize("p", p.Shape(), 0) - 1
+	if n < 1 {
+		return full(p.Graph(), uop.ShapeOf(0), uop.Int(0), uop.ComplexOf(p.DType)), nil
+	}
+	first := neg(div(shrinkAxis(p, 0, uop.N(1), uop.N(n+1)), shrinkAxis(p, 0, uop.N(0), uop.N(1))))
+	below := cast(eye(p.Graph(), n-1, n, uop.Int32), first.DType)
+	return EigVals(cat([]*uop.UOp{reshape(first, uop.ShapeOf(1, n)), below}, 0))
+}
+
+// PolyFromRoots are the coefficients of the polynomial with some roots and 1 as the first coefficient, or of the characteristic polynomial of
+// a matrix.
+func PolyFromRoots(x *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("PolyFromRoots", &err)
+	need("x", x)
+	roots, real := x, false
+	if len(x.Shape()) == 2 {
+		roots, err = EigVals(x)
+		must(err)
+		real = !x.DType.IsComplex()
+	}
+	roots = coefficients("x", roots)
+	r = full(x.Graph(), uop.ShapeOf(1), uop.Int(1), roots.DType)
+	for i := range intSize("x", roots.Shape(), 0) {
+		r = sub(padAxis(r, 0, 0, 1, 0), mul(padAxis(r, 0, 1, 0, 0), index(roots, At(i))))
+	}
+	if real {
+		r, _ = r.Planes()
+	}
+	return r, nil
+}
+
+// PolyDiv are the quotient and the remainder of polynomials; the remainder has as many coefficients as p. The first coefficient of q must
+// not be 0.
+func PolyDiv(p, q *uop.UOp) (quotient, remainder *uop.UOp, err error) {
+	defer guard("PolyDiv", &err)
+	needSame("operands", p, q)
+	p, q = matchTypes(asFloat(coefficients("p", p)), asFloat(coefficients("q", q)))
+	n, m := intSize("p", p.Shape(), 0), intSize("q", q.Shape(), 0)
+	if m == 0 {
+		fail("q", "is empty, expected one coefficient or more")
+	}
+	if n < m {
+		return full(p.Graph(), uop.ShapeOf(1), uop.Int(0), p.DType), p, nil
+	}
+	parts := make([]*uop.UOp, n-m+1)
+	for i := range parts {
+		at := int64(i)
+		c := div(shrinkAxis(p, 0, uop.N(at), uop.N(at+1)), shrinkAxis(q, 0, uop.N(0), uop.N(1)))
+		parts[i] = c
+		p = sub(p, padAxis(mul(c, q), 0, at, n-m-at, 0))
+	}
+	return cat(parts, 0), p, nil
+}
+
 // PolyAdd is the sum of polynomials, or with minus the difference.
 func PolyAdd(p, q *uop.UOp, minus bool) (r *uop.UOp, err error) {
 	defer guard("PolyAdd", &err)

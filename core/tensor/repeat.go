@@ -32,6 +32,11 @@ type loop struct {
 // run runs the statements of a body on states, and on tensors that it only reads. The body gets the variable that counts, the states
 // and the tensors; it writes to views of states by AssignTo. The results are the states after that.
 func (l loop) run(states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, states, read []*uop.UOp)) []*uop.UOp {
+	return l.runWhile(0, states, read, body)
+}
+
+// runWhile is run as long as one of the states, a bool that is counted from 1, is true.
+func (l loop) runWhile(while int, states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, states, read []*uop.UOp)) []*uop.UOp {
 	if l.count == 0 {
 		return states
 	}
@@ -50,7 +55,8 @@ func (l loop) run(states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, st
 	b := loopBody{of: l}
 	n := len(states)
 	body(&b, i, inside[:n], inside[n:])
-	results := g.RepeatOn(uop.RepeatArg{Variable: l.variable, Count: l.count, States: n}, b.statements, outside[:n], outside[n:])
+	a := uop.RepeatArg{Variable: l.variable, Count: l.count, States: n, While: while}
+	results := g.RepeatOn(a, b.statements, outside[:n], outside[n:])
 	for k, r := range results {
 		results[k] = l.seen(r)
 	}

@@ -33,6 +33,7 @@ const (
 	gradientOfInverse
 	gradientOfQR          // 1 for r
 	gradientOfEigh        // 1 for the upper triangle, 1 for the vectors
+	gradientOfEig         // 1 for the vectors, the plane
 	gradientOfSVD         // 1 for full matrices, and which of u, s, vt
 	gradientOfDeterminant // 1 for its logarithm
 	gradientOfPseudoInverse
@@ -127,6 +128,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 			})
 		}
 		return eighRule(g, u, s.numbers[0] == 1, s.numbers[1] == 1)
+	case gradientOfEig:
+		return complexRule(g, u, s.numbers[1], func(a, g *uop.UOp) *uop.UOp { return eigRule(g, a, s.numbers[0] == 1) })
 	case gradientOfSVD:
 		if len(u.Src) == 3 {
 			return complexRule(g, u, s.numbers[2], func(a, g *uop.UOp) *uop.UOp { return svdRule(g, a, s.numbers[0] == 1, s.numbers[1]) })

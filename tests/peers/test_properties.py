@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import scipy.fft
 import scipy.linalg
+import scipy.signal
 import scipy.special
 
 from polygrad import Tensor, fft, lax, linalg, special
@@ -281,6 +282,14 @@ FACTORS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]] = {
         lambda m, x: m.eigvalsh(x + x.mT),
         lambda x: np.linalg.eigvalsh(x + np.swapaxes(x, -1, -2)),
     ),
+    "eigvals": (  # a function of them that has no order
+        lambda m, x: (m.eigvals(x).abs() ** 2).sum(-1),
+        lambda x: (np.abs(np.linalg.eigvals(x)) ** 2).sum(-1),
+    ),
+    "eig": (
+        lambda m, x: (lambda w, v: (x @ v - v * w.unsqueeze(-2)).abs() + 1)(*m.eig(x)),
+        lambda x: np.ones_like(x),
+    ),
     "qr": (
         lambda m, x: m.qr(x)[1].abs(),
         lambda x: np.abs(np.linalg.qr(x)[1]),
@@ -317,6 +326,30 @@ for name, dtype, n in itertools.product(("fft", "ifft"), WIDE, SIZES):
 for dtype, n, batch in itertools.product(WIDE, SIZES, ((), (3,))):
     x = draw(seeded(dtype, n, batch), dtype, (*batch, n), "unit")
     add("fourier", "rfft", (x,), fft.rfft, scipy.fft.rfft, 20 * n**0.5)
+CONVOLVED = (((9,), (4,)), ((4,), (9,)), ((6, 7), (3, 2)), ((1, 5), (1, 5)), ((2, 8, 9), (2, 3, 3)))
+for mode, dtype, (a, b) in itertools.product(("full", "same", "valid"), WIDE, CONVOLVED):
+    x, y = (draw(seeded(mode, dtype, s, i), dtype, s, "unit") for i, s in enumerate((a, b)))
+    for axes in (None, (-1,)) if a[:-1] == b[:-1] else (None,):
+        add(
+            "fourier",
+            "fftconvolve",
+            (x, y),
+            lambda x, y, m=mode, a=axes: fft.fftconvolve(x, y, m, a),
+            lambda x, y, m=mode, a=axes: scipy.signal.fftconvolve(x, y, m, a),
+            100,
+            f"{mode}, axes={axes}",
+        )
+ROOTS = itertools.product(WIDE, (2, 3, 4, 6, 9, 12), range(3))
+for dtype, n, i in ROOTS:  # the distances of the roots from their mean have no order
+    x = draw(seeded("roots", dtype, n, i), dtype, (n,), "unit") + np.eye(1, n, dtype=dtype)[0] * 4
+    add(
+        "linear",
+        "roots",
+        (x.astype(dtype),),
+        lambda x: (pnp.roots(x).abs() ** 2).sum(),
+        lambda x: (np.abs(np.roots(x)) ** 2).sum(),
+        500,
+    )
 
 # Special functions
 GAMMAS = "gammaln digamma erf erfc ndtr log_ndtr expit i0 i0e i1 i1e exp1 expi entr gamma"

@@ -138,6 +138,16 @@ export function irfftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backw
 export function irfftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 export function irfftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
+/**
+ * The convolution along axes, all unless given, by transforms, as scipy.signal has it.
+ * With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those that no edge has a part in. Other
+ * axes are equal, or 1.
+ * @param mode full by default
+ */
+export function fftconvolve(x: Tensor, y: TensorLike, mode?: 'full' | 'same' | 'valid', axes?: Axes): Tensor
+export function fftconvolve(x: Tensor, y: TensorLike, options: { mode?: 'full' | 'same' | 'valid', axes?: Axes }): Tensor
+export function fftconvolve(x: Tensor, options: { y: TensorLike, mode?: 'full' | 'same' | 'valid', axes?: Axes }): Tensor
+
 /** x with the frequency 0 moved from the start of axes, all unless given, to the middle. */
 export function fftshift(x: Tensor, axes?: Axes | { axes?: Axes }): Tensor
 

@@ -62,6 +62,10 @@ function irfftn (x, ...args) {
   return functionOf('fft.irfftn', 's axes norm').one(tensorOf(x, 'fft.irfftn: x'), args)
 }
 
+function fftconvolve (x, ...args) {
+  return functionOf('fft.fftconvolve', 'y:t mode axes').one(tensorOf(x, 'fft.fftconvolve: x'), args)
+}
+
 function fftshift (x, ...args) {
   return functionOf('fft.fftshift', 'axes').one(tensorOf(x, 'fft.fftshift: x'), args)
 }
@@ -81,6 +85,7 @@ function rfftfreq (...args) {
 module.exports = {
   fft,
   fft2,
+  fftconvolve,
   fftfreq,
   fftn,
   fftshift,

@@ -99,6 +99,16 @@ export function eigh(x: Tensor, upper?: boolean | { upper?: boolean }): [Tensor,
 export function eigvalsh(x: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 
 /**
+ * The complex eigenvalues of square matrices, in no particular order, and the eigenvectors as columns.
+ * Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on
+ * their phases.
+ */
+export function eig(x: Tensor): [Tensor, Tensor]
+
+/** The complex eigenvalues of square matrices, in no particular order. */
+export function eigvals(x: Tensor): Tensor
+
+/**
  * The order of rows, and triangular matrices with x[order] = lower upper.
  * The matrices are square.
  */

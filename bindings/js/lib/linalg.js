@@ -70,6 +70,14 @@ function eigvalsh (x, ...args) {
   return functionOf('linalg.eigvalsh', 'upper:b').one(tensorOf(x, 'linalg.eigvalsh: x'), args)
 }
 
+function eig (x, ...args) {
+  return functionOf('linalg.eig').all(tensorOf(x, 'linalg.eig: x'), args)
+}
+
+function eigvals (x, ...args) {
+  return functionOf('linalg.eigvals').one(tensorOf(x, 'linalg.eigvals: x'), args)
+}
+
 function lu (x, ...args) {
   return functionOf('linalg.lu').all(tensorOf(x, 'linalg.lu: x'), args)
 }
@@ -107,7 +115,9 @@ module.exports = {
   cholesky,
   cond,
   det,
+  eig,
   eigh,
+  eigvals,
   eigvalsh,
   expm,
   inv,

@@ -1009,6 +1009,26 @@ export function correlate(x: Tensor, options: { y: TensorLike, mode?: 'full' | '
 export function polyval(p: Tensor, x: Operand | { x: Operand }): Tensor
 
 /**
+ * The complex roots of the polynomial with coefficients p, the highest first, in no particular order.
+ * Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without stripZeros the first
+ * one must not be 0.
+ * @param stripZeros true by default
+ */
+export function roots(p: Tensor, stripZeros?: boolean | { stripZeros?: boolean }): Tensor
+
+/**
+ * The quotient and the remainder of polynomials, by their coefficients.
+ * The remainder has as many as p. The first coefficient of q must not be 0.
+ */
+export function polydiv(p: Tensor, q: TensorLike | { q: TensorLike }): [Tensor, Tensor]
+
+/**
+ * The coefficients, the highest first, of the polynomial with the roots x.
+ * Of a square matrix it is the characteristic polynomial.
+ */
+export function poly(x: Tensor): Tensor
+
+/**
  * The coefficients of the polynomial of degree deg that is nearest to y at x.
  * The highest is first. It is found by least squares, with weights w.
  * @param deg 0 or more

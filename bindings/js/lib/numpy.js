@@ -782,6 +782,18 @@ function polyval (p, ...args) {
   return functionOf('numpy.polyval', 'x:t').one(tensorOf(p, 'numpy.polyval: p'), args)
 }
 
+function roots (p, ...args) {
+  return functionOf('numpy.roots', 'stripZeros:b').one(tensorOf(p, 'numpy.roots: p'), args)
+}
+
+function polydiv (p, ...args) {
+  return functionOf('numpy.polydiv', 'q:t').all(tensorOf(p, 'numpy.polydiv: p'), args)
+}
+
+function poly (x, ...args) {
+  return functionOf('numpy.poly').one(tensorOf(x, 'numpy.poly: x'), args)
+}
+
 function polyfit (x, ...args) {
   return functionOf('numpy.polyfit', 'y:t deg w:t').one(tensorOf(x, 'numpy.polyfit: x'), args)
 }
@@ -976,8 +988,10 @@ module.exports = {
   partition,
   percentile,
   permuteDims,
+  poly,
   polyadd,
   polyder,
+  polydiv,
   polyfit,
   polyint,
   polymul,
@@ -997,6 +1011,7 @@ module.exports = {
   remainder,
   repeat,
   roll,
+  roots,
   rot90,
   round,
   searchsorted,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "fft",
     "fft2",
+    "fftconvolve",
     "fftfreq",
     "fftn",
     "fftshift",
@@ -60,6 +61,7 @@ _FFTN = operation("fft.fftn")
 _IFFTN = operation("fft.ifftn")
 _RFFTN = operation("fft.rfftn")
 _IRFFTN = operation("fft.irfftn")
+_FFTCONVOLVE = operation("fft.fftconvolve")
 _FFTSHIFT = operation("fft.fftshift")
 _IFFTSHIFT = operation("fft.ifftshift")
 _FFTFREQ = operation("fft.fftfreq")
@@ -183,6 +185,20 @@ def irfftn(
 ) -> Tensor:
     """The inverse of rfftn, of lengths s."""
     return array(x)._call1(_IRFFTN, s, axes, norm)
+
+
+def fftconvolve(
+    x: Operand,
+    y: Operand,
+    mode: str = "full",
+    axes: Sizes | None = None,
+) -> Tensor:
+    """The convolution along axes, all unless given, by transforms, as scipy.signal has it.
+
+    With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those
+    that no edge has a part in. Other axes are equal, or 1.
+    """
+    return array(x)._call1(_FFTCONVOLVE, array(y), mode, axes)
 
 
 def fftshift(x: Operand, axes: Sizes | None = None) -> Tensor:

@@ -24,7 +24,9 @@ __all__ = [
     "cholesky",
     "cond",
     "det",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "expm",
     "inv",
@@ -65,6 +67,8 @@ _SVD = operation("linalg.svd")
 _SVDVALS = operation("linalg.svdvals")
 _EIGH = operation("linalg.eigh")
 _EIGVALSH = operation("linalg.eigvalsh")
+_EIG = operation("linalg.eig")
+_EIGVALS = operation("linalg.eigvals")
 _LU = operation("linalg.lu")
 _EXPM = operation("linalg.expm")
 _MATRIX_POWER = operation("linalg.matrix_power")
@@ -185,6 +189,20 @@ def eigh(x: Operand, upper: bool = False) -> tuple[Tensor, ...]:
 def eigvalsh(x: Operand, upper: bool = False) -> Tensor:
     """The eigenvalues of symmetric or Hermitian matrices in ascending order."""
     return array(x)._call1(_EIGVALSH, upper)
+
+
+def eig(x: Operand) -> tuple[Tensor, ...]:
+    """The complex eigenvalues of square matrices, in no particular order, and the eigenvectors as columns.
+
+    Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for
+    functions that do not depend on their phases.
+    """
+    return array(x)._call(_EIG)
+
+
+def eigvals(x: Operand) -> Tensor:
+    """The complex eigenvalues of square matrices, in no particular order."""
+    return array(x)._call1(_EIGVALS)
 
 
 def lu(x: Operand) -> tuple[Tensor, ...]:

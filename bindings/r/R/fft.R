@@ -16,6 +16,7 @@ fft <- list(
   ifftn = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IFFTN, x, s, axes, norm),
   rfftn = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_RFFTN, x, s, axes, norm),
   irfftn = function(x, s = NULL, axes = NULL, norm = "backward") .External(C_op, OP_FFT_IRFFTN, x, s, axes, norm),
+  fftconvolve = function(x, y, mode = "full", axes = NULL) .External(C_op, OP_FFT_FFTCONVOLVE, x, y, mode, axes),
   fftshift = function(x, axes = NULL) .External(C_op, OP_FFT_FFTSHIFT, x, axes),
   ifftshift = function(x, axes = NULL) .External(C_op, OP_FFT_IFFTSHIFT, x, axes),
   fftfreq = function(n, d = 1, dtype = "float32") .External(C_op, OP_FFT_FFTFREQ, n, d, dtype),

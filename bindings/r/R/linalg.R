@@ -18,6 +18,8 @@ linalg <- list(
   svdvals = function(x) .External(C_op, OP_LINALG_SVDVALS, x),
   eigh = function(x, upper = FALSE) .External(C_op, OP_LINALG_EIGH, x, upper),
   eigvalsh = function(x, upper = FALSE) .External(C_op, OP_LINALG_EIGVALSH, x, upper),
+  eig = function(x) .External(C_op, OP_LINALG_EIG, x),
+  eigvals = function(x) .External(C_op, OP_LINALG_EIGVALS, x),
   lu = function(x) .External(C_op, OP_LINALG_LU, x),
   expm = function(x) .External(C_op, OP_LINALG_EXPM, x),
   matrix_power = function(x, n) .External(C_op, OP_LINALG_MATRIX_POWER, x, n),

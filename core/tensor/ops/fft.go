@@ -91,6 +91,11 @@ var fftOps = []Op{
 	transformOver("ifftn", "The inverse of fftn.", overFFT(true)),
 	transformOver("rfftn", "rfft along the last of the axes, and fft along the others.", tensor.RealFFTN),
 	transformOver("irfftn", "The inverse of rfftn, of lengths s.", tensor.InverseRealFFTN),
+	method("fft.fftconvolve", "y tensor, mode text = full {full same valid}, axes axes?", `The convolution along axes, all unless given, by transforms, as scipy.signal has it.
+With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those that no edge has a part in.
+Other axes are equal, or 1.`, func(a *Args) (*uop.UOp, error) {
+		return tensor.FFTConvolve(a.X, a.tensor("y"), a.text("mode"), a.someAxes())
+	}),
 	method("fft.fftshift", "axes axes?", "x with the frequency 0 moved from the start of axes, all unless given, to the middle.", func(a *Args) (*uop.UOp, error) {
 		return tensor.FFTShift(a.X, a.someAxes(), false)
 	}),

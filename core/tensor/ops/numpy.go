@@ -1032,6 +1032,14 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 			}
 			return tensor.PolyVal(a.X, x)
 		})),
+		called("p", inNumpy("roots", "strip_zeros bool = true", `The complex roots of the polynomial with coefficients p, the highest first, in no particular order.
+Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without strip_zeros the first one must not be 0.`, func(a *Args) (*uop.UOp, error) {
+			return a.polyRoots()
+		})),
+		called("p", severalInNumpy("quotient remainder", "polydiv", "q tensor", "The quotient and the remainder of polynomials, by their coefficients.\nThe remainder has as many as p. The first coefficient of q must not be 0.", func(a *Args) ([]*uop.UOp, error) {
+			return pair(tensor.PolyDiv(a.X, a.tensor("q")))
+		})),
+		inNumpy("poly", "", "The coefficients, the highest first, of the polynomial with the roots x.\nOf a square matrix it is the characteristic polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyFromRoots(a.X) }),
 		inNumpy("polyfit", "y tensor, deg int [0,], w tensor?", "The coefficients of the polynomial of degree deg that is nearest to y at x.\nThe highest is first. It is found by least squares, with weights w.", func(a *Args) (*uop.UOp, error) {
 			return tensor.PolyFit(a.X, a.tensor("y"), a.tensor("w"), a.int("deg"))
 		}),
@@ -1055,6 +1063,44 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 		window("kaiser", ", beta float", "The window of Kaiser of M points with the parameter beta, float32."),
 	},
 )
+
+// polyRoots are the roots of a polynomial, with zeros for coefficients of 0 at the end, if these and those in front are cut off.
+func (a *Args) polyRoots() (*uop.UOp, error) {
+	if !a.bool("strip_zeros") || len(a.X.Shape()) != 1 {
+		return tensor.PolyRoots(a.X)
+	}
+	n, _ := sizeOf(a.X, 0)
+	p := a.X
+	last := int64(0)
+	for range 2 { // the zeros in front, and those of the reversed coefficients
+		some, err := tensor.Cast(p, uop.Bool)
+		if err == nil {
+			some, err = tensor.Cast(some, uop.Int32)
+		}
+		if err == nil {
+			some, _, err = tensor.CumMax(some, 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+		kept, err := a.count(some)
+		if err != nil {
+			return nil, err
+		}
+		last, n = n-kept, kept
+		if p, err = tensor.Shrink(p, []uop.Pair{{Lo: uop.N(last), Hi: p.Shape()[0]}}); err == nil {
+			p, err = tensor.Flip(p, 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r, err := tensor.PolyRoots(p)
+	if err != nil || n == 0 {
+		return r, err
+	}
+	return tensor.Pad(r, []uop.Pair{{Lo: uop.N(0), Hi: uop.N(last)}}, uop.Int(0))
+}
 
 func scaled(x *uop.UOp, by float64) (*uop.UOp, error) {
 	dt := uop.LeastUpperFloat(x.DType)

@@ -207,8 +207,10 @@ __all__ = [
     "partition",
     "percentile",
     "permute_dims",
+    "poly",
     "polyadd",
     "polyder",
+    "polydiv",
     "polyfit",
     "polyint",
     "polymul",
@@ -231,6 +233,7 @@ __all__ = [
     "right_shift",
     "rint",
     "roll",
+    "roots",
     "rot90",
     "round",
     "searchsorted",
@@ -451,6 +454,9 @@ _CROSS = operation("numpy.cross")
 _CONVOLVE = operation("numpy.convolve")
 _CORRELATE = operation("numpy.correlate")
 _POLYVAL = operation("numpy.polyval")
+_ROOTS = operation("numpy.roots")
+_POLYDIV = operation("numpy.polydiv")
+_POLY = operation("numpy.poly")
 _POLYFIT = operation("numpy.polyfit")
 _POLYADD = operation("numpy.polyadd")
 _POLYSUB = operation("numpy.polysub")
@@ -1767,6 +1773,31 @@ def polyval(p: Operand, x: Operand) -> Tensor:
     """The polynomial with coefficients p, the highest first, at x."""
     p = array(p, x)
     return p._call1(_POLYVAL, operand(x, p))
+
+
+def roots(p: Operand, strip_zeros: bool = True) -> Tensor:
+    """The complex roots of the polynomial with coefficients p, the highest first, in no particular order.
+
+    Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of
+    0. Without strip_zeros the first one must not be 0.
+    """
+    return array(p)._call1(_ROOTS, strip_zeros)
+
+
+def polydiv(p: Operand, q: Operand) -> tuple[Tensor, ...]:
+    """The quotient and the remainder of polynomials, by their coefficients.
+
+    The remainder has as many as p. The first coefficient of q must not be 0.
+    """
+    return array(p)._call(_POLYDIV, array(q))
+
+
+def poly(x: Operand) -> Tensor:
+    """The coefficients, the highest first, of the polynomial with the roots x.
+
+    Of a square matrix it is the characteristic polynomial.
+    """
+    return array(x)._call1(_POLY)
 
 
 def polyfit(x: Operand, y: Operand, deg: int, w: Operand | None = None) -> Tensor:

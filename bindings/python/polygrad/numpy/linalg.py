@@ -10,6 +10,7 @@ from polygrad.linalg import (
     cholesky,
     cond,
     det,
+    eigvals,
     eigvalsh,
     expm,
     inv,
@@ -39,7 +40,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "expm",
     "inv",
@@ -65,6 +68,13 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+class EigResult(NamedTuple):
+    """Complex eigenvalues, in no particular order, and eigenvectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
 class EighResult(NamedTuple):
@@ -94,6 +104,11 @@ class SVDResult(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+
+
+def eig(x: Operand, /) -> EigResult:
+    """Return the complex eigenvalues and eigenvectors of square matrices."""
+    return EigResult(*_linalg.eig(x))
 
 
 def eigh(x: Operand, /) -> EighResult:
