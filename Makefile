@@ -14,7 +14,7 @@ STATIC_LIB := build/libpolygrad.a
 export PREFIX LIBDIR INCLUDEDIR DESTDIR
 
 GO_SOURCES := go.mod go.sum $(wildcard *.go) $(shell find capi core exec model render variable include -type f \
-	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' -o -name '*.pgo' \) ! -name '*_test.go' 2>/dev/null)
+	\( -name '*.go' -o -name '*.[chs]' -o -name '*.map' -o -name '*.rules' -o -name '*.pgo' -o -name '*.bin' \) ! -name '*_test.go' 2>/dev/null)
 PY_SOURCES := $(shell find bindings/python -type f \( -name '*.py' -o -name 'pyproject.toml' \) \
 	! -path '*/tests/*' ! -path '*/build/*' 2>/dev/null)
 JS_SOURCES := bindings/js/index.js bindings/js/package-lock.json $(wildcard bindings/js/scripts/*.mjs) \

@@ -2626,6 +2626,66 @@ func go_poly_tensor_zeros(shape unsafe.Pointer, ndim int32) uintptr {
 	return poly_tensor_zeros((*int64)(shape), ndim)
 }
 
+//export go_poly_text_stream_free
+func go_poly_text_stream_free(h uintptr) {
+	poly_text_stream_free(h)
+}
+
+//export go_poly_text_stream_new
+func go_poly_text_stream_new(h uintptr, before unsafe.Pointer, n int64, flags int32) uintptr {
+	return poly_text_stream_new(h, (*int32)(before), n, flags)
+}
+
+//export go_poly_text_stream_push
+func go_poly_text_stream_push(h uintptr, ids unsafe.Pointer, n int64, length unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(poly_text_stream_push(h, (*int32)(ids), n, (*int64)(length)))
+}
+
+//export go_poly_tokenizer_decode
+func go_poly_tokenizer_decode(h uintptr, ids unsafe.Pointer, n int64, flags int32, length unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(poly_tokenizer_decode(h, (*int32)(ids), n, flags, (*int64)(length)))
+}
+
+//export go_poly_tokenizer_encode
+func go_poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths unsafe.Pointer, n int32, wrap int32, special unsafe.Pointer, counts unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(poly_tokenizer_encode(h, (*byte)(texts), (*int64)(lengths), n, wrap, (*byte)(special), (*int64)(counts)))
+}
+
+//export go_poly_tokenizer_free
+func go_poly_tokenizer_free(h uintptr) {
+	poly_tokenizer_free(h)
+}
+
+//export go_poly_tokenizer_id
+func go_poly_tokenizer_id(h uintptr, text unsafe.Pointer, n int64) int64 {
+	return poly_tokenizer_id(h, (*byte)(text), n)
+}
+
+//export go_poly_tokenizer_new
+func go_poly_tokenizer_new(data unsafe.Pointer, n int64, name unsafe.Pointer) uintptr {
+	return poly_tokenizer_new(data, n, (*byte)(name))
+}
+
+//export go_poly_tokenizer_open
+func go_poly_tokenizer_open(path unsafe.Pointer, name unsafe.Pointer) uintptr {
+	return poly_tokenizer_open((*byte)(path), (*byte)(name))
+}
+
+//export go_poly_tokenizer_size
+func go_poly_tokenizer_size(h uintptr) int64 {
+	return poly_tokenizer_size(h)
+}
+
+//export go_poly_tokenizer_special
+func go_poly_tokenizer_special(h uintptr, length unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(poly_tokenizer_special(h, (*int64)(length)))
+}
+
+//export go_poly_tokenizer_token
+func go_poly_tokenizer_token(h uintptr, id int64, length unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(poly_tokenizer_token(h, id, (*int64)(length)))
+}
+
 //export go_poly_topk
 func go_poly_topk(ctx uintptr, x uintptr, k int64, axis int32, largest int32, out unsafe.Pointer) int32 {
 	return poly_topk(ctx, x, k, axis, largest, (*uintptr)(out))

@@ -429,6 +429,18 @@ poly_generator_ends gen tokens n
 poly_generator_next gen tokens rows
 poly_generator_logits gen numel_out
 poly_generator_reset gen
+poly_tokenizer_new data len name
+poly_tokenizer_open path name
+poly_tokenizer_free tok
+poly_tokenizer_encode tok texts lengths n wrap special counts
+poly_tokenizer_decode tok tokens n flags len_out
+poly_tokenizer_size tok
+poly_tokenizer_id tok text len
+poly_tokenizer_token tok token len_out
+poly_tokenizer_special tok len_out
+poly_text_stream_new tok before n flags
+poly_text_stream_push stream tokens n len_out
+poly_text_stream_free stream
 poly_model_config_from_json json len
 poly_model_config_free config
 poly_model_config_set_int config key value

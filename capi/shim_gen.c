@@ -1716,6 +1716,54 @@ int poly_generator_reset(PolyGenerator *gen) {
   return poly_enter("poly_generator_reset") ? -1 : POLY_GO(go_poly_generator_reset((uintptr_t)gen));
 }
 
+PolyTokenizer *poly_tokenizer_new(const void *data, int64_t len, const char *name) {
+  return poly_enter("poly_tokenizer_new") ? NULL : (PolyTokenizer *)POLY_GO(go_poly_tokenizer_new((void *)data, len, (void *)name));
+}
+
+PolyTokenizer *poly_tokenizer_open(const char *path, const char *name) {
+  return poly_enter("poly_tokenizer_open") ? NULL : (PolyTokenizer *)POLY_GO(go_poly_tokenizer_open((void *)path, (void *)name));
+}
+
+void poly_tokenizer_free(PolyTokenizer *tok) {
+  if (!poly_forked) POLY_GO(go_poly_tokenizer_free((uintptr_t)tok));
+}
+
+int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const char *texts, const int64_t *lengths, int n, int wrap, const char *special, int64_t *counts) {
+  return poly_enter("poly_tokenizer_encode") ? NULL : POLY_GO(go_poly_tokenizer_encode((uintptr_t)tok, (void *)texts, (void *)lengths, n, wrap, (void *)special, (void *)counts));
+}
+
+uint8_t *poly_tokenizer_decode(PolyTokenizer *tok, const int32_t *tokens, int64_t n, int flags, int64_t *len_out) {
+  return poly_enter("poly_tokenizer_decode") ? NULL : POLY_GO(go_poly_tokenizer_decode((uintptr_t)tok, (void *)tokens, n, flags, (void *)len_out));
+}
+
+int64_t poly_tokenizer_size(PolyTokenizer *tok) {
+  return poly_enter("poly_tokenizer_size") ? -1 : POLY_GO(go_poly_tokenizer_size((uintptr_t)tok));
+}
+
+int64_t poly_tokenizer_id(PolyTokenizer *tok, const char *text, int64_t len) {
+  return poly_enter("poly_tokenizer_id") ? -1 : POLY_GO(go_poly_tokenizer_id((uintptr_t)tok, (void *)text, len));
+}
+
+uint8_t *poly_tokenizer_token(PolyTokenizer *tok, int64_t token, int64_t *len_out) {
+  return poly_enter("poly_tokenizer_token") ? NULL : POLY_GO(go_poly_tokenizer_token((uintptr_t)tok, token, (void *)len_out));
+}
+
+uint8_t *poly_tokenizer_special(PolyTokenizer *tok, int64_t *len_out) {
+  return poly_enter("poly_tokenizer_special") ? NULL : POLY_GO(go_poly_tokenizer_special((uintptr_t)tok, (void *)len_out));
+}
+
+PolyTextStream *poly_text_stream_new(PolyTokenizer *tok, const int32_t *before, int64_t n, int flags) {
+  return poly_enter("poly_text_stream_new") ? NULL : (PolyTextStream *)POLY_GO(go_poly_text_stream_new((uintptr_t)tok, (void *)before, n, flags));
+}
+
+uint8_t *poly_text_stream_push(PolyTextStream *stream, const int32_t *tokens, int64_t n, int64_t *len_out) {
+  return poly_enter("poly_text_stream_push") ? NULL : POLY_GO(go_poly_text_stream_push((uintptr_t)stream, (void *)tokens, n, (void *)len_out));
+}
+
+void poly_text_stream_free(PolyTextStream *stream) {
+  if (!poly_forked) POLY_GO(go_poly_text_stream_free((uintptr_t)stream));
+}
+
 PolyModelConfig *poly_model_config_new(void) {
   return poly_enter("poly_model_config_new") ? NULL : (PolyModelConfig *)POLY_GO(go_poly_model_config_new());
 }

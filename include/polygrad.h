@@ -15,7 +15,7 @@
  *   Elementwise: two and three operands; Movement; Indexing and joining; Reductions;
  *   Normalisation; Convolution and pooling; Linear algebra; Hashes; Losses; Training;
  *   Gradients; Running; Jobs; Compiled steps;
- *   Files of tensors; Instances; Generating text; Models as nodes; Files of models; Graphs as files;
+ *   Files of tensors; Instances; Generating text; Tokens of texts; Models as nodes; Files of models; Graphs as files;
  *   Views of graphs and kernels; Schedules and plans; WASM plans; Graphs, node by node;
  *   Data types as records; Support for bindings;
  *   Compatibility.
@@ -230,6 +230,8 @@ typedef struct PolyJob PolyJob;                     /* a run in the background *
 typedef struct PolyStep PolyStep;                   /* a compiled program of nodes */
 typedef struct PolyInstance PolyInstance;           /* a model with its memory */
 typedef struct PolyGenerator PolyGenerator;         /* a text generator */
+typedef struct PolyTokenizer PolyTokenizer;         /* the tokens of texts */
+typedef struct PolyTextStream PolyTextStream;       /* a text that grows by tokens */
 typedef struct PolyFile PolyFile;                   /* an open file of tensors */
 typedef struct PolyModelConfig PolyModelConfig;     /* the configuration of a model */
 typedef struct PolyModel PolyModel;                 /* a model as a function of nodes */
@@ -2677,6 +2679,83 @@ POLY_API const float *poly_generator_logits(PolyGenerator *gen, int64_t *numel_o
 /* Removes all tokens and keeps the settings of poly_generator_sampling and
  * poly_generator_ends. 0 or -1. Since 2.0. */
 POLY_API int poly_generator_reset(PolyGenerator *gen);
+
+/* ======================================================================== */
+/* Tokens of texts                                                          */
+/* ======================================================================== */
+
+/* A tokenizer turns texts (UTF-8, which may contain zeros) into tokens, numbers from 0, and
+ * back: byte pairs by ranks (tiktoken, CLIP), SentencePiece's models (unigram and BPE),
+ * tokenizer.json of Hugging Face (all normalizers, pre-tokenizers but UnicodeScripts and
+ * FixedLength, models, post-processors and decoders; truncation and padding are not
+ * applied), and the tokenizers in GGUF files (models gpt2 and llama). A damaged file is an
+ * error that says where. A tokenizer may be used by any number of threads. */
+
+/* Reads a tokenizer from len bytes. name NULL or "": a tokenizer.json, a .model of
+ * SentencePiece, a GGUF file or its metadata as JSON, which are known by their contents.
+ * "gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base" and
+ * "o200k_harmony": the ranks of tiktoken's vocabulary (lines of bytes in base 64 and a rank;
+ * gpt2, p50k_edit and o200k_harmony have those of r50k_base, p50k_base and o200k_base).
+ * "clip": the merges of CLIP, unpacked. A JSON object {"pattern": expression, "special":
+ * {text: number}}: ranks of a vocabulary of one's own; the expression says how texts are
+ * split into words, in the syntax of Oniguruma without references. NULL on error. Since
+ * 2.0. */
+POLY_API PolyTokenizer *poly_tokenizer_new(const void *data, int64_t len, const char *name);
+
+/* poly_tokenizer_new of a file, or of a folder with tokenizer.json or tokenizer.model. NULL
+ * on error. Since 2.0. */
+POLY_API PolyTokenizer *poly_tokenizer_open(const char *path, const char *name);
+
+/* Frees a tokenizer; its streams go on. NULL and stale handles are ignored. Since 2.0. */
+POLY_API void poly_tokenizer_free(PolyTokenizer *tok);
+
+/* The tokens of n texts, which lie in texts one after another and have lengths[i] bytes
+ * each; threads share them. wrap puts those tokens around each text that its model wants.
+ * special says what texts of special tokens are: NULL or "all": these tokens; "none": text
+ * as any other; "refuse": an error; a JSON list: those of its texts are tokens, others text.
+ * (Added tokens of a tokenizer.json that are not special are always tokens.) Bytes that are
+ * no UTF-8 count as U+FFFD. Returns a malloc'd array of the tokens of all texts, one after
+ * another, and writes how many each has to counts; NULL on error. Since 2.0. */
+POLY_API int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const char *texts, const int64_t *lengths, int n, int wrap,
+                                        const char *special, int64_t *counts);
+
+/* Flags of decoding: special tokens are kept; bytes that are no UTF-8 stay as they are (of
+ * tiktoken's vocabularies), and are not replaced by U+FFFD. */
+enum { POLY_DECODE_SPECIAL = 1, POLY_DECODE_BYTES = 2 };
+
+/* The text of n tokens: malloc'd, with a zero behind it, and its length in *len_out. NULL on
+ * error, also for a number that is no token. Since 2.0. */
+POLY_API uint8_t *poly_tokenizer_decode(PolyTokenizer *tok, const int32_t *tokens, int64_t n, int flags,
+                                        int64_t *len_out);
+
+/* The number of tokens. -1 on error. Since 2.0. */
+POLY_API int64_t poly_tokenizer_size(PolyTokenizer *tok);
+
+/* The token of a text of len bytes as the vocabulary has it. -1 on error, also if there is
+ * none. Since 2.0. */
+POLY_API int64_t poly_tokenizer_id(PolyTokenizer *tok, const char *text, int64_t len);
+
+/* What the vocabulary has for a token (of tiktoken's, bytes): malloc'd, with a zero behind
+ * it, and its length in *len_out. NULL on error, also for a number that is no token. Since
+ * 2.0. */
+POLY_API uint8_t *poly_tokenizer_token(PolyTokenizer *tok, int64_t token, int64_t *len_out);
+
+/* The special tokens as a JSON object of their texts and numbers: malloc'd, with a zero
+ * behind it, and its length in *len_out. NULL on error. Since 2.0. */
+POLY_API uint8_t *poly_tokenizer_special(PolyTokenizer *tok, int64_t *len_out);
+
+/* A text that grows by tokens, behind n tokens whose text is known. A token may be a part of
+ * a character, and its text may depend on those before it: what is returned is complete.
+ * flags: 0 or POLY_DECODE_SPECIAL. NULL on error. Since 2.0. */
+POLY_API PolyTextStream *poly_text_stream_new(PolyTokenizer *tok, const int32_t *before, int64_t n, int flags);
+
+/* Adds n tokens; returns the new text, malloc'd, with a zero behind it, and its length in
+ * *len_out. The bytes of an incomplete character are kept back, and returned at n = 0, as
+ * U+FFFD. NULL on error. Since 2.0. */
+POLY_API uint8_t *poly_text_stream_push(PolyTextStream *stream, const int32_t *tokens, int64_t n, int64_t *len_out);
+
+/* Frees a stream. NULL and stale handles are ignored. Since 2.0. */
+POLY_API void poly_text_stream_free(PolyTextStream *stream);
 
 /* ======================================================================== */
 /* Models as nodes                                                          */

@@ -57,9 +57,11 @@ const (
 	Optimizer
 	RateSchedule
 	Expr
+	Tokenizer
+	TextStream
 )
 
-var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator", "file", "array", "pin", "function", "optimizer", "rate schedule", "expression"}
+var kindNames = [...]string{"object", "context", "node", "step", "instance", "wasm plan", "plan", "schedule", "model configuration", "model", "job", "generator", "file", "array", "pin", "function", "optimizer", "rate schedule", "expression", "tokenizer", "text stream"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -95,7 +95,7 @@ func parseProto(decl string) (Proto, error) {
 func IsHandle(typ string) bool {
 	switch strings.TrimPrefix(typ, "const ") {
 	case "PolyCtx *", "PolyUOp *", "PolyStep *", "PolyInstance *", "PolyWasmStepPlan *", "PolySchedule *", "PolyCompiledPlan *",
-		"PolyModel *", "PolyModelConfig *", "PolyJob *", "PolyGenerator *", "PolyFile *", "PolyTensor *", "PolyLinear *",
+		"PolyModel *", "PolyModelConfig *", "PolyJob *", "PolyGenerator *", "PolyTokenizer *", "PolyTextStream *", "PolyFile *", "PolyTensor *", "PolyLinear *",
 		"PolyArray *", "PolyPin *", "PolyFunction *", "PolyExpr *", "PolyOptim *", "PolyRateScheduler *":
 		return true
 	}

@@ -28,6 +28,8 @@ var goodByType = map[string]string{
 	"const PolyModelConfig *":        "f->config",
 	"PolyJob *":                      "f->job",
 	"PolyGenerator *":                "f->generator",
+	"PolyTokenizer *":                "f->tokenizer",
+	"PolyTextStream *":               "f->stream",
 	"PolyFile *":                     "f->file",
 	"const char * path":              "f->path",
 	"const PolyFileTensor * tensors": "f->file_tensors",
@@ -237,6 +239,14 @@ var goodArguments = map[string]map[string]string{
 	"poly_generator_feed":        {"rows": "1"},
 	"poly_generator_next":        {"rows": "1", "tokens": "f->output"},
 	"poly_generator_sampling":    {"top_p": "0.5"},
+	"poly_tokenizer_new":         {"data": "WORDS", "len": "(int64_t)strlen(WORDS)", "name": "NULL"},
+	"poly_tokenizer_open":        {"path": `"tokenizer.json"`, "name": "NULL"},
+	"poly_tokenizer_encode":      {"texts": "(const char *)f->zeros", "lengths": "f->ones", "n": "1", "special": `"none"`, "counts": "f->dims"},
+	"poly_tokenizer_decode":      {"n": "1", "flags": "0"},
+	"poly_tokenizer_id":          {"text": `"a"`, "len": "1"},
+	"poly_tokenizer_token":       {"token": "0"},
+	"poly_text_stream_new":       {"before": "f->zeros", "n": "1", "flags": "0"},
+	"poly_text_stream_push":      {"n": "1"},
 }
 
 // optional are the parameters for which NULL has a meaning; in poly_gather* and so on the shapes of operands, too
@@ -248,6 +258,9 @@ var optional = map[string][]string{
 	"poly_optim_lars": {"ns_coefficients"},
 
 	"poly_file_describe":           {"dims", "dtype"},
+	"poly_tokenizer_new":           {"name"},
+	"poly_tokenizer_open":          {"name"},
+	"poly_tokenizer_encode":        {"special"},
 	"poly_safetensors_save":        {"meta"},
 	"poly_realize_async":           {"leaves"},
 	"poly_update_async":            {"leaves"},
@@ -302,6 +315,7 @@ var functionFlags = map[string][]string{
 	"poly_model_register":          {"MANUAL"},
 	"poly_set_poll":                {"MANUAL"},
 	"poly_file_open":               {"MANUAL"},
+	"poly_tokenizer_open":          {"MANUAL"},
 	"poly_python_methods":          {"MANUAL", "HOSTED"}, // bindings/python/tests/test_calls.py
 	"poly_array_gpu_buffer":        {"ZERO", "HOSTED"},   // of a GPU; see webgpu_test.go
 	"poly_array_of_gpu_buffer":     {"HOSTED"},

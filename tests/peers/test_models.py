@@ -259,7 +259,7 @@ def test_fine_tuning(name: str, tmp_path: Path) -> None:
 
 
 def test_text(tmp_path: Path) -> None:
-    """Texts go through the package tokenizers, whole and in pieces."""
+    """Tokens and texts are those of the package tokenizers, whole and in pieces."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     made = Tokenizer(models.BPE())

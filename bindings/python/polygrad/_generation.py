@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygrad._library import fail, large_integer, lib, need, wrong
-from polygrad._tokenizer import Tokenizer, Writer
+from polygrad._tokenizer import Tokenizer
 from polygrad.instance import Instance
 from polygrad.progress import track
 
@@ -40,9 +40,7 @@ class Generator:
 
     def __init__(self, inst: Instance, rows: int = 0) -> None:
         need(Instance, "inst", inst, "an Instance")
-        self._handle = lib.poly_generator_new(inst._handle, rows)
-        if not self._handle:
-            fail(ValueError)
+        self._handle = lib.poly_generator_new(inst._handle, rows) or fail(ValueError)
         self._owner = inst._owner  # lives as long
         self.rows: int = lib.poly_generator_rows(self._handle)
         self.vocab: int = lib.poly_generator_vocab(self._handle)
@@ -103,9 +101,7 @@ class Generator:
     @property
     def logits(self) -> npt.NDArray[np.float32]:
         """A copy of the logits of the next tokens, (rows, vocab)."""
-        address = lib.poly_generator_logits(self._handle, None)
-        if not address:
-            fail(ValueError)
+        address = lib.poly_generator_logits(self._handle, None) or fail(ValueError)
         n = self.rows * self.vocab
         data = (ctypes.c_float * n).from_address(ctypes.cast(address, ctypes.c_void_p).value or 0)
         return np.array(data, dtype=np.float32).reshape(self.rows, self.vocab)
@@ -186,18 +182,18 @@ def generate(
     pieces = _steps(inst, rows, max_new_tokens, (temperature, top_k, top_p, number), ends, drawn)
     if progress:
         pieces = iter(track(pieces, total=max_new_tokens, unit="tokens", show=True))
-    writer = None if tokenizer is None else Writer(tokenizer, rows)
+    streams = [] if tokenizer is None else [tokenizer.stream(row) for row in rows]
     alone = isinstance(tokens, str)
-    if writer is not None:
-        pieces = _texts(pieces, writer, ends, alone)
+    if streams:
+        pieces = _texts(pieces, streams, ends, alone)
     if callback is not None:
         pieces = _called(pieces, callback)
     if stream:
         return pieces
     found = list(pieces)
-    if writer is not None:
+    if streams:
         parts = [[piece] for piece in found] if alone else found
-        written = ["".join(row) for row in zip(texts, *parts, writer.rest())]
+        written = ["".join(row) for row in zip(texts, *parts, [push() for push in streams])]
         return written[0] if alone else written
     new = np.stack(drawn, axis=1) if drawn else np.empty((len(rows), 0), np.int32)
     whole = [np.concatenate([row, more.astype(np.int64)]) for row, more in zip(rows, new)]
@@ -251,12 +247,14 @@ def _steps(
 
 
 def _texts(
-    steps: Iterator[Any], writer: Writer, ends: Tokens, alone: bool
+    steps: Iterator[Any], streams: list[Callable[..., str]], ends: Tokens, alone: bool
 ) -> Iterator[str | list[str]]:
+    over = [False] * len(streams)  # an end stands for no text
     for step in steps:
-        pieces = writer.write(step, ends)
+        over = [was or token in ends for was, token in zip(over, step)]
+        pieces = ["" if ended else push(t) for ended, push, t in zip(over, streams, step)]
         yield pieces[0] if alone else pieces
-    rest = writer.rest()
+    rest = [push() for push in streams]
     if any(rest):
         yield rest[0] if alone else rest
 

@@ -1,88 +1,96 @@
-"""Text as tokens, by the package tokenizers."""
+"""Text as tokens."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
-from os import PathLike
-from pathlib import Path
+import ctypes
+import json
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike, fsencode
 from typing import Any
 
-from polygrad._library import need
+import numpy as np
+
+from polygrad._library import c_text, fail, lib, need, taken
+
+
+def _ids(tokens: Any) -> tuple[int, int, Any]:
+    ids = np.ascontiguousarray(np.asarray(tokens).reshape(-1), np.int32)
+    return ids.ctypes.data, len(ids), ids
+
+
+def _text(f: Any, *args: Any) -> str:
+    length = ctypes.c_int64()
+    return taken(f(*args, ctypes.byref(length)), length.value, ValueError).decode()
 
 
 class Tokenizer:
-    """What turns text into the tokens of a model and back: a tokenizer.json.
+    """What turns text into the tokens of a model and back.
 
-    Needs the package tokenizers.
+    file is the path of a tokenizer.json (whose truncation and padding are not applied), of a model
+    of SentencePiece or of a GGUF file, a folder with one of the first two, or bytes. With the name
+    of a vocabulary of tiktoken, such as cl100k_base, it holds its ranks, with "clip" CLIP's merges.
+
+    >>> from polygrad.hf import Tokenizer
+    >>> words = Tokenizer(b'{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}}}')
+    >>> words.encode("a"), words.decode([0, 1])
+    ([0], 'a b')
     """
 
-    def __init__(self, path: str | Path) -> None:
-        file = Path(need((str, PathLike), "path", path, "a path"))
-        if file.is_dir():
-            file = file / "tokenizer.json"
-        if not file.is_file():
-            raise FileNotFoundError(f"Tokenizer: path: {file} does not exist")
-        try:
-            tokenizers: Any = importlib.import_module("tokenizers")
-        except ImportError:
-            raise ImportError("Tokenizer needs tokenizers: pip install tokenizers") from None
-        self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
+    def __init__(self, file: str | PathLike[str] | bytes, name: str = "") -> None:
+        kind, given = (
+            c_text("name", name),
+            need((bytes, str, PathLike), "file", file, "a path or bytes"),
+        )
+        if isinstance(given, bytes):
+            handle = lib.poly_tokenizer_new(given, len(given), kind)
+        else:
+            handle = lib.poly_tokenizer_open(fsencode(given), kind)
+        self._handle = handle or fail(ValueError)
+        weakref.finalize(self, lib.poly_tokenizer_free, self._handle)
 
-    def encode(self, text: str, special: bool = True) -> list[int]:
-        """Return the tokens of a text; special adds the model's special tokens around it."""
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=special).ids
-        return ids
+    def encode(
+        self, text: str | Sequence[str], special: bool = True, allowed: str | Iterable[str] = "all"
+    ) -> Any:
+        """Return the tokens of a text, or a list of those of each text; threads share these.
 
-    def decode(self, tokens: Sequence[int], special: bool = False) -> str:
+        special adds the model's special tokens around it. allowed says what texts of special
+        tokens are: "all" tokens, "none" text, "refuse" a ValueError, else those that are tokens.
+        """
+        alone = [text] if isinstance(text, str) else text
+        parts = [need(str, "text", t, "a text").encode("utf-8", "replace") for t in alone]
+        lengths = np.array([len(p) for p in parts], np.int64)
+        counts = np.zeros_like(lengths)
+        mode = allowed if isinstance(allowed, str) else json.dumps(list(allowed))
+        given = (b"".join(parts), lengths.ctypes.data, len(parts), special, mode.encode())
+        address = lib.poly_tokenizer_encode(self._handle, *given, counts.ctypes.data)
+        ids = np.frombuffer(taken(address, 4 * int(counts.sum()), ValueError), np.int32)
+        ends = np.cumsum(counts)
+        rows = [ids[end - n : end].tolist() for end, n in zip(ends, counts)]
+        return rows[0] if isinstance(text, str) else rows
+
+    def decode(self, tokens: Any, special: bool = False) -> str:
         """Return the text of tokens; special keeps tokens that stand for no text."""
-        ids = [int(t) for t in tokens]
-        text: str = self._tokenizer.decode(ids, skip_special_tokens=not special)
-        return text
+        address, n, _kept = _ids(tokens)
+        return _text(lib.poly_tokenizer_decode, self._handle, address, n, special)
 
     @property
     def vocab_size(self) -> int:
         """The number of tokens."""
-        n: int = self._tokenizer.get_vocab_size()
+        n: int = lib.poly_tokenizer_size(self._handle)
         return n
 
+    def stream(self, before: Any = ()) -> Callable[..., str]:
+        """Return a function of the next tokens that returns the text they add to those before.
 
-class Writer:
-    """Texts that grow by tokens.
-
-    A token may be a part of a character, and what one stands for may depend on those before it: the
-    text of the last few tokens is compared before and after.
-    """
-
-    def __init__(self, tokenizer: Tokenizer, rows: Sequence[Sequence[int] | Any]) -> None:
-        self._tokenizer = tokenizer
-        self._rows = [[int(t) for t in row] for row in rows]
-        # The tokens from first on are decoded, what those before written stand for is written.
-        self._written = [len(row) for row in self._rows]
-        self._first = [max(0, len(row) - 8) for row in self._rows]
-        self._ended = [False] * len(self._rows)
-
-    def write(self, step: Sequence[int] | Any, ends: Sequence[int] | Any = ()) -> list[str]:
-        """Return the new text of each row after one more token, "" while a character is incomplete.
-
-        A row ends with one of ends, which stands for no text.
+        It keeps an incomplete character back until it is called without tokens.
         """
-        over = {int(e) for e in ends}
-        for i, token in enumerate(step):
-            self._ended[i] = self._ended[i] or int(token) in over
-            if not self._ended[i]:
-                self._rows[i].append(int(token))
-        return [self._piece(i, final=False) for i in range(len(self._rows))]
+        address, n, _kept = _ids(before)
+        handle = lib.poly_text_stream_new(self._handle, address, n, 0) or fail(ValueError)
 
-    def rest(self) -> list[str]:
-        """Return the pending text."""
-        return [self._piece(i, final=True) for i in range(len(self._rows))]
+        def push(*tokens: int) -> str:
+            address, n, _kept = _ids(tokens)
+            return _text(lib.poly_text_stream_push, handle, address, n)
 
-    def _piece(self, i: int, final: bool) -> str:
-        row, first, written = self._rows[i], self._first[i], self._written[i]
-        before = self._tokenizer.decode(row[first:written])
-        text = self._tokenizer.decode(row[first:])
-        if len(text) <= len(before) or (text.endswith("\ufffd") and not final):
-            return ""
-        self._first[i], self._written[i] = written, len(row)
-        return text[len(before) :]
+        weakref.finalize(push, lib.poly_text_stream_free, handle)
+        return push

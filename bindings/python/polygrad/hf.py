@@ -112,12 +112,7 @@ def download_hf(repo_id: str, cache_dir: str | Path | None = None) -> str:
     offline = os.environ.get("HF_HUB_OFFLINE") or "0"
     if offline.upper() not in ("0", "1", "ON", "OFF", "YES", "NO", "TRUE", "FALSE"):
         raise ArgumentError(f"HF_HUB_OFFLINE: got {offline!r}, expected 1 or 0")
-    patterns = [
-        "config.json",
-        "generation_config.json",
-        "tokenizer.json",
-        "*.safetensors",
-        "*.safetensors.index.json",
-    ]
+    patterns = ["config.json", "generation_config.json", "tokenizer.json", "tokenizer.model"]
+    patterns += ["*.safetensors", "*.safetensors.index.json"]
     folder: str = hub.snapshot_download(repo_id, cache_dir=cache_dir, allow_patterns=patterns)
     return folder

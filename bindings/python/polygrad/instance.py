@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,6 @@ class Instance:
         # Of language models: what generate uses again, and where they came from.
         self._generators: dict[int, Any] = {}
         self._folder: Path | None = None
-        self._tokenizer: Tokenizer | None = None
         ends = (ctypes.c_int32 * count)()
         lib.poly_instance_ends(handle, ends, len(ends))
         #: The tokens that end a text, by the configuration of a language model.
@@ -144,13 +144,11 @@ class Instance:
         """The role of each array: param, input, target, output or aux."""
         return dict(self._kinds)
 
-    @property
+    @cached_property
     def tokenizer(self) -> Tokenizer | None:
         """The tokenizer, if hf.load_hf found a tokenizer.json beside the model, else None."""
-        folder = self._folder
-        if self._tokenizer is None and folder and (folder / "tokenizer.json").is_file():
-            self._tokenizer = Tokenizer(folder)
-        return self._tokenizer
+        file = self._folder and self._folder / "tokenizer.json"
+        return Tokenizer(file) if file and file.is_file() else None
 
     def _with_role(self, role: str) -> dict[str, FloatArray]:
         return {n: a for n, a in self._buffers.items() if self._kinds[n] == role}

@@ -300,33 +300,19 @@ def test_progress(model, monkeypatch, capsys):
     assert np.shape(again) == np.shape(tokens)
 
 
-class Bytes:
-    """A tokenizer of bytes, whose decoder puts a mark where a character is incomplete."""
-
-    class Encoding:
-        def __init__(self, ids):
-            self.ids = ids
-
-    @classmethod
-    def from_file(cls, path):
-        with open(path) as f:
-            assert f.read() == "{}"
-        return cls()
-
-    def encode(self, text, add_special_tokens):
-        return self.Encoding(list(text.encode()))
-
-    def decode(self, ids, skip_special_tokens):
-        return bytes(i for i in ids if i < 256).decode(errors="replace")
-
-    def get_vocab_size(self):
-        return 257
+def bytes_tokenizer():
+    """A tokenizer.json of bytes, and of a token that ends a text."""
+    vocab = {f"<0x{b:02X}>": b for b in range(256)} | {"</s>": 256}
+    model = {"type": "BPE", "vocab": vocab, "merges": [], "byte_fallback": True}
+    steps = [{"type": "ByteFallback"}, {"type": "Fuse"}]
+    end = {"id": 256, "content": "</s>", "special": True}
+    decoder = {"type": "Sequence", "decoders": steps}
+    return json.dumps({"model": model, "added_tokens": [end], "decoder": decoder})
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path):
     """A model whose next token is the one after it in the table, over bytes."""
-    monkeypatch.setitem(sys.modules, "tokenizers", types.SimpleNamespace(Tokenizer=Bytes))
     size, text = 257, "aé€z"
     follows = dict(zip(text.encode(), text.encode()[1:]))
     follows[ord("z")] = 256
@@ -347,7 +333,7 @@ def folder(tmp_path, monkeypatch):
     config |= {"n_inner": size, "n_positions": 64, "eos_token_id": 256}
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "model.safetensors").write_bytes(safetensors(w, prefix=""))
-    (tmp_path / "tokenizer.json").write_text("{}")
+    (tmp_path / "tokenizer.json").write_text(bytes_tokenizer())
     return tmp_path
 
 
@@ -366,16 +352,39 @@ def test_text(folder):
     assert list(generate(inst, ["a"], 1, temperature=0, stream=True)) == [[""], ["\ufffd"]]
 
 
-def test_text_needs_a_tokenizer(model, tmp_path, monkeypatch):
+def test_text_needs_a_tokenizer(model, tmp_path):
     assert model.tokenizer is None
     with pytest.raises(ValueError, match=r"tokenizer\.json"):
         generate(model, "a", 1)
-    with pytest.raises(FileNotFoundError, match=r"tokenizer\.json"):
+    with pytest.raises(ValueError, match=r"tokenizer\.json and no tokenizer\.model"):
         Tokenizer(tmp_path)
-    (tmp_path / "tokenizer.json").write_text("{}")
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ImportError, match="pip install tokenizers"):
-        Tokenizer(tmp_path)
+    with pytest.raises(ValueError, match="/nowhere"):
+        Tokenizer("/nowhere")
+    with pytest.raises(ValueError, match="no model"):
+        Tokenizer(b"{}")
+    with pytest.raises(ValueError, match="expected one of cl100k_base"):
+        Tokenizer(b"{}", "gpt5")
+    with pytest.raises(TypeError, match="file"):
+        Tokenizer(3)
+
+
+def test_tokenizer():
+    words = Tokenizer(bytes_tokenizer().encode())
+    assert words.encode("a</s>") == [97, 256]
+    assert words.encode("", allowed="none") == []
+    rows = words.encode(["é", "", "z</s>"], allowed="none")
+    assert rows == [[0xC3, 0xA9], [], list(b"z</s>")]
+    assert words.encode("</s>a", allowed=["</s>"]) == [256, 97]
+    with pytest.raises(ValueError, match="</s>"):
+        words.encode("</s>", allowed="refuse")
+    with pytest.raises(TypeError, match="text"):
+        words.encode([3])
+    assert words.decode([0xC3, 0xA9, 256]) == "é"
+    assert words.decode(np.array([97, 256]), special=True) == "a</s>"
+    with pytest.raises(ValueError, match="257 is no token"):
+        words.decode([257])
+    push = words.stream([97])
+    assert [push(0xC3), push(0xA9), push(0xE2, 0x82), push()] == ["", "é", "", "\ufffd\ufffd"]
 
 
 def test_bad_arguments(model):

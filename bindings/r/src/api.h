@@ -440,6 +440,18 @@ struct poly_api {
   int (*poly_generator_next)(PolyGenerator *, int32_t *, int);
   const float *(*poly_generator_logits)(PolyGenerator *, int64_t *);
   int (*poly_generator_reset)(PolyGenerator *);
+  PolyTokenizer *(*poly_tokenizer_new)(const void *, int64_t, const char *);
+  PolyTokenizer *(*poly_tokenizer_open)(const char *, const char *);
+  void (*poly_tokenizer_free)(PolyTokenizer *);
+  int32_t *(*poly_tokenizer_encode)(PolyTokenizer *, const char *, const int64_t *, int, int, const char *, int64_t *);
+  uint8_t *(*poly_tokenizer_decode)(PolyTokenizer *, const int32_t *, int64_t, int, int64_t *);
+  int64_t (*poly_tokenizer_size)(PolyTokenizer *);
+  int64_t (*poly_tokenizer_id)(PolyTokenizer *, const char *, int64_t);
+  uint8_t *(*poly_tokenizer_token)(PolyTokenizer *, int64_t, int64_t *);
+  uint8_t *(*poly_tokenizer_special)(PolyTokenizer *, int64_t *);
+  PolyTextStream *(*poly_text_stream_new)(PolyTokenizer *, const int32_t *, int64_t, int);
+  uint8_t *(*poly_text_stream_push)(PolyTextStream *, const int32_t *, int64_t, int64_t *);
+  void (*poly_text_stream_free)(PolyTextStream *);
   PolyModelConfig *(*poly_model_config_new)(void);
   PolyModelConfig *(*poly_model_config_from_json)(const char *, int);
   void (*poly_model_config_free)(PolyModelConfig *);
@@ -1038,6 +1050,18 @@ struct poly_api {
   X(poly_generator_next) \
   X(poly_generator_logits) \
   X(poly_generator_reset) \
+  X(poly_tokenizer_new) \
+  X(poly_tokenizer_open) \
+  X(poly_tokenizer_free) \
+  X(poly_tokenizer_encode) \
+  X(poly_tokenizer_decode) \
+  X(poly_tokenizer_size) \
+  X(poly_tokenizer_id) \
+  X(poly_tokenizer_token) \
+  X(poly_tokenizer_special) \
+  X(poly_text_stream_new) \
+  X(poly_text_stream_push) \
+  X(poly_text_stream_free) \
   X(poly_model_config_new) \
   X(poly_model_config_from_json) \
   X(poly_model_config_free) \

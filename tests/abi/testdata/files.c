@@ -131,6 +131,65 @@ static void models(void) {
   FAILS(poly_gpt2_build(&c, 2), "poly_gpt2_build", "n_embd");
   FAILS(poly_gpt2_build(NULL, 2), "poly_gpt2_build", "config");
 }
+/* Tokens of texts: a vocabulary of bytes and one pair, and a tokenizer.json in a folder. */
+static void tokenizers(void) {
+  char ranks[8192] = "";
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  int at = 0;
+  for (int b = 0; b < 256; b++)
+    at += snprintf(ranks + at, sizeof ranks - (size_t)at, "%c%c== %d\n", digits[b >> 2], digits[(b & 3) << 4], b);
+  at += snprintf(ranks + at, sizeof ranks - (size_t)at, "YWI= 256\n"); /* ab */
+  PolyTokenizer *t = poly_tokenizer_new(ranks, at, "cl100k_base");
+  CHECK(t && poly_tokenizer_size(t) == 262 && poly_tokenizer_id(t, "ab", 2) == 256 && poly_tokenizer_id(t, "a", 1) == 97);
+  FAILS(poly_tokenizer_id(t, "x?", 2) == 0, "poly_tokenizer_id", "no token");
+  int64_t lengths[3] = {3, 0, 14}, counts[3], n = 0;
+  static const char texts[] = "ab\0<|endofprompt|>";
+  lengths[2] = (int64_t)sizeof texts - 1 - 3;
+  int32_t *ids = poly_tokenizer_encode(t, texts, lengths, 3, 1, NULL, counts);
+  CHECK(ids && counts[0] == 2 && counts[1] == 0 && counts[2] == 1 && ids[0] == 256 && ids[1] == 0 && ids[2] == 100276);
+  uint8_t *text = poly_tokenizer_decode(t, ids, 3, 0, &n);
+  CHECK(text && n == 3 && memcmp(text, "ab\0", 4) == 0);
+  free(text);
+  text = poly_tokenizer_decode(t, ids, 3, POLY_DECODE_SPECIAL, &n);
+  CHECK(text && n == (int64_t)sizeof texts - 1 && memcmp(text, texts, sizeof texts) == 0);
+  free(text), free(ids);
+  FAILS(poly_tokenizer_encode(t, texts, lengths, 3, 1, "refuse", counts), "poly_tokenizer_encode", "<|endofprompt|>");
+  FAILS(poly_tokenizer_encode(t, texts, lengths, 3, 1, "some", counts), "poly_tokenizer_encode", "special");
+  int32_t euro[3] = {0xe2, 0x82, 0xac}, wrong = 5000;
+  text = poly_tokenizer_decode(t, euro, 2, POLY_DECODE_BYTES, &n);
+  CHECK(text && n == 2 && text[0] == 0xe2);
+  free(text);
+  PolyTextStream *s = poly_text_stream_new(t, NULL, 0, 0);
+  for (int i = 0; i < 3; i++) {
+    text = poly_text_stream_push(s, euro + i, 1, &n);
+    CHECK(text && n == (i < 2 ? 0 : 3));
+    free(text);
+  }
+  text = poly_text_stream_push(s, NULL, 0, &n);
+  CHECK(text && n == 0);
+  free(text);
+  FAILS(poly_text_stream_push(s, &wrong, 1, &n), "poly_text_stream_push", "no token");
+  FAILS(poly_tokenizer_decode(t, &wrong, 1, 0, &n), "poly_tokenizer_decode", "no token");
+  FAILS(poly_tokenizer_token(t, -1, &n), "poly_tokenizer_token", "no token");
+  text = poly_tokenizer_special(t, &n);
+  CHECK(text && strstr((char *)text, "endoftext"));
+  free(text);
+  poly_tokenizer_free(t);
+  poly_text_stream_free(s);
+  FAILS(poly_tokenizer_size(t) == 0, "poly_tokenizer_size", "stale");
+  FAILS(poly_tokenizer_new("{}", 2, NULL), "poly_tokenizer_new", "no model");
+  FAILS(poly_tokenizer_open("/nowhere", NULL), "poly_tokenizer_open", "nowhere");
+  FILE *out = fopen("tokenizer.json", "w");
+  CHECK(out && fputs("{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"a\": 7}}}", out) >= 0 && fclose(out) == 0);
+  t = poly_tokenizer_open(".", NULL);
+  CHECK(remove("tokenizer.json") == 0);
+  lengths[0] = 1;
+  ids = poly_tokenizer_encode(t, "a", lengths, 1, 1, NULL, counts);
+  CHECK(ids && counts[0] == 1 && ids[0] == 7);
+  free(ids);
+  poly_tokenizer_free(t);
+}
+
 
 static void generators(void) {
   GPT2Config c = {11, 8, 2, 1, 6, 1e-5f};
@@ -219,5 +278,6 @@ int main(void) {
   safetensors();
   models();
   generators();
+  tokenizers();
   return report();
 }

@@ -53,6 +53,8 @@ struct fixture {
   PolyJob *job;
   PolyInstance *text;
   PolyGenerator *generator;
+  PolyTokenizer *tokenizer;
+  PolyTextStream *stream;
   int32_t *singles;
   PolyFile *file;
   PolyFileTensor *file_tensors;
@@ -66,6 +68,7 @@ struct fixture {
 
 #define MLP "{\"layers\": [3, 4, 2], \"batch_size\": 2, \"loss\": \"mse\"}"
 #define NAM "{\"n_features\": 2, \"hidden_sizes\": [3]}"
+#define WORDS "{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"a\": 0}}}"
 #define HF_CONFIG                                                                               \
   "{\"model_type\": \"gpt2\", \"vocab_size\": 5, \"n_embd\": 4, \"n_head\": 2, \"n_layer\": 1, " \
   "\"n_positions\": 3}"
@@ -277,6 +280,11 @@ static inline void fixture_make(struct fixture *f) {
   need(f->job && poly_job_wait(f->job, -1) == 0, "job");
   f->text = poly_gpt2_build(f->gpt2, 1), f->generator = poly_generator_new(f->text, 0);
   need(f->generator && poly_generator_feed(f->generator, f->zeros, f->singles, 1) == 0, "generator");
+  static const char ranks[] = "AA== 0\nYQ== 1\n"; /* tokens of a zero and of an a */
+  f->tokenizer = poly_tokenizer_new(ranks, sizeof ranks - 1, "r50k_base");
+  f->stream = poly_text_stream_new(f->tokenizer, NULL, 0, 0);
+  FILE *words = fopen("tokenizer.json", "w");
+  need(f->tokenizer && f->stream && words && fputs(WORDS, words) >= 0 && fclose(words) == 0, "tokenizer");
   f->file = poly_file_read(f->weights, f->weights_len, POLY_FILE_AUTO);
   f->packed = leaf(f->ctx, POLY_DTYPE_UINT8, 0, 68, f->cells, 68);
   need(f->file && f->packed, "file");
@@ -317,6 +325,8 @@ static inline void fixture_drop(struct fixture *f) {
   poly_model_config_free(f->config);
   poly_job_release(f->job);
   poly_generator_free(f->generator);
+  poly_text_stream_free(f->stream);
+  poly_tokenizer_free(f->tokenizer);
   poly_instance_free(f->text);
   poly_file_free(f->file);
   poly_tensor_free(f->tensor);

@@ -1,16 +1,14 @@
 """Small tokenizers that the package tokenizers trains, and what it makes of texts.
 
-python tokenizers.py >tokenizers.json
+python huggingface.py | gzip -9n >huggingface.json.gz
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
-sys.path.remove(str(Path(__file__).resolve().parent))
 
 from tokenizers import (
     AddedToken,

@@ -1,0 +1,447 @@
+// Package pattern matches the regular expressions by which tokenizers split texts: the syntax of Oniguruma, as far as it is the one of Perl,
+// with assertions, lazy and possessive repetitions and classes of Unicode; no references. Alternatives are tried in order, as there, so that
+// the same match is found.
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"polygrad/model/tokens/ucd"
+)
+
+type kind uint8
+
+const (
+	end kind = iota // of the expression, or of what a node looks at
+	char
+	loop // of a character; in a tree, of anything
+	again
+	group
+	choice
+	ahead
+	behind
+	atomic
+	lineBegin
+	lineEnd
+	textBegin
+	textEnd
+	lastLine
+	boundary
+)
+
+type mode uint8
+
+const (
+	greedy mode = iota
+	lazy
+	possessive
+)
+
+// node is a place in a compiled expression. What is found there goes on at next.
+type node struct {
+	kind     kind
+	mode     mode
+	negative bool
+	min, max int
+	set      *ucd.Set
+	ascii    [2]uint64 // the first characters of set
+	next     *node
+	sub      *node       // what is looked at, or repeated: that ends at this node
+	choices  []*node     // in order
+	begins   [][4]uint64 // of the choices
+	empty    bool        // whether a choice may match nothing
+}
+
+// Pattern is a compiled expression, for any number of threads.
+type Pattern struct {
+	start *node
+	first [4]uint64 // bytes that a match may begin with
+	empty bool      // whether a match may be empty
+}
+
+// Compile reads an expression.
+func Compile(expr string) (p *Pattern, err error) {
+	if !utf8.ValidString(expr) {
+		return nil, fmt.Errorf("the expression %q is not UTF-8", expr)
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case syntaxError:
+			p, err = nil, errors.New(string(r))
+		default:
+			panic(r)
+		}
+	}()
+	r := parser{text: expr}
+	all := r.alternatives()
+	if r.more() {
+		r.fail("a parenthesis closes what none opened")
+	}
+	c := compiler{fail: r.fail}
+	p = &Pattern{start: c.alternatives(all, &node{})}
+	p.first, p.empty = p.start.firsts()
+	return p, nil
+}
+
+// Literal is the expression of a text.
+func Literal(text string) *Pattern {
+	c := compiler{}
+	var items []*tree
+	for _, r := range text {
+		items = append(items, &tree{kind: char, set: ucd.Of(r, r)})
+	}
+	p := &Pattern{start: c.alternatives([][]*tree{items}, &node{})}
+	p.first, p.empty = p.start.firsts()
+	return p
+}
+
+type compiler struct {
+	nodes int
+	fail  func(format string, a ...any)
+}
+
+func (c *compiler) node(n node) *node {
+	if c.nodes++; c.nodes > mostNodes && c.fail != nil {
+		c.fail("repetitions of repetitions: it has more than %d parts", mostNodes)
+	}
+	if n.set != nil {
+		for r := range rune(utf8.RuneSelf) {
+			if n.set.Has(r) {
+				n.ascii[r>>6] |= 1 << (r & 63)
+			}
+		}
+	}
+	return &n
+}
+
+func (c *compiler) alternatives(all [][]*tree, next *node) *node {
+	var choices []*node
+	for _, items := range all {
+		at := next
+		for i := len(items) - 1; i >= 0; i-- {
+			at = c.item(items[i], at)
+		}
+		choices = append(choices, at)
+	}
+	if len(choices) == 1 {
+		return choices[0]
+	}
+	return c.choice(choices)
+}
+
+func (c *compiler) choice(choices []*node) *node {
+	n := c.node(node{kind: choice, choices: choices})
+	for _, one := range choices {
+		first, empty := one.firsts()
+		n.begins, n.empty = append(n.begins, first), n.empty || empty
+	}
+	return n
+}
+
+func (c *compiler) item(t *tree, next *node) *node {
+	switch t.kind {
+	case group:
+		return c.alternatives(t.sub, next)
+	case ahead, behind, atomic:
+		sub := c.alternatives(t.sub, c.node(node{}))
+		if t.kind == behind && !isOneChar(t.sub) {
+			c.fail("what is looked for behind is not one character")
+		}
+		return c.node(node{kind: t.kind, sub: sub, negative: t.negative, next: next})
+	case loop:
+		return c.loop(t, next)
+	}
+	return c.node(node{kind: t.kind, set: t.set, negative: t.negative, next: next})
+}
+
+func isOneChar(all [][]*tree) bool {
+	for _, items := range all {
+		if len(items) != 1 || items[0].kind != char && (items[0].kind != group || !isOneChar(items[0].sub)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *compiler) loop(t *tree, next *node) *node {
+	most := t.max
+	if most < 0 {
+		most = math.MaxInt
+	}
+	if item := t.sub[0][0]; item.kind == char {
+		return c.node(node{kind: loop, mode: t.mode, set: item.set, min: t.min, max: most, next: next})
+	}
+	if t.mode == possessive {
+		whole := *t
+		whole.mode = greedy
+		return c.node(node{kind: atomic, sub: c.loop(&whole, c.node(node{})), next: next})
+	}
+	or := func(taken, not *node) *node {
+		if t.mode == lazy {
+			return c.choice([]*node{not, taken})
+		}
+		return c.choice([]*node{taken, not})
+	}
+	at := next
+	if t.max < 0 {
+		again := c.node(node{kind: again})
+		again.sub = c.alternatives(t.sub, again)
+		if _, empty := again.sub.firsts(); empty {
+			c.fail("a repetition of what may be empty")
+		}
+		again.next = or(again.sub, next)
+		at = again
+	}
+	for range max(t.max, t.min) - t.min {
+		at = or(c.alternatives(t.sub, at), next)
+	}
+	for range t.min {
+		at = c.alternatives(t.sub, at)
+	}
+	return at
+}
+
+var anyByte = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+
+// firsts are the bytes that what matches from a node may begin with, and whether it may be empty.
+func (n *node) firsts() (bytes [4]uint64, empty bool) {
+	switch n.kind {
+	case char, loop:
+		bytes[0], bytes[1] = n.ascii[0], n.ascii[1]
+		n.set.Ranges(func(_, last rune) {
+			if last >= utf8.RuneSelf {
+				bytes[2], bytes[3] = ^uint64(0), ^uint64(0)
+			}
+		})
+		if n.kind == char || n.min > 0 {
+			return bytes, false
+		}
+		more, empty := n.next.firsts()
+		return either(bytes, more), empty
+	case choice:
+		for _, first := range n.begins {
+			bytes = either(bytes, first)
+		}
+		return bytes, n.empty
+	case atomic:
+		bytes, empty = n.sub.firsts()
+		if !empty {
+			return bytes, false
+		}
+	case again:
+		if n.next == nil {
+			return anyByte, true // while it is made: what is repeated was empty
+		}
+		return n.next.firsts()
+	case ahead, behind, lineBegin, lineEnd, textBegin, textEnd, lastLine, boundary:
+		_, empty = n.next.firsts()
+		return anyByte, empty
+	}
+	return anyByte, true
+}
+
+func either(a, b [4]uint64) [4]uint64 {
+	for i := range a {
+		a[i] |= b[i]
+	}
+	return a
+}
+
+// ErrSlow says that an expression needs too many steps.
+var ErrSlow = errors.New("an expression needs too many steps for the text")
+
+// matcher looks for one match.
+type matcher struct {
+	text  string
+	steps int
+}
+
+const (
+	fails     = -1
+	mostSteps = 1 << 22 // of one match, besides one for each character
+)
+
+// Next finds the leftmost match that begins at a place or behind it; start is -1 if there is none.
+func (p *Pattern) Next(text string, at int) (start, stop int, err error) {
+	m := matcher{text, len(text) - at + mostSteps}
+	for ; at <= len(text); at++ {
+		if at < len(text) {
+			b := text[at]
+			if p.first[b>>6]>>(b&63)&1 == 0 && !p.empty || b&0xc0 == 0x80 {
+				continue
+			}
+		} else if !p.empty {
+			break
+		}
+		if stop := m.run(p.start, at); stop >= 0 {
+			return at, stop, nil
+		}
+		if m.steps <= 0 {
+			return fails, fails, ErrSlow
+		}
+	}
+	return fails, fails, nil
+}
+
+// has reports whether a node's set has the character at a place, and how many bytes that has.
+func (m *matcher) has(n *node, at int) (int, bool) {
+	if at >= len(m.text) {
+		return 0, false
+	}
+	if b := m.text[at]; b < utf8.RuneSelf {
+		return 1, n.ascii[b>>6]>>(b&63)&1 == 1
+	}
+	c, size := utf8.DecodeRuneInString(m.text[at:])
+	return size, n.set.Has(c)
+}
+
+// run is where what a node matches at a place ends; it fails also if there are no steps left.
+func (m *matcher) run(n *node, at int) int {
+	for {
+		if m.steps--; m.steps <= 0 {
+			return fails
+		}
+		switch n.kind {
+		case end:
+			return at
+		case char:
+			size, ok := m.has(n, at)
+			if !ok {
+				return fails
+			}
+			at += size
+		case loop:
+			stop := m.loop(n, at)
+			if stop < 0 || n.mode != possessive && n.next.kind != end {
+				return stop
+			}
+			at = stop
+		case choice:
+			last := len(n.choices) - 1
+			for i, c := range n.choices[:last] {
+				if at < len(m.text) && n.begins[i][m.text[at]>>6]>>(m.text[at]&63)&1 == 0 {
+					continue
+				}
+				if stop := m.run(c, at); stop >= 0 {
+					return stop
+				}
+			}
+			n = n.choices[last]
+			continue
+		case ahead, behind, atomic:
+			from := at
+			if n.kind == behind {
+				_, size := utf8.DecodeLastRuneInString(m.text[:at])
+				from -= size
+			}
+			stop := m.run(n.sub, from)
+			if n.kind == behind && from == at {
+				stop = fails
+			}
+			if (stop >= 0) == n.negative || m.steps <= 0 {
+				return fails
+			}
+			if n.kind == atomic {
+				at = stop
+			}
+		case again: // nothing but a place to come back to
+		default:
+			if !m.isAt(n, at) {
+				return fails
+			}
+		}
+		n = n.next
+	}
+}
+
+// loop is where a repetition of a character and, if it gives characters back, what follows it end.
+func (m *matcher) loop(n *node, at int) int {
+	count := 0
+	if n.mode == lazy {
+		for ; ; count++ {
+			if count >= n.min {
+				if stop := m.run(n.next, at); stop >= 0 || m.steps <= 0 {
+					return stop
+				}
+			}
+			size, ok := m.has(n, at)
+			if !ok || count == n.max {
+				return fails
+			}
+			at += size
+		}
+	}
+	for count < n.max {
+		size, ok := m.has(n, at)
+		if !ok {
+			break
+		}
+		at += size
+		count++
+	}
+	if count < n.min {
+		return fails
+	}
+	if n.mode == possessive || n.next.kind == end {
+		return at
+	}
+	for {
+		if stop := m.run(n.next, at); stop >= 0 || count == n.min || m.steps <= 0 {
+			return stop
+		}
+		_, size := utf8.DecodeLastRuneInString(m.text[:at])
+		at -= size
+		count--
+	}
+}
+
+// isAt reports whether what a node states holds at a place.
+func (m *matcher) isAt(n *node, at int) bool {
+	rest := m.text[at:]
+	switch n.kind {
+	case lineBegin:
+		return at == 0 || m.text[at-1] == '\n' && rest != ""
+	case lineEnd:
+		return rest == "" || rest[0] == '\n'
+	case textBegin:
+		return at == 0
+	case textEnd:
+		return rest == ""
+	case lastLine:
+		return rest == "" || rest == "\n"
+	}
+	before, _ := utf8.DecodeLastRuneInString(m.text[:at])
+	after, _ := utf8.DecodeRuneInString(rest)
+	word := ucd.Word()
+	is := (at > 0 && word.Has(before)) != (rest != "" && word.Has(after))
+	return is != n.negative
+}
+
+// Replace writes a text with another one in the place of each match.
+func (p *Pattern) Replace(text, by string) (string, error) {
+	var out []byte
+	last := 0
+	for at := 0; at <= len(text); {
+		start, stop, err := p.Next(text, at)
+		if err != nil {
+			return "", err
+		}
+		if start < 0 {
+			break
+		}
+		out = append(append(out, text[last:start]...), by...)
+		last, at = stop, stop
+		if start == stop { // a match of nothing
+			_, size := utf8.DecodeRuneInString(text[stop:])
+			at += max(size, 1)
+		}
+	}
+	if last == 0 && out == nil {
+		return text, nil
+	}
+	return string(append(out, text[last:]...)), nil
+}

@@ -1,0 +1,514 @@
+// Package tokens turns texts into the tokens of language models and back: byte pairs by ranks (tiktoken, CLIP), SentencePiece's models,
+// tokenizer.json of Hugging Face and what GGUF files have of them. All are one pipeline: texts of added tokens are found, the others are
+// normalized, split into words, and each word is tokenized by a model; a post-processor puts tokens around them.
+package tokens
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"polygrad/model/tokens/ucd"
+)
+
+// Tokenizer is the tokens of texts. It may be used by any number of threads.
+type Tokenizer struct {
+	normalize func(string) string // nil: as it is
+	split     stage               // nil: a text is one word
+	words     model
+	wraps     []template // what is put around tokens, one after another
+	decode    func([]string) []string
+	finish    func(ids []int32) []int32 // behind wraps
+	begin     func(ids []int32) []int32 // before decoding
+	isBytes   bool                      // texts are bytes, which are joined
+
+	texts   []string // of tokens by their numbers
+	known   []bool
+	ids     map[string]int32
+	special map[int32]bool
+	named   map[string]int32 // special tokens by their texts
+	count   int
+
+	raw, normalized matcher
+
+	free sync.Pool // of *worker
+}
+
+// stage splits a part of a text; first says that the text begins with it.
+type stage func(part string, first bool, emit func(part string, first bool))
+
+// model finds the tokens of a word and appends them to those of a worker.
+type model interface {
+	tokenize(word string, w *worker)
+}
+
+// template is what a post-processor puts around tokens: lists of tokens, nil for those of the text.
+type template [][]int32
+
+// failure is the panic of an error while a text is encoded.
+type failure struct{ error }
+
+func fail(format string, a ...any) { panic(failure{fmt.Errorf(format, a...)}) }
+
+// caught turns the panic of a failure into an error.
+func caught(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.error
+	default:
+		panic(r)
+	}
+}
+
+// Special says what becomes of texts of special tokens in an encoded text.
+type Special struct {
+	// Refuse makes a text of a special token that is not allowed an error; else it is text as any other.
+	Refuse bool
+	// All allows all, else only those of Allowed are tokens.
+	All     bool
+	Allowed []string
+}
+
+// ParseSpecial reads "all", "none", "refuse" or a JSON list of the texts that are allowed; others are text.
+func ParseSpecial(s string) (Special, error) {
+	switch s {
+	case "", "all":
+		return Special{All: true}, nil
+	case "none":
+		return Special{}, nil
+	case "refuse":
+		return Special{Refuse: true}, nil
+	}
+	var sp Special
+	if err := json.Unmarshal([]byte(s), &sp.Allowed); err != nil {
+		return sp, fmt.Errorf(`%q, expected "all", "none", "refuse" or a JSON list of texts`, short(s))
+	}
+	return sp, nil
+}
+
+const (
+	mostTokens = 1 << 21 // the highest number of a token is less
+	mostKnown  = 1 << 16 // words whose tokens a worker remembers
+	longWord   = 64      // bytes of words that are remembered
+)
+
+// worker has what encoding needs: tokens so far, and those of words that came before.
+type worker struct {
+	out    []int32
+	known  map[string][2]uint32 // where their tokens are
+	arena  []int32
+	merges merges
+	best   []step
+}
+
+func (t *Tokenizer) worker() *worker {
+	if w, ok := t.free.Get().(*worker); ok {
+		w.out = w.out[:0]
+		return w
+	}
+	return &worker{known: map[string][2]uint32{}}
+}
+
+// word appends the tokens of a word.
+func (t *Tokenizer) word(word string, w *worker) {
+	if word == "" {
+		return
+	}
+	if len(word) > longWord {
+		t.words.tokenize(word, w)
+		return
+	}
+	if at, ok := w.known[word]; ok {
+		w.out = append(w.out, w.arena[at[0]:at[1]]...)
+		return
+	}
+	before := len(w.out)
+	t.words.tokenize(word, w)
+	if len(w.known) >= mostKnown {
+		clear(w.known)
+		w.arena = w.arena[:0]
+	}
+	start := len(w.arena)
+	w.arena = append(w.arena, w.out[before:]...)
+	w.known[strings.Clone(word)] = [2]uint32{uint32(start), uint32(len(w.arena))}
+}
+
+// Encode is the tokens of a text, with those around it that the model wants if wrap says so.
+func (t *Tokenizer) Encode(text string, wrap bool, special Special) (ids []int32, err error) {
+	defer caught(&err)
+	w := t.worker()
+	defer t.free.Put(w)
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
+	first := true
+	emit := func(part string, _ bool) { t.word(part, w) }
+	plain := func(part string) {
+		if t.split == nil {
+			t.word(part, w)
+		} else if part != "" {
+			t.split(part, first, emit)
+		}
+		first = false
+	}
+	token := func(id int32) {
+		w.out = append(w.out, id)
+		first = false
+	}
+	t.raw.scan(text, special, func(part string) {
+		if t.normalize != nil {
+			part = t.normalize(part)
+		}
+		t.normalized.scan(part, special, plain, token)
+	}, token)
+	out := slices.Clone(w.out)
+	if wrap {
+		for _, tmpl := range t.wraps {
+			out = tmpl.around(out)
+		}
+	}
+	if wrap && t.finish != nil {
+		out = t.finish(out)
+	}
+	return out, nil
+}
+
+func (tmpl template) around(ids []int32) []int32 {
+	var out []int32
+	for _, part := range tmpl {
+		if part == nil {
+			part = ids
+		}
+		out = append(out, part...)
+	}
+	return out
+}
+
+// EncodeBatch is the tokens of each of several texts, which threads share.
+func (t *Tokenizer) EncodeBatch(texts []string, wrap bool, special Special) ([][]int32, error) {
+	out, errs := make([][]int32, len(texts)), make([]error, len(texts))
+	threads := min(runtime.GOMAXPROCS(0), len(texts))
+	var wait sync.WaitGroup
+	next := make(chan int, len(texts))
+	for i := range texts {
+		next <- i
+	}
+	close(next)
+	for range threads {
+		wait.Go(func() {
+			for i := range next {
+				if out[i], errs[i] = t.Encode(texts[i], wrap, special); errs[i] != nil {
+					errs[i] = fmt.Errorf("text %d: %w", i, errs[i])
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return out, errors.Join(errs...)
+}
+
+// Decode is the text of tokens, without special ones unless keep says otherwise; bytes that are no text are replaced.
+func (t *Tokenizer) Decode(ids []int32, keep bool) (string, error) {
+	b, err := t.DecodeBytes(ids, keep)
+	return lossy(b), err
+}
+
+// DecodeBytes is Decode, but bytes of tokens of bytes that are no text stay.
+func (t *Tokenizer) DecodeBytes(ids []int32, keep bool) (b []byte, err error) {
+	if t.begin != nil {
+		ids = t.begin(ids)
+	}
+	texts := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if !t.Has(id) {
+			return nil, fmt.Errorf("%d is no token of the tokenizer", id)
+		}
+		if keep || !t.special[id] {
+			texts = append(texts, t.texts[id])
+		}
+	}
+	switch {
+	case t.decode != nil:
+		texts = t.decode(texts)
+	case !t.isBytes:
+		return []byte(strings.Join(texts, " ")), nil
+	}
+	return []byte(strings.Join(texts, "")), nil
+}
+
+// Has reports whether a number is that of a token.
+func (t *Tokenizer) Has(id int32) bool { return id >= 0 && int(id) < len(t.known) && t.known[id] }
+
+// ID is the number of a token, -1 if there is none.
+func (t *Tokenizer) ID(text string) int32 {
+	if id, ok := t.ids[text]; ok {
+		return id
+	}
+	return -1
+}
+
+// Text is what the vocabulary has for a token; for tokens of bytes these bytes.
+func (t *Tokenizer) Text(id int32) (string, bool) {
+	if !t.Has(id) {
+		return "", false
+	}
+	return t.texts[id], true
+}
+
+// Special are the special tokens by their texts.
+func (t *Tokenizer) Special() map[string]int32 { return t.named }
+
+// Size is the number of tokens.
+func (t *Tokenizer) Size() int { return t.count }
+
+// name gives a token its text.
+func (t *Tokenizer) name(text string, id int32) error {
+	if id < 0 || id >= mostTokens {
+		return fmt.Errorf("the token %q has the number %d, expected 0 to %d", short(text), id, mostTokens-1)
+	}
+	if n := int(id) + 1; n > len(t.texts) {
+		t.texts = append(t.texts, make([]string, n-len(t.texts))...)
+		t.known = append(t.known, make([]bool, n-len(t.known))...)
+	}
+	if !t.known[id] {
+		t.count++
+	}
+	t.texts[id], t.known[id], t.ids[text] = text, true, id
+	return nil
+}
+
+// begun is a tokenizer without tokens, for n of them.
+func begun(n int) *Tokenizer {
+	return &Tokenizer{ids: make(map[string]int32, n), special: map[int32]bool{}, named: map[string]int32{}}
+}
+
+// addedToken is a text that is a token wherever it is.
+type addedToken struct {
+	ID         int32  `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"`
+	LeftStrip  bool   `json:"lstrip"`
+	RightStrip bool   `json:"rstrip"`
+	Normalized bool   `json:"normalized"`
+	Special    bool   `json:"special"`
+}
+
+// add names an added token; it is found in texts as find says.
+func (t *Tokenizer) add(a addedToken, find string, in *matcher) error {
+	if err := t.name(a.Content, a.ID); err != nil {
+		return err
+	}
+	if a.Special {
+		t.special[a.ID], t.named[a.Content] = true, a.ID
+	}
+	if find != "" {
+		in.add(find, a)
+	}
+	return nil
+}
+
+// matcher finds added tokens: the leftmost, of these the longest.
+type matcher struct {
+	tokens  map[string]addedToken
+	lengths []int // of their texts, longest first
+	firsts  string
+}
+
+func (m *matcher) add(text string, a addedToken) {
+	if m.tokens == nil {
+		m.tokens = map[string]addedToken{}
+	}
+	m.tokens[text] = a
+	if !slices.Contains(m.lengths, len(text)) {
+		m.lengths = append(m.lengths, len(text))
+		slices.SortFunc(m.lengths, func(a, b int) int { return b - a })
+	}
+	if c, _ := utf8.DecodeRuneInString(text); !strings.ContainsRune(m.firsts, c) {
+		m.firsts += string(c)
+	}
+}
+
+// at is the token that a text begins with.
+func (m *matcher) at(text string) (string, addedToken, bool) {
+	for _, n := range m.lengths {
+		if n <= len(text) {
+			if a, ok := m.tokens[text[:n]]; ok {
+				return text[:n], a, true
+			}
+		}
+	}
+	return "", addedToken{}, false
+}
+
+// scan calls token with each token in a text and plain with what is between them.
+func (m *matcher) scan(text string, special Special, plain func(string), token func(int32)) {
+	if len(m.tokens) == 0 || !special.All && !special.Refuse && len(special.Allowed) == 0 && !m.hasPlain() {
+		if text != "" {
+			plain(text)
+		}
+		return
+	}
+	done := 0
+	for at := 0; at < len(text); {
+		next := strings.IndexAny(text[at:], m.firsts)
+		if next < 0 {
+			break
+		}
+		at += next
+		found, a, ok := m.at(text[at:])
+		if ok && a.Special && !special.All && !slices.Contains(special.Allowed, a.Content) {
+			if special.Refuse {
+				fail("the text has the special token %q, which is not allowed", a.Content)
+			}
+			ok = false
+		}
+		start, stop := at, at+len(found)
+		if ok && a.SingleWord {
+			before, _ := utf8.DecodeLastRuneInString(text[:start])
+			after, _ := utf8.DecodeRuneInString(text[stop:])
+			ok = (start == 0 || !ucd.Word().Has(before)) && (stop == len(text) || !ucd.Word().Has(after))
+		}
+		if !ok {
+			_, size := utf8.DecodeRuneInString(text[at:])
+			at += size
+			continue
+		}
+		if a.LeftStrip {
+			start = max(done, len(strings.TrimRightFunc(text[:start], ucd.Space.Has)))
+		}
+		if a.RightStrip {
+			stop = len(text) - len(strings.TrimLeftFunc(text[stop:], ucd.Space.Has))
+		}
+		if start > done {
+			plain(text[done:start])
+		}
+		token(a.ID)
+		done, at = stop, stop
+	}
+	if done < len(text) {
+		plain(text[done:])
+	}
+}
+
+// hasPlain reports whether there are tokens that are not special.
+func (m *matcher) hasPlain() bool {
+	for _, a := range m.tokens {
+		if !a.Special {
+			return true
+		}
+	}
+	return false
+}
+
+// lossy is the text of bytes: each part that is no UTF-8, as long as it could become a character, is one U+FFFD.
+func lossy(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	var out strings.Builder
+	for len(b) > 0 {
+		c, n := utf8.DecodeRune(b)
+		if c == utf8.RuneError && n == 1 {
+			n = wrongPart(b)
+		}
+		out.WriteRune(c)
+		b = b[n:]
+	}
+	return out.String()
+}
+
+// wrongPart is the number of bytes of a character that is not complete.
+func wrongPart(b []byte) int {
+	low, high, more := byte(0x80), byte(0xbf), 0
+	switch c := b[0]; {
+	case c >= 0xc2 && c <= 0xdf:
+		more = 1
+	case c >= 0xe0 && c <= 0xef:
+		more = 2
+		if c == 0xe0 {
+			low = 0xa0
+		} else if c == 0xed {
+			high = 0x9f
+		}
+	case c >= 0xf0 && c <= 0xf4:
+		more = 3
+		if c == 0xf0 {
+			low = 0x90
+		} else if c == 0xf4 {
+			high = 0x8f
+		}
+	}
+	n := 1
+	for n <= more && n < len(b) && b[n] >= low && b[n] <= high {
+		n, low, high = n+1, 0x80, 0xbf
+	}
+	return n
+}
+
+// short is a text for an error.
+func short(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// Stream is text that grows by tokens: a token may be a part of a character, and its text may depend on those before it.
+type Stream struct {
+	t       *Tokenizer
+	keep    bool
+	ids     []int32 // the last ones
+	written int     // what those before it stand for was written
+}
+
+const streamContext = 8 // earlier tokens that may affect the text of new ones
+
+// NewStream begins a text behind tokens whose text is known.
+func (t *Tokenizer) NewStream(before []int32, keep bool) (*Stream, error) {
+	ids := slices.Clone(before[max(0, len(before)-streamContext):])
+	if _, err := t.Decode(ids, keep); err != nil {
+		return nil, err
+	}
+	return &Stream{t: t, keep: keep, ids: ids, written: len(ids)}, nil
+}
+
+// Push adds tokens and returns the new text; what is a part of a character is kept back. Without tokens it returns what was kept back.
+func (s *Stream) Push(ids ...int32) (string, error) {
+	for _, id := range ids {
+		if !s.t.Has(id) {
+			return "", fmt.Errorf("%d is no token of the tokenizer", id)
+		}
+	}
+	s.ids = append(s.ids, ids...)
+	return s.piece(len(ids) == 0)
+}
+
+func (s *Stream) piece(final bool) (string, error) {
+	before, err := s.t.Decode(s.ids[:s.written], s.keep)
+	if err != nil {
+		return "", err
+	}
+	text, err := s.t.Decode(s.ids, s.keep)
+	if err != nil {
+		return "", err
+	}
+	piece, ok := strings.CutPrefix(text, before)
+	if !ok { // wrong bytes changed what is before them
+		if piece, err = s.t.Decode(s.ids[s.written:], s.keep); err != nil {
+			return "", err
+		}
+	}
+	if piece == "" || strings.HasSuffix(piece, "\ufffd") && !final {
+		return "", nil
+	}
+	s.ids = s.ids[s.written:]
+	s.written = len(s.ids)
+	return piece, nil
+}
