@@ -130,6 +130,43 @@ func Map(f Function, xs ...*Tensor) ([]*Tensor, error) {
 	return kept, wrapError("Map", err)
 }
 
+// AssociativeScan combines elements of sequences along their first axes: the results at each place are all elements up to it combined, or all
+// from it on with reverse. combine makes one element of two, of the same shapes and types, and is associative: (a b) c is a (b c). It is called
+// once, and computes many pairs at once, in about as many steps as the square root of the number of elements.
+func AssociativeScan(combine func(a, b []*Tensor) ([]*Tensor, error), sequences []*Tensor, reverse bool) ([]*Tensor, error) {
+	out, err := associativeScan(combine, sequences, reverse)
+	return out, wrapError("AssociativeScan", err)
+}
+
+func associativeScan(combine func(a, b []*Tensor) ([]*Tensor, error), sequences []*Tensor, reverse bool) ([]*Tensor, error) {
+	n := len(sequences)
+	switch {
+	case combine == nil:
+		return nil, errors.New("combine: is nil, expected a function")
+	case n == 0:
+		return nil, errors.New("sequences: is empty, expected a tensor")
+	}
+	for i, x := range sequences {
+		if err := x.Err(); err != nil {
+			return nil, err
+		}
+		if s := x.Shape(); len(s) == 0 || s[0] != sequences[0].Shape()[0] {
+			return nil, fmt.Errorf("sequences[%d]: has shape %v, expected as many elements along a first axis as sequences[0] of shape %v", i, s, sequences[0].Shape())
+		}
+	}
+	x, err := express("AssociativeScan", func(args ...*Tensor) ([]*Tensor, error) {
+		out, err := combine(args[:n:n], args[n:])
+		if err == nil && len(out) != n {
+			err = fmt.Errorf("combine: returns %d tensors, expected %d as sequences", len(out), n)
+		}
+		return out, err
+	}, append(sequences[:n:n], sequences...), make([]int, 2*n))
+	if err != nil {
+		return nil, err
+	}
+	return x.results(sequences, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.AssociativeScan(reverse, vs) })
+}
+
 // Cond gives the results of ifTrue, or of ifFalse, for operands; predicate is a bool of shape (). Only that branch is computed. Both return the
 // same number of tensors, of the same shapes and types.
 func Cond(predicate *Tensor, ifTrue, ifFalse Function, operands ...*Tensor) ([]*Tensor, error) {

@@ -362,6 +362,88 @@ func TestErrorsOfScan(t *testing.T) {
 	}
 }
 
+// largest is the largest magnitude of the elements.
+func largest(t *testing.T, x *polygrad.Tensor) (most float64) {
+	for _, v := range values(t, x) {
+		most = max(most, math.Abs(v))
+	}
+	return most
+}
+
+// The results of a linear recurrence equal those of a loop, of any number of elements, with gradients.
+func TestAssociativeScan(t *testing.T) {
+	combine := func(a, b []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{b[0].MatMul(a[0]), b[0].MatMul(a[1]).Add(b[1])}, nil
+	}
+	for _, n := range []int{1, 2, 3, 7, 64, 65, 70, 150} {
+		for _, reverse := range []bool{false, true} {
+			g, x := polygrad.Arange(0, 4*n, 1).Cast(polygrad.Float64).Mul(0.7).Sin().Mul(0.3).Reshape(n, 2, 2), polygrad.Arange(0, 2*n, 1).Cast(polygrad.Float64).Cos().Reshape(n, 2)
+			sum := func(f func(g, x *polygrad.Tensor) (*polygrad.Tensor, error)) polygrad.Function {
+				return func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+					y, err := f(args[0], args[1])
+					if err != nil {
+						return nil, err
+					}
+					return tensors{y.Mul(y).Sum(), y}, nil
+				}
+			}
+			loop := sum(func(g, x *polygrad.Tensor) (*polygrad.Tensor, error) {
+				_, kept, err := polygrad.Scan(func(c, e []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+					y := e[0].MatMul(c[0]).Add(e[1])
+					return tensors{y}, tensors{y}, nil
+				}, tensors{polygrad.Zeros([]int{2}, polygrad.WithDType(polygrad.Float64))}, tensors{g, x}, -1, reverse)
+				if err != nil {
+					return nil, err
+				}
+				return kept[0], nil
+			})
+			tree := sum(func(g, x *polygrad.Tensor) (*polygrad.Tensor, error) {
+				out, err := polygrad.AssociativeScan(combine, tensors{g, x}, reverse)
+				if err != nil {
+					return nil, err
+				}
+				return out[1], nil
+			})
+			values, grads, err := polygrad.ValueAndGrad(tree, 0, 1)(g, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values2, grads2, err := polygrad.ValueAndGrad(loop, 0, 1)(g, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, found := range append(values, grads...) {
+				if want := append(values2, grads2...)[i]; largest(t, found.Sub(want)) > 1e-12*max(1, largest(t, want)) {
+					t.Errorf("%d elements, reverse %v: result %d differs by %g", n, reverse, i, largest(t, found.Sub(want)))
+				}
+			}
+		}
+	}
+	x := polygrad.Zeros([]int{3})
+	for text, f := range map[string]func() error{
+		"AssociativeScan: combine: is nil": func() error { _, err := polygrad.AssociativeScan(nil, tensors{x}, false); return err },
+		"sequences: is empty":              func() error { _, err := polygrad.AssociativeScan(combine, nil, false); return err },
+		"sequences[1]: has shape [2], expected as many": func() error {
+			_, err := polygrad.AssociativeScan(combine, tensors{x, polygrad.Zeros([]int{2})}, false)
+			return err
+		},
+		"combine: returns 1 tensors, expected 2": func() error {
+			_, err := polygrad.AssociativeScan(func(a, b []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return a[:1], nil }, tensors{x, x}, false)
+			return err
+		},
+		"result 0 is float32 of shape (2), expected float32 of shape () as element 0": func() error {
+			_, err := polygrad.AssociativeScan(func(a, b []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+				return tensors{polygrad.Stack(tensors{a[0], b[0]})}, nil
+			}, tensors{x}, false)
+			return err
+		},
+	} {
+		if err := f(); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, expected %s", err, text)
+		}
+	}
+}
+
 // roots finds the square root of its argument by Newton's method, as far as it changes, and the number of steps.
 func roots(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
 	a := args[0]

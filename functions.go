@@ -526,6 +526,35 @@ func CustomVMap(f Function, rule BatchRule) Function {
 // StopGradient is a constant for derivatives: x.Detach().
 func StopGradient(x *Tensor) *Tensor { return x.Detach() }
 
+// A Spec is what is known of a tensor that is not computed.
+type Spec struct {
+	Shape []int
+	DType DType
+}
+
+// EvalShape returns the shapes and types of the results of f for arguments of the shapes and types of args. f is called once and nothing is computed.
+func EvalShape(f Function, args ...*Tensor) ([]Spec, error) {
+	if f == nil {
+		return nil, wrapError("EvalShape", errors.New("f: is nil, expected a function"))
+	}
+	var specs []Spec
+	x, err := express("EvalShape", func(args ...*Tensor) ([]*Tensor, error) {
+		results, err := f(args...)
+		if err == nil {
+			_, err = variables(results)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range results {
+			specs = append(specs, Spec{r.Shape(), r.DType()})
+		}
+		return results, nil
+	}, args, nil)
+	runtime.KeepAlive(x)
+	return specs, wrapError("EvalShape", err)
+}
+
 // Describe returns f as text for arguments of the shapes and types of args: its inputs, one equation a line with names and types, its outputs.
 // Loops have their statements indented. f is called once and nothing is computed.
 func Describe(f Function, args ...*Tensor) (string, error) {

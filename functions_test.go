@@ -2,6 +2,7 @@ package polygrad_test
 
 import (
 	"math"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -221,6 +222,23 @@ func TestFunctionsFreeTheirMemory(t *testing.T) {
 	run()
 	if after := c.Values(); after > before {
 		t.Errorf("%d values, before %d", after, before)
+	}
+}
+
+func TestEvalShape(t *testing.T) {
+	f := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return []*polygrad.Tensor{args[0].MatMul(args[1]), args[0].ArgMax().Cast(polygrad.Int16)}, nil
+	}
+	specs, err := polygrad.EvalShape(f, polygrad.Zeros([]int{2, 3}), polygrad.Zeros([]int{3, 5}))
+	want := []polygrad.Spec{{Shape: []int{2, 5}, DType: polygrad.Float32}, {Shape: []int{}, DType: polygrad.Int16}}
+	if err != nil || !reflect.DeepEqual(specs, want) {
+		t.Errorf("%v, %v, expected %v", specs, err, want)
+	}
+	if _, err = polygrad.EvalShape(nil); err == nil || !strings.Contains(err.Error(), "EvalShape: f: is nil") {
+		t.Error(err)
+	}
+	if _, err = polygrad.EvalShape(f, polygrad.Zeros([]int{2, 3}), polygrad.Zeros([]int{2})); err == nil || !strings.Contains(err.Error(), "do not multiply") {
+		t.Error(err)
 	}
 }
 

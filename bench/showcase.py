@@ -95,6 +95,8 @@ EXAMPLES = [
     Example("hmc.py", (r"^mu: .*",), quick=("--draws", "100")),
     Example("rnn.py", (r"^error: .*",), quick=("--steps", "50")),
     Example("private_digits.py", (ACCURACY,), quick=("--steps", "20")),
+    Example("spectrum.py", (r"^heard: .*", r"^greatest error: .*")),
+    Example("clusters.py", (r"^purity: .*",)),
 ]
 
 

@@ -876,6 +876,11 @@ func go_poly_expr_apply(f uintptr, args unsafe.Pointer, n int32, out unsafe.Poin
 	return poly_expr_apply(f, (*uintptr)(args), n, (*uintptr)(out), room)
 }
 
+//export go_poly_expr_associative_scan
+func go_poly_expr_associative_scan(f uintptr, reverse int32, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	return poly_expr_associative_scan(f, reverse, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
 //export go_poly_expr_axis
 func go_poly_expr_axis(ctx uintptr, name unsafe.Pointer, size int64) int32 {
 	return poly_expr_axis(ctx, (*byte)(name), size)

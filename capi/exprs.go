@@ -266,6 +266,12 @@ func poly_expr_scan(f uintptr, carried int32, length int64, reverse int32, args 
 	})
 }
 
+func poly_expr_associative_scan(f uintptr, reverse int32, args *uintptr, n int32, out *uintptr, room int32) int32 {
+	return runExpr("poly_expr_associative_scan", f, args, n, out, room, outputsOf, func(_ *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {
+		return e.AssociativeScan(reverse != 0, vs)
+	})
+}
+
 func poly_expr_while(f uintptr, args *uintptr, n int32, out *uintptr, room int32) int32 {
 	inputs := func(e *variable.Expr) (int, error) { return len(e.Inputs()), nil }
 	return runExpr("poly_expr_while", f, args, n, out, room, inputs, func(_ *context, e *variable.Expr, vs []*variable.Variable) ([]*variable.Variable, error) {

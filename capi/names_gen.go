@@ -84,6 +84,7 @@ poly_expr_select f outputs n
 poly_expr_info f inputs outputs
 poly_expr_apply f args n out room
 poly_expr_scan f carried length reverse args n out room
+poly_expr_associative_scan f reverse args n out room
 poly_expr_while f args n out room
 poly_expr_switch f branches args n out room
 poly_expr_checkpoint f policy args n out room

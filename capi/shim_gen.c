@@ -344,6 +344,10 @@ int poly_expr_scan(PolyExpr *f, int carried, int64_t length, int reverse, PolyAr
   return poly_enter("poly_expr_scan") ? -1 : POLY_GO(go_poly_expr_scan((uintptr_t)f, carried, length, reverse, (void *)args, n, (void *)out, room));
 }
 
+int poly_expr_associative_scan(PolyExpr *f, int reverse, PolyArray **args, int n, PolyArray **out, int room) {
+  return poly_enter("poly_expr_associative_scan") ? -1 : POLY_GO(go_poly_expr_associative_scan((uintptr_t)f, reverse, (void *)args, n, (void *)out, room));
+}
+
 int poly_expr_while(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room) {
   return poly_enter("poly_expr_while") ? -1 : POLY_GO(go_poly_expr_while((uintptr_t)f, (void *)args, n, (void *)out, room));
 }

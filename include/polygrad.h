@@ -900,7 +900,26 @@ POLY_API void poly_function_release(PolyFunction *f);
 /* Functions of functions                                                   */
 /* ======================================================================== */
 
-/* An expression (PolyExpr) is a function of arrays as a graph: outputs that are computed
+/* What other libraries have, and what it is here:
+ *
+ *   grad, value_and_grad          POLY_DERIVE_GRAD
+ *   jvp, linearize                POLY_DERIVE_JVP: the expression may be applied to many tangents
+ *   vjp, linear_transpose         POLY_DERIVE_VJP
+ *   jacfwd, jacrev                POLY_DERIVE_JACFWD, POLY_DERIVE_JACREV
+ *   hessian                       POLY_DERIVE_JACFWD of POLY_DERIVE_JACREV
+ *   hvp                           POLY_DERIVE_JVP of POLY_DERIVE_GRAD
+ *   vmap                          poly_expr_batch; psum, all_gather and axis_index poly_expr_along,
+ *                                 of which others are composed: pmax is the maximum of all_gather
+ *   checkpoint, custom_jvp,       poly_expr_checkpoint, poly_expr_custom_jvp, _custom_vjp and
+ *   custom_vjp, custom_vmap       _custom_vmap
+ *   stop_gradient                 poly_array_detach
+ *   scan, map, fori_loop          poly_expr_scan: map carries nothing, fori_loop goes over
+ *                                 numbers; associative_scan poly_expr_associative_scan
+ *   while_loop, cond, switch      poly_expr_while, poly_expr_switch: cond has two branches
+ *   jit, compiling ahead          poly_trace_begin and poly_trace_end
+ *   eval_shape, make_jaxpr        the shapes of what a traced function returns; poly_expr_text
+ *
+ * An expression (PolyExpr) is a function of arrays as a graph: outputs that are computed
  * from inputs. poly_expr_begin returns placeholders for the arguments, which have no
  * elements; the caller calls the function on them; poly_expr_end makes the expression.
  * Derivatives and batches of an expression are expressions, in any order and depth, and a
@@ -984,6 +1003,14 @@ POLY_API int poly_expr_apply(PolyExpr *f, PolyArray **args, int n, PolyArray **o
  * modes; reverse mode stores the carry before each step and what takes long to compute. A step
  * is traced without its sequences' first axis by the axes of poly_expr_begin. Since 2.0. */
 POLY_API int poly_expr_scan(PolyExpr *f, int carried, int64_t length, int reverse, PolyArray **args, int n, PolyArray **out, int room);
+
+/* Combines elements of n sequences along their first axes by an expression, which makes one
+ * element of two and is associative: its first n inputs are those of an element, the other n
+ * those of the next one, and its n outputs have the same shapes and types. Writes to out, at
+ * each place, all elements up to it combined, or all from it on if reverse is not 0; returns
+ * n; -1 on error. The expression is traced for 2 n arrays, the sequences twice, without their
+ * first axis by the axes of poly_expr_begin. Since 2.0. */
+POLY_API int poly_expr_associative_scan(PolyExpr *f, int reverse, PolyArray **args, int n, PolyArray **out, int room);
 
 /* A loop: runs an expression as long as its last output, a bool of shape (), is true for its
  * inputs. Its other outputs are the inputs of the next step, of the same shapes and types;

@@ -277,6 +277,39 @@ def run_webgpu() -> Tally:
     return total + pytest("webgpu", [*files, *rest], {**settings, "POLY_DEVICE": "webgpu"})
 
 
+def run_dawn() -> Tally:
+    """Run Node's tests on the WebAssembly module with npm's webgpu, on Chromium's SwiftShader."""
+    files = [f"test/{name}.test.js" for name in ("webgpu", "programs")]
+    counted = [f"bindings/js/{file}" for file in files]
+    driver = Path("/usr/lib/chromium/vk_swiftshader_icd.json")
+    missing = require("chromium", "node", "npm")
+    if missing or not driver.exists():
+        why = missing or f"SwiftShader ({driver}) is not there"
+        return left_out("js: webgpu", why, JS_TEST, *counted)
+    folder = ROOT / "build" / "dawn"
+    package = folder / "node_modules" / "webgpu" / "index.js"
+    if not package.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}\n")
+        with INSTALLING:
+            run(["npm", "install", "--no-audit", "--no-fund", "webgpu@0.6"], folder)
+    if not package.exists():
+        return left_out("js: webgpu", "npm's webgpu (Dawn) is not installed", JS_TEST, *counted)
+    unready = js_unready("js: webgpu", JS_TEST, counted[0])
+    if unready:
+        return unready
+    module = ROOT / "build" / "polygrad.wasm"
+    done = run([str(ROOT / "scripts" / "wasm.sh"), str(module)])
+    if done.returncode != 0:
+        total = Tally()
+        total.fail(f"scripts/wasm.sh\n{done.stdout}")
+        return total
+    engine = {"POLYGRAD_ENGINE": "wasm", "POLYGRAD_WASM": str(module)}
+    settings = {**engine, "POLY_WEBGPU": str(package), "VK_ICD_FILENAMES": str(driver)}
+    total = node_tests("js: webgpu", files[:1], JS, settings)
+    return total + node_tests("js: webgpu", files[1:], JS, {**settings, "POLY_DEVICE": "webgpu"})
+
+
 def run_packages() -> Tally:
     """Make each package and use it in an empty place."""
     missing = require("gcc", "g++", "cmake", "pkg-config", "make", "readelf")
@@ -549,7 +582,7 @@ SUITES = {
     "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_site, run_browser_tools)),
     "r": Suite("R", (run_r,)),
     "levels": Suite("Levels", tuple(level_part(level) for level in LEVELS)),
-    "webgpu": Suite("WebGPU", (run_webgpu,)),
+    "webgpu": Suite("WebGPU", (run_webgpu, run_dawn)),
     "packages": Suite("Packages", (run_packages,)),
     "peers": Suite("Peers", (run_peers,)),
     "lint": Suite("Linters", (lint_go, lint_python, lint_c, lint_js)),

@@ -32,4 +32,7 @@ else
   done
   [[ -s "$folder/profile" ]] || { cat "$folder/tests"; exit 1; }
   link -divide "$folder/profile" "$folder/linked.wasm" "$out/polygrad.wasm" "$out/polygrad-deferred.wasm"
+  # More than this Chrome does not compile while a page's main thread waits.
+  size=$(stat -c %s "$out/polygrad-deferred.wasm")
+  if ((size > 8 << 20)); then echo "wasm.sh: polygrad-deferred.wasm has $size bytes, expected at most 8 MiB" >&2; exit 1; fi
 fi

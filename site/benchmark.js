@@ -5,7 +5,10 @@ import { load, loaded, measure } from '../bench/web/measure.js'
 
 // The folders of the other libraries' files; site.mjs has the addresses of their modules.
 const CDN = 'https://cdn.jsdelivr.net/npm'
+const GPU = 'polygrad, WebGPU'
+const isOwn = (name) => name.startsWith('polygrad')
 const PLACES = {
+  [GPU]: undefined,
   'onnxruntime-web': `${CDN}/onnxruntime-web@1.30.0/dist/`,
   tfjs: `${CDN}/@tensorflow/tfjs-backend-wasm@4.22.0/dist/`,
   'jax-js': undefined
@@ -40,7 +43,7 @@ function addRow (names, name, { times, problems }) {
     const made = cell(row, problems[library] === undefined ? milliseconds(times[library]) : 'differs')
     if (problems[library] !== undefined) made.title = problems[library]
   }
-  const best = Math.min(...names.slice(1).map((library) => times[library] ?? Infinity))
+  const best = Math.min(...names.filter((library) => !isOwn(library)).map((library) => times[library] ?? Infinity))
   if (Number.isFinite(best) && times.polygrad !== undefined) {
     cell(row, (times.polygrad / best).toFixed(2))
     cell(row, bar(times.polygrad / best))
@@ -70,7 +73,7 @@ async function run () {
   for (const name of wanted) problems.push(await tryLoad(name))
   const names = wanted.filter((_, i) => problems[i] === null)
   const head = document.createElement('tr')
-  for (const text of ['', ...names, ...(names.length > 1 ? ['of the best', ''] : [])]) cell(head, text, 'th')
+  for (const text of ['', ...names, ...(names.every(isOwn) ? [] : ['of the best', ''])]) cell(head, text, 'th')
   byId('times').replaceChildren(head)
   for (const { name } of cases) {
     if (stopped) break
@@ -87,7 +90,8 @@ async function run () {
 
 for (const name of Object.keys(PLACES)) {
   const label = document.createElement('label')
-  label.append(Object.assign(document.createElement('input'), { type: 'checkbox', value: name, checked: true }), ` ${name}`)
+  const checked = name !== GPU || globalThis.navigator.gpu !== undefined
+  label.append(Object.assign(document.createElement('input'), { type: 'checkbox', value: name, checked }), ` ${name}`)
   byId('libraries').append(label)
 }
 byId('measure').addEventListener('click', run)

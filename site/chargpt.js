@@ -5,6 +5,7 @@ import {
   getParameters
 } from './polygrad.js'
 import { draw } from './chart.js'
+import { offerDevices } from './device.js'
 import { onFile } from './drop.js'
 
 const CONTEXT = 64
@@ -172,5 +173,6 @@ byId('pause').addEventListener('click', () => {
   if (!paused) goOn()
 })
 onFile(async ([file]) => take(file.name, await file.text()))
+await offerDevices(begin)
 byId('train').disabled = false
 take('The documentation', await (await fetch('data/text.txt')).text())

@@ -1,6 +1,7 @@
 /** Groups in a table: k-means, and the principal components. */
 
 import { Tensor } from './polygrad.js'
+import { offerDevices } from './device.js'
 import { onFile } from './drop.js'
 
 const ROUNDS = 100
@@ -156,5 +157,6 @@ byId('find').addEventListener('click', find)
 
 const digits = (await Tensor.fromUrl('data/digits.csv.gz', { gunzip: true })).toArray()
 const { rows } = tableOf(new TextDecoder().decode(digits.slice()))
+await offerDevices(() => { if (!byId('find').disabled) find() })
 table = { names: rows[0].slice(0, PIXELS).map((_, i) => `pixel ${i + 1}`), rows: rows.map((row) => row.slice(0, PIXELS)) }
 await find()

@@ -2,7 +2,7 @@
 
 import { Tensor, Conv2d, Linear, Sequential, AdamW, compileStep, getParameters, version } from './polygrad.js'
 import { draw } from './chart.js'
-import { offerDevices, useChosen } from './device.js'
+import { offerDevices } from './device.js'
 
 const BATCH = 128
 const EPOCHS = 30
@@ -56,16 +56,19 @@ function showMisread (digits, read) {
   document.getElementById('misread').replaceChildren(...figures)
 }
 
+let current = 0 // the number of the last training: others end
 let paused = false
 let goOn = () => {}
-/** Lets the browser draw, and waits while training is paused. */
-async function breath () {
+/** Lets the browser draw, waits while training is paused, and says whether it goes on. */
+async function breath (mine) {
   await new Promise(requestAnimationFrame)
   if (paused) await new Promise((resolve) => { goOn = resolve })
+  return mine === current
 }
 
-/** Trains a new network, and gives the part of the test that it reads right. */
+/** Trains a new network, and gives the part of the test that it reads right; null if another training has begun. */
 async function train (digits, heldBack) {
+  const mine = ++current
   const model = new Sequential(
     (x) => x.reshape(-1, 1, SIDE, SIDE),
     new Conv2d(1, 16, 3, { padding: 1 }), (x) => x.relu(),
@@ -97,7 +100,7 @@ async function train (digits, heldBack) {
       })
       step.run()
       milliseconds += performance.now() - start
-      if (steps % LOOKS === 0) await breath()
+      if (steps % LOOKS === 0 && !await breath(mine)) return null
       start = performance.now()
     }
     losses.push(step.lossValue()) // a GPU may be behind
@@ -116,7 +119,7 @@ async function train (digits, heldBack) {
       label: 'The accuracy by epochs', curves: [accuracies], low: 0.8, high: 1, ticks: [0.8, 0.85, 0.9, 0.95, 1], unit: 'epochs'
     })
     showMisread(heldBack, read)
-    await breath()
+    if (!await breath(mine)) return null
   }
   console.log(`${steps} steps, ${Math.round(1000 * steps / milliseconds)} a second`)
   return accuracies.at(-1)
@@ -125,17 +128,15 @@ async function train (digits, heldBack) {
 async function main () {
   const again = document.getElementById('train')
   const pause = document.getElementById('pause')
-  const device = document.getElementById('device')
-  await offerDevices(device)
   Tensor.manualSeed(42)
   const digits = shuffled(await loadDigits())
   const heldBack = digits.splice(0, Math.floor(digits.length / 5))
   const run = async () => {
     again.disabled = true
     pause.disabled = false
-    await useChosen(device)
     show('state', `Training with polygrad ${version} …`)
     const accuracy = await train(digits, heldBack)
+    if (accuracy === null) return
     show('state', `Done: ${(100 * accuracy).toFixed(1)} % of ${heldBack.length} digits that it never saw are read right.`)
     console.log(`test accuracy: ${accuracy.toFixed(4)}`)
     again.disabled = false
@@ -148,6 +149,7 @@ async function main () {
     pause.textContent = paused ? 'Go on' : 'Pause'
     if (!paused) goOn()
   })
+  await offerDevices(run)
   await run()
 }
 

@@ -1,6 +1,7 @@
 /** A language model out of files of the reader goes on from a text. */
 
 import { generateSteps } from './polygrad.js'
+import { offerDevices } from './device.js'
 import { onFile } from './drop.js'
 import { modelOf } from './models.js'
 
@@ -66,4 +67,5 @@ byId('stop').addEventListener('click', () => { stopped = true })
 byId('prompt').addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) write()
 })
+await offerDevices(() => {})
 say('No model yet.')

@@ -1,6 +1,7 @@
 /** The playground: runs a program of the reader, and shows how the tensor that it exports is computed. */
 
 import * as polygrad from './polygrad.js'
+import { offerDevices } from './device.js'
 
 const RUNS = 5 // of each kernel, for its time
 const EXAMPLES = {
@@ -121,5 +122,6 @@ byId('code').addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) run()
 })
 take()
+await offerDevices(run)
 byId('run').disabled = false
 await run()

@@ -1,6 +1,7 @@
 /** Search in pictures by words: two networks learn from drawn shapes, and rank drawn pictures and the reader's. */
 
 import { Tensor, AdamW, Conv2d, CosineAnnealingLRWithWarmup, Embedding, Linear, compileStep, getParameters } from './polygrad.js'
+import { offerDevices } from './device.js'
 import { onFile } from './drop.js'
 
 const SIDE = 32
@@ -215,6 +216,7 @@ onFile(async (files) => {
 })
 byId('words').addEventListener('input', search)
 byId('train').addEventListener('click', begin)
+await offerDevices(begin)
 byId('train').disabled = false
 pictures = Array.from({ length: DRAWN }, (_, i) => drawn(CAPTIONS[i % CAPTIONS.length]))
 await begin()

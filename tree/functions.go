@@ -3,6 +3,7 @@ package tree
 import (
 	"errors"
 	"reflect"
+	"strings"
 
 	"polygrad"
 )
@@ -341,6 +342,29 @@ func Hessian[P, D any](f func(params P, data D) (*Tensor, error)) func(params P,
 		}
 		return made, nil
 	}
+}
+
+// EvalShape returns the shapes and types of the tensors that f returns, by their names as in ".Layers[0].W"; "" is that of a tensor alone. f is called
+// once and nothing is computed.
+func EvalShape[P, D, R any](f func(params P, data D) (R, error), params P, data D) (specs map[string]polygrad.Spec, err error) {
+	const who = "EvalShape"
+	var in, out *trees
+	defer func() { err = fail(who, err, in, out) }()
+	if f == nil {
+		return nil, errNil
+	}
+	if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
+		return nil, err
+	}
+	found, err := polygrad.EvalShape(in.function(call2(f), &out), in.tensors...)
+	if err != nil {
+		return nil, err
+	}
+	specs = map[string]polygrad.Spec{}
+	for i, name := range out.names {
+		specs[strings.TrimPrefix(name, "result")] = found[i]
+	}
+	return specs, nil
 }
 
 // HVP returns the product of the second derivatives of f, a loss, by params, with vectors, a tree like params. The Hessian is not computed.

@@ -124,6 +124,38 @@ func WhileLoop[C any](condition func(carry C) (*Tensor, error), step func(carry 
 	return as[C](in.like(0, found)), nil
 }
 
+// AssociativeScan combines elements of sequences, whose tensors have them along their first axes: the result at each place is all elements up to it
+// combined, or all from it on with reverse. combine makes one element of two, a tree like sequences of the same shapes and types, and is
+// associative. See polygrad.AssociativeScan.
+func AssociativeScan[X any](combine func(a, b X) (X, error), sequences X, reverse bool) (made X, err error) {
+	const who = "AssociativeScan"
+	var in, out *trees
+	defer func() { err = fail(who, err, in, out) }()
+	if combine == nil {
+		return made, errors.New("combine: is nil, expected a function")
+	}
+	if in, err = flatten(of("sequences", &sequences)); err != nil {
+		return made, err
+	}
+	found, err := polygrad.AssociativeScan(func(a, b []*Tensor) ([]*Tensor, error) {
+		x, err := combine(as[X](in.build(a)[0]), as[X](in.build(b)[0]))
+		if err != nil {
+			return nil, err
+		}
+		if err := sameStatic("the result", &x, &sequences, "what combine returns", "sequences"); err != nil {
+			return nil, err
+		}
+		if out, err = flatten(of("the result", &x)); err != nil {
+			return nil, err
+		}
+		return out.tensors, nil
+	}, in.tensors, reverse)
+	if err != nil {
+		return made, err
+	}
+	return as[X](in.like(0, found)), nil
+}
+
 // Cond gives the result of ifTrue, or of ifFalse, for an operand; predicate is a bool of shape (). Only that branch is computed. Both return trees that
 // are alike, of the same shapes and types.
 func Cond[A, R any](predicate *Tensor, ifTrue, ifFalse func(operand A) (R, error), operand A) (result R, err error) {

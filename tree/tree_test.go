@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -246,6 +247,17 @@ func TestLoops(t *testing.T) {
 		return s, nil
 	}, init))
 	near(t, "WhileLoop", grown.Position, 127)
+	type affine struct{ A, B T }
+	line := must(tree.AssociativeScan(func(a, b affine) (affine, error) {
+		return affine{a.A.Mul(b.A), a.B.Mul(b.A).Add(b.B)}, nil
+	}, affine{polygrad.From([]float64{1, 2, 3}), polygrad.From([]float64{1, 1, 1})}, false))
+	near(t, "AssociativeScan", line.B, 1, 3, 10)
+	specs := must(tree.EvalShape(func(s state, x T) (map[string]T, error) {
+		return map[string]T{"at": x.Mul(s.Position), "is": s.Velocity.Gt(0)}, nil
+	}, init, polygrad.Zeros([]int{3})))
+	if at, is := specs[`["at"]`], specs[`["is"]`]; !slices.Equal(at.Shape, []int{3}) || is.DType != polygrad.Bool || len(specs) != 2 {
+		t.Errorf("EvalShape: %v", specs)
+	}
 	yes := func(s state) (state, error) { s.Position = s.Position.Add(5); return s, nil }
 	no := func(s state) (state, error) { return s, nil }
 	near(t, "Cond", must(tree.Cond(polygrad.Scalar(true), yes, no, init)).Position, 5)

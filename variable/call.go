@@ -193,14 +193,14 @@ func (c *Context) elements(buffer *uop.UOp) ([]byte, bool) {
 	return b, err == nil
 }
 
-// value computes a node of one element.
+// value computes a node of one element, on which the size of a result depends.
 func (c *Context) value(node *uop.UOp) (uop.Const, error) {
 	if c.trace != nil {
-		return uop.Const{}, c.trace.valueNeeded()
+		return uop.Const{}, asSize(c.trace.valueNeeded())
 	}
 	m, err := c.compute(node, c.call.device)
 	if err != nil {
-		return uop.Const{}, err
+		return uop.Const{}, asSize(err)
 	}
 	defer m.free()
 	b, err := m.bytes()

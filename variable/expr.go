@@ -191,7 +191,29 @@ func (t *Tracing) valueNeeded() error {
 	if !slices.Contains(t.ctx.tracings, t) {
 		return fmt.Errorf("a value is needed after %s traces the function: a tensor has left it otherwise than as a result", t.caller)
 	}
-	return fmt.Errorf("a value is needed while %s traces the function: compute with tensors (where instead of if), or pass what it depends on as a number", t.caller)
+	return &neededValue{caller: t.caller}
+}
+
+// A neededValue is the error of asking for a value that is not known while a function is traced.
+type neededValue struct {
+	caller string
+	size   bool // whether the size of a result depends on it
+}
+
+func (e *neededValue) Error() string {
+	advice := "compute with tensors (where or cond instead of if), or pass what it depends on as a number, to jit as a static argument"
+	if e.size {
+		advice = "the size of the result depends on it; keep the shape (where(mask, x, 0) instead of x[mask]), or state the size"
+	}
+	return fmt.Sprintf("a value is needed while %s traces the function: %s", e.caller, advice)
+}
+
+// asSize says of a value that is needed and not known that the size of a result depends on it.
+func asSize(err error) error {
+	if needed := (*neededValue)(nil); errors.As(err, &needed) {
+		return &neededValue{needed.caller, true}
+	}
+	return err
 }
 
 // leave ends a tracing, and abandons those that began in it and have not ended.

@@ -298,9 +298,7 @@ func (t *Trace) realize(vs []*Variable) error {
 	return nil
 }
 
-func (t *Trace) valueNeeded() error {
-	return fmt.Errorf("a value is needed while %s traces the function", t.caller)
-}
+func (t *Trace) valueNeeded() error { return &neededValue{caller: t.caller} }
 
 func (t *Trace) roots(mark func(*uop.UOp)) {
 	for _, v := range t.before {

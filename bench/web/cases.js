@@ -15,6 +15,10 @@ const matmul = (o, a, b) => o.matmul(a, b)
 const square = (n) => ({ name: `matmul ${n}`, goal: 0.8, inputs: [[n, n], [n, n]], flops: 2 * n ** 3, program: matmul })
 const unary = (name) => ({ name: `${name} of 1e6`, goal: 0.4, inputs: [[MILLION]], range: 4, program: (o, x) => o[name](x) })
 
+// Of the products: the step has those of the gradients of weights, and of inputs but the first.
+const FORWARD_FLOPS = LAYERS.slice(1).reduce((sum, size, i) => sum + 2 * BATCH * LAYERS[i] * size, 0)
+const STEP_FLOPS = 3 * FORWARD_FLOPS - 2 * BATCH * LAYERS[0] * LAYERS[1]
+
 function mlp (o, x, ...weights) {
   for (let i = 0; i < weights.length; i += 2) {
     x = o.add(o.matmul(x, weights[i]), weights[i + 1])
@@ -37,9 +41,10 @@ export const CASES = [
   { name: 'attention, 12 heads of 256x64', goal: 0.5, inputs: [HEADS, HEADS, HEADS], flops: 4 * 12 * 256 * 256 * 64,
     program: (o, q, k, v) => o.attention(q, k, v) },
   { name: 'sort of 1e6', goal: 0.7, inputs: [[MILLION]], program: (o, x) => o.sort(x) },
-  { name: 'MLP forward, batch 128', goal: 0.8, inputs: [[BATCH, 784], ...WEIGHTS], parameters: 1, range: 0.1, program: mlp },
+  { name: 'MLP forward, batch 128', goal: 0.8, inputs: [[BATCH, 784], ...WEIGHTS], parameters: 1, range: 0.1, flops: FORWARD_FLOPS,
+    program: mlp },
   { name: 'MLP training step, batch 128', goal: 0.6, inputs: [[BATCH, 784], [BATCH, 10], ...WEIGHTS], parameters: 2, range: 0.1,
-    train: true, program: (o, x, y, ...weights) => o.crossEntropy(mlp(o, x, ...weights), y) }
+    flops: STEP_FLOPS, train: true, program: (o, x, y, ...weights) => o.crossEntropy(mlp(o, x, ...weights), y) }
 ]
 export const RATE = 0.01 // of training steps
 export const [FORWARD, STEP] = CASES.slice(-2)

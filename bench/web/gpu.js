@@ -6,14 +6,13 @@
 /* global GPUComputePassEncoder, GPUDevice, GPUQueue */
 
 import { CASES, RATE, distance, inputsOf } from './cases.js'
+import { openDevice } from './device.js'
+import { peakOf } from './peak.js'
 
-const NAMES = [
-  'matmul 512', 'matmul 1024', 'softmax 4096x1024', 'gelu of 1e6', 'sum of 1e6', 'MLP forward, batch 128', 'MLP training step, batch 128'
-]
-const LONG = /1024$|4096/ // they take long on a processor
+// The others take long on a processor.
+const SHORT = ['matmul 512', 'gelu of 1e6', 'sum of 1e6', 'MLP forward, batch 128', 'MLP training step, batch 128']
 const TURNS = 5
 const TURN = 100 // milliseconds
-const LIMITS = ['maxBufferSize', 'maxStorageBufferBindingSize', 'maxStorageBuffersPerShaderStage']
 
 const counts = {}
 for (const [type, name] of [[GPUComputePassEncoder, 'dispatchWorkgroups'], [GPUQueue, 'submit'], [GPUDevice, 'createBindGroup']]) {
@@ -27,11 +26,10 @@ for (const [type, name] of [[GPUComputePassEncoder, 'dispatchWorkgroups'], [GPUQ
 
 const LOADERS = {
   async polygrad () {
-    const adapter = await globalThis.navigator.gpu.requestAdapter({ powerPreference: 'high-performance' })
-    const device = await adapter.requestDevice({ requiredLimits: Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]])) })
-    const library = await import('./polygrad.js')
-    await library.loadGpu(device)
-    return { library, device, info: adapter.info }
+    const { device, info } = await openDevice()
+    const { onGpu: library } = await import('./polygrad.js')
+    await library.load(device)
+    return { library, device, info }
   },
   async 'jax-js' () {
     const library = await import('./jax.js')
@@ -44,6 +42,16 @@ const LOADERS = {
   }
 }
 
+/** A case in a library; null if it has no such operation. */
+async function prepare (library, found, inputs) {
+  try {
+    return await library.prepare({ ...found, rate: RATE }, inputs)
+  } catch (error) {
+    console.warn(error.message)
+    return null
+  }
+}
+
 /** One case: for each library the least mean time of a turn, the time of the first run, and counts of one run. */
 async function measure (found, loaded) {
   const inputs = inputsOf(found)
@@ -52,7 +60,8 @@ async function measure (found, loaded) {
   let expected = null
   for (const [name, { library, device }] of Object.entries(loaded)) {
     const start = performance.now()
-    const one = await library.prepare({ ...found, rate: RATE }, inputs)
+    const one = await prepare(library, found, inputs)
+    if (one === null) continue
     const outputs = await one.outputs()
     const first = performance.now() - start
     expected ??= outputs
@@ -66,7 +75,8 @@ async function measure (found, loaded) {
     await run()
     const counted = Object.fromEntries(Object.entries(counts).map(([key, count]) => [key, count - before[key]]))
     prepared[name] = { run, close: one.close }
-    results[name] = { first, least: Infinity, ...counted, problem }
+    const bytes = 4 * [...inputs.map(({ values }) => values), ...outputs].reduce((sum, { length }) => sum + length, 0)
+    results[name] = { first, least: Infinity, ...counted, problem, bytes }
   }
   for (let turn = 0; turn < TURNS; turn++) {
     for (const [name, { run }] of Object.entries(prepared)) {
@@ -81,6 +91,7 @@ async function measure (found, loaded) {
 }
 
 const digits = (x) => x >= 100 ? String(Math.round(x)) : x.toPrecision(3)
+const percent = (part) => `${digits(100 * part)} %`
 
 async function main () {
   const lines = []
@@ -93,20 +104,25 @@ async function main () {
   for (const [name, load] of Object.entries(LOADERS)) loaded[name] = await load()
   const { vendor, architecture, device, description } = loaded.polygrad.info
   say(`Adapter: ${[vendor, architecture, device, description].filter(Boolean).join(' ')}`)
+  const peak = await peakOf(loaded.polygrad.device)
+  say(`Its peak, measured: ${digits(peak.flops)} GFLOP/s by multiply-adds of float32, ${digits(peak.bytes)} GB/s by a copy.`)
   const names = Object.keys(loaded)
   say('')
-  say(`| milliseconds (first; dispatches, submits, bind groups) | ${names.join(' | ')} | of the best | GFLOP/s |`)
-  say(`| --- | ${names.map(() => '---').join(' | ')} | --- | --- |`)
-  const wanted = NAMES.filter((name) => architecture !== 'swiftshader' || !LONG.test(name))
-  for (const found of CASES.filter(({ name }) => wanted.includes(name))) {
+  say(`| milliseconds (first; dispatches, submits, bind groups) | ${names.join(' | ')} | of the best | rate | of the peak |`)
+  say(`| --- | ${names.map(() => '---').join(' | ')} | --- | --- | --- |`)
+  for (const found of CASES.filter(({ name }) => architecture !== 'swiftshader' || SHORT.includes(name))) {
     const results = await measure(found, loaded)
     const cells = names.map((name) => {
+      if (results[name] === undefined) return '–'
       const { least, first, dispatchWorkgroups, submit, createBindGroup, problem } = results[name]
       return `${digits(least)} (${Math.round(first)}; ${dispatchWorkgroups}, ${submit}, ${createBindGroup})${problem}`
     })
-    const best = Math.min(...names.slice(1).map((name) => results[name].least))
-    const own = results.polygrad.least
-    say(`| ${found.name} | ${cells.join(' | ')} | ${(own / best).toFixed(2)} | ${found.flops ? digits(found.flops / own / 1e6) : ''} |`)
+    const best = Math.min(...names.slice(1).map((name) => results[name]?.least ?? Infinity))
+    const { least, bytes } = results.polygrad
+    const [work, unit, most] = found.flops ? [found.flops, 'GFLOP/s', peak.flops] : [bytes, 'GB/s', peak.bytes]
+    const rate = work / least / 1e6
+    cells.push(Number.isFinite(best) ? (least / best).toFixed(2) : '–', `${digits(rate)} ${unit}`, percent(rate / most))
+    say(`| ${found.name} | ${cells.join(' | ')} |`)
   }
   globalThis.done = lines.join('\n')
 }

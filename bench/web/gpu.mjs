@@ -77,8 +77,9 @@ programs and shaders, not GPUs. To measure a GPU: \`make web\`, then \`node benc
 
 All run by turns of 100 ms on a GPUDevice of the page's thread; a run ends when the device has done its work, the least mean of five turns
 counts. In parentheses: milliseconds of the first run with reading its results; dispatches, submits and bind groups that are made in a run
-that has run before. Programs are compiled ones (TinyJit, compileStep, jit); TensorFlow.js has none. All values of all results are compared
-with those of polygrad.
+that has run before. Rates are of the operations of products, and of the bytes of inputs and results; the peak is that of a shader that
+only multiplies and adds, and of one that copies. Programs are compiled ones (TinyJit, compileStep, jit); TensorFlow.js has none. All
+values of all results are compared with those of polygrad.
 
 ${found}
 `)

@@ -8,6 +8,11 @@ const WARM = 300 // milliseconds of runs before: the engine compiles what runs o
 const LONG = 400 // milliseconds: what takes more has less turns
 const LOADERS = {
   polygrad: () => import('./polygrad.js'),
+  async 'polygrad, WebGPU' () {
+    const { onGpu } = await import('./polygrad.js')
+    const { openDevice } = await import('./device.js')
+    return { ...onGpu, load: async () => onGpu.load((await openDevice()).device) }
+  },
   'jax-js': () => import('./jax.js'),
   'onnxruntime-web': () => import('./onnx.js'),
   tfjs: () => import('./tfjs.js')

@@ -22,23 +22,19 @@ const o = {
   crossEntropy: (x, y) => x.logSoftmax(-1).mul(y).sum(-1).mean().neg()
 }
 
+let gpu // the GPUDevice that onGpu computes on
+
 const tensorOf = ({ values, shape }, options) => new Tensor(values, { shape, ...options }).realize()
 
 export async function load () {}
 
-/** Lets it compute on a GPUDevice. */
-export async function loadGpu (device) {
-  await Device.init('webgpu', { device })
-  Device.default = 'webgpu'
-}
-
-export function prepare ({ program, train, parameters, rate }, inputs) {
+export function prepare ({ program, train, parameters, rate }, inputs, device) {
   if (!train) {
-    const tensors = inputs.map((input) => tensorOf(input))
+    const tensors = inputs.map((input) => tensorOf(input, { device }))
     const run = new TinyJit((...args) => program(o, ...args))
     return { run: () => run(...tensors), outputs: async () => [(await run(...tensors).toArrayAsync()).slice()], close: () => {} }
   }
-  const tensors = inputs.map((input, i) => tensorOf(input, { requiresGrad: i >= parameters }))
+  const tensors = inputs.map((input, i) => tensorOf(input, { device, requiresGrad: i >= parameters }))
   const weights = tensors.slice(parameters)
   const optimizer = new SGD(weights, { lr: rate })
   const step = compileStep(() => {
@@ -53,6 +49,22 @@ export function prepare ({ program, train, parameters, rate }, inputs) {
     return Promise.all(weights.map(async (weight) => (await weight.toArrayAsync()).slice()))
   }
   return { run: () => step.run(), outputs, close: () => {} }
+}
+
+/** The same on a GPUDevice, whose runs end when it has done them. */
+export const onGpu = {
+  async load (device) {
+    gpu = device
+    await Device.init('webgpu', { device })
+  },
+  async prepare (found, inputs) {
+    const one = prepare(found, inputs, 'webgpu')
+    const run = () => {
+      one.run()
+      return gpu.queue.onSubmittedWorkDone()
+    }
+    return { ...one, run }
+  }
 }
 
 export function addAndRead (values) {

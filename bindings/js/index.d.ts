@@ -486,8 +486,8 @@ export const Device: {
   /** The same as default. */
   DEFAULT: string
   /**
-   * Opens a device, and gives its name: 'webgpu' in a browser, where GPUs are asked for by promises, before it becomes the default one. A
-   * browser without WebGPU, or a machine without a GPU for it, is an error.
+   * Opens a device, and gives its name: 'webgpu' in a browser, where GPUs are asked for by promises, before it becomes the default one; Node
+   * needs no init. A browser without WebGPU, or a machine without a GPU for it, is an error.
    *
    *     await Device.init('webgpu')
    *     Device.default = 'webgpu'

@@ -78,17 +78,13 @@ type limits struct {
 	f16, subgroups bool
 }
 
-// Limits of a workgroup that all adapters have, and those up to which more serves: other workgroups wait for a processor's memory meanwhile.
-const (
-	leastInvocations, mostInvocations = 256, 256
-	leastShared, mostShared           = 16 << 10, 32 << 10
-)
+// Limits of a workgroup up to which more serves: other workgroups wait for a processor's memory meanwhile.
+const mostInvocations, mostShared = 256, 32 << 10
 
 // Device is the device "webgpu". If its adapter is lost, another one is opened at the next use: programs go on, memory has no contents.
 type Device struct {
-	target  *lower.Target
-	machine ir.Machine
-	open    func() (driver, limits, error)
+	target *lower.Target
+	open   func() (driver, limits, error)
 
 	mu     sync.Mutex
 	opened *adapter
@@ -99,6 +95,8 @@ type Device struct {
 type adapter struct {
 	driver
 	limits limits
+	// machine is what kernels are laid out for.
+	machine ir.Machine
 	// number counts the adapters of the device.
 	number int64
 	counts *counts
@@ -115,28 +113,29 @@ type adapter struct {
 const alignment = 256
 
 func newDevice(open func() (driver, limits, error)) (*Device, error) {
-	d := &Device{target: lower.WebGPU(), machine: ir.WebGPU, open: open}
-	a, err := d.adapter()
-	if err != nil {
-		return nil, err
-	}
-	d.For(a.limits.kind)
-	return d, nil
+	d := &Device{target: lower.WebGPU(), open: open}
+	_, err := d.adapter()
+	return d, err
 }
 
-// For lays kernels out for a kind of adapter (see Adapter) with the limits of this one from now on. A processor that stands for a GPU needs
-// few workgroups, and has no memory that is faster than its caches.
+// For lays kernels out for a kind of adapter (see Adapter) with the limits of this one from now on, until another one is opened.
 func (d *Device) For(kind string) {
-	d.machine = ir.WebGPU
-	l := &d.last().limits
-	d.machine.Group, d.machine.Shared = min(l.invocations, mostInvocations), min(l.shared, mostShared)
-	d.machine.Subgroups = l.subgroups
+	a := d.last()
+	a.machine = machineOf(&a.limits, kind)
+}
+
+// machineOf is a kind of adapter with some limits. A processor that stands for a GPU needs few workgroups, and has no memory that is faster than
+// its caches.
+func machineOf(l *limits, kind string) ir.Machine {
+	m := ir.WebGPU
+	m.Group, m.Shared, m.Subgroups = min(l.invocations, mostInvocations), min(l.shared, mostShared), l.subgroups
 	switch kind {
 	case "cpu":
-		d.machine.Workgroups, d.machine.Shared = 4, 0
+		m.Workgroups, m.Shared = 4, 0
 	case "small": // few workgroups fill it: kernels of few elements are laid out as those of many
-		d.machine.Workgroups = 1
+		m.Workgroups = 1
 	}
+	return m
 }
 
 // adapter is the one in use: another one if the last was lost.
@@ -153,7 +152,7 @@ func (d *Device) adapter() (*adapter, error) {
 	if l.alignment > alignment {
 		return nil, fmt.Errorf("webgpu.New: adapter %s binds buffers at multiples of %d bytes, expected at most %d", l.name, l.alignment, alignment)
 	}
-	a := &adapter{driver: r, limits: l, counts: &d.counts, pool: newPool()}
+	a := &adapter{driver: r, limits: l, machine: machineOf(&l, l.kind), counts: &d.counts, pool: newPool()}
 	if d.opened != nil {
 		a.number = d.opened.number + 1
 	}
@@ -198,11 +197,13 @@ func (d *Device) Limits() device.Limits {
 }
 
 // Fusion are the limits of fusion.
-func (d *Device) Fusion() fuse.Options { return device.FusionFor(&d.machine, d.Target()) }
+func (d *Device) Fusion() fuse.Options {
+	return device.FusionFor(&d.last().machine, d.Target())
+}
 
 // List is the shader of a kernel.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
-	s, err := Shader(p, d.machineFor(p))
+	s, err := Shader(p, d.last().machineFor(p))
 	if err != nil {
 		return "", "", err
 	}
@@ -212,8 +213,11 @@ func (d *Device) List(p *lower.Program) (language, code string, err error) {
 // kernel is a shader.
 type kernel struct {
 	*wgsl.Kernel
-	mu   sync.Mutex
-	made *pipeline // on the adapter that ran the kernel last
+	machine ir.Machine
+	// program is what the shader is made of once more for an adapter that cannot run it, nil if all can.
+	program *lower.Program
+	mu      sync.Mutex
+	made    *pipeline // on the adapter that ran the kernel last
 }
 
 // Compile writes shaders and makes pipelines.
@@ -224,9 +228,13 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	}
 	out, errs := make([]device.Kernel, len(progs)), make([]error, len(progs))
 	device.Each(len(progs), func(i int) {
-		s, err := Shader(progs[i], d.machineFor(progs[i]))
+		m := a.machineFor(progs[i])
+		s, err := Shader(progs[i], m)
 		if err == nil {
-			k := &kernel{Kernel: s}
+			k := &kernel{Kernel: s, machine: m}
+			if !s.Portable() {
+				k.program = progs[i]
+			}
 			_, err = k.on(a)
 			out[i] = k
 		}
@@ -247,12 +255,21 @@ func (k *kernel) on(a *adapter) (*pipeline, error) {
 	if k.made != nil && k.made.a == a {
 		return k.made, nil
 	}
-	p, err := a.pipeline(shader{k.Source, len(k.Params), k.Uniforms() > 0})
+	s := k.Kernel
+	if k.program != nil {
+		if m := a.machineFor(k.program); m != k.machine {
+			var err error
+			if s, err = Shader(k.program, m); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p, err := a.pipeline(shader{s.Source, len(s.Params), s.Uniforms() > 0})
 	if err != nil {
 		return nil, fmt.Errorf("webgpu.Compile: kernel %s: %w", k.Name, err)
 	}
-	if p.x, p.y = a.folded(k.Groups); p.y > a.limits.dispatch {
-		return nil, fmt.Errorf("webgpu.Compile: kernel %s has %d workgroups, expected at most %d", k.Name, k.Groups, a.limits.dispatch*a.limits.dispatch)
+	if p.x, p.y = a.folded(s.Groups); p.y > a.limits.dispatch {
+		return nil, fmt.Errorf("webgpu.Compile: kernel %s has %d workgroups, expected at most %d", k.Name, s.Groups, a.limits.dispatch*a.limits.dispatch)
 	}
 	k.made = p
 	return p, nil

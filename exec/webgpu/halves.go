@@ -21,13 +21,12 @@ type halvesKnown struct {
 }
 
 // machineFor is the machine that a kernel is laid out for.
-func (d *Device) machineFor(p *lower.Program) ir.Machine {
-	m := d.machine
+func (a *adapter) machineFor(p *lower.Program) ir.Machine {
+	m := a.machine
 	if !m.F16C {
 		for _, u := range p.Linear {
 			if u.Op == uop.Param && u.DType.Base() == uop.Float16 {
-				a, err := d.adapter()
-				m.F16C = err == nil && a.convertsHalves()
+				m.F16C = a.convertsHalves()
 				break
 			}
 		}

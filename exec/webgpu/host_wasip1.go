@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"polygrad/exec/device"
+	"polygrad/render/wgsl"
 )
 
 // Here the library is a module of WebAssembly, and its host has WebGPU. Commands are words in memory, a list of which the host performs at
@@ -79,8 +80,11 @@ func hostFailure() error {
 	return errors.New(string(text[:min(int(n), len(text))]))
 }
 
-// hostLimits are those of the host's device; isCPU is 1 if a processor does its work.
-type hostLimits struct{ buffers, dispatch, allocation, bindable, alignment, isCPU float64 }
+// hostLimits are those of the host's device, and 1 for what it has: features, and a processor that does its work.
+type hostLimits struct {
+	buffers, dispatch, allocation, bindable, alignment, shared, invocations, width float64
+	f16, subgroups, isCPU                                                          float64
+}
 
 // The commands, by their first word. Numbers of objects and sizes follow, each a word.
 const (
@@ -146,7 +150,7 @@ func openHost() (driver, limits, error) {
 	return &host{gpu: gpu, lists: map[object][]uint32{}}, limits{
 		name: strings.TrimRight(string(name), "\x00"), kind: kind, buffers: int64(l.buffers), dispatch: int64(l.dispatch),
 		allocation: min(int64(l.allocation), math.MaxUint32&^3), bindable: min(int64(l.bindable), math.MaxUint32) &^ 3, alignment: int64(l.alignment),
-		invocations: leastInvocations, shared: leastShared,
+		invocations: int64(min(l.invocations, l.width)), shared: int64(l.shared), f16: l.f16 != 0, subgroups: l.subgroups != 0,
 	}, nil
 }
 
@@ -258,7 +262,7 @@ func (h *host) compile(s shader) (object, error) {
 		u = 1
 	}
 	h.commands = append(h.commands, compilePipeline, uint32(o), uint32(s.buffers), u)
-	h.bytes([]byte(s.source))
+	h.bytes([]byte(wgsl.Enabled(s.source)))
 	h.perform(false)
 	return o, nil
 }

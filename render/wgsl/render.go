@@ -34,6 +34,11 @@ type Kernel struct {
 // Uniforms is the number of vectors that hold the variables of the kernel.
 func (k *Kernel) Uniforms() int { return (len(k.Vars) + 3) / 4 }
 
+// Portable reports whether all adapters run the shader: it uses no features, and no memory of workgroups.
+func (k *Kernel) Portable() bool {
+	return !strings.Contains(k.Source, EnableHalves) && !strings.Contains(k.Source, "var<workgroup>")
+}
+
 // Render writes the shader of a kernel for a machine.
 func Render(nk *ir.Kernel, m ir.Machine) (k *Kernel, err error) {
 	defer ir.Recover(&err)

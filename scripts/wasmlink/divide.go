@@ -140,6 +140,7 @@ func divide(sections []section, profile []byte) (parts [][]section, err error) {
 	}
 	place := map[uint64]uint64{} // of the deferred functions, in their part
 	var later []int
+	deferred := map[int]bool{}
 	for k, body := range p.bodies {
 		if profile[k/8]>>(k%8)&1 == 1 || p.kinds[k] != p.common || p.exported[p.numberOf(k)] {
 			continue
@@ -154,6 +155,7 @@ func divide(sections []section, profile []byte) (parts [][]section, err error) {
 		if !foreign {
 			place[p.numberOf(k)] = uint64(len(later))
 			later = append(later, k)
+			deferred[k] = true
 		}
 	}
 	code, err := p.deferredCode(later, place)
@@ -162,15 +164,33 @@ func divide(sections []section, profile []byte) (parts [][]section, err error) {
 	}
 	sum := sha256.Sum256(slices.Concat(p.content(sectionCode), code))
 	note := section{sectionCustom, append(appendName(nil, partNote), sum[:partSize]...)}
-	first, err := p.firstPart(place)
+	data, laterData, err := p.dividedData(deferred)
 	if err != nil {
 		return nil, err
 	}
-	return [][]section{append(first, note), append(p.deferredPart(uint64(len(later)), code), note)}, nil
+	first, err := p.firstPart(place, data)
+	if err != nil {
+		return nil, err
+	}
+	return [][]section{append(first, note), append(p.deferredPart(uint64(len(later)), code, laterData), note)}, nil
+}
+
+// dividedData divides the data: the tables of deferred functions are in their part.
+func (p *program) dividedData(deferred map[int]bool) (first, later []byte, err error) {
+	mem, err := imageOf(p.content(sectionData))
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := tablesOf(mem)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, later = t.divide(deferred)
+	return first, later, nil
 }
 
 // firstPart is the module with stubs in the place of deferred functions. An import comes to the others, so that numbers of functions grow.
-func (p *program) firstPart(place map[uint64]uint64) ([]section, error) {
+func (p *program) firstPart(place map[uint64]uint64, data []byte) ([]section, error) {
 	moved := func(f uint64) uint64 {
 		if f >= p.imported {
 			f++
@@ -232,6 +252,7 @@ func (p *program) firstPart(place map[uint64]uint64) ([]section, error) {
 		sectionStart:     binary.AppendUvarint(nil, moved(start.unsigned())),
 		sectionElements:  elements,
 		sectionCode:      code,
+		sectionData:      data,
 	}), nil
 }
 
@@ -256,7 +277,7 @@ func (p *program) deferredCode(later []int, place map[uint64]uint64) ([]byte, er
 }
 
 // deferredPart imports the tables and globals of the first part, and fills its table.
-func (p *program) deferredPart(count uint64, code []byte) []section {
+func (p *program) deferredPart(count uint64, code, data []byte) []section {
 	global := reader{rest: p.content(sectionGlobals)}
 	imports := binary.AppendUvarint(nil, p.globals+2)
 	for _, name := range []string{"table", "deferred"} {
@@ -279,6 +300,7 @@ func (p *program) deferredPart(count uint64, code []byte) []section {
 	return []section{
 		{sectionTypes, p.content(sectionTypes)}, {sectionImport, imports}, {sectionFunctions, functions},
 		{sectionMemory, p.content(sectionMemory)}, {sectionElements, elements}, {sectionCode, code},
+		{sectionData, data},
 	}
 }
 

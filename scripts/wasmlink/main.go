@@ -186,6 +186,9 @@ func shrink(sections []section) ([]section, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.numbers(); err != nil {
+		return nil, err
+	}
 	common, plain, err := signatures(contents(sectionTypes))
 	if err != nil {
 		return nil, err
@@ -221,6 +224,7 @@ func shrink(sections []section) ([]section, error) {
 		newTypes, newCode = binary.AppendUvarint(newTypes, kind), appendBytes(newCode, body)
 	}
 	t.strip()
+	t.unnumber()
 	newTypes, newCode = binary.AppendUvarint(newTypes, plain), appendBytes(newCode, t.numbering())
 	start := section{sectionStart, binary.AppendUvarint(nil, imported+count)}
 	var out []section
@@ -233,7 +237,7 @@ func shrink(sections []section) ([]section, error) {
 		case sectionCode:
 			s.content = newCode
 		case sectionData:
-			s.content = mem.segments()
+			s.content = mem.segments(nil)
 		}
 		out = append(out, s)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Go's runtime finds the frames of a stack by tables that the linker writes into the module's data: runtime.pcHeader and what follows it.
@@ -33,22 +35,23 @@ func imageOf(content []byte) (image, error) {
 	return mem, r.err
 }
 
-// segments writes the memory as segments of data. They leave out long runs of zeros.
-func (mem image) segments() []byte {
+// segments writes the memory as segments of data. They leave out long runs of what is there before: zeros, or the image of another part.
+func (mem image) segments(before image) []byte {
 	const run = 64
 	var out []byte
 	count := uint64(0)
+	there := func(k int) bool { return before == nil && mem[k] == 0 || before != nil && mem[k] == before[k] }
 	for at := 0; at < len(mem); {
-		if mem[at] == 0 {
+		if there(at) {
 			at++
 			continue
 		}
-		end, zeros := at, 0
-		for k := at; k < len(mem) && zeros < run; k++ {
-			if mem[k] == 0 {
-				zeros++
+		end, same := at, 0
+		for k := at; k < len(mem) && same < run; k++ {
+			if there(k) {
+				same++
 			} else {
-				zeros, end = 0, k+1
+				same, end = 0, k+1
 			}
 		}
 		out = append(appendSigned(append(out, 0, opI32Const), int64(at)), opEnd)
@@ -64,8 +67,8 @@ func (mem image) u64(at int) int          { return int(binary.LittleEndian.Uint6
 
 // Of runtime._func, abi.FuncID and abi.FUNCDATA_… in Go 1.26.
 const (
-	funcName, funcDeferReturn, funcStack, funcFile, funcLine, funcTables, funcUnit, funcStart = 4, 12, 16, 20, 24, 28, 32, 36
-	funcID, funcFlags, funcDatas, funcSize                                                    = 40, 41, 43, 44
+	funcName, funcArguments, funcDeferReturn, funcStack, funcFile, funcLine, funcTables, funcUnit, funcStart = 4, 8, 12, 16, 20, 24, 28, 32, 36
+	funcID, funcFlags, funcDatas, funcSize                                                                   = 40, 41, 43, 44
 
 	flagAssembly = 1 << 2
 	idWrapper    = 23
@@ -78,6 +81,7 @@ const (
 	argumentsEnd                                  = 0xff
 
 	firstNumber = 0x1000 // of the functions
+	noFrame     = 1      // where the table of values is that is 0 everywhere: frames of this size have nothing
 	bucketSize  = 20     // of runtime.findfuncbucket
 	buckets     = 16     // of a function: it has 1<<16 program counters, a bucket 4096
 )
@@ -111,12 +115,17 @@ func tablesOf(mem image) (*tables, error) {
 		t.findsEnd-t.finds < bucketSize*buckets*(t.count-1) || t.data < t.functions || t.data > t.finds {
 		return nil, errors.New("the tables of functions are not those of Go 1.26")
 	}
+	return t, nil
+}
+
+// numbers says whether the functions have the numbers that Go's linker gives.
+func (t *tables) numbers() error {
 	for k := range t.count {
-		if number := int(mem.u32(t.entry(k))); number != firstNumber+k || number != int(mem.u32(t.function(k))) {
-			return nil, fmt.Errorf("function %d has the number %d", k, number)
+		if number := int(t.mem.u32(t.entry(k))); number != firstNumber+k || number != int(t.mem.u32(t.function(k))) {
+			return fmt.Errorf("function %d has the number %d", k, number)
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // entry is where the k-th entry of runtime.functab is: a function's number, and where its description is.
@@ -152,6 +161,7 @@ func (t *tables) strip() {
 		}
 		return to
 	}
+	place(valuesTable(make([]int32, 1<<16))) // at noFrame
 	keep := func(from uint32) uint32 {
 		to, ok := moved[from]
 		if !ok {
@@ -297,15 +307,23 @@ func valuesTable(values []int32) []byte {
 
 func cString(b []byte) []byte { return b[:bytes.IndexByte(b, 0)] }
 
-// numbering zeroes the tables that hold nothing but the functions' numbers, one after the other, and returns the body of a function that
-// fills them. The runtime looks at the first bucket of a function only.
-func (t *tables) numbering() []byte {
+// unnumber takes out of the tables what follows from the functions' order: their numbers, one after the other, and where their descriptions
+// are, of which the distances stay. The runtime looks at the first bucket of a function only.
+func (t *tables) unnumber() {
 	clear(t.mem[t.finds:t.findsEnd])
+	before := uint32(0)
 	for k := range t.count {
-		t.mem.setU32(t.entry(k), 0)
 		t.mem.setU32(t.function(k), 0)
+		t.mem.setU32(t.entry(k), 0)
+		offset := t.mem.u32(t.entry(k) + 4)
+		t.mem.setU32(t.entry(k)+4, offset-before)
+		before = offset
 	}
-	const k = 0 // the local that counts
+}
+
+// numbering is the body of a function that does what number does.
+func (t *tables) numbering() []byte {
+	const k, offset = 0, 1 // locals: what counts, and where a description is
 	var b []byte
 	op := func(op byte, values ...int) {
 		b = append(b, op)
@@ -324,7 +342,7 @@ func (t *tables) numbering() []byte {
 		op(opI32Const, 3)
 		op(0x74) // i32.shl
 	}
-	b = append(b, 1, 1, 0x7f, opLoop, 0x40)
+	b = append(b, 1, 2, 0x7f, opLoop, 0x40)
 	op(opLocalGet, k)
 	op(opI32Const, bucketSize*buckets)
 	op(0x6c) // i32.mul
@@ -334,7 +352,13 @@ func (t *tables) numbering() []byte {
 	number()
 	store(t.functions)
 	entry()
+	entry()
 	b = binary.AppendUvarint(append(b, opLoads, 2), uint64(t.functions+4))
+	op(opLocalGet, offset)
+	op(opI32Add)
+	op(opLocalTee, offset)
+	store(t.functions + 4)
+	op(opLocalGet, offset)
 	number()
 	store(t.functions)
 	op(opLocalGet, k)
@@ -344,4 +368,63 @@ func (t *tables) numbering() []byte {
 	op(opI32Const, t.count)
 	op(0x49) // i32.lt_u
 	return append(b, opBrIf, 0, opEnd, opEnd)
+}
+
+// number puts into the tables what unnumber took out, but for the buckets.
+func (t *tables) number() {
+	offset := uint32(0)
+	for k := range t.count {
+		t.mem.setU32(t.entry(k), uint32(firstNumber+k))
+		offset += t.mem.u32(t.entry(k) + 4)
+		t.mem.setU32(t.entry(k)+4, offset)
+		t.mem.setU32(t.function(k), uint32(firstNumber+k))
+	}
+}
+
+// divide divides the tables of numbered functions in two, and returns the data of both parts: what only deferred functions have is in the
+// second one. Before it is there none of them runs, but a goroutine may be about to begin with one: its frame is empty.
+func (t *tables) divide(deferred map[int]bool) (first, later []byte) {
+	t.number()
+	whole := append(image(nil), t.mem...)
+	values, data := map[uint32]bool{noFrame: true}, map[uint32]bool{} // by place of what functions have: whether one of the first part does
+	for k := range t.count {
+		at := t.function(k)
+		stays := !deferred[k]
+		tableCount, dataCount := int(t.mem.u32(at+funcTables)), int(t.mem[at+funcDatas])
+		for _, place := range []int{at + funcStack, at + funcSize + 4*tableStackMap} {
+			if place == at+funcStack || tableCount > tableStackMap {
+				values[t.mem.u32(place)] = values[t.mem.u32(place)] || stays
+			}
+		}
+		for j := range dataCount {
+			if offset := t.mem.u32(at + funcSize + 4*tableCount + 4*j); offset != noData {
+				data[offset] = data[offset] || stays
+			}
+		}
+		if stays {
+			continue
+		}
+		t.mem.setU32(at+funcArguments, 0)
+		t.mem.setU32(at+funcDeferReturn, 0)
+		t.mem.setU32(at+funcStack, noFrame)
+		clear(t.mem[at+funcSize:][:4*tableCount])
+		for j := range dataCount {
+			t.mem.setU32(at+funcSize+4*tableCount+4*j, noData)
+		}
+	}
+	t.clear(t.values, values)
+	t.clear(t.data, data)
+	later = whole.segments(t.mem)
+	t.unnumber()
+	return t.mem.segments(nil), later
+}
+
+// clear takes out what no function of the first part has, by place from a base. What is last stays: its size is not known.
+func (t *tables) clear(base int, stays map[uint32]bool) {
+	places := slices.Sorted(maps.Keys(stays))
+	for i, place := range places[:len(places)-1] {
+		if place != 0 && !stays[place] {
+			clear(t.mem[base+int(place) : base+int(places[i+1])])
+		}
+	}
 }

@@ -14,6 +14,7 @@ export const files = {
   'loaders.test.js': 'it takes expressions of an inner file',
   'process.test.js': PROGRAMS,
   'types.test.js': 'it is about the declarations of TypeScript',
+  'webgpu.test.js': "it is about npm's package webgpu in Node",
   'wasm.test.js': 'it starts modules of its own out of files'
 }
 

@@ -301,6 +301,18 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         ),
         "f carried length reverse args n out room",
     ),
+    "poly_expr_associative_scan": (
+        c_int,
+        (
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+            c_void_p,
+            c_int,
+        ),
+        "f reverse args n out room",
+    ),
     "poly_expr_while": (c_int, (c_void_p, c_void_p, c_int, c_void_p, c_int), "f args n out room"),
     "poly_expr_switch": (
         c_int,

@@ -241,7 +241,17 @@ def test_second_order_of_everything() -> None:
         (
             lambda x: grad(lambda x: x.sum() if (x[0] > 0).item() else x[1])(x),
             TraceError,
-            "where instead of if",
+            "where or cond instead of if",
+        ),
+        *(
+            (lambda x, f=f: grad(f)(x), TraceError, advice)
+            for f, advice in [
+                (lambda x: x * int(x.sum()), "pass what it depends on as a number"),
+                (lambda x: Tensor(x.tolist()), "pass what it depends on as a number"),
+                (lambda x: x.nonzero(), "the size of the result depends on it"),
+                (lambda x: x[x > 1].sum(), "keep the shape (where(mask, x, 0)"),
+                (lambda x: x.masked_select(x > 1).sum(), "keep the shape"),
+            ]
         ),
         (
             lambda x: grad(lambda x: x.sum().backward())(x),

@@ -292,6 +292,94 @@ need_pair <- function(who, what, out, expected) {
   out
 }
 
+# The arguments of a call of a function that is compiled: Tensors, each of them once, and all else, by which programs are distinguished.
+jit_given <- function(f, args, static_argnums) {
+  who <- "func$jit"
+  fixed <- named_arguments(who, "static_argnums", static_argnums, f, args)
+  found <- lapply(seq_along(args), function(k) if (!k %in% fixed) tree_tensors(who, args[[k]], sprintf("argument %d", k)))
+  tensors <- as.list(do.call(c, lapply(found, `[[`, "tensors")))
+  counts <- vapply(found, function(x) length(x$tensors), 1L)
+  # A Tensor that is given twice is one argument of the program.
+  ids <- .Call(C_identities, tensors)
+  places <- match(ids, unique(ids))
+  tensors <- tensors[!duplicated(ids)]
+  held <- lapply(seq_along(args), function(k) if (k %in% fixed) args[[k]] else found[[k]]$held)
+  names(held) <- names(args)
+  list(
+    args = args, fixed = fixed, held = held, tensors = tensors, of = split(places, factor(rep(seq_along(found), counts), seq_along(found))),
+    key = list(fixed = fixed, held = held, places = places, kinds = vapply(tensors, function(x) .Call(C_kind, x), ""))
+  )
+}
+
+# The positions of arguments, by numbers or by the names of parameters of f; those that the call does not have are left out.
+named_arguments <- function(who, what, chosen, f, args) {
+  if (length(chosen) == 0L) return(integer())
+  known <- names(formals(args(f)))
+  names <- names(args)
+  if (is.null(names)) names <- rep("", length(args))
+  names[!nzchar(names)] <- setdiff(known, c(names, "..."))[seq_len(sum(!nzchar(names)))]
+  if (is.character(chosen)) {
+    other <- setdiff(chosen, c(known, names))
+    if (length(other)) raise(sprintf("%s: %s: '%s', expected names of parameters: %s", who, what, other[1L], paste(known, collapse = ", ")))
+    numbers <- match(chosen, names)
+  } else {
+    numbers <- chosen
+    if (!is.numeric(numbers) || anyNA(numbers) || any(numbers < 1 | numbers %% 1 != 0)) {
+      raise(sprintf("%s: %s: %s, expected numbers from 1 on, or names of parameters", who, what, brief(chosen)))
+    }
+  }
+  as.integer(sort(numbers[!is.na(numbers) & numbers <= length(args)]))
+}
+
+# The program for arguments.
+jit_compiled <- function(f, given, donated) {
+  who <- "func$jit"
+  out <- NULL
+  free <- given$tensors[unique(unlist(given$of[donated]))]
+  traced <- trace_function(who, function() {
+    now <- given$held
+    for (k in setdiff(seq_along(now), given$fixed)) now[k] <- list(tree_build(given$held[[k]], given$tensors[given$of[[k]]]))
+    out <<- tree_tensors(who, called(f, now), "the result")
+    tree_walk(out$held, function(leaf, path) {
+      if (!inherits(leaf, "polygrad_place") && !is.null(leaf)) raise(sprintf("%s: %s is %s, expected Tensors", who, path, brief(leaf)))
+    }, "the result")
+    results <- out$tensors
+    writes <- list()
+    for (i in seq_along(results)) {
+      if (.Call(C_identities, results[i]) %in% .Call(C_identities, given$tensors)) next
+      fit <- Find(function(k) .Call(C_kind, free[[k]]) == .Call(C_kind, results[[i]]), seq_along(free))
+      if (is.null(fit)) next
+      writes[[length(writes) + 1L]] <- list(target = free[[fit]], value = results[[i]])
+      results[[i]] <- free[[fit]]
+      free <- free[-fit]
+    }
+    for (w in writes) w$target$assign(w$value)
+    results
+  }, given$tensors, 0L)
+  list(key = given$key, traced = traced, held = out$held)
+}
+
+#' What a compiled function has: how often programs were found and made, how many there are; to forget them; to compile one before it is run.
+`$.polygrad_jit` <- function(x, name) {
+  self <- attr(x, "self")
+  switch(name,
+    cache_info = function() c(hits = self$hits, misses = self$misses, size = length(self$programs)),
+    clear_cache = function() {
+      self$programs <- list()
+      self$hits <- self$misses <- 0L
+      invisible()
+    },
+    compile = function(...) invisible(self$find(list(...))),
+    raise(sprintf("jit$%s: a compiled function has cache_info(), clear_cache() and compile(...)", name))
+  )
+}
+
+print.polygrad_jit <- function(x, ...) {
+  self <- attr(x, "self")
+  cat(sprintf("<compiled function, %d %s>\n", length(self$programs), ngettext(length(self$programs), "program", "programs")))
+  invisible(x)
+}
+
 need_axis_name <- function(who, name) {
   if (!is.character(name) || length(name) != 1L || is.na(name) || !nzchar(name)) raise(sprintf("%s: axis_name: %s, expected a name", who, brief(name)))
 }
@@ -447,6 +535,44 @@ func <- list(
       list(value, tree_walk(value, function(leaf, path) TRUE, ""))
     })
     each
+  },
+  jit = function(f, static_argnums = integer(), donate_argnums = integer()) {
+    need_function("func$jit", f)
+    self <- list2env(list(programs = list(), hits = 0L, misses = 0L), parent = emptyenv())
+    self$find <- function(args, given = jit_given(f, args, static_argnums)) {
+      at <- Find(function(i) identical(self$programs[[i]]$key, given$key), seq_along(self$programs))
+      if (!is.null(at)) {
+        self$hits <- self$hits + 1L
+        return(self$programs[[at]])
+      }
+      donated <- named_arguments("func$jit", "donate_argnums", donate_argnums, f, args)
+      made <- jit_compiled(f, given, setdiff(donated, given$fixed))
+      self$misses <- self$misses + 1L
+      self$programs[[length(self$programs) + 1L]] <- made
+      made
+    }
+    structure(function(...) {
+      # What is traced calls the function as it is.
+      if (batching$depth > 0L || .Call(C_tracing)) return(f(...))
+      args <- list(...)
+      given <- jit_given(f, args, static_argnums)
+      program <- self$find(args, given)
+      tree_build(program$held, jit_run(program$traced, given$tensors, NULL, NULL))
+    }, class = "polygrad_jit", self = self)
+  },
+  functional_call = function(module, parameters, ...) {
+    who <- "func$functional_call"
+    need_function(who, module, "module")
+    own <- get_state_dict(module)
+    if (!is.list(parameters) || is.null(names(parameters)) || !all(vapply(parameters, is_tensor, NA))) {
+      raise(sprintf("%s: parameters: %s, expected a list of Tensors with names", who, brief(parameters)))
+    }
+    unknown <- setdiff(names(parameters), names(own))
+    if (length(unknown)) raise(sprintf("%s: parameters: '%s', expected names of %s", who, unknown[1L], paste(names(own), collapse = ", ")))
+    own <- unname(own[names(parameters)])
+    before <- .Call(C_stand_in, own, unname(parameters))
+    on.exit(.Call(C_stand_in, own, before))
+    module(...)
   },
   stop_gradient = function(tree) tree_walk(tree, function(leaf, path) if (is_tensor(leaf)) leaf$detach() else leaf, "tree"),
   describe = function(f, ...) {

@@ -1,8 +1,9 @@
 # Loops, branches and axes with names in functions that are transformed or compiled.
 
 need_same_form <- function(who, what, held, like) {
-  form <- function(tree) tree_walk(tree, function(leaf, path) if (inherits(leaf, "polygrad_place")) "Tensor" else leaf, "")
-  if (!identical(form(held), form(like))) raise(sprintf("%s: %s has another form than %s", who, what[1L], what[2L]))
+  form <- function(tree) tree_walk(tree, function(leaf, path) if (inherits(leaf, "polygrad_place")) quote(Tensor) else leaf, "")
+  text <- function(tree) paste(deparse(form(tree), 500L), collapse = " ")
+  if (!identical(form(held), form(like))) raise(sprintf("%s: %s is %s, expected %s as %s", who, what[1L], text(held), text(like), what[2L]))
 }
 
 # What a loop carries has the form, the types and the shapes of what it began with.
@@ -77,7 +78,34 @@ prefixes <- function(combine, xs) {
   cat_each(out, combine(last, tail))
 }
 
+# The value of the branch with a number. names are those of the branches in errors.
+branch <- function(who, index, branches, names, args) {
+  for (i in seq_along(branches)) need_function(who, branches[[i]], names[i])
+  number <- as_scalar((if (is_tensor(index)) index$cast("int32") else Tensor(as.integer(index))) - 1L)
+  first <- NULL
+  t <- traced(who, function(index, args) {
+    lapply(seq_along(branches), function(i) {
+      out <- called(branches[[i]], args)
+      made <- tree_tensors(who, out, "")
+      if (is.null(first)) first <<- made
+      need_same_form(who, sprintf("what %s returns", names[c(i, 1L)]), made$held, first$held)
+      for (k in seq_along(made$tensors)) {
+        x <- made$tensors[[k]]
+        y <- first$tensors[[k]]
+        if (x$dtype == y$dtype && identical(x$shape, y$shape)) next
+        raise(sprintf(
+          "%s: what %s returns has %s of shape (%s), expected %s of shape (%s) as %s", who, paste0(names[i], made$paths[k]), x$dtype, sizes_text(x), y$dtype,
+          sizes_text(y), names[1L]
+        ))
+      }
+      out
+    })
+  }, list(index = number, args = args))
+  tree_build(first$held, expr_run(who, t$expr, t$tensors, "switch", length(branches)))
+}
+
 lax <- c(lax, list(
+  select = function(pred, on_true, on_false) lax$select_n(list(pred, on_false, on_true)),
   psum = function(x, axis_name) tree_mapped(x, function(t) {
     for (name in as.list(axis_name)) t <- along("psum", "psum", name, t)
     t
@@ -191,24 +219,11 @@ lax <- c(lax, list(
     tree_build(t$held[[1L]], expr_run(who, t$expr, t$tensors, "while"))
   },
   switch = function(index, branches, ...) {
-    who <- "lax$switch"
-    if (!is.list(branches) || !base::length(branches)) raise(sprintf("%s: branches: %s, expected a list of functions", who, brief(branches)))
-    for (b in branches) need_function(who, b, "branches")
-    number <- as_scalar((if (is_tensor(index)) index$cast("int32") else Tensor(as.integer(index))) - 1L)
-    first <- NULL
-    t <- traced(who, function(index, args) {
-      lapply(branches, function(b) {
-        out <- called(b, args)
-        held <- tree_tensors(who, out, "the result")$held
-        if (is.null(first)) first <<- held
-        need_same_form(who, c("what a branch returns", "what the first one returns"), held, first)
-        out
-      })
-    }, list(index = number, args = list(...)))
-    tree_build(first, expr_run(who, t$expr, t$tensors, "switch", base::length(branches)))
+    if (!is.list(branches) || !base::length(branches)) raise(sprintf("lax$switch: branches: %s, expected a list of functions", brief(branches)))
+    branch("lax$switch", index, branches, sprintf("branches[[%d]]", seq_along(branches)), list(...))
   },
   cond = function(pred, true_fun, false_fun, ...) {
     chosen <- if (is_tensor(pred)) pred$cast("bool")$where(1L, 2L) else if (isTRUE(as.logical(pred))) 1L else 2L
-    lax$switch(chosen, list(true_fun, false_fun), ...)
+    branch("lax$cond", chosen, list(true_fun, false_fun), c("true_fun", "false_fun"), list(...))
   }
 ))

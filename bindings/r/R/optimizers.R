@@ -32,13 +32,7 @@ need_betas <- function(kind, betas) {
   if (!is.numeric(betas) || length(betas) != 2L) raise(sprintf("%s: betas: %s, expected two numbers", kind, brief(betas)))
 }
 
-unique_tensors <- function(tensors) {
-  out <- list()
-  for (x in tensors) {
-    if (!any(vapply(out, function(y) .Call(C_same, x, y), NA))) out[[length(out) + 1L]] <- x
-  }
-  out
-}
+unique_tensors <- function(tensors) tensors[!duplicated(.Call(C_identities, tensors))]
 
 `$.Optimizer` <- function(x, name) {
   self <- .subset2(x, "self")

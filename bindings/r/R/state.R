@@ -36,10 +36,7 @@ get_state_dict <- function(object, prefix = "") {
 
 get_parameters <- function(object) {
   found <- Filter(may_learn, unname(get_state_dict(object)))
-  first <- vapply(seq_along(found), function(i) {
-    !any(vapply(found[seq_len(i - 1L)], function(x) .Call(C_same, x, found[[i]]), NA))
-  }, NA)
-  found[first]
+  unique_tensors(found)
 }
 
 #' Whether a tensor may be a parameter: a floating type, and requires_grad is not FALSE.

@@ -95,6 +95,7 @@ struct poly_api {
   int (*poly_expr_info)(PolyExpr *, int *, int *);
   int (*poly_expr_apply)(PolyExpr *, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_scan)(PolyExpr *, int, int64_t, int, PolyArray **, int, PolyArray **, int);
+  int (*poly_expr_associative_scan)(PolyExpr *, int, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_while)(PolyExpr *, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_switch)(PolyExpr *, int, PolyArray **, int, PolyArray **, int);
   int (*poly_expr_checkpoint)(PolyExpr *, const char *, PolyArray **, int, PolyArray **, int);
@@ -705,6 +706,7 @@ struct poly_api {
   X(poly_expr_info) \
   X(poly_expr_apply) \
   X(poly_expr_scan) \
+  X(poly_expr_associative_scan) \
   X(poly_expr_while) \
   X(poly_expr_switch) \
   X(poly_expr_checkpoint) \

@@ -143,3 +143,15 @@ SEXP r_expr_text(SEXP expr) {
   free(text);
   return out;
 }
+
+/* Lets Tensors stand for others, which are Tensors, or what a call returned: what the Tensors stood for before. */
+SEXP r_stand_in(SEXP tensors, SEXP others) {
+  R_xlen_t n = Rf_xlength(tensors);
+  SEXP before = PROTECT(Rf_allocVector(RAWSXP, n * (R_xlen_t)sizeof(PolyArray *)));
+  if (n > 0) memcpy(RAW(before), arrays_of("tensors", tensors), (size_t)Rf_xlength(before));
+  PolyArray **arrays = TYPEOF(others) == RAWSXP ? (PolyArray **)RAW(others) : arrays_of("tensors", others);
+  for (R_xlen_t i = 0; i < n; i++) set_array(VECTOR_ELT(tensors, i), arrays[i]);
+  written();
+  UNPROTECT(1);
+  return before;
+}

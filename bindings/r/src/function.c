@@ -22,6 +22,7 @@ static PolyArray **in(SEXP raw) { return (PolyArray **)RAW(raw); }
 
 /* Lets Tensors stand for others while a function is traced. */
 static void stand_for(SEXP tensors, SEXP handles) {
+  written(); /* elements that were asked for before are of other Tensors */
   for (R_xlen_t i = 0; i < Rf_xlength(tensors); i++) set_array(VECTOR_ELT(tensors, i), in(handles)[i]);
 }
 
@@ -47,7 +48,6 @@ SEXP r_trace_begin(SEXP name, SEXP tensors) {
 
 static void end(SEXP tensors, SEXP before) {
   active = 0;
-  written();
   R_xlen_t n = Rf_xlength(tensors);
   PolyArray **given = (PolyArray **)R_alloc((size_t)n + 1, sizeof *given);
   for (R_xlen_t i = 0; i < n; i++) given[i] = array_of(VECTOR_ELT(tensors, i));

@@ -87,6 +87,27 @@ func strideIn(index, r *uop.UOp) int64 {
 	return stride
 }
 
+// distinct reports whether an index has another value in each iteration of loops.
+func distinct(index *uop.UOp, loops []*uop.UOp) bool {
+	var out []term
+	ok := true
+	eachTerm(index, 1, func(t *uop.UOp, stride int64) {
+		switch {
+		case slices.Contains(loops, t):
+			out = append(out, term{t, stride})
+		case slices.ContainsFunc(loops, t.InRange):
+			ok = false
+		}
+	})
+	slices.SortFunc(out, func(a, b term) int { return cmp.Compare(a.stride, b.stride) })
+	reach := int64(0) // the greatest difference between the sums of the terms with smaller strides
+	for _, t := range out {
+		ok = ok && t.stride > reach
+		reach += t.stride * (sizeOf(t.r) - 1)
+	}
+	return ok && len(out) == len(loops)
+}
+
 // positionsIn are the indices of the ranges of a row-major store, for an access to one element of its buffer.
 func positionsIn(own []term, at *uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, len(own))

@@ -110,13 +110,19 @@ func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
 		moves[n] = replace(s, m)
 	}
 	before, after := accessOf(*from), accessOf(*to)
-	values, passed := map[*uop.UOp]*uop.UOp{}, slotSet(nil)
+	type element struct {
+		slot int
+		at   *uop.UOp
+	}
+	values, passed := map[element]*uop.UOp{}, slotSet(nil)
 	var kept []*uop.UOp
 	for _, s := range stores {
 		at, slot := s.Src[0], slotOf(s.Src[0])
 		if after.reads.has(slot) {
 			passed.add(slot)
-			values[at.Src[1]] = s.Src[1]
+			if distinct(at.Src[1], loops) {
+				values[element{slot, at.Src[1]}] = s.Src[1]
+			}
 			if !f.needed(slot, i, j) {
 				continue
 			}
@@ -129,7 +135,7 @@ func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
 			if u.Op != uop.Index || u.Src[0].Op != uop.Param || !passed.has(slotOf(u)) {
 				continue
 			}
-			v := values[u.Src[1]]
+			v := values[element{slotOf(u), u.Src[1]}]
 			if v == nil || len(u.Src) != 2 || v.DType != u.DType {
 				return merged, ReadsOtherOrder
 			}

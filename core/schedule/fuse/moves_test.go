@@ -79,3 +79,23 @@ func TestRunningReductionsWithFunctions(t *testing.T) {
 		})
 	}
 }
+
+// Elements are read when their last value is stored: a place that several iterations store to is not read in their loop.
+func TestScatteredElementsAreReadAfterTheLoop(t *testing.T) {
+	const n = 3
+	g := newGraph(t)
+	values := g.in(n)
+	place := g.Const(uop.Int32, uop.Int(0)).Reshape(uop.ShapeOf(1)).Expand(uop.ShapeOf(n))
+	most := g.in(1).ScatterTo(uop.ScatterArg{Op: uop.Max, Checked: true}, place, values)
+	s := g.fused(options, most.Expand(uop.ShapeOf(n)).Mul(values.ConstLike(uop.Float(2))))
+	for _, k := range s.Kernels {
+		scatters, reads := false, false
+		for _, u := range k.AST.Toposort() {
+			scatters = scatters || u.Op == uop.Range && u.RangeID().Type == uop.AxisPrefix
+			reads = reads || u.Op == uop.Mul
+		}
+		if scatters && reads {
+			t.Errorf("an element is read in the loop that scatters to it\n%s", s.Dump())
+		}
+	}
+}

@@ -239,6 +239,43 @@ static void rules(void) {
   poly_ctx_destroy(ctx);
 }
 
+static PolyArray *reduced(PolyCtx *ctx, const char *operation, PolyArray *x) {
+  PolyArray *out = NULL;
+  CHECK(poly_array_call(ctx, poly_op(operation), (PolyCallArg[]){POLY_PASS_T(x)}, 1, &out, 1) == 1);
+  return out;
+}
+
+/* Derivatives that are composed of others: see the names in the header. */
+static void composed(void) {
+  PolyCtx *ctx = poly_ctx_new();
+  float data[2] = {1, 3}, ones[2] = {1, 2}, found[4];
+  int64_t two[1] = {2};
+  int first = 0;
+  PolyArray *x = poly_array_new(ctx, POLY_DTYPE_FLOAT32, two, 1, data, sizeof data), *v = poly_array_new(ctx, POLY_DTYPE_FLOAT32, two, 1, ones, sizeof ones);
+  PolyArray *given, *y, *out[4];
+  CHECK(poly_expr_begin(ctx, "cubes", &x, 1, NULL, &given) == 0);
+  CHECK((y = poly_array_binary(POLY_MUL, poly_array_binary(POLY_MUL, given, given), given)) && (y = reduced(ctx, "sum", y)));
+  PolyExpr *loss = poly_expr_end(ctx, &y, 1), *grad = poly_expr_derive(loss, POLY_DERIVE_GRAD, &first, 1);
+  /* hvp: the gradients, the loss, and the tangent of each. */
+  PolyExpr *hvp = poly_expr_derive(grad, POLY_DERIVE_JVP, &first, 1);
+  CHECK(poly_expr_apply(hvp, (PolyArray *[]){x, v}, 2, out, 4) == 4 && poly_array_read(out[2], found, 8) == 0 && found[0] == 6 && found[1] == 36);
+  CHECK(poly_array_read(out[3], found, 4) == 0 && found[0] == 3 + 27 * 2);
+  PolyExpr *hessian = poly_expr_derive(poly_expr_derive(loss, POLY_DERIVE_JACREV, &first, 1), POLY_DERIVE_JACFWD, &first, 1);
+  CHECK(poly_expr_apply(hessian, &x, 1, out, 4) == 1 && poly_array_read(out[0], found, sizeof found) == 0);
+  CHECK(found[0] == 6 && found[1] == 0 && found[2] == 0 && found[3] == 18);
+  /* linear_transpose: the gradient of a function that is linear depends on the cotangent only. */
+  CHECK(poly_expr_begin(ctx, "differences", &x, 1, NULL, &given) == 0 && (y = poly_array_binary(POLY_MUL, given, v)));
+  PolyExpr *transposed = poly_expr_derive(poly_expr_end(ctx, &y, 1), POLY_DERIVE_VJP, &first, 1);
+  CHECK(poly_expr_apply(transposed, (PolyArray *[]){x, x}, 2, out, 1) == 1 && poly_array_read(out[0], found, 8) == 0 && found[0] == 1 && found[1] == 6);
+  /* pmax: the maximum of what all elements of the batch have; eval_shape: the shape of what a traced function returns. */
+  int64_t sizes[POLY_MAX_DIMS];
+  CHECK(poly_expr_begin(ctx, "shares", &x, 1, &first, &given) == 0 && poly_expr_axis(ctx, "i", -1) == 0);
+  CHECK((y = reduced(ctx, "max", poly_expr_along(given, "all_gather", "i"))) && poly_array_describe(y, sizes, POLY_MAX_DIMS, NULL) == 0);
+  PolyExpr *greatest = poly_expr_batch(poly_expr_end(ctx, &y, 1), -1, &first, 1, &first, 1);
+  CHECK(poly_expr_apply(greatest, &x, 1, out, 1) == 1 && poly_array_read(out[0], found, 8) == 0 && found[0] == 3 && found[1] == 3);
+  poly_ctx_destroy(ctx);
+}
+
 /* Loops and branches of expressions. */
 static void control_flow(void) {
   PolyCtx *ctx = poly_ctx_new();
@@ -264,6 +301,24 @@ static void control_flow(void) {
   PolyExpr *slope = poly_expr_derive(poly_expr_end(ctx, &cube, 1), POLY_DERIVE_GRAD, &first, 1);
   CHECK(poly_expr_apply(slope, &xs, 1, out, 4) == 2 && poly_array_read(out[0], sum, sizeof sum) == 0 && sum[2] == 3 * 6 * 6);
   args[1] = xs;
+
+  /* Products up to each place, and their gradient. */
+  PolyArray *twice[2] = {xs, xs};
+  CHECK(poly_expr_begin(ctx, "products", twice, 2, (int[]){0, 0}, given) == 0 && (results[0] = poly_array_binary(POLY_MUL, given[0], given[1])));
+  PolyExpr *products = poly_expr_end(ctx, results, 1);
+  for (int reverse = 0; reverse < 2; reverse++) {
+    CHECK(poly_expr_associative_scan(products, reverse, &xs, 1, out, 1) == 1 && poly_array_read(out[0], sum, sizeof sum) == 0);
+    CHECK(sum[0] == (reverse ? 6 : 1) && sum[1] == (reverse ? 6 : 2) && sum[2] == (reverse ? 3 : 6));
+  }
+  PolyArray *inner;
+  CHECK(poly_expr_begin(ctx, "last", &xs, 1, NULL, &inner) == 0 && poly_expr_associative_scan(products, 1, &inner, 1, out, 1) == 1);
+  PolyExpr *all = poly_expr_end(ctx, (PolyArray *[]){reduced(ctx, "sum", out[0])}, 1);
+  CHECK(poly_expr_apply(poly_expr_derive(all, POLY_DERIVE_GRAD, &first, 1), &xs, 1, out, 4) == 2 && poly_array_read(out[0], sum, sizeof sum) == 0);
+  CHECK(sum[0] == 6 && sum[1] == 6 && sum[2] == 5);
+  FAILS(poly_expr_associative_scan(step, 0, twice, 2, out, 4) >= 0, "poly_expr_associative_scan", "2 inputs and 2 outputs, expected twice as many inputs");
+  FAILS(poly_expr_associative_scan(products, 0, twice, 2, out, 4) >= 0, "poly_expr_associative_scan", "2 arguments, expected 1 sequences");
+  FAILS(poly_expr_associative_scan(products, 0, &none, 1, out, 4) >= 0, "poly_expr_associative_scan", "argument 0 is float32 of shape ()");
+  FAILS(poly_expr_associative_scan(products, 0, &xs, 1, out, 0) >= 0, "poly_expr_associative_scan", "room for 0");
 
   PolyArray *limit = poly_array_new(ctx, POLY_DTYPE_FLOAT32, NULL, 0, data + 2, 4), *one = poly_array_new(ctx, POLY_DTYPE_FLOAT32, NULL, 0, data, 4);
   CHECK(poly_expr_begin(ctx, "twice", &one, 1, NULL, given) == 0);
@@ -332,6 +387,7 @@ int main(void) {
   jobs();
   expressions();
   rules();
+  composed();
   control_flow();
   variables();
   bools();

@@ -25,7 +25,7 @@ struct fixture {
   PolyArray *array, *plain, **arrays, **arrays_out, *number_of_branch;
   PolyPin *pin;
   PolyFunction *function, *thunk;
-  PolyExpr *expr, *loop, *choice, *tangent, *batched, *rule;
+  PolyExpr *expr, *loop, *choice, *pair, *tangent, *batched, *rule;
   PolyOptim *optimizer;
   PolyRateScheduler *rates;
   int *singles_out;
@@ -225,6 +225,8 @@ static inline void fixture_make(struct fixture *f) {
   PolyArray *pair[2] = {f->array, f->array}, *placeholders[2];
   need(poly_expr_begin(f->ctx, NULL, pair, 2, NULL, placeholders) == 0 && (twice = poly_array_binary(POLY_ADD, placeholders[1], placeholders[1])), "traced");
   need((f->tangent = poly_expr_end(f->ctx, &twice, 1)) != NULL, "tangent");
+  need(poly_expr_begin(f->ctx, NULL, pair, 2, (int[]){0, 0}, placeholders) == 0 && (twice = poly_array_binary(POLY_ADD, placeholders[0], placeholders[1])), "traced");
+  need((f->pair = poly_expr_end(f->ctx, &twice, 1)) != NULL, "pair");
   poly_array_release(given), poly_array_release(twice);
   PolyArray *results[2];
   need(poly_expr_begin(f->ctx, NULL, &f->array, 1, NULL, &given) == 0, "traced");

@@ -121,11 +121,11 @@ function counting (send) {
 }
 
 test('training needs the first part of the module only; a call that needs more loads the deferred part', async () => {
-  const library = await importing('deferred', { fetch: withoutDeferred(fetch) })
   const { requests, Counted } = counting()
   const { XMLHttpRequest } = globalThis
   globalThis.XMLHttpRequest = Counted
   try {
+    const library = await importing('deferred', { fetch: withoutDeferred(fetch) })
     const model = new library.Sequential(new library.Linear(8, 16), (x) => x.gelu(), new library.Linear(16, 3))
     const optimizer = new library.AdamW(library.getParameters(model), { lr: 1e-2 })
     const [x, y] = [library.Tensor.rand(5, 8), new library.Tensor(Int32Array.of(0, 1, 2, 0, 1))]

@@ -18,9 +18,11 @@ const SCREEN = { width: 1280, height: 900 }
 
 const server = await serve(SITE)
 const browser = await launch('chromium')
+const withGpu = await launch('chromium-webgpu') // SwiftShader
 fs.mkdirSync(PICTURES, { recursive: true })
 test.after(async () => {
   await browser.close()
+  await withGpu.close()
   await server.close()
 })
 
@@ -28,8 +30,8 @@ test.after(async () => {
  * Opens a page of the site, lets a function work on it, and looks that no error was told but expected ones, that the keyboard reaches its
  * links first, and that what it shows then fits a phone.
  */
-async function visit (name, work, expected = null) {
-  const page = await openPage(browser)
+async function visit (name, work, { expected = null, of = browser } = {}) {
+  const page = await openPage(of)
   const errors = []
   page.on('pageerror', (error) => errors.push(error.message))
   page.on('console', (message) => { if (message.type() === 'error' && !expected?.test(message.text())) errors.push(message.text()) })
@@ -41,7 +43,8 @@ async function visit (name, work, expected = null) {
     await work(page)
     for (const size of [SCREEN, PHONE]) {
       await page.setViewport(size)
-      await page.screenshot({ path: path.join(PICTURES, `${name.replaceAll(/\W/g, '-') || 'index'}-${size.width}.png`) })
+      const picture = `${name.replaceAll(/\W/g, '-') || 'index'}${of === withGpu ? '-gpu' : ''}-${size.width}.png`
+      await page.screenshot({ path: path.join(PICTURES, picture) })
     }
     assert.ok(await page.evaluate('document.documentElement.scrollWidth') <= PHONE.width, name)
     assert.deepStrictEqual(errors, [])
@@ -251,7 +254,50 @@ test('other libraries are asked for by a click only, and polygrad is timed witho
     })
     assert.deepStrictEqual(head, ['', 'polygrad'])
     assert.ok(first[0] === 'matmul 512' && Number(first[1]) > 0, first.join())
-  }, /Failed to load resource|Access-Control-Allow-Origin/)
+  }, { expected: /Failed to load resource|Access-Control-Allow-Origin/ })
+})
+
+/** The same for a page on the GPU, once it is chosen. */
+const visitOnGpu = (name, work) => visit(name, async (page) => {
+  await until(page, "document.getElementById('device')?.disabled === false")
+  const chosen = () => page.$eval('#device', ({ selectedOptions: [option] }) => option.textContent)
+  assert.match(await chosen(), /^processor, \d+ threads?$/)
+  await done(page)
+  await page.$eval('html', (root) => { delete root.dataset.done })
+  await page.focus('#device')
+  await page.keyboard.press('ArrowDown')
+  assert.match(await chosen(), /^GPU: .*swiftshader$/)
+  await work(page)
+  await page.evaluate('localStorage.clear()')
+}, { of: withGpu })
+
+test('without a GPU pages say so', async () => {
+  await visit('data.html', async (page) => {
+    await done(page)
+    assert.match(await textOf(page, '#no-gpu'), /^no GPU: (WebGPU finds no GPU|this browser has no WebGPU)$/)
+  })
+})
+
+test('the front page learns on the GPU', async () => {
+  await visitOnGpu('', async (page) => {
+    await until(page, "/^[1-9] of/.test(document.getElementById('epoch').textContent)")
+    assert.ok(Number(await textOf(page, '#accuracy')) > 0.2)
+  })
+})
+
+test('the playground shows shaders', async () => {
+  await visitOnGpu('playground.html', async (page) => {
+    await done(page)
+    assert.match(await textOf(page, '#output'), /shape=\[256,64\]/)
+    assert.match(await textOf(page, '#kernels'), /WGSL.*@compute/s)
+  })
+})
+
+test('groups are found on the GPU', async () => {
+  await visitOnGpu('data.html', async (page) => {
+    await done(page)
+    assert.match(await textOf(page, '#state'), /1797 rows of 64 numbers, 10 groups/)
+  })
 })
 
 test('the reference', async () => {

@@ -2,7 +2,7 @@
 /** What runs the library: native code, or WebAssembly where there is none for the computer. */
 
 const { PolygradError } = require('../errors.js')
-const { fs, path, process, environment, warn, availableThreads, Worker } = require('../host/node.js')
+const { fs, path, process, environment, warn, availableThreads, pathToFileURL, Worker, MessageChannel } = require('../host/node.js')
 
 const NAME = 'polygrad.wasm'
 const ENGINES = ['native', 'wasm']
@@ -18,14 +18,43 @@ function candidates () {
   ]
 }
 
+const WORKER = path.join(__dirname, '..', 'wasm', 'worker.js')
+
+const WEBGPU = 5 // the device
+const MODULE = /\.[cm]?js$/
+
+/** What npm's package webgpu is imported by: a name, or the file that POLY_WEBGPU says. */
+function gpuPlace () {
+  const place = environment.POLY_WEBGPU || ''
+  return MODULE.test(place) ? pathToFileURL(path.resolve(place)).href : 'webgpu'
+}
+
+/** Whether native code finds no library of WebGPU, but the module may use the package webgpu. */
+function hasOnlyPackage (native) {
+  if (environment.POLY_WEBGPU) return MODULE.test(environment.POLY_WEBGPU)
+  try {
+    require.resolve('webgpu')
+  } catch {
+    return false
+  }
+  return native.find('poly_device_available', 'int32_t', ['int32_t'])(WEBGPU) === 0
+}
+
 /** How threads are started. */
 const workers = {
   count: availableThreads(),
   mayWait: true,
   start (data, died) {
-    const worker = new Worker(path.join(__dirname, '..', 'wasm', 'worker.js'), { workerData: data, execArgv: [] })
+    const worker = new Worker(WORKER, { workerData: data, execArgv: [] })
     worker.on('error', died).on('exit', died).unref() // the process ends without waiting for it
     return true
+  },
+  gpuAtOnce: true,
+  /** Starts the thread of the GPU, and gives its port. */
+  gpu (data) {
+    const { port1, port2 } = new MessageChannel()
+    new Worker(WORKER, { workerData: { ...data, port: port2, place: gpuPlace() }, transferList: [port2], execArgv: [] }).unref()
+    return port1
   }
 }
 
@@ -57,7 +86,9 @@ function choose () {
       'or set POLYGRAD_WASM to its path')
   }
   try {
-    return require('./native.js')
+    const native = require('./native.js')
+    const takesModule = environment.POLY_DEVICE === 'webgpu' && wanted === '' && module !== undefined
+    return takesModule && hasOnlyPackage(native) ? wasm(module) : native
   } catch (error) {
     // What was asked for by name is not replaced.
     if (wanted === 'native' || environment.POLYGRAD_LIB || module === undefined) throw error

@@ -8,7 +8,8 @@ const util = require('node:util')
 const v8 = require('node:v8')
 const vm = require('node:vm')
 const { createHash, randomUUID, webcrypto } = require('node:crypto')
-const { Worker, markAsUntransferable, threadId } = require('node:worker_threads')
+const { pathToFileURL } = require('node:url')
+const { MessageChannel, Worker, markAsUntransferable, threadId } = require('node:worker_threads')
 const timers = require('node:timers/promises')
 const zlib = require('node:zlib')
 
@@ -50,6 +51,8 @@ module.exports = {
   createHash,
   randomUUID,
   threadId,
+  pathToFileURL,
+  MessageChannel,
   Worker,
   availableThreads: () => os.availableParallelism?.() ?? os.cpus().length,
   process,

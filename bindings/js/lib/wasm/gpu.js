@@ -9,13 +9,15 @@ const USES = () => [
   GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST
 ]
 
-// What a device gets of its adapter.
+// What a device gets of its adapter, and the library is told: numbers, and features that the adapter may not have.
 const LIMITS = [
   'maxStorageBuffersPerShaderStage', 'maxComputeWorkgroupsPerDimension', 'maxBufferSize', 'maxStorageBufferBindingSize',
   'minStorageBufferOffsetAlignment', 'maxComputeWorkgroupStorageSize', 'maxComputeInvocationsPerWorkgroup', 'maxComputeWorkgroupSizeX'
 ]
+const FEATURES = ['shader-f16', 'subgroups']
+const TOLD = LIMITS.length + FEATURES.length + 1
+const TAKES_SHARED = globalThis.process?.versions?.node === undefined // not Dawn in Node
 const ROW = 256 // a row of an image in a buffer has a multiple of so many bytes
-const OPEN = 5 // of them the library asks for
 
 const asText = (bytes) => new TextDecoder().decode(bytes.slice()) // not of shared memory
 
@@ -33,11 +35,11 @@ const COMMANDS = [
   },
   function writeBuffer (gpu, words, i) {
     const bytes = words[i + 2]
-    gpu.device.queue.writeBuffer(gpu.objects[words[i]], words[i + 1], words.buffer, words.byteOffset + 4 * (i + 3), bytes)
+    gpu.write(gpu.objects[words[i]], words[i + 1], 4 * (i + 3), bytes)
     return i + 3 + Math.ceil(bytes / 4)
   },
   function writeMemory (gpu, words, i) {
-    gpu.device.queue.writeBuffer(gpu.objects[words[i]], words[i + 1], words.buffer, words[i + 3], words[i + 2])
+    gpu.write(gpu.objects[words[i]], words[i + 1], words[i + 3], words[i + 2])
     return i + 4
   },
   function compilePipeline (gpu, words, i) {
@@ -91,11 +93,11 @@ class Gpu {
   /**
    * @param {GPUDevice} device
    * @param {function(): Uint32Array} memory the words of the library's whole memory
-   * @param {object} options name: of the adapter; isCPU: whether a processor does its work; mayWait: whether pipelines may come later,
-   *   as commands wait for them
+   * @param {object} options name: of the adapter; isCPU: whether a processor does its work; features: those of the device that are used;
+   *   mayWait: whether pipelines may come later, as commands wait for them
    */
-  constructor (device, memory, { name, isCPU, mayWait }) {
-    Object.assign(this, { device, memory, name, isCPU, mayWait, objects: [], encoder: null, pass: null, last: null })
+  constructor (device, memory, { name, isCPU, features, mayWait }) {
+    Object.assign(this, { device, memory, name, isCPU, features, mayWait, objects: [], encoder: null, pass: null, last: null })
     this.uses = USES()
     this.layouts = new Map()
     this.pending = new Set() // pipelines that are being made
@@ -110,9 +112,10 @@ class Gpu {
     })
   }
 
-  /** What the library asks for of the limits. */
+  /** What the library is told. */
   get limits () {
-    return [...LIMITS.slice(0, OPEN).map((name) => this.device.limits[name]), this.isCPU ? 1 : 0]
+    const flags = [...FEATURES.map((name) => this.features.includes(name)), this.isCPU]
+    return [...LIMITS.map((name) => this.device.limits[name]), ...flags.map(Number)]
   }
 
   keep (error) {
@@ -131,6 +134,12 @@ class Gpu {
     const words = this.memory()
     const end = at / 4 + count
     for (let i = at / 4; i < end;) i = COMMANDS[words[i]](this, words, i + 1)
+  }
+
+  /** Copies so many bytes from an address to a buffer. */
+  write (buffer, offset, at, bytes) {
+    const from = new Uint8Array(this.memory().buffer, at, bytes)
+    this.device.queue.writeBuffer(buffer, offset, TAKES_SHARED ? from : from.slice())
   }
 
   /** The layout of the bind groups of kernels with so many buffers. */
@@ -245,21 +254,26 @@ function absent () {
   return 'this browser or program has no WebGPU (navigator.gpu), or it is switched off'
 }
 
+/** The features of an adapter or a device that are used. Kernels ask for the number of a subgroup, which older browsers do not tell. */
+function featuresOf ({ features }, gpu = globalThis.navigator?.gpu) {
+  return FEATURES.filter((name) => features.has(name) && (name !== 'subgroups' || gpu?.wgslLanguageFeatures?.has('subgroup_id')))
+}
+
 /** Opens a device, of the adapter that is asked for, with all that it can. */
-async function openDevice (options = {}) {
-  const gpu = globalThis.navigator?.gpu
+async function openDevice (options = {}, gpu = globalThis.navigator?.gpu) {
   if (gpu === undefined) throw new Error(absent())
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance', ...options })
   if (adapter === null) throw new Error('there is no GPU that WebGPU can use')
   const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]))
-  return { device: await adapter.requestDevice({ requiredLimits }), ...described(adapter.info) }
+  const requiredFeatures = featuresOf(adapter, gpu)
+  return { device: await adapter.requestDevice({ requiredLimits, requiredFeatures }), ...described(adapter, gpu) }
 }
 
-/** The name of an adapter, and whether it is a processor. */
-function described (info) {
-  const { vendor = '', architecture = '', device = '', description = '', isFallbackAdapter = false } = info ?? {}
+/** The name of an adapter or of that of a device, whether it is a processor, and the features that are used. */
+function described (of, gpu) {
+  const { vendor = '', architecture = '', device = '', description = '', isFallbackAdapter = false } = of.info ?? of.adapterInfo ?? {}
   const name = description || [vendor, architecture, device].filter((text) => text !== '').join(' ') || 'unknown'
-  return { name, isCPU: isFallbackAdapter || /swiftshader|llvmpipe|lavapipe/i.test(name) }
+  return { name, isCPU: isFallbackAdapter || /swiftshader|llvmpipe|lavapipe/i.test(name), features: featuresOf(of, gpu) }
 }
 
 /** A function that gives the whole memory, which may have grown, as words. */
@@ -268,4 +282,4 @@ function wordsOf (memory) {
   return () => words.buffer === memory.buffer && words.byteLength > 0 ? words : (words = new Uint32Array(memory.buffer))
 }
 
-module.exports = { Gpu, ROW, openDevice, described, wordsOf }
+module.exports = { Gpu, ROW, TOLD, openDevice, described, wordsOf }

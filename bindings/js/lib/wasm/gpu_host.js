@@ -4,7 +4,7 @@
  * for results. Otherwise, or on a device of the program, it is used on this thread, and results come by promises only.
  */
 
-const { Gpu, openDevice, described, wordsOf } = require('./gpu.js')
+const { Gpu, TOLD, openDevice, described, wordsOf } = require('./gpu.js')
 const { told, DONE, FAILED, LOST, OPENED, LIMITS, GPU_CONTROL_BYTES } = require('./gpu_worker.js')
 
 const NOT_OPEN = "there is no device yet: await Device.init('webgpu') before"
@@ -19,9 +19,10 @@ class Elsewhere {
   constructor (library) {
     this.library = library
     this.last = 0 // the number of the last message
-    const control = library.exports.poly_wasm_alloc(GPU_CONTROL_BYTES) >>> 0
+    this.waits = 0 // for promises
+    const control = library.gpuControl
     this.words = new Int32Array(library.memory.buffer, control, GPU_CONTROL_BYTES / 4).fill(0)
-    this.limitsOf = new Float64Array(library.memory.buffer, control + 4 * LIMITS, 6)
+    this.limitsOf = new Float64Array(library.memory.buffer, control + 4 * LIMITS, TOLD)
     this.worker = library.workers.gpu({ gpu: { memory: library.memory, control } })
     this.fetches = new Map() // [resolve, reject] by ticket
     this.worker.onmessage = ({ data: { ticket, error } }) => {
@@ -29,6 +30,18 @@ class Elsewhere {
       this.fetches.delete(ticket)
       if (error === undefined) resolve()
       else reject(new Error(error))
+    }
+    this.worker.unref?.() // Node ends, unless something is waited for
+  }
+
+  /** Lets Node wait for a promise. */
+  async held (promise) {
+    this.worker.ref?.()
+    this.waits++
+    try {
+      return await promise
+    } finally {
+      if (--this.waits === 0) this.worker.unref?.()
     }
   }
 
@@ -55,7 +68,7 @@ class Elsewhere {
   }
 
   async init (options) {
-    await this.finishLater(this.post({ action: 'open', options }))
+    await this.held(this.finishLater(this.post({ action: 'open', options })))
     this.options = options
     this.known()
   }
@@ -91,10 +104,10 @@ class Elsewhere {
   }
 
   fetch (buffer, at, bytes) {
-    return new Promise((resolve, reject) => {
+    return this.held(new Promise((resolve, reject) => {
       const ticket = this.post({ action: 'fetch', ticket: this.last + 1, buffer, at, bytes })
       this.fetches.set(ticket, [resolve, reject])
-    })
+    }))
   }
 }
 
@@ -109,7 +122,7 @@ class Here {
   async init ({ device, ...options }) {
     this.options = options
     this.given = device !== undefined
-    this.use(this.given ? { device, ...described(device.adapterInfo) } : await openDevice(options))
+    this.use(this.given ? { device, ...described(device) } : await openDevice(options))
   }
 
   use ({ device, ...adapter }) {
@@ -155,6 +168,7 @@ class Here {
  */
 function gpuImports (library, tried) {
   let gpu = null
+  let other = null // on another thread
   let used = [] // what the library has opened: the GPU, and the number of its device
   let opened = 0 // how often it has
   const isOf = (number) => number === opened && used[0] === gpu && used[1] === gpu.number && !gpu.isLost
@@ -162,11 +176,18 @@ function gpuImports (library, tried) {
   library.initGpu = async (options = {}) => {
     if (gpu !== null && !gpu.isLost && Object.keys(options).length === 0) return gpu.name
     const elsewhere = options.device === undefined && library.shared && library.workers?.gpu != null
-    const wanted = elsewhere ? Elsewhere : Here
-    const next = gpu instanceof wanted ? gpu : new wanted(library)
+    const next = elsewhere ? other ??= new Elsewhere(library) : gpu instanceof Here ? gpu : new Here(library)
     await next.init(options)
     gpu = next
     return gpu.name
+  }
+
+  /** The same at once, where this thread may wait for one that begins. */
+  function openNow () {
+    if (!library.shared || !library.workers?.gpuAtOnce) throw new Error(NOT_OPEN)
+    other ??= new Elsewhere(library)
+    other.renew()
+    gpu = other
   }
 
   /** Gives the device up, as if it had been lost: for tests. */
@@ -208,9 +229,9 @@ function gpuImports (library, tried) {
     gpu_open (limits, name, room) {
       let number = 0
       tried(() => {
-        if (gpu === null) throw new Error(NOT_OPEN)
-        if (gpu.isLost) gpu.renew()
-        new Float64Array(library.memory.buffer, limits >>> 0, 6).set(gpu.limits)
+        if (gpu === null) openNow()
+        else if (gpu.isLost) gpu.renew()
+        new Float64Array(library.memory.buffer, limits >>> 0, TOLD).set(gpu.limits)
         const text = new TextEncoder().encode(gpu.name).subarray(0, room)
         new Uint8Array(library.memory.buffer, name >>> 0, room).set(text)
         used = [gpu, gpu.number]

@@ -4,7 +4,7 @@
  * through words of the memory that they share.
  */
 
-const { Gpu, openDevice, wordsOf } = require('./gpu.js')
+const { Gpu, TOLD, openDevice, wordsOf } = require('./gpu.js')
 
 // Words, by their places. The library's thread sends messages with numbers, and this one writes what became of them.
 const DONE = 0 // the number of the last message that was done
@@ -14,7 +14,7 @@ const OPENED = 3 // the number of the last device that was opened
 const TEXT = 4 // an error or a name: its length, and UTF-8
 const TEXT_BYTES = 4096
 const LIMITS = TEXT + 2 + TEXT_BYTES / 4 // numbers of 64 bits
-const GPU_CONTROL_BYTES = 4 * LIMITS + 8 * 8
+const GPU_CONTROL_BYTES = 4 * LIMITS + 8 * TOLD
 
 function tell (words, message) {
   const text = new TextEncoder().encode(message).subarray(0, TEXT_BYTES)
@@ -24,20 +24,20 @@ function tell (words, message) {
 
 const told = (words) => new TextDecoder().decode(new Uint8Array(words.buffer, words.byteOffset + 4 * (TEXT + 1), words[TEXT]).slice())
 
-/** What the worker does: messages one after the other. */
-function serveGpu ({ memory, control }, port) {
+/** What the worker does: messages one after the other; find gives what the thread has of WebGPU. */
+function serveGpu ({ memory, control }, port, find = () => globalThis.navigator?.gpu) {
   const words = new Int32Array(memory.buffer, control, GPU_CONTROL_BYTES / 4)
   const all = wordsOf(memory)
   let gpu = null
 
   const actions = {
     async open ({ options }) {
-      const { device, name, isCPU } = await openDevice(options)
-      gpu = new Gpu(device, all, { name, isCPU, mayWait: true })
+      const { device, ...described } = await openDevice(options, await find())
+      gpu = new Gpu(device, all, { ...described, mayWait: true })
       const number = Atomics.add(words, OPENED, 1) + 1
       device.lost.then(() => Atomics.store(words, LOST, number))
-      new Float64Array(memory.buffer, control + 4 * LIMITS, 6).set(gpu.limits)
-      tell(words, name)
+      new Float64Array(memory.buffer, control + 4 * LIMITS, TOLD).set(gpu.limits)
+      tell(words, gpu.name)
     },
     async perform ({ at, count }) {
       // What makes pipelines does not wait for others: commands that launch come later.

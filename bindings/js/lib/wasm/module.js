@@ -1,6 +1,7 @@
 'use strict'
 /** The library as a module of WebAssembly: how it is compiled, gets its memory and begins to run. */
 
+const { GPU_CONTROL_BYTES } = require('./gpu_worker.js')
 const { hostImports } = require('./host.js')
 const { CONTROL_BYTES } = require('./threads.js')
 const { wasiImports } = require('./wasi.js')
@@ -94,7 +95,10 @@ const completeAsync = (library, module) => WebAssembly.instantiate(module, defer
 function begin (library, instance) {
   library.exports = instance.exports
   library.exports._initialize()
-  if (library.shared) library.control = library.exports.poly_wasm_alloc(CONTROL_BYTES) >>> 0
+  if (library.shared) {
+    library.control = library.exports.poly_wasm_alloc(CONTROL_BYTES) >>> 0
+    library.gpuControl = library.exports.poly_wasm_alloc(GPU_CONTROL_BYTES) >>> 0
+  }
   return library
 }
 

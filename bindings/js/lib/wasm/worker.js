@@ -1,7 +1,20 @@
 'use strict'
-/** A worker of Node that shares runs of kernels. */
+/** A worker of Node: one that shares runs of kernels, or that of the GPU. */
 
-const { workerData } = require('node:worker_threads')
+const { workerData: { memory, control, gpu, port, place } } = require('node:worker_threads')
+const { serveGpu } = require('./gpu_worker.js')
 const { serve } = require('./threads.js')
 
-serve(workerData.memory, workerData.control)
+let found = null // it has to stay
+
+/** The WebGPU of npm's package webgpu (Dawn). */
+async function dawn () {
+  const { create, globals } = await import(place).catch(({ message }) => {
+    throw new Error(`npm's package webgpu cannot be loaded; npm install webgpu, or POLY_WEBGPU is the place of its index.js: ${message}`)
+  })
+  Object.assign(globalThis, globals)
+  return found ??= create([])
+}
+
+if (gpu === undefined) serve(memory, control)
+else serveGpu(gpu, port, dawn)

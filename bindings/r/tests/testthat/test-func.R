@@ -72,16 +72,100 @@ test_that("errors tell the argument and what was expected", {
   expect_error(func$grad(function(x) x * 2)(x), "expected a loss")
   expect_error(func$grad(cube)(1:3), "argument 1 is int32, expected a floating type")
   expect_error(func$grad(cube, argnums = 3)(x), "argnums: 3, expected numbers from 1 to 1")
-  expect_error(func$grad(function(x) if (x > 0) x else -x)(Tensor(1)), "where instead of if")
+  expect_error(func$grad(function(x) if (x > 0) x else -x)(Tensor(1)), "where or cond instead of if")
   expect_error(func$vmap(cube, in_axes = 3)(x), "argument 1 has shape \\(3\\), which has no axis 3")
   expect_error(func$jvp(cube, list(x), list(c(1, 2))), "tangents\\[\\[1\\]\\] has shape \\(2\\), expected \\(3\\)")
   expect_error(lax$scan(function(s, a) s, Tensor(0), x), "f returns a Tensor, expected a list of the carry and an output")
   expect_error(lax$scan(function(s, a) list(s * Tensor(c(1, 2)), a), Tensor(0), x), "init is float64 of shape \\(1\\), and float64 of shape \\(2\\)")
   expect_error(lax$while_loop(function(s) TRUE, function(s) s, x), "cond returns TRUE, expected a Tensor")
-  expect_error(lax$cond(TRUE, function(a) a, function(a) list(a), x), "another form")
+  expect_error(lax$cond(TRUE, function(a) a, function(a) list(a), x), "lax\\$cond: what false_fun returns is list\\(Tensor\\), expected Tensor as what true_fun")
+  expect_error(lax$cond(TRUE, function(a) list(b = a), function(a) list(b = sum(a)), x), "false_fun\\$b returns has float64 of shape \\(\\), expected float64 of shape \\(3\\)")
+  expect_error(lax$switch(1, list(sin, function(a) a$cast("int32")), x), "branches\\[\\[2\\]\\] returns has int32 of shape")
+  expect_error(lax$scan(function(s, a) list(list(b = s$a), a), list(a = Tensor(0)), x), "the carry that f returns is list\\(b = Tensor\\), expected list\\(a = Tensor\\) as init")
   expect_error(lax$fori_loop(1.5, 3, function(i, s) s, x), "expected whole numbers")
   # A failed trace is over.
   expect_equal(as.vector(func$grad(cube)(x)), c(3, 12, 27))
+})
+
+test_that("the elements of a Tensor in a loop of R are no constants of a compiled function", {
+  total <- function(a) {
+    s <- 0
+    for (v in a) s <- s + v
+    a * s
+  }
+  run <- TinyJit(total)
+  expect_equal(as.vector(run(x)), 6 * 1:3)
+  expect_error(run(x), "a value is needed while TinyJit traces the function: compute with tensors")
+  expect_error(func$jit(function(a) sum(a[a > 1]))(x), "a value is needed while func\\$jit traces")
+  expect_error(func$jit(function(a) a$nonzero())(x), "the size of the result depends on it")
+})
+
+test_that("functions are compiled once for each kind of arguments", {
+  calls <- 0
+  power <- func$jit(function(p, n, ...) {
+    calls <<- calls + 1
+    list(value = sum(p$a^n), twice = p$a * 2, n = NULL)
+  }, static_argnums = "n")
+  expect_equal(power(list(a = x), 2)$value$item(), 14)
+  out <- power(list(a = Tensor(c(1, 1, 1))), n = 2)
+  expect_equal(out$value$item(), 3)
+  expect_equal(as.vector(out$twice), c(2, 2, 2))
+  expect_identical(power$cache_info(), c(hits = 0L, misses = 2L, size = 2L)) # n by position, and by name
+  expect_equal(power(list(a = x), 3)$value$item(), 36)
+  expect_equal(power(list(a = Tensor(c(2, 0, 0))), 3)$value$item(), 8)
+  expect_equal(power(list(a = Tensor(c(2, 0))), 3)$value$item(), 8)
+  expect_identical(power$cache_info(), c(hits = 1L, misses = 4L, size = 4L))
+  expect_equal(calls, 4)
+  # A number that is not static is a Tensor; a Tensor that is given twice is one.
+  product <- func$jit(function(a, b) a * b)
+  expect_equal(as.vector(product(x, 2)), c(2, 4, 6))
+  expect_equal(as.vector(product(x, 3)), c(3, 6, 9))
+  expect_equal(as.vector(product(x, x)), c(1, 4, 9))
+  expect_identical(product$cache_info(), c(hits = 1L, misses = 2L, size = 2L))
+  product$clear_cache()
+  expect_identical(product$cache_info(), c(hits = 0L, misses = 0L, size = 0L))
+  product$compile(x, 2)
+  expect_output(print(product), "<compiled function, 1 program>")
+  # Transformations call the function as it is, and may be compiled.
+  cubes <- func$jit(function(v) sum(v^3))
+  expect_equal(as.vector(func$grad(cubes)(x)), c(3, 12, 27))
+  expect_equal(as.vector(func$jit(func$grad(cubes))(x)), c(3, 12, 27))
+  # The memory of a donated argument is that of the result.
+  state <- Tensor(c(1, 2, 3))
+  moved <- func$jit(function(s, v) list(s = s + v, total = sum(s)), donate_argnums = 1)
+  for (k in 1:3) out <- moved(state, x)
+  expect_equal(as.vector(state), 4 * 1:3)
+  expect_length(polygrad:::unique_tensors(list(out$s, state)), 1L)
+  expect_equal(out$total$item(), 18)
+  expect_error(func$jit(cube, static_argnums = "z")(x), "static_argnums: 'z', expected names of parameters")
+  expect_error(func$jit(cube, static_argnums = 0)(x), "static_argnums: 0, expected numbers from 1 on")
+  expect_error(func$jit(function(v) list(v, "a"))(x), "the result\\[\\[2\\]\\] is 'a', expected Tensors")
+  expect_error(product$cost, "cache_info")
+})
+
+test_that("a layer is called with other parameters", {
+  layer <- Linear(3, 2)
+  own <- get_state_dict(layer)
+  before <- as.vector(layer(x))
+  given <- list(weight = Tensor(matrix(1:6 / 10, 2)), bias = Tensor(c(1, -1)))
+  given <- Map(function(new, old) new$cast(old$dtype), given, own[names(given)])
+  v <- x$cast(own$weight$dtype)
+  expected <- as.vector(matrix(1:6 / 10, 2) %*% 1:3) + c(1, -1)
+  expect_equal(as.vector(func$functional_call(layer, given, v)), expected, tolerance = 1e-6)
+  expect_equal(as.vector(layer(x)), before)
+  slopes <- func$grad(function(p) sum(func$functional_call(layer, p, v)))(given)
+  expect_equal(as.vector(slopes$bias), c(1, 1))
+  expect_equal(as.array(slopes$weight), rbind(1:3, 1:3))
+  expect_equal(as.vector(func$functional_call(layer, list(bias = given$bias), v)), before - as.vector(own$bias) + c(1, -1), tolerance = 1e-6)
+  expect_error(func$functional_call(layer, list(w = x), v), "parameters: 'w', expected names of weight, bias")
+  expect_error(func$functional_call(layer, 3, v), "parameters: 3, expected a list of Tensors with names")
+  expect_error(func$functional_call(3, list(), v), "module: 3, expected a function")
+})
+
+test_that("elements are selected", {
+  yes <- Tensor(c(1, 2, 3))
+  expect_equal(as.vector(lax$select(yes > 1.5, yes, -yes)), c(-1, 2, 3))
+  expect_equal(as.vector(func$grad(function(v) sum(lax$select(v > 1.5, v * 3, v)))(yes)), c(1, 3, 3))
 })
 
 test_that("functions have tangents and gradients by rules", {
@@ -205,6 +289,6 @@ test_that("associative scans have the results of loops", {
   expect_equal(as.vector(slope), c(1 + 3 + 15, 2 + 10, 6))
 
   expect_error(lax$associative_scan(add, x, axis = 2), "axis: 2, expected 1 to 1")
-  expect_error(lax$associative_scan(function(a, b) list(a, b), x), "what f returns has another form than elems")
+  expect_error(lax$associative_scan(function(a, b) list(a, b), x), "what f returns is list\\(Tensor, Tensor\\), expected Tensor as elems")
   expect_error(lax$associative_scan(add, list(x, Tensor(c(1, 2)))), "elems\\[\\[2\\]\\] has 2 elements along the axis, expected 3")
 })
