@@ -21,7 +21,7 @@ type Workload struct {
 }
 
 // Workloads are what is measured, from small to large.
-var Workloads = []Workload{{"vecadd", vecadd}, {"softmax", softmax}, {"matmul", matmul}, {"mlp", mlp}, {"gpt", gpt}, {"remat", remat}}
+var Workloads = []Workload{{"vecadd", vecadd}, {"softmax", softmax}, {"matmul", matmul}, {"mlp", mlp}, {"gpt", gpt}, {"remat", remat}, {"fft", fft}}
 
 // Graph builds requests on buffers.
 type Graph struct {
@@ -87,6 +87,12 @@ func softmax(g *Graph) []*uop.UOp {
 
 func matmul(g *Graph) []*uop.UOp {
 	return []*uop.UOp{must(tensor.MatMul(g.float(256, 256), g.float(256, 256)))}
+}
+
+// fft is the Fourier transforms of rows.
+func fft(g *Graph) []*uop.UOp {
+	re, im := must(tensor.RealFFT(g.float(7, 2000), 0, 1, tensor.NormBackward)).Planes()
+	return []*uop.UOp{re, im}
 }
 
 func lossAndGradients(scores, y *uop.UOp, params []*uop.UOp) []*uop.UOp {

@@ -66,7 +66,7 @@ func (f *fuser) join(a, b *body) candidate {
 	if m == nil {
 		return candidate{reason: ReadsOtherOrder}
 	}
-	outer = outer.with(m, nil)
+	outer, inner = outer.with(m, nil), inner.with(nil, inner.loops) // both simplified, so that equal loads are one
 	out := f.shareReductionLoops(&body{loops: inner.loops, stores: append(slices.Clone(outer.stores), inner.stores...)})
 	if !sharesStreamedLoad(out, len(outer.stores)) {
 		return candidate{reason: NoStreamedLoad}
