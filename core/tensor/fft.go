@@ -109,16 +109,19 @@ func steps(g *uop.Graph, n, step int64, dims ...int64) *uop.UOp {
 }
 
 // unitRoots are e^(-2πi t/n) for integers t from 0 to below n, of type dt. They are rounded once, and exact at quarters of the circle: the
-// sine and the cosine are of the angle from the nearest one.
+// sine or the cosine is of the angle from the nearest one. As -sin x is cos(x+π/2), one kernel stores both planes.
 func unitRoots(t *uop.UOp, n int64, dt *uop.DType) complexPlanes {
-	quarter := floorDiv(add(mul(t, 8), int(n)), int(2*n))
-	angle := mul(cast(sub(mul(t, 4), mul(quarter, int(n))), uop.Float64), math.Pi/2/float64(n))
-	c, s := cosOf(angle), sin(angle)
-	odd := ne(bitAnd(quarter, 1), 0)
-	re, im := where(odd, neg(s), c), where(odd, neg(c), neg(s))
-	back := ne(bitAnd(quarter, 2), 0)
-	z := complexPlanes{where(back, neg(re), re), where(back, neg(im), im)}
-	return z.both(func(u *uop.UOp) *uop.UOp { return cast(u, dt).ContiguousOp() })
+	dims := t.Shape()
+	flat := reshape(t, uop.Shape{uop.N(1), dims.Numel()})
+	nearest := truncDiv(add(mul(flat, 8), int(n)), int(2*n))
+	angle := mul(cast(sub(mul(flat, 4), mul(nearest, int(n))), uop.Float64), math.Pi/2/float64(n))
+	quarter := add(nearest, steps(t.Graph(), 2, 1, 2, 1))
+	odd, minus := ne(bitAnd(quarter, 1), 0), ne(bitAnd(add(quarter, 1), 2), 0)
+	v := sin(where(odd, angle, add(angle, math.Pi/2)))
+	v = where(bitOr(odd, ne(angle, 0)), v, 1)
+	planes := cast(where(minus, neg(v), v), dt).ContiguousOp()
+	plane := func(i int64) *uop.UOp { return reshape(shrinkAxis(planes, 0, uop.N(i), uop.N(i+1)), dims) }
+	return complexPlanes{plane(0), plane(1)}
 }
 
 // fewRoots is the size up to which a table is one of sines, as values that no input changes are computed once.
@@ -138,7 +141,7 @@ func newTwiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
 	k := steps(g, r, 1, 1, r)
 	rows := func(count, step int64) complexPlanes {
 		p := steps(g, count, step, count, 1)
-		return unitRoots(mod(mul(p, k), int(n)), n, dt)
+		return unitRoots(truncMod(mul(p, k), int(n)), n, dt)
 	}
 	if block == 1 || block == m || m*r <= fewRoots {
 		return rows(m, 1)
@@ -183,7 +186,7 @@ func (z complexPlanes) digits(r int64) complexPlanes {
 	y := part(0, 1)
 	if r%2 == 0 { // the middle is its own partner
 		signs := g.Made(fmt.Sprint("signs ", r, dt), func() *uop.UOp {
-			odd := mod(steps(g, r, 1, 1, 1, r, 1, 1), 2)
+			odd := truncMod(steps(g, r, 1, 1, 1, r, 1, 1), 2)
 			return cast(sub(1, mul(odd, 2)), dt).ContiguousOp()
 		})
 		middle := part(n+1, n+2).times(complexPlanes{re: signs})
@@ -213,7 +216,7 @@ func rootsOf(g *uop.Graph, r int64, dt *uop.DType) complexPlanes {
 	return table(g, fmt.Sprint("roots ", r, dt), func() complexPlanes {
 		n := pairs(r)
 		j, k := add(steps(g, n, 1, n, 1), 1), steps(g, r, 1, 1, r)
-		return unitRoots(mod(mul(j, k), int(r)), r, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, n, r, 1, 1)) })
+		return unitRoots(truncMod(mul(j, k), int(r)), r, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, n, r, 1, 1)) })
 	})
 }
 
@@ -223,7 +226,7 @@ func byChirps(z complexPlanes, batch, n, beside int64) complexPlanes {
 	size := int64(1) << bits.Len64(uint64(2*n-2))
 	chirp := table(g, fmt.Sprint("chirp ", n, dt), func() complexPlanes {
 		t := steps(g, n, 1, 1, n, 1)
-		return unitRoots(mod(mul(t, t), int(2*n)), 2*n, dt)
+		return unitRoots(truncMod(mul(t, t), int(2*n)), 2*n, dt)
 	})
 	kernel := table(g, fmt.Sprint("transformed chirp ", n, dt), func() complexPlanes {
 		// Both directions, around the end of the convolution.
