@@ -11,6 +11,7 @@ import { peakOf } from './peak.js'
 
 // The others take long on a processor.
 const SHORT = ['matmul 512', 'gelu of 1e6', 'sum of 1e6', 'MLP forward, batch 128', 'MLP training step, batch 128']
+const ONLY = new URLSearchParams(location.search).get('only') // a part of the names of cases
 const TURNS = 5
 const TURN = 100 // milliseconds
 
@@ -37,8 +38,8 @@ const LOADERS = {
   },
   async tfjs () {
     const library = await import('./tfjs.js')
-    const { gpu } = await import('./tfjs_gpu.js')
-    return { library, device: await gpu() }
+    const { gpu, flush } = await import('./tfjs_gpu.js')
+    return { library, device: await gpu(), flush }
   }
 }
 
@@ -58,7 +59,7 @@ async function measure (found, loaded) {
   const prepared = {}
   const results = {}
   let expected = null
-  for (const [name, { library, device }] of Object.entries(loaded)) {
+  for (const [name, { library, device, flush }] of Object.entries(loaded)) {
     const start = performance.now()
     const one = await prepare(library, found, inputs)
     if (one === null) continue
@@ -68,6 +69,7 @@ async function measure (found, loaded) {
     const problem = distance(outputs, expected) < 1 ? '' : ' other values'
     const run = async () => {
       await one.run()
+      flush?.()
       await device.queue.onSubmittedWorkDone()
     }
     for (let i = 0; i < 3; i++) await run()
@@ -110,7 +112,8 @@ async function main () {
   say('')
   say(`| milliseconds (first; dispatches, submits, bind groups) | ${names.join(' | ')} | of the best | rate | of the peak |`)
   say(`| --- | ${names.map(() => '---').join(' | ')} | --- | --- | --- |`)
-  for (const found of CASES.filter(({ name }) => architecture !== 'swiftshader' || SHORT.includes(name))) {
+  const isWanted = (name) => ONLY === null ? architecture !== 'swiftshader' || SHORT.includes(name) : name.includes(ONLY)
+  for (const found of CASES.filter(({ name }) => isWanted(name))) {
     const results = await measure(found, loaded)
     const cells = names.map((name) => {
       if (results[name] === undefined) return '–'

@@ -1,10 +1,11 @@
 /**
  * Times polygrad on WebGPU beside jax-js and TensorFlow.js, in one page:
  *
- *     node bench/web/gpu.mjs [--write bench/WEBGPU.md] [--serve]
+ *     node bench/web/gpu.mjs [--only PART] [--write bench/WEBGPU.md] [--serve]
  *
- * runs it in headless Chromium, on the processor (SwiftShader). With --serve it serves the page to a browser of this machine, whose GPU it
- * then shows. The peers are installed from npm into build/bench-web; the package of polygrad is that of build/js (make web).
+ * runs it in headless Chromium, on the processor (SwiftShader): cases that are short there, or those with PART in their names. With
+ * --serve it serves the page to a browser of this machine, whose GPU it then shows. The peers are installed from npm into
+ * build/bench-web; the package of polygrad is that of build/js (make web).
  */
 
 import { execFileSync } from 'node:child_process'
@@ -52,7 +53,8 @@ async function assemble () {
   }
 }
 
-const { values } = parseArgs({ options: { write: { type: 'string' }, serve: { type: 'boolean', default: false } } })
+const text = { type: 'string' }
+const { values } = parseArgs({ options: { write: text, only: text, serve: { type: 'boolean', default: false } } })
 const versions = install()
 await assemble()
 const server = await serve(SITE, { isolated: true })
@@ -64,7 +66,7 @@ if (values.serve) {
     const page = await openPage(browser)
     page.on('pageerror', (error) => console.log(`page: ${error.message}`))
     page.on('console', (message) => console.log(message.text()))
-    await page.goto(server.url)
+    await page.goto(values.only === undefined ? server.url : `${server.url}?only=${encodeURIComponent(values.only)}`)
     await page.waitForFunction('globalThis.done !== undefined', { timeout: PATIENCE })
     const found = await page.evaluate('globalThis.done')
     if (values.write !== undefined) {

@@ -9,3 +9,6 @@ export async function gpu () {
   await tf.ready()
   return tf.backend().device
 }
+
+/** Submits what waits for more to be submitted with it. */
+export const flush = () => tf.backend().submitQueue()

@@ -79,6 +79,21 @@ async function refusal (name, answer, pattern) {
 
 const typed = (type) => ({ headers: { 'Content-Type': type } })
 
+test('a browser that gives a page no shared memory', async () => {
+  const { Memory } = WebAssembly
+  class Unshared extends Memory {
+    constructor (limits) {
+      if (limits.shared) throw new TypeError('no shared memory')
+      super(limits)
+    }
+  }
+  const { Tensor: T } = await importing('unshared', { Memory: Unshared }, WebAssembly)
+  const x = new T([[1, 2], [3, 4]])
+  assert.deepStrictEqual(x.matmul(x).tolist(), [[7, 10], [15, 22]])
+  x.data[0] = 100
+  assert.deepStrictEqual(x.tolist(), [[1, 2], [3, 4]]) // what is read is a copy
+})
+
 test('a module that is not there', async () => {
   await refusal('missing', () => new Response('', { status: 404, statusText: 'Not Found' }), /the server answered 404 Not Found/)
   await refusal('page', () => new Response('<!doctype html>', typed('text/html; charset=utf-8')), /a page of HTML in its place: put/)

@@ -59,12 +59,17 @@ function loadDeferred (library, url) {
 async function started () {
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
   const [url, deferred] = places()
-  const shared = globalThis.crossOriginIsolated !== false && canShare()
-  if (!shared) {
+  // A module for shared memory is compiled as it comes, and kept compiled by the browser, also where there is one thread only.
+  const shared = canShare()
+  const isolated = shared && globalThis.crossOriginIsolated !== false
+  if (!isolated) {
     console.info('polygrad: this page is not cross-origin isolated: it has one thread, and data and toArray() are copies of tensors. ' +
       'To isolate it, send the headers "Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp" with it.')
   }
-  const options = { environment: settings, fileImports, workers, loadDeferred: (library) => loadDeferred(library, deferred) }
+  const threads = isolated ? workers : null
+  const options = {
+    environment: settings, fileImports, workers: threads, live: isolated, loadDeferred: (library) => loadDeferred(library, deferred)
+  }
   let library
   try {
     library = await startAsync(await compiled(url, shared), shared, options)

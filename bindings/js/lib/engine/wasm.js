@@ -163,7 +163,7 @@ function engineOf (library) {
   }
 
   return {
-    live: library.shared,
+    live: library.live,
 
     /** Whether the library can be called. */
     running: () => ended === null,
@@ -219,7 +219,7 @@ function engineOf (library) {
     view (Type, from, n) {
       const at = Number(from)
       const size = Type.BYTES_PER_ELEMENT
-      if (library.shared && at % size === 0) return keeping(new Type(bytes().buffer, at, n))
+      if (library.live && at % size === 0) return keeping(new Type(bytes().buffer, at, n))
       return new Type(new Uint8Array(bytes().subarray(at, at + n * size)).buffer)
     },
 

@@ -38,10 +38,10 @@ function unshare (bytes) {
   return true
 }
 
-/** Whether threads can share memory here. */
+/** Whether there are memories here that threads may share. Pages that are not isolated have them, too, in some browsers, for one thread. */
 function canShare () {
   try {
-    return new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer instanceof SharedArrayBuffer
+    return !(new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer instanceof ArrayBuffer)
   } catch {
     return false
   }
@@ -53,15 +53,15 @@ function canShare () {
  * @param {WebAssembly.Module} module the module, made for a memory of that kind
  * @param {boolean} shared whether threads may share the memory
  * @param {object} options environment: its variables; fileImports: the functions of WASI for files on a memory;
- *   workers: how threads are started, if they are; loadDeferred: loads the deferred part of a module in two parts at once, a function
- *   of the library
+ *   workers: how threads are started, if they are; live: whether the program sees the memory itself, or copies, unless it is not shared;
+ *   loadDeferred: loads the deferred part of a module in two parts at once, a function of the library
  */
-function prepared (module, shared, { environment = {}, fileImports, workers = null, loadDeferred }) {
+function prepared (module, shared, { environment = {}, fileImports, workers = null, live = shared, loadDeferred }) {
   const [section] = WebAssembly.Module.customSections(module, SECTION)
   if (section?.byteLength !== SAID) notOurs()
   const { initial } = sectionOf(new Uint8Array(section))
   const memory = new WebAssembly.Memory(shared ? { initial, maximum: MOST, shared } : { initial, maximum: MOST })
-  const library = { memory, shared, exports: null, failure: null, workers, control: 0, part: partOf(module) }
+  const library = { memory, shared, live: shared && live, exports: null, failure: null, workers, control: 0, part: partOf(module) }
   const said = (line) => { if (/^(panic|fatal error|runtime): /.test(line)) library.failure ??= line }
   const imports = {
     env: { memory },
