@@ -2653,7 +2653,7 @@ func go_poly_tokenizer_decode(h uintptr, ids unsafe.Pointer, n int64, flags int3
 
 //export go_poly_tokenizer_encode
 func go_poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths unsafe.Pointer, n int32, wrap int32, special unsafe.Pointer, counts unsafe.Pointer) unsafe.Pointer {
-	return unsafe.Pointer(poly_tokenizer_encode(h, (*byte)(texts), (*int64)(lengths), n, wrap, (*byte)(special), (*int64)(counts)))
+	return unsafe.Pointer(poly_tokenizer_encode(h, texts, (*int64)(lengths), n, wrap, (*byte)(special), (*int64)(counts)))
 }
 
 //export go_poly_tokenizer_free
@@ -2663,7 +2663,7 @@ func go_poly_tokenizer_free(h uintptr) {
 
 //export go_poly_tokenizer_id
 func go_poly_tokenizer_id(h uintptr, text unsafe.Pointer, n int64) int64 {
-	return poly_tokenizer_id(h, (*byte)(text), n)
+	return poly_tokenizer_id(h, text, n)
 }
 
 //export go_poly_tokenizer_new

@@ -857,6 +857,70 @@ func wasm_poly_tabm_instance(json unsafe.Pointer, n int32) float64 {
 	return float64(poly_tabm_instance((*byte)(json), n))
 }
 
+//go:wasmexport poly_text_stream_free
+func wasm_poly_text_stream_free(h float64) {
+	poly_text_stream_free(uintptr(h))
+}
+
+//go:wasmexport poly_text_stream_new
+func wasm_poly_text_stream_new(h float64, before unsafe.Pointer, n int64, flags int32) float64 {
+	beginCall()
+	return float64(poly_text_stream_new(uintptr(h), (*int32)(before), n, flags))
+}
+
+//go:wasmexport poly_text_stream_push
+func wasm_poly_text_stream_push(h float64, ids unsafe.Pointer, n int64, length unsafe.Pointer) unsafe.Pointer {
+	beginCall()
+	return unsafe.Pointer(poly_text_stream_push(uintptr(h), (*int32)(ids), n, (*int64)(length)))
+}
+
+//go:wasmexport poly_tokenizer_decode
+func wasm_poly_tokenizer_decode(h float64, ids unsafe.Pointer, n int64, flags int32, length unsafe.Pointer) unsafe.Pointer {
+	beginCall()
+	return unsafe.Pointer(poly_tokenizer_decode(uintptr(h), (*int32)(ids), n, flags, (*int64)(length)))
+}
+
+//go:wasmexport poly_tokenizer_encode
+func wasm_poly_tokenizer_encode(h float64, texts unsafe.Pointer, lengths unsafe.Pointer, n int32, wrap int32, special unsafe.Pointer, counts unsafe.Pointer) unsafe.Pointer {
+	beginCall()
+	return unsafe.Pointer(poly_tokenizer_encode(uintptr(h), texts, (*int64)(lengths), n, wrap, (*byte)(special), (*int64)(counts)))
+}
+
+//go:wasmexport poly_tokenizer_free
+func wasm_poly_tokenizer_free(h float64) {
+	poly_tokenizer_free(uintptr(h))
+}
+
+//go:wasmexport poly_tokenizer_id
+func wasm_poly_tokenizer_id(h float64, text unsafe.Pointer, n int64) int64 {
+	beginCall()
+	return poly_tokenizer_id(uintptr(h), text, n)
+}
+
+//go:wasmexport poly_tokenizer_new
+func wasm_poly_tokenizer_new(data unsafe.Pointer, n int64, name unsafe.Pointer) float64 {
+	beginCall()
+	return float64(poly_tokenizer_new(data, n, (*byte)(name)))
+}
+
+//go:wasmexport poly_tokenizer_size
+func wasm_poly_tokenizer_size(h float64) int64 {
+	beginCall()
+	return poly_tokenizer_size(uintptr(h))
+}
+
+//go:wasmexport poly_tokenizer_special
+func wasm_poly_tokenizer_special(h float64, length unsafe.Pointer) unsafe.Pointer {
+	beginCall()
+	return unsafe.Pointer(poly_tokenizer_special(uintptr(h), (*int64)(length)))
+}
+
+//go:wasmexport poly_tokenizer_token
+func wasm_poly_tokenizer_token(h float64, id int64, length unsafe.Pointer) unsafe.Pointer {
+	beginCall()
+	return unsafe.Pointer(poly_tokenizer_token(uintptr(h), id, (*int64)(length)))
+}
+
 //go:wasmexport poly_trace_abandon
 func wasm_poly_trace_abandon(ctx float64) int32 {
 	beginCall()

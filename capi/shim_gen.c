@@ -1732,7 +1732,7 @@ void poly_tokenizer_free(PolyTokenizer *tok) {
   if (!poly_forked) POLY_GO(go_poly_tokenizer_free((uintptr_t)tok));
 }
 
-int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const char *texts, const int64_t *lengths, int n, int wrap, const char *special, int64_t *counts) {
+int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const void *texts, const int64_t *lengths, int n, int wrap, const char *special, int64_t *counts) {
   return poly_enter("poly_tokenizer_encode") ? NULL : POLY_GO(go_poly_tokenizer_encode((uintptr_t)tok, (void *)texts, (void *)lengths, n, wrap, (void *)special, (void *)counts));
 }
 
@@ -1744,7 +1744,7 @@ int64_t poly_tokenizer_size(PolyTokenizer *tok) {
   return poly_enter("poly_tokenizer_size") ? -1 : POLY_GO(go_poly_tokenizer_size((uintptr_t)tok));
 }
 
-int64_t poly_tokenizer_id(PolyTokenizer *tok, const char *text, int64_t len) {
+int64_t poly_tokenizer_id(PolyTokenizer *tok, const void *text, int64_t len) {
   return poly_enter("poly_tokenizer_id") ? -1 : POLY_GO(go_poly_tokenizer_id((uintptr_t)tok, (void *)text, len));
 }
 

@@ -69,7 +69,7 @@ func poly_tokenizer_open(path, name *byte) uintptr {
 
 func poly_tokenizer_free(h uintptr) { dropHandle(h, handle.Tokenizer) }
 
-func poly_tokenizer_encode(h uintptr, texts *byte, lengths *int64, n int32, wrap int32, special *byte, counts *int64) *int32 {
+func poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths *int64, n int32, wrap int32, special *byte, counts *int64) *int32 {
 	return withTokenizer("poly_tokenizer_encode", h, nil, func(t *tokens.Tokenizer) (*int32, error) {
 		switch {
 		case n < 0:
@@ -89,7 +89,7 @@ func poly_tokenizer_encode(h uintptr, texts *byte, lengths *int64, n int32, wrap
 				return nil, badArg(indexed("lengths", i), "%d bytes, expected 0 to %d, together", size, mostBytes)
 			}
 		}
-		all := must(bytesFrom("texts", unsafe.Pointer(texts), total))
+		all := must(bytesFrom("texts", texts, total))
 		list := make([]string, n)
 		for i, size := range unsafe.Slice(lengths, n) {
 			list[i] = string(all[:size])
@@ -165,9 +165,9 @@ func poly_tokenizer_size(h uintptr) int64 {
 	return withTokenizer("poly_tokenizer_size", h, -1, func(t *tokens.Tokenizer) (int64, error) { return int64(t.Size()), nil })
 }
 
-func poly_tokenizer_id(h uintptr, text *byte, n int64) int64 {
+func poly_tokenizer_id(h uintptr, text unsafe.Pointer, n int64) int64 {
 	return withTokenizer("poly_tokenizer_id", h, -1, func(t *tokens.Tokenizer) (int64, error) {
-		b := must(bytesFrom("text", unsafe.Pointer(text), min(n, mostBytes)))
+		b := must(bytesFrom("text", text, min(n, mostBytes)))
 		id := t.ID(string(b))
 		if id < 0 {
 			return 0, badArg("text", "%q is no token of the tokenizer", b[:min(len(b), 40)])

@@ -2743,7 +2743,7 @@ POLY_API void poly_tokenizer_free(PolyTokenizer *tok);
  * (Added tokens of a tokenizer.json that are not special are always tokens.) Bytes that are
  * no UTF-8 count as U+FFFD. Returns a malloc'd array of the tokens of all texts, one after
  * another, and writes how many each has to counts; NULL on error. Since 2.0. */
-POLY_API int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const char *texts, const int64_t *lengths, int n, int wrap,
+POLY_API int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const void *texts, const int64_t *lengths, int n, int wrap,
                                         const char *special, int64_t *counts);
 
 /* Flags of decoding: special tokens are kept; bytes that are no UTF-8 stay as they are (of
@@ -2760,7 +2760,7 @@ POLY_API int64_t poly_tokenizer_size(PolyTokenizer *tok);
 
 /* The token of a text of len bytes as the vocabulary has it. -1 on error, also if there is
  * none. Since 2.0. */
-POLY_API int64_t poly_tokenizer_id(PolyTokenizer *tok, const char *text, int64_t len);
+POLY_API int64_t poly_tokenizer_id(PolyTokenizer *tok, const void *text, int64_t len);
 
 /* What the vocabulary has for a token (of tiktoken's, bytes): malloc'd, with a zero behind
  * it, and its length in *len_out. NULL on error, also for a number that is no token. Since

@@ -27,7 +27,7 @@ var thin = []struct {
 	{"bindings/js/lib/func", ".js", nil, 1650}, // with the control flow of lax
 	{"bindings/js/lib/jax", ".js", nil, 3000},  // names, arguments and ownership of jax-js, and its printed form of functions
 	{"bindings/js/lib/optax", ".js", nil, 300},
-	{"bindings/js/lib/loaders", ".js", nil, 1400}, // with tokenizers of Hugging Face and files of NumPy
+	{"bindings/js/lib/loaders", ".js", nil, 700}, // with files of NumPy
 	{"bindings/r", ".R .c .h", []string{"tests", "src/polygrad.h", "R/func.R", "R/loops.R", "src/expr.c"}, 6000},
 }
 

@@ -11,7 +11,7 @@ export const files = {
   'files.test.js': FILES,
   'hub.test.js': 'it downloads into a folder, from a server that it starts',
   'jax_names.test.js': FILES,
-  'loaders.test.js': 'it takes expressions of an inner file',
+  'loaders.test.js': 'it reads files of the repository',
   'process.test.js': PROGRAMS,
   'types.test.js': 'it is about the declarations of TypeScript',
   'webgpu.test.js': "it is about npm's package webgpu in Node",

@@ -2,7 +2,8 @@
 /** What the modules of other packages' names, such as jax, stand on beside the public names: in browsers they are files of their own. */
 
 const { lib, engine, fail } = require('./library.js')
-const { CTX } = require('./handles.js')
+const { taken } = require('./memory.js')
+const { CTX, freeWith } = require('./handles.js')
 const { Base, describe, count, made, handleOf } = require('./base.js')
 const { types, toDType } = require('./dtype.js')
 const { isOptions, show } = require('./arguments.js')
@@ -13,7 +14,7 @@ const { expressed, tracing } = require('./trace.js')
 
 const internals = {
   lib, engine, fail, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, arrived, expressed, tracing,
-  operation, call, CTX
+  operation, call, CTX, freeWith, taken
 }
 
 module.exports = { internals }

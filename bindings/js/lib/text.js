@@ -28,7 +28,7 @@ class Tokenizer {
 
   /** The text of tokens, without special tokens. */
   decode (ids) {
-    const text = this._tokenizer.decode(ids, { skip_special_tokens: true })
+    const text = this._tokenizer.decode(ids, { skip_special_tokens: true, skipSpecialTokens: true })
     if (typeof text !== 'string') throw new TypeError(`${this._fn}: tokenizer: decode returns ${show(text)}, expected a string`)
     return text
   }
@@ -47,8 +47,7 @@ class Writer {
   /** The new text of each row after one more token, '' while a character is incomplete; one of ends ends a row. */
   write (step, ends) {
     return this._rows.map((row, i) => {
-      row.ended ||= ends.has(step[i])
-      if (!row.ended) row.ids.push(step[i])
+      if (!(row.ended ||= ends.has(step[i]))) row.ids.push(step[i])
       return this._piece(row, false)
     })
   }

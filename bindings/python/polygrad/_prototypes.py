@@ -1924,7 +1924,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         c_void_p,
         (
             c_void_p,
-            c_char_p,
+            c_void_p,
             c_void_p,
             c_int,
             c_int,
@@ -1945,7 +1945,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
         "tok tokens n flags len_out",
     ),
     "poly_tokenizer_size": (c_int64, (c_void_p,), "tok"),
-    "poly_tokenizer_id": (c_int64, (c_void_p, c_char_p, c_int64), "tok text len"),
+    "poly_tokenizer_id": (c_int64, (c_void_p, c_void_p, c_int64), "tok text len"),
     "poly_tokenizer_token": (c_void_p, (c_void_p, c_int64, c_void_p), "tok token len_out"),
     "poly_tokenizer_special": (c_void_p, (c_void_p, c_void_p), "tok len_out"),
     "poly_text_stream_new": (c_void_p, (c_void_p, c_void_p, c_int64, c_int), "tok before n flags"),

@@ -444,10 +444,10 @@ struct poly_api {
   PolyTokenizer *(*poly_tokenizer_new)(const void *, int64_t, const char *);
   PolyTokenizer *(*poly_tokenizer_open)(const char *, const char *);
   void (*poly_tokenizer_free)(PolyTokenizer *);
-  int32_t *(*poly_tokenizer_encode)(PolyTokenizer *, const char *, const int64_t *, int, int, const char *, int64_t *);
+  int32_t *(*poly_tokenizer_encode)(PolyTokenizer *, const void *, const int64_t *, int, int, const char *, int64_t *);
   uint8_t *(*poly_tokenizer_decode)(PolyTokenizer *, const int32_t *, int64_t, int, int64_t *);
   int64_t (*poly_tokenizer_size)(PolyTokenizer *);
-  int64_t (*poly_tokenizer_id)(PolyTokenizer *, const char *, int64_t);
+  int64_t (*poly_tokenizer_id)(PolyTokenizer *, const void *, int64_t);
   uint8_t *(*poly_tokenizer_token)(PolyTokenizer *, int64_t, int64_t *);
   uint8_t *(*poly_tokenizer_special)(PolyTokenizer *, int64_t *);
   PolyTextStream *(*poly_text_stream_new)(PolyTokenizer *, const int32_t *, int64_t, int);

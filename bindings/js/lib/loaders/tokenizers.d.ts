@@ -6,36 +6,35 @@ export function getBpe(name: BpeEncodingName): Promise<BpeEncoding>
 
 /** Tokens of byte pairs by ranks: the pair of the lowest rank is merged first. */
 export class BpeEncoding {
-  /** Tokens by their bytes in hexadecimal digits. */
-  encoder: Map<string, number>
-  specialTokensEncoder: Map<string, number>
-  decoder: Map<number, string>
-  specialTokensDecoder: Map<number, string>
-  regex: RegExp
-  specialRegex: RegExp
+  /** Tokens by their bytes in hexadecimal digits; made when it is first asked for, as decoder. */
+  readonly encoder: Map<string, number>
+  readonly specialTokensEncoder: Map<string, number>
+  readonly decoder: Map<number, string>
+  readonly specialTokensDecoder: Map<number, string>
+  /** What texts are split into; undefined of vocabularies of getBpe. */
+  readonly regex?: RegExp
+  /** The expression is read as one of Oniguruma: \s, \d and \w are Unicode's, and there are no references. */
   constructor(encoder: Map<string, number>, specialTokens: Record<string, number>, regex: RegExp)
   /** The text of tokens; bytes that are no text are replaced. A number that is no token is a RangeError. */
-  decode(tokens: number[]): string
+  decode(tokens: Iterable<number>): string
   /** The bytes of tokens. */
-  decodeBytes(tokens: number[]): Uint8Array
-  /** The tokens of a text; special tokens are those that are allowed. */
-  encode(text: string, allowedSpecial?: Set<string>): number[]
+  decodeBytes(tokens: Iterable<number>): Uint8Array
+  /** The tokens of a text; special tokens are those that are allowed, "refuse" makes their texts a RangeError. */
+  encode(text: string, allowedSpecial?: Iterable<string> | 'all' | 'none' | 'refuse'): number[]
   /** The texts of special tokens. */
   specialTokens(): Set<string>
   /** encode with all special tokens. */
   encodeWithSpecialTokens(text: string): number[]
-  _beforeDecode(tokens: number[]): number[]
-  _beforeEncode(text: string): string
-  _afterEncode(tokens: number[]): number[]
 }
 
-/** The most likely pieces of texts, by SentencePiece's unigram models. Characters are normalised by NFKC. */
+/** Pieces of texts, by a model of SentencePiece, unigram or BPE. */
 export class Unigram {
   private constructor()
   /** A model of a file; what is none is a TypeError. */
   static fromBinary(data: Uint8Array): Unigram
   encode(text: string): number[]
-  decode(tokens: number[]): string
+  decode(tokens: Iterable<number>): string
+  /** The numbers of <s>, </s> and <unk>, -1 if there is no such piece. */
   get bosToken(): number
   get eosToken(): number
   get unkToken(): number
@@ -45,27 +44,48 @@ export class Unigram {
 /** The model of a file at a URL. */
 export function loadSentencePiece(url: string): Promise<Unigram>
 
+/** What texts of special tokens are: tokens, text, a RangeError, or those of a list tokens and others text. */
+export type AllowedSpecial = 'all' | 'none' | 'refuse' | Iterable<string>
+
 /**
- * Tokens of texts by a tokenizer.json of Hugging Face: all normalizers, pre-tokenizers, models (BPE, WordPiece, Unigram, WordLevel),
- * post-processors and decoders but the pre-tokenizer UnicodeScripts. Truncation and padding are not applied; precompiled maps of
- * SentencePiece count as NFKC. It serves generate and pipelines of texts as their tokenizer.
+ * Tokens of texts by a tokenizer.json of Hugging Face (all normalizers, pre-tokenizers but UnicodeScripts and FixedLength, models,
+ * post-processors and decoders; truncation and padding are not applied), a model of SentencePiece, a GGUF file, or ranks. It serves
+ * generate as its tokenizer. In browsers the library must have started: `await init()`.
  */
 export class Tokenizer {
-  /** @param file what JSON.parse makes of a tokenizer.json; what is none is a TypeError */
-  constructor(file: unknown)
+  /**
+   * @param file a tokenizer.json, also as JSON.parse reads it, or the bytes of a file; what is none is a TypeError
+   * @param name of ranks: the vocabulary of tiktoken, or "clip"
+   */
+  constructor(file: object | string | Uint8Array, name?: string)
   /** A tokenizer of a text or its bytes. */
   static fromJSON(text: string | Uint8Array): Tokenizer
   /** The tokens of a text, with those that the model wants around it unless addSpecialTokens is false. */
-  encode(text: string, options?: { addSpecialTokens?: boolean }): number[]
+  encode(text: string, options?: { addSpecialTokens?: boolean, allowedSpecial?: AllowedSpecial }): number[]
+  /** encode of several texts, which threads share. */
+  encodeBatch(texts: Iterable<string>, options?: { addSpecialTokens?: boolean, allowedSpecial?: AllowedSpecial }): number[][]
   /** The text of tokens, without special ones unless skipSpecialTokens is false. A number that is no token is a RangeError. */
   decode(ids: Iterable<number>, options?: { skipSpecialTokens?: boolean }): string
+  /** The bytes of tokens, which may be no text. */
+  decodeBytes(ids: Iterable<number>): Uint8Array
+  /** A text that grows by tokens, behind some whose text is known. */
+  stream(before?: Iterable<number>): TextStream
   /** The number of a token, undefined if there is none. */
   tokenToId(token: string): number | undefined
   /** The text of a token, undefined if there is none. */
   idToToken(id: number): string | undefined
+  /** The special tokens by their texts. */
+  get specialTokens(): Record<string, number>
   /** The number of tokens. */
   get vocabSize(): number
 }
 
-/** The tokenizer of a tokenizer.json at a URL. */
+/** A text that grows by tokens. */
+export class TextStream {
+  private constructor()
+  /** The text that tokens add; the bytes of an incomplete character are kept back until a call without tokens. */
+  push(...ids: number[]): string
+}
+
+/** The tokenizer of a file at a URL. */
 export function loadTokenizer(url: string): Promise<Tokenizer>

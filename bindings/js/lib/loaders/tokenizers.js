@@ -1,73 +1,271 @@
 'use strict'
-/** polygrad/loaders: vocabularies by their names, and tokenizers of files. */
+/** polygrad/loaders: tokens of texts, which the library finds. */
 
-const { show } = require('../arguments.js')
-const { BpeEncoding, hexOf } = require('./bpe.js')
-const { clipOf } = require('./clip.js')
+const { lib, fail } = require('../library.js')
+const { freeWith } = require('../handles.js')
+const { taken } = require('../memory.js')
+const { show, isOptions } = require('../arguments.js')
 const { cachedFetch } = require('./cache.js')
-const { Tokenizer } = require('./hf_tokenizer.js')
-const { Unigram } = require('./unigram.js')
 
-const CONTRACTIONS = "'(?:[sdmt]|ll|ve|re)"
-const GPT2 = new RegExp(`${CONTRACTIONS}| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+`, 'gu')
-const anyCase = (text) => text.replace(/[a-z]/g, (c) => `[${c}${c.toUpperCase()}]`)
-const ENDINGS = `'(?:[sdmtSDMT]|${anyCase('ll')}|${anyCase('ve')}|${anyCase('re')})`
-const CL100K = new RegExp(
-  `${ENDINGS}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`, 'gu')
-const [UPPER, LOWER] = ['[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]', '[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]']
-const O200K = new RegExp([
-  `[^\\r\\n\\p{L}\\p{N}]?${UPPER}*${LOWER}+(?:${ENDINGS})?`, `[^\\r\\n\\p{L}\\p{N}]?${UPPER}+${LOWER}*(?:${ENDINGS})?`, '\\p{N}{1,3}',
-  ' ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*', '\\s*[\\r\\n]+', '\\s+(?!\\S)', '\\s+'
-].join('|'), 'gu')
+const [SPECIAL, BYTES] = [1, 2] // of decoding
+const utf8 = new TextEncoder()
+const hexOf = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')
+const bytesOf = (hex) => Uint8Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16))
 
-const END = '<|endoftext|>'
-const FILLS = { '<|fim_prefix|>': 0, '<|fim_middle|>': 1, '<|fim_suffix|>': 2 }
-const fillsFrom = (first) => Object.fromEntries(Object.entries(FILLS).map(([text, i]) => [text, first + i]))
-const VOCABULARY = 'https://cdn.jsdelivr.net/npm/gpt-tokenizer@3.0.1/data'
-const CLIP = 'https://cdn.jsdelivr.net/gh/mlfoundations/open_clip@v3.2.0/src/open_clip/bpe_simple_vocab_16e6.txt.gz'
-const reserved = Object.fromEntries(Array.from({ length: 1088 }, (_, i) => [`<|reserved_${200000 + i}|>`, 200000 + i])
-  .filter(([, token]) => ![200002, 200003, 200005, 200006, 200007, 200008, 200012].includes(token)))
-
-/** Vocabularies by their names: where they are, their special tokens and how texts are split. */
-const VOCABULARIES = {
-  r50k_base: [`${VOCABULARY}/r50k_base.tiktoken`, { [END]: 50256 }, GPT2],
-  p50k_base: [`${VOCABULARY}/p50k_base.tiktoken`, { [END]: 50256 }, GPT2],
-  p50k_edit: [`${VOCABULARY}/p50k_base.tiktoken`, { [END]: 50256, ...fillsFrom(50281) }, GPT2],
-  cl100k_base: [`${VOCABULARY}/cl100k_base.tiktoken`, { [END]: 100257, ...fillsFrom(100258), '<|endofprompt|>': 100276 }, CL100K],
-  o200k_base: [`${VOCABULARY}/o200k_base.tiktoken`, { [END]: 199999, '<|endofprompt|>': 200018 }, O200K],
-  o200k_harmony: [`${VOCABULARY}/o200k_base.tiktoken`, {
-    ...reserved,
-    '<|startoftext|>': 199998,
-    [END]: 199999,
-    '<|return|>': 200002,
-    '<|constrain|>': 200003,
-    '<|channel|>': 200005,
-    '<|start|>': 200006,
-    '<|end|>': 200007,
-    '<|message|>': 200008,
-    '<|call|>': 200012,
-    '<|endofprompt|>': 200018
-  }, O200K]
+/** The error of the library's last call, of a kind. */
+function refuse (Kind, who) {
+  try {
+    fail(who)
+  } catch (error) {
+    throw new Kind(error.message)
+  }
 }
 
-/** The tokens of a file of lines of bytes in base 64 and ranks. */
-function tokensOf (text) {
-  return new Map(text.split('\n').filter((line) => line !== '').map((line, i) => {
-    const [bytes, rank] = line.split(' ')
-    if (!/^[A-Za-z0-9+/]+=*$/.test(bytes) || !/^\d+$/.test(rank ?? '')) {
-      throw new TypeError(`getBpe: line ${i + 1}: ${show(line)}, expected bytes and a rank`)
+/** What a function of the library returns whose last argument says its length. */
+function bytesBy (f, who, ...args) {
+  const length = new BigInt64Array(1)
+  const address = f(...args, length)
+  return address === null ? refuse(RangeError, who) : taken(address, Number(length[0]))
+}
+
+const textOf = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+
+/** Numbers of tokens as the library takes them; those that fit no int32 are none. */
+function idsOf (ids, who) {
+  return Int32Array.from(ids, (id) => {
+    if (Number(id) !== (Number(id) | 0)) throw new RangeError(`${who}: tokens: ${show(id)} is no token of the tokenizer`)
+    return Number(id)
+  })
+}
+
+/** The tokens of texts by a file. */
+class Tokenizer {
+  /**
+   * @param {object|string|Uint8Array} file a tokenizer.json, also as JSON.parse reads it; the bytes of a model of SentencePiece, of a GGUF
+   *   file, or of ranks
+   * @param {string} name what the file is, if its contents do not say it
+   */
+  constructor (file, name = '') {
+    const given = isOptions(file) || Array.isArray(file) ? JSON.stringify(file) : file
+    const bytes = typeof given === 'string' ? utf8.encode(given) : given
+    if (!(bytes instanceof Uint8Array)) throw new TypeError(`Tokenizer: file: ${show(file)}, expected an object, a text or bytes`)
+    this._handle = lib.poly_tokenizer_new(bytes, bytes.length, name)
+    if (this._handle === 0) refuse(TypeError, 'Tokenizer')
+    freeWith(this, lib.poly_tokenizer_free, this._handle)
+  }
+
+  /** A tokenizer of a text or its bytes. */
+  static fromJSON (text) {
+    if (typeof text !== 'string' && !(text instanceof Uint8Array)) {
+      throw new TypeError(`Tokenizer.fromJSON: text: ${show(text)}, expected a text or bytes`)
     }
-    return [hexOf(Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0))), Number(rank)]
-  }))
+    return new Tokenizer(text)
+  }
+
+  get vocabSize () {
+    return Number(lib.poly_tokenizer_size(this._handle))
+  }
+
+  get specialTokens () {
+    return JSON.parse(textOf(bytesBy(lib.poly_tokenizer_special, 'specialTokens', this._handle)))
+  }
+
+  tokenToId (token) {
+    const bytes = utf8.encode(token)
+    const id = Number(lib.poly_tokenizer_id(this._handle, bytes, bytes.length))
+    return id < 0 ? undefined : id
+  }
+
+  idToToken (id) {
+    const bytes = this._bytesOf(id)
+    return bytes === null ? undefined : textOf(bytes)
+  }
+
+  /** What the vocabulary has for a token, null if it is none. */
+  _bytesOf (id) {
+    const length = new BigInt64Array(1)
+    const address = lib.poly_tokenizer_token(this._handle, id, length)
+    return address === null ? null : taken(address, Number(length[0]))
+  }
+
+  encode (text, options) {
+    if (typeof text !== 'string') throw new TypeError(`encode: text: ${show(text)}, expected a text`)
+    return this.encodeBatch([text], options)[0]
+  }
+
+  encodeBatch (texts, { addSpecialTokens = true, allowedSpecial = 'all' } = {}) {
+    const parts = Array.from(texts, (text) => {
+      if (typeof text !== 'string') throw new TypeError(`encodeBatch: texts: ${show(text)}, expected texts`)
+      return utf8.encode(text)
+    })
+    const lengths = BigInt64Array.from(parts, ({ length }) => BigInt(length))
+    const all = new Uint8Array(parts.reduce((n, { length }) => n + length, 0))
+    parts.reduce((at, part) => (all.set(part, at), at + part.length), 0)
+    const counts = new BigInt64Array(parts.length)
+    const special = typeof allowedSpecial === 'string' ? allowedSpecial : JSON.stringify([...allowedSpecial])
+    const address = lib.poly_tokenizer_encode(this._handle, all, lengths, parts.length, addSpecialTokens ? 1 : 0, special, counts)
+    if (address === null) refuse(RangeError, 'encode')
+    const ids = new Int32Array(taken(address, 4 * counts.reduce((n, m) => n + Number(m), 0)).buffer)
+    let at = 0
+    return Array.from(counts, (n) => Array.from(ids.subarray(at, at += Number(n))))
+  }
+
+  decode (ids, { skipSpecialTokens = true } = {}) {
+    return textOf(this._decoded(ids, skipSpecialTokens ? 0 : SPECIAL))
+  }
+
+  decodeBytes (ids) {
+    return this._decoded(ids, SPECIAL | BYTES)
+  }
+
+  _decoded (ids, flags) {
+    const tokens = idsOf(ids, 'decode')
+    return bytesBy(lib.poly_tokenizer_decode, 'decode', this._handle, tokens, tokens.length, flags)
+  }
+
+  stream (before = []) {
+    return new TextStream(this, idsOf(before, 'stream'))
+  }
+}
+
+/** A text that grows by tokens. */
+class TextStream {
+  constructor (tokenizer, before) {
+    this._handle = lib.poly_text_stream_new(tokenizer._handle, before, before.length, 0)
+    if (this._handle === 0) refuse(RangeError, 'stream')
+    freeWith(this, lib.poly_text_stream_free, this._handle)
+  }
+
+  push (...ids) {
+    const tokens = idsOf(ids, 'push')
+    return textOf(bytesBy(lib.poly_text_stream_push, 'push', this._handle, tokens, tokens.length))
+  }
+}
+
+/** Tokens of byte pairs by ranks: the pair of the lowest rank is merged first. Bytes are texts of hexadecimal digits. */
+class BpeEncoding {
+  /**
+   * @param {Map<string, number>} encoder tokens by their bytes in hexadecimal digits
+   * @param {Record<string, number>} specialTokens tokens by their texts
+   * @param {RegExp} regex what texts are split into before they are encoded
+   */
+  constructor (encoder, specialTokens, regex) {
+    if (encoder instanceof Tokenizer) { // of getBpe
+      this._tokenizer = encoder
+      this._allowed = specialTokens
+      return
+    }
+    if (!(encoder instanceof Map)) throw new TypeError(`BpeEncoding: encoder: ${show(encoder)}, expected a Map`)
+    if (!(regex instanceof RegExp)) throw new TypeError(`BpeEncoding: regex: ${show(regex)}, expected an expression`)
+    const lines = Array.from(encoder, ([hex, token]) => `${globalThis.btoa(String.fromCharCode(...bytesOf(hex)))} ${token}\n`)
+    const pattern = regex.ignoreCase ? `(?i:${regex.source})` : regex.source
+    this.regex = regex
+    this._tokenizer = new Tokenizer(lines.join(''), JSON.stringify({ pattern, special: specialTokens }))
+    this._allowed = []
+  }
+
+  get specialTokensEncoder () {
+    return this._special ??= new Map(Object.entries(this._tokenizer.specialTokens))
+  }
+
+  get specialTokensDecoder () {
+    return new Map(Array.from(this.specialTokensEncoder, ([text, token]) => [token, text]))
+  }
+
+  /** Tokens and their bytes, which are asked for one by one when it is first used. */
+  get decoder () {
+    if (this._decoder === undefined) {
+      this._decoder = new Map()
+      const special = this.specialTokensDecoder
+      for (let id = 0; this._decoder.size + special.size < this._tokenizer.vocabSize; id++) {
+        const bytes = special.has(id) ? null : this._tokenizer._bytesOf(id)
+        if (bytes !== null) this._decoder.set(id, hexOf(bytes))
+      }
+    }
+    return this._decoder
+  }
+
+  get encoder () {
+    return this._encoder ??= new Map(Array.from(this.decoder, ([token, hex]) => [hex, token]))
+  }
+
+  specialTokens () {
+    return new Set(this.specialTokensEncoder.keys())
+  }
+
+  encode (text, allowedSpecial = this._allowed) {
+    return this._tokenizer.encode(text, { allowedSpecial })
+  }
+
+  encodeWithSpecialTokens (text) {
+    return this.encode(text, 'all')
+  }
+
+  decodeBytes (tokens) {
+    return this._tokenizer.decodeBytes(tokens)
+  }
+
+  decode (tokens) {
+    return this._tokenizer.decode(tokens, { skipSpecialTokens: false })
+  }
+}
+
+/** The most likely pieces of texts, by a model of SentencePiece. */
+class Unigram {
+  constructor (tokenizer) {
+    this._tokenizer = tokenizer
+  }
+
+  static fromBinary (data) {
+    if (!(data instanceof Uint8Array)) throw new TypeError(`Unigram.fromBinary: data: ${show(data)}, expected bytes`)
+    return new Unigram(new Tokenizer(data))
+  }
+
+  get bosToken () {
+    return this._tokenizer.tokenToId('<s>') ?? -1
+  }
+
+  get eosToken () {
+    return this._tokenizer.tokenToId('</s>') ?? -1
+  }
+
+  get unkToken () {
+    return this._tokenizer.tokenToId('<unk>') ?? -1
+  }
+
+  get vocabSize () {
+    return this._tokenizer.vocabSize
+  }
+
+  encode (text) {
+    return this._tokenizer.encode(text)
+  }
+
+  decode (tokens) {
+    return this._tokenizer.decode(tokens)
+  }
+}
+
+const VOCABULARY = 'https://cdn.jsdelivr.net/npm/gpt-tokenizer@3.0.1/data'
+const CLIP = 'https://cdn.jsdelivr.net/gh/mlfoundations/open_clip@v3.2.0/src/open_clip/bpe_simple_vocab_16e6.txt.gz'
+
+/** The files of ranks by the names of vocabularies. */
+const RANKS = {
+  gpt2: 'r50k_base',
+  r50k_base: 'r50k_base',
+  p50k_base: 'p50k_base',
+  p50k_edit: 'p50k_base',
+  cl100k_base: 'cl100k_base',
+  o200k_base: 'o200k_base',
+  o200k_harmony: 'o200k_base'
 }
 
 async function getBpe (name) {
-  if (name === 'clip') return clipOf(await unzipped(await cachedFetch(CLIP)))
-  if (!Object.hasOwn(VOCABULARIES, name)) {
-    throw new RangeError(`getBpe: name: ${show(name)}, expected one of clip, ${Object.keys(VOCABULARIES).join(', ')}`)
+  if (name === 'clip') return new BpeEncoding(new Tokenizer(await unzipped(await cachedFetch(CLIP)), name), 'all')
+  if (!Object.hasOwn(RANKS, name)) {
+    throw new RangeError(`getBpe: name: ${show(name)}, expected one of clip, ${Object.keys(RANKS).join(', ')}`)
   }
-  const [url, special, regex] = VOCABULARIES[name]
-  return new BpeEncoding(tokensOf(new TextDecoder().decode(await cachedFetch(url))), special, regex)
+  return new BpeEncoding(new Tokenizer(await cachedFetch(`${VOCABULARY}/${RANKS[name]}.tiktoken`), name), [])
 }
 
 /** The bytes of a file that gzip has made. */
@@ -81,9 +279,9 @@ async function loadSentencePiece (url) {
 }
 
 async function loadTokenizer (url) {
-  return Tokenizer.fromJSON(await cachedFetch(url))
+  return new Tokenizer(await cachedFetch(url))
 }
 
 const tokenizers = { BpeEncoding, Tokenizer, Unigram, getBpe, loadSentencePiece, loadTokenizer }
 
-module.exports = { tokenizers, tokensOf, patterns: { GPT2, CL100K, O200K } }
+module.exports = { tokenizers }
