@@ -7,15 +7,26 @@
 
 #include "../include/polygrad.h"
 
+enum { TEXT_SIZE = 1024 };
+
 __thread struct poly_error poly_error;
 int poly_forked;
+static pthread_key_t text_key;
 
 static void in_child(void) { poly_forked = 1; }
+
+static void free_text(void *text) {
+  free(text);
+  poly_error.text = NULL;
+}
 
 /* Go's runtime has threads of its own, and fork() copies only the thread that
  * calls it: entering Go in the child may wait for ever. The flag has to be
  * read before Go is entered, so it lives here. */
-__attribute__((constructor)) static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+__attribute__((constructor)) static void begin(void) {
+  pthread_atfork(NULL, NULL, in_child);
+  pthread_key_create(&text_key, free_text);
+}
 
 /* Threads inherit the modes of the one that starts them. Go's first threads are started by the library's initialisation, between
  * these two (101: before every constructor without a number, Go's among them). */
@@ -27,13 +38,18 @@ __attribute__((constructor)) static void end_loading(void) { poly_leave_modes(&l
 
 void poly_fail(const char *text, size_t n) {
   struct poly_error *e = &poly_error;
-  if (n >= sizeof e->text) {
-    n = sizeof e->text - 1;
+  e->failed = 1;
+  if (e->text == NULL) {
+    e->text = malloc(TEXT_SIZE);
+    if (e->text == NULL) return;
+    pthread_setspecific(text_key, e->text);
+  }
+  if (n >= TEXT_SIZE) {
+    n = TEXT_SIZE - 1;
     while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) n--; /* whole characters only */
   }
   memcpy(e->text, text, n);
   e->text[n] = 0;
-  e->failed = 1;
 }
 
 static const char since[] = "; the last call that failed: ";
@@ -46,10 +62,10 @@ void poly_fail_keep(const char *text, size_t n) {
     e->failed = 1;
     return;
   }
-  const char *cause = strstr(e->text, since);
-  cause = cause ? cause + sizeof since - 1 : e->text;
+  const char *last = e->text ? e->text : "", *cause = strstr(last, since);
+  cause = cause ? cause + sizeof since - 1 : last;
   size_t m = strlen(cause);
-  char both[sizeof e->text];
+  char both[TEXT_SIZE];
   if (m == 0 || n + sizeof since + m > sizeof both) {
     poly_fail(text, n);
     return;
@@ -69,9 +85,15 @@ void poly_refuse(const char *fn) {
   poly_fail(text, (size_t)n);
 }
 
-const char *poly_last_error(void) { return poly_error.failed ? poly_error.text : ""; }
+const char *poly_last_error(void) {
+  if (!poly_error.failed) return "";
+  return poly_error.text ? poly_error.text : "there is no memory for the text of an error";
+}
 
-void poly_clear_error(void) { poly_error.failed = poly_error.before = poly_error.text[0] = 0; }
+void poly_clear_error(void) {
+  poly_error.failed = poly_error.before = 0;
+  if (poly_error.text) poly_error.text[0] = 0;
+}
 
 int poly_abi_version(void) { return POLY_ABI_VERSION; }
 

@@ -8,17 +8,18 @@
 
 #define POLY_HIDDEN __attribute__((visibility("hidden")))
 
-/* What is kept for each thread. failed: its last call set text, the last error.
+/* What is kept for each thread. failed: its last call set text, the last error; text is NULL before the first one.
  * before: failed as the current call found it, for calls that pass an error on.
  * looked: when a call of it last looked after the signals.
  * odd_modes: how the floating-point modes of the host differ from the usual ones while it calls Go: those of functions of
- * the host that Go calls. It is here because the loader has little memory for what is kept for each thread. */
+ * the host that Go calls. The text is not inline, since the loader has little memory for what is kept for each thread: 1.6 KB
+ * for all libraries that a program loads (glibc's optional static TLS). */
 struct poly_error {
   int failed;
   int before;
   long looked;
   uint32_t odd_modes;
-  char text[1004];
+  char *text;
 };
 
 POLY_HIDDEN extern __thread struct poly_error poly_error;

@@ -2,6 +2,7 @@ package abi
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,23 @@ func TestSignals(t *testing.T) { within(t, nil, unlinked(t, "signals.c")) }
 
 // The host rounds upwards and lets exceptions trap, from before the library is loaded.
 func TestFloatingPointModes(t *testing.T) { within(t, nil, unlinked(t, "modes.c")) }
+
+// Copies of the library in one process: what each keeps for a thread is small, since glibc has little memory for that.
+func TestCopies(t *testing.T) {
+	content, err := os.ReadFile(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	var copies []string
+	for k := range 4 {
+		copies = append(copies, filepath.Join(folder, fmt.Sprintf("copy%d.so", k)))
+		if err := os.WriteFile(copies[k], content, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within(t, nil, unlinked(t, "copies.c"), copies...)
+}
 
 // Another Go library in the process, loaded before or after ours; dlclose and dlopen.
 func TestBesideAnotherGoLibrary(t *testing.T) {
