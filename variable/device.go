@@ -179,20 +179,26 @@ func (c *Context) AdoptBuffer(dt *uop.DType, s uop.Shape, device string, buffer 
 	return v, err
 }
 
-// own copies memory of a host for a device with memory of its own: else each run would copy it there, as the host may have written it.
+// own gives a value memory that its device can keep.
 func (c *Context) own(x *value) error {
 	m := x.mem
-	if m == nil || m.owner == nil || !c.ownMemory(x.device) {
-		return nil
-	}
-	own, err := m.copied()
-	if err != nil {
+	own, err := c.keepable(m, x.device)
+	if err != nil || own == m {
 		return err
 	}
 	x.mem = own
 	c.bind(x)
 	m.free()
 	return nil
+}
+
+// keepable is memory of a host, or a copy of it for a device with memory of its own: else each run would copy it there, as the host may have
+// written it.
+func (c *Context) keepable(m *memory, device string) (*memory, error) {
+	if m == nil || m.owner == nil || !c.ownMemory(device) {
+		return m, nil
+	}
+	return m.copied()
 }
 
 // copyTo computes a lazy value that is a copy: its cells get a leaf with a copy of memory, on the device of the value.

@@ -256,21 +256,19 @@ func boxStrides(s uop.Shape) []int64 {
 }
 
 // Share makes a variable on memory of a host, in row-major order, without a copy: writes to the variable change the memory. keep is
-// the object that owns the memory. A device with memory of its own gets a copy: else each run would copy the memory to the device, as the
-// host may have written it.
+// the object that owns the memory. A device with memory of its own gets a copy.
 func (c *Context) Share(dt *uop.DType, s uop.Shape, data unsafe.Pointer, keep any) (*Variable, error) {
 	n, err := tensor.MostElements(s)
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{data: data, size: sizeOf(n, dt), owner: keep}
-	if c.ownMemory("") {
-		own, err := m.copied()
-		m.free()
-		if err != nil {
-			return nil, err
-		}
-		m = own
+	host := &memory{data: data, size: sizeOf(n, dt), owner: keep}
+	m, err := c.keepable(host, "")
+	if m != host {
+		host.free()
+	}
+	if err != nil {
+		return nil, err
 	}
 	return c.fromMemory(dt, s, m)
 }

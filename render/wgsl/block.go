@@ -51,7 +51,7 @@ func (w *writer) needed(it ir.Item) {
 		}
 		// What the loop needs of the blocks around it is written before it. The values inside are found again when their block is
 		// written, in its order.
-		w.outside(l.Body, map[*ir.Value]bool{}, l.Body.Depth)
+		w.outside(l.Body)
 	}
 }
 
@@ -71,73 +71,21 @@ func (w *writer) visit(v *ir.Value) {
 }
 
 func (w *writer) visitPlace(p *ir.Place) {
-	for _, v := range placeValues(p) {
+	for _, v := range p.Values() {
 		w.visit(v)
 	}
 }
 
-// placeValues are the values that a place depends on.
-func placeValues(p *ir.Place) []*ir.Value {
-	var out []*ir.Value
-	for _, t := range p.Terms {
-		out = append(out, t.V)
-	}
-	for _, v := range []*ir.Value{p.Index, p.Gate} {
-		if v != nil {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// outside visits the values that a block inside of a loop needs and that are placed less deep.
-func (w *writer) outside(b *ir.Block, seen map[*ir.Value]bool, depth int) {
-	var value func(v *ir.Value)
-	place := func(p *ir.Place) {
-		for _, v := range placeValues(p) {
-			value(v)
-		}
-	}
-	value = func(v *ir.Value) {
-		if v == nil || seen[v] || v.Op == ir.Const {
-			return
-		}
-		seen[v] = true
-		if v.Block.Depth < depth {
-			w.visit(v)
-			return
-		}
-		for _, a := range v.Args {
-			value(a)
-		}
-		if v.At != nil {
-			place(v.At)
-		}
-	}
-	var block func(b *ir.Block)
-	block = func(b *ir.Block) {
-		for _, it := range b.Items {
-			switch {
-			case it.Store != nil:
-				value(it.Store.Val)
-				place(it.Store.At)
-			case it.Load != nil:
-				value(it.Load)
-			case it.Loop != nil:
-				value(it.Loop.Count)
-				for _, p := range it.Loop.Phis {
-					value(p.Init)
-				}
-				block(it.Loop.Body)
+// outside visits the values that the body of a loop needs and that are placed less deep.
+func (w *writer) outside(b *ir.Block) {
+	b.Visit(ir.Visitor{
+		Enter: func(v *ir.Value) bool { return v.Block.Depth >= b.Depth },
+		Value: func(v *ir.Value) {
+			if v.Block.Depth < b.Depth {
+				w.visit(v)
 			}
-		}
-		if b.Loop != nil {
-			for _, p := range b.Loop.Phis {
-				value(p.Next)
-			}
-		}
-	}
-	block(b)
+		},
+	})
 }
 
 // loop writes a loop. Its variables are declared in front of it, and have their final values behind it.
@@ -147,14 +95,14 @@ func (w *writer) loop(l *ir.Loop) {
 	}
 	i := name(l.Iter)
 	if l.Count.Op == ir.Items && len(l.Phis) == 0 { // the one work item of an invocation
-		w.once[l.Iter] = true
+		w.singleTrip[l.Iter] = true
 		w.line("// %s", l.Label)
 		w.block(l.Body)
 		w.place(l.Body)
 		return
 	}
 	if l.Count.Op == ir.Const && l.Count.Bits == 1 {
-		w.once[l.Iter] = true
+		w.singleTrip[l.Iter] = true
 		w.line("{ // %s", l.Label)
 		w.indent++
 		w.body(l)
@@ -267,7 +215,7 @@ func (w *writer) ref(v *ir.Value) string {
 			return w.ref(x)
 		}
 	case ir.Iter:
-		if w.once[v] {
+		if w.singleTrip[v] {
 			return "0i"
 		}
 	case ir.First:
@@ -282,7 +230,7 @@ func (w *writer) ref(v *ir.Value) string {
 func (w *writer) index(p *ir.Place) string {
 	var s []string
 	for _, t := range p.Terms {
-		if w.once[t.V] {
+		if w.singleTrip[t.V] {
 			continue
 		}
 		v := w.integer(t.V)

@@ -41,7 +41,7 @@ func (w *writer) compute(v *ir.Value) string {
 		w.keepRounding(v, a)
 	}
 	for i, x := range v.Args {
-		if v.Op == ir.Add && w.once[x] {
+		if v.Op == ir.Add && w.singleTrip[x] {
 			return a[1-i]
 		}
 	}

@@ -31,49 +31,16 @@ type access struct {
 // findQuads finds the buffers that are arrays of vectors, and the quads of their accesses.
 func (w *writer) findQuads(root *ir.Block) {
 	all := map[*ir.Buffer][]access{}
-	seen := map[*ir.Value]bool{}
-	var visit func(v *ir.Value)
-	place := func(p *ir.Place) {
-		for _, x := range placeValues(p) {
-			visit(x)
-		}
-	}
-	visit = func(v *ir.Value) {
-		if v == nil || seen[v] {
-			return
-		}
-		seen[v] = true
-		for _, a := range v.Args {
-			visit(a)
-		}
-		if v.At != nil {
-			place(v.At)
-			all[v.At.Buf] = append(all[v.At.Buf], access{at: v.At, load: v, ordered: v.Pos > 0})
-		}
-	}
-	var block func(b *ir.Block)
-	block = func(b *ir.Block) {
-		for _, it := range b.Items {
-			switch {
-			case it.Store != nil:
-				visit(it.Store.Val)
-				place(it.Store.At)
-				all[it.Store.At.Buf] = append(all[it.Store.At.Buf], access{at: it.Store.At, store: it.Store, ordered: true})
-			case it.Load != nil:
-				visit(it.Load)
-			case it.Loop != nil:
-				visit(it.Loop.Count)
-				for _, p := range it.Loop.Phis {
-					visit(p.Init)
-				}
-				block(it.Loop.Body)
-				for _, p := range it.Loop.Phis {
-					visit(p.Next)
-				}
+	root.Visit(ir.Visitor{
+		Value: func(v *ir.Value) {
+			if v.At != nil {
+				all[v.At.Buf] = append(all[v.At.Buf], access{at: v.At, load: v, ordered: v.Pos > 0})
 			}
-		}
-	}
-	block(root)
+		},
+		Store: func(s *ir.Store) {
+			all[s.At.Buf] = append(all[s.At.Buf], access{at: s.At, store: s, ordered: true})
+		},
+	})
 	params, buffers := map[int]bool{}, map[int]int{}
 	for b := range all {
 		buffers[b.Param]++

@@ -44,7 +44,7 @@ func Render(nk *ir.Kernel, m ir.Machine) (k *Kernel, err error) {
 	defer ir.Recover(&err)
 	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
 	k.Groups = (k.Items + Workgroup - 1) / Workgroup
-	w := &writer{k: k, m: m, size: Workgroup, room: (m.Shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, once: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, subgrouped: map[string]bool{}, staged: map[*ir.Value]string{}, loads: map[*ir.Value]*quad{}, stores: map[*ir.Store]*quad{}}
+	w := &writer{k: k, m: m, size: Workgroup, room: (m.Shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, singleTrip: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, subgrouped: map[string]bool{}, staged: map[*ir.Value]string{}, loads: map[*ir.Value]*quad{}, stores: map[*ir.Store]*quad{}}
 	w.bind(nk.Root)
 	if nk.Lanes > 1 {
 		k.Groups, w.lanes, w.size = k.Items, true, nk.Lanes
@@ -104,8 +104,9 @@ type writer struct {
 	loads  map[*ir.Value]*quad
 	stores map[*ir.Store]*quad
 	seen   map[*ir.Value]bool
-	once   map[*ir.Value]bool // iterators of loops over the one work item
-	placed map[*ir.Block][]*ir.Value
+	// singleTrip are the iterators of loops of one iteration, which are 0.
+	singleTrip map[*ir.Value]bool
+	placed     map[*ir.Block][]*ir.Value
 }
 
 func (w *writer) line(format string, args ...any) {

@@ -160,36 +160,15 @@ func (w *writer) read(t *tile, step string) {
 
 // loadsOf are the loads in the body of a loop.
 func loadsOf(l *ir.Loop) (loads []*ir.Value) {
-	seen := map[*ir.Value]bool{}
-	var visit func(v *ir.Value)
-	visit = func(v *ir.Value) {
-		if v == nil || seen[v] || v.Op == ir.Const || v.Block.Depth < l.Body.Depth {
-			return
-		}
-		seen[v] = true
-		for _, a := range v.Args {
-			visit(a)
-		}
-		if v.At != nil {
-			for _, x := range placeValues(v.At) {
-				visit(x)
+	l.Body.Visit(ir.Visitor{
+		Enter: func(v *ir.Value) bool { return v.Block.Depth >= l.Body.Depth },
+		Loop:  func(*ir.Loop) bool { return false },
+		Value: func(v *ir.Value) {
+			if v.Op == ir.Load && v.Block == l.Body {
+				loads = append(loads, v)
 			}
-		}
-		if v.Op == ir.Load && v.Block == l.Body {
-			loads = append(loads, v)
-		}
-	}
-	for _, it := range l.Body.Items {
-		if it.Store != nil {
-			visit(it.Store.Val)
-		}
-		if it.Load != nil {
-			visit(it.Load)
-		}
-	}
-	for _, p := range l.Phis {
-		visit(p.Next)
-	}
+		},
+	})
 	return loads
 }
 

@@ -264,7 +264,7 @@ func (im *emitter) store(u *uop.UOp) {
 		v = im.Splat(v)
 		im.stream(u, at)
 		if im.at != nil && im.at.Split != nil { // lanes that share a sum have the same result
-			at.Gate = im.both(at.Gate, im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, im.at.Split.Below)))
+			at.Gate = im.both(at.Gate, im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, im.at.Split.Stride)))
 		}
 	}
 	im.StoreAs(at, v)

@@ -172,7 +172,7 @@ func (im *emitter) alongRows(q *plan.OnlineSoftmax, op ir.Op, values []*ir.Value
 	tile := w.Rows.Tile()
 	row, column := im.laneAlong(down), im.laneAlong(across)
 	im.Barrier()
-	to := im.Do(ir.Add, ir.I32, im.timesInt(column, tile), im.timesInt(row, down.Together))
+	to := im.Do(ir.Add, ir.I32, im.timesInt(column, tile), im.timesInt(row, down.Adjacent))
 	for i, v := range values {
 		im.Store(&ir.Place{Buf: q.Exchange, Index: to, Off: down.First(int64(i))}, v)
 	}
@@ -201,7 +201,7 @@ func (im *emitter) addOnline(q *plan.OnlineSoftmax, copies []*env, exps, values 
 	others.Operands = p.Operands[1:]
 	w := q.Scores.Workgroup
 	down, across := w.Rows.Spread, w.Columns.Spread
-	row, column := im.timesInt(im.laneAlong(down), down.Together), im.laneAlong(across)
+	row, column := im.timesInt(im.laneAlong(down), down.Adjacent), im.laneAlong(across)
 	here := linear{terms: []ir.Term{{V: step, Coef: q.Wide}}}
 	wide := int64(len(exps)) / w.Rows.Units
 	var all *sums
@@ -221,8 +221,8 @@ func (im *emitter) addOnline(q *plan.OnlineSoftmax, copies []*env, exps, values 
 		im.storeStage(&others, loaded, func() {
 			// The columns of a stage belong to neighbouring lanes.
 			stage := im.Splat(im.intCast(ir.I32, l.Iter))
-			gate := im.Do(ir.Equal, ir.Bool, im.Do(ir.Shr, ir.I32, column, im.log2(p.Stage/across.Together)), stage)
-			at := im.Do(ir.Sub, ir.I32, im.timesInt(column, across.Together), im.timesInt(stage, p.Stage))
+			gate := im.Do(ir.Equal, ir.Bool, im.Do(ir.Shr, ir.I32, column, im.log2(p.Stage/across.Adjacent)), stage)
+			at := im.Do(ir.Sub, ir.I32, im.timesInt(column, across.Adjacent), im.timesInt(stage, p.Stage))
 			to := im.Do(ir.Add, ir.I32, im.timesInt(at, q.Exps.Row), row)
 			for i, v := range exps {
 				unit, row := int64(i)%wide, int64(i)/wide

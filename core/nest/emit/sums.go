@@ -235,7 +235,7 @@ func (im *emitter) combine(r *analysis.Region, copies []*env, ways int, values [
 				wide := ir.Arithmetic(k)
 				lanes, left := 1, uint64(0)
 				if im.at != nil && im.at.Split != nil {
-					lanes, left = im.Lanes, uint64(im.at.Split.Below)
+					lanes, left = im.Lanes, uint64(im.at.Split.Stride)
 				}
 				v = im.New(lanesOp[u.Op], wide, lanes, left, im.ALU(ir.Cast, wide, v))
 				if u.Op != ir.Max || apart {

@@ -13,8 +13,8 @@ func (im *emitter) bindSpread(d *env, a *tiling, i int64) {
 	s := a.Spread
 	at := a.base
 	at.off += s.First(i)
-	most := float64((s.Lanes - 1) * s.Together)
-	at = im.addLinear(at, linear{index: im.timesInt(im.laneAlong(s), s.Together), high: most}, 1)
+	most := float64((s.Lanes - 1) * s.Adjacent)
+	at = im.addLinear(at, linear{index: im.timesInt(im.laneAlong(s), s.Adjacent), high: most}, 1)
 	d.vector = true
 	if a.Count%a.Tile() != 0 {
 		d.tail = im.both(d.tail, im.Do(ir.Less, ir.Bool, im.valueOf(at, ir.I32), im.Int(ir.I32, a.Count)))
@@ -25,10 +25,10 @@ func (im *emitter) bindSpread(d *env, a *tiling, i int64) {
 // laneAlong is the position of each lane along an axis.
 func (im *emitter) laneAlong(s *plan.Spread) *ir.Value {
 	v := im.New(ir.Lane, ir.I32, im.Lanes, 0)
-	if s.Below > 1 {
-		v = im.Do(ir.Shr, ir.I32, v, im.log2(s.Below))
+	if s.Stride > 1 {
+		v = im.Do(ir.Shr, ir.I32, v, im.log2(s.Stride))
 	}
-	if s.Lanes*s.Below < int64(im.Lanes) {
+	if s.Lanes*s.Stride < int64(im.Lanes) {
 		v = im.Do(ir.And, ir.I32, v, im.Int(ir.I32, s.Lanes-1))
 	}
 	return v
@@ -102,11 +102,11 @@ func (im *emitter) loadStage(q *plan.StagedSum, bind func(d *env, step linear)) 
 			row, step, inside := im.part(q, o, i)
 			d := newEnv(im.at.around)
 			d.vector, d.tail = true, inside
-			if more := im.at.Workgroup.More; more != nil && a.Axis == im.at.Workgroup.Columns {
+			if outer := im.at.Workgroup.OuterColumns; outer != nil && a.Axis == im.at.Workgroup.Columns {
 				// Columns are along two axes.
 				v := im.valueOf(row, ir.I32)
 				line := im.Do(ir.Shr, ir.I32, v, im.log2(a.Tile()))
-				im.bindTile(d, im.at.at(more), linear{index: line, high: float64(more.Tile() - 1)})
+				im.bindTile(d, im.at.at(outer), linear{index: line, high: float64(outer.Tile() - 1)})
 				row = linear{index: im.Do(ir.And, ir.I32, v, im.Int(ir.I32, a.Tile()-1)), high: float64(a.Tile() - 1)}
 			}
 			im.bindTile(d, a, row)
@@ -164,7 +164,7 @@ func (im *emitter) partsOf(q *plan.StagedSum, o *plan.Staged) int64 {
 func (im *emitter) part(q *plan.StagedSum, o *plan.Staged, i int64) (row, step linear, inside *ir.Value) {
 	lanes := int64(im.Lanes)
 	lane := func(below, n int64) linear {
-		return linear{index: im.laneAlong(&plan.Spread{Lanes: n, Below: below}), high: float64(n - 1)}
+		return linear{index: im.laneAlong(&plan.Spread{Lanes: n, Stride: below}), high: float64(n - 1)}
 	}
 	fast, n := im.at.Workgroup.Tile(o.Axis), q.Stage
 	if o.Along {
@@ -226,11 +226,11 @@ func (im *emitter) stagedStep(s *sums, q *plan.StagedSum, from, step linear) {
 		if o.Axis == w.Rows {
 			units = w.Rows.Units
 		}
-		for i := int64(0); i < units; i += sp.Together {
+		for i := int64(0); i < units; i += sp.Adjacent {
 			at := im.timesLinear(step, o.Row/4)
 			at.off += sp.First(i) / 4
 			v := im.LoadQuad(&ir.Place{Buf: o.Buf, Terms: at.terms, Off: at.off, Index: im.laneAlong(sp)}, im.Lanes)
-			for j := range sp.Together {
+			for j := range sp.Adjacent {
 				read[o] = append(read[o], im.New(ir.QuadPart, v.Kind, v.Lanes, uint64(j), v))
 			}
 		}

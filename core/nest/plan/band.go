@@ -31,12 +31,12 @@ type Axis struct {
 	Spread *Spread
 }
 
-// Spread says which iterations of a tile are those of a lane, where the lanes of a workgroup are a rectangle: lane / Below % Lanes is the
-// position of a lane along the axis. Each lane has Together adjacent iterations, then those so many behind that of its last neighbour.
-type Spread struct{ Lanes, Below, Together int64 }
+// Spread says which iterations of a tile are those of a lane, where the lanes of a workgroup are a rectangle: lane / Stride % Lanes is the
+// position of a lane along the axis. Each lane has runs of Adjacent iterations, one run behind those of the other lanes.
+type Spread struct{ Lanes, Stride, Adjacent int64 }
 
 // First is the distance of unit i of a lane from its first one.
-func (s *Spread) First(i int64) int64 { return i/s.Together*s.Lanes*s.Together + i%s.Together }
+func (s *Spread) First(i int64) int64 { return i/s.Adjacent*s.Lanes*s.Adjacent + i%s.Adjacent }
 
 func (a *Axis) Tile() int64 { return a.Units * a.Unit }
 func (a *Axis) Full() int64 { return a.Count / a.Tile() }

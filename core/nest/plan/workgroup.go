@@ -18,34 +18,34 @@ import (
 // Workgroup is the layout of such a leaf.
 type Workgroup struct {
 	Rows, Columns *Axis
-	// More is another axis of columns, of which a tile has several iterations beside one another if it is wider than Columns is long: lines of
-	// an image. Nil for none.
-	More *Axis
-	Sums []*StagedSum
+	// OuterColumns is the axis around Columns, of which a tile has several iterations if it is wider than Columns is long: lines of an image. Nil
+	// for none.
+	OuterColumns *Axis
+	Sums         []*StagedSum
 }
 
 // Across is the number of columns of a lane.
 func (q *Workgroup) Across() int64 {
-	if q.More != nil {
-		return q.Columns.Units * q.More.Units
+	if q.OuterColumns != nil {
+		return q.Columns.Units * q.OuterColumns.Units
 	}
 	return q.Columns.Units
 }
 
 // Spread says where the lanes are along the rows, or along all columns.
 func (q *Workgroup) Spread(a *Axis) *Spread {
-	if a == q.Rows || q.More == nil {
+	if a == q.Rows || q.OuterColumns == nil {
 		return a.Spread
 	}
-	return &Spread{q.Columns.Spread.Lanes * q.More.Spread.Lanes, 1, quad}
+	return &Spread{q.Columns.Spread.Lanes * q.OuterColumns.Spread.Lanes, 1, quad}
 }
 
 // Tile is the number of rows, or of all columns, of a tile.
 func (q *Workgroup) Tile(a *Axis) int64 {
-	if a == q.Rows || q.More == nil {
+	if a == q.Rows || q.OuterColumns == nil {
 		return a.Tile()
 	}
-	return q.Columns.Tile() * q.More.Tile()
+	return q.Columns.Tile() * q.OuterColumns.Tile()
 }
 
 // StagedSum is a sum whose operands are staged, so many steps at a time.
@@ -145,7 +145,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 			if !pl.findStaged(p, q, sums) {
 				continue
 			}
-			q.More = pl.moreColumns(p, q)
+			q.OuterColumns = pl.outerColumns(p, q)
 			r, c := pl.rectangleFor(p, q, int64(results))
 			if st := p.stores(); len(st) > 0 {
 				if s := pl.Slopes(cols.Region.Rng).Of(st[0].Src[0]); s.Irregular || s.Step != 1 {
@@ -169,22 +169,22 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 	rows, cols := best.Rows, best.Columns
 	rows.Vector, rows.Unit, rows.Units, rows.Spread = true, shape.high, shape.tall, &Spread{shape.high, shape.wide, min(shape.tall, quad)}
 	cols.Vector, cols.Unit, cols.Units, cols.Spread = true, shape.wide, shape.across, &Spread{shape.wide, 1, min(shape.across, quad)}
-	more := best.More
-	if more != nil {
+	outer := best.OuterColumns
+	if outer != nil {
 		wide := shape.inLine(cols.Count) / quad
 		cols.Unit, cols.Units, cols.Spread = wide, quad, &Spread{wide, 1, quad}
-		if more.Unit, more.Units = shape.wide/wide, shape.across/quad; wide == shape.wide && more.Units == 1 {
-			more, best.More = nil, nil
+		if outer.Unit, outer.Units = shape.wide/wide, shape.across/quad; wide == shape.wide && outer.Units == 1 {
+			outer, best.OuterColumns = nil, nil
 		} else {
-			more.Vector, more.Spread = true, &Spread{more.Unit, wide, 1}
+			outer.Vector, outer.Spread = true, &Spread{outer.Unit, wide, 1}
 		}
 	}
 	// The copies of a row are neighbours, and workgroups that follow one another have their rows in common.
-	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == cols || a == more })
+	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == cols || a == outer })
 	for _, a := range p.Axes {
 		p.Levels = append(p.Levels, level{a, Walk})
 	}
-	for _, a := range []*Axis{rows, more, cols} {
+	for _, a := range []*Axis{rows, outer, cols} {
 		if a != nil {
 			p.Axes, p.Levels = append(p.Axes, a), append(p.Levels, level{a, Tiles})
 		}
@@ -202,8 +202,8 @@ func (r rectangle) inLine(count int64) int64 {
 	return n
 }
 
-// moreColumns is the longest axis beside short columns on which what is staged of columns depends, and of rows does not.
-func (pl *planner) moreColumns(p *Band, q *Workgroup) *Axis {
+// outerColumns is the longest axis beside short columns on which what is staged of columns depends, and of rows does not.
+func (pl *planner) outerColumns(p *Band, q *Workgroup) *Axis {
 	var found *Axis
 	for _, a := range p.Axes {
 		if a == q.Rows || a == q.Columns || a.Dynamic || a.ordered || a.Count < 2 || q.Columns.Count > mostTile/2 {
@@ -301,7 +301,7 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	)
 	others := float64(1)
 	for _, a := range p.Axes {
-		if a != q.Rows && a != q.Columns && a != q.More {
+		if a != q.Rows && a != q.Columns && a != q.OuterColumns {
 			others *= float64(max(a.Count, 1))
 		}
 	}
@@ -317,10 +317,10 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 						continue
 					}
 					down, along, columns := (q.Rows.Count+r.rows()-1)/r.rows(), (q.Columns.Count+r.columns()-1)/r.columns(), q.Columns.Count
-					if q.More != nil {
+					if q.OuterColumns != nil {
 						line := r.inLine(columns)
 						lines := r.columns() / line
-						along, columns = (columns+line-1)/line*((q.More.Count+lines-1)/lines), columns*q.More.Count
+						along, columns = (columns+line-1)/line*((q.OuterColumns.Count+lines-1)/lines), columns*q.OuterColumns.Count
 					}
 					groups := others * float64(down*along)
 					vain := float64(down*r.rows()*along*r.columns()) / float64(q.Rows.Count*columns)
