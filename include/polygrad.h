@@ -967,7 +967,10 @@ typedef enum PolyDerivative {
   POLY_DERIVE_GRAD = 2,   /* of the inputs: the gradients of the first output, a scalar, then all outputs */
   POLY_DERIVE_JACFWD = 3, /* of the inputs: for each output, and each of those inputs, the Jacobian, of the shape of
                            * the output followed by that of the input (forward mode) */
-  POLY_DERIVE_JACREV = 4  /* the same (reverse mode) */
+  POLY_DERIVE_JACREV = 4, /* the same (reverse mode) */
+  POLY_DERIVE_HOLOMORPHIC_GRAD = 5,   /* GRAD, JACFWD and JACREV of holomorphic functions: inputs and outputs are */
+  POLY_DERIVE_HOLOMORPHIC_JACFWD = 6, /* complex, and derivatives are those by the complex inputs */
+  POLY_DERIVE_HOLOMORPHIC_JACREV = 7
 } PolyDerivative;
 
 /* A derivative of an expression by its inputs of[0], ..., of[n-1]. NULL on error. Since

@@ -625,10 +625,17 @@ func conjugates(packed []*uop.UOp, complex []bool) []*uop.UOp {
 	return out
 }
 
-// real is an error for complex tensors among inputs and outputs.
-func (e *Expr) real(of []int) error {
-	if slices.Contains(chosenOf(e.inComplex, of), true) || slices.Contains(e.outComplex, true) {
-		return fmt.Errorf("an argument or a result is complex: %s is of real functions, see vjp and jvp", e.caller)
+// differentiable is an error for complex tensors among inputs and outputs that a derivative does not have. A holomorphic one has no others.
+func (e *Expr) differentiable(of []int, holomorphic, complexInputs, complexOutputs bool) error {
+	if err := e.floating(of); err != nil {
+		return err
+	}
+	in, out := chosenOf(e.inComplex, of), e.outComplex
+	switch {
+	case holomorphic && slices.Contains(slices.Concat(in, out), false):
+		return fmt.Errorf("an argument or a result is real, expected complex ones where holomorphic is given")
+	case !holomorphic && (!complexInputs && slices.Contains(in, true) || !complexOutputs && slices.Contains(out, true)):
+		return fmt.Errorf("an argument or a result is complex: %s is of real functions unless holomorphic is given, see vjp and jvp", e.caller)
 	}
 	return nil
 }
@@ -701,7 +708,12 @@ func pullback(outputs, wrt, cotangents []*uop.UOp) ([]*uop.UOp, error) {
 
 // Grad is the function of the inputs that gives the gradients of the first output, a scalar of a floating type, by some inputs, and then
 // all outputs.
-func (e *Expr) Grad(of []int) (*Expr, error) {
+func (e *Expr) Grad(of []int) (*Expr, error) { return e.grad(of, false) }
+
+// HolomorphicGrad is Grad for a complex scalar, a holomorphic function of complex inputs: its derivatives by them.
+func (e *Expr) HolomorphicGrad(of []int) (*Expr, error) { return e.grad(of, true) }
+
+func (e *Expr) grad(of []int, holomorphic bool) (*Expr, error) {
 	if err := e.floating(of); err != nil {
 		return nil, err
 	}
@@ -709,44 +721,77 @@ func (e *Expr) Grad(of []int) (*Expr, error) {
 		return nil, errors.New("the function returns no tensor, expected a loss")
 	}
 	loss := e.outputs[0]
-	if n := len(loss.Shape()); n > 0 || !loss.DType.IsFloat() {
+	by := chosenOf(e.inComplex, of)
+	isScalar := rank(loss, e.outComplex[0]) == 0 && loss.DType.IsFloat()
+	var seed *uop.UOp
+	switch {
+	case holomorphic && (!isScalar || !e.outComplex[0] || slices.Contains(by, false)):
+		return nil, fmt.Errorf("the function returns %s, expected a complex scalar of complex arguments where holomorphic is given", typeText(loss.DType, loss.Shape(), e.outComplex[0]))
+	case holomorphic:
+		one, err := basis(loss, 1, true)
+		if err != nil {
+			return nil, err
+		}
+		seed = one.Node.Reshape(loss.Shape())
+	case !isScalar || e.outComplex[0]:
 		return nil, fmt.Errorf("the function returns %s, expected a loss: a scalar of a floating type (see sum and mean)", typeText(loss.DType, loss.Shape(), e.outComplex[0]))
 	}
-	grads, err := gradient.Of(loss, e.chosen(of), nil)
+	grads, err := gradient.Of(loss, e.chosen(of), seed)
 	if err != nil {
 		return nil, err
 	}
-	by := chosenOf(e.inComplex, of)
 	return e.with(e.inputs, slices.Concat(conjugates(grads, by), e.outputs), e.inComplex, slices.Concat(by, e.outComplex)), nil
 }
 
-// sizeOfAxes is the number of elements of a shape of numbers.
-func (e *Expr) numel(u *uop.UOp) (int64, error) {
+// elements is the number of elements of a node, and its shape without the axis of the planes of complex numbers.
+func (e *Expr) elements(u *uop.UOp, complex bool) (int64, uop.Shape, error) {
 	if _, fixed := u.Shape().Ints(); !fixed {
-		return 0, fmt.Errorf("a shape is %s, expected numbers: %s has a row for every element", u.Shape(), e.caller)
+		return 0, nil, fmt.Errorf("a shape is %s, expected numbers: %s has a row for every element", u.Shape(), e.caller)
 	}
-	return u.Shape().MaxNumel(), nil
+	s := u.Shape()[:rank(u, complex)]
+	return s.MaxNumel(), s, nil
 }
 
-// basis are the n tensors of a shape that have one 1 each, as a batch.
-func basis(like *uop.UOp, n int64) (transform.Batched, error) {
+// basis are the n tensors like another one that have one 1 each, as a batch.
+func basis(like *uop.UOp, n int64, complex bool) (transform.Batched, error) {
 	ones, err := tensor.Eye(like.Graph(), n, n, like.DType)
 	if err != nil {
 		return transform.Batched{}, err
+	}
+	if complex { // the imaginary planes are 0
+		if ones, err = tensor.Reshape(ones, uop.ShapeOf(n*n, 1)); err == nil {
+			ones, err = tensor.Pad(ones, []uop.Pair{{Lo: uop.N(0), Hi: uop.N(0)}, {Lo: uop.N(0), Hi: uop.N(1)}}, uop.Int(0))
+		}
+		if err != nil {
+			return transform.Batched{}, err
+		}
 	}
 	node, err := tensor.Reshape(ones, append(uop.Shape{uop.N(n)}, like.Shape()...))
 	return transform.Batched{Node: node, Mapped: true}, err
 }
 
-// JacFwd is the function of the inputs that gives, for each output and each of some inputs, the Jacobian, of the shape of the output
-// followed by that of the input: in forward mode, a tangent for each element of the input at once.
-func (e *Expr) JacFwd(of []int) (*Expr, error) {
-	if err := errors.Join(e.floating(of), e.real(of)); err != nil {
+// withPlanes is the shape of a tensor with the axis of the planes of complex numbers.
+func withPlanes(s uop.Shape, complex bool) uop.Shape {
+	if complex {
+		return append(slices.Clone(s), uop.N(2))
+	}
+	return s
+}
+
+// JacFwd is the function of the inputs that gives, for each output and each of some inputs, which are real, the Jacobian, of the shape of the
+// output followed by that of the input: in forward mode, a tangent for each element of the input at once.
+func (e *Expr) JacFwd(of []int) (*Expr, error) { return e.jacFwd(of, false) }
+
+// HolomorphicJacFwd is JacFwd of a holomorphic function of complex inputs.
+func (e *Expr) HolomorphicJacFwd(of []int) (*Expr, error) { return e.jacFwd(of, true) }
+
+func (e *Expr) jacFwd(of []int, holomorphic bool) (*Expr, error) {
+	if err := e.differentiable(of, holomorphic, false, true); err != nil {
 		return nil, err
 	}
 	all := make([][]*uop.UOp, len(of))
 	for k, u := range e.chosen(of) {
-		n, err := e.numel(u)
+		n, shape, err := e.elements(u, holomorphic)
 		if err != nil {
 			return nil, err
 		}
@@ -758,7 +803,7 @@ func (e *Expr) JacFwd(of []int) (*Expr, error) {
 		for i, out := range e.outputs {
 			found[i] = orZero(found[i], out)
 		}
-		ones, err := basis(u, n)
+		ones, err := basis(u, n, holomorphic)
 		if err != nil {
 			return nil, err
 		}
@@ -766,30 +811,38 @@ func (e *Expr) JacFwd(of []int) (*Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range columns {
-			m := moveAxis(c.Whole(uop.N(n)), 0, len(c.Whole(uop.N(n)).Shape())-1)
-			s := m.Shape()
-			all[k] = append(all[k], m.Reshape(slices.Concat(s[:len(s)-1], u.Shape())))
+		for i, c := range columns {
+			isComplex := e.outComplex[i]
+			r := rank(e.outputs[i], isComplex)
+			m := moveAxis(c.Whole(uop.N(n)), 0, r)
+			all[k] = append(all[k], m.Reshape(withPlanes(slices.Concat(m.Shape()[:r], shape), isComplex)))
 		}
 	}
 	var outputs []*uop.UOp
+	var areComplex []bool
 	for i := range e.outputs {
 		for k := range of {
-			outputs = append(outputs, all[k][i])
+			outputs, areComplex = append(outputs, all[k][i]), append(areComplex, e.outComplex[i])
 		}
 	}
-	return e.with(e.inputs, outputs, e.inComplex, make([]bool, len(outputs))), nil
+	return e.with(e.inputs, outputs, e.inComplex, areComplex), nil
 }
 
-// JacRev is JacFwd in reverse mode: a cotangent for each element of an output at once.
-func (e *Expr) JacRev(of []int) (*Expr, error) {
-	if err := errors.Join(e.floating(of), e.real(of)); err != nil {
+// JacRev is JacFwd in reverse mode: a cotangent for each element of an output, which are real, at once.
+func (e *Expr) JacRev(of []int) (*Expr, error) { return e.jacRev(of, false) }
+
+// HolomorphicJacRev is JacRev of a holomorphic function of complex inputs.
+func (e *Expr) HolomorphicJacRev(of []int) (*Expr, error) { return e.jacRev(of, true) }
+
+func (e *Expr) jacRev(of []int, holomorphic bool) (*Expr, error) {
+	if err := e.differentiable(of, holomorphic, true, false); err != nil {
 		return nil, err
 	}
-	wrt := e.chosen(of)
+	wrt, by := e.chosen(of), chosenOf(e.inComplex, of)
 	var outputs []*uop.UOp
+	var areComplex []bool
 	for _, u := range e.outputs {
-		n, err := e.numel(u)
+		n, shape, err := e.elements(u, holomorphic)
 		if err != nil {
 			return nil, err
 		}
@@ -798,19 +851,20 @@ func (e *Expr) JacRev(of []int) (*Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		ones, err := basis(u, n)
+		ones, err := basis(u, n, holomorphic)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := transform.Batch(grads, map[*uop.UOp]transform.Batched{t: ones}, uop.N(n))
+		rows, err := transform.Batch(conjugates(grads, by), map[*uop.UOp]transform.Batched{t: ones}, uop.N(n))
 		if err != nil {
 			return nil, err
 		}
 		for k, r := range rows {
-			outputs = append(outputs, r.Whole(uop.N(n)).Reshape(slices.Concat(u.Shape(), wrt[k].Shape())))
+			outputs = append(outputs, r.Whole(uop.N(n)).Reshape(slices.Concat(shape, wrt[k].Shape())))
 		}
+		areComplex = append(areComplex, by...)
 	}
-	return e.with(e.inputs, outputs, e.inComplex, make([]bool, len(outputs))), nil
+	return e.with(e.inputs, outputs, e.inComplex, areComplex), nil
 }
 
 // Select is the function that gives some of the outputs.

@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { Tensor, dtypes, func, linalg } = require('..')
+const { Tensor, dtypes, func, linalg, numpy } = require('..')
 
 const I = { re: 0, im: 1 }
 const z = () => new Tensor([{ re: 1, im: 2 }, { re: -3, im: 0.5 }])
@@ -82,4 +82,35 @@ test('refusals', () => {
   assert.throws(() => z().cast('float32'), /has no imaginary part/)
   assert.throws(() => Tensor.full([1], I, { dtype: 'float32' }), /has no imaginary part/)
   assert.throws(() => new Tensor([1]).assign(I), { name: 'TypeError' })
+})
+
+test('derivatives of holomorphic functions', () => {
+  const x = new Tensor([{ re: 1, im: 2 }, { re: 3, im: -1 }])
+  const list = (u) => JSON.parse(JSON.stringify(u.tolist())) // -0 is 0
+  const square = (u) => u.mul(u)
+  const rows = [[{ re: 2, im: 4 }, { re: 0, im: 0 }], [{ re: 0, im: 0 }, { re: 6, im: -2 }]]
+  for (const jacobian of [func.jacfwd, func.jacrev]) {
+    assert.deepStrictEqual(list(jacobian(square, { holomorphic: true })(x)), rows)
+    assert.throws(() => jacobian(square)(x), /real functions unless holomorphic is given/)
+    assert.throws(() => jacobian(square, { holomorphic: true })(new Tensor([1, 2])), /an argument or a result is real/)
+  }
+  const sum = (u) => square(u).sum()
+  assert.deepStrictEqual(list(func.grad(sum, { holomorphic: true })(x)), [rows[0][0], rows[1][1]])
+  assert.deepStrictEqual(func.valueAndGrad(sum, { holomorphic: true })(x)[0].item(), { re: 5, im: -2 })
+  assert.throws(() => func.grad(sum)(x), /expected a loss/)
+  assert.throws(() => func.grad(sum, { holomorphic: 1 }), /grad: holomorphic: 1, expected true or false/)
+  const two = { re: 2, im: 0 }
+  assert.deepStrictEqual(list(func.hessian(sum, { holomorphic: true })(x)), [[two, rows[0][1]], [rows[0][1], two]])
+})
+
+test('eigenvalues of general matrices, and roots', () => {
+  const [values, vectors] = linalg.eig(new Tensor([[0, 1], [-1, 0]], { dtype: 'float64' }))
+  const near = (a, b) => assert(Math.abs(a - b) < 1e-14, `${a}, expected ${b}`)
+  assert.deepStrictEqual([values.dtype, vectors.shape], ['complex128', [2, 2]])
+  const [one, other] = values.tolist()
+  near(one.re, 0)
+  near(Math.abs(one.im), 1)
+  assert.strictEqual(one.im, -other.im)
+  const roots = numpy.roots(new Tensor([1, -5, 6, 0], { dtype: 'float64' })).tolist().map((u) => u.re).sort()
+  roots.forEach((r, i) => near(r, [0, 2, 3][i]))
 })

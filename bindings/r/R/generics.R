@@ -17,10 +17,12 @@ setMethod("svd", "Tensor", function(x, nu, nv) {
 setGeneric("eigen")
 setMethod("eigen", "Tensor", function(x, symmetric, only.values = FALSE, EISPACK = FALSE) {
   if (missing(symmetric)) symmetric <- isSymmetric(as.matrix(x))
-  if (!symmetric) return(base::eigen(as.matrix(x), FALSE, only.values))
-  parts <- linalg$eigh(x)
   n <- length(.Call(C_shape, x))
-  structure(list(values = parts[[1L]]$flip(n - 1L), vectors = if (!only.values) parts[[2L]]$flip(n)), class = "eigen")
+  if (symmetric) { parts <- linalg$eigh(x)
+  return(structure(list(values = parts[[1L]]$flip(n - 1L), vectors = if (!only.values) parts[[2L]]$flip(n)), class = "eigen")) }
+  parts <- if (only.values) list(linalg$eigvals(x)) else linalg$eig(x)
+  order <- (-abs(parts[[1L]]))$argsort(n - 1L)
+  structure(list(values = numpy$take_along_axis(parts[[1L]], order, n - 1L), vectors = if (!only.values) numpy$take_along_axis(parts[[2L]], order$unsqueeze(n - 1L), n)), class = "eigen")
 })
 
 setGeneric("norm")
@@ -83,4 +85,9 @@ setMethod("apply", "Tensor", function(X, MARGIN, FUN, ..., simplify = TRUE) {
   found <- tryCatch(Reduce(over, seq_along(MARGIN), of_row)(X$permute(c(MARGIN, setdiff(seq_len(n), MARGIN)))), error = function(e) if (!loops && !grepl("a value is needed while", conditionMessage(e), fixed = TRUE)) stop(e))
   if (is.null(found)) return(base::apply(as.array(X), MARGIN, FUN, ..., simplify = simplify))
   if (.Call(C_shape, found)[1L] == 1L) found$squeeze(1L) else found
+})
+
+setGeneric("polyroot")
+setMethod("polyroot", "Tensor", function(z) {
+  numpy$roots(z$flip(1L))
 })

@@ -47,14 +47,15 @@ type WithAux<R, Aux> = readonly [R, Aux] | [R, Aux]
  *
  * The loss is a scalar. argnums is the number of an argument, 0 by default, or an array of numbers; a gradient is a tree like its argument.
  * With hasAux f returns an array of the loss and anything else, and the result is an array of the gradients and that.
+ * With holomorphic the loss and the arguments are complex, and the gradients are the derivatives of the loss.
  *
  * @example
  * grad(grad((x) => x.pow(3)))(2).item() // 12
  */
 export function grad<A extends any[], const N extends Argnums = 0>(
-  f: (...args: A) => Tensor, argnums?: N | { argnums?: N, hasAux?: false }): (...args: Given<A>) => By<A, N>
+  f: (...args: A) => Tensor, argnums?: N | { argnums?: N, hasAux?: false, holomorphic?: boolean }): (...args: Given<A>) => By<A, N>
 export function grad<A extends any[], Aux, const N extends Argnums = 0>(
-  f: (...args: A) => WithAux<Tensor, Aux>, options: { argnums?: N, hasAux: true }): (...args: Given<A>) => [By<A, N>, Tensors<Aux>]
+  f: (...args: A) => WithAux<Tensor, Aux>, options: { argnums?: N, hasAux: true, holomorphic?: boolean }): (...args: Given<A>) => [By<A, N>, Tensors<Aux>]
 export function grad<A extends any[], Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<Tensor, Aux>, argnums: N, hasAux: true): (...args: Given<A>) => [By<A, N>, Tensors<Aux>]
 
@@ -68,10 +69,10 @@ export function grad<A extends any[], Aux, const N extends Argnums = 0>(
  * // value.item() is 10, gradient.w.tolist() is [2, 6]
  */
 export function valueAndGrad<A extends any[], const N extends Argnums = 0>(
-  f: (...args: A) => Tensor, argnums?: N | { argnums?: N, hasAux?: false }): (...args: Given<A>) => [Tensor, By<A, N>]
+  f: (...args: A) => Tensor, argnums?: N | { argnums?: N, hasAux?: false, holomorphic?: boolean }): (...args: Given<A>) => [Tensor, By<A, N>]
 export function valueAndGrad<A extends any[], Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<Tensor, Aux>,
-  options: { argnums?: N, hasAux: true }): (...args: Given<A>) => [[Tensor, Tensors<Aux>], By<A, N>]
+  options: { argnums?: N, hasAux: true, holomorphic?: boolean }): (...args: Given<A>) => [[Tensor, Tensors<Aux>], By<A, N>]
 export function valueAndGrad<A extends any[], Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<Tensor, Aux>, argnums: N, hasAux: true): (...args: Given<A>) => [[Tensor, Tensors<Aux>], By<A, N>]
 
@@ -164,17 +165,17 @@ export function vmap<A extends any[], R>(
  * jacfwd((x) => x.square())(new Tensor([1, 2])).tolist() // [[2, 0], [0, 4]]
  */
 export function jacfwd<A extends any[], R, const N extends Argnums = 0>(
-  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false }): (...args: Given<A>) => Jacobians<R, By<A, N>>
+  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false, holomorphic?: boolean }): (...args: Given<A>) => Jacobians<R, By<A, N>>
 export function jacfwd<A extends any[], R, Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<R, Aux>,
-  options: { argnums?: N, hasAux: true }): (...args: Given<A>) => [Jacobians<R, By<A, N>>, Tensors<Aux>]
+  options: { argnums?: N, hasAux: true, holomorphic?: boolean }): (...args: Given<A>) => [Jacobians<R, By<A, N>>, Tensors<Aux>]
 
 /** jacfwd in reverse mode, for functions with fewer results than arguments. */
 export function jacrev<A extends any[], R, const N extends Argnums = 0>(
-  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false }): (...args: Given<A>) => Jacobians<R, By<A, N>>
+  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false, holomorphic?: boolean }): (...args: Given<A>) => Jacobians<R, By<A, N>>
 export function jacrev<A extends any[], R, Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<R, Aux>,
-  options: { argnums?: N, hasAux: true }): (...args: Given<A>) => [Jacobians<R, By<A, N>>, Tensors<Aux>]
+  options: { argnums?: N, hasAux: true, holomorphic?: boolean }): (...args: Given<A>) => [Jacobians<R, By<A, N>>, Tensors<Aux>]
 
 /**
  * A function that computes the second derivatives of f by some arguments: jacfwd of jacrev.
@@ -183,10 +184,10 @@ export function jacrev<A extends any[], R, Aux, const N extends Argnums = 0>(
  * hessian((x) => x.pow(3).sum())(new Tensor([1, 2])).tolist() // [[6, 0], [0, 12]]
  */
 export function hessian<A extends any[], R, const N extends Argnums = 0>(
-  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false }): (...args: Given<A>) => Jacobians<Jacobians<R, By<A, N>>, By<A, N>>
+  f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false, holomorphic?: boolean }): (...args: Given<A>) => Jacobians<Jacobians<R, By<A, N>>, By<A, N>>
 export function hessian<A extends any[], R, Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<R, Aux>,
-  options: { argnums?: N, hasAux: true }): (...args: Given<A>) => [Jacobians<Jacobians<R, By<A, N>>, By<A, N>>, Tensors<Aux>]
+  options: { argnums?: N, hasAux: true, holomorphic?: boolean }): (...args: Given<A>) => [Jacobians<Jacobians<R, By<A, N>>, By<A, N>>, Tensors<Aux>]
 
 /**
  * The products of the second derivatives of f, a loss, with vectors, without the Hessian.

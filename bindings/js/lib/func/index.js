@@ -33,24 +33,26 @@ function checkLoss (who, result, hasAux) {
   return hasAux ? result : [result]
 }
 
-const BY = { argnums: 0, hasAux: false }
+const BY = { argnums: 0, hasAux: false, holomorphic: false }
 
 /** The options of a function by name. */
 function optionsOf (who, options, defaults) {
   const given = named(who, options, defaults)
-  const { hasAux = false } = given
-  if (typeof hasAux !== 'boolean') throw new TypeError(`${who}: hasAux: ${show(hasAux)}, expected true or false`)
+  for (const name of ['hasAux', 'holomorphic']) {
+    const flag = given[name] ?? false
+    if (typeof flag !== 'boolean') throw new TypeError(`${who}: ${name}: ${show(flag)}, expected true or false`)
+  }
   return given
 }
 
 /** valueAndGrad, for a function of a name. */
-function withGradients (who, f, { argnums, hasAux }) {
+function withGradients (who, f, { argnums, hasAux, holomorphic }) {
   needFunction(who, f)
   return (...args) => {
     const numbers = numbersOf(who, argnums, args.length)
     const t = new Traced(who, (...given) => checkLoss(who, f(...given), hasAux), args, { by: new Set(numbers) })
     const flat = numbers.flatMap((i) => t.floats(i))
-    const found = t.last(t.expr.derive(c.POLY_DERIVE_GRAD, flat))
+    const found = t.last(t.expr.derive(holomorphic ? c.POLY_DERIVE_HOLOMORPHIC_GRAD : c.POLY_DERIVE_GRAD, flat))
     const grads = t.byArgument(numbers, found.slice(0, flat.length))
     const result = t.out.build(found.slice(flat.length))
     return [hasAux ? result : result[0], one(grads, argnums)]
@@ -153,9 +155,14 @@ function linearTranspose (f, primals) {
   return vjp(f, primals)[1]
 }
 
+/** The derivatives of holomorphic functions. */
+const HOLOMORPHIC = {
+  [c.POLY_DERIVE_JACFWD]: c.POLY_DERIVE_HOLOMORPHIC_JACFWD, [c.POLY_DERIVE_JACREV]: c.POLY_DERIVE_HOLOMORPHIC_JACREV,
+}
+
 function jacobian (who, derivative, f, options) {
   needFunction(who, f)
-  const { argnums, hasAux } = optionsOf(who, options, BY)
+  const { argnums, hasAux, holomorphic } = optionsOf(who, options, BY)
   const called = hasAux ? detachedAux(who, f) : f
   return (...args) => {
     const numbers = numbersOf(who, argnums, args.length)
@@ -165,7 +172,7 @@ function jacobian (who, derivative, f, options) {
     const outputs = [...Array(t.out.size).keys()]
     const aux = hasAux ? [t.out.children[1].build(t.expr.select(outputs.slice(structure.size)).applyOnce(t.tensors))] : []
     const value = hasAux ? t.expr.select(outputs.slice(0, structure.size)) : t.expr
-    const found = t.last(value.derive(derivative, flat))
+    const found = t.last(value.derive(holomorphic ? HOLOMORPHIC[derivative] : derivative, flat))
     if (hasAux) value.dispose()
     const rows = outputs.slice(0, structure.size).map((i) => found.slice(i * flat.length, (i + 1) * flat.length))
     const made = structure.build(rows.map((row) => one(t.byArgument(numbers, row), argnums)))

@@ -228,6 +228,8 @@ type GradOptions<I, HA> = {
   argnums?: I
   /** The function returns [value, more], and more is returned beside the gradient. */
   hasAux?: HA
+  /** Arguments and results are complex, and gradients are derivatives by them. */
+  holomorphic?: boolean
 }
 
 /** The gradient of a function whose result is a scalar. With hasAux [gradient, aux]. */
@@ -271,7 +273,7 @@ export const vmap: <F extends (...args: any[]) => Tree>(
   f: F, inAxes?: number | (number | null | JsTree<number | null>)[], outAxes?: number | null | JsTree<number | null>
 ) => (...args: Given<F>) => ReturnType<F>
 
-type DerivativeOptions = { argnums?: number | number[], hasAux?: boolean }
+type DerivativeOptions = { argnums?: number | number[], hasAux?: boolean, holomorphic?: boolean }
 type Derivative = <F extends (x: any) => Tree>(f: F, opts?: DerivativeOptions) => (...args: Given<F>) => ReturnType<F>
 
 /** The Jacobian, column by column. */

@@ -110,17 +110,17 @@ function gradients (found, argnums, args) {
   return new Weak().arrays(found, Array.isArray(argnums) ? argnums.flatMap(of) : of(argnums ?? 0))
 }
 
-function grad (f, { argnums, hasAux = false } = {}) {
+function grad (f, { argnums, hasAux = false, holomorphic = false } = {}) {
   isFlag('grad', hasAux)
-  return transformed('grad', f, (g) => func.grad(g, { argnums: argnums ?? 0, hasAux }), (weak, found, _, args) => {
+  return transformed('grad', f, (g) => func.grad(g, { argnums: argnums ?? 0, hasAux, holomorphic }), (weak, found, _, args) => {
     if (!hasAux) return gradients(found, argnums, args)
     return [gradients(found[0], argnums, args), weak.arrays(found)[1]]
   })
 }
 
-function valueAndGrad (f, { argnums, hasAux = false } = {}) {
+function valueAndGrad (f, { argnums, hasAux = false, holomorphic = false } = {}) {
   isFlag('valueAndGrad', hasAux)
-  return transformed('valueAndGrad', f, (g) => func.valueAndGrad(g, { argnums: argnums ?? 0, hasAux }),
+  return transformed('valueAndGrad', f, (g) => func.valueAndGrad(g, { argnums: argnums ?? 0, hasAux, holomorphic }),
     (weak, [value, grads], _, args) => [weak.arrays(value), gradients(grads, argnums, args)])
 }
 

@@ -87,12 +87,15 @@ def tree_map(f: Function, tree: Any, *rest: Any) -> Any:
     return structure.build([f(*given) for given in zip(leaves, *others)])
 
 
-def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def value_and_grad(
+    f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Function:
     """Return a function that computes f, a loss, and its gradients by some arguments.
 
     The loss is a scalar. argnums is the number of an argument or a tuple of numbers; a gradient
     is a tree like its argument. With has_aux f returns the loss and anything else, which comes
-    back with the loss.
+    back with the loss. With holomorphic the loss and the arguments are complex, and the gradients
+    are the derivatives of the loss, not their conjugates.
 
     >>> value, gradient = value_and_grad(lambda p: (p["w"] ** 2).sum())({"w": Tensor([1.0, 3.0])})
     >>> value.item(), gradient["w"].tolist()
@@ -105,7 +108,7 @@ def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Func
         t = Traced("grad", _with_loss_first(f, has_aux), args, kwargs, set(numbers))
         chosen = [t.floats(i) for i in numbers]
         flat = [k for own in chosen for k in own]
-        found = t.apply(t.expr.derive(DERIVE.GRAD, flat))
+        found = t.apply(t.expr.derive(DERIVE.GRAD + DERIVE.HOLOMORPHIC * bool(holomorphic), flat))
         grads = t.by_argument(numbers, found[: len(flat)])
         result = t.out.build(found[len(flat) :])
         return (result if has_aux else result[0]), _one(grads, argnums)
@@ -142,7 +145,9 @@ def _one(trees: tuple[Any, ...], argnums: Any) -> Any:
     return trees if isinstance(argnums, (tuple, list)) else trees[0]
 
 
-def grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def grad(
+    f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Function:
     """Return a function that computes the gradients of f, a loss, by some arguments.
 
     With has_aux it returns the gradients and what f returns beside the loss. See value_and_grad.
@@ -150,7 +155,7 @@ def grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     >>> grad(grad(lambda x: x**3))(2.0).item()
     12.0
     """
-    both = value_and_grad(f, argnums, has_aux)
+    both = value_and_grad(f, argnums, has_aux, holomorphic)
 
     @_like_function(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -322,7 +327,11 @@ def vmap(
     return wrapped
 
 
-def _jacobian(who: str, derivative: int, f: Function, argnums: Any, has_aux: bool) -> Function:
+def _jacobian(
+    who: str, derivative: int, f: Function, argnums: Any, has_aux: bool, holomorphic: bool
+) -> Function:
+    derivative += DERIVE.HOLOMORPHIC * bool(holomorphic)
+
     @_like_function(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         numbers = numbers_of(who, argnums, len(args))
@@ -341,32 +350,38 @@ def _jacobian(who: str, derivative: int, f: Function, argnums: Any, has_aux: boo
     return wrapped
 
 
-def jacfwd(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def jacfwd(
+    f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Function:
     """Return a function that computes the Jacobian of f by some arguments in forward mode.
 
     For each result it is a tree like the argument, or a tuple of trees if argnums is one, of
     tensors of the shape of the result followed by that of the argument. It suits functions with
     fewer arguments than results. With has_aux f returns a pair, of which the second one comes back
-    with the Jacobian of the first one.
+    with the Jacobian of the first one. With holomorphic arguments and results are complex.
 
     >>> jacfwd(lambda x: x**2)(Tensor([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    return _jacobian("jacfwd", DERIVE.JACFWD, f, argnums, has_aux)
+    return _jacobian("jacfwd", DERIVE.JACFWD, f, argnums, has_aux, holomorphic)
 
 
-def jacrev(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def jacrev(
+    f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Function:
     """Return jacfwd in reverse mode, for functions with fewer results than arguments."""
-    return _jacobian("jacrev", DERIVE.JACREV, f, argnums, has_aux)
+    return _jacobian("jacrev", DERIVE.JACREV, f, argnums, has_aux, holomorphic)
 
 
-def hessian(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def hessian(
+    f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Function:
     """Return a function that computes the second derivatives of f by some arguments.
 
     >>> hessian(lambda x: (x**3).sum())(Tensor([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
-    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+    return jacfwd(jacrev(f, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
 def hvp(f: Function, primals: Any, vectors: Any) -> Any:
