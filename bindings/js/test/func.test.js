@@ -143,7 +143,7 @@ const WRONG = [
   [() => grad((p) => p.a.sum())({ a: x, b: 'text' }), TypeError, /^grad: args\[0\] has other leaves/],
   [() => grad(3), TypeError, /^grad: f: 3, expected a function$/],
   [() => hessian(3), TypeError, /^hessian: f: 3, expected a function$/],
-  [() => grad(sum, { argnum: 1 }), TypeError, /^grad: argnum: unknown argument, expected argnums, hasAux$/],
+  [() => grad(sum, { argnum: 1 }), TypeError, /^grad: argnum: unknown argument, expected argnums, hasAux, holomorphic$/],
   [() => vjp(sum, [x], { hasAux: 1 }), TypeError, /^vjp: hasAux: 1, expected true or false$/],
   [() => grad(sum, { hasAux: true })(x), TypeError, /^grad: hasAux: the function returns .*, expected an array of a loss and more$/],
   [() => grad((v) => v.sum().item())(x), JitError, /a value is needed while grad traces/],
