@@ -45,9 +45,9 @@ func LARS(param, grad, lr, buffer *uop.UOp, o LARSOptions) (newParam, newBuffer 
 		g = mul(g, rate)
 	}
 	if o.Momentum != 0 {
-		u := &updating{g: g, own: []*uop.UOp{cast(buffer, p.DType)}, settings: map[string]any{"decay": o.Momentum, "nesterov": o.Nesterov}}
+		u := &updating{g: g, state: []*uop.UOp{cast(buffer, p.DType)}, settings: map[string]any{"decay": o.Momentum, "nesterov": o.Nesterov}}
 		g = momentum(u)
-		newBuffer = cast(u.own[0], buffer.DType)
+		newBuffer = cast(u.state[0], buffer.DType)
 	}
 	if len(o.Coefficients) > 0 {
 		g = orthogonal(g, o.Steps, o.Coefficients)
@@ -113,7 +113,7 @@ func LAMB(param, grad, lr, m, v, power1, power2 *uop.UOp, o LAMBOptions) (newPar
 		g = add(g, mul(p, o.WeightDecay))
 	}
 	u := &updating{
-		g: g, own: []*uop.UOp{cast(m, p.DType), cast(v, p.DType)},
+		g: g, state: []*uop.UOp{cast(m, p.DType), cast(v, p.DType)},
 		settings: map[string]any{"b1": o.Beta1, "b2": o.Beta2, "eps": o.Eps},
 		powers:   map[string]*uop.UOp{"b1": reshape(power1, uop.Shape{}), "b2": reshape(power2, uop.Shape{})},
 	}
@@ -127,7 +127,7 @@ func LAMB(param, grad, lr, m, v, power1, power2 *uop.UOp, o LAMBOptions) (newPar
 	case decay:
 		p = mul(p, sub(1, mul(rate, o.WeightDecay)))
 	}
-	return cast(sub(p, mul(rate, step)), param.DType), cast(u.own[0], m.DType), cast(u.own[1], v.DType), nil
+	return cast(sub(p, mul(rate, step)), param.DType), cast(u.state[0], m.DType), cast(u.state[1], v.DType), nil
 }
 
 // stepOperands checks the operands of an optimizer step and casts them to at least float32; the rate is a scalar.

@@ -37,8 +37,8 @@ type Needs struct {
 type updating struct {
 	// g is the gradient, p the parameter (nil if the rule needs none), count the number of steps with this one.
 	g, p, count *uop.UOp
-	// own is the state of the parameter; the rule replaces it.
-	own      []*uop.UOp
+	// state is that of the parameter, which the rule replaces.
+	state    []*uop.UOp
 	settings map[string]any
 	// powers are powers of the decays that are known; otherwise a rule computes them of the count.
 	powers map[string]*uop.UOp
@@ -56,22 +56,22 @@ func (u *updating) of(name string) any {
 
 func (u *updating) is(name string) bool { return u.settings[name] == true }
 
-// rest is 1 - x.
-func rest(x any) operand {
+// oneMinus is 1 - x.
+func oneMinus(x any) operand {
 	if n, is := x.(float64); is {
 		return 1 - n
 	}
 	return sub(1, x)
 }
 
-// mean updates an average that decays: own = decay * own + (1 - decay) * x.
+// mean updates an average that decays: state = decay * state + (1 - decay) * x.
 func (u *updating) mean(i int, x *uop.UOp, decay string) *uop.UOp {
-	u.own[i] = average(x, u.own[i], u.of(decay))
-	return u.own[i]
+	u.state[i] = average(x, u.state[i], u.of(decay))
+	return u.state[i]
 }
 
 func average(x, before *uop.UOp, decay any) *uop.UOp {
-	return add(mul(before, decay), mul(x, rest(decay)))
+	return add(mul(before, decay), mul(x, oneMinus(decay)))
 }
 
 // unbiased is an average that began at zero without its bias: x / (1 - decay^count), ahead steps later.
@@ -94,7 +94,7 @@ func (u *updating) first(m *uop.UOp, decay string) *uop.UOp {
 	if !u.is("nesterov") {
 		return u.unbiased(m, decay, 0)
 	}
-	return add(mul(u.unbiased(m, decay, 1), u.of(decay)), mul(u.unbiased(u.g, decay, 0), rest(u.of(decay))))
+	return add(mul(u.unbiased(m, decay, 1), u.of(decay)), mul(u.unbiased(u.g, decay, 0), oneMinus(u.of(decay))))
 }
 
 // over is m / (sqrt(v + eps_root) + eps).
@@ -112,8 +112,8 @@ func rsqrtPositive(x *uop.UOp, eps any) *uop.UOp { return where(gt(x, 0), rsqrt(
 func moments(second func(u *updating, m *uop.UOp) *uop.UOp) func(u *updating) *uop.UOp {
 	return func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "b1")
-		u.own[1] = second(u, m)
-		return u.over(u.first(m, "b1"), u.unbiased(u.own[1], "b2", 0))
+		u.state[1] = second(u, m)
+		return u.over(u.first(m, "b1"), u.unbiased(u.state[1], "b2", 0))
 	}
 }
 
@@ -121,12 +121,12 @@ func squares(u *updating, _ *uop.UOp) *uop.UOp { return u.mean(1, square(u.g), "
 
 // deviation is g over the root of the average of squares, without the square of the average if that is kept, too.
 func deviation(u *updating) *uop.UOp {
-	last := len(u.own) - 1
+	last := len(u.state) - 1
 	if last == 1 {
 		u.mean(0, u.g, "decay")
 	}
 	u.mean(last, square(u.g), "decay")
-	flat := append([]*uop.UOp(nil), u.own...)
+	flat := append([]*uop.UOp(nil), u.state...)
 	if u.is("bias_correction") {
 		for i, x := range flat {
 			flat[i] = u.unbiased(x, "decay", 0)
@@ -152,13 +152,13 @@ var UpdateRules = []UpdateRule{
 	{"scale_by_belief", adamSettings + ", nesterov bool = false", Needs{State: "like like", Count: "always"}, `First moments over roots of variances (AdaBelief, arXiv:2010.07468).`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "b1")
 		v := add(u.mean(1, square(sub(u.g, m)), "b2"), u.of("eps_root"))
-		u.own[1] = v
+		u.state[1] = v
 		return div(u.first(m, "b1"), add(sqrt(u.unbiased(v, "b2", 0)), u.of("eps")))
 	}},
 	{"scale_by_yogi", adamSettings, Needs{State: "like like", Count: "always"}, `First moments over roots of second ones that change by the size of the gradient (Yogi).`,
 		moments(func(u *updating, _ *uop.UOp) *uop.UOp {
 			square := square(u.g)
-			return sub(u.own[1], mul(mul(sign(sub(u.own[1], square)), square), rest(u.of("b2"))))
+			return sub(u.state[1], mul(mul(sign(sub(u.state[1], square)), square), oneMinus(u.of("b2"))))
 		})},
 	{"scale_by_radam", adamSettings + ", threshold operand, nesterov bool = false", Needs{State: "like like", Count: "always"}, `The step of Adam rectified by the variance of its rate (arXiv:1908.03265).`, func(u *updating) *uop.UOp {
 		m, v := u.mean(0, u.g, "b1"), u.mean(1, square(u.g), "b2")
@@ -168,7 +168,7 @@ var UpdateRules = []UpdateRule{
 		if b2, is := u.of("b2").(float64); is {
 			most = likeConst(count, 2/(1-b2)-1)
 		} else {
-			most = sub(div(2.0, rest(u.of("b2"))), 1)
+			most = sub(div(2.0, oneMinus(u.of("b2"))), 1)
 		}
 		power := u.power("b2", 0)
 		ro := sub(most, div(mul(mul(count, power), 2), sub(1, power)))
@@ -183,23 +183,23 @@ var UpdateRules = []UpdateRule{
 		if u.is("bias_correction_nu") {
 			v = u.unbiased(v, "b2", 0)
 		}
-		u.own[2] = maximum(u.own[2], v)
-		return u.over(m, u.own[2])
+		u.state[2] = maximum(u.state[2], v)
+		return u.over(m, u.state[2])
 	}},
 	{"scale_by_adamax", "b1 operand, b2 operand, eps operand", Needs{State: "like like", Count: "always"}, `First moments over the greatest gradients, which decay (arXiv:1412.6980).`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "b1")
-		u.own[1] = maximum(add(abs(u.g), u.of("eps")), mul(u.own[1], u.of("b2")))
-		return div(u.unbiased(m, "b1", 0), u.own[1])
+		u.state[1] = maximum(add(abs(u.g), u.of("eps")), mul(u.state[1], u.of("b2")))
+		return div(u.unbiased(m, "b1", 0), u.state[1])
 	}},
 	{"scale_by_novograd", adamSettings + ", weight_decay operand", Needs{State: "like one", Count: "always", Param: true}, `Moments of gradients over norms of layers (arXiv:1905.11286).`, func(u *updating) *uop.UOp {
 		begins, square := eq(u.count, 1), sum(square(u.g), nil, false)
-		u.own[1] = where(begins, square, average(square, u.own[1], u.of("b2")))
-		scaled := add(u.over(u.g, u.own[1]), mul(u.p, u.of("weight_decay")))
-		u.own[0] = where(begins, scaled, add(mul(u.own[0], u.of("b1")), scaled))
-		return u.own[0]
+		u.state[1] = where(begins, square, average(square, u.state[1], u.of("b2")))
+		scaled := add(u.over(u.g, u.state[1]), mul(u.p, u.of("weight_decay")))
+		u.state[0] = where(begins, scaled, add(mul(u.state[0], u.of("b1")), scaled))
+		return u.state[0]
 	}},
 	{"scale_by_lion", "b1 operand, b2 operand, mode text {hard smooth refined}, smooth_beta operand", Needs{State: "like"}, `The sign of a moment, or a function like it (Lion, arXiv:2302.06675).`, func(u *updating) *uop.UOp {
-		m := average(u.g, u.own[0], u.of("b1"))
+		m := average(u.g, u.state[0], u.of("b1"))
 		u.mean(0, u.g, "b2")
 		switch u.of("mode") {
 		case "smooth":
@@ -210,24 +210,24 @@ var UpdateRules = []UpdateRule{
 		return sign(m)
 	}},
 	{"scale_by_rss", "eps operand", Needs{State: "like"}, `The gradient over the root of the sum of all squares (Adagrad).`, func(u *updating) *uop.UOp {
-		u.own[0] = add(square(u.g), u.own[0])
-		return mul(u.g, rsqrtPositive(u.own[0], u.of("eps")))
+		u.state[0] = add(square(u.g), u.state[0])
+		return mul(u.g, rsqrtPositive(u.state[0], u.of("eps")))
 	}},
 	{"scale_by_rms", "decay operand, eps operand, eps_in_sqrt bool, bias_correction bool",
 		Needs{State: "like? like", Count: "bias_correction"}, `The gradient over the root of the average of squares, or, with two tensors of state, over the standard deviation.`, deviation},
 	{"scale_by_adadelta", "rho operand, eps operand", Needs{State: "like like"}, `The gradient times the root of averages: of squares of updates over those of gradients.`, func(u *updating) *uop.UOp {
 		u.mean(0, square(u.g), "rho")
 		root := func(x *uop.UOp) *uop.UOp { return sqrt(add(x, u.of("eps"))) }
-		scaled := mul(div(root(u.own[1]), root(u.own[0])), u.g)
+		scaled := mul(div(root(u.state[1]), root(u.state[0])), u.g)
 		u.mean(1, square(scaled), "rho")
 		return scaled
 	}},
 	{"scale_by_adan", "b1 operand, b2 operand, b3 operand, eps operand, eps_root operand", Needs{State: "like like like like", Count: "always"}, `Moments of gradients and of their changes (Adan, arXiv:2208.06677).`, func(u *updating) *uop.UOp {
-		change := where(eq(u.count, 1), 0.0, sub(u.g, u.own[3]))
-		ahead := rest(u.of("b2"))
+		change := where(eq(u.count, 1), 0.0, sub(u.g, u.state[3]))
+		ahead := oneMinus(u.of("b2"))
 		m, v := u.mean(0, u.g, "b1"), u.mean(1, change, "b2")
 		n := u.mean(2, square(add(u.g, mul(change, ahead))), "b3")
-		u.own[3] = u.g
+		u.state[3] = u.g
 		return u.over(add(u.unbiased(m, "b1", 0), mul(u.unbiased(v, "b2", 0), ahead)), u.unbiased(n, "b3", 0))
 	}},
 	{"scale_by_ademamix", "b1 operand, b2 operand, b3 operand, alpha operand, eps operand, eps_root operand",
@@ -237,25 +237,25 @@ var UpdateRules = []UpdateRule{
 		}},
 	{"scale_by_simplified_ademamix", "b1 operand, b2 operand, alpha operand, eps operand, eps_root operand",
 		Needs{State: "like like", Count: "always"}, `Sums of gradients, which decay, and alpha times the gradient (arXiv:2502.02431).`, func(u *updating) *uop.UOp {
-			u.own[0] = add(u.g, mul(u.own[0], u.of("b1")))
+			u.state[0] = add(u.g, mul(u.state[0], u.of("b1")))
 			v := u.mean(1, square(u.g), "b2")
-			return u.over(add(u.own[0], mul(u.g, u.of("alpha"))), u.unbiased(v, "b2", 0))
+			return u.over(add(u.state[0], mul(u.g, u.of("alpha"))), u.unbiased(v, "b2", 0))
 		}},
 	{"scale_by_rprop", "eta_minus operand, eta_plus operand, min_step_size operand, max_step_size operand",
 		Needs{State: "like like"}, `Steps by the sign of the gradient before, longer while it stays and shorter when it turns.`, func(u *updating) *uop.UOp {
-			size, last := u.own[0], u.own[1]
+			size, last := u.state[0], u.state[1]
 			same := mul(u.g, last)
 			turned := lt(same, 0)
 			factor := where(gt(same, 0), asTensor(u.of("eta_plus"), size), u.of("eta_minus"))
 			changed := minimum(maximum(mul(size, factor), u.of("min_step_size")), u.of("max_step_size"))
-			u.own[0] = where(eq(same, 0), size, changed)
-			u.own[1] = where(turned, 0.0, mul(u.own[0], sign(u.g)))
+			u.state[0] = where(eq(same, 0), size, changed)
+			u.state[1] = where(turned, 0.0, mul(u.state[0], sign(u.g)))
 			return where(turned, 0.0, last)
 		}},
 	{"scale_by_sm3", "b1 operand, b2 operand, eps operand", Needs{State: "axis* like"}, `The gradient over roots of maxima along each axis (SM3, arXiv:1901.11150).`, func(u *updating) *uop.UOp {
-		n := len(u.own) - 1
+		n := len(u.state) - 1
 		var least *uop.UOp
-		for axis, m := range u.own[:n] {
+		for axis, m := range u.state[:n] {
 			shape := make(uop.Shape, n)
 			for i := range shape {
 				shape[i] = uop.N(1)
@@ -268,7 +268,7 @@ var UpdateRules = []UpdateRule{
 		}
 		total := square(u.g)
 		if b2 := u.of("b2"); b2 != 1.0 {
-			total = mul(total, rest(b2))
+			total = mul(total, oneMinus(b2))
 		}
 		if n > 0 {
 			total = add(total, mul(least, u.of("b2")))
@@ -281,8 +281,8 @@ var UpdateRules = []UpdateRule{
 					others = append(others, i)
 				}
 			}
-			if u.own[axis] = total; others != nil {
-				u.own[axis] = maxOf(total, others, false)
+			if u.state[axis] = total; others != nil {
+				u.state[axis] = maxOf(total, others, false)
 			}
 		}
 		return step
@@ -306,52 +306,52 @@ var UpdateRules = []UpdateRule{
 			return mul(mul(u.g, unsqueeze(row, longest)), unsqueeze(root(col), second))
 		}},
 	{"scale_by_distance_over_gradients", "eps operand, global_scale operand", Needs{State: "one one like", Param: true}, `Steps by the distance from the first parameter (DoG, arXiv:2302.12022).`, func(u *updating) *uop.UOp {
-		u.own[0] = maximum(u.own[0], norm2(sub(u.p, u.own[2])))
-		u.own[1] = add(u.own[1], sum(square(u.g), nil, false))
-		return mul(mul(div(u.own[0], sqrt(add(u.own[1], u.of("eps")))), u.of("global_scale")), u.g)
+		u.state[0] = maximum(u.state[0], norm2(sub(u.p, u.state[2])))
+		u.state[1] = add(u.state[1], sum(square(u.g), nil, false))
+		return mul(mul(div(u.state[0], sqrt(add(u.state[1], u.of("eps")))), u.of("global_scale")), u.g)
 	}},
 	{"scale_by_acprop", adamSettings, Needs{State: "like like", Count: "always"}, `The gradient over the root of the variance before it (ACProp, arXiv:2110.05454).`, func(u *updating) *uop.UOp {
-		before, first := u.own[1], eq(u.count, 1)
-		u.own[1] = add(average(square(sub(u.g, u.own[0])), before, u.of("b2")), u.of("eps_root"))
+		before, first := u.state[1], eq(u.count, 1)
+		u.state[1] = add(average(square(sub(u.g, u.state[0])), before, u.of("b2")), u.of("eps_root"))
 		u.mean(0, u.g, "b1")
 		return div(u.g, add(sqrt(where(first, 1.0, u.unbiased(before, "b2", -1))), u.of("eps")))
 	}},
 	{"scale_by_adopt", "b1 operand, b2 operand, eps operand, nesterov bool, clip operand?",
 		Needs{State: "like like", Count: "always"}, `Moments of gradients over roots of the second moment before them, each at most clip (ADOPT, arXiv:2411.02853).`, func(u *updating) *uop.UOp {
 			first := eq(u.count, 1)
-			scaled := div(u.g, maximum(sqrt(u.own[1]), u.of("eps")))
+			scaled := div(u.g, maximum(sqrt(u.state[1]), u.of("eps")))
 			if most := u.of("clip"); most != nil {
 				limit := asTensor(most, scaled)
 				scaled = minimum(maximum(scaled, neg(limit)), limit)
 			}
-			u.own[1] = where(first, square(u.g), average(square(u.g), u.own[1], u.of("b2")))
+			u.state[1] = where(first, square(u.g), average(square(u.g), u.state[1], u.of("b2")))
 			next := func(m *uop.UOp) *uop.UOp { return where(first, m, average(scaled, m, u.of("b1"))) }
-			u.own[0] = next(u.own[0])
+			u.state[0] = next(u.state[0])
 			if u.is("nesterov") {
-				return next(u.own[0])
+				return next(u.state[0])
 			}
-			return u.own[0]
+			return u.state[0]
 		}},
 	{"scale_by_cocob", "alpha operand", Needs{State: "like like like like like", Param: true}, `Steps by betting on the coordinates of gradients (COCOB, arXiv:1705.07795).`, func(u *updating) *uop.UOp {
-		start, size := u.own[0], abs(u.g)
-		total := sub(u.own[1], u.g)
-		most, length := maximum(u.own[2], size), add(u.own[3], size)
-		reward := maximum(sub(u.own[4], mul(u.g, sub(u.p, start))), 0)
-		u.own = []*uop.UOp{start, total, most, length, reward}
+		start, size := u.state[0], abs(u.g)
+		total := sub(u.state[1], u.g)
+		most, length := maximum(u.state[2], size), add(u.state[3], size)
+		reward := maximum(sub(u.state[4], mul(u.g, sub(u.p, start))), 0)
+		u.state = []*uop.UOp{start, total, most, length, reward}
 		bet := div(total, mul(most, maximum(add(length, most), mul(most, u.of("alpha")))))
 		return add(sub(start, u.p), mul(bet, add(most, reward)))
 	}},
 	{"scale_by_madgrad", "learning_rate operand, momentum operand, eps operand", Needs{State: "like like like", Count: "always", Param: true}, `Steps of dual averaging over cube roots of sums of squares (MADGRAD, arXiv:2101.11075).`, func(u *updating) *uop.UOp {
 		steps := sqrt(cast(u.count, uop.LeastUpper(uop.Float32, u.g.DType)))
 		weight := mul(steps, add(mul(likeConst(steps, 1), u.of("learning_rate")), u.of("eps")))
-		u.own[0] = add(u.own[0], cast(mul(weight, square(u.g)), u.g.DType))
-		u.own[1] = add(u.own[1], cast(mul(weight, u.g), u.g.DType))
-		root, err := CubeRoot(u.own[0])
+		u.state[0] = add(u.state[0], cast(mul(weight, square(u.g)), u.g.DType))
+		u.state[1] = add(u.state[1], cast(mul(weight, u.g), u.g.DType))
+		root, err := CubeRoot(u.state[0])
 		if err != nil {
 			panic(err)
 		}
-		average := sub(u.own[2], div(u.own[1], add(root, u.of("eps"))))
-		return mul(sub(average, u.p), rest(u.of("momentum")))
+		average := sub(u.state[2], div(u.state[1], add(root, u.of("eps"))))
+		return mul(sub(average, u.p), oneMinus(u.of("momentum")))
 	}},
 	{"trace", "decay operand, nesterov bool = false", Needs{State: "like"}, `Momentum: the sum of gradients, which decays.`, momentum},
 	{"ema", "decay operand, debias bool = true", Needs{State: "like", Count: "debias"}, `The average of gradients, which decays.`, func(u *updating) *uop.UOp {
@@ -374,11 +374,11 @@ var UpdateRules = []UpdateRule{
 
 // momentum adds to a sum that decays, and looks ahead along it by Nesterov.
 func momentum(u *updating) *uop.UOp {
-	u.own[0] = add(mul(u.own[0], u.of("decay")), u.g)
+	u.state[0] = add(mul(u.state[0], u.of("decay")), u.g)
 	if u.is("nesterov") {
-		return add(mul(u.own[0], u.of("decay")), u.g)
+		return add(mul(u.state[0], u.of("decay")), u.g)
 	}
-	return u.own[0]
+	return u.state[0]
 }
 
 // trustRatio is coefficient * rp / (rs + more), the factor of a step of norm rs for a parameter of norm rp; 1 if one of them is 0.
@@ -412,19 +412,19 @@ func (r *UpdateRule) check(u *updating) {
 		needOne("count", u.g, u.count)
 	}
 	shapes := r.shapes(u)
-	if len(u.own) != len(shapes) {
-		fail("state", "has %d tensors, expected %d", len(u.own), len(shapes))
+	if len(u.state) != len(shapes) {
+		fail("state", "has %d tensors, expected %d", len(u.state), len(shapes))
 	}
 	for i, want := range shapes {
 		arg := numbered("state", i)
-		needSame(arg, u.g, u.own[i])
-		needFloat(arg, u.own[i])
+		needSame(arg, u.g, u.state[i])
+		needFloat(arg, u.state[i])
 		switch want {
 		case nil: // not read
 		case oneElement:
-			needOne(arg, u.g, u.own[i])
+			needOne(arg, u.g, u.state[i])
 		default:
-			needOfShape(arg, u.own[i], *want)
+			needOfShape(arg, u.state[i], *want)
 		}
 	}
 }
@@ -454,7 +454,7 @@ func (r *UpdateRule) shapes(u *updating) (all []*uop.Shape) {
 		case "like":
 			shape = &g
 		case "like?":
-			if len(u.own) < len(kinds) {
+			if len(u.state) < len(kinds) {
 				continue
 			}
 			shape = &g
@@ -494,11 +494,11 @@ func needOfShape(arg string, x *uop.UOp, want uop.Shape) {
 func (r *UpdateRule) Update(g, p, count *uop.UOp, state []*uop.UOp, settings map[string]any) (out []*uop.UOp, err error) {
 	defer guard("Update", &err)
 	needFloat("gradient", g)
-	u := &updating{g: g, p: p, count: count, own: append([]*uop.UOp(nil), state...), settings: settings}
+	u := &updating{g: g, p: p, count: count, state: append([]*uop.UOp(nil), state...), settings: settings}
 	r.check(u)
 	step := r.rule(u)
 	out = append(out, step)
-	for i, x := range u.own {
+	for i, x := range u.state {
 		out = append(out, cast(x, state[i].DType))
 	}
 	return out, nil

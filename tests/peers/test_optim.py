@@ -219,6 +219,8 @@ CASES["ademamix"] = lambda m: m.contrib.ademamix(0.1, alpha=m.linear_schedule(0.
 CASES["simplified_ademamix"] = lambda m: m.contrib.simplified_ademamix(0.1, alpha=2.0)
 CASES["schedule_free_sgd"] = lambda m: m.contrib.schedule_free_sgd(0.1, warmup_steps=3)
 CASES["schedule_free_adamw"] = lambda m: m.contrib.schedule_free_adamw(0.1, weight_decay=0.1)
+CASES["normalize"] = lambda m: m.contrib.normalize()
+CASES["split"] = lambda m: m.contrib.split_real_and_imaginary(m.adam(0.1))
 CASES["acprop"] = lambda m: m.contrib.acprop(0.1, weight_decay=0.1)
 CASES["adopt"] = lambda m: m.contrib.adopt(0.1, b2=0.9)
 CASES["adopt nesterov"] = lambda m: m.contrib.adopt(0.1, nesterov=True, use_clipping=False)

@@ -107,10 +107,13 @@ ApplyEvery = state(
 AddNoiseState = state("AddNoiseState", "count rng_key", f"{_COUNT} and the random key.")
 WeightDecaySchedule = state("WeightDecaySchedule", "count", f"{_COUNT}.")
 ZeroNansState = state("ZeroNansState", "found_nan", "Where the last updates had a NaN.")
-AddDecayedWeightsState = ScaleState = ScaleByTrustRatioState = EmptyState
+AddDecayedWeightsState = ScaleState = ScaleByTrustRatioState = NormalizeState = EmptyState
 AdaptiveGradClipState = ClipState = ClipByGlobalNormState = NonNegativeParamsState = EmptyState
 
 # Of transformations of others.
+SplitRealAndImaginaryState = state(
+    "SplitRealAndImaginaryState", "inner_state", "The state of the inner one."
+)
 InjectHyperparamsState = state(
     "InjectHyperparamsState",
     "count hyperparams hyperparams_states inner_state",

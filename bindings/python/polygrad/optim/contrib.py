@@ -47,10 +47,12 @@ from polygrad.optim._states import (
     DoWGState,
     MadgradState,
     MuonState,
+    NormalizeState,
     ReduceLROnPlateauState,
     ScaleByAdemamixState,
     ScaleBySimplifiedAdEMAMixState,
     ScheduleFreeState,
+    SplitRealAndImaginaryState,
 )
 from polygrad.optim._wrappers import chain
 from polygrad.optim.tree import averaged
@@ -64,10 +66,12 @@ __all__ = [
     "MadgradState",
     "MuonDimensionNumbers",
     "MuonState",
+    "NormalizeState",
     "ReduceLROnPlateauState",
     "ScaleByAdemamixState",
     "ScaleBySimplifiedAdEMAMixState",
     "ScheduleFreeState",
+    "SplitRealAndImaginaryState",
     "acprop",
     "ademamix",
     "adopt",
@@ -78,6 +82,7 @@ __all__ = [
     "dpsgd",
     "madgrad",
     "muon",
+    "normalize",
     "reduce_on_plateau",
     "scale_by_acprop",
     "scale_by_ademamix",
@@ -93,8 +98,10 @@ __all__ = [
     "schedule_free_eval_params",
     "schedule_free_sgd",
     "simplified_ademamix",
+    "split_real_and_imaginary",
 ]
 
+_COMPLEX = (dtypes.complex64, dtypes.complex128)
 _STANDARD = (3.4445, -4.7750, 2.0315)
 _PRESETS: dict[str, Any] = {
     "standard": _STANDARD,
@@ -493,6 +500,27 @@ def dpsgd(
     first = differentially_private_aggregate(l2_norm_clip, noise_multiplier, seed=seed)
     sums = identity() if momentum is None else trace(momentum, nesterov)
     return chain(first, sums, t.scale_by_learning_rate(learning_rate))
+
+
+def normalize() -> GradientTransformation:
+    """Return updates of norm 1, over all parameters: the ascent of sharpness-aware minimization."""
+    return t.normalize_by_update_norm(eps=0.0)
+
+
+def split_real_and_imaginary(inner: GradientTransformation) -> GradientTransformation:
+    """Return a transformation whose complex leaves are pairs of real ones for the inner one."""
+
+    def split(x: Tree) -> Tree:
+        pair = lambda leaf: (leaf.real, leaf.imag) if leaf.dtype in _COMPLEX else leaf  # noqa: E731
+        return None if x is None else tree.map(pair, x)
+
+    def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+        step, below = inner.update(split(updates), state.inner_state, split(params))
+        join = lambda u, new: new[0].complex(new[1]) if u.dtype in _COMPLEX else new  # noqa: E731
+        return tree.map(join, updates, step), SplitRealAndImaginaryState(below)
+
+    start = lambda params: SplitRealAndImaginaryState(inner.init(split(params)))  # noqa: E731
+    return transformation(start, update)
 
 
 def schedule_free(
