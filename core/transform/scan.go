@@ -200,10 +200,43 @@ func partsOf(vector *uop.UOp, like []*uop.UOp) []*uop.UOp {
 	before := int64(0)
 	for i, p := range like {
 		n := p.Size()
-		out[i] = vector.Shrink([]uop.Pair{{Lo: uop.N(before), Hi: uop.N(before + n)}}).Reshape(p.Shape()).Cast(p.DType)
+		out[i] = narrowed(vector, before, before+n).Reshape(p.Shape()).Cast(p.DType)
 		before += n
 	}
 	return out
+}
+
+// narrowed are some elements of a vector. They are taken of the part of a sum that has them, so that a constant is seen as such.
+func narrowed(g *uop.UOp, from, to int64) *uop.UOp {
+	switch {
+	case g.Op == uop.Add && isZero(g.Src[0], from, to):
+		return narrowed(g.Src[1], from, to)
+	case g.Op == uop.Add && isZero(g.Src[1], from, to):
+		return narrowed(g.Src[0], from, to)
+	case g.Op == uop.Pad:
+		p, n := g.MovementPairs()[0], g.Src[0].Shape()[0]
+		if p.Lo.U == nil && n.U == nil && from >= p.Lo.N && to <= p.Lo.N+n.N {
+			return narrowed(g.Src[0], from-p.Lo.N, to-p.Lo.N)
+		}
+	}
+	return g.Shrink([]uop.Pair{{Lo: uop.N(from), Hi: uop.N(to)}})
+}
+
+// same is what all elements of a sequence are, of the shape of one, if the sequence is an expansion of one element, or of one number.
+func same(sequence *uop.UOp) (element *uop.UOp, is bool) {
+	shape := sequence.Shape()[1:]
+	if u := sequence; u.Op == uop.Expand && u.Src[0].Shape()[0].IsNum(1) {
+		u = u.Src[0]
+		return u.Reshape(u.Shape()[1:]).Expand(shape), true
+	}
+	u := sequence
+	for u.Op == uop.Reshape || u.Op == uop.Expand || u.Op == uop.Shrink {
+		u = u.Src[0]
+	}
+	if u == sequence || u.Size() != 1 {
+		return nil, false
+	}
+	return u.Reshape(slices.Repeat(uop.ShapeOf(1), len(shape))).Expand(shape), true
 }
 
 // loop is the loop without derivatives.
@@ -247,7 +280,13 @@ func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
 		return states
 	}
 	arg := uop.RepeatArg{Variable: variable, Count: l.length, States: len(states)}
-	return g.RepeatOn(arg, []*uop.UOp{g.Sink(nil, writes...)}, states, slices.Concat(sequences, reads))
+	results := g.RepeatOn(arg, []*uop.UOp{g.Sink(nil, writes...)}, states, slices.Concat(sequences, reads))
+	for i := range carry {
+		if values[i] == inside[i] {
+			results[i] = carry[i] // needs no loop
+		}
+	}
+	return results
 }
 
 func (s *Step) graph() *uop.Graph { return slices.Concat(s.inputs(), s.Next, s.Out)[0].Graph() }
@@ -350,7 +389,8 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 		}
 		from += part.Size()
 	}
-	back := Step{Elements: slices.Concat(s.Elements, s.Carry), Reads: s.Reads}
+	back := Step{Elements: slices.Concat(s.Elements, s.Carry), Reads: slices.Clone(s.Reads)}
+	reads = slices.Clone(reads)
 	at := map[*uop.UOp]*uop.UOp{}
 	for _, v := range l.residuals {
 		at[v] = Placeholder(v, v.DType, v.Shape())
@@ -364,9 +404,18 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 		}
 		p := Placeholder(v, v.DType, v.Shape())
 		losses, seeds = append(losses, v), append(seeds, p)
-		if i < len(s.Next) {
+		one, all := (*uop.UOp)(nil), false
+		if i >= len(s.Next) {
+			one, all = same(incoming[i])
+		}
+		switch {
+		case i < len(s.Next):
 			back.Carry, before = append(back.Carry, p), append(before, incoming[i])
-		} else {
+		case all && one.Base().Op == uop.ConstOp: // as of a sum of all that the steps kept
+			seeds[len(seeds)-1] = one
+		case all:
+			back.Reads, reads = append(back.Reads, p), append(reads, one)
+		default:
 			back.Elements, given = append(back.Elements, p), append(given, incoming[i])
 		}
 	}

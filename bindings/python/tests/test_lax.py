@@ -352,3 +352,36 @@ def test_a_value_that_is_carried_and_kept_is_computed_once() -> None:
     kept = lax.scan(step, (x[0], x[1]), x)[1]
     products = [k for k in viz.profile(kept, runs=1).kernels if k.flops > 4 * 8 * 8]
     assert len(products) == 1
+
+
+def _temporaries(*results: Tensor) -> int:
+    found: int = viz.profile(*results, runs=1).temporary_bytes
+    return found
+
+
+@pytest.mark.parametrize(
+    "step, of_sum, of_function",
+    [
+        (lambda c, r, v, w: (c * 0.9 + r, None), 0, 0),  # linear: nothing is needed
+        (lambda c, r, v, w: (c * v + r, None), 0, 0),
+        (lambda c, r, v, w: ((c * v + r).sin(), None), 1, 1),  # the carry before each step
+        (lambda c, r, v, w: ((c * v).sin() * (c + r).cos(), None), 1, 1),
+        (lambda c, r, v, w: ((c @ w + r).tanh(), None), 1, 1),  # the product
+        (lambda c, r, v, w: ((c @ w + r).tanh(),) * 2, 1, 2),  # and what a function of it reads
+        (lambda c, r, v, w: (c, (r * v).sin()), 0, 1),
+    ],
+)
+def test_memory_of_a_reverse_scan(step: Any, of_sum: float, of_function: float) -> None:
+    """Gradients store what they need of the steps, and not cotangents that are all the same."""
+    steps, n = 400, 64
+    x, w = Tensor.randn(steps, n).realize(), Tensor.randn(n, n).realize()
+    v, first = Tensor.randn(n).realize(), Tensor.zeros(n).contiguous().realize()
+
+    def loss(first: Tensor, x: Tensor, f: Any) -> Tensor:
+        c, y = lax.scan(lambda c, r: step(c, r, v, w), first, x)
+        return c.sum() + (0.0 if y is None else f(y))
+
+    for f, want in [(Tensor.sum, of_sum), (lambda y: (y.sum(0) * v).sum().sin(), of_function)]:
+        for argnums in (0, 1):
+            slope = grad(lambda first, x, f=f: loss(first, x, f), argnums)(first, x)
+            assert _temporaries(slope) <= (want + 0.05) * steps * n * 4
