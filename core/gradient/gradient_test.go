@@ -8,25 +8,6 @@ import (
 	"polygrad/core/uop"
 )
 
-// without are the operations of a tensor graph that have no rule: they work on integers or
-// bools, where nothing flows back, stop gradients, or have no tensor as source.
-var without = uop.Ops(uop.Idiv, uop.Mod, uop.Xor, uop.Or, uop.And, uop.Shl, uop.Shr, uop.Threefry, uop.Assign, uop.Detach,
-	uop.ConstOp, uop.Buffer, uop.Bind)
-
-// tensorOps are the operations that reach a tensor graph.
-var tensorOps = uop.Ops(uop.Add, uop.Mul, uop.Idiv, uop.Mod, uop.Max, uop.CmpLt, uop.CmpNe, uop.Xor, uop.Or, uop.And, uop.Shl, uop.Shr,
-	uop.Reciprocal, uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Trunc, uop.Pow, uop.Where, uop.Threefry, uop.Cast, uop.Bitcast,
-	uop.Reshape, uop.Permute, uop.Expand, uop.Pad, uop.Shrink, uop.Flip, uop.ReduceAxis, uop.Contiguous, uop.ContiguousBackward,
-	uop.Detach, uop.Assign, uop.Copy, uop.ConstOp, uop.Buffer, uop.Bind)
-
-func TestEveryTensorOperationHasARuleOrAReason(t *testing.T) {
-	for _, op := range tensorOps.List() {
-		if (rules[op] != nil) == without.Has(op) {
-			t.Errorf("%s: rule %v, listed as without one: %v", op, rules[op] != nil, without.Has(op))
-		}
-	}
-}
-
 func leaf(g *uop.Graph, dims ...int64) *uop.UOp {
 	s := uop.ShapeOf(dims...)
 	return g.NewBuffer("CPU", s.MaxNumel(), uop.Float32).Reshape(s)

@@ -108,6 +108,17 @@ SMOOTH: dict[str, tuple[Callable[[Tensor], Tensor], np.ndarray]] = {
         lambda x: x.det(),
         np.outer([1.0, 2, 3], [4.0, 5, 6]) + np.diag([1.0, 0, 0]),
     ),
+    "det of a matrix of rank 1": (lambda x: x.det(), np.outer([1.0, 2, 3], [1.0, -1, 2])),
+    "det of zeros": (lambda x: x.det(), np.zeros((2, 2))),
+    "det of zeros, 3x3": (lambda x: x.det(), np.zeros((3, 3))),
+    "det of a singular matrix with pivots": (
+        lambda x: x.det(),
+        np.array([[0, 0, 1.0], [0, 0, 2], [1, 2, 3]]),
+    ),
+    "det of a matrix of rank 2 of 4": (
+        lambda x: x.det(),
+        np.outer([1.0, 2, 3, 4], [1.0, -1, 2, 0]) + np.outer([0, 1.0, -1, 2], [2.0, 1, 0, 1]),
+    ),
 }
 RNG_B = RNG.normal(size=(5, 2))
 
