@@ -11,4 +11,9 @@ export async function gpu () {
 }
 
 /** Submits what waits for more to be submitted with it. */
-export const flush = () => tf.backend().submitQueue()
+export function flush () {
+  const backend = tf.backend()
+  backend.ensureCommandEncoderReady()
+  backend.endComputePassEncoder()
+  backend.submitQueue()
+}
