@@ -47,12 +47,14 @@ const (
 )
 
 // ggufWords are the expressions that split texts, by tokenizer.ggml.pre, one after another.
-var ggufWords = map[string][]string{
-	"": {gpt2Words}, "default": {gpt2Words}, "gpt-2": {gpt2Words}, "mpt": {gpt2Words}, "olmo": {gpt2Words}, "phi-2": {gpt2Words},
-	"llama-bpe": {llama3Words}, "llama3": {llama3Words}, "dbrx": {llama3Words}, "smaug-bpe": {llama3Words},
-	"qwen2": {qwen2Words}, "stablelm2": {qwen2Words}, "deepseek-r1-qwen": {qwen2Words}, "gpt-4o": {o200kWords},
-	"smollm": {`\p{N}`, gpt2Words}, "starcoder": {`\p{N}`, gpt2Words}, "refact": {`\p{N}`, gpt2Words}, "command-r": {`\p{N}`, gpt2Words},
-	"codeshell": {`\p{N}`, gpt2Words}, "exaone": {`\p{N}`, gpt2Words},
+func ggufWords() map[string][]string {
+	return map[string][]string{
+		"": {gpt2Words}, "default": {gpt2Words}, "gpt-2": {gpt2Words}, "mpt": {gpt2Words}, "olmo": {gpt2Words}, "phi-2": {gpt2Words},
+		"llama-bpe": {llama3Words}, "llama3": {llama3Words}, "dbrx": {llama3Words}, "smaug-bpe": {llama3Words},
+		"qwen2": {qwen2Words}, "stablelm2": {qwen2Words}, "deepseek-r1-qwen": {qwen2Words}, "gpt-4o": {o200kWords},
+		"smollm": {`\p{N}`, gpt2Words}, "starcoder": {`\p{N}`, gpt2Words}, "refact": {`\p{N}`, gpt2Words}, "command-r": {`\p{N}`, gpt2Words},
+		"codeshell": {`\p{N}`, gpt2Words}, "exaone": {`\p{N}`, gpt2Words},
+	}
 }
 
 // fromMetadata reads the metadata of a GGUF file as JSON.
@@ -96,8 +98,7 @@ func readMetadata(text []byte) (*Tokenizer, error) {
 	case "llama":
 		t, err = m.ofPieces()
 	default:
-		known := slices.Sorted(maps.Keys(map[string]bool{"gpt2": true, "llama": true}))
-		return nil, fmt.Errorf("the model %q is not known, expected one of %s", short(m.Model), strings.Join(known, ", "))
+		return nil, fmt.Errorf("the model %q is not known, expected one of gpt2, llama", short(m.Model))
 	}
 	if err != nil {
 		return nil, err
@@ -123,9 +124,9 @@ func readMetadata(text []byte) (*Tokenizer, error) {
 
 // ofBytes is a tokenizer of merged bytes.
 func (m *metadata) ofBytes() (*Tokenizer, error) {
-	exprs, ok := ggufWords[m.Pre]
+	exprs, ok := ggufWords()[m.Pre]
 	if !ok {
-		return nil, fmt.Errorf("the pre-tokenizer %q is not known, expected one of %s", short(m.Pre), strings.Join(slices.Sorted(maps.Keys(ggufWords)), ", "))
+		return nil, fmt.Errorf("the pre-tokenizer %q is not known, expected one of %s", short(m.Pre), strings.Join(slices.Sorted(maps.Keys(ggufWords())), ", "))
 	}
 	vocab := make(map[string]int32, len(m.Tokens))
 	for id, text := range m.Tokens {
@@ -152,7 +153,7 @@ func (m *metadata) ofBytes() (*Tokenizer, error) {
 		all = append(all, s)
 	}
 	t.split = then(all)
-	t.decode, err = decoders["ByteLevel"](&part{})
+	t.decode, err = decoders()["ByteLevel"](&part{})
 	return t, err
 }
 

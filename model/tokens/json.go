@@ -42,11 +42,11 @@ func readJSON(data []byte) (*Tokenizer, error) {
 	} else if m.Type == "" && m.UnknownID != nil {
 		m.Type = "Unigram"
 	}
-	make := models[m.Type]
+	make := models()[m.Type]
 	if make == nil {
 		return nil, fmt.Errorf("model: the type %q is not known, expected one of BPE, Unigram, WordLevel, WordPiece", short(m.Type))
 	}
-	normalize, err := partOf(normalizers, file.Normalizer, "normalizer")
+	normalize, err := partOf(normalizers(), file.Normalizer, "normalizer")
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +62,10 @@ func readJSON(data []byte) (*Tokenizer, error) {
 	if b, ok := t.words.(*bpe); ok && split == nil && !b.wholeWord && wordwise(t.ids) {
 		t.split = atMarks
 	}
-	if t.wraps, err = partOf(postProcessors, file.PostProcessor, "post_processor"); err != nil {
+	if t.wraps, err = partOf(postProcessors(), file.PostProcessor, "post_processor"); err != nil {
 		return nil, err
 	}
-	if t.decode, err = partOf(decoders, file.Decoder, "decoder"); err != nil {
+	if t.decode, err = partOf(decoders(), file.Decoder, "decoder"); err != nil {
 		return nil, err
 	}
 	for _, tmpl := range t.wraps {
@@ -116,12 +116,12 @@ func words(raw json.RawMessage, m *part) (split stage, ofBytes bool, err error) 
 		}
 	}
 	if !takes || last.Type != "ByteLevel" {
-		split, err = partOf(preTokenizers, raw, "pre_tokenizer")
+		split, err = partOf(preTokenizers(), raw, "pre_tokenizer")
 		return split, false, err
 	}
 	var all []stage
 	if p.Type == "Sequence" {
-		if all, err = partsOf(preTokenizers, p.PreTokenizers[:len(p.PreTokenizers)-1], "pre_tokenizer"); err != nil {
+		if all, err = partsOf(preTokenizers(), p.PreTokenizers[:len(p.PreTokenizers)-1], "pre_tokenizer"); err != nil {
 			return nil, false, err
 		}
 	}
@@ -166,21 +166,23 @@ func atMarks(text string, first bool, emit func(string, bool)) {
 }
 
 // models make the models of tokenizers by their types; ofBytes says that words are texts though the vocabulary has characters for bytes.
-var models = map[string]func(t *Tokenizer, p *part, ofBytes bool) error{
-	"BPE": bpeModel, "Unigram": unigramModel,
-	"WordPiece": func(t *Tokenizer, p *part, _ bool) error {
-		unknown, err := vocabulary(t, p, or(p.Unknown, "[UNK]"))
-		if err == nil && unknown < 0 {
-			err = fmt.Errorf("unk_token: %q is not in the vocabulary", or(p.Unknown, "[UNK]"))
-		}
-		t.words = &wordPiece{t.ids, unknown, or(p.SubwordPrefix, "##"), or(p.MaxChars, 100)}
-		return err
-	},
-	"WordLevel": func(t *Tokenizer, p *part, _ bool) error {
-		unknown, err := vocabulary(t, p, or(p.Unknown, ""))
-		t.words = &wordLevel{t.ids, unknown}
-		return err
-	},
+func models() map[string]func(t *Tokenizer, p *part, ofBytes bool) error {
+	return map[string]func(t *Tokenizer, p *part, ofBytes bool) error{
+		"BPE": bpeModel, "Unigram": unigramModel,
+		"WordPiece": func(t *Tokenizer, p *part, _ bool) error {
+			unknown, err := vocabulary(t, p, or(p.Unknown, "[UNK]"))
+			if err == nil && unknown < 0 {
+				err = fmt.Errorf("unk_token: %q is not in the vocabulary", or(p.Unknown, "[UNK]"))
+			}
+			t.words = &wordPiece{t.ids, unknown, or(p.SubwordPrefix, "##"), or(p.MaxChars, 100)}
+			return err
+		},
+		"WordLevel": func(t *Tokenizer, p *part, _ bool) error {
+			unknown, err := vocabulary(t, p, or(p.Unknown, ""))
+			t.words = &wordLevel{t.ids, unknown}
+			return err
+		},
+	}
 }
 
 // vocabulary names the tokens of a model and finds that of unknown ones, -1 if there is none.
@@ -279,7 +281,7 @@ func mergesOf(raw json.RawMessage) ([][2]string, error) {
 // bytesIn are the tokens of bytes, nil if one of them is missing.
 func bytesIn(vocab map[string]int32) []int32 {
 	out := make([]int32, 256)
-	for b, name := range byteNames {
+	for b, name := range byteNames() {
 		id, ok := vocab[name]
 		if !ok {
 			return nil

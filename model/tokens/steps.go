@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -153,20 +154,19 @@ func form(name string) func(*part) (normalizer, error) {
 	}
 }
 
-var normalizers map[string]func(*part) (normalizer, error)
-
-func init() { // they refer to their table
-	normalizers = map[string]func(*part) (normalizer, error){
+// normalizers makes them by their types.
+func normalizers() map[string]func(*part) (normalizer, error) {
+	return map[string]func(*part) (normalizer, error){
 		"NFC": form("NFC"), "NFD": form("NFD"), "NFKC": form("NFKC"), "NFKD": form("NFKD"),
 		"Lowercase":    func(*part) (normalizer, error) { return lower, nil },
 		"StripAccents": func(*part) (normalizer, error) { return without(ucd.Named("M")), nil },
 		"Strip": func(p *part) (normalizer, error) {
 			return func(text string) string {
 				if p.StripLeft {
-					text = strings.TrimLeftFunc(text, ucd.Space.Has)
+					text = strings.TrimLeftFunc(text, ucd.Space().Has)
 				}
 				if p.StripRight {
-					text = strings.TrimRightFunc(text, ucd.Space.Has)
+					text = strings.TrimRightFunc(text, ucd.Space().Has)
 				}
 				return text
 			}, nil
@@ -209,7 +209,7 @@ func init() { // they refer to their table
 			marks := without(ucd.Named("Mn"))
 			return func(text string) string {
 				if p.CleanText {
-					text = mapped(drop(text), ucd.Space, ' ')
+					text = mapped(drop(text), ucd.Space(), ' ')
 				}
 				if p.Chinese {
 					text = spaced(text, chinese)
@@ -224,7 +224,7 @@ func init() { // they refer to their table
 			}, nil
 		},
 		"Sequence": func(p *part) (normalizer, error) {
-			all, err := partsOf(normalizers, p.Normalizers, "normalizer")
+			all, err := partsOf(normalizers(), p.Normalizers, "normalizer")
 			return func(text string) string {
 				for _, f := range all {
 					if f != nil {
@@ -283,7 +283,8 @@ func spaced(text string, s *ucd.Set) string {
 }
 
 // byteCharacters are the characters that stand for bytes: printable ones for themselves, the others from 256 on.
-var byteCharacters = func() (chars [256]string) {
+var byteCharacters = sync.OnceValue(func() *[256]string {
+	var chars [256]string
 	next := rune(256)
 	for b := range 256 {
 		c := rune(b)
@@ -292,32 +293,34 @@ var byteCharacters = func() (chars [256]string) {
 		}
 		chars[b] = string(c)
 	}
-	return chars
-}()
+	return &chars
+})
 
-var bytesOfCharacters = func() map[rune]byte {
+var bytesOfCharacters = sync.OnceValue(func() map[rune]byte {
 	m := map[rune]byte{}
-	for b, c := range byteCharacters {
+	for b, c := range byteCharacters() {
 		r, _ := utf8.DecodeRuneInString(c)
 		m[r] = byte(b)
 	}
 	return m
-}()
+})
 
 func toByteCharacters(text string) string {
+	chars := byteCharacters()
 	var out strings.Builder
 	out.Grow(len(text) + len(text)/2)
 	for i := range len(text) {
-		out.WriteString(byteCharacters[text[i]])
+		out.WriteString(chars[text[i]])
 	}
 	return out.String()
 }
 
 // fromByteCharacters is the inverse; ok is false if a character stands for no byte.
 func fromByteCharacters(text string) (string, bool) {
+	bytes := bytesOfCharacters()
 	out := make([]byte, 0, len(text))
 	for _, c := range text {
-		b, ok := bytesOfCharacters[c]
+		b, ok := bytes[c]
 		if !ok {
 			return text, false
 		}
@@ -400,56 +403,58 @@ type piece struct {
 }
 
 // behaviors say what becomes of separators.
-var behaviors = map[string]func([]piece) []string{
-	"Removed": func(all []piece) (out []string) {
-		for _, p := range all {
-			if !p.separates {
+var behaviors = sync.OnceValue(func() map[string]func([]piece) []string {
+	return map[string]func([]piece) []string{
+		"Removed": func(all []piece) (out []string) {
+			for _, p := range all {
+				if !p.separates {
+					out = append(out, p.text)
+				}
+			}
+			return out
+		},
+		"Isolated": func(all []piece) (out []string) {
+			for _, p := range all {
 				out = append(out, p.text)
 			}
-		}
-		return out
-	},
-	"Isolated": func(all []piece) (out []string) {
-		for _, p := range all {
-			out = append(out, p.text)
-		}
-		return out
-	},
-	"MergedWithPrevious": func(all []piece) (out []string) {
-		for i, p := range all {
-			if p.separates && i > 0 && !all[i-1].separates {
-				out[len(out)-1] += p.text
-			} else {
-				out = append(out, p.text)
+			return out
+		},
+		"MergedWithPrevious": func(all []piece) (out []string) {
+			for i, p := range all {
+				if p.separates && i > 0 && !all[i-1].separates {
+					out[len(out)-1] += p.text
+				} else {
+					out = append(out, p.text)
+				}
 			}
-		}
-		return out
-	},
-	"MergedWithNext": func(all []piece) (out []string) {
-		for i, p := range all {
-			if i > 0 && all[i-1].separates && !p.separates {
-				out[len(out)-1] += p.text
-			} else {
-				out = append(out, p.text)
+			return out
+		},
+		"MergedWithNext": func(all []piece) (out []string) {
+			for i, p := range all {
+				if i > 0 && all[i-1].separates && !p.separates {
+					out[len(out)-1] += p.text
+				} else {
+					out = append(out, p.text)
+				}
 			}
-		}
-		return out
-	},
-	"Contiguous": func(all []piece) (out []string) {
-		for i, p := range all {
-			if i > 0 && all[i-1].separates == p.separates {
-				out[len(out)-1] += p.text
-			} else {
-				out = append(out, p.text)
+			return out
+		},
+		"Contiguous": func(all []piece) (out []string) {
+			for i, p := range all {
+				if i > 0 && all[i-1].separates == p.separates {
+					out[len(out)-1] += p.text
+				} else {
+					out = append(out, p.text)
+				}
 			}
-		}
-		return out
-	},
-}
+			return out
+		},
+	}
+})
 
 // splitting cuts a part at the matches of an expression. With inverted these are what lies between separators.
 func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error) {
-	join := behaviors[behavior]
+	join := behaviors()[behavior]
 	if join == nil {
 		return nil, fmt.Errorf("the behavior %q is not known", short(behavior))
 	}
@@ -570,10 +575,9 @@ func (p *part) scheme() string {
 	return "never"
 }
 
-var preTokenizers map[string]func(*part) (stage, error)
-
-func init() {
-	preTokenizers = map[string]func(*part) (stage, error){
+// preTokenizers makes them by their types.
+func preTokenizers() map[string]func(*part) (stage, error) {
+	return map[string]func(*part) (stage, error){
 		"ByteLevel": func(p *part) (stage, error) {
 			words, err := byteLevel(p)
 			return func(text string, first bool, emit func(string, bool)) {
@@ -632,7 +636,7 @@ func init() {
 			return bySource(`\p{N}+`, "Isolated", false)
 		},
 		"Sequence": func(p *part) (stage, error) {
-			all, err := partsOf(preTokenizers, p.PreTokenizers, "pre_tokenizer")
+			all, err := partsOf(preTokenizers(), p.PreTokenizers, "pre_tokenizer")
 			return then(slices.DeleteFunc(all, func(s stage) bool { return s == nil })), err
 		},
 	}
@@ -657,10 +661,9 @@ func around(p *part) ([]template, error) {
 	return []template{{ids[:1], nil, ids[1:]}}, nil
 }
 
-var postProcessors map[string]func(*part) ([]template, error)
-
-func init() {
-	postProcessors = map[string]func(*part) ([]template, error){
+// postProcessors makes them by their types.
+func postProcessors() map[string]func(*part) ([]template, error) {
+	return map[string]func(*part) ([]template, error){
 		"BertProcessing": around, "RobertaProcessing": around,
 		"ByteLevel": func(*part) ([]template, error) { return nil, nil },
 		"TemplateProcessing": func(p *part) ([]template, error) {
@@ -678,7 +681,7 @@ func init() {
 			return []template{t}, nil
 		},
 		"Sequence": func(p *part) ([]template, error) {
-			all, err := partsOf(postProcessors, p.Processors, "post_processor")
+			all, err := partsOf(postProcessors(), p.Processors, "post_processor")
 			return slices.Concat(all...), err
 		},
 	}
@@ -709,10 +712,9 @@ func clean(text string) string {
 	return text
 }
 
-var decoders map[string]func(*part) (decoder, error)
-
-func init() {
-	decoders = map[string]func(*part) (decoder, error){
+// decoders makes them by their types.
+func decoders() map[string]func(*part) (decoder, error) {
+	return map[string]func(*part) (decoder, error){
 		"ByteLevel": func(*part) (decoder, error) {
 			return func(tokens []string) []string {
 				var all []byte
@@ -799,7 +801,7 @@ func init() {
 			}, nil
 		},
 		"Sequence": func(p *part) (decoder, error) {
-			all, err := partsOf(decoders, p.Decoders, "decoder")
+			all, err := partsOf(decoders(), p.Decoders, "decoder")
 			return func(tokens []string) []string {
 				for _, f := range all {
 					if f != nil {
@@ -813,12 +815,12 @@ func init() {
 }
 
 // byteNames are the names of tokens of bytes.
-var byteNames = func() (names [256]string) {
+func byteNames() (names [256]string) {
 	for b := range names {
 		names[b] = fmt.Sprintf("<0x%02X>", b)
 	}
 	return names
-}()
+}
 
 // byteOf is the byte that the name of a token stands for.
 func byteOf(name string) (byte, bool) {

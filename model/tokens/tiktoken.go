@@ -48,7 +48,7 @@ func fills(first int32, more map[string]int32) map[string]int32 {
 	return m
 }
 
-var harmony = func() map[string]int32 {
+func harmony() map[string]int32 {
 	named := map[string]int32{
 		"<|startoftext|>": 199998, endOfText: 199999, "<|return|>": 200002, "<|constrain|>": 200003, "<|channel|>": 200005, "<|start|>": 200006,
 		"<|end|>": 200007, "<|message|>": 200008, "<|call|>": 200012, endOfPrompt: 200018,
@@ -62,18 +62,20 @@ var harmony = func() map[string]int32 {
 	return named
 }
 
-// Vocabularies are those of tiktoken by their names; the ranks are in files of the same names, but r50k_base's serve gpt2, p50k_base's
+// vocabularies are those of tiktoken by their names; the ranks are in files of the same names, but r50k_base's serve gpt2, p50k_base's
 // p50k_edit and o200k_base's o200k_harmony.
-var vocabularies = map[string]func() ranks{
-	"gpt2":      func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
-	"r50k_base": func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
-	"p50k_base": func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
-	"p50k_edit": func() ranks { return ranks{gpt2Words, fills(50281, map[string]int32{endOfText: 50256})} },
-	"cl100k_base": func() ranks {
-		return ranks{cl100kWords, fills(100258, map[string]int32{endOfText: 100257, endOfPrompt: 100276})}
-	},
-	"o200k_base":    func() ranks { return ranks{o200kWords, map[string]int32{endOfText: 199999, endOfPrompt: 200018}} },
-	"o200k_harmony": func() ranks { return ranks{o200kWords, harmony()} },
+func vocabularies() map[string]func() ranks {
+	return map[string]func() ranks{
+		"gpt2":      func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
+		"r50k_base": func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
+		"p50k_base": func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
+		"p50k_edit": func() ranks { return ranks{gpt2Words, fills(50281, map[string]int32{endOfText: 50256})} },
+		"cl100k_base": func() ranks {
+			return ranks{cl100kWords, fills(100258, map[string]int32{endOfText: 100257, endOfPrompt: 100276})}
+		},
+		"o200k_base":    func() ranks { return ranks{o200kWords, map[string]int32{endOfText: 199999, endOfPrompt: 200018}} },
+		"o200k_harmony": func() ranks { return ranks{o200kWords, harmony()} },
+	}
 }
 
 // NameError is an error of the name that New is given.
@@ -96,9 +98,9 @@ func New(data []byte, name string) (*Tokenizer, error) {
 		}
 		return r.read(data)
 	case name != "":
-		f := vocabularies[name]
+		f := vocabularies()[name]
 		if f == nil {
-			known := append(slices.Sorted(maps.Keys(vocabularies)), "clip")
+			known := append(slices.Sorted(maps.Keys(vocabularies())), "clip")
 			return nil, &NameError{fmt.Errorf("%q, expected one of %s", short(name), strings.Join(known, ", "))}
 		}
 		t, err := f().read(data)
@@ -213,12 +215,13 @@ func fromMerges(data []byte) (*Tokenizer, error) {
 	t := begun(512 + len(lines))
 	t.isBytes = true
 	b := &bpe{vocab: t.ids, pairs: make(map[uint64]merge, len(lines)), ofBytes: true, suffix: wordEnd, unknown: none, strict: true}
+	chars := byteCharacters()
 	// Bytes come in the order of their characters: those that stand for themselves first.
 	order := make([]int, 256)
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return int([]rune(byteCharacters[a])[0] - []rune(byteCharacters[b])[0]) })
+	slices.SortFunc(order, func(a, b int) int { return int([]rune(chars[a])[0] - []rune(chars[b])[0]) })
 	for i, c := range order {
 		for k, end := range []string{"", wordEnd} {
 			if err := t.name(string([]byte{byte(c)})+end, int32(256*k+i)); err != nil {
@@ -286,7 +289,7 @@ func fromMerges(data []byte) (*Tokenizer, error) {
 
 // clipText is a text in small letters with single spaces. A sigma that ends a word is another one.
 func clipText(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, ucd.Space.Has), " ")
+	text = strings.Join(strings.FieldsFunc(text, ucd.Space().Has), " ")
 	runes := []rune(text)
 	letters := ucd.Named("L")
 	for i, c := range runes {

@@ -143,3 +143,14 @@ func TestNumbering(t *testing.T) {
 		}
 	}
 }
+
+// TestDeferredTables takes out what the mark begins, if its size can be right.
+func TestDeferredTables(t *testing.T) {
+	const marked = "ab" + deferredMark + "\x03\x00\x00\x00xyzcd" + deferredMark + "\xff\xff\xff\xff" + deferredMark
+	mem := image(marked)
+	mem.clearDeferred()
+	n := len(deferredMark) + 4 + 3
+	if want := "ab" + strings.Repeat("\x00", n) + marked[2+n:]; string(mem) != want {
+		t.Errorf("%q, expected %q", mem, want)
+	}
+}

@@ -414,9 +414,29 @@ func (t *tables) divide(deferred map[int]bool) (first, later []byte) {
 	}
 	t.clear(t.values, values)
 	t.clear(t.data, data)
+	t.mem.clearDeferred()
 	later = whole.segments(t.mem)
 	t.unnumber()
 	return t.mem.segments(nil), later
+}
+
+// deferredMark begins a table that only deferred functions read (model/tokens/ucd); its size, a u32, and the table follow.
+const deferredMark = "polygrad.unicode"
+
+// clearDeferred takes such tables out.
+func (mem image) clearDeferred() {
+	for at := 0; ; {
+		found := bytes.Index(mem[at:], []byte(deferredMark))
+		if found < 0 {
+			return
+		}
+		head := at + found + len(deferredMark) // of the size
+		at = head
+		if head+4 <= len(mem) && uint64(head)+4+uint64(mem.u32(head)) <= uint64(len(mem)) {
+			at = head + 4 + int(mem.u32(head))
+			clear(mem[head-len(deferredMark) : at])
+		}
+	}
 }
 
 // clear takes out what no function of the first part has, by place from a base. What is last stays: its size is not known.

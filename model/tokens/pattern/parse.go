@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -231,26 +232,32 @@ func (p *parser) folded(s *ucd.Set) *ucd.Set {
 	return out
 }
 
-var classes = map[rune]func() *ucd.Set{
-	's': func() *ucd.Set { return ucd.Space },
-	'd': func() *ucd.Set { return ucd.Named("Nd") },
-	'w': func() *ucd.Set { return ucd.Word() },
-	'h': func() *ucd.Set { return ucd.Of('0', '9', 'A', 'F', 'a', 'f') },
-	'R': func() *ucd.Set { return ucd.Of('\n', '\r', 0x85, 0x85, 0x2028, 0x2029) },
-}
+// Maps are made when they are first used: pages load this package later.
 
-var controls = map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'f': '\f', 'v': '\v', 'a': '\a', 'e': 0x1b, '0': 0}
+var classes = sync.OnceValue(func() map[rune]func() *ucd.Set {
+	return map[rune]func() *ucd.Set{
+		's': ucd.Space,
+		'd': func() *ucd.Set { return ucd.Named("Nd") },
+		'w': func() *ucd.Set { return ucd.Word() },
+		'h': func() *ucd.Set { return ucd.Of('0', '9', 'A', 'F', 'a', 'f') },
+		'R': func() *ucd.Set { return ucd.Of('\n', '\r', 0x85, 0x85, 0x2028, 0x2029) },
+	}
+})
+
+var controls = sync.OnceValue(func() map[rune]rune {
+	return map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'f': '\f', 'v': '\v', 'a': '\a', 'e': 0x1b, '0': 0}
+})
 
 // escape reads what follows a backslash.
 func (p *parser) escape() *ucd.Set {
 	c := p.next()
-	if control, ok := controls[c]; ok {
+	if control, ok := controls()[c]; ok {
 		return ucd.Of(control, control)
 	}
-	if class := classes[c]; class != nil {
+	if class := classes()[c]; class != nil {
 		return class()
 	}
-	if class := classes[unicode.ToLower(c)]; class != nil {
+	if class := classes()[unicode.ToLower(c)]; class != nil {
 		return class().Not()
 	}
 	switch c {
@@ -296,7 +303,7 @@ func (p *parser) property(negative bool) *ucd.Set {
 	}
 	s := ucd.Named(name)
 	if s == nil && (strings.EqualFold(name, "space") || strings.EqualFold(name, "White_Space")) {
-		s = ucd.Space
+		s = ucd.Space()
 	}
 	if s == nil {
 		p.fail("the property %q is not known", name)
@@ -307,15 +314,17 @@ func (p *parser) property(negative bool) *ucd.Set {
 	return s
 }
 
-var posix = map[string]func() *ucd.Set{
-	"space": classes['s'], "digit": classes['d'], "word": classes['w'], "xdigit": classes['h'],
-	"alpha": func() *ucd.Set { return ucd.Named("Alphabetic") },
-	"alnum": func() *ucd.Set { return ucd.Named("Alphabetic").Or(ucd.Named("Nd")) },
-	"upper": func() *ucd.Set { return ucd.Named("Lu") },
-	"lower": func() *ucd.Set { return ucd.Named("Ll") },
-	"punct": func() *ucd.Set { return ucd.Named("P").Or(ucd.Of('!', '/', ':', '@', '[', '`', '{', '~')) },
-	"cntrl": func() *ucd.Set { return ucd.Named("Cc") },
-}
+var posix = sync.OnceValue(func() map[string]func() *ucd.Set {
+	return map[string]func() *ucd.Set{
+		"space": classes()['s'], "digit": classes()['d'], "word": classes()['w'], "xdigit": classes()['h'],
+		"alpha": func() *ucd.Set { return ucd.Named("Alphabetic") },
+		"alnum": func() *ucd.Set { return ucd.Named("Alphabetic").Or(ucd.Named("Nd")) },
+		"upper": func() *ucd.Set { return ucd.Named("Lu") },
+		"lower": func() *ucd.Set { return ucd.Named("Ll") },
+		"punct": func() *ucd.Set { return ucd.Named("P").Or(ucd.Of('!', '/', ':', '@', '[', '`', '{', '~')) },
+		"cntrl": func() *ucd.Set { return ucd.Named("Cc") },
+	}
+})
 
 // class reads a class of characters behind its bracket.
 func (p *parser) class() *ucd.Set {
@@ -331,11 +340,11 @@ func (p *parser) class() *ucd.Set {
 		case p.accept("[:"):
 			end := strings.Index(p.text[p.at:], ":]")
 			name, not := strings.CutPrefix(p.text[p.at:p.at+max(end, 0)], "^")
-			if posix[name] == nil {
+			if posix()[name] == nil {
 				p.fail("the class [:%s:] is not known", name)
 			}
 			p.at += end + 2
-			if own := posix[name](); not {
+			if own := posix()[name](); not {
 				s = s.Or(own.Not())
 			} else {
 				s = s.Or(own)

@@ -21,9 +21,6 @@ const (
 	lastRune = 0x10ffff
 )
 
-// Categories are the general categories, in the order of their numbers.
-var categories = strings.Fields("Cn Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co")
-
 // data is what the table holds.
 type data struct {
 	sets      map[string]*Set  // general categories, groups of them and properties, by name
@@ -60,6 +57,7 @@ var table = sync.OnceValue(func() *data {
 	size := binary.LittleEndian.Uint32([]byte(packed[16:headSize]))
 	r := reader(packed[headSize : headSize+int(size)])
 	d := &data{sets: map[string]*Set{}, class: map[rune]uint8{}, canonical: map[rune][]rune{}, compat: map[rune][]rune{}, composed: map[[2]rune]rune{}}
+	categories := strings.Fields("Cn Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co") // by their numbers
 	ranges := map[string][]rune{}
 	first, before := rune(0), -1
 	add := func(end rune) {
@@ -131,8 +129,9 @@ func Named(name string) *Set {
 		return s
 	}
 	want := strings.NewReplacer("_", "", " ", "", "-", "").Replace(strings.ToLower(name))
+	long := longNames()
 	for known, s := range d.sets {
-		if strings.ReplaceAll(strings.ToLower(known), "_", "") == want || longNames[want] == known {
+		if strings.ReplaceAll(strings.ToLower(known), "_", "") == want || long[want] == known {
 			return s
 		}
 	}
@@ -140,16 +139,20 @@ func Named(name string) *Set {
 }
 
 // longNames are other names of sets.
-var longNames = map[string]string{
-	"letter": "L", "mark": "M", "number": "N", "punctuation": "P", "punct": "P", "symbol": "S", "separator": "Z", "other": "C",
-	"uppercaseletter": "Lu", "lowercaseletter": "Ll", "titlecaseletter": "Lt", "modifierletter": "Lm", "otherletter": "Lo",
-	"decimalnumber": "Nd", "digit": "Nd", "control": "Cc", "cntrl": "Cc", "alpha": "Alphabetic", "isalphabetic": "Alphabetic",
-}
+var longNames = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"letter": "L", "mark": "M", "number": "N", "punctuation": "P", "punct": "P", "symbol": "S", "separator": "Z", "other": "C",
+		"uppercaseletter": "Lu", "lowercaseletter": "Ll", "titlecaseletter": "Lt", "modifierletter": "Lm", "otherletter": "Lo",
+		"decimalnumber": "Nd", "digit": "Nd", "control": "Cc", "cntrl": "Cc", "alpha": "Alphabetic", "isalphabetic": "Alphabetic",
+	}
+})
 
 // Space are the characters of the property White_Space, Word those of \w.
 var (
-	Space = Of('\t', '\r', ' ', ' ', 0x85, 0x85, 0xa0, 0xa0, 0x1680, 0x1680, 0x2000, 0x200a, 0x2028, 0x2029, 0x202f, 0x202f, 0x205f, 0x205f, 0x3000, 0x3000)
-	Word  = sync.OnceValue(func() *Set {
+	Space = sync.OnceValue(func() *Set {
+		return Of('\t', '\r', ' ', ' ', 0x85, 0x85, 0xa0, 0xa0, 0x1680, 0x1680, 0x2000, 0x200a, 0x2028, 0x2029, 0x202f, 0x202f, 0x205f, 0x205f, 0x3000, 0x3000)
+	})
+	Word = sync.OnceValue(func() *Set {
 		s := Named("Alphabetic")
 		for _, name := range []string{"M", "Nd", "Pc", "Join_Control"} {
 			s = s.Or(Named(name))

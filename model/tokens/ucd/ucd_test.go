@@ -55,7 +55,7 @@ func TestSets(t *testing.T) {
 		}
 	}
 	for c := rune(0); c <= lastRune; c++ {
-		if unicode.Is(unicode.White_Space, c) != Space.Has(c) {
+		if unicode.Is(unicode.White_Space, c) != Space().Has(c) {
 			t.Errorf("space: %#x", c)
 		}
 	}
