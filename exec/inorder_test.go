@@ -6,6 +6,7 @@ import (
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
+	"polygrad/core/transform"
 	"polygrad/core/uop"
 )
 
@@ -29,8 +30,20 @@ func TestKernelsOfGPUsRunFewIterationsInOrder(t *testing.T) {
 		}
 		return []*uop.UOp{y}
 	}
+	batch := func(rows *uop.UOp, f func(row *uop.UOp) []*uop.UOp) (out []*uop.UOp) {
+		row := transform.Placeholder(rows, rows.DType, rows.Shape()[1:])
+		found, err := transform.Batch(f(row), map[*uop.UOp]transform.Batched{row: {Node: rows, Mapped: true}}, rows.Shape()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range found {
+			out = append(out, v.Node)
+		}
+		return out
+	}
 	for name, outs := range map[string][]*uop.UOp{
-		"sort": sorted(long, 0), "sort of rows": sorted(rows, 1), "sort of columns": sorted(rows.Permute([]int{1, 0}), 0),
+		"sorts of a batch": batch(rows, func(row *uop.UOp) []*uop.UOp { return sorted(row, 0) }),
+		"sort":             sorted(long, 0), "sort of rows": sorted(rows, 1), "sort of columns": sorted(rows.Permute([]int{1, 0}), 0),
 		"running sum": sum(long, 0), "running sums of rows": sum(rows, 1),
 	} {
 		var stores []*uop.UOp

@@ -56,20 +56,14 @@ func (a batchedGradient) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, k
 	if !ok {
 		return nil, false, nil
 	}
-	inputs := map[*uop.UOp]Batched{}
-	src, moving := make([]*uop.UOp, len(u.Src)), make([]*uop.UOp, len(tangents))
-	for i, s := range u.Src {
-		src[i] = one(s, a.mapped[i])
-		inputs[src[i]] = Batched{s, a.mapped[i]}
-	}
+	node, inputs := a.element(u)
+	moving := make([]*uop.UOp, len(tangents))
 	for i, t := range tangents {
 		if t != nil {
 			moving[i] = one(t, a.mapped[1+i])
 			inputs[moving[i]] = Batched{t, a.mapped[1+i]}
 		}
 	}
-	node := u.Graph().New(u.Op, u.DType, src, a.of, nil)
-	inputs[node] = Batched{u, true}
 	t, known, err = rule.Tangent(node, moving)
 	if t == nil || err != nil {
 		return t, known, err
@@ -96,18 +90,37 @@ func one(u *uop.UOp, mapped bool) *uop.UOp {
 	return Placeholder(u, u.DType, s)
 }
 
-// Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.
-func (a batchedGradient) Gradient(g, u *uop.UOp) []*uop.UOp {
-	size := u.Shape()[0]
-	incoming := one(g, true)
-	inputs := map[*uop.UOp]Batched{incoming: {g, true}}
-	src := make([]*uop.UOp, len(u.Src))
+// element is the node for one element of the batch, and what it and its sources stand for.
+func (a batchedGradient) element(u *uop.UOp) (node *uop.UOp, inputs map[*uop.UOp]Batched) {
+	src, inputs := make([]*uop.UOp, len(u.Src)), map[*uop.UOp]Batched{}
 	for i, s := range u.Src {
 		src[i] = one(s, a.mapped[i])
 		inputs[src[i]] = Batched{s, a.mapped[i]}
 	}
-	node := u.Graph().New(u.Op, u.DType, src, a.of, nil)
+	node = u.Graph().New(u.Op, u.DType, src, a.of, nil)
 	inputs[node] = Batched{u, true}
+	return node, inputs
+}
+
+// Parallel is the expression without iterations in order for one element, for all elements (schedule.Parallel).
+func (a batchedGradient) Parallel(u *uop.UOp) *uop.UOp {
+	p, ok := a.of.(interface{ Parallel(u *uop.UOp) *uop.UOp })
+	if !ok {
+		return nil
+	}
+	node, inputs := a.element(u)
+	if e := p.Parallel(node); e != nil {
+		return a.batch(e, inputs, u.Shape()[0])
+	}
+	return nil
+}
+
+// Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.
+func (a batchedGradient) Gradient(g, u *uop.UOp) []*uop.UOp {
+	size := u.Shape()[0]
+	node, inputs := a.element(u)
+	incoming := one(g, true)
+	inputs[incoming] = Batched{g, true}
 	found := a.of.Gradient(incoming, node)
 	for i, v := range found {
 		if v == nil {
