@@ -15,7 +15,8 @@ func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, 
 	return NormalizeFor(g, sink, false)
 }
 
-// NormalizeFor is Normalize; parallel says that the device runs no iterations in order (Parallel).
+// NormalizeFor is Normalize; parallel says that the device runs no iterations in order: CUSTOM_GRADIENTs that are Parallel stay, until WithoutOrder
+// replaces them.
 func NormalizeFor(g *uop.Graph, sink *uop.UOp, parallel bool) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
 	if g == nil || sink == nil || sink.Op != uop.Sink {
 		return nil, nil, nil, fmt.Errorf("schedule.Normalize: sink is %v, expected a SINK and a graph to copy it to", sink)
@@ -43,10 +44,42 @@ type Sharing interface{ Shares() bool }
 
 const insteadSource, sharedSource = 1, 2
 
-// Parallel is what the arg of a CUSTOM_GRADIENT may be: then Parallel gives an expression for its value without iterations in order, nil if
-// there is none. GPUs compute that one.
+// Parallel is what the arg of a CUSTOM_GRADIENT may be: then Parallel gives an expression of source 1 for its value without iterations in order,
+// if IsParallel. GPUs compute that one.
 type Parallel interface {
+	IsParallel(u *uop.UOp) bool
 	Parallel(u *uop.UOp) *uop.UOp
+}
+
+const orderedSource = 1
+
+// WithoutOrder replaces the CUSTOM_GRADIENTs of a normalised request by their expressions without iterations in order. There are thousands of
+// nodes in one, so a request that was seen before is found without them.
+func WithoutOrder(root *uop.UOp) *uop.UOp {
+	if !root.HasOp(ops(uop.CustomGradient)) {
+		return root
+	}
+	to := map[*uop.UOp]*uop.UOp{}
+	n := newNormalizer(root.Graph(), nil)
+	for _, u := range root.Toposort() {
+		if u.Op == uop.LUnique {
+			n.lunique = max(n.lunique, int64(u.Arg.(uop.Num))+1)
+		}
+		src, changed := slices.Clone(u.Src), false
+		for i, s := range src {
+			src[i] = to[s]
+			changed = changed || src[i] != s
+		}
+		v := u
+		if changed {
+			v = u.With(src...)
+		}
+		if a, is := u.Arg.(Parallel); is && u.Op == uop.CustomGradient {
+			v = a.Parallel(v)
+		}
+		to[u] = v
+	}
+	return n.run(to[root])
 }
 
 type normalizer struct {
@@ -62,7 +95,6 @@ type normalizer struct {
 	// sharing are CUSTOM_GRADIENTs that share what is computed anyway, alone others that could.
 	sharing, alone []*uop.UOp
 	parallel       bool
-	parallels      map[*uop.UOp]*uop.UOp // of CUSTOM_GRADIENTs that are Parallel
 }
 
 // newNormalizer has room for a request of a few nodes in one piece of memory.
@@ -184,27 +216,16 @@ func (n *normalizer) neededSources(u *uop.UOp) []*uop.UOp {
 	if slices.Contains(n.sharing, u) {
 		return u.Src[insteadSource:][:1]
 	}
-	if v := n.parallelOf(u); v != nil {
-		return []*uop.UOp{v}
+	if n.withoutOrder(u) {
+		return u.Src[orderedSource:][:1]
 	}
 	return u.Src[:1]
 }
 
-// parallelOf is the expression of a CUSTOM_GRADIENT for a device that runs no iterations in order, nil if it is the usual one.
-func (n *normalizer) parallelOf(u *uop.UOp) *uop.UOp {
+// withoutOrder reports whether a CUSTOM_GRADIENT stays, for WithoutOrder.
+func (n *normalizer) withoutOrder(u *uop.UOp) bool {
 	a, is := u.Arg.(Parallel)
-	if !is || !n.parallel {
-		return nil
-	}
-	v, known := n.parallels[u]
-	if !known {
-		if n.parallels == nil {
-			n.parallels = map[*uop.UOp]*uop.UOp{}
-		}
-		v = a.Parallel(u)
-		n.parallels[u] = v
-	}
-	return v
+	return is && n.parallel && a.IsParallel(u)
 }
 
 // sources are the copies of the sources of a node. If one is not done, the node waits for it.
@@ -227,6 +248,9 @@ func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	case uop.CustomGradient:
 		if a, is := u.Arg.(interface{ Unbound() error }); is && n.err == nil {
 			n.err = a.Unbound()
+		}
+		if n.withoutOrder(u) {
+			return n.g.NewCopy(u.Op, u.DType, []*uop.UOp{src[0], src[0]}, u.Arg, u.Tag)
 		}
 		if a, is := u.Arg.(Sharing); is && a.Shares() && !slices.Contains(n.sharing, u) {
 			n.alone = append(n.alone, u)

@@ -76,16 +76,14 @@ func (s stated) Linear() bool {
 // Shares reports whether the value is taken from the second source where the third one is computed anyway (schedule.Sharing).
 func (s stated) Shares() bool { return s.rule == gradientOfShared }
 
-// Parallel is an expression for a value whose kernels run iterations in order (schedule.Parallel): networks sort in parallel.
+// IsParallel reports whether there is an expression for a value whose kernels run iterations in order without such ones (schedule.Parallel).
+func (s stated) IsParallel(u *uop.UOp) bool {
+	return s.rule == sortedByDigits && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4)
+}
+
+// Parallel is that expression: networks sort in parallel.
 func (s stated) Parallel(u *uop.UOp) *uop.UOp {
-	if s.rule != sortedByDigits {
-		return nil
-	}
-	key, positions := u.Src[1], s.numbers[0] == 1
-	if positions && key.DType.Itemsize() > 4 {
-		return nil
-	}
-	sorted, at := networkSort(transpose(key, 0, 1), positions)
+	sorted, at := networkSort(transpose(u.Src[1], 0, 1), s.numbers[0] == 1)
 	if s.numbers[1] == 1 {
 		sorted = at
 	}
