@@ -88,9 +88,10 @@ async function run () {
   document.documentElement.dataset.done = 'yes'
 }
 
+const hasGpu = await globalThis.navigator.gpu?.requestAdapter().catch(() => null) != null
 for (const name of Object.keys(PLACES)) {
   const label = document.createElement('label')
-  const checked = name !== GPU || globalThis.navigator.gpu !== undefined
+  const checked = name !== GPU || hasGpu
   label.append(Object.assign(document.createElement('input'), { type: 'checkbox', value: name, checked }), ` ${name}`)
   byId('libraries').append(label)
 }
