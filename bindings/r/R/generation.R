@@ -182,3 +182,15 @@ text_writer <- function(tokenizer, rows, ends) {
     }, "")
   }
 }
+
+Tokenizer <- function(file, name = "") {
+  pointer <- .Call(C_tokenizer, file, name)
+  list(
+    encode = function(text, special = TRUE, allowed = "all") {
+      if (!is.character(text) || anyNA(text)) raise(sprintf("encode: text: %s, expected texts", brief(text)))
+      ids <- .Call(C_tokenizer_encode, pointer, enc2utf8(text), special, allowed)
+      if (length(ids) == 1L) ids[[1L]] else ids
+    },
+    decode = function(tokens, special = FALSE) .Call(C_tokenizer_decode, pointer, whole_tokens(tokens, "decode"), special)
+  )
+}

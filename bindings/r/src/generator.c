@@ -111,3 +111,45 @@ SEXP r_generator_reset(SEXP gen) {
   if (P.poly_generator_reset(generator_of(gen)) != 0) fail();
   return R_NilValue;
 }
+
+/* A tokenizer of a file (a path or a raw vector), and what it is if its contents do not say it. */
+SEXP r_tokenizer(SEXP file, SEXP name) {
+  Args a = begin("Tokenizer");
+  const char *kind = arg_string(&a, name, "name");
+  NEED(poly_tokenizer_new);
+  PolyTokenizer *t = TYPEOF(file) == RAWSXP ? P.poly_tokenizer_new(RAW(file), (int64_t)Rf_xlength(file), kind)
+                                            : P.poly_tokenizer_open(R_ExpandFileName(arg_string(&a, file, "file")), kind);
+  if (t == NULL) fail_in("Tokenizer", P.poly_last_error());
+  return owned(t, RELEASE(poly_tokenizer_free), R_NilValue);
+}
+
+/* A list of the tokens of each text, in UTF-8. */
+SEXP r_tokenizer_encode(SEXP tok, SEXP texts, SEXP special, SEXP allowed) {
+  Args a = begin("encode");
+  PolyTokenizer *t = held(tok, RELEASE(poly_tokenizer_free), "a tokenizer");
+  const char *mode = arg_string(&a, allowed, "allowed");
+  int n = (int)Rf_xlength(texts);
+  int64_t *lengths = (int64_t *)R_alloc((size_t)n + 1, sizeof *lengths), *counts = (int64_t *)R_alloc((size_t)n + 1, sizeof *counts), size = 0;
+  for (int i = 0; i < n; i++) size += lengths[i] = (int64_t)Rf_xlength(STRING_ELT(texts, i));
+  char *all = R_alloc((size_t)size + 1, 1);
+  for (int64_t i = 0, at = 0; i < n; at += lengths[i++]) memcpy(all + at, CHAR(STRING_ELT(texts, i)), (size_t)lengths[i]);
+  int32_t *ids = P.poly_tokenizer_encode(t, all, lengths, n, Rf_asLogical(special), mode, counts), *at = ids;
+  if (ids == NULL) fail_in("encode", P.poly_last_error());
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, n));
+  for (int i = 0; i < n; at += counts[i++]) {
+    SET_VECTOR_ELT(out, i, Rf_allocVector(INTSXP, counts[i]));
+    memcpy(INTEGER(VECTOR_ELT(out, i)), at, (size_t)counts[i] * sizeof *at);
+  }
+  free(ids), UNPROTECT(1);
+  return out;
+}
+
+/* The text of tokens. */
+SEXP r_tokenizer_decode(SEXP tok, SEXP ids, SEXP special) {
+  int64_t n;
+  uint8_t *text = P.poly_tokenizer_decode(held(tok, RELEASE(poly_tokenizer_free), "a tokenizer"), INTEGER(ids), (int64_t)Rf_xlength(ids), Rf_asLogical(special), &n);
+  if (text == NULL) fail_in("decode", P.poly_last_error());
+  SEXP out = PROTECT(Rf_ScalarString(Rf_mkCharLenCE((const char *)text, (int)n, CE_UTF8)));
+  free(text), UNPROTECT(1);
+  return out;
+}

@@ -284,3 +284,20 @@ test_that("generation shows its progress if asked", {
   expect_silent(generate(model, 1, 4, seed = 1))
   expect_polygrad(generate(model, 1, 4, progress = 1), "progress: 1, expected TRUE or FALSE")
 })
+
+test_that("tokenizers of files", {
+  file <- charToRaw('{"model": {"type": "WordLevel", "vocab": {"a": 0, "\u00e9": 7}}, "pre_tokenizer": {"type": "WhitespaceSplit"},
+    "added_tokens": [{"id": 8, "content": "<s>", "special": true}]}')
+  words <- Tokenizer(file)
+  expect_identical(words$encode("a \u00e9 a<s>"), c(0L, 7L, 0L, 8L))
+  expect_identical(words$encode(c("a", "", "\u00e9")), list(0L, integer(), 7L))
+  expect_identical(words$decode(c(0, 7, 8)), "a \u00e9")
+  expect_identical(words$decode(c(0, 8), special = TRUE), "a <s>")
+  expect_polygrad(words$encode("<s>", allowed = "refuse"), "<s>")
+  expect_polygrad(words$encode("b"), "not in the vocabulary")
+  expect_polygrad(words$encode(3), "text: 3, expected texts")
+  expect_polygrad(words$decode(3), "3 is no token")
+  expect_polygrad(Tokenizer(charToRaw("{}")), "no model")
+  expect_polygrad(Tokenizer("/nowhere"), "/nowhere")
+  expect_polygrad(Tokenizer(file, "gpt5"), "expected one of cl100k_base")
+})
