@@ -9,7 +9,6 @@ import json
 import sys
 from typing import Any
 
-
 from tokenizers import (
     AddedToken,
     Regex,

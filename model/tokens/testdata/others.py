@@ -28,7 +28,15 @@ CORPUS = [
 RANGES = [(32, 126)] * 6 + [(9, 13), (32, 32), (32, 32), (0xA0, 0x17F), (0x300, 0x36F)]
 RANGES += [(0x370, 0x5FF), (0x900, 0x97F), (0x2000, 0x206F), (0x3000, 0x30FF), (0x4E00, 0x4FFF)]
 RANGES += [(0xAC00, 0xAD00), (0xFF00, 0xFFEF), (0x1F300, 0x1F6FF), (0x1D400, 0x1D7FF)]
-WORDS = ["don't I'LL WE'VE 'ſ", "hello  world\n\n  \t x", "1234567 3.14", "<mask> <|end|>", "▁", "  ", ""]
+WORDS = [
+    "don't I'LL WE'VE '\u017f",
+    "hello  world\n\n  \t x",
+    "1234567 3.14",
+    "<mask> <|end|>",
+    "▁",
+    "  ",
+    "",
+]
 MODELS: list[dict[str, Any]] = [
     {"model_type": "unigram"},
     {"model_type": "unigram", "normalization_rule_name": "identity", "byte_fallback": True},
@@ -39,7 +47,11 @@ MODELS: list[dict[str, Any]] = [
         "user_defined_symbols": ["<mask>", "the q"],
     },
     {"model_type": "bpe", "normalization_rule_name": "identity", "byte_fallback": True},
-    {"model_type": "bpe", "normalization_rule_name": "identity", "treat_whitespace_as_suffix": True},
+    {
+        "model_type": "bpe",
+        "normalization_rule_name": "identity",
+        "treat_whitespace_as_suffix": True,
+    },
     {
         "model_type": "bpe",
         "normalization_rule_name": "identity",
@@ -78,7 +90,11 @@ def main() -> None:
             name, pat_str=expression, mergeable_ranks=ranks, special_tokens={"<|end|>": 400}
         )
         rows = [
-            (t, encoding.encode(t, disallowed_special=()), encoding.encode(t, allowed_special="all"))
+            (
+                t,
+                encoding.encode(t, disallowed_special=()),
+                encoding.encode(t, allowed_special="all"),
+            )
             for t in texts(200)
         ]
         lines = "".join(f"{base64.b64encode(b).decode()} {rank}\n" for b, rank in ranks.items())
