@@ -14,7 +14,6 @@ type unigram struct {
 	unknown int32   // the token of characters that no piece has
 	bytes   []int32 // tokens of bytes for them, or nil
 	penalty float64 // the score of such a character
-	single  bool    // scores are added up as float32
 }
 
 const unknownPenalty = 10 // below the lowest score
