@@ -53,7 +53,10 @@ const (
 	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "svd", "determinant", "pseudo-inverse", "holomorphic", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared", "scattered products", "sorted by digits"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "pseudo-inverse", "holomorphic", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared", "scattered products", "sorted by digits"}
+
+// A rule without a name does not compile.
+var _ = [1]struct{}{}[len(statedNames)-1-int(sortedByDigits)]
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
