@@ -65,6 +65,11 @@ test_that("Fourier transforms are R's", {
   expect_equal(as.vector(fft$fft(Tensor(z))), stats::fft(z))
   expect_equal(as.vector(fft$ifft(Tensor(z))) * 5, stats::fft(z, inverse = TRUE))
   expect_equal(as.array(fft$fft2(Tensor(m))), stats::fft(m))
+  expect_equal(as.array(fft(Tensor(m))), stats::fft(m))
+  expect_equal(as.array(fft(Tensor(m), inverse = TRUE)), stats::fft(m, inverse = TRUE))
+  expect_equal(as.vector(fft(Tensor(c(1, 2, 4)))), stats::fft(c(1, 2, 4)), tolerance = 1e-6)
+  expect_identical(fft(z), stats::fft(z))
+  expect_true("rfft" %in% names(fft))
   expect_equal(as.vector(fft$irfft(fft$rfft(Tensor(c(1, 2, 3, 4))))), c(1, 2, 3, 4))
 })
 
