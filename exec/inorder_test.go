@@ -1,9 +1,9 @@
 package exec
 
 import (
+	"strings"
 	"testing"
 
-	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
@@ -52,11 +52,7 @@ func TestKernelsOfGPUsRunFewIterationsInOrder(t *testing.T) {
 			stores = append(stores, g.NewBuffer("CPU", u.Shape().MaxNumel(), u.DType).Store(u))
 		}
 		o := fuse.ForInvocations(fuse.Machine{Lanes: 1, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 20})
-		sink := g.Sink(nil, stores...)
-		if root, _, _, err := schedule.NormalizeFor(g.Scratch(), sink, true); err != nil || len(root.Toposort()) > 4*most {
-			t.Errorf("%s: the request has %d nodes (%v), expected at most %d: those of networks come later", name, len(root.Toposort()), err, 4*most)
-		}
-		s, _, err := portable("test", sink, &o)
+		s, _, err := portable("test", g.Sink(nil, stores...), &o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,6 +62,9 @@ func TestKernelsOfGPUsRunFewIterationsInOrder(t *testing.T) {
 				case uop.Scatter, uop.Fetch:
 					t.Errorf("%s: a kernel has a %s, whose iterations run in order", name, u.Op)
 				case uop.Prefix:
+					if strings.HasPrefix(name, "sort") {
+						t.Errorf("%s: passes over digits, expected a network", name)
+					}
 					if n := u.Src[len(u.Src)-1].Src[0].Arg.(uop.Const).I(); n > most {
 						t.Errorf("%s: a running reduction has %d steps, expected at most %d", name, n, most)
 					}
