@@ -496,3 +496,60 @@ func attention(t *testing.T, c *Context, launches func() int64) {
 		}
 	}
 }
+
+// Rows that several loops go through are loaded once, into registers.
+func TestWebGPURows(t *testing.T) {
+	c, _ := onDiscreteGPU(t)
+	rows(t, c, []int{64, 65, 200, 513, 1000, 1024, 2048, 2049})
+}
+
+// The shader of a softmax loads each element of a row once.
+func TestRowShaders(t *testing.T) {
+	d := shaders.New()
+	e := exec.New(d)
+	rows(t, &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}, []int{256})
+	held := false
+	for _, s := range d.Shaders() {
+		held = held || strings.Count(s.Source, "b1[") == 256/64
+	}
+	if !held {
+		t.Error("no shader loads each element of a row once")
+	}
+	d.Validate(t)
+}
+
+// rows compares operations on rows of some lengths with those of the host.
+func rows(t *testing.T, c *Context, lengths []int) {
+	t.Helper()
+	host, err := NewContext("native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const high = 70
+	for _, n := range lengths {
+		x := make([]float32, high*n)
+		for i := range x {
+			x[i] = float32(i*7919%1013)/300 - 1.5
+		}
+		x[3*n+5], x[4*n+7], x[5*n] = float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))
+		for name, f := range map[string]func(x *Tensor) *Tensor{
+			"softmax":     func(x *Tensor) *Tensor { return x.Softmax() },
+			"log softmax": func(x *Tensor) *Tensor { return x.LogSoftmax() },
+			"norm":        func(x *Tensor) *Tensor { return x.LayerNorm() },
+			"sums":        func(x *Tensor) *Tensor { return x.Exp().Div(x.Exp().Sum(WithAxis(1), WithKeepDim(true))) },
+		} {
+			var got [2][]float32
+			for i, c := range []*Context{c, host} {
+				if got[i], err = Values[float32](f(FromIn(c, x, high, n))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, v := range got[0] {
+				if w := got[1][i]; (v != v) != (w != w) || v != w && math.Abs(float64(v-w)) > 2e-6*max(1, math.Abs(float64(w))) {
+					t.Errorf("%s of %d: element %d is %v, expected %v", name, n, i, v, w)
+					break
+				}
+			}
+		}
+	}
+}

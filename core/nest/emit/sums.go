@@ -288,6 +288,9 @@ func (im *emitter) widthOf(p *plan.Reduction, copies []*env) width {
 	w := width{ways: p.Ways(int64(len(copies)), n)}
 	w.full = n / (w.ways * lanes)
 	w.rest = n % (w.ways * lanes) / lanes
+	if p.Held {
+		w.full, w.rest = 0, n/lanes
+	}
 	if n%lanes > 0 && im.planned.Masks {
 		w.rest++
 	}

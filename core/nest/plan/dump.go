@@ -69,6 +69,9 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		s.WriteString("\n")
 	}
 	p.printPacks(s, len(p.Levels))
+	if p.Held {
+		s.WriteString("  a row is held in registers\n")
+	}
 	if p.Split != nil {
 		fmt.Fprintf(s, "  %d lanes of sums\n", p.Split.Lanes)
 	}

@@ -64,6 +64,16 @@ func (pl *planner) moreLanes(p, around *Band) {
 	if around != nil || !p.Along || !pl.canSpread() {
 		return
 	}
+	if lanes := pl.holding(p); lanes > 0 {
+		pl.setLanes(lanes)
+		p.Held = true
+		for _, a := range p.Axes {
+			if p.want[knobTileRows] == open {
+				a.Units = 1
+			}
+		}
+		return
+	}
 	items, longest := int64(1), int64(0)
 	for _, a := range p.Axes {
 		items *= max(a.Count/a.Units, 1)
@@ -79,6 +89,31 @@ func (pl *planner) moreLanes(p, around *Band) {
 	if longest >= leastSplit*pl.m.Group && items < manyGroups*pl.m.Workgroups {
 		pl.setLanes(pl.m.Group)
 	}
+}
+
+// mostHeld is the largest number of elements of a row that a lane keeps in registers.
+const mostHeld = 8
+
+// holding is the number of lanes that keep a row in registers: several loops go through it, each lane through the same elements in all of them. So
+// they are loaded, and functions of them computed, once: a softmax or a norm. It is 0 if the row is too long.
+func (pl *planner) holding(p *Band) int64 {
+	loops := p.Leaf.Loops()
+	if len(loops) < 2 || p.want[knobPartialSums] != open {
+		return 0
+	}
+	n, weight := loops[0].Trip(), int64(0)
+	for _, r := range loops {
+		if r.Trip() != n || len(r.Loops()) > 0 || !r.Writes && !r.Simple() || r.InOrder() {
+			return 0
+		}
+		weight += pl.Weight(r)
+	}
+	for lanes := int64(usualLanes); lanes <= pl.m.Group; lanes *= 2 {
+		if each := (n + lanes - 1) / lanes; n >= lanes && each <= mostHeld && each*weight <= mostCopied {
+			return lanes
+		}
+	}
+	return 0
 }
 
 // planInvocations has each invocation of a band without reductions do four neighbours, which it loads and stores at once, if that leaves

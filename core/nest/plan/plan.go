@@ -30,6 +30,8 @@ type Band struct {
 	Joined []*Axis
 	// Grid: the work items are the iterations of all levels together.
 	Grid bool
+	// Held: each lane goes through the same elements of a row in all loops of the leaf, which are emitted without loops.
+	Held bool
 	// Along: the innermost reduction loops of the leaf are vectorized.
 	Along bool
 	// Rows and Vec are the axes of a register tile, nil if there is none.
@@ -135,7 +137,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		pl.planShortRows(p)
 		pl.moreLanes(p, around)
 	case !collects:
-		pl.planElements(p, around.copies())
+		pl.planElements(p, around)
 	case around == nil && pl.planWorkgroup(p):
 	default:
 		pl.planReduction(p)
@@ -192,8 +194,9 @@ func (pl *planner) order(p *Band) {
 // lightBody is the weight of bodies that take no longer than an iteration of a slow loop costs beside them.
 const lightBody = 8
 
-// planElements lays out a band without reductions, of which some copies are emitted together.
-func (pl *planner) planElements(p *Band, copies int64) {
+// planElements lays out a band without reductions; around is the enclosing band, nil for none.
+func (pl *planner) planElements(p, around *Band) {
+	copies := around.copies()
 	acc, arithmetic := p.Leaf.Accesses(1, nil), costOperation*float64(pl.Weight(p.Leaf))
 	var vec *Axis
 	best := 0.0
@@ -234,6 +237,9 @@ func (pl *planner) planElements(p *Band, copies int64) {
 	}
 	if vec.Dynamic {
 		return
+	}
+	if around != nil && around.Held {
+		vec.Units = (vec.Count + vec.Unit - 1) / vec.Unit
 	}
 	vec.Units = p.want.or(knobTileVectors, vec.Units, max(vec.Count/vec.Unit, 1))
 }

@@ -143,6 +143,8 @@ type Reduction struct {
 	wanted int64
 	// long: an iteration does several steps of each accumulator, since iterations are slow on the machine.
 	long bool
+	// Held: all iterations of a lane are emitted one behind the other (Band.Held).
+	Held bool
 	// siblings is the number of sums of the leaf: if there are many, each is unrolled less, to keep the code short.
 	siblings int64
 }
@@ -174,6 +176,7 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 		n.Form, n.Lanes = Along, lanes
 	}
 	if around != nil {
+		n.Held = around.Held
 		n.wanted, n.siblings = around.want[knobPartialSums], int64(max(len(around.Leaf.Loops()), 1))
 	}
 	pl.ReductionOf[r] = n
