@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"polygrad/core/schedule"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/symbolic"
 	"polygrad/core/tensor"
@@ -52,7 +53,11 @@ func TestKernelsOfGPUsRunFewIterationsInOrder(t *testing.T) {
 			stores = append(stores, g.NewBuffer("CPU", u.Shape().MaxNumel(), u.DType).Store(u))
 		}
 		o := fuse.ForInvocations(fuse.Machine{Lanes: 1, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 20})
-		s, _, err := portable("test", g.Sink(nil, stores...), &o)
+		sink := g.Sink(nil, stores...)
+		if root, _, _, err := schedule.NormalizeFor(g.Scratch(), sink, true); err != nil || len(root.Toposort()) > 4*most {
+			t.Errorf("%s: the request has %d nodes (%v), expected at most %d: those of networks come later", name, len(root.Toposort()), err, 4*most)
+		}
+		s, _, err := portable("test", sink, &o)
 		if err != nil {
 			t.Fatal(err)
 		}

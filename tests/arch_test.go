@@ -91,7 +91,7 @@ var beside = map[string][]string{
 	"exec/wasm":       {"core/symbolic", "core/uop"},
 	"random":          {"core/tensor"},
 	"lax":             {"core/tensor"},
-	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/plan"},
+	"exec":            {"core/tensor", "core/gradient", "core/nest", "core/nest/ir", "core/nest/plan", "core/transform"},
 }
 
 // outside lists the modules from elsewhere that a room may use besides the standard library.

@@ -102,17 +102,22 @@ func (a batchedGradient) element(u *uop.UOp) (node *uop.UOp, inputs map[*uop.UOp
 	return node, inputs
 }
 
-// Parallel is the expression without iterations in order for one element, for all elements (schedule.Parallel).
+// inParallel is a rule for one element with an expression without iterations in order (schedule.Parallel).
+type inParallel interface {
+	IsParallel(u *uop.UOp) bool
+	Parallel(u *uop.UOp) *uop.UOp
+}
+
+// IsParallel reports whether there is one for all elements.
+func (a batchedGradient) IsParallel(u *uop.UOp) bool {
+	p, ok := a.of.(inParallel)
+	return ok && p.IsParallel(u) && a.mapped[1]
+}
+
+// Parallel is that expression.
 func (a batchedGradient) Parallel(u *uop.UOp) *uop.UOp {
-	p, ok := a.of.(interface{ Parallel(u *uop.UOp) *uop.UOp })
-	if !ok {
-		return nil
-	}
 	node, inputs := a.element(u)
-	if e := p.Parallel(node); e != nil {
-		return a.batch(e, inputs, u.Shape()[0])
-	}
-	return nil
+	return a.batch(a.of.(inParallel).Parallel(node), inputs, u.Shape()[0])
 }
 
 // Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.
