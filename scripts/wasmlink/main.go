@@ -237,7 +237,7 @@ func shrink(sections []section) ([]section, error) {
 		case sectionCode:
 			s.content = newCode
 		case sectionData:
-			s.content = mem.segments(nil)
+			s.content = mem.segments(nil, longRun)
 		}
 		out = append(out, s)
 	}

@@ -35,9 +35,9 @@ func imageOf(content []byte) (image, error) {
 	return mem, r.err
 }
 
-// segments writes the memory as segments of data. They leave out long runs of what is there before: zeros, or the image of another part.
-func (mem image) segments(before image) []byte {
-	const run = 64
+// segments writes the memory as segments of data. They leave out runs of what is there before: zeros, or the image of another part. Longer runs
+// have fewer bytes when they are compressed, shorter ones before.
+func (mem image) segments(before image, run int) []byte {
 	var out []byte
 	count := uint64(0)
 	there := func(k int) bool { return before == nil && mem[k] == 0 || before != nil && mem[k] == before[k] }
@@ -60,6 +60,8 @@ func (mem image) segments(before image) []byte {
 	}
 	return append(binary.AppendUvarint(nil, count), out...)
 }
+
+const shortRun, longRun = 12, 64
 
 func (mem image) u32(at int) uint32       { return binary.LittleEndian.Uint32(mem[at:]) }
 func (mem image) setU32(at int, v uint32) { binary.LittleEndian.PutUint32(mem[at:], v) }
@@ -415,9 +417,9 @@ func (t *tables) divide(deferred map[int]bool) (first, later []byte) {
 	t.clear(t.values, values)
 	t.clear(t.data, data)
 	t.mem.clearDeferred()
-	later = whole.segments(t.mem)
+	later = whole.segments(t.mem, shortRun)
 	t.unnumber()
-	return t.mem.segments(nil), later
+	return t.mem.segments(nil, longRun), later
 }
 
 // deferredMark begins a table that only deferred functions read (model/tokens/ucd); its size, a u32, and the table follow.

@@ -32,6 +32,13 @@ test('groups of functions are modules of their own', async () => {
   assert.deepStrictEqual(grad(draw)(new Tensor([1, 2, 3])).tolist(), uniform(key(42), [3]).tolist())
 })
 
+test('tokens of texts, whose part of the library comes when it is needed', async () => {
+  const { tokenizers: { BpeEncoding } } = await import('polygrad/loaders')
+  const encoding = new BpeEncoding(new Map([['61', 0], ['62', 1], ['6162', 2]]), { '<|end|>': 3 }, /\w+/u)
+  assert.deepStrictEqual(encoding.encode('abba<|end|>', new Set(['<|end|>'])), [2, 1, 0, 3])
+  assert.strictEqual(encoding.decode([2, 1, 3]), 'abb<|end|>')
+})
+
 test('a script of a page has the package when its import is done', async () => {
   const said = new Promise((resolve) => addEventListener('message', ({ data }) => resolve(data), { once: true }))
   const frame = document.body.appendChild(document.createElement('iframe'))
