@@ -103,6 +103,7 @@ TORCH = Frame(
     lambda x, *axes: x.permute(*axes),
 )
 TURN = 0.02  # seconds
+REST = 0.25  # seconds before a turn: threads of OpenMP spin for 0.2 after the one before
 PEERS = ("theirs", "torch", "inductor")
 # A program makes a function of arrays; its results are compared.
 Program = Callable[[Frame], Any]
@@ -451,6 +452,7 @@ def measure(name: str, rounds: int) -> dict[str, float]:
     times: dict[str, list[float]] = {n: [] for n in runs}
     for _ in range(rounds + 1):
         for n, run in runs.items():
+            time.sleep(REST)
             times[n].append(turn(run))
     results = {n: run() for n, run in runs.items()}
     apart = 0.0
