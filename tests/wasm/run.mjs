@@ -13,7 +13,7 @@ const wasi = new WASI({
   preopens: { '/': '/' },
 })
 const library = { memory: null, shared: false }
-const { wasi_snapshot_preview1: system } = wasi.getImportObject()
+const { wasiImport: system } = wasi // getImportObject is newer than Node 18
 const imports = {
   polygrad: host.hostImports(library),
   // Node's own unwinds the program with an exception, and sometimes dies of it.
