@@ -772,7 +772,7 @@ export interface Sampling {
 /** Converts text to tokens and back, such as a Tokenizer of @huggingface/tokenizers. */
 export interface TextTokenizer {
   encode(text: string): ArrayLike<number> | { ids: ArrayLike<number> }
-  decode(ids: number[], options: { skip_special_tokens: boolean }): string
+  decode(ids: number[], options: { skip_special_tokens: boolean, skipSpecialTokens: boolean }): string
 }
 
 /**

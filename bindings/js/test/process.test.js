@@ -63,7 +63,8 @@ test('the programs of README.md print what it says', () => {
   assert.ok(programs.length >= 3)
   for (const program of programs) {
     const want = [...program.matchAll(/console\.log\(.*\) *\/\/ (.*)$/gm)].map((m) => m[1])
-    assert.deepStrictEqual(says(program.replaceAll("'polygrad'", "'.'")).trim().split('\n'), want, program)
+    const args = program.startsWith('import ') ? ['--input-type=module'] : []
+    assert.deepStrictEqual(says(program.replaceAll("'polygrad'", "'.'"), { args }).trim().split('\n'), want, program)
   }
 })
 
