@@ -36,8 +36,8 @@ func hessenberg(a complexPlanes) (h complexPlanes, q complexReflections) {
 }
 
 const (
-	// balanceSweeps is how often each row and column is scaled at most, balanceBits bounds the exponent of the scale of one.
-	balanceSweeps, balanceBits = 8, 40
+	// balanceSweeps is how often each row and column is scaled at most.
+	balanceSweeps = 8
 	// rowsPerBulge: a block has so many rows for each of the bulges that follow one another.
 	rowsPerBulge = 4
 	// exceptionalTrain is how many trains have the usual shifts before one has another, which ends a cycle.
@@ -51,6 +51,8 @@ func balanced(a complexPlanes) *uop.UOp {
 	at := unsqueeze(count0(a.re.Graph(), n), -1)
 	size := where(eq(at, count0(a.re.Graph(), n)), 0, a.abs()).ContiguousOp()
 	one := zeros(a.re, a.re.DType, stack, 1, 1)
+	exponent, _ := a.re.DType.FloatInfo()
+	bits := 1<<(exponent-2) - 4 // the quotient of two scales has no overflow
 	d := constant(a.re, a.re.DType, uop.Int(1)).Reshape(onesShape(3)).Expand(uop.ShapeOf(stack, n, 1))
 	steps := loop{"row", n * balanceSweeps, false}
 	out := steps.run([]*uop.UOp{d, one, one, one}, []*uop.UOp{size}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
@@ -64,7 +66,7 @@ func balanced(a complexPlanes) *uop.UOp {
 		// The power of two near sqrt(r / c).
 		f := exp2(round(mul(0.5, sub(log2(r), log2(c)))))
 		next := mul(own, f)
-		within := bitAnd(ge(next, math.Ldexp(1, -balanceBits)), le(next, math.Ldexp(1, balanceBits)))
+		within := bitAnd(ge(next, math.Ldexp(1, -bits)), le(next, math.Ldexp(1, bits)))
 		better := bitAnd(lt(add(mul(c, f), div(r, f)), mul(0.95, add(c, r))), within)
 		b.do(d.AssignTo(where(bitAnd(eq(at, sizeLike(d, k)), bitAnd(some, better)), next, d)))
 	})

@@ -305,7 +305,8 @@ func allReflected(x *uop.UOp, panels []reflections, starts []int64) *uop.UOp {
 	return x
 }
 
-// leadingPower is the greatest power of two that is not above x >= 0, or 1 where x is 0, infinite or NaN, or has a type of 16 bits.
+// leadingPower is the greatest power of two that is not above x >= 0, the least normal one where x is subnormal, and 1 where x is 0, infinite or
+// NaN, or has a type of 16 bits.
 func leadingPower(x *uop.UOp) *uop.UOp {
 	if x.DType.Itemsize() < 4 {
 		return likeConst(x, 1)
@@ -315,5 +316,7 @@ func leadingPower(x *uop.UOp) *uop.UOp {
 		whole, infinity = uop.Int64, int(math.Float64bits(math.Inf(1)))
 	}
 	power := bitcast(bitAnd(bitcast(x, whole), infinity), x.DType)
+	exponent, _ := x.DType.FloatInfo()
+	power = where(bitAnd(eq(power, 0), gt(x, 0)), math.Ldexp(1, 2-1<<(exponent-1)), power)
 	return where(bitAnd(gt(power, 0), lt(power, math.Inf(1))), power, 1)
 }

@@ -76,6 +76,28 @@ def test_eig_of_special_matrices(a):
     check(a)
 
 
+@pytest.mark.parametrize("dtype, size", [("float32", 1e15), ("float64", 1e20), ("float64", 1e100)])
+def test_balanced_matrices_have_eigenvalues_of_all_sizes(dtype, size):
+    a = np.array([[0, 1 / size, 0], [1, 0, size], [0, 1 / size, 3]], dtype)
+    want = np.array([1.5 - np.sqrt(3.25), 0, 1.5 + np.sqrt(3.25)])
+    assert nearest(linalg.eigvals(a).numpy(), want) < 20 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_subnormal_matrices(dtype):
+    least = np.finfo(dtype).smallest_subnormal
+    a = (RNG.integers(-9000, 9000, (3, 3)) * least).astype(dtype)
+    b = a + a.T
+    complexes = b.astype(np.result_type(dtype, np.complex64))
+    for got, of in (
+        (linalg.eigvals(a), np.linalg.eigvals(a / float(least))),
+        (linalg.eigvalsh(b), np.linalg.eigvalsh(b / least)),
+        (linalg.eigvalsh(complexes), np.linalg.eigvalsh(b / least)),
+        (linalg.svd(a)[1], np.linalg.svd(a / least)[1]),
+    ):
+        assert nearest(got.numpy(), of * float(least)) <= 3 * float(least)
+
+
 def test_real_eigenvalues_are_real():
     a = RNG.normal(size=(9, 9))
     values, vectors = (t.numpy() for t in linalg.eig(a + a.T))
