@@ -92,7 +92,10 @@ func (p *parser) alternatives() [][]*tree {
 
 // repeated reads what says how often an item comes.
 func (p *parser) repeated(item *tree) *tree {
-	for p.more() {
+	for times := 0; p.more(); times++ {
+		if times > mostNesting {
+			p.fail("more than %d repetitions of repetitions", mostNesting)
+		}
 		low, high := 0, -1
 		switch start := p.at; {
 		case p.accept("*"):

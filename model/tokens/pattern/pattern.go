@@ -52,7 +52,9 @@ type node struct {
 	sub      *node       // what is looked at, or repeated: that ends at this node
 	choices  []*node     // in order
 	begins   [][4]uint64 // of the choices
-	empty    bool        // whether a choice may match nothing
+	first    [4]uint64   // what firsts found, once known says so
+	empty    bool
+	known    bool
 }
 
 // Pattern is a compiled expression, for any number of threads.
@@ -209,6 +211,14 @@ var anyByte = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
 
 // firsts are the bytes that what matches from a node may begin with, and whether it may be empty.
 func (n *node) firsts() (bytes [4]uint64, empty bool) {
+	if !n.known {
+		n.first, n.empty = n.findFirsts()
+		n.known = n.kind != again // which changes while it is made
+	}
+	return n.first, n.empty
+}
+
+func (n *node) findFirsts() (bytes [4]uint64, empty bool) {
 	switch n.kind {
 	case char, loop:
 		bytes[0], bytes[1] = n.ascii[0], n.ascii[1]
@@ -263,6 +273,7 @@ type matcher struct {
 const (
 	fails     = -1
 	mostSteps = 1 << 22 // of one match, besides one for each character
+	mostDepth = 1 << 18 // Go ends a process whose stack is too large
 )
 
 // Next finds the leftmost match that begins at a place or behind it; start is -1 if there is none.
@@ -277,7 +288,7 @@ func (p *Pattern) Next(text string, at int) (start, stop int, err error) {
 		} else if !p.empty {
 			break
 		}
-		if stop := m.run(p.start, at); stop >= 0 {
+		if stop := m.run(p.start, at, 0); stop >= 0 {
 			return at, stop, nil
 		}
 		if m.steps <= 0 {
@@ -299,8 +310,11 @@ func (m *matcher) has(n *node, at int) (int, bool) {
 	return size, n.set.Has(c)
 }
 
-// run is where what a node matches at a place ends; it fails also if there are no steps left.
-func (m *matcher) run(n *node, at int) int {
+// run is where what a node matches at a place ends; it fails also if there are no steps left. It calls itself to try one of several ways.
+func (m *matcher) run(n *node, at, depth int) int {
+	if depth++; depth > mostDepth {
+		m.steps = 0
+	}
 	for {
 		if m.steps--; m.steps <= 0 {
 			return fails
@@ -315,7 +329,7 @@ func (m *matcher) run(n *node, at int) int {
 			}
 			at += size
 		case loop:
-			stop := m.loop(n, at)
+			stop := m.loop(n, at, depth)
 			if stop < 0 || n.mode != possessive && n.next.kind != end {
 				return stop
 			}
@@ -326,7 +340,7 @@ func (m *matcher) run(n *node, at int) int {
 				if at < len(m.text) && n.begins[i][m.text[at]>>6]>>(m.text[at]&63)&1 == 0 {
 					continue
 				}
-				if stop := m.run(c, at); stop >= 0 {
+				if stop := m.run(c, at, depth); stop >= 0 {
 					return stop
 				}
 			}
@@ -338,7 +352,7 @@ func (m *matcher) run(n *node, at int) int {
 				_, size := utf8.DecodeLastRuneInString(m.text[:at])
 				from -= size
 			}
-			stop := m.run(n.sub, from)
+			stop := m.run(n.sub, from, depth)
 			if n.kind == behind && from == at {
 				stop = fails
 			}
@@ -359,12 +373,12 @@ func (m *matcher) run(n *node, at int) int {
 }
 
 // loop is where a repetition of a character and, if it gives characters back, what follows it end.
-func (m *matcher) loop(n *node, at int) int {
+func (m *matcher) loop(n *node, at, depth int) int {
 	count := 0
 	if n.mode == lazy {
 		for ; ; count++ {
 			if count >= n.min {
-				if stop := m.run(n.next, at); stop >= 0 || m.steps <= 0 {
+				if stop := m.run(n.next, at, depth); stop >= 0 || m.steps <= 0 {
 					return stop
 				}
 			}
@@ -390,7 +404,7 @@ func (m *matcher) loop(n *node, at int) int {
 		return at
 	}
 	for {
-		if stop := m.run(n.next, at); stop >= 0 || count == n.min || m.steps <= 0 {
+		if stop := m.run(n.next, at, depth); stop >= 0 || count == n.min || m.steps <= 0 {
 			return stop
 		}
 		_, size := utf8.DecodeLastRuneInString(m.text[:at])

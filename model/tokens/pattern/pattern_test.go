@@ -64,18 +64,27 @@ func TestRefused(t *testing.T) {
 	for expr, want := range map[string]string{
 		"(": "expected", ")": "parenthesis", "[a": "too early", `\p{Nonsense}`: "property", `\1`: "not known", "(?<=ab)c": "one character",
 		"a{2,1}": "2 to 1", "a{9999}": "at most", "*": "repeat", "(a*)*": "may be empty", "(?x:a)": "flag", "[z-a]": "range", `\x{110000}`: "digits",
-		"\xff": "UTF-8", strings.Repeat("(", 300): "groups", "((((a{99}b){99}c){99}d){99})": "parts", `\`: "too early", "[[:x:]]": "class",
+		"\xff": "UTF-8", strings.Repeat("(", 300): "groups", "((((a{99}b){99}c){99}d){99})": "parts", `\`: "too early", "[[:x:]]": "class", "a" + strings.Repeat("{1}", 3_000_000): "repetitions of repetitions",
 	} {
 		if _, err := Compile(expr); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, expected %q", expr, err, want)
 		}
 	}
-	p, err := Compile("(?:a|ab|b|aa)*c")
-	if err != nil {
-		t.Fatal(err)
+	for expr, text := range map[string]string{"(?:a|ab|b|aa)*c": strings.Repeat("ab", 300), "(?:a|bc)*x": strings.Repeat("a", 20_000_000)} {
+		p, err := Compile(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := p.Next(text, 0); err != ErrSlow {
+			t.Errorf("many steps of %s: %v", expr, err)
+		}
 	}
-	if _, _, err := p.Next(strings.Repeat("ab", 300), 0); err != ErrSlow {
-		t.Errorf("many steps: %v", err)
+}
+
+// TestCompilesQuickly compiles expressions whose parts look ahead over all others: that was quadratic.
+func TestCompilesQuickly(t *testing.T) {
+	if _, err := Compile("(?:" + strings.Repeat(`\p{L}*|`, 8000) + "x)" + strings.Repeat(`\p{L}*`, 8000)); err != nil {
+		t.Error(err)
 	}
 }
 
