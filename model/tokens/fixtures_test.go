@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"polygrad/model/tokens/pattern"
 )
 
 // read reads a file of JSON, packed by gzip.
@@ -246,4 +248,38 @@ func TestGGUF(t *testing.T) {
 	k = made(t, []byte(ofPieces), "")
 	encoded(t, k, "a bac", true, "all", []int32{1, 4, 2, 5, 3, 0})
 	decoded(t, k, []int32{1, 4, 2, 5, 3}, false, "a ba")
+}
+
+// TestSplitsAtEmptyMatches has what the package tokenizers makes of expressions that match nothing at a place.
+func TestSplitsAtEmptyMatches(t *testing.T) {
+	for _, c := range []struct {
+		expr, behavior string
+		inverted       bool
+		text, want     string
+	}{
+		{`(?<=[a-z])(?=[A-Z])`, "Isolated", false, "camelCaseWord", "camel|Case|Word"},
+		{`(?<=[a-z])(?=[A-Z])`, "Contiguous", false, "camelCaseWord", "camel|Case|Word"},
+		{`x*`, "Isolated", false, "xxaxb", "xx|a|x|b"},
+		{`x*`, "Removed", true, "xxaxb", "xx|x"},
+		{`x*`, "MergedWithPrevious", false, "xxaxb", "xx|ax|b"},
+		{`x*`, "MergedWithNext", false, "xxaxb", "xxa|xb"},
+		{`b|(?=c)`, "Isolated", false, "abcabc", "a|b|ca|b|c"},
+		{`b|(?=c)`, "Removed", false, "abcabc", "a|ca|c"},
+		{`b|(?=c)`, "MergedWithPrevious", false, "abcabc", "ab|cab|c"},
+		{`b|(?=c)`, "MergedWithNext", false, "abcabc", "a|bca|bc"},
+	} {
+		p, err := pattern.CompileOniguruma(c.expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		split, err := splitting(p, c.behavior, c.inverted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		split(c.text, true, func(word string, _ bool) { got = append(got, word) })
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%s of %q at %s: %q, expected %s", c.behavior, c.text, c.expr, got, c.want)
+		}
+	}
 }

@@ -131,7 +131,7 @@ func patternOf(raw json.RawMessage) (*pattern.Pattern, error) {
 	if p.String != nil {
 		return pattern.Literal(*p.String), nil
 	}
-	return pattern.Compile(*p.Regex)
+	return pattern.CompileOniguruma(*p.Regex)
 }
 
 func replacer(p *pattern.Pattern, by string) func(string) string {
@@ -452,7 +452,7 @@ var behaviors = sync.OnceValue(func() map[string]func([]piece) []string {
 	}
 })
 
-// splitting cuts a part at the matches of an expression. With inverted these are what lies between separators.
+// splitting cuts a part at the matches of an expression, also at empty ones. With inverted these are what lies between separators.
 func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error) {
 	join := behaviors()[behavior]
 	if join == nil {
@@ -465,6 +465,7 @@ func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error
 			switch {
 			case !simple:
 				all = append(all, p)
+			case p.text == "":
 			case behavior == "Isolated" || !p.separates:
 				emit(p.text, first)
 				first = false
@@ -472,8 +473,8 @@ func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error
 				first = false
 			}
 		}
-		done := 0
-		for at := 0; at < len(text); {
+		done, before := 0, -1 // where a match ended
+		for at := 0; at <= len(text); {
 			start, stop, err := p.Next(text, at)
 			if err != nil {
 				panic(failure{err})
@@ -483,22 +484,27 @@ func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error
 			}
 			if start == stop {
 				_, size := utf8.DecodeRuneInString(text[start:])
-				at = start + max(size, 1)
-				continue
+				if at = start + max(size, 1); start == before {
+					continue
+				}
+			} else {
+				at = stop
 			}
 			if start > done {
 				out(piece{text[done:start], inverted})
 			}
 			out(piece{text[start:stop], !inverted})
-			done, at = stop, stop
+			done, before = stop, stop
 		}
 		if done < len(text) {
 			out(piece{text[done:], inverted})
 		}
 		if !simple {
 			for _, word := range join(all) {
-				emit(word, first)
-				first = false
+				if word != "" {
+					emit(word, first)
+					first = false
+				}
 			}
 		}
 	}, nil

@@ -380,7 +380,7 @@ func (m *matcher) scan(text string, special Special, plain func(string), token f
 			continue
 		}
 		if a.LeftStrip {
-			start = max(done, len(strings.TrimRightFunc(text[:start], ucd.Space().Has)))
+			start = done + len(strings.TrimRightFunc(text[done:start], ucd.Space().Has))
 		}
 		if a.RightStrip {
 			stop = len(text) - len(strings.TrimLeftFunc(text[stop:], ucd.Space().Has))

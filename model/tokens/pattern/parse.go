@@ -32,6 +32,7 @@ type parser struct {
 	text       string
 	at         int
 	fold, dots bool // (?i) and (?s), which is Oniguruma's (?m)
+	oniguruma  bool // where its Ruby syntax differs
 	depth      int
 }
 
@@ -96,7 +97,7 @@ func (p *parser) repeated(item *tree) *tree {
 		if times > mostNesting {
 			p.fail("more than %d repetitions of repetitions", mostNesting)
 		}
-		low, high := 0, -1
+		low, high, counted, exact := 0, -1, false, false
 		switch start := p.at; {
 		case p.accept("*"):
 		case p.accept("+"):
@@ -107,7 +108,7 @@ func (p *parser) repeated(item *tree) *tree {
 			end := strings.IndexByte(p.text[p.at:], '}')
 			a, b, both := strings.Cut(p.text[p.at:p.at+max(end, 0)], ",")
 			low, high = p.count(a, 0), p.count(b, -1)
-			if !both {
+			if counted, exact = true, !both; exact {
 				high = low
 			}
 			if end < 0 || a == "" && b == "" || low < 0 {
@@ -122,9 +123,10 @@ func (p *parser) repeated(item *tree) *tree {
 			return item
 		}
 		item = &tree{kind: loop, sub: [][]*tree{{item}}, min: low, max: high}
-		if p.accept("?") {
+		// In Ruby a{2}? is (?:a{2})?, and a{1,2}+ is (?:a{1,2})+.
+		if !(p.oniguruma && exact) && p.accept("?") {
 			item.mode = lazy
-		} else if p.accept("+") {
+		} else if !(p.oniguruma && counted) && p.accept("+") {
 			item.mode = possessive
 		}
 	}
@@ -166,9 +168,18 @@ func (p *parser) atom() *tree {
 		if p.more() {
 			for text, kind := range map[string]kind{"A": textBegin, "z": textEnd, "Z": lastLine, "b": boundary, "B": boundary} {
 				if p.accept(text) {
-					return &tree{kind: kind, negative: text == "B"}
+					return &tree{kind: kind, negative: text == "B", set: p.word()}
 				}
 			}
+			if p.accept("R") {
+				set := &tree{kind: char, set: classes()['R']()}
+				return &tree{kind: atomic, sub: [][]*tree{{one('\r'), one('\n')}, {set}}}
+			}
+		}
+		if p.accept("w") {
+			return &tree{kind: char, set: p.word()}
+		} else if p.accept("W") {
+			return &tree{kind: char, set: p.word().Not()}
 		}
 		return &tree{kind: char, set: p.escape()}
 	default:
@@ -176,6 +187,8 @@ func (p *parser) atom() *tree {
 	}
 	return nil
 }
+
+func one(c rune) *tree { return &tree{kind: char, set: ucd.Of(c, c)} }
 
 func (p *parser) group() *tree {
 	t := &tree{kind: group}
@@ -235,6 +248,14 @@ func (p *parser) folded(s *ucd.Set) *ucd.Set {
 	return out
 }
 
+// word is \w outside of classes, where Oniguruma's has the powers and fractions of Latin-1 too.
+func (p *parser) word() *ucd.Set {
+	if p.oniguruma {
+		return ucd.Word().Or(ucd.Of(0xb2, 0xb3, 0xb9, 0xb9, 0xbc, 0xbe))
+	}
+	return ucd.Word()
+}
+
 // Maps are made when they are first used: pages load this package later.
 
 var classes = sync.OnceValue(func() map[rune]func() *ucd.Set {
@@ -255,6 +276,9 @@ var controls = sync.OnceValue(func() map[rune]rune {
 func (p *parser) escape() *ucd.Set {
 	c := p.next()
 	if control, ok := controls()[c]; ok {
+		for n := 0; c == '0' && n < 2 && p.more() && p.text[p.at] >= '0' && p.text[p.at] <= '7'; n++ { // octal
+			control = control*8 + p.next() - '0'
+		}
 		return ucd.Of(control, control)
 	}
 	if class := classes()[c]; class != nil {
@@ -324,7 +348,7 @@ var posix = sync.OnceValue(func() map[string]func() *ucd.Set {
 		"alnum": func() *ucd.Set { return ucd.Named("Alphabetic").Or(ucd.Named("Nd")) },
 		"upper": func() *ucd.Set { return ucd.Named("Lu") },
 		"lower": func() *ucd.Set { return ucd.Named("Ll") },
-		"punct": func() *ucd.Set { return ucd.Named("P").Or(ucd.Of('!', '/', ':', '@', '[', '`', '{', '~')) },
+		"punct": func() *ucd.Set { return ucd.Named("P").Or(ucd.Named("S")) },
 		"cntrl": func() *ucd.Set { return ucd.Named("Cc") },
 	}
 })

@@ -64,8 +64,13 @@ type Pattern struct {
 	empty bool      // whether a match may be empty
 }
 
-// Compile reads an expression.
-func Compile(expr string) (p *Pattern, err error) {
+// Compile reads an expression of tiktoken's, where counted repetitions may be possessive, as in Perl.
+func Compile(expr string) (*Pattern, error) { return compile(expr, false) }
+
+// CompileOniguruma reads an expression of a tokenizer.json, which has Ruby's syntax.
+func CompileOniguruma(expr string) (*Pattern, error) { return compile(expr, true) }
+
+func compile(expr string, oniguruma bool) (p *Pattern, err error) {
 	if !utf8.ValidString(expr) {
 		return nil, fmt.Errorf("the expression %q is not UTF-8", expr)
 	}
@@ -78,7 +83,7 @@ func Compile(expr string) (p *Pattern, err error) {
 			panic(r)
 		}
 	}()
-	r := parser{text: expr}
+	r := parser{text: expr, oniguruma: oniguruma}
 	all := r.alternatives()
 	if r.more() {
 		r.fail("a parenthesis closes what none opened")
@@ -94,7 +99,7 @@ func Literal(text string) *Pattern {
 	c := compiler{}
 	var items []*tree
 	for _, r := range text {
-		items = append(items, &tree{kind: char, set: ucd.Of(r, r)})
+		items = append(items, one(r))
 	}
 	p := &Pattern{start: c.alternatives([][]*tree{items}, &node{})}
 	p.first, p.empty = p.start.firsts()
@@ -430,8 +435,7 @@ func (m *matcher) isAt(n *node, at int) bool {
 	}
 	before, _ := utf8.DecodeLastRuneInString(m.text[:at])
 	after, _ := utf8.DecodeRuneInString(rest)
-	word := ucd.Word()
-	is := (at > 0 && word.Has(before)) != (rest != "" && word.Has(after))
+	is := (at > 0 && n.set.Has(before)) != (rest != "" && n.set.Has(after))
 	return is != n.negative
 }
 

@@ -14,6 +14,11 @@ func all(t *testing.T, expr, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p.all(t, text)
+}
+
+func (p *Pattern) all(t *testing.T, text string) string {
+	t.Helper()
 	var found []string
 	for at := 0; at <= len(text); {
 		start, stop, err := p.Next(text, at)
@@ -56,6 +61,32 @@ func TestMatches(t *testing.T) {
 	} {
 		if got := all(t, c[0], c[1]); got != c[2] {
 			t.Errorf("%s in %q: %q, expected %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// TestOniguruma has what Oniguruma, in tokenizers of Hugging Face, finds otherwise than others do.
+func TestOniguruma(t *testing.T) {
+	for _, c := range [][4]string{
+		{`\p{N}{1,3}+`, "12345", "12345", "123|45"},
+		{`a{2}+`, "aaaaa", "aaaa", "aa|aa"},
+		{`a{2}?`, "aaa", "aa||", "aa"},
+		{`\w+`, "x½y", "x½y", "x|y"},
+		{`\b\w`, "½ x", "½|x", "x"},
+		{`[\w]+`, "x½y", "x|y", "x|y"},
+		{`[[:punct:]]+`, "!+€😀a", "!+€😀", "!+€😀"},
+		{`\R`, "\r\n\r\v", "\r\n|\r|\v", "\r\n|\r|\v"},
+		{`\012\0`, "\n\x00", "\n\x00", "\n\x00"},
+	} {
+		theirs, err := CompileOniguruma(c[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := theirs.all(t, c[1]); got != c[2] {
+			t.Errorf("%s in %q: %q, expected %q", c[0], c[1], got, c[2])
+		}
+		if got := all(t, c[0], c[1]); got != c[3] {
+			t.Errorf("%s in %q as tiktoken's: %q, expected %q", c[0], c[1], got, c[3])
 		}
 	}
 }
