@@ -91,6 +91,9 @@ test('byte pairs are those of tiktoken', () => {
     assert.throws(() => encoding.decode([2 ** 40]), RangeError)
     assert.throws(() => encoding.encode(3), TypeError)
   }
+  const lines = new Map([['61', 0], ['0a', 1]])
+  assert.deepStrictEqual(new BpeEncoding(lines, {}, /./s).encode('a\n'), [0, 1])
+  assert.deepStrictEqual(new BpeEncoding(lines, {}, /./).encode('a\n'), [0])
   assert.throws(() => new BpeEncoding(new Map(), {}, '('), TypeError)
   assert.throws(() => new BpeEncoding(new Map([['61', 0]]), {}, /(a)\1/), TypeError)
 })
@@ -139,6 +142,15 @@ test('broken tokenizers are refused', () => {
   for (const bad of ['', '[]', '3', 'x']) assert.throws(() => Tokenizer.fromJSON(bad), { name: 'TypeError', message: /SentencePiece/ }, bad)
   assert.throws(() => Tokenizer.fromJSON(3), TypeError)
   assert.throws(() => new Tokenizer(3), TypeError)
+  assert.throws(() => new Tokenizer('{}', 123456789), { name: 'TypeError', message: 'Tokenizer: name: 123456789, expected a text' })
+  const words = new Tokenizer({ model: { type: 'WordLevel', vocab: { a: 0, b: 1 } } })
+  for (const [call, message] of [
+    [() => words.encodeBatch('ab'), 'encodeBatch: texts: "ab", expected texts'],
+    [() => words.encode('a', { allowedSpecial: 3 }), 'encode: allowedSpecial: 3, expected "all", "none", "refuse" or texts'],
+    [() => words.decode(1), 'decode: tokens: 1, expected numbers of tokens'],
+    [() => words.tokenToId(1), 'tokenToId: token: 1, expected a text']
+  ]) assert.throws(call, { name: 'TypeError', message })
+  assert.deepStrictEqual([words.idToToken('x'), words.idToToken(0.5)], [undefined, undefined])
   const model = { type: 'BPE', vocab: { a: 0 }, merges: [] }
   for (const part of ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder']) {
     assert.throws(() => new Tokenizer({ model, [part]: { type: 'Other' } }), { name: 'TypeError', message: /expected one of/ })

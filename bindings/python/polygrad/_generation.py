@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygrad._library import fail, large_integer, lib, need, wrong
-from polygrad._tokenizer import Tokenizer
+from polygrad._tokenizer import Tokenizer, numbers
 from polygrad.instance import Instance
 from polygrad.progress import track
 
@@ -69,7 +69,7 @@ class Generator:
         self._ends("tokens", tokens)
 
     def _ends(self, what: str, tokens: Any) -> None:
-        ends = _numbers(what, tokens).astype(np.int32)
+        ends = numbers(what, tokens).astype(np.int32)
         if len(ends) > self.vocab:
             raise wrong(what, f"{len(ends)} tokens", f"at most the vocabulary's {self.vocab}")
         if lib.poly_generator_ends(self._handle, ends.ctypes.data, len(ends)) != 0:
@@ -78,7 +78,7 @@ class Generator:
     def feed(self, tokens: Sequence[Any] | npt.NDArray[Any]) -> None:
         """Append tokens to each row. Only the first call may give rows of different lengths."""
         need(Iterable, "tokens", tokens, "rows of integers")
-        rows = [_numbers("tokens", row).astype(np.int32) for row in tokens]
+        rows = [numbers("tokens", row).astype(np.int32) for row in tokens]
         if len(rows) != self.rows:
             raise wrong("tokens", f"{len(rows)} rows", self.rows, ValueError)
         lengths = np.array([len(row) for row in rows], dtype=np.int32)
@@ -173,7 +173,7 @@ def generate(
     else:
         tokenizer = None
         rows = _rows_of(tokens)
-    ends = _numbers("eos_token_id", [] if eos_token_id is None else eos_token_id)
+    ends = numbers("eos_token_id", [] if eos_token_id is None else eos_token_id)
     number = large_integer(
         "seed", int.from_bytes(os.urandom(8), "little") if seed is None else seed
     )
@@ -207,21 +207,7 @@ def _rows_of(tokens: Any) -> list[Tokens]:
     for row in rows:
         if row.ndim != 1 or row.size == 0:
             raise wrong("tokens", f"a row of shape {row.shape}", "(n,), n >= 1")
-    return [_numbers("tokens", row) for row in rows]
-
-
-def _numbers(what: str, tokens: Any) -> Tokens:
-    """Return tokens as a vector of integers, which C's int can hold."""
-    given = np.asarray(tokens).reshape(-1)
-    if given.size == 0:
-        return given.astype(np.int64)
-    if np.issubdtype(given.dtype, np.number) and not np.iscomplexobj(given):
-        odd = given[~((given >= -(1 << 31)) & (given < 1 << 31) & (given == np.trunc(given)))]
-    else:
-        odd = given
-    if odd.size:
-        raise wrong(what, repr(odd.tolist()[0]), "integers of 32 bits")
-    return given.astype(np.int64)
+    return [numbers("tokens", row) for row in rows]
 
 
 def _steps(

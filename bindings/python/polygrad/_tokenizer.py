@@ -11,11 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from polygrad._library import c_text, fail, lib, need, taken
+from polygrad._library import c_text, fail, lib, need, taken, wrong
+
+
+def numbers(what: str, tokens: Any) -> Any:
+    """Return tokens as a vector of integers, which C's int can hold."""
+    given = np.asarray(tokens).reshape(-1)
+    if given.size == 0:
+        return given.astype(np.int64)
+    if np.issubdtype(given.dtype, np.number) and not np.iscomplexobj(given):
+        odd = given[~((given >= -(1 << 31)) & (given < 1 << 31) & (given == np.trunc(given)))]
+    else:
+        odd = given
+    if odd.size:
+        raise wrong(what, repr(odd.tolist()[0]), "integers of 32 bits")
+    return given.astype(np.int64)
 
 
 def _ids(tokens: Any) -> tuple[int, int, Any]:
-    ids = np.ascontiguousarray(np.asarray(tokens).reshape(-1), np.int32)
+    ids = np.ascontiguousarray(numbers("tokens", tokens), np.int32)
     return ids.ctypes.data, len(ids), ids
 
 
@@ -57,11 +71,21 @@ class Tokenizer:
         special adds the model's special tokens around it. allowed says what texts of special
         tokens are: "all" tokens, "none" text, "refuse" a ValueError, else those that are tokens.
         """
-        alone = [text] if isinstance(text, str) else text
+        alone = [text] if isinstance(text, str) else need(Iterable, "text", text, "a text or texts")
         parts = [need(str, "text", t, "a text").encode("utf-8", "replace") for t in alone]
         lengths = np.array([len(p) for p in parts], np.int64)
         counts = np.zeros_like(lengths)
-        mode = allowed if isinstance(allowed, str) else json.dumps(list(allowed))
+        if isinstance(allowed, str):
+            if allowed not in ("all", "none", "refuse"):
+                raise wrong("allowed", repr(allowed), '"all", "none", "refuse" or texts')
+            mode = allowed
+        else:
+            mode = json.dumps(
+                [
+                    need(str, "allowed", t, "texts")
+                    for t in need(Iterable, "allowed", allowed, "texts")
+                ]
+            )
         given = (b"".join(parts), lengths.ctypes.data, len(parts), special, mode.encode())
         address = lib.poly_tokenizer_encode(self._handle, *given, counts.ctypes.data)
         ids = np.frombuffer(taken(address, 4 * int(counts.sum()), ValueError), np.int32)

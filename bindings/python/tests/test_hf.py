@@ -383,6 +383,15 @@ def test_tokenizer():
     assert words.decode(np.array([97, 256]), special=True) == "a</s>"
     with pytest.raises(ValueError, match="257 is no token"):
         words.decode([257])
+    for ids in ([2**40 + 97], [97.5], ["a"], [True]):
+        with pytest.raises(ValueError, match=r"decode: tokens: .*, expected integers of 32 bits"):
+            words.decode(ids)
+    for text in (3, None):
+        with pytest.raises(TypeError, match=r"encode: text: a.*, expected a text or texts"):
+            words.encode(text)
+    for allowed in ("some", 3, [3]):
+        with pytest.raises((ValueError, TypeError), match=r"encode: allowed: .*, expected .*texts"):
+            words.encode("a", allowed=allowed)
     push = words.stream([97])
     assert [push(0xC3), push(0xA9), push(0xE2, 0x82), push()] == ["", "é", "", "\ufffd\ufffd"]
 

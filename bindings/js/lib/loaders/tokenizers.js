@@ -30,8 +30,12 @@ function bytesBy (f, who, ...args) {
 
 const textOf = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 
+/** Whether something is a sequence, and no text. */
+const isSequence = (x) => typeof x === 'object' && x !== null && (Symbol.iterator in x || 'length' in x)
+
 /** Numbers of tokens as the library takes them; those that fit no int32 are none. */
 function idsOf (ids, who) {
+  if (!isSequence(ids)) throw new TypeError(`${who}: tokens: ${show(ids)}, expected numbers of tokens`)
   return Int32Array.from(ids, (id) => {
     if (Number(id) !== (Number(id) | 0)) throw new RangeError(`${who}: tokens: ${show(id)} is no token of the tokenizer`)
     return Number(id)
@@ -49,6 +53,7 @@ class Tokenizer {
     const given = isOptions(file) || Array.isArray(file) ? JSON.stringify(file) : file
     const bytes = typeof given === 'string' ? utf8.encode(given) : given
     if (!(bytes instanceof Uint8Array)) throw new TypeError(`Tokenizer: file: ${show(file)}, expected an object, a text or bytes`)
+    if (typeof name !== 'string') throw new TypeError(`Tokenizer: name: ${show(name)}, expected a text`)
     this._handle = lib.poly_tokenizer_new(bytes, bytes.length, name)
     if (this._handle === 0) refuse(TypeError, 'Tokenizer')
     freeWith(this, lib.poly_tokenizer_free, this._handle)
@@ -71,6 +76,7 @@ class Tokenizer {
   }
 
   tokenToId (token) {
+    if (typeof token !== 'string') throw new TypeError(`tokenToId: token: ${show(token)}, expected a text`)
     const bytes = utf8.encode(token)
     const id = Number(lib.poly_tokenizer_id(this._handle, bytes, bytes.length))
     return id < 0 ? undefined : id
@@ -83,6 +89,7 @@ class Tokenizer {
 
   /** What the vocabulary has for a token, null if it is none. */
   _bytesOf (id) {
+    if (!Number.isSafeInteger(id)) return null
     const length = new BigInt64Array(1)
     const address = lib.poly_tokenizer_token(this._handle, id, length)
     return address === null ? null : taken(address, Number(length[0]))
@@ -94,6 +101,10 @@ class Tokenizer {
   }
 
   encodeBatch (texts, { addSpecialTokens = true, allowedSpecial = 'all' } = {}) {
+    if (!isSequence(texts)) throw new TypeError(`encodeBatch: texts: ${show(texts)}, expected texts`)
+    if (typeof allowedSpecial !== 'string' && !isSequence(allowedSpecial)) {
+      throw new TypeError(`encode: allowedSpecial: ${show(allowedSpecial)}, expected "all", "none", "refuse" or texts`)
+    }
     const parts = Array.from(texts, (text) => {
       if (typeof text !== 'string') throw new TypeError(`encodeBatch: texts: ${show(text)}, expected texts`)
       return utf8.encode(text)
@@ -158,7 +169,8 @@ class BpeEncoding {
     if (!(encoder instanceof Map)) throw new TypeError(`BpeEncoding: encoder: ${show(encoder)}, expected a Map`)
     if (!(regex instanceof RegExp)) throw new TypeError(`BpeEncoding: regex: ${show(regex)}, expected an expression`)
     const lines = Array.from(encoder, ([hex, token]) => `${globalThis.btoa(String.fromCharCode(...bytesOf(hex)))} ${token}\n`)
-    const pattern = regex.ignoreCase ? `(?i:${regex.source})` : regex.source
+    const flags = (regex.ignoreCase ? 'i' : '') + (regex.dotAll ? 's' : '')
+    const pattern = `(?${flags}:${regex.source})`
     this.regex = regex
     this._tokenizer = new Tokenizer(lines.join(''), JSON.stringify({ pattern, special: specialTokens }))
     this._allowed = []
