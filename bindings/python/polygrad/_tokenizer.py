@@ -17,8 +17,6 @@ from polygrad._library import c_text, fail, lib, need, taken, wrong
 def numbers(what: str, tokens: Any) -> Any:
     """Return tokens as a vector of integers, which C's int can hold."""
     given = np.asarray(tokens).reshape(-1)
-    if given.size == 0:
-        return given.astype(np.int64)
     if np.issubdtype(given.dtype, np.number) and not np.iscomplexobj(given):
         odd = given[~((given >= -(1 << 31)) & (given < 1 << 31) & (given == np.trunc(given)))]
     else:
@@ -75,17 +73,10 @@ class Tokenizer:
         parts = [need(str, "text", t, "a text").encode("utf-8", "replace") for t in alone]
         lengths = np.array([len(p) for p in parts], np.int64)
         counts = np.zeros_like(lengths)
-        if isinstance(allowed, str):
-            if allowed not in ("all", "none", "refuse"):
-                raise wrong("allowed", repr(allowed), '"all", "none", "refuse" or texts')
-            mode = allowed
-        else:
-            mode = json.dumps(
-                [
-                    need(str, "allowed", t, "texts")
-                    for t in need(Iterable, "allowed", allowed, "texts")
-                ]
-            )
+        if isinstance(allowed, str) and allowed not in ("all", "none", "refuse"):
+            raise wrong("allowed", repr(allowed), '"all", "none", "refuse" or texts')
+        texts = need(Iterable, "allowed", allowed, "texts")
+        mode = texts if isinstance(texts, str) else json.dumps(list(texts))
         given = (b"".join(parts), lengths.ctypes.data, len(parts), special, mode.encode())
         address = lib.poly_tokenizer_encode(self._handle, *given, counts.ctypes.data)
         ids = np.frombuffer(taken(address, 4 * int(counts.sum()), ValueError), np.int32)

@@ -389,7 +389,7 @@ def test_tokenizer():
     for text in (3, None):
         with pytest.raises(TypeError, match=r"encode: text: a.*, expected a text or texts"):
             words.encode(text)
-    for allowed in ("some", 3, [3]):
+    for allowed in ("some", 3):
         with pytest.raises((ValueError, TypeError), match=r"encode: allowed: .*, expected .*texts"):
             words.encode("a", allowed=allowed)
     push = words.stream([97])

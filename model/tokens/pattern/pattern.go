@@ -278,7 +278,7 @@ type matcher struct {
 const (
 	fails     = -1
 	mostSteps = 1 << 22 // of one match, besides one for each character
-	mostDepth = 1 << 18 // Go ends a process whose stack is too large
+	mostDepth = 1 << 16 // Go ends a process whose stack is too large
 )
 
 // Next finds the leftmost match that begins at a place or behind it; start is -1 if there is none.
@@ -439,11 +439,11 @@ func (m *matcher) isAt(n *node, at int) bool {
 	return is != n.negative
 }
 
-// Replace writes a text with another one in the place of each match.
+// Replace writes a text with another one in the place of each match. An empty text has none.
 func (p *Pattern) Replace(text, by string) (string, error) {
 	var out []byte
-	last := 0
-	for at := 0; at <= len(text); {
+	last, found := 0, false
+	for at := 0; at <= len(text) && text != ""; {
 		start, stop, err := p.Next(text, at)
 		if err != nil {
 			return "", err
@@ -451,14 +451,17 @@ func (p *Pattern) Replace(text, by string) (string, error) {
 		if start < 0 {
 			break
 		}
-		out = append(append(out, text[last:start]...), by...)
-		last, at = stop, stop
-		if start == stop { // a match of nothing
+		again := found && start == last // a match of nothing behind another match is none
+		if at = stop; start == stop {
 			_, size := utf8.DecodeRuneInString(text[stop:])
 			at += max(size, 1)
 		}
+		if start < stop || !again {
+			out = append(append(out, text[last:start]...), by...)
+			last, found = stop, true
+		}
 	}
-	if last == 0 && out == nil {
+	if !found {
 		return text, nil
 	}
 	return string(append(out, text[last:]...)), nil

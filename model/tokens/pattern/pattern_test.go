@@ -91,6 +91,18 @@ func TestOniguruma(t *testing.T) {
 	}
 }
 
+func TestReplace(t *testing.T) {
+	for _, c := range [][3]string{{`x*`, "xxaxéx", "-a-é-"}, {`x*`, "", ""}, {``, "aé", "-a-é-"}, {`b|(?=c)`, "abcbb", "a-c--"}, {`b`, "aa", "aa"}} {
+		p, err := CompileOniguruma(c[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Replace(c[1], "-"); err != nil || got != c[2] {
+			t.Errorf("%s in %q: %q and %v, expected %q", c[0], c[1], got, err, c[2])
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for expr, want := range map[string]string{
 		"(": "expected", ")": "parenthesis", "[a": "too early", `\p{Nonsense}`: "property", `\1`: "not known", "(?<=ab)c": "one character",
