@@ -2728,7 +2728,7 @@ POLY_API int poly_generator_reset(PolyGenerator *gen);
  * gpt2, p50k_edit and o200k_harmony have those of r50k_base, p50k_base and o200k_base).
  * "clip": the merges of CLIP, unpacked. A JSON object {"pattern": expression, "special":
  * {text: number}}: ranks of a vocabulary of one's own; the expression says how texts are
- * split into words, in the syntax of Oniguruma without references. NULL on error. Since
+ * split into words, in the syntax of tiktoken's without references. NULL on error. Since
  * 2.0. */
 POLY_API PolyTokenizer *poly_tokenizer_new(const void *data, int64_t len, const char *name);
 

@@ -283,3 +283,35 @@ func TestSplitsAtEmptyMatches(t *testing.T) {
 		}
 	}
 }
+
+// TestAddedTokensAreNoPieces has what the package tokenizers finds: a model knows its own vocabulary only.
+func TestAddedTokensAreNoPieces(t *testing.T) {
+	const file = `{"added_tokens": [{"id": 2, "content": "foo", "single_word": true}], "pre_tokenizer": {"type": "WhitespaceSplit"},
+		"model": {"type": %q, "unk_token": "[UNK]", "max_input_chars_per_word": 1000000000, "vocab": {"[UNK]": 0, "##bar": 1, "bar": 3}}}`
+	for _, kind := range []string{"WordPiece", "WordLevel"} {
+		k := made(t, []byte(fmt.Sprintf(file, kind)), "")
+		for text, want := range map[string][]int32{"foobar foo bar": {0, 2, 3}, "bar" + strings.Repeat("bar", 20_000) + "!": {0}} {
+			if got, err := k.Encode(text, true, Special{All: true}); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %q: %v and %v, expected %v", kind, short(text), got, err, want)
+			}
+		}
+	}
+}
+
+// TestStreamWithoutSpecialTokens: they are no context, and a stream does not keep them.
+func TestStreamWithoutSpecialTokens(t *testing.T) {
+	k := made(t, []byte(`{"added_tokens": [{"id": 1, "content": "<s>", "special": true}], "decoder": {"type": "Metaspace"},
+		"model": {"type": "WordLevel", "vocab": {"▁a": 0}}}`), "")
+	s, err := k.NewStream(append([]int32{0}, slices.Repeat([]int32{1}, 20)...), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if text, err := s.Push(1); text != "" || err != nil {
+			t.Fatalf("%q and %v", text, err)
+		}
+	}
+	if text, err := s.Push(0); text != " a" || err != nil || len(s.ids) > streamContext {
+		t.Errorf("%q and %v with %d tokens, expected a space and a", text, err, len(s.ids))
+	}
+}

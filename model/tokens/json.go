@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -174,12 +175,16 @@ func models() map[string]func(t *Tokenizer, p *part, ofBytes bool) error {
 			if err == nil && unknown < 0 {
 				err = fmt.Errorf("unk_token: %q is not in the vocabulary", or(p.Unknown, "[UNK]"))
 			}
-			t.words = &wordPiece{t.ids, unknown, or(p.SubwordPrefix, "##"), or(p.MaxChars, 100)}
+			w := &wordPiece{maps.Clone(t.ids), unknown, or(p.SubwordPrefix, "##"), or(p.MaxChars, 100), 0} // added tokens are no pieces
+			for text := range w.vocab {
+				w.longest = max(w.longest, len(text))
+			}
+			t.words = w
 			return err
 		},
 		"WordLevel": func(t *Tokenizer, p *part, _ bool) error {
 			unknown, err := vocabulary(t, p, or(p.Unknown, ""))
-			t.words = &wordLevel{t.ids, unknown}
+			t.words = &wordLevel{maps.Clone(t.ids), unknown}
 			return err
 		},
 	}
@@ -214,8 +219,8 @@ func bpeModel(t *Tokenizer, p *part, ofBytes bool) error {
 	if err != nil {
 		return err
 	}
-	// Tokens that added ones have no part in merging.
-	b.vocab, b.unknown, b.strict = t.ids, unknown, p.Unknown != nil && *p.Unknown != "" && unknown < 0
+	// Added tokens have no part in merging.
+	b.unknown, b.strict = unknown, p.Unknown != nil && *p.Unknown != "" && unknown < 0
 	b.vocab = make(map[string]int32, len(t.ids))
 	for text, id := range t.ids {
 		ok := true

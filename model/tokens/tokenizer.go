@@ -472,22 +472,36 @@ const streamContext = 8 // earlier tokens that may affect the text of new ones
 
 // NewStream begins a text behind tokens whose text is known.
 func (t *Tokenizer) NewStream(before []int32, keep bool) (*Stream, error) {
-	ids := slices.Clone(before[max(0, len(before)-streamContext):])
-	if _, err := t.Decode(ids, keep); err != nil {
+	s := &Stream{t: t, keep: keep}
+	if err := s.add(before); err != nil {
 		return nil, err
 	}
-	return &Stream{t: t, keep: keep, ids: ids, written: len(ids)}, nil
+	s.ids = slices.Clone(s.ids[max(0, len(s.ids)-streamContext):])
+	s.written = len(s.ids)
+	return s, nil
 }
 
 // Push adds tokens and returns the new text; what is a part of a character is kept back. Without tokens it returns what was kept back.
 func (s *Stream) Push(ids ...int32) (string, error) {
+	if err := s.add(ids); err != nil {
+		return "", err
+	}
+	return s.piece(len(ids) == 0)
+}
+
+// add appends tokens, but those that have no text.
+func (s *Stream) add(ids []int32) error {
 	for _, id := range ids {
 		if !s.t.Has(id) {
-			return "", fmt.Errorf("%d is no token of the tokenizer", id)
+			return fmt.Errorf("%d is no token of the tokenizer", id)
 		}
 	}
-	s.ids = append(s.ids, ids...)
-	return s.piece(len(ids) == 0)
+	for _, id := range ids {
+		if s.keep || !s.t.special[id] {
+			s.ids = append(s.ids, id)
+		}
+	}
+	return nil
 }
 
 func (s *Stream) piece(final bool) (string, error) {

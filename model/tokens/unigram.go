@@ -166,6 +166,7 @@ type wordPiece struct {
 	unknown int32
 	prefix  string
 	most    int // characters of a word
+	longest int // bytes of a piece
 }
 
 func (p *wordPiece) tokenize(word string, w *worker) {
@@ -175,7 +176,7 @@ func (p *wordPiece) tokenize(word string, w *worker) {
 	}
 	begun := len(w.out)
 	for at := 0; at < len(word); {
-		end, found := len(word), int32(-1)
+		end, found := min(len(word), at+p.longest), int32(-1)
 		for ; end > at; end-- {
 			if end < len(word) && !utf8.RuneStart(word[end]) {
 				continue

@@ -13,7 +13,7 @@ export class BpeEncoding {
   readonly specialTokensDecoder: Map<number, string>
   /** What texts are split into; undefined of vocabularies of getBpe. */
   readonly regex?: RegExp
-  /** The expression is read as one of Oniguruma: \s, \d and \w are Unicode's, and there are no references. */
+  /** The expression is read as one of tiktoken's: \s, \d and \w are Unicode's, and there are no references. */
   constructor(encoder: Map<string, number>, specialTokens: Record<string, number>, regex: RegExp)
   /** The text of tokens; bytes that are no text are replaced. A number that is no token is a RangeError. */
   decode(tokens: Iterable<number>): string
