@@ -105,7 +105,7 @@ func Eigvalsh(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.eigvalsh", []any{x}, opts...)[0]
 }
 
-// Eig returns the complex eigenvalues of square matrices, in no particular order, and the eigenvectors as columns.
+// Eig returns the complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
 // Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on their phases.
 func Eig(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.eig", []any{x})

@@ -993,7 +993,7 @@ func Polyval(p *polygrad.Tensor, x any) *polygrad.Tensor {
 	return call("numpy.polyval", []any{p, x})[0]
 }
 
-// Roots returns the complex roots of the polynomial with coefficients p, the highest first, in no particular order.
+// Roots returns the complex roots, in any order, of the polynomial with coefficients p, the highest first.
 // Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without strip_zeros the first one must not be 0.
 // Options: WithStripZeros (true).
 func Roots(p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {

@@ -1009,7 +1009,7 @@ export function correlate(x: Tensor, options: { y: TensorLike, mode?: 'full' | '
 export function polyval(p: Tensor, x: Operand | { x: Operand }): Tensor
 
 /**
- * The complex roots of the polynomial with coefficients p, the highest first, in no particular order.
+ * The complex roots, in any order, of the polynomial with coefficients p, the highest first.
  * Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without stripZeros the first
  * one must not be 0.
  * @param stripZeros true by default

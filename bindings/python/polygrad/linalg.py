@@ -192,7 +192,7 @@ def eigvalsh(x: Operand, upper: bool = False) -> Tensor:
 
 
 def eig(x: Operand) -> tuple[Tensor, ...]:
-    """The complex eigenvalues of square matrices, in no particular order, and the eigenvectors as columns.
+    """The complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
 
     Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for
     functions that do not depend on their phases.

@@ -92,14 +92,12 @@ setMethod("polyroot", "Tensor", function(z) {
   numpy$roots(z$flip(1L))
 })
 
-# A function of R's name that has numpy.fft's functions: fft(x), fft$rfft(x).
 fft <- structure(function(z, inverse = FALSE) {
   if (!is_tensor(z)) return(stats::fft(z, inverse))
   if (isFALSE(inverse)) fft$fftn(z) else fft$ifftn(z) * prod(.Call(C_shape, z))
-}, functions = fft, class = "polygrad_functions")
+}, functions = fft, class = "polygrad_module")
 
-`$.polygrad_functions` <- function(x, name) attr(x, "functions")[[name]]
-`[[.polygrad_functions` <- function(x, i) attr(x, "functions")[[i]]
-names.polygrad_functions <- function(x) names(attr(x, "functions"))
-print.polygrad_functions <- function(x, ...) cat("functions:", names(x), fill = TRUE)
-.DollarNames.polygrad_functions <- function(x, pattern = "") grep(pattern, names(x), value = TRUE)
+`$.polygrad_module` <- `[[.polygrad_module` <- function(x, i) attr(x, "functions")[[i]]
+names.polygrad_module <- function(x) names(attr(x, "functions"))
+print.polygrad_module <- function(x, ...) cat("functions:", names(x), fill = TRUE)
+.DollarNames.polygrad_module <- function(x, pattern = "") grep(pattern, names(x), value = TRUE)

@@ -92,7 +92,7 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 		values, _, err := tensor.Eigh(a.X, a.bool("upper"))
 		return values, err
 	}),
-	severalInLinalg("eigenvalues eigenvectors", "eig", "", `The complex eigenvalues of square matrices, in no particular order, and the eigenvectors as columns.
+	severalInLinalg("eigenvalues eigenvectors", "eig", "", `The complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
 Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on their phases.`, func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eig(a.X))
 	}),

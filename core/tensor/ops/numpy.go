@@ -1032,7 +1032,7 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 			}
 			return tensor.PolyVal(a.X, x)
 		})),
-		called("p", inNumpy("roots", "strip_zeros bool = true", `The complex roots of the polynomial with coefficients p, the highest first, in no particular order.
+		called("p", inNumpy("roots", "strip_zeros bool = true", `The complex roots, in any order, of the polynomial with coefficients p, the highest first.
 Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without strip_zeros the first one must not be 0.`, func(a *Args) (*uop.UOp, error) {
 			return a.polyRoots()
 		})),

@@ -1776,7 +1776,7 @@ def polyval(p: Operand, x: Operand) -> Tensor:
 
 
 def roots(p: Operand, strip_zeros: bool = True) -> Tensor:
-    """The complex roots of the polynomial with coefficients p, the highest first, in no particular order.
+    """The complex roots, in any order, of the polynomial with coefficients p, the highest first.
 
     Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of
     0. Without strip_zeros the first one must not be 0.

@@ -48,7 +48,7 @@ func TestJavaScriptMethodsAreGenerated(t *testing.T) {
 }
 
 func TestRMethodsAreGenerated(t *testing.T) {
-	files := map[string][]byte{"R/methods.R": rMethods(), "R/nn.R": rClasses(), "src/methods.h": rTable(), "src/elements.h": rElements()}
+	files := map[string][]byte{"R/methods.R": rMethods(), "R/nn.R": rClasses(), "R/generics.R": rGenerics(), "src/methods.h": rTable(), "src/elements.h": rElements()}
 	for name, text := range rManual() {
 		files["man/"+name] = text
 	}

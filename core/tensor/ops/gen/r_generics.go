@@ -11,7 +11,7 @@ import (
 //go:embed r_generics.txt
 var rGenericsText string
 
-var rGeneric = regexp.MustCompile(`^(S3|S4) ([\w.]+)\((.*?)\) = (.*)$`)
+var rGeneric = regexp.MustCompile(`^(S3|S4|module) ([\w.]+)\((.*?)\) = (.*)$`)
 
 // rGenerics writes the methods for tensors of functions of R.
 func rGenerics() []byte {
@@ -29,6 +29,10 @@ func rGenerics() []byte {
 		name, params, body := m[2], strings.ReplaceAll(m[3], "\x00", ")"), rStatements(m[4])
 		if m[1] == "S3" {
 			fmt.Fprintf(&b, "\n%s.Tensor <- function(%s) %s\n", name, params, body)
+			continue
+		}
+		if m[1] == "module" {
+			fmt.Fprintf(&b, "\n%s <- structure(function(%s) %s, functions = %s, class = \"polygrad_module\")\n", name, params, body, name)
 			continue
 		}
 		fmt.Fprintf(&b, "\nsetGeneric(%q)\n", name)
@@ -49,8 +53,17 @@ func rGenerics() []byte {
 		inner := strings.ReplaceAll(method("signature"), "\n", "\n  ")
 		fmt.Fprintf(&b, "for (signature in list(%s)) {\n  %s\n}\n", signatures, inner)
 	}
+	b.WriteString(rModules)
 	return b.Bytes()
 }
+
+// rModules are the methods of modules that are functions, too.
+const rModules = `
+` + "`$.polygrad_module` <- `[[.polygrad_module`" + ` <- function(x, i) attr(x, "functions")[[i]]
+names.polygrad_module <- function(x) names(attr(x, "functions"))
+print.polygrad_module <- function(x, ...) cat("functions:", names(x), fill = TRUE)
+.DollarNames.polygrad_module <- function(x, pattern = "") grep(pattern, names(x), value = TRUE)
+`
 
 // parametersOf hides the brackets that are within those of the parameters.
 func parametersOf(line string) string {
