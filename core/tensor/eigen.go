@@ -90,7 +90,7 @@ func shifted(x *uop.UOp, axis int, by int64) *uop.UOp {
 }
 
 // rotatedPairs applies disjoint rotations of pairs of neighbours along an axis, of which own and other (s, n) are the factors of each one and of
-// its partner: the one before it where it is the lower one, else the one behind it.
+// its partner: the one before it where it is the lower one, else the one after it.
 func (z complexPlanes) rotatedPairs(axis int, own, other complexPlanes, lower *uop.UOp) complexPlanes {
 	wide := func(u *uop.UOp) *uop.UOp { return unsqueeze(u, 3-axis) }
 	partner := z.both(func(u *uop.UOp) *uop.UOp {
@@ -163,11 +163,11 @@ func (z complexPlanes) sizeOf() *uop.UOp { return add(abs(z.re), abs(z.im)) }
 // findBlocks sets negligible elements of the subdiagonal to 0, where there is no bulge, and finds the blocks.
 func (t schurState) findBlocks(b *loopBody, at *uop.UOp, epsilon float64) {
 	n := t.bulges.Shape()[1].N
-	d, under := t.diagonal().sizeOf(), t.below(1).sizeOf()
-	beside := add(d, shifted(d, 1, -1))
-	beside = where(eq(beside, 0), add(shifted(under, 1, 1), shifted(under, 1, -1)), beside)
-	near := add(t.bulges, add(shifted(t.bulges, 1, 1), shifted(t.bulges, 1, -1)))
-	b.do(t.small.AssignTo(bitAnd(le(under, mul(epsilon, beside)), eq(near, 0))))
+	d, subdiagonal := t.diagonal().sizeOf(), t.below(1).sizeOf()
+	neighbours := add(d, shifted(d, 1, -1))
+	neighbours = where(eq(neighbours, 0), add(shifted(subdiagonal, 1, 1), shifted(subdiagonal, 1, -1)), neighbours)
+	bulge := add(t.bulges, add(shifted(t.bulges, 1, 1), shifted(t.bulges, 1, -1)))
+	b.do(t.small.AssignTo(bitAnd(le(subdiagonal, mul(epsilon, neighbours)), eq(bulge, 0))))
 	negligible := bitAnd(eq(unsqueeze(at, -1), add(at, 1)), unsqueeze(t.small, -2))
 	b.do(t.h.assigned(t.h.both(func(u *uop.UOp) *uop.UOp { return where(negligible, 0, u) }))...)
 	link := bitOr(ne(t.below(1).sizeOf(), 0), bitOr(ne(t.bulges, 0), ne(shifted(t.bulges, 1, -1), 0)))
@@ -291,14 +291,14 @@ func triangularVectors(t complexPlanes) complexPlanes {
 		d := blockOf(values, 2, k, 1).minus(values)
 		tiny := lt(maximum(abs(d.re), abs(d.im)), least)
 		d = complexPlanes{where(tiny, least, d.re), where(tiny, 0, d.im)}
-		behind := gt(at, here)
+		later := gt(at, here)
 		q := total.over(d)
-		b.do(r.assigned(complexPlanes{where(behind, neg(q.re), 0), where(behind, neg(q.im), 0)})...)
+		b.do(r.assigned(complexPlanes{where(later, neg(q.re), 0), where(later, neg(q.im), 0)})...)
 		large := maximum(abs(r.re), abs(r.im))
 		b.do(scale.AssignTo(where(gt(large, 1), reciprocal(leadingPower(large)), 1)))
 		own := where(eq(unsqueeze(at, -1), here), 1, 0)
 		b.do(x.assigned(complexPlanes{
-			mul(scale, add(x.re, mul(own, where(behind, r.re, 0)))), mul(scale, add(x.im, mul(own, where(behind, r.im, 0)))),
+			mul(scale, add(x.re, mul(own, where(later, r.re, 0)))), mul(scale, add(x.im, mul(own, where(later, r.im, 0)))),
 		})...)
 	})
 	return complexPlanes{out[0], out[1]}

@@ -18,7 +18,7 @@ const (
 	end kind = iota // of the expression, or of what a node looks at
 	char
 	loop // of a character; in a tree, of anything
-	again
+	loopEntry
 	group
 	choice
 	ahead
@@ -195,13 +195,13 @@ func (c *compiler) loop(t *tree, next *node) *node {
 	}
 	at := next
 	if t.max < 0 {
-		again := c.node(node{kind: again})
-		again.sub = c.alternatives(t.sub, again)
-		if _, empty := again.sub.firsts(); empty {
+		entry := c.node(node{kind: loopEntry})
+		entry.sub = c.alternatives(t.sub, entry)
+		if _, empty := entry.sub.firsts(); empty {
 			c.fail("a repetition of what may be empty")
 		}
-		again.next = or(again.sub, next)
-		at = again
+		entry.next = or(entry.sub, next)
+		at = entry
 	}
 	for range max(t.max, t.min) - t.min {
 		at = or(c.alternatives(t.sub, at), next)
@@ -218,7 +218,7 @@ var anyByte = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
 func (n *node) firsts() (bytes [4]uint64, empty bool) {
 	if !n.known {
 		n.first, n.empty = n.findFirsts()
-		n.known = n.kind != again // which changes while it is made
+		n.known = n.kind != loopEntry // which changes while it is made
 	}
 	return n.first, n.empty
 }
@@ -247,7 +247,7 @@ func (n *node) findFirsts() (bytes [4]uint64, empty bool) {
 		if !empty {
 			return bytes, false
 		}
-	case again:
+	case loopEntry:
 		if n.next == nil {
 			return anyByte, true // while it is made: what is repeated was empty
 		}
@@ -367,7 +367,7 @@ func (m *matcher) run(n *node, at, depth int) int {
 			if n.kind == atomic {
 				at = stop
 			}
-		case again: // nothing but a place to come back to
+		case loopEntry: // nothing but a place to come back to
 		default:
 			if !m.isAt(n, at) {
 				return fails
