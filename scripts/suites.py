@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import subprocess
@@ -21,6 +22,8 @@ JS = ROOT / "bindings" / "js"
 BROWSER = ROOT / "tests" / "browser"
 R_BUILT = ROOT / "build" / "r"
 BINDING_READY = ROOT / "scripts" / "binding.sh"
+# The JavaScript binding on the WebAssembly module.
+ON_WASM = {"POLYGRAD_ENGINE": "wasm", "POLYGRAD_WASM": str(ROOT / "build" / "polygrad.wasm")}
 NO_NETWORK = re.compile(r"EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|ETIMEDOUT")
 # Packages where goroutines meet and the tests in which they do: the race detector makes them ten
 # times as long.
@@ -298,14 +301,10 @@ def run_dawn() -> Tally:
     unready = js_unready("js: webgpu", JS_TEST, counted[0])
     if unready:
         return unready
-    module = ROOT / "build" / "polygrad.wasm"
-    done = run([str(ROOT / "scripts" / "wasm.sh"), str(module)])
-    if done.returncode != 0:
-        total = Tally()
-        total.fail(f"scripts/wasm.sh\n{done.stdout}")
-        return total
-    engine = {"POLYGRAD_ENGINE": "wasm", "POLYGRAD_WASM": str(module)}
-    settings = {**engine, "POLY_WEBGPU": str(package), "VK_ICD_FILENAMES": str(driver)}
+    failed = wasm_failed()
+    if failed:
+        return failed
+    settings = {**ON_WASM, "POLY_WEBGPU": str(package), "VK_ICD_FILENAMES": str(driver)}
     total = node_tests("js: webgpu", files[:1], JS, settings)
     return total + node_tests("js: webgpu", files[1:], JS, {**settings, "POLY_DEVICE": "webgpu"})
 
@@ -336,15 +335,28 @@ def run_js() -> Tally:
     return run_node("js", {"POLYGRAD_ENGINE": "native"})
 
 
+def wasm_failed() -> Tally | None:
+    """Build the WebAssembly module that ON_WASM names, once; count what is wrong."""
+    with INSTALLING:  # two suites use it
+        return _wasm_failed()
+
+
+@functools.cache
+def _wasm_failed() -> Tally | None:
+    done = run([str(ROOT / "scripts" / "wasm.sh"), ON_WASM["POLYGRAD_WASM"]])
+    if done.returncode == 0:
+        return None
+    total = Tally()
+    total.fail(f"scripts/wasm.sh\n{done.stdout}")
+    return total
+
+
 def run_js_wasm() -> Tally:
     """Run the tests of the JavaScript binding on the WebAssembly module."""
-    module = ROOT / "build" / "polygrad.wasm"
-    done = run([str(ROOT / "scripts" / "wasm.sh"), str(module)])
-    if done.returncode != 0:
-        total = Tally()
-        total.fail(f"scripts/wasm.sh\n{done.stdout}")
-        return total
-    return run_node("js-wasm", {"POLYGRAD_ENGINE": "wasm", "POLYGRAD_WASM": str(module)})
+    failed = wasm_failed()
+    if failed:
+        return failed
+    return run_node("js-wasm", ON_WASM)
 
 
 def run_node(name: str, settings: Mapping[str, str]) -> Tally:

@@ -152,27 +152,10 @@ func complexEigh(a complexPlanes) (values *uop.UOp, vectors complexPlanes) {
 	stack, n, _ := sizes(a.re)
 	finite := a.finite()
 	scaled, scale := a.scaledByPower()
-	rows, columns := unsqueeze(count0(a.re.Graph(), n), -1), n-1
-	states := []*uop.UOp{scaled.re, scaled.im}
-	k := max(columns, 1)
-	for _, shape := range [][]int64{{stack, k, n}, {stack, k, 1}, {stack, n, 1}, {stack, 1, n}, {stack, 1, 1}, {stack, 1, 1}, {stack, 1, n}, {stack, n, 1}} {
-		states = append(states, complexZeros(a, shape...)...)
-	}
-	last := len(states)
-	states = append(states, zeros(a.re, a.re.DType, stack, 1, 1))
-	out := loop{"column", columns, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
-		z := complexStates(s[:last])
-		a, all, factors, v, row, tau, head, w, p := z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7], z[8]
-		findReflector(b, blockOf(a, 2, j, 1), v, tau, head, s[last], rows, sizeLike(a.re, j.Add(uop.N(1))), -2)
-		b.do(append(blockOf(factors, 1, j, 1).assigned(tau), row.assigned(v.transposed())...)...)
-		b.do(blockOf(all, 1, j, 1).assigned(row)...)
-		reflectRows(b, a, v, tau.conjugate(), w)
-		reflectColumns(b, a, row, tau, p)
-	})
-	z := complexStates(out[:6])
-	beside := padAxis(reshape(diagonal(z[0].re, -1, -2, -1), uop.ShapeOf(stack, n-1)), 1, 0, 1, 0)
-	values, real := conquered(diagonalOf(z[0].re).ContiguousOp(), beside.ContiguousOp())
-	vectors = complexReflections{z[1], z[2]}.times(complexPlanes{real, zeros(a.re, a.re.DType, stack, n, n)})
+	tridiagonal, by := hessenberg(scaled, n-1)
+	subdiagonal := padAxis(reshape(diagonal(tridiagonal.re, -1, -2, -1), uop.ShapeOf(stack, n-1)), 1, 0, 1, 0)
+	values, real := conquered(diagonalOf(tridiagonal.re).ContiguousOp(), subdiagonal.ContiguousOp())
+	vectors = by.times(complexPlanes{real, zeros(a.re, a.re.DType, stack, n, n)})
 	values = where(squeeze(finite, -1), mul(values, squeeze(scale, -1)), math.NaN())
 	return values, vectors.orNaN(finite)
 }

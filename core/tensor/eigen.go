@@ -11,11 +11,13 @@ import (
 // further ones move down a diagonal block and out of it. A step moves all bulges of a matrix by one row: several follow one another at a
 // distance of two rows, and blocks between which the subdiagonal is 0 have their own.
 
-// hessenberg are upper Hessenberg matrices h and unitary q with a = q h qᴴ for a (s, n, n), whose greatest element must be near 1.
-func hessenberg(a complexPlanes) (h complexPlanes, q complexReflections) {
+// hessenberg are upper Hessenberg matrices h and unitary q with a = q h qᴴ for a (s, n, n), whose greatest element must be near 1. n - 2 columns
+// are reduced to it; n - 1 make the last element of the subdiagonal real, too.
+func hessenberg(a complexPlanes, columns int64) (h complexPlanes, q complexReflections) {
 	stack, n, _ := sizes(a.re)
 	rows := unsqueeze(count0(a.re.Graph(), n), -1)
-	columns, k := max(n-2, 0), max(n-2, 1)
+	columns = max(columns, 0)
+	k := max(columns, 1)
 	states := []*uop.UOp{a.re, a.im}
 	for _, shape := range [][]int64{{stack, k, n}, {stack, k, 1}, {stack, n, 1}, {stack, 1, n}, {stack, 1, 1}, {stack, 1, 1}, {stack, 1, n}, {stack, n, 1}} {
 		states = append(states, complexZeros(a, shape...)...)
@@ -310,8 +312,8 @@ func eig(a complexPlanes, real, wanted bool) (values, vectors complexPlanes) {
 	finite := a.finite()
 	a, scale := a.both(func(u *uop.UOp) *uop.UOp { return where(finite, u, 0) }).scaledByPower()
 	d := balanced(a).ContiguousOp()
-	a, again := a.both(func(u *uop.UOp) *uop.UOp { return mul(u, div(transpose(d, 1, 2), d)) }).scaledByPower()
-	h, by := hessenberg(a)
+	a, rescaled := a.both(func(u *uop.UOp) *uop.UOp { return mul(u, div(transpose(d, 1, 2), d)) }).scaledByPower()
+	h, by := hessenberg(a, n-2)
 	q := complexEye(a, 1, n)
 	if wanted {
 		q = by.times(complexEye(a, n, n))
@@ -340,7 +342,7 @@ func eig(a complexPlanes, real, wanted bool) (values, vectors complexPlanes) {
 			vectors = vectors.both(func(u *uop.UOp) *uop.UOp { return div(u, length) })
 		}
 	}
-	scale = squeeze(mul(scale, again), -1)
+	scale = squeeze(mul(scale, rescaled), -1)
 	values = values.both(func(u *uop.UOp) *uop.UOp { return where(squeeze(finite, -1), mul(u, scale), math.NaN()) })
 	if wanted {
 		vectors = vectors.orNaN(finite)
