@@ -5,8 +5,9 @@ python scripts/run_tests.py [SUITE...]   without names all of them but the last 
                                          lint; fast-go and fast-python, which are short forms
 
 Parts of suites run side by side, one for each processor, at most four. Behind the sum of each
-suite stands how long its parts took, one after the other. The last line is
-`N passed, M failed, K skipped`; the exit code is 1 when anything failed.
+suite stands how long its parts took, one after the other. The names of failures stand at the end
+once more, for who sees the end of a log only. The last line is `N passed, M failed, K skipped`; the
+exit code is 1 when anything failed.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def main() -> int:
         print(f"skipped {reason}" + (f" ({count} tests)" if count > 1 else ""))
     slowest = [f"{name} {took:.0f} s" for took, name in sorted(total.times, reverse=True)[:SLOWEST]]
     print("", *sums, f"Slowest: {', '.join(slowest)}", sep="\n")
+    for failure in total.failures:
+        print("Failed:", failure.partition("\n")[0])
     print(f"All: {time.monotonic() - start:.0f} s", total, sep="\n", flush=True)
     return 1 if total.failed else 0
 
