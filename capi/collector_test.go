@@ -11,7 +11,7 @@ func TestGrowth(t *testing.T) {
 	for _, c := range []struct {
 		live uint64
 		want int
-	}{{0, 400}, {1 << 20, 400}, {32 << 20, 400}, {64 << 20, 200}, {128 << 20, 100}, {4 << 30, 100}} {
+	}{{0, 1200}, {4 << 20, 1200}, {8 << 20, 600}, {12 << 20, 400}, {32 << 20, 400}, {64 << 20, 200}, {128 << 20, 100}, {4 << 30, 100}} {
 		if got := growth(c.live); got != c.want {
 			t.Errorf("growth(%d) is %d, expected %d", c.live, got, c.want)
 		}
@@ -37,5 +37,5 @@ func TestGrowthFollowsTheHeap(t *testing.T) {
 	becomes(leastGrowth)
 	runtime.KeepAlive(large)
 	large = nil
-	becomes(mostGrowth)
+	becomes(tinyGrowth)
 }
