@@ -112,7 +112,7 @@ fmt: $(VENV)/tools ## format Go, Python and JavaScript
 lint: $(VENV)/installed ## the linters of Go, C, Python and JavaScript
 	$(PY) scripts/run_tests.py lint
 
-web: $(WEB)/polygrad.js ## build the package for browsers into build/js: a module, and polygrad.wasm in two parts beside it
+web: $(WEB)/polygrad.js ## build the package for browsers into build/js: a module, and polygrad.wasm in three parts beside it
 
 site: web ## put the site together in build/site: static files
 	node scripts/site.mjs $(SITE)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # wasm.sh OUT [PACKAGE]: builds the library as a module of WebAssembly into the file OUT.
-# wasm.sh --divided FOLDER: builds it as polygrad.wasm and polygrad-deferred.wasm, which pages load later, into FOLDER.
+# wasm.sh --divided FOLDER: builds it as polygrad.wasm, and polygrad-deferred.wasm and polygrad-models.wasm, which pages load later, into
+# FOLDER.
 #
 # A second link step makes it smaller and lets it import its memory (see wasmlink). It also imports
 # what Go needs of WASI preview 1, and the functions of "polygrad" that compile and run kernels.
@@ -31,8 +32,10 @@ else
     node bindings/js/scripts/profile.mjs "$folder/profiled.wasm" "$folder/profile" $how >"$folder/tests" 2>&1 || true
   done
   [[ -s "$folder/profile" ]] || { cat "$folder/tests"; exit 1; }
-  link -divide "$folder/profile" "$folder/linked.wasm" "$out/polygrad.wasm" "$out/polygrad-deferred.wasm"
-  # More than this Chrome does not compile while a page's main thread waits.
-  size=$(stat -c %s "$out/polygrad-deferred.wasm")
-  if ((size > 8 << 20)); then echo "wasm.sh: polygrad-deferred.wasm has $size bytes, expected at most 8 MiB" >&2; exit 1; fi
+  link -divide "$folder/profile" "$folder/linked.wasm" "$out"/polygrad{,-deferred,-models}.wasm
+  for part in deferred models; do
+    # More than this Chrome does not compile while a page's main thread waits.
+    size=$(stat -c %s "$out/polygrad-$part.wasm")
+    if ((size > 8 << 20)); then echo "wasm.sh: polygrad-$part.wasm has $size bytes, expected at most 8 MiB" >&2; exit 1; fi
+  done
 fi

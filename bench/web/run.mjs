@@ -34,7 +34,7 @@ const PATIENCE = 600_000 // milliseconds
 // What a page loads of each beside its JavaScript, from where, and the module that has its adapter.
 const FILES = {
   polygrad: { from: path.join(ROOT, 'build', 'js'), to: '',
-    files: ['polygrad.js', 'polygrad.wasm', 'polygrad-deferred.wasm', 'polygrad-worker.js'] },
+    files: ['polygrad.js', 'polygrad.wasm', 'polygrad-deferred.wasm', 'polygrad-models.wasm', 'polygrad-worker.js'] },
   'jax-js': { bundle: 'jax', files: [] },
   'onnxruntime-web': { bundle: 'onnx', from: path.join(MODULES, 'onnxruntime-web', 'dist'), to: 'onnx',
     files: ['ort-wasm-simd-threaded.mjs', 'ort-wasm-simd-threaded.wasm'] },
@@ -43,7 +43,7 @@ const FILES = {
 }
 
 // What a visitor does not load, or not before the page works.
-const LATER = ['polygrad-deferred.wasm', 'tfjs-backend-wasm-simd.wasm']
+const LATER = ['polygrad-deferred.wasm', 'polygrad-models.wasm', 'tfjs-backend-wasm-simd.wasm']
 
 /** Installs the peers, and gives their versions. */
 function install () {

@@ -41,6 +41,7 @@ const (
 	opF32Const    = 0x43
 	opF64Const    = 0x44
 	opI32Eqz      = 0x45
+	opI32GeU      = 0x4f
 	opI64Eqz      = 0x50
 	opI32Add      = 0x6a
 	opI32Or       = 0x72

@@ -6,12 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A module can be divided: pages load the functions that training calls first, the deferred ones later. Which these are says a profile of
 // the whole module: a bit for each function, set when the function was called. In the first part a deferred function is a stub that calls
-// through a table, "deferred". The deferred part fills that table. Before that a stub calls the import "deferred" of "polygrad", which has
-// to load the deferred part. Go's own table and the number of each function stay, so that Go's runtime notices nothing.
+// through a table, "deferred". The deferred parts fill that table. Before that a stub calls the import "deferred" of "polygrad" with the
+// number of a part, which it has to load. Go's own table and the number of each function stay, so that Go's runtime notices nothing.
+
+// deferredParts are what the names of the packages begin with whose functions a deferred part has. The last part that fits has a function.
+var deferredParts = [][]string{
+	{""},
+	{"archive/", "compress/", "encoding/json", "polygrad/model"}, // models, their files, and tokenizers
+}
 
 const (
 	typeFunction = 0x60
@@ -129,8 +136,34 @@ func (p *program) with(contents map[byte][]byte) []section {
 	return out
 }
 
-// divide returns the two parts of a module, the first one and the deferred one.
-func divide(sections []section, profile []byte) (parts [][]section, err error) {
+// partsOf says which deferred part has each function of a module whose functions have their names.
+func partsOf(sections []section) ([]int, error) {
+	p, err := programOf(sections)
+	if err != nil {
+		return nil, err
+	}
+	mem, err := imageOf(p.content(sectionData))
+	if err != nil {
+		return nil, err
+	}
+	t, err := tablesOf(mem)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]int, len(p.bodies))
+	for k := range t.count {
+		name := string(t.name(k))
+		for i, packages := range deferredParts {
+			if slices.ContainsFunc(packages, func(start string) bool { return strings.HasPrefix(name, start) }) {
+				parts[k] = i
+			}
+		}
+	}
+	return parts, nil
+}
+
+// divide returns the parts of a module, the first one and the deferred ones; partOf says which one of these may have a function.
+func divide(sections []section, profile []byte, partOf []int) (parts [][]section, err error) {
 	p, err := programOf(sections)
 	if err != nil {
 		return nil, err
@@ -138,9 +171,11 @@ func divide(sections []section, profile []byte) (parts [][]section, err error) {
 	if size := (len(p.bodies) + 7) / 8; len(profile) < size {
 		return nil, fmt.Errorf("the profile has %d bytes, expected at least %d, a bit for each function", len(profile), size)
 	}
-	place := map[uint64]uint64{} // of the deferred functions, in their part
-	var later []int
-	deferred := map[int]bool{}
+	if partOf == nil {
+		return nil, fmt.Errorf("only a module of %s can be divided", known)
+	}
+	later := make([][]int, len(deferredParts))
+	part := make([]int, len(p.bodies)) // 0 is the first one
 	for k, body := range p.bodies {
 		if profile[k/8]>>(k%8)&1 == 1 || p.kinds[k] != p.common || p.exported[p.numberOf(k)] {
 			continue
@@ -153,44 +188,58 @@ func divide(sections []section, profile []byte) (parts [][]section, err error) {
 			return nil, err
 		}
 		if !foreign {
-			place[p.numberOf(k)] = uint64(len(later))
-			later = append(later, k)
-			deferred[k] = true
+			part[k] = partOf[k] + 1
+			later[partOf[k]] = append(later[partOf[k]], k)
 		}
 	}
-	code, err := p.deferredCode(later, place)
+	place := map[uint64]uint64{} // of deferred functions, in their table
+	starts := make([]uint64, len(later))
+	for i, functions := range later {
+		starts[i] = uint64(len(place))
+		for _, k := range functions {
+			place[p.numberOf(k)] = uint64(len(place))
+		}
+	}
+	hash := sha256.New()
+	hash.Write(p.content(sectionCode))
+	codes := make([][]byte, len(later))
+	for i, functions := range later {
+		if codes[i], err = p.deferredCode(functions); err != nil {
+			return nil, err
+		}
+		hash.Write(codes[i])
+	}
+	note := section{sectionCustom, append(appendName(nil, partNote), hash.Sum(nil)[:partSize]...)}
+	data, err := p.dividedData(part)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(slices.Concat(p.content(sectionCode), code))
-	note := section{sectionCustom, append(appendName(nil, partNote), sum[:partSize]...)}
-	data, laterData, err := p.dividedData(deferred)
+	first, err := p.firstPart(place, starts, data[0])
 	if err != nil {
 		return nil, err
 	}
-	first, err := p.firstPart(place, data)
-	if err != nil {
-		return nil, err
+	parts = [][]section{append(first, note)}
+	for i, functions := range later {
+		parts = append(parts, append(p.deferredPart(starts[i], uint64(len(functions)), codes[i], data[i+1]), note))
 	}
-	return [][]section{append(first, note), append(p.deferredPart(uint64(len(later)), code, laterData), note)}, nil
+	return parts, nil
 }
 
-// dividedData divides the data: the tables of deferred functions are in their part.
-func (p *program) dividedData(deferred map[int]bool) (first, later []byte, err error) {
+// dividedData divides the data: tables of functions are in their parts.
+func (p *program) dividedData(part []int) ([][]byte, error) {
 	mem, err := imageOf(p.content(sectionData))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t, err := tablesOf(mem)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	first, later = t.divide(deferred)
-	return first, later, nil
+	return t.divide(part, len(deferredParts)+1), nil
 }
 
 // firstPart is the module with stubs in the place of deferred functions. An import comes to the others, so that numbers of functions grow.
-func (p *program) firstPart(place map[uint64]uint64, data []byte) ([]section, error) {
+func (p *program) firstPart(place map[uint64]uint64, starts []uint64, data []byte) ([]section, error) {
 	moved := func(f uint64) uint64 {
 		if f >= p.imported {
 			f++
@@ -211,7 +260,11 @@ func (p *program) firstPart(place map[uint64]uint64, data []byte) ([]section, er
 		}
 		code = appendBytes(code, body)
 	}
-	load := binary.AppendUvarint([]byte{opCall}, p.imported)
+	load := []byte{opI32Const, 0} // the number of the last part that begins before the place
+	for _, start := range starts[1:] {
+		load = append(appendSigned(append(load, opLocalGet, 1, opI32Const), int64(start)), opI32GeU, opI32Add)
+	}
+	load = binary.AppendUvarint(append(load, opCall), p.imported)
 	through := append(binary.AppendUvarint([]byte{opCallThrough}, p.common), goTable+1)
 	code = appendBytes(code, slices.Concat([]byte{0, opLocalGet, 1, opTableGet, goTable + 1, opRefIsNull, opIf, noResult}, load,
 		[]byte{opEnd, opLocalGet, 0, opLocalGet, 1}, through, []byte{opEnd}))
@@ -244,8 +297,8 @@ func (p *program) firstPart(place map[uint64]uint64, data []byte) ([]section, er
 	imports := append(grown(p.content(sectionImport), 1), appendName(appendName(nil, library), "deferred")...)
 	tables := append(grown(p.content(sectionTables), 1), typeFuncRef, 0)
 	return p.with(map[byte][]byte{
-		sectionTypes:     append(grown(p.content(sectionTypes), 1), typeFunction, 2, typeI32, typeI32, 1, typeI32),
-		sectionImport:    binary.AppendUvarint(append(imports, kindFunction), p.plain),
+		sectionTypes:     append(grown(p.content(sectionTypes), 2), typeFunction, 2, typeI32, typeI32, 1, typeI32, typeFunction, 1, typeI32, 0),
+		sectionImport:    binary.AppendUvarint(append(imports, kindFunction), p.types+1),
 		sectionFunctions: binary.AppendUvarint(grown(p.content(sectionFunctions), 1), p.types),
 		sectionTables:    binary.AppendUvarint(tables, uint64(len(place))),
 		sectionExport:    exports,
@@ -256,10 +309,14 @@ func (p *program) firstPart(place map[uint64]uint64, data []byte) ([]section, er
 	}), nil
 }
 
-// deferredCode has the bodies of deferred functions. They call functions of the first part through Go's table.
-func (p *program) deferredCode(later []int, place map[uint64]uint64) ([]byte, error) {
-	code := binary.AppendUvarint(nil, uint64(len(later)))
-	for _, k := range later {
+// deferredCode has the bodies of functions of a deferred part. They call functions of other parts through Go's table.
+func (p *program) deferredCode(functions []int) ([]byte, error) {
+	place := map[uint64]uint64{}
+	for i, k := range functions {
+		place[p.numberOf(k)] = uint64(i)
+	}
+	code := binary.AppendUvarint(nil, uint64(len(functions)))
+	for _, k := range functions {
 		body, err := recalled(p.bodies[k], func(out []byte, f uint64) []byte {
 			if at, ok := place[f]; ok {
 				return binary.AppendUvarint(append(out, opCall), at)
@@ -276,8 +333,8 @@ func (p *program) deferredCode(later []int, place map[uint64]uint64) ([]byte, er
 	return code, nil
 }
 
-// deferredPart imports the tables and globals of the first part, and fills its table.
-func (p *program) deferredPart(count uint64, code, data []byte) []section {
+// deferredPart imports the tables and globals of the first part, and fills its table from a place on.
+func (p *program) deferredPart(start, count uint64, code, data []byte) []section {
 	global := reader{rest: p.content(sectionGlobals)}
 	imports := binary.AppendUvarint(nil, p.globals+2)
 	for _, name := range []string{"table", "deferred"} {
@@ -296,7 +353,7 @@ func (p *program) deferredPart(count uint64, code, data []byte) []section {
 		functions, numbers = binary.AppendUvarint(functions, p.common), binary.AppendUvarint(numbers, k)
 	}
 	// One segment of elements with the number of its table.
-	elements := append([]byte{1, 2, goTable + 1, opI32Const, 0, opEnd, 0}, numbers...)
+	elements := slices.Concat(appendSigned([]byte{1, 2, goTable + 1, opI32Const}, int64(start)), []byte{opEnd, 0}, numbers)
 	return []section{
 		{sectionTypes, p.content(sectionTypes)}, {sectionImport, imports}, {sectionFunctions, functions},
 		{sectionMemory, p.content(sectionMemory)}, {sectionElements, elements}, {sectionCode, code},

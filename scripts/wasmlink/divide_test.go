@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,9 +18,12 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// TestDivided runs a program of Go whole, noting calls, and in two parts: all functions that can be deferred are, every other one, or those
+// TestDivided runs a program of Go whole, noting calls, and in three parts: all functions that can be deferred are, every other one, or those
 // that its own profile has not.
 func TestDivided(t *testing.T) {
+	before := deferredParts
+	defer func() { deferredParts = before }()
+	deferredParts = [][]string{{""}, {"fmt", "strconv", "internal/strconv"}}
 	if !strings.HasPrefix(runtime.Version(), known) {
 		t.Skip("modules of this version of Go stay as they are")
 	}
@@ -38,43 +42,43 @@ func TestDivided(t *testing.T) {
 	}
 	linking(file("linked"), file("whole"))
 	linking("-profile", file("linked"), file("profiled"))
-	want, _, _ := ranParts(t, file("whole"), "")
+	want, _, _ := ranParts(t, file("whole"))
 	if !strings.Contains(want, "iterated") {
 		t.Fatalf("the program wrote\n%s", want)
 	}
-	got, mem, _ := ranParts(t, file("profiled"), "")
+	got, mem, _ := ranParts(t, file("profiled"))
 	if got != want {
 		t.Errorf("profiled: got\n%s\nexpected\n%s", got, want)
 	}
 	const most = 4096
 	for name, test := range map[string]struct {
 		profile []byte
-		loads   int
+		loads   []int // by part
 	}{
-		"all deferred":    {make([]byte, most), 1},
-		"every other one": {bytes.Repeat([]byte{0x55}, most), 1},
-		"its own profile": {mem[:most], 0},
+		"all deferred":    {make([]byte, most), []int{1, 1}},
+		"every other one": {bytes.Repeat([]byte{0x55}, most), []int{1, 1}},
+		"its own profile": {mem[:most], []int{0, 0}},
 	} {
 		if err := os.WriteFile(file("profile"), test.profile, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		linking("-divide", file("profile"), file("linked"), file("first"), file("deferred"))
-		got, _, loads := ranParts(t, file("first"), file("deferred"))
-		if got != want || loads != test.loads {
+		linking("-divide", file("profile"), file("linked"), file("first"), file("later"), file("printing"))
+		got, _, loads := ranParts(t, file("first"), file("later"), file("printing"))
+		if got != want || !slices.Equal(loads, test.loads) {
 			t.Errorf("%s: %d loads, expected %d, and\n%s\nexpected\n%s", name, loads, test.loads, got, want)
 		}
 	}
 	if err := os.WriteFile(file("profile"), make([]byte, 8), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{"-divide", file("profile"), file("linked"), file("first"), file("deferred")}); err == nil ||
+	if err := run([]string{"-divide", file("profile"), file("linked"), file("first"), file("later"), file("printing")}); err == nil ||
 		!strings.Contains(err.Error(), "the profile has 8 bytes, expected at least") {
 		t.Errorf("a short profile: %v", err)
 	}
 }
 
-// ranParts runs a module, whose deferred part is in another file, and returns what it wrote, its memory, and how often that part was loaded.
-func ranParts(t *testing.T, first, deferred string) (said string, mem []byte, loads int) {
+// ranParts runs a module, whose deferred parts are in other files, and returns what it wrote, its memory, and how often each part was loaded.
+func ranParts(t *testing.T, first string, deferred ...string) (said string, mem []byte, loads []int) {
 	t.Helper()
 	unshared := func(file string) (code []byte, pages uint32) {
 		code, err := os.ReadFile(file)
@@ -96,9 +100,10 @@ func ranParts(t *testing.T, first, deferred string) (said string, mem []byte, lo
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := func() {
-		loads++
-		part, _ := unshared(deferred)
+	loads = make([]int, len(deferred))
+	load := func(k uint32) {
+		loads[k]++
+		part, _ := unshared(deferred[k])
 		if _, err := rt.InstantiateWithConfig(ctx, part, wazero.NewModuleConfig().WithName("")); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@
 //
 //	wasmlink IN OUT
 //	wasmlink -profile IN OUT
-//	wasmlink -divide PROFILE IN OUT DEFERRED
+//	wasmlink -divide PROFILE IN OUT DEFERRED...
 //
 // The module imports its memory as "memory" from "env" instead of having one: who makes the memory can share it with other modules and
 // threads. The import asks for a memory that threads share, of at most 4 GiB. An unshared memory needs the byte 0x01 where the flags of the
@@ -13,8 +13,8 @@
 // The module gets smaller: its tables lose what only traces of stacks use (tables.go), and its code instructions that change nothing (code.go).
 // Both know how Go 1.26 writes modules. What another version writes stays as it is.
 //
-// With -profile each function of the module notes that it was called. With -divide the module is in two files, the second of which has the
-// functions that a profile has not (divide.go).
+// With -profile each function of the module notes that it was called. With -divide the module is in several files, the first of which has the
+// functions of a profile (divide.go).
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-const usage = "expected the arguments [-profile] IN OUT, or -divide PROFILE IN OUT DEFERRED"
+const usage = "expected the arguments [-profile] IN OUT, or -divide PROFILE IN OUT and a file for each deferred part"
 
 func run(args []string) error {
 	mode := ""
@@ -43,13 +43,13 @@ func run(args []string) error {
 		mode, args = args[0], args[1:]
 	}
 	profile := ""
-	if mode == "-divide" && len(args) == 4 {
+	if mode == "-divide" && len(args) == 3+len(deferredParts) {
 		profile, args = args[0], args[1:]
 	} else if mode != "" && mode != "-profile" || len(args) != 2 {
 		return errors.New(usage)
 	}
 	in, outs := args[0], args[1:]
-	sections, err := linked(in)
+	sections, partOf, err := linked(in)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func run(args []string) error {
 	case "-divide":
 		var called []byte
 		if called, err = os.ReadFile(profile); err == nil {
-			parts, err = divide(sections, called)
+			parts, err = divide(sections, called, partOf)
 		}
 	}
 	if err != nil {
@@ -78,24 +78,26 @@ func run(args []string) error {
 	return nil
 }
 
-// linked reads a module that Go linked, and makes it smaller.
-func linked(file string) ([]section, error) {
+// linked reads a module that Go linked, and makes it smaller; it also says which deferred part each of its functions may be in.
+func linked(file string) (sections []section, partOf []int, err error) {
 	module, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	sections, err := split(module)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if sections, err = split(module); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if !strings.HasPrefix(runtime.Version(), known) {
 		fmt.Fprintf(os.Stderr, "wasmlink: the module stays large: it was made by %s, and %s is known here\n", runtime.Version(), known)
-		return sections, nil
+		return sections, nil, nil
 	}
-	if sections, err = shrink(sections); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if partOf, err = partsOf(sections); err == nil {
+		sections, err = shrink(sections)
 	}
-	return sections, nil
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return sections, partOf, nil
 }
 
 const (
@@ -237,7 +239,7 @@ func shrink(sections []section) ([]section, error) {
 		case sectionCode:
 			s.content = newCode
 		case sectionData:
-			s.content = mem.segments(nil, longRun)
+			s.content = mem.segments(nil, nil, longRun)
 		}
 		out = append(out, s)
 	}

@@ -36,8 +36,8 @@ func imageOf(content []byte) (image, error) {
 }
 
 // segments writes the memory as segments of data. They leave out runs of what is there before: zeros, or the image of another part. Longer runs
-// have fewer bytes when they are compressed, shorter ones before.
-func (mem image) segments(before image, run int) []byte {
+// have fewer bytes when they are compressed, shorter ones before. Each byte is that of before or of the whole module's image. Where it is not the latter's, another part may have been.
+func (mem image) segments(before, whole image, run int) []byte {
 	var out []byte
 	count := uint64(0)
 	there := func(k int) bool { return before == nil && mem[k] == 0 || before != nil && mem[k] == before[k] }
@@ -47,7 +47,7 @@ func (mem image) segments(before image, run int) []byte {
 			continue
 		}
 		end, same := at, 0
-		for k := at; k < len(mem) && same < run; k++ {
+		for k := at; k < len(mem) && same < run && (whole == nil || mem[k] == whole[k]); k++ {
 			if there(k) {
 				same++
 			} else {
@@ -135,6 +135,11 @@ func (t *tables) entry(k int) int { return t.functions + 8*k }
 
 // function is where the description of the k-th function is.
 func (t *tables) function(k int) int { return t.functions + int(t.mem.u32(t.entry(k)+4)) }
+
+// name is the name of the k-th function, if it was not taken out.
+func (t *tables) name(k int) []byte {
+	return cString(t.mem[t.names+int(t.mem.u32(t.function(k)+funcName)):])
+}
 
 // of returns what the rewriting of code needs to know of the k-th function, ok false if it was written in assembly.
 func (t *tables) of(k int) (f function, ok bool) {
@@ -383,15 +388,33 @@ func (t *tables) number() {
 	}
 }
 
-// divide divides the tables of numbered functions in two, and returns the data of both parts: what only deferred functions have is in the
-// second one. Before it is there none of them runs, but a goroutine may be about to begin with one: its frame is empty.
-func (t *tables) divide(deferred map[int]bool) (first, later []byte) {
+// divide divides the tables of numbered functions, and returns the data of the first part, 0, and of those behind it: there is what only
+// their functions have. Before a part is there none of its functions runs, but a goroutine may be about to begin with one: its frame is empty.
+func (t *tables) divide(part []int, parts int) [][]byte {
 	t.number()
-	whole := append(image(nil), t.mem...)
-	values, data := map[uint32]bool{noFrame: true}, map[uint32]bool{} // by place of what functions have: whether one of the first part does
+	first := t.those(part, 0)
+	first.mem.clearDeferred()
+	var later [][]byte
+	for i := 1; i < parts; i++ {
+		mem := t.those(part, i).mem
+		if i < parts-1 {
+			mem.clearDeferred()
+		}
+		later = append(later, mem.segments(first.mem, t.mem, shortRun))
+	}
+	first.unnumber()
+	return append([][]byte{first.mem.segments(nil, nil, longRun)}, later...)
+}
+
+// those are the tables with what functions of the first part and of a deferred one have.
+func (t *tables) those(part []int, deferred int) *tables {
+	only := *t
+	t = &only
+	t.mem = slices.Clone(t.mem)
+	values, data := map[uint32]bool{noFrame: true}, map[uint32]bool{} // by place of what functions have: whether it stays
 	for k := range t.count {
 		at := t.function(k)
-		stays := !deferred[k]
+		stays := part[k] == 0 || part[k] == deferred
 		tableCount, dataCount := int(t.mem.u32(at+funcTables)), int(t.mem[at+funcDatas])
 		for _, place := range []int{at + funcStack, at + funcSize + 4*tableStackMap} {
 			if place == at+funcStack || tableCount > tableStackMap {
@@ -416,13 +439,10 @@ func (t *tables) divide(deferred map[int]bool) (first, later []byte) {
 	}
 	t.clear(t.values, values)
 	t.clear(t.data, data)
-	t.mem.clearDeferred()
-	later = whole.segments(t.mem, shortRun)
-	t.unnumber()
-	return t.mem.segments(nil, longRun), later
+	return t
 }
 
-// deferredMark begins a table that only deferred functions read (model/tokens/ucd); its size, a u32, and the table follow.
+// deferredMark begins a table that only functions of the last part read (model/tokens/ucd); its size, a u32, and the table follow.
 const deferredMark = "polygrad.unicode"
 
 // clearDeferred takes such tables out.
@@ -441,7 +461,7 @@ func (mem image) clearDeferred() {
 	}
 }
 
-// clear takes out what no function of the first part has, by place from a base. What is last stays: its size is not known.
+// clear takes out what does not stay, by place from a base. What is last stays: its size is not known.
 func (t *tables) clear(base int, stays map[uint32]bool) {
 	places := slices.Sorted(maps.Keys(stays))
 	for i, place := range places[:len(places)-1] {

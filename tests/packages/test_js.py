@@ -12,6 +12,7 @@ import pytest
 from conftest import opened, require_browser
 from places import LIBRARY, ROOT, Place, output
 
+PARTS = ("polygrad.wasm", "polygrad-deferred.wasm", "polygrad-models.wasm")
 SUMS = "console.log(JSON.stringify(Array.from(new Tensor([1, 2, 3]).mul(2).toArray())))"
 PROGRAMS = {
     "commonjs": f"const {{ Tensor }} = require('polygrad'); {SUMS}",
@@ -28,14 +29,13 @@ def test_package_holds_the_library(npm_package: Path) -> None:
     with tarfile.open(npm_package) as archive:
         members = {m.name.removeprefix("package/"): m for m in archive.getmembers()}
         (name,) = [name for name in members if name.endswith(".so")]
-        parts = ("polygrad.wasm", "polygrad-deferred.wasm")
-        web = ((f"web/{part}", ROOT / "build" / "js" / part) for part in parts)
+        web = ((f"web/{part}", ROOT / "build" / "js" / part) for part in PARTS)
         for member, built in ((name, LIBRARY), *web):
             file = archive.extractfile(members[member])
             assert file is not None
             assert file.read() == built.read_bytes()
     # What Chrome compiles at once on the main thread of a page.
-    assert members["web/polygrad-deferred.wasm"].size < 8_000_000
+    assert all(members[f"web/{part}"].size < 8_000_000 for part in PARTS[1:])
     names = set(members)
     assert {"package.json", "README.md", "index.js", "index.d.ts", "LICENSE"} <= names
     modules = ("", "-worker", "-remote", "-remote-worker", "-random", "-func")
@@ -85,7 +85,7 @@ def test_bundled_for_a_page(js_place: Place, tmp_path: Path, isolated: bool) -> 
     esbuild = ROOT / "bindings" / "js" / "node_modules" / ".bin" / "esbuild"
     options = ["--bundle", "--format=esm", f"--outfile={served / 'app.js'}", "--log-level=warning"]
     output([esbuild, "app.mjs", *options], cwd=tmp_path)
-    for name in ("polygrad.wasm", "polygrad-deferred.wasm", "polygrad-worker.js"):
+    for name in (*PARTS, "polygrad-worker.js"):
         shutil.copy(js_place.folder / "node_modules/polygrad/web" / name, served)
     (served / "index.html").write_text(PAGE)
     said = opened(served, "index.html", *([] if isolated else ["--plain"]))

@@ -13,7 +13,8 @@ const native = path.join(root, 'native')
 const web = path.join(root, 'web')
 const MODULES = ['', '-worker', '-remote', '-remote-worker', '-jax', '-optax', '-loaders'].map((name) => `polygrad${name}`)
 const GROUPS = ['random', 'lax', 'special', 'linalg', 'fft', 'numpy', 'func'].map((name) => `polygrad-${name}.js`)
-const WEB = [...MODULES.flatMap((name) => [`${name}.js`, `${name}.js.map`]), ...GROUPS, 'polygrad.wasm', 'polygrad-deferred.wasm']
+const PARTS = ['', '-deferred', '-models'].map((name) => `polygrad${name}.wasm`)
+const WEB = [...MODULES.flatMap((name) => [`${name}.js`, `${name}.js.map`]), ...GROUPS, ...PARTS]
 const license = path.join(root, 'LICENSE')
 
 function before () {

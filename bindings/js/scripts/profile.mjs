@@ -5,7 +5,7 @@
  *
  * runs programs and tests on a module that "wasmlink -profile" wrote, and adds its bits, one for each function that was called, to
  * those in a file.
- * What they do not call is the deferred part of the module in a page. FLAG is one of V8's.
+ * What they do not call is in deferred parts of the module in a page. FLAG is one of V8's.
  */
 
 import fs from 'node:fs'

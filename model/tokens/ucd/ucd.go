@@ -1,6 +1,6 @@
 // Package ucd has the properties of Unicode's characters that tokenizers ask for: general categories, sets, normalization forms. Go's own
 // package unicode lacks the forms, and its tables would be in the part of a WebAssembly module that pages load first: wasmlink moves these
-// to the deferred part.
+// to the part that has models.
 package ucd
 
 import (

@@ -122,9 +122,9 @@ test('a module from another server, where POLYGRAD_WASM says', async () => {
   assert.deepStrictEqual(new here.Tensor([1, 2]).add(1).tolist(), [2, 3])
 })
 
-/** A fetch to which the deferred part of the module does not come. */
+/** A fetch to which the deferred parts of the module do not come. */
 const withoutDeferred = (fetch) => async (url, options) => {
-  if (String(url).includes('-deferred.wasm')) throw new TypeError('Failed to fetch')
+  if (/-(deferred|models)\.wasm/.test(url)) throw new TypeError('Failed to fetch')
   return fetch(url, options)
 }
 
@@ -142,7 +142,7 @@ function counting (send) {
   return { requests, Counted }
 }
 
-test('training needs the first part of the module only; a call that needs more loads the deferred part', async () => {
+test('training needs the first part of the module only; a call that needs more loads a deferred part', async () => {
   const { requests, Counted } = counting()
   const { XMLHttpRequest } = globalThis
   globalThis.XMLHttpRequest = Counted
@@ -169,6 +169,10 @@ test('training needs the first part of the module only; a call that needs more l
     assert.match(requests[0], /polygrad-deferred.wasm$/)
     assert.ok(Math.abs(library.special.zeta(new library.Tensor([2]), 1).item() - Math.PI ** 2 / 6) < 1e-5)
     assert.strictEqual(requests.length, 1)
+    const { x: kept } = library.safeLoad(library.safetensors.encode({ x: new library.Tensor([1, 2]) }))
+    assert.deepStrictEqual(kept.tolist(), [1, 2])
+    assert.strictEqual(requests.length, 2)
+    assert.match(requests[1], /polygrad-models.wasm$/)
   } finally {
     globalThis.XMLHttpRequest = XMLHttpRequest
   }

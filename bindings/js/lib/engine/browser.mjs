@@ -4,7 +4,7 @@
 import { PolygradError } from '../errors.js'
 import { environment } from '../host/browser.js'
 import { compiled, fetchedNow } from '../wasm/fetch.js'
-import { canShare, complete, completeAsync, startAsync } from '../wasm/module.js'
+import { DEFERRED, canShare, complete, completeAsync, startAsync } from '../wasm/module.js'
 import { fileImports } from '../wasm/no_files.js'
 import { engineOf } from './wasm.js'
 
@@ -37,17 +37,22 @@ const workers = {
 /** Runs what may wait until the page has computed what it computes at once. */
 const whenIdle = globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 100))
 
-/** The addresses of the module and of its deferred part. Bundlers find the files by these expressions. */
+/** The addresses of the module and of its deferred parts. Bundlers find the files by these expressions. */
 function places () {
   const given = environment.POLYGRAD_WASM
-  if (!given) return [new URL('./polygrad.wasm', import.meta.url).href, new URL('./polygrad-deferred.wasm', import.meta.url).href]
+  if (!given) {
+    return [
+      new URL('./polygrad.wasm', import.meta.url), new URL('./polygrad-deferred.wasm', import.meta.url),
+      new URL('./polygrad-models.wasm', import.meta.url)
+    ].map(({ href }) => href)
+  }
   const { href } = new URL(given, globalThis.location?.href)
-  return [href, href.replace(/\.wasm(?=$|[?#])/, '-deferred.wasm')]
+  return [href, ...DEFERRED.map((name) => href.replace(/\.wasm(?=$|[?#])/, `-${name}.wasm`))]
 }
 
 const unloadable = (url, error) => Object.assign(new PolygradError(`${url} cannot be loaded: ${error.message}`), { cause: error })
 
-/** Loads the deferred part at once, for a call that needs it before it has come. */
+/** Loads a deferred part at once, for a call that needs it before it has come. */
 function loadDeferred (library, url) {
   try {
     complete(library, fetchedNow(url))
@@ -58,7 +63,7 @@ function loadDeferred (library, url) {
 
 async function started () {
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
-  const [url, deferred] = places()
+  const [url, ...deferred] = places()
   // A module for shared memory is compiled as it comes, and kept compiled by the browser, also where there is one thread only.
   const shared = canShare()
   const isolated = shared && globalThis.crossOriginIsolated !== false
@@ -68,7 +73,7 @@ async function started () {
   }
   const threads = isolated ? workers : null
   const options = {
-    environment: settings, fileImports, workers: threads, live: isolated, loadDeferred: (library) => loadDeferred(library, deferred)
+    environment: settings, fileImports, workers: threads, live: isolated, loadDeferred: (library, part) => loadDeferred(library, deferred[part])
   }
   let library
   try {
@@ -78,9 +83,10 @@ async function started () {
     throw unloadable(url, error)
   }
   if (library.part !== '') {
-    // Training does not wait for it. If it does not come, what needs it says so. Firefox runs other tasks of a page during a request that
-    // waits, and they would call the library inside of a call: a page waits here.
-    const rest = () => compiled(deferred, shared, { priority: 'low' }).then((module) => completeAsync(library, module)).catch(() => {})
+    // Training does not wait for them. If one does not come, what needs it says so. Firefox runs other tasks of a page during a request
+    // that waits, and they would call the library inside of a call: a page waits here.
+    const load = (part) => compiled(part, shared, { priority: 'low' }).then((module) => completeAsync(library, module)).catch(() => {})
+    const rest = () => Promise.all(deferred.map(load))
     if (globalThis.XMLHttpRequest === undefined || NESTS_TASKS) await rest()
     else whenIdle(rest)
   }

@@ -61,10 +61,10 @@ const workers = {
 /** The engine of the module in a file. */
 function wasm (file) {
   const { fileImports } = require('../wasm/files.js')
-  const { start, complete } = require('../wasm/module.js')
+  const { DEFERRED, start, complete } = require('../wasm/module.js')
   const { engineOf } = require('./wasm.js')
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
-  const loadDeferred = (library) => complete(library, fs.readFileSync(file.replace(/\.wasm$/, '-deferred.wasm')))
+  const loadDeferred = (library, part) => complete(library, fs.readFileSync(file.replace(/\.wasm$/, `-${DEFERRED[part]}.wasm`)))
   try {
     const options = { environment: { ...settings, PWD: process.cwd() }, fileImports, workers, loadDeferred }
     return engineOf(start(fs.readFileSync(file), options))

@@ -11,7 +11,9 @@ const HEAD = `\0asm\x01\0\0\0\0\x18\x0f${SECTION}` // how a file begins, up to w
 const SAID = 8 // bytes
 const UNSHARED = 1 // the flags of limits; files have those of a shared memory
 const MOST = 65_536 // pages
-const PART = 'polygrad.part' // a section of a module in two parts, equal in both
+const PART = 'polygrad.part' // a section of a module in parts, equal in all
+
+const DEFERRED = ['deferred', 'models'] // how the names of the files of deferred parts end
 
 /** What the section says: the file offset of the flags, and the least size in pages. */
 function sectionOf (bytes) {
@@ -54,7 +56,7 @@ function canShare () {
  * @param {boolean} shared whether threads may share the memory
  * @param {object} options environment: its variables; fileImports: the functions of WASI for files on a memory;
  *   workers: how threads are started, if they are; live: whether the program sees the memory itself, or copies, unless it is not shared;
- *   loadDeferred: loads the deferred part of a module in two parts at once, a function of the library
+ *   loadDeferred: loads a deferred part of the module at once, a function of the library and the number of the part
  */
 function prepared (module, shared, { environment = {}, fileImports, workers = null, live = shared, loadDeferred }) {
   const [section] = WebAssembly.Module.customSections(module, SECTION)
@@ -65,7 +67,7 @@ function prepared (module, shared, { environment = {}, fileImports, workers = nu
   const said = (line) => { if (/^(panic|fatal error|runtime): /.test(line)) library.failure ??= line }
   const imports = {
     env: { memory },
-    polygrad: { ...hostImports(library), deferred: () => loadDeferred(library) },
+    polygrad: { ...hostImports(library), deferred: (part) => loadDeferred(library, part) },
     wasi_snapshot_preview1: wasiImports(memory, environment, said, fileImports?.(memory))
   }
   return { library, imports }
@@ -76,13 +78,13 @@ function partOf (module) {
   return String(WebAssembly.Module.customSections(module, PART).map((section) => new BigUint64Array(section)))
 }
 
-/** The imports of the deferred part of a library's module. */
+/** The imports of a deferred part of a library's module. */
 function deferredImports (library, module) {
   if (partOf(module) !== library.part) notOurs()
   return { env: { memory: library.memory }, first: library.exports }
 }
 
-/** Adds the deferred part to a library, from the bytes of its file, which may be changed. */
+/** Adds a deferred part to a library, from the bytes of its file, which may be changed. */
 function complete (library, bytes) {
   if (!library.shared && !unshare(bytes)) notOurs()
   const module = new WebAssembly.Module(bytes)
@@ -117,4 +119,4 @@ async function startAsync (module, shared, options) {
   return begin(library, await WebAssembly.instantiate(module, imports))
 }
 
-module.exports = { canShare, unshare, start, startAsync, complete, completeAsync }
+module.exports = { DEFERRED, canShare, unshare, start, startAsync, complete, completeAsync }
