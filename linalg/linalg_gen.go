@@ -122,6 +122,19 @@ func Lu(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tenso
 	return r[0], r[1], r[2]
 }
 
+// LuFactor returns the triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
+// The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.
+func LuFactor(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.lu_factor", []any{x})
+	return r[0], r[1]
+}
+
+// LuSolve returns the solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.
+// Options: WithTrans (false).
+func LuSolve(lu *polygrad.Tensor, order *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("linalg.lu_solve", []any{lu, order, b}, opts...)[0]
+}
+
 // Expm returns the exponential of square matrices, for norms up to 2^15.
 func Expm(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.expm", []any{x})[0] }
 
@@ -192,7 +205,7 @@ func WithRcond(rcond float64) polygrad.Option { return polygrad.Arg("rcond", rco
 // WithRtol is the argument rtol of Pinv, MatrixRank.
 func WithRtol(rtol any) polygrad.Option { return polygrad.Arg("rtol", rtol) }
 
-// WithTrans is the argument trans of SolveTriangular.
+// WithTrans is the argument trans of SolveTriangular, LuSolve.
 func WithTrans(trans bool) polygrad.Option { return polygrad.Arg("trans", trans) }
 
 // WithUnitDiagonal is the argument unit_diagonal of SolveTriangular.

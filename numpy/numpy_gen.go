@@ -314,6 +314,15 @@ func Nextafter(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.nextafter", []any{x, y})[0]
 }
 
+// Spacing returns the distance to the next number of the type, away from 0.
+func Spacing(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.spacing", []any{x})[0] }
+
+// Iscomplex returns whether the imaginary part is not 0: bool.
+func Iscomplex(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.iscomplex", []any{x})[0] }
+
+// Isreal returns whether the imaginary part is 0: bool.
+func Isreal(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.isreal", []any{x})[0] }
+
 // Gcd returns the greatest common divisor of integers.
 func Gcd(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.gcd", []any{x, y})[0] }
 
@@ -688,6 +697,12 @@ func Histogram(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *
 	return r[0], r[1]
 }
 
+// HistogramBinEdges returns the edges of histogram.
+// Options: WithBins (10), WithRange, WithWeights.
+func HistogramBinEdges(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.histogram_bin_edges", []any{x}, opts...)[0]
+}
+
 // UniqueAll returns the distinct elements in ascending order.
 // Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none.
 // Options: WithSize, WithFillValue.
@@ -784,6 +799,40 @@ func Put(x *polygrad.Tensor, indices *polygrad.Tensor, values any) *polygrad.Ten
 	return call("numpy.put", []any{x, indices, values})[0]
 }
 
+// UnravelIndex returns the positions along the axes of a shape, a tensor for each, of positions in its row-major order.
+// Negative ones count from the end.
+func UnravelIndex(indices *polygrad.Tensor, shape []int) []*polygrad.Tensor {
+	return call("numpy.unravel_index", []any{indices, shape})
+}
+
+// RavelMultiIndex returns the positions in the row-major order of a shape, of a tensor of positions along each axis.
+// Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".
+// Options: WithMode (raise).
+func RavelMultiIndex(positions []*polygrad.Tensor, dims []int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.ravel_multi_index", each(positions), opts...)[0]
+}
+
+// TrilIndicesFrom returns the positions of the lower triangle of a matrix, up to its diagonal k, int32.
+// Options: WithK (0).
+func TrilIndicesFrom(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("numpy.tril_indices_from", []any{x}, opts...)
+	return r[0], r[1]
+}
+
+// TriuIndicesFrom returns the positions of the upper triangle of a matrix, from its diagonal k on, int32.
+// Options: WithK (0).
+func TriuIndicesFrom(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("numpy.triu_indices_from", []any{x}, opts...)
+	return r[0], r[1]
+}
+
+// FillDiagonal returns the array with val on its diagonal: the elements with one index along all axes.
+// With wrap, the diagonal of a tall matrix begins anew below it.
+// Options: WithWrap (false).
+func FillDiagonal(x *polygrad.Tensor, val any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.fill_diagonal", []any{x, val}, opts...)[0]
+}
+
 // Delete returns the array without the elements at positions along an axis, or of the flattened array.
 // Options: WithAxis.
 func Delete(x *polygrad.Tensor, obj []int, opts ...polygrad.Option) *polygrad.Tensor {
@@ -805,6 +854,17 @@ func PermuteDims(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 // Moveaxis returns axes moved to other places; the others keep their order.
 func Moveaxis(x *polygrad.Tensor, source []int, destination []int) *polygrad.Tensor {
 	return call("numpy.moveaxis", []any{x, source, destination})[0]
+}
+
+// Rollaxis returns an axis moved in front of the axis start.
+// Options: WithStart (0).
+func Rollaxis(x *polygrad.Tensor, axis int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.rollaxis", []any{x, axis}, opts...)[0]
+}
+
+// Resize returns the elements in row-major order in another shape, repeated or cut off as needed.
+func Resize(x *polygrad.Tensor, newShape []int) *polygrad.Tensor {
+	return call("numpy.resize", []any{x, newShape})[0]
 }
 
 // Swapaxes returns two axes exchanged.
@@ -1092,7 +1152,7 @@ func WithAxis2(axis2 int) polygrad.Option { return polygrad.Arg("axis2", axis2) 
 // WithBias is the argument bias of Cov.
 func WithBias(bias bool) polygrad.Option { return polygrad.Arg("bias", bias) }
 
-// WithBins is the argument bins of Histogram.
+// WithBins is the argument bins of Histogram, HistogramBinEdges.
 func WithBins(bins any) polygrad.Option { return polygrad.Arg("bins", bins) }
 
 // WithBitorder is the argument bitorder of Packbits, Unpackbits.
@@ -1149,7 +1209,7 @@ func WithIncreasing(increasing bool) polygrad.Option { return polygrad.Arg("incr
 // WithInvert is the argument invert of IsIn.
 func WithInvert(invert bool) polygrad.Option { return polygrad.Arg("invert", invert) }
 
-// WithK is the argument k of Rot90, Tril, Triu, Diag, Diagflat, Polyint.
+// WithK is the argument k of TrilIndicesFrom, TriuIndicesFrom, Rot90, Tril, Triu, Diag and others.
 func WithK(k ...float64) polygrad.Option { return polygrad.Arg("k", k) }
 
 // WithKeepdims is the argument keepdims of Sum, Prod, Max, Min, Mean, Any and others.
@@ -1176,7 +1236,7 @@ func WithMin(min any) polygrad.Option { return polygrad.Arg("min", min) }
 // WithMinlength is the argument minlength of BinCount.
 func WithMinlength(minlength int) polygrad.Option { return polygrad.Arg("minlength", minlength) }
 
-// WithMode is the argument mode of Convolve, Correlate.
+// WithMode is the argument mode of RavelMultiIndex, Convolve, Correlate.
 func WithMode(mode string) polygrad.Option { return polygrad.Arg("mode", mode) }
 
 // WithN is the argument n of Diff, Vander.
@@ -1200,7 +1260,7 @@ func WithPosinf(posinf float64) polygrad.Option { return polygrad.Arg("posinf", 
 // WithPrepend is the argument prepend of Diff.
 func WithPrepend(prepend *polygrad.Tensor) polygrad.Option { return polygrad.Arg("prepend", prepend) }
 
-// WithRange is the argument range of Histogram.
+// WithRange is the argument range of Histogram, HistogramBinEdges.
 func WithRange(range_ ...float64) polygrad.Option { return polygrad.Arg("range", range_) }
 
 // WithRight is the argument right of Interp, Digitize.
@@ -1227,6 +1287,9 @@ func WithSpacing(spacing any) polygrad.Option { return polygrad.Arg("spacing", s
 // WithStable is the argument stable of Sort, ArgSort.
 func WithStable(stable bool) polygrad.Option { return polygrad.Arg("stable", stable) }
 
+// WithStart is the argument start of Rollaxis.
+func WithStart(start int) polygrad.Option { return polygrad.Arg("start", start) }
+
 // WithStripZeros is the argument strip_zeros of Roots.
 func WithStripZeros(stripZeros bool) polygrad.Option { return polygrad.Arg("strip_zeros", stripZeros) }
 
@@ -1239,8 +1302,11 @@ func WithToEnd(toEnd *polygrad.Tensor) polygrad.Option { return polygrad.Arg("to
 // WithW is the argument w of Polyfit.
 func WithW(w *polygrad.Tensor) polygrad.Option { return polygrad.Arg("w", w) }
 
-// WithWeights is the argument weights of Average, BinCount, Histogram.
+// WithWeights is the argument weights of Average, BinCount, Histogram, HistogramBinEdges.
 func WithWeights(weights *polygrad.Tensor) polygrad.Option { return polygrad.Arg("weights", weights) }
+
+// WithWrap is the argument wrap of FillDiagonal.
+func WithWrap(wrap bool) polygrad.Option { return polygrad.Arg("wrap", wrap) }
 
 // WithX is the argument x of Trapezoid.
 func WithX(x any) polygrad.Option { return polygrad.Arg("x", x) }

@@ -500,3 +500,46 @@ func ChainProduct(xs []*uop.UOp) (r *uop.UOp, err error) {
 	}
 	return r, nil
 }
+
+// LUTogether are the factors of LUFactors in one matrix, in which the ones of the lower factor are not stored, and the order of rows.
+func LUTogether(a *uop.UOp) (factors, order *uop.UOp, err error) {
+	lower, upper, order, err := LUFactors(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer guard("LUTogether", &err)
+	return add(tril(lower, -1), upper), order, nil
+}
+
+// LUSolve is x with a x = b, or aᵀ x = b if transposed, for the results of LUTogether of a.
+func LUSolve(factors, order, b *uop.UOp, transposed bool) (r *uop.UOp, err error) {
+	defer guard("LUSolve", &err)
+	needSame("operands", factors, order, b)
+	n := squareSize("lu", factors)
+	if needInt("order", order); !order.Shape().Equal(factors.Shape()[:len(factors.Shape())-1]) {
+		fail("order", "has shape %s, expected %s", order.Shape(), factors.Shape()[:len(factors.Shape())-1])
+	}
+	b, vector := asColumns(factors, b)
+	lead, _ := broadcastShape(factors.Shape()[:len(factors.Shape())-2], b.Shape()[:len(b.Shape())-2])
+	inOrder := func(x, order *uop.UOp) *uop.UOp {
+		s := joinShapes(lead, x.Shape()[len(x.Shape())-2:])
+		return gather(broadcastTo(x, s), -2, broadcastTo(unsqueeze(order, -1), s))
+	}
+	solve := func(b *uop.UOp, upper bool) *uop.UOp {
+		x, err := TriangularSolve(factors, b, upper, transposed, !upper)
+		if err != nil {
+			panic(err)
+		}
+		return x
+	}
+	if transposed {
+		places := squeeze(inversePermutations(reshape(order, uop.ShapeOf(order.Shape().MaxNumel()/max(n, 1), n, 1))), -1)
+		r = inOrder(solve(solve(b, true), false), reshape(places, order.Shape()))
+	} else {
+		r = solve(solve(inOrder(b, order), false), true)
+	}
+	if vector {
+		r = squeeze(r, -1)
+	}
+	return r, nil
+}

@@ -406,3 +406,19 @@ func matchTypes(a, b *uop.UOp) (x, y *uop.UOp) {
 	up := uop.LeastUpper(a.DType, b.DType)
 	return cast(a, up), cast(b, up)
 }
+
+// CholeskySolve is y with x y = b for the factor c of Cholesky of x.
+func CholeskySolve(c, b *uop.UOp, upper bool) (r *uop.UOp, err error) {
+	defer guard("CholeskySolve", &err)
+	needSame("operands", c, b)
+	squareSize("a", c)
+	adjoint := transpose(conj(c), -2, -1)
+	first, second := c, adjoint
+	if upper {
+		first, second = adjoint, c
+	}
+	if b, err = TriangularSolve(first, b, false, false, false); err != nil {
+		return nil, err
+	}
+	return TriangularSolve(second, b, true, false, false)
+}

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import jax.lax.linalg
+import jax.scipy.linalg
+import jax.scipy.special
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.special
 
 from polygrad import Tensor, linalg
 from polygrad import numpy as pnp
@@ -126,13 +132,44 @@ same("histogram", normal(50))
 same("histogram", normal(50), bins=7, range=(-1.0, 2.0))
 same("histogram", normal(50), bins=7, density=True)
 same("histogram", normal(50), bins=np.array([-1.0, 0, 0.3, 2]), weights=normal(50))
-same("nonzero argwhere flatnonzero", whole(0, 2, 3, 4, 5))
+same("nonzero argwhere flatnonzero where", whole(0, 2, 3, 4, 5))
 same("extract", whole(0, 2, 12), normal(12))
 
 same("take", normal(4, 5), np.array([[0, -1], [2, 1]]), axis=1)
 same("take", normal(4, 5), np.array([0, 19, -20]))
 same("take_along_axis", normal(4, 5), np.array([[0, -1]] * 4), axis=1)
 same("take_along_axis", normal(4, 5), np.array([[0, -1, 2, 1, 0]]), axis=0)
+same("unravel_index", whole(0, 60, 4, 3), (3, 4, 5))
+for mode in ("raise", "clip", "wrap"):
+    at = (whole(0, 3, 7), whole(0, 5, 7)) if mode == "raise" else (whole(-4, 5, 7), whole(-9, 9, 7))
+    same("ravel_multi_index", at, (3, 5), mode=mode)
+for sizes in ((4, 0, None), (3, 1, 5), (5, -2, 3), (2, -7, 2), (0, 0, 3)):
+    same("tril_indices triu_indices", *sizes)
+same("tril_indices_from triu_indices_from", normal(4, 3), k=-1)
+case("mask_indices", lambda m: m.mask_indices(4, m.triu, 1))
+case("ix_", lambda m, x: x[m.ix_(np.array([2, 0]), np.array([1, 3, 3]))], normal(4, 5))
+same("spacing", EDGES)
+same("spacing", np.array([0, 1e-40, -3.0, 3e38], "float32"))
+same("iscomplex isreal iscomplexobj isrealobj", EDGES)
+same("iscomplex isreal iscomplexobj isrealobj", np.array([1j, 2, np.nan, complex(1, np.nan)]))
+for shape in ((4, 4), (7, 3), (3, 7), (3, 3, 3)):
+    for value in (np.array(5.0), normal(2)):
+        for wrap in (False, True):
+
+            def filled(m: Any, x: Any, v: Any, wrap: bool = wrap) -> Any:
+                if m is not np:
+                    return m.fill_diagonal(x, v, wrap)
+                x = x.copy()
+                np.fill_diagonal(x, v, wrap)
+                return x
+
+            case("fill_diagonal", filled, normal(*shape), value)
+for to in ((2,), (5, 5), (0, 2), (13,)):
+    same("resize", normal(3, 4), to)
+for start in (-3, 0, 2, 4):
+    same("rollaxis", normal(2, 3, 4, 5), 2, start)
+same("histogram_bin_edges", normal(50), 7)
+same("histogram_bin_edges", normal(50), bins=7, range=(-1.0, 2.0))
 same("delete", normal(4, 5), [1, -1], axis=1)
 same("delete", normal(4, 5), [0, 7])
 same("insert", normal(4, 5), 2, 7.0, axis=1)
@@ -295,16 +332,38 @@ def test_scipy_linalg() -> None:
         got = linalg.solve_triangular(Tensor(t), Tensor(b), lower=mine)
         want = scipy.linalg.solve_triangular(t, b, lower=mine)
         np.testing.assert_allclose(got.numpy(), want, rtol=1e-10)
-    p = x @ x.T + np.eye(5)
-    got = linalg.cho_solve(linalg.cholesky(Tensor(p)), Tensor(b))
-    np.testing.assert_allclose(got.numpy(), np.linalg.solve(p, b), rtol=1e-10)
+    for m in (x, x + 1j * normal(5, 5)):
+        p, b = m @ m.conj().T + np.eye(5), m[:, :2]
+        for upper in (False, True):
+            c = linalg.cho_factor(Tensor(p), upper)
+            got = linalg.cho_solve(c, Tensor(b), lower=not upper)
+            np.testing.assert_allclose(got.numpy(), np.linalg.solve(p, b), rtol=1e-10)
     q, r = pnp.linalg.qr(Tensor(normal(5, 3)))
     assert (q.shape, r.shape) == ((5, 3), (3, 3))
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (40, 40), (2, 3, 4, 4), (0, 0), (2, 0, 0)])
+def test_lu(shape: tuple[int, ...]) -> None:
+    x = normal(*shape)
+    lu, order = linalg.lu_factor(Tensor(x))
+    assert (lu.shape, order.shape) == (shape, shape[:-1])
+    for columns in ((), (3,)):
+        b = normal(*shape[:-1], *columns)
+        for trans in (False, True):
+            got = linalg.lu_solve(lu, order, Tensor(b), trans).numpy()
+            a = x.swapaxes(-1, -2) if trans else x
+            y = a @ got if columns else (a @ got[..., None])[..., 0]
+            np.testing.assert_allclose(y, b, rtol=1e-9, atol=1e-10)
+    if shape == (5, 5):
+        np.testing.assert_allclose(lu.numpy(), scipy.linalg.lu_factor(x)[0], rtol=1e-10)
 
 
 SMOOTH: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "quantile": (lambda x: pnp.quantile(x, 0.3, axis=0), (normal(5, 2),)),
     "nanmean": (lambda x: pnp.nanvar(x, axis=0), (normal(5, 2),)),
+    "lu_solve": (lambda x, b: linalg.lu_solve(*linalg.lu_factor(x), b), (normal(4, 4), normal(4))),
+    "fill_diagonal": (pnp.fill_diagonal, (normal(3, 3), normal(2))),
+    "resize": (lambda x: pnp.resize(x, (7,)), (normal(3),)),
     "cov": (lambda x: pnp.cov(x), (normal(3, 6),)),
     "corrcoef": (lambda x: pnp.corrcoef(x), (normal(3, 6),)),
     "gradient": (lambda x: pnp.gradient(x, edge_order=2), (normal(6),)),
@@ -399,6 +458,11 @@ def test_functions_of_functions() -> None:
     [
         (lambda: pnp.quantile([1.0, 2], 1.5), ValueError, "quantile: q: 1.5, expected 0 to 1"),
         (lambda: pnp.take([1, 2], [5]), IndexError, "take: indices: 5 is out of bounds"),
+        (lambda: pnp.unravel_index([60], (3, 4, 5)), IndexError, "unravel_index: indices: 60 is"),
+        (lambda: pnp.ravel_multi_index([[3]], (3,)), IndexError, "multi_index: positions: 3 is"),
+        (lambda: pnp.fill_diagonal([1, 2], 1), ValueError, "fill_diagonal: x: has 1 dim"),
+        (lambda: pnp.rollaxis(pnp.ones((2, 3)), 2), ValueError, "rollaxis: axis: 2 is out"),
+        (lambda: pnp.where([1], 2), ValueError, "where: expected both x and y"),
         (lambda: pnp.concat([[1.0], [[1.0]]]), ValueError, "concat: "),
         (lambda: pnp.gcd(1.5, Tensor([2.0])), TypeError, "gcd: operands: is float32"),
         (lambda: pnp.convolve([[1.0]], [1.0]), ValueError, "convolve: operands: have shapes"),
@@ -416,3 +480,34 @@ def test_functions_of_functions() -> None:
 def test_errors(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+LISTS = Path(__file__).resolve().parents[1] / "api"
+
+
+@pytest.mark.parametrize(
+    ("file", "namespace", "modules"),
+    [
+        ("numpy", "numpy", [np, jax.numpy]),
+        ("numpy", "numpy.linalg", [np.linalg, jax.numpy.linalg]),
+        ("numpy", "numpy.fft", [np.fft, jax.numpy.fft]),
+        ("scipy", "scipy.special", [scipy.special, jax.scipy.special]),
+        ("scipy", "scipy.linalg", [scipy.linalg, jax.scipy.linalg]),
+        ("jax", "jax", [jax]),
+        ("jax", "lax", [jax.lax]),
+        ("jax", "lax.linalg", [jax.lax.linalg]),
+        ("jax", "nn", [jax.nn]),
+        ("jax", "random", [jax.random]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_lists(file: str, namespace: str, modules: list[ModuleType]) -> None:
+    """tests/api lists all names of the versions that are installed, but for modules."""
+    with (LISTS / f"{file}.tsv").open() as lines:
+        rows = [line.split() for line in lines]
+    listed = {name for space, name in rows[1:] if space == namespace}
+    for module in modules:
+        for name in getattr(module, "__all__", None) or dir(module):
+            private = name.startswith("_") or name.endswith("_p")
+            if not private and not isinstance(getattr(module, name, module), ModuleType):
+                assert name in listed, f"{module.__name__}.{name}"

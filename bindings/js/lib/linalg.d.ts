@@ -114,6 +114,18 @@ export function eigvals(x: Tensor): Tensor
  */
 export function lu(x: Tensor): [Tensor, Tensor, Tensor]
 
+/**
+ * The triangular factors of square matrices in one matrix, and the order of rows, for luSolve.
+ * The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.
+ */
+export function luFactor(x: Tensor): [Tensor, Tensor]
+
+/** The solution of x y = b from the results of luFactor of x; with trans that of x^T y = b. */
+export function luSolve(lu: Tensor, order: TensorLike, b: TensorLike, trans?: boolean): Tensor
+export function luSolve(lu: Tensor, order: TensorLike, options: { b: TensorLike, trans?: boolean }): Tensor
+export function luSolve(lu: Tensor, order: TensorLike, b: TensorLike, options: { trans?: boolean }): Tensor
+export function luSolve(lu: Tensor, options: { order: TensorLike, b: TensorLike, trans?: boolean }): Tensor
+
 /** The exponential of square matrices, for norms up to 2^15. */
 export function expm(x: Tensor): Tensor
 
@@ -154,3 +166,8 @@ export function cond(x: Tensor, p?: PerAxis | 'same' | { p?: PerAxis | 'same' })
  * The first may be a row, the last a column.
  */
 export function multiDot(xs: readonly Tensor[]): Tensor
+
+export {
+  /** cholesky by its other name. */
+  cholesky as choFactor
+}

@@ -82,6 +82,14 @@ function lu (x, ...args) {
   return functionOf('linalg.lu').all(tensorOf(x, 'linalg.lu: x'), args)
 }
 
+function luFactor (x, ...args) {
+  return functionOf('linalg.lu_factor').all(tensorOf(x, 'linalg.luFactor: x'), args)
+}
+
+function luSolve (lu, ...args) {
+  return functionOf('linalg.lu_solve', 'order:t b:t trans:b').one(tensorOf(lu, 'linalg.luSolve: lu'), args)
+}
+
 function expm (x, ...args) {
   return functionOf('linalg.expm').one(tensorOf(x, 'linalg.expm: x'), args)
 }
@@ -123,6 +131,8 @@ module.exports = {
   inv,
   lstsq,
   lu,
+  luFactor,
+  luSolve,
   matrixNorm,
   matrixPower,
   matrixRank,
@@ -136,5 +146,6 @@ module.exports = {
   svdvals,
   tensorinv,
   tensorsolve,
-  vectorNorm
+  vectorNorm,
+  choFactor: cholesky
 }

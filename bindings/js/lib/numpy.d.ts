@@ -274,6 +274,15 @@ export function logicalXor(x: Tensor, y: Operand | { y: Operand }): Tensor
 /** The next number of the type after x towards y. */
 export function nextafter(x: Tensor, y: Operand | { y: Operand }): Tensor
 
+/** The distance to the next number of the type, away from 0. */
+export function spacing(x: Tensor): Tensor
+
+/** Whether the imaginary part is not 0: bool. */
+export function iscomplex(x: Tensor): Tensor
+
+/** Whether the imaginary part is 0: bool. */
+export function isreal(x: Tensor): Tensor
+
 /** The greatest common divisor of integers. */
 export function gcd(x: Tensor, y: Operand | { y: Operand }): Tensor
 
@@ -677,6 +686,14 @@ export function histogram(x: Tensor, bins: Operand, options: { range?: readonly 
 export function histogram(x: Tensor, options: { bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null, density?: boolean }): [Tensor, Tensor]
 
 /**
+ * The edges of histogram.
+ * @param bins 10 by default
+ */
+export function histogramBinEdges(x: Tensor, bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null): Tensor
+export function histogramBinEdges(x: Tensor, bins: Operand, options: { range?: readonly number[] | null, weights?: TensorLike | null }): Tensor
+export function histogramBinEdges(x: Tensor, options: { bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null }): Tensor
+
+/**
  * The distinct elements in ascending order.
  * Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal
  * to none.
@@ -798,6 +815,42 @@ export function put(x: Tensor, indices: TensorLike, values: Operand): Tensor
 export function put(x: Tensor, indices: TensorLike, options: { values: Operand }): Tensor
 export function put(x: Tensor, options: { indices: TensorLike, values: Operand }): Tensor
 
+/**
+ * The positions along the axes of a shape, a tensor for each, of positions in its row-major order.
+ * Negative ones count from the end.
+ */
+export function unravelIndex(indices: Tensor, shape: Size | readonly Size[] | { shape: Size | readonly Size[] }): Tensor[]
+
+/**
+ * The positions in the row-major order of a shape, of a tensor of positions along each axis.
+ * Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".
+ * @param dims 0 or more
+ * @param mode raise by default
+ */
+export function ravelMultiIndex(positions: readonly Tensor[], dims: PerAxis, mode?: 'raise' | 'clip' | 'wrap'): Tensor
+export function ravelMultiIndex(positions: readonly Tensor[], dims: PerAxis, options: { mode?: 'raise' | 'clip' | 'wrap' }): Tensor
+export function ravelMultiIndex(positions: readonly Tensor[], options: { dims: PerAxis, mode?: 'raise' | 'clip' | 'wrap' }): Tensor
+
+/**
+ * The positions of the lower triangle of a matrix, up to its diagonal k, int32.
+ * @param k 0 by default
+ */
+export function trilIndicesFrom(x: Tensor, k?: number | { k?: number }): [Tensor, Tensor]
+
+/**
+ * The positions of the upper triangle of a matrix, from its diagonal k on, int32.
+ * @param k 0 by default
+ */
+export function triuIndicesFrom(x: Tensor, k?: number | { k?: number }): [Tensor, Tensor]
+
+/**
+ * The array with val on its diagonal: the elements with one index along all axes.
+ * With wrap, the diagonal of a tall matrix begins anew below it.
+ */
+export function fillDiagonal(x: Tensor, val: Operand, wrap?: boolean): Tensor
+export function fillDiagonal(x: Tensor, val: Operand, options: { wrap?: boolean }): Tensor
+export function fillDiagonal(x: Tensor, options: { val: Operand, wrap?: boolean }): Tensor
+
 /** The array without the elements at positions along an axis, or of the flattened array. */
 export function delete_(x: Tensor, obj: PerAxis, axis?: number | null): Tensor
 export function delete_(x: Tensor, obj: PerAxis, options: { axis?: number | null }): Tensor
@@ -816,6 +869,17 @@ export function permuteDims(x: Tensor, axes?: Axes | { axes?: Axes }): Tensor
 export function moveaxis(x: Tensor, source: PerAxis, destination: PerAxis): Tensor
 export function moveaxis(x: Tensor, source: PerAxis, options: { destination: PerAxis }): Tensor
 export function moveaxis(x: Tensor, options: { source: PerAxis, destination: PerAxis }): Tensor
+
+/**
+ * An axis moved in front of the axis start.
+ * @param start 0 by default
+ */
+export function rollaxis(x: Tensor, axis: number, start?: number): Tensor
+export function rollaxis(x: Tensor, axis: number, options: { start?: number }): Tensor
+export function rollaxis(x: Tensor, options: { axis: number, start?: number }): Tensor
+
+/** The elements in row-major order in another shape, repeated or cut off as needed. */
+export function resize(x: Tensor, newShape: Size | readonly Size[] | { newShape: Size | readonly Size[] }): Tensor
 
 /** Two axes exchanged. */
 export function swapaxes(x: Tensor, axis1: number, axis2: number): Tensor
@@ -1209,6 +1273,11 @@ export {
 export {
   /** hanning by its other name. */
   hanning as hann
+}
+
+export {
+  /** conj by its other name. */
+  conj as conjugate
 }
 
 export {

@@ -330,6 +330,18 @@ function nextafter (x, ...args) {
   return functionOf('numpy.nextafter', 'y:t').one(tensorOf(x, 'numpy.nextafter: x'), args)
 }
 
+function spacing (x, ...args) {
+  return functionOf('numpy.spacing').one(tensorOf(x, 'numpy.spacing: x'), args)
+}
+
+function iscomplex (x, ...args) {
+  return functionOf('numpy.iscomplex').one(tensorOf(x, 'numpy.iscomplex: x'), args)
+}
+
+function isreal (x, ...args) {
+  return functionOf('numpy.isreal').one(tensorOf(x, 'numpy.isreal: x'), args)
+}
+
 function gcd (x, ...args) {
   return functionOf('numpy.gcd', 'y:t').one(tensorOf(x, 'numpy.gcd: x'), args)
 }
@@ -574,6 +586,10 @@ function histogram (x, ...args) {
   return functionOf('numpy.histogram', 'bins:t range weights:t density:b').all(tensorOf(x, 'numpy.histogram: x'), args)
 }
 
+function histogramBinEdges (x, ...args) {
+  return functionOf('numpy.histogram_bin_edges', 'bins:t range weights:t').one(tensorOf(x, 'numpy.histogramBinEdges: x'), args)
+}
+
 function uniqueAll (x, ...args) {
   return functionOf('numpy.unique_all', 'size fillValue').all(tensorOf(x, 'numpy.uniqueAll: x'), args)
 }
@@ -634,6 +650,26 @@ function put (x, ...args) {
   return functionOf('numpy.put', 'indices:t values:t').one(tensorOf(x, 'numpy.put: x'), args)
 }
 
+function unravelIndex (indices, ...args) {
+  return functionOf('numpy.unravel_index', 'shape').all(tensorOf(indices, 'numpy.unravelIndex: indices'), args)
+}
+
+function ravelMultiIndex (...args) {
+  return functionOf('numpy.ravel_multi_index', 'dims mode').join(args)
+}
+
+function trilIndicesFrom (x, ...args) {
+  return functionOf('numpy.tril_indices_from', 'k').all(tensorOf(x, 'numpy.trilIndicesFrom: x'), args)
+}
+
+function triuIndicesFrom (x, ...args) {
+  return functionOf('numpy.triu_indices_from', 'k').all(tensorOf(x, 'numpy.triuIndicesFrom: x'), args)
+}
+
+function fillDiagonal (x, ...args) {
+  return functionOf('numpy.fill_diagonal', 'val:t wrap:b').one(tensorOf(x, 'numpy.fillDiagonal: x'), args)
+}
+
 function delete_ (x, ...args) {
   return functionOf('numpy.delete', 'obj axis').one(tensorOf(x, 'numpy.delete_: x'), args)
 }
@@ -648,6 +684,14 @@ function permuteDims (x, ...args) {
 
 function moveaxis (x, ...args) {
   return functionOf('numpy.moveaxis', 'source destination').one(tensorOf(x, 'numpy.moveaxis: x'), args)
+}
+
+function rollaxis (x, ...args) {
+  return functionOf('numpy.rollaxis', 'axis start').one(tensorOf(x, 'numpy.rollaxis: x'), args)
+}
+
+function resize (x, ...args) {
+  return functionOf('numpy.resize', 'newShape').one(tensorOf(x, 'numpy.resize: x'), args)
 }
 
 function swapaxes (x, ...args) {
@@ -905,6 +949,7 @@ module.exports = {
   expandDims,
   expm1,
   extract,
+  fillDiagonal,
   flatnonzero,
   flip,
   floatPower,
@@ -922,6 +967,7 @@ module.exports = {
   hanning,
   heaviside,
   histogram,
+  histogramBinEdges,
   hypot,
   i0,
   imag,
@@ -929,12 +975,14 @@ module.exports = {
   interp,
   intersect1d,
   isclose,
+  iscomplex,
   isfinite,
   isin,
   isinf,
   isnan,
   isneginf,
   isposinf,
+  isreal,
   kaiser,
   kron,
   lcm,
@@ -1006,11 +1054,14 @@ module.exports = {
   quantile,
   rad2deg,
   ravel,
+  ravelMultiIndex,
   real,
   reciprocal,
   remainder,
   repeat,
+  resize,
   roll,
+  rollaxis,
   roots,
   rot90,
   round,
@@ -1023,6 +1074,7 @@ module.exports = {
   sinc,
   sinh,
   sort,
+  spacing,
   sqrt,
   square,
   squeeze,
@@ -1040,12 +1092,15 @@ module.exports = {
   trace,
   trapezoid,
   tril,
+  trilIndicesFrom,
   triu,
+  triuIndicesFrom,
   trunc,
   union1d,
   uniqueAll,
   uniqueValues,
   unpackbits,
+  unravelIndex,
   unstack,
   unwrap,
   vander,
@@ -1077,6 +1132,7 @@ module.exports = {
   degrees: rad2deg,
   concatenate: concat,
   hann: hanning,
+  conjugate: conj,
   cumsum: cumulativeSum,
   cumprod: cumulativeProd
 }

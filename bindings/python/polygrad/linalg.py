@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from polygrad._base import Operand, Sizes
 
 __all__ = [
+    "cho_factor",
     "cho_solve",
     "cholesky",
     "cond",
@@ -32,6 +33,8 @@ __all__ = [
     "inv",
     "lstsq",
     "lu",
+    "lu_factor",
+    "lu_solve",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
@@ -70,6 +73,8 @@ _EIGVALSH = operation("linalg.eigvalsh")
 _EIG = operation("linalg.eig")
 _EIGVALS = operation("linalg.eigvals")
 _LU = operation("linalg.lu")
+_LU_FACTOR = operation("linalg.lu_factor")
+_LU_SOLVE = operation("linalg.lu_solve")
 _EXPM = operation("linalg.expm")
 _MATRIX_POWER = operation("linalg.matrix_power")
 _MATRIX_RANK = operation("linalg.matrix_rank")
@@ -213,6 +218,19 @@ def lu(x: Operand) -> tuple[Tensor, ...]:
     return array(x)._call(_LU)
 
 
+def lu_factor(x: Operand) -> tuple[Tensor, ...]:
+    """The triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
+
+    The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.
+    """
+    return array(x)._call(_LU_FACTOR)
+
+
+def lu_solve(lu: Operand, order: Operand, b: Operand, trans: bool = False) -> Tensor:
+    """The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b."""
+    return array(lu)._call1(_LU_SOLVE, array(order), array(b), trans)
+
+
 def expm(x: Operand) -> Tensor:
     """The exponential of square matrices, for norms up to 2^15."""
     return array(x)._call1(_EXPM)
@@ -261,3 +279,6 @@ def multi_dot(xs: Sequence[Operand]) -> Tensor:
     The first may be a row, the last a column.
     """
     return join(tensors(xs), _MULTI_DOT)[0]
+
+
+cho_factor = cholesky

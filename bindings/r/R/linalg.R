@@ -21,6 +21,8 @@ linalg <- list(
   eig = function(x) .External(C_op, OP_LINALG_EIG, x),
   eigvals = function(x) .External(C_op, OP_LINALG_EIGVALS, x),
   lu = function(x) .External(C_op, OP_LINALG_LU, x),
+  lu_factor = function(x) .External(C_op, OP_LINALG_LU_FACTOR, x),
+  lu_solve = function(lu, order, b, trans = FALSE) .External(C_op, OP_LINALG_LU_SOLVE, lu, order, b, trans),
   expm = function(x) .External(C_op, OP_LINALG_EXPM, x),
   matrix_power = function(x, n) .External(C_op, OP_LINALG_MATRIX_POWER, x, n),
   matrix_rank = function(x, rtol = NULL) .External(C_op, OP_LINALG_MATRIX_RANK, x, rtol),

@@ -284,32 +284,31 @@ static const Param p383[] = {{"mode", 's', 0}};
 static const Param p384[] = {{"full_matrices", 'b', 0}};
 static const Param p386[] = {{"upper", 'b', 0}};
 static const Param p387[] = {{"upper", 'b', 0}};
-static const Param p392[] = {{"n", 'i', 0}};
-static const Param p393[] = {{"rtol", 'o', 1}};
-static const Param p394[] = {{"keepdims", 'b', 0}, {"ord", 'G', 0}};
-static const Param p395[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"ord", 'f', 0}};
-static const Param p396[] = {{"p", 'G', 0}};
-static const Param p398[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p399[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p392[] = {{"order", 't', 0}, {"b", 't', 0}, {"trans", 'b', 0}};
+static const Param p394[] = {{"n", 'i', 0}};
+static const Param p395[] = {{"rtol", 'o', 1}};
+static const Param p396[] = {{"keepdims", 'b', 0}, {"ord", 'G', 0}};
+static const Param p397[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"ord", 'f', 0}};
+static const Param p398[] = {{"p", 'G', 0}};
 static const Param p400[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
 static const Param p401[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
 static const Param p402[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
 static const Param p403[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
-static const Param p404[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p405[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p404[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
+static const Param p405[] = {{"n", 'i', 1}, {"axis", 'x', 0}, {"norm", 's', 0}};
 static const Param p406[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p407[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p408[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p409[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p410[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
 static const Param p411[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
-static const Param p412[] = {{"y", 't', 0}, {"mode", 's', 0}, {"axes", 'X', 1}};
-static const Param p413[] = {{"axes", 'X', 1}};
-static const Param p414[] = {{"axes", 'X', 1}};
-static const Param p415[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p416[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
-static const Param p451[] = {{"y", 'o', 0}};
-static const Param p452[] = {{"y", 'o', 0}};
+static const Param p412[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p413[] = {{"s", 'I', 1}, {"axes", 'X', 1}, {"norm", 's', 0}};
+static const Param p414[] = {{"y", 't', 0}, {"mode", 's', 0}, {"axes", 'X', 1}};
+static const Param p415[] = {{"axes", 'X', 1}};
+static const Param p416[] = {{"axes", 'X', 1}};
+static const Param p417[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p418[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
 static const Param p453[] = {{"y", 'o', 0}};
 static const Param p454[] = {{"y", 'o', 0}};
 static const Param p455[] = {{"y", 'o', 0}};
@@ -333,190 +332,200 @@ static const Param p472[] = {{"y", 'o', 0}};
 static const Param p473[] = {{"y", 'o', 0}};
 static const Param p474[] = {{"y", 'o', 0}};
 static const Param p475[] = {{"y", 'o', 0}};
-static const Param p479[] = {{"decimals", 'i', 0}};
-static const Param p490[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
-static const Param p493[] = {{"y", 'o', 0}};
-static const Param p494[] = {{"y", 'o', 0}};
+static const Param p476[] = {{"y", 'o', 0}};
+static const Param p477[] = {{"y", 'o', 0}};
+static const Param p481[] = {{"decimals", 'i', 0}};
+static const Param p492[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
 static const Param p495[] = {{"y", 'o', 0}};
 static const Param p496[] = {{"y", 'o', 0}};
 static const Param p497[] = {{"y", 'o', 0}};
 static const Param p498[] = {{"y", 'o', 0}};
 static const Param p499[] = {{"y", 'o', 0}};
-static const Param p500[] = {{"y", 'o', 0}};
-static const Param p501[] = {{"y", 'o', 0}};
-static const Param p502[] = {{"y", 'o', 0}};
 static const Param p503[] = {{"y", 'o', 0}};
 static const Param p504[] = {{"y", 'o', 0}};
 static const Param p505[] = {{"y", 'o', 0}};
-static const Param p506[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p507[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
-static const Param p508[] = {{"min", 'o', 1}, {"max", 'o', 1}};
-static const Param p509[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p510[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p511[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p512[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p513[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p514[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p515[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p516[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p517[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p518[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p519[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p506[] = {{"y", 'o', 0}};
+static const Param p507[] = {{"y", 'o', 0}};
+static const Param p508[] = {{"y", 'o', 0}};
+static const Param p509[] = {{"y", 'o', 0}};
+static const Param p510[] = {{"y", 'o', 0}};
+static const Param p511[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p512[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p513[] = {{"min", 'o', 1}, {"max", 'o', 1}};
+static const Param p514[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p515[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p516[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p519[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p520[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p521[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p522[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p523[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p524[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p525[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p521[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p522[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p523[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p524[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p525[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p526[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p527[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p528[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p529[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p530[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p527[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p528[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p529[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p530[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p531[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p532[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p533[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p534[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p535[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p536[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p537[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
-static const Param p538[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p539[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p540[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p541[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p542[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
-static const Param p543[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
-static const Param p544[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
-static const Param p545[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
-static const Param p546[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
-static const Param p547[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
-static const Param p548[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
-static const Param p549[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
-static const Param p550[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p551[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p552[] = {{"axis", 'x', 0}};
-static const Param p553[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p554[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p555[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
-static const Param p556[] = {{"bins", 't', 0}, {"right", 'b', 0}};
-static const Param p557[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
-static const Param p558[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
-static const Param p559[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p560[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p561[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p562[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p563[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p564[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p565[] = {{"values", 't', 0}, {"invert", 'b', 0}};
+static const Param p533[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p534[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p535[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p536[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p537[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p538[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p539[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p540[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p541[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p542[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
+static const Param p543[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p544[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p545[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p546[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p547[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
+static const Param p548[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
+static const Param p549[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p550[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
+static const Param p551[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
+static const Param p552[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
+static const Param p553[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
+static const Param p554[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
+static const Param p555[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p556[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p557[] = {{"axis", 'x', 0}};
+static const Param p558[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p559[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p560[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p561[] = {{"bins", 't', 0}, {"right", 'b', 0}};
+static const Param p562[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
+static const Param p563[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
+static const Param p564[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}};
+static const Param p565[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p566[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p567[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p568[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p569[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p570[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
-static const Param p571[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
-static const Param p572[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
-static const Param p573[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
-static const Param p574[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
-static const Param p575[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
-static const Param p576[] = {{"axes", 'X', 1}};
-static const Param p577[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
-static const Param p578[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p580[] = {{"axis", 'X', 1}};
-static const Param p581[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
-static const Param p582[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
-static const Param p583[] = {{"axis", 'X', 1}};
-static const Param p584[] = {{"axis", 'X', 0}};
-static const Param p585[] = {{"shape", 'I', 0}};
-static const Param p587[] = {{"repetitions", 'I', 0}};
-static const Param p588[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
-static const Param p589[] = {{"axis", 'x', 0}};
-static const Param p590[] = {{"axis", 'x', 0}};
-static const Param p591[] = {{"axis", 'x', 0}};
-static const Param p592[] = {{"k", 'i', 0}};
-static const Param p593[] = {{"k", 'i', 0}};
-static const Param p594[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p595[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
-static const Param p596[] = {{"k", 'i', 0}};
-static const Param p597[] = {{"k", 'i', 0}};
-static const Param p598[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
-static const Param p599[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
-static const Param p600[] = {{"y", 't', 0}};
-static const Param p601[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
-static const Param p602[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p603[] = {{"y", 't', 0}};
-static const Param p604[] = {{"y", 't', 0}};
-static const Param p605[] = {{"y", 't', 0}};
-static const Param p606[] = {{"y", 'o', 0}};
-static const Param p607[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p608[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p609[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p610[] = {{"x", 'o', 0}};
-static const Param p611[] = {{"strip_zeros", 'b', 0}};
-static const Param p612[] = {{"q", 't', 0}};
-static const Param p614[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
-static const Param p615[] = {{"q", 't', 0}};
-static const Param p616[] = {{"q", 't', 0}};
-static const Param p617[] = {{"q", 't', 0}};
-static const Param p618[] = {{"m", 'i', 0}};
-static const Param p619[] = {{"m", 'i', 0}, {"k", 'F', 1}};
-static const Param p620[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
-static const Param p621[] = {{"M", 'i', 0}};
-static const Param p622[] = {{"M", 'i', 0}};
-static const Param p623[] = {{"M", 'i', 0}};
-static const Param p624[] = {{"M", 'i', 0}};
-static const Param p625[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
-static const Param p626[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p627[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p628[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p629[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p630[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p631[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p632[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p633[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p634[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p635[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p636[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p637[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p638[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p639[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p640[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p641[] = {{"weight", 't', 0}};
-static const Param p642[] = {{"p", 'f', 0}};
-static const Param p643[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p644[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p645[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p646[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p647[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p648[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p649[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p650[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p651[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p652[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p653[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p654[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p655[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p656[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p657[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p658[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p659[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p660[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p661[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p662[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p663[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p664[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p665[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p666[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p667[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p668[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p669[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p670[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p671[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p672[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p673[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p674[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p675[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p676[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p677[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p567[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p568[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p569[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p570[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p571[] = {{"values", 't', 0}, {"invert", 'b', 0}};
+static const Param p572[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p573[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p574[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p575[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p576[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
+static const Param p577[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
+static const Param p578[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
+static const Param p579[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
+static const Param p580[] = {{"shape", 'I', 0}};
+static const Param p581[] = {{"dims", 'I', 0}, {"mode", 's', 0}};
+static const Param p582[] = {{"k", 'i', 0}};
+static const Param p583[] = {{"k", 'i', 0}};
+static const Param p584[] = {{"val", 'o', 0}, {"wrap", 'b', 0}};
+static const Param p585[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
+static const Param p586[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
+static const Param p587[] = {{"axes", 'X', 1}};
+static const Param p588[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
+static const Param p589[] = {{"axis", 'x', 0}, {"start", 'i', 0}};
+static const Param p590[] = {{"new_shape", 'I', 0}};
+static const Param p591[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p593[] = {{"axis", 'X', 1}};
+static const Param p594[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
+static const Param p595[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p596[] = {{"axis", 'X', 1}};
+static const Param p597[] = {{"axis", 'X', 0}};
+static const Param p598[] = {{"shape", 'I', 0}};
+static const Param p600[] = {{"repetitions", 'I', 0}};
+static const Param p601[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
+static const Param p602[] = {{"axis", 'x', 0}};
+static const Param p603[] = {{"axis", 'x', 0}};
+static const Param p604[] = {{"axis", 'x', 0}};
+static const Param p605[] = {{"k", 'i', 0}};
+static const Param p606[] = {{"k", 'i', 0}};
+static const Param p607[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p608[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
+static const Param p609[] = {{"k", 'i', 0}};
+static const Param p610[] = {{"k", 'i', 0}};
+static const Param p611[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
+static const Param p612[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
+static const Param p613[] = {{"y", 't', 0}};
+static const Param p614[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
+static const Param p615[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p616[] = {{"y", 't', 0}};
+static const Param p617[] = {{"y", 't', 0}};
+static const Param p618[] = {{"y", 't', 0}};
+static const Param p619[] = {{"y", 'o', 0}};
+static const Param p620[] = {{"y", 't', 0}, {"axis", 'x', 0}};
+static const Param p621[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p622[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p623[] = {{"x", 'o', 0}};
+static const Param p624[] = {{"strip_zeros", 'b', 0}};
+static const Param p625[] = {{"q", 't', 0}};
+static const Param p627[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
+static const Param p628[] = {{"q", 't', 0}};
+static const Param p629[] = {{"q", 't', 0}};
+static const Param p630[] = {{"q", 't', 0}};
+static const Param p631[] = {{"m", 'i', 0}};
+static const Param p632[] = {{"m", 'i', 0}, {"k", 'F', 1}};
+static const Param p633[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
+static const Param p634[] = {{"M", 'i', 0}};
+static const Param p635[] = {{"M", 'i', 0}};
+static const Param p636[] = {{"M", 'i', 0}};
+static const Param p637[] = {{"M", 'i', 0}};
+static const Param p638[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
+static const Param p639[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p640[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p641[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p642[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p643[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p644[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p645[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p646[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p647[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p648[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p649[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p650[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p651[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p652[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p653[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p654[] = {{"weight", 't', 0}};
+static const Param p655[] = {{"p", 'f', 0}};
+static const Param p656[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p657[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p658[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p659[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p660[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p661[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p662[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p663[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p664[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p665[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p666[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p667[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p668[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p669[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p670[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p671[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p672[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p673[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p674[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p675[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p676[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p677[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
+static const Param p678[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p679[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p680[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p681[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p682[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p683[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p684[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p685[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p686[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p687[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p688[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p689[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p690[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", "x", p0, 2, 'm', 1, 0, 0},
@@ -910,32 +919,34 @@ static const Method methods[] = {
     {"linalg.eig", "x", NULL, 0, 'm', 2, 0, 0},
     {"linalg.eigvals", "x", NULL, 0, 'm', 1, 0, 0},
     {"linalg.lu", "x", NULL, 0, 'm', 3, 0, 0},
+    {"linalg.lu_factor", "x", NULL, 0, 'm', 2, 0, 0},
+    {"linalg.lu_solve", "lu", p392, 3, 'm', 1, 0, 0},
     {"linalg.expm", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.matrix_power", "x", p392, 1, 'm', 1, 0, 0},
-    {"linalg.matrix_rank", "x", p393, 1, 'm', 1, 0, 0},
-    {"linalg.matrix_norm", "x", p394, 2, 'm', 1, 0, 0},
-    {"linalg.vector_norm", "x", p395, 3, 'm', 1, 0, 0},
-    {"linalg.cond", "x", p396, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_power", "x", p394, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_rank", "x", p395, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_norm", "x", p396, 2, 'm', 1, 0, 0},
+    {"linalg.vector_norm", "x", p397, 3, 'm', 1, 0, 0},
+    {"linalg.cond", "x", p398, 1, 'm', 1, 0, 0},
     {"linalg.multi_dot", "xs", NULL, 0, 'j', 1, 0, 0},
-    {"fft.fft", "x", p398, 3, 'm', 1, 0, 0},
-    {"fft.ifft", "x", p399, 3, 'm', 1, 0, 0},
-    {"fft.rfft", "x", p400, 3, 'm', 1, 0, 0},
-    {"fft.irfft", "x", p401, 3, 'm', 1, 0, 0},
-    {"fft.hfft", "x", p402, 3, 'm', 1, 0, 0},
-    {"fft.ihfft", "x", p403, 3, 'm', 1, 0, 0},
-    {"fft.fft2", "x", p404, 3, 'm', 1, 0, 0},
-    {"fft.ifft2", "x", p405, 3, 'm', 1, 0, 0},
-    {"fft.rfft2", "x", p406, 3, 'm', 1, 0, 0},
-    {"fft.irfft2", "x", p407, 3, 'm', 1, 0, 0},
-    {"fft.fftn", "x", p408, 3, 'm', 1, 0, 0},
-    {"fft.ifftn", "x", p409, 3, 'm', 1, 0, 0},
-    {"fft.rfftn", "x", p410, 3, 'm', 1, 0, 0},
-    {"fft.irfftn", "x", p411, 3, 'm', 1, 0, 0},
-    {"fft.fftconvolve", "x", p412, 3, 'm', 1, 0, 0},
-    {"fft.fftshift", "x", p413, 1, 'm', 1, 0, 0},
-    {"fft.ifftshift", "x", p414, 1, 'm', 1, 0, 0},
-    {"fft.fftfreq", "", p415, 3, 0, 1, 0, 0},
-    {"fft.rfftfreq", "", p416, 3, 0, 1, 0, 0},
+    {"fft.fft", "x", p400, 3, 'm', 1, 0, 0},
+    {"fft.ifft", "x", p401, 3, 'm', 1, 0, 0},
+    {"fft.rfft", "x", p402, 3, 'm', 1, 0, 0},
+    {"fft.irfft", "x", p403, 3, 'm', 1, 0, 0},
+    {"fft.hfft", "x", p404, 3, 'm', 1, 0, 0},
+    {"fft.ihfft", "x", p405, 3, 'm', 1, 0, 0},
+    {"fft.fft2", "x", p406, 3, 'm', 1, 0, 0},
+    {"fft.ifft2", "x", p407, 3, 'm', 1, 0, 0},
+    {"fft.rfft2", "x", p408, 3, 'm', 1, 0, 0},
+    {"fft.irfft2", "x", p409, 3, 'm', 1, 0, 0},
+    {"fft.fftn", "x", p410, 3, 'm', 1, 0, 0},
+    {"fft.ifftn", "x", p411, 3, 'm', 1, 0, 0},
+    {"fft.rfftn", "x", p412, 3, 'm', 1, 0, 0},
+    {"fft.irfftn", "x", p413, 3, 'm', 1, 0, 0},
+    {"fft.fftconvolve", "x", p414, 3, 'm', 1, 0, 0},
+    {"fft.fftshift", "x", p415, 1, 'm', 1, 0, 0},
+    {"fft.ifftshift", "x", p416, 1, 'm', 1, 0, 0},
+    {"fft.fftfreq", "", p417, 3, 0, 1, 0, 0},
+    {"fft.rfftfreq", "", p418, 3, 0, 1, 0, 0},
     {"numpy.real", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.imag", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.conj", "x", NULL, 0, 'm', 1, 0, 0},
@@ -970,35 +981,35 @@ static const Method methods[] = {
     {"numpy.tanh", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.reciprocal", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_invert", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.add", "x", p451, 1, 'm', 1, 0, 0},
-    {"numpy.subtract", "x", p452, 1, 'm', 1, 0, 0},
-    {"numpy.multiply", "x", p453, 1, 'm', 1, 0, 0},
-    {"numpy.divide", "x", p454, 1, 'm', 1, 0, 0},
-    {"numpy.pow", "x", p455, 1, 'm', 1, 0, 0},
-    {"numpy.maximum", "x", p456, 1, 'm', 1, 0, 0},
-    {"numpy.minimum", "x", p457, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_and", "x", p458, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_or", "x", p459, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_xor", "x", p460, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_left_shift", "x", p461, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_right_shift", "x", p462, 1, 'm', 1, 0, 0},
-    {"numpy.less", "x", p463, 1, 'm', 1, 0, 0},
-    {"numpy.less_equal", "x", p464, 1, 'm', 1, 0, 0},
-    {"numpy.greater", "x", p465, 1, 'm', 1, 0, 0},
-    {"numpy.greater_equal", "x", p466, 1, 'm', 1, 0, 0},
-    {"numpy.equal", "x", p467, 1, 'm', 1, 0, 0},
-    {"numpy.not_equal", "x", p468, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp", "x", p469, 1, 'm', 1, 0, 0},
-    {"numpy.copysign", "x", p470, 1, 'm', 1, 0, 0},
-    {"numpy.atan2", "x", p471, 1, 'm', 1, 0, 0},
-    {"numpy.hypot", "x", p472, 1, 'm', 1, 0, 0},
-    {"numpy.floor_divide", "x", p473, 1, 'm', 1, 0, 0},
-    {"numpy.remainder", "x", p474, 1, 'm', 1, 0, 0},
-    {"numpy.fmod", "x", p475, 1, 'm', 1, 0, 0},
+    {"numpy.add", "x", p453, 1, 'm', 1, 0, 0},
+    {"numpy.subtract", "x", p454, 1, 'm', 1, 0, 0},
+    {"numpy.multiply", "x", p455, 1, 'm', 1, 0, 0},
+    {"numpy.divide", "x", p456, 1, 'm', 1, 0, 0},
+    {"numpy.pow", "x", p457, 1, 'm', 1, 0, 0},
+    {"numpy.maximum", "x", p458, 1, 'm', 1, 0, 0},
+    {"numpy.minimum", "x", p459, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_and", "x", p460, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_or", "x", p461, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_xor", "x", p462, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_left_shift", "x", p463, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_right_shift", "x", p464, 1, 'm', 1, 0, 0},
+    {"numpy.less", "x", p465, 1, 'm', 1, 0, 0},
+    {"numpy.less_equal", "x", p466, 1, 'm', 1, 0, 0},
+    {"numpy.greater", "x", p467, 1, 'm', 1, 0, 0},
+    {"numpy.greater_equal", "x", p468, 1, 'm', 1, 0, 0},
+    {"numpy.equal", "x", p469, 1, 'm', 1, 0, 0},
+    {"numpy.not_equal", "x", p470, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp", "x", p471, 1, 'm', 1, 0, 0},
+    {"numpy.copysign", "x", p472, 1, 'm', 1, 0, 0},
+    {"numpy.atan2", "x", p473, 1, 'm', 1, 0, 0},
+    {"numpy.hypot", "x", p474, 1, 'm', 1, 0, 0},
+    {"numpy.floor_divide", "x", p475, 1, 'm', 1, 0, 0},
+    {"numpy.remainder", "x", p476, 1, 'm', 1, 0, 0},
+    {"numpy.fmod", "x", p477, 1, 'm', 1, 0, 0},
     {"numpy.ceil", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.round", "x", p479, 1, 'm', 1, 0, 0},
+    {"numpy.round", "x", p481, 1, 'm', 1, 0, 0},
     {"numpy.positive", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.signbit", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.cbrt", "x", NULL, 0, 'm', 1, 0, 0},
@@ -1009,192 +1020,203 @@ static const Method methods[] = {
     {"numpy.isposinf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isneginf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_count", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.nan_to_num", "x", p490, 3, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", "x", p492, 3, 'm', 1, 0, 0},
     {"numpy.modf", "x", NULL, 0, 'm', 2, 0, 0},
     {"numpy.frexp", "x", NULL, 0, 'm', 2, 0, 0},
-    {"numpy.ldexp", "x", p493, 1, 'm', 1, 0, 0},
-    {"numpy.logical_and", "x", p494, 1, 'm', 1, 0, 0},
-    {"numpy.logical_or", "x", p495, 1, 'm', 1, 0, 0},
-    {"numpy.logical_xor", "x", p496, 1, 'm', 1, 0, 0},
-    {"numpy.nextafter", "x", p497, 1, 'm', 1, 0, 0},
-    {"numpy.gcd", "x", p498, 1, 'm', 1, 0, 0},
-    {"numpy.lcm", "x", p499, 1, 'm', 1, 0, 0},
-    {"numpy.fmax", "x", p500, 1, 'm', 1, 0, 0},
-    {"numpy.fmin", "x", p501, 1, 'm', 1, 0, 0},
-    {"numpy.heaviside", "x", p502, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp2", "x", p503, 1, 'm', 1, 0, 0},
-    {"numpy.float_power", "x", p504, 1, 'm', 1, 0, 0},
-    {"numpy.divmod", "x", p505, 1, 'm', 2, 0, 0},
-    {"numpy.isclose", "x", p506, 4, 'm', 1, 0, 0},
-    {"numpy.array_equal", "x", p507, 2, 'm', 1, 0, 0},
-    {"numpy.clip", "x", p508, 2, 'm', 1, 0, 0},
-    {"numpy.sum", "x", p509, 3, 'm', 1, 0, 0},
-    {"numpy.prod", "x", p510, 3, 'm', 1, 0, 0},
-    {"numpy.max", "x", p511, 2, 'm', 1, 0, 0},
-    {"numpy.min", "x", p512, 2, 'm', 1, 0, 0},
-    {"numpy.mean", "x", p513, 2, 'm', 1, 0, 0},
-    {"numpy.any", "x", p514, 2, 'm', 1, 0, 0},
-    {"numpy.all", "x", p515, 2, 'm', 1, 0, 0},
-    {"numpy.var", "x", p516, 3, 'm', 1, 0, 0},
-    {"numpy.std", "x", p517, 3, 'm', 1, 0, 0},
-    {"numpy.argmax", "x", p518, 2, 'm', 1, 1, 0},
-    {"numpy.argmin", "x", p519, 2, 'm', 1, 1, 0},
-    {"numpy.ptp", "x", p520, 2, 'm', 1, 0, 0},
-    {"numpy.count_nonzero", "x", p521, 2, 'm', 1, 0, 0},
-    {"numpy.quantile", "x", p522, 4, 'm', 1, 0, 0},
-    {"numpy.percentile", "x", p523, 4, 'm', 1, 0, 0},
-    {"numpy.nanquantile", "x", p524, 4, 'm', 1, 0, 0},
-    {"numpy.nanpercentile", "x", p525, 4, 'm', 1, 0, 0},
-    {"numpy.median", "x", p526, 2, 'm', 1, 0, 0},
-    {"numpy.nanmedian", "x", p527, 2, 'm', 1, 0, 0},
-    {"numpy.nansum", "x", p528, 2, 'm', 1, 0, 0},
-    {"numpy.nanprod", "x", p529, 2, 'm', 1, 0, 0},
-    {"numpy.nanmax", "x", p530, 2, 'm', 1, 0, 0},
-    {"numpy.nanmin", "x", p531, 2, 'm', 1, 0, 0},
-    {"numpy.nanmean", "x", p532, 2, 'm', 1, 0, 0},
-    {"numpy.nanvar", "x", p533, 3, 'm', 1, 0, 0},
-    {"numpy.nanstd", "x", p534, 3, 'm', 1, 0, 0},
-    {"numpy.nanargmax", "x", p535, 2, 'm', 1, 1, 0},
-    {"numpy.nanargmin", "x", p536, 2, 'm', 1, 1, 0},
-    {"numpy.average", "x", p537, 3, 'm', 2, 0, 0},
-    {"numpy.cumulative_sum", "x", p538, 3, 'm', 1, 0, 0},
-    {"numpy.cumulative_prod", "x", p539, 3, 'm', 1, 0, 0},
-    {"numpy.nancumsum", "x", p540, 3, 'm', 1, 0, 0},
-    {"numpy.nancumprod", "x", p541, 3, 'm', 1, 0, 0},
-    {"numpy.cov", "m", p542, 6, 'm', 1, 0, 0},
-    {"numpy.corrcoef", "x", p543, 2, 'm', 1, 0, 0},
-    {"numpy.diff", "x", p544, 4, 'm', 1, 0, 0},
-    {"numpy.ediff1d", "x", p545, 2, 'm', 1, 0, 0},
-    {"numpy.gradient", "f", p546, 3, 'm', 0, 0, 0},
-    {"numpy.trapezoid", "y", p547, 2, 'm', 1, 0, 0},
-    {"numpy.unwrap", "p", p548, 3, 'm', 1, 0, 0},
-    {"numpy.interp", "x", p549, 4, 'm', 1, 0, 0},
-    {"numpy.sort", "x", p550, 3, 'm', 1, 0, 0},
-    {"numpy.argsort", "x", p551, 3, 'm', 1, 1, 0},
-    {"numpy.lexsort", "keys", p552, 1, 'j', 1, 1, 0},
-    {"numpy.partition", "x", p553, 2, 'm', 1, 0, 0},
-    {"numpy.argpartition", "x", p554, 2, 'm', 1, 1, 0},
-    {"numpy.searchsorted", "x", p555, 3, 'm', 1, 0, 0},
-    {"numpy.digitize", "x", p556, 2, 'm', 1, 0, 0},
-    {"numpy.bincount", "x", p557, 3, 'm', 1, 0, 0},
-    {"numpy.histogram", "x", p558, 4, 'm', 2, 0, 0},
-    {"numpy.unique_all", "x", p559, 2, 'm', 4, 6, 0},
-    {"numpy.unique_values", "x", p560, 2, 'm', 1, 0, 0},
-    {"numpy.union1d", "x", p561, 3, 'm', 1, 0, 0},
-    {"numpy.intersect1d", "x", p562, 3, 'm', 1, 0, 0},
-    {"numpy.setdiff1d", "x", p563, 3, 'm', 1, 0, 0},
-    {"numpy.setxor1d", "x", p564, 3, 'm', 1, 0, 0},
-    {"numpy.isin", "x", p565, 2, 'm', 1, 0, 0},
-    {"numpy.nonzero", "x", p566, 2, 'm', 0, 1073741823, 0},
-    {"numpy.argwhere", "x", p567, 2, 'm', 1, 1, 0},
-    {"numpy.flatnonzero", "x", p568, 2, 'm', 1, 1, 0},
-    {"numpy.extract", "condition", p569, 3, 'm', 1, 0, 0},
-    {"numpy.take", "x", p570, 2, 'm', 1, 0, 0},
-    {"numpy.take_along_axis", "x", p571, 2, 'm', 1, 0, 0},
-    {"numpy.put_along_axis", "x", p572, 3, 'm', 1, 0, 0},
-    {"numpy.put", "x", p573, 2, 'm', 1, 0, 0},
-    {"numpy.delete", "x", p574, 2, 'm', 1, 0, 0},
-    {"numpy.insert", "x", p575, 3, 'm', 1, 0, 0},
-    {"numpy.permute_dims", "x", p576, 1, 'm', 1, 0, 0},
-    {"numpy.moveaxis", "x", p577, 2, 'm', 1, 0, 0},
-    {"numpy.swapaxes", "x", p578, 2, 'm', 1, 0, 0},
+    {"numpy.ldexp", "x", p495, 1, 'm', 1, 0, 0},
+    {"numpy.logical_and", "x", p496, 1, 'm', 1, 0, 0},
+    {"numpy.logical_or", "x", p497, 1, 'm', 1, 0, 0},
+    {"numpy.logical_xor", "x", p498, 1, 'm', 1, 0, 0},
+    {"numpy.nextafter", "x", p499, 1, 'm', 1, 0, 0},
+    {"numpy.spacing", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.iscomplex", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.isreal", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.gcd", "x", p503, 1, 'm', 1, 0, 0},
+    {"numpy.lcm", "x", p504, 1, 'm', 1, 0, 0},
+    {"numpy.fmax", "x", p505, 1, 'm', 1, 0, 0},
+    {"numpy.fmin", "x", p506, 1, 'm', 1, 0, 0},
+    {"numpy.heaviside", "x", p507, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp2", "x", p508, 1, 'm', 1, 0, 0},
+    {"numpy.float_power", "x", p509, 1, 'm', 1, 0, 0},
+    {"numpy.divmod", "x", p510, 1, 'm', 2, 0, 0},
+    {"numpy.isclose", "x", p511, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", "x", p512, 2, 'm', 1, 0, 0},
+    {"numpy.clip", "x", p513, 2, 'm', 1, 0, 0},
+    {"numpy.sum", "x", p514, 3, 'm', 1, 0, 0},
+    {"numpy.prod", "x", p515, 3, 'm', 1, 0, 0},
+    {"numpy.max", "x", p516, 2, 'm', 1, 0, 0},
+    {"numpy.min", "x", p517, 2, 'm', 1, 0, 0},
+    {"numpy.mean", "x", p518, 2, 'm', 1, 0, 0},
+    {"numpy.any", "x", p519, 2, 'm', 1, 0, 0},
+    {"numpy.all", "x", p520, 2, 'm', 1, 0, 0},
+    {"numpy.var", "x", p521, 3, 'm', 1, 0, 0},
+    {"numpy.std", "x", p522, 3, 'm', 1, 0, 0},
+    {"numpy.argmax", "x", p523, 2, 'm', 1, 1, 0},
+    {"numpy.argmin", "x", p524, 2, 'm', 1, 1, 0},
+    {"numpy.ptp", "x", p525, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", "x", p526, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", "x", p527, 4, 'm', 1, 0, 0},
+    {"numpy.percentile", "x", p528, 4, 'm', 1, 0, 0},
+    {"numpy.nanquantile", "x", p529, 4, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", "x", p530, 4, 'm', 1, 0, 0},
+    {"numpy.median", "x", p531, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", "x", p532, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", "x", p533, 2, 'm', 1, 0, 0},
+    {"numpy.nanprod", "x", p534, 2, 'm', 1, 0, 0},
+    {"numpy.nanmax", "x", p535, 2, 'm', 1, 0, 0},
+    {"numpy.nanmin", "x", p536, 2, 'm', 1, 0, 0},
+    {"numpy.nanmean", "x", p537, 2, 'm', 1, 0, 0},
+    {"numpy.nanvar", "x", p538, 3, 'm', 1, 0, 0},
+    {"numpy.nanstd", "x", p539, 3, 'm', 1, 0, 0},
+    {"numpy.nanargmax", "x", p540, 2, 'm', 1, 1, 0},
+    {"numpy.nanargmin", "x", p541, 2, 'm', 1, 1, 0},
+    {"numpy.average", "x", p542, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", "x", p543, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", "x", p544, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", "x", p545, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", "x", p546, 3, 'm', 1, 0, 0},
+    {"numpy.cov", "m", p547, 6, 'm', 1, 0, 0},
+    {"numpy.corrcoef", "x", p548, 2, 'm', 1, 0, 0},
+    {"numpy.diff", "x", p549, 4, 'm', 1, 0, 0},
+    {"numpy.ediff1d", "x", p550, 2, 'm', 1, 0, 0},
+    {"numpy.gradient", "f", p551, 3, 'm', 0, 0, 0},
+    {"numpy.trapezoid", "y", p552, 2, 'm', 1, 0, 0},
+    {"numpy.unwrap", "p", p553, 3, 'm', 1, 0, 0},
+    {"numpy.interp", "x", p554, 4, 'm', 1, 0, 0},
+    {"numpy.sort", "x", p555, 3, 'm', 1, 0, 0},
+    {"numpy.argsort", "x", p556, 3, 'm', 1, 1, 0},
+    {"numpy.lexsort", "keys", p557, 1, 'j', 1, 1, 0},
+    {"numpy.partition", "x", p558, 2, 'm', 1, 0, 0},
+    {"numpy.argpartition", "x", p559, 2, 'm', 1, 1, 0},
+    {"numpy.searchsorted", "x", p560, 3, 'm', 1, 0, 0},
+    {"numpy.digitize", "x", p561, 2, 'm', 1, 0, 0},
+    {"numpy.bincount", "x", p562, 3, 'm', 1, 0, 0},
+    {"numpy.histogram", "x", p563, 4, 'm', 2, 0, 0},
+    {"numpy.histogram_bin_edges", "x", p564, 3, 'm', 1, 0, 0},
+    {"numpy.unique_all", "x", p565, 2, 'm', 4, 6, 0},
+    {"numpy.unique_values", "x", p566, 2, 'm', 1, 0, 0},
+    {"numpy.union1d", "x", p567, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", "x", p568, 3, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", "x", p569, 3, 'm', 1, 0, 0},
+    {"numpy.setxor1d", "x", p570, 3, 'm', 1, 0, 0},
+    {"numpy.isin", "x", p571, 2, 'm', 1, 0, 0},
+    {"numpy.nonzero", "x", p572, 2, 'm', 0, 1073741823, 0},
+    {"numpy.argwhere", "x", p573, 2, 'm', 1, 1, 0},
+    {"numpy.flatnonzero", "x", p574, 2, 'm', 1, 1, 0},
+    {"numpy.extract", "condition", p575, 3, 'm', 1, 0, 0},
+    {"numpy.take", "x", p576, 2, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", "x", p577, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", "x", p578, 3, 'm', 1, 0, 0},
+    {"numpy.put", "x", p579, 2, 'm', 1, 0, 0},
+    {"numpy.unravel_index", "indices", p580, 1, 'm', 0, 0, 0},
+    {"numpy.ravel_multi_index", "positions", p581, 2, 'j', 1, 0, 0},
+    {"numpy.tril_indices_from", "x", p582, 1, 'm', 2, 0, 0},
+    {"numpy.triu_indices_from", "x", p583, 1, 'm', 2, 0, 0},
+    {"numpy.fill_diagonal", "x", p584, 2, 'm', 1, 0, 0},
+    {"numpy.delete", "x", p585, 2, 'm', 1, 0, 0},
+    {"numpy.insert", "x", p586, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", "x", p587, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", "x", p588, 2, 'm', 1, 0, 0},
+    {"numpy.rollaxis", "x", p589, 2, 'm', 1, 0, 0},
+    {"numpy.resize", "x", p590, 1, 'm', 1, 0, 0},
+    {"numpy.swapaxes", "x", p591, 2, 'm', 1, 0, 0},
     {"numpy.matrix_transpose", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.flip", "x", p580, 1, 'm', 1, 0, 0},
-    {"numpy.rot90", "x", p581, 2, 'm', 1, 0, 0},
-    {"numpy.roll", "x", p582, 2, 'm', 1, 0, 0},
-    {"numpy.squeeze", "x", p583, 1, 'm', 1, 0, 0},
-    {"numpy.expand_dims", "x", p584, 1, 'm', 1, 0, 1},
-    {"numpy.broadcast_to", "x", p585, 1, 'm', 1, 0, 0},
+    {"numpy.flip", "x", p593, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", "x", p594, 2, 'm', 1, 0, 0},
+    {"numpy.roll", "x", p595, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", "x", p596, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", "x", p597, 1, 'm', 1, 0, 1},
+    {"numpy.broadcast_to", "x", p598, 1, 'm', 1, 0, 0},
     {"numpy.ravel", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.tile", "x", p587, 1, 'm', 1, 0, 0},
-    {"numpy.repeat", "x", p588, 2, 'm', 1, 0, 0},
-    {"numpy.concat", "arrays", p589, 1, 'j', 1, 0, 0},
-    {"numpy.stack", "arrays", p590, 1, 'j', 1, 0, 1},
-    {"numpy.unstack", "x", p591, 1, 'm', 0, 0, 0},
-    {"numpy.tril", "x", p592, 1, 'm', 1, 0, 0},
-    {"numpy.triu", "x", p593, 1, 'm', 1, 0, 0},
-    {"numpy.diagonal", "x", p594, 3, 'm', 1, 0, 0},
-    {"numpy.trace", "x", p595, 4, 'm', 1, 0, 0},
-    {"numpy.diag", "x", p596, 1, 'm', 1, 0, 0},
-    {"numpy.diagflat", "x", p597, 1, 'm', 1, 0, 0},
-    {"numpy.packbits", "x", p598, 2, 'm', 1, 0, 0},
-    {"numpy.unpackbits", "x", p599, 3, 'm', 1, 0, 0},
-    {"numpy.matmul", "x", p600, 1, 'm', 1, 0, 0},
-    {"numpy.tensordot", "x", p601, 3, 'm', 1, 0, 0},
-    {"numpy.vecdot", "x", p602, 2, 'm', 1, 0, 0},
-    {"numpy.matvec", "x", p603, 1, 'm', 1, 0, 0},
-    {"numpy.vecmat", "x", p604, 1, 'm', 1, 0, 0},
-    {"numpy.outer", "x", p605, 1, 'm', 1, 0, 0},
-    {"numpy.kron", "x", p606, 1, 'm', 1, 0, 0},
-    {"numpy.cross", "x", p607, 2, 'm', 1, 0, 0},
-    {"numpy.convolve", "x", p608, 2, 'm', 1, 0, 0},
-    {"numpy.correlate", "x", p609, 2, 'm', 1, 0, 0},
-    {"numpy.polyval", "p", p610, 1, 'm', 1, 0, 0},
-    {"numpy.roots", "p", p611, 1, 'm', 1, 0, 0},
-    {"numpy.polydiv", "p", p612, 1, 'm', 2, 0, 0},
+    {"numpy.tile", "x", p600, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", "x", p601, 2, 'm', 1, 0, 0},
+    {"numpy.concat", "arrays", p602, 1, 'j', 1, 0, 0},
+    {"numpy.stack", "arrays", p603, 1, 'j', 1, 0, 1},
+    {"numpy.unstack", "x", p604, 1, 'm', 0, 0, 0},
+    {"numpy.tril", "x", p605, 1, 'm', 1, 0, 0},
+    {"numpy.triu", "x", p606, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", "x", p607, 3, 'm', 1, 0, 0},
+    {"numpy.trace", "x", p608, 4, 'm', 1, 0, 0},
+    {"numpy.diag", "x", p609, 1, 'm', 1, 0, 0},
+    {"numpy.diagflat", "x", p610, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", "x", p611, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", "x", p612, 3, 'm', 1, 0, 0},
+    {"numpy.matmul", "x", p613, 1, 'm', 1, 0, 0},
+    {"numpy.tensordot", "x", p614, 3, 'm', 1, 0, 0},
+    {"numpy.vecdot", "x", p615, 2, 'm', 1, 0, 0},
+    {"numpy.matvec", "x", p616, 1, 'm', 1, 0, 0},
+    {"numpy.vecmat", "x", p617, 1, 'm', 1, 0, 0},
+    {"numpy.outer", "x", p618, 1, 'm', 1, 0, 0},
+    {"numpy.kron", "x", p619, 1, 'm', 1, 0, 0},
+    {"numpy.cross", "x", p620, 2, 'm', 1, 0, 0},
+    {"numpy.convolve", "x", p621, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", "x", p622, 2, 'm', 1, 0, 0},
+    {"numpy.polyval", "p", p623, 1, 'm', 1, 0, 0},
+    {"numpy.roots", "p", p624, 1, 'm', 1, 0, 0},
+    {"numpy.polydiv", "p", p625, 1, 'm', 2, 0, 0},
     {"numpy.poly", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.polyfit", "x", p614, 3, 'm', 1, 0, 0},
-    {"numpy.polyadd", "p", p615, 1, 'm', 1, 0, 0},
-    {"numpy.polysub", "p", p616, 1, 'm', 1, 0, 0},
-    {"numpy.polymul", "p", p617, 1, 'm', 1, 0, 0},
-    {"numpy.polyder", "p", p618, 1, 'm', 1, 0, 0},
-    {"numpy.polyint", "p", p619, 2, 'm', 1, 0, 0},
-    {"numpy.vander", "x", p620, 2, 'm', 1, 0, 0},
-    {"numpy.bartlett", "", p621, 1, 0, 1, 0, 0},
-    {"numpy.blackman", "", p622, 1, 0, 1, 0, 0},
-    {"numpy.hamming", "", p623, 1, 0, 1, 0, 0},
-    {"numpy.hanning", "", p624, 1, 0, 1, 0, 0},
-    {"numpy.kaiser", "", p625, 2, 0, 1, 0, 0},
-    {"Linear", "x", p626, 3, 0, 0, 0, 0},
-    {"Linear.forward", "x", p627, 2, 'm', 1, 0, 0},
-    {"LayerNorm", "x", p628, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", "x", p629, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", "x", p630, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", "x", p631, 4, 'm', 1, 0, 0},
-    {"RMSNorm", "x", p632, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", "x", p633, 2, 'm', 1, 0, 0},
-    {"GroupNorm", "x", p634, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", "x", p635, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", "x", p636, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", "x", p637, 4, 'm', 1, 0, 0},
-    {"BatchNorm", "x", p638, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", "x", p639, 7, 'm', 1, 0, 0},
-    {"Embedding", "x", p640, 2, 0, 0, 0, 0},
-    {"Embedding.forward", "x", p641, 1, 'm', 1, 0, 0},
-    {"Dropout", "x", p642, 1, 0, 0, 0, 0},
-    {"Conv2d", "x", p643, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", "x", p644, 6, 'm', 1, 0, 0},
-    {"Conv1d", "x", p645, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", "x", p646, 6, 'm', 1, 0, 0},
-    {"Conv3d", "x", p647, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", "x", p648, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", "x", p649, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", "x", p650, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", "x", p651, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", "x", p652, 7, 'm', 1, 0, 0},
-    {"LSTMCell", "x", p653, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", "x", p654, 5, 'm', 2, 0, 0},
-    {"GRUCell", "x", p655, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", "x", p656, 5, 'm', 1, 0, 0},
-    {"LSTM", "x", p657, 7, 0, 0, 0, 0},
-    {"LSTM.forward", "x", p658, 7, 'm', 3, 0, 0},
-    {"GRU", "x", p659, 7, 0, 0, 0, 0},
-    {"GRU.forward", "x", p660, 7, 'm', 2, 0, 0},
-    {"LARS", "x", p661, 9, 'j', 0, 0, 0},
-    {"SGD", "x", p662, 5, 'j', 0, 0, 0},
-    {"Muon", "x", p663, 6, 'j', 0, 0, 0},
-    {"LAMB", "x", p664, 6, 'j', 0, 0, 0},
-    {"Adam", "x", p665, 5, 'j', 0, 0, 0},
-    {"AdamW", "x", p666, 5, 'j', 0, 0, 0},
-    {"StepLR", "x", p667, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", "x", p668, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", "x", p669, 2, 'm', 1, 0, 0},
-    {"ConstantLR", "x", p670, 3, 'm', 1, 0, 0},
-    {"LinearLR", "x", p671, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", "x", p672, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", "x", p673, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", "x", p674, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", "x", p675, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", "x", p676, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", "x", p677, 12, 'm', 4, 0, 0},
+    {"numpy.polyfit", "x", p627, 3, 'm', 1, 0, 0},
+    {"numpy.polyadd", "p", p628, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", "p", p629, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", "p", p630, 1, 'm', 1, 0, 0},
+    {"numpy.polyder", "p", p631, 1, 'm', 1, 0, 0},
+    {"numpy.polyint", "p", p632, 2, 'm', 1, 0, 0},
+    {"numpy.vander", "x", p633, 2, 'm', 1, 0, 0},
+    {"numpy.bartlett", "", p634, 1, 0, 1, 0, 0},
+    {"numpy.blackman", "", p635, 1, 0, 1, 0, 0},
+    {"numpy.hamming", "", p636, 1, 0, 1, 0, 0},
+    {"numpy.hanning", "", p637, 1, 0, 1, 0, 0},
+    {"numpy.kaiser", "", p638, 2, 0, 1, 0, 0},
+    {"Linear", "x", p639, 3, 0, 0, 0, 0},
+    {"Linear.forward", "x", p640, 2, 'm', 1, 0, 0},
+    {"LayerNorm", "x", p641, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", "x", p642, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", "x", p643, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", "x", p644, 4, 'm', 1, 0, 0},
+    {"RMSNorm", "x", p645, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", "x", p646, 2, 'm', 1, 0, 0},
+    {"GroupNorm", "x", p647, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", "x", p648, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", "x", p649, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", "x", p650, 4, 'm', 1, 0, 0},
+    {"BatchNorm", "x", p651, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", "x", p652, 7, 'm', 1, 0, 0},
+    {"Embedding", "x", p653, 2, 0, 0, 0, 0},
+    {"Embedding.forward", "x", p654, 1, 'm', 1, 0, 0},
+    {"Dropout", "x", p655, 1, 0, 0, 0, 0},
+    {"Conv2d", "x", p656, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", "x", p657, 6, 'm', 1, 0, 0},
+    {"Conv1d", "x", p658, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", "x", p659, 6, 'm', 1, 0, 0},
+    {"Conv3d", "x", p660, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", "x", p661, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", "x", p662, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", "x", p663, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", "x", p664, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", "x", p665, 7, 'm', 1, 0, 0},
+    {"LSTMCell", "x", p666, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", "x", p667, 5, 'm', 2, 0, 0},
+    {"GRUCell", "x", p668, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", "x", p669, 5, 'm', 1, 0, 0},
+    {"LSTM", "x", p670, 7, 0, 0, 0, 0},
+    {"LSTM.forward", "x", p671, 7, 'm', 3, 0, 0},
+    {"GRU", "x", p672, 7, 0, 0, 0, 0},
+    {"GRU.forward", "x", p673, 7, 'm', 2, 0, 0},
+    {"LARS", "x", p674, 9, 'j', 0, 0, 0},
+    {"SGD", "x", p675, 5, 'j', 0, 0, 0},
+    {"Muon", "x", p676, 6, 'j', 0, 0, 0},
+    {"LAMB", "x", p677, 6, 'j', 0, 0, 0},
+    {"Adam", "x", p678, 5, 'j', 0, 0, 0},
+    {"AdamW", "x", p679, 5, 'j', 0, 0, 0},
+    {"StepLR", "x", p680, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", "x", p681, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", "x", p682, 2, 'm', 1, 0, 0},
+    {"ConstantLR", "x", p683, 3, 'm', 1, 0, 0},
+    {"LinearLR", "x", p684, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", "x", p685, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", "x", p686, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", "x", p687, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", "x", p688, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", "x", p689, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", "x", p690, 12, 'm', 4, 0, 0},
 };

@@ -46,11 +46,7 @@ var linalgOps = []Op{
 		return tensor.Cholesky(a.X, a.bool("upper"))
 	}),
 	inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution of x y = b from the factor of cholesky of x.", func(a *Args) (*uop.UOp, error) {
-		y, err := tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), !a.bool("lower"), false)
-		if err != nil {
-			return nil, err
-		}
-		return tensor.TriangularSolve(a.X, y, !a.bool("lower"), a.bool("lower"), false)
+		return tensor.CholeskySolve(a.X, a.tensor("b"), !a.bool("lower"))
 	}),
 	inLinalg("solve_triangular", "a", "b tensor, lower bool = false, trans bool = false, unit_diagonal bool = false", "The solution of a x = b for triangular matrices.\nWith trans it is that of a^T x = b.", func(a *Args) (*uop.UOp, error) {
 		return tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), a.bool("trans"), a.bool("unit_diagonal"))
@@ -100,6 +96,13 @@ Vectors have length 1, and their greatest element is positive. Derivatives of ve
 	severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with x[order] = lower upper.\nThe matrices are square.", func(a *Args) ([]*uop.UOp, error) {
 		l, u, p, err := tensor.LUFactors(a.X)
 		return []*uop.UOp{p, l, u}, err
+	}),
+	severalInLinalg("lu order", "lu_factor", "", `The triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
+The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.`, func(a *Args) ([]*uop.UOp, error) {
+		return pair(tensor.LUTogether(a.X))
+	}),
+	inLinalg("lu_solve", "lu", "order tensor, b tensor, trans bool = false", "The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.", func(a *Args) (*uop.UOp, error) {
+		return tensor.LUSolve(a.X, a.tensor("order"), a.tensor("b"), a.bool("trans"))
 	}),
 	inLinalg("expm", "x", "", "The exponential of square matrices, for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),
 	inLinalg("matrix_power", "x", "n int", "The power of square matrices; of the inverse for negative n.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixPower(a.X, a.int("n")) }),

@@ -406,6 +406,34 @@ func (a *Args) trues(x *uop.UOp) ([]*uop.UOp, error) {
 	return tensor.TruePositions(x, n, fill)
 }
 
+// triangle are the positions of a triangle of the shape of a matrix.
+func (a *Args) triangle(of func(x *uop.UOp, k int64) (*uop.UOp, error)) ([]*uop.UOp, error) {
+	s := a.X.Shape()
+	if len(s) != 2 {
+		return nil, bad("x", "has %d dimensions, expected 2", len(s))
+	}
+	ones, err := tensor.Full(a.X.Graph(), s, uop.BoolConst(true), uop.Bool)
+	if err == nil {
+		ones, err = of(ones, a.int("k"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.count(ones)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.TruePositions(ones, n, 0)
+}
+
+func hasImaginary(x *uop.UOp) (*uop.UOp, error) {
+	x, err := tensor.Imag(x)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Cast(x, uop.Bool)
+}
+
 // flat is an array as a vector.
 func flat(x *uop.UOp) (*uop.UOp, error) { return tensor.Flatten(x, 0, -1) }
 
@@ -480,6 +508,15 @@ var numpyOps = slices.Concat(
 		logical("logical_or", "Whether one is not 0: bool.", tensor.BitOr),
 		logical("logical_xor", "Whether one and only one is not 0: bool.", tensor.BitXor),
 		numpy2("nextafter", "The next number of the type after x towards y.", tensor.NextAfter),
+		numpy1("spacing", "The distance to the next number of the type, away from 0.", tensor.Spacing),
+		numpy1("iscomplex", "Whether the imaginary part is not 0: bool.", hasImaginary),
+		numpy1("isreal", "Whether the imaginary part is 0: bool.", func(x *uop.UOp) (*uop.UOp, error) {
+			x, err := hasImaginary(x)
+			if err != nil {
+				return nil, err
+			}
+			return tensor.LogicalNot(x)
+		}),
 		numpy2("gcd", "The greatest common divisor of integers.", tensor.GCD),
 		numpy2("lcm", "The least common multiple of integers.", tensor.LCM),
 		numpy2("fmax", "The greater of x and y.\nWhere one is NaN it is the other.", tensor.FMax),
@@ -732,6 +769,10 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 		severalInNumpy("counts edges", "histogram", "bins operand = 10, range floats?, weights tensor?, density bool = false", `The number of elements between edges, and the edges.
 bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges. With density the
 counts are divided by their sum and the width of the interval.`, func(a *Args) ([]*uop.UOp, error) { return a.histogram() }),
+		inNumpy("histogram_bin_edges", "bins operand = 10, range floats?, weights tensor?", "The edges of histogram.", func(a *Args) (*uop.UOp, error) {
+			_, edges, err := a.bins()
+			return edges, err
+		}),
 		severalInNumpy("values indices inverse_indices counts", "unique_all", bySize, "The distinct elements in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none.", func(a *Args) ([]*uop.UOp, error) { return a.uniques(a.X, false) }),
 		inNumpy("unique_values", bySize, "The distinct elements in ascending order. NaN is equal to none.", func(a *Args) (*uop.UOp, error) {
 			r, err := a.uniques(a.X, false)
@@ -848,6 +889,29 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 			}
 			return tensor.Put(a.X, a.tensor("indices"), v)
 		}),
+		called("indices", severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of positions in its row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
+			n := a.shape("shape").MaxNumel()
+			if wrong, found := a.Elements.outside(a.X, -n, n-1); found {
+				return nil, bad("indices", "%d is out of bounds for a shape of %d elements", wrong, n)
+			}
+			return tensor.AlongAxes(a.X, a.shape("shape"))
+		})),
+		called("position", joiner("numpy.ravel_multi_index", "dims ints [0,], mode text = raise {raise clip wrap}", `The positions in the row-major order of a shape, of a tensor of positions along each axis.
+Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".`, func(a *Args) (*uop.UOp, error) {
+			for i, x := range a.Xs {
+				if n := a.ints("dims"); a.text("mode") == "raise" && i < len(n) {
+					if wrong, found := a.Elements.outside(x, 0, n[i]-1); found {
+						return nil, bad("positions", "%d is out of bounds for axis %d of size %d", wrong, i, n[i])
+					}
+				}
+			}
+			return tensor.InRowMajorOrder(a.Xs, a.ints("dims"), a.text("mode"))
+		})),
+		severalInNumpy("rows columns", "tril_indices_from", "k int = 0", "The positions of the lower triangle of a matrix, up to its diagonal k, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Tril) }),
+		severalInNumpy("rows columns", "triu_indices_from", "k int = 0", "The positions of the upper triangle of a matrix, from its diagonal k on, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Triu) }),
+		inNumpy("fill_diagonal", "val operand, wrap bool = false", "The array with val on its diagonal: the elements with one index along all axes.\nWith wrap, the diagonal of a tall matrix begins anew below it.", func(a *Args) (*uop.UOp, error) {
+			return tensor.FillDiagonal(a.X, a.at("val"), a.bool("wrap"))
+		}),
 		inNumpy("delete", "obj axes, axis int?", "The array without the elements at positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
 			x, axis, err := a.flatUnless("axis")
 			if err != nil {
@@ -880,6 +944,29 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 		}),
 		inNumpy("moveaxis", "source axes, destination axes", "Axes moved to other places; the others keep their order.", func(a *Args) (*uop.UOp, error) {
 			return tensor.MoveAxes(a.X, a.axes("source"), a.axes("destination"))
+		}),
+		inNumpy("rollaxis", "axis int, start int = 0", "An axis moved in front of the axis start.", func(a *Args) (*uop.UOp, error) {
+			n := len(a.X.Shape())
+			axis, start := a.axis("axis"), a.axis("start")
+			if axis < -n || axis >= n {
+				return nil, bad("axis", "%d is out of range for %d dimensions", axis, n)
+			}
+			if start < -n || start > n {
+				return nil, bad("start", "%d is out of range for %d dimensions", start, n)
+			}
+			if axis < 0 {
+				axis += n
+			}
+			if start < 0 {
+				start += n
+			}
+			if axis < start {
+				start--
+			}
+			return tensor.MoveAxes(a.X, []int{axis}, []int{start})
+		}),
+		inNumpy("resize", "new_shape shape", "The elements in row-major order in another shape, repeated or cut off as needed.", func(a *Args) (*uop.UOp, error) {
+			return tensor.Resized(a.X, a.shape("new_shape"))
 		}),
 		inNumpy("swapaxes", "axis1 int, axis2 int", "Two axes exchanged.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, a.axis("axis1"), a.axis("axis2")) }),
 		numpy1("matrix_transpose", "The last two axes exchanged.", func(x *uop.UOp) (*uop.UOp, error) {
@@ -1146,31 +1233,32 @@ func (a *Args) tensorDot() (*uop.UOp, error) {
 	return tensor.TensorDot(a.X, a.tensor("y"), left, right)
 }
 
+// bins are the edges of the bins of histogram, and where these have one width, the number of elements in each.
+func (a *Args) bins() (counts, edges *uop.UOp, err error) {
+	if edges = a.tensor("bins"); edges != nil {
+		return nil, edges, nil
+	}
+	n, ok := a.number("bins").Int64()
+	if !ok || n < 1 {
+		return nil, nil, bad("bins", "%s, expected a tensor of edges, or 1 or more", a.number("bins"))
+	}
+	var low, high *float64
+	if r := get[[]float64](a, "range"); r != nil {
+		if len(r) != 2 {
+			return nil, nil, bad("range", "%d numbers, expected 2", len(r))
+		}
+		low, high = &r[0], &r[1]
+	}
+	return tensor.Histogram(a.X, n, low, high)
+}
+
 // histogram are counts and edges by the arguments of numpy.
 func (a *Args) histogram() ([]*uop.UOp, error) {
-	edges := a.tensor("bins")
-	if edges == nil {
-		n, ok := a.number("bins").Int64()
-		if !ok || n < 1 {
-			return nil, bad("bins", "%s, expected a tensor of edges, or 1 or more", a.number("bins"))
-		}
-		var low, high *float64
-		if r := get[[]float64](a, "range"); r != nil {
-			if len(r) != 2 {
-				return nil, bad("range", "%d numbers, expected 2", len(r))
-			}
-			low, high = &r[0], &r[1]
-		}
-		counts, e, err := tensor.Histogram(a.X, n, low, high)
-		if err != nil {
-			return nil, err
-		}
-		if !a.given("weights") && !a.bool("density") {
-			return []*uop.UOp{counts, e}, nil
-		}
-		edges = e
+	counts, edges, err := a.bins()
+	if err != nil || counts != nil && !a.given("weights") && !a.bool("density") {
+		return []*uop.UOp{counts, edges}, err
 	}
-	counts, err := tensor.HistogramWithin(a.X, edges, a.tensor("weights"))
+	counts, err = tensor.HistogramWithin(a.X, edges, a.tensor("weights"))
 	if err != nil || !a.bool("density") {
 		return []*uop.UOp{counts, edges}, err
 	}

@@ -57,6 +57,14 @@ float16, bfloat16, float32, float64 = (
     dtypes.float32,
     dtypes.float64,
 )
+bool_, half, single, double, csingle, cdouble = (
+    bool,
+    float16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -368,6 +376,9 @@ def hstack(arrays: Sequence[Operand], /) -> Tensor:
     return concat(xs, axis=0 if xs[0].ndim == 1 else 1)
 
 
+row_stack = vstack
+
+
 def dstack(arrays: Sequence[Operand], /) -> Tensor:
     """Return arrays joined along the third axis."""
     return concat([atleast_3d(x) for x in arrays], axis=2)
@@ -475,17 +486,50 @@ def pad(x: Operand, width: Any, mode: str = "constant", constant_values: float =
     return x.pad(pairs, mode=modes[mode], value=constant_values)
 
 
+def copy(x: Operand) -> Tensor:
+    """Return the elements in memory of their own."""
+    return _array(x).clone()
+
+
 # Selection
 
 
-def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor:
-    """Return the elements of x where condition is not 0, those of y elsewhere."""
+def where(condition: Operand, x: Any = None, y: Any = None, /, **sized: Any) -> Any:
+    """Return the elements of x where condition is not 0, those of y elsewhere.
+
+    Without x and y these are the positions of nonzero, which takes size and fill_value.
+    """
+    if (x is None) != (y is None):
+        raise ArgumentError(f"{place(condition)}: expected both x and y, or none")
+    if x is None:
+        return nonzero(condition, **sized)  # noqa: F405
     chosen = _array(condition)
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         x = _array(x)
     if isinstance(x, Tensor):
         return chosen.where(x, _array(y, x))
     return chosen.where(_array(x, y), y)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
+    """Return the positions of the lower triangle of an (n, m) matrix, up to its diagonal k."""
+    return tuple(_operations.tril_indices_from(empty((n, n if m is None else m)), k))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
+    """Return the positions of the upper triangle of an (n, m) matrix, from its diagonal k on."""
+    return tuple(_operations.triu_indices_from(empty((n, n if m is None else m)), k))
+
+
+def mask_indices(n: int, f: Callable[..., Operand], k: int = 0) -> tuple[Tensor, ...]:
+    """Return the positions at which f of an (n, n) matrix of ones, and of k, is not 0."""
+    return tuple(_operations.nonzero(f(ones((n, n)), k)))
+
+
+def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
+    """Return positions that select each element of the grid of vectors; of bool, the true ones."""
+    xs = [x.nonzero().squeeze(1) if x.dtype == "bool" else x for x in _arrays(vectors)]
+    return tuple(x.reshape(-1, *(1,) * (len(xs) - 1 - i)) for i, x in enumerate(xs))
 
 
 def select(conditions: Sequence[Operand], choices: Sequence[Operand], default: Any = 0) -> Tensor:
@@ -645,6 +689,12 @@ def einsum(formula: str, *operands: Operand) -> Tensor:
     return Tensor.einsum(formula, *_arrays(operands))
 
 
+def einsum_path(formula: str, *operands: Operand, optimize: Any = "greedy") -> Any:
+    """Return the order of products as NumPy finds it, and a text about its cost."""
+    stand_ins = [_np.broadcast_to(_np.float32(0), x.shape) for x in _arrays(operands)]
+    return _np.einsum_path(formula, *stand_ins, optimize=optimize)
+
+
 def gradient(f: Operand, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return the derivatives by differences: of one axis, or a list of all.
 
@@ -678,6 +728,16 @@ def array_equiv(x: Operand, y: Operand) -> builtins.bool:
 def isscalar(x: Any) -> builtins.bool:
     """Return whether something is a number and no array."""
     return isinstance(x, (builtins.bool, builtins.int, builtins.float, _np.generic))
+
+
+def iscomplexobj(x: Operand) -> builtins.bool:
+    """Return whether the data type is complex."""
+    return _array(x).dtype in (complex64, complex128)
+
+
+def isrealobj(x: Operand) -> builtins.bool:
+    """Return whether the data type is not complex."""
+    return not iscomplexobj(x)
 
 
 def allclose(

@@ -89,6 +89,7 @@ __all__ = [
     "ceil",
     "clip",
     "conj",
+    "conjugate",
     "convolve",
     "copysign",
     "corrcoef",
@@ -120,6 +121,7 @@ __all__ = [
     "expm1",
     "extract",
     "fabs",
+    "fill_diagonal",
     "fix",
     "flatnonzero",
     "flip",
@@ -138,6 +140,7 @@ __all__ = [
     "hanning",
     "heaviside",
     "histogram",
+    "histogram_bin_edges",
     "hypot",
     "i0",
     "imag",
@@ -146,12 +149,14 @@ __all__ = [
     "intersect1d",
     "invert",
     "isclose",
+    "iscomplex",
     "isfinite",
     "isin",
     "isinf",
     "isnan",
     "isneginf",
     "isposinf",
+    "isreal",
     "kaiser",
     "kron",
     "lcm",
@@ -227,12 +232,15 @@ __all__ = [
     "rad2deg",
     "radians",
     "ravel",
+    "ravel_multi_index",
     "real",
     "reciprocal",
     "remainder",
+    "resize",
     "right_shift",
     "rint",
     "roll",
+    "rollaxis",
     "roots",
     "rot90",
     "round",
@@ -245,6 +253,7 @@ __all__ = [
     "sinc",
     "sinh",
     "sort",
+    "spacing",
     "sqrt",
     "square",
     "squeeze",
@@ -261,12 +270,15 @@ __all__ = [
     "trace",
     "trapezoid",
     "tril",
+    "tril_indices_from",
     "triu",
+    "triu_indices_from",
     "true_divide",
     "trunc",
     "union1d",
     "unique_values",
     "unpackbits",
+    "unravel_index",
     "unstack",
     "unwrap",
     "vander",
@@ -341,6 +353,9 @@ _LOGICAL_AND = operation("numpy.logical_and")
 _LOGICAL_OR = operation("numpy.logical_or")
 _LOGICAL_XOR = operation("numpy.logical_xor")
 _NEXTAFTER = operation("numpy.nextafter")
+_SPACING = operation("numpy.spacing")
+_ISCOMPLEX = operation("numpy.iscomplex")
+_ISREAL = operation("numpy.isreal")
 _GCD = operation("numpy.gcd")
 _LCM = operation("numpy.lcm")
 _FMAX = operation("numpy.fmax")
@@ -402,6 +417,7 @@ _SEARCHSORTED = operation("numpy.searchsorted")
 _DIGITIZE = operation("numpy.digitize")
 _BINCOUNT = operation("numpy.bincount")
 _HISTOGRAM = operation("numpy.histogram")
+_HISTOGRAM_BIN_EDGES = operation("numpy.histogram_bin_edges")
 _UNIQUE_ALL = operation("numpy.unique_all")
 _UNIQUE_VALUES = operation("numpy.unique_values")
 _UNION1D = operation("numpy.union1d")
@@ -417,10 +433,17 @@ _TAKE = operation("numpy.take")
 _TAKE_ALONG_AXIS = operation("numpy.take_along_axis")
 _PUT_ALONG_AXIS = operation("numpy.put_along_axis")
 _PUT = operation("numpy.put")
+_UNRAVEL_INDEX = operation("numpy.unravel_index")
+_RAVEL_MULTI_INDEX = operation("numpy.ravel_multi_index")
+_TRIL_INDICES_FROM = operation("numpy.tril_indices_from")
+_TRIU_INDICES_FROM = operation("numpy.triu_indices_from")
+_FILL_DIAGONAL = operation("numpy.fill_diagonal")
 _DELETE = operation("numpy.delete")
 _INSERT = operation("numpy.insert")
 _PERMUTE_DIMS = operation("numpy.permute_dims")
 _MOVEAXIS = operation("numpy.moveaxis")
+_ROLLAXIS = operation("numpy.rollaxis")
+_RESIZE = operation("numpy.resize")
 _SWAPAXES = operation("numpy.swapaxes")
 _MATRIX_TRANSPOSE = operation("numpy.matrix_transpose")
 _FLIP = operation("numpy.flip")
@@ -904,6 +927,21 @@ def nextafter(x: Operand, y: Operand) -> Tensor:
     """The next number of the type after x towards y."""
     x = array(x, y)
     return x._call1(_NEXTAFTER, operand(y, x))
+
+
+def spacing(x: Operand) -> Tensor:
+    """The distance to the next number of the type, away from 0."""
+    return array(x)._call1(_SPACING)
+
+
+def iscomplex(x: Operand) -> Tensor:
+    """Whether the imaginary part is not 0: bool."""
+    return array(x)._call1(_ISCOMPLEX)
+
+
+def isreal(x: Operand) -> Tensor:
+    """Whether the imaginary part is 0: bool."""
+    return array(x)._call1(_ISREAL)
 
 
 def gcd(x: Operand, y: Operand) -> Tensor:
@@ -1432,6 +1470,17 @@ def histogram(
     return x._call(_HISTOGRAM, operand(bins, x), range, maybe(weights), density)
 
 
+def histogram_bin_edges(
+    x: Operand,
+    bins: Operand = 10,
+    range: Sequence[float] | None = None,
+    weights: Operand | None = None,
+) -> Tensor:
+    """The edges of histogram."""
+    x = array(x, bins)
+    return x._call1(_HISTOGRAM_BIN_EDGES, operand(bins, x), range, maybe(weights))
+
+
 def unique_all(
     x: Operand,
     size: int | None = None,
@@ -1566,6 +1615,42 @@ def put(x: Operand, indices: Operand, values: Operand) -> Tensor:
     return x._call1(_PUT, array(indices), operand(values, x))
 
 
+def unravel_index(indices: Operand, shape: Sizes) -> tuple[Tensor, ...]:
+    """The positions along the axes of a shape, a tensor for each, of positions in its row-major order.
+
+    Negative ones count from the end.
+    """
+    return array(indices)._call(_UNRAVEL_INDEX, shape)
+
+
+def ravel_multi_index(positions: Sequence[Operand], dims: Sizes, mode: str = "raise") -> Tensor:
+    """The positions in the row-major order of a shape, of a tensor of positions along each axis.
+
+    Those outside are errors where they are in memory, moved to the edge with "clip", and counted
+    anew from 0 with "wrap".
+    """
+    return join(tensors(positions), _RAVEL_MULTI_INDEX, dims, mode)[0]
+
+
+def tril_indices_from(x: Operand, k: int = 0) -> tuple[Tensor, ...]:
+    """The positions of the lower triangle of a matrix, up to its diagonal k, int32."""
+    return array(x)._call(_TRIL_INDICES_FROM, k)
+
+
+def triu_indices_from(x: Operand, k: int = 0) -> tuple[Tensor, ...]:
+    """The positions of the upper triangle of a matrix, from its diagonal k on, int32."""
+    return array(x)._call(_TRIU_INDICES_FROM, k)
+
+
+def fill_diagonal(x: Operand, val: Operand, wrap: bool = False) -> Tensor:
+    """The array with val on its diagonal: the elements with one index along all axes.
+
+    With wrap, the diagonal of a tall matrix begins anew below it.
+    """
+    x = array(x, val)
+    return x._call1(_FILL_DIAGONAL, operand(val, x), wrap)
+
+
 def delete(x: Operand, obj: Sizes, axis: int | None = None) -> Tensor:
     """The array without the elements at positions along an axis, or of the flattened array."""
     return array(x)._call1(_DELETE, obj, axis)
@@ -1585,6 +1670,16 @@ def permute_dims(x: Operand, axes: Sizes | None = None) -> Tensor:
 def moveaxis(x: Operand, source: Sizes, destination: Sizes) -> Tensor:
     """Axes moved to other places; the others keep their order."""
     return array(x)._call1(_MOVEAXIS, source, destination)
+
+
+def rollaxis(x: Operand, axis: int, start: int = 0) -> Tensor:
+    """An axis moved in front of the axis start."""
+    return array(x)._call1(_ROLLAXIS, axis, start)
+
+
+def resize(x: Operand, new_shape: Sizes) -> Tensor:
+    """The elements in row-major order in another shape, repeated or cut off as needed."""
+    return array(x)._call1(_RESIZE, new_shape)
 
 
 def swapaxes(x: Operand, axis1: int, axis2: int) -> Tensor:
@@ -1912,6 +2007,8 @@ degrees = rad2deg
 concatenate = concat
 
 hann = hanning
+
+conjugate = conj
 
 cumsum = cumulative_sum
 

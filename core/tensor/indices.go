@@ -1,0 +1,108 @@
+package tensor
+
+import (
+	"math"
+
+	"polygrad/core/uop"
+)
+
+// AlongAxes are the positions along the axes of a shape of positions in its row-major order; negative ones count from the end.
+func AlongAxes(at *uop.UOp, shape uop.Shape) (r []*uop.UOp, err error) {
+	defer guard("AlongAxes", &err)
+	needInt("indices", at)
+	sizes := intShape("shape", shape)
+	dt := at.DType
+	if dt.Itemsize() < 4 || dt.IsUnsigned() {
+		dt = uop.Int32
+	}
+	at = cast(at, dt)
+	r = make([]*uop.UOp, len(sizes))
+	at = where(lt(at, 0), add(at, int(shape.MaxNumel())), at)
+	for i := len(sizes) - 1; i >= 0; i-- {
+		size := int(max(sizes[i], 1))
+		r[i], at = mod(at, size), floorDiv(at, size)
+	}
+	return r, nil
+}
+
+// InRowMajorOrder are the positions in the row-major order of a shape of positions along its axes. Those outside are moved to the edge with
+// "clip", and count anew from 0 with "wrap".
+func InRowMajorOrder(along []*uop.UOp, sizes []int64, mode string) (r *uop.UOp, err error) {
+	defer guard("InRowMajorOrder", &err)
+	if len(along) == 0 || len(along) != len(sizes) {
+		fail("dims", "has %d sizes, expected %d, one for each tensor of positions", len(sizes), len(along))
+	}
+	needSame("positions", along...)
+	for i, at := range along {
+		needInt("positions", at)
+		if at.DType.Itemsize() < 4 || at.DType.IsUnsigned() {
+			at = cast(at, uop.Int32)
+		}
+		switch size := int(sizes[i]); mode {
+		case "clip":
+			at = minimum(maximum(at, 0), size-1)
+		case "wrap":
+			at = mod(at, max(size, 1))
+		}
+		if r == nil {
+			r = at
+			continue
+		}
+		r = add(mul(r, int(sizes[i])), at)
+	}
+	return r, nil
+}
+
+// Spacing is the distance of numbers to the next of their type that is farther from 0, with their sign.
+func Spacing(x *uop.UOp) (*uop.UOp, error) {
+	return run1("Spacing", inFloat(func(x *uop.UOp) *uop.UOp {
+		a := abs(x)
+		s := sub(nextUp(a), a)
+		return where(isFinite(x), where(lt(x, 0), neg(s), s), likeConst(x, math.NaN()))
+	}), x)
+}
+
+// FillDiagonal is x with values on its diagonal: those of one index along all axes. With wrap, that of a tall matrix begins anew below.
+func FillDiagonal(x *uop.UOp, values any, wrap bool) (r *uop.UOp, err error) {
+	defer guard("FillDiagonal", &err)
+	s := intShape("x", x.Shape())
+	if len(s) < 2 {
+		fail("x", "has %d dimensions, expected 2 or more", len(s))
+	}
+	step, below := int64(0), int64(1)
+	for i := len(s) - 1; i >= 0; i-- {
+		if len(s) > 2 && s[i] != s[0] {
+			fail("x", "has shape %s, expected axes of one size", x.Shape())
+		}
+		step, below = step+below, below*s[i]
+	}
+	total := x.Shape().MaxNumel()
+	if total == 0 {
+		return x, nil
+	}
+	last := total
+	if len(s) == 2 && !wrap {
+		last = min(total, s[1]*s[1])
+	}
+	at := count0(x.Graph(), total)
+	on := bitAnd(eq(mod(at, int(step)), 0), lt(at, int(last)))
+	v := cast(asTensor(values, x), x.DType)
+	if n := v.Shape().MaxNumel(); len(v.Shape()) > 0 {
+		if n == 0 {
+			fail("val", "is empty, expected a number or values for the diagonal")
+		}
+		v = index(flatten(v, 0, -1), Take(mod(floorDiv(at, int(step)), int(n))))
+	}
+	return reshape(where(on, v, flatten(x, 0, -1)), x.Shape()), nil
+}
+
+// Resized are the elements in row-major order in another shape, repeated as needed, or the first of them.
+func Resized(x *uop.UOp, shape uop.Shape) (r *uop.UOp, err error) {
+	defer guard("Resized", &err)
+	intShape("new_shape", shape)
+	want, have := shape.MaxNumel(), x.Shape().MaxNumel()
+	if have == 0 || want == 0 {
+		return full(x.Graph(), shape, uop.Int(0), x.DType), nil
+	}
+	return reshape(index(flatten(x, 0, -1), Take(mod(count0(x.Graph(), want), int(have)))), shape), nil
+}
