@@ -36,7 +36,7 @@ func imageOf(content []byte) (image, error) {
 }
 
 // segments writes the memory as segments of data. They leave out runs of what is there before: zeros, or the image of another part. Longer runs
-// have fewer bytes when they are compressed, shorter ones before. Each byte is that of before or of the whole module's image. Where it is not the latter's, another part may have been.
+// have fewer bytes when they are compressed, shorter ones before. Where another part's data may be, which the whole module's image has, no segment writes.
 func (mem image) segments(before, whole image, run int) []byte {
 	var out []byte
 	count := uint64(0)

@@ -73,7 +73,11 @@ async function started () {
   }
   const threads = isolated ? workers : null
   const options = {
-    environment: settings, fileImports, workers: threads, live: isolated, loadDeferred: (library, part) => loadDeferred(library, deferred[part])
+    environment: settings,
+    fileImports,
+    workers: threads,
+    live: isolated,
+    loadDeferred: (library, part) => loadDeferred(library, deferred[part])
   }
   let library
   try {
