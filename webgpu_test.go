@@ -2,6 +2,9 @@ package polygrad
 
 import (
 	"math"
+	"os"
+	process "os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -395,6 +398,40 @@ func TestWebGPUConvolutions(t *testing.T) {
 		if !slices.Equal(got[0], got[1]) { // all sums are multiples of 1/16 that are exact
 			t.Errorf("%v: the GPU and the host differ", size)
 		}
+	}
+}
+
+// tunedChild tells the test below that it is the process that it has started.
+const tunedChild = "TUNED_CHILD"
+
+// With POLY_BEAM the kernels of a GPU are timed in several layouts, which all compute the same; another process finds what was found.
+func TestWebGPULayoutsAreTuned(t *testing.T) {
+	if os.Getenv(tunedChild) != "" {
+		TestWebGPUProducts(t)
+		TestWebGPUConvolutions(t)
+		TestWebGPUElements(t)
+		TestWebGPURows(t)
+		return
+	}
+	onGPU(t)
+	dir := t.TempDir()
+	child := func() string {
+		t.Helper()
+		c := process.Command(os.Args[0], "-test.run=^TestWebGPULayoutsAreTuned$", "-test.count=1")
+		c.Env = append(os.Environ(), tunedChild+"=1", "POLY_BEAM=1", "POLY_DUMP=beam", "POLY_CACHE_DIR="+dir)
+		out, err := c.CombinedOutput()
+		if err != nil || strings.Contains(string(out), "computes something else") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	first := child()
+	tuned := strings.Count(first, " us by the heuristics")
+	if files, err := filepath.Glob(filepath.Join(dir, "beam-*.txt")); err != nil || len(files) == 0 || tuned < 8 {
+		t.Errorf("%d kernels were timed, the cache has the files %v, %v, expected several kernels and a file\n%s", tuned, files, err, first)
+	}
+	if second := child(); strings.Contains(second, "by the heuristics") {
+		t.Errorf("the second process has searched again:\n%s", second)
 	}
 }
 

@@ -206,14 +206,7 @@ func (l *launch) run(r *run) error {
 
 // time runs the launch between two waits.
 func (l *launch) time(r *run, took *time.Duration) error {
-	if err := r.queue.Wait(); err != nil {
-		return err
-	}
-	start := time.Now()
-	err := l.run(r)
-	if waited := r.queue.Wait(); err == nil {
-		err = waited
-	}
-	*took += time.Since(start)
+	t, err := device.Time(r.queue, func() error { return l.run(r) })
+	*took += t
 	return err
 }

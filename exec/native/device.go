@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
@@ -17,6 +18,7 @@ import (
 	"polygrad/core/nest/plan"
 	"polygrad/core/schedule/fuse"
 	"polygrad/core/settings"
+	"polygrad/exec/beam"
 	"polygrad/exec/device"
 	"polygrad/exec/native/code"
 	"polygrad/render/x64"
@@ -29,7 +31,7 @@ type Device struct {
 	target   *lower.Target
 	machine  ir.Machine
 	features x64.Features
-	tuner    *tuner // nil for none
+	tuner    *beam.Tuner // nil for none
 }
 
 // New makes the device. The error wraps ErrUnavailable if this machine cannot run native code, or must not.
@@ -49,7 +51,12 @@ func New() (device.Device, error) {
 	}
 	m := machine(f)
 	m.SplitF32 = f.AMX && settings.F32.Get() == "bf16x3"
-	return &Device{target: lower.Native(), machine: m, features: f, tuner: newTuner(m, f)}, nil
+	d := &Device{target: lower.Native(), machine: m, features: f}
+	d.tuner = beam.NewTuner(beam.Device{
+		Device: d, Machine: beam.MachineKey(cpuid.CPU.BrandName, m, f), Lay: d.candidate, Patience: time.Second,
+		Estimate: func(c *beam.Candidate) time.Duration { return code.Estimate(c.Kernel.Flops, c.Kernel.Bytes) },
+	})
+	return d, nil
 }
 
 // SplitsF32 reports whether products of F32 split each factor into three BF16, for AMX tiles: faster, with an error like that of
@@ -94,7 +101,7 @@ func (d *Device) compile(progs []*lower.Program) ([]device.Kernel, error) {
 	// Kernels that are timed are timed one after the other.
 	choices := make([]plan.Choice, len(progs))
 	for i, p := range progs {
-		choices[i] = d.tuner.choice(p)
+		choices[i] = d.tuner.Choice(p)
 	}
 	made, errs := make([]made, len(progs)), make([]error, len(progs))
 	device.Each(len(progs), func(i int) { made[i], errs[i] = d.render(progs[i], choices[i]) })
@@ -118,6 +125,25 @@ func (d *Device) compile(progs []*lower.Program) ([]device.Kernel, error) {
 		kernels = kernels[len(m.specs):]
 	}
 	return out, nil
+}
+
+// candidate lays a kernel out for the tuner.
+func (d *Device) candidate(p *lower.Program, c plan.Choice) (*beam.Candidate, error) {
+	k, l, err := nest.CompileAs(p.Name, p.Linear, d.machine, c)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := x64.Render(k, d.features)
+	if err != nil {
+		return nil, err
+	}
+	return &beam.Candidate{Kernel: k, Code: string(rendered.Text), Near: l.Neighbours(d.machine), Load: func() (device.Kernel, func(), error) {
+		kernels, err := code.Load([]code.Spec{spec(rendered)})
+		if err != nil {
+			return nil, nil, err
+		}
+		return kernels[0], kernels[0].Close, nil
+	}}, nil
 }
 
 // made is the code of a kernel. Non-temporal stores need aligned buffers, so a kernel with such stores has code for others, too.
@@ -149,7 +175,7 @@ func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 
 // List is the machine code of a kernel in assembler syntax, with the minimal time of its blocks.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
-	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.choice(p))
+	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.Choice(p))
 	if err != nil {
 		return "", "", err
 	}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"polygrad/core/lower"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
 	"polygrad/render/wgsl"
@@ -52,10 +54,13 @@ type driver interface {
 	// group binds parts of buffers to the arguments of a pipeline: its buffers, and then that of its variables.
 	group(pipeline object, bindings []binding) object
 	ungroup(group object)
-	begin() (list object)
+	// begin begins a list; the launches of a timed one are measured if the device has a clock.
+	begin(timed bool) (list object)
 	launch(list, pipeline, group object, x, y int64)
 	copy(list, to object, toOffset int64, from object, fromOffset, bytes int64)
-	submit(list object)
+	// submit submits a list. If it is timed, took tells how long its launches take, and waits for them.
+	submit(list object) (timed bool)
+	took() (time.Duration, bool)
 	// wait waits for all that was submitted; its error is the first since the last call.
 	wait() error
 	// read waits, and copies from the beginnings of a buffer that is for it to the host, part by part.
@@ -68,7 +73,7 @@ type driver interface {
 
 // limits are those of an adapter.
 type limits struct {
-	name, kind           string
+	name, kind, driver   string // driver identifies it with its version
 	buffers, dispatch    int64
 	allocation, bindable int64 // bytes
 	alignment            int64
@@ -97,6 +102,10 @@ type adapter struct {
 	limits limits
 	// machine is what kernels are laid out for.
 	machine ir.Machine
+	// tuner finds layouts of kernels by timing them.
+	tuner interface {
+		Choice(p *lower.Program) plan.Choice
+	}
 	// number counts the adapters of the device.
 	number int64
 	counts *counts
@@ -122,6 +131,7 @@ func newDevice(open func() (driver, limits, error)) (*Device, error) {
 func (d *Device) For(kind string) {
 	a := d.last()
 	a.machine = machineOf(&a.limits, kind)
+	a.tune(d)
 }
 
 // machineOf is a kind of adapter with some limits. A processor that stands for a GPU needs few workgroups, and has no memory that is faster than
@@ -156,6 +166,7 @@ func (d *Device) adapter() (*adapter, error) {
 	if d.opened != nil {
 		a.number = d.opened.number + 1
 	}
+	a.tune(d)
 	d.opened = a
 	return a, nil
 }
@@ -203,7 +214,8 @@ func (d *Device) Fusion() fuse.Options {
 
 // List is the shader of a kernel.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
-	s, err := Shader(p, d.last().machineFor(p))
+	a := d.last()
+	s, err := Shader(p, a.machineFor(p), a.choice(p))
 	if err != nil {
 		return "", "", err
 	}
@@ -226,10 +238,15 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Kernels that are timed are timed one after the other.
+	choices := make([]plan.Choice, len(progs))
+	for i, p := range progs {
+		choices[i] = a.choice(p)
+	}
 	out, errs := make([]device.Kernel, len(progs)), make([]error, len(progs))
 	device.Each(len(progs), func(i int) {
 		m := a.machineFor(progs[i])
-		s, err := Shader(progs[i], m)
+		s, err := Shader(progs[i], m, choices[i])
 		if err == nil {
 			k := &kernel{Kernel: s, machine: m}
 			if !s.Portable() {
@@ -248,6 +265,14 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 	return out, nil
 }
 
+// choice is the layout of a kernel that the tuner found, or else that of the heuristics.
+func (a *adapter) choice(p *lower.Program) plan.Choice {
+	if a.tuner == nil {
+		return ""
+	}
+	return a.tuner.Choice(p)
+}
+
 // on is the pipeline of the kernel on an adapter.
 func (k *kernel) on(a *adapter) (*pipeline, error) {
 	k.mu.Lock()
@@ -259,7 +284,7 @@ func (k *kernel) on(a *adapter) (*pipeline, error) {
 	if k.program != nil {
 		if m := a.machineFor(k.program); m != k.machine {
 			var err error
-			if s, err = Shader(k.program, m); err != nil {
+			if s, err = Shader(k.program, m, ""); err != nil {
 				return nil, err
 			}
 		}

@@ -45,7 +45,7 @@ func (m *allocation) whole(b *block) (*block, error) {
 	}
 	m.a.counts.buffers.Add(1)
 	m.a.counts.copies.Add(1)
-	list := m.a.begin()
+	list := m.a.begin(false)
 	m.a.copy(list, o, 0, b.object, b.offset, m.bytes)
 	m.a.submit(list)
 	m.a.give(b)

@@ -69,7 +69,7 @@ func (a *adapter) testHalves() bool {
 		binary.LittleEndian.PutUint16(numbers[2*i:], uint16(i))
 	}
 	a.write(blocks[0].object, blocks[0].offset, numbers)
-	list := a.begin()
+	list := a.begin(false)
 	p.launch(list, []part{{blocks[0], 0, 2 * n}, {blocks[1], 0, 4 * n}, {blocks[2], 0, 2 * n}}, n/wgsl.Workgroup, 1)
 	a.copy(list, back, 0, blocks[1].object, blocks[1].offset, 4*n)
 	a.copy(list, back, 4*n, blocks[2].object, blocks[2].offset, 2*n)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"time"
 	"unsafe"
 
 	"polygrad/exec/device"
@@ -280,7 +281,7 @@ func (h *host) group(pipeline object, bindings []binding) object {
 
 func (h *host) ungroup(group object) { h.end(dropGroup, group) }
 
-func (h *host) begin() object {
+func (h *host) begin(bool) object {
 	o := h.number()
 	h.lists[o] = nil
 	return o
@@ -294,13 +295,16 @@ func (h *host) copy(list, to object, toOffset int64, from object, fromOffset, by
 	h.lists[list] = append(h.lists[list], copyBuffer, uint32(to), uint32(toOffset), uint32(from), uint32(fromOffset), uint32(bytes))
 }
 
-func (h *host) submit(list object) {
+func (h *host) submit(list object) bool {
 	h.commands = append(append(h.commands, h.lists[list]...), submitList)
 	delete(h.lists, list)
 	h.idle = append(h.idle, list)
 	h.perform(false)
 	h.endAll()
+	return false
 }
+
+func (h *host) took() (time.Duration, bool) { return 0, false }
 
 func (h *host) wait() error {
 	h.perform(false)

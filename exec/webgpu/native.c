@@ -17,9 +17,9 @@ typedef struct { const char *data; size_t length; } text;
 typedef struct { uint64_t id; } future;
 
 #define TEXT(s) ((text){(s), SIZE_MAX}) // up to its zero
-enum { SHADER_F16 = 11, SUBGROUPS = 18, NATIVE_SUBGROUPS = 0x30021 }; // features; the last one is of wgpu-native
+enum { TIMESTAMPS = 9, SHADER_F16 = 11, SUBGROUPS = 18, NATIVE_SUBGROUPS = 0x30021 }; // features; the last one is of wgpu-native
 enum { SOURCE_WGSL = 2, ALLOW_PROCESS_EVENTS = 2, HIGH_PERFORMANCE = 2, SUCCESS = 1, STAGE_COMPUTE = 4, MAP_READ = 1, CHECK_BOUNDS = 1, BINDING_UNIFORM = 2, BINDING_STORAGE = 3 };
-enum { USE_MAP_READ = 1, USE_COPY_SRC = 4, USE_COPY_DST = 8, USE_UNIFORM = 64, USE_STORAGE = 128 };
+enum { USE_MAP_READ = 1, USE_COPY_SRC = 4, USE_COPY_DST = 8, USE_UNIFORM = 64, USE_STORAGE = 128, USE_QUERY_RESOLVE = 512, QUERY_TIMESTAMP = 2 };
 
 typedef struct { chain *next; uint32_t feature_level, power; uint32_t fallback, backend; handle surface; } adapter_options;
 typedef struct { chain *next; uint32_t mode; void *call; void *user1, *user2; } callback;
@@ -53,7 +53,9 @@ typedef struct { chain *next; text label; handle layout; struct { chain *next; h
 typedef struct { chain *next; text label; uint64_t usage, size; uint32_t mapped; } buffer_desc;
 typedef struct { chain *next; uint32_t binding; handle buffer; uint64_t offset, size; handle sampler, view; } group_entry;
 typedef struct { chain *next; text label; handle layout; size_t n; const group_entry *entries; } group_desc;
-typedef struct { chain *next; text label; const void *timestamps; } pass_desc;
+typedef struct { chain *next; handle queries; uint32_t begin, end; } timestamps;
+typedef struct { chain *next; text label; const timestamps *timestamps; } pass_desc;
+typedef struct { chain *next; text label; uint32_t type, n; } queries_desc;
 
 // The functions: type, name, parameters.
 #define FUNCTIONS(F) \
@@ -101,6 +103,11 @@ typedef struct { chain *next; text label; const void *timestamps; } pass_desc;
   F(void, PipelineLayoutRelease, (handle)) \
   F(void, ComputePipelineRelease, (handle))
 
+// Those for timestamps, which a library may lack. A timestamp of wgpu-native is a number of periods, elsewhere one of nanoseconds.
+#define CLOCK(F) \
+  F(handle, DeviceCreateQuerySet, (handle, const queries_desc *)) \
+  F(void, CommandEncoderResolveQuerySet, (handle, handle, uint32_t, uint32_t, handle, uint64_t))
+
 struct pg_gpu {
   handle instance, adapter, device, queue;
   // Of wgpu-native, NULL elsewhere.
@@ -111,11 +118,17 @@ struct pg_gpu {
   char error[1024]; // the first
 #define F(type, name, params) type(*name) params;
   FUNCTIONS(F)
+  CLOCK(F)
 #undef F
+  float (*period)(handle queue);
+  // Two timestamps, NULL before the first ones and if there are none; resolved is where they are written, and read where the host reads them.
+  int clock;
+  handle queries, resolved, read;
 };
 
 struct pg_gpu_pipeline { handle pipeline, layout; };
-struct pg_gpu_list { handle encoder, pass; };
+// timed lists have timestamps at the beginning and the end of their only pass.
+struct pg_gpu_list { handle encoder, pass; int timed, passes; };
 
 static void set_error(char *error, const char *what, text message) {
   size_t n = message.length;
@@ -188,6 +201,10 @@ static const char *find_functions(pg_gpu *g, void *library) {
   if (!(*(void **)&g->name = dlsym(library, "wgpu" #name))) return "wgpu" #name;
   FUNCTIONS(F)
 #undef F
+#define F(type, name, params) *(void **)&g->name = dlsym(library, "wgpu" #name);
+  CLOCK(F)
+#undef F
+  *(void **)&g->period = dlsym(library, "wgpuQueueGetTimestampPeriod");
   *(void **)&g->poll = dlsym(library, "wgpuDevicePoll");
   *(void **)&g->trusted = dlsym(library, "wgpuDeviceCreateShaderModuleTrusted");
   return NULL;
@@ -226,15 +243,25 @@ pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *out, char *error) {
   adapter_info info = {0};
   g->AdapterGetInfo(g->adapter, &info);
   set_error(out->name, "", (text){info.device.data, info.device.length < 200 || info.device.length == SIZE_MAX ? info.device.length : 200});
+  // Texts may end with a zero or be given with their length; a NULL prints as nothing.
+  const text of[] = {info.vendor, info.architecture, info.description};
+  for (int i = 0; i < 3; i++) {
+    char part[1024];
+    set_error(part, "", of[i]);
+    snprintf(out->driver + strlen(out->driver), sizeof out->driver - strlen(out->driver), "%.300s ", part);
+  }
+  snprintf(out->driver + strlen(out->driver), sizeof out->driver - strlen(out->driver), "%u %u %u", info.backend, info.vendor_id, info.device_id);
   const char *kinds[] = {"", "discrete", "integrated", "cpu", "unknown"};
   snprintf(out->kind, sizeof out->kind, "%s", kinds[info.type < 5 ? info.type : 0]);
   g->AdapterInfoFreeMembers(info);
   // In the order of their bits.
   const uint32_t wanted[] = {SHADER_F16, NATIVE_SUBGROUPS, SUBGROUPS};
-  uint32_t features[3], n = 0;
+  uint32_t features[4], n = 0;
   for (int i = 0; i < (g->poll ? 2 : 3); i++) {
     if (g->AdapterHasFeature(g->adapter, wanted[i])) features[n++] = wanted[i], out->features |= 1 << i;
   }
+  g->clock = g->DeviceCreateQuerySet && g->CommandEncoderResolveQuerySet && g->AdapterHasFeature(g->adapter, TIMESTAMPS);
+  if (g->clock) features[n++] = TIMESTAMPS;
   device_desc desc = {
       .label = TEXT("polygrad"), .nfeatures = n, .features = features, .limits = &l, .queue = {NULL, TEXT("")},
       .lost = {NULL, ALLOW_PROCESS_EVENTS, on_lost, g, NULL}, .error = {NULL, on_error, g, NULL},
@@ -341,9 +368,15 @@ void pg_gpu_drop(pg_gpu *g, pg_gpu_pipeline *p) {
   free(p);
 }
 
-pg_gpu_list *pg_gpu_begin(pg_gpu *g) {
+pg_gpu_list *pg_gpu_begin(pg_gpu *g, int timed) {
   pg_gpu_list *l = calloc(1, sizeof *l);
   l->encoder = g->DeviceCreateCommandEncoder(g->device, NULL);
+  if (timed && g->clock && !g->queries) {
+    g->queries = g->DeviceCreateQuerySet(g->device, &(queries_desc){NULL, TEXT(""), QUERY_TIMESTAMP, 2});
+    g->resolved = g->DeviceCreateBuffer(g->device, &(buffer_desc){.label = TEXT(""), .usage = USE_QUERY_RESOLVE | USE_COPY_SRC, .size = 16});
+    g->read = g->DeviceCreateBuffer(g->device, &(buffer_desc){.label = TEXT(""), .usage = USE_MAP_READ | USE_COPY_DST, .size = 16});
+  }
+  l->timed = timed && g->queries && g->resolved && g->read;
   return l;
 }
 
@@ -371,7 +404,12 @@ void pg_gpu_drop_group(pg_gpu *g, pg_gpu_group *group) { g->BindGroupRelease(gro
 
 void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, pg_gpu_group *group, uint32_t x, uint32_t y) {
   if (pg_gpu_is_lost(g)) return;
-  if (!l->pass) l->pass = g->CommandEncoderBeginComputePass(l->encoder, NULL);
+  if (!l->pass) {
+    const timestamps times = {NULL, g->queries, 0, 1};
+    const pass_desc timed = {NULL, TEXT(""), &times};
+    l->pass = g->CommandEncoderBeginComputePass(l->encoder, l->timed && !l->passes ? &timed : NULL);
+    l->passes++;
+  }
   g->ComputePassEncoderSetPipeline(l->pass, p->pipeline);
   g->ComputePassEncoderSetBindGroup(l->pass, 0, group, 0, NULL);
   g->ComputePassEncoderDispatchWorkgroups(l->pass, x, y, 1);
@@ -383,14 +421,29 @@ void pg_gpu_copy(pg_gpu *g, pg_gpu_list *l, pg_gpu_buffer *to, uint64_t to_offse
   g->CommandEncoderCopyBufferToBuffer(l->encoder, from, from_offset, to, to_offset, bytes);
 }
 
-void pg_gpu_submit(pg_gpu *g, pg_gpu_list *l) {
+int pg_gpu_submit(pg_gpu *g, pg_gpu_list *l) {
   end_pass(g, l);
+  int timed = l->timed && l->passes == 1 && !pg_gpu_is_lost(g);
+  if (timed) {
+    g->CommandEncoderResolveQuerySet(l->encoder, g->queries, 0, 2, g->resolved, 0);
+    g->CommandEncoderCopyBufferToBuffer(l->encoder, g->resolved, 0, g->read, 0, 16);
+  }
   handle commands = pg_gpu_is_lost(g) ? NULL : g->CommandEncoderFinish(l->encoder, NULL);
   g->CommandEncoderRelease(l->encoder);
   free(l);
-  if (!commands) return;
+  if (!commands) return 0;
   g->QueueSubmit(g->queue, 1, &commands);
   g->CommandBufferRelease(commands);
+  return timed;
+}
+
+double pg_gpu_took(pg_gpu *g) {
+  char error[1024];
+  const uint64_t *at = pg_gpu_map(g, g->read, 16, error);
+  if (!at) return -1;
+  double t = at[1] > at[0] ? (double)(at[1] - at[0]) : -1;
+  g->BufferUnmap(g->read);
+  return g->period && t > 0 ? t * g->period(g->queue) : t;
 }
 
 int pg_gpu_wait(pg_gpu *g, char *error) {

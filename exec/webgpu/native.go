@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 	"unsafe"
 
 	"polygrad/core/settings"
@@ -65,7 +66,7 @@ func open(path string) (driver, limits, error) {
 		return nil, limits{}, msg.err()
 	}
 	return native{g, l.features&C.PG_GPU_SUBGROUPS_ENABLED != 0}, limits{
-		name: C.GoString(&l.name[0]), kind: C.GoString(&l.kind[0]), buffers: int64(l.buffers), dispatch: int64(l.dispatch),
+		name: C.GoString(&l.name[0]), kind: C.GoString(&l.kind[0]), driver: C.GoString(&l.driver[0]), buffers: int64(l.buffers), dispatch: int64(l.dispatch),
 		allocation: int64(l.buffer_bytes), bindable: int64(l.binding_bytes) &^ 3, alignment: int64(l.alignment),
 		invocations: int64(l.invocations), shared: int64(l.workgroup_bytes),
 		f16: l.features&C.PG_GPU_F16 != 0, subgroups: l.features&(C.PG_GPU_SUBGROUPS|C.PG_GPU_SUBGROUPS_ENABLED) != 0,
@@ -121,7 +122,13 @@ func (n native) compile(s shader) (object, error) {
 
 func (n native) drop(p object) { C.pg_gpu_drop(n.gpu, (*C.pg_gpu_pipeline)(pointer(p))) }
 
-func (n native) begin() object { return object(unsafe.Pointer(C.pg_gpu_begin(n.gpu))) }
+func (n native) begin(timed bool) object {
+	t := C.int(0)
+	if timed {
+		t = 1
+	}
+	return object(unsafe.Pointer(C.pg_gpu_begin(n.gpu, t)))
+}
 
 func listOf(o object) *C.pg_gpu_list { return (*C.pg_gpu_list)(pointer(o)) }
 
@@ -149,7 +156,12 @@ func (n native) copy(list, to object, toOffset int64, from object, fromOffset, b
 	C.pg_gpu_copy(n.gpu, listOf(list), bufferOf(to), C.uint64_t(toOffset), bufferOf(from), C.uint64_t(fromOffset), C.uint64_t(bytes))
 }
 
-func (n native) submit(list object) { C.pg_gpu_submit(n.gpu, listOf(list)) }
+func (n native) submit(list object) bool { return C.pg_gpu_submit(n.gpu, listOf(list)) != 0 }
+
+func (n native) took() (time.Duration, bool) {
+	ns := C.pg_gpu_took(n.gpu)
+	return time.Duration(ns), ns >= 0
+}
 
 func (n native) wait() error {
 	var msg message

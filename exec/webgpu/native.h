@@ -13,7 +13,7 @@ typedef struct pg_gpu_group pg_gpu_group;       // WGPUBindGroup
 typedef struct pg_gpu_list pg_gpu_list;         // commands that are being recorded
 
 typedef struct {
-  char name[256], kind[16];
+  char name[256], kind[16], driver[1024];
   uint32_t buffers, alignment, dispatch, invocations, workgroup_bytes, features;
   uint64_t buffer_bytes, binding_bytes;
 } pg_gpu_limits;
@@ -52,11 +52,14 @@ void pg_gpu_drop(pg_gpu *g, pg_gpu_pipeline *p);
 pg_gpu_group *pg_gpu_make_group(pg_gpu *g, pg_gpu_pipeline *p, const pg_gpu_binding *bindings, int n);
 void pg_gpu_drop_group(pg_gpu *g, pg_gpu_group *group);
 
-pg_gpu_list *pg_gpu_begin(pg_gpu *g);
+// timed: the launches up to the first copy are timed, if the device has a clock.
+pg_gpu_list *pg_gpu_begin(pg_gpu *g, int timed);
 void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, pg_gpu_group *group, uint32_t x, uint32_t y);
 void pg_gpu_copy(pg_gpu *g, pg_gpu_list *l, pg_gpu_buffer *to, uint64_t to_offset, pg_gpu_buffer *from, uint64_t from_offset, uint64_t bytes);
-// Submits the list and frees it.
-void pg_gpu_submit(pg_gpu *g, pg_gpu_list *l);
+// Submits the list and frees it. The result is 1 if it was timed.
+int pg_gpu_submit(pg_gpu *g, pg_gpu_list *l);
+// Waits, and is how many nanoseconds the launches of the timed list took that was submitted last; negative if that is not known.
+double pg_gpu_took(pg_gpu *g);
 // Waits for all that was submitted.
 int pg_gpu_wait(pg_gpu *g, char *error);
 // Waits, and maps the first bytes of a buffer of READBACK.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"time"
 
 	"polygrad/exec/device"
 	"polygrad/render/wgsl"
@@ -22,6 +23,10 @@ type queue struct {
 	reads   []read
 	filled  int64 // bytes of the buffer for reading
 	failure error
+	// timed: the list that is recorded next is timed. lists counts those since then, of which measured says that one was.
+	timed    bool
+	lists    int
+	measured bool
 	*own
 	parts []part
 }
@@ -73,7 +78,7 @@ func (q *queue) use() (*adapter, error) {
 // recording is the list, for an adapter that is in use.
 func (q *queue) recording() object {
 	if q.list == 0 {
-		q.list = q.a.begin()
+		q.list = q.a.begin(q.timed)
 	}
 	return q.list
 }
@@ -163,7 +168,8 @@ func (q *queue) flush() {
 	}
 	q.a.counts.submits.Add(1)
 	q.a.ahead.Add(1)
-	q.a.submit(q.list)
+	q.measured = q.a.submit(q.list)
+	q.lists++
 	q.list = 0
 }
 
@@ -361,9 +367,22 @@ func (q *queue) Wait() error {
 	return nil
 }
 
+// Start has the next list timed.
+func (q *queue) Start() { q.timed, q.lists, q.measured = true, 0, false }
+
+// Took is how long the launches took, if all of them were in one list, without copies between them.
+func (q *queue) Took() (time.Duration, bool) {
+	q.timed = false
+	if !q.measured || q.lists != 1 {
+		return 0, false
+	}
+	return q.a.took()
+}
+
 var errLost = errors.New("the device was lost")
 
 var (
 	_ device.Submitter = (*queue)(nil)
 	_ device.Fetcher   = (*queue)(nil)
+	_ device.Clock     = (*queue)(nil)
 )

@@ -41,7 +41,7 @@ func (w *writer) combining(op ir.Op, k ir.Kind, left int) string {
 	}
 	var body string
 	switch {
-	case w.m.Subgroups && left <= 1:
+	case w.subgroups && left <= 1:
 		body, w.subgrouped[name] = bySubgroups, true
 	case w.size/max(left, 1) <= mostInLine || w.m.Shared == 0:
 		body = inLine

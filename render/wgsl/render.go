@@ -14,7 +14,7 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// Workgroup is the number of invocations of a workgroup, unless the lanes of vectors are a workgroup.
+// Workgroup is the usual number of invocations of a workgroup.
 const Workgroup = 64
 
 // Kernel is a shader, and what its launch needs.
@@ -43,9 +43,9 @@ func (k *Kernel) Portable() bool {
 func Render(nk *ir.Kernel, m ir.Machine) (k *Kernel, err error) {
 	defer ir.Recover(&err)
 	k = &Kernel{Name: nk.Name, Params: nk.Params, Vars: nk.Vars, Items: max(nk.Items, 1)}
-	k.Groups = (k.Items + Workgroup - 1) / Workgroup
-	w := &writer{k: k, m: m, size: Workgroup, room: (m.Shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, singleTrip: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, subgrouped: map[string]bool{}, staged: map[*ir.Value]string{}, loads: map[*ir.Value]*quad{}, stores: map[*ir.Store]*quad{}}
+	w := &writer{k: k, m: m, size: max(nk.Group, 1), subgroups: nk.Subgroups, room: (m.Shared - nk.Shared) / 4, words: map[int]ir.Kind{}, scratch: map[int32]string{}, placed: map[*ir.Block][]*ir.Value{}, seen: map[*ir.Value]bool{}, singleTrip: map[*ir.Value]bool{}, across: map[string]string{}, uses: map[string]bool{}, subgrouped: map[string]bool{}, staged: map[*ir.Value]string{}, loads: map[*ir.Value]*quad{}, stores: map[*ir.Store]*quad{}}
 	w.bind(nk.Root)
+	k.Groups = (k.Items + int64(w.size) - 1) / int64(w.size)
 	if nk.Lanes > 1 {
 		k.Groups, w.lanes, w.size = k.Items, true, nk.Lanes
 	}
@@ -69,7 +69,7 @@ func (w *writer) entry() string {
 	if w.lanes {
 		s.WriteString("@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {\n  let first = i32(id.y * groups.x + id.x);\n")
 	} else {
-		fmt.Fprintf(&s, "@builtin(global_invocation_id) id: vec3<u32>) {\n  let first = i32(id.y * groups.x * %du + id.x);\n", Workgroup)
+		fmt.Fprintf(&s, "@builtin(global_invocation_id) id: vec3<u32>) {\n  let first = i32(id.y * groups.x * %du + id.x);\n", w.size)
 	}
 	fmt.Fprintf(&s, "  if (first >= %d) { return; }\n", w.k.Items)
 	if w.uses["keep"] {
@@ -92,6 +92,8 @@ type writer struct {
 	lanes   bool            // the lanes of vectors are the invocations of a workgroup
 	size    int             // of a workgroup
 	m       ir.Machine
+	// subgroups: sums of lanes begin with operations of subgroups.
+	subgroups bool
 	// subgrouped are functions that know the subgroups.
 	subgrouped map[string]bool
 	// across are the functions that combine what the invocations of a workgroup have, by their names.

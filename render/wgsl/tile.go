@@ -16,9 +16,10 @@ const (
 	tileSteps = 16
 	// leastTile is the least number of loads of an iteration that are worth two barriers in tileSteps iterations.
 	leastTile = 4
-	// columnStep is the distance in workgroup memory of the elements of two iterations: invocations write columns to different banks.
-	columnStep = Workgroup + 1
 )
+
+// columnStep is the distance in workgroup memory of the elements of two iterations: invocations write columns to different banks.
+func (w *writer) columnStep() int64 { return int64(w.size) + 1 }
 
 // tile is a set of loads of a loop at equal distances, which are the same for all invocations, or one load of columns.
 type tile struct {
@@ -86,12 +87,13 @@ func (w *writer) tilesOf(l *ir.Loop) []*tile {
 // lay decides whether a tile pays, and gives it memory.
 func (w *writer) lay(t *tile, count int64) bool {
 	if t.columns {
-		if w.room < columnStep*tileSteps {
+		size := w.columnStep() * tileSteps
+		if w.room < size {
 			return false
 		}
-		w.room -= columnStep * tileSteps
+		w.room -= size
 		t.array, t.steps = fmt.Sprintf("tile%d", len(w.arrays)), tileSteps
-		w.arrays = append(w.arrays, fmt.Sprintf("var<workgroup> %s: array<f32, %d>;\n", t.array, columnStep*tileSteps))
+		w.arrays = append(w.arrays, fmt.Sprintf("var<workgroup> %s: array<f32, %d>;\n", t.array, size))
 		w.staged[t.loads[0]] = t.array + "_column"
 		return true
 	}
@@ -124,9 +126,9 @@ func (w *writer) lay(t *tile, count int64) bool {
 func (w *writer) fill(t *tile, from string, count int64) {
 	n := int64(len(t.loads))
 	if t.columns {
-		n = Workgroup
+		n = int64(w.size)
 	}
-	w.line("for (var e = i32(lane); e < %di; e += %di) {", n*t.steps, Workgroup)
+	w.line("for (var e = i32(lane); e < %di; e += %di) {", n*t.steps, w.size)
 	w.indent++
 	row, step := fmt.Sprintf("e / %di", t.steps), fmt.Sprintf("e %% %di", t.steps)
 	if t.row == 1 { // neighbours are elements of one iteration
@@ -138,7 +140,7 @@ func (w *writer) fill(t *tile, from string, count int64) {
 	a, _ := w.array(t.base.Buf)
 	put := fmt.Sprintf("%s[step * %di + row / 4i][row %% 4i] = %s[%s];", t.array, t.quads, a, at)
 	if t.columns {
-		put = fmt.Sprintf("%s[step * %di + row] = %s[%s];", t.array, columnStep, a, at)
+		put = fmt.Sprintf("%s[step * %di + row] = %s[%s];", t.array, w.columnStep(), a, at)
 	}
 	if count%t.steps != 0 {
 		put = fmt.Sprintf("if (%s + step < %di) { %s }", from, count, put)
@@ -151,7 +153,7 @@ func (w *writer) fill(t *tile, from string, count int64) {
 // read writes the values of a tile in an iteration.
 func (w *writer) read(t *tile, step string) {
 	if t.columns {
-		w.line("let %s_column = %s[%s * %di + i32(lane)];", t.array, t.array, step, columnStep)
+		w.line("let %s_column = %s[%s * %di + i32(lane)];", t.array, t.array, step, w.columnStep())
 	}
 	for q := range t.quads {
 		w.line("let %s_%d = %s[%s * %di + %di];", t.array, q, t.array, step, t.quads, q)

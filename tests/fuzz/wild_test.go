@@ -17,10 +17,10 @@ import (
 	"polygrad/core/nest/plan"
 	"polygrad/core/schedule/fuse"
 	run "polygrad/exec"
+	"polygrad/exec/beam"
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
 	"polygrad/exec/native"
-	"polygrad/exec/native/beam"
 	"polygrad/exec/native/code"
 	"polygrad/render/x64"
 )

@@ -16,7 +16,7 @@ func Kernel(name string, p *plan.Kernel) (k *ir.Kernel, err error) {
 	defer ir.Recover(&err)
 	im := &emitter{Builder: ir.NewBuilder(name, p.Lanes), Facts: p.Facts, planned: p, env: newEnv(nil)}
 	im.Builder.Machine = p.Machine
-	im.Shared = p.Memory.Shared
+	im.Shared, im.Group, im.Subgroups = p.Memory.Shared, p.Group, p.Subgroups
 	im.Params, im.Vars = slices.Clone(p.Arguments), p.Variables
 	im.Scratch, im.Items, im.Setup = p.Memory.Bytes, p.Items, p.Setup
 	im.Flops, im.Bytes = p.Work()

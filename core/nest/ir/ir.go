@@ -234,6 +234,9 @@ type Kernel struct {
 	Root   *Block
 	// Lanes is the number of lanes of all vectors of the kernel.
 	Lanes int
+	// Group is the number of invocations of a workgroup of a GPU, if Lanes is 1; Subgroups says that they exchange values without memory.
+	Group     int
+	Subgroups bool
 	// Items is how many independent work items a run has. One call of the code does those from First on; calls for
 	// different items may run at the same time, each with scratch memory of its own.
 	Items int64

@@ -14,6 +14,11 @@ const (
 	// knobPackColumns and knobRowPacks say whether operands of the columns, and of the rows, are packed.
 	knobPackColumns knob = iota
 	knobPackRows
+	// knobLanes is the number of invocations of a workgroup of a GPU, knobLaneRows how many of them are along the rows of a product, or along
+	// the steps of a sum. knobSubgroups says whether they exchange values without memory.
+	knobLanes
+	knobLaneRows
+	knobSubgroups
 	// knobSplitK is about how many steps of a product's sum make a part of it.
 	knobSplitK
 	// knobMultiPass says whether a sum over rows is made in passes.
@@ -60,6 +65,9 @@ var known = [numKnobs]struct {
 	letter    byte
 	low, high int64
 }{
+	knobLanes:         {'l', usualLanes, 1024},
+	knobLaneRows:      {'a', 1, 1024},
+	knobSubgroups:     {'s', off, on},
 	knobVectorAxis:    {'v', none, 64},
 	knobRowAxis:       {'r', none, 64},
 	knobTranspose:     {'t', off, on},

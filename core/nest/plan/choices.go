@@ -24,13 +24,15 @@ func (pl *planner) number(p *Band) {
 	if i := len(pl.bands); i < len(pl.wanted) {
 		p.want = pl.wanted[i]
 	}
+	p.used = &Laid{want: p.want}
 	if pl.m.Invocations {
 		// Lanes are invocations: they exchange nothing through registers, and have no memory that lasts.
 		for _, k := range []knob{knobTranspose, knobMultiPass, knobPackColumns, knobPackRows, knobSplitK, knobRowBlock, knobColumnBlock} {
 			p.want[k] = off
 		}
+		pl.Group = int(powerOfTwo(p.want.or(knobLanes, usualLanes, pl.m.Group)))
+		pl.Subgroups = pl.Subgroups && p.want[knobSubgroups] != off
 	}
-	p.used = &Laid{want: p.want}
 	for _, a := range p.Axes {
 		n := a.Count
 		if a.Dynamic {
@@ -142,6 +144,32 @@ func (p *Band) record(sums bool) {
 	set(knobRowsInnermost, n > 0 && p.Levels[n-1].Axis == p.Rows)
 }
 
+// recordLanes records the layout of the invocations of a GPU for a band that no other one is around.
+func (pl *planner) recordLanes(p *Band) {
+	u := &p.used.used
+	switch {
+	case !pl.m.Invocations || pl.Online != nil || pl.serial:
+	case pl.Lanes == 1:
+		*u = Knobs{knobLanes: int64(pl.Group), knobTileVectors: 1}
+		if p.Grid {
+			u[knobTileVectors] = quad
+		}
+	default:
+		u[knobLanes] = int64(pl.Lanes)
+		if q := p.Workgroup; q != nil {
+			u[knobLaneRows] = q.Rows.Spread.Lanes
+		} else if p.Split != nil {
+			u[knobLaneRows] = p.Split.Lanes
+		}
+		if pl.m.Subgroups && pl.collects {
+			u[knobSubgroups] = off
+			if pl.Subgroups {
+				u[knobSubgroups] = on
+			}
+		}
+	}
+}
+
 // near lists the neighbouring values of each knob that a search tries. Knobs of value open have no effect on the band.
 var near = [numKnobs]func(l *Laid, v int64) []int64{
 	knobVectorAxis:    otherAxes,
@@ -167,6 +195,9 @@ var near = [numKnobs]func(l *Laid, v int64) []int64{
 		return append(halfAndDouble(l, v), none)
 	},
 	knobPartialSums: halfAndDouble,
+	knobLanes:       halfAndDouble,
+	knobLaneRows:    halfAndDouble,
+	knobSubgroups:   otherOfTwo,
 	knobWorkItems: func(l *Laid, _ int64) []int64 {
 		var out []int64
 		for _, i := range l.items {
@@ -195,8 +226,9 @@ func otherAxes(l *Laid, _ int64) []int64 {
 
 // follows lists the knobs that are reset when another one changes.
 var follows = map[knob][]knob{
-	knobVectorAxis:  {knobRowAxis, knobTranspose, knobTileVectors, knobTileRows, knobRowsInnermost, knobColumnBlock, knobRowBlock, knobPartialSums, knobWorkItems},
-	knobRowAxis:     {knobTileRows, knobRowsInnermost, knobRowBlock, knobWorkItems},
+	knobLanes:       {knobLaneRows},
+	knobVectorAxis:  {knobLaneRows, knobRowAxis, knobTranspose, knobTileVectors, knobTileRows, knobRowsInnermost, knobColumnBlock, knobRowBlock, knobPartialSums, knobWorkItems},
+	knobRowAxis:     {knobLaneRows, knobTileRows, knobRowsInnermost, knobRowBlock, knobWorkItems},
 	knobTranspose:   {knobVectorAxis, knobTileVectors, knobColumnBlock, knobWorkItems},
 	knobMultiPass:   {knobTileVectors, knobColumnBlock, knobPartialSums, knobWorkItems},
 	knobPackColumns: {knobColumnBlock, knobWorkItems},

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"math/bits"
+
 	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
@@ -17,21 +19,32 @@ const (
 	manyGroups = 8
 )
 
-// canSpread reports whether a band may have more lanes than usual.
-func (pl *planner) canSpread() bool {
-	return pl.m.Invocations && !pl.serial && pl.Lanes == usualLanes && pl.m.Group > usualLanes
+// moreThanUsual is how many lanes a band may have instead of the usual ones, 0 if none. asked: a choice says so.
+func (pl *planner) moreThanUsual(p *Band) (lanes int64, asked bool) {
+	if !pl.m.Invocations || pl.serial || pl.Lanes != usualLanes {
+		return 0, false
+	}
+	lanes = powerOfTwo(p.want.or(knobLanes, pl.m.Group, pl.m.Group))
+	if lanes <= usualLanes {
+		return 0, false
+	}
+	return lanes, p.want[knobLanes] != open
 }
+
+// powerOfTwo is the greatest power of two up to n.
+func powerOfTwo(n int64) int64 { return 1 << (bits.Len64(uint64(n)) - 1) }
 
 // setLanes gives all vectors of the kernel so many lanes.
 func (pl *planner) setLanes(n int64) { pl.Lanes, pl.Kernel.Lanes = int(n), int(n) }
 
 // splitSteps spreads the steps of the sums of a band over lanes, beside those of the columns.
 func (pl *planner) splitSteps(p *Band, vec *Axis) {
-	if !pl.canSpread() || vec.Dynamic || vec.Units > 1 || p.want[knobPartialSums] == 1 {
+	lanes, asked := pl.moreThanUsual(p)
+	if lanes == 0 || vec.Dynamic || vec.Units > 1 || p.want[knobPartialSums] == 1 {
 		return
 	}
 	for _, r := range p.Leaf.Loops() {
-		if s := seriesOf(r); s == nil || s.Steps < leastSplit*pl.m.Group/usualLanes {
+		if s := seriesOf(r); s == nil || s.Steps < leastSplit*lanes/usualLanes {
 			return
 		}
 	}
@@ -46,22 +59,26 @@ func (pl *planner) splitSteps(p *Band, vec *Axis) {
 	for columns > leastColumns && (columns/2 >= vec.Count || groups*((vec.Count+columns-1)/columns) < enough) {
 		columns /= 2
 	}
-	if groups*((vec.Count+columns-1)/columns) >= manyGroups*pl.m.Workgroups {
+	if rows := p.want[knobLaneRows]; rows > 1 && rows < lanes {
+		columns, asked = lanes/powerOfTwo(rows), true
+	}
+	if !asked && groups*((vec.Count+columns-1)/columns) >= manyGroups*pl.m.Workgroups {
 		return
 	}
 	for _, r := range p.Leaf.Loops() {
-		if seriesOf(r).Steps < leastSplit*pl.m.Group/columns {
+		if seriesOf(r).Steps < leastSplit*lanes/columns {
 			return
 		}
 	}
-	pl.setLanes(pl.m.Group)
+	pl.setLanes(lanes)
 	vec.Unit, vec.Spread = columns, &Spread{columns, 1, 1}
-	p.Split = &Spread{pl.m.Group / columns, columns, 1}
+	p.Split = &Spread{lanes / columns, columns, 1}
 }
 
 // moreLanes makes more workgroups of rows that are summed along vectors, and gives those of long rows more lanes, if there are few of them.
 func (pl *planner) moreLanes(p, around *Band) {
-	if around != nil || !p.Along || !pl.canSpread() {
+	more, asked := pl.moreThanUsual(p)
+	if around != nil || !p.Along || more == 0 && p.want[knobLanes] == open {
 		return
 	}
 	if lanes := pl.holding(p); lanes > 0 {
@@ -86,8 +103,8 @@ func (pl *planner) moreLanes(p, around *Band) {
 	for _, r := range p.Leaf.Loops() {
 		longest = max(longest, r.Innermost().Trip())
 	}
-	if longest >= leastSplit*pl.m.Group && items < manyGroups*pl.m.Workgroups {
-		pl.setLanes(pl.m.Group)
+	if more > 0 && (asked || longest >= leastSplit*more && items < manyGroups*pl.m.Workgroups) {
+		pl.setLanes(more)
 	}
 }
 
@@ -109,7 +126,8 @@ func (pl *planner) holding(p *Band) int64 {
 		weight += pl.Weight(r)
 	}
 	for lanes := int64(usualLanes); lanes <= pl.m.Group; lanes *= 2 {
-		if each := (n + lanes - 1) / lanes; n >= lanes && each <= mostHeld && each*weight <= mostCopied {
+		asked := p.want[knobLanes] == open || p.want[knobLanes] == lanes
+		if each := (n + lanes - 1) / lanes; asked && n >= lanes && each <= mostHeld && each*weight <= mostCopied {
 			return lanes
 		}
 	}
@@ -119,7 +137,7 @@ func (pl *planner) holding(p *Band) int64 {
 // planInvocations has each invocation of a band without reductions do four neighbours, which it loads and stores at once, if that leaves
 // enough invocations. It reports whether it does.
 func (pl *planner) planInvocations(p *Band) bool {
-	if !pl.m.Invocations || pl.m.Shared == 0 || pl.serial || !pl.Independent(p.Leaf) || p.want[knobTileVectors] == 1 {
+	if !pl.m.Invocations || pl.m.Shared == 0 || pl.serial || !pl.Independent(p.Leaf) || p.want[knobTileVectors] != open && p.want[knobTileVectors] != quad {
 		return false
 	}
 	var along *Axis
@@ -135,7 +153,7 @@ func (pl *planner) planInvocations(p *Band) bool {
 			}
 		}
 	}
-	if along == nil || all < quad*usualLanes*pl.m.Workgroups {
+	if along == nil || p.want[knobTileVectors] == open && all < quad*usualLanes*pl.m.Workgroups {
 		return false
 	}
 	along.Units, p.Grid = quad, true
@@ -194,7 +212,8 @@ func crossing(f *analysis.Facts, m ir.Machine) (along, across *analysis.Region) 
 func (pl *planner) planCrossing(p *Band) bool {
 	const wide, units = 8, 4 // 32 bytes are read and written at a time
 	along, across := crossing(pl.Facts, pl.m)
-	if along == nil || !pl.canSpread() || p.want[knobVectorAxis] == none {
+	lanes, _ := pl.moreThanUsual(p)
+	if along == nil || lanes == 0 || p.want[knobVectorAxis] == none {
 		return false
 	}
 	var a, b *Axis
@@ -208,9 +227,9 @@ func (pl *planner) planCrossing(p *Band) bool {
 			p.Levels = append(p.Levels, level{x, Walk})
 		}
 	}
-	pl.setLanes(pl.m.Group)
+	pl.setLanes(lanes)
 	a.Vector, a.Unit, a.Units, a.Spread = true, wide, units, &Spread{wide, 1, 1}
-	b.Vector, b.Unit, b.Spread = true, pl.m.Group/wide, &Spread{pl.m.Group / wide, wide, 1}
+	b.Vector, b.Unit, b.Spread = true, lanes/wide, &Spread{lanes / wide, wide, 1}
 	p.Levels = append(p.Levels, level{b, Tiles}, level{a, Tiles})
 	return true
 }

@@ -148,6 +148,9 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		pl.chooseItems(p)
 	}
 	p.record(collects && !nested)
+	if around == nil {
+		pl.recordLanes(p)
+	}
 	return p
 }
 

@@ -13,6 +13,9 @@ type Kernel struct {
 	*analysis.Facts
 	Machine ir.Machine
 	Lanes   int
+	// Group is the number of invocations of a workgroup of a GPU whose invocations are not lanes. Subgroups: they exchange values without memory.
+	Group     int
+	Subgroups bool
 	// Masks: all accesses can be masked.
 	Masks bool
 	// Items is the number of work items; 1 for serial kernels, which have more than one nest of loops.
@@ -75,7 +78,7 @@ func Make(f *analysis.Facts, m ir.Machine, wanted []Knobs, plain bool) (k *Kerne
 		lanes = 1
 	}
 	k = &Kernel{
-		Facts: f, Machine: m, Lanes: lanes, Masks: m.Masks && f.Maskable(m.MaskedSize), Items: 1, BandOf: map[*analysis.Region]*Band{},
+		Facts: f, Machine: m, Lanes: lanes, Group: usualLanes, Subgroups: m.Subgroups, Masks: m.Masks && f.Maskable(m.MaskedSize), Items: 1, BandOf: map[*analysis.Region]*Band{},
 		ReductionOf: map[*analysis.Region]*Reduction{}, Memory: f.Memory,
 	}
 	pl := &planner{

@@ -307,8 +307,15 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	}
 	after := max(pl.Weight(p.Leaf), 1)
 	cost = math.Inf(1)
-	for _, lanes := range []int64{usualLanes, pl.m.Group} {
+	sizes := []int64{usualLanes, pl.m.Group}
+	if p.want[knobLanes] != open {
+		sizes = []int64{powerOfTwo(p.want.or(knobLanes, usualLanes, pl.m.Group))}
+	}
+	for _, lanes := range sizes {
 		for high := int64(1); high <= lanes; high *= 2 {
+			if p.want[knobLaneRows] != open && p.want[knobLaneRows] != high {
+				continue
+			}
 			for _, tall := range []int64{4, 8} {
 				for _, across := range []int64{4, 8} {
 					r := rectangle{high, lanes / high, tall, across}

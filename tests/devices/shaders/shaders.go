@@ -3,11 +3,13 @@
 package shaders
 
 import (
+	"hash/fnv"
 	"sync"
 
 	"polygrad/core/lower"
 	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/schedule/fuse"
 	"polygrad/exec/device"
 	"polygrad/exec/interp"
@@ -53,11 +55,13 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 			if m.Shared == 0 && nest.Online(p.Linear, ir.WebGPU) {
 				continue // fusion makes no such kernel for it
 			}
-			s, err := webgpu.Shader(p, m)
-			if err != nil {
-				return nil, err
+			for _, c := range choices(p, m) {
+				s, err := webgpu.Shader(p, m, c)
+				if err != nil {
+					return nil, err
+				}
+				d.add(s)
 			}
-			d.add(s)
 		}
 		var err error
 		if out[i], err = interp.Compile(p.Name, p.Linear); err != nil {
@@ -65,6 +69,17 @@ func (d *Device) Compile(progs []*lower.Program) ([]device.Kernel, error) {
 		}
 	}
 	return out, nil
+}
+
+// choices are that of the heuristics and one of those next to it.
+func choices(p *lower.Program, m ir.Machine) []plan.Choice {
+	_, l, err := nest.CompileAs(p.Name, p.Linear, m, "")
+	if near := l.Neighbours(m); err == nil && len(near) > 0 {
+		h := fnv.New32()
+		_, _ = h.Write([]byte(p.Name + m.Name))
+		return []plan.Choice{"", near[int(h.Sum32()>>1)%len(near)]}
+	}
+	return []plan.Choice{""}
 }
 
 // add keeps a shader unless there is an equal one.

@@ -1,6 +1,4 @@
-//go:build linux && amd64 && cgo
-
-package native
+package beam
 
 import (
 	"fmt"
@@ -8,25 +6,42 @@ import (
 	"sync"
 	"time"
 
-	"github.com/klauspost/cpuid/v2"
-
 	"polygrad/core/lower"
-	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
 	"polygrad/core/settings"
 	"polygrad/core/uop"
-	"polygrad/exec/native/beam"
-	"polygrad/exec/native/code"
-	"polygrad/render/x64"
+	"polygrad/exec/device"
 )
 
-// tuner finds choices for kernels by timing them.
-type tuner struct {
-	width    int
-	machine  ir.Machine
-	features x64.Features
-	cache    *beam.Cache
+// Device is what a tuner knows of a device.
+type Device struct {
+	device.Device
+	// Machine identifies the processor or adapter, its driver and what kernels are laid out for: choices are kept for each.
+	Machine string
+	// Lay lays a kernel out as a choice says.
+	Lay func(p *lower.Program, c plan.Choice) (*Candidate, error)
+	// Estimate is about how long a run takes, and Patience the time limit of a search.
+	Estimate func(c *Candidate) time.Duration
+	Patience time.Duration
+}
+
+// Candidate is a kernel as a choice lays it out.
+type Candidate struct {
+	Kernel *ir.Kernel
+	// Code is what runs: kernels of equal code are the same.
+	Code string
+	// Near are the neighbouring choices.
+	Near []plan.Choice
+	// Load makes a kernel that the device runs.
+	Load func() (k device.Kernel, release func(), err error)
+}
+
+// Tuner finds choices for the kernels of a device by timing them.
+type Tuner struct {
+	Device
+	width int
+	cache *Cache
 }
 
 // timing serializes the timing of kernels.
@@ -35,52 +50,50 @@ var timing sync.Mutex
 const (
 	// worthwhile is the estimated time of a run from which a kernel is tuned.
 	worthwhile = 20 * time.Microsecond
-	// patience is the time limit of a search, choices the limit of tried ones.
-	patience = time.Second
+	// choices is the limit of tried choices, and perWidth more for each that the search goes on from.
 	choices  = 24
 	perWidth = 12
 	// mostMemory is the limit of the sizes of all buffers of a kernel that is tuned.
 	mostMemory = 1 << 30
 )
 
-// newTuner makes the tuner of POLY_BEAM, nil for none.
-func newTuner(m ir.Machine, f x64.Features) *tuner {
+// NewTuner makes the tuner of POLY_BEAM, nil for none.
+func NewTuner(d Device) *Tuner {
 	width := settings.Beam.Number()
 	if width == 0 {
 		return nil
 	}
-	cache := beam.OpenCache(beam.Dir(), beam.MachineKey(cpuid.CPU.BrandName, m, f))
-	return &tuner{width, m, f, cache}
+	return &Tuner{d, width, OpenCache(Dir(), d.Machine)}
 }
 
-// choice is the fastest known choice for a kernel.
-func (t *tuner) choice(p *lower.Program) plan.Choice {
+// Choice is the fastest known choice for a kernel. A nil tuner leaves it to the heuristics.
+func (t *Tuner) Choice(p *lower.Program) plan.Choice {
 	if t == nil {
 		return ""
 	}
-	k, err := nest.Compile(p.Name, p.Linear, t.machine)
-	if err != nil || code.Estimate(k.Flops, k.Bytes) < worthwhile || !measurable(k, p.Linear) {
+	c, err := t.Lay(p, "")
+	if err != nil || t.Estimate(c) < worthwhile || !measurable(c.Kernel, p.Linear) {
 		return ""
 	}
-	key := beam.Key(p.Linear)
+	key := Key(p.Linear)
 	if c, ok := t.cache.Get(key); ok {
 		return c
 	}
 	timing.Lock()
 	defer timing.Unlock()
-	s, err := newSubject(t, p, k)
+	s, err := newSubject(t, p, c.Kernel)
 	if err != nil {
 		return ""
 	}
 	defer s.release()
-	found, ok := beam.Search(s, t.width, choices+perWidth*t.width)
+	found, ok := Search(s, t.width, choices+perWidth*t.width)
 	if !ok {
 		return ""
 	}
 	t.cache.Put(key, found.Choice, found.Time)
 	if settings.Dump.Get() == "beam" {
 		fmt.Fprintf(os.Stderr, "kernel %s: %.1f us by the heuristics (choice %s), %.1f us by choice %s, the best of %d\n",
-			p.Name, microseconds(found.Heuristic), k.Choice, microseconds(found.Time), orNone(found.Choice), found.Tried)
+			p.Name, microseconds(found.Heuristic), c.Kernel.Choice, microseconds(found.Time), orNone(found.Choice), found.Tried)
 	}
 	return found.Choice
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // version counts the changes of the code generator that invalidate cached choices.
-const version = 12
+const version = 13
 
 // keyLength is the length of keys.
 const keyLength = 32

@@ -1,5 +1,4 @@
-// Package beam searches the layouts of a kernel for the fastest one, and caches the results on disk. It knows neither how kernels
-// are compiled nor how they are timed.
+// Package beam finds the fastest layout of a kernel on any device by timing several, and keeps the results on disk.
 package beam
 
 import (

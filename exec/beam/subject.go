@@ -1,69 +1,72 @@
-//go:build linux && amd64 && cgo
-
-package native
+package beam
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"time"
 	"unsafe"
 
 	"polygrad/core/lower"
-	"polygrad/core/nest"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
+	"polygrad/core/settings"
 	"polygrad/core/uop"
-	"polygrad/exec/native/code"
-	"polygrad/exec/pages"
-	"polygrad/render/x64"
+	"polygrad/exec/device"
 )
 
 // subject is a kernel with memory to run it on.
 type subject struct {
-	t      *tuner
+	t      *Tuner
 	p      *lower.Program
+	queue  device.Queue
 	params []ir.Param
-	bufs   []unsafe.Pointer
+	bufs   []device.Buffer
 	vars   []int64
 	want   [][]byte               // of the written buffers: the results of the first run
-	texts  map[string]plan.Choice // the choice of each distinct code
+	codes  map[string]plan.Choice // the choice of each distinct code
 	until  time.Time
 }
 
-func newSubject(t *tuner, p *lower.Program, k *ir.Kernel) (*subject, error) {
-	s := &subject{t: t, p: p, params: k.Params, texts: map[string]plan.Choice{}, until: time.Now().Add(patience)}
+func newSubject(t *Tuner, p *lower.Program, k *ir.Kernel) (*subject, error) {
+	s := &subject{t: t, p: p, queue: t.NewQueue(), params: k.Params, codes: map[string]plan.Choice{}, until: time.Now().Add(t.Patience)}
 	for _, v := range k.Vars {
 		s.vars = append(s.vars, v.Max)
 	}
 	for i, q := range k.Params {
-		at, err := pages.Reserve(0, uintptr(q.Bytes()))
+		b, err := t.Allocate(q.Bytes())
+		if err == nil {
+			s.bufs = append(s.bufs, b)
+			err = s.fill(i)
+		}
+		if err == nil {
+			err = s.queue.Wait()
+		}
 		if err != nil {
 			s.release()
 			return nil, err
 		}
-		s.bufs = append(s.bufs, pages.Pointer(at))
-		s.fill(i)
 	}
 	return s, nil
 }
 
 func (s *subject) release() {
-	for i, p := range s.bufs {
-		_ = pages.Release(uintptr(p), uintptr(s.params[i].Bytes()))
+	for i, b := range s.bufs {
+		_ = s.t.Free(b, s.params[i].Bytes())
 	}
 	s.bufs = nil
 }
-
-func (s *subject) bytes(i int) []byte { return unsafe.Slice((*byte)(s.bufs[i]), s.params[i].Bytes()) }
 
 // pattern is the number of random elements in a buffer; the others repeat them.
 const pattern = 4099
 
 // fill sets a buffer to reproducible numbers: floats from -1 to 1, others from 0 to 3.
-func (s *subject) fill(i int) {
+func (s *subject) fill(i int) error {
 	r := rand.New(rand.NewPCG(uint64(i), 41))
-	q, data := s.params[i], s.bytes(i)
+	q := s.params[i]
+	data := make([]byte, q.Bytes())
 	n := 0
 	for ; n < len(data) && n < pattern*q.DType.Itemsize(); n += q.DType.Itemsize() {
 		putFloat(q.DType, data[n:], 2*r.Float64()-1, byte(r.IntN(4)))
@@ -71,6 +74,7 @@ func (s *subject) fill(i int) {
 	for n < len(data) {
 		n += copy(data[n:], data[:n])
 	}
+	return s.queue.CopyIn(s.bufs[i], data)
 }
 
 // putFloat writes a float, or for other types a small number.
@@ -142,26 +146,21 @@ func (s *subject) Enough() bool { return time.Now().After(s.until) }
 
 // Try compiles the kernel with a choice and times it.
 func (s *subject) Try(c plan.Choice, limit time.Duration) (time.Duration, []plan.Choice, bool) {
-	k, l, err := nest.CompileAs(s.p.Name, s.p.Linear, s.t.machine, c)
+	l, err := s.t.Lay(s.p, c)
 	if err != nil {
 		return 0, nil, false
 	}
-	rendered, err := x64.Render(k, s.t.features)
+	if first, known := s.codes[l.Code]; known && first != c {
+		return 0, nil, false
+	}
+	s.codes[l.Code] = c
+	k, release, err := l.Load()
 	if err != nil {
 		return 0, nil, false
 	}
-	text := string(rendered.Text)
-	if first, known := s.texts[text]; known && first != c {
-		return 0, nil, false
-	}
-	s.texts[text] = c
-	kernels, err := code.Load([]code.Spec{spec(rendered)})
-	if err != nil {
-		return 0, nil, false
-	}
-	defer kernels[0].Close()
-	t, ok := s.run(kernels[0], limit)
-	return t, l.Neighbours(s.t.machine), ok
+	defer release()
+	t, ok := s.run(k, c, limit)
+	return t, l.Near, ok
 }
 
 const (
@@ -173,22 +172,24 @@ const (
 )
 
 // run checks the results of a kernel and times it: the shortest of several runs.
-func (s *subject) run(k *code.Kernel, limit time.Duration) (time.Duration, bool) {
+func (s *subject) run(k device.Kernel, c plan.Choice, limit time.Duration) (time.Duration, bool) {
 	for i, q := range s.params {
-		if q.Written {
-			s.fill(i)
+		if q.Written && s.fill(i) != nil {
+			return 0, false
 		}
 	}
 	best, all := time.Duration(math.MaxInt64), time.Duration(0)
 	for i := 0; i < 3 || i < samples && all < sampleTime; i++ {
-		start := time.Now()
-		if k.Run(s.bufs, s.vars) != nil {
+		t, err := device.Time(s.queue, func() error { return s.queue.Launch(k, s.bufs, s.vars) })
+		if err != nil {
 			return 0, false
 		}
-		t := time.Since(start)
 		all += t
 		best = min(best, t)
 		if i == 0 && !s.right() {
+			if settings.Dump.Get() == "beam" {
+				fmt.Fprintf(os.Stderr, "kernel %s: choice %s computes something else\n", s.p.Name, orNone(c))
+			}
 			return 0, false
 		}
 		if best > limit && (i >= settling || all > sampleTime) {
@@ -200,17 +201,24 @@ func (s *subject) run(k *code.Kernel, limit time.Duration) (time.Duration, bool)
 
 // right compares the written buffers with those of the first run.
 func (s *subject) right() bool {
-	if s.want == nil {
-		s.want = make([][]byte, len(s.bufs))
-		for i, q := range s.params {
-			if q.Written {
-				s.want[i] = bytes.Clone(s.bytes(i))
+	got := make([][]byte, len(s.bufs))
+	for i, q := range s.params {
+		if q.Written {
+			got[i] = make([]byte, q.Bytes())
+			if s.queue.CopyOut(got[i], s.bufs[i]) != nil {
+				return false
 			}
 		}
+	}
+	if s.queue.Wait() != nil {
+		return false
+	}
+	if s.want == nil {
+		s.want = got
 		return true
 	}
 	for i, want := range s.want {
-		if want != nil && !same(s.params[i].DType, s.bytes(i), want) {
+		if want != nil && !same(s.params[i].DType, got[i], want) {
 			return false
 		}
 	}
