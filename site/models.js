@@ -1,7 +1,7 @@
-/** Language models out of files: GGUF, or Hugging Face's config.json, safetensors and tokenizer.json. */
+/** Language models out of files: GGUF, or Hugging Face's config.json, safetensors and tokenizer.json or a model of SentencePiece. */
 
 import { ggufLoad, loadHfBytes, safetensors } from './polygrad.js'
-import { ofGguf, ofJson } from './tokenizer.js'
+import { tokenizers } from './polygrad-loaders.js'
 
 /** What llama.cpp names otherwise than Hugging Face: the keys of the configuration, and tensors. */
 const LLAMA = {
@@ -89,7 +89,7 @@ function ofGgufFile (bytes, dtype) {
     const theirs = `${block === undefined ? '' : `${family.block}.${block}.`}${family.names[role]}.${kind}`
     return safetensors.encode({ [theirs]: laidOut(architecture, name, tensor, config).cast(stored) })
   })
-  return { config: JSON.stringify(config), files, tokenizer: ofGguf(metadata), end: metadata['tokenizer.ggml.eos_token_id'] }
+  return { config: JSON.stringify(config), files, end: metadata['tokenizer.ggml.eos_token_id'] }
 }
 
 /** The model in files, what turns texts into its tokens, and the number of the token that ends a text; options as of loadHfBytes. */
@@ -98,16 +98,19 @@ export async function modelOf (files, options) {
   const named = (test) => files.filter(({ name }) => test.test(name))
   const [gguf] = named(/\.gguf$/i)
   if (gguf !== undefined) {
-    const { config, files: weights, tokenizer, end } = ofGgufFile(await bytesOf(gguf), options.dtype)
+    const bytes = await bytesOf(gguf)
+    const tokenizer = new tokenizers.Tokenizer(bytes)
+    const { config, files: weights, end } = ofGgufFile(bytes, options.dtype)
     return { model: loadHfBytes(config, weights, options), tokenizer, end: end === undefined ? undefined : Number(end) }
   }
-  const needed = { 'config.json': /^config\.json$/, 'tokenizer.json': /^tokenizer\.json$/, 'a safetensors file': /\.safetensors$/i }
+  const TOKENS = 'tokenizer.json or tokenizer.model'
+  const needed = { 'config.json': /^config\.json$/, [TOKENS]: /^tokenizer\.json$|\.model$/, 'a safetensors file': /\.safetensors$/i }
   const missing = Object.keys(needed).filter((what) => named(needed[what]).length === 0)
   if (missing.length > 0) {
     throw new Error(`${missing.join(' and ')} is missing: drop a .gguf file, or these three together`)
   }
   const config = await named(needed['config.json'])[0].text()
-  const tokenizer = ofJson(JSON.parse(await named(needed['tokenizer.json'])[0].text()))
+  const tokenizer = new tokenizers.Tokenizer(await bytesOf(named(needed[TOKENS])[0]))
   const weights = await Promise.all(named(/\.safetensors$/i).map(bytesOf))
   const end = JSON.parse(config).eos_token_id
   return { model: loadHfBytes(config, weights, options), tokenizer, end: end === null ? undefined : end }

@@ -1,9 +1,10 @@
 /** A small model of the LLaMA family with random weights, as files of Hugging Face and as a GGUF file, and what it writes. */
 
 import { createRequire } from 'node:module'
-import { ofJson } from '../../../site/tokenizer.js'
 
-const { Tensor, generate, loadHfBytes, safetensors } = createRequire(import.meta.url)('../../../bindings/js')
+const require = createRequire(import.meta.url)
+const { Tensor, generate, loadHfBytes, safetensors } = require('../../../bindings/js')
+const { tokenizers: { Tokenizer } } = require('../../../bindings/js/lib/loaders')
 
 const [WIDTH, INNER, HEADS, KV_HEADS, HEAD, LAYERS] = [16, 24, 2, 1, 8, 2]
 const END = '<|end|>'
@@ -34,7 +35,7 @@ const config = {
 }
 const tokenizer = {
   model: { type: 'BPE', vocab: Object.fromEntries(tokens.map((token, id) => [token, id])), merges },
-  pre_tokenizer: { type: 'ByteLevel' },
+  pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false },
   decoder: { type: 'ByteLevel' },
   added_tokens: [{ content: END, id: tokens.indexOf(END), special: true }]
 }
@@ -108,7 +109,23 @@ function gguf (metadata, tensors) {
   return Buffer.concat([aligned(Buffer.concat(parts)), ...tensors.map(({ values }) => aligned(Buffer.from(values.buffer)))])
 }
 
-/** The files by name, and the text that the model makes of a prompt. */
+/**
+ * A unigram model of SentencePiece (its sentencepiece_model.proto) with as many pieces as the vocabulary: what is unknown, the beginning,
+ * the end, some words, and letters.
+ */
+function sentencePiece () {
+  const words = ['<unk>', '<s>', '</s>', '▁', '▁the', '▁other', 'th', 'er', 'the']
+  const letters = Array.from({ length: tokens.length - words.length }, (_, i) => String.fromCodePoint(97 + i))
+  const message = (field, bytes) => Buffer.concat([Buffer.from([8 * field + 2, bytes.length]), bytes])
+  const number = (field, value) => Buffer.from([8 * field, value])
+  return Buffer.concat([...words, ...letters].map((piece, id) => {
+    const score = Buffer.from([0x15, 0, 0, 0, 0])
+    score.writeFloatLE(-1 - id / 100, 1)
+    return message(1, Buffer.concat([message(1, Buffer.from(piece)), score, number(3, [2, 3, 3][id] ?? 1)]))
+  }))
+}
+
+/** The files by name, and the texts that the model makes of a prompt with the tokens of each kind of tokenizer. */
 export function tinyModel (prompt, length) {
   Tensor.manualSeed(3)
   const made = TENSORS.map(([ours, theirs, shape]) => ({ ours, theirs, shape, tensor: Tensor.randn(shape).mul(0.6).realize() }))
@@ -138,12 +155,15 @@ export function tinyModel (prompt, length) {
     'tokenizer.ggml.eos_token_id': tokens.indexOf(END)
   }
   const model = loadHfBytes(JSON.stringify(config), [weights])
-  const text = generate(model, prompt, length, { tokenizer: ofJson(tokenizer), temperature: 0, eosTokenId: tokens.indexOf(END) })
+  const textBy = (file) => {
+    return generate(model, prompt, length, { tokenizer: new Tokenizer(file), temperature: 0, eosTokenId: tokens.indexOf(END) })
+  }
   const files = {
     'config.json': JSON.stringify(config),
     'tokenizer.json': JSON.stringify(tokenizer),
+    'tokenizer.model': sentencePiece(),
     'model.safetensors': Buffer.from(weights),
     'tiny.gguf': gguf(metadata, tensors)
   }
-  return { files, text }
+  return { files, text: textBy(tokenizer), textOfPieces: textBy(files['tokenizer.model']) }
 }

@@ -134,7 +134,7 @@ test('a small GPT learns to write, with a pause, and learns a text of the reader
 
 test('language models out of files of the reader', async () => {
   const prompt = 'the other thé'
-  const { files, text } = tinyModel(prompt, 12)
+  const { files, text, textOfPieces } = tinyModel(prompt, 12)
   const places = Object.fromEntries(Object.entries(files).map(([name, data]) => {
     fs.writeFileSync(path.join(PICTURES, name), data)
     return [name, path.join(PICTURES, name)]
@@ -148,11 +148,14 @@ test('language models out of files of the reader', async () => {
       await until(page, "/Failed|numbers, read in/.test(document.getElementById('state').textContent)")
       return textOf(page, '#state')
     }
-    assert.match(await load('config.json', 'model.safetensors'), /Failed: tokenizer.json is missing: drop a .gguf file, or/)
+    assert.match(await load('config.json', 'model.safetensors'), /Failed: tokenizer.json or tokenizer.model is missing: drop a .gguf/)
     await page.select('#dtype', 'float32')
     await page.$eval('#prompt', (area, value) => { area.value = value }, prompt)
     for (const [id, value] of [['tokens', 12], ['temperature', 0]]) await page.$eval(`#${id}`, (field, to) => { field.value = to }, value)
-    for (const names of [['tiny.gguf'], ['tokenizer.json', 'model.safetensors', 'config.json']]) {
+    for (const [expected, ...names] of [
+      [text, 'tiny.gguf'], [text, 'tokenizer.json', 'model.safetensors', 'config.json'],
+      [textOfPieces, 'tokenizer.model', 'model.safetensors', 'config.json']
+    ]) {
       assert.match(await load(...names), /A model of 0\.0\d+ million numbers/)
       await page.$eval('html', (root) => { delete root.dataset.done })
       await page.focus('#prompt')
@@ -160,7 +163,7 @@ test('language models out of files of the reader', async () => {
       await page.keyboard.press('Enter')
       await page.keyboard.up('Control')
       await done(page)
-      assert.strictEqual(await textOf(page, '#output'), text, String(names))
+      assert.strictEqual(await textOf(page, '#output'), expected, String(names))
     }
   })
 })
