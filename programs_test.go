@@ -3,6 +3,7 @@ package polygrad_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -40,6 +41,16 @@ type statement struct {
 	Function  string          `json:"function"`
 	Do        json.RawMessage `json:"do"`
 	Returns   []string        `json:"returns"`
+	As        []transform     `json:"as"`
+	Control   string          `json:"control"`
+	Functions []string        `json:"functions"`
+	Carry     []string        `json:"carry"`
+	Over      []string        `json:"over"`
+	Reverse   bool            `json:"reverse"`
+	Between   [2]int          `json:"between"`
+	On        string          `json:"on"`
+	Along     string          `json:"along"`
+	Axis      string          `json:"axis"`
 	Run       string          `json:"run"`
 	Expect    string          `json:"expect"`
 	Values    []float64       `json:"values"`
@@ -57,16 +68,37 @@ type statement struct {
 	Error     string          `json:"error"`
 }
 
+// A transform makes a function of another.
+type transform struct {
+	Grad       []int    `json:"grad"`
+	JacFwd     []int    `json:"jacfwd"`
+	JacRev     []int    `json:"jacrev"`
+	Hessian    []int    `json:"hessian"`
+	VMap       []*int   `json:"vmap"`
+	Out        []int    `json:"out"`
+	Name       string   `json:"name"`
+	JVP        int      `json:"jvp"` // the number of arguments
+	VJP        int      `json:"vjp"`
+	Checkpoint string   `json:"checkpoint"`
+	CustomJVP  string   `json:"custom_jvp"`
+	CustomVJP  []string `json:"custom_vjp"`
+}
+
 // A machine runs a program.
 type machine struct {
 	tensors    map[string]*polygrad.Tensor
 	optimizers map[string]*polygrad.Optimizer
-	functions  map[string]func(...*polygrad.Tensor) ([]*polygrad.Tensor, error)
+	functions  map[string]polygrad.Function
 	sizes      map[string]*polygrad.Size
 }
 
 func (m *machine) run(s *statement) error {
 	switch {
+	case s.Function != "":
+		return m.function(s)
+	case s.Control != "":
+		out, err := m.control(s)
+		return m.let(s.Let, out, err)
 	case s.Data != nil:
 		t := polygrad.From(s.Data, s.Shape...).Cast(s.DType)
 		if err := t.Realize(); err != nil {
@@ -78,6 +110,10 @@ func (m *machine) run(s *statement) error {
 			}
 		}
 		m.tensors[s.Let.(string)] = t
+	case s.Along != "":
+		x := polygrad.Along(s.Along, s.Axis, m.tensors[s.Of[0]])
+		m.tensors[s.Let.(string)] = x
+		return x.Err()
 	case s.Op != "":
 		return m.call(s)
 	case s.First != "":
@@ -132,20 +168,13 @@ func (m *machine) run(s *statement) error {
 		return m.optimizer(s)
 	case s.Step != "":
 		return m.optimizers[s.Step].Step()
-	case s.Function != "":
-		return m.function(s)
 	case s.Run != "":
 		var given []string
 		if err := json.Unmarshal(s.With, &given); err != nil {
 			return err
 		}
 		out, err := m.functions[s.Run](m.all(given)...)
-		for i, name := range s.Let.([]any) {
-			if err == nil {
-				m.tensors[name.(string)] = out[i]
-			}
-		}
-		return err
+		return m.let(s.Let, out, err)
 	case s.Expect != "":
 		return m.expect(m.tensors[s.Expect], s)
 	case s.ExpectGra != "":
@@ -321,11 +350,8 @@ func (m *machine) function(s *statement) error {
 	if err := json.Unmarshal(s.Do, &body); err != nil {
 		return err
 	}
-	m.functions[s.Function] = polygrad.Jit(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
-		inner := &machine{map[string]*polygrad.Tensor{}, m.optimizers, m.functions, m.sizes}
-		for name, t := range m.tensors {
-			inner.tensors[name] = t
-		}
+	f := func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		inner := &machine{maps.Clone(m.tensors), m.optimizers, maps.Clone(m.functions), m.sizes}
 		for i, name := range s.Params {
 			inner.tensors[name] = args[i]
 		}
@@ -335,7 +361,109 @@ func (m *machine) function(s *statement) error {
 			}
 		}
 		return inner.all(s.Returns), nil
-	})
+	}
+	if s.As == nil {
+		f = polygrad.Jit(f)
+	}
+	for _, how := range s.As {
+		f = m.transformed(f, how)
+	}
+	m.functions[s.Function] = f
+	return nil
+}
+
+func (m *machine) transformed(f polygrad.Function, how transform) polygrad.Function {
+	switch {
+	case how.Grad != nil:
+		return polygrad.Grad(f, how.Grad...)
+	case how.JacFwd != nil:
+		return polygrad.JacFwd(f, how.JacFwd...)
+	case how.JacRev != nil:
+		return polygrad.JacRev(f, how.JacRev...)
+	case how.Hessian != nil:
+		return polygrad.Hessian(f, how.Hessian...)
+	case how.VMap != nil:
+		axes := make([]int, len(how.VMap))
+		for i, axis := range how.VMap {
+			if axes[i] = polygrad.Unmapped; axis != nil {
+				axes[i] = *axis
+			}
+		}
+		return polygrad.VMapAlong(how.Name, f, axes, how.Out)
+	case how.JVP > 0:
+		return func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			values, changes, err := polygrad.JVP(f, args[:how.JVP], args[how.JVP:])
+			return append(values, changes...), err
+		}
+	case how.VJP > 0:
+		return func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			_, pullback, err := polygrad.VJP(f, args[:how.VJP]...)
+			if err != nil {
+				return nil, err
+			}
+			return pullback(args[how.VJP:]...)
+		}
+	case how.CustomJVP != "":
+		return polygrad.CustomJVP(f, m.functions[how.CustomJVP])
+	case how.CustomVJP != nil:
+		return polygrad.CustomVJP(f, m.functions[how.CustomVJP[0]], m.functions[how.CustomVJP[1]])
+	}
+	return polygrad.Checkpoint(f, how.Checkpoint)
+}
+
+// control runs a loop or a branch.
+func (m *machine) control(s *statement) ([]*polygrad.Tensor, error) {
+	fs := make([]polygrad.Function, len(s.Functions))
+	for i, name := range s.Functions {
+		fs[i] = m.functions[name]
+	}
+	carry, over := m.all(s.Carry), m.all(s.Over)
+	join := func(a, b []*polygrad.Tensor) []*polygrad.Tensor { return slices.Concat(a, b) }
+	switch s.Control {
+	case "scan":
+		last, kept, err := polygrad.Scan(func(c, x []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+			out, err := fs[0](join(c, x)...)
+			if err != nil {
+				return nil, nil, err
+			}
+			return out[:len(c)], out[len(c):], nil
+		}, carry, over, -1, s.Reverse)
+		return join(last, kept), err
+	case "while_loop":
+		return polygrad.WhileLoop(func(c []*polygrad.Tensor) (*polygrad.Tensor, error) {
+			out, err := fs[0](c...)
+			if err != nil {
+				return nil, err
+			}
+			return out[0], nil
+		}, func(c []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return fs[1](c...) }, carry...)
+	case "fori_loop":
+		return polygrad.ForLoop(s.Between[0], s.Between[1], func(i *polygrad.Tensor, c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			return fs[0](join([]*polygrad.Tensor{i}, c)...)
+		}, carry...)
+	case "map":
+		return polygrad.Map(fs[0], over...)
+	case "associative_scan":
+		return polygrad.AssociativeScan(func(a, b []*polygrad.Tensor) ([]*polygrad.Tensor, error) { return fs[0](join(a, b)...) }, over, s.Reverse)
+	}
+	var given []string
+	if err := json.Unmarshal(s.With, &given); err != nil {
+		return nil, err
+	}
+	if s.Control == "cond" {
+		return polygrad.Cond(m.tensors[s.On], fs[0], fs[1], m.all(given)...)
+	}
+	return polygrad.Switch(m.tensors[s.On], fs, m.all(given)...)
+}
+
+// let names the results of a function.
+func (m *machine) let(names any, out []*polygrad.Tensor, err error) error {
+	if err != nil {
+		return err
+	}
+	for i, name := range names.([]any) {
+		m.tensors[name.(string)] = out[i]
+	}
 	return nil
 }
 
@@ -378,7 +506,7 @@ func TestPrograms(t *testing.T) {
 	}
 	for _, p := range programs {
 		t.Run(p.Topic+"/"+p.Name, func(t *testing.T) {
-			m := &machine{map[string]*polygrad.Tensor{}, map[string]*polygrad.Optimizer{}, map[string]func(...*polygrad.Tensor) ([]*polygrad.Tensor, error){}, map[string]*polygrad.Size{}}
+			m := &machine{map[string]*polygrad.Tensor{}, map[string]*polygrad.Optimizer{}, map[string]polygrad.Function{}, map[string]*polygrad.Size{}}
 			for i, s := range p.Do {
 				if err := m.run(s); err != nil {
 					text, _ := json.Marshal(s)

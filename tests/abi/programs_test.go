@@ -118,6 +118,8 @@ func (w *programWriter) statement(s statement) string {
 	}
 	has := func(name string) bool { _, ok := s[name]; return ok }
 	switch {
+	case has("along"):
+		return fmt.Sprintf("set(%s, poly_expr_along(get(%s), %s, %s), inner)", str("let"), text(s["of"].([]any)[0]), str("along"), str("axis"))
 	case has("data"):
 		grad := 0
 		if s["grad"] == true {
@@ -174,8 +176,18 @@ func (w *programWriter) statement(s statement) string {
 	case has("step"):
 		return "step(" + str("step") + ")"
 	case has("function"):
-		body := w.body(s["do"].([]any))
-		return fmt.Sprintf("function(%s, %s, %s, %s)", str("function"), body, w.static(s["params"]), w.static(s["returns"]))
+		body, params, returns := w.body(s["do"].([]any)), w.static(s["params"]), w.static(s["returns"])
+		return fmt.Sprintf("function(%s, %s, %s, %s, %s)", str("function"), body, params, returns, w.transforms(s["as"]))
+	case has("control"):
+		between, reverse := []any{0.0, 0.0}, 0
+		if has("between") {
+			between = s["between"].([]any)
+		}
+		if s["reverse"] == true {
+			reverse = 1
+		}
+		return fmt.Sprintf("control(%s, %s, %s, %s, %s, %d, %s, %s, %s, %s)", str("control"), names(s["functions"]), names(s["carry"]), names(s["over"]),
+			names(s["with"]), reverse, number(between[0]), number(between[1]), str("on"), names(s["let"]))
 	case has("run"):
 		return fmt.Sprintf("run(%s, %s, %s)", str("run"), names(s["with"]), names(s["let"]))
 	case has("expect"):
@@ -195,6 +207,48 @@ func (w *programWriter) statement(s statement) string {
 	}
 	w.t.Fatalf("unknown statement %v", s)
 	return ""
+}
+
+// transforms writes what a function is transformed by as an array that outlives the statement; a compiled function has none.
+func (w *programWriter) transforms(v any) string {
+	if v == nil {
+		return "NULL, 0"
+	}
+	ints := func(v any) string {
+		all, _ := v.([]any)
+		out := make([]string, len(all))
+		for i, x := range all {
+			if out[i] = "-1"; x != nil {
+				out[i] = number(x)
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	var items strings.Builder
+	all := v.([]any)
+	for _, how := range all {
+		for kind, given := range how.(statement) {
+			switch given := given.(type) {
+			case []any:
+				if _, named := given[0].(string); named {
+					fmt.Fprintf(&items, "{.kind = %q, .text = %s, .second = %s}, ", kind, text(given[0]), text(given[1]))
+				} else if kind != "out" {
+					out, name := how.(statement)["out"], how.(statement)["name"]
+					n, _ := out.([]any)
+					fmt.Fprintf(&items, "{.kind = %q, .of = {%s}, .n = %d, .out = {%s}, .n_out = %d, .text = %s}, ", kind, ints(given), len(given), ints(out), len(n), text(name))
+				}
+			case float64:
+				fmt.Fprintf(&items, "{.kind = %q, .n = %s}, ", kind, number(given))
+			case string:
+				if kind != "name" {
+					fmt.Fprintf(&items, "{.kind = %q, .text = %s}, ", kind, text(given))
+				}
+			}
+		}
+	}
+	w.n++
+	fmt.Fprintf(&w.functions, "static const struct transform transforms_%d[] = {%s{0}};\n", w.n, items.String())
+	return fmt.Sprintf("transforms_%d, %d", w.n, len(all))
 }
 
 // static writes a list of names that outlives the statement.

@@ -17,6 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Callable
 
+import functions
 import numpy as np
 
 PATH = Path(__file__).resolve().parent.parent / "programs.json"
@@ -972,7 +973,7 @@ def mistakes() -> list[Program]:
 def main() -> None:
     """Write the file."""
     topics = [views, readers, hazards, gradients, second_order, compiled, traced, mistakes]
-    programs = [p.json() for topic in topics for p in topic()]
+    programs = [p.json() for topic in topics for p in topic()] + functions.programs()
     names = [(p["topic"], p["name"]) for p in programs]
     assert len(set(names)) == len(names), "two programs have one name"
     lines = ",\n".join(json.dumps(p, separators=(",", ":")) for p in programs)

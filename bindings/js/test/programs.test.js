@@ -6,6 +6,8 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
 const { Tensor, TinyJit, Variable, SGD, Adam, AdamW } = require('..')
+const func = require('../lib/func/index.js')
+const lax = require('../lib/lax.js')
 
 const PROGRAMS = JSON.parse(fs.readFileSync(path.join(__dirname, '..', '..', '..', 'tests', 'programs.json'), 'utf8'))
 const OPTIMIZERS = { sgd: SGD, adam: Adam, adamw: AdamW }
@@ -45,6 +47,42 @@ function compare (tensor, s) {
   })
 }
 
+const tensors = (results) => [results].flat(Infinity)
+/** A function whose result is a tensor, or an array of several. */
+const single = (f) => (...args) => {
+  const results = tensors(f(...args))
+  return results.length === 1 ? results[0] : results
+}
+
+/** Transformations of functions. */
+const TRANSFORMS = {
+  vmap: (f, axes, how) => func.vmap(f, { inAxes: axes, outAxes: how.out.length === 1 ? how.out[0] : how.out, axisName: how.name ?? null }),
+  jvp: (f, n) => (...xs) => func.jvp(f, xs.slice(0, n), xs.slice(n)),
+  vjp: (f, n) => (...xs) => func.vjp(f, xs.slice(0, n))[1](xs.length === n + 1 ? xs[n] : xs.slice(n)),
+  checkpoint: (f, policy) => (...xs) => func.checkpoint(f, { policy: camel(policy) })(...xs),
+  custom_jvp: (f, rule, how, v) => func.customJvp(f).defjvp((xs, ts) => [f(...xs), v[rule](...xs, ...ts)]),
+  custom_vjp: (f, [forward, backward], how, v) => func.customVjp(f).defvjp((...xs) => {
+    const [value, ...kept] = v[forward](...xs)
+    return [value, kept]
+  }, (kept, g) => tensors(v[backward](...kept, g)))
+}
+for (const kind of ['grad', 'jacfwd', 'jacrev', 'hessian']) TRANSFORMS[kind] = (f, argnums) => func[kind](f, { argnums })
+
+/** Loops and branches: of functions, a carry, sequences, and the statement. */
+const CONTROLS = {
+  scan: ([f], carry, over, s) => lax.scan((c, x) => {
+    const found = tensors(f(...c, ...x))
+    return [found.slice(0, c.length), found.slice(c.length)]
+  }, carry, over, { reverse: s.reverse ?? false }),
+  while_loop: ([more, f], carry) => lax.whileLoop((c) => more(...c), (c) => tensors(f(...c)), carry),
+  fori_loop: ([f], carry, over, s) => lax.foriLoop(...s.between, (i, c) => tensors(f(i, ...c)), carry),
+  map: ([f], carry, over) => lax.map((x) => f(...x), over),
+  associative_scan: ([f], carry, over, s) =>
+    lax.associativeScan((a, b) => tensors(f(...a, ...b)), over, { reverse: s.reverse ?? false }),
+  cond: (functions, carry, over, s, v) => lax.cond(v[s.on], ...functions, ...s.with.map((name) => v[name])),
+  switch: (functions, carry, over, s, v) => lax.switch(v[s.on], functions, ...s.with.map((name) => v[name]))
+}
+
 // A call and an error have names that stand in other statements too: they are looked at first.
 const KINDS = {
   error: (m, s) => assert.throws(() => m.run(s.do), (error) => {
@@ -52,13 +90,24 @@ const KINDS = {
     return true
   }),
   function: (m, s, v) => {
-    v[s.function] = new TinyJit((...args) => {
+    const body = (...args) => {
       const inner = new Machine({ ...v, ...Object.fromEntries(s.params.map((name, i) => [name, args[i]])) })
       for (const statement of s.do) inner.run(statement)
       return s.returns.map((name) => inner.variables[name])
-    })
+    }
+    v[s.function] = s.as === undefined
+      ? new TinyJit(body)
+      : s.as.reduce((f, how) => {
+        const [[kind, given]] = Object.entries(how)
+        return single(TRANSFORMS[kind](f, given, how, v))
+      }, single(body))
   },
-  run: (m, s, v) => v[s.run](...s.with.map((name) => v[name])).forEach((result, i) => { v[s.let[i]] = result }),
+  run: (m, s, v) => tensors(v[s.run](...s.with.map((name) => v[name]))).forEach((result, i) => { v[s.let[i]] = result }),
+  control: (m, s, v) => {
+    const [functions, carry, over] = [s.functions, s.carry ?? [], s.over ?? []].map((names) => names.map((name) => v[name]))
+    tensors(CONTROLS[s.control](functions, carry, over, s, v)).forEach((result, i) => { v[s.let[i]] = result })
+  },
+  along: (m, s, v) => { v[s.let] = lax[s.along](v[s.of[0]], s.axis) },
   data: (m, s, v) => { v[s.let] = new Tensor(s.data, { dtype: s.dtype, shape: s.shape, requiresGrad: s.grad ?? null }) },
   op: (m, s, v) => {
     const [first, ...others] = s.of.map((name) => v[name])

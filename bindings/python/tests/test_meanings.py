@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from polygrad import Tensor, TinyJit, Variable
+from polygrad import Tensor, TinyJit, Variable, func, lax
 from polygrad.nn import SGD, Adam, AdamW
 
 if TYPE_CHECKING:
@@ -109,12 +109,83 @@ class Machine:
                 inner.run(statement)
             return [inner.variables[name] for name in s["returns"]]
 
-        self.variables[s["function"]] = TinyJit(body)
+        if "as" not in s:
+            self.variables[s["function"]] = TinyJit(body)
+            return
+        f: Any = single(body)
+        for how in s["as"]:
+            f = single(self.transformed(f, how))
+        self.variables[s["function"]] = f
+
+    def transformed(self, f: Any, how: dict[str, Any]) -> Any:
+        """Return a transformation of a function."""
+        kind = next(iter(how))
+        given = how[kind]
+        if kind in ("grad", "jacfwd", "jacrev", "hessian"):
+            return getattr(func, kind)(f, argnums=tuple(given))
+        if kind == "vmap":
+            out = how["out"][0] if len(how["out"]) == 1 else tuple(how["out"])
+            return func.vmap(f, tuple(given), out, axis_name=how.get("name"))
+        if kind == "jvp":
+            return lambda *xs: func.jvp(f, xs[:given], xs[given:])
+        if kind == "vjp":
+            return lambda *xs: func.vjp(f, *xs[:given])[1](one(xs[given:]))
+        if kind == "checkpoint":
+            return func.checkpoint(f, policy=given)
+        if kind == "custom_jvp":
+            rule = self.variables[given]
+            made = func.custom_jvp(f)
+            made.defjvp(lambda xs, ts: (f(*xs), rule(*xs, *ts)))
+            return made
+        forward, backward = (self.variables[name] for name in given)
+        made = func.custom_vjp(f)
+
+        def first(*xs: Any) -> Any:
+            value, *kept = forward(*xs)
+            return value, kept
+
+        made.defvjp(first, lambda kept, g: (backward(*kept, g),))
+        return made
 
     def call(self, s: dict[str, Any]) -> None:
         """Call such a function."""
         results = self.variables[s["run"]](*(self.variables[name] for name in s["with"]))
-        self.variables.update(zip(s["let"], results))
+        self.variables.update(zip(s["let"], leaves(results)))
+
+    def control(self, s: dict[str, Any]) -> None:
+        """Run a loop or a branch."""
+        fs = [self.variables[name] for name in s["functions"]]
+        named = {k: [self.variables[n] for n in s.get(k, [])] for k in ("carry", "over", "with")}
+        carry, over, n = tuple(named["carry"]), tuple(named["over"]), len(named["carry"])
+
+        def step(c: Any, x: Any) -> Any:
+            found = leaves(fs[0](*c, *x))
+            return tuple(found[:n]), tuple(found[n:])
+
+        kind = s["control"]
+        if kind == "cond":
+            results = lax.cond(self.variables[s["on"]], *fs, *named["with"])
+        elif kind == "switch":
+            results = lax.switch(self.variables[s["on"]], fs, *named["with"])
+        elif kind == "scan":
+            results = lax.scan(step, carry, over, reverse=s.get("reverse", False))
+        elif kind == "while_loop":
+            test, body = fs
+            results = lax.while_loop(lambda c: test(*c), lambda c: tuple(leaves(body(*c))), carry)
+        elif kind == "fori_loop":
+            body = fs[0]
+            results = lax.fori_loop(*s["between"], lambda i, c: tuple(leaves(body(i, *c))), carry)
+        elif kind == "map":
+            results = lax.map(lambda x: fs[0](*x), over)
+        else:
+            results = lax.associative_scan(
+                lambda a, b: tuple(leaves(fs[0](*a, *b))), over, reverse=s.get("reverse", False)
+            )
+        self.variables.update(zip(s["let"], leaves(results)))
+
+    def along(self, s: dict[str, Any]) -> None:
+        """Compute with all elements of a batch."""
+        self.variables[s["let"]] = getattr(lax, s["along"])(self.variables[s["of"][0]], s["axis"])
 
     def expect(self, s: dict[str, Any]) -> None:
         """Compare a tensor."""
@@ -166,6 +237,23 @@ class Machine:
         assert s["error"] in str(raised.value).lower()
 
 
+def leaves(results: Any) -> list[Any]:
+    """Return the tensors of nested tuples and lists."""
+    if isinstance(results, (tuple, list)):
+        return [leaf for part in results for leaf in leaves(part)]
+    return [results]
+
+
+def one(results: Any) -> Any:
+    """Return the tensor of a list of one, or a tuple."""
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def single(f: Any) -> Any:
+    """Return a function whose result is a tensor, or a tuple of several."""
+    return lambda *args: one(leaves(f(*args)))
+
+
 def compare(tensor: Any, s: dict[str, Any]) -> None:
     """Compare the elements of a tensor with those of a statement."""
     tolerance = s.get("tolerance", 1e-6)
@@ -178,6 +266,8 @@ KINDS: dict[str, Callable[[Machine, dict[str, Any]], None]] = {
     "error": Machine.error,
     "function": Machine.function,
     "run": Machine.call,
+    "control": Machine.control,
+    "along": Machine.along,
     "data": Machine.data,
     "op": Machine.op,
     "gradients": Machine.gradients,

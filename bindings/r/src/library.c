@@ -123,8 +123,9 @@ void fail_in(const char *function, const char *text) {
   static const char binary[] = "poly_array_binary";
   const char *args = strncmp(text, binary, sizeof binary - 1) == 0 ? ": arguments: " : ": args: ";
   const char *packed = strncmp(text, "poly_", 5) == 0 ? strstr(text, args) : NULL;
+  int traced = packed != NULL && strncmp(text, "poly_expr_", 10) == 0; /* no name of an operation follows */
   if (packed != NULL) text = packed + strlen(args);
-  const char *rest = strstr(text, ": ");
+  const char *rest = traced ? NULL : strstr(text, ": ");
   rest = rest != NULL ? rest + 2 : text;
   /* The library calls a target Y, as tinygrad does. */
   if (strncmp(rest, "Y: ", 3) == 0) raise_error("%s: target: %s", function, rest + 3);

@@ -23,6 +23,56 @@ program_compare <- function(tensor, s) {
 
 optimizers <- list(sgd = SGD, adam = Adam, adamw = AdamW)
 
+# The Tensors of nested lists.
+program_leaves <- function(x) if (is.list(x) && !is_tensor(x)) unlist(lapply(x, program_leaves), recursive = FALSE) else list(x)
+
+one_of <- function(results) if (length(results) == 1L) results[[1L]] else results
+
+single <- function(f) function(...) one_of(program_leaves(f(...)))
+
+# A function by a transformation of a function; arguments and axes count from 1 here.
+program_transformed <- function(f, how, v) {
+  kind <- setdiff(names(how), c("out", "name"))
+  given <- how[[kind]]
+  axes <- function(x) lapply(x, function(axis) if (is.null(axis)) NULL else axis + 1L)
+  switch(kind,
+    vmap = func$vmap(f, in_axes = axes(given), out_axes = one_of(axes(how[["out"]])), axis_name = how[["name"]]),
+    jvp = function(...) func$jvp(f, list(...)[seq_len(given)], list(...)[-seq_len(given)]),
+    vjp = function(...) func$vjp(f, list(...)[seq_len(given)])$pullback(one_of(list(...)[-seq_len(given)])),
+    checkpoint = function(...) func$checkpoint(f, policy = given)(...),
+    custom_jvp = func$custom_jvp(f, function(xs, ts) list(do.call(f, xs), do.call(v[[given]], c(xs, ts)))),
+    custom_vjp = func$custom_vjp(f, function(...) {
+      found <- v[[given[[1L]]]](...)
+      list(found[[1L]], found[-1L])
+    }, function(kept, g) list(do.call(v[[given[[2L]]]], c(kept, list(g))))),
+    func[[kind]](f, argnums = unlist(given) + 1L)
+  )
+}
+
+# The results of a loop or a branch of functions.
+program_control <- function(s, v) {
+  named <- function(names) lapply(unlist(names), function(name) v[[name]])
+  fs <- lapply(named(s[["functions"]]), function(f) function(...) program_leaves(f(...)))
+  carry <- named(s[["carry"]])
+  over <- named(s[["over"]])
+  n <- length(carry)
+  f <- fs[[1L]]
+  reverse <- isTRUE(s[["reverse"]])
+  switch(s[["control"]],
+    scan = lax$scan(function(c, x) {
+      found <- do.call(f, base::c(c, x))
+      list(found[seq_len(n)], found[-seq_len(n)])
+    }, carry, over, reverse = reverse),
+    while_loop = lax$while_loop(function(c) do.call(f, c)[[1L]], function(c) do.call(fs[[2L]], c), carry),
+    # Both bounds are included.
+    fori_loop = lax$fori_loop(s$between[[1L]], s$between[[2L]] - 1L, function(i, c) do.call(f, base::c(list(i), c)), carry),
+    map = lax$map(function(x) do.call(f, x), over),
+    associative_scan = lax$associative_scan(function(a, b) do.call(f, c(a, b)), over, reverse = reverse),
+    cond = do.call(lax$cond, c(list(v[[s[["on"]]]], fs[[1L]], fs[[2L]]), named(s[["with"]]))),
+    switch = do.call(lax$switch, c(list(v[[s[["on"]]]] + 1L, fs), named(s[["with"]])))
+  )
+}
+
 # Runs a statement on variables, an environment.
 program_run <- function(s, v) {
   # By [[ ]]: $ takes the beginning of a name for the name.
@@ -35,16 +85,21 @@ program_run <- function(s, v) {
     if (is.null(text)) stop("no error, expected one about ", s[["error"]])
     if (!grepl(s[["error"]], tolower(text), fixed = TRUE)) stop(text, ", expected ", s[["error"]])
   } else if (!is.null(s[["function"]])) {
-    v[[s[["function"]]]] <- TinyJit(function(...) {
+    body <- function(...) {
       inner <- list2env(as.list(v), envir = new.env())
       given <- list(...)
       for (i in seq_along(given)) inner[[s[["params"]][[i]]]] <- given[[i]]
       for (statement in s[["do"]]) program_run(statement, inner)
       lapply(unlist(s[["returns"]]), function(name) inner[[name]])
-    })
-  } else if (!is.null(s[["run"]])) {
-    results <- do.call(v[[s[["run"]]]], named(s[["with"]]))
-    for (i in seq_along(results)) v[[s[["let"]][[i]]]] <- results[[i]]
+    }
+    transformed <- function(f, how) single(program_transformed(f, how, v))
+    v[[s[["function"]]]] <- if (is.null(s[["as"]])) TinyJit(body) else Reduce(transformed, s[["as"]], single(body))
+  } else if (!is.null(s[["run"]]) || !is.null(s[["control"]])) {
+    found <- if (is.null(s[["run"]])) program_control(s, v) else do.call(v[[s[["run"]]]], named(s[["with"]]))
+    results <- program_leaves(found)
+    for (i in seq_along(s[["let"]])) v[[s[["let"]][[i]]]] <- results[[i]]
+  } else if (!is.null(s[["along"]])) {
+    v[[s[["let"]]]] <- lax[[s[["along"]]]](named(s[["of"]])[[1L]], s[["axis"]])
   } else if (!is.null(s[["data"]])) {
     shape <- as.integer(unlist(s[["shape"]]))
     x <- Tensor(as_r(numbers(s[["data"]]), shape), dtype = s[["dtype"]])
