@@ -330,6 +330,27 @@ func TestFewRowsAreEnough(t *testing.T) {
 	}
 }
 
+// A reduction of a flattened value is split along the axes that it had: positions in rows are not divided.
+func TestFlattenedReductionIsSplitAlongRows(t *testing.T) {
+	ts := newTensors(t)
+	x, y := ts.input(384, 384), ts.input(384, 1)
+	sum := x.Add(y.Expand(x.Shape())).Reshape(uop.Shape{uop.N(384 * 384)}).ReduceAxes(uop.Max, 0)
+	root, _, _, err := schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, sum))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schedule.New(root, schedule.WithRows(64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Kernels) != 2 {
+		t.Fatalf("%d kernels, expected 2", len(s.Kernels))
+	}
+	if u := s.Kernels[0].AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Idiv || u.Op == uop.Mod }); u != nil {
+		t.Errorf("a position is divided: %s", u.Render())
+	}
+}
+
 // An ASSIGN whose kernel would read elements that other iterations write is made by way of a temporary; others are not.
 func TestAssignFromElsewhereInTheTarget(t *testing.T) {
 	for name, c := range map[string]struct {

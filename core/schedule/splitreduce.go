@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"polygrad/core/ranges"
 	"polygrad/core/uop"
 )
@@ -31,6 +33,8 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	arg := u.Arg.(uop.AxisReduce)
 	axis, d := -1, int64(0)
 	if ctx.(*early).rows > 0 { // neighbours in memory stay together
+		x, arg.Axes = unflattened(x, arg.Axes)
+		in, _ = x.Shape().Ints()
 		axis, d = splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out), splitRun)
 	}
 	if axis < 0 {
@@ -50,6 +54,69 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	split := x.Reshape(shape).Permute(append(order, axis))
 	first := split.ReduceAxes(arg.Op, arg.Axes...).ContiguousOp()
 	return first.ReduceAxes(arg.Op, len(in)).Reshape(u.Shape()).WithTag(u.Tag)
+}
+
+// unflattened is a reduced value with the axes that were made one where it is reduced: parts of them need no division of positions.
+func unflattened(x *uop.UOp, axes []int) (*uop.UOp, []int) {
+	var shape uop.Shape
+	var over []int
+	for i, n := range x.Shape() {
+		parts := uop.Shape{n}
+		if slices.Contains(axes, i) {
+			if p := axesOf(x, i); p != nil {
+				parts = p
+			}
+			for k := range parts {
+				over = append(over, len(shape)+k)
+			}
+		}
+		shape = append(shape, parts...)
+	}
+	if len(shape) == len(x.Shape()) {
+		return x, axes
+	}
+	return x.Reshape(shape), over
+}
+
+// axesOf are the axes of computed values that are one axis of x, nil if there are none.
+func axesOf(x *uop.UOp, axis int) uop.Shape {
+	switch {
+	case x.Op == uop.Reshape:
+		from, to := x.Src[0].Shape(), x.Shape()
+		if inMemoryOrder(x) {
+			return nil
+		}
+		before, after := to[:axis].MaxNumel(), to[axis+1:].MaxNumel()
+		first, last := 0, len(from)
+		for first < last && from[:first].MaxNumel() < before {
+			first++
+		}
+		for first < last && from[last:].MaxNumel() < after {
+			last--
+		}
+		if last-first < 2 || from[:first].MaxNumel() != before || from[last:].MaxNumel() != after {
+			return nil
+		}
+		return from[first:last]
+	case uop.GroupElementwise.Has(x.Op):
+		for _, s := range x.Src {
+			if len(s.Shape()) != len(x.Shape()) {
+				continue
+			}
+			if parts := axesOf(s, axis); parts != nil {
+				return parts
+			}
+		}
+	}
+	return nil
+}
+
+// inMemoryOrder reports whether the elements of a value lie in memory as they are counted.
+func inMemoryOrder(u *uop.UOp) bool {
+	for u.Op == uop.Reshape {
+		u = u.Src[0]
+	}
+	return alwaysContiguous.Has(u.Op)
 }
 
 // splitCandidate is the first axis that is not expanded, with its greatest divisor within limits that leaves so many elements of the last

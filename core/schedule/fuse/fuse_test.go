@@ -116,6 +116,17 @@ func TestSoftmaxIsOneKernel(t *testing.T) {
 	}
 }
 
+// Functions of a row are computed once, though rows of the result are counted in another way.
+func TestExponentialsOfAViewAreComputedOnce(t *testing.T) {
+	g := newGraph(t)
+	view := softmax(g.in(96, 128), 1).Reshape(uop.Shape{uop.N(3), uop.N(32), uop.N(128)})
+	s := g.fused(options, view.ContiguousOp())
+	g.expect(s, 1)
+	if n := count(s, uop.Exp2); n != 1 || count(s, uop.Bufferize) != 1 {
+		t.Errorf("%d places with exponentials and %d rows of scratch memory, expected 1 and 1", n, count(s, uop.Bufferize))
+	}
+}
+
 // Whoever limits rows, their number or buffers gets the kernels as they were.
 func TestLimits(t *testing.T) {
 	for name, change := range map[string]func(o *fuse.Options){

@@ -67,12 +67,14 @@ func (b *body) selects() bool {
 	return found
 }
 
-// crosses reports whether adjacent elements are read in another loop than r: such loops are interchanged or tiled.
+// crosses reports whether adjacent elements are read, or stored behind a reduction, in another loop than r: such loops are interchanged
+// or tiled.
 func (b *body) crosses(r *uop.UOp) bool {
-	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool {
-		index := l.Src[1].GetIdx()
+	across := func(index *uop.UOp) bool {
 		return strideIn(index, r) > 1 && slices.ContainsFunc(b.loops, func(o *uop.UOp) bool { return strideIn(index, o) == 1 })
-	})
+	}
+	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool { return across(l.Src[1].GetIdx()) }) ||
+		b.reduces() && slices.ContainsFunc(b.stores, func(s store) bool { return across(s.at.Src[1].GetIdx()) })
 }
 
 // pieces splits the loops of a body for which that pays. Pieces of the outermost loop become bodies of their own.
@@ -182,6 +184,7 @@ func (b *body) heavy(r *uop.UOp) bool {
 func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	m := &f.o.Machine
 	saved, work := 0.0, 0.0
+	counted := map[*uop.UOp]bool{}
 	for _, u := range b.values() {
 		if !u.InRange(r) {
 			if u.Op == uop.Reduce && times == 1 { // it runs in each iteration, as a condition chooses its result
@@ -191,7 +194,9 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 		}
 		n := float64(volume(u.Ranges()))
 		switch {
-		case u.DType.IsBool() && !u.HasOp(uop.Ops(uop.Index)), u.Op == uop.Where && u.Src[0].InRange(r):
+		case u.Op == uop.Where && u.Src[0].InRange(r):
+			saved += n * (1 + unused(u, r, counted)/2)
+		case u.DType.IsBool() && !u.HasOp(uop.Ops(uop.Index)):
 			saved += n
 		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), r) < 0:
 			saved += n * float64(issued*m.Lanes) // elements are loaded one by one
@@ -205,6 +210,25 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 		start = f.o.Machine.launch()
 	}
 	return m.computing(saved) > float64(times)*(float64(len(at))*start+float64(b.loading(r, at)-1)*work/issued)
+}
+
+// unused is the weight of what is computed for one of the values that a WHERE chooses from, in a loop: about half of it is for nothing.
+func unused(where, r *uop.UOp, counted map[*uop.UOp]bool) (w float64) {
+	below := func(u *uop.UOp) []*uop.UOp {
+		return u.ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce && u.Op != uop.Index && u.InRange(r) })
+	}
+	one, other := below(where.Src[1]), below(where.Src[2])
+	for k, u := range slices.Concat(one, other) {
+		if u.Op == uop.Reduce || u.DType.IsIndex() || counted[u] || !u.InRange(r) {
+			continue
+		}
+		if k < len(one) && slices.Contains(other, u) || k >= len(one) && slices.Contains(one, u) {
+			continue
+		}
+		counted[u] = true
+		w += weight(u)
+	}
+	return w
 }
 
 // loading is the number of pieces of a loop that load.

@@ -39,6 +39,9 @@ func TestLoopsAreCut(t *testing.T) {
 			first := x.ReduceAxes(uop.Add, 0).Pad([]uop.Pair{{Hi: uop.N(64)}, {}})
 			return first.Add(x.Pad([]uop.Pair{{Lo: uop.N(1)}, {}})).ContiguousOp()
 		}, 2, 0},
+		{"a sum of rows below padding", func(g graph) *uop.UOp {
+			return g.in(64, 256).ReduceAxes(uop.Add, 0).Pad([]uop.Pair{{Lo: uop.N(3)}, {}}).ContiguousOp()
+		}, 2, 0},
 		{"sum", func(g graph) *uop.UOp { return pad(g.in(64, 256), 1, 2).ReduceAxes(uop.Add, 1) }, 1, 0},
 		{"maximum, of which an iteration is a piece", func(g graph) *uop.UOp {
 			x := g.in(64, 512)
@@ -50,6 +53,10 @@ func TestLoopsAreCut(t *testing.T) {
 			return joined.ContiguousOp()
 		}, 2, 0},
 		{"softmax", func(g graph) *uop.UOp { return softmax(pad(g.in(64, 256), 1, 2), 1) }, 1, 0},
+		{"softmax, one part of which is a function", func(g graph) *uop.UOp {
+			x := g.in(64, 96)
+			return softmax(pad(x.Exp2().Add(x).Recip().Exp2(), 0, 96).Add(pad(x, 96, 0)), 1)
+		}, 1, 0},
 		{"softmax inside", func(g graph) *uop.UOp { return pad(softmax(g.in(64, 256), 1), 1, 2).ContiguousOp() }, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

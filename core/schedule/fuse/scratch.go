@@ -24,9 +24,10 @@ func (f *fuser) cacheFunctions() (changed bool) {
 // row of it: the exponentials of a softmax are then computed once, added up and scaled. Rows have a length from shortest on: those of
 // one vector stay in a register.
 func (f *fuser) cacheFunctionRows(b *body, shortest int64) *body {
-	if f.o.Invocations {
+	if f.o.Invocations || !b.reduces() {
 		return b
 	}
+	b = b.multipliedOut()
 	for {
 		same := f.repeated(b, shortest)
 		if same == nil {
@@ -36,15 +37,30 @@ func (f *fuser) cacheFunctionRows(b *body, shortest int64) *body {
 	}
 }
 
+// multipliedOut returns a body in which the same elements have the same index in all loops.
+func (b *body) multipliedOut() *body {
+	m := map[*uop.UOp]*uop.UOp{}
+	for _, l := range b.loads() {
+		if at := simplify(l.Src[1]); at != l.Src[1] {
+			m[l] = l.With(append([]*uop.UOp{l.Src[0], at}, l.Src[2:]...)...)
+		}
+	}
+	if len(m) == 0 {
+		return b
+	}
+	out := &body{loops: b.loops, pieces: b.pieces}
+	for _, s := range b.stores {
+		out.stores = append(out.stores, store{s.slot, s.at, replace(s.value, m), s.loops})
+	}
+	return out
+}
+
 // rowValue is a value of each element of a row, in the loop over the range inner.
 type rowValue struct{ u, inner *uop.UOp }
 
 // repeated lists values that are the same function of the same row, computed in different loops: the outermost of them
 // that are worth it, nil if there are none.
 func (f *fuser) repeated(b *body, shortest int64) []rowValue {
-	if !b.reduces() {
-		return nil
-	}
 	places := map[*uop.UOp]*uop.UOp{}          // a range for each size, which stands for all of that size
 	at := map[*uop.UOp]map[*uop.UOp]*uop.UOp{} // by range, what values in its loop are at that place
 	groups := map[*uop.UOp][]rowValue{}
@@ -96,7 +112,8 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		}
 		// A part that more loops need takes the place of a value that is little more work.
 		for _, part := range order[:i] {
-			if more := groups[part]; len(more) > len(same) && work[same[0].u]-work[more[0].u] < scratchWork {
+			more := groups[part]
+			if len(more) > len(same) && work[same[0].u]-work[more[0].u] < scratchWork && slices.Contains(key.Toposort(), part) {
 				return more
 			}
 		}
