@@ -30,20 +30,22 @@ func bufferName(fn string, h uintptr, of bufferList, k int32) *byte {
 }
 
 // floatsOf hands out memory of an instance; it lies outside Go's heap.
-func floatsOf(fn string, h uintptr, of bufferList, k int32, n *int64, data func(b *model.Buffer) []float32) *float32 {
+func floatsOf(fn string, h uintptr, of bufferList, k int32, n *int64, share func(i *model.Instance, b *model.Buffer) ([]float32, error)) *float32 {
 	if n != nil {
 		*n = 0
 	}
-	return withBuffer(fn, h, of, k, nil, func(_ *instance, b *model.Buffer) (*float32, error) {
-		d := data(b)
+	return withBuffer(fn, h, of, k, nil, func(i *instance, b *model.Buffer) (*float32, error) {
+		d, err := share(i.Instance, b)
 		if n != nil {
 			*n = int64(len(d))
 		}
-		return (*float32)(unsafe.Pointer(unsafe.SliceData(d))), nil
+		return (*float32)(unsafe.Pointer(unsafe.SliceData(d))), err
 	})
 }
 
-func bufferData(b *model.Buffer) []float32 { return b.Data }
+func bufferData(i *model.Instance, b *model.Buffer) ([]float32, error) { return b.Data, i.Share(b) }
+
+func bufferGrad(i *model.Instance, b *model.Buffer) ([]float32, error) { return b.Grad, i.ShareGrad(b) }
 
 func bufferShape(fn string, h uintptr, of bufferList, k int32, dims *int64, room int32) int32 {
 	return withBuffer(fn, h, of, k, 0, func(_ *instance, b *model.Buffer) (int32, error) {
@@ -70,18 +72,26 @@ func floatsAt(arg string, p unsafe.Pointer, n uintptr, b *model.Buffer) ([]float
 }
 
 func upload(fn string, h uintptr, of bufferList, k int32, src unsafe.Pointer, n uintptr) int32 {
-	return withBuffer(fn, h, of, k, -1, func(_ *instance, b *model.Buffer) (int32, error) {
+	return withBuffer(fn, h, of, k, -1, func(i *instance, b *model.Buffer) (int32, error) {
 		from, err := floatsAt("src", src, n, b)
-		copy(b.Data, from)
+		if err == nil {
+			err = i.Write(b, from)
+		}
 		return 0, err
 	})
 }
 
 func readback(fn string, h uintptr, of bufferList, k int32, dst unsafe.Pointer, n uintptr) int32 {
-	return withBuffer(fn, h, of, k, -1, func(_ *instance, b *model.Buffer) (int32, error) {
+	return withBuffer(fn, h, of, k, -1, func(i *instance, b *model.Buffer) (int32, error) {
 		to, err := floatsAt("dst", dst, n, b)
+		if err == nil {
+			err = i.Read(b)
+		}
+		if err != nil {
+			return -1, err
+		}
 		copy(to, b.Data)
-		return 0, err
+		return 0, nil
 	})
 }
 
@@ -103,7 +113,7 @@ func poly_instance_param_data(h uintptr, i int32, n *int64) *float32 {
 }
 
 func poly_instance_param_grad(h uintptr, i int32, n *int64) *float32 {
-	return floatsOf("poly_instance_param_grad", h, params, i, n, func(b *model.Buffer) []float32 { return b.Grad })
+	return floatsOf("poly_instance_param_grad", h, params, i, n, bufferGrad)
 }
 
 func poly_instance_param_shape(h uintptr, i int32, dims *int64, room int32) int32 {

@@ -2591,7 +2591,10 @@ POLY_API const char *poly_instance_notes(PolyInstance *inst);
 
 /* The parameters, i from 0: their number (0 for NULL); name (valid until
  * poly_instance_free); memory and, in *numel_out (may be NULL), number of elements; number
- * of dimensions, of which the first cap sizes are written. Out of range: NULL, 0. Since
+ * of dimensions, of which the first cap sizes are written. Out of range: NULL, 0. On a device
+ * with memory of its own, such as a GPU, elements stay there between runs; from the first call
+ * for its memory on a parameter is copied for each run, as the caller may read and write it at
+ * any time. poly_instance_readback_param and poly_instance_upload_param copy it once. Since
  * 1.0. */
 POLY_API int poly_instance_param_count(const PolyInstance *inst);
 POLY_API const char *poly_instance_param_name(const PolyInstance *inst, int i);

@@ -127,6 +127,9 @@ func (c *cached) free() {
 func (c *cached) feed(tokens [][]int32, pad []int64, logits []float32) error {
 	if c.length == 0 {
 		copy(c.pad, pad)
+		if err := c.m.readAll(false); err != nil {
+			return err
+		}
 		for _, w := range c.weights { // they may have been changed since the last text
 			w.Written()
 		}

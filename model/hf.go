@@ -300,6 +300,7 @@ func (m *Instance) loaderOf(name string) ([]int64, func(t *files.Tensor) error) 
 		if err := t.Floats(b.Data); err != nil {
 			return fmt.Errorf("shape %v, expected %v", t.Shape, b.Shape)
 		}
+		b.data.written()
 		return nil
 	}
 }

@@ -14,7 +14,9 @@ import (
 // ErrFreed is the error of an instance that is used after Free.
 var ErrFreed = errors.New("the instance was freed")
 
-// Buffer is a named buffer of an instance. Data stays at one address until Free.
+// Buffer is a named buffer of an instance. Data stays at one address until Free. A device with memory of its own may have newer elements than
+// Data and Grad (but of outputs), until Instance.Read or Share; what a program changes in Data it writes by Instance.Write, before the first run
+// or after Share.
 type Buffer struct {
 	Name  string
 	Role  Role
@@ -23,7 +25,8 @@ type Buffer struct {
 	// Grad is the gradient of a parameter after ValueAndGrad or TrainStep, nil before.
 	Grad []float32
 
-	node *uop.UOp
+	node       *uop.UOp
+	data, grad *resident
 	// given marks an input with initial contents in Data: callers need not feed it.
 	given bool
 }
@@ -65,6 +68,10 @@ type entry struct {
 	sink *uop.UOp
 	run  *exec.Step
 	grad *exec.Step
+	// train is a whole step of the optimizer, on a device with memory of its own.
+	train *exec.Step
+	// updated are the buffers of train beside those of the model and the gradients.
+	updated map[*uop.UOp]*resident
 	// The gradient program writes the loss and the gradients of all parameters; unused lists the parameters that the loss does not use.
 	loss   *Buffer
 	unused []*Buffer
@@ -143,7 +150,8 @@ func (m *Instance) allocate(vs []Variable) error {
 	m.buffers = make([]*Buffer, len(vs))
 	for k, i := range order {
 		v := vs[i]
-		m.buffers[i] = &Buffer{Name: v.Name, Role: v.Role, Shape: slices.Clone(v.Shape), Data: mem.arrays[k], node: v.Node}
+		m.buffers[i] = &Buffer{Name: v.Name, Role: v.Role, Shape: slices.Clone(v.Shape), Data: mem.arrays[k], node: v.Node, data: newResident(mem.arrays[k])}
+		m.buffers[i].data.shared = v.Role == Output // they are read after each run
 	}
 	for _, b := range m.buffers {
 		if m.named[b.Name] != nil {
@@ -172,6 +180,8 @@ func (m *Instance) Free() {
 	m.training.free()
 	m.entries = nil
 	for _, b := range m.buffers {
+		b.data.free()
+		b.grad.free()
 		b.Data, b.Grad = nil, nil
 	}
 }
@@ -183,9 +193,12 @@ func (m *Instance) SetExecutor(e *exec.Executor) error {
 	if m.freed {
 		return ErrFreed
 	}
+	if err := m.readAll(true); err != nil {
+		return fmt.Errorf("model.Instance.SetExecutor: %w", err)
+	}
 	m.exec = e
 	for _, en := range m.entries {
-		en.run, en.grad = nil, nil
+		en.run, en.grad, en.train = nil, nil, nil
 	}
 	m.training.step = nil
 	return nil

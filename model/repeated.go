@@ -55,6 +55,7 @@ func (e *repeated) feed(tokens [][]int32, pad []int64, logits []float32) error {
 			for i := range b.Data {
 				b.Data[i] = float32(int64(i) % room)
 			}
+			b.data.written()
 		}
 	}
 	n, vocab := e.x.Shape[1], e.output.Shape[2]
@@ -64,6 +65,7 @@ func (e *repeated) feed(tokens [][]int32, pad []int64, logits []float32) error {
 			e.x.Data[int64(r)*n+int64(i)] = float32(t)
 		}
 	}
+	e.x.data.written()
 	if err := e.m.call(EntryForward, nil); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (m *Instance) call(name string, feeds []Feed) error {
 		err = m.feed(feeds)
 	}
 	if err == nil {
-		err = e.run.Run(m.bind(e.run, nil), nil)
+		err = e.run.Run(m.bind(e.run), nil)
 	}
 	return err
 }
@@ -65,25 +65,29 @@ func (m *Instance) feed(feeds []Feed) error {
 	}
 	for _, f := range feeds {
 		if m.Size(f.Name) >= 0 {
-			copy(m.named[f.Name].Data, f.Data)
+			b := m.named[f.Name]
+			copy(b.Data, f.Data)
+			b.data.written()
 		}
 	}
 	return nil
 }
 
 // bind lists the memory of named buffers, and more bindings.
-func (m *Instance) bind(s *exec.Step, more map[*uop.UOp][]float32) []exec.Binding {
+func (m *Instance) bind(s *exec.Step, more ...map[*uop.UOp]*resident) []exec.Binding {
 	binds := make([]exec.Binding, 0, len(s.Buffers()))
 	for _, b := range m.buffers {
 		if b.node != nil {
-			binds = append(binds, binding(b.node, b.Data))
+			binds = append(binds, b.data.bind(b.node))
 		}
 	}
 	for _, s := range m.stored {
 		binds = append(binds, exec.Binding{Buffer: s.node, Ptr: unsafe.Pointer(unsafe.SliceData(s.data)), Bytes: int64(len(s.data))})
 	}
-	for node, data := range more {
-		binds = append(binds, binding(node, data))
+	for _, of := range more {
+		for node, r := range of {
+			binds = append(binds, r.bind(node))
+		}
 	}
 	return binds
 }

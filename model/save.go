@@ -65,6 +65,9 @@ func (m *Instance) ExportWeights() ([]byte, error) {
 
 // tensors writes some of the buffers.
 func (m *Instance) tensors(wanted func(b *Buffer) bool) ([]byte, error) {
+	if err := m.readAll(false); err != nil {
+		return nil, err
+	}
 	var list []*files.Tensor
 	for _, b := range m.buffers {
 		if wanted(b) {
@@ -148,6 +151,7 @@ func (m *Instance) load(list []*files.Tensor, strict bool) error {
 			if err := t.Floats(b.Data); err != nil {
 				return err
 			}
+			b.data.written()
 			b.given = true
 		}
 	}
@@ -251,14 +255,13 @@ func (m *Instance) saveTraining() ([]byte, error) {
 		meta[name] = strconv.FormatFloat(float64(*v), 'g', -1, 32)
 	}
 	var list []*files.Tensor
-	if t.opt.Kind != SGD && t.moments != nil {
-		for i, prefix := range []string{prefixM, prefixV} {
-			at := int64(0)
-			for _, p := range m.params {
-				n := int64(len(p.Data))
-				list = append(list, floatTensor(prefix+p.Name, p.Shape, t.moments.arrays[i][at:at+n]))
-				at += paddedFloats(n)
-			}
+	if err := m.readAll(false); err != nil {
+		return nil, err
+	}
+	for i, prefix := range []string{prefixM, prefixV} {
+		for k, r := range t.moments[i] {
+			p := m.params[k]
+			list = append(list, floatTensor(prefix+p.Name, p.Shape, r.data))
 		}
 	}
 	return files.EncodeSafetensors(list, meta)
@@ -293,17 +296,16 @@ func (m *Instance) loadTraining(state []byte) error {
 		return err
 	}
 	for i, prefix := range []string{prefixM, prefixV} {
-		at := int64(0)
-		for _, p := range m.params {
-			n := int64(len(p.Data))
+		for k, p := range m.params {
 			s := f.Find(prefix + p.Name)
-			if s == nil || s.Numel() != n || o.Kind == SGD {
+			if s == nil || s.Numel() != int64(len(p.Data)) || o.Kind == SGD {
 				return fmt.Errorf("no moments that fit parameter %q", p.Name)
 			}
-			if err := s.Floats(m.training.moments.arrays[i][at : at+n]); err != nil {
+			r := m.training.moments[i][k]
+			if err := s.Floats(r.data); err != nil {
 				return err
 			}
-			at += paddedFloats(n)
+			r.written()
 		}
 	}
 	return nil

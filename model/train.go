@@ -30,19 +30,29 @@ type Optimizer struct {
 
 // training is the state of training, made on first use.
 type training struct {
-	opt     Optimizer
-	t       int64 // steps so far
-	step    *exec.Step
-	nodes   map[*uop.UOp][]float32 // the buffers of step
-	grads   *block                 // one array, laid out as the parameters are
-	gradOf  map[*uop.UOp][]float32 // the buffers that gradient programs write
-	moments *block                 // m and v, laid out as the parameters are, and the scalars
+	opt    Optimizer
+	t      int64 // steps so far
+	step   *exec.Step
+	nodes  map[*uop.UOp]*resident // the buffers of step
+	grads  *block                 // one array, laid out as the parameters are
+	gradOf map[*uop.UOp]*resident // the buffers that gradient programs write
+	memory *block                 // m and v, laid out as the parameters are, and the scalars
+	// moments are m and v of each parameter, none before they are used.
+	moments [2][]*resident
 }
 
 func (t *training) free() {
 	t.grads.free()
-	t.moments.free()
+	t.freeMoments()
 	t.step, t.nodes, t.gradOf = nil, nil, nil
+}
+
+func (t *training) freeMoments() {
+	for _, r := range slices.Concat(t.moments[0], t.moments[1]) {
+		r.free()
+	}
+	t.memory.free()
+	t.memory, t.moments = nil, [2][]*resident{}
 }
 
 // SetOptimizer sets the optimizer of TrainStep and resets its step count and moments.
@@ -62,11 +72,15 @@ func (m *Instance) SetOptimizer(o Optimizer) error {
 func (m *Instance) setOptimizer(o Optimizer) {
 	t := &m.training
 	if o.Kind != t.opt.Kind {
-		t.moments.free()
-		t.moments, t.step, t.nodes = nil, nil, nil
-	} else if t.moments != nil {
-		for _, a := range t.moments.arrays {
-			clear(a)
+		t.freeMoments()
+		t.step, t.nodes = nil, nil
+		for _, e := range m.entries {
+			e.train = nil
+		}
+	} else if t.memory != nil {
+		for _, r := range slices.Concat(t.moments[0], t.moments[1]) {
+			clear(r.data)
+			r.written()
 		}
 	}
 	t.opt, t.t = o, 0
@@ -106,6 +120,9 @@ func (m *Instance) trainStep(feeds []Feed) (float32, error) {
 	if !m.freed && t.opt.Kind == NoOptimizer {
 		return 0, fmt.Errorf("no optimizer is set")
 	}
+	if !m.freed && m.exec.OwnMemory() && len(m.flat) > 0 {
+		return m.trainOnDevice(feeds)
+	}
 	if !m.freed && t.step == nil && len(m.flat) > 0 {
 		if err := m.compileUpdate(); err != nil {
 			return 0, err
@@ -118,10 +135,34 @@ func (m *Instance) trainStep(feeds []Feed) (float32, error) {
 	t.t++
 	t.scalars()
 	binds := make([]exec.Binding, 0, len(t.nodes))
-	for node, data := range t.nodes {
-		binds = append(binds, binding(node, data))
+	for node, r := range t.nodes {
+		binds = append(binds, r.bind(node))
 	}
 	return loss, t.step.Run(binds, nil)
+}
+
+// trainOnDevice runs the loss, its gradients and the optimizer as one program, on a device with memory of its own: the parameters, what the
+// optimizer knows of each and the gradients stay there.
+func (m *Instance) trainOnDevice(feeds []Feed) (float32, error) {
+	e, err := m.trainable(m.lossFor(feeds))
+	if err == nil && e.train == nil {
+		err = m.compileTrain(e)
+	}
+	if err == nil {
+		err = m.feed(feeds)
+	}
+	if err != nil {
+		return 0, err
+	}
+	t := &m.training
+	t.t++
+	t.scalars()
+	m.clearUnused(e)
+	if err := e.train.Run(m.bind(e.train, t.gradOf, e.updated), nil); err != nil {
+		t.t--
+		return 0, err
+	}
+	return e.loss.Data[0], nil
 }
 
 // lossFor is the entry point of the loss for these arrays.
@@ -133,31 +174,47 @@ func (m *Instance) lossFor(feeds []Feed) string {
 	return EntryLoss
 }
 
-func (m *Instance) valueAndGrad(name string, feeds []Feed) (float32, error) {
+// trainable is an entry point of a loss, with memory for the gradients.
+func (m *Instance) trainable(name string) (*entry, error) {
 	if m.freed {
-		return 0, ErrFreed
+		return nil, ErrFreed
 	}
 	if err := m.needFloats("training"); err != nil {
-		return 0, err
+		return nil, err
 	}
 	e, err := m.entry(name)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if err := m.needGrads(); err != nil {
+	return e, m.needGrads()
+}
+
+// clearUnused makes the gradients 0 that no program computes.
+func (m *Instance) clearUnused(e *entry) {
+	for _, p := range e.unused {
+		clear(p.Grad)
+		p.grad.written()
+	}
+}
+
+func (m *Instance) valueAndGrad(name string, feeds []Feed) (float32, error) {
+	e, err := m.trainable(name)
+	if err != nil {
 		return 0, err
 	}
 	if e.grad == nil {
-		if err := m.compileGrad(e); err != nil {
+		src, _, err := m.gradients(e)
+		if err == nil {
+			e.grad, err = m.exec.Compile(m.g.Sink(nil, src...))
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
 	if err := m.feed(feeds); err != nil {
 		return 0, err
 	}
-	for _, p := range e.unused {
-		clear(p.Grad)
-	}
+	m.clearUnused(e)
 	if err := e.grad.Run(m.bind(e.grad, m.training.gradOf), nil); err != nil {
 		return 0, err
 	}
@@ -174,11 +231,12 @@ func (m *Instance) needGrads() error {
 	if err != nil {
 		return err
 	}
-	t.grads, t.gradOf = mem, map[*uop.UOp][]float32{}
+	t.grads, t.gradOf = mem, map[*uop.UOp]*resident{}
 	at := int64(0)
 	for _, p := range m.params {
 		n := int64(len(p.Data))
 		p.Grad = mem.arrays[0][at : at+n : at+n]
+		p.grad = newResident(p.Grad)
 		at += paddedFloats(n)
 	}
 	return nil
@@ -187,7 +245,7 @@ func (m *Instance) needGrads() error {
 // needMoments allocates the scalars and the moments; SGD has none.
 func (m *Instance) needMoments() error {
 	t := &m.training
-	if t.moments != nil {
+	if t.memory != nil {
 		return nil
 	}
 	size := int64(len(m.flat))
@@ -195,15 +253,25 @@ func (m *Instance) needMoments() error {
 		size = 0
 	}
 	var err error
-	t.moments, err = newBlock(size, size, numScalars)
-	return err
+	if t.memory, err = newBlock(size, size, numScalars); err != nil || size == 0 {
+		return err
+	}
+	at := int64(0)
+	for _, p := range m.params {
+		n := int64(len(p.Data))
+		for i := range t.moments {
+			t.moments[i] = append(t.moments[i], newResident(t.memory.arrays[i][at:at+n:at+n]))
+		}
+		at += paddedFloats(n)
+	}
+	return nil
 }
 
-// compileGrad makes the program that stores the loss of an entry point and the gradients.
-func (m *Instance) compileGrad(e *entry) error {
+// gradients are the STOREs of the loss of an entry point and of its gradients, and the gradients of the parameters that it uses.
+func (m *Instance) gradients(e *entry) (stores []*uop.UOp, of map[*Buffer]*uop.UOp, err error) {
 	loss, buffer, err := m.lossOf(e)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	var used, unused []*Buffer
 	var nodes []*uop.UOp
@@ -216,20 +284,15 @@ func (m *Instance) compileGrad(e *entry) error {
 	}
 	grads, err := gradient.Of(loss, nodes, nil)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	src := []*uop.UOp{buffer.node.Store(loss)}
+	stores, of = []*uop.UOp{buffer.node.Store(loss)}, map[*Buffer]*uop.UOp{}
 	for i, p := range used {
-		b := m.g.NewBuffer(tensor.DeviceName, int64(len(p.Data)), uop.Float32)
-		m.training.gradOf[b] = p.Grad
-		src = append(src, b.Store(grads[i]))
+		stores = append(stores, m.buffer(m.training.gradOf, p.grad).Store(grads[i]))
+		of[p] = grads[i]
 	}
-	s, err := m.exec.Compile(m.g.Sink(nil, src...))
-	if err != nil {
-		return err
-	}
-	e.grad, e.loss, e.unused = s, buffer, unused
-	return nil
+	e.loss, e.unused = buffer, unused
+	return stores, of, nil
 }
 
 // lossOf finds the STORE of an entry point's loss: to the buffer of that name, or the only STORE.
@@ -269,37 +332,30 @@ const (
 func (t *training) scalars() {
 	o := t.opt
 	correct := func(beta float32) float32 { return float32(1 / (1 - math.Pow(float64(beta), float64(t.t)))) }
-	copy(t.moments.arrays[2], []float32{
+	copy(t.memory.arrays[2], []float32{
 		o.LR, o.Beta1, 1 - o.Beta1, o.Beta2, 1 - o.Beta2, o.Eps, correct(o.Beta1), correct(o.Beta2), 1 - o.LR*o.WeightDecay,
 	})
 }
 
-// compileUpdate makes the program that updates all parameters at once: they are adjacent in memory.
-func (m *Instance) compileUpdate() error {
-	if err := m.needGrads(); err != nil {
-		return err
-	}
-	t := &m.training
-	n := int64(len(m.flat))
-	if err := m.needMoments(); err != nil {
-		return err
-	}
-	t.nodes = map[*uop.UOp][]float32{}
-	buffer := func(data []float32) *uop.UOp {
-		b := m.g.NewBuffer(tensor.DeviceName, int64(len(data)), uop.Float32)
-		t.nodes[b] = data
-		return b
-	}
-	p, g := buffer(m.flat), buffer(t.grads.arrays[0])
-	all := buffer(t.moments.arrays[2])
+// buffer makes a buffer bound to memory in a map.
+func (m *Instance) buffer(in map[*uop.UOp]*resident, r *resident) *uop.UOp {
+	b := m.g.NewBuffer(tensor.DeviceName, int64(len(r.data)), uop.Float32)
+	in[b] = r
+	return b
+}
+
+// onHost is memory that programs read and write in place, or that is copied for each run.
+func onHost(data []float32) *resident { return &resident{data: data, shared: true} }
+
+// update are the ASSIGNs of the optimizer to parameters and their moments, with their gradients and the scalars.
+func (o *Optimizer) update(p, g, scalars *uop.UOp, moment func(i int) *uop.UOp) (writes []*uop.UOp) {
 	scalar := func(i int64) *uop.UOp {
-		return all.Shrink([]uop.Pair{{Lo: uop.N(i), Hi: uop.N(i + 1)}}).Expand(uop.ShapeOf(n))
+		return scalars.Shrink([]uop.Pair{{Lo: uop.N(i), Hi: uop.N(i + 1)}}).Expand(p.Shape())
 	}
 	lr := scalar(scalarLR)
-	var writes []*uop.UOp
 	change := lr.Mul(g)
-	if t.opt.Kind != SGD {
-		m1, v := buffer(t.moments.arrays[0]), buffer(t.moments.arrays[1])
+	if o.Kind != SGD {
+		m1, v := moment(0), moment(1)
 		m1 = m1.AssignTo(scalar(scalarBeta1).Mul(m1).Add(scalar(scalarRest1).Mul(g)))
 		v = v.AssignTo(scalar(scalarBeta2).Mul(v).Add(scalar(scalarRest2).Mul(g.Mul(g))))
 		writes = append(writes, m1, v)
@@ -307,14 +363,56 @@ func (m *Instance) compileUpdate() error {
 		change = lr.Mul(m1.Mul(scalar(scalarC1))).Mul(root.Recip())
 	}
 	from := p
-	if t.opt.Kind == AdamW {
+	if o.Kind == AdamW {
 		from = p.Mul(scalar(scalarDecay))
 	}
-	writes = append(writes, p.AssignTo(from.Sub(change)))
+	return append(writes, p.AssignTo(from.Sub(change)))
+}
+
+// compileUpdate makes the program that updates all parameters at once: they are adjacent in memory.
+func (m *Instance) compileUpdate() error {
+	if err := m.needGrads(); err != nil {
+		return err
+	}
+	if err := m.needMoments(); err != nil {
+		return err
+	}
+	t := &m.training
+	t.nodes = map[*uop.UOp]*resident{}
+	of := func(data []float32) *uop.UOp { return m.buffer(t.nodes, onHost(data)) }
+	arrays := t.memory.arrays
+	writes := t.opt.update(of(m.flat), of(t.grads.arrays[0]), of(arrays[2]), func(i int) *uop.UOp { return of(arrays[i]) })
 	s, err := m.exec.Compile(m.g.Sink(nil, writes...))
 	if err != nil {
 		return err
 	}
 	t.step = s
 	return nil
+}
+
+// compileTrain makes the program of trainOnDevice.
+func (m *Instance) compileTrain(e *entry) error {
+	if err := m.needMoments(); err != nil {
+		return err
+	}
+	src, grads, err := m.gradients(e)
+	if err != nil {
+		return err
+	}
+	e.updated = map[*uop.UOp]*resident{}
+	scalars := m.buffer(e.updated, onHost(m.training.memory.arrays[2]))
+	for k, p := range m.params {
+		node, g := p.node, grads[p]
+		if node == nil {
+			node = m.buffer(e.updated, p.data)
+		}
+		if g == nil {
+			g = node.IntLike(0)
+		}
+		src = append(src, m.training.opt.update(node, g, scalars, func(i int) *uop.UOp {
+			return m.buffer(e.updated, m.training.moments[i][k])
+		})...)
+	}
+	e.train, err = m.exec.Compile(m.g.Sink(nil, src...))
+	return err
 }

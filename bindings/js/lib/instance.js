@@ -39,12 +39,12 @@ class Instance extends Shown {
     for (let i = 0; i < lib.poly_instance_buf_count(handle); i++) {
       const rank = lib.poly_instance_buf_shape(handle, i, dims, MAX_DIMS)
       const view = () => floatsAt(lib.poly_instance_buf_data(handle, i, n), get(n, 0))
-      const memory = engine.live ? view() : null
-      if (engine.live) owners.set(engine.lifeOf(memory), this)
+      let memory = null
+      const keep = (made) => (engine.live && owners.set(engine.lifeOf(memory = made), this), made)
       this._buffers.set(lib.poly_instance_buf_name(handle, i), {
         shape: Array.from({ length: rank }, (_, k) => get(dims, k)),
         role: ROLES[lib.poly_instance_buf_role(handle, i)],
-        get data () { return memory ?? view() }
+        get data () { return memory ?? keep(view()) } // from then on a GPU copies the elements for each run
       })
     }
     // Calls in other threads are serialized.

@@ -41,6 +41,7 @@ class Instance:
     """A model that owns its parameters, inputs, outputs and optimizer.
 
     Arrays of the model (params, buffers) are views of its memory: writes to them change the model.
+    A GPU keeps what was not asked for as a view, and copies the others for each run.
 
     >>> net = Instance.mlp(layers=[2, 8, 1], loss="mse", seed=1)
     >>> sorted(net.params)
@@ -69,17 +70,12 @@ class Instance:
         lib.poly_instance_ends(handle, ends, len(ends))
         #: The tokens that end a text, by the configuration of a language model.
         self.eos_token_ids: tuple[int, ...] = tuple(ends)
-        self._buffers: dict[str, FloatArray] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
         for i in range(lib.poly_instance_buf_count(handle)):
             name = lib.poly_instance_buf_name(handle, i).decode()
             dims = (ctypes.c_int64 * MAX_DIMS)()
             n = lib.poly_instance_buf_shape(handle, i, dims, MAX_DIMS)
-            address = lib.poly_instance_buf_data(handle, i, None)
-            shape = tuple(dims[:n])
-            memory: Any = np.empty(shape, np.float32)
-            if address:
-                memory = np.asarray(Memory(self._owner, address, shape, np.dtype(np.float32)))
-            self._buffers[name] = memory
+            self._shapes[name] = tuple(dims[:n])
             self._kinds[name] = _ROLES[lib.poly_instance_buf_role(handle, i)]
 
     # Where instances come from
@@ -137,7 +133,7 @@ class Instance:
     @property
     def buffers(self) -> dict[str, FloatArray]:
         """All named arrays by name."""
-        return dict(self._buffers)
+        return self._with_role(*_ROLES)
 
     @property
     def roles(self) -> dict[str, str]:
@@ -150,8 +146,14 @@ class Instance:
         file = self._folder and self._folder / "tokenizer.json"
         return Tokenizer(file) if file and file.is_file() else None
 
-    def _with_role(self, role: str) -> dict[str, FloatArray]:
-        return {n: a for n, a in self._buffers.items() if self._kinds[n] == role}
+    def _with_role(self, *roles: str) -> dict[str, FloatArray]:
+        out: dict[str, FloatArray] = {}
+        for i, (name, shape) in enumerate(self._shapes.items()):
+            if self._kinds[name] in roles:
+                address = lib.poly_instance_buf_data(self._handle, i, None)
+                memory = Memory(self._owner, address, shape, np.dtype(np.float32))
+                out[name] = np.asarray(memory) if address else np.empty(shape, np.float32)
+        return out
 
     # Running
 
@@ -177,9 +179,8 @@ class Instance:
                 array = np.ascontiguousarray(value, dtype=np.float32)
             except (TypeError, ValueError):
                 raise wrong(name, repr(value), "an array of numbers", ArgumentTypeError) from None
-            shape = self._buffers[name].shape
-            if array.shape != shape:
-                array = _fit(name, array, shape, partial)
+            if array.shape != self._shapes[name]:
+                array = _fit(name, array, self._shapes[name], partial)
             held.append(array)
         bindings = (PolyIOBinding * len(held))()
         for binding, name, array in zip(bindings, arrays, held):
@@ -223,10 +224,9 @@ class Instance:
         first = [c_text("entry", entry)]
         self._do(lib.poly_instance_value_and_grad, first, arrays, ctypes.byref(loss))
         grads = {}
-        for i, (name, param) in enumerate(self.params.items()):
-            grad = np.empty(param.shape, np.float32)
-            address = lib.poly_instance_param_grad(self._handle, i, None)
-            if address:
+        for i, name in enumerate(n for n, kind in self._kinds.items() if kind == "param"):
+            grad = np.empty(self._shapes[name], np.float32)
+            if address := lib.poly_instance_param_grad(self._handle, i, None):
                 ctypes.memmove(grad.ctypes.data, address, grad.nbytes)
             grads[name] = grad
         return loss.value, grads
