@@ -799,7 +799,7 @@ func Put(x *polygrad.Tensor, indices *polygrad.Tensor, values any) *polygrad.Ten
 	return call("numpy.put", []any{x, indices, values})[0]
 }
 
-// UnravelIndex returns the positions along the axes of a shape, a tensor for each, of positions in its row-major order.
+// UnravelIndex returns the positions along the axes of a shape, a tensor for each, of places in row-major order.
 // Negative ones count from the end.
 func UnravelIndex(indices *polygrad.Tensor, shape []int) []*polygrad.Tensor {
 	return call("numpy.unravel_index", []any{indices, shape})

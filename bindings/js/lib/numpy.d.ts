@@ -816,7 +816,7 @@ export function put(x: Tensor, indices: TensorLike, options: { values: Operand }
 export function put(x: Tensor, options: { indices: TensorLike, values: Operand }): Tensor
 
 /**
- * The positions along the axes of a shape, a tensor for each, of positions in its row-major order.
+ * The positions along the axes of a shape, a tensor for each, of places in row-major order.
  * Negative ones count from the end.
  */
 export function unravelIndex(indices: Tensor, shape: Size | readonly Size[] | { shape: Size | readonly Size[] }): Tensor[]

@@ -889,7 +889,7 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 			}
 			return tensor.Put(a.X, a.tensor("indices"), v)
 		}),
-		called("indices", severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of positions in its row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
+		called("indices", severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of places in row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
 			n := a.shape("shape").MaxNumel()
 			if wrong, found := a.Elements.outside(a.X, -n, n-1); found {
 				return nil, bad("indices", "%d is out of bounds for a shape of %d elements", wrong, n)

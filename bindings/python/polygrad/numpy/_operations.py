@@ -1616,7 +1616,7 @@ def put(x: Operand, indices: Operand, values: Operand) -> Tensor:
 
 
 def unravel_index(indices: Operand, shape: Sizes) -> tuple[Tensor, ...]:
-    """The positions along the axes of a shape, a tensor for each, of positions in its row-major order.
+    """The positions along the axes of a shape, a tensor for each, of places in row-major order.
 
     Negative ones count from the end.
     """
