@@ -2652,8 +2652,8 @@ func go_poly_tokenizer_decode(h uintptr, ids unsafe.Pointer, n int64, flags int3
 }
 
 //export go_poly_tokenizer_encode
-func go_poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths unsafe.Pointer, n int32, wrap int32, special unsafe.Pointer, counts unsafe.Pointer) unsafe.Pointer {
-	return unsafe.Pointer(poly_tokenizer_encode(h, texts, (*int64)(lengths), n, wrap, (*byte)(special), (*int64)(counts)))
+func go_poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths unsafe.Pointer, n int32, flags int32, allowed unsafe.Pointer, counts unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(poly_tokenizer_encode(h, texts, (*int64)(lengths), n, flags, (*byte)(allowed), (*int64)(counts)))
 }
 
 //export go_poly_tokenizer_free
@@ -2667,8 +2667,8 @@ func go_poly_tokenizer_id(h uintptr, text unsafe.Pointer, n int64) int64 {
 }
 
 //export go_poly_tokenizer_new
-func go_poly_tokenizer_new(data unsafe.Pointer, n int64, name unsafe.Pointer) uintptr {
-	return poly_tokenizer_new(data, n, (*byte)(name))
+func go_poly_tokenizer_new(file unsafe.Pointer, n int64, name unsafe.Pointer) uintptr {
+	return poly_tokenizer_new(file, n, (*byte)(name))
 }
 
 //export go_poly_tokenizer_open

@@ -881,9 +881,9 @@ func wasm_poly_tokenizer_decode(h float64, ids unsafe.Pointer, n int64, flags in
 }
 
 //go:wasmexport poly_tokenizer_encode
-func wasm_poly_tokenizer_encode(h float64, texts unsafe.Pointer, lengths unsafe.Pointer, n int32, wrap int32, special unsafe.Pointer, counts unsafe.Pointer) unsafe.Pointer {
+func wasm_poly_tokenizer_encode(h float64, texts unsafe.Pointer, lengths unsafe.Pointer, n int32, flags int32, allowed unsafe.Pointer, counts unsafe.Pointer) unsafe.Pointer {
 	beginCall()
-	return unsafe.Pointer(poly_tokenizer_encode(uintptr(h), texts, (*int64)(lengths), n, wrap, (*byte)(special), (*int64)(counts)))
+	return unsafe.Pointer(poly_tokenizer_encode(uintptr(h), texts, (*int64)(lengths), n, flags, (*byte)(allowed), (*int64)(counts)))
 }
 
 //go:wasmexport poly_tokenizer_free
@@ -898,9 +898,9 @@ func wasm_poly_tokenizer_id(h float64, text unsafe.Pointer, n int64) int64 {
 }
 
 //go:wasmexport poly_tokenizer_new
-func wasm_poly_tokenizer_new(data unsafe.Pointer, n int64, name unsafe.Pointer) float64 {
+func wasm_poly_tokenizer_new(file unsafe.Pointer, n int64, name unsafe.Pointer) float64 {
 	beginCall()
-	return float64(poly_tokenizer_new(data, n, (*byte)(name)))
+	return float64(poly_tokenizer_new(file, n, (*byte)(name)))
 }
 
 //go:wasmexport poly_tokenizer_size

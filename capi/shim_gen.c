@@ -1720,8 +1720,8 @@ int poly_generator_reset(PolyGenerator *gen) {
   return poly_enter("poly_generator_reset") ? -1 : POLY_GO(go_poly_generator_reset((uintptr_t)gen));
 }
 
-PolyTokenizer *poly_tokenizer_new(const void *data, int64_t len, const char *name) {
-  return poly_enter("poly_tokenizer_new") ? NULL : (PolyTokenizer *)POLY_GO(go_poly_tokenizer_new((void *)data, len, (void *)name));
+PolyTokenizer *poly_tokenizer_new(const void *file, int64_t len, const char *name) {
+  return poly_enter("poly_tokenizer_new") ? NULL : (PolyTokenizer *)POLY_GO(go_poly_tokenizer_new((void *)file, len, (void *)name));
 }
 
 PolyTokenizer *poly_tokenizer_open(const char *path, const char *name) {
@@ -1732,8 +1732,8 @@ void poly_tokenizer_free(PolyTokenizer *tok) {
   if (!poly_forked) POLY_GO(go_poly_tokenizer_free((uintptr_t)tok));
 }
 
-int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const void *texts, const int64_t *lengths, int n, int wrap, const char *special, int64_t *counts) {
-  return poly_enter("poly_tokenizer_encode") ? NULL : POLY_GO(go_poly_tokenizer_encode((uintptr_t)tok, (void *)texts, (void *)lengths, n, wrap, (void *)special, (void *)counts));
+int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const void *texts, const int64_t *lengths, int n, int flags, const char *allowed, int64_t *counts) {
+  return poly_enter("poly_tokenizer_encode") ? NULL : POLY_GO(go_poly_tokenizer_encode((uintptr_t)tok, (void *)texts, (void *)lengths, n, flags, (void *)allowed, (void *)counts));
 }
 
 uint8_t *poly_tokenizer_decode(PolyTokenizer *tok, const int32_t *tokens, int64_t n, int flags, int64_t *len_out) {

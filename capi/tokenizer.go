@@ -41,9 +41,9 @@ func dropHandle(h uintptr, kind handle.Kind) {
 // newTokenizer is the handle of a tokenizer; errors are of an argument, unless they are of the name.
 func newTokenizer(arg string) func(t *tokens.Tokenizer, err error) (uintptr, error) {
 	return func(t *tokens.Tokenizer, err error) (uintptr, error) {
-		var name *tokens.NameError
-		if errors.As(err, &name) {
-			return 0, &argError{"name", name.Err}
+		var own *tokens.ArgError
+		if errors.As(err, &own) && own.Arg == "name" {
+			return 0, &argError{"name", own.Err}
 		} else if err != nil {
 			return 0, &argError{arg, err}
 		}
@@ -51,10 +51,19 @@ func newTokenizer(arg string) func(t *tokens.Tokenizer, err error) (uintptr, err
 	}
 }
 
-func poly_tokenizer_new(data unsafe.Pointer, n int64, name *byte) uintptr {
+// argOf is the error of an argument by its name.
+func argOf(err error) error {
+	var own *tokens.ArgError
+	if errors.As(err, &own) {
+		return &argError{own.Arg, own.Err}
+	}
+	return err
+}
+
+func poly_tokenizer_new(file unsafe.Pointer, n int64, name *byte) uintptr {
 	return withoutContext("poly_tokenizer_new", 0, func() (uintptr, error) {
-		b := must(bytesFrom("data", data, n))
-		return newTokenizer("data")(tokens.New(b, goString(name)))
+		b := must(bytesFrom("file", file, n))
+		return newTokenizer("file")(tokens.New(b, goString(name)))
 	})
 }
 
@@ -69,20 +78,29 @@ func poly_tokenizer_open(path, name *byte) uintptr {
 
 func poly_tokenizer_free(h uintptr) { dropHandle(h, handle.Tokenizer) }
 
-func poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths *int64, n int32, wrap int32, special *byte, counts *int64) *int32 {
+const encodeSpecial, encodePairs = 1, 2
+
+func poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths *int64, n int32, flags int32, allowed *byte, counts *int64) *int32 {
 	return withTokenizer("poly_tokenizer_encode", h, nil, func(t *tokens.Tokenizer) (*int32, error) {
+		each := int32(1)
+		if flags&encodePairs != 0 {
+			each = 2
+		}
 		switch {
-		case n < 0:
-			return nil, badArg("n", "%d texts, expected 0 or more", n)
+		case flags&^(encodeSpecial|encodePairs) != 0:
+			return nil, badArg("flags", "%d, expected 0 to 3", flags)
+		case n < 0 || n%each != 0:
+			return nil, badArg("n", "%d texts, expected 0 or more, and with POLY_ENCODE_PAIRS two for each pair", n)
 		case n > 0 && lengths == nil:
 			return nil, badArg("lengths", "is NULL, expected %d numbers", n)
 		case n > 0 && counts == nil:
-			return nil, badArg("counts", "is NULL, expected room for %d numbers", n)
+			return nil, badArg("counts", "is NULL, expected room for %d numbers", n/each)
 		}
-		sp, err := tokens.ParseSpecial(goString(special))
+		o, err := t.Options(goString(allowed))
 		if err != nil {
-			return nil, &argError{"special", err}
+			return nil, argOf(err)
 		}
+		o.Wrap = flags&encodeSpecial != 0
 		total := int64(0)
 		for i, size := range unsafe.Slice(lengths, n) {
 			if total += size; size < 0 || size > mostBytes || total > mostBytes {
@@ -91,17 +109,21 @@ func poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths *int64, n in
 		}
 		all := must(bytesFrom("texts", texts, total))
 		list := make([]string, n)
+		rows := make([][]string, n/each)
 		for i, size := range unsafe.Slice(lengths, n) {
 			list[i] = string(all[:size])
 			all = all[size:]
 		}
-		ids, err := t.EncodeBatch(list, wrap != 0, sp)
+		for i := range rows {
+			rows[i] = list[int32(i)*each : int32(i+1)*each]
+		}
+		ids, err := t.EncodeBatch(o, rows)
 		if err != nil {
-			return nil, &argError{"texts", err}
+			return nil, &argError{"text", err}
 		}
 		sum := 0
 		for i, own := range ids {
-			unsafe.Slice(counts, n)[i] = int64(len(own))
+			unsafe.Slice(counts, len(rows))[i] = int64(len(own))
 			sum += len(own)
 		}
 		p, out := newArray[int32](sum)

@@ -2719,9 +2719,8 @@ POLY_API int poly_generator_reset(PolyGenerator *gen);
 
 /* A tokenizer turns texts (UTF-8, which may contain zeros) into tokens, numbers from 0, and
  * back: byte pairs by ranks (tiktoken, CLIP), SentencePiece's models (unigram and BPE),
- * tokenizer.json of Hugging Face (all normalizers, pre-tokenizers but UnicodeScripts and
- * FixedLength, models, post-processors and decoders; truncation and padding are not
- * applied), and the tokenizers in GGUF files (models gpt2 and llama). A damaged file is an
+ * tokenizer.json of Hugging Face (all normalizers, pre-tokenizers, models, post-processors
+ * and decoders), and the tokenizers in GGUF files (models gpt2 and llama). A damaged file is an
  * error that says where. A tokenizer may be used by any number of threads. */
 
 /* Reads a tokenizer from len bytes. name NULL or "": a tokenizer.json, a .model of
@@ -2733,7 +2732,7 @@ POLY_API int poly_generator_reset(PolyGenerator *gen);
  * {text: number}}: ranks of a vocabulary of one's own; the expression says how texts are
  * split into words, in the syntax of tiktoken's without references. NULL on error. Since
  * 2.0. */
-POLY_API PolyTokenizer *poly_tokenizer_new(const void *data, int64_t len, const char *name);
+POLY_API PolyTokenizer *poly_tokenizer_new(const void *file, int64_t len, const char *name);
 
 /* poly_tokenizer_new of a file, or of a folder with tokenizer.json or tokenizer.model. NULL
  * on error. Since 2.0. */
@@ -2742,15 +2741,26 @@ POLY_API PolyTokenizer *poly_tokenizer_open(const char *path, const char *name);
 /* Frees a tokenizer; its streams go on. NULL and stale handles are ignored. Since 2.0. */
 POLY_API void poly_tokenizer_free(PolyTokenizer *tok);
 
+/* Flags of encoding: the tokens that the model wants are put around each text; texts come in
+ * pairs, of which each is encoded as one (for BERT's two segments). */
+enum { POLY_ENCODE_SPECIAL = 1, POLY_ENCODE_PAIRS = 2 };
+
 /* The tokens of n texts, which lie in texts one after another and have lengths[i] bytes
- * each; threads share them. wrap puts those tokens around each text that its model wants.
- * special says what texts of special tokens are: NULL or "all": these tokens; "none": text
+ * each; threads share them.
+ * allowed says what texts of special tokens are: NULL or "all": these tokens; "none": text
  * as any other; "refuse": an error; a JSON list: those of its texts are tokens, others text.
- * (Added tokens of a tokenizer.json that are not special are always tokens.) Bytes that are
- * no UTF-8 count as U+FFFD. Returns a malloc'd array of the tokens of all texts, one after
- * another, and writes how many each has to counts; NULL on error. Since 2.0. */
-POLY_API int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const void *texts, const int64_t *lengths, int n, int wrap,
-                                        const char *special, int64_t *counts);
+ * (Added tokens of a tokenizer.json that are not special are always tokens.) It may be a
+ * JSON object {"allowed": one of these, "truncation": how tokens are cut off, "padding": how
+ * rows are made equally long}, the latter two as a tokenizer.json has them, or true for what
+ * the file itself says: {"max_length": 512, "strategy": "LongestFirst", "OnlyFirst" or
+ * "OnlySecond", "direction": "Right" or "Left"} (what is cut off is dropped) and
+ * {"strategy": "BatchLongest" or {"Fixed": 512}, "direction": "Right" or "Left",
+ * "pad_to_multiple_of": 8, "pad_id": 0}. Without them nothing is cut off or padded.
+ * Bytes that are no UTF-8 count as U+FFFD. Returns a malloc'd array of the tokens of all
+ * texts, one after another, and writes how many each text, or each pair, has to counts; NULL
+ * on error. Since 2.0. */
+POLY_API int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const void *texts, const int64_t *lengths, int n, int flags,
+                                        const char *allowed, int64_t *counts);
 
 /* Flags of decoding: special tokens are kept; bytes that are no UTF-8 stay as they are (of
  * tiktoken's vocabularies), and are not replaced by U+FFFD. */

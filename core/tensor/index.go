@@ -57,7 +57,10 @@ func Whole() Index { return Slice(nil, nil, 1) }
 func Range(lo, hi uop.Sint) Index { return Index{kind: indexRange, lo: lo, hi: hi} }
 
 // NewAxis inserts an axis of size 1.
-func NewAxis() Index { return Index{kind: indexNew} }
+func NewAxis() Index { return newAxis(1) }
+
+// newAxis inserts an axis of size 1 or 0.
+func newAxis(size int64) Index { return Index{kind: indexNew, hi: uop.N(size)} }
 
 // Ellipsis stands for all remaining axes.
 func Ellipsis() Index { return Index{kind: indexRest} }
@@ -80,7 +83,8 @@ func (e Index) takes() int {
 	return 1
 }
 
-// WithoutMasks returns an index expression with the positions where masks hold instead of the masks. count tells how many these are.
+// WithoutMasks returns an index expression with the positions where masks hold instead of the masks. count tells how many these are. A mask
+// that is a scalar makes a new axis of size 1 or 0.
 func WithoutMasks(x *uop.UOp, entries []Index, count func(mask *uop.UOp) (int64, error)) (out []Index, err error) {
 	if !slices.ContainsFunc(entries, Index.isMask) {
 		return entries, nil
@@ -103,6 +107,14 @@ func WithoutMasks(x *uop.UOp, entries []Index, count func(mask *uop.UOp) (int64,
 			}
 		}
 		own := e.t.Shape()
+		if len(own) == 0 && !slices.ContainsFunc(slices.Delete(slices.Clone(entries), i, i+1), func(e Index) bool { return e.kind == indexTake }) {
+			n, err := count(e.t)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, newAxis(n))
+			continue
+		}
 		if n := len(own); n == 0 || axis < 0 || axis+n > len(s) || !own.Equal(s[axis:axis+n]) {
 			axes := fmt.Sprintf("axis %d", axis)
 			if n > 1 {
@@ -211,7 +223,9 @@ func parseIndices(x *uop.UOp, entries []Index) []parsedIndex {
 	axis := 0
 	for _, e := range fillEllipsis(entries, len(s)) {
 		p := parsedIndex{kind: e.kind, size: uop.N(1), stride: 1, t: e.t}
-		if e.kind != indexNew {
+		if e.kind == indexNew {
+			p.bounds = uop.Pair{Lo: uop.N(0), Hi: e.hi}
+		} else {
 			p.size = s[axis]
 			p.bounds = whole(s[axis])
 			p.parse(x, e, axis)
@@ -381,13 +395,21 @@ func sliceAxes(x *uop.UOp, parsed []parsedIndex) (*uop.UOp, []parsedIndex) {
 	}
 	var left []parsedIndex
 	var sizes uop.Shape
+	empty := -1 // a new axis of size 0
 	for _, p := range parsed {
+		if p.kind == indexNew && p.bounds.Hi.IsNum(0) {
+			empty = len(sizes)
+		}
 		if p.kind != indexAt {
 			left = append(left, p)
 			sizes = append(sizes, p.size)
 		}
 	}
-	return reshape(x, joinShapes(sizes)), left
+	x = reshape(x, joinShapes(sizes))
+	if empty >= 0 {
+		x = shrinkAxis(x, empty, uop.N(0), uop.N(0))
+	}
+	return x, left
 }
 
 // everyNth keeps every step-th element of each axis: pad to a multiple, split, keep the first.

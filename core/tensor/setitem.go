@@ -67,6 +67,9 @@ func setSlices(x, v *uop.UOp, s uop.Shape, parsed []parsedIndex) *uop.UOp {
 	var used []parsedIndex
 	for _, p := range parsed {
 		if p.kind == indexNew {
+			if p.bounds.Hi.IsNum(0) {
+				return x
+			}
 			continue
 		}
 		used = append(used, p)

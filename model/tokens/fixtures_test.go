@@ -52,11 +52,12 @@ func made(t testing.TB, data []byte, name string) *Tokenizer {
 
 func encoded(t *testing.T, k *Tokenizer, text string, wrap bool, special string, want []int32) {
 	t.Helper()
-	s, err := ParseSpecial(special)
+	o, err := k.Options(special)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err := k.Encode(text, wrap, s)
+	o.Wrap = wrap
+	ids, err := k.Encode(o, text)
 	if err != nil || !slices.Equal(ids, want) {
 		t.Errorf("%q: %v, %v, expected %v", text, ids, err, want)
 	}
@@ -71,9 +72,10 @@ func decoded(t *testing.T, k *Tokenizer, ids []int32, keep bool, want string) {
 
 // hfCase is what Hugging Face's package makes of texts.
 type hfCase struct {
-	Name  string
-	File  json.RawMessage
-	Texts [][]json.RawMessage // text, tokens, those without the ones around them, text without special tokens and with them
+	Name   string
+	File   json.RawMessage
+	Texts  [][]json.RawMessage // text, tokens, those without the ones around them, text without special tokens and with them
+	Shaped [][]json.RawMessage // options, texts, tokens; null if they are refused
 }
 
 func TestHuggingFace(t *testing.T) {
@@ -92,6 +94,53 @@ func TestHuggingFace(t *testing.T) {
 				decoded(t, k, ids, true, whole)
 			}
 		})
+	}
+}
+
+// TestShaped compares pairs, truncation and padding with what tokenizers makes of them.
+func TestShaped(t *testing.T) {
+	var cases []hfCase
+	read(t, "testdata/huggingface.json.gz", &cases)
+	compared := 0
+	for _, c := range cases {
+		k := made(t, c.File, "")
+		for _, row := range c.Shaped {
+			var texts [][]string
+			var want [][]int32
+			values(t, row[1:], &texts, &want)
+			o, err := k.Options(string(row[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Wrap = true
+			got, err := k.EncodeBatch(o, texts)
+			if (err != nil) != (want == nil) || err == nil && !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %s: %v, %v, expected %v", c.Name, row[0], got, err, want)
+			}
+			compared += len(want)
+		}
+	}
+	if compared < 1500 {
+		t.Errorf("%d texts were compared", compared)
+	}
+}
+
+// TestOptions reads options that are wrong.
+func TestOptions(t *testing.T) {
+	k := made(t, []byte(`{"model": {"type": "WordLevel", "vocab": {"a": 0}}, "padding": {"strategy": "BatchLongest", "new": 1}}`), "")
+	for text, want := range map[string]string{
+		`some`: "expected", `{"allow": 1}`: "unknown field", `{"allowed": "some"}`: "allowed", `{"truncation": true}`: "the file says nothing",
+		`{"truncation": {}}`: "max_length", `{"truncation": {"max_length": 3, "strategy": "Shortest"}}`: "strategy",
+		`{"truncation": {"max_length": -1}}`: "max_length", `{"padding": {"strategy": {"Fixed": -1}}}`: "strategy", `{"padding": {"direction": "up"}}`: "direction",
+		`{"padding": {"pad_id": -1}}`: "pad_id", `{"padding": {"pad_to_multiple_of": -8}}`: "pad_to_multiple_of", `{`: "unexpected",
+	} {
+		if _, err := k.Options(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	o, err := k.Options(`{"allowed": ["a"], "padding": true}`)
+	if err != nil || o.Padding == nil || o.Truncation != nil || len(o.Special.Allowed) != 1 {
+		t.Errorf("%+v, %v", o, err)
 	}
 }
 
@@ -117,7 +166,7 @@ func TestTiktoken(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := made(t, []byte(e.Ranks), string(options))
-		var texts []string
+		var texts [][]string
 		var tokens [][]int32
 		for _, row := range e.Texts {
 			var text string
@@ -127,13 +176,13 @@ func TestTiktoken(t *testing.T) {
 			encoded(t, k, text, true, "all", special)
 			encoded(t, k, text, true, `["<|end|>"]`, special)
 			decoded(t, k, special, true, text)
-			texts, tokens = append(texts, text), append(tokens, plain)
+			texts, tokens = append(texts, []string{text}), append(tokens, plain)
 		}
-		batch, err := k.EncodeBatch(texts, true, Special{})
+		batch, err := k.EncodeBatch(Options{}, texts)
 		if err != nil || !reflect.DeepEqual(batch, tokens) {
 			t.Errorf("%s: a batch differs: %v", e.Name, err)
 		}
-		if _, err := k.Encode("a<|end|>", true, Special{Refuse: true}); err == nil || !strings.Contains(err.Error(), "<|end|>") {
+		if _, err := k.Encode(Options{Special: Special{Refuse: true}}, "a<|end|>"); err == nil || !strings.Contains(err.Error(), "<|end|>") {
 			t.Errorf("%s: a special token that is not allowed: %v", e.Name, err)
 		}
 	}
@@ -200,13 +249,13 @@ func TestStream(t *testing.T) {
 // TestClip encodes by a small file of merges.
 func TestClip(t *testing.T) {
 	k := made(t, []byte("\"version\"\nh e\nl l\nll o</w>\nhe llo</w>\n"), "clip")
-	ids, err := k.Encode("Hello  a", true, Special{All: true})
+	ids, err := k.Encode(Options{Wrap: true, Special: Special{All: true}}, "Hello  a")
 	if err != nil || len(ids) != 77 || !slices.Equal(ids[:5], []int32{516, 515, 320, 517, 0}) {
 		t.Errorf("%v, %v", ids, err)
 	}
 	decoded(t, k, ids, true, "<|startoftext|>hello a <|endoftext|>")
 	decoded(t, k, ids, false, "hello a ")
-	if ids, _ := k.Encode(strings.Repeat("a ", 100), true, Special{All: true}); len(ids) != 77 || ids[76] != 517 {
+	if ids, _ := k.Encode(Options{Wrap: true, Special: Special{All: true}}, strings.Repeat("a ", 100)); len(ids) != 77 || ids[76] != 517 {
 		t.Errorf("%v", ids)
 	}
 }
@@ -291,7 +340,7 @@ func TestAddedTokensAreNoPieces(t *testing.T) {
 	for _, kind := range []string{"WordPiece", "WordLevel"} {
 		k := made(t, []byte(fmt.Sprintf(file, kind)), "")
 		for text, want := range map[string][]int32{"foobar foo bar": {0, 2, 3}, "bar" + strings.Repeat("bar", 20_000) + "!": {0}} {
-			if got, err := k.Encode(text, true, Special{All: true}); err != nil || !slices.Equal(got, want) {
+			if got, err := k.Encode(Options{Wrap: true, Special: Special{All: true}}, text); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s: %q: %v and %v, expected %v", kind, short(text), got, err, want)
 			}
 		}

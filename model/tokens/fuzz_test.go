@@ -17,7 +17,7 @@ func use(data []byte, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	ids, err := t.Encode(someText, true, Special{All: true})
+	ids, err := t.Encode(Options{Wrap: true, Special: Special{All: true}}, someText)
 	if err == nil {
 		_, _ = t.Decode(ids, false)
 		_, _ = t.DecodeBytes(ids, true)
@@ -138,6 +138,7 @@ func changed(r *rand.Rand, v any) any {
 func TestRefused(t *testing.T) {
 	for _, c := range [][3]string{
 		{"", "", "empty"}, {"{", "", "JSON"}, {"{}", "", "no model"}, {"x", "foo", "expected one of"}, {"x y z", "r50k_base", "line 1"},
+		{"YQ== 0\nYg== 50256\n", "r50k_base", "the rank of the token"}, {"YQ== 0\n", `{"pattern": ".", "special": {"<s>": 0}}`, "name: special"},
 		{"", "cl100k_base", "no tokens"}, {"YQ== 0\nYg== 0\n", "r50k_base", "line 2"}, {"\x0a\xff", "", "SentencePiece"},
 		{"YQ== 0", `{"pattern": "("}`, "expected"}, {"v\na b c", "clip", "line 2"}, {"v\naa b", "clip", "line 2"},
 		{`{"model": {"type": "BPE"}}`, "", "vocab"}, {`{"model": {"type": "Other"}}`, "", "expected one of BPE"},

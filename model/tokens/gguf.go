@@ -111,14 +111,14 @@ func readMetadata(text []byte) (*Tokenizer, error) {
 			}
 		}
 	}
-	wrap := template{nil}
+	var before, behind []int32
 	if m.Begin != nil && or(m.AddBegin, !byBytes) {
-		wrap = template{{*m.Begin}, nil}
+		before = []int32{*m.Begin}
 	}
 	if m.End != nil && or(m.AddEnd, false) {
-		wrap = append(wrap, []int32{*m.End})
+		behind = []int32{*m.End}
 	}
-	t.wraps = []template{wrap}
+	t.wraps = []template{around(before, behind)}
 	return t, nil
 }
 

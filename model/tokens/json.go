@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// fromJSON reads a tokenizer.json. Truncation and padding are not applied.
+// fromJSON reads a tokenizer.json. Its truncation and padding are applied if Options ask for them.
 func fromJSON(data []byte) (*Tokenizer, error) {
 	t, err := readJSON(data)
 	if err != nil {
@@ -27,6 +27,8 @@ func readJSON(data []byte) (*Tokenizer, error) {
 		Model         json.RawMessage `json:"model"`
 		PostProcessor json.RawMessage `json:"post_processor"`
 		Decoder       json.RawMessage `json:"decoder"`
+		Truncation    json.RawMessage `json:"truncation"`
+		Padding       json.RawMessage `json:"padding"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, err
@@ -69,9 +71,15 @@ func readJSON(data []byte) (*Tokenizer, error) {
 	if t.decode, err = partOf(decoders(), file.Decoder, "decoder"); err != nil {
 		return nil, err
 	}
+	if t.truncation, err = setting[Truncation]("truncation", file.Truncation, nil, json.Unmarshal); err != nil {
+		return nil, err
+	}
+	if t.padding, err = setting[Padding]("padding", file.Padding, nil, json.Unmarshal); err != nil {
+		return nil, err
+	}
 	for _, tmpl := range t.wraps {
-		for _, ids := range tmpl {
-			for _, id := range ids {
+		for _, s := range slices.Concat(tmpl.single, tmpl.pair) {
+			for _, id := range s.ids {
 				if id < 0 || id >= mostTokens {
 					return nil, fmt.Errorf("post_processor: the token %d, expected 0 to %d", id, mostTokens-1)
 				}

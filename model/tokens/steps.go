@@ -47,6 +47,7 @@ type part struct {
 	Prefix       *string         `json:"prefix"`
 	Suffix       *string         `json:"suffix"`
 	Cleanup      *bool           `json:"cleanup"`
+	Length       *int            `json:"length"`
 	Start        int             `json:"start"`
 	Stop         int             `json:"stop"`
 	PadToken     *string         `json:"pad_token"`
@@ -54,6 +55,7 @@ type part struct {
 	Cls          json.RawMessage `json:"cls"`
 	Sep          json.RawMessage `json:"sep"`
 	Single       []templateItem  `json:"single"`
+	Pair         []templateItem  `json:"pair"`
 	SpecialItems map[string]struct {
 		IDs []int32 `json:"ids"`
 	} `json:"special_tokens"`
@@ -474,8 +476,9 @@ func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error
 			}
 		}
 		done, before := 0, -1 // where a match ended
+		steps := pattern.Steps(text)
 		for at := 0; at <= len(text); {
-			start, stop, err := p.Next(text, at)
+			start, stop, err := p.Next(text, at, &steps)
 			if err != nil {
 				panic(failure{err})
 			}
@@ -641,6 +644,24 @@ func preTokenizers() map[string]func(*part) (stage, error) {
 			}
 			return bySource(`\p{N}+`, "Isolated", false)
 		},
+		"FixedLength": func(p *part) (stage, error) {
+			most := or(p.Length, 5)
+			if most < 1 {
+				return nil, fmt.Errorf("length: %d, expected 1 or more", most)
+			}
+			return func(text string, first bool, emit func(string, bool)) {
+				start, count := 0, 0
+				for at := range text {
+					if count == most {
+						emit(text[start:at], first)
+						start, count, first = at, 0, false
+					}
+					count++
+				}
+				emit(text[start:], first)
+			}, nil
+		},
+		"UnicodeScripts": func(*part) (stage, error) { return byScripts, nil },
 		"Sequence": func(p *part) (stage, error) {
 			all, err := partsOf(preTokenizers(), p.PreTokenizers, "pre_tokenizer")
 			return then(slices.DeleteFunc(all, func(s stage) bool { return s == nil })), err
@@ -648,43 +669,89 @@ func preTokenizers() map[string]func(*part) (stage, error) {
 	}
 }
 
+// byScripts splits where the script of characters changes; Japanese is one script. Spaces and what has no script continue the word before them,
+// and are dropped at the beginning of a text, as there.
+func byScripts(text string, first bool, emit func(string, bool)) {
+	scriptOf := func(c rune) int {
+		switch s := ucd.Script(c); {
+		case c == ' ':
+			return 0
+		case c == 'ー' || s == ucd.Script('あ') || s == ucd.Script('ア'):
+			return ucd.Script('漢')
+		default:
+			return s
+		}
+	}
+	start, before := -1, 0
+	for at, c := range text {
+		s := scriptOf(c)
+		if s == 0 {
+			continue
+		}
+		if s != before {
+			if start >= 0 {
+				emit(text[start:at], first)
+				first = false
+			}
+			start = at
+		}
+		before = s
+	}
+	if start >= 0 {
+		emit(text[start:], first)
+	}
+}
+
 // Post-processors.
 
-// around puts a token before and one behind a text: each is a list of a text and a number.
-func around(p *part) ([]template, error) {
-	var ids [2]int32
-	for i, raw := range []json.RawMessage{p.Cls, p.Sep} {
-		var pair []any
-		if err := json.Unmarshal(raw, &pair); err != nil || len(pair) != 2 {
-			return nil, fmt.Errorf("%s, expected a token and its number", short(string(raw)))
+// clsAndSep puts a token before and one behind a text, and others between two: each is a list of a text and a number.
+func clsAndSep(between int) func(p *part) ([]template, error) {
+	return func(p *part) ([]template, error) {
+		var ids [2][]int32
+		for i, raw := range []json.RawMessage{p.Cls, p.Sep} {
+			var pair []any
+			if err := json.Unmarshal(raw, &pair); err != nil || len(pair) != 2 {
+				return nil, fmt.Errorf("%s, expected a token and its number", short(string(raw)))
+			}
+			n, ok := pair[1].(float64)
+			if !ok || n < 0 || n >= mostTokens {
+				return nil, fmt.Errorf("%s, expected a token and its number", short(string(raw)))
+			}
+			ids[i] = []int32{int32(n)}
 		}
-		n, ok := pair[1].(float64)
-		if !ok || n < 0 || n >= mostTokens {
-			return nil, fmt.Errorf("%s, expected a token and its number", short(string(raw)))
-		}
-		ids[i] = int32(n)
+		t := around(ids[0], ids[1])
+		t.pair = []slot{{ids: ids[0]}, {text: 1}, {ids: slices.Repeat(ids[1], between)}, {text: 2}, {ids: ids[1]}}
+		return []template{t}, nil
 	}
-	return []template{{ids[:1], nil, ids[1:]}}, nil
+}
+
+// slots reads a template of texts and special tokens; texts are as many as it may have.
+func (p *part) slots(name string, items []templateItem, texts int) (out []slot, err error) {
+	for i, item := range items {
+		switch {
+		case item.Sequence != nil && (item.Sequence.ID == "A" || item.Sequence.ID == "B" && texts == 2):
+			out = append(out, slot{text: int(item.Sequence.ID[0]-'A') + 1})
+		case item.SpecialToken != nil && len(p.SpecialItems[item.SpecialToken.ID].IDs) > 0:
+			out = append(out, slot{ids: p.SpecialItems[item.SpecialToken.ID].IDs})
+		default:
+			return nil, fmt.Errorf("%s[%d]: expected a sequence or a special token", name, i)
+		}
+	}
+	return out, nil
 }
 
 // postProcessors makes them by their types.
 func postProcessors() map[string]func(*part) ([]template, error) {
 	return map[string]func(*part) ([]template, error){
-		"BertProcessing": around, "RobertaProcessing": around,
+		"BertProcessing": clsAndSep(1), "RobertaProcessing": clsAndSep(2),
 		"ByteLevel": func(*part) ([]template, error) { return nil, nil },
 		"TemplateProcessing": func(p *part) ([]template, error) {
-			var t template
-			for i, item := range p.Single {
-				if item.Sequence != nil {
-					t = append(t, nil)
-					continue
-				}
-				if item.SpecialToken == nil || len(p.SpecialItems[item.SpecialToken.ID].IDs) == 0 {
-					return nil, fmt.Errorf("single[%d]: expected a sequence or a special token", i)
-				}
-				t = append(t, p.SpecialItems[item.SpecialToken.ID].IDs)
+			t := around(nil, nil)
+			var err error
+			if t.single, err = p.slots("single", p.Single, 1); err == nil && p.Pair != nil {
+				t.pair, err = p.slots("pair", p.Pair, 2)
 			}
-			return []template{t}, nil
+			return []template{t}, err
 		},
 		"Sequence": func(p *part) ([]template, error) {
 			all, err := partsOf(postProcessors(), p.Processors, "post_processor")

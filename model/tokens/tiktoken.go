@@ -78,10 +78,13 @@ func vocabularies() map[string]func() ranks {
 	}
 }
 
-// NameError is an error of the name that New is given.
-type NameError struct{ Err error }
+// ArgError is an error of an argument: the name that New is given, or one of Options.
+type ArgError struct {
+	Arg string
+	Err error
+}
 
-func (e *NameError) Error() string { return "name: " + e.Err.Error() }
+func (e *ArgError) Error() string { return e.Arg + ": " + e.Err.Error() }
 
 // New reads a tokenizer: a tokenizer.json of Hugging Face, a model of SentencePiece, a GGUF file or its metadata as JSON, which are known by
 // their contents if name is empty; with a name of one of tiktoken's vocabularies (gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base,
@@ -94,14 +97,14 @@ func New(data []byte, name string) (*Tokenizer, error) {
 	case strings.HasPrefix(name, "{"):
 		var r ranks
 		if err := json.Unmarshal([]byte(name), &r); err != nil {
-			return nil, &NameError{err}
+			return nil, &ArgError{"name", err}
 		}
 		return r.read(data)
 	case name != "":
 		f := vocabularies()[name]
 		if f == nil {
 			known := append(slices.Sorted(maps.Keys(vocabularies())), "clip")
-			return nil, &NameError{fmt.Errorf("%q, expected one of %s", short(name), strings.Join(known, ", "))}
+			return nil, &ArgError{"name", fmt.Errorf("%q, expected one of %s", short(name), strings.Join(known, ", "))}
 		}
 		t, err := f().read(data)
 		if err != nil {
@@ -157,7 +160,7 @@ func exists(path string) bool {
 func (r ranks) read(data []byte) (*Tokenizer, error) {
 	p, err := pattern.Compile(r.Words)
 	if err != nil {
-		return nil, &NameError{err}
+		return nil, &ArgError{"name", err}
 	}
 	split, err := splitting(p, "Removed", true)
 	if err != nil {
@@ -193,6 +196,9 @@ func (r ranks) read(data []byte) (*Tokenizer, error) {
 	slices.Reverse(names) // of two texts of a token the first one is what it is decoded to
 	for _, text := range names {
 		id := r.Special[text]
+		if of, ok := t.Text(id); ok && !t.special[id] {
+			return nil, &ArgError{"name", fmt.Errorf("special: %q has the number %d, the rank of the token %q", short(text), id, short(of))}
+		}
 		if err := t.add(addedToken{ID: id, Content: text, Special: true}, text, &t.raw); err != nil {
 			return nil, err
 		}
@@ -265,7 +271,7 @@ func fromMerges(data []byte) (*Tokenizer, error) {
 		}
 	}
 	t.words, t.split, t.normalize = b, split, clipText
-	t.wraps = []template{{{first}, nil, {first + 1}}}
+	t.wraps = []template{around([]int32{first}, []int32{first + 1})}
 	t.finish = func(ids []int32) []int32 {
 		if len(ids) > clipContext {
 			ids = append(ids[:clipContext-1], first+1)

@@ -24,8 +24,12 @@ type Tokenizer struct {
 	wraps     []template // what is put around tokens, one after another
 	decode    func([]string) []string
 	finish    func(ids []int32) []int32 // behind wraps
-	begin     func(ids []int32) []int32 // before decoding
-	isBytes   bool                      // texts are bytes, which are joined
+
+	truncation *Truncation // of the file
+	padding    *Padding
+
+	begin   func(ids []int32) []int32 // before decoding
+	isBytes bool                      // texts are bytes, which are joined
 
 	texts   []string // of tokens by their numbers
 	known   []bool
@@ -47,8 +51,35 @@ type model interface {
 	tokenize(word string, w *worker)
 }
 
-// template is what a post-processor puts around tokens: lists of tokens, nil for those of the text.
-type template [][]int32
+// template is what a post-processor makes of the tokens of a text, and of two.
+type template struct{ single, pair []slot }
+
+// slot is tokens, or the place of those of a text: the first or the second.
+type slot struct {
+	ids  []int32
+	text int // 1, 2; 0: ids
+}
+
+// around is the template of tokens before and behind a text, or two.
+func around(before, behind []int32) template {
+	return template{[]slot{{ids: before}, {text: 1}, {ids: behind}}, []slot{{ids: before}, {text: 1}, {text: 2}, {ids: behind}}}
+}
+
+// fill is what a template makes of texts.
+func (tmpl template) fill(texts [][]int32) (out []int32) {
+	slots := tmpl.single
+	if len(texts) == 2 {
+		slots = tmpl.pair
+	}
+	for _, s := range slots {
+		if s.text > 0 {
+			out = append(out, texts[s.text-1]...)
+		} else {
+			out = append(out, s.ids...)
+		}
+	}
+	return out
+}
 
 // failure is the panic of an error while a text is encoded.
 type failure struct{ error }
@@ -75,8 +106,8 @@ type Special struct {
 	Allowed []string
 }
 
-// ParseSpecial reads "all", "none", "refuse" or a JSON list of the texts that are allowed; others are text.
-func ParseSpecial(s string) (Special, error) {
+// parseSpecial reads "all", "none", "refuse" or a JSON list of the texts that are allowed; others are text.
+func parseSpecial(s string) (Special, error) {
 	switch s {
 	case "", "all":
 		return Special{All: true}, nil
@@ -112,7 +143,7 @@ func (t *Tokenizer) worker() *worker {
 		w.out = w.out[:0]
 		return w
 	}
-	return &worker{known: map[string][2]uint32{}}
+	return &worker{out: []int32{}, known: map[string][2]uint32{}}
 }
 
 // word appends the tokens of a word.
@@ -139,11 +170,9 @@ func (t *Tokenizer) word(word string, w *worker) {
 	w.known[strings.Clone(word)] = [2]uint32{uint32(start), uint32(len(w.arena))}
 }
 
-// Encode is the tokens of a text, with those around it that the model wants if wrap says so.
-func (t *Tokenizer) Encode(text string, wrap bool, special Special) (ids []int32, err error) {
+// tokens appends the tokens of a text to those of a worker.
+func (t *Tokenizer) tokens(text string, special Special, w *worker) (err error) {
 	defer caught(&err)
-	w := t.worker()
-	defer t.free.Put(w)
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
@@ -167,31 +196,52 @@ func (t *Tokenizer) Encode(text string, wrap bool, special Special) (ids []int32
 		}
 		t.normalized.scan(part, special, plain, token)
 	}, token)
-	out := slices.Clone(w.out)
-	if wrap {
-		for _, tmpl := range t.wraps {
-			out = tmpl.around(out)
-		}
-	}
-	if wrap && t.finish != nil {
-		out = t.finish(out)
-	}
-	return out, nil
+	return nil
 }
 
-func (tmpl template) around(ids []int32) []int32 {
-	var out []int32
-	for _, part := range tmpl {
-		if part == nil {
-			part = ids
+// Encode is the tokens of a text, or of two that are a pair; not padded.
+func (t *Tokenizer) Encode(o Options, texts ...string) ([]int32, error) {
+	w := t.worker()
+	defer t.free.Put(w)
+	parts := make([][]int32, len(texts))
+	for i, text := range texts {
+		w.out = w.out[:0]
+		if err := t.tokens(text, o.Special, w); err != nil {
+			return nil, err
 		}
-		out = append(out, part...)
+		parts[i] = slices.Clone(w.out)
 	}
-	return out
+	var wraps []template
+	if o.Wrap {
+		wraps = t.wraps
+	}
+	if o.Truncation != nil {
+		empty, more := make([][]int32, len(parts)), 0
+		for i, tmpl := range wraps {
+			if i > 0 {
+				empty = empty[:1]
+			}
+			more += len(tmpl.fill(empty))
+		}
+		if err := o.Truncation.cut(parts, more); err != nil {
+			return nil, err
+		}
+	}
+	for _, tmpl := range wraps {
+		parts = [][]int32{tmpl.fill(parts)}
+	}
+	ids := parts[0]
+	if len(parts) > 1 {
+		ids = slices.Concat(parts...)
+	}
+	if o.Wrap && t.finish != nil {
+		ids = t.finish(ids)
+	}
+	return ids, nil
 }
 
-// EncodeBatch is the tokens of each of several texts, which threads share.
-func (t *Tokenizer) EncodeBatch(texts []string, wrap bool, special Special) ([][]int32, error) {
+// EncodeBatch is the tokens of each of several texts, or pairs of texts, which threads share.
+func (t *Tokenizer) EncodeBatch(o Options, texts [][]string) ([][]int32, error) {
 	out, errs := make([][]int32, len(texts)), make([]error, len(texts))
 	threads := min(runtime.GOMAXPROCS(0), len(texts))
 	var wait sync.WaitGroup
@@ -203,13 +253,16 @@ func (t *Tokenizer) EncodeBatch(texts []string, wrap bool, special Special) ([][
 	for range threads {
 		wait.Go(func() {
 			for i := range next {
-				if out[i], errs[i] = t.Encode(texts[i], wrap, special); errs[i] != nil {
+				if out[i], errs[i] = t.Encode(o, texts[i]...); errs[i] != nil {
 					errs[i] = fmt.Errorf("text %d: %w", i, errs[i])
 				}
 			}
 		})
 	}
 	wait.Wait()
+	if o.Padding != nil {
+		o.Padding.fill(out)
+	}
 	return out, errors.Join(errs...)
 }
 

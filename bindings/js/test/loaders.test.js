@@ -112,7 +112,7 @@ test('pieces are those of sentencepiece', () => {
 })
 
 test('tokenizers of Hugging Face find the tokens and the texts that theirs find', () => {
-  for (const { name, file, texts } of packed('huggingface')) {
+  for (const { name, file, texts, shaped = [] } of packed('huggingface')) {
     const t = new Tokenizer(file)
     for (const [text, ids, plain, decoded, whole] of texts) {
       assert.deepStrictEqual(t.encode(text), ids, `${name}: ${text}`)
@@ -121,6 +121,11 @@ test('tokenizers of Hugging Face find the tokens and the texts that theirs find'
       assert.strictEqual(t.decode(ids, { skipSpecialTokens: false }), whole, `${name}: ${text}`)
     }
     assert.deepStrictEqual(t.encodeBatch(texts.map(([text]) => text)), texts.map(([, ids]) => ids))
+    for (const [options, batch, want] of shaped) {
+      const given = batch.map((text) => text.length === 1 ? text[0] : text)
+      if (want === null) assert.throws(() => t.encodeBatch(given, options), RangeError)
+      else assert.deepStrictEqual(t.encodeBatch(given, options), want)
+    }
     assert.strictEqual(t.idToToken(t.tokenToId(t.idToToken(5))), t.idToToken(5))
     assert.deepStrictEqual([t.tokenToId('no such token'), t.idToToken(1e6), t.encodeBatch([])], [undefined, undefined, []])
     assert.throws(() => t.decode([1e6]), RangeError)
@@ -146,10 +151,16 @@ test('broken tokenizers are refused', () => {
   const words = new Tokenizer({ model: { type: 'WordLevel', vocab: { a: 0, b: 1 } } })
   for (const [call, message] of [
     [() => words.encodeBatch('ab'), 'encodeBatch: texts: "ab", expected texts'],
+    [() => words.encode(['a']), 'encode: text: ["a"], expected a text, or a pair of texts'],
+    [() => words.encodeBatch(['a', ['a', 'b']]), 'encodeBatch: texts: "a", expected texts, or pairs of texts'],
+    [() => words.encode('a', { allowedSpecial: 'x' }), 'encode: allowedSpecial: "x", expected "all", "none", "refuse" or texts'],
     [() => words.encode('a', { allowedSpecial: 3 }), 'encode: allowedSpecial: 3, expected "all", "none", "refuse" or texts'],
     [() => words.decode(1), 'decode: tokens: 1, expected numbers of tokens'],
     [() => words.tokenToId(1), 'tokenToId: token: 1, expected a text']
   ]) assert.throws(call, { name: 'TypeError', message })
+  for (const options of [{ truncation: {} }, { padding: true }, { pad: 1 }, { truncation: { max_length: 1, stride: '' } }]) {
+    assert.throws(() => words.encode('a', options), { name: 'RangeError', message: /^encode: (truncation|padding|allowed): / })
+  }
   assert.deepStrictEqual([words.idToToken('x'), words.idToToken(0.5)], [undefined, undefined])
   const model = { type: 'BPE', vocab: { a: 0 }, merges: [] }
   for (const part of ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder']) {

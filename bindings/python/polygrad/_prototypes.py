@@ -1917,7 +1917,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "poly_generator_next": (c_int, (c_void_p, c_void_p, c_int), "gen tokens rows"),
     "poly_generator_logits": (c_void_p, (c_void_p, c_void_p), "gen numel_out"),
     "poly_generator_reset": (c_int, (c_void_p,), "gen"),
-    "poly_tokenizer_new": (c_void_p, (c_void_p, c_int64, c_char_p), "data len name"),
+    "poly_tokenizer_new": (c_void_p, (c_void_p, c_int64, c_char_p), "file len name"),
     "poly_tokenizer_open": (c_void_p, (c_char_p, c_char_p), "path name"),
     "poly_tokenizer_free": (None, (c_void_p,), "tok"),
     "poly_tokenizer_encode": (
@@ -1931,7 +1931,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
             c_char_p,
             c_void_p,
         ),
-        "tok texts lengths n wrap special counts",
+        "tok texts lengths n flags allowed counts",
     ),
     "poly_tokenizer_decode": (
         c_void_p,

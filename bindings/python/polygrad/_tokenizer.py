@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from os import PathLike, fsencode
 from typing import Any
 
@@ -39,9 +39,9 @@ def _text(f: Any, *args: Any) -> str:
 class Tokenizer:
     """What turns text into the tokens of a model and back.
 
-    file is the path of a tokenizer.json (whose truncation and padding are not applied), of a model
-    of SentencePiece or of a GGUF file, a folder with one of the first two, or bytes. With the name
-    of a vocabulary of tiktoken, such as cl100k_base, it holds its ranks, with "clip" CLIP's merges.
+    file is the path of a tokenizer.json, of a model of SentencePiece or of a GGUF file, a folder
+    with one of the first two, or bytes. With the name of a vocabulary of tiktoken, such as
+    cl100k_base, it holds its ranks, with "clip" CLIP's merges.
 
     >>> from polygrad.hf import Tokenizer
     >>> words = Tokenizer(b'{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}}}')
@@ -50,10 +50,8 @@ class Tokenizer:
     """
 
     def __init__(self, file: str | PathLike[str] | bytes, name: str = "") -> None:
-        kind, given = (
-            c_text("name", name),
-            need((bytes, str, PathLike), "file", file, "a path or bytes"),
-        )
+        kind = c_text("name", name)
+        given = need((bytes, str, PathLike), "file", file, "a path or bytes")
         if isinstance(given, bytes):
             handle = lib.poly_tokenizer_new(given, len(given), kind)
         else:
@@ -62,27 +60,30 @@ class Tokenizer:
         weakref.finalize(self, lib.poly_tokenizer_free, self._handle)
 
     def encode(
-        self, text: str | Sequence[str], special: bool = True, allowed: str | Iterable[str] = "all"
+        self, text: Any, special: bool = True, allowed: str | Iterable[str] = "all", **shape: Any
     ) -> Any:
-        """Return the tokens of a text, or a list of those of each text; threads share these.
+        """Return the tokens of a text or of a pair, a tuple, or a list of those of each of several.
 
         special adds the model's special tokens around it. allowed says what texts of special
         tokens are: "all" tokens, "none" text, "refuse" a ValueError, else those that are tokens.
+        truncation={"max_length": 512}, padding={"pad_id": 0} are a tokenizer.json's; True: its own.
         """
-        alone = [text] if isinstance(text, str) else need(Iterable, "text", text, "a text or texts")
+        one = isinstance(text, (str, tuple))
+        given = [text] if one else list(need(Iterable, "text", text, "a text or texts"))
+        pairs = any(isinstance(t, tuple) for t in given)
+        if pairs and not all(isinstance(t, tuple) and len(t) == 2 for t in given):
+            raise wrong("text", text, "texts, or tuples of two")
+        alone = [t for pair in given for t in pair] if pairs else given
         parts = [need(str, "text", t, "a text").encode("utf-8", "replace") for t in alone]
-        lengths = np.array([len(p) for p in parts], np.int64)
-        counts = np.zeros_like(lengths)
-        if isinstance(allowed, str) and allowed not in ("all", "none", "refuse"):
-            raise wrong("allowed", repr(allowed), '"all", "none", "refuse" or texts')
+        lengths, counts = np.array([len(p) for p in parts], np.int64), np.zeros(len(given), int)
         texts = need(Iterable, "allowed", allowed, "texts")
-        mode = texts if isinstance(texts, str) else json.dumps(list(texts))
-        given = (b"".join(parts), lengths.ctypes.data, len(parts), special, mode.encode())
-        address = lib.poly_tokenizer_encode(self._handle, *given, counts.ctypes.data)
+        said = texts if isinstance(texts, str) else list(texts)
+        mode = json.dumps({"allowed": said, **shape}).encode()
+        args = (b"".join(parts), lengths.ctypes.data, len(parts), bool(special) + 2 * pairs, mode)
+        address = lib.poly_tokenizer_encode(self._handle, *args, counts.ctypes.data)
         ids = np.frombuffer(taken(address, 4 * int(counts.sum()), ValueError), np.int32)
-        ends = np.cumsum(counts)
-        rows = [ids[end - n : end].tolist() for end, n in zip(ends, counts)]
-        return rows[0] if isinstance(text, str) else rows
+        rows = [part.tolist() for part in np.split(ids, np.cumsum(counts)[:-1])]
+        return rows[0] if one else rows
 
     def decode(self, tokens: Any, special: bool = False) -> str:
         """Return the text of tokens; special keeps tokens that stand for no text."""
@@ -92,8 +93,7 @@ class Tokenizer:
     @property
     def vocab_size(self) -> int:
         """The number of tokens."""
-        n: int = lib.poly_tokenizer_size(self._handle)
-        return n
+        return int(lib.poly_tokenizer_size(self._handle))
 
     def stream(self, before: Any = ()) -> Callable[..., str]:
         """Return a function of the next tokens that returns the text they add to those before.

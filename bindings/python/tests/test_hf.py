@@ -392,6 +392,21 @@ def test_tokenizer():
     for allowed in ("some", 3):
         with pytest.raises((ValueError, TypeError), match=r"encode: allowed: .*, expected .*texts"):
             words.encode("a", allowed=allowed)
+    rows = words.encode(["abc", "d"], truncation={"max_length": 2}, padding={"pad_id": 9})
+    assert rows == [[97, 98], [100, 9]]
+    cut = {"max_length": 2, "direction": "Left"}
+    assert words.encode([("ab", "cd"), ("e", "f")], truncation=cut) == [[98, 100], [101, 102]]
+    for shape, message in (
+        ({"truncation": {"max_len": 3}}, "truncation: .*max_len"),
+        ({"padding": True}, "padding: the file says nothing"),
+        ({"pad": {}}, "pad"),
+    ):
+        with pytest.raises(ValueError, match=f"encode: .*{message}"):
+            words.encode("a", **shape)
+    with pytest.raises(ValueError, match=r"encode: text: .*, expected texts, or tuples of two"):
+        words.encode(["a", ("a", "b")])
+    with pytest.raises(ValueError, match=r"name: special: .* the rank of the token"):
+        Tokenizer(b"YQ== 50256", "r50k_base")
     push = words.stream([97])
     assert [push(0xC3), push(0xA9), push(0xE2, 0x82), push()] == ["", "é", "", "\ufffd\ufffd"]
 

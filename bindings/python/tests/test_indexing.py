@@ -298,7 +298,7 @@ def test_masks_replace() -> None:
     [
         lambda x: x[Tensor([True])],
         lambda x: x[True],
-        lambda x: x[Tensor(True)],
+        lambda x: x[Tensor(True), [0]],
         lambda x: x[x[:, :2] > 0],
         lambda x: x[..., Tensor([True, False])],
         lambda x: x[1.5],
@@ -371,3 +371,19 @@ def test_positions_of_groups(shift: int) -> None:
         close(x[positions >> shift], numbers[at >> shift])
         close(x[positions % 2**shift], numbers[at % 2**shift])
         close(x[positions & (2**shift - 1)], numbers[at % 2**shift])
+
+
+def test_masks_without_axes():
+    a = np.arange(6.0).reshape(2, 3)
+    for hold in (True, False):
+        mask, own = Tensor(np.array(hold)), np.array(hold)
+        np.testing.assert_array_equal(Tensor(a)[mask].numpy(), a[own])
+        np.testing.assert_array_equal(Tensor(a)[:, mask].numpy(), a[:, own])
+        np.testing.assert_array_equal(Tensor(a)[1, mask, ::-1].numpy(), a[1][own, ::-1])
+        assert Tensor(3.0)[mask].tolist() == [3.0] * hold
+        for value in (7.0, a + 1):
+            want, got = a.copy(), Tensor(a) + 0
+            want[own], got[mask] = value, Tensor(value) if isinstance(value, np.ndarray) else value
+            np.testing.assert_array_equal(got.numpy(), want)
+    with pytest.raises(IndexError, match="mask of shape"):
+        Tensor(a)[Tensor(np.array(True)), [0, 1]]

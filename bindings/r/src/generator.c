@@ -136,10 +136,8 @@ SEXP r_tokenizer_encode(SEXP tok, SEXP texts, SEXP special, SEXP allowed) {
   int32_t *ids = P.poly_tokenizer_encode(t, all, lengths, n, Rf_asLogical(special), mode, counts), *at = ids;
   if (ids == NULL) fail_in("encode", P.poly_last_error());
   SEXP out = PROTECT(Rf_allocVector(VECSXP, n));
-  for (int i = 0; i < n; at += counts[i++]) {
-    SET_VECTOR_ELT(out, i, Rf_allocVector(INTSXP, counts[i]));
-    memcpy(INTEGER(VECTOR_ELT(out, i)), at, (size_t)counts[i] * sizeof *at);
-  }
+  for (int i = 0; i < n; at += counts[i++])
+    memcpy(INTEGER(SET_VECTOR_ELT(out, i, Rf_allocVector(INTSXP, counts[i]))), at, (size_t)counts[i] * sizeof *at);
   free(ids), UNPROTECT(1);
   return out;
 }
@@ -149,6 +147,8 @@ SEXP r_tokenizer_decode(SEXP tok, SEXP ids, SEXP special) {
   int64_t n;
   uint8_t *text = P.poly_tokenizer_decode(held(tok, RELEASE(poly_tokenizer_free), "a tokenizer"), INTEGER(ids), (int64_t)Rf_xlength(ids), Rf_asLogical(special), &n);
   if (text == NULL) fail_in("decode", P.poly_last_error());
+  for (int64_t i = 0; i < n; i++)
+    if (text[i] == 0) text[i] = 0x1a; /* R's texts hold no zeros: the character SUB */
   SEXP out = PROTECT(Rf_ScalarString(Rf_mkCharLenCE((const char *)text, (int)n, CE_UTF8)));
   free(text), UNPROTECT(1);
   return out;

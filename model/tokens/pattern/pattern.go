@@ -277,13 +277,17 @@ type matcher struct {
 
 const (
 	fails     = -1
-	mostSteps = 1 << 22 // of one match, besides one for each character
 	mostDepth = 1 << 16 // Go ends a process whose stack is too large
 )
 
-// Next finds the leftmost match that begins at a place or behind it; start is -1 if there is none.
-func (p *Pattern) Next(text string, at int) (start, stop int, err error) {
-	m := matcher{text, len(text) - at + mostSteps}
+// Steps are those that all matches in a text may take together: as many for each byte, so that no expression takes a time that grows faster.
+func Steps(text string) int { return 1<<16 + 1<<8*len(text) }
+
+// Next finds the leftmost match that begins at a place or behind it; start is -1 if there is none. It takes what it needs from the steps that
+// are left.
+func (p *Pattern) Next(text string, at int, steps *int) (start, stop int, err error) {
+	m := matcher{text, *steps}
+	defer func() { *steps = m.steps }()
 	for ; at <= len(text); at++ {
 		if at < len(text) {
 			b := text[at]
@@ -402,6 +406,7 @@ func (m *matcher) loop(n *node, at, depth int) int {
 		at += size
 		count++
 	}
+	m.steps -= count
 	if count < n.min {
 		return fails
 	}
@@ -442,9 +447,9 @@ func (m *matcher) isAt(n *node, at int) bool {
 // Replace writes a text with another one in the place of each match. An empty text has none.
 func (p *Pattern) Replace(text, by string) (string, error) {
 	var out []byte
-	last, found := 0, false
+	last, found, steps := 0, false, Steps(text)
 	for at := 0; at <= len(text) && text != ""; {
-		start, stop, err := p.Next(text, at)
+		start, stop, err := p.Next(text, at, &steps)
 		if err != nil {
 			return "", err
 		}

@@ -20,8 +20,9 @@ func all(t *testing.T, expr, text string) string {
 func (p *Pattern) all(t *testing.T, text string) string {
 	t.Helper()
 	var found []string
+	steps := Steps(text)
 	for at := 0; at <= len(text); {
-		start, stop, err := p.Next(text, at)
+		start, stop, err := p.Next(text, at, &steps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,12 +114,12 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%q: %v, expected %q", expr, err, want)
 		}
 	}
-	for expr, text := range map[string]string{"(?:a|ab|b|aa)*c": strings.Repeat("ab", 300), "(?:a|bc)*x": strings.Repeat("a", 20_000_000)} {
+	for expr, text := range map[string]string{"(?:a|ab|b|aa)*c": strings.Repeat("ab", 300), "(?:a|bc)*x": strings.Repeat("a", 20_000_000), "a(?!.*+b)": strings.Repeat("a", 100_000)} {
 		p, err := Compile(expr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := p.Next(text, 0); err != ErrSlow {
+		if _, err := p.Replace(text, "-"); err != ErrSlow {
 			t.Errorf("many steps of %s: %v", expr, err)
 		}
 	}
@@ -155,7 +156,8 @@ func TestLikeRegexp(t *testing.T) {
 		for range r.IntN(12) {
 			text += pick([]string{"a", "b", "c", "é", "B", "\n", "東"})
 		}
-		start, stop, err := p.Next(text, 0)
+		steps := Steps(text)
+		start, stop, err := p.Next(text, 0, &steps)
 		if err != nil {
 			t.Fatal(err)
 		}

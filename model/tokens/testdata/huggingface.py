@@ -219,10 +219,43 @@ def cases() -> dict[str, Tokenizer]:
     for name, pre in {
         "digits": P.Digits(individual_digits=False),
         "delimiter": P.CharDelimiterSplit("o"),
+        "fixed length": P.FixedLength(length=3),
+        "scripts": P.UnicodeScripts(),
         "metaspace never": P.Metaspace(prepend_scheme="never", split=False),
     }.items():
         found[name] = trained(models.BPE(unk_token="<unk>"), bpe(special_tokens=["<unk>"]), pre=pre)
     return found
+
+
+SHAPED = ("bert", "roberta", "gpt2", "t5")
+
+
+def shaped(t: Tokenizer) -> list[Any]:
+    """Return batches of texts and pairs that are cut off and padded: options, texts, tokens."""
+    pairs = [[a, b] for a, b in zip(TEXTS, TEXTS[3:])]
+    rows: list[Any] = []
+    settings = [
+        (most, strategy, direction)
+        for most in (4, 9, 20)
+        for strategy in ("longest_first", "only_first", "only_second")
+        for direction in ("right", "left")
+    ]
+    for most, strategy, direction in settings:
+        for batch in (TEXTS, pairs):
+            for length in (None, 12):
+                pad = {"pad_id": 3, "length": length, "direction": direction}
+                t.enable_padding(**pad, pad_to_multiple_of=8 if most == 9 else None)
+                t.enable_truncation(most, strategy=strategy, direction=direction)
+                found = json.loads(t.to_str())
+                given = {key: found[key] for key in ("truncation", "padding")}
+                try:
+                    ids = [e.ids for e in t.encode_batch([tuple(b) for b in batch] if batch is pairs else batch)]
+                except Exception:
+                    ids = None
+                rows.append([given, [b if batch is pairs else [b] for b in batch], ids])
+    t.no_padding()
+    t.no_truncation()
+    return rows
 
 
 def main() -> None:
@@ -242,7 +275,10 @@ def main() -> None:
                     t.decode(ids, skip_special_tokens=False),
                 ]
             )
-        out.append({"name": name, "file": json.loads(t.to_str()), "texts": rows})
+        case = {"name": name, "file": json.loads(t.to_str()), "texts": rows}
+        if name in SHAPED:
+            case["shaped"] = shaped(t)
+        out.append(case)
     json.dump(out, sys.stdout, ensure_ascii=False, separators=(",", ":"))
     print()
 

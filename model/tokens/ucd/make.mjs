@@ -1,7 +1,7 @@
 // Writes the properties of Unicode that tokenizers need, as Node's ICU knows them: node make.mjs >unicode.bin
 //
 // All numbers are varints, ranges are the distances between their ends. The file holds: a mark of 16 bytes, by which wasmlink finds it; its
-// size; runs of general categories; sets by name; classes of combining marks; full decompositions, canonical and by compatibility; pairs
+// size; runs of general categories; sets by name; names of scripts and runs of these; classes of combining marks; full decompositions, canonical and by compatibility; pairs
 // that compose.
 
 import process from 'node:process'
@@ -9,11 +9,21 @@ import process from 'node:process'
 const CATEGORIES = 'Cn Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co'.split(' ')
 const SETS = {
   Alphabetic: /\p{Alphabetic}/u,
-  Join_Control: /\p{Join_Control}/u,
-  ...Object.fromEntries(('Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Han Hangul Hebrew ' +
-    'Hiragana Kannada Katakana Khmer Lao Latin Malayalam Mongolian Myanmar Sinhala Tamil Telugu Thai Tibetan')
-    .split(' ').map((name) => [name, new RegExp(`\\p{Script=${name}}`, 'u')]))
+  Join_Control: /\p{Join_Control}/u
 }
+const SCRIPTS = `Common Inherited Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Bhaiksuki
+  Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian Coptic Cuneiform
+  Cypriot Cypro_Minoan Cyrillic Deseret Devanagari Dives_Akuru Dogra Duployan Egyptian_Hieroglyphs Elbasan Elymaic Ethiopic Georgian
+  Glagolitic Gothic Grantha Greek Gujarati Gunjala_Gondi Gurmukhi Han Hangul Hanifi_Rohingya Hanunoo Hatran Hebrew Hiragana
+  Imperial_Aramaic Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada Katakana Kawi Kayah_Li Kharoshthi
+  Khitan_Small_Script Khmer Khojki Khudawadi Lao Latin Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian Mahajani Makasar Malayalam
+  Mandaic Manichaean Marchen Masaram_Gondi Medefaidrin Meetei_Mayek Mende_Kikakui Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi
+  Mongolian Mro Multani Myanmar Nabataean Nag_Mundari Nandinagari New_Tai_Lue Newa Nko Nushu Nyiakeng_Puachue_Hmong Ogham Ol_Chiki
+  Old_Hungarian Old_Italic Old_North_Arabian Old_Permic Old_Persian Old_Sogdian Old_South_Arabian Old_Turkic Old_Uyghur Oriya Osage
+  Osmanya Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Runic Samaritan Saurashtra Sharada Shavian
+  Siddham SignWriting Sinhala Sogdian Sora_Sompeng Soyombo Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet
+  Takri Tamil Tangsa Tangut Telugu Thaana Thai Tibetan Tifinagh Tirhuta Toto Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi
+  Zanabazar_Square Garay Gurung_Khema Kirat_Rai Ol_Onal Sunuwar Todhri Tulu_Tigalari Beria_Erfe Sidetic Tai_Yo Tolong_Siki`.split(/\s+/)
 const LAST = 0x10ffff
 const MARK = 'polygrad.unicode'
 
@@ -62,6 +72,23 @@ for (const [name, test] of Object.entries(SETS)) {
   number(ends.length)
   ends.forEach((end, i) => number(end - (i > 0 ? ends[i - 1] : 0)))
 }
+
+number(SCRIPTS.length)
+SCRIPTS.forEach(text)
+const scriptTests = SCRIPTS.map((name) => new RegExp(`\\p{Script=${name}}`, 'u'))
+let lastScript = 0
+const scripts = runsOf((c) => {
+  const s = charOf(c)
+  if (!scriptTests[lastScript].test(s)) lastScript = Math.max(scriptTests.findIndex((test) => test.test(s)), 0)
+  if (scriptTests[lastScript].test(s)) return lastScript + 1
+  if (/[^\p{Cn}\p{Co}\p{Cs}]/u.test(s)) throw new Error(`U+${c.toString(16)} has a script that is not listed`)
+  return 0
+})
+number(scripts.length)
+scripts.forEach(([first, value], i) => {
+  number(first - (i > 0 ? scripts[i - 1][0] : 0))
+  number(value)
+})
 
 // ICU tells no classes, but their order: of two marks the one of the lower class comes first.
 const swaps = (a, b) => `a${a}${b}`.normalize('NFD') !== `a${a}${b}` && `a${b}${a}`.normalize('NFD') === `a${b}${a}`

@@ -24,10 +24,17 @@ const (
 // data is what the table holds.
 type data struct {
 	sets      map[string]*Set  // general categories, groups of them and properties, by name
+	scripts   []run            // of characters
 	class     map[rune]uint8   // combining classes by their order
 	canonical map[rune][]rune  // full decompositions
 	compat    map[rune][]rune  // those by compatibility, if they are others
 	composed  map[[2]rune]rune // pairs that compose
+}
+
+// run are characters of one script from the first on, up to the next run.
+type run struct {
+	first  rune
+	script int
 }
 
 // reader reads varints.
@@ -87,10 +94,24 @@ var table = sync.OnceValue(func() *data {
 		}
 		ranges[name] = ends
 	}
+	names := make([]string, r.number())
+	for i := range names {
+		names[i] = r.text()
+	}
+	d.scripts = make([]run, r.number())
+	at := rune(0)
+	for i := range d.scripts {
+		at += rune(r.number())
+		d.scripts[i] = run{at, r.number()}
+		if i > 0 && d.scripts[i-1].script > 0 {
+			name := names[d.scripts[i-1].script-1]
+			ranges[name] = append(ranges[name], d.scripts[i-1].first, at)
+		}
+	}
 	for name, ends := range ranges {
 		d.sets[name] = &Set{ends: joined(ends)}
 	}
-	at := rune(0)
+	at = 0
 	for range r.number() {
 		at += rune(r.number())
 		d.class[at] = uint8(r.number())
@@ -136,6 +157,16 @@ func Named(name string) *Set {
 		}
 	}
 	return nil
+}
+
+// Script is the number of the script of a character, 0 if it has none.
+func Script(c rune) int {
+	runs := table().scripts
+	i, found := slices.BinarySearchFunc(runs, c, func(r run, c rune) int { return int(r.first - c) })
+	if !found {
+		i--
+	}
+	return runs[i].script
 }
 
 // longNames are other names of sets.

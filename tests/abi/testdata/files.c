@@ -154,7 +154,12 @@ static void tokenizers(void) {
   CHECK(text && n == (int64_t)sizeof texts - 1 && memcmp(text, texts, sizeof texts) == 0);
   free(text), free(ids);
   FAILS(poly_tokenizer_encode(t, texts, lengths, 3, 1, "refuse", counts), "poly_tokenizer_encode", "<|endofprompt|>");
-  FAILS(poly_tokenizer_encode(t, texts, lengths, 3, 1, "some", counts), "poly_tokenizer_encode", "special");
+  FAILS(poly_tokenizer_encode(t, texts, lengths, 3, 1, "some", counts), "poly_tokenizer_encode", "allowed");
+  FAILS(poly_tokenizer_encode(t, texts, lengths, 3, POLY_ENCODE_PAIRS, NULL, counts), "poly_tokenizer_encode", "pair");
+  FAILS(poly_tokenizer_encode(t, texts, lengths, 3, 4, NULL, counts), "poly_tokenizer_encode", "flags");
+  ids = poly_tokenizer_encode(t, texts, lengths, 2, POLY_ENCODE_PAIRS, "{\"padding\": {\"strategy\": {\"Fixed\": 3}, \"pad_id\": 9}}", counts);
+  CHECK(ids && counts[0] == 3 && ids[0] == 256 && ids[1] == 0 && ids[2] == 9);
+  free(ids);
   int32_t euro[3] = {0xe2, 0x82, 0xac}, wrong = 5000;
   text = poly_tokenizer_decode(t, euro, 2, POLY_DECODE_BYTES, &n);
   CHECK(text && n == 2 && text[0] == 0xe2);

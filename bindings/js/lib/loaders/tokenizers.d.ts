@@ -48,8 +48,8 @@ export function loadSentencePiece(url: string): Promise<Unigram>
 export type AllowedSpecial = 'all' | 'none' | 'refuse' | Iterable<string>
 
 /**
- * Tokens of texts by a tokenizer.json of Hugging Face (all normalizers, pre-tokenizers but UnicodeScripts and FixedLength, models,
- * post-processors and decoders; truncation and padding are not applied), a model of SentencePiece, a GGUF file, or ranks. It serves
+ * Tokens of texts by a tokenizer.json of Hugging Face (all normalizers, pre-tokenizers, models, post-processors and
+ * decoders), a model of SentencePiece, a GGUF file, or ranks. It serves
  * generate as its tokenizer. In browsers the library must have started: `await init()`.
  */
 export class Tokenizer {
@@ -60,10 +60,10 @@ export class Tokenizer {
   constructor(file: object | string | Uint8Array, name?: string)
   /** A tokenizer of a text or its bytes. */
   static fromJSON(text: string | Uint8Array): Tokenizer
-  /** The tokens of a text, with those that the model wants around it unless addSpecialTokens is false. */
-  encode(text: string, options?: { addSpecialTokens?: boolean, allowedSpecial?: AllowedSpecial }): number[]
-  /** encode of several texts, which threads share. */
-  encodeBatch(texts: Iterable<string>, options?: { addSpecialTokens?: boolean, allowedSpecial?: AllowedSpecial }): number[][]
+  /** The tokens of a text, or of two that are a pair. */
+  encode(text: string | [string, string], options?: EncodeOptions): number[]
+  /** encode of several texts, or pairs, which threads share. */
+  encodeBatch(texts: Iterable<string> | Iterable<[string, string]>, options?: EncodeOptions): number[][]
   /** The text of tokens, without special ones unless skipSpecialTokens is false. A number that is no token is a RangeError. */
   decode(ids: Iterable<number>, options?: { skipSpecialTokens?: boolean }): string
   /** The bytes of tokens, which may be no text. */
@@ -78,6 +78,22 @@ export class Tokenizer {
   get specialTokens(): Record<string, number>
   /** The number of tokens. */
   get vocabSize(): number
+}
+
+/** How texts are encoded. Truncation and padding are in the words of a tokenizer.json; true stands for what the file says. */
+export interface EncodeOptions {
+  /** Puts the tokens around a text that the model wants; true unless given. */
+  addSpecialTokens?: boolean
+  allowedSpecial?: AllowedSpecial
+  /** Cuts tokens off, which are dropped. */
+  truncation?: boolean | {
+    max_length: number, strategy?: 'LongestFirst' | 'OnlyFirst' | 'OnlySecond', direction?: 'Right' | 'Left', stride?: number
+  }
+  /** Makes the rows of a batch equally long. */
+  padding?: boolean | {
+    strategy?: 'BatchLongest' | { Fixed: number }, direction?: 'Right' | 'Left', pad_to_multiple_of?: number | null, pad_id?: number,
+    pad_type_id?: number, pad_token?: string
+  }
 }
 
 /** A text that grows by tokens. */

@@ -33,6 +33,10 @@ const textOf = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(b
 /** Whether something is a sequence, and no text. */
 const isSequence = (x) => typeof x === 'object' && x !== null && (Symbol.iterator in x || 'length' in x)
 
+const MODES = ['all', 'none', 'refuse']
+
+const isTextOrPair = (x) => typeof x === 'string' || (Array.isArray(x) && x.length === 2 && x.every((text) => typeof text === 'string'))
+
 /** Numbers of tokens as the library takes them; those that fit no int32 are none. */
 function idsOf (ids, who) {
   if (!isSequence(ids)) throw new TypeError(`${who}: tokens: ${show(ids)}, expected numbers of tokens`)
@@ -96,25 +100,30 @@ class Tokenizer {
   }
 
   encode (text, options) {
-    if (typeof text !== 'string') throw new TypeError(`encode: text: ${show(text)}, expected a text`)
+    if (!isTextOrPair(text)) throw new TypeError(`encode: text: ${show(text)}, expected a text, or a pair of texts`)
     return this.encodeBatch([text], options)[0]
   }
 
-  encodeBatch (texts, { addSpecialTokens = true, allowedSpecial = 'all' } = {}) {
+  encodeBatch (texts, { addSpecialTokens = true, allowedSpecial = 'all', ...shape } = {}) {
     if (!isSequence(texts)) throw new TypeError(`encodeBatch: texts: ${show(texts)}, expected texts`)
-    if (typeof allowedSpecial !== 'string' && !isSequence(allowedSpecial)) {
+    if (typeof allowedSpecial === 'string' ? !MODES.includes(allowedSpecial) : !isSequence(allowedSpecial)) {
       throw new TypeError(`encode: allowedSpecial: ${show(allowedSpecial)}, expected "all", "none", "refuse" or texts`)
     }
-    const parts = Array.from(texts, (text) => {
-      if (typeof text !== 'string') throw new TypeError(`encodeBatch: texts: ${show(text)}, expected texts`)
-      return utf8.encode(text)
-    })
+    const given = Array.from(texts)
+    const pairs = given.some((text) => Array.isArray(text))
+    const wrong = given.find((text) => !isTextOrPair(text) || Array.isArray(text) !== pairs)
+    if (wrong !== undefined || given.includes(undefined)) {
+      throw new TypeError(`encodeBatch: texts: ${show(wrong)}, expected texts, or pairs of texts`)
+    }
+    const parts = given.flat().map((text) => utf8.encode(text))
     const lengths = BigInt64Array.from(parts, ({ length }) => BigInt(length))
     const all = new Uint8Array(parts.reduce((n, { length }) => n + length, 0))
     parts.reduce((at, part) => (all.set(part, at), at + part.length), 0)
-    const counts = new BigInt64Array(parts.length)
-    const special = typeof allowedSpecial === 'string' ? allowedSpecial : JSON.stringify([...allowedSpecial])
-    const address = lib.poly_tokenizer_encode(this._handle, all, lengths, parts.length, addSpecialTokens ? 1 : 0, special, counts)
+    const counts = new BigInt64Array(given.length)
+    const allowed = typeof allowedSpecial === 'string' ? allowedSpecial : [...allowedSpecial]
+    const flags = (addSpecialTokens ? 1 : 0) + (pairs ? 2 : 0)
+    const options = JSON.stringify({ allowed, ...shape })
+    const address = lib.poly_tokenizer_encode(this._handle, all, lengths, parts.length, flags, options, counts)
     if (address === null) refuse(RangeError, 'encode')
     const ids = new Int32Array(taken(address, 4 * counts.reduce((n, m) => n + Number(m), 0)).buffer)
     let at = 0

@@ -297,6 +297,7 @@ test_that("tokenizers of files", {
   expect_polygrad(words$encode("b"), "not in the vocabulary")
   expect_polygrad(words$encode(3), "text: 3, expected texts")
   expect_polygrad(words$decode(3), "3 is no token")
+  expect_equal(utf8ToInt(Tokenizer(charToRaw("AA== 0\nYQ== 1\n"), "r50k_base")$decode(c(1L, 0L))), c(97L, 26L)) # no zeros in texts
   expect_polygrad(Tokenizer(charToRaw("{}")), "no model")
   expect_polygrad(Tokenizer("/nowhere"), "/nowhere")
   expect_polygrad(Tokenizer(file, "gpt5"), "expected one of cl100k_base")

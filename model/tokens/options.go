@@ -1,0 +1,206 @@
+package tokens
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Options say how texts are encoded.
+type Options struct {
+	Wrap       bool // puts the tokens around a text that the model wants
+	Special    Special
+	Truncation *Truncation // nil: none
+	Padding    *Padding    // nil: none
+}
+
+// Truncation is how tokens are cut off, in the words of a tokenizer.json. What is cut off is dropped.
+type Truncation struct {
+	Most      *int   `json:"max_length"` // with the tokens around a text
+	Strategy  string `json:"strategy"`   // of pairs: LongestFirst, OnlyFirst or OnlySecond
+	Direction string `json:"direction"`  // Right or Left: the end that is cut
+	Stride    int    `json:"stride"`     // of the parts that are dropped
+}
+
+// Padding is how texts of a batch are made as long as the longest, or as a fixed length, in the words of a tokenizer.json.
+type Padding struct {
+	Strategy  json.RawMessage `json:"strategy"` // "BatchLongest" or {"Fixed": length}
+	Direction string          `json:"direction"`
+	Multiple  *int            `json:"pad_to_multiple_of"`
+	ID        int32           `json:"pad_id"`
+	Type      int             `json:"pad_type_id"`
+	Token     string          `json:"pad_token"`
+
+	length int
+}
+
+// Options reads "all", "none", "refuse" or a JSON list of the texts of special tokens that are allowed; or a JSON object {"allowed": one of these,
+// "truncation": …, "padding": …}, where true stands for what the file says.
+func (t *Tokenizer) Options(s string) (o Options, err error) {
+	if !strings.HasPrefix(s, "{") {
+		if o.Special, err = parseSpecial(s); err != nil {
+			err = &ArgError{"allowed", err}
+		}
+		return o, err
+	}
+	var all struct {
+		Allowed             json.RawMessage
+		Truncation, Padding json.RawMessage
+	}
+	if err := strictly([]byte(s), &all); err != nil {
+		return o, &ArgError{"allowed", err}
+	}
+	allowed := string(all.Allowed)
+	if text := ""; json.Unmarshal(all.Allowed, &text) == nil {
+		allowed = text
+	}
+	if o.Special, err = parseSpecial(allowed); err != nil {
+		return o, &ArgError{"allowed", err}
+	}
+	if o.Truncation, err = setting("truncation", all.Truncation, t.truncation, strictly); err == nil {
+		o.Padding, err = setting("padding", all.Padding, t.padding, strictly)
+	}
+	return o, err
+}
+
+// strictly reads an object without other names than those of its fields.
+func strictly(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+// setting is an object that is read and checked, nil for none, or true for that of the file.
+func setting[T any, P interface {
+	*T
+	check() error
+}](name string, raw json.RawMessage, own *T, read func([]byte, any) error) (*T, error) {
+	switch string(raw) {
+	case "", "null", "false":
+		return nil, nil
+	case "true":
+		if own == nil {
+			return nil, &ArgError{name, errors.New("the file says nothing of it, expected an object")}
+		}
+		return own, nil
+	}
+	v := new(T)
+	err := read(raw, v)
+	if err == nil {
+		err = P(v).check()
+	}
+	if err != nil {
+		return nil, &ArgError{name, err}
+	}
+	return v, nil
+}
+
+func oneOf(name string, value *string, known ...string) error {
+	if *value == "" {
+		*value = known[0]
+	}
+	if !slices.Contains(known, *value) {
+		return fmt.Errorf("%s: %q, expected one of %s", name, short(*value), strings.Join(known, ", "))
+	}
+	return nil
+}
+
+const mostLength = 1 << 26
+
+func (c *Truncation) check() error {
+	if c.Most == nil || *c.Most < 0 || *c.Most > mostLength {
+		return fmt.Errorf("max_length: expected 0 to %d", mostLength)
+	}
+	return errors.Join(oneOf("strategy", &c.Strategy, "LongestFirst", "OnlyFirst", "OnlySecond"), oneOf("direction", &c.Direction, "Right", "Left"))
+}
+
+func (p *Padding) check() error {
+	var fixed struct{ Fixed *int }
+	switch name := ""; {
+	case len(p.Strategy) == 0 || json.Unmarshal(p.Strategy, &name) == nil && name == "BatchLongest":
+	case strictly(p.Strategy, &fixed) == nil && fixed.Fixed != nil && *fixed.Fixed >= 0 && *fixed.Fixed <= mostLength:
+		p.length = *fixed.Fixed
+	default:
+		return fmt.Errorf(`strategy: %s, expected "BatchLongest" or {"Fixed": 0 to %d}`, short(string(p.Strategy)), mostLength)
+	}
+	if m := or(p.Multiple, 0); m < 0 || m > mostLength {
+		return fmt.Errorf("pad_to_multiple_of: %d, expected 0 to %d", m, mostLength)
+	}
+	if p.ID < 0 || p.ID >= mostTokens {
+		return fmt.Errorf("pad_id: %d, expected 0 to %d", p.ID, mostTokens-1)
+	}
+	return oneOf("direction", &p.Direction, "Right", "Left")
+}
+
+// cut is what remains of the tokens of a text, or of two, with more tokens around them.
+func (c *Truncation) cut(parts [][]int32, more int) error {
+	most := *c.Most - more
+	if most < 0 {
+		return fmt.Errorf("truncation: max_length: %d, expected %d or more, the number of tokens around the text", *c.Most, more)
+	}
+	lengths, total := make([]int, len(parts)), 0
+	for i, ids := range parts {
+		lengths[i] = len(ids)
+		total += len(ids)
+	}
+	if total <= most {
+		return nil
+	}
+	which := 0
+	switch {
+	case c.Strategy == "OnlySecond" && len(parts) < 2 && most > 0:
+		return errors.New("truncation: the strategy OnlySecond, expected a pair of texts")
+	case most == 0:
+		clear(lengths)
+	case c.Strategy == "LongestFirst" && len(parts) == 2: // the longer one is cut down to the other, then both
+		short, long := min(lengths[0], lengths[1]), max(lengths[0], lengths[1])
+		swapped := lengths[0] > lengths[1]
+		if long = short; short <= most {
+			long = max(short, most-short)
+		}
+		if short+long > most {
+			short = most / 2
+			long = short + most%2
+		}
+		if lengths[0], lengths[1] = short, long; swapped {
+			lengths[0], lengths[1] = long, short
+		}
+	default:
+		if c.Strategy == "OnlySecond" {
+			which = 1
+		}
+		if lengths[which] -= total - most; lengths[which] <= 0 && len(parts) == 2 {
+			return fmt.Errorf("truncation: the strategy %s, but the other text has %d tokens, and max_length leaves room for %d", c.Strategy, len(parts[1-which]), most)
+		}
+	}
+	for i, ids := range parts {
+		if parts[i] = ids[:lengths[i]]; c.Direction == "Left" {
+			parts[i] = ids[len(ids)-lengths[i]:]
+		}
+	}
+	return nil
+}
+
+// fill makes rows equally long.
+func (p *Padding) fill(rows [][]int32) {
+	length := p.length
+	if length == 0 {
+		for _, ids := range rows {
+			length = max(length, len(ids))
+		}
+	}
+	if m := or(p.Multiple, 0); m > 0 {
+		length = (length + m - 1) / m * m
+	}
+	for i, ids := range rows {
+		more := slices.Repeat([]int32{p.ID}, max(length-len(ids), 0))
+		if p.Direction == "Left" {
+			rows[i] = append(more, ids...)
+		} else {
+			rows[i] = append(ids, more...)
+		}
+	}
+}
