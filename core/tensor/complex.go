@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"polygrad/core/uop"
 )
@@ -387,7 +388,7 @@ func applied(name string, z *uop.UOp) *uop.UOp { return complexFunctions[name](c
 var slopes = map[string]func(z *uop.UOp) *uop.UOp{}
 
 // slopeNames are the names in slopes in alphabetical order; rules have numbers.
-var slopeNames []string
+var slopeNames = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(slopes)) })
 
 func init() {
 	inverseOf := func(factors ...*uop.UOp) *uop.UOp {
@@ -422,12 +423,11 @@ func init() {
 		"Atan":  func(z *uop.UOp) *uop.UOp { return inverseOf(sub(1, timesI(z)), add(1, timesI(z))) },
 		"Atanh": func(z *uop.UOp) *uop.UOp { return inverseOf(sub(1, z), add(1, z)) },
 	}
-	slopeNames = slices.Sorted(maps.Keys(slopes))
 }
 
 // holomorphic is the value of a function with its derivative.
 func holomorphic(name string, z, value complexPlanes) *uop.UOp {
-	k, has := slices.BinarySearch(slopeNames, name)
+	k, has := slices.BinarySearch(slopeNames(), name)
 	if !has {
 		return value.joined()
 	}

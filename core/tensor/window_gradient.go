@@ -142,7 +142,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		}
 		return determinantRule(g, u, s.numbers[0] == 1)
 	case gradientOfHolomorphic:
-		return complexRule(g, u, s.numbers[1], func(a, g *uop.UOp) *uop.UOp { return mul(g, conj(slopes[slopeNames[s.numbers[0]]](a))) })
+		return complexRule(g, u, s.numbers[1], func(a, g *uop.UOp) *uop.UOp { return mul(g, conj(slopes[slopeNames()[s.numbers[0]]](a))) })
 	case gradientOfPseudoInverse:
 		if len(u.Src) == 3 {
 			return []*uop.UOp{nil, pseudoInverseRule(u.Src[1], u, g), nil}

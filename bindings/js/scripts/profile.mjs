@@ -73,6 +73,10 @@ for (const rows of [1, 10, 32, 128]) {
     }
   }
 }
+for (const [rows, Optimizer] of [[64, AdamW], [128, SGD], [256, AdamW]]) {
+  const layers = [new Linear(784, 512), (x) => x.relu(), new Linear(512, 256), (x) => x.relu(), new Linear(256, 10)]
+  train(layers, Optimizer, Tensor.rand(rows, 784).realize(), 10)
+}
 for (const size of [28, 31]) {
   const layers = [
     new Conv2d(1, 8, 3), new BatchNorm(8), (x) => x.relu().maxPool2d(),

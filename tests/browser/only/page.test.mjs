@@ -144,26 +144,29 @@ function counting (send) {
 
 test('training needs the first part of the module only; a call that needs more loads a deferred part', async () => {
   const { requests, Counted } = counting()
-  const { XMLHttpRequest } = globalThis
+  const { XMLHttpRequest, POLYGRAD } = globalThis
   globalThis.XMLHttpRequest = Counted
+  POLYGRAD.GOGC = '100000' // Go's collector does what is up to chance: it moves a stack that waits, for example
   try {
     const library = await importing('deferred', { fetch: withoutDeferred(fetch) })
-    const model = new library.Sequential(new library.Linear(8, 16), (x) => x.gelu(), new library.Linear(16, 3))
-    const optimizer = new library.AdamW(library.getParameters(model), { lr: 1e-2 })
-    const [x, y] = [library.Tensor.rand(5, 8), new library.Tensor(Int32Array.of(0, 1, 2, 0, 1))]
-    const step = library.compileStep(() => {
-      optimizer.zeroGrad()
-      const loss = model.forward(x).crossEntropy(y)
-      loss.backward()
-      optimizer.step()
-      return loss
-    })
-    step.run()
-    const first = step.lossValue()
-    for (let k = 0; k < 30; k++) step.run()
-    assert.ok(step.lossValue() < first)
-    // None, but when Go's collector does what is up to chance: move a stack that waits, for example.
-    assert.ok(requests.length <= 1, `${requests}`)
+    for (const [batch, ...widths] of [[5, 8, 16, 3], [128, 784, 512, 256, 10]]) {
+      const layers = widths.slice(1).flatMap((width, i) => [new library.Linear(widths[i], width), (x) => x.gelu()])
+      const model = new library.Sequential(...layers.slice(0, -1))
+      const optimizer = new library.AdamW(library.getParameters(model), { lr: 1e-2 })
+      const [x, y] = [library.Tensor.rand(batch, widths[0]), library.Tensor.randint(batch, { high: 3 }).realize()]
+      const step = library.compileStep(() => {
+        optimizer.zeroGrad()
+        const loss = model.forward(x).crossEntropy(y)
+        loss.backward()
+        optimizer.step()
+        return loss
+      })
+      step.run()
+      const first = step.lossValue()
+      for (let k = 0; k < 30; k++) step.run()
+      assert.ok(step.lossValue() < first)
+    }
+    assert.deepStrictEqual(requests, [])
     assert.deepStrictEqual(library.linalg.expm(new library.Tensor([[0, 1], [0, 0]])).tolist(), [[1, 1], [0, 1]])
     assert.strictEqual(requests.length, 1)
     assert.match(requests[0], /polygrad-deferred.wasm$/)
@@ -175,6 +178,7 @@ test('training needs the first part of the module only; a call that needs more l
     assert.match(requests[1], /polygrad-models.wasm$/)
   } finally {
     globalThis.XMLHttpRequest = XMLHttpRequest
+    delete POLYGRAD.GOGC
   }
 })
 

@@ -83,7 +83,10 @@ function fetchedNow (url) {
     throw new Error(unanswered(url, message))
   }
   if (request.status !== 200) throw new Error(`the server answered ${request.status} ${request.statusText}`.trim())
-  return Uint8Array.from(request.responseText, (c) => c.charCodeAt(0))
+  const text = request.responseText
+  const bytes = new Uint8Array(text.length)
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i)
+  return bytes
 }
 
 /**
