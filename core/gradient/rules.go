@@ -372,7 +372,11 @@ func expandRule(g, u *uop.UOp) []*uop.UOp {
 			axes = append(axes, i)
 		}
 	}
-	return []*uop.UOp{g.ReduceAxes(uop.Add, axes...)}
+	wide := g.DType
+	if !g.Graph().IsAsTinygrad() { // sums of narrow types would lose digits or overflow
+		wide = uop.SumAcc(wide)
+	}
+	return []*uop.UOp{g.Cast(wide).ReduceAxes(uop.Add, axes...).Cast(g.DType)}
 }
 
 func padRule(g, u *uop.UOp) []*uop.UOp {

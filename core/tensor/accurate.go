@@ -173,7 +173,7 @@ func accurateClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
 	}
 	bound := func(x *uop.UOp, b operand, beyond func(a, b operand) *uop.UOp) *uop.UOp {
 		t, ok := b.(*uop.UOp)
-		if !ok || !t.DType.IsFloat() {
+		if !ok || !t.DType.IsFloat() || neverNaN(t) {
 			return where(beyond(x, b), b, x)
 		}
 		return where(bitOr(beyond(x, t), isNaN(t)), t, x)
@@ -185,6 +185,14 @@ func accurateClamp(x *uop.UOp, lo, hi operand) *uop.UOp {
 		x = bound(x, hi, gt)
 	}
 	return x
+}
+
+// neverNaN reports whether a tensor is a constant other than NaN.
+func neverNaN(x *uop.UOp) bool {
+	for x.Op == uop.Reshape || x.Op == uop.Expand {
+		x = x.Src[0]
+	}
+	return x.Op == uop.ConstOp && !math.IsNaN(x.ConstVal().F())
 }
 
 // Abs is |x|, 0 of -0; its gradient at 0 is 0.

@@ -80,15 +80,14 @@ func matched(a, b operand) (x, y *uop.UOp) {
 	return spread(x, y)
 }
 
-// spread broadcasts two tensors. Each is expanded in the type of its sums: the gradient of an expand is a sum, and must not
-// overflow or lose digits.
+// spread broadcasts two tensors.
 func spread(x, y *uop.UOp) (*uop.UOp, *uop.UOp) {
 	sx, sy := x.Shape(), y.Shape()
 	s, ok := sx, sx.Equal(sy)
 	switch {
 	case !ok:
 		s, ok = broadcastShape(sx, sy)
-	case uop.SumAcc(x.DType) == x.DType && uop.SumAcc(y.DType) == y.DType:
+	case !asTinygrad(x):
 		return x, y
 	}
 	if !ok {
@@ -97,8 +96,12 @@ func spread(x, y *uop.UOp) (*uop.UOp, *uop.UOp) {
 	return spreadTo(x, s), spreadTo(y, s)
 }
 
+// spreadTo is broadcastTo. tinygrad broadcasts in the type of sums, as the gradient of a broadcast is a sum; ours adds in that type by itself.
 func spreadTo(x *uop.UOp, s uop.Shape) *uop.UOp {
-	return cast(broadcastTo(cast(x, uop.SumAcc(x.DType)), s), x.DType)
+	if asTinygrad(x) {
+		return cast(broadcastTo(cast(x, uop.SumAcc(x.DType)), s), x.DType)
+	}
+	return broadcastTo(x, s)
 }
 
 // broadcastShape is the shape that all shapes expand to: aligned at the right, axes of size 1 stretch.

@@ -11,8 +11,6 @@ import (
 var Passes = []schedule.Pass[*fuser]{
 	{Name: "request", Reason: "STOREs become values and copies; an ASSIGN sees the ASSIGNs before it",
 		Run: (*fuser).splitRequest, Leaves: tensorGraph},
-	{Name: "drop casts", Reason: "what is cast to a larger type, viewed and cast back is a view",
-		Run: graphPass(dropCasts), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "share outputs", Reason: "users of the value of an output read the output",
 		Run: graphPass(shareOutputs), Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "sink permutes", Reason: "stored values have the memory layout of their operands: permutes move behind functions and reductions",

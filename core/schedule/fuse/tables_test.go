@@ -7,8 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Rows of a table are looked up where they are, whatever its type: narrow ones are repeated in a larger type, as their gradients are added
-// up in it, but not stored before.
+// Rows of a table are looked up where they are, whatever its type.
 func TestNarrowTablesAreNotCopied(t *testing.T) {
 	for _, dt := range []*uop.DType{uop.Float32, uop.BFloat16, uop.Float16, uop.Int8, uop.Uint16, uop.Bool} {
 		t.Run(dt.Name, func(t *testing.T) {
