@@ -73,6 +73,13 @@ type Pointwise interface {
 	Pointwise() bool
 }
 
+// Named is a Stated that is a known function of its sources, or one of several expressions for a value.
+type Named interface {
+	Stated
+	// Name is what a reader calls the function, with its numbers; "" if the first two sources are expressions for the same value.
+	Name() string
+}
+
 // RuleOf is the rule of an operation, nil if it has no derivative.
 func RuleOf(op uop.Op) Rule { return rules[op] }
 

@@ -38,7 +38,7 @@ func orderedByKeys(x *uop.UOp, axis int, descending bool) placed {
 		return []*uop.UOp{value, places}
 	})
 	places := back(both[1])
-	value := differentiatedAs(back(both[0]), gather(x, axis, places))
+	value := back(both[0])
 	if rows*n < minAlone {
 		return placed{value, places}
 	}

@@ -72,8 +72,25 @@ func sortedLast(dt *uop.DType, descending bool) operand {
 	return dt.Max()
 }
 
-// ordered sorts along an axis.
+// ordered sorts along an axis. Equal elements have gradients of their own.
 func ordered(x *uop.UOp, axis int, descending bool) placed {
+	p := sorted(x, axis, descending)
+	if p.value == x {
+		return p
+	}
+	numbers := []int64{int64(axisOf("dim", axis, len(x.Shape()))), 0}
+	if descending {
+		numbers[1] = 1
+	}
+	at := known(sortedPositions, p.at, []*uop.UOp{x}, numbers)
+	if !x.DType.IsFloat() {
+		return placed{known(sortedValues, p.value, []*uop.UOp{x}, numbers), at}
+	}
+	return placed{differentiatedAs(p.value, gather(x, int(numbers[0]), at)), at}
+}
+
+// sorted is ordered without gradients.
+func sorted(x *uop.UOp, axis int, descending bool) placed {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
 	if len(s) == 0 || s[axis].Max() <= 1 {
@@ -87,10 +104,10 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 			wide[i] = pairOf(0, 0)
 		}
 		wide[axis].Hi = uop.N(size).Sub(s[axis])
-		p := ordered(pad(x, wide, sortedLast(x.DType, descending)), axis, descending)
+		p := sorted(pad(x, wide, sortedLast(x.DType, descending)), axis, descending)
 		return p.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(0), s[axis]) })
 	case x.DType.IsBool():
-		p := ordered(cast(x, uop.Uint8), axis, descending)
+		p := sorted(cast(x, uop.Uint8), axis, descending)
 		return placed{cast(p.value, uop.Bool), p.at}
 	case size > shortRow && isNumbers(s) && x.DType.Itemsize() <= 8:
 		return orderedByKeys(x, axis, descending)
@@ -102,7 +119,7 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 	}
 	// NaN counts as infinity; then as many of the greatest become NaN as there were.
 	nan := isNaN(x)
-	values := sortedValues(where(nan, math.Inf(1), x), axis, descending)
+	values := bitonicSort(where(nan, math.Inf(1), x), axis, descending)
 	numbers := onesShape(len(s))
 	numbers[axis] = uop.N(size)
 	number := reshape(count0(x.Graph(), size), numbers)
@@ -110,11 +127,11 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 		number = sub(int(size-1), number)
 	}
 	values = where(lt(number, sum(nan, []int{axis}, true)), math.NaN(), values)
-	at := sortedIndices(x, values, axis, equalOrNaN)
-	return placed{differentiatedAs(values, gather(x, axis, at)), at} // equal elements have their own gradients
+	at := positionsOf(x, values, axis, equalOrNaN)
+	return placed{values, at}
 }
 
-// orderedPairs is the bitonic sort of sortedValues for elements and positions. The padding to a power of two sorts last.
+// orderedPairs is bitonicSort for elements and positions. The padding to a power of two sorts last.
 func orderedPairs(x *uop.UOp, axis int, descending bool) placed {
 	s := x.Shape()
 	n, size := len(s), intSize("dim", s, axis)

@@ -220,6 +220,15 @@ func argMaxNaN(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	return firstIndex(x, axis, keep, func(m *uop.UOp) *uop.UOp { return bitOr(eq(x, m), isNaN(x)) })
 }
 
+// positionOfGreatest is argMaxNaN by name.
+func positionOfGreatest(x *uop.UOp, axis int, keep bool) *uop.UOp {
+	return known(positionOfMax, argMaxNaN(x, axis, keep), []*uop.UOp{x}, []int64{int64(axis)})
+}
+
+func positionOfLeast(x *uop.UOp, axis int, keep bool) *uop.UOp {
+	return known(positionOfMin, argMaxNaN(inverse(x), axis, keep), []*uop.UOp{x}, []int64{int64(axis)})
+}
+
 // leastRows is the size from which on the greatest element of a vector is looked for in rows.
 const leastRows = 1 << 12
 
@@ -368,12 +377,12 @@ func runSpread(fn string, f func(x *uop.UOp, axes []int, keep bool, correction f
 func ArgMax(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ArgMax", &err)
 	need("x", x)
-	return argMaxNaN(x, axis, keepdim), nil
+	return positionOfGreatest(x, axis, keepdim), nil
 }
 
 // ArgMin is the first index of the least value along an axis, or of the first NaN, int32.
 func ArgMin(x *uop.UOp, axis int, keepdim bool) (r *uop.UOp, err error) {
 	defer guard("ArgMin", &err)
 	need("x", x)
-	return argMaxNaN(inverse(x), axis, keepdim), nil
+	return positionOfLeast(x, axis, keepdim), nil
 }

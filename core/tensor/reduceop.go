@@ -48,19 +48,23 @@ func ReduceAs(op ReduceOp, x *uop.UOp, dt *uop.DType, axes []int, keepdim bool) 
 
 // argMaxOver is the index of the maximum along one axis, or in the flattened tensor.
 func argMaxOver(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	return positionOver(positionOfGreatest, x, axes, keep)
+}
+
+func argMinOver(x *uop.UOp, axes []int, keep bool) *uop.UOp {
+	return positionOver(positionOfLeast, x, axes, keep)
+}
+
+func positionOver(position func(x *uop.UOp, axis int, keep bool) *uop.UOp, x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	switch {
 	case len(axes) == 1:
-		return argMaxNaN(x, axes[0], keep)
+		return position(x, axes[0], keep)
 	case axes != nil:
 		fail("axes", "%d axes, expected one or all", len(axes))
 	}
-	r := argMaxNaN(flatten(x, 0, -1), 0, false)
+	r := position(flatten(x, 0, -1), 0, false)
 	if keep {
 		r = reshape(r, onesShape(len(x.Shape())))
 	}
 	return r
-}
-
-func argMinOver(x *uop.UOp, axes []int, keep bool) *uop.UOp {
-	return argMaxOver(inverse(x), axes, keep)
 }

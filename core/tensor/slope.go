@@ -23,6 +23,9 @@ func (f elementwise) Hash() uint64 { return uop.Str(f.name).Hash() }
 
 func (f elementwise) String() string { return f.name }
 
+// Name is that of the function (gradient.Named).
+func (f elementwise) Name() string { return f.name }
+
 // Pointwise is true (gradient.Pointwise).
 func (f elementwise) Pointwise() bool { return true }
 

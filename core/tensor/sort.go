@@ -13,13 +13,13 @@ func sortAxis(x *uop.UOp, axis int, descending bool) (values, indices *uop.UOp) 
 	if len(s) == 0 || intSize("dim", s, axis) <= 1 {
 		return x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)
 	}
-	values = sortedValues(x, axis, descending)
-	return values, sortedIndices(x, values, axis, equal)
+	values = bitonicSort(x, axis, descending)
+	return values, positionsOf(x, values, axis, equal)
 }
 
-// sortedValues is a bitonic sort (https://en.wikipedia.org/wiki/Bitonic_sorter) over an axis of two elements or more, which
+// bitonicSort is a bitonic sort (https://en.wikipedia.org/wiki/Bitonic_sorter) over an axis of two elements or more, which
 // is padded to a power of two and split into axes of 2. Every stage gets a buffer of its own.
-func sortedValues(x *uop.UOp, axis int, descending bool) *uop.UOp {
+func bitonicSort(x *uop.UOp, axis int, descending bool) *uop.UOp {
 	s := x.Shape()
 	n, size := len(s), intSize("dim", s, axis)
 	stages := bits.Len64(uint64(size - 1))
@@ -64,8 +64,8 @@ func sortedValues(x *uop.UOp, axis int, descending bool) *uop.UOp {
 	return shrinkTo(flatten(y, axis, axis+stages-1), s)
 }
 
-// sortedIndices finds the original index of each sorted value: equal values are matched by their count before.
-func sortedIndices(x, sorted *uop.UOp, axis int, same func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
+// positionsOf finds the original index of each sorted value: equal values are matched by their count before.
+func positionsOf(x, sorted *uop.UOp, axis int, same func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	s := x.Shape()
 	size := s[axis].N
 	mask := tril(full(x.Graph(), uop.ShapeOf(size, size), uop.BoolConst(true), uop.Bool), 0)

@@ -3,6 +3,7 @@ package tensor
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"polygrad/core/uop"
 )
@@ -51,12 +52,16 @@ const (
 	gradientOfShared    // of the second source, which is taken where the third one is computed anyway
 	gradientOfScattered // of products at places: the axis
 	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
+	sortedValues        // no gradient: the axis, 1 for descending order
+	sortedPositions     // the same
+	positionOfMax       // no gradient: the axes
+	positionOfMin
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "pseudo-inverse", "holomorphic", "columns", "transposed convolution", "recurrence", "unrolled", "alignment", "shares", "least squares", "slice", "update", "precision", "shared", "scattered products", "sorted by digits"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "radix_sort", "sort", "argsort", "argmax", "argmin"}
 
 // A rule without a name does not compile.
-var _ = [1]struct{}{}[len(statedNames)-1-int(sortedByDigits)]
+var _ = [1]struct{}{}[len(statedNames)-1-int(positionOfMin)]
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -66,6 +71,17 @@ func (s stated) Equal(b uop.Arg) bool {
 func (s stated) Hash() uint64 { return s.numbers.Hash() + uint64(s.rule) }
 
 func (s stated) String() string { return statedNames[s.rule] + s.numbers.String() }
+
+// Name is that of the function and its numbers (gradient.Named).
+func (s stated) Name() string {
+	switch {
+	case s.rule == gradientOfOther || s.rule == gradientOfShared:
+		return ""
+	case len(s.numbers) == 0:
+		return statedNames[s.rule]
+	}
+	return statedNames[s.rule] + "[" + strings.Trim(s.numbers.String(), "()") + "]"
+}
 
 // Linear reports whether the value is linear in each source (gradient.Linear).
 func (s stated) Linear() bool {
@@ -189,7 +205,15 @@ func (s stated) Expression(of []*uop.UOp) *uop.UOp {
 
 // customGradient is a value with the gradient that a rule gives for its inputs.
 func customGradient(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
-	if !value.DType.IsFloat() || asTinygrad(value) {
+	if !value.DType.IsFloat() {
+		return value
+	}
+	return known(rule, value, of, numbers...)
+}
+
+// known is a value with the name of a function of its inputs.
+func known(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
+	if asTinygrad(value) {
 		return value
 	}
 	arg := stated{rule: rule}

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"strings"
 
+	"polygrad/core/gradient"
 	"polygrad/core/uop"
 )
 
 // Text is a function as it is read: its inputs, one equation a line with the type of its value, and its outputs. What it reads beside its
 // inputs is listed before these. The statements of loops are indented.
 func Text(f Func) string {
-	w := &writer{names: map[*uop.UOp]string{}}
+	w := &writer{names: map[*uop.UOp]string{}, reads: map[*uop.UOp]*uop.UOp{}}
 	for _, u := range f.Inputs {
 		w.name(u)
 	}
 	inputs := w.declared(f.Inputs)
-	list := order(f.Outputs, w.sources)
+	list := order(w.readAll(f.Outputs), w.sources)
 	var constants []*uop.UOp
 	for _, u := range list {
 		if w.names[u] == "" && (u.Op == uop.Buffer || u.Op == uop.Param || u.Op == uop.Bind) {
@@ -38,6 +39,7 @@ func Text(f Func) string {
 // A writer gives nodes names, in the order in which they are declared.
 type writer struct {
 	names map[*uop.UOp]string
+	reads map[*uop.UOp]*uop.UOp // see read
 	next  int
 	text  strings.Builder
 }
@@ -75,20 +77,66 @@ func number(u *uop.UOp) string {
 	return fmt.Sprint(u.Arg)
 }
 
+// read is what stands for a node: of two expressions for a value the shorter one, and what is cast to a larger type and back.
+func (w *writer) read(u *uop.UOp) *uop.UOp {
+	if v := w.reads[u]; v != nil {
+		return v
+	}
+	v := u
+	if name, is := nameOf(u); is && name == "" {
+		v = u.Src[0]
+		length := func(u *uop.UOp) int { return len(order([]*uop.UOp{w.read(u)}, w.sources)) }
+		if as := u.Src[1]; as.Shape().Equal(v.Shape()) && length(as) < length(v) {
+			v = as
+		}
+	} else if u.Op == uop.Cast && u.Src[0].Op == uop.Cast && u.Src[0].Src[0].DType == u.DType && uop.CanLosslessCast(u.DType, u.Src[0].DType) {
+		v = u.Src[0].Src[0]
+	}
+	if v != u {
+		v = w.read(v)
+	}
+	w.reads[u] = v
+	return v
+}
+
+func (w *writer) readAll(list []*uop.UOp) []*uop.UOp {
+	out := make([]*uop.UOp, len(list))
+	for i, u := range list {
+		out[i] = w.read(u)
+	}
+	return out
+}
+
+// nameOf is the name of a function with a gradient of its own (gradient.Named).
+func nameOf(u *uop.UOp) (name string, is bool) {
+	arg := u.Arg
+	of := "%s"
+	for b, is := arg.(batchedGradient); is; b, is = arg.(batchedGradient) {
+		arg, of = b.of, fmt.Sprintf(of, "vmap(%s)")
+	}
+	n, is := arg.(gradient.Named)
+	if is && n.Name() != "" {
+		name = fmt.Sprintf(of, n.Name())
+	}
+	return name, is && u.Op == uop.CustomGradient
+}
+
 // sources are those of an equation: tensors, without numbers, shapes and devices.
 func (w *writer) sources(u *uop.UOp) []*uop.UOp {
+	name, _ := nameOf(u)
 	switch {
 	case w.names[u] != "" || constantOps.Has(u.Op):
 		return nil
-	case u.Op == uop.Repeat:
-		return u.Src[1:]
+	case u.Op == uop.Repeat || name != "":
+		return w.readAll(u.Src[1:])
 	case uop.GroupMovement.Has(u.Op):
-		return u.Src[:1]
+		return w.readAll(u.Src[:1])
 	}
-	return u.Src
+	return w.readAll(u.Src)
 }
 
 func (w *writer) operand(u *uop.UOp) string {
+	u = w.read(u)
 	if s := number(u); s != "" {
 		return s
 	}
@@ -108,7 +156,11 @@ func (w *writer) equations(list []*uop.UOp, indent string) {
 }
 
 func (w *writer) equation(u *uop.UOp, indent string) {
-	words := []string{strings.ToLower(u.Op.String()) + w.settings(u)}
+	name, _ := nameOf(u)
+	if name == "" {
+		name = strings.ToLower(u.Op.String()) + w.settings(u)
+	}
+	words := []string{name}
 	for _, s := range w.sources(u) {
 		words = append(words, w.operand(s))
 	}
@@ -164,7 +216,7 @@ func (w *writer) settings(u *uop.UOp) string {
 
 // body are the statements of a loop. Its states and operands have names of their own, in the order of the sources.
 func (w *writer) body(u *uop.UOp, indent string) {
-	inside := &writer{names: map[*uop.UOp]string{}, next: w.next}
+	inside := &writer{names: map[*uop.UOp]string{}, reads: w.reads, next: w.next}
 	list := order(u.Src[:1], inside.sources)
 	var params []*uop.UOp
 	for k := range u.Src[1:] {
