@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"polygrad/core/gradient"
@@ -11,7 +12,7 @@ import (
 // Text is a function as it is read: its inputs, one equation a line with the type of its value, and its outputs. What it reads beside its
 // inputs is listed before these. The statements of loops are indented.
 func Text(f Func) string {
-	w := &writer{names: map[*uop.UOp]string{}, reads: map[*uop.UOp]*uop.UOp{}}
+	w := &writer{names: map[*uop.UOp]string{}, reads: map[*uop.UOp]*uop.UOp{}, literals: map[*uop.UOp]*uop.Const{}}
 	for _, u := range f.Inputs {
 		w.name(u)
 	}
@@ -40,8 +41,10 @@ func Text(f Func) string {
 type writer struct {
 	names map[*uop.UOp]string
 	reads map[*uop.UOp]*uop.UOp // see read
-	next  int
-	text  strings.Builder
+	// literals are the numbers that nodes are, nil of others.
+	literals map[*uop.UOp]*uop.Const
+	next     int
+	text     strings.Builder
 }
 
 func (w *writer) name(u *uop.UOp) string {
@@ -66,15 +69,173 @@ func (w *writer) declared(list []*uop.UOp) string {
 	return strings.Join(words, " ")
 }
 
-// number is the literal of a constant, broadcast or not; "" for any other node.
-func number(u *uop.UOp) string {
+// literal is the number that a node is, broadcast or not, or computed of numbers; nil for any other node.
+func (w *writer) literal(u *uop.UOp) *uop.Const {
+	u = w.read(u)
 	for u.Op == uop.Reshape || u.Op == uop.Expand {
-		u = u.Src[0]
+		u = w.read(u.Src[0])
 	}
-	if u.Op != uop.ConstOp {
-		return ""
+	v, known := w.literals[u]
+	if !known {
+		v = w.computed(u)
+		w.literals[u] = v
 	}
-	return fmt.Sprint(u.Arg)
+	return v
+}
+
+func (w *writer) computed(u *uop.UOp) *uop.Const {
+	if u.Op == uop.ConstOp {
+		v := u.ConstVal()
+		return &v
+	}
+	if !uop.GroupALU.Has(u.Op) && u.Op != uop.Cast || u.DType.IsComplex() {
+		return nil
+	}
+	of := make([]uop.Const, len(u.Src))
+	for i, s := range u.Src {
+		v := w.literal(s)
+		if v == nil {
+			return nil
+		}
+		of[i] = v.Truncate(s.DType)
+	}
+	v, is := of[0], true
+	if u.Op != uop.Cast {
+		v, is = uop.ExecALU(u.Op, of...)
+	}
+	if !is {
+		return nil
+	}
+	v = v.Truncate(u.DType)
+	return &v
+}
+
+// isNumber reports whether a node is a number, as rounded to its type.
+func (w *writer) isNumber(u *uop.UOp, v uop.Const) bool {
+	c := w.literal(u)
+	return c != nil && c.Truncate(u.DType).Eq(v.Truncate(u.DType))
+}
+
+// number is the text of a literal, "" for any other node.
+func (w *writer) number(u *uop.UOp) string {
+	if v := w.literal(u); v != nil {
+		return fmt.Sprint(*v)
+	}
+	return ""
+}
+
+// usual is the usual name of what core/tensor composes of primitives, with its operands; "" for any other node.
+func (w *writer) usual(u *uop.UOp) (name string, of []*uop.UOp) {
+	src := w.readAll(u.Src)
+	switch u.Op {
+	case uop.Mul, uop.Xor:
+		x := w.inverted(u)
+		switch {
+		case x != nil && x.Op == uop.Max:
+			if a, b := w.inverted(x.Src[0]), w.inverted(x.Src[1]); a != nil && b != nil {
+				return "min", []*uop.UOp{a, b}
+			}
+			return "neg", []*uop.UOp{x}
+		case x != nil && u.Op == uop.Mul:
+			return "neg", []*uop.UOp{x}
+		case x != nil:
+			return "not", []*uop.UOp{x}
+		case src[0].Op == uop.Log2 && w.isNumber(src[1], uop.Float(math.Ln2)):
+			return "log", src[0].Src
+		}
+	case uop.Reciprocal:
+		if x := w.negatedExponent(src[0]); x != nil {
+			return "logistic", []*uop.UOp{x}
+		}
+	case uop.Add: // 2*logistic(2x) - 1
+		if m := src[0]; m.Op == uop.Mul && w.isNumber(m.Src[0], uop.Int(2)) && w.isNumber(src[1], uop.Int(-1)) {
+			if r := w.read(m.Src[1]); r.Op == uop.Reciprocal {
+				if x := w.negatedExponent(w.read(r.Src[0])); x != nil && x.Op == uop.Mul && w.isNumber(x.Src[0], uop.Int(2)) {
+					return "tanh", x.Src[1:]
+				}
+			}
+		}
+	case uop.Exp2:
+		if m := src[0]; m.Op == uop.Mul && w.isNumber(m.Src[1], uop.Float(1/math.Ln2)) {
+			return "exp", m.Src[:1]
+		}
+	case uop.CmpNe:
+		if w.isNumber(src[1], uop.BoolConst(true)) && src[1].DType.IsBool() {
+			if src[0].Op == uop.CmpNe {
+				return "cmpeq", src[0].Src
+			}
+			return "not", src[:1]
+		}
+	case uop.Where:
+		// x where it is greater or NaN, y where it is less: the bounds of clip, and relu.
+		less := src[0]
+		switch {
+		case w.isRounded(u, 0, -1):
+			return "floor", src[2].Src
+		case w.isRounded(u, 1, 1):
+			return "ceil", src[2].Src
+		case less.Op == uop.Or && w.isNaNOf(less.Src[1], src[1]):
+			if less = w.read(less.Src[0]); less.Op == uop.CmpLt && w.same(less.Src[0], src[2]) && w.same(less.Src[1], src[1]) {
+				return "max", src[1:]
+			}
+		case less.Op == uop.CmpLt && w.same(less.Src[0], src[2]) && w.same(less.Src[1], src[1]) && w.literal(src[1]) != nil:
+			return "max", []*uop.UOp{src[2], src[1]}
+		case less.Op == uop.CmpLt && w.same(less.Src[1], src[2]) && w.same(less.Src[0], src[1]) && w.literal(src[1]) != nil:
+			return "min", []*uop.UOp{src[2], src[1]}
+		}
+	}
+	return "", nil
+}
+
+// negatedExponent is x of 1 + e^-x, nil of any other node.
+func (w *writer) negatedExponent(u *uop.UOp) *uop.UOp {
+	if u.Op != uop.Add || !w.isNumber(u.Src[0], uop.Int(1)) {
+		return nil
+	}
+	e := w.read(u.Src[1])
+	if e.Op != uop.Exp2 {
+		return nil
+	}
+	if m := w.read(e.Src[0]); m.Op == uop.Mul && w.isNumber(m.Src[1], uop.Float(-1/math.Ln2)) {
+		return w.read(m.Src[0])
+	}
+	return nil
+}
+
+// inverted is x of -x, and of the complement of integers; nil of any other node.
+func (w *writer) inverted(u *uop.UOp) *uop.UOp {
+	u = w.read(u)
+	v := w.literal(u)
+	switch {
+	case v != nil && u.DType.IsFloat():
+		return u.ConstLike(v.Neg())
+	case v != nil && u.DType.IsInt():
+		return u.ConstLike(uop.Int(-1).Sub(*v))
+	case u.Op == uop.Mul && u.DType.IsFloat() && w.isNumber(u.Src[1], uop.Int(-1)), u.Op == uop.Xor && w.isNumber(u.Src[1], uop.Int(-1)):
+		return w.read(u.Src[0])
+	}
+	return nil
+}
+
+// isRounded reports whether u is trunc x + by where x, source x of a comparison, is on the other side, else trunc x.
+func (w *writer) isRounded(u *uop.UOp, x int, by int64) bool {
+	src := w.readAll(u.Src)
+	less, next, whole := src[0], src[1], src[2]
+	return less.Op == uop.CmpLt && whole.Op == uop.Trunc && w.same(less.Src[x], whole.Src[0]) &&
+		next.Op == uop.Add && w.same(next.Src[0], whole) && w.isNumber(next.Src[1], uop.Int(by))
+}
+
+// isNaNOf reports whether u is the comparison of x with itself.
+func (w *writer) isNaNOf(u, x *uop.UOp) bool {
+	u = w.read(u)
+	return u.Op == uop.CmpNe && w.same(u.Src[0], x) && w.same(u.Src[1], x)
+}
+
+// same reports whether two nodes read alike.
+func (w *writer) same(a, b *uop.UOp) bool {
+	a, b = w.read(a), w.read(b)
+	v := w.literal(a)
+	return a == b || v != nil && w.isNumber(b, *v)
 }
 
 // read is what stands for a node: of two expressions for a value the shorter one, and what is cast to a larger type and back.
@@ -124,9 +285,12 @@ func nameOf(u *uop.UOp) (name string, is bool) {
 // sources are those of an equation: tensors, without numbers, shapes and devices.
 func (w *writer) sources(u *uop.UOp) []*uop.UOp {
 	name, _ := nameOf(u)
+	usual, of := w.usual(u)
 	switch {
-	case w.names[u] != "" || constantOps.Has(u.Op):
+	case w.names[u] != "" || constantOps.Has(u.Op) || w.literal(u) != nil:
 		return nil
+	case usual != "":
+		return w.readAll(of)
 	case u.Op == uop.Repeat || name != "":
 		return w.readAll(u.Src[1:])
 	case uop.GroupMovement.Has(u.Op):
@@ -137,7 +301,7 @@ func (w *writer) sources(u *uop.UOp) []*uop.UOp {
 
 func (w *writer) operand(u *uop.UOp) string {
 	u = w.read(u)
-	if s := number(u); s != "" {
+	if s := w.number(u); s != "" {
 		return s
 	}
 	if s := w.names[u]; s != "" {
@@ -148,7 +312,7 @@ func (w *writer) operand(u *uop.UOp) string {
 
 func (w *writer) equations(list []*uop.UOp, indent string) {
 	for _, u := range list {
-		if w.names[u] != "" || number(u) != "" || kernelOps.Has(u.Op) || constantOps.Has(u.Op) && u.Op != uop.DefineVar {
+		if w.names[u] != "" || w.number(u) != "" || kernelOps.Has(u.Op) || constantOps.Has(u.Op) && u.Op != uop.DefineVar {
 			continue
 		}
 		w.equation(u, indent)
@@ -157,6 +321,9 @@ func (w *writer) equations(list []*uop.UOp, indent string) {
 
 func (w *writer) equation(u *uop.UOp, indent string) {
 	name, _ := nameOf(u)
+	if name == "" {
+		name, _ = w.usual(u)
+	}
 	if name == "" {
 		name = strings.ToLower(u.Op.String()) + w.settings(u)
 	}
@@ -216,7 +383,7 @@ func (w *writer) settings(u *uop.UOp) string {
 
 // body are the statements of a loop. Its states and operands have names of their own, in the order of the sources.
 func (w *writer) body(u *uop.UOp, indent string) {
-	inside := &writer{names: map[*uop.UOp]string{}, reads: w.reads, next: w.next}
+	inside := &writer{names: map[*uop.UOp]string{}, reads: w.reads, literals: w.literals, next: w.next}
 	list := order(u.Src[:1], inside.sources)
 	var params []*uop.UOp
 	for k := range u.Src[1:] {

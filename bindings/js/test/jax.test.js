@@ -220,6 +220,23 @@ test('expressions are printed as jax-js prints them', () => {
   assert.strictEqual(text((x, y) => x.add(y), np.zeros([6]), np.zeros([2, 6])), `{ lambda a:float32[6], b:float32[2,6] .
   let c:float32[2,6] = add a b
   in ( c ) }`)
+  assert.strictEqual(text((x) => nn.softmax(x), np.zeros([3])), `{ lambda a:float32[3] .
+  let b:float32[] = reduce [ op=Max
+                             axis=0 ] a
+      c:float32[1] = reshape [ shape=1 ] b
+      d:float32[1] = stop_gradient c
+      e:float32[1] = neg d
+      f:float32[3] = add a e
+      g:float32[3] = exp f
+      h:float32[] = reduce [ op=Add
+                             axis=0 ] g
+      i:float32[1] = reshape [ shape=1 ] h
+      j:float32[1] = reciprocal i
+      k:float32[3] = mul g j
+  in ( k ) }`)
+  for (const [f, statement] of [
+    [np.sort, 'sort a'], [np.log, 'log a'], [np.floor, 'floor a'], [nn.relu, 'max a 0'], [(x) => np.minimum(x, 1), 'min a 1'],
+  ]) assert.strictEqual(text(f, np.zeros([3])), `{ lambda a:float32[3] .\n  let b:float32[3] = ${statement}\n  in ( b ) }`)
   assert.strictEqual(text((x) => x, 3), '{ lambda a:float32[] .\n  ( a ) }')
   assert.strictEqual(String(makeJaxpr((x) => ({ a: x }))(3).treedef), 'JsTreeDef({a: *})')
 })

@@ -1,12 +1,12 @@
 'use strict'
 /** Expressions as jax-js writes them: { lambda a:float32[3] . let b:float32[3] = sin a in ( b ) }. */
 
-const LOG2_E = '1.4426950408889634'
 const COMPARES = { cmplt: 'less', cmpne: 'not_equal', cmpeq: 'equal' }
 const REDUCES = { add: 'Add', mul: 'Mul', max: 'Max' }
-const NAMES = { permute: 'transpose', expand: 'broadcast', idiv: 'idiv', max: 'max', bitcast: 'bitcast' }
+const NAMES = { permute: 'transpose', expand: 'broadcast', detach: 'stop_gradient' }
 /** Operations of operands that fit together without being reshaped. */
-const ELEMENTWISE = new Set('add mul max min idiv mod where cmplt cmpne and or xor shl shr pow'.split(' '))
+const ELEMENTWISE = new Set(('add mul max min idiv mod where cmplt cmpne cmpeq and or xor shl shr pow neg not exp log exp2 log2 sin sqrt ' +
+  'reciprocal trunc floor ceil logistic tanh').split(' '))
 
 /** A variable: its number and its type. */
 class Var {
@@ -111,9 +111,6 @@ function parsed (text) {
 const number = (text) => text === 'inf' ? Infinity : text === '-inf' ? -Infinity : text === 'true' ? 1 : text === 'false' ? 0 : Number(text)
 const isNumber = (text) => /^(-?inf|nan|true|false|-?\d.*)$/.test(text)
 
-/** Folded arithmetic of numbers. */
-const FOLDED = { add: (a, b) => a + b, mul: (a, b) => a * b, reciprocal: (a) => 1 / a }
-
 /** The text of an expression of func as the expression that jax-js would print. */
 function jaxprOf (text) {
   const { binders, statements, outs } = parsed(text)
@@ -154,18 +151,27 @@ function jaxprOf (text) {
     const own = sizes(name)
     return own.every((n, i) => n === '1' || n === shape[shape.length - own.length + i])
   }
+  /** Names of what is read by other operations than of elements. */
+  const whole = new Set([...outs, ...statements.filter(({ op }) => !ELEMENTWISE.has(op)).flatMap(({ inputs }) => inputs)])
   const rewritten = []
   for (const s of statements) {
-    const inputs = ELEMENTWISE.has(s.op) ? s.inputs.map((name) => unbroadcast(name, sizes(s.name))) : s.inputs.map(resolved)
-    const folded = FOLDED[s.op] !== undefined && inputs.every(isNumber)
-    if (folded) stand.set(s.name, String(Math.fround(FOLDED[s.op](...inputs.map(number)))))
-    else rewritten.push({ ...s, inputs, isBroadcast: inputs.some((name, i) => name !== resolved(s.inputs[i])) })
+    let inputs = s.inputs.map(resolved)
+    if (ELEMENTWISE.has(s.op)) {
+      const narrow = s.inputs.map((name) => unbroadcast(name, sizes(s.name)))
+      // Functions of what is broadcast are computed before.
+      if (inputs.length > 1) inputs = narrow
+      else if (!whole.has(s.name) && narrow[0] !== inputs[0]) {
+        inputs = narrow
+        types.set(s.name, s.type = s.type.replace(/\[.*/, /\[.*/.exec(types.get(inputs[0]))[0]))
+      }
+    }
+    rewritten.push({ ...s, inputs, isBroadcast: inputs.some((name, i) => name !== resolved(s.inputs[i])) })
   }
   simplify(rewritten, types, stand)
   return built(binders, rewritten, outs.map(resolved), types)
 }
 
-/** Patterns of several statements that are one. */
+/** Patterns of several statements that are one, or of one that is several. */
 function simplify (list, types, stand) {
   const by = new Map(list.map((s) => [s.name, s]))
   const drop = new Set()
@@ -190,23 +196,37 @@ function simplify (list, types, stand) {
         Object.assign(s, { op: 'dot', arg: undefined, inputs: product.inputs })
         drop.add(product.name)
       }
-    } else if (s.op === 'mul' && /^-1(\.0)?$/.test(s.inputs[1])) {
-      Object.assign(s, { op: 'neg', inputs: [s.inputs[0]] })
-    } else if (s.op === 'exp2' && from?.op === 'mul' && from.inputs[1] === LOG2_E && once(from.name)) {
-      Object.assign(s, { op: 'exp', inputs: [from.inputs[0]] })
-      drop.add(from.name)
-    } else if (s.op === 'cast' && types.get(s.inputs[0]) === s.type) {
-      stand.set(s.name, s.inputs[0])
-      drop.add(s.name)
-    } else if (s.op === 'cast' && s.arg === 'bool' && from?.op === 'cast' && types.get(from.inputs[0])?.startsWith('bool')) {
-      stand.set(s.name, from.inputs[0])
-      drop.add(s.name)
+    } else if (s.op === 'gather' && by.get(s.inputs[1])?.op === 'argsort' && by.get(s.inputs[1]).inputs[0] === s.inputs[0]) {
+      Object.assign(s, { op: 'sort', arg: by.get(s.inputs[1]).arg, inputs: [s.inputs[0]] })
     } else if (s.op === 'contiguous') {
       stand.set(s.name, s.inputs[0])
       drop.add(s.name)
     }
   }
-  for (let i = list.length - 1; i >= 0; i--) if (drop.has(list[i].name)) list.splice(i, 1)
+  for (let i = list.length - 1; i >= 0; i--) {
+    const { name, type, op, inputs } = list[i]
+    if (drop.has(name)) list.splice(i, 1)
+    if (op === 'logistic') {
+      const [negative, power, sum] = ['negative', 'power', 'sum'].map((part) => `${name} ${part}`)
+      list.splice(i, 1, { name: negative, type, op: 'neg', inputs }, { name: power, type, op: 'exp', inputs: [negative] },
+        { name: sum, type, op: 'add', inputs: [power, '1'] }, { name, type, op: 'reciprocal', inputs: [sum] })
+    }
+  }
+  keptAxes(list)
+}
+
+/** Reductions that leave axes as ones are followed by a reshape. */
+function keptAxes (list) {
+  for (let i = list.length - 1; i >= 0; i--) {
+    const { name, type, op, arg } = list[i]
+    const [, dtype, sizes] = /^(\w+)\[(.*)\]$/.exec(type)
+    const [, axes] = op === 'reduce_axis' ? /\((.*)\)$/.exec(arg) : [, '']
+    const [gone, kept] = [axes.split(',').filter((axis) => axis !== '').map(Number), sizes.split(',')]
+    if (op !== 'reduce_axis' || gone.some((axis) => kept[axis] !== '1')) continue
+    list[i].name = `${name} reduced`
+    list[i].type = `${dtype}[${kept.filter((_, axis) => !gone.includes(axis))}]`
+    list.splice(i + 1, 0, { name, type, op: 'reshape', arg: sizes, inputs: [list[i].name] })
+  }
 }
 
 const isLast = (arg, type) => Number(/\((\d+)\)/.exec(arg)[1]) === type.split(',').length - 1
@@ -230,6 +250,7 @@ function paramsOf ({ op, arg, type, inputs }, types) {
       return { shape: arg, axis: to.flatMap((n, i) => n === from[i] ? [] : [i]).join(',') }
     }
     case 'cmplt': case 'cmpne': case 'cmpeq': return { op: COMPARES[op] }
+    case 'sort': case 'argsort': return {}
     default: return arg === undefined || arg === '' ? {} : { arg }
   }
 }
