@@ -2,11 +2,13 @@
  * not linked with Python: it looks up the functions that it needs. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../include/polygrad.h"
 #include "guard.h"
@@ -42,7 +44,13 @@ typedef intptr_t size;
   X(void, forgive, "PyErr_Clear", (void)) \
   X(object *, no_memory, "PyErr_NoMemory", (void)) \
   X(void *, unlock, "PyEval_SaveThread", (void)) \
-  X(void, lock, "PyEval_RestoreThread", (void *))
+  X(void, lock, "PyEval_RestoreThread", (void *)) \
+  X(int, ensure, "PyGILState_Ensure", (void)) \
+  X(void, leave, "PyGILState_Release", (int)) \
+  X(object *, import, "PyImport_ImportModule", (const char *)) \
+  X(object *, field, "PyObject_GetAttrString", (object *, const char *)) \
+  X(int, interrupted, "PyOS_InterruptOccurred", (void)) \
+  X(void, interrupt, "PyErr_SetInterrupt", (void))
 
 static struct {
 #define POINTER(result, name, symbol, parameters) result(*name) parameters;
@@ -424,7 +432,11 @@ static object *finalize(object *self, object *unused) {
   if (!full) gone[gone_n++] = h;
   int now = gone_n % AT_ONCE == 0;
   pthread_mutex_unlock(&grave);
-  if (full) poly_array_release(h);
+  if (full) { /* a run may hold the context, and poll */
+    void *state = py.unlock();
+    poly_array_release(h);
+    py.lock(state);
+  }
   if (py.discard(py.lent, number) == 1) now = 1;
   py.release(number);
   if (now) {
@@ -453,6 +465,46 @@ static object *unpin(object *self, object *unused) {
 }
 
 /* PyMethodDef. */
+/* A run in the thread that has loaded the package ends when Ctrl-C is pressed, if that raises KeyboardInterrupt; Python raises it when the
+ * call returns. Other handlers run then, too: they may call the library, whose context the run holds. */
+static struct {
+  pthread_t thread;
+  object *getsignal, *number, *raises; /* getsignal(*number) is raises */
+  struct timespec last;
+} signals;
+
+static int poll_python(void *data) {
+  (void)data;
+  struct timespec now;
+  if (!pthread_equal(pthread_self(), signals.thread) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+  if ((now.tv_sec - signals.last.tv_sec) * 1000 + (now.tv_nsec - signals.last.tv_nsec) / 1000000 < 50) return 0;
+  signals.last = now; /* other threads of Python may keep this one waiting */
+  int state = py.ensure(), stop = py.interrupted();
+  if (stop) {
+    py.interrupt(); /* it was taken */
+    object *handler = py.call(signals.getsignal, signals.number);
+    if (handler == NULL) py.forgive();
+    stop = handler == signals.raises;
+    if (handler != NULL) py.release(handler);
+  }
+  py.leave(state);
+  return stop;
+}
+
+static void poll_signals(void) {
+  int state = py.ensure(); /* ctypes has left it */
+  object *module = py.import("_signal");
+  signals.thread = pthread_self();
+  if (module != NULL) {
+    signals.getsignal = py.field(module, "getsignal"), signals.raises = py.field(module, "default_int_handler");
+    py.release(module);
+  }
+  if ((signals.number = py.tuple(1)) != NULL) py.tuple_set(signals.number, 0, py.int_of(SIGINT));
+  if (signals.getsignal != NULL && signals.raises != NULL && signals.number != NULL) poly_set_poll(poll_python, NULL);
+  else py.forgive();
+  py.leave(state);
+}
+
 static const struct method {
   const char *name;
   void *function;
@@ -492,5 +544,6 @@ const void *poly_python_methods(void *python, void *const *objects, int n) {
     return NULL;
   }
   memcpy(&py.int_type, objects, (size_t)n * sizeof *objects);
+  poll_signals();
   return methods;
 }

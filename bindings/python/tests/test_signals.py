@@ -161,3 +161,32 @@ def test_threads_of_python_share_the_pool():
         """
     )
     assert out.strip() == "[40, 40, 40, 40] []"
+
+
+LOOP = """
+import os, signal, threading, time
+from polygrad import Tensor, lax
+{handler}
+x = Tensor.ones(200, 200).contiguous().realize()
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+step = lambda s: (x @ s[0] * 0 + 1, s[1] + 1)
+try:
+    print(lax.while_loop(lambda s: {lasts}, step, (x, 0))[1].item())
+except KeyboardInterrupt:
+    print("interrupted", (Tensor([1.0]) + 1).item())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_loops_without_an_end_are_interrupted():
+    handler = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+    out = check(LOOP.format(handler=handler, lasts="(s[0] > 0).all()"))
+    assert out.split() == ["interrupted", "2.0"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_other_handlers_run_behind_a_loop():
+    """They may use the library."""
+    handler = "signal.signal(signal.SIGINT, lambda *_: print((x[0, 0] + 1).item()))"
+    out = check(LOOP.format(handler=handler, lasts="s[1] < 10000"))
+    assert sorted(out.split()) == ["10000", "2.0"]
