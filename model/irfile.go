@@ -15,6 +15,10 @@ import (
 //	nodes, sources first: u16 op, u8 type, i32 tag, u16 sources, u8 kind of arg, u8 0, u32 per source, arg
 //	interface: u32 name, u8 role, 3 zero bytes, u32 node, u16 ndim, u16 0, i64 per size
 //	entries: u32 name, u32 node
+//
+// A loop is a REPEAT (name of its variable; count, states, number of the state that it lasts for) of a SINK of statements, which are SINKs of
+// ASSIGNs, states, and what they read. In statements PARAMs (number, elements) stand for these. A bound of a SHRINK that moves with
+// the variable is inLoop in the list of bounds, and a source behind the tensor.
 const (
 	irMagic   = "PGIR"
 	irVersion = 1
@@ -23,6 +27,7 @@ const (
 	irHasTrainStep = 1 << 1
 
 	noNode = math.MaxUint32
+	inLoop = math.MinInt64
 )
 
 // Kinds of args.
@@ -39,16 +44,17 @@ const (
 	argRange
 	argVar
 	argInvalid
+	argLoop // not in files of others
 )
 
 // irArg is the arg of a node; kind selects the fields that count.
 type irArg struct {
 	kind   uint8
-	num    int64   // int, bool, op, reduce (the operation), range (the id)
+	num    int64   // int, bool, op, reduce (the operation), range (the id), loop (the count)
 	float  float64 // float
 	nums   []int64 // ints, pairs (flat), reduce (the axes), range (extra)
-	name   uint32  // string, variable
-	lo, hi int64   // variable
+	name   uint32  // string, variable, loop
+	lo, hi int64   // variable, loop (states, while)
 	axis   uint8   // range
 }
 
@@ -171,6 +177,8 @@ func (a *irArg) append(b []byte) []byte {
 		return appendInts(le.AppendUint16(b, uint16(len(a.nums))), a.nums)
 	case argVar:
 		return appendInts(le.AppendUint32(b, a.name), []int64{a.lo, a.hi})
+	case argLoop:
+		return appendInts(le.AppendUint32(b, a.name), []int64{a.num, a.lo, a.hi})
 	}
 	return b
 }
@@ -284,13 +292,13 @@ func (r *irReader) node(i, texts int) (n irNode, err error) {
 	switch {
 	case r.failed:
 		return n, r.short()
-	case op == 0 || op >= uint16(uop.NumOps):
+	case op == 0 || op >= uint16(uop.NumAllOps):
 		return n, fmt.Errorf("there is no operation %d", op)
 	case int(dtype) >= len(irDTypes):
 		return n, fmt.Errorf("there is no type %d", dtype)
-	case n.arg.kind > argInvalid:
+	case n.arg.kind > argLoop:
 		return n, fmt.Errorf("there is no kind of argument %d", n.arg.kind)
-	case int(n.arg.name) >= texts && (n.arg.kind == argString || n.arg.kind == argVar):
+	case int(n.arg.name) >= texts && (n.arg.kind == argString || n.arg.kind == argVar || n.arg.kind == argLoop):
 		return n, fmt.Errorf("there is no string %d", n.arg.name)
 	}
 	n.op, n.dtype = uop.Op(op), irDTypes[dtype]
@@ -321,6 +329,8 @@ func (r *irReader) arg(a *irArg) {
 		a.nums = r.ints(int(r.u16()))
 	case argVar:
 		a.name, a.lo, a.hi = r.u32(), r.i64(), r.i64()
+	case argLoop:
+		a.name, a.num, a.lo, a.hi = r.u32(), r.i64(), r.i64(), r.i64()
 	}
 }
 

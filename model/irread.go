@@ -15,7 +15,7 @@ func ReadIR(data []byte) (d *Definition, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.ReadIR: data: %w", err)
 	}
-	r := &irBuilder{file: f, g: exec.NewGraph(), shapes: map[int][]int64{}}
+	r := &irBuilder{file: f, g: exec.NewGraph(), shapes: map[int][]int64{}, open: make([]bool, len(f.nodes))}
 	if d, err = r.build(); err != nil {
 		return nil, fmt.Errorf("model.ReadIR: data: %w", err)
 	}
@@ -27,6 +27,7 @@ type irBuilder struct {
 	g      *uop.Graph
 	values []Readings
 	shapes map[int][]int64 // of the named buffers, by node
+	open   []bool          // by node: it is computed from a PARAM of a loop around it, or is a statement
 }
 
 func (r *irBuilder) build() (*Definition, error) {
@@ -56,6 +57,7 @@ func (r *irBuilder) build() (*Definition, error) {
 			return nil, fmt.Errorf("node %d: %s: %w", i, r.file.nodes[i].op, err)
 		}
 		r.values[i] = v
+		r.open[i] = r.isOpen(i)
 	}
 	d := &Definition{Graph: r.g}
 	for _, v := range r.file.variables {
@@ -72,6 +74,9 @@ func (r *irBuilder) build() (*Definition, error) {
 		if s == nil || s.Op != uop.Sink {
 			return nil, fmt.Errorf("entry %q: node %d is a %s, expected a SINK", name, e.node, r.file.nodes[e.node].op)
 		}
+		if r.open[e.node] {
+			return nil, fmt.Errorf("entry %q: node %d is a part of a loop", name, e.node)
+		}
 		d.Entries = append(d.Entries, Entry{name, s})
 	}
 	return d, nil
@@ -81,7 +86,7 @@ func (r *irBuilder) build() (*Definition, error) {
 var needSources = func() map[uop.Op]int {
 	m := map[uop.Op]int{
 		uop.Unique: 0, uop.Device: 0, uop.ConstOp: 0, uop.DefineVar: 0, uop.Bind: 2, uop.Cast: 1, uop.Bitcast: 1, uop.Detach: 1,
-		uop.Contiguous: 1, uop.ContiguousBackward: 1, uop.Store: 2, uop.Assign: 2, uop.ReduceAxis: 1,
+		uop.Contiguous: 1, uop.ContiguousBackward: 1, uop.Store: 2, uop.Assign: 2, uop.ReduceAxis: 1, uop.Param: 0, uop.Result: 1,
 	}
 	for _, group := range []struct {
 		ops uop.OpSet
@@ -95,18 +100,22 @@ var needSources = func() map[uop.Op]int {
 }()
 
 // anyDType are the operations with a type in the file that is not a tensor's.
-var anyDType = uop.Ops(uop.Unique, uop.Device, uop.Store, uop.Sink)
+var anyDType = uop.Ops(uop.Unique, uop.Device, uop.Store, uop.Sink, uop.Repeat)
+
+// notTensors are the operations that no other reads.
+var notTensors = uop.Ops(uop.Sink, uop.Store, uop.Assign, uop.Repeat)
 
 func (r *irBuilder) node(i int, n *irNode) (v Readings, err error) {
 	want, known := needSources[n.op]
 	switch {
-	case n.op == uop.Sink, n.op == uop.PrefixAxis && len(n.src) > 0, n.op == uop.Buffer && len(n.src) > 0:
+	case n.op == uop.Sink, n.op == uop.PrefixAxis && len(n.src) > 0, n.op == uop.Buffer && len(n.src) > 0, n.op == uop.Repeat && len(n.src) > 1,
+		n.op == uop.Shrink && len(n.src) > 1:
 	case !known:
 		return v, fmt.Errorf("is no operation of a model")
 	case len(n.src) != want:
 		return v, fmt.Errorf("has %d sources, expected %d", len(n.src), want)
 	}
-	if !anyDType.Has(n.op) && (n.dtype == uop.Void || n.dtype == uop.IndexT) {
+	if !anyDType.Has(n.op) && (n.dtype == uop.Void || n.dtype == uop.IndexT && !indexOps.Has(n.op)) {
 		return v, fmt.Errorf("has type %s, expected that of a tensor", n.dtype)
 	}
 	src := make([]Readings, len(n.src))
@@ -130,13 +139,23 @@ func (r *irBuilder) node(i int, n *irNode) (v Readings, err error) {
 		return Readings{Keep: r.g.Variable(r.file.strings[n.arg.name], uop.Int(n.arg.lo), uop.Int(n.arg.hi), n.dtype)}, nil
 	case uop.Sink:
 		return r.sink(n.src)
+	case uop.Param:
+		return r.param(n)
+	case uop.Repeat:
+		return r.loop(n)
+	case uop.Result:
+		return r.result(n, src[0].Keep)
 	}
 	for k, s := range src {
-		if s.Keep == nil || s.Keep.Op == uop.Sink || s.Keep.Op == uop.Store {
+		if s.Keep == nil || notTensors.Has(s.Keep.Op) {
 			return v, fmt.Errorf("source %d is a %s, expected a tensor", k, r.file.nodes[n.src[k]].op)
 		}
 	}
 	switch {
+	case n.op == uop.Shrink && !isIndex(src[0]):
+		return r.movement(n, src)
+	case slices.ContainsFunc(src, isIndex):
+		return index(n, src)
 	case n.op == uop.Bind:
 		return r.bind(src)
 	case n.op == uop.Store || n.op == uop.Assign:
@@ -146,7 +165,7 @@ func (r *irBuilder) node(i int, n *irNode) (v Readings, err error) {
 	case n.op == uop.PrefixAxis:
 		return prefix(n, src)
 	case uop.GroupMovement.Has(n.op):
-		return r.movement(n, src[0])
+		return r.movement(n, src)
 	}
 	for k := range src {
 		src[k] = r.shaped(n.src[k], src[k])
@@ -169,6 +188,9 @@ func (r *irBuilder) constant(n *irNode) (Readings, error) {
 	default:
 		return Readings{}, fmt.Errorf("has no value")
 	}
+	if n.dtype == uop.IndexT {
+		return Readings{Keep: r.g.Const(n.dtype, c)}, nil
+	}
 	return Readings{Keep: r.g.DeviceConst(n.dtype, c, tensor.DeviceName, nil)}, nil
 }
 
@@ -188,11 +210,11 @@ func (r *irBuilder) shaped(i int, v Readings) Readings {
 	return v
 }
 
-// sink takes STOREs and ASSIGNs.
+// sink takes STOREs and ASSIGNs; the statements of a loop are a SINK of such SINKs.
 func (r *irBuilder) sink(src []int) (Readings, error) {
 	us := make([]*uop.UOp, len(src))
 	for k, s := range src {
-		if us[k] = r.values[s].Keep; us[k] == nil || us[k].Op != uop.Store && us[k].Op != uop.Assign {
+		if us[k] = r.values[s].Keep; us[k] == nil || us[k].Op != uop.Store && us[k].Op != uop.Assign && us[k].Op != uop.Sink {
 			return Readings{}, fmt.Errorf("source %d is a %s, expected a STORE or an ASSIGN", k, r.file.nodes[s].op)
 		}
 	}
@@ -202,6 +224,9 @@ func (r *irBuilder) sink(src []int) (Readings, error) {
 // write makes a STORE or an ASSIGN of the reading that fits the target.
 func (r *irBuilder) write(op uop.Op, src []Readings) (Readings, error) {
 	target := src[0].Keep
+	if target.Base().Op == uop.Param {
+		return writeState(op, target, src[1].Keep)
+	}
 	base := target
 	for base.Op == uop.Reshape {
 		base = base.Src[0]
@@ -286,8 +311,8 @@ func without(u *uop.UOp, axes []int) *uop.UOp {
 	return u.Reshape(out)
 }
 
-func (r *irBuilder) movement(n *irNode, x Readings) (Readings, error) {
-	nums := n.arg.nums
+func (r *irBuilder) movement(n *irNode, src []Readings) (Readings, error) {
+	x, nums, bounds := src[0], n.arg.nums, src[1:]
 	kind := uint8(argInts)
 	if n.op == uop.Pad || n.op == uop.Shrink {
 		kind = argPairs
@@ -312,8 +337,18 @@ func (r *irBuilder) movement(n *irNode, x Readings) (Readings, error) {
 	default:
 		x := x.WithAxes(len(nums) / 2)
 		pairs := make([]uop.Pair, len(nums)/2)
+		both := make([]uop.Sint, len(nums))
+		for i, v := range nums {
+			if both[i] = uop.N(v); v != inLoop || n.op == uop.Pad {
+				continue
+			}
+			if len(bounds) == 0 || bounds[0].Keep.DType != uop.IndexT {
+				return Readings{}, fmt.Errorf("has no source for a bound that moves")
+			}
+			both[i], bounds = uop.S(bounds[0].Keep), bounds[1:]
+		}
 		for i := range pairs {
-			pairs[i] = uop.Pair{Lo: uop.N(nums[2*i]), Hi: uop.N(nums[2*i+1])}
+			pairs[i] = uop.Pair{Lo: both[2*i], Hi: both[2*i+1]}
 		}
 		if len(pairs) != len(x.Shape()) {
 			err = fmt.Errorf("%d pairs for shape %s", len(pairs), x.Shape())
@@ -322,6 +357,9 @@ func (r *irBuilder) movement(n *irNode, x Readings) (Readings, error) {
 		} else {
 			u, err = tensor.Shrink(x, pairs)
 		}
+	}
+	if err == nil && len(bounds) > 0 {
+		err = fmt.Errorf("has %d more sources than bounds that move", len(bounds))
 	}
 	return Readings{Keep: u}, err
 }

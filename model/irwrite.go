@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 
 	"polygrad/core/tensor"
@@ -27,6 +26,7 @@ type irWriter struct {
 	index  map[*uop.UOp]int
 	texts  map[string]uint32
 	unique map[*uop.UOp]int64 // files count UNIQUEs from 0
+	loops  int                // how many loops the node is in
 }
 
 func (w *irWriter) write(d *Definition) ([]byte, error) {
@@ -78,12 +78,17 @@ func (w *irWriter) add(u *uop.UOp) error {
 		w.index[u] = w.index[v]
 		return nil
 	}
-	if u.Op == uop.Repeat {
-		return errors.New("a loop, as decompositions of matrices have, cannot be written")
-	}
 	n := irNode{op: u.Op, dtype: u.DType}
-	for _, s := range nodeSources(u) {
-		if err := w.add(s); err != nil {
+	for i, s := range writtenSources(u) {
+		statements := u.Op == uop.Repeat && i == 0
+		if statements {
+			w.loops++
+		}
+		err := w.add(s)
+		if statements {
+			w.loops--
+		}
+		if err != nil {
 			return err
 		}
 		n.src = append(n.src, w.index[s])
@@ -95,6 +100,25 @@ func (w *irWriter) add(u *uop.UOp) error {
 	w.index[u] = len(w.file.nodes)
 	w.file.nodes = append(w.file.nodes, n)
 	return nil
+}
+
+// writtenSources are the sources of a node in files.
+func writtenSources(u *uop.UOp) []*uop.UOp {
+	switch u.Op {
+	case uop.Param:
+		return nil
+	case uop.Shrink:
+		out := u.Src[:1:1]
+		for _, p := range u.MovementPairs() {
+			for _, bound := range []uop.Sint{p.Lo, p.Hi} {
+				if bound.Symbolic() {
+					out = append(out, bound.U)
+				}
+			}
+		}
+		return out
+	}
+	return nodeSources(u)
 }
 
 func (w *irWriter) arg(u *uop.UOp) (a irArg, err error) {
@@ -114,13 +138,25 @@ func (w *irWriter) arg(u *uop.UOp) (a irArg, err error) {
 		return irArg{kind: argInts, nums: dims}, nil
 	case uop.Pad, uop.Shrink:
 		for _, p := range u.MovementPairs() {
-			if p.Lo.Symbolic() || p.Hi.Symbolic() {
-				return a, fmt.Errorf("%s by sizes that depend on a variable cannot be written", u.Op)
+			for _, bound := range []uop.Sint{p.Lo, p.Hi} {
+				switch {
+				case !bound.Symbolic():
+					a.nums = append(a.nums, bound.N)
+				case w.loops == 0 || u.Op == uop.Pad:
+					return a, fmt.Errorf("%s by sizes that depend on a variable cannot be written", u.Op)
+				default:
+					a.nums = append(a.nums, inLoop)
+				}
 			}
-			a.nums = append(a.nums, p.Lo.N, p.Hi.N)
 		}
 		a.kind = argPairs
 		return a, nil
+	case uop.Param:
+		size, fixed := u.Shape().Ints()
+		if !fixed || len(size) != 1 {
+			return a, fmt.Errorf("an input of shape %s cannot be written", u.Shape())
+		}
+		return irArg{kind: argInts, nums: []int64{int64(u.Arg.(uop.Num)), size[0]}}, nil
 	}
 	switch v := u.Arg.(type) {
 	case nil:
@@ -147,6 +183,8 @@ func (w *irWriter) arg(u *uop.UOp) (a irArg, err error) {
 		return a, nil
 	case uop.Const:
 		return constArg(v)
+	case uop.RepeatArg:
+		return irArg{kind: argLoop, name: w.text(v.Variable), num: v.Count, lo: int64(v.States), hi: int64(v.While)}, nil
 	case uop.VarArg:
 		lo, okLo := v.Min.Int64()
 		hi, okHi := v.Max.Int64()

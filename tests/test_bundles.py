@@ -13,7 +13,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from polygrad import Instance, Tensor
+from polygrad import Instance, Tensor, lax
 from polygrad._library import lib
 from polygrad.nn import (
     LAMB,
@@ -367,3 +367,30 @@ def test_state_dicts_of_model_and_optimizer(kind: str, tmp_path: Path) -> None:
         for name in a:
             assert (a[name] == b[name]).all(), name
         assert len(set(a["losses"].tolist())) == 5
+
+
+def test_loops_of_a_bundle_that_c_saved(tmp_path: Path) -> None:
+    """A recurrence, a loop with a condition and a branch are computed as lax computes them."""
+    folder = ROOT / "tests" / "abi" / "testdata"
+    program, saved = tmp_path / "irspec", tmp_path / "loops.bundle"
+    flags = (
+        "-std=gnu11",
+        "-I",
+        folder,
+        "-I",
+        ROOT / "include",
+        "-lm",
+        f"-Wl,-rpath,{LIBRARY.parent}",
+    )
+    run("gcc", folder / "irspec.c", "-o", program, LIBRARY, *flags)
+    run(program, saved)
+    model = Instance.from_bundle(saved.read_bytes())
+    w, s = Tensor(model.params["w"]), Tensor(RNG.normal(size=(3, 2)).astype("float32"))
+    for start in ([1.0, -0.5], [-0.75, 0.5]):
+        x = Tensor(start)
+        found = model.forward(x=x.numpy(), s=s.numpy())
+        last, _ = lax.scan(lambda h, e: ((w @ h + e).tanh(), None), x, s)
+        grown = lax.while_loop(lambda y: y.square().sum() < 100, lambda y: y * 2, x)
+        chosen = lax.cond(x.sum() > 0, Tensor.sin, Tensor.exp, x)
+        for name, want in (("last", last), ("doubled", grown), ("chosen", chosen)):
+            np.testing.assert_allclose(found[name], want.numpy(), rtol=1e-5, atol=1e-6)

@@ -545,14 +545,23 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		return nil
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
-	if r.merge && at == len(r.s.Loops)-1 && arg.Count > 1 {
-		if made := r.inKernel(r.s.Loops[at], outer); made != nil {
-			r.s.Kernels = append(r.s.Kernels[:first], made...)
-			if arg.While > 0 {
-				r.s.Loops[at].Last = len(r.s.Kernels) // a launch does some iterations
-			} else {
-				r.s.Loops = r.s.Loops[:at]
-			}
+	switch l := r.s.Loops[at]; {
+	case arg.Count == 1:
+		r.s.tell(l, "several kernels", "a branch, which runs once or not at all")
+	case at < len(r.s.Loops)-1:
+		r.s.tell(l, "several kernels", "a loop in it is of several kernels")
+	case !r.merge:
+		r.s.tell(l, "several kernels", "kernels of this device have no such loops")
+	default:
+		made := r.inKernel(l, outer)
+		if made == nil {
+			break
+		}
+		r.s.Kernels = append(r.s.Kernels[:first], made...)
+		if arg.While > 0 {
+			r.s.Loops[at].Last = len(r.s.Kernels) // a launch does some iterations
+		} else {
+			r.s.Loops = r.s.Loops[:at]
 		}
 	}
 	return nil

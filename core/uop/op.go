@@ -104,7 +104,7 @@ const (
 )
 
 // Operations that tinygrad does not have. Lowering finds the formulas of EXP, COS and TANH for targets that compute them
-// as such; only kernels have them.
+// as such; only kernels have them. Files have the numbers of operations, so new ones stand at the end.
 const (
 	Exp Op = NumOps + iota // e**x
 	Cos

@@ -111,8 +111,118 @@ static void to_instance(void) {
   FAILS(poly_ir_export(&spec, &len), "poly_ir_export", "stale");
 }
 
-int main(void) {
+static PolyArray *op(PolyCtx *ctx, const char *name, PolyArray *a, PolyCallArg b) {
+  PolyCallArg args[] = {POLY_PASS_T(a), b};
+  PolyArray *out = NULL;
+  CHECK(poly_array_call(ctx, poly_op(name), args, b.kind == POLY_CALL_NONE ? 1 : 2, &out, 1) == 1);
+  return out;
+}
+
+static const float weights[4] = {0.5f, -0.25f, 0.75f, 0.5f};
+
+/* What the graph of loops gives for x and s: the last state of h = tanh(w h + s), x doubled until its squares have the sum 100 at
+ * least, and sin or exp of x as its sum is positive or not. */
+static void expected(const float *x, const float *s, float *last, float *doubled, float *chosen) {
+  last[0] = x[0], last[1] = x[1];
+  for (int i = 0; i < 3; i++) {
+    float a = tanhf(weights[0] * last[0] + weights[1] * last[1] + s[2 * i]), b = tanhf(weights[2] * last[0] + weights[3] * last[1] + s[2 * i + 1]);
+    last[0] = a, last[1] = b;
+  }
+  doubled[0] = x[0], doubled[1] = x[1];
+  while (doubled[0] * doubled[0] + doubled[1] * doubled[1] < 100) doubled[0] *= 2, doubled[1] *= 2;
+  for (int i = 0; i < 2; i++) chosen[i] = x[0] + x[1] > 0 ? sinf(x[i]) : expf(x[i]);
+}
+
+static int close_to(const float *a, const float *b) { return fabsf(a[0] - b[0]) < 1e-5f * fmaxf(1, fabsf(b[0])) && fabsf(a[1] - b[1]) < 1e-5f * fmaxf(1, fabsf(b[1])); }
+
+/* Loops and branches are parts of compiled steps and of files, and of bundles in them. */
+static void loops(const char *file) {
+  PolyCtx *ctx = poly_ctx_new();
+  int64_t two[2] = {2, 2}, three[2] = {3, 2};
+  PolyUOp *leaf[3] = {poly_buffer_f32(ctx, 4), poly_buffer_f32(ctx, 2), poly_buffer_f32(ctx, 6)};
+  PolyArray *w = poly_array_of(ctx, poly_reshape(ctx, leaf[0], two, 2), NULL, 0), *x = poly_array_of(ctx, leaf[1], NULL, 0);
+  PolyArray *s = poly_array_of(ctx, poly_reshape(ctx, leaf[2], three, 2), NULL, 0), *args[2] = {x, s}, *given[2], *results[2], *out[3] = {0};
+  PolyCallArg none = POLY_PASS_NONE, to_bool = POLY_PASS_DTYPE(POLY_DTYPE_BOOL), to_int = POLY_PASS_DTYPE(POLY_DTYPE_INT32);
+
+  CHECK(poly_expr_begin(ctx, "step", args, 2, (int[]){-1, 0}, given) == 0);
+  results[0] = op(ctx, "tanh", op(ctx, "add", op(ctx, "matmul", w, POLY_PASS_T(given[0])), POLY_PASS_T(given[1])), none);
+  PolyExpr *step = poly_expr_end(ctx, results, 1);
+  CHECK(poly_expr_scan(step, 1, 3, 0, args, 2, &out[0], 1) == 1);
+
+  CHECK(poly_expr_begin(ctx, "double", &x, 1, NULL, given) == 0);
+  results[0] = op(ctx, "mul", given[0], POLY_PASS_F(2));
+  results[1] = op(ctx, "cast", op(ctx, "relu", op(ctx, "add", op(ctx, "neg", op(ctx, "sum", op(ctx, "square", given[0], none), none), none), POLY_PASS_F(100)), none), to_bool);
+  PolyExpr *twice = poly_expr_end(ctx, results, 2);
+  CHECK(poly_expr_while(twice, &x, 1, &out[1], 1) == 1);
+
+  PolyArray *which = op(ctx, "cast", op(ctx, "cast", op(ctx, "relu", op(ctx, "sum", x, none), none), to_bool), to_int), *branch[2] = {which, x};
+  CHECK(poly_expr_begin(ctx, "choose", branch, 2, NULL, given) == 0);
+  results[0] = op(ctx, "exp", given[1], none), results[1] = op(ctx, "sin", given[1], none);
+  PolyExpr *chosen = poly_expr_end(ctx, results, 2);
+  CHECK(poly_expr_switch(chosen, 2, branch, 2, &out[2], 1) == 1);
+
+  PolyUOp *y[3], *stores[3];
+  for (int i = 0; i < 3; i++) {
+    y[i] = poly_buffer_f32(ctx, 2);
+    stores[i] = poly_store_val(ctx, y[i], poly_array_node(out[i]));
+  }
+  PolyUOp *sink = poly_sink_n(ctx, stores, 3);
+  PolyStep *compiled = poly_compile_step(ctx, sink);
+  PolyIrBuffer buffers[] = {{"w", POLY_ROLE_PARAM, 2, {2, 2}, leaf[0]}, {"x", POLY_ROLE_INPUT, 1, {2}, leaf[1]}, {"s", POLY_ROLE_INPUT, 2, {3, 2}, leaf[2]},
+                            {"last", POLY_ROLE_OUTPUT, 1, {2}, y[0]},   {"doubled", POLY_ROLE_OUTPUT, 1, {2}, y[1]}, {"chosen", POLY_ROLE_OUTPUT, 1, {2}, y[2]}};
+  PolyIrEntry entry = {"forward", sink};
+  PolyIrSpec spec = {ctx, buffers, &entry, 6, 1}, again;
+  int len = 0, len2 = 0, bundled = 0;
+  uint8_t *ir = poly_ir_export(&spec, &len);
+  CHECK(compiled && ir && poly_ir_import(ir, len, &again) == 0);
+  uint8_t *ir2 = poly_ir_export(&again, &len2);
+  CHECK(ir2 && len2 == len && memcmp(ir, ir2, (size_t)len) == 0);
+  PolyInstance *m = poly_instance_from_ir(ir, len, NULL, 0);
+  CHECK(m && poly_instance_param_count(m) == 1);
+  memcpy(poly_instance_param_data(m, 0, NULL), weights, sizeof weights);
+  uint8_t *bundle = poly_instance_save_bundle(m, &bundled);
+  PolyInstance *loaded = poly_instance_from_bundle(bundle, bundled);
+  CHECK(bundle && loaded);
+  if (file) { /* for programs in other languages */
+    FILE *f = fopen(file, "wb");
+    CHECK(f && fwrite(bundle, 1, (size_t)bundled, f) == (size_t)bundled && fclose(f) == 0);
+  }
+
+  float sequence[6] = {0.5f, 1, -1, 0.25f, 2, -0.75f}, starts[3][2] = {{1, -0.5f}, {-0.75f, 0.5f}, {30, 5}};
+  for (int i = 0; i < 3; i++) {
+    float *in = starts[i], want[3][2], got[3][2];
+    expected(in, sequence, want[0], want[1], want[2]);
+    PolyBufferBinding binds[] = {{leaf[0], {(void *)weights, 16, 0, false}}, {leaf[1], {in, 8, 0, false}}, {leaf[2], {sequence, 24, 0, false}},
+                                 {y[0], {got[0], 8, 0, false}}, {y[1], {got[1], 8, 0, false}}, {y[2], {got[2], 8, 0, false}}};
+    CHECK(poly_step_run(compiled, binds, 6) == 0);
+    for (int k = 0; k < 3; k++) CHECK(close_to(got[k], want[k]));
+    PolyIOBinding io[] = {{"x", in}, {"s", sequence}};
+    CHECK(poly_instance_forward(loaded, io, 2) == 0);
+    for (int k = 0; k < poly_instance_buf_count(loaded); k++) {
+      const char *name = poly_instance_buf_name(loaded, k);
+      for (int j = 0; j < 3; j++)
+        if (strcmp(name, buffers[3 + j].name) == 0) CHECK(close_to(poly_instance_buf_data(loaded, k, NULL), want[j]));
+    }
+  }
+
+  for (int i = 0; i < len; i++) { /* damaged bytes are read as another graph or refused */
+    ir[i] ^= 0x55;
+    if (poly_ir_import(ir, len, &again) == 0) {
+      poly_ctx_destroy(again.ctx);
+      poly_ir_spec_free(&again);
+    }
+    ir[i] ^= 0x55;
+  }
+  free(ir), free(ir2), free(bundle);
+  poly_step_destroy(compiled);
+  poly_instance_free(m), poly_instance_free(loaded);
+  poly_expr_release(step), poly_expr_release(twice), poly_expr_release(chosen);
+  poly_ctx_destroy(ctx);
+}
+
+int main(int argc, char **argv) {
   from_instance();
   to_instance();
+  loops(argc > 1 ? argv[1] : NULL);
   return report();
 }
