@@ -47,6 +47,19 @@ test('a script of a page has the package when its import is done', async () => {
   frame.remove()
 })
 
+test('a page that is loaded again while it works', async () => {
+  const frame = document.body.appendChild(document.createElement('iframe'))
+  for (let visit = 0; visit < 5; visit++) {
+    const said = new Promise((resolve) => addEventListener('message', ({ data }) => resolve(data), { once: true }))
+    if (visit === 0) frame.src = `${HERE}/frame.html?working`
+    else frame.contentWindow.location.reload()
+    assert.deepStrictEqual(await said, [5, 7, 9])
+    await new Promise((resolve) => setTimeout(resolve, 50 * visit))
+  }
+  frame.remove()
+  assert.strictEqual(Tensor.ones(2 ** 20).sum().item(), 2 ** 20)
+})
+
 test('the contents of a URL', async () => {
   const file = await (await fetch(`${HERE}/page.test.mjs`)).arrayBuffer()
   assert.deepStrictEqual((await Tensor.fromUrl(`${HERE}/page.test.mjs`)).toArray(), new Uint8Array(file))
@@ -230,6 +243,32 @@ test('downloads are kept for the next visit', async () => {
   for (const name of names) await folder.removeEntry(name)
   await assert.rejects(download(`${HERE}/missing`), /download: url: .*missing: the server answered 404/)
   await assert.rejects(download('https://nowhere.invalid/x'), /does not let pages of other origins read it|there is no network/)
+})
+
+test('a browser that is offline, has no room, or gets a part of a file', async () => {
+  const url = `${HERE}/frame.html`
+  const bytes = new Uint8Array(await (await fetch(url)).arrayBuffer())
+  const { fetch: fetched, console: { warn }, FileSystemFileHandle: { prototype: handle } } = globalThis
+  const { createWritable } = handle
+  const said = []
+  try {
+    globalThis.fetch = async () => { throw new TypeError('Failed to fetch') }
+    Object.defineProperty(globalThis.navigator, 'onLine', { value: false, configurable: true })
+    await assert.rejects(download(`${url}?offline`), /Failed to fetch; there is no network/)
+    await assert.rejects(import(`${PACKAGE}?offline`), /polygrad.wasm cannot be loaded: the browser is offline/)
+    globalThis.fetch = async () => new Response('abc', { headers: { 'Content-Length': '5' } })
+    await assert.rejects(download(`${url}?cut`), /the file ended after 3 of 5 bytes/)
+    globalThis.fetch = fetched
+    handle.createWritable = async () => { throw Object.assign(new Error('full'), { name: 'QuotaExceededError' }) }
+    globalThis.console.warn = (text) => said.push(text)
+    assert.deepStrictEqual(await download(`${url}?full`), bytes)
+  } finally {
+    delete globalThis.navigator.onLine
+    globalThis.fetch = fetched
+    globalThis.console.warn = warn
+    handle.createWritable = createWritable
+  }
+  assert.match(said.join(), /frame.html.full is not kept for the next visit: the browser gives this page no more room/)
 })
 
 test('a browser without SIMD', async () => {
