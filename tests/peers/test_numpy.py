@@ -440,6 +440,20 @@ def test_sizes() -> None:
     assert vmap(lambda r: pnp.unique_values(r, size=3))(rows).tolist() == [[0, 1, 3], [0, 2, 0]]
 
 
+@pytest.mark.parametrize("dtype", [None, "int32", "uint8", "int64", "float32"])
+@pytest.mark.parametrize("limits", [(0, 5, 2), (5, 0, -2.5), (2, 4, 0.5), (0.5, 3, 1), (3, 3), (4, 0), (7.1,)])
+def test_ranges(limits: tuple[float, ...], dtype: str | None) -> None:
+    expected, got = np.arange(*limits, dtype=dtype), pnp.arange(*limits, dtype=dtype).numpy()
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+    assert dtype is None or got.dtype == dtype
+
+
+def test_running_sums_of_numbers_have_one_axis() -> None:
+    for name in ("cumsum", "cumprod"):
+        for axis in (None, 0, -1):
+            assert getattr(pnp, name)(Tensor(3.0), axis=axis).shape == (1,)
+
+
 def test_functions_of_functions() -> None:
     x = normal(3, 4, 5)
     for axis in range(3):

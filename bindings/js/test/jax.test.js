@@ -184,6 +184,15 @@ test('gradients where jax-js has others', () => {
   near(grad((x) => np.linalg.eigh(x)[0].sum())(np.array([[2, 1], [1, 3]])).js(), [[1, 0], [0, 1]])
 })
 
+test('ranges of integers have the distance of their first two numbers', () => {
+  const of = (...args) => np.arange(...args.slice(0, -1), { dtype: args.at(-1) }).js()
+  assert.deepStrictEqual(of(2, 4, 0.5, np.uint32), [2, 2, 2, 2])
+  assert.deepStrictEqual(of(0.5, 3, 1, np.int32), [0, 1, 2])
+  assert.deepStrictEqual(of(5, 0, -2.5, np.int32), [5, 2])
+  assert.deepStrictEqual(of(0, 1, 0.25, np.float32), [0, 0.25, 0.5, 0.75])
+  for (const f of [np.hann, np.bartlett, np.blackman, (n) => np.linspace(0, 1, n)]) assert.throws(() => f(-1), RangeError)
+})
+
 test('expressions are printed as jax-js prints them', () => {
   const text = (f, ...args) => makeJaxpr(f)(...args).jaxpr.toString()
   assert.strictEqual(text((x) => np.sin(x).mul(x).sum(), np.zeros([3])), `{ lambda a:float32[3] .

@@ -227,7 +227,7 @@ func running(name, doc string, along func(x *uop.UOp, axis int) (*uop.UOp, error
 	return inNumpy(name, "axis int?, dtype dtype?, include_initial bool = false", doc, func(a *Args) (*uop.UOp, error) {
 		x, axis := a.X, a.axis("axis")
 		var err error
-		if !a.given("axis") && len(x.Shape()) != 1 {
+		if n := len(x.Shape()); n == 0 || n > 1 && !a.given("axis") {
 			if x, err = tensor.Flatten(x, 0, -1); err != nil {
 				return nil, err
 			}

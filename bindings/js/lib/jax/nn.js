@@ -74,7 +74,7 @@ const elementwise = {
   'glu(x:x, axis?)': (x, axis = -1) => {
     const n = shapeOf(x).at(axis)
     if (n === undefined || n % 2 !== 0) throw new TypeError(`glu: axis ${axis} of shape [${shapeOf(x)}], expected one of an even size`)
-    const [a, b] = floating(x).split(n / 2, axis)
+    const [a, b] = floating(x).chunk(2, axis)
     return a.mul(b.sigmoid())
   },
   'squareplus(x:n, b?:n)': (x, b = 4) => both((v, c) => v.square().add(c).sqrt().add(v).div(2))(x, b),

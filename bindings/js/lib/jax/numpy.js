@@ -54,8 +54,8 @@ const elementwise = {
   ...unary,
   ...binary,
   'isinf(x:x)': (x) => N.isinf(x),
-  'bitwiseCount(x:x)': (x) => N.bitwiseCount(x).cast(describe(x).dtype.name),
-  'positive(x:x)': (x) => x.mul(1),
+  'bitwiseCount(x:x)': (x) => N.bitwiseCount(x).cast('int32'),
+  'positive(x:x)': (x) => x.mul(1).cast(describe(x).dtype.name),
   'rint(x:x)': (x) => N.round(floating(x)),
   'round(a:x, decimals?)': rounded,
   'modf(x:x)': (x) => N.modf(floating(x)),
@@ -377,6 +377,15 @@ const sizes = (shape, who) => {
   throw new TypeError(`${who}: shape: ${show(shape)}, expected integers of 0 or more`)
 }
 
+const needCount = (who, name, n) => {
+  if (!Number.isInteger(n) || n < 0) throw new RangeError(`${who}: ${name}: ${show(n)}, expected an integer of 0 or more`)
+}
+/** A window function of M points. */
+const taper = (who, make) => creation(who, (M) => {
+  needCount(who, 'M', M)
+  return new JaxArray(make(M))
+})
+
 /** An array of numbers, lists, a typed array or another array. */
 function array (values, { shape, dtype, device } = {}) {
   const type = dtype === undefined ? undefined : typeNamed(dtype, 'array').name
@@ -412,7 +421,7 @@ const like = (who, a, value, { dtype, shape, device } = {}) => call(() => {
 
 /** Numbers of a range, which are computed as double precision. */
 function spaced (who, num, at, dtype = 'float32', device) {
-  if (!Number.isInteger(num) || num < 0) throw new TypeError(`${who}: num: ${show(num)}, expected an integer of 0 or more`)
+  needCount(who, 'num', num)
   return placed(new Tensor(Float64Array.from({ length: num }, (_, i) => at(i)), { dtype: typeNamed(dtype, who).name }), device)
 }
 
@@ -444,7 +453,13 @@ function arange (start, stop, step = 1, { dtype, device } = {}) {
   }
   if (step === 0) throw new RangeError('arange: step: 0, expected another number')
   const type = typeNamed(dtype ?? ([from, to, step].every(Number.isInteger) ? 'int32' : 'float32'), 'arange').name
-  return placed(Tensor.arange(to, { start: from, step, dtype: type }), device)
+  // Integers have the distance of the first two, as in NumPy.
+  const first = Math.trunc(from)
+  if (Number.isInteger(from) && Number.isInteger(step) || type.startsWith('float')) {
+    return placed(Tensor.arange(to, { start: from, step, dtype: type }), device)
+  }
+  const count = Tensor.arange(Math.max(0, Math.ceil((to - from) / step)), { dtype: 'int64' })
+  return placed(count.mul(Math.trunc(from + step) - first).add(first).cast(type), device)
 }
 
 function eye (numRows, numCols = numRows, { dtype = 'float32', device } = {}) {
@@ -506,9 +521,9 @@ const makers = {
   indices,
   fromfunction,
   meshgrid,
-  bartlett: creation('bartlett', (M) => new JaxArray(N.bartlett(M))),
-  blackman: creation('blackman', (M) => new JaxArray(N.blackman(M))),
-  hann: creation('hann', (M) => new JaxArray(N.hanning(M))),
+  bartlett: taper('bartlett', N.bartlett),
+  blackman: taper('blackman', N.blackman),
+  hann: taper('hann', N.hanning),
   diagIndices: creation('diagIndices', (n, ndim = 2) => Array.from({ length: ndim }, () => arange(n))),
   diagIndicesFrom: creation('diagIndicesFrom', (a) => call(() => {
     const shape = shapeOf(tensorOf(arrayLike(a, 'diagIndicesFrom: arr')))

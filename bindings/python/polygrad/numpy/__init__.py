@@ -145,19 +145,20 @@ def arange(
     dtype: Any = None,
     device: str | None = None,
 ) -> Tensor:
-    """Return the numbers from start to stop, which is not one of them."""
+    """Return the numbers from start to stop, which is not one of them.
+
+    Integers have the distance of the first two, as in NumPy.
+    """
     first, last = (0, start) if stop is None else (start, stop)
-    if dtype is None:
-        whole = builtins.all(isinstance(v, builtins.int) for v in (first, last, step))
-        dtype = int32 if whole else float32
-    if (last - first) * step <= 0:
-        return Tensor.zeros(0, dtype=dtype, device=device)
-    if known_dtype(dtype) == int32:
-        return Tensor.arange(first, last, step, device=device)
-    count = math.ceil((last - first) / step)
-    floats = builtins.any(isinstance(v, builtins.float) for v in (first, step))
-    wide = float64 if floats or dtypes.is_float(known_dtype(dtype)) else int64
-    return (Tensor.arange(count, dtype=wide) * step + first).cast(known_dtype(dtype))
+    whole = builtins.all(isinstance(v, builtins.int) for v in (first, last, step))
+    kind = _kind(dtype, int32 if whole else float32)
+    count = builtins.max(math.ceil((last - first) / step), 0)
+    if dtypes.is_int(kind) and not whole:
+        first, step = int(first), int(first + step) - int(first)
+    wide = int64 if dtypes.is_int(kind) else float64
+    if count > 0 and kind == int32 and step != 0:
+        return Tensor.arange(first, first + count * step, step, device=device)
+    return (Tensor.arange(count, dtype=wide, device=device) * step + first).cast(kind)
 
 
 def linspace(
@@ -173,6 +174,8 @@ def linspace(
     """Return num numbers from start to stop, without it unless endpoint."""
     parts = isinstance(start, complex) or isinstance(stop, complex)
     kind = _kind(dtype, complex64 if parts else float32)
+    if num < 0:
+        raise ArgumentError(f"numpy.linspace: num: {num}, expected 0 or more")
     if num < 2:
         return full(num, start, dtype=kind, device=device)
     step = (stop - start) / (num - 1 if endpoint else num)
