@@ -24,7 +24,7 @@ var thin = []struct {
 	{"bindings/python/polygrad/numpy", ".py", nil, 1150}, // what NumPy and the array API have beside functions of tensors
 	{"bindings/python/polygrad/optim", ".py", nil, 4200}, // optax: its names and arguments
 	{"bindings/js/lib", ".js .mjs .cjs", []string{"wasm", "engine", "host", "remote", "func", "jax", "optax", "loaders"}, 5000},
-	{"bindings/js/lib/func", ".js", nil, 1650}, // with the control flow of lax
+	{"bindings/js/lib/func", ".js", nil, 1660}, // with the control flow of lax
 	{"bindings/js/lib/jax", ".js", nil, 3000},  // names, arguments and ownership of jax-js, and its printed form of functions
 	{"bindings/js/lib/optax", ".js", nil, 300},
 	{"bindings/js/lib/loaders", ".js", nil, 700}, // with files of NumPy

@@ -44,7 +44,7 @@ const registry = whenCollected(bury)
  * turn.
  */
 const GROUP = 64
-const FEW = 5_000 // tensors
+const FEW = 20_000 // tensors
 const MANY = 50_000 // tensors that nothing is computed of
 const LITTLE = 2 ** 28 // bytes
 

@@ -130,8 +130,7 @@ class Compiled {
   }
 }
 
-function resultsOf (call) {
-  const [out, n] = call.slice(-2)
+function resultsOf ([,,,,, out, n]) {
   return Array.from({ length: n }, (_, i) => made(get(out, i)))
 }
 

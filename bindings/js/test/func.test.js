@@ -217,3 +217,23 @@ test('expressions are given back at once, in a tidy all of them', () => {
   for (let i = 0; i < 5; i++) run()
   assert.ok(liveNodes() <= before + 20, `${liveNodes()} nodes, ${before} before`)
 })
+
+test('a jit tells calls of one kind from others that look alike', () => {
+  let traced = 0
+  const f = func.jit((left, right) => {
+    traced++
+    return typeof right === 'string' ? left.mul(2) : left.add(right)
+  })
+  const [a, b] = [tensor(1, 2), tensor(3, 4)]
+  const calls = [
+    [[a, b], [4, 6]], [[b, a], [4, 6]], [[a, a], [2, 4]], [[a, b], [4, 6]], [[a, 'float64[2]'], [2, 4]], [[a, b], [4, 6]],
+    [[a, 'float64[2]'], [2, 4]], [[a, tensor(5)], [6, 7]], [[tensor(5), b], [8, 9]], [[a, b], [4, 6]]
+  ]
+  for (const [args, want] of calls) assert.deepStrictEqual(f(...args).tolist(), want)
+  assert.deepStrictEqual([traced, f.cacheInfo().misses, f.cacheInfo().hits], [5, 5, 5])
+  f.clearCache()
+  assert.deepStrictEqual(f(a, b).tolist(), [4, 6])
+  assert.strictEqual(traced, 6)
+  const constant = func.jit((left, right) => left.add(right), { staticArgnums: 1 })
+  assert.deepStrictEqual([a, b, a].map((y) => constant(a, y).tolist()), [[2, 4], [4, 6], [2, 4]])
+})

@@ -124,12 +124,23 @@ function jit (f, ...options) {
     programs.set(call.text, [...programs.get(call.text) ?? [], program])
     return program
   }
+  /** The call before, if its arguments were different tensors and texts alone: their kinds, and its program. */
+  let before = null
+  const isBefore = (args) => before?.kinds.length === args.length && args.every((arg, i) => arg instanceof Base
+    ? before.isTensor[i] && kindOf(arg) === before.kinds[i] && args.indexOf(arg) === i
+    : !before.isTensor[i] && arg === before.kinds[i])
   /** The program for arguments, and what it returns for them. */
   const ran = (args) => {
-    const call = callOf(args)
-    const known = found(call)
+    const call = isBefore(args) ? { tensors: args.filter((arg, i) => before.isTensor[i]) } : callOf(args)
+    const known = call.text === undefined ? before.program : found(call)
     if (known !== undefined) hits++
     const program = known ?? compiled(call)
+    if (call.text !== undefined) {
+      const isTensor = args.map((arg) => arg instanceof Base)
+      // A tensor that is static is none of the call's.
+      const plain = args.every((x, i) => isTensor[i] || typeof x === 'string') && call.tensors.length === isTensor.filter(Boolean).length
+      before = plain ? { program, isTensor, kinds: args.map((arg, i) => isTensor[i] ? kindOf(arg) : arg) } : null
+    }
     return [program, program.run(call)]
   }
   const run = (...args) => expressed() || tracing() ? f(...args) : ran(args)[1]
@@ -144,6 +155,7 @@ function jit (f, ...options) {
     cacheSize: () => sizeOf(programs),
     clearCache: () => {
       programs = new Map()
+      before = null
       hits = misses = 0
     }
   })

@@ -5,6 +5,7 @@ const { inspect } = require('../host/node.js')
 const { describe, count, made, handleOf } = require('../base.js')
 const { lib } = require('../library.js')
 const { types } = require('../dtype.js')
+const { read: elementsOf } = require('../data.js')
 const { Tensor } = require('../tensor.js')
 const { isOptions, show } = require('../arguments.js')
 const { arrived } = require('../host/arrival.js')
@@ -228,10 +229,10 @@ function consumed (array) {
 /** A copy of the elements as a typed array: bools as int32, types that JavaScript lacks as float32. */
 function dataOf (tensor) {
   const { dtype } = describe(tensor)
-  const data = tensor.toArray()
+  const data = dtype.isRaw ? tensor.toArray() : elementsOf(tensor)
   if (dtype === types.bool) return Int32Array.from(data)
   if (dtype === types.float16 && globalThis.Float16Array !== undefined) return globalThis.Float16Array.from(data)
-  return data.slice()
+  return data
 }
 
 // Calls consume their arguments in strict mode: each array is taken as often as it is an argument, and freed after the call.
