@@ -265,6 +265,81 @@ func TestWebGPUProducts(t *testing.T) {
 	}
 }
 
+// Tensors that are written where they are read, element by element, behind sums of any form: kernels are laid out as those that write others.
+func TestWebGPUUpdatesInPlace(t *testing.T) {
+	host, err := NewContext("native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := func(count, by int) []float32 {
+		out := make([]float32, count)
+		for i := range out {
+			out[i] = float32(i*by%13-6) / 4
+		}
+		return out
+	}
+	for kind, of := range map[string]func(*testing.T) (*Context, func() exec.Counts){"the adapter": onGPU, "discrete": onDiscreteGPU} {
+		gpu, _ := of(t)
+		for _, size := range [][3]int{{64, 64, 64}, {70, 33, 45}, {200, 130, 17}, {3, 500, 300}, {1, 16, 4099}} {
+			rows, columns, steps := size[0], size[1], size[2]
+			var got [2][][]float32
+			for i, c := range []*Context{gpu, host} {
+				w, mean := FromIn(c, numbers(rows*columns, 3), rows, columns), FromIn(c, numbers(rows*columns, 11), rows, columns)
+				bias, long := FromIn(c, numbers(columns, 5), columns), FromIn(c, numbers(rows, 5), rows)
+				x, g := FromIn(c, numbers(steps*rows, 5), steps, rows), FromIn(c, numbers(steps*columns, 7), steps, columns)
+				if err := Realize(w, mean, bias, long, x, g); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					grad := x.Permute(1, 0).MatMul(g.ReLU())
+					mean.Assign(mean.Mul(0.5).Add(grad.Mul(0.25)))
+					w.Assign(w.Sub(mean.Mul(0.125)))
+					bias.Assign(bias.Mul(0.5).Add(g.Sum(WithAxis(0))))
+					long.Assign(long.Sub(x.Sum(WithAxis(0)).Mul(0.25)))
+					if err := Realize(w, mean, bias, long); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, v := range []*Tensor{w, mean, bias, long} {
+					x, err := Values[float32](v)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got[i] = append(got[i], x)
+				}
+			}
+			for k, of := range got[0] {
+				if !slices.Equal(of, got[1][k]) { // all sums are multiples of 1/256 that are exact
+					t.Errorf("%s, %v: tensor %d differs from that of the host", kind, size, k)
+				}
+			}
+		}
+	}
+}
+
+// A product that updates what it is subtracted from is laid out as others are: with operands in workgroup memory.
+func TestUpdateShaders(t *testing.T) {
+	d := shaders.New()
+	e := exec.New(d)
+	c := &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+	n := 128
+	w, x, g := FromIn(c, make([]float32, n*n), n, n), FromIn(c, make([]float32, n*n), n, n), FromIn(c, make([]float32, n*n), n, n)
+	w.Assign(w.Sub(x.Permute(1, 0).MatMul(g)))
+	if err := w.Realize(); err != nil {
+		t.Fatal(err)
+	}
+	staged := 0
+	for _, s := range d.Shaders() {
+		if len(s.Params) == 3 && strings.Contains(s.Source, "var<workgroup>") {
+			staged++
+		}
+	}
+	if staged == 0 {
+		t.Error("no shader of three buffers has workgroup memory")
+	}
+	d.Validate(t)
+}
+
 // Tensors have buffers of WebGPU in common with a program, here with one another.
 func TestWebGPUBuffersAreShared(t *testing.T) {
 	c, since := onGPU(t)

@@ -249,7 +249,10 @@ func (w *writer) index(p *ir.Place) string {
 	default:
 		s = append(s, "i32(lane) * "+literal(p.Stride))
 	}
-	if p.Off != 0 || len(s) == 0 {
+	switch {
+	case len(s) == 0: // a gate may keep an element before the first from being loaded, but tools refuse it
+		return literal(max(p.Off, 0))
+	case p.Off != 0:
 		s = append(s, literal(p.Off))
 	}
 	return strings.Join(s, " + ")

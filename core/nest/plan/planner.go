@@ -48,8 +48,8 @@ type planner struct {
 }
 
 // Spreadable reports whether a kernel may be laid out for workgroups of a GPU, whose invocations are the lanes of vectors: its loops are one band
-// of known trip counts, and nothing that it writes is read in it, as invocations would have to wait for one another; or it streams. Kernels without
-// reductions need none, unless they read memory across the order in which they write it.
+// of known trip counts, and nothing that it writes is read in it but by the iteration that writes it, as invocations would have to wait for one
+// another; or it streams. Kernels without reductions need none, unless they read memory across the order in which they write it.
 func Spreadable(f *analysis.Facts, m ir.Machine) bool {
 	if newOnline(f, m) != nil {
 		return true
@@ -57,8 +57,19 @@ func Spreadable(f *analysis.Facts, m ir.Machine) bool {
 	if along, _ := crossing(f, m); along == nil && !f.Tree.Collects() {
 		return false
 	}
-	return len(f.Changing) == 0 && f.Memory.Bytes == 0 && !f.Tree.AnyInOrder() &&
+	return (len(f.Changing) == 0 || inPlace(f)) && f.Memory.Bytes == 0 && !f.Tree.AnyInOrder() &&
 		!slices.ContainsFunc(f.Tree.Loops(), func(r *analysis.Region) bool { return !staticBands(r) })
+}
+
+// inPlace reports whether the loops are one band, each of whose iterations reads of what the kernel writes only what it writes itself: an optimizer
+// that follows its gradient.
+func inPlace(f *analysis.Facts) bool {
+	loops := f.Tree.Loops()
+	if len(loops) != 1 || f.Tree.HasStores() || !loops[0].Writes {
+		return false
+	}
+	c := analysis.Chain(loops[0])
+	return f.Independent(c[len(c)-1])
 }
 
 // staticBands reports whether the trip counts of the loops of a band, and of all bands in it, are known.
