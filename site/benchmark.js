@@ -81,8 +81,8 @@ async function run () {
     await new Promise(requestAnimationFrame)
     addRow(names, name, await measure(name))
   }
-  const told = problems.filter((problem) => problem !== null)
-  say([stopped ? 'Stopped.' : `Done with ${threads} thread${threads > 1 ? 's' : ''}.`, ...told].join(' '))
+  const told = problems.filter((problem) => problem !== null).join('; ')
+  say(`${stopped ? 'Stopped.' : `Done with ${threads} thread${threads > 1 ? 's' : ''}.`} ${told}`)
   byId('measure').disabled = false
   byId('stop').disabled = true
   document.documentElement.dataset.done = 'yes'

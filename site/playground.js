@@ -3,7 +3,7 @@
 import * as polygrad from './polygrad.js'
 import { offerDevices } from './device.js'
 
-const RUNS = 5 // of each kernel, for its time
+const RUNS = 20 // of each kernel, for its time
 const EXAMPLES = {
   'Softmax of rows': `const x = Tensor.randn(256, 64).realize()
 const y = x.softmax(1)

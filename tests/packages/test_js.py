@@ -43,6 +43,12 @@ def test_package_holds_the_library(npm_package: Path) -> None:
     assert not {name for name in names if name.startswith(("test/", "node_modules/"))}
 
 
+def test_training_needs_little() -> None:
+    """The part of the module that a page waits for, compressed as servers do it."""
+    size = "zlib.brotliCompressSync(fs.readFileSync(process.argv[1])).length"
+    assert int(output(["node", "-p", size, ROOT / "build" / "js" / PARTS[0]])) < 1_500_000
+
+
 def test_packing_leaves_nothing(npm_package: Path) -> None:
     assert npm_package.exists()
     assert not {"native", "web", "LICENSE"} & {p.name for p in (ROOT / "bindings" / "js").iterdir()}
