@@ -54,6 +54,8 @@ test('broken files are refused', () => {
   }
   const entry = (more) => ({ a: { dtype: 'F32', shape: [2], data_offsets: [0, 8], ...more } })
   assert.strictEqual(safetensors.parse(file(entry(), 8)).totalSize, 8)
+  const complex = entry({ dtype: 'C64', shape: [1] })
+  assert.deepStrictEqual(safetensors.parse(file(complex, 8)).tensors.a, { dtype: 'C64', shape: [1], data: new Float32Array(2) })
   for (const bad of [
     file(entry(), 4), file(entry({ shape: [3] }), 8), file(entry({ dtype: 'Q4' }), 8), file(entry({ shape: [-2] }), 8),
     file(entry({ data_offsets: [4] }), 8), file('[]', 0), file('{', 0), new Uint8Array(3), new Uint8Array(8).fill(255), file({ a: 3 }, 0)

@@ -3,11 +3,11 @@
 
 const { isOptions, show } = require('../arguments.js')
 
-/** Types that JavaScript lacks are their bits. */
+/** Types that JavaScript lacks are their bits, complex numbers their real and imaginary parts in turn. */
 const TYPES = {
   BOOL: Uint8Array, I8: Int8Array, U8: Uint8Array, I16: Int16Array, U16: Uint16Array, I32: Int32Array, U32: Uint32Array,
   I64: BigInt64Array, U64: BigUint64Array, F8_E4M3: Uint8Array, F8_E5M2: Uint8Array, F16: globalThis.Float16Array ?? Uint16Array,
-  BF16: Uint16Array, F32: Float32Array, F64: Float64Array
+  BF16: Uint16Array, F32: Float32Array, F64: Float64Array, C64: Float32Array
 }
 const MOST_HEADER = 100 * 2 ** 20
 
@@ -36,7 +36,7 @@ function tensorOf (name, entry, data) {
   const isPair = Array.isArray(offsets) && offsets.length === 2 && offsets.every(isSize)
   if (!isPair) refuse(`${name}: data_offsets ${show(offsets)}, expected two`)
   const [start, end] = offsets
-  const size = shape.reduce((n, m) => n * m, 1) * Kind.BYTES_PER_ELEMENT
+  const size = shape.reduce((n, m) => n * m, dtype === 'C64' ? 2 : 1) * Kind.BYTES_PER_ELEMENT
   if (end > data.length || end - start !== size) {
     refuse(`${name}: bytes ${start} to ${end} of ${data.length}, expected ${size} within them`)
   }

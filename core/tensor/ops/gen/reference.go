@@ -168,6 +168,7 @@ func reference(root string) ([]byte, error) {
 		fmt.Fprintf(p, "- [%s](#%s): %s\n", s.title, title, strings.Join(links, " "))
 	}
 	p.WriteString("- [Models, files and tools](#models-files-and-tools), [Operators](#operators), [Compared with tinygrad](#compared-with-tinygrad), " +
+		"[NumPy](#compared-with-numpy), [SciPy](#compared-with-scipy), [JAX](#compared-with-jax), " +
 		"[the array API](#compared-with-the-array-api), [jax-js](#compared-with-jax-js), [optax](#compared-with-optax)\n")
 	for _, s := range sections {
 		fmt.Fprintf(p, "\n## %s\n", s.title)
