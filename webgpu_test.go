@@ -340,6 +340,23 @@ func TestUpdateShaders(t *testing.T) {
 	d.Validate(t)
 }
 
+// Elements before the first one of a padded tensor are not loaded; tools refuse shaders that name them.
+func TestPaddedShaders(t *testing.T) {
+	d := shaders.New()
+	e := exec.New(d)
+	c := &Context{vars: variable.NewContext(exec.NewGraph(), func(string) (*exec.Executor, error) { return e, nil })}
+	values, _, _ := FromIn(c, []int16{4, -9}, 2).Pad([][2]int{{2, 1}}, WithValue(-2)).Unique()
+	if got, err := Values[int16](values); err != nil || !slices.Equal(got, []int16{-9, -2, 4}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, s := range d.Shaders() {
+		if strings.Contains(s.Source, "[((-") {
+			t.Errorf("a constant element before the first one:\n%s", s.Source)
+		}
+	}
+	d.Validate(t)
+}
+
 // Tensors have buffers of WebGPU in common with a program, here with one another.
 func TestWebGPUBuffersAreShared(t *testing.T) {
 	c, since := onGPU(t)
