@@ -331,6 +331,12 @@ func wasm_poly_expr_apply(f float64, args unsafe.Pointer, n int32, out unsafe.Po
 	return poly_expr_apply(uintptr(f), (*uintptr)(args), n, (*uintptr)(out), room)
 }
 
+//go:wasmexport poly_expr_associative_scan
+func wasm_poly_expr_associative_scan(f float64, reverse int32, args unsafe.Pointer, n int32, out unsafe.Pointer, room int32) int32 {
+	beginCall()
+	return poly_expr_associative_scan(uintptr(f), reverse, (*uintptr)(args), n, (*uintptr)(out), room)
+}
+
 //go:wasmexport poly_expr_axis
 func wasm_poly_expr_axis(ctx float64, name unsafe.Pointer, size int64) int32 {
 	beginCall()

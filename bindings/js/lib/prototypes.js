@@ -77,6 +77,7 @@ exports.PROTOTYPES = {
   poly_expr_info: ['int', ['uintptr_t', 'void *', 'void *']],
   poly_expr_apply: ['int', ['uintptr_t', 'void *', 'int', 'void *', 'int']],
   poly_expr_scan: ['int', ['uintptr_t', 'int', 'int64_t', 'int', 'void *', 'int', 'void *', 'int']],
+  poly_expr_associative_scan: ['int', ['uintptr_t', 'int', 'void *', 'int', 'void *', 'int']],
   poly_expr_while: ['int', ['uintptr_t', 'void *', 'int', 'void *', 'int']],
   poly_expr_switch: ['int', ['uintptr_t', 'int', 'void *', 'int', 'void *', 'int']],
   poly_expr_checkpoint: ['int', ['uintptr_t', 'const char *', 'void *', 'int', 'void *', 'int']],

@@ -46,38 +46,6 @@ axis_moved <- function(x, from, to) {
 
 rows_between <- function(x, from, to) x$shrink(c(list(c(from, to)), vector("list", length(x$shape) - 1L)))
 
-cat_each <- function(a, b) Map(function(x, y) x$cat(y, dim = 1L), a, b)
-
-# The results of an associative function, combine, of all elements up to each place along the first axis of Tensors. Elements are about as
-# many rows as each has elements: a loop finds the results within all rows at once, then each row is combined with that before it.
-prefixes <- function(combine, xs) {
-  n <- xs[[1L]]$shape[1L]
-  if (n < 2L) return(xs)
-  rows <- if (n > 64L) as.integer(sqrt(n)) else 1L
-  size <- n %/% rows
-  part <- function(from, to) function(x) rows_between(x, from, to)
-  # Columns are the elements of all rows at one place.
-  columns <- lapply(xs, function(x) axis_moved(rows_between(x, 1L, rows * size)$reshape(c(rows, size, x$shape[-1L])), 2L, 1L))
-  joined <- function(x) {
-    x <- axis_moved(x, 2L, 1L)
-    x$reshape(c(x$shape[1L] * x$shape[2L], x$shape[-(1:2)]))
-  }
-  first <- lapply(columns, part(1L, 1L))
-  run <- lax$scan(function(before, x) {
-    after <- combine(before, x)
-    list(after, after)
-  }, lapply(first, function(x) x$reshape(x$shape[-1L])), lapply(columns, part(2L, size)))
-  within <- lapply(cat_each(first, run$ys), joined)
-  if (rows == 1L) return(within)
-  before <- prefixes(combine, lapply(run$carry, part(1L, rows - 1L)))
-  spread <- lapply(before, function(x) joined(x$reshape(c(1L, x$shape))$expand(c(size, x$shape))))
-  out <- cat_each(lapply(within, part(1L, size)), combine(spread, lapply(within, part(size + 1L, rows * size))))
-  if (rows * size == n) return(out)
-  tail <- prefixes(combine, lapply(xs, part(rows * size + 1L, n)))
-  last <- Map(function(x, t) rows_between(x, rows * size, rows * size)$expand(t$shape), out, tail)
-  cat_each(out, combine(last, tail))
-}
-
 # The value of the branch with a number. names are those of the branches in errors.
 branch <- function(who, index, branches, names, args) {
   for (i in seq_along(branches)) need_function(who, branches[[i]], names[i])
@@ -160,20 +128,21 @@ lax <- c(lax, list(
     sizes <- mapply(function(x, k) x$shape[k], given$tensors, at)
     other <- which(sizes != sizes[1L])
     if (length(other)) raise(sprintf("%s: %s has %d elements along the axis, expected %d as %s has", who, given$paths[other[1L]], sizes[other[1L]], sizes[1L], given$paths[1L]))
-    placed <- function(xs) Map(axis_moved, xs, 1L, at)
-    combine <- function(a, b) {
-      out <- tree_tensors(who, f(tree_build(given$held, placed(a)), tree_build(given$held, placed(b))), "what f returns")
+    # Places are a first axis, and in its stead there is an axis of one for f.
+    xs <- Map(function(x, k) axis_moved(x, k, 1L)$unsqueeze(k + 1L), given$tensors, at)
+    places <- tree_build(given$held, xs)
+    t <- traced(who, function(a, b) {
+      out <- tree_tensors(who, f(a, b), "what f returns")
       need_same_form(who, c("what f returns", "elems"), out$held, given$held)
-      made <- Map(axis_moved, out$tensors, at, 1L)
-      for (i in seq_along(a)) {
-        if (made[[i]]$dtype != a[[i]]$dtype || !identical(made[[i]]$shape, a[[i]]$shape)) {
-          raise(sprintf("%s: %s is %s, and what f returns is %s of another shape or type", who, given$paths[i], a[[i]]$dtype, made[[i]]$dtype))
+      for (i in seq_along(xs)) {
+        if (out$tensors[[i]]$dtype != xs[[i]]$dtype || !identical(out$tensors[[i]]$shape, xs[[i]]$shape[-1L])) {
+          raise(sprintf("%s: %s is %s, and what f returns is %s of another shape or type", who, given$paths[i], xs[[i]]$dtype, out$tensors[[i]]$dtype))
         }
       }
-      made
-    }
-    turned <- function(xs) if (reverse) lapply(xs, function(x) x$flip(1L)) else xs
-    tree_build(given$held, placed(turned(prefixes(combine, turned(Map(axis_moved, given$tensors, at, 1L))))))
+      tree_build(out$held, out$tensors)
+    }, list(a = places, b = places), axes = rep(1L, 2L * length(xs)))
+    found <- expr_run(who, t$expr, t$tensors[seq_along(xs)], "associative_scan", as.integer(reverse))
+    tree_build(given$held, Map(function(x, k) axis_moved(x$squeeze(k + 1L), 1L, k), found, at))
   },
   scan = function(f, init, xs = NULL, length = NULL, reverse = FALSE) {
     who <- "lax$scan"

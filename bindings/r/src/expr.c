@@ -98,7 +98,7 @@ static SEXP missing_rule(const char *who, PolyExpr *f, int room) {
 }
 
 /* Runs an expression on Tensors in a way: apply, scan (with the number of carried Tensors, of steps, and whether in
- * reverse), while, switch (with the number of branches), checkpoint (with a policy), custom_jvp (with the expression of the
+ * reverse), associative_scan (whether in reverse), while, switch (with the number of branches), checkpoint (with a policy), custom_jvp (with the expression of the
  * tangents), custom_vjp (with a list of those of forward and backward), or custom_vmap (with the number of its rule). Returns the outputs. missing_rule (with
  * the most Tensors that a rule takes) begins to trace a rule, add_rule (with its expression and which results are batched) states it. */
 SEXP r_expr_run(SEXP who, SEXP expr, SEXP tensors, SEXP way, SEXP with) {
@@ -117,6 +117,8 @@ SEXP r_expr_run(SEXP who, SEXP expr, SEXP tensors, SEXP way, SEXP with) {
   }
   if (strcmp(how, "scan") == 0) {
     count = P.poly_expr_scan(f, numbers[0], numbers[1], numbers[2], arrays, n, out, room);
+  } else if (strcmp(how, "associative_scan") == 0) {
+    count = P.poly_expr_associative_scan(f, numbers[0], arrays, n, out, room);
   } else if (strcmp(how, "while") == 0) {
     count = P.poly_expr_while(f, arrays, n, out, room);
   } else if (strcmp(how, "switch") == 0) {

@@ -94,8 +94,8 @@ export {
 /**
  * The results of an associative function of all elements up to each place.
  *
- * fn(a, b) takes two trees like elems, and computes for each place along the axis, of which they have any number; a comes before b, or behind
- * it with reverse.
+ * fn(a, b) takes two trees like elems with one place along the axis; a comes before b, or behind it with reverse. It is called once, and
+ * computed for many places at once.
  *
  * @example
  * lax.associativeScan((a, b) => a.mul(b), new Tensor([1, 2, 3, 4])).tolist() // [1, 2, 6, 24]

@@ -301,7 +301,8 @@ function associativeScan (fn, elems, ...options) {
     if (shape[at] !== n) throw new PolygradError(`${what}, expected ${n} elements along axis ${axis} as ${tree.names[0]} has`)
     return at
   })
-  const combine = (a, b) => {
+  const combine = (given) => {
+    const [a, b] = [given.slice(0, axes.length), given.slice(axes.length)]
     const [leaves, structure] = flatten(fn(tree.build(a), tree.build(b)), `${who}: fn`)
     if (!structure.equals(tree.structure)) {
       throw new PolygradError(`${who}: fn returns a tree ${structure}, expected ${tree.structure} as elems`)
@@ -312,52 +313,17 @@ function associativeScan (fn, elems, ...options) {
       throw new PolygradError(`${who}: ${tree.names[i]} is ${described(a[i])}, and ${described(x)} of fn: expected the same type and shape`)
     })
   }
-  const turned = (xs) => reverse ? xs.map((x, i) => x.flip(axes[i])) : xs
-  const xs = turned(tree.tensors)
-  return tree.build(turned(n > 1 ? prefixes(combine, xs, axes) : xs))
-}
-
-/**
- * The prefixes of elements along axes. The elements are rows of about as many: a loop over places computes the prefixes within all rows at
- * once, then each row is combined with the prefix of what is before it.
- */
-function prefixes (combine, xs, axes) {
-  const n = xs[0].shape[axes[0]]
-  const rows = n > 64 ? Math.floor(Math.sqrt(n)) : 1
-  const size = Math.floor(n / rows)
-  const columns = (x, k) => {
-    const { shape } = x
-    const order = [...shape.keys(), shape.length].filter((i) => i !== k + 1)
-    return x.reshape([...shape.slice(0, k), rows, size, ...shape.slice(k + 1)]).permute([k + 1, ...order])
-  }
-  const joined = (x, k) => {
+  // The places are a first axis, and in its stead there is an axis of one for fn.
+  const xs = tree.tensors.map((x, i) => {
+    const moved = x.unsqueeze(axes[i])
+    return moved.permute([axes[i] + 1, ...moved.shape.keys()].filter((k, at) => at === 0 || k !== axes[i] + 1))
+  })
+  const expr = Expr.trace(who, [...xs, ...xs], [...xs, ...xs].map(() => 0), combine, [...tree.names, ...tree.names])
+  return tree.build(expr.associativeScan(reverse, xs).map((x, i) => {
     const order = [...x.shape.keys()].slice(1)
-    const { shape } = x
-    const sizes = shape.slice(1)
-    sizes.splice(k, 1, shape[k + 1] * shape[0])
-    return x.permute([...order.slice(0, k + 1), 0, ...order.slice(k + 1)]).reshape(sizes)
-  }
-  const along = (parts, start, end) => parts.map((x, i) => part(x, axes[i], start, end))
-  const glued = (a, b) => a.map((x, i) => x.cat(b[i], { dim: axes[i] }))
-  const whole = along(xs, 0, rows * size).map((x, i) => columns(x, axes[i]))
-  const step = (before, x) => {
-    const after = combine(before, x)
-    return [after, after]
-  }
-  const [totals, later] = scanOf('associativeScan', step, whole.map((x) => x.getitem(0)), whole.map((x) => part(x, 0, 1, size)))
-  const within = whole.map((x, i) => part(x, 0, 0, 1).cat(later[i]))
-  if (rows === 1) return within.map((x, i) => joined(x, axes[i]))
-  const before = prefixes(combine, along(totals, 0, rows - 1), axes)
-  const spread = before.map((x, i) => joined(x.expand([size, ...x.shape]), axes[i]))
-  const rest = within.map((x, i) => joined(part(x, axes[i] + 1, 1, rows), axes[i]))
-  const first = within.map((x, i) => joined(part(x, axes[i] + 1, 0, 1), axes[i]))
-  const out = glued(first, combine(spread, rest))
-  const left = n - rows * size
-  if (left === 0) return out
-  const tail = along(xs, rows * size, n)
-  const ends = left > 1 ? prefixes(combine, tail, axes) : tail
-  const last = along(out, rows * size - 1, rows * size).map((x, i) => x.expand(ends[i].shape))
-  return glued(out, combine(last, ends))
+    order.splice(axes[i] + 1, 0, 0)
+    return x.permute(order).squeeze({ dim: axes[i] })
+  }))
 }
 
 function select (pred, onTrue, onFalse) {

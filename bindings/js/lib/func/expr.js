@@ -164,6 +164,11 @@ class Expr {
     return this._run(lib.poly_expr_scan, [carried, length, Number(reverse)], tensors)
   }
 
+  /** All elements of sequences up to each place combined. */
+  associativeScan (reverse, tensors) {
+    return this._run(lib.poly_expr_associative_scan, [Number(reverse)], tensors)
+  }
+
   /** The carry after a loop that lasts while the last output is true. */
   loop (tensors) {
     return this._run(lib.poly_expr_while, [], tensors)

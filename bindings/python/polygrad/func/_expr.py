@@ -203,6 +203,10 @@ class Expr:
         """Return the carry after a loop over sequences, and what its steps kept."""
         return self._run(lib.poly_expr_scan, (carried, length, int(reverse)), tensors)
 
+    def associative_scan(self, reverse: bool, tensors: list[Tensor]) -> list[Tensor]:
+        """Return all elements of sequences up to each place combined."""
+        return self._run(lib.poly_expr_associative_scan, (int(reverse),), tensors)
+
     def loop(self, tensors: list[Tensor]) -> list[Tensor]:
         """Return the carry after a loop that lasts while the last output is true."""
         return self._run(lib.poly_expr_while, (), tensors)

@@ -536,9 +536,9 @@ def _alike(
 def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Return the results of an associative function of all elements up to each place.
 
-    fn(a, b) takes two trees like elems, and computes for each place along the axis, of which they
-    have any number; a comes before b, or behind it with reverse. It is called about twice for each
-    halving of the number of elements.
+    fn(a, b) takes two trees like elems with one place along the axis; a comes before b, or behind
+    it with reverse. It is called once, and computed for about as many places at once as the square
+    root of their number. All elems have as many places; results have their types and shapes.
 
     >>> associative_scan(lambda a, b: a * b, Tensor([1, 2, 3, 4])).tolist()
     [1, 2, 6, 24]
@@ -561,15 +561,16 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
                 f"elements along axis {axis} as {tree.names[0]} has"
             )
 
-    def combine(a: list[Tensor], b: list[Tensor]) -> list[Tensor]:
-        leaves, structure = flatten(fn(tree.build(a), tree.build(b)))
+    def combine(given: list[Tensor]) -> list[Tensor]:
+        n = len(given) // 2
+        leaves, structure = flatten(fn(tree.build(given[:n]), tree.build(given[n:])))
         if structure != tree.structure:
             raise ArgumentError(
                 f"associative_scan: fn returns a tree {structure!r}, expected {tree.structure!r} "
                 "as elems"
             )
         out = [_tensor("associative_scan", "what fn returns", x) for x in leaves]
-        for name, x, like in zip(tree.names, out, a):
+        for name, x, like in zip(tree.names, out, given):
             if _described(x) != _described(like):
                 raise ArgumentError(
                     f"associative_scan: {name} is {_described(like)}, and {_described(x)} of fn: "
@@ -577,58 +578,18 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
                 )
         return out
 
-    xs = [x.flip(axis) for x in tree.tensors] if reverse else tree.tensors
-    out = _prefixes(combine, xs, [axis % len(x.shape) for x in xs]) if first[axis] > 1 else xs
-    return tree.build([x.flip(axis) for x in out] if reverse else out)
+    # The places are a first axis, and in its stead there is an axis of one for fn.
+    at = [axis % len(x.shape) for x in tree.tensors]
+    xs = [x.unsqueeze(k).permute(k + 1, *_without(k + 1, x)) for x, k in zip(tree.tensors, at)]
+    expr = trace("associative_scan", xs + xs, [0] * (2 * len(xs)), combine, tree.names * 2)
+    found = expr.associative_scan(bool(reverse), xs)
+    out = [x.permute(*range(1, k + 2), 0, *range(k + 2, len(x.shape))) for x, k in zip(found, at)]
+    return tree.build([x.squeeze(k) for x, k in zip(out, at)])
 
 
-def _prefixes(combine: Function, xs: list[Tensor], axes: list[int]) -> list[Tensor]:
-    """Return the prefixes of elements along axes.
-
-    The elements are rows of about as many: a loop over places computes the prefixes within all rows
-    at once, then each row is combined with the prefix of what is before it. The halving of the
-    elements instead would be one expression, of a size that grows with each of its levels.
-    """
-    n = xs[0].shape[axes[0]]
-    rows = max(1, int(n**0.5)) if n > 64 else 1
-    size = n // rows
-
-    def part(x: Tensor, k: int, start: int, end: int) -> Tensor:
-        return x.shrink(tuple((start, end) if i == k else None for i in range(len(x.shape))))
-
-    def columns(x: Tensor, k: int) -> Tensor:
-        shape = x.shape
-        order = [k + 1, *range(k + 1), *range(k + 2, len(shape) + 1)]
-        return x.reshape(*shape[:k], rows, size, *shape[k + 1 :]).permute(*order)
-
-    def joined(x: Tensor, k: int) -> Tensor:
-        x = x.permute(*range(1, k + 2), 0, *range(k + 2, len(x.shape)))
-        return x.reshape(*x.shape[:k], x.shape[k] * x.shape[k + 1], *x.shape[k + 2 :])
-
-    whole = [columns(part(x, k, 0, rows * size), k) for x, k in zip(xs, axes)]
-
-    def step(before: list[Tensor], x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        after = combine(before, x)
-        return after, after
-
-    begin, more = [x[0] for x in whole], [x[1:] for x in whole]
-    totals, later = _scan("associative_scan", step, begin, more, None, False)
-    within = [Tensor.cat(x[:1], y) for x, y in zip(whole, later)]
-    if rows == 1:
-        return [joined(x, k) for x, k in zip(within, axes)]
-    before = _prefixes(combine, [part(x, k, 0, rows - 1) for x, k in zip(totals, axes)], axes)
-    out = [joined(part(x, k + 1, 0, 1), k) for x, k in zip(within, axes)]
-    spread = [joined(x.expand(size, *x.shape), k) for x, k in zip(before, axes)]
-    rest = [joined(part(x, k + 1, 1, rows), k) for x, k in zip(within, axes)]
-    out = [Tensor.cat(a, b, dim=k) for a, b, k in zip(out, combine(spread, rest), axes)]
-    if rows * size == n:
-        return out
-    tail = [part(x, k, rows * size, n) for x, k in zip(xs, axes)]
-    if n - rows * size > 1:
-        tail = _prefixes(combine, tail, axes)
-    last = [part(x, k, rows * size - 1, rows * size) for x, k in zip(out, axes)]
-    last = [x.expand(*t.shape) for x, t in zip(last, tail)]
-    return [Tensor.cat(a, b, dim=k) for a, b, k in zip(out, combine(last, tail), axes)]
+def _without(axis: int, x: Tensor) -> list[int]:
+    """Return the axes of a tensor and one more, without one."""
+    return [i for i in range(len(x.shape) + 1) if i != axis]
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Tensor:
