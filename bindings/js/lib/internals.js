@@ -6,6 +6,7 @@ const { taken } = require('./memory.js')
 const { CTX, freeWith } = require('./handles.js')
 const { Base, describe, count, made, handleOf } = require('./base.js')
 const { types, toDType } = require('./dtype.js')
+const { read } = require('./data.js')
 const { isOptions, show } = require('./arguments.js')
 const { inspect } = require('./host/node.js')
 const { arrived } = require('./host/arrival.js')
@@ -14,7 +15,7 @@ const { expressed, tracing } = require('./trace.js')
 
 const internals = {
   lib, engine, fail, Base, describe, count, made, handleOf, types, toDType, isOptions, show, inspect, arrived, expressed, tracing,
-  operation, call, CTX, freeWith, taken
+  operation, call, CTX, freeWith, taken, read
 }
 
 module.exports = { internals }
