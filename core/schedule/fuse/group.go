@@ -6,6 +6,7 @@ import (
 	"polygrad/core/ranges"
 	"polygrad/core/rewrite"
 	"polygrad/core/schedule"
+	"polygrad/core/uop"
 )
 
 // group is a fusion group: kernels of the scheduler that became one. It is never changed once its pass has put it into the list.
@@ -72,19 +73,38 @@ func (f *fuser) newGroup(k schedule.Kernel, kernels []int) *group {
 	b := f.bodyOf(k)
 	if b != nil && changed { // then the body is emitted as a kernel
 		if _, ok := loopOrder(b); !ok {
-			b = nil
+			k.AST = ast
+			return opaque(k, kernels)
 		}
 	}
+	f.changed = f.changed || changed
 	if b == nil {
-		k.AST = ast
+		if changed {
+			k.AST = numberedRanges(k.AST)
+		}
 		return opaque(k, kernels)
 	}
 	g := groupOf(b, kernels)
 	if !changed {
 		g.kernel = &k
 	}
-	f.changed = f.changed || changed
 	return g
+}
+
+// numberedRanges is a kernel with its ranges numbered from 0, in the same order.
+func numberedRanges(ast *uop.UOp) *uop.UOp {
+	var loops []*uop.UOp
+	for _, u := range ast.Toposort() {
+		if u.Op == uop.Range {
+			loops = append(loops, u)
+		}
+	}
+	slices.SortStableFunc(loops, byID)
+	m := map[*uop.UOp]*uop.UOp{}
+	for i, r := range loops {
+		m[r] = numbered(r.With(replace(r.Src[0], m)), i)
+	}
+	return replace(ast, m)
 }
 
 // groupOf is a group that runs a body.

@@ -150,7 +150,7 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 	back, x := inverse(order), u.Src[0].Src[0]
 	switch u.Op {
 	case uop.Permute:
-		return inOrder(u.Src[0], u.Arg.(uop.Nums))
+		return k.inOrder(u.Src[0], u.Arg.(uop.Nums))
 	case uop.ReduceAxis:
 		a := u.Arg.(uop.AxisReduce)
 		axes := make([]int, len(a.Axes))
@@ -168,7 +168,7 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 	case uop.Expand:
 		x = x.Expand(reordered(u.Shape(), back))
 	}
-	return inOrder(x, order)
+	return k.inOrder(x, order)
 }
 
 // reducedInMemoryOrder returns a permute of a reduction whose results lie along the axis along which its source does: that of windows
@@ -191,7 +191,7 @@ func (k neighbours) reducedInMemoryOrder(u *uop.UOp) *uop.UOp {
 		axes[i] = back[axis]
 	}
 	slices.Sort(axes)
-	return inOrder(inOrder(x, order).ReduceAxes(a.Op, axes...), back)
+	return k.inOrder(k.inOrder(x, order).ReduceAxes(a.Op, axes...), back)
 }
 
 // sunkElementwise moves the common permutation of the operands of a function behind it. Vectors and constants fit any permutation.
@@ -201,21 +201,21 @@ func (k neighbours) sunkElementwise(u *uop.UOp) *uop.UOp {
 		switch p := k.permutationOf(s); {
 		case p != nil && (order == nil || slices.Equal(p, order)):
 			order = p
-		case !repeated(s):
+		case k.next(s) != anywhere:
 			return u
 		}
 	}
 	if order == nil || len(u.Src[0].Shape()) != len(order) {
 		return u
 	}
-	return inOrderAll(u, inverse(order)).Permute(order)
+	return k.inOrderAll(u, inverse(order)).Permute(order)
 }
 
 // inOrderAll returns a function with the axes of its operands permuted.
-func inOrderAll(u *uop.UOp, order []int) *uop.UOp {
+func (k neighbours) inOrderAll(u *uop.UOp, order []int) *uop.UOp {
 	src := make([]*uop.UOp, len(u.Src))
 	for i, s := range u.Src {
-		src[i] = inOrder(s, order)
+		src[i] = k.inOrder(s, order)
 	}
 	return u.With(src...)
 }
@@ -243,15 +243,15 @@ func longAxes(shape uop.Shape) int {
 }
 
 // inOrder returns a value with its axes permuted, without stacking views.
-func inOrder(u *uop.UOp, order []int) *uop.UOp {
+func (k neighbours) inOrder(u *uop.UOp, order []int) *uop.UOp {
 	switch u.Op {
 	case uop.Permute:
-		return inOrder(u.Src[0], reordered(u.Arg.(uop.Nums), order))
+		return k.inOrder(u.Src[0], reordered(u.Arg.(uop.Nums), order))
 	case uop.Expand:
-		return inOrder(u.Src[0], order).Expand(reordered(u.Shape(), order))
+		return k.inOrder(u.Src[0], order).Expand(reordered(u.Shape(), order))
 	}
-	if len(u.Src) == 1 && uop.GroupElementwise.Has(u.Op) && repeated(u) {
-		return inOrderAll(u, order)
+	if uop.GroupElementwise.Has(u.Op) && k.next(u) == anywhere {
+		return k.inOrderAll(u, order)
 	}
 	last := -1
 	for _, axis := range order {

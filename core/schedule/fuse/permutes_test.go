@@ -20,6 +20,7 @@ func TestTurnsSink(t *testing.T) {
 		"several":          turned.Mul(turned.F(uop.Exp2, nil, nil)),
 		"constants":        turned.Mul(turned.ConstLike(uop.Float(2))),
 		"cast constants":   turned.Mul(turned.ConstLike(uop.Float(2)).F(uop.Exp2, nil, nil)),
+		"of constants":     turned.Mul(turned.ConstLike(uop.Float(2)).Mul(turned.ConstLike(uop.Float(3)))),
 		"vectors":          turned.Add(bias),
 		"own sums":         turned.Add(sums),
 		"pads":             turned.Pad(pad),

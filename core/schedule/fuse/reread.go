@@ -116,12 +116,13 @@ func widens(u *uop.UOp) bool {
 // computed once for its elements. What a reduction reads, too, will be stored if that pays.
 func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 	const most = 32
-	total := weight(u)
+	total, terms := weight(u), 1.0
 	if u.Op == uop.ReduceAxis {
-		total = float64(u.Src[0].Shape().MaxNumel()) / float64(max(u.Shape().MaxNumel(), 1))
+		terms = float64(u.Src[0].Shape().MaxNumel()) / float64(max(u.Shape().MaxNumel(), 1))
+		total = terms
 	}
 	seen := []*uop.UOp{u}
-	shares := map[*uop.UOp]float64{u: 1}
+	shares := map[*uop.UOp]float64{u: terms}
 	for i := 0; i < len(seen) && i < most; i++ {
 		share := shares[seen[i]] / repeatsAlongLast(seen[i])
 		for _, s := range seen[i].Src {

@@ -47,3 +47,24 @@ func TestSumsAreScattered(t *testing.T) {
 		})
 	}
 }
+
+// Rows of a padded table that are looked up where their terms are scattered are loads there, too.
+func TestLookedUpTermsAreLoads(t *testing.T) {
+	g := newGraph(t)
+	must := func(u *uop.UOp, err error) *uop.UOp {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	table, numbers := g.in(500, 32), g.NewBuffer("CPU", 40, uop.Int32)
+	padded := table.Pad([]uop.Pair{{Hi: uop.N(2)}, {Hi: uop.N(2)}})
+	rows := must(tensor.GetItem(padded, tensor.Take(numbers)))
+	grads, err := gradient.Of(must(tensor.Sum(rows.Mul(rows), nil, false)), []*uop.UOp{table}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(g.fused(options, grads[0].ContiguousOp()), uop.Reduce); n != 0 {
+		t.Errorf("%d sums, expected loads", n)
+	}
+}
