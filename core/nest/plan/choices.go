@@ -30,7 +30,9 @@ func (pl *planner) number(p *Band) {
 		for _, k := range []knob{knobTranspose, knobMultiPass, knobPackColumns, knobPackRows, knobSplitK, knobRowBlock, knobColumnBlock} {
 			p.want[k] = off
 		}
-		pl.Group = int(powerOfTwo(p.want.or(knobLanes, usualLanes, pl.m.Group)))
+		if p.want[knobLanes] != open {
+			pl.Group = int(powerOfTwo(p.want.or(knobLanes, usualLanes, pl.m.Group)))
+		}
 		pl.Subgroups = pl.Subgroups && p.want[knobSubgroups] != off
 	}
 	for _, a := range p.Axes {
