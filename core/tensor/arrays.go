@@ -347,7 +347,7 @@ func DiagAt(x *uop.UOp, k int64) (r *uop.UOp, err error) {
 			return nil, err
 		}
 		before, after := max(k, 0), max(-k, 0)
-		return padAxis(padAxis(r, 0, after, before, 0), 1, before, after, 0), nil
+		return cast(padAxis(padAxis(r, 0, after, before, 0), 1, before, after, 0), x.DType), nil
 	}
 	fail("x", "has %d dimensions, expected 1 or 2", len(x.Shape()))
 	return nil, nil

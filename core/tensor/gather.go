@@ -375,11 +375,11 @@ func Diag(x *uop.UOp) (r *uop.UOp, err error) {
 	}
 	n := intSize("x", x.Shape(), 0)
 	flat := flatten(padAxis(unsqueeze(x, -1), 1, 0, n, 0), 0, -1)
-	r = dims(shrinkTo(flat, uop.ShapeOf(n*n)), n, n)
+	r = cast(dims(shrinkTo(flat, uop.ShapeOf(n*n)), n, n), x.DType) // zeros are integers beside bools
 	if asTinygrad(x) {
 		return r, nil
 	}
 	// Rows of zeros with one element need no remainder of each position; the gradient is that of the padded form, a diagonal.
 	at := count0(x.Graph(), n)
-	return differentiatedAs(where(eq(unsqueeze(at, -1), at), unsqueeze(x, -1), 0), r), nil
+	return differentiatedAs(cast(where(eq(unsqueeze(at, -1), at), unsqueeze(x, -1), 0), x.DType), r), nil
 }

@@ -130,6 +130,9 @@ func NaNReduce(kind string, x *uop.UOp, axes []int, keepdims bool, correction fl
 	case "sum":
 		return sum(withoutNaN(x, 0), axes, keepdims), nil
 	case "prod":
+		if !x.DType.IsFloat() {
+			x = cast(x, uop.SumAcc(x.DType))
+		}
 		return accurateProd(withoutNaN(x, 1), axes, keepdims), nil
 	}
 	x = asFloat(x)

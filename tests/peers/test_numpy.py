@@ -454,6 +454,15 @@ def test_running_sums_of_numbers_have_one_axis() -> None:
             assert getattr(pnp, name)(Tensor(3.0), axis=axis).shape == (1,)
 
 
+def test_bools_stay_bools() -> None:
+    x = np.array([True, False, True])
+    for name in ("diag", "diagflat", "nanprod", "prod", "sum", "nansum"):
+        expected, got = getattr(np, name)(x), getattr(pnp, name)(x).numpy()
+        assert (got.dtype.kind, got.tolist()) == (expected.dtype.kind, expected.tolist()), name
+    with pytest.raises(TypeError, match=r"ptp: x: is bool, expected numbers"):
+        pnp.ptp(x)
+
+
 def test_functions_of_functions() -> None:
     x = normal(3, 4, 5)
     for axis in range(3):

@@ -590,6 +590,9 @@ var numpyOps = slices.Concat(
 		documented("The position of the greatest element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmax", "argmax", "axis int?, keepdims bool = false", "axis keepdim")),
 		documented("The position of the least element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmin", "argmin", "axis int?, keepdims bool = false", "axis keepdim")),
 		reducing("ptp", "The greatest less the least element along axes.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
+			if x.DType.IsBool() {
+				return nil, bad("x", "is bool, expected numbers")
+			}
 			most, err := tensor.Max(x, axes, keep)
 			if err != nil {
 				return nil, err

@@ -60,7 +60,7 @@ const elementwise = {
   'softSign(x:x)': unary((x) => x.softsign()),
   'silu(x:x)': unary((x) => x.silu()),
   'logSigmoid(x:x)': unary((x) => x.logsigmoid()),
-  'identity(x:x)': (x) => x.mul(1),
+  'identity(x:x)': (x) => x.mul(1).cast(describe(x).dtype.name),
   'leakyRelu(x:n, negativeSlope?:n)': (x, slope = 0.01) => both((v, s) => v.ge(0).where(v, v.mul(s)))(x, slope),
   'hardSigmoid(x:x)': unary((x) => x.add(3).relu6().div(6)),
   'hardSilu(x:x)': unary((x) => x.mul(x.add(3).relu6().div(6))),
