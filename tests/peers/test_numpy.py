@@ -441,7 +441,9 @@ def test_sizes() -> None:
 
 
 @pytest.mark.parametrize("dtype", [None, "int32", "uint8", "int64", "float32"])
-@pytest.mark.parametrize("limits", [(0, 5, 2), (5, 0, -2.5), (2, 4, 0.5), (0.5, 3, 1), (3, 3), (4, 0), (7.1,)])
+@pytest.mark.parametrize(
+    "limits", [(0, 5, 2), (5, 0, -2.5), (2, 4, 0.5), (0.5, 3, 1), (3, 3), (4, 0), (7.1,)]
+)
 def test_ranges(limits: tuple[float, ...], dtype: str | None) -> None:
     expected, got = np.arange(*limits, dtype=dtype), pnp.arange(*limits, dtype=dtype).numpy()
     np.testing.assert_allclose(got, expected, rtol=1e-6)

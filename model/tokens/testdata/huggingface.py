@@ -249,7 +249,12 @@ def shaped(t: Tokenizer) -> list[Any]:
                 found = json.loads(t.to_str())
                 given = {key: found[key] for key in ("truncation", "padding")}
                 try:
-                    ids = [e.ids for e in t.encode_batch([tuple(b) for b in batch] if batch is pairs else batch)]
+                    ids = [
+                        e.ids
+                        for e in t.encode_batch(
+                            [tuple(b) for b in batch] if batch is pairs else batch
+                        )
+                    ]
                 except Exception:
                     ids = None
                 rows.append([given, [b if batch is pairs else [b] for b in batch], ids])
