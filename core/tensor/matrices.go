@@ -310,15 +310,27 @@ func LUFactors(a *uop.UOp) (lower, upper, order *uop.UOp, err error) {
 		return []*uop.UOp{f.lower, f.upper, f.pivots}
 	})
 	order = reshape(f[2], a.Shape()[:len(a.Shape())-1])
-	one := eye(a.Graph(), n, n, a.DType)
-	lower = add(detach(tril(likeStack(f[0], a), -1)), one)
-	upper = detach(triu(likeStack(f[1], a), 0))
-	// Of both by JAX's rule: with L^-1 dA U^-1 = F, dL = L tril(F, -1) and dU = triu(F) U. The rule is written as values with that derivative.
 	permuted := gather(a, -2, expand(unsqueeze(order, -1), a.Shape()))
-	l, u := detach(lower), detach(upper)
-	f0 := solve(l, sub(permuted, detach(permuted)), false)
-	f0 = transpose(solve(transpose(u, -2, -1), transpose(f0, -2, -1), false), -2, -1)
-	return add(lower, dot(l, tril(f0, -1), nil)), add(upper, dot(triu(f0, 0), u, nil)), order, nil
+	both := customGradient(gradientOfLU, detach(add(tril(likeStack(f[0], a), -1), triu(likeStack(f[1], a), 0))), []*uop.UOp{permuted})
+	return add(tril(both, -1), eye(a.Graph(), n, n, a.DType)), triu(both, 0), order, nil
+}
+
+// luRule is the gradient of L U for that of both in one matrix: L⁻ᵀ (tril(Lᵀ dL, -1) + triu(dU Uᵀ)) U⁻ᵀ.
+func luRule(g, both *uop.UOp) *uop.UOp {
+	n := squareSize("x", both)
+	lower, upper := add(tril(both, -1), eye(both.Graph(), n, n, both.DType)), triu(both, 0)
+	m := add(tril(dot(transpose(lower, -2, -1), tril(g, -1), nil), -1), triu(dot(triu(g, 0), transpose(upper, -2, -1), nil), 0))
+	m = triangular(both, m, false, true, true)
+	return transpose(triangular(both, transpose(m, -2, -1), true, false, false), -2, -1)
+}
+
+// triangular is TriangularSolve of what is known to fit.
+func triangular(a, b *uop.UOp, upper, transposed, unit bool) *uop.UOp {
+	x, err := TriangularSolve(a, b, upper, transposed, unit)
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 // Kron is the product of Kronecker.
@@ -525,13 +537,7 @@ func LUSolve(factors, order, b *uop.UOp, transposed bool) (r *uop.UOp, err error
 		s := joinShapes(lead, x.Shape()[len(x.Shape())-2:])
 		return gather(broadcastTo(x, s), -2, broadcastTo(unsqueeze(order, -1), s))
 	}
-	solve := func(b *uop.UOp, upper bool) *uop.UOp {
-		x, err := TriangularSolve(factors, b, upper, transposed, !upper)
-		if err != nil {
-			panic(err)
-		}
-		return x
-	}
+	solve := func(b *uop.UOp, upper bool) *uop.UOp { return triangular(factors, b, upper, transposed, !upper) }
 	if transposed {
 		places := squeeze(inversePermutations(reshape(order, uop.ShapeOf(order.Shape().MaxNumel()/max(n, 1), n, 1))), -1)
 		r = inOrder(solve(solve(b, true), false), reshape(places, order.Shape()))

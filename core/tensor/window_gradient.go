@@ -37,6 +37,7 @@ const (
 	gradientOfEig         // 1 for the vectors, the plane
 	gradientOfSVD         // 1 for full matrices, and which of u, s, vt
 	gradientOfDeterminant // 1 for its logarithm
+	gradientOfLU
 	gradientOfPseudoInverse
 	gradientOfHolomorphic // the number of the function in slopeNames, and the plane
 	gradientOfColumns     // as of windows
@@ -58,7 +59,7 @@ const (
 	positionOfMin
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "radix_sort", "sort", "argsort", "argmax", "argmin"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "radix_sort", "sort", "argsort", "argmax", "argmin"}
 
 // A rule without a name does not compile.
 var _ = [1]struct{}{}[len(statedNames)-1-int(positionOfMin)]
@@ -132,6 +133,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return solveRule(g, u, s.numbers[0] == 1)
 	case gradientOfInverse:
 		return inverseRule(g, u)
+	case gradientOfLU:
+		return []*uop.UOp{nil, luRule(g, u)}
 	case gradientOfQR:
 		if len(u.Src) == 3 {
 			return complexRule(g, u, s.numbers[1], func(a, g *uop.UOp) *uop.UOp { return qrRule(g, a, s.numbers[0] == 1) })

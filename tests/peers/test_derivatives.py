@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 from jax import numpy as jnp
 
-from polygrad import Tensor, lax
+from polygrad import Tensor, fft, lax, linalg
+from polygrad import numpy as pn
 from polygrad.func import grad, jacfwd, jacrev, jvp
 
 INF, NAN = float("inf"), float("nan")
 RNG = np.random.default_rng(3)
+COMPLEX = np.exp(1j * np.arange(5))
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +105,12 @@ SMOOTH: dict[str, tuple[Callable[[Tensor], Tensor], np.ndarray]] = {
     "inv": (lambda x: x.inv(), SQUARE),
     "det": (lambda x: x.det(), SQUARE),
     "slogdet": (lambda x: x.slogdet()[1], SQUARE),
+    "lu": (lambda x: linalg.lu(x)[2], SQUARE),
+    "lu, the lower factor": (lambda x: linalg.lu(x)[1], SQUARE),
+    "pinv": (lambda x: linalg.pinv(x), TALL),
+    "pinv of a wide matrix": (lambda x: linalg.pinv(x), WIDE),
+    "fft": (lambda x: (fft.fft(x) * Tensor(COMPLEX)).real, np.array([1.0, -2.0, 0.5, 3.0, 0.0])),
+    "irfft of rfft": (lambda x: fft.irfft(fft.rfft(x) ** 2), np.array([1.0, -2.0, 0.5, 3.0])),
     "lstsq": (lambda x: x.lstsq(Tensor(RNG_B))[0], TALL),
     "det of a singular matrix": (
         lambda x: x.det(),
@@ -181,6 +189,8 @@ CONVENTIONS: dict[str, tuple[Callable[[Any], Any], list[float], list[float], Any
         [0, 0, 1, 0],
         lambda x: jnp.sort(x)[0],
     ),
+    "median": (lambda x: pn.median(x), [3.0, 1, 2, 5], [0.5, 0, 0.5, 0], jnp.median),
+    "median with ties": (lambda x: pn.median(x), [3.0, 1, 3], [1, 0, 0], jnp.median),
     "where with NaN not taken": (
         lambda x: (x > 0).where(x.maximum(1e-9).log(), 0.0),
         [-1.0, 2],
