@@ -1,4 +1,4 @@
-package transform_test
+package tests
 
 import (
 	"strings"
