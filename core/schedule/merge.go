@@ -16,11 +16,12 @@ const (
 	maxMergedBuffers = 8
 )
 
-// merged is a kernel that does what a loop of kernels does, nil with the reason if they had better stay apart.
-func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
+// merged is a kernel that does what a loop of kernels does, nil with the reason if they had better stay apart. A while loop is then one over
+// launches of the kernel.
+func (s *Schedule) merged(l *Loop) (merged *Kernel, reason string) {
 	kernels := s.Kernels[l.First:l.Last]
 	written := map[int]bool{}
-	var while *uop.UOp // the PARAM of the condition
+	var while, counter *uop.UOp // the PARAM of the condition, and the variable
 	work, loops := int64(0), len(kernels)
 	for _, k := range kernels {
 		if k.AST.Op != uop.Sink {
@@ -28,6 +29,10 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 		}
 		for _, u := range k.AST.Toposort() {
 			switch u.Op {
+			case uop.DefineVar:
+				if u.Arg.(uop.VarArg).Name == l.Variable.Name {
+					counter = u
+				}
 			case uop.Range:
 				if !isPlainLoop(u) {
 					return nil, "a loop of a kernel has no fixed length, or an order"
@@ -67,9 +72,17 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 	}
 	i := g.Range(uop.N(steps), uop.AxisPrefix, 0)
 	inside := []*uop.UOp{i}
+	count, launches := i, *l
 	if l.While >= 0 {
 		merged.Bufs = append(merged.Bufs, l.While)
-		inside = append(inside, unlessEnded(g.Import(while).WithArg(uop.Num(0)).AfterOps(i).IndexBy(g.Const(uop.IndexT, uop.Int(0))), 1))
+		goesOn := g.Import(while).WithArg(uop.Num(0)).AfterOps(i).IndexBy(g.Const(uop.IndexT, uop.Int(0)))
+		if counter != nil {
+			launches.Count = (l.Count + steps - 1) / steps
+			launches.Variable.Max = uop.Int(launches.Count - 1)
+			count = g.New(uop.DefineVar, uop.IndexT, nil, launches.Variable, nil).MulInt(steps).Add(i)
+			goesOn = goesOn.And(count.LtInt(l.Count))
+		}
+		inside = append(inside, unlessEnded(goesOn, 1))
 	}
 	ranges := len(inside)
 	var ends []*uop.UOp
@@ -81,7 +94,7 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 				m[u] = u.WithArg(uop.RangeArg{ID: []int{ranges}, Type: u.RangeID().Type})
 				ranges++
 			case u.Op == uop.DefineVar && u.Arg.(uop.VarArg).Name == l.Variable.Name:
-				m[u] = i.Cast(u.DType)
+				m[u] = count.Cast(u.DType)
 			case u.Op == uop.Param:
 				slot := k.Bufs[int(u.Arg.(uop.Num))]
 				n := slices.Index(merged.Bufs, slot)
@@ -116,6 +129,7 @@ func (s *Schedule) merged(l Loop) (merged *Kernel, reason string) {
 	if n := len(merged.Bufs); n > maxMergedBuffers {
 		return nil, fmt.Sprintf("%d buffers, limit %d", n, maxMergedBuffers)
 	}
+	*l = launches
 	return merged, ""
 }
 

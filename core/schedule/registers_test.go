@@ -133,3 +133,39 @@ func TestWhileLoopsInRegisters(t *testing.T) {
 		}
 	}
 }
+
+// A while loop that counts its iterations goes on counting in the next launch of its kernel.
+func TestWhileLoopsCountOverLaunches(t *testing.T) {
+	g := symbolic.NewGraph()
+	const n, size, count = 3, 3000, 2000
+	param := func(i, n int64, dt *uop.DType) *uop.UOp {
+		return g.New(uop.Param, dt, []*uop.UOp{g.ShapeArg(uop.ShapeOf(n)), g.DeviceOp("CPU")}, uop.Num(i), nil)
+	}
+	x, goesOn := param(0, size, uop.Float32), param(1, 1, uop.Bool)
+	i := uop.S(g.Variable("i", uop.Int(0), uop.Int(count-1), uop.IndexT))
+	here := x.Shrink([]uop.Pair{{Lo: i, Hi: i.Add(uop.N(n))}})
+	flag := here.ReduceAxes(uop.Max, 0).Lt(g.DeviceConst(uop.Float32, uop.Int(9), "CPU", uop.ShapeOf(1)))
+	statements := []*uop.UOp{g.Sink(nil, here.AssignTo(here.Add(here))), g.Sink(nil, goesOn.AssignTo(flag))}
+	sources := []*uop.UOp{g.NewBuffer("CPU", size, uop.Float32), g.NewBuffer("CPU", 1, uop.Bool)}
+	result := g.RepeatOn(uop.RepeatArg{Variable: "i", Count: count, States: 2, While: 2}, statements, sources, nil)[0]
+	root, _, _, err := Normalize(g, g.Sink(nil, g.NewBuffer("CPU", size, uop.Float32).Store(result)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Repeated(root, func(root *uop.UOp) (*Schedule, error) { return OfRequest(root) }, true)
+	if err != nil || len(s.Loops) != 1 {
+		t.Fatalf("loops %v, error %v", s.Loops, err)
+	}
+	l := s.Loops[0]
+	if launches := l.Variable.Max.I() + 1; l.Last-l.First != 1 || launches != l.Count || launches < 2 || launches >= count/2 {
+		t.Errorf("%d kernels, %d launches, variable up to %s; expected one kernel, launched a few times, each with its number",
+			l.Last-l.First, l.Count, l.Variable.Max)
+	}
+	var counted bool
+	for _, u := range s.Kernels[l.First].Vars {
+		counted = counted || uop.ArgEqual(u.Arg, l.Variable)
+	}
+	if !counted {
+		t.Errorf("the kernel has variables %v, expected %v", s.Kernels[l.First].Vars, l.Variable)
+	}
+}

@@ -553,7 +553,7 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	case !r.merge:
 		r.s.tell(l, "several kernels", "kernels of this device have no such loops")
 	default:
-		made := r.inKernel(l, outer)
+		made := r.inKernel(&r.s.Loops[at], outer)
 		if made == nil {
 			break
 		}
@@ -569,22 +569,23 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 
 // inKernel are the kernels that run a loop inside of one, none if its kernels had better stay apart. Buffers below outer were there before the
 // loop.
-func (r *repeats) inKernel(l Loop, outer int) []Kernel {
+func (r *repeats) inKernel(l *Loop, outer int) []Kernel {
+	whole := *l
 	shared := map[int]bool{}
 	for param, slot := range r.slots {
 		shared[slot] = shared[slot] || param < outer
 	}
-	made, inRegisters := r.s.inRegisters(l, func(slot int) bool { return !shared[slot] })
+	made, inRegisters := r.s.inRegisters(*l, func(slot int) bool { return !shared[slot] })
 	if made != nil {
-		r.s.tell(l, "one kernel, state in registers", inRegisters)
+		r.s.tell(whole, "one kernel, state in registers", inRegisters)
 		return made
 	}
 	k, why := r.s.merged(l)
 	if k == nil {
-		r.s.tell(l, "several kernels", why+"; not in registers: "+inRegisters)
+		r.s.tell(whole, "several kernels", why+"; not in registers: "+inRegisters)
 		return nil
 	}
-	r.s.tell(l, "one kernel, state in memory", "not in registers: "+inRegisters)
+	r.s.tell(whole, "one kernel, state in memory", "not in registers: "+inRegisters)
 	return []Kernel{*k}
 }
 

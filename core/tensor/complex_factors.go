@@ -16,15 +16,19 @@ type complexReflections struct{ v, tau complexPlanes }
 // before it. head is the element of x at the position, below the sum of the squares of the elements behind it.
 func complexReflector(x, head complexPlanes, below, position *uop.UOp, at operand) (v, tau complexPlanes) {
 	_, digits := x.re.DType.FloatInfo()
-	some := bitOr(gt(below, math.Ldexp(1, -4*digits)), ne(head.im, 0))
+	some := gt(below, math.Ldexp(1, -4*digits))
+	if head.im != nil {
+		some = bitOr(some, gt(abs(head.im), math.Ldexp(1, -2*digits)))
+	}
 	norm := sqrt(add(head.absSquare(), below))
 	beta := where(some, where(lt(head.re, 0), norm, neg(norm)), 1)
 	d := complexPlanes{sub(head.re, beta), head.im}
 	size := where(some, d.absSquare(), 1)
-	scaled := x.times(complexPlanes{div(d.re, size), neg(div(d.im, size))})
+	scaled := x.times(d.conjugate().both(func(u *uop.UOp) *uop.UOp { return div(u, size) }))
 	behind, here := bitAnd(gt(position, at), some), eq(position, at)
-	v = complexPlanes{where(behind, scaled.re, where(here, 1, 0)), where(behind, scaled.im, 0)}
-	return v, complexPlanes{where(some, div(sub(beta, head.re), beta), 0), where(some, neg(div(head.im, beta)), 0)}
+	v = chosen(behind, scaled, complexPlanes{where(here, 1, likeConst(x.re, 0)), nil})
+	tau = complexPlanes{beta, nil}.minus(head).both(func(u *uop.UOp) *uop.UOp { return where(some, div(u, beta), 0) })
+	return v, tau
 }
 
 // complexStates names the planes among the states of a loop.
@@ -36,18 +40,53 @@ func complexStates(s []*uop.UOp) []complexPlanes {
 	return z
 }
 
+// list are the planes that there are: one of real numbers.
+func (z complexPlanes) list() []*uop.UOp {
+	if z.im == nil {
+		return []*uop.UOp{z.re}
+	}
+	return []*uop.UOp{z.re, z.im}
+}
+
+// grouped names the planes among the states of a loop, as many as z has.
+func (z complexPlanes) grouped(s []*uop.UOp) []complexPlanes {
+	if z.im != nil {
+		return complexStates(s)
+	}
+	r := make([]complexPlanes, len(s))
+	for i := range s {
+		r[i].re = s[i]
+	}
+	return r
+}
+
+// complexZeros has as many planes as a.
 func complexZeros(a complexPlanes, sizes ...int64) []*uop.UOp {
-	z := zeros(a.re, a.re.DType, sizes...)
-	return []*uop.UOp{z, z}
+	return a.both(func(u *uop.UOp) *uop.UOp { return zeros(u, u.DType, sizes...) }).list()
 }
 
-// assigned are the writes of both planes.
+// assigned are the writes of the planes.
 func (z complexPlanes) assigned(to complexPlanes) []*uop.UOp {
-	return []*uop.UOp{z.re.AssignTo(to.re), z.im.AssignTo(to.im)}
+	writes := []*uop.UOp{z.re.AssignTo(to.re)}
+	if z.im != nil {
+		im := to.im
+		if im == nil {
+			im = fullLike(to.re, 0)
+		}
+		writes = append(writes, z.im.AssignTo(im))
+	}
+	return writes
 }
 
-func (z complexPlanes) minus(w complexPlanes) complexPlanes {
-	return complexPlanes{sub(z.re, w.re), sub(z.im, w.im)}
+func (z complexPlanes) minus(w complexPlanes) complexPlanes { return z.plus(w.both(neg)) }
+
+// beside is z with w behind it along the last axis.
+func (z complexPlanes) beside(w complexPlanes) complexPlanes {
+	r := complexPlanes{re: cat([]*uop.UOp{z.re, w.re}, -1)}
+	if z.im != nil {
+		r.im = cat([]*uop.UOp{z.im, w.im}, -1)
+	}
+	return r
 }
 
 // sumOver sums along an axis.
@@ -94,7 +133,7 @@ func complexTriangular(a complexPlanes) (r complexPlanes, by complexReflections)
 	}
 	last := len(states)
 	states = append(states, zeros(a.re, a.re.DType, stack, 1, 1))
-	out := loop{"column", k, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+	out := loop{"column", k, inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		z := complexStates(s[:last])
 		a, all, factors, v, tau, head, w := z[0], z[1], z[2], z[3], z[4], z[5], z[6]
 		findReflector(b, blockOf(a, 2, j, 1), v, tau, head, s[last], rows, sizeLike(a.re, j), -2)
@@ -109,31 +148,47 @@ func complexTriangular(a complexPlanes) (r complexPlanes, by complexReflections)
 func (r complexReflections) times(x complexPlanes) complexPlanes {
 	stack, _, c := sizes(x.re)
 	k := r.v.re.Shape()[1].N
-	states := append([]*uop.UOp{x.re, x.im}, complexZeros(x, stack, 1, c)...)
-	read := []*uop.UOp{r.v.re, r.v.im, r.tau.re, r.tau.im}
-	out := loop{"reflection", k, false}.run(states, read, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
-		z, by := complexStates(s), complexStates(read)
+	states, read := append(x.list(), complexZeros(x, stack, 1, c)...), append(r.v.list(), r.tau.list()...)
+	out := loop{"reflection", k, inLanes(x.re)}.run(states, read, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
+		z, by := x.grouped(s), x.grouped(read)
 		at := uop.N(k - 1).Sub(j)
 		reflectRows(b, z[0], blockOf(by[0], 1, at, 1).transposed(), blockOf(by[1], 1, at, 1), z[1])
 	})
-	return complexPlanes{out[0], out[1]}
+	return x.grouped(out)[0]
 }
 
 // complexEye are the first columns of identity matrices, (s, m, n).
 func complexEye(a complexPlanes, m, n int64) complexPlanes {
 	stack, _, _ := sizes(a.re)
-	one := expand(eye(a.re.Graph(), m, n, a.re.DType), uop.ShapeOf(stack, m, n))
-	return complexPlanes{one, zeros(a.re, a.re.DType, stack, m, n)}
+	z := complexPlanes{re: expand(eye(a.re.Graph(), m, n, a.re.DType), uop.ShapeOf(stack, m, n))}
+	if a.im != nil {
+		z.im = zeros(a.re, a.re.DType, stack, m, n)
+	}
+	return z
+}
+
+// leadingPower is a power of two near the greatest part.
+func (z complexPlanes) leadingPower() *uop.UOp {
+	greatest := abs(z.re)
+	if z.im != nil {
+		greatest = maximum(greatest, abs(z.im))
+	}
+	return leadingPower(maxOf(greatest, []int{-2, -1}, true))
 }
 
 // scaledByPower divides by a power of two near the greatest part.
 func (z complexPlanes) scaledByPower() (scaled complexPlanes, scale *uop.UOp) {
-	scale = leadingPower(maxOf(maximum(abs(z.re), abs(z.im)), []int{-2, -1}, true))
+	scale = z.leadingPower()
 	return z.both(func(u *uop.UOp) *uop.UOp { return div(u, scale).ContiguousOp() }), scale
 }
 
 // finite says of matrices whether all their elements are.
-func (z complexPlanes) finite() *uop.UOp { return bitAnd(finiteMatrices(z.re), finiteMatrices(z.im)) }
+func (z complexPlanes) finite() *uop.UOp {
+	if z.im == nil {
+		return finiteMatrices(z.re)
+	}
+	return bitAnd(finiteMatrices(z.re), finiteMatrices(z.im))
+}
 
 func (z complexPlanes) orNaN(finite *uop.UOp) complexPlanes {
 	return z.both(func(u *uop.UOp) *uop.UOp { return where(finite, u, math.NaN()) })
@@ -185,7 +240,7 @@ func complexSVD(a complexPlanes, fullMatrices bool) (u complexPlanes, s *uop.UOp
 	}
 	last := len(states)
 	states = append(states, zeros(a.re, a.re.DType, stack, 1, 1))
-	out := loop{"column", n, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+	out := loop{"column", n, inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		z := complexStates(s[:last])
 		a, left, taus, right, pis, v, row, tau, head, w, p := z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7], z[8], z[9], z[10]
 		findReflector(b, blockOf(a, 2, j, 1), v, tau, head, s[last], unsqueeze(position, -1), sizeLike(a.re, j), -2)

@@ -6,10 +6,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// Eigenvalues of general matrices. A matrix is balanced, reflections make it a Hessenberg matrix, and rotations by the QR algorithm with
-// implicit shifts a triangular one (Watkins, The matrix eigenvalue problem, 2007). A rotation creates a bulge below the subdiagonal, which
-// further ones move down a diagonal block and out of it. A step moves all bulges of a matrix by one row: several follow one another at a
-// distance of two rows, and blocks between which the subdiagonal is 0 have their own.
+// Eigenvalues of general matrices. A matrix is balanced, reflections make it a Hessenberg matrix, and the QR algorithm with two implicit shifts
+// a block triangular one (Watkins, The matrix eigenvalue problem, 2007). A reflection creates a bulge below the subdiagonal, which further ones
+// move down a diagonal block and out of it.
 
 // hessenberg are upper Hessenberg matrices h and unitary q with a = q h qᴴ for a (s, n, n), whose greatest element must be near 1. n - 2 columns
 // are reduced to it; n - 1 make the last element of the subdiagonal real, too.
@@ -18,14 +17,14 @@ func hessenberg(a complexPlanes, columns int64) (h complexPlanes, q complexRefle
 	rows := unsqueeze(count0(a.re.Graph(), n), -1)
 	columns = max(columns, 0)
 	k := max(columns, 1)
-	states := []*uop.UOp{a.re, a.im}
+	states := a.list()
 	for _, shape := range [][]int64{{stack, k, n}, {stack, k, 1}, {stack, n, 1}, {stack, 1, n}, {stack, 1, 1}, {stack, 1, 1}, {stack, 1, n}, {stack, n, 1}} {
 		states = append(states, complexZeros(a, shape...)...)
 	}
 	last := len(states)
 	states = append(states, zeros(a.re, a.re.DType, stack, 1, 1))
-	out := loop{"column", columns, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
-		z := complexStates(s[:last])
+	out := loop{"column", columns, inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+		z := a.grouped(s[:last])
 		a, all, factors, v, row, tau, head, w, p := z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7], z[8]
 		findReflector(b, blockOf(a, 2, j, 1), v, tau, head, s[last], rows, sizeLike(a.re, j.Add(uop.N(1))), -2)
 		b.do(append(blockOf(factors, 1, j, 1).assigned(tau), row.assigned(v.transposed())...)...)
@@ -33,53 +32,69 @@ func hessenberg(a complexPlanes, columns int64) (h complexPlanes, q complexRefle
 		reflectRows(b, a, v, tau.conjugate(), w)
 		reflectColumns(b, a, row, tau, p)
 	})
-	z := complexStates(out[:6])
+	z := a.grouped(out[:last])
 	return z[0], complexReflections{z[1], z[2]}
 }
 
 const (
 	// balanceSweeps is how often each row and column is scaled at most.
-	balanceSweeps = 8
-	// rowsPerBulge: a block has so many rows for each of the bulges that follow one another.
-	rowsPerBulge = 4
-	// exceptionalTrain is how many trains have the usual shifts before one has another, which ends a cycle.
-	exceptionalTrain = 11
+	balanceSweeps = 100
+	// exceptionalTry: of so many passes over a block one has another shift, which ends a cycle.
+	exceptionalTry = 11
 )
+
+// negligibleSize is what is negligible beside 1, at any number of operations, and whose square is no subnormal number.
+func negligibleSize(dt *uop.DType) float64 {
+	exponent, _ := dt.FloatInfo()
+	return math.Ldexp(1, -3<<(exponent-4))
+}
+
+// balanceLimit bounds scales, and elements that are scaled: sums of them are finite.
+func balanceLimit(dt *uop.DType) float64 {
+	exponent, digits := dt.FloatInfo()
+	return math.Ldexp(1, 1<<(exponent-1)-digits-4)
+}
+
+// quotientOfScales is the quotient of powers of two, or the largest one: it may be that of an element that is 0.
+func quotientOfScales(x, y *uop.UOp) *uop.UOp {
+	exponent, _ := x.DType.FloatInfo()
+	return minimum(div(x, y), math.Ldexp(1, 1<<(exponent-1)-1))
+}
 
 // balanced are powers of two d (s, n, 1) for which the rows and columns of a d[j] / d[i] have similar sums (Osborne, On pre-conditioning of
 // matrices, 1960; the criterion is LAPACK's).
 func balanced(a complexPlanes) *uop.UOp {
 	stack, n, _ := sizes(a.re)
 	at := unsqueeze(count0(a.re.Graph(), n), -1)
-	size := where(eq(at, count0(a.re.Graph(), n)), 0, a.abs()).ContiguousOp()
+	size := where(eq(at, count0(a.re.Graph(), n)), 0, a.sizeOf()).ContiguousOp()
 	one := zeros(a.re, a.re.DType, stack, 1, 1)
-	exponent, _ := a.re.DType.FloatInfo()
-	bits := 1<<(exponent-2) - 4 // the quotient of two scales has no overflow
+	limit := balanceLimit(a.re.DType)
 	d := constant(a.re, a.re.DType, uop.Int(1)).Reshape(onesShape(3)).Expand(uop.ShapeOf(stack, n, 1))
-	steps := loop{"row", n * balanceSweeps, false}
-	out := steps.run([]*uop.UOp{d, one, one, one}, []*uop.UOp{size}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
-		d, column, row, own := s[0], s[1], s[2], s[3]
+	yes := constant(a.re, uop.Bool, uop.BoolConst(true)).Reshape(onesShape(1))
+	steps := loop{"row", n * balanceSweeps, inLanes(a.re)}
+	states := []*uop.UOp{yes, zeros(a.re, uop.Bool, stack, 1, 1), d, one, one, one, one}
+	out := steps.runWhile(1, states, []*uop.UOp{size}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+		going, changed, d, column, row, own, next := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
 		k := sizeModulo(i, n)
 		b.do(own.AssignTo(block(d, 1, k, 1)))
-		b.do(column.AssignTo(mul(own, sum(div(block(read[0], 2, k, 1), d), []int{1}, true))))
-		b.do(row.AssignTo(div(sum(mul(block(read[0], 1, k, 1), transpose(d, 1, 2)), []int{2}, true), own)))
+		b.do(column.AssignTo(sum(mul(block(read[0], 2, k, 1), quotientOfScales(own, d)), []int{1}, true)))
+		b.do(row.AssignTo(sum(mul(block(read[0], 1, k, 1), quotientOfScales(transpose(d, 1, 2), own)), []int{2}, true)))
 		some := bitAnd(gt(column, 0), gt(row, 0))
 		c, r := where(some, column, 1), where(some, row, 1)
-		// The power of two near sqrt(r / c).
-		f := exp2(round(mul(0.5, sub(log2(r), log2(c)))))
-		next := mul(own, f)
-		within := bitAnd(ge(next, math.Ldexp(1, -bits)), le(next, math.Ldexp(1, bits)))
-		better := bitAnd(lt(add(mul(c, f), div(r, f)), mul(0.95, add(c, r))), within)
-		b.do(d.AssignTo(where(bitAnd(eq(at, sizeLike(d, k)), bitAnd(some, better)), next, d)))
+		// The power of two near sqrt(r / c), of which any that is not better is left out.
+		f := leadingPower(mul(math.Sqrt2, div(sqrt(r), sqrt(c))))
+		scaled := mul(own, f)
+		within := bitAnd(ge(scaled, 1/limit), le(scaled, limit))
+		better := bitAnd(lt(add(mul(c, f), div(r, f)), mul(0.95, add(c, r))), bitAnd(some, within))
+		b.do(next.AssignTo(where(better, scaled, own)))
+		zero := likeConst(count0(next.Graph(), 1), 0)
+		at := add(zero, sizeLike(zero, k))
+		here := eq(unsqueeze(count0(next.Graph(), n), -1), at)
+		b.do(d.AssignTo(where(here, next, d)), changed.AssignTo(bitOr(ne(next, own), bitAnd(changed, ne(at, 0)))))
+		anywhere := ne(maxOf(cast(changed, uop.Int32), nil, false), 0)
+		b.do(going.AssignTo(reshape(bitOr(lt(at, int(n-1)), anywhere), uop.ShapeOf(1))))
 	})
-	return out[0]
-}
-
-// subdiagonal is the view of the elements (s, n-k) that are k rows below the diagonal of h (s, n, n).
-func subdiagonal(h *uop.UOp, k int64) *uop.UOp {
-	stack, n, _ := sizes(h)
-	lines := reshape(block(reshape(h, uop.ShapeOf(stack, n*n)), 1, uop.N((k-1)*n), (n-k)*(n+1)), uop.ShapeOf(stack, n-k, n+1))
-	return reshape(block(lines, 2, uop.N(n), 1), uop.ShapeOf(stack, n-k))
+	return out[2]
 }
 
 // shifted is x with each element at another position of an axis, by places further, and 0 where there is none.
@@ -101,172 +116,314 @@ func (z complexPlanes) rotatedPairs(axis int, own, other complexPlanes, lower *u
 	return own.both(wide).times(z).plus(other.both(wide).times(partner))
 }
 
-// A schurState names the states of the steps of the QR algorithm on Hessenberg matrices (s, n, n). Position k stands for rows k and k+1.
-type schurState struct {
-	going                   *uop.UOp      // whether there are blocks left
-	h, scratch, q           complexPlanes // (s, n, n): a = q h qᴴ
-	small                   *uop.UOp      // bool (s, n): element k+1, k is negligible
-	bulges                  *uop.UOp      // int32 (s, n): the next rotation of k moves a bulge
-	linked                  *uop.UOp      // int32 (s, n): k and k+1 are rows of one block
-	last, busy              *uop.UOp      // int32 (s, n): the last row of the block, and the number of bulges from here to there
-	left, trains            *uop.UOp      // int32 (s, n), of a block that starts here: bulges to come of its train, and trains up to now
-	begin                   *uop.UOp      // int32 (s, n): a bulge is made here
-	shift, a, b, own, other complexPlanes // (s, n): its shift, the rotation, and what it means for a row
-	lower                   *uop.UOp      // bool (s, n): the row is the second one of a rotation
+// A francisStep is a step of the QR algorithm with two shifts on matrices h (s, m, m), whose first row is at 1: a reflection of rows k, k+1 and
+// k+2, and of the columns. It moves a bulge by one row, or makes it.
+type francisStep struct {
+	k             uop.Sint
+	v1, v2, tau   complexPlanes // (s, 1, 1): the reflection is I - tau v vᴴ for v = (1, v1, v2)
+	first, number *uop.UOp      // 0, 1, 2 as a column and as a row
 }
 
-// triangularised are upper triangular matrices h and unitary q with a = q h qᴴ for Hessenberg matrices a (s, n, n). Those that do not converge
-// have a subdiagonal.
-func triangularised(a complexPlanes, q complexPlanes) (h, vectors complexPlanes) {
-	stack, n, _ := sizes(a.re)
-	if n == 1 {
-		return a, q
-	}
-	dt := a.re.DType
-	flags := func(dt *uop.DType) *uop.UOp { return zeros(a.re, dt, stack, n) }
-	matrix := zeros(a.re, dt, stack, n, n)
-	yes := constant(a.re, uop.Bool, uop.BoolConst(true)).Reshape(onesShape(1))
-	states := []*uop.UOp{yes, a.re, a.im, matrix, matrix, q.re, q.im, flags(uop.Bool), flags(uop.Bool)}
-	for range 7 {
-		states = append(states, flags(uop.Int32))
-	}
-	for range 10 {
-		states = append(states, flags(dt))
-	}
-	at := count0(a.re.Graph(), n)
-	_, digits := dt.FloatInfo()
-	epsilon := math.Ldexp(1, -digits)
-	steps := loop{"rotation", 40*n*n + 1000, false}
-	out := steps.runWhile(1, states, nil, func(b *loopBody, _ uop.Sint, s, _ []*uop.UOp) {
-		z := complexStates(s[1:7])
-		more := complexStates(s[16:])
-		t := schurState{
-			s[0], z[0], z[1], z[2], s[7], s[9], s[10], s[11], s[12], s[13], s[14], s[15],
-			more[0], more[1], more[2], more[3], more[4], s[8],
-		}
-		t.findBlocks(b, at, epsilon)
-		t.findShifts(b, at)
-		t.rotate(b, at)
-		b.do(t.going.AssignTo(ne(reshape(maxOf(t.linked, nil, false), uop.ShapeOf(1)), 0)))
-	})
-	return complexPlanes{out[1], out[2]}, complexPlanes{out[5], out[6]}
+func stepOf(reflections complexPlanes, k uop.Sint) francisStep {
+	at := blockOf(reflections, 1, k, 1)
+	part := func(i int64) complexPlanes { return blockOf(at, 2, uop.N(i), 1) }
+	three := count0(reflections.re.Graph(), 3)
+	return francisStep{k, part(0), part(1), part(2), unsqueeze(three, -1), three}
 }
 
-// below are the planes of the elements k rows below the diagonal, (s, n), at the positions of their columns.
-func (t schurState) below(k int64) complexPlanes {
-	return t.h.both(func(u *uop.UOp) *uop.UOp { return padAxis(subdiagonal(u, k), 1, 0, k, 0) })
+// vector is v along the axis that counts 0, 1 and 2.
+func (f francisStep) vector(count *uop.UOp) complexPlanes {
+	one := complexPlanes{likeConst(f.v1.re, 1), nil}
+	return chosen(eq(count, 0), one, chosen(eq(count, 1), f.v1, f.v2))
 }
 
-func (t schurState) diagonal() complexPlanes { return t.h.both(diagonalOf) }
+// product is vᵀ x for three blocks of x along an axis, from row k on and further ones behind it.
+func (f francisStep) product(x complexPlanes, axis int) complexPlanes {
+	at := func(i int64) complexPlanes { return blockOf(x, axis, f.k.Add(uop.N(1+i)), 1) }
+	return at(0).plus(f.v1.times(at(1))).plus(f.v2.times(at(2)))
+}
+
+// chosen are the elements of z where a condition holds, else those of w.
+func chosen(condition *uop.UOp, z, w complexPlanes) complexPlanes {
+	r := complexPlanes{re: where(condition, z.re, w.re)}
+	switch {
+	case z.im != nil && w.im != nil:
+		r.im = where(condition, z.im, w.im)
+	case z.im != nil:
+		r.im = where(condition, z.im, 0)
+	case w.im != nil:
+		r.im = where(condition, 0, w.im)
+	}
+	return r
+}
 
 // sizeOf is |re| + |im|.
-func (z complexPlanes) sizeOf() *uop.UOp { return add(abs(z.re), abs(z.im)) }
-
-// findBlocks sets negligible elements of the subdiagonal to 0, where there is no bulge, and finds the blocks.
-func (t schurState) findBlocks(b *loopBody, at *uop.UOp, epsilon float64) {
-	n := t.bulges.Shape()[1].N
-	d, subdiagonal := t.diagonal().sizeOf(), t.below(1).sizeOf()
-	neighbours := add(d, shifted(d, 1, -1))
-	neighbours = where(eq(neighbours, 0), add(shifted(subdiagonal, 1, 1), shifted(subdiagonal, 1, -1)), neighbours)
-	bulge := add(t.bulges, add(shifted(t.bulges, 1, 1), shifted(t.bulges, 1, -1)))
-	b.do(t.small.AssignTo(bitAnd(le(subdiagonal, mul(epsilon, neighbours)), eq(bulge, 0))))
-	negligible := bitAnd(eq(unsqueeze(at, -1), add(at, 1)), unsqueeze(t.small, -2))
-	b.do(t.h.assigned(t.h.both(func(u *uop.UOp) *uop.UOp { return where(negligible, 0, u) }))...)
-	link := bitOr(ne(t.below(1).sizeOf(), 0), bitOr(ne(t.bulges, 0), ne(shifted(t.bulges, 1, -1), 0)))
-	b.do(t.linked.AssignTo(cast(bitAnd(link, lt(at, int(n-1))), uop.Int32)))
-	from := unsqueeze(at, -1)
-	end := where(bitAnd(ge(at, from), eq(unsqueeze(t.linked, -2), 0)), at, int(n-1))
-	b.do(t.last.AssignTo(cast(minOf(end, []int{-1}, false), uop.Int32)))
-	inside := bitAnd(ge(at, from), le(at, unsqueeze(t.last, -1)))
-	b.do(t.busy.AssignTo(sum(where(inside, unsqueeze(t.bulges, -2), 0), []int{-1}, false)))
+func (z complexPlanes) sizeOf() *uop.UOp {
+	if z.im == nil {
+		return abs(z.re)
+	}
+	return add(abs(z.re), abs(z.im))
 }
 
-// findShifts starts bulges. The shifts of a train are the eigenvalues of the blocks of two rows at the end, from the last one on; a single
-// one is Wilkinson's.
-func (t schurState) findShifts(b *loopBody, at *uop.UOp) {
-	first := bitAnd(ne(t.linked, 0), eq(shifted(t.linked, 1, 1), 0))
-	again := bitAnd(first, eq(t.busy, 0))
-	rows := add(sub(t.last, at), 1)
-	train := maximum(floorDiv(rows, rowsPerBulge), 1)
-	b.do(t.left.AssignTo(where(again, train, t.left)), t.trains.AssignTo(where(again, add(t.trains, 1), t.trains)))
-	start := bitAnd(bitAnd(first, gt(t.left, 0)), bitAnd(eq(t.bulges, 0), eq(shifted(t.bulges, 1, -1), 0)))
-	b.do(t.begin.AssignTo(cast(start, uop.Int32)))
-	number := maximum(sub(train, t.left), 0)
-	j := sub(t.last, mul(floorDiv(number, 2), 2))
-	j = maximum(where(le(sub(j, 1), at), t.last, j), 1)
-	take := func(z complexPlanes, at *uop.UOp) complexPlanes {
-		return z.both(func(u *uop.UOp) *uop.UOp { return gather(u, 1, at) })
+// besides are the diagonal, the subdiagonal and the superdiagonal of matrices, (s, n), at the positions of their first rows.
+func (z complexPlanes) besides() (diagonals, below, above complexPlanes) {
+	part := func(offset int64) complexPlanes {
+		return z.both(func(u *uop.UOp) *uop.UOp { return padAxis(diagonal(u, offset, -2, -1), 1, 0, max(offset, -offset), 0) })
 	}
-	above := t.h.both(func(u *uop.UOp) *uop.UOp { return padAxis(diagonal(u, 1, -2, -1), 1, 0, 1, 0) })
-	before := sub(j, 1)
-	d, under := t.diagonal(), t.below(1)
-	x, y := take(d, before), take(d, j)
-	half := x.minus(y).both(func(u *uop.UOp) *uop.UOp { return mul(u, 0.5) })
-	root := half.times(half).plus(take(under, before).times(take(above, before))).sqrt()
-	// The root that is nearer to the last element is the one with the sign opposite to the half difference.
-	along := lt(add(mul(half.re, root.re), mul(half.im, root.im)), 0)
-	plus := where(eq(train, 1), along, eq(bitAnd(number, 1), 1))
-	root = root.both(func(u *uop.UOp) *uop.UOp { return where(plus, u, neg(u)) })
-	shift := y.plus(half).plus(root)
-	exceptional := eq(mod(t.trains, exceptionalTrain), 0)
-	shift.re = where(exceptional, add(y.re, take(under, before).sizeOf()), shift.re)
-	shift.im = where(exceptional, y.im, shift.im)
-	b.do(t.shift.assigned(shift)...)
-	b.do(t.left.AssignTo(sub(t.left, t.begin)))
+	return part(0), part(-1), part(1)
 }
 
-// rotate rotates the pairs with bulges.
-func (t schurState) rotate(b *loopBody, at *uop.UOp) {
-	n := t.bulges.Shape()[1].N
-	begin := ne(t.begin, 0)
-	moving := ne(add(t.bulges, t.begin), 0)
-	back := func(z complexPlanes) complexPlanes {
-		return z.both(func(u *uop.UOp) *uop.UOp { return shifted(u, 1, 1) })
+// What the steps of a pass need to know, by the row: the vector that makes a bulge, whether there is one to make or to move, whether one is made,
+// and whether the block has a third row.
+const (
+	passMoves = 3 + iota
+	passBegins
+	passThird
+	passColumns
+)
+
+// quasiTriangular are block upper triangular matrices h with blocks of one or two rows, and unitary q with a = q h qᴴ, for Hessenberg matrices a
+// (s, n, n), of which nothing below the subdiagonal is read, and the product q of reflections, if there is one. Matrices that do not converge
+// have larger blocks. The loop makes passes over all rows: each block between which the subdiagonal is negligible gets a bulge, whose shifts are
+// the eigenvalues of the last two rows of the block. Rows above the bulge are not needed before the next pass, so the columns of all of them,
+// and of q, are transformed in a loop of their own, in which they are rows.
+func quasiTriangular(a, q complexPlanes) (h, vectors complexPlanes) {
+	stack, n, _ := sizes(a.re)
+	if n < 3 {
+		return a, q
 	}
-	choose := func(c *uop.UOp, z, w complexPlanes) complexPlanes {
-		return complexPlanes{where(c, z.re, w.re), where(c, z.im, w.im)}
+	const before, behind = 1, 2
+	g, dt, m := a.re.Graph(), a.re.DType, before+n+behind
+	lanes := inLanes(a.re)
+	t := a.transposed().both(func(u *uop.UOp) *uop.UOp {
+		return padAxis(padAxis(tril(u, 1), 1, before, behind, 0), 2, before, behind, 0)
+	})
+	if q.re != nil {
+		rows := q.transposed().both(func(u *uop.UOp) *uop.UOp { return padAxis(u, 1, before, behind, 0) })
+		t = t.beside(rows)
 	}
-	under, two := t.below(1), complexPlanes{fullLike(t.shift.re, 0), fullLike(t.shift.re, 0)}
-	if n > 2 {
-		two = t.below(2)
+	width := t.re.Shape()[2].N
+	yes := constant(a.re, uop.Bool, uop.BoolConst(true)).Reshape(onesShape(1))
+	whole := func(sizes ...int64) *uop.UOp { return zeros(a.re, uop.Int32, sizes...) }
+	planes := len(a.list())
+	states := append([]*uop.UOp{yes, whole(stack, n), whole(stack, n), whole(stack, 1, 1)}, t.list()...)
+	states = append(append(states, complexZeros(a, stack, n)...), complexZeros(a, stack, n, passColumns)...)
+	at := count0(g, n)
+	_, digits := dt.FloatInfo()
+	epsilon, least := math.Ldexp(1, -digits), negligibleSize(dt)
+	passes := loop{"pass", 30*n + 100, lanes}
+	out := passes.runWhile(1, states, nil, func(b *loopBody, _ uop.Sint, s, _ []*uop.UOp) {
+		going, last, tries, end := s[0], s[1], s[2], s[3]
+		z := a.grouped(s[4:])
+		t, e, table := z[0], z[1], z[2]
+		inner := blockOf(blockOf(t, 1, uop.N(before), n), 2, uop.N(before), n).transposed()
+		d, below, above := inner.besides()
+		small := add(d.sizeOf(), shifted(d.sizeOf(), 1, -1))
+		negligible := le(below.sizeOf(), maximum(mul(epsilon, small), least))
+		b.do(e.assigned(below.both(func(u *uop.UOp) *uop.UOp { return where(negligible, 0, u) }))...)
+		linked := ne(e.sizeOf(), 0)
+		next, previous := shiftedFlags(linked, -1), shiftedFlags(linked, 1)
+		from := unsqueeze(at, -1)
+		to := where(bitAnd(ge(at, from), logicalNot(unsqueeze(linked, -2))), at, int(n-1))
+		b.do(last.AssignTo(cast(minOf(to, []int{-1}, false), uop.Int32)))
+		moves := bitAnd(linked, bitOr(next, previous))
+		final := bitAnd(bitAnd(previous, shiftedFlags(linked, 2)), logicalNot(linked))
+		b.do(tries.AssignTo(where(final, add(tries, 1), 0)), end.AssignTo(cast(maxOf(where(unsqueeze(moves, -1), add(from, 1), 0), []int{-2}, true), uop.Int32)))
+		// EISPACK's hqr: x and y are the last elements of the diagonal, w the product beside them.
+		atLast := func(u *uop.UOp) *uop.UOp { return gather(u, 1, last) }
+		before := func(z complexPlanes) complexPlanes {
+			return z.both(func(u *uop.UOp) *uop.UOp { return shifted(u, 1, 1) })
+		}
+		after := func(z complexPlanes) complexPlanes {
+			return z.both(func(u *uop.UOp) *uop.UOp { return shifted(u, 1, -1) })
+		}
+		exceptional := eq(mod(add(atLast(tries), 1), exceptionalTry), 0)
+		scale := add(before(e).sizeOf(), before(before(e)).sizeOf())
+		otherwise := func(factor float64, u *uop.UOp) complexPlanes {
+			return complexPlanes{mul(factor, u), nil}
+		}
+		x := chosen(exceptional, otherwise(0.75, atLast(scale)), d.both(atLast))
+		y := chosen(exceptional, otherwise(0.75, atLast(scale)), before(d).both(atLast))
+		w := chosen(exceptional, otherwise(-0.4375, square(atLast(scale))), before(e.times(above)).both(atLast))
+		r1, s1 := x.minus(d), y.minus(d)
+		begins := bitAnd(bitAnd(linked, next), logicalNot(previous))
+		vector := []complexPlanes{
+			r1.times(s1).minus(w).plus(e.times(above)),
+			e.times(after(d).minus(d).minus(r1).minus(s1)),
+			e.times(after(e)),
+		}
+		var writes []*uop.UOp
+		for i, v := range vector {
+			writes = append(writes, blockOf(table, 2, uop.N(int64(i)), 1).assigned(v.both(func(u *uop.UOp) *uop.UOp { return unsqueeze(u, -1) }))...)
+		}
+		for i, flag := range []*uop.UOp{moves, begins, next} {
+			writes = append(writes, block(table.re, 2, uop.N(passMoves+int64(i)), 1).AssignTo(unsqueeze(cast(flag, dt), -1)))
+		}
+		b.do(writes...)
+		h, steps := rowPass(t, e, table, end, m, lanes)
+		b.do(t.assigned(columnPass(h, t, steps, end, lanes))...)
+		b.do(going.AssignTo(reshape(gt(maxOf(end, nil, false), 0), uop.ShapeOf(1))))
+	})
+	t = a.grouped(out[4 : 4+planes])[0]
+	inner := blockOf(t, 1, uop.N(before), n)
+	h = blockOf(inner, 2, uop.N(before), n).transposed().both(func(u *uop.UOp) *uop.UOp { return u.ContiguousOp() })
+	if q.re != nil {
+		vectors = blockOf(inner, 2, uop.N(m), width-m).transposed().both(func(u *uop.UOp) *uop.UOp { return u.ContiguousOp() })
 	}
-	x := choose(begin, t.diagonal().minus(t.shift), back(under))
-	y := choose(begin, under, back(two))
-	greatest := maximum(x.sizeOf(), y.sizeOf())
-	least, _ := t.shift.re.DType.FloatInfo()
-	some := bitAnd(moving, gt(greatest, math.Ldexp(1, 2-1<<(least-1))))
-	scale := where(some, greatest, 1)
-	scaled := func(z complexPlanes) complexPlanes {
-		return z.both(func(u *uop.UOp) *uop.UOp { return div(u, scale) })
+	return h, vectors
+}
+
+// shiftedFlags is shifted for flags.
+func shiftedFlags(x *uop.UOp, by int64) *uop.UOp { return ne(shifted(cast(x, uop.Int32), 1, by), 0) }
+
+// rowPass moves bulges through matrices, whose transposes are the first columns of t: it transforms the rows, and the columns of those rows that
+// later steps read. The results are the matrices h (s, m, m) and the reflections of the steps (s, n, 4).
+func rowPass(t, e, table complexPlanes, end *uop.UOp, m int64, lanes bool) (h, steps complexPlanes) {
+	stack, n, _ := sizes(table.re)
+	g := t.re.Graph()
+	rows, columns := unsqueeze(count0(g, m), -1), count0(g, m)
+	wide := unsqueeze(padAxis(cast(eq(e.sizeOf(), 0), uop.Int32), 1, 1, 2, 0), -2)
+	negligible := bitAnd(eq(rows, add(columns, 1)), ne(wide, 0))
+	h = blockOf(t, 2, uop.N(0), m).transposed().both(func(u *uop.UOp) *uop.UOp { return where(negligible, 0, u) })
+	going := reshape(gt(maxOf(end, nil, false), 0), uop.ShapeOf(1))
+	states := append([]*uop.UOp{going}, h.list()...)
+	for _, shape := range [][]int64{{stack, n, 4}, {stack, 1, m}, {stack, 3, 1}} {
+		states = append(states, complexZeros(t, shape...)...)
 	}
-	x, y = scaled(x), scaled(y)
-	length := where(some, sqrt(add(x.absSquare(), y.absSquare())), 1)
-	factor := func(z complexPlanes, otherwise int) complexPlanes {
-		return complexPlanes{where(some, div(z.re, length), otherwise), where(some, neg(div(z.im, length)), 0)}
+	read := append([]*uop.UOp{end}, table.list()...)
+	out := loop{"row", n - 1, lanes}.runWhile(1, states, read, func(b *loopBody, k uop.Sint, s, read []*uop.UOp) {
+		z, end, table := t.grouped(s[1:]), read[0], t.grouped(read[1:])[0]
+		h, steps, w, u := z[0], z[1], z[2], z[3]
+		own := blockOf(table, 1, k, 1)
+		part := func(i int64) complexPlanes { return blockOf(own, 2, uop.N(i), 1) }
+		flag := func(i int64) *uop.UOp { return ne(part(i).re, 0) }
+		at := func(i int64) uop.Sint { return k.Add(uop.N(i)) }
+		begins := flag(passBegins)
+		zero := complexPlanes{likeConst(table.re, 0), nil}
+		element := func(i int64) complexPlanes { return blockOf(blockOf(h, 1, at(1+i), 1), 2, k, 1) }
+		from := func(i int64, some *uop.UOp) complexPlanes {
+			return chosen(some, chosen(begins, part(i), element(i)), zero)
+		}
+		moves := flag(passMoves)
+		x := []complexPlanes{from(0, moves), from(1, moves), from(2, bitAnd(moves, flag(passThird)))}
+		size := maximum(x[0].sizeOf(), maximum(x[1].sizeOf(), x[2].sizeOf()))
+		size = where(eq(size, 0), 1, size)
+		for i := range x {
+			x[i] = x[i].both(func(u *uop.UOp) *uop.UOp { return div(u, size) })
+		}
+		below := add(x[1].absSquare(), x[2].absSquare())
+		some := gt(below, 0)
+		if x[0].im != nil {
+			some = bitOr(some, ne(x[0].im, 0))
+		}
+		norm := sqrt(add(x[0].absSquare(), below))
+		beta := where(some, where(lt(x[0].re, 0), norm, neg(norm)), 1)
+		d := complexPlanes{sub(x[0].re, beta), x[0].im}
+		inverse := complexPlanes{reciprocal(where(some, d.re, 1)), nil}
+		if d.im != nil {
+			inverse = d.conjugate().both(func(u *uop.UOp) *uop.UOp { return div(u, where(some, d.absSquare(), 1)) })
+		}
+		tau := complexPlanes{div(sub(beta, x[0].re), beta), nil}
+		if d.im != nil {
+			tau.im = neg(div(d.im, beta))
+		}
+		edge := chosen(begins, zero, chosen(some, complexPlanes{mul(beta, size), nil}, element(0)))
+		four := count0(g, 4)
+		values := chosen(eq(four, 0), x[1].times(inverse), chosen(eq(four, 1), x[2].times(inverse), tau))
+		b.do(blockOf(steps, 1, k, 1).assigned(chosen(eq(four, 3), edge, chosen(some, values, zero)))...)
+		f := stepOf(steps, k)
+		edge = blockOf(blockOf(steps, 1, k, 1), 2, uop.N(3), 1)
+		conjugate := f
+		conjugate.v1, conjugate.v2 = f.v1.conjugate(), f.v2.conjugate()
+		b.do(w.assigned(conjugate.product(h, 1))...)
+		here := blockOf(h, 1, at(1), 3)
+		next := here.minus(f.tau.conjugate().times(f.vector(f.first)).times(w))
+		b.do(here.assigned(chosen(eq(columns, sizeLike(columns, k)), chosen(eq(f.first, 0), edge, zero), next))...)
+		later := blockOf(h, 1, at(2), 3)
+		b.do(u.assigned(f.product(later, 2))...)
+		window := blockOf(later, 2, at(1), 3)
+		b.do(window.assigned(window.minus(f.tau.times(u).times(f.vector(f.number).conjugate())))...)
+		b.do(s[0].AssignTo(reshape(gt(maxOf(end, nil, false), sizeLike(end, at(1))), uop.ShapeOf(1))))
+	})
+	z := t.grouped(out[1:])
+	return z[0], z[1]
+}
+
+// columnPass transforms the columns of h that rowPass left, and of what is beside it in t, in the transposes t.
+func columnPass(h, t, steps complexPlanes, end *uop.UOp, lanes bool) complexPlanes {
+	stack, m, width := sizes(t.re)
+	n := steps.re.Shape()[1].N
+	all := h.transposed()
+	if width > m {
+		all = all.beside(blockOf(t, 2, uop.N(m), width-m))
 	}
-	b.do(append(t.a.assigned(factor(x, 1)), t.b.assigned(factor(y, 0))...)...)
-	second := ne(shifted(add(t.bulges, t.begin), 1, 1), 0)
-	one := complexPlanes{likeConst(t.shift.re, 1), likeConst(t.shift.re, 0)}
-	zero := complexPlanes{one.im, one.im}
-	b.do(append(t.own.assigned(choose(second, back(t.a).conjugate(), choose(moving, t.a, one))), t.lower.AssignTo(second))...)
-	minus := back(t.b).conjugate().both(neg)
-	b.do(t.other.assigned(choose(second, minus, choose(moving, t.b, zero)))...)
-	b.do(t.scratch.assigned(t.h.rotatedPairs(1, t.own, t.other, t.lower))...)
-	// Below the subdiagonal are only the new bulges.
-	row, column := unsqueeze(at, -1), at
-	keep := bitOr(le(row, add(column, 1)), bitAnd(eq(row, add(column, 2)), unsqueeze(moving, -2)))
-	next := t.scratch.rotatedPairs(2, t.own.conjugate(), t.other.conjugate(), t.lower)
-	b.do(t.h.assigned(next.both(func(u *uop.UOp) *uop.UOp { return where(keep, u, 0) }))...)
-	q := blockOf(t.scratch, 1, uop.N(0), t.q.re.Shape()[1].N)
-	b.do(q.assigned(t.q.rotatedPairs(2, t.own.conjugate(), t.other.conjugate(), t.lower))...)
-	b.do(t.q.assigned(q)...)
-	if n == 2 {
-		b.do(t.bulges.AssignTo(fullLike(t.bulges, 0)))
-		return
+	columns := count0(t.re.Graph(), width)
+	going := reshape(gt(maxOf(end, nil, false), 0), uop.ShapeOf(1))
+	states := append(append([]*uop.UOp{going}, all.list()...), complexZeros(t, stack, 1, width)...)
+	out := loop{"column", n - 1, lanes}.runWhile(1, states, append([]*uop.UOp{end}, steps.list()...), func(b *loopBody, k uop.Sint, s, read []*uop.UOp) {
+		z, end := t.grouped(s[1:]), read[0]
+		t, w := z[0], z[1]
+		f := stepOf(all.grouped(read[1:])[0], k)
+		b.do(w.assigned(f.product(t, 1))...)
+		here := blockOf(t, 1, k.Add(uop.N(1)), 3)
+		left := bitOr(le(columns, sizeLike(columns, k.Add(uop.N(1)))), ge(columns, int(m)))
+		next := here.minus(f.tau.times(f.vector(f.first).conjugate()).times(w))
+		b.do(here.assigned(chosen(left, next, here))...)
+		b.do(s[0].AssignTo(reshape(gt(maxOf(end, nil, false), sizeLike(end, k.Add(uop.N(1)))), uop.ShapeOf(1))))
+	})
+	return t.grouped(out[1:])[0]
+}
+
+// triangularised makes block triangular matrices triangular: values are their diagonals (s, n), h and q are transformed if they are wanted. Values of real
+// matrices are real or conjugate pairs, of which second are the second ones.
+func triangularised(h, q complexPlanes) (values, triangular, vectors complexPlanes, second *uop.UOp) {
+	d, below, above := h.besides()
+	first := ne(below.sizeOf(), 0)
+	move := func(by int64) func(u *uop.UOp) *uop.UOp {
+		return func(u *uop.UOp) *uop.UOp { return shifted(u, 1, by) }
 	}
-	goes := bitOr(ne(shifted(t.below(1).sizeOf(), 1, -1), 0), ne(t.below(2).sizeOf(), 0))
-	b.do(t.begin.AssignTo(cast(bitAnd(bitAnd(goes, moving), lt(at, int(n-2))), uop.Int32)))
-	b.do(t.bulges.AssignTo(shifted(t.begin, 1, 1)))
+	next := d.both(move(-1))
+	half := d.minus(next).both(func(u *uop.UOp) *uop.UOp { return mul(u, 0.5) })
+	product := below.times(above)
+	discriminant := half.times(half).plus(product)
+	// x is the root of x² - 2 half x - product of the larger size, value - next.
+	var x complexPlanes
+	pair := ne(first, first)
+	if h.im == nil {
+		pair = bitAnd(first, lt(discriminant.re, 0))
+		root := sqrt(abs(discriminant.re))
+		x = complexPlanes{add(half.re, where(pair, 0, where(lt(half.re, 0), neg(root), root))), where(pair, root, 0)}
+	} else {
+		root := discriminant.sqrt()
+		along := lt(add(mul(half.re, root.re), mul(half.im, root.im)), 0)
+		x = half.plus(root.both(func(u *uop.UOp) *uop.UOp { return where(along, neg(u), u) }))
+	}
+	x = x.both(func(u *uop.UOp) *uop.UOp { return u.ContiguousOp() })
+	some := chosen(lt(x.sizeOf(), math.Pow(negligibleSize(d.re.DType), 2)), complexPlanes{likeConst(x.re, 1), nil}, x)
+	one := next.plus(x)
+	other := chosen(pair, one.conjugate(), next.minus(product.over(some))).both(move(1))
+	after := shiftedFlags(first, 1)
+	values = chosen(first, one, chosen(after, other, d)).both(func(u *uop.UOp) *uop.UOp { return u.ContiguousOp() })
+	second = shiftedFlags(pair, 1)
+	if q.re == nil {
+		return values, h, q, second
+	}
+	length := sqrt(add(x.absSquare(), below.absSquare()))
+	length = where(first, length, 1)
+	over := func(u *uop.UOp) *uop.UOp { return div(u, length) }
+	p, r := x.conjugate().both(over), below.conjugate().both(over)
+	back := move(1)
+	own := chosen(first, p, chosen(after, p.conjugate().both(back), complexPlanes{likeConst(length, 1), nil}))
+	partner := chosen(first, r, chosen(after, r.conjugate().both(back).both(neg), complexPlanes{likeConst(length, 0), nil}))
+	contiguous := func(u *uop.UOp) *uop.UOp { return u.ContiguousOp() }
+	own, partner = own.both(contiguous), partner.both(contiguous)
+	turned := h.rotatedPairs(1, own, partner, after).both(contiguous).rotatedPairs(2, own.conjugate(), partner.conjugate(), after)
+	n := h.re.Shape()[1].N
+	at := count0(h.re.Graph(), n)
+	on := eq(unsqueeze(at, -1), at)
+	turned = turned.both(func(u *uop.UOp) *uop.UOp { return triu(u, 1) })
+	turned = chosen(on, values.both(func(u *uop.UOp) *uop.UOp { return unsqueeze(u, -2) }), turned).both(contiguous)
+	return values, turned, q.rotatedPairs(2, own.conjugate(), partner.conjugate(), after).both(contiguous), second
 }
 
 // triangularVectors are the eigenvectors of upper triangular matrices t (s, n, n), as columns whose greatest element is about 1.
@@ -281,7 +438,7 @@ func triangularVectors(t complexPlanes) complexPlanes {
 	states := append([]*uop.UOp{x.re, x.im}, complexZeros(t, stack, 1, n)...)
 	states = append(append(states, complexZeros(t, stack, 1, n)...), zeros(t.re, t.re.DType, stack, 1, n))
 	read := []*uop.UOp{t.re, t.im, values.re, values.im, least}
-	out := loop{"row", n - 1, false}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+	out := loop{"row", n - 1, inLanes(t.re)}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		x, total, r, scale := complexPlanes{s[0], s[1]}, complexPlanes{s[2], s[3]}, complexPlanes{s[4], s[5]}, s[6]
 		t, values, least := complexPlanes{read[0], read[1]}, complexPlanes{read[2], read[3]}, read[4]
 		k := uop.N(n - 2).Sub(i)
@@ -308,42 +465,48 @@ func triangularVectors(t complexPlanes) complexPlanes {
 
 // eig are the eigenvalues (s, n) of matrices, and eigenvectors (s, n, n) if wanted. Those of real matrices are real or in conjugate pairs.
 func eig(a complexPlanes, real, wanted bool) (values, vectors complexPlanes) {
-	stack, n, _ := sizes(a.re)
+	if real {
+		a.im = nil
+	}
+	_, n, _ := sizes(a.re)
 	finite := a.finite()
-	a, scale := a.both(func(u *uop.UOp) *uop.UOp { return where(finite, u, 0) }).scaledByPower()
+	a = a.both(func(u *uop.UOp) *uop.UOp { return where(finite, u, 0) })
+	// Elements may be of very different sizes before they are balanced, so the greatest ones become large. The divisor and the factor are none
+	// that would lose the small ones.
+	power, lift := a.leadingPower(), balanceLimit(a.re.DType)
+	small := lt(power, 1)
+	divisor, factor := where(small, power, mul(power, 1/lift)), where(small, lift, likeConst(power, 1))
+	a = a.both(func(u *uop.UOp) *uop.UOp { return mul(div(u, divisor), factor).ContiguousOp() })
 	d := balanced(a).ContiguousOp()
-	a, rescaled := a.both(func(u *uop.UOp) *uop.UOp { return mul(u, div(transpose(d, 1, 2), d)) }).scaledByPower()
+	a, rescaled := a.both(func(u *uop.UOp) *uop.UOp { return mul(u, quotientOfScales(transpose(d, 1, 2), d)) }).scaledByPower()
 	h, by := hessenberg(a, n-2)
-	q := complexEye(a, 1, n)
+	var q complexPlanes
 	if wanted {
 		q = by.times(complexEye(a, n, n))
 	}
-	h, q = triangularised(h, q)
-	if n > 1 {
-		under := maxOf(h.both(func(u *uop.UOp) *uop.UOp { return subdiagonal(u, 1) }).sizeOf(), []int{-1}, false)
-		finite = bitAnd(finite, reshape(eq(under, 0), uop.ShapeOf(stack, 1, 1)))
+	h, q = quasiTriangular(h, q)
+	if n > 2 {
+		below := h.both(func(u *uop.UOp) *uop.UOp { return diagonal(u, -1, -2, -1) }).sizeOf()
+		longer := mul(block(below, 1, uop.N(0), n-2), block(below, 1, uop.N(1), n-2))
+		finite = bitAnd(finite, eq(unsqueeze(maxOf(longer, []int{-1}, true), -1), 0))
 	}
-	values = h.both(func(u *uop.UOp) *uop.UOp { return diagonalOf(u).ContiguousOp() })
+	values, h, q, second := triangularised(h, q)
 	if wanted {
 		vectors = complexOf(dot(q.joined(), triangularVectors(h).joined(), nil))
 		vectors = vectors.both(func(u *uop.UOp) *uop.UOp { return mul(u, d) }).normalised()
 	}
-	if real {
-		// A number is the mean with the conjugate of the one that is nearest to its conjugate, which is itself if it is real.
-		row := values.both(func(u *uop.UOp) *uop.UOp { return unsqueeze(u, -2) })
-		column := values.both(func(u *uop.UOp) *uop.UOp { return unsqueeze(u, -1) })
-		partner := argMaxNaN(neg(column.minus(row.conjugate()).absSquare()), -1, false).ContiguousOp()
-		alone := eq(partner, count0(a.re.Graph(), n))
-		mean := values.both(func(u *uop.UOp) *uop.UOp { return gather(u, 1, partner) }).conjugate().plus(values)
-		values = complexPlanes{mul(mean.re, 0.5), where(alone, 0, mul(mean.im, 0.5))}
-		if wanted {
-			vectors.im = where(unsqueeze(alone, -2), 0, vectors.im)
-			length := sqrt(sum(vectors.absSquare(), []int{-2}, true)).ContiguousOp()
-			vectors = vectors.both(func(u *uop.UOp) *uop.UOp { return div(u, length) })
-		}
+	if real && wanted {
+		alone := unsqueeze(eq(values.im, 0), -2)
+		vectors.im = where(alone, 0, vectors.im)
+		length := sqrt(sum(vectors.absSquare(), []int{-2}, true)).ContiguousOp()
+		vectors = vectors.both(func(u *uop.UOp) *uop.UOp { return div(u, length).ContiguousOp() })
+		mirrored := vectors.conjugate().both(func(u *uop.UOp) *uop.UOp { return shifted(u, 2, 1) })
+		vectors = chosen(unsqueeze(second, -2), mirrored, vectors)
 	}
-	scale = squeeze(mul(scale, rescaled), -1)
-	values = values.both(func(u *uop.UOp) *uop.UOp { return where(squeeze(finite, -1), mul(u, scale), math.NaN()) })
+	for _, by := range []*uop.UOp{rescaled, reciprocal(factor), divisor} {
+		values = values.both(func(u *uop.UOp) *uop.UOp { return mul(u, squeeze(by, -1)) })
+	}
+	values = values.both(func(u *uop.UOp) *uop.UOp { return where(squeeze(finite, -1), u, math.NaN()) })
 	if wanted {
 		vectors = vectors.orNaN(finite)
 	}

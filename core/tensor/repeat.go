@@ -29,6 +29,12 @@ type loop struct {
 	lanes    bool
 }
 
+// inLanes reports whether loops over matrices x (s, m, n) compute them side by side.
+func inLanes(x *uop.UOp) bool {
+	stack, m, n := sizes(x)
+	return stack >= manyLanes && max(m, n) <= maxLanes
+}
+
 // run runs the statements of a body on states, and on tensors that it only reads. The body gets the variable that counts, the states
 // and the tensors; it writes to views of states by AssignTo. The results are the states after that.
 func (l loop) run(states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, states, read []*uop.UOp)) []*uop.UOp {

@@ -26,7 +26,8 @@ def check(a, scale=1.0):
     assert values.dtype == vectors.dtype == np.result_type(a.dtype, np.complex64)
     assert (values.shape, vectors.shape) == (a.shape[:-1], a.shape)
     assert np.abs(a @ vectors - vectors * values[..., None, :]).max() <= 4 * error
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=-2), 1, rtol=20 * np.finfo(a.dtype).eps)
+    rtol = max(n, 20) * np.finfo(a.dtype).eps
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=-2), 1, rtol=rtol)
     sizes = np.abs(vectors)
     greatest = sizes > sizes.max(-2, keepdims=True) * (1 - 1e-5)
     positive = (vectors.real > 0) & (np.abs(vectors.imag) < 1e-5)
@@ -81,6 +82,23 @@ def test_balanced_matrices_have_eigenvalues_of_all_sizes(dtype, size):
     a = np.array([[0, 1 / size, 0], [1, 0, size], [0, 1 / size, 3]], dtype)
     want = np.array([1.5 - np.sqrt(3.25), 0, 1.5 + np.sqrt(3.25)])
     assert nearest(linalg.eigvals(a).numpy(), want) < 20 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype, power", [("float32", 14), ("float64", 100), ("float64", 140)])
+def test_scaled_matrices_are_balanced(dtype, power):
+    a = RNG.normal(size=(12, 12))
+    scales = 10.0 ** RNG.integers(-power, power, 12)
+    got = linalg.eigvals((a * scales[:, None] / scales).astype(dtype)).numpy()
+    assert nearest(got, np.linalg.eigvals(a)) < 500 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("n", [33, 66, 100])
+def test_larger_matrices(dtype, n):
+    a = RNG.normal(size=(n, n)).astype(dtype)
+    check(a)
+    check(np.ones_like(a), n)  # whose norm is n
+    check(a * np.logspace(0, -30, n, dtype=dtype)[:, None])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
