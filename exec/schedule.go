@@ -29,10 +29,7 @@ type shapeKeeper interface{ KeepsShapes() bool }
 // loop in order could not wait for.
 func cut(root *uop.UOp, target *lower.Target, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
 	return schedule.Repeated(root, func(root *uop.UOp) (*schedule.Schedule, error) {
-		if fusion.Parallel() {
-			root = schedule.WithoutOrder(root)
-		}
-		root = storeApart(root, target)
+		root = storeApart(schedule.Expand(root), target)
 		if fusion == nil {
 			opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
 			if shapes {

@@ -12,11 +12,14 @@ import (
 // the same root in one g have the same schedule. buffers are the BUFFERs in order of their numbers, vars the values of the
 // bound variables.
 func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
-	return NormalizeFor(g, sink, false)
+	if root, buffers, vars, err = NormalizeFor(g, sink, false); err == nil {
+		root = Expand(root)
+	}
+	return root, buffers, vars, err
 }
 
-// NormalizeFor is Normalize; parallel says that the device runs no iterations in order: CUSTOM_GRADIENTs that are Parallel stay, until WithoutOrder
-// replaces them.
+// NormalizeFor is Normalize, but for CUSTOM_GRADIENTs that are Late: they stay, until Expand replaces them. parallel says that the device runs no
+// iterations in order.
 func NormalizeFor(g *uop.Graph, sink *uop.UOp, parallel bool) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
 	if g == nil || sink == nil || sink.Op != uop.Sink {
 		return nil, nil, nil, fmt.Errorf("schedule.Normalize: sink is %v, expected a SINK and a graph to copy it to", sink)
@@ -44,18 +47,18 @@ type Sharing interface{ Shares() bool }
 
 const insteadSource, sharedSource = 1, 2
 
-// Parallel is what the arg of a CUSTOM_GRADIENT may be: then Parallel gives an expression of source 1 for its value without iterations in order,
-// if IsParallel. GPUs compute that one.
-type Parallel interface {
-	IsParallel(u *uop.UOp) bool
-	Parallel(u *uop.UOp) *uop.UOp
+// Late is what the arg of a CUSTOM_GRADIENT may be: then Late gives an expression of source 1 for its value, if IsLate. There are thousands of
+// nodes in it, so a request that was seen before is found without them.
+type Late interface {
+	// IsLate reports it for a device; parallel ones run no iterations in order.
+	IsLate(u *uop.UOp, parallel bool) bool
+	Late(u *uop.UOp) *uop.UOp
 }
 
-const orderedSource = 1
+const lateSource = 1
 
-// WithoutOrder replaces the CUSTOM_GRADIENTs of a normalised request by their expressions without iterations in order. There are thousands of
-// nodes in one, so a request that was seen before is found without them.
-func WithoutOrder(root *uop.UOp) *uop.UOp {
+// Expand replaces the CUSTOM_GRADIENTs of a normalised request by their late expressions.
+func Expand(root *uop.UOp) *uop.UOp {
 	if !root.HasOp(ops(uop.CustomGradient)) {
 		return root
 	}
@@ -74,8 +77,8 @@ func WithoutOrder(root *uop.UOp) *uop.UOp {
 		if changed {
 			v = u.With(src...)
 		}
-		if a, is := u.Arg.(Parallel); is && u.Op == uop.CustomGradient {
-			v = a.Parallel(v)
+		if a, is := u.Arg.(Late); is && u.Op == uop.CustomGradient {
+			v = a.Late(v)
 		}
 		to[u] = v
 	}
@@ -216,16 +219,16 @@ func (n *normalizer) neededSources(u *uop.UOp) []*uop.UOp {
 	if slices.Contains(n.sharing, u) {
 		return u.Src[insteadSource:][:1]
 	}
-	if n.withoutOrder(u) {
-		return u.Src[orderedSource:][:1]
+	if n.isLate(u) {
+		return u.Src[lateSource:][:1]
 	}
 	return u.Src[:1]
 }
 
-// withoutOrder reports whether a CUSTOM_GRADIENT stays, for WithoutOrder.
-func (n *normalizer) withoutOrder(u *uop.UOp) bool {
-	a, is := u.Arg.(Parallel)
-	return is && n.parallel && a.IsParallel(u)
+// isLate reports whether a CUSTOM_GRADIENT stays, for Expand.
+func (n *normalizer) isLate(u *uop.UOp) bool {
+	a, is := u.Arg.(Late)
+	return is && a.IsLate(u, n.parallel)
 }
 
 // sources are the copies of the sources of a node. If one is not done, the node waits for it.
@@ -249,7 +252,7 @@ func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		if a, is := u.Arg.(interface{ Unbound() error }); is && n.err == nil {
 			n.err = a.Unbound()
 		}
-		if n.withoutOrder(u) {
+		if n.isLate(u) {
 			return n.g.NewCopy(u.Op, u.DType, []*uop.UOp{src[0], src[0]}, u.Arg, u.Tag)
 		}
 		if a, is := u.Arg.(Sharing); is && a.Shares() && !slices.Contains(n.sharing, u) {

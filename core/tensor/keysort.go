@@ -87,21 +87,18 @@ func sortedRows(m *uop.UOp, axis int, types []*uop.DType, f func(m *uop.UOp, sor
 
 // sortByDigits is a keySort.
 func sortByDigits(key *uop.UOp, axis int, positions bool) (sorted, at *uop.UOp) {
-	sorted, at = radixSort(transpose(key, axis, 1), int64(8*key.DType.Itemsize()), positions)
-	if positions {
-		at = transpose(at, axis, 1)
-	}
-	return transpose(sorted, axis, 1), at
+	return sortBy(sortedByDigits, key, axis, positions)
 }
 
 // sortByNetwork is a keySort.
 func sortByNetwork(key *uop.UOp, axis int, positions bool) (sorted, at *uop.UOp) {
-	if axis != 0 {
-		key = transpose(key, axis, 0).ContiguousOp() // transposed in registers
-	}
-	sorted, at = networkSort(key, positions)
+	return sortBy(sortedByNetwork, key, axis, positions, axis)
+}
+
+func sortBy(rule statedRule, key *uop.UOp, axis int, positions bool, numbers ...int) (sorted, at *uop.UOp) {
+	sorted, at = radixSort(rule, transpose(key, axis, 1), int64(8*key.DType.Itemsize()), positions, numbers...)
 	if positions {
-		at = transpose(at, axis, 0)
+		at = transpose(at, axis, 1)
 	}
-	return transpose(sorted, axis, 0), at
+	return transpose(sorted, axis, 1), at
 }

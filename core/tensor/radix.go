@@ -83,20 +83,21 @@ func digitWidth(bits, n int64) int64 {
 
 // radixOrder gives the positions, int32, that sort each row of the last axis of the keys, of shape (rows, n), which have so many bits.
 func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
-	_, at := radixSort(key, keyBits, true)
+	_, at := radixSort(sortedByDigits, key, keyBits, true)
 	return at
 }
 
 // radixSort sorts each row of the last axis of keys, of shape (rows, n), which have so many bits. The positions that the keys had
-// are int32, nil if they are not asked for.
-func radixSort(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UOp) {
+// are int32, nil if they are not asked for. The rule, with its numbers, may sort in another way when the request is scheduled.
+func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, numbers ...int) (sorted, at *uop.UOp) {
 	sorted, at = sortDigits(key, keyBits, positions)
-	g, arg := key.Graph(), stated{sortedByDigits, uop.Nums{0, 0}}
-	if positions {
-		at = g.New(uop.CustomGradient, at.DType, []*uop.UOp{at, key}, stated{sortedByDigits, uop.Nums{1, 1}}, nil)
-		arg.numbers = uop.Nums{1, 0}
+	as := func(v *uop.UOp, both, which int) *uop.UOp {
+		return v.Graph().New(uop.CustomGradient, v.DType, []*uop.UOp{v, key}, stated{rule, append(uop.Nums{both, which}, numbers...)}, nil)
 	}
-	return g.New(uop.CustomGradient, sorted.DType, []*uop.UOp{sorted, key}, arg, nil), at
+	if !positions {
+		return as(sorted, 0, 0), nil
+	}
+	return as(sorted, 1, 0), as(at, 1, 1)
 }
 
 // sortDigits is radixSort for devices that run iterations in order.

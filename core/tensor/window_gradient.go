@@ -53,13 +53,14 @@ const (
 	gradientOfShared    // of the second source, which is taken where the third one is computed anyway
 	gradientOfScattered // of products at places: the axis
 	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
+	sortedByNetwork     // the same, and the axis that the rows were taken from
 	sortedValues        // no gradient: the axis, 1 for descending order
 	sortedPositions     // the same
 	positionOfMax       // no gradient: the axes
 	positionOfMin
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "radix_sort", "sort", "argsort", "argmax", "argmin"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "radix_sort", "network_sort", "sort", "argsort", "argmax", "argmin"}
 
 // A rule without a name does not compile.
 var _ = [1]struct{}{}[len(statedNames)-1-int(positionOfMin)]
@@ -96,14 +97,19 @@ func (s stated) Linear() bool {
 // Shares reports whether the value is taken from the second source where the third one is computed anyway (schedule.Sharing).
 func (s stated) Shares() bool { return s.rule == gradientOfShared }
 
-// IsParallel reports whether there is an expression for a value whose kernels run iterations in order without such ones (schedule.Parallel).
-func (s stated) IsParallel(u *uop.UOp) bool {
-	return s.rule == sortedByDigits && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4)
+// IsLate reports whether the value is computed by a network of comparisons (schedule.Late). GPUs, which run no iterations in order, sort by
+// networks wherever they can.
+func (s stated) IsLate(u *uop.UOp, parallel bool) bool {
+	return s.rule == sortedByNetwork || s.rule == sortedByDigits && parallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4)
 }
 
-// Parallel is that expression: networks sort in parallel.
-func (s stated) Parallel(u *uop.UOp) *uop.UOp {
-	sorted, at := networkSort(transpose(u.Src[1], 0, 1), s.numbers[0] == 1)
+// Late is that network.
+func (s stated) Late(u *uop.UOp) *uop.UOp {
+	key := transpose(u.Src[1], 0, 1)
+	if s.rule == sortedByNetwork && s.numbers[2] == 1 {
+		key = key.ContiguousOp() // transposed in registers
+	}
+	sorted, at := networkSort(key, s.numbers[0] == 1)
 	if s.numbers[1] == 1 {
 		sorted = at
 	}

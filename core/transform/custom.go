@@ -102,22 +102,22 @@ func (a batchedGradient) element(u *uop.UOp) (node *uop.UOp, inputs map[*uop.UOp
 	return node, inputs
 }
 
-// inParallel is a rule for one element with an expression without iterations in order (schedule.Parallel).
-type inParallel interface {
-	IsParallel(u *uop.UOp) bool
-	Parallel(u *uop.UOp) *uop.UOp
+// late is a rule for one element with an expression that is made late (schedule.Late).
+type late interface {
+	IsLate(u *uop.UOp, parallel bool) bool
+	Late(u *uop.UOp) *uop.UOp
 }
 
-// IsParallel reports whether there is one for all elements.
-func (a batchedGradient) IsParallel(u *uop.UOp) bool {
-	p, ok := a.of.(inParallel)
-	return ok && p.IsParallel(u) && a.mapped[1]
+// IsLate reports whether there is one for all elements.
+func (a batchedGradient) IsLate(u *uop.UOp, parallel bool) bool {
+	l, ok := a.of.(late)
+	return ok && l.IsLate(u, parallel) && a.mapped[1]
 }
 
-// Parallel is that expression.
-func (a batchedGradient) Parallel(u *uop.UOp) *uop.UOp {
+// Late is that expression.
+func (a batchedGradient) Late(u *uop.UOp) *uop.UOp {
 	node, inputs := a.element(u)
-	return a.batch(a.of.(inParallel).Parallel(node), inputs, u.Shape()[0])
+	return a.batch(a.of.(late).Late(node), inputs, u.Shape()[0])
 }
 
 // Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.
