@@ -196,6 +196,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return scatteredProductsRule(g, u, int(s.numbers[0]))
 	case gradientOfPrecision:
 		return []*uop.UOp{nil, reducePrecision(g, s.numbers[0], s.numbers[1])}
+	case sortedByDigits, sortedByNetwork, sortedValues, sortedPositions, positionOfMax, positionOfMin:
+		return make([]*uop.UOp, len(u.Src))
 	}
 	return []*uop.UOp{nil, g}
 }

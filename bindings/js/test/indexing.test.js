@@ -77,7 +77,6 @@ test('bad indices are refused', () => {
       /getitem: index: a mask of shape \(2\), expected that of axis 0 of a tensor of shape \(3,4,2\)/],
     [() => t.getitem(0, new Tensor(BOOLS)), PolygradError, /mask of shape \(3,4\), expected that of axes 1 to 2/],
     [() => t.getitem('...', new Tensor(BOOLS)), PolygradError, /axes 1 to 2/],
-    [() => t.getitem(new Tensor(true)), PolygradError, /mask of shape \(\)/],
     [() => t.getitem('1:2:3:4'), TypeError, /"1:2:3:4"/],
     [() => t.getitem('a:'), TypeError, /'start:stop:step'/],
     [() => t.getitem('1'), TypeError, /"1"/],
@@ -99,6 +98,12 @@ test('bad indices are refused', () => {
   const jit = new TinyJit((x) => x.getitem(x.gt(1)))
   assert.deepStrictEqual(jit(new Tensor([1, 2])).tolist(), [2])
   assert.throws(() => jit(new Tensor([1, 2])), JitError)
+})
+
+test('a mask without axes keeps all elements or none, along a new axis', () => {
+  const t = make()
+  assert.deepStrictEqual(t.getitem(new Tensor(true)).shape, [1, 3, 4, 2])
+  assert.deepStrictEqual(t.getitem(new Tensor(false)).shape, [0, 3, 4, 2])
 })
 
 test('several masks choose elements together', () => {
