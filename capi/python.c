@@ -464,7 +464,6 @@ static object *unpin(object *self, object *unused) {
   return py.none;
 }
 
-/* PyMethodDef. */
 /* A run in the thread that has loaded the package ends when Ctrl-C is pressed, if that raises KeyboardInterrupt; Python raises it when the
  * call returns. Other handlers run then, too: they may call the library, whose context the run holds. */
 static struct {
@@ -479,13 +478,14 @@ static int poll_python(void *data) {
   if (!pthread_equal(pthread_self(), signals.thread) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
   if ((now.tv_sec - signals.last.tv_sec) * 1000 + (now.tv_nsec - signals.last.tv_nsec) / 1000000 < 50) return 0;
   signals.last = now; /* other threads of Python may keep this one waiting */
-  int state = py.ensure(), stop = py.interrupted();
-  if (stop) {
-    py.interrupt(); /* it was taken */
-    object *handler = py.call(signals.getsignal, signals.number);
-    if (handler == NULL) py.forgive();
-    stop = handler == signals.raises;
-    if (handler != NULL) py.release(handler);
+  int state = py.ensure(), stop = 0;
+  object *handler = py.call(signals.getsignal, signals.number);
+  if (handler == NULL) {
+    py.forgive();
+  } else {
+    /* To ask takes the interrupt. It is given back to no other handler, which would be called, and woken up, each time. */
+    if (handler == signals.raises && (stop = py.interrupted())) py.interrupt();
+    py.release(handler);
   }
   py.leave(state);
   return stop;
@@ -505,6 +505,7 @@ static void poll_signals(void) {
   py.leave(state);
 }
 
+/* PyMethodDef. */
 static const struct method {
   const char *name;
   void *function;

@@ -3031,7 +3031,8 @@ typedef struct PolyIrSpec {
 
 /* The bytes of a graph; malloc'd, with their number in *len_out. Every buffer that an entry
  * uses must have a name. Loops and branches (poly_expr_scan) are written without their
- * derivatives. NULL on error. Since 1.0. */
+ * derivatives; loops that compute with their counter, as decompositions of matrices have, are
+ * refused. NULL on error. Since 1.0. */
 POLY_API uint8_t *poly_ir_export(const PolyIrSpec *spec, int *len_out);
 
 /* Reads a graph into a new context and fills *out. poly_ir_spec_free frees its names and

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 
 	"polygrad/core/tensor"
@@ -77,6 +78,9 @@ func (w *irWriter) add(u *uop.UOp) error {
 		}
 		w.index[u] = w.index[v]
 		return nil
+	}
+	if u.Op == uop.DefineVar && len(u.Src) > 0 {
+		return errors.New("a loop that computes with its counter, as decompositions of matrices have, cannot be written")
 	}
 	n := irNode{op: u.Op, dtype: u.DType}
 	for i, s := range writtenSources(u) {
@@ -191,6 +195,9 @@ func (w *irWriter) arg(u *uop.UOp) (a irArg, err error) {
 		if okLo && okHi {
 			return irArg{kind: argVar, name: w.text(v.Name), lo: lo, hi: hi}, nil
 		}
+	}
+	if u.Op == uop.Scatter || u.Op == uop.Fetch {
+		return a, errors.New("a scatter, as sorts and writes at computed places have, cannot be written")
 	}
 	return a, fmt.Errorf("%s with the argument %s cannot be written", u.Op, u.Arg)
 }

@@ -119,7 +119,7 @@ func (w *writer) isNumber(u *uop.UOp, v uop.Const) bool {
 // number is the text of a literal, "" for any other node.
 func (w *writer) number(u *uop.UOp) string {
 	if v := w.literal(u); v != nil {
-		return fmt.Sprint(*v)
+		return fmt.Sprint(v.Truncate(u.DType))
 	}
 	return ""
 }
@@ -210,7 +210,7 @@ func (w *writer) inverted(u *uop.UOp) *uop.UOp {
 	case v != nil && u.DType.IsFloat():
 		return u.ConstLike(v.Neg())
 	case v != nil && u.DType.IsInt():
-		return u.ConstLike(uop.Int(-1).Sub(*v))
+		return u.ConstLike(uop.Int(-1).Sub(*v).Truncate(u.DType))
 	case u.Op == uop.Mul && u.DType.IsFloat() && w.isNumber(u.Src[1], uop.Int(-1)), u.Op == uop.Xor && w.isNumber(u.Src[1], uop.Int(-1)):
 		return w.read(u.Src[0])
 	}

@@ -156,9 +156,9 @@ func (c *Truncation) cut(parts [][]int32, more int) error {
 	case most == 0:
 		clear(lengths)
 	case c.Strategy == "LongestFirst" && len(parts) == 2: // the longer one is cut down to the other, then both
-		short, long := min(lengths[0], lengths[1]), max(lengths[0], lengths[1])
-		swapped := lengths[0] > lengths[1]
-		if long = short; short <= most {
+		short, swapped := min(lengths[0], lengths[1]), lengths[0] > lengths[1]
+		long := short
+		if short <= most {
 			long = max(short, most-short)
 		}
 		if short+long > most {
