@@ -74,11 +74,22 @@ func sortedLast(dt *uop.DType, descending bool) operand {
 
 // ordered sorts along an axis. Equal elements have gradients of their own.
 func ordered(x *uop.UOp, axis int, descending bool) placed {
-	p := sorted(x, axis, descending)
-	if p.value == x {
-		return p
+	s := x.Shape()
+	axis = axisOf("dim", axis, len(s))
+	if len(s) == 0 || s[axis].Max() <= 1 {
+		return placed{x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)}
 	}
-	numbers := []int64{int64(axisOf("dim", axis, len(x.Shape()))), 0}
+	if s[axis].Symbolic() { // all that the variables allow, padded by what is sorted last
+		wide := make([]uop.Pair, len(s))
+		for i := range wide {
+			wide[i] = pairOf(0, 0)
+		}
+		wide[axis].Hi = uop.N(s[axis].Max()).Sub(s[axis])
+		p := ordered(pad(x, wide, sortedLast(x.DType, descending)), axis, descending)
+		return p.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(0), s[axis]) })
+	}
+	p := sorted(x, axis, descending)
+	numbers := []int64{int64(axis), 0}
 	if descending {
 		numbers[1] = 1
 	}
@@ -86,26 +97,14 @@ func ordered(x *uop.UOp, axis int, descending bool) placed {
 	if !x.DType.IsFloat() {
 		return placed{known(sortedValues, p.value, []*uop.UOp{x}, numbers), at}
 	}
-	return placed{differentiatedAs(p.value, gather(x, int(numbers[0]), at)), at}
+	return placed{differentiatedAs(p.value, gather(x, axis, at)), at}
 }
 
-// sorted is ordered without gradients.
+// sorted is ordered without gradients, along an axis of two elements or more.
 func sorted(x *uop.UOp, axis int, descending bool) placed {
 	s := x.Shape()
-	axis = axisOf("dim", axis, len(s))
-	if len(s) == 0 || s[axis].Max() <= 1 {
-		return placed{x, full(x.Graph(), s, uop.Int(0), uop.DefaultInt)}
-	}
-	size := s[axis].Max()
+	size := s[axis].N
 	switch {
-	case s[axis].Symbolic(): // all that the variables allow, padded by what is sorted last
-		wide := make([]uop.Pair, len(s))
-		for i := range wide {
-			wide[i] = pairOf(0, 0)
-		}
-		wide[axis].Hi = uop.N(size).Sub(s[axis])
-		p := sorted(pad(x, wide, sortedLast(x.DType, descending)), axis, descending)
-		return p.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(0), s[axis]) })
 	case x.DType.IsBool():
 		p := sorted(cast(x, uop.Uint8), axis, descending)
 		return placed{cast(p.value, uop.Bool), p.at}

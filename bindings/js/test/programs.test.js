@@ -5,9 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
-const { Tensor, TinyJit, Variable, SGD, Adam, AdamW } = require('..')
-const func = require('../lib/func/index.js')
-const lax = require('../lib/lax.js')
+const { Tensor, TinyJit, Variable, SGD, Adam, AdamW, func, lax } = require('..')
 
 const PROGRAMS = JSON.parse(fs.readFileSync(path.join(__dirname, '..', '..', '..', 'tests', 'programs.json'), 'utf8'))
 const OPTIMIZERS = { sgd: SGD, adam: Adam, adamw: AdamW }
