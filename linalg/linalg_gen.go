@@ -130,6 +130,7 @@ func LuFactor(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 }
 
 // LuSolve returns the solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.
+// SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.
 // Options: WithTrans (false).
 func LuSolve(lu *polygrad.Tensor, order *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.lu_solve", []any{lu, order, b}, opts...)[0]

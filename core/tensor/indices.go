@@ -6,16 +6,29 @@ import (
 	"polygrad/core/uop"
 )
 
+// asPositions are positions in a shape as signed integers that hold all of them.
+func asPositions(at *uop.UOp, arg string, sizes []int64) *uop.UOp {
+	n := 1.0
+	for _, size := range sizes {
+		n *= float64(size)
+	}
+	switch dt := at.DType; {
+	case n >= 1<<63:
+		fail(arg, "%v has more elements than 64 bits can count", sizes)
+	case n > math.MaxInt32 || dt.IsUnsigned() && dt.Itemsize() >= 4:
+		return cast(at, uop.Int64)
+	case dt.Itemsize() < 4:
+		return cast(at, uop.Int32)
+	}
+	return at
+}
+
 // AlongAxes are the positions along the axes of a shape of positions in its row-major order; negative ones count from the end.
 func AlongAxes(at *uop.UOp, shape uop.Shape) (r []*uop.UOp, err error) {
 	defer guard("AlongAxes", &err)
 	needInt("indices", at)
 	sizes := intShape("shape", shape)
-	dt := at.DType
-	if dt.Itemsize() < 4 || dt.IsUnsigned() {
-		dt = uop.Int32
-	}
-	at = cast(at, dt)
+	at = asPositions(at, "shape", sizes)
 	r = make([]*uop.UOp, len(sizes))
 	at = where(lt(at, 0), add(at, int(shape.MaxNumel())), at)
 	for i := len(sizes) - 1; i >= 0; i-- {
@@ -35,9 +48,7 @@ func InRowMajorOrder(along []*uop.UOp, sizes []int64, mode string) (r *uop.UOp, 
 	needSame("positions", along...)
 	for i, at := range along {
 		needInt("positions", at)
-		if at.DType.Itemsize() < 4 || at.DType.IsUnsigned() {
-			at = cast(at, uop.Int32)
-		}
+		at = asPositions(at, "dims", sizes)
 		switch size := int(sizes[i]); mode {
 		case "clip":
 			at = minimum(maximum(at, 0), size-1)
@@ -55,11 +66,14 @@ func InRowMajorOrder(along []*uop.UOp, sizes []int64, mode string) (r *uop.UOp, 
 
 // Spacing is the distance of numbers to the next of their type that is farther from 0, with their sign.
 func Spacing(x *uop.UOp) (*uop.UOp, error) {
-	return run1("Spacing", inFloat(func(x *uop.UOp) *uop.UOp {
+	return run1("Spacing", func(x *uop.UOp) *uop.UOp {
+		if x = asFloat(x); x.DType.Itemsize() == 1 {
+			fail("x", "is %s, expected a floating type of 2 bytes or more", x.DType)
+		}
 		a := abs(x)
 		s := sub(nextUp(a), a)
 		return where(isFinite(x), where(lt(x, 0), neg(s), s), likeConst(x, math.NaN()))
-	}), x)
+	}, x)
 }
 
 // FillDiagonal is x with values on its diagonal: those of one index along all axes. With wrap, that of a tall matrix begins anew below.
@@ -99,7 +113,11 @@ func FillDiagonal(x *uop.UOp, values any, wrap bool) (r *uop.UOp, err error) {
 // Resized are the elements in row-major order in another shape, repeated as needed, or the first of them.
 func Resized(x *uop.UOp, shape uop.Shape) (r *uop.UOp, err error) {
 	defer guard("Resized", &err)
-	intShape("new_shape", shape)
+	for _, n := range intShape("new_shape", shape) {
+		if n < 0 {
+			fail("new_shape", "has a size of %d, expected 0 or more", n)
+		}
+	}
 	want, have := shape.MaxNumel(), x.Shape().MaxNumel()
 	if have == 0 || want == 0 {
 		return full(x.Graph(), shape, uop.Int(0), x.DType), nil

@@ -411,7 +411,7 @@ func matchTypes(a, b *uop.UOp) (x, y *uop.UOp) {
 func CholeskySolve(c, b *uop.UOp, upper bool) (r *uop.UOp, err error) {
 	defer guard("CholeskySolve", &err)
 	needSame("operands", c, b)
-	squareSize("a", c)
+	squareSize("c", c)
 	adjoint := transpose(conj(c), -2, -1)
 	first, second := c, adjoint
 	if upper {

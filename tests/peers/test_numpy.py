@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -335,7 +336,7 @@ def test_scipy_linalg() -> None:
     for m in (x, x + 1j * normal(5, 5)):
         p, b = m @ m.conj().T + np.eye(5), m[:, :2]
         for upper in (False, True):
-            c = linalg.cho_factor(Tensor(p), upper)
+            c = linalg.cholesky(Tensor(p), upper)
             got = linalg.cho_solve(c, Tensor(b), lower=not upper)
             np.testing.assert_allclose(got.numpy(), np.linalg.solve(p, b), rtol=1e-10)
     q, r = pnp.linalg.qr(Tensor(normal(5, 3)))
@@ -450,6 +451,37 @@ def test_ranges(limits: tuple[float, ...], dtype: str | None) -> None:
     assert dtype is None or got.dtype == dtype
 
 
+def test_positions_beyond_32_bits() -> None:
+    sizes = (70000, 70000)
+    for at in (np.array([-1, 5], np.int32), np.array([3000000000], np.uint32)):
+        got = [t.tolist() for t in pnp.unravel_index(Tensor(at), sizes)]
+        wide = at.astype(np.int64) % (70000 * 70000)
+        assert got == [x.tolist() for x in np.unravel_index(wide, sizes)]
+    along = (np.array([60000], np.int32), np.array([5], np.int32))
+    for mode in ("raise", "clip", "wrap"):
+        got = pnp.ravel_multi_index([Tensor(x) for x in along], sizes, mode)
+        assert got.tolist() == np.ravel_multi_index(along, sizes, mode).tolist() == [4200000005]
+    assert pnp.unravel_index(Tensor([7]), (3, 4))[0].dtype == "int32"
+    with pytest.raises(ValueError, match=r"ravel_multi_index: dims: .* 64 bits"):
+        pnp.ravel_multi_index([Tensor([1])] * 2, (2**40, 2**40))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+def test_spacing(dtype: str) -> None:
+    x = np.array([1, -1, 3, 1000, 0], dtype)
+    floats, got = x.astype(np.float32 if dtype == "int32" else dtype), pnp.spacing(x).numpy()
+    want = np.copysign(np.spacing(abs(floats)), floats)  # NumPy's of -1 in float16 is another
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    assert pnp.spacing(Tensor([1.0, -3.0], dtype="bfloat16")).tolist() == [2**-7, -(2**-6)]
+
+
+def test_grids_of_positions() -> None:
+    for vectors in (([0, 1], [2]), ([0, 1],), ([True, False, True], [1, 2], [0])):
+        got, want = pnp.ix_(*vectors), np.ix_(*vectors)
+        assert [t.tolist() for t in got] == [x.tolist() for x in want]
+
+
 def test_running_sums_of_numbers_have_one_axis() -> None:
     for name in ("cumsum", "cumprod"):
         for axis in (None, 0, -1):
@@ -499,6 +531,16 @@ def test_functions_of_functions() -> None:
         (lambda: pnp.unique_values([1], size=-1), ValueError, "unique_values: size: -1"),
         (lambda: pnp.linalg.matrix_norm(pnp.ones((2, 2)), ord="x"), ValueError, "matrix_norm: ord"),
         (lambda: pnp.isdtype(pnp.int8, "whole"), ValueError, "isdtype: kind: "),
+        (lambda: pnp.resize([1.0, 2], (-2, 2)), ValueError, "resize: new_shape: has a size of -2"),
+        (lambda: pnp.arange(0, 3, 0), ValueError, "arange: step: 0, expected another number"),
+        (lambda: pnp.arange(0, math.inf), ValueError, "arange: stop: inf, expected a number"),
+        (lambda: pnp.linspace(0, 1, 2.5), TypeError, "linspace: num: a float, expected an integer"),
+        (lambda: pnp.tril_indices(-1), ValueError, "tril_indices: n: -1, expected 0 or more"),
+        (lambda: pnp.triu_indices(1, m=-1), ValueError, "triu_indices: m: -1, expected 0 or more"),
+        (lambda: pnp.where([1], 1, 2, size=3), ValueError, "where: size: 3, expected none beside"),
+        (lambda: pnp.ix_([[1]], [1]), ValueError, "ix_: vectors: an array of shape"),
+        (lambda: linalg.lu_solve(np.eye(2), [0, 7], [1.0, 2]), IndexError, "lu_solve: order: 7 is"),
+        (lambda: linalg.cho_solve(pnp.ones((2, 3)), [1, 2]), ValueError, "cho_solve: c: has shape"),
         (lambda: pnp.ones(3).__array_namespace__(api_version="1999"), ValueError, "api_version"),
     ],
 )

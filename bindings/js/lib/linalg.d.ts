@@ -120,7 +120,10 @@ export function lu(x: Tensor): [Tensor, Tensor, Tensor]
  */
 export function luFactor(x: Tensor): [Tensor, Tensor]
 
-/** The solution of x y = b from the results of luFactor of x; with trans that of x^T y = b. */
+/**
+ * The solution of x y = b from the results of luFactor of x; with trans that of x^T y = b.
+ * SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.
+ */
 export function luSolve(lu: Tensor, order: TensorLike, b: TensorLike, trans?: boolean): Tensor
 export function luSolve(lu: Tensor, order: TensorLike, options: { b: TensorLike, trans?: boolean }): Tensor
 export function luSolve(lu: Tensor, order: TensorLike, b: TensorLike, options: { trans?: boolean }): Tensor
@@ -166,8 +169,3 @@ export function cond(x: Tensor, p?: PerAxis | 'same' | { p?: PerAxis | 'same' })
  * The first may be a row, the last a column.
  */
 export function multiDot(xs: readonly Tensor[]): Tensor
-
-export {
-  /** cholesky by its other name. */
-  cholesky as choFactor
-}

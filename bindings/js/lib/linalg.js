@@ -146,6 +146,5 @@ module.exports = {
   svdvals,
   tensorinv,
   tensorsolve,
-  vectorNorm,
-  choFactor: cholesky
+  vectorNorm
 }

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from polygrad._base import Operand, Sizes
 
 __all__ = [
-    "cho_factor",
     "cho_solve",
     "cholesky",
     "cond",
@@ -227,7 +226,11 @@ def lu_factor(x: Operand) -> tuple[Tensor, ...]:
 
 
 def lu_solve(lu: Operand, order: Operand, b: Operand, trans: bool = False) -> Tensor:
-    """The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b."""
+    """The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.
+
+    SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that
+    stands in each place.
+    """
     return array(lu)._call1(_LU_SOLVE, array(order), array(b), trans)
 
 
@@ -279,6 +282,3 @@ def multi_dot(xs: Sequence[Operand]) -> Tensor:
     The first may be a row, the last a column.
     """
     return join(tensors(xs), _MULTI_DOT)[0]
-
-
-cho_factor = cholesky

@@ -101,7 +101,10 @@ Vectors have length 1, and their greatest element is positive. Derivatives of ve
 The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.`, func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.LUTogether(a.X))
 	}),
-	inLinalg("lu_solve", "lu", "order tensor, b tensor, trans bool = false", "The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.", func(a *Args) (*uop.UOp, error) {
+	inLinalg("lu_solve", "lu", "order tensor, b tensor, trans bool = false", "The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.\nSciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.", func(a *Args) (*uop.UOp, error) {
+		if err := a.positions("order", a.tensor("order"), -2); err != nil {
+			return nil, err
+		}
 		return tensor.LUSolve(a.X, a.tensor("order"), a.tensor("b"), a.bool("trans"))
 	}),
 	inLinalg("expm", "x", "", "The exponential of square matrices, for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),

@@ -31,7 +31,7 @@ one, fold_in one key of a key and an integer. Keys, bits and integers are those 
 other samples are equal to rounding, but for poisson with lam of 10 and more and binomial with n p above 10.`, "key", keyed, false, false, [][2]string{{"PRNGKey", "key"}}},
 	{"lax", laxDoc, "x", laxOps, true, false, nil},
 	{"special", specialDoc, "x", specialOps, false, true, nil},
-	{"linalg", linalgDoc, "x", linalgOps, false, true, aliases("cho_factor=cholesky")},
+	{"linalg", linalgDoc, "x", linalgOps, false, true, nil},
 	{"fft", fftDoc, "x", fftOps, false, true, nil},
 	{"numpy", numpyDoc, "x", numpyOps, true, true, aliases(`absolute=abs fabs=abs arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan arctanh=atanh
 		arctan2=atan2 power=pow true_divide=divide mod=remainder invert=bitwise_invert bitwise_not=bitwise_invert left_shift=bitwise_left_shift

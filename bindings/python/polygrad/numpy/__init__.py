@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as _np
 
-from polygrad._library import ArgumentError, place, wrong
+from polygrad._library import ArgumentError, integer, place, wrong
 from polygrad.dtype import DType, dtypes, known_dtype
 from polygrad.func import vmap
 from polygrad.numpy import _operations
@@ -51,20 +51,10 @@ bool = dtypes.bool
 int8, int16, int32, int64 = dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64
 uint8, uint16, uint32, uint64 = dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64
 complex64, complex128 = dtypes.complex64, dtypes.complex128
-float16, bfloat16, float32, float64 = (
-    dtypes.float16,
-    dtypes.bfloat16,
-    dtypes.float32,
-    dtypes.float64,
-)
-bool_, half, single, double, csingle, cdouble = (
-    bool,
-    float16,
-    float32,
-    float64,
-    complex64,
-    complex128,
-)
+float16, bfloat16 = dtypes.float16, dtypes.bfloat16
+float32, float64 = dtypes.float32, dtypes.float64
+bool_, half, single, double = bool, float16, float32, float64
+csingle, cdouble = complex64, complex128
 
 
 def __getattr__(name: str) -> Any:
@@ -150,6 +140,10 @@ def arange(
     Integers have the distance of the first two, as in NumPy.
     """
     first, last = (0, start) if stop is None else (start, stop)
+    if not (step < 0 or step > 0):
+        raise wrong("step", step, "another number")
+    if not math.isfinite(last - first):
+        raise wrong("stop", last, f"a number that is a finite distance from {first}")
     whole = builtins.all(isinstance(v, builtins.int) for v in (first, last, step))
     kind = _kind(dtype, int32 if whole else float32)
     count = builtins.max(math.ceil((last - first) / step), 0)
@@ -174,8 +168,8 @@ def linspace(
     """Return num numbers from start to stop, without it unless endpoint."""
     parts = isinstance(start, complex) or isinstance(stop, complex)
     kind = _kind(dtype, complex64 if parts else float32)
-    if num < 0:
-        raise ArgumentError(f"numpy.linspace: num: {num}, expected 0 or more")
+    if integer("num", num) < 0:
+        raise wrong("num", num, "0 or more")
     if num < 2:
         return full(num, start, dtype=kind, device=device)
     step = (stop - start) / (num - 1 if endpoint else num)
@@ -504,6 +498,8 @@ def where(condition: Operand, x: Any = None, y: Any = None, /, **sized: Any) -> 
     """
     if (x is None) != (y is None):
         raise ArgumentError(f"{place(condition)}: expected both x and y, or none")
+    if sized and x is not None:
+        raise wrong(*sized.popitem(), "none beside x and y")
     if x is None:
         return nonzero(condition, **sized)  # noqa: F405
     chosen = _array(condition)
@@ -514,14 +510,21 @@ def where(condition: Operand, x: Any = None, y: Any = None, /, **sized: Any) -> 
     return chosen.where(_array(x, y), y)
 
 
+def _matrix(n: int, m: int | None) -> Tensor:
+    for name, size in (("n", n), ("m", m or 0)):
+        if size < 0:
+            raise wrong(name, size, "0 or more")
+    return empty((n, n if m is None else m))
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
     """Return the positions of the lower triangle of an (n, m) matrix, up to its diagonal k."""
-    return tuple(_operations.tril_indices_from(empty((n, n if m is None else m)), k))
+    return tuple(_operations.tril_indices_from(_matrix(n, m), k))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
     """Return the positions of the upper triangle of an (n, m) matrix, from its diagonal k on."""
-    return tuple(_operations.triu_indices_from(empty((n, n if m is None else m)), k))
+    return tuple(_operations.triu_indices_from(_matrix(n, m), k))
 
 
 def mask_indices(n: int, f: Callable[..., Operand], k: int = 0) -> tuple[Tensor, ...]:
@@ -531,8 +534,12 @@ def mask_indices(n: int, f: Callable[..., Operand], k: int = 0) -> tuple[Tensor,
 
 def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
     """Return positions that select each element of the grid of vectors; of bool, the true ones."""
-    xs = [x.nonzero().squeeze(1) if x.dtype == "bool" else x for x in _arrays(vectors)]
-    return tuple(x.reshape(-1, *(1,) * (len(xs) - 1 - i)) for i, x in enumerate(xs))
+    xs, last = _arrays(vectors), len(vectors) - 1
+    for x in xs:
+        if x.ndim != 1:
+            raise wrong("vectors", f"an array of shape {x.shape}", "arrays with one axis")
+    xs = [x.nonzero().squeeze(1) if x.dtype == "bool" else x for x in xs]
+    return tuple(x.reshape(*(1,) * i, -1, *(1,) * (last - i)) for i, x in enumerate(xs))
 
 
 def select(conditions: Sequence[Operand], choices: Sequence[Operand], default: Any = 0) -> Tensor:
