@@ -129,7 +129,8 @@ func TestShaped(t *testing.T) {
 func TestOptions(t *testing.T) {
 	k := made(t, []byte(`{"model": {"type": "WordLevel", "vocab": {"a": 0}}, "padding": {"strategy": "BatchLongest", "new": 1}}`), "")
 	for text, want := range map[string]string{
-		`some`: "expected", `{"allow": 1}`: "unknown field", `{"allowed": "some"}`: "allowed", `{"truncation": true}`: "the file says nothing",
+		`some`: "expected", `{"allow": 1}`: `options: unknown field "allow", expected truncation or padding`, `{"truncation": 3}`: "truncation: 3, expected true or an object",
+		`{"truncation": {"max_length": "x"}}`: "truncation: max_length: a string, expected int", `{"allowed": "some"}`: "allowed", `{"truncation": true}`: "the file says nothing",
 		`{"truncation": {}}`: "max_length", `{"truncation": {"max_length": 3, "strategy": "Shortest"}}`: "strategy",
 		`{"truncation": {"max_length": -1}}`: "max_length", `{"padding": {"strategy": {"Fixed": -1}}}`: "strategy", `{"padding": {"direction": "up"}}`: "direction",
 		`{"padding": {"pad_id": -1}}`: "pad_id", `{"padding": {"pad_to_multiple_of": -8}}`: "pad_to_multiple_of", `{`: "unexpected",

@@ -51,7 +51,7 @@ func (t *Tokenizer) Options(s string) (o Options, err error) {
 		Truncation, Padding json.RawMessage
 	}
 	if err := strictly([]byte(s), &all); err != nil {
-		return o, &ArgError{"allowed", err}
+		return o, &ArgError{"options", fmt.Errorf("%w, expected truncation or padding", err)}
 	}
 	allowed := string(all.Allowed)
 	if text := ""; json.Unmarshal(all.Allowed, &text) == nil {
@@ -70,7 +70,18 @@ func (t *Tokenizer) Options(s string) (o Options, err error) {
 func strictly(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	return d.Decode(into)
+	err := d.Decode(into)
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		if other.Field == "" {
+			return fmt.Errorf("%s, expected true or an object", short(string(b)))
+		}
+		return fmt.Errorf("%s: a %s, expected %s", other.Field, other.Value, other.Type)
+	}
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
 }
 
 // setting is an object that is read and checked, nil for none, or true for that of the file.

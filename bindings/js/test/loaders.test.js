@@ -157,11 +157,12 @@ test('broken tokenizers are refused', () => {
     [() => words.encodeBatch(['a', ['a', 'b']]), 'encodeBatch: texts: "a", expected texts, or pairs of texts'],
     [() => words.encode('a', { allowedSpecial: 'x' }), 'encode: allowedSpecial: "x", expected "all", "none", "refuse" or texts'],
     [() => words.encode('a', { allowedSpecial: 3 }), 'encode: allowedSpecial: 3, expected "all", "none", "refuse" or texts'],
+    [() => words.encode('a', null), 'encode: options: null, expected an object'],
     [() => words.decode(1), 'decode: tokens: 1, expected numbers of tokens'],
     [() => words.tokenToId(1), 'tokenToId: token: 1, expected a text']
   ]) assert.throws(call, { name: 'TypeError', message })
   for (const options of [{ truncation: {} }, { padding: true }, { pad: 1 }, { truncation: { max_length: 1, stride: '' } }]) {
-    assert.throws(() => words.encode('a', options), { name: 'RangeError', message: /^encode: (truncation|padding|allowed): / })
+    assert.throws(() => words.encode('a', options), { name: 'RangeError', message: /^encode: (truncation|padding|options): / })
   }
   assert.deepStrictEqual([words.idToToken('x'), words.idToToken(0.5)], [undefined, undefined])
   const model = { type: 'BPE', vocab: { a: 0 }, merges: [] }

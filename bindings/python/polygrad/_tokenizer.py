@@ -82,7 +82,7 @@ class Tokenizer:
         args = (b"".join(parts), lengths.ctypes.data, len(parts), bool(special) + 2 * pairs, mode)
         address = lib.poly_tokenizer_encode(self._handle, *args, counts.ctypes.data)
         ids = np.frombuffer(taken(address, 4 * int(counts.sum()), ValueError), np.int32)
-        rows = [part.tolist() for part in np.split(ids, np.cumsum(counts)[:-1])]
+        rows = [ids[end - n : end].tolist() for end, n in zip(np.cumsum(counts), counts)]
         return rows[0] if one else rows
 
     def decode(self, tokens: Any, special: bool = False) -> str:

@@ -372,6 +372,7 @@ def test_tokenizer():
     words = Tokenizer(bytes_tokenizer().encode())
     assert words.encode("a</s>") == [97, 256]
     assert words.encode("", allowed="none") == []
+    assert words.encode([]) == []
     rows = words.encode(["é", "", "z</s>"], allowed="none")
     assert rows == [[0xC3, 0xA9], [], list(b"z</s>")]
     assert words.encode("</s>a", allowed=["</s>"]) == [256, 97]
@@ -399,7 +400,8 @@ def test_tokenizer():
     for shape, message in (
         ({"truncation": {"max_len": 3}}, "truncation: .*max_len"),
         ({"padding": True}, "padding: the file says nothing"),
-        ({"pad": {}}, "pad"),
+        ({"pad": {}}, 'options: unknown field "pad"'),
+        ({"truncation": 3}, "truncation: 3, expected true or an object"),
     ):
         with pytest.raises(ValueError, match=f"encode: .*{message}"):
             words.encode("a", **shape)

@@ -104,7 +104,9 @@ class Tokenizer {
     return this.encodeBatch([text], options)[0]
   }
 
-  encodeBatch (texts, { addSpecialTokens = true, allowedSpecial = 'all', ...shape } = {}) {
+  encodeBatch (texts, options = {}) {
+    if (!isOptions(options)) throw new TypeError(`encode: options: ${show(options)}, expected an object`)
+    const { addSpecialTokens = true, allowedSpecial = 'all', ...shape } = options
     if (!isSequence(texts)) throw new TypeError(`encodeBatch: texts: ${show(texts)}, expected texts`)
     if (typeof allowedSpecial === 'string' ? !MODES.includes(allowedSpecial) : !isSequence(allowedSpecial)) {
       throw new TypeError(`encode: allowedSpecial: ${show(allowedSpecial)}, expected "all", "none", "refuse" or texts`)
@@ -122,8 +124,8 @@ class Tokenizer {
     const counts = new BigInt64Array(given.length)
     const allowed = typeof allowedSpecial === 'string' ? allowedSpecial : [...allowedSpecial]
     const flags = (addSpecialTokens ? 1 : 0) + (pairs ? 2 : 0)
-    const options = JSON.stringify({ allowed, ...shape })
-    const address = lib.poly_tokenizer_encode(this._handle, all, lengths, parts.length, flags, options, counts)
+    const mode = JSON.stringify({ allowed, ...shape })
+    const address = lib.poly_tokenizer_encode(this._handle, all, lengths, parts.length, flags, mode, counts)
     if (address === null) refuse(RangeError, 'encode')
     const ids = new Int32Array(taken(address, 4 * counts.reduce((n, m) => n + Number(m), 0)).buffer)
     let at = 0
