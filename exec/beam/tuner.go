@@ -81,6 +81,9 @@ func (t *Tuner) Choice(p *lower.Program) plan.Choice {
 	}
 	timing.Lock()
 	defer timing.Unlock()
+	if c, ok := t.cache.Get(key); ok { // another thread has found it
+		return c
+	}
 	s, err := newSubject(t, p, c.Kernel)
 	if err != nil {
 		return ""

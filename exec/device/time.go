@@ -1,6 +1,9 @@
 package device
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // Clock is a Queue whose device measures what it does.
 type Clock interface {
@@ -10,6 +13,9 @@ type Clock interface {
 	Took() (t time.Duration, ok bool)
 }
 
+// clocks serializes measurements: queues of one device share its clock.
+var clocks sync.Mutex
+
 // Time is how long operations take that a function puts into a queue: by the device's clock, or else until the host has waited for them.
 func Time(q Queue, operations func() error) (time.Duration, error) {
 	if err := q.Wait(); err != nil {
@@ -17,6 +23,8 @@ func Time(q Queue, operations func() error) (time.Duration, error) {
 	}
 	clock, measures := q.(Clock)
 	if measures {
+		clocks.Lock()
+		defer clocks.Unlock()
 		clock.Start()
 	}
 	start := time.Now()
@@ -25,8 +33,8 @@ func Time(q Queue, operations func() error) (time.Duration, error) {
 		err = waited
 	}
 	took := time.Since(start)
-	if measures && err == nil {
-		if t, ok := clock.Took(); ok {
+	if measures {
+		if t, ok := clock.Took(); ok && err == nil {
 			took = t
 		}
 	}
