@@ -235,7 +235,8 @@ func (in *inspection) measure(s *Step, binds []Binding) error {
 	}
 	for i := range in.report.Kernels {
 		k := &in.report.Kernels[i]
-		k.Mean, k.Fastest = sum[i].Seconds()/float64(in.report.Runs), fastest[i].Seconds()
+		k.Fastest = fastest[i].Seconds()
+		k.Mean = max(sum[i].Seconds()/float64(in.report.Runs), k.Fastest) // equal times may have a mean that is rounded down
 		if k.Fastest == 0 { // a tick of a browser's clock, which has 5 to 100 us, is longer
 			k.Fastest = k.Mean
 		}
