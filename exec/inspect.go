@@ -237,7 +237,7 @@ func (in *inspection) measure(s *Step, binds []Binding) error {
 		k := &in.report.Kernels[i]
 		k.Fastest = fastest[i].Seconds()
 		k.Mean = max(sum[i].Seconds()/float64(in.report.Runs), k.Fastest) // equal times may have a mean that is rounded down
-		if k.Fastest == 0 { // a tick of a browser's clock, which has 5 to 100 us, is longer
+		if k.Fastest == 0 {                                               // a tick of a browser's clock, which has 5 to 100 us, is longer
 			k.Fastest = k.Mean
 		}
 	}
