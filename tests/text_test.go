@@ -30,6 +30,14 @@ func TestTextNamesCompositions(t *testing.T) {
 			x = x.Cast(uop.Uint8)
 			return tensor.Minimum(x, x.ConstLike(uop.Int(3)))
 		}, "b = cast[uint8] a; c = min b 3"},
+		{func(x *uop.UOp) (*uop.UOp, error) {
+			x = x.Cast(uop.Int32)
+			y, err := tensor.Maximum(x, x.ConstLike(uop.Int(3)))
+			if err != nil {
+				return nil, err
+			}
+			return tensor.BitNot(y)
+		}, "b = cast[int32] a; c = max b 3; d = not c"},
 		{func(x *uop.UOp) (*uop.UOp, error) { return tensor.ClampTo(x, -1, 2) }, "b = max a -1.0; c = min b 2.0"},
 		{func(x *uop.UOp) (*uop.UOp, error) { return tensor.Eq(x, x.ConstLike(uop.Int(1))) }, "b = cmpeq a 1.0"},
 		{func(x *uop.UOp) (*uop.UOp, error) { v, _, err := tensor.Sort(x, 1, false); return v, err }, "b = argsort[1,0] a; c = gather[1] a b"},

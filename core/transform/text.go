@@ -130,12 +130,12 @@ func (w *writer) usual(u *uop.UOp) (name string, of []*uop.UOp) {
 	switch u.Op {
 	case uop.Mul, uop.Xor:
 		x := w.inverted(u)
-		switch {
-		case x != nil && x.Op == uop.Max:
+		if x != nil && x.Op == uop.Max {
 			if a, b := w.inverted(x.Src[0]), w.inverted(x.Src[1]); a != nil && b != nil {
 				return "min", []*uop.UOp{a, b}
 			}
-			return "neg", []*uop.UOp{x}
+		}
+		switch {
 		case x != nil && u.Op == uop.Mul:
 			return "neg", []*uop.UOp{x}
 		case x != nil:
