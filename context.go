@@ -48,6 +48,13 @@ var Default = sync.OnceValue(func() *Context {
 	return c
 })
 
+// ErrInterrupted is the error of a computation that the function given to SetPoll has ended.
+var ErrInterrupted = exec.ErrInterrupted
+
+// SetPoll sets a function that is asked every few milliseconds, between kernels and within long loops, whether the computation that runs has to
+// end; nil removes it. To let a context of Go cancel computations: SetPoll(func() bool { return ctx.Err() != nil }). It must not use tensors.
+func SetPoll(stop func() bool) { exec.SetPoll(stop) }
+
 // executors are shared by contexts: a kernel is compiled once.
 var executors sync.Map
 

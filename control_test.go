@@ -1,10 +1,13 @@
 package polygrad_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"polygrad"
 )
@@ -742,4 +745,72 @@ func TestWhileLoopsInKernels(t *testing.T) {
 	want := []float64{steps(0), steps(1), steps(1e3), steps(1e-5)}
 	numbers(t, "steps of each", kept[0], nil, want...)
 	numbers(t, "all steps", last[0], nil, want[0]+want[1]+want[2]+want[3])
+}
+
+// A loop of many small steps is one kernel that is launched several times: each launch goes on where the last one has ended.
+func TestLongLoops(t *testing.T) {
+	for _, n := range []int{1<<23 + 1, 9_999_999} {
+		v, err := first(polygrad.ForLoop(0, n, func(i *polygrad.Tensor, c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			return tensors{c[0].Mul(3).Add(i)}, nil
+		}, polygrad.Scalar(int32(1))))
+		want := int32(1)
+		for i := range n {
+			want = want*3 + int32(i)
+		}
+		numbers(t, fmt.Sprintf("%d steps", n), v, err, float64(want))
+	}
+	const n = 6_000_000
+	_, kept, err := polygrad.Scan(func(c, x []*polygrad.Tensor) (next, kept []*polygrad.Tensor, err error) {
+		y := c[0].Mul(3).Add(x[0])
+		return tensors{y}, tensors{y, c[0]}, nil
+	}, tensors{polygrad.Scalar(int32(1))}, tensors{polygrad.Arange(0, n, 1)}, -1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := polygrad.Values[int32](kept[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := n-1, int32(1); i >= 0; i-- {
+		if want = want*3 + int32(i); got[i] != want {
+			t.Fatalf("element %d of a reverse scan is %d, expected %d", i, got[i], want)
+		}
+	}
+	// State in memory, as a step turns it.
+	const size, steps = 1000, 20_011
+	state := make([]int32, size)
+	v, err := first(polygrad.ForLoop(0, steps, func(i *polygrad.Tensor, c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{c[0].Flip(0).Mul(3).Add(i).Add(polygrad.Arange(0, size, 1))}, nil
+	}, polygrad.From(state)))
+	want := make([]float64, size)
+	next := make([]int32, size)
+	for i := range steps {
+		for j := range next {
+			next[j] = state[size-1-j]*3 + int32(i+j)
+		}
+		copy(state, next)
+	}
+	for j, x := range state {
+		want[j] = float64(x)
+	}
+	numbers(t, "loops over elements", v, err, want...)
+}
+
+// A context of Go ends a loop in a kernel, and one of several kernels.
+func TestLoopsAreInterrupted(t *testing.T) {
+	for _, size := range []int{1, 300} {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		polygrad.SetPoll(func() bool { return ctx.Err() != nil })
+		v, err := polygrad.ForLoop(0, math.MaxInt32, func(i *polygrad.Tensor, c []*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+			return tensors{c[0].MatMul(c[0]).Sin()}, nil
+		}, polygrad.Ones([]int{size, size}))
+		if err == nil {
+			err = v[0].Realize()
+		}
+		polygrad.SetPoll(nil)
+		cancel()
+		if !errors.Is(err, polygrad.ErrInterrupted) {
+			t.Errorf("a loop over matrices of %d: %v, expected ErrInterrupted", size, err)
+		}
+	}
 }

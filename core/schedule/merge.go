@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"polygrad/core/uop"
@@ -16,12 +17,12 @@ const (
 	maxMergedBuffers = 8
 )
 
-// merged is a kernel that does what a loop of kernels does, nil with the reason if they had better stay apart. A while loop is then one over
+// merged is a kernel that does what a loop of kernels does, nil with the reason if they had better stay apart. The loop is then one over
 // launches of the kernel.
 func (s *Schedule) merged(l *Loop) (merged *Kernel, reason string) {
 	kernels := s.Kernels[l.First:l.Last]
 	written := map[int]bool{}
-	var while, counter *uop.UOp // the PARAM of the condition, and the variable
+	var while *uop.UOp // the PARAM of the condition
 	work, loops := int64(0), len(kernels)
 	for _, k := range kernels {
 		if k.AST.Op != uop.Sink {
@@ -29,10 +30,6 @@ func (s *Schedule) merged(l *Loop) (merged *Kernel, reason string) {
 		}
 		for _, u := range k.AST.Toposort() {
 			switch u.Op {
-			case uop.DefineVar:
-				if u.Arg.(uop.VarArg).Name == l.Variable.Name {
-					counter = u
-				}
 			case uop.Range:
 				if !isPlainLoop(u) {
 					return nil, "a loop of a kernel has no fixed length, or an order"
@@ -63,25 +60,14 @@ func (s *Schedule) merged(l *Loop) (merged *Kernel, reason string) {
 	}
 	merged = &Kernel{}
 	g := kernels[0].AST.Graph().Scratch()
-	steps := l.Count
+	i, count, launches := l.pieces(g, loopCycles(work, loops))
+	inside := []*uop.UOp{i}
 	if l.While >= 0 {
 		if while == nil {
 			return nil, "the condition of the loop does not change"
 		}
-		steps = stepsOf(loopCycles(work, loops))
-	}
-	i := g.Range(uop.N(steps), uop.AxisPrefix, 0)
-	inside := []*uop.UOp{i}
-	count, launches := i, *l
-	if l.While >= 0 {
 		merged.Bufs = append(merged.Bufs, l.While)
 		goesOn := g.Import(while).WithArg(uop.Num(0)).AfterOps(i).IndexBy(g.Const(uop.IndexT, uop.Int(0)))
-		if counter != nil {
-			launches.Count = (l.Count + steps - 1) / steps
-			launches.Variable.Max = uop.Int(launches.Count - 1)
-			count = g.New(uop.DefineVar, uop.IndexT, nil, launches.Variable, nil).MulInt(steps).Add(i)
-			goesOn = goesOn.And(count.LtInt(l.Count))
-		}
 		inside = append(inside, unlessEnded(goesOn, 1))
 	}
 	ranges := len(inside)
@@ -146,8 +132,34 @@ func endOf(u *uop.UOp, loops []*uop.UOp) *uop.UOp {
 	return u
 }
 
-// stepsOf is how many iterations of a while loop one launch does: a launch is worth it, and whoever waits can interrupt the loop.
-func stepsOf(cycles float64) int64 { return min(max(int64(cyclesPerLaunch/(cycles+1)), 2), mostSteps) }
+// pieces cuts a loop in a kernel into launches, between which the host may interrupt it: launches of a while loop take longer than it takes
+// to launch them, those of other loops much longer. i is the loop over the iterations of a launch, of which each takes some cycles, count the
+// number of an iteration, and launches the loop over the launches.
+func (l Loop) pieces(g *uop.Graph, cycles float64) (i, count *uop.UOp, launches Loop) {
+	steps := l.Count
+	if l.While >= 0 {
+		steps = min(max(int64(cyclesPerLaunch/(cycles+1)), 2), mostSteps)
+	} else if cycles*float64(l.Count) > mostCycles {
+		steps = max(int64(mostCycles/cycles), 1)
+	}
+	launches = l
+	length := g.Const(uop.IndexT, uop.Int(steps))
+	if launches.Count = (l.Count + steps - 1) / steps; launches.Count == 1 && l.While < 0 {
+		i = g.Range(uop.N(steps), uop.AxisPrefix, 0)
+		return i, i, launches
+	}
+	endless := l.While >= 0 && l.Count == math.MaxInt32
+	if endless {
+		launches.Count = l.Count
+	}
+	launches.Variable.Max = uop.Int(launches.Count - 1)
+	first := g.New(uop.DefineVar, uop.IndexT, nil, launches.Variable, nil).MulInt(steps)
+	if !endless && l.Count%steps > 0 {
+		length = first.Neg().AddInt(l.Count).Minimum(length)
+	}
+	i = g.New(uop.Range, uop.IndexT, []*uop.UOp{length}, uop.RangeArg{ID: []int{0}, Type: uop.AxisPrefix}, nil)
+	return i, first.Add(i), launches
+}
 
 // loopCycles is what an iteration costs in loops over elements.
 func loopCycles(work int64, loops int) float64 {

@@ -31,8 +31,12 @@ const (
 	cyclesPerLaunch       = 16384
 )
 
-// mostSteps bounds the iterations of a while loop in one launch of its kernel: those after the last one still cost a few cycles.
-const mostSteps = 1024
+// Bounds of a launch of a loop in a kernel: mostSteps is that of the iterations of a while loop, of which those after the last one still cost a
+// few cycles, mostCycles that of the work of other loops, as nothing interrupts it. Cycles of chains of operations are estimated too low.
+const (
+	mostSteps  = 1024
+	mostCycles = 1 << 23
+)
 
 // tell prints a decision for POLY_DUMP=fuse.
 func (s *Schedule) tell(l Loop, form, reason string) {
@@ -42,11 +46,11 @@ func (s *Schedule) tell(l Loop, form, reason string) {
 }
 
 // inRegisters are the kernels of a loop that keeps its state in registers, none with the reason if that is not possible. Slots that are
-// private hold nothing after an iteration. The first kernel does all iterations, or as many of a while loop as take longer than a launch; the second
-// one, of while loops side by side, computes whether any of them goes on.
-func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (made []Kernel, reason string) {
+// private hold nothing after an iteration. The first kernel does some iterations, and the loop becomes one over its launches; the second one, of
+// while loops side by side, computes whether any of them goes on.
+func (s *Schedule) inRegisters(l *Loop, private func(slot int) bool) (made []Kernel, reason string) {
 	kernels := s.Kernels[l.First:l.Last]
-	b := &registers{s: s, l: l, private: private, read: map[int]bool{}, written: map[int]bool{}, stored: map[int][]bool{}}
+	b := &registers{s: s, l: *l, private: private, read: map[int]bool{}, written: map[int]bool{}, stored: map[int][]bool{}}
 	trips := []int64{1}
 	work, loops := int64(0), len(kernels)
 	for _, k := range kernels {
@@ -119,16 +123,13 @@ func (s *Schedule) inRegisters(l Loop, private func(slot int) bool) (made []Kern
 		case cycles > instead:
 			why = fmt.Sprintf("%.0f cycles for an iteration element by element, %.0f in loops over elements", cycles, instead)
 		default:
-			b.steps = l.Count
-			if l.While >= 0 {
-				b.steps = stepsOf(cycles)
-			}
-			if why = b.run(kernels, batch); why == "" {
+			if why = b.run(kernels, batch, cycles); why == "" {
 				reason = fmt.Sprintf("%d side by side, each with %d numbers and %d operations in an iteration; %.0f cycles, %.0f in loops over elements",
 					batch, len(b.carried), len(b.counted), cycles, instead)
-				if l.While >= 0 {
-					reason += fmt.Sprintf("; %d iterations in a launch", b.steps)
+				if n := b.step.Vmax().I() + 1; n < l.Count {
+					reason += fmt.Sprintf("; %d iterations in a launch", n)
 				}
+				*l = b.launches
 				return b.kernels(), reason
 			}
 		}
@@ -147,8 +148,10 @@ type registers struct {
 
 	g        *uop.Graph
 	batch    int64
-	steps    int64    // iterations in a launch
-	of, step *uop.UOp // which loop of the batch, and the iteration
+	launches Loop
+	of       *uop.UOp // which loop of the batch
+	// step is the loop over the iterations of a launch, iteration its number of all.
+	step, iteration *uop.UOp
 	// flags are slots of whether any of the while loops side by side goes on, and of what each of them has that in a loop of the batch.
 	flags     map[int]*uop.UOp
 	while     *register // whether the loop goes on, nil if its length is fixed
@@ -186,7 +189,7 @@ func (b *registers) slotOf(k Kernel, index *uop.UOp) int {
 }
 
 // run computes an iteration for a batch of loops; why is empty if that is possible.
-func (b *registers) run(kernels []Kernel, batch int64) (why string) {
+func (b *registers) run(kernels []Kernel, batch int64, cycles float64) (why string) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -198,7 +201,8 @@ func (b *registers) run(kernels []Kernel, batch int64) (why string) {
 	}()
 	b.g = kernels[0].AST.Graph().Scratch()
 	b.batch, b.of = batch, b.g.Const(uop.IndexT, uop.Int(0))
-	b.step, b.flags, b.while = b.g.Range(uop.N(b.steps), uop.AxisPrefix, 0), map[int]*uop.UOp{}, nil
+	b.step, b.iteration, b.launches = b.l.pieces(b.g, cycles)
+	b.flags, b.while = map[int]*uop.UOp{}, nil
 	if batch > 1 {
 		b.of = b.g.Range(uop.N(batch), uop.AxisLoop, 1)
 	}
@@ -441,10 +445,7 @@ func (v *values) compute(u *uop.UOp) *uop.UOp {
 		return u
 	case uop.DefineVar:
 		if u.Arg.(uop.VarArg).Name == b.l.Variable.Name {
-			if b.l.While >= 0 {
-				refuse("a while loop counts its iterations")
-			}
-			return b.step.Cast(u.DType)
+			return b.iteration.Cast(u.DType)
 		}
 		return u
 	case uop.Range:

@@ -66,7 +66,7 @@ func TestLoopsInRegisters(t *testing.T) {
 		if err != nil || len(s.Loops) != 1 {
 			t.Fatalf("%s: %d loops, error %v", c.name, len(s.Loops), err)
 		}
-		k, reason := s.inRegisters(s.Loops[0], func(int) bool { return false })
+		k, reason := s.inRegisters(&s.Loops[0], func(int) bool { return false })
 		if (k != nil) != c.one || !strings.HasPrefix(reason, c.want) {
 			t.Errorf("%s: one kernel %v, %q; expected %v, %q", c.name, k != nil, reason, c.one, c.want)
 		}
@@ -123,7 +123,7 @@ func TestWhileLoopsInRegisters(t *testing.T) {
 		if err != nil || len(s.Loops) != 1 {
 			t.Fatalf("%s: %d loops, error %v", c.name, len(s.Loops), err)
 		}
-		made, reason := s.inRegisters(s.Loops[0], func(slot int) bool { return slot > 5 || !c.masked && slot > 3 }) // of the loop alone
+		made, reason := s.inRegisters(&s.Loops[0], func(slot int) bool { return slot > 5 || !c.masked && slot > 3 }) // of the loop alone
 		if len(made) != c.kernels || !strings.Contains(reason, c.want) {
 			t.Errorf("%s: %d kernels, %q; expected %d, %q", c.name, len(made), reason, c.kernels, c.want)
 		}

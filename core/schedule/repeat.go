@@ -196,6 +196,8 @@ func (r *repeats) request(root *uop.UOp) error {
 					bodies[i] = append(bodies[i], r.buffer(s))
 				} else if v := stored[s]; v != nil {
 					bodies[i] = append(bodies[i], unshaped(v))
+				} else if isCount(s) && takesElements(u, n+k) {
+					bodies[i] = append(bodies[i], s)
 				} else {
 					bodies[i] = append(bodies[i], unshaped(store(s)))
 				}
@@ -211,6 +213,38 @@ func (r *repeats) request(root *uop.UOp) error {
 		}
 		root = replaced(rest, stored)
 	}
+}
+
+// isCount reports whether a sequence is a formula of the positions of its elements, as the numbers that a loop counts are: an iteration computes
+// its own.
+func isCount(sequence *uop.UOp) bool {
+	sums := 0
+	for _, u := range outside(sequence) {
+		switch u.Op {
+		case uop.ReduceAxis:
+			if sums++; sums > 1 || u.Src[0].Base().Op != uop.ConstOp {
+				return false
+			}
+		case uop.ConstOp, uop.VConstOp, uop.Vectorize, uop.Device, uop.LUnique, uop.Unique, uop.Add, uop.Mul, uop.Cast:
+		default:
+			if !uop.GroupMovement.Has(u.Op) {
+				return false
+			}
+		}
+	}
+	return sums == 1 && len(sequence.Shape()) == 1
+}
+
+// takesElements reports whether the body of a loop takes nothing of a source but an element in each iteration.
+func takesElements(loop *uop.UOp, source int) bool {
+	for _, u := range outside(loop.Src[0]) {
+		for _, s := range u.Src {
+			if s.Op == uop.Param && s.Arg == uop.Num(source) && !isElement(u, loop.Arg.(uop.RepeatArg)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // withParts takes parts of vectors that are put together, element after element, from where the parts come from: the results of a loop are one
@@ -558,8 +592,8 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 			break
 		}
 		r.s.Kernels = append(r.s.Kernels[:first], made...)
-		if arg.While > 0 {
-			r.s.Loops[at].Last = len(r.s.Kernels) // a launch does some iterations
+		if l := &r.s.Loops[at]; l.While >= 0 || l.Count > 1 {
+			l.Last = len(r.s.Kernels) // a launch does some iterations
 		} else {
 			r.s.Loops = r.s.Loops[:at]
 		}
@@ -575,7 +609,7 @@ func (r *repeats) inKernel(l *Loop, outer int) []Kernel {
 	for param, slot := range r.slots {
 		shared[slot] = shared[slot] || param < outer
 	}
-	made, inRegisters := r.s.inRegisters(*l, func(slot int) bool { return !shared[slot] })
+	made, inRegisters := r.s.inRegisters(l, func(slot int) bool { return !shared[slot] })
 	if made != nil {
 		r.s.tell(whole, "one kernel, state in registers", inRegisters)
 		return made

@@ -171,7 +171,7 @@ x = Tensor.ones(200, 200).contiguous().realize()
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 step = lambda s: (x @ s[0] * 0 + 1, s[1] + 1)
 try:
-    print(lax.while_loop(lambda s: {lasts}, step, (x, 0))[1].item())
+    print({loop})
 except KeyboardInterrupt:
     print("interrupted", (Tensor([1.0]) + 1).item())
 """
@@ -180,8 +180,12 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
 def test_loops_without_an_end_are_interrupted():
     handler = "signal.signal(signal.SIGINT, signal.default_int_handler)"
-    out = check(LOOP.format(handler=handler, lasts="(s[0] > 0).all()"))
-    assert out.split() == ["interrupted", "2.0"]
+    for loop in (
+        "lax.while_loop(lambda s: (s[0] > 0).all(), step, (x, 0))[1].item()",
+        # In one kernel.
+        "lax.fori_loop(0, 2**31 - 1, lambda i, s: (s * i).sin(), Tensor(1.0)).item()",
+    ):
+        assert check(LOOP.format(handler=handler, loop=loop)).split() == ["interrupted", "2.0"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
@@ -194,5 +198,7 @@ theirs.setblocking(False)
 signal.set_wakeup_fd(theirs.fileno())
 signal.signal(signal.SIGINT, lambda *_: print((x[0, 0] + 1).item(), len(ours.recv(100))))
 """
-    out = check(LOOP.format(handler=handler, lasts="(s[0] > 0).all() * (s[1] < 30000)"))
+    lasts = "(s[0] > 0).all() * (s[1] < 30000)"
+    loop = f"lax.while_loop(lambda s: {lasts}, step, (x, 0))[1].item()"
+    out = check(LOOP.format(handler=handler, loop=loop))
     assert sorted(out.split()) == ["1", "2.0", "30000"]
