@@ -32,7 +32,7 @@ export function prepare ({ program, train, parameters, rate }, inputs, device) {
   if (!train) {
     const tensors = inputs.map((input) => tensorOf(input, { device }))
     const run = new TinyJit((...args) => program(o, ...args))
-    return { run: () => run(...tensors), outputs: async () => [(await run(...tensors).toArrayAsync()).slice()], close: () => {} }
+    return { run: () => run(...tensors).dispose(), outputs: async () => [(await run(...tensors).toArrayAsync()).slice()], close: () => {} }
   }
   const tensors = inputs.map((input, i) => tensorOf(input, { device, requiresGrad: i >= parameters }))
   const weights = tensors.slice(parameters)
