@@ -12,32 +12,51 @@ import (
 	"polygrad/exec"
 )
 
-// operations are the described operations by number, and their numbers by name.
-var operations = sync.OnceValues(func() ([]*ops.Op, map[string]int) {
-	all := ops.Callable()
-	numbers := make(map[string]int, len(all))
-	for i, op := range all {
-		numbers[op.Name] = i
+// operations are the described operations that were asked for, by number, and their numbers by name.
+var operations struct {
+	sync.RWMutex
+	all     []*ops.Op
+	numbers map[string]int32
+}
+
+// numberOfOperation is the number of an operation, from now on.
+func numberOfOperation(name string) (int32, bool) {
+	o := &operations
+	o.Lock()
+	defer o.Unlock()
+	n, known := o.numbers[name]
+	if known {
+		return n, true
 	}
-	return all, numbers
-})
+	op, found := ops.FindCallable(name)
+	if !found {
+		return 0, false
+	}
+	if o.numbers == nil {
+		o.numbers = map[string]int32{}
+	}
+	n = int32(len(o.all))
+	o.all, o.numbers[name] = append(o.all, op), n
+	return n, true
+}
 
 func poly_op(name *byte) int32 {
 	return withoutContext("poly_op", -1, func() (int32, error) {
 		if name == nil {
 			return 0, badArg("name", "is NULL, expected the name of an operation")
 		}
-		_, numbers := operations()
-		n, known := numbers[goString(name)]
+		n, known := numberOfOperation(goString(name))
 		if !known {
 			return 0, badArg("name", "%q is not the name of an operation", goString(name))
 		}
-		return int32(n), nil
+		return n, nil
 	})
 }
 
 func operation(number int32) (*ops.Op, error) {
-	all, _ := operations()
+	operations.RLock()
+	all := operations.all
+	operations.RUnlock()
 	if number < 0 || int(number) >= len(all) {
 		return nil, badArg("op", "%d is not the number of an operation, expected one of poly_op", number)
 	}

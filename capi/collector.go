@@ -13,23 +13,26 @@ import (
 // Heap growth between collections, in percent of live memory. A compilation makes much garbage on a small heap: with Go's 100 the
 // collector is its largest cost (matmul 256: 6.9 ms, with 400 3.6 ms). A large heap, as of a graph of a thousand kernels, must
 // not grow to five times its size: its growth is limited to roomyHeap. A tiny one grows to earlyHeap, since a first compilation makes
-// less garbage: the Jacobian of a loop of 1,000 steps took 30 ms of processor time with a collection, 22 without. WebAssembly never gives memory back: with the limit of native code a
-// training loop held 398 MB, with 100 percent 225, and was as fast, so only a small heap grows by more there.
+// less garbage: the Jacobian of a loop of 1,000 steps took 30 ms of processor time with a collection, 22 without. WebAssembly never
+// gives memory back: with the limit of native code a training loop held 398 MB, with 100 percent 225, and was as fast, so only a small
+// heap grows by more there, and a tiny one to earlyHeapWasm: the first training step of an MLP in a page ends before a collection then
+// (160 ms of processor time instead of 190: the collector's code is fresh, too).
 const (
-	tinyGrowth    = 1200
 	mostGrowth    = 400
 	leastGrowth   = 100
+	leastHeap     = 4 << 20 // Go's heap grows as if it were this at least
 	roomyHeap     = 128 << 20
 	roomyHeapWasm = 16 << 20
+	earlyHeapWasm = 32 << 20
 )
 
 func growth(live uint64) int {
-	live = max(live, 1)
+	live = max(live, leastHeap)
+	early, roomy := uint64(earlyHeap), uint64(roomyHeap)
 	if runtime.GOARCH == "wasm" {
-		return int(min(max(roomyHeapWasm*100/live, leastGrowth), mostGrowth))
+		early, roomy = earlyHeapWasm, roomyHeapWasm
 	}
-	tiny := min(earlyHeap*100/live, tinyGrowth) // of 4 MiB at least: Go's least heap
-	return int(max(min(max(roomyHeap*100/live, leastGrowth), mostGrowth), tiny))
+	return int(max(min(max(roomy*100/live, leastGrowth), mostGrowth), early*100/live))
 }
 
 // collection is an object without references: the collector finalizes it once in each cycle. Pointer-free objects below 16 bytes

@@ -37,5 +37,5 @@ func TestGrowthFollowsTheHeap(t *testing.T) {
 	becomes(leastGrowth)
 	runtime.KeepAlive(large)
 	large = nil
-	becomes(tinyGrowth)
+	becomes(growth(0))
 }

@@ -144,9 +144,9 @@ func scattered(f func(x, at, updates *polygrad.Tensor, window, inserted, to []in
 }
 
 func TestEveryFunction(t *testing.T) {
-	i := slices.IndexFunc(ops.Modules, func(m ops.Module) bool { return m.Name == "lax" })
-	for k := range ops.Modules[i].Ops {
-		name := ops.Modules[i].Ops[k].FunctionName()
+	i := slices.IndexFunc(ops.Modules(), func(m ops.Module) bool { return m.Name == "lax" })
+	for k := range ops.Modules()[i].Ops {
+		name := ops.Modules()[i].Ops[k].FunctionName()
 		check := cases[name]
 		if check == nil {
 			t.Errorf("%s has no test", name)

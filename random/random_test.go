@@ -300,8 +300,8 @@ func TestVectorsAndMatrices(t *testing.T) {
 
 func TestEveryFunctionIsTested(t *testing.T) {
 	elsewhere := strings.Fields("key split fold_in bits randint permutation choice bernoulli categorical rademacher geometric multivariate_normal orthogonal dirichlet ball poisson binomial multinomial")
-	for i := range ops.Modules[0].Ops {
-		name := ops.Modules[0].Ops[i].FunctionName()
+	for i := range ops.Modules()[0].Ops {
+		name := ops.Modules()[0].Ops[i].FunctionName()
 		if _, there := distributions[name]; there == slices.Contains(elsewhere, name) {
 			t.Errorf("%s has no test", name)
 		}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"strings"
+	"sync"
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -76,33 +77,35 @@ func overFFT(inverse bool) func(x *uop.UOp, sizes []int64, axes []int, norm tens
 	}
 }
 
-var fftOps = []Op{
-	transformAlong("fft", "The transform along an axis, complex.\nIt has n elements: shorter axes are padded with zeros, longer ones cut.", alongFFT(false)),
-	transformAlong("ifft", "The inverse of fft.", alongFFT(true)),
-	transformAlong("rfft", "The first n/2 + 1 elements of the transform of real numbers.\nThe others are their conjugates.", tensor.RealFFT),
-	transformAlong("irfft", "The inverse of rfft, n real numbers, by default 2 (elements - 1).", tensor.InverseRealFFT),
-	transformAlong("hfft", "The transform, n real numbers, of a signal whose other half is conjugate.\nn is by default 2 (elements - 1).", tensor.HermitianFFT),
-	transformAlong("ihfft", "The inverse of hfft: the first n/2 + 1 elements.", tensor.InverseHermitianFFT),
-	transformOver("fft2", "fft along two axes, by default the last, of lengths s.", overFFT(false)),
-	transformOver("ifft2", "The inverse of fft2.", overFFT(true)),
-	transformOver("rfft2", "rfft along the last of two axes, by default the last of x, and fft along the other.", tensor.RealFFTN),
-	transformOver("irfft2", "The inverse of rfft2, of lengths s.", tensor.InverseRealFFTN),
-	transformOver("fftn", "fft along axes, all unless given, of lengths s.", overFFT(false)),
-	transformOver("ifftn", "The inverse of fftn.", overFFT(true)),
-	transformOver("rfftn", "rfft along the last of the axes, and fft along the others.", tensor.RealFFTN),
-	transformOver("irfftn", "The inverse of rfftn, of lengths s.", tensor.InverseRealFFTN),
-	method("fft.fftconvolve", "y tensor, mode text = full {full same valid}, axes axes?", `The convolution along axes, all unless given, by transforms, as scipy.signal has it.
+var fftOps = sync.OnceValue(func() []Op {
+	return []Op{
+		transformAlong("fft", "The transform along an axis, complex.\nIt has n elements: shorter axes are padded with zeros, longer ones cut.", alongFFT(false)),
+		transformAlong("ifft", "The inverse of fft.", alongFFT(true)),
+		transformAlong("rfft", "The first n/2 + 1 elements of the transform of real numbers.\nThe others are their conjugates.", tensor.RealFFT),
+		transformAlong("irfft", "The inverse of rfft, n real numbers, by default 2 (elements - 1).", tensor.InverseRealFFT),
+		transformAlong("hfft", "The transform, n real numbers, of a signal whose other half is conjugate.\nn is by default 2 (elements - 1).", tensor.HermitianFFT),
+		transformAlong("ihfft", "The inverse of hfft: the first n/2 + 1 elements.", tensor.InverseHermitianFFT),
+		transformOver("fft2", "fft along two axes, by default the last, of lengths s.", overFFT(false)),
+		transformOver("ifft2", "The inverse of fft2.", overFFT(true)),
+		transformOver("rfft2", "rfft along the last of two axes, by default the last of x, and fft along the other.", tensor.RealFFTN),
+		transformOver("irfft2", "The inverse of rfft2, of lengths s.", tensor.InverseRealFFTN),
+		transformOver("fftn", "fft along axes, all unless given, of lengths s.", overFFT(false)),
+		transformOver("ifftn", "The inverse of fftn.", overFFT(true)),
+		transformOver("rfftn", "rfft along the last of the axes, and fft along the others.", tensor.RealFFTN),
+		transformOver("irfftn", "The inverse of rfftn, of lengths s.", tensor.InverseRealFFTN),
+		method("fft.fftconvolve", "y tensor, mode text = full {full same valid}, axes axes?", `The convolution along axes, all unless given, by transforms, as scipy.signal has it.
 With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those that no edge has a part in.
 Other axes are equal, or 1.`, func(a *Args) (*uop.UOp, error) {
-		return tensor.FFTConvolve(a.X, a.tensor("y"), a.text("mode"), a.someAxes())
-	}),
-	method("fft.fftshift", "axes axes?", "x with the frequency 0 moved from the start of axes, all unless given, to the middle.", func(a *Args) (*uop.UOp, error) {
-		return tensor.FFTShift(a.X, a.someAxes(), false)
-	}),
-	method("fft.ifftshift", "axes axes?", "The inverse of fftshift.", func(a *Args) (*uop.UOp, error) { return tensor.FFTShift(a.X, a.someAxes(), true) }),
-	frequencies("fftfreq", "The frequencies of the n elements of fft, in cycles per unit of the spacing d.", false),
-	frequencies("rfftfreq", "The frequencies of the n/2 + 1 elements of rfft.", true),
-}
+			return tensor.FFTConvolve(a.X, a.tensor("y"), a.text("mode"), a.someAxes())
+		}),
+		method("fft.fftshift", "axes axes?", "x with the frequency 0 moved from the start of axes, all unless given, to the middle.", func(a *Args) (*uop.UOp, error) {
+			return tensor.FFTShift(a.X, a.someAxes(), false)
+		}),
+		method("fft.ifftshift", "axes axes?", "The inverse of fftshift.", func(a *Args) (*uop.UOp, error) { return tensor.FFTShift(a.X, a.someAxes(), true) }),
+		frequencies("fftfreq", "The frequencies of the n elements of fft, in cycles per unit of the spacing d.", false),
+		frequencies("rfftfreq", "The frequencies of the n/2 + 1 elements of rfft.", true),
+	}
+})
 
 // someAxes are the axes that are given, or nil.
 func (a *Args) someAxes() []int {

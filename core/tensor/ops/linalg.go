@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"sync"
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -41,94 +42,96 @@ func (a *Args) norm(name string, otherwise string) (string, float64) {
 	return otherwise, 2
 }
 
-var linalgOps = []Op{
-	inLinalg("cholesky", "x", "upper bool = false", "The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.\nWith upper it is U of x = U^H U.", func(a *Args) (*uop.UOp, error) {
-		return tensor.Cholesky(a.X, a.bool("upper"))
-	}),
-	inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution of x y = b from the factor of cholesky of x.", func(a *Args) (*uop.UOp, error) {
-		return tensor.CholeskySolve(a.X, a.tensor("b"), !a.bool("lower"))
-	}),
-	inLinalg("solve_triangular", "a", "b tensor, lower bool = false, trans bool = false, unit_diagonal bool = false", "The solution of a x = b for triangular matrices.\nWith trans it is that of a^T x = b.", func(a *Args) (*uop.UOp, error) {
-		return tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), a.bool("trans"), a.bool("unit_diagonal"))
-	}),
-	inLinalg("det", "x", "", "The determinant.", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
-	severalInLinalg("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nThe sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
-	inLinalg("inv", "x", "", "The inverse.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
-	inLinalg("pinv", "x", "rtol operand?", `The inverse of Moore and Penrose.
+var linalgOps = sync.OnceValue(func() []Op {
+	return []Op{
+		inLinalg("cholesky", "x", "upper bool = false", "The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.\nWith upper it is U of x = U^H U.", func(a *Args) (*uop.UOp, error) {
+			return tensor.Cholesky(a.X, a.bool("upper"))
+		}),
+		inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution of x y = b from the factor of cholesky of x.", func(a *Args) (*uop.UOp, error) {
+			return tensor.CholeskySolve(a.X, a.tensor("b"), !a.bool("lower"))
+		}),
+		inLinalg("solve_triangular", "a", "b tensor, lower bool = false, trans bool = false, unit_diagonal bool = false", "The solution of a x = b for triangular matrices.\nWith trans it is that of a^T x = b.", func(a *Args) (*uop.UOp, error) {
+			return tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), a.bool("trans"), a.bool("unit_diagonal"))
+		}),
+		inLinalg("det", "x", "", "The determinant.", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
+		severalInLinalg("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nThe sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+		inLinalg("inv", "x", "", "The inverse.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
+		inLinalg("pinv", "x", "rtol operand?", `The inverse of Moore and Penrose.
 Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.`, func(a *Args) (*uop.UOp, error) {
-		rtol, err := a.tolerance("rtol")
-		if err != nil {
-			return nil, err
-		}
-		return tensor.PseudoInverse(a.X, rtol)
-	}),
-	inLinalg("solve", "a", "b tensor", "The solution x of a x = b.", func(a *Args) (*uop.UOp, error) { return tensor.Solve(a.X, a.tensor("b")) }),
-	severalInLinalg("x residuals rank s", "lstsq", "b tensor, rcond float?", "The least squares solution of x y = b, residuals, rank and singular values.\nThey are those of Tensor's lstsq.", func(a *Args) ([]*uop.UOp, error) {
-		cutoff := -1.0
-		if a.given("rcond") {
-			if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
-				return nil, bad("rcond", "%v, expected 0 or more and less than 1", cutoff)
+			rtol, err := a.tolerance("rtol")
+			if err != nil {
+				return nil, err
 			}
-		}
-		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
-		return []*uop.UOp{x, squares, rank, s}, err
-	}),
-	inLinalg("tensorsolve", "a", "b tensor", "x with tensordot(a, x) = b over the axes of x, the last of a.", func(a *Args) (*uop.UOp, error) { return tensor.TensorSolve(a.X, a.tensor("b")) }),
-	inLinalg("tensorinv", "a", "ind int = 2", "The inverse of a as a function of tensors.\nThe first ind axes of a are those of its result.", func(a *Args) (*uop.UOp, error) { return tensor.TensorInv(a.X, a.int("ind")) }),
-	severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal or unitary q and upper triangular r with x = q r.\nWith \"complete\", q is square.", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
-	severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with x = u diag(s) vh; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
-		u, s, vt, err := tensor.AnySVD(a.X, a.bool("full_matrices"))
-		return []*uop.UOp{u, s, vt}, err
-	}),
-	inLinalg("svdvals", "x", "", "The singular values, in descending order.", func(a *Args) (*uop.UOp, error) { return tensor.SingularValues(a.X) }),
-	severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues in ascending order, and the eigenvectors as columns.\nMatrices are symmetric or Hermitian.", func(a *Args) ([]*uop.UOp, error) {
-		return pair(tensor.Eigh(a.X, a.bool("upper")))
-	}),
-	inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues of symmetric or Hermitian matrices in ascending order.", func(a *Args) (*uop.UOp, error) {
-		values, _, err := tensor.Eigh(a.X, a.bool("upper"))
-		return values, err
-	}),
-	severalInLinalg("eigenvalues eigenvectors", "eig", "", `The complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
+			return tensor.PseudoInverse(a.X, rtol)
+		}),
+		inLinalg("solve", "a", "b tensor", "The solution x of a x = b.", func(a *Args) (*uop.UOp, error) { return tensor.Solve(a.X, a.tensor("b")) }),
+		severalInLinalg("x residuals rank s", "lstsq", "b tensor, rcond float?", "The least squares solution of x y = b, residuals, rank and singular values.\nThey are those of Tensor's lstsq.", func(a *Args) ([]*uop.UOp, error) {
+			cutoff := -1.0
+			if a.given("rcond") {
+				if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
+					return nil, bad("rcond", "%v, expected 0 or more and less than 1", cutoff)
+				}
+			}
+			x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
+			return []*uop.UOp{x, squares, rank, s}, err
+		}),
+		inLinalg("tensorsolve", "a", "b tensor", "x with tensordot(a, x) = b over the axes of x, the last of a.", func(a *Args) (*uop.UOp, error) { return tensor.TensorSolve(a.X, a.tensor("b")) }),
+		inLinalg("tensorinv", "a", "ind int = 2", "The inverse of a as a function of tensors.\nThe first ind axes of a are those of its result.", func(a *Args) (*uop.UOp, error) { return tensor.TensorInv(a.X, a.int("ind")) }),
+		severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal or unitary q and upper triangular r with x = q r.\nWith \"complete\", q is square.", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
+		severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with x = u diag(s) vh; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
+			u, s, vt, err := tensor.AnySVD(a.X, a.bool("full_matrices"))
+			return []*uop.UOp{u, s, vt}, err
+		}),
+		inLinalg("svdvals", "x", "", "The singular values, in descending order.", func(a *Args) (*uop.UOp, error) { return tensor.SingularValues(a.X) }),
+		severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues in ascending order, and the eigenvectors as columns.\nMatrices are symmetric or Hermitian.", func(a *Args) ([]*uop.UOp, error) {
+			return pair(tensor.Eigh(a.X, a.bool("upper")))
+		}),
+		inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues of symmetric or Hermitian matrices in ascending order.", func(a *Args) (*uop.UOp, error) {
+			values, _, err := tensor.Eigh(a.X, a.bool("upper"))
+			return values, err
+		}),
+		severalInLinalg("eigenvalues eigenvectors", "eig", "", `The complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
 Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on their phases.`, func(a *Args) ([]*uop.UOp, error) {
-		return pair(tensor.Eig(a.X))
-	}),
-	inLinalg("eigvals", "x", "", "The complex eigenvalues of square matrices, in no particular order.", func(a *Args) (*uop.UOp, error) { return tensor.EigVals(a.X) }),
-	severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with x[order] = lower upper.\nThe matrices are square.", func(a *Args) ([]*uop.UOp, error) {
-		l, u, p, err := tensor.LUFactors(a.X)
-		return []*uop.UOp{p, l, u}, err
-	}),
-	severalInLinalg("lu order", "lu_factor", "", `The triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
+			return pair(tensor.Eig(a.X))
+		}),
+		inLinalg("eigvals", "x", "", "The complex eigenvalues of square matrices, in no particular order.", func(a *Args) (*uop.UOp, error) { return tensor.EigVals(a.X) }),
+		severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with x[order] = lower upper.\nThe matrices are square.", func(a *Args) ([]*uop.UOp, error) {
+			l, u, p, err := tensor.LUFactors(a.X)
+			return []*uop.UOp{p, l, u}, err
+		}),
+		severalInLinalg("lu order", "lu_factor", "", `The triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
 The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.`, func(a *Args) ([]*uop.UOp, error) {
-		return pair(tensor.LUTogether(a.X))
-	}),
-	inLinalg("lu_solve", "lu", "order tensor, b tensor, trans bool = false", "The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.\nSciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.", func(a *Args) (*uop.UOp, error) {
-		if err := a.positions("order", a.tensor("order"), -2); err != nil {
-			return nil, err
-		}
-		return tensor.LUSolve(a.X, a.tensor("order"), a.tensor("b"), a.bool("trans"))
-	}),
-	inLinalg("expm", "x", "", "The exponential of square matrices, for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),
-	inLinalg("matrix_power", "x", "n int", "The power of square matrices; of the inverse for negative n.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixPower(a.X, a.int("n")) }),
-	inLinalg("matrix_rank", "x", "rtol operand?", "The number of singular values above rtol times the greatest, int32.\nrtol is the machine epsilon times the greater size unless given.", func(a *Args) (*uop.UOp, error) {
-		rtol, err := a.tolerance("rtol")
-		if err != nil {
-			return nil, err
-		}
-		return tensor.MatrixRank(a.X, rtol)
-	}),
-	inLinalg("matrix_norm", "x", "keepdims bool = false, ord ints|text = fro", `A norm of matrices: "fro", "nuc", or 1, -1, 2, -2, "inf", "-inf".`, func(a *Args) (*uop.UOp, error) {
-		name, order := a.norm("ord", "fro")
-		return tensor.MatrixNorm(a.X, name, order, a.bool("keepdims"))
-	}),
-	inLinalg("vector_norm", "x", "axis axes?, keepdims bool = false, ord float = 2", "The norm of vectors along axes, all unless given: the sum of |x|^ord to the power of 1/ord.\nord may be infinite.", func(a *Args) (*uop.UOp, error) {
-		return tensor.VectorNorm(a.X, a.float("ord"), a.axes("axis"), a.bool("keepdims"))
-	}),
-	inLinalg("cond", "x", "p ints|text = 2", `The condition number by a norm of matrices.`, func(a *Args) (*uop.UOp, error) {
-		name, order := a.norm("p", "")
-		return tensor.Condition(a.X, name, order)
-	}),
-	joiner("linalg.multi_dot", "", "The product of matrices in the order with the least work.\nThe first may be a row, the last a column.", func(a *Args) (*uop.UOp, error) { return tensor.ChainProduct(a.Xs) }),
-}
+			return pair(tensor.LUTogether(a.X))
+		}),
+		inLinalg("lu_solve", "lu", "order tensor, b tensor, trans bool = false", "The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.\nSciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.", func(a *Args) (*uop.UOp, error) {
+			if err := a.positions("order", a.tensor("order"), -2); err != nil {
+				return nil, err
+			}
+			return tensor.LUSolve(a.X, a.tensor("order"), a.tensor("b"), a.bool("trans"))
+		}),
+		inLinalg("expm", "x", "", "The exponential of square matrices, for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),
+		inLinalg("matrix_power", "x", "n int", "The power of square matrices; of the inverse for negative n.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixPower(a.X, a.int("n")) }),
+		inLinalg("matrix_rank", "x", "rtol operand?", "The number of singular values above rtol times the greatest, int32.\nrtol is the machine epsilon times the greater size unless given.", func(a *Args) (*uop.UOp, error) {
+			rtol, err := a.tolerance("rtol")
+			if err != nil {
+				return nil, err
+			}
+			return tensor.MatrixRank(a.X, rtol)
+		}),
+		inLinalg("matrix_norm", "x", "keepdims bool = false, ord ints|text = fro", `A norm of matrices: "fro", "nuc", or 1, -1, 2, -2, "inf", "-inf".`, func(a *Args) (*uop.UOp, error) {
+			name, order := a.norm("ord", "fro")
+			return tensor.MatrixNorm(a.X, name, order, a.bool("keepdims"))
+		}),
+		inLinalg("vector_norm", "x", "axis axes?, keepdims bool = false, ord float = 2", "The norm of vectors along axes, all unless given: the sum of |x|^ord to the power of 1/ord.\nord may be infinite.", func(a *Args) (*uop.UOp, error) {
+			return tensor.VectorNorm(a.X, a.float("ord"), a.axes("axis"), a.bool("keepdims"))
+		}),
+		inLinalg("cond", "x", "p ints|text = 2", `The condition number by a norm of matrices.`, func(a *Args) (*uop.UOp, error) {
+			name, order := a.norm("p", "")
+			return tensor.Condition(a.X, name, order)
+		}),
+		joiner("linalg.multi_dot", "", "The product of matrices in the order with the least work.\nThe first may be a row, the last a column.", func(a *Args) (*uop.UOp, error) { return tensor.ChainProduct(a.Xs) }),
+	}
+})
 
 // tolerance is an argument that is a number or a tensor, or nil.
 func (a *Args) tolerance(name string) (*uop.UOp, error) {

@@ -72,11 +72,33 @@ func ClassNamed(name string) (*Class, bool) {
 // Callable returns all operations that can be called by name: those of tensors and of modules, and what training needs.
 func Callable() []*Op {
 	all := append(All(), &clipNorm, &dequantize)
-	for _, m := range Modules {
+	for _, m := range Modules() {
 		for i := range m.Ops {
 			all = append(all, &m.Ops[i])
 		}
 	}
+	all = append(all, ofClasses()...)
+	for i := range rules() {
+		all = append(all, &rules()[i])
+	}
+	return all
+}
+
+// FindCallable returns the description of one of these.
+func FindCallable(name string) (*Op, bool) {
+	if op, found := Find(name); found {
+		return op, true
+	}
+	for _, op := range append(ofClasses(), &clipNorm, &dequantize) {
+		if op.Name == name {
+			return op, true
+		}
+	}
+	return nil, false
+}
+
+// ofClasses are the operations of classes.
+func ofClasses() (all []*Op) {
 	for _, group := range Classes {
 		for i := range group.Classes {
 			for _, op := range []*Op{group.Classes[i].Make, group.Classes[i].Forward} {
@@ -85,9 +107,6 @@ func Callable() []*Op {
 				}
 			}
 		}
-	}
-	for i := range rules {
-		all = append(all, &rules[i])
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -477,682 +478,684 @@ func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
 	return x, 0, err
 }
 
-var numpyOps = slices.Concat(
-	// Elementwise
-	same("real imag conj angle abs acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not negative=neg sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
-	twoOf(`add subtract=sub multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor
+var numpyOps = sync.OnceValue(func() []Op {
+	return slices.Concat(
+		// Elementwise
+		same("real imag conj angle abs acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not negative=neg sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
+		twoOf(`add subtract=sub multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor
 		bitwise_left_shift=lshift bitwise_right_shift=rshift less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne logaddexp copysign atan2 hypot
 		floor_divide=floordiv remainder=mod fmod`),
-	[]Op{
-		whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"),
-		inNumpy("round", "decimals int = 0", "x rounded to so many decimals, halves to the even number.\nNegative decimals round to tens, hundreds and so on.", func(a *Args) (*uop.UOp, error) {
-			return tensor.RoundTo(a.X, a.int("decimals"))
-		}),
-		numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
-		numpy1("signbit", "Whether numbers are negative: true of -0, too.", tensor.SignBit),
-		numpy1("cbrt", "The cube root, of negative numbers too.", tensor.CubeRoot),
-		numpy1("deg2rad", "Degrees as radians.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, math.Pi/180) }),
-		numpy1("rad2deg", "Radians as degrees.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, 180/math.Pi) }),
-		numpy1("sinc", "sin(pi x) / (pi x).", tensor.Sinc),
-		numpy1("i0", "The modified Bessel function of the first kind and order 0.", tensor.I0),
-		numpy1("isposinf", "Whether elements are infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(1)) }),
-		numpy1("isneginf", "Whether elements are -infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(-1)) }),
-		numpy1("bitwise_count", "The number of ones in the bits of |x|, uint8.", tensor.BitCount),
-		inNumpy("nan_to_num", "nan float = 0, posinf float?, neginf float?", "The array with numbers for NaN and infinities.\nInfinities become the greatest numbers of the type unless given.", func(a *Args) (*uop.UOp, error) {
-			return tensor.NaNToNum(a.X, a.float("nan"), a.optional("posinf"), a.optional("neginf"))
-		}),
-		severalInNumpy("fraction whole", "modf", "", "The fractional and the whole part, both with the sign of x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SplitWhole(a.X)) }),
-		severalInNumpy("mantissa exponent", "frexp", "", "m with 1/2 <= |m| < 1 and an integer e with x = m 2^e.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.FRexp(a.X)) }),
-		numpy2("ldexp", "x 2^y for integers y.", tensor.LdExp),
-		logical("logical_and", "Whether both are not 0: bool.", tensor.BitAnd),
-		logical("logical_or", "Whether one is not 0: bool.", tensor.BitOr),
-		logical("logical_xor", "Whether one and only one is not 0: bool.", tensor.BitXor),
-		numpy2("nextafter", "The next number of the type after x towards y.", tensor.NextAfter),
-		numpy1("spacing", "The distance to the next number of the type, away from 0.", tensor.Spacing),
-		numpy1("iscomplex", "Whether the imaginary part is not 0: bool.", hasImaginary),
-		numpy1("isreal", "Whether the imaginary part is 0: bool.", func(x *uop.UOp) (*uop.UOp, error) {
-			x, err := hasImaginary(x)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.LogicalNot(x)
-		}),
-		numpy2("gcd", "The greatest common divisor of integers.", tensor.GCD),
-		numpy2("lcm", "The least common multiple of integers.", tensor.LCM),
-		numpy2("fmax", "The greater of x and y.\nWhere one is NaN it is the other.", tensor.FMax),
-		numpy2("fmin", "The lesser of x and y.\nWhere one is NaN it is the other.", tensor.FMin),
-		numpy2("heaviside", "0 where x is negative, 1 where it is positive, and y where it is 0.", tensor.Heaviside),
-		numpy2("logaddexp2", "log2(2^x + 2^y), without overflow.", tensor.LogAddExp2),
-		numpy2("float_power", "x to the power of y, in a floating type.", func(x, y *uop.UOp) (*uop.UOp, error) {
-			x, err := tensor.Cast(x, uop.LeastUpperFloat(x.DType))
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Pow(x, y)
-		}),
-		severalInNumpy("quotient remainder", "divmod", "y operand", "floor_divide and remainder.", func(a *Args) ([]*uop.UOp, error) {
-			x, y, err := a.met(tensor.BeyondFails)
-			if err != nil {
-				return nil, err
-			}
-			q, err := tensor.FloorDiv(x, y)
-			if err != nil {
-				return nil, err
-			}
-			r, err := tensor.Mod(x, y)
-			return []*uop.UOp{q, r}, err
-		}),
-		borrowed("isclose", "isclose", "y operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", "other rtol atol equal_nan"),
-		inNumpy("array_equal", "y tensor, equal_nan bool = false", "Whether shapes and elements are equal: bool.", func(a *Args) (*uop.UOp, error) {
-			return tensor.AllEqual(a.X, a.tensor("y"), a.bool("equal_nan"))
-		}),
-		inNumpy("clip", "min operand?, max operand?", "Elements limited to min and max, which may be left out.", func(a *Args) (*uop.UOp, error) {
-			if !a.given("min") && !a.given("max") {
-				return a.X, nil
-			}
-			var bounds [2]*uop.UOp
-			x := a.X
-			for i, name := range []string{"min", "max"} {
-				if bounds[i] = a.tensor(name); bounds[i] == nil && a.given(name) {
-					beyond := []tensor.Beyond{tensor.BeyondBelow, tensor.BeyondAbove}[i]
-					var err error
-					if _, bounds[i], err = tensor.Meet(x, a.number(name), beyond); err != nil {
+		[]Op{
+			whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"),
+			inNumpy("round", "decimals int = 0", "x rounded to so many decimals, halves to the even number.\nNegative decimals round to tens, hundreds and so on.", func(a *Args) (*uop.UOp, error) {
+				return tensor.RoundTo(a.X, a.int("decimals"))
+			}),
+			numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
+			numpy1("signbit", "Whether numbers are negative: true of -0, too.", tensor.SignBit),
+			numpy1("cbrt", "The cube root, of negative numbers too.", tensor.CubeRoot),
+			numpy1("deg2rad", "Degrees as radians.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, math.Pi/180) }),
+			numpy1("rad2deg", "Radians as degrees.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, 180/math.Pi) }),
+			numpy1("sinc", "sin(pi x) / (pi x).", tensor.Sinc),
+			numpy1("i0", "The modified Bessel function of the first kind and order 0.", tensor.I0),
+			numpy1("isposinf", "Whether elements are infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(1)) }),
+			numpy1("isneginf", "Whether elements are -infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(-1)) }),
+			numpy1("bitwise_count", "The number of ones in the bits of |x|, uint8.", tensor.BitCount),
+			inNumpy("nan_to_num", "nan float = 0, posinf float?, neginf float?", "The array with numbers for NaN and infinities.\nInfinities become the greatest numbers of the type unless given.", func(a *Args) (*uop.UOp, error) {
+				return tensor.NaNToNum(a.X, a.float("nan"), a.optional("posinf"), a.optional("neginf"))
+			}),
+			severalInNumpy("fraction whole", "modf", "", "The fractional and the whole part, both with the sign of x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SplitWhole(a.X)) }),
+			severalInNumpy("mantissa exponent", "frexp", "", "m with 1/2 <= |m| < 1 and an integer e with x = m 2^e.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.FRexp(a.X)) }),
+			numpy2("ldexp", "x 2^y for integers y.", tensor.LdExp),
+			logical("logical_and", "Whether both are not 0: bool.", tensor.BitAnd),
+			logical("logical_or", "Whether one is not 0: bool.", tensor.BitOr),
+			logical("logical_xor", "Whether one and only one is not 0: bool.", tensor.BitXor),
+			numpy2("nextafter", "The next number of the type after x towards y.", tensor.NextAfter),
+			numpy1("spacing", "The distance to the next number of the type, away from 0.", tensor.Spacing),
+			numpy1("iscomplex", "Whether the imaginary part is not 0: bool.", hasImaginary),
+			numpy1("isreal", "Whether the imaginary part is 0: bool.", func(x *uop.UOp) (*uop.UOp, error) {
+				x, err := hasImaginary(x)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.LogicalNot(x)
+			}),
+			numpy2("gcd", "The greatest common divisor of integers.", tensor.GCD),
+			numpy2("lcm", "The least common multiple of integers.", tensor.LCM),
+			numpy2("fmax", "The greater of x and y.\nWhere one is NaN it is the other.", tensor.FMax),
+			numpy2("fmin", "The lesser of x and y.\nWhere one is NaN it is the other.", tensor.FMin),
+			numpy2("heaviside", "0 where x is negative, 1 where it is positive, and y where it is 0.", tensor.Heaviside),
+			numpy2("logaddexp2", "log2(2^x + 2^y), without overflow.", tensor.LogAddExp2),
+			numpy2("float_power", "x to the power of y, in a floating type.", func(x, y *uop.UOp) (*uop.UOp, error) {
+				x, err := tensor.Cast(x, uop.LeastUpperFloat(x.DType))
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Pow(x, y)
+			}),
+			severalInNumpy("quotient remainder", "divmod", "y operand", "floor_divide and remainder.", func(a *Args) ([]*uop.UOp, error) {
+				x, y, err := a.met(tensor.BeyondFails)
+				if err != nil {
+					return nil, err
+				}
+				q, err := tensor.FloorDiv(x, y)
+				if err != nil {
+					return nil, err
+				}
+				r, err := tensor.Mod(x, y)
+				return []*uop.UOp{q, r}, err
+			}),
+			borrowed("isclose", "isclose", "y operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", "other rtol atol equal_nan"),
+			inNumpy("array_equal", "y tensor, equal_nan bool = false", "Whether shapes and elements are equal: bool.", func(a *Args) (*uop.UOp, error) {
+				return tensor.AllEqual(a.X, a.tensor("y"), a.bool("equal_nan"))
+			}),
+			inNumpy("clip", "min operand?, max operand?", "Elements limited to min and max, which may be left out.", func(a *Args) (*uop.UOp, error) {
+				if !a.given("min") && !a.given("max") {
+					return a.X, nil
+				}
+				var bounds [2]*uop.UOp
+				x := a.X
+				for i, name := range []string{"min", "max"} {
+					if bounds[i] = a.tensor(name); bounds[i] == nil && a.given(name) {
+						beyond := []tensor.Beyond{tensor.BeyondBelow, tensor.BeyondAbove}[i]
+						var err error
+						if _, bounds[i], err = tensor.Meet(x, a.number(name), beyond); err != nil {
+							return nil, err
+						}
+					}
+				}
+				return tensor.Clamp(x, bounds[0], bounds[1])
+			}),
+		},
+		// Reductions
+		[]Op{
+			borrowed("sum", "sum", "axis axes?, dtype dtype?, keepdims bool = false", "axis dtype keepdim"),
+			inNumpy("prod", "axis axes?, dtype dtype?, keepdims bool = false", "The product along axes, in dtype if given, of short integers in 32 bits.", func(a *Args) (*uop.UOp, error) {
+				dt := a.dtype("dtype")
+				if dt == nil {
+					if dt = a.X.DType; !dt.IsFloat() {
+						dt = uop.SumAcc(dt)
+					}
+				}
+				return tensor.ProdAs(a.X, dt, a.axes("axis"), a.bool("keepdims"))
+			}),
+			borrowed("max", "max", overAxes, "axis keepdim"),
+			borrowed("min", "min", overAxes, "axis keepdim"),
+			borrowed("mean", "mean", overAxes, "axis keepdim"),
+			borrowed("any", "any", overAxes, "axis keepdim"),
+			borrowed("all", "all", overAxes, "axis keepdim"),
+			spreading("var", "The variance along axes: the sum of squared deviations divided by count - correction.", func(a *Args, c float64) (*uop.UOp, error) {
+				return tensor.Var(a.X, a.axes("axis"), a.bool("keepdims"), c)
+			}),
+			spreading("std", "The square root of the variance.", func(a *Args, c float64) (*uop.UOp, error) {
+				return tensor.Std(a.X, a.axes("axis"), a.bool("keepdims"), c)
+			}),
+			documented("The position of the greatest element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmax", "argmax", "axis int?, keepdims bool = false", "axis keepdim")),
+			documented("The position of the least element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmin", "argmin", "axis int?, keepdims bool = false", "axis keepdim")),
+			reducing("ptp", "The greatest less the least element along axes.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
+				if x.DType.IsBool() {
+					return nil, bad("x", "is bool, expected numbers")
+				}
+				most, err := tensor.Max(x, axes, keep)
+				if err != nil {
+					return nil, err
+				}
+				least, err := tensor.Min(x, axes, keep)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Sub(most, least)
+			}),
+			reducing("count_nonzero", "The number of elements along axes that are not 0, int32.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
+				x, err := tensor.Cast(x, uop.Bool)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.SumAs(x, uop.Int32, axes, keep)
+			}),
+			quantiles("quantile", "The quantiles along axes.", 1, false), quantiles("percentile", "The percentiles along axes.", 100, false),
+			quantiles("nanquantile", "The quantiles along axes of the elements that are not NaN.", 1, true), quantiles("nanpercentile", "The percentiles along axes of the elements that are not NaN.", 100, true),
+			medians("median", "The median along axes.", false), medians("nanmedian", "The median along axes of the elements that are not NaN.", true),
+			nanReducing("nansum", "The sum along axes of the elements that are not NaN."), nanReducing("nanprod", "The product along axes of the elements that are not NaN."),
+			nanReducing("nanmax", "The greatest element along axes that is not NaN."), nanReducing("nanmin", "The least element along axes that is not NaN."),
+			nanReducing("nanmean", "The mean along axes of the elements that are not NaN."),
+			nanSpreading("nanvar", "The variance along axes of the elements that are not NaN."), nanSpreading("nanstd", "The standard deviation along axes of the elements that are not NaN."),
+			inNumpy("nanargmax", "axis int?, keepdims bool = false", "The position of the greatest element that is not NaN.", func(a *Args) (*uop.UOp, error) {
+				return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, false, axis, keep) })
+			}),
+			inNumpy("nanargmin", "axis int?, keepdims bool = false", "The position of the least element that is not NaN.", func(a *Args) (*uop.UOp, error) {
+				return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, true, axis, keep) })
+			}),
+			severalInNumpy("average sum_of_weights", "average", "axis axes?, weights tensor?, keepdims bool = false", "The mean along axes with weights, and the sum of the weights.", func(a *Args) ([]*uop.UOp, error) {
+				w := a.tensor("weights")
+				if w == nil {
+					one, err := tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), uop.Int(1))
+					if err == nil {
+						w, err = tensor.Expand(one, a.X.Shape())
+					}
+					if err != nil {
 						return nil, err
 					}
 				}
-			}
-			return tensor.Clamp(x, bounds[0], bounds[1])
-		}),
-	},
-	// Reductions
-	[]Op{
-		borrowed("sum", "sum", "axis axes?, dtype dtype?, keepdims bool = false", "axis dtype keepdim"),
-		inNumpy("prod", "axis axes?, dtype dtype?, keepdims bool = false", "The product along axes, in dtype if given, of short integers in 32 bits.", func(a *Args) (*uop.UOp, error) {
-			dt := a.dtype("dtype")
-			if dt == nil {
-				if dt = a.X.DType; !dt.IsFloat() {
-					dt = uop.SumAcc(dt)
-				}
-			}
-			return tensor.ProdAs(a.X, dt, a.axes("axis"), a.bool("keepdims"))
-		}),
-		borrowed("max", "max", overAxes, "axis keepdim"),
-		borrowed("min", "min", overAxes, "axis keepdim"),
-		borrowed("mean", "mean", overAxes, "axis keepdim"),
-		borrowed("any", "any", overAxes, "axis keepdim"),
-		borrowed("all", "all", overAxes, "axis keepdim"),
-		spreading("var", "The variance along axes: the sum of squared deviations divided by count - correction.", func(a *Args, c float64) (*uop.UOp, error) {
-			return tensor.Var(a.X, a.axes("axis"), a.bool("keepdims"), c)
-		}),
-		spreading("std", "The square root of the variance.", func(a *Args, c float64) (*uop.UOp, error) {
-			return tensor.Std(a.X, a.axes("axis"), a.bool("keepdims"), c)
-		}),
-		documented("The position of the greatest element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmax", "argmax", "axis int?, keepdims bool = false", "axis keepdim")),
-		documented("The position of the least element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmin", "argmin", "axis int?, keepdims bool = false", "axis keepdim")),
-		reducing("ptp", "The greatest less the least element along axes.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
-			if x.DType.IsBool() {
-				return nil, bad("x", "is bool, expected numbers")
-			}
-			most, err := tensor.Max(x, axes, keep)
-			if err != nil {
-				return nil, err
-			}
-			least, err := tensor.Min(x, axes, keep)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Sub(most, least)
-		}),
-		reducing("count_nonzero", "The number of elements along axes that are not 0, int32.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
-			x, err := tensor.Cast(x, uop.Bool)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.SumAs(x, uop.Int32, axes, keep)
-		}),
-		quantiles("quantile", "The quantiles along axes.", 1, false), quantiles("percentile", "The percentiles along axes.", 100, false),
-		quantiles("nanquantile", "The quantiles along axes of the elements that are not NaN.", 1, true), quantiles("nanpercentile", "The percentiles along axes of the elements that are not NaN.", 100, true),
-		medians("median", "The median along axes.", false), medians("nanmedian", "The median along axes of the elements that are not NaN.", true),
-		nanReducing("nansum", "The sum along axes of the elements that are not NaN."), nanReducing("nanprod", "The product along axes of the elements that are not NaN."),
-		nanReducing("nanmax", "The greatest element along axes that is not NaN."), nanReducing("nanmin", "The least element along axes that is not NaN."),
-		nanReducing("nanmean", "The mean along axes of the elements that are not NaN."),
-		nanSpreading("nanvar", "The variance along axes of the elements that are not NaN."), nanSpreading("nanstd", "The standard deviation along axes of the elements that are not NaN."),
-		inNumpy("nanargmax", "axis int?, keepdims bool = false", "The position of the greatest element that is not NaN.", func(a *Args) (*uop.UOp, error) {
-			return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, false, axis, keep) })
-		}),
-		inNumpy("nanargmin", "axis int?, keepdims bool = false", "The position of the least element that is not NaN.", func(a *Args) (*uop.UOp, error) {
-			return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, true, axis, keep) })
-		}),
-		severalInNumpy("average sum_of_weights", "average", "axis axes?, weights tensor?, keepdims bool = false", "The mean along axes with weights, and the sum of the weights.", func(a *Args) ([]*uop.UOp, error) {
-			w := a.tensor("weights")
-			if w == nil {
-				one, err := tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), uop.Int(1))
-				if err == nil {
-					w, err = tensor.Expand(one, a.X.Shape())
-				}
-				if err != nil {
-					return nil, err
-				}
-			}
-			return pair(tensor.Average(a.X, w, a.axes("axis"), a.bool("keepdims")))
-		}),
-		running("cumulative_sum", "The sums of all elements up to each one.", tensor.CumSum, 0, false), running("cumulative_prod", "The products of all elements up to each one.", tensor.CumProd, 1, false),
-		running("nancumsum", "The sums of all elements up to each one that are not NaN.", tensor.CumSum, 0, true), running("nancumprod", "The products of all elements up to each one that are not NaN.", tensor.CumProd, 1, true),
-		called("m", inNumpy("cov", "y tensor?, rowvar bool = true, bias bool = false, ddof float?, fweights tensor?, aweights tensor?", `The covariance matrix of variables, which are rows of m and y; columns without rowvar.
+				return pair(tensor.Average(a.X, w, a.axes("axis"), a.bool("keepdims")))
+			}),
+			running("cumulative_sum", "The sums of all elements up to each one.", tensor.CumSum, 0, false), running("cumulative_prod", "The products of all elements up to each one.", tensor.CumProd, 1, false),
+			running("nancumsum", "The sums of all elements up to each one that are not NaN.", tensor.CumSum, 0, true), running("nancumprod", "The products of all elements up to each one that are not NaN.", tensor.CumProd, 1, true),
+			called("m", inNumpy("cov", "y tensor?, rowvar bool = true, bias bool = false, ddof float?, fweights tensor?, aweights tensor?", `The covariance matrix of variables, which are rows of m and y; columns without rowvar.
 The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given. fweights are numbers of observations, aweights weights.`, func(a *Args) (*uop.UOp, error) {
-			ddof := 1.0
-			switch {
-			case a.given("ddof"):
-				ddof = a.float("ddof")
-			case a.bool("bias"):
-				ddof = 0
-			}
-			return tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), ddof, a.tensor("fweights"), a.tensor("aweights"))
-		})),
-		inNumpy("corrcoef", "y tensor?, rowvar bool = true", "The coefficients of correlation of variables, which are rows of x and y.", func(a *Args) (*uop.UOp, error) {
-			c, err := tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), 1, nil, nil)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Correlations(c)
-		}),
-		inNumpy("diff", "axis int = -1, n int = 1 [0,], prepend tensor?, append tensor?", "The n-th differences along an axis, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
-			x := a.X
-			parts := []*uop.UOp{a.tensor("prepend"), x, a.tensor("append")}
-			parts = slices.DeleteFunc(parts, func(u *uop.UOp) bool { return u == nil })
-			if len(parts) > 1 {
-				var err error
-				if x, err = tensor.Cat(parts, a.axis("axis")); err != nil {
-					return nil, err
+				ddof := 1.0
+				switch {
+				case a.given("ddof"):
+					ddof = a.float("ddof")
+				case a.bool("bias"):
+					ddof = 0
 				}
-			}
-			return tensor.Differences(x, a.int("n"), a.axis("axis"))
-		}),
-		inNumpy("ediff1d", "to_end tensor?, to_begin tensor?", "The differences of neighbours in the flattened array, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
-			x, err := flat(a.X)
-			if err == nil {
-				x, err = tensor.Differences(x, 1, 0)
-			}
-			if err != nil {
-				return nil, err
-			}
-			var parts []*uop.UOp
-			for _, u := range []*uop.UOp{a.tensor("to_begin"), x, a.tensor("to_end")} {
-				if u == nil {
-					continue
-				}
-				if u, err = flat(u); err != nil {
-					return nil, err
-				}
-				parts = append(parts, u)
-			}
-			return tensor.Cat(parts, 0)
-		}),
-		called("f", severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
-spacing is the distance of elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
-			axes := a.axes("axis")
-			if axes == nil {
-				for i := range a.X.Shape() {
-					axes = append(axes, i)
-				}
-			}
-			at, err := a.spacing("spacing")
-			if err != nil {
-				return nil, err
-			}
-			var all []*uop.UOp
-			for _, axis := range axes {
-				r, err := tensor.FiniteGradient(a.X, at, axis, a.int("edge_order"))
+				return tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), ddof, a.tensor("fweights"), a.tensor("aweights"))
+			})),
+			inNumpy("corrcoef", "y tensor?, rowvar bool = true", "The coefficients of correlation of variables, which are rows of x and y.", func(a *Args) (*uop.UOp, error) {
+				c, err := tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), 1, nil, nil)
 				if err != nil {
 					return nil, err
 				}
-				all = append(all, r)
-			}
-			return all, nil
-		})),
-		called("y", inNumpy("trapezoid", "x operand = 1, axis int = -1", "The integral along an axis by the trapezoidal rule.\nx is the distance of elements or their coordinates.", func(a *Args) (*uop.UOp, error) {
-			at, err := a.spacing("x")
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Trapezoid(a.X, at, a.axis("axis"))
-		})),
-		called("p", inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles with multiples of the period added, so that neighbours are near.\nOnly steps above discont, at least half the period, are changed.", func(a *Args) (*uop.UOp, error) {
-			return tensor.Unwrap(a.X, a.optional("discont"), a.axis("axis"), a.float("period"))
-		})),
-		inNumpy("interp", "xp tensor, fp tensor, left float?, right float?", "The piecewise linear function through the points (xp, fp), for ascending xp.\nleft and right are its values outside, those at the ends unless given.", func(a *Args) (*uop.UOp, error) {
-			return tensor.Interp(a.X, a.tensor("xp"), a.tensor("fp"), a.optional("left"), a.optional("right"))
-		}),
-	},
-	// Sorting, searching, sets
-	[]Op{
-		inNumpy("sort", "axis int = -1, descending bool = false, stable bool = true", "The elements in order along an axis. NaN is the greatest number.\nComplex numbers are sorted by their real, then by their imaginary parts.", func(a *Args) (*uop.UOp, error) {
-			values, _, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
-			return values, err
-		}),
-		inNumpy("argsort", "axis int = -1, descending bool = false, stable bool = true", "The positions of the elements in order along an axis, int32.\nEqual elements keep their order.", func(a *Args) (*uop.UOp, error) {
-			_, at, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
-			return at, err
-		}),
-		called("key", joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) })),
-		inNumpy("partition", "kth axes, axis int = -1", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
-			values, _, err := tensor.Sort(a.X, a.axis("axis"), false)
-			return values, err
-		}),
-		inNumpy("argpartition", "kth axes, axis int = -1", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
-			_, at, err := tensor.Sort(a.X, a.axis("axis"), false)
-			return at, err
-		}),
-		inNumpy("searchsorted", "values tensor, side text = left {left right}, sorter tensor?", "The positions, int32, at which values keep the vector x sorted.\nEqual elements come behind them, or before with \"right\". sorter are the positions that sort x.", func(a *Args) (*uop.UOp, error) {
-			x := a.X
-			if s := a.tensor("sorter"); s != nil {
-				var err error
-				if x, err = tensor.IndexSelect(x, 0, s); err != nil {
-					return nil, err
-				}
-			}
-			return tensor.SearchSorted(x, a.tensor("values"), a.text("side") == "right")
-		}),
-		inNumpy("digitize", "bins tensor, right bool = false", "The number of the bin of each element, for ascending or descending edges.\nWith right the upper edge belongs to a bin.", func(a *Args) (*uop.UOp, error) {
-			return tensor.Digitize(a.X, a.tensor("bins"), a.bool("right"))
-		}),
-		inNumpy("bincount", "weights tensor?, minlength int = 0 [0,], length int? [0,]", "The number of elements equal to 0, 1, …, or the sum of their weights.\nlength is that of the result, otherwise the greatest element + 1.", func(a *Args) (*uop.UOp, error) {
-			if a.given("length") {
-				return tensor.BinCount(a.X, a.tensor("weights"), a.int("length"))
-			}
-			inner := *a
-			inner.op = described("bincount")
-			inner.values = []any{a.at("weights"), a.at("minlength")}
-			r, err := inner.op.Build(&inner)
-			if err != nil {
-				return nil, err
-			}
-			return r[0], nil
-		}),
-		severalInNumpy("counts edges", "histogram", "bins operand = 10, range floats?, weights tensor?, density bool = false", `The number of elements between edges, and the edges.
-bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges. With density the
-counts are divided by their sum and the width of the interval.`, func(a *Args) ([]*uop.UOp, error) { return a.histogram() }),
-		inNumpy("histogram_bin_edges", "bins operand = 10, range floats?, weights tensor?", "The edges of histogram.", func(a *Args) (*uop.UOp, error) {
-			_, edges, err := a.bins()
-			return edges, err
-		}),
-		severalInNumpy("values indices inverse_indices counts", "unique_all", bySize, "The distinct elements in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none.", func(a *Args) ([]*uop.UOp, error) { return a.uniques(a.X, false) }),
-		inNumpy("unique_values", bySize, "The distinct elements in ascending order. NaN is equal to none.", func(a *Args) (*uop.UOp, error) {
-			r, err := a.uniques(a.X, false)
-			if err != nil {
-				return nil, err
-			}
-			return r[0], nil
-		}),
-		inNumpy("union1d", "y tensor, "+bySize, "The distinct elements of both arrays in ascending order.", func(a *Args) (*uop.UOp, error) {
-			x, err := a.joinedWith("y")
-			if err != nil {
-				return nil, err
-			}
-			r, err := a.uniques(x, true)
-			if err != nil {
-				return nil, err
-			}
-			return r[0], nil
-		}),
-		set("intersect1d", "The distinct elements that are in both arrays, in ascending order.", true),
-		set("setdiff1d", "The distinct elements that are not in y, in ascending order.", false),
-		inNumpy("setxor1d", "y tensor, "+bySize, "The distinct elements that are in one of the arrays only, in ascending order.", func(a *Args) (*uop.UOp, error) {
-			all, err := a.joinedWith("y")
-			if err != nil {
-				return nil, err
-			}
-			return a.chosenValues(all, func(values *uop.UOp) (*uop.UOp, error) {
-				p, err := tensor.IsIn(values, a.X)
-				if err != nil {
-					return nil, err
-				}
-				q, err := tensor.IsIn(values, a.tensor("y"))
-				if err != nil {
-					return nil, err
-				}
-				return tensor.BitXor(p, q)
-			})
-		}),
-		inNumpy("isin", "values tensor, invert bool = false", "Whether each element is one of values: bool.", func(a *Args) (*uop.UOp, error) { return a.member(a.X, a.tensor("values"), a.bool("invert")) }),
-		severalInNumpy("", "nonzero", bySize, "The positions of the elements that are not 0, one vector for each axis, int32.", func(a *Args) ([]*uop.UOp, error) { return a.trues(a.X) }),
-		inNumpy("argwhere", bySize, "The positions of the elements that are not 0, one element a row, int32.", func(a *Args) (*uop.UOp, error) {
-			if len(a.X.Shape()) == 0 {
-				n, err := a.sized(a.X)
-				if err != nil {
-					return nil, err
-				}
-				return tensor.NonZero(a.X, n)
-			}
-			r, err := a.trues(a.X)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Stack(r, -1)
-		}),
-		inNumpy("flatnonzero", bySize, "The positions of the elements of the flattened array that are not 0, int32.", func(a *Args) (*uop.UOp, error) {
-			x, err := flat(a.X)
-			if err != nil {
-				return nil, err
-			}
-			r, err := a.trues(x)
-			if err != nil {
-				return nil, err
-			}
-			return r[0], nil
-		}),
-		called("condition", inNumpy("extract", "x tensor, "+bySize, "The elements of x where condition is true, as a vector.", func(a *Args) (*uop.UOp, error) {
-			mask, err := tensor.Cast(a.X, uop.Bool)
-			if err != nil {
-				return nil, err
-			}
-			return a.chosenFrom(a.tensor("x"), mask)
-		})),
-	},
-	// Indexing
-	[]Op{
-		inNumpy("take", "indices tensor, axis int?", "The elements at indices along an axis, or of the flattened array.\nNegative ones count from the end. The axis becomes those of indices."+gives0, func(a *Args) (*uop.UOp, error) {
-			x, axis, err := a.flatUnless("axis")
-			if err != nil {
-				return nil, err
-			}
-			at := a.tensor("indices")
-			if err := a.Elements.positions("indices", at, x, axis, true); err != nil {
-				return nil, err
-			}
-			return tensor.TakeAxes(x, at, axis)
-		}),
-		inNumpy("take_along_axis", "indices tensor, axis int = -1", "The element at the index in each place along an axis.\nNegative ones count from the end; other axes broadcast."+gives0, func(a *Args) (*uop.UOp, error) {
-			if err := a.Elements.positions("indices", a.tensor("indices"), a.X, a.axis("axis"), true); err != nil {
-				return nil, err
-			}
-			return tensor.TakeAlong(a.X, a.tensor("indices"), a.axis("axis"))
-		}),
-		inNumpy("put_along_axis", "indices tensor, values operand, axis int", "The array with values in the places that take_along_axis takes."+doesNothing, func(a *Args) (*uop.UOp, error) {
-			if err := a.Elements.positions("indices", a.tensor("indices"), a.X, a.axis("axis"), true); err != nil {
-				return nil, err
-			}
-			v, err := a.operand("values", a.X)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.PutAlong(a.X, a.tensor("indices"), v, a.axis("axis"))
-		}),
-		inNumpy("put", "indices tensor, values operand", "The array with values at indices of the flattened array, repeated as needed."+doesNothing, func(a *Args) (*uop.UOp, error) {
-			x, err := flat(a.X)
-			if err != nil {
-				return nil, err
-			}
-			if err := a.Elements.positions("indices", a.tensor("indices"), x, 0, true); err != nil {
-				return nil, err
-			}
-			v, err := a.operand("values", a.X)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Put(a.X, a.tensor("indices"), v)
-		}),
-		called("indices", severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of places in row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
-			n := a.shape("shape").MaxNumel()
-			if wrong, found := a.Elements.outside(a.X, -n, n-1); found {
-				return nil, bad("indices", "%d is out of bounds for a shape of %d elements", wrong, n)
-			}
-			return tensor.AlongAxes(a.X, a.shape("shape"))
-		})),
-		called("position", joiner("numpy.ravel_multi_index", "dims ints [0,], mode text = raise {raise clip wrap}", `The positions in the row-major order of a shape, of a tensor of positions along each axis.
-Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".`, func(a *Args) (*uop.UOp, error) {
-			for i, x := range a.Xs {
-				if n := a.ints("dims"); a.text("mode") == "raise" && i < len(n) {
-					if wrong, found := a.Elements.outside(x, 0, n[i]-1); found {
-						return nil, bad("positions", "%d is out of bounds for axis %d of size %d", wrong, i, n[i])
+				return tensor.Correlations(c)
+			}),
+			inNumpy("diff", "axis int = -1, n int = 1 [0,], prepend tensor?, append tensor?", "The n-th differences along an axis, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
+				x := a.X
+				parts := []*uop.UOp{a.tensor("prepend"), x, a.tensor("append")}
+				parts = slices.DeleteFunc(parts, func(u *uop.UOp) bool { return u == nil })
+				if len(parts) > 1 {
+					var err error
+					if x, err = tensor.Cat(parts, a.axis("axis")); err != nil {
+						return nil, err
 					}
 				}
-			}
-			return tensor.InRowMajorOrder(a.Xs, a.ints("dims"), a.text("mode"))
-		})),
-		severalInNumpy("rows columns", "tril_indices_from", "k int = 0", "The positions of the lower triangle of a matrix, up to its diagonal k, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Tril) }),
-		severalInNumpy("rows columns", "triu_indices_from", "k int = 0", "The positions of the upper triangle of a matrix, from its diagonal k on, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Triu) }),
-		inNumpy("fill_diagonal", "val operand, wrap bool = false", "The array with val on its diagonal: the elements with one index along all axes.\nWith wrap, the diagonal of a tall matrix begins anew below it.", func(a *Args) (*uop.UOp, error) {
-			return tensor.FillDiagonal(a.X, a.at("val"), a.bool("wrap"))
-		}),
-		inNumpy("delete", "obj axes, axis int?", "The array without the elements at positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
-			x, axis, err := a.flatUnless("axis")
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Deleted(x, a.ints("obj"), axis)
-		}),
-		inNumpy("insert", "obj axes, values operand, axis int?", "The array with values in front of positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
-			x, axis, err := a.flatUnless("axis")
-			if err != nil {
-				return nil, err
-			}
-			v, err := a.operand("values", x)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Inserted(x, a.ints("obj"), v, axis)
-		}),
-	},
-	// Shapes
-	[]Op{
-		inNumpy("permute_dims", "axes axes?", "The axes in another order, reversed unless given.", func(a *Args) (*uop.UOp, error) {
-			axes := a.axes("axes")
-			if axes == nil {
-				for i := len(a.X.Shape()) - 1; i >= 0; i-- {
-					axes = append(axes, i)
+				return tensor.Differences(x, a.int("n"), a.axis("axis"))
+			}),
+			inNumpy("ediff1d", "to_end tensor?, to_begin tensor?", "The differences of neighbours in the flattened array, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
+				x, err := flat(a.X)
+				if err == nil {
+					x, err = tensor.Differences(x, 1, 0)
 				}
-			}
-			return tensor.Permute(a.X, axes...)
-		}),
-		inNumpy("moveaxis", "source axes, destination axes", "Axes moved to other places; the others keep their order.", func(a *Args) (*uop.UOp, error) {
-			return tensor.MoveAxes(a.X, a.axes("source"), a.axes("destination"))
-		}),
-		inNumpy("rollaxis", "axis int, start int = 0", "An axis moved in front of the axis start.", func(a *Args) (*uop.UOp, error) {
-			n := len(a.X.Shape())
-			axis, start := a.axis("axis"), a.axis("start")
-			if axis < -n || axis >= n {
-				return nil, bad("axis", "%d is out of range for %d dimensions", axis, n)
-			}
-			if start < -n || start > n {
-				return nil, bad("start", "%d is out of range for %d dimensions", start, n)
-			}
-			if axis < 0 {
-				axis += n
-			}
-			if start < 0 {
-				start += n
-			}
-			if axis < start {
-				start--
-			}
-			return tensor.MoveAxes(a.X, []int{axis}, []int{start})
-		}),
-		inNumpy("resize", "new_shape shape", "The elements in row-major order in another shape, repeated or cut off as needed.", func(a *Args) (*uop.UOp, error) {
-			return tensor.Resized(a.X, a.shape("new_shape"))
-		}),
-		inNumpy("swapaxes", "axis1 int, axis2 int", "Two axes exchanged.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, a.axis("axis1"), a.axis("axis2")) }),
-		numpy1("matrix_transpose", "The last two axes exchanged.", func(x *uop.UOp) (*uop.UOp, error) {
-			if n := len(x.Shape()); n < 2 {
-				return nil, bad("x", "has %d dimensions, expected 2 or more", n)
-			}
-			return tensor.Transpose(x, -2, -1)
-		}),
-		inNumpy("flip", "axis axes?", "The order of elements along axes reversed, all axes unless given.", func(a *Args) (*uop.UOp, error) {
-			axes := a.axes("axis")
-			if axes == nil {
-				for i := range a.X.Shape() {
-					axes = append(axes, i)
+				if err != nil {
+					return nil, err
 				}
-			}
-			return tensor.Flip(a.X, axes...)
-		}),
-		inNumpy("rot90", "k int = 1, axes axes = 0 1", "The array turned by k quarters of a turn, from the first of two axes to the second.", func(a *Args) (*uop.UOp, error) {
-			return tensor.Rotated(a.X, a.int("k"), a.axes("axes"))
-		}),
-		inNumpy("roll", "shift ints, axis axes?", "Elements shifted along axes, cyclically; in the flattened array unless axes are given.", func(a *Args) (*uop.UOp, error) {
-			if shifts, axes := a.ints("shift"), a.axes("axis"); len(shifts) == 1 && len(axes) > 1 {
-				return tensor.Roll(a.X, slices.Repeat(shifts, len(axes)), axes)
-			}
-			return tensor.Roll(a.X, a.ints("shift"), a.axes("axis"))
-		}),
-		inNumpy("squeeze", "axis axes?", "The array without axes of size 1.", func(a *Args) (*uop.UOp, error) {
-			if !a.given("axis") {
-				return tensor.SqueezeAll(a.X)
-			}
-			return tensor.SqueezeAxes(a.X, a.axes("axis"))
-		}),
-		inNumpy("expand_dims", "axis axes = 0", "The array with axes of size 1 inserted.", func(a *Args) (*uop.UOp, error) { return tensor.ExpandDims(a.X, a.axes("axis")) }),
-		inNumpy("broadcast_to", "shape shape", "The array with axes of size 1 repeated up to a shape.", func(a *Args) (*uop.UOp, error) { return tensor.BroadcastTo(a.X, a.shape("shape")) }),
-		numpy1("ravel", "The elements as a vector, in row-major order.", flat),
-		inNumpy("tile", "repetitions ints", "The array repeated along each axis.", func(a *Args) (*uop.UOp, error) {
-			x, r := a.X, a.ints("repetitions")
-			for len(r) < len(x.Shape()) {
-				r = append([]int64{1}, r...)
-			}
-			return tensor.Repeat(x, r...)
-		}),
-		inNumpy("repeat", "repeats ints, axis int?", "Each element repeated along an axis, or of the flattened array.\nrepeats is one number, or one for each element.", func(a *Args) (*uop.UOp, error) {
-			x, axis, err := a.flatUnless("axis")
-			if err != nil {
-				return nil, err
-			}
-			if n := a.ints("repeats"); len(n) != 1 {
-				return tensor.RepeatEach(x, n, axis)
-			}
-			return tensor.RepeatInterleave(x, a.ints("repeats")[0], axis)
-		}),
-		called("array", joiner("numpy.concat", "axis int = 0", "Arrays joined along an axis; flattened and joined without one.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("axis")) })),
-		called("array", joiner("numpy.stack", "axis int = 0", "Arrays of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("axis")) })),
-		severalInNumpy("", "unstack", "axis int = 0", "The parts of an array along an axis, without it.", func(a *Args) ([]*uop.UOp, error) { return tensor.Unstack(a.X, a.axis("axis")) }),
-		inNumpy("tril", "k int = 0", "The lower triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Tril(a.X, a.int("k")) }),
-		inNumpy("triu", "k int = 0", "The upper triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Triu(a.X, a.int("k")) }),
-		inNumpy("diagonal", "offset int = 0, axis1 int = 0, axis2 int = 1", "The diagonal of two axes, as a new last axis.", func(a *Args) (*uop.UOp, error) {
-			return tensor.Diagonal(a.X, a.int("offset"), a.axis("axis1"), a.axis("axis2"))
-		}),
-		inNumpy("trace", "offset int = 0, axis1 int = 0, axis2 int = 1, dtype dtype?", "The sum of the diagonal of two axes.", func(a *Args) (*uop.UOp, error) {
-			d, err := tensor.Diagonal(a.X, a.int("offset"), a.axis("axis1"), a.axis("axis2"))
-			if err != nil {
-				return nil, err
-			}
-			if dt := a.dtype("dtype"); dt != nil {
-				return tensor.SumAs(d, dt, []int{-1}, false)
-			}
-			return tensor.Sum(d, []int{-1}, false)
-		}),
-		inNumpy("diag", "k int = 0", "The matrix with a vector on its diagonal k, or the diagonal k of a matrix.", func(a *Args) (*uop.UOp, error) { return tensor.DiagAt(a.X, a.int("k")) }),
-		inNumpy("diagflat", "k int = 0", "The matrix with the elements of the flattened array on its diagonal k.", func(a *Args) (*uop.UOp, error) {
-			x, err := flat(a.X)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.DiagAt(x, a.int("k"))
-		}),
-		inNumpy("packbits", "axis int?, bitorder text = big {big little}", "The bits of elements that are not 0, eight to a byte along an axis, uint8.", func(a *Args) (*uop.UOp, error) {
-			x, axis, err := a.flatUnless("axis")
-			if err != nil {
-				return nil, err
-			}
-			return tensor.PackBits(x, axis, a.text("bitorder") == "little")
-		}),
-		inNumpy("unpackbits", "axis int?, count int?, bitorder text = big {big little}", "The bits of bytes along an axis, uint8: all, or the first count.", func(a *Args) (*uop.UOp, error) {
-			x, axis, err := a.flatUnless("axis")
-			if err != nil {
-				return nil, err
-			}
-			count := int64(-1)
-			if a.given("count") {
-				count = a.int("count")
-			}
-			return tensor.UnpackBits(x, axis, count, a.text("bitorder") == "little")
-		}),
-	},
-	// Products and polynomials
-	[]Op{
-		inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) }),
-		inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() }),
-		inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis, with the conjugate of x.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
-		inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) {
-			y, err := tensor.Unsqueeze(a.tensor("y"), -1)
-			if err == nil {
-				y, err = tensor.Product(a.X, y)
-			}
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Squeeze(y, -1)
-		}),
-		inNumpy("vecmat", "y tensor", "The products of vectors, the last axis of x, and matrices y.", func(a *Args) (*uop.UOp, error) {
-			x, err := tensor.Unsqueeze(a.X, -2)
-			if err == nil {
-				x, err = tensor.Product(x, a.tensor("y"))
-			}
-			if err != nil {
-				return nil, err
-			}
-			return tensor.Squeeze(x, -2)
-		}),
-		inNumpy("outer", "y tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
-			x, err := flat(a.X)
-			if err != nil {
-				return nil, err
-			}
-			y, err := flat(a.tensor("y"))
-			if err != nil {
-				return nil, err
-			}
-			return tensor.TensorDot(x, y, nil, nil)
-		}),
-		numpy2("kron", "The product of Kronecker.", tensor.Kron),
-		inNumpy("cross", "y tensor, axis int = -1", "The cross product of vectors of 3 along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cross(a.X, a.tensor("y"), a.axis("axis")) }),
-		inNumpy("convolve", "y tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
-			return tensor.ConvolveVectors(a.X, a.tensor("y"), a.text("mode"))
-		}),
-		inNumpy("correlate", "y tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with y reversed.", func(a *Args) (*uop.UOp, error) {
-			y, err := tensor.Flip(a.tensor("y"), 0)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.ConvolveVectors(a.X, y, a.text("mode"))
-		}),
-		called("p", inNumpy("polyval", "x operand", "The polynomial with coefficients p, the highest first, at x.", func(a *Args) (*uop.UOp, error) {
-			x, err := a.operand("x", a.X)
-			if err != nil {
-				return nil, err
-			}
-			return tensor.PolyVal(a.X, x)
-		})),
-		called("p", inNumpy("roots", "strip_zeros bool = true", `The complex roots, in any order, of the polynomial with coefficients p, the highest first.
+				var parts []*uop.UOp
+				for _, u := range []*uop.UOp{a.tensor("to_begin"), x, a.tensor("to_end")} {
+					if u == nil {
+						continue
+					}
+					if u, err = flat(u); err != nil {
+						return nil, err
+					}
+					parts = append(parts, u)
+				}
+				return tensor.Cat(parts, 0)
+			}),
+			called("f", severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
+spacing is the distance of elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
+				axes := a.axes("axis")
+				if axes == nil {
+					for i := range a.X.Shape() {
+						axes = append(axes, i)
+					}
+				}
+				at, err := a.spacing("spacing")
+				if err != nil {
+					return nil, err
+				}
+				var all []*uop.UOp
+				for _, axis := range axes {
+					r, err := tensor.FiniteGradient(a.X, at, axis, a.int("edge_order"))
+					if err != nil {
+						return nil, err
+					}
+					all = append(all, r)
+				}
+				return all, nil
+			})),
+			called("y", inNumpy("trapezoid", "x operand = 1, axis int = -1", "The integral along an axis by the trapezoidal rule.\nx is the distance of elements or their coordinates.", func(a *Args) (*uop.UOp, error) {
+				at, err := a.spacing("x")
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Trapezoid(a.X, at, a.axis("axis"))
+			})),
+			called("p", inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles with multiples of the period added, so that neighbours are near.\nOnly steps above discont, at least half the period, are changed.", func(a *Args) (*uop.UOp, error) {
+				return tensor.Unwrap(a.X, a.optional("discont"), a.axis("axis"), a.float("period"))
+			})),
+			inNumpy("interp", "xp tensor, fp tensor, left float?, right float?", "The piecewise linear function through the points (xp, fp), for ascending xp.\nleft and right are its values outside, those at the ends unless given.", func(a *Args) (*uop.UOp, error) {
+				return tensor.Interp(a.X, a.tensor("xp"), a.tensor("fp"), a.optional("left"), a.optional("right"))
+			}),
+		},
+		// Sorting, searching, sets
+		[]Op{
+			inNumpy("sort", "axis int = -1, descending bool = false, stable bool = true", "The elements in order along an axis. NaN is the greatest number.\nComplex numbers are sorted by their real, then by their imaginary parts.", func(a *Args) (*uop.UOp, error) {
+				values, _, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
+				return values, err
+			}),
+			inNumpy("argsort", "axis int = -1, descending bool = false, stable bool = true", "The positions of the elements in order along an axis, int32.\nEqual elements keep their order.", func(a *Args) (*uop.UOp, error) {
+				_, at, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
+				return at, err
+			}),
+			called("key", joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) })),
+			inNumpy("partition", "kth axes, axis int = -1", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
+				values, _, err := tensor.Sort(a.X, a.axis("axis"), false)
+				return values, err
+			}),
+			inNumpy("argpartition", "kth axes, axis int = -1", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
+				_, at, err := tensor.Sort(a.X, a.axis("axis"), false)
+				return at, err
+			}),
+			inNumpy("searchsorted", "values tensor, side text = left {left right}, sorter tensor?", "The positions, int32, at which values keep the vector x sorted.\nEqual elements come behind them, or before with \"right\". sorter are the positions that sort x.", func(a *Args) (*uop.UOp, error) {
+				x := a.X
+				if s := a.tensor("sorter"); s != nil {
+					var err error
+					if x, err = tensor.IndexSelect(x, 0, s); err != nil {
+						return nil, err
+					}
+				}
+				return tensor.SearchSorted(x, a.tensor("values"), a.text("side") == "right")
+			}),
+			inNumpy("digitize", "bins tensor, right bool = false", "The number of the bin of each element, for ascending or descending edges.\nWith right the upper edge belongs to a bin.", func(a *Args) (*uop.UOp, error) {
+				return tensor.Digitize(a.X, a.tensor("bins"), a.bool("right"))
+			}),
+			inNumpy("bincount", "weights tensor?, minlength int = 0 [0,], length int? [0,]", "The number of elements equal to 0, 1, …, or the sum of their weights.\nlength is that of the result, otherwise the greatest element + 1.", func(a *Args) (*uop.UOp, error) {
+				if a.given("length") {
+					return tensor.BinCount(a.X, a.tensor("weights"), a.int("length"))
+				}
+				inner := *a
+				inner.op = described("bincount")
+				inner.values = []any{a.at("weights"), a.at("minlength")}
+				r, err := inner.op.Build(&inner)
+				if err != nil {
+					return nil, err
+				}
+				return r[0], nil
+			}),
+			severalInNumpy("counts edges", "histogram", "bins operand = 10, range floats?, weights tensor?, density bool = false", `The number of elements between edges, and the edges.
+bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges. With density the
+counts are divided by their sum and the width of the interval.`, func(a *Args) ([]*uop.UOp, error) { return a.histogram() }),
+			inNumpy("histogram_bin_edges", "bins operand = 10, range floats?, weights tensor?", "The edges of histogram.", func(a *Args) (*uop.UOp, error) {
+				_, edges, err := a.bins()
+				return edges, err
+			}),
+			severalInNumpy("values indices inverse_indices counts", "unique_all", bySize, "The distinct elements in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none.", func(a *Args) ([]*uop.UOp, error) { return a.uniques(a.X, false) }),
+			inNumpy("unique_values", bySize, "The distinct elements in ascending order. NaN is equal to none.", func(a *Args) (*uop.UOp, error) {
+				r, err := a.uniques(a.X, false)
+				if err != nil {
+					return nil, err
+				}
+				return r[0], nil
+			}),
+			inNumpy("union1d", "y tensor, "+bySize, "The distinct elements of both arrays in ascending order.", func(a *Args) (*uop.UOp, error) {
+				x, err := a.joinedWith("y")
+				if err != nil {
+					return nil, err
+				}
+				r, err := a.uniques(x, true)
+				if err != nil {
+					return nil, err
+				}
+				return r[0], nil
+			}),
+			set("intersect1d", "The distinct elements that are in both arrays, in ascending order.", true),
+			set("setdiff1d", "The distinct elements that are not in y, in ascending order.", false),
+			inNumpy("setxor1d", "y tensor, "+bySize, "The distinct elements that are in one of the arrays only, in ascending order.", func(a *Args) (*uop.UOp, error) {
+				all, err := a.joinedWith("y")
+				if err != nil {
+					return nil, err
+				}
+				return a.chosenValues(all, func(values *uop.UOp) (*uop.UOp, error) {
+					p, err := tensor.IsIn(values, a.X)
+					if err != nil {
+						return nil, err
+					}
+					q, err := tensor.IsIn(values, a.tensor("y"))
+					if err != nil {
+						return nil, err
+					}
+					return tensor.BitXor(p, q)
+				})
+			}),
+			inNumpy("isin", "values tensor, invert bool = false", "Whether each element is one of values: bool.", func(a *Args) (*uop.UOp, error) { return a.member(a.X, a.tensor("values"), a.bool("invert")) }),
+			severalInNumpy("", "nonzero", bySize, "The positions of the elements that are not 0, one vector for each axis, int32.", func(a *Args) ([]*uop.UOp, error) { return a.trues(a.X) }),
+			inNumpy("argwhere", bySize, "The positions of the elements that are not 0, one element a row, int32.", func(a *Args) (*uop.UOp, error) {
+				if len(a.X.Shape()) == 0 {
+					n, err := a.sized(a.X)
+					if err != nil {
+						return nil, err
+					}
+					return tensor.NonZero(a.X, n)
+				}
+				r, err := a.trues(a.X)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Stack(r, -1)
+			}),
+			inNumpy("flatnonzero", bySize, "The positions of the elements of the flattened array that are not 0, int32.", func(a *Args) (*uop.UOp, error) {
+				x, err := flat(a.X)
+				if err != nil {
+					return nil, err
+				}
+				r, err := a.trues(x)
+				if err != nil {
+					return nil, err
+				}
+				return r[0], nil
+			}),
+			called("condition", inNumpy("extract", "x tensor, "+bySize, "The elements of x where condition is true, as a vector.", func(a *Args) (*uop.UOp, error) {
+				mask, err := tensor.Cast(a.X, uop.Bool)
+				if err != nil {
+					return nil, err
+				}
+				return a.chosenFrom(a.tensor("x"), mask)
+			})),
+		},
+		// Indexing
+		[]Op{
+			inNumpy("take", "indices tensor, axis int?", "The elements at indices along an axis, or of the flattened array.\nNegative ones count from the end. The axis becomes those of indices."+gives0, func(a *Args) (*uop.UOp, error) {
+				x, axis, err := a.flatUnless("axis")
+				if err != nil {
+					return nil, err
+				}
+				at := a.tensor("indices")
+				if err := a.Elements.positions("indices", at, x, axis, true); err != nil {
+					return nil, err
+				}
+				return tensor.TakeAxes(x, at, axis)
+			}),
+			inNumpy("take_along_axis", "indices tensor, axis int = -1", "The element at the index in each place along an axis.\nNegative ones count from the end; other axes broadcast."+gives0, func(a *Args) (*uop.UOp, error) {
+				if err := a.Elements.positions("indices", a.tensor("indices"), a.X, a.axis("axis"), true); err != nil {
+					return nil, err
+				}
+				return tensor.TakeAlong(a.X, a.tensor("indices"), a.axis("axis"))
+			}),
+			inNumpy("put_along_axis", "indices tensor, values operand, axis int", "The array with values in the places that take_along_axis takes."+doesNothing, func(a *Args) (*uop.UOp, error) {
+				if err := a.Elements.positions("indices", a.tensor("indices"), a.X, a.axis("axis"), true); err != nil {
+					return nil, err
+				}
+				v, err := a.operand("values", a.X)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.PutAlong(a.X, a.tensor("indices"), v, a.axis("axis"))
+			}),
+			inNumpy("put", "indices tensor, values operand", "The array with values at indices of the flattened array, repeated as needed."+doesNothing, func(a *Args) (*uop.UOp, error) {
+				x, err := flat(a.X)
+				if err != nil {
+					return nil, err
+				}
+				if err := a.Elements.positions("indices", a.tensor("indices"), x, 0, true); err != nil {
+					return nil, err
+				}
+				v, err := a.operand("values", a.X)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Put(a.X, a.tensor("indices"), v)
+			}),
+			called("indices", severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of places in row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
+				n := a.shape("shape").MaxNumel()
+				if wrong, found := a.Elements.outside(a.X, -n, n-1); found {
+					return nil, bad("indices", "%d is out of bounds for a shape of %d elements", wrong, n)
+				}
+				return tensor.AlongAxes(a.X, a.shape("shape"))
+			})),
+			called("position", joiner("numpy.ravel_multi_index", "dims ints [0,], mode text = raise {raise clip wrap}", `The positions in the row-major order of a shape, of a tensor of positions along each axis.
+Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".`, func(a *Args) (*uop.UOp, error) {
+				for i, x := range a.Xs {
+					if n := a.ints("dims"); a.text("mode") == "raise" && i < len(n) {
+						if wrong, found := a.Elements.outside(x, 0, n[i]-1); found {
+							return nil, bad("positions", "%d is out of bounds for axis %d of size %d", wrong, i, n[i])
+						}
+					}
+				}
+				return tensor.InRowMajorOrder(a.Xs, a.ints("dims"), a.text("mode"))
+			})),
+			severalInNumpy("rows columns", "tril_indices_from", "k int = 0", "The positions of the lower triangle of a matrix, up to its diagonal k, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Tril) }),
+			severalInNumpy("rows columns", "triu_indices_from", "k int = 0", "The positions of the upper triangle of a matrix, from its diagonal k on, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Triu) }),
+			inNumpy("fill_diagonal", "val operand, wrap bool = false", "The array with val on its diagonal: the elements with one index along all axes.\nWith wrap, the diagonal of a tall matrix begins anew below it.", func(a *Args) (*uop.UOp, error) {
+				return tensor.FillDiagonal(a.X, a.at("val"), a.bool("wrap"))
+			}),
+			inNumpy("delete", "obj axes, axis int?", "The array without the elements at positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
+				x, axis, err := a.flatUnless("axis")
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Deleted(x, a.ints("obj"), axis)
+			}),
+			inNumpy("insert", "obj axes, values operand, axis int?", "The array with values in front of positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
+				x, axis, err := a.flatUnless("axis")
+				if err != nil {
+					return nil, err
+				}
+				v, err := a.operand("values", x)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Inserted(x, a.ints("obj"), v, axis)
+			}),
+		},
+		// Shapes
+		[]Op{
+			inNumpy("permute_dims", "axes axes?", "The axes in another order, reversed unless given.", func(a *Args) (*uop.UOp, error) {
+				axes := a.axes("axes")
+				if axes == nil {
+					for i := len(a.X.Shape()) - 1; i >= 0; i-- {
+						axes = append(axes, i)
+					}
+				}
+				return tensor.Permute(a.X, axes...)
+			}),
+			inNumpy("moveaxis", "source axes, destination axes", "Axes moved to other places; the others keep their order.", func(a *Args) (*uop.UOp, error) {
+				return tensor.MoveAxes(a.X, a.axes("source"), a.axes("destination"))
+			}),
+			inNumpy("rollaxis", "axis int, start int = 0", "An axis moved in front of the axis start.", func(a *Args) (*uop.UOp, error) {
+				n := len(a.X.Shape())
+				axis, start := a.axis("axis"), a.axis("start")
+				if axis < -n || axis >= n {
+					return nil, bad("axis", "%d is out of range for %d dimensions", axis, n)
+				}
+				if start < -n || start > n {
+					return nil, bad("start", "%d is out of range for %d dimensions", start, n)
+				}
+				if axis < 0 {
+					axis += n
+				}
+				if start < 0 {
+					start += n
+				}
+				if axis < start {
+					start--
+				}
+				return tensor.MoveAxes(a.X, []int{axis}, []int{start})
+			}),
+			inNumpy("resize", "new_shape shape", "The elements in row-major order in another shape, repeated or cut off as needed.", func(a *Args) (*uop.UOp, error) {
+				return tensor.Resized(a.X, a.shape("new_shape"))
+			}),
+			inNumpy("swapaxes", "axis1 int, axis2 int", "Two axes exchanged.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, a.axis("axis1"), a.axis("axis2")) }),
+			numpy1("matrix_transpose", "The last two axes exchanged.", func(x *uop.UOp) (*uop.UOp, error) {
+				if n := len(x.Shape()); n < 2 {
+					return nil, bad("x", "has %d dimensions, expected 2 or more", n)
+				}
+				return tensor.Transpose(x, -2, -1)
+			}),
+			inNumpy("flip", "axis axes?", "The order of elements along axes reversed, all axes unless given.", func(a *Args) (*uop.UOp, error) {
+				axes := a.axes("axis")
+				if axes == nil {
+					for i := range a.X.Shape() {
+						axes = append(axes, i)
+					}
+				}
+				return tensor.Flip(a.X, axes...)
+			}),
+			inNumpy("rot90", "k int = 1, axes axes = 0 1", "The array turned by k quarters of a turn, from the first of two axes to the second.", func(a *Args) (*uop.UOp, error) {
+				return tensor.Rotated(a.X, a.int("k"), a.axes("axes"))
+			}),
+			inNumpy("roll", "shift ints, axis axes?", "Elements shifted along axes, cyclically; in the flattened array unless axes are given.", func(a *Args) (*uop.UOp, error) {
+				if shifts, axes := a.ints("shift"), a.axes("axis"); len(shifts) == 1 && len(axes) > 1 {
+					return tensor.Roll(a.X, slices.Repeat(shifts, len(axes)), axes)
+				}
+				return tensor.Roll(a.X, a.ints("shift"), a.axes("axis"))
+			}),
+			inNumpy("squeeze", "axis axes?", "The array without axes of size 1.", func(a *Args) (*uop.UOp, error) {
+				if !a.given("axis") {
+					return tensor.SqueezeAll(a.X)
+				}
+				return tensor.SqueezeAxes(a.X, a.axes("axis"))
+			}),
+			inNumpy("expand_dims", "axis axes = 0", "The array with axes of size 1 inserted.", func(a *Args) (*uop.UOp, error) { return tensor.ExpandDims(a.X, a.axes("axis")) }),
+			inNumpy("broadcast_to", "shape shape", "The array with axes of size 1 repeated up to a shape.", func(a *Args) (*uop.UOp, error) { return tensor.BroadcastTo(a.X, a.shape("shape")) }),
+			numpy1("ravel", "The elements as a vector, in row-major order.", flat),
+			inNumpy("tile", "repetitions ints", "The array repeated along each axis.", func(a *Args) (*uop.UOp, error) {
+				x, r := a.X, a.ints("repetitions")
+				for len(r) < len(x.Shape()) {
+					r = append([]int64{1}, r...)
+				}
+				return tensor.Repeat(x, r...)
+			}),
+			inNumpy("repeat", "repeats ints, axis int?", "Each element repeated along an axis, or of the flattened array.\nrepeats is one number, or one for each element.", func(a *Args) (*uop.UOp, error) {
+				x, axis, err := a.flatUnless("axis")
+				if err != nil {
+					return nil, err
+				}
+				if n := a.ints("repeats"); len(n) != 1 {
+					return tensor.RepeatEach(x, n, axis)
+				}
+				return tensor.RepeatInterleave(x, a.ints("repeats")[0], axis)
+			}),
+			called("array", joiner("numpy.concat", "axis int = 0", "Arrays joined along an axis; flattened and joined without one.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("axis")) })),
+			called("array", joiner("numpy.stack", "axis int = 0", "Arrays of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("axis")) })),
+			severalInNumpy("", "unstack", "axis int = 0", "The parts of an array along an axis, without it.", func(a *Args) ([]*uop.UOp, error) { return tensor.Unstack(a.X, a.axis("axis")) }),
+			inNumpy("tril", "k int = 0", "The lower triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Tril(a.X, a.int("k")) }),
+			inNumpy("triu", "k int = 0", "The upper triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Triu(a.X, a.int("k")) }),
+			inNumpy("diagonal", "offset int = 0, axis1 int = 0, axis2 int = 1", "The diagonal of two axes, as a new last axis.", func(a *Args) (*uop.UOp, error) {
+				return tensor.Diagonal(a.X, a.int("offset"), a.axis("axis1"), a.axis("axis2"))
+			}),
+			inNumpy("trace", "offset int = 0, axis1 int = 0, axis2 int = 1, dtype dtype?", "The sum of the diagonal of two axes.", func(a *Args) (*uop.UOp, error) {
+				d, err := tensor.Diagonal(a.X, a.int("offset"), a.axis("axis1"), a.axis("axis2"))
+				if err != nil {
+					return nil, err
+				}
+				if dt := a.dtype("dtype"); dt != nil {
+					return tensor.SumAs(d, dt, []int{-1}, false)
+				}
+				return tensor.Sum(d, []int{-1}, false)
+			}),
+			inNumpy("diag", "k int = 0", "The matrix with a vector on its diagonal k, or the diagonal k of a matrix.", func(a *Args) (*uop.UOp, error) { return tensor.DiagAt(a.X, a.int("k")) }),
+			inNumpy("diagflat", "k int = 0", "The matrix with the elements of the flattened array on its diagonal k.", func(a *Args) (*uop.UOp, error) {
+				x, err := flat(a.X)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.DiagAt(x, a.int("k"))
+			}),
+			inNumpy("packbits", "axis int?, bitorder text = big {big little}", "The bits of elements that are not 0, eight to a byte along an axis, uint8.", func(a *Args) (*uop.UOp, error) {
+				x, axis, err := a.flatUnless("axis")
+				if err != nil {
+					return nil, err
+				}
+				return tensor.PackBits(x, axis, a.text("bitorder") == "little")
+			}),
+			inNumpy("unpackbits", "axis int?, count int?, bitorder text = big {big little}", "The bits of bytes along an axis, uint8: all, or the first count.", func(a *Args) (*uop.UOp, error) {
+				x, axis, err := a.flatUnless("axis")
+				if err != nil {
+					return nil, err
+				}
+				count := int64(-1)
+				if a.given("count") {
+					count = a.int("count")
+				}
+				return tensor.UnpackBits(x, axis, count, a.text("bitorder") == "little")
+			}),
+		},
+		// Products and polynomials
+		[]Op{
+			inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) }),
+			inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() }),
+			inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis, with the conjugate of x.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
+			inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) {
+				y, err := tensor.Unsqueeze(a.tensor("y"), -1)
+				if err == nil {
+					y, err = tensor.Product(a.X, y)
+				}
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Squeeze(y, -1)
+			}),
+			inNumpy("vecmat", "y tensor", "The products of vectors, the last axis of x, and matrices y.", func(a *Args) (*uop.UOp, error) {
+				x, err := tensor.Unsqueeze(a.X, -2)
+				if err == nil {
+					x, err = tensor.Product(x, a.tensor("y"))
+				}
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Squeeze(x, -2)
+			}),
+			inNumpy("outer", "y tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
+				x, err := flat(a.X)
+				if err != nil {
+					return nil, err
+				}
+				y, err := flat(a.tensor("y"))
+				if err != nil {
+					return nil, err
+				}
+				return tensor.TensorDot(x, y, nil, nil)
+			}),
+			numpy2("kron", "The product of Kronecker.", tensor.Kron),
+			inNumpy("cross", "y tensor, axis int = -1", "The cross product of vectors of 3 along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cross(a.X, a.tensor("y"), a.axis("axis")) }),
+			inNumpy("convolve", "y tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
+				return tensor.ConvolveVectors(a.X, a.tensor("y"), a.text("mode"))
+			}),
+			inNumpy("correlate", "y tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with y reversed.", func(a *Args) (*uop.UOp, error) {
+				y, err := tensor.Flip(a.tensor("y"), 0)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.ConvolveVectors(a.X, y, a.text("mode"))
+			}),
+			called("p", inNumpy("polyval", "x operand", "The polynomial with coefficients p, the highest first, at x.", func(a *Args) (*uop.UOp, error) {
+				x, err := a.operand("x", a.X)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.PolyVal(a.X, x)
+			})),
+			called("p", inNumpy("roots", "strip_zeros bool = true", `The complex roots, in any order, of the polynomial with coefficients p, the highest first.
 Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without strip_zeros the first one must not be 0.`, func(a *Args) (*uop.UOp, error) {
-			return a.polyRoots()
-		})),
-		called("p", severalInNumpy("quotient remainder", "polydiv", "q tensor", "The quotient and the remainder of polynomials, by their coefficients.\nThe remainder has as many as p. The first coefficient of q must not be 0.", func(a *Args) ([]*uop.UOp, error) {
-			return pair(tensor.PolyDiv(a.X, a.tensor("q")))
-		})),
-		inNumpy("poly", "", "The coefficients, the highest first, of the polynomial with the roots x.\nOf a square matrix it is the characteristic polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyFromRoots(a.X) }),
-		inNumpy("polyfit", "y tensor, deg int [0,], w tensor?", "The coefficients of the polynomial of degree deg that is nearest to y at x.\nThe highest is first. It is found by least squares, with weights w.", func(a *Args) (*uop.UOp, error) {
-			return tensor.PolyFit(a.X, a.tensor("y"), a.tensor("w"), a.int("deg"))
-		}),
-		called("p", inNumpy("polyadd", "q tensor", "The sum of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), false) })),
-		called("p", inNumpy("polysub", "q tensor", "The difference of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), true) })),
-		called("p", inNumpy("polymul", "q tensor", "The product of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.ConvolveVectors(a.X, a.tensor("q"), "full") })),
-		called("p", inNumpy("polyder", "m int = 1 [0,]", "The derivative of order m of a polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyDer(a.X, a.int("m")) })),
-		called("p", inNumpy("polyint", "m int = 1 [0,], k floats?", "The integral of order m of a polynomial, with constants k.", func(a *Args) (*uop.UOp, error) { return tensor.PolyInt(a.X, a.int("m"), get[[]float64](a, "k")) })),
-		inNumpy("vander", "n int? [0,], increasing bool = false", "The matrix of powers of a vector, with n columns.", func(a *Args) (*uop.UOp, error) {
-			n, _ := sizeOf(a.X, 0)
-			if a.given("n") {
-				n = a.int("n")
-			}
-			return tensor.Vander(a.X, n, a.bool("increasing"))
-		}),
-	},
-	// New arrays
-	[]Op{
-		window("bartlett", "", "The triangular window of M points, float32."), window("blackman", "", "The window of Blackman of M points, float32."),
-		window("hamming", "", "The window of Hamming of M points, float32."), window("hanning", "", "The window of von Hann of M points, float32."),
-		window("kaiser", ", beta float", "The window of Kaiser of M points with the parameter beta, float32."),
-	},
-)
+				return a.polyRoots()
+			})),
+			called("p", severalInNumpy("quotient remainder", "polydiv", "q tensor", "The quotient and the remainder of polynomials, by their coefficients.\nThe remainder has as many as p. The first coefficient of q must not be 0.", func(a *Args) ([]*uop.UOp, error) {
+				return pair(tensor.PolyDiv(a.X, a.tensor("q")))
+			})),
+			inNumpy("poly", "", "The coefficients, the highest first, of the polynomial with the roots x.\nOf a square matrix it is the characteristic polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyFromRoots(a.X) }),
+			inNumpy("polyfit", "y tensor, deg int [0,], w tensor?", "The coefficients of the polynomial of degree deg that is nearest to y at x.\nThe highest is first. It is found by least squares, with weights w.", func(a *Args) (*uop.UOp, error) {
+				return tensor.PolyFit(a.X, a.tensor("y"), a.tensor("w"), a.int("deg"))
+			}),
+			called("p", inNumpy("polyadd", "q tensor", "The sum of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), false) })),
+			called("p", inNumpy("polysub", "q tensor", "The difference of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), true) })),
+			called("p", inNumpy("polymul", "q tensor", "The product of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.ConvolveVectors(a.X, a.tensor("q"), "full") })),
+			called("p", inNumpy("polyder", "m int = 1 [0,]", "The derivative of order m of a polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyDer(a.X, a.int("m")) })),
+			called("p", inNumpy("polyint", "m int = 1 [0,], k floats?", "The integral of order m of a polynomial, with constants k.", func(a *Args) (*uop.UOp, error) { return tensor.PolyInt(a.X, a.int("m"), get[[]float64](a, "k")) })),
+			inNumpy("vander", "n int? [0,], increasing bool = false", "The matrix of powers of a vector, with n columns.", func(a *Args) (*uop.UOp, error) {
+				n, _ := sizeOf(a.X, 0)
+				if a.given("n") {
+					n = a.int("n")
+				}
+				return tensor.Vander(a.X, n, a.bool("increasing"))
+			}),
+		},
+		// New arrays
+		[]Op{
+			window("bartlett", "", "The triangular window of M points, float32."), window("blackman", "", "The window of Blackman of M points, float32."),
+			window("hamming", "", "The window of Hamming of M points, float32."), window("hanning", "", "The window of von Hann of M points, float32."),
+			window("kaiser", ", beta float", "The window of Kaiser of M points with the parameter beta, float32."),
+		},
+	)
+})
 
 // polyRoots are the roots of a polynomial, with zeros for coefficients of 0 at the end, if these and those in front are cut off.
 func (a *Args) polyRoots() (*uop.UOp, error) {

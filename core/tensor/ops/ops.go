@@ -104,10 +104,15 @@ type Op struct {
 	Build      func(a *Args) ([]*uop.UOp, error)
 }
 
-// Find returns the description of an operation.
+// Find returns the description of an operation of tensors or of a module.
 func Find(name string) (*Op, bool) {
-	op, found := byName()[name]
-	return op, found
+	op := byName()[name]
+	if module, _, isFunction := strings.Cut(name, "."); op == nil && isFunction {
+		if functions := functionsOf[module]; functions != nil {
+			op = functions()[name]
+		}
+	}
+	return op, op != nil
 }
 
 // All returns the descriptions of all operations, in the order of the documentation.
@@ -146,17 +151,10 @@ var Topics = []Topic{
 }
 
 var byName = sync.OnceValue(func() map[string]*Op {
-	m := map[string]*Op{}
-	for _, op := range All() {
+	all := All()
+	m := make(map[string]*Op, len(all))
+	for _, op := range all {
 		m[op.Name] = op
-	}
-	for _, module := range Modules {
-		for i := range module.Ops {
-			m[module.Ops[i].Name] = &module.Ops[i]
-		}
-	}
-	for i := range rules {
-		m[rules[i].Name] = &rules[i]
 	}
 	return m
 })

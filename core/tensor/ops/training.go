@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
@@ -83,7 +84,7 @@ with adam the ratio is left out.`, tensor.LAMBOptions{}),
 
 // rules are operations for transformations of gradients: optim.scale_by_adam and the others of tensor.UpdateRules. They take a gradient, the
 // parameter and the number of steps (where a rule needs them) and the state of the parameter; results are the step and the new state.
-var rules = func() []Op {
+var rules = sync.OnceValue(func() []Op {
 	var all []Op
 	for i := range tensor.UpdateRules {
 		r := &tensor.UpdateRules[i]
@@ -96,7 +97,7 @@ var rules = func() []Op {
 		}))
 	}
 	return all
-}()
+})
 
 // clipNorm is clip_grad_norm_ without its parameters: it makes gradients of gradients.
 var clipNorm = describe(Joiner, "clip_grad_norm", "max_norm float, norm_type float = 2", "The norm of tensors as one vector, then the tensors times min(1, max_norm / (norm + 1e-6)).",

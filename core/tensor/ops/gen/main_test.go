@@ -73,7 +73,7 @@ func TestReferenceIsGenerated(t *testing.T) {
 func TestEveryPythonExampleHasAnOperation(t *testing.T) {
 	for name := range examplesOf(pythonExamples) {
 		_, class := ops.ClassNamed(name)
-		module := slices.ContainsFunc(ops.Modules, func(m ops.Module) bool { return m.Name == name })
+		module := slices.ContainsFunc(ops.Modules(), func(m ops.Module) bool { return m.Name == name })
 		if _, found := ops.Find(name); !found && !class && !module {
 			t.Errorf("python_examples.txt: %s is not the name of an operation", name)
 		}

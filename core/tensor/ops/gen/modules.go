@@ -15,8 +15,8 @@ import (
 // moduleFiles are the files of the modules of functions, by their paths.
 func moduleFiles() (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for i := range ops.Modules {
-		m := &ops.Modules[i]
+	for i := range ops.Modules() {
+		m := &ops.Modules()[i]
 		text, err := format.Source(goModule(m))
 		if err != nil {
 			return nil, err

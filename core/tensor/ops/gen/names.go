@@ -188,9 +188,9 @@ func (p *page) standsFor(modules []string, name string) string {
 		full := name
 		if module != "" {
 			full = module + "." + name
-			for i := range ops.Modules {
-				for _, alias := range ops.Modules[i].Aliases {
-					if ops.Modules[i].Name == module && alias[0] == name {
+			for i := range ops.Modules() {
+				for _, alias := range ops.Modules()[i].Aliases {
+					if ops.Modules()[i].Name == module && alias[0] == name {
 						full = module + "." + alias[1]
 					}
 				}

@@ -89,8 +89,8 @@ var rPlaces = []string{"start_indices", "scatter_indices", "start_index", "index
 // rFirst is the name of the first operand in errors.
 func rFirst(op *ops.Op) string {
 	module, _, _ := strings.Cut(op.Name, ".")
-	for i := range ops.Modules {
-		if m := &ops.Modules[i]; m.Name == module {
+	for i := range ops.Modules() {
+		if m := &ops.Modules()[i]; m.Name == module {
 			return m.OperandOf(op)
 		}
 	}

@@ -145,8 +145,8 @@ func reference(root string) ([]byte, error) {
 			s.entries = append(s.entries, entry{name: c.Name, write: func() { p.class(group.Name, c) }})
 		}
 	}
-	for i := range ops.Modules {
-		m := &ops.Modules[i]
+	for i := range ops.Modules() {
+		m := &ops.Modules()[i]
 		s := add("Module " + m.Name)
 		sectionHeads["Module "+m.Name] = "\n" + markdown(m.Doc) + "\n"
 		for k := range m.Ops {
