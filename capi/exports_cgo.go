@@ -2681,6 +2681,11 @@ func go_poly_tokenizer_size(h uintptr) int64 {
 	return poly_tokenizer_size(h)
 }
 
+//export go_poly_tokenizer_source
+func go_poly_tokenizer_source(name unsafe.Pointer, length unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(poly_tokenizer_source((*byte)(name), (*int64)(length)))
+}
+
 //export go_poly_tokenizer_special
 func go_poly_tokenizer_special(h uintptr, length unsafe.Pointer) unsafe.Pointer {
 	return unsafe.Pointer(poly_tokenizer_special(h, (*int64)(length)))

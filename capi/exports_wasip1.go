@@ -915,6 +915,12 @@ func wasm_poly_tokenizer_size(h float64) int64 {
 	return poly_tokenizer_size(uintptr(h))
 }
 
+//go:wasmexport poly_tokenizer_source
+func wasm_poly_tokenizer_source(name unsafe.Pointer, length unsafe.Pointer) unsafe.Pointer {
+	beginCall()
+	return unsafe.Pointer(poly_tokenizer_source((*byte)(name), (*int64)(length)))
+}
+
 //go:wasmexport poly_tokenizer_special
 func wasm_poly_tokenizer_special(h float64, length unsafe.Pointer) unsafe.Pointer {
 	beginCall()

@@ -432,6 +432,7 @@ poly_generator_logits gen numel_out
 poly_generator_reset gen
 poly_tokenizer_new file len name
 poly_tokenizer_open path name
+poly_tokenizer_source name len_out
 poly_tokenizer_free tok
 poly_tokenizer_encode tok texts lengths n flags allowed counts
 poly_tokenizer_decode tok tokens n flags len_out

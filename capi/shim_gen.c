@@ -1728,6 +1728,10 @@ PolyTokenizer *poly_tokenizer_open(const char *path, const char *name) {
   return poly_enter("poly_tokenizer_open") ? NULL : (PolyTokenizer *)POLY_GO(go_poly_tokenizer_open((void *)path, (void *)name));
 }
 
+uint8_t *poly_tokenizer_source(const char *name, int64_t *len_out) {
+  return poly_enter("poly_tokenizer_source") ? NULL : POLY_GO(go_poly_tokenizer_source((void *)name, (void *)len_out));
+}
+
 void poly_tokenizer_free(PolyTokenizer *tok) {
   if (!poly_forked) POLY_GO(go_poly_tokenizer_free((uintptr_t)tok));
 }

@@ -76,6 +76,19 @@ func poly_tokenizer_open(path, name *byte) uintptr {
 	})
 }
 
+func poly_tokenizer_source(name *byte, length *int64) *byte {
+	return withoutContext("poly_tokenizer_source", nil, func() (*byte, error) {
+		if name == nil {
+			return nil, badArg("name", "is NULL")
+		}
+		url, err := tokens.Source(goString(name))
+		if err != nil {
+			return nil, &argError{"name", err}
+		}
+		return textToC(url, length)
+	})
+}
+
 func poly_tokenizer_free(h uintptr) { dropHandle(h, handle.Tokenizer) }
 
 const encodeSpecial, encodePairs = 1, 2

@@ -2730,13 +2730,20 @@ POLY_API int poly_generator_reset(PolyGenerator *gen);
  * gpt2, p50k_edit and o200k_harmony have those of r50k_base, p50k_base and o200k_base).
  * "clip": the merges of CLIP, unpacked. A JSON object {"pattern": expression, "special":
  * {text: number}}: ranks of a vocabulary of one's own; the expression says how texts are
- * split into words, in the syntax of tiktoken's without references. NULL on error. Since
- * 2.0. */
+ * split into words, in the syntax of tiktoken's without references. What gzip has packed is
+ * unpacked. NULL on error. Since 2.0. */
 POLY_API PolyTokenizer *poly_tokenizer_new(const void *file, int64_t len, const char *name);
 
 /* poly_tokenizer_new of a file, or of a folder with tokenizer.json or tokenizer.model. NULL
  * on error. Since 2.0. */
 POLY_API PolyTokenizer *poly_tokenizer_open(const char *path, const char *name);
+
+/* The address of the file of a vocabulary, for poly_tokenizer_new once it has been loaded, which
+ * the library does not do: of the names that poly_tokenizer_new has; "owner/name" is the
+ * tokenizer.json of a model on the Hugging Face Hub, "owner/name/file" another file of it; an
+ * address is itself. malloc'd, with a zero behind it, and its length in *len_out unless that is
+ * NULL. NULL on error. Since 2.0. */
+POLY_API uint8_t *poly_tokenizer_source(const char *name, int64_t *len_out);
 
 /* Frees a tokenizer; its streams go on. NULL and stale handles are ignored. Since 2.0. */
 POLY_API void poly_tokenizer_free(PolyTokenizer *tok);

@@ -162,7 +162,7 @@ func TestTiktoken(t *testing.T) {
 	var all others
 	read(t, "testdata/others.json.gz", &all)
 	for _, e := range all.Encodings {
-		options, err := json.Marshal(ranks{vocabularies()[e.Name]().Words, map[string]int32{"<|end|>": 400}})
+		options, err := json.Marshal(ranks{vocabularies()[e.Name].read().Words, map[string]int32{"<|end|>": 400}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,19 +62,25 @@ func harmony() map[string]int32 {
 	return named
 }
 
-// vocabularies are those of tiktoken by their names; the ranks are in files of the same names, but r50k_base's serve gpt2, p50k_base's
-// p50k_edit and o200k_base's o200k_harmony.
-func vocabularies() map[string]func() ranks {
-	return map[string]func() ranks{
-		"gpt2":      func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
-		"r50k_base": func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
-		"p50k_base": func() ranks { return ranks{gpt2Words, map[string]int32{endOfText: 50256}} },
-		"p50k_edit": func() ranks { return ranks{gpt2Words, fills(50281, map[string]int32{endOfText: 50256})} },
-		"cl100k_base": func() ranks {
+// named is a vocabulary of tiktoken: the file of its ranks, which several share, and the rest of it.
+type named struct {
+	file string
+	read func() ranks
+}
+
+func vocabularies() map[string]named {
+	end := map[string]int32{endOfText: 50256}
+	gpt2 := named{"r50k_base", func() ranks { return ranks{gpt2Words, end} }}
+	return map[string]named{
+		"gpt2":      gpt2,
+		"r50k_base": gpt2,
+		"p50k_base": {"p50k_base", gpt2.read},
+		"p50k_edit": {"p50k_base", func() ranks { return ranks{gpt2Words, fills(50281, end)} }},
+		"cl100k_base": {"cl100k_base", func() ranks {
 			return ranks{cl100kWords, fills(100258, map[string]int32{endOfText: 100257, endOfPrompt: 100276})}
-		},
-		"o200k_base":    func() ranks { return ranks{o200kWords, map[string]int32{endOfText: 199999, endOfPrompt: 200018}} },
-		"o200k_harmony": func() ranks { return ranks{o200kWords, harmony()} },
+		}},
+		"o200k_base":    {"o200k_base", func() ranks { return ranks{o200kWords, map[string]int32{endOfText: 199999, endOfPrompt: 200018}} }},
+		"o200k_harmony": {"o200k_base", func() ranks { return ranks{o200kWords, harmony()} }},
 	}
 }
 
@@ -89,8 +95,12 @@ func (e *ArgError) Error() string { return e.Arg + ": " + e.Err.Error() }
 // New reads a tokenizer: a tokenizer.json of Hugging Face, a model of SentencePiece, a GGUF file or its metadata as JSON, which are known by
 // their contents if name is empty; with a name of one of tiktoken's vocabularies (gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base,
 // o200k_base, o200k_harmony) its file of ranks, with "clip" the merges of CLIP. A name that is a JSON object, {"pattern": expression, "special":
-// {text: number}}, is a vocabulary of ranks of one's own.
+// {text: number}}, is a vocabulary of ranks of one's own. What gzip has packed is unpacked.
 func New(data []byte, name string) (*Tokenizer, error) {
+	data, err := unpacked(data)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case name == "clip":
 		return fromMerges(data)
@@ -101,12 +111,11 @@ func New(data []byte, name string) (*Tokenizer, error) {
 		}
 		return r.read(data)
 	case name != "":
-		f := vocabularies()[name]
-		if f == nil {
-			known := append(slices.Sorted(maps.Keys(vocabularies())), "clip")
-			return nil, &ArgError{"name", fmt.Errorf("%q, expected one of %s", short(name), strings.Join(known, ", "))}
+		v := vocabularies()[name]
+		if v.read == nil {
+			return nil, &ArgError{"name", fmt.Errorf("%q, expected one of %s", short(name), known())}
 		}
-		t, err := f().read(data)
+		t, err := v.read().read(data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

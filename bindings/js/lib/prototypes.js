@@ -155,6 +155,7 @@ exports.PROTOTYPES = {
   poly_generator_logits: ['const void *', ['uintptr_t', 'void *']],
   poly_generator_reset: ['int', ['uintptr_t']],
   poly_tokenizer_new: ['uintptr_t', ['const void *', 'int64_t', 'const char *']],
+  poly_tokenizer_source: ['void *', ['const char *', 'void *']],
   poly_tokenizer_free: ['void', ['uintptr_t']],
   poly_tokenizer_encode: ['void *', ['uintptr_t', 'const void *', 'const void *', 'int', 'int', 'const char *', 'void *']],
   poly_tokenizer_decode: ['void *', ['uintptr_t', 'const void *', 'int64_t', 'int', 'void *']],

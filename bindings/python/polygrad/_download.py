@@ -9,8 +9,11 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
+from polygrad.progress import track
+
 _LOCAL = ("file:", "data:")
 _TIMEOUT = 30  # seconds without an answer
+_PART = 1 << 20
 
 
 def _folder() -> Path:
@@ -18,28 +21,29 @@ def _folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "polygrad" / "downloads"
 
 
-def download(url: str, gunzip: bool = False) -> bytes:
-    """Return the contents of a URL, unpacked if gunzip is set.
+def download(url: str, gunzip: bool = False, show: bool | None = False) -> bytes:
+    """Return the contents of a URL, unpacked if gunzip is set; show shows the progress.
 
     >>> download("data:,hello")
     b'hello'
     """
-    data = _read(url) if url.lower().startswith(_LOCAL) else _kept(url)
+    data = _read(url, show) if url.lower().startswith(_LOCAL) else _kept(url, show)
     return gzip.decompress(data) if gunzip else data
 
 
-def _read(url: str) -> bytes:
+def _read(url: str, show: bool | None) -> bytes:
     request = urllib.request.Request(url, headers={"User-Agent": "polygrad"})
     with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
-        content: bytes = answer.read()
-    return content
+        parts = iter(lambda: answer.read(_PART), b"")
+        total = -(-int(answer.headers.get("Content-Length") or 0) // _PART) or None
+        return b"".join(track(parts, url.rpartition("/")[2][:40], total, "MiB", show))
 
 
-def _kept(url: str) -> bytes:
+def _kept(url: str, show: bool | None) -> bytes:
     path = _folder() / hashlib.sha256(url.encode()).hexdigest()
     if path.is_file():
         return path.read_bytes()
-    data = _read(url)
+    data = _read(url, show)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Whole or not at all: another process may look for it at the same time.
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:

@@ -1919,6 +1919,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "poly_generator_reset": (c_int, (c_void_p,), "gen"),
     "poly_tokenizer_new": (c_void_p, (c_void_p, c_int64, c_char_p), "file len name"),
     "poly_tokenizer_open": (c_void_p, (c_char_p, c_char_p), "path name"),
+    "poly_tokenizer_source": (c_void_p, (c_char_p, c_void_p), "name len_out"),
     "poly_tokenizer_free": (None, (c_void_p,), "tok"),
     "poly_tokenizer_encode": (
         c_void_p,

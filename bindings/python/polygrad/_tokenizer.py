@@ -59,6 +59,26 @@ class Tokenizer:
         self._handle = handle or fail(ValueError)
         weakref.finalize(self, lib.poly_tokenizer_free, self._handle)
 
+    @classmethod
+    def load(cls, name: str, show: bool | None = None) -> Tokenizer:
+        """Return the tokenizer of a vocabulary that is loaded once, and kept in the cache folder.
+
+        name is that of one of tiktoken's or "clip", "owner/name" of a model on the Hugging Face
+        Hub, which is its tokenizer.json, "owner/name/file", such as one of SentencePiece, or a URL.
+        show shows the progress; None: where a terminal is.
+
+        >>> Tokenizer.load('data:,{"model": {"type": "WordLevel", "vocab": {"a": 7}}}').encode("a")
+        [7]
+        """
+        from polygrad._download import download
+
+        url = _text(lib.poly_tokenizer_source, c_text("name", name))
+        try:
+            data = download(url, show=show)
+        except OSError as error:
+            raise OSError(f"Tokenizer.load: name: {name!r}: {url} is not there: {error}") from error
+        return cls(data, "" if "/" in name or ":" in name else name)
+
     def encode(
         self, text: Any, special: bool = True, allowed: str | Iterable[str] = "all", **shape: Any
     ) -> Any:

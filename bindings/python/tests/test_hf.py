@@ -1,5 +1,6 @@
 """Language models against formulas in numpy, and what generate does with them."""
 
+import hashlib
 import json
 import sys
 import types
@@ -366,6 +367,23 @@ def test_text_needs_a_tokenizer(model, tmp_path):
         Tokenizer(b"{}", "gpt5")
     with pytest.raises(TypeError, match="file"):
         Tokenizer(3)
+
+
+def test_tokenizers_by_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = tmp_path / "tokenizer.json"
+    file.write_text('{"model": {"type": "WordLevel", "vocab": {"a": 7}}}')
+    assert Tokenizer.load(file.as_uri()).encode("a") == [7]
+    # What was loaded before is read from the cache.
+    url = "https://huggingface.co/owner/name/resolve/main/tokenizer.json"
+    kept = tmp_path / "cache/polygrad/downloads" / hashlib.sha256(url.encode()).hexdigest()
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(file.read_bytes())
+    assert Tokenizer.load("owner/name").encode("a") == [7]
+    with pytest.raises(ValueError, match="cl100k_base"):
+        Tokenizer.load("cl100k")
+    with pytest.raises(OSError, match="name: 'http://127.0.0.1:1/x'"):
+        Tokenizer.load("http://127.0.0.1:1/x")
 
 
 def test_tokenizer():

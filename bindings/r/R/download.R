@@ -33,12 +33,12 @@ fetch <- function(caller, url, to, headers = NULL, progress = FALSE) {
 }
 
 #' The contents of a URL, kept in the user's cache folder unless it is a file.
-downloaded <- function(url) {
+downloaded <- function(url, caller = "from_url", progress = FALSE) {
   named <- tempfile()
   on.exit(unlink(named))
-  if (startsWith(tolower(url), "file:")) return(bytes_of(fetch("from_url", url, named)))
+  if (startsWith(tolower(url), "file:")) return(bytes_of(fetch(caller, url, named)))
   writeLines(url, named)
   kept <- file.path(tools::R_user_dir("polygrad", "cache"), "downloads", tools::md5sum(named))
-  if (!file.exists(kept)) fetch("from_url", url, kept)
+  if (!file.exists(kept)) fetch(caller, url, kept, NULL, progress)
   bytes_of(kept)
 }

@@ -186,11 +186,30 @@ text_writer <- function(tokenizer, rows, ends) {
 Tokenizer <- function(file, name = "") {
   pointer <- .Call(C_tokenizer, file, name)
   list(
-    encode = function(text, special = TRUE, allowed = "all") {
+    encode = function(text, special = TRUE, allowed = "all", pair = NULL, truncation = NULL, padding = NULL) {
+      need_flag("encode", "special", special)
       if (!is.character(text) || anyNA(text)) raise(sprintf("encode: text: %s, expected texts", brief(text)))
-      ids <- .Call(C_tokenizer_encode, pointer, enc2utf8(text), special, allowed)
+      if (!is.null(pair) && (!is.character(pair) || anyNA(pair) || length(pair) != length(text))) {
+        raise(sprintf("encode: pair: %s, expected as many texts as text has", brief(pair)))
+      }
+      if (!is.character(allowed) || anyNA(allowed)) raise(sprintf("encode: allowed: %s, expected texts", brief(allowed)))
+      texts <- if (is.null(pair)) text else c(rbind(text, pair))
+      known <- length(allowed) == 1L && allowed %in% c("all", "none", "refuse")
+      mode <- list(allowed = if (known) allowed else as.list(allowed), truncation = truncation, padding = padding)
+      mode <- to_json(mode[lengths(mode) > 0L | names(mode) == "allowed"])
+      ids <- .Call(C_tokenizer_encode, pointer, enc2utf8(texts), special + 2L * !is.null(pair), mode)
       if (length(ids) == 1L) ids[[1L]] else ids
     },
-    decode = function(tokens, special = FALSE) .Call(C_tokenizer_decode, pointer, whole_tokens(tokens, "decode"), special)
+    decode = function(tokens, special = FALSE) {
+      need_flag("decode", "special", special)
+      .Call(C_tokenizer_decode, pointer, whole_tokens(tokens, "decode"), special)
+    }
   )
+}
+
+# Of a vocabulary by its name, a model of the Hub or a URL.
+load_tokenizer <- function(name, progress = interactive()) {
+  need_flag("load_tokenizer", "progress", progress)
+  url <- .Call(C_tokenizer_source, name)
+  Tokenizer(downloaded(url, "load_tokenizer", progress), if (grepl("[/:]", name)) "" else name)
 }

@@ -60,15 +60,17 @@ bytes_of <- function(data) {
   readBin(data, "raw", file.size(data))
 }
 
-#' A flat list as JSON; sizes are arrays also if there is one of them.
+#' A list as JSON; lists without names are arrays, and so are sizes, also if there is one of them.
 to_json <- function(config) {
   value <- function(name, x) {
+    if (is.list(x) && !is.null(names(x))) return(to_json(x))
+    if (is.list(x)) return(paste0("[", paste(vapply(x, value, "", name = ""), collapse = ", "), "]"))
     text <- if (is.logical(x)) {
       tolower(as.character(x))
     } else if (is.numeric(x)) {
       format(x, digits = 17, trim = TRUE)
     } else {
-      encodeString(as.character(x), quote = '"')
+      encodeString(enc2utf8(as.character(x)), quote = '"')
     }
     several <- length(x) != 1L || name %in% c("layers", "hidden_sizes")
     if (several) paste0("[", paste(text, collapse = ", "), "]") else text

@@ -443,6 +443,7 @@ struct poly_api {
   int (*poly_generator_reset)(PolyGenerator *);
   PolyTokenizer *(*poly_tokenizer_new)(const void *, int64_t, const char *);
   PolyTokenizer *(*poly_tokenizer_open)(const char *, const char *);
+  uint8_t *(*poly_tokenizer_source)(const char *, int64_t *);
   void (*poly_tokenizer_free)(PolyTokenizer *);
   int32_t *(*poly_tokenizer_encode)(PolyTokenizer *, const void *, const int64_t *, int, int, const char *, int64_t *);
   uint8_t *(*poly_tokenizer_decode)(PolyTokenizer *, const int32_t *, int64_t, int, int64_t *);
@@ -1054,6 +1055,7 @@ struct poly_api {
   X(poly_generator_reset) \
   X(poly_tokenizer_new) \
   X(poly_tokenizer_open) \
+  X(poly_tokenizer_source) \
   X(poly_tokenizer_free) \
   X(poly_tokenizer_encode) \
   X(poly_tokenizer_decode) \

@@ -97,6 +97,7 @@ SEXP r_to(SEXP, SEXP, SEXP);
 SEXP r_tokenizer(SEXP, SEXP);
 SEXP r_tokenizer_decode(SEXP, SEXP, SEXP);
 SEXP r_tokenizer_encode(SEXP, SEXP, SEXP, SEXP);
+SEXP r_tokenizer_source(SEXP);
 SEXP r_trace_abandon(SEXP, SEXP);
 SEXP r_trace_begin(SEXP, SEXP);
 SEXP r_trace_end(SEXP, SEXP, SEXP, SEXP);

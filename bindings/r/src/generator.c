@@ -123,20 +123,32 @@ SEXP r_tokenizer(SEXP file, SEXP name) {
   return owned(t, RELEASE(poly_tokenizer_free), R_NilValue);
 }
 
-/* A list of the tokens of each text, in UTF-8. */
-SEXP r_tokenizer_encode(SEXP tok, SEXP texts, SEXP special, SEXP allowed) {
+/* The URL of a vocabulary. */
+SEXP r_tokenizer_source(SEXP name) {
+  Args a = begin("load_tokenizer");
+  const char *text = arg_string(&a, name, "name");
+  NEED(poly_tokenizer_source);
+  uint8_t *url = P.poly_tokenizer_source(text, NULL);
+  if (url == NULL) fail_in("load_tokenizer", P.poly_last_error());
+  SEXP out = PROTECT(Rf_mkString((const char *)url));
+  free(url), UNPROTECT(1);
+  return out;
+}
+
+/* A list of the tokens of each text, in UTF-8; of each pair of texts, which stand one after another, by flags. */
+SEXP r_tokenizer_encode(SEXP tok, SEXP texts, SEXP flags, SEXP allowed) {
   Args a = begin("encode");
   PolyTokenizer *t = held(tok, RELEASE(poly_tokenizer_free), "a tokenizer");
   const char *mode = arg_string(&a, allowed, "allowed");
-  int n = (int)Rf_xlength(texts);
+  int n = (int)Rf_xlength(texts), kind = Rf_asInteger(flags), rows = kind & POLY_ENCODE_PAIRS ? n / 2 : n;
   int64_t *lengths = (int64_t *)R_alloc((size_t)n + 1, sizeof *lengths), *counts = (int64_t *)R_alloc((size_t)n + 1, sizeof *counts), size = 0;
   for (int i = 0; i < n; i++) size += lengths[i] = (int64_t)Rf_xlength(STRING_ELT(texts, i));
   char *all = R_alloc((size_t)size + 1, 1);
   for (int64_t i = 0, at = 0; i < n; at += lengths[i++]) memcpy(all + at, CHAR(STRING_ELT(texts, i)), (size_t)lengths[i]);
-  int32_t *ids = P.poly_tokenizer_encode(t, all, lengths, n, Rf_asLogical(special), mode, counts), *at = ids;
+  int32_t *ids = P.poly_tokenizer_encode(t, all, lengths, n, kind, mode, counts), *at = ids;
   if (ids == NULL) fail_in("encode", P.poly_last_error());
-  SEXP out = PROTECT(Rf_allocVector(VECSXP, n));
-  for (int i = 0; i < n; at += counts[i++])
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, rows));
+  for (int i = 0; i < rows; at += counts[i++])
     memcpy(INTEGER(SET_VECTOR_ELT(out, i, Rf_allocVector(INTSXP, counts[i]))), at, (size_t)counts[i] * sizeof *at);
   free(ids), UNPROTECT(1);
   return out;

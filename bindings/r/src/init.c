@@ -102,6 +102,7 @@ static const R_CallMethodDef calls[] = {
     {"tokenizer", (DL_FUNC)&r_tokenizer, 2},
     {"tokenizer_decode", (DL_FUNC)&r_tokenizer_decode, 3},
     {"tokenizer_encode", (DL_FUNC)&r_tokenizer_encode, 4},
+    {"tokenizer_source", (DL_FUNC)&r_tokenizer_source, 1},
     {"trace_abandon", (DL_FUNC)&r_trace_abandon, 2},
     {"trace_begin", (DL_FUNC)&r_trace_begin, 2},
     {"trace_end", (DL_FUNC)&r_trace_end, 4},

@@ -179,6 +179,14 @@ static void tokenizers(void) {
   text = poly_tokenizer_special(t, &n);
   CHECK(text && strstr((char *)text, "endoftext"));
   free(text);
+  text = poly_tokenizer_source("clip", &n);
+  CHECK(text && n > 8 && strncmp((char *)text, "https://", 8) == 0);
+  free(text);
+  text = poly_tokenizer_source("owner/name", NULL);
+  CHECK(text && strcmp((char *)text, "https://huggingface.co/owner/name/resolve/main/tokenizer.json") == 0);
+  free(text);
+  FAILS(poly_tokenizer_source("cl100k", &n), "poly_tokenizer_source", "cl100k_base");
+  FAILS(poly_tokenizer_source(NULL, &n), "poly_tokenizer_source", "name");
   poly_tokenizer_free(t);
   poly_text_stream_free(s);
   FAILS(poly_tokenizer_size(t) == 0, "poly_tokenizer_size", "stale");

@@ -269,32 +269,11 @@ class Unigram {
   }
 }
 
-const VOCABULARY = 'https://cdn.jsdelivr.net/npm/gpt-tokenizer@3.0.1/data'
-const CLIP = 'https://cdn.jsdelivr.net/gh/mlfoundations/open_clip@v3.2.0/src/open_clip/bpe_simple_vocab_16e6.txt.gz'
-
-/** The files of ranks by the names of vocabularies. */
-const RANKS = {
-  gpt2: 'r50k_base',
-  r50k_base: 'r50k_base',
-  p50k_base: 'p50k_base',
-  p50k_edit: 'p50k_base',
-  cl100k_base: 'cl100k_base',
-  o200k_base: 'o200k_base',
-  o200k_harmony: 'o200k_base'
-}
-
+/** The library knows where vocabularies are; names with a slash are of models on the Hugging Face Hub. */
 async function getBpe (name) {
-  if (name === 'clip') return new BpeEncoding(new Tokenizer(await unzipped(await cachedFetch(CLIP)), name), 'all')
-  if (!Object.hasOwn(RANKS, name)) {
-    throw new RangeError(`getBpe: name: ${show(name)}, expected one of clip, ${Object.keys(RANKS).join(', ')}`)
-  }
-  return new BpeEncoding(new Tokenizer(await cachedFetch(`${VOCABULARY}/${RANKS[name]}.tiktoken`), name), [])
-}
-
-/** The bytes of a file that gzip has made. */
-async function unzipped (bytes) {
-  const stream = new globalThis.Blob([bytes]).stream().pipeThrough(new globalThis.DecompressionStream('gzip'))
-  return new Uint8Array(await new globalThis.Response(stream).arrayBuffer())
+  if (typeof name !== 'string') throw new TypeError(`getBpe: name: ${show(name)}, expected a text`)
+  const url = textOf(bytesBy((length) => lib.poly_tokenizer_source(name, length), 'getBpe'))
+  return new BpeEncoding(new Tokenizer(await cachedFetch(url), /[/:]/.test(name) ? '' : name), name === 'clip' ? 'all' : [])
 }
 
 async function loadSentencePiece (url) {

@@ -1,0 +1,97 @@
+// Package fetch loads the tokenizers of vocabularies by their names, and keeps their files. Programs that do not import it have no client of
+// HTTP in them.
+package fetch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"polygrad/model/tokens"
+)
+
+// Tokenizer is that of a vocabulary of tiktoken's or CLIP's by its name, of a model on the Hugging Face Hub or of an address: see
+// tokens.Source. progress, which may be nil, is told how many bytes have come, and how many there are, -1 if that is not known.
+func Tokenizer(name string, progress func(loaded, total int64)) (*tokens.Tokenizer, error) {
+	url, err := tokens.Source(name)
+	if err != nil {
+		return nil, fmt.Errorf("fetch.Tokenizer: name: %w", err)
+	}
+	data, err := File(url, progress)
+	if err != nil {
+		return nil, fmt.Errorf("fetch.Tokenizer: name: %q: %w", name, err)
+	}
+	if strings.ContainsAny(name, "/:") {
+		name = ""
+	}
+	return tokens.New(data, name)
+}
+
+// File is what an address of HTTP holds: loaded once, and kept in polygrad/downloads of the user's folder of caches.
+func File(url string, progress func(loaded, total int64)) ([]byte, error) {
+	caches, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(url))
+	path := filepath.Join(caches, "polygrad", "downloads", hex.EncodeToString(sum[:]))
+	if data, err := os.ReadFile(path); err == nil {
+		return data, nil
+	}
+	answer, err := http.Get(url)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: the server answered %s", url, answer.Status)
+	}
+	data, err := io.ReadAll(&counted{answer.Body, 0, answer.ContentLength, progress})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	return data, keep(path, data)
+}
+
+// keep writes a file whole or not at all: another process may look for it at the same time.
+func keep(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), "part")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(data)
+	if closed := part.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(part.Name())
+	}
+	return err
+}
+
+// counted tells how much of a body has been read.
+type counted struct {
+	io.Reader
+	loaded, total int64
+	progress      func(loaded, total int64)
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.loaded += int64(n)
+	if n > 0 && c.progress != nil {
+		c.progress(c.loaded, c.total)
+	}
+	return n, err
+}
