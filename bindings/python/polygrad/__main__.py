@@ -91,18 +91,12 @@ def evaluate(what: str) -> list[Any]:
     [Tensor(lazy, shape=(1,), dtype=float32), Tensor(lazy, shape=(1,), dtype=float32)]
     """
     place, colon, name = what.rpartition(":")
-    if colon and name.isidentifier() and (place.endswith(".py") or _is_module(place)):
-        value = _call(place, name)
-    else:
-        value = _run(what)
+    named = place.endswith(".py") or all(part.isidentifier() for part in place.split("."))
+    value = _call(place, name) if colon and name.isidentifier() and named else _run(what)
     found = list(_tensors(value))
     if not found:
         raise ValueError(f"{what!r} gives {type(value).__name__}, expected tensors")
     return found
-
-
-def _is_module(name: str) -> bool:
-    return all(part.isidentifier() for part in name.split("."))
 
 
 def _call(place: str, name: str) -> Any:

@@ -16,18 +16,25 @@ _TIMEOUT = 30  # seconds without an answer
 _PART = 1 << 20
 
 
-def _folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "polygrad" / "downloads"
-
-
 def download(url: str, gunzip: bool = False, show: bool | None = False) -> bytes:
     """Return the contents of a URL, unpacked if gunzip is set; show shows the progress.
 
     >>> download("data:,hello")
     b'hello'
     """
-    data = _read(url, show) if url.lower().startswith(_LOCAL) else _kept(url, show)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(base, "polygrad", "downloads", hashlib.sha256(url.encode()).hexdigest())
+    if url.lower().startswith(_LOCAL):
+        data = _read(url, show)
+    elif path.is_file():
+        data = path.read_bytes()
+    else:
+        data = _read(url, show)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Whole or not at all: another process may look for it at the same time.
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+            part.write(data)
+        Path(part.name).replace(path)
     return gzip.decompress(data) if gunzip else data
 
 
@@ -37,16 +44,3 @@ def _read(url: str, show: bool | None) -> bytes:
         parts = iter(lambda: answer.read(_PART), b"")
         total = -(-int(answer.headers.get("Content-Length") or 0) // _PART) or None
         return b"".join(track(parts, url.rpartition("/")[2][:40], total, "MiB", show))
-
-
-def _kept(url: str, show: bool | None) -> bytes:
-    path = _folder() / hashlib.sha256(url.encode()).hexdigest()
-    if path.is_file():
-        return path.read_bytes()
-    data = _read(url, show)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Whole or not at all: another process may look for it at the same time.
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
-        part.write(data)
-    Path(part.name).replace(path)
-    return data

@@ -22,10 +22,7 @@ CTX: int = _context
 
 MAX_DIMS = 16
 
-
-@atexit.register
-def _destroy() -> None:
-    lib.poly_ctx_destroy(CTX)
+atexit.register(lib.poly_ctx_destroy, CTX)
 
 
 class Memory:

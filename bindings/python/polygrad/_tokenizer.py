@@ -63,9 +63,8 @@ class Tokenizer:
     def load(cls, name: str, show: bool | None = None) -> Tokenizer:
         """Return the tokenizer of a vocabulary that is loaded once, and kept in the cache folder.
 
-        name is that of one of tiktoken's or "clip", "owner/name" of a model on the Hugging Face
-        Hub, which is its tokenizer.json, "owner/name/file", such as one of SentencePiece, or a URL.
-        show shows the progress; None: where a terminal is.
+        name: one of tiktoken's, "clip", "owner/name" on the Hugging Face Hub (its tokenizer.json),
+        "owner/name/file" (such as one of SentencePiece) or a URL. show: the progress, see track.
 
         >>> Tokenizer.load('data:,{"model": {"type": "WordLevel", "vocab": {"a": 7}}}').encode("a")
         [7]

@@ -114,7 +114,8 @@ class TinyJit(Generic[R]):
             elif self.cnt == 0 or not _enabled():
                 Arguments(args, kwargs)
                 result = self.fxn(*args, **kwargs)
-                _compute(result)
+                if found := Arguments((result,), {}).tensors if result is not None else []:
+                    found[0].realize(*found[1:])
             else:
                 captured = CapturedJit(self.fxn, args, kwargs, self.prune)
                 self.captured = captured
@@ -326,10 +327,3 @@ def _difference(a: list[Any], b: list[Any]) -> str:
                 "what changes from call to call must be a Tensor or a Variable"
             )
     return "TinyJit: the arguments have another structure than those it was captured with"
-
-
-def _compute(value: Any) -> None:
-    """Compute the tensors of a result."""
-    found = Arguments((value,), {}).tensors if value is not None else []
-    if found:
-        found[0].realize(*found[1:])

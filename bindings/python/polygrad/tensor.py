@@ -666,7 +666,7 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
         given = to_dtype(array.dtype.newbyteorder("="))
     elif array.dtype.kind in "fc":
         given = dtypes.default_float if array.dtype.kind == "f" else dtypes.complex64
-    elif array.dtype == np.int64 and _fits_int32(array):
+    elif array.dtype == np.int64 and (array == array.astype(np.int32)).all():
         given = dtypes.default_int
     else:
         given = to_dtype(array.dtype)
@@ -676,8 +676,3 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
         wide = copied(Tensor, np.require(array, np.float32, ["C", "A"]), dtypes.float32)
         return wide.cast(given).realize()
     return copied(Tensor, np.require(array, given.numpy, ["C", "A"]).reshape(array.shape), given)
-
-
-def _fits_int32(array: np.ndarray[Any, Any]) -> bool:
-    limits = np.iinfo(np.int32)
-    return array.size == 0 or bool(array.min() >= limits.min and array.max() <= limits.max)

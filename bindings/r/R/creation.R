@@ -90,9 +90,7 @@ tensor_statics$from_url <- function(url, gunzip = FALSE, dtype = NULL, requires_
 }
 
 gunzipped <- function(bytes, url) {
-  if (length(bytes) < 2L || !identical(bytes[1:2], as.raw(c(0x1f, 0x8b)))) {
-    raise(sprintf("from_url: %s is not compressed by gzip", url))
-  }
+  if (length(bytes) < 2L || !identical(bytes[1:2], as.raw(c(0x1f, 0x8b)))) raise(sprintf("from_url: %s is not compressed by gzip", url))
   from <- gzcon(rawConnection(bytes))
   on.exit(close(from))
   blocks <- list()

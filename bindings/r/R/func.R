@@ -3,9 +3,7 @@
 
 # Lists, also nested, are trees; their leaves are Tensors, numbers, and all else, which stays as it is.
 tree_walk <- function(tree, f, path) {
-  if (is_tensor(tree) || !is.list(tree)) {
-    return(f(tree, path))
-  }
+  if (is_tensor(tree) || !is.list(tree)) return(f(tree, path))
   keys <- names(tree)
   out <- lapply(seq_along(tree), function(i) {
     named <- !is.null(keys) && nzchar(keys[i])
@@ -24,9 +22,7 @@ tree_tensors <- function(who, tree, path, alone = TRUE) {
   paths <- character()
   held <- tree_walk(tree, function(leaf, path) {
     numbers <- is.numeric(leaf) || is.logical(leaf) || is.complex(leaf)
-    if (!is_tensor(leaf) && !(numbers && (alone || length(leaf) != 1L))) {
-      return(leaf)
-    }
+    if (!is_tensor(leaf) && !(numbers && (alone || length(leaf) != 1L))) return(leaf)
     tensors[[length(tensors) + 1L]] <<- if (is_tensor(leaf)) leaf else Tensor(leaf)
     paths[length(tensors)] <<- path
     place(length(tensors))

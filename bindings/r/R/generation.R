@@ -58,17 +58,13 @@ generate <- function(model, tokens, max_new_tokens, temperature = 1, top_k = 0, 
                      eos_token_id = NULL, on_token = NULL, progress = FALSE, tokenizer = NULL) {
   for (name in c("temperature", "top_k", "max_new_tokens")) {
     value <- get(name)
-    if (!is.numeric(value) || length(value) != 1L || is.na(value)) {
-      raise(sprintf("generate: %s: %s, expected a number", name, brief(value)))
-    }
+    if (!is.numeric(value) || length(value) != 1L || is.na(value)) raise(sprintf("generate: %s: %s, expected a number", name, brief(value)))
   }
   if (max_new_tokens != floor(max_new_tokens)) {
     raise(sprintf("generate: max_new_tokens: %s, expected a whole number", brief(max_new_tokens)))
   }
   if (is.infinite(max_new_tokens)) raise("generate: max_new_tokens: Inf, expected a number")
-  if (temperature < 0 || top_k < 0 || max_new_tokens < 0) {
-    raise("generate: temperature, top_k and max_new_tokens must not be negative")
-  }
+  if (temperature < 0 || top_k < 0 || max_new_tokens < 0) raise("generate: temperature, top_k and max_new_tokens must not be negative")
   if (!inherits(model, "Instance")) raise("generate: model: expected an instance, as load_hf makes")
   if (!is.null(on_token) && !is.function(on_token)) raise("generate: on_token: expected a function")
   need_flag("generate", "progress", progress)
@@ -148,9 +144,7 @@ tokenizer_of <- function(tokenizer) {
   decode <- function(tokens) {
     if (length(tokens) == 0L) return("")
     text <- tokenizer$decode(tokens)
-    if (!is.character(text) || length(text) != 1L) {
-      raise(sprintf("generate: tokenizer: decode returned %s, expected a string", brief(text)))
-    }
+    if (!is.character(text) || length(text) != 1L) raise(sprintf("generate: tokenizer: decode returned %s, expected a string", brief(text)))
     text
   }
   list(encode = encode, decode = decode)
@@ -188,14 +182,12 @@ Tokenizer <- function(file, name = "") {
   list(
     encode = function(text, special = TRUE, allowed = "all", pair = NULL, truncation = NULL, padding = NULL) {
       need_flag("encode", "special", special)
-      if (!is.character(text) || anyNA(text)) raise(sprintf("encode: text: %s, expected texts", brief(text)))
-      if (!is.null(pair) && (!is.character(pair) || anyNA(pair) || length(pair) != length(text))) {
-        raise(sprintf("encode: pair: %s, expected as many texts as text has", brief(pair)))
-      }
-      if (!is.character(allowed) || anyNA(allowed)) raise(sprintf("encode: allowed: %s, expected texts", brief(allowed)))
+      need_texts("encode: text", text)
+      need_texts("encode: allowed", allowed)
+      if (!is.null(pair)) need_texts("encode: pair", pair, length(text))
       texts <- if (is.null(pair)) text else c(rbind(text, pair))
-      known <- length(allowed) == 1L && allowed %in% c("all", "none", "refuse")
-      mode <- list(allowed = if (known) allowed else as.list(allowed), truncation = truncation, padding = padding)
+      if (length(allowed) != 1L || !allowed %in% c("all", "none", "refuse")) allowed <- as.list(allowed)
+      mode <- list(allowed = allowed, truncation = truncation, padding = padding)
       mode <- to_json(mode[lengths(mode) > 0L | names(mode) == "allowed"])
       ids <- .Call(C_tokenizer_encode, pointer, enc2utf8(texts), special + 2L * !is.null(pair), mode)
       if (length(ids) == 1L) ids[[1L]] else ids
@@ -205,6 +197,10 @@ Tokenizer <- function(file, name = "") {
       .Call(C_tokenizer_decode, pointer, whole_tokens(tokens, "decode"), special)
     }
   )
+}
+
+need_texts <- function(name, x, n = length(x)) {
+  if (!is.character(x) || anyNA(x) || length(x) != n) raise(sprintf("%s: %s, expected texts, as many as others", name, brief(x)))
 }
 
 # Of a vocabulary by its name, a model of the Hub or a URL.

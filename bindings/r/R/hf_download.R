@@ -109,9 +109,7 @@ hub_commit <- function(repo_id, revision, headers) {
   text <- text_of(fetch("download_hf", url, to, headers))
   commit <- regmatches(text, regexpr('"sha"[[:space:]]*:[[:space:]]*"[0-9a-f]{40}"', text))
   names <- regmatches(text, gregexpr('"rfilename"[[:space:]]*:[[:space:]]*"[^"]*"', text))[[1L]]
-  if (length(commit) == 0L || length(names) == 0L) {
-    raise(sprintf("download_hf: %s: expected a commit and the names of its files", url))
-  }
+  if (length(commit) == 0L || length(names) == 0L) raise(sprintf("download_hf: %s: expected a commit and the names of its files", url))
   value <- function(pair) sub('.*"([^"]*)"$', "\\1", pair)
   names <- value(names)
   # Only files of the folder itself are loaded, and nothing is written outside of it.

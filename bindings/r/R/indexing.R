@@ -73,9 +73,7 @@ item_of <- function(index, size) {
   if (!is.numeric(index) && !is.logical(index)) raise(sprintf("[: %s is not an index", class(index)[1L]))
   if (anyNA(index)) raise("[: NA in an index")
   if (is.logical(index) && length(index) > size) raise(sprintf("[: %d logicals for an axis of %d", length(index), size))
-  if (is.numeric(index) && any(index >= size + 1)) {
-    raise(sprintf("[: subscript out of bounds: %g for an axis of %g", max(index), size))
-  }
+  if (is.numeric(index) && any(index >= size + 1)) raise(sprintf("[: subscript out of bounds: %g for an axis of %g", max(index), size))
   if (is.numeric(index) && any(index < 0) && any(index > 0)) raise("[: positive and negative indices cannot be mixed")
   places <- if (is.numeric(index) && all(index > 0)) trunc(index) else seq_len(size)[index]
   if (length(places) == 0L) return(c(1, 0, 1))
@@ -117,9 +115,7 @@ with_items <- function(x, indices, value) {
     return(reversed(.External(C_op, OP_RESHAPE, columns, rev(shape))))
   }
   if (length(indices) == 1L && is.null(indices[[1L]])) indices <- vector("list", length(shape))
-  if (length(indices) != length(shape)) {
-    raise(sprintf("[<-: %d indices, expected %d, one for each axis", length(indices), length(shape)))
-  }
+  if (length(indices) != length(shape)) raise(sprintf("[<-: %d indices, expected %d, one for each axis", length(indices), length(shape)))
   items <- Map(function(index, size) if (!is.null(index)) item_of(index, size), indices, shape)
   if (sum(vapply(items, is_tensor, NA)) > 1L) items <- crossed(items, shape)
   by <- replacement(value, .Call(C_sizes, .External(C_op, OP_GETITEM, x, items)), x)
@@ -145,9 +141,7 @@ as_wide <- function(x, value) {
 
 #' A logical index of all elements as a Tensor; NULL for another one.
 mask_of <- function(index, shape) {
-  if (is_tensor(index)) {
-    return(if (dtype(index) == "bool" && identical(.Call(C_sizes, index), shape)) index)
-  }
+  if (is_tensor(index)) return(if (dtype(index) == "bool" && identical(.Call(C_sizes, index), shape)) index)
   if (!is.logical(index) || anyNA(index) || is.list(shape) || length(index) != prod(shape)) return(NULL)
   base::dim(index) <- shape
   from_r(index)

@@ -154,15 +154,11 @@ fit <- function(name, value, shape, partial) {
   if (identical(as.numeric(own), as.numeric(shape))) return(value)
   # A vector is a row for a model of one row, and a column for one of one column.
   in_line <- is.null(dim(value)) && sum(shape != 1) <= 1L
-  if (length(value) == prod(shape) && (in_line || identical(own[own != 1], shape[shape != 1]))) {
-    return(array(value, shape))
-  }
+  if (length(value) == prod(shape) && (in_line || identical(own[own != 1], shape[shape != 1]))) return(array(value, shape))
   given <- paste(own, collapse = ", ")
   expected <- paste(shape, collapse = ", ")
   if (!partial) raise(sprintf("%s: shape (%s), expected (%s)", name, given, expected))
-  if (length(own) != length(shape) || any(own > shape)) {
-    raise(sprintf("%s: shape (%s), expected at most (%s)", name, given, expected))
-  }
+  if (length(own) != length(shape) || any(own > shape)) raise(sprintf("%s: shape (%s), expected at most (%s)", name, given, expected))
   filled <- array(0, shape)
   do.call("[<-", c(list(filled), lapply(own, seq_len), list(value = value)))
 }

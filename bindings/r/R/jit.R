@@ -180,9 +180,7 @@ trace_function <- function(name, f, tensors, flags) {
       return(function(found) found[[at]])
     }
     if (is.null(x)) return(function(found) NULL)
-    if (!is.list(x)) {
-      raise(sprintf("%s: the function must return tensors or NULL, got %s: other values would be frozen", name, brief(x)))
-    }
+    if (!is.list(x)) raise(sprintf("%s: the function must return tensors or NULL, got %s: other values would be frozen", name, brief(x)))
     parts <- lapply(unclass(x), walk)
     kept <- attributes(x)
     function(found) {
@@ -219,9 +217,7 @@ compile_step <- function(f, ...) {
   switch(name,
     run = function() invisible(.Call(C_function_rerun, program)),
     loss_value = function() {
-      if (length(results) == 0L || length(results[[1L]]) != 1L) {
-        raise("loss_value: the function does not return a tensor with one element")
-      }
+      if (length(results) == 0L || length(results[[1L]]) != 1L) raise("loss_value: the function does not return a tensor with one element")
       as.vector(r_values(results[[1L]]))
     },
     outputs = lapply(results, r_values),

@@ -75,9 +75,7 @@ need_size <- function(kind, name, value) {
 number_of <- function(what, name, known) {
   if (!is.character(name) || length(name) != 1L) raise(sprintf("%s: %s, expected one of %s", what, brief(name), paste(names(known), collapse = ", ")))
   at <- match(name, names(known))
-  if (length(at) != 1L || is.na(at)) {
-    raise(sprintf("%s: '%s', expected one of %s", what, name, paste(names(known), collapse = ", ")))
-  }
+  if (length(at) != 1L || is.na(at)) raise(sprintf("%s: '%s', expected one of %s", what, name, paste(names(known), collapse = ", ")))
   known[[at]]
 }
 

@@ -79,9 +79,7 @@ members_of <- function(self) {
 
 OptimizerGroup <- function(...) {
   optimizers <- list(...)
-  if (length(optimizers) == 1L && is.list(optimizers[[1L]]) && !inherits(optimizers[[1L]], "Optimizer")) {
-    optimizers <- optimizers[[1L]]
-  }
+  if (length(optimizers) == 1L && is.list(optimizers[[1L]]) && !inherits(optimizers[[1L]], "Optimizer")) optimizers <- optimizers[[1L]]
   if (length(optimizers) == 0L) raise("OptimizerGroup: no optimizers, expected one or more")
   if (!all(vapply(optimizers, inherits, NA, "Optimizer"))) raise("OptimizerGroup: expected optimizers")
   self <- list2env(list(optimizers = optimizers), parent = emptyenv())
@@ -97,9 +95,7 @@ print.OptimizerGroup <- function(x, ...) {
 #' The parameters that have a gradient, each once.
 with_gradients <- function(name, parameters) {
   if (is_tensor(parameters)) parameters <- list(parameters)
-  if (!is.list(parameters) || !all(vapply(parameters, is_tensor, NA))) {
-    raise(sprintf("%s: parameters: expected a list of tensors", name))
-  }
+  if (!is.list(parameters) || !all(vapply(parameters, is_tensor, NA))) raise(sprintf("%s: parameters: expected a list of tensors", name))
   Filter(function(p) !is.null(.Call(C_gradient_of, p)), unique_tensors(parameters))
 }
 

@@ -2,9 +2,7 @@
 # that a schedule steps inside of a compiled step and outside of it, and nothing is compiled again. nn.R makes most of them.
 
 need_optimizer <- function(kind, optimizer) {
-  if (inherits(optimizer, "OptimizerGroup")) {
-    raise(sprintf("%s: optimizer: a group; make a schedule for each of its optimizers", kind))
-  }
+  if (inherits(optimizer, "OptimizerGroup")) raise(sprintf("%s: optimizer: a group; make a schedule for each of its optimizers", kind))
   if (!inherits(optimizer, "Optimizer")) raise(sprintf("%s: optimizer: expected an optimizer", kind))
   .subset2(optimizer, "self")
 }
@@ -101,12 +99,8 @@ new_plateau <- function(optimizer, mode, next_state) {
 
 LRSchedulerGroup <- function(...) {
   schedulers <- list(...)
-  if (length(schedulers) == 1L && is.list(schedulers[[1L]]) && !inherits(schedulers[[1L]], "LRScheduler")) {
-    schedulers <- schedulers[[1L]]
-  }
-  if (length(schedulers) == 0L || !all(vapply(schedulers, inherits, NA, "LRScheduler"))) {
-    raise("LRSchedulerGroup: expected schedules")
-  }
+  if (length(schedulers) == 1L && is.list(schedulers[[1L]]) && !inherits(schedulers[[1L]], "LRScheduler")) schedulers <- schedulers[[1L]]
+  if (length(schedulers) == 0L || !all(vapply(schedulers, inherits, NA, "LRScheduler"))) raise("LRSchedulerGroup: expected schedules")
   structure(list(
     schedulers = schedulers, step = function() for (scheduler in schedulers) scheduler$step()
   ), class = "LRSchedulerGroup")
