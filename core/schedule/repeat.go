@@ -190,8 +190,11 @@ func (r *repeats) request(root *uop.UOp) error {
 			}
 			bodies[i] = slices.Clone(states[i])
 			for k, s := range u.Src[1+n:] {
-				if p := unshaped(s); p.Op == uop.Param {
-					bodies[i] = append(bodies[i], p)
+				for s.Op == uop.Detach || s.Op == uop.Reshape {
+					s = s.Src[0]
+				}
+				if s.Op == uop.Param {
+					bodies[i] = append(bodies[i], s)
 				} else if !touched[n+k] {
 					bodies[i] = append(bodies[i], r.buffer(s))
 				} else if v := stored[s]; v != nil {

@@ -110,6 +110,7 @@ var derivatives = []derivative{
 	from("slice", func(x T) T { return x.at(slice(1, nil, 2), slice(nil, nil, -2)) }, 4, 5),
 	from("repeat", func(x T) T { return must(tensor.Repeat(x.UOp, 2, 3)) }, 2, 2),
 	from("roll", func(x T) T { return must(tensor.Roll(x.UOp, []int64{2}, []int{1})) }, 2, 3),
+	from("roll of two axes", func(x T) T { return must(tensor.Roll(x.UOp, []int64{-1, 5}, []int{0, 1})) }, 3, 4),
 	from("unfold", func(x T) T { return must(tensor.Unfold(x.UOp, 0, 3, 2)) }, 7),
 	from("pad reflect", func(x T) T { return must(tensor.PadWith(x.UOp, pads([2]int64{2, 1}), tensor.PadReflect)) }, 5),
 	from("pad circular", func(x T) T { return must(tensor.PadWith(x.UOp, pads([2]int64{2, 1}), tensor.PadCircular)) }, 5),

@@ -143,7 +143,20 @@ func roll(x *uop.UOp, shifts []int64, axes []int) *uop.UOp {
 		at := n - uop.Int(shifts[i]).FloorMod(uop.Int(n)).I()
 		reps[a], bounds[a] = uop.N(2), pairOf(at, at+n)
 	}
-	return shrink(repeat(x, reps), bounds)
+	numbers := make([]int64, len(axes))
+	for i, a := range axes {
+		numbers[i] = int64(a)
+	}
+	return customGradient(gradientOfRoll, shrink(repeat(x, reps), bounds), []*uop.UOp{x}, shifts, numbers)
+}
+
+// rollRule rolls the gradient back: derived, that of the repeated axes is a sum over repeats.
+func rollRule(g *uop.UOp, numbers uop.Nums) *uop.UOp {
+	shifts, axes := make([]int64, len(numbers)/2), make([]int, len(numbers)/2)
+	for i := range shifts {
+		shifts[i], axes[i] = -int64(numbers[i]), int(numbers[len(axes)+i])
+	}
+	return roll(g, shifts, axes)
 }
 
 func meshgrid(ts []*uop.UOp, xy bool) []*uop.UOp {

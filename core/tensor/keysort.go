@@ -54,7 +54,7 @@ func orderedByKeys(x *uop.UOp, axis int, descending bool) placed {
 func sortedRows(m *uop.UOp, axis int, types []*uop.DType, f func(m *uop.UOp, sort keySort) []*uop.UOp) []*uop.UOp {
 	s := m.Shape()
 	rows, n := s[1-axis].N, s[axis].N
-	if !suitsNetwork(rows, n, m.DType, len(types) > 1) {
+	if !suitsNetwork(rows, n, len(types) > 1) {
 		return f(m, sortByDigits)
 	}
 	width := int64(max(m.DType.Itemsize(), 4))

@@ -9,17 +9,18 @@ const (
 	// networkRow is the length of rows up to which a network takes less time than passes over digits, twice as long without positions.
 	networkRow = 1 << 12
 	// networkBytes is how much of the cache a step may read, networkRows how many rows fill vectors, or a line of the cache.
-	networkBytes, networkRows = 1 << 18, 16
+	networkBytes, networkRows = 1 << 16, 16
 	// stepBits says how many elements of a row are in registers, as a power of two.
 	stepBits = 4
 )
 
 // suitsNetwork reports whether a network is the fastest way to sort rows of n elements. Positions take the other half of 64 bits.
-func suitsNetwork(rows, n int64, dt *uop.DType, positions bool) bool {
+func suitsNetwork(rows, n int64, positions bool) bool {
+	most := int64(2 * networkRow)
 	if positions {
-		return n <= networkRow && rows >= networkRows && dt.Itemsize() <= 4
+		most = networkRow
 	}
-	return n <= 2*networkRow && rows >= networkRows && dt.Itemsize() <= 8
+	return n <= most && rows >= networkRows
 }
 
 // wholeVectors is the least number of rows from some on that fills vectors, which then lie in one line of the cache each.
@@ -31,6 +32,9 @@ func wholeVectors(rows int64) int64 { return (rows + networkRows - 1) / networkR
 // blocks become one.
 func networkSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
 	n, dt := key.Shape()[0].N, key.DType
+	if positions && dt.Itemsize() > 4 {
+		return sortHalves(key)
+	}
 	x := key
 	if dt.Itemsize() < 4 {
 		x = cast(key, uop.Uint32)
@@ -39,19 +43,7 @@ func networkSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
 		from := reshape(cast(count0(key.Graph(), n), uop.Uint64), uop.ShapeOf(n, 1))
 		x = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), expand(from, key.Shape()))
 	}
-	bits := stepBits
-	for int64(1)<<bits < n {
-		bits++
-	}
-	x = networkStep(padAxis(x, 0, 0, int64(1)<<bits-n, x.DType.Max()), stepBits, 0, false, oddEvenSort)
-	for block := stepBits + 1; block <= bits; block++ {
-		steps := (block + stepBits - 1) / stepBits
-		for i, high := steps-1, block; i >= 0; i-- {
-			low := block * i / steps
-			x = networkStep(x, high-low, low, high == block, merge)
-			high = low
-		}
-	}
+	x = networkMerges(x)
 	x = shrinkAxis(x, 0, uop.N(0), uop.N(n))
 	if !positions {
 		return cast(x, dt), nil
@@ -59,18 +51,81 @@ func networkSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
 	return cast(shiftRight(x, 32), dt), cast(bitAnd(x, uop.Uint(1<<32-1)), uop.Int32)
 }
 
-// networkStep compares elements of the first axis of x whose positions differ in so many bits from the bit low on; mirrored says that
-// the elements with the highest of these bits stand in the opposite direction.
-func networkStep(x *uop.UOp, bits, low int, mirrored bool, compare func(elements []*uop.UOp, mirrored bool)) *uop.UOp {
-	s := x.Shape()
+// networkMerges sorts the columns of x. Two sorted blocks become one until all are; those at the end, fewer than a block has, are in a
+// tensor of their own, and join the last block if it has no other partner. What fills the last step is sorted last.
+func networkMerges(x *uop.UOp) *uop.UOp {
+	n, bits := x.Shape()[0].N, stepBits
+	for int64(1)<<bits < n {
+		bits++
+	}
+	unit := int64(1) << max(stepBits, mergeLow(bits, mergeSteps(bits)-1))
+	x = padAxis(x, 0, 0, (n+unit-1)/unit*unit-n, x.DType.Max())
+	x = networkStep([]*uop.UOp{x}, stepBits, 0, false, oddEvenSort)
+	var end *uop.UOp
+	for block := stepBits + 1; block <= bits; block++ {
+		half := int64(1) << (block - 1)
+		if size := x.Shape()[0].N; size/half%2 == 1 {
+			last := shrinkAxis(x, 0, uop.N(size-half), uop.N(size))
+			if end == nil {
+				end = last
+			} else {
+				end = mergeBlocks(block, last, end)
+			}
+			if size == half {
+				x = end
+				continue
+			}
+			x = shrinkAxis(x, 0, uop.N(0), uop.N(size-half))
+		}
+		x = mergeBlocks(block, x)
+	}
+	return x
+}
+
+// mergeSteps is how many steps make one sorted block of 2^block elements of two, mergeLow the lowest bit of the step that so many follow.
+func mergeSteps(block int) int { return (block + stepBits - 1) / stepBits }
+
+func mergeLow(block, following int) int { return block * following / mergeSteps(block) }
+
+// mergeBlocks makes sorted blocks of 2^block elements of pairs of sorted blocks: of one tensor, or of one block and a part of another.
+func mergeBlocks(block int, parts ...*uop.UOp) *uop.UOp {
+	high := block
+	for i := mergeSteps(block) - 1; i >= 0; i-- {
+		low := mergeLow(block, i)
+		parts = []*uop.UOp{networkStep(parts, high-low, low, high == block, merge)}
+		high = low
+	}
+	return parts[0]
+}
+
+// sortHalves is networkSort with positions of keys of 64 bits, by two sorts: by the low halves, then by the high ones, of which equal ones
+// keep their order.
+func sortHalves(key *uop.UOp) (sorted, at *uop.UOp) {
+	_, first := networkSort(cast(bitAnd(key, uop.Uint(1<<32-1)), uop.Uint32), true)
+	_, second := networkSort(gather(cast(shiftRight(key, 32), uop.Uint32), 0, first), true)
+	at = gather(first, 0, second)
+	return gather(key, 0, at), at
+}
+
+// networkStep compares elements of the first axis whose positions differ in so many bits from the bit low on; mirrored says that
+// the elements with the highest of these bits stand in the opposite direction. Two parts are the halves of a block; the second may be shorter.
+func networkStep(parts []*uop.UOp, bits, low int, mirrored bool, compare func(elements []*uop.UOp, mirrored bool)) *uop.UOp {
 	width, distance := int64(1)<<bits, int64(1)<<low
-	blocks := uop.ShapeOf(s[0].N/(width*distance), width*distance, s[1].N)
+	x, s := parts[0], joinShapes(parts[0].Shape())
+	size, half := width*distance, width
+	if len(parts) > 1 {
+		half = width / 2
+		size = s[0].N + parts[1].Shape()[0].N
+		s[0] = uop.N(size)
+	}
+	blocks := uop.ShapeOf(s[0].N/size, size, s[1].N)
 	wide := uop.ShapeOf(blocks[0].N, distance, s[1].N)
-	x = reshape(x, blocks)
-	pairs, elements := make([]*uop.UOp, 2*width), make([]*uop.UOp, width)
+	pairs, elements := make([]*uop.UOp, 2*size/distance), make([]*uop.UOp, width)
 	at := reshape(count0(x.Graph(), distance), uop.ShapeOf(1, distance, 1))
-	for i := range width {
-		elements[i] = shrinkAxis(x, 1, uop.N(i*distance), uop.N((i+1)*distance))
+	for i := range size / distance {
+		from := parts[i/half]
+		from = reshape(from, uop.ShapeOf(blocks[0].N, from.Shape()[0].N/blocks[0].N, s[1].N))
+		elements[i] = shrinkAxis(from, 1, uop.N(i%half*distance), uop.N((i%half+1)*distance))
 		index := add(at, int(i*distance))
 		if mirrored && i >= width/2 {
 			elements[i] = flip(elements[i], 1)
@@ -79,14 +134,18 @@ func networkStep(x *uop.UOp, bits, low int, mirrored bool, compare func(elements
 		pairs[2*i] = expand(index, wide)
 	}
 	compare(elements, mirrored)
-	for i, e := range elements {
-		pairs[2*i+1] = e
+	for i := range size / distance {
+		pairs[2*i+1] = elements[i]
 	}
 	return reshape(full(x.Graph(), blocks, uop.Int(0), x.DType).StoreWhole(1, pairs...), s)
 }
 
-// exchanged puts the lesser of two elements first.
-func exchanged(x []*uop.UOp, i, j int) { x[i], x[j] = minimum(x[i], x[j]), maximum(x[i], x[j]) }
+// exchanged puts the lesser of two elements first; one that is not there is the greatest.
+func exchanged(x []*uop.UOp, i, j int) {
+	if x[j] != nil {
+		x[i], x[j] = minimum(x[i], x[j]), maximum(x[i], x[j])
+	}
+}
 
 // merge sorts elements of two sorted blocks, the second of which is mirrored, or of which the first part is not greater than the second
 // after half of the comparisons of a merger.

@@ -111,9 +111,16 @@ func TestSortsOfRows(t *testing.T) {
 			{[]int64{3, 100}, 1, uop.Float32, false}, {[]int64{100, 3}, 0, uop.Float32, true}, {[]int64{20, 41}, 1, uop.Float64, false},
 			{[]int64{17, 1000}, 1, uop.Float32, false}, {[]int64{1000, 33}, 0, uop.Int32, true}, {[]int64{19, 1003}, 1, uop.Uint8, false},
 			{[]int64{70, 4001}, 1, uop.Float32, false}, {[]int64{1030, 301}, 0, uop.Float32, true}, {[]int64{2, 9000}, 1, uop.Int16, true},
+			{[]int64{17, 600}, 1, uop.Float64, true}, {[]int64{257, 40}, 0, uop.Int64, false}, {[]int64{16, 1100}, 1, uop.Uint64, true},
+			{[]int64{16, 450}, 1, uop.Float32, false}, {[]int64{16, 49}, 1, uop.Float64, false},
 		} {
 			rows, n := c.shape[1-c.axis], c.shape[c.axis]
 			x := random(c.dt, 0, 50, int(n), c.shape...)
+			if c.dt.Itemsize() == 8 { // both halves differ
+				for i, v := range x.v {
+					x.v[i] = v*(1<<34) + float64(i%3)
+				}
+			}
 			at := func(row, i int64) int64 { return i*[]int64{c.shape[1], 1}[c.axis] + row*[]int64{1, c.shape[1]}[c.axis] }
 			if c.dt.IsFloat() {
 				for row := range rows {
@@ -149,6 +156,17 @@ func TestSortsOfRows(t *testing.T) {
 			}
 			check("values", l.values(values), sorted)
 			check("positions", l.values(positions), places)
+			const k = 3
+			values, positions = must2(tensor.TopK(x.tensor(l, c.dt).UOp, k, c.axis, c.down))
+			var firstValues, firstPlaces []float64
+			for i := range sorted {
+				if []int{i / int(c.shape[1]), i % int(c.shape[1])}[c.axis] < k {
+					firstValues, firstPlaces = append(firstValues, sorted[i]), append(firstPlaces, places[i])
+				}
+			}
+			check("values of topk", l.values(values), firstValues)
+			check("positions of topk", l.values(positions), firstPlaces)
+			values, positions = must2(tensor.Sort(x.tensor(l, c.dt).UOp, c.axis, c.down))
 			wide := must(tensor.Cast(positions.UOp, uop.Float64))
 			wide = must(tensor.Mul(wide.UOp, wide.UOp.ConstLike(uop.Float(128))))
 			both := l.values(must(tensor.Add(wide.UOp, must(tensor.Cast(values.UOp, uop.Float64)).UOp)))

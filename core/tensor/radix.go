@@ -159,27 +159,55 @@ func sortDigits(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UO
 	return whole(key), at
 }
 
-// mostSelected is how many of the greatest elements are selected one after the other, without sorting the others.
+// mostSelected is how many of the greatest elements of 32 bits are selected one after the other, without sorting the others; those of 64
+// bits take two passes each.
 const mostSelected = 16
 
-// selected gives the k greatest or least elements along an axis: each round takes the greatest number of those below the one of
-// the round before. The number of an element is its key, then its position from the end, so that the first of equal ones is found.
+// selected gives the k greatest or least elements along an axis, the first of equal ones first: each round takes the greatest element
+// that is behind the one of the round before.
 func selected(x *uop.UOp, k int64, axis int, largest bool) placed {
 	last := len(x.Shape()) - 1
 	t := transpose(x, axis, -1)
-	n := t.Shape()[last].N
+	next := selectWide
+	if x.DType.Itemsize() <= 4 {
+		next = selectPacked
+	}
+	at := cast(cat(next(sortKey(detach(t), !largest), k), last), uop.Int32)
+	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
+}
+
+// placesAlong are the numbers of the elements along the last axis, of the shape of x.
+func placesAlong(x *uop.UOp, dt *uop.DType) *uop.UOp {
+	s := x.Shape()
+	n := s[len(s)-1]
+	return expand(reshape(cast(count0(x.Graph(), n.N), dt), append(onesShape(len(s)-1), n)), s)
+}
+
+// selectPacked gives the positions of the k greatest keys of 32 bits: numbers hold a key, then its position from the end.
+func selectPacked(key *uop.UOp, k int64) (found []*uop.UOp) {
 	const low = 1<<32 - 1
-	fromEnd := bitXor(cast(count0(x.Graph(), n), uop.Uint64), uop.Uint(low))
-	number := bitOr(shiftLeft(cast(sortKey(detach(t), !largest), uop.Uint64), int(32)), expand(reshape(fromEnd, joinShapes(onesShape(last), uop.ShapeOf(n))), t.Shape()))
-	var found []*uop.UOp
+	number := bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), bitXor(placesAlong(key, uop.Uint64), uop.Uint(low)))
 	left := number
 	for range k {
 		m := maxOf(left, []int{-1}, true)
-		found = append(found, m)
+		found = append(found, bitXor(bitAnd(m, uop.Uint(low)), uop.Uint(low)))
 		left = where(lt(number, m), number, 0)
 	}
-	at := cast(bitXor(bitAnd(cat(found, last), uop.Uint(low)), uop.Uint(low)), uop.Int32)
-	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
+	return found
+}
+
+// selectWide gives the positions of the k greatest keys of 64 bits: a round finds a key, then the first of its positions that are left.
+func selectWide(key *uop.UOp, k int64) (found []*uop.UOp) {
+	n := key.Shape()[len(key.Shape())-1].N
+	places := placesAlong(key, uop.Int32)
+	left := full(key.Graph(), key.Shape(), uop.BoolConst(true), uop.Bool)
+	for range k {
+		m := maxOf(where(left, key, 0), []int{-1}, true)
+		at := sub(int(n-1), maxOf(where(bitAnd(left, eq(key, m)), sub(int(n-1), places), 0), []int{-1}, true))
+		found = append(found, at)
+		left = bitOr(lt(key, m), bitAnd(eq(key, m), gt(places, at)))
+	}
+	return found
 }
 
 // leastRanked is the number of elements from which on counting finds one in less time than sorting all, leastRow that of a row; mostRanked is

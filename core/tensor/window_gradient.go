@@ -52,6 +52,7 @@ const (
 	gradientOfPrecision // the bits of exponent and mantissa
 	gradientOfShared    // of the second source, which is taken where the third one is computed anyway
 	gradientOfScattered // of products at places: the axis
+	gradientOfRoll      // shifts, then axes
 	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
 	sortedByNetwork     // the same, and the axis that the rows were taken from
 	sortedValues        // no gradient: the axis, 1 for descending order
@@ -60,7 +61,7 @@ const (
 	positionOfMin
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "radix_sort", "network_sort", "sort", "argsort", "argmax", "argmin"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "radix_sort", "network_sort", "sort", "argsort", "argmax", "argmin"}
 
 // A rule without a name does not compile.
 var _ = [1]struct{}{}[len(statedNames)-1-int(positionOfMin)]
@@ -77,7 +78,7 @@ func (s stated) String() string { return statedNames[s.rule] + s.numbers.String(
 // Name is that of the function and its numbers (gradient.Named).
 func (s stated) Name() string {
 	switch {
-	case s.rule == gradientOfOther || s.rule == gradientOfShared:
+	case s.rule == gradientOfOther || s.rule == gradientOfShared || s.rule == gradientOfRoll:
 		return ""
 	case len(s.numbers) == 0:
 		return statedNames[s.rule]
@@ -88,7 +89,7 @@ func (s stated) Name() string {
 // Linear reports whether the value is linear in each source (gradient.Linear).
 func (s stated) Linear() bool {
 	switch s.rule {
-	case gradientOfWindows, gradientOfColumns, gradientOfConvolution, gradientOfTransposed, gradientOfGather, gradientOfTake, gradientOfLinear, gradientOfSlice, gradientOfPrecision:
+	case gradientOfWindows, gradientOfColumns, gradientOfConvolution, gradientOfTransposed, gradientOfGather, gradientOfTake, gradientOfLinear, gradientOfSlice, gradientOfPrecision, gradientOfRoll:
 		return true
 	}
 	return false
@@ -194,6 +195,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return updateRule(g, u)
 	case gradientOfScattered:
 		return scatteredProductsRule(g, u, int(s.numbers[0]))
+	case gradientOfRoll:
+		return []*uop.UOp{nil, rollRule(g, s.numbers)}
 	case gradientOfPrecision:
 		return []*uop.UOp{nil, reducePrecision(g, s.numbers[0], s.numbers[1])}
 	case sortedByDigits, sortedByNetwork, sortedValues, sortedPositions, positionOfMax, positionOfMin:
