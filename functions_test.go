@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,6 +176,10 @@ func TestErrorsOfFunctions(t *testing.T) {
 			t.Errorf("%s: error %v, expected %s", c.name, err, c.want)
 		}
 	}
+	v, err := first(polygrad.VMap(same, nil, nil)(polygrad.Zeros([]int{0, 2})))
+	if err != nil || !slices.Equal(v.Shape(), []int{0, 2}) {
+		t.Errorf("a batch without elements: %v, error %v, expected shape (0, 2)", v, err)
+	}
 	// What has left a trace is no tensor of another one.
 	if _, err := polygrad.Compile(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
 		leaked = args[0].Mul(2)
@@ -182,7 +187,10 @@ func TestErrorsOfFunctions(t *testing.T) {
 	}, x); err != nil {
 		t.Fatal(err)
 	}
-	_, err := polygrad.Compile(of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Add(leaked) }), x)
+	if err := leaked.Realize(); err == nil || !strings.Contains(err.Error(), "a value is needed after Compile traces the function") {
+		t.Errorf("a tensor that has left Compile: error %v", err)
+	}
+	_, err = polygrad.Compile(of1(func(x *polygrad.Tensor) *polygrad.Tensor { return x.Add(leaked) }), x)
 	if want := "polygrad: Compile: a tensor that it reads has left another traced function otherwise than as a result"; err == nil || err.Error() != want {
 		t.Errorf("error %v, expected %s", err, want)
 	}

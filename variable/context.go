@@ -37,8 +37,8 @@ type Context struct {
 	clock       int64               // counts computed leaves
 	noGradDepth int                 // NoGrad calls that run
 	trace       *Trace
-	tracings    []*Tracing            // that have begun, in their order
-	arguments   map[*uop.UOp]*Tracing // by the buffer of a placeholder
+	tracings    []*Tracing          // that have begun, in their order
+	arguments   map[*uop.UOp]tracer // by the buffer of a placeholder
 	exprs       map[*Expr]struct{}
 	missing     []*MissingRule // of the transformation that runs
 	binds       []exec.Binding
@@ -56,7 +56,7 @@ type Context struct {
 func NewContext(g *uop.Graph, executor Executors) *Context {
 	c := &Context{
 		Graph: g, executor: executor, memory: map[*uop.UOp]*memory{}, computed: map[*uop.UOp]*value{}, planes: map[*uop.UOp]*value{},
-		arguments: map[*uop.UOp]*Tracing{}, exprs: map[*Expr]struct{}{},
+		arguments: map[*uop.UOp]tracer{}, exprs: map[*Expr]struct{}{},
 	}
 	c.call.ctx, c.seed, c.valueOf, c.computedOf, c.elementsOf = c, c.takeSeed, c.value, c.computedLeaf, c.elements
 	c.values.prev, c.values.next = &c.values, &c.values

@@ -19,7 +19,7 @@ type Tracing struct {
 	ctx    *Context
 	args   []*value   // retained
 	inputs []*uop.UOp // the nodes of args, packed
-	size   uop.Sint   // of the batch, 0 if there is none
+	size   uop.Sint   // of the batch, noBatch if there is none
 	axis   *transform.Axis
 	noGrad int // the depth of NoGrad outside
 }
@@ -31,7 +31,7 @@ type Expr struct {
 	// Complex tensors are real ones with a last axis of 2 (uop.UOp.Packed): inComplex and outComplex say which inputs and outputs are.
 	inputs, outputs       []*uop.UOp
 	inComplex, outComplex []bool
-	// size is that of the axes that the function was traced without, 0 if there are none.
+	// size is that of the axes that the function was traced without, noBatch if there are none.
 	size uop.Sint
 	// axis is the name of these axes, nil for none.
 	axis *transform.Axis
@@ -39,6 +39,9 @@ type Expr struct {
 	from    []*value
 	missing []*MissingRule
 }
+
+// noBatch is the size of the batch of a function that is traced with all axes of its arguments.
+var noBatch = uop.N(-1)
 
 // Unmapped is the axis of an argument that has none for the batch.
 const Unmapped = -1
@@ -50,8 +53,7 @@ const deepest = 64
 // types of args, without the axis of axes[i] where that is not Unmapped; nil axes are none. These axes have one size.
 func (c *Context) Express(caller string, args []*Variable, axes []int) (t *Tracing, given []*Variable, err error) {
 	like, shapes := make([]*uop.UOp, len(args)), make([]uop.Shape, len(args))
-	var size uop.Sint
-	first := -1
+	size, first := noBatch, -1
 	for i, v := range args {
 		if v.ctx != c {
 			return nil, nil, fmt.Errorf("argument %d: %w", i, ErrOtherContext)
@@ -80,13 +82,13 @@ func (c *Context) ExpressRule(caller string, m *MissingRule) (t *Tracing, given 
 	for i, u := range like {
 		shapes[i] = u.Shape()
 	}
-	return c.begin(&Tracing{caller: caller, ctx: c}, like, shapes)
+	return c.begin(&Tracing{caller: caller, ctx: c, size: noBatch}, like, shapes)
 }
 
 // begin begins a tracing on placeholders of the types of tensors, and of shapes.
 func (c *Context) begin(t *Tracing, like []*uop.UOp, shapes []uop.Shape) (_ *Tracing, given []*Variable, err error) {
 	if len(c.tracings) == deepest {
-		return nil, nil, fmt.Errorf("%d functions are traced in one another: the function transforms itself without an end", deepest)
+		return nil, nil, fmt.Errorf("%d functions are traced in one another: the function transforms itself without an end, or calls itself in a branch, which is traced whether it is taken or not; while_loop and scan are loops", deepest)
 	}
 	nodes := make([]*uop.UOp, len(like))
 	for i, u := range like {
@@ -122,7 +124,7 @@ func (c *Context) Tracing() *Tracing { return c.innermost() }
 // SetAxis gives the axis of the batch a name. size is that of the batch, -1 for that of the axes that the function is traced without.
 func (t *Tracing) SetAxis(name string, size int64) error {
 	if size < 0 {
-		if t.size.Symbolic() || t.size == uop.N(0) {
+		if t.size.Symbolic() || t.size == noBatch {
 			return fmt.Errorf("the axis %q has no size: no argument has an axis for the batch, or its size is no number", name)
 		}
 		size = t.size.N
@@ -189,9 +191,19 @@ func (c *Context) mayWrite(x *cell) error {
 
 func (t *Tracing) valueNeeded() error {
 	if !slices.Contains(t.ctx.tracings, t) {
-		return fmt.Errorf("a value is needed after %s traces the function: a tensor has left it otherwise than as a result", t.caller)
+		return hasLeft(t.caller)
 	}
 	return &neededValue{caller: t.caller}
+}
+
+// A tracer is what gives a function placeholders.
+type tracer interface {
+	valueNeeded() error // the error of asking for the value of a placeholder
+}
+
+// hasLeft is the error of asking for a value that is computed from a placeholder after the tracing.
+func hasLeft(caller string) error {
+	return fmt.Errorf("a value is needed after %s traces the function: a tensor has left it otherwise than as a result", caller)
 }
 
 // A neededValue is the error of asking for a value that is not known while a function is traced.
@@ -882,7 +894,7 @@ func (e *Expr) Select(outputs []int) (*Expr, error) {
 // Batch is the function for all elements of a batch: input i has the batch as axis in[i], output i as axis out[i]; Unmapped inputs are the
 // same for all elements, Unmapped outputs must be. The size is that of the axes that the function was traced without, if there are any.
 func (e *Expr) Batch(size int64, in, out []int) (*Expr, error) {
-	if traced := e.size; traced != uop.N(0) {
+	if traced := e.size; traced != noBatch {
 		if size >= 0 && !traced.IsNum(size) {
 			return nil, fmt.Errorf("a batch of %d, expected %s as the arguments have", size, traced)
 		}

@@ -75,7 +75,8 @@ func (c *Context) Trace(who string, args []*Variable) (t *Trace, given []*Variab
 			t.step.Drop()
 			return nil, nil, err
 		}
-		leaf.flow, leaf.device = v.cell.value.flow, v.cell.value.device
+		leaf.flow, leaf.device, leaf.argument = v.cell.value.flow, v.cell.value.device, true
+		c.arguments[leaf.node.Storage()] = t
 		t.step.inputs = append(t.step.inputs, leaf)
 		t.step.retained = append(t.step.retained, c.variable(leaf))
 		w := c.variable(leaf)
@@ -173,6 +174,13 @@ func (t *Trace) restore() []change {
 		g.after, g.owner.grad, g.before = g.owner.grad, g.before, nil
 	}
 	return changes
+}
+
+func (t *Trace) valueNeeded() error {
+	if t.ctx.trace == t {
+		return &neededValue{caller: t.caller}
+	}
+	return hasLeft(t.caller)
 }
 
 // save records the value of an older cell that is about to change.
@@ -297,8 +305,6 @@ func (t *Trace) realize(vs []*Variable) error {
 	}
 	return nil
 }
-
-func (t *Trace) valueNeeded() error { return &neededValue{caller: t.caller} }
 
 func (t *Trace) roots(mark func(*uop.UOp)) {
 	for _, v := range t.before {

@@ -218,14 +218,14 @@ func (r *repeats) request(root *uop.UOp) error {
 	}
 }
 
-// isCount reports whether a sequence is a formula of the positions of its elements, as the numbers that a loop counts are: an iteration computes
-// its own.
+// isCount reports whether a sequence is a formula of the positions of its elements, as the numbers that a loop counts are (if there are many, of
+// their rows and columns): an iteration computes its own.
 func isCount(sequence *uop.UOp) bool {
 	sums := 0
 	for _, u := range outside(sequence) {
 		switch u.Op {
 		case uop.ReduceAxis:
-			if sums++; sums > 1 || u.Src[0].Base().Op != uop.ConstOp {
+			if sums++; sums > 2 || u.Src[0].Base().Op != uop.ConstOp {
 				return false
 			}
 		case uop.ConstOp, uop.VConstOp, uop.Vectorize, uop.Device, uop.LUnique, uop.Unique, uop.Add, uop.Mul, uop.Cast:
@@ -235,7 +235,7 @@ func isCount(sequence *uop.UOp) bool {
 			}
 		}
 	}
-	return sums == 1 && len(sequence.Shape()) == 1
+	return sums > 0 && len(sequence.Shape()) == 1
 }
 
 // takesElements reports whether the body of a loop takes nothing of a source but an element in each iteration.

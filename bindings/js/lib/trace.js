@@ -15,11 +15,22 @@ function tracing () {
 
 let expressions = 0
 
-/** Runs a function that is traced to be transformed: see func. */
-function expressing (fn) {
-  expressions++
+/** Runs a function that is traced; an error says so if it calls itself without an end. */
+function ending (who, fn) {
   try {
     return fn()
+  } catch (error) {
+    if (!/call stack|recursion/.test(error?.message)) throw error
+    throw new JitError(`${who}: the function calls itself without an end: what depends on a tensor ends nothing while it is traced; ` +
+      'use lax.whileLoop, lax.foriLoop or lax.scan')
+  }
+}
+
+/** Runs a function that is traced to be transformed: see func. */
+function expressing (who, fn) {
+  expressions++
+  try {
+    return ending(who, fn)
   } finally {
     expressions--
   }
@@ -52,7 +63,7 @@ class Compiled {
     args.forEach((tensor, i) => { tensor._handle = get(given, i) })
     let ended = false
     try {
-      const [result, tensors] = fn()
+      const [result, tensors] = ending(who, fn)
       /** What the function returned. */
       this.result = result
       this.nResults = tensors.length

@@ -159,6 +159,7 @@ const WRONG = [
   [() => vmap((v) => v, [{ b: 0 }])({ a: x }), PolygradError, /^vmap: inAxes\[0\]: .*, expected a tree like \{ a: \* \}/],
   [() => vmap((v) => v, 0.5)(x), TypeError, /^vmap: inAxes: 0.5, expected integers and null$/],
   [() => vmap((v) => v, null)(x), PolygradError, /^vmap: no argument is mapped/],
+  [() => grad(function down (v) { return v.gt(0).where(down(v), v) })(x), JitError, /^grad: the function calls itself without an end/],
   [() => vmap((v) => v, 0, 3)(x), RangeError, /^vmap: outAxes: 3, expected -1 to 0$/],
   [() => vmap((v) => v, 0, null)(x), PolygradError, /^vmap: outAxes: none for result 0, which differs/],
   [() => vmap((v) => v, { axisSize: 3 })(x), PolygradError, /^vmap: a batch of 3, expected 2/],

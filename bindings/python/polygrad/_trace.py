@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_void_p
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,22 @@ def expressed() -> bool:
     return _expressions > 0
 
 
+def endless(who: str, error: RecursionError) -> JitError:
+    """Return the error of a traced function that calls itself without an end."""
+    names: Counter[str] = Counter()
+    at = error.__traceback__
+    while at is not None:
+        frame = at.tb_frame
+        if not frame.f_globals.get("__name__", "").startswith("polygrad."):
+            names[frame.f_code.co_name] += 1
+        at = at.tb_next
+    name = names.most_common(1)[0][0] if names else "the function"
+    return JitError(
+        f"{who}: {name} calls itself without an end: what depends on a tensor ends nothing while "
+        "a function is traced; use lax.while_loop, lax.fori_loop or lax.scan"
+    )
+
+
 class Program:
     """What runs a compiled function."""
 
@@ -70,7 +87,7 @@ class Function:
         function: Callable[[], tuple[Any, Sequence[Tensor]]],
         arguments: Sequence[Tensor],
         flags: int,
-        error: type[Exception] = JitError,
+        kind: type[Exception] = JitError,
     ) -> None:
         """Trace a function, which returns anything and the tensors among its results."""
         self._handle, self._who = None, who
@@ -93,12 +110,14 @@ class Function:
             self.results = len(tensors)
             self._handle = lib.poly_trace_end(CTX, handles(tensors), len(tensors), flags)
             if self._handle is None:
-                fail(error, who)
+                fail(kind, who)
             same = [lib.poly_function_result(self._handle, i) for i in range(self.results)]
             #: The results that are the same in each run, None for others.
             self.same = [None if h is None else made(Tensor, h) for h in same]
-        except BaseException:
+        except BaseException as error:
             lib.poly_trace_abandon(CTX)
+            if isinstance(error, RecursionError):
+                raise endless(who, error) from error
             raise
         finally:
             _running.pop()

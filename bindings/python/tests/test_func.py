@@ -276,6 +276,18 @@ def test_second_order_of_everything() -> None:
         ),
         (lambda x: vmap(lambda x: x, in_axes=None)(x), ValueError, "vmap: no argument is mapped"),
         (
+            lambda x: vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 1)]), axis_name="i")(x),
+            ValueError,
+            "ppermute: perm: [(0, 1), (1, 1)], expected each number once on a side",
+        ),
+        (lambda x: grad(lambda: x)(), ValueError, "grad: argnums: 0, and the function is called"),
+        (
+            lambda x: jit(grad, static_argnums=5),
+            ValueError,
+            "jit: static_argnums: 5, expected 0 to",
+        ),
+        (lambda x: jit(lambda x: x, static_argnames="y"), ValueError, "jit: 'y' is no argument of"),
+        (
             lambda x: vmap(lambda x: x, out_axes=3)(x),
             ValueError,
             "vmap: out_axes: 3, expected -1 to 0",
@@ -373,6 +385,25 @@ def test_a_function_that_transforms_itself_is_an_error() -> None:
         with pytest.raises(TraceError, match="64 functions are traced in one another"):
             f(tensor(1).sum())
     assert grad(lambda x: x.sum())(tensor(1)).item() == 1
+
+
+def test_a_function_that_calls_itself_is_an_error() -> None:
+    def countdown(x: Any) -> Any:
+        return (x > 0).where(countdown(x - 1), x)
+
+    for f in (grad(countdown), jit(countdown), lambda x: lax.map(countdown, x.reshape(1))):
+        with pytest.raises(TraceError, match=r"countdown calls itself without an end: .*lax.scan"):
+            f(Tensor(1.0))
+    with pytest.raises(TraceError, match=r"or calls itself in a branch, .* while_loop and scan"):
+        branches = lambda x: lax.cond(x > 0, lambda: branches(x - 1), lambda: x)  # noqa: E731
+        branches(Tensor(1.0))
+
+
+def test_batches_without_elements() -> None:
+    x = Tensor.zeros(0, 3)
+    assert vmap(grad(lambda v: (v * v).sum()))(x).shape == (0, 3)
+    assert vmap(lambda v: lax.scan(lambda c, y: (c + y, c), 0.0, v))(x)[1].shape == (0, 3)
+    assert vmap(lambda v: lax.while_loop(lambda c: c < 3, lambda c: c + 1, v[0]))(x).shape == (0,)
 
 
 def test_values_that_the_host_asks_for() -> None:

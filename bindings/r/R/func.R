@@ -107,13 +107,20 @@ batching$rules <- NULL
 batching$count <- 0L
 batching$depth <- 0L # of functions that are traced in one another
 
+# What a function gives that is traced; an error if it calls itself without an end.
+ending <- function(who, f) {
+  tryCatch(f(), stackOverflowError = function(e) {
+    raise(sprintf("%s: the function calls itself without an end: what depends on a Tensor ends nothing while it is traced; use lax$while_loop, lax$fori_loop or lax$scan", who))
+  })
+}
+
 # Ends a trace that has begun: call gives the results on its placeholders.
 expressed <- function(who, call) {
   batching$depth <- batching$depth + 1L
   on.exit(batching$depth <- batching$depth - 1L)
   if (batching$depth > 32L) {
     .Call(C_expr_abandon)
-    raise(sprintf("%s: 32 functions are traced in one another: the function transforms itself without an end", who))
+    raise(sprintf("%s: 32 functions are traced in one another: the function transforms itself without an end, or calls itself in a branch, which is traced whether it is taken or not; lax$while_loop and lax$scan are loops", who))
   }
   rules <- new.env(parent = emptyenv())
   outer <- batching$rules
@@ -124,7 +131,7 @@ expressed <- function(who, call) {
     if (!is.null(outer)) for (key in ls(rules)) assign(key, rules[[key]], outer)
     if (!done) .Call(C_expr_abandon)
   }, add = TRUE)
-  results <- call()
+  results <- ending(who, call)
   done <- TRUE
   list(expr = .Call(C_expr_end, who, results), rules = rules)
 }

@@ -171,7 +171,7 @@ trace_function <- function(name, f, tensors, flags) {
   before <- .Call(C_trace_begin, name, tensors)
   ended <- FALSE
   on.exit(if (!ended) .Call(C_trace_abandon, tensors, before))
-  value <- f()
+  value <- ending(name, f)
   results <- list()
   walk <- function(x) {
     if (is_tensor(x)) {

@@ -79,7 +79,7 @@ class Expr {
     used.push(rules)
     let results, found
     try {
-      results = expressing(() => call(Array.from({ length: n }, (_, i) => made(get(given, i)))))
+      results = expressing(who, () => call(Array.from({ length: n }, (_, i) => made(get(given, i)))))
       found = handlesOf(results)
     } catch (error) {
       lib.poly_expr_abandon(CTX)

@@ -94,10 +94,13 @@ def pmin(x: Any, axis_name: str) -> Any:
 
 def ppermute(x: Any, axis_name: str, perm: Iterable[tuple[int, int]]) -> Any:
     """Return the trees of other elements: of pairs (from, to); zeros where there is none."""
+    perm = list(perm)
     pairs = dict((to, at) for at, to in perm)
     count = axis_size(axis_name)
     if any(not 0 <= i < count for pair in pairs.items() for i in pair):
         raise ArgumentError(f"ppermute: perm: {perm!r}, expected numbers from 0 to {count - 1}")
+    if not len(perm) == len(pairs) == len(set(pairs.values())):
+        raise ArgumentError(f"ppermute: perm: {perm!r}, expected each number once on a side")
 
     def permuted(t: Tensor) -> Tensor:
         every = along("ppermute", "all_gather", axis_name, t)

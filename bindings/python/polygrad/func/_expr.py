@@ -99,8 +99,10 @@ def _called(
             results = call([made(Tensor, h) for h in given])
             ndims = [len(r.shape) for r in results]
         handle = lib.poly_expr_end(CTX, handles(results), len(results))
-    except BaseException:
+    except BaseException as error:
         lib.poly_expr_abandon(CTX)
+        if isinstance(error, RecursionError):
+            raise _trace.endless(who, error) from error
         raise
     finally:
         _used.pop()

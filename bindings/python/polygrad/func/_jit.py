@@ -213,9 +213,19 @@ class jit:
         self._hits = self._misses = 0
         functools.update_wrapper(self, f)
         try:
-            self._parameters = list(inspect.signature(f).parameters)
+            parameters = dict(inspect.signature(f).parameters)
         except (TypeError, ValueError):
-            self._parameters = []
+            parameters = {}
+        self._parameters = list(parameters)
+        kinds = {p.kind for p in parameters.values()}
+        if kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
+            for name, chosen in (("static", static_argnums), ("donate", donate_argnums)):
+                if chosen != ():
+                    numbers_of("jit", chosen, len(parameters), f"{name}_argnums")
+        if kinds and inspect.Parameter.VAR_KEYWORD not in kinds:
+            for name in (*self._names, *self._donated_names):
+                if name not in parameters:
+                    raise ArgumentError(f"jit: {name!r} is no argument of the function")
 
     def _static(self, args: tuple[Any, ...]) -> tuple[set[Any], set[str]]:
         chosen = self._numbers if isinstance(self._numbers, (tuple, list)) else [self._numbers]

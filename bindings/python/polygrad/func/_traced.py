@@ -153,6 +153,10 @@ def _axis(who: str, axis: Any, leaf: Any, name: str) -> int | None:
 def numbers_of(who: str, argnums: Any, count: int, name: str = "argnums") -> list[int]:
     """Return the numbers of arguments, of which there are count."""
     numbers = list(argnums) if isinstance(argnums, (tuple, list)) else [argnums]
+    if numbers and not count:
+        raise ArgumentError(
+            f"{who}: {name}: {argnums!r}, and the function is called without arguments"
+        )
     for k, n in enumerate(numbers):
         if not isinstance(n, int) or not -count <= n < count:
             raise ArgumentError(f"{who}: {name}: {n!r}, expected 0 to {count - 1}")

@@ -377,8 +377,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
     """Return the value after a loop over the integers from lower to upper - 1.
 
     body_fun(i, value) returns the next value, a tree of the same types and shapes; i is an int32 of
-    shape (). The loop is a scan if the bounds are Python numbers, and a while_loop, with
-    derivatives in forward mode only, if one is a tensor.
+    shape (), an int64 if it has to be. The loop is a scan if the bounds are Python numbers, and a
+    while_loop, with derivatives in forward mode only, if one is a tensor.
 
     >>> fori_loop(1, 6, lambda i, x: x * i, Tensor(1)).item()
     120
@@ -393,7 +393,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
             found = _described(bound) if isinstance(bound, Tensor) else repr(bound)
             raise ArgumentError(f"fori_loop: {name} is {found}, expected an integer of shape ()")
     if not isinstance(lower, Tensor) and not isinstance(upper, Tensor):
-        numbers = Tensor.arange(int(lower), max(int(lower), int(upper)), dtype=dtypes.int32)
+        lower, upper = int(lower), max(int(lower), int(upper))
+        short = lower >= -(2**31) and upper <= 2**31
+        numbers = Tensor.arange(lower, upper, dtype=dtypes.int32 if short else dtypes.int64)
 
         def step(value: Any, i: Tensor) -> tuple[Any, None]:
             return body_fun(i, value), None

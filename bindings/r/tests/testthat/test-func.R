@@ -241,6 +241,8 @@ test_that("errors count arguments from 1 and end functions that transform themse
   expect_error(func$vmap(function(a, b) a + b)(x, Tensor(c(1, 2))), "argument 2 has size 2 along axis 1, expected 3 as argument 1 along axis 1")
   endless <- function(a) func$grad(function(b) endless(b))(a)
   expect_error(endless(x), "32 functions are traced in one another: the function transforms itself without an end")
+  down <- function(a) down(a - 1) + a
+  expect_error(func$grad(down)(x), "grad: the function calls itself without an end: .* use lax.while_loop")
   expect_equal(as.vector(func$grad(function(a) sum(a))(x)), c(1, 1, 1))
   expect_error(func$grad(function(a) NULL)(x), "the function returns NULL, expected a loss")
 })
