@@ -33,7 +33,7 @@ const (
 
 // NewWasmPlan compiles a request (see Realize) for a WebAssembly host.
 func NewWasmPlan(sink *uop.UOp) (*WasmPlan, error) {
-	fusion := device.FusionFor(&ir.Wasm, nil)
+	fusion := device.FusionFor(&ir.Wasm, lower.Native())
 	sched, buffers, err := portable("NewWasmPlan", sink, &fusion)
 	if err != nil {
 		return nil, err

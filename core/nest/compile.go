@@ -75,3 +75,21 @@ func Online(list []*uop.UOp, m ir.Machine) bool {
 	f, err := analysis.New(list)
 	return err == nil && plan.Online(f, m)
 }
+
+// Cycles estimates how many cycles a run of the linear list of a kernel takes one thread, and how many of them are for lanes that are loaded,
+// stored or moved one by one; ok is false if that is not known.
+func Cycles(list []*uop.UOp, m ir.Machine) (all, lanes float64, ok bool) {
+	f, err := analysis.New(list)
+	if err != nil {
+		return 0, 0, false
+	}
+	p, err := plan.Make(f, m, nil, false)
+	if err != nil {
+		return 0, 0, false
+	}
+	k, err := emit.Kernel("", p)
+	if err != nil {
+		return 0, 0, false
+	}
+	return k.Cycles()
+}

@@ -30,7 +30,7 @@ var LoadCollapse = &rewrite.Table{Name: "load collapse", Rules: []*rewrite.Rule{
 	// The rules above move terms to the other side of a comparison; on a loaded index that could overflow, so it is undone.
 	{Name: "no math on loaded index", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: compareLoadedIndex}}}
 
-// Selections also does so where the sum has further conditions.
+// Selections also does so where the sum has further conditions, and drops remainders that conditions make needless.
 var Selections = &rewrite.Table{Name: "selections", Rules: []*rewrite.Rule{
 	{Name: "reduce selection", Ops: uop.Ops(uop.Reduce), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if len(u.Src) != 2 {
@@ -38,6 +38,7 @@ var Selections = &rewrite.Table{Name: "selections", Rules: []*rewrite.Rule{
 		}
 		return collapse(u, selectionTable, loadFoldable)
 	}},
+	{Name: "remainder under a condition", Ops: uop.Ops(uop.Where), Fn: withinBounds},
 	{Name: "no math on loaded index", Ops: uop.Ops(uop.CmpLt), Need: uop.Ops(uop.Add), Fn: compareLoadedIndex}}}
 
 // Comparisons without which no rule of the tables below can make a range disappear.

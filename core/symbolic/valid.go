@@ -28,32 +28,32 @@ func ParseValid(v *uop.UOp) (b Bound, ok bool) {
 	return Bound{}, false
 }
 
-// interval is what a conjunction says about one expression. It begins as the expression's own bounds.
-type interval struct {
-	x      *uop.UOp
-	lo, hi uop.Const
+// Interval is what a conjunction says about one expression. It begins as the expression's own bounds.
+type Interval struct {
+	X      *uop.UOp
+	Lo, Hi uop.Const
 }
 
-// intervals reads a conjunction, in order of first mention; of two bounds on one side the last one counts.
-func intervals(valid *uop.UOp) []interval {
-	var out []interval
+// Intervals reads a conjunction, in order of first mention; of two bounds on one side the last one counts.
+func Intervals(valid *uop.UOp) []Interval {
+	var out []Interval
 	for _, stmt := range valid.SplitUOp(uop.And) {
 		b, ok := ParseValid(stmt)
 		if !ok {
 			continue
 		}
 		i := 0
-		for i < len(out) && out[i].x != b.X {
+		for i < len(out) && out[i].X != b.X {
 			i++
 		}
 		if i == len(out) {
 			lo, hi := b.X.Bounds()
-			out = append(out, interval{b.X, lo, hi})
+			out = append(out, Interval{b.X, lo, hi})
 		}
 		if b.Upper {
-			out[i].hi = b.C
+			out[i].Hi = b.C
 		} else {
-			out[i].lo = b.C
+			out[i].Lo = b.C
 		}
 	}
 	return out
@@ -85,8 +85,8 @@ func GivenValid(valid, u *uop.UOp, simplex bool) *uop.UOp {
 		}
 	}
 	var whole []stand
-	for i, b := range intervals(valid) {
-		w := standIn(b.x, i, b.lo, b.hi)
+	for i, b := range Intervals(valid) {
+		w := standIn(b.X, i, b.Lo, b.Hi)
 		whole = append(whole, w)
 		if !simplex {
 			continue
@@ -108,12 +108,12 @@ func GivenValid(valid, u *uop.UOp, simplex bool) *uop.UOp {
 }
 
 // simplexParts are the stands for x0 > 0, x1 > 0, … where all that is known is x0 + x1 + … > 0.
-func simplexParts(b interval, i int) []stand {
-	if b.x.Op != uop.Add || !b.lo.EqInt(1) {
+func simplexParts(b Interval, i int) []stand {
+	if b.X.Op != uop.Add || !b.Lo.EqInt(1) {
 		return nil
 	}
 	var out []stand
-	for _, x := range b.x.SplitUOp(uop.Add) {
+	for _, x := range b.X.SplitUOp(uop.Add) {
 		if !uop.GroupIrreducible.Has(x.Op) {
 			return nil
 		}

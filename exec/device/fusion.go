@@ -12,7 +12,15 @@ import (
 func FusionFor(m *ir.Machine, target *lower.Target) fuse.Options {
 	o := fuse.Machine{Lanes: m.Lanes, Threads: m.Threads, L1: m.L1, L2: m.L2, L3: m.L3}
 	if !m.Invocations {
-		return fuse.For(o)
+		limits := fuse.For(o)
+		limits.Cycles = func(kernel *uop.UOp) (all, lanes float64, ok bool) {
+			p, err := lower.Lower(kernel, target)
+			if err != nil {
+				return 0, 0, false
+			}
+			return nest.Cycles(p.Linear, *m)
+		}
+		return limits
 	}
 	o.Launch = launchOnGPU
 	limits := fuse.ForInvocations(o)

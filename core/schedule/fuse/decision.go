@@ -184,6 +184,8 @@ func (d *Decision) String() string {
 	if c.WorkBefore > 0 {
 		fmt.Fprintf(&b, "; saves %d bytes; work %g of %g; %d rows, wanted %d unless %d iterations are at most %d; row %d bytes, limit %d; %.0f cycles waited, %.0f computed again, %.0f saved; %d buffers, limit %d; %d stores",
 			c.BytesSaved, c.WorkAfter, c.WorkBefore, c.Rows, o.MinRows, c.Iterations, o.SmallWork, c.RowBytes, o.RowBytes, c.WaitCycles, c.AgainCycles, c.SavedCycles, c.Buffers, o.MaxBuffers, c.Stores)
+	} else if c.Elements > 0 {
+		fmt.Fprintf(&b, "; %.0f cycles, %.0f if %d elements are stored first", c.SavedCycles, c.StoreCycles, c.Elements)
 	} else if c.Work > 0 {
 		fmt.Fprintf(&b, "; %d rows, %g operations each: %.0f cycles saved, %.0f for a kernel", c.Rows, c.Work, c.SavedCycles, c.StoreCycles)
 	} else if c.Rows > 0 {

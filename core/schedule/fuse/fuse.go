@@ -34,6 +34,9 @@ type Options struct {
 	Elsewhere func(dt *uop.DType) bool
 	// Invocations: iterations of a kernel run at once, so none waits for another.
 	Invocations bool
+	// Cycles estimates how many cycles a run of a kernel takes one thread, as the kernel is laid out, and how many of them are for elements
+	// that are loaded, stored or moved one by one; nil for devices that cannot tell. ok is false if that depends on its arguments.
+	Cycles func(kernel *uop.UOp) (all, oneByOne float64, ok bool)
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64
 	// Online reports whether a kernel with blocks of OnlineRows rows between two contractions is laid out without memory for these rows;

@@ -49,6 +49,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).skipMaskedBlocks, Needs: runnable, Leaves: runnable},
 	{Name: "split loops", Reason: "loops are split where a comparison of positions (of a padded or joined value) changes, so that no iteration compares",
 		Run: (*fuser).splitLoops, Needs: runnable, Leaves: runnable},
+	{Name: "store operands", Reason: "what a kernel would load element by element is stored in order first, where the kernels as they are laid out take less time",
+		Run: (*fuser).storeOperands, Needs: runnable, Leaves: runnable},
 	{Name: "row functions", Reason: "functions of the sums of rows run in full vectors, in a kernel of their own, where one lane would take longer",
 		Run: (*fuser).cutRowFunctions, Needs: runnable, Leaves: runnable},
 	{Name: "scratch rows", Reason: "functions that several loops over a row use are computed once, into scratch memory",
@@ -61,7 +63,7 @@ var Passes = []schedule.Pass[*fuser]{
 
 // notOnGPUs are the passes that make kernels whose iterations run in order, or that have memory of their own, or that fill vectors.
 var notOnGPUs = map[string]bool{
-	"moves": true, "scatter sums": true, "masked blocks": true, "split loops": true,
+	"moves": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
 	"row functions": true, "scratch rows": true,
 }
 

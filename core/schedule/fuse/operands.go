@@ -1,0 +1,417 @@
+package fuse
+
+import (
+	"cmp"
+	"slices"
+
+	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// A kernel that reads neighbours which lie apart, or that differ in their conditions, loads elements one by one:
+//
+//	for i { for j { for k < 3 { sum += x[i, (j+k+380) % 383] }}}
+//
+// Where that takes longer, as the kernels are laid out, what it reads is stored in the order in which it is needed:
+//
+//	for i { for p < 383 { t[i, p] = x[i, (p+380) % 383] }}; for i { for j { for k < 3 { sum += t[i, j+k] }}}
+
+// leastGathered is the number of elements from which on that may pay.
+const leastGathered = 1024
+
+// storeOperands cuts kernels before operands that they would load element by element.
+func (f *fuser) storeOperands() (changed bool) {
+	if f.o.Cycles == nil {
+		return false
+	}
+	for i := 0; i < len(f.groups); i++ {
+		groups := f.apart(f.groups[i])
+		if groups == nil {
+			continue
+		}
+		f.replace(i, i+1, groups)
+		i += len(groups) - 1
+		changed = true
+	}
+	return changed
+}
+
+// apart are the groups that store an operand of a group first, and then do the rest, if that takes fewer cycles; nil if it does not.
+func (f *fuser) apart(g *group) (best []*group) {
+	stores := f.storesOf(g)
+	if stores == nil || g.body != nil && g.body.contraction() {
+		return nil
+	}
+	next := nextElement(stores)
+	operands := gathered(stores, next)
+	if len(operands) == 0 {
+		return nil
+	}
+	whole, oneByOne, ok := f.cycles([]*group{g})
+	if !ok || oneByOne < whole*(1-sureGain) {
+		return nil
+	}
+	costs, reason := Costs{SavedCycles: whole}, Recompute
+	before, after := f.slots, f.slots
+	for _, u := range operands {
+		f.slots = before
+		first, read, elements := f.storedFirst(u, next)
+		if first == nil {
+			continue
+		}
+		var groups []*group
+		for _, b := range first {
+			groups = append(groups, groupOf(b, g.kernels))
+		}
+		groups = append(groups, f.with(g, u, read))
+		cycles, _, known := f.cycles(groups)
+		cycles += f.o.Machine.storing(elements, u.DType) + float64(len(first)-1)*f.o.Machine.launch()
+		if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
+			costs.StoreCycles, costs.Elements = cycles, elements
+			best, after = groups, f.slots
+		}
+	}
+	if best != nil && costs.StoreCycles < costs.SavedCycles*sureGain {
+		reason = Pays
+	}
+	f.slots = before
+	f.observe(g, nil, reason, costs)
+	if reason != Pays {
+		return nil
+	}
+	f.slots = after
+	return best
+}
+
+// sureGain is the part of the cycles that must be left, as they are estimates.
+const sureGain = 0.9
+
+// storesOf are the stores of a group whose PARAMs are slots; nil if there is none, or an unknown one.
+func (f *fuser) storesOf(g *group) []store {
+	if g.body != nil {
+		return g.body.stores
+	}
+	params := map[*uop.UOp]*uop.UOp{}
+	var stores []store
+	for _, u := range g.kernel.AST.Toposort() {
+		switch {
+		case u.Op == uop.Param:
+			params[u] = u.WithArg(uop.Num(g.kernel.Bufs[int(u.Arg.(uop.Num))]))
+		case u.Op == uop.Store && len(u.Src) == 2 && u.Src[0].Op == uop.Index && len(stores) == 0:
+			stores = []store{{at: u.Src[0], value: u.Src[1], loops: u.Ranges()}}
+		case u.Op == uop.Store || u.Op == uop.After || u.Op == uop.Bufferize:
+			return nil
+		}
+	}
+	for i := range stores {
+		s := &stores[i]
+		s.at, s.value = replace(s.at, params), replace(s.value, params)
+	}
+	return stores
+}
+
+// with is a group in which an operand is read instead of computed.
+func (f *fuser) with(g *group, u, read *uop.UOp) *group {
+	if b := g.body; b != nil {
+		rest := &body{loops: b.loops, pieces: b.pieces}
+		for _, s := range b.stores {
+			rest.stores = append(rest.stores, store{s.slot, s.at, replace(s.value, map[*uop.UOp]*uop.UOp{u: read}), s.loops})
+		}
+		return groupOf(rest, g.kernels)
+	}
+	k := *g.kernel
+	bufs := append(slices.Clip(k.Bufs), slotOf(read))
+	local := map[*uop.UOp]*uop.UOp{}
+	for _, x := range []*uop.UOp{u, read} {
+		for _, p := range x.Toposort() {
+			if p.Op == uop.Param {
+				local[p] = p.WithArg(uop.Num(slices.Index(bufs, int(p.Arg.(uop.Num)))))
+			}
+		}
+	}
+	k.AST, k.Bufs = replace(k.AST, map[*uop.UOp]*uop.UOp{replace(u, local): replace(read, local)}), nil
+	local = map[*uop.UOp]*uop.UOp{} // without what only the operand read
+	for i, slot := range bufs {
+		p := k.AST.Find(func(p *uop.UOp) bool { return p.Op == uop.Param && p.Arg == uop.Num(i) })
+		if p != nil {
+			local[p] = p.WithArg(uop.Num(len(k.Bufs)))
+			k.Bufs = append(k.Bufs, slot)
+		}
+	}
+	k.AST = replace(k.AST, local)
+	return opaque(k, g.kernels)
+}
+
+// cycles estimates a run of groups without launching them, as they are laid out, and what elements take that are loaded one by one.
+func (f *fuser) cycles(groups []*group) (all, oneByOne float64, ok bool) {
+	for _, g := range groups {
+		ast := (*uop.UOp)(nil)
+		if g.body == nil {
+			ast = g.kernel.AST
+		} else if _, ordered := loopOrder(g.body); ordered {
+			ast = f.kernelOf(f.cacheFunctionRows(g.body, f.o.MinScratch)).AST
+		} else {
+			return 0, 0, false
+		}
+		n, lanes, known := f.o.Cycles(ast)
+		if !known {
+			return 0, 0, false
+		}
+		all, oneByOne = all+n, oneByOne+lanes
+	}
+	return all, oneByOne, true
+}
+
+// gathered are operands of stores that may be loaded one by one: elements of memory, and what is computed of them before it is reduced.
+func gathered(stores []store, next *uop.UOp) (operands []*uop.UOp) {
+	if next == nil {
+		return nil
+	}
+	var loads, reduced []*uop.UOp
+	for _, u := range (&body{stores: stores}).values() {
+		isLoad := u.Op == uop.Index && u.Src[0].Op == uop.Param && volume(u.Ranges()) >= leastGathered && irregular(u, next)
+		if isLoad {
+			loads = append(loads, u)
+		}
+		if isLoad || u.Op == uop.Where && (slices.Contains(loads, u.Src[1]) || slices.Contains(loads, u.Src[2])) {
+			operands = append(operands, u)
+		}
+		if u.Op == uop.Reduce && slices.ContainsFunc(loads, u.Src[0].DependsOn) {
+			reduced = appendNew(reduced, u.Src[:1])
+		}
+	}
+	operands = appendNew(operands, reduced)
+	return slices.DeleteFunc(operands, func(u *uop.UOp) bool {
+		return u.HasOp(uop.Ops(uop.Reduce, uop.Bufferize)) || u.DType.IsBool()
+	})
+}
+
+// nextElement is the loop through neighbours in memory: of a store, or of what is reduced.
+func nextElement(stores []store) *uop.UOp {
+	for _, s := range stores {
+		for _, r := range s.loops {
+			if sizeOf(r) > 1 && strideIn(s.index().GetIdx(), r) == 1 {
+				return r
+			}
+		}
+	}
+	for _, u := range (&body{stores: stores}).values() {
+		if u.Op == uop.Reduce {
+			return u.Src[len(u.Src)-1]
+		}
+	}
+	return nil
+}
+
+// irregular reports whether neighbours in a loop are not neighbours in memory, or are read under a condition of their own.
+func irregular(l, next *uop.UOp) bool {
+	at := l.Src[1]
+	if n := strideIn(at.GetIdx(), next); n != 0 && n != 1 {
+		return true
+	}
+	return at.GetValid().InRange(next)
+}
+
+// positions are the indices through which a value depends on loops.
+type positions struct {
+	at    []*uop.UOp // from 0
+	sizes []int64
+	// to are the indices, or loops, in terms of new loops.
+	loops []*uop.UOp
+	to    map[*uop.UOp]*uop.UOp
+}
+
+// add adds a position with so many values.
+func (p *positions) add(f *fuser, at, like *uop.UOp, size int64) (r *uop.UOp) {
+	f.ranges++
+	r = like.With(like.Src[0].IntLike(size)).WithArg(uop.RangeArg{ID: []int{f.ranges}, Type: uop.AxisLoop})
+	p.at, p.sizes, p.loops = append(p.at, at), append(p.sizes, size), append(p.loops, r)
+	return r
+}
+
+// elements is how many there are.
+func (p *positions) elements() int64 { return volume(p.loops) }
+
+// storedFirst returns bodies that store a value for each of its positions, and what reads it; nil if that is not possible.
+func (f *fuser) storedFirst(u, next *uop.UOp) (bodies []*body, read *uop.UOp, elements int64) {
+	p := f.positionsOf(u, next)
+	if p == nil || p.elements() > 2*volume(u.Ranges()) {
+		return nil, nil, 0
+	}
+	elements = p.elements()
+	first := &body{loops: p.loops}
+	value := simplify(replace(u, p.to))
+	if len(within(p.loops, value.Ranges())) < len(value.Ranges()) {
+		return nil, nil, 0
+	}
+	slot := len(f.slots)
+	f.slots = append(slices.Clip(f.slots), schedule.Slot{DType: u.DType, Size: elements, Input: -1, Output: -1})
+	memory := u.Graph().New(uop.Param, u.DType.Ptr(elements, uop.Global), nil, uop.Num(slot), nil)
+	first.stores = []store{{slot, memory.IndexPtr(rowMajorIndex(first.loops)), value, first.loops}}
+	row := p.at[0]
+	for i, at := range p.at[1:] {
+		row = row.MulInt(p.sizes[i+1]).Add(at)
+	}
+	row = simplify(row)
+	if u.Op == uop.Index && u.Src[1].Op == uop.Where {
+		row = u.Src[1].With(u.Src[1].Src[0], row, u.Src[1].Src[2])
+	}
+	bodies = []*body{first}
+	if first.selects() {
+		bodies = f.pieces(first)
+	}
+	return bodies, memory.IndexBy(row), elements
+}
+
+// positionsOf are those of a value, the loop through neighbours last: sums of loops that it depends on in no other way, what is looked up,
+// and single loops. nil if there are none.
+func (f *fuser) positionsOf(u, next *uop.UOp) *positions {
+	p, covered := &positions{to: map[*uop.UOp]*uop.UOp{}}, map[*uop.UOp]bool{}
+	for _, n := range slices.Backward(u.Toposort()) {
+		of := n.Ranges()
+		if n == u || n.Op == uop.Range || !n.DType.IsIndex() || len(of) == 0 || slices.ContainsFunc(of, func(r *uop.UOp) bool { return covered[r] }) {
+			continue
+		}
+		if !onlyThrough(u, n) || !f.sum(p, n, next) && !f.lookedUp(p, n, u) {
+			continue
+		}
+		for _, r := range of {
+			covered[r] = true
+		}
+	}
+	for _, r := range u.Ranges() {
+		if variable(r) {
+			return nil
+		}
+		if !covered[r] {
+			p.to[r] = p.add(f, r, r, sizeOf(r))
+		}
+	}
+	for i, at := range p.at {
+		if at.InRange(next) { // last
+			r, size := p.loops[i], p.sizes[i]
+			p.at = append(slices.Delete(p.at, i, i+1), at)
+			p.loops = append(slices.Delete(p.loops, i, i+1), r)
+			p.sizes = append(slices.Delete(p.sizes, i, i+1), size)
+			break
+		}
+	}
+	return p
+}
+
+// lookedUp adds the positions that an index of memory takes, if its conditions limit it.
+func (f *fuser) lookedUp(p *positions, n, u *uop.UOp) bool {
+	if !n.HasOp(uop.Ops(uop.Index)) || u.Op != uop.Index {
+		return false
+	}
+	lo, hi := int64(-1), int64(-1)
+	for _, c := range u.Src[1].GetValid().SplitUOp(uop.And) {
+		if b, known := symbolic.ParseValid(c); known && b.X == n {
+			if b.Upper {
+				hi, _ = b.C.Int64()
+			} else {
+				lo, _ = b.C.Int64()
+			}
+		}
+	}
+	if lo != 0 || hi < 0 {
+		return false
+	}
+	p.to[n] = p.add(f, n, n.Ranges()[0], hi+1)
+	return true
+}
+
+// sum adds the positions of a sum of loops, which has as many as there are digits that no two share: x*1535 + (y+z)*2 + w. At least one
+// has fewer values than its loops have iterations.
+func (f *fuser) sum(p *positions, n, next *uop.UOp) bool {
+	type digit struct {
+		terms []term
+		size  int64
+	}
+	var ts []term
+	constant, ok := int64(0), true
+	eachTerm(n, 1, func(t *uop.UOp, stride int64) {
+		switch {
+		case t.Op == uop.Range && !variable(t):
+			ts = append(ts, term{t, stride})
+		case t.Op == uop.ConstOp:
+			c, known := t.ConstVal().Int64()
+			constant, ok = constant+c*stride, ok && known
+		default:
+			ok = false
+		}
+	})
+	if !ok || len(ts) < 2 {
+		return false
+	}
+	slices.SortStableFunc(ts, func(a, b term) int { return cmp.Compare(max(a.stride, -a.stride), max(b.stride, -b.stride)) })
+	var digits []digit
+	reach, shared := int64(0), false // the greatest value of the digits so far, from the least
+	for _, t := range ts {
+		s := max(t.stride, -t.stride)
+		if len(digits) > 0 && s <= reach {
+			last := &digits[len(digits)-1]
+			last.terms = append(last.terms, t)
+			shared = true
+		} else {
+			digits = append(digits, digit{terms: []term{t}})
+		}
+		reach += s * (sizeOf(t.r) - 1)
+	}
+	if !shared {
+		return false
+	}
+	value := n.IntLike(constant)
+	for _, d := range slices.Backward(digits) {
+		unit, most := int64(0), int64(0)
+		for _, t := range d.terms {
+			unit = gcd(unit, max(t.stride, -t.stride))
+		}
+		at := n.IntLike(0)
+		for _, t := range d.terms {
+			k, last := t.stride/unit, sizeOf(t.r)-1
+			most += max(k, -k) * last
+			if k < 0 {
+				at = at.Add(at.IntLike(-k * last))
+			}
+			at = at.Add(t.r.MulInt(k))
+		}
+		at = symbolic.Simplify(at)
+		// at is from 0 to most; the sum has unit * at and what negative terms begin with.
+		lo := int64(0)
+		for _, t := range d.terms {
+			if t.stride < 0 {
+				lo += t.stride * (sizeOf(t.r) - 1)
+			}
+		}
+		var r *uop.UOp
+		if strideIn(at, next) == -1 && at.InRange(next) && backwards(d.terms, next) {
+			r = p.add(f, symbolic.Simplify(at.IntLike(most).Sub(at)), d.terms[0].r, most+1)
+			r = r.IntLike(most).Sub(r)
+		} else {
+			r = p.add(f, at, d.terms[0].r, most+1)
+		}
+		value = value.Add(r.MulInt(unit)).Add(value.IntLike(lo))
+	}
+	p.to[n] = symbolic.Simplify(value)
+	return true
+}
+
+// backwards reports whether a sum falls with a loop.
+func backwards(ts []term, r *uop.UOp) bool {
+	return slices.ContainsFunc(ts, func(t term) bool { return t.r == r && t.stride < 0 })
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// onlyThrough reports whether a value depends on the loops of an index through this index only.
+func onlyThrough(u, n *uop.UOp) bool {
+	of := n.Ranges()
+	return !slices.ContainsFunc(u.ToposortGated(func(x *uop.UOp) bool { return x != n }), func(x *uop.UOp) bool { return slices.Contains(of, x) })
+}
