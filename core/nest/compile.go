@@ -91,5 +91,5 @@ func Cycles(list []*uop.UOp, m ir.Machine) (all, lanes float64, ok bool) {
 	if err != nil {
 		return 0, 0, false
 	}
-	return k.Cycles()
+	return k.Cycles(&m)
 }

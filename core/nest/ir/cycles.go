@@ -6,8 +6,9 @@ const (
 	cyclesScalar = 0.25
 	cyclesDivide = 5
 	cyclesStore  = 1
-	// cyclesLane is the cost of each lane that is loaded, stored, taken or set by itself.
+	// cyclesLane is the cost of each lane that is loaded, stored, taken or set by itself, cyclesLine that of a line of a buffer beyond L2.
 	cyclesLane = 1.1
+	cyclesLine = 4
 	// cyclesAcross is that of exchanging lanes, cyclesReduced that of one number of all lanes.
 	cyclesAcross  = 3
 	cyclesReduced = 6
@@ -18,9 +19,9 @@ const (
 	cyclesWait = 3
 )
 
-// Cycles estimates how long a run takes one thread if all memory is near, and which part of that lanes take that are loaded, stored or moved
+// Cycles estimates how long a run takes one thread if what it goes through in order is near, and which part of that lanes take that are loaded, stored or moved
 // one by one. ok is false if the iterations of a loop cannot be counted.
-func (k *Kernel) Cycles() (all, lanes float64, ok bool) {
+func (k *Kernel) Cycles(m *Machine) (all, lanes float64, ok bool) {
 	own := map[*Block]*[2]float64{} // of an iteration, without loops in it
 	add := func(b *Block, cycles, lanes float64) {
 		if own[b] == nil {
@@ -30,7 +31,7 @@ func (k *Kernel) Cycles() (all, lanes float64, ok bool) {
 		own[b][1] += lanes
 	}
 	k.Root.Visit(Visitor{Value: func(v *Value) {
-		cycles, lanes := v.cycles()
+		cycles, lanes := v.cycles(m)
 		add(v.Block, cycles, lanes)
 	}})
 	ok = true
@@ -39,7 +40,7 @@ func (k *Kernel) Cycles() (all, lanes float64, ok bool) {
 		for _, it := range b.Items {
 			switch {
 			case it.Store != nil:
-				cycles, lanes := it.Store.cycles()
+				cycles, lanes := it.Store.cycles(m)
 				add(b, cycles, lanes)
 			case it.Dot != nil:
 				ok = false
@@ -103,14 +104,14 @@ func (k *Kernel) half(v *Value) (bits uint64, ok bool) {
 }
 
 // cycles are those of the operation, and those of lanes that it handles one by one.
-func (v *Value) cycles() (whole, lanes float64) {
+func (v *Value) cycles(m *Machine) (whole, lanes float64) {
 	switch v.Op {
 	case Const, Var, Iter, First, Items, Lane, Phi, Final, Bitcast:
 		return 0, 0
 	case Load:
 		switch {
 		case v.Lanes > 1 && (v.At.Index != nil || v.At.Stride > 1 || v.At.Stride < -1):
-			return 0, float64(v.Lanes) * cyclesLane
+			return 0, float64(v.Lanes) * v.At.apart(m)
 		case v.At.Gate != nil:
 			return 2 * cyclesVector, 0
 		}
@@ -135,9 +136,17 @@ func (v *Value) cycles() (whole, lanes float64) {
 	return cyclesVector, 0
 }
 
-func (s *Store) cycles() (whole, lanes float64) {
+func (s *Store) cycles(m *Machine) (whole, lanes float64) {
 	if n := s.Val.Lanes; n > 1 && (s.At.Index != nil || s.At.Stride != 1) {
-		return 0, float64(n) * cyclesLane
+		return 0, float64(n) * s.At.apart(m)
 	}
 	return cyclesStore, 0
+}
+
+// apart is the cost of an element whose neighbours are elsewhere.
+func (p *Place) apart(m *Machine) float64 {
+	if p.Buf.Size*p.Buf.Kind.Size() > m.L2 {
+		return cyclesLine
+	}
+	return cyclesLane
 }

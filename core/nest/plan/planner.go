@@ -259,7 +259,7 @@ func (r *Reduction) Ways(copies, n int64) int64 {
 		}
 		return ways
 	case r.Form == Along:
-		for ways = max(r.chains/sums, 1); ways > 1 && (ways*r.Lanes > n || ways*r.weight > alongWeight); ways /= 2 {
+		for ways = max(r.chains/sums, 1); ways > 1 && (ways*r.Lanes > n || copies*ways*r.weight > alongWeight); ways /= 2 {
 		}
 	default:
 		for ways*sums < r.chains && (n < 0 || 2*ways <= n) && 2*ways*sums*r.weight <= unrolledWeight {
