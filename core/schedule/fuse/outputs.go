@@ -22,7 +22,7 @@ func shareOutputs(root *uop.UOp) *uop.UOp {
 		for v.Op == uop.Reshape {
 			v = v.Src[0]
 		}
-		if (uop.GroupElementwise.Has(v.Op) || v.Op == uop.ReduceAxis || v.Op == uop.Pad) && outputs[v] == nil {
+		if (uop.GroupElementwise.Has(v.Op) || v.Op == uop.ReduceAxis || v.Op == uop.Pad || rolled(v)) && outputs[v] == nil {
 			outputs[v] = s
 		}
 	}
