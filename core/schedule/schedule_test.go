@@ -330,6 +330,36 @@ func TestFewRowsAreEnough(t *testing.T) {
 	}
 }
 
+// A sum of all elements is split into parts that lie in memory one after the other, also if the number of rows has no fitting divisor.
+func TestSumOfAllElementsIsSplitInOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows, columns int64
+		of            func(x *uop.UOp) *uop.UOp
+		parts         int
+	}{
+		"rows of a small divisor": {29 * 1733, 768, func(x *uop.UOp) *uop.UOp { return x }, 256},
+		"a prime of rows":         {10007, 512, func(x *uop.UOp) *uop.UOp { return x.Mul(x).Mul(x.ConstLike(uop.Float(2))) }, 256},
+		"rows of a large divisor": {1000, 1000, func(x *uop.UOp) *uop.UOp { return x }, 250},
+	} {
+		ts := newTensors(t)
+		root, _, _, err := schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, c.of(ts.input(c.rows, c.columns)).ReduceAxes(uop.Add, 0, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := schedule.New(root, schedule.WithRows(64))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Kernels) != 2 {
+			t.Fatalf("%s: %d kernels, expected 2", name, len(s.Kernels))
+		}
+		parts := s.Kernels[0].AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Range && u.RangeID().Type == uop.AxisLoop })
+		if parts == nil || parts.Vmax().I() != int64(c.parts-1) {
+			t.Errorf("%s: the loop over parts is %v, expected %d of them", name, parts, c.parts)
+		}
+	}
+}
+
 // A reduction of a flattened value is split along the axes that it had: positions in rows are not divided.
 func TestFlattenedReductionIsSplitAlongRows(t *testing.T) {
 	ts := newTensors(t)

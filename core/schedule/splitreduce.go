@@ -36,6 +36,14 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 		x, arg.Axes = unflattened(x, arg.Axes)
 		in, _ = x.Shape().Ints()
 		axis, d = splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out), splitRun)
+		if d < splitRun { // of 50257 rows of 768 29 parts could be made, and then 12 of each row
+			if flat, over := flattened(x, arg.Axes); flat != nil {
+				n, _ := flat.Shape().Ints()
+				if a, parts := splitCandidate(flat, n, over, min(splitMax, splitOutputs/out), splitRun); parts > d {
+					x, in, arg.Axes, axis, d = flat, n, over, a, parts
+				}
+			}
+		}
 	}
 	if axis < 0 {
 		axis, d = splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out), 1)
@@ -76,6 +84,41 @@ func unflattened(x *uop.UOp, axes []int) (*uop.UOp, []int) {
 		return x, axes
 	}
 	return x.Reshape(shape), over
+}
+
+// flattened is a value whose elements are read in the order of memory, with its last axes as one, which are reduced; nil for others.
+func flattened(x *uop.UOp, axes []int) (*uop.UOp, []int) {
+	first := len(x.Shape()) - len(axes)
+	if len(axes) < 2 || slices.Min(axes) != first || !readInOrder(x) {
+		return nil, nil
+	}
+	shape := slices.Clone(x.Shape()[:first])
+	return x.Reshape(append(shape, uop.N(x.Shape()[first:].MaxNumel()))), []int{first}
+}
+
+// readInOrder reports whether a value is computed of elements at its own place in memory, and of numbers.
+func readInOrder(x *uop.UOp) bool {
+	seen := map[*uop.UOp]bool{}
+	var visit func(u *uop.UOp) bool
+	visit = func(u *uop.UOp) bool {
+		if !uop.GroupElementwise.Has(u.Op) {
+			return isNumber(u) || inMemoryOrder(u)
+		}
+		if seen[u] {
+			return true
+		}
+		seen[u] = true
+		return !slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return !visit(s) })
+	}
+	return visit(x)
+}
+
+// isNumber reports whether all elements of a value are one number.
+func isNumber(u *uop.UOp) bool {
+	for u.Op == uop.Reshape || u.Op == uop.Expand {
+		u = u.Src[0]
+	}
+	return u.Op == uop.ConstOp
 }
 
 // axesOf are the axes of computed values that are one axis of x, nil if there are none.
