@@ -21,6 +21,8 @@ func sbrk(n uintptr) unsafe.Pointer
 const (
 	pageSize = 1 << 16
 	line     = 64 // sizes are multiples of a cache line, and all ranges begin at one
+	// spare is what the memory keeps for Go's heap: without room there the runtime stops, while a tensor that finds none is an error.
+	spare = 128 << 20
 )
 
 // free are the ranges that nobody uses, in order of address; no two of them touch.
@@ -73,13 +75,14 @@ func more(n uintptr) (uintptr, bool) {
 		return 0, false
 	}
 	free.Lock()
-	at, old := uintptr(sbrk(0)), uintptr(0)
+	end := uintptr(sbrk(0))
+	at, old := end, uintptr(0)
 	last := len(free.ranges) - 1
 	if last >= 0 && free.ranges[last].at+free.ranges[last].n == at && free.ranges[last].n < n {
 		at, old = free.ranges[last].at, free.ranges[last].n
 	}
 	whole := (n - old + pageSize - 1) &^ (pageSize - 1)
-	if sbrk(whole) == nil {
+	if end+whole > memorySize-spare || sbrk(whole) == nil {
 		free.Unlock()
 		return 0, false
 	}
@@ -88,8 +91,8 @@ func more(n uintptr) (uintptr, bool) {
 	}
 	free.Unlock()
 	clear(unsafe.Slice((*byte)(Pointer(at)), old))
-	if end := old + whole; end > n {
-		_ = Release(at+n, end-n)
+	if got := old + whole; got > n {
+		_ = Release(at+n, got-n)
 	}
 	return at, true
 }

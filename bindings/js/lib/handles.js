@@ -94,6 +94,7 @@ function giveBack (collections) {
     return left !== undefined
   })
   releaseDead()
+  after = Math.min(after, memoryInUse())
 }
 
 let collectGarbage, endTurn

@@ -2,6 +2,7 @@
 /** What the package has in a browser, Deno or Bun in the place of what node.js takes from Node. */
 
 const encoder = new TextEncoder()
+const PRESSURE = 2 ** 27 // bytes
 
 /** Lets the next turn of the event loop call functions: a message comes at once, a timer after four milliseconds. */
 function turning () {
@@ -24,6 +25,16 @@ function sleep (milliseconds) {
   while (performance.now() < end);
 }
 
+/**
+ * Lets the engine collect garbage, which a page may not ask for: large buffers that nobody keeps are what it collects for. They are not
+ * touched, so they take no memory. Without it a page whose garbage is tensors, of a hundred bytes each for the engine, collects too late.
+ */
+function press () {
+  try {
+    for (let i = 0; i < 2; i++) new ArrayBuffer(PRESSURE)
+  } catch {} // there is not even room for that
+}
+
 module.exports = {
   /** Settings, by the names of the variables of Node's environment: globalThis.POLYGRAD, an object made before the import. */
   environment: (globalThis.POLYGRAD ??= {}),
@@ -40,8 +51,8 @@ module.exports = {
   // The memory of the library goes with the page.
   atExit: () => {},
 
-  // A page may not collect garbage itself, unless the browser was started so; weak references end with the turn of the event loop.
-  collector: () => [globalThis.gc ?? (() => {}), () => {}],
+  // What the turn of the event loop has made and dropped is garbage in the next one.
+  collector: () => [globalThis.gc ?? (() => { press(); soon(press) }), () => {}],
 
   // The library works on memory of its own.
   pin: (array) => array,
