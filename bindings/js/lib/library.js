@@ -36,7 +36,7 @@ function said (who) {
 /** An error, with what a program can do about it if tensors take the memory. */
 function explained (text) {
   const held = lib.poly_array_memory()
-  if (held < PLENTY || !/\bmemory: none for \d+ bytes$/.test(text)) return text
+  if (held < PLENTY || !/\b(memory: none|no memory) for \d+ bytes$/.test(text)) return text
   return `${text}: tensors hold ${Math.round(held / 2 ** 20)} MiB; dispose of those that are not needed (dispose, Tensor.tidy): ` +
     'what is only forgotten is given back after the turn of the event loop'
 }
