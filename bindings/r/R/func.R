@@ -107,8 +107,9 @@ batching$rules <- NULL
 batching$count <- 0L
 batching$depth <- 0L # of functions that are traced in one another
 
-# What a function gives that is traced; an error if it calls itself without an end.
+# What a function gives that is traced; an error if it calls itself without an end. It is caught outside of all, as this takes of the stack.
 ending <- function(who, f) {
+  if (batching$depth > 1L) return(f())
   tryCatch(f(), stackOverflowError = function(e) {
     raise(sprintf("%s: the function calls itself without an end: what depends on a Tensor ends nothing while it is traced; use lax$while_loop, lax$fori_loop or lax$scan", who))
   })

@@ -173,7 +173,7 @@ lax <- c(lax, list(
     need_function(who, body, "body")
     if (!is.numeric(from) || !is.numeric(to) || from %% 1 != 0 || to %% 1 != 0) raise(sprintf("%s: from %s to %s, expected whole numbers", who, brief(from), brief(to)))
     if (to < from) return(init)
-    lax$scan(function(carry, i) list(body(i, carry), list()), init, Tensor(as.integer(from):as.integer(to)))$carry
+    lax$scan(function(carry, i) list(body(i, carry), list()), init, Tensor$arange(from, to + 1, dtype = "int32"))$carry
   },
   while_loop = function(cond, body, init) {
     who <- "lax$while_loop"
