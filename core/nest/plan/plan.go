@@ -301,8 +301,11 @@ func (pl *planner) planPrefix(p *Band) {
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
 	case vectors:
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
-		// A row of a tile is a few lines of the cache.
 		vec.Units = max(4, 32/int64(pl.Lanes))
+		// Loops in order return to a row late: as long as there are tiles for threads, they take more of it.
+		for vec.Units < longRow && vec.Count >= 8*vec.Tile() && !pl.lanesFind(vec, acc) {
+			vec.Units *= 2
+		}
 		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.Writes }) {
 			// What an iteration needs of the one before is in registers, and the chains of vectors side by side overlap.
 			for vec.Units *= 2; vec.Units > 1 && vec.Units*int64(len(p.Leaf.Written(nil))) > vectorsCarried; vec.Units /= 2 {
@@ -324,6 +327,18 @@ func (pl *planner) planPrefix(p *Band) {
 		for ; rows.Units > 1 && (rows.Units*weight > most || rows.Units*held > int64(pl.m.Pointers) || rows.Units > rows.Count); rows.Units /= 2 {
 		}
 	}
+}
+
+// longRow is how many vectors of a row a loop whose iterations run in order computes in each, if rows are long.
+const longRow = 16
+
+// lanesFind reports whether each lane finds a place of its own in a column of memory: a tile that is narrow is in the cache then, unless
+// its columns displace each other.
+func (pl *planner) lanesFind(vec *Axis, acc []analysis.Access) bool {
+	return slices.ContainsFunc(acc, func(a analysis.Access) bool {
+		s := pl.Slopes(vec.Region.Rng).Of(a.U.Src[0])
+		return a.U.Op == uop.Store && s.Irregular && vec.Count*int64(a.U.Src[1].DType.Itemsize())%(aliasing/2) != 0
+	})
 }
 
 // vectorsCarried is how many vectors of a loop whose iterations run in order stay in registers, beside what it computes.
