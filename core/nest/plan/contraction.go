@@ -160,7 +160,7 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	if rows == nil {
 		most := int64(8)
 		if pl.m.Masks && slices.ContainsFunc(p.Leaf.Loops(), collectsBools) {
-			most = 4 // there are few registers of masks
+			most = 6 // there are 7 registers of masks
 		}
 		vec.Units = p.want.or(knobTileVectors, max(most/results, 1), vectors)
 		return
