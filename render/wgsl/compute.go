@@ -234,7 +234,9 @@ func (w *writer) constant(k ir.Kind, bits uint64) string {
 func (w *writer) float(f float32) string {
 	bits := math.Float32bits(f)
 	switch exponent := bits >> 23 & 0xff; {
-	case exponent == 0xff || bits == 1<<31 || exponent == 0 && f != 0:
+	case bits == 1<<31: // a compiler that knows both takes it for 0 in a choice between the two (NVIDIA's)
+		return fmt.Sprintf("%s(%s(0x%xu))", w.function("keep"), w.function("float_of"), bits)
+	case exponent == 0xff || exponent == 0 && f != 0:
 		return fmt.Sprintf("%s(0x%xu)", w.function("float_of"), bits)
 	}
 	digits := 32 // the fewest from which the float is found again; near the greatest one they would be beyond it
