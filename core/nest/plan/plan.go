@@ -146,6 +146,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 	pl.order(p)
 	if around == nil {
 		pl.chooseItems(p)
+		pl.chooseGroup(p)
 	}
 	p.record(collects && !nested)
 	if around == nil {
