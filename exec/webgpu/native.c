@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 // What is used of webgpu.h, as the standard has it: handles are pointers, booleans and enumerations have 32 bits, flags have 64.
@@ -99,14 +100,19 @@ typedef struct { chain *next; text label; uint32_t type, n; } queries_desc;
   F(void, BufferRelease, (handle)) \
   F(void, ShaderModuleRelease, (handle)) \
   F(void, BindGroupLayoutRelease, (handle)) \
+  F(void, BindGroupAddRef, (handle)) \
   F(void, BindGroupRelease, (handle)) \
   F(void, PipelineLayoutRelease, (handle)) \
+  F(void, ComputePipelineAddRef, (handle)) \
   F(void, ComputePipelineRelease, (handle))
 
 // Those for timestamps, which a library may lack. A timestamp of wgpu-native is a number of periods, elsewhere one of nanoseconds.
 #define CLOCK(F) \
   F(handle, DeviceCreateQuerySet, (handle, const queries_desc *)) \
   F(void, CommandEncoderResolveQuerySet, (handle, handle, uint32_t, uint32_t, handle, uint64_t))
+
+// How many commands of lists go together, and for how many microseconds they may wait for each other.
+enum { TOGETHER = 32, WAIT_FOR_OTHERS = 100 };
 
 struct pg_gpu {
   handle instance, adapter, device, queue;
@@ -124,11 +130,32 @@ struct pg_gpu {
   // Two timestamps, NULL before the first ones and if there are none; resolved is where they are written, and read where the host reads them.
   int clock;
   handle queries, resolved, read;
+  // What was submitted and waits for others: a command buffer and its submit cost a library and a driver as much as a dozen launches,
+  // so lists that follow one another soon share one. patience is a thread that does not let them wait for long.
+  pthread_mutex_t submitting;
+  pthread_cond_t begun;
+  handle encoder, pass; // NULL if nothing waits, or between passes
+  int commands, patience;
+  int shared; // the program submits lists of its own, whose order it knows: none waits
+  uint64_t submits; // made so far
+  double last;      // when, in microseconds
+  pg_gpu *next; // of those that are open
 };
 
+// Those that are open, for the end of the process: drivers clean up then, and what still runs on their threads would crash.
+static pg_gpu *opened;
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+static void wait_for_all(void) {
+  char error[1024];
+  for (pg_gpu *g = opened; g; g = g->next) pg_gpu_wait(g, error);
+}
+
 struct pg_gpu_pipeline { handle pipeline, layout; };
+// A command is a launch, or the copy of a buffer to another one. It holds a reference to its objects.
+typedef struct { handle pipeline, group, to, from; uint64_t to_offset, from_offset, bytes; uint32_t x, y; } command;
 // timed lists have timestamps at the beginning and the end of their only pass.
-struct pg_gpu_list { handle encoder, pass; int timed, passes; };
+struct pg_gpu_list { command *commands; int n, room, timed; };
 
 static void set_error(char *error, const char *what, text message) {
   size_t n = message.length;
@@ -159,7 +186,91 @@ static void on_lost(const handle *device, uint32_t reason, text message, void *o
 
 int pg_gpu_is_lost(pg_gpu *g) { return __atomic_load_n(&g->lost, __ATOMIC_ACQUIRE); }
 
+static double microseconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
+}
+
+static void end_pass(pg_gpu *g) {
+  if (!g->pass) return;
+  g->ComputePassEncoderEnd(g->pass);
+  g->ComputePassEncoderRelease(g->pass);
+  g->pass = NULL;
+}
+
+// submit_lists submits what waits; submitting is locked.
+static void submit_lists(pg_gpu *g) {
+  if (!g->encoder) return;
+  end_pass(g);
+  handle buffer = pg_gpu_is_lost(g) ? NULL : g->CommandEncoderFinish(g->encoder, NULL);
+  g->CommandEncoderRelease(g->encoder);
+  if (buffer) {
+    g->QueueSubmit(g->queue, 1, &buffer);
+    g->CommandBufferRelease(buffer);
+  }
+  g->encoder = NULL;
+  g->commands = 0;
+  g->submits++;
+  g->last = microseconds();
+}
+
+// encode puts the commands of a list behind those that wait, and releases what they hold; times are those of its first pass, NULL for
+// none. The result is the number of its passes.
+static int encode(pg_gpu *g, pg_gpu_list *l, const timestamps *times) {
+  int lost = pg_gpu_is_lost(g), passes = 0;
+  if (!lost && !g->encoder) g->encoder = g->DeviceCreateCommandEncoder(g->device, NULL);
+  for (command *c = l->commands; c < l->commands + l->n; c++) {
+    if (c->pipeline) {
+      if (!lost) {
+        const pass_desc timed = {NULL, TEXT(""), times};
+        if (!g->pass) g->pass = g->CommandEncoderBeginComputePass(g->encoder, times && !passes++ ? &timed : NULL);
+        g->ComputePassEncoderSetPipeline(g->pass, c->pipeline);
+        g->ComputePassEncoderSetBindGroup(g->pass, 0, c->group, 0, NULL);
+        g->ComputePassEncoderDispatchWorkgroups(g->pass, c->x, c->y, 1);
+      }
+      g->BindGroupRelease(c->group);
+      g->ComputePipelineRelease(c->pipeline);
+    } else {
+      end_pass(g);
+      if (!lost) g->CommandEncoderCopyBufferToBuffer(g->encoder, c->from, c->from_offset, c->to, c->to_offset, c->bytes);
+      g->BufferRelease(c->from);
+      g->BufferRelease(c->to);
+    }
+  }
+  g->commands += l->n;
+  return passes;
+}
+
+static void *submit_later(void *of) {
+  pg_gpu *g = of;
+  pthread_mutex_lock(&g->submitting);
+  for (;;) {
+    while (!g->encoder) pthread_cond_wait(&g->begun, &g->submitting);
+    uint64_t before = g->submits;
+    pthread_mutex_unlock(&g->submitting);
+    usleep(WAIT_FOR_OTHERS);
+    pthread_mutex_lock(&g->submitting);
+    if (g->submits == before) submit_lists(g);
+  }
+  return NULL;
+}
+
+void pg_gpu_share(pg_gpu *g) {
+  pthread_mutex_lock(&g->submitting);
+  g->shared = 1;
+  submit_lists(g);
+  pthread_mutex_unlock(&g->submitting);
+}
+
+static void flush_lists(pg_gpu *g) {
+  pthread_mutex_lock(&g->submitting);
+  submit_lists(g);
+  pthread_mutex_unlock(&g->submitting);
+}
+
 void pg_gpu_lose(pg_gpu *g) {
+  flush_lists(g);
   g->DeviceDestroy(g->device);
   on_lost(NULL, 0, TEXT("it was destroyed"), g, NULL);
 }
@@ -218,6 +329,8 @@ pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *out, char *error) {
   }
   pg_gpu *g = calloc(1, sizeof *g);
   pthread_mutex_init(&g->mu, NULL);
+  pthread_mutex_init(&g->submitting, NULL);
+  pthread_cond_init(&g->begun, NULL);
   const char *missing = find_functions(g, library);
   if (missing) {
     set_error(error, "it has no function ", TEXT(missing));
@@ -282,6 +395,12 @@ pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *out, char *error) {
   out->workgroup_bytes = l.workgroup_bytes;
   out->buffer_bytes = l.buffer_bytes;
   out->binding_bytes = l.storage_bytes;
+  pthread_mutex_lock(&opening);
+  // The driver has been loaded by now, so this comes before what it does at the end.
+  if (!opened) atexit(wait_for_all);
+  g->next = opened;
+  opened = g;
+  pthread_mutex_unlock(&opening);
   return g;
 failed:
   if (g->adapter) g->AdapterRelease(g->adapter);
@@ -320,15 +439,20 @@ pg_gpu_buffer *pg_gpu_allocate(pg_gpu *g, uint64_t bytes, int use, char *error) 
 }
 
 void pg_gpu_free(pg_gpu *g, pg_gpu_buffer *b) {
+  flush_lists(g); // no list may need it
   g->BufferDestroy(b);
   g->BufferRelease(b);
 }
 
-void pg_gpu_keep(pg_gpu *g, pg_gpu_buffer *b) { g->BufferAddRef(b); }
+void pg_gpu_keep(pg_gpu *g, pg_gpu_buffer *b) {
+  pg_gpu_share(g);
+  g->BufferAddRef(b);
+}
 
 void pg_gpu_forget(pg_gpu *g, pg_gpu_buffer *b) { g->BufferRelease(b); }
 
 void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *from, uint64_t bytes) {
+  flush_lists(g);
   if (!pg_gpu_is_lost(g)) g->QueueWriteBuffer(g->queue, to, offset, from, bytes);
 }
 
@@ -370,7 +494,6 @@ void pg_gpu_drop(pg_gpu *g, pg_gpu_pipeline *p) {
 
 pg_gpu_list *pg_gpu_begin(pg_gpu *g, int timed) {
   pg_gpu_list *l = calloc(1, sizeof *l);
-  l->encoder = g->DeviceCreateCommandEncoder(g->device, NULL);
   if (timed && g->clock && !g->queries) {
     g->queries = g->DeviceCreateQuerySet(g->device, &(queries_desc){NULL, TEXT(""), QUERY_TIMESTAMP, 2});
     g->resolved = g->DeviceCreateBuffer(g->device, &(buffer_desc){.label = TEXT(""), .usage = USE_QUERY_RESOLVE | USE_COPY_SRC, .size = 16});
@@ -378,13 +501,6 @@ pg_gpu_list *pg_gpu_begin(pg_gpu *g, int timed) {
   }
   l->timed = timed && g->queries && g->resolved && g->read;
   return l;
-}
-
-static void end_pass(pg_gpu *g, pg_gpu_list *l) {
-  if (!l->pass) return;
-  g->ComputePassEncoderEnd(l->pass);
-  g->ComputePassEncoderRelease(l->pass);
-  l->pass = NULL;
 }
 
 pg_gpu_group *pg_gpu_make_group(pg_gpu *g, pg_gpu_pipeline *p, const pg_gpu_binding *bindings, int n) {
@@ -402,38 +518,47 @@ pg_gpu_group *pg_gpu_make_group(pg_gpu *g, pg_gpu_pipeline *p, const pg_gpu_bind
 
 void pg_gpu_drop_group(pg_gpu *g, pg_gpu_group *group) { g->BindGroupRelease(group); }
 
+static void add(pg_gpu_list *l, command c) {
+  if (l->n == l->room) l->commands = realloc(l->commands, (l->room = 2 * l->room + 4) * sizeof c);
+  l->commands[l->n++] = c;
+}
+
 void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, pg_gpu_group *group, uint32_t x, uint32_t y) {
   if (pg_gpu_is_lost(g)) return;
-  if (!l->pass) {
-    const timestamps times = {NULL, g->queries, 0, 1};
-    const pass_desc timed = {NULL, TEXT(""), &times};
-    l->pass = g->CommandEncoderBeginComputePass(l->encoder, l->timed && !l->passes ? &timed : NULL);
-    l->passes++;
-  }
-  g->ComputePassEncoderSetPipeline(l->pass, p->pipeline);
-  g->ComputePassEncoderSetBindGroup(l->pass, 0, group, 0, NULL);
-  g->ComputePassEncoderDispatchWorkgroups(l->pass, x, y, 1);
+  g->ComputePipelineAddRef(p->pipeline);
+  g->BindGroupAddRef(group);
+  add(l, (command){.pipeline = p->pipeline, .group = group, .x = x, .y = y});
 }
 
 void pg_gpu_copy(pg_gpu *g, pg_gpu_list *l, pg_gpu_buffer *to, uint64_t to_offset, pg_gpu_buffer *from, uint64_t from_offset, uint64_t bytes) {
   if (pg_gpu_is_lost(g)) return;
-  end_pass(g, l);
-  g->CommandEncoderCopyBufferToBuffer(l->encoder, from, from_offset, to, to_offset, bytes);
+  g->BufferAddRef(to);
+  g->BufferAddRef(from);
+  add(l, (command){.to = to, .from = from, .to_offset = to_offset, .from_offset = from_offset, .bytes = bytes});
 }
 
 int pg_gpu_submit(pg_gpu *g, pg_gpu_list *l) {
-  end_pass(g, l);
-  int timed = l->timed && l->passes == 1 && !pg_gpu_is_lost(g);
+  int timed = l->timed;
+  pthread_mutex_lock(&g->submitting);
+  int now = timed || g->shared || (!g->encoder && microseconds() - g->last > WAIT_FOR_OTHERS);
+  if (timed) submit_lists(g);
+  const timestamps times = {NULL, g->queries, 0, 1};
+  timed = encode(g, l, timed ? &times : NULL) == 1 && !pg_gpu_is_lost(g);
   if (timed) {
-    g->CommandEncoderResolveQuerySet(l->encoder, g->queries, 0, 2, g->resolved, 0);
-    g->CommandEncoderCopyBufferToBuffer(l->encoder, g->resolved, 0, g->read, 0, 16);
+    end_pass(g);
+    g->CommandEncoderResolveQuerySet(g->encoder, g->queries, 0, 2, g->resolved, 0);
+    g->CommandEncoderCopyBufferToBuffer(g->encoder, g->resolved, 0, g->read, 0, 16);
   }
-  handle commands = pg_gpu_is_lost(g) ? NULL : g->CommandEncoderFinish(l->encoder, NULL);
-  g->CommandEncoderRelease(l->encoder);
+  now |= g->commands >= TOGETHER;
+  if (!now && !g->patience) {
+    pthread_t thread;
+    g->patience = !pthread_create(&thread, NULL, submit_later, g) && !pthread_detach(thread);
+  }
+  if (now || !g->patience) submit_lists(g);
+  else if (g->commands == l->n) pthread_cond_signal(&g->begun);
+  pthread_mutex_unlock(&g->submitting);
+  free(l->commands);
   free(l);
-  if (!commands) return 0;
-  g->QueueSubmit(g->queue, 1, &commands);
-  g->CommandBufferRelease(commands);
   return timed;
 }
 
@@ -447,6 +572,7 @@ double pg_gpu_took(pg_gpu *g) {
 }
 
 int pg_gpu_wait(pg_gpu *g, char *error) {
+  flush_lists(g);
   if (!pg_gpu_is_lost(g)) {
     answer *a = calloc(1, sizeof *a);
     g->QueueOnSubmittedWorkDone(g->queue, answering(on_done, a));
@@ -456,6 +582,7 @@ int pg_gpu_wait(pg_gpu *g, char *error) {
 }
 
 const void *pg_gpu_map(pg_gpu *g, pg_gpu_buffer *b, uint64_t bytes, char *error) {
+  flush_lists(g);
   uint32_t status = 0;
   if (!pg_gpu_is_lost(g)) {
     answer *a = calloc(1, sizeof *a);

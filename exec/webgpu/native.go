@@ -89,7 +89,10 @@ func pointer(o object) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer
 
 func (n native) free(b object) { C.pg_gpu_free(n.gpu, bufferOf(b)) }
 
-func (n native) lend(b object) uintptr { return uintptr(b) }
+func (n native) lend(b object) uintptr {
+	C.pg_gpu_share(n.gpu)
+	return uintptr(b)
+}
 
 func (n native) adopt(b uintptr) object {
 	C.pg_gpu_keep(n.gpu, bufferOf(object(b)))

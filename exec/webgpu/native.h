@@ -56,8 +56,10 @@ void pg_gpu_drop_group(pg_gpu *g, pg_gpu_group *group);
 pg_gpu_list *pg_gpu_begin(pg_gpu *g, int timed);
 void pg_gpu_launch(pg_gpu *g, pg_gpu_list *l, pg_gpu_pipeline *p, pg_gpu_group *group, uint32_t x, uint32_t y);
 void pg_gpu_copy(pg_gpu *g, pg_gpu_list *l, pg_gpu_buffer *to, uint64_t to_offset, pg_gpu_buffer *from, uint64_t from_offset, uint64_t bytes);
-// Submits the list and frees it. The result is 1 if it was timed.
+// Submits the list and frees it, together with others that soon follow it. The result is 1 if it was timed.
 int pg_gpu_submit(pg_gpu *g, pg_gpu_list *l);
+// The program submits lists of its own from now on: those of this library do not wait for others any more.
+void pg_gpu_share(pg_gpu *g);
 // Waits, and is how many nanoseconds the launches of the timed list took that was submitted last; negative if that is not known.
 double pg_gpu_took(pg_gpu *g);
 // Waits for all that was submitted.

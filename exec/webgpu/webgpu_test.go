@@ -1,10 +1,14 @@
 package webgpu
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+
+	"polygrad/exec/device"
 )
 
 // TestWebGPUShadersThatFailBesideOthers: several threads make pipelines, and each error is that of its shader.
@@ -35,5 +39,40 @@ func TestWebGPUShadersThatFailBesideOthers(t *testing.T) {
 		} else if i%5 != 0 && err != nil {
 			t.Errorf("shader %d: %v", i, err)
 		}
+	}
+}
+
+// TestWebGPUListsOfSeveralQueues: lists that wait for one another run in the order of their submission, whatever queue they are of.
+func TestWebGPUListsOfSeveralQueues(t *testing.T) {
+	d, err := New()
+	if err != nil {
+		t.Skip(err)
+	}
+	const n, copies = 64, 300
+	a, err := d.Allocate(4 * n * copies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, 4*n)
+	for i := range first {
+		first[i] = byte(i * 7)
+	}
+	queues := []device.Queue{d.NewQueue(), d.NewQueue(), d.NewQueue()}
+	if err := queues[0].CopyIn(a, first); err != nil {
+		t.Fatal(err)
+	}
+	part := func(i int64) device.Buffer { return d.Part(a, 4*n*i) }
+	for i := int64(1); i < copies; i++ {
+		q := queues[i%3]
+		if err := errors.Join(q.Copy(part(i), part(i-1), 4*n), q.(device.Submitter).Submit()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := make([]byte, 4*n)
+	if err := errors.Join(queues[1].CopyOut(last, part(copies-1)), queues[1].Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(last, first) {
+		t.Errorf("the last of %d copies is %v, expected %v", copies, last[:8], first[:8])
 	}
 }
