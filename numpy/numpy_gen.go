@@ -22,9 +22,6 @@ func Conj(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.conj", []any
 // That of real numbers is 0, or pi below 0.
 func Angle(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.angle", []any{x})[0] }
 
-// Abs returns |x|.
-func Abs(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.abs", []any{x})[0] }
-
 // Acos returns the arc cosine, in [0, pi].
 func Acos(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.acos", []any{x})[0] }
 
@@ -82,9 +79,6 @@ func Log10(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.log10", []a
 // LogicalNot returns where x is 0: bool.
 func LogicalNot(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.logical_not", []any{x})[0] }
 
-// Negative returns -x.
-func Negative(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.negative", []any{x})[0] }
-
 // Sign returns -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.
 func Sign(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.sign", []any{x})[0] }
 
@@ -114,13 +108,16 @@ func BitwiseInvert(x *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.bitwise_invert", []any{x})[0]
 }
 
-// Add returns the sum x + y.
-func Add(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.add", []any{x, y})[0] }
+// Negative returns -x.
+func Negative(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.negative", []any{x})[0] }
 
 // Subtract returns the difference x - y.
 func Subtract(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.subtract", []any{x, y})[0]
 }
+
+// Add returns the sum x + y.
+func Add(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.add", []any{x, y})[0] }
 
 // Multiply returns the product x * y.
 func Multiply(x *polygrad.Tensor, y any) *polygrad.Tensor {
@@ -200,11 +197,6 @@ func LogAddExp(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.logaddexp", []any{x, y})[0]
 }
 
-// CopySign returns |x| with the sign of y.
-func CopySign(x *polygrad.Tensor, y any) *polygrad.Tensor {
-	return call("numpy.copysign", []any{x, y})[0]
-}
-
 // Atan2 returns the angle of the point (y, x), in [-pi, pi].
 func Atan2(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.atan2", []any{x, y})[0] }
 
@@ -238,6 +230,17 @@ func Trunc(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.trunc", []a
 // Options: WithDecimals (0).
 func Round(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.round", []any{x}, opts...)[0]
+}
+
+// Abs returns |x|.
+func Abs(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.abs", []any{x})[0] }
+
+// Fabs returns |x| as floating point numbers.
+func Fabs(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.fabs", []any{x})[0] }
+
+// CopySign returns |x| with the sign of y, as floating point numbers.
+func CopySign(x *polygrad.Tensor, y any) *polygrad.Tensor {
+	return call("numpy.copysign", []any{x, y})[0]
 }
 
 // Positive returns the array itself.

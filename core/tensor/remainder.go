@@ -178,6 +178,10 @@ func opposite(r, y *uop.UOp) *uop.UOp { return bitAnd(ne(r, 0), bitXor(lt(r, 0),
 // accurateTruncMod is the remainder with the sign of a, exact.
 func accurateTruncMod(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
+	if c, ok := numberOf(y); ok && x.DType.IsInt() && !x.DType.IsUnsigned() && c.F() > 0 && int64(c.F())&(int64(c.F())-1) == 0 {
+		// Kernels take the last bits of x, which are the remainder of a number that is not negative.
+		return where(lt(x, 0), neg(binary(uop.Mod, neg(x), y)), binary(uop.Mod, x, y))
+	}
 	if !x.DType.IsFloat() || asTinygrad(x) {
 		return truncMod(a, b)
 	}

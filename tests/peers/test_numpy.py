@@ -493,8 +493,17 @@ def test_bools_stay_bools() -> None:
     for name in ("diag", "diagflat", "nanprod", "prod", "sum", "nansum"):
         expected, got = getattr(np, name)(x), getattr(pnp, name)(x).numpy()
         assert (got.dtype.kind, got.tolist()) == (expected.dtype.kind, expected.tolist()), name
-    with pytest.raises(TypeError, match=r"ptp: x: is bool, expected numbers"):
-        pnp.ptp(x)
+    for refused in (pnp.ptp, pnp.negative, pnp.positive, pnp.ediff1d):
+        with pytest.raises(TypeError, match=rf"{refused.__name__}: x: is bool, expected numbers"):
+            refused(x)
+    for both in (pnp.subtract, pnp.cross):
+        with pytest.raises(TypeError, match=r"x: is bool, expected numbers"):
+            both(Tensor(x), Tensor(x))
+    assert pnp.abs(x).tolist() == x.tolist()
+    whole = np.array([-7, 7, -8, 8, -1, 0], np.int32)
+    assert pnp.copysign(whole, whole).dtype == pnp.fabs(whole).dtype == "float32"
+    for divisor in (1, 2, 4, 1024, -4, 3):
+        assert pnp.fmod(whole, divisor).tolist() == np.fmod(whole, divisor).tolist(), divisor
 
 
 def test_functions_of_functions() -> None:

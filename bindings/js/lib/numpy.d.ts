@@ -30,9 +30,6 @@ export function conj(x: Tensor): Tensor
  */
 export function angle(x: Tensor): Tensor
 
-/** |x|. */
-export function abs(x: Tensor): Tensor
-
 /** The arc cosine, in [0, pi]. */
 export function acos(x: Tensor): Tensor
 
@@ -90,9 +87,6 @@ export function log10(x: Tensor): Tensor
 /** Where x is 0: bool. */
 export function logicalNot(x: Tensor): Tensor
 
-/** -x. */
-export function negative(x: Tensor): Tensor
-
 /** -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|. */
 export function sign(x: Tensor): Tensor
 
@@ -120,11 +114,14 @@ export function reciprocal(x: Tensor): Tensor
 /** Bitwise not x, for integers and bools. */
 export function bitwiseInvert(x: Tensor): Tensor
 
-/** The sum x + y. */
-export function add(x: Tensor, y: Operand | { y: Operand }): Tensor
+/** -x. */
+export function negative(x: Tensor): Tensor
 
 /** The difference x - y. */
 export function subtract(x: Tensor, y: Operand | { y: Operand }): Tensor
+
+/** The sum x + y. */
+export function add(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /** The product x * y. */
 export function multiply(x: Tensor, y: Operand | { y: Operand }): Tensor
@@ -180,9 +177,6 @@ export function notEqual(x: Tensor, y: Operand | { y: Operand }): Tensor
 /** log(e^x + e^y), without overflow. */
 export function logaddexp(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** |x| with the sign of y. */
-export function copysign(x: Tensor, y: Operand | { y: Operand }): Tensor
-
 /** The angle of the point (y, x), in [-pi, pi]. */
 export function atan2(x: Tensor, y: Operand | { y: Operand }): Tensor
 
@@ -213,6 +207,15 @@ export function trunc(x: Tensor): Tensor
  * @param decimals 0 by default
  */
 export function round(x: Tensor, decimals?: number | { decimals?: number }): Tensor
+
+/** |x|. */
+export function abs(x: Tensor): Tensor
+
+/** |x| as floating point numbers. */
+export function fabs(x: Tensor): Tensor
+
+/** |x| with the sign of y, as floating point numbers. */
+export function copysign(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /** The array itself. */
 export function positive(x: Tensor): Tensor
@@ -1153,11 +1156,6 @@ export function kaiser(options: { M: number, beta: number }): Tensor
 export {
   /** abs by its other name. */
   abs as absolute
-}
-
-export {
-  /** abs by its other name. */
-  abs as fabs
 }
 
 export {

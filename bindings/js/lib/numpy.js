@@ -22,10 +22,6 @@ function angle (x, ...args) {
   return functionOf('numpy.angle').one(tensorOf(x, 'numpy.angle: x'), args)
 }
 
-function abs (x, ...args) {
-  return functionOf('numpy.abs').one(tensorOf(x, 'numpy.abs: x'), args)
-}
-
 function acos (x, ...args) {
   return functionOf('numpy.acos').one(tensorOf(x, 'numpy.acos: x'), args)
 }
@@ -102,10 +98,6 @@ function logicalNot (x, ...args) {
   return functionOf('numpy.logical_not').one(tensorOf(x, 'numpy.logicalNot: x'), args)
 }
 
-function negative (x, ...args) {
-  return functionOf('numpy.negative').one(tensorOf(x, 'numpy.negative: x'), args)
-}
-
 function sign (x, ...args) {
   return functionOf('numpy.sign').one(tensorOf(x, 'numpy.sign: x'), args)
 }
@@ -142,12 +134,16 @@ function bitwiseInvert (x, ...args) {
   return functionOf('numpy.bitwise_invert').one(tensorOf(x, 'numpy.bitwiseInvert: x'), args)
 }
 
-function add (x, ...args) {
-  return functionOf('numpy.add', 'y:t').one(tensorOf(x, 'numpy.add: x'), args)
+function negative (x, ...args) {
+  return functionOf('numpy.negative').one(tensorOf(x, 'numpy.negative: x'), args)
 }
 
 function subtract (x, ...args) {
   return functionOf('numpy.subtract', 'y:t').one(tensorOf(x, 'numpy.subtract: x'), args)
+}
+
+function add (x, ...args) {
+  return functionOf('numpy.add', 'y:t').one(tensorOf(x, 'numpy.add: x'), args)
 }
 
 function multiply (x, ...args) {
@@ -218,10 +214,6 @@ function logaddexp (x, ...args) {
   return functionOf('numpy.logaddexp', 'y:t').one(tensorOf(x, 'numpy.logaddexp: x'), args)
 }
 
-function copysign (x, ...args) {
-  return functionOf('numpy.copysign', 'y:t').one(tensorOf(x, 'numpy.copysign: x'), args)
-}
-
 function atan2 (x, ...args) {
   return functionOf('numpy.atan2', 'y:t').one(tensorOf(x, 'numpy.atan2: x'), args)
 }
@@ -256,6 +248,18 @@ function trunc (x, ...args) {
 
 function round (x, ...args) {
   return functionOf('numpy.round', 'decimals').one(tensorOf(x, 'numpy.round: x'), args)
+}
+
+function abs (x, ...args) {
+  return functionOf('numpy.abs').one(tensorOf(x, 'numpy.abs: x'), args)
+}
+
+function fabs (x, ...args) {
+  return functionOf('numpy.fabs').one(tensorOf(x, 'numpy.fabs: x'), args)
+}
+
+function copysign (x, ...args) {
+  return functionOf('numpy.copysign', 'y:t').one(tensorOf(x, 'numpy.copysign: x'), args)
 }
 
 function positive (x, ...args) {
@@ -949,6 +953,7 @@ module.exports = {
   expandDims,
   expm1,
   extract,
+  fabs,
   fillDiagonal,
   flatnonzero,
   flip,
@@ -1108,7 +1113,6 @@ module.exports = {
   vecdot,
   vecmat,
   absolute: abs,
-  fabs: abs,
   arccos: acos,
   arccosh: acosh,
   arcsin: asin,

@@ -331,11 +331,25 @@ test('transforms of any length', () => {
   assert.throws(() => np.fft.fft(x), /fft: a: .*expected \{ real, imag \}/)
 })
 
+test('lists are arrays; weak types of what is made without a type; bounds of slices; batches of nothing', () => {
+  near(np.add([1, 2], np.array([1, 2], { dtype: 'int32' })).js(), [2, 4])
+  assert.deepStrictEqual([np.exp([[0]]).shape, np.exp([0]).weakType, np.append(np.array([1]), []).js()], [[1, 1], false, [1]])
+  const made = [np.eye(2), np.identity(2), np.onesLike(3), np.linalg.inv(np.eye(2))]
+  assert.deepStrictEqual(made.map((x) => x.weakType), [true, true, true, false])
+  assert.deepStrictEqual(np.broadcastArrays(np.array([1]), 2).map((x) => x.weakType), [false, true])
+  assert.strictEqual(np.eye(2).add(np.ones([2], { dtype: 'int32' })).dtype, 'int32')
+  assert.strictEqual(np.eye(2, 2, { dtype: 'float32' }).weakType, false)
+  for (const index of [[[0, 11]], [[5, 2]], [[-11]], [0, 1]]) assert.throws(() => np.arange(10).slice(...index), RangeError)
+  assert.deepStrictEqual(np.arange(10).slice([10]).shape, [0])
+  assert.deepStrictEqual(vmap((x) => x.sum())(np.zeros([0, 3])).shape, [0])
+  assert.deepStrictEqual(np.fmod(np.array([-7, 7, -8], { dtype: 'int32' }), 4).js(), [-3, 3, 0])
+})
+
 test('errors are of the kinds of jax-js', () => {
   const x = np.array([1, 2, 3])
   const kinds = {
     TypeError: [
-      () => x.add(np.array([1, 2])), () => np.add('a', 1), () => np.add([1], 1), () => np.zeros([2], { dtype: 'foo' }), () => grad(3),
+      () => x.add(np.array([1, 2])), () => np.add('a', 1), () => np.zeros([2], { dtype: 'foo' }), () => grad(3),
       () => grad((y) => y)(x), () => grad((y) => y.sum())(x.astype(np.int32)), () => vmap((a, b) => a.add(b))(x, np.ones([2])),
       () => x + 1, () => x.item(), () => x.reshape([2]), () => np.split(x, 2), () => np.promoteTypes('foo', 'int32'), () => np.array('a'),
       () => jit(3), () => x.slice('a'), () => nn.glu(x), () => np.finfo('int32')

@@ -382,7 +382,7 @@ def test_tokenizers_by_name(tmp_path, monkeypatch):
     assert Tokenizer.load("owner/name").encode("a") == [7]
     with pytest.raises(ValueError, match="cl100k_base"):
         Tokenizer.load("cl100k")
-    with pytest.raises(OSError, match="name: 'http://127.0.0.1:1/x'"):
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:1/x"):
         Tokenizer.load("http://127.0.0.1:1/x")
 
 

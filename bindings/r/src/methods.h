@@ -309,6 +309,7 @@ static const Param p415[] = {{"axes", 'X', 1}};
 static const Param p416[] = {{"axes", 'X', 1}};
 static const Param p417[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
 static const Param p418[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p452[] = {{"y", 'o', 0}};
 static const Param p453[] = {{"y", 'o', 0}};
 static const Param p454[] = {{"y", 'o', 0}};
 static const Param p455[] = {{"y", 'o', 0}};
@@ -332,16 +333,14 @@ static const Param p472[] = {{"y", 'o', 0}};
 static const Param p473[] = {{"y", 'o', 0}};
 static const Param p474[] = {{"y", 'o', 0}};
 static const Param p475[] = {{"y", 'o', 0}};
-static const Param p476[] = {{"y", 'o', 0}};
-static const Param p477[] = {{"y", 'o', 0}};
-static const Param p481[] = {{"decimals", 'i', 0}};
-static const Param p492[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
-static const Param p495[] = {{"y", 'o', 0}};
+static const Param p479[] = {{"decimals", 'i', 0}};
+static const Param p482[] = {{"y", 'o', 0}};
+static const Param p493[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
 static const Param p496[] = {{"y", 'o', 0}};
 static const Param p497[] = {{"y", 'o', 0}};
 static const Param p498[] = {{"y", 'o', 0}};
 static const Param p499[] = {{"y", 'o', 0}};
-static const Param p503[] = {{"y", 'o', 0}};
+static const Param p500[] = {{"y", 'o', 0}};
 static const Param p504[] = {{"y", 'o', 0}};
 static const Param p505[] = {{"y", 'o', 0}};
 static const Param p506[] = {{"y", 'o', 0}};
@@ -349,183 +348,184 @@ static const Param p507[] = {{"y", 'o', 0}};
 static const Param p508[] = {{"y", 'o', 0}};
 static const Param p509[] = {{"y", 'o', 0}};
 static const Param p510[] = {{"y", 'o', 0}};
-static const Param p511[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p512[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
-static const Param p513[] = {{"min", 'o', 1}, {"max", 'o', 1}};
-static const Param p514[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
+static const Param p511[] = {{"y", 'o', 0}};
+static const Param p512[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p513[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p514[] = {{"min", 'o', 1}, {"max", 'o', 1}};
 static const Param p515[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p516[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p516[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
 static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p519[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p520[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p521[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p521[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p522[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p523[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p523[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
 static const Param p524[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p525[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p525[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p526[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p527[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p527[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p528[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p529[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p530[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p531[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p531[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
 static const Param p532[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p533[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p534[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p535[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p536[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p537[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p538[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p538[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p539[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p540[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p540[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
 static const Param p541[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p542[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
-static const Param p543[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p542[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p543[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
 static const Param p544[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
 static const Param p545[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
 static const Param p546[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p547[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
-static const Param p548[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
-static const Param p549[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
-static const Param p550[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
-static const Param p551[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
-static const Param p552[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
-static const Param p553[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
-static const Param p554[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
-static const Param p555[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p547[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p548[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
+static const Param p549[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
+static const Param p550[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p551[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
+static const Param p552[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
+static const Param p553[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
+static const Param p554[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
+static const Param p555[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
 static const Param p556[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p557[] = {{"axis", 'x', 0}};
-static const Param p558[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p557[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p558[] = {{"axis", 'x', 0}};
 static const Param p559[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p560[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
-static const Param p561[] = {{"bins", 't', 0}, {"right", 'b', 0}};
-static const Param p562[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
-static const Param p563[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
-static const Param p564[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}};
-static const Param p565[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p560[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
+static const Param p561[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p562[] = {{"bins", 't', 0}, {"right", 'b', 0}};
+static const Param p563[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
+static const Param p564[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
+static const Param p565[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}};
 static const Param p566[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p567[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p567[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p568[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p569[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p570[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p571[] = {{"values", 't', 0}, {"invert", 'b', 0}};
-static const Param p572[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p571[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p572[] = {{"values", 't', 0}, {"invert", 'b', 0}};
 static const Param p573[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p574[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p575[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p576[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
-static const Param p577[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
-static const Param p578[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
-static const Param p579[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
-static const Param p580[] = {{"shape", 'I', 0}};
-static const Param p581[] = {{"dims", 'I', 0}, {"mode", 's', 0}};
-static const Param p582[] = {{"k", 'i', 0}};
+static const Param p575[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p576[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p577[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
+static const Param p578[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
+static const Param p579[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
+static const Param p580[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
+static const Param p581[] = {{"shape", 'I', 0}};
+static const Param p582[] = {{"dims", 'I', 0}, {"mode", 's', 0}};
 static const Param p583[] = {{"k", 'i', 0}};
-static const Param p584[] = {{"val", 'o', 0}, {"wrap", 'b', 0}};
-static const Param p585[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
-static const Param p586[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
-static const Param p587[] = {{"axes", 'X', 1}};
-static const Param p588[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
-static const Param p589[] = {{"axis", 'x', 0}, {"start", 'i', 0}};
-static const Param p590[] = {{"new_shape", 'I', 0}};
-static const Param p591[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p593[] = {{"axis", 'X', 1}};
-static const Param p594[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
-static const Param p595[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
-static const Param p596[] = {{"axis", 'X', 1}};
-static const Param p597[] = {{"axis", 'X', 0}};
-static const Param p598[] = {{"shape", 'I', 0}};
-static const Param p600[] = {{"repetitions", 'I', 0}};
-static const Param p601[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
-static const Param p602[] = {{"axis", 'x', 0}};
+static const Param p584[] = {{"k", 'i', 0}};
+static const Param p585[] = {{"val", 'o', 0}, {"wrap", 'b', 0}};
+static const Param p586[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
+static const Param p587[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
+static const Param p588[] = {{"axes", 'X', 1}};
+static const Param p589[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
+static const Param p590[] = {{"axis", 'x', 0}, {"start", 'i', 0}};
+static const Param p591[] = {{"new_shape", 'I', 0}};
+static const Param p592[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p594[] = {{"axis", 'X', 1}};
+static const Param p595[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
+static const Param p596[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p597[] = {{"axis", 'X', 1}};
+static const Param p598[] = {{"axis", 'X', 0}};
+static const Param p599[] = {{"shape", 'I', 0}};
+static const Param p601[] = {{"repetitions", 'I', 0}};
+static const Param p602[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
 static const Param p603[] = {{"axis", 'x', 0}};
 static const Param p604[] = {{"axis", 'x', 0}};
-static const Param p605[] = {{"k", 'i', 0}};
+static const Param p605[] = {{"axis", 'x', 0}};
 static const Param p606[] = {{"k", 'i', 0}};
-static const Param p607[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p608[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
-static const Param p609[] = {{"k", 'i', 0}};
+static const Param p607[] = {{"k", 'i', 0}};
+static const Param p608[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p609[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
 static const Param p610[] = {{"k", 'i', 0}};
-static const Param p611[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
-static const Param p612[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
-static const Param p613[] = {{"y", 't', 0}};
-static const Param p614[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
-static const Param p615[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p616[] = {{"y", 't', 0}};
+static const Param p611[] = {{"k", 'i', 0}};
+static const Param p612[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
+static const Param p613[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
+static const Param p614[] = {{"y", 't', 0}};
+static const Param p615[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
+static const Param p616[] = {{"y", 't', 0}, {"axis", 'x', 0}};
 static const Param p617[] = {{"y", 't', 0}};
 static const Param p618[] = {{"y", 't', 0}};
-static const Param p619[] = {{"y", 'o', 0}};
-static const Param p620[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p621[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p619[] = {{"y", 't', 0}};
+static const Param p620[] = {{"y", 'o', 0}};
+static const Param p621[] = {{"y", 't', 0}, {"axis", 'x', 0}};
 static const Param p622[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p623[] = {{"x", 'o', 0}};
-static const Param p624[] = {{"strip_zeros", 'b', 0}};
-static const Param p625[] = {{"q", 't', 0}};
-static const Param p627[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
-static const Param p628[] = {{"q", 't', 0}};
+static const Param p623[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p624[] = {{"x", 'o', 0}};
+static const Param p625[] = {{"strip_zeros", 'b', 0}};
+static const Param p626[] = {{"q", 't', 0}};
+static const Param p628[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
 static const Param p629[] = {{"q", 't', 0}};
 static const Param p630[] = {{"q", 't', 0}};
-static const Param p631[] = {{"m", 'i', 0}};
-static const Param p632[] = {{"m", 'i', 0}, {"k", 'F', 1}};
-static const Param p633[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
-static const Param p634[] = {{"M", 'i', 0}};
+static const Param p631[] = {{"q", 't', 0}};
+static const Param p632[] = {{"m", 'i', 0}};
+static const Param p633[] = {{"m", 'i', 0}, {"k", 'F', 1}};
+static const Param p634[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
 static const Param p635[] = {{"M", 'i', 0}};
 static const Param p636[] = {{"M", 'i', 0}};
 static const Param p637[] = {{"M", 'i', 0}};
-static const Param p638[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
-static const Param p639[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p640[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p641[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p642[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p643[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p644[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p645[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p646[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p647[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p648[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p649[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p650[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p651[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p652[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p653[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p654[] = {{"weight", 't', 0}};
-static const Param p655[] = {{"p", 'f', 0}};
-static const Param p656[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p657[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p658[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p659[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p660[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p661[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p662[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p663[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p664[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p665[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p666[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p667[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p668[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p669[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p670[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p671[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p672[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p673[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p674[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p675[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p676[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p677[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p678[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p638[] = {{"M", 'i', 0}};
+static const Param p639[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
+static const Param p640[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p641[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p642[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p643[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p644[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p645[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p646[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p647[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p648[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p649[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p650[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p651[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p652[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p653[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p654[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p655[] = {{"weight", 't', 0}};
+static const Param p656[] = {{"p", 'f', 0}};
+static const Param p657[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p658[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p659[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p660[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p661[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p662[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p663[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p664[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p665[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p666[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p667[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p668[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p669[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p670[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p671[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p672[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p673[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p674[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p675[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p676[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p677[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p678[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
 static const Param p679[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p680[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p681[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p682[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p683[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p684[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p685[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p686[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p687[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p688[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p689[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p690[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p680[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p681[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p682[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p683[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p684[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p685[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p686[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p687[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p688[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p689[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p690[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p691[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", "x", p0, 2, 'm', 1, 0, 0},
@@ -951,7 +951,6 @@ static const Method methods[] = {
     {"numpy.imag", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.conj", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.angle", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.abs", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acos", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acosh", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.asin", "x", NULL, 0, 'm', 1, 0, 0},
@@ -971,7 +970,6 @@ static const Method methods[] = {
     {"numpy.log2", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.log10", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.logical_not", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.negative", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.sign", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.sin", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.sinh", "x", NULL, 0, 'm', 1, 0, 0},
@@ -981,35 +979,38 @@ static const Method methods[] = {
     {"numpy.tanh", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.reciprocal", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_invert", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.negative", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.subtract", "x", p452, 1, 'm', 1, 0, 0},
     {"numpy.add", "x", p453, 1, 'm', 1, 0, 0},
-    {"numpy.subtract", "x", p454, 1, 'm', 1, 0, 0},
-    {"numpy.multiply", "x", p455, 1, 'm', 1, 0, 0},
-    {"numpy.divide", "x", p456, 1, 'm', 1, 0, 0},
-    {"numpy.pow", "x", p457, 1, 'm', 1, 0, 0},
-    {"numpy.maximum", "x", p458, 1, 'm', 1, 0, 0},
-    {"numpy.minimum", "x", p459, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_and", "x", p460, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_or", "x", p461, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_xor", "x", p462, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_left_shift", "x", p463, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_right_shift", "x", p464, 1, 'm', 1, 0, 0},
-    {"numpy.less", "x", p465, 1, 'm', 1, 0, 0},
-    {"numpy.less_equal", "x", p466, 1, 'm', 1, 0, 0},
-    {"numpy.greater", "x", p467, 1, 'm', 1, 0, 0},
-    {"numpy.greater_equal", "x", p468, 1, 'm', 1, 0, 0},
-    {"numpy.equal", "x", p469, 1, 'm', 1, 0, 0},
-    {"numpy.not_equal", "x", p470, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp", "x", p471, 1, 'm', 1, 0, 0},
-    {"numpy.copysign", "x", p472, 1, 'm', 1, 0, 0},
-    {"numpy.atan2", "x", p473, 1, 'm', 1, 0, 0},
-    {"numpy.hypot", "x", p474, 1, 'm', 1, 0, 0},
-    {"numpy.floor_divide", "x", p475, 1, 'm', 1, 0, 0},
-    {"numpy.remainder", "x", p476, 1, 'm', 1, 0, 0},
-    {"numpy.fmod", "x", p477, 1, 'm', 1, 0, 0},
+    {"numpy.multiply", "x", p454, 1, 'm', 1, 0, 0},
+    {"numpy.divide", "x", p455, 1, 'm', 1, 0, 0},
+    {"numpy.pow", "x", p456, 1, 'm', 1, 0, 0},
+    {"numpy.maximum", "x", p457, 1, 'm', 1, 0, 0},
+    {"numpy.minimum", "x", p458, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_and", "x", p459, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_or", "x", p460, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_xor", "x", p461, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_left_shift", "x", p462, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_right_shift", "x", p463, 1, 'm', 1, 0, 0},
+    {"numpy.less", "x", p464, 1, 'm', 1, 0, 0},
+    {"numpy.less_equal", "x", p465, 1, 'm', 1, 0, 0},
+    {"numpy.greater", "x", p466, 1, 'm', 1, 0, 0},
+    {"numpy.greater_equal", "x", p467, 1, 'm', 1, 0, 0},
+    {"numpy.equal", "x", p468, 1, 'm', 1, 0, 0},
+    {"numpy.not_equal", "x", p469, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp", "x", p470, 1, 'm', 1, 0, 0},
+    {"numpy.atan2", "x", p471, 1, 'm', 1, 0, 0},
+    {"numpy.hypot", "x", p472, 1, 'm', 1, 0, 0},
+    {"numpy.floor_divide", "x", p473, 1, 'm', 1, 0, 0},
+    {"numpy.remainder", "x", p474, 1, 'm', 1, 0, 0},
+    {"numpy.fmod", "x", p475, 1, 'm', 1, 0, 0},
     {"numpy.ceil", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.round", "x", p481, 1, 'm', 1, 0, 0},
+    {"numpy.round", "x", p479, 1, 'm', 1, 0, 0},
+    {"numpy.abs", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.fabs", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.copysign", "x", p482, 1, 'm', 1, 0, 0},
     {"numpy.positive", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.signbit", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.cbrt", "x", NULL, 0, 'm', 1, 0, 0},
@@ -1020,203 +1021,203 @@ static const Method methods[] = {
     {"numpy.isposinf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isneginf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_count", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.nan_to_num", "x", p492, 3, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", "x", p493, 3, 'm', 1, 0, 0},
     {"numpy.modf", "x", NULL, 0, 'm', 2, 0, 0},
     {"numpy.frexp", "x", NULL, 0, 'm', 2, 0, 0},
-    {"numpy.ldexp", "x", p495, 1, 'm', 1, 0, 0},
-    {"numpy.logical_and", "x", p496, 1, 'm', 1, 0, 0},
-    {"numpy.logical_or", "x", p497, 1, 'm', 1, 0, 0},
-    {"numpy.logical_xor", "x", p498, 1, 'm', 1, 0, 0},
-    {"numpy.nextafter", "x", p499, 1, 'm', 1, 0, 0},
+    {"numpy.ldexp", "x", p496, 1, 'm', 1, 0, 0},
+    {"numpy.logical_and", "x", p497, 1, 'm', 1, 0, 0},
+    {"numpy.logical_or", "x", p498, 1, 'm', 1, 0, 0},
+    {"numpy.logical_xor", "x", p499, 1, 'm', 1, 0, 0},
+    {"numpy.nextafter", "x", p500, 1, 'm', 1, 0, 0},
     {"numpy.spacing", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.iscomplex", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isreal", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.gcd", "x", p503, 1, 'm', 1, 0, 0},
-    {"numpy.lcm", "x", p504, 1, 'm', 1, 0, 0},
-    {"numpy.fmax", "x", p505, 1, 'm', 1, 0, 0},
-    {"numpy.fmin", "x", p506, 1, 'm', 1, 0, 0},
-    {"numpy.heaviside", "x", p507, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp2", "x", p508, 1, 'm', 1, 0, 0},
-    {"numpy.float_power", "x", p509, 1, 'm', 1, 0, 0},
-    {"numpy.divmod", "x", p510, 1, 'm', 2, 0, 0},
-    {"numpy.isclose", "x", p511, 4, 'm', 1, 0, 0},
-    {"numpy.array_equal", "x", p512, 2, 'm', 1, 0, 0},
-    {"numpy.clip", "x", p513, 2, 'm', 1, 0, 0},
-    {"numpy.sum", "x", p514, 3, 'm', 1, 0, 0},
-    {"numpy.prod", "x", p515, 3, 'm', 1, 0, 0},
-    {"numpy.max", "x", p516, 2, 'm', 1, 0, 0},
-    {"numpy.min", "x", p517, 2, 'm', 1, 0, 0},
-    {"numpy.mean", "x", p518, 2, 'm', 1, 0, 0},
-    {"numpy.any", "x", p519, 2, 'm', 1, 0, 0},
-    {"numpy.all", "x", p520, 2, 'm', 1, 0, 0},
-    {"numpy.var", "x", p521, 3, 'm', 1, 0, 0},
-    {"numpy.std", "x", p522, 3, 'm', 1, 0, 0},
-    {"numpy.argmax", "x", p523, 2, 'm', 1, 1, 0},
-    {"numpy.argmin", "x", p524, 2, 'm', 1, 1, 0},
-    {"numpy.ptp", "x", p525, 2, 'm', 1, 0, 0},
-    {"numpy.count_nonzero", "x", p526, 2, 'm', 1, 0, 0},
-    {"numpy.quantile", "x", p527, 4, 'm', 1, 0, 0},
-    {"numpy.percentile", "x", p528, 4, 'm', 1, 0, 0},
-    {"numpy.nanquantile", "x", p529, 4, 'm', 1, 0, 0},
-    {"numpy.nanpercentile", "x", p530, 4, 'm', 1, 0, 0},
-    {"numpy.median", "x", p531, 2, 'm', 1, 0, 0},
-    {"numpy.nanmedian", "x", p532, 2, 'm', 1, 0, 0},
-    {"numpy.nansum", "x", p533, 2, 'm', 1, 0, 0},
-    {"numpy.nanprod", "x", p534, 2, 'm', 1, 0, 0},
-    {"numpy.nanmax", "x", p535, 2, 'm', 1, 0, 0},
-    {"numpy.nanmin", "x", p536, 2, 'm', 1, 0, 0},
-    {"numpy.nanmean", "x", p537, 2, 'm', 1, 0, 0},
-    {"numpy.nanvar", "x", p538, 3, 'm', 1, 0, 0},
-    {"numpy.nanstd", "x", p539, 3, 'm', 1, 0, 0},
-    {"numpy.nanargmax", "x", p540, 2, 'm', 1, 1, 0},
-    {"numpy.nanargmin", "x", p541, 2, 'm', 1, 1, 0},
-    {"numpy.average", "x", p542, 3, 'm', 2, 0, 0},
-    {"numpy.cumulative_sum", "x", p543, 3, 'm', 1, 0, 0},
-    {"numpy.cumulative_prod", "x", p544, 3, 'm', 1, 0, 0},
-    {"numpy.nancumsum", "x", p545, 3, 'm', 1, 0, 0},
-    {"numpy.nancumprod", "x", p546, 3, 'm', 1, 0, 0},
-    {"numpy.cov", "m", p547, 6, 'm', 1, 0, 0},
-    {"numpy.corrcoef", "x", p548, 2, 'm', 1, 0, 0},
-    {"numpy.diff", "x", p549, 4, 'm', 1, 0, 0},
-    {"numpy.ediff1d", "x", p550, 2, 'm', 1, 0, 0},
-    {"numpy.gradient", "f", p551, 3, 'm', 0, 0, 0},
-    {"numpy.trapezoid", "y", p552, 2, 'm', 1, 0, 0},
-    {"numpy.unwrap", "p", p553, 3, 'm', 1, 0, 0},
-    {"numpy.interp", "x", p554, 4, 'm', 1, 0, 0},
-    {"numpy.sort", "x", p555, 3, 'm', 1, 0, 0},
-    {"numpy.argsort", "x", p556, 3, 'm', 1, 1, 0},
-    {"numpy.lexsort", "keys", p557, 1, 'j', 1, 1, 0},
-    {"numpy.partition", "x", p558, 2, 'm', 1, 0, 0},
-    {"numpy.argpartition", "x", p559, 2, 'm', 1, 1, 0},
-    {"numpy.searchsorted", "x", p560, 3, 'm', 1, 0, 0},
-    {"numpy.digitize", "x", p561, 2, 'm', 1, 0, 0},
-    {"numpy.bincount", "x", p562, 3, 'm', 1, 0, 0},
-    {"numpy.histogram", "x", p563, 4, 'm', 2, 0, 0},
-    {"numpy.histogram_bin_edges", "x", p564, 3, 'm', 1, 0, 0},
-    {"numpy.unique_all", "x", p565, 2, 'm', 4, 6, 0},
-    {"numpy.unique_values", "x", p566, 2, 'm', 1, 0, 0},
-    {"numpy.union1d", "x", p567, 3, 'm', 1, 0, 0},
-    {"numpy.intersect1d", "x", p568, 3, 'm', 1, 0, 0},
-    {"numpy.setdiff1d", "x", p569, 3, 'm', 1, 0, 0},
-    {"numpy.setxor1d", "x", p570, 3, 'm', 1, 0, 0},
-    {"numpy.isin", "x", p571, 2, 'm', 1, 0, 0},
-    {"numpy.nonzero", "x", p572, 2, 'm', 0, 1073741823, 0},
-    {"numpy.argwhere", "x", p573, 2, 'm', 1, 1, 0},
-    {"numpy.flatnonzero", "x", p574, 2, 'm', 1, 1, 0},
-    {"numpy.extract", "condition", p575, 3, 'm', 1, 0, 0},
-    {"numpy.take", "x", p576, 2, 'm', 1, 0, 0},
-    {"numpy.take_along_axis", "x", p577, 2, 'm', 1, 0, 0},
-    {"numpy.put_along_axis", "x", p578, 3, 'm', 1, 0, 0},
-    {"numpy.put", "x", p579, 2, 'm', 1, 0, 0},
-    {"numpy.unravel_index", "indices", p580, 1, 'm', 0, 0, 0},
-    {"numpy.ravel_multi_index", "positions", p581, 2, 'j', 1, 0, 0},
-    {"numpy.tril_indices_from", "x", p582, 1, 'm', 2, 0, 0},
-    {"numpy.triu_indices_from", "x", p583, 1, 'm', 2, 0, 0},
-    {"numpy.fill_diagonal", "x", p584, 2, 'm', 1, 0, 0},
-    {"numpy.delete", "x", p585, 2, 'm', 1, 0, 0},
-    {"numpy.insert", "x", p586, 3, 'm', 1, 0, 0},
-    {"numpy.permute_dims", "x", p587, 1, 'm', 1, 0, 0},
-    {"numpy.moveaxis", "x", p588, 2, 'm', 1, 0, 0},
-    {"numpy.rollaxis", "x", p589, 2, 'm', 1, 0, 0},
-    {"numpy.resize", "x", p590, 1, 'm', 1, 0, 0},
-    {"numpy.swapaxes", "x", p591, 2, 'm', 1, 0, 0},
+    {"numpy.gcd", "x", p504, 1, 'm', 1, 0, 0},
+    {"numpy.lcm", "x", p505, 1, 'm', 1, 0, 0},
+    {"numpy.fmax", "x", p506, 1, 'm', 1, 0, 0},
+    {"numpy.fmin", "x", p507, 1, 'm', 1, 0, 0},
+    {"numpy.heaviside", "x", p508, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp2", "x", p509, 1, 'm', 1, 0, 0},
+    {"numpy.float_power", "x", p510, 1, 'm', 1, 0, 0},
+    {"numpy.divmod", "x", p511, 1, 'm', 2, 0, 0},
+    {"numpy.isclose", "x", p512, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", "x", p513, 2, 'm', 1, 0, 0},
+    {"numpy.clip", "x", p514, 2, 'm', 1, 0, 0},
+    {"numpy.sum", "x", p515, 3, 'm', 1, 0, 0},
+    {"numpy.prod", "x", p516, 3, 'm', 1, 0, 0},
+    {"numpy.max", "x", p517, 2, 'm', 1, 0, 0},
+    {"numpy.min", "x", p518, 2, 'm', 1, 0, 0},
+    {"numpy.mean", "x", p519, 2, 'm', 1, 0, 0},
+    {"numpy.any", "x", p520, 2, 'm', 1, 0, 0},
+    {"numpy.all", "x", p521, 2, 'm', 1, 0, 0},
+    {"numpy.var", "x", p522, 3, 'm', 1, 0, 0},
+    {"numpy.std", "x", p523, 3, 'm', 1, 0, 0},
+    {"numpy.argmax", "x", p524, 2, 'm', 1, 1, 0},
+    {"numpy.argmin", "x", p525, 2, 'm', 1, 1, 0},
+    {"numpy.ptp", "x", p526, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", "x", p527, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", "x", p528, 4, 'm', 1, 0, 0},
+    {"numpy.percentile", "x", p529, 4, 'm', 1, 0, 0},
+    {"numpy.nanquantile", "x", p530, 4, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", "x", p531, 4, 'm', 1, 0, 0},
+    {"numpy.median", "x", p532, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", "x", p533, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", "x", p534, 2, 'm', 1, 0, 0},
+    {"numpy.nanprod", "x", p535, 2, 'm', 1, 0, 0},
+    {"numpy.nanmax", "x", p536, 2, 'm', 1, 0, 0},
+    {"numpy.nanmin", "x", p537, 2, 'm', 1, 0, 0},
+    {"numpy.nanmean", "x", p538, 2, 'm', 1, 0, 0},
+    {"numpy.nanvar", "x", p539, 3, 'm', 1, 0, 0},
+    {"numpy.nanstd", "x", p540, 3, 'm', 1, 0, 0},
+    {"numpy.nanargmax", "x", p541, 2, 'm', 1, 1, 0},
+    {"numpy.nanargmin", "x", p542, 2, 'm', 1, 1, 0},
+    {"numpy.average", "x", p543, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", "x", p544, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", "x", p545, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", "x", p546, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", "x", p547, 3, 'm', 1, 0, 0},
+    {"numpy.cov", "m", p548, 6, 'm', 1, 0, 0},
+    {"numpy.corrcoef", "x", p549, 2, 'm', 1, 0, 0},
+    {"numpy.diff", "x", p550, 4, 'm', 1, 0, 0},
+    {"numpy.ediff1d", "x", p551, 2, 'm', 1, 0, 0},
+    {"numpy.gradient", "f", p552, 3, 'm', 0, 0, 0},
+    {"numpy.trapezoid", "y", p553, 2, 'm', 1, 0, 0},
+    {"numpy.unwrap", "p", p554, 3, 'm', 1, 0, 0},
+    {"numpy.interp", "x", p555, 4, 'm', 1, 0, 0},
+    {"numpy.sort", "x", p556, 3, 'm', 1, 0, 0},
+    {"numpy.argsort", "x", p557, 3, 'm', 1, 1, 0},
+    {"numpy.lexsort", "keys", p558, 1, 'j', 1, 1, 0},
+    {"numpy.partition", "x", p559, 2, 'm', 1, 0, 0},
+    {"numpy.argpartition", "x", p560, 2, 'm', 1, 1, 0},
+    {"numpy.searchsorted", "x", p561, 3, 'm', 1, 0, 0},
+    {"numpy.digitize", "x", p562, 2, 'm', 1, 0, 0},
+    {"numpy.bincount", "x", p563, 3, 'm', 1, 0, 0},
+    {"numpy.histogram", "x", p564, 4, 'm', 2, 0, 0},
+    {"numpy.histogram_bin_edges", "x", p565, 3, 'm', 1, 0, 0},
+    {"numpy.unique_all", "x", p566, 2, 'm', 4, 6, 0},
+    {"numpy.unique_values", "x", p567, 2, 'm', 1, 0, 0},
+    {"numpy.union1d", "x", p568, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", "x", p569, 3, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", "x", p570, 3, 'm', 1, 0, 0},
+    {"numpy.setxor1d", "x", p571, 3, 'm', 1, 0, 0},
+    {"numpy.isin", "x", p572, 2, 'm', 1, 0, 0},
+    {"numpy.nonzero", "x", p573, 2, 'm', 0, 1073741823, 0},
+    {"numpy.argwhere", "x", p574, 2, 'm', 1, 1, 0},
+    {"numpy.flatnonzero", "x", p575, 2, 'm', 1, 1, 0},
+    {"numpy.extract", "condition", p576, 3, 'm', 1, 0, 0},
+    {"numpy.take", "x", p577, 2, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", "x", p578, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", "x", p579, 3, 'm', 1, 0, 0},
+    {"numpy.put", "x", p580, 2, 'm', 1, 0, 0},
+    {"numpy.unravel_index", "indices", p581, 1, 'm', 0, 0, 0},
+    {"numpy.ravel_multi_index", "positions", p582, 2, 'j', 1, 0, 0},
+    {"numpy.tril_indices_from", "x", p583, 1, 'm', 2, 0, 0},
+    {"numpy.triu_indices_from", "x", p584, 1, 'm', 2, 0, 0},
+    {"numpy.fill_diagonal", "x", p585, 2, 'm', 1, 0, 0},
+    {"numpy.delete", "x", p586, 2, 'm', 1, 0, 0},
+    {"numpy.insert", "x", p587, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", "x", p588, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", "x", p589, 2, 'm', 1, 0, 0},
+    {"numpy.rollaxis", "x", p590, 2, 'm', 1, 0, 0},
+    {"numpy.resize", "x", p591, 1, 'm', 1, 0, 0},
+    {"numpy.swapaxes", "x", p592, 2, 'm', 1, 0, 0},
     {"numpy.matrix_transpose", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.flip", "x", p593, 1, 'm', 1, 0, 0},
-    {"numpy.rot90", "x", p594, 2, 'm', 1, 0, 0},
-    {"numpy.roll", "x", p595, 2, 'm', 1, 0, 0},
-    {"numpy.squeeze", "x", p596, 1, 'm', 1, 0, 0},
-    {"numpy.expand_dims", "x", p597, 1, 'm', 1, 0, 1},
-    {"numpy.broadcast_to", "x", p598, 1, 'm', 1, 0, 0},
+    {"numpy.flip", "x", p594, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", "x", p595, 2, 'm', 1, 0, 0},
+    {"numpy.roll", "x", p596, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", "x", p597, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", "x", p598, 1, 'm', 1, 0, 1},
+    {"numpy.broadcast_to", "x", p599, 1, 'm', 1, 0, 0},
     {"numpy.ravel", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.tile", "x", p600, 1, 'm', 1, 0, 0},
-    {"numpy.repeat", "x", p601, 2, 'm', 1, 0, 0},
-    {"numpy.concat", "arrays", p602, 1, 'j', 1, 0, 0},
-    {"numpy.stack", "arrays", p603, 1, 'j', 1, 0, 1},
-    {"numpy.unstack", "x", p604, 1, 'm', 0, 0, 0},
-    {"numpy.tril", "x", p605, 1, 'm', 1, 0, 0},
-    {"numpy.triu", "x", p606, 1, 'm', 1, 0, 0},
-    {"numpy.diagonal", "x", p607, 3, 'm', 1, 0, 0},
-    {"numpy.trace", "x", p608, 4, 'm', 1, 0, 0},
-    {"numpy.diag", "x", p609, 1, 'm', 1, 0, 0},
-    {"numpy.diagflat", "x", p610, 1, 'm', 1, 0, 0},
-    {"numpy.packbits", "x", p611, 2, 'm', 1, 0, 0},
-    {"numpy.unpackbits", "x", p612, 3, 'm', 1, 0, 0},
-    {"numpy.matmul", "x", p613, 1, 'm', 1, 0, 0},
-    {"numpy.tensordot", "x", p614, 3, 'm', 1, 0, 0},
-    {"numpy.vecdot", "x", p615, 2, 'm', 1, 0, 0},
-    {"numpy.matvec", "x", p616, 1, 'm', 1, 0, 0},
-    {"numpy.vecmat", "x", p617, 1, 'm', 1, 0, 0},
-    {"numpy.outer", "x", p618, 1, 'm', 1, 0, 0},
-    {"numpy.kron", "x", p619, 1, 'm', 1, 0, 0},
-    {"numpy.cross", "x", p620, 2, 'm', 1, 0, 0},
-    {"numpy.convolve", "x", p621, 2, 'm', 1, 0, 0},
-    {"numpy.correlate", "x", p622, 2, 'm', 1, 0, 0},
-    {"numpy.polyval", "p", p623, 1, 'm', 1, 0, 0},
-    {"numpy.roots", "p", p624, 1, 'm', 1, 0, 0},
-    {"numpy.polydiv", "p", p625, 1, 'm', 2, 0, 0},
+    {"numpy.tile", "x", p601, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", "x", p602, 2, 'm', 1, 0, 0},
+    {"numpy.concat", "arrays", p603, 1, 'j', 1, 0, 0},
+    {"numpy.stack", "arrays", p604, 1, 'j', 1, 0, 1},
+    {"numpy.unstack", "x", p605, 1, 'm', 0, 0, 0},
+    {"numpy.tril", "x", p606, 1, 'm', 1, 0, 0},
+    {"numpy.triu", "x", p607, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", "x", p608, 3, 'm', 1, 0, 0},
+    {"numpy.trace", "x", p609, 4, 'm', 1, 0, 0},
+    {"numpy.diag", "x", p610, 1, 'm', 1, 0, 0},
+    {"numpy.diagflat", "x", p611, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", "x", p612, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", "x", p613, 3, 'm', 1, 0, 0},
+    {"numpy.matmul", "x", p614, 1, 'm', 1, 0, 0},
+    {"numpy.tensordot", "x", p615, 3, 'm', 1, 0, 0},
+    {"numpy.vecdot", "x", p616, 2, 'm', 1, 0, 0},
+    {"numpy.matvec", "x", p617, 1, 'm', 1, 0, 0},
+    {"numpy.vecmat", "x", p618, 1, 'm', 1, 0, 0},
+    {"numpy.outer", "x", p619, 1, 'm', 1, 0, 0},
+    {"numpy.kron", "x", p620, 1, 'm', 1, 0, 0},
+    {"numpy.cross", "x", p621, 2, 'm', 1, 0, 0},
+    {"numpy.convolve", "x", p622, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", "x", p623, 2, 'm', 1, 0, 0},
+    {"numpy.polyval", "p", p624, 1, 'm', 1, 0, 0},
+    {"numpy.roots", "p", p625, 1, 'm', 1, 0, 0},
+    {"numpy.polydiv", "p", p626, 1, 'm', 2, 0, 0},
     {"numpy.poly", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.polyfit", "x", p627, 3, 'm', 1, 0, 0},
-    {"numpy.polyadd", "p", p628, 1, 'm', 1, 0, 0},
-    {"numpy.polysub", "p", p629, 1, 'm', 1, 0, 0},
-    {"numpy.polymul", "p", p630, 1, 'm', 1, 0, 0},
-    {"numpy.polyder", "p", p631, 1, 'm', 1, 0, 0},
-    {"numpy.polyint", "p", p632, 2, 'm', 1, 0, 0},
-    {"numpy.vander", "x", p633, 2, 'm', 1, 0, 0},
-    {"numpy.bartlett", "", p634, 1, 0, 1, 0, 0},
-    {"numpy.blackman", "", p635, 1, 0, 1, 0, 0},
-    {"numpy.hamming", "", p636, 1, 0, 1, 0, 0},
-    {"numpy.hanning", "", p637, 1, 0, 1, 0, 0},
-    {"numpy.kaiser", "", p638, 2, 0, 1, 0, 0},
-    {"Linear", "x", p639, 3, 0, 0, 0, 0},
-    {"Linear.forward", "x", p640, 2, 'm', 1, 0, 0},
-    {"LayerNorm", "x", p641, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", "x", p642, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", "x", p643, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", "x", p644, 4, 'm', 1, 0, 0},
-    {"RMSNorm", "x", p645, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", "x", p646, 2, 'm', 1, 0, 0},
-    {"GroupNorm", "x", p647, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", "x", p648, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", "x", p649, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", "x", p650, 4, 'm', 1, 0, 0},
-    {"BatchNorm", "x", p651, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", "x", p652, 7, 'm', 1, 0, 0},
-    {"Embedding", "x", p653, 2, 0, 0, 0, 0},
-    {"Embedding.forward", "x", p654, 1, 'm', 1, 0, 0},
-    {"Dropout", "x", p655, 1, 0, 0, 0, 0},
-    {"Conv2d", "x", p656, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", "x", p657, 6, 'm', 1, 0, 0},
-    {"Conv1d", "x", p658, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", "x", p659, 6, 'm', 1, 0, 0},
-    {"Conv3d", "x", p660, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", "x", p661, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", "x", p662, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", "x", p663, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", "x", p664, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", "x", p665, 7, 'm', 1, 0, 0},
-    {"LSTMCell", "x", p666, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", "x", p667, 5, 'm', 2, 0, 0},
-    {"GRUCell", "x", p668, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", "x", p669, 5, 'm', 1, 0, 0},
-    {"LSTM", "x", p670, 7, 0, 0, 0, 0},
-    {"LSTM.forward", "x", p671, 7, 'm', 3, 0, 0},
-    {"GRU", "x", p672, 7, 0, 0, 0, 0},
-    {"GRU.forward", "x", p673, 7, 'm', 2, 0, 0},
-    {"LARS", "x", p674, 9, 'j', 0, 0, 0},
-    {"SGD", "x", p675, 5, 'j', 0, 0, 0},
-    {"Muon", "x", p676, 6, 'j', 0, 0, 0},
-    {"LAMB", "x", p677, 6, 'j', 0, 0, 0},
-    {"Adam", "x", p678, 5, 'j', 0, 0, 0},
-    {"AdamW", "x", p679, 5, 'j', 0, 0, 0},
-    {"StepLR", "x", p680, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", "x", p681, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", "x", p682, 2, 'm', 1, 0, 0},
-    {"ConstantLR", "x", p683, 3, 'm', 1, 0, 0},
-    {"LinearLR", "x", p684, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", "x", p685, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", "x", p686, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", "x", p687, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", "x", p688, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", "x", p689, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", "x", p690, 12, 'm', 4, 0, 0},
+    {"numpy.polyfit", "x", p628, 3, 'm', 1, 0, 0},
+    {"numpy.polyadd", "p", p629, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", "p", p630, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", "p", p631, 1, 'm', 1, 0, 0},
+    {"numpy.polyder", "p", p632, 1, 'm', 1, 0, 0},
+    {"numpy.polyint", "p", p633, 2, 'm', 1, 0, 0},
+    {"numpy.vander", "x", p634, 2, 'm', 1, 0, 0},
+    {"numpy.bartlett", "", p635, 1, 0, 1, 0, 0},
+    {"numpy.blackman", "", p636, 1, 0, 1, 0, 0},
+    {"numpy.hamming", "", p637, 1, 0, 1, 0, 0},
+    {"numpy.hanning", "", p638, 1, 0, 1, 0, 0},
+    {"numpy.kaiser", "", p639, 2, 0, 1, 0, 0},
+    {"Linear", "x", p640, 3, 0, 0, 0, 0},
+    {"Linear.forward", "x", p641, 2, 'm', 1, 0, 0},
+    {"LayerNorm", "x", p642, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", "x", p643, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", "x", p644, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", "x", p645, 4, 'm', 1, 0, 0},
+    {"RMSNorm", "x", p646, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", "x", p647, 2, 'm', 1, 0, 0},
+    {"GroupNorm", "x", p648, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", "x", p649, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", "x", p650, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", "x", p651, 4, 'm', 1, 0, 0},
+    {"BatchNorm", "x", p652, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", "x", p653, 7, 'm', 1, 0, 0},
+    {"Embedding", "x", p654, 2, 0, 0, 0, 0},
+    {"Embedding.forward", "x", p655, 1, 'm', 1, 0, 0},
+    {"Dropout", "x", p656, 1, 0, 0, 0, 0},
+    {"Conv2d", "x", p657, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", "x", p658, 6, 'm', 1, 0, 0},
+    {"Conv1d", "x", p659, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", "x", p660, 6, 'm', 1, 0, 0},
+    {"Conv3d", "x", p661, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", "x", p662, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", "x", p663, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", "x", p664, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", "x", p665, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", "x", p666, 7, 'm', 1, 0, 0},
+    {"LSTMCell", "x", p667, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", "x", p668, 5, 'm', 2, 0, 0},
+    {"GRUCell", "x", p669, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", "x", p670, 5, 'm', 1, 0, 0},
+    {"LSTM", "x", p671, 7, 0, 0, 0, 0},
+    {"LSTM.forward", "x", p672, 7, 'm', 3, 0, 0},
+    {"GRU", "x", p673, 7, 0, 0, 0, 0},
+    {"GRU.forward", "x", p674, 7, 'm', 2, 0, 0},
+    {"LARS", "x", p675, 9, 'j', 0, 0, 0},
+    {"SGD", "x", p676, 5, 'j', 0, 0, 0},
+    {"Muon", "x", p677, 6, 'j', 0, 0, 0},
+    {"LAMB", "x", p678, 6, 'j', 0, 0, 0},
+    {"Adam", "x", p679, 5, 'j', 0, 0, 0},
+    {"AdamW", "x", p680, 5, 'j', 0, 0, 0},
+    {"StepLR", "x", p681, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", "x", p682, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", "x", p683, 2, 'm', 1, 0, 0},
+    {"ConstantLR", "x", p684, 3, 'm', 1, 0, 0},
+    {"LinearLR", "x", p685, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", "x", p686, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", "x", p687, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", "x", p688, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", "x", p689, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", "x", p690, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", "x", p691, 12, 'm', 4, 0, 0},
 };

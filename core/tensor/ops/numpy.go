@@ -113,6 +113,30 @@ func twoOf(pairs string) []Op {
 	return all
 }
 
+// ofNumber is an operation that NumPy refuses for bools.
+func ofNumber(op Op) Op {
+	build := op.Build
+	op.Build = func(a *Args) ([]*uop.UOp, error) {
+		bools := a.X.DType.IsBool()
+		if bools && len(op.Params) > 0 && op.Params[0].Name == "y" {
+			x, y, err := a.met(tensor.BeyondFails)
+			bools = err == nil && x.DType.IsBool() && y.DType.IsBool()
+		}
+		if bools {
+			return nil, bad("x", "is bool, expected numbers")
+		}
+		return build(a)
+	}
+	return op
+}
+
+func ofNumbers(list []Op) []Op {
+	for i := range list {
+		list[i] = ofNumber(list[i])
+	}
+	return list
+}
+
 func numpy1(name, doc string, f func(x *uop.UOp) (*uop.UOp, error)) Op {
 	return inNumpy(name, "", doc, func(a *Args) (*uop.UOp, error) { return f(a.X) })
 }
@@ -481,16 +505,37 @@ func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
 var numpyOps = sync.OnceValue(func() []Op {
 	return slices.Concat(
 		// Elementwise
-		same("real imag conj angle abs acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not negative=neg sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
-		twoOf(`add subtract=sub multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor
-		bitwise_left_shift=lshift bitwise_right_shift=rshift less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne logaddexp copysign atan2 hypot
+		same("real imag conj angle acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
+		ofNumbers(same("negative=neg")), ofNumbers(twoOf("subtract=sub")),
+		twoOf(`add multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor
+		bitwise_left_shift=lshift bitwise_right_shift=rshift less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne logaddexp atan2 hypot
 		floor_divide=floordiv remainder=mod fmod`),
 		[]Op{
 			whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"),
 			inNumpy("round", "decimals int = 0", "x rounded to so many decimals, halves to the even number.\nNegative decimals round to tens, hundreds and so on.", func(a *Args) (*uop.UOp, error) {
 				return tensor.RoundTo(a.X, a.int("decimals"))
 			}),
-			numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil }),
+			numpy1("abs", "|x|.", func(x *uop.UOp) (*uop.UOp, error) {
+				if x.DType.IsBool() {
+					return x, nil
+				}
+				return tensor.Abs(x)
+			}),
+			numpy1("fabs", "|x| as floating point numbers.", func(x *uop.UOp) (*uop.UOp, error) {
+				x, err := tensor.Cast(x, uop.LeastUpperFloat(x.DType))
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Abs(x)
+			}),
+			numpy2("copysign", "|x| with the sign of y, as floating point numbers.", func(x, y *uop.UOp) (*uop.UOp, error) {
+				x, err := tensor.Cast(x, uop.LeastUpperFloat(x.DType))
+				if err != nil {
+					return nil, err
+				}
+				return tensor.CopySign(x, y)
+			}),
+			ofNumber(numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil })),
 			numpy1("signbit", "Whether numbers are negative: true of -0, too.", tensor.SignBit),
 			numpy1("cbrt", "The cube root, of negative numbers too.", tensor.CubeRoot),
 			numpy1("deg2rad", "Degrees as radians.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, math.Pi/180) }),
@@ -670,7 +715,7 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 				}
 				return tensor.Differences(x, a.int("n"), a.axis("axis"))
 			}),
-			inNumpy("ediff1d", "to_end tensor?, to_begin tensor?", "The differences of neighbours in the flattened array, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
+			ofNumber(inNumpy("ediff1d", "to_end tensor?, to_begin tensor?", "The differences of neighbours in the flattened array, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
 				x, err := flat(a.X)
 				if err == nil {
 					x, err = tensor.Differences(x, 1, 0)
@@ -689,7 +734,7 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 					parts = append(parts, u)
 				}
 				return tensor.Cat(parts, 0)
-			}),
+			})),
 			called("f", severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
 spacing is the distance of elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
 				axes := a.axes("axis")
@@ -1106,7 +1151,7 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 				return tensor.TensorDot(x, y, nil, nil)
 			}),
 			numpy2("kron", "The product of Kronecker.", tensor.Kron),
-			inNumpy("cross", "y tensor, axis int = -1", "The cross product of vectors of 3 along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cross(a.X, a.tensor("y"), a.axis("axis")) }),
+			ofNumber(inNumpy("cross", "y tensor, axis int = -1", "The cross product of vectors of 3 along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cross(a.X, a.tensor("y"), a.axis("axis")) })),
 			inNumpy("convolve", "y tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
 				return tensor.ConvolveVectors(a.X, a.tensor("y"), a.text("mode"))
 			}),

@@ -14,10 +14,11 @@ const isNumber = (value) => typeof value === 'number' || typeof value === 'boole
 /** A scalar that is a constant of graphs. */
 const constant = (value, dtype) => Tensor.full([], value, dtype === undefined ? {} : { dtype: dtype.name })
 
-/** An argument that must be like an array: an array, a number or a boolean. */
+/** An argument that must be like an array: an array, a number or a boolean; lists and typed arrays are those of numpy.array. */
 function arrayLike (value, what) {
   if (value instanceof JaxArray) return take(value)
   if (isNumber(value)) return value
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return new JaxArray(new Tensor(lowered(value)))
   throw new TypeError(`${what}: ${show(value)}, expected an array, a number or a boolean`)
 }
 
@@ -100,14 +101,15 @@ function define (title, f) {
   const [, name, list] = /^(\w+)\((.*)\)$/.exec(title)
   const parameters = list === '' ? [] : list.split(', ').map((text) => {
     const [, own, optional, letter] = /^(\w+)(\?)?(?::(\w))?$/.exec(text)
-    return { what: `${name}: ${own}`, optional: optional !== undefined, takes: TAKERS[letter], like: 'xnl'.includes(letter ?? '-') }
+    const like = 'xnl'.includes(letter ?? '-')
+    return { what: `${name}: ${own}`, optional: optional !== undefined, takes: TAKERS[letter], like, isList: letter === 'l' }
   })
   const fn = (...args) => call(() => {
     let weak = parameters.some(({ like }) => like)
-    const given = parameters.map(({ what, optional, takes, like }, i) => {
+    const given = parameters.map(({ what, optional, takes, like, isList }, i) => {
       const value = args[i]
       if (takes === undefined || (optional && value == null)) return value === null && optional ? undefined : value
-      if (like) weak &&= Array.isArray(value) ? value.every(isWeak) : isWeak(value)
+      if (like) weak &&= isList && Array.isArray(value) ? value.every(isWeak) : isWeak(value)
       return takes(value, what)
     })
     try {

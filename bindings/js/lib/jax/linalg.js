@@ -46,7 +46,7 @@ const linalg = defineAll({
   'diagonal(a:x, offset?, axis1?, axis2?)': (a, offset = 0, axis1 = -2, axis2 = -1) => a.diagonal(offset, axis1, axis2),
   'eigh(a:x, options?:o)': (a, { symmetrizeInput = true } = {}) => L.eigh(matrix(symmetrizeInput)(a)),
   'eigvalsh(a:x, options?:o)': (a, { symmetrizeInput = true } = {}) => L.eigvalsh(matrix(symmetrizeInput)(a)),
-  'inv(a:x)': (a) => L.inv(floating(a)),
+  'inv(a:t)': (a) => L.inv(floating(a)),
   'lstsq(a:n, b:n)': product((a, b) => L.lstsq(floating(a), floating(b))[0]),
   'matmul(x:n, y:n)': product((x, y) => N.matmul(x, y)),
   'matrixNorm(x:x, options?:o)': (x, { ord = 'fro', keepdims = false } = {}) => L.matrixNorm(floating(x), { ord, keepdims }),

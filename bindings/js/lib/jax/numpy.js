@@ -10,7 +10,7 @@ const func = require('../func/index.js')
 const { Array: JaxArray, call, take, alive } = require('./array.js')
 const { DType, typeOf: typeNamed, promoteTypes, finfo, iinfo } = require('./types.js')
 const {
-  arrayLike, commonType, constant, defineAll, isNumber, liftedOperation, lowered, promoted, promotedTensors, results, tensorOf,
+  arrayLike, commonType, constant, defineAll, isNumber, isWeak, liftedOperation, lowered, promoted, promotedTensors, results, tensorOf,
   wrapped
 } = require('./call.js')
 const { At } = require('./at.js')
@@ -33,9 +33,9 @@ function axisOf (axis, ndim, who) {
 // Functions of one or two operands.
 
 const UNARY = 'abs acos acosh asin asinh atan atanh bitwiseInvert cbrt ceil cos cosh deg2rad exp exp2 expm1 floor isfinite ' +
-  'isnan isneginf isposinf log log10 log1p log2 logicalNot negative rad2deg reciprocal sign signbit sin sinc sinh sqrt square tan tanh ' +
+  'isnan isneginf isposinf log log10 log1p log2 logicalNot rad2deg reciprocal sign signbit sin sinc sinh sqrt square tan tanh ' +
   'trunc i0'
-const BINARY = 'add subtract multiply divide floorDivide remainder fmod maximum minimum fmax fmin bitwiseAnd bitwiseOr bitwiseXor ' +
+const BINARY = 'add multiply divide floorDivide remainder fmod maximum minimum fmax fmin bitwiseAnd bitwiseOr bitwiseXor ' +
   'bitwiseLeftShift bitwiseRightShift less lessEqual greater greaterEqual equal notEqual logaddexp logaddexp2 copysign atan2 hypot ' +
   'heaviside logicalAnd logicalOr logicalXor pow floatPower divmod gcd lcm nextafter'
 
@@ -53,6 +53,12 @@ function rounded (x, decimals = 0) {
 const elementwise = {
   ...unary,
   ...binary,
+  // NumPy refuses bools, jax-js does not.
+  'negative(x:x)': (x) => x.neg(),
+  'subtract(x:n, y:n)': (x, y) => {
+    const [a, b] = promoted([x, y])
+    return a.sub(b)
+  },
   'isinf(x:x)': (x) => N.isinf(x),
   'bitwiseCount(x:x)': (x) => N.bitwiseCount(x).cast('int32'),
   'positive(x:x)': (x) => x.mul(1).cast(describe(x).dtype.name),
@@ -416,7 +422,8 @@ function filled (who, shape, value, dtype, device) {
 const like = (who, a, value, { dtype, shape, device } = {}) => call(() => {
   const x = arrayLike(a, `${who}: a`)
   const type = dtype ?? commonType([x]).name
-  return filled(who, shape ?? shapeOf(tensorOf(x)), value, type, device)
+  const made = filled(who, shape ?? shapeOf(tensorOf(x)), value, type, device)
+  return Object.assign(made, { _weak: dtype === undefined && isWeak(x) })
 })
 
 /** Numbers of a range, which are computed as double precision. */
@@ -462,8 +469,10 @@ function arange (start, stop, step = 1, { dtype, device } = {}) {
   return placed(count.mul(Math.trunc(from + step) - first).add(first).cast(type), device)
 }
 
-function eye (numRows, numCols = numRows, { dtype = 'float32', device } = {}) {
-  return placed(Tensor.eye(numRows, numCols, { dtype: typeNamed(dtype, 'eye').name }), device)
+/** Without a type it is as weak as the number 1. */
+function eye (numRows, numCols = numRows, { dtype, device } = {}) {
+  const type = typeNamed(dtype ?? 'float32', 'eye').name
+  return placed(Tensor.eye(numRows, numCols, { dtype: type }), device, dtype === undefined, dtype === undefined ? 1 : null)
 }
 
 function tri (n, m = n, k = 0, { dtype = 'float32', device } = {}) {
@@ -592,7 +601,7 @@ const callers = {
   broadcastArrays: creation('broadcastArrays', (...arrays) => call(() => {
     const given = arrays.map((x) => tensorOf(arrayLike(x, 'broadcastArrays: arrays')))
     const shape = broadcastShapes(...given.map(shapeOf))
-    return given.map((x) => new JaxArray(N.broadcastTo(x, shape)))
+    return given.map((x, i) => new JaxArray(N.broadcastTo(x, shape), isWeak(arrays[i])))
   }))
 }
 
@@ -652,8 +661,25 @@ for (const [own, name] of Object.entries({
   flatten: 'ravel', ravel: 'ravel', sort: 'sort', argsort: 'argsort'
 })) JaxArray.prototype[own] = method(name)
 
+/** Bounds are positions of the axis, or its end, and in order. */
+function needBounds (bounds, size) {
+  const ends = bounds.map((at) => at < 0 ? at + size : at)
+  const wrong = bounds.find((_, i) => !(ends[i] >= 0 && ends[i] <= size))
+  if (wrong !== undefined) throw new RangeError(`slice: ${wrong} is out of range for an axis of ${size}, expected ${-size}..${size}`)
+  if (ends[0] > ends[1]) throw new RangeError(`slice: [${bounds}]: begins behind its end`)
+}
+
 JaxArray.prototype.slice = function (...index) {
-  return call(() => new JaxArray(take(this)._tensor.getitem(...index.map(indexOf)), this._weak))
+  return call(() => {
+    const { shape } = alive(this)
+    const axes = index.filter((item) => item !== null)
+    if (axes.length > shape.length) throw new RangeError(`slice: ${axes.length} indices, expected at most ${shape.length}`)
+    const items = index.map(indexOf)
+    if (axes.every((item) => !(item instanceof JaxArray) || item.ndim === 1)) {
+      axes.forEach((item, axis) => Array.isArray(item) && needBounds(item, shape[axis]))
+    }
+    return new JaxArray(take(this)._tensor.getitem(...items), this._weak)
+  })
 }
 
 JaxArray.prototype.at = function (...index) {

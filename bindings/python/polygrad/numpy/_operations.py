@@ -30,7 +30,6 @@ from polygrad._prototypes import (
     POLY_POW,
     POLY_SHL,
     POLY_SHR,
-    POLY_SUB,
     POLY_XOR,
 )
 from polygrad.dtype import known_dtype
@@ -294,7 +293,6 @@ _REAL = operation("numpy.real")
 _IMAG = operation("numpy.imag")
 _CONJ = operation("numpy.conj")
 _ANGLE = operation("numpy.angle")
-_ABS = operation("numpy.abs")
 _ACOS = operation("numpy.acos")
 _ACOSH = operation("numpy.acosh")
 _ASIN = operation("numpy.asin")
@@ -314,7 +312,6 @@ _LOG1P = operation("numpy.log1p")
 _LOG2 = operation("numpy.log2")
 _LOG10 = operation("numpy.log10")
 _LOGICAL_NOT = operation("numpy.logical_not")
-_NEGATIVE = operation("numpy.negative")
 _SIGN = operation("numpy.sign")
 _SIN = operation("numpy.sin")
 _SINH = operation("numpy.sinh")
@@ -324,10 +321,11 @@ _TAN = operation("numpy.tan")
 _TANH = operation("numpy.tanh")
 _RECIPROCAL = operation("numpy.reciprocal")
 _BITWISE_INVERT = operation("numpy.bitwise_invert")
+_NEGATIVE = operation("numpy.negative")
+_SUBTRACT = operation("numpy.subtract")
 _MAXIMUM = operation("numpy.maximum")
 _MINIMUM = operation("numpy.minimum")
 _LOGADDEXP = operation("numpy.logaddexp")
-_COPYSIGN = operation("numpy.copysign")
 _ATAN2 = operation("numpy.atan2")
 _HYPOT = operation("numpy.hypot")
 _FMOD = operation("numpy.fmod")
@@ -335,6 +333,9 @@ _CEIL = operation("numpy.ceil")
 _FLOOR = operation("numpy.floor")
 _TRUNC = operation("numpy.trunc")
 _ROUND = operation("numpy.round")
+_ABS = operation("numpy.abs")
+_FABS = operation("numpy.fabs")
+_COPYSIGN = operation("numpy.copysign")
 _POSITIVE = operation("numpy.positive")
 _SIGNBIT = operation("numpy.signbit")
 _CBRT = operation("numpy.cbrt")
@@ -517,11 +518,6 @@ def angle(x: Operand) -> Tensor:
     return array(x)._call1(_ANGLE)
 
 
-def abs(x: Operand) -> Tensor:
-    """|x|."""
-    return array(x)._call1(_ABS)
-
-
 def acos(x: Operand) -> Tensor:
     """The arc cosine, in [0, pi]."""
     return array(x)._call1(_ACOS)
@@ -617,11 +613,6 @@ def logical_not(x: Operand) -> Tensor:
     return array(x)._call1(_LOGICAL_NOT)
 
 
-def negative(x: Operand) -> Tensor:
-    """-x."""
-    return array(x)._call1(_NEGATIVE)
-
-
 def sign(x: Operand) -> Tensor:
     """-1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|."""
     return array(x)._call1(_SIGN)
@@ -667,14 +658,20 @@ def bitwise_invert(x: Operand) -> Tensor:
     return array(x)._call1(_BITWISE_INVERT)
 
 
-def add(x: Operand, y: Operand) -> Tensor:
-    """The sum x + y."""
-    return combine(array(x, y), POLY_ADD, y, False)
+def negative(x: Operand) -> Tensor:
+    """-x."""
+    return array(x)._call1(_NEGATIVE)
 
 
 def subtract(x: Operand, y: Operand) -> Tensor:
     """The difference x - y."""
-    return combine(array(x, y), POLY_SUB, y, False)
+    x = array(x, y)
+    return x._call1(_SUBTRACT, operand(y, x))
+
+
+def add(x: Operand, y: Operand) -> Tensor:
+    """The sum x + y."""
+    return combine(array(x, y), POLY_ADD, y, False)
 
 
 def multiply(x: Operand, y: Operand) -> Tensor:
@@ -769,12 +766,6 @@ def logaddexp(x: Operand, y: Operand) -> Tensor:
     return x._call1(_LOGADDEXP, operand(y, x))
 
 
-def copysign(x: Operand, y: Operand) -> Tensor:
-    """|x| with the sign of y."""
-    x = array(x, y)
-    return x._call1(_COPYSIGN, operand(y, x))
-
-
 def atan2(x: Operand, y: Operand) -> Tensor:
     """The angle of the point (y, x), in [-pi, pi]."""
     x = array(x, y)
@@ -824,6 +815,22 @@ def round(x: Operand, decimals: int = 0) -> Tensor:
     Negative decimals round to tens, hundreds and so on.
     """
     return array(x)._call1(_ROUND, decimals)
+
+
+def abs(x: Operand) -> Tensor:
+    """|x|."""
+    return array(x)._call1(_ABS)
+
+
+def fabs(x: Operand) -> Tensor:
+    """|x| as floating point numbers."""
+    return array(x)._call1(_FABS)
+
+
+def copysign(x: Operand, y: Operand) -> Tensor:
+    """|x| with the sign of y, as floating point numbers."""
+    x = array(x, y)
+    return x._call1(_COPYSIGN, operand(y, x))
 
 
 def positive(x: Operand) -> Tensor:
@@ -1959,8 +1966,6 @@ def kaiser(M: int, beta: float) -> Tensor:
 
 
 absolute = abs
-
-fabs = abs
 
 arccos = acos
 
