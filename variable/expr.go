@@ -12,9 +12,6 @@ import (
 	"polygrad/core/uop"
 )
 
-// noBatch is the size of a batch where there is none.
-var noBatch = uop.N(-1)
-
 // A Tracing makes an Expr of a function: the function is called on placeholders, which have no elements, and its results are expressions
 // of these. Tracings nest; nothing that a function does to tensors from outside outlives one, so writes to them are errors.
 type Tracing struct {
