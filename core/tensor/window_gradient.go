@@ -78,7 +78,7 @@ func (s stated) String() string { return statedNames[s.rule] + s.numbers.String(
 // Name is that of the function and its numbers (gradient.Named).
 func (s stated) Name() string {
 	switch {
-	case s.rule == gradientOfOther || s.rule == gradientOfShared || s.rule == gradientOfRoll:
+	case s.rule == gradientOfOther || s.rule == gradientOfShared:
 		return ""
 	case len(s.numbers) == 0:
 		return statedNames[s.rule]
